@@ -1,0 +1,51 @@
+# One CMake target per folder, linking only what the dependency table allows.
+
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${WEFT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
+endif()
+find_program(WEFT_LLD ld.lld)
+if(WEFT_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+add_library(weft_warnings INTERFACE)
+target_compile_options(weft_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wno-restrict>)
+
+# Same bits on every machine that runs the same build: no contraction, no fast-math.
+add_library(weft_flags INTERFACE)
+target_compile_options(weft_flags INTERFACE -ffp-contract=off)
+if(WEFT_SANITIZE)
+  target_compile_options(weft_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(weft_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# weft_module(NAME SOURCES a.cpp ... DEPENDS core ... LIBRARIES fmt::fmt ...)
+function(weft_module name)
+  cmake_parse_arguments(M "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  add_library(weft_${name} STATIC ${M_SOURCES})
+  add_library(weft::${name} ALIAS weft_${name})
+  target_include_directories(weft_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  foreach(d IN LISTS M_DEPENDS)
+    target_link_libraries(weft_${name} PUBLIC weft::${d})
+  endforeach()
+  target_link_libraries(weft_${name} PUBLIC ${M_LIBRARIES} PRIVATE weft_warnings PUBLIC weft_flags)
+endfunction()
+
+# weft_test(NAME SOURCES a_test.cpp ... MODULES replay ... [LABEL slow]): one test binary, one ctest entry per TEST.
+function(weft_test name)
+  cmake_parse_arguments(T "" "LABEL" "SOURCES;MODULES;LIBRARIES" ${ARGN})
+  if(NOT T_LABEL)
+    set(T_LABEL quick)
+  endif()
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE weft_warnings weft_flags GTest::gmock GTest::gtest_main ${T_LIBRARIES})
+  foreach(m IN LISTS T_MODULES)
+    target_link_libraries(${name} PRIVATE weft::${m})
+  endforeach()
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WEFT_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${T_LABEL} TIMEOUT 600)
+endfunction()

@@ -1,0 +1,34 @@
+#include "core/result.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace weft {
+
+std::string Error::message() const {
+  std::string m;
+  if (!where.empty()) m += where + ": ";
+  m += "error: " + what;
+  if (!got.empty()) m += "; got \"" + got + "\"";
+  if (!expected.empty()) m += "; expected " + expected;
+  return m;
+}
+
+Error bad_input(std::string where, std::string what, std::string got, std::string expected) {
+  return {ErrorCode::kBadInput, std::move(where), std::move(what), std::move(got), std::move(expected)};
+}
+Error usage_error(std::string what, std::string got, std::string expected) {
+  return {ErrorCode::kUsage, {}, std::move(what), std::move(got), std::move(expected)};
+}
+Error not_supported(std::string what, std::string expected) {
+  return {ErrorCode::kNotSupported, {}, "not supported: " + std::move(what), {}, std::move(expected)};
+}
+
+void check_failed(const char* file, int line, const char* condition, std::string_view message) {
+  std::fprintf(stderr, "weft: internal error at %s:%d: %s violated: %.*s\nThis is a bug in Weft.\n", file, line,
+               condition, static_cast<int>(message.size()), message.data());
+  std::fflush(stderr);
+  std::_Exit(70);
+}
+
+}  // namespace weft

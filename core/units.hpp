@@ -1,0 +1,96 @@
+// Physical quantities: time, bytes, rates, work. One type per dimension, explicit constructors, SI inside.
+//
+// Invariants:
+//  1. Simulated time is an integer count of picoseconds in 64 bits: +-106 days. SimTime is a point, Duration a
+//     length; point + point does not compile.
+//  2. A rate is never turned into a duration except by `transfer_time` and `work_time`, so that there is one
+//     rounding rule: to the nearest picosecond, ties to even (docs/model.md, "Rounding").
+//  3. b = bit, B = byte, k = 10^3, Ki = 2^10 in text; inside everything is bytes, bytes/s, flop, flop/s.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <ratio>
+
+namespace weft {
+
+using Duration = std::chrono::duration<std::int64_t, std::pico>;
+
+// Clock tag of simulated time. It has no now(): nothing in a simulation may read a wall clock.
+struct SimClock {
+  using rep = Duration::rep;
+  using period = Duration::period;
+  using duration = Duration;
+  using time_point = std::chrono::time_point<SimClock>;
+  static constexpr bool is_steady = true;
+};
+using SimTime = SimClock::time_point;
+
+inline constexpr SimTime kTimeZero{};
+inline constexpr SimTime kTimeNever = SimTime::max();
+
+namespace detail {
+// One number with a dimension. Arithmetic that keeps the dimension is allowed, everything else is not.
+template <class Tag, class Rep>
+class Quantity {
+ public:
+  using rep = Rep;
+  constexpr Quantity() = default;
+  constexpr explicit Quantity(Rep value) : value_(value) {}
+  [[nodiscard]] constexpr Rep value() const { return value_; }
+  friend constexpr auto operator<=>(Quantity, Quantity) = default;
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
+  friend constexpr Quantity operator*(Quantity a, Rep k) { return Quantity(a.value_ * k); }
+  friend constexpr double operator/(Quantity a, Quantity b) {
+    return static_cast<double>(a.value_) / static_cast<double>(b.value_);
+  }
+  constexpr Quantity& operator+=(Quantity o) {
+    value_ += o.value_;
+    return *this;
+  }
+
+ private:
+  Rep value_{};
+};
+}  // namespace detail
+
+using Bytes = detail::Quantity<struct BytesTag, std::int64_t>;       // a message or file size
+using Bandwidth = detail::Quantity<struct BandwidthTag, double>;     // bytes per second
+using Flops = detail::Quantity<struct FlopsTag, double>;             // floating-point operations
+using FlopRate = detail::Quantity<struct FlopRateTag, double>;       // floating-point operations per second
+
+inline constexpr double kTicksPerSecond = 1e12;
+
+// Seconds -> ticks, to nearest, ties to even (the FPU default). Precondition: |s| < 9.2e6 s; saturates beyond.
+[[nodiscard]] inline Duration from_seconds(double s) {
+  const double ticks = s * kTicksPerSecond;
+  constexpr double kMax = 9.2e18;
+  if (!(ticks < kMax)) return Duration::max();
+  if (!(ticks > -kMax)) return Duration::min();
+  return Duration(std::llrint(ticks));
+}
+[[nodiscard]] constexpr double to_seconds(Duration d) { return static_cast<double>(d.count()) / kTicksPerSecond; }
+[[nodiscard]] constexpr double to_seconds(SimTime t) { return to_seconds(t.time_since_epoch()); }
+
+// Time that `bytes` take at `rate`. Precondition: rate > 0. O(1).
+[[nodiscard]] inline Duration transfer_time(Bytes bytes, Bandwidth rate) {
+  return from_seconds(static_cast<double>(bytes.value()) / rate.value());
+}
+// Time that `work` takes at `rate`. Precondition: rate > 0. O(1).
+[[nodiscard]] inline Duration work_time(Flops work, FlopRate rate) {
+  return from_seconds(work.value() / rate.value());
+}
+
+// a + b that stops at the ends of the range instead of wrapping.
+[[nodiscard]] constexpr SimTime saturating_add(SimTime t, Duration d) {
+  std::int64_t r = 0;
+  if (__builtin_add_overflow(t.time_since_epoch().count(), d.count(), &r))
+    return d.count() > 0 ? SimTime::max() : SimTime::min();
+  return SimTime(Duration(r));
+}
+
+}  // namespace weft

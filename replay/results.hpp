@@ -1,0 +1,87 @@
+// What a replay tells: times per rank, region and link, where the time went, and what stopped it if it did.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/id.hpp"
+#include "core/units.hpp"
+
+namespace weft::replay {
+
+// The five parts add up to `finish`.
+struct RankTimes {
+  Duration finish{0};
+  Duration compute{0};     // computation and sleep
+  Duration send{0};        // inside blocking sends, and send overheads
+  Duration recv{0};        // inside blocking receives and probes, and receive overheads
+  Duration wait{0};        // inside wait*, test*
+  Duration collective{0};  // inside collectives and communicator operations
+};
+
+struct RegionTimes {
+  std::string name;
+  std::uint64_t count = 0;
+  Duration total{0};  // over all ranks
+};
+
+// Column per link of the fabric.
+struct LinkUse {
+  std::uint64_t bytes = 0;   // of all flows that crossed it
+  Duration busy{0};          // time with at least one flow
+  std::uint32_t peak_flows = 0;
+};
+
+// Why messages took the time that they took: sums over all network messages.
+struct MessageCosts {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;       // without headers
+  std::uint64_t hops = 0;        // links crossed, summed
+  Duration latency{0};           // latency paid
+  Duration transfer{0};          // bytes / narrowest link of the route: what the data would take alone
+  Duration contention{0};        // beyond that: waiting for a share of links
+  Duration late_sender{0};       // receiver posted before the data left
+  Duration late_receiver{0};     // data waited for the receiver (rendezvous, detached)
+};
+
+struct EngineStats {
+  std::uint64_t events = 0;
+  std::uint64_t solves = 0;
+  std::uint64_t flows = 0;
+  std::uint64_t flows_solved = 0;
+  std::uint64_t links_touched = 0;
+  std::uint64_t certificates = 0;
+  std::uint32_t max_component = 0;
+  std::uint64_t warnings = 0;
+};
+
+// A rank that waits for ever, and for what.
+struct BlockedRank {
+  RankId rank;
+  std::uint64_t op_index = 0;
+  std::string op;              // "recv from 3 tag 7 on world"
+  std::string position;        // place in the trace
+  std::vector<RankId> waits_for;
+};
+struct DeadlockReport {
+  std::vector<BlockedRank> blocked;  // all of them, by rank
+  std::vector<std::size_t> cycle;    // indices into `blocked`: each waits for the next, the last for the first; empty if none
+  [[nodiscard]] std::string summary() const;  // one line
+};
+
+struct ReplayResult {
+  Duration makespan{0};
+  std::uint64_t fingerprint = 0;
+  std::vector<RankTimes> ranks;
+  std::vector<RegionTimes> regions;
+  std::vector<LinkUse> links;
+  MessageCosts point_to_point;  // messages written in the trace as point-to-point
+  MessageCosts network;         // all, with collectives expanded
+  EngineStats engine;
+  bool finished = true;
+  DeadlockReport deadlock;      // when !finished
+  std::vector<std::string> warnings;  // counted oddities, one line each
+};
+
+}  // namespace weft::replay

@@ -1,0 +1,54 @@
+#include "core/quantity_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+TEST(QuantityText, BandwidthTellsBitsFromBytes) {
+  EXPECT_DOUBLE_EQ(parse_bandwidth("100Gbps", "t").value().value(), 12.5e9);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("12.5GB/s", "t").value().value(), 12.5e9);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("12.5 GBps", "t").value().value(), 12.5e9);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("11.6GiB/s", "t").value().value(), 11.6 * 1073741824.0);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("10Mbit/s", "t") ? 1 : 0, 0) << "only b and B are units";
+}
+
+TEST(QuantityText, TimeIsRoundedToTheNearestPicosecond) {
+  EXPECT_EQ(parse_duration("1.5us", "t").value().count(), 1'500'000);
+  EXPECT_EQ(parse_duration("1ns", "t").value().count(), 1'000);
+  EXPECT_EQ(parse_duration("0.1us", "t").value().count(), 100'000);
+  EXPECT_EQ(parse_duration("0", "t").value().count(), 0);
+}
+
+TEST(QuantityText, SizesAndRatios) {
+  EXPECT_EQ(parse_bytes("64KiB", "t").value().value(), 65536);
+  EXPECT_EQ(parse_bytes("300MiB", "t").value().value(), 300ll << 20);
+  EXPECT_DOUBLE_EQ(parse_ratio("1/5", "t").value(), 0.2);
+  EXPECT_DOUBLE_EQ(parse_ratio("21/121", "t").value(), 21.0 / 121);
+  EXPECT_DOUBLE_EQ(parse_flop_rate("10Gflops", "t").value().value(), 1e10);
+}
+
+TEST(QuantityText, BareNumbersNegativesAndNonsenseAreErrorsThatSayWhatWasExpected) {
+  for (const char* bad : {"100", "", "fast", "-1Gbps", "0Gbps", "nanGbps", "infGbps", "1e999GB/s", "0x10GB/s", "1Gb"})
+    EXPECT_FALSE(parse_bandwidth(bad, "t")) << bad;
+  for (const char* bad : {"1", "-1us", "us", "1 lightyear", "1e30s", "1.5"}) EXPECT_FALSE(parse_duration(bad, "t")) << bad;
+  for (const char* bad : {"1", "1.5B", "-4B", "1e40B", "KiB"}) EXPECT_FALSE(parse_bytes(bad, "t")) << bad;
+  for (const char* bad : {"1/0", "a/b", "1/", "", "1us"}) EXPECT_FALSE(parse_ratio(bad, "t")) << bad;
+  for (const char* bad : {"", "1.5", "x", "11", "-1", "99999999999999999999"}) EXPECT_FALSE(parse_integer(bad, 0, 10, "t")) << bad;
+  EXPECT_EQ(parse_bandwidth("100", "p.textproto:3:9").error().message(),
+            "p.textproto:3:9: error: not a bandwidth; got \"100\"; expected a number with a unit, like 100Gbps or 12.5GB/s");
+}
+
+TEST(QuantityText, PrintsScaledUnits) {
+  EXPECT_EQ(show(Duration(12'300'000'000)), "12.3 ms");
+  EXPECT_EQ(show(Bandwidth(98.1e9)), "98.1 GB/s");
+  EXPECT_EQ(show(Bytes(1'180'000)), "1.18 MB");
+  EXPECT_EQ(show_seconds(0.99999), "1 s");
+  EXPECT_EQ(show_count(1425277), "1,425,277");
+  EXPECT_EQ(show_count(999), "999");
+  EXPECT_EQ(parse_bandwidth(exact(Bandwidth(1.0 / 3 * 1e9)), "t").value().value(), 1.0 / 3 * 1e9);
+  EXPECT_EQ(parse_duration(exact(Duration(1234567)), "t").value().count(), 1234567);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,78 @@
+// Fabric: who is wired to whom, with what capacity and latency, and which links a message takes. Immutable.
+//
+// Invariants:
+//  1. Vertices 0..hosts-1 are hosts, the rest are switches (or routers). A vertex is never both, except where a family
+//     is asked for host_links=off: then host and router are one vertex and there is no host cable.
+//  2. Every link is directed; a cable is two links, one each way, made together. LinkId = edge index of the CSR graph.
+//  3. Links out of a vertex are numbered in the order of its ports, so LinkId order is deterministic.
+//  4. Nothing here knows about flows or time; nothing here changes after build().
+#pragma once
+
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/id.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+
+namespace weft::topology {
+
+using Graph = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
+                                                 boost::no_property, std::uint32_t, std::uint32_t>;
+
+// Columns over LinkId.
+struct LinkTable {
+  std::vector<double> capacity;        // bytes/s
+  std::vector<Duration> latency;
+  std::vector<std::uint8_t> link_class;  // index into class_names
+  std::vector<VertexId> from, to;
+  std::vector<std::string> class_names;  // "host", "local", "global", "up1"...
+  [[nodiscard]] std::size_t size() const { return capacity.size(); }
+};
+
+// Which links a message takes. Implementations are immutable and thread-safe; called once per distinct pair.
+class Routing {
+ public:
+  virtual ~Routing() = default;
+  // Appends the links from src to dst in order; nothing if src == dst. False: unreachable.
+  [[nodiscard]] virtual bool route(HostId src, HostId dst, std::vector<LinkId>& out) const = 0;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+};
+
+class Fabric {
+ public:
+  [[nodiscard]] std::uint32_t host_count() const { return hosts_; }
+  [[nodiscard]] std::uint32_t vertex_count() const { return static_cast<std::uint32_t>(boost::num_vertices(graph_)); }
+  // Vertices that switch: all but the hosts, or all where a host is its own router.
+  [[nodiscard]] std::uint32_t switch_count() const { return switches_; }
+  [[nodiscard]] std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
+  [[nodiscard]] std::uint32_t cable_count() const { return link_count() / 2; }
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] const LinkTable& links() const { return links_; }
+  [[nodiscard]] const Routing& routing() const { return *routing_; }
+  [[nodiscard]] std::string vertex_name(VertexId v) const { return vertex_name_(v); }
+  [[nodiscard]] std::string host_name(HostId h) const { return vertex_name_(VertexId(h.index())); }
+  // "<from>-><to>", and "#<k>" for the k-th of parallel cables; explicit where a routes file names its links.
+  [[nodiscard]] std::string link_name(LinkId l) const;
+  // Cables of the best known equal cut; nullopt if unknown.
+  [[nodiscard]] std::optional<std::uint64_t> bisection_cables() const { return bisection_; }
+
+ private:
+  friend class FabricBuilder;
+  Graph graph_;
+  LinkTable links_;
+  std::uint32_t hosts_ = 0;
+  std::uint32_t switches_ = 0;
+  std::shared_ptr<const Routing> routing_;
+  std::function<std::string(VertexId)> vertex_name_;
+  std::vector<std::string> explicit_link_names_;
+  std::optional<std::uint64_t> bisection_;
+};
+
+}  // namespace weft::topology

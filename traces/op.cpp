@@ -1,0 +1,14 @@
+#include "traces/op.hpp"
+
+namespace weft::traces {
+
+std::string_view op_name(OpKind k) {
+  static constexpr std::string_view names[] = {
+#define WEFT_X(id, text, doc) text,
+      WEFT_OP_KINDS(WEFT_X)
+#undef WEFT_X
+  };
+  return names[static_cast<std::size_t>(k)];
+}
+
+}  // namespace weft::traces

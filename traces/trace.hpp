@@ -1,0 +1,61 @@
+// What a trace is besides its operations, and the two interfaces every format implements: reader and (optional) writer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "traces/op.hpp"
+
+namespace weft::traces {
+
+struct Communicator {
+  std::string name;                   // "world", else "split<k>" ... by order of creation on its first member
+  std::vector<std::int32_t> members;  // world ranks in communicator-rank order
+};
+
+struct TraceHeader {
+  std::uint32_t ranks = 0;
+  std::vector<std::string> hostnames;  // one per rank, or empty
+  std::string recorder;                // "weft record 0.1.0", "simgrid-ti"
+  std::string mpi_version;
+  std::string command_line;
+  std::string hpl_dat;                 // text of the HPL.dat of the run, if there was one
+  std::int64_t clock_resolution_ps = 0;
+  std::vector<std::string> notes;      // provenance, one sentence each
+};
+
+// Totals that need no scan of the operations.
+struct TraceTotals {
+  std::uint64_t ops = 0;
+  std::uint64_t messages = 0;  // point-to-point sends as written
+  std::uint64_t bytes = 0;     // their bytes
+};
+
+// A trace open for reading. Blocks of one rank come in program order; ranks may be read in any order and at any
+// speed. Memory: what next_block fills, plus one decode buffer. Not thread-safe.
+class TraceReader {
+ public:
+  virtual ~TraceReader() = default;
+  [[nodiscard]] virtual const TraceHeader& header() const = 0;
+  [[nodiscard]] virtual const TraceTotals& totals() const = 0;
+  // Index = CommId; [0] is the world with members 0..ranks-1.
+  [[nodiscard]] virtual const std::vector<Communicator>& communicators() const = 0;
+  [[nodiscard]] virtual const std::vector<std::string>& regions() const = 0;
+  [[nodiscard]] virtual std::uint64_t ops_of(RankId rank) const = 0;
+  // Fills `out` with the rank's next block; false at the end of the rank. Errors: kBadInput with the position.
+  [[nodiscard]] virtual Result<bool> next_block(RankId rank, OpBlock& out) = 0;
+  // All ranks from the start again.
+  virtual void rewind() = 0;
+  // Where operation `index` of `rank` stands, for messages: FILE:LINE or FILE@byte.
+  [[nodiscard]] virtual std::string position(RankId rank, std::uint64_t index) const = 0;
+};
+
+// Opens any known format (sniffs the first bytes; a directory or list of files for formats that are one file per rank).
+// `from` forces a format by name; empty = sniff. Errors: kBadInput, kUsage (unknown format name, with the known ones).
+[[nodiscard]] Result<std::unique_ptr<TraceReader>> open_trace(const std::vector<std::string>& paths,
+                                                              const std::string& from = {});
+
+}  // namespace weft::traces
