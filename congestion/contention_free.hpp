@@ -17,6 +17,7 @@ class ContentionFree final : public SharingModel {
   void remove(FlowId flow) override;
   std::span<const FlowId> solve() override;
   [[nodiscard]] double rate(FlowId flow) const override { return rate_[flow.index()]; }
+  [[nodiscard]] std::span<const double> rates() const override { return rate_; }
   [[nodiscard]] std::span<const LinkId> route(FlowId flow) const override {
     return table_.route(flow.index());
   }

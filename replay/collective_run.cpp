@@ -17,36 +17,6 @@ std::int64_t Simulation::rank_in(std::uint32_t comm, std::uint32_t world) const 
   return at != c.by_world.end() && at->first == world ? static_cast<std::int64_t>(at->second) : -1;
 }
 
-// Whether the per-rank list of a call has the length and the values that its kind asks for (traces/op.hpp).
-bool Simulation::counts_fit(const CollectiveCall& call) const {
-  const auto p = static_cast<std::int64_t>(call.ranks);
-  const auto n = static_cast<std::int64_t>(call.counts.size());
-  const auto& v = call.counts;
-  if (call.kind >= OpKind::neighbor_allgather && call.kind <= OpKind::neighbor_alltoallw) {
-    if (n < 1 || v[0] < 0 || v[0] > n - 2) return false;
-    const std::int64_t in = v[0];
-    const std::int64_t out = v[in + 1];
-    const bool sized = call.kind != OpKind::neighbor_allgather && call.kind != OpKind::neighbor_alltoall;
-    if (out < 0 || out > n || n < 2 + in + out + (sized ? in + out : 0)) return false;
-    for (std::int64_t i = 0; i < in; ++i)
-      if (v[1 + i] < 0 || v[1 + i] >= p) return false;
-    for (std::int64_t i = 0; i < out; ++i)
-      if (v[2 + in + i] < 0 || v[2 + in + i] >= p) return false;
-    return std::all_of(v.begin(), v.end(), [](std::int64_t x) { return x >= 0; });
-  }
-  if (std::any_of(v.begin(), v.end(), [](std::int64_t x) { return x < 0; })) return false;
-  switch (call.kind) {
-    case OpKind::allgatherv:
-    case OpKind::reduce_scatter:
-      return n == p;
-    case OpKind::alltoallv:
-    case OpKind::alltoallw:
-      return n == 2 * p + 1 && v[0] == p;
-    default:
-      return true;  // gatherv and scatterv: p values on the root; checked by the caller, who knows the root
-  }
-}
-
 void Simulation::start_collective(std::uint32_t r, Rank& k, const Op& op, Target target) {
   CollectiveCall call;
   std::uint32_t comm = op.comm.index();
@@ -71,17 +41,10 @@ void Simulation::start_collective(std::uint32_t r, Rank& k, const Op& op, Target
       if (root < 0) return bad_op(k, r, fmt::format("root {} is not in communicator {}", op.peer, comm));
       call.root = static_cast<std::uint32_t>(root);
     }
-    const bool rooted_list = call.kind == OpKind::gatherv || call.kind == OpKind::scatterv;
-    const bool needs = rooted_list && static_cast<std::uint32_t>(me) == call.root;
-    if (!counts_fit(call) || (needs && call.counts.size() != call.ranks))
-      return bad_op(k, r,
-                    fmt::format("{} has a list of sizes that does not fit {} ranks", traces::op_name(op.kind),
-                                call.ranks));
-    if (rooted_list && !needs) call.counts = {};
-  } else {
-    // Making a communicator agrees on its context: an allgather of (colour, key).
-    call.kind = OpKind::allgather;
-    call.bytes = 8;
+    if (auto good = check_collective(call, static_cast<std::uint32_t>(me), {}); !good) {
+      good.error().where = trace_.position(RankId(r), k.pc);
+      return fail(std::move(good.error()));
+    }
   }
 
   std::uint32_t a = 0;
@@ -103,9 +66,13 @@ void Simulation::start_collective(std::uint32_t r, Rank& k, const Op& op, Target
   act.receive_cost = Duration(0);
   act.paid = false;
   act.schedule.clear();
-  const CollectiveAlgorithm* algorithm = chosen_[static_cast<std::size_t>(call.kind)];
-  if (algorithm == nullptr) algorithm = &default_collective(call);
-  algorithm->build(call, static_cast<std::uint32_t>(me), act.schedule);
+  if (traces::is_collective(op.kind)) {
+    const CollectiveAlgorithm* algorithm = chosen_[static_cast<std::size_t>(call.kind)];
+    if (algorithm == nullptr) algorithm = &default_collective(call);
+    algorithm->build(call, static_cast<std::uint32_t>(me), act.schedule);
+  } else {
+    schedule_comm_operation(op.kind, call.ranks, static_cast<std::uint32_t>(me), act.schedule);
+  }
   advance(a);
 }
 

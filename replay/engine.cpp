@@ -16,16 +16,9 @@ Result<std::vector<const CollectiveAlgorithm*>> choose_collectives(const Choices
   std::vector<const CollectiveAlgorithm*> chosen(traces::kOpKindCount, nullptr);
   for (const Choices* choices : {&platform, &line}) {
     for (const auto& [collective, algorithm] : *choices) {
-      bool known = false;
-      for (std::size_t k = 0; k < traces::kOpKindCount && !known; ++k) {
-        const auto kind = static_cast<traces::OpKind>(k);
-        if (!traces::is_collective(kind) || traces::op_name(kind) != collective) continue;
-        known = true;
-        if (algorithm.empty() || algorithm == "default") continue;
-        WEFT_ASSIGN(chosen[k], find_collective(kind, algorithm));
-      }
-      if (!known)
-        return usage_error("unknown collective", collective, "an MPI name in lower case, like bcast");
+      WEFT_ASSIGN(const traces::OpKind kind, find_collective_kind(collective));
+      if (algorithm.empty() || algorithm == "default") continue;
+      WEFT_ASSIGN(chosen[static_cast<std::size_t>(kind)], find_collective(kind, algorithm));
     }
   }
   return chosen;

@@ -160,7 +160,6 @@ class Simulation {
   void start_collective(std::uint32_t r, Rank& k, const Op& op, Target target);
   void advance(std::uint32_t a);
   [[nodiscard]] std::int64_t rank_in(std::uint32_t comm, std::uint32_t world) const;
-  [[nodiscard]] bool counts_fit(const CollectiveCall& call) const;
 
   // ---- deadlock.cpp
   [[nodiscard]] DeadlockReport explain_deadlock();
