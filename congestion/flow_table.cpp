@@ -97,6 +97,7 @@ std::uint32_t FlowTable::add(std::span<const LinkId> route, double weight, doubl
   }
   ++active_;
   weighted_ += weight != 1.0;
+  limited_ += std::isfinite(limit);
   return flow;
 }
 
@@ -118,6 +119,7 @@ void FlowTable::remove(std::uint32_t flow) {
   free_ids_.push_back(flow);
   --active_;
   weighted_ -= weight_[flow] != 1.0;
+  limited_ -= std::isfinite(limit_[flow]);
 }
 
 }  // namespace weft::congestion

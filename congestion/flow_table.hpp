@@ -46,6 +46,8 @@ class FlowTable {
   // Flows whose weight is not 1: where there are none, sums of weights are whole numbers and exact in any
   // order.
   [[nodiscard]] std::uint32_t weighted() const { return weighted_; }
+  // Flows with a finite limit.
+  [[nodiscard]] std::uint32_t limited() const { return limited_; }
   [[nodiscard]] bool alive(std::uint32_t flow) const { return flow < rows() && length_[flow] != kDead; }
   [[nodiscard]] double weight(std::uint32_t flow) const { return weight_[flow]; }
   [[nodiscard]] double limit(std::uint32_t flow) const { return limit_[flow]; }
@@ -87,6 +89,7 @@ class FlowTable {
   std::array<std::uint32_t, kClasses> free_lists_;
   std::uint32_t active_ = 0;
   std::uint32_t weighted_ = 0;
+  std::uint32_t limited_ = 0;
 };
 
 }  // namespace weft::congestion

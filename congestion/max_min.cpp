@@ -26,13 +26,6 @@ constexpr std::uint64_t kCertificatePeriod = 1;
 constexpr std::uint64_t kCertificateBudget = ~std::uint64_t{0};
 #endif
 
-struct Later {
-  template <class K>
-  bool operator()(const K& a, const K& b) const {
-    return a.level > b.level || (a.level == b.level && a.link > b.link);
-  }
-};
-
 }  // namespace
 
 MaxMin::MaxMin(std::span<const double> capacity, Scope scope)
@@ -173,59 +166,98 @@ std::span<const FlowId> MaxMin::solve() {
   return changed_;
 }
 
+void MaxMin::reset(LinkWork& w, std::uint32_t link) {
+  w.stamp = filling_;
+  w.weight = 0;
+  w.filled_at = kInfinity;
+  w.inside = 0;
+  w.members = 0;
+  w.bound_inside = 0;
+  touched_.push_back(link);
+}
+
 // Fills members_ over what all other flows leave; the result is in next_rate_ and next_bottleneck_.
 void MaxMin::fill() {
   ++filling_;
   touched_.clear();
+  stats_.flows_solved += members_.size();
+  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(members_.size()));
+  if (members_.size() == 1) {
+    fill_one(members_[0]);
+    stats_.links_touched += touched_.size();
+    return;
+  }
+  const bool weighted = table_.weighted() > 0;
+  const bool limited = table_.limited() > 0;
   limited_.clear();
-  heap_.clear();
   for (const std::uint32_t flow : members_) {
     const std::uint64_t q = quanta(rate_[flow]);
-    const double weight = table_.weight(flow);
     rising_[flow] = filling_;
-    if (table_.limit(flow) < kInfinity) limited_.push_back(flow);
+    if (limited && table_.limit(flow) < kInfinity) limited_.push_back(flow);
+    const double weight = weighted ? table_.weight(flow) : 1.0;
     for (const LinkId link : table_.route(flow)) {
       LinkWork& w = work_[link.index()];
-      if (w.stamp != filling_) {
-        w.stamp = filling_;
-        w.weight = 0;
-        w.filled_at = kInfinity;
-        w.highest = 0;
-        w.inside = 0;
-        w.members = 0;
-        w.bound_inside = 0;
-        touched_.push_back(link.index());
-      }
+      if (w.stamp != filling_) reset(w, link.index());
       w.weight += weight;
       w.inside += q;
       ++w.members;
     }
     if (bottleneck_[flow] != kNone) ++work_[bottleneck_[flow]].bound_inside;
   }
-  for (const std::uint32_t link : touched_) {
+  stats_.links_touched += touched_.size();
+  const auto links = static_cast<std::uint32_t>(touched_.size());
+  tournament_.resize(links);
+  for (std::uint32_t slot = 0; slot < links; ++slot) {
+    const std::uint32_t link = touched_[slot];
     LinkWork& w = work_[link];
     w.rising = w.members;
-    w.room = std::max(
-        0.0, capacity_[link] -
-                 static_cast<double>(static_cast<std::int64_t>(load_[link] - w.inside)) * from_quanta_);
-    heap_.push_back({w.room / w.weight, link});
+    w.room = room(link, w.inside);
+    tournament_.set(slot, w.room / w.weight);
   }
-  stats_.flows_solved += members_.size();
-  stats_.links_touched += touched_.size();
-  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(members_.size()));
+  tournament_.play();
   open_ = static_cast<std::uint32_t>(members_.size());
-  if (table_.weighted() > 0)
+  if (weighted)
     fill_links<true>();
   else
     fill_links<false>();
 }
 
+// One flow alone: its rate is the least room on its route, or its limit.
+void MaxMin::fill_one(std::uint32_t flow) {
+  const std::uint64_t q = quanta(rate_[flow]);
+  const double weight = table_.weight(flow);
+  double rate = table_.limit(flow);
+  std::uint32_t bottleneck = kNone;
+  for (const LinkId link : table_.route(flow)) {
+    LinkWork& w = work_[link.index()];
+    reset(w, link.index());
+    w.members = 1;
+    w.room = room(link.index(), q);
+    // A tie goes to the first link.
+    if (w.room < rate) {
+      rate = w.room;
+      bottleneck = link.index();
+    }
+  }
+  if (bottleneck_[flow] != kNone) work_[bottleneck_[flow]].bound_inside = 1;
+  const double level = rate / weight;
+  for (const LinkId link : table_.route(flow)) {
+    LinkWork& w = work_[link.index()];
+    w.room -= rate;
+    w.highest = level;
+  }
+  if (bottleneck != kNone) work_[bottleneck].filled_at = level;
+  next_rate_[flow] = rate;
+  next_bottleneck_[flow] = bottleneck;
+}
+
+template <bool kWeighted>
 void MaxMin::stop(std::uint32_t flow, double level, double rate, std::uint32_t bottleneck) {
   rising_[flow] = 0;
   next_rate_[flow] = rate;
   next_bottleneck_[flow] = bottleneck;
   --open_;
-  const double weight = table_.weight(flow);
+  const double weight = kWeighted ? table_.weight(flow) : 1.0;
   for (const LinkId link : table_.route(flow)) {
     LinkWork& w = work_[link.index()];
     w.room -= rate;
@@ -235,13 +267,10 @@ void MaxMin::stop(std::uint32_t flow, double level, double rate, std::uint32_t b
   }
 }
 
-// Stops the flows still rising on `link`, whose key in the heap is `key`, unless its level has gone up
-// meanwhile: then returns false and the present level.
+// Stops all flows still rising on `link`, at `level`.
 template <bool kWeighted>
-bool MaxMin::stop_at_link(std::uint32_t link, double key, double& level) {
+void MaxMin::stop_at_link(std::uint32_t link, double level) {
   LinkWork& w = work_[link];
-  level = std::max(0.0, w.room) / w.weight;
-  if (level > key) return false;
   if constexpr (kWeighted) {
     // In ascending order, so that the sums do not depend on the order of the link's list; and with the weight
     // summed afresh, free of what cancellation left in it.
@@ -253,17 +282,17 @@ bool MaxMin::stop_at_link(std::uint32_t link, double key, double& level) {
     for (const std::uint32_t flow : at_link_) weight += table_.weight(flow);
     level = std::max(0.0, w.room) / weight;
     w.filled_at = level;
-    for (const std::uint32_t flow : at_link_) stop(flow, level, level * table_.weight(flow), link);
+    for (const std::uint32_t flow : at_link_) stop<true>(flow, level, level * table_.weight(flow), link);
   } else {
     // Equal weights: all subtract the same rate, in any order.
     w.filled_at = level;
-    const auto entries = table_.flows_on(link);
-    for (std::size_t i = 0; w.rising > 0; ++i) {
-      const std::uint32_t flow = entries[i].flow;
-      if (rising_[flow] == filling_) stop(flow, level, level, link);
+    const FlowTable::Entry* entry = table_.flows_on(link).data();
+    for (std::uint32_t left = w.rising; left > 0; ++entry) {
+      if (rising_[entry->flow] != filling_) continue;
+      stop<false>(entry->flow, level, level, link);
+      --left;
     }
   }
-  return true;
 }
 
 template <bool kWeighted>
@@ -277,27 +306,32 @@ void MaxMin::fill_links() {
       return la < lb || (la == lb && a < b);
     });
   std::size_t next_limited = 0;
-  std::make_heap(heap_.begin(), heap_.end(), Later{});
   while (open_ > 0) {
+    const double lowest = tournament_.lowest();
+    const std::uint32_t slot = tournament_.winner();
     while (next_limited < limited_.size() && rising_[limited_[next_limited]] != filling_) ++next_limited;
     if (next_limited < limited_.size()) {
       const std::uint32_t flow = limited_[next_limited];
       const double level = limit_level(flow);
-      // A key may be out of date, never too high: at worst the limit waits until the top is refreshed.
-      if (heap_.empty() || level <= heap_.front().level) {
-        stop(flow, level, table_.limit(flow), kNone);
+      // A key may be out of date, never too high: at worst the limit waits until the lowest is refreshed.
+      if (level <= lowest) {
+        stop<kWeighted>(flow, level, table_.limit(flow), kNone);
         continue;
       }
     }
-    WEFT_DCHECK(!heap_.empty(), "flows rise over no link");
-    const Key top = heap_.front();
-    std::pop_heap(heap_.begin(), heap_.end(), Later{});
-    heap_.pop_back();
-    if (work_[top.link].rising == 0) continue;
-    double level = 0;
-    if (!stop_at_link<kWeighted>(top.link, top.level, level)) {
-      heap_.push_back({level, top.link});
-      std::push_heap(heap_.begin(), heap_.end(), Later{});
+    WEFT_DCHECK(lowest < kInfinity, "flows rise over no link");
+    const std::uint32_t link = touched_[slot];
+    const LinkWork& w = work_[link];
+    if (w.rising == 0) {
+      tournament_.update(slot, kInfinity);
+      continue;
+    }
+    const double level = std::max(0.0, w.room) / w.weight;
+    if (level > lowest) {
+      tournament_.update(slot, level);
+    } else {
+      stop_at_link<kWeighted>(link, level);
+      if (open_ > 0) tournament_.update(slot, kInfinity);
     }
   }
 }

@@ -4,8 +4,7 @@
 // flows rises together; the level at which link l fills up is
 //     level(l) = (capacity - rates of the flows already stopped) / (weights of the flows still rising),
 // the link with the lowest level stops its flows there, a flow whose limit comes first stops at its limit. As
-// flows stop, the levels of other links only go up, so a heap whose keys are refreshed when they reach the
-// top is enough.
+// flows stop, the levels of other links only go up, so it is enough to refresh a key when it is the lowest.
 //
 // What is filled again after a change is set by the Scope:
 //  kComponent  all flows connected to a change through shared links. The rates are a pure function of the
@@ -34,6 +33,7 @@
 
 #include "congestion/flow_table.hpp"
 #include "congestion/sharing_model.hpp"
+#include "congestion/tournament.hpp"
 
 namespace weft::congestion {
 
@@ -75,25 +75,28 @@ class MaxMin final : public SharingModel {
     std::uint32_t dirty = 0;         // solve() that has it in dirty_
   };
   static_assert(sizeof(LinkWork) == 64);
-  struct Key {
-    double level;
-    std::uint32_t link;
-  };
-
   // A flow over no link may have any rate; its quanta are never used.
   [[nodiscard]] std::uint64_t quanta(double rate) const {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::min(rate * to_quanta_ + 0.5, 0x1p62)));
+  }
+  // Capacity of `link` less the load of the flows outside, given the quanta of those inside.
+  [[nodiscard]] double room(std::uint32_t link, std::uint64_t inside) const {
+    const auto outside = static_cast<std::int64_t>(load_[link] - inside);
+    return std::max(0.0, capacity_[link] - static_cast<double>(outside) * from_quanta_);
   }
   void mark_dirty(std::uint32_t link);
   bool join(std::uint32_t flow);
   void join_bound(std::uint32_t link);
   void close_component(std::size_t from);
   void fill();
+  void fill_one(std::uint32_t flow);
+  void reset(LinkWork& work, std::uint32_t link);
   template <bool kWeighted>
   void fill_links();
+  template <bool kWeighted>
   void stop(std::uint32_t flow, double level, double rate, std::uint32_t bottleneck);
   template <bool kWeighted>
-  bool stop_at_link(std::uint32_t link, double key, double& level);
+  void stop_at_link(std::uint32_t link, double level);
   bool disturbs();
   void commit();
   void check_certificate();
@@ -125,7 +128,7 @@ class MaxMin final : public SharingModel {
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> limited_;
   std::vector<std::uint32_t> at_link_;
-  std::vector<Key> heap_;
+  Tournament tournament_;
   std::vector<FlowId> changed_;
   SolveStats stats_;
 };

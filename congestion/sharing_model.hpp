@@ -1,8 +1,7 @@
-// SharingModel: gives every active flow a rate. Sees capacities and routes as spans; knows no graph and reads
-// no clock.
+// SharingModel: gives every active flow a rate. Sees capacities and routes as spans; knows no graph and reads no clock.
 //
-// Use: add and remove flows freely, then solve() once per instant. solve() re-solves only what is connected
-// to a change and reports the flows whose rate is not what it was.
+// Use: add and remove flows freely, then solve() once per instant. solve() re-solves only what is connected to a
+// change and reports the flows whose rate is not what it was.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +16,23 @@
 namespace weft::congestion {
 
 struct SolveStats {
-  std::uint64_t solves = 0;         // calls of solve() that had something to do
-  std::uint64_t flows_solved = 0;   // flows whose rate was computed
-  std::uint64_t links_touched = 0;  // links visited by those solves
-  std::uint64_t certificates = 0;   // solves that were checked by the certificate
-  std::uint32_t max_component = 0;  // flows in the largest component solved
+  std::uint64_t solves = 0;          // calls of solve() that had something to do
+  std::uint64_t flows_solved = 0;    // flows whose rate was computed
+  std::uint64_t links_touched = 0;   // links visited by those solves
+  std::uint64_t certificates = 0;    // solves that were checked by the certificate
+  std::uint32_t max_component = 0;   // flows in the largest component solved
 };
 
 class SharingModel {
  public:
   virtual ~SharingModel() = default;
 
-  // A flow over `route` (each link at most once; may be empty only if rate_cap is finite). Its share of a
-  // bottleneck is proportional to `weight` > 0; its rate never exceeds `rate_cap` (bytes/s, may be infinity).
+  // A flow over `route` (each link at most once; may be empty only if rate_cap is finite). Its share of a bottleneck
+  // is proportional to `weight` > 0; its rate never exceeds `rate_cap` (bytes/s, may be infinity).
   // The id is dense and reused after remove(). The route is copied. O(route).
   [[nodiscard]] virtual FlowId add(std::span<const LinkId> route, double weight, double rate_cap) = 0;
   virtual void remove(FlowId flow) = 0;
-  // Flows whose rate changed by this call, new ones included; valid until the next call. Order: ascending
-  // FlowId.
+  // Flows whose rate changed by this call, new ones included; valid until the next call. Order: ascending FlowId.
   virtual std::span<const FlowId> solve() = 0;
   // bytes/s; valid after solve().
   [[nodiscard]] virtual double rate(FlowId flow) const = 0;
@@ -47,8 +45,7 @@ class SharingModel {
   [[nodiscard]] virtual const SolveStats& stats() const = 0;
 };
 
-// `name`: "max-min" | "contention-free" (registry.cpp). `capacity`: bytes/s by LinkId, > 0; must outlive the
-// model.
+// `name`: "max-min" | "contention-free" (registry.cpp). `capacity`: bytes/s by LinkId, > 0; must outlive the model.
 [[nodiscard]] Result<std::unique_ptr<SharingModel>> make_sharing_model(std::string_view name,
                                                                        std::span<const double> capacity);
 

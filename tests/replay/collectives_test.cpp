@@ -16,7 +16,9 @@
 
 namespace weft::replay {
 
-void PrintTo(const CollectiveAlgorithm& a, std::ostream* os) { *os << traces::op_name(a.kind) << "=" << a.name; }
+void PrintTo(const CollectiveAlgorithm& a, std::ostream* os) {
+  *os << traces::op_name(a.kind) << "=" << a.name;
+}
 
 namespace {
 

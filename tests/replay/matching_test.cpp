@@ -148,8 +148,8 @@ TEST(Probe, WaitsUntilTheEnvelopeIsThereAndTakesNothing) {
   }
 }
 
-// A program that polls four times, 10 us of work between polls, and found the message at the third. The body is the
-// receive and a forward to rank 2.
+// A program that polls four times, 10 us of work between polls, and found the message at the third. The body
+// is the receive and a forward to rank 2.
 MemoryTrace polling_program(std::int64_t sender_delay) {
   MemoryTrace t(3);
   t.compute(0, Duration(sender_delay));
@@ -160,10 +160,10 @@ MemoryTrace polling_program(std::int64_t sender_delay) {
   t.compute(1, Duration(10 * kUs));         // 3
   Op hit = op(OpKind::iprobe, 0, 0);
   hit.flags = traces::kHit;
-  t.add(1, hit, {0, 2, 0, 0, 1000});        // 4: hits, two operations of body
-  t.p2p(1, OpKind::recv, 0, 0, 1000);       // 5
-  t.p2p(1, OpKind::send, 2, 0, 1000);       // 6
-  t.compute(1, Duration(10 * kUs));         // 7
+  t.add(1, hit, {0, 2, 0, 0, 1000});   // 4: hits, two operations of body
+  t.p2p(1, OpKind::recv, 0, 0, 1000);  // 5
+  t.p2p(1, OpKind::send, 2, 0, 1000);  // 6
+  t.compute(1, Duration(10 * kUs));    // 7
   t.p2p(2, OpKind::recv, 1, 0, 1000);
   return t;
 }
@@ -191,7 +191,8 @@ TEST(Deadlock, TwoSynchronousSendsToEachOtherAreReportedAsACycle) {
   ASSERT_EQ(r.deadlock.blocked.size(), 2u);
   ASSERT_EQ(r.deadlock.cycle.size(), 2u);
   EXPECT_EQ(r.deadlock.summary(),
-            "deadlock: 2 ranks wait for ever; cycle: rank 0 in ssend of 10 bytes to 1 tag 0 on world (operation 0) -> "
+            "deadlock: 2 ranks wait for ever; cycle: rank 0 in ssend of 10 bytes to 1 tag 0 on world "
+            "(operation 0) -> "
             "rank 1 in ssend of 10 bytes to 0 tag 0 on world (operation 0) -> rank 0");
 }
 
