@@ -34,7 +34,8 @@ CompareRow row_of(const RunFacts& run, const RunFacts* best) {
     return row;
   }
   const Duration least = best->result->makespan;
-  row.slowdown = least.count() > 0 ? run.result->makespan.count() / static_cast<double>(least.count()) : 1.0;
+  row.slowdown =
+      least.count() > 0 ? run.result->makespan / std::chrono::duration<double, std::pico>(least) : 1.0;
   row.why = &run == best ? explain_alone(run) : explain_slower(run, *best);
   return row;
 }
@@ -86,13 +87,14 @@ std::string compare_json(const std::vector<CompareRow>& rows) {
 }
 
 std::string compare_csv(const std::vector<CompareRow>& rows) {
-  std::string out = csv_line({"trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts", "switches",
-                              "links", "mean_hops", "worst_link", "worst_link_utilization", "why", "error"});
+  std::string out =
+      csv_line({"trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts", "switches", "links",
+                "mean_hops", "worst_link", "worst_link_utilization", "why", "error"});
   for (const auto& r : rows)
     out += csv_line({r.trace, r.platform, r.map, r.routing, exact_number(r.makespan_s),
-                     r.slowdown ? exact_number(*r.slowdown) : "", std::to_string(r.hosts), std::to_string(r.switches),
-                     std::to_string(r.links), exact_number(r.mean_hops), r.worst_link,
-                     exact_number(r.worst_link_utilization), r.why, r.error});
+                     r.slowdown ? exact_number(*r.slowdown) : "", std::to_string(r.hosts),
+                     std::to_string(r.switches), std::to_string(r.links), exact_number(r.mean_hops),
+                     r.worst_link, exact_number(r.worst_link_utilization), r.why, r.error});
   return out;
 }
 
@@ -109,8 +111,8 @@ std::string compare_text(const std::vector<CompareRow>& rows) {
       for (std::size_t k = i; k < end; ++k)
         if (rows[k].slowdown) last = &rows[k];
       if (last != &best)
-        out += fmt::format("; slowest on {}, {} ({:.2f} times as long)", last->platform, show_seconds(last->makespan_s),
-                           *last->slowdown);
+        out += fmt::format("; slowest on {}, {} ({:.2f} times as long)", last->platform,
+                           show_seconds(last->makespan_s), *last->slowdown);
       out += "\n\n";
     } else {
       out += fmt::format("{}: deadlock on every platform\n\n", best.trace);
@@ -131,8 +133,8 @@ std::string compare_text(const std::vector<CompareRow>& rows) {
       table.add({std::to_string(k - i + 1), r.platform, r.map, r.routing,
                  r.slowdown ? show_seconds(r.makespan_s) : "deadlock",
                  r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-", std::to_string(r.hosts),
-                 std::to_string(r.switches), fmt::format("{:.2f}", r.mean_hops), r.worst_link.empty() ? "-" : r.worst_link,
-                 show_percent(r.worst_link_utilization)});
+                 std::to_string(r.switches), fmt::format("{:.2f}", r.mean_hops),
+                 r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization)});
     }
     out += table.text() + "\n";
     for (std::size_t k = i; k < end; ++k) out += fmt::format("{}. {}\n", k - i + 1, rows[k].why);

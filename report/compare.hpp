@@ -1,8 +1,8 @@
 // Traces x platforms x mappings x routings in one ranked table: text, JSON ("weft.compare/1"), CSV.
 //
-// Rows are grouped by trace in the order given and ranked by makespan within; equal ones keep the order given. `slowdown`
-// is the makespan over the smallest one of the same trace. A run that deadlocks comes last in its group, without a
-// slowdown, with `error`.
+// Rows are grouped by trace in the order given and ranked by makespan within; equal ones keep the order
+// given. `slowdown` is the makespan over the smallest one of the same trace. A run that deadlocks comes last
+// in its group, without a slowdown, with `error`.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,8 @@ struct CompareRow {
   std::string error;  // deadlock, in one line
 };
 
-// `runs` may come in any order of completion; the order here is the order asked for. O(runs log runs + links).
+// `runs` may come in any order of completion; the order here is the order asked for. O(runs log runs +
+// links).
 [[nodiscard]] std::vector<CompareRow> rank_runs(const std::vector<RunFacts>& runs);
 
 [[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows);

@@ -143,7 +143,8 @@ std::string replay_csv(const replay::ReplayResult& result) {
   for (std::size_t i = 0; i < result.ranks.size(); ++i) {
     const auto& t = result.ranks[i];
     const auto s = [](Duration d) { return exact_number(to_seconds(d)); };
-    out += csv_line({std::to_string(i), s(t.finish), s(t.compute), s(t.send), s(t.recv), s(t.wait), s(t.collective)});
+    out += csv_line(
+        {std::to_string(i), s(t.finish), s(t.compute), s(t.send), s(t.recv), s(t.wait), s(t.collective)});
   }
   return out;
 }

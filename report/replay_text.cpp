@@ -33,20 +33,21 @@ std::string headline(const RunFacts& run) {
   const auto& r = *run.result;
   const std::string ranks = fmt::format("{} rank{}", run.ranks, run.ranks == 1 ? "" : "s");
   if (!r.finished)
-    return fmt::format("{}: {} on {} deadlock after {}\n{}", run.trace, ranks, run.platform->name, show(r.makespan),
-                       deadlock_text(r.deadlock));
+    return fmt::format("{}: {} on {} deadlock after {}\n{}", run.trace, ranks, run.platform->name,
+                       show(r.makespan), deadlock_text(r.deadlock));
   const TimeSums t = time_sums(r);
   std::string split;
   if (t.finish > 0) {
     std::vector<std::pair<double, const char*>> parts;
     for (const Part& p : kParts)
       if (t.*p.sum > 0) parts.emplace_back(t.*p.sum, p.name);
-    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [sum, name] : parts)
       split += fmt::format("{}{} {}", split.empty() ? "; " : ", ", whole_percent(sum / t.finish), name);
   }
-  return fmt::format("{}: {} take{} {} on {}{}\n", run.trace, ranks, run.ranks == 1 ? "s" : "", show(r.makespan),
-                     run.platform->name, split);
+  return fmt::format("{}: {} take{} {} on {}{}\n", run.trace, ranks, run.ranks == 1 ? "s" : "",
+                     show(r.makespan), run.platform->name, split);
 }
 
 std::string time_table(const RunFacts& run) {
@@ -73,12 +74,12 @@ std::string cost_table(const RunFacts& run) {
   const auto& n = run.result->network;
   if (n.count == 0) return "no message crosses the network\n";
   const double messages = static_cast<double>(n.count);
-  std::string out = fmt::format(
-      "{} messages, {} ({} messages, {} written as point-to-point), {:.2f} hops a message\n",
-      show_count(messages), show(Bytes(static_cast<std::int64_t>(n.bytes))),
-      show_count(static_cast<double>(run.result->point_to_point.count)),
-      show(Bytes(static_cast<std::int64_t>(run.result->point_to_point.bytes))),
-      static_cast<double>(n.hops) / messages);
+  std::string out =
+      fmt::format("{} messages, {} ({} messages, {} written as point-to-point), {:.2f} hops a message\n",
+                  show_count(messages), show(Bytes(static_cast<std::int64_t>(n.bytes))),
+                  show_count(static_cast<double>(run.result->point_to_point.count)),
+                  show(Bytes(static_cast<std::int64_t>(run.result->point_to_point.bytes))),
+                  static_cast<double>(n.hops) / messages);
   Table table({{"what messages cost", Table::Align::kLeft}, {"sum"}, {"per message"}, {"per rank"}});
   const auto row = [&](const char* name, Duration d) {
     const double s = to_seconds(d);
@@ -108,8 +109,9 @@ std::string link_table(const RunFacts& run, const ReplayTextOptions& options) {
     const auto& use = run.result->links[l.index()];
     const std::size_t cls = columns.link_class[l.index()];
     table.add({fabric.link_name(l), cls < columns.class_names.size() ? columns.class_names[cls] : "",
-               show(Bandwidth(columns.capacity[l.index()])), show(Bytes(static_cast<std::int64_t>(use.bytes))),
-               show(use.busy), show_percent(utilization(run, l)), std::to_string(use.peak_flows)});
+               show(Bandwidth(columns.capacity[l.index()])),
+               show(Bytes(static_cast<std::int64_t>(use.bytes))), show(use.busy),
+               show_percent(utilization(run, l)), std::to_string(use.peak_flows)});
   }
   return table.text();
 }
@@ -124,9 +126,11 @@ std::string region_table(const RunFacts& run) {
   Table table({{"region", Table::Align::kLeft}, {"count"}, {"per rank"}, {"sum over ranks"}});
   for (std::size_t i = 0; i < std::min(regions.size(), kTextRegions); ++i)
     table.add({regions[i]->name, std::to_string(regions[i]->count),
-               show_seconds(to_seconds(regions[i]->total) / std::max(run.ranks, 1u)), show(regions[i]->total)});
+               show_seconds(to_seconds(regions[i]->total) / std::max(run.ranks, 1u)),
+               show(regions[i]->total)});
   std::string out = table.text();
-  if (regions.size() > kTextRegions) out += fmt::format("... and {} more regions\n", regions.size() - kTextRegions);
+  if (regions.size() > kTextRegions)
+    out += fmt::format("... and {} more regions\n", regions.size() - kTextRegions);
   return out;
 }
 
@@ -138,13 +142,14 @@ std::string model_lines(const RunFacts& run) {
   if (o.header.value() > 0) out += fmt::format(", {} B of header a message", o.header.value());
   out += "\n";
   if (o.raw_switch) {
-    out += fmt::format("protocol: raw, detached below {} B, rendezvous from it on; no overheads\n", o.raw_switch->value());
+    out += fmt::format("protocol: raw, detached below {} B, rendezvous from it on; no overheads\n",
+                       o.raw_switch->value());
   } else if (o.raw != replay::RawMode::kOff) {
     out += fmt::format("protocol: raw {}; no overheads\n", raw_name(o.raw));
   } else {
     const auto& mpi = run.platform->mpi;
-    out += fmt::format("protocol: eager up to {} B, overheads {} a send and {} a receive\n", mpi.eager_limit.value(),
-                       show(mpi.send_overhead), show(mpi.recv_overhead));
+    out += fmt::format("protocol: eager up to {} B, overheads {} a send and {} a receive\n",
+                       mpi.eager_limit.value(), show(mpi.send_overhead), show(mpi.recv_overhead));
     if (!mpi.assumed.empty()) {
       std::string names;
       for (const auto& a : mpi.assumed) names += (names.empty() ? "" : ", ") + a;
@@ -168,7 +173,8 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
                        b.position.empty() ? "" : ", ", b.position,
                        waits.empty() ? "something that never comes" : "rank " + waits);
   };
-  std::string out = fmt::format("{} rank{} wait for ever", deadlock.blocked.size(), deadlock.blocked.size() == 1 ? "" : "s");
+  std::string out = fmt::format("{} rank{} wait for ever", deadlock.blocked.size(),
+                                deadlock.blocked.size() == 1 ? "" : "s");
   if (!deadlock.cycle.empty()) {
     out += "; each of these waits for the next, the last for the first:\n";
     for (const std::size_t i : deadlock.cycle) out += line(i);
@@ -177,13 +183,15 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
   out += "; no cycle among them:\n";
   const std::size_t shown = std::min(deadlock.blocked.size(), kTextBlocked);
   for (std::size_t i = 0; i < shown; ++i) out += line(i);
-  if (deadlock.blocked.size() > shown) out += fmt::format("  ... and {} more\n", deadlock.blocked.size() - shown);
+  if (deadlock.blocked.size() > shown)
+    out += fmt::format("  ... and {} more\n", deadlock.blocked.size() - shown);
   return out;
 }
 
 std::string replay_text(const RunFacts& run, const ReplayTextOptions& options) {
   std::string out = headline(run);
-  for (const std::string& part : {time_table(run), cost_table(run), link_table(run, options), region_table(run), model_lines(run)})
+  for (const std::string& part :
+       {time_table(run), cost_table(run), link_table(run, options), region_table(run), model_lines(run)})
     if (!part.empty()) out += "\n" + part;
   return out;
 }

@@ -1,4 +1,5 @@
-// The result of one replay for people: the answer in the first line, then where the time went and what was assumed.
+// The result of one replay for people: the answer in the first line, then where the time went and what was
+// assumed.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@ struct ReplayTextOptions {
 };
 
 [[nodiscard]] std::string replay_text(const RunFacts& run, const ReplayTextOptions& options);
-// "rank 3 in recv from 0 ... waits for rank 0" line by line: the cycle, or the first blocked ranks if there is none.
+// "rank 3 in recv from 0 ... waits for rank 0" line by line: the cycle, or the first blocked ranks if there
+// is none.
 [[nodiscard]] std::string deadlock_text(const replay::DeadlockReport& deadlock);
 
 }  // namespace weft::report

@@ -59,10 +59,14 @@ double overhead_seconds(const RunFacts& run) {
 
 std::string_view raw_name(replay::RawMode mode) {
   switch (mode) {
-    case replay::RawMode::kOff: return "off";
-    case replay::RawMode::kEager: return "eager";
-    case replay::RawMode::kDetached: return "detached";
-    case replay::RawMode::kRendezvous: return "rendezvous";
+    case replay::RawMode::kOff:
+      return "off";
+    case replay::RawMode::kEager:
+      return "eager";
+    case replay::RawMode::kDetached:
+      return "detached";
+    case replay::RawMode::kRendezvous:
+      return "rendezvous";
   }
   return "off";
 }

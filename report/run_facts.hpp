@@ -1,4 +1,5 @@
-// RunFacts: one replay and what was asked for, as the reports need it; and the numbers that several reports derive.
+// RunFacts: one replay and what was asked for, as the reports need it; and the numbers that several reports
+// derive.
 //
 // Units: seconds as double where a figure goes straight into a file or a sentence, strong types elsewhere.
 #pragma once
@@ -17,9 +18,9 @@ namespace weft::report {
 
 // Pointers are borrowed and never null.
 struct RunFacts {
-  std::string trace;     // as the user named it
-  std::string map;       // "block"...
-  std::string routing;   // name of the routing in force
+  std::string trace;    // as the user named it
+  std::string map;      // "block"...
+  std::string routing;  // name of the routing in force
   std::uint32_t ranks = 0;
   traces::TraceTotals totals;
   const topology::Platform* platform = nullptr;
@@ -36,7 +37,8 @@ struct RunFacts {
 [[nodiscard]] std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit);
 // Smallest bandwidth among the links that carried something, bytes/s; 0 if none did.
 [[nodiscard]] double narrowest_used(const RunFacts& run);
-// Mean links per message written in the trace; of all messages if there are only collectives; 0 if there are none.
+// Mean links per message written in the trace; of all messages if there are only collectives; 0 if there are
+// none.
 [[nodiscard]] double mean_hops(const RunFacts& run);
 
 // Sums over the ranks.
