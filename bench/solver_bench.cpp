@@ -130,7 +130,7 @@ void bench(benchmark::State& state, const std::string& model, const std::string&
     run = load(model, scenario, flows);
     state.ResumeTiming();
     const auto begin = std::chrono::steady_clock::now();
-    run.run(false);
+    WEFT_CHECK(run.run(false).has_value(), "the load runs");
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   report(state, run, seconds);
@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
   if (argc >= 4 && std::string(argv[1]) == "--once") {
     const auto flows = static_cast<std::uint32_t>(argc > 4 ? std::atoi(argv[4]) : 1000);
     auto run = weft::load(argv[2], argv[3], flows);
-    run.run(false);
+    WEFT_CHECK(run.run(false).has_value(), "the load runs");
     const auto& s = run.stats();
     fmt::print(
         "{} {} F {} makespan {:.12f} s, {} solves, {:.1f} flows and {:.1f} links a solve, largest {}\n",

@@ -1,5 +1,7 @@
 #include "replay/flow_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -93,11 +95,14 @@ void FlowRun::settle(std::uint32_t flow, std::int64_t now, bool keep_phases) {
   since_[flow] = now;
 }
 
-void FlowRun::run(bool keep_phases) {
+Result<void> FlowRun::run(bool keep_phases) {
   heap_.reserve(size());
   for (std::uint32_t f = 0; f < size(); ++f) heap_.set(f, arrive_[f]);
   while (!heap_.empty()) {
     const std::int64_t now = heap_.time();
+    if (now == kTimeNever.time_since_epoch().count())
+      return bad_input({}, "a flow would end beyond the range of simulated time",
+                       fmt::format("flow {}", heap_.top()), "flows that end within 106 days");
     while (!heap_.empty() && heap_.time() == now) {
       const std::uint32_t f = heap_.top();
       heap_.pop();
@@ -127,6 +132,7 @@ void FlowRun::run(bool keep_phases) {
       heap_.set(f, saturating_add(SimTime(Duration(now)), rest).time_since_epoch().count());
     }
   }
+  return {};
 }
 
 }  // namespace weft::replay

@@ -71,8 +71,9 @@ class FlowRun {
   // REQUIRES: before run(); bytes >= 0, start and latency >= 0, weight > 0.
   std::uint32_t add(std::span<const LinkId> route, Bytes bytes, SimTime start, Duration latency,
                     double weight = 1);
-  // Simulates to the end. `keep_phases`: memory grows with the number of rate changes.
-  void run(bool keep_phases);
+  // Simulates to the end. `keep_phases`: memory grows with the number of rate changes. Error (kBadInput): a
+  // flow would end beyond the range of time, 106 days.
+  [[nodiscard]] Result<void> run(bool keep_phases);
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(finish_.size()); }
   [[nodiscard]] SimTime finish(std::uint32_t flow) const { return SimTime(Duration(finish_[flow])); }
