@@ -53,9 +53,22 @@ class TraceReader {
   [[nodiscard]] virtual std::string position(RankId rank, std::uint64_t index) const = 0;
 };
 
+// Operations per block that keep a window of one block for each rank small: 32 MB of rows for 256 ranks, 128 MB for
+// 8192, then 16 KB a rank. At most kMaxBlockOps.
+[[nodiscard]] constexpr std::size_t block_ops_for(std::uint32_t ranks) {
+  return ranks <= 256 ? kMaxBlockOps : ranks <= 1024 ? 2048 : ranks <= 4096 ? 1024 : 512;
+}
+
 // Opens any known format (sniffs the first bytes; a directory or list of files for formats that are one file per rank).
 // `from` forces a format by name; empty = sniff. Errors: kBadInput, kUsage (unknown format name, with the known ones).
 [[nodiscard]] Result<std::unique_ptr<TraceReader>> open_trace(const std::vector<std::string>& paths,
                                                               const std::string& from = {});
+
+struct OpenOptions {
+  std::string from;              // format by name; empty = sniff
+  bool allow_truncated = false;  // .weft only: read the whole blocks of a file that was cut off; a note says so
+};
+[[nodiscard]] Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::string>& paths,
+                                                                   const OpenOptions& options);
 
 }  // namespace weft::traces

@@ -1,0 +1,116 @@
+// The .weft file: what goes in comes out, and what is damaged says where.
+#include "tests/traces/trace_testing.hpp"
+
+namespace weft::traces {
+namespace {
+
+using namespace testing;
+
+TraceHeader sample_header(std::uint32_t ranks) {
+  TraceHeader h;
+  h.ranks = ranks;
+  for (std::uint32_t r = 0; r < ranks; ++r) h.hostnames.push_back("node" + std::to_string(r / 2));
+  h.recorder = "test 1";
+  h.mpi_version = "none";
+  h.command_line = "./a.out \"x y\"";
+  h.hpl_dat = "HPLinpack\nline\n";
+  h.clock_resolution_ps = 1000;
+  h.notes = {"One.", "Two."};
+  return h;
+}
+
+struct Written {
+  std::vector<std::vector<PlainOp>> ranks;
+  std::vector<Communicator> communicators;
+  std::vector<std::string> regions;
+};
+
+// Writes a random trace with every kind of operation; blocks of the ranks interleave.
+Written write_random(const std::string& path, std::uint64_t seed, std::uint32_t ranks, std::size_t blocks,
+                     std::size_t block_ops) {
+  Rng rng(seed);
+  auto w = TraceWriter::create(path, sample_header(ranks));
+  EXPECT_TRUE(w) << w.error().message();
+  Written out;
+  out.ranks.resize(ranks);
+  out.communicators.push_back({"world", {}});
+  for (std::uint32_t r = 0; r < ranks; ++r)
+    out.communicators[0].members.push_back(static_cast<std::int32_t>(r));
+  std::vector<std::uint64_t> next(ranks);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    if (i % 3 == 0) {
+      Communicator c{"split" + std::to_string(out.communicators.size()), {}};
+      for (std::uint32_t r = 0; r < ranks; ++r)
+        if (r == 0 || rng.below(2) == 0) c.members.push_back(static_cast<std::int32_t>(r));
+      rng.shuffle(std::span(c.members));
+      EXPECT_EQ(w->add_communicator(c).index(), out.communicators.size());
+      out.communicators.push_back(c);
+      EXPECT_EQ(w->add_region("panel " + std::to_string(i)).index(), out.regions.size());
+      out.regions.push_back("panel " + std::to_string(i));
+    }
+    OpBlock b;
+    b.rank = RankId(static_cast<std::uint32_t>(rng.below(ranks)));
+    b.first_op = next[b.rank.index()];
+    const OpLimits limits{ranks, &out.communicators, out.regions.size()};
+    const std::size_t n = 1 + rng.below(block_ops);
+    for (std::size_t k = 0; k < n; ++k) {
+      const Op op = random_op(rng, static_cast<OpKind>(rng.below(kOpKindCount)), limits, b);
+      EXPECT_EQ(op_fault(op, b.list(op), limits), nullptr)
+          << op_name(op.kind) << ": " << op_fault(op, b.list(op), limits);
+      b.ops.push_back(op);
+    }
+    next[b.rank.index()] += n;
+    for (auto& p : plain(b)) out.ranks[b.rank.index()].push_back(p);
+    w->append(b);
+  }
+  const auto done = w->finish();
+  EXPECT_TRUE(done) << done.error().message();
+  return out;
+}
+
+TEST(WeftFile, EveryKindOfOperationComesBackFieldByField) {
+  const TempDir dir;
+  for (std::uint64_t seed = seed_or(1), i = 0; i < 12; ++i, ++seed) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    const std::string path = dir.path("t.weft");
+    const auto ranks = static_cast<std::uint32_t>(1 + seed % 5);
+    const Written want = write_random(path, seed, ranks, 12, i % 2 == 0 ? 40 : 1500);
+    auto got = open_trace({path});
+    ASSERT_TRUE(got) << got.error().message();
+    TraceReader& t = **got;
+    const TraceHeader h = sample_header(ranks);
+    EXPECT_EQ(t.header().ranks, ranks);
+    EXPECT_EQ(t.header().hostnames, h.hostnames);
+    EXPECT_EQ(t.header().hpl_dat, h.hpl_dat);
+    EXPECT_EQ(t.header().notes, h.notes);
+    EXPECT_EQ(t.header().command_line, h.command_line);
+    EXPECT_EQ(t.header().clock_resolution_ps, 1000);
+    EXPECT_EQ(t.regions(), want.regions);
+    ASSERT_EQ(t.communicators().size(), want.communicators.size());
+    for (std::size_t c = 0; c < want.communicators.size(); ++c) {
+      EXPECT_EQ(t.communicators()[c].name, want.communicators[c].name);
+      EXPECT_EQ(t.communicators()[c].members, want.communicators[c].members);
+    }
+    std::uint64_t ops = 0;
+    for (int pass = 0; pass < 2; ++pass, t.rewind())
+      for (std::uint32_t r = 0; r < ranks; ++r) {
+        const auto all = read_rank(t, r);
+        ASSERT_TRUE(all) << all.error().message();
+        ASSERT_EQ(all->size(), want.ranks[r].size());
+        for (std::size_t k = 0; k < all->size(); ++k) ASSERT_EQ((*all)[k], want.ranks[r][k]) << "op " << k;
+        EXPECT_EQ(t.ops_of(RankId(r)), all->size());
+        ops += all->size();
+      }
+    EXPECT_EQ(t.totals().ops * 2, ops);
+  }
+}
+
+TEST(WeftFile, TheSameTraceIsTheSameBytes) {
+  const TempDir dir;
+  write_random(dir.path("a.weft"), 5, 4, 9, 300);
+  write_random(dir.path("b.weft"), 5, 4, 9, 300);
+  EXPECT_EQ(slurp(dir.path("a.weft")), slurp(dir.path("b.weft")));
+}
+
+}  // namespace
+}  // namespace weft::traces

@@ -1,0 +1,54 @@
+// Where the text of a SimGrid time-independent trace comes from: one file per rank (an index file, a
+// directory or several paths), one shared file, or a tar archive of them; any of it compressed (gzip, zstd up
+// to --long=27, xz, bzip2).
+//
+// The text is streamed: memory is one chunk, plus the text of archives below kKeepText so that they unpack
+// once only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace weft::traces {
+
+class TiInput {
+ public:
+  static constexpr std::uint64_t kKeepText = 64u << 20;
+
+  struct Part {
+    std::string name;    // for messages: path, or archive!member
+    std::string path;    // file to open
+    std::string member;  // of the archive `path`; empty = the file itself
+    std::string text;    // kept text of an archive member
+  };
+
+  // Finds the parts. Errors: kBadInput.
+  [[nodiscard]] static Result<TiInput> open(const std::vector<std::string>& paths);
+
+  // Private: parts()[r] is the file of rank r. Shared: there is one part with the lines of all ranks.
+  [[nodiscard]] bool shared() const { return shared_; }
+  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
+  // Files found beside the parts that are not part of the trace.
+  [[nodiscard]] const std::vector<std::string>& ignored() const { return ignored_; }
+
+  // Calls chunk(part, text, last) for all text of each part, parts in storage order, each part in one go.
+  using Chunk = std::function<Result<void>(std::size_t part, std::string_view text, bool last)>;
+  [[nodiscard]] Result<void> read(const Chunk& chunk) const;
+
+ private:
+  std::vector<Part> parts_;
+  std::vector<std::string> ignored_;
+  bool shared_ = false;
+  bool kept_ = false;
+};
+
+// True for text whose first line is a TI action, or the name of a file, or for an archive.
+[[nodiscard]] bool looks_like_ti_line(std::string_view text);
+[[nodiscard]] bool looks_compressed_or_tar(std::string_view first_bytes);
+
+}  // namespace weft::traces

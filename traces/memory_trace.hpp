@@ -1,0 +1,75 @@
+// A trace held in memory in its compact form: what a text reader makes, so that a text trace replays without
+// a conversion. Blocks are the messages of trace.proto, lightly compressed: about 3 bytes an operation for
+// HPL.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "traces/block_codec.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::traces {
+
+class MemoryTrace final : public TraceReader {
+ public:
+  // `header.ranks` must be final.
+  explicit MemoryTrace(TraceHeader header);
+  ~MemoryTrace() override;
+  MemoryTrace(const MemoryTrace&) = delete;
+  MemoryTrace& operator=(const MemoryTrace&) = delete;
+
+  // --- building ---
+  // Names a source for position(); returns its number.
+  std::uint32_t add_source(std::string name);
+  // Appends operations of block.rank. lines[i] = the line of ops[i] in `source`. Precondition: operations are
+  // well formed (op_rules.hpp), at most kMaxBlockOps.
+  void append(const OpBlock& block, std::uint32_t source, const std::vector<std::uint32_t>& lines);
+  void add_note(std::string note) { header_.notes.push_back(std::move(note)); }
+
+  // --- reading ---
+  const TraceHeader& header() const override { return header_; }
+  const TraceTotals& totals() const override { return totals_; }
+  const std::vector<Communicator>& communicators() const override { return communicators_; }
+  const std::vector<std::string>& regions() const override { return regions_; }
+  std::uint64_t ops_of(RankId rank) const override { return ranks_.at(rank.index()).ops; }
+  Result<bool> next_block(RankId rank, OpBlock& out) override;
+  void rewind() override;
+  std::string position(RankId rank, std::uint64_t index) const override;
+  // Bytes of the stored blocks.
+  [[nodiscard]] std::uint64_t stored_bytes() const { return stored_; }
+
+ private:
+  struct Block {
+    std::string packed;  // zstd of an OpBlock message
+    std::string
+        line_deltas;  // LEB128 zigzag deltas between the lines of consecutive operations; empty = all are 1
+    std::uint64_t first_op = 0;
+    std::uint32_t raw_bytes = 0;
+    std::uint32_t ops = 0;
+    std::uint32_t source = 0;
+    std::uint32_t first_line = 0;
+  };
+  struct Rank {
+    std::vector<Block> blocks;
+    std::size_t next = 0;
+    std::uint64_t ops = 0;
+  };
+  struct Zstd;
+  TraceHeader header_;
+  TraceTotals totals_;
+  std::vector<Communicator> communicators_;
+  std::vector<std::string> regions_;
+  std::vector<std::string> sources_;
+  std::vector<Rank> ranks_;
+  std::uint64_t stored_ = 0;
+  BlockEncoder encoder_;
+  BlockDecoder decoder_;
+  std::string raw_;
+  std::string packed_;
+  std::unique_ptr<Zstd> zstd_;
+};
+
+}  // namespace weft::traces

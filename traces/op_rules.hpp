@@ -1,0 +1,47 @@
+// What makes one operation well formed, whatever came before it: ranges of its fields and the shape of its
+// list. docs/trace-format.md lists the conventions per kind. What needs more than one operation is in
+// check.hpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace weft::traces {
+
+// A rank never has more requests at once than this: bounds what a hostile slot number can cost a replay.
+inline constexpr std::uint32_t kMaxRequestSlots = 1u << 22;
+
+// What ids may refer to.
+struct OpLimits {
+  std::uint32_t ranks = 0;
+  const std::vector<Communicator>* communicators = nullptr;
+  std::size_t regions = 0;
+};
+
+// What Op::amount means.
+enum class AmountUnit : std::uint8_t { kNone, kPicoseconds, kFlops, kBytes, kPolls, kComm, kRegion };
+
+// The rules of one kind. Ranges are inclusive below; peers end at ranks - 1.
+struct KindRules {
+  AmountUnit amount = AmountUnit::kNone;
+  std::int32_t least_peer = kProcNull;
+  std::int32_t least_tag = INT32_MIN;
+  bool needs_request = false;
+};
+[[nodiscard]] KindRules rules_of(OpKind k);
+
+// True for gather(v), scatter(v), bcast, reduce and their non-blocking forms: peer is the root.
+[[nodiscard]] bool is_rooted(OpKind k);
+
+// True if an operation of this kind is useless without a list.
+[[nodiscard]] bool list_required(OpKind k);
+
+// Null if well formed, else what is wrong. op_fault checks everything, list_fault only the list. O(list).
+[[nodiscard]] const char* list_fault(const Op& op, std::span<const std::int64_t> list,
+                                     const OpLimits& limits);
+[[nodiscard]] const char* op_fault(const Op& op, std::span<const std::int64_t> list, const OpLimits& limits);
+
+}  // namespace weft::traces
