@@ -302,7 +302,8 @@ Result<void> BlockDecoder::Impl::prepare(pb::OpGroup& g, std::uint32_t n, const 
   c.lists = c.list_size_step != 0 || c.list_size0 != 0;
   c.values = g.list_values().data();
   c.values_end = c.values + g.list_values_size();
-  if (!c.lists && list_required(kind)) return fault("the operation needs a list", std::string(op_name(kind)));
+  if (!c.lists && list_required(kind, static_cast<std::uint8_t>(g.flags())))
+    return fault("the operation needs a list", std::string(op_name(kind)));
   return {};
 }
 
@@ -354,7 +355,7 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
         o->extra = out.add_list(values);
         c.values += code - 1;
         if (const char* f = list_fault(*o, values, limits)) return fault(f, std::string(op_name(o->kind)));
-      } else if (list_required(o->kind)) {
+      } else if (list_required(o->kind, o->flags)) {
         return fault("the operation needs a list", std::string(op_name(o->kind)));
       }
     }

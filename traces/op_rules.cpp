@@ -96,7 +96,8 @@ KindRules rules_of(OpKind k) {
   return r;
 }
 
-bool list_required(OpKind k) {
+bool list_required(OpKind k, std::uint8_t flags) {
+  if (k == OpKind::iprobe || k == OpKind::improbe) return (flags & kHit) != 0;
   switch (blocking_form(k)) {
     case OpKind::compute_kernel:
     case OpKind::startall:
@@ -122,7 +123,7 @@ bool list_required(OpKind k) {
 }
 
 const char* list_fault(const Op& op, List l, const OpLimits& limits) {
-  if (op.extra == kNoList) return list_required(op.kind) ? "the operation needs a list" : nullptr;
+  if (op.extra == kNoList) return list_required(op.kind, op.flags) ? "the operation needs a list" : nullptr;
   const auto comm_size = [&] { return (*limits.communicators)[op.comm.index()].members.size(); };
   switch (blocking_form(op.kind)) {
     case OpKind::compute_kernel:

@@ -37,7 +37,7 @@ struct KindRules {
 [[nodiscard]] bool is_rooted(OpKind k);
 
 // True if an operation of this kind is useless without a list.
-[[nodiscard]] bool list_required(OpKind k);
+[[nodiscard]] bool list_required(OpKind k, std::uint8_t flags);
 
 // Null if well formed, else what is wrong. op_fault checks everything, list_fault only the list. O(list).
 [[nodiscard]] const char* list_fault(const Op& op, std::span<const std::int64_t> list,
