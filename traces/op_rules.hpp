@@ -31,7 +31,8 @@ struct KindRules {
   std::int32_t least_tag = INT32_MIN;
   bool needs_request = false;
 };
-[[nodiscard]] KindRules rules_of(OpKind k);
+// Precondition: a kind below kOpKindCount.
+[[nodiscard]] const KindRules& rules_of(OpKind k);
 
 // True for gather(v), scatter(v), bcast, reduce and their non-blocking forms: peer is the root.
 [[nodiscard]] bool is_rooted(OpKind k);
