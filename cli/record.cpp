@@ -27,6 +27,8 @@ struct Options {
   std::string clock = "cpu";
   std::string merge_only;
   bool keep_spool = false;
+  std::vector<std::string> command;         // as given after --
+  std::vector<std::string> parsed_command;  // the option parser's idea of it, used only without --
 };
 
 // Quoted so that a shell reads back the same words.
@@ -45,6 +47,26 @@ std::string shell_line(const std::vector<std::string>& words) {
     line += '\'';
   }
   return line;
+}
+
+// The words after the first "--" as the kernel got them: the option parser would take "[a,b]" apart.
+std::vector<std::string> words_after_dashes() {
+  std::vector<std::string> words;
+  auto text = read_file("/proc/self/cmdline");
+  if (!text) return words;
+  bool after = false;
+  for (std::size_t at = 0; at < text->size();) {
+    const std::size_t end = text->find('\0', at);
+    std::string word = text->substr(at, end - at);
+    if (after) {
+      words.push_back(std::move(word));
+    } else {
+      after = word == "--";
+    }
+    if (end == std::string::npos) break;
+    at = end + 1;
+  }
+  return words;
 }
 
 std::string hpl_dat_here() {
@@ -102,12 +124,11 @@ Result<void> merge(const Options& o, const std::string& folder, const std::vecto
   return {};
 }
 
-Result<void> record(const Options& o, std::vector<std::string> command) {
-  if (!command.empty() && command.front() == "--") command.erase(command.begin());
+Result<void> record(const Options& o) {
   if (!o.merge_only.empty()) return merge(o, o.merge_only, {});
-  if (command.empty()) return usage_error("no command to record", {}, "weft record -o T.weft -- mpirun -n 4 ./program");
+  if (o.command.empty()) return usage_error("no command to record", {}, "weft record -o T.weft -- mpirun -n 4 ./program");
   recorder::Launch launch;
-  launch.command = command;
+  launch.command = o.command;
   launch.clock = o.clock;
   launch.library = recorder::find_library();
   if (launch.library.empty()) return not_supported("recording", "a build of Weft with MPI (libweft_record.so is missing)");
@@ -119,7 +140,7 @@ Result<void> record(const Options& o, std::vector<std::string> command) {
     remove_spools(launch.spool_directory);
     return std::move(code).error();
   }
-  auto merged = merge(o, launch.spool_directory, command);
+  auto merged = merge(o, launch.spool_directory, o.command);
   if (o.keep_spool) {
     if (!o.common.quiet) fmt::print(stderr, "weft record: spools kept in {}\n", launch.spool_directory);
   } else {
@@ -148,8 +169,13 @@ Action setup_record(CLI::App& app) {
       "Results, output and exit code are the program's. A program that dies leaves a trace up to there.\n"
       "What a trace has no place for (one-sided, MPI-IO, dynamic processes) is counted in its header.\n"
       "Needs a program with a dynamically linked MPI; on several hosts the output folder must be shared.");
-  app.prefix_command();
-  return [o, &app] { return record(*o, app.remaining(false)); };
+  app.add_option("command", o->parsed_command, "after --: the program or launcher, and its arguments")
+      ->type_name("-- COMMAND...");
+  return [o] {
+    o->command = words_after_dashes();
+    if (o->command.empty()) o->command = o->parsed_command;
+    return record(*o);
+  };
 }
 
 }  // namespace weft::cli

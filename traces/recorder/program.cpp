@@ -57,6 +57,7 @@ class Translator {
       default:
         if (!record.list.empty()) set_list(op, record.list);
     }
+    if (traces::is_send(op.kind) && op.tag < 0) op.tag = 0;  // to MPI_PROC_NULL with any tag
     if (op.request != traces::kNoRequest) started(op);
     out_.ops.push_back(op);
     return true;
