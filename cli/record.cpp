@@ -1,7 +1,7 @@
 // weft record: runs a command with the recorder preloaded and merges what its ranks left into one trace.
 //
-// The exit code is the command's own; only a command that succeeded without any MPI rank, or whose trace cannot be
-// written, makes weft's error count.
+// The exit code is the command's own; only a command that succeeded without any MPI rank, or whose trace
+// cannot be written, makes weft's error count.
 #include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -36,8 +36,9 @@ std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
     if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                               "0123456789_-+=./:,@%^") == std::string::npos;
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-+=./:,@%^") == std::string::npos;
     if (plain) {
       line += word;
       continue;
@@ -80,7 +81,8 @@ Result<std::string> make_spool_directory(const std::string& output) {
   std::string folder = output;
   if (folder.empty() || folder[0] != '/') {
     char* here = ::getcwd(nullptr, 0);
-    if (here == nullptr) return bad_input(output, std::string("no working directory: ") + std::strerror(errno));
+    if (here == nullptr)
+      return bad_input(output, std::string("no working directory: ") + std::strerror(errno));
     folder = std::string(here) + "/" + output;
     std::free(here);
   }
@@ -93,7 +95,8 @@ Result<std::string> make_spool_directory(const std::string& output) {
 void remove_spools(const std::string& folder) {
   if (DIR* dir = ::opendir(folder.c_str())) {
     while (const dirent* entry = ::readdir(dir))
-      if (std::string_view(entry->d_name).ends_with(".spool")) ::unlink((folder + "/" + entry->d_name).c_str());
+      if (std::string_view(entry->d_name).ends_with(".spool"))
+        ::unlink((folder + "/" + entry->d_name).c_str());
     ::closedir(dir);
   }
   ::rmdir(folder.c_str());
@@ -104,10 +107,12 @@ void report(const Options& o, const std::vector<recorder::RecordedTrace>& made) 
   if (o.common.quiet) return;
   for (const auto& t : made) {
     fmt::print(stderr, "weft record: {}: {} ranks, {} operations, {} messages, {}\n", t.path, t.ranks,
-               show_count(static_cast<double>(t.totals.ops)), show_count(static_cast<double>(t.totals.messages)),
+               show_count(static_cast<double>(t.totals.ops)),
+               show_count(static_cast<double>(t.totals.messages)),
                show(Bytes(static_cast<std::int64_t>(t.totals.bytes))));
     for (const std::string& note : t.notes)
-      if (note.starts_with("Rank ") || note.starts_with("Not recorded")) fmt::print(stderr, "weft record: {}\n", note);
+      if (note.starts_with("Rank ") || note.starts_with("Not recorded"))
+        fmt::print(stderr, "weft record: {}\n", note);
   }
 }
 
@@ -126,12 +131,14 @@ Result<void> merge(const Options& o, const std::string& folder, const std::vecto
 
 Result<void> record(const Options& o) {
   if (!o.merge_only.empty()) return merge(o, o.merge_only, {});
-  if (o.command.empty()) return usage_error("no command to record", {}, "weft record -o T.weft -- mpirun -n 4 ./program");
+  if (o.command.empty())
+    return usage_error("no command to record", {}, "weft record -o T.weft -- mpirun -n 4 ./program");
   recorder::Launch launch;
   launch.command = o.command;
   launch.clock = o.clock;
   launch.library = recorder::find_library();
-  if (launch.library.empty()) return not_supported("recording", "a build of Weft with MPI (libweft_record.so is missing)");
+  if (launch.library.empty())
+    return not_supported("recording", "a build of Weft with MPI (libweft_record.so is missing)");
   if (launch.library.find_first_of(" :") != std::string::npos)
     return not_supported("a recorder library in " + launch.library, "a path without space and colon");
   WEFT_ASSIGN(launch.spool_directory, make_spool_directory(o.output));

@@ -29,7 +29,8 @@ TEST(Record, ExitCodeIsTheProgramsAndTheTraceIsThereAnyway) {
 TEST(Record, ProgramWithoutALauncherIsOneRank) {
   const Folder folder;
   EXPECT_EQ(record(folder, behaviour("exit 4")), 4);
-  EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)), ::testing::ElementsAre("barrier - 0 - world"));
+  EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)),
+              ::testing::ElementsAre("barrier - 0 - world"));
 }
 
 TEST(Record, CommandWithoutMpiKeepsItsExitCodeAndIsAnErrorOnlyIfItSucceeded) {
@@ -46,9 +47,12 @@ TEST(Record, CommandWithoutMpiKeepsItsExitCodeAndIsAnErrorOnlyIfItSucceeded) {
 
 TEST(Record, ArgumentsAndStandardStreamsReachTheProgramUntouched) {
   const Folder folder;
-  EXPECT_EQ(shell(folder, "printf 'one\\ntwo\\n' | " + weft() +
-                              R"( record -o t.weft -- sh -c 'cat; printf "<%s>" "$@"; echo oops >&2; exit 3' sh '' '[a,b]' '--' -o 'x y')"),
-            3);
+  EXPECT_EQ(
+      shell(
+          folder,
+          "printf 'one\\ntwo\\n' | " + weft() +
+              R"( record -o t.weft -- sh -c 'cat; printf "<%s>" "$@"; echo oops >&2; exit 3' sh '' '[a,b]' '--' -o 'x y')"),
+      3);
   EXPECT_EQ(slurp(folder / "out"), "one\ntwo\n<><[a,b]><--><-o><x y>");
   EXPECT_THAT(slurp(folder / "err"), ::testing::StartsWith("oops\n"));
 }
@@ -59,14 +63,16 @@ TEST(Record, NoSpoolIsLeftBehindUnlessAskedFor) {
   const auto spools = [&] {
     std::vector<std::string> found;
     for (const auto& e : fs::directory_iterator(folder.path()))
-      if (e.path().filename().string().find(".spool.") != std::string::npos) found.push_back(e.path().string());
+      if (e.path().filename().string().find(".spool.") != std::string::npos)
+        found.push_back(e.path().string());
     return found;
   };
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 0")), 0);
   EXPECT_TRUE(spools().empty());
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 0"), "--keep-spool"), 0);
   ASSERT_EQ(spools().size(), 1u);
-  EXPECT_EQ(shell(folder, fmt::format("{} record -o again.weft --merge {}", weft(), spools()[0])), 0) << slurp(folder / "err");
+  EXPECT_EQ(shell(folder, fmt::format("{} record -o again.weft --merge {}", weft(), spools()[0])), 0)
+      << slurp(folder / "err");
   EXPECT_EQ(read_back(folder / "again.weft").lines, read_back(folder / "t.weft").lines);
 }
 
@@ -77,7 +83,8 @@ TEST(Record, KilledProgramLeavesATraceThatEndsInsideTheCallsItHungIn) {
   const Recorded r = read_back(folder / "t.weft");
   ASSERT_EQ(r.lines.size(), 3u);
   EXPECT_THAT(r.lines[0], ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world"));
-  EXPECT_THAT(r.lines[1], ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world", "recv 0 4 77 world"));
+  EXPECT_THAT(r.lines[1],
+              ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world", "recv 0 4 77 world"));
   EXPECT_TRUE(has_note(r, "Rank 0 ended without MPI_Finalize."));
   EXPECT_TRUE(has_note(r, "Rank 1 ended without MPI_Finalize, inside recv."));
 }
@@ -86,20 +93,23 @@ TEST(Record, AbortKeepsItsCodeAndTheTrace) {
   WEFT_NEEDS_MPIRUN();
   const Folder folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("abort")), 5);
-  EXPECT_THAT(read_back(folder / "t.weft").lines.at(1), ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world"));
+  EXPECT_THAT(read_back(folder / "t.weft").lines.at(1),
+              ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world"));
 }
 
 TEST(Record, ForkedChildWritesNothing) {
   WEFT_NEEDS_MPIRUN();
   const Folder folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("fork")), 0);
-  EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)), ::testing::ElementsAre("barrier - 0 - world"));
+  EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)),
+              ::testing::ElementsAre("barrier - 0 - world"));
 }
 
 TEST(Record, TwoJobsOfOneCommandAreTwoTraces) {
   WEFT_NEEDS_MPIRUN();
   const Folder folder;
-  const std::string script = "#!/bin/sh\n" + mpirun(2) + behaviour("exit 0") + "\n" + mpirun(3) + behaviour("exit 0") + "\n";
+  const std::string script =
+      "#!/bin/sh\n" + mpirun(2) + behaviour("exit 0") + "\n" + mpirun(3) + behaviour("exit 0") + "\n";
   std::ofstream(folder / "job.sh") << script;
   EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder / "err");
   EXPECT_EQ(read_back(folder / "t.weft").lines.size(), 2u);
@@ -122,8 +132,8 @@ TEST(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
   const Folder folder;
   ASSERT_EQ(record(folder, mpirun(3) + behaviour("spin")), 0);
   const Recorded r = read_back(folder / "t.weft");
-  EXPECT_THAT(inside(r.lines.at(1)), ::testing::ElementsAre("iprobe 0 hit 7 world [0 7 4]", "recv 0 4 7 world [0 7 4]",
-                                                            "send 2 4 7 world"));
+  EXPECT_THAT(inside(r.lines.at(1)), ::testing::ElementsAre("iprobe 0 hit 7 world [0 7 4]",
+                                                            "recv 0 4 7 world [0 7 4]", "send 2 4 7 world"));
   EXPECT_LT(computed_seconds(r, 1), 0.05) << "the message comes after 0.1 s of polling";
   std::int64_t polls = 0;
   std::size_t places = 0;
@@ -145,7 +155,8 @@ TEST(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
   std::size_t hit = 0;
   std::vector<std::size_t> misses;
   for (std::size_t i = 0; i < ops.size(); ++i)
-    if (ops[i].kind == OpKind::iprobe) ((ops[i].flags & traces::kHit) != 0 ? hit = i : (misses.push_back(i), i));
+    if (ops[i].kind == OpKind::iprobe)
+      ((ops[i].flags & traces::kHit) != 0 ? hit = i : (misses.push_back(i), i));
   ASSERT_GE(misses.size(), 3u);
   for (const std::size_t m : misses)
     EXPECT_EQ(r.lists[1][m], std::vector<std::int64_t>{static_cast<std::int64_t>(hit - m)});

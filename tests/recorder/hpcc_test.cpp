@@ -1,4 +1,7 @@
 // A real program: Debian's hpcc runs HPL and six more MPI benchmarks from one input file.
+#include <map>
+#include <tuple>
+
 #include "tests/recorder/recorder_testing.hpp"
 
 namespace weft::recorder::testing {
@@ -58,7 +61,6 @@ TEST(RecordHpcc, AllSevenBenchmarksPassAndTheTraceHoldsTheirMessages) {
   // Every message sent is received: per (source, destination, tag, communicator), count and bytes.
   std::map<std::tuple<int, int, int, std::uint32_t>, std::pair<long, long>> balance;
   for (int rank = 0; rank < 4; ++rank) {
-    std::map<std::uint32_t, CommId> irecv_comm;
     for (std::size_t i = 0; i < r.ops[rank].size(); ++i) {
       const traces::Op& op = r.ops[rank][i];
       if (traces::is_send(op.kind) && op.peer >= 0) {
@@ -74,6 +76,7 @@ TEST(RecordHpcc, AllSevenBenchmarksPassAndTheTraceHoldsTheirMessages) {
       }
       if (op.kind == traces::OpKind::irecv && op.peer != traces::kProcNull) {
         const bool told = list.size() == 3;
+        if (!told && op.peer == traces::kAnySource) continue;  // cancelled: RandomAccess posts one too many
         auto& b = balance[{told ? static_cast<int>(list[0]) : op.peer, rank,
                            told ? static_cast<int>(list[1]) : op.tag, op.comm.index()}];
         --b.first;
@@ -84,7 +87,8 @@ TEST(RecordHpcc, AllSevenBenchmarksPassAndTheTraceHoldsTheirMessages) {
   EXPECT_GT(balance.size(), 20u);
   for (const auto& [key, left] : balance) {
     EXPECT_EQ(left.first, 0) << std::get<0>(key) << " -> " << std::get<1>(key) << " tag " << std::get<2>(key);
-    EXPECT_EQ(left.second, 0) << std::get<0>(key) << " -> " << std::get<1>(key) << " tag " << std::get<2>(key);
+    EXPECT_EQ(left.second, 0) << std::get<0>(key) << " -> " << std::get<1>(key) << " tag "
+                              << std::get<2>(key);
   }
   for (const std::string& note : r.header.notes) RecordProperty("note", note);
 }

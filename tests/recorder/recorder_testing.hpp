@@ -57,7 +57,9 @@ inline std::string slurp(const std::string& path) {
 }
 
 inline std::string weft() { return std::string(WEFT_BINARY_DIR) + "/cli/weft"; }
-inline std::string program(const std::string& name) { return std::string(WEFT_RECORDER_PROGRAMS) + "/" + name; }
+inline std::string program(const std::string& name) {
+  return std::string(WEFT_RECORDER_PROGRAMS) + "/" + name;
+}
 inline std::string mpirun(int ranks) { return fmt::format("mpirun --oversubscribe -n {} ", ranks); }
 
 // Runs a shell command in `folder`, output to folder/out and folder/err; the exit code.
@@ -66,7 +68,8 @@ inline int shell(const Folder& folder, const std::string& command) {
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   ::setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
   ::setenv("OPENBLAS_NUM_THREADS", "1", 1);
-  const int status = std::system(fmt::format("cd {} && ( {} ) >out 2>err </dev/null", folder.path(), command).c_str());
+  const int status =
+      std::system(fmt::format("cd {} && ( {} ) >out 2>err </dev/null", folder.path(), command).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 inline int record(const Folder& folder, const std::string& command, const std::string& options = "") {
@@ -76,24 +79,28 @@ inline int record(const Folder& folder, const std::string& command, const std::s
 struct Recorded {
   traces::TraceHeader header;
   std::vector<traces::Communicator> communicators;
-  std::vector<std::vector<traces::Op>> ops;          // [rank], computation included
+  std::vector<std::vector<traces::Op>> ops;  // [rank], computation included
   std::vector<std::vector<std::vector<std::int64_t>>> lists;
-  std::vector<Lines> lines;                          // [rank], without computation and failed polls
-  std::vector<std::string> faults;                   // of op_fault
+  std::vector<Lines> lines;         // [rank], without computation and failed polls
+  std::vector<std::string> faults;  // of op_fault
 };
 
 // "op peer amount tag comm [list]", "-" for none; "+" after op: second half of a sendrecv.
 inline std::string line_of(const traces::Op& op, std::span<const std::int64_t> list, const Recorded& r) {
-  const auto peer = op.peer == traces::kAnySource ? std::string("-") : op.peer == traces::kProcNull ? std::string("null") : std::to_string(op.peer);
+  const auto peer = op.peer == traces::kAnySource  ? std::string("-")
+                    : op.peer == traces::kProcNull ? std::string("null")
+                                                   : std::to_string(op.peer);
   std::string amount = std::to_string(op.amount);
   if (traces::is_comm_create(op.kind))
     amount = op.amount < 0 ? "none" : r.communicators[static_cast<std::size_t>(op.amount)].name;
   if (op.kind == traces::OpKind::iprobe || op.kind == traces::OpKind::improbe) amount = "hit";
-  std::string line = fmt::format("{}{} {} {} {} {}", traces::op_name(op.kind), (op.flags & traces::kPairedRecv) != 0 ? "+" : "",
-                                 peer, amount, op.tag == traces::kAnyTag ? std::string("-") : std::to_string(op.tag),
+  std::string line = fmt::format("{}{} {} {} {} {}", traces::op_name(op.kind),
+                                 (op.flags & traces::kPairedRecv) != 0 ? "+" : "", peer, amount,
+                                 op.tag == traces::kAnyTag ? std::string("-") : std::to_string(op.tag),
                                  r.communicators[op.comm.index()].name);
   if (op.kind == traces::OpKind::iprobe || op.kind == traces::OpKind::improbe)
-    return line + fmt::format(" [{} {} {}]", list[2], list[3], list[4]);  // distances count computation: not stable
+    return line +
+           fmt::format(" [{} {} {}]", list[2], list[3], list[4]);  // distances count computation: not stable
   if (list.empty()) return line;
   line += " [";
   for (const std::int64_t v : list) line += fmt::format("{}{}", line.back() == '[' ? "" : " ", v);
@@ -151,5 +158,6 @@ inline bool has_note(const Recorded& r, const std::string& part) {
 }  // namespace weft::recorder::testing
 
 // Without a launcher nothing of the recorder can run: say so instead of passing.
-#define WEFT_NEEDS_MPIRUN() \
-  if (!weft::recorder::testing::have_mpirun()) GTEST_SKIP() << "NO mpirun ON THIS MACHINE: the recorder is not tested"
+#define WEFT_NEEDS_MPIRUN()                    \
+  if (!weft::recorder::testing::have_mpirun()) \
+  GTEST_SKIP() << "NO mpirun ON THIS MACHINE: the recorder is not tested"

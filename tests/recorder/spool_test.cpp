@@ -42,7 +42,8 @@ class FakeSpool {
   std::string& bytes() { return bytes_; }
   [[nodiscard]] std::string save() const {
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    const fs::path folder = fs::temp_directory_path() / fmt::format("weft_spool_{}_{}", info->name(), ::getpid());
+    const fs::path folder =
+        fs::temp_directory_path() / fmt::format("weft_spool_{}_{}", info->name(), ::getpid());
     fs::create_directories(folder);
     const std::string path = (folder / "7.0.spool").string();
     std::ofstream(path, std::ios::binary) << bytes_;
@@ -173,13 +174,14 @@ TEST(ConditionalSteps, BodyStopsAtAnotherCommunicatorLongWorkOrAForeignRequest) 
               forward(s);
             }),
             1);
-  EXPECT_EQ(body_after([&](FakeSpool& s) {
-              SpoolRecord isend = message(2, 7, 8, 0, 1);
-              isend.request = 5;
-              s.add(traces::OpKind::isend, isend);
-              s.add(traces::OpKind::wait, message(traces::kAnySource, traces::kAnyTag, 0), {1, 5, 0, 0, 0, 0, 0});
-            }),
-            3);
+  EXPECT_EQ(
+      body_after([&](FakeSpool& s) {
+        SpoolRecord isend = message(2, 7, 8, 0, 1);
+        isend.request = 5;
+        s.add(traces::OpKind::isend, isend);
+        s.add(traces::OpKind::wait, message(traces::kAnySource, traces::kAnyTag, 0), {1, 5, 0, 0, 0, 0, 0});
+      }),
+      3);
 }
 
 TEST(ConditionalSteps, HitWithoutItsReceiveHasNoBody) {
@@ -208,9 +210,11 @@ TEST(ConditionalSteps, MissesBelongToTheNextHitOfTheSamePoll) {
 TEST(Launch, OpenMpiIsToldToExportAndKeepsThePreloadOfTheUser) {
   using V = std::vector<std::string>;
   EXPECT_EQ(exported_command({"mpirun", "-n", "2", "./a"}, true, "/r.so"),
-            (V{"mpirun", "-x", "LD_PRELOAD", "-x", "WEFT_RECORD_DIR", "-x", "WEFT_RECORD_CLOCK", "-n", "2", "./a"}));
+            (V{"mpirun", "-x", "LD_PRELOAD", "-x", "WEFT_RECORD_DIR", "-x", "WEFT_RECORD_CLOCK", "-n", "2",
+               "./a"}));
   EXPECT_EQ(exported_command({"mpirun", "-x", "LD_PRELOAD=/u.so", "./a"}, true, "/r.so"),
-            (V{"mpirun", "-x", "WEFT_RECORD_DIR", "-x", "WEFT_RECORD_CLOCK", "-x", "LD_PRELOAD=/r.so:/u.so", "./a"}));
+            (V{"mpirun", "-x", "WEFT_RECORD_DIR", "-x", "WEFT_RECORD_CLOCK", "-x", "LD_PRELOAD=/r.so:/u.so",
+               "./a"}));
   EXPECT_EQ(exported_command({"srun", "./a"}, false, "/r.so"), (V{"srun", "./a"}));
 }
 
