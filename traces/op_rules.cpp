@@ -143,6 +143,7 @@ const char* list_fault(const Op& op, List l, const OpLimits& limits) {
     case OpKind::compute_kernel:
       return l.size() == 4 && all_at_least(l, 0) ? nullptr : "the list of a kernel must be kernel, m, n, k";
     case OpKind::recv:
+    case OpKind::irecv:
     case OpKind::probe:
     case OpKind::mprobe:
       return matched_fault(l, limits);
