@@ -40,7 +40,7 @@ std::string headline(const RunFacts& run) {
   if (t.finish > 0) {
     std::vector<std::pair<double, const char*>> parts;
     for (const Part& p : kParts)
-      if (t.*p.sum > 0) parts.emplace_back(t.*p.sum, p.name);
+      if (t.*p.sum / t.finish >= 0.005) parts.emplace_back(t.*p.sum, p.name);
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [sum, name] : parts)
