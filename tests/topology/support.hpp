@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/rng.hpp"
 #include "topology/platform.hpp"
 
 namespace weft::topology {
