@@ -112,7 +112,7 @@ std::string compare_text(const std::vector<CompareRow>& rows) {
       for (std::size_t k = i; k < end; ++k)
         if (rows[k].slowdown) last = &rows[k];
       if (last != &best)
-        out += fmt::format("; slowest on {}, {} ({:.2f} times as long)", last->platform,
+        out += fmt::format("; slowest on {}, {} ({:.2f} times as long)", short_name(last->platform),
                            show_seconds(last->makespan_s), *last->slowdown);
       out += "\n\n";
     } else {

@@ -27,9 +27,8 @@ TEST(Explain, NamesContentionWithTheWorstLinkWhenThatGrew) {
   h.result.network.contention += HandMade::us(1200);
   h.result.network.latency += HandMade::us(4);
   EXPECT_EQ(explain_slower(h.facts(), best.facts()),
-            "500 us slower: contention takes 300 us more per rank (link " +
-                h.platform.fabric.link_name(LinkId(5)) +
-                " is used to 40 % and has up to 3 messages at once)");
+            "500 us slower: contention takes 300 us more per rank (worst link " +
+                h.platform.fabric.link_name(LinkId(5)) + ": 40 % used, up to 3 messages at once)");
 }
 
 TEST(Explain, NamesLatencyWithHopsWhenThatGrew) {
