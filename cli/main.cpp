@@ -45,6 +45,15 @@ int run(int argc, char** argv) {
 #undef WEFT_VERB
 #undef WEFT_VERB_LATER
 
+  if (argc > 1 && argv[1][0] != '-') {
+    std::string known;
+    bool found = false;
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+      found = found || sub->get_name() == argv[1];
+      known += (known.empty() ? "one of: " : ", ") + sub->get_name();
+    }
+    if (!found) return fail(usage_error("unknown verb", argv[1], known));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -36,6 +36,8 @@ class SharingModel {
   virtual std::span<const FlowId> solve() = 0;
   // bytes/s; valid after solve().
   [[nodiscard]] virtual double rate(FlowId flow) const = 0;
+  // The whole column by FlowId, so that a loop over changed flows makes one virtual call; invalidated by add().
+  [[nodiscard]] virtual std::span<const double> rates() const = 0;
   [[nodiscard]] virtual std::span<const LinkId> route(FlowId flow) const = 0;
   // The link (or none: its own cap) that limits the flow, as of the last solve.
   [[nodiscard]] virtual LinkId bottleneck(FlowId flow) const = 0;

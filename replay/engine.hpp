@@ -25,21 +25,22 @@ enum class RawMode : std::uint8_t {
 
 struct ReplayOptions {
   RawMode raw = RawMode::kOff;
-  std::optional<Bytes> raw_switch;      // payloads below go detached, from it on rendezvous
-  Bytes header{0};                      // added to every message
-  bool rtt_weights = false;             // share proportional to 1 / latency of the route
+  std::optional<Bytes> raw_switch;  // payloads below go detached, from it on rendezvous
+  Bytes header{0};                  // added to every message
+  bool rtt_weights = false;         // share proportional to 1 / latency of the route
   std::string model = "max-min";
-  double compute_scale = 1.0;           // multiplies recorded durations
+  double compute_scale = 1.0;                      // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
   std::uint64_t seed = 0;
   // Called now and then with operations done of total; may print progress.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
-  // When set: start and end of every operation of every rank, in order of completion on that rank (tests, timelines).
+  // When set: start and end of every operation of every rank, in order of completion on that rank (tests,
+  // timelines).
   std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_op;
 };
 
-// Errors: bad trace (kBadInput), unreachable host, unknown model or algorithm. A deadlock is not an error: the result
-// says finished = false.
+// Errors: bad trace (kBadInput), unreachable host, unknown model or algorithm. A deadlock is not an error:
+// the result says finished = false.
 [[nodiscard]] Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform& platform,
                                           const std::vector<HostId>& placement, const ReplayOptions& options);
 

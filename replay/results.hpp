@@ -28,21 +28,21 @@ struct RegionTimes {
 
 // Column per link of the fabric.
 struct LinkUse {
-  std::uint64_t bytes = 0;   // of all flows that crossed it
-  Duration busy{0};          // time with at least one flow
+  std::uint64_t bytes = 0;  // of all flows that crossed it
+  Duration busy{0};         // time with at least one flow
   std::uint32_t peak_flows = 0;
 };
 
 // Why messages took the time that they took: sums over all network messages.
 struct MessageCosts {
   std::uint64_t count = 0;
-  std::uint64_t bytes = 0;       // without headers
-  std::uint64_t hops = 0;        // links crossed, summed
-  Duration latency{0};           // latency paid
-  Duration transfer{0};          // bytes / narrowest link of the route: what the data would take alone
-  Duration contention{0};        // beyond that: waiting for a share of links
-  Duration late_sender{0};       // receiver posted before the data left
-  Duration late_receiver{0};     // data waited for the receiver (rendezvous, detached)
+  std::uint64_t bytes = 0;    // without headers
+  std::uint64_t hops = 0;     // links crossed, summed
+  Duration latency{0};        // latency paid
+  Duration transfer{0};       // bytes / narrowest link of the route: what the data would take alone
+  Duration contention{0};     // beyond that: waiting for a share of links
+  Duration late_sender{0};    // receiver posted before the data left
+  Duration late_receiver{0};  // data waited for the receiver (rendezvous, detached)
 };
 
 struct EngineStats {
@@ -60,13 +60,14 @@ struct EngineStats {
 struct BlockedRank {
   RankId rank;
   std::uint64_t op_index = 0;
-  std::string op;              // "recv from 3 tag 7 on world"
-  std::string position;        // place in the trace
+  std::string op;        // "recv from 3 tag 7 on world"
+  std::string position;  // place in the trace
   std::vector<RankId> waits_for;
 };
 struct DeadlockReport {
   std::vector<BlockedRank> blocked;  // all of them, by rank
-  std::vector<std::size_t> cycle;    // indices into `blocked`: each waits for the next, the last for the first; empty if none
+  std::vector<std::size_t>
+      cycle;  // indices into `blocked`: each waits for the next, the last for the first; empty if none
   [[nodiscard]] std::string summary() const;  // one line
 };
 
@@ -80,7 +81,7 @@ struct ReplayResult {
   MessageCosts network;         // all, with collectives expanded
   EngineStats engine;
   bool finished = true;
-  DeadlockReport deadlock;      // when !finished
+  DeadlockReport deadlock;            // when !finished
   std::vector<std::string> warnings;  // counted oddities, one line each
 };
 

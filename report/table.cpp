@@ -8,7 +8,8 @@ namespace weft::report {
 namespace {
 // Columns on a terminal: UTF-8 continuation bytes take none.
 std::size_t width(const std::string& s) {
-  return static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 }  // namespace
 

@@ -10,8 +10,24 @@ for p in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing+=("$p")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
-sudo=; [ "$(id -u)" -eq 0 ] || sudo=sudo
-echo "installing: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq
-$sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+
+if ! command -v apt-get >/dev/null; then
+  echo "Weft's scripts install packages with apt-get (Debian 12, Ubuntu 24.04 or newer), which is not here." >&2
+  echo "Install these by hand and run cmake --preset release: ${missing[*]}" >&2
+  exit 2
+fi
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "not root and no sudo; as root: apt-get install ${missing[*]}" >&2; exit 2; }
+  as_root=(sudo)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Runs a command quietly; shows its output only if it fails.
+quietly() { "$@" >"$log" 2>&1 </dev/null || { tail -n 40 "$log" >&2; echo "failed: $*" >&2; exit 1; }; }
+started=$SECONDS
+echo "installing ${#missing[@]} packages (asked: ${missing[*]})"
+quietly "${as_root[@]}" apt-get update -q
+quietly "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+echo "installed in $((SECONDS - started)) s"

@@ -1,9 +1,11 @@
 // Fabric: who is wired to whom, with what capacity and latency, and which links a message takes. Immutable.
 //
 // Invariants:
-//  1. Vertices 0..hosts-1 are hosts, the rest are switches (or routers). A vertex is never both, except where a family
+//  1. Vertices 0..hosts-1 are hosts, the rest are switches (or routers). A vertex is never both, except where
+//  a family
 //     is asked for host_links=off: then host and router are one vertex and there is no host cable.
-//  2. Every link is directed; a cable is two links, one each way, made together. LinkId = edge index of the CSR graph.
+//  2. Every link is directed; a cable is two links, one each way, made together. LinkId = edge index of the
+//  CSR graph.
 //  3. Links out of a vertex are numbered in the order of its ports, so LinkId order is deterministic.
 //  4. Nothing here knows about flows or time; nothing here changes after build().
 #pragma once
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,12 +31,23 @@ using Graph = boost::compressed_sparse_row_graph<boost::directedS, boost::no_pro
 
 // Columns over LinkId.
 struct LinkTable {
-  std::vector<double> capacity;        // bytes/s
+  std::vector<double> capacity;  // bytes/s
   std::vector<Duration> latency;
   std::vector<std::uint8_t> link_class;  // index into class_names
   std::vector<VertexId> from, to;
   std::vector<std::string> class_names;  // "host", "local", "global", "up1"...
   [[nodiscard]] std::size_t size() const { return capacity.size(); }
+};
+
+// How many ordered pairs of distinct hosts have a route of each length. pairs[k] = pairs k links apart.
+struct HopHistogram {
+  std::vector<std::uint64_t> pairs;
+  std::uint64_t unreachable = 0;
+  void add(std::size_t hops, std::uint64_t count) {
+    if (count == 0) return;
+    if (pairs.size() <= hops) pairs.resize(hops + 1);
+    pairs[hops] += count;
+  }
 };
 
 // Which links a message takes. Implementations are immutable and thread-safe; called once per distinct pair.
@@ -43,12 +57,16 @@ class Routing {
   // Appends the links from src to dst in order; nothing if src == dst. False: unreachable.
   [[nodiscard]] virtual bool route(HostId src, HostId dst, std::vector<LinkId>& out) const = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // Exact route lengths by the family's own closed form; nullopt if it has none (then routes are enumerated).
+  [[nodiscard]] virtual std::optional<HopHistogram> hop_histogram() const { return std::nullopt; }
 };
 
 class Fabric {
  public:
   [[nodiscard]] std::uint32_t host_count() const { return hosts_; }
-  [[nodiscard]] std::uint32_t vertex_count() const { return static_cast<std::uint32_t>(boost::num_vertices(graph_)); }
+  [[nodiscard]] std::uint32_t vertex_count() const {
+    return static_cast<std::uint32_t>(boost::num_vertices(graph_));
+  }
   // Vertices that switch: all but the hosts, or all where a host is its own router.
   [[nodiscard]] std::uint32_t switch_count() const { return switches_; }
   [[nodiscard]] std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
@@ -62,6 +80,14 @@ class Fabric {
   [[nodiscard]] std::string link_name(LinkId l) const;
   // Cables of the best known equal cut; nullopt if unknown.
   [[nodiscard]] std::optional<std::uint64_t> bisection_cables() const { return bisection_; }
+  // Every vertex is a host and passes on messages of others (host_links=off).
+  [[nodiscard]] bool hosts_are_routers() const { return switches_ == vertex_count(); }
+  // The first link out of a vertex: port k of v is LinkId(first_link(v) + k). Precondition: v <
+  // vertex_count().
+  [[nodiscard]] std::uint32_t first_link(VertexId v) const { return graph_.m_forward.m_rowstart[v.index()]; }
+  [[nodiscard]] std::uint32_t degree(VertexId v) const {
+    return graph_.m_forward.m_rowstart[v.index() + 1] - graph_.m_forward.m_rowstart[v.index()];
+  }
 
  private:
   friend class FabricBuilder;

@@ -12,36 +12,41 @@
 
 namespace weft::topology {
 
-// MPI library parameters of a platform (topologies.md section 7.1). Defaults are "assumed" and reported as such.
+// MPI library parameters of a platform (topologies.md section 7.1). Defaults are "assumed" and reported as
+// such.
 struct MpiParameters {
-  Bytes eager_limit{65536};          // payloads up to and including it are sent eagerly
-  Duration send_overhead{0};         // CPU time of a send call
-  Duration recv_overhead{0};         // CPU time of completing a receive
+  Bytes eager_limit{65536};           // payloads up to and including it are sent eagerly
+  Duration send_overhead{0};          // CPU time of a send call
+  Duration recv_overhead{0};          // CPU time of completing a receive
   double send_overhead_per_byte = 0;  // seconds per byte, eager copies
   double recv_overhead_per_byte = 0;
-  Duration local_latency{0};         // messages within a host
-  double local_bandwidth = 0;        // bytes/s within a host; 0 = takes no time
+  Duration local_latency{0};                       // messages within a host
+  double local_bandwidth = 0;                      // bytes/s within a host; 0 = takes no time
   std::map<std::string, std::string> collectives;  // collective -> algorithm name; empty = default choice
-  std::vector<std::string> assumed;  // names of the parameters that nobody set
+  std::vector<std::string> assumed;                // names of the parameters that nobody set
 };
 
 struct Platform {
-  std::string name;                 // as the user wrote it, or the textproto's name
+  std::string name;  // as the user wrote it, or the textproto's name
   Fabric fabric;
-  std::vector<double> host_speed;   // flop/s per host; size 1 = all equal
+  std::vector<double> host_speed;  // flop/s per host; size 1 = all equal
   std::uint32_t ranks_per_host = 1;
   MpiParameters mpi;
+  std::string family;   // "fat-tree", "torus", ...
+  std::string summary;  // one line for people; empty for shorthand
   [[nodiscard]] FlopRate speed(HostId h) const {
     return FlopRate(host_speed.size() == 1 ? host_speed[0] : host_speed[h.index()]);
   }
 };
 
-// `spec`: a .textproto file, a built-in name, or shorthand "family:key=value,...". `overrides`: "key=value" each
+// `spec`: a .textproto file, a built-in name, or shorthand "family:key=value,...". `overrides`: "key=value"
+// each
 // (--set). Errors: kBadInput/kUsage with the known families, keys or names.
-[[nodiscard]] Result<Platform> load_platform(std::string_view spec, const std::vector<std::string>& overrides = {});
+[[nodiscard]] Result<Platform> load_platform(std::string_view spec,
+                                             const std::vector<std::string>& overrides = {});
 
-// Rank -> host. `map`: "block" | "cyclic" | "random" | "file:PATH". Several ranks per host fill `ranks_per_host`
-// slots. Errors: more ranks than slots, unknown host, wrong number of lines.
+// Rank -> host. `map`: "block" | "cyclic" | "random" | "file:PATH". Several ranks per host fill
+// `ranks_per_host` slots. Errors: more ranks than slots, unknown host, wrong number of lines.
 [[nodiscard]] Result<std::vector<HostId>> place_ranks(const Platform& platform, std::uint32_t ranks,
                                                       std::string_view map, std::uint64_t seed);
 

@@ -28,7 +28,8 @@ void RouteCache::grow() {
 
 RouteCache::Route RouteCache::find(HostId src, HostId dst) {
   const std::uint64_t key = (static_cast<std::uint64_t>(src.index()) << 32) | dst.index();
-  for (std::size_t i = mix(key) & (slots_.size() - 1); slots_[i].key != kEmpty; i = (i + 1) & (slots_.size() - 1)) {
+  for (std::size_t i = mix(key) & (slots_.size() - 1); slots_[i].key != kEmpty;
+       i = (i + 1) & (slots_.size() - 1)) {
     const Slot& s = slots_[i];
     if (s.key != key) continue;
     if (s.length == kUnreachable) return {{}, Duration(0), false};

@@ -1,4 +1,5 @@
-// RouteCache: routes on demand, kept in one arena. Memory is bounded by `max_entries`, never by hosts squared.
+// RouteCache: routes on demand, kept in one arena. Memory is bounded by `max_entries`, never by hosts
+// squared.
 //
 // A span returned by find() is valid until the next call of find(). Not thread-safe: one per engine.
 #pragma once
@@ -15,7 +16,7 @@ class RouteCache {
  public:
   struct Route {
     std::span<const LinkId> links;
-    Duration latency{0};   // sum over the links
+    Duration latency{0};  // sum over the links
     bool reachable = true;
   };
   explicit RouteCache(const Fabric& fabric, std::size_t max_links = std::size_t{1} << 26);

@@ -1,0 +1,237 @@
+// weft flows FLOWS.csv --on PLATFORM: no MPI; when each of a list of flows finishes, and at what rates it
+// went.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/verb.hpp"
+#include "core/atomic_file.hpp"
+#include "core/quantity_text.hpp"
+#include "core/source_pos.hpp"
+#include "replay/flow_list.hpp"
+#include "replay/flow_run.hpp"
+#include "report/table.hpp"
+#include "topology/platform.hpp"
+#include "topology/route_cache.hpp"
+
+namespace weft::cli {
+namespace {
+
+using replay::FlowPhase;
+using replay::FlowRequest;
+using replay::FlowRun;
+
+constexpr std::size_t kRowsForPeople = 40;
+
+struct Options {
+  CommonOptions common;
+  std::string flows;
+  std::string platform;
+  std::vector<std::string> set;
+  std::string model = "max-min";
+  std::string weights = "equal";
+  std::string header = "0";
+  bool no_phases = false;
+};
+
+struct Done {
+  topology::Platform platform;
+  std::vector<FlowRequest> requests;
+  Bytes header{0};
+};
+
+Result<FlowRun> build(const Options& o, Done& done) {
+  WEFT_ASSIGN(done.header, parse_bytes(o.header, "--header"));
+  WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.set));
+  const topology::Fabric& fabric = done.platform.fabric;
+  WEFT_ASSIGN(FlowRun run, FlowRun::create(o.model, fabric.links().capacity));
+  WEFT_ASSIGN(const std::string text, read_file(o.flows));
+  WEFT_ASSIGN(done.requests, replay::parse_flow_list(text, o.flows, fabric));
+  topology::RouteCache routes(fabric);
+  for (const FlowRequest& r : done.requests) {
+    const auto where = [&] { return SourcePos{o.flows, r.line, 1}.text(); };
+    const auto route = routes.find(r.src, r.dst);
+    if (!route.reachable)
+      return bad_input(where(), "the destination cannot be reached",
+                       fabric.host_name(r.src) + " to " + fabric.host_name(r.dst), "a pair that has a route");
+    std::int64_t bytes = 0;
+    if (__builtin_add_overflow(r.bytes.value(), done.header.value(), &bytes))
+      return bad_input(where(), "flow and header are too large together", exact(Duration(0)),
+                       "at most 2^63 bytes");
+    const double weight = o.weights == "rtt" ? replay::rtt_weight(route.latency) : 1.0;
+    run.add(route.links, Bytes(bytes), r.start, route.latency, weight);
+  }
+  return run;
+}
+
+// What the flow would take on an idle network.
+double alone_s(const FlowRun& run, const Done& done, std::uint32_t f) {
+  const topology::LinkTable& links = done.platform.fabric.links();
+  double latency = 0;
+  double narrowest = std::numeric_limits<double>::infinity();
+  for (const LinkId l : run.route(f)) {
+    latency += to_seconds(links.latency[l.index()]);
+    narrowest = std::min(narrowest, links.capacity[l.index()]);
+  }
+  return latency + static_cast<double>(done.requests[f].bytes.value() + done.header.value()) / narrowest;
+}
+
+std::string to_json(const Options& o, const FlowRun& run, const Done& done, double wall_s) {
+  using nlohmann::ordered_json;
+  const topology::Fabric& fabric = done.platform.fabric;
+  ordered_json j;
+  j["schema"] = "weft.flows/1";
+  j["platform"] = {
+      {"name", done.platform.name}, {"hosts", fabric.host_count()}, {"links", fabric.link_count()}};
+  j["model"] = {{"name", o.model}, {"weights", o.weights}, {"header_bytes", done.header.value()}};
+  j["makespan_s"] = to_seconds(run.makespan());
+  ordered_json flows = ordered_json::array();
+  for (std::uint32_t f = 0; f < run.size(); ++f) {
+    const FlowRequest& r = done.requests[f];
+    ordered_json one{{"id", f},
+                     {"src", r.src.index()},
+                     {"dst", r.dst.index()},
+                     {"src_name", fabric.host_name(r.src)},
+                     {"dst_name", fabric.host_name(r.dst)},
+                     {"bytes", r.bytes.value()},
+                     {"start_s", to_seconds(r.start)},
+                     {"finish_s", to_seconds(run.finish(f))}};
+    ordered_json route = ordered_json::array();
+    for (const LinkId l : run.route(f)) route.push_back(fabric.link_name(l));
+    one["route"] = std::move(route);
+    ordered_json phases = ordered_json::array();
+    for (const FlowPhase& p : run.phases(f)) {
+      ordered_json phase{{"from_s", to_seconds(p.from)}, {"to_s", to_seconds(p.to)}, {"rate_Bps", p.rate}};
+      phase["factor"] = p.rate / fabric.links().capacity[run.route(f).front().index()];
+      phase["bottleneck"] =
+          p.bottleneck.valid() ? ordered_json(fabric.link_name(p.bottleneck)) : ordered_json(nullptr);
+      phases.push_back(std::move(phase));
+    }
+    one["phases"] = std::move(phases);
+    flows.push_back(std::move(one));
+  }
+  j["flows"] = std::move(flows);
+  const auto& s = run.stats();
+  j["engine"] = {{"events", run.events()}, {"solves", s.solves}, {"flows", run.size()}, {"wall_s", wall_s}};
+  return j.dump(1) + "\n";
+}
+
+std::string to_csv(const FlowRun& run, const Done& done) {
+  const topology::Fabric& fabric = done.platform.fabric;
+  std::string out = "id,src,dst,bytes_B,start_s,finish_s,alone_s\n";
+  for (std::uint32_t f = 0; f < run.size(); ++f) {
+    const FlowRequest& r = done.requests[f];
+    out += report::csv_line({std::to_string(f), fabric.host_name(r.src), fabric.host_name(r.dst),
+                             std::to_string(r.bytes.value()), fmt::format("{}", to_seconds(r.start)),
+                             fmt::format("{}", to_seconds(run.finish(f))),
+                             fmt::format("{}", alone_s(run, done, f))});
+  }
+  return out;
+}
+
+// The link that held the flow back for longest.
+std::string main_bottleneck(const FlowRun& run, const Done& done, std::uint32_t f) {
+  std::vector<std::pair<LinkId, Duration>> held;
+  for (const FlowPhase& p : run.phases(f)) {
+    auto it = std::find_if(held.begin(), held.end(), [&](const auto& h) { return h.first == p.bottleneck; });
+    if (it == held.end()) it = held.insert(held.end(), {p.bottleneck, Duration(0)});
+    it->second += p.to - p.from;
+  }
+  const auto most = std::max_element(held.begin(), held.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == held.end() || !most->first.valid() ? "-" : done.platform.fabric.link_name(most->first);
+}
+
+std::string to_text(const FlowRun& run, const Done& done, bool phases) {
+  using Align = report::Table::Align;
+  const topology::Fabric& fabric = done.platform.fabric;
+  std::vector<report::Table::Column> columns{{"flow"},
+                                             {"src", Align::kLeft},
+                                             {"dst", Align::kLeft},
+                                             {"bytes"},
+                                             {"start"},
+                                             {"finish"},
+                                             {"mean rate"},
+                                             {"x alone"}};
+  if (phases) columns.push_back({"held back by", Align::kLeft});
+  report::Table table(columns);
+  double worst = 0;
+  std::uint32_t worst_flow = 0;
+  for (std::uint32_t f = 0; f < run.size(); ++f) {
+    const FlowRequest& r = done.requests[f];
+    const Duration took = run.finish(f) - r.start;
+    const double alone = alone_s(run, done, f);
+    const double slowdown = alone > 0 ? to_seconds(took) / alone : 1;
+    if (slowdown > worst) {
+      worst = slowdown;
+      worst_flow = f;
+    }
+    if (f >= kRowsForPeople) continue;
+    std::vector<std::string> row{
+        std::to_string(f),
+        fabric.host_name(r.src),
+        fabric.host_name(r.dst),
+        show(r.bytes),
+        show(r.start - kTimeZero),
+        show(run.finish(f) - kTimeZero),
+        took.count() > 0 && r.bytes.value() > 0
+            ? show(Bandwidth(static_cast<double>(r.bytes.value()) / to_seconds(took)))
+            : "-",
+        fmt::format("{:.2f}", slowdown)};
+    if (phases) row.push_back(main_bottleneck(run, done, f));
+    table.add(std::move(row));
+  }
+  std::string out = table.text();
+  if (run.size() > kRowsForPeople)
+    out += fmt::format("... {} more; --csv FILE or --json FILE lists all\n", run.size() - kRowsForPeople);
+  out += fmt::format("{} flows on {} finish in {}", run.size(), done.platform.name,
+                     show(run.makespan() - kTimeZero));
+  if (run.size() > 0)
+    out += fmt::format("; the most delayed is flow {}, {:.2f} times its time alone", worst_flow, worst);
+  return out + "\n";
+}
+
+Result<void> flows(const Options& o) {
+  const auto begin = std::chrono::steady_clock::now();
+  Done done;
+  WEFT_ASSIGN(FlowRun run, build(o, done));
+  // Phases cost memory for each change of each rate: kept where they are shown.
+  const bool phases = !o.no_phases && (!o.common.json.empty() || run.size() <= kRowsForPeople);
+  WEFT_TRY(run.run(phases));
+  const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  o.common.print(to_text(run, done, phases));
+  if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(to_json(o, run, done, wall_s)));
+  if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(to_csv(run, done)));
+  return {};
+}
+
+}  // namespace
+
+Action setup_flows(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("FLOWS", o->flows,
+                 "CSV with a header line: src,dst,bytes,start (64KiB, 1.5us) or src,dst,bytes_B,start_s "
+                 "(bare numbers); - = stdin")
+      ->required();
+  app.add_option("--on", o->platform, "platform: .textproto, built-in name or family:key=value,...")
+      ->required()
+      ->type_name("PLATFORM");
+  app.add_option("--set", o->set, "override a platform key; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->take_all();
+  app.add_option("--model", o->model, "max-min, max-min-component, contention-free, pcie [max-min]")
+      ->type_name("NAME");
+  app.add_option("--weights", o->weights,
+                 "rtt: share inverse to the route's latency, as SimGrid's CM02 [equal]")
+      ->check(CLI::IsMember({"equal", "rtt"}))
+      ->type_name("equal|rtt");
+  app.add_option("--header", o->header, "bytes added to every flow [0]")->type_name("BYTES");
+  app.add_flag("--no-phases", o->no_phases,
+               "leave the phases out of the JSON (they need memory per change of rate)");
+  add_common(app, o->common);
+  return [o] { return flows(*o); };
+}
+
+}  // namespace weft::cli

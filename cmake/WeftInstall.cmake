@@ -1,0 +1,28 @@
+# Install and export: find_package(weft) gives weft::core ... weft::report. tests/consume uses it.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Every library target of the module folders, found rather than listed, so that a new module needs no line here.
+set(weft_exported)
+foreach(folder core traces topology congestion hpl_gen replay replay/collectives schedule report)
+  if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} AND EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+    get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    foreach(t IN LISTS targets)
+      get_target_property(type ${t} TYPE)
+      if(type STREQUAL "STATIC_LIBRARY" OR type STREQUAL "INTERFACE_LIBRARY")
+        list(APPEND weft_exported ${t})
+      endif()
+    endforeach()
+    install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
+  endif()
+endforeach()
+install(TARGETS ${weft_exported} weft_warnings weft_flags EXPORT weftTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+configure_package_config_file(cmake/weftConfig.cmake.in ${PROJECT_BINARY_DIR}/weftConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)

@@ -1,0 +1,103 @@
+// Broadcasts. Blocks: the message cut into as many pieces as the algorithm needs, numbered from its start.
+#include "replay/collectives/parts.hpp"
+
+namespace weft::replay::collectives {
+namespace {
+constexpr std::int64_t kSegment = 65536;     // bytes of a pipeline segment
+constexpr std::int64_t kMaxSegments = 4096;  // longer messages get longer segments
+}  // namespace
+
+// A child after the other, the largest subtree first: blocking sends, as MPICH has them.
+void append_bcast_binomial(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out) {
+  walk_binomial(
+      r.of(me), r.p,
+      [&](std::uint32_t parent, std::uint32_t) {
+        out.recv(r.rank(parent), bytes);
+        out.next_round();
+      },
+      [&](std::uint32_t child, std::uint32_t) {
+        out.send(r.rank(child), bytes);
+        out.next_round();
+      });
+}
+
+void append_bcast_linear(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out) {
+  if (me == r.root)
+    for (std::uint32_t rel = 1; rel < r.p; ++rel) out.send(r.rank(rel), bytes);
+  else
+    out.recv(r.root, bytes);
+  out.next_round();
+}
+
+void bcast_binomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  out.clear();
+  if (c.bytes > 0) append_bcast_binomial(c.bytes, {c.ranks, c.root}, me, out);
+}
+
+void bcast_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  out.clear();
+  if (c.bytes > 0) append_bcast_linear(c.bytes, {c.ranks, c.root}, me, out);
+}
+
+// A chain of ranks; a segment goes on while the next one comes in.
+void bcast_pipeline(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  out.clear();
+  if (c.bytes == 0 || c.ranks == 1) return;
+  const Relative r{c.ranks, c.root};
+  const std::uint32_t rel = r.of(me);
+  const auto segments = static_cast<std::uint32_t>(
+      std::min(kMaxSegments, c.bytes / kSegment + (c.bytes % kSegment == 0 ? 0 : 1)));
+  const Blocks b = Blocks::cut(c.bytes, segments);
+  for (std::uint32_t s = 0; s <= segments; ++s) {
+    if (s < segments && rel > 0) recv_blocks(out, b, r.rank(rel - 1), s, 1);
+    if (s > 0 && rel + 1 < c.ranks) send_blocks(out, b, r.rank(rel + 1), s - 1, 1);
+    out.next_round();
+  }
+}
+
+// van de Geijn: binomial scatter of p pieces, then ring allgather.
+void bcast_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  out.clear();
+  if (c.bytes == 0) return;
+  const Relative r{c.ranks, c.root};
+  const Blocks b = Blocks::cut(c.bytes, c.ranks);
+  append_scatter_binomial(b, r, me, out);
+  append_allgather_ring(b, r, 0, me, out);
+}
+
+// Binomial scatter over the largest power of two of ranks, recursive-doubling allgather among them; each of
+// the others then gets the whole message from one of them.
+void bcast_recursive_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  out.clear();
+  if (c.bytes == 0) return;
+  const Relative r{c.ranks, c.root};
+  const std::uint32_t n = std::bit_floor(c.ranks);
+  const std::uint32_t rel = r.of(me);
+  if (rel >= n) {
+    out.recv(r.rank(rel - n), c.bytes, 0, n);
+    out.next_round();
+    return;
+  }
+  const Blocks b = Blocks::cut(c.bytes, n);
+  walk_binomial(
+      rel, n,
+      [&](std::uint32_t parent, std::uint32_t subtree) {
+        recv_blocks(out, b, r.rank(parent), rel, subtree);
+        out.next_round();
+      },
+      [&](std::uint32_t child, std::uint32_t subtree) {
+        send_blocks(out, b, r.rank(child), child, subtree);
+        out.next_round();
+      });
+  for (std::uint32_t mask = 1; mask < n; mask *= 2) {
+    const std::uint32_t mine = rel & ~(mask - 1);
+    const std::uint32_t peer = r.rank(rel ^ mask);
+    send_blocks(out, b, peer, mine, mask);
+    recv_blocks(out, b, peer, mine ^ mask, mask);
+    out.next_round();
+  }
+  if (rel < c.ranks - n) out.send(r.rank(rel + n), c.bytes, 0, n);
+  out.next_round();
+}
+
+}  // namespace weft::replay::collectives

@@ -1,0 +1,148 @@
+// Parts that several algorithms are made of. Internal to replay/collectives.
+//
+// Vocabulary: p ranks; a *relative* rank counts from the root; a *fold* lets p ranks run an algorithm for the
+// largest power of two below p: the first 2 (p - pof2) ranks pair up, the odd one hands its data to the even
+// one and sits out (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section 4.4; they let the even one sit out,
+// which costs the same).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "replay/collectives/schedule.hpp"
+
+namespace weft::replay::collectives {
+
+// Sizes of n blocks. A range [first, first + count) may run over the end: it goes on at block 0.
+class Blocks {
+ public:
+  // n blocks of `each` bytes.
+  static Blocks equal(std::int64_t each, std::uint32_t n) { return {each, 0, n, {}}; }
+  // `total` bytes cut into n blocks; the first total % n are one byte longer.
+  static Blocks cut(std::int64_t total, std::uint32_t n) { return {total / n, total % n, n, {}}; }
+  static Blocks listed(std::span<const std::int64_t> sizes) {
+    return {0, 0, static_cast<std::uint32_t>(sizes.size()), sizes};
+  }
+  // Bytes of a range. O(1), O(count) when listed. Precondition: count <= n.
+  [[nodiscard]] std::int64_t of(std::uint32_t first, std::uint32_t count = 1) const {
+    if (first >= n_) first -= n_;
+    const std::uint32_t straight = std::min(count, n_ - first);
+    return range(first, straight) + range(0, count - straight);
+  }
+  [[nodiscard]] std::uint32_t count() const { return n_; }
+  [[nodiscard]] std::int64_t total() const { return range(0, n_); }
+
+ private:
+  Blocks(std::int64_t each, std::int64_t extra, std::uint32_t n, std::span<const std::int64_t> sizes)
+      : each_(each), extra_(extra), n_(n), sizes_(sizes) {}
+  [[nodiscard]] std::int64_t range(std::uint32_t first, std::uint32_t count) const {
+    if (sizes_.empty()) return start(first + count) - start(first);
+    std::int64_t sum = 0;
+    for (std::uint32_t i = 0; i < count; ++i) sum += sizes_[first + i];
+    return sum;
+  }
+  [[nodiscard]] std::int64_t start(std::uint32_t i) const {
+    return each_ * i + std::min(static_cast<std::int64_t>(i), extra_);
+  }
+  std::int64_t each_;
+  std::int64_t extra_;
+  std::uint32_t n_;
+  std::span<const std::int64_t> sizes_;
+};
+
+// Blocks that the ranks contribute (allgather) or receive (reduce_scatter): from the list of the v-form, else
+// equal.
+[[nodiscard]] inline Blocks rank_blocks(const CollectiveCall& c) {
+  return c.counts.empty() ? Blocks::equal(c.bytes, c.ranks) : Blocks::listed(c.counts.first(c.ranks));
+}
+
+struct Relative {
+  std::uint32_t p;
+  std::uint32_t root = 0;
+  [[nodiscard]] std::uint32_t of(std::uint32_t rank) const {
+    return rank >= root ? rank - root : rank + p - root;
+  }
+  [[nodiscard]] std::uint32_t rank(std::uint32_t rel) const {
+    return rel < p - root ? rel + root : rel - (p - root);
+  }
+};
+
+// (a + b) mod p and (a - b) mod p for a, b < p.
+[[nodiscard]] constexpr std::uint32_t plus(std::uint32_t a, std::uint32_t b, std::uint32_t p) {
+  return b < p - a ? a + b : b - (p - a);
+}
+[[nodiscard]] constexpr std::uint32_t minus(std::uint32_t a, std::uint32_t b, std::uint32_t p) {
+  return a >= b ? a - b : p - (b - a);
+}
+
+struct Fold {
+  explicit Fold(std::uint32_t ranks) : p(ranks), pof2(std::bit_floor(ranks)), rem(p - pof2) {}
+  std::uint32_t p;
+  std::uint32_t pof2;
+  std::uint32_t rem;
+  [[nodiscard]] bool paired(std::uint32_t r) const { return r < 2 * rem; }
+  [[nodiscard]] bool sits_out(std::uint32_t r) const { return paired(r) && r % 2 == 1; }
+  [[nodiscard]] std::uint32_t folded(std::uint32_t r) const { return paired(r) ? r / 2 : r - rem; }
+  // First rank of folded rank f; p for f = pof2, so that [first(f), first(f + 1)) are the ranks that f stands
+  // for.
+  [[nodiscard]] std::uint32_t first(std::uint32_t f) const { return f < rem ? 2 * f : f + rem; }
+};
+
+// Blocks [first, first + blocks) of `b` between `me` and `peer`.
+inline void send_blocks(RankSchedule& out, const Blocks& b, std::uint32_t to, std::uint32_t first,
+                        std::uint32_t blocks) {
+  out.send(to, b.of(first, blocks), first, blocks);
+}
+inline void recv_blocks(RankSchedule& out, const Blocks& b, std::uint32_t from, std::uint32_t first,
+                        std::uint32_t blocks) {
+  out.recv(from, b.of(first, blocks), first, blocks);
+}
+
+// Binomial tree from relative rank 0 downwards: parent(rel, subtree) once except on the root, then child(rel,
+// subtree) for each child, the largest subtree first. A subtree is the relative ranks [rel, rel + subtree).
+template <class Parent, class Child>
+void walk_binomial(std::uint32_t rel, std::uint32_t p, Parent parent, Child child) {
+  const std::uint32_t low = rel == 0 ? std::bit_ceil(p) : rel & (~rel + 1);
+  if (rel != 0) parent(rel - low, std::min(low, p - rel));
+  for (std::uint32_t m = low / 2; m >= 1; m /= 2)
+    if (m < p - rel) child(rel + m, std::min(m, p - rel - m));
+}
+
+// Turns the messages from index `from` on (of rounds `first_round`...) round: last first, sends become
+// receives. A broadcast becomes a reduction, a scatter a gather.
+inline void reverse(RankSchedule& s, std::size_t from = 0, std::uint32_t first_round = 0) {
+  std::reverse(s.messages.begin() + static_cast<std::ptrdiff_t>(from), s.messages.end());
+  for (std::size_t i = from; i < s.messages.size(); ++i) {
+    s.messages[i].send = !s.messages[i].send;
+    s.messages[i].round = first_round + (s.rounds - 1 - s.messages[i].round);
+  }
+}
+
+// Appended to what is there already; each ends its last round.
+void append_scatter_binomial(const Blocks& b, Relative r, std::uint32_t me,
+                             RankSchedule& out);  // block = relative rank
+void append_bcast_binomial(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
+void append_bcast_linear(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
+void append_reduce_binomial(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
+void append_reduce_linear(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
+// Relative rank i starts with block (i + shift) mod p and ends with all; p - 1 rounds.
+void append_allgather_ring(const Blocks& b, Relative r, std::uint32_t shift, std::uint32_t me,
+                           RankSchedule& out);
+// Every rank starts with a partial sum of all blocks; relative rank i ends with block (i + shift) mod p. p -
+// 1 rounds.
+void append_reduce_scatter_ring(const Blocks& b, Relative r, std::uint32_t shift, std::uint32_t me,
+                                RankSchedule& out);
+// Vector halving with distance doubling among the pof2 folded ranks; the range that is left is returned.
+struct HalvedRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+HalvedRange append_vector_halving(const Blocks& b, const Fold& f, Relative r, std::uint32_t folded,
+                                  RankSchedule& out);
+void append_allreduce_recursive_doubling(std::int64_t bytes, std::uint32_t p, std::uint32_t me,
+                                         RankSchedule& out);
+void append_allgather_bruck(const Blocks& b, std::uint32_t me, RankSchedule& out);
+
+}  // namespace weft::replay::collectives

@@ -1,0 +1,97 @@
+// One point-to-point message in flight or waiting, and one posted receive.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/id.hpp"
+#include "core/units.hpp"
+
+namespace weft::replay {
+
+// Who is told when a send or receive is over: a request slot of its rank, the rank itself (blocking), or an
+// activity. Slots stay below 2^22 (program_cursor.hpp), activities have the top bit set.
+struct Target {
+  static constexpr std::uint32_t kNobody = 0xffffffffu;
+  static constexpr std::uint32_t kBlocking = 0x7fffffffu;
+  static constexpr std::uint32_t kActivity = 0x80000000u;
+  std::uint32_t value = kNobody;
+};
+
+enum class Protocol : std::uint8_t { kEager, kDetached, kRendezvous };
+
+// Bits of Message::state.
+enum MessageState : std::uint8_t {
+  kMatched = 1,  // a receive belongs to it
+  kStarted = 2,  // its data left (or wait out the latency)
+  kArrived = 4,  // all data have come
+  kQueued = 8,   // in the receiver's unexpected-message queue
+  kCollective = 16,
+};
+
+inline constexpr std::uint32_t kNone = 0xffffffffu;
+
+struct Message {
+  std::uint32_t src = 0, dst = 0;  // world ranks
+  std::uint32_t context = 0;       // communicator; top bit set for collectives' messages
+  std::int32_t tag = 0;
+  std::int64_t bytes = 0;
+  Target send_target;  // told when the send is over
+  Target recv_target;  // told when the receive is over
+  Protocol protocol{};
+  std::uint8_t state = 0;
+  std::uint16_t hops = 0;
+  FlowId flow;
+  SimTime posted;      // send posted
+  SimTime visible;     // envelope at the receiver, if it is not matched earlier (probes)
+  SimTime started;     // data left
+  Duration ideal{0};   // transfer alone
+  SimTime flow_start;  // latency paid
+  // Links of the unexpected-message queues: of the (dst, src) pair and of the receiver as a whole.
+  std::uint32_t pair_next = kNone, pair_prev = kNone;
+  std::uint32_t all_next = kNone, all_prev = kNone;
+};
+
+struct PostedRecv {
+  std::uint32_t rank = 0;
+  std::uint32_t context = 0;
+  std::int32_t source = 0;  // kAnySource possible
+  std::int32_t tag = 0;     // kAnyTag possible
+  std::int64_t bytes = 0;
+  Target target;
+  SimTime posted;
+  std::uint64_t sequence = 0;
+  std::uint32_t next = kNone, prev = kNone;
+};
+
+// Index pool: rows are reused, most recently freed first.
+template <class T>
+class Pool {
+ public:
+  std::uint32_t take() {
+    if (free_.empty()) {
+      rows_.emplace_back();
+      return static_cast<std::uint32_t>(rows_.size() - 1);
+    }
+    const std::uint32_t i = free_.back();
+    free_.pop_back();
+    return i;
+  }
+  void give(std::uint32_t i) { free_.push_back(i); }
+  T& operator[](std::uint32_t i) { return rows_[i]; }
+  const T& operator[](std::uint32_t i) const { return rows_[i]; }
+  [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+  [[nodiscard]] std::size_t live() const { return rows_.size() - free_.size(); }
+  // Marks which rows are in use (slow; for reports).
+  [[nodiscard]] std::vector<bool> live_rows() const {
+    std::vector<bool> live(rows_.size(), true);
+    for (std::uint32_t i : free_) live[i] = false;
+    return live;
+  }
+
+ private:
+  std::vector<T> rows_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace weft::replay

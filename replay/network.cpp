@@ -1,0 +1,66 @@
+#include "replay/network.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft::replay {
+
+Network::Network(const topology::Fabric& fabric, std::unique_ptr<congestion::SharingModel> model)
+    : capacity_(fabric.links().capacity), model_(std::move(model)), links_(fabric.link_count()) {}
+
+double Network::narrowest(std::span<const LinkId> route) const {
+  double c = std::numeric_limits<double>::infinity();
+  for (LinkId l : route) c = std::min(c, capacity_[l.index()]);
+  return c;
+}
+
+FlowId Network::start(std::span<const LinkId> route, double weight, std::int64_t bytes, std::uint32_t owner,
+                      SimTime now) {
+  const FlowId f = model_->add(route, weight, std::numeric_limits<double>::infinity());
+  if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
+  flows_[f.index()] = {static_cast<double>(bytes), 0.0, now, owner, 0};
+  for (LinkId l : route) {
+    Link& k = links_[l.index()];
+    k.bytes += static_cast<std::uint64_t>(bytes);
+    if (k.flows++ == 0) k.since = now;
+    k.peak = std::max(k.peak, k.flows);
+  }
+  ++started_;
+  dirty_ = true;
+  return f;
+}
+
+void Network::settle(SimTime now, std::uint64_t& sequence) {
+  dirty_ = false;
+  const std::span<const FlowId> changed = model_->solve();
+  const std::span<const double> rates = model_->rates();
+  for (FlowId id : changed) {
+    Flow& f = flows_[id.index()];
+    f.remaining = std::max(0.0, f.remaining - f.rate * to_seconds(now - f.updated));
+    f.rate = rates[id.index()];
+    f.updated = now;
+    completions_.set(id, saturating_add(now, from_seconds(f.remaining / f.rate)), sequence++);
+  }
+}
+
+std::uint32_t Network::finish_top(SimTime now) {
+  const FlowId id = completions_.top().flow;
+  completions_.pop();
+  for (LinkId l : model_->route(id)) {
+    Link& k = links_[l.index()];
+    if (--k.flows == 0) k.busy += now - k.since;
+  }
+  model_->remove(id);
+  dirty_ = true;
+  return flows_[id.index()].owner;
+}
+
+std::vector<LinkUse> Network::link_use(SimTime end) const {
+  std::vector<LinkUse> use;
+  use.reserve(links_.size());
+  for (const Link& k : links_)
+    use.push_back({k.bytes, k.busy + (k.flows > 0 ? end - k.since : Duration(0)), k.peak});
+  return use;
+}
+
+}  // namespace weft::replay

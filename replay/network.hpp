@@ -1,0 +1,68 @@
+// Network: flows in progress, their completion times, and what every link carried.
+//
+// A flow ends because its completion event fires, never because its remaining bytes look like zero. Rates
+// hold between instants; settle() brings the ones that changed up to date, once per instant, after everything
+// at that instant has happened.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "congestion/sharing_model.hpp"
+#include "replay/event_queue.hpp"
+#include "replay/results.hpp"
+#include "topology/fabric.hpp"
+
+namespace weft::replay {
+
+class Network {
+ public:
+  Network(const topology::Fabric& fabric, std::unique_ptr<congestion::SharingModel> model);
+
+  // A flow of `bytes` > 0 over `route`; `owner` comes back from finish_top(). O(route).
+  FlowId start(std::span<const LinkId> route, double weight, std::int64_t bytes, std::uint32_t owner,
+               SimTime now);
+  // Solves what changed and moves completions. `sequence` numbers the moves. O(changed flows x log flows) +
+  // the solve.
+  void settle(SimTime now, std::uint64_t& sequence);
+  [[nodiscard]] bool dirty() const { return dirty_; }
+  [[nodiscard]] bool idle() const { return completions_.empty(); }
+  [[nodiscard]] const CompletionQueue::Entry& next_completion() const { return completions_.top(); }
+  // Ends the flow of next_completion() and returns its owner.
+  std::uint32_t finish_top(SimTime now);
+
+  // Narrowest capacity of a route, bytes/s.
+  [[nodiscard]] double narrowest(std::span<const LinkId> route) const;
+  [[nodiscard]] std::vector<LinkUse> link_use(SimTime end) const;
+  [[nodiscard]] std::uint64_t flows_started() const { return started_; }
+  [[nodiscard]] const congestion::SolveStats& solver_stats() const { return model_->stats(); }
+
+ private:
+  struct Link {
+    std::uint64_t bytes = 0;
+    Duration busy{0};
+    SimTime since;
+    std::uint32_t flows = 0;
+    std::uint32_t peak = 0;
+  };
+  struct Flow {
+    double remaining = 0;  // bytes at `updated`
+    double rate = 0;       // bytes/s since `updated`
+    SimTime updated;
+    std::uint32_t owner = 0;
+    std::uint32_t reserved = 0;
+  };
+  static_assert(sizeof(Link) == 32 && sizeof(Flow) == 32);
+
+  const std::vector<double>& capacity_;
+  std::unique_ptr<congestion::SharingModel> model_;
+  std::vector<Link> links_;
+  std::vector<Flow> flows_;  // by FlowId
+  CompletionQueue completions_;
+  std::uint64_t started_ = 0;
+  bool dirty_ = false;
+};
+
+}  // namespace weft::replay

@@ -1,0 +1,247 @@
+// Point-to-point messages: protocol, matching, transfers, probes (docs/model.md, "Protocol").
+#include <algorithm>
+
+#include "replay/simulation.hpp"
+
+namespace weft::replay {
+
+using traces::OpKind;
+
+Duration Simulation::send_overhead(std::int64_t bytes) const {
+  const auto& m = platform_.mpi;
+  return m.send_overhead + from_seconds(m.send_overhead_per_byte * static_cast<double>(bytes));
+}
+Duration Simulation::recv_overhead(std::int64_t bytes) const {
+  const auto& m = platform_.mpi;
+  return m.recv_overhead + from_seconds(m.recv_overhead_per_byte * static_cast<double>(bytes));
+}
+
+Protocol Simulation::protocol_of(OpKind kind, std::int64_t bytes) const {
+  if (kind == OpKind::ssend || kind == OpKind::issend) return Protocol::kRendezvous;
+  Protocol p = Protocol::kEager;
+  if (options_.raw_switch) {
+    p = bytes < options_.raw_switch->value() ? Protocol::kDetached : Protocol::kRendezvous;
+  } else {
+    switch (options_.raw) {
+      case RawMode::kOff:
+        p = bytes <= platform_.mpi.eager_limit.value() ? Protocol::kEager : Protocol::kRendezvous;
+        break;
+      case RawMode::kEager:
+        p = Protocol::kEager;
+        break;
+      case RawMode::kDetached:
+        p = Protocol::kDetached;
+        break;
+      case RawMode::kRendezvous:
+        p = Protocol::kRendezvous;
+        break;
+    }
+  }
+  // A buffered send returns at once whatever happens to its data.
+  if (p == Protocol::kRendezvous && (kind == OpKind::bsend || kind == OpKind::ibsend))
+    p = Protocol::kDetached;
+  return p;
+}
+
+void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
+                           std::int64_t bytes, OpKind kind, Target target) {
+  const std::uint32_t i = messages_.take();
+  Message& m = messages_[i];
+  m = Message{};
+  m.src = src;
+  m.dst = dst;
+  m.context = context;
+  m.tag = tag;
+  m.bytes = bytes;
+  m.send_target = target;
+  m.protocol = protocol_of(kind, bytes);
+  m.posted = now_;
+  if ((context & Target::kActivity) != 0) m.state |= kCollective;
+  if (m.protocol != Protocol::kRendezvous) {
+    m.send_target.value = Target::kNobody;
+    notify(src, target, 0);
+  }
+  if (options_.raw != RawMode::kOff) {
+    // Raw: both sides know of each other at once; only the data take time.
+    m.visible = now_;
+    if (m.protocol != Protocol::kEager) {
+      const HostId a = placement_[src], b = placement_[dst];
+      if (a != b) m.visible = now_ + routes_.find(a, b).latency;
+    } else {
+      leave(i, Duration(0));
+      if (error_) return;
+    }
+    return deliver(i);
+  }
+  if (m.protocol == Protocol::kEager) return leave(i, Duration(0));  // the envelope travels with the data
+  // Rendezvous: a request to send travels first.
+  const HostId a = placement_[src], b = placement_[dst];
+  const auto route = routes_.find(a, b);
+  if (!route.reachable)
+    return fail(
+        bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
+  m.visible = now_ + (a == b ? platform_.mpi.local_latency : route.latency);
+  post_event(m.visible, EventKind::kEnvelope, i);
+}
+
+// The envelope of message i is at the receiver.
+void Simulation::deliver(std::uint32_t i) {
+  const std::uint32_t r = matcher_.deliver(i);
+  if (r != kNone) {
+    const PostedRecv recv = matcher_.receives()[r];
+    matcher_.receives().give(r);
+    return match(i, recv.target, recv.bytes, recv.posted);
+  }
+  if (ranks_[messages_[i].dst].state == RankState::kProbing) poke_prober(messages_[i].dst);
+}
+
+void Simulation::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
+                           std::int64_t bytes, Target target) {
+  const std::uint32_t r = matcher_.receives().take();
+  PostedRecv& v = matcher_.receives()[r];
+  v = PostedRecv{rank, context, source, tag, bytes, target, now_, 0, kNone, kNone};
+  const std::uint32_t m = matcher_.post(r);
+  if (m == kNone) return;
+  matcher_.receives().give(r);
+  match(m, target, bytes, now_);
+}
+
+// Message i belongs to a receive posted at `posted`. The later of the two sides is this instant.
+void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes, SimTime posted) {
+  Message& m = messages_[i];
+  if (m.bytes > posted_bytes) ++truncated_;
+  m.recv_target = target;
+  const Duration late_receiver = posted - std::max(m.posted, m.visible);
+  if ((m.state & kArrived) != 0) {
+    all_.late_receiver += posted - m.started;
+    notify(m.dst, target, m.bytes);
+    return release(i);
+  }
+  if (m.posted > posted) all_.late_sender += m.posted - posted;
+  if (m.protocol == Protocol::kEager) return;
+  if (late_receiver.count() > 0) all_.late_receiver += late_receiver;
+  // Not raw: permission to send travels back before the data leave.
+  Duration back{0};
+  if (options_.raw == RawMode::kOff) {
+    const HostId a = placement_[m.dst], b = placement_[m.src];
+    back = a == b ? platform_.mpi.local_latency : routes_.find(a, b).latency;
+  }
+  leave(i, back);
+}
+
+// The data of message i leave after `before`.
+void Simulation::leave(std::uint32_t i, Duration before) {
+  Message& m = messages_[i];
+  m.state |= kStarted;
+  const HostId a = placement_[m.src], b = placement_[m.dst];
+  if (a == b) {
+    Duration d = before;
+    if (options_.raw == RawMode::kOff) {
+      d += platform_.mpi.local_latency;
+      if (platform_.mpi.local_bandwidth > 0)
+        d += transfer_time(Bytes(m.bytes), Bandwidth(platform_.mpi.local_bandwidth));
+    }
+    m.started = now_ + d;
+    m.ideal = d;
+    return post_event(now_ + d, EventKind::kMessageDone, i);
+  }
+  const auto route = routes_.find(a, b);
+  if (!route.reachable)
+    return fail(bad_input({}, "no route",
+                          platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b),
+                          "hosts that the platform connects"));
+  m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
+  all_.latency += before + route.latency;
+  if (!(m.state & kCollective)) p2p_.latency += before + route.latency;
+  m.started = now_ + before + route.latency;
+  if (m.started == now_) return start_flow(i);
+  post_event(m.started, EventKind::kTransferStart, i);
+}
+
+// Latency is paid: the data take their share of the links from now on.
+void Simulation::start_flow(std::uint32_t i) {
+  {
+    const Message& m = messages_[i];
+    if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager && (m.state & kMatched) == 0) {
+      deliver(i);  // the envelope has come with the first byte
+      if (error_) return;
+    }
+  }
+  Message& m = messages_[i];
+  const std::int64_t size = m.bytes + options_.header.value();
+  m.flow_start = now_;
+  if (size == 0) return arrive(i);
+  const auto route = routes_.find(placement_[m.src], placement_[m.dst]);
+  const double narrowest = network_.narrowest(route.links);
+  m.ideal = transfer_time(Bytes(size), Bandwidth(narrowest));
+  double weight = 1;
+  if (options_.rtt_weights && route.latency.count() > 0) weight = 1 / to_seconds(route.latency);
+  m.flow = network_.start(route.links, weight, size, i, now_);
+}
+
+void Simulation::account(const Message& m) {
+  const Duration took = m.flow.valid() ? now_ - m.flow_start : Duration(0);
+  const auto add = [&](MessageCosts& c) {
+    ++c.count;
+    c.bytes += static_cast<std::uint64_t>(m.bytes);
+    c.hops += m.hops;
+    c.transfer += m.ideal;
+    if (took > m.ideal) c.contention += took - m.ideal;
+  };
+  add(all_);
+  if ((m.state & kCollective) == 0) add(p2p_);
+  const std::uint64_t who = (static_cast<std::uint64_t>(m.src) << 32) | m.dst;
+  fingerprint_ =
+      (fingerprint_ ^ static_cast<std::uint64_t>(now_.time_since_epoch().count())) * 0x100000001b3ULL;
+  fingerprint_ = (fingerprint_ ^ who) * 0x100000001b3ULL;
+  fingerprint_ ^= fingerprint_ >> 29;
+}
+
+// All data of message i have come.
+void Simulation::arrive(std::uint32_t i) {
+  Message& m = messages_[i];
+  if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager &&
+      (m.state & (kMatched | kQueued)) == 0) {
+    deliver(i);  // within a host the envelope comes with the data
+    if (error_) return;
+  }
+  Message& n = messages_[i];
+  n.state |= kArrived;
+  n.started = now_;  // from here on: since when the data wait
+  account(n);
+  if (n.send_target.value != Target::kNobody) notify(n.src, n.send_target, 0);
+  n.send_target.value = Target::kNobody;
+  if ((n.state & kMatched) != 0) {
+    notify(n.dst, n.recv_target, n.bytes);
+    return release(i);
+  }
+  if (ranks_[n.dst].state == RankState::kProbing) poke_prober(n.dst);
+}
+
+void Simulation::release(std::uint32_t i) { messages_.give(i); }
+
+// A probe sees an eager message when its data have come, any other when its envelope has.
+bool Simulation::visible(const Message& m) const {
+  return m.protocol == Protocol::kEager ? (m.state & kArrived) != 0 : m.visible <= now_;
+}
+
+bool Simulation::probe_hits(std::uint32_t r, const Op& op) const {
+  const std::uint32_t i =
+      matcher_.peek(r, op.comm.index(), op.peer, op.tag, [&](const Message& m) { return visible(m); });
+  return i != kNone && visible(messages_[i]);
+}
+
+// A message may have become visible to rank r, which waits in a probe.
+void Simulation::poke_prober(std::uint32_t r) {
+  Rank& k = ranks_[r];
+  if (k.state != RankState::kProbing) return;
+  auto op = k.program.at(k.pc);
+  if (!op) return fail(std::move(op).error());
+  if (probe_hits(r, **op)) return make_ready(r);
+  const std::uint32_t i = matcher_.peek(r, (*op)->comm.index(), (*op)->peer, (*op)->tag,
+                                        [&](const Message& m) { return visible(m); });
+  if (i != kNone && messages_[i].protocol != Protocol::kEager)
+    post_event(messages_[i].visible, EventKind::kProbeWake, r);
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,64 @@
+// ProgramCursor: one rank's operations by index, read block by block, each checked once when it is loaded.
+//
+// Invariants:
+//  1. A block stays in memory, and pointers into it stay good, until release_before() passes its end: one
+//  block in the
+//     usual case, more only while a conditional step looks ahead.
+//  2. Every operation handed out is valid: peers in range, communicators known, requests below kMaxRequests,
+//  lists as
+//     their kind says. The engine relies on it and checks nothing again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "core/result.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::replay {
+
+inline constexpr std::uint32_t kMaxRequests = 1u << 22;  // slots of one rank
+
+class ProgramCursor {
+ public:
+  void attach(traces::TraceReader& reader, RankId rank) {
+    reader_ = &reader;
+    rank_ = rank;
+    total_ = reader.ops_of(rank);
+  }
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+  // The operation at `index`, or null at the end of the program.
+  [[nodiscard]] Result<const traces::Op*> at(std::uint64_t index) {
+    if (index - base_ < count_) [[likely]]
+      return front_ + (index - base_);
+    return slow_at(index);
+  }
+  // The list of an operation that at(index) returned.
+  [[nodiscard]] std::span<const std::int64_t> list(std::uint64_t index, const traces::Op& op) const;
+  [[nodiscard]] bool in_current_block(std::uint64_t index) const { return index - base_ < count_; }
+  // Operations below `index` are not asked for again.
+  void release_before(std::uint64_t index);
+
+ private:
+  [[nodiscard]] Result<const traces::Op*> slow_at(std::uint64_t index);
+  [[nodiscard]] Result<void> validate(const traces::OpBlock& block) const;
+  const traces::OpBlock* block_of(std::uint64_t index) const;
+  void select(const traces::OpBlock& b) {
+    base_ = b.first_op;
+    count_ = b.ops.size();
+    front_ = b.ops.data();
+  }
+
+  traces::TraceReader* reader_ = nullptr;
+  RankId rank_;
+  std::uint64_t total_ = 0;
+  std::uint64_t base_ = 0;  // of the selected block
+  std::uint64_t count_ = 0;
+  const traces::Op* front_ = nullptr;
+  std::deque<traces::OpBlock> blocks_;
+  traces::OpBlock spare_;
+  std::uint64_t loaded_ = 0;  // operations loaded so far
+  bool end_ = false;
+};
+
+}  // namespace weft::replay

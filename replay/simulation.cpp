@@ -1,0 +1,226 @@
+#include "replay/simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::replay {
+
+Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& platform,
+                       const std::vector<HostId>& placement, const ReplayOptions& options,
+                       std::unique_ptr<congestion::SharingModel> model,
+                       std::vector<const CollectiveAlgorithm*> chosen)
+    : trace_(trace),
+      platform_(platform),
+      placement_(placement),
+      options_(options),
+      comms_(trace.communicators()),
+      chosen_(std::move(chosen)),
+      routes_(platform.fabric),
+      network_(platform.fabric, std::move(model)),
+      matcher_(messages_, trace.header().ranks),
+      ranks_(trace.header().ranks),
+      ranks_left_(trace.header().ranks) {
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    ranks_[r].program.attach(trace_, RankId(r));
+    rank_speed_.push_back(platform_.speed(placement_[r]).value());
+    ready_.push_back(r);
+  }
+  comm_ranks_.resize(comms_.size());
+  for (std::size_t c = 0; c < comms_.size(); ++c) {
+    const auto& members = comms_[c].members;
+    bool identity = true;
+    for (std::size_t i = 0; i < members.size() && identity; ++i)
+      identity = members[i] == static_cast<std::int64_t>(i);
+    comm_ranks_[c].identity = identity;
+    if (identity) continue;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      comm_ranks_[c].by_world.emplace_back(static_cast<std::uint32_t>(members[i]),
+                                           static_cast<std::uint32_t>(i));
+    std::sort(comm_ranks_[c].by_world.begin(), comm_ranks_[c].by_world.end());
+  }
+  for (const std::string& name : trace.regions()) regions_.push_back({name, 0, Duration(0)});
+  const auto& mpi = platform_.mpi;
+  overheads_ =
+      options_.raw == RawMode::kOff && (mpi.send_overhead.count() != 0 || mpi.recv_overhead.count() != 0 ||
+                                        mpi.send_overhead_per_byte != 0 || mpi.recv_overhead_per_byte != 0);
+}
+
+void Simulation::fail(Error e) {
+  if (!error_) error_ = std::move(e);
+}
+
+void Simulation::make_ready(std::uint32_t r) {
+  ranks_[r].state = RankState::kReady;
+  ready_.push_back(r);
+}
+
+// A completion that somebody waits for, or will ask for later.
+void Simulation::notify(std::uint32_t rank, Target t, std::int64_t bytes) {
+  if (t.value == Target::kNobody) return;
+  if ((t.value & Target::kActivity) != 0) {
+    const std::uint32_t a = t.value & ~Target::kActivity;
+    if (--activities_[a].pending == 0) ready_.push_back(a | kReadyActivity);
+    return;
+  }
+  Rank& k = ranks_[rank];
+  if (t.value != Target::kBlocking) {
+    Slot& s = k.slots[t.value];
+    s.state = SlotState::kComplete;
+    s.bytes = bytes;
+    if (!s.awaited) return;
+    s.awaited = false;
+  }
+  if (--k.pending == 0 && k.state == RankState::kBlocked) make_ready(rank);
+}
+
+void Simulation::finish_rank(Rank& k) {
+  k.state = RankState::kDone;
+  k.finish = now_;
+  --ranks_left_;
+}
+
+void Simulation::run_rank(std::uint32_t r) {
+  Rank& k = ranks_[r];
+  if (k.stage != Stage::kFresh) k.spent[static_cast<int>(k.part)] += now_ - k.blocked_since;
+  while (!error_) {
+    if (k.in_detour && k.pc >= k.detour_end) {
+      k.pc = k.return_pc;
+      k.in_detour = false;
+    }
+    if (!k.in_detour && !k.program.in_current_block(k.pc)) k.program.release_before(k.pc);
+    auto fetched = k.program.at(k.pc);
+    if (!fetched) return fail(std::move(fetched).error());
+    const Op* op = *fetched;
+    if (op == nullptr) return finish_rank(k);
+    if (k.stage == Stage::kFresh) {
+      k.op_start = now_;
+      k.op_length = 1;
+    }
+    const Step step = execute(r, k, *op);
+    if (step == Step::kBlocked) {
+      if (k.state == RankState::kReady) k.state = RankState::kBlocked;
+      k.blocked_since = now_;
+      return;
+    }
+    k.stage = Stage::kFresh;
+    if (step == Step::kSkip) continue;
+    if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start, now_);
+    ops_done_ += k.op_length;
+    k.pc += k.op_length;
+  }
+}
+
+void Simulation::run_ready() {
+  while (ready_head_ < ready_.size() && !error_) {
+    const std::uint32_t item = ready_[ready_head_++];
+    if ((item & kReadyActivity) != 0)
+      advance(item & ~kReadyActivity);
+    else
+      run_rank(item);
+    if (ready_head_ == ready_.size()) {
+      ready_.clear();
+      ready_head_ = 0;
+    }
+  }
+}
+
+void Simulation::handle(const Event& e) {
+  ++event_count_;
+  switch (e.kind) {
+    case EventKind::kRankTimer:
+      return make_ready(e.index);
+    case EventKind::kTransferStart:
+      return start_flow(e.index);
+    case EventKind::kEnvelope:
+      return deliver(e.index);
+    case EventKind::kMessageDone:
+      return arrive(e.index);
+    case EventKind::kProbeWake:
+      return poke_prober(e.index);
+    case EventKind::kActivityTimer:
+      activities_[e.index].paid = true;
+      ready_.push_back(e.index | kReadyActivity);
+      return;
+  }
+}
+
+Result<ReplayResult> Simulation::run() {
+  const std::uint64_t total_ops = trace_.totals().ops;
+  while (true) {
+    run_ready();
+    if (error_) return std::move(*error_);
+    // Everything of this instant comes before the solve; the solve may add completions at this very instant.
+    const bool event_now = !events_.empty() && events_.top().time == now_;
+    const bool completion_now = !network_.idle() && network_.next_completion().time == now_;
+    if (event_now || completion_now) {
+      if (event_now && (!completion_now || events_.top().sequence < network_.next_completion().sequence)) {
+        const Event e = events_.top();
+        events_.pop();
+        handle(e);
+      } else {
+        ++event_count_;
+        arrive(network_.finish_top(now_));
+      }
+      continue;
+    }
+    if (network_.dirty()) {
+      network_.settle(now_, sequence_);
+      continue;
+    }
+    SimTime next = kTimeNever;
+    if (!events_.empty()) next = events_.top().time;
+    if (!network_.idle()) next = std::min(next, network_.next_completion().time);
+    if (events_.empty() && network_.idle()) break;
+    if (next == kTimeNever)
+      return bad_input({}, "simulated time runs past its end", {}, "a run shorter than 106 days");
+    now_ = next;
+    if (options_.on_progress && ops_done_ >= next_report_) {
+      options_.on_progress(ops_done_, total_ops);
+      next_report_ = ops_done_ + 65536;
+    }
+  }
+  return collect();
+}
+
+ReplayResult Simulation::collect() {
+  ReplayResult out;
+  out.finished = ranks_left_ == 0;
+  if (!out.finished) out.deadlock = explain_deadlock();
+  for (Rank& k : ranks_) {
+    RankTimes t;
+    if (k.state != RankState::kDone) {
+      k.finish = now_;
+      if (k.stage != Stage::kFresh) k.spent[static_cast<int>(k.part)] += now_ - k.blocked_since;
+    }
+    t.finish = k.finish.time_since_epoch();
+    t.compute = k.spent[0];
+    t.send = k.spent[1];
+    t.recv = k.spent[2];
+    t.wait = k.spent[3];
+    t.collective = k.spent[4];
+    out.makespan = std::max(out.makespan, t.finish);
+    fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(t.finish.count())) * 0x100000001b3ULL;
+    out.ranks.push_back(t);
+  }
+  out.fingerprint = fingerprint_ ^ (fingerprint_ >> 32);
+  out.regions = regions_;
+  out.links = network_.link_use(now_);
+  out.point_to_point = p2p_;
+  out.network = all_;
+  const auto& s = network_.solver_stats();
+  out.engine = {event_count_,    s.solves,       network_.flows_started(), s.flows_solved,
+                s.links_touched, s.certificates, s.max_component,          0};
+  if (truncated_ > 0)
+    out.warnings.push_back(
+        fmt::format("{} messages are longer than the receive that takes them (MPI would stop)", truncated_));
+  if (out.finished && matcher_.unexpected() > 0)
+    out.warnings.push_back(fmt::format("{} messages were sent but never received", matcher_.unexpected()));
+  std::size_t posted = matcher_.receives().live();
+  if (out.finished && posted > 0)
+    out.warnings.push_back(fmt::format("{} receives were posted but never matched", posted));
+  out.engine.warnings = out.warnings.size();
+  return out;
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,203 @@
+// Simulation: the state of one replay and the rules that advance it. engine.cpp is its only user.
+//
+// A rank is a row: a program position, a stage within the current operation, and a count of completions that
+// it waits for. Nothing has a stack. At one instant everything that can run runs (ready queue, then events of
+// that instant, in sequence order); then the network is solved once; then time moves to the next event.
+//
+// Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
+// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), deadlock.cpp.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "replay/collectives/schedule.hpp"
+#include "replay/engine.hpp"
+#include "replay/event_queue.hpp"
+#include "replay/matcher.hpp"
+#include "replay/message.hpp"
+#include "replay/network.hpp"
+#include "replay/program_cursor.hpp"
+#include "topology/route_cache.hpp"
+
+namespace weft::replay {
+
+class Simulation {
+ public:
+  Simulation(traces::TraceReader& trace, const topology::Platform& platform,
+             const std::vector<HostId>& placement, const ReplayOptions& options,
+             std::unique_ptr<congestion::SharingModel> model, std::vector<const CollectiveAlgorithm*> chosen);
+  [[nodiscard]] Result<ReplayResult> run();
+
+ private:
+  using Op = traces::Op;
+  using OpKind = traces::OpKind;
+
+  // Where a rank stands within its current operation.
+  enum class Stage : std::uint8_t {
+    kFresh,         // not begun
+    kOverheadPaid,  // send overhead is over, the message leaves now
+    kWaiting,       // completions are awaited; receive overheads may follow
+    kFinishing,     // nothing is left but to go on
+  };
+  enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kDone };
+  // Which of the five parts of RankTimes a blocked instant counts for.
+  enum class Part : std::uint8_t { kCompute, kSend, kRecv, kWait, kCollective };
+  enum class Step : std::uint8_t {
+    kDone,
+    kBlocked,
+    kSkip
+  };  // kSkip: the program position was set by the operation
+
+  enum class SlotState : std::uint8_t { kIdle, kInactive, kActive, kComplete };
+  // One request of a rank.
+  struct Slot {
+    SlotState state = SlotState::kIdle;
+    bool awaited = false;
+    bool persistent = false;
+    bool receive = false;
+    std::int64_t bytes = 0;  // of a completed receive: its overhead is paid when it is waited for
+    Op op;                   // persistent: what start() does
+  };
+  struct Rank {
+    ProgramCursor program;
+    std::uint64_t pc = 0;
+    std::uint64_t detour_end = 0;  // a conditional step's body runs early: [.., detour_end), then return_pc
+    std::uint64_t return_pc = 0;
+    std::uint32_t pending = 0;
+    RankState state = RankState::kReady;
+    Stage stage = Stage::kFresh;
+    Part part = Part::kCompute;
+    bool in_detour = false;
+    std::uint8_t op_length = 1;
+    SimTime op_start;
+    SimTime blocked_since;
+    SimTime finish;
+    Duration spent[5] = {};
+    std::vector<Slot> slots;
+    std::vector<std::uint64_t> hits_done;                    // conditional steps whose body ran early
+    std::vector<std::uint32_t> collective_count;             // by communicator
+    std::vector<std::pair<std::uint32_t, SimTime>> regions;  // open ones, innermost last
+  };
+  // A collective in progress on one rank.
+  struct Activity {
+    std::uint32_t rank = 0;
+    std::uint32_t comm = 0;
+    std::int32_t tag = 0;
+    Target target;
+    RankSchedule schedule;
+    std::uint32_t next = 0;  // first message of the next round
+    std::uint32_t pending = 0;
+    Duration receive_cost{0};  // overheads of the round that ends
+    bool paid = false;         // the overheads before the next round are paid
+  };
+  struct Comm {
+    bool identity = false;  // members are 0..p-1
+    std::vector<std::pair<std::uint32_t, std::uint32_t>>
+        by_world;  // (world rank, rank), sorted; empty if identity
+  };
+
+  // ---- simulation.cpp
+  void run_ready();
+  void handle(const Event& e);
+  void run_rank(std::uint32_t r);
+  void finish_rank(Rank& k);
+  void make_ready(std::uint32_t r);
+  void notify(std::uint32_t rank, Target t, std::int64_t bytes);
+  void post_event(SimTime t, EventKind kind, std::uint32_t index) {
+    events_.push({t, sequence_++, kind, index});
+  }
+  void fail(Error e);
+  [[nodiscard]] ReplayResult collect();
+
+  // ---- operations.cpp
+  Step execute(std::uint32_t r, Rank& k, const Op& op);
+  Step do_compute(std::uint32_t r, Rank& k, const Op& op);
+  Step do_send(std::uint32_t r, Rank& k, const Op& op);
+  Step do_recv(std::uint32_t r, Rank& k, const Op& op);
+  Step do_sendrecv(std::uint32_t r, Rank& k, const Op& op);
+  Step do_isend(std::uint32_t r, Rank& k, const Op& op);
+  Step do_irecv(std::uint32_t r, Rank& k, const Op& op);
+  Step do_init(Rank& k, const Op& op, bool receive);
+  Step do_start(std::uint32_t r, Rank& k, const Op& op);
+  Step do_wait(std::uint32_t r, Rank& k, const Op& op);
+  Step do_probe(std::uint32_t r, Rank& k, const Op& op);
+  Step do_iprobe(std::uint32_t r, Rank& k, const Op& op);
+  Step do_collective(std::uint32_t r, Rank& k, const Op& op);
+  Step do_region(Rank& k, const Op& op);
+  // The requests that a completion operation waits for.
+  std::span<const std::int64_t> awaited_slots(Rank& k, const Op& op, std::int64_t& single);
+  Slot* slot_for(Rank& k, const Op& op);
+  void start_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op);
+  Step pay(std::uint32_t r, Rank& k, Duration d, Stage next);
+  void bad_op(const Rank& k, std::uint32_t r, std::string what);
+
+  // ---- point_to_point.cpp
+  void post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
+                 std::int64_t bytes, OpKind kind, Target target);
+  void post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
+                 std::int64_t bytes, Target target);
+  [[nodiscard]] Protocol protocol_of(OpKind kind, std::int64_t bytes) const;
+  void deliver(std::uint32_t m);
+  void match(std::uint32_t m, Target target, std::int64_t posted_bytes, SimTime posted);
+  void leave(std::uint32_t m,
+             Duration before);  // data leave after `before`, then the latency, then the transfer
+  void start_flow(std::uint32_t m);
+  void arrive(std::uint32_t m);
+  void release(std::uint32_t m);
+  [[nodiscard]] bool visible(const Message& m) const;
+  [[nodiscard]] bool probe_hits(std::uint32_t r, const Op& op) const;
+  void poke_prober(std::uint32_t r);
+  [[nodiscard]] Duration send_overhead(std::int64_t bytes) const;
+  [[nodiscard]] Duration recv_overhead(std::int64_t bytes) const;
+  void account(const Message& m);
+
+  // ---- collective_run.cpp
+  void start_collective(std::uint32_t r, Rank& k, const Op& op, Target target);
+  void advance(std::uint32_t a);
+  [[nodiscard]] std::int64_t rank_in(std::uint32_t comm, std::uint32_t world) const;
+
+  // ---- deadlock.cpp
+  [[nodiscard]] DeadlockReport explain_deadlock();
+
+  static constexpr std::uint32_t kReadyActivity = 0x80000000u;
+
+  traces::TraceReader& trace_;
+  const topology::Platform& platform_;
+  const std::vector<HostId>& placement_;
+  const ReplayOptions& options_;
+  const std::vector<traces::Communicator>& comms_;
+  std::vector<Comm> comm_ranks_;
+  std::vector<const CollectiveAlgorithm*> chosen_;  // by blocking kind; null = default of the call
+
+  topology::RouteCache routes_;
+  Network network_;
+  Pool<Message> messages_;
+  Matcher matcher_;
+  EventQueue events_;
+  std::vector<std::uint32_t> ready_;  // ranks, and activities with kReadyActivity set; FIFO
+  std::size_t ready_head_ = 0;
+  std::vector<Rank> ranks_;
+  std::deque<Activity> activities_;  // stable addresses: advance() nests no deeper than one
+  std::vector<std::uint32_t> free_activities_;
+  std::vector<double> rank_speed_;  // flop/s
+
+  SimTime now_ = kTimeZero;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t event_count_ = 0;
+  std::uint64_t ops_done_ = 0;
+  std::uint64_t next_report_ = 0;
+  std::uint32_t ranks_left_ = 0;
+  bool overheads_ = false;
+  std::optional<Error> error_;
+  std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
+  MessageCosts p2p_, all_;
+  std::vector<RegionTimes> regions_;
+  std::uint64_t truncated_ = 0;  // messages longer than the receive that took them
+};
+
+}  // namespace weft::replay

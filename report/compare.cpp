@@ -1,0 +1,146 @@
+#include "report/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/quantity_text.hpp"
+#include "report/explain.hpp"
+#include "report/table.hpp"
+
+namespace weft::report {
+namespace {
+
+CompareRow row_of(const RunFacts& run, const RunFacts* best) {
+  CompareRow row;
+  row.trace = run.trace;
+  row.platform = run.platform->name;
+  row.map = run.map;
+  row.routing = run.routing;
+  row.makespan_s = to_seconds(run.result->makespan);
+  const auto& fabric = run.platform->fabric;
+  row.hosts = fabric.host_count();
+  row.switches = fabric.switch_count();
+  row.links = fabric.link_count();
+  row.mean_hops = mean_hops(run);
+  if (const auto worst = busiest_links(run, 1); !worst.empty()) {
+    row.worst_link = fabric.link_name(worst.front());
+    row.worst_link_utilization = utilization(run, worst.front());
+  }
+  if (!run.result->finished) {
+    row.error = run.result->deadlock.summary();
+    row.why = row.error;
+    return row;
+  }
+  const Duration least = best->result->makespan;
+  row.slowdown =
+      least.count() > 0 ? run.result->makespan / std::chrono::duration<double, std::pico>(least) : 1.0;
+  row.why = &run == best ? explain_alone(run) : explain_slower(run, *best);
+  return row;
+}
+
+}  // namespace
+
+std::vector<CompareRow> rank_runs(const std::vector<RunFacts>& runs) {
+  std::vector<std::string> traces;
+  for (const auto& r : runs)
+    if (std::find(traces.begin(), traces.end(), r.trace) == traces.end()) traces.push_back(r.trace);
+  std::vector<CompareRow> rows;
+  for (const auto& trace : traces) {
+    std::vector<const RunFacts*> group;
+    for (const auto& r : runs)
+      if (r.trace == trace) group.push_back(&r);
+    std::stable_sort(group.begin(), group.end(), [](const RunFacts* a, const RunFacts* b) {
+      if (a->result->finished != b->result->finished) return a->result->finished;
+      return a->result->makespan < b->result->makespan;
+    });
+    for (const RunFacts* r : group) rows.push_back(row_of(*r, group.front()));
+  }
+  return rows;
+}
+
+std::string compare_json(const std::vector<CompareRow>& rows) {
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
+  for (const auto& r : rows) {
+    Json row{{"trace", r.trace},
+             {"platform", r.platform},
+             {"map", r.map},
+             {"routing", r.routing},
+             {"makespan_s", r.makespan_s},
+             {"slowdown", r.slowdown ? Json(*r.slowdown) : Json(nullptr)},
+             {"hosts", r.hosts},
+             {"switches", r.switches},
+             {"links", r.links},
+             {"mean_hops", r.mean_hops},
+             {"worst_link", r.worst_link.empty() ? Json(nullptr) : Json(r.worst_link)},
+             {"worst_link_utilization", r.worst_link_utilization},
+             {"why", r.why}};
+    if (!r.error.empty()) row["error"] = r.error;
+    list.push_back(std::move(row));
+  }
+  Json j;
+  j["schema"] = "weft.compare/1";
+  j["rows"] = std::move(list);
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string compare_csv(const std::vector<CompareRow>& rows) {
+  std::string out =
+      csv_line({"trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts", "switches", "links",
+                "mean_hops", "worst_link", "worst_link_utilization", "why", "error"});
+  for (const auto& r : rows)
+    out += csv_line({r.trace, r.platform, r.map, r.routing, exact_number(r.makespan_s),
+                     r.slowdown ? exact_number(*r.slowdown) : "", std::to_string(r.hosts),
+                     std::to_string(r.switches), std::to_string(r.links), exact_number(r.mean_hops),
+                     r.worst_link, exact_number(r.worst_link_utilization), r.why, r.error});
+  return out;
+}
+
+std::string compare_text(const std::vector<CompareRow>& rows) {
+  std::string out;
+  for (std::size_t i = 0; i < rows.size();) {
+    std::size_t end = i;
+    while (end < rows.size() && rows[end].trace == rows[i].trace) ++end;
+    if (!out.empty()) out += "\n";
+    const CompareRow& best = rows[i];
+    if (best.slowdown) {
+      out += fmt::format("{}: fastest on {}, {}", best.trace, best.platform, show_seconds(best.makespan_s));
+      const CompareRow* last = nullptr;
+      for (std::size_t k = i; k < end; ++k)
+        if (rows[k].slowdown) last = &rows[k];
+      if (last != &best)
+        out += fmt::format("; slowest on {}, {} ({:.2f} times as long)", last->platform,
+                           show_seconds(last->makespan_s), *last->slowdown);
+      out += "\n\n";
+    } else {
+      out += fmt::format("{}: deadlock on every platform\n\n", best.trace);
+    }
+    Table table({{"#"},
+                 {"platform", Table::Align::kLeft},
+                 {"map", Table::Align::kLeft},
+                 {"routing", Table::Align::kLeft},
+                 {"time"},
+                 {"slowdown"},
+                 {"hosts"},
+                 {"switches"},
+                 {"hops"},
+                 {"worst link", Table::Align::kLeft},
+                 {"used"}});
+    for (std::size_t k = i; k < end; ++k) {
+      const CompareRow& r = rows[k];
+      table.add({std::to_string(k - i + 1), r.platform, r.map, r.routing,
+                 r.slowdown ? show_seconds(r.makespan_s) : "deadlock",
+                 r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-", std::to_string(r.hosts),
+                 std::to_string(r.switches), fmt::format("{:.2f}", r.mean_hops),
+                 r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization)});
+    }
+    out += table.text() + "\n";
+    for (std::size_t k = i; k < end; ++k) out += fmt::format("{}. {}\n", k - i + 1, rows[k].why);
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace weft::report

@@ -1,0 +1,36 @@
+// Traces x platforms x mappings x routings in one ranked table: text, JSON ("weft.compare/1"), CSV.
+//
+// Rows are grouped by trace in the order given and ranked by makespan within; equal ones keep the order
+// given. `slowdown` is the makespan over the smallest one of the same trace. A run that deadlocks comes last
+// in its group, without a slowdown, with `error`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/run_facts.hpp"
+
+namespace weft::report {
+
+struct CompareRow {
+  std::string trace, platform, map, routing;
+  double makespan_s = 0;
+  std::optional<double> slowdown;  // none: deadlock
+  std::uint32_t hosts = 0, switches = 0, links = 0;
+  double mean_hops = 0;
+  std::string worst_link;  // empty: no link was used
+  double worst_link_utilization = 0;
+  std::string why;
+  std::string error;  // deadlock, in one line
+};
+
+// `runs` may come in any order of completion; the order here is the order asked for. O(runs log runs +
+// links).
+[[nodiscard]] std::vector<CompareRow> rank_runs(const std::vector<RunFacts>& runs);
+
+[[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows);
+[[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
+[[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows);
+
+}  // namespace weft::report

@@ -1,0 +1,152 @@
+#include "report/replay_json.hpp"
+
+#include <fmt/format.h>
+
+#include "report/table.hpp"
+
+namespace weft::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json model_json(const RunFacts& run) {
+  const auto& o = *run.options;
+  Json m;
+  m["sharing"] = o.model;
+  m["raw"] = raw_name(o.raw);
+  m["raw_switch_bytes"] = o.raw_switch ? Json(o.raw_switch->value()) : Json(nullptr);
+  m["header_bytes"] = o.header.value();
+  m["weights"] = o.rtt_weights ? "rtt" : "none";
+  m["compute_scale"] = o.compute_scale;
+  m["map"] = run.map;
+  m["seed"] = o.seed;
+  Json chosen = Json::object();
+  for (const auto& [kind, algorithm] : run.platform->mpi.collectives) chosen[kind] = algorithm;
+  for (const auto& [kind, algorithm] : o.collectives) chosen[kind] = algorithm;
+  m["collectives"] = std::move(chosen);
+  if (o.raw == replay::RawMode::kOff) {
+    const auto& mpi = run.platform->mpi;
+    m["mpi"] = Json{{"eager_limit_bytes", mpi.eager_limit.value()},
+                    {"send_overhead_s", to_seconds(mpi.send_overhead)},
+                    {"recv_overhead_s", to_seconds(mpi.recv_overhead)},
+                    {"send_overhead_s_per_byte", mpi.send_overhead_per_byte},
+                    {"recv_overhead_s_per_byte", mpi.recv_overhead_per_byte},
+                    {"local_latency_s", to_seconds(mpi.local_latency)},
+                    {"local_bandwidth_Bps", mpi.local_bandwidth},
+                    {"assumed", mpi.assumed}};
+  }
+  return m;
+}
+
+}  // namespace
+
+Json costs_json(const replay::MessageCosts& c) {
+  return Json{{"messages", c.count},
+              {"bytes", c.bytes},
+              {"hops", c.hops},
+              {"latency_s", to_seconds(c.latency)},
+              {"transfer_s", to_seconds(c.transfer)},
+              {"contention_s", to_seconds(c.contention)},
+              {"late_sender_s", to_seconds(c.late_sender)},
+              {"late_receiver_s", to_seconds(c.late_receiver)}};
+}
+
+Json deadlock_json(const replay::DeadlockReport& deadlock) {
+  Json blocked = Json::array();
+  for (const auto& b : deadlock.blocked) {
+    Json waits = Json::array();
+    for (const RankId r : b.waits_for) waits.push_back(r.index());
+    blocked.push_back(Json{{"rank", b.rank.index()},
+                           {"op_index", b.op_index},
+                           {"op", b.op},
+                           {"position", b.position},
+                           {"waits_for", std::move(waits)}});
+  }
+  Json cycle = Json::array();
+  for (const std::size_t i : deadlock.cycle) cycle.push_back(deadlock.blocked[i].rank.index());
+  return Json{{"kind", "deadlock"},
+              {"message", deadlock.summary()},
+              {"cycle", std::move(cycle)},
+              {"blocked", std::move(blocked)}};
+}
+
+std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
+  const auto& r = *run.result;
+  const auto& fabric = run.platform->fabric;
+  Json j;
+  j["schema"] = "weft.replay/1";
+  j["trace"] = Json{{"name", run.trace},
+                    {"ranks", run.ranks},
+                    {"ops", run.totals.ops},
+                    {"messages", run.totals.messages},
+                    {"bytes", run.totals.bytes}};
+  j["platform"] = Json{{"name", run.platform->name},
+                       {"hosts", fabric.host_count()},
+                       {"links", fabric.link_count()},
+                       {"routing", run.routing}};
+  j["model"] = model_json(run);
+  j["makespan_s"] = to_seconds(r.makespan);
+  j["fingerprint"] = fmt::format("{:016x}", r.fingerprint);
+  j["network_messages"] = r.network.count;
+  j["network_bytes"] = r.network.bytes;
+  if (!r.finished) j["error"] = deadlock_json(r.deadlock);
+  if (r.ranks.size() <= kMaxListedRanks || options.per_rank) {
+    Json ranks = Json::array();
+    for (std::size_t i = 0; i < r.ranks.size(); ++i) {
+      const auto& t = r.ranks[i];
+      ranks.push_back(Json{{"rank", i},
+                           {"finish_s", to_seconds(t.finish)},
+                           {"compute_s", to_seconds(t.compute)},
+                           {"send_s", to_seconds(t.send)},
+                           {"recv_s", to_seconds(t.recv)},
+                           {"wait_s", to_seconds(t.wait)},
+                           {"collective_s", to_seconds(t.collective)}});
+    }
+    j["ranks"] = std::move(ranks);
+  }
+  Json regions = Json::array();
+  for (const auto& g : r.regions)
+    regions.push_back(Json{{"name", g.name}, {"count", g.count}, {"total_s", to_seconds(g.total)}});
+  j["regions"] = std::move(regions);
+
+  std::vector<LinkId> shown;
+  if (options.all_links)
+    for (std::uint32_t l = 0; l < r.links.size(); ++l) shown.emplace_back(l);
+  else
+    shown = busiest_links(run, kTopLinks);
+  Json links = Json::array();
+  for (const LinkId l : shown) {
+    const auto& use = r.links[l.index()];
+    links.push_back(Json{{"name", fabric.link_name(l)},
+                         {"bytes", use.bytes},
+                         {"busy_s", to_seconds(use.busy)},
+                         {"utilization", utilization(run, l)},
+                         {"peak_flows", use.peak_flows}});
+  }
+  j["links"] = std::move(links);
+  j["costs"] = Json{{"point_to_point", costs_json(r.point_to_point)}, {"network", costs_json(r.network)}};
+  j["warnings"] = r.warnings;
+  j["engine"] = Json{{"events", r.engine.events},
+                     {"solves", r.engine.solves},
+                     {"flows", r.engine.flows},
+                     {"flows_solved", r.engine.flows_solved},
+                     {"links_touched", r.engine.links_touched},
+                     {"certificates", r.engine.certificates},
+                     {"max_component", r.engine.max_component},
+                     {"wall_s", run.wall_s},
+                     {"peak_rss_bytes", run.peak_rss_bytes}};
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string replay_csv(const replay::ReplayResult& result) {
+  std::string out = csv_line({"rank", "finish_s", "compute_s", "send_s", "recv_s", "wait_s", "collective_s"});
+  for (std::size_t i = 0; i < result.ranks.size(); ++i) {
+    const auto& t = result.ranks[i];
+    const auto s = [](Duration d) { return exact_number(to_seconds(d)); };
+    out += csv_line(
+        {std::to_string(i), s(t.finish), s(t.compute), s(t.send), s(t.recv), s(t.wait), s(t.collective)});
+  }
+  return out;
+}
+
+}  // namespace weft::report

@@ -1,0 +1,30 @@
+// The result of one replay for machines: JSON ("weft.replay/1") and CSV.
+//
+// Keys are the product contract's; more are added, none is renamed. Times in seconds, sizes in bytes, rates
+// in bytes/s. Numbers are printed so that they read back exactly; the order of keys is fixed, so equal
+// results are equal bytes (what is under "engine" about this machine excepted).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "report/run_facts.hpp"
+
+namespace weft::report {
+
+struct ReplayJsonOptions {
+  bool all_links = false;  // else the 20 most used
+  bool per_rank = false;   // "ranks" even above 4096 of them
+};
+inline constexpr std::size_t kTopLinks = 20;
+inline constexpr std::size_t kMaxListedRanks = 4096;
+
+[[nodiscard]] std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options);
+// One line per rank: rank,finish_s,compute_s,send_s,recv_s,wait_s,collective_s.
+[[nodiscard]] std::string replay_csv(const replay::ReplayResult& result);
+
+// Shared with compare.
+[[nodiscard]] nlohmann::ordered_json deadlock_json(const replay::DeadlockReport& deadlock);
+[[nodiscard]] nlohmann::ordered_json costs_json(const replay::MessageCosts& costs);
+
+}  // namespace weft::report

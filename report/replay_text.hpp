@@ -1,0 +1,20 @@
+// The result of one replay for people: the answer in the first line, then where the time went and what was
+// assumed.
+#pragma once
+
+#include <string>
+
+#include "report/run_facts.hpp"
+
+namespace weft::report {
+
+struct ReplayTextOptions {
+  bool all_links = false;  // else the 10 most used
+};
+
+[[nodiscard]] std::string replay_text(const RunFacts& run, const ReplayTextOptions& options);
+// "rank 3 in recv from 0 ... waits for rank 0" line by line: the cycle, or the first blocked ranks if there
+// is none.
+[[nodiscard]] std::string deadlock_text(const replay::DeadlockReport& deadlock);
+
+}  // namespace weft::report

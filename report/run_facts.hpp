@@ -1,0 +1,59 @@
+// RunFacts: one replay and what was asked for, as the reports need it; and the numbers that several reports
+// derive.
+//
+// Units: seconds as double where a figure goes straight into a file or a sentence, strong types elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replay/engine.hpp"
+#include "replay/results.hpp"
+#include "topology/platform.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::report {
+
+// Pointers are borrowed and never null.
+struct RunFacts {
+  std::string trace;    // as the user named it
+  std::string map;      // "block"...
+  std::string routing;  // name of the routing in force
+  std::uint32_t ranks = 0;
+  traces::TraceTotals totals;
+  const topology::Platform* platform = nullptr;
+  const replay::ReplayOptions* options = nullptr;
+  const replay::ReplayResult* result = nullptr;
+  // The machine that ran the replay, not the one that was simulated.
+  double wall_s = 0;
+  std::uint64_t peak_rss_bytes = 0;
+};
+
+// bytes / (bandwidth x makespan); 0 for a makespan of 0.
+[[nodiscard]] double utilization(const RunFacts& run, LinkId link);
+// Links that carried something, the most used first, ties by LinkId; at most `limit`. O(links log limit).
+[[nodiscard]] std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit);
+// Smallest bandwidth among the links that carried something, bytes/s; 0 if none did.
+[[nodiscard]] double narrowest_used(const RunFacts& run);
+// Mean links per message written in the trace; of all messages if there are only collectives; 0 if there are
+// none.
+[[nodiscard]] double mean_hops(const RunFacts& run);
+
+// Sums over the ranks.
+struct TimeSums {
+  double finish = 0, compute = 0, send = 0, recv = 0, wait = 0, collective = 0;
+  [[nodiscard]] double blocked() const { return send + recv + wait + collective; }
+};
+[[nodiscard]] TimeSums time_sums(const replay::ReplayResult& result);
+
+// CPU overheads of all messages, from the platform's parameters; 0 in the raw modes. Seconds.
+[[nodiscard]] double overhead_seconds(const RunFacts& run);
+
+[[nodiscard]] std::string_view raw_name(replay::RawMode mode);  // "off", "eager"...
+
+// Shortest text that reads back as the same double.
+[[nodiscard]] std::string exact_number(double v);
+
+}  // namespace weft::report

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Installs what is missing and builds Weft into build-release/. Usage: build.sh [TARGET...] (default: everything).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/install-deps.sh
+started=$SECONDS
+jobs=$(nproc)
+# A compile job here needs up to 1.2 GB: fewer jobs on a small machine.
+if [ -r /proc/meminfo ]; then
+  fit=$(($(awk '/MemAvailable/ {print $2}' /proc/meminfo) / 1200000))
+  [ "$fit" -ge 1 ] || fit=1
+  [ "$jobs" -le "$fit" ] || jobs=$fit
+fi
+export NINJA_STATUS='[%f/%t %es] '
+cmake --preset release >build-release.log 2>&1 || { cat build-release.log >&2; exit 1; }
+rm -f build-release.log
+if [ -t 1 ]; then
+  cmake --build --preset release -j "$jobs" ${1+--target "$@"}
+else
+  # No terminal: one line in ten is enough to see that it goes on; warnings and errors are kept.
+  cmake --build --preset release -j "$jobs" ${1+--target "$@"} 2>&1 |
+    awk '/^\[[0-9]+\/[0-9]+ / { if (++n % 10 == 1) print; next } { print }'
+fi
+echo "built in $((SECONDS - started)) s"

@@ -1,0 +1,35 @@
+// Runs the built weft binary as a user does, in a folder of its own, and says what came back.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weft::testing {
+
+struct Outcome {
+  int exit_code = -1;  // 128 + signal where it was killed, 124 where it took over 60 s
+  std::string out;
+  std::string err;
+};
+
+// A folder that goes away with the object.
+class Workspace {
+ public:
+  Workspace();
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  void write(const std::string& name, std::string_view content) const;
+  [[nodiscard]] std::string read(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> list() const;
+  // `arguments` is a shell line after `weft `; the working directory is the workspace.
+  [[nodiscard]] Outcome weft(const std::string& arguments) const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace weft::testing

@@ -1,0 +1,219 @@
+#include "tests/house/house_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <utility>
+
+namespace weft::house {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+std::string at(std::string_view path, std::size_t line, const std::string& what) {
+  return std::string(path) + ":" + std::to_string(line) + ": " + what;
+}
+
+bool is_header(std::string_view path) { return path.ends_with(".hpp"); }
+bool is_source(std::string_view path) { return path.ends_with(".cpp") || path.ends_with(".c"); }
+
+template <class F>
+void for_each_line(std::string_view text, F&& f) {
+  std::size_t line = 0;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    f(++line, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+std::vector<std::string> words(std::string_view s) {
+  std::istringstream in{std::string(s)};
+  std::vector<std::string> out;
+  for (std::string w; in >> w;) out.push_back(w);
+  return out;
+}
+
+// The part of a line before a // comment. Good enough for our own code: no string of ours holds "//" and a
+// forbidden word.
+std::string_view code_of(std::string_view line) { return line.substr(0, line.find("//")); }
+
+bool has_word(std::string_view line, std::string_view word) {
+  const auto is_name = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (std::size_t p = line.find(word); p != std::string_view::npos; p = line.find(word, p + 1)) {
+    const bool left = p == 0 || !is_name(line[p - 1]);
+    const bool right = p + word.size() >= line.size() || !is_name(line[p + word.size()]);
+    if (left && right) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const std::map<std::string, std::set<std::string>>& allowed_includes() {
+  static const std::map<std::string, std::set<std::string>> table = {
+      {"core", {}},
+      {"traces", {"core"}},
+      {"topology", {"core"}},
+      {"congestion", {"core"}},
+      {"hpl_gen", {"traces", "core"}},
+      {"replay", {"topology", "congestion", "traces", "core"}},
+      {"schedule", {"replay", "topology", "congestion", "core"}},
+      {"report", {"replay", "schedule", "topology", "traces", "core"}},
+      {"cli", {"report", "schedule", "replay", "hpl_gen", "topology", "congestion", "traces", "core"}},
+  };
+  return table;
+}
+
+std::string module_of(std::string_view path) {
+  const auto slash = path.find('/');
+  if (slash == std::string_view::npos) return {};
+  std::string folder(path.substr(0, slash));
+  return allowed_includes().contains(folder) ? folder : std::string{};
+}
+
+Violations check_includes(std::string_view path, std::string_view text) {
+  Violations out;
+  const std::string from = module_of(path);
+  if (from.empty()) return out;
+  const auto& allowed = allowed_includes().at(from);
+  for_each_line(text, [&](std::size_t n, std::string_view line) {
+    std::size_t p = 0;
+    while (p < line.size() && is_space(line[p])) ++p;
+    if (p >= line.size() || line[p] != '#') return;
+    ++p;
+    while (p < line.size() && is_space(line[p])) ++p;
+    if (!line.substr(p).starts_with("include")) return;
+    const auto open = line.find('"', p);
+    if (open == std::string_view::npos) return;  // <...>: not ours
+    const auto close = line.find('"', open + 1);
+    const std::string target(line.substr(open + 1, close - open - 1));
+    const std::string to = module_of(target);
+    if (to.empty()) {
+      out.push_back(at(path, n, "include of \"" + target + "\" does not start at a folder of the root"));
+    } else if (to != from && !allowed.contains(to)) {
+      out.push_back(at(path, n, from + " may not include " + to + " (\"" + target + "\")"));
+    }
+  });
+  return out;
+}
+
+Violations check_link_rules(std::string_view path, std::string_view cmake) {
+  Violations out;
+  const auto check = [&](std::size_t line, const std::string& from, const std::string& to) {
+    const auto row = allowed_includes().find(from);
+    if (row == allowed_includes().end() || !allowed_includes().contains(to)) return;
+    if (to != from && !row->second.contains(to))
+      out.push_back(at(path, line, "target " + from + " may not link " + to));
+  };
+  const std::string folder = module_of(path);
+  for (const std::string_view command : {"weft_module(", "target_link_libraries("}) {
+    for (std::size_t p = cmake.find(command); p != std::string_view::npos; p = cmake.find(command, p + 1)) {
+      const std::size_t line = 1 + static_cast<std::size_t>(std::count(
+                                       cmake.begin(), cmake.begin() + static_cast<std::ptrdiff_t>(p), '\n'));
+      const auto close = std::min(cmake.find(')', p), cmake.size());
+      const auto args = words(cmake.substr(p + command.size(), close - p - command.size()));
+      if (args.empty()) continue;
+      bool depends = command.front() == 't';  // target_link_libraries: every argument
+      std::string from = args[0];
+      if (from.starts_with("weft_")) from.erase(0, 5);
+      // A target inside a module's folder (replay/collectives) obeys that module's row.
+      if (!allowed_includes().contains(from) && !folder.empty()) from = folder;
+      for (std::size_t i = 1; i < args.size(); ++i) {
+        if (args[i] == "DEPENDS")
+          depends = true;
+        else if (args[i] == "SOURCES" || args[i] == "LIBRARIES")
+          depends = false;
+        else if (args[i].starts_with("weft::"))
+          check(line, from, args[i].substr(6));
+        else if (depends && args[i].starts_with("weft_"))
+          check(line, from, args[i].substr(5));
+        else if (depends)
+          check(line, from, args[i]);
+      }
+    }
+  }
+  return out;
+}
+
+Violations check_machine_paths(std::string_view path, std::string_view text) {
+  // Spelled in two halves, so that this file passes its own test.
+  static const std::array<std::string, 4> roots = {
+      "/wo"
+      "rk/",
+      "/tm"
+      "p/",
+      "/ho"
+      "me/",
+      "/ro"
+      "ot/"};
+  Violations out;
+  for_each_line(text, [&](std::size_t n, std::string_view line) {
+    for (const auto& root : roots) {
+      for (std::size_t p = line.find(root); p != std::string_view::npos; p = line.find(root, p + 1)) {
+        // Only where a path starts: "a/work/b" is a relative path of ours.
+        const char before = p == 0 ? ' ' : line[p - 1];
+        const bool inside = before == '.' || before == '_' || before == '-' || before == '}' ||
+                            before == '/' || (before >= '0' && before <= '9') ||
+                            (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z');
+        if (!inside) out.push_back(at(path, n, "machine path " + root));
+      }
+    }
+  });
+  return out;
+}
+
+Violations check_length(std::string_view path, std::string_view text, std::size_t limit) {
+  std::size_t lines = 0;
+  bool reason = false;
+  for_each_line(text, [&](std::size_t n, std::string_view line) {
+    lines = n;
+    if (n <= 10 && line.find("Long file:") != std::string_view::npos) reason = true;
+  });
+  if (lines <= limit || reason) return {};
+  return {at(path, lines,
+             std::to_string(lines) + " lines; at most " + std::to_string(limit) +
+                 ", or say \"Long file: why\" in the first ten")};
+}
+
+Violations check_absences(std::string_view path, std::string_view text) {
+  struct Rule {
+    std::string word;
+    std::string why;
+    std::set<std::string> except;  // modules or files where it is allowed
+  };
+  static const std::vector<Rule> rules = {
+      {"steady_clock", "reads the wall clock", {"cli", "core/progress.cpp", "core/progress.hpp"}},
+      {"system_clock", "reads the wall clock", {"cli"}},
+      {"high_resolution_clock", "reads the wall clock", {"cli"}},
+      {"random_device", "unseeded random numbers", {}},
+      {"mt19937", "library random numbers: core/rng.hpp is ours", {}},
+      {"uniform_int_distribution", "library distributions differ between compilers", {}},
+      {"uniform_real_distribution", "library distributions differ between compilers", {}},
+      {"srand", "library random numbers", {}},
+      {"abort", "ends the process on its own: WEFT_CHECK or a Result", {"core/result.cpp"}},
+      {"TODO", "an unfinished thought", {}},
+      {"FIXME", "an unfinished thought", {}},
+  };
+  Violations out;
+  const std::string module = module_of(path);
+  if (module.empty() || !(is_header(path) || is_source(path))) return out;
+  // The recorder lives inside somebody else's process: it measures real time on purpose.
+  const bool recorder = path.starts_with("traces/recorder/");
+  for_each_line(text, [&](std::size_t n, std::string_view line) {
+    for (const auto& rule : rules) {
+      if (rule.except.contains(module) || rule.except.contains(std::string(path))) continue;
+      if (recorder && rule.word != "TODO" && rule.word != "FIXME") continue;
+      const bool comment_counts = rule.word == "TODO" || rule.word == "FIXME";
+      if (has_word(comment_counts ? line : code_of(line), rule.word))
+        out.push_back(at(path, n, rule.word + ": " + rule.why));
+    }
+  });
+  if (is_header(path) && text.find("#pragma once") == std::string_view::npos)
+    out.push_back(at(path, 1, "no #pragma once"));
+  return out;
+}
+
+}  // namespace weft::house

@@ -1,0 +1,187 @@
+// The house keeps its rules: dependency table, link rules, no machine paths, file length, absences. Each rule
+// is also shown a violation, so that a rule that has gone blind fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/house/house_rules.hpp"
+
+namespace weft::house {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string kRoot = WEFT_SOURCE_DIR;
+
+std::string read(const std::string& path) {
+  std::ifstream in(kRoot + "/" + path, std::ios::binary);
+  std::ostringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+// Files under version control plus new ones that are not ignored; where there is no git, every file outside
+// build folders.
+const std::vector<std::string>& files() {
+  static const std::vector<std::string> list = [] {
+    std::vector<std::string> out;
+    const std::string command = "git -c safe.directory='*' -C '" + kRoot +
+                                "' ls-files --cached --others --exclude-standard 2>/dev/null";
+    if (std::FILE* pipe = popen(command.c_str(), "r")) {
+      std::string line;
+      for (int c = 0; (c = std::fgetc(pipe)) != EOF;) {
+        if (c != '\n') {
+          line.push_back(static_cast<char>(c));
+          continue;
+        }
+        if (fs::is_regular_file(kRoot + "/" + line)) out.push_back(line);
+        line.clear();
+      }
+      pclose(pipe);
+    }
+    if (out.empty()) {
+      for (auto it = fs::recursive_directory_iterator(kRoot); it != fs::recursive_directory_iterator();
+           ++it) {
+        const std::string name = it->path().filename().string();
+        if (it->is_directory() && (name.starts_with("build") || name == ".git")) {
+          it.disable_recursion_pending();
+        } else if (it->is_regular_file()) {
+          out.push_back(fs::relative(it->path(), kRoot).string());
+        }
+      }
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }();
+  return list;
+}
+
+bool is_code(const std::string& path) {
+  return path.ends_with(".cpp") || path.ends_with(".hpp") || path.ends_with(".c");
+}
+
+std::string joined(const Violations& v) {
+  std::string out;
+  for (const auto& line : v) out += "  " + line + "\n";
+  return out;
+}
+
+template <class Rule, class Filter>
+Violations over_files(Rule rule, Filter filter) {
+  Violations all;
+  for (const auto& path : files()) {
+    if (!filter(path)) continue;
+    const Violations v = rule(path, read(path));
+    all.insert(all.end(), v.begin(), v.end());
+  }
+  return all;
+}
+
+TEST(House, FilesAreFound) {
+  EXPECT_GT(files().size(), 50u);
+  EXPECT_THAT(files(), ::testing::Contains("core/result.hpp"));
+}
+
+TEST(House, IncludesFollowTheDependencyTable) {
+  const auto v = over_files([](const auto& p, const auto& t) { return check_includes(p, t); }, is_code);
+  EXPECT_THAT(v, IsEmpty()) << joined(v);
+}
+
+TEST(House, AnInjectedIncludeAgainstTheTableIsFound) {
+  EXPECT_THAT(
+      check_includes("congestion/max_min.cpp", "#include <vector>\n  #  include \"topology/fabric.hpp\"\n"),
+      ::testing::ElementsAre(HasSubstr("congestion/max_min.cpp:2: congestion may not include topology")));
+  EXPECT_THAT(check_includes("core/units.hpp", "#include \"traces/op.hpp\"\n"), SizeIs(1));
+  EXPECT_THAT(check_includes("report/html.cpp", "#include \"congestion/max_min.hpp\"\n"), SizeIs(1));
+  EXPECT_THAT(check_includes("traces/reader.cpp", "#include \"reader.hpp\"\n"), SizeIs(1));
+  EXPECT_THAT(check_includes("replay/engine.cpp", "#include \"traces/op.hpp\"\n#include \"core/id.hpp\"\n"),
+              IsEmpty());
+  EXPECT_THAT(check_includes("tests/replay/x_test.cpp", "#include \"cli/verb.hpp\"\n"), IsEmpty());
+}
+
+TEST(House, EveryAllowedArrowPointsDownInOneOrder) {
+  // The table itself has no cycle: repeatedly remove modules all of whose targets are gone.
+  auto left = allowed_includes();
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (auto it = left.begin(); it != left.end();) {
+      const bool sink =
+          std::none_of(it->second.begin(), it->second.end(), [&](const auto& d) { return left.contains(d); });
+      if (sink) {
+        it = left.erase(it);
+        moved = true;
+        break;
+      }
+      ++it;
+    }
+  }
+  EXPECT_TRUE(left.empty());
+}
+
+TEST(House, TargetsLinkOnlyWhatTheTableAllows) {
+  const auto v = over_files([](const auto& p, const auto& t) { return check_link_rules(p, t); },
+                            [](const auto& p) { return p.ends_with("CMakeLists.txt"); });
+  EXPECT_THAT(v, IsEmpty()) << joined(v);
+}
+
+TEST(House, AnInjectedLinkAgainstTheTableIsFound) {
+  EXPECT_THAT(check_link_rules("topology/CMakeLists.txt",
+                               "weft_module(topology\n SOURCES a.cpp\n DEPENDS core replay)\n"),
+              ::testing::ElementsAre(HasSubstr("topology may not link replay")));
+  EXPECT_THAT(check_link_rules("x", "target_link_libraries(weft_congestion PUBLIC weft::traces)"), SizeIs(1));
+  EXPECT_THAT(check_link_rules("replay/collectives/CMakeLists.txt",
+                               "target_link_libraries(weft_collectives PUBLIC weft::report weft_flags)"),
+              SizeIs(1));
+  EXPECT_THAT(check_link_rules("replay/CMakeLists.txt",
+                               "weft_module(replay SOURCES e.cpp DEPENDS core traces LIBRARIES fmt::fmt)"),
+              IsEmpty());
+}
+
+TEST(House, NoFileNamesAPathOfSomebodysMachine) {
+  const auto v = over_files([](const auto& p, const auto& t) { return check_machine_paths(p, t); },
+                            [](const auto&) { return true; });
+  EXPECT_THAT(v, IsEmpty()) << joined(v);
+}
+
+TEST(House, AnInjectedMachinePathIsFound) {
+  const std::string home = std::string("/ho") + "me/";
+  EXPECT_THAT(check_machine_paths("a.md", "see " + home + "me/x\n"), SizeIs(1));
+  EXPECT_THAT(check_machine_paths("a.md", home + "me\n" + home + "you\n"), SizeIs(2));
+  EXPECT_THAT(check_machine_paths("a.md", "docs" + home + "page\n"), IsEmpty());
+}
+
+TEST(House, NoFileIsLongWithoutAReason) {
+  const auto v = over_files([](const auto& p, const auto& t) { return check_length(p, t); }, is_code);
+  EXPECT_THAT(v, IsEmpty()) << joined(v);
+}
+
+TEST(House, AnInjectedLongFileIsFound) {
+  std::string text;
+  for (int i = 0; i < 601; ++i) text += "int x;\n";
+  EXPECT_THAT(check_length("a.cpp", text), SizeIs(1));
+  EXPECT_THAT(check_length("a.cpp", "// Long file: one table.\n" + text), IsEmpty());
+}
+
+TEST(House, ResultsDependOnNoClockAndNoLibraryRandomness) {
+  const auto v = over_files([](const auto& p, const auto& t) { return check_absences(p, t); }, is_code);
+  EXPECT_THAT(v, IsEmpty()) << joined(v);
+}
+
+TEST(House, AnInjectedClockIsFound) {
+  EXPECT_THAT(check_absences("replay/engine.cpp", "auto t = std::chrono::steady_clock::now();\n"), SizeIs(1));
+  EXPECT_THAT(check_absences("cli/replay.cpp", "auto t = std::chrono::steady_clock::now();\n"), IsEmpty());
+  EXPECT_THAT(check_absences("topology/a.hpp", "#pragma once\nstd::mt19937 g;\n"), SizeIs(1));
+  EXPECT_THAT(check_absences("topology/a.hpp", "int a;\n"), SizeIs(1));
+  EXPECT_THAT(check_absences("replay/a.cpp", "// never steady_clock\n"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::house

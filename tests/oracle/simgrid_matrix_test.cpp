@@ -1,0 +1,28 @@
+// The larger traces of the SimGrid comparison: minutes in a debug build, so labelled slow.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/oracle/compare.hpp"
+
+namespace weft::testing {
+namespace {
+
+class SimgridMatrix : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SimgridMatrix, EveryRankFinishesWhenSimGridSays) {
+  std::string folder = WEFT_SOURCE_DIR "/tests/oracle/data";
+  std::string hosts = folder;
+  if (!std::filesystem::exists(folder + "/" + GetParam() + "/trace.tar.zst")) {
+    folder = WEFT_SOURCE_DIR "/../shared/traces/hpl_ti_flops";
+    hosts = WEFT_SOURCE_DIR "/../shared/tools/simgrid";
+  }
+  if (!std::filesystem::exists(folder + "/" + GetParam() + "/trace.tar.zst"))
+    GTEST_SKIP() << "needs the oracle folder beside the checkout: " << folder << "/" << GetParam();
+  compare_with_simgrid(folder, hosts, GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Trace, SimgridMatrix, ::testing::Values("8x8_4000_64", "16x16_4000_64"),
+                         [](const auto& p) { return p.param; });
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,237 @@
+// Replays whose times are known in closed form: alpha + beta n and what max-min sharing makes of it.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "replay/engine.hpp"
+#include "tests/support/memory_trace.hpp"
+
+namespace weft::replay {
+namespace {
+
+using testing::MemoryTrace;
+using traces::OpKind;
+
+constexpr std::int64_t kUs = 1'000'000;  // ticks
+
+topology::Platform platform(const std::string& spec) {
+  auto p = topology::load_platform(spec);
+  EXPECT_TRUE(p) << (p ? "" : p.error().message());
+  return std::move(p).value();
+}
+
+// 12.5 GB/s = 80 ps a byte; two links of 1 us each between any two hosts.
+topology::Platform crossbar(int n, const std::string& more = {}) {
+  return platform("crossbar:n=" + std::to_string(n) + ",bw=12.5GB/s,lat=1us,speed=10Gflops" + more);
+}
+
+ReplayResult run(MemoryTrace& t, const topology::Platform& p, ReplayOptions o = {}) {
+  std::vector<HostId> hosts;
+  for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
+  auto r = replay(t, p, hosts, o);
+  EXPECT_TRUE(r) << (r ? "" : r.error().message());
+  if (!r) return {};
+  for (const RankTimes& k : r->ranks)
+    EXPECT_EQ(k.compute + k.send + k.recv + k.wait + k.collective, k.finish) << "the five parts add up";
+  return std::move(r).value();
+}
+
+ReplayOptions raw(RawMode m) {
+  ReplayOptions o;
+  o.raw = m;
+  return o;
+}
+
+TEST(ClosedForm, PingPongTakesLatencyPlusBytesOverBandwidthEachWay) {
+  const auto p = crossbar(2);
+  for (const RawMode mode : {RawMode::kEager, RawMode::kDetached, RawMode::kRendezvous}) {
+    for (const std::int64_t n : {0ll, 1ll, 1000ll, 1'000'000ll}) {
+      MemoryTrace t(2);
+      for (int i = 0; i < 10; ++i) {
+        t.p2p(0, OpKind::send, 1, 7, n);
+        t.p2p(0, OpKind::recv, 1, 8, n);
+        t.p2p(1, OpKind::recv, 0, 7, n);
+        t.p2p(1, OpKind::send, 0, 8, n);
+      }
+      EXPECT_EQ(run(t, p, raw(mode)).makespan.count(), 20 * (2 * kUs + 80 * n)) << n << " bytes";
+    }
+  }
+}
+
+TEST(ClosedForm, TheHeaderIsAddedToEveryMessageAlsoToEmptyOnes) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::send, 1, 0, 0);
+  t.p2p(1, OpKind::recv, 0, 0, 0);
+  ReplayOptions o = raw(RawMode::kEager);
+  o.header = Bytes(16);
+  const auto p = crossbar(2);
+  const auto r = run(t, p, o);
+  EXPECT_EQ(r.makespan.count(), 2 * kUs + 16 * 80);
+  EXPECT_EQ(r.network.bytes, 0u) << "network_bytes counts no headers";
+}
+
+TEST(ClosedForm, EagerSendersReturnAtOnceAndRendezvousSendersWhenAllHasCome) {
+  const auto p = crossbar(2);
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::send, 1, 0, 1000);
+  t.compute(1, Duration(50 * kUs));
+  t.p2p(1, OpKind::recv, 0, 0, 1000);
+  EXPECT_EQ(run(t, p, raw(RawMode::kEager)).ranks[0].finish.count(), 0);
+  EXPECT_EQ(run(t, p, raw(RawMode::kEager)).ranks[1].finish.count(), 50 * kUs);
+  EXPECT_EQ(run(t, p, raw(RawMode::kDetached)).ranks[0].finish.count(), 0);
+  EXPECT_EQ(run(t, p, raw(RawMode::kDetached)).ranks[1].finish.count(), 52 * kUs + 80'000);
+  EXPECT_EQ(run(t, p, raw(RawMode::kRendezvous)).ranks[0].finish.count(), 52 * kUs + 80'000);
+}
+
+TEST(ClosedForm, SynchronousSendsAreRendezvousInEveryMode) {
+  const auto p = crossbar(2);
+  for (const RawMode mode : {RawMode::kEager, RawMode::kDetached, RawMode::kRendezvous}) {
+    MemoryTrace t(2);
+    t.p2p(0, OpKind::ssend, 1, 0, 1000);
+    t.compute(1, Duration(5 * kUs));
+    t.p2p(1, OpKind::recv, 0, 0, 1000);
+    EXPECT_EQ(run(t, p, raw(mode)).ranks[0].finish.count(), 7 * kUs + 80'000);
+    MemoryTrace i(2);
+    i.p2p(0, OpKind::issend, 1, 0, 1000, CommId(0), 0);
+    i.wait(0, 0);
+    i.compute(1, Duration(5 * kUs));
+    i.p2p(1, OpKind::recv, 0, 0, 1000);
+    EXPECT_EQ(run(i, p, raw(mode)).ranks[0].finish.count(), 7 * kUs + 80'000);
+  }
+}
+
+TEST(ClosedForm, RawSwitchSendsSmallPayloadsDetachedAndLargeOnesByRendezvous) {
+  const auto p = crossbar(2);
+  ReplayOptions o = raw(RawMode::kDetached);
+  o.raw_switch = Bytes(65536);
+  for (const std::int64_t n : {65535ll, 65536ll}) {
+    MemoryTrace t(2);
+    t.p2p(0, OpKind::send, 1, 0, n);
+    t.p2p(1, OpKind::recv, 0, 0, n);
+    EXPECT_EQ(run(t, p, o).ranks[0].finish.count(), n < 65536 ? 0 : 2 * kUs + 80 * n);
+  }
+}
+
+TEST(ClosedForm, ARingShiftsWithoutContention) {
+  constexpr int kRanks = 8;
+  const auto p = crossbar(kRanks);
+  MemoryTrace t(kRanks);
+  for (int step = 0; step < kRanks - 1; ++step)
+    for (int r = 0; r < kRanks; ++r) {
+      t.p2p(r, OpKind::isend, (r + 1) % kRanks, step, 10'000, CommId(0), 0);
+      t.p2p(r, OpKind::recv, (r + kRanks - 1) % kRanks, step, 10'000);
+      t.wait(r, 0);
+    }
+  EXPECT_EQ(run(t, p, raw(RawMode::kEager)).makespan.count(), (kRanks - 1) * (2 * kUs + 800'000));
+}
+
+TEST(ClosedForm, AllToAllOnACrossbarIsBoundByTheHostLink) {
+  constexpr int kRanks = 9;
+  constexpr std::int64_t kBytes = 10'000;
+  const auto p = crossbar(kRanks);
+  MemoryTrace t(kRanks);
+  for (int r = 0; r < kRanks; ++r) {
+    for (int d = 1; d < kRanks; ++d) t.p2p(r, OpKind::send, (r + d) % kRanks, 0, kBytes);
+    for (int d = 1; d < kRanks; ++d) t.p2p(r, OpKind::recv, (r + d) % kRanks, 0, kBytes);
+  }
+  const auto result = run(t, p, raw(RawMode::kEager));
+  EXPECT_NEAR(static_cast<double>(result.makespan.count()), 2.0 * kUs + (kRanks - 1) * kBytes * 80.0, 1);
+  for (const LinkUse& l : result.links) {
+    EXPECT_EQ(l.bytes, (kRanks - 1) * kBytes);
+    EXPECT_EQ(l.peak_flows, kRanks - 1u);
+  }
+}
+
+TEST(ClosedForm, FlowsOnASharedLinkGetEqualSharesAndTheRestAfterwards) {
+  const auto p = crossbar(4);
+  MemoryTrace t(4);  // 1 and 2 send to 0: the link into host 0 is shared until the shorter one ends
+  t.p2p(1, OpKind::send, 0, 0, 10'000);
+  t.p2p(2, OpKind::send, 0, 0, 30'000);
+  t.p2p(0, OpKind::recv, 1, 0, 10'000);
+  t.p2p(0, OpKind::recv, 2, 0, 30'000);
+  const auto r = run(t, p, raw(RawMode::kEager));
+  EXPECT_EQ(r.makespan.count(), 2 * kUs + 40'000 * 80) << "20,000 shared at half rate, then 20,000 alone";
+  MemoryTrace first(4);
+  first.p2p(1, OpKind::send, 0, 0, 10'000);
+  first.p2p(2, OpKind::send, 0, 0, 30'000);
+  first.p2p(0, OpKind::recv, 1, 0, 10'000);
+  EXPECT_EQ(run(first, p, raw(RawMode::kEager)).ranks[0].finish.count(), 2 * kUs + 20'000 * 80);
+}
+
+TEST(ClosedForm, TwoStaggeredFlowsShareOnlyWhileBothRun) {
+  const auto p = crossbar(3);
+  MemoryTrace t(3);
+  t.p2p(1, OpKind::send, 0, 0, 10'000);  // 800 us alone
+  t.compute(2, Duration(400'000));
+  t.p2p(2, OpKind::send, 0, 0, 10'000);
+  t.p2p(0, OpKind::recv, 1, 0, 10'000);
+  t.p2p(0, OpKind::recv, 2, 0, 10'000);
+  // Alone for 400 us, then half each: the first ends after 800 us more, the second has 5,000 B left.
+  EXPECT_EQ(run(t, p, raw(RawMode::kEager)).makespan.count(), 2 * kUs + 400'000 + 800'000 + 400'000);
+}
+
+TEST(ClosedForm, ComputationTakesItsTimeTimesScaleOrItsFlopsOverTheHostSpeed) {
+  const auto p = crossbar(1);
+  MemoryTrace t(1);
+  t.compute(0, Duration(3 * kUs));
+  t.flops(0, 1e6);
+  EXPECT_EQ(run(t, p).makespan.count(), 3 * kUs + 100 * kUs);
+  ReplayOptions o;
+  o.compute_scale = 2;
+  EXPECT_EQ(run(t, p, o).makespan.count(), 6 * kUs + 100 * kUs);
+}
+
+TEST(ClosedForm, RanksOnOneHostExchangeMessagesInNoTimeInRawModes) {
+  const auto p = crossbar(2, ",ranks_per_host=2");
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::send, 1, 0, 1'000'000);
+  t.p2p(1, OpKind::recv, 0, 0, 1'000'000);
+  auto r = replay(t, p, {HostId(0), HostId(0)}, raw(RawMode::kRendezvous));
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->makespan.count(), 0);
+}
+
+TEST(Protocol, RendezvousPaysARoundTripBeforeItsDataAndEagerDoesNot) {
+  auto p = crossbar(2);
+  p.mpi.eager_limit = Bytes(1000);
+  for (const std::int64_t n : {1000ll, 1001ll}) {
+    MemoryTrace t(2);
+    t.p2p(0, OpKind::send, 1, 0, n);
+    t.p2p(1, OpKind::recv, 0, 0, n);
+    EXPECT_EQ(run(t, p).makespan.count(), (n <= 1000 ? 2 : 6) * kUs + 80 * n);
+  }
+}
+
+TEST(Protocol, OverheadsOccupyTheCpuOfTheirRank) {
+  auto p = crossbar(2);
+  p.mpi.send_overhead = Duration(300'000);
+  p.mpi.recv_overhead = Duration(200'000);
+  MemoryTrace t(2);
+  for (int i = 0; i < 3; ++i) t.p2p(0, OpKind::send, 1, 0, 0);
+  for (int i = 0; i < 3; ++i) t.p2p(1, OpKind::recv, 0, 0, 0);
+  const auto r = run(t, p);
+  EXPECT_EQ(r.ranks[0].finish.count(), 900'000);
+  EXPECT_EQ(r.ranks[0].send.count(), 900'000);
+  EXPECT_EQ(r.ranks[1].finish.count(), 900'000 + 2 * kUs + 200'000) << "the last message leaves at 0.9 us";
+}
+
+TEST(Determinism, TheSameReplayTwiceHasTheSameFingerprint) {
+  const auto p = crossbar(6);
+  MemoryTrace t(6);
+  for (int i = 0; i < 50; ++i)
+    for (int r = 0; r < 6; ++r) {
+      t.p2p(r, OpKind::isend, (r + 1 + i % 5) % 6, i, 1000 * (i + 1), CommId(0), 0);
+      t.p2p(r, OpKind::irecv, traces::kAnySource, i, 1 << 20, CommId(0), 1);
+      t.wait(r, 0);
+      t.wait(r, 1);
+    }
+  const auto a = run(t, p), b = run(t, p);
+  EXPECT_EQ(a.fingerprint, b.fingerprint);
+  EXPECT_EQ(a.makespan, b.makespan);
+  MemoryTrace other(6);
+  for (int r = 0; r < 6; ++r) other.compute(r, Duration(1));
+  EXPECT_NE(run(other, p).fingerprint, a.fingerprint);
+}
+
+}  // namespace
+}  // namespace weft::replay

@@ -1,0 +1,236 @@
+// MPI's matching rules, requests, probes, deadlocks.
+#include <gtest/gtest.h>
+
+#include "replay/engine.hpp"
+#include "tests/support/memory_trace.hpp"
+
+namespace weft::replay {
+namespace {
+
+using testing::MemoryTrace;
+using traces::kAnySource;
+using traces::kAnyTag;
+using traces::Op;
+using traces::OpKind;
+
+constexpr std::int64_t kUs = 1'000'000;
+
+const topology::Platform& crossbar() {
+  static const topology::Platform p =
+      topology::load_platform("crossbar:n=8,bw=12.5GB/s,lat=1us,speed=10Gflops").value();
+  return p;
+}
+
+Result<ReplayResult> try_run(MemoryTrace& t, RawMode mode, const ReplayOptions& base = {}) {
+  std::vector<HostId> hosts;
+  for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
+  ReplayOptions o = base;
+  o.raw = mode;
+  return replay(t, crossbar(), hosts, o);
+}
+
+ReplayResult run(MemoryTrace& t, RawMode mode = RawMode::kEager) {
+  auto r = try_run(t, mode);
+  EXPECT_TRUE(r) << (r ? "" : r.error().message());
+  return r ? std::move(r).value() : ReplayResult{};
+}
+
+Op op(OpKind kind, std::int32_t peer = 0, std::int32_t tag = 0, std::int64_t amount = 0,
+      std::uint32_t request = traces::kNoRequest) {
+  Op o;
+  o.kind = kind;
+  o.peer = peer;
+  o.tag = tag;
+  o.amount = amount;
+  o.request = request;
+  return o;
+}
+
+TEST(Matching, MessagesOfOnePairMatchInOrderAndTagsSelect) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::send, 1, 5, 1000);
+  t.p2p(0, OpKind::send, 1, 6, 2000);
+  t.p2p(0, OpKind::send, 1, 5, 3000);
+  t.p2p(1, OpKind::recv, 0, 6, 2000);
+  t.p2p(1, OpKind::recv, 0, 5, 1000);
+  t.p2p(1, OpKind::recv, 0, kAnyTag, 3000);
+  const auto r = run(t);
+  EXPECT_TRUE(r.finished);
+  EXPECT_TRUE(r.warnings.empty());
+}
+
+TEST(Matching, AnEarlierWildcardReceiveTakesTheMessageBeforeALaterExactOne) {
+  MemoryTrace t(3);
+  t.p2p(0, OpKind::irecv, kAnySource, 1, 5000, CommId(0), 0);
+  t.p2p(0, OpKind::irecv, 1, 1, 1000, CommId(0), 1);
+  t.wait(0, 0);
+  t.compute(1, Duration(10 * kUs));
+  t.p2p(1, OpKind::send, 0, 1, 1000);
+  t.compute(1, Duration(100 * kUs));
+  t.p2p(1, OpKind::send, 0, 1, 1000);
+  const auto r = run(t);
+  EXPECT_EQ(r.ranks[0].finish.count(), 10 * kUs + 2 * kUs + 80'000) << "the wildcard got the first message";
+}
+
+TEST(Matching, AMessageLongerThanItsReceiveIsReported) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::send, 1, 0, 100);
+  t.p2p(1, OpKind::recv, 0, 0, 99);
+  ASSERT_EQ(run(t).warnings.size(), 1u);
+}
+
+TEST(Requests, PersistentSendsAndReceivesAreStartedAgainAndAgain) {
+  MemoryTrace t(2);
+  t.add(0, op(OpKind::send_init, 1, 3, 1000, 0));
+  t.add(1, op(OpKind::recv_init, 0, 3, 1000, 0));
+  for (int i = 0; i < 4; ++i) {
+    t.add(0, op(OpKind::start, 0, 0, 0, 0));
+    t.wait(0, 0);
+    t.add(1, op(OpKind::startall), {0});
+    t.add(1, op(OpKind::waitall), {0});
+  }
+  t.add(0, op(OpKind::request_free, 0, 0, 0, 0));
+  EXPECT_EQ(run(t, RawMode::kRendezvous).makespan.count(), 4 * (2 * kUs + 80'000));
+}
+
+TEST(Requests, WaitanyWaitsForTheOneThatCompletedInTheRecording) {
+  MemoryTrace t(3);
+  t.p2p(0, OpKind::irecv, 1, 0, 10, CommId(0), 0);
+  t.p2p(0, OpKind::irecv, 2, 0, 10, CommId(0), 1);
+  t.add(0, op(OpKind::waitany), {2, 0, 1, 1});
+  t.compute(1, Duration(100 * kUs));
+  t.p2p(1, OpKind::send, 0, 0, 10);
+  t.p2p(2, OpKind::send, 0, 0, 10);
+  EXPECT_EQ(run(t).ranks[0].finish.count(), 2 * kUs + 800);
+}
+
+TEST(Requests, AWaitOnARequestThatWasNeverStartedIsBadInput) {
+  MemoryTrace t(1);
+  t.wait(0, 3);
+  const auto r = try_run(t, RawMode::kEager);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code, ErrorCode::kBadInput);
+}
+
+TEST(Requests, SendrecvPostsBothHalvesAtOnce) {
+  MemoryTrace t(2);
+  for (int r = 0; r < 2; ++r) {
+    t.add(r, op(OpKind::sendrecv, 1 - r, 0, 1000));
+    Op half = op(OpKind::recv, 1 - r, 0, 1000);
+    half.flags = traces::kPairedRecv;
+    t.add(r, half);
+  }
+  const auto result = run(t, RawMode::kRendezvous);
+  EXPECT_TRUE(result.finished);
+  EXPECT_EQ(result.makespan.count(), 2 * kUs + 80'000);
+}
+
+TEST(Requests, ProcNullIsNoMessage) {
+  MemoryTrace t(1);
+  t.p2p(0, OpKind::send, traces::kProcNull, 0, 100);
+  t.p2p(0, OpKind::recv, traces::kProcNull, 0, 100);
+  t.p2p(0, OpKind::irecv, traces::kProcNull, 0, 100, CommId(0), 0);
+  t.wait(0, 0);
+  EXPECT_EQ(run(t, RawMode::kRendezvous).makespan.count(), 0);
+}
+
+TEST(Probe, WaitsUntilTheEnvelopeIsThereAndTakesNothing) {
+  for (const RawMode mode : {RawMode::kEager, RawMode::kDetached, RawMode::kOff}) {
+    MemoryTrace t(2);
+    t.compute(0, Duration(5 * kUs));
+    t.p2p(0, OpKind::send, 1, 9, 1000);
+    t.add(1, op(OpKind::probe, kAnySource, kAnyTag));
+    t.compute(1, Duration(100 * kUs));
+    t.p2p(1, OpKind::recv, 0, 9, 1000);
+    const std::int64_t seen = mode == RawMode::kDetached ? 7 * kUs : 7 * kUs + 80'000;
+    const std::int64_t transfer = mode == RawMode::kDetached ? 2 * kUs + 80'000 : 0;
+    EXPECT_EQ(run(t, mode).ranks[1].finish.count(), seen + 100 * kUs + transfer);
+  }
+}
+
+// A program that polls four times, 10 us of work between polls, and found the message at the third. The body
+// is the receive and a forward to rank 2.
+MemoryTrace polling_program(std::int64_t sender_delay) {
+  MemoryTrace t(3);
+  t.compute(0, Duration(sender_delay));
+  t.p2p(0, OpKind::send, 1, 0, 1000);
+  t.add(1, op(OpKind::iprobe, 0, 0), {4});  // 0: misses, the hit is 4 operations further on
+  t.compute(1, Duration(10 * kUs));         // 1
+  t.add(1, op(OpKind::iprobe, 0, 0), {2});  // 2
+  t.compute(1, Duration(10 * kUs));         // 3
+  Op hit = op(OpKind::iprobe, 0, 0);
+  hit.flags = traces::kHit;
+  t.add(1, hit, {0, 2, 0, 0, 1000});   // 4: hits, two operations of body
+  t.p2p(1, OpKind::recv, 0, 0, 1000);  // 5
+  t.p2p(1, OpKind::send, 2, 0, 1000);  // 6
+  t.compute(1, Duration(10 * kUs));    // 7
+  t.p2p(2, OpKind::recv, 1, 0, 1000);
+  return t;
+}
+
+TEST(Iprobe, TheBodyRunsAtTheFirstPollThatFindsTheMessageOnThisNetwork) {
+  auto early = polling_program(0);  // there at 2.08 us: the poll at 10 us finds it
+  EXPECT_EQ(run(early).ranks[2].finish.count(), 10 * kUs + 2 * kUs + 80'000);
+  EXPECT_EQ(run(early).ranks[1].finish.count(), 30 * kUs) << "all the work is still done";
+  auto recorded = polling_program(15 * kUs);  // there at 17.08 us: as recorded, the poll at 20 us
+  EXPECT_EQ(run(recorded).ranks[2].finish.count(), 20 * kUs + 2 * kUs + 80'000);
+  auto late = polling_program(50 * kUs);  // after the last poll of the recording: waits there
+  EXPECT_EQ(run(late).ranks[2].finish.count(), 50 * kUs + 2 * (2 * kUs + 80'000));
+  EXPECT_EQ(run(late).ranks[1].finish.count(), 52 * kUs + 80'000 + 10 * kUs);
+}
+
+TEST(Deadlock, TwoSynchronousSendsToEachOtherAreReportedAsACycle) {
+  MemoryTrace t(3);
+  t.p2p(0, OpKind::ssend, 1, 0, 10);
+  t.p2p(0, OpKind::recv, 1, 0, 10);
+  t.p2p(1, OpKind::ssend, 0, 0, 10);
+  t.p2p(1, OpKind::recv, 0, 0, 10);
+  t.compute(2, Duration(kUs));
+  const auto r = run(t);
+  EXPECT_FALSE(r.finished);
+  ASSERT_EQ(r.deadlock.blocked.size(), 2u);
+  ASSERT_EQ(r.deadlock.cycle.size(), 2u);
+  EXPECT_EQ(r.deadlock.summary(),
+            "deadlock: 2 ranks wait for ever; cycle: rank 0 in ssend of 10 bytes to 1 tag 0 on world "
+            "(operation 0) -> "
+            "rank 1 in ssend of 10 bytes to 0 tag 0 on world (operation 0) -> rank 0");
+}
+
+TEST(Deadlock, AReceiveThatNothingAnswersIsReportedWithoutACycle) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::recv, 1, 4, 10);
+  const auto r = run(t);
+  EXPECT_FALSE(r.finished);
+  EXPECT_TRUE(r.deadlock.cycle.empty());
+  ASSERT_EQ(r.deadlock.blocked.size(), 1u);
+  EXPECT_EQ(r.deadlock.blocked[0].op, "recv from 1 tag 4 on world");
+}
+
+TEST(Communicators, TheSameTagOnTwoCommunicatorsIsTwoMessages) {
+  MemoryTrace t(2);
+  const CommId dup = t.add_comm("split1", {1, 0});
+  t.p2p(0, OpKind::send, 1, 0, 1000, dup);
+  t.p2p(0, OpKind::send, 1, 0, 10);
+  t.p2p(1, OpKind::recv, 0, 0, 10);
+  t.p2p(1, OpKind::recv, 0, 0, 1000, dup);
+  EXPECT_TRUE(run(t).warnings.empty());
+}
+
+TEST(BadOperations, PeersCommunicatorsAndSizesOutOfRangeAreBadInput) {
+  for (const Op& bad : {op(OpKind::send, 7, 0, 10), op(OpKind::recv, -3, 0, 10), op(OpKind::send, 1, 0, -1),
+                        op(OpKind::isend, 1, 0, 1, 1u << 30), op(OpKind::compute_time, 0, 0, -5)}) {
+    MemoryTrace t(2);
+    t.add(0, bad);
+    const auto r = try_run(t, RawMode::kEager);
+    ASSERT_FALSE(r) << traces::op_name(bad.kind);
+    EXPECT_EQ(r.error().code, ErrorCode::kBadInput);
+  }
+  MemoryTrace t(2);
+  Op o = op(OpKind::send, 1, 0, 10);
+  o.comm = CommId(9);
+  t.add(0, o);
+  EXPECT_FALSE(try_run(t, RawMode::kEager));
+}
+
+}  // namespace
+}  // namespace weft::replay

@@ -1,0 +1,71 @@
+// Independent checks of a fabric: Boost BFS over the graph, enumeration of all routes, link loads.
+#pragma once
+
+#include <boost/graph/breadth_first_search.hpp>
+#include <map>
+#include <set>
+
+#include "tests/topology/support.hpp"
+#include "topology/metrics.hpp"
+#include "topology/verify.hpp"
+
+namespace weft::topology {
+
+// Distances in links from one vertex by BFS: knows nothing of routing.
+inline std::vector<std::uint32_t> bfs_from(const Fabric& f, std::uint32_t src) {
+  std::vector<std::uint32_t> d(f.vertex_count(), ~0u);
+  d[src] = 0;
+  std::vector<boost::default_color_type> color(f.vertex_count());
+  const auto index = boost::get(boost::vertex_index, f.graph());
+  boost::breadth_first_search(
+      f.graph(), src,
+      boost::visitor(boost::make_bfs_visitor(boost::record_distances(
+                         boost::make_iterator_property_map(d.begin(), index), boost::on_tree_edge())))
+          .color_map(boost::make_iterator_property_map(color.begin(), index)));
+  return d;
+}
+
+// Route lengths by walking every pair, not by the closed form.
+inline HopHistogram walked_histogram(const Fabric& f) {
+  HopHistogram h;
+  for (std::uint32_t s = 0; s < f.host_count(); ++s)
+    for (std::uint32_t d = 0; d < f.host_count(); ++d)
+      if (s != d) h.add(route_of(f, s, d).size(), 1);
+  return h;
+}
+
+inline void expect_sound(const Fabric& f, std::uint64_t max_pairs = 1ULL << 20) {
+  const VerifyReport r = verify(f, max_pairs);
+  EXPECT_THAT(r.findings, ::testing::IsEmpty());
+  EXPECT_EQ(r.unreachable, 0u);
+}
+
+inline void expect_closed_form_equals_walks(const Fabric& f) {
+  const auto closed = f.routing().hop_histogram();
+  ASSERT_TRUE(closed.has_value());
+  EXPECT_EQ(closed->pairs, walked_histogram(f).pairs);
+}
+
+inline void expect_routes_are_shortest(const Fabric& f) {
+  for (std::uint32_t s = 0; s < f.host_count(); ++s) {
+    const auto d = bfs_from(f, s);
+    for (std::uint32_t t = 0; t < f.host_count(); ++t)
+      ASSERT_EQ(route_of(f, s, t).size(), d[t]) << s << " to " << t;
+  }
+}
+
+inline std::uint32_t class_of(const Fabric& f, LinkId l) { return f.links().link_class[l.index()]; }
+inline bool leaves_host(const Fabric& f, LinkId l) {
+  return f.links().from[l.index()].index() < f.host_count();
+}
+
+// Largest number of routes over one link when every host s sends to (s + shift) mod hosts.
+inline std::uint32_t worst_shift_load(const Fabric& f, std::uint32_t shift) {
+  std::vector<std::uint32_t> load(f.link_count(), 0);
+  std::uint32_t worst = 0;
+  for (std::uint32_t s = 0; s < f.host_count(); ++s)
+    for (LinkId l : route_of(f, s, (s + shift) % f.host_count())) worst = std::max(worst, ++load[l.index()]);
+  return worst;
+}
+
+}  // namespace weft::topology

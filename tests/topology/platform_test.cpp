@@ -1,0 +1,132 @@
+#include "topology/platform.hpp"
+
+#include "tests/topology/support.hpp"
+#include "topology/catalogue.hpp"
+#include "topology/registry.hpp"
+
+namespace weft::topology {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(Platform, ShorthandSetsEveryCommonKey) {
+  const Platform p = load("crossbar:n=5,bw=25Gbps,lat=1.5us,speed=2Tflops,ranks_per_host=3");
+  EXPECT_EQ(p.fabric.host_count(), 5u);
+  EXPECT_EQ(p.fabric.switch_count(), 1u);
+  EXPECT_EQ(p.fabric.cable_count(), 5u);
+  EXPECT_EQ(p.fabric.links().capacity[7], 3.125e9);
+  EXPECT_EQ(p.fabric.links().latency[7], Duration(1'500'000));
+  EXPECT_EQ(p.speed(HostId(4)).value(), 2e12);
+  EXPECT_EQ(p.ranks_per_host, 3u);
+  EXPECT_EQ(p.family, "crossbar");
+}
+
+TEST(Platform, MpiParametersThatNobodySetAreReportedAsAssumed) {
+  EXPECT_EQ(load("crossbar:n=2").mpi.assumed.size(), 7u);
+  const Platform p = load("crossbar:n=2", {"mpi.eager_limit=16KiB", "mpi.send_copy_bandwidth=10GB/s"});
+  EXPECT_EQ(p.mpi.eager_limit, Bytes(16384));
+  EXPECT_DOUBLE_EQ(p.mpi.send_overhead_per_byte, 1e-10);
+  EXPECT_EQ(p.mpi.assumed.size(), 5u);
+}
+
+TEST(Platform, OverridesReplaceKeysOfShorthandFilesAndBuiltIns) {
+  EXPECT_EQ(load("crossbar:n=4", {"n=6"}).fabric.host_count(), 6u);
+  EXPECT_EQ(load("crossbar-16", {"topology.n=6"}).fabric.host_count(), 6u);
+  EXPECT_EQ(load("crossbar-16", {"host.speed=3Gflops"}).speed(HostId(0)).value(), 3e9);
+  EXPECT_EQ(load("crossbar-16", {"speed=4Gflops"}).speed(HostId(0)).value(), 4e9);
+}
+
+TEST(Platform, TextprotoHoldsEverythingWithItsPositions) {
+  const TempFile f("a.textproto", R"(name: "demo"
+summary: "a demonstration"
+topology { family: "crossbar" set: "n=3" set: "lat=2us" }
+host { speed: "7Gflops" ranks: 2 }
+mpi { send_overhead: "300ns" collective { collective: "bcast" algorithm: "binomial" } }
+)");
+  const Platform p = load(f.path());
+  EXPECT_EQ(p.name, "demo");
+  EXPECT_EQ(p.fabric.host_count(), 3u);
+  EXPECT_EQ(p.ranks_per_host, 2u);
+  EXPECT_EQ(p.speed(HostId(2)).value(), 7e9);
+  EXPECT_EQ(p.mpi.send_overhead, Duration(300'000));
+  EXPECT_EQ(p.mpi.collectives.at("bcast"), "binomial");
+  EXPECT_EQ(p.fabric.links().latency[0], Duration(2'000'000));
+}
+
+TEST(Platform, TextprotoErrorsCarryFileLineAndColumn) {
+  struct Case {
+    std::string text, expected;
+  };
+  const std::vector<Case> cases = {
+      {"topology { family: \"crossbar\" set: \"n=3\" }\nspeeed: \"1\"\n", ":2:7: error: "},
+      {"topology { family: \"crossbar\" set: \"n=3\"\n  set: \"bw=100\" }\n",
+       ":2:3: bw: error: not a bandwidth"},
+      {"topology { family: \"crossbar\" set: \"n=3\" }\nmpi { eager_limit: \"12\" }\n",
+       ":2:7: error: not a size"},
+      {"topology { family: \"crossbar\" set: \"n=3\" }\nhost { ranks: -1 }\n", ":2:15: error: "},
+      {"topology { family: \"crossbar\" set: \"n3\" }\n", ":1:31: error: setting without a key; got \"n3\""},
+      {"topology { family: \"crosbar\" }\n",
+       ":1:12: error: unknown topology; got \"crosbar\"; expected one of "},
+      {"name: \"x\"\n", ": error: platform without topology"},
+      {"topology { family: \"crossbar\" set: \"n=3\" set: \"m=3\" }\n",
+       "has no such key; got \"m\"; expected one of n, bw"},
+      {"topology { family: \"crossbar", ":1:29: error: "},
+  };
+  for (const Case& c : cases) {
+    const TempFile f("bad.textproto", c.text);
+    EXPECT_THAT(error_of(f.path()), AllOf(StartsWith(f.path()), HasSubstr(c.expected))) << c.text;
+  }
+}
+
+TEST(Platform, UnknownNamesAreAnsweredWithTheKnownOnes) {
+  EXPECT_THAT(error_of("nonesuch"),
+              AllOf(HasSubstr("unknown platform; got \"nonesuch\""), HasSubstr("crossbar-16"),
+                    HasSubstr("FAMILY one of"), HasSubstr("routes")));
+  EXPECT_THAT(error_of("crossbar:q=3"),
+              HasSubstr("crossbar has no such key; got \"q\"; expected one of n, bw, lat"));
+  EXPECT_THAT(error_of("crossbar:n=3", {"mpi.eager=3B"}), HasSubstr("expected one of name"));
+  EXPECT_THAT(error_of("crossbar:n=3,routing=best"),
+              HasSubstr("unknown routing; got \"routing=best\"; expected one of direct"));
+}
+
+TEST(Platform, BadShorthandIsRefusedWithItsColumn) {
+  EXPECT_THAT(error_of("crossbar"), HasSubstr("key n is missing"));
+  EXPECT_THAT(error_of("crossbar:n"), HasSubstr(":1:10: error: setting without a key; got \"n\""));
+  EXPECT_THAT(error_of("crossbar:n=3,"), HasSubstr("comma at the end"));
+  EXPECT_THAT(error_of("crossbar:n=3,n=4"), HasSubstr(":1:14: error: key given twice; got \"n\""));
+  EXPECT_THAT(error_of("crossbar:n=0"), HasSubstr("got \"0\"; expected a whole number from 1 to"));
+  EXPECT_THAT(error_of("crossbar:n=-4"), HasSubstr("got \"-4\""));
+  EXPECT_THAT(error_of("crossbar:n=99999999999999999999"), HasSubstr("out of range"));
+  EXPECT_THAT(error_of("crossbar:n=4,bw=100"), HasSubstr("a number with a unit"));
+  EXPECT_THAT(error_of("crossbar:n=4,bw=1Gbpsx2Gbps"), HasSubstr("expected 1 value"));
+  EXPECT_THAT(error_of("crossbar:n=4,lat=\"1us"), HasSubstr("quote is not closed"));
+  EXPECT_THAT(error_of("crossbar:n=4,speed=-1Gflops"), HasSubstr("not positive"));
+  EXPECT_THAT(error_of("crossbar:n=4,ranks_per_host=0"), HasSubstr("from 1 to"));
+}
+
+TEST(Platform, LaterFamiliesSayThatTheyAreNotSupported) {
+  int later = 0;
+  for (const Family& f : families()) {
+    if (f.build != nullptr) continue;
+    ++later;
+    const auto p = load_platform(std::string(f.name) + ":a=1");
+    ASSERT_FALSE(p.has_value());
+    EXPECT_EQ(p.error().code, ErrorCode::kNotSupported) << f.name;
+  }
+  EXPECT_GT(later, 0);
+}
+
+TEST(Platform, EveryBuiltInLoadsUnderItsFileName) {
+  ASSERT_FALSE(catalogue().empty());
+  for (const CatalogueEntry& e : catalogue()) {
+    const Platform p = load(std::string(e.name));
+    EXPECT_EQ(p.name, e.name);
+    EXPECT_FALSE(p.summary.empty()) << e.name;
+    EXPECT_THAT(std::string(e.text), HasSubstr("source:")) << e.name;
+  }
+}
+
+}  // namespace
+}  // namespace weft::topology

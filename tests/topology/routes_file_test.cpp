@@ -1,0 +1,144 @@
+#include <zstd.h>
+
+#include <filesystem>
+
+#include "tests/topology/support.hpp"
+
+namespace weft::topology {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A chain a - s - b, with a link that no route uses.
+const std::string kChain =
+    "# comment\n"
+    "L 0 up0 1e9 1e-6 shared\n"
+    "L 2 down1 2e9 2e-6 shared\n"
+    "L 1 spare 3e9 0\n"
+    "L 3 up1 4e9 1e-6\n"
+    "R 0 1 0 2\n";
+
+std::vector<std::string> names(const Fabric& f, const std::vector<LinkId>& links) {
+  std::vector<std::string> out;
+  for (LinkId l : links) out.push_back(f.link_name(l));
+  return out;
+}
+
+TEST(RoutesFile, LinksKeepTheirNamesAndValuesAndRoutesTheirOrder) {
+  const TempFile f("chain", kChain);
+  const Platform p = load("routes:path=" + f.path());
+  const Fabric& g = p.fabric;
+  EXPECT_EQ(g.host_count(), 2u);
+  EXPECT_EQ(g.link_count(), 4u);
+  const auto r = route_of(g, 0, 1);
+  EXPECT_EQ(names(g, r), (std::vector<std::string>{"up0", "down1"}));
+  EXPECT_EQ(g.links().capacity[r[1].index()], 2e9);
+  EXPECT_EQ(g.links().latency[r[1].index()], Duration(2'000'000));
+  EXPECT_TRUE(route_of(g, 1, 1).empty());
+}
+
+TEST(RoutesFile, PairWithoutALineIsUnreachable) {
+  const TempFile f("oneway", kChain);
+  const Platform p = load("routes:path=" + f.path());
+  std::vector<LinkId> out;
+  EXPECT_FALSE(p.fabric.routing().route(HostId(1), HostId(0), out));
+  EXPECT_TRUE(out.empty());
+}
+
+TEST(RoutesFile, ValuesBesideThePathReplaceTheFiles) {
+  const TempFile f("over", kChain);
+  const Platform p = load("routes:path=" + f.path() + ",lat=0,bw=8Gbps,speed=3Gflops");
+  EXPECT_THAT(p.fabric.links().latency, ::testing::Each(Duration(0)));
+  EXPECT_THAT(p.fabric.links().capacity, ::testing::Each(1e9));
+  EXPECT_EQ(p.speed(HostId(0)).value(), 3e9);
+}
+
+TEST(RoutesFile, ZstdReadsLikePlainText) {
+  std::string packed(ZSTD_compressBound(kChain.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), kChain.data(), kChain.size(), 3));
+  const TempFile f("packed.zst", packed);
+  EXPECT_EQ(load("routes:path=" + f.path()).fabric.link_count(), 4u);
+  const TempFile cut("cut.zst", packed.substr(0, packed.size() - 5));
+  EXPECT_THAT(error_of("routes:path=" + cut.path()), HasSubstr("zstd data is cut off"));
+  std::string flipped = packed;
+  flipped[6] = static_cast<char>(flipped[6] ^ 0x7f);
+  const TempFile bad("flip.zst", flipped);
+  EXPECT_FALSE(error_of("routes:path=" + bad.path()).empty());
+}
+
+TEST(RoutesFile, WiringIsInferredFromTheRoutes) {
+  // A ring of three hosts that pass messages on: host = router, one link each way.
+  const TempFile ring(
+      "ring",
+      "L 0 a 1 0\nL 1 b 1 0\nL 2 c 1 0\nR 0 1 0\nR 0 2 0 1\nR 1 2 1\nR 1 0 1 2\nR 2 0 2\nR 2 1 2 0\n");
+  const Platform p = load("routes:path=" + ring.path());
+  EXPECT_EQ(p.fabric.vertex_count(), 3u);
+  EXPECT_TRUE(p.fabric.hosts_are_routers());
+  EXPECT_EQ(via(p.fabric, 2, 1), (std::vector<std::string>{"node-0"}));
+}
+
+TEST(RoutesFile, EveryMalformedLineIsRefusedWithItsPosition) {
+  struct Case {
+    std::string text, expected;
+  };
+  const std::string links = "L 0 a 1e9 0\nL 1 b 1e9 0\n";
+  for (const Case& c : std::vector<Case>{
+           {"", ":1:1: error: file has no routes"},
+           {links, ":3:1: error: file has no routes"},
+           {"X 1\n", ":1:1: error: unknown line; got \"X\"; expected L or R"},
+           {"L x a 1 0\n", ":1:3: error: link index; got \"x\""},
+           {"L -1 a 1 0\n", ":1:3: error: link index; got \"-1\""},
+           {"L 0\n", ":1:4: error: link without a name"},
+           {"L 0 a\n", ":1:6: error: bandwidth of a link"},
+           {"L 0 a 0 0\n", ":1:7: error: bandwidth of a link; got \"0\"; expected a finite number above 0"},
+           {"L 0 a -5 0\n", "got \"-5\""},
+           {"L 0 a nan 0\n", "got \"nan\""},
+           {"L 0 a 1e9\n", ":1:10: error: latency of a link"},
+           {"L 0 a 1e9 -1\n", ":1:11: error: latency of a link; got \"-1\""},
+           {"L 0 a 1e9 0\nL 0 b 1e9 0\n", ":2:3: error: link defined twice; got \"0\""},
+           {"L 0 a 1e9 0\nL 2 b 1e9 0\nR 0 1 0\n", "link is not defined; got \"1\""},
+           {"L 60000000 a 1e9 0\nR 0 1 60000000\n", ":1:3: error: link index leaves a gap"},
+           {links + "R 0\n", ":3:4: error: host index; got \"\""},
+           {links + "R 0 1 2\n",
+            ":3:7: error: route over an unknown link; got \"2\"; expected a link from 0 to 1"},
+           {links + "R 0 1 0 1z\n", ":3:9: error: link index; got \"1z\""},
+           {links + "R 0 1 0 0\n", ":3:9: error: route uses a link twice; got \"0\""},
+           {links + "R 0 1 0\nR 0 1 1\n", ":4:1: error: second route of a pair; got \"R 0 1\""},
+           {links + "R 0 0 1\n", "route of a host to itself"},
+           {links + "R 0 1\n", "route without links"},
+           {links + "R 0 4000000000 1\n", ":3:5: error: host index; got \"4000000000\""},
+       }) {
+    const TempFile f("badroutes", c.text);
+    const std::string got = error_of("routes:path=" + f.path());
+    std::string expected = c.expected;
+    if (const auto at = expected.find("; got \"\""); at != std::string::npos) expected.resize(at);
+    EXPECT_THAT(got, HasSubstr(expected)) << c.text;
+    EXPECT_THAT(got, HasSubstr(f.path())) << c.text;
+  }
+  EXPECT_THAT(error_of("routes:path=/nonexistent"), HasSubstr("cannot open"));
+  EXPECT_THAT(error_of("routes:bw=1Gbps"), HasSubstr("key path is missing"));
+  EXPECT_THAT(error_of("routes:path=/tmp"), HasSubstr("directory"));
+}
+
+TEST(RoutesFile, SimGridsDumpsOf256HostsLoadWhole) {
+  const std::string dir = WEFT_SOURCE_DIR "/../shared/traces/hpl_ti_flops/routes/";
+  if (!std::filesystem::exists(dir)) GTEST_SKIP() << "no reference data beside the source tree";
+  struct Case {
+    std::string name;
+    std::uint32_t links, vertices;
+  };
+  for (const Case& c : std::vector<Case>{{"crossbar", 512, 257},
+                                         {"torus", 1536, 256},
+                                         {"fattree", 1024, 288},
+                                         {"fattree_taper", 640, 276},
+                                         {"dragonfly", 908, 257}}) {
+    const Platform p = load("routes:path=" + dir + c.name + ".txt.zst");
+    EXPECT_EQ(p.fabric.host_count(), 256u) << c.name;
+    EXPECT_EQ(p.fabric.link_count(), c.links) << c.name;
+    EXPECT_EQ(p.fabric.vertex_count(), c.vertices) << c.name;
+    EXPECT_EQ(p.fabric.routing().hop_histogram()->unreachable, 0u) << c.name;
+  }
+}
+
+}  // namespace
+}  // namespace weft::topology

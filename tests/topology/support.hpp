@@ -1,0 +1,67 @@
+// Helpers of the topology tests: load or fail, temporary files, route as names.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/rng.hpp"
+#include "topology/platform.hpp"
+
+namespace weft::topology {
+
+inline Platform load(const std::string& spec, const std::vector<std::string>& overrides = {}) {
+  auto p = load_platform(spec, overrides);
+  if (!p) ADD_FAILURE() << spec << ": " << p.error().message();
+  return p ? std::move(*p) : Platform();
+}
+
+inline std::string error_of(const std::string& spec, const std::vector<std::string>& overrides = {}) {
+  auto p = load_platform(spec, overrides);
+  EXPECT_FALSE(p.has_value()) << spec << " was accepted";
+  return p ? std::string() : p.error().message();
+}
+
+// A file in the test's temporary folder, removed with the object.
+class TempFile {
+ public:
+  TempFile(const std::string& name, const std::string& text)
+      : path_(::testing::TempDir() + "weft_" + std::to_string(::getpid()) + "_" + name) {
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  ~TempFile() { ::unlink(path_.c_str()); }
+  TempFile(const TempFile&) = delete;
+  TempFile& operator=(const TempFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline std::vector<LinkId> route_of(const Fabric& f, std::uint32_t src, std::uint32_t dst) {
+  std::vector<LinkId> out;
+  EXPECT_TRUE(f.routing().route(HostId(src), HostId(dst), out)) << src << " cannot reach " << dst;
+  return out;
+}
+
+// The vertices a route crosses between its ends.
+inline std::vector<std::string> via(const Fabric& f, std::uint32_t src, std::uint32_t dst) {
+  std::vector<std::string> names;
+  const auto links = route_of(f, src, dst);
+  for (std::size_t i = 0; i + 1 < links.size(); ++i)
+    names.push_back(f.vertex_name(f.links().to[links[i].index()]));
+  return names;
+}
+
+// Seed of a property test: WEFT_SEED replays one.
+inline std::uint64_t test_seed(std::uint64_t fallback) {
+  const char* s = std::getenv("WEFT_SEED");
+  return s != nullptr ? std::strtoull(s, nullptr, 10) : fallback;
+}
+
+}  // namespace weft::topology

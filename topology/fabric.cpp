@@ -1,0 +1,24 @@
+#include "topology/fabric.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::topology {
+
+std::string Fabric::link_name(LinkId l) const {
+  if (!explicit_link_names_.empty()) return explicit_link_names_[l.index()];
+  const VertexId from = links_.from[l.index()];
+  const VertexId to = links_.to[l.index()];
+  // Parallel cables between the same two vertices are told apart by their order among the ports of `from`.
+  std::uint32_t before = 0, after = 0;
+  const std::uint32_t first = first_link(from);
+  for (std::uint32_t i = first; i < first + degree(from); ++i) {
+    if (links_.to[i] != to) continue;
+    if (i < l.index()) ++before;
+    if (i > l.index()) ++after;
+  }
+  std::string name = fmt::format("{}->{}", vertex_name(from), vertex_name(to));
+  if (before + after > 0) name += fmt::format("#{}", before);
+  return name;
+}
+
+}  // namespace weft::topology

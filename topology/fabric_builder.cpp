@@ -1,0 +1,91 @@
+#include "topology/fabric_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/iterator/counting_iterator.hpp>
+#include <boost/iterator/transform_iterator.hpp>
+#include <utility>
+
+#include "core/check.hpp"
+
+namespace weft::topology {
+
+std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kTop = 1ULL << 63;
+  std::uint64_t r = 0;
+  if (__builtin_mul_overflow(a, b, &r) || r > kTop) return kTop;
+  return r;
+}
+
+Result<void> check_size(std::uint64_t vertices, std::uint64_t cables) {
+  if (vertices > kMaxVertices)
+    return bad_input({}, "the network is too large", fmt::format("{} hosts and switches", vertices),
+                     fmt::format("at most {}", kMaxVertices));
+  if (cables > kMaxLinks / 2)
+    return bad_input({}, "the network is too large", fmt::format("{} cables", cables),
+                     fmt::format("at most {}", kMaxLinks / 2));
+  return {};
+}
+
+FabricBuilder::FabricBuilder(std::uint64_t hosts, std::uint64_t vertices, std::uint64_t switches)
+    : vertices_(static_cast<std::uint32_t>(vertices)) {
+  WEFT_CHECK(hosts <= vertices && switches <= vertices && vertices <= 2 * kMaxVertices,
+             "sizes not checked before");
+  fabric_.hosts_ = static_cast<std::uint32_t>(hosts);
+  fabric_.switches_ = static_cast<std::uint32_t>(switches);
+}
+
+std::uint8_t FabricBuilder::add_class(std::string name) {
+  auto& names = fabric_.links_.class_names;
+  WEFT_CHECK(names.size() < 255, "too many link classes");
+  names.push_back(std::move(name));
+  return static_cast<std::uint8_t>(names.size() - 1);
+}
+
+void FabricBuilder::link(std::uint64_t from, std::uint64_t port, std::uint64_t to, std::uint8_t link_class,
+                         LinkValues values) {
+  WEFT_DCHECK(from < vertices_ && to < vertices_, "vertex out of range");
+  ends_.push_back({static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(port),
+                   static_cast<std::uint32_t>(to), link_class, values});
+}
+
+void FabricBuilder::cable(std::uint64_t a, std::uint64_t port_a, std::uint64_t b, std::uint64_t port_b,
+                          std::uint8_t link_class, LinkValues values) {
+  link(a, port_a, b, link_class, values);
+  link(b, port_b, a, link_class, values);
+}
+
+Fabric FabricBuilder::build() {
+  WEFT_CHECK(fabric_.routing_ != nullptr && fabric_.vertex_name_ != nullptr,
+             "family set no routing or no names");
+  std::vector<std::uint32_t> first(vertices_ + 1, 0);
+  for (const End& e : ends_) ++first[e.from + 1];
+  for (std::uint32_t v = 0; v < vertices_; ++v) first[v + 1] += first[v];
+
+  const auto n = static_cast<std::uint32_t>(ends_.size());
+  LinkTable& t = fabric_.links_;
+  t.capacity.assign(n, 0.0);
+  t.latency.assign(n, Duration(0));
+  t.link_class.assign(n, 0);
+  t.from.assign(n, VertexId());
+  t.to.assign(n, VertexId());
+  for (const End& e : ends_) {
+    const std::uint32_t i = first[e.from] + e.port;
+    WEFT_CHECK(i < first[e.from + 1] && !t.from[i].valid(),
+               fmt::format("port {} of vertex {} used twice or beyond the degree", e.port, e.from));
+    t.capacity[i] = e.values.bandwidth.value();
+    t.latency[i] = e.values.latency;
+    t.link_class[i] = e.link_class;
+    t.from[i] = VertexId(e.from);
+    t.to[i] = VertexId(e.to);
+  }
+  std::vector<End>().swap(ends_);
+
+  const auto pair_of = [&t](std::uint32_t i) { return std::pair(t.from[i].index(), t.to[i].index()); };
+  const auto begin = boost::make_transform_iterator(boost::counting_iterator<std::uint32_t>(0), pair_of);
+  const auto end = boost::make_transform_iterator(boost::counting_iterator<std::uint32_t>(n), pair_of);
+  fabric_.graph_ = Graph(boost::edges_are_sorted, begin, end, vertices_, n);
+  return std::move(fabric_);
+}
+
+}  // namespace weft::topology

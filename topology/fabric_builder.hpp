@@ -1,0 +1,70 @@
+// FabricBuilder: the mutable side of a Fabric. A family names its vertices' ports, joins them by cables, and
+// build() turns that into the immutable CSR graph with its link columns.
+//
+// Invariants:
+//  1. The ports of a vertex that are used are 0..degree-1, each once; build() checks it (a hole is a bug of
+//  the family).
+//  2. Port k of vertex v becomes link first_link(v) + k, so a family may compute LinkIds in closed form.
+//  3. cable() makes both directions; link() makes one (routes files only).
+// Memory: 40 bytes per directed link while building, 29 after. build() is O(links + vertices).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "topology/fabric.hpp"
+
+namespace weft::topology {
+
+// Limits that keep an absurd parameter from eating the machine. The largest machine of 2026 has 2^18
+// endpoints.
+inline constexpr std::uint64_t kMaxVertices = 1ULL << 24;
+inline constexpr std::uint64_t kMaxLinks = 1ULL << 26;
+
+// Product that stops at 2^63 instead of wrapping, so that a check against a limit sees it.
+[[nodiscard]] std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b);
+// Error (kBadInput) that names the numbers if a fabric of that size is over the limits above.
+[[nodiscard]] Result<void> check_size(std::uint64_t vertices, std::uint64_t cables);
+
+// Bandwidth and latency of one class of links.
+struct LinkValues {
+  Bandwidth bandwidth;
+  Duration latency;
+};
+
+class FabricBuilder {
+ public:
+  // Vertices 0..hosts-1 are hosts. `switches`: how many vertices switch (== vertices if hosts are routers).
+  FabricBuilder(std::uint64_t hosts, std::uint64_t vertices, std::uint64_t switches);
+
+  [[nodiscard]] std::uint8_t add_class(std::string name);
+  void reserve_cables(std::uint64_t cables) { ends_.reserve(2 * cables); }
+  // Joins port `port_a` of `a` with port `port_b` of `b`: one link each way.
+  void cable(std::uint64_t a, std::uint64_t port_a, std::uint64_t b, std::uint64_t port_b,
+             std::uint8_t link_class, LinkValues values);
+  void link(std::uint64_t from, std::uint64_t port, std::uint64_t to, std::uint8_t link_class,
+            LinkValues values);
+
+  void set_routing(std::shared_ptr<const Routing> routing) { fabric_.routing_ = std::move(routing); }
+  void set_vertex_names(std::function<std::string(VertexId)> f) { fabric_.vertex_name_ = std::move(f); }
+  void set_link_names(std::vector<std::string> names) { fabric_.explicit_link_names_ = std::move(names); }
+  void set_bisection(std::optional<std::uint64_t> cables) { fabric_.bisection_ = cables; }
+
+  // The builder is empty afterwards.
+  [[nodiscard]] Fabric build();
+
+ private:
+  struct End {
+    std::uint32_t from, port, to;
+    std::uint8_t link_class;
+    LinkValues values;
+  };
+  Fabric fabric_;
+  std::uint32_t vertices_;
+  std::vector<End> ends_;
+};
+
+}  // namespace weft::topology

@@ -1,0 +1,79 @@
+// Params: the key=value settings of a topology family, each with the place it came from, read with range
+// checks.
+//
+// A family owns its keys: it lists them as ParamInfo (that is what `weft platform list` and an unknown key's
+// error show) and reads them through the typed getters. Every getter's error carries `where`, what was got
+// and what is legal.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "topology/fabric_builder.hpp"
+
+namespace weft::topology {
+
+struct ParamInfo {
+  std::string_view name;
+  std::string_view fallback;  // the default in words; "required" if there is none
+  std::string_view help;
+};
+
+// Keys that every family takes: bw, lat, speed, hosts_per_switch, ranks_per_host, routing.
+[[nodiscard]] std::span<const ParamInfo> common_params();
+
+// Defaults, stated in README and docs/model.md. 500 ns a link puts one switch between two hosts at 1 us.
+inline constexpr std::string_view kDefaultBandwidth = "100Gbps";
+inline constexpr std::string_view kDefaultLatency = "500ns";
+inline constexpr std::string_view kDefaultSpeed = "10Gflops";
+
+class Params {
+ public:
+  struct Entry {
+    std::string key, value, where;
+  };
+  // `where_all` is used where an error is about no single key (a missing one, sizes that do not fit
+  // together).
+  explicit Params(std::string where_all = {}) : where_all_(std::move(where_all)) {}
+
+  void set(std::string key, std::string value, std::string where);  // replaces an earlier value
+  [[nodiscard]] const Entry* find(std::string_view key) const;
+  [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
+  [[nodiscard]] const std::string& where() const { return where_all_; }
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+
+  // Error naming the known keys if there is a key that is neither common nor in `own`.
+  [[nodiscard]] Result<void> check_known(std::string_view family, std::span<const ParamInfo> own) const;
+
+  [[nodiscard]] Result<std::uint64_t> integer(std::string_view key, std::int64_t lo, std::int64_t hi) const;
+  [[nodiscard]] Result<std::uint64_t> integer_or(std::string_view key, std::int64_t lo, std::int64_t hi,
+                                                 std::uint64_t fallback) const;
+  // A list joined by x; `count` = 0: any length from 1 to `max_count`.
+  [[nodiscard]] Result<std::vector<std::uint64_t>> list(std::string_view key, std::size_t count,
+                                                        std::size_t max_count, std::int64_t lo,
+                                                        std::int64_t hi) const;
+  // One of `names`; the first is the default.
+  [[nodiscard]] Result<std::string> choice(std::string_view key,
+                                           std::span<const std::string_view> names) const;
+  [[nodiscard]] Result<bool> on_off(std::string_view key, bool fallback) const;
+  // bw and lat: one value for all classes, or one per class in the order of `classes`.
+  [[nodiscard]] Result<std::vector<LinkValues>> link_values(std::span<const std::string_view> classes) const;
+
+  // An error about one key, or about all of them if the key is not set.
+  [[nodiscard]] Error error(std::string_view key, std::string what, std::string expected) const;
+  // Gives an error without a place this platform's.
+  [[nodiscard]] Result<void> placed(Result<void> r) const;
+
+ private:
+  std::vector<Entry> entries_;
+  std::string where_all_;
+};
+
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+
+}  // namespace weft::topology

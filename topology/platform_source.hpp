@@ -1,0 +1,35 @@
+// PlatformSource: a platform as written (file, built-in or shorthand) with the position of every part, before
+// anything is built. load_platform() = read_source() + apply_override() per --set + build_platform().
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/params.hpp"
+#include "topology/platform.hpp"
+#include "topology/platform.pb.h"
+
+namespace weft::topology {
+
+struct PlatformSource {
+  std::string name;
+  std::string where;  // of the whole
+  proto::Platform message;
+  std::string family;
+  std::string family_where;
+  Params params;  // of the family; also speed and ranks_per_host where given as keys
+  std::vector<std::pair<std::string, std::string>> field_where;  // dotted field -> position
+  [[nodiscard]] std::string where_of(std::string_view field) const;
+};
+
+[[nodiscard]] Result<PlatformSource> read_source(std::string_view spec);
+// "FAMILY:key=value,..."; a value that holds a comma stands in double quotes.
+[[nodiscard]] Result<PlatformSource> parse_shorthand(std::string_view spec);
+// `file` names the text in errors.
+[[nodiscard]] Result<PlatformSource> parse_textproto(std::string_view file, std::string_view text);
+// "key=value" (a topology key) or "dotted.field=value" (a scalar field of platform.proto).
+[[nodiscard]] Result<void> apply_override(PlatformSource& source, std::string_view setting);
+[[nodiscard]] Result<Platform> build_platform(const PlatformSource& source);
+
+}  // namespace weft::topology

@@ -1,0 +1,36 @@
+// The topology families: one row each in families.def, one file each. Adding one touches its file, that list,
+// the source list of this folder's CMake target and its test; nothing else.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "topology/fabric.hpp"
+#include "topology/params.hpp"
+
+namespace weft::topology {
+
+struct Family {
+  std::span<const ParamInfo> params;                        // own keys; common_params() are known besides
+  Result<Fabric> (*build)(const Params& params) = nullptr;  // nullptr: known, not in this version
+  std::string_view name;                                    // filled in by the registry
+  std::string_view summary;
+};
+
+#define WEFT_TOPOLOGY(id, name, summary) Family family_##id();
+#define WEFT_TOPOLOGY_LATER(name, summary)
+#include "topology/families.def"
+#undef WEFT_TOPOLOGY
+#undef WEFT_TOPOLOGY_LATER
+
+// In the order of families.def.
+[[nodiscard]] std::vector<Family> families();
+
+// Checks the keys, then builds. Errors: unknown family (with the known ones), kNotSupported for a later one,
+// what the family says about its values.
+[[nodiscard]] Result<Fabric> build_fabric(std::string_view family, const Params& params);
+
+[[nodiscard]] bool is_family(std::string_view name);
+
+}  // namespace weft::topology

@@ -1,0 +1,30 @@
+// verify: does the wiring hold together and does every route walk on it? Used by `weft platform check` and
+// the tests.
+//
+// Checks: columns agree with the CSR graph; every capacity is positive and finite; every vertex is connected
+// to host 0 (links taken both ways); routes are simple walks: they start at the source, end at the
+// destination, each link begins where the one before ended, no vertex is entered twice. Routes of all pairs
+// are walked if there are at most `max_pairs`; otherwise `max_pairs` pairs drawn with a fixed seed, and the
+// report says how many. Cost: O(links + pairs x route length).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "topology/fabric.hpp"
+
+namespace weft::topology {
+
+struct VerifyReport {
+  std::vector<std::string> findings;  // empty = sound; at most 20, then a line that says how many more
+  std::uint64_t pairs_total = 0;
+  std::uint64_t pairs_walked = 0;
+  std::uint64_t unreachable = 0;  // among the walked
+  std::uint32_t host_degree_min = 0, host_degree_max = 0;
+  std::uint32_t switch_degree_min = 0, switch_degree_max = 0;
+};
+
+[[nodiscard]] VerifyReport verify(const Fabric& fabric, std::uint64_t max_pairs = 1ULL << 22);
+
+}  // namespace weft::topology

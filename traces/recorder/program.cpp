@@ -1,0 +1,261 @@
+#include "traces/recorder/program.hpp"
+
+#include "traces/recorder/merge.hpp"
+
+namespace weft::recorder {
+
+using traces::Op;
+using traces::OpKind;
+
+namespace {
+
+class Translator {
+ public:
+  Translator(RankProgram& out, const std::vector<CommId>& comms) : out_(out), comms_(comms) {}
+
+  // False: the record makes no sense.
+  bool add(const SpoolReader::Record& record) {
+    const SpoolRecord& r = *record.fixed;
+    if (r.comm >= comms_.size()) return false;
+    pause(r.gap_ns);
+    Op op;
+    op.kind = static_cast<OpKind>(r.kind - 1);
+    op.flags = static_cast<std::uint8_t>(r.flags & ~kOpen);
+    op.comm = comms_[r.comm];
+    op.peer = r.peer;
+    op.tag = r.tag;
+    op.amount = r.amount;
+    op.request = r.request == kNoSlot ? traces::kNoRequest : r.request;
+    switch (op.kind) {
+      case OpKind::wait:
+      case OpKind::waitall:
+      case OpKind::waitany:
+      case OpKind::waitsome:
+      case OpKind::test:
+      case OpKind::testall:
+      case OpKind::testany:
+      case OpKind::testsome: return completion(op, record.list);
+      case OpKind::recv:
+      case OpKind::probe:
+      case OpKind::mprobe:
+        if (r.source != kNoMatch) set_list(op, {r.source, r.matched_tag, r.matched_bytes});
+        break;
+      case OpKind::iprobe:
+      case OpKind::improbe:
+        if ((op.flags & traces::kHit) != 0) set_list(op, {0, 0, r.source, r.matched_tag, r.matched_bytes});
+        break;
+      case OpKind::comm_split:
+      case OpKind::comm_dup:
+      case OpKind::comm_create:
+      case OpKind::comm_create_group:
+      case OpKind::cart_create:
+        if (r.amount >= 0) {
+          if (static_cast<std::uint64_t>(r.amount) >= comms_.size()) return false;
+          op.amount = comms_[static_cast<std::size_t>(r.amount)].index();
+        }
+        break;
+      default:
+        if (!record.list.empty()) set_list(op, record.list);
+    }
+    if (op.request != traces::kNoRequest) started(op);
+    out_.ops.push_back(op);
+    return true;
+  }
+
+  // Computation of `ns`, with what was too short before.
+  void pause(std::int64_t ns) {
+    waiting_ps_ += ns * 1000;
+    if (waiting_ps_ < kMinComputePs) return;
+    Op op;
+    op.kind = OpKind::compute_time;
+    op.peer = traces::kAnySource;
+    op.tag = traces::kAnyTag;
+    op.amount = waiting_ps_;
+    waiting_ps_ = 0;
+    out_.ops.push_back(op);
+  }
+
+ private:
+  struct Posted {
+    std::size_t op = 0;
+    CommId comm{0};
+    bool receive = false;
+  };
+
+  std::uint32_t add_list(std::span<const std::int64_t> values) {
+    const auto at = static_cast<std::uint32_t>(out_.lists.size());
+    out_.lists.push_back(static_cast<std::int64_t>(values.size()));
+    out_.lists.insert(out_.lists.end(), values.begin(), values.end());
+    return at;
+  }
+  void set_list(Op& op, std::span<const std::int64_t> values) { op.extra = add_list(values); }
+  void set_list(Op& op, std::initializer_list<std::int64_t> values) {
+    op.extra = add_list(std::span(values.begin(), values.size()));
+  }
+
+  void started(const Op& op) {
+    if (op.kind == OpKind::start || op.kind == OpKind::cancel || op.kind == OpKind::request_free) return;
+    posted_[op.request] = {out_.ops.size(), op.comm, op.kind == OpKind::irecv || op.kind == OpKind::recv_init};
+  }
+
+  // What a receive matched goes to the irecv when the irecv does not tell: wildcards, and shorter messages.
+  void matched(const SpoolCompletion& done) {
+    const auto it = posted_.find(static_cast<std::uint32_t>(done.slot));
+    if (it == posted_.end() || done.source == kNoMatch) return;
+    Op& op = out_.ops[it->second.op];
+    if (op.kind != OpKind::irecv || op.extra != traces::kNoList) return;
+    if (op.peer == traces::kAnySource || op.tag == traces::kAnyTag || op.amount != done.bytes)
+      set_list(op, {done.source, done.tag, done.bytes});
+  }
+
+  bool completion(Op op, std::span<const std::int64_t> list) {
+    if (list.size() < 2 || list[0] < 0 || static_cast<std::size_t>(list[0]) > list.size() - 2) return false;
+    const auto asked = list.subspan(1, static_cast<std::size_t>(list[0]));
+    const auto rest = list.subspan(1 + asked.size());
+    const auto n = static_cast<std::size_t>(rest[0]);
+    if (n > (rest.size() - 1) / 4) return false;
+    std::vector<SpoolCompletion> done(n);
+    for (std::size_t i = 0; i < n; ++i)
+      done[i] = {rest[1 + 4 * i], rest[2 + 4 * i], rest[3 + 4 * i], rest[4 + 4 * i]};
+    for (const SpoolCompletion& d : done) matched(d);
+    op.peer = traces::kAnySource;
+    op.tag = traces::kAnyTag;
+    op.amount = 0;
+    switch (op.kind) {
+      case OpKind::wait:
+      case OpKind::test: {
+        if (asked.size() != 1) return false;
+        op.request = static_cast<std::uint32_t>(asked[0]);
+        const auto it = posted_.find(op.request);
+        if (it != posted_.end()) op.comm = it->second.comm;
+        if (!done.empty() && done[0].source != kNoMatch) {
+          op.peer = static_cast<std::int32_t>(done[0].source);
+          op.tag = static_cast<std::int32_t>(done[0].tag);
+          op.amount = done[0].bytes;
+        }
+        break;
+      }
+      case OpKind::waitall:
+      case OpKind::testall: set_list(op, asked); break;
+      default: {
+        std::vector<std::int64_t> all(list.begin(), list.begin() + 1 + static_cast<std::ptrdiff_t>(asked.size()));
+        for (const SpoolCompletion& d : done) all.push_back(d.slot);
+        set_list(op, all);
+      }
+    }
+    out_.ops.push_back(op);
+    return true;
+  }
+
+  RankProgram& out_;
+  const std::vector<CommId>& comms_;
+  std::unordered_map<std::uint32_t, Posted> posted_;  // looked up only, never walked
+  std::int64_t waiting_ps_ = 0;
+};
+
+struct PollKey {
+  OpKind kind;
+  CommId comm;
+  std::int32_t peer;
+  std::int32_t tag;
+  friend auto operator<=>(const PollKey&, const PollKey&) = default;
+};
+
+bool could_take(const Op& recv, const PollKey& poll) {
+  return recv.comm == poll.comm &&
+         (recv.peer == poll.peer || recv.peer == traces::kAnySource || poll.peer == traces::kAnySource) &&
+         (recv.tag == poll.tag || recv.tag == traces::kAnyTag || poll.tag == traces::kAnyTag);
+}
+
+bool is_receive(OpKind k) { return k == OpKind::recv || k == OpKind::irecv; }
+
+// Number of operations after the hit at `hit` that belong to it.
+std::int64_t body_length(const RankProgram& p, std::size_t hit) {
+  const Op& probe = p.ops[hit];
+  const auto match = p.list(probe);
+  std::vector<std::uint32_t> own;  // requests started in the body
+  const auto ours = [&own](std::uint32_t slot) {
+    for (const std::uint32_t s : own)
+      if (s == slot) return true;
+    return false;
+  };
+  std::size_t end = hit;
+  bool first = true;
+  for (std::size_t i = hit + 1; i < p.ops.size(); ++i) {
+    const Op& op = p.ops[i];
+    if (op.kind == OpKind::compute_time) {
+      if (op.amount > kBodyComputePs) break;
+      continue;
+    }
+    if (first) {
+      const bool takes = is_receive(op.kind) && op.comm == probe.comm &&
+                         (op.peer == match[2] || op.peer == traces::kAnySource) &&
+                         (op.tag == match[3] || op.tag == traces::kAnyTag);
+      if (!takes) break;
+      first = false;
+    }
+    if (traces::is_send(op.kind) || is_receive(op.kind)) {
+      if (op.comm != probe.comm) break;
+      if (op.request != traces::kNoRequest) own.push_back(op.request);
+    } else if (op.kind == OpKind::wait || op.kind == OpKind::test) {
+      if (!ours(op.request)) break;
+    } else if (op.kind == OpKind::waitall || op.kind == OpKind::testall) {
+      bool all = true;
+      for (const std::int64_t slot : p.list(op)) all = all && ours(static_cast<std::uint32_t>(slot));
+      if (!all) break;
+    } else {
+      break;
+    }
+    end = i;
+  }
+  return static_cast<std::int64_t>(end - hit);
+}
+
+}  // namespace
+
+void link_polls(RankProgram& p) {
+  std::map<PollKey, std::vector<std::size_t>> runs;
+  for (std::size_t i = 0; i < p.ops.size(); ++i) {
+    Op& op = p.ops[i];
+    if (op.kind == OpKind::iprobe || op.kind == OpKind::improbe) {
+      const PollKey key{op.kind, op.comm, op.peer, op.tag};
+      if ((op.flags & traces::kHit) == 0) {
+        runs[key].push_back(i);
+        continue;
+      }
+      const std::int64_t body = body_length(p, i);
+      p.lists[op.extra + 2] = body;
+      if (const auto it = runs.find(key); it != runs.end()) {
+        for (const std::size_t miss : it->second) {
+          p.ops[miss].extra = static_cast<std::uint32_t>(p.lists.size());
+          p.lists.push_back(1);
+          p.lists.push_back(static_cast<std::int64_t>(i - miss));
+        }
+        runs.erase(it);
+      }
+    } else if (is_receive(op.kind)) {
+      std::erase_if(runs, [&op](const auto& run) { return could_take(op, run.first); });
+    } else if (op.kind == OpKind::comm_free) {
+      std::erase_if(runs, [&op](const auto& run) { return run.first.comm == op.comm; });
+    }
+  }
+}
+
+RankProgram translate(const SpoolReader& spool, const std::vector<CommId>& comms, bool* whole) {
+  RankProgram program;
+  Translator t(program, comms);
+  std::uint64_t offset = spool.first();
+  SpoolReader::Record record;
+  *whole = true;
+  while (spool.next(offset, record)) {
+    if (record.fixed->kind == kCommDefine) continue;
+    if (!t.add(record)) {
+      *whole = false;
+      break;
+    }
+  }
+  link_polls(program);
+  return program;
+}
+
+}  // namespace weft::recorder

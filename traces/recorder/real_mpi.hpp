@@ -1,0 +1,61 @@
+// Reaching MPI from inside a preloaded library that does not link it.
+//
+// The recorder is also loaded into shells and launchers: it must not pull libmpi into them. So functions are found by
+// name at their first use, and the predefined handles of Open MPI (addresses of data symbols) likewise.
+//
+// Both names of a call, MPI_X and PMPI_X, are ours: Open MPI's Fortran bindings (mpif.h, mpi, mpi_f08) end in PMPI_X,
+// so one C wrapper sees C, C++ and Fortran programs alike. The real one is what the loader finds after us.
+#pragma once
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+namespace weft::recorder {
+
+// Address of a symbol of the program's MPI library; ends the program with a message if there is none.
+void* mpi_symbol(const char* name);
+// The same for data, where a copy in the executable comes first (x86-64 copy relocations).
+void* mpi_data(const char* name);
+
+}  // namespace weft::recorder
+
+// WEFT_REAL(Send)(...) calls PMPI_Send of the MPI library.
+#define WEFT_REAL(name)                                                                           \
+  (*[]() -> decltype(&MPI_##name) {                                                               \
+    static decltype(&MPI_##name) function = nullptr;                                              \
+    if (function == nullptr)                                                                      \
+      function = reinterpret_cast<decltype(&MPI_##name)>(weft::recorder::mpi_symbol("PMPI_" #name)); \
+    return function;                                                                              \
+  }())
+
+// Defines MPI_name and PMPI_name, with parameter list `params`, as one exported function.
+#define WEFT_WRAP(name, params)                                                            \
+  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int PMPI_##name params; \
+  extern "C" __attribute__((visibility("default"))) int MPI_##name params
+
+#ifdef OPEN_MPI
+#define WEFT_MPI_DATA(symbol)                                                                     \
+  (*[]() {                                                                                        \
+    static decltype(&symbol) address = nullptr;                                                   \
+    if (address == nullptr) address = reinterpret_cast<decltype(&symbol)>(weft::recorder::mpi_data(#symbol)); \
+    return address;                                                                               \
+  }())
+#define WEFT_COMM_WORLD (reinterpret_cast<MPI_Comm>(&WEFT_MPI_DATA(ompi_mpi_comm_world)))
+#define WEFT_COMM_SELF (reinterpret_cast<MPI_Comm>(&WEFT_MPI_DATA(ompi_mpi_comm_self)))
+#define WEFT_COMM_NULL (reinterpret_cast<MPI_Comm>(&WEFT_MPI_DATA(ompi_mpi_comm_null)))
+#define WEFT_REQUEST_NULL (reinterpret_cast<MPI_Request>(&WEFT_MPI_DATA(ompi_request_null)))
+#define WEFT_BYTE (reinterpret_cast<MPI_Datatype>(&WEFT_MPI_DATA(ompi_mpi_byte)))
+#define WEFT_UINT64 (reinterpret_cast<MPI_Datatype>(&WEFT_MPI_DATA(ompi_mpi_uint64_t)))
+#define WEFT_MESSAGE_NO_PROC (reinterpret_cast<MPI_Message>(&WEFT_MPI_DATA(ompi_message_no_proc)))
+#define WEFT_DATATYPE_NULL (reinterpret_cast<MPI_Datatype>(&WEFT_MPI_DATA(ompi_mpi_datatype_null)))
+#else
+#define WEFT_COMM_WORLD MPI_COMM_WORLD
+#define WEFT_COMM_SELF MPI_COMM_SELF
+#define WEFT_COMM_NULL MPI_COMM_NULL
+#define WEFT_REQUEST_NULL MPI_REQUEST_NULL
+#define WEFT_BYTE MPI_BYTE
+#define WEFT_UINT64 MPI_UINT64_T
+#define WEFT_MESSAGE_NO_PROC MPI_MESSAGE_NO_PROC
+#define WEFT_DATATYPE_NULL MPI_DATATYPE_NULL
+#endif

@@ -1,0 +1,123 @@
+// The spool: what the preloaded recorder leaves behind, one file per MPI process, and merge.cpp reads.
+//
+// A spool is written through a shared mapping, so that the pages survive SIGKILL and abort(). Layout:
+//   SpoolHeader (kSpoolHeaderBytes), then records back to back: SpoolRecord, then list_words 64-bit words.
+// Invariants:
+//  1. All numbers are in the byte order of the machine that wrote them; `magic` tells whether it is ours.
+//  2. A record counts once its first word is not 0; that word is written last, so the tail of a killed process is clean.
+//  3. A record whose flags have kOpen was entered and never left: the process ended inside that call.
+//  4. kPadding fills the rest of a mapping window that the next record did not fit into.
+// Bump kSpoolVersion with any change; recorder and merge of different versions refuse each other.
+//
+// This header is included by the recorder, which must not need any library: plain data and inline arithmetic only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::recorder {
+
+inline constexpr std::uint64_t kSpoolMagic = 0x31304c4f4f505357ULL;  // "WSPOOL01"
+inline constexpr std::uint32_t kSpoolVersion = 1;
+inline constexpr std::size_t kSpoolHeaderBytes = 8192;
+
+// Environment of the recorded processes.
+inline constexpr const char* kEnvDirectory = "WEFT_RECORD_DIR";  // where the spools go; unset = do not record
+inline constexpr const char* kEnvClock = "WEFT_RECORD_CLOCK";    // "cpu" (default) or "wall"
+
+// What was seen and is not in the trace: X(id, sentence after the count). Never silent: merge makes notes of them.
+#define WEFT_NOT_RECORDED(X)                                                                            \
+  X(rma, "calls of one-sided communication (MPI_Win_*, MPI_Put, MPI_Get ...)")                          \
+  X(io, "calls of MPI-IO (MPI_File_*)")                                                                 \
+  X(dynamic, "calls of dynamic process management (MPI_Comm_spawn, accept, connect, join)")             \
+  X(unknown_comm, "calls on a communicator whose creation was not seen (dynamic processes)")            \
+  X(intercomm_collective, "collectives on an inter-communicator")                                       \
+  X(unknown_request, "completions of requests whose start was not seen (generalized, one-sided, MPI-IO)") \
+  X(failed, "calls returned an error code; they are in the trace as they were made")                                                        \
+  X(persistent_collective, "starts of requests whose making was not seen (persistent collectives)")                                      \
+  X(concurrent, "calls ran while another thread of the process was inside MPI: recorded in the order of return")
+
+enum class NotRecorded : std::uint32_t {
+#define WEFT_X(id, text) id,
+  WEFT_NOT_RECORDED(WEFT_X)
+#undef WEFT_X
+      count_
+};
+inline constexpr std::size_t kNotRecordedCount = static_cast<std::size_t>(NotRecorded::count_);
+
+struct SpoolHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::uint64_t job;  // the same on all processes of one MPI_COMM_WORLD
+  std::int32_t world_rank;
+  std::int32_t world_size;
+  std::int64_t pid;
+  std::int64_t clock_resolution_ns;
+  std::uint32_t cpu_clock;     // 1: compute is CPU time of the thread; 0: wall time
+  std::uint32_t thread_level;  // what MPI_Init_thread granted
+  std::uint32_t finalized;     // 1 once MPI_Finalize was entered
+  std::uint32_t out_of_space;  // 1: the disk was full, the rest of this process is missing
+  std::int64_t start_time_ns;  // CLOCK_REALTIME at MPI_Init: orders the jobs of one recording
+  std::uint64_t not_recorded[32];
+  char hostname[256];
+  char mpi_version[2048];
+  char program[1024];  // argv[0] of the process
+};
+static_assert(sizeof(SpoolHeader) <= kSpoolHeaderBytes);
+static_assert(kNotRecordedCount <= 32);
+
+// SpoolRecord::kind: an OpKind + 1 (traces/op.hpp), or one of these.
+inline constexpr std::uint8_t kCommDefine = 250;  // comm = local id, amount = members, list = CommKey (2), order, members...
+inline constexpr std::uint8_t kPadding = 251;     // first word only, then list_words words of nothing
+
+// SpoolRecord::flags. The low bits are OpFlags of traces/op.hpp.
+inline constexpr std::uint8_t kOpen = 0x80;
+
+inline constexpr std::int32_t kNoMatch = INT32_MIN;  // SpoolRecord::source of what matched nothing (yet)
+inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
+
+struct SpoolRecord {
+  std::uint8_t kind;
+  std::uint8_t flags;
+  std::uint16_t reserved;
+  std::uint32_t list_words;
+  std::int64_t gap_ns;  // time outside MPI since the call before, by the clock of the header
+  std::uint32_t comm;   // local id: 0 the world, else a kCommDefine of this file
+  std::uint32_t request;
+  std::int32_t peer;  // world rank, kAnySource, kProcNull
+  std::int32_t tag;
+  std::int64_t amount;
+  std::int32_t source;  // what matched: world rank, tag, bytes
+  std::int32_t matched_tag;
+  std::int64_t matched_bytes;
+};
+static_assert(sizeof(SpoolRecord) == 56);
+
+// The list of a completion (wait*, test*): asked, that many slots, completed, then four words for each completed one.
+struct SpoolCompletion {
+  std::int64_t slot;
+  std::int64_t source;  // kNoMatch unless a receive
+  std::int64_t tag;
+  std::int64_t bytes;
+};
+
+// Names a communicator the same way on all its members without any message: every member of the parent runs the
+// parent's collective creation calls in the same order, so (parent, number of the call, members) is agreed.
+struct CommKey {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  void mix(std::uint64_t value) {
+    high = scramble(high ^ value);
+    low = scramble(low + (value ^ 0x9e3779b97f4a7c15ULL) + (high >> 7));
+  }
+  static std::uint64_t scramble(std::uint64_t x) {  // finalizer of SplitMix64 (Steele, Lea, Flood 2014)
+    x += 0x9e3779b97f4a7c15ULL;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+  }
+};
+
+}  // namespace weft::recorder

@@ -1,0 +1,400 @@
+#include "traces/recorder/state.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace weft::recorder {
+
+Recorder recorder;
+
+namespace {
+
+thread_local ThreadClock thread_clock;
+thread_local std::uint32_t depth = 0;
+
+// A program can load MPI privately (an interpreter's module): then it is not in the search order of the loader.
+void* private_library() {
+  static void* library = nullptr;
+  if (library == nullptr) {
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void*) {
+          const char* base = strrchr(info->dlpi_name, '/');
+          base = base == nullptr ? info->dlpi_name : base + 1;
+          if (strncmp(base, "libmpi.so", 9) != 0) return 0;
+          library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+          return library != nullptr ? 1 : 0;
+        },
+        nullptr);
+  }
+  return library;
+}
+
+void* find_symbol(void* order, const char* name) {
+  void* found = dlsym(order, name);
+  if (found == nullptr && private_library() != nullptr) found = dlsym(private_library(), name);
+  if (found == nullptr) {
+    fprintf(stderr, "weft record: the program's MPI library has no %s\n", name);
+    abort();
+  }
+  return found;
+}
+
+void copy_text(char* to, std::size_t room, const char* from) {
+  strncpy(to, from, room - 1);
+  to[room - 1] = '\0';
+}
+
+void program_name(char* to, std::size_t room) {
+  FILE* f = fopen("/proc/self/cmdline", "re");
+  if (f == nullptr) return;
+  const std::size_t n = fread(to, 1, room - 1, f);
+  to[n < room ? n : room - 1] = '\0';  // argv[0] ends at its own NUL
+  fclose(f);
+}
+
+// A number that this job has alone: rank 0 draws it, all get it. MPI_Init is over everywhere once it arrives.
+std::uint64_t agree_on_job() {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  CommKey key;
+  key.mix(static_cast<std::uint64_t>(t.tv_sec));
+  key.mix(static_cast<std::uint64_t>(t.tv_nsec));
+  key.mix(static_cast<std::uint64_t>(getpid()));
+  key.mix(static_cast<std::uint64_t>(gethostid()));
+  std::uint64_t job = key.high;
+  WEFT_REAL(Bcast)(&job, 1, WEFT_UINT64, 0, WEFT_COMM_WORLD);
+  return job;
+}
+
+std::size_t bucket_of(MPI_Comm handle, std::size_t buckets) {
+  return CommKey::scramble(reinterpret_cast<std::uintptr_t>(handle)) % buckets;
+}
+
+}  // namespace
+
+void* mpi_symbol(const char* name) { return find_symbol(RTLD_NEXT, name); }
+void* mpi_data(const char* name) { return find_symbol(RTLD_DEFAULT, name); }
+
+Call::Call() {
+  if (depth++ != 0 || !recorder.on()) return;
+  active_ = true;
+  gap_ = thread_clock.enter(recorder.cpu_clock());
+  if (__atomic_fetch_add(&recorder.inside, 1, __ATOMIC_RELAXED) != 0) recorder.count(NotRecorded::concurrent);
+}
+
+Call::~Call() {
+  --depth;
+  if (!active_) return;
+  __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
+  thread_clock.leave(recorder.cpu_clock());
+}
+
+void restart_clock() {
+  thread_clock.enter(recorder.cpu_clock());
+  thread_clock.leave(recorder.cpu_clock());
+}
+
+void Recorder::start(int thread_level) {
+  const char* directory = getenv(kEnvDirectory);
+  if (directory == nullptr || on_ || writer_.is_open()) return;
+  int rank = 0;
+  int size = 0;
+  WEFT_REAL(Comm_rank)(WEFT_COMM_WORLD, &rank);
+  WEFT_REAL(Comm_size)(WEFT_COMM_WORLD, &size);
+  const std::uint64_t job = agree_on_job();
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%016llx.%d.spool", directory, static_cast<unsigned long long>(job), rank);
+  if (!writer_.open(path)) {
+    fprintf(stderr, "weft record: cannot write %s; rank %d is not recorded\n", path, rank);
+    return;
+  }
+  SpoolHeader& h = writer_.header();
+  h.job = job;
+  h.world_rank = rank;
+  h.world_size = size;
+  h.pid = getpid();
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  h.start_time_ns = std::int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
+  const char* clock = getenv(kEnvClock);
+  cpu_ = clock == nullptr || strcmp(clock, "wall") != 0;
+  h.cpu_clock = cpu_ ? 1 : 0;
+  clock_getres(cpu_ ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  h.clock_resolution_ns = std::int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
+  h.thread_level = static_cast<std::uint32_t>(thread_level);
+  threaded_ = thread_level >= MPI_THREAD_SERIALIZED;
+  if (threaded_) writer_.keep_windows();
+  gethostname(h.hostname, sizeof h.hostname - 1);
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  WEFT_REAL(Get_library_version)(version, &length);
+  copy_text(h.mpi_version, sizeof h.mpi_version, version);
+  program_name(h.program, sizeof h.program);
+
+  world_size_ = size;
+  WEFT_REAL(Comm_group)(WEFT_COMM_WORLD, &world_group_);
+  auto* world = static_cast<Comm*>(calloc(1, sizeof(Comm)));
+  world->handle = WEFT_COMM_WORLD;
+  world->size = size;
+  world->rank = rank;
+  world->world = static_cast<std::int32_t*>(malloc(sizeof(std::int32_t) * static_cast<std::size_t>(size)));
+  for (int i = 0; i < size; ++i) world->world[i] = i;
+  buckets_[bucket_of(world->handle, kBuckets)] = world;
+  last_ = world;
+  comm_count_ = 1;
+
+  pthread_atfork(nullptr, nullptr, [] { recorder.abandon(); });
+  __atomic_store_n(&h.magic, kSpoolMagic, __ATOMIC_RELEASE);
+  on_ = true;
+}
+
+void Recorder::finish() {
+  writer_.header().finalized = 1;
+  on_ = false;
+}
+
+Comm* Recorder::comm(MPI_Comm handle) {
+  if (last_->handle == handle) return last_;
+  for (Comm* c = buckets_[bucket_of(handle, kBuckets)]; c != nullptr; c = c->next)
+    if (c->handle == handle) {
+      last_ = c;
+      return c;
+    }
+  if (handle == WEFT_COMM_SELF) {
+    CommKey key;
+    key.mix(static_cast<std::uint64_t>(writer_.header().world_rank) | (std::uint64_t{1} << 40));
+    return define(handle, key);
+  }
+  return nullptr;
+}
+
+CommKey Recorder::child_key(Comm& parent) {
+  CommKey key = parent.key;
+  key.mix(++parent.children);
+  return key;
+}
+
+void Recorder::world_ranks(MPI_Group group, int size, std::int32_t* out) {
+  auto* from = static_cast<int*>(malloc(2 * sizeof(int) * static_cast<std::size_t>(size)));
+  int* to = from + size;
+  for (int i = 0; i < size; ++i) from[i] = i;
+  if (size > 0) WEFT_REAL(Group_translate_ranks)(group, size, from, world_group_, to);
+  for (int i = 0; i < size; ++i) out[i] = to[i];
+  free(from);
+}
+
+Comm* Recorder::define(MPI_Comm handle, CommKey key, bool repeats) {
+  int inter = 0;
+  int size = 0;
+  int rank = 0;
+  WEFT_REAL(Comm_test_inter)(handle, &inter);
+  WEFT_REAL(Comm_size)(handle, &size);
+  WEFT_REAL(Comm_rank)(handle, &rank);
+  int remote = 0;
+  if (inter != 0) WEFT_REAL(Comm_remote_size)(handle, &remote);
+  auto* members = static_cast<std::int32_t*>(malloc(sizeof(std::int32_t) * static_cast<std::size_t>(size + remote)));
+  MPI_Group group{};
+  WEFT_REAL(Comm_group)(handle, &group);
+  world_ranks(group, size, members);
+  WEFT_REAL(Group_free)(&group);
+  if (inter != 0) {
+    WEFT_REAL(Comm_remote_group)(handle, &group);
+    world_ranks(group, remote, members + size);
+    WEFT_REAL(Group_free)(&group);
+  }
+  for (int i = 0; i < size + remote; ++i)
+    if (members[i] < 0) {  // a process of another world: no rank of this trace
+      free(members);
+      return nullptr;
+    }
+
+  auto* c = static_cast<Comm*>(calloc(1, sizeof(Comm)));
+  c->handle = handle;
+  c->id = comm_count_++;
+  c->rank = rank;
+  c->inter = inter != 0;
+  c->size = inter != 0 ? remote : size;
+  c->world = inter != 0 ? members + size : members;
+  if (inter != 0 && members[0] > members[size]) {  // both sides must write the same list: the lower group first
+    auto* both = static_cast<std::int32_t*>(malloc(sizeof(std::int32_t) * static_cast<std::size_t>(size + remote)));
+    memcpy(both, members + size, sizeof(std::int32_t) * static_cast<std::size_t>(remote));
+    memcpy(both + remote, members, sizeof(std::int32_t) * static_cast<std::size_t>(size));
+    c->world = both;
+    free(members);
+    members = both;
+  }
+  for (int i = 0; i < size + remote; ++i) key.mix(static_cast<std::uint64_t>(members[i]));
+  if (repeats) {
+    std::uint64_t times = 0;
+    for (std::size_t i = 0; i < repeated_count_; ++i) times += repeated_[i] == key.high ? 1 : 0;
+    repeated_ = static_cast<std::uint64_t*>(realloc(repeated_, sizeof(std::uint64_t) * (repeated_count_ + 1)));
+    repeated_[repeated_count_++] = key.high;
+    key.mix(times);
+  }
+  c->key = key;
+  const std::size_t bucket = bucket_of(handle, kBuckets);
+  c->next = buckets_[bucket];
+  buckets_[bucket] = c;
+
+  const std::size_t words = 3 + static_cast<std::size_t>(size + remote);
+  if (SpoolRecord* r = writer_.reserve(words)) {
+    r->comm = c->id;
+    r->amount = size + remote;
+    std::int64_t* list = SpoolWriter::list(r);
+    list[0] = static_cast<std::int64_t>(key.high);
+    list[1] = static_cast<std::int64_t>(key.low);
+    list[2] = handle == WEFT_COMM_SELF ? 0 : ++created_;
+    for (int i = 0; i < size + remote; ++i) list[3 + i] = members[i];
+    SpoolWriter::publish(r, kCommDefine, inter != 0 ? 1 : 0, words);
+  }
+  return c;
+}
+
+void Recorder::forget(MPI_Comm handle) {
+  for (Comm** at = &buckets_[bucket_of(handle, kBuckets)]; *at != nullptr; at = &(*at)->next)
+    if ((*at)->handle == handle) {
+      if (last_ == *at) last_ = comm(WEFT_COMM_WORLD);
+      (*at)->handle = MPI_Comm{};  // a stale pointer to it must not match again
+      *at = (*at)->next;
+      return;
+    }
+}
+
+SpoolRecord* Recorder::begin(std::int64_t gap, const Fields& f, std::size_t list_words) {
+  miss_count_ = 0;
+  SpoolRecord* r = writer_.reserve(list_words);
+  if (r == nullptr) {
+    on_ = false;
+    return nullptr;
+  }
+  r->gap_ns = gap + carried_;
+  carried_ = 0;
+  r->comm = f.comm;
+  r->request = f.request;
+  r->peer = f.peer;
+  r->tag = f.tag;
+  r->amount = f.amount;
+  r->source = kNoMatch;
+  return r;
+}
+
+void Recorder::idle_poll(std::int64_t gap) {
+  if (gap < kSpinGap) return;
+  carried_ += gap;
+  miss_count_ = 0;
+}
+
+void Recorder::miss(OpKind kind, std::int64_t gap, const Fields& f) {
+  if (gap + carried_ < kSpinGap) {
+    for (int i = 0; i < miss_count_; ++i) {
+      SpoolRecord* r = misses_[i].record;
+      if (misses_[i].kind == kind && r->comm == f.comm && r->peer == f.peer && r->tag == f.tag) {
+        ++r->amount;
+        return;
+      }
+    }
+  } else {
+    miss_count_ = 0;
+  }
+  const int count = miss_count_;
+  SpoolRecord* r = begin(gap, f, 0);
+  if (r == nullptr) return;
+  r->amount = 1;
+  publish(r, kind, 0, 0);
+  if (count < kMisses) {
+    misses_[count] = {r, kind};
+    miss_count_ = count + 1;
+  }
+}
+
+std::uint32_t Requests::add(MPI_Request handle, const void* address) {
+  if (free_count_ == 0) grow();
+  const std::uint32_t slot = free_[--free_count_];
+  slots_[slot] = Slot{};
+  slots_[slot].handle = handle;
+  slots_[slot].address = address;
+  slots_[slot].used = true;
+  link(slot);
+  return slot;
+}
+
+void Requests::grow() {
+  const std::uint32_t old = capacity_;
+  capacity_ = old == 0 ? 1024 : 2 * old;
+  slots_ = static_cast<Slot*>(realloc(slots_, sizeof(Slot) * capacity_));
+  free_ = static_cast<std::uint32_t*>(realloc(free_, sizeof(std::uint32_t) * capacity_));
+  head_ = static_cast<std::uint32_t*>(realloc(head_, sizeof(std::uint32_t) * capacity_));
+  tail_ = static_cast<std::uint32_t*>(realloc(tail_, sizeof(std::uint32_t) * capacity_));
+  for (std::uint32_t i = 0; i < capacity_; ++i) head_[i] = tail_[i] = kNoSlot;
+  for (std::uint32_t i = 0; i < old; ++i) link(i);
+  for (std::uint32_t i = capacity_; i > old; --i) free_[free_count_++] = i - 1;
+}
+
+void Requests::link(std::uint32_t slot) {
+  const std::uint32_t b = bucket_of(slots_[slot].handle);
+  slots_[slot].next = kNoSlot;
+  slots_[slot].previous = tail_[b];
+  (tail_[b] == kNoSlot ? head_[b] : slots_[tail_[b]].next) = slot;
+  tail_[b] = slot;
+}
+
+void Requests::unlink(std::uint32_t slot) {
+  const std::uint32_t b = bucket_of(slots_[slot].handle);
+  const Slot& s = slots_[slot];
+  (s.previous == kNoSlot ? head_[b] : slots_[s.previous].next) = s.next;
+  (s.next == kNoSlot ? tail_[b] : slots_[s.next].previous) = s.previous;
+}
+
+std::uint32_t Requests::find(MPI_Request handle, const void* address, std::uint32_t call) {
+  if (capacity_ == 0) return kNoSlot;
+  // Several requests share one handle when Open MPI completed them at once: prefer the program's own variable,
+  // else the oldest. Looked-up slots move to the end, so a wait on n of them stays O(n).
+  constexpr int kLookAhead = 64;
+  std::uint32_t first = kNoSlot;
+  int seen = 0;
+  for (std::uint32_t i = head_[bucket_of(handle)]; i != kNoSlot; i = slots_[i].next) {
+    if (slots_[i].handle != handle) continue;
+    if (slots_[i].claimed == call) break;
+    if (slots_[i].address == address) {
+      first = i;
+      break;
+    }
+    if (first == kNoSlot) first = i;
+    if (++seen >= kLookAhead) break;
+  }
+  if (first == kNoSlot) return kNoSlot;
+  slots_[first].claimed = call;
+  unlink(first);
+  link(first);
+  return first;
+}
+
+void Requests::remove(std::uint32_t slot) {
+  unlink(slot);
+  slots_[slot].used = false;
+  free_[free_count_++] = slot;
+}
+
+std::int64_t type_bytes(MPI_Datatype type) {
+  if (type == WEFT_DATATYPE_NULL) return 0;
+  MPI_Count size = 0;
+  WEFT_REAL(Type_size_x)(type, &size);
+  return size > 0 ? static_cast<std::int64_t>(size) : 0;
+}
+
+std::int64_t received_bytes(const MPI_Status& status) {
+#ifdef OPEN_MPI
+  return static_cast<std::int64_t>(status._ucount);
+#else
+  MPI_Count n = 0;
+  WEFT_REAL(Get_elements_x)(&status, WEFT_BYTE, &n);
+  return n > 0 ? static_cast<std::int64_t>(n) : 0;
+#endif
+}
+
+}  // namespace weft::recorder

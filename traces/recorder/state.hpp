@@ -1,0 +1,194 @@
+// What the recorder knows while the program runs: communicators, requests, the record being written.
+//
+// One Recorder per process (a preloaded library has no constructor to be passed through: this is the one place of
+// Weft with a global). Everything below runs in the recorded process: no exception, no allocation on the usual path,
+// no message, and MPI only through its PMPI_ entry points.
+//
+// Threads: with MPI_THREAD_SERIALIZED or MULTIPLE a spin lock guards tables and spool; it is never held across MPI.
+#pragma once
+
+#include "traces/op.hpp"
+#include "traces/recorder/clock.hpp"
+#include "traces/recorder/real_mpi.hpp"
+#include "traces/recorder/writer.hpp"
+
+namespace weft::recorder {
+
+using traces::OpKind;
+
+// A communicator as long as its handle lives. Never freed: a late wait may still need its rank table.
+struct Comm {
+  MPI_Comm handle;
+  std::uint32_t id;
+  int size;                 // ranks that `world` translates: the remote group of an inter-communicator
+  int rank;                 // own rank
+  std::int32_t* world;      // communicator rank -> world rank
+  bool inter;
+  CommKey key;
+  std::uint32_t children;   // creation calls so far, the same on all members
+  Comm* next;               // of the same hash bucket
+};
+
+// One request of the program. `slot` = its index.
+struct Slot {
+  MPI_Request handle;
+  const void* address;  // of the program's variable: tells Open MPI's shared "already complete" requests apart
+  const Comm* comm;
+  bool used;
+  bool persistent;
+  bool active;
+  bool receive;
+  bool hidden;          // not in the trace (MPI_Comm_idup): its completion is not written
+  std::uint32_t claimed;  // number of the call that last looked it up
+  std::uint32_t next, previous;  // in its hash bucket; kNoSlot = none
+};
+
+class Requests {
+ public:
+  std::uint32_t add(MPI_Request handle, const void* address);
+  // The slot of a handle, each one once per `call`; kNoSlot if unknown.
+  std::uint32_t find(MPI_Request handle, const void* address, std::uint32_t call);
+  void remove(std::uint32_t slot);
+  Slot& operator[](std::uint32_t slot) { return slots_[slot]; }
+
+ private:
+  void grow();
+  void link(std::uint32_t slot);
+  void unlink(std::uint32_t slot);
+  [[nodiscard]] std::uint32_t bucket_of(MPI_Request h) const {
+    return static_cast<std::uint32_t>(CommKey::scramble(reinterpret_cast<std::uintptr_t>(h))) & (capacity_ - 1);
+  }
+  Slot* slots_ = nullptr;
+  std::uint32_t capacity_ = 0;  // also the number of buckets: a power of two
+  std::uint32_t* head_ = nullptr;
+  std::uint32_t* tail_ = nullptr;
+  std::uint32_t* free_ = nullptr;  // stack; the smallest number on top at first
+  std::uint32_t free_count_ = 0;
+};
+
+// Arguments of one record; what is not set is "none".
+struct Fields {
+  std::uint32_t comm = 0;
+  std::int32_t peer = traces::kAnySource;
+  std::int32_t tag = traces::kAnyTag;
+  std::int64_t amount = 0;
+  std::uint32_t request = kNoSlot;
+};
+
+class Recorder {
+ public:
+  void start(int thread_level);  // after MPI_Init
+  void finish();                 // in MPI_Finalize
+  void abandon() { on_ = false; }  // in a forked child
+  [[nodiscard]] bool on() const { return on_; }
+  [[nodiscard]] bool cpu_clock() const { return cpu_; }
+
+  void count(NotRecorded what) {
+    if (on_) __atomic_fetch_add(&writer_.header().not_recorded[static_cast<std::size_t>(what)], 1, __ATOMIC_RELAXED);
+  }
+  void lock() {
+    if (!threaded_) return;
+    while (__atomic_test_and_set(&locked_, __ATOMIC_ACQUIRE)) {
+    }
+  }
+  void unlock() {
+    if (threaded_) __atomic_clear(&locked_, __ATOMIC_RELEASE);
+  }
+
+  // Communicators. nullptr = unknown.
+  Comm* comm(MPI_Comm handle);
+  // Enters a new communicator into the tables and the spool; call locked.
+  // `repeats`: the same key can come again (calls that only the new members make); count it.
+  Comm* define(MPI_Comm handle, CommKey key, bool repeats = false);
+  void forget(MPI_Comm handle);
+  // Key of the next communicator that a collective call on `parent` makes.
+  static CommKey child_key(Comm& parent);
+  // The world ranks of a group, into `out` (size entries).
+  void world_ranks(MPI_Group group, int size, std::int32_t* out);
+  Requests requests;
+
+  // Records; call locked. `gap` is consumed by the first record of a call.
+  SpoolRecord* begin(std::int64_t gap, const Fields& f, std::size_t list_words);
+  void publish(SpoolRecord* r, OpKind kind, std::uint8_t flags, std::size_t list_words) {
+    SpoolWriter::publish(r, static_cast<std::uint8_t>(static_cast<int>(kind) + 1), flags, list_words);
+  }
+  // A poll that said no: Iprobe and Improbe join the miss before them when nothing but spinning lies between.
+  void miss(OpKind kind, std::int64_t gap, const Fields& f);
+  void idle_poll(std::int64_t gap);  // a Test that said no
+  // A call that leaves no record: the time before it belongs to the next one that does.
+  void carry(std::int64_t gap) {
+    carried_ += gap;
+    miss_count_ = 0;
+  }
+  std::uint32_t next_call() { return ++calls_; }
+
+  std::uint32_t inside = 0;  // threads inside MPI
+
+ private:
+  struct Miss {
+    SpoolRecord* record;
+    OpKind kind;
+  };
+  static constexpr int kMisses = 16;
+  // Polls closer than this are one wait in a loop; farther apart, the program worked in between.
+  static constexpr std::int64_t kSpinGap = 2000;  // ns
+
+  bool on_ = false;
+  bool cpu_ = true;
+  bool threaded_ = false;
+  char locked_ = 0;
+  std::uint32_t calls_ = 0;
+  std::int64_t carried_ = 0;  // gap of calls that left no record
+  Miss misses_[kMisses] = {};
+  int miss_count_ = 0;
+  SpoolWriter writer_;
+  static constexpr std::uint32_t kBuckets = 256;
+  Comm* buckets_[kBuckets] = {};
+  Comm* last_ = nullptr;
+  std::uint32_t comm_count_ = 0;
+  std::uint32_t created_ = 0;
+  std::uint64_t* repeated_ = nullptr;  // keys seen with `repeats`, one entry each time
+  std::size_t repeated_count_ = 0;
+  MPI_Group world_group_{};
+  int world_size_ = 0;
+};
+
+extern Recorder recorder;
+
+// One wrapped call: stamps the clock at both ends. Calls that MPI makes itself (inside another wrapped call) are not
+// the program's and are not active.
+class Call {
+ public:
+  Call();
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  explicit operator bool() const { return active_; }
+  [[nodiscard]] std::int64_t gap() const { return gap_; }
+
+ private:
+  bool active_ = false;
+  std::int64_t gap_ = 0;
+};
+
+// Starts the calling thread's clock anew (after MPI_Init).
+void restart_clock();
+
+class Lock {
+ public:
+  Lock() { recorder.lock(); }
+  ~Lock() { recorder.unlock(); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+};
+
+[[nodiscard]] inline std::int32_t world_peer(const Comm& c, int rank) {
+  if (rank >= 0 && rank < c.size) return c.world[rank];
+  return rank == MPI_ANY_SOURCE ? traces::kAnySource : traces::kProcNull;
+}
+[[nodiscard]] inline std::int32_t spool_tag(int tag) { return tag == MPI_ANY_TAG ? traces::kAnyTag : tag; }
+[[nodiscard]] std::int64_t type_bytes(MPI_Datatype type);
+[[nodiscard]] inline std::int64_t bytes_of(int count, MPI_Datatype type) { return count * type_bytes(type); }
+[[nodiscard]] std::int64_t received_bytes(const MPI_Status& status);
+
+}  // namespace weft::recorder

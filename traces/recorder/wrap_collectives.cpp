@@ -1,0 +1,329 @@
+// Collectives, blocking and non-blocking: each describes itself once for both forms.
+//
+// Sizes are bytes (count x size of the datatype) of this rank; MPI_IN_PLACE takes them from the other side.
+// What stands in the lists is fixed by traces/op.hpp.
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/recorder/state.hpp"
+
+namespace weft::recorder {
+namespace {
+
+// The list of a record under construction.
+class List {
+ public:
+  void clear() { size_ = 0; }
+  void add(std::int64_t v) {
+    if (size_ == room_) {
+      room_ = room_ == 0 ? 256 : 2 * room_;
+      data_ = static_cast<std::int64_t*>(realloc(data_, sizeof(std::int64_t) * room_));
+    }
+    data_[size_++] = v;
+  }
+  void add_bytes(const int* counts, int n, MPI_Datatype type) {
+    const std::int64_t unit = type_bytes(type);
+    for (int i = 0; i < n; ++i) add(counts[i] * unit);
+  }
+  void add_bytes(const int* counts, int n, const MPI_Datatype* types) {
+    for (int i = 0; i < n; ++i) add(counts[i] * type_bytes(types[i]));
+  }
+  [[nodiscard]] std::int64_t sum(std::size_t from, std::size_t n) const {
+    std::int64_t s = 0;
+    for (std::size_t i = from; i < from + n; ++i) s += data_[i];
+    return s;
+  }
+  [[nodiscard]] std::int64_t operator[](std::size_t i) const { return data_[i]; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const std::int64_t* data() const { return data_; }
+
+ private:
+  std::int64_t* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t room_ = 0;
+};
+thread_local List list_scratch;
+
+constexpr int kNoRoot = MPI_ANY_SOURCE;
+
+// Begins the record of a collective, or nullptr (after counting) if it has no place in a trace. Call locked.
+// `describe(comm, list)` returns the bytes and fills the list.
+template <class Describe>
+SpoolRecord* begin(MPI_Comm comm, int root, std::int64_t gap, std::uint32_t slot, Describe describe, std::size_t& words) {
+  const Comm* c = recorder.comm(comm);
+  if (c == nullptr || c->inter) {
+    recorder.count(c == nullptr ? NotRecorded::unknown_comm : NotRecorded::intercomm_collective);
+    recorder.carry(gap);
+    return nullptr;
+  }
+  List& list = list_scratch;
+  list.clear();
+  Fields f;
+  f.comm = c->id;
+  f.peer = world_peer(*c, root);
+  f.amount = describe(*c, list);
+  f.request = slot;
+  words = list.size();
+  SpoolRecord* r = recorder.begin(gap, f, words);
+  if (r != nullptr && words > 0) memcpy(SpoolWriter::list(r), list.data(), words * sizeof(std::int64_t));
+  return r;
+}
+
+template <class Describe, class Real>
+int blocking(OpKind kind, MPI_Comm comm, int root, Describe describe, Real real) {
+  const Call call;
+  SpoolRecord* r = nullptr;
+  if (call) {
+    const Lock lock;
+    std::size_t words = 0;
+    r = begin(comm, root, call.gap(), kNoSlot, describe, words);
+    if (r != nullptr) recorder.publish(r, kind, kOpen, words);
+  }
+  const int rc = real();
+  if (rc != MPI_SUCCESS) recorder.count(NotRecorded::failed);
+  if (r != nullptr) SpoolWriter::set_flags(r, 0);
+  return rc;
+}
+
+template <class Describe, class Real>
+int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Describe describe, Real real) {
+  const Call call;
+  const int rc = real();
+  if (!call) return rc;
+  if (rc != MPI_SUCCESS) {
+    recorder.count(NotRecorded::failed);
+    recorder.carry(call.gap());
+    return rc;
+  }
+  const Lock lock;
+  const std::uint32_t slot = recorder.requests.add(*request, request);
+  Slot& s = recorder.requests[slot];
+  s.active = true;
+  s.comm = recorder.comm(comm);
+  std::size_t words = 0;
+  SpoolRecord* r = begin(comm, root, call.gap(), slot, describe, words);
+  recorder.requests[slot].hidden = r == nullptr;
+  if (r != nullptr) recorder.publish(r, kind, 0, words);
+  return rc;
+}
+
+// The neighbours of this rank in a process topology, as {n_in, sources..., n_out, destinations...}.
+// Positions without a neighbour (edge of a grid) carry no message: `in_at`, `out_at` say which positions stay.
+struct Neighbours {
+  int in = 0;
+  int out = 0;
+  int* ranks = nullptr;  // in sources, then out destinations: communicator ranks or MPI_PROC_NULL
+  Neighbours(const Neighbours&) = delete;
+  Neighbours& operator=(const Neighbours&) = delete;
+  explicit Neighbours(MPI_Comm comm) {
+    int kind = MPI_UNDEFINED;
+    WEFT_REAL(Topo_test)(comm, &kind);
+    if (kind == MPI_CART) {
+      int dims = 0;
+      WEFT_REAL(Cartdim_get)(comm, &dims);
+      in = out = 2 * dims;
+      room();
+      for (int d = 0; d < dims; ++d) WEFT_REAL(Cart_shift)(comm, d, 1, &ranks[2 * d], &ranks[2 * d + 1]);
+      for (int i = 0; i < in; ++i) ranks[in + i] = ranks[i];
+    } else if (kind == MPI_GRAPH) {
+      int rank = 0;
+      WEFT_REAL(Comm_rank)(comm, &rank);
+      WEFT_REAL(Graph_neighbors_count)(comm, rank, &in);
+      out = in;
+      room();
+      WEFT_REAL(Graph_neighbors)(comm, rank, in, ranks);
+      for (int i = 0; i < in; ++i) ranks[in + i] = ranks[i];
+    } else if (kind == MPI_DIST_GRAPH) {
+      int weighted = 0;
+      WEFT_REAL(Dist_graph_neighbors_count)(comm, &in, &out, &weighted);
+      room();
+      auto* weights = static_cast<int*>(malloc(sizeof(int) * static_cast<std::size_t>(in + out + 1)));
+      WEFT_REAL(Dist_graph_neighbors)(comm, in, ranks, weights, out, ranks + in, weights + in);
+      free(weights);
+    }
+  }
+  ~Neighbours() { free(ranks); }
+  void add_to(const Comm& c, List& list) const {
+    add_half(c, list, ranks, in);
+    add_half(c, list, ranks + in, out);
+  }
+  [[nodiscard]] bool has_in(int i) const { return ranks[i] != MPI_PROC_NULL; }
+  [[nodiscard]] bool has_out(int i) const { return ranks[in + i] != MPI_PROC_NULL; }
+
+ private:
+  void room() { ranks = static_cast<int*>(malloc(sizeof(int) * static_cast<std::size_t>(in + out + 1))); }
+  static void add_half(const Comm& c, List& list, const int* peers, int n) {
+    int present = 0;
+    for (int i = 0; i < n; ++i) present += peers[i] != MPI_PROC_NULL ? 1 : 0;
+    list.add(present);
+    for (int i = 0; i < n; ++i)
+      if (peers[i] != MPI_PROC_NULL) list.add(c.world[peers[i]]);
+  }
+};
+
+template <class In, class Out>
+std::int64_t describe_neighbours(MPI_Comm comm, const Comm& c, List& list, In in_bytes, Out out_bytes) {
+  const Neighbours n(comm);
+  n.add_to(c, list);
+  std::int64_t sent = 0;
+  for (int i = 0; i < n.in; ++i)
+    if (n.has_in(i)) list.add(in_bytes(i));
+  for (int i = 0; i < n.out; ++i)
+    if (n.has_out(i)) {
+      list.add(out_bytes(i));
+      sent += out_bytes(i);
+    }
+  return sent;
+}
+
+// {n, sent to each..., received from each...}; returns the bytes sent.
+template <class Sent, class Received>
+std::int64_t describe_alltoall(const Comm& c, List& list, bool in_place, Sent sent, Received received) {
+  list.add(c.size);
+  if (in_place) {
+    received();
+  } else {
+    sent();
+  }
+  received();
+  return list.sum(1, static_cast<std::size_t>(c.size));
+}
+
+}  // namespace
+}  // namespace weft::recorder
+
+using namespace weft::recorder;
+
+#define WEFT_LIST(...) __VA_ARGS__
+
+// Both forms of a collective: names, kinds, parameters, arguments, root, and the description: an expression of type
+// int64 over `c` (Comm), `list` and the parameters.
+#define WEFT_COLLECTIVE(Name, Iname, kind, ikind, PARAMS, ARGS, root, ...)                             \
+  WEFT_WRAP(Name, (WEFT_LIST PARAMS)) {                                                                \
+    return blocking(                                                                                   \
+        OpKind::kind, comm, root, [&](const Comm& c, List& list) -> std::int64_t { (void)c, (void)list; __VA_ARGS__ }, \
+        [&] { return WEFT_REAL(Name) ARGS; });                                                         \
+  }                                                                                                    \
+  WEFT_WRAP(Iname, (WEFT_LIST PARAMS, MPI_Request * request)) {                                        \
+    return nonblocking(                                                                                \
+        OpKind::ikind, comm, root, request,                                                            \
+        [&](const Comm& c, List& list) -> std::int64_t { (void)c, (void)list; __VA_ARGS__ },           \
+        [&] { return WEFT_REAL(Iname)(WEFT_LIST ARGS, request); });                                    \
+  }
+
+WEFT_COLLECTIVE(Barrier, Ibarrier, barrier, ibarrier, (MPI_Comm comm), (comm), kNoRoot, return 0;)
+
+WEFT_COLLECTIVE(Bcast, Ibcast, bcast, ibcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm comm),
+                (b, n, t, root, comm), root, return bytes_of(n, t);)
+
+WEFT_COLLECTIVE(Gather, Igather, gather, igather,
+                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
+                (sb, sn, st, rb, rn, rt, root, comm), root,
+                return sb == MPI_IN_PLACE ? bytes_of(rn, rt) : bytes_of(sn, st);)
+
+WEFT_COLLECTIVE(Gatherv, Igatherv, gatherv, igatherv,
+                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs, MPI_Datatype rt,
+                 int root, MPI_Comm comm),
+                (sb, sn, st, rb, rn, displs, rt, root, comm), root,
+                if (c.rank == root) list.add_bytes(rn, c.size, rt);
+                return sb == MPI_IN_PLACE ? bytes_of(rn[c.rank], rt) : bytes_of(sn, st);)
+
+WEFT_COLLECTIVE(Scatter, Iscatter, scatter, iscatter,
+                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
+                (sb, sn, st, rb, rn, rt, root, comm), root,
+                return rb == MPI_IN_PLACE ? bytes_of(sn, st) : bytes_of(rn, rt);)
+
+WEFT_COLLECTIVE(Scatterv, Iscatterv, scatterv, iscatterv,
+                (const void* sb, const int* sn, const int* displs, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt,
+                 int root, MPI_Comm comm),
+                (sb, sn, displs, st, rb, rn, rt, root, comm), root,
+                if (c.rank == root) list.add_bytes(sn, c.size, st);
+                return rb == MPI_IN_PLACE ? bytes_of(sn[c.rank], st) : bytes_of(rn, rt);)
+
+WEFT_COLLECTIVE(Allgather, Iallgather, allgather, iallgather,
+                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
+                (sb, sn, st, rb, rn, rt, comm), kNoRoot,
+                return sb == MPI_IN_PLACE ? bytes_of(rn, rt) : bytes_of(sn, st);)
+
+WEFT_COLLECTIVE(Allgatherv, Iallgatherv, allgatherv, iallgatherv,
+                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs, MPI_Datatype rt,
+                 MPI_Comm comm),
+                (sb, sn, st, rb, rn, displs, rt, comm), kNoRoot, list.add_bytes(rn, c.size, rt);
+                return sb == MPI_IN_PLACE ? list[static_cast<std::size_t>(c.rank)] : bytes_of(sn, st);)
+
+WEFT_COLLECTIVE(Alltoall, Ialltoall, alltoall, ialltoall,
+                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
+                (sb, sn, st, rb, rn, rt, comm), kNoRoot,
+                return sb == MPI_IN_PLACE ? bytes_of(rn, rt) : bytes_of(sn, st);)
+
+WEFT_COLLECTIVE(Alltoallv, Ialltoallv, alltoallv, ialltoallv,
+                (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* rb, const int* rn, const int* rd,
+                 MPI_Datatype rt, MPI_Comm comm),
+                (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot,
+                return describe_alltoall(c, list, sb == MPI_IN_PLACE, [&] { list.add_bytes(sn, c.size, st); },
+                                         [&] { list.add_bytes(rn, c.size, rt); });)
+
+WEFT_COLLECTIVE(Alltoallw, Ialltoallw, alltoallw, ialltoallw,
+                (const void* sb, const int* sn, const int* sd, const MPI_Datatype* st, void* rb, const int* rn,
+                 const int* rd, const MPI_Datatype* rt, MPI_Comm comm),
+                (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot,
+                return describe_alltoall(c, list, sb == MPI_IN_PLACE, [&] { list.add_bytes(sn, c.size, st); },
+                                         [&] { list.add_bytes(rn, c.size, rt); });)
+
+WEFT_COLLECTIVE(Reduce, Ireduce, reduce, ireduce,
+                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm comm),
+                (sb, rb, n, t, op, root, comm), root, return bytes_of(n, t);)
+
+WEFT_COLLECTIVE(Allreduce, Iallreduce, allreduce, iallreduce,
+                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
+                (sb, rb, n, t, op, comm), kNoRoot, return bytes_of(n, t);)
+
+WEFT_COLLECTIVE(Reduce_scatter, Ireduce_scatter, reduce_scatter, ireduce_scatter,
+                (const void* sb, void* rb, const int* n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
+                (sb, rb, n, t, op, comm), kNoRoot, list.add_bytes(n, c.size, t);
+                return list.sum(0, static_cast<std::size_t>(c.size));)
+
+WEFT_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, ireduce_scatter_block,
+                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
+                (sb, rb, n, t, op, comm), kNoRoot, return bytes_of(n, t);)
+
+WEFT_COLLECTIVE(Scan, Iscan, scan, iscan,
+                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
+                (sb, rb, n, t, op, comm), kNoRoot, return bytes_of(n, t);)
+
+WEFT_COLLECTIVE(Exscan, Iexscan, exscan, iexscan,
+                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
+                (sb, rb, n, t, op, comm), kNoRoot, return bytes_of(n, t);)
+
+WEFT_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, neighbor_allgather, ineighbor_allgather,
+                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
+                (sb, sn, st, rb, rn, rt, comm), kNoRoot, const Neighbours n(comm); n.add_to(c, list);
+                return bytes_of(sn, st);)
+
+WEFT_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, neighbor_allgatherv, ineighbor_allgatherv,
+                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs, MPI_Datatype rt,
+                 MPI_Comm comm),
+                (sb, sn, st, rb, rn, displs, rt, comm), kNoRoot, const std::int64_t unit = type_bytes(rt);
+                const std::int64_t own = bytes_of(sn, st);
+                describe_neighbours(comm, c, list, [&](int i) { return rn[i] * unit; }, [&](int) { return own; });
+                return own;)
+
+WEFT_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, neighbor_alltoall, ineighbor_alltoall,
+                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
+                (sb, sn, st, rb, rn, rt, comm), kNoRoot, const Neighbours n(comm); n.add_to(c, list);
+                return bytes_of(sn, st);)
+
+WEFT_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, neighbor_alltoallv, ineighbor_alltoallv,
+                (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* rb, const int* rn, const int* rd,
+                 MPI_Datatype rt, MPI_Comm comm),
+                (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot, const std::int64_t out = type_bytes(st);
+                const std::int64_t in = type_bytes(rt);
+                return describe_neighbours(comm, c, list, [&](int i) { return rn[i] * in; },
+                                           [&](int i) { return sn[i] * out; });)
+
+WEFT_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, neighbor_alltoallw, ineighbor_alltoallw,
+                (const void* sb, const int* sn, const MPI_Aint* sd, const MPI_Datatype* st, void* rb, const int* rn,
+                 const MPI_Aint* rd, const MPI_Datatype* rt, MPI_Comm comm),
+                (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot,
+                return describe_neighbours(comm, c, list, [&](int i) { return bytes_of(rn[i], rt[i]); },
+                                           [&](int i) { return bytes_of(sn[i], st[i]); });)

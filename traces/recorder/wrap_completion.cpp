@@ -1,0 +1,362 @@
+// Starting persistent requests, completing requests, giving them up.
+//
+// A wait is written when entered (a program killed in it shows it) and completed at return. A test that says no
+// leaves nothing: it is a poll. Requests whose start was not recorded are left out of the lists and counted.
+#include <stdlib.h>
+
+#include "traces/recorder/state.hpp"
+
+namespace weft::recorder {
+namespace {
+
+// Scratch of a thread, grown and kept.
+template <class T>
+struct Scratch {
+  T* data = nullptr;
+  std::size_t room = 0;
+  T* get(std::size_t n) {
+    if (n > room) {
+      data = static_cast<T*>(realloc(static_cast<void*>(data), sizeof(T) * n));
+      room = n;
+    }
+    return data;
+  }
+};
+thread_local Scratch<std::uint32_t> slot_scratch;
+thread_local Scratch<MPI_Status> status_scratch;
+
+// The requests that a completion call asks about, and its record.
+class Completion {
+ public:
+  // Call locked.
+  Completion(int count, const MPI_Request* requests) : count_(count < 0 ? 0 : count) {
+    slots_ = slot_scratch.get(static_cast<std::size_t>(count_) + 1);
+    const std::uint32_t number = recorder.next_call();
+    for (int i = 0; i < count_; ++i) {
+      slots_[i] = kNoSlot;
+      if (requests[i] == WEFT_REQUEST_NULL) continue;
+      const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, number);
+      if (slot == kNoSlot) {
+        ++unknown_;
+        continue;
+      }
+      const Slot& s = recorder.requests[slot];
+      if (s.persistent && !s.active) continue;
+      slots_[i] = slot;
+      receives_ = receives_ || s.receive;
+      if (!s.hidden) ++asked_;
+    }
+  }
+  [[nodiscard]] bool anything() const { return asked_ > 0; }
+  [[nodiscard]] bool receives() const { return receives_; }
+
+  // Writes the record of the call without any completion.
+  void begin(OpKind kind, std::int64_t gap, bool open) {
+    kind_ = kind;
+    words_ = 2 + static_cast<std::size_t>(asked_) * 5;
+    record_ = recorder.begin(gap, Fields{}, words_);
+    if (record_ == nullptr) return;
+    std::int64_t* list = SpoolWriter::list(record_);
+    *list++ = asked_;
+    for (int i = 0; i < count_; ++i)
+      if (slots_[i] != kNoSlot && !recorder.requests[slots_[i]].hidden) *list++ = slots_[i];
+    completed_ = list;
+    recorder.publish(record_, kind, open ? kOpen : 0, words_);
+  }
+  // Request `index` of the array is complete. `status` may be nullptr for a send.
+  void complete(int index, const MPI_Status* status) {
+    if (index < 0 || index >= count_) return;
+    if (slots_[index] == kNoSlot) return;
+    const std::uint32_t slot = slots_[index];
+    slots_[index] = kNoSlot;
+    Slot& s = recorder.requests[slot];
+    if (record_ != nullptr && !s.hidden) {
+      SpoolCompletion done{slot, kNoMatch, 0, 0};
+      if (s.receive && status != nullptr) {
+        done.source = world_peer(*s.comm, status->MPI_SOURCE);
+        done.tag = spool_tag(status->MPI_TAG);
+        done.bytes = received_bytes(*status);
+      }
+      auto* entries = reinterpret_cast<SpoolCompletion*>(completed_ + 1);
+      entries[*completed_] = done;
+      __atomic_store_n(completed_, *completed_ + 1, __ATOMIC_RELEASE);
+    }
+    if (s.persistent) {
+      s.active = false;
+    } else {
+      recorder.requests.remove(slot);
+    }
+  }
+  void complete_all(const MPI_Status* statuses) {
+    for (int i = 0; i < count_; ++i) complete(i, statuses == nullptr ? nullptr : statuses + i);
+  }
+  void count_unknown() const {
+    for (int i = 0; i < unknown_; ++i) recorder.count(NotRecorded::unknown_request);
+  }
+  void close() {
+    if (record_ != nullptr) SpoolWriter::set_flags(record_, 0);
+  }
+
+ private:
+  int count_;
+  std::uint32_t* slots_ = nullptr;
+  int asked_ = 0;
+  int unknown_ = 0;
+  bool receives_ = false;
+  OpKind kind_{};
+  std::size_t words_ = 0;
+  SpoolRecord* record_ = nullptr;
+  std::int64_t* completed_ = nullptr;
+};
+
+// Where the real call writes statuses: the program's array, ours if receives are asked for, or nowhere.
+MPI_Status* statuses_for(const Completion& c, MPI_Status* given, int count) {
+  if (given != MPI_STATUSES_IGNORE || !c.receives()) return given;
+  MPI_Status* own = status_scratch.get(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) own[i].MPI_ERROR = MPI_SUCCESS;
+  return own;
+}
+
+// With statuses MPI answers ERR_IN_STATUS, without them the first error itself: give the program what it asked for.
+int same_error(int rc, const MPI_Status* used, const MPI_Status* given, int count) {
+  if (rc != MPI_ERR_IN_STATUS || used == given || given != MPI_STATUSES_IGNORE) return rc;
+  for (int i = 0; i < count; ++i)
+    if (used[i].MPI_ERROR != MPI_SUCCESS && used[i].MPI_ERROR != MPI_ERR_PENDING) return used[i].MPI_ERROR;
+  return rc;
+}
+
+// Wait, Waitall, Waitany, Waitsome: `real` makes the call, `done(completion)` tells what completed.
+template <class Real, class Done>
+int wait_for(OpKind kind, int count, const MPI_Request* requests, Real real, Done done) {
+  const Call call;
+  if (!call) return real(nullptr);
+  recorder.lock();
+  Completion c(count, requests);
+  c.count_unknown();
+  if (c.anything()) {
+    c.begin(kind, call.gap(), true);
+  } else {
+    recorder.carry(call.gap());
+  }
+  recorder.unlock();
+  const int rc = real(&c);
+  const Lock lock;
+  if (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) done(c);
+  if (rc != MPI_SUCCESS) recorder.count(NotRecorded::failed);
+  c.close();
+  return rc;
+}
+
+// Test, Testall, Testany, Testsome: `real` makes the call and says whether anything completed.
+template <class Real, class Done>
+int test_for(OpKind kind, int count, const MPI_Request* requests, Real real, Done done) {
+  const Call call;
+  bool yes = false;
+  if (!call) return real(nullptr, yes);
+  recorder.lock();
+  Completion c(count, requests);
+  recorder.unlock();
+  const int rc = real(&c, yes);
+  const Lock lock;
+  if (rc != MPI_SUCCESS) recorder.count(NotRecorded::failed);
+  if (yes) c.count_unknown();
+  if (!yes || !c.anything() || (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)) {
+    recorder.idle_poll(call.gap());
+    if (yes && !c.anything()) done(c);  // hidden requests only
+    return rc;
+  }
+  c.begin(kind, call.gap(), false);
+  done(c);
+  return rc;
+}
+
+}  // namespace
+}  // namespace weft::recorder
+
+using namespace weft::recorder;
+
+WEFT_WRAP(Wait, (MPI_Request* request, MPI_Status* status)) {
+  MPI_Status own{};
+  MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
+  return wait_for(
+      OpKind::wait, 1, request, [&](Completion*) { return WEFT_REAL(Wait)(request, s); },
+      [&](Completion& c) { c.complete(0, s); });
+}
+
+WEFT_WRAP(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)) {
+  MPI_Status* used = statuses;
+  return wait_for(
+      OpKind::waitall, count, requests,
+      [&](Completion* c) {
+        if (c != nullptr) used = statuses_for(*c, statuses, count);
+        return same_error(WEFT_REAL(Waitall)(count, requests, used), used, statuses, count);
+      },
+      [&](Completion& c) { c.complete_all(used); });
+}
+
+WEFT_WRAP(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status)) {
+  MPI_Status own{};
+  MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
+  return wait_for(
+      OpKind::waitany, count, requests, [&](Completion*) { return WEFT_REAL(Waitany)(count, requests, index, s); },
+      [&](Completion& c) {
+        if (*index != MPI_UNDEFINED) c.complete(*index, s);
+      });
+}
+
+WEFT_WRAP(Waitsome, (int count, MPI_Request* requests, int* done_count, int* indices, MPI_Status* statuses)) {
+  MPI_Status* used = statuses;
+  return wait_for(
+      OpKind::waitsome, count, requests,
+      [&](Completion* c) {
+        if (c != nullptr) used = statuses_for(*c, statuses, count);
+        return same_error(WEFT_REAL(Waitsome)(count, requests, done_count, indices, used), used, statuses,
+                          *done_count == MPI_UNDEFINED ? 0 : *done_count);
+      },
+      [&](Completion& c) {
+        if (*done_count == MPI_UNDEFINED) return;
+        for (int i = 0; i < *done_count; ++i) c.complete(indices[i], used == nullptr ? nullptr : used + i);
+      });
+}
+
+WEFT_WRAP(Test, (MPI_Request* request, int* flag, MPI_Status* status)) {
+  MPI_Status own{};
+  MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
+  return test_for(
+      OpKind::test, 1, request,
+      [&](Completion*, bool& yes) {
+        const int rc = WEFT_REAL(Test)(request, flag, s);
+        yes = *flag != 0;
+        return rc;
+      },
+      [&](Completion& c) { c.complete(0, s); });
+}
+
+WEFT_WRAP(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses)) {
+  MPI_Status* used = statuses;
+  return test_for(
+      OpKind::testall, count, requests,
+      [&](Completion* c, bool& yes) {
+        if (c != nullptr) used = statuses_for(*c, statuses, count);
+        const int rc = WEFT_REAL(Testall)(count, requests, flag, used);
+        yes = *flag != 0;
+        return same_error(rc, used, statuses, count);
+      },
+      [&](Completion& c) { c.complete_all(used); });
+}
+
+WEFT_WRAP(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status)) {
+  MPI_Status own{};
+  MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
+  return test_for(
+      OpKind::testany, count, requests,
+      [&](Completion*, bool& yes) {
+        const int rc = WEFT_REAL(Testany)(count, requests, index, flag, s);
+        yes = *flag != 0 && *index != MPI_UNDEFINED;
+        return rc;
+      },
+      [&](Completion& c) { c.complete(*index, s); });
+}
+
+WEFT_WRAP(Testsome, (int count, MPI_Request* requests, int* done_count, int* indices, MPI_Status* statuses)) {
+  MPI_Status* used = statuses;
+  return test_for(
+      OpKind::testsome, count, requests,
+      [&](Completion* c, bool& yes) {
+        if (c != nullptr) used = statuses_for(*c, statuses, count);
+        const int rc = WEFT_REAL(Testsome)(count, requests, done_count, indices, used);
+        yes = *done_count != MPI_UNDEFINED && *done_count > 0;
+        return same_error(rc, used, statuses, yes ? *done_count : 0);
+      },
+      [&](Completion& c) {
+        for (int i = 0; i < *done_count; ++i) c.complete(indices[i], used == nullptr ? nullptr : used + i);
+      });
+}
+
+WEFT_WRAP(Request_get_status, (MPI_Request request, int* flag, MPI_Status* status)) {
+  const Call call;
+  if (call) {
+    const Lock lock;
+    recorder.idle_poll(call.gap());  // completes nothing: a later wait or test does
+  }
+  return WEFT_REAL(Request_get_status)(request, flag, status);
+}
+
+WEFT_WRAP(Start, (MPI_Request* request)) {
+  const Call call;
+  if (call) {
+    const Lock lock;
+    const std::uint32_t slot = recorder.requests.find(*request, request, recorder.next_call());
+    if (slot == kNoSlot) {
+      recorder.count(NotRecorded::persistent_collective);
+      recorder.carry(call.gap());
+    } else {
+      Slot& s = recorder.requests[slot];
+      s.active = true;
+      Fields f;
+      f.comm = s.comm->id;
+      f.request = slot;
+      if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, OpKind::start, 0, 0);
+    }
+  }
+  return WEFT_REAL(Start)(request);
+}
+
+WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
+  const Call call;
+  if (call) {
+    const Lock lock;
+    const std::uint32_t number = recorder.next_call();
+    std::uint32_t* slots = slot_scratch.get(static_cast<std::size_t>(count) + 1);
+    std::size_t n = 0;
+    for (int i = 0; i < count; ++i) {
+      const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, number);
+      if (slot == kNoSlot) {
+        recorder.count(NotRecorded::persistent_collective);
+        continue;
+      }
+      recorder.requests[slot].active = true;
+      slots[n++] = slot;
+    }
+    if (n == 0) {
+      recorder.carry(call.gap());
+    } else if (SpoolRecord* r = recorder.begin(call.gap(), Fields{}, n)) {
+      for (std::size_t i = 0; i < n; ++i) SpoolWriter::list(r)[i] = slots[i];
+      recorder.publish(r, OpKind::startall, 0, n);
+    }
+  }
+  return WEFT_REAL(Startall)(count, requests);
+}
+
+// Cancel and Request_free: one request, recorded at entry because the handle is gone afterwards.
+static void one_request(OpKind kind, const MPI_Request* request, const Call& call, bool remove) {
+  const Lock lock;
+  const std::uint32_t slot = recorder.requests.find(*request, request, recorder.next_call());
+  if (slot == kNoSlot) {
+    recorder.count(NotRecorded::unknown_request);
+    recorder.carry(call.gap());
+    return;
+  }
+  const Slot& s = recorder.requests[slot];
+  if (s.hidden) {
+    recorder.carry(call.gap());
+  } else {
+    Fields f;
+    f.comm = s.comm->id;
+    f.request = slot;
+    if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, kind, 0, 0);
+  }
+  if (remove) recorder.requests.remove(slot);
+}
+
+WEFT_WRAP(Cancel, (MPI_Request* request)) {
+  const Call call;
+  if (call) one_request(OpKind::cancel, request, call, false);
+  return WEFT_REAL(Cancel)(request);
+}
+
+WEFT_WRAP(Request_free, (MPI_Request* request)) {
+  const Call call;
+  if (call) one_request(OpKind::request_free, request, call, true);
+  return WEFT_REAL(Request_free)(request);
+}

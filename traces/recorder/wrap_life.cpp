@@ -1,0 +1,60 @@
+// MPI_Init, MPI_Finalize, and the calls that are only counted.
+#include "traces/recorder/state.hpp"
+
+namespace weft::recorder {
+namespace {
+
+void started(int level) {
+  recorder.start(level);
+  if (!recorder.on()) return;
+  const Lock lock;
+  if (SpoolRecord* r = recorder.begin(0, Fields{}, 0)) recorder.publish(r, OpKind::init, 0, 0);
+  restart_clock();
+}
+
+template <class Real>
+int counted(NotRecorded what, Real real) {
+  const Call call;
+  if (call) {
+    const Lock lock;
+    recorder.count(what);
+    recorder.carry(call.gap());
+  }
+  return real();
+}
+
+}  // namespace
+}  // namespace weft::recorder
+
+using namespace weft::recorder;
+
+WEFT_WRAP(Init, (int* argc, char*** argv)) {
+  const Call call;
+  const int rc = WEFT_REAL(Init)(argc, argv);
+  if (rc == MPI_SUCCESS) started(MPI_THREAD_SINGLE);
+  return rc;
+}
+
+WEFT_WRAP(Init_thread, (int* argc, char*** argv, int required, int* provided)) {
+  const Call call;
+  const int rc = WEFT_REAL(Init_thread)(argc, argv, required, provided);
+  if (rc == MPI_SUCCESS) started(*provided);
+  return rc;
+}
+
+WEFT_WRAP(Finalize, (void)) {
+  const Call call;
+  if (call) {
+    const Lock lock;
+    if (SpoolRecord* r = recorder.begin(call.gap(), Fields{}, 0)) recorder.publish(r, OpKind::finalize, 0, 0);
+    recorder.finish();
+  }
+  return WEFT_REAL(Finalize)();
+}
+
+#define WEFT_COUNTED(what, name, params, args)                                                 \
+  WEFT_WRAP(name, params) {                                                                    \
+    return counted(NotRecorded::what, [&] { return WEFT_REAL(name) args; });                   \
+  }
+#include "traces/recorder/not_recorded.def"
+#undef WEFT_COUNTED

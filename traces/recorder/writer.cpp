@@ -1,0 +1,78 @@
+#include "traces/recorder/writer.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace weft::recorder {
+namespace {
+
+constexpr std::size_t kPage = 65536;  // largest page size of the usual machines: window offsets are multiples of it
+constexpr std::size_t kWindowBytes = std::size_t{1} << 22;
+
+// The header occupies a whole page multiple so that every window starts on one.
+constexpr std::size_t kHeaderRoom = kPage;
+
+}  // namespace
+
+bool SpoolWriter::open(const char* path) {
+  fd_ = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd_ < 0) return false;
+  if (::posix_fallocate(fd_, 0, kHeaderRoom) != 0) return false;
+  void* at = ::mmap(nullptr, kHeaderRoom, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (at == MAP_FAILED) return false;
+  header_ = static_cast<SpoolHeader*>(at);
+  header_->version = kSpoolVersion;
+  header_->header_bytes = kHeaderRoom;
+  file_bytes_ = kHeaderRoom;
+  return true;
+}
+
+bool SpoolWriter::next_window(std::size_t bytes) {
+  if (fd_ < 0) return false;
+  if (window_ != nullptr && window_bytes_ - used_ >= 8) {
+    auto* r = reinterpret_cast<SpoolRecord*>(window_ + used_);
+    publish(r, kPadding, 0, (window_bytes_ - used_) / 8 - 1);
+  }
+  const std::size_t size = bytes <= kWindowBytes ? kWindowBytes : (bytes + kPage - 1) / kPage * kPage;
+  if (::posix_fallocate(fd_, static_cast<off_t>(file_bytes_), static_cast<off_t>(size)) != 0) {
+    header_->out_of_space = 1;
+    ::close(fd_);
+    fd_ = -1;
+    return false;
+  }
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, static_cast<off_t>(file_bytes_));
+  if (at == MAP_FAILED) {
+    header_->out_of_space = 1;
+    ::close(fd_);
+    fd_ = -1;
+    return false;
+  }
+  if (previous_ != nullptr && !keep_) ::munmap(previous_, previous_bytes_);
+  previous_ = window_;
+  previous_bytes_ = window_bytes_;
+  window_ = static_cast<char*>(at);
+  window_bytes_ = size;
+  used_ = 0;
+  file_bytes_ += size;
+  return true;
+}
+
+SpoolRecord* SpoolWriter::reserve(std::size_t list_words) {
+  const std::size_t bytes = sizeof(SpoolRecord) + 8 * list_words;
+  if (window_bytes_ - used_ < bytes && !next_window(bytes)) return nullptr;
+  auto* r = reinterpret_cast<SpoolRecord*>(window_ + used_);
+  used_ += bytes;
+  return r;
+}
+
+void SpoolWriter::publish(SpoolRecord* r, std::uint8_t kind, std::uint8_t flags, std::size_t list_words) {
+  const std::uint64_t word = std::uint64_t{kind} | (std::uint64_t{flags} << 8) | (std::uint64_t{list_words} << 32);
+  __atomic_store_n(reinterpret_cast<std::uint64_t*>(r), word, __ATOMIC_RELEASE);
+}
+
+void SpoolWriter::set_flags(SpoolRecord* r, std::uint8_t flags) {
+  __atomic_store_n(&r->flags, flags, __ATOMIC_RELEASE);
+}
+
+}  // namespace weft::recorder
