@@ -1,4 +1,5 @@
-// How fast operations come out of a .weft file: guards the 20 ns an operation that the replay's budget leaves for it.
+// How fast operations come out of a .weft file: guards the 20 ns an operation that the replay's budget leaves
+// for it.
 //   ReadInOrder      one rank after the other
 //   ReadInterleaved  one block of each rank in turn, as a replay does
 //   ParseTi          TI text of the same operations, lines a second
@@ -42,9 +43,11 @@ const std::string& weft_file() {
           const auto bytes = static_cast<std::int64_t>(8 * (1 + rng.below(20000)));
           const double flops = static_cast<double>(rng.below(1u << 30));
           block.ops.push_back({.kind = OpKind::compute_flops, .amount = std::bit_cast<std::int64_t>(flops)});
-          block.ops.push_back({.kind = OpKind::irecv, .peer = peer, .tag = 1001, .amount = bytes, .request = 0});
+          block.ops.push_back(
+              {.kind = OpKind::irecv, .peer = peer, .tag = 1001, .amount = bytes, .request = 0});
           block.ops.push_back({.kind = OpKind::send, .peer = peer, .tag = 1001, .amount = bytes});
-          block.ops.push_back({.kind = OpKind::wait, .peer = peer, .tag = 1001, .amount = bytes, .request = 0});
+          block.ops.push_back(
+              {.kind = OpKind::wait, .peer = peer, .tag = 1001, .amount = bytes, .request = 0});
         }
         w.append(block);
       }
@@ -56,8 +59,8 @@ const std::string& weft_file() {
 
 void per_op(benchmark::State& state, std::uint64_t ops) {
   state.SetItemsProcessed(static_cast<std::int64_t>(ops));
-  state.counters["ns_per_op"] =
-      benchmark::Counter(static_cast<double>(ops) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_op"] = benchmark::Counter(static_cast<double>(ops) * 1e-9,
+                                                   benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void read_in_order(benchmark::State& state) {

@@ -55,7 +55,8 @@ struct BlockEncoder::Impl {
   pb::OpBlock message;
   std::vector<Group> groups;
   std::array<Columns, kMaxGroups> columns{};
-  std::array<std::uint8_t, kOpKindCount> last_group{};  // of each kind: most operations repeat its flags and comm
+  std::array<std::uint8_t, kOpKindCount>
+      last_group{};  // of each kind: most operations repeat its flags and comm
 
   std::size_t find_or_add(const OpBlock& b, const Op& op) {
     const std::uint64_t key = group_key(op);
@@ -128,18 +129,30 @@ std::size_t BlockEncoder::encode(const OpBlock& b, std::size_t begin, std::strin
       column->Resize(n, 0);
       return column->mutable_data();
     };
-    if (g.peers) to.peer = make(pg.mutable_peers());
-    else pg.set_peer(g.first.peer);
-    if (g.tags) to.tag = make(pg.mutable_tags());
-    else pg.set_tag(g.first.tag);
-    if (!g.amounts) pg.set_amount(whole ? static_cast<std::int64_t>(g.first.flops()) : g.first.amount);
-    else if (flops && !whole) to.real = make(pg.mutable_real_amounts());
-    else if (whole) to.whole = make(pg.mutable_amounts());
-    else to.amount = make(pg.mutable_amounts());
-    if (g.requests) to.request = make(pg.mutable_requests());
-    else pg.set_request(g.first.request + 1);
-    if (g.lists) to.list_size = make(pg.mutable_list_sizes());
-    else pg.set_list_size(g.first_list);
+    if (g.peers)
+      to.peer = make(pg.mutable_peers());
+    else
+      pg.set_peer(g.first.peer);
+    if (g.tags)
+      to.tag = make(pg.mutable_tags());
+    else
+      pg.set_tag(g.first.tag);
+    if (!g.amounts)
+      pg.set_amount(whole ? static_cast<std::int64_t>(g.first.flops()) : g.first.amount);
+    else if (flops && !whole)
+      to.real = make(pg.mutable_real_amounts());
+    else if (whole)
+      to.whole = make(pg.mutable_amounts());
+    else
+      to.amount = make(pg.mutable_amounts());
+    if (g.requests)
+      to.request = make(pg.mutable_requests());
+    else
+      pg.set_request(g.first.request + 1);
+    if (g.lists)
+      to.list_size = make(pg.mutable_list_sizes());
+    else
+      pg.set_list_size(g.first_list);
     if (g.has_values) to.values = pg.mutable_list_values();
   }
   for (std::size_t i = begin; i < end; ++i) {

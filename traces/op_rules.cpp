@@ -63,8 +63,10 @@ constexpr bool rooted(OpKind k) {
     case OpKind::gatherv:
     case OpKind::scatter:
     case OpKind::scatterv:
-    case OpKind::reduce: return true;
-    default: return false;
+    case OpKind::reduce:
+      return true;
+    default:
+      return false;
   }
 }
 

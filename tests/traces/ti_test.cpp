@@ -70,3 +70,57 @@ TEST(Ti, HplTracesImportWithTheCountsOfTheirListing) {
 
 }  // namespace
 }  // namespace weft::traces
+
+namespace weft::traces {
+namespace {
+
+std::string error_of_text(const TempDir& dir, const std::string& text) {
+  const std::string path = dir.write("bad.txt", text);
+  auto t = open_trace({path}, "ti");
+  if (t) return "no error";
+  std::string m = t.error().message();
+  for (std::size_t at = 0; (at = m.find(path)) != std::string::npos;) m.replace(at, path.size(), "F");
+  return m;
+}
+
+TEST(Ti, MalformedLinesAreNamedByFileLineAndColumn) {
+  const TempDir dir;
+  const std::pair<const char*, const char*> cases[] = {
+      {"0 send 1 7 8 0\n1 recv 9 7 8 0\n",
+       "F:2:8: error: source is not a rank of this trace; got \"9\"; expected 0 to 1"},
+      {"0 send 0 7\n", "F:1:11: error: missing count; got \"end of line\"; expected a number"},
+      {"0 send 0 7 -8 0\n", "F:1:12: error: count is negative; got \"-8\"; expected a number >= 0"},
+      {"0 send 0 7 1e30 0\n", "F:1:12: error: count is too large; got \"1e30\"; expected less than 4.6e18"},
+      {"0 send 0 7 4e18 0\n",
+       "F:1:12: error: message is too large; got \"4e18\"; expected less than 4.6e18 bytes"},
+      {"0 send 0 7 nan 0\n", "F:1:12: error: count is not a number; got \"nan\"; expected a number"},
+      {"0 send 0 7 8x 0\n", "F:1:12: error: count is not a number; got \"8x\"; expected a number"},
+      {"0 send 0 -7 8 0\n", "F:1:10: error: tag is out of range; got \"-7\"; expected 0 to 2147483647"},
+      {"0 send 0 7 8 99\n",
+       "F:1:14: error: unknown datatype id; got \"99\"; expected a SimGrid datatype id: -1 to 49, or 57"},
+      {"0 send 0 7 8 0 5\n",
+       "F:1:16: error: the action has too many fields; got \"5\"; expected end of line"},
+      {"\n# x\n0 compute -1\n", "F:3:11: error: flops are negative; got \"-1\"; expected a number >= 0"},
+      {"0 compute 1e999\n", "F:1:11: error: flops is too large; got \"1e999\"; expected a finite number"},
+      {"0 bcast 8 4\n", "F:1:11: error: root is not a rank of this trace; got \"4\"; expected 0 to 0"},
+      {"0 recv 0 7 -1 0\n",
+       "F:1:12: error: a receive of unknown size (count < 0) is not supported; got \"-1\"; expected a count "
+       ">= 0"},
+  };
+  for (const auto& [text, want] : cases) EXPECT_EQ(error_of_text(dir, text), want) << text;
+  EXPECT_TRUE(error_of_text(dir, "0 dance 1\n")
+                  .starts_with("F:1:3: error: unknown action; got \"dance\"; expected one of init"));
+}
+
+TEST(Ti, AWrongRankInAPrivateFileIsAnError) {
+  const TempDir dir;
+  const auto a = dir.write("r0.txt", "0 init\n1 init\n");
+  const auto b = dir.write("r1.txt", "1 init\n");
+  auto t = open_trace({a, b});
+  ASSERT_FALSE(t);
+  EXPECT_EQ(t.error().message(),
+            a + ":2:1: error: a line of another rank in a rank's own file; got \"1\"; expected 0");
+}
+
+}  // namespace
+}  // namespace weft::traces

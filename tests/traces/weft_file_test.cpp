@@ -112,5 +112,69 @@ TEST(WeftFile, TheSameTraceIsTheSameBytes) {
   EXPECT_EQ(slurp(dir.path("a.weft")), slurp(dir.path("b.weft")));
 }
 
+// Reads everything; the text of the first error, empty if there was none.
+std::string read_all(const std::string& path, std::vector<std::vector<PlainOp>>& ranks) {
+  auto t = open_trace({path}, "weft");
+  if (!t) return t.error().message();
+  ranks.resize((*t)->header().ranks);
+  for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+    auto ops = read_rank(**t, r);
+    if (!ops) return ops.error().message();
+    ranks[r] = std::move(*ops);
+  }
+  return {};
+}
+
+TEST(WeftFile, EveryFlippedBitIsDetectedOrChangesNothing) {
+  const TempDir dir;
+  const Written want = write_random(dir.path("t.weft"), 3, 2, 3, 30);
+  const std::string good = slurp(dir.path("t.weft"));
+  Rng rng(seed_or(7));
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ (1 << rng.below(8)));
+    dir.write("bad.weft", bad);
+    std::vector<std::vector<PlainOp>> got;
+    if (read_all(dir.path("bad.weft"), got).empty()) {
+      EXPECT_TRUE(got == want.ranks) << "byte " << i;
+    }
+  }
+}
+
+TEST(WeftFile, EveryTruncationIsAnErrorAndItsWholeBlocksAreSalvaged) {
+  const TempDir dir;
+  const Written want = write_random(dir.path("t.weft"), 4, 2, 4, 30);
+  const std::string good = slurp(dir.path("t.weft"));
+  std::size_t most = 0;
+  for (std::size_t n = 0; n < good.size(); n += 29) {
+    const std::string cut = dir.write("cut.weft", good.substr(0, n));
+    auto strict = open_trace({cut}, "weft");
+    ASSERT_FALSE(strict) << n;
+    EXPECT_NE(strict.error().message().find("@byte"), std::string::npos) << strict.error().message();
+    auto salvaged = open_trace_with({cut}, {"weft", true});
+    if (!salvaged) continue;  // not even a header
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      auto ops = read_rank(**salvaged, r);
+      ASSERT_TRUE(ops) << ops.error().message();
+      ASSERT_LE(ops->size(), want.ranks[r].size());
+      for (std::size_t k = 0; k < ops->size(); ++k) ASSERT_EQ((*ops)[k], want.ranks[r][k]);
+      most = std::max(most, ops->size());
+    }
+  }
+  EXPECT_GT(most, 0u);
+}
+
+TEST(WeftFile, ANewerMinorVersionOpensAndANewerMajorDoesNot) {
+  const TempDir dir;
+  write_random(dir.path("t.weft"), 4, 2, 2, 10);
+  std::string bytes = slurp(dir.path("t.weft"));
+  bytes[10] = 9;
+  EXPECT_TRUE(open_trace({dir.write("minor.weft", bytes)}));
+  bytes[8] = 2;
+  auto major = open_trace({dir.write("major.weft", bytes)});
+  ASSERT_FALSE(major);
+  EXPECT_EQ(major.error().code, ErrorCode::kNotSupported);
+}
+
 }  // namespace
 }  // namespace weft::traces

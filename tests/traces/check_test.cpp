@@ -1,0 +1,81 @@
+// The trace doctor on programs that a person can check by eye.
+#include "traces/check.hpp"
+#include "tests/traces/trace_testing.hpp"
+
+namespace weft::traces {
+namespace {
+
+using namespace testing;
+
+CheckReport check_text(const TempDir& dir, const std::string& text, bool synchronous = false) {
+  auto t = open_trace({dir.write("t.txt", text)});
+  EXPECT_TRUE(t) << t.error().message();
+  CheckOptions o;
+  o.synchronous = synchronous;
+  auto r = check_trace(**t, o);
+  EXPECT_TRUE(r);
+  return *r;
+}
+
+TEST(Check, AMatchingExchangeHasNoFindings) {
+  const TempDir dir;
+  const auto r = check_text(
+      dir, "0 irecv 1 5 8 0\n0 send 1 5 8 0\n0 wait 1 0 5\n1 irecv 0 5 8 0\n1 send 0 5 8 0\n1 wait 0 1 5\n",
+      true);
+  EXPECT_TRUE(r.findings.empty());
+}
+
+TEST(Check, TwoReceivesFirstAreADeadlockNamedByRankAndOperation) {
+  const TempDir dir;
+  const auto r = check_text(dir, "0 recv 1 5 8 0\n0 send 1 5 8 0\n1 recv 0 5 8 0\n1 send 0 5 8 0\n");
+  ASSERT_EQ(r.errors, 1u);
+  EXPECT_NE(r.findings[0].message.find("deadlock: rank 0 at operation 0"), std::string::npos)
+      << r.findings[0].message;
+  EXPECT_NE(r.findings[0].message.find("recv from rank 1 with tag 5, waits for rank 1"), std::string::npos);
+}
+
+TEST(Check, TwoSendsFirstDependOnBuffering) {
+  const TempDir dir;
+  const std::string text = "0 send 1 5 8 0\n0 recv 1 5 8 0\n1 send 0 5 8 0\n1 recv 0 5 8 0\n";
+  EXPECT_TRUE(check_text(dir, text).findings.empty());
+  const auto r = check_text(dir, text, true);
+  EXPECT_EQ(r.errors, 0u);
+  ASSERT_EQ(r.warnings, 1u);
+  EXPECT_TRUE(r.findings[0].message.starts_with("depends on buffering"));
+}
+
+TEST(Check, SynchronousSendsThatCrossAreADeadlock) {
+  const TempDir dir;
+  EXPECT_EQ(check_text(dir, "0 Ssend 1 5 8 0\n0 recv 1 5 8 0\n1 Ssend 0 5 8 0\n1 recv 0 5 8 0\n").errors, 1u);
+}
+
+TEST(Check, UnmatchedSendsTruncationAndDisagreementsAreErrors) {
+  const TempDir dir;
+  EXPECT_NE(check_text(dir, "0 send 1 5 8 0\n1 init\n").findings.at(0).message.find("rank 1 never receives"),
+            std::string::npos);
+  EXPECT_NE(
+      check_text(dir, "0 send 1 5 9 0\n1 recv 0 5 8 0\n").findings.at(0).message.find("posted 64 bytes"),
+      std::string::npos);
+  EXPECT_NE(check_text(dir, "0 bcast 8 0\n1 barrier\n").findings.at(0).message.find("disagrees on world"),
+            std::string::npos);
+  EXPECT_NE(check_text(dir, "0 bcast 8 0\n1 bcast 8 1\n").findings.at(0).message.find("root"),
+            std::string::npos);
+  EXPECT_NE(
+      check_text(dir, "0 allreduce 8 0\n1 allreduce 9 0\n").findings.at(0).message.find("bytes on world"),
+      std::string::npos);
+}
+
+TEST(Check, HplTracesAreClean) {
+  const std::string base = WEFT_SOURCE_DIR "/../shared/traces/hpl_ti_flops";
+  if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
+  for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64"}) {
+    auto t = open_trace({base + "/" + name + "/trace.tar.zst"});
+    ASSERT_TRUE(t) << t.error().message();
+    auto r = check_trace(**t);
+    ASSERT_TRUE(r);
+    EXPECT_TRUE(r->findings.empty()) << name << ": " << r->findings[0].message;
+  }
+}
+
+}  // namespace
+}  // namespace weft::traces
