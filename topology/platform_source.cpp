@@ -207,7 +207,10 @@ Result<PlatformSource> read_source(std::string_view spec) {
     WEFT_ASSIGN(const std::string text, read_file(path, 1ULL << 26));
     return parse_textproto(path, text);
   }
-  return bad_input({}, "unknown platform", path, list_of_names());
+  // "fattree:m=4": the family is what is wrong, not all of it.
+  const bool shorthand = head.size() < spec.size() && spec.find('=') != std::string_view::npos;
+  return bad_input({}, shorthand ? "unknown topology" : "unknown platform",
+                   shorthand ? std::string(head) : path, list_of_names());
 }
 
 Result<void> apply_override(PlatformSource& s, std::string_view setting) {
