@@ -84,7 +84,8 @@ TEST(Platform, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_THAT(error_of("nonesuch"),
               AllOf(HasSubstr("unknown platform; got \"nonesuch\""), HasSubstr("crossbar-16"),
                     HasSubstr("FAMILY one of"), HasSubstr("routes")));
-  EXPECT_THAT(error_of("fattree:m=4,n=2"), HasSubstr("unknown topology; got \"fattree\"; expected "));
+  EXPECT_THAT(error_of("fattree:m=4,n=2,bw=1GB/s"),
+              HasSubstr("unknown topology; got \"fattree\"; expected "));
   EXPECT_THAT(error_of("crossbar:q=3"),
               HasSubstr("crossbar has no such key; got \"q\"; expected one of n, bw, lat"));
   EXPECT_THAT(error_of("crossbar:n=3", {"mpi.eager=3B"}), HasSubstr("expected one of name"));
