@@ -52,7 +52,7 @@ const Params::Entry* Params::find(std::string_view key) const {
 Error Params::error(std::string_view key, std::string what, std::string expected) const {
   const Entry* e = find(key);
   if (e == nullptr) return bad_input(where_all_, std::move(what), {}, std::move(expected));
-  return bad_input(e->where, std::move(what), fmt::format("{}={}", e->key, e->value), std::move(expected));
+  return bad_input(e->where, std::move(what), e->value, std::move(expected));
 }
 
 Result<void> Params::placed(Result<void> r) const {

@@ -201,13 +201,16 @@ Result<PlatformSource> read_source(std::string_view spec) {
     if (e.name == spec) return parse_textproto(fmt::format("built-in {}.textproto", e.name), e.text);
   const std::string_view head = spec.substr(0, spec.find(':'));
   if (is_family(head)) return parse_shorthand(spec);
-  const bool looks_like_file = spec.ends_with(".textproto") || spec.ends_with(".pbtxt") ||
-                               spec.find('/') != std::string_view::npos || is_file(path);
-  if (looks_like_file && head.find('=') == std::string_view::npos) {
+  // "fattree:m=4,bw=1GB/s": the family is what is wrong, and the slash makes it no path.
+  const bool shorthand = head.size() < spec.size() && spec.find('=', head.size()) != std::string_view::npos;
+  const bool looks_like_file = is_file(path) || spec.ends_with(".textproto") || spec.ends_with(".pbtxt") ||
+                               (!shorthand && spec.find('/') != std::string_view::npos);
+  if (looks_like_file) {
     WEFT_ASSIGN(const std::string text, read_file(path, 1ULL << 26));
     return parse_textproto(path, text);
   }
-  return bad_input({}, "unknown platform", path, list_of_names());
+  return bad_input({}, shorthand ? "unknown topology" : "unknown platform",
+                   shorthand ? std::string(head) : path, list_of_names());
 }
 
 Result<void> apply_override(PlatformSource& s, std::string_view setting) {

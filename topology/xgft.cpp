@@ -131,6 +131,9 @@ Result<Fabric> build(const Params& params) {
   const std::uint64_t vertices = s.vertex_base[s.h] + s.level_size(s.h);
   FabricBuilder b(hosts, vertices, vertices - hosts);
   for (const std::string& name : class_names) (void)b.add_class(name);
+  std::uint64_t cables = 0;
+  for (std::size_t l = 0; l < s.h; ++l) cables += s.level_size(l) * s.up_ports(l);
+  b.reserve_cables(cables);
   std::optional<std::uint64_t> bisection;
   for (std::size_t l = 0; l < s.h; ++l) {
     const std::uint64_t w = s.w[l + 1], m = s.m[l + 1], p = s.p[l + 1];

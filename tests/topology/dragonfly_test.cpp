@@ -211,7 +211,7 @@ TEST(Dragonfly, FewerGroupsSpreadTheirCablesOverRoutersAndUseAtMostOneGlobalLink
 TEST(Dragonfly, BadParametersAreNamed) {
   EXPECT_THAT(error_of("dragonfly:a=4"), HasSubstr("key p is missing"));
   EXPECT_THAT(error_of("dragonfly:p=2,a=4,h=2,g=10"),
-              HasSubstr("more groups than global ports reach; got \"g=10\"; expected at most 9"));
+              HasSubstr("more groups than global ports reach; got \"10\"; expected at most 9"));
   EXPECT_THAT(error_of("dragonfly:p=2,arrangement=random"),
               HasSubstr("one of absolute, consecutive, palmtree, relative, circulant"));
   EXPECT_THAT(error_of("dragonfly:p=3,a=6,h=3,arrangement=circulant"), HasSubstr("even h"));

@@ -181,7 +181,7 @@ TEST(FatTree, BandwidthMayDifferPerLevel) {
 }
 
 TEST(FatTree, BadParametersAreNamed) {
-  EXPECT_THAT(error_of("fat-tree:m=5,n=2"), HasSubstr("m must be even; got \"m=5\""));
+  EXPECT_THAT(error_of("fat-tree:m=5,n=2"), HasSubstr("m must be even; got \"5\""));
   EXPECT_THAT(error_of("fat-tree:m=4"), HasSubstr("key n is missing"));
   EXPECT_THAT(error_of("fat-tree:m=4,n=0"), HasSubstr("from 1 to 32"));
   EXPECT_THAT(error_of("fat-tree:m=1000,n=20"), HasSubstr("the network is too large"));

@@ -84,11 +84,13 @@ TEST(Platform, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_THAT(error_of("nonesuch"),
               AllOf(HasSubstr("unknown platform; got \"nonesuch\""), HasSubstr("crossbar-16"),
                     HasSubstr("FAMILY one of"), HasSubstr("routes")));
+  EXPECT_THAT(error_of("fattree:m=4,n=2,bw=1GB/s"),
+              HasSubstr("unknown topology; got \"fattree\"; expected "));
   EXPECT_THAT(error_of("crossbar:q=3"),
               HasSubstr("crossbar has no such key; got \"q\"; expected one of n, bw, lat"));
   EXPECT_THAT(error_of("crossbar:n=3", {"mpi.eager=3B"}), HasSubstr("expected one of name"));
   EXPECT_THAT(error_of("crossbar:n=3,routing=best"),
-              HasSubstr("unknown routing; got \"routing=best\"; expected one of direct"));
+              HasSubstr("unknown routing; got \"best\"; expected one of direct"));
 }
 
 TEST(Platform, BadShorthandIsRefusedWithItsColumn) {

@@ -122,7 +122,7 @@ TEST(Xgft, RandomShapesAreSoundShortestAndNeverGoUpAfterDown) {
 
 TEST(Xgft, BadParametersAreNamed) {
   EXPECT_THAT(error_of("xgft:h=2,m=4x4x4,w=1x4"),
-              HasSubstr("m has 3 values; got \"m=4x4x4\"; expected 2 numbers"));
+              HasSubstr("m has 3 values; got \"4x4x4\"; expected 2 numbers"));
   EXPECT_THAT(error_of("xgft:h=2,m=4x4,w=1"), HasSubstr("w has 1 values"));
   EXPECT_THAT(error_of("xgft:h=2,m=4x,w=1x1"), HasSubstr("not a whole number"));
   EXPECT_THAT(error_of("xgft:m=100000x100000x100000,w=1x1x1"), HasSubstr("the network is too large"));
