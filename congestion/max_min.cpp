@@ -16,6 +16,8 @@ namespace {
 constexpr double kSameLevel = 2e-14;
 // Relative change of a rate that is not worth a new completion event (local scope only).
 constexpr double kSameRate = 4e-15;
+// A filling of more flows than this takes in the neighbours of the disturbed at once.
+constexpr std::size_t kEagerMembers = 512;
 // After so many rounds the local scope takes the whole component: bounds the work on adverse loads.
 constexpr int kMaxRounds = 12;
 #ifdef NDEBUG
@@ -162,11 +164,11 @@ std::span<const FlowId> MaxMin::solve() {
   dirty_.clear();
   ++solve_;
   WEFT_CHECK(solve_ != 0 && filling_ < 0xfffffff0u, "more than 2^32 solves by one model");
-  std::sort(changed_.begin(), changed_.end());
+  sort_changed();
   return changed_;
 }
 
-void MaxMin::reset(LinkWork& w, std::uint32_t link) {
+inline void MaxMin::reset(LinkWork& w, std::uint32_t link) {
   w.stamp = filling_;
   w.weight = 0;
   w.filled_at = kInfinity;
@@ -195,13 +197,25 @@ void MaxMin::fill() {
     rising_[flow] = filling_;
     if (limited && table_.limit(flow) < kInfinity) limited_.push_back(flow);
     const double weight = weighted ? table_.weight(flow) : 1.0;
-    for (const LinkId link : table_.route(flow)) {
-      LinkWork& w = work_[link.index()];
-      if (w.stamp != filling_) reset(w, link.index());
+    const auto enter = [&](std::uint32_t link) {
+      LinkWork& w = work_[link];
+      if (w.stamp != filling_) reset(w, link);
       w.weight += weight;
       w.inside += q;
       ++w.members;
+    };
+    // Of the links that the flow has to itself only the narrowest can stop it.
+    std::uint32_t own = kNone;
+    double narrowest = kInfinity;
+    for (const LinkId link : table_.route(flow)) {
+      if (table_.count_on(link.index()) > 1) {
+        enter(link.index());
+      } else if (capacity_[link.index()] < narrowest) {
+        narrowest = capacity_[link.index()];
+        own = link.index();
+      }
     }
+    if (own != kNone) enter(own);
     if (bottleneck_[flow] != kNone) ++work_[bottleneck_[flow]].bound_inside;
   }
   stats_.links_touched += touched_.size();
@@ -228,25 +242,38 @@ void MaxMin::fill_one(std::uint32_t flow) {
   const double weight = table_.weight(flow);
   double rate = table_.limit(flow);
   std::uint32_t bottleneck = kNone;
-  for (const LinkId link : table_.route(flow)) {
-    LinkWork& w = work_[link.index()];
-    reset(w, link.index());
-    w.members = 1;
-    w.room = room(link.index(), q);
+  for (const LinkId id : table_.route(flow)) {
+    const std::uint32_t link = id.index();
+    double least = capacity_[link];
+    if (table_.count_on(link) > 1) {
+      LinkWork& w = work_[link];
+      reset(w, link);
+      w.members = 1;
+      w.room = least = room(link, q);
+    }
     // A tie goes to the first link.
-    if (w.room < rate) {
-      rate = w.room;
-      bottleneck = link.index();
+    if (least < rate) {
+      rate = least;
+      bottleneck = link;
     }
   }
-  if (bottleneck_[flow] != kNone) work_[bottleneck_[flow]].bound_inside = 1;
   const double level = rate / weight;
-  for (const LinkId link : table_.route(flow)) {
-    LinkWork& w = work_[link.index()];
+  for (const std::uint32_t link : touched_) {
+    LinkWork& w = work_[link];
     w.room -= rate;
     w.highest = level;
   }
-  if (bottleneck != kNone) work_[bottleneck].filled_at = level;
+  if (bottleneck_[flow] != kNone) work_[bottleneck_[flow]].bound_inside = 1;
+  if (bottleneck != kNone) {
+    LinkWork& w = work_[bottleneck];
+    if (w.stamp != filling_) {
+      const std::uint32_t held = bottleneck_[flow] == bottleneck;
+      reset(w, bottleneck);
+      w.members = 1;
+      w.bound_inside = held;
+    }
+    w.filled_at = level;
+  }
   next_rate_[flow] = rate;
   next_bottleneck_[flow] = bottleneck;
 }
@@ -339,6 +366,7 @@ void MaxMin::fill_links() {
 // Finds the flows outside that this filling disturbs; they join. False: none, the filling stands.
 bool MaxMin::disturbs() {
   const std::size_t before = members_.size();
+  const bool weighted = table_.weighted() > 0;
   for (const std::uint32_t link : touched_) {
     const LinkWork& w = work_[link];
     if (w.members == table_.count_on(link)) continue;
@@ -352,7 +380,7 @@ bool MaxMin::disturbs() {
       } else if (bound_[link] == 0 || new_level < old_level * (1 - kSameLevel)) {
         const double bar = new_level * (1 + kSameLevel);
         for (const FlowTable::Entry e : table_.flows_on(link))
-          if (rate_[e.flow] > bar * table_.weight(e.flow)) join(e.flow);
+          if (rate_[e.flow] > (weighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
       }
     } else if (held > 0) {
       const double slack = kSameLevel * old_level * held + table_.count_on(link) * from_quanta_;
@@ -361,6 +389,19 @@ bool MaxMin::disturbs() {
           if (bottleneck_[e.flow] == link) join(e.flow);
     }
   }
+  // Where many are disturbed, more will be: those that share a full link with the new ones join at once,
+  // which saves rounds.
+  const std::size_t joined = members_.size();
+  if (joined > kEagerMembers)
+    for (std::size_t i = before; i < joined; ++i)
+      for (const LinkId id : table_.route(members_[i])) {
+        const std::uint32_t link = id.index();
+        LinkWork& w = work_[link];
+        if (w.stamp == filling_ && w.bound_inside == bound_[link]) continue;
+        w.stamp = filling_;
+        w.bound_inside = bound_[link];
+        join_bound(link);
+      }
   return members_.size() > before;
 }
 
@@ -389,6 +430,21 @@ void MaxMin::commit() {
     changed_.push_back(FlowId(flow));
   }
   if (stats_.solves % kCertificatePeriod == 0) check_certificate();
+}
+
+// Ascending; by a pass over all rows where many have changed.
+void MaxMin::sort_changed() {
+  if (changed_.size() < 32 || changed_.size() < table_.rows() / 16) {
+    std::sort(changed_.begin(), changed_.end());
+    return;
+  }
+  for (const FlowId flow : changed_) rising_[flow.index()] = kChanged;
+  changed_.clear();
+  for (std::uint32_t flow = 0; flow < table_.rows(); ++flow) {
+    if (rising_[flow] != kChanged) continue;
+    rising_[flow] = 0;
+    changed_.push_back(FlowId(flow));
+  }
 }
 
 void MaxMin::check_certificate() {

@@ -59,6 +59,7 @@ class MaxMin final : public SharingModel {
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
+  static constexpr std::uint32_t kChanged = 0xffffffffu;  // in rising_; beyond any filling
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   // Working state of one link during a filling; one cache line.
@@ -99,6 +100,7 @@ class MaxMin final : public SharingModel {
   void stop_at_link(std::uint32_t link, double level);
   bool disturbs();
   void commit();
+  void sort_changed();
   void check_certificate();
 
   std::span<const double> capacity_;

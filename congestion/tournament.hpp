@@ -19,43 +19,48 @@ class Tournament {
   // Then set() each slot once, then play().
   void resize(std::uint32_t slots) {
     size_ = std::bit_ceil(slots);
-    if (nodes_.size() < 2 * static_cast<std::size_t>(size_)) nodes_.resize(2 * static_cast<std::size_t>(size_));
+    if (key_.size() < 2 * static_cast<std::size_t>(size_)) {
+      key_.resize(2 * static_cast<std::size_t>(size_));
+      slot_.resize(2 * static_cast<std::size_t>(size_));
+    }
     for (std::uint32_t i = slots; i < size_; ++i) set(i, std::numeric_limits<double>::infinity());
   }
   // REQUIRES: key >= 0 (not -0).
-  void set(std::uint32_t slot, double key) { nodes_[size_ + slot] = make(slot, key); }
+  void set(std::uint32_t slot, double key) {
+    key_[size_ + slot] = std::bit_cast<std::uint64_t>(key);
+    slot_[size_ + slot] = slot;
+  }
   void play() {
-    for (std::uint32_t i = size_ - 1; i > 0; --i) nodes_[i] = lower(nodes_[2 * i], nodes_[2 * i + 1]);
+    for (std::uint32_t i = size_ - 1; i > 0; --i) {
+      const std::uint32_t winner = 2 * i + (key_[2 * i + 1] < key_[2 * i] ? 1 : 0);
+      key_[i] = key_[winner];
+      slot_[i] = slot_[winner];
+    }
   }
   // REQUIRES: at least one slot.
-  [[nodiscard]] double lowest() const { return std::bit_cast<double>(nodes_[1].key); }
-  [[nodiscard]] std::uint32_t winner() const { return static_cast<std::uint32_t>(nodes_[1].slot); }
+  [[nodiscard]] double lowest() const { return std::bit_cast<double>(key_[1]); }
+  [[nodiscard]] std::uint32_t winner() const { return slot_[1]; }
   void update(std::uint32_t slot, double key) {
-    Node now = make(slot, key);
+    std::uint64_t now = std::bit_cast<std::uint64_t>(key);
     std::uint32_t i = size_ + slot;
-    nodes_[i] = now;
+    key_[i] = now;
     for (; i > 1; i >>= 1) {
-      now = lower(now, nodes_[i ^ 1]);
-      nodes_[i >> 1] = now;
+      const std::uint64_t other = key_[i ^ 1];
+      // A tie goes to the left child, whose slots are all lower.
+      const bool beaten = other < now + (i & 1);
+      now = beaten ? other : now;
+      slot = beaten ? slot_[i ^ 1] : slot;
+      key_[i >> 1] = now;
+      slot_[i >> 1] = slot;
     }
   }
 
  private:
-  // Doubles that are not negative are ordered as their bits, so (key, slot) is compared as one wide integer.
-  struct Node {
-    std::uint64_t key;
-    std::uint64_t slot;
-  };
-  static Node make(std::uint32_t slot, double key) { return {std::bit_cast<std::uint64_t>(key), slot}; }
-  static Node lower(Node a, Node b) {
-    using Wide = unsigned __int128;
-    const bool first = ((Wide{a.key} << 64) | a.slot) < ((Wide{b.key} << 64) | b.slot);
-    const std::uint64_t mask = -static_cast<std::uint64_t>(first);
-    return {b.key ^ ((a.key ^ b.key) & mask), b.slot ^ ((a.slot ^ b.slot) & mask)};
-  }
-
+  // Keys as the bits of the doubles: those that are not negative have the same order. Two columns, so that
+  // the compiler selects in registers.
   std::uint32_t size_ = 1;
-  std::vector<Node> nodes_;
+  std::vector<std::uint64_t> key_;
+  std::vector<std::uint32_t> slot_;
 };
 
 }  // namespace weft::congestion

@@ -63,7 +63,7 @@ void Simulation::start_collective(std::uint32_t r, Rank& k, const Op& op, Target
   act.target = target;
   act.next = 0;
   act.pending = 0;
-  act.receive_cost = Duration(0);
+  act.receive_cost = kNoTime;
   act.paid = false;
   act.schedule.clear();
   if (traces::is_collective(op.kind)) {
@@ -85,12 +85,12 @@ void Simulation::advance(std::uint32_t a) {
   while (!error_) {
     const bool over = act.next == list.size();
     if (overheads_ && !act.paid) {
-      Duration cost = act.receive_cost;
-      act.receive_cost = Duration(0);
+      Elapsed cost = act.receive_cost;
+      act.receive_cost = kNoTime;
       if (!over)
         for (std::size_t i = act.next; i < list.size() && list[i].round == list[act.next].round; ++i)
           if (list[i].send) cost += send_overhead(list[i].bytes);
-      if (cost.count() > 0) return post_event(now_ + cost, EventKind::kActivityTimer, a);
+      if (cost > kNoTime) return post_event(now_ + cost, EventKind::kActivityTimer, a);
     }
     act.paid = false;
     if (over) {

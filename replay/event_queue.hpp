@@ -10,7 +10,7 @@
 
 #include "core/check.hpp"
 #include "core/id.hpp"
-#include "core/units.hpp"
+#include "replay/clock.hpp"
 
 namespace weft::replay {
 
@@ -24,12 +24,12 @@ enum class EventKind : std::uint8_t {
 };
 
 struct Event {
-  SimTime time;
+  Instant time;
   std::uint64_t sequence;
   EventKind kind;
   std::uint32_t index;
 };
-static_assert(sizeof(Event) == 24, "events are moved a lot");
+static_assert(sizeof(Event) == 32, "events are moved a lot: two per cache line");
 
 class EventQueue {
  public:
@@ -78,17 +78,17 @@ class EventQueue {
 class CompletionQueue {
  public:
   struct Entry {
-    SimTime time;
+    Instant time;
     std::uint64_t sequence;
     FlowId flow;
     std::uint32_t reserved = 0;
   };
-  static_assert(sizeof(Entry) == 24);
+  static_assert(sizeof(Entry) == 32);
 
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] const Entry& top() const { return heap_.front(); }
   // Inserts the flow or moves it to its new time.
-  void set(FlowId flow, SimTime time, std::uint64_t sequence) {
+  void set(FlowId flow, Instant time, std::uint64_t sequence) {
     if (flow.index() >= position_.size()) position_.resize(flow.index() + 1, kAbsent);
     std::uint32_t at = position_[flow.index()];
     const Entry e{time, sequence, flow};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/id.hpp"
-#include "core/units.hpp"
+#include "replay/clock.hpp"
 
 namespace weft::replay {
 
@@ -42,11 +42,11 @@ struct Message {
   std::uint8_t state = 0;
   std::uint16_t hops = 0;
   FlowId flow;
-  SimTime posted;      // send posted
-  SimTime visible;     // envelope at the receiver, if it is not matched earlier (probes)
-  SimTime started;     // data left
-  Duration ideal{0};   // transfer alone
-  SimTime flow_start;  // latency paid
+  Instant posted;      // send posted
+  Instant visible;     // envelope at the receiver, if it is not matched earlier (probes)
+  Instant started;     // data left
+  Elapsed ideal;       // transfer alone
+  Instant flow_start;  // latency paid
   // Links of the unexpected-message queues: of the (dst, src) pair and of the receiver as a whole.
   std::uint32_t pair_next = kNone, pair_prev = kNone;
   std::uint32_t all_next = kNone, all_prev = kNone;
@@ -59,7 +59,7 @@ struct PostedRecv {
   std::int32_t tag = 0;     // kAnyTag possible
   std::int64_t bytes = 0;
   Target target;
-  SimTime posted;
+  Instant posted;
   std::uint64_t sequence = 0;
   std::uint32_t next = kNone, prev = kNone;
 };

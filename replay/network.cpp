@@ -15,7 +15,7 @@ double Network::narrowest(std::span<const LinkId> route) const {
 }
 
 FlowId Network::start(std::span<const LinkId> route, double weight, std::int64_t bytes, std::uint32_t owner,
-                      SimTime now) {
+                      Instant now) {
   const FlowId f = model_->add(route, weight, std::numeric_limits<double>::infinity());
   if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
   flows_[f.index()] = {static_cast<double>(bytes), 0.0, now, owner, 0};
@@ -30,20 +30,20 @@ FlowId Network::start(std::span<const LinkId> route, double weight, std::int64_t
   return f;
 }
 
-void Network::settle(SimTime now, std::uint64_t& sequence) {
+void Network::settle(Instant now, std::uint64_t& sequence) {
   dirty_ = false;
   const std::span<const FlowId> changed = model_->solve();
   const std::span<const double> rates = model_->rates();
   for (FlowId id : changed) {
     Flow& f = flows_[id.index()];
-    f.remaining = std::max(0.0, f.remaining - f.rate * to_seconds(now - f.updated));
+    f.remaining = std::max(0.0, f.remaining - f.rate * (now - f.updated).seconds());
     f.rate = rates[id.index()];
     f.updated = now;
-    completions_.set(id, saturating_add(now, from_seconds(f.remaining / f.rate)), sequence++);
+    completions_.set(id, now + Elapsed::of_seconds(f.remaining / f.rate), sequence++);
   }
 }
 
-std::uint32_t Network::finish_top(SimTime now) {
+std::uint32_t Network::finish_top(Instant now) {
   const FlowId id = completions_.top().flow;
   completions_.pop();
   for (LinkId l : model_->route(id)) {
@@ -55,11 +55,11 @@ std::uint32_t Network::finish_top(SimTime now) {
   return flows_[id.index()].owner;
 }
 
-std::vector<LinkUse> Network::link_use(SimTime end) const {
+std::vector<LinkUse> Network::link_use(Instant end) const {
   std::vector<LinkUse> use;
   use.reserve(links_.size());
   for (const Link& k : links_)
-    use.push_back({k.bytes, k.busy + (k.flows > 0 ? end - k.since : Duration(0)), k.peak});
+    use.push_back({k.bytes, (k.busy + (k.flows > 0 ? end - k.since : kNoTime)).rounded(), k.peak});
   return use;
 }
 

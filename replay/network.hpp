@@ -23,38 +23,38 @@ class Network {
 
   // A flow of `bytes` > 0 over `route`; `owner` comes back from finish_top(). O(route).
   FlowId start(std::span<const LinkId> route, double weight, std::int64_t bytes, std::uint32_t owner,
-               SimTime now);
+               Instant now);
   // Solves what changed and moves completions. `sequence` numbers the moves. O(changed flows x log flows) +
   // the solve.
-  void settle(SimTime now, std::uint64_t& sequence);
+  void settle(Instant now, std::uint64_t& sequence);
   [[nodiscard]] bool dirty() const { return dirty_; }
   [[nodiscard]] bool idle() const { return completions_.empty(); }
   [[nodiscard]] const CompletionQueue::Entry& next_completion() const { return completions_.top(); }
   // Ends the flow of next_completion() and returns its owner.
-  std::uint32_t finish_top(SimTime now);
+  std::uint32_t finish_top(Instant now);
 
   // Narrowest capacity of a route, bytes/s.
   [[nodiscard]] double narrowest(std::span<const LinkId> route) const;
-  [[nodiscard]] std::vector<LinkUse> link_use(SimTime end) const;
+  [[nodiscard]] std::vector<LinkUse> link_use(Instant end) const;
   [[nodiscard]] std::uint64_t flows_started() const { return started_; }
   [[nodiscard]] const congestion::SolveStats& solver_stats() const { return model_->stats(); }
 
  private:
   struct Link {
     std::uint64_t bytes = 0;
-    Duration busy{0};
-    SimTime since;
+    Elapsed busy;
+    Instant since;
     std::uint32_t flows = 0;
     std::uint32_t peak = 0;
   };
   struct Flow {
     double remaining = 0;  // bytes at `updated`
     double rate = 0;       // bytes/s since `updated`
-    SimTime updated;
+    Instant updated;
     std::uint32_t owner = 0;
     std::uint32_t reserved = 0;
   };
-  static_assert(sizeof(Link) == 32 && sizeof(Flow) == 32);
+  static_assert(sizeof(Link) == 64 && sizeof(Flow) == 48);
 
   const std::vector<double>& capacity_;
   std::unique_ptr<congestion::SharingModel> model_;

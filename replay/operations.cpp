@@ -17,9 +17,9 @@ void Simulation::bad_op(const Rank& k, std::uint32_t r, std::string what) {
 }
 
 // CPU time `d` of this rank passes, then the operation goes on at `next`.
-Simulation::Step Simulation::pay(std::uint32_t r, Rank& k, Duration d, Stage next) {
+Simulation::Step Simulation::pay(std::uint32_t r, Rank& k, Elapsed d, Stage next) {
   k.stage = next;
-  post_event(saturating_add(now_, d), EventKind::kRankTimer, r);
+  post_event(now_ + d, EventKind::kRankTimer, r);
   return Step::kBlocked;
 }
 
@@ -31,20 +31,19 @@ Simulation::Slot* Simulation::slot_for(Rank& k, const Op& op) {
 
 Simulation::Step Simulation::do_compute(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage != Stage::kFresh) return Step::kDone;
-  Duration d{0};
+  Elapsed d;
   switch (op.kind) {
     case OpKind::compute_time:
-      d = options_.compute_scale == 1.0
-              ? Duration(op.amount)
-              : from_seconds(to_seconds(Duration(op.amount)) * options_.compute_scale);
+      d = Elapsed(Duration(op.amount));
+      if (options_.compute_scale != 1.0) d = Elapsed::of_seconds(d.seconds() * options_.compute_scale);
       break;
     case OpKind::sleep:
-      d = Duration(op.amount);
+      d = Elapsed(Duration(op.amount));
       break;
     default:
-      d = work_time(Flops(op.flops()), FlopRate(rank_speed_[r]));
+      d = Elapsed::of_seconds(op.flops() / rank_speed_[r]);
   }
-  if (d.count() == 0) return Step::kDone;
+  if (d == kNoTime) return Step::kDone;
   k.part = Part::kCompute;
   return pay(r, k, d, Stage::kFinishing);
 }
@@ -53,8 +52,8 @@ Simulation::Step Simulation::do_send(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (op.peer == kProcNull || k.stage == Stage::kFinishing) return Step::kDone;
   if (k.stage == Stage::kFresh && overheads_) {
-    const Duration d = send_overhead(op.amount);
-    if (d.count() > 0) return pay(r, k, d, Stage::kOverheadPaid);
+    const Elapsed d = send_overhead(op.amount);
+    if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
   }
   k.pending = 1;
   post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, op.kind,
@@ -76,8 +75,8 @@ Simulation::Step Simulation::do_recv(std::uint32_t r, Rank& k, const Op& op) {
     }
   }
   if (overheads_) {
-    const Duration d = recv_overhead(op.amount);
-    if (d.count() > 0) return pay(r, k, d, Stage::kFinishing);
+    const Elapsed d = recv_overhead(op.amount);
+    if (d > kNoTime) return pay(r, k, d, Stage::kFinishing);
   }
   return Step::kDone;
 }
@@ -98,8 +97,8 @@ Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op)
   k.op_length = 2;
   if (k.stage == Stage::kFinishing) return Step::kDone;
   if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
-    const Duration d = send_overhead(op.amount);
-    if (d.count() > 0) return pay(r, k, d, Stage::kOverheadPaid);
+    const Elapsed d = send_overhead(op.amount);
+    if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
   }
   if (k.stage != Stage::kWaiting) {
     k.pending = 2;
@@ -118,8 +117,8 @@ Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op)
     }
   }
   if (overheads_ && half.peer != kProcNull) {
-    const Duration d = recv_overhead(half.amount);
-    if (d.count() > 0) return pay(r, k, d, Stage::kFinishing);
+    const Elapsed d = recv_overhead(half.amount);
+    if (d > kNoTime) return pay(r, k, d, Stage::kFinishing);
   }
   return Step::kDone;
 }
@@ -144,8 +143,8 @@ void Simulation::start_request(std::uint32_t r, Rank& k, std::uint32_t slot, con
 Simulation::Step Simulation::do_isend(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
-    const Duration d = send_overhead(op.amount);
-    if (d.count() > 0) return pay(r, k, d, Stage::kOverheadPaid);
+    const Elapsed d = send_overhead(op.amount);
+    if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
   }
   Slot* s = slot_for(k, op);
   if (s == nullptr) {  // the program freed the request at once
@@ -213,7 +212,7 @@ Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
   std::int64_t single = op.request;
   std::span<const std::int64_t> slots(&single, 1);
   if (op.kind == OpKind::startall) slots = k.program.list(k.pc, op);
-  Duration cost{0};
+  Elapsed cost;
   for (std::int64_t v : slots) {
     if (static_cast<std::uint64_t>(v) >= k.slots.size() || k.slots[v].state != SlotState::kInactive) {
       bad_op(k, r, fmt::format("request {} is started but is not an inactive persistent one", v));
@@ -221,7 +220,7 @@ Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
     }
     if (overheads_ && !k.slots[v].receive) cost += send_overhead(k.slots[v].op.amount);
   }
-  if (k.stage == Stage::kFresh && cost.count() > 0) return pay(r, k, cost, Stage::kOverheadPaid);
+  if (k.stage == Stage::kFresh && cost > kNoTime) return pay(r, k, cost, Stage::kOverheadPaid);
   for (std::int64_t v : slots) start_request(r, k, static_cast<std::uint32_t>(v), k.slots[v].op);
   return Step::kDone;
 }
@@ -268,14 +267,14 @@ Simulation::Step Simulation::do_wait(std::uint32_t r, Rank& k, const Op& op) {
       return Step::kBlocked;
     }
   }
-  Duration cost{0};
+  Elapsed cost;
   for (std::int64_t v : slots) {
     Slot& s = k.slots[v];
     if (s.state != SlotState::kComplete) continue;
     if (overheads_ && s.receive) cost += recv_overhead(s.bytes);
     s.state = s.persistent ? SlotState::kInactive : SlotState::kIdle;
   }
-  return cost.count() > 0 ? pay(r, k, cost, Stage::kFinishing) : Step::kDone;
+  return cost > kNoTime ? pay(r, k, cost, Stage::kFinishing) : Step::kDone;
 }
 
 Simulation::Step Simulation::do_probe(std::uint32_t r, Rank& k, const Op& op) {
@@ -310,7 +309,7 @@ Simulation::Step Simulation::do_iprobe(std::uint32_t r, Rank& k, const Op& op) {
     }
     if (body[1] == 0) return Step::kDone;
     k.hits_done.push_back(hit);
-    if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start, now_);
+    if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start.rounded(), now_.rounded());
     ++ops_done_;
     k.return_pc = k.pc + 1;
     k.pc = hit + 1;
@@ -358,7 +357,7 @@ Simulation::Step Simulation::do_collective(std::uint32_t r, Rank& k, const Op& o
 
 Simulation::Step Simulation::do_region(Rank& k, const Op& op) {
   const auto id = static_cast<std::uint64_t>(op.amount);
-  if (id >= regions_.size()) return Step::kDone;
+  if (id >= region_total_.size()) return Step::kDone;
   if (op.kind == OpKind::region_begin) {
     k.regions.emplace_back(static_cast<std::uint32_t>(id), now_);
     return Step::kDone;
@@ -366,8 +365,8 @@ Simulation::Step Simulation::do_region(Rank& k, const Op& op) {
   // Ends the innermost open region of that name; an end without a begin counts nothing.
   for (std::size_t i = k.regions.size(); i > 0; --i) {
     if (k.regions[i - 1].first != id) continue;
-    ++regions_[id].count;
-    regions_[id].total += now_ - k.regions[i - 1].second;
+    ++region_count_[id];
+    region_total_[id] += now_ - k.regions[i - 1].second;
     k.regions.erase(k.regions.begin() + static_cast<std::ptrdiff_t>(i - 1));
     break;
   }

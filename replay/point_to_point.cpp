@@ -7,13 +7,15 @@ namespace weft::replay {
 
 using traces::OpKind;
 
-Duration Simulation::send_overhead(std::int64_t bytes) const {
+Elapsed Simulation::send_overhead(std::int64_t bytes) const {
   const auto& m = platform_.mpi;
-  return m.send_overhead + from_seconds(m.send_overhead_per_byte * static_cast<double>(bytes));
+  return Elapsed(m.send_overhead) +
+         Elapsed::of_seconds(m.send_overhead_per_byte * static_cast<double>(bytes));
 }
-Duration Simulation::recv_overhead(std::int64_t bytes) const {
+Elapsed Simulation::recv_overhead(std::int64_t bytes) const {
   const auto& m = platform_.mpi;
-  return m.recv_overhead + from_seconds(m.recv_overhead_per_byte * static_cast<double>(bytes));
+  return Elapsed(m.recv_overhead) +
+         Elapsed::of_seconds(m.recv_overhead_per_byte * static_cast<double>(bytes));
 }
 
 Protocol Simulation::protocol_of(OpKind kind, std::int64_t bytes) const {
@@ -66,21 +68,21 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
     m.visible = now_;
     if (m.protocol != Protocol::kEager) {
       const HostId a = placement_[src], b = placement_[dst];
-      if (a != b) m.visible = now_ + routes_.find(a, b).latency;
+      if (a != b) m.visible = now_ + Elapsed(routes_.find(a, b).latency);
     } else {
-      leave(i, Duration(0));
+      leave(i, kNoTime);
       if (error_) return;
     }
     return deliver(i);
   }
-  if (m.protocol == Protocol::kEager) return leave(i, Duration(0));  // the envelope travels with the data
+  if (m.protocol == Protocol::kEager) return leave(i, kNoTime);  // the envelope travels with the data
   // Rendezvous: a request to send travels first.
   const HostId a = placement_[src], b = placement_[dst];
   const auto route = routes_.find(a, b);
   if (!route.reachable)
     return fail(
         bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
-  m.visible = now_ + (a == b ? platform_.mpi.local_latency : route.latency);
+  m.visible = now_ + Elapsed(a == b ? platform_.mpi.local_latency : route.latency);
   post_event(m.visible, EventKind::kEnvelope, i);
 }
 
@@ -107,11 +109,11 @@ void Simulation::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_
 }
 
 // Message i belongs to a receive posted at `posted`. The later of the two sides is this instant.
-void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes, SimTime posted) {
+void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes, Instant posted) {
   Message& m = messages_[i];
   if (m.bytes > posted_bytes) ++truncated_;
   m.recv_target = target;
-  const Duration late_receiver = posted - std::max(m.posted, m.visible);
+  const Elapsed late_receiver = posted - std::max(m.posted, m.visible);
   if ((m.state & kArrived) != 0) {
     all_.late_receiver += posted - m.started;
     notify(m.dst, target, m.bytes);
@@ -119,27 +121,27 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
   }
   if (m.posted > posted) all_.late_sender += m.posted - posted;
   if (m.protocol == Protocol::kEager) return;
-  if (late_receiver.count() > 0) all_.late_receiver += late_receiver;
+  if (late_receiver > kNoTime) all_.late_receiver += late_receiver;
   // Not raw: permission to send travels back before the data leave.
-  Duration back{0};
+  Elapsed back;
   if (options_.raw == RawMode::kOff) {
     const HostId a = placement_[m.dst], b = placement_[m.src];
-    back = a == b ? platform_.mpi.local_latency : routes_.find(a, b).latency;
+    back = Elapsed(a == b ? platform_.mpi.local_latency : routes_.find(a, b).latency);
   }
   leave(i, back);
 }
 
 // The data of message i leave after `before`.
-void Simulation::leave(std::uint32_t i, Duration before) {
+void Simulation::leave(std::uint32_t i, Elapsed before) {
   Message& m = messages_[i];
   m.state |= kStarted;
   const HostId a = placement_[m.src], b = placement_[m.dst];
   if (a == b) {
-    Duration d = before;
+    Elapsed d = before;
     if (options_.raw == RawMode::kOff) {
-      d += platform_.mpi.local_latency;
+      d += Elapsed(platform_.mpi.local_latency);
       if (platform_.mpi.local_bandwidth > 0)
-        d += transfer_time(Bytes(m.bytes), Bandwidth(platform_.mpi.local_bandwidth));
+        d += Elapsed::of_seconds(static_cast<double>(m.bytes) / platform_.mpi.local_bandwidth);
     }
     m.started = now_ + d;
     m.ideal = d;
@@ -151,9 +153,10 @@ void Simulation::leave(std::uint32_t i, Duration before) {
                           platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b),
                           "hosts that the platform connects"));
   m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
-  all_.latency += before + route.latency;
-  if (!(m.state & kCollective)) p2p_.latency += before + route.latency;
-  m.started = now_ + before + route.latency;
+  const Elapsed latency = before + Elapsed(route.latency);
+  all_.latency += latency;
+  if ((m.state & kCollective) == 0) p2p_.latency += latency;
+  m.started = now_ + latency;
   if (m.started == now_) return start_flow(i);
   post_event(m.started, EventKind::kTransferStart, i);
 }
@@ -173,15 +176,15 @@ void Simulation::start_flow(std::uint32_t i) {
   if (size == 0) return arrive(i);
   const auto route = routes_.find(placement_[m.src], placement_[m.dst]);
   const double narrowest = network_.narrowest(route.links);
-  m.ideal = transfer_time(Bytes(size), Bandwidth(narrowest));
+  m.ideal = Elapsed::of_seconds(static_cast<double>(size) / narrowest);
   double weight = 1;
   if (options_.rtt_weights && route.latency.count() > 0) weight = 1 / to_seconds(route.latency);
   m.flow = network_.start(route.links, weight, size, i, now_);
 }
 
 void Simulation::account(const Message& m) {
-  const Duration took = m.flow.valid() ? now_ - m.flow_start : Duration(0);
-  const auto add = [&](MessageCosts& c) {
+  const Elapsed took = m.flow.valid() ? now_ - m.flow_start : kNoTime;
+  const auto add = [&](Costs& c) {
     ++c.count;
     c.bytes += static_cast<std::uint64_t>(m.bytes);
     c.hops += m.hops;
@@ -191,8 +194,8 @@ void Simulation::account(const Message& m) {
   add(all_);
   if ((m.state & kCollective) == 0) add(p2p_);
   const std::uint64_t who = (static_cast<std::uint64_t>(m.src) << 32) | m.dst;
-  fingerprint_ =
-      (fingerprint_ ^ static_cast<std::uint64_t>(now_.time_since_epoch().count())) * 0x100000001b3ULL;
+  fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(now_.rounded().time_since_epoch().count())) *
+                 0x100000001b3ULL;
   fingerprint_ = (fingerprint_ ^ who) * 0x100000001b3ULL;
   fingerprint_ ^= fingerprint_ >> 29;
 }

@@ -39,7 +39,8 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
                                            static_cast<std::uint32_t>(i));
     std::sort(comm_ranks_[c].by_world.begin(), comm_ranks_[c].by_world.end());
   }
-  for (const std::string& name : trace.regions()) regions_.push_back({name, 0, Duration(0)});
+  region_total_.resize(trace.regions().size());
+  region_count_.resize(trace.regions().size());
   const auto& mpi = platform_.mpi;
   overheads_ =
       options_.raw == RawMode::kOff && (mpi.send_overhead.count() != 0 || mpi.recv_overhead.count() != 0 ||
@@ -105,7 +106,7 @@ void Simulation::run_rank(std::uint32_t r) {
     }
     k.stage = Stage::kFresh;
     if (step == Step::kSkip) continue;
-    if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start, now_);
+    if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start.rounded(), now_.rounded());
     ops_done_ += k.op_length;
     k.pc += k.op_length;
   }
@@ -168,11 +169,15 @@ Result<ReplayResult> Simulation::run() {
       network_.settle(now_, sequence_);
       continue;
     }
-    SimTime next = kTimeNever;
-    if (!events_.empty()) next = events_.top().time;
-    if (!network_.idle()) next = std::min(next, network_.next_completion().time);
     if (events_.empty() && network_.idle()) break;
-    if (next == kTimeNever)
+    Instant next;
+    if (events_.empty())
+      next = network_.next_completion().time;
+    else if (network_.idle())
+      next = events_.top().time;
+    else
+      next = std::min(events_.top().time, network_.next_completion().time);
+    if (next.past_the_end())
       return bad_input({}, "simulated time runs past its end", {}, "a run shorter than 106 days");
     now_ = next;
     if (options_.on_progress && ops_done_ >= next_report_) {
@@ -193,21 +198,26 @@ ReplayResult Simulation::collect() {
       k.finish = now_;
       if (k.stage != Stage::kFresh) k.spent[static_cast<int>(k.part)] += now_ - k.blocked_since;
     }
-    t.finish = k.finish.time_since_epoch();
-    t.compute = k.spent[0];
-    t.send = k.spent[1];
-    t.recv = k.spent[2];
-    t.wait = k.spent[3];
-    t.collective = k.spent[4];
+    t.finish = k.finish.rounded().time_since_epoch();
+    // Rounding the running sum, not each part, keeps the parts' sum equal to the finish.
+    Duration* const parts[5] = {&t.compute, &t.send, &t.recv, &t.wait, &t.collective};
+    Elapsed sum;
+    Duration before{0};
+    for (int i = 0; i < 5; ++i) {
+      sum += k.spent[i];
+      *parts[i] = sum.rounded() - before;
+      before = sum.rounded();
+    }
     out.makespan = std::max(out.makespan, t.finish);
     fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(t.finish.count())) * 0x100000001b3ULL;
     out.ranks.push_back(t);
   }
   out.fingerprint = fingerprint_ ^ (fingerprint_ >> 32);
-  out.regions = regions_;
+  for (std::size_t i = 0; i < region_total_.size(); ++i)
+    out.regions.push_back({trace_.regions()[i], region_count_[i], region_total_[i].rounded()});
   out.links = network_.link_use(now_);
-  out.point_to_point = p2p_;
-  out.network = all_;
+  out.point_to_point = p2p_.rounded();
+  out.network = all_.rounded();
   const auto& s = network_.solver_stats();
   out.engine = {event_count_,    s.solves,       network_.flows_started(), s.flows_solved,
                 s.links_touched, s.certificates, s.max_component,          0};

@@ -74,14 +74,31 @@ class Simulation {
     Part part = Part::kCompute;
     bool in_detour = false;
     std::uint8_t op_length = 1;
-    SimTime op_start;
-    SimTime blocked_since;
-    SimTime finish;
-    Duration spent[5] = {};
+    Instant op_start;
+    Instant blocked_since;
+    Instant finish;
+    Elapsed spent[5];
     std::vector<Slot> slots;
     std::vector<std::uint64_t> hits_done;                    // conditional steps whose body ran early
     std::vector<std::uint32_t> collective_count;             // by communicator
-    std::vector<std::pair<std::uint32_t, SimTime>> regions;  // open ones, innermost last
+    std::vector<std::pair<std::uint32_t, Instant>> regions;  // open ones, innermost last
+  };
+  // MessageCosts while they add up.
+  struct Costs {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t hops = 0;
+    Elapsed latency, transfer, contention, late_sender, late_receiver;
+    [[nodiscard]] MessageCosts rounded() const {
+      return {count,
+              bytes,
+              hops,
+              latency.rounded(),
+              transfer.rounded(),
+              contention.rounded(),
+              late_sender.rounded(),
+              late_receiver.rounded()};
+    }
   };
   // A collective in progress on one rank.
   struct Activity {
@@ -92,8 +109,8 @@ class Simulation {
     RankSchedule schedule;
     std::uint32_t next = 0;  // first message of the next round
     std::uint32_t pending = 0;
-    Duration receive_cost{0};  // overheads of the round that ends
-    bool paid = false;         // the overheads before the next round are paid
+    Elapsed receive_cost;  // overheads of the round that ends
+    bool paid = false;     // the overheads before the next round are paid
   };
   struct Comm {
     bool identity = false;  // members are 0..p-1
@@ -108,7 +125,7 @@ class Simulation {
   void finish_rank(Rank& k);
   void make_ready(std::uint32_t r);
   void notify(std::uint32_t rank, Target t, std::int64_t bytes);
-  void post_event(SimTime t, EventKind kind, std::uint32_t index) {
+  void post_event(Instant t, EventKind kind, std::uint32_t index) {
     events_.push({t, sequence_++, kind, index});
   }
   void fail(Error e);
@@ -133,7 +150,7 @@ class Simulation {
   std::span<const std::int64_t> awaited_slots(Rank& k, const Op& op, std::int64_t& single);
   Slot* slot_for(Rank& k, const Op& op);
   void start_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op);
-  Step pay(std::uint32_t r, Rank& k, Duration d, Stage next);
+  Step pay(std::uint32_t r, Rank& k, Elapsed d, Stage next);
   void bad_op(const Rank& k, std::uint32_t r, std::string what);
 
   // ---- point_to_point.cpp
@@ -143,17 +160,17 @@ class Simulation {
                  std::int64_t bytes, Target target);
   [[nodiscard]] Protocol protocol_of(OpKind kind, std::int64_t bytes) const;
   void deliver(std::uint32_t m);
-  void match(std::uint32_t m, Target target, std::int64_t posted_bytes, SimTime posted);
+  void match(std::uint32_t m, Target target, std::int64_t posted_bytes, Instant posted);
   void leave(std::uint32_t m,
-             Duration before);  // data leave after `before`, then the latency, then the transfer
+             Elapsed before);  // data leave after `before`, then the latency, then the transfer
   void start_flow(std::uint32_t m);
   void arrive(std::uint32_t m);
   void release(std::uint32_t m);
   [[nodiscard]] bool visible(const Message& m) const;
   [[nodiscard]] bool probe_hits(std::uint32_t r, const Op& op) const;
   void poke_prober(std::uint32_t r);
-  [[nodiscard]] Duration send_overhead(std::int64_t bytes) const;
-  [[nodiscard]] Duration recv_overhead(std::int64_t bytes) const;
+  [[nodiscard]] Elapsed send_overhead(std::int64_t bytes) const;
+  [[nodiscard]] Elapsed recv_overhead(std::int64_t bytes) const;
   void account(const Message& m);
 
   // ---- collective_run.cpp
@@ -186,7 +203,7 @@ class Simulation {
   std::vector<std::uint32_t> free_activities_;
   std::vector<double> rank_speed_;  // flop/s
 
-  SimTime now_ = kTimeZero;
+  Instant now_;
   std::uint64_t sequence_ = 0;
   std::uint64_t event_count_ = 0;
   std::uint64_t ops_done_ = 0;
@@ -195,8 +212,9 @@ class Simulation {
   bool overheads_ = false;
   std::optional<Error> error_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
-  MessageCosts p2p_, all_;
-  std::vector<RegionTimes> regions_;
+  Costs p2p_, all_;
+  std::vector<Elapsed> region_total_;
+  std::vector<std::uint64_t> region_count_;
   std::uint64_t truncated_ = 0;  // messages longer than the receive that took them
 };
 

@@ -218,8 +218,9 @@ inline Case random_case(std::uint64_t seed, std::uint32_t max_flows) {
   Case c;
   c.capacity = random_capacity(maker.links(), o, rng);
   // Sizes over all orders of magnitude.
-  const auto n =
-      static_cast<std::uint32_t>(std::max<std::uint64_t>(1, rng.below(1 + rng.below(max_flows + 1))));
+  std::uint64_t most = 1;
+  while (most < max_flows && rng.below(11) != 0) most = std::min<std::uint64_t>(2 * most, max_flows);
+  const auto n = static_cast<std::uint32_t>(1 + rng.below(most));
   for (std::uint32_t i = 0; i < n; ++i) c.flows.push_back(random_flow(maker, o, rng));
   return c;
 }
