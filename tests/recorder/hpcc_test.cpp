@@ -89,6 +89,7 @@ TEST(RecordHpcc, AllSevenBenchmarksPassAndTheTraceHoldsTheirMessages) {
     EXPECT_EQ(left.second, 0) << std::get<0>(key) << " -> " << std::get<1>(key) << " tag "
                               << std::get<2>(key);
   }
+  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder / "out");
   // And it runs on another machine.
   EXPECT_EQ(shell(folder, weft() + " replay t.weft --on crossbar:n=4,bw=100Gbps,lat=1us"), 0)
       << slurp(folder / "err");
