@@ -67,8 +67,16 @@ TEST(RecordedCalls, CompletionsNameTheirRequestsAndWhatArrived) {
                    "irecv 0 8 7 world",          "isend 2 8 7 world",      "testall - 0 - world [3 2]",
                    "irecv 0 8 8 world",          "send 2 8 8 world",       "testany - 0 - world [1 2 2]",
                    "irecv 0 8 9 world",          "send 2 8 9 world",       "testsome - 0 - world [1 2 2]",
-                   "irecv 0 8 99 world",         "cancel - 0 - world",     "wait - 0 - world",
                    "ibsend null 8 10 world",     "irsend null 8 11 world", "waitall - 0 - world [2 3]"}));
+}
+
+TEST(RecordedCalls, CancelledReceivesAreLeftOutAndCounted) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  const Recorded r = record_family(folder, "completion");
+  EXPECT_TRUE(has_note(r, "4 receives were cancelled"));
+  for (const Lines& lines : r.lines)
+    for (const std::string& line : lines) EXPECT_EQ(line.find(" 99 "), std::string::npos) << line;
 }
 
 TEST(RecordedCalls, ProbesTellWhatTheyFoundAndMatchedReceivesFollow) {

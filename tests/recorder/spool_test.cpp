@@ -149,6 +149,28 @@ TEST(Spool, ShortGapsAreCarriedToTheNextComputation) {
   EXPECT_EQ(p.ops[1].amount, 300'000);
 }
 
+TEST(Spool, CancelledReceiveGoesWithEverythingThatNamesIt) {
+  FakeSpool spool;
+  const auto slot = [](SpoolRecord r, std::uint32_t request) {
+    r.request = request;
+    return r;
+  };
+  const SpoolRecord none = message(traces::kAnySource, traces::kAnyTag, 0);
+  spool.add(traces::OpKind::irecv, slot(message(traces::kAnySource, traces::kAnyTag, 8), 3));
+  spool.add(traces::OpKind::irecv, slot(message(1, 5, 8), 4));
+  spool.add(traces::OpKind::waitany, none, {2, 3, 4, 1, 4, 1, 5, 8});
+  spool.add(traces::OpKind::cancel, slot(none, 3));
+  spool.add(traces::OpKind::wait, none, {1, 3, 1, 3, kCancelled, 0, 0});
+  spool.add(traces::OpKind::barrier, none);
+  const RankProgram p = translated(spool);
+  ASSERT_EQ(p.ops.size(), 3u);
+  EXPECT_EQ(p.ops[0].request, 4u);
+  EXPECT_EQ(p.ops[1].kind, traces::OpKind::waitany);
+  const auto list = p.list(p.ops[1]);
+  EXPECT_EQ(std::vector<std::int64_t>(list.begin(), list.end()), (std::vector<std::int64_t>{1, 4, 4}));
+  EXPECT_EQ(p.ops[2].kind, traces::OpKind::barrier);
+}
+
 TEST(ConditionalSteps, BodyStopsAtAnotherCommunicatorLongWorkOrAForeignRequest) {
   const auto body_after = [](auto add_tail) {
     FakeSpool spool;

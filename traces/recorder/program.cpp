@@ -1,5 +1,7 @@
 #include "traces/recorder/program.hpp"
 
+#include <algorithm>
+
 #include "traces/recorder/merge.hpp"
 
 namespace weft::recorder {
@@ -60,6 +62,7 @@ class Translator {
     }
     if (traces::is_send(op.kind) && op.tag < 0) op.tag = 0;  // to MPI_PROC_NULL with any tag
     if (op.request != traces::kNoRequest) started(op);
+    if (op.kind == OpKind::cancel) cancels_[op.request] = out_.ops.size();
     out_.ops.push_back(op);
     return true;
   }
@@ -75,6 +78,20 @@ class Translator {
     op.amount = waiting_ps_;
     waiting_ps_ = 0;
     out_.ops.push_back(op);
+  }
+
+  void finish() {
+    std::sort(dropped_.begin(), dropped_.end());
+    std::size_t to = 0;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < out_.ops.size(); ++i) {
+      if (next < dropped_.size() && dropped_[next] == i) {
+        while (next < dropped_.size() && dropped_[next] == i) ++next;
+        continue;
+      }
+      out_.ops[to++] = out_.ops[i];
+    }
+    out_.ops.resize(to);
   }
 
  private:
@@ -96,6 +113,7 @@ class Translator {
   }
 
   void started(const Op& op) {
+    if (op.kind == OpKind::start) posted_[op.request].op = out_.ops.size();
     if (op.kind == OpKind::start || op.kind == OpKind::cancel || op.kind == OpKind::request_free) return;
     posted_[op.request] = {out_.ops.size(), op.comm,
                            op.kind == OpKind::irecv || op.kind == OpKind::recv_init};
@@ -111,16 +129,52 @@ class Translator {
       set_list(op, {done.source, done.tag, done.bytes});
   }
 
+  // A cancelled receive took part in nothing: its operations go, so that a replay never waits for it.
+  void drop_cancelled(std::uint32_t slot) {
+    const auto posted = posted_.find(slot);
+    if (posted == posted_.end()) return;
+    dropped_.push_back(posted->second.op);
+    if (const auto it = cancels_.find(slot); it != cancels_.end()) dropped_.push_back(it->second);
+    for (std::size_t i = posted->second.op; i < out_.ops.size(); ++i) strip(out_.ops[i], slot);
+  }
+  // Takes a slot out of the requests that a completion of several asks for.
+  void strip(const Op& op, std::uint32_t slot) {
+    const bool some = op.kind == OpKind::waitany || op.kind == OpKind::waitsome ||
+                      op.kind == OpKind::testany || op.kind == OpKind::testsome;
+    if (!some) return;
+    const std::size_t values = op.extra + 1;  // {n, n slots, completed...}
+    const auto asked = static_cast<std::size_t>(out_.lists[values]);
+    for (std::size_t i = 1; i <= asked; ++i) {
+      if (out_.lists[values + i] != slot) continue;
+      const auto size = static_cast<std::size_t>(out_.lists[op.extra]);
+      for (std::size_t j = i; j + 1 < size; ++j) out_.lists[values + j] = out_.lists[values + j + 1];
+      --out_.lists[values];
+      --out_.lists[op.extra];
+      return;
+    }
+  }
+
   bool completion(Op op, std::span<const std::int64_t> list) {
     if (list.size() < 2 || list[0] < 0 || static_cast<std::size_t>(list[0]) > list.size() - 2) return false;
-    const auto asked = list.subspan(1, static_cast<std::size_t>(list[0]));
+    std::vector<std::int64_t> asked(list.begin() + 1,
+                                    list.begin() + 1 + static_cast<std::ptrdiff_t>(list[0]));
     const auto rest = list.subspan(1 + asked.size());
     const auto n = static_cast<std::size_t>(rest[0]);
     if (n > (rest.size() - 1) / 4) return false;
     std::vector<SpoolCompletion> done(n);
     for (std::size_t i = 0; i < n; ++i)
       done[i] = {rest[1 + 4 * i], rest[2 + 4 * i], rest[3 + 4 * i], rest[4 + 4 * i]};
-    for (const SpoolCompletion& d : done) matched(d);
+    for (const SpoolCompletion& d : done) {
+      if (d.source == kCancelled) {
+        drop_cancelled(static_cast<std::uint32_t>(d.slot));
+        std::erase(asked, d.slot);
+      } else {
+        matched(d);
+      }
+    }
+    const std::size_t before = done.size();
+    std::erase_if(done, [](const SpoolCompletion& d) { return d.source == kCancelled; });
+    if (before != done.size() && done.empty()) return true;  // it completed cancelled receives only
     op.peer = traces::kAnySource;
     op.tag = traces::kAnyTag;
     op.amount = 0;
@@ -155,7 +209,9 @@ class Translator {
 
   RankProgram& out_;
   const std::vector<CommId>& comms_;
-  std::unordered_map<std::uint32_t, Posted> posted_;  // looked up only, never walked
+  std::vector<std::size_t> dropped_;                        // indices of operations that go in finish()
+  std::unordered_map<std::uint32_t, std::size_t> cancels_;  // slot -> its last cancel; looked up only
+  std::unordered_map<std::uint32_t, Posted> posted_;        // looked up only, never walked
   std::int64_t waiting_ps_ = 0;
 };
 
@@ -260,6 +316,7 @@ RankProgram translate(const SpoolReader& spool, const std::vector<CommId>& comms
       break;
     }
   }
+  t.finish();
   link_polls(program);
   return program;
 }

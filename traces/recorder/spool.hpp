@@ -38,6 +38,7 @@ inline constexpr const char* kEnvClock = "WEFT_RECORD_CLOCK";    // "cpu" (defau
   X(unknown_request, "completions of requests whose start was not seen (generalized, one-sided, MPI-IO)") \
   X(failed, "calls returned an error code; they are in the trace as they were made")                      \
   X(persistent_collective, "starts of requests whose making was not seen (persistent collectives)")       \
+  X(cancelled, "receives were cancelled before anything matched: left out, with their MPI_Cancel")        \
   X(concurrent,                                                                                           \
     "calls ran while another thread of the process was inside MPI: recorded in the order of return")
 
@@ -80,6 +81,7 @@ inline constexpr std::uint8_t kPadding = 251;  // first word only, then list_wor
 inline constexpr std::uint8_t kOpen = 0x80;
 
 inline constexpr std::int32_t kNoMatch = INT32_MIN;  // SpoolRecord::source of what matched nothing (yet)
+inline constexpr std::int32_t kCancelled = INT32_MIN + 1;  // SpoolCompletion::source of a cancelled receive
 inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
 
 struct SpoolRecord {

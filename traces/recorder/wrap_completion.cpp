@@ -73,7 +73,10 @@ class Completion {
     Slot& s = recorder.requests[slot];
     if (record_ != nullptr && !s.hidden) {
       SpoolCompletion done{slot, kNoMatch, 0, 0};
-      if (s.receive && status != nullptr && !cancelled(*status)) {
+      if (s.receive && status != nullptr && cancelled(*status)) {
+        done.source = kCancelled;
+        recorder.count(NotRecorded::cancelled);
+      } else if (s.receive && status != nullptr) {
         done.source = world_peer(*s.comm, status->MPI_SOURCE);
         done.tag = spool_tag(status->MPI_TAG);
         done.bytes = received_bytes(*status);
