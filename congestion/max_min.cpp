@@ -34,19 +34,20 @@ MaxMin::MaxMin(std::span<const double> capacity, Scope scope)
     : capacity_(capacity),
       scope_(scope),
       table_(static_cast<std::uint32_t>(capacity.size())),
+      to_quanta_(capacity.size()),
+      from_quanta_(capacity.size()),
       load_(capacity.size(), 0),
       bound_(capacity.size(), 0),
       level_(capacity.size(), 0),
       work_(capacity.size()) {
-  double largest = 1;
-  for (const double c : capacity) {
-    WEFT_CHECK(c > 0 && std::isfinite(c), fmt::format("capacity of a link is {}", c));
-    largest = std::max(largest, c);
+  for (std::size_t l = 0; l < capacity.size(); ++l) {
+    WEFT_CHECK(capacity[l] > 0 && std::isfinite(capacity[l]),
+               fmt::format("capacity of link {} is {}", l, capacity[l]));
+    int exponent = 0;
+    (void)std::frexp(capacity[l], &exponent);  // capacity < 2^exponent
+    to_quanta_[l] = std::ldexp(1.0, 61 - exponent);
+    from_quanta_[l] = std::ldexp(1.0, exponent - 61);
   }
-  int exponent = 0;
-  std::frexp(largest, &exponent);  // largest < 2^exponent
-  to_quanta_ = std::ldexp(1.0, 61 - exponent);
-  from_quanta_ = std::ldexp(1.0, exponent - 61);
 }
 
 void MaxMin::mark_dirty(std::uint32_t link) {
@@ -75,11 +76,11 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
 void MaxMin::remove(FlowId id) {
   const std::uint32_t flow = id.index();
   WEFT_CHECK(table_.alive(flow), fmt::format("flow {} is not in the table", flow));
-  const std::uint64_t q = quanta(rate_[flow]);
+  const double rate = rate_[flow];
   const std::uint32_t bottleneck = bottleneck_[flow];
   if (bottleneck != kNone) --bound_[bottleneck];
   for (const LinkId link : table_.route(flow)) {
-    load_[link.index()] -= q;
+    load_[link.index()] -= quanta(link.index(), rate);
     // In the local scope only the flows that the link held back can tell that it has room again.
     if (scope_ == Scope::kComponent || bound_[link.index()] > 0) mark_dirty(link.index());
   }
@@ -193,7 +194,7 @@ void MaxMin::fill() {
   const bool limited = table_.limited() > 0;
   limited_.clear();
   for (const std::uint32_t flow : members_) {
-    const std::uint64_t q = quanta(rate_[flow]);
+    const double rate = rate_[flow];
     rising_[flow] = filling_;
     if (limited && table_.limit(flow) < kInfinity) limited_.push_back(flow);
     const double weight = weighted ? table_.weight(flow) : 1.0;
@@ -201,7 +202,7 @@ void MaxMin::fill() {
       LinkWork& w = work_[link];
       if (w.stamp != filling_) reset(w, link);
       w.weight += weight;
-      w.inside += q;
+      w.inside += quanta(link, rate);
       ++w.members;
     };
     // Of the links that the flow has to itself only the narrowest can stop it.
@@ -238,7 +239,7 @@ void MaxMin::fill() {
 
 // One flow alone: its rate is the least room on its route, or its limit.
 void MaxMin::fill_one(std::uint32_t flow) {
-  const std::uint64_t q = quanta(rate_[flow]);
+  const double old_rate = rate_[flow];
   const double weight = table_.weight(flow);
   double rate = table_.limit(flow);
   std::uint32_t bottleneck = kNone;
@@ -249,7 +250,7 @@ void MaxMin::fill_one(std::uint32_t flow) {
       LinkWork& w = work_[link];
       reset(w, link);
       w.members = 1;
-      w.room = least = room(link, q);
+      w.room = least = room(link, quanta(link, old_rate));
     }
     // A tie goes to the first link.
     if (least < rate) {
@@ -383,7 +384,7 @@ bool MaxMin::disturbs() {
           if (rate_[e.flow] > (weighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
       }
     } else if (held > 0) {
-      const double slack = kSameLevel * old_level * held + table_.count_on(link) * from_quanta_;
+      const double slack = kSameLevel * old_level * held + table_.count_on(link) * from_quanta_[link];
       if (w.room > slack || w.highest > old_level * (1 + kSameLevel))
         for (const FlowTable::Entry e : table_.flows_on(link))
           if (bottleneck_[e.flow] == link) join(e.flow);
@@ -424,8 +425,8 @@ void MaxMin::commit() {
     const double old_rate = rate_[flow];
     const double new_rate = next_rate_[flow];
     if (std::abs(new_rate - old_rate) <= same * old_rate) continue;
-    const std::uint64_t delta = quanta(new_rate) - quanta(old_rate);
-    for (const LinkId link : table_.route(flow)) load_[link.index()] += delta;
+    for (const LinkId link : table_.route(flow))
+      load_[link.index()] += quanta(link.index(), new_rate) - quanta(link.index(), old_rate);
     rate_[flow] = new_rate;
     changed_.push_back(FlowId(flow));
   }

@@ -7,23 +7,19 @@
 // flows stop, the levels of other links only go up, so it is enough to refresh a key when it is the lowest.
 //
 // What is filled again after a change is set by the Scope:
-//  kComponent  all flows connected to a change through shared links. The rates are a pure function of the
-//  component's
-//              content: same flows, same bits, whatever happened before.
-//  kLocal      only the flows that the change reaches. It starts from the new flows and those that were held
-//  back by a
-//              link that changed, fills these alone over what the others leave, then looks for others that
-//              this disturbs: on a link that filled up, flows above its level; on a link that has room again,
-//              or a higher level, flows that it held back. These join and the filling is repeated until
-//              nobody is disturbed. Then each flow still has a full link on which it is highest, and the
-//              allocation is the max-min fair one, which is unique. Same calls, same bits; but rates may
-//              differ from kComponent's by about 1e-14, relative.
+//  kComponent: all flows connected to a change through shared links. The rates are a pure function of the
+//    component's content: same flows, same bits, whatever happened before.
+//  kLocal: only the flows that the change reaches. It starts from the new flows and those that were held back
+//    by a link that changed, fills these alone over what the others leave, then looks for others that this
+//    disturbs: on a link that filled up, flows above its level; on a link that has room again, or a higher
+//    level, flows that it held back. These join and the filling is repeated until nobody is disturbed. Then
+//    each flow still has a full link on which it is highest, so this is the max-min fair allocation, which is
+//    unique. Same calls, same bits; but rates may differ from kComponent's by rounding (tests: below 1e-12).
 // Invariants between solves:
-//  1. load_[l] is the exact sum of the rates on l, in integer quanta of 2^-62 of the largest capacity: no
-//  drift.
+//  1. load_[l] is the exact sum of the rates on l, each rounded to quanta of 2^-60 of l's capacity or finer:
+//     sums of integers do not drift and do not depend on order.
 //  2. bottleneck_[f] is a full link where f's level is highest, or none: f is at its limit. bound_[l] counts
-//  the flows
-//     with bottleneck l, whose common level is level_[l].
+//     the flows with bottleneck l, whose common level is level_[l].
 // Complexity of a solve: O(h + L log L) for h hops and L links of the flows filled, times the rounds of
 // kLocal (mostly one to three). No allocation once the columns have grown to the peak.
 #pragma once
@@ -76,14 +72,13 @@ class MaxMin final : public SharingModel {
     std::uint32_t dirty = 0;         // solve() that has it in dirty_
   };
   static_assert(sizeof(LinkWork) == 64);
-  // A flow over no link may have any rate; its quanta are never used.
-  [[nodiscard]] std::uint64_t quanta(double rate) const {
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::min(rate * to_quanta_ + 0.5, 0x1p62)));
+  [[nodiscard]] std::uint64_t quanta(std::uint32_t link, double rate) const {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(rate * to_quanta_[link] + 0.5));
   }
   // Capacity of `link` less the load of the flows outside, given the quanta of those inside.
   [[nodiscard]] double room(std::uint32_t link, std::uint64_t inside) const {
     const auto outside = static_cast<std::int64_t>(load_[link] - inside);
-    return std::max(0.0, capacity_[link] - static_cast<double>(outside) * from_quanta_);
+    return std::max(0.0, capacity_[link] - static_cast<double>(outside) * from_quanta_[link]);
   }
   void mark_dirty(std::uint32_t link);
   bool join(std::uint32_t flow);
@@ -105,8 +100,6 @@ class MaxMin final : public SharingModel {
 
   std::span<const double> capacity_;
   Scope scope_;
-  double to_quanta_ = 1;
-  double from_quanta_ = 1;
   FlowTable table_;
   // columns over flow
   std::vector<double> rate_;
@@ -116,6 +109,8 @@ class MaxMin final : public SharingModel {
   std::vector<std::uint32_t> member_;  // solve() that has it in members_
   std::vector<std::uint32_t> rising_;  // filling in which it still rises
   // columns over link
+  std::vector<double> to_quanta_;  // powers of two, so that scaling is exact
+  std::vector<double> from_quanta_;
   std::vector<std::uint64_t> load_;
   std::vector<std::uint32_t> bound_;
   std::vector<double> level_;

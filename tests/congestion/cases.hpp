@@ -203,6 +203,8 @@ inline std::vector<double> random_capacity(std::uint32_t links, const CaseOption
   std::vector<double> c(links, 12.5e9);
   if (!o.equal_capacity)
     for (double& x : c) x = 1e9 * (1 + 99 * rng.unit());
+  // Now and then one link of another age.
+  if (!o.equal_capacity && rng.below(3) == 0) c[rng.below(links)] = rng.below(2) == 0 ? 1e2 : 1e15;
   return c;
 }
 

@@ -80,6 +80,22 @@ TEST(MaxMin, WeightsAndLimitsAreHonoured) {
   }
 }
 
+// Three flows share link 2 at 100 / 3; the first leaves 1000 - 100 / 3 of link 0. Link 1 is 10^12 times as
+// fast.
+TEST(MaxMin, ASlowLinkKeepsItsDigitsBesideAVeryFastOne) {
+  for (const auto scope : kScopes) {
+    const std::vector<double> capacity{1e3, 1e15, 100};
+    MaxMin m(capacity, scope);
+    (void)m.add(links({0, 1, 2}), 1, kNoLimit);
+    (void)m.add(links({1, 2}), 1, kNoLimit);
+    (void)m.add(links({1, 2}), 1, kNoLimit);
+    (void)m.solve();
+    const FlowId late = m.add(links({0}), 1, kNoLimit);
+    (void)m.solve();
+    EXPECT_NEAR(m.rate(late), 1000 - 100.0 / 3, 1e-12 * 1000);
+  }
+}
+
 TEST(MaxMin, RandomProblemsAreCertifiedAndEqualTheReferenceTo1em12) {
   const std::uint64_t base = base_seed(1);
   for (std::uint64_t seed = base; seed < base + 1500; ++seed) {
