@@ -10,9 +10,8 @@
 #include "report/table.hpp"
 
 namespace weft::report {
-namespace {
 
-CompareRow row_of(const RunFacts& run, const RunFacts* best) {
+CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
   CompareRow row;
   row.trace = run.trace;
   row.platform = run.platform->name;
@@ -40,8 +39,6 @@ CompareRow row_of(const RunFacts& run, const RunFacts* best) {
   return row;
 }
 
-}  // namespace
-
 std::vector<CompareRow> rank_runs(const std::vector<RunFacts>& runs) {
   std::vector<std::string> traces;
   for (const auto& r : runs)
@@ -55,31 +52,34 @@ std::vector<CompareRow> rank_runs(const std::vector<RunFacts>& runs) {
       if (a->result->finished != b->result->finished) return a->result->finished;
       return a->result->makespan < b->result->makespan;
     });
-    for (const RunFacts* r : group) rows.push_back(row_of(*r, group.front()));
+    for (const RunFacts* r : group) rows.push_back(compare_row(*r, group.front()));
   }
   return rows;
+}
+
+nlohmann::ordered_json compare_row_json(const CompareRow& r) {
+  using Json = nlohmann::ordered_json;
+  Json row{{"trace", r.trace},
+           {"platform", r.platform},
+           {"map", r.map},
+           {"routing", r.routing},
+           {"makespan_s", r.makespan_s},
+           {"slowdown", r.slowdown ? Json(*r.slowdown) : Json(nullptr)},
+           {"hosts", r.hosts},
+           {"switches", r.switches},
+           {"links", r.links},
+           {"mean_hops", r.mean_hops},
+           {"worst_link", r.worst_link.empty() ? Json(nullptr) : Json(r.worst_link)},
+           {"worst_link_utilization", r.worst_link_utilization},
+           {"why", r.why}};
+  if (!r.error.empty()) row["error"] = r.error;
+  return row;
 }
 
 std::string compare_json(const std::vector<CompareRow>& rows) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
-  for (const auto& r : rows) {
-    Json row{{"trace", r.trace},
-             {"platform", r.platform},
-             {"map", r.map},
-             {"routing", r.routing},
-             {"makespan_s", r.makespan_s},
-             {"slowdown", r.slowdown ? Json(*r.slowdown) : Json(nullptr)},
-             {"hosts", r.hosts},
-             {"switches", r.switches},
-             {"links", r.links},
-             {"mean_hops", r.mean_hops},
-             {"worst_link", r.worst_link.empty() ? Json(nullptr) : Json(r.worst_link)},
-             {"worst_link_utilization", r.worst_link_utilization},
-             {"why", r.why}};
-    if (!r.error.empty()) row["error"] = r.error;
-    list.push_back(std::move(row));
-  }
+  for (const auto& r : rows) list.push_back(compare_row_json(r));
   Json j;
   j["schema"] = "weft.compare/1";
   j["rows"] = std::move(list);

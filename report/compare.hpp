@@ -5,6 +5,7 @@
 // in its group, without a slowdown, with `error`.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct CompareRow {
 // links).
 [[nodiscard]] std::vector<CompareRow> rank_runs(const std::vector<RunFacts>& runs);
 
+// One run against the fastest of its group (null only if none finished).
+[[nodiscard]] CompareRow compare_row(const RunFacts& run, const RunFacts* best);
+[[nodiscard]] nlohmann::ordered_json compare_row_json(const CompareRow& row);
 [[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows);
 [[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
 [[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows);

@@ -200,5 +200,39 @@ TEST(CliCompare, ADeadlockIsARowAndExitCodeOne) {
   EXPECT_EQ(rows[1]["slowdown"], 1.0);
 }
 
+TEST(CliSweep, TriesEveryValueAndSaysWhereTheRankingFlips) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  // Two messages of 1 MB: over two links of 3 us each on the crossbar, three of 1 us on the torus.
+  const std::string arguments =
+      "sweep t.txt --raw --on crossbar:n=4,lat=3us,bw=1GB/s --on torus:dims=4,lat=1us,bw=1GB/s ";
+  const Outcome o = w.weft(arguments + "--set bw=1GB/s,2GB/s --json out.json --threads 3");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const auto j = ordered_json::parse(w.read("out.json"));
+  EXPECT_EQ(j["schema"], "weft.sweep/1");
+  ASSERT_EQ(j["rows"].size(), 4u);
+  EXPECT_EQ(j["flips"].size(), 0u);
+  EXPECT_EQ(j["rows"][0]["set"].dump(), "{\"bw\":\"1GB/s\"}");
+  EXPECT_EQ(j["rows"][0]["platform"], "torus:dims=4,lat=1us,bw=1GB/s");
+  EXPECT_EQ(j["rows"][0]["makespan_s"], 0.002006);
+  EXPECT_EQ(j["rows"][1]["makespan_s"], 0.002012);
+  EXPECT_EQ(j["rows"][2]["set"]["bw"], "2GB/s");
+  EXPECT_EQ(j["rows"][2]["makespan_s"], 0.001006);
+  EXPECT_EQ(j["rows"][2]["slowdown"], 1.0);
+  EXPECT_THAT(o.out, StartsWith("t.txt: fastest with bw=2GB/s on torus:dims=4,lat=1us,bw=1GB/s, 1.01 ms\n"));
+  EXPECT_THAT(o.out, HasSubstr("the ranking of the platforms is the same everywhere\n"));
+}
+
+TEST(CliSweep, RefusesSetsItCannotTry) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  for (const auto* set :
+       {"", "--set bw", "--set bw=", "--set bw=1GB/s,,2GB/s", "--set bw=1GB/s --set bw=2GB/s"}) {
+    const Outcome o = w.weft(std::string("sweep t.txt --raw --on crossbar:n=4,bw=1GB/s,lat=0 ") + set);
+    EXPECT_EQ(o.exit_code, 2) << set;
+    EXPECT_THAT(o.err, HasSubstr("expected ")) << set;
+  }
+}
+
 }  // namespace
 }  // namespace weft::testing

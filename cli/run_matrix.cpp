@@ -1,0 +1,117 @@
+#include "cli/run_matrix.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace weft::cli {
+namespace {
+
+using OnDone = std::function<void(std::uint64_t)>;
+
+Result<void> replay_one(const ReplayFlags& flags, std::uint64_t seed, const Matrix& matrix,
+                        const OnDone& on_done, MatrixRun& run) {
+  const topology::Platform& platform = matrix.platforms[run.platform];
+  WEFT_ASSIGN(auto trace, traces::open_trace({run.trace}, flags.from));
+  const std::uint32_t ranks = trace->header().ranks;
+  WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, run.map, seed));
+  auto mine = matrix.options;
+  std::uint64_t counted = 0;
+  mine.on_progress = [&](std::uint64_t done, std::uint64_t) {
+    on_done(done - std::min(counted, done));
+    counted = std::max(counted, done);
+  };
+  WEFT_ASSIGN(run.result, replay::replay(*trace, platform, placement, mine));
+  on_done(trace->totals().ops - std::min(counted, trace->totals().ops));
+  run.facts.trace = run.trace;
+  run.facts.map = run.map;
+  run.facts.routing = std::string(platform.fabric.routing().name());
+  run.facts.ranks = ranks;
+  run.facts.totals = trace->totals();
+  run.facts.platform = &platform;
+  run.facts.options = &matrix.options;
+  run.facts.result = &run.result;
+  return {};
+}
+
+}  // namespace
+
+std::vector<report::RunFacts> Matrix::facts() const {
+  std::vector<report::RunFacts> out;
+  for (const MatrixRun& r : runs) out.push_back(r.facts);
+  return out;
+}
+
+Result<void> run_matrix(const MatrixRequest& request, const ReplayFlags& flags, const CommonOptions& common,
+                        Matrix& out) {
+  WEFT_ASSIGN(out.options, flags.options(common.seed));
+  for (const auto& p : request.platforms) {
+    WEFT_ASSIGN(auto platform, topology::load_platform(p.spec, p.set));
+    out.platforms.push_back(std::move(platform));
+  }
+  const std::vector<std::string> maps =
+      request.maps.empty() ? std::vector<std::string>{"block"} : request.maps;
+  std::uint64_t total_ops = 0;
+  for (const auto& path : request.traces) {
+    WEFT_ASSIGN(const auto trace, traces::open_trace({path}, flags.from));
+    total_ops += trace->totals().ops * out.platforms.size() * maps.size();
+    for (std::size_t p = 0; p < out.platforms.size(); ++p)
+      for (const auto& map : maps) {
+        // Whether every rank finds a place is said before the first long run.
+        WEFT_TRY(topology::place_ranks(out.platforms[p], trace->header().ranks, map, common.seed));
+        out.runs.emplace_back();
+        out.runs.back().trace = path;
+        out.runs.back().platform = p;
+        out.runs.back().map = map;
+      }
+  }
+
+  Progress progress(common.progress_mode(), request.label, total_ops, "ops");
+  std::mutex progress_mutex;
+  std::uint64_t done_ops = 0;
+  const OnDone on_done = [&](std::uint64_t ops) {
+    const std::lock_guard lock(progress_mutex);
+    done_ops += ops;
+    progress.update(done_ops);
+  };
+  // After a failure only runs that come later in the order are skipped, so the first error is the same
+  // whatever the number of threads.
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> first_failed{out.runs.size()};
+  std::vector<std::optional<Error>> errors(out.runs.size());
+  std::vector<std::exception_ptr> thrown(out.runs.size());
+  const auto failed = [&](std::size_t i) {
+    std::size_t first = first_failed;
+    while (i < first && !first_failed.compare_exchange_weak(first, i)) {
+    }
+  };
+  const auto work = [&] {
+    for (std::size_t i = next++; i < first_failed; i = next++) {
+      try {
+        if (auto r = replay_one(flags, common.seed, out, on_done, out.runs[i]); !r) {
+          errors[i] = std::move(r.error());
+          failed(i);
+        }
+      } catch (...) {
+        thrown[i] = std::current_exception();
+        failed(i);
+      }
+    }
+  };
+  std::vector<std::thread> workers;
+  const std::size_t threads = std::min<std::size_t>(common.threads, out.runs.size());
+  for (std::size_t t = 1; t < threads; ++t) workers.emplace_back(work);
+  work();
+  for (auto& w : workers) w.join();
+  progress.finish();
+  for (std::size_t i = 0; i < out.runs.size(); ++i) {
+    if (thrown[i]) std::rethrow_exception(thrown[i]);
+    if (errors[i]) return std::move(*errors[i]);
+  }
+  return {};
+}
+
+}  // namespace weft::cli

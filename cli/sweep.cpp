@@ -1,0 +1,103 @@
+// weft sweep T... --on P... --set key=v1,v2,...: every combination of the values.
+#include <map>
+#include <memory>
+
+#include "cli/run_matrix.hpp"
+#include "cli/verb.hpp"
+#include "report/sweep.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::size_t kMaxCombinations = 100000;
+
+struct Options {
+  CommonOptions common;
+  ReplayFlags flags;
+  MatrixRequest request;
+  std::vector<std::string> on;
+};
+
+// "bw=25Gbps,50Gbps": a comma separates the values to try.
+Result<report::SweepAxis> parse_axis(const std::string& text) {
+  const auto eq = text.find('=');
+  if (eq == std::string::npos || eq == 0)
+    return usage_error("--set without \"=\"", text, "KEY=VALUE,VALUE...");
+  report::SweepAxis axis{text.substr(0, eq), {}};
+  for (std::size_t begin = eq + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) return usage_error("--set with an empty value", text, "KEY=VALUE,VALUE...");
+    axis.values.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return axis;
+}
+
+Result<void> run(const Options& o) {
+  std::vector<report::SweepAxis> axes;
+  std::size_t combinations = 1;
+  for (const auto& text : o.flags.set) {
+    WEFT_ASSIGN(auto axis, parse_axis(text));
+    for (const auto& other : axes)
+      if (other.key == axis.key)
+        return usage_error("--set twice for one key", text, "all values in one --set");
+    combinations *= axis.values.size();
+    if (combinations > kMaxCombinations)
+      return usage_error("too many combinations of values", std::to_string(combinations), "at most 100000");
+    axes.push_back(std::move(axis));
+  }
+  if (axes.empty()) return usage_error("nothing to sweep", {}, "--set KEY=VALUE,VALUE...");
+
+  MatrixRequest request = o.request;
+  request.label = "sweep";
+  std::vector<std::vector<std::size_t>> choices;  // by platform of the request
+  for (std::size_t n = 0; n < combinations; ++n) {
+    std::vector<std::size_t> choice(axes.size());
+    std::size_t rest = n;
+    for (std::size_t k = axes.size(); k-- > 0;) {
+      choice[k] = rest % axes[k].values.size();
+      rest /= axes[k].values.size();
+    }
+    for (const auto& spec : o.on) {
+      request.platforms.push_back({spec, {}});
+      for (std::size_t k = 0; k < axes.size(); ++k)
+        request.platforms.back().set.push_back(axes[k].key + "=" + axes[k].values[choice[k]]);
+      choices.push_back(choice);
+    }
+  }
+  Matrix matrix;
+  WEFT_TRY(run_matrix(request, o.flags, o.common, matrix));
+  std::vector<report::SweepRun> runs;
+  for (const MatrixRun& r : matrix.runs)
+    runs.push_back({r.facts, request.platforms[r.platform].spec, choices[r.platform]});
+  const auto sweep = report::sweep_runs(axes, runs);
+  o.common.print(report::sweep_text(sweep));
+  if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::sweep_json(sweep)));
+  if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::sweep_csv(sweep)));
+  for (const auto& [row, set] : sweep.rows)
+    if (!row.error.empty())
+      return Error{ErrorCode::kFinding, row.trace, "on " + row.platform + ": " + row.error, {}, {}};
+  return {};
+}
+
+}  // namespace
+
+Action setup_sweep(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("TRACE", o->request.traces, "traces, one file or folder each")->required();
+  app.add_option("--on", o->on, "platform; give the flag once for each")
+      ->type_name("PLATFORM")
+      ->required()
+      ->allow_extra_args(false);
+  app.add_option("--map", o->request.maps,
+                 "placement, once for each: block, cyclic, random, file:PATH [block]")
+      ->type_name("MAP")
+      ->allow_extra_args(false);
+  o->flags.add(app);
+  app.get_option("--set")->description(
+      "values of a platform key to try, comma between them; once for each key");
+  add_common(app, o->common);
+  return [o] { return run(*o); };
+}
+
+}  // namespace weft::cli

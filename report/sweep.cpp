@@ -1,0 +1,172 @@
+#include "report/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/quantity_text.hpp"
+#include "report/explain.hpp"
+#include "report/table.hpp"
+
+namespace weft::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string words(const Setting& set) {
+  std::string out;
+  for (const auto& [key, value] : set) out += (out.empty() ? "" : ",") + key + "=" + value;
+  return out;
+}
+
+Json set_json(const Setting& set) {
+  Json j = Json::object();
+  for (const auto& [key, value] : set) j[key] = value;
+  return j;
+}
+
+Setting setting_of(const std::vector<SweepAxis>& axes, const std::vector<std::size_t>& choice,
+                   std::size_t without) {
+  Setting set;
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    if (k != without) set.emplace_back(axes[k].key, axes[k].values[choice[k]]);
+  return set;
+}
+
+}  // namespace
+
+Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs) {
+  Sweep out;
+  std::vector<std::string> traces;
+  for (const auto& r : runs)
+    if (std::find(traces.begin(), traces.end(), r.facts.trace) == traces.end())
+      traces.push_back(r.facts.trace);
+  for (const auto& trace : traces) {
+    std::vector<const SweepRun*> group;
+    for (const auto& r : runs)
+      if (r.facts.trace == trace) group.push_back(&r);
+    const RunFacts* best = nullptr;
+    for (const SweepRun* r : group)
+      if (r->facts.result->finished &&
+          (best == nullptr || r->facts.result->makespan < best->result->makespan))
+        best = &r->facts;
+    std::stable_sort(group.begin(), group.end(), [](const SweepRun* a, const SweepRun* b) {
+      if (a->choice != b->choice) return a->choice < b->choice;
+      if (a->facts.result->finished != b->facts.result->finished) return a->facts.result->finished;
+      return a->facts.result->makespan < b->facts.result->makespan;
+    });
+    for (const SweepRun* r : group) {
+      SweepRow row{compare_row(r->facts, best), setting_of(axes, r->choice, axes.size())};
+      row.row.platform = r->platform;
+      out.rows.push_back(std::move(row));
+    }
+  }
+
+  // Runs that differ from `a` in platform only, and their counterparts one value further on.
+  const auto at = [&](const SweepRun& like, const std::string& platform, std::size_t axis, std::size_t step) {
+    for (const auto& r : runs) {
+      auto choice = like.choice;
+      choice[axis] += step;
+      if (r.facts.trace == like.facts.trace && r.facts.map == like.facts.map && r.platform == platform &&
+          r.choice == choice)
+        return r.facts.result->finished ? &r : nullptr;
+    }
+    return static_cast<const SweepRun*>(nullptr);
+  };
+  for (const auto& a : runs)
+    for (const auto& b : runs) {
+      if (!a.facts.result->finished || !b.facts.result->finished || a.facts.trace != b.facts.trace ||
+          a.facts.map != b.facts.map || a.choice != b.choice ||
+          a.facts.result->makespan >= b.facts.result->makespan)
+        continue;
+      for (std::size_t k = 0; k < axes.size(); ++k) {
+        if (a.choice[k] + 1 >= axes[k].values.size()) continue;
+        const SweepRun* a2 = at(a, a.platform, k, 1);
+        const SweepRun* b2 = at(a, b.platform, k, 1);
+        if (a2 == nullptr || b2 == nullptr || a2->facts.result->makespan <= b2->facts.result->makespan)
+          continue;
+        out.flips.push_back({a.facts.trace, a.facts.map, axes[k].key, axes[k].values[a.choice[k]],
+                             axes[k].values[a.choice[k] + 1], a.platform, b.platform,
+                             setting_of(axes, a.choice, k)});
+      }
+    }
+  return out;
+}
+
+std::string sweep_json(const Sweep& sweep) {
+  Json rows = Json::array();
+  for (const auto& r : sweep.rows) {
+    Json row = compare_row_json(r.row);
+    row["set"] = set_json(r.set);
+    rows.push_back(std::move(row));
+  }
+  Json flips = Json::array();
+  for (const auto& f : sweep.flips)
+    flips.push_back(Json{{"key", f.key},
+                         {"from", f.from},
+                         {"to", f.to},
+                         {"platforms", {f.faster_before, f.faster_after}},
+                         {"trace", f.trace},
+                         {"map", f.map},
+                         {"set", set_json(f.others)}});
+  Json j;
+  j["schema"] = "weft.sweep/1";
+  j["rows"] = std::move(rows);
+  j["flips"] = std::move(flips);
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string sweep_csv(const Sweep& sweep) {
+  std::string out = csv_line({"trace", "set", "platform", "map", "routing", "makespan_s", "slowdown",
+                              "mean_hops", "worst_link", "worst_link_utilization", "why", "error"});
+  for (const auto& [r, set] : sweep.rows)
+    out += csv_line({r.trace, words(set), r.platform, r.map, r.routing, exact_number(r.makespan_s),
+                     r.slowdown ? exact_number(*r.slowdown) : "", exact_number(r.mean_hops), r.worst_link,
+                     exact_number(r.worst_link_utilization), r.why, r.error});
+  return out;
+}
+
+std::string sweep_text(const Sweep& sweep) {
+  std::string out;
+  for (std::size_t i = 0; i < sweep.rows.size();) {
+    std::size_t end = i;
+    while (end < sweep.rows.size() && sweep.rows[end].row.trace == sweep.rows[i].row.trace) ++end;
+    const SweepRow* best = nullptr;
+    for (std::size_t k = i; k < end; ++k)
+      if (sweep.rows[k].row.slowdown &&
+          (best == nullptr || sweep.rows[k].row.makespan_s < best->row.makespan_s))
+        best = &sweep.rows[k];
+    if (!out.empty()) out += "\n";
+    out += short_name(sweep.rows[i].row.trace) + ": ";
+    out += best == nullptr ? "deadlock everywhere\n\n"
+                           : fmt::format("fastest with {} on {}, {}\n\n", words(best->set),
+                                         short_name(best->row.platform), show_seconds(best->row.makespan_s));
+    Table table({{"set", Table::Align::kLeft},
+                 {"platform", Table::Align::kLeft},
+                 {"map", Table::Align::kLeft},
+                 {"time"},
+                 {"slowdown"},
+                 {"worst link", Table::Align::kLeft},
+                 {"used"},
+                 {"why", Table::Align::kLeft}});
+    for (std::size_t k = i; k < end; ++k) {
+      const auto& [r, set] = sweep.rows[k];
+      table.add({words(set), short_name(r.platform), r.map,
+                 r.slowdown ? show_seconds(r.makespan_s) : "deadlock",
+                 r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-",
+                 r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization), r.why});
+    }
+    out += table.text();
+    i = end;
+  }
+  out += "\n";
+  if (sweep.flips.empty()) return out + "the ranking of the platforms is the same everywhere\n";
+  for (const auto& f : sweep.flips)
+    out += fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {})\n",
+                       short_name(f.faster_before), f.key, f.from, short_name(f.faster_after), f.key, f.to,
+                       f.others.empty() ? "" : " (" + words(f.others) + ")", short_name(f.trace), f.map);
+  return out;
+}
+
+}  // namespace weft::report

@@ -1,0 +1,49 @@
+// A sweep: the same traces and platforms over values of platform keys; where the ranking of the platforms
+// flips.
+//
+// JSON "weft.sweep/1": the rows of compare with "set":{key:value}, ordered by trace, then by the values in
+// the order given, then by makespan; and "flips": between two neighbouring values of one key, with everything
+// else equal, platform A was strictly faster at `from` and B strictly faster at `to`.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/compare.hpp"
+
+namespace weft::report {
+
+using Setting = std::vector<std::pair<std::string, std::string>>;  // key, value; in the order of the flags
+
+struct SweepRun {
+  RunFacts facts;
+  std::string platform;             // as the user wrote it, without the values
+  std::vector<std::size_t> choice;  // index of the value by key
+};
+struct SweepAxis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+struct SweepRow {
+  CompareRow row;
+  Setting set;
+};
+struct Flip {
+  std::string trace, map, key, from, to;
+  std::string faster_before, faster_after;  // platforms
+  Setting others;                           // the other keys
+};
+struct Sweep {
+  std::vector<SweepRow> rows;
+  std::vector<Flip> flips;
+};
+
+// O(runs x platforms + runs log runs).
+[[nodiscard]] Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs);
+[[nodiscard]] std::string sweep_json(const Sweep& sweep);
+[[nodiscard]] std::string sweep_csv(const Sweep& sweep);
+[[nodiscard]] std::string sweep_text(const Sweep& sweep);
+
+}  // namespace weft::report
