@@ -1,7 +1,7 @@
 // weft record: runs a command with the recorder preloaded and merges what its ranks left into one trace.
 //
-// The exit code is the command's own; only a command that succeeded without any MPI rank, or whose trace cannot be
-// written, makes weft's error count.
+// The exit code is the command's own; only a command that succeeded without any MPI rank, or whose trace
+// cannot be written, makes weft's error count.
 #include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -27,6 +27,8 @@ struct Options {
   std::string clock = "cpu";
   std::string merge_only;
   bool keep_spool = false;
+  std::vector<std::string> command;         // as given after --
+  std::vector<std::string> parsed_command;  // the option parser's idea of it, used only without --
 };
 
 // Quoted so that a shell reads back the same words.
@@ -34,8 +36,9 @@ std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
     if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                               "0123456789_-+=./:,@%^") == std::string::npos;
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-+=./:,@%^") == std::string::npos;
     if (plain) {
       line += word;
       continue;
@@ -45,6 +48,26 @@ std::string shell_line(const std::vector<std::string>& words) {
     line += '\'';
   }
   return line;
+}
+
+// The words after the first "--" as the kernel got them: the option parser would take "[a,b]" apart.
+std::vector<std::string> words_after_dashes() {
+  std::vector<std::string> words;
+  auto text = read_file("/proc/self/cmdline");
+  if (!text) return words;
+  bool after = false;
+  for (std::size_t at = 0; at < text->size();) {
+    const std::size_t end = text->find('\0', at);
+    std::string word = text->substr(at, end - at);
+    if (after) {
+      words.push_back(std::move(word));
+    } else {
+      after = word == "--";
+    }
+    if (end == std::string::npos) break;
+    at = end + 1;
+  }
+  return words;
 }
 
 std::string hpl_dat_here() {
@@ -58,7 +81,8 @@ Result<std::string> make_spool_directory(const std::string& output) {
   std::string folder = output;
   if (folder.empty() || folder[0] != '/') {
     char* here = ::getcwd(nullptr, 0);
-    if (here == nullptr) return bad_input(output, std::string("no working directory: ") + std::strerror(errno));
+    if (here == nullptr)
+      return bad_input(output, std::string("no working directory: ") + std::strerror(errno));
     folder = std::string(here) + "/" + output;
     std::free(here);
   }
@@ -71,7 +95,8 @@ Result<std::string> make_spool_directory(const std::string& output) {
 void remove_spools(const std::string& folder) {
   if (DIR* dir = ::opendir(folder.c_str())) {
     while (const dirent* entry = ::readdir(dir))
-      if (std::string_view(entry->d_name).ends_with(".spool")) ::unlink((folder + "/" + entry->d_name).c_str());
+      if (std::string_view(entry->d_name).ends_with(".spool"))
+        ::unlink((folder + "/" + entry->d_name).c_str());
     ::closedir(dir);
   }
   ::rmdir(folder.c_str());
@@ -82,10 +107,12 @@ void report(const Options& o, const std::vector<recorder::RecordedTrace>& made) 
   if (o.common.quiet) return;
   for (const auto& t : made) {
     fmt::print(stderr, "weft record: {}: {} ranks, {} operations, {} messages, {}\n", t.path, t.ranks,
-               show_count(static_cast<double>(t.totals.ops)), show_count(static_cast<double>(t.totals.messages)),
+               show_count(static_cast<double>(t.totals.ops)),
+               show_count(static_cast<double>(t.totals.messages)),
                show(Bytes(static_cast<std::int64_t>(t.totals.bytes))));
     for (const std::string& note : t.notes)
-      if (note.starts_with("Rank ") || note.starts_with("Not recorded")) fmt::print(stderr, "weft record: {}\n", note);
+      if (note.starts_with("Rank ") || note.starts_with("Not recorded"))
+        fmt::print(stderr, "weft record: {}\n", note);
   }
 }
 
@@ -102,15 +129,16 @@ Result<void> merge(const Options& o, const std::string& folder, const std::vecto
   return {};
 }
 
-Result<void> record(const Options& o, std::vector<std::string> command) {
-  if (!command.empty() && command.front() == "--") command.erase(command.begin());
+Result<void> record(const Options& o) {
   if (!o.merge_only.empty()) return merge(o, o.merge_only, {});
-  if (command.empty()) return usage_error("no command to record", {}, "weft record -o T.weft -- mpirun -n 4 ./program");
+  if (o.command.empty())
+    return usage_error("no command to record", {}, "weft record -o T.weft -- mpirun -n 4 ./program");
   recorder::Launch launch;
-  launch.command = command;
+  launch.command = o.command;
   launch.clock = o.clock;
   launch.library = recorder::find_library();
-  if (launch.library.empty()) return not_supported("recording", "a build of Weft with MPI (libweft_record.so is missing)");
+  if (launch.library.empty())
+    return not_supported("recording", "a build of Weft with MPI (libweft_record.so is missing)");
   if (launch.library.find_first_of(" :") != std::string::npos)
     return not_supported("a recorder library in " + launch.library, "a path without space and colon");
   WEFT_ASSIGN(launch.spool_directory, make_spool_directory(o.output));
@@ -119,7 +147,7 @@ Result<void> record(const Options& o, std::vector<std::string> command) {
     remove_spools(launch.spool_directory);
     return std::move(code).error();
   }
-  auto merged = merge(o, launch.spool_directory, command);
+  auto merged = merge(o, launch.spool_directory, o.command);
   if (o.keep_spool) {
     if (!o.common.quiet) fmt::print(stderr, "weft record: spools kept in {}\n", launch.spool_directory);
   } else {
@@ -148,8 +176,13 @@ Action setup_record(CLI::App& app) {
       "Results, output and exit code are the program's. A program that dies leaves a trace up to there.\n"
       "What a trace has no place for (one-sided, MPI-IO, dynamic processes) is counted in its header.\n"
       "Needs a program with a dynamically linked MPI; on several hosts the output folder must be shared.");
-  app.prefix_command();
-  return [o, &app] { return record(*o, app.remaining(false)); };
+  app.add_option("command", o->parsed_command, "after --: the program or launcher, and its arguments")
+      ->type_name("-- COMMAND...");
+  return [o] {
+    o->command = words_after_dashes();
+    if (o->command.empty()) o->command = o->parsed_command;
+    return record(*o);
+  };
 }
 
 }  // namespace weft::cli

@@ -6,6 +6,16 @@
 #include "replay/collectives/schedule.hpp"
 
 namespace weft::cli {
+namespace {
+
+// A value of the command line that does not parse is a wrong command line, not a wrong file.
+template <class T>
+Result<T> of_flag(Result<T> parsed) {
+  if (!parsed) parsed.error().code = ErrorCode::kUsage;
+  return parsed;
+}
+
+}  // namespace
 
 void ReplayFlags::add(CLI::App& app) {
   app.add_option("--set", set, "override a key of the platform")
@@ -40,15 +50,15 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
   if (raw == "detached") o.raw = replay::RawMode::kDetached;
   if (raw == "rendezvous") o.raw = replay::RawMode::kRendezvous;
   if (!raw_switch.empty()) {
-    WEFT_ASSIGN(o.raw_switch, parse_bytes(raw_switch, "--raw-switch"));
+    WEFT_ASSIGN(o.raw_switch, of_flag(parse_bytes(raw_switch, "--raw-switch")));
     // The switch makes sense only without overheads.
     if (o.raw == replay::RawMode::kOff) o.raw = replay::RawMode::kDetached;
   }
   if (!header.empty()) {
-    WEFT_ASSIGN(o.header, parse_bytes(header, "--header"));
+    WEFT_ASSIGN(o.header, of_flag(parse_bytes(header, "--header")));
   }
   if (!compute_scale.empty()) {
-    WEFT_ASSIGN(o.compute_scale, parse_ratio(compute_scale, "--compute-scale"));
+    WEFT_ASSIGN(o.compute_scale, of_flag(parse_ratio(compute_scale, "--compute-scale")));
     if (o.compute_scale < 0) return usage_error("--compute-scale is negative", compute_scale, "0 or more");
   }
   for (const auto& choice : collectives) {

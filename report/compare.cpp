@@ -106,16 +106,17 @@ std::string compare_text(const std::vector<CompareRow>& rows) {
     if (!out.empty()) out += "\n";
     const CompareRow& best = rows[i];
     if (best.slowdown) {
-      out += fmt::format("{}: fastest on {}, {}", best.trace, best.platform, show_seconds(best.makespan_s));
+      out += fmt::format("{}: fastest on {}, {}", short_name(best.trace), short_name(best.platform),
+                         show_seconds(best.makespan_s));
       const CompareRow* last = nullptr;
       for (std::size_t k = i; k < end; ++k)
         if (rows[k].slowdown) last = &rows[k];
       if (last != &best)
-        out += fmt::format("; slowest on {}, {} ({:.2f} times as long)", last->platform,
+        out += fmt::format("; slowest on {}, {} ({:.2f} times as long)", short_name(last->platform),
                            show_seconds(last->makespan_s), *last->slowdown);
       out += "\n\n";
     } else {
-      out += fmt::format("{}: deadlock on every platform\n\n", best.trace);
+      out += fmt::format("{}: deadlock on every platform\n\n", short_name(best.trace));
     }
     Table table({{"#"},
                  {"platform", Table::Align::kLeft},
@@ -130,7 +131,7 @@ std::string compare_text(const std::vector<CompareRow>& rows) {
                  {"used"}});
     for (std::size_t k = i; k < end; ++k) {
       const CompareRow& r = rows[k];
-      table.add({std::to_string(k - i + 1), r.platform, r.map, r.routing,
+      table.add({std::to_string(k - i + 1), short_name(r.platform), r.map, r.routing,
                  r.slowdown ? show_seconds(r.makespan_s) : "deadlock",
                  r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-", std::to_string(r.hosts),
                  std::to_string(r.switches), fmt::format("{:.2f}", r.mean_hops),

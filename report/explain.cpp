@@ -27,9 +27,8 @@ std::string worst_link(const RunFacts& run) {
   if (links.empty()) return "no link is used";
   const LinkId l = links.front();
   const auto& use = run.result->links[l.index()];
-  return fmt::format("link {} is used to {} and has up to {} message{} at once",
-                     run.platform->fabric.link_name(l), show_percent(utilization(run, l)), use.peak_flows,
-                     use.peak_flows == 1 ? "" : "s");
+  return fmt::format("worst link {}: {} used, up to {} message{} at once", run.platform->fabric.link_name(l),
+                     show_percent(utilization(run, l)), use.peak_flows, use.peak_flows == 1 ? "" : "s");
 }
 
 std::string instead(const std::string& now, const std::string& then) {

@@ -33,21 +33,21 @@ std::string headline(const RunFacts& run) {
   const auto& r = *run.result;
   const std::string ranks = fmt::format("{} rank{}", run.ranks, run.ranks == 1 ? "" : "s");
   if (!r.finished)
-    return fmt::format("{}: {} on {} deadlock after {}\n{}", run.trace, ranks, run.platform->name,
-                       show(r.makespan), deadlock_text(r.deadlock));
+    return fmt::format("{}: {} on {} deadlock after {}\n{}", short_name(run.trace), ranks,
+                       short_name(run.platform->name), show(r.makespan), deadlock_text(r.deadlock));
   const TimeSums t = time_sums(r);
   std::string split;
   if (t.finish > 0) {
     std::vector<std::pair<double, const char*>> parts;
     for (const Part& p : kParts)
-      if (t.*p.sum > 0) parts.emplace_back(t.*p.sum, p.name);
+      if (t.*p.sum / t.finish >= 0.005) parts.emplace_back(t.*p.sum, p.name);
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [sum, name] : parts)
       split += fmt::format("{}{} {}", split.empty() ? "; " : ", ", whole_percent(sum / t.finish), name);
   }
-  return fmt::format("{}: {} take{} {} on {}{}\n", run.trace, ranks, run.ranks == 1 ? "s" : "",
-                     show(r.makespan), run.platform->name, split);
+  return fmt::format("{}: {} take{} {} on {}{}\n", short_name(run.trace), ranks, run.ranks == 1 ? "s" : "",
+                     show(r.makespan), short_name(run.platform->name), split);
 }
 
 std::string time_table(const RunFacts& run) {

@@ -71,6 +71,25 @@ std::string_view raw_name(replay::RawMode mode) {
   return "off";
 }
 
+std::string short_name(std::string_view name) {
+  std::string out;
+  std::size_t begin = 0;
+  // Pieces between separators; a piece with two slashes or more is a path ("12.5GB/s" has one).
+  for (std::size_t i = 0; i <= name.size(); ++i) {
+    if (i < name.size() && name[i] != '=' && name[i] != ',') continue;
+    std::string_view piece = name.substr(begin, i - begin);
+    const std::size_t file = piece.rfind('/');
+    if (file != std::string_view::npos && file > 0) {
+      const std::size_t folder = piece.rfind('/', file - 1);
+      if (folder != std::string_view::npos) piece.remove_prefix(folder + 1);
+    }
+    out += piece;
+    if (i < name.size()) out += name[i];
+    begin = i + 1;
+  }
+  return out;
+}
+
 std::string exact_number(double v) { return fmt::format("{}", v); }
 
 }  // namespace weft::report

@@ -53,6 +53,10 @@ struct TimeSums {
 
 [[nodiscard]] std::string_view raw_name(replay::RawMode mode);  // "off", "eager"...
 
+// A trace or platform as people read it: of a path with folders only the last folder and the file
+// ("routes:path=/a/b/torus.txt,lat=0" -> "routes:path=b/torus.txt,lat=0").
+[[nodiscard]] std::string short_name(std::string_view name);
+
 // Shortest text that reads back as the same double.
 [[nodiscard]] std::string exact_number(double v);
 

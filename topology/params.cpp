@@ -16,7 +16,7 @@ std::span<const ParamInfo> common_params() {
        "bandwidth of a link and direction; a list joined by x gives one per link class"},
       {"lat", kDefaultLatency,
        "latency of a link, the switch behind it included; a list gives one per link class"},
-      {"speed", kDefaultSpeed, "flop/s of a host"},
+      {"speed", kDefaultSpeed, "flop/s of a host; every rank on it computes at this rate"},
       {"hosts_per_switch", "the family's", "hosts on a switch or router"},
       {"ranks_per_host", "1", "ranks that placement puts on a host"},
       {"routing", "the family's", "routing algorithm"},

@@ -24,10 +24,10 @@ constexpr std::array<ParamInfo, 4> kParams = {{
     {"dims", "required", "ring lengths joined by x, like 4x4x2"},
     {"cables", "1 each", "parallel cables between neighbours of each dimension"},
     {"host_links", "on", "off: host = router, no host cable"},
-    {"tie", "plus", "direction to the farthest point of an even ring: plus, minus, parity"},
+    {"tie", "plus", "direction to the farthest point of an even ring: plus, minus, parity, simgrid"},
 }};
 constexpr std::array<std::string_view, 1> kRoutings = {"dimension-order"};
-constexpr std::array<std::string_view, 3> kTies = {"plus", "minus", "parity"};
+constexpr std::array<std::string_view, 4> kTies = {"plus", "minus", "parity", "simgrid"};
 constexpr std::size_t kMaxDims = 16;
 
 struct Grid {
@@ -63,7 +63,7 @@ class DimensionOrder final : public Routing {
     if (from == to) return true;
     std::uint64_t at = from.index() / g_.hosts_per_router;
     const std::uint64_t goal = to.index() / g_.hosts_per_router;
-    bool plus_at_tie = tie_ == kTies[0];
+    bool plus_at_tie = tie_ == kTies[0] || tie_ == kTies[3];
     if (tie_ == kTies[2]) {
       std::uint64_t sum = 0;
       for (std::size_t d = 0; d < g_.k.size(); ++d) sum += g_.coordinate(at, d);
@@ -74,7 +74,8 @@ class DimensionOrder final : public Routing {
       const std::uint64_t k = g_.k[d];
       const std::uint64_t diff = (g_.coordinate(goal, d) + k - g_.coordinate(at, d)) % k;
       if (diff == 0) continue;
-      const bool plus = 2 * diff == k ? (plus_at_tie || k == 2) : diff < k - diff;
+      const bool half_to_zero = tie_ == kTies[3] && 2 * diff == k && g_.coordinate(goal, d) == 0;
+      const bool plus = 2 * diff == k ? (k == 2 || (plus_at_tie && !half_to_zero)) : diff < k - diff;
       for (std::uint64_t hop = plus ? diff : k - diff; hop > 0; --hop) {
         push(out, g_.link(at, g_.port[d] + (plus ? 0 : g_.cables[d]) + to.index() % g_.cables[d]));
         at = g_.neighbour(at, d, plus);

@@ -39,21 +39,38 @@ struct BlockEncoder::Impl {
     bool peers = false, tags = false, amounts = false, requests = false, lists = false;
     bool has_values = false;
     bool whole = true;
+    bool flops = false;
+  };
+  // Where the next value of each column goes; null = the field is a constant.
+  struct Columns {
+    std::int32_t* peer = nullptr;
+    std::int32_t* tag = nullptr;
+    std::int64_t* amount = nullptr;
+    std::int64_t* whole = nullptr;
+    double* real = nullptr;
+    std::uint32_t* request = nullptr;
+    std::uint32_t* list_size = nullptr;
+    google::protobuf::RepeatedField<std::int64_t>* values = nullptr;
   };
   pb::OpBlock message;
   std::vector<Group> groups;
+  std::array<Columns, kMaxGroups> columns{};
+  std::array<std::uint8_t, kOpKindCount> last_group{};  // of each kind: most operations repeat its flags and comm
 
   std::size_t find_or_add(const OpBlock& b, const Op& op) {
     const std::uint64_t key = group_key(op);
+    std::uint8_t& last = last_group[static_cast<std::size_t>(op.kind)];
+    if (last < groups.size() && groups[last].key == key) return last;
     for (std::size_t g = 0; g < groups.size(); ++g)
-      if (groups[g].key == key) return g;
+      if (groups[g].key == key) return last = static_cast<std::uint8_t>(g);
     if (groups.size() == kMaxGroups) return kMaxGroups;
     Group g;
     g.key = key;
     g.first = op;
     g.first_list = list_code(b, op);
+    g.flops = rules_of(op.kind).amount == AmountUnit::kFlops;
     groups.push_back(g);
-    return groups.size() - 1;
+    return last = static_cast<std::uint8_t>(groups.size() - 1);
   }
 };
 
@@ -90,7 +107,7 @@ std::size_t BlockEncoder::encode(const OpBlock& b, std::size_t begin, std::strin
     const std::uint32_t code = list_code(b, op);
     g.lists |= code != g.first_list;
     g.has_values |= code > 1;
-    if (rules_of(op.kind).amount == AmountUnit::kFlops) g.whole = g.whole && is_whole(op);
+    if (g.flops) g.whole = g.whole && is_whole(op);
     ++g.count;
     group_of.push_back(static_cast<char>(at));
   }
@@ -100,52 +117,43 @@ std::size_t BlockEncoder::encode(const OpBlock& b, std::size_t begin, std::strin
     pg.set_kind(static_cast<std::uint32_t>(g.first.kind));
     pg.set_flags(g.first.flags);
     pg.set_comm(g.first.comm.index());
-    const bool flops = rules_of(g.first.kind).amount == AmountUnit::kFlops;
+    const bool flops = g.flops;
     const bool whole = flops && g.whole;
     if (whole) pg.set_amount_coding(pb::OpGroup::WHOLE_DOUBLE);
+    // Columns are made in full and filled through pointers below.
     const auto n = static_cast<int>(g.count);
-    if (g.peers)
-      pg.mutable_peers()->Reserve(n);
-    else
-      pg.set_peer(g.first.peer);
-    if (g.tags)
-      pg.mutable_tags()->Reserve(n);
-    else
-      pg.set_tag(g.first.tag);
-    if (!g.amounts)
-      pg.set_amount(whole ? static_cast<std::int64_t>(g.first.flops()) : g.first.amount);
-    else if (flops && !whole)
-      pg.mutable_real_amounts()->Reserve(n);
-    else
-      pg.mutable_amounts()->Reserve(n);
-    if (g.requests)
-      pg.mutable_requests()->Reserve(n);
-    else
-      pg.set_request(g.first.request + 1);
-    if (g.lists)
-      pg.mutable_list_sizes()->Reserve(n);
-    else
-      pg.set_list_size(g.first_list);
+    auto& to = impl_->columns[static_cast<std::size_t>(m.groups_size()) - 1];
+    to = {};
+    const auto make = [n](auto* column) {
+      column->Resize(n, 0);
+      return column->mutable_data();
+    };
+    if (g.peers) to.peer = make(pg.mutable_peers());
+    else pg.set_peer(g.first.peer);
+    if (g.tags) to.tag = make(pg.mutable_tags());
+    else pg.set_tag(g.first.tag);
+    if (!g.amounts) pg.set_amount(whole ? static_cast<std::int64_t>(g.first.flops()) : g.first.amount);
+    else if (flops && !whole) to.real = make(pg.mutable_real_amounts());
+    else if (whole) to.whole = make(pg.mutable_amounts());
+    else to.amount = make(pg.mutable_amounts());
+    if (g.requests) to.request = make(pg.mutable_requests());
+    else pg.set_request(g.first.request + 1);
+    if (g.lists) to.list_size = make(pg.mutable_list_sizes());
+    else pg.set_list_size(g.first_list);
+    if (g.has_values) to.values = pg.mutable_list_values();
   }
   for (std::size_t i = begin; i < end; ++i) {
     const Op& op = b.ops[i];
-    const auto at = static_cast<unsigned char>(group_of[i - begin]);
-    const auto& g = groups[at];
-    auto& pg = *m.mutable_groups(at);
-    if (g.peers) pg.mutable_peers()->AddAlreadyReserved(op.peer);
-    if (g.tags) pg.mutable_tags()->AddAlreadyReserved(op.tag);
-    if (g.amounts) {
-      if (pg.amount_coding() == pb::OpGroup::WHOLE_DOUBLE)
-        pg.mutable_amounts()->AddAlreadyReserved(static_cast<std::int64_t>(op.flops()));
-      else if (rules_of(op.kind).amount == AmountUnit::kFlops)
-        pg.mutable_real_amounts()->AddAlreadyReserved(op.flops());
-      else
-        pg.mutable_amounts()->AddAlreadyReserved(op.amount);
-    }
-    if (g.requests) pg.mutable_requests()->AddAlreadyReserved(op.request + 1);
-    if (g.lists) pg.mutable_list_sizes()->AddAlreadyReserved(list_code(b, op));
-    if (g.has_values)
-      for (const std::int64_t v : b.list(op)) pg.add_list_values(v);
+    auto& to = impl_->columns[static_cast<unsigned char>(group_of[i - begin])];
+    if (to.peer != nullptr) *to.peer++ = op.peer;
+    if (to.tag != nullptr) *to.tag++ = op.tag;
+    if (to.amount != nullptr) *to.amount++ = op.amount;
+    if (to.whole != nullptr) *to.whole++ = static_cast<std::int64_t>(op.flops());
+    if (to.real != nullptr) *to.real++ = op.flops();
+    if (to.request != nullptr) *to.request++ = op.request + 1;
+    if (to.list_size != nullptr) *to.list_size++ = list_code(b, op);
+    if (to.values != nullptr)
+      for (const std::int64_t v : b.list(op)) to.values->Add(v);
   }
   m.SerializeToString(&out);
   return end;
@@ -302,7 +310,8 @@ Result<void> BlockDecoder::Impl::prepare(pb::OpGroup& g, std::uint32_t n, const 
   c.lists = c.list_size_step != 0 || c.list_size0 != 0;
   c.values = g.list_values().data();
   c.values_end = c.values + g.list_values_size();
-  if (!c.lists && list_required(kind)) return fault("the operation needs a list", std::string(op_name(kind)));
+  if (!c.lists && list_required(kind, static_cast<std::uint8_t>(g.flags())))
+    return fault("the operation needs a list", std::string(op_name(kind)));
   return {};
 }
 
@@ -354,7 +363,7 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
         o->extra = out.add_list(values);
         c.values += code - 1;
         if (const char* f = list_fault(*o, values, limits)) return fault(f, std::string(op_name(o->kind)));
-      } else if (list_required(o->kind)) {
+      } else if (list_required(o->kind, o->flags)) {
         return fault("the operation needs a list", std::string(op_name(o->kind)));
       }
     }

@@ -82,12 +82,7 @@ void MemoryTrace::append(const OpBlock& block, std::uint32_t source,
     rank.blocks.push_back(std::move(b));
     at = end;
   }
-  for (const Op& op : block.ops) {
-    ++totals_.ops;
-    if (!is_send(op.kind)) continue;
-    ++totals_.messages;
-    totals_.bytes += static_cast<std::uint64_t>(op.amount);
-  }
+  for (const Op& op : block.ops) counter_.add(block.rank, op, block.list(op));
 }
 
 Result<bool> MemoryTrace::next_block(RankId rank, OpBlock& out) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "traces/block_codec.hpp"
+#include "traces/send_counter.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::traces {
@@ -31,7 +32,7 @@ class MemoryTrace final : public TraceReader {
 
   // --- reading ---
   const TraceHeader& header() const override { return header_; }
-  const TraceTotals& totals() const override { return totals_; }
+  const TraceTotals& totals() const override { return counter_.totals(); }
   const std::vector<Communicator>& communicators() const override { return communicators_; }
   const std::vector<std::string>& regions() const override { return regions_; }
   std::uint64_t ops_of(RankId rank) const override { return ranks_.at(rank.index()).ops; }
@@ -59,7 +60,7 @@ class MemoryTrace final : public TraceReader {
   };
   struct Zstd;
   TraceHeader header_;
-  TraceTotals totals_;
+  SendCounter counter_;
   std::vector<Communicator> communicators_;
   std::vector<std::string> regions_;
   std::vector<std::string> sources_;

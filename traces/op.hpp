@@ -47,7 +47,7 @@ inline constexpr std::uint32_t kNoList = 0xffffffffu;
   X(issend, "issend", "")                                                                                  \
   X(ibsend, "ibsend", "")                                                                                  \
   X(irsend, "irsend", "")                                                                                  \
-  X(irecv, "irecv", "")                                                                                    \
+  X(irecv, "irecv", "list as recv, if recorded (wildcards, shorter messages)")                             \
   /* persistent: *_init makes an inactive request, start activates it */                                   \
   X(send_init, "send_init", "")                                                                            \
   X(ssend_init, "ssend_init", "")                                                                          \

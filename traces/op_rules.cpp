@@ -1,6 +1,7 @@
 #include "traces/op_rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace weft::traces {
@@ -53,21 +54,21 @@ const char* neighbor_fault(List l, bool sizes, const OpLimits& limits) {
 
 }  // namespace
 
-bool is_rooted(OpKind k) {
+namespace {
+
+constexpr bool rooted(OpKind k) {
   switch (blocking_form(k)) {
     case OpKind::bcast:
     case OpKind::gather:
     case OpKind::gatherv:
     case OpKind::scatter:
     case OpKind::scatterv:
-    case OpKind::reduce:
-      return true;
-    default:
-      return false;
+    case OpKind::reduce: return true;
+    default: return false;
   }
 }
 
-KindRules rules_of(OpKind k) {
+constexpr KindRules make_rules(OpKind k) {
   KindRules r;
   if (is_send(k) || (k >= OpKind::send_init && k <= OpKind::rsend_init)) {
     r = {AmountUnit::kBytes, kProcNull, 0, is_nonblocking_send(k) || k >= OpKind::send_init};
@@ -87,7 +88,7 @@ KindRules rules_of(OpKind k) {
   } else if (is_collective(k)) {
     r.amount = AmountUnit::kBytes;
     r.needs_request = is_nonblocking_collective(k);
-    if (is_rooted(k)) r.least_peer = 0;
+    if (rooted(k)) r.least_peer = 0;
   } else if (is_comm_create(k)) {
     r.amount = AmountUnit::kComm;
   } else if (k == OpKind::region_begin || k == OpKind::region_end) {
@@ -96,7 +97,21 @@ KindRules rules_of(OpKind k) {
   return r;
 }
 
-bool list_required(OpKind k) {
+// A table, because the writer asks for every operation.
+constexpr auto kRules = [] {
+  std::array<KindRules, kOpKindCount> t{};
+  for (std::size_t k = 0; k < kOpKindCount; ++k) t[k] = make_rules(static_cast<OpKind>(k));
+  return t;
+}();
+
+}  // namespace
+
+bool is_rooted(OpKind k) { return rooted(k); }
+
+const KindRules& rules_of(OpKind k) { return kRules[static_cast<std::size_t>(k)]; }
+
+bool list_required(OpKind k, std::uint8_t flags) {
+  if (k == OpKind::iprobe || k == OpKind::improbe) return (flags & kHit) != 0;
   switch (blocking_form(k)) {
     case OpKind::compute_kernel:
     case OpKind::startall:
@@ -122,12 +137,13 @@ bool list_required(OpKind k) {
 }
 
 const char* list_fault(const Op& op, List l, const OpLimits& limits) {
-  if (op.extra == kNoList) return list_required(op.kind) ? "the operation needs a list" : nullptr;
+  if (op.extra == kNoList) return list_required(op.kind, op.flags) ? "the operation needs a list" : nullptr;
   const auto comm_size = [&] { return (*limits.communicators)[op.comm.index()].members.size(); };
   switch (blocking_form(op.kind)) {
     case OpKind::compute_kernel:
       return l.size() == 4 && all_at_least(l, 0) ? nullptr : "the list of a kernel must be kernel, m, n, k";
     case OpKind::recv:
+    case OpKind::irecv:
     case OpKind::probe:
     case OpKind::mprobe:
       return matched_fault(l, limits);
@@ -172,7 +188,7 @@ const char* list_fault(const Op& op, List l, const OpLimits& limits) {
 const char* op_fault(const Op& op, List l, const OpLimits& limits) {
   if (static_cast<std::size_t>(op.kind) >= kOpKindCount) return "unknown operation kind";
   if (op.comm.index() >= limits.communicators->size()) return "unknown communicator";
-  const KindRules r = rules_of(op.kind);
+  const KindRules& r = rules_of(op.kind);
   if (op.peer < r.least_peer || op.peer >= static_cast<std::int64_t>(limits.ranks))
     return "peer is not a rank";
   if (is_send(op.kind) && op.peer == kAnySource) return "peer is not a rank";

@@ -31,13 +31,14 @@ struct KindRules {
   std::int32_t least_tag = INT32_MIN;
   bool needs_request = false;
 };
-[[nodiscard]] KindRules rules_of(OpKind k);
+// Precondition: a kind below kOpKindCount.
+[[nodiscard]] const KindRules& rules_of(OpKind k);
 
 // True for gather(v), scatter(v), bcast, reduce and their non-blocking forms: peer is the root.
 [[nodiscard]] bool is_rooted(OpKind k);
 
 // True if an operation of this kind is useless without a list.
-[[nodiscard]] bool list_required(OpKind k);
+[[nodiscard]] bool list_required(OpKind k, std::uint8_t flags);
 
 // Null if well formed, else what is wrong. op_fault checks everything, list_fault only the list. O(list).
 [[nodiscard]] const char* list_fault(const Op& op, std::span<const std::int64_t> list,

@@ -16,6 +16,7 @@
 #include "trace.pb.h"
 #include "traces/block_codec.hpp"
 #include "traces/definitions.hpp"
+#include "traces/send_counter.hpp"
 #include "traces/weft_format.hpp"
 
 namespace weft::traces {
@@ -274,6 +275,7 @@ Result<void> WeftReader::salvage(std::uint64_t end_of_use) {
   std::vector<Found> found;
   ranks_.resize(header_.ranks);
   OpBlock block;
+  SendCounter counter;
   std::uint64_t record = 1;
   for (std::uint64_t at = after_header_; at < end_of_use; ++record) {
     WEFT_ASSIGN(const FrameHeader h, read_frame(at, static_cast<std::int64_t>(record)));
@@ -293,15 +295,11 @@ Result<void> WeftReader::salvage(std::uint64_t end_of_use) {
       if (auto r = decoder_.decode(raw_, h.ops, limits, block); !r) return bad(r.error());
       found.push_back({h.rank, {at, h.first_op}, h.ops});
       ranks_[h.rank].ops += h.ops;
-      for (const Op& op : block.ops) {
-        if (!is_send(op.kind)) continue;
-        ++totals_.messages;
-        totals_.bytes += static_cast<std::uint64_t>(op.amount);
-      }
-      totals_.ops += h.ops;
+      for (const Op& op : block.ops) counter.add(RankId(h.rank), op, block.list(op));
     }
     at += sizeof(FrameHeader) + h.stored_bytes;
   }
+  totals_ = counter.totals();
   std::ranges::stable_sort(found, {}, &Found::rank);
   for (const Found& f : found) blocks_.push_back(f.block);
   std::uint32_t next = 0;

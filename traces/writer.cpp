@@ -10,6 +10,7 @@
 #include "trace.pb.h"
 #include "traces/block_codec.hpp"
 #include "traces/definitions.hpp"
+#include "traces/send_counter.hpp"
 #include "traces/weft_format.hpp"
 
 namespace weft::traces {
@@ -69,7 +70,7 @@ struct TraceWriter::Impl {
   std::size_t written_regions = 0;
   std::vector<std::vector<BlockRef>> blocks;  // by rank
   std::vector<std::uint64_t> next_op;
-  TraceTotals totals;
+  SendCounter counter;
   std::optional<Error> error;
 };
 
@@ -154,11 +155,7 @@ void TraceWriter::append(const OpBlock& block) {
     const Op& op = block.ops[i];
     if (const char* f = op_fault(op, block.list(op), limits))
       return w.fail(fmt::format("append: operation {} of rank {}: {}", block.first_op + i, rank, f));
-    ++w.totals.ops;
-    if (is_send(op.kind)) {
-      ++w.totals.messages;
-      w.totals.bytes += static_cast<std::uint64_t>(op.amount);
-    }
+    w.counter.add(block.rank, op, block.list(op));
   }
   w.flush_definitions();
   for (std::size_t at = 0; at < block.ops.size();) {
@@ -176,9 +173,9 @@ Result<void> TraceWriter::finish() {
   w.flush_definitions();
   pb::Index index;
   encode_definitions(w.communicators, 1, w.regions, 0, *index.mutable_definitions());
-  index.set_ops(w.totals.ops);
-  index.set_messages(w.totals.messages);
-  index.set_bytes(w.totals.bytes);
+  index.set_ops(w.counter.totals().ops);
+  index.set_messages(w.counter.totals().messages);
+  index.set_bytes(w.counter.totals().bytes);
   std::uint64_t last = 0;
   for (const auto& list : w.blocks) {
     index.add_blocks_of_rank(static_cast<std::uint32_t>(list.size()));

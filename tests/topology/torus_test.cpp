@@ -139,7 +139,7 @@ TEST(Torus, RandomShapesCorrectDimensionsInOrderByShortestRings) {
     const std::uint64_t hps = host_links ? 1 + rng.below(2) : 1;
     std::vector<std::uint64_t> doubled;
     for (std::size_t d = 0; d < dims.size(); ++d) doubled.push_back(1 + rng.below(3) / 2);
-    const std::string tie = std::vector<std::string>{"plus", "minus", "parity"}[rng.below(3)];
+    const std::string tie = std::vector<std::string>{"plus", "minus", "parity", "simgrid"}[rng.below(4)];
     const std::string spec =
         fmt::format("torus:dims={},host_links={},hosts_per_switch={},tie={},cables={}", fmt::join(dims, "x"),
                     host_links ? "on" : "off", hps, tie, fmt::join(doubled, "x"));
@@ -184,7 +184,7 @@ TEST(Torus, BadParametersAreNamed) {
   EXPECT_THAT(error_of("torus:dims=4x-1"), HasSubstr("got \"-1\""));
   EXPECT_THAT(error_of("torus:dims=4x4,host_links=maybe"), HasSubstr("expected on or off"));
   EXPECT_THAT(error_of("torus:dims=4,host_links=off,hosts_per_switch=2"), HasSubstr("a router is one host"));
-  EXPECT_THAT(error_of("torus:dims=4,tie=up"), HasSubstr("one of plus, minus, parity"));
+  EXPECT_THAT(error_of("torus:dims=4,tie=up"), HasSubstr("one of plus, minus, parity, simgrid"));
   EXPECT_THAT(error_of("torus:dims=1000000x1000000x1000000x1000000"), HasSubstr("the network is too large"));
   EXPECT_THAT(error_of("torus:dims=2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2"), HasSubstr("has 17 values"));
 }

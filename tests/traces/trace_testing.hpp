@@ -132,7 +132,7 @@ inline Op random_op(Rng& rng, OpKind kind, const OpLimits& limits, OpBlock& bloc
   const auto big = [&] { return static_cast<std::int64_t>(rng.next() >> (1 + rng.below(62))); };
   const auto slot = [&] { return static_cast<std::int64_t>(rng.below(kMaxRequestSlots)); };
   const std::size_t n = (*limits.communicators)[op.comm.index()].members.size();
-  bool with = list_required(kind);
+  bool with = list_required(kind, 0);
   switch (blocking_form(kind)) {
     case OpKind::compute_kernel:
       list = {big(), big(), big(), big()};

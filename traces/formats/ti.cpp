@@ -20,16 +20,17 @@ namespace weft::traces {
 namespace {
 
 // X(enumerator, spelling in the text).
-#define WEFT_TI_ACTIONS(X)                                                                                   \
-  X(kInit, "init")                                                                                           \
-  X(kFinalize, "finalize") X(kCommSize, "comm_size") X(kCommSplit, "comm_split") X(kCommDup, "comm_dup")     \
-      X(kLocation, "location") X(kCompute, "compute") X(kSleep, "sleep") X(kSend, "send") X(kIsend, "isend") \
-          X(kSsend, "Ssend") X(kSsendLower, "ssend") X(kIssend, "ISsend") X(kIssendLower, "issend")          \
-              X(kRecv, "recv") X(kIrecv, "irecv") X(kSendRecv, "sendRecv") X(kWait, "wait") X(kTest, "test") \
-                  X(kWaitall, "waitall") X(kBarrier, "barrier") X(kBcast, "bcast") X(kReduce, "reduce")      \
-                      X(kAllreduce, "allreduce") X(kAlltoall, "alltoall") X(kAlltoallv, "alltoallv")         \
-                          X(kGather, "gather") X(kScatter, "scatter") X(kAllgather, "allgather")             \
-                              X(kAllgatherv, "allgatherv") X(kGatherv, "gatherv") X(kScatterv, "scatterv")   \
+#define WEFT_TI_ACTIONS(X)                                                                                 \
+  X(kInit, "init")                                                                                         \
+  X(kFinalize, "finalize")                                                                                 \
+  X(kCommSize, "comm_size") X(kCommSplit, "comm_split") X(kCommDup, "comm_dup") X(kLocation, "location")   \
+      X(kCompute, "compute") X(kSleep, "sleep") X(kSend, "send") X(kIsend, "isend") X(kSsend, "Ssend")     \
+          X(kSsendLower, "ssend") X(kIssend, "ISsend") X(kIssendLower, "issend") X(kRecv, "recv")          \
+              X(kIrecv, "irecv") X(kSendRecv, "sendRecv") X(kWait, "wait") X(kTest, "test")                \
+                  X(kWaitall, "waitall") X(kBarrier, "barrier") X(kBcast, "bcast") X(kReduce, "reduce")    \
+                      X(kAllreduce, "allreduce") X(kAlltoall, "alltoall") X(kAlltoallv, "alltoallv")       \
+                          X(kGather, "gather") X(kScatter, "scatter") X(kAllgather, "allgather")           \
+                              X(kAllgatherv, "allgatherv") X(kGatherv, "gatherv") X(kScatterv, "scatterv") \
                                   X(kReduceScatter, "reducescatter") X(kScan, "scan") X(kExscan, "exscan")
 
 enum class Action : std::uint8_t {
@@ -53,18 +54,18 @@ std::string known_actions() {
 // bytes.
 constexpr int kNoType = -1;
 constexpr std::array<int, 58> kTypeBytes = {
-    8,       4,       1,       2,       8,       4,       1,       8,  1, 1,  // double int char short long
-                                                                              // float byte longlong schar
-                                                                              // uchar
-    2,       4,       8,       8,       16,      4,       1,       1,  2, 4,  // ushort uint ulong ulonglong
-                                                                              // ldouble wchar bool int8 int16
-                                                                              // int32
-    8,       1,       2,       4,       8,       8,       16,      32, 8, 8,  // int64 uint8..64 complex8
-                                                                              // complex16 complex32 aint
-                                                                              // offset
-    8,       16,      16,      8,       8,       8,       16,      16,        // float_int long_int double_int
-                                                                        // short_int 2int 2float 2double 2long
-    4,       4,       8,       16,      8,       16,      32,      1,  2, 4, 8,
+    8, 4, 1, 2, 8, 4, 1, 8, 1, 1,    // double int char short long
+                                     // float byte longlong schar
+                                     // uchar
+    2, 4, 8, 8, 16, 4, 1, 1, 2, 4,   // ushort uint ulong ulonglong
+                                     // ldouble wchar bool int8 int16
+                                     // int32
+    8, 1, 2, 4, 8, 8, 16, 32, 8, 8,  // int64 uint8..64 complex8
+                                     // complex16 complex32 aint
+                                     // offset
+    8, 16, 16, 8, 8, 8, 16, 16,      // float_int long_int double_int
+                                     // short_int 2int 2float 2double 2long
+    4, 4, 8, 16, 8, 16, 32, 1, 2, 4, 8,
     16,  // Fortran real, real4..16, complex8..32, integer1..16
     kNoType, kNoType, kNoType, kNoType, kNoType, kNoType, kNoType, 1};  // 57 packed
 static_assert(kTypeBytes.size() == 58);

@@ -173,7 +173,9 @@ std::vector<std::string> index_lines(std::string_view text) {
 std::optional<std::string> resolve(const std::string& index, const std::string& line) {
   const fs::path dir = fs::path(index).parent_path();
   std::error_code ec;
-  for (const fs::path& p : {dir / line, fs::path(line), dir / ".." / line, dir / fs::path(line).filename()})
+  for (const fs::path& p : {dir / line, fs::path(line), dir / ".." / line,
+                            dir / fs::path(line).parent_path().filename() / fs::path(line).filename(),
+                            dir / fs::path(line).filename()})
     if (fs::is_regular_file(p, ec)) return p.string();
   return std::nullopt;
 }

@@ -1,10 +1,11 @@
 // The recorder's clock: CPU time of the calling thread, cheap enough for a loop of polls.
 //
-// Why CPU time: on an oversubscribed machine (16 ranks on 2 cores) wall time between two calls contains the turns of
-// the other ranks. Why not simply CLOCK_THREAD_CPUTIME_ID: it is a system call (about 250 ns), CLOCK_MONOTONIC is not
-// (about 25 ns). So both ends of a stretch are stamped with the wall clock, and the CPU clock is read only when the
-// stretch is long enough to hide a turn of another process; a shorter one was all ours and is taken as it is.
-// Error: below kTrust per stretch, and never more than the wall time of the stretch.
+// Why CPU time: on an oversubscribed machine (16 ranks on 2 cores) wall time between two calls contains the
+// turns of the other ranks. Why not simply CLOCK_THREAD_CPUTIME_ID: it is a system call (about 250 ns),
+// CLOCK_MONOTONIC is not (about 25 ns). So both ends of a stretch are stamped with the wall clock, and the
+// CPU clock is read only when the stretch is long enough to hide a turn of another process; a shorter one was
+// all ours and is taken as it is. Error: below kTrust per stretch, and never more than the wall time of the
+// stretch.
 #pragma once
 
 #include <time.h>

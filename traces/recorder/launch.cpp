@@ -59,7 +59,8 @@ bool is_open_mpi(const std::string& program) {
   std::string text;
   char buffer[512];
   ssize_t n = 0;
-  while ((n = ::read(pipe_ends[0], buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<std::size_t>(n));
+  while ((n = ::read(pipe_ends[0], buffer, sizeof buffer)) > 0)
+    text.append(buffer, static_cast<std::size_t>(n));
   ::close(pipe_ends[0]);
   wait_for(pid);
   return text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos;
@@ -67,8 +68,10 @@ bool is_open_mpi(const std::string& program) {
 
 }  // namespace
 
-std::vector<std::string> exported_command(std::vector<std::string> command, bool open_mpi, const std::string& library) {
-  // Open MPI refuses -x beside its own list of variables; then only hosts that share our environment are recorded.
+std::vector<std::string> exported_command(std::vector<std::string> command, bool open_mpi,
+                                          const std::string& library) {
+  // Open MPI refuses -x beside its own list of variables; then only hosts that share our environment are
+  // recorded.
   if (!open_mpi || ::getenv("OMPI_MCA_mca_base_env_list") != nullptr) return command;
   bool preload_given = false;
   for (std::size_t i = 1; i + 1 < command.size(); ++i)
@@ -87,10 +90,12 @@ Result<int> run_recorded(const Launch& launch) {
   const bool open_mpi = is_launcher(launch.command.front()) && is_open_mpi(launch.command.front());
   const std::vector<std::string> command = exported_command(launch.command, open_mpi, launch.library);
   const char* others = ::getenv("LD_PRELOAD");
-  const std::string preload = others != nullptr && *others != '\0' ? launch.library + ":" + others : launch.library;
+  const std::string preload =
+      others != nullptr && *others != '\0' ? launch.library + ":" + others : launch.library;
 
   int failure[2];  // carries errno of a failed exec; closed by a successful one
-  if (::pipe2(failure, O_CLOEXEC) != 0) return usage_error(std::string("cannot make a pipe: ") + std::strerror(errno));
+  if (::pipe2(failure, O_CLOEXEC) != 0)
+    return usage_error(std::string("cannot make a pipe: ") + std::strerror(errno));
 
   struct sigaction ignore {};
   struct sigaction forward {};
@@ -139,7 +144,8 @@ std::string find_library() {
   if (n <= 0) return {};
   std::string folder(self, static_cast<std::size_t>(n));
   folder.resize(folder.rfind('/'));
-  for (const char* place : {"/../lib/libweft_record.so", "/../lib/weft/libweft_record.so", "/libweft_record.so"}) {
+  for (const char* place :
+       {"/../lib/libweft_record.so", "/../lib/weft/libweft_record.so", "/libweft_record.so"}) {
     const std::string path = folder + place;
     if (char* real = ::realpath(path.c_str(), nullptr)) {
       std::string found = real;

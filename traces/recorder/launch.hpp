@@ -1,7 +1,7 @@
 // Runs a command with the recorder preloaded, as if weft were not there.
 //
-// Standard streams and the terminal are the command's; SIGINT and SIGQUIT reach it from the terminal (weft ignores
-// them), SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 sent to weft are passed on.
+// Standard streams and the terminal are the command's; SIGINT and SIGQUIT reach it from the terminal (weft
+// ignores them), SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 sent to weft are passed on.
 #pragma once
 
 #include <string>
@@ -18,10 +18,12 @@ struct Launch {
   std::string clock;                 // "cpu" or "wall"
 };
 
-// Waits for the command; its exit code, or 128 + signal if one ended it. Errors: kUsage if it cannot be started.
+// Waits for the command; its exit code, or 128 + signal if one ended it. Errors: kUsage if it cannot be
+// started.
 [[nodiscard]] Result<int> run_recorded(const Launch& launch);
 
-// The arguments that really run: Open MPI's launcher hands its environment to other hosts only when told to (-x).
+// The arguments that really run: Open MPI's launcher hands its environment to other hosts only when told to
+// (-x).
 [[nodiscard]] std::vector<std::string> exported_command(std::vector<std::string> command, bool is_open_mpi,
                                                         const std::string& library);
 

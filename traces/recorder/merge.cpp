@@ -34,8 +34,8 @@ struct Job {
 
 // Communicators of a job: trace ids by local ids of each rank.
 struct Communicators {
-  std::vector<Communicator> all;               // index = trace id
-  std::vector<std::vector<CommId>> of_rank;    // [rank][local id]
+  std::vector<Communicator> all;             // index = trace id
+  std::vector<std::vector<CommId>> of_rank;  // [rank][local id]
 };
 
 std::string text_of(const char* chars, std::size_t room) {
@@ -44,7 +44,8 @@ std::string text_of(const char* chars, std::size_t room) {
 
 Result<std::vector<std::string>> spool_files(const std::string& directory) {
   DIR* dir = ::opendir(directory.c_str());
-  if (dir == nullptr) return bad_input(directory, std::string("cannot read the spool directory: ") + std::strerror(errno));
+  if (dir == nullptr)
+    return bad_input(directory, std::string("cannot read the spool directory: ") + std::strerror(errno));
   std::vector<std::string> files;
   while (const dirent* entry = ::readdir(dir)) {
     const std::string_view name = entry->d_name;
@@ -68,14 +69,15 @@ Result<std::vector<Job>> open_jobs(const std::string& directory) {
       job.start_ns = h.start_time_ns;
     }
     if (job.ranks.size() != static_cast<std::size_t>(h.world_size))
-      return bad_input(file, "spools of one job disagree on the number of ranks", std::to_string(h.world_size),
-                       std::to_string(job.ranks.size()));
+      return bad_input(file, "spools of one job disagree on the number of ranks",
+                       std::to_string(h.world_size), std::to_string(job.ranks.size()));
     job.start_ns = std::min(job.start_ns, h.start_time_ns);
     job.ranks[static_cast<std::size_t>(h.world_rank)] = std::move(spool);
   }
   std::vector<Job> jobs;
   for (auto& [id, job] : by_id) jobs.push_back(std::move(job));
-  std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.start_ns < b.start_ns; });
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const Job& a, const Job& b) { return a.start_ns < b.start_ns; });
   return jobs;
 }
 
@@ -96,12 +98,14 @@ Communicators find_communicators(const Job& job) {
     while (spool.next(offset, record)) {
       if (record.fixed->kind != kCommDefine) continue;
       if (record.list.size() < 4 || record.fixed->comm != local.size()) break;
-      const std::pair key{static_cast<std::uint64_t>(record.list[0]), static_cast<std::uint64_t>(record.list[1])};
+      const std::pair key{static_cast<std::uint64_t>(record.list[0]),
+                          static_cast<std::uint64_t>(record.list[1])};
       const auto [it, is_new] = by_key.try_emplace(key, CommId(static_cast<std::uint32_t>(c.all.size())));
       local.push_back(it->second);
       if (is_new) {
         Communicator comm;
-        for (const std::int64_t m : record.list.subspan(3)) comm.members.push_back(static_cast<std::int32_t>(m));
+        for (const std::int64_t m : record.list.subspan(3))
+          comm.members.push_back(static_cast<std::int32_t>(m));
         c.all.push_back(std::move(comm));
       }
       Communicator& comm = c.all[it->second.index()];
@@ -129,7 +133,8 @@ std::vector<std::string> notes_of(const Job& job) {
     programs.insert(text_of(h.program, sizeof h.program));
     cpu = h.cpu_clock != 0;
     level = std::max(level, h.thread_level);
-    if (h.out_of_space != 0) notes.push_back(fmt::format("Rank {}: the disk was full, the end is missing.", rank));
+    if (h.out_of_space != 0)
+      notes.push_back(fmt::format("Rank {}: the disk was full, the end is missing.", rank));
     if (h.finalized != 0) continue;
     const SpoolReader& spool = *job.ranks[rank];
     std::uint64_t offset = spool.first();
@@ -137,15 +142,18 @@ std::vector<std::string> notes_of(const Job& job) {
     std::string inside;
     while (spool.next(offset, record))
       inside = (record.fixed->flags & kOpen) != 0 && record.fixed->kind != kCommDefine
-                   ? fmt::format(", inside {}", traces::op_name(static_cast<traces::OpKind>(record.fixed->kind - 1)))
+                   ? fmt::format(", inside {}",
+                                 traces::op_name(static_cast<traces::OpKind>(record.fixed->kind - 1)))
                    : "";
     notes.push_back(fmt::format("Rank {} ended without MPI_Finalize{}.", rank, inside));
   }
   for (std::size_t i = 0; i < kNotRecordedCount; ++i)
-    if (counts[i] != 0) notes.push_back(fmt::format("Not recorded as such: {} {}.", counts[i], kNotRecordedText[i]));
+    if (counts[i] != 0)
+      notes.push_back(fmt::format("Not recorded as such: {} {}.", counts[i], kNotRecordedText[i]));
   notes.push_back(cpu ? "Compute times are CPU times of the calling thread between MPI calls."
                       : "Compute times are wall times between MPI calls.");
-  if (level > 0) notes.push_back(fmt::format("MPI thread level granted: {} (0 single .. 3 multiple).", level));
+  if (level > 0)
+    notes.push_back(fmt::format("MPI thread level granted: {} (0 single .. 3 multiple).", level));
   for (const std::string& p : programs) notes.push_back("Program: " + p + ".");
   return notes;
 }

@@ -1,12 +1,14 @@
 // Spools of a recorded run -> one .weft trace.
 //
-// What happens here and not in the recorded program: communicators get one id for all ranks, times become compute
-// operations, wildcard receives get what they matched, and runs of polls become conditional steps (OpFlags::kHit).
+// What happens here and not in the recorded program: communicators get one id for all ranks, times become
+// compute operations, wildcard receives get what they matched, and runs of polls become conditional steps
+// (OpFlags::kHit).
 //
-// Conditional steps. A run = polls of one rank with the same communicator, source and tag, up to the one that hits; a
-// receive that could have taken the message, or the communicator's end, closes a run without a hit. The body of a hit =
-// the receive of what was found, directly followed by point-to-point operations on the same communicator, with
-// nothing between but computation shorter than kBodyCompute; completions only of requests started in the body.
+// Conditional steps. A run = polls of one rank with the same communicator, source and tag, up to the one that
+// hits; a receive that could have taken the message, or the communicator's end, closes a run without a hit.
+// The body of a hit = the receive of what was found, directly followed by point-to-point operations on the
+// same communicator, with nothing between but computation shorter than kBodyCompute; completions only of
+// requests started in the body.
 //
 // Cost: one pass over the spools for the communicators, one to translate; memory: the operations of one rank.
 #pragma once
@@ -25,7 +27,7 @@ inline constexpr std::int64_t kMinComputePs = 200'000;
 inline constexpr std::int64_t kBodyComputePs = 50'000'000;
 
 struct RunInfo {
-  std::string recorder;      // "weft record 0.1.0"
+  std::string recorder;  // "weft record 0.1.0"
   std::string command_line;
   std::string hpl_dat;
 };
@@ -37,9 +39,9 @@ struct RecordedTrace {
   std::vector<std::string> notes;
 };
 
-// Writes OUTPUT, and OUTPUT with ".2", ".3" ... before its extension if the command ran several MPI jobs, by the time
-// they started. Empty result: no process of the command called MPI_Init. Errors: kBadInput.
-[[nodiscard]] Result<std::vector<RecordedTrace>> merge_spools(const std::string& directory, const std::string& output,
-                                                              const RunInfo& info);
+// Writes OUTPUT, and OUTPUT with ".2", ".3" ... before its extension if the command ran several MPI jobs, by
+// the time they started. Empty result: no process of the command called MPI_Init. Errors: kBadInput.
+[[nodiscard]] Result<std::vector<RecordedTrace>> merge_spools(const std::string& directory,
+                                                              const std::string& output, const RunInfo& info);
 
 }  // namespace weft::recorder

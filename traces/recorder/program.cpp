@@ -34,7 +34,8 @@ class Translator {
       case OpKind::test:
       case OpKind::testall:
       case OpKind::testany:
-      case OpKind::testsome: return completion(op, record.list);
+      case OpKind::testsome:
+        return completion(op, record.list);
       case OpKind::recv:
       case OpKind::probe:
       case OpKind::mprobe:
@@ -57,6 +58,7 @@ class Translator {
       default:
         if (!record.list.empty()) set_list(op, record.list);
     }
+    if (traces::is_send(op.kind) && op.tag < 0) op.tag = 0;  // to MPI_PROC_NULL with any tag
     if (op.request != traces::kNoRequest) started(op);
     out_.ops.push_back(op);
     return true;
@@ -95,7 +97,8 @@ class Translator {
 
   void started(const Op& op) {
     if (op.kind == OpKind::start || op.kind == OpKind::cancel || op.kind == OpKind::request_free) return;
-    posted_[op.request] = {out_.ops.size(), op.comm, op.kind == OpKind::irecv || op.kind == OpKind::recv_init};
+    posted_[op.request] = {out_.ops.size(), op.comm,
+                           op.kind == OpKind::irecv || op.kind == OpKind::recv_init};
   }
 
   // What a receive matched goes to the irecv when the irecv does not tell: wildcards, and shorter messages.
@@ -136,9 +139,12 @@ class Translator {
         break;
       }
       case OpKind::waitall:
-      case OpKind::testall: set_list(op, asked); break;
+      case OpKind::testall:
+        set_list(op, asked);
+        break;
       default: {
-        std::vector<std::int64_t> all(list.begin(), list.begin() + 1 + static_cast<std::ptrdiff_t>(asked.size()));
+        std::vector<std::int64_t> all(list.begin(),
+                                      list.begin() + 1 + static_cast<std::ptrdiff_t>(asked.size()));
         for (const SpoolCompletion& d : done) all.push_back(d.slot);
         set_list(op, all);
       }

@@ -20,8 +20,8 @@ struct RankProgram {
   }
 };
 
-// `comms`: local communicator id of the spool -> id of the trace. A record that names anything unknown ends the
-// program there (a torn page of a crashed machine); `*whole` says whether all was translated.
+// `comms`: local communicator id of the spool -> id of the trace. A record that names anything unknown ends
+// the program there (a torn page of a crashed machine); `*whole` says whether all was translated.
 [[nodiscard]] RankProgram translate(const SpoolReader& spool, const std::vector<CommId>& comms, bool* whole);
 
 // Links the polls of every run to their hit and measures the bodies (merge.hpp). Part of translate().

@@ -1,10 +1,12 @@
 // Reaching MPI from inside a preloaded library that does not link it.
 //
-// The recorder is also loaded into shells and launchers: it must not pull libmpi into them. So functions are found by
-// name at their first use, and the predefined handles of Open MPI (addresses of data symbols) likewise.
+// The recorder is also loaded into shells and launchers: it must not pull libmpi into them. So functions are
+// found by name at their first use, and the predefined handles of Open MPI (addresses of data symbols)
+// likewise.
 //
-// Both names of a call, MPI_X and PMPI_X, are ours: Open MPI's Fortran bindings (mpif.h, mpi, mpi_f08) end in PMPI_X,
-// so one C wrapper sees C, C++ and Fortran programs alike. The real one is what the loader finds after us.
+// Both names of a call, MPI_X and PMPI_X, are ours: Open MPI's Fortran bindings (mpif.h, mpi, mpi_f08) end in
+// PMPI_X, so one C wrapper sees C, C++ and Fortran programs alike. The real one is what the loader finds
+// after us.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1
@@ -21,25 +23,26 @@ void* mpi_data(const char* name);
 }  // namespace weft::recorder
 
 // WEFT_REAL(Send)(...) calls PMPI_Send of the MPI library.
-#define WEFT_REAL(name)                                                                           \
-  (*[]() -> decltype(&MPI_##name) {                                                               \
-    static decltype(&MPI_##name) function = nullptr;                                              \
-    if (function == nullptr)                                                                      \
+#define WEFT_REAL(name)                                                                              \
+  (*[]() -> decltype(&MPI_##name) {                                                                  \
+    static decltype(&MPI_##name) function = nullptr;                                                 \
+    if (function == nullptr)                                                                         \
       function = reinterpret_cast<decltype(&MPI_##name)>(weft::recorder::mpi_symbol("PMPI_" #name)); \
-    return function;                                                                              \
+    return function;                                                                                 \
   }())
 
 // Defines MPI_name and PMPI_name, with parameter list `params`, as one exported function.
-#define WEFT_WRAP(name, params)                                                            \
+#define WEFT_WRAP(name, params)                                                                  \
   extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int PMPI_##name params; \
   extern "C" __attribute__((visibility("default"))) int MPI_##name params
 
 #ifdef OPEN_MPI
-#define WEFT_MPI_DATA(symbol)                                                                     \
-  (*[]() {                                                                                        \
-    static decltype(&symbol) address = nullptr;                                                   \
-    if (address == nullptr) address = reinterpret_cast<decltype(&symbol)>(weft::recorder::mpi_data(#symbol)); \
-    return address;                                                                               \
+#define WEFT_MPI_DATA(symbol)                                                           \
+  (*[]() {                                                                              \
+    static decltype(&symbol) address = nullptr;                                         \
+    if (address == nullptr)                                                             \
+      address = reinterpret_cast<decltype(&symbol)>(weft::recorder::mpi_data(#symbol)); \
+    return address;                                                                     \
   }())
 #define WEFT_COMM_WORLD (reinterpret_cast<MPI_Comm>(&WEFT_MPI_DATA(ompi_mpi_comm_world)))
 #define WEFT_COMM_SELF (reinterpret_cast<MPI_Comm>(&WEFT_MPI_DATA(ompi_mpi_comm_self)))

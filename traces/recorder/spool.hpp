@@ -4,12 +4,14 @@
 //   SpoolHeader (kSpoolHeaderBytes), then records back to back: SpoolRecord, then list_words 64-bit words.
 // Invariants:
 //  1. All numbers are in the byte order of the machine that wrote them; `magic` tells whether it is ours.
-//  2. A record counts once its first word is not 0; that word is written last, so the tail of a killed process is clean.
+//  2. A record counts once its first word is not 0; that word is written last, so the tail of a killed
+//  process is clean.
 //  3. A record whose flags have kOpen was entered and never left: the process ended inside that call.
 //  4. kPadding fills the rest of a mapping window that the next record did not fit into.
 // Bump kSpoolVersion with any change; recorder and merge of different versions refuse each other.
 //
-// This header is included by the recorder, which must not need any library: plain data and inline arithmetic only.
+// This header is included by the recorder, which must not need any library: plain data and inline arithmetic
+// only.
 #pragma once
 
 #include <cstddef>
@@ -25,17 +27,19 @@ inline constexpr std::size_t kSpoolHeaderBytes = 8192;
 inline constexpr const char* kEnvDirectory = "WEFT_RECORD_DIR";  // where the spools go; unset = do not record
 inline constexpr const char* kEnvClock = "WEFT_RECORD_CLOCK";    // "cpu" (default) or "wall"
 
-// What was seen and is not in the trace: X(id, sentence after the count). Never silent: merge makes notes of them.
-#define WEFT_NOT_RECORDED(X)                                                                            \
-  X(rma, "calls of one-sided communication (MPI_Win_*, MPI_Put, MPI_Get ...)")                          \
-  X(io, "calls of MPI-IO (MPI_File_*)")                                                                 \
-  X(dynamic, "calls of dynamic process management (MPI_Comm_spawn, accept, connect, join)")             \
-  X(unknown_comm, "calls on a communicator whose creation was not seen (dynamic processes)")            \
-  X(intercomm_collective, "collectives on an inter-communicator")                                       \
+// What was seen and is not in the trace: X(id, sentence after the count). Never silent: merge makes notes of
+// them.
+#define WEFT_NOT_RECORDED(X)                                                                              \
+  X(rma, "calls of one-sided communication (MPI_Win_*, MPI_Put, MPI_Get ...)")                            \
+  X(io, "calls of MPI-IO (MPI_File_*)")                                                                   \
+  X(dynamic, "calls of dynamic process management (MPI_Comm_spawn, accept, connect, join)")               \
+  X(unknown_comm, "calls on a communicator whose creation was not seen (dynamic processes)")              \
+  X(intercomm_collective, "collectives on an inter-communicator")                                         \
   X(unknown_request, "completions of requests whose start was not seen (generalized, one-sided, MPI-IO)") \
-  X(failed, "calls returned an error code; they are in the trace as they were made")                                                        \
-  X(persistent_collective, "starts of requests whose making was not seen (persistent collectives)")                                      \
-  X(concurrent, "calls ran while another thread of the process was inside MPI: recorded in the order of return")
+  X(failed, "calls returned an error code; they are in the trace as they were made")                      \
+  X(persistent_collective, "starts of requests whose making was not seen (persistent collectives)")       \
+  X(concurrent,                                                                                           \
+    "calls ran while another thread of the process was inside MPI: recorded in the order of return")
 
 enum class NotRecorded : std::uint32_t {
 #define WEFT_X(id, text) id,
@@ -68,8 +72,9 @@ static_assert(sizeof(SpoolHeader) <= kSpoolHeaderBytes);
 static_assert(kNotRecordedCount <= 32);
 
 // SpoolRecord::kind: an OpKind + 1 (traces/op.hpp), or one of these.
-inline constexpr std::uint8_t kCommDefine = 250;  // comm = local id, amount = members, list = CommKey (2), order, members...
-inline constexpr std::uint8_t kPadding = 251;     // first word only, then list_words words of nothing
+inline constexpr std::uint8_t kCommDefine =
+    250;  // comm = local id, amount = members, list = CommKey (2), order, members...
+inline constexpr std::uint8_t kPadding = 251;  // first word only, then list_words words of nothing
 
 // SpoolRecord::flags. The low bits are OpFlags of traces/op.hpp.
 inline constexpr std::uint8_t kOpen = 0x80;
@@ -94,7 +99,8 @@ struct SpoolRecord {
 };
 static_assert(sizeof(SpoolRecord) == 56);
 
-// The list of a completion (wait*, test*): asked, that many slots, completed, then four words for each completed one.
+// The list of a completion (wait*, test*): asked, that many slots, completed, then four words for each
+// completed one.
 struct SpoolCompletion {
   std::int64_t slot;
   std::int64_t source;  // kNoMatch unless a receive
@@ -102,8 +108,9 @@ struct SpoolCompletion {
   std::int64_t bytes;
 };
 
-// Names a communicator the same way on all its members without any message: every member of the parent runs the
-// parent's collective creation calls in the same order, so (parent, number of the call, members) is agreed.
+// Names a communicator the same way on all its members without any message: every member of the parent runs
+// the parent's collective creation calls in the same order, so (parent, number of the call, members) is
+// agreed.
 struct CommKey {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

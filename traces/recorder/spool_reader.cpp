@@ -35,10 +35,11 @@ Result<SpoolReader> SpoolReader::open(const std::string& path) {
   if (at == MAP_FAILED) return bad_input(path, std::string("cannot map the spool: ") + std::strerror(errno));
   r.data_ = static_cast<const char*>(at);
   const SpoolHeader& h = r.header();
-  if (h.magic != 0 && h.magic != kSpoolMagic) return bad_input(BytePos{path}.text(), "not a spool of weft record");
+  if (h.magic != 0 && h.magic != kSpoolMagic)
+    return bad_input(BytePos{path}.text(), "not a spool of weft record");
   if (h.version != kSpoolVersion || h.header_bytes < kSpoolHeaderBytes || h.header_bytes > r.size_)
-    return bad_input(BytePos{path, 8}.text(), "a spool of another version of the recorder", std::to_string(h.version),
-                     std::to_string(kSpoolVersion));
+    return bad_input(BytePos{path, 8}.text(), "a spool of another version of the recorder",
+                     std::to_string(h.version), std::to_string(kSpoolVersion));
   if (h.magic == kSpoolMagic && (h.world_size < 1 || h.world_rank < 0 || h.world_rank >= h.world_size))
     return bad_input(BytePos{path, 24}.text(), "rank out of range", std::to_string(h.world_rank),
                      "0.." + std::to_string(h.world_size - 1));
@@ -76,7 +77,8 @@ bool SpoolReader::next(std::uint64_t& offset, Record& out) const {
       offset += 8 + list_bytes;
       continue;
     }
-    if (size_ - offset < sizeof(SpoolRecord) || list_bytes > size_ - offset - sizeof(SpoolRecord)) return false;
+    if (size_ - offset < sizeof(SpoolRecord) || list_bytes > size_ - offset - sizeof(SpoolRecord))
+      return false;
     if (r->kind != kCommDefine && r->kind > traces::kOpKindCount) return false;
     out.fixed = r;
     out.list = {reinterpret_cast<const std::int64_t*>(r + 1), r->list_words};

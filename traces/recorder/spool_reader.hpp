@@ -11,7 +11,8 @@ namespace weft::recorder {
 
 class SpoolReader {
  public:
-  // Errors: kBadInput (not a spool, other version). A spool whose process never finished MPI_Init is `!started()`.
+  // Errors: kBadInput (not a spool, other version). A spool whose process never finished MPI_Init is
+  // `!started()`.
   [[nodiscard]] static Result<SpoolReader> open(const std::string& path);
   SpoolReader(SpoolReader&& o) noexcept;
   SpoolReader& operator=(SpoolReader&& o) noexcept;

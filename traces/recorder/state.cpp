@@ -17,7 +17,8 @@ namespace {
 thread_local ThreadClock thread_clock;
 thread_local std::uint32_t depth = 0;
 
-// A program can load MPI privately (an interpreter's module): then it is not in the search order of the loader.
+// A program can load MPI privately (an interpreter's module): then it is not in the search order of the
+// loader.
 void* private_library() {
   static void* library = nullptr;
   if (library == nullptr) {
@@ -197,7 +198,8 @@ Comm* Recorder::define(MPI_Comm handle, CommKey key, bool repeats) {
   WEFT_REAL(Comm_rank)(handle, &rank);
   int remote = 0;
   if (inter != 0) WEFT_REAL(Comm_remote_size)(handle, &remote);
-  auto* members = static_cast<std::int32_t*>(malloc(sizeof(std::int32_t) * static_cast<std::size_t>(size + remote)));
+  auto* members =
+      static_cast<std::int32_t*>(malloc(sizeof(std::int32_t) * static_cast<std::size_t>(size + remote)));
   MPI_Group group{};
   WEFT_REAL(Comm_group)(handle, &group);
   world_ranks(group, size, members);
@@ -220,8 +222,10 @@ Comm* Recorder::define(MPI_Comm handle, CommKey key, bool repeats) {
   c->inter = inter != 0;
   c->size = inter != 0 ? remote : size;
   c->world = inter != 0 ? members + size : members;
-  if (inter != 0 && members[0] > members[size]) {  // both sides must write the same list: the lower group first
-    auto* both = static_cast<std::int32_t*>(malloc(sizeof(std::int32_t) * static_cast<std::size_t>(size + remote)));
+  if (inter != 0 &&
+      members[0] > members[size]) {  // both sides must write the same list: the lower group first
+    auto* both =
+        static_cast<std::int32_t*>(malloc(sizeof(std::int32_t) * static_cast<std::size_t>(size + remote)));
     memcpy(both, members + size, sizeof(std::int32_t) * static_cast<std::size_t>(remote));
     memcpy(both + remote, members, sizeof(std::int32_t) * static_cast<std::size_t>(size));
     c->world = both;
@@ -232,7 +236,8 @@ Comm* Recorder::define(MPI_Comm handle, CommKey key, bool repeats) {
   if (repeats) {
     std::uint64_t times = 0;
     for (std::size_t i = 0; i < repeated_count_; ++i) times += repeated_[i] == key.high ? 1 : 0;
-    repeated_ = static_cast<std::uint64_t*>(realloc(repeated_, sizeof(std::uint64_t) * (repeated_count_ + 1)));
+    repeated_ =
+        static_cast<std::uint64_t*>(realloc(repeated_, sizeof(std::uint64_t) * (repeated_count_ + 1)));
     repeated_[repeated_count_++] = key.high;
     key.mix(times);
   }
@@ -352,8 +357,8 @@ void Requests::unlink(std::uint32_t slot) {
 
 std::uint32_t Requests::find(MPI_Request handle, const void* address, std::uint32_t call) {
   if (capacity_ == 0) return kNoSlot;
-  // Several requests share one handle when Open MPI completed them at once: prefer the program's own variable,
-  // else the oldest. Looked-up slots move to the end, so a wait on n of them stays O(n).
+  // Several requests share one handle when Open MPI completed them at once: prefer the program's own
+  // variable, else the oldest. Looked-up slots move to the end, so a wait on n of them stays O(n).
   constexpr int kLookAhead = 64;
   std::uint32_t first = kNoSlot;
   int seen = 0;
@@ -394,6 +399,16 @@ std::int64_t received_bytes(const MPI_Status& status) {
   MPI_Count n = 0;
   WEFT_REAL(Get_elements_x)(&status, WEFT_BYTE, &n);
   return n > 0 ? static_cast<std::int64_t>(n) : 0;
+#endif
+}
+
+bool cancelled(const MPI_Status& status) {
+#ifdef OPEN_MPI
+  return status._cancelled != 0;
+#else
+  int flag = 0;
+  WEFT_REAL(Test_cancelled)(&status, &flag);
+  return flag != 0;
 #endif
 }
 

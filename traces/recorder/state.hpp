@@ -1,10 +1,11 @@
 // What the recorder knows while the program runs: communicators, requests, the record being written.
 //
-// One Recorder per process (a preloaded library has no constructor to be passed through: this is the one place of
-// Weft with a global). Everything below runs in the recorded process: no exception, no allocation on the usual path,
-// no message, and MPI only through its PMPI_ entry points.
+// One Recorder per process (a preloaded library has no constructor to be passed through: this is the one
+// place of Weft with a global). Everything below runs in the recorded process: no exception, no allocation on
+// the usual path, no message, and MPI only through its PMPI_ entry points.
 //
-// Threads: with MPI_THREAD_SERIALIZED or MULTIPLE a spin lock guards tables and spool; it is never held across MPI.
+// Threads: with MPI_THREAD_SERIALIZED or MULTIPLE a spin lock guards tables and spool; it is never held
+// across MPI.
 #pragma once
 
 #include "traces/op.hpp"
@@ -20,26 +21,27 @@ using traces::OpKind;
 struct Comm {
   MPI_Comm handle;
   std::uint32_t id;
-  int size;                 // ranks that `world` translates: the remote group of an inter-communicator
-  int rank;                 // own rank
-  std::int32_t* world;      // communicator rank -> world rank
+  int size;             // ranks that `world` translates: the remote group of an inter-communicator
+  int rank;             // own rank
+  std::int32_t* world;  // communicator rank -> world rank
   bool inter;
   CommKey key;
-  std::uint32_t children;   // creation calls so far, the same on all members
-  Comm* next;               // of the same hash bucket
+  std::uint32_t children;  // creation calls so far, the same on all members
+  Comm* next;              // of the same hash bucket
 };
 
 // One request of the program. `slot` = its index.
 struct Slot {
   MPI_Request handle;
-  const void* address;  // of the program's variable: tells Open MPI's shared "already complete" requests apart
+  const void*
+      address;  // of the program's variable: tells Open MPI's shared "already complete" requests apart
   const Comm* comm;
   bool used;
   bool persistent;
   bool active;
   bool receive;
-  bool hidden;          // not in the trace (MPI_Comm_idup): its completion is not written
-  std::uint32_t claimed;  // number of the call that last looked it up
+  bool hidden;                   // not in the trace (MPI_Comm_idup): its completion is not written
+  std::uint32_t claimed;         // number of the call that last looked it up
   std::uint32_t next, previous;  // in its hash bucket; kNoSlot = none
 };
 
@@ -56,7 +58,8 @@ class Requests {
   void link(std::uint32_t slot);
   void unlink(std::uint32_t slot);
   [[nodiscard]] std::uint32_t bucket_of(MPI_Request h) const {
-    return static_cast<std::uint32_t>(CommKey::scramble(reinterpret_cast<std::uintptr_t>(h))) & (capacity_ - 1);
+    return static_cast<std::uint32_t>(CommKey::scramble(reinterpret_cast<std::uintptr_t>(h))) &
+           (capacity_ - 1);
   }
   Slot* slots_ = nullptr;
   std::uint32_t capacity_ = 0;  // also the number of buckets: a power of two
@@ -77,14 +80,15 @@ struct Fields {
 
 class Recorder {
  public:
-  void start(int thread_level);  // after MPI_Init
-  void finish();                 // in MPI_Finalize
+  void start(int thread_level);    // after MPI_Init
+  void finish();                   // in MPI_Finalize
   void abandon() { on_ = false; }  // in a forked child
   [[nodiscard]] bool on() const { return on_; }
   [[nodiscard]] bool cpu_clock() const { return cpu_; }
 
   void count(NotRecorded what) {
-    if (on_) __atomic_fetch_add(&writer_.header().not_recorded[static_cast<std::size_t>(what)], 1, __ATOMIC_RELAXED);
+    if (on_)
+      __atomic_fetch_add(&writer_.header().not_recorded[static_cast<std::size_t>(what)], 1, __ATOMIC_RELAXED);
   }
   void lock() {
     if (!threaded_) return;
@@ -155,8 +159,8 @@ class Recorder {
 
 extern Recorder recorder;
 
-// One wrapped call: stamps the clock at both ends. Calls that MPI makes itself (inside another wrapped call) are not
-// the program's and are not active.
+// One wrapped call: stamps the clock at both ends. Calls that MPI makes itself (inside another wrapped call)
+// are not the program's and are not active.
 class Call {
  public:
   Call();
@@ -190,5 +194,6 @@ class Lock {
 [[nodiscard]] std::int64_t type_bytes(MPI_Datatype type);
 [[nodiscard]] inline std::int64_t bytes_of(int count, MPI_Datatype type) { return count * type_bytes(type); }
 [[nodiscard]] std::int64_t received_bytes(const MPI_Status& status);
+[[nodiscard]] bool cancelled(const MPI_Status& status);
 
 }  // namespace weft::recorder

@@ -49,7 +49,8 @@ constexpr int kNoRoot = MPI_ANY_SOURCE;
 // Begins the record of a collective, or nullptr (after counting) if it has no place in a trace. Call locked.
 // `describe(comm, list)` returns the bytes and fills the list.
 template <class Describe>
-SpoolRecord* begin(MPI_Comm comm, int root, std::int64_t gap, std::uint32_t slot, Describe describe, std::size_t& words) {
+SpoolRecord* begin(MPI_Comm comm, int root, std::int64_t gap, std::uint32_t slot, Describe describe,
+                   std::size_t& words) {
   const Comm* c = recorder.comm(comm);
   if (c == nullptr || c->inter) {
     recorder.count(c == nullptr ? NotRecorded::unknown_comm : NotRecorded::intercomm_collective);
@@ -108,7 +109,8 @@ int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Desc
 }
 
 // The neighbours of this rank in a process topology, as {n_in, sources..., n_out, destinations...}.
-// Positions without a neighbour (edge of a grid) carry no message: `in_at`, `out_at` say which positions stay.
+// Positions without a neighbour (edge of a grid) carry no message: `in_at`, `out_at` say which positions
+// stay.
 struct Neighbours {
   int in = 0;
   int out = 0;
@@ -196,19 +198,26 @@ using namespace weft::recorder;
 
 #define WEFT_LIST(...) __VA_ARGS__
 
-// Both forms of a collective: names, kinds, parameters, arguments, root, and the description: an expression of type
-// int64 over `c` (Comm), `list` and the parameters.
-#define WEFT_COLLECTIVE(Name, Iname, kind, ikind, PARAMS, ARGS, root, ...)                             \
-  WEFT_WRAP(Name, (WEFT_LIST PARAMS)) {                                                                \
-    return blocking(                                                                                   \
-        OpKind::kind, comm, root, [&](const Comm& c, List& list) -> std::int64_t { (void)c, (void)list; __VA_ARGS__ }, \
-        [&] { return WEFT_REAL(Name) ARGS; });                                                         \
-  }                                                                                                    \
-  WEFT_WRAP(Iname, (WEFT_LIST PARAMS, MPI_Request * request)) {                                        \
-    return nonblocking(                                                                                \
-        OpKind::ikind, comm, root, request,                                                            \
-        [&](const Comm& c, List& list) -> std::int64_t { (void)c, (void)list; __VA_ARGS__ },           \
-        [&] { return WEFT_REAL(Iname)(WEFT_LIST ARGS, request); });                                    \
+// Both forms of a collective: names, kinds, parameters, arguments, root, and the description: an expression
+// of type int64 over `c` (Comm), `list` and the parameters.
+#define WEFT_COLLECTIVE(Name, Iname, kind, ikind, PARAMS, ARGS, root, ...) \
+  WEFT_WRAP(Name, (WEFT_LIST PARAMS)) {                                    \
+    return blocking(                                                       \
+        OpKind::kind, comm, root,                                          \
+        [&](const Comm& c, List& list) -> std::int64_t {                   \
+          (void)c, (void)list;                                             \
+          __VA_ARGS__                                                      \
+        },                                                                 \
+        [&] { return WEFT_REAL(Name) ARGS; });                             \
+  }                                                                        \
+  WEFT_WRAP(Iname, (WEFT_LIST PARAMS, MPI_Request * request)) {            \
+    return nonblocking(                                                    \
+        OpKind::ikind, comm, root, request,                                \
+        [&](const Comm& c, List& list) -> std::int64_t {                   \
+          (void)c, (void)list;                                             \
+          __VA_ARGS__                                                      \
+        },                                                                 \
+        [&] { return WEFT_REAL(Iname)(WEFT_LIST ARGS, request); });        \
   }
 
 WEFT_COLLECTIVE(Barrier, Ibarrier, barrier, ibarrier, (MPI_Comm comm), (comm), kNoRoot, return 0;)
@@ -217,25 +226,27 @@ WEFT_COLLECTIVE(Bcast, Ibcast, bcast, ibcast, (void* b, int n, MPI_Datatype t, i
                 (b, n, t, root, comm), root, return bytes_of(n, t);)
 
 WEFT_COLLECTIVE(Gather, Igather, gather, igather,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
+                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, int root,
+                 MPI_Comm comm),
                 (sb, sn, st, rb, rn, rt, root, comm), root,
                 return sb == MPI_IN_PLACE ? bytes_of(rn, rt) : bytes_of(sn, st);)
 
 WEFT_COLLECTIVE(Gatherv, Igatherv, gatherv, igatherv,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs, MPI_Datatype rt,
-                 int root, MPI_Comm comm),
+                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs,
+                 MPI_Datatype rt, int root, MPI_Comm comm),
                 (sb, sn, st, rb, rn, displs, rt, root, comm), root,
                 if (c.rank == root) list.add_bytes(rn, c.size, rt);
                 return sb == MPI_IN_PLACE ? bytes_of(rn[c.rank], rt) : bytes_of(sn, st);)
 
 WEFT_COLLECTIVE(Scatter, Iscatter, scatter, iscatter,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
+                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, int root,
+                 MPI_Comm comm),
                 (sb, sn, st, rb, rn, rt, root, comm), root,
                 return rb == MPI_IN_PLACE ? bytes_of(sn, st) : bytes_of(rn, rt);)
 
 WEFT_COLLECTIVE(Scatterv, Iscatterv, scatterv, iscatterv,
-                (const void* sb, const int* sn, const int* displs, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt,
-                 int root, MPI_Comm comm),
+                (const void* sb, const int* sn, const int* displs, MPI_Datatype st, void* rb, int rn,
+                 MPI_Datatype rt, int root, MPI_Comm comm),
                 (sb, sn, displs, st, rb, rn, rt, root, comm), root,
                 if (c.rank == root) list.add_bytes(sn, c.size, st);
                 return rb == MPI_IN_PLACE ? bytes_of(sn[c.rank], st) : bytes_of(rn, rt);)
@@ -246,8 +257,8 @@ WEFT_COLLECTIVE(Allgather, Iallgather, allgather, iallgather,
                 return sb == MPI_IN_PLACE ? bytes_of(rn, rt) : bytes_of(sn, st);)
 
 WEFT_COLLECTIVE(Allgatherv, Iallgatherv, allgatherv, iallgatherv,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs, MPI_Datatype rt,
-                 MPI_Comm comm),
+                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs,
+                 MPI_Datatype rt, MPI_Comm comm),
                 (sb, sn, st, rb, rn, displs, rt, comm), kNoRoot, list.add_bytes(rn, c.size, rt);
                 return sb == MPI_IN_PLACE ? list[static_cast<std::size_t>(c.rank)] : bytes_of(sn, st);)
 
@@ -257,18 +268,20 @@ WEFT_COLLECTIVE(Alltoall, Ialltoall, alltoall, ialltoall,
                 return sb == MPI_IN_PLACE ? bytes_of(rn, rt) : bytes_of(sn, st);)
 
 WEFT_COLLECTIVE(Alltoallv, Ialltoallv, alltoallv, ialltoallv,
-                (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* rb, const int* rn, const int* rd,
-                 MPI_Datatype rt, MPI_Comm comm),
+                (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* rb, const int* rn,
+                 const int* rd, MPI_Datatype rt, MPI_Comm comm),
                 (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot,
-                return describe_alltoall(c, list, sb == MPI_IN_PLACE, [&] { list.add_bytes(sn, c.size, st); },
-                                         [&] { list.add_bytes(rn, c.size, rt); });)
+                return describe_alltoall(
+                    c, list, sb == MPI_IN_PLACE, [&] { list.add_bytes(sn, c.size, st); },
+                    [&] { list.add_bytes(rn, c.size, rt); });)
 
 WEFT_COLLECTIVE(Alltoallw, Ialltoallw, alltoallw, ialltoallw,
-                (const void* sb, const int* sn, const int* sd, const MPI_Datatype* st, void* rb, const int* rn,
-                 const int* rd, const MPI_Datatype* rt, MPI_Comm comm),
+                (const void* sb, const int* sn, const int* sd, const MPI_Datatype* st, void* rb,
+                 const int* rn, const int* rd, const MPI_Datatype* rt, MPI_Comm comm),
                 (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot,
-                return describe_alltoall(c, list, sb == MPI_IN_PLACE, [&] { list.add_bytes(sn, c.size, st); },
-                                         [&] { list.add_bytes(rn, c.size, rt); });)
+                return describe_alltoall(
+                    c, list, sb == MPI_IN_PLACE, [&] { list.add_bytes(sn, c.size, st); },
+                    [&] { list.add_bytes(rn, c.size, rt); });)
 
 WEFT_COLLECTIVE(Reduce, Ireduce, reduce, ireduce,
                 (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm comm),
@@ -297,33 +310,33 @@ WEFT_COLLECTIVE(Exscan, Iexscan, exscan, iexscan,
 
 WEFT_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, neighbor_allgather, ineighbor_allgather,
                 (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, st, rb, rn, rt, comm), kNoRoot, const Neighbours n(comm); n.add_to(c, list);
-                return bytes_of(sn, st);)
+                (sb, sn, st, rb, rn, rt, comm), kNoRoot, const Neighbours n(comm);
+                n.add_to(c, list); return bytes_of(sn, st);)
 
 WEFT_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, neighbor_allgatherv, ineighbor_allgatherv,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs, MPI_Datatype rt,
-                 MPI_Comm comm),
+                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs,
+                 MPI_Datatype rt, MPI_Comm comm),
                 (sb, sn, st, rb, rn, displs, rt, comm), kNoRoot, const std::int64_t unit = type_bytes(rt);
-                const std::int64_t own = bytes_of(sn, st);
-                describe_neighbours(comm, c, list, [&](int i) { return rn[i] * unit; }, [&](int) { return own; });
+                const std::int64_t own = bytes_of(sn, st); describe_neighbours(
+                    comm, c, list, [&](int i) { return rn[i] * unit; }, [&](int) { return own; });
                 return own;)
 
 WEFT_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, neighbor_alltoall, ineighbor_alltoall,
                 (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, st, rb, rn, rt, comm), kNoRoot, const Neighbours n(comm); n.add_to(c, list);
-                return bytes_of(sn, st);)
+                (sb, sn, st, rb, rn, rt, comm), kNoRoot, const Neighbours n(comm);
+                n.add_to(c, list); return bytes_of(sn, st);)
 
 WEFT_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, neighbor_alltoallv, ineighbor_alltoallv,
-                (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* rb, const int* rn, const int* rd,
-                 MPI_Datatype rt, MPI_Comm comm),
+                (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* rb, const int* rn,
+                 const int* rd, MPI_Datatype rt, MPI_Comm comm),
                 (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot, const std::int64_t out = type_bytes(st);
-                const std::int64_t in = type_bytes(rt);
-                return describe_neighbours(comm, c, list, [&](int i) { return rn[i] * in; },
-                                           [&](int i) { return sn[i] * out; });)
+                const std::int64_t in = type_bytes(rt); return describe_neighbours(
+                    comm, c, list, [&](int i) { return rn[i] * in; }, [&](int i) { return sn[i] * out; });)
 
 WEFT_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, neighbor_alltoallw, ineighbor_alltoallw,
-                (const void* sb, const int* sn, const MPI_Aint* sd, const MPI_Datatype* st, void* rb, const int* rn,
-                 const MPI_Aint* rd, const MPI_Datatype* rt, MPI_Comm comm),
+                (const void* sb, const int* sn, const MPI_Aint* sd, const MPI_Datatype* st, void* rb,
+                 const int* rn, const MPI_Aint* rd, const MPI_Datatype* rt, MPI_Comm comm),
                 (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot,
-                return describe_neighbours(comm, c, list, [&](int i) { return bytes_of(rn[i], rt[i]); },
-                                           [&](int i) { return bytes_of(sn[i], st[i]); });)
+                return describe_neighbours(
+                    comm, c, list, [&](int i) { return bytes_of(rn[i], rt[i]); },
+                    [&](int i) { return bytes_of(sn[i], st[i]); });)

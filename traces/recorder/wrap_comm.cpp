@@ -1,10 +1,12 @@
-// Communicators: every one that is made gets an identity that its members agree on without a message (CommKey).
+// Communicators: every one that is made gets an identity that its members agree on without a message
+// (CommKey).
 #include "traces/recorder/state.hpp"
 
 namespace weft::recorder {
 namespace {
 
-// A creation call that is collective over `parent`. `hide`: the request of MPI_Comm_idup, which no trace shows.
+// A creation call that is collective over `parent`. `hide`: the request of MPI_Comm_idup, which no trace
+// shows.
 template <class Real>
 int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request* hide = nullptr) {
   const Call call;
@@ -96,19 +98,23 @@ constexpr std::uint64_t kIntercommSalt = 0x696e746572;
 using namespace weft::recorder;
 
 WEFT_WRAP(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* made)) {
-  return create(OpKind::comm_split, comm, made, [&] { return WEFT_REAL(Comm_split)(comm, color, key, made); });
+  return create(OpKind::comm_split, comm, made,
+                [&] { return WEFT_REAL(Comm_split)(comm, color, key, made); });
 }
 WEFT_WRAP(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made)) {
-  return create(OpKind::comm_split, comm, made, [&] { return WEFT_REAL(Comm_split_type)(comm, type, key, info, made); });
+  return create(OpKind::comm_split, comm, made,
+                [&] { return WEFT_REAL(Comm_split_type)(comm, type, key, info, made); });
 }
 WEFT_WRAP(Comm_dup, (MPI_Comm comm, MPI_Comm* made)) {
   return create(OpKind::comm_dup, comm, made, [&] { return WEFT_REAL(Comm_dup)(comm, made); });
 }
 WEFT_WRAP(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made)) {
-  return create(OpKind::comm_dup, comm, made, [&] { return WEFT_REAL(Comm_dup_with_info)(comm, info, made); });
+  return create(OpKind::comm_dup, comm, made,
+                [&] { return WEFT_REAL(Comm_dup_with_info)(comm, info, made); });
 }
 WEFT_WRAP(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request)) {
-  return create(OpKind::comm_dup, comm, made, [&] { return WEFT_REAL(Comm_idup)(comm, made, request); }, request);
+  return create(
+      OpKind::comm_dup, comm, made, [&] { return WEFT_REAL(Comm_idup)(comm, made, request); }, request);
 }
 WEFT_WRAP(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made)) {
   return create(OpKind::comm_create, comm, made, [&] { return WEFT_REAL(Comm_create)(comm, group, made); });
@@ -117,14 +123,16 @@ WEFT_WRAP(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm*
   return create_among_members(kGroupSalt, tag, comm, made,
                               [&] { return WEFT_REAL(Comm_create_group)(comm, group, tag, made); });
 }
-WEFT_WRAP(Cart_create, (MPI_Comm comm, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made)) {
+WEFT_WRAP(Cart_create,
+          (MPI_Comm comm, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made)) {
   return create(OpKind::cart_create, comm, made,
                 [&] { return WEFT_REAL(Cart_create)(comm, n, dims, periods, reorder, made); });
 }
 WEFT_WRAP(Cart_sub, (MPI_Comm comm, const int* remain, MPI_Comm* made)) {
   return create(OpKind::comm_split, comm, made, [&] { return WEFT_REAL(Cart_sub)(comm, remain, made); });
 }
-WEFT_WRAP(Graph_create, (MPI_Comm comm, int n, const int* index, const int* edges, int reorder, MPI_Comm* made)) {
+WEFT_WRAP(Graph_create,
+          (MPI_Comm comm, int n, const int* index, const int* edges, int reorder, MPI_Comm* made)) {
   return create(OpKind::comm_create, comm, made,
                 [&] { return WEFT_REAL(Graph_create)(comm, n, index, edges, reorder, made); });
 }
@@ -138,17 +146,20 @@ WEFT_WRAP(Dist_graph_create_adjacent,
           (MPI_Comm comm, int in, const int* sources, const int* in_weights, int out, const int* destinations,
            const int* out_weights, MPI_Info info, int reorder, MPI_Comm* made)) {
   return create(OpKind::comm_create, comm, made, [&] {
-    return WEFT_REAL(Dist_graph_create_adjacent)(comm, in, sources, in_weights, out, destinations, out_weights, info,
-                                                 reorder, made);
+    return WEFT_REAL(Dist_graph_create_adjacent)(comm, in, sources, in_weights, out, destinations,
+                                                 out_weights, info, reorder, made);
   });
 }
 // Point-to-point over an inter-communicator is recorded on a communicator of both groups' members.
-WEFT_WRAP(Intercomm_create, (MPI_Comm local, int leader, MPI_Comm bridge, int remote, int tag, MPI_Comm* made)) {
-  return create_among_members(kIntercommSalt, tag, WEFT_COMM_WORLD, made,
-                              [&] { return WEFT_REAL(Intercomm_create)(local, leader, bridge, remote, tag, made); });
+WEFT_WRAP(Intercomm_create,
+          (MPI_Comm local, int leader, MPI_Comm bridge, int remote, int tag, MPI_Comm* made)) {
+  return create_among_members(kIntercommSalt, tag, WEFT_COMM_WORLD, made, [&] {
+    return WEFT_REAL(Intercomm_create)(local, leader, bridge, remote, tag, made);
+  });
 }
 WEFT_WRAP(Intercomm_merge, (MPI_Comm inter, int high, MPI_Comm* made)) {
-  return create(OpKind::comm_create, inter, made, [&] { return WEFT_REAL(Intercomm_merge)(inter, high, made); });
+  return create(OpKind::comm_create, inter, made,
+                [&] { return WEFT_REAL(Intercomm_merge)(inter, high, made); });
 }
 WEFT_WRAP(Comm_free, (MPI_Comm * comm)) {
   const Call call;

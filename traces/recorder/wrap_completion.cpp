@@ -1,7 +1,8 @@
 // Starting persistent requests, completing requests, giving them up.
 //
-// A wait is written when entered (a program killed in it shows it) and completed at return. A test that says no
-// leaves nothing: it is a poll. Requests whose start was not recorded are left out of the lists and counted.
+// A wait is written when entered (a program killed in it shows it) and completed at return. A test that says
+// no leaves nothing: it is a poll. Requests whose start was not recorded are left out of the lists and
+// counted.
 #include <stdlib.h>
 
 #include "traces/recorder/state.hpp"
@@ -72,7 +73,7 @@ class Completion {
     Slot& s = recorder.requests[slot];
     if (record_ != nullptr && !s.hidden) {
       SpoolCompletion done{slot, kNoMatch, 0, 0};
-      if (s.receive && status != nullptr) {
+      if (s.receive && status != nullptr && !cancelled(*status)) {
         done.source = world_peer(*s.comm, status->MPI_SOURCE);
         done.tag = spool_tag(status->MPI_TAG);
         done.bytes = received_bytes(*status);
@@ -117,7 +118,8 @@ MPI_Status* statuses_for(const Completion& c, MPI_Status* given, int count) {
   return own;
 }
 
-// With statuses MPI answers ERR_IN_STATUS, without them the first error itself: give the program what it asked for.
+// With statuses MPI answers ERR_IN_STATUS, without them the first error itself: give the program what it
+// asked for.
 int same_error(int rc, const MPI_Status* used, const MPI_Status* given, int count) {
   if (rc != MPI_ERR_IN_STATUS || used == given || given != MPI_STATUSES_IGNORE) return rc;
   for (int i = 0; i < count; ++i)
@@ -175,7 +177,7 @@ int test_for(OpKind kind, int count, const MPI_Request* requests, Real real, Don
 
 using namespace weft::recorder;
 
-WEFT_WRAP(Wait, (MPI_Request* request, MPI_Status* status)) {
+WEFT_WRAP(Wait, (MPI_Request * request, MPI_Status* status)) {
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
   return wait_for(
@@ -198,7 +200,8 @@ WEFT_WRAP(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* st
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
   return wait_for(
-      OpKind::waitany, count, requests, [&](Completion*) { return WEFT_REAL(Waitany)(count, requests, index, s); },
+      OpKind::waitany, count, requests,
+      [&](Completion*) { return WEFT_REAL(Waitany)(count, requests, index, s); },
       [&](Completion& c) {
         if (*index != MPI_UNDEFINED) c.complete(*index, s);
       });
@@ -219,7 +222,7 @@ WEFT_WRAP(Waitsome, (int count, MPI_Request* requests, int* done_count, int* ind
       });
 }
 
-WEFT_WRAP(Test, (MPI_Request* request, int* flag, MPI_Status* status)) {
+WEFT_WRAP(Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
   return test_for(
@@ -282,7 +285,7 @@ WEFT_WRAP(Request_get_status, (MPI_Request request, int* flag, MPI_Status* statu
   return WEFT_REAL(Request_get_status)(request, flag, status);
 }
 
-WEFT_WRAP(Start, (MPI_Request* request)) {
+WEFT_WRAP(Start, (MPI_Request * request)) {
   const Call call;
   if (call) {
     const Lock lock;
@@ -349,13 +352,13 @@ static void one_request(OpKind kind, const MPI_Request* request, const Call& cal
   if (remove) recorder.requests.remove(slot);
 }
 
-WEFT_WRAP(Cancel, (MPI_Request* request)) {
+WEFT_WRAP(Cancel, (MPI_Request * request)) {
   const Call call;
   if (call) one_request(OpKind::cancel, request, call, false);
   return WEFT_REAL(Cancel)(request);
 }
 
-WEFT_WRAP(Request_free, (MPI_Request* request)) {
+WEFT_WRAP(Request_free, (MPI_Request * request)) {
   const Call call;
   if (call) one_request(OpKind::request_free, request, call, true);
   return WEFT_REAL(Request_free)(request);

@@ -52,9 +52,9 @@ WEFT_WRAP(Finalize, (void)) {
   return WEFT_REAL(Finalize)();
 }
 
-#define WEFT_COUNTED(what, name, params, args)                                                 \
-  WEFT_WRAP(name, params) {                                                                    \
-    return counted(NotRecorded::what, [&] { return WEFT_REAL(name) args; });                   \
+#define WEFT_COUNTED(what, name, params, args)                               \
+  WEFT_WRAP(name, params) {                                                  \
+    return counted(NotRecorded::what, [&] { return WEFT_REAL(name) args; }); \
   }
 #include "traces/recorder/not_recorded.def"
 #undef WEFT_COUNTED

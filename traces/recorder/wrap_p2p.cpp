@@ -1,7 +1,7 @@
 // Point-to-point calls, persistent requests and probes.
 //
-// A blocking call is written when it is entered and completed when it returns, so that the trace of a program killed
-// in a deadlock ends with the calls it hung in.
+// A blocking call is written when it is entered and completed when it returns, so that the trace of a program
+// killed in a deadlock ends with the calls it hung in.
 #include <stdlib.h>
 
 #include "traces/recorder/state.hpp"
@@ -49,8 +49,8 @@ int blocking_send(OpKind kind, int count, MPI_Datatype type, int dest, int tag, 
 
 // A receive or probe that blocks; `sent` is the other half of a Sendrecv. `real` takes the status to fill.
 template <class Real>
-int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call, MPI_Status* status, Real real,
-                  const Fields* sent = nullptr) {
+int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call, MPI_Status* status,
+                  Real real, const Fields* sent = nullptr) {
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
   const std::uint8_t flags = sent != nullptr ? traces::kPairedRecv : 0;
@@ -80,8 +80,8 @@ const Comm* locked_known(MPI_Comm comm, const Call& call) {
 
 // Isend, Irecv, *_init: the request exists once the real call returned.
 template <class Real>
-int with_request(OpKind kind, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request,
-                 bool receive, bool persistent, Real real) {
+int with_request(OpKind kind, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                 MPI_Request* request, bool receive, bool persistent, Real real) {
   const Call call;
   const int rc = real();
   if (!call) return rc;
@@ -161,21 +161,21 @@ void poll(OpKind kind, bool hit, const Call& call, int source, int tag, MPI_Comm
 
 using namespace weft::recorder;  // the wrappers are C functions, outside any namespace
 
-#define WEFT_SEND(name, kind)                                                                               \
-  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)) {   \
-    return blocking_send(OpKind::kind, count, type, dest, tag, comm,                                        \
-                         [&] { return WEFT_REAL(name)(buffer, count, type, dest, tag, comm); });            \
+#define WEFT_SEND(name, kind)                                                                             \
+  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)) { \
+    return blocking_send(OpKind::kind, count, type, dest, tag, comm,                                      \
+                         [&] { return WEFT_REAL(name)(buffer, count, type, dest, tag, comm); });          \
   }
 WEFT_SEND(Send, send)
 WEFT_SEND(Ssend, ssend)
 WEFT_SEND(Bsend, bsend)
 WEFT_SEND(Rsend, rsend)
 
-#define WEFT_SEND_REQUEST(name, kind, persistent)                                                           \
-  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,      \
-                   MPI_Request* request)) {                                                                 \
-    return with_request(OpKind::kind, count, type, dest, tag, comm, request, false, persistent,             \
-                        [&] { return WEFT_REAL(name)(buffer, count, type, dest, tag, comm, request); });    \
+#define WEFT_SEND_REQUEST(name, kind, persistent)                                                        \
+  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,   \
+                   MPI_Request* request)) {                                                              \
+    return with_request(OpKind::kind, count, type, dest, tag, comm, request, false, persistent,          \
+                        [&] { return WEFT_REAL(name)(buffer, count, type, dest, tag, comm, request); }); \
   }
 WEFT_SEND_REQUEST(Isend, isend, false)
 WEFT_SEND_REQUEST(Issend, issend, false)
@@ -186,16 +186,17 @@ WEFT_SEND_REQUEST(Ssend_init, ssend_init, true)
 WEFT_SEND_REQUEST(Bsend_init, bsend_init, true)
 WEFT_SEND_REQUEST(Rsend_init, rsend_init, true)
 
-#define WEFT_RECV_REQUEST(name, kind, persistent)                                                           \
-  WEFT_WRAP(name, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
-                   MPI_Request* request)) {                                                                 \
-    return with_request(OpKind::kind, count, type, source, tag, comm, request, true, persistent,            \
-                        [&] { return WEFT_REAL(name)(buffer, count, type, source, tag, comm, request); });  \
+#define WEFT_RECV_REQUEST(name, kind, persistent)                                                          \
+  WEFT_WRAP(name, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
+                   MPI_Request* request)) {                                                                \
+    return with_request(OpKind::kind, count, type, source, tag, comm, request, true, persistent,           \
+                        [&] { return WEFT_REAL(name)(buffer, count, type, source, tag, comm, request); }); \
   }
 WEFT_RECV_REQUEST(Irecv, irecv, false)
 WEFT_RECV_REQUEST(Recv_init, recv_init, true)
 
-WEFT_WRAP(Recv, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status)) {
+WEFT_WRAP(Recv, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                 MPI_Status* status)) {
   const Call call;
   const auto real = [&](MPI_Status* s) { return WEFT_REAL(Recv)(buffer, count, type, source, tag, comm, s); };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
@@ -203,20 +204,23 @@ WEFT_WRAP(Recv, (void* buffer, int count, MPI_Datatype type, int source, int tag
   return blocking_recv(OpKind::recv, message(*c, source, tag, bytes_of(count, type)), *c, call, status, real);
 }
 
-WEFT_WRAP(Sendrecv, (const void* sbuffer, int scount, MPI_Datatype stype, int dest, int stag, void* rbuffer, int rcount,
-                     MPI_Datatype rtype, int source, int rtag, MPI_Comm comm, MPI_Status* status)) {
+WEFT_WRAP(Sendrecv,
+          (const void* sbuffer, int scount, MPI_Datatype stype, int dest, int stag, void* rbuffer, int rcount,
+           MPI_Datatype rtype, int source, int rtag, MPI_Comm comm, MPI_Status* status)) {
   const Call call;
   const auto real = [&](MPI_Status* s) {
-    return WEFT_REAL(Sendrecv)(sbuffer, scount, stype, dest, stag, rbuffer, rcount, rtype, source, rtag, comm, s);
+    return WEFT_REAL(Sendrecv)(sbuffer, scount, stype, dest, stag, rbuffer, rcount, rtype, source, rtag, comm,
+                               s);
   };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
   if (c == nullptr) return real(status);
   const Fields sent = message(*c, dest, stag, bytes_of(scount, stype));
-  return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(rcount, rtype)), *c, call, status, real, &sent);
+  return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(rcount, rtype)), *c, call, status,
+                       real, &sent);
 }
 
-WEFT_WRAP(Sendrecv_replace, (void* buffer, int count, MPI_Datatype type, int dest, int stag, int source, int rtag,
-                             MPI_Comm comm, MPI_Status* status)) {
+WEFT_WRAP(Sendrecv_replace, (void* buffer, int count, MPI_Datatype type, int dest, int stag, int source,
+                             int rtag, MPI_Comm comm, MPI_Status* status)) {
   const Call call;
   const auto real = [&](MPI_Status* s) {
     return WEFT_REAL(Sendrecv_replace)(buffer, count, type, dest, stag, source, rtag, comm, s);
@@ -224,7 +228,8 @@ WEFT_WRAP(Sendrecv_replace, (void* buffer, int count, MPI_Datatype type, int des
   const Comm* c = call ? locked_known(comm, call) : nullptr;
   if (c == nullptr) return real(status);
   const Fields sent = message(*c, dest, stag, bytes_of(count, type));
-  return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(count, type)), *c, call, status, real, &sent);
+  return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(count, type)), *c, call, status, real,
+                       &sent);
 }
 
 WEFT_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {

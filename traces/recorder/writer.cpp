@@ -7,7 +7,8 @@
 namespace weft::recorder {
 namespace {
 
-constexpr std::size_t kPage = 65536;  // largest page size of the usual machines: window offsets are multiples of it
+constexpr std::size_t kPage =
+    65536;  // largest page size of the usual machines: window offsets are multiples of it
 constexpr std::size_t kWindowBytes = std::size_t{1} << 22;
 
 // The header occupies a whole page multiple so that every window starts on one.
@@ -67,7 +68,8 @@ SpoolRecord* SpoolWriter::reserve(std::size_t list_words) {
 }
 
 void SpoolWriter::publish(SpoolRecord* r, std::uint8_t kind, std::uint8_t flags, std::size_t list_words) {
-  const std::uint64_t word = std::uint64_t{kind} | (std::uint64_t{flags} << 8) | (std::uint64_t{list_words} << 32);
+  const std::uint64_t word =
+      std::uint64_t{kind} | (std::uint64_t{flags} << 8) | (std::uint64_t{list_words} << 32);
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(r), word, __ATOMIC_RELEASE);
 }
 

@@ -1,8 +1,8 @@
 // Appends records to a spool through mapped windows of its file (recorder side; no library needed).
 //
-// Cost: a record is stores into mapped memory; a system call only per kWindowBytes. Space is allocated before it is
-// mapped, so that a full disk ends the recording (SpoolHeader::out_of_space) and never kills the program with SIGBUS.
-// Not thread-safe: state.hpp holds the lock.
+// Cost: a record is stores into mapped memory; a system call only per kWindowBytes. Space is allocated before
+// it is mapped, so that a full disk ends the recording (SpoolHeader::out_of_space) and never kills the
+// program with SIGBUS. Not thread-safe: state.hpp holds the lock.
 #pragma once
 
 #include "traces/recorder/spool.hpp"
@@ -18,8 +18,8 @@ class SpoolWriter {
   // Windows stay mapped for ever: with threads a record of an old window can still be open.
   void keep_windows() { keep_ = true; }
 
-  // Room for a record with that many list words, all zero; nullptr once out of space. It does not count before
-  // publish(). Its address is valid until the second window after it.
+  // Room for a record with that many list words, all zero; nullptr once out of space. It does not count
+  // before publish(). Its address is valid until the second window after it.
   SpoolRecord* reserve(std::size_t list_words);
   static void publish(SpoolRecord* r, std::uint8_t kind, std::uint8_t flags, std::size_t list_words);
   static void set_flags(SpoolRecord* r, std::uint8_t flags);

@@ -1,0 +1,68 @@
+// weft check T: the trace doctor. Exit code 1 if it finds an error.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/verb.hpp"
+#include "core/quantity_text.hpp"
+#include "traces/check.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct CheckOptions {
+  CommonOptions common;
+  std::vector<std::string> inputs;
+  bool salvage = false;
+  bool synchronous = false;
+};
+
+Result<void> run_check(const CheckOptions& o) {
+  WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
+  traces::CheckOptions options;
+  options.synchronous = o.synchronous;
+  WEFT_ASSIGN(const traces::CheckReport report, traces::check_trace(*trace, options));
+  nlohmann::ordered_json j = {{"schema", "weft.check/1"},
+                              {"ok", report.ok()},
+                              {"errors", report.errors},
+                              {"warnings", report.warnings},
+                              {"findings", nlohmann::ordered_json::array()}};
+  std::string text;
+  for (const auto& f : report.findings) {
+    const char* severity = f.severity == traces::Severity::kError ? "error" : "warning";
+    nlohmann::ordered_json row = {
+        {"severity", severity}, {"rank", nullptr}, {"op", nullptr}, {"message", f.message}};
+    if (f.rank >= 0) row["rank"] = f.rank;
+    if (f.op >= 0) row["op"] = f.op;
+    j["findings"].push_back(std::move(row));
+    text += fmt::format("{}: {}\n", severity, f.message);
+  }
+  const std::uint64_t shown = report.findings.size();
+  if (report.errors + report.warnings > shown)
+    text += fmt::format("... and {} more\n", report.errors + report.warnings - shown);
+  text += fmt::format("{}: {} ranks, {} operations: {}\n", o.inputs[0], trace->header().ranks,
+                      show_count(static_cast<double>(trace->totals().ops)),
+                      report.errors + report.warnings == 0
+                          ? std::string("nothing found")
+                          : fmt::format("{} errors, {} warnings", report.errors, report.warnings));
+  o.common.print(text);
+  WEFT_TRY(
+      o.common.write_json(j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"));
+  if (report.ok()) return {};
+  return Error{
+      ErrorCode::kFinding, o.inputs[0], fmt::format("the trace has {} errors", report.errors), {}, {}};
+}
+
+}  // namespace
+
+Action setup_check(CLI::App& app) {
+  auto o = std::make_shared<CheckOptions>();
+  add_common(app, o->common);
+  app.add_option("T", o->inputs, "the trace")->required();
+  app.add_flag("--salvage", o->salvage, "check the whole blocks of a .weft file that was cut off");
+  app.add_flag("--synchronous", o->synchronous,
+               "also look for deadlocks that only buffered sends avoid (warnings)");
+  return [o] { return run_check(*o); };
+}
+
+}  // namespace weft::cli

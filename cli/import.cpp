@@ -1,0 +1,66 @@
+// weft import IN... -o T.weft: a trace of another tool becomes a .weft file.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "cli/verb.hpp"
+#include "core/quantity_text.hpp"
+#include "traces/copy.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct ImportOptions {
+  CommonOptions common;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string from;
+};
+
+Result<void> import_trace(const ImportOptions& o) {
+  const auto start = std::chrono::steady_clock::now();
+  WEFT_ASSIGN(const auto trace, traces::open_trace(o.inputs, o.from));
+  Progress progress(o.common.progress_mode(), "import", trace->totals().ops, "ops");
+  WEFT_TRY(traces::copy_to_weft(*trace, o.output, [&](std::uint64_t done) { progress.update(done); }));
+  progress.finish();
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::error_code ec;
+  const auto size = std::filesystem::file_size(o.output, ec);
+  const auto& t = trace->totals();
+  const auto ops = static_cast<double>(t.ops);
+  std::string text = fmt::format(
+      "{}: {} ranks, {} ops, {} messages, {}; file {}, {:.2f} bytes/op, {} ops/s\n", o.output,
+      trace->header().ranks, show_count(ops), show_count(static_cast<double>(t.messages)),
+      show(Bytes(static_cast<std::int64_t>(t.bytes))), show(Bytes(static_cast<std::int64_t>(size))),
+      static_cast<double>(size) / std::max(ops, 1.0), show_count(ops / wall));
+  for (const auto& n : trace->header().notes) text += "note: " + n + "\n";
+  o.common.print(text);
+  nlohmann::ordered_json j = {{"schema", "weft.import/1"},
+                              {"output", o.output},
+                              {"ranks", trace->header().ranks},
+                              {"ops", t.ops},
+                              {"messages", t.messages},
+                              {"bytes", t.bytes},
+                              {"file_bytes", size},
+                              {"notes", trace->header().notes},
+                              {"engine", {{"wall_s", wall}}}};
+  return o.common.write_json(j.dump(2) + "\n");
+}
+
+}  // namespace
+
+Action setup_import(CLI::App& app) {
+  auto o = std::make_shared<ImportOptions>();
+  add_common(app, o->common);
+  app.add_option("IN", o->inputs,
+                 "SimGrid TI: index file, directory, shared file, files of rank 0, 1, ..., or a tar of them "
+                 "(gz, zst)")
+      ->required();
+  app.add_option("-o,--output", o->output, "the .weft file to write")->required()->type_name("FILE");
+  app.add_option("--from", o->from, "format of IN [sniffed]")->type_name("weft|ti");
+  return [o] { return import_trace(*o); };
+}
+
+}  // namespace weft::cli

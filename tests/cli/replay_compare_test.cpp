@@ -1,0 +1,204 @@
+// weft replay and weft compare through the built binary: closed forms, exit codes, files, flags.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/run_weft.hpp"
+
+namespace weft::testing {
+namespace {
+
+using nlohmann::ordered_json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// 1 GB/s and 1 us a link, two links a message.
+const std::string kOn = " --on crossbar:n=4,bw=8Gbps,lat=1us,speed=1Gflops ";
+
+// SimGrid's text format: type 6 is a byte. `body` once per rank, "%" stands for the rank.
+std::string program(int ranks, const std::string& body) {
+  std::string out;
+  for (int r = 0; r < ranks; ++r) {
+    out += std::to_string(r) + " init 1\n";
+    std::string line = std::to_string(r) + " " + body + "\n";
+    out += line;
+    out += std::to_string(r) + " finalize\n";
+  }
+  return out;
+}
+
+const std::string kPingPong =
+    "0 init\n1 init\n"
+    "0 send 1 7 1000000 6\n0 recv 1 8 1000000 6\n"
+    "1 recv 0 7 1000000 6\n1 send 0 8 1000000 6\n"
+    "0 finalize\n1 finalize\n";
+
+ordered_json replay_json(const Workspace& w, const std::string& arguments, int exit_code = 0) {
+  const Outcome o = w.weft("replay " + arguments + " --json - --quiet");
+  EXPECT_EQ(o.exit_code, exit_code) << arguments << "\n" << o.err;
+  return o.out.empty() ? ordered_json{} : ordered_json::parse(o.out);
+}
+
+TEST(CliReplay, PingPongEqualsItsClosedForm) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  // Two messages of 2 us + 1 ms; --raw must not take the trace for its value.
+  const auto j = replay_json(w, "--raw t.txt" + kOn);
+  EXPECT_EQ(j["makespan_s"], 0.002004);
+  EXPECT_EQ(j["trace"]["messages"], 2);
+  EXPECT_EQ(j["trace"]["bytes"], 2000000);
+  EXPECT_EQ(j["network_messages"], 2);
+  EXPECT_EQ(j["links"].size(), 4u);
+  EXPECT_EQ(j["links"][0]["bytes"], 1000000);
+  EXPECT_NEAR(j["links"][0]["utilization"].get<double>(), 1000000 / (1e9 * 0.002004), 1e-12);
+  EXPECT_EQ(j["links"][0]["busy_s"], 0.001);
+  EXPECT_EQ(j["ranks"][1]["recv_s"], 0.001002);
+  // A header of 1 kB takes 1 us more each.
+  EXPECT_EQ(replay_json(w, "t.txt --raw --header 1kB" + kOn)["makespan_s"], 0.002006);
+  EXPECT_EQ(replay_json(w, "t.txt --raw --set bw=4Gbps" + kOn)["makespan_s"], 0.004004);
+}
+
+TEST(CliReplay, CollectivesTakeTheirClosedFormsAndFollowTheOverride) {
+  const Workspace w;
+  w.write("bcast.txt", program(4, "bcast 1000000 0 6"));
+  const std::string raw = " --raw=rendezvous" + kOn;
+  // ceil(lg 4) (2 us + 1 ms), and the root sends 3 ms over its own link when it sends all at once.
+  EXPECT_EQ(replay_json(w, "bcast.txt --collective bcast=binomial" + raw)["makespan_s"], 0.002004);
+  EXPECT_EQ(replay_json(w, "bcast.txt" + raw)["makespan_s"], 0.002004) << "the default for 4 ranks";
+  EXPECT_EQ(replay_json(w, "bcast.txt --collective bcast=linear" + raw)["makespan_s"], 0.003002);
+  // Scatter: 2 (2 us) + 0.75 ms; ring: 3 (2 us + 0.25 ms).
+  EXPECT_EQ(replay_json(w, "bcast.txt --collective bcast=ring" + raw)["makespan_s"], 0.00151);
+  w.write("allreduce.txt", program(4, "allreduce 4000000 0 6"));
+  const auto ring = replay_json(w, "allreduce.txt --collective allreduce=ring" + raw);
+  EXPECT_EQ(ring["makespan_s"], 0.006012) << "2 (p - 1) (2 us + 1 ms)";
+  EXPECT_EQ(ring["trace"]["messages"], 0);
+  EXPECT_EQ(ring["network_messages"], 24);
+  EXPECT_EQ(ring["network_bytes"], 24000000);
+  EXPECT_EQ(ring["ranks"][2]["collective_s"], 0.006012);
+  EXPECT_EQ(ring["model"]["collectives"]["allreduce"], "ring");
+}
+
+TEST(CliReplay, FivePartsOfEveryRankAddUpToItsFinish) {
+  const Workspace w;
+  w.write("t.txt",
+          "0 init\n1 init\n0 compute 1000000\n0 send 1 7 300000 6\n1 irecv 0 7 300000 6\n1 compute 50000\n"
+          "1 wait 0 1 7\n0 barrier\n1 barrier\n0 finalize\n1 finalize\n");
+  for (const auto* mode : {"", "--raw", "--raw=detached", "--raw=rendezvous"})
+    for (const auto& r : replay_json(w, std::string("t.txt ") + mode + kOn)["ranks"]) {
+      double sum = 0;
+      for (const auto* part : {"compute_s", "send_s", "recv_s", "wait_s", "collective_s"})
+        sum += r[part].get<double>();
+      EXPECT_NEAR(sum, r["finish_s"].get<double>(), 1e-13) << mode;
+      EXPECT_GT(sum, 0.001);
+    }
+}
+
+TEST(CliReplay, TwoRunsAreByteIdenticalExceptForTheEngine) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  auto a = replay_json(w, "t.txt --map random --seed 5" + kOn);
+  auto b = replay_json(w, "t.txt --map random --seed 5" + kOn);
+  a.erase("engine");
+  b.erase("engine");
+  EXPECT_EQ(a.dump(), b.dump());
+}
+
+TEST(CliReplay, ADeadlockExitsWithOneWritesTheJsonAndNamesTheCycle) {
+  const Workspace w;
+  w.write("t.txt", "0 init\n1 init\n0 recv 1 7 8 6\n1 recv 0 7 8 6\n0 send 1 7 8 6\n1 send 0 7 8 6\n");
+  const Outcome o = w.weft("replay t.txt --json out.json --csv out.csv" + kOn);
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_THAT(o.out,
+              HasSubstr("2 ranks wait for ever; each of these waits for the next, the last for the first:\n"
+                        "  rank 0 in recv from 1 tag 7 on world"));
+  EXPECT_THAT(o.err, HasSubstr("error: deadlock: 2 ranks"));
+  const auto j = ordered_json::parse(w.read("out.json"));
+  EXPECT_EQ(j["error"]["cycle"].dump(), "[0,1]");
+  EXPECT_THAT(w.read("out.csv"), StartsWith("rank,finish_s"));
+}
+
+TEST(CliReplay, TextSaysTheAnswerFirstAndQuietSaysNothing) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  EXPECT_THAT(
+      w.weft("replay t.txt --raw" + kOn).out,
+      StartsWith("t.txt: 2 ranks take 2 ms on crossbar:n=4,bw=8Gbps,lat=1us,speed=1Gflops; 100 % receive\n"));
+  EXPECT_EQ(w.weft("replay t.txt --raw --quiet" + kOn).out, "");
+}
+
+TEST(CliReplay, RefusesWhatItDoesNotKnow) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const auto refused = [&](const std::string& flags, const std::string& message) {
+    const Outcome o = w.weft("replay t.txt " + flags + kOn + " --json out.json");
+    EXPECT_EQ(o.exit_code, 2) << flags << o.err;
+    EXPECT_THAT(o.err, HasSubstr(message));
+    EXPECT_EQ(w.list(), std::vector<std::string>{"t.txt"});
+  };
+  refused("--collective bcast=rings",
+          "got \"rings\"; expected binomial, linear, pipeline, ring, recursive_doubling");
+  refused("--collective broadcast=ring", "got \"broadcast\"; expected barrier, bcast");
+  refused("--collective bcast", "expected KIND=ALGORITHM");
+  refused("--compute-scale -1", "got \"-1\"; expected 0 or more");
+  refused("--raw-switch 64", "got \"64\"; expected a number with a unit");
+  refused("--model pcie", "--model pcie");
+}
+
+TEST(CliCompare, RanksByTimeAndSaysWhyWhateverTheThreads) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const std::string arguments =
+      "compare t.txt --raw --on crossbar:n=4,bw=4Gbps,lat=1us --on crossbar:n=4,bw=8Gbps,lat=1us "
+      "--on crossbar:n=4,bw=8Gbps,lat=500us --map block --map random --seed 3 ";
+  const Outcome one = w.weft(arguments + "--json one.json --csv one.csv");
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(w.weft(arguments + "--json four.json --threads 4").out, one.out);
+  EXPECT_EQ(w.read("one.json"), w.read("four.json"));
+  const auto rows = ordered_json::parse(w.read("one.json"))["rows"];
+  ASSERT_EQ(rows.size(), 6u);
+  EXPECT_EQ(rows[0]["platform"], "crossbar:n=4,bw=8Gbps,lat=1us");
+  EXPECT_EQ(rows[0]["makespan_s"], 0.002004);
+  EXPECT_EQ(rows[0]["slowdown"], 1.0);
+  EXPECT_EQ(rows[0]["map"], "block");
+  EXPECT_EQ(rows[1]["map"], "random");
+  EXPECT_EQ(rows[1]["why"], "as fast as the best");
+  EXPECT_EQ(rows[2]["platform"], "crossbar:n=4,bw=8Gbps,lat=500us");
+  EXPECT_EQ(rows[2]["makespan_s"], 0.004);
+  EXPECT_THAT(rows[2]["why"].get<std::string>(),
+              StartsWith("2 ms slower: latency takes 998 us more per rank"));
+  EXPECT_EQ(rows[4]["makespan_s"], 0.004004);
+  EXPECT_THAT(
+      rows[4]["why"].get<std::string>(),
+      StartsWith(
+          "2 ms slower: moving the data takes 1 ms more per rank (narrowest link used: 500 MB/s instead "
+          "of 1 GB/s)"));
+  EXPECT_EQ(rows[0]["hosts"], 4);
+  EXPECT_EQ(rows[0]["mean_hops"], 2.0);
+  EXPECT_THAT(one.out, StartsWith("t.txt: fastest on crossbar:n=4,bw=8Gbps,lat=1us, 2 ms; slowest on"));
+}
+
+TEST(CliCompare, FindsTooSmallPlatformsBeforeItRuns) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const Outcome o = w.weft("compare t.txt --on crossbar:n=1,bw=8Gbps,lat=1us");
+  EXPECT_EQ(o.exit_code, 3);
+  EXPECT_THAT(o.err, HasSubstr("too few hosts"));
+}
+
+TEST(CliCompare, ADeadlockIsARowAndExitCodeOne) {
+  const Workspace w;
+  w.write("dead.txt", "0 init\n1 init\n0 recv 1 7 8 6\n1 recv 0 7 8 6\n0 send 1 7 8 6\n1 send 0 7 8 6\n");
+  w.write("t.txt", kPingPong);
+  const Outcome o = w.weft("compare dead.txt t.txt --json out.json" + kOn);
+  EXPECT_EQ(o.exit_code, 1);
+  const auto rows = ordered_json::parse(w.read("out.json"))["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_THAT(rows[0]["error"].get<std::string>(), HasSubstr("deadlock"));
+  EXPECT_TRUE(rows[0]["slowdown"].is_null());
+  EXPECT_EQ(rows[1]["slowdown"], 1.0);
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,215 @@
+// How the recorder behaves around the program: exit codes, deaths, clocks, polls.
+#include <numeric>
+
+#include "tests/recorder/recorder_testing.hpp"
+
+namespace weft::recorder::testing {
+namespace {
+
+using traces::Op;
+using traces::OpKind;
+
+std::string behaviour(const std::string& mode) { return program("behaviour") + " " + mode; }
+
+double computed_seconds(const Recorded& r, std::size_t rank) {
+  double s = 0;
+  for (const Op& op : r.ops[rank])
+    if (op.kind == OpKind::compute_time) s += static_cast<double>(op.amount) * 1e-12;
+  return s;
+}
+
+TEST(Record, ExitCodeIsTheProgramsAndTheTraceIsThereAnyway) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 0")), 0);
+  EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 9")), 9);
+  EXPECT_EQ(read_back(folder / "t.weft").lines.size(), 2u);
+}
+
+TEST(Record, ProgramWithoutALauncherIsOneRank) {
+  const Folder folder;
+  EXPECT_EQ(record(folder, behaviour("exit 4")), 4);
+  EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)),
+              ::testing::ElementsAre("barrier - 0 - world"));
+}
+
+TEST(Record, CommandWithoutMpiKeepsItsExitCodeAndIsAnErrorOnlyIfItSucceeded) {
+  const Folder folder;
+  EXPECT_EQ(record(folder, behaviour("no-mpi 6")), 6);
+  EXPECT_EQ(record(folder, behaviour("no-mpi 0")), 3);
+  EXPECT_THAT(slurp(folder / "err"), ::testing::HasSubstr("no MPI rank was recorded"));
+  EXPECT_FALSE(fs::exists(folder / "t.weft"));
+  EXPECT_EQ(record(folder, "sh -c 'kill -9 $$'"), 137);
+  EXPECT_EQ(record(folder, "./no-such-program"), 2);
+  EXPECT_EQ(shell(folder, weft() + " record -o t.weft"), 2);
+  EXPECT_EQ(shell(folder, weft() + " record -o no/such/folder/t.weft -- true"), 3);
+}
+
+TEST(Record, ArgumentsAndStandardStreamsReachTheProgramUntouched) {
+  const Folder folder;
+  EXPECT_EQ(
+      shell(
+          folder,
+          "printf 'one\\ntwo\\n' | " + weft() +
+              R"( record -o t.weft -- sh -c 'cat; printf "<%s>" "$@"; echo oops >&2; exit 3' sh '' '[a,b]' '--' -o 'x y')"),
+      3);
+  EXPECT_EQ(slurp(folder / "out"), "one\ntwo\n<><[a,b]><--><-o><x y>");
+  EXPECT_THAT(slurp(folder / "err"), ::testing::StartsWith("oops\n"));
+}
+
+TEST(Record, NoSpoolIsLeftBehindUnlessAskedFor) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  const auto spools = [&] {
+    std::vector<std::string> found;
+    for (const auto& e : fs::directory_iterator(folder.path()))
+      if (e.path().filename().string().find(".spool.") != std::string::npos)
+        found.push_back(e.path().string());
+    return found;
+  };
+  EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 0")), 0);
+  EXPECT_TRUE(spools().empty());
+  EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 0"), "--keep-spool"), 0);
+  ASSERT_EQ(spools().size(), 1u);
+  EXPECT_EQ(shell(folder, fmt::format("{} record -o again.weft --merge {}", weft(), spools()[0])), 0)
+      << slurp(folder / "err");
+  EXPECT_EQ(read_back(folder / "again.weft").lines, read_back(folder / "t.weft").lines);
+}
+
+TEST(Record, KilledProgramLeavesATraceThatEndsInsideTheCallsItHungIn) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  EXPECT_NE(record(folder, mpirun(3) + behaviour("killed")), 0);
+  const Recorded r = read_back(folder / "t.weft");
+  ASSERT_EQ(r.lines.size(), 3u);
+  EXPECT_THAT(r.lines[0], ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world"));
+  EXPECT_THAT(r.lines[1],
+              ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world", "recv 0 4 77 world"));
+  EXPECT_TRUE(has_note(r, "Rank 0 ended without MPI_Finalize."));
+  EXPECT_TRUE(has_note(r, "Rank 1 ended without MPI_Finalize, inside recv."));
+}
+
+TEST(Record, AbortKeepsItsCodeAndTheTrace) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  EXPECT_EQ(record(folder, mpirun(2) + behaviour("abort")), 5);
+  EXPECT_THAT(read_back(folder / "t.weft").lines.at(1),
+              ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world"));
+}
+
+TEST(Record, ForkedChildWritesNothing) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  EXPECT_EQ(record(folder, mpirun(2) + behaviour("fork")), 0);
+  EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)),
+              ::testing::ElementsAre("barrier - 0 - world"));
+}
+
+TEST(Record, TwoJobsOfOneCommandAreTwoTraces) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  const std::string script =
+      "#!/bin/sh\n" + mpirun(2) + behaviour("exit 0") + "\n" + mpirun(3) + behaviour("exit 0") + "\n";
+  std::ofstream(folder / "job.sh") << script;
+  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder / "err");
+  EXPECT_EQ(read_back(folder / "t.weft").lines.size(), 2u);
+  EXPECT_EQ(read_back(folder / "t.2.weft").lines.size(), 3u);
+}
+
+TEST(Record, ThreadsInsideMpiAtOnceAreRecordedAndCounted) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  ASSERT_EQ(record(folder, mpirun(2) + program("threads")), 0) << slurp(folder / "err");
+  if (!slurp(folder / "out").empty()) GTEST_SKIP() << "THIS MPI HAS NO MPI_THREAD_MULTIPLE";
+  const Recorded r = read_back(folder / "t.weft");
+  std::size_t sends = 0;
+  for (const Op& op : r.ops.at(0)) sends += op.kind == OpKind::sendrecv ? 1 : 0;
+  EXPECT_EQ(sends, 400u);
+}
+
+TEST(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  ASSERT_EQ(record(folder, mpirun(3) + behaviour("spin")), 0);
+  const Recorded r = read_back(folder / "t.weft");
+  EXPECT_THAT(inside(r.lines.at(1)), ::testing::ElementsAre("iprobe 0 hit 7 world [0 7 4]",
+                                                            "recv 0 4 7 world [0 7 4]", "send 2 4 7 world"));
+  EXPECT_LT(computed_seconds(r, 1), 0.05) << "the message comes after 0.1 s of polling";
+  std::int64_t polls = 0;
+  std::size_t places = 0;
+  for (const Op& op : r.ops[1])
+    if (op.kind == OpKind::iprobe && (op.flags & traces::kHit) == 0) {
+      polls += op.amount;
+      ++places;
+    }
+  // A preempted spin begins a new place; the polls of one turn of the core are one.
+  EXPECT_GT(polls, static_cast<std::int64_t>(10 * places));
+}
+
+TEST(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  ASSERT_EQ(record(folder, mpirun(4) + behaviour("poll")), 0);
+  const Recorded r = read_back(folder / "t.weft");
+  const auto& ops = r.ops.at(1);
+  std::size_t hit = 0;
+  std::vector<std::size_t> misses;
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    if (ops[i].kind == OpKind::iprobe)
+      ((ops[i].flags & traces::kHit) != 0 ? hit = i : (misses.push_back(i), i));
+  ASSERT_GE(misses.size(), 3u);
+  for (const std::size_t m : misses)
+    EXPECT_EQ(r.lists[1][m], std::vector<std::int64_t>{static_cast<std::int64_t>(hit - m)});
+  // 300 us of work before the second and the third poll
+  EXPECT_EQ(ops[misses[1] - 1].kind, OpKind::compute_time);
+  EXPECT_GT(ops[misses[1] - 1].amount, 290'000'000);
+  // the body: the receive and the forward in `row`, not the message in `column`
+  const std::int64_t body = r.lists[1][hit].at(1);
+  ASSERT_GE(body, 2);
+  const Op& last = ops[hit + static_cast<std::size_t>(body)];
+  EXPECT_EQ(last.kind, OpKind::send);
+  EXPECT_EQ(last.peer, 2);
+  EXPECT_EQ(r.communicators[last.comm.index()].name, "split1");
+}
+
+TEST(Record, PollsGivenUpBeforeAReceiveBelongToNoHit) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  ASSERT_EQ(record(folder, mpirun(2) + behaviour("missed")), 0);
+  const Recorded r = read_back(folder / "t.weft");
+  for (std::size_t i = 0; i < r.ops.at(1).size(); ++i)
+    if (r.ops[1][i].kind == OpKind::iprobe) {
+      EXPECT_EQ(r.ops[1][i].flags & traces::kHit, 0) << "the first poll comes first";
+      EXPECT_TRUE(r.lists[1][i].empty());
+      break;
+    }
+}
+
+TEST(Record, CpuClockCountsWorkAndNotSleepWallClockCountsBoth) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  ASSERT_EQ(record(folder, mpirun(2) + behaviour("clock")), 0);
+  const Recorded cpu = read_back(folder / "t.weft");
+  EXPECT_GT(computed_seconds(cpu, 0), 0.0199);
+  EXPECT_LT(computed_seconds(cpu, 0), 0.1);
+  ASSERT_EQ(record(folder, mpirun(2) + behaviour("clock"), "--clock wall"), 0);
+  EXPECT_GT(computed_seconds(read_back(folder / "t.weft"), 0), 0.2199);
+}
+
+TEST(Record, HeaderTellsWhereTheTraceComesFrom) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  std::ofstream(folder / "HPL.dat") << "HPLinpack benchmark input file\n";
+  ASSERT_EQ(record(folder, mpirun(2) + behaviour("exit 0")), 0);
+  const traces::TraceHeader h = read_back(folder / "t.weft").header;
+  EXPECT_EQ(h.ranks, 2u);
+  EXPECT_EQ(h.hpl_dat, "HPLinpack benchmark input file\n");
+  EXPECT_THAT(h.command_line, ::testing::HasSubstr("behaviour exit 0"));
+  EXPECT_THAT(h.recorder, ::testing::StartsWith("weft record "));
+  EXPECT_FALSE(h.mpi_version.empty());
+  EXPECT_EQ(h.hostnames.size(), 2u);
+  EXPECT_GT(h.clock_resolution_ps, 0);
+}
+
+}  // namespace
+}  // namespace weft::recorder::testing

@@ -1,0 +1,116 @@
+/* How programs end and wait: behaviour MODE. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double work(int microseconds) { /* keeps the core busy that long, in CPU time */
+  struct timespec t;
+  double x = 1, start, now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  start = (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+  do {
+    for (int i = 0; i < 200; ++i) x = x * 1.0000001 + 1e-9;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    now = (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+  } while (now - start < microseconds);
+  return x;
+}
+
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "";
+  int rank, x = 0;
+  if (strcmp(mode, "no-mpi") == 0) return argc > 2 ? atoi(argv[2]) : 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (strcmp(mode, "exit") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return argc > 2 ? atoi(argv[2]) : 0;
+  }
+  if (strcmp(mode, "killed") == 0) { /* rank 0 is killed, the others hang in a receive */
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+      usleep(300000);
+      raise(SIGKILL);
+    }
+    MPI_Recv(&x, 1, MPI_INT, 0, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  if (strcmp(mode, "abort") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
+    MPI_Recv(&x, 1, MPI_INT, 0, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  if (strcmp(mode, "fork") == 0) { /* a child that uses nothing of MPI and a parent that goes on */
+    if (fork() == 0) _exit(0);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (strcmp(mode, "spin") == 0) { /* rank 1 polls without pause for a message that comes late, then forwards it */
+    if (rank == 0) {
+      usleep(100000);
+      MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+      for (int flag = 0; !flag;) MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      MPI_Recv(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(&x, 1, MPI_INT, 2, 7, MPI_COMM_WORLD);
+    } else if (rank == 2) {
+      MPI_Recv(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
+  if (strcmp(mode, "poll") == 0) { /* three polls with work between; then the message; as a panel broadcast does it */
+    MPI_Comm row, column;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &row);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &column);
+    if (rank == 1) {
+      int flag = 0;
+      for (int i = 0; i < 3; ++i) {
+        MPI_Iprobe(0, 7, row, &flag, MPI_STATUS_IGNORE);
+        work(300);
+      }
+      MPI_Send(&x, 1, MPI_INT, 0, 8, column); /* only now the message is sent */
+      MPI_Recv(&x, 1, MPI_INT, 0, 9, column, MPI_STATUS_IGNORE);
+      for (flag = 0; !flag;) {
+        MPI_Iprobe(0, 7, row, &flag, MPI_STATUS_IGNORE);
+        if (!flag) work(100);
+      }
+      MPI_Recv(&x, 1, MPI_INT, 0, 7, row, MPI_STATUS_IGNORE);
+      MPI_Send(&x, 1, MPI_INT, 2, 7, row);
+      MPI_Send(&x, 1, MPI_INT, 3, 10, column);
+    } else if (rank == 0) {
+      MPI_Recv(&x, 1, MPI_INT, 1, 8, column, MPI_STATUS_IGNORE);
+      MPI_Send(&x, 1, MPI_INT, 1, 7, row);
+      MPI_Send(&x, 1, MPI_INT, 1, 9, column);
+    } else if (rank == 2) {
+      MPI_Recv(&x, 1, MPI_INT, 1, 7, row, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(&x, 1, MPI_INT, 1, 10, column, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_free(&column);
+    MPI_Comm_free(&row);
+  }
+  if (strcmp(mode, "missed") == 0) { /* polls, gives up, receives: the later hit is of another message */
+    if (rank == 1) {
+      int flag = 0;
+      MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      MPI_Send(&x, 1, MPI_INT, 0, 8, MPI_COMM_WORLD);
+      MPI_Recv(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      for (flag = 0; !flag;) MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      MPI_Recv(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 0) {
+      MPI_Recv(&x, 1, MPI_INT, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+      MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+    }
+  }
+  if (strcmp(mode, "clock") == 0) { /* 20 ms of work and 200 ms of sleep between two barriers */
+    MPI_Barrier(MPI_COMM_WORLD);
+    work(20000);
+    usleep(200000);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}

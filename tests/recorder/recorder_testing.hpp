@@ -1,0 +1,163 @@
+// Running programs under `weft record` and reading back what was recorded, as lines.
+#pragma once
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "traces/op_rules.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::recorder::testing {
+
+namespace fs = std::filesystem;
+using Lines = std::vector<std::string>;
+
+inline bool have_mpirun() { return std::system("command -v mpirun >/dev/null 2>&1") == 0; }
+
+// A folder of one test, removed at its end.
+class Folder {
+ public:
+  Folder() {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    path_ = fs::temp_directory_path() /
+            fmt::format("weft_{}_{}_{}", info->test_suite_name(), info->name(), ::getpid());
+    std::string name = path_.string();
+    for (char& c : name)
+      if (c == ' ') c = '_';
+    path_ = name;
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+inline std::string slurp(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream s;
+  s << in.rdbuf();
+  return s.str();
+}
+
+inline std::string weft() { return std::string(WEFT_BINARY_DIR) + "/cli/weft"; }
+inline std::string program(const std::string& name) {
+  return std::string(WEFT_RECORDER_PROGRAMS) + "/" + name;
+}
+inline std::string mpirun(int ranks) { return fmt::format("mpirun --oversubscribe -n {} ", ranks); }
+
+// Runs a shell command in `folder`, output to folder/out and folder/err; the exit code.
+inline int shell(const Folder& folder, const std::string& command) {
+  ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+  ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  ::setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+  ::setenv("OPENBLAS_NUM_THREADS", "1", 1);
+  const int status =
+      std::system(fmt::format("cd {} && ( {} ) >out 2>err </dev/null", folder.path(), command).c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+inline int record(const Folder& folder, const std::string& command, const std::string& options = "") {
+  return shell(folder, fmt::format("{} record -o t.weft {} -- {}", weft(), options, command));
+}
+
+struct Recorded {
+  traces::TraceHeader header;
+  std::vector<traces::Communicator> communicators;
+  std::vector<std::vector<traces::Op>> ops;  // [rank], computation included
+  std::vector<std::vector<std::vector<std::int64_t>>> lists;
+  std::vector<Lines> lines;         // [rank], without computation and failed polls
+  std::vector<std::string> faults;  // of op_fault
+};
+
+// "op peer amount tag comm [list]", "-" for none; "+" after op: second half of a sendrecv.
+inline std::string line_of(const traces::Op& op, std::span<const std::int64_t> list, const Recorded& r) {
+  const auto peer = op.peer == traces::kAnySource  ? std::string("-")
+                    : op.peer == traces::kProcNull ? std::string("null")
+                                                   : std::to_string(op.peer);
+  std::string amount = std::to_string(op.amount);
+  if (traces::is_comm_create(op.kind))
+    amount = op.amount < 0 ? "none" : r.communicators[static_cast<std::size_t>(op.amount)].name;
+  if (op.kind == traces::OpKind::iprobe || op.kind == traces::OpKind::improbe) amount = "hit";
+  std::string line = fmt::format("{}{} {} {} {} {}", traces::op_name(op.kind),
+                                 (op.flags & traces::kPairedRecv) != 0 ? "+" : "", peer, amount,
+                                 op.tag == traces::kAnyTag ? std::string("-") : std::to_string(op.tag),
+                                 r.communicators[op.comm.index()].name);
+  if (op.kind == traces::OpKind::iprobe || op.kind == traces::OpKind::improbe)
+    return line +
+           fmt::format(" [{} {} {}]", list[2], list[3], list[4]);  // distances count computation: not stable
+  if (list.empty()) return line;
+  line += " [";
+  for (const std::int64_t v : list) line += fmt::format("{}{}", line.back() == '[' ? "" : " ", v);
+  return line + "]";
+}
+
+inline Recorded read_back(const std::string& path) {
+  Recorded r;
+  auto reader = traces::open_trace({path});
+  EXPECT_TRUE(reader) << (reader ? "" : reader.error().message());
+  if (!reader) return r;
+  r.header = (*reader)->header();
+  r.communicators = (*reader)->communicators();
+  const traces::OpLimits limits{r.header.ranks, &r.communicators, 0};
+  for (std::uint32_t rank = 0; rank < r.header.ranks; ++rank) {
+    r.ops.emplace_back();
+    r.lists.emplace_back();
+    r.lines.emplace_back();
+    traces::OpBlock block;
+    for (;;) {
+      auto more = (*reader)->next_block(RankId(rank), block);
+      EXPECT_TRUE(more) << (more ? "" : more.error().message());
+      if (!more || !*more) break;
+      for (const traces::Op& op : block.ops) {
+        const auto list = block.list(op);
+        if (const char* fault = traces::op_fault(op, list, limits))
+          r.faults.push_back(fmt::format("rank {} {}: {}", rank, traces::op_name(op.kind), fault));
+        r.ops.back().push_back(op);
+        r.lists.back().emplace_back(list.begin(), list.end());
+        const bool poll = op.kind == traces::OpKind::iprobe || op.kind == traces::OpKind::improbe;
+        if (traces::is_compute(op.kind) || (poll && (op.flags & traces::kHit) == 0)) continue;
+        r.lines.back().push_back(line_of(op, list, r));
+      }
+    }
+  }
+  EXPECT_THAT(r.faults, ::testing::IsEmpty());
+  return r;
+}
+
+// The lines between init and finalize.
+inline Lines inside(const Lines& all) {
+  EXPECT_GE(all.size(), 2u);
+  if (all.size() < 2) return {};
+  EXPECT_EQ(all.front(), "init - 0 - world");
+  EXPECT_EQ(all.back(), "finalize - 0 - world");
+  return {all.begin() + 1, all.end() - 1};
+}
+
+inline bool has_note(const Recorded& r, const std::string& part) {
+  for (const std::string& note : r.header.notes)
+    if (note.find(part) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace weft::recorder::testing
+
+// Without a launcher nothing of the recorder can run: say so instead of passing.
+#define WEFT_NEEDS_MPIRUN()                    \
+  if (!weft::recorder::testing::have_mpirun()) \
+  GTEST_SKIP() << "NO mpirun ON THIS MACHINE: the recorder is not tested"

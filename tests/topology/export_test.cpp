@@ -1,0 +1,62 @@
+#include "topology/export.hpp"
+
+#include "tests/topology/oracles.hpp"
+
+namespace weft::topology {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+TEST(Export, DotAndGraphmlHaveOneEdgePerCable) {
+  const Platform p = load("fat-tree:m=4,n=2");
+  const std::string dot = to_dot(p.fabric), xml = to_graphml(p.fabric);
+  EXPECT_EQ(count(dot, " -- "), 16u);
+  EXPECT_EQ(count(dot, "shape=box"), 8u);
+  EXPECT_EQ(count(xml, "<edge "), 16u);
+  EXPECT_EQ(count(xml, "<node "), 14u);
+  EXPECT_THAT(xml, HasSubstr("&lt;0,1&gt;"));
+  EXPECT_THAT(xml, Not(HasSubstr("<0,1>")));
+}
+
+TEST(Export, LinksWithoutATwinStayDirected) {
+  const TempFile f("oneway", "L 0 a 1 0\nL 1 b 1 0\nR 0 1 0 1\n");
+  EXPECT_THAT(to_dot(load("routes:path=" + f.path()).fabric), HasSubstr("digraph"));
+}
+
+TEST(Export, RoutesFileReadsBackAsTheSameNetwork) {
+  const std::vector<std::string> specs = {"fat-tree:m=4,n=3,bw=100Gbpsx50Gbpsx25Gbps",
+                                          "torus:dims=4x3x2,host_links=off", "dragonfly:p=2,lat=1usx2usx3us",
+                                          "xgft:m=4x6,w=1x2,p=1x2", "crossbar:n=5"};
+  for (const std::string& spec : specs) {
+    SCOPED_TRACE(spec);
+    const Platform a = load(spec);
+    const TempFile file("routes", *to_routes(a.fabric));
+    const Platform b = load("routes:path=" + file.path());
+    ASSERT_EQ(a.fabric.host_count(), b.fabric.host_count());
+    expect_sound(b.fabric);
+    for (std::uint32_t s = 0; s < a.fabric.host_count(); ++s)
+      for (std::uint32_t d = 0; d < a.fabric.host_count(); ++d) {
+        const auto x = route_of(a.fabric, s, d), y = route_of(b.fabric, s, d);
+        ASSERT_EQ(x.size(), y.size());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          ASSERT_EQ(a.fabric.link_name(x[i]), b.fabric.link_name(y[i]));
+          ASSERT_EQ(a.fabric.links().capacity[x[i].index()], b.fabric.links().capacity[y[i].index()]);
+          ASSERT_EQ(a.fabric.links().latency[x[i].index()], b.fabric.links().latency[y[i].index()]);
+        }
+      }
+  }
+}
+
+TEST(Export, RoutesOfAHugeNetworkAreRefused) {
+  EXPECT_THAT(to_routes(load("crossbar:n=100").fabric, 1000).error().message(), HasSubstr("9900 pairs"));
+}
+
+}  // namespace
+}  // namespace weft::topology

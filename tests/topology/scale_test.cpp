@@ -1,0 +1,52 @@
+#include <sys/resource.h>
+
+#include "tests/topology/oracles.hpp"
+#include "topology/route_cache.hpp"
+
+namespace weft::topology {
+namespace {
+
+// Networks of 100,000 hosts must build in seconds and route without a table of pairs.
+TEST(Scale, NetworksOfAHundredThousandHostsBuildAndRoute) {
+  struct Row {
+    std::string spec;
+    std::uint32_t hosts;
+    std::optional<std::uint32_t> diameter;
+  };
+  for (const Row& r : std::vector<Row>{
+           {"fat-tree:m=74,n=3", 101306, 6},
+           {"xgft:m=48x48x44,w=1x24x24", 101376, 6},
+           {"dragonfly:p=16,a=32,h=16,g=196", 100352, 5},
+           {"dragonfly:p=13,a=26,h=13", 114582, 5},
+           {"torus:dims=48x48x44", 101376, 72},
+           {"crossbar:n=100000", 100000, 2},
+       }) {
+    SCOPED_TRACE(r.spec);
+    const Platform p = load(r.spec);
+    EXPECT_EQ(p.fabric.host_count(), r.hosts);
+    expect_sound(p.fabric, 20000);
+    EXPECT_EQ(measure(p.fabric, 0).diameter_hops, r.diameter);
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  EXPECT_LT(usage.ru_maxrss, 2L << 20) << "peak resident memory in KiB";
+}
+
+TEST(Scale, RouteCacheReturnsWhatTheRoutingSays) {
+  const Platform p = load("dragonfly:p=2");
+  RouteCache cache(p.fabric, 500);  // small: evicts many times
+  const std::uint64_t seed = test_seed(5);
+  Rng rng(seed);
+  for (int i = 0; i < 20000; ++i) {
+    const auto s = static_cast<std::uint32_t>(rng.below(72)), d = static_cast<std::uint32_t>(rng.below(72));
+    const auto expected = route_of(p.fabric, s, d);
+    const RouteCache::Route r = cache.find(HostId(s), HostId(d));
+    ASSERT_TRUE(r.reachable);
+    ASSERT_TRUE(std::equal(r.links.begin(), r.links.end(), expected.begin(), expected.end()))
+        << "seed " << seed;
+    ASSERT_EQ(r.latency, Duration(500'000) * static_cast<int>(expected.size()));
+  }
+}
+
+}  // namespace
+}  // namespace weft::topology

@@ -1,0 +1,131 @@
+#include "topology/export.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+namespace weft::topology {
+namespace {
+
+// True if the links taken backwards are the same links: every one belongs to a cable.
+bool all_cables(const Fabric& f) {
+  using Row = std::tuple<std::uint32_t, std::uint32_t, double, std::int64_t, std::uint8_t>;
+  const LinkTable& t = f.links();
+  std::vector<Row> forward, backward;
+  for (std::size_t l = 0; l < t.size(); ++l) {
+    const std::uint32_t a = t.from[l].index(), b = t.to[l].index();
+    if (a == b) return false;
+    forward.emplace_back(a, b, t.capacity[l], t.latency[l].count(), t.link_class[l]);
+    backward.emplace_back(b, a, t.capacity[l], t.latency[l].count(), t.link_class[l]);
+  }
+  std::sort(forward.begin(), forward.end());
+  std::sort(backward.begin(), backward.end());
+  return forward == backward;
+}
+
+std::string xml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+std::string to_dot(const Fabric& f) {
+  const bool cables = all_cables(f);
+  const LinkTable& t = f.links();
+  std::string out = cables ? "graph weft {\n" : "digraph weft {\n";
+  auto to = std::back_inserter(out);
+  for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
+    fmt::format_to(to, "  v{} [label={}, shape={}];\n", v, quoted(f.vertex_name(VertexId(v))),
+                   v < f.host_count() ? "box" : "ellipse");
+  for (std::size_t l = 0; l < t.size(); ++l) {
+    if (cables && t.from[l] > t.to[l]) continue;
+    fmt::format_to(to, "  v{} {} v{} [class={}, bandwidth_Bps={}, latency_s={}];\n", t.from[l].index(),
+                   cables ? "--" : "->", t.to[l].index(), quoted(t.class_names[t.link_class[l]]),
+                   t.capacity[l], to_seconds(t.latency[l]));
+  }
+  return out + "}\n";
+}
+
+std::string to_graphml(const Fabric& f) {
+  const bool cables = all_cables(f);
+  const LinkTable& t = f.links();
+  std::string out =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
+      "  <key id=\"name\" for=\"node\" attr.name=\"name\" attr.type=\"string\"/>\n"
+      "  <key id=\"kind\" for=\"node\" attr.name=\"kind\" attr.type=\"string\"/>\n"
+      "  <key id=\"class\" for=\"edge\" attr.name=\"class\" attr.type=\"string\"/>\n"
+      "  <key id=\"bandwidth_Bps\" for=\"edge\" attr.name=\"bandwidth_Bps\" attr.type=\"double\"/>\n"
+      "  <key id=\"latency_s\" for=\"edge\" attr.name=\"latency_s\" attr.type=\"double\"/>\n";
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "  <graph id=\"weft\" edgedefault=\"{}\">\n", cables ? "undirected" : "directed");
+  for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
+    fmt::format_to(to,
+                   "    <node id=\"v{}\"><data key=\"name\">{}</data><data key=\"kind\">{}</data></node>\n",
+                   v, xml(f.vertex_name(VertexId(v))), v < f.host_count() ? "host" : "switch");
+  for (std::size_t l = 0; l < t.size(); ++l) {
+    if (cables && t.from[l] > t.to[l]) continue;
+    fmt::format_to(to,
+                   "    <edge source=\"v{}\" target=\"v{}\"><data key=\"class\">{}</data><data "
+                   "key=\"bandwidth_Bps\">{}</data><data key=\"latency_s\">{}</data></edge>\n",
+                   t.from[l].index(), t.to[l].index(), xml(t.class_names[t.link_class[l]]), t.capacity[l],
+                   to_seconds(t.latency[l]));
+  }
+  return out + "  </graph>\n</graphml>\n";
+}
+
+Result<std::string> to_routes(const Fabric& f, std::uint64_t max_pairs) {
+  const std::uint64_t hosts = f.host_count();
+  if (hosts * (hosts - 1) > max_pairs)
+    return bad_input({}, "too many routes to write", fmt::format("{} pairs", hosts * (hosts - 1)),
+                     fmt::format("at most {}", max_pairs));
+  std::string out;
+  auto to = std::back_inserter(out);
+  for (std::uint32_t l = 0; l < f.link_count(); ++l) {
+    std::string name = f.link_name(LinkId(l));
+    std::replace(name.begin(), name.end(), ' ', '_');
+    fmt::format_to(to, "L {} {} {} {}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]));
+  }
+  std::vector<LinkId> links;
+  for (std::uint32_t s = 0; s < hosts; ++s)
+    for (std::uint32_t d = 0; d < hosts; ++d) {
+      links.clear();
+      if (s == d || !f.routing().route(HostId(s), HostId(d), links)) continue;
+      fmt::format_to(to, "R {} {}", s, d);
+      for (const LinkId l : links) fmt::format_to(to, " {}", l.index());
+      out += '\n';
+    }
+  return out;
+}
+
+}  // namespace weft::topology

@@ -1,0 +1,52 @@
+// The trace doctor: is this trace a correct MPI program?
+//
+// All ranks run together, untimed: a step goes as far as MPI lets it. Sends are buffered, so whatever waits
+// in the end waits in every MPI implementation: the cycle of waiting ranks is a deadlock. With `synchronous`,
+// standard sends wait for their receive (rendezvous at any size): a deadlock that shows only then depends on
+// buffering (a warning).
+//
+// Found: sends nobody receives and receives nobody sends to; messages larger than the receive posted for
+// them; collectives whose members disagree in kind, root or size; peers outside their communicator; waits on
+// requests that do not exist, requests never completed; deadlock cycles named by rank and operation.
+//
+// Matching is MPI's: by (communicator, source, tag), in order; a wildcard receive takes the recorded source
+// and tag where the trace has them, else the first message in order of rank. Iprobe: the recorded order of
+// operations is checked as it stands; a miss does nothing, a hit must find its message.
+//
+// Memory for a well-formed trace: one block per rank, and the messages in flight between the ranks.
+// O(operations), except that wildcard receives look at every sender of their communicator.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace weft::traces {
+
+enum class Severity { kError, kWarning };
+
+struct Finding {
+  Severity severity = Severity::kError;
+  std::int64_t rank = -1;  // -1 = the trace as a whole
+  std::int64_t op = -1;    // index in the rank's program, -1 = none
+  std::string message;     // names the operation, with its position in the file
+};
+
+struct CheckOptions {
+  bool synchronous = false;         // also look for deadlocks that buffering hides
+  std::size_t max_findings = 1000;  // of each severity; the rest is counted
+};
+
+struct CheckReport {
+  std::vector<Finding> findings;  // errors by rank and operation, then warnings
+  std::uint64_t errors = 0;
+  std::uint64_t warnings = 0;
+  [[nodiscard]] bool ok() const { return errors == 0; }
+};
+
+// Errors: those of the reader only; whatever is wrong with the program is a finding.
+[[nodiscard]] Result<CheckReport> check_trace(TraceReader& trace, const CheckOptions& options = {});
+
+}  // namespace weft::traces

@@ -1,0 +1,16 @@
+// Any trace -> a .weft file.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "traces/trace.hpp"
+
+namespace weft::traces {
+
+// Copies header, definitions and all operations, rank by rank. Memory: one block. `progress(ops done)` is
+// called once a block. Errors: those of the reader and of the output file.
+[[nodiscard]] Result<void> copy_to_weft(TraceReader& from, const std::string& path,
+                                        const std::function<void(std::uint64_t)>& progress = {});
+
+}  // namespace weft::traces

@@ -1,0 +1,57 @@
+#include "traces/info.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "traces/op_rules.hpp"
+#include "traces/send_counter.hpp"
+
+namespace weft::traces {
+
+Result<TraceInfo> scan_trace(TraceReader& trace) {
+  TraceInfo info;
+  info.communicators.resize(trace.communicators().size());
+  info.region_counts.resize(trace.regions().size());
+  info.least_ops = UINT64_MAX;
+  SendCounter counter;
+  OpBlock block;
+  trace.rewind();
+  for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
+    std::uint64_t ops = 0;
+    while (true) {
+      WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
+      if (!more) break;
+      ops += block.ops.size();
+      for (const Op& op : block.ops) {
+        counter.add(RankId(r), op, block.list(op));
+        auto& kind = info.kinds[static_cast<std::size_t>(op.kind)];
+        ++kind.count;
+        const AmountUnit unit = rules_of(op.kind).amount;
+        if (unit == AmountUnit::kBytes) kind.bytes += static_cast<std::uint64_t>(op.amount);
+        if (unit == AmountUnit::kFlops) info.flops += op.flops();
+        if (op.kind == OpKind::compute_time) info.compute_ps += op.amount;
+        if (is_send(op.kind)) {
+          auto& comm = info.communicators[op.comm.index()];
+          ++comm.messages;
+          comm.bytes += static_cast<std::uint64_t>(op.amount);
+          auto& size =
+              info.sizes[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(op.amount)))];
+          ++size.count;
+          size.bytes += static_cast<std::uint64_t>(op.amount);
+        } else if (is_collective(op.kind)) {
+          ++info.communicators[op.comm.index()].collectives;
+        } else if (op.kind == OpKind::region_begin) {
+          ++info.region_counts[static_cast<std::size_t>(op.amount)];
+        } else if (op.kind == OpKind::iprobe || op.kind == OpKind::improbe) {
+          ++((op.flags & kHit) != 0 ? info.polls_hit : info.polls_missed);
+        }
+      }
+    }
+    info.least_ops = std::min(info.least_ops, ops);
+    info.most_ops = std::max(info.most_ops, ops);
+  }
+  info.totals = counter.totals();
+  return info;
+}
+
+}  // namespace weft::traces

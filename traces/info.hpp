@@ -1,0 +1,39 @@
+// What a trace holds, from one pass over its operations: counts, bytes, message sizes, work, regions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace weft::traces {
+
+struct TraceInfo {
+  struct Kind {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;  // of kinds whose amount is bytes
+  };
+  struct Comm {
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t collectives = 0;
+  };
+  TraceTotals totals;
+  std::array<Kind, kOpKindCount> kinds{};
+  std::vector<Comm> communicators;
+  // [0] = empty messages, [i] = sends of 2^(i-1) to 2^i - 1 bytes.
+  std::array<Kind, 65> sizes{};
+  std::vector<std::uint64_t> region_counts;  // region_begin of each
+  double flops = 0;
+  std::int64_t compute_ps = 0;
+  std::uint64_t polls_missed = 0;  // Iprobe, Improbe
+  std::uint64_t polls_hit = 0;
+  std::uint64_t least_ops = 0;  // of a rank
+  std::uint64_t most_ops = 0;
+};
+
+// O(operations); memory: one block and the result.
+[[nodiscard]] Result<TraceInfo> scan_trace(TraceReader& trace);
+
+}  // namespace weft::traces
