@@ -13,6 +13,8 @@ namespace weft::testing {
 
 // |ours - SimGrid| / SimGrid by rank. SimGrid's own precision is 1e-8; ours rounds every duration to 1 ps.
 inline constexpr double kTolerance = 1e-6;
+// An error over the tolerance must be explained by what a picosecond does to the case, times this.
+inline constexpr double kIllPosed = 10;
 
 inline void compare_with_simgrid(const std::string& folder, const std::string& hosts,
                                  const std::string& trace) {
@@ -23,11 +25,22 @@ inline void compare_with_simgrid(const std::string& folder, const std::string& h
   double worst = 0;
   std::string where;
   int deadlocks = 0;
+  int ill_posed = 0;
   for (const auto& c : cases) {
     const auto row = oracle->run(c);
     ASSERT_TRUE(row) << c.name() << ": " << row.error().message();
     EXPECT_EQ(row->deadlock, row->deadlock_expected) << c.name();
-    EXPECT_LT(row->worst, kTolerance) << c.name() << ", rank " << row->rank;
+    if (row->worst > kTolerance) {
+      // Only where the case itself is ill-posed: our own answer moves as far when computations take up to 1
+      // ps longer (and so does SimGrid's: docs/validation.md, "Picoseconds that grow").
+      const auto moved = oracle->sensitivity(c, 3);
+      ASSERT_TRUE(moved) << moved.error().message();
+      EXPECT_EQ(c.model, "eager") << c.name();
+      EXPECT_LT(row->worst, kIllPosed * *moved)
+          << c.name() << ", rank " << row->rank << "; 1 ps moves it by " << *moved;
+      EXPECT_LT(row->worst, 1e-3) << c.name();
+      ++ill_posed;
+    }
     deadlocks += row->deadlock ? 1 : 0;
     if (row->worst >= worst) {
       worst = row->worst;
@@ -35,8 +48,9 @@ inline void compare_with_simgrid(const std::string& folder, const std::string& h
     }
   }
   std::printf(
-      "ORACLE SimGrid 3.32 %s: %zu replays, %d deadlocks in both, worst relative error of a rank %.2g (%s)\n",
-      trace.c_str(), cases.size(), deadlocks, worst, where.c_str());
+      "ORACLE SimGrid 3.32 %s: %zu replays, %d deadlocks in both, %d ill-posed over 1e-6, worst relative "
+      "error of a rank %.2g (%s)\n",
+      trace.c_str(), cases.size(), deadlocks, ill_posed, worst, where.c_str());
 }
 
 }  // namespace weft::testing

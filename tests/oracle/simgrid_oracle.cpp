@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
 
 #include "core/atomic_file.hpp"
+#include "core/rng.hpp"
 
 namespace weft::testing {
 namespace {
@@ -137,21 +139,47 @@ Result<const topology::Platform*> SimgridOracle::platform(const std::string& nam
   return slot.get();
 }
 
-Result<OracleRow> SimgridOracle::run(
-    const OracleCase& c, const std::function<void(RankId, std::uint64_t, SimTime, SimTime)>& on_op) {
-  WEFT_ASSIGN(MemoryTrace* const program, trace(c.trace));
+Result<replay::ReplayResult> SimgridOracle::replay_case(
+    const OracleCase& c, MemoryTrace& program,
+    const std::function<void(RankId, std::uint64_t, SimTime, SimTime)>& on_op) {
   WEFT_ASSIGN(const topology::Platform* const where, platform(c.platform, c.lat1us));
   const auto& hosts = placements_.at(c.placement);
   std::vector<HostId> placement;
-  for (std::uint32_t r = 0; r < program->header().ranks; ++r) placement.emplace_back(hosts.at(r));
+  for (std::uint32_t r = 0; r < program.header().ranks; ++r) placement.emplace_back(hosts.at(r));
 
   replay::ReplayOptions options;
   options.raw = raw_mode(c.model);
   options.header = Bytes(16);
   options.rtt_weights = c.lat1us && c.platform != "crossbar";
   options.on_op = on_op;
-  program->rewind();
-  WEFT_ASSIGN(const replay::ReplayResult result, replay::replay(*program, *where, placement, options));
+  program.rewind();
+  return replay::replay(program, *where, placement, options);
+}
+
+Result<double> SimgridOracle::sensitivity(const OracleCase& c, int seeds) {
+  WEFT_ASSIGN(MemoryTrace* const program, trace(c.trace));
+  WEFT_ASSIGN(const replay::ReplayResult base, replay_case(c, *program, {}));
+  double worst = 0;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    Rng rng(static_cast<std::uint64_t>(seed));
+    WEFT_ASSIGN(MemoryTrace moved, MemoryTrace::copy(*program, [&](traces::Op& op) {
+                  // Hosts compute 1e10 flop/s: 0.01 flop is a picosecond.
+                  if (op.kind == traces::OpKind::compute_flops)
+                    op.amount = std::bit_cast<std::int64_t>(op.flops() + 0.01 * rng.unit());
+                }));
+    WEFT_ASSIGN(const replay::ReplayResult other, replay_case(c, moved, {}));
+    for (std::size_t r = 0; r < base.ranks.size(); ++r) {
+      const double a = to_seconds(base.ranks[r].finish);
+      worst = std::max(worst, std::abs(to_seconds(other.ranks[r].finish) - a) / a);
+    }
+  }
+  return worst;
+}
+
+Result<OracleRow> SimgridOracle::run(
+    const OracleCase& c, const std::function<void(RankId, std::uint64_t, SimTime, SimTime)>& on_op) {
+  WEFT_ASSIGN(MemoryTrace* const program, trace(c.trace));
+  WEFT_ASSIGN(const replay::ReplayResult result, replay_case(c, *program, on_op));
 
   const auto& expected = answers_.at(c.name());
   OracleRow row;

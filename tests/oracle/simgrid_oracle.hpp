@@ -54,12 +54,20 @@ class SimgridOracle {
   [[nodiscard]] Result<OracleRow> run(
       const OracleCase& c, const std::function<void(RankId, std::uint64_t, SimTime, SimTime)>& on_op = {});
 
+  // How well posed the case is: the largest relative move of a rank's finish when every computation takes up
+  // to 1 ps more (uniform, seeds 1..`seeds`). Contention in eager mode can amplify a picosecond a million
+  // times.
+  [[nodiscard]] Result<double> sensitivity(const OracleCase& c, int seeds);
+
   // Start and end of every line by rank, where a TRACE.PLATFORM.MODEL.linear.txt.zst is there.
   [[nodiscard]] Result<std::vector<std::vector<OracleLine>>> lines(const OracleCase& c) const;
 
   [[nodiscard]] Result<MemoryTrace*> trace(const std::string& name);
 
  private:
+  Result<replay::ReplayResult> replay_case(
+      const OracleCase& c, MemoryTrace& program,
+      const std::function<void(RankId, std::uint64_t, SimTime, SimTime)>& on_op);
   Result<const topology::Platform*> platform(const std::string& name, bool lat1us);
   std::string folder_;
   std::map<std::string, std::vector<double>> answers_;  // file name -> finish by rank; short = deadlock
