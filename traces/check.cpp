@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "traces/collective_check.hpp"
 #include "traces/op_rules.hpp"
@@ -247,10 +248,11 @@ bool Doctor::take_from_any(std::uint32_t r, CommId comm, std::int64_t source, st
     return c != nullptr && take(*c, tag, bytes, index);
   }
   for (const std::int32_t s : trace_.communicators()[comm.index()].members)
-    if (Channel* c = find_channel(comm, static_cast<std::uint32_t>(s), r);
-        c != nullptr && take(*c, tag, bytes, index)) {
-      wild_guess_ = true;
-      return true;
+    if (Channel* c = find_channel(comm, static_cast<std::uint32_t>(s), r); c != nullptr) {
+      // Set first: a message too large for the receive is our guess's fault, too.
+      const bool before = std::exchange(wild_guess_, true);
+      if (take(*c, tag, bytes, index)) return true;
+      wild_guess_ = before;
     }
   return false;
 }

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "core/atomic_file.hpp"
@@ -171,6 +172,8 @@ void TraceWriter::append(const OpBlock& block) {
 Result<void> TraceWriter::finish() {
   Impl& w = *impl_;
   w.flush_definitions();
+  if (w.ranks > format::kFreeRanks && std::ranges::any_of(w.blocks, [](const auto& b) { return b.empty(); }))
+    w.fail(fmt::format("a trace of more than {} ranks needs an operation on each", format::kFreeRanks));
   pb::Index index;
   encode_definitions(w.communicators, 1, w.regions, 0, *index.mutable_definitions());
   index.set_ops(w.counter.totals().ops);
