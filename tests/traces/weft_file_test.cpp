@@ -105,6 +105,26 @@ TEST(WeftFile, EveryKindOfOperationComesBackFieldByField) {
   }
 }
 
+TEST(WeftFile, TextThatIsNotUtf8ComesBackAsItWas) {
+  const TempDir dir;
+  TraceHeader h;
+  h.ranks = 1;
+  h.command_line = "./xhpl \xe9t\xe9";
+  h.hpl_dat = std::string("\xff\0\n", 3);
+  auto w = TraceWriter::create(dir.path("t.weft"), h);
+  (void)w->add_region(
+      "b\xfc"
+      "rde");
+  ASSERT_TRUE(w->finish());
+  auto t = open_trace({dir.path("t.weft")});
+  ASSERT_TRUE(t) << t.error().message();
+  EXPECT_EQ((*t)->header().command_line, h.command_line);
+  EXPECT_EQ((*t)->header().hpl_dat, h.hpl_dat);
+  EXPECT_EQ((*t)->regions().at(0),
+            "b\xfc"
+            "rde");
+}
+
 TEST(WeftFile, TheSameTraceIsTheSameBytes) {
   const TempDir dir;
   write_random(dir.path("a.weft"), 5, 4, 9, 300);
