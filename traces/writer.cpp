@@ -25,8 +25,8 @@ std::uint64_t frame_checksum(const FrameHeader& h, std::string_view payload) {
 }  // namespace format
 
 namespace {
-// Measured on recorded HPL: level 9 writes 10 % smaller files than 3 and still a million operations per
-// second.
+// An HPL trace of 256 ranks and 1.43 million operations: 687 KB at level 1, 664 at 3, 593 at 9, 586 at 12;
+// encoding and writing take 0.08, 0.08, 0.13 and 0.28 s.
 constexpr int kZstdLevel = 9;
 
 template <class T>

@@ -21,8 +21,6 @@ bool TiFields::fail(const char* column, std::string what, std::string_view got, 
 
 namespace {
 
-constexpr double kMaxBytes = 4.6e18;  // sums of two stay below 2^63
-
 constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
@@ -110,11 +108,8 @@ bool TiFields::count(const char* field, std::int64_t& out) {
   return true;
 }
 
-bool TiFields::rank_field(const char* field, bool receive, std::int32_t& out) {
-  skip_blanks();
-  const char* at = at_;
-  std::int64_t v = 0;
-  if (!whole(field, v)) return false;
+bool TiFields::special_rank(const char* field, bool receive, const char* at, std::int64_t v,
+                            std::int32_t& out) {
   if (v == kSmpiProcNull) {
     out = kProcNull;
     return true;
@@ -123,13 +118,33 @@ bool TiFields::rank_field(const char* field, bool receive, std::int32_t& out) {
     out = kAnySource;
     return true;
   }
-  if (v < 0 || v >= context_.ranks) {
-    at_ = at;
-    return fail(at, fmt::format("{} is not a rank of this trace", field), peek(),
-                fmt::format("0 to {}", context_.ranks - 1));
+  at_ = at;
+  return fail(at, fmt::format("{} is not a rank of this trace", field), peek(),
+              fmt::format("0 to {}", context_.ranks - 1));
+}
+
+bool TiFields::special_tag(bool receive, const char* at, std::int64_t v, std::int32_t& out) {
+  if (receive && v == kSmpiAnyTag) {
+    out = kAnyTag;
+    return true;
   }
-  out = static_cast<std::int32_t>(v);
-  return true;
+  at_ = at;
+  return fail(at, "tag is out of range", peek(), "0 to 2147483647");
+}
+
+bool TiFields::special_type(const char* at, std::int64_t id, int& bytes) {
+  if (id == -1) {
+    ++context_.null_types;
+    bytes = 0;
+    return true;
+  }
+  at_ = at;
+  return fail(at, "unknown datatype id", peek(), "a SimGrid datatype id: -1 to 49, or 57");
+}
+
+bool TiFields::too_large(const char* field, const char* at) {
+  at_ = at;
+  return fail(at, fmt::format("{} is too large", field), peek(), "less than 4.6e18 bytes");
 }
 
 bool TiFields::root_field(std::int32_t& out) {
@@ -140,52 +155,6 @@ bool TiFields::root_field(std::int32_t& out) {
   if (out >= 0) return true;
   at_ = at;
   return fail(at, "root is not a rank of this trace", peek(), fmt::format("0 to {}", context_.ranks - 1));
-}
-
-bool TiFields::tag_field(bool receive, std::int32_t& out) {
-  skip_blanks();
-  const char* at = at_;
-  std::int64_t v = 0;
-  if (!whole("tag", v)) return false;
-  if (receive && v == kSmpiAnyTag) {
-    out = kAnyTag;
-    return true;
-  }
-  if (v < 0 || v > INT32_MAX) {
-    at_ = at;
-    return fail(at, "tag is out of range", peek(), "0 to 2147483647");
-  }
-  out = static_cast<std::int32_t>(v);
-  return true;
-}
-
-bool TiFields::type(int default_bytes, int& bytes) {
-  bytes = default_bytes;
-  if (at_end()) return true;
-  const char* at = at_;
-  std::int64_t id = 0;
-  if (!whole("datatype", id)) return false;
-  if (id == -1) {
-    ++context_.null_types;
-    bytes = 0;
-    return true;
-  }
-  if (id < 0 || id >= static_cast<std::int64_t>(kTypeBytes.size()) ||
-      kTypeBytes[static_cast<std::size_t>(id)] == kNoType) {
-    at_ = at;
-    return fail(at, "unknown datatype id", peek(), "a SimGrid datatype id: -1 to 49, or 57");
-  }
-  bytes = kTypeBytes[static_cast<std::size_t>(id)];
-  return true;
-}
-
-bool TiFields::size(const char* field, const char* at, std::int64_t n, int type_bytes, std::int64_t& out) {
-  if (__builtin_mul_overflow(n, static_cast<std::int64_t>(type_bytes), &out) ||
-      static_cast<double>(out) >= kMaxBytes) {
-    at_ = at;
-    return fail(at, fmt::format("{} is too large", field), peek(), "less than 4.6e18 bytes");
-  }
-  return true;
 }
 
 bool TiFields::flops(double& out) {
@@ -199,8 +168,6 @@ bool TiFields::flops(double& out) {
   return true;
 }
 
-bool TiFields::nothing_more() {
-  return at_end() || fail(at_, "the action has too many fields", peek(), "end of line");
-}
+bool TiFields::too_many() { return fail(at_, "the action has too many fields", peek(), "end of line"); }
 
 }  // namespace weft::traces::ti

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
+#include "traces/formats/ti_actions.hpp"
 
 namespace weft::traces::ti {
 
@@ -71,17 +72,50 @@ class TiFields {
   }
   bool count(const char* field, std::int64_t& out);
   // A rank of the trace, no process, or (receives) any source.
-  bool rank_field(const char* field, bool receive, std::int32_t& out);
+  bool rank_field(const char* field, bool receive, std::int32_t& out) {
+    skip_blanks();
+    const char* at = at_;
+    std::int64_t v = 0;
+    if (!whole(field, v)) return false;
+    out = static_cast<std::int32_t>(v);
+    return (v >= 0 && v < context_.ranks) || special_rank(field, receive, at, v, out);
+  }
   bool root_field(std::int32_t& out);
-  bool tag_field(bool receive, std::int32_t& out);
+  bool tag_field(bool receive, std::int32_t& out) {
+    skip_blanks();
+    const char* at = at_;
+    std::int64_t v = 0;
+    if (!whole("tag", v)) return false;
+    out = static_cast<std::int32_t>(v);
+    return (v >= 0 && v <= INT32_MAX) || special_tag(receive, at, v, out);
+  }
   // Bytes of the datatype named next, or `default_bytes` at the end of the line.
-  bool type(int default_bytes, int& bytes);
+  bool type(int default_bytes, int& bytes) {
+    bytes = default_bytes;
+    if (at_end()) return true;
+    const char* at = at_;
+    std::int64_t id = 0;
+    if (!whole("datatype", id)) return false;
+    if (id < 0 || id >= static_cast<std::int64_t>(kTypeBytes.size())) return special_type(at, id, bytes);
+    bytes = kTypeBytes[static_cast<std::size_t>(id)];
+    return bytes != kNoType || special_type(at, id, bytes);
+  }
   // n elements in bytes; `at` is the column of n.
-  bool size(const char* field, const char* at, std::int64_t n, int type_bytes, std::int64_t& out);
+  bool size(const char* field, const char* at, std::int64_t n, int type_bytes, std::int64_t& out) {
+    return (!__builtin_mul_overflow(n, static_cast<std::int64_t>(type_bytes), &out) &&
+            static_cast<double>(out) < kMaxBytes) ||
+           too_large(field, at);
+  }
   bool flops(double& out);
-  bool nothing_more();
+  bool nothing_more() { return at_end() || too_many(); }
 
  private:
+  static constexpr double kMaxBytes = 4.6e18;  // sums of two stay below 2^63
+  bool special_rank(const char* field, bool receive, const char* at, std::int64_t v, std::int32_t& out);
+  bool special_tag(bool receive, const char* at, std::int64_t v, std::int32_t& out);
+  bool special_type(const char* at, std::int64_t id, int& bytes);
+  bool too_large(const char* field, const char* at);
+  bool too_many();
   bool whole_slowly(const char* field, std::int64_t& out);
   Context& context_;
   const char* begin_;
