@@ -46,7 +46,7 @@ Result<void> import_trace(const ImportOptions& o) {
                               {"file_bytes", size},
                               {"notes", trace->header().notes},
                               {"engine", {{"wall_s", wall}}}};
-  return o.common.write_json(j.dump(2) + "\n");
+  return o.common.write_json(j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace

@@ -22,6 +22,13 @@ if(WEFT_SANITIZE)
   target_link_options(weft_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
+if(WEFT_BUILD_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "WEFT_BUILD_FUZZERS needs clang: -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  target_compile_options(weft_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # weft_module(NAME SOURCES a.cpp ... DEPENDS core ... LIBRARIES fmt::fmt ...)
 function(weft_module name)
   cmake_parse_arguments(M "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})

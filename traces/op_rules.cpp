@@ -139,6 +139,7 @@ bool list_required(OpKind k, std::uint8_t flags) {
 }
 
 const char* list_fault(const Op& op, List l, const OpLimits& limits) {
+  if (l.size() > kMaxListValues) return "its list is too long";
   if (op.extra == kNoList) return list_required(op.kind, op.flags) ? "the operation needs a list" : nullptr;
   const auto comm_size = [&] { return (*limits.communicators)[op.comm.index()].members.size(); };
   switch (blocking_form(op.kind)) {

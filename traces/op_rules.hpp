@@ -14,6 +14,9 @@ namespace weft::traces {
 // A rank never has more requests at once than this: bounds what a hostile slot number can cost a replay.
 inline constexpr std::uint32_t kMaxRequestSlots = 1u << 22;
 
+// Values of one list: what fits into a block of the .weft format at ten bytes a value.
+inline constexpr std::size_t kMaxListValues = 1'600'000;
+
 // What ids may refer to.
 struct OpLimits {
   std::uint32_t ranks = 0;

@@ -41,6 +41,12 @@ inline constexpr std::uint64_t kMaxMembers = 1ull << 26;   // of all communicato
 inline constexpr std::uint64_t kMetaBytesFloor =
     1u << 20;  // a meta frame may expand to this + kMaxExpansion x stored
 inline constexpr std::uint64_t kMaxExpansion = 256;
+// Beyond this many ranks each rank has a block, so that the number of ranks, which costs memory everywhere,
+// is backed by bytes of the file.
+inline constexpr std::uint64_t kFreeRanks = 1u << 16;
+[[nodiscard]] constexpr std::uint64_t most_ranks(std::uint64_t file_bytes) {
+  return file_bytes / kFrameHeaderBytes > kFreeRanks ? file_bytes / kFrameHeaderBytes : kFreeRanks;
+}
 
 enum class FrameType : std::uint8_t { kHeader = 1, kDefinitions = 2, kOps = 3, kIndex = 4 };
 

@@ -135,7 +135,9 @@ class WeftReader final : public TraceReader {
 Result<FrameHeader> WeftReader::read_frame_header(std::uint64_t at, std::int64_t record) {
   FrameHeader h;
   if (at > file_.size() || file_.size() - at < sizeof h)
-    return bad_input(file_.where(std::min(at, file_.size()), record), "the file ends inside a frame header");
+    return bad_input(file_.where(std::min(at, file_.size()), record), "the file ends inside a frame header",
+                     fmt::format("{} bytes", file_.size() - std::min(at, file_.size())),
+                     std::to_string(sizeof h));
   WEFT_TRY(file_.read(at, &h, sizeof h));
   if (h.magic != format::kFrameMagic)
     return bad_input(file_.where(at, record), "no frame begins here", fmt::format("{:#010x}", h.magic),
@@ -173,7 +175,11 @@ Result<FrameHeader> WeftReader::read_frame(std::uint64_t at, std::int64_t record
     return Error{ErrorCode::kNotSupported, file_.where(at, record, rank), "unknown compression method",
                  std::to_string(h.compression), "1 (zstd)"};
   const unsigned long long content = ZSTD_getFrameContentSize(packed_.data(), packed_.size());
-  if (content != h.raw_bytes) return corrupt("the frame's length contradicts its compressed content");
+  if (content != h.raw_bytes)
+    return corrupt("the frame's length contradicts its compressed content",
+                   fmt::format("{} bytes", h.raw_bytes),
+                   content >= ZSTD_CONTENTSIZE_ERROR - 1 ? "a zstd frame that states its size"
+                                                         : std::to_string(content));
   raw_.resize(h.raw_bytes);
   const std::size_t n = ZSTD_decompressDCtx(zstd_, raw_.data(), raw_.size(), packed_.data(), packed_.size());
   if (ZSTD_isError(n) != 0 || n != h.raw_bytes) return corrupt("the frame does not decompress");
@@ -186,8 +192,12 @@ Result<void> WeftReader::read_header_frame() {
     return bad_input(file_.where(file_.size()), "the file is too short for a .weft trace",
                      fmt::format("{} bytes", file_.size()), fmt::format("at least {}", sizeof start));
   WEFT_TRY(file_.read(0, start, sizeof start));
-  if (std::string_view(start, format::kMagic.size()) != format::kMagic)
-    return bad_input(file_.where(0), "not a .weft trace: wrong first bytes", {}, "89 57 45 46 54 0d 0a 1a");
+  if (std::string_view(start, format::kMagic.size()) != format::kMagic) {
+    std::string got;
+    for (std::size_t i = 0; i < format::kMagic.size(); ++i)
+      got += fmt::format("{}{:02x}", i == 0 ? "" : " ", static_cast<unsigned char>(start[i]));
+    return bad_input(file_.where(0), "not a .weft trace: wrong first bytes", got, "89 57 45 46 54 0d 0a 1a");
+  }
   std::uint16_t major = 0;
   std::memcpy(&major, start + 8, 2);
   if (major != format::kMajor)
@@ -204,6 +214,10 @@ Result<void> WeftReader::read_header_frame() {
     return std::move(decoded).error();
   }
   header_ = std::move(decoded).value();
+  const std::uint64_t most = format::most_ranks(file_.size());
+  if (header_.ranks > most)
+    return bad_input(file_.where(format::kFileHeaderBytes, 0), "the file is too small for so many ranks",
+                     fmt::format("{} ranks", header_.ranks), fmt::format("at most {}", most));
   after_header_ = format::kFileHeaderBytes + sizeof h + h.stored_bytes;
   communicators_.push_back({"world", {}});
   communicators_[0].members.resize(header_.ranks);
@@ -239,7 +253,10 @@ Result<void> WeftReader::read_index(std::uint64_t at) {
     rank.begin = rank.next = static_cast<std::uint32_t>(next);
     for (std::uint32_t i = 0; i < m.blocks_of_rank(static_cast<int>(r)); ++i, ++next) {
       offset += static_cast<std::uint64_t>(m.offset_delta(next));
-      if (offset < after_header_ || offset >= at) return damaged("a block lies outside the file");
+      if (offset < after_header_ || offset >= at)
+        return bad_input(file_.where(at), "index: a block lies outside the file",
+                         fmt::format("byte {:#x}", offset),
+                         fmt::format("{:#x} to {:#x}", after_header_, at - 1));
       if (m.block_ops(next) == 0 || m.block_ops(next) > kMaxBlockOps)
         return damaged("a block's size is out of range");
       blocks_.push_back({offset, rank.ops});
@@ -360,7 +377,11 @@ Result<bool> WeftReader::next_block(RankId rank, OpBlock& out) {
     e = h.error();
   } else if (h->type != static_cast<std::uint8_t>(FrameType::kOps) || h->rank != rank.index() ||
              h->first_op != b.first_op || h->ops != end - b.first_op) {
-    e = bad_input(file_.where(b.offset), "the index points to another block than this one");
+    const auto text = [](std::uint64_t n, std::uint32_t of, std::uint64_t from) {
+      return fmt::format("{} operations of rank {} from {}", n, of, from);
+    };
+    e = bad_input({}, "the index points to another block than this one", text(h->ops, h->rank, h->first_op),
+                  text(end - b.first_op, rank.index(), b.first_op));
   } else {
     out.rank = rank;
     out.first_op = b.first_op;

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "core/atomic_file.hpp"
@@ -24,8 +25,8 @@ std::uint64_t frame_checksum(const FrameHeader& h, std::string_view payload) {
 }  // namespace format
 
 namespace {
-// Measured on recorded HPL: level 9 writes 10 % smaller files than 3 and still a million operations per
-// second.
+// An HPL trace of 256 ranks and 1.43 million operations: 687 KB at level 1, 664 at 3, 593 at 9, 586 at 12;
+// encoding and writing take 0.08, 0.08, 0.13 and 0.28 s.
 constexpr int kZstdLevel = 9;
 
 template <class T>
@@ -171,6 +172,8 @@ void TraceWriter::append(const OpBlock& block) {
 Result<void> TraceWriter::finish() {
   Impl& w = *impl_;
   w.flush_definitions();
+  if (w.ranks > format::kFreeRanks && std::ranges::any_of(w.blocks, [](const auto& b) { return b.empty(); }))
+    w.fail(fmt::format("a trace of more than {} ranks needs an operation on each", format::kFreeRanks));
   pb::Index index;
   encode_definitions(w.communicators, 1, w.regions, 0, *index.mutable_definitions());
   index.set_ops(w.counter.totals().ops);

@@ -68,7 +68,7 @@ TEST(Check, UnmatchedSendsTruncationAndDisagreementsAreErrors) {
 TEST(Check, HplTracesAreClean) {
   const std::string base = WEFT_SOURCE_DIR "/../shared/traces/hpl_ti_flops";
   if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
-  for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64"}) {
+  for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64", "16x16_4000_64"}) {
     auto t = open_trace({base + "/" + name + "/trace.tar.zst"});
     ASSERT_TRUE(t) << t.error().message();
     auto r = check_trace(**t);

@@ -46,7 +46,7 @@ TEST(Ti, WaitsFindTheOldestOutstandingRequest) {
 TEST(Ti, HplTracesImportWithTheCountsOfTheirListing) {
   const std::string base = kShared + "/hpl_ti_flops";
   if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
-  for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64"}) {
+  for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64", "16x16_4000_64"}) {
     SCOPED_TRACE(name);
     auto t = open_trace({base + "/" + name + "/trace.tar.zst"});
     ASSERT_TRUE(t) << t.error().message();

@@ -5,6 +5,7 @@
 // operation O(1), so that no order of waits makes a large trace quadratic.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -74,7 +75,15 @@ class RequestTable {
   }
 
   // Takes all, oldest first.
-  std::vector<Request> take_all();
+  std::vector<Request> take_all() {
+    std::vector<Request> all = std::move(list_);
+    list_.clear();
+    for (auto& [key, queue] : queues_) all.insert(all.end(), queue.begin(), queue.end());
+    queues_.clear();
+    std::ranges::sort(all, {}, &Request::order);
+    for (const Request& r : all) release(r.slot);
+    return all;
+  }
 
   [[nodiscard]] std::size_t size() const { return count_; }
 

@@ -1,0 +1,357 @@
+// The trace doctor on programs that TI text cannot express: sub-communicators, wildcards with recorded
+// matches, persistent requests, polls, non-blocking collectives.
+#include "tests/traces/trace_testing.hpp"
+#include "traces/check.hpp"
+
+namespace weft::traces {
+namespace {
+
+using namespace testing;
+using L = std::vector<std::int64_t>;
+
+// A program written rank by rank, stored as .weft and checked from there.
+class Program {
+ public:
+  Program(const TempDir& dir, std::uint32_t ranks) : path_(dir.path("p.weft")), blocks_(ranks) {
+    for (std::uint32_t r = 0; r < ranks; ++r) blocks_[r].rank = RankId(r);
+  }
+  CommId comm(std::vector<std::int32_t> members) {
+    comms_.push_back({"split" + std::to_string(comms_.size() + 1), std::move(members)});
+    return CommId(static_cast<std::uint32_t>(comms_.size()));
+  }
+  Program& add(std::uint32_t rank, Op op, std::optional<L> list = std::nullopt) {
+    if (list) op.extra = blocks_[rank].add_list(*list);
+    blocks_[rank].ops.push_back(op);
+    return *this;
+  }
+  [[nodiscard]] CheckReport check(bool synchronous = false) const {
+    TraceHeader h;
+    h.ranks = static_cast<std::uint32_t>(blocks_.size());
+    auto w = TraceWriter::create(path_, h);
+    EXPECT_TRUE(w);
+    for (const auto& c : comms_) (void)w->add_communicator(c);
+    for (const auto& b : blocks_) w->append(b);
+    const auto done = w->finish();
+    EXPECT_TRUE(done) << done.error().message();
+    auto t = open_trace({path_});
+    EXPECT_TRUE(t) << t.error().message();
+    CheckOptions o;
+    o.synchronous = synchronous;
+    return *check_trace(**t, o);
+  }
+  // The text of all findings, positions left out, one a line: "E rank.op text".
+  [[nodiscard]] std::string findings(bool synchronous = false) const {
+    std::string out;
+    for (const auto& f : check(synchronous).findings) {
+      std::string m = f.message;
+      // A position is the path up to "operation N".
+      for (std::size_t at = 0; (at = m.find(path_)) != std::string::npos;) {
+        const std::size_t end = m.find_first_of(":;),", m.find(", operation", at) + 11);
+        m.erase(at, end - at);
+      }
+      out += (f.severity == Severity::kError ? "E " : "W ") + std::to_string(f.rank) + "." +
+             std::to_string(f.op) + " " + m + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::string path_;
+  std::vector<OpBlock> blocks_;
+  std::vector<Communicator> comms_;
+};
+
+Op send(std::int32_t to, std::int32_t tag, std::int64_t bytes, OpKind kind = OpKind::send) {
+  return {.kind = kind, .peer = to, .tag = tag, .amount = bytes};
+}
+Op recv(std::int32_t from, std::int32_t tag, std::int64_t bytes) {
+  return send(from, tag, bytes, OpKind::recv);
+}
+Op with_request(Op op, OpKind kind, std::uint32_t slot) {
+  op.kind = kind;
+  op.request = slot;
+  return op;
+}
+Op wait(std::uint32_t slot, std::int32_t peer = kAnySource, std::int32_t tag = kAnyTag,
+        std::int64_t bytes = 0) {
+  return {.kind = OpKind::wait, .peer = peer, .tag = tag, .amount = bytes, .request = slot};
+}
+Op coll(OpKind kind, CommId comm, std::int32_t root, std::int64_t bytes, std::uint32_t slot = kNoRequest) {
+  return {.kind = kind, .comm = comm, .peer = root, .amount = bytes, .request = slot};
+}
+Op on(CommId comm, Op op) {
+  op.comm = comm;
+  return op;
+}
+constexpr CommId kWorld{0};
+
+TEST(CheckProgram, AWildcardReceiveTakesTheMatchThatWasRecorded) {
+  const TempDir dir;
+  // Rank 2 got rank 1's message first. In the order of ranks the 8-byte receive would take rank 0's 80 bytes.
+  Program p(dir, 3);
+  p.add(0, send(2, 5, 80)).add(1, send(2, 6, 8));
+  p.add(2, recv(kAnySource, kAnyTag, 8), L{1, 6, 8}).add(2, recv(kAnySource, kAnyTag, 80), L{0, 5, 80});
+  EXPECT_EQ(p.findings(), "");
+  // Recorded by the wait of a wildcard irecv.
+  Program q(dir, 3);
+  q.add(0, send(2, 5, 80)).add(1, send(2, 6, 8));
+  q.add(2, with_request(recv(kAnySource, kAnyTag, 8), OpKind::irecv, 0))
+      .add(2, with_request(recv(kAnySource, kAnyTag, 80), OpKind::irecv, 1))
+      .add(2, wait(0, 1, 6, 8))
+      .add(2, wait(1, 0, 5, 80));
+  EXPECT_EQ(q.findings(), "");
+  // A recorded match that nobody sends is an error, whatever else is there.
+  Program bad(dir, 3);
+  bad.add(0, send(2, 5, 80));
+  bad.add(2, recv(kAnySource, kAnyTag, 80), L{1, 6, 8});
+  EXPECT_EQ(
+      bad.findings(),
+      "E 2.0 rank 2 at operation 0 (): recv from rank 1 with tag 6 waits for ever: what it waits for never "
+      "comes, the other side has finished\n");
+}
+
+TEST(CheckProgram, AGuessedMatchMakesFindingsWarnings) {
+  const TempDir dir;
+  Program p(dir, 3);
+  p.add(0, send(2, 5, 80)).add(1, send(2, 6, 8));
+  p.add(2, recv(kAnySource, kAnyTag, 8)).add(2, recv(kAnySource, kAnyTag, 80));
+  EXPECT_EQ(p.findings(),
+            "W 2.0 : rank 2 receive: posted 8 bytes, but the message of rank 0 with tag 5 has 80 ()\n");
+}
+
+TEST(CheckProgram, PersistentRequestsRestartAndTheirFaultsAreNamed) {
+  const TempDir dir;
+  Program p(dir, 2);
+  p.add(0, with_request(send(1, 5, 8), OpKind::send_init, 0));
+  p.add(1, with_request(recv(0, 5, 8), OpKind::recv_init, 0));
+  for (const std::uint32_t r : {0u, 1u}) {
+    for (int i = 0; i < 3; ++i) p.add(r, {.kind = OpKind::start, .request = 0}).add(r, wait(0));
+    p.add(r, {.kind = OpKind::startall}, L{0}).add(r, {.kind = OpKind::waitall}, L{0});
+    p.add(r, {.kind = OpKind::request_free, .request = 0});
+  }
+  EXPECT_EQ(p.findings(), "");
+  // One start too few on the sender's side: the fourth receive never ends.
+  Program few(dir, 2);
+  few.add(0, with_request(send(1, 5, 8), OpKind::send_init, 0));
+  few.add(1, with_request(recv(0, 5, 8), OpKind::recv_init, 0));
+  for (int i = 0; i < 2; ++i) {
+    if (i == 0) few.add(0, {.kind = OpKind::start, .request = 0}).add(0, wait(0));
+    few.add(1, {.kind = OpKind::start, .request = 0}).add(1, wait(0));
+  }
+  EXPECT_EQ(
+      few.findings(),
+      "E 1.4 rank 1 at operation 4 (): wait of the recv_init at operation 3 from rank 0 with tag 5 waits for "
+      "ever: what it waits for never comes, the other side has finished\n");
+  Program wrong(dir, 2);
+  wrong.add(0, with_request(send(1, 5, 8), OpKind::isend, 3))
+      .add(0, {.kind = OpKind::start, .request = 3})
+      .add(0, wait(3))
+      .add(0, {.kind = OpKind::start, .request = 4})
+      .add(0, with_request(send(kProcNull, 5, 8), OpKind::send_init, 0))
+      .add(0, {.kind = OpKind::start, .request = 0})
+      .add(0, {.kind = OpKind::start, .request = 0})
+      .add(0, wait(0));
+  wrong.add(1, recv(0, 5, 8));
+  EXPECT_EQ(wrong.findings(),
+            "E 0.1 : rank 0 start: request 3 is not a persistent request\n"
+            "E 0.3 : rank 0 start: request 4 is not a persistent request\n"
+            "E 0.6 : rank 0 start: request 0 is started already\n");
+}
+
+TEST(CheckProgram, APollThatHitMustFindItsMessageAndAMissDoesNothing) {
+  const TempDir dir;
+  const Op poll{.kind = OpKind::iprobe, .peer = 0, .tag = 5, .amount = 1};
+  Op hit = poll;
+  hit.flags = kHit;
+  Program p(dir, 2);
+  p.add(0, send(1, 5, 8));
+  p.add(1, poll, L{1}).add(1, hit, L{0, 1, 0, 5, 8}).add(1, recv(0, 5, 8)).add(1, poll);
+  EXPECT_EQ(p.findings(), "");
+  // A hit without a message, though the rank goes on sending after it: each side waits for the other.
+  Program dead(dir, 2);
+  dead.add(0, recv(1, 7, 4)).add(0, send(1, 5, 8));
+  dead.add(1, hit, L{0, 1, 0, 5, 8}).add(1, recv(0, 5, 8)).add(1, send(0, 7, 4));
+  EXPECT_EQ(
+      dead.findings(),
+      "E 0.0 deadlock: rank 0 at operation 0 (): recv from rank 1 with tag 7, waits for rank 1; rank 1 at "
+      "operation 0 (): iprobe from rank 0 with tag 5, waits for rank 0\n");
+  // Found, but left there.
+  Program left(dir, 2);
+  left.add(0, send(1, 5, 8));
+  left.add(1, hit, L{0, 0, 0, 5, 8});
+  EXPECT_EQ(left.findings(),
+            "E 0.0 : rank 0 send: rank 1 never receives this message (tag 5, 8 bytes, communicator world)\n");
+}
+
+TEST(CheckProgram, NonBlockingCollectivesCompleteInTheirWait) {
+  const TempDir dir;
+  Program p(dir, 2);
+  // The order of the waits is free; a blocking program in this order would deadlock.
+  p.add(0, coll(OpKind::ibarrier, kWorld, kAnySource, 0, 0)).add(0, recv(1, 5, 8)).add(0, wait(0));
+  p.add(1, send(0, 5, 8)).add(1, coll(OpKind::ibarrier, kWorld, kAnySource, 0, 0)).add(1, wait(0));
+  EXPECT_EQ(p.findings(true), "");
+  Program size(dir, 2);
+  size.add(0, coll(OpKind::iallreduce, kWorld, kAnySource, 8, 0)).add(0, wait(0));
+  size.add(1, coll(OpKind::iallreduce, kWorld, kAnySource, 16, 0)).add(1, wait(0));
+  EXPECT_EQ(size.findings(), "E 1.0 : rank 1 iallreduce: 16 bytes on world, but rank 0 has 8 ()\n");
+  // The wait that needs the other rank, which waits for a message first.
+  Program dead(dir, 2);
+  dead.add(0, coll(OpKind::ibarrier, kWorld, kAnySource, 0, 0)).add(0, wait(0)).add(0, send(1, 5, 8));
+  dead.add(1, recv(0, 5, 8)).add(1, coll(OpKind::ibarrier, kWorld, kAnySource, 0, 0)).add(1, wait(0));
+  EXPECT_EQ(
+      dead.findings(),
+      "E 0.1 deadlock: rank 0 at operation 1 (): wait of the ibarrier at operation 0 on world waits for rank "
+      "1, waits for rank 1; rank 1 at operation 0 (): recv from rank 0 with tag 5, waits for rank 0\n");
+}
+
+TEST(CheckProgram, MembersOfASubCommunicatorThatDisagreeAreNamed) {
+  const TempDir dir;
+  Program kind(dir, 4);
+  CommId odd = kind.comm({3, 1});
+  kind.add(1, coll(OpKind::bcast, odd, 1, 8)).add(3, coll(OpKind::barrier, odd, kAnySource, 0));
+  EXPECT_EQ(kind.findings(), "E 3.0 : rank 3 barrier: disagrees on split1: rank 1 calls bcast ()\n");
+  Program root(dir, 4);
+  odd = root.comm({3, 1});
+  root.add(1, coll(OpKind::bcast, odd, 1, 8)).add(3, coll(OpKind::bcast, odd, 3, 8));
+  EXPECT_EQ(root.findings(), "E 3.0 : rank 3 bcast: root 3 on split1, but rank 1 has root 1 ()\n");
+  Program size(dir, 4);
+  odd = size.comm({3, 1});
+  size.add(1, coll(OpKind::bcast, odd, 1, 8)).add(3, coll(OpKind::bcast, odd, 1, 9));
+  EXPECT_EQ(size.findings(), "E 3.0 : rank 3 bcast: 9 bytes on split1, but rank 1 has 8 ()\n");
+  // Agreement in one communicator does not need agreement with another.
+  Program fine(dir, 4);
+  odd = fine.comm({3, 1});
+  const CommId even = fine.comm({0, 2});
+  for (const std::uint32_t r : {1u, 3u}) fine.add(r, coll(OpKind::bcast, odd, 1, 8));
+  for (const std::uint32_t r : {0u, 2u}) fine.add(r, coll(OpKind::reduce, even, 2, 80));
+  for (const std::uint32_t r : {0u, 1u, 2u, 3u}) fine.add(r, coll(OpKind::barrier, kWorld, kAnySource, 0));
+  EXPECT_EQ(fine.findings(true), "");
+  // A member that never comes.
+  Program absent(dir, 4);
+  odd = absent.comm({3, 1});
+  absent.add(1, coll(OpKind::bcast, odd, 1, 8));
+  EXPECT_EQ(
+      absent.findings(),
+      "E 1.0 : rank 1 collective: bcast on split1 is never called by rank 3 (1 of 2 members call it)\n");
+}
+
+TEST(CheckProgram, RanksOutsideACommunicatorAreErrors) {
+  const TempDir dir;
+  Program p(dir, 3);
+  const CommId pair = p.comm({0, 1});
+  p.add(0, on(pair, send(2, 5, 8))).add(1, on(pair, recv(2, 5, 8))).add(2, on(pair, send(1, 5, 8)));
+  p.add(0, coll(OpKind::bcast, pair, 2, 8)).add(2, coll(OpKind::barrier, pair, kAnySource, 0));
+  EXPECT_EQ(p.findings(),
+            "E 0.0 : rank 0 send: destination 2 is not in communicator split1\n"
+            "E 0.1 : rank 0 bcast: root 2 is not in communicator split1\n"
+            "E 1.0 : rank 1 recv: source 2 is not in communicator split1\n"
+            "E 2.0 : rank 2 send: rank 2 is not in communicator split1\n"
+            "E 2.1 : rank 2 barrier: rank 2 is not in communicator split1\n");
+}
+
+TEST(CheckProgram, MessagesMatchWithinTheirCommunicatorOnly) {
+  const TempDir dir;
+  Program p(dir, 2);
+  const CommId copy = p.comm({0, 1});
+  p.add(0, on(copy, send(1, 5, 8))).add(1, recv(0, 5, 8));
+  EXPECT_EQ(
+      p.findings(),
+      "E 1.0 rank 1 at operation 0 (): recv from rank 0 with tag 5 waits for ever: what it waits for never "
+      "comes, the other side has finished\n");
+}
+
+TEST(CheckProgram, RequestsThatAreNeverCompletedOrDoNotExistAreNamed) {
+  const TempDir dir;
+  Program p(dir, 2);
+  p.add(0, with_request(send(1, 5, 8), OpKind::isend, 0))
+      .add(0, with_request(send(1, 6, 8), OpKind::isend, 1));
+  p.add(1, recv(0, 5, 8)).add(1, recv(0, 6, 8)).add(1, wait(7));
+  EXPECT_EQ(p.findings(),
+            "E 1.2 : rank 1 wait: request 7 is not active\n"
+            "W 0.0 : rank 0 isend: its request and 1 more of this rank are never completed\n");
+  Program reuse(dir, 2);
+  reuse.add(0, with_request(send(1, 5, 8), OpKind::isend, 0))
+      .add(0, with_request(send(1, 6, 8), OpKind::isend, 0));
+  reuse.add(0, wait(0));
+  reuse.add(1, recv(0, 5, 8)).add(1, recv(0, 6, 8));
+  EXPECT_EQ(reuse.findings(),
+            "E 0.1 : rank 0 isend: request 0 is still in use by the isend at operation 0\n");
+}
+
+TEST(CheckProgram, ARankThatWaitsForItselfIsACycleOfOne) {
+  const TempDir dir;
+  Program p(dir, 2);
+  p.add(1, recv(1, 5, 8)).add(1, send(1, 5, 8));
+  EXPECT_EQ(p.findings(),
+            "E 1.0 deadlock: rank 1 at operation 0 (): recv from rank 1 with tag 5, waits for rank 1\n");
+  Program s(dir, 1);
+  s.add(0, send(0, 5, 8, OpKind::ssend)).add(0, recv(0, 5, 8));
+  EXPECT_EQ(
+      s.findings(),
+      "E 0.0 deadlock: rank 0 at operation 0 (): ssend to rank 0 with tag 5 (8 bytes), waits for rank 0\n");
+}
+
+TEST(CheckProgram, ACycleOfThreeNamesEveryRankAndNotThoseThatOnlyWaitForIt) {
+  const TempDir dir;
+  Program p(dir, 5);
+  for (std::int32_t r = 0; r < 3; ++r) {
+    p.add(static_cast<std::uint32_t>(r), recv((r + 1) % 3, 5, 8));
+    p.add(static_cast<std::uint32_t>(r), send((r + 2) % 3, 5, 8));
+  }
+  p.add(3, recv(0, 9, 1)).add(0, send(3, 9, 1));
+  EXPECT_EQ(
+      p.findings(),
+      "E 0.0 deadlock: rank 0 at operation 0 (): recv from rank 1 with tag 5, waits for rank 1; rank 1 at "
+      "operation 0 (): recv from rank 2 with tag 5, waits for rank 2; rank 2 at operation 0 (): recv from "
+      "rank 0 with tag 5, waits for rank 0\n");
+}
+
+TEST(CheckProgram, NoProcessIsNeverWaitedFor) {
+  const TempDir dir;
+  Program p(dir, 1);
+  p.add(0, send(kProcNull, 5, 8, OpKind::ssend)).add(0, recv(kProcNull, 5, 8));
+  p.add(0, with_request(send(kProcNull, 5, 8), OpKind::issend, 0)).add(0, wait(0));
+  p.add(0, with_request(recv(kProcNull, 5, 8), OpKind::irecv, 0)).add(0, wait(0, kProcNull, kAnyTag, 0));
+  p.add(0, send(kProcNull, 5, 8, OpKind::sendrecv));
+  Op half = recv(kProcNull, 5, 8);
+  half.flags = kPairedRecv;
+  p.add(0, half);
+  EXPECT_EQ(p.findings(true), "");
+}
+
+TEST(CheckProgram, AnUnknownCommunicatorCannotBeWritten) {
+  const TempDir dir;
+  TraceHeader h;
+  h.ranks = 1;
+  auto w = TraceWriter::create(dir.path("t.weft"), h);
+  OpBlock b;
+  b.rank = RankId(0);
+  b.ops.push_back(coll(OpKind::barrier, CommId(4), kAnySource, 0));
+  w->append(b);
+  const auto done = w->finish();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().what, "append: operation 0 of rank 0: unknown communicator");
+}
+
+TEST(CheckProgram, RegionsThatDoNotNestAreAWarning) {
+  const TempDir dir;
+  const auto t = dir.path("t.weft");
+  TraceHeader h;
+  h.ranks = 1;
+  auto w = TraceWriter::create(t, h);
+  (void)w->add_region("a");
+  (void)w->add_region("b");
+  OpBlock b;
+  b.rank = RankId(0);
+  for (const auto& [k, id] :
+       {std::pair{OpKind::region_begin, 0}, {OpKind::region_begin, 1}, {OpKind::region_end, 0}})
+    b.ops.push_back(Op{.kind = k, .amount = id});
+  w->append(b);
+  ASSERT_TRUE(w->finish());
+  const auto r = check_trace(**open_trace({t}));
+  ASSERT_EQ(r->warnings, 1u);
+  EXPECT_NE(r->findings[0].message.find("region a is not the one that was begun last"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::traces

@@ -1,0 +1,111 @@
+// Reading, scanning and checking a trace takes a block per rank, not the trace: measured with a limit on the
+// address space of a child process.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <new>
+
+#include "tests/traces/trace_testing.hpp"
+#include "traces/check.hpp"
+#include "traces/info.hpp"
+
+namespace weft::traces {
+namespace {
+
+using namespace testing;
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WEFT_NO_ADDRESS_LIMIT 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_NO_ADDRESS_LIMIT 1
+#endif
+#endif
+
+constexpr std::uint32_t kRanks = 8;
+constexpr std::size_t kBlocks = 120;  // of each rank: 3.9 million operations, 126 MB as rows
+
+std::string large_trace(const TempDir& dir) {
+  TraceHeader h;
+  h.ranks = kRanks;
+  auto w = TraceWriter::create(dir.path("large.weft"), h);
+  EXPECT_TRUE(w);
+  Rng rng(1);
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    std::vector<std::int64_t> sizes(kMaxBlockOps);
+    for (auto& s : sizes) s = static_cast<std::int64_t>(rng.below(100000));
+    for (std::uint32_t r = 0; r < kRanks; ++r) {
+      OpBlock b;
+      b.rank = RankId(r);
+      b.first_op = i * kMaxBlockOps;
+      for (std::size_t k = 0; k < kMaxBlockOps; ++k)
+        b.ops.push_back({.kind = r % 2 == 0 ? OpKind::send : OpKind::recv,
+                         .peer = static_cast<std::int32_t>(r ^ 1),
+                         .tag = 1,
+                         .amount = sizes[k]});
+      w->append(b);
+    }
+  }
+  EXPECT_TRUE(w->finish());
+  return dir.path("large.weft");
+}
+
+// Runs `body` in a child that may map only `room` bytes more than this process has now. True if it returned
+// true.
+bool within(std::size_t room, const std::function<bool()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::ifstream statm("/proc/self/statm");
+    std::size_t pages = 0;
+    statm >> pages;
+    const rlim_t limit = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + room;
+    const rlimit l{limit, limit};
+    if (::setrlimit(RLIMIT_AS, &l) != 0) ::_exit(3);
+    try {
+      ::_exit(body() ? 0 : 1);
+    } catch (const std::bad_alloc&) {
+      ::_exit(2);
+    }
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(MemoryBound, AMillionsOfOperationsTraceIsReadInABlockPerRank) {
+#ifdef WEFT_NO_ADDRESS_LIMIT
+  GTEST_SKIP() << "the address sanitizer needs the whole address space";
+#endif
+  const TempDir dir;
+  const std::string path = large_trace(dir);
+  constexpr std::size_t kRoom = 24u << 20;
+  const auto interleaved = [&](bool keep) {
+    auto t = open_trace({path});
+    if (!t) return false;
+    std::vector<OpBlock> blocks(kRanks);
+    std::vector<OpBlock> kept;
+    std::uint64_t ops = 0;
+    for (std::size_t i = 0; i < kBlocks; ++i)
+      for (std::uint32_t r = 0; r < kRanks; ++r) {
+        if (!*(*t)->next_block(RankId(r), blocks[r])) return false;
+        ops += blocks[r].ops.size();
+        if (keep) kept.push_back(blocks[r]);
+      }
+    return ops == (*t)->totals().ops && ops == kRanks * kBlocks * kMaxBlockOps;
+  };
+  EXPECT_TRUE(within(kRoom, [&] { return interleaved(false); }));
+  EXPECT_FALSE(within(kRoom, [&] { return interleaved(true); })) << "the limit does not limit";
+  EXPECT_TRUE(within(kRoom, [&] {
+    auto t = open_trace({path});
+    return t && scan_trace(**t)->totals.messages == kRanks / 2 * kBlocks * kMaxBlockOps;
+  }));
+  EXPECT_TRUE(within(kRoom, [&] {
+    auto t = open_trace({path});
+    return t && check_trace(**t)->findings.empty();
+  }));
+}
+
+}  // namespace
+}  // namespace weft::traces

@@ -1,0 +1,186 @@
+// Every form in which TI text comes gives the same trace, and every TI trace at hand is read.
+#include <algorithm>
+
+#include "tests/traces/archive_testing.hpp"
+#include "tests/traces/trace_testing.hpp"
+#include "traces/check.hpp"
+
+namespace weft::traces {
+namespace {
+
+using namespace testing;
+
+const std::string kShared = WEFT_SOURCE_DIR "/../shared/traces";
+
+std::string lines_of(int r, int n) {
+  const std::string me = std::to_string(r);
+  const std::string next = std::to_string((r + 1) % n);
+  const std::string last = std::to_string((r + n - 1) % n);
+  return me + " init\n" + me + " irecv " + last + " 3 8 0\n" + me + " compute 12" + me + "5e3\n" + me +
+         " send " + next + " 3 8 0\n" + me + " wait " + last + " " + me + " 3\n" + me + " barrier\n" + me +
+         " finalize";  // no newline
+}
+
+std::vector<std::vector<PlainOp>> ops_of(const std::vector<std::string>& paths) {
+  std::vector<std::vector<PlainOp>> out;
+  auto t = open_trace(paths);
+  EXPECT_TRUE(t) << t.error().message();
+  if (!t) return out;
+  for (std::uint32_t r = 0; r < (*t)->header().ranks; ++r) out.push_back(*read_rank(**t, r));
+  return out;
+}
+
+TEST(TiInput, EveryFormGivesTheSameTrace) {
+  const TempDir dir;
+  constexpr int kRanks = 11;  // so that rank-10 sorts before rank-2
+  std::vector<std::string> paths;
+  std::vector<std::pair<std::string, std::string>> zero_based;
+  std::vector<std::pair<std::string, std::string>> one_based;
+  std::string index;
+  std::string shared;
+  for (int r = 0; r < kRanks; ++r) {
+    const std::string name = "rank-" + std::to_string(r) + ".txt";
+    paths.push_back(dir.write("d/" + name, lines_of(r, kRanks)));
+    index += "d/" + name + "\n";
+    zero_based.emplace_back("t/" + name, lines_of(r, kRanks));
+    one_based.emplace_back("t_files/1.5_rank-" + std::to_string(r + 1) + ".txt", lines_of(r, kRanks));
+  }
+  for (int i = 0; i < 7; ++i)  // lines of all ranks in turns
+    for (int r = 0; r < kRanks; ++r) {
+      std::istringstream in(lines_of(r, kRanks));
+      std::string line;
+      for (int k = 0; k <= i; ++k) std::getline(in, line);
+      shared += line + "\n";
+    }
+  const auto want = ops_of(paths);
+  ASSERT_EQ(want.size(), 11u);
+  ASSERT_EQ(want[10].size(), 7u);
+  EXPECT_EQ(want[10][3].op.peer, 0);
+
+  EXPECT_EQ(ops_of({dir.write("index", index)}), want);
+  dir.write("d/README", "not a rank");
+  EXPECT_EQ(ops_of({dir.path("d")}), want);
+  EXPECT_EQ(ops_of({dir.write("shared.txt", shared)}), want);
+  const auto archived = [&](const char* name, int filter, const auto& files, bool raw = false) {
+    write_archive(dir.path(name), filter, files, raw);
+    return ops_of({dir.path(name)});
+  };
+  EXPECT_EQ(archived("a.tar", ARCHIVE_FILTER_NONE, zero_based), want);
+  EXPECT_EQ(archived("a.tar.gz", ARCHIVE_FILTER_GZIP, one_based), want);
+  std::ranges::reverse(one_based);
+  EXPECT_EQ(archived("b.tar.zst", ARCHIVE_FILTER_ZSTD, one_based), want);
+  // With an index inside, the index decides; its folders need not be those of the archive.
+  std::string inner;
+  for (int r = 0; r < kRanks; ++r) inner += "./elsewhere/1.5_rank-" + std::to_string(r + 1) + ".txt\n";
+  one_based.insert(one_based.begin() + 3, {"t", inner});
+  EXPECT_EQ(archived("c.tar.xz", ARCHIVE_FILTER_XZ, one_based), want);
+  const std::vector<std::pair<std::string, std::string>> text = {{"data", shared}};
+  EXPECT_EQ(archived("shared.txt.gz", ARCHIVE_FILTER_GZIP, text, true), want);
+  EXPECT_EQ(archived("shared.txt.zst", ARCHIVE_FILTER_ZSTD, text, true), want);
+  EXPECT_EQ(archived("shared.tar.bz2", ARCHIVE_FILTER_BZIP2, text), want);
+  // One compressed file per rank.
+  std::vector<std::string> packed;
+  for (int r = 0; r < kRanks; ++r) {
+    packed.push_back(dir.path("rank-" + std::to_string(r) + ".gz"));
+    write_archive(packed.back(), ARCHIVE_FILTER_GZIP, {{"data", lines_of(r, kRanks)}}, true);
+  }
+  EXPECT_EQ(ops_of(packed), want);
+}
+
+std::string open_error(const TempDir& dir, const std::vector<std::string>& paths) {
+  auto t = open_trace(paths, "ti");
+  if (t) return "no error";
+  std::string m = t.error().message();
+  for (std::size_t at = 0; (at = m.find(dir.path(""))) != std::string::npos;)
+    m.erase(at, dir.path("").size());
+  return m;
+}
+
+TEST(TiInput, FormsThatAreNotATraceAreRefusedByName) {
+  const TempDir dir;
+  EXPECT_EQ(open_error(dir, {dir.path("none")}), "none: error: cannot open: No such file or directory");
+  EXPECT_EQ(open_error(dir, {dir.write("empty.txt", "")}),
+            "empty.txt: error: the trace holds no action; expected lines \"RANK ACTION ...\"");
+  EXPECT_EQ(open_error(dir, {dir.write("index", "rank-0.txt\n")}),
+            "index:1:1: error: neither a TI action nor the name of a file; got \"rank-0.txt\"; expected "
+            "\"RANK ACTION "
+            "...\" or one file name a line");
+  dir.write("holes/rank-0.txt", "0 init\n");
+  dir.write("holes/rank-2.txt", "2 init\n");
+  EXPECT_EQ(open_error(dir, {dir.path("holes")}),
+            "holes: error: a rank's file is missing; got \"holes/rank-2.txt\"; expected a file holes/rank-1");
+  write_archive(dir.path("whole.gz"), ARCHIVE_FILTER_GZIP, {{"data", lines_of(0, 1)}}, true);
+  const std::string whole = slurp(dir.path("whole.gz"));
+  EXPECT_EQ(open_error(dir, {dir.write("cut.gz", whole.substr(0, whole.size() - 20))}),
+            "cut.gz: error: cannot unpack: truncated gzip input");
+  write_archive(dir.path("bad.tar.gz"), ARCHIVE_FILTER_GZIP,
+                {{"rank-0.txt", "0 init\n"}, {"rank-1.txt", "1 jump\n"}});
+  EXPECT_EQ(open_error(dir, {dir.path("bad.tar.gz")}).substr(0, 60),
+            "bad.tar.gz!rank-1.txt:1:3: error: unknown action; got \"jump\"");
+  // A rank number that no file of this size can mean.
+  EXPECT_EQ(
+      open_error(dir, {dir.write("many.txt", "0 init\n9999999 init\n")}),
+      "many.txt: error: the trace has too many ranks for its lines; got \"10000000 ranks\"; expected at most "
+      "65536");
+}
+
+TEST(TiInput, SimGridsOwnReplayExamplesAreRead) {
+  const std::string base = kShared + "/simgrid_ti";
+  if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
+  std::size_t read = 0;
+  for (const auto& e : fs::directory_iterator(base + "/replay")) {
+    const std::string name = e.path().filename().string();
+    if (name == "actions0.txt" || name == "actions1.txt") continue;  // through split_traces
+    auto t = open_trace({e.path().string()});
+    ASSERT_TRUE(t) << t.error().message();
+    // One operation for each action, and a compute for the flops of a reduction.
+    EXPECT_GE((*t)->totals().ops, 1u) << name;
+    const auto r = check_trace(**t);
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->errors, 0u) << name << ": " << r->findings[0].message;
+    ++read;
+  }
+  EXPECT_EQ(read, 12u);
+  auto recorded = open_trace({base + "/replay_multiple/ti_traces_32_1"});
+  ASSERT_TRUE(recorded) << recorded.error().message();
+  EXPECT_EQ((*recorded)->header().ranks, 32u);
+  const auto r = check_trace(**recorded);
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->errors, 0u) << r->findings[0].message;
+  for (const char* name : {"coll", "compute_only", "mixed"}) {
+    auto t = open_trace({base + "/replay_multiple_manual_deploy/" + name + ".txt"});
+    ASSERT_TRUE(t) << t.error().message();
+    EXPECT_EQ((*t)->header().ranks, 2u);
+  }
+}
+
+// Lines of the ranks' files, counted without the reader.
+std::uint64_t lines_in(const std::string& archive) {
+  std::uint64_t n = 0;
+  for (const auto& [name, text] : read_archive(archive))
+    if (name.ends_with(".txt"))
+      n +=
+          static_cast<std::uint64_t>(std::ranges::count(text, '\n')) + (!text.empty() && text.back() != '\n');
+  return n;
+}
+
+TEST(TiInput, EveryHplTraceRecordedWithTimesIsReadLineByLineAndChecks) {
+  const std::string base = kShared + "/hpl_ti";
+  if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
+  std::size_t read = 0;
+  for (const auto& e : fs::directory_iterator(base)) {
+    if (e.path().extension() != ".gz") continue;
+    SCOPED_TRACE(e.path().filename().string());
+    auto t = open_trace({e.path().string()});
+    ASSERT_TRUE(t) << t.error().message();
+    EXPECT_EQ((*t)->totals().ops, lines_in(e.path().string()));
+    const auto r = check_trace(**t);
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->errors, 0u) << r->findings[0].message;
+    ++read;
+  }
+  EXPECT_EQ(read, 5u);
+}
+
+}  // namespace
+}  // namespace weft::traces
