@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "replay/simulation.hpp"
+#include "traces/op_rules.hpp"
 
 namespace weft::replay {
 
@@ -47,7 +48,8 @@ DeadlockReport Simulation::explain_deadlock() {
     std::string what;
     if ((t.value & Target::kActivity) != 0) {
       const Target owner = activities_[t.value & ~Target::kActivity].target;
-      if (owner.value < kMaxRequests && !(owner.value < k.slots.size() && k.slots[owner.value].awaited))
+      if (owner.value < traces::kMaxRequestSlots &&
+          !(owner.value < k.slots.size() && k.slots[owner.value].awaited))
         return;
     } else if (t.value != Target::kBlocking) {
       if (!(t.value < k.slots.size() && k.slots[t.value].awaited)) return;

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "traces/op_rules.hpp"
+
 namespace weft::replay {
 
 using traces::Op;
 using traces::OpBlock;
-using traces::OpKind;
 
 std::span<const std::int64_t> ProgramCursor::list(std::uint64_t index, const Op& op) const {
   const OpBlock* b = block_of(index);
@@ -52,51 +53,21 @@ Result<const Op*> ProgramCursor::slow_at(std::uint64_t index) {
 }
 
 Result<void> ProgramCursor::validate(const OpBlock& block) const {
-  const auto ranks = static_cast<std::int64_t>(reader_->header().ranks);
-  const std::size_t comms = reader_->communicators().size();
   std::uint64_t index = block.first_op;
-  const auto fail = [&](std::string_view what, std::string got, std::string expected) {
-    return bad_input(reader_->position(rank_, index), fmt::format("rank {}: {}", rank_.index(), what),
-                     std::move(got), std::move(expected));
+  const auto fail = [&](std::string_view what) {
+    return bad_input(reader_->position(rank_, index),
+                     fmt::format("rank {}, operation {}: {}", rank_.index(), index, what));
   };
-  if (block.first_op != loaded_)
-    return fail("operations are missing", std::to_string(block.first_op), std::to_string(loaded_));
+  if (block.first_op != loaded_) return fail(fmt::format("operations are missing after {}", loaded_));
+  const traces::OpLimits limits{reader_->header().ranks, &reader_->communicators(),
+                                reader_->regions().size()};
   for (const Op& op : block.ops) {
-    const OpKind k = op.kind;
-    if (k <= OpKind::sleep) {
-      if (k == OpKind::compute_time || k == OpKind::sleep) {
-        if (op.amount < 0) return fail("negative duration", std::to_string(op.amount), "picoseconds >= 0");
-      } else if (!(op.flops() >= 0) || !(op.flops() < 1e300)) {
-        return fail("computation is not a finite number", fmt::format("{}", op.flops()), "flops >= 0");
-      }
-      ++index;
-      continue;
-    }
-    if (op.comm.index() >= comms)
-      return fail("unknown communicator", std::to_string(op.comm.index()),
-                  fmt::format("a number below {}", comms));
-    const bool names_peer =
-        k <= OpKind::recv_init || (traces::is_collective(k)) || (k >= OpKind::probe && k <= OpKind::improbe);
-    if (names_peer && (op.peer >= ranks || op.peer < traces::kProcNull))
-      return fail("peer out of range", std::to_string(op.peer),
-                  fmt::format("a rank from 0 to {}", ranks - 1));
-    const bool has_bytes = k <= OpKind::recv_init || traces::is_collective(k);
-    if (has_bytes && op.amount < 0) return fail("negative size", std::to_string(op.amount), "bytes >= 0");
-    if (op.request != traces::kNoRequest && op.request >= kMaxRequests)
-      return fail("request number out of range", std::to_string(op.request),
-                  fmt::format("below {}", kMaxRequests));
-    if (op.extra != traces::kNoList) {
-      if (op.extra >= block.lists.size() || block.lists[op.extra] < 0 ||
-          static_cast<std::uint64_t>(block.lists[op.extra]) > block.lists.size() - op.extra - 1)
-        return fail("list out of range", std::to_string(op.extra), "a list inside the block");
-      if (k == OpKind::startall || (k >= OpKind::waitall && k <= OpKind::waitsome) ||
-          (k >= OpKind::testall && k <= OpKind::testsome)) {
-        for (std::int64_t v : block.list(op))
-          if (v < 0 || v >= static_cast<std::int64_t>(kMaxRequests))
-            return fail("request number out of range", std::to_string(v),
-                        fmt::format("below {}", kMaxRequests));
-      }
-    }
+    if (op.extra != traces::kNoList &&
+        (op.extra >= block.lists.size() || block.lists[op.extra] < 0 ||
+         static_cast<std::uint64_t>(block.lists[op.extra]) > block.lists.size() - op.extra - 1))
+      return fail("its list is outside of the block");
+    if (const char* fault = traces::op_fault(op, block.list(op), limits))
+      return fail(fmt::format("{}: {}", traces::op_name(op.kind), fault));
     ++index;
   }
   return {};

@@ -17,8 +17,6 @@
 
 namespace weft::replay {
 
-inline constexpr std::uint32_t kMaxRequests = 1u << 22;  // slots of one rank
-
 class ProgramCursor {
  public:
   void attach(traces::TraceReader& reader, RankId rank) {

@@ -8,7 +8,8 @@ std::string_view op_name(OpKind k) {
       WEFT_OP_KINDS(WEFT_X)
 #undef WEFT_X
   };
-  return names[static_cast<std::size_t>(k)];
+  const auto i = static_cast<std::size_t>(k);
+  return i < kOpKindCount ? names[i] : "unknown";
 }
 
 }  // namespace weft::traces

@@ -194,7 +194,8 @@ const char* op_fault(const Op& op, List l, const OpLimits& limits) {
   const KindRules& r = rules_of(op.kind);
   if (op.peer < r.least_peer || op.peer >= static_cast<std::int64_t>(limits.ranks))
     return "peer is not a rank";
-  if (is_send(op.kind) && op.peer == kAnySource) return "peer is not a rank";
+  const bool sends = is_send(op.kind) || (op.kind >= OpKind::send_init && op.kind <= OpKind::rsend_init);
+  if (sends && op.peer == kAnySource) return "peer is not a rank";
   if (op.tag < r.least_tag) return "tag is negative";
   if (op.request != kNoRequest && op.request >= kMaxRequestSlots) return "request slot is out of range";
   if (r.needs_request && op.request == kNoRequest) return "request is missing";

@@ -1,0 +1,304 @@
+// Random programs. Well-formed ones (every message has its receive) must end in every mode, obey bounds that
+// hold for any schedule, and give the same bits twice. Op soup (any operation with any operands) must end in
+// a result, a deadlock report or an error, never in a crash. WEFT_SEED=N runs one seed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "core/rng.hpp"
+#include "replay/engine.hpp"
+#include "tests/support/memory_trace.hpp"
+#include "traces/op_rules.hpp"
+
+namespace weft::replay {
+namespace {
+
+using testing::MemoryTrace;
+using traces::Op;
+using traces::OpKind;
+
+constexpr RawMode kModes[] = {RawMode::kOff, RawMode::kEager, RawMode::kDetached, RawMode::kRendezvous};
+
+std::vector<std::uint64_t> seeds(std::uint64_t count) {
+  if (const char* one = std::getenv("WEFT_SEED")) return {std::strtoull(one, nullptr, 10)};
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t s = 1; s <= count; ++s) all.push_back(s);
+  return all;
+}
+
+const topology::Platform& platform(std::size_t i) {
+  static const std::vector<topology::Platform> all = [] {
+    std::vector<topology::Platform> p;
+    for (const char* spec : {"crossbar:n=16,bw=10GB/s,lat=1us", "fat-tree:m=4,n=3,bw=10GB/s,lat=300ns",
+                             "torus:dims=4x4,bw=10GB/s,lat=0", "dragonfly:p=1,a=2,h=4,bw=10GB/s,lat=1us"})
+      p.push_back(topology::load_platform(spec).value());
+    return p;
+  }();
+  return all[i % all.size()];
+}
+constexpr std::size_t kPlatforms = 4;
+
+std::vector<HostId> hosts(std::uint32_t ranks) {
+  std::vector<HostId> h;
+  for (std::uint32_t r = 0; r < ranks; ++r) h.emplace_back(r);
+  return h;
+}
+
+struct Program {
+  MemoryTrace trace;
+  std::vector<std::uint64_t> sent, received;  // bytes by rank
+  std::vector<std::int64_t> compute;          // ticks by rank
+  std::uint64_t messages = 0;
+};
+
+// Phases. In each, every rank computes, then random pairs exchange messages: receives posted first (some from
+// any source, with a tag of their own), then sends, then a waitall; now and then a collective or a blocking
+// ring.
+Program well_formed(std::uint64_t seed) {
+  Rng rng(seed);
+  const auto ranks = static_cast<std::uint32_t>(2 + rng.below(15));
+  Program p{MemoryTrace(ranks), std::vector<std::uint64_t>(ranks), std::vector<std::uint64_t>(ranks),
+            std::vector<std::int64_t>(ranks), 0};
+  const int phases = static_cast<int>(1 + rng.below(12));
+  for (int phase = 0; phase < phases; ++phase) {
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      const auto d = static_cast<std::int64_t>(rng.below(20'000'000));
+      p.trace.compute(r, Duration(d));
+      p.compute[r] += d;
+    }
+    struct Message {
+      std::uint32_t src, dst;
+      std::int32_t tag;
+      std::int64_t bytes;
+    };
+    std::vector<Message> list;
+    for (std::uint64_t i = rng.below(3 * ranks); i > 0; --i) {
+      const auto src = static_cast<std::uint32_t>(rng.below(ranks)),
+                 dst = static_cast<std::uint32_t>(rng.below(ranks));
+      list.push_back(
+          {src, dst, static_cast<std::int32_t>(phase * 1000 + static_cast<int>(list.size())),
+           static_cast<std::int64_t>(rng.below(4) == 0 ? rng.below(2'000'000) : rng.below(5'000))});
+    }
+    std::vector<std::uint32_t> slots(ranks, 0);
+    std::vector<std::vector<std::int64_t>> asked(ranks);
+    const auto next = [&](std::uint32_t r) {
+      asked[r].push_back(slots[r]);
+      return slots[r]++;
+    };
+    std::vector<Message> shuffled = list;
+    rng.shuffle(std::span<Message>(shuffled));
+    for (const Message& m : shuffled)
+      p.trace.p2p(m.dst, OpKind::irecv,
+                  rng.below(3) == 0 ? traces::kAnySource : static_cast<std::int32_t>(m.src), m.tag, m.bytes,
+                  CommId(0), next(m.dst));
+    for (const Message& m : list) {
+      p.trace.p2p(m.src, rng.below(4) == 0 ? OpKind::issend : OpKind::isend, static_cast<std::int32_t>(m.dst),
+                  m.tag, m.bytes, CommId(0), next(m.src));
+      p.sent[m.src] += static_cast<std::uint64_t>(m.bytes);
+      p.received[m.dst] += static_cast<std::uint64_t>(m.bytes);
+      ++p.messages;
+    }
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      if (!asked[r].empty()) {
+        Op w;
+        w.kind = OpKind::waitall;
+        p.trace.add(r, w, asked[r]);
+      }
+    if (rng.below(3) == 0) {
+      constexpr OpKind kinds[] = {OpKind::barrier,  OpKind::bcast,  OpKind::allreduce,
+                                  OpKind::alltoall, OpKind::gather, OpKind::scan};
+      const OpKind kind = kinds[rng.below(std::size(kinds))];
+      const auto bytes = static_cast<std::int64_t>(rng.below(100'000));
+      const bool rooted = kind == OpKind::bcast || kind == OpKind::gather;
+      const auto root = static_cast<std::int32_t>(rng.below(ranks));
+      for (std::uint32_t r = 0; r < ranks; ++r)
+        p.trace.collective(r, kind, rooted ? root : traces::kAnySource, bytes, CommId(0));
+    }
+  }
+  return p;
+}
+
+TEST(RandomPrograms, WellFormedOnesEndInEveryModeWithinBoundsAndTheSameTwice) {
+  for (const std::uint64_t seed : seeds(150)) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    Program p = well_formed(seed);
+    const auto& where = platform(seed);
+    const auto map = hosts(p.trace.header().ranks);
+    for (const RawMode mode : kModes) {
+      ReplayOptions o;
+      o.raw = mode;
+      auto r = replay(p.trace, where, map, o);
+      ASSERT_TRUE(r) << r.error().message();
+      ASSERT_TRUE(r->finished) << r->deadlock.summary();
+      EXPECT_TRUE(r->warnings.empty()) << r->warnings.front();
+      EXPECT_EQ(r->point_to_point.count, p.messages);
+      // Bytes in = bytes out: what the hosts' links carried is what was sent.
+      std::uint64_t sent = 0;
+      for (std::uint64_t b : p.sent) sent += b;
+      EXPECT_EQ(r->point_to_point.bytes, sent);
+      for (std::uint32_t k = 0; k < r->ranks.size(); ++k) {
+        const RankTimes& t = r->ranks[k];
+        EXPECT_EQ(t.compute + t.send + t.recv + t.wait + t.collective, t.finish);
+        EXPECT_EQ(t.compute.count(), p.compute[k]);
+      }
+      // No link carried more than its capacity times the makespan.
+      for (std::size_t l = 0; l < r->links.size(); ++l) {
+        const double limit = where.fabric.links().capacity[l] * to_seconds(r->makespan);
+        EXPECT_LE(static_cast<double>(r->links[l].bytes), limit * (1 + 1e-9) + 1) << "link " << l;
+        EXPECT_LE(r->links[l].busy, r->makespan);
+      }
+      auto again = replay(p.trace, where, map, o);
+      ASSERT_TRUE(again);
+      EXPECT_EQ(again->fingerprint, r->fingerprint);
+      EXPECT_EQ(again->engine.events, r->engine.events);
+    }
+  }
+}
+
+// Wildcards aside, a deterministic program's times do not depend on how much is solved again after a change.
+TEST(RandomPrograms, BothScopesOfTheSolverGiveTheSameTimes) {
+  for (const std::uint64_t seed : seeds(60)) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    Program p = well_formed(seed);
+    const auto map = hosts(p.trace.header().ranks);
+    ReplayOptions o;
+    o.raw = RawMode::kRendezvous;
+    auto local = replay(p.trace, platform(seed), map, o);
+    o.model = "max-min-component";
+    auto whole = replay(p.trace, platform(seed), map, o);
+    ASSERT_TRUE(local && whole);
+    EXPECT_NEAR(to_seconds(local->makespan), to_seconds(whole->makespan), 1e-9 * to_seconds(whole->makespan));
+    o.model = "contention-free";
+    auto alone = replay(p.trace, platform(seed), map, o);
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->network.contention.count(), 0);
+  }
+}
+
+// A list of the shape that the kind asks for, over a communicator of `p` members.
+std::vector<std::int64_t> legal_list(const Op& op, std::int64_t p, Rng& rng) {
+  std::vector<std::int64_t> l;
+  const auto numbers = [&](std::int64_t n, std::uint64_t below) {
+    for (; n > 0; --n) l.push_back(static_cast<std::int64_t>(rng.below(below)));
+  };
+  switch (traces::blocking_form(op.kind)) {
+    case OpKind::compute_kernel:
+      numbers(4, 100);
+      break;
+    case OpKind::iprobe:
+    case OpKind::improbe:
+      if ((op.flags & traces::kHit) != 0)
+        l = {0, static_cast<std::int64_t>(rng.below(3)), 0, 0, 8};
+      else if (rng.below(2) == 0)
+        l = {static_cast<std::int64_t>(1 + rng.below(3))};
+      break;
+    case OpKind::startall:
+    case OpKind::waitall:
+    case OpKind::testall:
+      numbers(static_cast<std::int64_t>(rng.below(4)), 3);
+      break;
+    case OpKind::waitany:
+    case OpKind::waitsome:
+    case OpKind::testany:
+    case OpKind::testsome:
+      l = {2, 0, 1};
+      numbers(static_cast<std::int64_t>(rng.below(3)), 2);
+      break;
+    case OpKind::gatherv:
+    case OpKind::scatterv:
+    case OpKind::allgatherv:
+    case OpKind::reduce_scatter:
+      numbers(p, 5000);
+      break;
+    case OpKind::alltoallv:
+    case OpKind::alltoallw:
+      l = {p};
+      numbers(2 * p, 5000);
+      break;
+    case OpKind::neighbor_allgather:
+    case OpKind::neighbor_alltoall:
+      l = {1, static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(p))), 0};
+      break;
+    case OpKind::neighbor_allgatherv:
+    case OpKind::neighbor_alltoallv:
+    case OpKind::neighbor_alltoallw:
+      l = {0, 1, static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(p))), 77};
+      break;
+    default:
+      break;
+  }
+  return l;
+}
+
+TEST(RandomPrograms, OpSoupEndsInAResultADeadlockOrAnError) {
+  std::size_t finished = 0, stopped = 0, refused = 0;
+  for (const std::uint64_t seed : seeds(4000)) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    Rng rng(seed ^ 0x50u);
+    const auto ranks = static_cast<std::uint32_t>(1 + rng.below(6));
+    MemoryTrace t(ranks);
+    std::vector<std::int32_t> half;
+    for (std::uint32_t r = 0; r < ranks; r += 2) half.push_back(static_cast<std::int32_t>(r));
+    (void)t.add_comm("split1", half);
+    (void)t.add_region("phase");
+    const std::uint64_t length = 1 + rng.below(12);
+    // Mostly legal operands, so that the programs get far; now and then anything.
+    const bool wild = rng.below(4) == 0;
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      for (std::uint64_t i = 0; i < length; ++i) {
+        Op op;
+        op.kind = static_cast<OpKind>(rng.below(traces::kOpKindCount));
+        const traces::KindRules& rules = traces::rules_of(op.kind);
+        op.comm = CommId(rng.below(8) == 0 ? 1 : 0);
+        op.peer = static_cast<std::int32_t>(rng.below(ranks));
+        if (rules.least_peer < 0 && rng.below(6) == 0)
+          op.peer = traces::is_send(op.kind) ? traces::kProcNull : traces::kAnySource;
+        op.tag = static_cast<std::int32_t>(rng.below(2));
+        op.amount = static_cast<std::int64_t>(rng.below(3) == 0 ? rng.below(1'000'000) : rng.below(4));
+        if (rules.amount == traces::AmountUnit::kComm) op.amount = static_cast<std::int64_t>(rng.below(2));
+        if (rules.amount == traces::AmountUnit::kRegion) op.amount = 0;
+        if (rules.amount == traces::AmountUnit::kFlops)
+          op.amount = std::bit_cast<std::int64_t>(1e4 * rng.unit());
+        if (rules.needs_request || rng.below(2) == 0) op.request = static_cast<std::uint32_t>(rng.below(3));
+        if (op.kind == OpKind::iprobe || op.kind == OpKind::improbe)
+          op.flags = rng.below(2) == 0 ? traces::kHit : 0;
+        std::vector<std::int64_t> list =
+            legal_list(op, static_cast<std::int64_t>(op.comm.index() == 0 ? ranks : half.size()), rng);
+        if (wild && rng.below(6) == 0) {
+          op.peer = static_cast<std::int32_t>(rng.below(ranks + 4)) - 3;
+          op.flags = static_cast<std::uint8_t>(rng.below(4));
+          op.comm = CommId(static_cast<std::uint32_t>(rng.below(3)));
+          if (rng.below(3) == 0) op.amount = static_cast<std::int64_t>(rng.next());
+          if (rng.below(3) == 0) op.kind = static_cast<OpKind>(rng.below(traces::kOpKindCount + 4));
+          for (auto& v : list)
+            if (rng.below(3) == 0) v = static_cast<std::int64_t>(rng.below(9)) - 3;
+        }
+        t.add(r, op, list);
+      }
+    }
+    ReplayOptions o;
+    o.raw = kModes[seed % 4];
+    const auto result = replay(t, platform(seed / 4 % kPlatforms), hosts(ranks), o);
+    if (!result) {
+      EXPECT_EQ(result.error().code, ErrorCode::kBadInput) << result.error().message();
+      EXPECT_FALSE(result.error().what.empty());
+      ++refused;
+    } else if (result->finished) {
+      ++finished;
+    } else {
+      EXPECT_FALSE(result->deadlock.blocked.empty());
+      EXPECT_FALSE(result->deadlock.summary().empty());
+      ++stopped;
+    }
+  }
+  if (std::getenv("WEFT_SEED") == nullptr) {
+    EXPECT_GT(finished, 20u);
+    EXPECT_GT(stopped, 100u);
+    EXPECT_GT(refused, 100u);
+  }
+}
+
+}  // namespace
+}  // namespace weft::replay
