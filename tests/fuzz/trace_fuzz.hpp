@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,7 @@ namespace weft::traces {
 
 // Opens, scans and checks `bytes` as a file, with and without salvage. True if some of it was a trace.
 inline bool fuzz_one(std::string_view bytes) {
-  std::string path =
-      std::string(std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "/tmp") + "/weft_fuzz_XXXXXX";
+  std::string path = (std::filesystem::temp_directory_path() / "weft_fuzz_XXXXXX").string();
   const int fd = ::mkstemp(path.data());
   if (fd < 0) std::abort();
   std::FILE* f = ::fdopen(fd, "wb");
