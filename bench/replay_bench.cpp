@@ -17,6 +17,9 @@ namespace {
 using testing::MemoryTrace;
 using traces::OpKind;
 
+// A random length below 1 us.
+Elapsed step(Rng& rng) { return Elapsed(Duration(static_cast<std::int64_t>(rng.below(1'000'000)))); }
+
 // One pending event per rank, random steps: pop the first, push its successor.
 void EventQueueHold(benchmark::State& state) {
   const auto n = static_cast<std::uint32_t>(state.range(0));
@@ -24,12 +27,11 @@ void EventQueueHold(benchmark::State& state) {
   Rng rng(1);
   std::uint64_t sequence = 0;
   for (std::uint32_t i = 0; i < n; ++i)
-    queue.push({SimTime(Duration(static_cast<std::int64_t>(rng.below(1'000'000)))), sequence++,
-                EventKind::kRankTimer, i});
+    queue.push({Instant() + step(rng), sequence++, EventKind::kRankTimer, i});
   for (auto _ : state) {
     Event e = queue.top();
     queue.pop();
-    e.time += Duration(static_cast<std::int64_t>(rng.below(1'000'000)));
+    e.time = e.time + step(rng);
     e.sequence = sequence++;
     queue.push(e);
   }
@@ -43,7 +45,7 @@ void CompletionMove(benchmark::State& state) {
   CompletionQueue queue;
   Rng rng(1);
   std::uint64_t sequence = 0;
-  const auto when = [&] { return SimTime(Duration(static_cast<std::int64_t>(rng.below(1'000'000)))); };
+  const auto when = [&] { return Instant() + step(rng); };
   for (std::uint32_t i = 0; i < n; ++i) queue.set(FlowId(i), when(), sequence++);
   for (auto _ : state) queue.set(FlowId(static_cast<std::uint32_t>(rng.below(n))), when(), sequence++);
   state.SetItemsProcessed(state.iterations());

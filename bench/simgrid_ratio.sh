@@ -54,7 +54,7 @@ for trace in $traces; do
     # Warm up both, and take the answers.
     REPLAY_PROGRAM=$dir/replay_clock TMPDIR=$dir bash "$sim/commands.sh" replay "$dir/$trace" "$ranks" "${platform}_lat1us" eager hosts256_linear.txt >"$dir/answer" 2>/dev/null
     sim_s=$(awk '/FINISH/ { if ($3 > m) m = $3 } END { printf "%.6f", m }' "$dir/answer")
-    weft_s=$("${run[@]}" "$dir/$trace.weft" --json - | awk -F'[:,]' '/"makespan_s"/ { for (i = 1; i < NF; ++i) if ($i ~ /"makespan_s"/) { printf "%.6f", $(i + 1); exit } }')
+    weft_s=$("${run[@]}" "$dir/$trace.weft" --json - | awk -F'[:,]' '/"makespan_s"/ { for (i = 1; i < NF; ++i) if ($i ~ /"makespan_s"/) { printf "%.6f", $(i + 1); break } }')
     rm -f "$dir"/{simgrid,weft,text}.{wall,rss}
     for ((i = 0; i < runs; i++)); do
       seconds "$dir/simgrid" env REPLAY_PROGRAM= TMPDIR="$dir" bash "$sim/commands.sh" replay "$dir/$trace" "$ranks" "${platform}_lat1us" eager hosts256_linear.txt

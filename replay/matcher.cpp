@@ -85,6 +85,15 @@ void Matcher::unlink_message(std::uint32_t m) {
   --unexpected_;
 }
 
+bool Matcher::withdraw(std::uint32_t rank, Target target) {
+  const std::uint32_t r =
+      recvs_.find_live([&](const PostedRecv& v) { return v.rank == rank && v.target.value == target.value; });
+  if (r == kNone) return false;
+  unlink_recv(r);
+  recvs_.give(r);
+  return true;
+}
+
 std::uint32_t Matcher::deliver(std::uint32_t message) {
   Message& m = messages_[message];
   Pair& p = pair(m.dst, m.src);

@@ -30,6 +30,8 @@ class Matcher {
   // A receive is posted. Returns the unexpected message that it takes (unqueued), or kNone: then it is
   // queued.
   [[nodiscard]] std::uint32_t post(std::uint32_t recv);
+  // Takes back a posted receive of that target, if nothing matched it yet. O(posted receives).
+  bool withdraw(std::uint32_t rank, Target target);
   // Earliest unexpected message that a probe accepts, or kNone. Does not remove it.
   [[nodiscard]] std::uint32_t peek(std::uint32_t rank, std::uint32_t context, std::int32_t source,
                                    std::int32_t tag) const;

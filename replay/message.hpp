@@ -82,6 +82,20 @@ class Pool {
   const T& operator[](std::uint32_t i) const { return rows_[i]; }
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
   [[nodiscard]] std::size_t live() const { return rows_.size() - free_.size(); }
+  // Slow, for rare operations: every row in use, in order of its index.
+  template <class F>
+  void for_each_live(F f) {
+    const auto live = live_rows();
+    for (std::size_t i = 0; i < live.size(); ++i)
+      if (live[i]) f(rows_[i]);
+  }
+  template <class F>
+  [[nodiscard]] std::uint32_t find_live(F accepts) const {
+    const auto live = live_rows();
+    for (std::size_t i = 0; i < live.size(); ++i)
+      if (live[i] && accepts(rows_[i])) return static_cast<std::uint32_t>(i);
+    return kNone;
+  }
   // Marks which rows are in use (slow; for reports).
   [[nodiscard]] std::vector<bool> live_rows() const {
     std::vector<bool> live(rows_.size(), true);

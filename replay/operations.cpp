@@ -207,6 +207,35 @@ Simulation::Step Simulation::do_init(Rank& k, const Op& op, bool receive) {
   return Step::kDone;
 }
 
+// The slot is free at once; what is still under way goes on, and nobody is told of its end (MPI-3.1,
+// section 3.7.3).
+Simulation::Step Simulation::do_request_free(std::uint32_t r, Rank& k, const Op& op) {
+  if (op.request >= k.slots.size()) return Step::kDone;
+  if (k.slots[op.request].state == SlotState::kActive) {
+    const auto forget = [&](std::uint32_t rank, Target& t) {
+      if (rank == r && t.value == op.request) t.value = Target::kNobody;
+    };
+    messages_.for_each_live([&](Message& m) {
+      forget(m.src, m.send_target);
+      if ((m.state & kMatched) != 0) forget(m.dst, m.recv_target);
+    });
+    matcher_.receives().for_each_live([&](PostedRecv& v) { forget(v.rank, v.target); });
+    for (Activity& a : activities_) forget(a.rank, a.target);
+  }
+  k.slots[op.request] = Slot{};
+  return Step::kDone;
+}
+
+// A receive that nothing matched yet is withdrawn; its wait returns at once. Anything else completes as if
+// there were no cancel (sends are rarely cancelled in time; MPI-4.0 deprecates it).
+Simulation::Step Simulation::do_cancel(std::uint32_t r, Rank& k, const Op& op) {
+  if (op.request >= k.slots.size()) return Step::kDone;
+  Slot& s = k.slots[op.request];
+  if (s.state == SlotState::kActive && s.receive && matcher_.withdraw(r, Target{op.request}))
+    s.state = SlotState::kComplete;
+  return Step::kDone;
+}
+
 Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   std::int64_t single = op.request;
@@ -407,14 +436,9 @@ Simulation::Step Simulation::execute(std::uint32_t r, Rank& k, const Op& op) {
     case OpKind::startall:
       return do_start(r, k, op);
     case OpKind::request_free:
+      return do_request_free(r, k, op);
     case OpKind::cancel:
-      // An active request still completes; nobody asks for it any more. An inactive one is gone.
-      if (op.request < k.slots.size()) {
-        Slot& s = k.slots[op.request];
-        if (s.state == SlotState::kInactive || s.state == SlotState::kComplete) s = Slot{};
-        s.persistent = false;
-      }
-      return Step::kDone;
+      return do_cancel(r, k, op);
     case OpKind::wait:
     case OpKind::waitall:
     case OpKind::waitany:

@@ -141,6 +141,8 @@ class Simulation {
   Step do_irecv(std::uint32_t r, Rank& k, const Op& op);
   Step do_init(Rank& k, const Op& op, bool receive);
   Step do_start(std::uint32_t r, Rank& k, const Op& op);
+  Step do_request_free(std::uint32_t r, Rank& k, const Op& op);
+  Step do_cancel(std::uint32_t r, Rank& k, const Op& op);
   Step do_wait(std::uint32_t r, Rank& k, const Op& op);
   Step do_probe(std::uint32_t r, Rank& k, const Op& op);
   Step do_iprobe(std::uint32_t r, Rank& k, const Op& op);

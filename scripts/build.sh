@@ -19,6 +19,6 @@ if [ -t 1 ]; then
 else
   # No terminal: one line in ten is enough to see that it goes on; warnings and errors are kept.
   cmake --build --preset release -j "$jobs" ${1+--target "$@"} 2>&1 |
-    awk '/^\[[0-9]+\/[0-9]+ / { if (++n % 10 == 1) print; next } { print }'
+    awk '/^\[[0-9]+\/[0-9]+ / { if (++n % 10 == 1) { print; fflush() } next } { print; fflush() }'
 fi
 echo "built in $((SECONDS - started)) s"

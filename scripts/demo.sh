@@ -6,18 +6,11 @@ cd "$(dirname "$0")/.."
 scripts/build.sh weft
 trace=${1-}
 if [ -z "$trace" ]; then
-  for trace in traces/samples/*hpl*.weft traces/samples/*.weft; do [ -f "$trace" ] && break; done
+  # The largest recorded HPL run: 16 ranks, for platforms of 16 hosts.
+  for f in traces/samples/hpl*.weft; do trace=$f; done
   [ -f "$trace" ] || { echo "no sample trace under traces/samples/" >&2; exit 1; }
 fi
 weft=build-release/cli/weft
-echo
-"$weft" info "$trace"
-echo
-common=bw=100Gbps,lat=1us
-run=("$weft" compare "$trace"
-  --on "fat-tree:m=8,n=2,$common"
-  --on "dragonfly:p=2,a=4,h=2,g=4,$common"
-  --on "torus:dims=4x4x2,$common"
-  --on "crossbar:n=32,$common")
-printf '$ %s\n' "${run[*]}"
-"${run[@]}"
+show() { printf '\n$ %s\n' "weft ${*}"; "$weft" "$@"; }
+show info "$trace"
+show compare "$trace" --on fat-tree-16 --on dragonfly-18 --on torus-16 --on crossbar-16

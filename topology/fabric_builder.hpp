@@ -21,8 +21,8 @@ namespace weft::topology {
 
 // Limits that keep an absurd parameter from eating the machine. The largest machine of 2026 has 2^18
 // endpoints.
-inline constexpr std::uint64_t kMaxVertices = 1ULL << 24;
-inline constexpr std::uint64_t kMaxLinks = 1ULL << 26;
+inline constexpr std::uint64_t kMaxVertices = 1ULL << 23;
+inline constexpr std::uint64_t kMaxLinks = 1ULL << 25;
 
 // Product that stops at 2^63 instead of wrapping, so that a check against a limit sees it.
 [[nodiscard]] std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b);

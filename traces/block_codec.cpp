@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "trace.pb.h"
+#include "traces/trace.pb.h"
 #include "traces/weft_format.hpp"
 
 namespace weft::traces {

@@ -1,3 +1,4 @@
+// Long file: one walk over a trace; its checks share what the walk knows.
 #include "traces/check.hpp"
 
 #include <algorithm>

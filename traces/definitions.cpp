@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "trace.pb.h"
+#include "traces/trace.pb.h"
 #include "traces/weft_format.hpp"
 
 namespace weft::traces {

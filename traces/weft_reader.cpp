@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "core/source_pos.hpp"
-#include "trace.pb.h"
+#include "traces/trace.pb.h"
 #include "traces/block_codec.hpp"
 #include "traces/definitions.hpp"
 #include "traces/send_counter.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/atomic_file.hpp"
-#include "trace.pb.h"
+#include "traces/trace.pb.h"
 #include "traces/block_codec.hpp"
 #include "traces/definitions.hpp"
 #include "traces/send_counter.hpp"

@@ -78,8 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"UnknownImportFormat", with(kTrace), "import t.txt --from otf9 -o x.weft", 2,
             "error: .*otf9.*expected .*ti"},
         Bad{"OutputIntoMissingFolder", with(kTrace), "import t.txt -o no/such/folder/x.weft", 3,
-            "error: .*no/such/folder"},
-        Bad{"SetWithoutValue", with(kTrace), "replay t.txt --on crossbar:n=2,bw=1GB/s,lat=0 --set bw", 2,
+            "no/such/folder/x.weft: error: cannot write"},
+        Bad{"SetWithoutValue", with(kTrace), "replay t.txt --on crossbar:n=2,bw=1GB/s,lat=0 --set bw", 3,
             "error: .*got \"bw\"; expected .*="}),
     name_of);
 
@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"RankIsText", with("0 init\n1 init\nzero send 1 7 100 6\n"), kCheck, 3,
             "t.txt:3:1: error: .*got \"zero\""},
         Bad{"HugeRank", with("0 init\n4000000000 init\n"), kCheck, 3,
-            "t.txt:2:1: error: .*got \"4000000000\""},
+            "t.txt.*error: .*(too many ranks|4000000000)"},
         // Findings: the file is well-formed, the program is not.
         Bad{"UnmatchedSend", with("0 init\n1 init\n0 send 1 7 100 6\n0 send 1 8 100 6\n1 recv 0 7 100 6\n"),
             kCheck, 1, "send"},

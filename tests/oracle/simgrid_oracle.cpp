@@ -139,6 +139,15 @@ Result<const topology::Platform*> SimgridOracle::platform(const std::string& nam
   return slot.get();
 }
 
+Result<void> SimgridOracle::use_builder(const std::string& name, const std::string& spec) {
+  for (const bool lat1us : {false, true}) {
+    WEFT_ASSIGN(topology::Platform p,
+                topology::load_platform(spec + ",bw=12.5GB/s,speed=10Gflops,lat=" + (lat1us ? "1us" : "0")));
+    platforms_[name + (lat1us ? "1" : "0")] = std::make_unique<topology::Platform>(std::move(p));
+  }
+  return {};
+}
+
 Result<replay::ReplayResult> SimgridOracle::replay_case(
     const OracleCase& c, MemoryTrace& program,
     const std::function<void(RankId, std::uint64_t, SimTime, SimTime)>& on_op) {

@@ -54,6 +54,10 @@ class SimgridOracle {
   [[nodiscard]] Result<OracleRow> run(
       const OracleCase& c, const std::function<void(RankId, std::uint64_t, SimTime, SimTime)>& on_op = {});
 
+  // From now on cases on `platform` run on `spec` (shorthand without bw, lat and speed) instead of SimGrid's
+  // own routes.
+  [[nodiscard]] Result<void> use_builder(const std::string& platform, const std::string& spec);
+
   // How well posed the case is: the largest relative move of a rank's finish when every computation takes up
   // to 1 ps more (uniform, seeds 1..`seeds`). Contention in eager mode can amplify a picosecond a million
   // times.

@@ -170,6 +170,25 @@ TEST(ClosedForm, TwoStaggeredFlowsShareOnlyWhileBothRun) {
   EXPECT_EQ(run(t, p, raw(RawMode::kEager)).makespan.count(), 2 * kUs + 400'000 + 800'000 + 400'000);
 }
 
+TEST(ClosedForm, RttWeightsShareInInverseProportionToTheLatencyOfTheRoute) {
+  // Torus ring of 8 without host cables: 0 -> 2 crosses two links, 1 -> 2 one; they share the second.
+  const auto p = platform("torus:dims=8,bw=12.5GB/s,lat=1us,host_links=off,speed=10Gflops");
+  MemoryTrace t(4);
+  t.p2p(0, OpKind::send, 2, 0, 12'500'000);
+  t.p2p(1, OpKind::send, 2, 0, 12'500'000);
+  t.p2p(2, OpKind::recv, 1, 0, 12'500'000);
+  t.p2p(2, OpKind::recv, 0, 0, 12'500'000);
+  ReplayOptions o = raw(RawMode::kEager);
+  o.rtt_weights = true;
+  // SimGrid 3.32, CM02: 1 -> 2 ends at 1.5005 ms, 0 -> 2 at 2.001 ms.
+  EXPECT_NEAR(static_cast<double>(run(t, p, o).makespan.count()), 2.001e9, 10);
+  MemoryTrace one(4);
+  one.p2p(0, OpKind::send, 2, 0, 12'500'000);
+  one.p2p(1, OpKind::send, 2, 0, 12'500'000);
+  one.p2p(2, OpKind::recv, 1, 0, 12'500'000);
+  EXPECT_NEAR(static_cast<double>(run(one, p, o).makespan.count()), 1.5005e9, 10);
+}
+
 TEST(ClosedForm, ComputationTakesItsTimeTimesScaleOrItsFlopsOverTheHostSpeed) {
   const auto p = crossbar(1);
   MemoryTrace t(1);

@@ -112,6 +112,33 @@ TEST(Requests, AWaitOnARequestThatWasNeverStartedIsBadInput) {
   EXPECT_EQ(r.error().code, ErrorCode::kBadInput);
 }
 
+TEST(Requests, ACancelledReceiveTakesNoMessageAndItsWaitReturns) {
+  MemoryTrace t(2);
+  t.p2p(1, OpKind::irecv, 0, 0, 10, CommId(0), 0);
+  t.add(1, op(OpKind::cancel, 0, 0, 0, 0));
+  t.wait(1, 0);
+  t.p2p(1, OpKind::recv, 0, 0, 10);
+  t.compute(0, Duration(5 * kUs));
+  t.p2p(0, OpKind::send, 1, 0, 10);
+  const auto r = run(t);
+  EXPECT_TRUE(r.finished);
+  EXPECT_TRUE(r.warnings.empty());
+  EXPECT_EQ(r.ranks[1].finish.count(), 7 * kUs + 800);
+}
+
+TEST(Requests, AFreedRequestMayBeUsedAgainWhileItsMessageIsUnderWay) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::isend, 1, 0, 1'000'000, CommId(0), 0);
+  t.add(0, op(OpKind::request_free, 0, 0, 0, 0));
+  t.p2p(0, OpKind::isend, 1, 1, 10, CommId(0), 0);
+  t.wait(0, 0);
+  t.p2p(1, OpKind::recv, 0, 1, 10);
+  t.p2p(1, OpKind::recv, 0, 0, 1'000'000);
+  const auto r = run(t, RawMode::kRendezvous);
+  EXPECT_TRUE(r.finished);
+  EXPECT_EQ(r.ranks[0].finish.count(), 2 * kUs + 800) << "waits for the second message only";
+}
+
 TEST(Requests, SendrecvPostsBothHalvesAtOnce) {
   MemoryTrace t(2);
   for (int r = 0; r < 2; ++r) {

@@ -1,3 +1,4 @@
+// Long file: the grammar of one format, one reader per action.
 #include "traces/formats/ti.hpp"
 
 #include <fmt/format.h>
