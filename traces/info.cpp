@@ -29,7 +29,9 @@ Result<TraceInfo> scan_trace(TraceReader& trace) {
         const AmountUnit unit = rules_of(op.kind).amount;
         if (unit == AmountUnit::kBytes) kind.bytes += static_cast<std::uint64_t>(op.amount);
         if (unit == AmountUnit::kFlops) info.flops += op.flops();
-        if (op.kind == OpKind::compute_time) info.compute_ps += op.amount;
+        if (op.kind == OpKind::compute_time &&
+            __builtin_add_overflow(info.compute_ps, op.amount, &info.compute_ps))
+          info.compute_ps = INT64_MAX;
         if (is_send(op.kind)) {
           auto& comm = info.communicators[op.comm.index()];
           ++comm.messages;

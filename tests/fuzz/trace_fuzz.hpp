@@ -5,10 +5,10 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include <filesystem>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -22,8 +22,7 @@ namespace weft::traces {
 
 // Opens, scans and checks `bytes` as a file, with and without salvage. True if some of it was a trace.
 inline bool fuzz_one(std::string_view bytes) {
-  std::string path =
-      (std::filesystem::temp_directory_path() / "weft_fuzz_XXXXXX").string();
+  std::string path = (std::filesystem::temp_directory_path() / "weft_fuzz_XXXXXX").string();
   const int fd = ::mkstemp(path.data());
   if (fd < 0) std::abort();
   std::FILE* f = ::fdopen(fd, "wb");

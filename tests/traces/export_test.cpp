@@ -102,6 +102,20 @@ TEST(Info, TotalsOfAHandMadeTrace) {
   EXPECT_EQ(info->sizes[11].bytes, 1024u);
 }
 
+TEST(Info, TheSumOfRecordedTimesStopsAtTheLargestNumber) {
+  const TempDir dir;
+  TraceHeader h;
+  h.ranks = 1;
+  auto w = TraceWriter::create(dir.path("t.weft"), h);
+  OpBlock b;
+  b.rank = RankId(0);
+  for (int i = 0; i < 2; ++i) b.ops.push_back({.kind = OpKind::compute_time, .amount = INT64_MAX});
+  w->append(b);
+  ASSERT_TRUE(w->finish());
+  auto t = open_trace({dir.path("t.weft")});
+  EXPECT_EQ(scan_trace(**t)->compute_ps, INT64_MAX);
+}
+
 TEST(Export, CsvHoldsEveryField) {
   const TempDir dir;
   auto t = open_trace({hand_made(dir)});

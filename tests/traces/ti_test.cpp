@@ -43,6 +43,31 @@ TEST(Ti, WaitsFindTheOldestOutstandingRequest) {
   EXPECT_EQ(ops[8].list, (std::vector<std::int64_t>{0}));
 }
 
+TEST(Ti, NumbersOfEveryLengthAreReadExactly) {
+  const TempDir dir;
+  Rng rng(seed_or(5));
+  std::string text;
+  std::vector<std::pair<std::int32_t, std::int64_t>> want;
+  for (int i = 0; i < 3000; ++i) {
+    // 1 to 18 digits, leading zeros included; the last line ends without a newline, in its number.
+    const auto digits = [&](std::uint64_t most) {
+      std::string d;
+      for (std::uint64_t n = 1 + rng.below(most); n > 0; --n) d += static_cast<char>('0' + rng.below(10));
+      return d;
+    };
+    const std::string tag = digits(9);
+    const std::string count = digits(18);
+    text += (i > 0 ? "\n0 recv 0 " : "0 recv 0 ") + tag + (rng.below(2) == 0 ? " " : " \t ") + count;
+    want.emplace_back(static_cast<std::int32_t>(std::stoll(tag)), std::stoll(count));
+  }
+  const auto ops = ops_of_text(dir, text);
+  ASSERT_EQ(ops.size(), want.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    ASSERT_EQ(ops[i].op.tag, want[i].first);
+    ASSERT_EQ(ops[i].op.amount, want[i].second);
+  }
+}
+
 TEST(Ti, HplTracesImportWithTheCountsOfTheirListing) {
   const std::string base = kShared + "/hpl_ti_flops";
   if (!fs::exists(base)) GTEST_SKIP() << "no " << base;

@@ -116,7 +116,9 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
       return {};
     case OpKind::alltoallv: {
       std::int64_t received = 0;
-      for (const std::int64_t v : l.subspan(1 + world)) received += v;
+      for (const std::int64_t v : l.subspan(1 + world))
+        if (__builtin_add_overflow(received, v, &received))
+          return cannot(op, index, "its sizes add up to 2^63 bytes");
       fmt::format_to(to_, "{} alltoallv {}", rank_, b);
       list_of(l.subspan(1, world));
       fmt::format_to(to_, " {}", received);

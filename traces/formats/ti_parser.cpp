@@ -355,6 +355,7 @@ bool Parser::line(const char* begin, const char* end) {
 Result<void> Parser::lines(std::string_view text) {
   const char* p = text.data();
   const char* end = p + text.size();
+  context_.readable = end;
   while (p < end) {
     const auto* eol = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
     const char* stop = eol == nullptr ? end : eol;
@@ -400,6 +401,7 @@ Result<void> Parser::feed(std::size_t part, std::string_view text, bool last) {
     const std::string one = std::move(carry_);
     carry_.clear();
     ++context_.line;
+    context_.readable = one.data() + one.size();
     if (!line(one.data(), one.data() + one.size())) return *context_.error;
     text.remove_prefix(eol + 1);
   }
