@@ -5,6 +5,7 @@
 
 #include "cli/verb.hpp"
 #include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
 #include "traces/check.hpp"
 
 namespace weft::cli {
@@ -46,8 +47,7 @@ Result<void> run_check(const CheckOptions& o) {
                           ? std::string("nothing found")
                           : fmt::format("{} errors, {} warnings", report.errors, report.warnings));
   o.common.print(text);
-  WEFT_TRY(
-      o.common.write_json(j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"));
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
   if (report.ok()) return {};
   return Error{
       ErrorCode::kFinding, o.inputs[0], fmt::format("the trace has {} errors", report.errors), {}, {}};

@@ -12,6 +12,7 @@
 #include "core/source_pos.hpp"
 #include "replay/flow_list.hpp"
 #include "replay/flow_run.hpp"
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/platform.hpp"
 #include "topology/route_cache.hpp"
@@ -115,7 +116,7 @@ std::string to_json(const Options& o, const FlowRun& run, const Done& done, doub
   j["flows"] = std::move(flows);
   const auto& s = run.stats();
   j["engine"] = {{"events", run.events()}, {"solves", s.solves}, {"flows", run.size()}, {"wall_s", wall_s}};
-  return j.dump(1) + "\n";
+  return report::json_text(j);
 }
 
 std::string to_csv(const FlowRun& run, const Done& done) {

@@ -8,6 +8,7 @@
 
 #include "cli/verb.hpp"
 #include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
 #include "traces/copy.hpp"
 
 namespace weft::cli {
@@ -47,7 +48,7 @@ Result<void> import_trace(const ImportOptions& o) {
                               {"file_bytes", size},
                               {"notes", trace->header().notes},
                               {"engine", {{"wall_s", wall}}}};
-  return o.common.write_json(j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  return o.common.write_json(report::json_text(j));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "cli/verb.hpp"
 #include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "traces/info.hpp"
 
@@ -146,9 +147,7 @@ Result<void> run_info(const InfoOptions& o) {
   WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
   WEFT_ASSIGN(const TraceInfo info, traces::scan_trace(*trace));
   o.common.print(text_of(o.inputs[0], *trace, info));
-  // Names come from a file: whatever is not UTF-8 is replaced, not a reason to fail.
-  return o.common.write_json(json_of(*trace, info).dump(2, ' ', false, Json::error_handler_t::replace) +
-                             "\n");
+  return o.common.write_json(report::json_text(json_of(*trace, info)));
 }
 
 }  // namespace

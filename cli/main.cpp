@@ -30,15 +30,15 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   std::map<const CLI::App*, Action> actions;
 
-#define WEFT_VERB(id, name, summary)                 \
-  {                                                  \
+#define WEFT_VERB(id, name, summary)                   \
+  {                                                    \
     CLI::App* sub = app.add_subcommand(name, summary); \
-    actions[sub] = setup_##id(*sub);                 \
+    actions[sub] = setup_##id(*sub);                   \
   }
-#define WEFT_VERB_LATER(name, summary)                                                      \
-  {                                                                                         \
-    CLI::App* sub = app.add_subcommand(name, summary " (not supported in this version)");   \
-    sub->allow_extras();                                                                    \
+#define WEFT_VERB_LATER(name, summary)                                                          \
+  {                                                                                             \
+    CLI::App* sub = app.add_subcommand(name, summary " (not supported in this version)");       \
+    sub->allow_extras();                                                                        \
     actions[sub] = [] { return Result<void>(not_supported("weft " name, "a later version")); }; \
   }
 #include "cli/verbs.def"

@@ -7,6 +7,7 @@
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/catalogue.hpp"
 #include "topology/export.hpp"
@@ -73,7 +74,7 @@ Result<void> list(const Options& o) {
   for (const ParamInfo& p : common_params())
     text += fmt::format("  {:<16} [{}] {}\n", p.name, p.fallback, p.help);
   o.common.print(text);
-  WEFT_TRY(o.common.write_json(j.dump(2) + "\n"));
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
   return o.common.write_csv(csv);
 }
 
@@ -134,7 +135,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
                       p.ranks_per_host == 1 ? "" : "s");
   text += fmt::format("MPI parameters that nobody set (assumed): {}\n\n", fmt::join(p.mpi.assumed, ", "));
   o.common.print(text + table.text());
-  WEFT_TRY(o.common.write_json(j.dump(2) + "\n"));
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
   return o.common.write_csv(
       report::csv_line(
           {"name", "hosts", "switches", "cables", "diameter_hops", "mean_hops", "bisection_links"}) +
@@ -167,7 +168,7 @@ Result<void> check(const Options& o, const Platform& p) {
   const Error finding{ErrorCode::kFinding, {}, fmt::format("platform {} is not sound", p.name), {}, {}};
   if (!ok) j["error"] = finding.message();
   o.common.print(text);
-  WEFT_TRY(o.common.write_json(j.dump(2) + "\n"));
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
   std::string csv = report::csv_line({"name", "ok", "finding"});
   for (const std::string& s : findings) csv += report::csv_line({p.name, "false", s});
   if (ok) csv += report::csv_line({p.name, "true", ""});

@@ -6,6 +6,7 @@
 
 #include "cli/verb.hpp"
 #include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/host_lookup.hpp"
 #include "topology/platform.hpp"
@@ -67,7 +68,7 @@ Result<void> run(const Options& o) {
                    fmt::format("{} to {}: {} links, {}{}\n", f.host_name(src), f.host_name(dst), links.size(),
                                show(latency),
                                links.empty() ? std::string() : ", " + show(Bandwidth(narrowest))));
-  WEFT_TRY(o.common.write_json(j.dump(2) + "\n"));
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
   WEFT_TRY(o.common.write_csv(csv));
   if (!reached) return finding;
   return {};

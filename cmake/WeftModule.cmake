@@ -12,11 +12,12 @@ endif()
 
 add_library(weft_warnings INTERFACE)
 target_compile_options(weft_warnings INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wno-restrict>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual>
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 
 # Same bits on every machine that runs the same build: no contraction, no fast-math.
 add_library(weft_flags INTERFACE)
-target_compile_options(weft_flags INTERFACE -ffp-contract=off)
+target_compile_options(weft_flags INTERFACE -ffp-contract=off -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(weft_flags INTERFACE -fsanitize=address,undefined)

@@ -7,6 +7,7 @@
 
 #include "core/quantity_text.hpp"
 #include "report/explain.hpp"
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -83,7 +84,7 @@ std::string compare_json(const std::vector<CompareRow>& rows) {
   Json j;
   j["schema"] = "weft.compare/1";
   j["rows"] = std::move(list);
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(j);
 }
 
 std::string compare_csv(const std::vector<CompareRow>& rows) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -135,7 +136,7 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
                      {"max_component", r.engine.max_component},
                      {"wall_s", run.wall_s},
                      {"peak_rss_bytes", run.peak_rss_bytes}};
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(j);
 }
 
 std::string replay_csv(const replay::ReplayResult& result) {

@@ -7,6 +7,7 @@
 
 #include "core/quantity_text.hpp"
 #include "report/explain.hpp"
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -114,7 +115,7 @@ std::string sweep_json(const Sweep& sweep) {
   j["schema"] = "weft.sweep/1";
   j["rows"] = std::move(rows);
   j["flips"] = std::move(flips);
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(j);
 }
 
 std::string sweep_csv(const Sweep& sweep) {

@@ -72,7 +72,7 @@ constexpr bool rooted(OpKind k) {
 
 constexpr KindRules make_rules(OpKind k) {
   KindRules r;
-  if (is_send(k) || (k >= OpKind::send_init && k <= OpKind::rsend_init)) {
+  if (is_send(k) || is_send_init(k)) {
     r = {AmountUnit::kBytes, kProcNull, 0, is_nonblocking_send(k) || k >= OpKind::send_init};
   } else if (k == OpKind::recv || k == OpKind::irecv || k == OpKind::recv_init) {
     r = {AmountUnit::kBytes, kProcNull, kAnyTag, k != OpKind::recv};
@@ -194,8 +194,7 @@ const char* op_fault(const Op& op, List l, const OpLimits& limits) {
   const KindRules& r = rules_of(op.kind);
   if (op.peer < r.least_peer || op.peer >= static_cast<std::int64_t>(limits.ranks))
     return "peer is not a rank";
-  const bool sends = is_send(op.kind) || (op.kind >= OpKind::send_init && op.kind <= OpKind::rsend_init);
-  if (sends && op.peer == kAnySource) return "peer is not a rank";
+  if ((is_send(op.kind) || is_send_init(op.kind)) && op.peer == kAnySource) return "peer is not a rank";
   if (op.tag < r.least_tag) return "tag is negative";
   if (op.request != kNoRequest && op.request >= kMaxRequestSlots) return "request slot is out of range";
   if (r.needs_request && op.request == kNoRequest) return "request is missing";

@@ -254,7 +254,8 @@ TEST(RandomPrograms, OpSoupEndsInAResultADeadlockOrAnError) {
         op.comm = CommId(rng.below(8) == 0 ? 1 : 0);
         op.peer = static_cast<std::int32_t>(rng.below(ranks));
         if (rules.least_peer < 0 && rng.below(6) == 0)
-          op.peer = traces::is_send(op.kind) ? traces::kProcNull : traces::kAnySource;
+          op.peer = traces::is_send(op.kind) || traces::is_send_init(op.kind) ? traces::kProcNull
+                                                                              : traces::kAnySource;
         op.tag = static_cast<std::int32_t>(rng.below(2));
         op.amount = static_cast<std::int64_t>(rng.below(3) == 0 ? rng.below(1'000'000) : rng.below(4));
         if (rules.amount == traces::AmountUnit::kComm) op.amount = static_cast<std::int64_t>(rng.below(2));

@@ -104,7 +104,8 @@ inline Op random_op(Rng& rng, OpKind kind, const OpLimits& limits, OpBlock& bloc
   op.comm = CommId(static_cast<std::uint32_t>(rng.below(limits.communicators->size())));
   const auto rank = [&] { return static_cast<std::int32_t>(rng.below(limits.ranks)); };
   op.peer = rules.least_peer < 0 && rng.below(8) == 0 ? kProcNull : rank();
-  if (rules.least_peer < 0 && !is_send(kind) && rng.below(8) == 0) op.peer = kAnySource;
+  if (rules.least_peer < 0 && !is_send(kind) && !is_send_init(kind) && rng.below(8) == 0)
+    op.peer = kAnySource;
   op.tag = static_cast<std::int32_t>(rng.below(1u << (1 + rng.below(30))));
   if (rules.least_tag < 0 && rng.below(8) == 0) op.tag = kAnyTag;
   op.request = rules.needs_request || rng.below(3) == 0
