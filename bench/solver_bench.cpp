@@ -1,12 +1,10 @@
 // What a solve costs. Scenarios:
 //   fat_tree/MODEL/F   F random flows of 1-10 MB, all started at once, on a 256-host full fat tree (16 leaves
-//   x 16 hosts,
-//                      16 spines); every end re-solves. The ends and sizes are those of SimGrid's `flows`
-//                      load, so whole runs can be compared.
+//                      x 16 hosts, 16 spines); every end re-solves. The ends and sizes are those of SimGrid's
+//                      `flows` load, so whole runs can be compared.
 //   rings/MODEL        HPL-like: 256 ranks as a 16 x 16 grid on a dragonfly with one cable per pair; every
-//   rank keeps sending
-//                      to its right neighbour in the row or in the column; random sizes, so starts and ends
-//                      interleave.
+//                      rank keeps sending to its right neighbour in the row or in the column; random sizes,
+//                      so starts and ends interleave.
 // Counters: solves, flows filled per solve, links per solve, ns per solve, largest filling; all but the time
 // are exact.
 //   solver_bench --once MODEL SCENARIO [F]   one run without the benchmark library, to count instructions

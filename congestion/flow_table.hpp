@@ -2,13 +2,11 @@
 //
 // Invariants:
 //  1. Incidence is stored both ways. flows_on(l) has one Entry per (flow, hop); each hop knows the position
-//  of its
-//     entry, so removal swaps with the last entry in O(1) per hop. The order inside flows_on() therefore
-//     depends on history: nothing that reaches a result may depend on it.
+//     of its entry, so removal swaps with the last entry in O(1) per hop. The order inside flows_on()
+//     therefore depends on history: nothing that reaches a result may depend on it.
 //  2. Routes and link lists live in two pools cut into blocks of 2^k items; a freed block goes to the free
-//  list of its
-//     size, threaded through the block itself. Once the pools have grown to the peak, add() and remove()
-//     allocate nothing.
+//     list of its size, threaded through the block itself. Once the pools have grown to the peak, add() and
+//     remove() allocate nothing.
 //  3. Ids are dense and reused, the last freed first.
 // Complexity: add and remove O(route). Memory: 8 bytes per hop in each pool, rounded up to powers of two.
 #pragma once

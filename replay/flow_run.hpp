@@ -5,9 +5,9 @@
 // replay engine (docs/model.md) and SimGrid's CM02 without its factors.
 //
 // Invariants:
-//  1. Time is in whole picoseconds. A flow ends because its event fires, never because little is left of it;
-//  what it has
-//     moved is settled at each change of its rate, so a rounded instant shifts work, it never loses any.
+//  1. Time is in whole picoseconds. A flow ends because its event fires, never because little is left of
+//     it; what it has moved is settled at each change of its rate, so a rounded instant shifts work, it
+//     never loses any.
 //  2. Events go by (time, flow index); the model is solved once per instant.
 // Complexity: O(log F) per event and per changed rate, plus the model's solves.
 #pragma once

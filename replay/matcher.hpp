@@ -4,11 +4,9 @@
 //  1. Messages of one (source, destination, context) match receives in the order in which they were delivered
 //  here.
 //  2. A message matches the earliest posted receive that accepts it; a receive takes the earliest delivered
-//  message
-//     that it accepts. Wildcard source and tag take part in both orders.
+//     message that it accepts. Wildcard source and tag take part in both orders.
 //  3. Queues hang off the (destination, source) pair, so exact matching costs O(queue of the pair) whatever
-//  else is
-//     pending; only a wildcard-source receive walks all unexpected messages of its rank.
+//     else is pending; only a wildcard-source receive walks all unexpected messages of its rank.
 #pragma once
 
 #include <cstdint>

@@ -2,11 +2,9 @@
 //
 // Invariants:
 //  1. A block stays in memory, and pointers into it stay good, until release_before() passes its end: one
-//  block in the
-//     usual case, more only while a conditional step looks ahead.
-//  2. Every operation handed out is valid: peers in range, communicators known, requests below kMaxRequests,
-//  lists as
-//     their kind says. The engine relies on it and checks nothing again.
+//     block in the usual case, more only while a conditional step looks ahead.
+//  2. Every operation handed out is valid by itself (traces/op_rules.hpp). The engine relies on it and checks
+//     nothing again.
 #pragma once
 
 #include <cstdint>

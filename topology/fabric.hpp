@@ -1,9 +1,9 @@
 // Fabric: who is wired to whom, with what capacity and latency, and which links a message takes. Immutable.
 //
 // Invariants:
-//  1. Vertices 0..hosts-1 are hosts, the rest are switches (or routers). A vertex is never both, except where
-//  a family
-//     is asked for host_links=off: then host and router are one vertex and there is no host cable.
+//  1. Vertices 0..hosts-1 are hosts, the rest are switches (or routers). A vertex is never both, except
+//     where a family is asked for host_links=off: then host and router are one vertex and there is no host
+//     cable.
 //  2. Every link is directed; a cable is two links, one each way, made together. LinkId = edge index of the
 //  CSR graph.
 //  3. Links out of a vertex are numbered in the order of its ports, so LinkId order is deterministic.

@@ -40,8 +40,7 @@ struct Platform {
 };
 
 // `spec`: a .textproto file, a built-in name, or shorthand "family:key=value,...". `overrides`: "key=value"
-// each
-// (--set). Errors: kBadInput/kUsage with the known families, keys or names.
+// each (--set). Errors: kBadInput/kUsage with the known families, keys or names.
 [[nodiscard]] Result<Platform> load_platform(std::string_view spec,
                                              const std::vector<std::string>& overrides = {});
 

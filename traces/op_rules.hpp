@@ -48,4 +48,31 @@ struct KindRules {
                                      const OpLimits& limits);
 [[nodiscard]] const char* op_fault(const Op& op, std::span<const std::int64_t> list, const OpLimits& limits);
 
+// True only if op_fault(op, {}, limits) is null; false says nothing. The common kinds in a dozen
+// instructions, so that a reader's consumer can afford to check every operation.
+[[nodiscard]] inline bool surely_well_formed(const Op& op, const OpLimits& limits) {
+  if (op.extra != kNoList || op.comm.index() >= limits.communicators->size()) return false;
+  if (op.amount < 0 || op.peer >= static_cast<std::int64_t>(limits.ranks)) return false;
+  const bool has_slot = op.request < kMaxRequestSlots;
+  switch (op.kind) {
+    case OpKind::compute_time:
+      return op.peer >= 0 && op.request == kNoRequest;
+    case OpKind::send:
+      return op.peer >= 0 && op.tag >= 0 && op.request == kNoRequest;
+    case OpKind::isend:
+      return op.peer >= 0 && op.tag >= 0 && has_slot;
+    case OpKind::recv:
+      return op.peer >= 0 && op.tag >= kAnyTag && op.request == kNoRequest;
+    case OpKind::irecv:
+      return op.peer >= 0 && op.tag >= kAnyTag && has_slot;
+    case OpKind::wait:
+      return op.peer >= kProcNull && has_slot;
+    // A finite double >= 0 has its sign clear and its exponent below the one of infinity.
+    case OpKind::compute_flops:
+      return op.peer >= 0 && op.request == kNoRequest && op.amount < 0x7ff0000000000000;
+    default:
+      return false;
+  }
+}
+
 }  // namespace weft::traces

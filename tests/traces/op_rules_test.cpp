@@ -1,0 +1,52 @@
+#include "traces/op_rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <limits>
+
+#include "core/rng.hpp"
+
+namespace weft::traces {
+namespace {
+
+// Edge values of every field, combined at random: whatever the short check accepts, the full one must.
+TEST(OpRules, TheShortCheckAcceptsOnlyWhatTheFullOneDoes) {
+  const std::vector<Communicator> comms = {{"world", {0, 1, 2}}, {"split1", {0, 2}}};
+  const OpLimits limits{3, &comms, 1};
+  constexpr std::int32_t peers[] = {-3, -2, -1, 0, 2, 3, INT32_MAX, INT32_MIN};
+  constexpr std::int32_t tags[] = {INT32_MIN, -2, -1, 0, 7, INT32_MAX};
+  const std::int64_t amounts[] = {INT64_MIN,
+                                  -1,
+                                  0,
+                                  1,
+                                  INT64_MAX,
+                                  std::bit_cast<std::int64_t>(1.5),
+                                  std::bit_cast<std::int64_t>(-0.0),
+                                  std::bit_cast<std::int64_t>(std::numeric_limits<double>::infinity()),
+                                  std::bit_cast<std::int64_t>(std::numeric_limits<double>::quiet_NaN()),
+                                  std::bit_cast<std::int64_t>(std::numeric_limits<double>::max())};
+  constexpr std::uint32_t requests[] = {0, 5, kMaxRequestSlots - 1, kMaxRequestSlots, kNoRequest};
+  constexpr std::uint32_t ids[] = {0, 1, 2, 0xffffffffu};
+  Rng rng(1);
+  std::size_t accepted = 0;
+  for (int i = 0; i < 400'000; ++i) {
+    Op op;
+    op.kind = static_cast<OpKind>(rng.below(kOpKindCount + 1));
+    op.flags = static_cast<std::uint8_t>(rng.below(4));
+    op.peer = peers[rng.below(std::size(peers))];
+    op.tag = tags[rng.below(std::size(tags))];
+    op.amount = amounts[rng.below(std::size(amounts))];
+    op.request = requests[rng.below(std::size(requests))];
+    op.comm = CommId(ids[rng.below(std::size(ids))]);
+    if (rng.below(8) == 0) op.extra = 0;
+    if (!surely_well_formed(op, limits)) continue;
+    ++accepted;
+    const char* fault = op_fault(op, {}, limits);
+    EXPECT_EQ(fault, nullptr) << op_name(op.kind) << ": " << (fault != nullptr ? fault : "");
+  }
+  EXPECT_GT(accepted, 500u);
+}
+
+}  // namespace
+}  // namespace weft::traces
