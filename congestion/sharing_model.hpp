@@ -16,11 +16,11 @@
 namespace weft::congestion {
 
 struct SolveStats {
-  std::uint64_t solves = 0;          // calls of solve() that had something to do
-  std::uint64_t flows_solved = 0;    // flows whose rate was computed
-  std::uint64_t links_touched = 0;   // links visited by those solves
-  std::uint64_t certificates = 0;    // solves that were checked by the certificate
-  std::uint32_t max_component = 0;   // flows in the largest component solved
+  std::uint64_t solves = 0;         // calls of solve() that had something to do
+  std::uint64_t flows_solved = 0;   // flows whose rate was computed
+  std::uint64_t links_touched = 0;  // links visited by those solves
+  std::uint64_t certificates = 0;   // solves that were checked by the certificate
+  std::uint32_t max_component = 0;  // flows in the largest component solved
 };
 
 class SharingModel {

@@ -56,7 +56,8 @@ void AtomicFile::write(std::string_view bytes) {
   WEFT_CHECK(file_ != nullptr, "write after commit");
   if (first_error_ != 0 || bytes.empty()) return;
   errno = 0;
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) first_error_ = errno != 0 ? errno : EIO;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size())
+    first_error_ = errno != 0 ? errno : EIO;
   written_ += bytes.size();
 }
 

@@ -9,9 +9,10 @@ namespace weft {
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, std::string_view message);
 }  // namespace weft
 
-#define WEFT_CHECK(cond, message)                                                     \
-  do {                                                                                \
-    if (!(cond)) [[unlikely]] ::weft::check_failed(__FILE__, __LINE__, #cond, (message)); \
+#define WEFT_CHECK(cond, message)                                 \
+  do {                                                            \
+    if (!(cond)) [[unlikely]]                                     \
+      ::weft::check_failed(__FILE__, __LINE__, #cond, (message)); \
   } while (false)
 
 #ifdef NDEBUG

@@ -36,9 +36,12 @@ void Progress::print(std::uint64_t done, std::string_view note) {
   const double elapsed = std::chrono::duration<double>(last_ - start_).count();
   const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
   std::string line = fmt::format("\r\033[K{}: {} {}", label_, show_count(static_cast<double>(done)), unit_);
-  if (total_ > 0) line += fmt::format(" of {} ({:.0f} %)", show_count(static_cast<double>(total_)), 100.0 * static_cast<double>(done) / static_cast<double>(total_));
+  if (total_ > 0)
+    line += fmt::format(" of {} ({:.0f} %)", show_count(static_cast<double>(total_)),
+                        100.0 * static_cast<double>(done) / static_cast<double>(total_));
   line += fmt::format(", {}/s", show_count(rate));
-  if (total_ > done && rate > 0) line += fmt::format(", {} left", show_seconds(static_cast<double>(total_ - done) / rate));
+  if (total_ > done && rate > 0)
+    line += fmt::format(", {} left", show_seconds(static_cast<double>(total_ - done) / rate));
   if (!note.empty()) line += fmt::format(", {}", note);
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);

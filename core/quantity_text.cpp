@@ -41,7 +41,8 @@ Prefix prefix_of(std::string_view u) {
   return {std::pow(10.0, 3.0 * static_cast<double>(i + 1)), 1};
 }
 
-Error unit_error(std::string_view kind, std::string_view text, std::string_view where, std::string_view example) {
+Error unit_error(std::string_view kind, std::string_view text, std::string_view where,
+                 std::string_view example) {
   return bad_input(std::string(where), fmt::format("not a {}", kind), std::string(text),
                    fmt::format("a number with a unit, like {}", example));
 }
@@ -77,8 +78,10 @@ Result<Bytes> parse_bytes(std::string_view text, std::string_view where) {
   if (!f) return unit_error("size", text, where, "64KiB");
   const double v = n->value * *f;
   if (v < 0) return bad_input(std::string(where), "size is negative", std::string(text), "a size >= 0B");
-  if (v > 9.0e18) return bad_input(std::string(where), "size is too large", std::string(text), "at most 9e18B");
-  if (v != std::floor(v)) return bad_input(std::string(where), "size is not a whole number of bytes", std::string(text));
+  if (v > 9.0e18)
+    return bad_input(std::string(where), "size is too large", std::string(text), "at most 9e18B");
+  if (v != std::floor(v))
+    return bad_input(std::string(where), "size is not a whole number of bytes", std::string(text));
   return Bytes(static_cast<std::int64_t>(v));
 }
 
@@ -96,7 +99,8 @@ Result<Bandwidth> parse_bandwidth(std::string_view text, std::string_view where)
   if (!f) return unit_error("bandwidth", text, where, example);
   const double v = n->value * *f;
   if (!(v > 0) || !std::isfinite(v))
-    return bad_input(std::string(where), "bandwidth is not positive and finite", std::string(text), example.data());
+    return bad_input(std::string(where), "bandwidth is not positive and finite", std::string(text),
+                     example.data());
   return Bandwidth(v);
 }
 
@@ -106,15 +110,24 @@ Result<Duration> parse_duration(std::string_view text, std::string_view where) {
   double f = 0;
   const std::string_view u = n->unit;
   if (u.empty() && n->value == 0) return Duration(0);
-  if (u == "ps") f = 1e-12;
-  else if (u == "ns") f = 1e-9;
-  else if (u == "us") f = 1e-6;
-  else if (u == "ms") f = 1e-3;
-  else if (u == "s") f = 1;
-  else if (u == "min") f = 60;
-  else if (u == "h") f = 3600;
-  else return unit_error("time", text, where, "1.5us");
-  if (n->value < 0) return bad_input(std::string(where), "time is negative", std::string(text), "a time >= 0s");
+  if (u == "ps")
+    f = 1e-12;
+  else if (u == "ns")
+    f = 1e-9;
+  else if (u == "us")
+    f = 1e-6;
+  else if (u == "ms")
+    f = 1e-3;
+  else if (u == "s")
+    f = 1;
+  else if (u == "min")
+    f = 60;
+  else if (u == "h")
+    f = 3600;
+  else
+    return unit_error("time", text, where, "1.5us");
+  if (n->value < 0)
+    return bad_input(std::string(where), "time is negative", std::string(text), "a time >= 0s");
   // Dividing by the reciprocal keeps "1.5us" and "1500ns" the same tick: 1e-6 is not exact, 1e6 is.
   const double s = f < 1 ? n->value / std::round(1 / f) : n->value * f;
   if (s > 9e6) return bad_input(std::string(where), "time is too large", std::string(text), "at most 9e6s");
@@ -130,7 +143,8 @@ Result<FlopRate> parse_flop_rate(std::string_view text, std::string_view where) 
   if (rest != "flops" && rest != "flop/s" && rest != "f") return unit_error("speed", text, where, example);
   const double v = n->value * p.factor;
   if (!(v > 0) || !std::isfinite(v))
-    return bad_input(std::string(where), "speed is not positive and finite", std::string(text), example.data());
+    return bad_input(std::string(where), "speed is not positive and finite", std::string(text),
+                     example.data());
   return FlopRate(v);
 }
 
@@ -138,15 +152,18 @@ Result<double> parse_ratio(std::string_view text, std::string_view where) {
   const auto slash = text.find('/');
   const auto num = split_number(text.substr(0, slash));
   if (!num || !num->unit.empty())
-    return bad_input(std::string(where), "not a number", std::string(text), "a number or a fraction like 1/5");
+    return bad_input(std::string(where), "not a number", std::string(text),
+                     "a number or a fraction like 1/5");
   if (slash == std::string_view::npos) return num->value;
   const auto den = split_number(text.substr(slash + 1));
   if (!den || !den->unit.empty() || den->value == 0)
-    return bad_input(std::string(where), "not a number", std::string(text), "a number or a fraction like 1/5");
+    return bad_input(std::string(where), "not a number", std::string(text),
+                     "a number or a fraction like 1/5");
   return num->value / den->value;
 }
 
-Result<std::int64_t> parse_integer(std::string_view text, std::int64_t lo, std::int64_t hi, std::string_view where) {
+Result<std::int64_t> parse_integer(std::string_view text, std::int64_t lo, std::int64_t hi,
+                                   std::string_view where) {
   std::int64_t v = 0;
   const char* end = text.data() + text.size();
   auto [p, ec] = std::from_chars(text.data(), end, v);

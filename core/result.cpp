@@ -25,8 +25,8 @@ Error not_supported(std::string what, std::string expected) {
 }
 
 void check_failed(const char* file, int line, const char* condition, std::string_view message) {
-  std::fprintf(stderr, "weft: internal error at %s:%d: %s violated: %.*s\nThis is a bug in Weft.\n", file, line,
-               condition, static_cast<int>(message.size()), message.data());
+  std::fprintf(stderr, "weft: internal error at %s:%d: %s violated: %.*s\nThis is a bug in Weft.\n", file,
+               line, condition, static_cast<int>(message.size()), message.data());
   std::fflush(stderr);
   std::_Exit(70);
 }

@@ -23,11 +23,15 @@ enum class ErrorCode {
 
 [[nodiscard]] constexpr int exit_code(ErrorCode c) {
   switch (c) {
-    case ErrorCode::kFinding: return 1;
+    case ErrorCode::kFinding:
+      return 1;
     case ErrorCode::kUsage:
-    case ErrorCode::kNotSupported: return 2;
-    case ErrorCode::kBadInput: return 3;
-    case ErrorCode::kInternal: return 70;
+    case ErrorCode::kNotSupported:
+      return 2;
+    case ErrorCode::kBadInput:
+      return 3;
+    case ErrorCode::kInternal:
+      return 70;
   }
   return 70;
 }
@@ -44,7 +48,8 @@ struct Error {
   [[nodiscard]] std::string message() const;
 };
 
-[[nodiscard]] Error bad_input(std::string where, std::string what, std::string got = {}, std::string expected = {});
+[[nodiscard]] Error bad_input(std::string where, std::string what, std::string got = {},
+                              std::string expected = {});
 [[nodiscard]] Error usage_error(std::string what, std::string got = {}, std::string expected = {});
 [[nodiscard]] Error not_supported(std::string what, std::string expected = {});
 
@@ -53,7 +58,8 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
   Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Error error) : v_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : v_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool has_value() const { return v_.index() == 0; }
   explicit operator bool() const { return has_value(); }
@@ -84,7 +90,9 @@ class [[nodiscard]] Result {
   }
 
  private:
-  void require() const { WEFT_CHECK(has_value(), "value() of a Result that holds: " + std::get<1>(v_).message()); }
+  void require() const {
+    WEFT_CHECK(has_value(), "value() of a Result that holds: " + std::get<1>(v_).message());
+  }
   std::variant<T, Error> v_;
 };
 
@@ -113,8 +121,8 @@ class [[nodiscard]] Result<void> {
 }  // namespace weft
 
 // Evaluates a Result; returns its error from the enclosing function, else goes on.
-#define WEFT_TRY(expr)                                          \
-  do {                                                          \
+#define WEFT_TRY(expr)                                                            \
+  do {                                                                            \
     if (auto weft_try_ = (expr); !weft_try_) return std::move(weft_try_).error(); \
   } while (false)
 
@@ -122,7 +130,7 @@ class [[nodiscard]] Result<void> {
 #define WEFT_CONCAT(a, b) WEFT_CONCAT_(a, b)
 // WEFT_ASSIGN(auto x, f()): declares x with f()'s value or returns f()'s error.
 #define WEFT_ASSIGN(decl, expr) WEFT_ASSIGN_(decl, expr, WEFT_CONCAT(weft_result_, __LINE__))
-#define WEFT_ASSIGN_(decl, expr, tmp)             \
-  auto tmp = (expr);                              \
-  if (!tmp) return std::move(tmp).error();        \
+#define WEFT_ASSIGN_(decl, expr, tmp)      \
+  auto tmp = (expr);                       \
+  if (!tmp) return std::move(tmp).error(); \
   decl = std::move(tmp).value()

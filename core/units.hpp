@@ -58,10 +58,10 @@ class Quantity {
 };
 }  // namespace detail
 
-using Bytes = detail::Quantity<struct BytesTag, std::int64_t>;       // a message or file size
-using Bandwidth = detail::Quantity<struct BandwidthTag, double>;     // bytes per second
-using Flops = detail::Quantity<struct FlopsTag, double>;             // floating-point operations
-using FlopRate = detail::Quantity<struct FlopRateTag, double>;       // floating-point operations per second
+using Bytes = detail::Quantity<struct BytesTag, std::int64_t>;    // a message or file size
+using Bandwidth = detail::Quantity<struct BandwidthTag, double>;  // bytes per second
+using Flops = detail::Quantity<struct FlopsTag, double>;          // floating-point operations
+using FlopRate = detail::Quantity<struct FlopRateTag, double>;    // floating-point operations per second
 
 inline constexpr double kTicksPerSecond = 1e12;
 
@@ -73,7 +73,9 @@ inline constexpr double kTicksPerSecond = 1e12;
   if (!(ticks > -kMax)) return Duration::min();
   return Duration(std::llrint(ticks));
 }
-[[nodiscard]] constexpr double to_seconds(Duration d) { return static_cast<double>(d.count()) / kTicksPerSecond; }
+[[nodiscard]] constexpr double to_seconds(Duration d) {
+  return static_cast<double>(d.count()) / kTicksPerSecond;
+}
 [[nodiscard]] constexpr double to_seconds(SimTime t) { return to_seconds(t.time_since_epoch()); }
 
 // Time that `bytes` take at `rate`. Precondition: rate > 0. O(1).

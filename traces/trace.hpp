@@ -22,9 +22,9 @@ struct TraceHeader {
   std::string recorder;                // "weft record 0.1.0", "simgrid-ti"
   std::string mpi_version;
   std::string command_line;
-  std::string hpl_dat;                 // text of the HPL.dat of the run, if there was one
+  std::string hpl_dat;  // text of the HPL.dat of the run, if there was one
   std::int64_t clock_resolution_ps = 0;
-  std::vector<std::string> notes;      // provenance, one sentence each
+  std::vector<std::string> notes;  // provenance, one sentence each
 };
 
 // Totals that need no scan of the operations.
@@ -65,8 +65,9 @@ class TraceReader {
                                                               const std::string& from = {});
 
 struct OpenOptions {
-  std::string from;              // format by name; empty = sniff
-  bool allow_truncated = false;  // .weft only: read the whole blocks of a file that was cut off; a note says so
+  std::string from;  // format by name; empty = sniff
+  bool allow_truncated =
+      false;  // .weft only: read the whole blocks of a file that was cut off; a note says so
 };
 [[nodiscard]] Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::string>& paths,
                                                                    const OpenOptions& options);

@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "core/atomic_file.hpp"
-#include "traces/trace.pb.h"
 #include "traces/block_codec.hpp"
 #include "traces/definitions.hpp"
 #include "traces/send_counter.hpp"
+#include "traces/trace.pb.h"
 #include "traces/weft_format.hpp"
 
 namespace weft::traces {

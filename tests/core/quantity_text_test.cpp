@@ -29,14 +29,18 @@ TEST(QuantityText, SizesAndRatios) {
 }
 
 TEST(QuantityText, BareNumbersNegativesAndNonsenseAreErrorsThatSayWhatWasExpected) {
-  for (const char* bad : {"100", "", "fast", "-1Gbps", "0Gbps", "nanGbps", "infGbps", "1e999GB/s", "0x10GB/s", "1Gb"})
+  for (const char* bad :
+       {"100", "", "fast", "-1Gbps", "0Gbps", "nanGbps", "infGbps", "1e999GB/s", "0x10GB/s", "1Gb"})
     EXPECT_FALSE(parse_bandwidth(bad, "t")) << bad;
-  for (const char* bad : {"1", "-1us", "us", "1 lightyear", "1e30s", "1.5"}) EXPECT_FALSE(parse_duration(bad, "t")) << bad;
+  for (const char* bad : {"1", "-1us", "us", "1 lightyear", "1e30s", "1.5"})
+    EXPECT_FALSE(parse_duration(bad, "t")) << bad;
   for (const char* bad : {"1", "1.5B", "-4B", "1e40B", "KiB"}) EXPECT_FALSE(parse_bytes(bad, "t")) << bad;
   for (const char* bad : {"1/0", "a/b", "1/", "", "1us"}) EXPECT_FALSE(parse_ratio(bad, "t")) << bad;
-  for (const char* bad : {"", "1.5", "x", "11", "-1", "99999999999999999999"}) EXPECT_FALSE(parse_integer(bad, 0, 10, "t")) << bad;
+  for (const char* bad : {"", "1.5", "x", "11", "-1", "99999999999999999999"})
+    EXPECT_FALSE(parse_integer(bad, 0, 10, "t")) << bad;
   EXPECT_EQ(parse_bandwidth("100", "p.textproto:3:9").error().message(),
-            "p.textproto:3:9: error: not a bandwidth; got \"100\"; expected a number with a unit, like 100Gbps or 12.5GB/s");
+            "p.textproto:3:9: error: not a bandwidth; got \"100\"; expected a number with a unit, like "
+            "100Gbps or 12.5GB/s");
 }
 
 TEST(QuantityText, PrintsScaledUnits) {

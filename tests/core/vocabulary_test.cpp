@@ -16,7 +16,9 @@ namespace weft {
 namespace {
 
 template <class A, class B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 
 // What must not compile.
 static_assert(!Addable<SimTime, SimTime>);
