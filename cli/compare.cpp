@@ -41,15 +41,7 @@ Result<void> run(const Options& o) {
 
 Action setup_compare(CLI::App& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("TRACE", o->request.traces, "traces, one file or folder each")->required();
-  app.add_option("--on", o->on, "platform; give the flag once for each")
-      ->type_name("PLATFORM")
-      ->required()
-      ->allow_extra_args(false);
-  app.add_option("--map", o->request.maps,
-                 "placement, once for each: block, cyclic, random, file:PATH [block]")
-      ->type_name("MAP")
-      ->allow_extra_args(false);
+  add_matrix_options(app, o->request, o->on);
   app.add_option("--routing", o->routings, "routing, once for each; every platform must know it [its own]")
       ->type_name("NAME")
       ->allow_extra_args(false);

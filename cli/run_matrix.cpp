@@ -114,4 +114,15 @@ Result<void> run_matrix(const MatrixRequest& request, const ReplayFlags& flags, 
   return {};
 }
 
+void add_matrix_options(CLI::App& app, MatrixRequest& request, std::vector<std::string>& on) {
+  app.add_option("TRACE", request.traces, "traces, one file or folder each")->required();
+  app.add_option("--on", on, "platform; give the flag once for each")
+      ->type_name("PLATFORM")
+      ->required()
+      ->allow_extra_args(false);
+  app.add_option("--map", request.maps, "placement, once for each: block, cyclic, random, file:PATH [block]")
+      ->type_name("MAP")
+      ->allow_extra_args(false);
+}
+
 }  // namespace weft::cli

@@ -40,6 +40,9 @@ struct Matrix {
   [[nodiscard]] std::vector<report::RunFacts> facts() const;
 };
 
+// TRACE, --on and --map: what compare and sweep both ask for. `on` gets the platforms as they were written.
+void add_matrix_options(CLI::App& app, MatrixRequest& request, std::vector<std::string>& on);
+
 // Errors: whatever stops the first run that fails, in the order of the runs; before any of them runs, what is
 // wrong with a flag, a trace's head, a platform or a placement.
 [[nodiscard]] Result<void> run_matrix(const MatrixRequest& request, const ReplayFlags& flags,
