@@ -14,6 +14,10 @@ double Network::narrowest(std::span<const LinkId> route) const {
   return c;
 }
 
+void Network::count_bytes(std::span<const LinkId> route, std::uint64_t bytes) {
+  for (LinkId l : route) links_[l.index()].bytes += bytes;
+}
+
 FlowId Network::start(std::span<const LinkId> route, double weight, std::int64_t bytes, std::uint32_t owner,
                       Instant now) {
   const FlowId f = model_->add(route, weight, std::numeric_limits<double>::infinity());

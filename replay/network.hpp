@@ -33,6 +33,9 @@ class Network {
   // Ends the flow of next_completion() and returns its owner.
   std::uint32_t finish_top(Instant now);
 
+  // Counts bytes on a route that no flow carried (series of exchanges).
+  void count_bytes(std::span<const LinkId> route, std::uint64_t bytes);
+
   // Narrowest capacity of a route, bytes/s.
   [[nodiscard]] double narrowest(std::span<const LinkId> route) const;
   [[nodiscard]] std::vector<LinkUse> link_use(Instant end) const;

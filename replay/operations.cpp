@@ -457,6 +457,8 @@ Simulation::Step Simulation::execute(std::uint32_t r, Rank& k, const Op& op) {
     case OpKind::region_begin:
     case OpKind::region_end:
       return do_region(k, op);
+    case OpKind::exchange_series:
+      return do_series(r, k, op);
     case OpKind::init:
     case OpKind::finalize:
     case OpKind::comm_free:

@@ -5,7 +5,8 @@
 // that instant, in sequence order); then the network is solved once; then time moves to the next event.
 //
 // Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
-// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), deadlock.cpp.
+// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), series_run.cpp
+// (series of exchanges), deadlock.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +19,13 @@
 #include "replay/collectives/schedule.hpp"
 #include "replay/engine.hpp"
 #include "replay/event_queue.hpp"
+#include "replay/exchange_series.hpp"
 #include "replay/matcher.hpp"
 #include "replay/message.hpp"
 #include "replay/network.hpp"
 #include "replay/program_cursor.hpp"
 #include "topology/route_cache.hpp"
+#include "traces/exchange_series.hpp"
 
 namespace weft::replay {
 
@@ -112,6 +115,11 @@ class Simulation {
     Elapsed receive_cost;  // overheads of the round that ends
     bool paid = false;     // the overheads before the next round are paid
   };
+  // A series of exchanges that some members of a communicator have come to.
+  struct Series {
+    std::uint32_t arrived = 0;
+    std::vector<std::uint8_t> here;  // by member
+  };
   struct Comm {
     bool identity = false;  // members are 0..p-1
     std::vector<std::pair<std::uint32_t, std::uint32_t>>
@@ -180,6 +188,14 @@ class Simulation {
   void advance(std::uint32_t a);
   [[nodiscard]] std::int64_t rank_in(std::uint32_t comm, std::uint32_t world) const;
 
+  // ---- series_run.cpp
+  Step do_series(std::uint32_t r, Rank& k, const Op& op);
+  void run_series(std::uint32_t comm);
+  [[nodiscard]] SeriesMessage::Cost series_cost(std::uint32_t src, std::uint32_t dst, std::int64_t bytes);
+  [[nodiscard]] double kernel_seconds(std::uint32_t r, const traces::KernelShape& shape) const {
+    return traces::kernel_flops(shape) / rank_speed_[r];
+  }
+
   // ---- deadlock.cpp
   [[nodiscard]] DeadlockReport explain_deadlock();
 
@@ -191,6 +207,8 @@ class Simulation {
   const ReplayOptions& options_;
   const std::vector<traces::Communicator>& comms_;
   std::vector<Comm> comm_ranks_;
+  std::vector<Series> series_;                      // by communicator
+  SeriesPattern pattern_;                           // of the series that is being run
   std::vector<const CollectiveAlgorithm*> chosen_;  // by blocking kind; null = default of the call
 
   topology::RouteCache routes_;
