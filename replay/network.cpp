@@ -14,9 +14,9 @@ double Network::narrowest(std::span<const LinkId> route) const {
   return c;
 }
 
-FlowId Network::start(std::span<const LinkId> route, double weight, std::int64_t bytes, std::uint32_t owner,
-                      Instant now) {
-  const FlowId f = model_->add(route, weight, std::numeric_limits<double>::infinity());
+FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, std::int64_t bytes,
+                      std::uint32_t owner, Instant now) {
+  const FlowId f = model_->add(route, weight, rate_cap);
   if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
   flows_[f.index()] = {static_cast<double>(bytes), 0.0, now, owner, 0};
   for (LinkId l : route) {
