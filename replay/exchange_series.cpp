@@ -50,8 +50,7 @@ void SeriesPattern::exchange(std::vector<double>& time, std::vector<double>& scr
       const SeriesMessage::Cost& c = m.cost;
       double leaves = time[m.from] + c.send_overhead;
       sent[m.from] = leaves;
-      if (c.handshake) leaves += c.latency;
-      if (c.waits) leaves = std::max(leaves, time[m.to]) + c.back;
+      if (c.waits) leaves = std::max(leaves + c.request, time[m.to]) + c.permission;
       come[i] = leaves + c.latency + c.transfer;
       if (c.send_waits) sent[m.from] = come[i];
     }

@@ -25,12 +25,12 @@ struct SeriesMessage {
   // Seconds of a message that meets nobody.
   struct Cost {
     double send_overhead = 0;
-    double latency = 0;   // of the route there, which the data wait out
-    double back = 0;      // rendezvous: of the permission to send
-    double transfer = 0;  // bytes / narrowest link
+    double request = 0;     // rendezvous: until the receiver knows
+    double permission = 0;  // rendezvous: from there until the data leave
+    double latency = 0;     // which the data wait out
+    double transfer = 0;    // bytes / rate
     double recv_overhead = 0;
     bool waits = false;       // the data wait for the receiver
-    bool handshake = false;   // a request to send travels first
     bool send_waits = false;  // the send is over when all has come
   };
   std::uint32_t from = 0;

@@ -37,32 +37,32 @@ Simulation::Step Simulation::do_series(std::uint32_t r, Rank& k, const Op& op) {
 SeriesMessage::Cost Simulation::series_cost(std::uint32_t src, std::uint32_t dst, std::int64_t bytes) {
   SeriesMessage::Cost c;
   const Protocol protocol = protocol_of(OpKind::send, bytes);
-  const bool raw = options_.raw != RawMode::kOff;
-  c.handshake = !raw && protocol == Protocol::kRendezvous;
   c.waits = protocol != Protocol::kEager;
   c.send_waits = protocol == Protocol::kRendezvous;
   if (overheads_) {
-    c.send_overhead = send_overhead(bytes).seconds();
-    c.recv_overhead = recv_overhead(bytes).seconds();
+    c.send_overhead = cost_.send(bytes).seconds();
+    c.recv_overhead = cost_.recv(bytes).seconds();
   }
   const HostId a = placement_[src], b = placement_[dst];
   if (a == b) {
-    if (raw) return c;
-    c.latency = Elapsed(platform_.mpi.local_latency).seconds();
-    if (c.waits) c.back = c.latency;
-    if (platform_.mpi.local_bandwidth > 0)
-      c.transfer = static_cast<double>(bytes) / platform_.mpi.local_bandwidth;
+    if (simple_) return c;
+    if (c.waits) c.request = c.permission = cost_.local_leg().seconds();
+    c.transfer = cost_.local_data(bytes).seconds();
     return c;
   }
-  if (c.waits && !raw) c.back = Elapsed(routes_.find(b, a).latency).seconds();
+  if (c.waits && !simple_) c.permission = cost_.permission(routes_.find(b, a).latency).seconds();
   const auto route = routes_.find(a, b);
   if (!route.reachable) {
     fail(bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
     return c;
   }
-  c.latency = Elapsed(route.latency).seconds();
+  if (c.waits && !simple_) c.request = cost_.envelope(route.latency).seconds();
+  c.latency =
+      (simple_ ? Elapsed(route.latency) : cost_.data_latency(bytes, route.latency, !c.waits)).seconds();
   const auto size = static_cast<double>(bytes + options_.header.value());
-  if (size > 0) c.transfer = size / network_.narrowest(route.links);
+  const double narrowest = network_.narrowest(route.links);
+  if (size > 0)
+    c.transfer = size / (simple_ ? narrowest : std::min(narrowest, cost_.rate_cap(bytes, narrowest)));
   return c;
 }
 

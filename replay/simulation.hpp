@@ -20,8 +20,10 @@
 #include "replay/engine.hpp"
 #include "replay/event_queue.hpp"
 #include "replay/exchange_series.hpp"
+#include "replay/kernel_time.hpp"
 #include "replay/matcher.hpp"
 #include "replay/message.hpp"
+#include "replay/message_cost.hpp"
 #include "replay/network.hpp"
 #include "replay/program_cursor.hpp"
 #include "topology/route_cache.hpp"
@@ -33,7 +35,8 @@ class Simulation {
  public:
   Simulation(traces::TraceReader& trace, const topology::Platform& platform,
              const std::vector<HostId>& placement, const ReplayOptions& options,
-             std::unique_ptr<congestion::SharingModel> model, std::vector<const CollectiveAlgorithm*> chosen);
+             std::unique_ptr<congestion::SharingModel> model, std::vector<const CollectiveAlgorithm*> chosen,
+             KernelClock kernels);
   [[nodiscard]] Result<ReplayResult> run();
 
  private:
@@ -179,8 +182,6 @@ class Simulation {
   [[nodiscard]] bool visible(const Message& m) const;
   [[nodiscard]] bool probe_hits(std::uint32_t r, const Op& op) const;
   void poke_prober(std::uint32_t r);
-  [[nodiscard]] Elapsed send_overhead(std::int64_t bytes) const;
-  [[nodiscard]] Elapsed recv_overhead(std::int64_t bytes) const;
   void account(const Message& m);
 
   // ---- collective_run.cpp
@@ -192,8 +193,10 @@ class Simulation {
   Step do_series(std::uint32_t r, Rank& k, const Op& op);
   void run_series(std::uint32_t comm);
   [[nodiscard]] SeriesMessage::Cost series_cost(std::uint32_t src, std::uint32_t dst, std::int64_t bytes);
-  [[nodiscard]] double kernel_seconds(std::uint32_t r, const traces::KernelShape& shape) const {
-    return traces::kernel_flops(shape) / rank_speed_[r];
+  [[nodiscard]] double kernel_seconds(std::uint32_t r, const traces::KernelShape& shape) {
+    RankCompute& c = compute_[r];
+    return options_.noise ? kernels_.noisy_seconds(c.row, shape, options_.seed, r, c.call++)
+                          : kernels_.seconds(c.row, shape);
   }
 
   // ---- deadlock.cpp
@@ -221,7 +224,14 @@ class Simulation {
   std::vector<Rank> ranks_;
   std::deque<Activity> activities_;  // stable addresses: advance() nests no deeper than one
   std::vector<std::uint32_t> free_activities_;
-  std::vector<double> rank_speed_;  // flop/s
+  KernelClock kernels_;
+  MessageCost cost_;
+  struct RankCompute {
+    double speed = 0;        // flop/s
+    std::uint32_t row = 0;   // of kernels_
+    std::uint64_t call = 0;  // kernel calls so far: numbers the draws of the noise
+  };
+  std::vector<RankCompute> compute_;
 
   Instant now_;
   std::uint64_t sequence_ = 0;
@@ -229,7 +239,9 @@ class Simulation {
   std::uint64_t ops_done_ = 0;
   std::uint64_t next_report_ = 0;
   std::uint32_t ranks_left_ = 0;
-  bool overheads_ = false;
+  bool overheads_ = false;  // calls take processor time
+  bool simple_ = false;     // raw: no overheads, factors or handshakes
+  Elapsed poll_cost_, test_cost_;
   std::optional<Error> error_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
   Costs p2p_, all_;
