@@ -23,6 +23,15 @@ enum class RawMode : std::uint8_t {
   kRendezvous,  // data leave when both sides are posted; the send returns when all has come
 };
 
+struct MessageSeen {
+  RankId src, dst;
+  CommId comm;
+  std::int32_t tag = 0;
+  std::int64_t bytes = 0;
+  SimTime posted;  // when the send was called, its overhead paid
+  SimTime come;    // when all data were there
+};
+
 struct ReplayOptions {
   RawMode raw = RawMode::kOff;
   std::optional<Bytes> raw_switch;  // payloads below go detached, from it on rendezvous
@@ -38,6 +47,10 @@ struct ReplayOptions {
   // When set: start and end of every operation of every rank, in order of completion on that rank (tests,
   // timelines).
   std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_op;
+  // When set: every region that ended, in order of its end on that rank.
+  std::function<void(RankId rank, RegionId region, SimTime begin, SimTime end)> on_region;
+  // When set: every message whose data have come, those of series excepted.
+  std::function<void(const MessageSeen& message)> on_message;
 };
 
 // Errors: bad trace (kBadInput), unreachable host, unknown model or algorithm. A deadlock is not an error:

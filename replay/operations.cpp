@@ -407,7 +407,7 @@ Simulation::Step Simulation::do_collective(std::uint32_t r, Rank& k, const Op& o
   return Step::kDone;
 }
 
-Simulation::Step Simulation::do_region(Rank& k, const Op& op) {
+Simulation::Step Simulation::do_region(std::uint32_t r, Rank& k, const Op& op) {
   const auto id = static_cast<std::uint64_t>(op.amount);
   if (id >= region_total_.size()) return Step::kDone;
   if (op.kind == OpKind::region_begin) {
@@ -419,6 +419,9 @@ Simulation::Step Simulation::do_region(Rank& k, const Op& op) {
     if (k.regions[i - 1].first != id) continue;
     ++region_count_[id];
     region_total_[id] += now_ - k.regions[i - 1].second;
+    if (options_.on_region)
+      options_.on_region(RankId(r), RegionId(static_cast<std::uint32_t>(id)), k.regions[i - 1].second.rounded(),
+                         now_.rounded());
     k.regions.erase(k.regions.begin() + static_cast<std::ptrdiff_t>(i - 1));
     break;
   }
@@ -479,7 +482,7 @@ Simulation::Step Simulation::execute(std::uint32_t r, Rank& k, const Op& op) {
       return do_iprobe(r, k, op);
     case OpKind::region_begin:
     case OpKind::region_end:
-      return do_region(k, op);
+      return do_region(r, k, op);
     case OpKind::exchange_series:
       return do_series(r, k, op);
     case OpKind::init:

@@ -158,7 +158,7 @@ class Simulation {
   Step do_probe(std::uint32_t r, Rank& k, const Op& op);
   Step do_iprobe(std::uint32_t r, Rank& k, const Op& op);
   Step do_collective(std::uint32_t r, Rank& k, const Op& op);
-  Step do_region(Rank& k, const Op& op);
+  Step do_region(std::uint32_t r, Rank& k, const Op& op);
   // The requests that a completion operation waits for.
   std::span<const std::int64_t> awaited_slots(Rank& k, const Op& op, std::int64_t& single);
   Slot* slot_for(Rank& k, const Op& op);
