@@ -126,6 +126,7 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
   }
   j["links"] = std::move(links);
   j["costs"] = Json{{"point_to_point", costs_json(r.point_to_point)}, {"network", costs_json(r.network)}};
+  if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs);
   j["warnings"] = r.warnings;
   j["engine"] = Json{{"events", r.engine.events},
                      {"solves", r.engine.solves},

@@ -190,6 +190,7 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
 
 std::string replay_text(const RunFacts& run, const ReplayTextOptions& options) {
   std::string out = headline(run);
+  if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs);
   for (const std::string& part :
        {time_table(run), cost_table(run), link_table(run, options), region_table(run), model_lines(run)})
     if (!part.empty()) out += "\n" + part;

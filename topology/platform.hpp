@@ -63,8 +63,8 @@ struct Platform {
 [[nodiscard]] Result<Platform> load_platform(std::string_view spec,
                                              const std::vector<std::string>& overrides = {});
 
-// Rank -> host. `map`: "block" | "cyclic" | "random" | "file:PATH". Several ranks per host fill
-// `ranks_per_host` slots. Errors: more ranks than slots, unknown host, wrong number of lines.
+// Rank -> host, for one job on an empty machine; placement.hpp has the maps, the errors, and more than one
+// job.
 [[nodiscard]] Result<std::vector<HostId>> place_ranks(const Platform& platform, std::uint32_t ranks,
                                                       std::string_view map, std::uint64_t seed);
 
