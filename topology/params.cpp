@@ -12,7 +12,7 @@
 namespace weft::topology {
 
 std::span<const ParamInfo> common_params() {
-  static constexpr std::array<ParamInfo, 7> rows = {{
+  static constexpr std::array<ParamInfo, 8> rows = {{
       {"bw", kDefaultBandwidth,
        "bandwidth of a link and direction; a list joined by x gives one per link class"},
       {"lat", kDefaultLatency,
@@ -22,6 +22,7 @@ std::span<const ParamInfo> common_params() {
       {"ranks_per_host", "1", "ranks that placement puts on a host"},
       {"routing", "the family's", "routing algorithm"},
       {"seed", "0", "of random routing, random wiring and random failures"},
+      {"node", "none", "PCIe tree under each host: pcie:key=value,... (quoted) or a built-in like cs-storm"},
   }};
   return rows;
 }
