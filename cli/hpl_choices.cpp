@@ -35,9 +35,11 @@ Result<ChosenDat> complete_dat(const HplFlags& flags, const topology::Platform& 
     out.chosen.push_back(fmt::format("NB = {} (the default)", kDefaultNb));
   }
   if (!flags.has_grid()) {
-    const std::uint64_t slots = std::uint64_t{platform.fabric.host_count()} * std::max(1u, platform.ranks_per_host);
+    const std::uint64_t slots =
+        std::uint64_t{platform.fabric.host_count()} * std::max(1u, platform.ranks_per_host);
     if (slots > 1u << 24)
-      return usage_error("the platform has too many ranks for a default grid", fmt::format("{}", slots), "--p and --q");
+      return usage_error("the platform has too many ranks for a default grid", fmt::format("{}", slots),
+                         "--p and --q");
     const hpl_gen::Grid g = most_square(static_cast<int>(slots));
     out.dat.grids = {g};
     out.chosen.push_back(fmt::format("P x Q = {} x {} (all {} ranks)", g.p, g.q, slots));

@@ -19,7 +19,8 @@ inline constexpr double kMemoryShare = 0.8;  // of the hosts' memory for the mat
 [[nodiscard]] hpl_gen::Grid most_square(int ranks);
 // Largest multiple of `nb` whose matrix fills at most kMemoryShare of the memory of the hosts that `ranks` ranks fill.
 // Error (kUsage): the platform does not say how much memory a host has.
-[[nodiscard]] Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks, std::int64_t nb);
+[[nodiscard]] Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks,
+                                                 std::int64_t nb);
 
 struct ChosenDat {
   hpl_gen::HplDat dat;

@@ -48,15 +48,16 @@ Result<void> names(const std::string& text, const char* flag, Parse parse, std::
 }
 
 // HPL's number or a word: which of the two.
-Result<void> either(const std::string& text, const char* flag, const char* zero, const char* one, bool zero_value,
-                    bool& out) {
+Result<void> either(const std::string& text, const char* flag, const char* zero, const char* one,
+                    bool zero_value, bool& out) {
   if (text.empty()) return {};
   if (text == "0" || text == zero)
     out = zero_value;
   else if (text == "1" || text == one)
     out = !zero_value;
   else
-    return usage_error(fmt::format("{}: unknown value", flag), text, fmt::format("0 ({}) or 1 ({})", zero, one));
+    return usage_error(fmt::format("{}: unknown value", flag), text,
+                       fmt::format("0 ({}) or 1 ({})", zero, one));
   return {};
 }
 
@@ -97,8 +98,8 @@ Result<hpl_gen::HplDat> HplFlags::read() const {
   WEFT_TRY(integers(p, "--p", 1, kInt, rows));
   WEFT_TRY(integers(q, "--q", 1, kInt, columns));
   if (rows.size() != columns.size())
-    return usage_error("--p and --q: not the same number of values", fmt::format("{} and {}", rows.size(), columns.size()),
-                       "one Q for each P");
+    return usage_error("--p and --q: not the same number of values",
+                       fmt::format("{} and {}", rows.size(), columns.size()), "one Q for each P");
   if (!rows.empty()) {
     d.grids.clear();
     for (std::size_t i = 0; i < rows.size(); ++i) d.grids.push_back({rows[i], columns[i]});

@@ -147,7 +147,9 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   replay::ReplayOptions replay_options;
   replay_options.seed = options.seed;
   replay_options.noise = options.noise;
-  replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) { collector.region(r, id, b, e); };
+  replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
+    collector.region(r, id, b, e);
+  };
   replay_options.on_message = [&](const replay::MessageSeen& m) { collector.message(m); };
   WEFT_ASSIGN(auto result, replay::replay(*trace, platform, placement, replay_options));
   WEFT_CHECK(result.finished, "a generated run of HPL deadlocks: " + result.deadlock.summary());
@@ -163,7 +165,8 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
 
 // All windows, `threads` at a time; the order of the results is that of the windows.
 Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topology::Platform& platform,
-                                           const std::vector<HostId>& placement, const PredictOptions& options,
+                                           const std::vector<HostId>& placement,
+                                           const PredictOptions& options,
                                            const std::vector<SampleWindow>& windows) {
   std::vector<std::optional<Result<WindowRun>>> slots(windows.size());
   std::atomic<std::size_t> next{0};
@@ -172,7 +175,8 @@ Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topolo
       slots[i].emplace(run_window(config, platform, placement, options, windows[i]));
   };
   std::vector<std::thread> threads;
-  for (unsigned t = 1; t < std::min<std::size_t>(options.threads, windows.size()); ++t) threads.emplace_back(work);
+  for (unsigned t = 1; t < std::min<std::size_t>(options.threads, windows.size()); ++t)
+    threads.emplace_back(work);
   work();
   for (std::thread& t : threads) t.join();
   std::vector<WindowRun> runs;
@@ -274,18 +278,22 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
   constexpr std::int64_t kLong = std::int64_t{1} << 23;
   const auto parameters = [&](const replay::MessageCost::Path& path) {
     const double alpha = cost.uncontended(0, path).one_way().seconds();
-    const double beta = 8 * (cost.uncontended(kLong, path).one_way().seconds() - alpha) / static_cast<double>(kLong);
+    const double beta =
+        8 * (cost.uncontended(kLong, path).one_way().seconds() - alpha) / static_cast<double>(kLong);
     return hpl_gen::NetworkParameters{alpha, std::max(beta, 0.0)};
   };
   std::vector<hpl_gen::MclLayer> layers;
-  const auto other = std::find_if(placement.begin(), placement.end(), [&](HostId h) { return h != placement[0]; });
-  const auto on_first = static_cast<std::int64_t>(std::count(placement.begin(), placement.end(), placement[0]));
+  const auto other =
+      std::find_if(placement.begin(), placement.end(), [&](HostId h) { return h != placement[0]; });
+  const auto on_first =
+      static_cast<std::int64_t>(std::count(placement.begin(), placement.end(), placement[0]));
   if (on_first > 1 || other == placement.end()) {
     const auto inside = static_cast<int>(std::min<std::int64_t>(on_first, ranks));
     // As square as the node's share of the grid can be; a share of the rows and of the columns each.
     hpl_gen::MclLayer layer;
     layer.net = parameters({Duration(0), 1, true});
-    layer.p = std::max<std::int64_t>(1, std::min<std::int64_t>(config.p, static_cast<std::int64_t>(std::sqrt(inside))));
+    layer.p = std::max<std::int64_t>(
+        1, std::min<std::int64_t>(config.p, static_cast<std::int64_t>(std::sqrt(inside))));
     layer.q = std::max<std::int64_t>(1, std::min<std::int64_t>(config.q, inside / layer.p));
     layers.push_back(layer);
   }

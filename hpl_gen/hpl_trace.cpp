@@ -19,12 +19,11 @@ constexpr std::size_t kMaxRuns = 4096;
 // a block for each rank and making one costs next to nothing.
 constexpr std::size_t kEnoughOps = 128;
 constexpr std::size_t kMostOps = 512;
+constexpr std::size_t kMostListValues = 4096;
 constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
 constexpr std::uint8_t kUpdatePhase = 255;
 
 int depth_of(const HplConfig& c) { return c.q == 1 ? 0 : c.depth; }
-
-std::uint32_t panel_region(std::int64_t panel) { return kFirstPanel + static_cast<std::uint32_t>(panel); }
 
 }  // namespace
 
@@ -107,7 +106,10 @@ Result<void> HplTrace::prepare() {
   regions_ = {"pfact", "bcast", "swap", "update", "solve"};
   std::int64_t panels = 0;
   for (const HplConfig& c : runs_) panels = std::max(panels, std::max<std::int64_t>(c.panels(), depth_of(c)));
-  for (std::int64_t k = 0; k < panels; ++k) regions_.push_back(fmt::format("panel {}", k));
+  if (options_.one_panel_region)
+    regions_.push_back("panel");
+  else
+    for (std::int64_t k = 0; k < panels; ++k) regions_.push_back(fmt::format("panel {}", k));
 
   std::map<std::int64_t, std::shared_ptr<const PivotSource>> by_order;
   for (const HplConfig& c : runs_) {
@@ -161,6 +163,8 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
   Cursor& c = cursors_[rank.index()];
   const int r = static_cast<int>(rank.index());
   out.clear();
+  // A panel's series is long and rare: its memory does not stay with every rank.
+  if (out.lists.capacity() > kMostListValues) std::vector<std::int64_t>().swap(out.lists);
   out.rank = rank;
   out.first_op = c.ops;
   while (c.stage != Stage::kDone && out.ops.size() < kEnoughOps) {
@@ -236,13 +240,19 @@ PanelBcast HplTrace::bcast_of(const Place& p, OpSink& out) const {
   return PanelBcast({p.grid, p.row, p.col, p.root, words, tag, p.config->bcast});
 }
 
-const PanelProgram& HplTrace::program_of(std::uint32_t run, std::int64_t jb) {
+std::uint32_t HplTrace::panel_region(std::int64_t panel) const {
+  return kFirstPanel + (options_.one_panel_region ? 0 : static_cast<std::uint32_t>(panel));
+}
+
+const HplTrace::Program& HplTrace::program_of(std::uint32_t run, std::int64_t jb) {
   for (const Program& p : programs_)
-    if (p.jb == jb && p.run == run) return p.program;
+    if (p.jb == jb && p.run == run) return p;
   Program& p = programs_[next_program_];
   next_program_ = (next_program_ + 1) % programs_.size();
-  p = {run, jb, make_panel_program(runs_[run], jb)};
-  return p.program;
+  p = {run, jb, make_panel_program(runs_[run], jb), {}, {}};
+  p.current = make_panel_series(p.program, jb, true);
+  p.others = make_panel_series(p.program, jb, false);
+  return p;
 }
 
 const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) {
@@ -259,9 +269,14 @@ const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) 
 
 bool HplTrace::factor(const Place& p, Cursor& c, OpSink& out, std::size_t budget) {
   if (p.owns() && p.jb > 0) {
-    const PanelProgram& program = program_of(p.run, p.jb);
+    const Program& made = program_of(p.run, p.jb);
+    const PanelProgram& program = made.program;
     const PanelSeat seat{p.grid, p.row, p.col, p.current_row, p.rows, p.jb};
     if (c.sub == 0) out.begin(kPfact);
+    if (options_.aggregate_pfact) {
+      emit_panel_series(p.row == p.current_row ? made.current : made.others, seat, series_, out);
+      c.sub = static_cast<std::uint32_t>(program.size());
+    }
     for (; c.sub < program.size(); ++c.sub) {
       if (out.size() >= budget) return false;
       emit_panel_instruction(program[c.sub], seat, out);

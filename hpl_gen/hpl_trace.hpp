@@ -22,6 +22,7 @@
 #include "hpl_gen/hpl_dat.hpp"
 #include "hpl_gen/panel_bcast.hpp"
 #include "hpl_gen/panel_factor.hpp"
+#include "hpl_gen/panel_series.hpp"
 #include "hpl_gen/pivots.hpp"
 #include "hpl_gen/row_exchange.hpp"
 #include "traces/trace.hpp"
@@ -44,6 +45,10 @@ struct HplTraceOptions {
   // Set-up, checks and solve; without them a trace has no communicator operations either.
   bool start_end = true;
   bool solve = true;
+  // The factorisation of a panel as one exchange_series operation per process, not column by column.
+  bool aggregate_pfact = false;
+  // One region "panel" for all iterations instead of "panel K" for each.
+  bool one_panel_region = false;
   // Pieces of an update that polls: 0 = one for every NB columns, as the program; else at most this many.
   std::int64_t most_pieces = 0;
 };
@@ -104,7 +109,6 @@ class HplTrace final : public traces::TraceReader {
   void update(const Place& place, std::int64_t columns, PanelBcast& bcast, OpSink& out);
   [[nodiscard]] Place place_of(int rank, std::uint32_t run, std::int64_t panel) const;
   [[nodiscard]] PanelBcast bcast_of(const Place& place, OpSink& out) const;
-  [[nodiscard]] const PanelProgram& program_of(std::uint32_t run, std::int64_t jb);
   [[nodiscard]] const RowExchange& exchange_of(std::uint32_t run, std::int64_t panel);
   void next_run(int rank, Cursor& c) const;
   [[nodiscard]] PanelWindow window_of(const HplConfig& c) const;
@@ -126,8 +130,12 @@ class HplTrace final : public traces::TraceReader {
     std::uint32_t run = 0;
     std::int64_t jb = -1;
     PanelProgram program;
+    PanelSeries current, others;  // the same as series, on the current process row and elsewhere
   };
+  [[nodiscard]] const Program& program_of(std::uint32_t run, std::int64_t jb);
+  [[nodiscard]] std::uint32_t panel_region(std::int64_t panel) const;
   std::vector<Program> programs_;
+  std::vector<std::int64_t> series_;
   std::size_t next_program_ = 0;
   traces::OpBlock scratch_;
 };

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,11 @@ class OpSink {
     } else if (received > 0) {
       recv(partner, tag, received, comm);
     }
+  }
+  // A panel's factorisation as one operation (traces/exchange_series.hpp); `values` is its list.
+  void series(int root, std::int64_t candidate_bytes, CommId comm, std::span<const std::int64_t> values) {
+    message(traces::OpKind::exchange_series, root, kTagSwap, candidate_bytes, comm).extra =
+        out_.add_list(values);
   }
   void begin(std::uint32_t region) { simple(traces::OpKind::region_begin, region); }
   void end(std::uint32_t region) { simple(traces::OpKind::region_end, region); }

@@ -82,13 +82,11 @@ class ProgramMaker {
           current(Kernel::dcopy, j + 1, 1);
           break;
         case Factor::kCrout:
-          if (j > 0) {
-            if (c_.l1_transposed)
-              fixed(Kernel::dgemv, right, j, 1);
-            else
-              fixed(Kernel::dgemv, j, right, 1);
-            current(Kernel::dcopy, right, 1);
-          }
+          if (c_.l1_transposed)
+            fixed(Kernel::dgemv, right, j, 1);
+          else
+            fixed(Kernel::dgemv, j, right, 1);
+          current(Kernel::dcopy, j > 0 ? right : 0, 1);
           rows(Kernel::dscal, at + 1, 1, 1);
           rows(Kernel::dgemv, at + 1, j + 1, 1);
           rows(Kernel::idamax, at + 1, 1, 1);
@@ -105,14 +103,15 @@ class ProgramMaker {
     rows(Kernel::dscal, begin + n, 1, 1);
   }
 
+  // Instructions with an empty shape stay in the program: they cost nothing, and columns keep the same form.
   void rows(Kernel k, std::int32_t done, std::int32_t n, std::int32_t depth) {
-    if (n > 0 && depth > 0) program_.push_back({Kind::kRowsKernel, k, done, 1, n, depth});
+    program_.push_back({Kind::kRowsKernel, k, done, 1, n, depth});
   }
   void fixed(Kernel k, std::int32_t m, std::int32_t n, std::int32_t depth) {
-    if (m > 0 && n > 0 && depth > 0) program_.push_back({Kind::kFixedKernel, k, 0, m, n, depth});
+    program_.push_back({Kind::kFixedKernel, k, 0, m, n, depth});
   }
   void current(Kernel k, std::int32_t m, std::int32_t n) {
-    if (m > 0 && n > 0) program_.push_back({Kind::kCurrentKernel, k, 0, m, n, 1});
+    program_.push_back({Kind::kCurrentKernel, k, 0, m, n, 1});
   }
   void exchange(std::int32_t done) { program_.push_back({Kind::kExchange, Kernel::dcopy, done, 1, 1, 1}); }
 
