@@ -29,12 +29,15 @@ Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks
 
 Result<ChosenDat> complete_dat(const HplFlags& flags, const topology::Platform& platform) {
   ChosenDat out;
-  WEFT_ASSIGN(out.dat, flags.read());
-  if (!flags.has_nb()) {
+  HplFlags given = flags;
+  const bool auto_n = flags.n == "auto" || (flags.n.empty() && flags.dat.empty());
+  if (auto_n) given.n.clear();
+  WEFT_ASSIGN(out.dat, hpl_dat_of(given));
+  if (flags.nb.empty() && flags.dat.empty()) {
     out.dat.nb = {kDefaultNb};
     out.chosen.push_back(fmt::format("NB = {} (the default)", kDefaultNb));
   }
-  if (!flags.has_grid()) {
+  if (flags.p.empty() && flags.q.empty() && flags.dat.empty()) {
     const std::uint64_t slots =
         std::uint64_t{platform.fabric.host_count()} * std::max(1u, platform.ranks_per_host);
     if (slots > 1u << 24)
@@ -44,7 +47,7 @@ Result<ChosenDat> complete_dat(const HplFlags& flags, const topology::Platform& 
     out.dat.grids = {g};
     out.chosen.push_back(fmt::format("P x Q = {} x {} (all {} ranks)", g.p, g.q, slots));
   }
-  if (!flags.has_n()) {
+  if (auto_n) {
     out.dat.n.clear();
     int ranks = 0;
     for (const auto& g : out.dat.grids) ranks = std::max(ranks, g.p * g.q);

@@ -136,6 +136,8 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
                              const SampleWindow& window) {
   hpl_gen::HplTraceOptions generate;
   generate.seed = options.seed;
+  generate.pivots = options.pivots;
+  generate.matrix_seed = options.matrix_seed;
   generate.start_end = false;
   generate.aggregate_pfact = !options.message_by_message;
   generate.most_pieces = options.most_pieces;

@@ -11,7 +11,7 @@
 
 #include "cli/hpl_sampling.hpp"
 #include "core/result.hpp"
-#include "hpl_gen/hpl_dat.hpp"
+#include "hpl_gen/hpl_trace.hpp"
 #include "replay/engine.hpp"
 
 namespace weft::cli {
@@ -25,7 +25,9 @@ struct PredictOptions {
   bool message_by_message = false;  // panel factorisations too
   std::int64_t most_pieces = 4;     // of an update that polls
   std::string map = "block";
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  // of random pivots and of noise
+  hpl_gen::PivotKind pivots = hpl_gen::PivotKind::kRandom;
+  std::int64_t matrix_seed = 100;
   bool noise = false;
   unsigned threads = 1;  // windows at the same time; no result depends on it
 };

@@ -31,6 +31,10 @@ Result<void> run(const Options& o) {
   WEFT_ASSIGN(const auto chosen, complete_dat(o.hpl, platform));
   PredictOptions options = o.predict;
   options.seed = o.common.seed;
+  hpl_gen::HplTraceOptions pivots;
+  WEFT_TRY(set_pivots(o.hpl, o.common.seed, pivots));
+  options.pivots = pivots.pivots;
+  options.matrix_seed = pivots.matrix_seed;
   options.threads = o.common.threads;
   constexpr std::uint64_t kMostRuns = 4096;
   if (chosen.dat.run_count() > kMostRuns)
@@ -111,7 +115,7 @@ Action setup_predict(CLI::App& app) {
                 "pivot exchanges message by message (slower, as exact)");
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");
-  o->hpl.add(*hpl);
+  add_hpl_flags(*hpl, o->hpl);
   add_common(*hpl, o->common);
   return [o, hpl] {
     if (hpl->count("--sample") > 0)

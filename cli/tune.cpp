@@ -174,7 +174,7 @@ Action setup_tune(CLI::App& app) {
       ->type_name("K")
       ->check(CLI::Range(8, 1000000));
   hpl->add_option("-o,--output", o->out, "the HPL.dat to write [HPL.dat]")->type_name("FILE");
-  o->hpl.add(*hpl);
+  add_hpl_flags(*hpl, o->hpl);
   add_common(*hpl, o->common);
   return [o] { return run(*o); };
 }
