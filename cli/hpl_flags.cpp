@@ -2,126 +2,163 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-#include <vector>
-
-#include "core/quantity_text.hpp"
+#include <charconv>
+#include <cmath>
 
 namespace weft::cli {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ',')
-      parts.emplace_back();
-    else
-      parts.back() += c;
+using namespace hpl_gen;
+
+// Cuts `text` at commas and gives every part to `one`, which returns a Result of T.
+template <class T, class One>
+Result<std::vector<T>> list_of(const std::string& text, std::string_view option, One&& one) {
+  std::vector<T> out;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t to = std::min(text.find(',', from), text.size());
+    WEFT_ASSIGN(T value, one(std::string_view(text).substr(from, to - from)));
+    out.push_back(value);
+    from = to + 1;
   }
-  return parts;
+  if (out.size() > static_cast<std::size_t>(kMaxListValues))
+    return usage_error(fmt::format("{}: too many values", option), fmt::format("{}", out.size()),
+                       fmt::format("at most {}, as HPL", kMaxListValues));
+  return out;
+}
+
+Result<std::int64_t> whole(std::string_view text, std::string_view option, std::int64_t least) {
+  std::int64_t v = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (code != std::errc{} || end != text.data() + text.size() || v < least || v > 2147483646)
+    return usage_error(fmt::format("{}: not a valid number", option), std::string(text),
+                       fmt::format("a whole number, at least {}", least));
+  return v;
 }
 
 template <class T>
-Result<void> integers(const std::string& text, const char* flag, std::int64_t lo, std::int64_t hi,
-                      std::vector<T>& out) {
+Result<void> numbers(const std::string& text, std::string_view option, std::int64_t least,
+                     std::vector<T>& out) {
   if (text.empty()) return {};
-  out.clear();
-  for (const std::string& part : split(text)) {
-    WEFT_ASSIGN(const std::int64_t v, parse_integer(part, lo, hi, flag));
-    out.push_back(static_cast<T>(v));
-  }
-  if (out.size() > static_cast<std::size_t>(hpl_gen::kMaxListValues))
-    return usage_error(fmt::format("{}: too many values", flag), fmt::format("{}", out.size()),
-                       fmt::format("at most {}, as in HPL.dat", hpl_gen::kMaxListValues));
+  WEFT_ASSIGN(out, list_of<T>(text, option, [&](std::string_view part) -> Result<T> {
+                WEFT_ASSIGN(const std::int64_t v, whole(part, option, least));
+                return static_cast<T>(v);
+              }));
   return {};
 }
 
-template <class T, class Parse>
-Result<void> names(const std::string& text, const char* flag, Parse parse, std::vector<T>& out) {
+template <class E>
+Result<void> names(const std::string& text, std::string_view option,
+                   Result<E> (*parse)(std::string_view, std::string_view), std::vector<E>& out) {
   if (text.empty()) return {};
-  out.clear();
-  for (const std::string& part : split(text)) {
-    WEFT_ASSIGN(const T v, parse(part, flag));
-    out.push_back(v);
-  }
+  WEFT_ASSIGN(out, list_of<E>(text, option, [&](std::string_view part) { return parse(part, option); }));
   return {};
 }
 
-// HPL's number or a word: which of the two.
-Result<void> either(const std::string& text, const char* flag, const char* zero, const char* one, bool zero_value,
-                    bool& out) {
+// 0 or 1, or the two words.
+Result<void> either(const std::string& text, std::string_view option, std::string_view zero,
+                    std::string_view one, bool value_of_zero, bool& out) {
   if (text.empty()) return {};
   if (text == "0" || text == zero)
-    out = zero_value;
+    out = value_of_zero;
   else if (text == "1" || text == one)
-    out = !zero_value;
+    out = !value_of_zero;
   else
-    return usage_error(fmt::format("{}: unknown value", flag), text, fmt::format("0 ({}) or 1 ({})", zero, one));
+    return usage_error(fmt::format("{}: unknown value", option), text, fmt::format("0|{}, 1|{}", zero, one));
   return {};
 }
 
 }  // namespace
 
-void HplFlags::add(CLI::App& app) {
-  const auto option = [&](const char* name, std::string& value, const char* what, const char* type) {
-    app.add_option(name, value, what)->type_name(type);
-  };
-  option("--dat", dat, "HPL.dat; the flags below replace its lines", "FILE");
-  option("--n", n, "order of the matrix", "N,...");
-  option("--nb", nb, "block size", "NB,...");
-  option("--p", p, "process rows", "P,...");
-  option("--q", q, "process columns", "Q,...");
-  option("--pmap", pmap, "ranks by rows or columns of the grid: row (0), column (1)", "MAP");
-  option("--pfact", pfact, "panel factorisation: left (0), crout (1), right (2)", "FACT,...");
-  option("--nbmin", nbmin, "recursion stops at this many columns", "NBMIN,...");
-  option("--ndiv", ndiv, "parts of a recursion step", "NDIV,...");
-  option("--rfact", rfact, "recursive factorisation: left, crout, right", "FACT,...");
-  option("--bcast", bcast, "panel broadcast: 1ring, 1rM, 2ring, 2rM, long, longM (0 to 5)", "BCAST,...");
-  option("--depth", depth, "look-ahead", "DEPTH,...");
-  option("--swap", swap, "row swap: bin-exch (0), long (1), mix (2)", "SWAP");
-  option("--swap-threshold", swap_threshold, "mix: spread-roll above this many columns", "COLUMNS");
-  option("--l1", l1, "L1 stored transposed (0) or not (1)", "FORM");
-  option("--u", u, "U stored transposed (0) or not (1)", "FORM");
-  option("--equil", equil, "equilibration: no (0), yes (1)", "YES");
+void add_hpl_flags(CLI::App& app, HplFlags& f) {
+  app.add_option("--dat", f.dat, "an HPL.dat; a flag below replaces its line")->type_name("FILE");
+  app.add_option("--n", f.n,
+                 "order of the matrix; lists are joined by commas, and every combination is a run");
+  app.add_option("--nb", f.nb, "width of blocks and panels");
+  app.add_option("--p", f.p, "process rows");
+  app.add_option("--q", f.q, "process columns");
+  app.add_option("--pmap", f.pmap, "0|row, 1|col: how ranks fill the grid");
+  app.add_option("--pfact", f.pfact, "0|left, 1|crout, 2|right: panel factorisation");
+  app.add_option("--nbmin", f.nbmin, "columns at which the recursion stops");
+  app.add_option("--ndiv", f.ndiv, "parts of a recursion step");
+  app.add_option("--rfact", f.rfact, "0|left, 1|crout, 2|right: recursive factorisation");
+  app.add_option("--bcast", f.bcast, "0|1rg, 1|1rM, 2|2rg, 3|2rM, 4|Lng, 5|LnM: panel broadcast");
+  app.add_option("--depth", f.depth, "look-ahead");
+  app.add_option("--swap", f.swap, "0|bin-exch, 1|long, 2|mix: row swaps");
+  app.add_option("--swap-threshold", f.swap_threshold, "mix: long above this many columns");
+  app.add_option("--l1", f.l1, "0|transposed, 1|no-transposed: form of L1");
+  app.add_option("--u", f.u, "0|transposed, 1|no-transposed: form of U");
+  app.add_option("--equil", f.equil, "0|no, 1|yes: even parts of U in long swaps");
+  app.add_option("--align", f.align, "memory alignment in doubles");
+  app.add_option("--threshold", f.threshold, "of the residual check; 0 or less: no check");
+  app.add_option("--pivots", f.pivots, "random (by --seed) | exact (factors HPL's own matrix)")
+      ->type_name("random|exact");
+  app.add_option("--matrix-seed", f.matrix_seed, "of exact pivots [100, HPL's]")->type_name("N");
 }
 
-Result<hpl_gen::HplDat> HplFlags::read() const {
-  hpl_gen::HplDat d;
-  if (!dat.empty()) {
-    WEFT_ASSIGN(d, hpl_gen::read_hpl_dat(dat));
+Result<HplDat> hpl_dat_of(const HplFlags& f) {
+  HplDat d;
+  if (!f.dat.empty()) {
+    WEFT_ASSIGN(d, read_hpl_dat(f.dat));
   }
-  constexpr std::int64_t kInt = std::numeric_limits<int>::max();
-  if (n != "auto") WEFT_TRY(integers(n, "--n", 0, kInt, d.n));
-  WEFT_TRY(integers(nb, "--nb", 1, kInt, d.nb));
-  std::vector<int> rows, columns;
-  WEFT_TRY(integers(p, "--p", 1, kInt, rows));
-  WEFT_TRY(integers(q, "--q", 1, kInt, columns));
-  if (rows.size() != columns.size())
-    return usage_error("--p and --q: not the same number of values", fmt::format("{} and {}", rows.size(), columns.size()),
-                       "one Q for each P");
-  if (!rows.empty()) {
-    d.grids.clear();
-    for (std::size_t i = 0; i < rows.size(); ++i) d.grids.push_back({rows[i], columns[i]});
+  WEFT_TRY(numbers(f.n, "--n", 0, d.n));
+  WEFT_TRY(numbers(f.nb, "--nb", 1, d.nb));
+  WEFT_TRY(numbers(f.nbmin, "--nbmin", 1, d.nbmin));
+  WEFT_TRY(numbers(f.ndiv, "--ndiv", 2, d.ndiv));
+  WEFT_TRY(numbers(f.depth, "--depth", 0, d.depth));
+  WEFT_TRY(names(f.pfact, "--pfact", parse_factor, d.pfact));
+  WEFT_TRY(names(f.rfact, "--rfact", parse_factor, d.rfact));
+  WEFT_TRY(names(f.bcast, "--bcast", parse_bcast, d.bcast));
+  std::vector<std::int64_t> p, q;
+  for (const Grid& g : d.grids) p.push_back(g.p), q.push_back(g.q);
+  WEFT_TRY(numbers(f.p, "--p", 1, p));
+  WEFT_TRY(numbers(f.q, "--q", 1, q));
+  if (p.size() != q.size())
+    return usage_error("--p and --q must have as many values as each other",
+                       fmt::format("{} and {}", p.size(), q.size()), "one Q for each P");
+  d.grids.clear();
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (p[i] * q[i] > (1 << 24))
+      return usage_error("the process grid is too large", fmt::format("{} x {}", p[i], q[i]),
+                         "at most 2^24 processes");
+    d.grids.push_back({static_cast<int>(p[i]), static_cast<int>(q[i])});
   }
-  if (!pmap.empty()) {
-    WEFT_ASSIGN(d.pmap, hpl_gen::parse_pmap(pmap, "--pmap"));
+  if (!f.pmap.empty()) {
+    WEFT_ASSIGN(d.pmap, parse_pmap(f.pmap, "--pmap"));
   }
-  WEFT_TRY(names(pfact, "--pfact", hpl_gen::parse_factor, d.pfact));
-  WEFT_TRY(names(rfact, "--rfact", hpl_gen::parse_factor, d.rfact));
-  WEFT_TRY(names(bcast, "--bcast", hpl_gen::parse_bcast, d.bcast));
-  WEFT_TRY(integers(nbmin, "--nbmin", 1, kInt, d.nbmin));
-  WEFT_TRY(integers(ndiv, "--ndiv", 2, kInt, d.ndiv));
-  WEFT_TRY(integers(depth, "--depth", 0, kInt, d.depth));
-  if (!swap.empty()) {
-    WEFT_ASSIGN(d.swap, hpl_gen::parse_swap(swap, "--swap"));
+  if (!f.swap.empty()) {
+    WEFT_ASSIGN(d.swap, parse_swap(f.swap, "--swap"));
   }
-  std::vector<std::int64_t> threshold;
-  WEFT_TRY(integers(swap_threshold, "--swap-threshold", 0, kInt, threshold));
-  if (!threshold.empty()) d.swap_threshold = threshold.front();
-  WEFT_TRY(either(l1, "--l1", "transposed", "no", true, d.l1_transposed));
-  WEFT_TRY(either(u, "--u", "transposed", "no", true, d.u_transposed));
-  WEFT_TRY(either(equil, "--equil", "no", "yes", false, d.equil));
+  if (!f.swap_threshold.empty()) {
+    WEFT_ASSIGN(d.swap_threshold, whole(f.swap_threshold, "--swap-threshold", 0));
+  }
+  if (!f.align.empty()) {
+    WEFT_ASSIGN(const std::int64_t align, whole(f.align, "--align", 1));
+    d.align = static_cast<int>(align);
+  }
+  WEFT_TRY(either(f.l1, "--l1", "transposed", "no-transposed", true, d.l1_transposed));
+  WEFT_TRY(either(f.u, "--u", "transposed", "no-transposed", true, d.u_transposed));
+  WEFT_TRY(either(f.equil, "--equil", "no", "yes", false, d.equil));
+  if (!f.threshold.empty()) {
+    const char* end = f.threshold.data() + f.threshold.size();
+    const auto [at, code] = std::from_chars(f.threshold.data(), end, d.threshold);
+    if (code != std::errc{} || at != end || !std::isfinite(d.threshold))
+      return usage_error("--threshold: not a number", f.threshold, "a number such as 16.0");
+  }
   return d;
+}
+
+Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& options) {
+  options.seed = seed;
+  options.matrix_seed = f.matrix_seed;
+  if (f.pivots == "random")
+    options.pivots = PivotKind::kRandom;
+  else if (f.pivots == "exact")
+    options.pivots = PivotKind::kExact;
+  else if (f.pivots.starts_with("from:"))
+    return not_supported("--pivots from:TRACE: a recording's pivots", "random or exact");
+  else
+    return usage_error("--pivots: unknown value", f.pivots, "one of: random, exact");
+  return {};
 }
 
 }  // namespace weft::cli

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <optional>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include "hpl_gen/op_sink.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
+#include "topology/route_cache.hpp"
 
 namespace weft::cli {
 namespace {
@@ -134,6 +136,8 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
                              const SampleWindow& window) {
   hpl_gen::HplTraceOptions generate;
   generate.seed = options.seed;
+  generate.pivots = options.pivots;
+  generate.matrix_seed = options.matrix_seed;
   generate.start_end = false;
   generate.aggregate_pfact = !options.message_by_message;
   generate.most_pieces = options.most_pieces;
@@ -145,7 +149,9 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   replay::ReplayOptions replay_options;
   replay_options.seed = options.seed;
   replay_options.noise = options.noise;
-  replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) { collector.region(r, id, b, e); };
+  replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
+    collector.region(r, id, b, e);
+  };
   replay_options.on_message = [&](const replay::MessageSeen& m) { collector.message(m); };
   WEFT_ASSIGN(auto result, replay::replay(*trace, platform, placement, replay_options));
   WEFT_CHECK(result.finished, "a generated run of HPL deadlocks: " + result.deadlock.summary());
@@ -161,7 +167,8 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
 
 // All windows, `threads` at a time; the order of the results is that of the windows.
 Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topology::Platform& platform,
-                                           const std::vector<HostId>& placement, const PredictOptions& options,
+                                           const std::vector<HostId>& placement,
+                                           const PredictOptions& options,
                                            const std::vector<SampleWindow>& windows) {
   std::vector<std::optional<Result<WindowRun>>> slots(windows.size());
   std::atomic<std::size_t> next{0};
@@ -170,7 +177,8 @@ Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topolo
       slots[i].emplace(run_window(config, platform, placement, options, windows[i]));
   };
   std::vector<std::thread> threads;
-  for (unsigned t = 1; t < std::min<std::size_t>(options.threads, windows.size()); ++t) threads.emplace_back(work);
+  for (unsigned t = 1; t < std::min<std::size_t>(options.threads, windows.size()); ++t)
+    threads.emplace_back(work);
   work();
   for (std::thread& t : threads) t.join();
   std::vector<WindowRun> runs;
@@ -251,6 +259,69 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
     out.busiest_link = platform.fabric.link_name(LinkId(static_cast<std::uint32_t>(busiest)));
     out.busiest_utilization = use(busiest) / simulated_s;
   }
+  return out;
+}
+
+Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topology::Platform& platform,
+                                          const PredictOptions& options) {
+  const auto ranks = static_cast<std::uint32_t>(config.ranks());
+  WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, options.map, options.seed));
+  WEFT_ASSIGN(const auto clock, replay::KernelClock::create(platform));
+  ClosedFormPrediction out;
+  const hpl_gen::ClosedFormRun run{config.n, config.nb, config.p, config.q};
+  // gamma: the dgemm of a middling update, mean over the ranks of the first host.
+  const std::int64_t m = std::max<std::int64_t>(1, config.n / config.p / 2);
+  const std::int64_t n = std::max<std::int64_t>(1, config.n / config.q / 2);
+  const traces::KernelShape shape{traces::Kernel::dgemm, m, n, config.nb};
+  out.gamma = clock.seconds(clock.row_of(placement[0], 0), shape) / traces::kernel_flops(shape);
+
+  // alpha and beta: an empty and a long message between the first two hosts of the placement that differ.
+  const replay::MessageCost cost(platform.mpi);
+  constexpr std::int64_t kLong = std::int64_t{1} << 23;
+  const auto parameters = [&](const replay::MessageCost::Path& path) {
+    const double alpha = cost.uncontended(0, path).one_way().seconds();
+    const double beta =
+        8 * (cost.uncontended(kLong, path).one_way().seconds() - alpha) / static_cast<double>(kLong);
+    return hpl_gen::NetworkParameters{alpha, std::max(beta, 0.0)};
+  };
+  std::vector<hpl_gen::MclLayer> layers;
+  const auto other =
+      std::find_if(placement.begin(), placement.end(), [&](HostId h) { return h != placement[0]; });
+  const auto on_first =
+      static_cast<std::int64_t>(std::count(placement.begin(), placement.end(), placement[0]));
+  if (on_first > 1 || other == placement.end()) {
+    const auto inside = static_cast<int>(std::min<std::int64_t>(on_first, ranks));
+    // As square as the node's share of the grid can be; a share of the rows and of the columns each.
+    hpl_gen::MclLayer layer;
+    layer.net = parameters({Duration(0), 1, true});
+    layer.p = std::max<std::int64_t>(
+        1, std::min<std::int64_t>(config.p, static_cast<std::int64_t>(std::sqrt(inside))));
+    layer.q = std::max<std::int64_t>(1, std::min<std::int64_t>(config.q, inside / layer.p));
+    layers.push_back(layer);
+  }
+  if (other != placement.end()) {
+    topology::RouteCache routes(platform.fabric);
+    const auto route = routes.find(placement[0], *other);
+    double narrowest = 0;
+    for (const LinkId l : route.links) {
+      const double c = platform.fabric.links().capacity[l.index()];
+      narrowest = narrowest == 0 ? c : std::min(narrowest, c);
+    }
+    layers.push_back({parameters({route.latency, narrowest, false}), config.p, config.q});
+  } else {
+    layers.back().p = config.p;
+    layers.back().q = config.q;
+  }
+  out.alpha = layers.back().net.alpha;
+  out.beta = layers.back().net.beta;
+  double peak = 0, memory = 0;
+  for (const HostId h : placement) {
+    peak += platform.speed(h).value();
+    memory += platform.compute.memory_bandwidth / static_cast<double>(std::max(1u, platform.ranks_per_host));
+  }
+  out.hpl = hpl_gen::hpl_gflops(config.n, hpl_gen::netlib_seconds(run, out.gamma, layers.back().net));
+  out.mcl = hpl_gen::hpl_gflops(config.n, hpl_gen::mcl_seconds(run, out.gamma, layers));
+  out.roofline = hpl_gen::hpl_gflops(config.n, hpl_gen::roofline_seconds(run, peak, memory));
   return out;
 }
 

@@ -11,19 +11,23 @@
 
 #include "cli/hpl_sampling.hpp"
 #include "core/result.hpp"
-#include "hpl_gen/hpl_dat.hpp"
+#include "hpl_gen/hpl_trace.hpp"
 #include "replay/engine.hpp"
 
 namespace weft::cli {
 
+inline constexpr int kDefaultWindows = 24;
+
 struct PredictOptions {
-  int sample = 0;         // windows; 0 = all panels
-  std::int64_t width = 0;    // measured panels of a window; 0 = chosen
-  std::int64_t warm_up = 0;  // dropped ones before; 0 = chosen
+  int sample = 0;                   // windows; 0 = all panels
+  std::int64_t width = 0;           // measured panels of a window; 0 = chosen
+  std::int64_t warm_up = 0;         // dropped ones before; 0 = chosen
   bool message_by_message = false;  // panel factorisations too
   std::int64_t most_pieces = 4;     // of an update that polls
   std::string map = "block";
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  // of random pivots and of noise
+  hpl_gen::PivotKind pivots = hpl_gen::PivotKind::kRandom;
+  std::int64_t matrix_seed = 100;
   bool noise = false;
   unsigned threads = 1;  // windows at the same time; no result depends on it
 };
@@ -35,7 +39,8 @@ struct HplPrediction {
   double efficiency = 0;  // of the peak of the ranks used
   double peak_gflops = 0;
   double pfact_s = 0, bcast_s = 0, swap_s = 0, update_s = 0, solve_s = 0;
-  double bcast_took_s = 0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
+  double bcast_took_s =
+      0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
   std::int64_t panels_simulated = 0, panels_total = 0;
   double error_estimate = 0;         // relative; 0 when all panels were simulated
   std::vector<PanelSeconds> panels;  // as measured or fitted
@@ -46,7 +51,8 @@ struct HplPrediction {
 };
 
 // Errors: the configuration's, more ranks than the platform has slots, the replay's.
-[[nodiscard]] Result<HplPrediction> predict_hpl(const hpl_gen::HplConfig& config, const topology::Platform& platform,
+[[nodiscard]] Result<HplPrediction> predict_hpl(const hpl_gen::HplConfig& config,
+                                                const topology::Platform& platform,
                                                 const PredictOptions& options);
 
 // Beside it (hpl_gen/closed_form.hpp), with parameters read off the platform. All Gflop/s.

@@ -64,7 +64,8 @@ Terms least_squares(std::span<const Terms> x, std::span<const double> y) {
     }
   }
   for (std::size_t j = 0; j < kTerms; ++j)
-    if (pivot_row[j] != kTerms && scale[j] > 0) c[j] = a[pivot_row[j]][kTerms] / a[pivot_row[j]][j] / scale[j];
+    if (pivot_row[j] != kTerms && scale[j] > 0)
+      c[j] = a[pivot_row[j]][kTerms] / a[pivot_row[j]][j] / scale[j];
   return c;
 }
 
@@ -98,7 +99,8 @@ Curve make_curve(std::span<const double> at, std::span<const Terms> x, std::span
 
 }  // namespace
 
-std::vector<SampleWindow> choose_windows(std::int64_t panels, int count, std::int64_t width, std::int64_t warm_up) {
+std::vector<SampleWindow> choose_windows(std::int64_t panels, int count, std::int64_t width,
+                                         std::int64_t warm_up) {
   std::vector<SampleWindow> out;
   const auto total = static_cast<double>(panels);
   std::int64_t done = 0;

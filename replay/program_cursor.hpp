@@ -22,7 +22,7 @@ class ProgramCursor {
     rank_ = rank;
     total_ = reader.ops_of(rank);
   }
-  // Operations in all; traces::kUnknownOps until the end was seen, if the reader does not know.
+  // traces::kUnknownOps until the end has been read, if the trace does not know.
   [[nodiscard]] std::uint64_t total() const { return total_; }
   // The operation at `index`, or null at the end of the program.
   [[nodiscard]] Result<const traces::Op*> at(std::uint64_t index) {

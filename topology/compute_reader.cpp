@@ -149,6 +149,11 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
     WEFT_ASSIGN(const Bandwidth b,
                 parse_bandwidth(h.memory_bandwidth(), s.where_of("host.memory_bandwidth")));
     memory = b.value() / ranks;
+    model.memory_bandwidth = b.value();
+  }
+  if (h.has_memory()) {
+    WEFT_ASSIGN(const Bytes b, parse_bytes(h.memory(), s.where_of("host.memory")));
+    model.memory_bytes = b.value();
   }
   if (h.has_device()) {
     const proto::Device& d = h.device();

@@ -34,8 +34,7 @@ struct TraceTotals {
   std::uint64_t bytes = 0;     // their bytes
 };
 
-// ops_of() of a trace that is made while it is read: the end is known when next_block() says so.
-inline constexpr std::uint64_t kUnknownOps = ~std::uint64_t{0};
+inline constexpr std::uint64_t kUnknownOps = UINT64_MAX;
 
 // A trace open for reading. Blocks of one rank come in program order; ranks may be read in any order and at any
 // speed. Memory: what next_block fills, plus one decode buffer. Not thread-safe.
