@@ -26,6 +26,8 @@
 
 namespace weft::topology {
 
+struct PcieForest;
+
 using Graph = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
                                                  boost::no_property, std::uint32_t, std::uint32_t>;
 
@@ -80,6 +82,11 @@ class Fabric {
   [[nodiscard]] std::string link_name(LinkId l) const;
   // Cables of the best known equal cut; nullopt if unknown.
   [[nodiscard]] std::optional<std::uint64_t> bisection_cables() const { return bisection_; }
+  // The PCI Express trees in it; nullptr where it has none.
+  [[nodiscard]] const PcieForest* pcie() const { return pcie_.get(); }
+  // Placement deals ranks to hosts 0..rank_hosts()-1; the others (host memories, network cards of a PCIe tree)
+  // take ranks only where a map names them.
+  [[nodiscard]] std::uint32_t rank_hosts() const { return rank_hosts_ == 0 ? hosts_ : rank_hosts_; }
   // Every vertex is a host and passes on messages of others (host_links=off).
   [[nodiscard]] bool hosts_are_routers() const { return switches_ == vertex_count(); }
   // The first link out of a vertex: port k of v is LinkId(first_link(v) + k). Precondition: v <
@@ -99,6 +106,8 @@ class Fabric {
   std::function<std::string(VertexId)> vertex_name_;
   std::vector<std::string> explicit_link_names_;
   std::optional<std::uint64_t> bisection_;
+  std::shared_ptr<const PcieForest> pcie_;
+  std::uint32_t rank_hosts_ = 0;
 };
 
 }  // namespace weft::topology

@@ -55,6 +55,15 @@ void FabricBuilder::cable(std::uint64_t a, std::uint64_t port_a, std::uint64_t b
   link(b, port_b, a, link_class, values);
 }
 
+std::shared_ptr<PcieForest> FabricBuilder::pcie() {
+  if (forest_ == nullptr) {
+    forest_ = std::make_shared<PcieForest>();
+    forest_->resize(vertices_);
+    fabric_.pcie_ = forest_;
+  }
+  return forest_;
+}
+
 Fabric FabricBuilder::build() {
   WEFT_CHECK(fabric_.routing_ != nullptr && fabric_.vertex_name_ != nullptr,
              "family set no routing or no names");
@@ -85,6 +94,17 @@ Fabric FabricBuilder::build() {
   const auto begin = boost::make_transform_iterator(boost::counting_iterator<std::uint32_t>(0), pair_of);
   const auto end = boost::make_transform_iterator(boost::counting_iterator<std::uint32_t>(n), pair_of);
   fabric_.graph_ = Graph(boost::edges_are_sorted, begin, end, vertices_, n);
+  if (forest_ != nullptr) {
+    for (std::uint32_t v = 0; v < vertices_; ++v) {
+      const VertexId above = forest_->parent[v];
+      if (!above.valid()) continue;
+      const std::uint32_t up = first[v] + forest_->up_port[v];
+      const std::uint32_t down = first[above.index()] + forest_->down_port[v];
+      WEFT_CHECK(t.to[up] == above && t.to[down] == VertexId(v), "a PCIe port leads elsewhere");
+      forest_->up[v] = LinkId(up);
+      forest_->down[v] = LinkId(down);
+    }
+  }
   return std::move(fabric_);
 }
 

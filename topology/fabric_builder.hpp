@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "topology/fabric.hpp"
+#include "topology/pcie_forest.hpp"
 
 namespace weft::topology {
 
@@ -52,6 +53,10 @@ class FabricBuilder {
   void set_vertex_names(std::function<std::string(VertexId)> f) { fabric_.vertex_name_ = std::move(f); }
   void set_link_names(std::vector<std::string> names) { fabric_.explicit_link_names_ = std::move(names); }
   void set_bisection(std::optional<std::uint64_t> cables) { fabric_.bisection_ = cables; }
+  void set_rank_hosts(std::uint64_t hosts) { fabric_.rank_hosts_ = static_cast<std::uint32_t>(hosts); }
+  // The PCIe trees, to be filled in before build(), which adds the numbers of the links. A routing may keep
+  // it.
+  [[nodiscard]] std::shared_ptr<PcieForest> pcie();
 
   // The builder is empty afterwards.
   [[nodiscard]] Fabric build();
@@ -63,6 +68,7 @@ class FabricBuilder {
     LinkValues values;
   };
   Fabric fabric_;
+  std::shared_ptr<PcieForest> forest_;
   std::uint32_t vertices_;
   std::vector<End> ends_;
 };

@@ -11,7 +11,7 @@
 namespace weft::topology {
 
 std::span<const ParamInfo> common_params() {
-  static constexpr std::array<ParamInfo, 6> rows = {{
+  static constexpr std::array<ParamInfo, 7> rows = {{
       {"bw", kDefaultBandwidth,
        "bandwidth of a link and direction; a list joined by x gives one per link class"},
       {"lat", kDefaultLatency,
@@ -20,6 +20,7 @@ std::span<const ParamInfo> common_params() {
       {"hosts_per_switch", "the family's", "hosts on a switch or router"},
       {"ranks_per_host", "1", "ranks that placement puts on a host"},
       {"routing", "the family's", "routing algorithm"},
+      {"node", "none", "PCIe tree under each host: pcie:key=value,... (quoted) or a built-in like cs-storm"},
   }};
   return rows;
 }

@@ -72,18 +72,18 @@ Result<std::vector<HostId>> place_from_file(const Platform& p, std::uint32_t ran
 
 Result<std::vector<HostId>> place_ranks(const Platform& p, std::uint32_t ranks, std::string_view map,
                                         std::uint64_t seed) {
-  const std::uint64_t hosts = p.fabric.host_count();
+  const std::uint64_t hosts = p.fabric.rank_hosts();
   const std::uint64_t slots = hosts * p.ranks_per_host;
   const std::uint64_t per_host = p.ranks_per_host;
   constexpr std::string_view kFile = "file:";
   const bool from_file = map.starts_with(kFile);
   if (!from_file && map != "block" && map != "cyclic" && map != "random")
     return usage_error("unknown --map", std::string(map), "block, cyclic, random or file:PATH");
+  if (from_file) return place_from_file(p, ranks, std::string(map.substr(kFile.size())));
   if (ranks > slots)
     return bad_input({}, fmt::format("platform {} has too few hosts", p.name),
                      fmt::format("{} ranks on {} hosts of {}", ranks, hosts, per_host),
                      fmt::format("at most {} ranks; raise ranks_per_host or take a larger platform", slots));
-  if (from_file) return place_from_file(p, ranks, std::string(map.substr(kFile.size())));
   std::vector<HostId> out(ranks);
   if (map == "random") {
     // Fisher-Yates over all slots, stopped after the ranks that are needed; only moved slots are stored.
