@@ -135,12 +135,9 @@ Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric
     for (LinkId l : route.links) {
       if (dense[l.index()] == LinkId::kNone) {
         dense[l.index()] = w.links();
-        const auto& t = fabric.links();
-        w.capacity.push_back(t.capacity[l.index()]);
+        w.capacity.push_back(fabric.links().capacity[l.index()]);
         w.link.push_back(l);
-        const auto key =
-            std::tuple(t.link_class[l.index()], t.capacity[l.index()], t.latency[l.index()].count());
-        w.color.push_back(colors.try_emplace(key, static_cast<std::uint32_t>(colors.size())).first->second);
+        w.color.push_back(colors.of(l));
       }
       w.route.push_back(dense[l.index()]);
     }
