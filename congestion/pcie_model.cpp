@@ -129,6 +129,7 @@ void PcieModel::solve_component() {
   active_.clear();
   for (const std::uint32_t f : flows_) {
     parts_[f].allowed = parts_[f].own;
+    parts_[f].aside = false;
     if (parts_[f].pcie == kNone) continue;
     pcie_flows_.push_back(f);
     active_.push_back(parts_[f].pcie);

@@ -58,6 +58,9 @@ class PcieModel final : public SharingModel {
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 
+  // The network, not arbitration, decided the flow's rate (steps 3 and 4).
+  [[nodiscard]] bool set_aside(FlowId flow) const { return parts_[flow.index()].aside; }
+
   // How components were solved: by step 1, 2, 3 or 4, and the rounds of steps 3 and 4.
   struct Ways {
     std::uint64_t max_min = 0, factors = 0, rounds_met = 0, set_aside_in_order = 0, rounds = 0;
@@ -66,7 +69,7 @@ class PcieModel final : public SharingModel {
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
-  static constexpr int kMaxRounds = 64;
+  static constexpr int kMaxRounds = 32;
 
   // Columns over flow.
   struct Parts {
