@@ -63,6 +63,7 @@ std::uint32_t PcieArbiter::take_id(double ceiling) {
     free_ids_.pop_back();
   }
   communications_[id].ceiling = ceiling;
+  communications_[id].fixed = false;
   communications_[id].hops.clear();
   return id;
 }
@@ -149,6 +150,11 @@ void PcieArbiter::set_ceiling(std::uint32_t id, double ceiling) {
   communications_[id].ceiling = ceiling;
 }
 
+void PcieArbiter::set_fixed(std::uint32_t id, bool fixed) {
+  WEFT_CHECK(id < communications_.size() && communications_[id].ceiling > 0, "fixing of no communication");
+  communications_[id].fixed = fixed;
+}
+
 void PcieArbiter::index_members(std::span<const std::uint32_t> active) {
   if (++stamp_ == 0) {
     std::fill(seen_.begin(), seen_.end(), 0);
@@ -205,14 +211,20 @@ void PcieArbiter::upstream() {
     LinkState& link = states_[at];
     const double capacity = tree_.up_capacity[link.link / 2];
     double sum = 0;
-    for (const Member& m : members(at)) sum += rho_[m.position];
-    if (!exceeds(sum, capacity)) continue;
+    double fixed = 0;
+    std::uint32_t first = kNone;
+    for (const Member& m : members(at)) {
+      (fixed_[m.position] != 0 ? fixed : sum) += rho_[m.position];
+      if (first == kNone && fixed_[m.position] == 0) first = find_bundle(m.position);
+    }
+    if (first == kNone || !exceeds(sum + fixed, capacity)) continue;
+    const double room = std::max(capacity - fixed, 0.0);
     any_arbitrated_ = true;
     link.short_of_capacity = true;
-    const std::uint32_t first = find_bundle(members_[start_[at]].position);
     for (std::uint32_t i = start_[at]; i < start_[at + 1]; ++i) {
       const std::uint32_t p = members_[i].position;
-      rho_[p] = rho_[p] * capacity / sum;
+      if (fixed_[p] != 0) continue;
+      rho_[p] = rho_[p] * room / sum;
       share_[i] = rho_[p];
       up_limiter_[p] = link.link;
       bundled_[p] = 1;
@@ -225,6 +237,7 @@ void PcieArbiter::upstream() {
     double f = std::numeric_limits<double>::infinity();
     PcieLink why = kNone;
     for (std::uint32_t i = start_[at]; i < start_[at + 1]; ++i) {
+      if (fixed_[members_[i].position] != 0) continue;
       const double ratio = rho_[members_[i].position] / share_[i];
       if (ratio < f) {
         f = ratio;
@@ -233,7 +246,7 @@ void PcieArbiter::upstream() {
     }
     for (std::uint32_t i = start_[at]; i < start_[at + 1]; ++i) {
       const std::uint32_t p = members_[i].position;
-      if (!exceeds(rho_[p], share_[i] * f)) continue;
+      if (fixed_[p] != 0 || !exceeds(rho_[p], share_[i] * f)) continue;
       rho_[p] = share_[i] * f;
       up_limiter_[p] = why;
     }
@@ -366,10 +379,12 @@ std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active
   bundle_.resize(n);
   slowest_.assign(n, kNone);
   bundled_.assign(n, 0);
-  frozen_.assign(n, 0);
+  fixed_.resize(n);
+  frozen_.resize(n);
   up_limiter_.assign(n, kNone);
   for (std::uint32_t i = 0; i < n; ++i) {
     rho_[i] = communications_[active[i]].ceiling;
+    fixed_[i] = frozen_[i] = communications_[active[i]].fixed ? 1 : 0;
     bundle_[i] = i;
   }
   upstream();
@@ -381,8 +396,8 @@ std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active
   back_pressure_.assign(rho_.begin(), rho_.end());
   if (slowed) {
     for (std::size_t i = 0; i < n; ++i) {
-      frozen_[i] = bundled_[i];
-      if (bundled_[i] != 0) continue;
+      frozen_[i] = bundled_[i] | fixed_[i];
+      if (frozen_[i] != 0) continue;
       rho_[i] = offered_[i];
       limiter_[i] = up_limiter_[i];
     }

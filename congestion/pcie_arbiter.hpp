@@ -75,6 +75,10 @@ class PcieArbiter {
   std::uint32_t add(std::span<const PcieLink> path, double ceiling = 1);
   void remove(std::uint32_t id);
   void set_ceiling(std::uint32_t id, double ceiling);
+  // A fixed communication has its ceiling as its factor whatever the others want: it is limited elsewhere, to
+  // less than its due here. Links share what the fixed ones leave; back-pressure does not reach them. REQUIRES
+  // of solve(): the fixed ones fit.
+  void set_fixed(std::uint32_t id, bool fixed);
 
   // Factors of `active`, by position in it; valid until the next call. REQUIRES: ids declared, each once.
   std::span<const double> solve(std::span<const std::uint32_t> active);
@@ -96,6 +100,7 @@ class PcieArbiter {
   };
   struct Communication {
     double ceiling = 0;  // 0: removed
+    bool fixed = false;
     std::vector<Hop> hops;
   };
   struct Member {
@@ -153,6 +158,7 @@ class PcieArbiter {
   std::vector<std::uint32_t> bundle_;  // union-find
   std::vector<std::uint32_t> slowest_;
   std::vector<std::uint8_t> bundled_;
+  std::vector<std::uint8_t> fixed_;
   std::vector<std::uint8_t> frozen_;
 };
 

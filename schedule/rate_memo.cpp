@@ -27,15 +27,16 @@ RateMemo::RateMemo(const Workload& workload, const RateOracle& oracle)
   const std::uint64_t row_bytes = 2 * sizeof(double) * std::max(ranks_, 1u);
   if (sets_ == 0) {
     stride_.assign(ranks_, 0);
-    rows_.resize(2 * static_cast<std::size_t>(ranks_));
+    rows_ = std::make_unique<double[]>(2 * static_cast<std::size_t>(ranks_));
   } else if (sets_ <= kDenseBytes / row_bytes) {
     dense_ = true;
-    rows_.assign(sets_ * 2 * ranks_, -1.0);
+    rows_ = std::make_unique_for_overwrite<double[]>(sets_ * 2 * ranks_);
+    std::fill_n(rows_.get(), sets_ * 2 * ranks_, -1.0);
   } else {
     const std::uint64_t slots = std::bit_floor(kHashBytes / row_bytes);
     mask_ = slots - 1;
     keys_.assign(slots, 0);
-    rows_.resize(slots * 2 * ranks_);
+    rows_ = std::make_unique_for_overwrite<double[]>(slots * 2 * ranks_);
   }
 }
 
@@ -64,8 +65,8 @@ void RateMemo::fill(double* at, const std::uint32_t* choice) {
 
 RateMemo::Row RateMemo::find(std::uint64_t key, const std::uint32_t* choice) {
   if (sets_ == 0) {
-    fill(rows_.data(), choice);
-    return {rows_.data(), rows_.data() + ranks_};
+    fill(rows_.get(), choice);
+    return {rows_.get(), rows_.get() + ranks_};
   }
   if (used_ > mask_ / 2) {
     std::fill(keys_.begin(), keys_.end(), 0);
@@ -73,7 +74,7 @@ RateMemo::Row RateMemo::find(std::uint64_t key, const std::uint32_t* choice) {
   }
   std::uint64_t slot = (key * 0x9e3779b97f4a7c15ULL) >> 20 & mask_;
   while (keys_[slot] != 0 && keys_[slot] != key + 1) slot = (slot + 1) & mask_;
-  double* at = rows_.data() + slot * 2 * ranks_;
+  double* at = rows_.get() + slot * 2 * ranks_;
   if (keys_[slot] == 0) {
     ++used_;
     keys_[slot] = key + 1;

@@ -34,7 +34,7 @@ class RateMemo {
   // `choice` by rank must be what `key` says. Valid until the next call.
   [[nodiscard]] Row row(std::uint64_t key, const std::uint32_t* choice) {
     if (dense_) {
-      double* at = rows_.data() + key * 2 * ranks_;
+      double* at = rows_.get() + key * 2 * ranks_;
       if (at[0] < 0) fill(at, choice);
       return {at, at + ranks_};
     }
@@ -52,7 +52,7 @@ class RateMemo {
   std::vector<std::uint64_t> stride_;
   std::uint64_t sets_ = 1;
   bool dense_ = false;
-  std::vector<double> rows_;
+  std::unique_ptr<double[]> rows_;  // of the hash: pages that were never filled cost nothing
   // hash
   std::vector<std::uint64_t> keys_;  // key + 1; 0 = free
   std::uint64_t mask_ = 0;

@@ -1,14 +1,21 @@
 #include "schedule/workload.hpp"
 
+#include <algorithm>
 #include <limits>
-#include <map>
-#include <tuple>
 
+#include "congestion/pcie_arbiter.hpp"
 #include "core/check.hpp"
+#include "schedule/link_colors.hpp"
+#include "topology/pcie_forest.hpp"
 #include "topology/route_cache.hpp"
 
 namespace weft::schedule {
 namespace {
+
+Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view name,
+                                                             const topology::Fabric& fabric) {
+  return congestion::make_sharing_model(name, fabric.links().capacity);
+}
 
 class ModelOracle final : public RateOracle {
  public:
@@ -35,7 +42,7 @@ class ModelOracle final : public RateOracle {
     (void)model_->solve();
   }
   [[nodiscard]] std::unique_ptr<RateOracle> clone() const override {
-    auto made = congestion::make_sharing_model(name_, fabric_.links().capacity);
+    auto made = make_model(name_, fabric_);
     return std::make_unique<ModelOracle>(name_, workload_, fabric_, std::move(*made));
   }
 
@@ -48,6 +55,66 @@ class ModelOracle final : public RateOracle {
   std::vector<FlowId> flows_;
 };
 
+// Nodes of the trees are the vertices of the fabric, so that columns carry over; capacities in bytes/s.
+congestion::PcieTree arbiter_tree(const topology::Fabric& fabric) {
+  using congestion::PcieTree;
+  using topology::PcieKind;
+  const topology::PcieForest& forest = *fabric.pcie();
+  PcieTree tree;
+  for (std::uint32_t v = 0; v < fabric.vertex_count(); ++v) {
+    const bool inner = forest.parent[v].valid();
+    tree.parent.push_back(inner ? forest.parent[v].index() : PcieTree::kNoParent);
+    tree.up_capacity.push_back(inner ? fabric.links().capacity[forest.up[v].index()] : 1);
+    tree.down_capacity.push_back(inner ? fabric.links().capacity[forest.down[v].index()] : 1);
+    const PcieKind kind = forest.kind[v];
+    tree.root_complex.push_back(kind == PcieKind::kRootComplex || kind == PcieKind::kInterSocket ? 1 : 0);
+    tree.never_crosses.push_back(kind == PcieKind::kMemory ? 1 : 0);
+    tree.tau.push_back(forest.tau[v]);
+  }
+  return tree;
+}
+
+// By LinkId: the arbiter's name of a link, kNone outside of the trees.
+std::vector<congestion::PcieLink> pcie_links(const topology::Fabric& fabric) {
+  const topology::PcieForest& forest = *fabric.pcie();
+  std::vector<congestion::PcieLink> of(fabric.link_count(), congestion::PcieArbiter::kNone);
+  for (std::uint32_t v = 0; v < fabric.vertex_count(); ++v) {
+    if (!forest.parent[v].valid()) continue;
+    of[forest.up[v].index()] = congestion::pcie_up(v);
+    of[forest.down[v].index()] = congestion::pcie_down(v);
+  }
+  return of;
+}
+
+class ArbiterOracle final : public RateOracle {
+ public:
+  ArbiterOracle(const Workload& workload, const topology::Fabric& fabric)
+      : workload_(workload), fabric_(fabric), arbiter_(arbiter_tree(fabric)) {
+    const auto name = pcie_links(fabric);
+    for (std::uint32_t m = 0; m < workload.messages(); ++m) {
+      path_.clear();
+      for (std::uint32_t l : workload.links_of(m)) path_.push_back(name[workload.link[l].index()]);
+      // A factor of 1 is the full rate of the first link.
+      const double start = path_.empty() ? std::numeric_limits<double>::infinity()
+                                         : workload.capacity[workload.links_of(m).front()];
+      (void)arbiter_.add(path_, start);
+    }
+  }
+  void rates(std::span<const std::uint32_t> active, std::span<double> rates) override {
+    const auto got = arbiter_.solve(active);
+    std::copy(got.begin(), got.end(), rates.begin());
+  }
+  [[nodiscard]] std::unique_ptr<RateOracle> clone() const override {
+    return std::make_unique<ArbiterOracle>(workload_, fabric_);
+  }
+
+ private:
+  const Workload& workload_;
+  const topology::Fabric& fabric_;
+  congestion::PcieArbiter arbiter_;
+  std::vector<congestion::PcieLink> path_;
+};
+
 }  // namespace
 
 Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric& fabric,
@@ -56,7 +123,7 @@ Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric
   Workload w;
   w.exchange = exchange;
   std::vector<std::uint32_t> dense(fabric.link_count(), LinkId::kNone);
-  std::map<std::tuple<std::uint8_t, double, std::int64_t>, std::uint32_t> colors;
+  LinkColors colors(fabric);
   topology::RouteCache routes(fabric);
   w.route_start.push_back(0);
   for (const Message& m : exchange.messages) {
@@ -68,12 +135,9 @@ Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric
     for (LinkId l : route.links) {
       if (dense[l.index()] == LinkId::kNone) {
         dense[l.index()] = w.links();
-        const auto& t = fabric.links();
-        w.capacity.push_back(t.capacity[l.index()]);
+        w.capacity.push_back(fabric.links().capacity[l.index()]);
         w.link.push_back(l);
-        const auto key =
-            std::tuple(t.link_class[l.index()], t.capacity[l.index()], t.latency[l.index()].count());
-        w.color.push_back(colors.try_emplace(key, static_cast<std::uint32_t>(colors.size())).first->second);
+        w.color.push_back(colors.of(l));
       }
       w.route.push_back(dense[l.index()]);
     }
@@ -82,11 +146,18 @@ Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric
   return w;
 }
 
-Result<std::unique_ptr<RateOracle>> make_model_oracle(std::string_view model, const Workload& workload,
-                                                      const topology::Fabric& fabric) {
+Result<std::unique_ptr<RateOracle>> make_rate_oracle(std::string_view model, const Workload& workload,
+                                                     const topology::Fabric& fabric) {
+  if (model == "pcie" && fabric.pcie() != nullptr) {
+    const auto name = pcie_links(fabric);
+    const bool inside = std::all_of(workload.link.begin(), workload.link.end(), [&](LinkId l) {
+      return name[l.index()] != congestion::PcieArbiter::kNone;
+    });
+    if (inside) return Result<std::unique_ptr<RateOracle>>(std::make_unique<ArbiterOracle>(workload, fabric));
+  }
   // Rates must not depend on what was asked before.
   if (model == "max-min") model = "max-min-component";
-  WEFT_ASSIGN(auto made, congestion::make_sharing_model(model, fabric.links().capacity));
+  WEFT_ASSIGN(auto made, make_model(model, fabric));
   return Result<std::unique_ptr<RateOracle>>(
       std::make_unique<ModelOracle>(model, workload, fabric, std::move(made)));
 }

@@ -55,14 +55,13 @@ struct Workload {
 [[nodiscard]] Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric& fabric,
                                               std::span<const HostId> host);
 
-// Rates by a sharing model over the routes of `workload`, which must outlive the oracle. Errors as
-// make_sharing_model.
-[[nodiscard]] Result<std::unique_ptr<RateOracle>> make_model_oracle(std::string_view model,
-                                                                    const Workload& workload,
-                                                                    const topology::Fabric& fabric);
+// Rates by a sharing model over the routes of `workload`; both must outlive the oracle. "pcie" on messages that
+// stay in PCIe trees asks the arbiter itself. Errors as make_sharing_model.
+[[nodiscard]] Result<std::unique_ptr<RateOracle>> make_rate_oracle(std::string_view model,
+                                                                   const Workload& workload,
+                                                                   const topology::Fabric& fabric);
 
-// Largest time that any link needs for its messages: no schedule in any mode is faster. Also at least what the
-// sends of one rank need one after another at their own rates if nothing else were there.
+// Largest time that any link needs for its messages: no schedule in any mode is faster.
 struct LinkBound {
   double seconds = 0;
   std::uint32_t link = 0;      // dense
