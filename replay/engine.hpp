@@ -37,6 +37,8 @@ struct ReplayOptions {
   // When set: start and end of every operation of every rank, in order of completion on that rank (tests,
   // timelines).
   std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_op;
+  // When set: every message that came, collectives' messages included; bytes as sent, without header.
+  std::function<void(RankId src, RankId dst, Bytes bytes)> on_message;
 };
 
 // Errors: bad trace (kBadInput), unreachable host, unknown model or algorithm. A deadlock is not an error:

@@ -193,6 +193,7 @@ void Simulation::account(const Message& m) {
   };
   add(all_);
   if ((m.state & kCollective) == 0) add(p2p_);
+  if (options_.on_message) options_.on_message(RankId(m.src), RankId(m.dst), Bytes(m.bytes));
   const std::uint64_t who = (static_cast<std::uint64_t>(m.src) << 32) | m.dst;
   fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(now_.rounded().time_since_epoch().count())) *
                  0x100000001b3ULL;

@@ -1,0 +1,71 @@
+#include "cli/generate_pattern.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
+#include "traces/copy.hpp"
+#include "traces/synthetic/pattern.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string kind;
+  std::string output;
+  std::map<std::string, std::string> values;  // by key; empty = not given
+  std::vector<std::string> keys;              // in the pattern's order
+};
+
+Result<void> run(const Options& o, const CLI::App& app) {
+  traces::PatternArgs args;
+  for (const std::string& key : o.keys)
+    if (app.get_option("--" + key)->count() > 0) args.set(key, o.values.at(key));
+  WEFT_ASSIGN(const auto trace, traces::synthetic_trace(o.kind, args, o.common.seed));
+  const auto& t = trace->totals();
+  Progress progress(o.common.progress_mode(), "generate", t.ops, "ops");
+  WEFT_TRY(traces::copy_to_weft(*trace, o.output, [&](std::uint64_t done) { progress.update(done); }));
+  progress.finish();
+  std::error_code ec;
+  const auto size = std::filesystem::file_size(o.output, ec);
+  o.common.print(fmt::format(
+      "{}: {}, {} ranks, {} ops, {} messages, {}; file {}\n", o.output, o.kind, trace->header().ranks,
+      show_count(static_cast<double>(t.ops)), show_count(static_cast<double>(t.messages)),
+      show(Bytes(static_cast<std::int64_t>(t.bytes))), show(Bytes(static_cast<std::int64_t>(size)))));
+  nlohmann::ordered_json j = {{"schema", "weft.generate/1"},
+                              {"kind", o.kind},
+                              {"output", o.output},
+                              {"command_line", trace->header().command_line},
+                              {"ranks", trace->header().ranks},
+                              {"ops", t.ops},
+                              {"messages", t.messages},
+                              {"bytes", t.bytes},
+                              {"file_bytes", size}};
+  return o.common.write_json(report::json_text(j));
+}
+
+}  // namespace
+
+void add_pattern_commands(CLI::App& generate, std::vector<std::pair<const CLI::App*, Action>>& commands) {
+  for (const traces::PatternKind& kind : traces::pattern_kinds()) {
+    CLI::App* sub = generate.add_subcommand(std::string(kind.name), std::string(kind.summary));
+    auto o = std::make_shared<Options>();
+    o->kind = std::string(kind.name);
+    for (const traces::PatternKey& key : kind.keys) {
+      o->keys.emplace_back(key.name);
+      sub->add_option("--" + std::string(key.name), o->values[std::string(key.name)],
+                      fmt::format("{} [{}]", key.help, key.fallback));
+    }
+    sub->add_option("-o,--output", o->output, "the .weft file to write")->required()->type_name("FILE");
+    add_common(*sub, o->common);
+    commands.emplace_back(sub, [o, sub] { return run(*o, *sub); });
+  }
+}
+
+}  // namespace weft::cli
