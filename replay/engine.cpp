@@ -39,8 +39,10 @@ Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform
   if (options.model == "pcie") return not_supported("--model pcie", "max-min or contention-free");
   WEFT_ASSIGN(auto chosen, choose_collectives(platform.mpi.collectives, options.collectives));
   WEFT_ASSIGN(auto model, congestion::make_sharing_model(options.model, platform.fabric.links().capacity));
+  WEFT_ASSIGN(auto kernels, KernelClock::create(platform));
   trace.rewind();
-  Simulation simulation(trace, platform, placement, options, std::move(model), std::move(chosen));
+  Simulation simulation(trace, platform, placement, options, std::move(model), std::move(chosen),
+                        std::move(kernels));
   return simulation.run();
 }
 

@@ -31,6 +31,7 @@ struct ReplayOptions {
   std::string model = "max-min";
   double compute_scale = 1.0;                      // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
+  bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
   // Called now and then with operations done of total; may print progress.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;

@@ -12,6 +12,9 @@ using traces::kAnySource;
 using traces::kProcNull;
 using traces::OpKind;
 
+// Bounds the time of one operation whatever a trace claims: 2^26 polls of a second each still fit the clock.
+constexpr std::int64_t kMaxMergedPolls = std::int64_t{1} << 26;
+
 void Simulation::bad_op(const Rank& k, std::uint32_t r, std::string what) {
   fail(bad_input(trace_.position(RankId(r), k.pc), fmt::format("rank {}: {}", r, what)));
 }
@@ -40,8 +43,18 @@ Simulation::Step Simulation::do_compute(std::uint32_t r, Rank& k, const Op& op) 
     case OpKind::sleep:
       d = Elapsed(Duration(op.amount));
       break;
+    case OpKind::compute_kernel: {
+      const auto list = k.program.list(k.pc, op);
+      if (list.size() < 4 || list[0] < 0 || list[0] >= static_cast<std::int64_t>(traces::kKernelCount)) {
+        bad_op(k, r, "a kernel that this version does not know");
+        return Step::kBlocked;
+      }
+      d = Elapsed::of_seconds(
+          kernel_seconds(r, {static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]}));
+      break;
+    }
     default:
-      d = Elapsed::of_seconds(op.flops() / rank_speed_[r]);
+      d = Elapsed::of_seconds(op.flops() / compute_[r].speed);
   }
   if (d == kNoTime) return Step::kDone;
   k.part = Part::kCompute;
@@ -52,7 +65,7 @@ Simulation::Step Simulation::do_send(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (op.peer == kProcNull || k.stage == Stage::kFinishing) return Step::kDone;
   if (k.stage == Stage::kFresh && overheads_) {
-    const Elapsed d = send_overhead(op.amount);
+    const Elapsed d = cost_.send(op.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
   }
   k.pending = 1;
@@ -75,7 +88,7 @@ Simulation::Step Simulation::do_recv(std::uint32_t r, Rank& k, const Op& op) {
     }
   }
   if (overheads_) {
-    const Elapsed d = recv_overhead(op.amount);
+    const Elapsed d = cost_.recv(op.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kFinishing);
   }
   return Step::kDone;
@@ -97,7 +110,7 @@ Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op)
   k.op_length = 2;
   if (k.stage == Stage::kFinishing) return Step::kDone;
   if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
-    const Elapsed d = send_overhead(op.amount);
+    const Elapsed d = cost_.send(op.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
   }
   if (k.stage != Stage::kWaiting) {
@@ -117,7 +130,7 @@ Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op)
     }
   }
   if (overheads_ && half.peer != kProcNull) {
-    const Elapsed d = recv_overhead(half.amount);
+    const Elapsed d = cost_.recv(half.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kFinishing);
   }
   return Step::kDone;
@@ -143,7 +156,7 @@ void Simulation::start_request(std::uint32_t r, Rank& k, std::uint32_t slot, con
 Simulation::Step Simulation::do_isend(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
-    const Elapsed d = send_overhead(op.amount);
+    const Elapsed d = cost_.isend(op.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
   }
   Slot* s = slot_for(k, op);
@@ -247,7 +260,7 @@ Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
       bad_op(k, r, fmt::format("request {} is started but is not an inactive persistent one", v));
       return Step::kBlocked;
     }
-    if (overheads_ && !k.slots[v].receive) cost += send_overhead(k.slots[v].op.amount);
+    if (overheads_ && !k.slots[v].receive) cost += cost_.isend(k.slots[v].op.amount);
   }
   if (k.stage == Stage::kFresh && cost > kNoTime) return pay(r, k, cost, Stage::kOverheadPaid);
   for (std::int64_t v : slots) start_request(r, k, static_cast<std::uint32_t>(v), k.slots[v].op);
@@ -297,10 +310,13 @@ Simulation::Step Simulation::do_wait(std::uint32_t r, Rank& k, const Op& op) {
     }
   }
   Elapsed cost;
+  if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
+      op.kind == OpKind::testsome)
+    cost = test_cost_;
   for (std::int64_t v : slots) {
     Slot& s = k.slots[v];
     if (s.state != SlotState::kComplete) continue;
-    if (overheads_ && s.receive) cost += recv_overhead(s.bytes);
+    if (overheads_ && s.receive) cost += cost_.recv(s.bytes);
     s.state = s.persistent ? SlotState::kInactive : SlotState::kIdle;
   }
   return cost > kNoTime ? pay(r, k, cost, Stage::kFinishing) : Step::kDone;
@@ -320,6 +336,13 @@ Simulation::Step Simulation::do_probe(std::uint32_t r, Rank& k, const Op& op) {
 Simulation::Step Simulation::do_iprobe(std::uint32_t r, Rank& k, const Op& op) {
   const auto list = k.program.list(k.pc, op);
   if (k.in_detour || op.peer == kProcNull) return Step::kDone;
+  // Polls that were merged into one operation each took their time; a hit whose body ran early is polled no more.
+  if (poll_cost_ > kNoTime && k.stage == Stage::kFresh &&
+      std::find(k.hits_done.begin(), k.hits_done.end(), k.pc) == k.hits_done.end()) {
+    k.part = Part::kRecv;
+    const auto polls = std::clamp<std::int64_t>(op.amount, 1, kMaxMergedPolls);
+    return pay(r, k, Elapsed::of_ticks(poll_cost_.ticks() * polls), Stage::kOverheadPaid);
+  }
   if ((op.flags & traces::kHit) == 0) {
     if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit
     const std::uint64_t hit = k.pc + static_cast<std::uint64_t>(list[0]);
@@ -457,6 +480,8 @@ Simulation::Step Simulation::execute(std::uint32_t r, Rank& k, const Op& op) {
     case OpKind::region_begin:
     case OpKind::region_end:
       return do_region(k, op);
+    case OpKind::exchange_series:
+      return do_series(r, k, op);
     case OpKind::init:
     case OpKind::finalize:
     case OpKind::comm_free:

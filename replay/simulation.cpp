@@ -9,7 +9,7 @@ namespace weft::replay {
 Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& platform,
                        const std::vector<HostId>& placement, const ReplayOptions& options,
                        std::unique_ptr<congestion::SharingModel> model,
-                       std::vector<const CollectiveAlgorithm*> chosen)
+                       std::vector<const CollectiveAlgorithm*> chosen, KernelClock kernels)
     : trace_(trace),
       platform_(platform),
       placement_(placement),
@@ -20,10 +20,16 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       network_(platform.fabric, std::move(model)),
       matcher_(messages_, trace.header().ranks),
       ranks_(trace.header().ranks),
+      kernels_(std::move(kernels)),
+      cost_(platform.mpi),
       ranks_left_(trace.header().ranks) {
+  std::vector<std::uint32_t> on_host(platform.fabric.host_count(), 0);
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     ranks_[r].program.attach(trace_, RankId(r));
-    rank_speed_.push_back(platform_.speed(placement_[r]).value());
+    RankCompute c;
+    c.row = kernels_.row_of(placement_[r], on_host[placement_[r].index()]++);
+    c.speed = kernels_.speed(c.row);
+    compute_.push_back(c);
     ready_.push_back(r);
   }
   comm_ranks_.resize(comms_.size());
@@ -41,10 +47,12 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
   }
   region_total_.resize(trace.regions().size());
   region_count_.resize(trace.regions().size());
-  const auto& mpi = platform_.mpi;
-  overheads_ =
-      options_.raw == RawMode::kOff && (mpi.send_overhead.count() != 0 || mpi.recv_overhead.count() != 0 ||
-                                        mpi.send_overhead_per_byte != 0 || mpi.recv_overhead_per_byte != 0);
+  simple_ = options_.raw != RawMode::kOff;
+  overheads_ = !simple_ && cost_.has_cpu_costs();
+  if (!simple_) {
+    poll_cost_ = Elapsed(platform_.mpi.iprobe_cost);
+    test_cost_ = Elapsed(platform_.mpi.test_cost);
+  }
 }
 
 void Simulation::fail(Error e) {

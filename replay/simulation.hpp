@@ -5,7 +5,8 @@
 // that instant, in sequence order); then the network is solved once; then time moves to the next event.
 //
 // Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
-// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), deadlock.cpp.
+// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), series_run.cpp
+// (series of exchanges), deadlock.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +19,15 @@
 #include "replay/collectives/schedule.hpp"
 #include "replay/engine.hpp"
 #include "replay/event_queue.hpp"
+#include "replay/exchange_series.hpp"
+#include "replay/kernel_time.hpp"
 #include "replay/matcher.hpp"
 #include "replay/message.hpp"
+#include "replay/message_cost.hpp"
 #include "replay/network.hpp"
 #include "replay/program_cursor.hpp"
 #include "topology/route_cache.hpp"
+#include "traces/exchange_series.hpp"
 
 namespace weft::replay {
 
@@ -30,7 +35,8 @@ class Simulation {
  public:
   Simulation(traces::TraceReader& trace, const topology::Platform& platform,
              const std::vector<HostId>& placement, const ReplayOptions& options,
-             std::unique_ptr<congestion::SharingModel> model, std::vector<const CollectiveAlgorithm*> chosen);
+             std::unique_ptr<congestion::SharingModel> model, std::vector<const CollectiveAlgorithm*> chosen,
+             KernelClock kernels);
   [[nodiscard]] Result<ReplayResult> run();
 
  private:
@@ -112,6 +118,11 @@ class Simulation {
     Elapsed receive_cost;  // overheads of the round that ends
     bool paid = false;     // the overheads before the next round are paid
   };
+  // A series of exchanges that some members of a communicator have come to.
+  struct Series {
+    std::uint32_t arrived = 0;
+    std::vector<std::uint8_t> here;  // by member
+  };
   struct Comm {
     bool identity = false;  // members are 0..p-1
     std::vector<std::pair<std::uint32_t, std::uint32_t>>
@@ -171,14 +182,22 @@ class Simulation {
   [[nodiscard]] bool visible(const Message& m) const;
   [[nodiscard]] bool probe_hits(std::uint32_t r, const Op& op) const;
   void poke_prober(std::uint32_t r);
-  [[nodiscard]] Elapsed send_overhead(std::int64_t bytes) const;
-  [[nodiscard]] Elapsed recv_overhead(std::int64_t bytes) const;
   void account(const Message& m);
 
   // ---- collective_run.cpp
   void start_collective(std::uint32_t r, Rank& k, const Op& op, Target target);
   void advance(std::uint32_t a);
   [[nodiscard]] std::int64_t rank_in(std::uint32_t comm, std::uint32_t world) const;
+
+  // ---- series_run.cpp
+  Step do_series(std::uint32_t r, Rank& k, const Op& op);
+  void run_series(std::uint32_t comm);
+  [[nodiscard]] SeriesMessage::Cost series_cost(std::uint32_t src, std::uint32_t dst, std::int64_t bytes);
+  [[nodiscard]] double kernel_seconds(std::uint32_t r, const traces::KernelShape& shape) {
+    RankCompute& c = compute_[r];
+    return options_.noise ? kernels_.noisy_seconds(c.row, shape, options_.seed, r, c.call++)
+                          : kernels_.seconds(c.row, shape);
+  }
 
   // ---- deadlock.cpp
   [[nodiscard]] DeadlockReport explain_deadlock();
@@ -191,6 +210,8 @@ class Simulation {
   const ReplayOptions& options_;
   const std::vector<traces::Communicator>& comms_;
   std::vector<Comm> comm_ranks_;
+  std::vector<Series> series_;                      // by communicator
+  SeriesPattern pattern_;                           // of the series that is being run
   std::vector<const CollectiveAlgorithm*> chosen_;  // by blocking kind; null = default of the call
 
   topology::RouteCache routes_;
@@ -203,7 +224,14 @@ class Simulation {
   std::vector<Rank> ranks_;
   std::deque<Activity> activities_;  // stable addresses: advance() nests no deeper than one
   std::vector<std::uint32_t> free_activities_;
-  std::vector<double> rank_speed_;  // flop/s
+  KernelClock kernels_;
+  MessageCost cost_;
+  struct RankCompute {
+    double speed = 0;        // flop/s
+    std::uint32_t row = 0;   // of kernels_
+    std::uint64_t call = 0;  // kernel calls so far: numbers the draws of the noise
+  };
+  std::vector<RankCompute> compute_;
 
   Instant now_;
   std::uint64_t sequence_ = 0;
@@ -211,7 +239,9 @@ class Simulation {
   std::uint64_t ops_done_ = 0;
   std::uint64_t next_report_ = 0;
   std::uint32_t ranks_left_ = 0;
-  bool overheads_ = false;
+  bool overheads_ = false;  // calls take processor time
+  bool simple_ = false;     // raw: no overheads, factors or handshakes
+  Elapsed poll_cost_, test_cost_;
   std::optional<Error> error_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
   Costs p2p_, all_;

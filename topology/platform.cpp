@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity_text.hpp"
+#include "topology/compute_reader.hpp"
 #include "topology/platform_source.hpp"
 #include "topology/registry.hpp"
 
@@ -10,49 +11,6 @@ namespace weft::topology {
 namespace {
 
 constexpr std::int64_t kMaxRanksPerHost = 1 << 16;
-
-Result<MpiParameters> read_mpi(const PlatformSource& s) {
-  MpiParameters mpi;
-  const proto::Mpi& m = s.message.mpi();
-  // Reads one field if it is there, else notes that its value is assumed.
-  const auto field = [&](bool has, const std::string& text, std::string_view name, auto parse,
-                         auto assign) -> Result<void> {
-    if (!has) {
-      mpi.assumed.emplace_back(name);
-      return {};
-    }
-    auto v = parse(text, s.where_of(fmt::format("mpi.{}", name)));
-    if (!v) return std::move(v).error();
-    assign(*v);
-    return {};
-  };
-  const auto per_byte = [](double& to) { return [&to](Bandwidth b) { to = 1.0 / b.value(); }; };
-  const auto into = [](Duration& to) { return [&to](Duration d) { to = d; }; };
-  WEFT_TRY(field(m.has_eager_limit(), m.eager_limit(), "eager_limit", parse_bytes,
-                 [&](Bytes b) { mpi.eager_limit = b; }));
-  WEFT_TRY(field(m.has_send_overhead(), m.send_overhead(), "send_overhead", parse_duration,
-                 into(mpi.send_overhead)));
-  WEFT_TRY(field(m.has_recv_overhead(), m.recv_overhead(), "recv_overhead", parse_duration,
-                 into(mpi.recv_overhead)));
-  WEFT_TRY(field(m.has_send_copy_bandwidth(), m.send_copy_bandwidth(), "send_copy_bandwidth", parse_bandwidth,
-                 per_byte(mpi.send_overhead_per_byte)));
-  WEFT_TRY(field(m.has_recv_copy_bandwidth(), m.recv_copy_bandwidth(), "recv_copy_bandwidth", parse_bandwidth,
-                 per_byte(mpi.recv_overhead_per_byte)));
-  WEFT_TRY(field(m.has_local_latency(), m.local_latency(), "local_latency", parse_duration,
-                 into(mpi.local_latency)));
-  WEFT_TRY(field(m.has_local_bandwidth(), m.local_bandwidth(), "local_bandwidth", parse_bandwidth,
-                 [&](Bandwidth b) { mpi.local_bandwidth = b.value(); }));
-  for (int i = 0; i < m.collective_size(); ++i) {
-    const proto::CollectiveChoice& c = m.collective(i);
-    if (c.collective().empty() || c.algorithm().empty())
-      return bad_input(s.where_of(fmt::format("mpi.collective[{}]", i)), "incomplete choice", {},
-                       "collective: \"bcast\" algorithm: \"binomial\"");
-    if (!mpi.collectives.emplace(c.collective(), c.algorithm()).second)
-      return bad_input(s.where_of(fmt::format("mpi.collective[{}]", i)), "collective chosen twice",
-                       c.collective(), "each collective once");
-  }
-  return mpi;
-}
 
 }  // namespace
 
@@ -86,6 +44,7 @@ Result<Platform> build_platform(const PlatformSource& s) {
     return std::move(fabric.error());
   }
   p.fabric = std::move(*fabric);
+  WEFT_ASSIGN(p.compute, read_compute(s, rate.value(), p.ranks_per_host, p.fabric.host_count()));
   return p;
 }
 

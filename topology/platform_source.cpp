@@ -57,7 +57,7 @@ class FirstError final : public pb::io::ErrorCollector {
 
 void collect_positions(const pb::Message& m, const pb::TextFormat::ParseInfoTree& tree,
                        const std::string& prefix, std::string_view file,
-                       std::vector<std::pair<std::string, std::string>>& out) {
+                       std::map<std::string, std::string, std::less<>>& out) {
   std::vector<const pb::FieldDescriptor*> fields;
   m.GetReflection()->ListFields(m, &fields);
   for (const pb::FieldDescriptor* f : fields) {
@@ -67,7 +67,7 @@ void collect_positions(const pb::Message& m, const pb::TextFormat::ParseInfoTree
       const auto at = tree.GetLocation(f, index);
       const std::string field =
           prefix + f->name() + (f->is_repeated() ? fmt::format("[{}]", i) : std::string());
-      out.emplace_back(field, SourcePos{std::string(file), static_cast<std::uint32_t>(at.line + 1),
+      out.emplace(field, SourcePos{std::string(file), static_cast<std::uint32_t>(at.line + 1),
                                         static_cast<std::uint32_t>(at.column + 1)}
                                   .text());
       if (f->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) continue;
@@ -128,9 +128,8 @@ bool is_file(const std::string& path) {
 }  // namespace
 
 std::string PlatformSource::where_of(std::string_view field) const {
-  for (const auto& [known, at] : field_where)
-    if (known == field) return at;
-  return where;
+  const auto at = field_where.find(field);
+  return at == field_where.end() ? where : at->second;
 }
 
 Result<PlatformSource> parse_shorthand(std::string_view spec) {
@@ -234,7 +233,7 @@ Result<void> apply_override(PlatformSource& s, std::string_view setting) {
     return {};
   }
   WEFT_TRY(set_field(s.message, key, value, where));
-  s.field_where.insert(s.field_where.begin(), {std::string(key), where});
+  s.field_where.insert_or_assign(std::string(key), where);
   // host.speed and the key speed are one thing: the later one counts.
   if (key == "host.speed") s.params.set("speed", std::string(value), where);
   if (key == "host.ranks") s.params.set("ranks_per_host", std::string(value), where);

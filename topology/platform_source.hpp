@@ -2,6 +2,8 @@
 // anything is built. load_platform() = read_source() + apply_override() per --set + build_platform().
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +21,7 @@ struct PlatformSource {
   std::string family;
   std::string family_where;
   Params params;  // of the family; also speed and ranks_per_host where given as keys
-  std::vector<std::pair<std::string, std::string>> field_where;  // dotted field -> position
+  std::map<std::string, std::string, std::less<>> field_where;  // dotted field -> position
   [[nodiscard]] std::string where_of(std::string_view field) const;
 };
 
