@@ -50,13 +50,30 @@ struct HopHistogram {
   }
 };
 
-// Which links a message takes. Implementations are immutable and thread-safe; called once per distinct pair.
+// What a routing looks at when a message starts.
+//   kPair     one route per pair of hosts: computed once, kept
+//   kMessage  a new draw for every message (Valiant, random, round robin): same seed and number, same route
+//   kLoad     as kMessage, and how many messages are on each link decides (UGAL-U, adaptive)
+enum class RouteScope : std::uint8_t { kPair, kMessage, kLoad };
+
+// Which links a message takes. Implementations are immutable and thread-safe; route() is called once per distinct
+// pair, route_message() once per message where scope() is not kPair.
 class Routing {
  public:
   virtual ~Routing() = default;
   // Appends the links from src to dst in order; nothing if src == dst. False: unreachable.
   [[nodiscard]] virtual bool route(HostId src, HostId dst, std::vector<LinkId>& out) const = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual RouteScope scope() const { return RouteScope::kPair; }
+  // The route of message number `message`. `load`: messages on each link now, by LinkId; empty = an idle network.
+  // route() is what it gives as the pair's typical route (a draw by the pair's number, on an idle network).
+  [[nodiscard]] virtual bool route_message(HostId src, HostId dst, std::uint64_t message,
+                                           std::span<const std::uint32_t> load,
+                                           std::vector<LinkId>& out) const {
+    (void)message;
+    (void)load;
+    return route(src, dst, out);
+  }
   // Exact route lengths by the family's own closed form; nullopt if it has none (then routes are enumerated).
   [[nodiscard]] virtual std::optional<HopHistogram> hop_histogram() const { return std::nullopt; }
 };
