@@ -2,14 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "core/quantity_text.hpp"
-#include "report/json_text.hpp"
-#include "traces/copy.hpp"
+#include "cli/generate.hpp"
 #include "traces/synthetic/pattern.hpp"
 
 namespace weft::cli {
@@ -28,26 +24,7 @@ Result<void> run(const Options& o, const CLI::App& app) {
   for (const std::string& key : o.keys)
     if (app.get_option("--" + key)->count() > 0) args.set(key, o.values.at(key));
   WEFT_ASSIGN(const auto trace, traces::synthetic_trace(o.kind, args, o.common.seed));
-  const auto& t = trace->totals();
-  Progress progress(o.common.progress_mode(), "generate", t.ops, "ops");
-  WEFT_TRY(traces::copy_to_weft(*trace, o.output, [&](std::uint64_t done) { progress.update(done); }));
-  progress.finish();
-  std::error_code ec;
-  const auto size = std::filesystem::file_size(o.output, ec);
-  o.common.print(fmt::format(
-      "{}: {}, {} ranks, {} ops, {} messages, {}; file {}\n", o.output, o.kind, trace->header().ranks,
-      show_count(static_cast<double>(t.ops)), show_count(static_cast<double>(t.messages)),
-      show(Bytes(static_cast<std::int64_t>(t.bytes))), show(Bytes(static_cast<std::int64_t>(size)))));
-  nlohmann::ordered_json j = {{"schema", "weft.generate/1"},
-                              {"kind", o.kind},
-                              {"output", o.output},
-                              {"command_line", trace->header().command_line},
-                              {"ranks", trace->header().ranks},
-                              {"ops", t.ops},
-                              {"messages", t.messages},
-                              {"bytes", t.bytes},
-                              {"file_bytes", size}};
-  return o.common.write_json(report::json_text(j));
+  return write_generated(*trace, o.kind, o.output, o.common);
 }
 
 }  // namespace

@@ -52,11 +52,19 @@ void norm(const HplConfig& c, const ProcessGrid& g, int rank, bool column_sums, 
   if (m == 0 || n == 0) return;
   const Members row = row_members(g, rank), col = col_members(g, rank);
   if (column_sums) {
-    reduce(out, col, local_count(n, c.nb, row.me, g.q) * kDouble);
-    if (col.me == 0) reduce(out, row, kDouble);
+    const std::int64_t sums = local_count(n, c.nb, row.me, g.q);
+    reduce(out, col, sums * kDouble);
+    if (col.me == 0) {
+      out.kernel(Kernel::idamax, sums);
+      reduce(out, row, kDouble);
+    }
   } else {
-    reduce(out, row, local_count(m, c.nb, col.me, g.p) * kDouble);
-    if (row.me == 0) reduce(out, col, kDouble);
+    const std::int64_t sums = local_count(m, c.nb, col.me, g.p);
+    reduce(out, row, sums * kDouble);
+    if (row.me == 0) {
+      out.kernel(Kernel::idamax, sums);
+      reduce(out, col, kDouble);
+    }
   }
   broadcast(out, all_of(g, rank), kDouble, 0);
 }
