@@ -123,6 +123,31 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
   leave(i, back);
 }
 
+topology::RouteCache::Route Simulation::choose_route(std::uint32_t i, HostId a, HostId b) {
+  if (!route_by_message_) return routes_.find(a, b);
+  if (i >= own_routes_.size()) own_routes_.resize(messages_.rows());
+  std::vector<LinkId>& own = own_routes_[i];
+  own.clear();
+  if (!platform_.fabric.routing().route_message(a, b, routed_++, link_load_, own))
+    return {{}, Duration(0), false};
+  for (const LinkId l : own) ++link_load_[l.index()];
+  return chosen_route(i);
+}
+
+topology::RouteCache::Route Simulation::chosen_route(std::uint32_t i) {
+  const Message& m = messages_[i];
+  if (!route_by_message_) return routes_.find(placement_[m.src], placement_[m.dst]);
+  Duration latency(0);
+  for (const LinkId l : own_routes_[i]) latency += platform_.fabric.links().latency[l.index()];
+  return {own_routes_[i], latency, true};
+}
+
+void Simulation::give_back_route(std::uint32_t i) {
+  if (!route_by_message_ || i >= own_routes_.size()) return;
+  for (const LinkId l : own_routes_[i]) --link_load_[l.index()];
+  own_routes_[i].clear();
+}
+
 // The data of message i leave after `before`.
 void Simulation::leave(std::uint32_t i, Elapsed before) {
   Message& m = messages_[i];
@@ -135,7 +160,7 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
     m.ideal = d;
     return post_event(now_ + d, EventKind::kMessageDone, i);
   }
-  const auto route = routes_.find(a, b);
+  const auto route = choose_route(i, a, b);
   if (!route.reachable)
     return fail(bad_input({}, "no route",
                           platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b),
@@ -164,7 +189,7 @@ void Simulation::start_flow(std::uint32_t i) {
   const std::int64_t size = m.bytes + options_.header.value();
   m.flow_start = now_;
   if (size == 0) return arrive(i);
-  const auto route = routes_.find(placement_[m.src], placement_[m.dst]);
+  const auto route = chosen_route(i);
   const double narrowest = network_.narrowest(route.links);
   const double cap = simple_ ? kUnlimited : cost_.rate_cap(m.bytes, narrowest);
   m.ideal = Elapsed::of_seconds(static_cast<double>(size) / std::min(narrowest, cap));
@@ -204,6 +229,7 @@ void Simulation::arrive(std::uint32_t i) {
   n.state |= kArrived;
   n.started = now_;  // from here on: since when the data wait
   account(n);
+  give_back_route(i);
   if (n.send_target.value != Target::kNobody) notify(n.src, n.send_target, 0);
   n.send_target.value = Target::kNobody;
   if ((n.state & kMatched) != 0) {

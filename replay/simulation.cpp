@@ -32,6 +32,8 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
     compute_.push_back(c);
     ready_.push_back(r);
   }
+  route_by_message_ = platform_.fabric.routing().scope() != topology::RouteScope::kPair;
+  if (route_by_message_) link_load_.assign(platform_.fabric.link_count(), 0);
   comm_ranks_.resize(comms_.size());
   for (std::size_t c = 0; c < comms_.size(); ++c) {
     const auto& members = comms_[c].members;

@@ -176,6 +176,11 @@ class Simulation {
   void match(std::uint32_t m, Target target, std::int64_t posted_bytes, Instant posted);
   void leave(std::uint32_t m,
              Elapsed before);  // data leave after `before`, then the latency, then the transfer
+  // The route of message m, decided now if its routing decides for every message.
+  [[nodiscard]] topology::RouteCache::Route choose_route(std::uint32_t m, HostId a, HostId b);
+  // The route that was chosen for message m.
+  [[nodiscard]] topology::RouteCache::Route chosen_route(std::uint32_t m);
+  void give_back_route(std::uint32_t m);
   void start_flow(std::uint32_t m);
   void arrive(std::uint32_t m);
   void release(std::uint32_t m);
@@ -215,6 +220,12 @@ class Simulation {
   std::vector<const CollectiveAlgorithm*> chosen_;  // by blocking kind; null = default of the call
 
   topology::RouteCache routes_;
+  // Only where the routing decides for every message: its choice by message, and messages on each link, those
+  // that still wait out their latency included (what starts at one instant sees each other).
+  bool route_by_message_ = false;
+  std::uint64_t routed_ = 0;
+  std::vector<std::vector<LinkId>> own_routes_;
+  std::vector<std::uint32_t> link_load_;
   Network network_;
   Pool<Message> messages_;
   Matcher matcher_;
