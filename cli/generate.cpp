@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/generate_pattern.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "traces/copy.hpp"
@@ -58,6 +59,12 @@ Action setup_generate(CLI::App& app) {
   }
 #include "cli/generators.def"
 #undef WEFT_GENERATOR
+  std::vector<std::pair<const CLI::App*, Action>> patterns;
+  add_pattern_commands(app, patterns);
+  for (auto& [sub, action] : patterns) {
+    known += (known.empty() ? "one of: " : ", ") + sub->get_name();
+    (*actions)[sub] = std::move(action);
+  }
   app.allow_extras();
   return [&app, actions, known]() -> Result<void> {
     for (const auto& [sub, action] : *actions)

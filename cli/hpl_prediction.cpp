@@ -152,7 +152,9 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
     collector.region(r, id, b, e);
   };
-  replay_options.on_message = [&](const replay::MessageSeen& m) { collector.message(m); };
+  replay_options.on_message = [&](const replay::MessageSeen& m) {
+    if (!m.of_collective) collector.message(m);
+  };
   WEFT_ASSIGN(auto result, replay::replay(*trace, platform, placement, replay_options));
   WEFT_CHECK(result.finished, "a generated run of HPL deadlocks: " + result.deadlock.summary());
   WindowRun run = collector.take(window);

@@ -18,6 +18,8 @@ Result<void> replay_one(const ReplayFlags& flags, std::uint64_t seed, const Matr
   const std::uint32_t ranks = trace->header().ranks;
   WEFT_ASSIGN(const auto placement, topology::place(platform, ranks, run.map, seed));
   auto mine = matrix.options;
+  report::PairTraffic traffic;
+  mine.on_message = [&traffic](const replay::MessageSeen& m) { traffic.add(m.src, m.dst, Bytes(m.bytes)); };
   std::uint64_t counted = 0;
   mine.on_progress = [&](std::uint64_t done, std::uint64_t) {
     on_done(done - std::min(counted, done));
@@ -34,6 +36,8 @@ Result<void> replay_one(const ReplayFlags& flags, std::uint64_t seed, const Matr
   run.facts.platform = &platform;
   run.facts.options = &matrix.options;
   run.facts.result = &run.result;
+  if (const auto worst = report::busiest_links(run.facts, 1); !worst.empty())
+    run.facts.worst_link_sharers = traffic.sharers_of(worst.front(), platform.fabric, placement.hosts);
   return {};
 }
 

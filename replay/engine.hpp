@@ -27,7 +27,8 @@ struct MessageSeen {
   RankId src, dst;
   CommId comm;
   std::int32_t tag = 0;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  // without header
+  bool of_collective = false;
   SimTime posted;  // when the send was called, its overhead paid
   SimTime come;    // when all data were there
 };
@@ -49,7 +50,7 @@ struct ReplayOptions {
   std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_op;
   // When set: every region that ended, in order of its end on that rank.
   std::function<void(RankId rank, RegionId region, SimTime begin, SimTime end)> on_region;
-  // When set: every message whose data have come, those of series excepted.
+  // When set: every message whose data have come, collectives' included, those of exchange_series excepted.
   std::function<void(const MessageSeen& message)> on_message;
 };
 

@@ -228,9 +228,9 @@ void Simulation::arrive(std::uint32_t i) {
   n.state |= kArrived;
   n.started = now_;  // from here on: since when the data wait
   account(n);
-  if (options_.on_message && (n.state & kCollective) == 0)
-    options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes, n.posted.rounded(),
-                         now_.rounded()});
+  if (options_.on_message)
+    options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes,
+                         (n.state & kCollective) != 0, n.posted.rounded(), now_.rounded()});
   give_back_route(i);
   if (n.send_target.value != Target::kNobody) notify(n.src, n.send_target, 0);
   n.send_target.value = Target::kNobody;
