@@ -2,7 +2,7 @@
 //
 // Memory: 48 bytes a rank, the row exchanges of the last 64 panels (shared by all ranks), the names of the panels'
 // regions; with exact pivots N numbers. It does not grow with N otherwise, nor with the number of operations.
-// Cost: 10 to 20 ns an operation; a panel's pivots are drawn once for all ranks.
+// Cost: about 25 ns an operation; a panel's pivots are drawn once for all ranks.
 //
 // Regions: "pfact", "bcast", "swap", "update", "solve", and "panel K" around all that iteration K of the main loop
 // does; one region a panel, so ceil(N / NB) of them. "bcast" at the end of an update is the wait for a panel that was
