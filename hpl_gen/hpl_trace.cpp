@@ -111,6 +111,20 @@ Result<void> HplTrace::prepare() {
   else
     for (std::int64_t k = 0; k < panels; ++k) regions_.push_back(fmt::format("panel {}", k));
 
+  WEFT_TRY(prepare_pivots());
+  ring_.resize(kRingSize);
+  programs_.resize(4);
+  rewind();
+  return {};
+}
+
+Result<void> HplTrace::prepare_pivots() {
+  if (options_.pivots == PivotKind::kRecorded) {
+    WEFT_CHECK(options_.recorded != nullptr, "recorded pivots without a recording");
+    for (const HplConfig& c : runs_) WEFT_TRY(check_recorded(c, *options_.recorded));
+    header_.notes.push_back(options_.recorded->describe());
+    return {};
+  }
   std::map<std::int64_t, std::shared_ptr<const PivotSource>> by_order;
   for (const HplConfig& c : runs_) {
     auto& source = by_order[options_.pivots == PivotKind::kExact ? c.n : 0];
@@ -125,9 +139,6 @@ Result<void> HplTrace::prepare() {
     }
     pivots_.push_back(source);
   }
-  ring_.resize(kRingSize);
-  programs_.resize(4);
-  rewind();
   return {};
 }
 
@@ -260,7 +271,16 @@ const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) 
   if (x.panel != panel || x.run != run) {
     const HplConfig& c = runs_[run];
     const std::int64_t first = panel * c.nb;
-    builder_.build(c, first, std::min(c.nb, c.n - first), *pivots_[run], x);
+    if (options_.pivots == PivotKind::kRecorded) {
+      // Every kind of swap that the run has is there (check_recorded); the other counts are not looked at.
+      const auto from = options_.recorded->rows_from(panel), u = options_.recorded->u_rows(panel);
+      none_.assign(static_cast<std::size_t>(c.p), 0);
+      builder_.from_counts(c.p, owner_of(first, c.nb, c.p),
+                           from.empty() ? std::span<const std::int32_t>(none_) : from,
+                           u.empty() ? std::span<const std::int32_t>(none_) : u, x);
+    } else {
+      builder_.build(c, first, std::min(c.nb, c.n - first), *pivots_[run], x);
+    }
     x.panel = panel;
     x.run = run;
   }
