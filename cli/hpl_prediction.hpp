@@ -23,7 +23,7 @@ struct PredictOptions {
   std::int64_t width = 0;           // measured panels of a window; 0 = chosen
   std::int64_t warm_up = 0;         // dropped ones before; 0 = chosen
   bool message_by_message = false;  // panel factorisations too
-  std::int64_t most_pieces = 4;     // of an update that polls
+  std::int64_t most_pieces = 0;      // of an update that polls; 0 = one for every NB columns, as HPL
   std::string map = "block";
   std::uint64_t seed = 0;  // of random pivots and of noise
   hpl_gen::PivotKind pivots = hpl_gen::PivotKind::kRandom;

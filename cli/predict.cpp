@@ -108,7 +108,7 @@ Action setup_predict(CLI::App& app) {
       ->check(CLI::Range(1, 1000000));
   hpl->add_option(
          "--pieces", o->predict.most_pieces,
-         "pieces of an update that polls for the next panel; 0 = one for every NB columns, as HPL [4]")
+         "pieces of an update that polls for the next panel; 0 = one for every NB columns, as HPL [0]")
       ->type_name("PIECES")
       ->check(CLI::Range(0, 1000000));
   hpl->add_flag("--exchanges", o->predict.message_by_message,

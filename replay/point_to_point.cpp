@@ -86,7 +86,9 @@ void Simulation::deliver(std::uint32_t i) {
     matcher_.receives().give(r);
     return match(i, recv.target, recv.bytes, recv.posted);
   }
-  if (ranks_[messages_[i].dst].state == RankState::kProbing) poke_prober(messages_[i].dst);
+  const std::uint32_t dst = messages_[i].dst;
+  if (ranks_[dst].state == RankState::kProbing) poke_prober(dst);
+  if (ranks_[dst].state == RankState::kRunning) poke_run(dst);
 }
 
 void Simulation::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
@@ -239,6 +241,7 @@ void Simulation::arrive(std::uint32_t i) {
     return release(i);
   }
   if (ranks_[n.dst].state == RankState::kProbing) poke_prober(n.dst);
+  if (ranks_[n.dst].state == RankState::kRunning) poke_run(n.dst);
 }
 
 void Simulation::release(std::uint32_t i) { messages_.give(i); }
