@@ -5,17 +5,13 @@
 
 #include "congestion/pcie_arbiter.hpp"
 #include "core/check.hpp"
+#include "replay/sharing.hpp"
 #include "schedule/link_colors.hpp"
 #include "topology/pcie_forest.hpp"
 #include "topology/route_cache.hpp"
 
 namespace weft::schedule {
 namespace {
-
-Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view name,
-                                                             const topology::Fabric& fabric) {
-  return congestion::make_sharing_model(name, fabric.links().capacity);
-}
 
 class ModelOracle final : public RateOracle {
  public:
@@ -42,7 +38,7 @@ class ModelOracle final : public RateOracle {
     (void)model_->solve();
   }
   [[nodiscard]] std::unique_ptr<RateOracle> clone() const override {
-    auto made = make_model(name_, fabric_);
+    auto made = replay::make_model(name_, fabric_);
     return std::make_unique<ModelOracle>(name_, workload_, fabric_, std::move(*made));
   }
 
@@ -155,9 +151,14 @@ Result<std::unique_ptr<RateOracle>> make_rate_oracle(std::string_view model, con
     });
     if (inside) return Result<std::unique_ptr<RateOracle>>(std::make_unique<ArbiterOracle>(workload, fabric));
   }
+  return make_model_oracle(model, workload, fabric);
+}
+
+Result<std::unique_ptr<RateOracle>> make_model_oracle(std::string_view model, const Workload& workload,
+                                                      const topology::Fabric& fabric) {
   // Rates must not depend on what was asked before.
   if (model == "max-min") model = "max-min-component";
-  WEFT_ASSIGN(auto made, make_model(model, fabric));
+  WEFT_ASSIGN(auto made, replay::make_model(model, fabric));
   return Result<std::unique_ptr<RateOracle>>(
       std::make_unique<ModelOracle>(model, workload, fabric, std::move(made)));
 }

@@ -61,6 +61,11 @@ struct Workload {
                                                                    const Workload& workload,
                                                                    const topology::Fabric& fabric);
 
+// The same, always through the model.
+[[nodiscard]] Result<std::unique_ptr<RateOracle>> make_model_oracle(std::string_view model,
+                                                                    const Workload& workload,
+                                                                    const topology::Fabric& fabric);
+
 // Largest time that any link needs for its messages: no schedule in any mode is faster.
 struct LinkBound {
   double seconds = 0;
