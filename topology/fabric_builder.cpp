@@ -67,7 +67,8 @@ void FabricBuilder::join(std::uint64_t a, std::uint64_t b, std::uint8_t link_cla
   join_one_way(b, a, link_class, values);
 }
 
-Fabric FabricBuilder::build() {
+Fabric FabricBuilder::build(
+    const std::function<std::shared_ptr<const Routing>(std::shared_ptr<const Routing>)>& wrap) {
   WEFT_CHECK((fabric_.routing_ != nullptr || !graph_routing_.empty()) && fabric_.vertex_name_ != nullptr,
              "family set no routing or no names");
   std::vector<std::uint32_t> first(vertices_ + 1, 0);
@@ -99,6 +100,7 @@ Fabric FabricBuilder::build() {
   fabric_.graph_ = Graph(boost::edges_are_sorted, begin, end, vertices_, n);
   if (!graph_routing_.empty())
     fabric_.routing_ = std::make_shared<GraphRouting>(t, fabric_.hosts_, vertices_, graph_routing_, seed_);
+  if (wrap) fabric_.routing_ = wrap(std::move(fabric_.routing_));
   return std::move(fabric_);
 }
 

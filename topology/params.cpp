@@ -12,7 +12,7 @@
 namespace weft::topology {
 
 std::span<const ParamInfo> common_params() {
-  static constexpr std::array<ParamInfo, 7> rows = {{
+  static constexpr std::array<ParamInfo, 10> rows = {{
       {"bw", kDefaultBandwidth,
        "bandwidth of a link and direction; a list joined by x gives one per link class"},
       {"lat", kDefaultLatency,
@@ -22,6 +22,10 @@ std::span<const ParamInfo> common_params() {
       {"ranks_per_host", "1", "ranks that placement puts on a host"},
       {"routing", "the family's", "routing algorithm"},
       {"seed", "0", "of random routing, random wiring and random failures"},
+      {"switch_lat", "0", "added to every link into a switch: time to cross it"},
+      {"nic_bw", "no limit", "most that a host's cable carries each way: injection and ejection"},
+      {"fail", "nothing",
+       "what is broken, joined by ;: link=NAME, switch=NAME, 2% or 3 of the cables between switches"},
   }};
   return rows;
 }
