@@ -7,7 +7,7 @@
 //  2. Every link is directed; a cable is two links, one each way, made together. LinkId = edge index of the
 //  CSR graph.
 //  3. Links out of a vertex are numbered in the order of its ports, so LinkId order is deterministic.
-//  4. Nothing here knows about flows or time; nothing here changes after build().
+//  4. Nothing here knows about flows or time; wiring never changes after build(), values only while it is set up.
 #pragma once
 
 #include <boost/graph/compressed_sparse_row_graph.hpp>
@@ -113,6 +113,11 @@ class Fabric {
     return graph_.m_forward.m_rowstart[v.index() + 1] - graph_.m_forward.m_rowstart[v.index()];
   }
 
+  // Changes of values, not of wiring, before anyone has seen the fabric. Latency of every link that ends at a
+  // switch grows by `d`; links from or to a host carry at most `most`.
+  void add_switch_latency(Duration d);
+  void limit_host_links(Bandwidth most);
+
  private:
   friend class FabricBuilder;
   Graph graph_;
@@ -122,6 +127,7 @@ class Fabric {
   std::shared_ptr<const Routing> routing_;
   std::function<std::string(VertexId)> vertex_name_;
   std::vector<std::string> explicit_link_names_;
+  std::function<std::string(LinkId)> link_name_;  // empty: by the ends
   std::optional<std::uint64_t> bisection_;
   std::shared_ptr<const PcieForest> pcie_;
   std::uint32_t rank_hosts_ = 0;

@@ -76,7 +76,8 @@ std::shared_ptr<PcieForest> FabricBuilder::pcie() {
   return forest_;
 }
 
-Fabric FabricBuilder::build() {
+Fabric FabricBuilder::build(
+    const std::function<std::shared_ptr<const Routing>(std::shared_ptr<const Routing>)>& wrap) {
   WEFT_CHECK((fabric_.routing_ != nullptr || !graph_routing_.empty()) && fabric_.vertex_name_ != nullptr,
              "family set no routing or no names");
   std::vector<std::uint32_t> first(vertices_ + 1, 0);
@@ -119,6 +120,7 @@ Fabric FabricBuilder::build() {
       forest_->down[v] = LinkId(down);
     }
   }
+  if (wrap) fabric_.routing_ = wrap(std::move(fabric_.routing_));
   return std::move(fabric_);
 }
 

@@ -12,7 +12,7 @@
 namespace weft::topology {
 
 std::span<const ParamInfo> common_params() {
-  static constexpr std::array<ParamInfo, 8> rows = {{
+  static constexpr std::array<ParamInfo, 11> rows = {{
       {"bw", kDefaultBandwidth,
        "bandwidth of a link and direction; a list joined by x gives one per link class"},
       {"lat", kDefaultLatency,
@@ -23,6 +23,10 @@ std::span<const ParamInfo> common_params() {
       {"routing", "the family's", "routing algorithm"},
       {"seed", "0", "of random routing, random wiring and random failures"},
       {"node", "none", "PCIe tree under each host: pcie:key=value,... (quoted) or a built-in like cs-storm"},
+      {"switch_lat", "0", "added to every link into a switch: time to cross it"},
+      {"nic_bw", "no limit", "most that a host's cable carries each way: injection and ejection"},
+      {"fail", "nothing",
+       "what is broken, joined by ;: link=NAME, switch=NAME, 2% or 3 of the cables between switches"},
   }};
   return rows;
 }
