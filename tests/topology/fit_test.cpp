@@ -366,6 +366,46 @@ TEST(NetworkFit, SeveralClustersNeedAChoice) {
   EXPECT_THAT(message(fit_network({m}, o)), HasSubstr("no such cluster"));
 }
 
+TEST(Fit, MutatedFilesAreFittedOrRefusedWithTheirPlace) {
+  Rng rng(seed());
+  SCOPED_TRACE("seed " + std::to_string(seed()));
+  std::string osu = "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n";
+  for (long s = 1; s < 100000; s *= 3)
+    osu += std::to_string(s) + "   " + std::to_string(1.5 + static_cast<double>(s) / 1e4) + "\n";
+  const std::string texts[] = {osu, csv_of(Library()).substr(0, 1500),
+                               "m,n,k,seconds,node,cpu\n10,20,30,1e-6,0,1\n100,20,30,2e-6,0,1\n10,200,30,3e-"
+                               "6,1,0\n40,20,30,4e-6,1,0\n"};
+  const std::string_view bits[] = {",", "\n", "-1", "1e309",        "nan", "1e-320",
+                                   "#", "\"", "\0", "999999999999", " ",   "x"};
+  int fitted = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = texts[round % 3];
+    for (std::uint64_t i = 1 + rng.below(3); i > 0; --i) {
+      const std::size_t at = rng.below(text.size());
+      text.replace(at, rng.below(4), bits[rng.below(std::size(bits))]);
+    }
+    auto m = Measurements::parse("f", text);
+    if (!m) {
+      EXPECT_EQ(m.error().where.substr(0, 2), "f:") << text;
+      continue;
+    }
+    KernelFitOptions kernel;
+    kernel.model = round % 2 == 0 ? KernelModel::kFull : KernelModel::kLinear;
+    if (auto f = fit_kernel(*m, kernel)) {
+      EXPECT_FALSE(f->textproto().empty());
+      ++fitted;
+    }
+    if (auto f = fit_network({*m}, {})) {
+      // What is fitted is finite: no text of it holds nan or inf.
+      const std::string t = f->textproto();
+      EXPECT_EQ(t.find("nan"), std::string::npos) << text << t;
+      EXPECT_EQ(t.find("inf"), std::string::npos) << text << t;
+      ++fitted;
+    }
+  }
+  EXPECT_GT(fitted, 300);
+}
+
 TEST(DahuCalibration, RatesAndSegmentsAreThoseOfTheMeasurements) {
   const std::filesystem::path data = std::filesystem::path(WEFT_SOURCE_DIR) / "../shared/data/dahu";
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
