@@ -274,7 +274,12 @@ const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) 
     if (options_.pivots == PivotKind::kRecorded) {
       // Every kind of swap that the run has is there (check_recorded); the other counts are not looked at.
       const auto from = options_.recorded->rows_from(panel), u = options_.recorded->u_rows(panel);
+      // The current row's own count is never sent; only a copy's size depends on it: its block and a share of the rest.
+      const std::int64_t jb = std::min(c.nb, c.n - first);
       none_.assign(static_cast<std::size_t>(c.p), 0);
+      if (from.empty())
+        none_[static_cast<std::size_t>(owner_of(first, c.nb, c.p))] =
+            static_cast<std::int32_t>(jb + jb / c.p);
       builder_.from_counts(c.p, owner_of(first, c.nb, c.p),
                            from.empty() ? std::span<const std::int32_t>(none_) : from,
                            u.empty() ? std::span<const std::int32_t>(none_) : u, x);
