@@ -207,9 +207,9 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
   WEFT_ASSIGN(const auto qs, in.values("Q", 1, static_cast<std::int64_t>(ps.size())));
   d.grids.clear();
   for (std::size_t i = 0; i < ps.size(); ++i) {
-    if (ps[i] * qs[i] > (1 << 24))
+    if (ps[i] * qs[i] > kMaxProcesses)
       return in.error(0, "the process grid is too large", fmt::format("{} x {}", ps[i], qs[i]),
-                      "at most 2^24 processes");
+                      "at most 2^20 processes");
     d.grids.push_back({static_cast<int>(ps[i]), static_cast<int>(qs[i])});
   }
   {
@@ -316,8 +316,8 @@ Result<void> check_config(const HplConfig& c) {
   if (c.nb < 1 || c.nb > 32768) return fail("NB is out of range", c.nb, "1 to 32768");
   if (c.p < 1) return fail("P is out of range", c.p, "at least 1");
   if (c.q < 1) return fail("Q is out of range", c.q, "at least 1");
-  if (static_cast<std::int64_t>(c.p) * c.q > (1 << 24))
-    return fail("the process grid is too large", fmt::format("{} x {}", c.p, c.q), "at most 2^24 processes");
+  if (static_cast<std::int64_t>(c.p) * c.q > kMaxProcesses)
+    return fail("the process grid is too large", fmt::format("{} x {}", c.p, c.q), "at most 2^20 processes");
   if (c.nbmin < 1) return fail("NBMIN is out of range", c.nbmin, "at least 1");
   if (c.ndiv < 2) return fail("NDIV is out of range", c.ndiv, "at least 2");
   if (c.depth < 0 || c.depth > 64) return fail("DEPTH is out of range", c.depth, "0 to 64");

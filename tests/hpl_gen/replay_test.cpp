@@ -62,6 +62,27 @@ TEST(HplReplay, GeneratedAndRecordedRunsTakeTheSameTime4x4LongBroadcast) {
 }
 TEST(HplReplay, GeneratedAndRecordedRunsTakeTheSameTime8x8) { compare("8x8_4000_64", {"dragonfly-72"}); }
 
+TEST(HplReplay, APanelAsOneOperationTakesTheTimeOfItsMessages) {
+  // Nothing else crosses a process column while it factors, so its exchanges meet no other traffic on a crossbar.
+  auto platform = topology::load_platform("crossbar:n=24,bw=10GB/s,lat=1us,speed=10Gflops");
+  ASSERT_TRUE(platform) << platform.error().message();
+  for (const int p : {1, 2, 4, 6}) {
+    HplConfig c;
+    c.n = 1200, c.nb = 48, c.p = p, c.q = 4;
+    std::vector<double> seconds;
+    for (const bool aggregate : {false, true}) {
+      HplTraceOptions options;
+      options.aggregate_pfact = aggregate;
+      auto trace = HplTrace::create(to_dat(c), options);
+      ASSERT_TRUE(trace);
+      seconds.push_back(seconds_of(**trace, *platform));
+    }
+    std::printf("%d x 4, N 1200: messages %.6f s, one operation a panel %.6f s, %+.3f %%\n", p, seconds[0],
+                seconds[1], (seconds[1] / seconds[0] - 1) * 100);
+    EXPECT_NEAR(seconds[1] / seconds[0], 1.0, 0.02) << p;
+  }
+}
+
 TEST(HplReplay, LookAheadHidesBroadcasts) {
   // Slow links, so that the broadcasts weigh.
   auto platform = topology::load_platform("crossbar:n=16,bw=2GB/s,lat=1us,speed=10Gflops");
