@@ -119,9 +119,9 @@ Result<HplDat> hpl_dat_of(const HplFlags& f) {
                        fmt::format("{} and {}", p.size(), q.size()), "one Q for each P");
   d.grids.clear();
   for (std::size_t i = 0; i < p.size(); ++i) {
-    if (p[i] * q[i] > (1 << 24))
+    if (p[i] * q[i] > kMaxProcesses)
       return usage_error("the process grid is too large", fmt::format("{} x {}", p[i], q[i]),
-                         "at most 2^24 processes");
+                         "at most 2^20 processes");
     d.grids.push_back({static_cast<int>(p[i]), static_cast<int>(q[i])});
   }
   if (!f.pmap.empty()) {

@@ -19,6 +19,7 @@ constexpr std::size_t kMaxRuns = 4096;
 // a block for each rank and making one costs next to nothing.
 constexpr std::size_t kEnoughOps = 128;
 constexpr std::size_t kMostOps = 512;
+constexpr std::int64_t kMostNamedPanels = 100'000;
 constexpr std::size_t kMostListValues = 4096;
 constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
 constexpr std::uint8_t kUpdatePhase = 255;
@@ -106,6 +107,10 @@ Result<void> HplTrace::prepare() {
   regions_ = {"pfact", "bcast", "swap", "update", "solve"};
   std::int64_t panels = 0;
   for (const HplConfig& c : runs_) panels = std::max(panels, std::max<std::int64_t>(c.panels(), depth_of(c)));
+  if (panels > kMostNamedPanels && !options_.one_panel_region) {
+    options_.one_panel_region = true;
+    header_.notes.push_back(fmt::format("{} panels share one region \"panel\"", panels));
+  }
   if (options_.one_panel_region)
     regions_.push_back("panel");
   else
@@ -274,7 +279,12 @@ const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) 
     if (options_.pivots == PivotKind::kRecorded) {
       // Every kind of swap that the run has is there (check_recorded); the other counts are not looked at.
       const auto from = options_.recorded->rows_from(panel), u = options_.recorded->u_rows(panel);
+      // The current row's own count is never sent; only a copy's size depends on it: its block and a share of the rest.
+      const std::int64_t jb = std::min(c.nb, c.n - first);
       none_.assign(static_cast<std::size_t>(c.p), 0);
+      if (from.empty())
+        none_[static_cast<std::size_t>(owner_of(first, c.nb, c.p))] =
+            static_cast<std::int32_t>(jb + jb / c.p);
       builder_.from_counts(c.p, owner_of(first, c.nb, c.p),
                            from.empty() ? std::span<const std::int32_t>(none_) : from,
                            u.empty() ? std::span<const std::int32_t>(none_) : u, x);

@@ -126,6 +126,8 @@ TEST(HplDat, FaultsAreAnsweredWithLineColumnAndMeaning) {
   EXPECT_THAT(message(13, "much"), HasSubstr("HPL.dat:13:1: error: the threshold is not a number"));
   EXPECT_THAT(message(19, "1 NDIV"), HasSubstr("a value of NDIV is less than 2"));
   EXPECT_THAT(message(25, "-1"), HasSubstr("DEPTH"));
+  EXPECT_THAT(message(8, "40000 NBs"), HasSubstr("HPL.dat:8:1: error: a value of NB is more than 32768"));
+  EXPECT_THAT(message(25, "65"), HasSubstr("HPL.dat:25:1: error: a value of DEPTH is more than 64"));
   EXPECT_THAT(message(6, "99999999999 1"), HasSubstr("too large"));
   EXPECT_THAT(message(11, "100000 1 4"), HasSubstr("accepted"));
   auto v = lines();
@@ -139,6 +141,39 @@ TEST(HplDat, BlanksThatHplMisreadsAreRefused) {
   // HPL steps over "29" and one blank from the line's start and reads "9" next.
   EXPECT_THAT(with(6, "   29 30000").error().message(), HasSubstr("HPL would misread value 2 of N"));
   EXPECT_TRUE(with(6, "29  30000  Ns"));
+}
+
+TEST(HplDat, DamagedTextIsReadOrRefusedWithAPosition) {
+  const std::string whole = text_of(lines());
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    Rng rng(i);
+    std::string text = whole;
+    for (std::uint64_t k = 0; k <= rng.below(4); ++k) {
+      const std::size_t at = rng.below(text.size());
+      switch (rng.below(4)) {
+        case 0:
+          text[at] = static_cast<char>(rng.below(256));
+          break;
+        case 1:
+          text.erase(at, rng.below(20));
+          break;
+        case 2:
+          text.insert(at, std::to_string(rng.next()));
+          break;
+        default:
+          text.insert(at, 1 + rng.below(3), ' ');
+      }
+      if (text.empty()) text = "x";
+    }
+    const auto d = parse_hpl_dat(text, "HPL.dat");
+    if (d) {
+      EXPECT_LE(d->ranks(), kMaxProcesses) << "seed " << i;
+      for (const auto n : d->n) EXPECT_GE(n, 0);
+    } else {
+      EXPECT_THAT(d.error().message(), ::testing::StartsWith("HPL.dat:")) << "seed " << i;
+      EXPECT_EQ(d.error().code, ErrorCode::kBadInput);
+    }
+  }
 }
 
 TEST(HplDat, AnUnreadableFileIsNamed) {

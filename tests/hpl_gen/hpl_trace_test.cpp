@@ -273,6 +273,28 @@ TEST(HplTrace, BlockCyclicOwnershipCoversEveryIndexOnce) {
       }
 }
 
+TEST(HplTrace, TheSmallestMatricesAndTheLargestNumbersWork) {
+  HplConfig c;
+  c.p = 3, c.q = 2, c.nb = 4;
+  for (const int depth : {0, 1, 3})
+    for (const std::int64_t n : {0, 1, 2, 4, 5}) {
+      c.n = n, c.depth = depth;
+      auto trace = HplTrace::create(to_dat(c));
+      ASSERT_TRUE(trace) << trace.error().message();
+      auto report = traces::check_trace(**trace);
+      ASSERT_TRUE(report);
+      EXPECT_TRUE(report->findings.empty()) << report->findings.front().message << "\n" << show(c);
+    }
+  c.n = 2147483646, c.nb = 1, c.depth = 0;
+  auto huge = HplTrace::create(to_dat(c));
+  ASSERT_TRUE(huge) << huge.error().message();
+  EXPECT_LT((*huge)->regions().size(), 10u);
+  traces::OpBlock block;
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(*(*huge)->next_block(RankId(1), block));
+  c.p = 1 << 15, c.q = 1 << 15;
+  EXPECT_FALSE(HplTrace::create(to_dat(c)));
+}
+
 TEST(HplTrace, WhatHplCannotRunIsRefused) {
   HplConfig c;
   c.n = 100;

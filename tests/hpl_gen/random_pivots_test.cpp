@@ -132,7 +132,7 @@ TEST(HplRandomPivots, ChangeNothingButTheRowSwapsAndThoseByLessThanTwoPercentInA
         std::abs(static_cast<double>(random.swap_bytes) / static_cast<double>(exact.swap_bytes) - 1);
     if (off > worst) worst = off, worst_run = line;
     // Two matrices of a few hundred rows differ by some percent from each other; larger ones by less.
-    EXPECT_LT(off, c.config.n >= 1500 ? 0.02 : 0.10) << line;
+    EXPECT_LT(off, c.config.n >= 1500 ? 0.02 : c.config.n >= 100 ? 0.10 : 0.30) << line;
   }
   const double off = static_cast<double>(random_bytes) / static_cast<double>(exact_bytes) - 1;
   std::printf("swap bytes, random against exact: all runs %+.3f %%, worst run %.2f %% (%s)\n", off * 100,
