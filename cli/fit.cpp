@@ -48,7 +48,7 @@ Result<T> of_flag(Result<T> parsed) {
 }
 
 Result<void> deliver(const Options& o, const std::string& text, const std::string& fragment,
-                     ordered_json json) {
+                     ordered_json json, const std::string& csv) {
   o.common.print(text);
   if (o.output.empty())
     o.common.print("\n" + fragment);
@@ -56,6 +56,7 @@ Result<void> deliver(const Options& o, const std::string& text, const std::strin
     WEFT_TRY(write_output(o.output, fragment));
   json["textproto"] = fragment;
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(json)));
+  if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(csv));
   return {};
 }
 
@@ -152,6 +153,10 @@ Result<void> fit_kernel(const Options& o) {
   };
   double slowest = 1e300, fastest = 0, sum = 0, squares = 0;
   ordered_json cpus = ordered_json::array();
+  std::string csv = report::csv_line({"host", "socket", "rows", "intercept_s", "mnk_s", "mn_s", "mk_s",
+                                      "nk_s", "s_per_flop", "noise_intercept_s", "noise_mnk_s", "noise", "r2",
+                                      "mean_relative_residual", "max_relative_residual", "spread"});
+  const auto plain = [](double v) { return fmt::format("{}", v); };
   for (std::size_t i = 0; i < f.cpus.size(); ++i) {
     const fit::CpuFit& c = f.cpus[i];
     if (i < kRowsForPeople && f.per_cpu) add(c, fmt::format("{}", c.host), fmt::format("{}", c.socket));
@@ -161,6 +166,11 @@ Result<void> fit_kernel(const Options& o) {
     sum += r;
     squares += r * r;
     cpus.push_back(json_of(c));
+    csv +=
+        report::csv_line({fmt::format("{}", c.host), fmt::format("{}", c.socket), fmt::format("{}", c.rows),
+                          plain(c.intercept), plain(c.mnk), plain(c.mn), plain(c.mk), plain(c.nk),
+                          plain(c.per_flop), plain(c.noise_intercept), plain(c.noise_mnk), plain(c.noise),
+                          plain(c.r2), plain(c.mean_relative), plain(c.max_relative), plain(c.spread)});
   }
   add(f.mean, "mean", "");
   const auto n = static_cast<double>(f.cpus.size());
@@ -180,7 +190,7 @@ Result<void> fit_kernel(const Options& o) {
   ordered_json json = {{"schema", "weft.fit/1"}, {"kind", "kernel"},        {"kernel", o.kernel},
                        {"rows", f.rows},         {"left_out", f.left_out},  {"mean_flops", mean},
                        {"spread", spread},       {"mean", json_of(f.mean)}, {"cpus", cpus}};
-  return deliver(o, text, f.textproto(), std::move(json));
+  return deliver(o, text, f.textproto(), std::move(json), csv);
 }
 
 Result<void> fit_network(const Options& o) {
@@ -222,6 +232,8 @@ Result<void> fit_network(const Options& o) {
                        {"mean |rel|"},
                        {"max |rel|"}});
   ordered_json lists = ordered_json::object();
+  std::string csv = report::csv_line({"what", "from", "intercept_s", "per_byte_s", "points", "r2",
+                                      "mean_relative_residual", "max_relative_residual"});
   const auto add = [&](const std::string& name, const std::vector<fit::Segment>& list) {
     ordered_json rows = ordered_json::array();
     for (const fit::Segment& s : list) {
@@ -229,6 +241,10 @@ Result<void> fit_network(const Options& o) {
                  fmt::format("{:.4g} ps", s.slope * 1e12), s.slope > 0 ? show(Bandwidth(1 / s.slope)) : "-",
                  fmt::format("{}", s.points), fmt::format("{:.4f}", s.r2), show_percent(s.mean_relative),
                  show_percent(s.max_relative)});
+      csv +=
+          report::csv_line({name, fmt::format("{}", s.from), fmt::format("{}", s.intercept),
+                            fmt::format("{}", s.slope), fmt::format("{}", s.points), fmt::format("{}", s.r2),
+                            fmt::format("{}", s.mean_relative), fmt::format("{}", s.max_relative)});
       rows.push_back({{"from", s.from},
                       {"intercept_s", s.intercept},
                       {"per_byte_s", s.slope},
@@ -271,7 +287,7 @@ Result<void> fit_network(const Options& o) {
                        {"eager_limit", f.options.eager_limit},
                        {"recv_lowered_by_s", f.recv_lowered_by},
                        {"segments", lists}};
-  return deliver(o, text, f.textproto(), std::move(json));
+  return deliver(o, text, f.textproto(), std::move(json), csv);
 }
 
 }  // namespace
@@ -306,7 +322,8 @@ Action setup_fit(CLI::App& app) {
       ->type_name("BYTES");
   app.add_option("--breaks", o->breaks, "network: sizes at which a segment of the transfer starts [found]")
       ->type_name("BYTES,...")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--segments", o->segments, "network: at most so many segments [8]")
       ->check(CLI::Range(1, 64));
   add_common(app, o->common);

@@ -84,9 +84,9 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
   for (const auto& [has, m] : moved) {
     if (!has) continue;
     if (!c.on_device || model.device.bandwidth == 0)
-      return bad_input(at("place"), "operands move, but not to a device", *m.first,
+      return bad_input(c.where, "operands move, but not to a device", *m.first,
                        "place: \"device\" and host { device { bandwidth: ... } }");
-    WEFT_ASSIGN(*m.second, ratio(*m.first, at("moved"), 0, 1e6));
+    WEFT_ASSIGN(*m.second, ratio(*m.first, c.where, 0, 1e6));
   }
   if (!polynomial && c.rate == 0 && c.bandwidth == 0)
     return bad_input(c.where, "kernel without a cost", c.kernel,

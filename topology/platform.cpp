@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/quantity_text.hpp"
 #include "topology/compute_reader.hpp"
 #include "topology/platform_source.hpp"
@@ -45,6 +47,14 @@ Result<Platform> build_platform(const PlatformSource& s) {
   }
   p.fabric = std::move(*fabric);
   WEFT_ASSIGN(p.compute, read_compute(s, rate.value(), p.ranks_per_host, p.fabric.host_count()));
+  const auto& classes = p.compute.classes;
+  if (std::any_of(classes.begin(), classes.end(),
+                  [&](const ComputeClass& c) { return c.speed != rate.value(); })) {
+    const std::uint32_t sockets = p.compute.sockets;
+    p.host_speed.assign(p.fabric.host_count(), 0);
+    for (std::size_t i = 0; i < p.compute.class_of.size(); ++i)
+      p.host_speed[i / sockets] += classes[p.compute.class_of[i]].speed / sockets;
+  }
   return p;
 }
 

@@ -97,15 +97,22 @@ TEST(Segments, KnownBreaksAndLinesComeBackWithAndWithoutNoise) {
     auto points = pieces(rng, noise, truth, 400);
     auto f = fit_segments(points, {});
     ASSERT_TRUE(f) << f.error().message();
-    ASSERT_EQ(f->size(), 3u) << "noise " << noise;
+    if (noise > 0) {
+      // The criterion may spend a segment more on noise; the lines must still be those of the truth.
+      EXPECT_GE(f->size(), 3u);
+      EXPECT_LE(f->size(), 5u);
+      for (const Point& p : points) EXPECT_NEAR(evaluate(*f, p.x) / evaluate(truth, p.x), 1, 0.03) << p.x;
+      continue;
+    }
+    ASSERT_EQ(f->size(), 3u);
     for (std::size_t s = 0; s < 3; ++s) {
-      EXPECT_NEAR((*f)[s].intercept / truth[s].intercept, 1, noise == 0 ? 1e-6 : 0.1);
-      EXPECT_NEAR((*f)[s].slope / truth[s].slope, 1, noise == 0 ? 1e-6 : 0.1);
+      EXPECT_NEAR((*f)[s].intercept / truth[s].intercept, 1, 1e-6);
+      EXPECT_NEAR((*f)[s].slope / truth[s].slope, 1, 1e-6);
       // A break is where the first point beyond it is.
       double next = 1e300;
       for (const Point& p : points)
         if (p.x >= truth[s].from) next = std::min(next, p.x);
-      if (s > 0 && noise == 0) {
+      if (s > 0) {
         EXPECT_EQ((*f)[s].from, next);
       }
     }
@@ -364,6 +371,46 @@ TEST(NetworkFit, SeveralClustersNeedAChoice) {
   NetworkFitOptions o;
   o.cluster = "c";
   EXPECT_THAT(message(fit_network({m}, o)), HasSubstr("no such cluster"));
+}
+
+TEST(Fit, MutatedFilesAreFittedOrRefusedWithTheirPlace) {
+  Rng rng(seed());
+  SCOPED_TRACE("seed " + std::to_string(seed()));
+  std::string osu = "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n";
+  for (long s = 1; s < 100000; s *= 3)
+    osu += std::to_string(s) + "   " + std::to_string(1.5 + static_cast<double>(s) / 1e4) + "\n";
+  const std::string texts[] = {osu, csv_of(Library()).substr(0, 1500),
+                               "m,n,k,seconds,node,cpu\n10,20,30,1e-6,0,1\n100,20,30,2e-6,0,1\n10,200,30,3e-"
+                               "6,1,0\n40,20,30,4e-6,1,0\n"};
+  const std::string_view bits[] = {",", "\n", "-1", "1e309",        "nan", "1e-320",
+                                   "#", "\"", "\0", "999999999999", " ",   "x"};
+  int fitted = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = texts[round % 3];
+    for (std::uint64_t i = 1 + rng.below(3); i > 0; --i) {
+      const std::size_t at = rng.below(text.size());
+      text.replace(at, rng.below(4), bits[rng.below(std::size(bits))]);
+    }
+    auto m = Measurements::parse("f", text);
+    if (!m) {
+      EXPECT_EQ(m.error().where.substr(0, 2), "f:") << text;
+      continue;
+    }
+    KernelFitOptions kernel;
+    kernel.model = round % 2 == 0 ? KernelModel::kFull : KernelModel::kLinear;
+    if (auto f = fit_kernel(*m, kernel)) {
+      EXPECT_FALSE(f->textproto().empty());
+      ++fitted;
+    }
+    if (auto f = fit_network({*m}, {})) {
+      // What is fitted is finite: no text of it holds nan or inf.
+      const std::string t = f->textproto();
+      EXPECT_EQ(t.find("nan"), std::string::npos) << text << t;
+      EXPECT_EQ(t.find("inf"), std::string::npos) << text << t;
+      ++fitted;
+    }
+  }
+  EXPECT_GT(fitted, 300);
 }
 
 TEST(DahuCalibration, RatesAndSegmentsAreThoseOfTheMeasurements) {

@@ -15,10 +15,20 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kNeighbours = 3;  // on either side, for the local mean
 
-// Sums over points [0, i), so that a line over any stretch costs O(1).
+// Weighted sums over a stretch of points, from which its line follows in O(1). They are added up along each stretch:
+// differences of running sums would lose small weights behind large ones.
 struct Sums {
   long double w = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
-  Sums operator-(const Sums& o) const { return {w - o.w, x - o.x, y - o.y, xx - o.xx, xy - o.xy, yy - o.yy}; }
+  void add(const Point& p, double weight) {
+    const long double wx = static_cast<long double>(weight) * p.x,
+                      wy = static_cast<long double>(weight) * p.y;
+    w += weight;
+    x += wx;
+    y += wy;
+    xx += wx * p.x;
+    xy += wx * p.y;
+    yy += wy * p.y;
+  }
 };
 struct Line {
   double intercept = 0, slope = 0, error = 0;
@@ -200,14 +210,10 @@ Result<std::vector<Segment>> fit_segments(std::vector<Point> in, const SegmentOp
   if (n > kMaxPoints)
     return bad_input({}, "too many different sizes", fmt::format("{}", n),
                      fmt::format("at most {}", kMaxPoints));
-  std::vector<Sums> sums(n + 1);
-  for (std::size_t i = 0; i < n; ++i) {
-    const long double w = p.weight[i], x = p.points[i].x, y = p.points[i].y;
-    sums[i + 1] = {sums[i].w + w,          sums[i].x + w * x,      sums[i].y + w * y,
-                   sums[i].xx + w * x * x, sums[i].xy + w * x * y, sums[i].yy + w * y * y};
-  }
   const auto line = [&](std::size_t lo, std::size_t hi) {
-    return line_of(sums[hi] - sums[lo], o.min_intercept, o.min_slope);
+    Sums sums;
+    for (std::size_t i = lo; i < hi; ++i) sums.add(p.points[i], p.weight[i]);
+    return line_of(sums, o.min_intercept, o.min_slope);
   };
   std::vector<std::size_t> starts{0};
   if (!o.breaks.empty()) {
@@ -223,19 +229,24 @@ Result<std::vector<Segment>> fit_segments(std::vector<Point> in, const SegmentOp
     // best[k][j]: least error of the first j points in k+1 segments; from[k][j]: start of the last one.
     std::vector<std::vector<double>> best(most, std::vector<double>(n + 1, kInfinity));
     std::vector<std::vector<std::uint32_t>> from(most, std::vector<std::uint32_t>(n + 1, 0));
-    for (std::size_t j = least; j <= n; ++j) best[0][j] = line(0, j).error;
-    for (std::size_t k = 1; k < most; ++k)
-      for (std::size_t j = (k + 1) * least; j <= n; ++j)
-        for (std::size_t i = k * least; i + least <= j; ++i) {
-          if (best[k - 1][i] >= best[k][j]) continue;
-          const double e = best[k - 1][i] + line(i, j).error;
-          if (e < best[k][j]) {
-            best[k][j] = e;
-            from[k][j] = static_cast<std::uint32_t>(i);
-          }
+    // All stretches that start at i; what ends at i is final by then.
+    for (std::size_t i = 0; i + least <= n; ++i) {
+      Sums sums;
+      for (std::size_t j = i + 1; j <= n; ++j) {
+        sums.add(p.points[j - 1], p.weight[j - 1]);
+        if (j - i < least) continue;
+        const double error = line_of(sums, o.min_intercept, o.min_slope).error;
+        if (i == 0) best[0][j] = error;
+        for (std::size_t k = 1; k < most; ++k) {
+          const double e = best[k - 1][i] + error;
+          if (e >= best[k][j]) continue;
+          best[k][j] = e;
+          from[k][j] = static_cast<std::uint32_t>(i);
         }
-    // Relative errors below 1e-9 are rounding, not a reason for more segments.
-    const double floor = static_cast<double>(n) * 1e-18;
+      }
+    }
+    // Relative errors below 1e-6 are rounding of the sums, not a reason for more segments.
+    const double floor = static_cast<double>(n) * 1e-12;
     double least_bic = kInfinity;
     std::size_t chosen = 0;
     for (std::size_t k = 0; k < most; ++k) {

@@ -195,8 +195,15 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
       out.options.latency = -1e300;
       WEFT_ASSIGN(const auto unbound, rest(0, limit, 0));
       out.options.latency = asked;
-      const double missing = asked - unbound.front().intercept;
-      if (missing > 0) out.recv_lowered_by = std::min(missing, out.recv.front().intercept);
+      const double per_byte = out.options.bandwidth > 0 ? 1 / out.options.bandwidth : 0;
+      double missing = 0;
+      for (const Segment& u : unbound)
+        missing = std::max(missing, asked + per_byte * u.from - evaluate({&u, 1}, u.from));
+      if (missing > 0) {
+        double most = 0;  // a receive may not fall below nothing anywhere
+        for (const Segment& r : out.recv) most = std::max(most, r.intercept + r.slope * r.from);
+        out.recv_lowered_by = std::min(missing, most);
+      }
     }
     WEFT_ASSIGN(out.transfer, rest(0, limit, out.recv_lowered_by));
   }
