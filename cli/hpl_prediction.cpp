@@ -71,7 +71,7 @@ class Collector {
     if (panel < 0 || panel >= static_cast<std::int64_t>(panels_.size())) return;
     const auto i = static_cast<std::size_t>(panel);
     panels_[i] += parts;
-    end_[i] += to_seconds(end.time_since_epoch());
+    end_[i] = std::max(end_[i], to_seconds(end.time_since_epoch()));
     parts = {};
   }
 
@@ -94,13 +94,13 @@ class Collector {
     WindowRun run;
     const auto n = static_cast<double>(ranks_);
     const auto count = static_cast<double>(w.last - w.first);
-    double before = w.measured > w.first ? end_[static_cast<std::size_t>(w.measured - w.first - 1)] / n : 0;
+    double before = w.measured > w.first ? end_[static_cast<std::size_t>(w.measured - w.first - 1)] : 0;
     for (std::int64_t k = w.measured; k < w.last; ++k) {
       const auto i = static_cast<std::size_t>(k - w.first);
       PanelSeconds p = panels_[i];
       for (double& s : p.s) s /= n;
       // An iteration without panel (the look-ahead's first ones, the run's tail) ends when the next one does.
-      const double end = end_[i] > 0 ? end_[i] / n : before;
+      const double end = end_[i] > 0 ? end_[i] : before;
       p.s[Part::kTime] = end - before;
       p.s[Part::kBcastTook] = took_ / static_cast<double>(rows_) / count;
       before = end;
@@ -123,7 +123,7 @@ class Collector {
   std::size_t ranks_;
   std::int64_t first_;
   std::vector<PanelSeconds> parts_;  // by rank, since its last panel ended
-  std::vector<double> end_;          // by panel, sum over ranks
+  std::vector<double> end_;          // by panel, of the last rank
   std::vector<PanelSeconds> panels_;
   std::vector<Open> open_;
   int rows_;
@@ -204,8 +204,8 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   const int depth = config.q == 1 ? 0 : config.depth;
   std::vector<SampleWindow> windows = {{0, 0, 0, panels}};
   if (options.sample > 0) {
-    const std::int64_t width = options.width > 0 ? options.width : 4;
-    const std::int64_t warm_up = options.warm_up > 0 ? options.warm_up : depth + 3;
+    const std::int64_t width = options.width > 0 ? options.width : std::clamp<std::int64_t>(config.q, 8, 32);
+    const std::int64_t warm_up = options.warm_up > 0 ? options.warm_up : depth + 5;
     windows = choose_windows(panels, std::max(2, options.sample), width, warm_up);
   }
   WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, windows));

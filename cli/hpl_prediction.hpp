@@ -16,7 +16,7 @@
 
 namespace weft::cli {
 
-inline constexpr int kDefaultWindows = 24;
+inline constexpr int kDefaultWindows = 6;
 
 struct PredictOptions {
   int sample = 0;                   // windows; 0 = all panels

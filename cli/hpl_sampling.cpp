@@ -121,7 +121,7 @@ std::vector<SampleWindow> choose_windows(std::int64_t panels, int count, std::in
   // Too few gaps to save anything: all panels.
   std::int64_t simulated = 0;
   for (const SampleWindow& w : out) simulated += w.last - w.first;
-  if (out.size() < 4 || out.back().last != panels || 2 * simulated > panels) return {{0, 0, 0, panels}};
+  if (out.size() < 2 || out.back().last != panels || 2 * simulated > panels) return {{0, 0, 0, panels}};
   return out;
 }
 

@@ -96,14 +96,14 @@ Action setup_predict(CLI::App& app) {
   hpl->add_option("--set", o->set, "key=value over the platform's")->type_name("KEY=VALUE");
   hpl->add_option("--map", o->predict.map, "which rank runs where: block, cyclic, random, file:PATH [block]")
       ->type_name("MAP");
-  hpl->add_option("--sample", o->sample, "simulate K windows of panels, not all [K = 24]")
+  hpl->add_option("--sample", o->sample, "simulate K windows of panels, not all [K = 6]")
       ->type_name("K")
       ->expected(0, 1)
       ->check(CLI::Range(0, 100000));
-  hpl->add_option("--window", o->predict.width, "measured panels of a window [4]")
+  hpl->add_option("--window", o->predict.width, "measured panels of a window [Q, within 8 to 32]")
       ->type_name("PANELS")
       ->check(CLI::Range(1, 1000000));
-  hpl->add_option("--warm-up", o->predict.warm_up, "panels dropped at the start of a window [DEPTH + 3]")
+  hpl->add_option("--warm-up", o->predict.warm_up, "panels dropped at the start of a window [DEPTH + 5]")
       ->type_name("PANELS")
       ->check(CLI::Range(1, 1000000));
   hpl->add_option(

@@ -19,7 +19,8 @@ namespace {
 
 using hpl_gen::HplConfig;
 
-constexpr int kCoarseWindows = 8;
+constexpr int kCoarseWindows = 3;
+constexpr std::int64_t kWindowWidth = 8;
 
 struct Options {
   CommonOptions common;
@@ -79,6 +80,7 @@ Result<void> run(const Options& o) {
   const auto evaluate = [&](const HplConfig& config, int windows) -> Result<Candidate> {
     PredictOptions options;
     options.sample = windows;
+    options.width = kWindowWidth;
     options.map = o.map;
     options.seed = o.common.seed;
     options.threads = o.common.threads;

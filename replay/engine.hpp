@@ -41,6 +41,9 @@ struct ReplayOptions {
   std::string model = "max-min";
   double compute_scale = 1.0;                      // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
+  // Computations and polls that miss are one event, and kernel calls cut by a poll that is over are one call
+  // (docs/model.md). Off: an event an operation, as with on_op.
+  bool join_computations = true;
   bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
   // Called now and then with operations done of total; may print progress.

@@ -4,6 +4,11 @@
 // message that it polls for. So its operations up to the next one of another kind are taken at once; if the message
 // becomes visible meanwhile (poke_run), the run is cut short at the first poll from then on. Times are those of one
 // event an operation, to the tick: durations add up the same. HPL's look-ahead has some sixty polls a panel.
+//
+// A program that polls cuts its work in pieces only as long as it polls. So where a poll is over, because its body ran
+// at an earlier one, the kernel calls before and after it are one call: shapes that differ in the dimension that is cut
+// alone add up. HPL does the rest of an update in one multiplication as soon as the next panel is there; that matters
+// where a call has a fixed cost or varies as a whole (noise).
 #include <algorithm>
 
 #include "replay/simulation.hpp"
@@ -43,6 +48,39 @@ bool Simulation::poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) con
   return std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end();
 }
 
+namespace {
+
+using traces::Kernel;
+using traces::KernelShape;
+
+// Adds `more` to `call` if it goes on where that one ends.
+bool join(KernelShape& call, const KernelShape& more) {
+  if (call.kernel != more.kernel || call.k != more.k) return false;
+  const bool by_rows = call.kernel == Kernel::dtrsm_right;
+  if (by_rows ? call.n != more.n : call.m != more.m) return false;
+  (by_rows ? call.m : call.n) += by_rows ? more.m : more.n;
+  return true;
+}
+
+// Calls that may still grow, in order of their first piece.
+struct OpenCalls {
+  static constexpr std::size_t kMost = 8;
+  KernelShape calls[kMost];
+  std::size_t count = 0;
+
+  // False: there is no room, or nothing to join and `joining` is over.
+  bool add(const KernelShape& shape, bool joining) {
+    if (joining)
+      for (std::size_t i = 0; i < count; ++i)
+        if (join(calls[i], shape)) return true;
+    if (count == kMost) return false;
+    calls[count++] = shape;
+    return true;
+  }
+};
+
+}  // namespace
+
 // Takes the operations from k.pc on; false if there are not two of them.
 bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
   RunAhead& run = runs_[r];
@@ -52,28 +90,50 @@ bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
   run.polled = kNoTime;
   run.calls = clock.call;
   Elapsed total;
+  OpenCalls open;
+  bool joining = false;  // a poll that is over was passed
+  const auto close = [&] {
+    for (std::size_t c = 0; c < open.count; ++c) total += Elapsed::of_seconds(kernel_seconds(r, open.calls[c]));
+    open.count = 0;
+  };
   std::uint64_t i = k.pc;
   for (; k.program.in_current_block(i) && !(k.in_detour && i >= k.detour_end); ++i) {
     const Op& op = **k.program.at(i);
+    if (op.kind == OpKind::compute_kernel) {
+      const auto list = k.program.list(i, op);  // a known kernel: it was checked when it was read
+      const KernelShape shape{static_cast<Kernel>(list[0]), list[1], list[2], list[3]};
+      if (!open.add(shape, joining)) {
+        close();
+        (void)open.add(shape, false);
+      }
+      continue;
+    }
     if (traces::is_compute(op.kind)) {
+      close();
       total += compute_time(r, k, i, op);
       if (error_) return false;
       continue;
     }
     if (op.kind != OpKind::iprobe || (op.flags & traces::kHit) != 0) break;
     if (k.in_detour || op.peer == kProcNull) continue;
-    if (!poll_is_over(k, i, op)) {
-      if (run.poll == kNoPoll) {
-        if (probe_hits(r, op)) break;
-        run.poll = i;
-      } else {
-        const Op& first = **k.program.at(run.poll);
-        if (op.peer != first.peer || op.tag != first.tag || op.comm != first.comm) break;
-      }
+    if (poll_is_over(k, i, op)) {
+      if (run.poll != kNoPoll) break;
+      joining = !k.program.list(i, op).empty();  // a run that never hits keeps its pieces
+      continue;
+    }
+    if (joining) break;  // pieces again
+    close();
+    if (run.poll == kNoPoll) {
+      if (probe_hits(r, op)) break;
+      run.poll = i;
+    } else {
+      const Op& first = **k.program.at(run.poll);
+      if (op.peer != first.peer || op.tag != first.tag || op.comm != first.comm) break;
     }
     total += poll_time(op);
     run.polled += poll_time(op);
   }
+  close();
   if (i - k.pc < 2) {
     clock.call = run.calls;
     return false;
@@ -124,7 +184,7 @@ void Simulation::poke_run(std::uint32_t r) {
     if (k.in_detour || op.peer == kProcNull) continue;
     at = at + poll_time(op);
     polled += poll_time(op);
-    if (poll_is_over(k, i, op) || at < now_) continue;
+    if (at < now_) continue;
     run.end = i;
     run.at_poll = true;
     run.polled = polled;

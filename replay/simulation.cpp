@@ -56,7 +56,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
     test_cost_ = Elapsed(platform_.mpi.test_cost);
   }
   // Raw messages can be seen before they are there; timelines want every operation.
-  run_ahead_ = !simple_ && !options_.on_op;
+  run_ahead_ = !simple_ && !options_.on_op && options_.join_computations;
   runs_.resize(ranks_.size());
 }
 
