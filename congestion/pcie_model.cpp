@@ -1,6 +1,7 @@
 #include "congestion/pcie_model.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,6 +14,14 @@ namespace {
 constexpr double kSame = 1e-12;
 // What arbitration leaves nothing of (tau >= 1/n) moves this part of a link: events stay finite.
 constexpr double kTrickle = 1e-15;
+
+// The nearest number of 40 bits: flows in the same situation get the same rate to the bit, whatever sums it came
+// from, and end at the same instant instead of one after the other.
+double forty_bits(double x) {
+  constexpr std::uint64_t kDropped = 13;
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) + (std::uint64_t{1} << (kDropped - 1));
+  return std::bit_cast<double>(bits & ~((std::uint64_t{1} << kDropped) - 1));
+}
 
 bool below(double a, double b) { return a < b * (1 - kSame); }
 
@@ -63,6 +72,7 @@ FlowId PcieModel::add(std::span<const LinkId> route, double flow_weight, double 
   if (!path_.empty()) p.pcie = arbiter_.add(path_, p.own);
   if (!route_.empty()) p.fabric = fabric_.add(route_, flow_weight, p.own);
   p.fabric_limit = p.own;
+  p.kind = kind_of(route, flow_weight, rate_cap);
   added_.push_back(flow);
   return FlowId(flow);
 }
@@ -90,8 +100,11 @@ std::span<const FlowId> PcieModel::solve() {
     links_.clear();
     collect(flow);
     close_component();
+    name_component();
+    if (look_up()) return;
     solve_component();
     commit();
+    remember();
   };
   for (const std::uint32_t flow : added_) from(flow);
   for (const std::uint32_t link : dirty_)
@@ -118,7 +131,10 @@ void PcieModel::close_component() {
       links_.push_back(l.index());
       for (const FlowTable::Entry e : table_.flows_on(l.index())) collect(e.flow);
     }
-  std::sort(flows_.begin(), flows_.end());
+  // By class, so that the sums of a solve do not depend on who came first.
+  std::sort(flows_.begin(), flows_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return parts_[a].kind != parts_[b].kind ? parts_[a].kind < parts_[b].kind : a < b;
+  });
   stats_.flows_solved += flows_.size();
   stats_.links_touched += links_.size();
   stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(flows_.size()));
@@ -316,6 +332,62 @@ void PcieModel::fill(bool pcie_links_too) {
   }
 }
 
+std::uint32_t PcieModel::kind_of(std::span<const LinkId> route, double flow_weight, double limit) {
+  kind_key_.clear();
+  const auto append = [&](const auto& x) { kind_key_.append(reinterpret_cast<const char*>(&x), sizeof x); };
+  append(flow_weight);
+  append(limit);
+  for (const LinkId l : route) append(l);
+  const auto known = kinds_.find(kind_key_);
+  if (known != kinds_.end()) return known->second;
+  if (kinds_.size() >= kMaxClasses) return kNone;
+  const auto kind = static_cast<std::uint32_t>(kinds_.size());
+  kinds_.emplace(kind_key_, kind);
+  return kind;
+}
+
+void PcieModel::name_component() {
+  component_.clear();
+  if (parts_[flows_.back()].kind == kNone) return;
+  for (const std::uint32_t f : flows_)
+    component_.append(reinterpret_cast<const char*>(&parts_[f].kind), sizeof(std::uint32_t));
+}
+
+bool PcieModel::look_up() {
+  if (component_.empty()) return false;
+  const auto at = known_.find(component_);
+  if (at == known_.end()) return false;
+  ++ways_.looked_up;
+  const Known& k = at->second;
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    parts_[flows_[i]].aside = k.aside[i] != 0;
+    settle(flows_[i], k.rate[i], k.held[i]);
+  }
+  return true;
+}
+
+void PcieModel::remember() {
+  if (component_.empty() || flows_.size() > kMaxKnown) return;
+  if (known_flows_ + flows_.size() > kMaxKnown) {
+    known_.clear();
+    known_flows_ = 0;
+  }
+  known_flows_ += flows_.size();
+  Known& k = known_[component_];
+  for (const std::uint32_t f : flows_) {
+    k.rate.push_back(rate_[f]);
+    k.held.push_back(bottleneck_[f]);
+    k.aside.push_back(parts_[f].aside ? 1 : 0);
+  }
+}
+
+void PcieModel::settle(std::uint32_t flow, double rate, LinkId held) {
+  bottleneck_[flow] = held;
+  if (rate == rate_[flow]) return;
+  rate_[flow] = rate;
+  changed_.emplace_back(flow);
+}
+
 void PcieModel::commit() {
   std::size_t i = 0;
   for (const std::uint32_t f : flows_) {
@@ -331,10 +403,8 @@ void PcieModel::commit() {
       if (pcie && !held.valid() && p.share < table_.limit(f) * (1 - kSame)) held = first_pcie_link(f);
     }
     i += pcie ? 1 : 0;
-    bottleneck_[f] = held;
-    if (p.share == rate_[f]) continue;
-    rate_[f] = p.share;
-    changed_.emplace_back(f);
+    const bool whole = p.share == p.own || pcie_flows_.empty();
+    settle(f, whole ? p.share : std::min(p.own, forty_bits(p.share)), held);
   }
 }
 

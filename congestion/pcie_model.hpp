@@ -20,11 +20,19 @@
 // proportions, quotas, back-pressure) fixes it; the result does not depend on the order of flows, but for
 // rounding. docs/pcie.md has the argument.
 //
+// Flows of the same route, weight and limit are of one class; a component is known by the classes in it, and one
+// solved before is looked up (bounded; where it is full, it is emptied).
+//
+// Rates of components with PCIe links are rounded to 40 bits (5e-13): those that are equal but for rounding are
+// equal, so that flows end together that should.
+//
 // Weights count on fabric links only: a PCIe port knows no flows. A route whose part in a tree is contiguous may
 // visit several trees. Complexity of a solve: rounds (mostly 1 to 4) x O(h log h) for h hops in the component.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "congestion/flow_table.hpp"
@@ -61,15 +69,17 @@ class PcieModel final : public SharingModel {
   // The network, not arbitration, decided the flow's rate (steps 3 and 4).
   [[nodiscard]] bool set_aside(FlowId flow) const { return parts_[flow.index()].aside; }
 
-  // How components were solved: by step 1, 2, 3 or 4, and the rounds of steps 3 and 4.
+  // How components were solved: by step 1, 2, 3 or 4, or looked up; and the rounds of steps 3 and 4.
   struct Ways {
-    std::uint64_t max_min = 0, factors = 0, rounds_met = 0, set_aside_in_order = 0, rounds = 0;
+    std::uint64_t max_min = 0, factors = 0, rounds_met = 0, set_aside_in_order = 0, looked_up = 0, rounds = 0;
   };
   [[nodiscard]] const Ways& ways() const { return ways_; }
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
   static constexpr int kMaxRounds = 32;
+  static constexpr std::size_t kMaxClasses = std::size_t{1} << 18;
+  static constexpr std::size_t kMaxKnown = std::size_t{1} << 21;  // flows in remembered components
 
   // Columns over flow.
   struct Parts {
@@ -80,6 +90,13 @@ class PcieModel final : public SharingModel {
     double allowed = 0;          // a
     double share = 0;            // m
     bool aside = false;
+    std::uint32_t kind = kNone;  // class; kNone: too many classes, its components are not remembered
+  };
+  // A solved component, flow by flow in the order of classes.
+  struct Known {
+    std::vector<double> rate;
+    std::vector<LinkId> held;
+    std::vector<std::uint8_t> aside;
   };
 
   struct Rising {
@@ -98,7 +115,12 @@ class PcieModel final : public SharingModel {
   void set_aside_in_order();
   void fill(bool pcie_links_too);
   void take_back(std::uint32_t flow);
+  void settle(std::uint32_t flow, double rate, LinkId held);
   void commit();
+  [[nodiscard]] std::uint32_t kind_of(std::span<const LinkId> route, double weight, double limit);
+  void name_component();
+  bool look_up();
+  void remember();
   [[nodiscard]] LinkId first_pcie_link(std::uint32_t flow) const;
   [[nodiscard]] LinkId fullest(std::uint32_t flow) const;
   [[nodiscard]] double weight(std::uint32_t flow) const { return table_.weight(flow); }
@@ -133,6 +155,12 @@ class PcieModel final : public SharingModel {
   std::vector<LinkId> limiter_;      // by position in pcie_flows_
   std::vector<LinkId> route_;
   std::vector<PcieLink> path_;
+  // what was solved before
+  std::unordered_map<std::string, std::uint32_t> kinds_;
+  std::string kind_key_;
+  std::unordered_map<std::string, Known> known_;  // by the bytes of the classes
+  std::string component_;                         // name of the present one; empty: not to be remembered
+  std::size_t known_flows_ = 0;
   std::vector<FlowId> changed_;
   SolveStats stats_;
   Ways ways_;

@@ -3,7 +3,8 @@
 //
 // Shape: [isl above several] root complexes; under each `switches` switches (0: none) and, if asked for, the
 // host memory and network cards; under each switch (or root complex) `cards` cards of `gpus` GPUs, where a
-// card of several GPUs has a switch of its own (K80) and a card of one is the GPU itself.
+// card of several GPUs has a switch of its own (K80) and a card of one is the GPU itself. The key `tree` writes
+// out any other: `rc(switch(2*card(2*gpu) nic@4x8) gpu mem)`, where @GENxWIDTH is the link to the parent.
 #pragma once
 
 #include <cstdint>

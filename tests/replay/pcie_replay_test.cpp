@@ -138,7 +138,7 @@ TEST(PcieReplay, EveryNetworkTakesNodes) {
 // active sends from the sharing model, remembered; a rank starts its next send when one is through.
 class Exchange {
  public:
-  explicit Exchange(const topology::Platform& p) : fabric_(p.fabric), routes_(p.fabric) {
+  explicit Exchange(const topology::Platform& p) : routes_(p.fabric) {
     auto m = make_model("pcie", p.fabric);
     model_ = std::move(m).value();
     for (std::uint32_t r = 0; r < 8; ++r) {
@@ -164,8 +164,10 @@ class Exchange {
     }
     return s;
   }
-  // Seconds until the last of all sends of `bytes` is through.
-  double time(const std::vector<std::vector<std::uint32_t>>& s, double bytes) {
+  // Seconds until the last of all sends of `bytes` is through. `delay`: by link, the time that flows lost
+  // while it held them, against their first link's rate.
+  double time(const std::vector<std::vector<std::uint32_t>>& s, double bytes,
+              std::map<LinkId, double>* delay = nullptr) {
     std::array<std::size_t, 8> at{};
     std::array<double, 8> left{};
     left.fill(bytes);
@@ -175,13 +177,16 @@ class Exchange {
       for (std::uint32_t r = 0; r < 8; ++r)
         key |= (at[r] < s[r].size() ? s[r][at[r]] + 1ull : 0ull) << (4 * r);
       if (key == 0) return now;
-      const std::array<double, 8>& rate = rates(key);
+      const Rates& now_at = rates(key);
+      const std::array<double, 8>& rate = now_at.rate;
       double step = std::numeric_limits<double>::infinity();
       for (std::uint32_t r = 0; r < 8; ++r)
         if (rate[r] > 0) step = std::min(step, left[r] / rate[r]);
       now += step;
       for (std::uint32_t r = 0; r < 8; ++r) {
         if (rate[r] == 0) continue;
+        if (delay != nullptr && rate[r] < kB * (1 - 1e-9))
+          (*delay)[now_at.held[r]] += step * (1 - rate[r] / kB);
         left[r] -= rate[r] * step;
         if (left[r] > 1e-9 * bytes) continue;
         ++at[r];
@@ -191,7 +196,11 @@ class Exchange {
   }
 
  private:
-  const std::array<double, 8>& rates(std::uint64_t key) {
+  struct Rates {
+    std::array<double, 8> rate{};
+    std::array<LinkId, 8> held{};
+  };
+  const Rates& rates(std::uint64_t key) {
     const auto known = memo_.find(key);
     if (known != memo_.end()) return known->second;
     std::array<FlowId, 8> ids;
@@ -202,20 +211,20 @@ class Exchange {
       ids[r] = model_->add(route.links, 1, std::numeric_limits<double>::infinity());
     }
     (void)model_->solve();
-    std::array<double, 8> rate{};
+    Rates found;
     for (std::uint32_t r = 0; r < 8; ++r) {
       if (!ids[r].valid()) continue;
-      rate[r] = model_->rate(ids[r]);
+      found.rate[r] = model_->rate(ids[r]);
+      found.held[r] = model_->bottleneck(ids[r]);
     }
     for (const FlowId id : ids)
       if (id.valid()) model_->remove(id);
-    return memo_.emplace(key, rate).first->second;
+    return memo_.emplace(key, found).first->second;
   }
-  const topology::Fabric& fabric_;
   topology::RouteCache routes_;
   std::unique_ptr<congestion::SharingModel> model_;
   std::array<std::vector<std::vector<std::uint32_t>>, 8> orders_;
-  std::map<std::uint64_t, std::array<double, 8>> memo_;
+  std::map<std::uint64_t, Rates> memo_;
 };
 
 // 2 nodes of 4 GPUs (two K80 boards, each behind its switch) on a fat-tree.
@@ -256,6 +265,16 @@ TEST(PcieReplay, EveryOrderOfAHaloExchangeOverTreeAndFabricReplaysAsItsPhasesSay
   std::printf("best %.4f ms (%llu of 20,736), mean %.4f ms, worst %.4f ms\nbest   %s\nworst  %s\n",
               best * 1e3, static_cast<unsigned long long>(best_count), sum / 20736 * 1e3, worst * 1e3,
               text(halo.schedule(best_at)).c_str(), text(halo.schedule(worst_at)).c_str());
+  for (const std::uint64_t at : {best_at, worst_at}) {
+    std::map<LinkId, double> delay;
+    (void)halo.time(halo.schedule(at), kBytes, &delay);
+    std::vector<std::pair<double, LinkId>> by_delay;
+    for (const auto& [link, lost] : delay) by_delay.emplace_back(-lost, link);
+    std::sort(by_delay.begin(), by_delay.end());
+    for (std::size_t i = 0; i < std::min<std::size_t>(6, by_delay.size()); ++i)
+      std::printf("  %s: flows lose %.2f ms at %s\n", at == best_at ? "best" : "worst",
+                  -1e3 * by_delay[i].first, p.fabric.link_name(by_delay[i].second).c_str());
+  }
   // No order is faster than the fullest simplex link: 4 messages leave each node by one cable.
   const double cable = 4 * kBytes / 12.5e9;
   EXPECT_GE(best, cable * (1 - 1e-9));

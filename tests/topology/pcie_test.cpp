@@ -122,6 +122,47 @@ TEST(Pcie, KeysSetRatesPerLevel) {
   EXPECT_EQ(load("pcie:width=x8").fabric.links().capacity[0], pcie_payload_rate({3, 8, 256, 0}).value());
 }
 
+TEST(Pcie, AnyTreeCanBeWrittenOut) {
+  // The same wiring as the keys give, link by link.
+  const Platform keys = load("pcie:sockets=2,switches=2,cards=2,gpus=2,mem=on,lat=0");
+  const Platform text = load("pcie:lat=0,tree=\"isl(2*rc(2*switch(2*card(2*gpu)), mem))\"");
+  ASSERT_EQ(text.fabric.host_count(), 18u);
+  ASSERT_EQ(text.fabric.link_count(), keys.fabric.link_count());
+  for (std::uint32_t a = 0; a < 18; ++a)
+    for (std::uint32_t b = 0; b < 18; ++b)
+      EXPECT_EQ(via(text.fabric, a, b), via(keys.fabric, a, b)) << a << " " << b;
+  const Platform odd = load("pcie:tree=rc(switch(switch(3*gpu@5x8) nic@4x4 gpu) gpu)");
+  EXPECT_EQ(odd.fabric.rank_hosts(), 5u);
+  EXPECT_EQ(odd.fabric.links().capacity[0], pcie_payload_rate({5, 8, 256, 0}).value());
+  EXPECT_EQ(odd.fabric.links().capacity[3], pcie_payload_rate({3, 16, 256, 0}).value());
+  EXPECT_EQ(odd.fabric.links().capacity[5], pcie_payload_rate({4, 4, 256, 0}).value());
+  EXPECT_EQ(via(odd.fabric, 2, 4), (std::vector<std::string>{"switch1", "switch0", "rc0"}));
+  EXPECT_TRUE(verify(odd.fabric).findings.empty());
+  EXPECT_EQ(load("crossbar:n=4,node=\"pcie:tree=rc(gpu nic nic)\"").fabric.rank_hosts(), 2u);
+}
+
+TEST(Pcie, MistakesInATreeAreNamedWithTheirPlace) {
+  EXPECT_THAT(error_of("pcie:tree=rc(gpux)"),
+              HasSubstr("tree, character 4: error: no such node; got \"gpux)\""));
+  EXPECT_THAT(error_of("pcie:tree=rc(gpu"), HasSubstr("character 7: error: a bracket is not closed"));
+  EXPECT_THAT(error_of("pcie:tree=gpu"), HasSubstr("wrong place"));
+  EXPECT_THAT(error_of("pcie:tree=rc(rc(gpu))"), HasSubstr("wrong place"));
+  EXPECT_THAT(error_of("pcie:tree=rc(switch(mem))"), HasSubstr("wrong place"));
+  EXPECT_THAT(error_of("pcie:tree=2*rc(gpu)"), HasSubstr("several roots"));
+  EXPECT_THAT(error_of("pcie:tree=rc(gpu))"), HasSubstr("more than one tree"));
+  EXPECT_THAT(error_of("pcie:tree=rc(0*gpu)"), HasSubstr("not a count"));
+  EXPECT_THAT(error_of("pcie:tree=rc(gpu@7x8)"), HasSubstr("not a link"));
+  EXPECT_THAT(error_of("pcie:tree=rc(switch gpu)"), HasSubstr("without anything below"));
+  EXPECT_THAT(error_of("pcie:tree=rc(nic)"), HasSubstr("without a GPU"));
+  EXPECT_THAT(error_of("pcie:tree="), HasSubstr("no such node"));
+  EXPECT_THAT(error_of("pcie:tree=rc(99999*switch(99999*gpu))"), HasSubstr("not a count"));
+  EXPECT_THAT(error_of("pcie:tree=rc(9999*switch(9999*gpu))"), HasSubstr("too large"));
+  EXPECT_THAT(error_of("pcie:gpus=2,tree=rc(gpu)"), HasSubstr("gpus beside tree"));
+  std::string deep = "pcie:tree=rc(";
+  for (int i = 0; i < 100; ++i) deep += "switch(";
+  EXPECT_THAT(error_of(deep), HasSubstr("too large"));
+}
+
 TEST(Pcie, MistakesAreNamed) {
   EXPECT_THAT(error_of("pcie:tau=2"), HasSubstr("expected 0 to 1"));
   EXPECT_THAT(error_of("pcie:gen=7"), HasSubstr("one of 1, 2, 3, 4, 5, 6"));
