@@ -158,7 +158,8 @@ void add_distribution_text(const SearchFacts& f, double unit_s, std::string& out
     const auto length =
         static_cast<std::size_t>(std::ceil(48.0 * static_cast<double>(b.count) / static_cast<double>(most)));
     out += fmt::format("{:8.3f} .. {:7.3f} T {:>10}{}{}\n", b.from_s / unit_s, b.to_s / unit_s,
-                       count_text(static_cast<double>(b.count)), std::string(length, '#'));
+                       count_text(static_cast<double>(b.count)), length > 0 ? "  " : "",
+                       std::string(length, '#'));
   }
 }
 
