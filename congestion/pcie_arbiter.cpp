@@ -367,9 +367,22 @@ bool PcieArbiter::press_back() {
     if (!exceeds(rho_[p], offered_[p] * f)) continue;
     rho_[p] = offered_[p] * f;
     limiter_[p] = limiter_[slowest];
+    slowed_[p] = 1;
     slowed = true;
   }
   return slowed;
+}
+
+// Spreads slowed_ to all that share a link with a slowed one, directly or through others.
+void PcieArbiter::mark_slowed_components() {
+  const auto n = static_cast<std::uint32_t>(rho_.size());
+  for (std::uint32_t p = 0; p < n; ++p) bundle_[p] = p;
+  for (std::size_t at = 0; at < states_.size(); ++at) {
+    const std::uint32_t first = find_bundle(members_[start_[at]].position);
+    for (const Member& m : members(at)) bundle_[find_bundle(m.position)] = first;
+  }
+  for (std::uint32_t p = 0; p < n; ++p) slowed_[find_bundle(p)] |= slowed_[p];
+  for (std::uint32_t p = 0; p < n; ++p) slowed_[p] = slowed_[find_bundle(p)];
 }
 
 std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active) {
@@ -379,6 +392,7 @@ std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active
   bundle_.resize(n);
   slowest_.assign(n, kNone);
   bundled_.assign(n, 0);
+  slowed_.assign(n, 0);
   fixed_.resize(n);
   frozen_.resize(n);
   up_limiter_.assign(n, kNone);
@@ -395,8 +409,9 @@ std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active
   const bool slowed = press_back();
   back_pressure_.assign(rho_.begin(), rho_.end());
   if (slowed) {
+    mark_slowed_components();
     for (std::size_t i = 0; i < n; ++i) {
-      frozen_[i] = bundled_[i] | fixed_[i];
+      frozen_[i] = bundled_[i] | fixed_[i] | (slowed_[i] == 0 ? 1 : 0);
       if (frozen_[i] != 0) continue;
       rho_[i] = offered_[i];
       limiter_[i] = up_limiter_[i];

@@ -14,7 +14,9 @@
 //    groups without, where both kinds meet. Within a group the loss is proportional. Result: downstream().
 //  C back-pressure: members of a *bundle* (linked through shared arbitrated up links) keep their proportions:
 //    all of them follow the one that lost most. Result: back_pressure().
-//  D release: if C slowed anybody, bundles are frozen and B is run again for all others over what is left.
+//  D release: if C slowed anybody, bundles are frozen and B is run again for all others over what is left. This is
+//    decided by connected component: what shares no link with a communication, directly or through others, has
+//    no say in its rate (on trees of more than 8 GPUs one bundle would else release others far away).
 //
 // C in closed form: after A the members of an arbitrated link are in the proportion of their shares, so a sweep
 // over the links until nothing changes ends where each bundle has its smallest rho/offered in common.
@@ -128,6 +130,7 @@ class PcieArbiter {
   [[nodiscard]] std::span<const Member> members(std::size_t at) const {
     return {members_.data() + start_[at], start_[at + 1] - start_[at]};
   }
+  void mark_slowed_components();
   std::uint32_t find_bundle(std::uint32_t position);
 
   PcieTree tree_;
@@ -158,6 +161,7 @@ class PcieArbiter {
   std::vector<std::uint32_t> bundle_;  // union-find
   std::vector<std::uint32_t> slowest_;
   std::vector<std::uint8_t> bundled_;
+  std::vector<std::uint8_t> slowed_;
   std::vector<std::uint8_t> fixed_;
   std::vector<std::uint8_t> frozen_;
 };

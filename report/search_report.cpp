@@ -157,8 +157,9 @@ void add_distribution_text(const SearchFacts& f, double unit_s, std::string& out
   for (const Bar& b : list) {
     const auto length =
         static_cast<std::size_t>(std::ceil(48.0 * static_cast<double>(b.count) / static_cast<double>(most)));
-    out += fmt::format("{:8.3f} .. {:7.3f} T {:>10}  {}\n", b.from_s / unit_s, b.to_s / unit_s,
-                       count_text(static_cast<double>(b.count)), std::string(length, '#'));
+    out += fmt::format("{:8.3f} .. {:7.3f} T {:>10}{}{}\n", b.from_s / unit_s, b.to_s / unit_s,
+                       count_text(static_cast<double>(b.count)), length > 0 ? "  " : "",
+                       std::string(length, '#'));
   }
 }
 

@@ -55,7 +55,6 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"UnknownFlag", with(kTrace), "replay t.txt --on crossbar:n=2,bw=1GB/s --wieghts rtt", 2,
             "error: .*--wieghts"},
         Bad{"LaterVerb", {}, "predict hpl", 2, "error: not supported: weft predict"},
-        Bad{"LaterVerbWithFlags", {}, "search halo --grid 4x2 --on cs-storm", 2, "error: .*not supported"},
         Bad{"FitOfSomethingElse",
             {{"a.csv", "a,b\n1,2\n"}},
             "fit dtrsm a.csv",

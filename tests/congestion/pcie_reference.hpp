@@ -31,7 +31,42 @@ class PcieReference {
     for (auto [s, d] : pairs) paths_.push_back(path(s, d));
   }
 
+  // The procedure, on each connected component (communications linked by shared links) by itself.
   [[nodiscard]] ReferenceFactors solve() const {
+    const std::size_t n = paths_.size();
+    std::vector<std::size_t> component(n);
+    for (std::size_t c = 0; c < n; ++c) component[c] = c;
+    for (std::size_t round = 0; round < n; ++round) {
+      for (std::size_t a = 0; a < n; ++a) {
+        for (std::size_t b = 0; b < n; ++b) {
+          if (meet(paths_[a].up, paths_[b].up) || meet(paths_[a].down, paths_[b].down))
+            component[a] = component[b] = std::min(component[a], component[b]);
+        }
+      }
+    }
+    ReferenceFactors all;
+    for (auto* column : {&all.offered, &all.downstream, &all.back_pressure, &all.rho}) column->resize(n);
+    for (std::size_t root = 0; root < n; ++root) {
+      if (component[root] != root) continue;
+      PcieReference part(tree_, {});
+      std::vector<std::size_t> at;
+      for (std::size_t c = root; c < n; ++c) {
+        if (component[c] != root) continue;
+        part.paths_.push_back(paths_[c]);
+        at.push_back(c);
+      }
+      const ReferenceFactors f = part.solve_component();
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        all.offered[at[i]] = f.offered[i];
+        all.downstream[at[i]] = f.downstream[i];
+        all.back_pressure[at[i]] = f.back_pressure[i];
+        all.rho[at[i]] = f.rho[i];
+      }
+    }
+    return all;
+  }
+  // The procedure on all at once, as the specification's text has it.
+  [[nodiscard]] ReferenceFactors solve_component() const {
     ReferenceFactors f;
     const std::size_t n = paths_.size();
     std::vector<Fraction> rho(n, Fraction(1));
@@ -65,6 +100,9 @@ class PcieReference {
   }
 
  private:
+  static bool meet(const std::vector<int>& a, const std::vector<int>& b) {
+    return std::any_of(a.begin(), a.end(), [&](int v) { return std::count(b.begin(), b.end(), v) > 0; });
+  }
   struct Path {
     std::vector<int> up, down;  // nodes that own the links
     bool crosses = false;
