@@ -68,7 +68,7 @@ std::string times(double seconds, double unit_s) {
   return fmt::format("{} = {:.6g} T", show_seconds(seconds), seconds / unit_s);
 }
 
-std::string count_text(double n) { return n < 1e15 ? show_count(n) : fmt::format("{:.3g}", n); }
+std::string count_text(double n) { return n < 1e7 ? show_count(n) : fmt::format("{:.3g}", n); }
 
 nlohmann::ordered_json number(double n) {
   if (n < 9e15) return static_cast<std::uint64_t>(n);

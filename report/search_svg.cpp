@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "core/quantity_text.hpp"
@@ -99,10 +100,16 @@ std::string panel(const SearchFacts& f, const Layout& layout, const schedule::Ph
     const auto at = use.find(link.index());
     const double u = at == use.end() ? 0 : at->second;
     const char* color = congested.contains(link.index()) ? "#c8102e" : u > 0 ? "#1f6fb4" : "#cccccc";
+    // Beside the straight line, on the side that `shift` says for somebody who looks up the tree.
+    const Place low = a.y > b.y ? a : b;
+    const Place high = a.y > b.y ? b : a;
+    const double length = std::hypot(low.x - high.x, low.y - high.y);
+    const double dx = shift * (low.y - high.y) / length;
+    const double dy = shift * (high.x - low.x) / length;
     out += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"{:.1f}\">"
         "<title>{} {:.0f} %</title></line>\n",
-        a.x + shift, a.y, b.x + shift, b.y, color, 1 + 2.5 * std::min(u, 1.0),
+        a.x + dx, a.y + dy, b.x + dx, b.y + dy, color, 1 + 2.5 * std::min(u, 1.0),
         escaped(fabric.link_name(link)), 100 * u);
   };
   for (const auto& [v, place] : layout.places()) {

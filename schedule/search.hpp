@@ -28,7 +28,7 @@ struct SearchOptions {
   std::uint64_t seed = 0;
   std::uint64_t evaluations = 400'000;  // of annealing
   std::uint64_t nodes = 2'000'000;      // of each branch and bound
-  std::uint64_t sample = 5'000;         // schedules, for the distribution; 0: none
+  std::uint64_t sample = 2'000;         // schedules, for the distribution; 0: none
 };
 
 struct SearchResult {
