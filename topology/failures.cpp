@@ -42,7 +42,7 @@ class Rerouted final : public Routing {
     const std::size_t start = out.size();
     // The usual routing knows the whole fabric: what is gone looks full to it.
     std::vector<std::uint32_t> before;
-    if (!load.empty()) {
+    if (!load.empty() && scope() == RouteScope::kLoad) {
       before.reserve(now_.size());
       for (const std::uint32_t l : now_) before.push_back(l == kGone ? 1u << 30 : load[l]);
     }

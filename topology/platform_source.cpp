@@ -249,6 +249,10 @@ Result<void> apply_override(PlatformSource& s, std::string_view setting) {
   const auto kv = key_value(setting);
   if (!kv) return bad_input(where, "setting without a key", std::string(setting), "key=value");
   auto [key, value] = *kv;
+  if (key.ends_with('?')) {  // "key?=value": only where nothing is set
+    key.remove_suffix(1);
+    if (s.params.has(key)) return {};
+  }
   constexpr std::string_view kTopology = "topology.";
   if (key.starts_with(kTopology)) key.remove_prefix(kTopology.size());
   if (key == "family") {

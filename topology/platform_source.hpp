@@ -32,7 +32,7 @@ struct PlatformSource {
 [[nodiscard]] Result<PlatformSource> parse_shorthand(std::string_view spec);
 // `file` names the text in errors.
 [[nodiscard]] Result<PlatformSource> parse_textproto(std::string_view file, std::string_view text);
-// "key=value" (a topology key) or "dotted.field=value" (a scalar field of platform.proto).
+// "key=value" (a topology key; "key?=value" only where it is not set) or "dotted.field=value" (a scalar field of platform.proto).
 [[nodiscard]] Result<void> apply_override(PlatformSource& source, std::string_view setting);
 // "node.KEY=VALUE": a key of the PCIe tree under the hosts.
 // The settings of that tree, from the key `node` or the field; nothing if there is none. Errors: not of the

@@ -5,6 +5,7 @@
 
 #include "core/quantity_text.hpp"
 #include "topology/failures.hpp"
+#include "topology/multi_nic.hpp"
 
 namespace weft::topology {
 namespace {
@@ -24,6 +25,16 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params) {
     if (fabric.hosts_are_routers())
       return params.error("nic_bw", "hosts have no cable of their own here", "host_links=on");
     fabric.limit_host_links(b);
+  }
+  WEFT_ASSIGN(const std::string choice, params.choice("nic", kNicChoices));
+  WEFT_ASSIGN(const std::uint64_t nics, params.integer_or("nics", 1, 1 << 16, 1));
+  if (nics > 1) {
+    if (fabric.hosts_are_routers())
+      return params.error("nics", "hosts have no cable of their own here", "host_links=on");
+    if (fabric.host_count() % nics != 0)
+      return params.error("nics", fmt::format("{} endpoints do not make whole hosts", fabric.host_count()),
+                          "a divisor of the number of endpoints");
+    fabric = with_nics(std::move(fabric), static_cast<std::uint32_t>(nics), choice);
   }
   if (const Params::Entry* e = params.find("fail")) {
     WEFT_ASSIGN(const std::uint64_t seed, params.seed());
