@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"UnknownFlag", with(kTrace), "replay t.txt --on crossbar:n=2,bw=1GB/s --wieghts rtt", 2,
             "error: .*--wieghts"},
         Bad{"LaterVerb", {}, "predict hpl", 2, "error: not supported: weft predict"},
-        Bad{"LaterVerbWithFlags", {}, "search halo --grid 4x2 --on cs-storm", 2, "error: .*not supported"},
+        Bad{"LaterVerbWithFlags", {}, "fit network osu.csv --on cs-storm", 2, "error: .*not supported"},
         Bad{"ReplayWithoutPlatform", with(kTrace), "replay t.txt", 2, "error: .*--on"},
         Bad{"ReplayWithoutTrace", {}, "replay --on crossbar:n=2,bw=1GB/s", 2, "error: "},
         Bad{"UnknownRawMode", with(kTrace), "replay t.txt --on crossbar:n=2,bw=1GB/s,lat=0 --raw=eagre", 2,
