@@ -176,7 +176,9 @@ Result<void> search(const Options& o) {
   std::signal(SIGINT, SIG_DFL);
   progress.finish();
   if (counted) counted->finish();
-  const bool stopped = facts.result->interrupted || (placing && placement.interrupted);
+  // Interrupted after the proof only the distribution is incomplete.
+  const bool proven = placing ? placement.proven : result.proof != schedule::Proof::kNone;
+  const bool stopped = !proven && (facts.result->interrupted || (placing && placement.interrupted));
   if (facts.result->best.empty())
     return Error{ErrorCode::kFinding, {}, "interrupted before the first schedule", {}, {}};
   WEFT_ASSIGN(const auto oracle, schedule::make_rate_oracle(model, *facts.workload, fabric));

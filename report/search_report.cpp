@@ -18,6 +18,9 @@ using schedule::Phase;
 constexpr std::size_t kBars = 16;
 constexpr std::size_t kStepsForPeople = 40;
 
+// An enumeration that was stopped: the statistics are of the schedules that come first, no sample.
+bool partial(const schedule::SearchResult& r) { return r.interrupted && !r.exact; }
+
 // Counts in equal intervals from the best to the worst.
 struct Bar {
   double from_s;
@@ -109,6 +112,7 @@ std::string proof_text(const SearchFacts& f, double unit_s) {
   }
   if (r.proof == Proof::kExhaustion && !schedule::sooner(r.link.seconds, r.best_s))
     text += ", and it meets the link bound";
+  if (f.placement != nullptr && !f.placement->proven) text += " (for this placement)";
   return text;
 }
 
@@ -147,9 +151,12 @@ void add_distribution_text(const SearchFacts& f, double unit_s, std::string& out
   out += fmt::format(
       "\n{} {} schedules: best {} ({}), next {}, median {:.6f} T, mean {:.6f} T, worst {} ({}); "
       "{} distinct times\n",
-      f.result->exact ? "all" : "a sample of", count_text(static_cast<double>(s.count)),
-      fmt::format("{:.6g} T", s.best / unit_s), s.best_count, fmt::format("{:.6f} T", s.next_best / unit_s),
-      s.median / unit_s, s.mean / unit_s, fmt::format("{:.6f} T", s.worst / unit_s), s.worst_count,
+      f.result->exact      ? "all"
+      : partial(*f.result) ? "the first"
+                           : "a sample of",
+      count_text(static_cast<double>(s.count)), fmt::format("{:.6g} T", s.best / unit_s), s.best_count,
+      fmt::format("{:.6f} T", s.next_best / unit_s), s.median / unit_s, s.mean / unit_s,
+      fmt::format("{:.6f} T", s.worst / unit_s), s.worst_count,
       show_count(static_cast<double>(s.distinct.size())));
   const auto list = bars(s);
   std::uint64_t most = 1;
@@ -244,7 +251,7 @@ std::string search_text(const SearchFacts& f) {
   out += fmt::format("\nbest {}{}, {}", times(r.best_s, unit), r.interrupted ? " so far (interrupted)" : "",
                      proof_text(f, unit));
   const auto& s = r.statistics;
-  if (s.count > 0 && r.best_s > 0)
+  if (s.count > 0 && r.best_s > 0 && !partial(r))
     out += fmt::format("; a {} schedule takes {:.2f} times as long, the worst {}{:.2f}",
                        r.exact ? "mean" : "random", s.mean / r.best_s, r.exact ? "" : "seen ",
                        s.worst / r.best_s);
@@ -266,7 +273,8 @@ std::string search_json(const SearchFacts& f) {
   j["messages"] = e.messages.size();
   j["schedules_total"] = number(r.schedules);
   j["schedules_evaluated"] = number(r.evaluated);
-  j["proved_optimal"] = r.proof != schedule::Proof::kNone;
+  // Of order and placement together where both were searched.
+  j["proved_optimal"] = r.proof != schedule::Proof::kNone && (f.placement == nullptr || f.placement->proven);
   j["proof"] = schedule::proof_name(r.proof);
   j["interrupted"] = r.interrupted;
   j["best_s"] = r.best_s;
@@ -279,7 +287,7 @@ std::string search_json(const SearchFacts& f) {
   j["next_best_s"] = r.exact ? nlohmann::ordered_json(s.next_best) : nullptr;
   j["worst_count"] = r.exact ? nlohmann::ordered_json(s.worst_count) : nullptr;
   j["distinct_times"] = r.exact ? nlohmann::ordered_json(s.distinct.size()) : nullptr;
-  j["distribution"] = !any ? "none" : r.exact ? "exact" : "sample";
+  j["distribution"] = !any ? "none" : r.exact ? "exact" : partial(r) ? "partial" : "sample";
   j["message_time_s"] = message_time(w);
   j["link_bound_s"] = r.link.seconds;
   j["link_bound_link"] = w.links() > 0 ? fabric.link_name(w.link[r.link.link]) : "";
