@@ -23,7 +23,7 @@ struct Options {
 Result<void> run(const Options& o) {
   WEFT_ASSIGN(auto options, o.flags.options(o.common.seed));
   WEFT_ASSIGN(auto trace, traces::open_trace(o.traces, o.flags.from));
-  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.set));
+  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.overrides(o.common.seed)));
   const std::uint32_t ranks = trace->header().ranks;
   WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, o.map, o.common.seed));
 
@@ -67,6 +67,7 @@ Action setup_replay(CLI::App& app) {
   app.add_option("--map", o->map, "which rank runs where: block, cyclic, random, file:PATH [block]")
       ->type_name("MAP");
   o->flags.add(app);
+  o->flags.add_routing(app);
   app.add_flag("--all-links", o->all_links, "all links, not the most used ones");
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
   add_common(app, o->common);
