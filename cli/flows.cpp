@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
@@ -33,7 +34,7 @@ struct Options {
   CommonOptions common;
   std::string flows;
   std::string platform;
-  std::vector<std::string> set;
+  PlatformFlags flags;
   std::string model = "max-min";
   std::string weights = "equal";
   std::string header = "0";
@@ -48,15 +49,31 @@ struct Done {
 
 Result<FlowRun> build(const Options& o, Done& done) {
   WEFT_ASSIGN(done.header, parse_bytes(o.header, "--header"));
-  WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.set));
+  WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.flags.overrides(o.common.seed)));
   const topology::Fabric& fabric = done.platform.fabric;
   WEFT_ASSIGN(FlowRun run, FlowRun::create(o.model, fabric));
   WEFT_ASSIGN(const std::string text, read_file(o.flows));
   WEFT_ASSIGN(done.requests, replay::parse_flow_list(text, o.flows, fabric));
+  const topology::RouteScope scope = fabric.routing().scope();
+  if (scope == topology::RouteScope::kLoad) {
+    Error e = not_supported(fmt::format("routing {} for a list of flows", fabric.routing().name()),
+                            "a routing that does not look at the use of links; replay does");
+    return e;
+  }
   topology::RouteCache routes(fabric);
+  std::vector<LinkId> drawn;
+  // The route of flow number `n`.
+  const auto route_of = [&](const FlowRequest& r, std::uint64_t n) -> topology::RouteCache::Route {
+    if (scope == topology::RouteScope::kPair) return routes.find(r.src, r.dst);
+    drawn.clear();
+    const bool reached = fabric.routing().route_message(r.src, r.dst, n, {}, drawn);
+    Duration latency(0);
+    for (const LinkId l : drawn) latency += fabric.links().latency[l.index()];
+    return {drawn, latency, reached};
+  };
   for (const FlowRequest& r : done.requests) {
     const auto where = [&] { return SourcePos{o.flows, r.line, 1}.text(); };
-    const auto route = routes.find(r.src, r.dst);
+    const auto route = route_of(r, run.size());
     if (!route.reachable)
       return bad_input(where(), "the destination cannot be reached",
                        fabric.host_name(r.src) + " to " + fabric.host_name(r.dst), "a pair that has a route");
@@ -283,9 +300,9 @@ Action setup_flows(CLI::App& app) {
   app.add_option("--on", o->platform, "platform: .textproto, built-in name or family:key=value,...")
       ->required()
       ->type_name("PLATFORM");
-  app.add_option("--set", o->set, "override a platform key; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->take_all();
+  o->flags.add_set(app);
+  o->flags.add_routing(app);
+  o->flags.add_fail(app);
   app.add_option("--model", o->model, "max-min, max-min-component, contention-free, pcie [max-min]")
       ->type_name("NAME");
   app.add_option("--weights", o->weights,

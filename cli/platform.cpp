@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
@@ -28,7 +29,7 @@ struct Options {
   CommonOptions common;
   std::string action;
   std::string platform;
-  std::vector<std::string> set;
+  PlatformFlags flags;
   std::string to = "dot";
   std::string out = "-";
 };
@@ -202,7 +203,7 @@ Result<void> run(const Options& o) {
   if (o.platform.empty())
     return usage_error(fmt::format("platform {} needs a platform", o.action), {},
                        "weft platform " + o.action + " PLATFORM");
-  WEFT_ASSIGN(const Platform p, load_platform(o.platform, o.set));
+  WEFT_ASSIGN(const Platform p, load_platform(o.platform, o.flags.overrides(o.common.seed)));
   if (o.action == "show") return show_platform(o, p);
   if (o.action == "check") return check(o, p);
   return export_platform(o, p);
@@ -220,7 +221,9 @@ Action setup_platform(CLI::App& app) {
       ->type_name("list|show|check|export");
   app.add_option("platform", o->platform, ".textproto file, built-in name, or FAMILY:key=value,...")
       ->type_name("PLATFORM");
-  app.add_option("--set", o->set, "key=value: override a key or a dotted field")->type_name("KEY=VALUE");
+  o->flags.add_set(app);
+  o->flags.add_routing(app);
+  o->flags.add_fail(app);
   app.add_option("--to", o->to, "export format [dot]")
       ->check(CLI::IsMember({"dot", "graphml", "routes"}))
       ->type_name("dot|graphml|routes");

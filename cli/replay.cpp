@@ -74,7 +74,7 @@ Result<void> run(const Options& o) {
     return usage_error("--with-map must be given once for each --with, or not at all",
                        std::to_string(o.with_map.size()), std::to_string(o.with.size()));
   WEFT_ASSIGN(auto options, o.flags.options(o.common.seed));
-  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.set));
+  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.overrides(o.common.seed)));
   std::deque<Job> jobs;
   jobs.push_back({o.traces, o.map, 0, {}, {}});
   for (std::size_t i = 0; i < o.with.size(); ++i)
@@ -158,6 +158,7 @@ Action setup_replay(CLI::App& app) {
       ->type_name("MAP")
       ->allow_extra_args(false);
   o->flags.add(app);
+  o->flags.add_routing(app);
   app.add_flag("--all-links", o->all_links, "all links, not the most used ones");
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
   add_common(app, o->common);

@@ -18,9 +18,8 @@ Result<T> of_flag(Result<T> parsed) {
 }  // namespace
 
 void ReplayFlags::add(CLI::App& app) {
-  app.add_option("--set", set, "override a key of the platform")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_set(app);
+  add_fail(app);
   app.add_flag("--raw{eager}", raw,
                "no overheads, simple rules: --raw, --raw=eager, --raw=detached, --raw=rendezvous")
       ->check(CLI::IsMember({"eager", "detached", "rendezvous"}));

@@ -53,7 +53,10 @@ Result<void> run_matrix(const MatrixRequest& request, const ReplayFlags& flags, 
                         Matrix& out) {
   WEFT_ASSIGN(out.options, flags.options(common.seed));
   for (const auto& p : request.platforms) {
-    WEFT_ASSIGN(auto platform, topology::load_platform(p.spec, p.set));
+    PlatformFlags changes;
+    changes.set = p.set;
+    changes.fail = flags.fail;
+    WEFT_ASSIGN(auto platform, topology::load_platform(p.spec, changes.overrides(common.seed)));
     out.platforms.push_back(std::move(platform));
   }
   const std::vector<std::string> maps =

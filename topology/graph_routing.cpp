@@ -18,6 +18,7 @@ GraphRouting::GraphRouting(const LinkTable& links, std::uint32_t hosts, std::uin
       hosts_(hosts),
       vertices_(vertices),
       hosts_forward_(hosts == vertices),
+      offset_(hosts_forward_ ? 0 : hosts),
       first_(vertices + 1, 0),
       in_first_(vertices + 1, 0),
       in_link_(links.size()),
@@ -47,21 +48,39 @@ GraphRouting::Aim GraphRouting::aim_of(std::uint32_t host) const {
 }
 
 GraphRouting::Row GraphRouting::search(std::uint32_t target) const {
-  Row distance(vertices_, kFar);
-  std::vector<std::uint32_t> queue = {target};
-  distance[target] = 0;
+  Row distance(vertices_ - offset_, kFar);
+  std::vector<std::uint32_t> queue;
+  const auto reach = [&](std::uint32_t v, std::uint32_t d) {
+    if (v < offset_ || distance[v - offset_] != kFar) return;
+    distance[v - offset_] = static_cast<std::uint16_t>(d);
+    queue.push_back(v);
+  };
+  const auto reach_before = [&](std::uint32_t v, std::uint32_t d) {
+    for (std::uint32_t k = in_first_[v]; k < in_first_[v + 1]; ++k) reach(from_[in_link_[k]], d + 1);
+  };
+  if (target < offset_) {
+    reach_before(target, 0);
+  } else {
+    reach(target, 0);
+  }
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    const std::uint32_t v = queue[i];
-    const std::uint16_t d = distance[v];
+    const std::uint32_t d = distance[queue[i] - offset_];
     if (d + 1 >= kFar) break;  // farther than any route that we would write down
-    for (std::uint32_t k = in_first_[v]; k < in_first_[v + 1]; ++k) {
-      const std::uint32_t u = from_[in_link_[k]];
-      if (distance[u] != kFar) continue;
-      distance[u] = static_cast<std::uint16_t>(d + 1);
-      if (u >= hosts_ || hosts_forward_) queue.push_back(u);
-    }
+    reach_before(queue[i], d);
   }
   return distance;
+}
+
+std::uint32_t GraphRouting::far(const Row& row, std::uint32_t v, std::uint32_t target) const {
+  if (v == target) return 0;
+  if (v >= offset_) return row[v - offset_];
+  std::uint32_t best = kFar;
+  for (std::uint32_t l = first_[v]; l < first_[v + 1]; ++l) {
+    const std::uint32_t to = to_[l];
+    if (to == target) return 1;
+    if (to >= offset_ && row[to - offset_] != kFar) best = std::min(best, row[to - offset_] + 1u);
+  }
+  return best;
 }
 
 std::shared_ptr<const GraphRouting::Row> GraphRouting::row(std::uint32_t target) const {
@@ -71,7 +90,7 @@ std::shared_ptr<const GraphRouting::Row> GraphRouting::row(std::uint32_t target)
   }
   auto made = std::make_shared<const Row>(search(target));
   const std::lock_guard lock(mutex_);
-  if ((rows_.size() + 1) * vertices_ * sizeof(Row::value_type) > kMaxCacheBytes) rows_.clear();
+  if ((rows_.size() + 1) * (vertices_ - offset_) * sizeof(Row::value_type) > kMaxCacheBytes) rows_.clear();
   return rows_.emplace(target, std::move(made)).first->second;
 }
 
@@ -98,12 +117,13 @@ bool GraphRouting::walk(HostId src, HostId dst, std::uint64_t key, std::span<con
   const Aim aim = aim_of(dst.index());
   const auto distance = row(aim.vertex);
   const Row& d = *distance;
-  std::uint32_t at = src.index();
-  if (d[at] == kFar) return false;
+  std::uint32_t at = src.index(), left = far(d, at, aim.vertex);
+  if (left == kFar) return false;
   while (at != aim.vertex) {
     const auto closer = [&](std::uint32_t l) {
       const std::uint32_t v = to_[l];
-      return d[v] + 1 == d[at] && (v >= hosts_ || hosts_forward_ || v == aim.vertex);
+      if (v == aim.vertex) return left == 1;
+      return v >= offset_ && d[v - offset_] + 1u == left;
     };
     std::uint64_t n = 0;
     for (std::uint32_t l = first_[at]; l < first_[at + 1]; ++l) n += closer(l) ? 1 : 0;
@@ -130,6 +150,7 @@ bool GraphRouting::walk(HostId src, HostId dst, std::uint64_t key, std::span<con
     }
     out.push_back(LinkId(best));
     at = to_[best];
+    --left;
   }
   if (aim.last.valid()) out.push_back(aim.last);
   return true;
@@ -152,10 +173,11 @@ std::optional<HopHistogram> GraphRouting::hop_histogram() const {
     const std::uint64_t behind = aimed[t];
     for (std::uint32_t s = 0; s < hosts_; ++s) {
       const std::uint64_t pairs = behind - (aim[s] == t ? 1 : 0);
-      if (d[s] == kFar)
+      const std::uint32_t hops = far(d, s, t);
+      if (hops == kFar)
         h.unreachable += pairs;
       else
-        h.add(d[s] + (on_switch[t] ? 1u : 0u), pairs);
+        h.add(hops + (on_switch[t] ? 1u : 0u), pairs);
     }
   }
   return h;

@@ -2,7 +2,7 @@
 // file) and for pairs that a failure cut off from their usual route.
 //
 // Distances to a target come from one breadth-first search backwards over the links, kept in a bounded cache (uint16 per
-// vertex; hosts that hang on a switch by one link share its row). A route steps along links that come one closer; of
+// switch; hosts that hang on a switch by one link share its row). A route steps along links that come one closer; of
 // several, parallel cables included,
 //   shortest  takes one by a hash of the destination and the switch: one tree per destination
 //   ecmp      takes one by a hash of the pair and the switch
@@ -40,7 +40,7 @@ class GraphRouting final : public Routing {
   std::optional<HopHistogram> hop_histogram() const override;
 
  private:
-  using Row = std::vector<std::uint16_t>;  // distance of every vertex to the row's target
+  using Row = std::vector<std::uint16_t>;  // distance of every vertex from offset_ on to the row's target
   static constexpr std::uint16_t kFar = 0xffff;
   // Where routes to a host are aimed: its switch if one link leads to it, else itself.
   struct Aim {
@@ -48,6 +48,8 @@ class GraphRouting final : public Routing {
     LinkId last;  // none: `vertex` is the host
   };
   [[nodiscard]] Aim aim_of(std::uint32_t host) const;
+  // Distance of any vertex, hosts without a place in the row included.
+  [[nodiscard]] std::uint32_t far(const Row& row, std::uint32_t v, std::uint32_t target) const;
   [[nodiscard]] Row search(std::uint32_t target) const;
   [[nodiscard]] std::shared_ptr<const Row> row(std::uint32_t target) const;
   bool walk(HostId src, HostId dst, std::uint64_t key, std::span<const std::uint32_t> load,
@@ -57,6 +59,7 @@ class GraphRouting final : public Routing {
   std::uint64_t seed_;
   std::uint32_t hosts_, vertices_;
   bool hosts_forward_;
+  std::uint32_t offset_;                           // first vertex that passes messages on: 0 or hosts_
   std::vector<std::uint32_t> first_, to_;          // links out of a vertex
   std::vector<std::uint32_t> in_first_, in_link_;  // links into a vertex
   std::vector<std::uint32_t> from_;
