@@ -105,8 +105,10 @@ TEST(Sweep, BisectionFindsAFlipThatInterpolationMisses) {
   };
   f.gap_from = time("a", 0) - time("b", 0);
   f.gap_to = time("a", 100) - time("b", 100);
-  f.from = "1ps";
-  f.at = crossing(*parse_axis_value(f.from), f.gap_from, *parse_axis_value(f.to), f.gap_to);
+  f.from = "0";
+  const auto ends = parse_axis_interval(f.from, f.to);
+  ASSERT_TRUE(ends.has_value()) << "a bare 0 is a latency too";
+  f.at = crossing(ends->first, f.gap_from, ends->second, f.gap_to);
   ASSERT_TRUE(f.at.has_value());
   EXPECT_LT(f.at->value, 2e-6) << "the straight line is far off";
   int calls = 0;
