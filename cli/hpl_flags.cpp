@@ -90,8 +90,10 @@ void add_hpl_flags(CLI::App& app, HplFlags& f) {
   app.add_option("--equil", f.equil, "0|no, 1|yes: even parts of U in long swaps");
   app.add_option("--align", f.align, "memory alignment in doubles");
   app.add_option("--threshold", f.threshold, "of the residual check; 0 or less: no check");
-  app.add_option("--pivots", f.pivots, "random (by --seed) | exact (factors HPL's own matrix)")
-      ->type_name("random|exact");
+  app.add_option("--pivots", f.pivots,
+                 "random (by --seed) | exact (factors HPL's own matrix) | from:TRACE (of a recorded run with "
+                 "this N, NB, P)")
+      ->type_name("random|exact|from:FILE");
   app.add_option("--matrix-seed", f.matrix_seed, "of exact pivots [100, HPL's]")->type_name("N");
 }
 
@@ -117,9 +119,9 @@ Result<HplDat> hpl_dat_of(const HplFlags& f) {
                        fmt::format("{} and {}", p.size(), q.size()), "one Q for each P");
   d.grids.clear();
   for (std::size_t i = 0; i < p.size(); ++i) {
-    if (p[i] * q[i] > (1 << 24))
+    if (p[i] * q[i] > kMaxProcesses)
       return usage_error("the process grid is too large", fmt::format("{} x {}", p[i], q[i]),
-                         "at most 2^24 processes");
+                         "at most 2^20 processes");
     d.grids.push_back({static_cast<int>(p[i]), static_cast<int>(q[i])});
   }
   if (!f.pmap.empty()) {
@@ -154,10 +156,13 @@ Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& 
     options.pivots = PivotKind::kRandom;
   else if (f.pivots == "exact")
     options.pivots = PivotKind::kExact;
-  else if (f.pivots.starts_with("from:"))
-    return not_supported("--pivots from:TRACE: a recording's pivots", "random or exact");
-  else
-    return usage_error("--pivots: unknown value", f.pivots, "one of: random, exact");
+  else if (f.pivots.starts_with("from:")) {
+    const std::string path = f.pivots.substr(5);
+    WEFT_ASSIGN(const auto trace, traces::open_trace({path}));
+    WEFT_ASSIGN(options.recorded, read_recorded_rows(*trace, path));
+    options.pivots = PivotKind::kRecorded;
+  } else
+    return usage_error("--pivots: unknown value", f.pivots, "one of: random, exact, from:TRACE");
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
+#include "replay/kernel_time.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/catalogue.hpp"
@@ -100,6 +101,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
                             {"recv_overhead_s_per_B", p.mpi.recv_overhead_per_byte},
                             {"local_latency_s", to_seconds(p.mpi.local_latency)},
                             {"local_bandwidth_Bps", p.mpi.local_bandwidth},
+                            {"piecewise", p.mpi.piecewise()},
                             {"collectives", p.mpi.collectives},
                             {"assumed", p.mpi.assumed}};
   const ordered_json j = {
@@ -133,7 +135,13 @@ Result<void> show_platform(const Options& o, const Platform& p) {
     text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));
   text += fmt::format("host: {}, {} rank{}\n", show(p.speed(HostId(0))), p.ranks_per_host,
                       p.ranks_per_host == 1 ? "" : "s");
-  text += fmt::format("MPI parameters that nobody set (assumed): {}\n\n", fmt::join(p.mpi.assumed, ", "));
+  if (p.compute.has_kernels())
+    text += fmt::format("kernels: models of their own, {} class{} of hosts and sockets\n",
+                        p.compute.classes.size(), p.compute.classes.size() == 1 ? "" : "es");
+  if (p.mpi.piecewise()) text += "messages: costs by size\n";
+  if (!p.mpi.assumed.empty())
+    text += fmt::format("MPI parameters that nobody set (assumed): {}\n", fmt::join(p.mpi.assumed, ", "));
+  text += "\n";
   o.common.print(text + table.text());
   WEFT_TRY(o.common.write_json(report::json_text(j)));
   return o.common.write_csv(
@@ -149,6 +157,7 @@ Result<void> check(const Options& o, const Platform& p) {
   std::vector<std::string> findings = r.findings;
   if (r.unreachable > 0)
     findings.push_back(fmt::format("{} of {} pairs have no route", r.unreachable, r.pairs_walked));
+  if (auto kernels = replay::KernelClock::create(p); !kernels) findings.push_back(kernels.error().message());
   const bool ok = findings.empty();
   ordered_json j = {{"schema", "weft.platform_check/1"},
                     {"name", p.name},

@@ -16,6 +16,7 @@ struct ReplayFlags {
   std::vector<std::string> collectives;  // "bcast=ring"
   std::vector<std::string> set;          // "key=value"
   std::string from;
+  bool noise = false;
 
   void add(CLI::App& app);
   // Errors: kUsage with what was wrong and the known names.

@@ -19,7 +19,7 @@ Result<void> replay_one(const ReplayFlags& flags, std::uint64_t seed, const Matr
   WEFT_ASSIGN(const auto placement, topology::place(platform, ranks, run.map, seed));
   auto mine = matrix.options;
   report::PairTraffic traffic;
-  mine.on_message = [&traffic](RankId src, RankId dst, Bytes bytes) { traffic.add(src, dst, bytes); };
+  mine.on_message = [&traffic](const replay::MessageSeen& m) { traffic.add(m.src, m.dst, Bytes(m.bytes)); };
   std::uint64_t counted = 0;
   mine.on_progress = [&](std::uint64_t done, std::uint64_t) {
     on_done(done - std::min(counted, done));

@@ -18,6 +18,9 @@ constexpr std::array<std::string_view, 3> kSwaps = {"bin-exch", "long", "mix"};
 constexpr std::array<std::string_view, 2> kMaps = {"row", "col"};
 
 constexpr std::int64_t kMaxInt = 2147483647;  // HPL counts in int
+constexpr std::int64_t kMostOrder = kMaxInt - 1;
+constexpr std::int64_t kMostNb = 32768;
+constexpr std::int64_t kMostDepth = 64;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
 
@@ -76,17 +79,18 @@ class Lines {
 
   // The line with a count, then the line with that many values; `least` = the smallest that HPL takes.
   Result<std::vector<std::int64_t>> list(std::string_view count_meaning, std::string_view meaning,
-                                         std::int64_t least) {
+                                         std::int64_t least, std::int64_t most = kMaxInt) {
     WEFT_ASSIGN(const auto count_line, next(count_meaning));
     const Word w = next_word(count_line, 0);
     WEFT_ASSIGN(const std::int64_t count, integer(count_line, w, count_meaning));
     if (count < 1 || count > kMaxListValues)
       return error(w.begin, fmt::format("{} is out of range", count_meaning),
                    count_line.substr(w.begin, w.end - w.begin), fmt::format("1 to {}", kMaxListValues));
-    return values(meaning, least, count);
+    return values(meaning, least, count, most);
   }
 
-  Result<std::vector<std::int64_t>> values(std::string_view meaning, std::int64_t least, std::int64_t count) {
+  Result<std::vector<std::int64_t>> values(std::string_view meaning, std::int64_t least, std::int64_t count,
+                                           std::int64_t most = kMaxInt) {
     WEFT_ASSIGN(const auto line, next(meaning));
     std::vector<std::int64_t> out;
     std::size_t ours = 0, theirs = 0;
@@ -105,6 +109,9 @@ class Lines {
       if (v < least)
         return error(w.begin, fmt::format("a value of {} is less than {}", meaning, least),
                      line.substr(w.begin, w.end - w.begin), fmt::format("at least {}", least));
+      if (v > most)
+        return error(w.begin, fmt::format("a value of {} is more than {}", meaning, most),
+                     line.substr(w.begin, w.end - w.begin), fmt::format("at most {}", most));
       out.push_back(v);
     }
     return out;
@@ -199,17 +206,17 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
        {"the first title line", "the second title line", "the output file name"})
     WEFT_TRY(in.next(title));
   WEFT_TRY(in.single("the output device"));
-  WEFT_ASSIGN(d.n, in.list("the number of problem sizes", "N", 0));
-  WEFT_ASSIGN(d.nb, in.list("the number of NBs", "NB", 1));
+  WEFT_ASSIGN(d.n, in.list("the number of problem sizes", "N", 0, kMostOrder));
+  WEFT_ASSIGN(d.nb, in.list("the number of NBs", "NB", 1, kMostNb));
   WEFT_ASSIGN(const auto map, in.single("PMAP"));
   d.pmap = map == 1 ? ProcessMap::kColumnMajor : ProcessMap::kRowMajor;
   WEFT_ASSIGN(const auto ps, in.list("the number of process grids", "P", 1));
   WEFT_ASSIGN(const auto qs, in.values("Q", 1, static_cast<std::int64_t>(ps.size())));
   d.grids.clear();
   for (std::size_t i = 0; i < ps.size(); ++i) {
-    if (ps[i] * qs[i] > (1 << 24))
+    if (ps[i] * qs[i] > kMaxProcesses)
       return in.error(0, "the process grid is too large", fmt::format("{} x {}", ps[i], qs[i]),
-                      "at most 2^24 processes");
+                      "at most 2^20 processes");
     d.grids.push_back({static_cast<int>(ps[i]), static_cast<int>(qs[i])});
   }
   {
@@ -236,7 +243,7 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
   d.bcast.clear();
   for (const auto v : bcasts)
     d.bcast.push_back(choice(v, 6, Bcast::k1RingM, "BCAST", in, d.notes, "1 (1rM)"));
-  WEFT_ASSIGN(const auto depths, in.list("the number of look-ahead depths", "DEPTH", 0));
+  WEFT_ASSIGN(const auto depths, in.list("the number of look-ahead depths", "DEPTH", 0, kMostDepth));
   d.depth = ints(depths);
   WEFT_ASSIGN(const auto swap, in.single("SWAP"));
   d.swap = choice(swap, 3, Swap::kSpreadRoll, "SWAP", in, d.notes, "1 (long)");
@@ -312,15 +319,15 @@ Result<void> check_config(const HplConfig& c) {
   const auto fail = [](std::string_view what, auto got, std::string_view expected) {
     return bad_input({}, std::string(what), fmt::format("{}", got), std::string(expected));
   };
-  if (c.n < 0 || c.n > kMaxInt - 1) return fail("N is out of range", c.n, "0 to 2^31 - 2, HPL's int");
-  if (c.nb < 1 || c.nb > 32768) return fail("NB is out of range", c.nb, "1 to 32768");
+  if (c.n < 0 || c.n > kMostOrder) return fail("N is out of range", c.n, "0 to 2^31 - 2, HPL's int");
+  if (c.nb < 1 || c.nb > kMostNb) return fail("NB is out of range", c.nb, "1 to 32768");
   if (c.p < 1) return fail("P is out of range", c.p, "at least 1");
   if (c.q < 1) return fail("Q is out of range", c.q, "at least 1");
-  if (static_cast<std::int64_t>(c.p) * c.q > (1 << 24))
-    return fail("the process grid is too large", fmt::format("{} x {}", c.p, c.q), "at most 2^24 processes");
+  if (static_cast<std::int64_t>(c.p) * c.q > kMaxProcesses)
+    return fail("the process grid is too large", fmt::format("{} x {}", c.p, c.q), "at most 2^20 processes");
   if (c.nbmin < 1) return fail("NBMIN is out of range", c.nbmin, "at least 1");
   if (c.ndiv < 2) return fail("NDIV is out of range", c.ndiv, "at least 2");
-  if (c.depth < 0 || c.depth > 64) return fail("DEPTH is out of range", c.depth, "0 to 64");
+  if (c.depth < 0 || c.depth > kMostDepth) return fail("DEPTH is out of range", c.depth, "0 to 64");
   if (c.swap_threshold < 0) return fail("the swapping threshold is negative", c.swap_threshold, "at least 0");
   return {};
 }

@@ -85,7 +85,8 @@ struct HplDat {
   [[nodiscard]] std::uint64_t run_count() const;
 };
 
-inline constexpr int kMaxListValues = 20;  // HPL_MAX_PARAM
+inline constexpr int kMaxListValues = 20;               // HPL_MAX_PARAM
+inline constexpr std::int64_t kMaxProcesses = 1 << 20;  // of a grid; bounds what a generated trace allocates
 
 // Parses the text of a file; `name` is for messages. Errors: kBadInput with NAME:LINE:COLUMN.
 [[nodiscard]] Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name);

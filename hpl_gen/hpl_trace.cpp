@@ -19,6 +19,7 @@ constexpr std::size_t kMaxRuns = 4096;
 // a block for each rank and making one costs next to nothing.
 constexpr std::size_t kEnoughOps = 128;
 constexpr std::size_t kMostOps = 512;
+constexpr std::int64_t kMostNamedPanels = 100'000;
 constexpr std::size_t kMostListValues = 4096;
 constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
 constexpr std::uint8_t kUpdatePhase = 255;
@@ -106,11 +107,29 @@ Result<void> HplTrace::prepare() {
   regions_ = {"pfact", "bcast", "swap", "update", "solve"};
   std::int64_t panels = 0;
   for (const HplConfig& c : runs_) panels = std::max(panels, std::max<std::int64_t>(c.panels(), depth_of(c)));
+  if (panels > kMostNamedPanels && !options_.one_panel_region) {
+    options_.one_panel_region = true;
+    header_.notes.push_back(fmt::format("{} panels share one region \"panel\"", panels));
+  }
   if (options_.one_panel_region)
     regions_.push_back("panel");
   else
     for (std::int64_t k = 0; k < panels; ++k) regions_.push_back(fmt::format("panel {}", k));
 
+  WEFT_TRY(prepare_pivots());
+  ring_.resize(kRingSize);
+  programs_.resize(4);
+  rewind();
+  return {};
+}
+
+Result<void> HplTrace::prepare_pivots() {
+  if (options_.pivots == PivotKind::kRecorded) {
+    WEFT_CHECK(options_.recorded != nullptr, "recorded pivots without a recording");
+    for (const HplConfig& c : runs_) WEFT_TRY(check_recorded(c, *options_.recorded));
+    header_.notes.push_back(options_.recorded->describe());
+    return {};
+  }
   std::map<std::int64_t, std::shared_ptr<const PivotSource>> by_order;
   for (const HplConfig& c : runs_) {
     auto& source = by_order[options_.pivots == PivotKind::kExact ? c.n : 0];
@@ -125,9 +144,6 @@ Result<void> HplTrace::prepare() {
     }
     pivots_.push_back(source);
   }
-  ring_.resize(kRingSize);
-  programs_.resize(4);
-  rewind();
   return {};
 }
 
@@ -260,7 +276,21 @@ const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) 
   if (x.panel != panel || x.run != run) {
     const HplConfig& c = runs_[run];
     const std::int64_t first = panel * c.nb;
-    builder_.build(c, first, std::min(c.nb, c.n - first), *pivots_[run], x);
+    if (options_.pivots == PivotKind::kRecorded) {
+      // Every kind of swap that the run has is there (check_recorded); the other counts are not looked at.
+      const auto from = options_.recorded->rows_from(panel), u = options_.recorded->u_rows(panel);
+      // The current row's own count is never sent; only a copy's size depends on it: its block and a share of the rest.
+      const std::int64_t jb = std::min(c.nb, c.n - first);
+      none_.assign(static_cast<std::size_t>(c.p), 0);
+      if (from.empty())
+        none_[static_cast<std::size_t>(owner_of(first, c.nb, c.p))] =
+            static_cast<std::int32_t>(jb + jb / c.p);
+      builder_.from_counts(c.p, owner_of(first, c.nb, c.p),
+                           from.empty() ? std::span<const std::int32_t>(none_) : from,
+                           u.empty() ? std::span<const std::int32_t>(none_) : u, x);
+    } else {
+      builder_.build(c, first, std::min(c.nb, c.n - first), *pivots_[run], x);
+    }
     x.panel = panel;
     x.run = run;
   }

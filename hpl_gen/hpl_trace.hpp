@@ -2,10 +2,10 @@
 //
 // Memory: 48 bytes a rank, the row exchanges of the last 64 panels (shared by all ranks), the names of the panels'
 // regions; with exact pivots N numbers. It does not grow with N otherwise, nor with the number of operations.
-// Cost: 10 to 20 ns an operation; a panel's pivots are drawn once for all ranks.
+// Cost: about 25 ns an operation; a panel's pivots are drawn once for all ranks.
 //
 // Regions: "pfact", "bcast", "swap", "update", "solve", and "panel K" around all that iteration K of the main loop
-// does; one region a panel, so ceil(N / NB) of them. "bcast" at the end of an update is the wait for a panel that was
+// does; one region a panel, so ceil(N / NB) of them (above 100,000 panels: one region "panel" for all). "bcast" at the end of an update is the wait for a panel that was
 // polled for (look-ahead); what a poll found earlier runs inside "swap" or "update".
 //
 // The number of operations is not known before the end (kUnknownOps) unless count() was called; totals() are those of
@@ -24,12 +24,13 @@
 #include "hpl_gen/panel_factor.hpp"
 #include "hpl_gen/panel_series.hpp"
 #include "hpl_gen/pivots.hpp"
+#include "hpl_gen/recorded_rows.hpp"
 #include "hpl_gen/row_exchange.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::hpl_gen {
 
-enum class PivotKind : std::uint8_t { kRandom, kExact };
+enum class PivotKind : std::uint8_t { kRandom, kExact, kRecorded };
 
 // Panels first .. last-1 of the main loop only.
 struct PanelWindow {
@@ -38,8 +39,9 @@ struct PanelWindow {
 
 struct HplTraceOptions {
   PivotKind pivots = PivotKind::kRandom;
-  std::uint64_t seed = 0;          // of random pivots
-  std::int64_t matrix_seed = 100;  // of exact pivots: HPL's own matrix
+  std::uint64_t seed = 0;                        // of random pivots
+  std::int64_t matrix_seed = 100;                // of exact pivots: HPL's own matrix
+  std::shared_ptr<const RecordedRows> recorded;  // kRecorded: of a run with the same N, NB and P
   // Only these panels, as if the run started at the first and stopped after the last. One run only.
   std::optional<PanelWindow> window;
   // Set-up, checks and solve; without them a trace has no communicator operations either.
@@ -101,6 +103,7 @@ class HplTrace final : public traces::TraceReader {
 
   explicit HplTrace(const HplDat& dat, const HplTraceOptions& options);
   [[nodiscard]] Result<void> prepare();
+  [[nodiscard]] Result<void> prepare_pivots();
   // Generates the step at `c` and moves `c` on. `budget`: operations after which a long step may stop.
   void step(int rank, Cursor& c, OpSink& out, std::size_t budget);
   void panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget);
@@ -126,6 +129,7 @@ class HplTrace final : public traces::TraceReader {
   std::vector<std::uint64_t> counted_;
   std::vector<RowExchange> ring_;
   RowExchangeBuilder builder_;
+  std::vector<std::int32_t> none_;
   struct Program {
     std::uint32_t run = 0;
     std::int64_t jb = -1;

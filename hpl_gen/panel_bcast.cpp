@@ -126,6 +126,8 @@ bool PanelBcast::begin(OpSink& out) {
   const bool rings = seat_.kind != Bcast::kLong && seat_.kind != Bcast::kLongM;
   if (rings && seat_.col != seat_.root) {
     receiver_ = true;
+    source_ = seat_.grid->rank_of(seat_.row, ring_source());
+    comm_ = seat_.grid->row_comm(seat_.row);
     return true;
   }
   out.begin(kBcast);
@@ -150,20 +152,17 @@ void PanelBcast::start(OpSink& out) {
 
 void PanelBcast::poll(OpSink& out) {
   if (!pending()) return;
-  const ProcessGrid& g = *seat_.grid;
-  misses_.push_back(out.poll(g.rank_of(seat_.row, ring_source()), seat_.tag, g.row_comm(seat_.row)));
+  misses_.push_back(out.poll(source_, seat_.tag, comm_));
 }
 
 void PanelBcast::finish(OpSink& out) {
   if (!pending()) return;
   const ProcessGrid& g = *seat_.grid;
-  const CommId comm = g.row_comm(seat_.row);
   const std::int64_t bytes = seat_.words * kDouble;
-  const int source = g.rank_of(seat_.row, ring_source());
   out.begin(kBcast);
-  const std::size_t hit = out.hit(source, seat_.tag, bytes, comm);
-  out.recv(source, seat_.tag, bytes, comm);
-  if (ring_forwards()) out.send(g.rank_of(seat_.row, next_of(seat_.col, g.q)), seat_.tag, bytes, comm);
+  const std::size_t hit = out.hit(source_, seat_.tag, bytes, comm_);
+  out.recv(source_, seat_.tag, bytes, comm_);
+  if (ring_forwards()) out.send(g.rank_of(seat_.row, next_of(seat_.col, g.q)), seat_.tag, bytes, comm_);
   out.set_body(hit);
   out.end(kBcast);
   for (const std::size_t miss : misses_) out.resolve(miss, hit);

@@ -56,6 +56,8 @@ class PanelBcast {
   BcastSeat seat_;
   bool open_ = false;
   bool receiver_ = false;
+  int source_ = 0;  // world rank that a receiver gets the panel from
+  CommId comm_{0};
   std::vector<std::size_t> misses_;
 };
 

@@ -49,6 +49,12 @@ void RowExchangeBuilder::build(const HplConfig& c, std::int64_t first, std::int6
   order_slots(c.p, current, counts_, out);
 }
 
+void RowExchangeBuilder::from_counts(int p, int current_row, std::span<const std::int32_t> rows_from,
+                                     std::span<const std::int32_t> u_rows, RowExchange& out) {
+  out.rows_from.assign(rows_from.begin(), rows_from.end());
+  order_slots(p, current_row, u_rows, out);
+}
+
 void RowExchangeBuilder::order_slots(int p, int first_row, std::span<const std::int32_t> counts,
                                      RowExchange& out) {
   const auto size = static_cast<std::size_t>(p);

@@ -34,6 +34,9 @@ class RowExchangeBuilder {
  public:
   void build(const HplConfig& config, std::int64_t first, std::int64_t jb, const PivotSource& source,
              RowExchange& out);
+  // The same from counts that are known: `rows_from` and rows of U, by process row.
+  void from_counts(int p, int current_row, std::span<const std::int32_t> rows_from,
+                   std::span<const std::int32_t> u_rows, RowExchange& out);
 
  private:
   // Orders the slots; `counts` by process row.

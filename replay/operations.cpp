@@ -12,9 +12,6 @@ using traces::kAnySource;
 using traces::kProcNull;
 using traces::OpKind;
 
-// Bounds the time of one operation whatever a trace claims: 2^26 polls of a second each still fit the clock.
-constexpr std::int64_t kMaxMergedPolls = std::int64_t{1} << 26;
-
 void Simulation::bad_op(const Rank& k, std::uint32_t r, std::string what) {
   fail(bad_input(trace_.position(RankId(r), k.pc), fmt::format("rank {}: {}", r, what)));
 }
@@ -34,28 +31,8 @@ Simulation::Slot* Simulation::slot_for(Rank& k, const Op& op) {
 
 Simulation::Step Simulation::do_compute(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage != Stage::kFresh) return Step::kDone;
-  Elapsed d;
-  switch (op.kind) {
-    case OpKind::compute_time:
-      d = Elapsed(Duration(op.amount));
-      if (options_.compute_scale != 1.0) d = Elapsed::of_seconds(d.seconds() * options_.compute_scale);
-      break;
-    case OpKind::sleep:
-      d = Elapsed(Duration(op.amount));
-      break;
-    case OpKind::compute_kernel: {
-      const auto list = k.program.list(k.pc, op);
-      if (list.size() < 4 || list[0] < 0 || list[0] >= static_cast<std::int64_t>(traces::kKernelCount)) {
-        bad_op(k, r, "a kernel that this version does not know");
-        return Step::kBlocked;
-      }
-      d = Elapsed::of_seconds(
-          kernel_seconds(r, {static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]}));
-      break;
-    }
-    default:
-      d = Elapsed::of_seconds(op.flops() / compute_[r].speed);
-  }
+  const Elapsed d = compute_time(r, k, k.pc, op);
+  if (error_) return Step::kBlocked;
   if (d == kNoTime) return Step::kDone;
   k.part = Part::kCompute;
   return pay(r, k, d, Stage::kFinishing);
@@ -340,8 +317,7 @@ Simulation::Step Simulation::do_iprobe(std::uint32_t r, Rank& k, const Op& op) {
   if (poll_cost_ > kNoTime && k.stage == Stage::kFresh &&
       std::find(k.hits_done.begin(), k.hits_done.end(), k.pc) == k.hits_done.end()) {
     k.part = Part::kRecv;
-    const auto polls = std::clamp<std::int64_t>(op.amount, 1, kMaxMergedPolls);
-    return pay(r, k, Elapsed::of_ticks(poll_cost_.ticks() * polls), Stage::kOverheadPaid);
+    return pay(r, k, poll_time(op), Stage::kOverheadPaid);
   }
   if ((op.flags & traces::kHit) == 0) {
     if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit
@@ -407,7 +383,7 @@ Simulation::Step Simulation::do_collective(std::uint32_t r, Rank& k, const Op& o
   return Step::kDone;
 }
 
-Simulation::Step Simulation::do_region(Rank& k, const Op& op) {
+Simulation::Step Simulation::do_region(std::uint32_t r, Rank& k, const Op& op) {
   const auto id = static_cast<std::uint64_t>(op.amount);
   if (id >= region_total_.size()) return Step::kDone;
   if (op.kind == OpKind::region_begin) {
@@ -419,6 +395,9 @@ Simulation::Step Simulation::do_region(Rank& k, const Op& op) {
     if (k.regions[i - 1].first != id) continue;
     ++region_count_[id];
     region_total_[id] += now_ - k.regions[i - 1].second;
+    if (options_.on_region)
+      options_.on_region(RankId(r), RegionId(static_cast<std::uint32_t>(id)),
+                         k.regions[i - 1].second.rounded(), now_.rounded());
     k.regions.erase(k.regions.begin() + static_cast<std::ptrdiff_t>(i - 1));
     break;
   }
@@ -479,7 +458,7 @@ Simulation::Step Simulation::execute(std::uint32_t r, Rank& k, const Op& op) {
       return do_iprobe(r, k, op);
     case OpKind::region_begin:
     case OpKind::region_end:
-      return do_region(k, op);
+      return do_region(r, k, op);
     case OpKind::exchange_series:
       return do_series(r, k, op);
     case OpKind::init:

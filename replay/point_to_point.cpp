@@ -86,7 +86,9 @@ void Simulation::deliver(std::uint32_t i) {
     matcher_.receives().give(r);
     return match(i, recv.target, recv.bytes, recv.posted);
   }
-  if (ranks_[messages_[i].dst].state == RankState::kProbing) poke_prober(messages_[i].dst);
+  const std::uint32_t dst = messages_[i].dst;
+  if (ranks_[dst].state == RankState::kProbing) poke_prober(dst);
+  if (ranks_[dst].state == RankState::kRunning) poke_run(dst);
 }
 
 void Simulation::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
@@ -209,7 +211,6 @@ void Simulation::account(const Message& m) {
   };
   add(all_);
   if ((m.state & kCollective) == 0) add(p2p_);
-  if (options_.on_message) options_.on_message(RankId(m.src), RankId(m.dst), Bytes(m.bytes));
   const std::uint64_t who = (static_cast<std::uint64_t>(m.src) << 32) | m.dst;
   fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(now_.rounded().time_since_epoch().count())) *
                  0x100000001b3ULL;
@@ -229,6 +230,9 @@ void Simulation::arrive(std::uint32_t i) {
   n.state |= kArrived;
   n.started = now_;  // from here on: since when the data wait
   account(n);
+  if (options_.on_message)
+    options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes,
+                         (n.state & kCollective) != 0, n.posted.rounded(), now_.rounded()});
   give_back_route(i);
   if (n.send_target.value != Target::kNobody) notify(n.src, n.send_target, 0);
   n.send_target.value = Target::kNobody;
@@ -237,6 +241,7 @@ void Simulation::arrive(std::uint32_t i) {
     return release(i);
   }
   if (ranks_[n.dst].state == RankState::kProbing) poke_prober(n.dst);
+  if (ranks_[n.dst].state == RankState::kRunning) poke_run(n.dst);
 }
 
 void Simulation::release(std::uint32_t i) { messages_.give(i); }

@@ -55,6 +55,9 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
     poll_cost_ = Elapsed(platform_.mpi.iprobe_cost);
     test_cost_ = Elapsed(platform_.mpi.test_cost);
   }
+  // Raw messages can be seen before they are there; timelines want every operation.
+  run_ahead_ = !simple_ && !options_.on_op && options_.join_computations;
+  runs_.resize(ranks_.size());
 }
 
 void Simulation::fail(Error e) {
@@ -108,6 +111,7 @@ void Simulation::run_rank(std::uint32_t r) {
       k.op_start = now_;
       k.op_length = 1;
     }
+    if (run_ahead_ && k.stage == Stage::kFresh && traces::is_compute(op->kind) && run_ahead(r, k)) return;
     const Step step = execute(r, k, *op);
     if (step == Step::kBlocked) {
       if (k.state == RankState::kReady) k.state = RankState::kBlocked;
@@ -153,6 +157,8 @@ void Simulation::handle(const Event& e) {
       activities_[e.index].paid = true;
       ready_.push_back(e.index | kReadyActivity);
       return;
+    case EventKind::kRunEnd:
+      return end_run(e.index, e.sequence);
   }
 }
 

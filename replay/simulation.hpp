@@ -6,9 +6,10 @@
 //
 // Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
 // (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), series_run.cpp
-// (series of exchanges), deadlock.cpp.
+// (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -50,7 +51,7 @@ class Simulation {
     kWaiting,       // completions are awaited; receive overheads may follow
     kFinishing,     // nothing is left but to go on
   };
-  enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kDone };
+  enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kRunning, kDone };
   // Which of the five parts of RankTimes a blocked instant counts for.
   enum class Part : std::uint8_t { kCompute, kSend, kRecv, kWait, kCollective };
   enum class Step : std::uint8_t {
@@ -129,6 +130,18 @@ class Simulation {
         by_world;  // (world rank, rank), sorted; empty if identity
   };
 
+  // Computations and missed polls that a rank is in the middle of, taken as one: see run_ahead.cpp.
+  struct RunAhead {
+    std::uint64_t first = 0, end = 0;  // operations
+    std::uint64_t poll = 0;            // one of them that looks for a message; kNoPoll: none does
+    std::uint64_t sequence = 0;        // of the event that ends it
+    std::uint64_t calls = 0;           // kernel calls before it
+    std::uint64_t calls_after = 0;
+    bool at_poll = false;  // ends when operation `end`, a poll, looks
+    Elapsed polled;        // of its time, spent in polls
+  };
+  static constexpr std::uint64_t kNoPoll = ~std::uint64_t{0};
+
   // ---- simulation.cpp
   void run_ready();
   void handle(const Event& e);
@@ -158,7 +171,7 @@ class Simulation {
   Step do_probe(std::uint32_t r, Rank& k, const Op& op);
   Step do_iprobe(std::uint32_t r, Rank& k, const Op& op);
   Step do_collective(std::uint32_t r, Rank& k, const Op& op);
-  Step do_region(Rank& k, const Op& op);
+  Step do_region(std::uint32_t r, Rank& k, const Op& op);
   // The requests that a completion operation waits for.
   std::span<const std::int64_t> awaited_slots(Rank& k, const Op& op, std::int64_t& single);
   Slot* slot_for(Rank& k, const Op& op);
@@ -193,6 +206,18 @@ class Simulation {
   void start_collective(std::uint32_t r, Rank& k, const Op& op, Target target);
   void advance(std::uint32_t a);
   [[nodiscard]] std::int64_t rank_in(std::uint32_t comm, std::uint32_t world) const;
+
+  // ---- run_ahead.cpp
+  bool run_ahead(std::uint32_t r, Rank& k);
+  [[nodiscard]] Elapsed poll_time(const Op& op) const {
+    // Bounds the time of one operation whatever a trace claims: 2^26 polls of a second each still fit the clock.
+    constexpr std::int64_t kMaxMergedPolls = std::int64_t{1} << 26;
+    return Elapsed::of_ticks(poll_cost_.ticks() * std::clamp<std::int64_t>(op.amount, 1, kMaxMergedPolls));
+  }
+  void end_run(std::uint32_t r, std::uint64_t sequence);
+  void poke_run(std::uint32_t r);
+  [[nodiscard]] Elapsed compute_time(std::uint32_t r, const Rank& k, std::uint64_t pc, const Op& op);
+  [[nodiscard]] bool poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) const;
 
   // ---- series_run.cpp
   Step do_series(std::uint32_t r, Rank& k, const Op& op);
@@ -243,6 +268,7 @@ class Simulation {
     std::uint64_t call = 0;  // kernel calls so far: numbers the draws of the noise
   };
   std::vector<RankCompute> compute_;
+  std::vector<RunAhead> runs_;  // by rank
 
   Instant now_;
   std::uint64_t sequence_ = 0;
@@ -252,6 +278,7 @@ class Simulation {
   std::uint32_t ranks_left_ = 0;
   bool overheads_ = false;  // calls take processor time
   bool simple_ = false;     // raw: no overheads, factors or handshakes
+  bool run_ahead_ = false;
   Elapsed poll_cost_, test_cost_;
   std::optional<Error> error_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;

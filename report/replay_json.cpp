@@ -19,6 +19,8 @@ Json model_json(const RunFacts& run) {
   m["header_bytes"] = o.header.value();
   m["weights"] = o.rtt_weights ? "rtt" : "none";
   m["compute_scale"] = o.compute_scale;
+  m["kernel_models"] = run.platform->compute.has_kernels();
+  m["noise"] = o.noise;
   m["map"] = run.map;
   m["seed"] = o.seed;
   Json chosen = Json::object();
@@ -34,6 +36,7 @@ Json model_json(const RunFacts& run) {
                     {"recv_overhead_s_per_byte", mpi.recv_overhead_per_byte},
                     {"local_latency_s", to_seconds(mpi.local_latency)},
                     {"local_bandwidth_Bps", mpi.local_bandwidth},
+                    {"piecewise", mpi.piecewise()},
                     {"assumed", mpi.assumed}};
   }
   return m;

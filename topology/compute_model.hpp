@@ -48,6 +48,8 @@ struct ComputeModel {
   bool sum_roofline = false;    // flops and bytes take their sum, not the larger
   bool normal_noise = false;    // else half-normal
   DeviceLink device;
+  double memory_bandwidth = 0;    // bytes/s of a whole host; 0 = not said
+  std::int64_t memory_bytes = 0;  // of a host; 0 = not said
 
   // True if some kernel has a model; without one, times are flops / speed.
   [[nodiscard]] bool has_kernels() const {

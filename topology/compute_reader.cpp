@@ -84,9 +84,9 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
   for (const auto& [has, m] : moved) {
     if (!has) continue;
     if (!c.on_device || model.device.bandwidth == 0)
-      return bad_input(at("place"), "operands move, but not to a device", *m.first,
+      return bad_input(c.where, "operands move, but not to a device", *m.first,
                        "place: \"device\" and host { device { bandwidth: ... } }");
-    WEFT_ASSIGN(*m.second, ratio(*m.first, at("moved"), 0, 1e6));
+    WEFT_ASSIGN(*m.second, ratio(*m.first, c.where, 0, 1e6));
   }
   if (!polynomial && c.rate == 0 && c.bandwidth == 0)
     return bad_input(c.where, "kernel without a cost", c.kernel,
@@ -149,6 +149,11 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
     WEFT_ASSIGN(const Bandwidth b,
                 parse_bandwidth(h.memory_bandwidth(), s.where_of("host.memory_bandwidth")));
     memory = b.value() / ranks;
+    model.memory_bandwidth = b.value();
+  }
+  if (h.has_memory()) {
+    WEFT_ASSIGN(const Bytes b, parse_bytes(h.memory(), s.where_of("host.memory")));
+    model.memory_bytes = b.value();
   }
   if (h.has_device()) {
     const proto::Device& d = h.device();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "topology/fabric.hpp"
+#include "topology/pcie_forest.hpp"
 
 namespace weft::topology {
 
@@ -59,10 +60,16 @@ class FabricBuilder {
   }
   void set_vertex_names(std::function<std::string(VertexId)> f) { fabric_.vertex_name_ = std::move(f); }
   void set_link_names(std::vector<std::string> names) { fabric_.explicit_link_names_ = std::move(names); }
+  void set_link_name(std::function<std::string(LinkId)> f) { fabric_.link_name_ = std::move(f); }
   void set_bisection(std::optional<std::uint64_t> cables) { fabric_.bisection_ = cables; }
+  void set_rank_hosts(std::uint64_t hosts) { fabric_.rank_hosts_ = static_cast<std::uint32_t>(hosts); }
+  // The PCIe trees, to be filled in before build(), which adds the numbers of the links. A routing may keep
+  // it.
+  [[nodiscard]] std::shared_ptr<PcieForest> pcie();
 
-  // The builder is empty afterwards.
-  [[nodiscard]] Fabric build();
+  // The builder is empty afterwards. `wrap` gets the routing that was set and returns the one to use.
+  [[nodiscard]] Fabric build(
+      const std::function<std::shared_ptr<const Routing>(std::shared_ptr<const Routing>)>& wrap = {});
 
  private:
   struct End {
@@ -71,6 +78,7 @@ class FabricBuilder {
     LinkValues values;
   };
   Fabric fabric_;
+  std::shared_ptr<PcieForest> forest_;
   std::uint32_t vertices_;
   std::vector<std::uint32_t> next_port_;  // by vertex, once join() is used
   std::string graph_routing_;

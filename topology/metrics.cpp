@@ -66,8 +66,8 @@ Metrics measure(const Fabric& f, std::uint64_t max_pairs) {
   m.diameter_hops = longest(*m.hops);
   m.mean_hops = mean_of(*m.hops);
   // A routes file does not say what a switch is: its inferred wiring may hold hosts without a cable of their
-  // own.
-  if (f.routing().name() == "table") return m;
+  // own; in a PCIe tree the distance to the endpoint's switch differs.
+  if (f.routing().name() == "table" || f.pcie() != nullptr) return m;
   if (!f.hosts_are_routers() && !evenly_hosted(f)) return m;
   if (f.hosts_are_routers()) {
     m.router_diameter_hops = m.diameter_hops;

@@ -12,7 +12,7 @@
 namespace weft::topology {
 
 std::span<const ParamInfo> common_params() {
-  static constexpr std::array<ParamInfo, 7> rows = {{
+  static constexpr std::array<ParamInfo, 13> rows = {{
       {"bw", kDefaultBandwidth,
        "bandwidth of a link and direction; a list joined by x gives one per link class"},
       {"lat", kDefaultLatency,
@@ -22,6 +22,13 @@ std::span<const ParamInfo> common_params() {
       {"ranks_per_host", "1", "ranks that placement puts on a host"},
       {"routing", "the family's", "routing algorithm"},
       {"seed", "0", "of random routing, random wiring and random failures"},
+      {"node", "none", "PCIe tree under each host: pcie:key=value,... (quoted) or a built-in like cs-storm"},
+      {"switch_lat", "0", "added to every link into a switch: time to cross it"},
+      {"nics", "1", "network cards per host: so many neighbouring endpoints of the family become one host"},
+      {"nic", "pair", "which card a message takes: pair, message, adaptive"},
+      {"nic_bw", "no limit", "most that a host's cable carries each way: injection and ejection"},
+      {"fail", "nothing",
+       "what is broken, joined by ;: link=NAME, switch=NAME, 2% or 3 of the cables between switches"},
   }};
   return rows;
 }

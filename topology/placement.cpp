@@ -183,7 +183,7 @@ Result<Placement> place(const Platform& p, std::uint32_t ranks, std::string_view
   if (!from_file && !takes_argument && !(plain && colon == std::string_view::npos)) return bad_map(map);
 
   Hosts hosts;
-  for (std::uint32_t h = 0; h < p.fabric.host_count(); ++h)
+  for (std::uint32_t h = 0; h < p.fabric.rank_hosts(); ++h)
     if (taken.empty() || !taken[h]) hosts.emplace_back(h);
   if (ranks > hosts.size() * per_host)
     return bad_input({}, fmt::format("platform {} has too few {}hosts", p.name, taken.empty() ? "" : "free "),

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/quantity_text.hpp"
 #include "topology/compute_reader.hpp"
+#include "topology/graft.hpp"
 #include "topology/platform_source.hpp"
 #include "topology/registry.hpp"
 
@@ -31,7 +34,16 @@ Result<Platform> build_platform(const PlatformSource& s) {
     auto r = build_fabric(s.family, named);
     return std::move(r.error());
   }
+  WEFT_ASSIGN(const std::optional<PlatformSource> node, read_node(s));
   const Params::Entry* speed = params.find("speed");
+  // The ranks run on the node's GPUs: their rate counts unless the platform names one itself.
+  if (speed == nullptr && node) {
+    speed = node->params.find("speed");
+    if (speed == nullptr && node->message.host().has_speed()) {
+      params.set("speed", node->message.host().speed(), node->where_of("host.speed"));
+      speed = params.find("speed");
+    }
+  }
   WEFT_ASSIGN(const FlopRate rate, speed != nullptr ? parse_flop_rate(speed->value, speed->where)
                                                     : parse_flop_rate(kDefaultSpeed, "speed"));
   p.host_speed = {rate.value()};
@@ -43,8 +55,24 @@ Result<Platform> build_platform(const PlatformSource& s) {
     if (fabric.error().where.empty()) fabric.error().where = s.where;
     return std::move(fabric.error());
   }
+  if (node) {
+    fabric = graft(std::move(*fabric), node->params);
+    if (!fabric) {
+      if (fabric.error().where.empty()) fabric.error().where = node->where;
+      return std::move(fabric.error());
+    }
+    p.family += "+pcie";
+  }
   p.fabric = std::move(*fabric);
   WEFT_ASSIGN(p.compute, read_compute(s, rate.value(), p.ranks_per_host, p.fabric.host_count()));
+  const auto& classes = p.compute.classes;
+  if (std::any_of(classes.begin(), classes.end(),
+                  [&](const ComputeClass& c) { return c.speed != rate.value(); })) {
+    const std::uint32_t sockets = p.compute.sockets;
+    p.host_speed.assign(p.fabric.host_count(), 0);
+    for (std::size_t i = 0; i < p.compute.class_of.size(); ++i)
+      p.host_speed[i / sockets] += classes[p.compute.class_of[i]].speed / sockets;
+  }
   return p;
 }
 

@@ -42,12 +42,15 @@ struct MpiParameters {
   Duration test_cost{0};                           // ... of a successful test
   std::map<std::string, std::string> collectives;  // collective -> algorithm name; empty = default choice
   std::vector<std::string> assumed;                // names of the parameters that nobody set
+  [[nodiscard]] bool piecewise() const {
+    return !(send_cost.empty() && recv_cost.empty() && transfer.empty() && local_transfer.empty());
+  }
 };
 
 struct Platform {
   std::string name;  // as the user wrote it, or the textproto's name
   Fabric fabric;
-  std::vector<double> host_speed;  // flop/s per host; size 1 = all equal
+  std::vector<double> host_speed;  // flop/s per host, mean over its sockets; size 1 = all equal
   std::uint32_t ranks_per_host = 1;
   MpiParameters mpi;
   ComputeModel compute;  // kernels; classes[0].speed = host_speed where all hosts are equal

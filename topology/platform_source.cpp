@@ -212,11 +212,47 @@ Result<PlatformSource> read_source(std::string_view spec) {
                    shorthand ? std::string(head) : path, list_of_names());
 }
 
+Result<std::optional<PlatformSource>> read_node(const PlatformSource& s) {
+  const Params::Entry* key = s.params.find("node");
+  const proto::Topology& field = s.message.node();
+  if (key == nullptr && !s.message.has_node()) {
+    if (!s.node.entries().empty())
+      return bad_input(s.node.entries().front().where, "the platform has no node { }",
+                       "node." + s.node.entries().front().key,
+                       "--set node=pcie:... or node { family: \"pcie\" }");
+    return std::optional<PlatformSource>();
+  }
+  const std::string where = key != nullptr ? fmt::format("{}: node", key->where) : s.where_of("node.family");
+  const std::string spec = key != nullptr ? key->value : field.has_family() ? field.family() : "pcie";
+  auto read = read_source(spec);
+  if (!read) {
+    if (read.error().where.empty()) read.error().where = where;
+    return std::move(read.error());
+  }
+  PlatformSource node = std::move(*read);
+  if (node.family != "pcie" || node.params.has("node") || node.message.has_node())
+    return bad_input(where, "what is under a host is a PCIe tree", spec,
+                     "pcie:key=value,... or a built-in platform of that family");
+  if (key == nullptr)
+    for (int i = 0; i < field.set_size(); ++i) {
+      const std::string at = s.where_of(fmt::format("node.set[{}]", i));
+      const auto kv = key_value(field.set(i));
+      if (!kv) return bad_input(at, "setting without a key", field.set(i), "key=value");
+      node.params.set(std::string(kv->first), std::string(kv->second), at);
+    }
+  for (const Params::Entry& e : s.node.entries()) node.params.set(e.key, e.value, e.where);
+  return std::optional<PlatformSource>(std::move(node));
+}
+
 Result<void> apply_override(PlatformSource& s, std::string_view setting) {
   const std::string where = fmt::format("--set {}", setting);
   const auto kv = key_value(setting);
   if (!kv) return bad_input(where, "setting without a key", std::string(setting), "key=value");
   auto [key, value] = *kv;
+  if (key.ends_with('?')) {  // "key?=value": only where nothing is set
+    key.remove_suffix(1);
+    if (s.params.has(key)) return {};
+  }
   constexpr std::string_view kTopology = "topology.";
   if (key.starts_with(kTopology)) key.remove_prefix(kTopology.size());
   if (key == "family") {
@@ -230,6 +266,11 @@ Result<void> apply_override(PlatformSource& s, std::string_view setting) {
   }
   if (key.find('.') == std::string_view::npos) {
     s.params.set(std::string(key), std::string(value), where);
+    return {};
+  }
+  constexpr std::string_view kNode = "node.";
+  if (key.starts_with(kNode)) {
+    s.node.set(std::string(key.substr(kNode.size())), std::string(value), where);
     return {};
   }
   WEFT_TRY(set_field(s.message, key, value, where));

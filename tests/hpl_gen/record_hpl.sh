@@ -47,7 +47,7 @@ while read -r line; do
   mkdir -p "$dir"
   "$tool" dat "$line" > "$dir/HPL.dat"
   (cd "$dir" && "$weft" record -o run.weft --quiet -- mpirun --oversubscribe --mca mpi_yield_when_idle 1 -n $((p * q)) \
-    "$work/hpl_$seed/xhpl" > run.out 2>&1) || { echo "failed to run: $line" >&2; cat "$dir/run.out" >&2; exit 1; }
+    "$work/hpl_$seed/xhpl" > run.out 2>&1 < /dev/null) || { echo "failed to run: $line" >&2; cat "$dir/run.out" >&2; exit 1; }
   grep -q PASSED "$dir/run.out" || { echo "did not pass: $line" >&2; exit 1; }
   if "$tool" trace "$line" "$dir/run.weft" >> "$tmp"; then echo "equal: $line"; else failed=$((failed + 1)); fi
 done < "$configurations"

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "topology/fit/measurements.hpp"
 
 namespace weft::replay {
 namespace {
@@ -156,6 +159,33 @@ TEST(MessageCost, SegmentsThatContradictAreRefusedWithTheirPlace) {
   has("transfer { bandwidth_factor: \"0\" }", "out of range");
   has("transfer { latency_factor: \"-1\" }", "out of range");
   has("send_cost { intercept: \"1\" }", "a number with a unit");
+}
+
+TEST(MessageCost, DahusPlatformGivesTheMeasuredPingPongs) {
+  const std::filesystem::path data =
+      std::filesystem::path(WEFT_SOURCE_DIR) / "../shared/data/dahu/pycewise_data.csv";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
+  auto measured = topology::fit::Measurements::read(data.string());
+  ASSERT_TRUE(measured) << measured.error().message();
+  auto p = topology::load_platform("dahu");
+  ASSERT_TRUE(p) << p.error().message();
+  const MessageCost c(p->mpi);
+  const MessageCost::Path path{Duration(200'000), p->fabric.links().capacity[0], false};
+  double sum = 0, worst = 0;
+  int count = 0;
+  for (std::size_t r = 0; r < measured->rows(); ++r) {
+    if (measured->text(r, 0) != "pingpong" || measured->text(r, 1) != "dahu") continue;
+    const double one_way = *measured->number(r, 3) / 2;
+    const auto size = static_cast<std::int64_t>(*measured->number(r, 2));
+    const double error = std::abs(c.uncontended(size, path).one_way().seconds() / one_way - 1);
+    sum += error;
+    worst = std::max(worst, error);
+    ++count;
+  }
+  ASSERT_EQ(count, 200);
+  // SMPI's own calibration of this machine: 7 to 14 % on average by the same measure (docs/kernels.md).
+  EXPECT_LT(sum / count, 0.015);
+  EXPECT_LT(worst, 0.1);
 }
 
 }  // namespace
