@@ -22,6 +22,25 @@ std::optional<AxisValue> parse_axis_value(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::pair<AxisValue, AxisValue>> parse_axis_interval(std::string_view from,
+                                                                   std::string_view to) {
+  auto a = parse_axis_value(from), b = parse_axis_value(to);
+  if (!a || !b) return std::nullopt;
+  // Rates have no 0.
+  const auto adapt = [](AxisValue& zero, const AxisValue& other) {
+    if (zero.value == 0 &&
+        (other.kind == Kind::kDuration || other.kind == Kind::kBytes || other.kind == Kind::kNumber))
+      zero.kind = other.kind;
+  };
+  adapt(*a, *b);
+  adapt(*b, *a);
+  // 1 and 2.5 are both plain numbers.
+  if (a->kind == Kind::kWholeNumber && b->kind == Kind::kNumber) a->kind = Kind::kNumber;
+  if (b->kind == Kind::kWholeNumber && a->kind == Kind::kNumber) b->kind = Kind::kNumber;
+  if (a->kind != b->kind) return std::nullopt;
+  return std::pair(*a, *b);
+}
+
 std::string axis_text(const AxisValue& v) {
   switch (v.kind) {
     case Kind::kBandwidth:

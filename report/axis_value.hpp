@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace weft::report {
 
@@ -18,6 +19,9 @@ struct AxisValue {
 
 // nullopt: a list, a name, or a number of a kind that nothing can be between.
 [[nodiscard]] std::optional<AxisValue> parse_axis_value(std::string_view text);
+// Both ends of an interval; nullopt unless they are of one kind. A bare 0 is of the kind of the other end.
+[[nodiscard]] std::optional<std::pair<AxisValue, AxisValue>> parse_axis_interval(std::string_view from,
+                                                                                 std::string_view to);
 // Text that parses back: "1.25e+10B/s".
 [[nodiscard]] std::string axis_text(const AxisValue& v);
 // For people: "12.5 GB/s".

@@ -104,8 +104,8 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
                              {},
                              0});
         Flip& f = out.flips.back();
-        const auto x = parse_axis_value(f.from), y = parse_axis_value(f.to);
-        if (x && y) f.at = crossing(*x, f.gap_from, *y, f.gap_to);
+        if (const auto ends = parse_axis_interval(f.from, f.to))
+          f.at = crossing(ends->first, f.gap_from, ends->second, f.gap_to);
       }
     }
   return out;
@@ -115,7 +115,9 @@ Result<void> refine_flip(
     Flip& flip, unsigned steps,
     const std::function<Result<std::optional<double>>(const std::string&, const std::string&)>& time) {
   if (!flip.at) return {};
-  AxisValue low = *parse_axis_value(flip.from), high = *parse_axis_value(flip.to);
+  const auto ends = parse_axis_interval(flip.from, flip.to);
+  if (!ends) return {};
+  auto [low, high] = *ends;
   double below = flip.gap_from, above = flip.gap_to;
   for (unsigned i = 0; i < steps; ++i) {
     const AxisValue mid = axis_at(low.kind, (axis_coordinate(low) + axis_coordinate(high)) / 2);

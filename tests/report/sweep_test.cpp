@@ -89,7 +89,8 @@ TEST(Sweep, TheFlipIsInterpolatedInWhatTimeIsLinearIn) {
 TEST(Sweep, AValueThatIsNoNumberHasNoPlaceBetween) {
   const Grid g({{1000, 1500}, {900, 600}, {500, 400}});
   EXPECT_FALSE(sweep_runs({{"routing", {"d-mod-k", "s-mod-k", "random"}}}, g.list).flips[0].at.has_value());
-  EXPECT_FALSE(sweep_runs({{"n", {"3", "4", "5"}}}, g.list).flips[0].at.has_value()) << "nothing between 3 and 4";
+  EXPECT_FALSE(sweep_runs({{"n", {"3", "4", "5"}}}, g.list).flips[0].at.has_value())
+      << "nothing between 3 and 4";
   EXPECT_FALSE(sweep_runs({{"bw", {"8Gbpsx9Gbps", "9Gbpsx9Gbps", "1Gbps"}}}, g.list).flips[0].at.has_value());
 }
 
@@ -99,11 +100,15 @@ TEST(Sweep, BisectionFindsAFlipThatInterpolationMisses) {
   f.faster_after = "b";
   f.to = "100us";
   // Not linear: a is 50 us plus the square of the latency, equal to b = 114 us at 8 us.
-  const auto time = [](const std::string& platform, double us) { return platform == "a" ? 50 + us * us : 114.0; };
+  const auto time = [](const std::string& platform, double us) {
+    return platform == "a" ? 50 + us * us : 114.0;
+  };
   f.gap_from = time("a", 0) - time("b", 0);
   f.gap_to = time("a", 100) - time("b", 100);
-  f.from = "1ps";
-  f.at = crossing(*parse_axis_value(f.from), f.gap_from, *parse_axis_value(f.to), f.gap_to);
+  f.from = "0";
+  const auto ends = parse_axis_interval(f.from, f.to);
+  ASSERT_TRUE(ends.has_value()) << "a bare 0 is a latency too";
+  f.at = crossing(ends->first, f.gap_from, ends->second, f.gap_to);
   ASSERT_TRUE(f.at.has_value());
   EXPECT_LT(f.at->value, 2e-6) << "the straight line is far off";
   int calls = 0;
@@ -127,7 +132,9 @@ TEST(Sweep, BisectionOfWholeNumbersEndsAtTheFirstValueOfTheOther) {
   f.at = crossing(*parse_axis_value("1"), -1, *parse_axis_value("16"), 1);
   ASSERT_TRUE(f.at.has_value());
   const auto time = [](const std::string& platform, const std::string& value) {
-    return Result<std::optional<double>>(platform == "a" && std::stoi(value) >= 11 ? 2.0 : platform == "a" ? 0.0 : 1.0);
+    return Result<std::optional<double>>(platform == "a" && std::stoi(value) >= 11 ? 2.0
+                                         : platform == "a"                         ? 0.0
+                                                                                   : 1.0);
   };
   ASSERT_TRUE(refine_flip(f, 60, time).has_value());
   EXPECT_EQ(axis_text(*f.at), "11");
