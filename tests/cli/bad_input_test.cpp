@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"UnknownVerb", {}, "repaly", 2, "error: unknown verb; got \"repaly\"; expected .*replay"},
         Bad{"UnknownFlag", with(kTrace), "replay t.txt --on crossbar:n=2,bw=1GB/s --wieghts rtt", 2,
             "error: .*--wieghts"},
-        Bad{"LaterVerb", {}, "predict hpl", 2, "error: not supported: weft predict"},
+
         Bad{"FitOfSomethingElse",
             {{"a.csv", "a,b\n1,2\n"}},
             "fit dtrsm a.csv",
