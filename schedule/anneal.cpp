@@ -69,8 +69,8 @@ class Annealer {
   }
 
   void look_up() {
-    if (++looks_ % 256 != 0) return;
     stopped_ = control_.stopped();
+    if (++looks_ % 16 != 0) return;
     if (control_.progress)
       control_.progress(static_cast<double>(best_.evaluations), static_cast<double>(options_.evaluations),
                         best_.seconds);

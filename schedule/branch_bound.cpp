@@ -14,7 +14,7 @@ class Budget {
   Budget(std::uint64_t most, const Control& control) : most_(most), control_(control) {}
   bool spend(double best_s) {
     if (++nodes_ > most_) over_ = true;
-    if (nodes_ % 4096 == 0) {
+    if (nodes_ % 64 == 0) {
       if (control_.stopped()) over_ = true;
       if (control_.progress)
         control_.progress(static_cast<double>(nodes_), static_cast<double>(most_), best_s);
@@ -153,7 +153,6 @@ class AsyncSearch {
     for (std::uint32_t m = 0; m < w_.messages(); ++m) {
       for (std::uint32_t l : w_.links_of(m)) f.load[l] += w_.seconds_on(m, l);
     }
-    for (Frame& g : frames_) g = f;
   }
 
   void run() { branch(0, 0); }

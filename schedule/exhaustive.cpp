@@ -14,6 +14,8 @@ namespace {
 
 // Above this many roots no orbits are looked for.
 constexpr double kMostRoots = 1 << 22;
+// The search for symmetries keeps a list per pair of ranks.
+constexpr std::uint32_t kMostSymmetricRanks = 128;
 constexpr std::uint32_t kNoRoot = 0xffffffffu;
 
 struct Extreme {
@@ -308,6 +310,7 @@ std::vector<std::uint32_t> message_images(const Exchange& e, const Permutation& 
 }
 
 SymmetryGroup workload_symmetry(const Workload& w) {
+  if (w.ranks() > kMostSymmetricRanks) return {};
   std::vector<Arc> arcs;
   for (std::uint32_t m = 0; m < w.messages(); ++m) {
     const Message& x = w.exchange.messages[m];

@@ -39,7 +39,8 @@ struct ExhaustiveResult {
   bool complete = true;  // false: stopped; statistics are of what was visited
 };
 
-// Symmetries of `workload`: ranks of which the messages, their sizes and their routes look the same.
+// Symmetries of `workload`: ranks of which the messages, their sizes and their routes look the same. None are
+// looked for beyond 128 ranks.
 [[nodiscard]] SymmetryGroup workload_symmetry(const Workload& workload);
 
 // REQUIRES: at most 64 sends per rank, as can be enumerated in a lifetime.

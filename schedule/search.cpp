@@ -8,6 +8,9 @@
 namespace weft::schedule {
 namespace {
 
+// Events x ranks of annealing; 400,000 evaluations of 48 messages of 16 ranks are just within it.
+constexpr std::uint64_t kWork = 320'000'000;
+
 // Random schedules: what a user gets who does not choose.
 void sample(Evaluator& evaluator, const SearchOptions& o, const Control& control, SearchResult& r) {
   if (o.sample == 0) return;
@@ -34,6 +37,16 @@ void sample(Evaluator& evaluator, const SearchOptions& o, const Control& control
     }
   }
   r.statistics = tally.finish();
+}
+
+// Keeps what a search costs in hand for large exchanges: a schedule has an event per message, each of which looks
+// at every rank.
+SearchOptions within_work(SearchOptions o, const Workload& w) {
+  const std::uint64_t one = std::max<std::uint64_t>(1, std::uint64_t{w.messages()} * w.ranks());
+  o.evaluations = std::min(o.evaluations, std::max<std::uint64_t>(10, kWork / one));
+  o.sample = std::min(o.sample, std::max<std::uint64_t>(5, kWork / 16 / one));
+  o.nodes = std::min(o.nodes, std::max<std::uint64_t>(1'000, 4 * kWork / one));
+  return o;
 }
 
 void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOptions& o,
@@ -96,8 +109,9 @@ const char* proof_name(Proof proof) {
   return "none";
 }
 
-SearchResult search_schedule(const Workload& workload, const RateOracle& oracle, const SearchOptions& o,
+SearchResult search_schedule(const Workload& workload, const RateOracle& oracle, const SearchOptions& options,
                              const Control& control) {
+  const SearchOptions o = within_work(options, workload);
   SearchResult r;
   r.schedules = workload.exchange.schedules();
   r.link = link_bound(workload);

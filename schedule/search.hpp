@@ -26,6 +26,7 @@ struct SearchOptions {
   bool exhaustive = false;        // whatever it takes
   double exhaustive_limit = 2e7;  // schedules
   std::uint64_t seed = 0;
+  // At most; fewer for large exchanges (more than 16 ranks or so), in proportion to messages x ranks.
   std::uint64_t evaluations = 400'000;  // of annealing
   std::uint64_t nodes = 2'000'000;      // of each branch and bound
   std::uint64_t sample = 2'000;         // schedules, for the distribution; 0: none

@@ -10,6 +10,7 @@ namespace weft::schedule {
 namespace {
 
 constexpr std::size_t kMostElements = 64;
+constexpr std::size_t kMostPairs = 200;
 
 Permutation after(const Permutation& g, const Permutation& f) {  // f, then g
   Permutation p(f.size());
@@ -78,11 +79,12 @@ std::vector<SymmetricSpace> symmetric_spaces(const Exchange& e, const SymmetryGr
     SymmetricSpace space;
     if (make_space(e, group, space)) spaces.push_back(std::move(space));
   };
+  std::size_t tried = 0;
   consider({});
   consider(symmetry.generators);
   for (std::size_t i = 1; i < elements.size(); ++i) {
     consider({elements[i]});
-    for (std::size_t j = 1; j < i; ++j) consider({elements[j], elements[i]});
+    for (std::size_t j = 1; j < i && tried < kMostPairs; ++j, ++tried) consider({elements[j], elements[i]});
   }
   std::stable_sort(spaces.begin() + 1, spaces.end(), [](const SymmetricSpace& a, const SymmetricSpace& b) {
     return a.schedules < b.schedules;
