@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/quantity_text.hpp"
 #include "topology/failures.hpp"
 #include "topology/multi_nic.hpp"
@@ -14,8 +16,10 @@ Family named(Family f, std::string_view name, std::string_view summary) {
   f.summary = summary;
   return f;
 }
-// The keys of every family that change a finished fabric.
-Result<Fabric> adjusted(Fabric fabric, const Params& params) {
+// The keys of every family that change a finished fabric. `own`: the family's, which mean what it says (pcie's nics).
+Result<Fabric> adjusted(Fabric fabric, const Params& params, std::span<const ParamInfo> own) {
+  const bool own_nics =
+      std::any_of(own.begin(), own.end(), [](const ParamInfo& p) { return p.name == "nics"; });
   if (const Params::Entry* e = params.find("switch_lat")) {
     WEFT_ASSIGN(const Duration d, parse_duration(e->value, e->where + ": switch_lat"));
     fabric.add_switch_latency(d);
@@ -27,7 +31,8 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params) {
     fabric.limit_host_links(b);
   }
   WEFT_ASSIGN(const std::string choice, params.choice("nic", kNicChoices));
-  WEFT_ASSIGN(const std::uint64_t nics, params.integer_or("nics", 1, 1 << 16, 1));
+  WEFT_ASSIGN(const std::uint64_t nics,
+              own_nics ? Result<std::uint64_t>(1) : params.integer_or("nics", 1, 1 << 16, 1));
   if (nics > 1) {
     if (fabric.hosts_are_routers())
       return params.error("nics", "hosts have no cable of their own here", "host_links=on");
@@ -38,6 +43,12 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params) {
   }
   if (const Params::Entry* e = params.find("fail")) {
     WEFT_ASSIGN(const std::uint64_t seed, params.seed());
+    // What shares a PCIe tree is read off the tree as it was built.
+    if (own_nics) {
+      Error not_here = not_supported("failures inside a PCIe tree", "failures of the network between nodes");
+      not_here.where = e->where;
+      return not_here;
+    }
     return with_failures(std::move(fabric), e->value, seed, e->where);
   }
   return fabric;
@@ -73,7 +84,7 @@ Result<Fabric> build_fabric(std::string_view family, const Params& params) {
     }
     WEFT_TRY(params.check_known(f.name, f.params));
     WEFT_ASSIGN(Fabric fabric, f.build(params));
-    return adjusted(std::move(fabric), params);
+    return adjusted(std::move(fabric), params, f.params);
   }
   return bad_input(params.where(), "unknown topology", std::string(family),
                    fmt::format("one of {}", fmt::join(known, ", ")));

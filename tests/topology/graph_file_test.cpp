@@ -157,5 +157,42 @@ TEST(GraphFile, BadFilesAreNamed) {
   EXPECT_THAT(error_of_text(deep), HasSubstr("nested too deeply"));
 }
 
+TEST(GraphFile, ChangedBytesAreAnsweredWithANetworkOrAnErrorThatNamesTheFile) {
+  const std::uint64_t seed = test_seed(77);
+  Rng rng(seed);
+  const Fabric small = load("xgft:m=2x2,w=1x2").fabric;
+  const std::string dot = to_dot(small), xml = to_graphml(small);
+  const std::string bytes = "<>/\"'{}[]=;-#&0aA \n\\\xff";
+  int read = 0, refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = round % 2 == 0 ? dot : xml;
+    for (std::uint64_t n = 1 + rng.below(3); n > 0; --n) {
+      const std::size_t at = rng.below(text.size());
+      switch (rng.below(3)) {
+        case 0:
+          text[at] = bytes[rng.below(bytes.size())];
+          break;
+        case 1:
+          text.erase(at, 1 + rng.below(20));
+          break;
+        default:
+          text.insert(at, 1, bytes[rng.below(bytes.size())]);
+      }
+      if (text.empty()) text = "x";
+    }
+    const TempFile f("fuzz", text);
+    const auto p = load_platform("file:path=" + f.path());
+    if (p) {
+      ++read;
+      (void)verify(p->fabric, 100);
+    } else {
+      ++refused;
+      EXPECT_THAT(p.error().message(), HasSubstr(f.path())) << "seed " << seed << " round " << round;
+    }
+  }
+  EXPECT_GT(read, 100);
+  EXPECT_GT(refused, 100);
+}
+
 }  // namespace
 }  // namespace weft::topology
