@@ -56,6 +56,27 @@ class GraftRouting final : public Routing {
         name_(fmt::format("{}+{}", network_->routing().name(), kPcieRouting)) {}
 
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
+    return between(src, dst, out, [&](HostId card, HostId far_card) {
+      return network_->routing().route(card, far_card, out);
+    });
+  }
+  RouteScope scope() const override { return network_->routing().scope(); }
+  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+                     std::vector<LinkId>& out) const override {
+    // The network knows its links by its own numbers.
+    std::vector<std::uint32_t> own;
+    if (!load.empty() && scope() == RouteScope::kLoad)
+      for (const LinkId l : link_of_) own.push_back(l.valid() ? load[l.index()] : 0);
+    return between(src, dst, out, [&](HostId card, HostId far_card) {
+      return network_->routing().route_message(card, far_card, message, own, out);
+    });
+  }
+  std::string_view name() const override { return name_; }
+
+ private:
+  // `cross(card, far card)` appends the network's own links between two cards.
+  template <class Cross>
+  bool between(HostId src, HostId dst, std::vector<LinkId>& out, Cross cross) const {
     const VertexId from(src.index()), to(dst.index());
     const auto [node, number] = layout_->endpoint(src.index());
     const auto [far_node, far_number] = layout_->endpoint(dst.index());
@@ -71,16 +92,12 @@ class GraftRouting final : public Routing {
     };
     forest_->path(from, VertexId(network(card)), out);
     const std::size_t begin = out.size();
-    if (!network_->routing().route(HostId(static_cast<std::uint32_t>(card)),
-                                   HostId(static_cast<std::uint32_t>(far_card)), out))
+    if (!cross(HostId(static_cast<std::uint32_t>(card)), HostId(static_cast<std::uint32_t>(far_card))))
       return false;
     for (std::size_t i = begin; i < out.size(); ++i) out[i] = link_of_[out[i].index()];
     forest_->path(VertexId(network(far_card)), to, out);
     return true;
   }
-  std::string_view name() const override { return name_; }
-
- private:
   std::shared_ptr<const Layout> layout_;
   std::shared_ptr<const Fabric> network_;
   std::shared_ptr<const PcieForest> forest_;

@@ -1,4 +1,6 @@
 // PCIe trees alone and under the hosts of networks: shape, link rates, routes, names, errors.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "tests/topology/support.hpp"
@@ -139,6 +141,46 @@ TEST(Pcie, AnyTreeCanBeWrittenOut) {
   EXPECT_EQ(via(odd.fabric, 2, 4), (std::vector<std::string>{"switch1", "switch0", "rc0"}));
   EXPECT_TRUE(verify(odd.fabric).findings.empty());
   EXPECT_EQ(load("crossbar:n=4,node=\"pcie:tree=rc(gpu nic nic)\"").fabric.rank_hosts(), 2u);
+}
+
+TEST(Pcie, ANetworkThatRoutesByMessageStillDoesUnderNodes) {
+  for (const char* routing : {"valiant", "ugal-u"}) {
+    const Platform p =
+        load(fmt::format("dragonfly:p=2,a=4,h=2,routing={},node=\"pcie:gpus=2,nics=1\"", routing));
+    const Routing& r = p.fabric.routing();
+    EXPECT_NE(r.scope(), RouteScope::kPair) << routing;
+    const std::vector<std::uint32_t> idle(p.fabric.link_count(), 0);
+    std::set<std::vector<LinkId>> seen;
+    std::vector<LinkId> out;
+    const HostId src(0), dst(p.fabric.rank_hosts() - 1);
+    for (std::uint64_t message = 0; message < 64; ++message) {
+      out.clear();
+      ASSERT_TRUE(r.route_message(src, dst, message, idle, out));
+      const LinkTable& l = p.fabric.links();
+      VertexId at(src.index());
+      for (const LinkId id : out) {
+        EXPECT_EQ(l.from[id.index()], at);
+        at = l.to[id.index()];
+      }
+      EXPECT_EQ(at, VertexId(dst.index()));
+      seen.insert(out);
+    }
+    if (std::string_view(routing) == "valiant") EXPECT_GT(seen.size(), 4u) << "every message the same way";
+    // Load on the minimal route's network links sends ugal-u elsewhere: the graft hands the load through.
+    if (std::string_view(routing) != "ugal-u") continue;
+    std::vector<std::uint32_t> busy(p.fabric.link_count(), 0);
+    out.clear();
+    ASSERT_TRUE(r.route(src, dst, out));
+    const std::vector<LinkId> minimal = out;
+    for (const LinkId id : minimal) busy[id.index()] = 1000;
+    std::size_t elsewhere = 0;
+    for (std::uint64_t message = 0; message < 64; ++message) {
+      out.clear();
+      ASSERT_TRUE(r.route_message(src, dst, message, busy, out));
+      elsewhere += out != minimal ? 1u : 0u;
+    }
+    EXPECT_GT(elsewhere, 32u);
+  }
 }
 
 TEST(Pcie, MistakesInATreeAreNamedWithTheirPlace) {
