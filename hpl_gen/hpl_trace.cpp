@@ -192,6 +192,12 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
       step(r, next, sink, kMostOps);
       if (out.ops.size() > kMostOps) {  // the rest is made again for the next block
         c.given = static_cast<std::uint32_t>(kMostOps - before);
+        // Lists stand in the pool in the order of their operations.
+        for (std::size_t i = kMostOps; i < out.ops.size(); ++i) {
+          if (out.ops[i].extra == traces::kNoList) continue;
+          out.lists.resize(out.ops[i].extra);
+          break;
+        }
         out.ops.resize(kMostOps);
       } else {
         c = next;
@@ -212,6 +218,9 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
     else
       c = next;
   }
+  // Thousands of ranks keep a block each: without the room that a step longer than a block took.
+  if (out.ops.capacity() > kMostOps + kEnoughOps) out.ops.shrink_to_fit();
+  if (out.lists.capacity() > out.lists.size() + out.lists.size() / 2) out.lists.shrink_to_fit();
   c.ops = out.first_op + out.ops.size();
   if (counted_.empty()) {
     totals_.ops += out.ops.size();
