@@ -313,9 +313,8 @@ Simulation::Step Simulation::do_probe(std::uint32_t r, Rank& k, const Op& op) {
 Simulation::Step Simulation::do_iprobe(std::uint32_t r, Rank& k, const Op& op) {
   const auto list = k.program.list(k.pc, op);
   if (k.in_detour || op.peer == kProcNull) return Step::kDone;
-  // Polls that were merged into one operation each took their time; a hit whose body ran early is polled no more.
-  if (poll_cost_ > kNoTime && k.stage == Stage::kFresh &&
-      std::find(k.hits_done.begin(), k.hits_done.end(), k.pc) == k.hits_done.end()) {
+  // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
+  if (poll_cost_ > kNoTime && k.stage == Stage::kFresh && !poll_is_over(k, k.pc, op)) {
     k.part = Part::kRecv;
     return pay(r, k, poll_time(op), Stage::kOverheadPaid);
   }

@@ -40,12 +40,21 @@ Elapsed Simulation::compute_time(std::uint32_t r, const Rank& k, std::uint64_t p
   }
 }
 
-// A missed poll that looks for nothing any more: of a run that never hits, or whose body ran.
+// The body that a poll of a run triggers ran at an earlier one: the program polls no more.
 bool Simulation::poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) const {
-  const auto list = k.program.list(pc, op);
-  if (list.empty() || list[0] <= 0) return true;
-  const std::uint64_t hit = pc + static_cast<std::uint64_t>(list[0]);
+  std::uint64_t hit = pc;
+  if ((op.flags & traces::kHit) == 0) {
+    const auto list = k.program.list(pc, op);
+    if (list.empty() || list[0] <= 0) return false;
+    hit += static_cast<std::uint64_t>(list[0]);
+  }
   return std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end();
+}
+
+// A poll of a run that never hit in the recording.
+bool Simulation::poll_never_hits(const Rank& k, std::uint64_t pc, const Op& op) const {
+  const auto list = k.program.list(pc, op);
+  return list.empty() || list[0] <= 0;
 }
 
 namespace {
@@ -93,7 +102,8 @@ bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
   OpenCalls open;
   bool joining = false;  // a poll that is over was passed
   const auto close = [&] {
-    for (std::size_t c = 0; c < open.count; ++c) total += Elapsed::of_seconds(kernel_seconds(r, open.calls[c]));
+    for (std::size_t c = 0; c < open.count; ++c)
+      total += Elapsed::of_seconds(kernel_seconds(r, open.calls[c]));
     open.count = 0;
   };
   std::uint64_t i = k.pc;
@@ -118,12 +128,14 @@ bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
     if (k.in_detour || op.peer == kProcNull) continue;
     if (poll_is_over(k, i, op)) {
       if (run.poll != kNoPoll) break;
-      joining = !k.program.list(i, op).empty();  // a run that never hits keeps its pieces
+      joining = true;
       continue;
     }
     if (joining) break;  // pieces again
     close();
-    if (run.poll == kNoPoll) {
+    if (poll_never_hits(k, i, op)) {
+      // It takes its time, and that is all.
+    } else if (run.poll == kNoPoll) {
       if (probe_hits(r, op)) break;
       run.poll = i;
     } else {
@@ -184,7 +196,7 @@ void Simulation::poke_run(std::uint32_t r) {
     if (k.in_detour || op.peer == kProcNull) continue;
     at = at + poll_time(op);
     polled += poll_time(op);
-    if (at < now_) continue;
+    if (at < now_ || poll_never_hits(k, i, op)) continue;
     run.end = i;
     run.at_poll = true;
     run.polled = polled;

@@ -217,6 +217,7 @@ class Simulation {
   void end_run(std::uint32_t r, std::uint64_t sequence);
   void poke_run(std::uint32_t r);
   [[nodiscard]] Elapsed compute_time(std::uint32_t r, const Rank& k, std::uint64_t pc, const Op& op);
+  [[nodiscard]] bool poll_never_hits(const Rank& k, std::uint64_t pc, const Op& op) const;
   [[nodiscard]] bool poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) const;
 
   // ---- series_run.cpp
