@@ -30,9 +30,12 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params, std::span<const Par
       return params.error("nic_bw", "hosts have no cable of their own here", "host_links=on");
     fabric.limit_host_links(b);
   }
-  WEFT_ASSIGN(const std::string choice, params.choice("nic", kNicChoices));
-  WEFT_ASSIGN(const std::uint64_t nics,
-              own_nics ? Result<std::uint64_t>(1) : params.integer_or("nics", 1, 1 << 16, 1));
+  std::uint64_t nics = 1;
+  std::string choice;
+  if (!own_nics) {
+    WEFT_ASSIGN(nics, params.integer_or("nics", 1, 1 << 16, 1));
+    WEFT_ASSIGN(choice, params.choice("nic", kNicChoices));
+  }
   if (nics > 1) {
     if (fabric.hosts_are_routers())
       return params.error("nics", "hosts have no cable of their own here", "host_links=on");
