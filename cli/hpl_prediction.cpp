@@ -11,6 +11,7 @@
 #include "hpl_gen/closed_form.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/op_sink.hpp"
+#include "hpl_gen/phase_model.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "topology/route_cache.hpp"
@@ -316,6 +317,22 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
   }
   out.alpha = layers.back().net.alpha;
   out.beta = layers.back().net.beta;
+  const double rate = 8 / std::max(out.beta, 1e-30);
+  hpl_gen::PhaseMachine machine{
+      .gemm = FlopRate(1 / out.gamma),
+      .ranks_per_node = static_cast<std::uint32_t>(std::max<std::int64_t>(1, on_first)),
+      // The port of a host, shared by its ranks; within one host, what a message gets there.
+      .injection = Bandwidth(rate),
+      .latency = from_seconds(out.alpha)};
+  if (platform.compute.device.bandwidth > 0) machine.host_link = Bandwidth(platform.compute.device.bandwidth);
+  const hpl_gen::PhaseRun phases{
+      .n = config.n,
+      .nb = config.nb,
+      .p = config.p,
+      .q = config.q,
+      .row_major = config.pmap == hpl_gen::ProcessMap::kRowMajor,
+      .overlap = config.depth > 0 ? hpl_gen::Overlap::kPanel : hpl_gen::Overlap::kNone};
+  out.phases = hpl_gen::phase_model(machine, phases).gflops;
   double peak = 0, memory = 0;
   for (const HostId h : placement) {
     peak += platform.speed(h).value();

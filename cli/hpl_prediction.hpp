@@ -23,7 +23,7 @@ struct PredictOptions {
   std::int64_t width = 0;           // measured panels of a window; 0 = chosen
   std::int64_t warm_up = 0;         // dropped ones before; 0 = chosen
   bool message_by_message = false;  // panel factorisations too
-  std::int64_t most_pieces = 0;      // of an update that polls; 0 = one for every NB columns, as HPL
+  std::int64_t most_pieces = 0;     // of an update that polls; 0 = one for every NB columns, as HPL
   std::string map = "block";
   std::uint64_t seed = 0;  // of random pivots and of noise
   hpl_gen::PivotKind pivots = hpl_gen::PivotKind::kRandom;
@@ -55,9 +55,10 @@ struct HplPrediction {
                                                 const topology::Platform& platform,
                                                 const PredictOptions& options);
 
-// Beside it (hpl_gen/closed_form.hpp), with parameters read off the platform. All Gflop/s.
+// Beside it (hpl_gen/closed_form.hpp, phase_model.hpp), with parameters read off the platform. All Gflop/s.
 struct ClosedFormPrediction {
   double hpl = 0, mcl = 0, roofline = 0;
+  double phases = 0;           // panel by panel, with look-ahead
   double gamma = 0;            // seconds per flop of a rank: its dgemm at NB
   double alpha = 0, beta = 0;  // of the network: seconds, seconds per word
 };

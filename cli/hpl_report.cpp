@@ -16,6 +16,13 @@ using Json = nlohmann::ordered_json;
 using report::Table;
 using Part = PanelSeconds::Part;
 
+Json forms_json(const ClosedFormPrediction& closed) {
+  return Json{
+      {"hpl_gflops", closed.hpl},       {"mcl_gflops", closed.mcl}, {"roofline_gflops", closed.roofline},
+      {"phases_gflops", closed.phases}, {"gamma_s", closed.gamma},  {"alpha_s", closed.alpha},
+      {"beta_s_per_word", closed.beta}};
+}
+
 constexpr std::size_t kTextPoints = 20;
 constexpr std::size_t kFilePoints = 200;
 
@@ -125,8 +132,31 @@ std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction
   };
   form("netlib (HPL, equation 3)", closed.hpl);
   form("layered (MCL)", closed.mcl);
+  form("phases, panel by panel", closed.phases);
   form("roofline", closed.roofline);
   return out + forms.text();
+}
+
+std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
+                              const std::vector<ClosedFormPrediction>& closed, const std::string& platform) {
+  Table t({{"N"}, {"NB"}, {"P"}, {"Q"}, {"netlib eq. 3"}, {"layered"}, {"phases"}, {"roofline"}});
+  const auto rate = [](double gflops) { return show(FlopRate(gflops * 1e9)); };
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const auto& c = configs[i];
+    const ClosedFormPrediction& f = closed[i];
+    t.add({fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
+           rate(f.hpl), rate(f.mcl), rate(f.phases), rate(f.roofline)});
+  }
+  return fmt::format("closed forms for {}, nothing replayed\n{}", platform, t.text());
+}
+
+nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
+                                        const ClosedFormPrediction& closed) {
+  return Json{{"n", config.n},
+              {"nb", config.nb},
+              {"p", config.p},
+              {"q", config.q},
+              {"closed_form", forms_json(closed)}};
 }
 
 std::string predictions_text(const std::vector<HplPrediction>& runs, const std::string& platform) {
@@ -190,9 +220,7 @@ Json prediction_json(const HplPrediction& run, const ClosedFormPrediction& close
                      {"update_s", run.update_s},
                      {"solve_s", run.solve_s}};
   j["bcast"] = Json{{"took_s", run.bcast_took_s}, {"waited_s", run.bcast_s}, {"hidden", hidden(run)}};
-  j["closed_form"] =
-      Json{{"hpl_gflops", closed.hpl}, {"mcl_gflops", closed.mcl}, {"roofline_gflops", closed.roofline},
-           {"gamma_s", closed.gamma},  {"alpha_s", closed.alpha},  {"beta_s_per_word", closed.beta}};
+  j["closed_form"] = forms_json(closed);
   j["panels_simulated"] = run.panels_simulated;
   j["panels_total"] = run.panels_total;
   j["error_estimate"] = run.error_estimate;
@@ -240,7 +268,8 @@ std::string predictions_csv(const std::vector<HplPrediction>& runs,
                                       "error_estimate",
                                       "hpl_gflops",
                                       "mcl_gflops",
-                                      "roofline_gflops"});
+                                      "roofline_gflops",
+                                      "phases_gflops"});
   const auto number = [](double v) { return fmt::format("{:.9g}", v); };
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const HplPrediction& r = runs[i];
@@ -266,7 +295,8 @@ std::string predictions_csv(const std::vector<HplPrediction>& runs,
                              number(r.error_estimate),
                              number(closed[i].hpl),
                              number(closed[i].mcl),
-                             number(closed[i].roofline)});
+                             number(closed[i].roofline),
+                             number(closed[i].phases)});
   }
   return out;
 }

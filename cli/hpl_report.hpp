@@ -32,4 +32,11 @@ struct CurvePoint {
 };
 [[nodiscard]] std::vector<CurvePoint> panel_curve(const HplPrediction& run, std::size_t points);
 
+// Closed forms alone (--closed-form), one row a run.
+[[nodiscard]] std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
+                                            const std::vector<ClosedFormPrediction>& closed,
+                                            const std::string& platform);
+[[nodiscard]] nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
+                                                      const ClosedFormPrediction& closed);
+
 }  // namespace weft::cli

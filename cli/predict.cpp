@@ -24,7 +24,25 @@ struct Options {
   std::vector<std::string> set;
   PredictOptions predict;
   std::string sample;
+  bool closed_form = false;
 };
+
+// --closed-form: no replay.
+Result<void> run_closed_forms(const Options& o, const std::vector<hpl_gen::HplConfig>& configs,
+                              const topology::Platform& platform, const PredictOptions& options) {
+  std::vector<ClosedFormPrediction> closed;
+  nlohmann::ordered_json j{{"schema", "weft.predict/1"}, {"runs", nlohmann::ordered_json::array()}};
+  for (const auto& config : configs) {
+    WEFT_ASSIGN(auto forms, closed_forms(config, platform, options));
+    j["runs"].push_back(closed_form_json(config, forms));
+    closed.push_back(forms);
+  }
+  o.common.print(closed_forms_text(configs, closed, platform.name));
+  if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(j)));
+  if (!o.common.csv.empty())
+    return usage_error("--csv with --closed-form", o.common.csv, "--json, which has them");
+  return {};
+}
 
 Result<void> run(const Options& o) {
   WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.set));
@@ -41,6 +59,7 @@ Result<void> run(const Options& o) {
     return usage_error("too many runs in one HPL.dat", fmt::format("{}", chosen.dat.run_count()),
                        fmt::format("at most {}", kMostRuns));
   const auto configs = chosen.dat.runs();
+  if (o.closed_form) return run_closed_forms(o, configs, platform, options);
   Progress progress(o.common.progress_mode(), "predict", configs.size(), "runs");
   std::vector<HplPrediction> runs;
   std::vector<ClosedFormPrediction> closed;
@@ -113,6 +132,7 @@ Action setup_predict(CLI::App& app) {
       ->check(CLI::Range(0, 1000000));
   hpl->add_flag("--exchanges", o->predict.message_by_message,
                 "pivot exchanges message by message (slower, as exact)");
+  hpl->add_flag("--closed-form", o->closed_form, "closed forms only, no replay: for any number of ranks");
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");
   add_hpl_flags(*hpl, o->hpl);
