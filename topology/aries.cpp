@@ -119,7 +119,8 @@ Result<Fabric> build(const Params& params) {
                   base + y / kRouters, 3, values[3]);
       }
   // Between halves of the groups, or of the slots of one group (its chassis: 432).
-  std::uint64_t cut = s.g > 1 ? s.per_pair * (s.g / 2) * ((s.g + 1) / 2) : kChassis * (kSlots / 2) * (kSlots / 2);
+  std::uint64_t cut =
+      s.g > 1 ? s.per_pair * (s.g / 2) * ((s.g + 1) / 2) : kChassis * (kSlots / 2) * (kSlots / 2);
   b.set_bisection(std::min(cut, hosts / 2));
   const auto made = std::make_shared<GroupRouting>(s, std::make_unique<AriesGroup>(s.p), std::move(first),
                                                    std::move(gates), routing, seed);

@@ -68,8 +68,8 @@ void collect_positions(const pb::Message& m, const pb::TextFormat::ParseInfoTree
       const std::string field =
           prefix + f->name() + (f->is_repeated() ? fmt::format("[{}]", i) : std::string());
       out.emplace(field, SourcePos{std::string(file), static_cast<std::uint32_t>(at.line + 1),
-                                        static_cast<std::uint32_t>(at.column + 1)}
-                                  .text());
+                                   static_cast<std::uint32_t>(at.column + 1)}
+                             .text());
       if (f->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) continue;
       const pb::TextFormat::ParseInfoTree* sub = tree.GetTreeForNested(f, index);
       const pb::Message& child = f->is_repeated() ? m.GetReflection()->GetRepeatedMessage(m, f, i)

@@ -132,7 +132,8 @@ inline constexpr std::uint32_t kNoList = 0xffffffffu;
   X(region_begin, "region_begin", "amount = RegionId")                                                      \
   X(region_end, "region_end", "amount = RegionId")                                                          \
   /* collective over `comm`: kernels and exchanges of a panel's factorisation (exchange_series.hpp) */      \
-  X(exchange_series, "exchange_series", "peer = root; amount = bytes of a candidate; list = {row bytes, segments}")
+  X(exchange_series, "exchange_series",                                                                     \
+    "peer = root; amount = bytes of a candidate; list = {row bytes, segments}")
 
 enum class OpKind : std::uint8_t {
 #define WEFT_X(id, text, doc) id,

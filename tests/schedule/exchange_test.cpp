@@ -101,7 +101,8 @@ TEST(Exchange, BadPatternsNameTheirPlace) {
   EXPECT_NE(message("src,dst\n0,1\n").find("p.csv:1:1: error: a column is missing"), std::string::npos);
   EXPECT_NE(message("src,dst,size\n").find("p.csv:1:9: error: unknown column"), std::string::npos);
   EXPECT_NE(message("src,src,bytes\n").find("p.csv:1:5: error: a column twice"), std::string::npos);
-  EXPECT_NE(message("src,dst,bytes\n0,1\n").find("p.csv:2:1: error: wrong number of cells"), std::string::npos);
+  EXPECT_NE(message("src,dst,bytes\n0,1\n").find("p.csv:2:1: error: wrong number of cells"),
+            std::string::npos);
   EXPECT_NE(message("src,dst,bytes\n0,0,1KiB\n").find("p.csv:2:3: error: a rank that sends to itself"),
             std::string::npos);
   EXPECT_NE(message("src,dst,bytes\n0,1,12\n").find("p.csv:2:5"), std::string::npos);
@@ -112,9 +113,9 @@ TEST(Exchange, BadPatternsNameTheirPlace) {
 // Symmetries by brute force over all permutations of 8 ranks, for grid and tree together.
 TEST(Symmetry, TheGroupFoundHasTheOrderThatBruteForceCounts) {
   using weft::testing::Fraction;
-  for (const auto& [e, expected] : {std::pair(weft::testing::unit_grid(4, 2), 4.0),
-                                    std::pair(weft::testing::unit_grid(2, 2, 2), 8.0),
-                                    std::pair(weft::testing::unit_grid(8, 1), 2.0)}) {
+  for (const auto& [e, expected] :
+       {std::pair(weft::testing::unit_grid(4, 2), 4.0), std::pair(weft::testing::unit_grid(2, 2, 2), 8.0),
+        std::pair(weft::testing::unit_grid(8, 1), 2.0)}) {
     const weft::testing::StormWorkload s(e, 1, Fraction(1, 5));
     std::map<std::pair<std::uint32_t, std::uint32_t>, int> arcs;
     for (const Message& m : e.messages) ++arcs[{m.src, m.dst}];

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::vector<std::uint32_t> placed(const Platform& p, std::uint32_t ranks, const std::string& map,
-                                 std::uint64_t seed = 0) {
+                                  std::uint64_t seed = 0) {
   auto r = place_ranks(p, ranks, map, seed);
   if (!r) ADD_FAILURE() << r.error().message();
   std::vector<std::uint32_t> out;

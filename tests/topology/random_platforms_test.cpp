@@ -129,8 +129,7 @@ const std::map<std::string, Draw>& families_drawn() {
          for (std::uint64_t i = 0; i < d; ++i) cables += (i == 0 ? "" : "x") + num(1 + rng.below(3));
          const std::string dims = lengths(rng, d, size);
          const std::uint64_t t = 1 + rng.below(2);
-         return Drawn{"torus:dims=" + dims + ",cables=" + cables +
-                          ",hosts_per_switch=" + num(t) +
+         return Drawn{"torus:dims=" + dims + ",cables=" + cables + ",hosts_per_switch=" + num(t) +
                           ",tie=" + pick(rng, {"plus", "minus", "parity", "simgrid"}) +
                           ",routing=" + pick(rng, {"dimension-order", "hashed", "adaptive"}),
                       1, grid_ports(t, dims, numbers(cables))};
