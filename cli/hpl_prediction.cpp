@@ -149,6 +149,9 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   Collector collector(config, window);
   replay::ReplayOptions replay_options;
   replay_options.seed = options.seed;
+  replay_options.model = !options.model.empty()              ? options.model
+                         : platform.fabric.pcie() != nullptr ? "pcie"
+                                                             : "max-min";
   replay_options.noise = options.noise;
   replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
     collector.region(r, id, b, e);

@@ -25,6 +25,7 @@ struct PredictOptions {
   bool message_by_message = false;  // panel factorisations too
   std::int64_t most_pieces = 0;     // of an update that polls; 0 = one for every NB columns, as HPL
   std::string map = "block";
+  std::string model;       // how flows share links; empty = pcie where there are PCIe trees, else max-min
   std::uint64_t seed = 0;  // of random pivots and of noise
   hpl_gen::PivotKind pivots = hpl_gen::PivotKind::kRandom;
   std::int64_t matrix_seed = 100;

@@ -115,6 +115,9 @@ Action setup_predict(CLI::App& app) {
   hpl->add_option("--set", o->set, "key=value over the platform's")->type_name("KEY=VALUE");
   hpl->add_option("--map", o->predict.map, "which rank runs where: block, cyclic, random, file:PATH [block]")
       ->type_name("MAP");
+  hpl->add_option("--model", o->predict.model,
+                  "how flows share links: max-min, pcie, ... [pcie where there are PCIe trees, else max-min]")
+      ->type_name("MODEL");
   hpl->add_option("--sample", o->sample, "simulate K windows of panels, not all [K = 6]")
       ->type_name("K")
       ->expected(0, 1)
