@@ -138,5 +138,42 @@ TEST(PaperFigures, TrafficOutOfAFronteraLeafRunsAtEighteenOf22) {
   EXPECT_NEAR(rate / 44, 18.0 / 22.0, 1e-9);
 }
 
+// However routes are chosen, the bytes that cross the best equal cut go over its cables: N^2 / 4 pairs each way.
+TEST(PaperFigures, AllToAllIsNoFasterThanTheCut) {
+  constexpr std::int64_t kBytes = 1'000'000;
+  constexpr double kRate = 1e9;
+  for (const char* spec : {"fat-tree:m=4,n=3", "torus:dims=4x4", "torus:dims=8x4", "hyperx:dims=4x4",
+                           "hypercube:n=4", "dragonfly:p=1,a=2,h=1"}) {
+    const auto p = platform(std::string(spec) + ",bw=1GB/s,lat=0");
+    const std::uint32_t n = p.fabric.host_count();
+    const auto cut = p.fabric.bisection_cables();
+    ASSERT_TRUE(cut.has_value()) << spec;
+    std::vector<Flow> flows;
+    for (std::uint32_t a = 0; a < n; ++a)
+      for (std::uint32_t b = 0; b < n; ++b)
+        if (a != b) flows.push_back({a, b, kBytes});
+    const double half = static_cast<double>(n / 2);
+    const double crossing = half * (n - half);
+    const double by_cut = crossing * kBytes / (static_cast<double>(*cut) * kRate);
+    const double by_host = (n - 1) * static_cast<double>(kBytes) / kRate;
+    const double last = run(p, flows).last;
+    EXPECT_GE(last, std::max(by_cut, by_host) * (1 - 1e-9)) << spec;
+    EXPECT_LE(last, 3 * std::max(by_cut, by_host)) << spec << ": worse than any of these should be";
+  }
+}
+
+// Quiet latencies: a leaf of Frontera as one FDR hop of the study's Stampede (0.7 us), 90 ns more for each of the three
+// switches of the way over a core; an Omni-Path switch of 105 ns between two ports.
+TEST(PaperFigures, QuietLatenciesAreTheirLinksAndSwitches) {
+  const auto latency = [](const topology::Platform& p, std::uint32_t a, std::uint32_t b) {
+    topology::RouteCache routes(p.fabric);
+    return to_seconds(routes.find(HostId(a), HostId(b)).latency) * 1e9;
+  };
+  const auto frontera = platform("frontera");
+  EXPECT_NEAR(latency(frontera, 0, 1), 700, 15);
+  EXPECT_NEAR(latency(frontera, 0, 44) - latency(frontera, 0, 1), 3 * 90, 1e-6);
+  EXPECT_NEAR(latency(platform("crossbar:n=2,lat=100ns,switch_lat=105ns"), 0, 1), 2 * 100 + 105, 1e-6);
+}
+
 }  // namespace
 }  // namespace weft::replay
