@@ -2,10 +2,13 @@
 // went.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
@@ -25,12 +28,13 @@ using replay::FlowRequest;
 using replay::FlowRun;
 
 constexpr std::size_t kRowsForPeople = 40;
+constexpr std::size_t kPhaseRowsForPeople = 400;
 
 struct Options {
   CommonOptions common;
   std::string flows;
   std::string platform;
-  std::vector<std::string> set;
+  PlatformFlags flags;
   std::string model = "max-min";
   std::string weights = "equal";
   std::string header = "0";
@@ -45,15 +49,31 @@ struct Done {
 
 Result<FlowRun> build(const Options& o, Done& done) {
   WEFT_ASSIGN(done.header, parse_bytes(o.header, "--header"));
-  WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.set));
+  WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.flags.overrides(o.common.seed)));
   const topology::Fabric& fabric = done.platform.fabric;
-  WEFT_ASSIGN(FlowRun run, FlowRun::create(o.model, fabric.links().capacity));
+  WEFT_ASSIGN(FlowRun run, FlowRun::create(o.model, fabric));
   WEFT_ASSIGN(const std::string text, read_file(o.flows));
   WEFT_ASSIGN(done.requests, replay::parse_flow_list(text, o.flows, fabric));
+  const topology::RouteScope scope = fabric.routing().scope();
+  if (scope == topology::RouteScope::kLoad) {
+    Error e = not_supported(fmt::format("routing {} for a list of flows", fabric.routing().name()),
+                            "a routing that does not look at the use of links; replay does");
+    return e;
+  }
   topology::RouteCache routes(fabric);
+  std::vector<LinkId> drawn;
+  // The route of flow number `n`.
+  const auto route_of = [&](const FlowRequest& r, std::uint64_t n) -> topology::RouteCache::Route {
+    if (scope == topology::RouteScope::kPair) return routes.find(r.src, r.dst);
+    drawn.clear();
+    const bool reached = fabric.routing().route_message(r.src, r.dst, n, {}, drawn);
+    Duration latency(0);
+    for (const LinkId l : drawn) latency += fabric.links().latency[l.index()];
+    return {drawn, latency, reached};
+  };
   for (const FlowRequest& r : done.requests) {
     const auto where = [&] { return SourcePos{o.flows, r.line, 1}.text(); };
-    const auto route = routes.find(r.src, r.dst);
+    const auto route = route_of(r, run.size());
     if (!route.reachable)
       return bad_input(where(), "the destination cannot be reached",
                        fabric.host_name(r.src) + " to " + fabric.host_name(r.dst), "a pair that has a route");
@@ -77,6 +97,11 @@ double alone_s(const FlowRun& run, const Done& done, std::uint32_t f) {
     narrowest = std::min(narrowest, links.capacity[l.index()]);
   }
   return latency + static_cast<double>(done.requests[f].bytes.value() + done.header.value()) / narrowest;
+}
+
+// Rate over the bandwidth of the first link: rho of the PCIe model.
+double factor(const FlowRun& run, const Done& done, std::uint32_t f, const FlowPhase& p) {
+  return p.rate / done.platform.fabric.links().capacity[run.route(f).front().index()];
 }
 
 std::string to_json(const Options& o, const FlowRun& run, const Done& done, double wall_s) {
@@ -105,7 +130,7 @@ std::string to_json(const Options& o, const FlowRun& run, const Done& done, doub
     ordered_json phases = ordered_json::array();
     for (const FlowPhase& p : run.phases(f)) {
       ordered_json phase{{"from_s", to_seconds(p.from)}, {"to_s", to_seconds(p.to)}, {"rate_Bps", p.rate}};
-      phase["factor"] = p.rate / fabric.links().capacity[run.route(f).front().index()];
+      phase["factor"] = factor(run, done, f, p);
       phase["bottleneck"] =
           p.bottleneck.valid() ? ordered_json(fabric.link_name(p.bottleneck)) : ordered_json(nullptr);
       phases.push_back(std::move(phase));
@@ -194,6 +219,61 @@ std::string to_text(const FlowRun& run, const Done& done, bool phases) {
   return out + "\n";
 }
 
+// "3/10" where a fraction of small numbers is meant; nothing else.
+std::string as_fraction(double x) {
+  for (int d = 1; d <= 9999; ++d) {
+    const double n = std::round(x * d);
+    if (n > 0 && std::abs(x * d - n) < 1e-9 * d)
+      return d == 1 ? fmt::format("{}", n) : fmt::format("{}/{}", n, d);
+  }
+  return {};
+}
+
+// Every stretch of time without a change, with the factor of each communication in it.
+std::string phase_table(const FlowRun& run, const Done& done) {
+  using Align = report::Table::Align;
+  const topology::Fabric& fabric = done.platform.fabric;
+  std::vector<SimTime> cuts;
+  for (std::uint32_t f = 0; f < run.size(); ++f)
+    for (const FlowPhase& p : run.phases(f)) {
+      cuts.push_back(p.from);
+      cuts.push_back(p.to);
+    }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  report::Table table({{"phase"},
+                       {"from"},
+                       {"to"},
+                       {"flow"},
+                       {"src", Align::kLeft},
+                       {"dst", Align::kLeft},
+                       {"rho"},
+                       {"=", Align::kLeft},
+                       {"held back by", Align::kLeft}});
+  std::vector<std::size_t> next(run.size(), 0);
+  std::size_t rows = 0;
+  std::size_t phase = 0;
+  for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
+    bool first = true;
+    for (std::uint32_t f = 0; f < run.size(); ++f) {
+      const auto& phases = run.phases(f);
+      while (next[f] < phases.size() && phases[next[f]].to <= cuts[c]) ++next[f];
+      if (next[f] == phases.size() || phases[next[f]].from > cuts[c]) continue;
+      const FlowPhase& p = phases[next[f]];
+      if (++rows > kPhaseRowsForPeople) return table.text() + "... more phases; --json FILE lists all\n";
+      if (first) ++phase;
+      const double rho = factor(run, done, f, p);
+      table.add({first ? std::to_string(phase) : "", first ? show(cuts[c] - kTimeZero) : "",
+                 first ? show(cuts[c + 1] - kTimeZero) : "", std::to_string(f),
+                 fabric.host_name(done.requests[f].src), fabric.host_name(done.requests[f].dst),
+                 fmt::format("{:.4f}", rho), as_fraction(rho),
+                 p.bottleneck.valid() ? fabric.link_name(p.bottleneck) : "-"});
+      first = false;
+    }
+  }
+  return table.text();
+}
+
 Result<void> flows(const Options& o) {
   const auto begin = std::chrono::steady_clock::now();
   Done done;
@@ -202,7 +282,8 @@ Result<void> flows(const Options& o) {
   const bool phases = !o.no_phases && (!o.common.json.empty() || run.size() <= kRowsForPeople);
   WEFT_TRY(run.run(phases));
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  o.common.print(to_text(run, done, phases));
+  o.common.print((phases && o.model == "pcie" ? phase_table(run, done) + "\n" : std::string()) +
+                 to_text(run, done, phases));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(to_json(o, run, done, wall_s)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(to_csv(run, done)));
   return {};
@@ -219,9 +300,9 @@ Action setup_flows(CLI::App& app) {
   app.add_option("--on", o->platform, "platform: .textproto, built-in name or family:key=value,...")
       ->required()
       ->type_name("PLATFORM");
-  app.add_option("--set", o->set, "override a platform key; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->take_all();
+  o->flags.add_set(app);
+  o->flags.add_routing(app);
+  o->flags.add_fail(app);
   app.add_option("--model", o->model, "max-min, max-min-component, contention-free, pcie [max-min]")
       ->type_name("NAME");
   app.add_option("--weights", o->weights,

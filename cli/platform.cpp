@@ -4,9 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
+#include "replay/kernel_time.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/catalogue.hpp"
@@ -27,7 +29,7 @@ struct Options {
   CommonOptions common;
   std::string action;
   std::string platform;
-  std::vector<std::string> set;
+  PlatformFlags flags;
   std::string to = "dot";
   std::string out = "-";
 };
@@ -100,6 +102,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
                             {"recv_overhead_s_per_B", p.mpi.recv_overhead_per_byte},
                             {"local_latency_s", to_seconds(p.mpi.local_latency)},
                             {"local_bandwidth_Bps", p.mpi.local_bandwidth},
+                            {"piecewise", p.mpi.piecewise()},
                             {"collectives", p.mpi.collectives},
                             {"assumed", p.mpi.assumed}};
   const ordered_json j = {
@@ -133,7 +136,13 @@ Result<void> show_platform(const Options& o, const Platform& p) {
     text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));
   text += fmt::format("host: {}, {} rank{}\n", show(p.speed(HostId(0))), p.ranks_per_host,
                       p.ranks_per_host == 1 ? "" : "s");
-  text += fmt::format("MPI parameters that nobody set (assumed): {}\n\n", fmt::join(p.mpi.assumed, ", "));
+  if (p.compute.has_kernels())
+    text += fmt::format("kernels: models of their own, {} class{} of hosts and sockets\n",
+                        p.compute.classes.size(), p.compute.classes.size() == 1 ? "" : "es");
+  if (p.mpi.piecewise()) text += "messages: costs by size\n";
+  if (!p.mpi.assumed.empty())
+    text += fmt::format("MPI parameters that nobody set (assumed): {}\n", fmt::join(p.mpi.assumed, ", "));
+  text += "\n";
   o.common.print(text + table.text());
   WEFT_TRY(o.common.write_json(report::json_text(j)));
   return o.common.write_csv(
@@ -149,6 +158,7 @@ Result<void> check(const Options& o, const Platform& p) {
   std::vector<std::string> findings = r.findings;
   if (r.unreachable > 0)
     findings.push_back(fmt::format("{} of {} pairs have no route", r.unreachable, r.pairs_walked));
+  if (auto kernels = replay::KernelClock::create(p); !kernels) findings.push_back(kernels.error().message());
   const bool ok = findings.empty();
   ordered_json j = {{"schema", "weft.platform_check/1"},
                     {"name", p.name},
@@ -193,7 +203,7 @@ Result<void> run(const Options& o) {
   if (o.platform.empty())
     return usage_error(fmt::format("platform {} needs a platform", o.action), {},
                        "weft platform " + o.action + " PLATFORM");
-  WEFT_ASSIGN(const Platform p, load_platform(o.platform, o.set));
+  WEFT_ASSIGN(const Platform p, load_platform(o.platform, o.flags.overrides(o.common.seed)));
   if (o.action == "show") return show_platform(o, p);
   if (o.action == "check") return check(o, p);
   return export_platform(o, p);
@@ -211,7 +221,9 @@ Action setup_platform(CLI::App& app) {
       ->type_name("list|show|check|export");
   app.add_option("platform", o->platform, ".textproto file, built-in name, or FAMILY:key=value,...")
       ->type_name("PLATFORM");
-  app.add_option("--set", o->set, "key=value: override a key or a dotted field")->type_name("KEY=VALUE");
+  o->flags.add_set(app);
+  o->flags.add_routing(app);
+  o->flags.add_fail(app);
   app.add_option("--to", o->to, "export format [dot]")
       ->check(CLI::IsMember({"dot", "graphml", "routes"}))
       ->type_name("dot|graphml|routes");

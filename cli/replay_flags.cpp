@@ -18,9 +18,8 @@ Result<T> of_flag(Result<T> parsed) {
 }  // namespace
 
 void ReplayFlags::add(CLI::App& app) {
-  app.add_option("--set", set, "override a key of the platform")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_set(app);
+  add_fail(app);
   app.add_flag("--raw{eager}", raw,
                "no overheads, simple rules: --raw, --raw=eager, --raw=detached, --raw=rendezvous")
       ->check(CLI::IsMember({"eager", "detached", "rendezvous"}));
@@ -35,6 +34,7 @@ void ReplayFlags::add(CLI::App& app) {
       ->type_name("max-min|contention-free|pcie");
   app.add_option("--compute-scale", compute_scale, "multiplies recorded durations of computation [1]")
       ->type_name("RATIO");
+  app.add_flag("--noise", noise, "kernels vary from call to call as the platform says, drawn from --seed");
   app.add_option("--collective", collectives, "algorithm of a collective, like bcast=ring")
       ->type_name("KIND=ALGORITHM")
       ->allow_extra_args(false);
@@ -46,6 +46,7 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
   o.seed = seed;
   o.model = model;
   o.rtt_weights = weights == "rtt";
+  o.noise = noise;
   if (raw == "eager") o.raw = replay::RawMode::kEager;
   if (raw == "detached") o.raw = replay::RawMode::kDetached;
   if (raw == "rendezvous") o.raw = replay::RawMode::kRendezvous;

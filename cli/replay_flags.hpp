@@ -5,17 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "cli/platform_flags.hpp"
 #include "core/result.hpp"
 #include "replay/engine.hpp"
 
 namespace weft::cli {
 
-struct ReplayFlags {
+struct ReplayFlags : PlatformFlags {
   std::string raw;  // empty: not raw
   std::string raw_switch, header, weights = "none", model = "max-min", compute_scale;
   std::vector<std::string> collectives;  // "bcast=ring"
-  std::vector<std::string> set;          // "key=value"
   std::string from;
+  bool noise = false;
 
   void add(CLI::App& app);
   // Errors: kUsage with what was wrong and the known names.

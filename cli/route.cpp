@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
@@ -17,13 +18,14 @@ namespace {
 struct Options {
   CommonOptions common;
   std::string src, dst, platform;
-  std::vector<std::string> set;
+  PlatformFlags flags;
 };
 
 Result<void> run(const Options& o) {
   using nlohmann::ordered_json;
   using report::Table;
-  WEFT_ASSIGN(const topology::Platform p, topology::load_platform(o.platform, o.set));
+  WEFT_ASSIGN(const topology::Platform p,
+              topology::load_platform(o.platform, o.flags.overrides(o.common.seed)));
   const topology::Fabric& f = p.fabric;
   topology::HostLookup lookup(f);
   WEFT_ASSIGN(const HostId src, lookup.find(o.src, "SRC"));
@@ -83,7 +85,9 @@ Action setup_route(CLI::App& app) {
   app.add_option("--on", o->platform, ".textproto file, built-in name, or FAMILY:key=value,...")
       ->required()
       ->type_name("PLATFORM");
-  app.add_option("--set", o->set, "key=value: override a key or a dotted field")->type_name("KEY=VALUE");
+  o->flags.add_set(app);
+  o->flags.add_routing(app);
+  o->flags.add_fail(app);
   add_common(app, o->common);
   return [o] { return run(*o); };
 }

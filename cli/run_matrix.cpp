@@ -1,11 +1,10 @@
 #include "cli/run_matrix.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
-#include <optional>
-#include <thread>
+
+#include "cli/parallel.hpp"
+#include "topology/placement.hpp"
 
 namespace weft::cli {
 namespace {
@@ -17,14 +16,17 @@ Result<void> replay_one(const ReplayFlags& flags, std::uint64_t seed, const Matr
   const topology::Platform& platform = matrix.platforms[run.platform];
   WEFT_ASSIGN(auto trace, traces::open_trace({run.trace}, flags.from));
   const std::uint32_t ranks = trace->header().ranks;
-  WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, run.map, seed));
+  WEFT_ASSIGN(const auto placement, topology::place(platform, ranks, run.map, seed));
   auto mine = matrix.options;
+  report::PairTraffic traffic;
+  mine.on_message = [&traffic](const replay::MessageSeen& m) { traffic.add(m.src, m.dst, Bytes(m.bytes)); };
   std::uint64_t counted = 0;
   mine.on_progress = [&](std::uint64_t done, std::uint64_t) {
     on_done(done - std::min(counted, done));
     counted = std::max(counted, done);
   };
-  WEFT_ASSIGN(run.result, replay::replay(*trace, platform, placement, mine));
+  WEFT_ASSIGN(run.result, replay::replay(*trace, platform, placement.hosts, mine));
+  run.result.warnings.insert(run.result.warnings.end(), placement.notes.begin(), placement.notes.end());
   on_done(trace->totals().ops - std::min(counted, trace->totals().ops));
   run.facts.trace = run.trace;
   run.facts.map = run.map;
@@ -34,6 +36,8 @@ Result<void> replay_one(const ReplayFlags& flags, std::uint64_t seed, const Matr
   run.facts.platform = &platform;
   run.facts.options = &matrix.options;
   run.facts.result = &run.result;
+  if (const auto worst = report::busiest_links(run.facts, 1); !worst.empty())
+    run.facts.worst_link_sharers = traffic.sharers_of(worst.front(), platform.fabric, placement.hosts);
   return {};
 }
 
@@ -49,7 +53,10 @@ Result<void> run_matrix(const MatrixRequest& request, const ReplayFlags& flags, 
                         Matrix& out) {
   WEFT_ASSIGN(out.options, flags.options(common.seed));
   for (const auto& p : request.platforms) {
-    WEFT_ASSIGN(auto platform, topology::load_platform(p.spec, p.set));
+    PlatformFlags changes;
+    changes.set = p.set;
+    changes.fail = flags.fail;
+    WEFT_ASSIGN(auto platform, topology::load_platform(p.spec, changes.overrides(common.seed)));
     out.platforms.push_back(std::move(platform));
   }
   const std::vector<std::string> maps =
@@ -77,41 +84,11 @@ Result<void> run_matrix(const MatrixRequest& request, const ReplayFlags& flags, 
     done_ops += ops;
     progress.update(done_ops);
   };
-  // After a failure only runs that come later in the order are skipped, so the first error is the same
-  // whatever the number of threads.
-  std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> first_failed{out.runs.size()};
-  std::vector<std::optional<Error>> errors(out.runs.size());
-  std::vector<std::exception_ptr> thrown(out.runs.size());
-  const auto failed = [&](std::size_t i) {
-    std::size_t first = first_failed;
-    while (i < first && !first_failed.compare_exchange_weak(first, i)) {
-    }
-  };
-  const auto work = [&] {
-    for (std::size_t i = next++; i < first_failed; i = next++) {
-      try {
-        if (auto r = replay_one(flags, common.seed, out, on_done, out.runs[i]); !r) {
-          errors[i] = std::move(r.error());
-          failed(i);
-        }
-      } catch (...) {
-        thrown[i] = std::current_exception();
-        failed(i);
-      }
-    }
-  };
-  std::vector<std::thread> workers;
-  const std::size_t threads = std::min<std::size_t>(common.threads, out.runs.size());
-  for (std::size_t t = 1; t < threads; ++t) workers.emplace_back(work);
-  work();
-  for (auto& w : workers) w.join();
+  auto done = run_parallel(out.runs.size(), common.threads, [&](std::size_t i) {
+    return replay_one(flags, common.seed, out, on_done, out.runs[i]);
+  });
   progress.finish();
-  for (std::size_t i = 0; i < out.runs.size(); ++i) {
-    if (thrown[i]) std::rethrow_exception(thrown[i]);
-    if (errors[i]) return std::move(*errors[i]);
-  }
-  return {};
+  return done;
 }
 
 void add_matrix_options(CLI::App& app, MatrixRequest& request, std::vector<std::string>& on) {
@@ -120,7 +97,8 @@ void add_matrix_options(CLI::App& app, MatrixRequest& request, std::vector<std::
       ->type_name("PLATFORM")
       ->required()
       ->allow_extra_args(false);
-  app.add_option("--map", request.maps, "placement, once for each: block, cyclic, random, file:PATH [block]")
+  app.add_option("--map", request.maps,
+                 "placement, once for each: " + std::string(topology::kMaps) + " [block]")
       ->type_name("MAP")
       ->allow_extra_args(false);
 }

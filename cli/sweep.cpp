@@ -16,7 +16,26 @@ struct Options {
   ReplayFlags flags;
   MatrixRequest request;
   std::vector<std::string> on;
+  unsigned bisect = 0;
 };
+
+// Makespan of one run of a flip, at a value of its key that is not on the axis. None: the platform does not take it.
+Result<std::optional<double>> replay_between(const Options& o, const report::Flip& flip,
+                                             const std::string& platform, const std::string& value) {
+  MatrixRequest request;
+  request.label = "bisect";
+  request.traces = {flip.trace};
+  request.maps = {flip.map};
+  PlatformRequest p{platform, {flip.key + "=" + value}};
+  for (const auto& [key, other] : flip.others) p.set.push_back(key + "=" + other);
+  if (!topology::load_platform(p.spec, p.set)) return std::optional<double>();
+  request.platforms.push_back(std::move(p));
+  Matrix matrix;
+  WEFT_TRY(run_matrix(request, o.flags, o.common, matrix));
+  const auto& result = matrix.runs.front().result;
+  if (!result.finished) return std::optional<double>();
+  return std::optional<double>(to_seconds(result.makespan));
+}
 
 // "bw=25Gbps,50Gbps": a comma separates the values to try.
 Result<report::SweepAxis> parse_axis(const std::string& text) {
@@ -70,7 +89,11 @@ Result<void> run(const Options& o) {
   std::vector<report::SweepRun> runs;
   for (const MatrixRun& r : matrix.runs)
     runs.push_back({r.facts, request.platforms[r.platform].spec, choices[r.platform]});
-  const auto sweep = report::sweep_runs(axes, runs);
+  auto sweep = report::sweep_runs(axes, runs);
+  for (report::Flip& flip : sweep.flips)
+    WEFT_TRY(report::refine_flip(flip, o.bisect, [&](const std::string& platform, const std::string& value) {
+      return replay_between(o, flip, platform, value);
+    }));
   o.common.print(report::sweep_text(sweep));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::sweep_json(sweep)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::sweep_csv(sweep)));
@@ -88,6 +111,12 @@ Action setup_sweep(CLI::App& app) {
   o->flags.add(app);
   app.get_option("--set")->description(
       "values of a platform key to try, comma between them; once for each key");
+  app.add_option(
+         "--bisect", o->bisect,
+         "where the ranking flips between two values, narrow the place down by N bisections, two replays "
+         "each; without it the place is interpolated [0]")
+      ->check(CLI::Range(0u, 60u))
+      ->type_name("N");
   add_common(app, o->common);
   return [o] { return run(*o); };
 }

@@ -1,5 +1,6 @@
 #include "congestion/contention_free.hpp"
 #include "congestion/max_min.hpp"
+#include "congestion/pcie_model.hpp"
 #include "congestion/sharing_model.hpp"
 
 namespace weft::congestion {
@@ -18,7 +19,8 @@ std::string known_models() {
 }  // namespace
 
 Result<std::unique_ptr<SharingModel>> make_sharing_model(std::string_view name,
-                                                         std::span<const double> capacity) {
+                                                         std::span<const double> capacity,
+                                                         [[maybe_unused]] const PcieNetwork* pcie) {
 #define WEFT_MODEL(known, summary, make) \
   if (name == known) return Result<std::unique_ptr<SharingModel>>(make);
 #define WEFT_MODEL_LATER(known, summary) \

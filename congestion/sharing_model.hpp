@@ -15,6 +15,8 @@
 
 namespace weft::congestion {
 
+struct PcieNetwork;  // congestion/pcie_model.hpp
+
 struct SolveStats {
   std::uint64_t solves = 0;         // calls of solve() that had something to do
   std::uint64_t flows_solved = 0;   // flows whose rate was computed
@@ -45,8 +47,10 @@ class SharingModel {
   [[nodiscard]] virtual const SolveStats& stats() const = 0;
 };
 
-// `name`: "max-min" | "contention-free" (registry.cpp). `capacity`: bytes/s by LinkId, > 0; must outlive the model.
+// `name`: "max-min" | "contention-free" | "pcie" (registry.cpp). `capacity`: bytes/s by LinkId, > 0; must outlive the
+// model. `pcie`: which of the links form PCIe trees, read by the model of that name; null = none.
 [[nodiscard]] Result<std::unique_ptr<SharingModel>> make_sharing_model(std::string_view name,
-                                                                       std::span<const double> capacity);
+                                                                       std::span<const double> capacity,
+                                                                       const PcieNetwork* pcie = nullptr);
 
 }  // namespace weft::congestion

@@ -104,13 +104,15 @@ Result<Bandwidth> parse_bandwidth(std::string_view text, std::string_view where)
   return Bandwidth(v);
 }
 
-Result<Duration> parse_duration(std::string_view text, std::string_view where) {
+Result<double> parse_seconds(std::string_view text, std::string_view where) {
   const auto n = split_number(text);
   if (!n) return unit_error("time", text, where, "1.5us");
   double f = 0;
   const std::string_view u = n->unit;
-  if (u.empty() && n->value == 0) return Duration(0);
-  if (u == "ps")
+  if (u.empty() && n->value == 0) return 0.0;
+  if (u == "fs")
+    f = 1e-15;
+  else if (u == "ps")
     f = 1e-12;
   else if (u == "ns")
     f = 1e-9;
@@ -126,11 +128,16 @@ Result<Duration> parse_duration(std::string_view text, std::string_view where) {
     f = 3600;
   else
     return unit_error("time", text, where, "1.5us");
-  if (n->value < 0)
-    return bad_input(std::string(where), "time is negative", std::string(text), "a time >= 0s");
   // Dividing by the reciprocal keeps "1.5us" and "1500ns" the same tick: 1e-6 is not exact, 1e6 is.
   const double s = f < 1 ? n->value / std::round(1 / f) : n->value * f;
-  if (s > 9e6) return bad_input(std::string(where), "time is too large", std::string(text), "at most 9e6s");
+  if (std::fabs(s) > 9e6)
+    return bad_input(std::string(where), "time is too large", std::string(text), "at most 9e6s");
+  return s;
+}
+
+Result<Duration> parse_duration(std::string_view text, std::string_view where) {
+  WEFT_ASSIGN(const double s, parse_seconds(text, where));
+  if (s < 0) return bad_input(std::string(where), "time is negative", std::string(text), "a time >= 0s");
   return from_seconds(s);
 }
 

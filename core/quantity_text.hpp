@@ -16,8 +16,10 @@ namespace weft {
 [[nodiscard]] Result<Bytes> parse_bytes(std::string_view text, std::string_view where);          // >= 0
 [[nodiscard]] Result<Bandwidth> parse_bandwidth(std::string_view text, std::string_view where);  // > 0
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text, std::string_view where);    // >= 0
-[[nodiscard]] Result<FlopRate> parse_flop_rate(std::string_view text, std::string_view where);   // > 0
-[[nodiscard]] Result<double> parse_ratio(std::string_view text, std::string_view where);         // finite
+// Seconds, also below a picosecond and below 0: for coefficients that are multiplied before they are rounded.
+[[nodiscard]] Result<double> parse_seconds(std::string_view text, std::string_view where);
+[[nodiscard]] Result<FlopRate> parse_flop_rate(std::string_view text, std::string_view where);  // > 0
+[[nodiscard]] Result<double> parse_ratio(std::string_view text, std::string_view where);        // finite
 // Whole decimal number in [lo, hi].
 [[nodiscard]] Result<std::int64_t> parse_integer(std::string_view text, std::int64_t lo, std::int64_t hi,
                                                  std::string_view where);

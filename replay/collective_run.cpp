@@ -89,7 +89,7 @@ void Simulation::advance(std::uint32_t a) {
       act.receive_cost = kNoTime;
       if (!over)
         for (std::size_t i = act.next; i < list.size() && list[i].round == list[act.next].round; ++i)
-          if (list[i].send) cost += send_overhead(list[i].bytes);
+          if (list[i].send) cost += cost_.isend(list[i].bytes);
       if (cost > kNoTime) return post_event(now_ + cost, EventKind::kActivityTimer, a);
     }
     act.paid = false;
@@ -109,7 +109,7 @@ void Simulation::advance(std::uint32_t a) {
       if (s.send) {
         post_send(act.rank, peer, context, act.tag, s.bytes, OpKind::isend, mine);
       } else {
-        if (overheads_) act.receive_cost += recv_overhead(s.bytes);
+        if (overheads_) act.receive_cost += cost_.recv(s.bytes);
         post_recv(act.rank, static_cast<std::int32_t>(peer), context, act.tag, s.bytes, mine);
       }
       if (error_) return;

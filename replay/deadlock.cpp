@@ -78,6 +78,16 @@ DeadlockReport Simulation::explain_deadlock() {
       list.push_back(RankId(static_cast<std::uint32_t>((*at)->peer)));
     }
   }
+  for (std::uint32_t c = 0; c < series_.size(); ++c) {
+    if (series_[c].arrived == 0) continue;
+    const auto& members = comms_[c].members;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (series_[c].here[i] == 0) continue;
+      auto& list = report.blocked[row[static_cast<std::uint32_t>(members[i])]].waits_for;
+      for (std::size_t j = 0; j < members.size(); ++j)
+        if (series_[c].here[j] == 0) list.push_back(RankId(static_cast<std::uint32_t>(members[j])));
+    }
+  }
   for (BlockedRank& b : report.blocked) std::sort(b.waits_for.begin(), b.waits_for.end());
 
   // First cycle by depth-first search from the lowest rank.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "replay/sharing.hpp"
 #include "replay/simulation.hpp"
 
 namespace weft::replay {
@@ -36,11 +37,12 @@ Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform
     if (h.index() >= platform.fabric.host_count())
       return usage_error("placement names an unknown host", std::to_string(h.index()),
                          fmt::format("below {}", platform.fabric.host_count()));
-  if (options.model == "pcie") return not_supported("--model pcie", "max-min or contention-free");
   WEFT_ASSIGN(auto chosen, choose_collectives(platform.mpi.collectives, options.collectives));
-  WEFT_ASSIGN(auto model, congestion::make_sharing_model(options.model, platform.fabric.links().capacity));
+  WEFT_ASSIGN(auto model, make_model(options.model, platform.fabric));
+  WEFT_ASSIGN(auto kernels, KernelClock::create(platform));
   trace.rewind();
-  Simulation simulation(trace, platform, placement, options, std::move(model), std::move(chosen));
+  Simulation simulation(trace, platform, placement, options, std::move(model), std::move(chosen),
+                        std::move(kernels));
   return simulation.run();
 }
 

@@ -23,6 +23,16 @@ enum class RawMode : std::uint8_t {
   kRendezvous,  // data leave when both sides are posted; the send returns when all has come
 };
 
+struct MessageSeen {
+  RankId src, dst;
+  CommId comm;
+  std::int32_t tag = 0;
+  std::int64_t bytes = 0;  // without header
+  bool of_collective = false;
+  SimTime posted;  // when the send was called, its overhead paid
+  SimTime come;    // when all data were there
+};
+
 struct ReplayOptions {
   RawMode raw = RawMode::kOff;
   std::optional<Bytes> raw_switch;  // payloads below go detached, from it on rendezvous
@@ -31,12 +41,20 @@ struct ReplayOptions {
   std::string model = "max-min";
   double compute_scale = 1.0;                      // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
+  // Computations and polls that miss are one event, and kernel calls cut by a poll that is over are one call
+  // (docs/model.md). Off: an event an operation, as with on_op.
+  bool join_computations = true;
+  bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
   // Called now and then with operations done of total; may print progress.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
   // When set: start and end of every operation of every rank, in order of completion on that rank (tests,
   // timelines).
   std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_op;
+  // When set: every region that ended, in order of its end on that rank.
+  std::function<void(RankId rank, RegionId region, SimTime begin, SimTime end)> on_region;
+  // When set: every message whose data have come, collectives' included, those of exchange_series excepted.
+  std::function<void(const MessageSeen& message)> on_message;
 };
 
 // Errors: bad trace (kBadInput), unreachable host, unknown model or algorithm. A deadlock is not an error:

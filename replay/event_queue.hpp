@@ -21,6 +21,7 @@ enum class EventKind : std::uint8_t {
   kMessageDone,    // index = message: a transfer that crosses no link is over
   kProbeWake,      // index = rank: a message that it probes for may have become visible
   kActivityTimer,  // index = activity: overheads of a collective's round are over
+  kRunEnd,         // index = rank: a run of computations and polls is over, unless it was cut short
 };
 
 struct Event {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/check.hpp"
+#include "replay/sharing.hpp"
 
 namespace weft::replay {
 
@@ -63,6 +64,11 @@ void FlowHeap::set(std::uint32_t flow, std::int64_t time) {
 
 Result<FlowRun> FlowRun::create(std::string_view model, std::span<const double> capacity) {
   WEFT_ASSIGN(auto made, congestion::make_sharing_model(model, capacity));
+  return FlowRun(std::move(made));
+}
+
+Result<FlowRun> FlowRun::create(std::string_view model, const topology::Fabric& fabric) {
+  WEFT_ASSIGN(auto made, make_model(model, fabric));
   return FlowRun(std::move(made));
 }
 

@@ -14,9 +14,13 @@ double Network::narrowest(std::span<const LinkId> route) const {
   return c;
 }
 
-FlowId Network::start(std::span<const LinkId> route, double weight, std::int64_t bytes, std::uint32_t owner,
-                      Instant now) {
-  const FlowId f = model_->add(route, weight, std::numeric_limits<double>::infinity());
+void Network::count_bytes(std::span<const LinkId> route, std::uint64_t bytes) {
+  for (LinkId l : route) links_[l.index()].bytes += bytes;
+}
+
+FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, std::int64_t bytes,
+                      std::uint32_t owner, Instant now) {
+  const FlowId f = model_->add(route, weight, rate_cap);
   if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
   flows_[f.index()] = {static_cast<double>(bytes), 0.0, now, owner, 0};
   for (LinkId l : route) {

@@ -21,9 +21,10 @@ class Network {
  public:
   Network(const topology::Fabric& fabric, std::unique_ptr<congestion::SharingModel> model);
 
-  // A flow of `bytes` > 0 over `route`; `owner` comes back from finish_top(). O(route).
-  FlowId start(std::span<const LinkId> route, double weight, std::int64_t bytes, std::uint32_t owner,
-               Instant now);
+  // A flow of `bytes` > 0 over `route`, never faster than `rate_cap` bytes/s (infinity: no limit of its own);
+  // `owner` comes back from finish_top(). O(route).
+  FlowId start(std::span<const LinkId> route, double weight, double rate_cap, std::int64_t bytes,
+               std::uint32_t owner, Instant now);
   // Solves what changed and moves completions. `sequence` numbers the moves. O(changed flows x log flows) +
   // the solve.
   void settle(Instant now, std::uint64_t& sequence);
@@ -32,6 +33,9 @@ class Network {
   [[nodiscard]] const CompletionQueue::Entry& next_completion() const { return completions_.top(); }
   // Ends the flow of next_completion() and returns its owner.
   std::uint32_t finish_top(Instant now);
+
+  // Counts bytes on a route that no flow carried (series of exchanges).
+  void count_bytes(std::span<const LinkId> route, std::uint64_t bytes);
 
   // Narrowest capacity of a route, bytes/s.
   [[nodiscard]] double narrowest(std::span<const LinkId> route) const;

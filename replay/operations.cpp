@@ -31,18 +31,8 @@ Simulation::Slot* Simulation::slot_for(Rank& k, const Op& op) {
 
 Simulation::Step Simulation::do_compute(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage != Stage::kFresh) return Step::kDone;
-  Elapsed d;
-  switch (op.kind) {
-    case OpKind::compute_time:
-      d = Elapsed(Duration(op.amount));
-      if (options_.compute_scale != 1.0) d = Elapsed::of_seconds(d.seconds() * options_.compute_scale);
-      break;
-    case OpKind::sleep:
-      d = Elapsed(Duration(op.amount));
-      break;
-    default:
-      d = Elapsed::of_seconds(op.flops() / rank_speed_[r]);
-  }
+  const Elapsed d = compute_time(r, k, k.pc, op);
+  if (error_) return Step::kBlocked;
   if (d == kNoTime) return Step::kDone;
   k.part = Part::kCompute;
   return pay(r, k, d, Stage::kFinishing);
@@ -52,7 +42,7 @@ Simulation::Step Simulation::do_send(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (op.peer == kProcNull || k.stage == Stage::kFinishing) return Step::kDone;
   if (k.stage == Stage::kFresh && overheads_) {
-    const Elapsed d = send_overhead(op.amount);
+    const Elapsed d = cost_.send(op.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
   }
   k.pending = 1;
@@ -75,7 +65,7 @@ Simulation::Step Simulation::do_recv(std::uint32_t r, Rank& k, const Op& op) {
     }
   }
   if (overheads_) {
-    const Elapsed d = recv_overhead(op.amount);
+    const Elapsed d = cost_.recv(op.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kFinishing);
   }
   return Step::kDone;
@@ -97,7 +87,7 @@ Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op)
   k.op_length = 2;
   if (k.stage == Stage::kFinishing) return Step::kDone;
   if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
-    const Elapsed d = send_overhead(op.amount);
+    const Elapsed d = cost_.send(op.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
   }
   if (k.stage != Stage::kWaiting) {
@@ -117,7 +107,7 @@ Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op)
     }
   }
   if (overheads_ && half.peer != kProcNull) {
-    const Elapsed d = recv_overhead(half.amount);
+    const Elapsed d = cost_.recv(half.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kFinishing);
   }
   return Step::kDone;
@@ -143,7 +133,7 @@ void Simulation::start_request(std::uint32_t r, Rank& k, std::uint32_t slot, con
 Simulation::Step Simulation::do_isend(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
-    const Elapsed d = send_overhead(op.amount);
+    const Elapsed d = cost_.isend(op.amount);
     if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
   }
   Slot* s = slot_for(k, op);
@@ -247,7 +237,7 @@ Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
       bad_op(k, r, fmt::format("request {} is started but is not an inactive persistent one", v));
       return Step::kBlocked;
     }
-    if (overheads_ && !k.slots[v].receive) cost += send_overhead(k.slots[v].op.amount);
+    if (overheads_ && !k.slots[v].receive) cost += cost_.isend(k.slots[v].op.amount);
   }
   if (k.stage == Stage::kFresh && cost > kNoTime) return pay(r, k, cost, Stage::kOverheadPaid);
   for (std::int64_t v : slots) start_request(r, k, static_cast<std::uint32_t>(v), k.slots[v].op);
@@ -297,10 +287,13 @@ Simulation::Step Simulation::do_wait(std::uint32_t r, Rank& k, const Op& op) {
     }
   }
   Elapsed cost;
+  if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
+      op.kind == OpKind::testsome)
+    cost = test_cost_;
   for (std::int64_t v : slots) {
     Slot& s = k.slots[v];
     if (s.state != SlotState::kComplete) continue;
-    if (overheads_ && s.receive) cost += recv_overhead(s.bytes);
+    if (overheads_ && s.receive) cost += cost_.recv(s.bytes);
     s.state = s.persistent ? SlotState::kInactive : SlotState::kIdle;
   }
   return cost > kNoTime ? pay(r, k, cost, Stage::kFinishing) : Step::kDone;
@@ -320,6 +313,11 @@ Simulation::Step Simulation::do_probe(std::uint32_t r, Rank& k, const Op& op) {
 Simulation::Step Simulation::do_iprobe(std::uint32_t r, Rank& k, const Op& op) {
   const auto list = k.program.list(k.pc, op);
   if (k.in_detour || op.peer == kProcNull) return Step::kDone;
+  // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
+  if (poll_cost_ > kNoTime && k.stage == Stage::kFresh && !poll_is_over(k, k.pc, op)) {
+    k.part = Part::kRecv;
+    return pay(r, k, poll_time(op), Stage::kOverheadPaid);
+  }
   if ((op.flags & traces::kHit) == 0) {
     if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit
     const std::uint64_t hit = k.pc + static_cast<std::uint64_t>(list[0]);
@@ -384,7 +382,7 @@ Simulation::Step Simulation::do_collective(std::uint32_t r, Rank& k, const Op& o
   return Step::kDone;
 }
 
-Simulation::Step Simulation::do_region(Rank& k, const Op& op) {
+Simulation::Step Simulation::do_region(std::uint32_t r, Rank& k, const Op& op) {
   const auto id = static_cast<std::uint64_t>(op.amount);
   if (id >= region_total_.size()) return Step::kDone;
   if (op.kind == OpKind::region_begin) {
@@ -396,6 +394,9 @@ Simulation::Step Simulation::do_region(Rank& k, const Op& op) {
     if (k.regions[i - 1].first != id) continue;
     ++region_count_[id];
     region_total_[id] += now_ - k.regions[i - 1].second;
+    if (options_.on_region)
+      options_.on_region(RankId(r), RegionId(static_cast<std::uint32_t>(id)),
+                         k.regions[i - 1].second.rounded(), now_.rounded());
     k.regions.erase(k.regions.begin() + static_cast<std::ptrdiff_t>(i - 1));
     break;
   }
@@ -456,7 +457,9 @@ Simulation::Step Simulation::execute(std::uint32_t r, Rank& k, const Op& op) {
       return do_iprobe(r, k, op);
     case OpKind::region_begin:
     case OpKind::region_end:
-      return do_region(k, op);
+      return do_region(r, k, op);
+    case OpKind::exchange_series:
+      return do_series(r, k, op);
     case OpKind::init:
     case OpKind::finalize:
     case OpKind::comm_free:

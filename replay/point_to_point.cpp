@@ -1,5 +1,6 @@
 // Point-to-point messages: protocol, matching, transfers, probes (docs/model.md, "Protocol").
 #include <algorithm>
+#include <limits>
 
 #include "replay/simulation.hpp"
 
@@ -7,16 +8,7 @@ namespace weft::replay {
 
 using traces::OpKind;
 
-Elapsed Simulation::send_overhead(std::int64_t bytes) const {
-  const auto& m = platform_.mpi;
-  return Elapsed(m.send_overhead) +
-         Elapsed::of_seconds(m.send_overhead_per_byte * static_cast<double>(bytes));
-}
-Elapsed Simulation::recv_overhead(std::int64_t bytes) const {
-  const auto& m = platform_.mpi;
-  return Elapsed(m.recv_overhead) +
-         Elapsed::of_seconds(m.recv_overhead_per_byte * static_cast<double>(bytes));
-}
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 Protocol Simulation::protocol_of(OpKind kind, std::int64_t bytes) const {
   if (kind == OpKind::ssend || kind == OpKind::issend) return Protocol::kRendezvous;
@@ -26,7 +18,7 @@ Protocol Simulation::protocol_of(OpKind kind, std::int64_t bytes) const {
   } else {
     switch (options_.raw) {
       case RawMode::kOff:
-        p = bytes <= platform_.mpi.eager_limit.value() ? Protocol::kEager : Protocol::kRendezvous;
+        p = cost_.eager(bytes) ? Protocol::kEager : Protocol::kRendezvous;
         break;
       case RawMode::kEager:
         p = Protocol::kEager;
@@ -82,7 +74,7 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
   if (!route.reachable)
     return fail(
         bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
-  m.visible = now_ + Elapsed(a == b ? platform_.mpi.local_latency : route.latency);
+  m.visible = now_ + (a == b ? cost_.local_leg() : cost_.envelope(route.latency));
   post_event(m.visible, EventKind::kEnvelope, i);
 }
 
@@ -94,7 +86,9 @@ void Simulation::deliver(std::uint32_t i) {
     matcher_.receives().give(r);
     return match(i, recv.target, recv.bytes, recv.posted);
   }
-  if (ranks_[messages_[i].dst].state == RankState::kProbing) poke_prober(messages_[i].dst);
+  const std::uint32_t dst = messages_[i].dst;
+  if (ranks_[dst].state == RankState::kProbing) poke_prober(dst);
+  if (ranks_[dst].state == RankState::kRunning) poke_run(dst);
 }
 
 void Simulation::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
@@ -124,11 +118,36 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
   if (late_receiver > kNoTime) all_.late_receiver += late_receiver;
   // Not raw: permission to send travels back before the data leave.
   Elapsed back;
-  if (options_.raw == RawMode::kOff) {
+  if (!simple_) {
     const HostId a = placement_[m.dst], b = placement_[m.src];
-    back = Elapsed(a == b ? platform_.mpi.local_latency : routes_.find(a, b).latency);
+    back = a == b ? cost_.local_leg() : cost_.permission(routes_.find(a, b).latency);
   }
   leave(i, back);
+}
+
+topology::RouteCache::Route Simulation::choose_route(std::uint32_t i, HostId a, HostId b) {
+  if (!route_by_message_) return routes_.find(a, b);
+  if (i >= own_routes_.size()) own_routes_.resize(messages_.rows());
+  std::vector<LinkId>& own = own_routes_[i];
+  own.clear();
+  if (!platform_.fabric.routing().route_message(a, b, routed_++, link_load_, own))
+    return {{}, Duration(0), false};
+  for (const LinkId l : own) ++link_load_[l.index()];
+  return chosen_route(i);
+}
+
+topology::RouteCache::Route Simulation::chosen_route(std::uint32_t i) {
+  const Message& m = messages_[i];
+  if (!route_by_message_) return routes_.find(placement_[m.src], placement_[m.dst]);
+  Duration latency(0);
+  for (const LinkId l : own_routes_[i]) latency += platform_.fabric.links().latency[l.index()];
+  return {own_routes_[i], latency, true};
+}
+
+void Simulation::give_back_route(std::uint32_t i) {
+  if (!route_by_message_ || i >= own_routes_.size()) return;
+  for (const LinkId l : own_routes_[i]) --link_load_[l.index()];
+  own_routes_[i].clear();
 }
 
 // The data of message i leave after `before`.
@@ -138,22 +157,20 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
   const HostId a = placement_[m.src], b = placement_[m.dst];
   if (a == b) {
     Elapsed d = before;
-    if (options_.raw == RawMode::kOff) {
-      d += Elapsed(platform_.mpi.local_latency);
-      if (platform_.mpi.local_bandwidth > 0)
-        d += Elapsed::of_seconds(static_cast<double>(m.bytes) / platform_.mpi.local_bandwidth);
-    }
+    if (!simple_) d += cost_.local_data(m.bytes);
     m.started = now_ + d;
     m.ideal = d;
     return post_event(now_ + d, EventKind::kMessageDone, i);
   }
-  const auto route = routes_.find(a, b);
+  const auto route = choose_route(i, a, b);
   if (!route.reachable)
     return fail(bad_input({}, "no route",
                           platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b),
                           "hosts that the platform connects"));
   m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
-  const Elapsed latency = before + Elapsed(route.latency);
+  const Elapsed latency =
+      before + (simple_ ? Elapsed(route.latency)
+                        : cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager));
   all_.latency += latency;
   if ((m.state & kCollective) == 0) p2p_.latency += latency;
   m.started = now_ + latency;
@@ -174,12 +191,13 @@ void Simulation::start_flow(std::uint32_t i) {
   const std::int64_t size = m.bytes + options_.header.value();
   m.flow_start = now_;
   if (size == 0) return arrive(i);
-  const auto route = routes_.find(placement_[m.src], placement_[m.dst]);
+  const auto route = chosen_route(i);
   const double narrowest = network_.narrowest(route.links);
-  m.ideal = Elapsed::of_seconds(static_cast<double>(size) / narrowest);
+  const double cap = simple_ ? kUnlimited : cost_.rate_cap(m.bytes, narrowest);
+  m.ideal = Elapsed::of_seconds(static_cast<double>(size) / std::min(narrowest, cap));
   double weight = 1;
   if (options_.rtt_weights && route.latency.count() > 0) weight = 1 / to_seconds(route.latency);
-  m.flow = network_.start(route.links, weight, size, i, now_);
+  m.flow = network_.start(route.links, weight, cap, size, i, now_);
 }
 
 void Simulation::account(const Message& m) {
@@ -212,6 +230,10 @@ void Simulation::arrive(std::uint32_t i) {
   n.state |= kArrived;
   n.started = now_;  // from here on: since when the data wait
   account(n);
+  if (options_.on_message)
+    options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes,
+                         (n.state & kCollective) != 0, n.posted.rounded(), now_.rounded()});
+  give_back_route(i);
   if (n.send_target.value != Target::kNobody) notify(n.src, n.send_target, 0);
   n.send_target.value = Target::kNobody;
   if ((n.state & kMatched) != 0) {
@@ -219,6 +241,7 @@ void Simulation::arrive(std::uint32_t i) {
     return release(i);
   }
   if (ranks_[n.dst].state == RankState::kProbing) poke_prober(n.dst);
+  if (ranks_[n.dst].state == RankState::kRunning) poke_run(n.dst);
 }
 
 void Simulation::release(std::uint32_t i) { messages_.give(i); }

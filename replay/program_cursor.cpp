@@ -40,6 +40,7 @@ Result<const Op*> ProgramCursor::slow_at(std::uint64_t index) {
     WEFT_ASSIGN(const bool more, reader_->next_block(rank_, spare_));
     if (!more) {
       end_ = true;
+      if (total_ == traces::kUnknownOps) total_ = loaded_;
       if (loaded_ != total_)
         return bad_input(reader_->position(rank_, loaded_), "rank ends early",
                          fmt::format("{} operations", loaded_), fmt::format("{}", total_));

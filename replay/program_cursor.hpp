@@ -22,6 +22,7 @@ class ProgramCursor {
     rank_ = rank;
     total_ = reader.ops_of(rank);
   }
+  // traces::kUnknownOps until the end has been read, if the trace does not know.
   [[nodiscard]] std::uint64_t total() const { return total_; }
   // The operation at `index`, or null at the end of the program.
   [[nodiscard]] Result<const traces::Op*> at(std::uint64_t index) {

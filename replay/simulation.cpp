@@ -9,7 +9,7 @@ namespace weft::replay {
 Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& platform,
                        const std::vector<HostId>& placement, const ReplayOptions& options,
                        std::unique_ptr<congestion::SharingModel> model,
-                       std::vector<const CollectiveAlgorithm*> chosen)
+                       std::vector<const CollectiveAlgorithm*> chosen, KernelClock kernels)
     : trace_(trace),
       platform_(platform),
       placement_(placement),
@@ -20,12 +20,20 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       network_(platform.fabric, std::move(model)),
       matcher_(messages_, trace.header().ranks),
       ranks_(trace.header().ranks),
+      kernels_(std::move(kernels)),
+      cost_(platform.mpi),
       ranks_left_(trace.header().ranks) {
+  std::vector<std::uint32_t> on_host(platform.fabric.host_count(), 0);
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     ranks_[r].program.attach(trace_, RankId(r));
-    rank_speed_.push_back(platform_.speed(placement_[r]).value());
+    RankCompute c;
+    c.row = kernels_.row_of(placement_[r], on_host[placement_[r].index()]++);
+    c.speed = kernels_.speed(c.row);
+    compute_.push_back(c);
     ready_.push_back(r);
   }
+  route_by_message_ = platform_.fabric.routing().scope() != topology::RouteScope::kPair;
+  if (route_by_message_) link_load_.assign(platform_.fabric.link_count(), 0);
   comm_ranks_.resize(comms_.size());
   for (std::size_t c = 0; c < comms_.size(); ++c) {
     const auto& members = comms_[c].members;
@@ -41,10 +49,15 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
   }
   region_total_.resize(trace.regions().size());
   region_count_.resize(trace.regions().size());
-  const auto& mpi = platform_.mpi;
-  overheads_ =
-      options_.raw == RawMode::kOff && (mpi.send_overhead.count() != 0 || mpi.recv_overhead.count() != 0 ||
-                                        mpi.send_overhead_per_byte != 0 || mpi.recv_overhead_per_byte != 0);
+  simple_ = options_.raw != RawMode::kOff;
+  overheads_ = !simple_ && cost_.has_cpu_costs();
+  if (!simple_) {
+    poll_cost_ = Elapsed(platform_.mpi.iprobe_cost);
+    test_cost_ = Elapsed(platform_.mpi.test_cost);
+  }
+  // Raw messages can be seen before they are there; timelines want every operation.
+  run_ahead_ = !simple_ && !options_.on_op && options_.join_computations;
+  runs_.resize(ranks_.size());
 }
 
 void Simulation::fail(Error e) {
@@ -98,6 +111,7 @@ void Simulation::run_rank(std::uint32_t r) {
       k.op_start = now_;
       k.op_length = 1;
     }
+    if (run_ahead_ && k.stage == Stage::kFresh && traces::is_compute(op->kind) && run_ahead(r, k)) return;
     const Step step = execute(r, k, *op);
     if (step == Step::kBlocked) {
       if (k.state == RankState::kReady) k.state = RankState::kBlocked;
@@ -143,6 +157,8 @@ void Simulation::handle(const Event& e) {
       activities_[e.index].paid = true;
       ready_.push_back(e.index | kReadyActivity);
       return;
+    case EventKind::kRunEnd:
+      return end_run(e.index, e.sequence);
   }
 }
 

@@ -5,9 +5,11 @@
 // that instant, in sequence order); then the network is solved once; then time moves to the next event.
 //
 // Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
-// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), deadlock.cpp.
+// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), series_run.cpp
+// (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -18,11 +20,15 @@
 #include "replay/collectives/schedule.hpp"
 #include "replay/engine.hpp"
 #include "replay/event_queue.hpp"
+#include "replay/exchange_series.hpp"
+#include "replay/kernel_time.hpp"
 #include "replay/matcher.hpp"
 #include "replay/message.hpp"
+#include "replay/message_cost.hpp"
 #include "replay/network.hpp"
 #include "replay/program_cursor.hpp"
 #include "topology/route_cache.hpp"
+#include "traces/exchange_series.hpp"
 
 namespace weft::replay {
 
@@ -30,7 +36,8 @@ class Simulation {
  public:
   Simulation(traces::TraceReader& trace, const topology::Platform& platform,
              const std::vector<HostId>& placement, const ReplayOptions& options,
-             std::unique_ptr<congestion::SharingModel> model, std::vector<const CollectiveAlgorithm*> chosen);
+             std::unique_ptr<congestion::SharingModel> model, std::vector<const CollectiveAlgorithm*> chosen,
+             KernelClock kernels);
   [[nodiscard]] Result<ReplayResult> run();
 
  private:
@@ -44,7 +51,7 @@ class Simulation {
     kWaiting,       // completions are awaited; receive overheads may follow
     kFinishing,     // nothing is left but to go on
   };
-  enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kDone };
+  enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kRunning, kDone };
   // Which of the five parts of RankTimes a blocked instant counts for.
   enum class Part : std::uint8_t { kCompute, kSend, kRecv, kWait, kCollective };
   enum class Step : std::uint8_t {
@@ -112,11 +119,28 @@ class Simulation {
     Elapsed receive_cost;  // overheads of the round that ends
     bool paid = false;     // the overheads before the next round are paid
   };
+  // A series of exchanges that some members of a communicator have come to.
+  struct Series {
+    std::uint32_t arrived = 0;
+    std::vector<std::uint8_t> here;  // by member
+  };
   struct Comm {
     bool identity = false;  // members are 0..p-1
     std::vector<std::pair<std::uint32_t, std::uint32_t>>
         by_world;  // (world rank, rank), sorted; empty if identity
   };
+
+  // Computations and missed polls that a rank is in the middle of, taken as one: see run_ahead.cpp.
+  struct RunAhead {
+    std::uint64_t first = 0, end = 0;  // operations
+    std::uint64_t poll = 0;            // one of them that looks for a message; kNoPoll: none does
+    std::uint64_t sequence = 0;        // of the event that ends it
+    std::uint64_t calls = 0;           // kernel calls before it
+    std::uint64_t calls_after = 0;
+    bool at_poll = false;  // ends when operation `end`, a poll, looks
+    Elapsed polled;        // of its time, spent in polls
+  };
+  static constexpr std::uint64_t kNoPoll = ~std::uint64_t{0};
 
   // ---- simulation.cpp
   void run_ready();
@@ -147,7 +171,7 @@ class Simulation {
   Step do_probe(std::uint32_t r, Rank& k, const Op& op);
   Step do_iprobe(std::uint32_t r, Rank& k, const Op& op);
   Step do_collective(std::uint32_t r, Rank& k, const Op& op);
-  Step do_region(Rank& k, const Op& op);
+  Step do_region(std::uint32_t r, Rank& k, const Op& op);
   // The requests that a completion operation waits for.
   std::span<const std::int64_t> awaited_slots(Rank& k, const Op& op, std::int64_t& single);
   Slot* slot_for(Rank& k, const Op& op);
@@ -165,20 +189,46 @@ class Simulation {
   void match(std::uint32_t m, Target target, std::int64_t posted_bytes, Instant posted);
   void leave(std::uint32_t m,
              Elapsed before);  // data leave after `before`, then the latency, then the transfer
+  // The route of message m, decided now if its routing decides for every message.
+  [[nodiscard]] topology::RouteCache::Route choose_route(std::uint32_t m, HostId a, HostId b);
+  // The route that was chosen for message m.
+  [[nodiscard]] topology::RouteCache::Route chosen_route(std::uint32_t m);
+  void give_back_route(std::uint32_t m);
   void start_flow(std::uint32_t m);
   void arrive(std::uint32_t m);
   void release(std::uint32_t m);
   [[nodiscard]] bool visible(const Message& m) const;
   [[nodiscard]] bool probe_hits(std::uint32_t r, const Op& op) const;
   void poke_prober(std::uint32_t r);
-  [[nodiscard]] Elapsed send_overhead(std::int64_t bytes) const;
-  [[nodiscard]] Elapsed recv_overhead(std::int64_t bytes) const;
   void account(const Message& m);
 
   // ---- collective_run.cpp
   void start_collective(std::uint32_t r, Rank& k, const Op& op, Target target);
   void advance(std::uint32_t a);
   [[nodiscard]] std::int64_t rank_in(std::uint32_t comm, std::uint32_t world) const;
+
+  // ---- run_ahead.cpp
+  bool run_ahead(std::uint32_t r, Rank& k);
+  [[nodiscard]] Elapsed poll_time(const Op& op) const {
+    // Bounds the time of one operation whatever a trace claims: 2^26 polls of a second each still fit the clock.
+    constexpr std::int64_t kMaxMergedPolls = std::int64_t{1} << 26;
+    return Elapsed::of_ticks(poll_cost_.ticks() * std::clamp<std::int64_t>(op.amount, 1, kMaxMergedPolls));
+  }
+  void end_run(std::uint32_t r, std::uint64_t sequence);
+  void poke_run(std::uint32_t r);
+  [[nodiscard]] Elapsed compute_time(std::uint32_t r, const Rank& k, std::uint64_t pc, const Op& op);
+  [[nodiscard]] bool poll_never_hits(const Rank& k, std::uint64_t pc, const Op& op) const;
+  [[nodiscard]] bool poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) const;
+
+  // ---- series_run.cpp
+  Step do_series(std::uint32_t r, Rank& k, const Op& op);
+  void run_series(std::uint32_t comm);
+  [[nodiscard]] SeriesMessage::Cost series_cost(std::uint32_t src, std::uint32_t dst, std::int64_t bytes);
+  [[nodiscard]] double kernel_seconds(std::uint32_t r, const traces::KernelShape& shape) {
+    RankCompute& c = compute_[r];
+    return options_.noise ? kernels_.noisy_seconds(c.row, shape, options_.seed, r, c.call++)
+                          : kernels_.seconds(c.row, shape);
+  }
 
   // ---- deadlock.cpp
   [[nodiscard]] DeadlockReport explain_deadlock();
@@ -191,9 +241,17 @@ class Simulation {
   const ReplayOptions& options_;
   const std::vector<traces::Communicator>& comms_;
   std::vector<Comm> comm_ranks_;
+  std::vector<Series> series_;                      // by communicator
+  SeriesPattern pattern_;                           // of the series that is being run
   std::vector<const CollectiveAlgorithm*> chosen_;  // by blocking kind; null = default of the call
 
   topology::RouteCache routes_;
+  // Only where the routing decides for every message: its choice by message, and messages on each link, those
+  // that still wait out their latency included (what starts at one instant sees each other).
+  bool route_by_message_ = false;
+  std::uint64_t routed_ = 0;
+  std::vector<std::vector<LinkId>> own_routes_;
+  std::vector<std::uint32_t> link_load_;
   Network network_;
   Pool<Message> messages_;
   Matcher matcher_;
@@ -203,7 +261,15 @@ class Simulation {
   std::vector<Rank> ranks_;
   std::deque<Activity> activities_;  // stable addresses: advance() nests no deeper than one
   std::vector<std::uint32_t> free_activities_;
-  std::vector<double> rank_speed_;  // flop/s
+  KernelClock kernels_;
+  MessageCost cost_;
+  struct RankCompute {
+    double speed = 0;        // flop/s
+    std::uint32_t row = 0;   // of kernels_
+    std::uint64_t call = 0;  // kernel calls so far: numbers the draws of the noise
+  };
+  std::vector<RankCompute> compute_;
+  std::vector<RunAhead> runs_;  // by rank
 
   Instant now_;
   std::uint64_t sequence_ = 0;
@@ -211,7 +277,10 @@ class Simulation {
   std::uint64_t ops_done_ = 0;
   std::uint64_t next_report_ = 0;
   std::uint32_t ranks_left_ = 0;
-  bool overheads_ = false;
+  bool overheads_ = false;  // calls take processor time
+  bool simple_ = false;     // raw: no overheads, factors or handshakes
+  bool run_ahead_ = false;
+  Elapsed poll_cost_, test_cost_;
   std::optional<Error> error_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
   Costs p2p_, all_;

@@ -23,6 +23,9 @@ CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
   row.hosts = fabric.host_count();
   row.switches = fabric.switch_count();
   row.links = fabric.link_count();
+  row.cables = fabric.cable_count();
+  row.links_per_host = row.hosts > 0 ? static_cast<double>(row.cables) / row.hosts : 0;
+  row.sharers = run.worst_link_sharers;
   row.mean_hops = mean_hops(run);
   if (const auto worst = busiest_links(run, 1); !worst.empty()) {
     row.worst_link = fabric.link_name(worst.front());
@@ -58,6 +61,39 @@ std::vector<CompareRow> rank_runs(const std::vector<RunFacts>& runs) {
   return rows;
 }
 
+namespace {
+
+double share_of(const LinkSharers& s, const LinkSharer& one) {
+  return s.bytes > 0 ? static_cast<double>(one.bytes) / static_cast<double>(s.bytes) : 0;
+}
+
+nlohmann::ordered_json sharers_json(const LinkSharers& s) {
+  using Json = nlohmann::ordered_json;
+  if (!s.known || s.pairs == 0) return nullptr;
+  Json most = Json::array();
+  for (const LinkSharer& one : s.most)
+    most.push_back(Json{{"src", one.src.index()},
+                        {"dst", one.dst.index()},
+                        {"bytes", one.bytes},
+                        {"share", share_of(s, one)}});
+  return Json{{"pairs", s.pairs}, {"bytes", s.bytes}, {"most", std::move(most)}};
+}
+
+// "12 pairs of ranks share it, most: 0->5 25 %, 1->6 25 %"
+std::string sharers_text(const LinkSharers& s, std::size_t limit) {
+  if (!s.known || s.pairs == 0) return {};
+  std::string out = s.pairs == 1 ? "one pair of ranks uses it: "
+                                 : fmt::format("{} pairs of ranks share it, most: ", s.pairs);
+  for (std::size_t i = 0; i < std::min(limit, s.most.size()); ++i)
+    out += fmt::format("{}{}->{} {}", i == 0 ? "" : ", ", s.most[i].src.index(), s.most[i].dst.index(),
+                       show_percent(share_of(s, s.most[i])));
+  return out;
+}
+
+constexpr std::size_t kTextSharers = 3;
+
+}  // namespace
+
 nlohmann::ordered_json compare_row_json(const CompareRow& r) {
   using Json = nlohmann::ordered_json;
   Json row{{"trace", r.trace},
@@ -72,7 +108,10 @@ nlohmann::ordered_json compare_row_json(const CompareRow& r) {
            {"mean_hops", r.mean_hops},
            {"worst_link", r.worst_link.empty() ? Json(nullptr) : Json(r.worst_link)},
            {"worst_link_utilization", r.worst_link_utilization},
-           {"why", r.why}};
+           {"why", r.why},
+           {"cables", r.cables},
+           {"links_per_host", r.links_per_host},
+           {"worst_link_pairs", sharers_json(r.sharers)}};
   if (!r.error.empty()) row["error"] = r.error;
   return row;
 }
@@ -88,14 +127,16 @@ std::string compare_json(const std::vector<CompareRow>& rows) {
 }
 
 std::string compare_csv(const std::vector<CompareRow>& rows) {
-  std::string out =
-      csv_line({"trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts", "switches", "links",
-                "mean_hops", "worst_link", "worst_link_utilization", "why", "error"});
+  std::string out = csv_line({"trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts",
+                              "switches", "links", "mean_hops", "worst_link", "worst_link_utilization", "why",
+                              "error", "cables", "links_per_host", "worst_link_pairs"});
   for (const auto& r : rows)
     out += csv_line({r.trace, r.platform, r.map, r.routing, exact_number(r.makespan_s),
                      r.slowdown ? exact_number(*r.slowdown) : "", std::to_string(r.hosts),
                      std::to_string(r.switches), std::to_string(r.links), exact_number(r.mean_hops),
-                     r.worst_link, exact_number(r.worst_link_utilization), r.why, r.error});
+                     r.worst_link, exact_number(r.worst_link_utilization), r.why, r.error,
+                     std::to_string(r.cables), exact_number(r.links_per_host),
+                     sharers_text(r.sharers, PairTraffic::kSharersShown)});
   return out;
 }
 
@@ -127,6 +168,8 @@ std::string compare_text(const std::vector<CompareRow>& rows) {
                  {"slowdown"},
                  {"hosts"},
                  {"switches"},
+                 {"cables"},
+                 {"per host"},
                  {"hops"},
                  {"worst link", Table::Align::kLeft},
                  {"used"}});
@@ -135,11 +178,16 @@ std::string compare_text(const std::vector<CompareRow>& rows) {
       table.add({std::to_string(k - i + 1), short_name(r.platform), r.map, r.routing,
                  r.slowdown ? show_seconds(r.makespan_s) : "deadlock",
                  r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-", std::to_string(r.hosts),
-                 std::to_string(r.switches), fmt::format("{:.2f}", r.mean_hops),
+                 std::to_string(r.switches), std::to_string(r.cables),
+                 fmt::format("{:.2f}", r.links_per_host), fmt::format("{:.2f}", r.mean_hops),
                  r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization)});
     }
     out += table.text() + "\n";
-    for (std::size_t k = i; k < end; ++k) out += fmt::format("{}. {}\n", k - i + 1, rows[k].why);
+    for (std::size_t k = i; k < end; ++k) {
+      out += fmt::format("{}. {}\n", k - i + 1, rows[k].why);
+      if (const std::string s = sharers_text(rows[k].sharers, kTextSharers); !s.empty())
+        out += fmt::format("   {}: {}\n", rows[k].worst_link, s);
+    }
     i = end;
   }
   return out;

@@ -1,5 +1,9 @@
 // Traces x platforms x mappings x routings in one ranked table: text, JSON ("weft.compare/1"), CSV.
 //
+// Besides the contract's keys a row has what the network costs (cables, links_per_host = cables / hosts; switches is
+// among the contract's) and who shares the worst link: worst_link_pairs {pairs, bytes, most: [{src, dst, bytes, share}]},
+// ranks of the pairs that put most on it; null where they are not known.
+//
 // Rows are grouped by trace in the order given and ranked by makespan within; equal ones keep the order
 // given. `slowdown` is the makespan over the smallest one of the same trace. A run that deadlocks comes last
 // in its group, without a slowdown, with `error`.
@@ -19,9 +23,12 @@ struct CompareRow {
   double makespan_s = 0;
   std::optional<double> slowdown;  // none: deadlock
   std::uint32_t hosts = 0, switches = 0, links = 0;
+  std::uint32_t cables = 0;
+  double links_per_host = 0;  // cables / hosts: what a host's share of the network costs
   double mean_hops = 0;
   std::string worst_link;  // empty: no link was used
   double worst_link_utilization = 0;
+  LinkSharers sharers;  // of the worst link
   std::string why;
   std::string error;  // deadlock, in one line
 };

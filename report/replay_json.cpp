@@ -19,6 +19,8 @@ Json model_json(const RunFacts& run) {
   m["header_bytes"] = o.header.value();
   m["weights"] = o.rtt_weights ? "rtt" : "none";
   m["compute_scale"] = o.compute_scale;
+  m["kernel_models"] = run.platform->compute.has_kernels();
+  m["noise"] = o.noise;
   m["map"] = run.map;
   m["seed"] = o.seed;
   Json chosen = Json::object();
@@ -34,6 +36,7 @@ Json model_json(const RunFacts& run) {
                     {"recv_overhead_s_per_byte", mpi.recv_overhead_per_byte},
                     {"local_latency_s", to_seconds(mpi.local_latency)},
                     {"local_bandwidth_Bps", mpi.local_bandwidth},
+                    {"piecewise", mpi.piecewise()},
                     {"assumed", mpi.assumed}};
   }
   return m;
@@ -126,6 +129,7 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
   }
   j["links"] = std::move(links);
   j["costs"] = Json{{"point_to_point", costs_json(r.point_to_point)}, {"network", costs_json(r.network)}};
+  if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs);
   j["warnings"] = r.warnings;
   j["engine"] = Json{{"events", r.engine.events},
                      {"solves", r.engine.solves},

@@ -7,14 +7,17 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "report/jobs.hpp"
 #include "report/run_facts.hpp"
 
 namespace weft::report {
 
 struct ReplayJsonOptions {
-  bool all_links = false;  // else the 20 most used
-  bool per_rank = false;   // "ranks" even above 4096 of them
+  bool all_links = false;                       // else the 20 most used
+  bool per_rank = false;                        // "ranks" even above 4096 of them
+  const std::vector<JobFacts>* jobs = nullptr;  // several jobs on one fabric: adds "jobs" and "shared_links"
 };
 inline constexpr std::size_t kTopLinks = 20;
 inline constexpr std::size_t kMaxListedRanks = 4096;

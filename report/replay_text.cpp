@@ -139,6 +139,8 @@ std::string model_lines(const RunFacts& run) {
   std::string out = fmt::format("model: {} sharing{}, ranks placed {}, routing {}", o.model,
                                 o.rtt_weights ? " weighted by 1 / latency" : "", run.map, run.routing);
   if (o.compute_scale != 1.0) out += fmt::format(", recorded computation x {}", o.compute_scale);
+  if (run.platform->compute.has_kernels()) out += ", kernels as the platform models them";
+  if (o.noise) out += fmt::format(" with noise of seed {}", o.seed);
   if (o.header.value() > 0) out += fmt::format(", {} B of header a message", o.header.value());
   out += "\n";
   if (o.raw_switch) {
@@ -148,8 +150,11 @@ std::string model_lines(const RunFacts& run) {
     out += fmt::format("protocol: raw {}; no overheads\n", raw_name(o.raw));
   } else {
     const auto& mpi = run.platform->mpi;
-    out += fmt::format("protocol: eager up to {} B, overheads {} a send and {} a receive\n",
-                       mpi.eager_limit.value(), show(mpi.send_overhead), show(mpi.recv_overhead));
+    if (mpi.piecewise())
+      out += fmt::format("protocol: eager up to {} B, costs by message size\n", mpi.eager_limit.value());
+    else
+      out += fmt::format("protocol: eager up to {} B, overheads {} a send and {} a receive\n",
+                         mpi.eager_limit.value(), show(mpi.send_overhead), show(mpi.recv_overhead));
     if (!mpi.assumed.empty()) {
       std::string names;
       for (const auto& a : mpi.assumed) names += (names.empty() ? "" : ", ") + a;
@@ -190,6 +195,7 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
 
 std::string replay_text(const RunFacts& run, const ReplayTextOptions& options) {
   std::string out = headline(run);
+  if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs);
   for (const std::string& part :
        {time_table(run), cost_table(run), link_table(run, options), region_table(run), model_lines(run)})
     if (!part.empty()) out += "\n" + part;

@@ -3,13 +3,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "report/jobs.hpp"
 #include "report/run_facts.hpp"
 
 namespace weft::report {
 
 struct ReplayTextOptions {
   bool all_links = false;  // else the 10 most used
+  const std::vector<JobFacts>* jobs =
+      nullptr;  // several jobs on one fabric: their slowdowns and shared links
 };
 
 [[nodiscard]] std::string replay_text(const RunFacts& run, const ReplayTextOptions& options);

@@ -11,6 +11,7 @@
 
 #include "replay/engine.hpp"
 #include "replay/results.hpp"
+#include "report/link_sharers.hpp"
 #include "topology/platform.hpp"
 #include "traces/trace.hpp"
 
@@ -26,6 +27,7 @@ struct RunFacts {
   const topology::Platform* platform = nullptr;
   const replay::ReplayOptions* options = nullptr;
   const replay::ReplayResult* result = nullptr;
+  LinkSharers worst_link_sharers;  // of the most used link, where they were asked for
   // The machine that ran the replay, not the one that was simulated.
   double wall_s = 0;
   std::uint64_t peak_rss_bytes = 0;

@@ -27,6 +27,10 @@ Json set_json(const Setting& set) {
   return j;
 }
 
+double gap(const RunFacts& a, const RunFacts& b) {
+  return to_seconds(a.result->makespan - b.result->makespan);
+}
+
 Setting setting_of(const std::vector<SweepAxis>& axes, const std::vector<std::size_t>& choice,
                    std::size_t without) {
   Setting set;
@@ -87,12 +91,53 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
         const SweepRun* b2 = at(a, b.platform, k, 1);
         if (a2 == nullptr || b2 == nullptr || a2->facts.result->makespan <= b2->facts.result->makespan)
           continue;
-        out.flips.push_back({a.facts.trace, a.facts.map, axes[k].key, axes[k].values[a.choice[k]],
-                             axes[k].values[a.choice[k] + 1], a.platform, b.platform,
-                             setting_of(axes, a.choice, k)});
+        out.flips.push_back({a.facts.trace,
+                             a.facts.map,
+                             axes[k].key,
+                             axes[k].values[a.choice[k]],
+                             axes[k].values[a.choice[k] + 1],
+                             a.platform,
+                             b.platform,
+                             setting_of(axes, a.choice, k),
+                             gap(a.facts, b.facts),
+                             gap(a2->facts, b2->facts),
+                             {},
+                             0});
+        Flip& f = out.flips.back();
+        if (const auto ends = parse_axis_interval(f.from, f.to))
+          f.at = crossing(ends->first, f.gap_from, ends->second, f.gap_to);
       }
     }
   return out;
+}
+
+Result<void> refine_flip(
+    Flip& flip, unsigned steps,
+    const std::function<Result<std::optional<double>>(const std::string&, const std::string&)>& time) {
+  if (!flip.at) return {};
+  const auto ends = parse_axis_interval(flip.from, flip.to);
+  if (!ends) return {};
+  auto [low, high] = *ends;
+  double below = flip.gap_from, above = flip.gap_to;
+  for (unsigned i = 0; i < steps; ++i) {
+    const AxisValue mid = axis_at(low.kind, (axis_coordinate(low) + axis_coordinate(high)) / 2);
+    if (mid.value == low.value || mid.value == high.value) break;
+    const std::string value = axis_text(mid);
+    WEFT_ASSIGN(const auto a, time(flip.faster_before, value));
+    WEFT_ASSIGN(const auto b, time(flip.faster_after, value));
+    if (!a || !b) break;
+    ++flip.replays;
+    const double d = *a - *b;
+    if (d == 0) {
+      flip.at = mid;
+      return {};
+    }
+    (d < 0 ? low : high) = mid;
+    (d < 0 ? below : above) = d;
+    flip.at = crossing(low, below, high, above);
+    if (!flip.at) flip.at = high;  // neighbouring whole numbers: the first at which the other is faster
+  }
+  return {};
 }
 
 std::string sweep_json(const Sweep& sweep) {
@@ -110,7 +155,10 @@ std::string sweep_json(const Sweep& sweep) {
                          {"platforms", {f.faster_before, f.faster_after}},
                          {"trace", f.trace},
                          {"map", f.map},
-                         {"set", set_json(f.others)}});
+                         {"set", set_json(f.others)},
+                         {"at", f.at ? Json(f.at->value) : Json(nullptr)},
+                         {"at_text", f.at ? Json(axis_text(*f.at)) : Json(nullptr)},
+                         {"how", !f.at ? Json(nullptr) : Json(f.replays > 0 ? "bisected" : "interpolated")}});
   Json j;
   j["schema"] = "weft.sweep/1";
   j["rows"] = std::move(rows);
@@ -163,10 +211,16 @@ std::string sweep_text(const Sweep& sweep) {
   }
   out += "\n";
   if (sweep.flips.empty()) return out + "the ranking of the platforms is the same everywhere\n";
-  for (const auto& f : sweep.flips)
-    out += fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {})\n",
+  for (const auto& f : sweep.flips) {
+    const std::string at =
+        !f.at ? std::string()
+              : fmt::format("; equal at {}{} ({})", f.replays > 0 ? "" : "about ", show_axis(*f.at),
+                            f.replays > 0 ? fmt::format("bisected, {} steps", f.replays)
+                                          : "interpolated; --bisect N replays between the values");
+    out += fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {}){}\n",
                        short_name(f.faster_before), f.key, f.from, short_name(f.faster_after), f.key, f.to,
-                       f.others.empty() ? "" : " (" + words(f.others) + ")", short_name(f.trace), f.map);
+                       f.others.empty() ? "" : " (" + words(f.others) + ")", short_name(f.trace), f.map, at);
+  }
   return out;
 }
 

@@ -3,13 +3,18 @@
 //
 // JSON "weft.sweep/1": the rows of compare with "set":{key:value}, ordered by trace, then by the values in
 // the order given, then by makespan; and "flips": between two neighbouring values of one key, with everything
-// else equal, platform A was strictly faster at `from` and B strictly faster at `to`.
+// else equal, platform A was strictly faster at `from` and B strictly faster at `to`. Where the values are numbers a
+// flip also says where between them the two are equal: interpolated (axis_value.hpp), or, after refine_flip(), found by
+// replays between the values.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "report/axis_value.hpp"
 #include "report/compare.hpp"
 
 namespace weft::report {
@@ -34,6 +39,10 @@ struct Flip {
   std::string trace, map, key, from, to;
   std::string faster_before, faster_after;  // platforms
   Setting others;                           // the other keys
+  // Seconds by which faster_before is slower than faster_after: < 0 at `from`, > 0 at `to`.
+  double gap_from = 0, gap_to = 0;
+  std::optional<AxisValue> at;  // where they are equal; none: the values are no numbers, or neighbours
+  unsigned replays = 0;         // between the values; 0: interpolated
 };
 struct Sweep {
   std::vector<SweepRow> rows;
@@ -42,6 +51,13 @@ struct Sweep {
 
 // O(runs x platforms + runs log runs).
 [[nodiscard]] Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs);
+// Narrows `flip.at` by `steps` bisections: time(platform, value of the key as text) replays, in seconds, or nothing where
+// the value is not possible, which ends the search. Nothing happens to a flip without `at`.
+[[nodiscard]] Result<void> refine_flip(
+    Flip& flip, unsigned steps,
+    const std::function<Result<std::optional<double>>(const std::string& platform, const std::string& value)>&
+        time);
+
 [[nodiscard]] std::string sweep_json(const Sweep& sweep);
 [[nodiscard]] std::string sweep_csv(const Sweep& sweep);
 [[nodiscard]] std::string sweep_text(const Sweep& sweep);

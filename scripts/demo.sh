@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is needed, builds Weft and replays a real, recorded HPL run over four interconnects.
+# Installs what is needed, builds Weft, searches a halo schedule, predicts HPL, and replays a real, recorded HPL run over four interconnects.
 # Usage: demo.sh [TRACE] (default: the recorded HPL run under traces/samples/).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,5 +12,7 @@ if [ -z "$trace" ]; then
 fi
 weft=build-release/cli/weft
 show() { printf '\n$ %s\n' "weft ${*}"; "$weft" "$@"; }
+show search halo --grid 4x2 --on cs-storm
+show predict hpl --on fat-tree:m=16,n=2,bw=100Gbps,speed=1Tflops --n 40000 --nb 192 --p 8 --q 8 --depth 1
 show info "$trace"
 show compare "$trace" --on fat-tree-16 --on dragonfly-18 --on torus-16 --on crossbar-16

@@ -13,27 +13,26 @@
 // order of the arrangement, c cables each round-robin over its routers, so that every router is a gateway and
 // the cables of one pair leave from different routers.
 //
-// Routing `minimal`: local - global - local, at most one global cable. With several cables per pair those
-// with the fewest local hops are candidates and the destination's number picks one. Two global cables can be
-// a shorter walk; minimal routing does not take it.
+// Routings minimal, valiant and ugal-u: groups.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "topology/groups.hpp"
 #include "topology/registry.hpp"
 
 namespace weft::topology {
 namespace {
 
-constexpr std::array<ParamInfo, 5> kParams = {{
+constexpr std::array<ParamInfo, 6> kParams = {{
     {"p", "required", "hosts per router"},
     {"a", "2p", "routers per group"},
     {"h", "p", "global ports per router"},
     {"g", "a h + 1", "groups"},
     {"arrangement", "absolute", "who meets whom: absolute (= consecutive), palmtree, relative, circulant"},
+    {"routing", "minimal", "minimal, valiant, ugal-u"},
 }};
-constexpr std::array<std::string_view, 1> kRoutings = {"minimal"};
 constexpr std::array<std::string_view, 5> kArrangements = {"absolute", "consecutive", "palmtree", "relative",
                                                            "circulant"};
 enum class Arrangement { kAbsolute, kPalmtree, kRelative, kCirculant };
@@ -82,88 +81,6 @@ std::uint64_t turn(const Shape& s, std::uint64_t u, std::uint64_t v) {
   }
 }
 
-class MinimalRouting final : public Routing {
- public:
-  // Cable `c` of the ordered group pair (u, v) stands at (u g + v) per_pair + c.
-  struct Gate {
-    std::uint32_t router, far_router;  // within their groups
-    LinkId link;
-  };
-  MinimalRouting(Shape s, std::vector<std::uint32_t> first_link, std::vector<Gate> gates)
-      : s_(s), first_link_(std::move(first_link)), gates_(std::move(gates)) {}
-
-  bool route(HostId from, HostId to, std::vector<LinkId>& out) const override {
-    if (from == to) return true;
-    const std::uint64_t src = from.index() / s_.p, dst = to.index() / s_.p;
-    const std::uint64_t u = src / s_.a, v = dst / s_.a, i = src % s_.a, j = dst % s_.a;
-    out.push_back(LinkId(from.index()));
-    if (u == v) {
-      if (i != j) out.push_back(local(src, j));
-    } else {
-      const Gate& gate = choose(u, v, i, j, to.index());
-      if (gate.router != i) out.push_back(local(src, gate.router));
-      out.push_back(gate.link);
-      if (gate.far_router != j) out.push_back(local(v * s_.a + gate.far_router, j));
-    }
-    out.push_back(LinkId(static_cast<std::uint32_t>(first_link_[dst] + to.index() % s_.p)));
-    return true;
-  }
-  std::string_view name() const override { return kRoutings[0]; }
-
-  std::optional<HopHistogram> hop_histogram() const override {
-    const std::uint64_t a = s_.a, g = s_.g, pairs = g * (g - 1), square = s_.p * s_.p;
-    HopHistogram h;
-    h.add(2, s_.hosts() * (s_.p - 1));
-    h.add(3, g * a * (a - 1) * square);
-    if (s_.per_pair == 1) {
-      h.add(3, pairs * square);
-      h.add(4, pairs * 2 * (a - 1) * square);
-      h.add(5, pairs * (a - 1) * (a - 1) * square);
-      return h;
-    }
-    if (saturating_mul(s_.routers(), s_.routers()) > (1ULL << 30)) return std::nullopt;
-    std::array<std::uint64_t, 3> locals{};
-    for (std::uint64_t u = 0; u < g; ++u)
-      for (std::uint64_t v = 0; v < g; ++v)
-        for (std::uint64_t i = 0; u != v && i < a; ++i)
-          for (std::uint64_t j = 0; j < a; ++j) {
-            const Gate& gate = choose(u, v, i, j, 0);
-            ++locals[(gate.router != i ? 1 : 0) + (gate.far_router != j ? 1 : 0)];
-          }
-    for (std::size_t n = 0; n < 3; ++n) h.add(3 + n, locals[n] * square);
-    return h;
-  }
-
- private:
-  LinkId local(std::uint64_t router, std::uint64_t to) const {
-    const std::uint64_t own = router % s_.a;
-    return LinkId(static_cast<std::uint32_t>(first_link_[router] + s_.p + (to < own ? to : to - 1)));
-  }
-  // The cable with the fewest local hops; of equals the one that `pick` selects.
-  const Gate& choose(std::uint64_t u, std::uint64_t v, std::uint64_t i, std::uint64_t j,
-                     std::uint64_t pick) const {
-    const Gate* begin = &gates_[(u * s_.g + v) * s_.per_pair];
-    if (s_.per_pair == 1) return *begin;
-    const auto cost = [&](const Gate& x) { return (x.router != i ? 1 : 0) + (x.far_router != j ? 1 : 0); };
-    int best = 3;
-    std::uint64_t equal = 0;
-    for (std::uint64_t c = 0; c < s_.per_pair; ++c) {
-      const int x = cost(begin[c]);
-      if (x < best) {
-        best = x;
-        equal = 0;
-      }
-      if (x == best) ++equal;
-    }
-    std::uint64_t skip = pick % equal, c = 0;
-    while (cost(begin[c]) != best || skip-- > 0) ++c;
-    return begin[c];
-  }
-  Shape s_;
-  std::vector<std::uint32_t> first_link_;  // of each router
-  std::vector<Gate> gates_;
-};
-
 Result<Shape> read_shape(const Params& params) {
   Shape s;
   constexpr std::int64_t kTop = 1 << 24;
@@ -196,7 +113,8 @@ Result<Shape> read_shape(const Params& params) {
 
 Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const Shape s, read_shape(params));
-  WEFT_ASSIGN([[maybe_unused]] const std::string routing, params.choice("routing", kRoutings));
+  WEFT_ASSIGN(const std::string routing, params.choice("routing", kGroupRoutings));
+  WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   constexpr std::array<std::string_view, 3> classes = {"host", "local", "global"};
   WEFT_ASSIGN(const std::vector<LinkValues> values, params.link_values(classes));
 
@@ -218,13 +136,13 @@ Result<Fabric> build(const Params& params) {
     const std::uint64_t i = r % s.a;
     next += s.p + s.a - 1 + (s.canonical() ? s.h : dealt / s.a + (i < dealt % s.a ? 1 : 0));
   }
-  std::vector<MinimalRouting::Gate> gates(s.g * s.g * s.per_pair);
+  std::vector<GroupRouting::Gate> gates(s.g * s.g * s.per_pair);
   const std::uint64_t base = s.p + s.a - 1;  // first global port
   const auto join = [&](std::uint64_t c, Port x, Port y) {
     const std::uint64_t rx = x.group * s.a + x.router, ry = y.group * s.a + y.router;
-    gates[(x.group * s.g + y.group) * s.per_pair + c] = {
-        static_cast<std::uint32_t>(x.router), static_cast<std::uint32_t>(y.router),
-        LinkId(static_cast<std::uint32_t>(first[rx] + base + x.port))};
+    gates[(x.group * s.g + y.group) * s.per_pair + c] = {static_cast<std::uint32_t>(x.router),
+                                                         static_cast<std::uint32_t>(y.router),
+                                                         static_cast<std::uint32_t>(base + x.port)};
     if (x.group < y.group) b.cable(hosts + rx, base + x.port, hosts + ry, base + y.port, 2, values[2]);
   };
   for (std::uint64_t u = 0; u < s.g && s.g > 1; ++u) {
@@ -247,12 +165,17 @@ Result<Fabric> build(const Params& params) {
   }
   if (hosts % 2 == 0) cut = std::min(cut.value_or(hosts / 2), hosts / 2);
   b.set_bisection(cut);
-  b.set_routing(std::make_shared<MinimalRouting>(s, std::move(first), std::move(gates)));
+  const GroupShape shape{s.p, s.a, s.a, s.g, s.per_pair};
+  const auto made = std::make_shared<GroupRouting>(shape, std::make_unique<Clique>(s.p), std::move(first),
+                                                   std::move(gates), routing, seed);
+  b.set_routing(made);
   b.set_vertex_names([hosts, a = s.a](VertexId v) {
     if (v.index() < hosts) return fmt::format("node-{}", v.index());
     return fmt::format("g{}r{}", (v.index() - hosts) / a, (v.index() - hosts) % a);
   });
-  return b.build();
+  Fabric fabric = b.build();
+  made->set_capacity(fabric.links().capacity);
+  return fabric;
 }
 
 }  // namespace

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weft::topology {
 
 std::string Fabric::link_name(LinkId l) const {
+  if (link_name_) return link_name_(l);
   if (!explicit_link_names_.empty()) return explicit_link_names_[l.index()];
   const VertexId from = links_.from[l.index()];
   const VertexId to = links_.to[l.index()];
@@ -19,6 +22,18 @@ std::string Fabric::link_name(LinkId l) const {
   std::string name = fmt::format("{}->{}", vertex_name(from), vertex_name(to));
   if (before + after > 0) name += fmt::format("#{}", before);
   return name;
+}
+
+void Fabric::add_switch_latency(Duration d) {
+  const std::uint32_t first = hosts_are_routers() ? 0 : hosts_;
+  for (std::size_t l = 0; l < links_.size(); ++l)
+    if (links_.to[l].index() >= first) links_.latency[l] += d;
+}
+
+void Fabric::limit_host_links(Bandwidth most) {
+  for (std::size_t l = 0; l < links_.size(); ++l)
+    if (std::min(links_.from[l], links_.to[l]).index() < hosts_)
+      links_.capacity[l] = std::min(links_.capacity[l], most.value());
 }
 
 }  // namespace weft::topology

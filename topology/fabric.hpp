@@ -7,7 +7,7 @@
 //  2. Every link is directed; a cable is two links, one each way, made together. LinkId = edge index of the
 //  CSR graph.
 //  3. Links out of a vertex are numbered in the order of its ports, so LinkId order is deterministic.
-//  4. Nothing here knows about flows or time; nothing here changes after build().
+//  4. Nothing here knows about flows or time; wiring never changes after build(), values only while it is set up.
 #pragma once
 
 #include <boost/graph/compressed_sparse_row_graph.hpp>
@@ -25,6 +25,8 @@
 #include "core/units.hpp"
 
 namespace weft::topology {
+
+struct PcieForest;
 
 using Graph = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
                                                  boost::no_property, std::uint32_t, std::uint32_t>;
@@ -50,13 +52,30 @@ struct HopHistogram {
   }
 };
 
-// Which links a message takes. Implementations are immutable and thread-safe; called once per distinct pair.
+// What a routing looks at when a message starts.
+//   kPair     one route per pair of hosts: computed once, kept
+//   kMessage  a new draw for every message (Valiant, random, round robin): same seed and number, same route
+//   kLoad     as kMessage, and how many messages are on each link decides (UGAL-U, adaptive)
+enum class RouteScope : std::uint8_t { kPair, kMessage, kLoad };
+
+// Which links a message takes. Implementations are immutable and thread-safe; route() is called once per distinct
+// pair, route_message() once per message where scope() is not kPair.
 class Routing {
  public:
   virtual ~Routing() = default;
   // Appends the links from src to dst in order; nothing if src == dst. False: unreachable.
   [[nodiscard]] virtual bool route(HostId src, HostId dst, std::vector<LinkId>& out) const = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual RouteScope scope() const { return RouteScope::kPair; }
+  // The route of message number `message`. `load`: messages on each link now, by LinkId; empty = an idle network.
+  // route() is what it gives as the pair's typical route (a draw by the pair's number, on an idle network).
+  [[nodiscard]] virtual bool route_message(HostId src, HostId dst, std::uint64_t message,
+                                           std::span<const std::uint32_t> load,
+                                           std::vector<LinkId>& out) const {
+    (void)message;
+    (void)load;
+    return route(src, dst, out);
+  }
   // Exact route lengths by the family's own closed form; nullopt if it has none (then routes are enumerated).
   [[nodiscard]] virtual std::optional<HopHistogram> hop_histogram() const { return std::nullopt; }
 };
@@ -80,6 +99,11 @@ class Fabric {
   [[nodiscard]] std::string link_name(LinkId l) const;
   // Cables of the best known equal cut; nullopt if unknown.
   [[nodiscard]] std::optional<std::uint64_t> bisection_cables() const { return bisection_; }
+  // The PCI Express trees in it; nullptr where it has none.
+  [[nodiscard]] const PcieForest* pcie() const { return pcie_.get(); }
+  // Placement deals ranks to hosts 0..rank_hosts()-1; the others (host memories, network cards of a PCIe tree)
+  // take ranks only where a map names them.
+  [[nodiscard]] std::uint32_t rank_hosts() const { return rank_hosts_ == 0 ? hosts_ : rank_hosts_; }
   // Every vertex is a host and passes on messages of others (host_links=off).
   [[nodiscard]] bool hosts_are_routers() const { return switches_ == vertex_count(); }
   // The first link out of a vertex: port k of v is LinkId(first_link(v) + k). Precondition: v <
@@ -88,6 +112,11 @@ class Fabric {
   [[nodiscard]] std::uint32_t degree(VertexId v) const {
     return graph_.m_forward.m_rowstart[v.index() + 1] - graph_.m_forward.m_rowstart[v.index()];
   }
+
+  // Changes of values, not of wiring, before anyone has seen the fabric. Latency of every link that ends at a
+  // switch grows by `d`; links from or to a host carry at most `most`.
+  void add_switch_latency(Duration d);
+  void limit_host_links(Bandwidth most);
 
  private:
   friend class FabricBuilder;
@@ -98,7 +127,10 @@ class Fabric {
   std::shared_ptr<const Routing> routing_;
   std::function<std::string(VertexId)> vertex_name_;
   std::vector<std::string> explicit_link_names_;
+  std::function<std::string(LinkId)> link_name_;  // empty: by the ends
   std::optional<std::uint64_t> bisection_;
+  std::shared_ptr<const PcieForest> pcie_;
+  std::uint32_t rank_hosts_ = 0;
 };
 
 }  // namespace weft::topology

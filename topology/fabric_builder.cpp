@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "topology/graph_routing.hpp"
 
 namespace weft::topology {
 
@@ -55,8 +56,29 @@ void FabricBuilder::cable(std::uint64_t a, std::uint64_t port_a, std::uint64_t b
   link(b, port_b, a, link_class, values);
 }
 
-Fabric FabricBuilder::build() {
-  WEFT_CHECK(fabric_.routing_ != nullptr && fabric_.vertex_name_ != nullptr,
+void FabricBuilder::join_one_way(std::uint64_t from, std::uint64_t to, std::uint8_t link_class,
+                                 LinkValues values) {
+  next_port_.resize(vertices_, 0);
+  link(from, next_port_[from]++, to, link_class, values);
+}
+
+void FabricBuilder::join(std::uint64_t a, std::uint64_t b, std::uint8_t link_class, LinkValues values) {
+  join_one_way(a, b, link_class, values);
+  join_one_way(b, a, link_class, values);
+}
+
+std::shared_ptr<PcieForest> FabricBuilder::pcie() {
+  if (forest_ == nullptr) {
+    forest_ = std::make_shared<PcieForest>();
+    forest_->resize(vertices_);
+    fabric_.pcie_ = forest_;
+  }
+  return forest_;
+}
+
+Fabric FabricBuilder::build(
+    const std::function<std::shared_ptr<const Routing>(std::shared_ptr<const Routing>)>& wrap) {
+  WEFT_CHECK((fabric_.routing_ != nullptr || !graph_routing_.empty()) && fabric_.vertex_name_ != nullptr,
              "family set no routing or no names");
   std::vector<std::uint32_t> first(vertices_ + 1, 0);
   for (const End& e : ends_) ++first[e.from + 1];
@@ -85,6 +107,20 @@ Fabric FabricBuilder::build() {
   const auto begin = boost::make_transform_iterator(boost::counting_iterator<std::uint32_t>(0), pair_of);
   const auto end = boost::make_transform_iterator(boost::counting_iterator<std::uint32_t>(n), pair_of);
   fabric_.graph_ = Graph(boost::edges_are_sorted, begin, end, vertices_, n);
+  if (!graph_routing_.empty())
+    fabric_.routing_ = std::make_shared<GraphRouting>(t, fabric_.hosts_, vertices_, graph_routing_, seed_);
+  if (forest_ != nullptr) {
+    for (std::uint32_t v = 0; v < vertices_; ++v) {
+      const VertexId above = forest_->parent[v];
+      if (!above.valid()) continue;
+      const std::uint32_t up = first[v] + forest_->up_port[v];
+      const std::uint32_t down = first[above.index()] + forest_->down_port[v];
+      WEFT_CHECK(t.to[up] == above && t.to[down] == VertexId(v), "a PCIe port leads elsewhere");
+      forest_->up[v] = LinkId(up);
+      forest_->down[v] = LinkId(down);
+    }
+  }
+  if (wrap) fabric_.routing_ = wrap(std::move(fabric_.routing_));
   return std::move(fabric_);
 }
 

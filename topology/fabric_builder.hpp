@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "topology/fabric.hpp"
+#include "topology/pcie_forest.hpp"
 
 namespace weft::topology {
 
@@ -47,14 +48,28 @@ class FabricBuilder {
              std::uint8_t link_class, LinkValues values);
   void link(std::uint64_t from, std::uint64_t port, std::uint64_t to, std::uint8_t link_class,
             LinkValues values);
+  // The same at the next free port of each end. Not to be mixed with chosen ports on one vertex.
+  void join(std::uint64_t a, std::uint64_t b, std::uint8_t link_class, LinkValues values);
+  void join_one_way(std::uint64_t from, std::uint64_t to, std::uint8_t link_class, LinkValues values);
 
   void set_routing(std::shared_ptr<const Routing> routing) { fabric_.routing_ = std::move(routing); }
+  // Shortest paths over the finished graph (graph_routing.hpp); `name`: one of kGraphRoutings.
+  void set_graph_routing(std::string name, std::uint64_t seed) {
+    graph_routing_ = std::move(name);
+    seed_ = seed;
+  }
   void set_vertex_names(std::function<std::string(VertexId)> f) { fabric_.vertex_name_ = std::move(f); }
   void set_link_names(std::vector<std::string> names) { fabric_.explicit_link_names_ = std::move(names); }
+  void set_link_name(std::function<std::string(LinkId)> f) { fabric_.link_name_ = std::move(f); }
   void set_bisection(std::optional<std::uint64_t> cables) { fabric_.bisection_ = cables; }
+  void set_rank_hosts(std::uint64_t hosts) { fabric_.rank_hosts_ = static_cast<std::uint32_t>(hosts); }
+  // The PCIe trees, to be filled in before build(), which adds the numbers of the links. A routing may keep
+  // it.
+  [[nodiscard]] std::shared_ptr<PcieForest> pcie();
 
-  // The builder is empty afterwards.
-  [[nodiscard]] Fabric build();
+  // The builder is empty afterwards. `wrap` gets the routing that was set and returns the one to use.
+  [[nodiscard]] Fabric build(
+      const std::function<std::shared_ptr<const Routing>(std::shared_ptr<const Routing>)>& wrap = {});
 
  private:
   struct End {
@@ -63,7 +78,11 @@ class FabricBuilder {
     LinkValues values;
   };
   Fabric fabric_;
+  std::shared_ptr<PcieForest> forest_;
   std::uint32_t vertices_;
+  std::vector<std::uint32_t> next_port_;  // by vertex, once join() is used
+  std::string graph_routing_;
+  std::uint64_t seed_ = 0;
   std::vector<End> ends_;
 };
 

@@ -9,23 +9,30 @@
 // Routing goes up from the source's leaf to the level of the longest common prefix, then down by the
 // destination's digits. The up port at level l is the digit floor(x / k^(n-1-l)) mod k of a number x:
 //   mlid     x = DLID - 1 = PID(dst) k^(n-1) + rank of src in its group: one source per up link (InfiniBand
-//   LMC) d-mod-k  x = PID(dst): one destination per down link s-mod-k  x = PID(src)
+//   LMC)
+//   d-mod-k  x = PID(dst): one destination per down link
+//   s-mod-k  x = PID(src)
+// or, without such a number: hashed, every digit by a hash of the pair; random, drawn for every message; adaptive, the up
+// link with the fewest messages when the message starts (of equals a random one).
 // A route is computed in O(n) without tables: with every switch using all m ports, link numbers are closed
 // forms.
 #include <fmt/format.h>
 
 #include <array>
 
+#include "topology/choice.hpp"
 #include "topology/registry.hpp"
 
 namespace weft::topology {
 namespace {
 
-constexpr std::array<ParamInfo, 2> kParams = {{
+constexpr std::array<ParamInfo, 3> kParams = {{
+    {"routing", "mlid", "mlid, d-mod-k, s-mod-k, hashed, random, adaptive"},
     {"m", "required", "ports of a switch, even"},
     {"n", "required", "levels of switches"},
 }};
-constexpr std::array<std::string_view, 3> kRoutings = {"mlid", "d-mod-k", "s-mod-k"};
+constexpr std::array<std::string_view, 6> kRoutings = {"mlid",   "d-mod-k", "s-mod-k",
+                                                       "hashed", "random",  "adaptive"};
 
 // Shape and numbering. Vertices: hosts by number, then switches level by level from the root; links by port.
 struct Tree {
@@ -48,33 +55,25 @@ struct Tree {
 
 class FatTreeRouting final : public Routing {
  public:
-  FatTreeRouting(Tree t, std::string name) : t_(std::move(t)), name_(std::move(name)) {}
+  FatTreeRouting(Tree t, std::string name, std::uint64_t seed)
+      : t_(std::move(t)), name_(std::move(name)), seed_(seed) {}
 
   bool route(HostId from, HostId to, std::vector<LinkId>& out) const override {
-    if (from == to) return true;
-    const std::uint64_t src = from.index(), dst = to.index(), n = t_.n, k = t_.k;
-    // Level of the lowest common ancestor: length of the common prefix of the two labels.
-    std::uint64_t lca = n - 1;
-    while (lca > 0 && src / t_.power[n - lca] != dst / t_.power[n - lca]) --lca;
-    std::uint64_t x = dst;
-    if (name_ == kRoutings[0])
-      x = src % t_.power[n - 1 - lca];  // PID(dst) k^(n-1) falls out of every digit used
-    if (name_ == kRoutings[2]) x = src;
-    // At level l a switch on the way up is (prefix of src, digits taken so far); `taken` holds those digits.
-    out.push_back(LinkId(static_cast<std::uint32_t>(src)));
-    std::uint64_t taken = 0;
-    for (std::uint64_t l = n - 1; l > lca; --l) {
-      const std::uint64_t digit = x / t_.power[n - 1 - l] % k;
-      push(out, l, src / t_.power[n - l] * t_.power[n - 1 - l] + taken, digit + k);
-      taken = taken * k + digit;
-    }
-    for (std::uint64_t l = lca; l < n; ++l) {
-      const std::uint64_t below = dst / t_.power[n - 1 - l];  // prefix of dst with one digit more
-      const std::uint64_t port = l == 0 ? below : below % k;
-      push(out, l, dst / t_.power[n - l] * t_.power[n - 1 - l] * (l == 0 ? 0 : 1) + taken, port);
-      taken /= k;
-    }
-    return true;
+    const std::uint64_t key = pair_key(seed_, from, to);
+    return name_ == kRoutings[3] || scope() != RouteScope::kPair
+               ? walk(from, to, out, [&](std::uint64_t l, std::uint64_t up) { return drawn(key, l, up, {}); })
+               : formula(from, to, out);
+  }
+  RouteScope scope() const override {
+    if (name_ == kRoutings[4]) return RouteScope::kMessage;
+    return name_ == kRoutings[5] ? RouteScope::kLoad : RouteScope::kPair;
+  }
+  bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
+                     std::vector<LinkId>& out) const override {
+    if (scope() == RouteScope::kPair) return route(from, to, out);
+    const std::uint64_t key = message_key(seed_, from, to, message);
+    if (scope() == RouteScope::kMessage) load = {};
+    return walk(from, to, out, [&](std::uint64_t l, std::uint64_t up) { return drawn(key, l, up, load); });
   }
   std::string_view name() const override { return name_; }
   std::optional<HopHistogram> hop_histogram() const override {
@@ -86,11 +85,60 @@ class FatTreeRouting final : public Routing {
   }
 
  private:
+  // Level of the lowest common ancestor: length of the common prefix of the two labels.
+  [[nodiscard]] std::uint64_t common_level(std::uint64_t src, std::uint64_t dst) const {
+    std::uint64_t lca = t_.n - 1;
+    while (lca > 0 && src / t_.power[t_.n - lca] != dst / t_.power[t_.n - lca]) --lca;
+    return lca;
+  }
+  [[nodiscard]] std::uint64_t drawn(std::uint64_t key, std::uint64_t l, std::uint64_t first_up,
+                                    std::span<const std::uint32_t> load) const {
+    const std::uint64_t start = mix_hash(key, l) % t_.k;
+    std::uint64_t best = start;
+    for (std::uint64_t i = 1; !load.empty() && i < t_.k; ++i) {
+      const std::uint64_t digit = (start + i) % t_.k;
+      if (load[first_up + digit] < load[first_up + best]) best = digit;
+    }
+    return best;
+  }
+  bool formula(HostId from, HostId to, std::vector<LinkId>& out) const {
+    const std::uint64_t src = from.index(), dst = to.index(), n = t_.n;
+    std::uint64_t x = dst;
+    if (name_ == kRoutings[0])
+      x = src % t_.power[n - 1 - common_level(src, dst)];  // PID(dst) k^(n-1) falls out of every digit used
+    if (name_ == kRoutings[2]) x = src;
+    return walk(from, to, out,
+                [&](std::uint64_t l, std::uint64_t) { return x / t_.power[n - 1 - l] % t_.k; });
+  }
+  // `choose(level, first up link)`: the digit of the up port to take.
+  template <class Choose>
+  bool walk(HostId from, HostId to, std::vector<LinkId>& out, Choose choose) const {
+    if (from == to) return true;
+    const std::uint64_t src = from.index(), dst = to.index(), n = t_.n, k = t_.k;
+    const std::uint64_t lca = common_level(src, dst);
+    // At level l a switch on the way up is (prefix of src, digits taken so far); `taken` holds those digits.
+    out.push_back(LinkId(static_cast<std::uint32_t>(src)));
+    std::uint64_t taken = 0;
+    for (std::uint64_t l = n - 1; l > lca; --l) {
+      const std::uint64_t node = src / t_.power[n - l] * t_.power[n - 1 - l] + taken;
+      const std::uint64_t digit = choose(l, t_.link(l, node, k));
+      push(out, l, node, digit + k);
+      taken = taken * k + digit;
+    }
+    for (std::uint64_t l = lca; l < n; ++l) {
+      const std::uint64_t below = dst / t_.power[n - 1 - l];  // prefix of dst with one digit more
+      const std::uint64_t port = l == 0 ? below : below % k;
+      push(out, l, dst / t_.power[n - l] * t_.power[n - 1 - l] * (l == 0 ? 0 : 1) + taken, port);
+      taken /= k;
+    }
+    return true;
+  }
   void push(std::vector<LinkId>& out, std::uint64_t l, std::uint64_t index, std::uint64_t port) const {
     out.push_back(LinkId(static_cast<std::uint32_t>(t_.link(l, index, port))));
   }
   Tree t_;
   std::string name_;
+  std::uint64_t seed_;
 };
 
 // Label of a switch as in the paper: digits, then level.
@@ -116,6 +164,7 @@ Result<Fabric> build(const Params& params) {
     return params.error("hosts_per_switch", "an m-port n-tree fixes it; xgft does not",
                         fmt::format("{}", t.k));
   WEFT_ASSIGN(std::string routing, params.choice("routing", kRoutings));
+  WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   t.power.push_back(1);
   for (std::uint64_t i = 0; i < t.n; ++i) t.power.push_back(saturating_mul(t.power.back(), t.k));
   const std::uint64_t hosts = saturating_mul(2, t.power[t.n]);
@@ -146,7 +195,7 @@ Result<Fabric> build(const Params& params) {
                 static_cast<std::uint8_t>(link_class), values[link_class]);
       }
   }
-  b.set_routing(std::make_shared<FatTreeRouting>(t, std::move(routing)));
+  b.set_routing(std::make_shared<FatTreeRouting>(t, std::move(routing), seed));
   b.set_vertex_names([t, hosts](VertexId v) {
     if (v.index() < hosts) return fmt::format("node-{}", v.index());
     std::uint64_t s = v.index() - hosts, l = 0;

@@ -26,6 +26,24 @@ std::optional<std::uint32_t> longest(const HopHistogram& h) {
   return std::nullopt;
 }
 
+// Does every host have one cable, and every switch with hosts equally many of them?
+bool evenly_hosted(const Fabric& f) {
+  std::vector<std::uint32_t> held(f.vertex_count(), 0);
+  for (std::uint32_t h = 0; h < f.host_count(); ++h) {
+    if (f.degree(VertexId(h)) != 1) return false;
+    const VertexId at = f.links().to[f.first_link(VertexId(h))];
+    if (at.index() < f.host_count()) return false;
+    ++held[at.index()];
+  }
+  std::uint32_t some = 0;
+  for (const std::uint32_t n : held) {
+    if (n == 0) continue;
+    if (some != 0 && n != some) return false;
+    some = n;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<double> mean_of(const HopHistogram& h) {
@@ -48,14 +66,15 @@ Metrics measure(const Fabric& f, std::uint64_t max_pairs) {
   m.diameter_hops = longest(*m.hops);
   m.mean_hops = mean_of(*m.hops);
   // A routes file does not say what a switch is: its inferred wiring may hold hosts without a cable of their
-  // own.
-  if (f.routing().name() == "table") return m;
+  // own; in a PCIe tree the distance to the endpoint's switch differs.
+  if (f.routing().name() == "table" || f.pcie() != nullptr) return m;
+  if (!f.hosts_are_routers() && !evenly_hosted(f)) return m;
   if (f.hosts_are_routers()) {
     m.router_diameter_hops = m.diameter_hops;
     m.router_mean_hops = m.mean_hops;
     return m;
   }
-  // Every switch of our families holds equally many hosts, so pairs of hosts weigh pairs of switches equally.
+  // Every switch that holds hosts holds equally many, so pairs of hosts weigh pairs of switches equally.
   HopHistogram routers;
   for (std::size_t i = 3; i < m.hops->pairs.size(); ++i) routers.add(i - 2, m.hops->pairs[i]);
   m.router_diameter_hops = longest(routers);

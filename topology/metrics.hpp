@@ -3,7 +3,8 @@
 // Distances count links, host cables included, over ordered pairs of distinct hosts; never BFS, never
 // sampled. They come from the family's closed form, else from walking the routes of all pairs while there are
 // at most `max_pairs`; beyond that they are absent. Distances between switches (router_*) are over ordered
-// pairs of distinct switches that hosts hang on: a route's links less the two host cables.
+// pairs of distinct switches that hosts hang on: a route's links less the two host cables;
+// absent where hosts have several cables or switches hold unequally many hosts.
 #pragma once
 
 #include <cstdint>

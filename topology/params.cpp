@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/quantity_text.hpp"
 
 namespace weft::topology {
 
 std::span<const ParamInfo> common_params() {
-  static constexpr std::array<ParamInfo, 6> rows = {{
+  static constexpr std::array<ParamInfo, 13> rows = {{
       {"bw", kDefaultBandwidth,
        "bandwidth of a link and direction; a list joined by x gives one per link class"},
       {"lat", kDefaultLatency,
@@ -20,6 +21,14 @@ std::span<const ParamInfo> common_params() {
       {"hosts_per_switch", "the family's", "hosts on a switch or router"},
       {"ranks_per_host", "1", "ranks that placement puts on a host"},
       {"routing", "the family's", "routing algorithm"},
+      {"seed", "0", "of random routing, random wiring and random failures"},
+      {"node", "none", "PCIe tree under each host: pcie:key=value,... (quoted) or a built-in like cs-storm"},
+      {"switch_lat", "0", "added to every link into a switch: time to cross it"},
+      {"nics", "1", "network cards per host: so many neighbouring endpoints of the family become one host"},
+      {"nic", "pair", "which card a message takes: pair, message, adaptive"},
+      {"nic_bw", "no limit", "most that a host's cable carries each way: injection and ejection"},
+      {"fail", "nothing",
+       "what is broken, joined by ;: link=NAME, switch=NAME, 2% or 3 of the cables between switches"},
   }};
   return rows;
 }
@@ -122,7 +131,18 @@ Result<bool> Params::on_off(std::string_view key, bool fallback) const {
   return error(key, fmt::format("{} is a switch", key), "on or off");
 }
 
-Result<std::vector<LinkValues>> Params::link_values(std::span<const std::string_view> classes) const {
+std::size_t Params::list_length(std::string_view key) const {
+  const Entry* e = find(key);
+  return e == nullptr ? 0 : split(e->value, 'x').size();
+}
+
+Result<std::uint64_t> Params::seed() const {
+  return integer_or("seed", 0, std::numeric_limits<std::int64_t>::max(), 0);
+}
+
+Result<std::vector<LinkValues>> Params::link_values(std::span<const std::string_view> classes,
+                                                    std::string_view bw_fallback,
+                                                    std::string_view lat_fallback) const {
   std::vector<LinkValues> out(classes.size());
   const auto read = [&](std::string_view key, std::string_view fallback, auto parse,
                         auto assign) -> Result<void> {
@@ -142,9 +162,8 @@ Result<std::vector<LinkValues>> Params::link_values(std::span<const std::string_
     }
     return {};
   };
-  WEFT_TRY(
-      read("bw", kDefaultBandwidth, parse_bandwidth, [](LinkValues& l, Bandwidth b) { l.bandwidth = b; }));
-  WEFT_TRY(read("lat", kDefaultLatency, parse_duration, [](LinkValues& l, Duration d) { l.latency = d; }));
+  WEFT_TRY(read("bw", bw_fallback, parse_bandwidth, [](LinkValues& l, Bandwidth b) { l.bandwidth = b; }));
+  WEFT_TRY(read("lat", lat_fallback, parse_duration, [](LinkValues& l, Duration d) { l.latency = d; }));
   return out;
 }
 

@@ -24,7 +24,8 @@ struct ParamInfo {
   std::string_view help;
 };
 
-// Keys that every family takes: bw, lat, speed, hosts_per_switch, ranks_per_host, routing.
+// Keys that every family takes: bw, lat, speed, hosts_per_switch, ranks_per_host, routing, seed, node, switch_lat, nic_bw,
+// fail.
 [[nodiscard]] std::span<const ParamInfo> common_params();
 
 // Defaults, stated in README and docs/model.md. 500 ns a link puts one switch between two hosts at 1 us.
@@ -61,8 +62,15 @@ class Params {
   [[nodiscard]] Result<std::string> choice(std::string_view key,
                                            std::span<const std::string_view> names) const;
   [[nodiscard]] Result<bool> on_off(std::string_view key, bool fallback) const;
-  // bw and lat: one value for all classes, or one per class in the order of `classes`.
-  [[nodiscard]] Result<std::vector<LinkValues>> link_values(std::span<const std::string_view> classes) const;
+  // bw and lat: one value for all classes, or one per class in the order of `classes`. A family of real machines
+  // has fallbacks of its own.
+  [[nodiscard]] Result<std::vector<LinkValues>> link_values(
+      std::span<const std::string_view> classes, std::string_view bw_fallback = kDefaultBandwidth,
+      std::string_view lat_fallback = kDefaultLatency) const;
+  // Number of values of a list joined by x; 0 if the key is not set.
+  [[nodiscard]] std::size_t list_length(std::string_view key) const;
+  // Key `seed` of random routings and random wirings.
+  [[nodiscard]] Result<std::uint64_t> seed() const;
 
   // An error about one key, or about all of them if the key is not set.
   [[nodiscard]] Error error(std::string_view key, std::string what, std::string expected) const;

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/quantity_text.hpp"
+#include "topology/compute_reader.hpp"
+#include "topology/graft.hpp"
 #include "topology/platform_source.hpp"
 #include "topology/registry.hpp"
 
@@ -10,49 +14,6 @@ namespace weft::topology {
 namespace {
 
 constexpr std::int64_t kMaxRanksPerHost = 1 << 16;
-
-Result<MpiParameters> read_mpi(const PlatformSource& s) {
-  MpiParameters mpi;
-  const proto::Mpi& m = s.message.mpi();
-  // Reads one field if it is there, else notes that its value is assumed.
-  const auto field = [&](bool has, const std::string& text, std::string_view name, auto parse,
-                         auto assign) -> Result<void> {
-    if (!has) {
-      mpi.assumed.emplace_back(name);
-      return {};
-    }
-    auto v = parse(text, s.where_of(fmt::format("mpi.{}", name)));
-    if (!v) return std::move(v).error();
-    assign(*v);
-    return {};
-  };
-  const auto per_byte = [](double& to) { return [&to](Bandwidth b) { to = 1.0 / b.value(); }; };
-  const auto into = [](Duration& to) { return [&to](Duration d) { to = d; }; };
-  WEFT_TRY(field(m.has_eager_limit(), m.eager_limit(), "eager_limit", parse_bytes,
-                 [&](Bytes b) { mpi.eager_limit = b; }));
-  WEFT_TRY(field(m.has_send_overhead(), m.send_overhead(), "send_overhead", parse_duration,
-                 into(mpi.send_overhead)));
-  WEFT_TRY(field(m.has_recv_overhead(), m.recv_overhead(), "recv_overhead", parse_duration,
-                 into(mpi.recv_overhead)));
-  WEFT_TRY(field(m.has_send_copy_bandwidth(), m.send_copy_bandwidth(), "send_copy_bandwidth", parse_bandwidth,
-                 per_byte(mpi.send_overhead_per_byte)));
-  WEFT_TRY(field(m.has_recv_copy_bandwidth(), m.recv_copy_bandwidth(), "recv_copy_bandwidth", parse_bandwidth,
-                 per_byte(mpi.recv_overhead_per_byte)));
-  WEFT_TRY(field(m.has_local_latency(), m.local_latency(), "local_latency", parse_duration,
-                 into(mpi.local_latency)));
-  WEFT_TRY(field(m.has_local_bandwidth(), m.local_bandwidth(), "local_bandwidth", parse_bandwidth,
-                 [&](Bandwidth b) { mpi.local_bandwidth = b.value(); }));
-  for (int i = 0; i < m.collective_size(); ++i) {
-    const proto::CollectiveChoice& c = m.collective(i);
-    if (c.collective().empty() || c.algorithm().empty())
-      return bad_input(s.where_of(fmt::format("mpi.collective[{}]", i)), "incomplete choice", {},
-                       "collective: \"bcast\" algorithm: \"binomial\"");
-    if (!mpi.collectives.emplace(c.collective(), c.algorithm()).second)
-      return bad_input(s.where_of(fmt::format("mpi.collective[{}]", i)), "collective chosen twice",
-                       c.collective(), "each collective once");
-  }
-  return mpi;
-}
 
 }  // namespace
 
@@ -73,7 +34,16 @@ Result<Platform> build_platform(const PlatformSource& s) {
     auto r = build_fabric(s.family, named);
     return std::move(r.error());
   }
+  WEFT_ASSIGN(const std::optional<PlatformSource> node, read_node(s));
   const Params::Entry* speed = params.find("speed");
+  // The ranks run on the node's GPUs: their rate counts unless the platform names one itself.
+  if (speed == nullptr && node) {
+    speed = node->params.find("speed");
+    if (speed == nullptr && node->message.host().has_speed()) {
+      params.set("speed", node->message.host().speed(), node->where_of("host.speed"));
+      speed = params.find("speed");
+    }
+  }
   WEFT_ASSIGN(const FlopRate rate, speed != nullptr ? parse_flop_rate(speed->value, speed->where)
                                                     : parse_flop_rate(kDefaultSpeed, "speed"));
   p.host_speed = {rate.value()};
@@ -85,7 +55,24 @@ Result<Platform> build_platform(const PlatformSource& s) {
     if (fabric.error().where.empty()) fabric.error().where = s.where;
     return std::move(fabric.error());
   }
+  if (node) {
+    fabric = graft(std::move(*fabric), node->params);
+    if (!fabric) {
+      if (fabric.error().where.empty()) fabric.error().where = node->where;
+      return std::move(fabric.error());
+    }
+    p.family += "+pcie";
+  }
   p.fabric = std::move(*fabric);
+  WEFT_ASSIGN(p.compute, read_compute(s, rate.value(), p.ranks_per_host, p.fabric.host_count()));
+  const auto& classes = p.compute.classes;
+  if (std::any_of(classes.begin(), classes.end(),
+                  [&](const ComputeClass& c) { return c.speed != rate.value(); })) {
+    const std::uint32_t sockets = p.compute.sockets;
+    p.host_speed.assign(p.fabric.host_count(), 0);
+    for (std::size_t i = 0; i < p.compute.class_of.size(); ++i)
+      p.host_speed[i / sockets] += classes[p.compute.class_of[i]].speed / sockets;
+  }
   return p;
 }
 

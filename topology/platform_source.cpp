@@ -57,7 +57,7 @@ class FirstError final : public pb::io::ErrorCollector {
 
 void collect_positions(const pb::Message& m, const pb::TextFormat::ParseInfoTree& tree,
                        const std::string& prefix, std::string_view file,
-                       std::vector<std::pair<std::string, std::string>>& out) {
+                       std::map<std::string, std::string, std::less<>>& out) {
   std::vector<const pb::FieldDescriptor*> fields;
   m.GetReflection()->ListFields(m, &fields);
   for (const pb::FieldDescriptor* f : fields) {
@@ -67,9 +67,9 @@ void collect_positions(const pb::Message& m, const pb::TextFormat::ParseInfoTree
       const auto at = tree.GetLocation(f, index);
       const std::string field =
           prefix + f->name() + (f->is_repeated() ? fmt::format("[{}]", i) : std::string());
-      out.emplace_back(field, SourcePos{std::string(file), static_cast<std::uint32_t>(at.line + 1),
-                                        static_cast<std::uint32_t>(at.column + 1)}
-                                  .text());
+      out.emplace(field, SourcePos{std::string(file), static_cast<std::uint32_t>(at.line + 1),
+                                   static_cast<std::uint32_t>(at.column + 1)}
+                             .text());
       if (f->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) continue;
       const pb::TextFormat::ParseInfoTree* sub = tree.GetTreeForNested(f, index);
       const pb::Message& child = f->is_repeated() ? m.GetReflection()->GetRepeatedMessage(m, f, i)
@@ -128,9 +128,8 @@ bool is_file(const std::string& path) {
 }  // namespace
 
 std::string PlatformSource::where_of(std::string_view field) const {
-  for (const auto& [known, at] : field_where)
-    if (known == field) return at;
-  return where;
+  const auto at = field_where.find(field);
+  return at == field_where.end() ? where : at->second;
 }
 
 Result<PlatformSource> parse_shorthand(std::string_view spec) {
@@ -213,11 +212,47 @@ Result<PlatformSource> read_source(std::string_view spec) {
                    shorthand ? std::string(head) : path, list_of_names());
 }
 
+Result<std::optional<PlatformSource>> read_node(const PlatformSource& s) {
+  const Params::Entry* key = s.params.find("node");
+  const proto::Topology& field = s.message.node();
+  if (key == nullptr && !s.message.has_node()) {
+    if (!s.node.entries().empty())
+      return bad_input(s.node.entries().front().where, "the platform has no node { }",
+                       "node." + s.node.entries().front().key,
+                       "--set node=pcie:... or node { family: \"pcie\" }");
+    return std::optional<PlatformSource>();
+  }
+  const std::string where = key != nullptr ? fmt::format("{}: node", key->where) : s.where_of("node.family");
+  const std::string spec = key != nullptr ? key->value : field.has_family() ? field.family() : "pcie";
+  auto read = read_source(spec);
+  if (!read) {
+    if (read.error().where.empty()) read.error().where = where;
+    return std::move(read.error());
+  }
+  PlatformSource node = std::move(*read);
+  if (node.family != "pcie" || node.params.has("node") || node.message.has_node())
+    return bad_input(where, "what is under a host is a PCIe tree", spec,
+                     "pcie:key=value,... or a built-in platform of that family");
+  if (key == nullptr)
+    for (int i = 0; i < field.set_size(); ++i) {
+      const std::string at = s.where_of(fmt::format("node.set[{}]", i));
+      const auto kv = key_value(field.set(i));
+      if (!kv) return bad_input(at, "setting without a key", field.set(i), "key=value");
+      node.params.set(std::string(kv->first), std::string(kv->second), at);
+    }
+  for (const Params::Entry& e : s.node.entries()) node.params.set(e.key, e.value, e.where);
+  return std::optional<PlatformSource>(std::move(node));
+}
+
 Result<void> apply_override(PlatformSource& s, std::string_view setting) {
   const std::string where = fmt::format("--set {}", setting);
   const auto kv = key_value(setting);
   if (!kv) return bad_input(where, "setting without a key", std::string(setting), "key=value");
   auto [key, value] = *kv;
+  if (key.ends_with('?')) {  // "key?=value": only where nothing is set
+    key.remove_suffix(1);
+    if (s.params.has(key)) return {};
+  }
   constexpr std::string_view kTopology = "topology.";
   if (key.starts_with(kTopology)) key.remove_prefix(kTopology.size());
   if (key == "family") {
@@ -233,8 +268,13 @@ Result<void> apply_override(PlatformSource& s, std::string_view setting) {
     s.params.set(std::string(key), std::string(value), where);
     return {};
   }
+  constexpr std::string_view kNode = "node.";
+  if (key.starts_with(kNode)) {
+    s.node.set(std::string(key.substr(kNode.size())), std::string(value), where);
+    return {};
+  }
   WEFT_TRY(set_field(s.message, key, value, where));
-  s.field_where.insert(s.field_where.begin(), {std::string(key), where});
+  s.field_where.insert_or_assign(std::string(key), where);
   // host.speed and the key speed are one thing: the later one counts.
   if (key == "host.speed") s.params.set("speed", std::string(value), where);
   if (key == "host.ranks") s.params.set("ranks_per_host", std::string(value), where);

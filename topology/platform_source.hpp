@@ -2,6 +2,9 @@
 // anything is built. load_platform() = read_source() + apply_override() per --set + build_platform().
 #pragma once
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +21,9 @@ struct PlatformSource {
   proto::Platform message;
   std::string family;
   std::string family_where;
-  Params params;  // of the family; also speed and ranks_per_host where given as keys
-  std::vector<std::pair<std::string, std::string>> field_where;  // dotted field -> position
+  Params params;  // of the family; also speed, ranks_per_host and node where given as keys
+  Params node;    // what --set node.KEY=VALUE gave
+  std::map<std::string, std::string, std::less<>> field_where;  // dotted field -> position
   [[nodiscard]] std::string where_of(std::string_view field) const;
 };
 
@@ -28,8 +32,12 @@ struct PlatformSource {
 [[nodiscard]] Result<PlatformSource> parse_shorthand(std::string_view spec);
 // `file` names the text in errors.
 [[nodiscard]] Result<PlatformSource> parse_textproto(std::string_view file, std::string_view text);
-// "key=value" (a topology key) or "dotted.field=value" (a scalar field of platform.proto).
+// "key=value" (a topology key; "key?=value" only where it is not set) or "dotted.field=value" (a scalar field of platform.proto).
 [[nodiscard]] Result<void> apply_override(PlatformSource& source, std::string_view setting);
+// "node.KEY=VALUE": a key of the PCIe tree under the hosts.
+// The settings of that tree, from the key `node` or the field; nothing if there is none. Errors: not of the
+// family pcie.
+[[nodiscard]] Result<std::optional<PlatformSource>> read_node(const PlatformSource& source);
 [[nodiscard]] Result<Platform> build_platform(const PlatformSource& source);
 
 }  // namespace weft::topology

@@ -3,6 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "core/quantity_text.hpp"
+#include "topology/failures.hpp"
+#include "topology/multi_nic.hpp"
+
 namespace weft::topology {
 namespace {
 Family named(Family f, std::string_view name, std::string_view summary) {
@@ -10,6 +16,47 @@ Family named(Family f, std::string_view name, std::string_view summary) {
   f.summary = summary;
   return f;
 }
+// The keys of every family that change a finished fabric. `own`: the family's, which mean what it says (pcie's nics).
+Result<Fabric> adjusted(Fabric fabric, const Params& params, std::span<const ParamInfo> own) {
+  const bool own_nics =
+      std::any_of(own.begin(), own.end(), [](const ParamInfo& p) { return p.name == "nics"; });
+  if (const Params::Entry* e = params.find("switch_lat")) {
+    WEFT_ASSIGN(const Duration d, parse_duration(e->value, e->where + ": switch_lat"));
+    fabric.add_switch_latency(d);
+  }
+  if (const Params::Entry* e = params.find("nic_bw")) {
+    WEFT_ASSIGN(const Bandwidth b, parse_bandwidth(e->value, e->where + ": nic_bw"));
+    if (fabric.hosts_are_routers())
+      return params.error("nic_bw", "hosts have no cable of their own here", "host_links=on");
+    fabric.limit_host_links(b);
+  }
+  std::uint64_t nics = 1;
+  std::string choice;
+  if (!own_nics) {
+    WEFT_ASSIGN(nics, params.integer_or("nics", 1, 1 << 16, 1));
+    WEFT_ASSIGN(choice, params.choice("nic", kNicChoices));
+  }
+  if (nics > 1) {
+    if (fabric.hosts_are_routers())
+      return params.error("nics", "hosts have no cable of their own here", "host_links=on");
+    if (fabric.host_count() % nics != 0)
+      return params.error("nics", fmt::format("{} endpoints do not make whole hosts", fabric.host_count()),
+                          "a divisor of the number of endpoints");
+    fabric = with_nics(std::move(fabric), static_cast<std::uint32_t>(nics), choice);
+  }
+  if (const Params::Entry* e = params.find("fail")) {
+    WEFT_ASSIGN(const std::uint64_t seed, params.seed());
+    // What shares a PCIe tree is read off the tree as it was built.
+    if (own_nics) {
+      Error not_here = not_supported("failures inside a PCIe tree", "failures of the network between nodes");
+      not_here.where = e->where;
+      return not_here;
+    }
+    return with_failures(std::move(fabric), e->value, seed, e->where);
+  }
+  return fabric;
+}
+
 }  // namespace
 
 std::vector<Family> families() {
@@ -39,7 +86,8 @@ Result<Fabric> build_fabric(std::string_view family, const Params& params) {
       return e;
     }
     WEFT_TRY(params.check_known(f.name, f.params));
-    return f.build(params);
+    WEFT_ASSIGN(Fabric fabric, f.build(params));
+    return adjusted(std::move(fabric), params, f.params);
   }
   return bad_input(params.where(), "unknown topology", std::string(family),
                    fmt::format("one of {}", fmt::join(known, ", ")));

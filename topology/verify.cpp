@@ -53,10 +53,16 @@ void check_connected(const Fabric& f, Findings& findings) {
   };
   for (std::size_t l = 0; l < f.links().size(); ++l)
     parent[root(f.links().from[l].index())] = root(f.links().to[l].index());
-  for (std::uint32_t v = 1; v < f.vertex_count(); ++v)
-    if (root(v) != root(0))
-      findings.add(
-          fmt::format("{} is not connected to {}", f.vertex_name(VertexId(v)), f.vertex_name(VertexId(0))));
+  // Against the largest part, so that one host that is cut off is one finding.
+  std::vector<std::uint32_t> size(f.vertex_count(), 0);
+  for (std::uint32_t v = 0; v < f.vertex_count(); ++v) ++size[root(v)];
+  const auto main = static_cast<std::uint32_t>(std::max_element(size.begin(), size.end()) - size.begin());
+  std::uint32_t first = 0;
+  while (root(first) != main) ++first;
+  for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
+    if (root(v) != main)
+      findings.add(fmt::format("{} is not connected to {}", f.vertex_name(VertexId(v)),
+                               f.vertex_name(VertexId(first))));
 }
 
 void check_degrees(const Fabric& f, VerifyReport& r) {

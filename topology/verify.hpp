@@ -2,7 +2,7 @@
 // the tests.
 //
 // Checks: columns agree with the CSR graph; every capacity is positive and finite; every vertex is connected
-// to host 0 (links taken both ways); routes are simple walks: they start at the source, end at the
+// to the largest part (links taken both ways); routes are simple walks: they start at the source, end at the
 // destination, each link begins where the one before ended, no vertex is entered twice. Routes of all pairs
 // are walked if there are at most `max_pairs`; otherwise `max_pairs` pairs drawn with a fixed seed, and the
 // report says how many. Cost: O(links + pairs x route length).

@@ -7,24 +7,33 @@
 //
 // Routing d-mod-k: from level l the up port is floor(d / prod_{i<=l} w_i) mod (w_{l+1} p_{l+1}); parent digit
 // = port mod w_{l+1}, cable = port / w_{l+1}. Down by the digits of d on the cables the same formula gives:
-// one tree per destination. s-mod-k: the same with the source's number. O(h) per route, no tables.
+// one tree per destination. s-mod-k: the same with the source's number. hashed: every up port by a hash of the
+// pair; random: drawn for every message; adaptive: the up link with the fewest messages when the message starts (of
+// equals a random one). O(h) per route, no tables.
+//
+// A k-ary n-tree is XGFT(n; k..k; 1,k..k): keys k and n in place of m and w. A host with several network cards (rails)
+// has w_1 p_1 > 1; the up port formula deals destinations over them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "topology/choice.hpp"
 #include "topology/registry.hpp"
 
 namespace weft::topology {
 namespace {
 
-constexpr std::array<ParamInfo, 4> kParams = {{
+constexpr std::array<ParamInfo, 7> kParams = {{
     {"h", "length of m", "levels of switches"},
+    {"k", "none", "with n in place of m and w: a k-ary n-tree"},
+    {"n", "none", "levels of the k-ary n-tree"},
+    {"routing", "d-mod-k", "d-mod-k, s-mod-k, hashed, random, adaptive"},
     {"m", "required", "children of a node of each level, level 1 first, joined by x"},
     {"w", "required", "parents of a node below each level"},
     {"p", "1 each", "parallel cables to each parent"},
 }};
-constexpr std::array<std::string_view, 2> kRoutings = {"d-mod-k", "s-mod-k"};
+constexpr std::array<std::string_view, 5> kRoutings = {"d-mod-k", "s-mod-k", "hashed", "random", "adaptive"};
 constexpr std::size_t kMaxLevels = 16;
 
 struct Shape {
@@ -40,30 +49,25 @@ struct Shape {
 
 class XgftRouting final : public Routing {
  public:
-  XgftRouting(Shape s, std::string name)
-      : s_(std::move(s)), name_(std::move(name)), by_source_(name_ == kRoutings[1]) {}
+  XgftRouting(Shape s, std::string name, std::uint64_t seed)
+      : s_(std::move(s)), name_(std::move(name)), seed_(seed) {}
 
   bool route(HostId from, HostId to, std::vector<LinkId>& out) const override {
-    if (from == to) return true;
-    const std::uint64_t src = from.index(), dst = to.index();
-    const std::uint64_t x = by_source_ ? src : dst;
-    std::size_t top = 1;  // level of the lowest common ancestors
-    while (src / s_.M[top] != dst / s_.M[top]) ++top;
-    // A node of level l on the way has digits 1..l = the parents taken (their value: up[l]), the rest the
-    // source's or, going down, the destination's.
-    std::array<std::uint64_t, kMaxLevels + 1> up{};
-    std::array<std::uint64_t, kMaxLevels + 1> cable{};
-    for (std::size_t l = 0; l < top; ++l) {
-      const std::uint64_t port = x / s_.W[l] % s_.up_ports(l);
-      push(out, l, up[l] + s_.W[l] * (src / s_.M[l]), s_.down_ports(l) + port);
-      up[l + 1] = up[l] + s_.W[l] * (port % s_.w[l + 1]);
-      cable[l + 1] = port / s_.w[l + 1];
+    if (name_ == kRoutings[0] || name_ == kRoutings[1]) {
+      const std::uint64_t x = name_ == kRoutings[1] ? from.index() : to.index();
+      return walk(from, to, out, [&](std::size_t l, std::uint64_t) { return x / s_.W[l] % s_.up_ports(l); });
     }
-    for (std::size_t l = top; l > 0; --l) {
-      const std::uint64_t child = dst / s_.M[l - 1] % s_.m[l];
-      push(out, l, up[l] + s_.W[l] * (dst / s_.M[l]), child + cable[l] * s_.m[l]);
-    }
-    return true;
+    return drawn(from, to, pair_key(seed_, from, to), {}, out);
+  }
+  RouteScope scope() const override {
+    if (name_ == kRoutings[3]) return RouteScope::kMessage;
+    return name_ == kRoutings[4] ? RouteScope::kLoad : RouteScope::kPair;
+  }
+  bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
+                     std::vector<LinkId>& out) const override {
+    if (scope() == RouteScope::kPair) return route(from, to, out);
+    return drawn(from, to, message_key(seed_, from, to, message),
+                 scope() == RouteScope::kLoad ? load : std::span<const std::uint32_t>(), out);
   }
   std::string_view name() const override { return name_; }
   std::optional<HopHistogram> hop_histogram() const override {
@@ -73,21 +77,68 @@ class XgftRouting final : public Routing {
   }
 
  private:
+  bool drawn(HostId from, HostId to, std::uint64_t key, std::span<const std::uint32_t> load,
+             std::vector<LinkId>& out) const {
+    return walk(from, to, out, [&](std::size_t l, std::uint64_t first_up) {
+      const std::uint64_t ports = s_.up_ports(l), start = mix_hash(key, l) % ports;
+      std::uint64_t best = start;
+      for (std::uint64_t i = 1; !load.empty() && i < ports; ++i) {
+        const std::uint64_t port = (start + i) % ports;
+        if (load[first_up + port] < load[first_up + best]) best = port;
+      }
+      return best;
+    });
+  }
+  // `choose(level, first up link)`: the up port to take.
+  template <class Choose>
+  bool walk(HostId from, HostId to, std::vector<LinkId>& out, Choose choose) const {
+    if (from == to) return true;
+    const std::uint64_t src = from.index(), dst = to.index();
+    std::size_t top = 1;  // level of the lowest common ancestors
+    while (src / s_.M[top] != dst / s_.M[top]) ++top;
+    // A node of level l on the way has digits 1..l = the parents taken (their value: up[l]), the rest the
+    // source's or, going down, the destination's.
+    std::array<std::uint64_t, kMaxLevels + 1> up{};
+    std::array<std::uint64_t, kMaxLevels + 1> cable{};
+    for (std::size_t l = 0; l < top; ++l) {
+      const std::uint64_t node = up[l] + s_.W[l] * (src / s_.M[l]);
+      const std::uint64_t port = choose(l, s_.link_base[l] + node * s_.degree[l] + s_.down_ports(l));
+      push(out, l, node, s_.down_ports(l) + port);
+      up[l + 1] = up[l] + s_.W[l] * (port % s_.w[l + 1]);
+      cable[l + 1] = port / s_.w[l + 1];
+    }
+    for (std::size_t l = top; l > 0; --l) {
+      const std::uint64_t child = dst / s_.M[l - 1] % s_.m[l];
+      push(out, l, up[l] + s_.W[l] * (dst / s_.M[l]), child + cable[l] * s_.m[l]);
+    }
+    return true;
+  }
   void push(std::vector<LinkId>& out, std::size_t l, std::uint64_t index, std::uint64_t port) const {
     out.push_back(LinkId(static_cast<std::uint32_t>(s_.link_base[l] + index * s_.degree[l] + port)));
   }
   Shape s_;
   std::string name_;
-  bool by_source_;
+  std::uint64_t seed_;
 };
 
 Result<Shape> read_shape(const Params& params) {
   Shape s;
   WEFT_ASSIGN(const std::uint64_t h, params.integer_or("h", 1, kMaxLevels, 0));
   constexpr std::int64_t kTop = 1 << 24;
-  WEFT_ASSIGN(s.m, params.list("m", h, kMaxLevels, 1, kTop));
+  if (params.has("k") || params.has("n")) {
+    for (const std::string_view key : {"m", "w", "h"})
+      if (params.has(key))
+        return params.error(key, fmt::format("{} and a k-ary n-tree's k, n", key), "one or the other");
+    WEFT_ASSIGN(const std::uint64_t k, params.integer("k", 1, kTop));
+    WEFT_ASSIGN(const std::uint64_t n, params.integer("n", 1, kMaxLevels));
+    s.m.assign(n, k);
+    s.w.assign(n, k);
+    s.w[0] = 1;
+  } else {
+    WEFT_ASSIGN(s.m, params.list("m", h, kMaxLevels, 1, kTop));
+    WEFT_ASSIGN(s.w, params.list("w", s.m.size(), kMaxLevels, 1, kTop));
+  }
   s.h = s.m.size();
-  WEFT_ASSIGN(s.w, params.list("w", s.h, kMaxLevels, 1, kTop));
   s.p.assign(s.h, 1);
   if (params.has("p")) {
     WEFT_ASSIGN(s.p, params.list("p", s.h, kMaxLevels, 1, kTop));
@@ -122,6 +173,7 @@ Result<Shape> read_shape(const Params& params) {
 Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const Shape s, read_shape(params));
   WEFT_ASSIGN(std::string routing, params.choice("routing", kRoutings));
+  WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   std::vector<std::string> class_names = {"host"};
   for (std::size_t l = 1; l < s.h; ++l) class_names.push_back(fmt::format("up{}", l));
   const std::vector<std::string_view> views(class_names.begin(), class_names.end());
@@ -152,7 +204,7 @@ Result<Fabric> build(const Params& params) {
       bisection = std::min(bisection.value_or(cut), cut);
     }
   }
-  b.set_routing(std::make_shared<XgftRouting>(s, std::move(routing)));
+  b.set_routing(std::make_shared<XgftRouting>(s, std::move(routing), seed));
   b.set_vertex_names([s](VertexId v) {
     std::size_t l = s.h;
     while (v.index() < s.vertex_base[l]) --l;

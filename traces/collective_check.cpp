@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "traces/exchange_series.hpp"
 #include "traces/op_rules.hpp"
 
 namespace weft::traces {
@@ -23,6 +24,7 @@ bool same_size_everywhere(OpKind k) {
     case OpKind::reduce_scatter_block:
     case OpKind::scan:
     case OpKind::exscan:
+    case OpKind::exchange_series:
       return true;
     default:
       return false;
@@ -124,6 +126,18 @@ CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t ran
                         root_text(i.root)));
     else if (same_size_everywhere(op.kind) && op.amount != i.amount)
       fault(fmt::format("{} bytes on {}, but rank {} has {}", op.amount, comm.name, i.first_rank, i.amount));
+  }
+  if (op.kind == OpKind::exchange_series && i.kind == op.kind) {
+    const std::int64_t exchanges = series_exchanges(list);
+    if (first) {
+      i.amounts = {list[0], exchanges};
+    } else if (i.amounts[0] != list[0] || i.amounts[1] != exchanges) {
+      a.faults.push_back(
+          {fmt::format("{} exchanges of {} row bytes on {}, but rank {} has {} of {}", exchanges, list[0],
+                       comm.name, i.first_rank, i.amounts[1], i.amounts[0]),
+           i.first_rank, i.first_op});
+      i.disagreed = true;
+    }
   }
   i.here[me] = true;
   ++i.arrived;

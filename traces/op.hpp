@@ -130,14 +130,17 @@ inline constexpr std::uint32_t kNoList = 0xffffffffu;
   X(init, "init", "")                                                                                       \
   X(finalize, "finalize", "")                                                                               \
   X(region_begin, "region_begin", "amount = RegionId")                                                      \
-  X(region_end, "region_end", "amount = RegionId")
+  X(region_end, "region_end", "amount = RegionId")                                                          \
+  /* collective over `comm`: kernels and exchanges of a panel's factorisation (exchange_series.hpp) */      \
+  X(exchange_series, "exchange_series",                                                                     \
+    "peer = root; amount = bytes of a candidate; list = {row bytes, segments}")
 
 enum class OpKind : std::uint8_t {
 #define WEFT_X(id, text, doc) id,
   WEFT_OP_KINDS(WEFT_X)
 #undef WEFT_X
 };
-inline constexpr std::size_t kOpKindCount = static_cast<std::size_t>(OpKind::region_end) + 1;
+inline constexpr std::size_t kOpKindCount = static_cast<std::size_t>(OpKind::exchange_series) + 1;
 
 [[nodiscard]] std::string_view op_name(OpKind k);
 
@@ -210,7 +213,7 @@ inline constexpr std::size_t kMaxBlockOps = 4096;
   return k >= OpKind::send_init && k <= OpKind::rsend_init;
 }
 [[nodiscard]] constexpr bool is_collective(OpKind k) {
-  return k >= OpKind::barrier && k <= OpKind::ineighbor_alltoallw;
+  return (k >= OpKind::barrier && k <= OpKind::ineighbor_alltoallw) || k == OpKind::exchange_series;
 }
 [[nodiscard]] constexpr bool is_nonblocking_collective(OpKind k) {
   return k >= OpKind::ibarrier && k <= OpKind::ineighbor_alltoallw;

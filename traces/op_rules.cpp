@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "traces/exchange_series.hpp"
+
 namespace weft::traces {
 namespace {
 
@@ -64,6 +66,7 @@ constexpr bool rooted(OpKind k) {
     case OpKind::scatter:
     case OpKind::scatterv:
     case OpKind::reduce:
+    case OpKind::exchange_series:
       return true;
     default:
       return false;
@@ -132,6 +135,7 @@ bool list_required(OpKind k, std::uint8_t flags) {
     case OpKind::neighbor_alltoall:
     case OpKind::neighbor_alltoallv:
     case OpKind::neighbor_alltoallw:
+    case OpKind::exchange_series:
       return true;
     default:
       return false;
@@ -183,6 +187,8 @@ const char* list_fault(const Op& op, List l, const OpLimits& limits) {
     case OpKind::neighbor_alltoallv:
     case OpKind::neighbor_alltoallw:
       return neighbor_fault(l, true, limits);
+    case OpKind::exchange_series:
+      return series_fault(l);
     default:
       return "an operation of this kind has no list";
   }

@@ -34,6 +34,8 @@ struct TraceTotals {
   std::uint64_t bytes = 0;     // their bytes
 };
 
+inline constexpr std::uint64_t kUnknownOps = UINT64_MAX;
+
 // A trace open for reading. Blocks of one rank come in program order; ranks may be read in any order and at any
 // speed. Memory: what next_block fills, plus one decode buffer. Not thread-safe.
 class TraceReader {
@@ -44,6 +46,7 @@ class TraceReader {
   // Index = CommId; [0] is the world with members 0..ranks-1.
   [[nodiscard]] virtual const std::vector<Communicator>& communicators() const = 0;
   [[nodiscard]] virtual const std::vector<std::string>& regions() const = 0;
+  // kUnknownOps: a generator that would have to generate everything to know; replay takes that.
   [[nodiscard]] virtual std::uint64_t ops_of(RankId rank) const = 0;
   // Fills `out` with the rank's next block; false at the end of the rank. Errors: kBadInput with the position.
   [[nodiscard]] virtual Result<bool> next_block(RankId rank, OpBlock& out) = 0;

@@ -143,7 +143,7 @@ TEST(CliReplay, RefusesWhatItDoesNotKnow) {
   refused("--collective bcast", "expected KIND=ALGORITHM");
   refused("--compute-scale -1", "got \"-1\"; expected 0 or more");
   refused("--raw-switch 64", "got \"64\"; expected a number with a unit");
-  refused("--model pcie", "--model pcie");
+  refused("--model pci", "unknown network model");
 }
 
 TEST(CliCompare, RanksByTimeAndSaysWhyWhateverTheThreads) {

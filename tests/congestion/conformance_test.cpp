@@ -139,7 +139,7 @@ TEST_P(Conformance, RandomOperationsKeepTheBooksAndRepeatBitForBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllModels, Conformance,
-                         ::testing::Values("max-min", "max-min-component", "contention-free"),
+                         ::testing::Values("max-min", "max-min-component", "contention-free", "pcie"),
                          [](const auto& model) {
                            std::string name = model.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -153,15 +153,7 @@ TEST(Registry, AnswersAnUnknownNameWithTheKnownOnes) {
   EXPECT_EQ(r.error().code, ErrorCode::kUsage);
   EXPECT_EQ(r.error().message(),
             "error: unknown network model; got \"fair\"; expected one of: max-min, max-min-component, "
-            "contention-free, pcie "
-            "(not yet)");
-}
-
-TEST(Registry, KnowsPcieAndSaysThatItIsNotThereYet) {
-  const std::vector<double> capacity{1};
-  const auto r = make_sharing_model("pcie", capacity);
-  ASSERT_FALSE(r.has_value());
-  EXPECT_EQ(r.error().code, ErrorCode::kNotSupported);
+            "contention-free, pcie");
 }
 
 }  // namespace

@@ -226,6 +226,9 @@ std::vector<std::int64_t> legal_list(const Op& op, std::int64_t p, Rng& rng) {
     case OpKind::neighbor_alltoallw:
       l = {0, 1, static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(p))), 77};
       break;
+    case OpKind::exchange_series:
+      l = {64, 1 + static_cast<std::int64_t>(rng.below(3)), 1, 1, 8, 50, -20, 1, 0, 1, 0, 1, 0, 0};
+      break;
     default:
       break;
   }

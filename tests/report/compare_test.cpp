@@ -133,15 +133,44 @@ TEST(Compare, JsonAndCsvHaveTheContractsColumns) {
   EXPECT_EQ(j["schema"], "weft.compare/1");
   std::vector<std::string> keys;
   for (const auto& [k, v] : j["rows"][0].items()) keys.push_back(k);
-  EXPECT_THAT(keys, testing::ElementsAre("trace", "platform", "map", "routing", "makespan_s", "slowdown",
-                                         "hosts", "switches", "links", "mean_hops", "worst_link",
-                                         "worst_link_utilization", "why"));
+  EXPECT_THAT(keys,
+              testing::ElementsAre("trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts",
+                                   "switches", "links", "mean_hops", "worst_link", "worst_link_utilization",
+                                   "why", "cables", "links_per_host", "worst_link_pairs"));
+  EXPECT_EQ(j["rows"][0]["cables"], 4);
+  EXPECT_EQ(j["rows"][0]["links_per_host"], 1.0);
+  EXPECT_TRUE(j["rows"][0]["worst_link_pairs"].is_null()) << "nobody asked who shares it";
   EXPECT_EQ(j["rows"][0]["mean_hops"], 3.0) << "over the trace's own messages";
   EXPECT_EQ(j["rows"][0]["worst_link_utilization"], 0.5);
   EXPECT_EQ(j["rows"][0]["hosts"], 4);
   EXPECT_EQ(j["rows"][0]["switches"], 1);
   EXPECT_THAT(compare_csv(rows),
               HasSubstr("\"crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops\",block,direct,0.002,1,4,1,8,3,"));
+}
+
+TEST(Compare, SharersOfALinkAreThePairsWhoseRouteCrossesItMostBytesFirst) {
+  // Two leaves of 2 hosts and one cable between them; ranks in order of host.
+  const HandMade h("xgft:h=2,m=2x2,w=1x1");
+  const std::vector<HostId> placement{HostId(0), HostId(1), HostId(2), HostId(3)};
+  PairTraffic traffic;
+  traffic.add(RankId(0), RankId(1), Bytes(1000));  // stays in its leaf
+  traffic.add(RankId(0), RankId(2), Bytes(10));
+  traffic.add(RankId(1), RankId(3), Bytes(25));
+  traffic.add(RankId(0), RankId(2), Bytes(15));
+  traffic.add(RankId(1), RankId(2), Bytes(50));
+  traffic.add(RankId(3), RankId(1), Bytes(70));  // the other way
+  traffic.add(RankId(0), RankId(3), Bytes(0));
+  std::vector<LinkId> route;
+  ASSERT_TRUE(h.platform.fabric.routing().route(HostId(0), HostId(2), route));
+  auto run = h.facts();
+  run.worst_link_sharers = traffic.sharers_of(route[1], h.platform.fabric, placement);
+  const auto j = compare_row_json(compare_row(run, &run))["worst_link_pairs"];
+  EXPECT_EQ(j["pairs"], 3);
+  EXPECT_EQ(j["bytes"], 100);
+  EXPECT_EQ(j["most"].dump(),
+            "[{\"src\":1,\"dst\":2,\"bytes\":50,\"share\":0.5},"
+            "{\"src\":0,\"dst\":2,\"bytes\":25,\"share\":0.25},"
+            "{\"src\":1,\"dst\":3,\"bytes\":25,\"share\":0.25}]");
 }
 
 TEST(Compare, ARunWithoutMessagesHasNoWorstLink) {

@@ -69,5 +69,88 @@ TEST(Sweep, ADeadlockTakesNoPartInFlips) {
   EXPECT_FALSE(s.rows[3].row.slowdown);
 }
 
+// Times with a closed form: a = 100 + 800 / GB/s, b = 200 + 400 / GB/s microseconds, equal at 4 GB/s.
+double time_of(const std::string& platform, double gb_per_s) {
+  return platform == "a" ? 100 + 800 / gb_per_s : 200 + 400 / gb_per_s;
+}
+
+TEST(Sweep, TheFlipIsInterpolatedInWhatTimeIsLinearIn) {
+  const Grid g({{time_of("a", 2), time_of("b", 2)}, {time_of("a", 10), time_of("b", 10)}, {1, 2}});
+  const auto s = sweep_runs({{"bw", {"16Gbps", "10GB/s", "100GB/s"}}}, g.list);
+  ASSERT_EQ(s.flips.size(), 1u);
+  ASSERT_TRUE(s.flips[0].at.has_value());
+  EXPECT_NEAR(s.flips[0].at->value, 4e9, 1);
+  const auto j = nlohmann::ordered_json::parse(sweep_json(s));
+  EXPECT_NEAR(j["flips"][0]["at"].get<double>(), 4e9, 1);
+  EXPECT_EQ(j["flips"][0]["how"], "interpolated");
+  EXPECT_THAT(sweep_text(s), HasSubstr("equal at about 4 GB/s"));
+}
+
+TEST(Sweep, AValueThatIsNoNumberHasNoPlaceBetween) {
+  const Grid g({{1000, 1500}, {900, 600}, {500, 400}});
+  EXPECT_FALSE(sweep_runs({{"routing", {"d-mod-k", "s-mod-k", "random"}}}, g.list).flips[0].at.has_value());
+  EXPECT_FALSE(sweep_runs({{"n", {"3", "4", "5"}}}, g.list).flips[0].at.has_value())
+      << "nothing between 3 and 4";
+  EXPECT_FALSE(sweep_runs({{"bw", {"8Gbpsx9Gbps", "9Gbpsx9Gbps", "1Gbps"}}}, g.list).flips[0].at.has_value());
+}
+
+TEST(Sweep, BisectionFindsAFlipThatInterpolationMisses) {
+  Flip f;
+  f.faster_before = "a";
+  f.faster_after = "b";
+  f.to = "100us";
+  // Not linear: a is 50 us plus the square of the latency, equal to b = 114 us at 8 us.
+  const auto time = [](const std::string& platform, double us) {
+    return platform == "a" ? 50 + us * us : 114.0;
+  };
+  f.gap_from = time("a", 0) - time("b", 0);
+  f.gap_to = time("a", 100) - time("b", 100);
+  f.from = "0";
+  const auto ends = parse_axis_interval(f.from, f.to);
+  ASSERT_TRUE(ends.has_value()) << "a bare 0 is a latency too";
+  f.at = crossing(ends->first, f.gap_from, ends->second, f.gap_to);
+  ASSERT_TRUE(f.at.has_value());
+  EXPECT_LT(f.at->value, 2e-6) << "the straight line is far off";
+  int calls = 0;
+  ASSERT_TRUE(refine_flip(f, 20, [&](const std::string& platform, const std::string& value) {
+                ++calls;
+                return Result<std::optional<double>>(time(platform, parse_axis_value(value)->value * 1e6));
+              }).has_value());
+  EXPECT_NEAR(f.at->value, 8e-6, 1e-9);
+  EXPECT_EQ(calls, 40);
+  EXPECT_EQ(f.replays, 20u);
+}
+
+TEST(Sweep, BisectionOfWholeNumbersEndsAtTheFirstValueOfTheOther) {
+  Flip f;
+  f.faster_before = "a";
+  f.faster_after = "b";
+  f.from = "1";
+  f.to = "16";
+  f.gap_from = -1;
+  f.gap_to = 1;
+  f.at = crossing(*parse_axis_value("1"), -1, *parse_axis_value("16"), 1);
+  ASSERT_TRUE(f.at.has_value());
+  const auto time = [](const std::string& platform, const std::string& value) {
+    return Result<std::optional<double>>(platform == "a" && std::stoi(value) >= 11 ? 2.0
+                                         : platform == "a"                         ? 0.0
+                                                                                   : 1.0);
+  };
+  ASSERT_TRUE(refine_flip(f, 60, time).has_value());
+  EXPECT_EQ(axis_text(*f.at), "11");
+}
+
+TEST(Sweep, ValuesOfAnAxisReadBackAsTheyArePrinted) {
+  for (const char* text : {"25Gbps", "12.5GB/s", "1.5us", "64KiB", "10Gflops", "0.25", "16"}) {
+    const auto v = parse_axis_value(text);
+    ASSERT_TRUE(v.has_value()) << text;
+    const auto again = parse_axis_value(axis_text(*v));
+    ASSERT_TRUE(again.has_value()) << axis_text(*v);
+    EXPECT_EQ(again->kind, v->kind) << text;
+    EXPECT_EQ(again->value, v->value) << text;
+    EXPECT_EQ(axis_at(v->kind, axis_coordinate(*v)).value, v->value);
+  }
+}
+
 }  // namespace
 }  // namespace weft::report

@@ -4,6 +4,7 @@
 #include <boost/graph/breadth_first_search.hpp>
 #include <map>
 #include <set>
+#include <span>
 
 #include "tests/topology/support.hpp"
 #include "topology/metrics.hpp"
@@ -66,6 +67,44 @@ inline std::uint32_t worst_shift_load(const Fabric& f, std::uint32_t shift) {
   for (std::uint32_t s = 0; s < f.host_count(); ++s)
     for (LinkId l : route_of(f, s, (s + shift) % f.host_count())) worst = std::max(worst, ++load[l.index()]);
   return worst;
+}
+
+// No cycle in the graph of channel dependencies made by all routes: a message that holds link a may wait for link b.
+// `channel` tells the virtual channels of a link apart: it gets the links of the route before this one.
+template <class Channel>
+bool channels_are_acyclic(const Fabric& f, std::uint32_t channels_per_link, Channel channel) {
+  const std::uint32_t n = f.link_count() * channels_per_link;
+  std::vector<std::set<std::uint32_t>> after(n);
+  for (std::uint32_t s = 0; s < f.host_count(); ++s)
+    for (std::uint32_t d = 0; d < f.host_count(); ++d) {
+      const auto r = route_of(f, s, d);
+      for (std::size_t i = 0; i + 1 < r.size(); ++i) {
+        const auto of = [&](std::size_t k) {
+          const std::uint32_t vc = channel(std::span<const LinkId>(r).first(k));
+          EXPECT_LT(vc, channels_per_link);
+          return r[k].index() * channels_per_link + vc;
+        };
+        after[of(i)].insert(of(i + 1));
+      }
+    }
+  // Take away what nothing waits for, again and again; a cycle stays.
+  std::vector<std::uint32_t> before(n, 0), free;
+  for (const auto& set : after)
+    for (const std::uint32_t to : set) ++before[to];
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (before[i] == 0) free.push_back(i);
+  std::uint32_t gone = 0;
+  while (!free.empty()) {
+    const std::uint32_t i = free.back();
+    free.pop_back();
+    ++gone;
+    for (const std::uint32_t to : after[i])
+      if (--before[to] == 0) free.push_back(to);
+  }
+  return gone == n;
+}
+inline bool channels_are_acyclic(const Fabric& f) {
+  return channels_are_acyclic(f, 1, [](std::span<const LinkId>) { return 0u; });
 }
 
 }  // namespace weft::topology

@@ -108,16 +108,8 @@ TEST(Platform, BadShorthandIsRefusedWithItsColumn) {
   EXPECT_THAT(error_of("crossbar:n=4,ranks_per_host=0"), HasSubstr("from 1 to"));
 }
 
-TEST(Platform, LaterFamiliesSayThatTheyAreNotSupported) {
-  int later = 0;
-  for (const Family& f : families()) {
-    if (f.build != nullptr) continue;
-    ++later;
-    const auto p = load_platform(std::string(f.name) + ":a=1");
-    ASSERT_FALSE(p.has_value());
-    EXPECT_EQ(p.error().code, ErrorCode::kNotSupported) << f.name;
-  }
-  EXPECT_GT(later, 0);
+TEST(Platform, EveryFamilyOfTheListIsBuilt) {
+  for (const Family& f : families()) EXPECT_NE(f.build, nullptr) << f.name;
 }
 
 TEST(Platform, EveryBuiltInLoadsUnderItsFileName) {

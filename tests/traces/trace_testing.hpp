@@ -192,6 +192,10 @@ inline Op random_op(Rng& rng, OpKind kind, const OpLimits& limits, OpBlock& bloc
     case OpKind::neighbor_alltoallw:
       list = {1, rank(), 2, rank(), rank(), big(), big(), big()};
       break;
+    case OpKind::exchange_series:
+      list = {
+          big() >> 30, 1 + static_cast<std::int64_t>(rng.below(9)), 1, 1, 4, 100, -3, 8, 0, 1, 0, 1, 0, 0};
+      break;
     default:
       break;
   }

@@ -1,0 +1,48 @@
+#include "cli/generate_pattern.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+#include "cli/generate.hpp"
+#include "traces/synthetic/pattern.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string kind;
+  std::string output;
+  std::map<std::string, std::string> values;  // by key; empty = not given
+  std::vector<std::string> keys;              // in the pattern's order
+};
+
+Result<void> run(const Options& o, const CLI::App& app) {
+  traces::PatternArgs args;
+  for (const std::string& key : o.keys)
+    if (app.get_option("--" + key)->count() > 0) args.set(key, o.values.at(key));
+  WEFT_ASSIGN(const auto trace, traces::synthetic_trace(o.kind, args, o.common.seed));
+  return write_generated(*trace, o.kind, o.output, o.common);
+}
+
+}  // namespace
+
+void add_pattern_commands(CLI::App& generate, std::vector<std::pair<const CLI::App*, Action>>& commands) {
+  for (const traces::PatternKind& kind : traces::pattern_kinds()) {
+    CLI::App* sub = generate.add_subcommand(std::string(kind.name), std::string(kind.summary));
+    auto o = std::make_shared<Options>();
+    o->kind = std::string(kind.name);
+    for (const traces::PatternKey& key : kind.keys) {
+      o->keys.emplace_back(key.name);
+      sub->add_option("--" + std::string(key.name), o->values[std::string(key.name)],
+                      fmt::format("{} [{}]", key.help, key.fallback));
+    }
+    sub->add_option("-o,--output", o->output, "the .weft file to write")->required()->type_name("FILE");
+    add_common(*sub, o->common);
+    commands.emplace_back(sub, [o, sub] { return run(*o, *sub); });
+  }
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,61 @@
+#include "cli/hpl_choices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/quantity_text.hpp"
+
+namespace weft::cli {
+
+hpl_gen::Grid most_square(int ranks) {
+  int p = static_cast<int>(std::sqrt(static_cast<double>(ranks)));
+  while (p * p > ranks) --p;
+  while (p > 1 && ranks % p != 0) --p;
+  return {std::max(p, 1), ranks / std::max(p, 1)};
+}
+
+Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks, std::int64_t nb) {
+  const std::int64_t host = platform.compute.memory_bytes;
+  if (host <= 0)
+    return usage_error("--n auto: the platform does not say how much memory a host has", platform.name,
+                       "--n N, or host { memory: \"192GiB\" } in the platform file");
+  const auto per = static_cast<std::int64_t>(std::max(1u, platform.ranks_per_host));
+  const auto hosts = static_cast<double>((ranks + per - 1) / per);
+  const double order = std::sqrt(kMemoryShare * hosts * static_cast<double>(host) / 8);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(order) / nb) * nb;
+}
+
+Result<ChosenDat> complete_dat(const HplFlags& flags, const topology::Platform& platform) {
+  ChosenDat out;
+  HplFlags given = flags;
+  const bool auto_n = flags.n == "auto" || (flags.n.empty() && flags.dat.empty());
+  if (auto_n) given.n.clear();
+  WEFT_ASSIGN(out.dat, hpl_dat_of(given));
+  if (flags.nb.empty() && flags.dat.empty()) {
+    out.dat.nb = {kDefaultNb};
+    out.chosen.push_back(fmt::format("NB = {} (the default)", kDefaultNb));
+  }
+  if (flags.p.empty() && flags.q.empty() && flags.dat.empty()) {
+    const std::uint64_t slots =
+        std::uint64_t{platform.fabric.host_count()} * std::max(1u, platform.ranks_per_host);
+    if (slots > 1u << 24)
+      return usage_error("the platform has too many ranks for a default grid", fmt::format("{}", slots),
+                         "--p and --q");
+    const hpl_gen::Grid g = most_square(static_cast<int>(slots));
+    out.dat.grids = {g};
+    out.chosen.push_back(fmt::format("P x Q = {} x {} (all {} ranks)", g.p, g.q, slots));
+  }
+  if (auto_n) {
+    out.dat.n.clear();
+    int ranks = 0;
+    for (const auto& g : out.dat.grids) ranks = std::max(ranks, g.p * g.q);
+    WEFT_ASSIGN(const std::int64_t n, largest_order(platform, ranks, out.dat.nb.front()));
+    out.dat.n = {n};
+    out.chosen.push_back(fmt::format("N = {} ({:.0f} % of memory)", n, kMemoryShare * 100));
+  }
+  return out;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,31 @@
+// What HPL is run with when the user does not say: from the platform's ranks and memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/hpl_flags.hpp"
+#include "core/result.hpp"
+#include "hpl_gen/hpl_dat.hpp"
+#include "topology/platform.hpp"
+
+namespace weft::cli {
+
+inline constexpr std::int64_t kDefaultNb = 192;
+inline constexpr double kMemoryShare = 0.8;  // of the hosts' memory for the matrix
+
+// P x Q = ranks, P <= Q, as square as can be.
+[[nodiscard]] hpl_gen::Grid most_square(int ranks);
+// Largest multiple of `nb` whose matrix fills at most kMemoryShare of the memory of the hosts that `ranks` ranks fill.
+// Error (kUsage): the platform does not say how much memory a host has.
+[[nodiscard]] Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks,
+                                                 std::int64_t nb);
+
+struct ChosenDat {
+  hpl_gen::HplDat dat;
+  std::vector<std::string> chosen;  // "N = 250,000 (80 % of 6.1 TB)", one each
+};
+[[nodiscard]] Result<ChosenDat> complete_dat(const HplFlags& flags, const topology::Platform& platform);
+
+}  // namespace weft::cli

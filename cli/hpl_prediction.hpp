@@ -1,0 +1,70 @@
+// A run of HPL on a platform, predicted by replaying what the generator says it does: all panels or a sample of them.
+//
+// Time is HPL's own: from the barrier before the factorisation to the end of the solve. Parts are means over ranks:
+// pfact (factoring own panels), bcast (waiting for panels, that of others' factorisation included), swap (row exchanges,
+// with what is forwarded meanwhile), update, solve; what is left is waiting between them and look-ahead's ends.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/hpl_sampling.hpp"
+#include "core/result.hpp"
+#include "hpl_gen/hpl_trace.hpp"
+#include "replay/engine.hpp"
+
+namespace weft::cli {
+
+inline constexpr int kDefaultWindows = 6;
+
+struct PredictOptions {
+  int sample = 0;                   // windows; 0 = all panels
+  std::int64_t width = 0;           // measured panels of a window; 0 = chosen
+  std::int64_t warm_up = 0;         // dropped ones before; 0 = chosen
+  bool message_by_message = false;  // panel factorisations too
+  std::int64_t most_pieces = 0;     // of an update that polls; 0 = one for every NB columns, as HPL
+  std::string map = "block";
+  std::string model;       // how flows share links; empty = pcie where there are PCIe trees, else max-min
+  std::uint64_t seed = 0;  // of random pivots and of noise
+  hpl_gen::PivotKind pivots = hpl_gen::PivotKind::kRandom;
+  std::int64_t matrix_seed = 100;
+  bool noise = false;
+  unsigned threads = 1;  // windows at the same time; no result depends on it
+};
+
+struct HplPrediction {
+  hpl_gen::HplConfig config;
+  double time_s = 0;
+  double gflops = 0;
+  double efficiency = 0;  // of the peak of the ranks used
+  double peak_gflops = 0;
+  double pfact_s = 0, bcast_s = 0, swap_s = 0, update_s = 0, solve_s = 0;
+  double bcast_took_s =
+      0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
+  std::int64_t panels_simulated = 0, panels_total = 0;
+  double error_estimate = 0;         // relative; 0 when all panels were simulated
+  std::vector<PanelSeconds> panels;  // as measured or fitted
+  replay::EngineStats engine;        // summed
+  std::uint64_t messages = 0, ops = 0;
+  std::string busiest_link;  // and its share of the time of the simulated panels
+  double busiest_utilization = 0;
+};
+
+// Errors: the configuration's, more ranks than the platform has slots, the replay's.
+[[nodiscard]] Result<HplPrediction> predict_hpl(const hpl_gen::HplConfig& config,
+                                                const topology::Platform& platform,
+                                                const PredictOptions& options);
+
+// Beside it (hpl_gen/closed_form.hpp, phase_model.hpp), with parameters read off the platform. All Gflop/s.
+struct ClosedFormPrediction {
+  double hpl = 0, mcl = 0, roofline = 0;
+  double phases = 0;           // panel by panel, with look-ahead
+  double gamma = 0;            // seconds per flop of a rank: its dgemm at NB
+  double alpha = 0, beta = 0;  // of the network: seconds, seconds per word
+};
+[[nodiscard]] Result<ClosedFormPrediction> closed_forms(const hpl_gen::HplConfig& config,
+                                                        const topology::Platform& platform,
+                                                        const PredictOptions& options);
+
+}  // namespace weft::cli

@@ -1,0 +1,304 @@
+#include "cli/hpl_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/quantity_text.hpp"
+#include "hpl_gen/closed_form.hpp"
+#include "report/table.hpp"
+
+namespace weft::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using report::Table;
+using Part = PanelSeconds::Part;
+
+Json forms_json(const ClosedFormPrediction& closed) {
+  return Json{
+      {"hpl_gflops", closed.hpl},       {"mcl_gflops", closed.mcl}, {"roofline_gflops", closed.roofline},
+      {"phases_gflops", closed.phases}, {"gamma_s", closed.gamma},  {"alpha_s", closed.alpha},
+      {"beta_s_per_word", closed.beta}};
+}
+
+constexpr std::size_t kTextPoints = 20;
+constexpr std::size_t kFilePoints = 200;
+
+struct NamedPart {
+  const char* name;
+  const char* what;
+  double HplPrediction::*seconds;
+};
+constexpr NamedPart kParts[] = {
+    {"update", "multiplication and triangular solve", &HplPrediction::update_s},
+    {"swap", "row exchanges and U", &HplPrediction::swap_s},
+    {"bcast", "waiting for panels and sending them on", &HplPrediction::bcast_s},
+    {"pfact", "factoring own panels", &HplPrediction::pfact_s},
+    {"solve", "back substitution", &HplPrediction::solve_s},
+};
+
+std::string config_text(const hpl_gen::HplConfig& c) {
+  return fmt::format("N {} NB {} on {} x {}, {}, depth {}, swap {}", c.n, c.nb, c.p, c.q,
+                     hpl_gen::name_of(c.bcast), c.depth, hpl_gen::name_of(c.swap));
+}
+
+std::string limits(const HplPrediction& run) {
+  const NamedPart* second = &kParts[1];
+  for (const NamedPart& p : kParts)
+    if (&p != &kParts[0] && run.*p.seconds > run.*second->seconds) second = &p;
+  std::string text;
+  if (run.update_s >= run.*second->seconds)
+    text = fmt::format("Computation limits it: {} of the time is update; next {} with {}",
+                       show_percent(run.update_s / run.time_s), second->name,
+                       show_percent(run.*second->seconds / run.time_s));
+  else
+    text =
+        fmt::format("{} limits it: {} of the time; update is {}", second->name,
+                    show_percent(run.*second->seconds / run.time_s), show_percent(run.update_s / run.time_s));
+  if (!run.busiest_link.empty())
+    text += fmt::format("; busiest link {} at {}", run.busiest_link, show_percent(run.busiest_utilization));
+  return text + ".\n";
+}
+
+double hidden(const HplPrediction& run) {
+  return run.bcast_took_s > 0 ? std::max(0.0, 1 - run.bcast_s / run.bcast_took_s) : 0;
+}
+
+}  // namespace
+
+std::vector<CurvePoint> panel_curve(const HplPrediction& run, std::size_t points) {
+  std::vector<CurvePoint> out;
+  const std::size_t panels = run.panels.size();
+  points = std::min(points, panels);
+  const auto n = static_cast<double>(run.config.n);
+  double seconds = 0;
+  for (std::size_t i = 0; i < points; ++i) {
+    const std::size_t from = i * panels / points, to = (i + 1) * panels / points;
+    double took = 0;
+    for (std::size_t k = from; k < to; ++k) took += run.panels[k].s[Part::kTime];
+    seconds += took;
+    const auto left = [&](std::size_t k) {
+      return std::max(0.0, n - static_cast<double>(k) * static_cast<double>(run.config.nb));
+    };
+    const double flops = 2.0 / 3.0 * (std::pow(left(from), 3) - std::pow(left(to), 3));
+    out.push_back(
+        {static_cast<std::int64_t>(from) * run.config.nb, seconds, took > 0 ? flops / took * 1e-9 : 0});
+  }
+  return out;
+}
+
+std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction& closed,
+                            const std::vector<std::string>& chosen, const std::string& platform) {
+  std::string out;
+  for (const std::string& c : chosen) out += fmt::format("chosen: {}\n", c);
+  out +=
+      fmt::format("{} on {}: {} in {}, {} of peak", config_text(run.config), platform,
+                  show(FlopRate(run.gflops * 1e9)), show_seconds(run.time_s), show_percent(run.efficiency));
+  if (run.panels_simulated < run.panels_total)
+    out += fmt::format(" (+-{}: {} of {} panels simulated)", show_percent(run.error_estimate),
+                       run.panels_simulated, run.panels_total);
+  out += "\n" + limits(run) + "\n";
+
+  Table parts({{"part", Table::Align::kLeft}, {"mean per rank"}, {"share"}, {"what", Table::Align::kLeft}});
+  double sum = 0;
+  for (const NamedPart& p : kParts) {
+    parts.add({p.name, show_seconds(run.*p.seconds), show_percent(run.*p.seconds / run.time_s), p.what});
+    sum += run.*p.seconds;
+  }
+  parts.add({"other", show_seconds(std::max(0.0, run.time_s - sum)),
+             show_percent(std::max(0.0, run.time_s - sum) / run.time_s),
+             "between them, first and last panels"});
+  out += parts.text();
+  if (run.bcast_took_s > 0)
+    out += fmt::format(
+        "panel broadcasts take {} from first send to last arrival; ranks wait {} for them: {} hidden\n",
+        show_seconds(run.bcast_took_s), show_seconds(run.bcast_s), show_percent(hidden(run)));
+
+  const auto curve = panel_curve(run, kTextPoints);
+  double most = 0;
+  for (const CurvePoint& p : curve) most = std::max(most, p.gflops);
+  Table plot({{"column"}, {"time"}, {"rate"}, {"", Table::Align::kLeft}});
+  for (const CurvePoint& p : curve)
+    plot.add({fmt::format("{}", p.column), show_seconds(p.seconds), show(FlopRate(p.gflops * 1e9)),
+              std::string(static_cast<std::size_t>(most > 0 ? std::lround(40 * p.gflops / most) : 0), '#')});
+  out += "\n" + plot.text() + "\n";
+
+  Table forms({{"closed form", Table::Align::kLeft}, {"rate"}, {"to the replay"}});
+  const auto form = [&](const char* name, double gflops) {
+    forms.add(
+        {name, show(FlopRate(gflops * 1e9)), fmt::format("{:+.1f} %", (gflops / run.gflops - 1) * 100)});
+  };
+  form("netlib (HPL, equation 3)", closed.hpl);
+  form("layered (MCL)", closed.mcl);
+  form("phases, panel by panel", closed.phases);
+  form("roofline", closed.roofline);
+  return out + forms.text();
+}
+
+std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
+                              const std::vector<ClosedFormPrediction>& closed, const std::string& platform) {
+  Table t({{"N"}, {"NB"}, {"P"}, {"Q"}, {"netlib eq. 3"}, {"layered"}, {"phases"}, {"roofline"}});
+  const auto rate = [](double gflops) { return show(FlopRate(gflops * 1e9)); };
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const auto& c = configs[i];
+    const ClosedFormPrediction& f = closed[i];
+    t.add({fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
+           rate(f.hpl), rate(f.mcl), rate(f.phases), rate(f.roofline)});
+  }
+  return fmt::format("closed forms for {}, nothing replayed\n{}", platform, t.text());
+}
+
+nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
+                                        const ClosedFormPrediction& closed) {
+  return Json{{"n", config.n},
+              {"nb", config.nb},
+              {"p", config.p},
+              {"q", config.q},
+              {"closed_form", forms_json(closed)}};
+}
+
+std::string predictions_text(const std::vector<HplPrediction>& runs, const std::string& platform) {
+  Table t({{"N"},
+           {"NB"},
+           {"P"},
+           {"Q"},
+           {"pfact", Table::Align::kLeft},
+           {"rfact", Table::Align::kLeft},
+           {"bcast", Table::Align::kLeft},
+           {"depth"},
+           {"swap", Table::Align::kLeft},
+           {"time"},
+           {"rate"},
+           {"of peak"},
+           {"+-"}});
+  const HplPrediction* best = &runs.front();
+  for (const HplPrediction& r : runs) {
+    const auto& c = r.config;
+    if (r.gflops > best->gflops) best = &r;
+    t.add({fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
+           std::string(hpl_gen::name_of(c.pfact)), std::string(hpl_gen::name_of(c.rfact)),
+           std::string(hpl_gen::name_of(c.bcast)), fmt::format("{}", c.depth),
+           std::string(hpl_gen::name_of(c.swap)), show_seconds(r.time_s), show(FlopRate(r.gflops * 1e9)),
+           show_percent(r.efficiency), show_percent(r.error_estimate)});
+  }
+  return fmt::format("{} runs on {}; fastest: {}: {}\n", runs.size(), platform, config_text(best->config),
+                     show(FlopRate(best->gflops * 1e9))) +
+         t.text();
+}
+
+Json prediction_json(const HplPrediction& run, const ClosedFormPrediction& closed,
+                     const std::string& platform, const PredictOptions& options) {
+  const auto& c = run.config;
+  Json j;
+  j["schema"] = "weft.predict/1";
+  j["platform"] = platform;
+  j["n"] = c.n;
+  j["nb"] = c.nb;
+  j["p"] = c.p;
+  j["q"] = c.q;
+  j["config"] = Json{{"pmap", hpl_gen::name_of(c.pmap)},
+                     {"pfact", hpl_gen::name_of(c.pfact)},
+                     {"nbmin", c.nbmin},
+                     {"ndiv", c.ndiv},
+                     {"rfact", hpl_gen::name_of(c.rfact)},
+                     {"bcast", hpl_gen::name_of(c.bcast)},
+                     {"depth", c.depth},
+                     {"swap", hpl_gen::name_of(c.swap)},
+                     {"swap_threshold", c.swap_threshold},
+                     {"map", options.map},
+                     {"seed", options.seed},
+                     {"noise", options.noise}};
+  j["time_s"] = run.time_s;
+  j["gflops"] = run.gflops;
+  j["efficiency"] = run.efficiency;
+  j["peak_gflops"] = run.peak_gflops;
+  j["phases"] = Json{{"pfact_s", run.pfact_s},
+                     {"bcast_s", run.bcast_s},
+                     {"swap_s", run.swap_s},
+                     {"update_s", run.update_s},
+                     {"solve_s", run.solve_s}};
+  j["bcast"] = Json{{"took_s", run.bcast_took_s}, {"waited_s", run.bcast_s}, {"hidden", hidden(run)}};
+  j["closed_form"] = forms_json(closed);
+  j["panels_simulated"] = run.panels_simulated;
+  j["panels_total"] = run.panels_total;
+  j["error_estimate"] = run.error_estimate;
+  j["busiest_link"] = Json{{"name", run.busiest_link}, {"utilization", run.busiest_utilization}};
+  Json curve = Json::array();
+  for (const CurvePoint& p : panel_curve(run, kFilePoints))
+    curve.push_back(Json{{"column", p.column}, {"time_s", p.seconds}, {"gflops", p.gflops}});
+  if (!curve.empty()) j["panel_curve"] = std::move(curve);
+  j["engine"] = Json{{"events", run.engine.events},
+                     {"solves", run.engine.solves},
+                     {"flows", run.engine.flows},
+                     {"messages", run.messages},
+                     {"ops", run.ops}};
+  return j;
+}
+
+std::string panel_csv(const HplPrediction& run) {
+  std::string out = report::csv_line({"column", "time_s", "gflops"});
+  for (const CurvePoint& p : panel_curve(run, run.panels.size()))
+    out += report::csv_line(
+        {fmt::format("{}", p.column), fmt::format("{:.9g}", p.seconds), fmt::format("{:.9g}", p.gflops)});
+  return out;
+}
+
+std::string predictions_csv(const std::vector<HplPrediction>& runs,
+                            const std::vector<ClosedFormPrediction>& closed) {
+  std::string out = report::csv_line({"n",
+                                      "nb",
+                                      "p",
+                                      "q",
+                                      "pfact",
+                                      "nbmin",
+                                      "rfact",
+                                      "bcast",
+                                      "depth",
+                                      "swap",
+                                      "time_s",
+                                      "gflops",
+                                      "efficiency",
+                                      "pfact_s",
+                                      "bcast_s",
+                                      "swap_s",
+                                      "update_s",
+                                      "solve_s",
+                                      "error_estimate",
+                                      "hpl_gflops",
+                                      "mcl_gflops",
+                                      "roofline_gflops",
+                                      "phases_gflops"});
+  const auto number = [](double v) { return fmt::format("{:.9g}", v); };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const HplPrediction& r = runs[i];
+    const auto& c = r.config;
+    out += report::csv_line({fmt::format("{}", c.n),
+                             fmt::format("{}", c.nb),
+                             fmt::format("{}", c.p),
+                             fmt::format("{}", c.q),
+                             std::string(hpl_gen::name_of(c.pfact)),
+                             fmt::format("{}", c.nbmin),
+                             std::string(hpl_gen::name_of(c.rfact)),
+                             std::string(hpl_gen::name_of(c.bcast)),
+                             fmt::format("{}", c.depth),
+                             std::string(hpl_gen::name_of(c.swap)),
+                             number(r.time_s),
+                             number(r.gflops),
+                             number(r.efficiency),
+                             number(r.pfact_s),
+                             number(r.bcast_s),
+                             number(r.swap_s),
+                             number(r.update_s),
+                             number(r.solve_s),
+                             number(r.error_estimate),
+                             number(closed[i].hpl),
+                             number(closed[i].mcl),
+                             number(closed[i].roofline),
+                             number(closed[i].phases)});
+  }
+  return out;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,42 @@
+// Predictions of HPL for people and tools.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/hpl_prediction.hpp"
+
+namespace weft::cli {
+
+// One run in full: the answer, what limits it, parts, panel curve, closed forms.
+[[nodiscard]] std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction& closed,
+                                          const std::vector<std::string>& chosen,
+                                          const std::string& platform);
+// Several runs: a row each.
+[[nodiscard]] std::string predictions_text(const std::vector<HplPrediction>& runs,
+                                           const std::string& platform);
+[[nodiscard]] nlohmann::ordered_json prediction_json(const HplPrediction& run,
+                                                     const ClosedFormPrediction& closed,
+                                                     const std::string& platform,
+                                                     const PredictOptions& options);
+[[nodiscard]] std::string panel_csv(const HplPrediction& run);
+[[nodiscard]] std::string predictions_csv(const std::vector<HplPrediction>& runs,
+                                          const std::vector<ClosedFormPrediction>& closed);
+
+// A stretch of columns of the panel curve.
+struct CurvePoint {
+  std::int64_t column = 0;  // first
+  double seconds = 0;       // from the start to its end
+  double gflops = 0;        // while it was factored
+};
+[[nodiscard]] std::vector<CurvePoint> panel_curve(const HplPrediction& run, std::size_t points);
+
+// Closed forms alone (--closed-form), one row a run.
+[[nodiscard]] std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
+                                            const std::vector<ClosedFormPrediction>& closed,
+                                            const std::string& platform);
+[[nodiscard]] nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
+                                                      const ClosedFormPrediction& closed);
+
+}  // namespace weft::cli

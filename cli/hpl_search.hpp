@@ -1,0 +1,46 @@
+// Search of HPL's parameters by sampled predictions, in rounds of growing precision and shrinking fields.
+//
+//  1. Coordinate descent from the base, few windows: one parameter after the other takes each of its values, the best
+//     stays, until a whole round changes nothing or the evaluations of this step are used up.
+//  2. The best eighth of all that was seen (four at least), and the base, with twice the windows.
+//  3. The best two of these, and the base, with twice the windows again. The winner's gain is over the base there.
+// The budget counts predictions, so the result depends on no clock. Ties go to what was seen first.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "cli/hpl_prediction.hpp"
+
+namespace weft::cli {
+
+struct SearchSpace {
+  std::vector<std::int64_t> n, nb;
+  std::vector<hpl_gen::Grid> grids;
+  std::vector<hpl_gen::Bcast> bcast;
+  std::vector<int> depth;
+  std::vector<hpl_gen::Swap> swap;
+  std::vector<hpl_gen::ProcessMap> pmap;
+};
+
+struct Candidate {
+  hpl_gen::HplConfig config;
+  double gflops = 0;
+  double error_estimate = 0;
+  int round = 0;  // 1 to 3: which precision the figure has
+};
+
+struct SearchResult {
+  Candidate base, best;            // of the last round
+  std::vector<Candidate> ranking;  // all, by round (last first), then Gflop/s
+  int evaluations = 0;
+};
+
+// Gflop/s of a configuration with that many windows.
+using Evaluate = std::function<Result<Candidate>(const hpl_gen::HplConfig&, int windows)>;
+
+// REQUIRES: evaluations >= 4, windows >= 2.
+[[nodiscard]] Result<SearchResult> search_hpl(const hpl_gen::HplConfig& base, const SearchSpace& space,
+                                              int evaluations, int windows, const Evaluate& evaluate);
+
+}  // namespace weft::cli

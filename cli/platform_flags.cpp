@@ -1,0 +1,35 @@
+#include "cli/platform_flags.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace weft::cli {
+
+void PlatformFlags::add_set(CLI::App& app) {
+  app.add_option("--set", set, "key=value: override a key or a dotted field of the platform")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void PlatformFlags::add_routing(CLI::App& app) {
+  app.add_option("--routing", routing, "routing algorithm [the platform's]")->type_name("NAME");
+}
+
+void PlatformFlags::add_fail(CLI::App& app) {
+  app.add_option(
+         "--fail", fail,
+         "what is broken: link=NAME, switch=NAME, or 2% (or 3) of the cables between switches, drawn with "
+         "--seed; once for each")
+      ->type_name("FAILURE")
+      ->allow_extra_args(false);
+}
+
+std::vector<std::string> PlatformFlags::overrides(std::uint64_t seed) const {
+  std::vector<std::string> out = set;
+  if (!routing.empty()) out.push_back("routing=" + routing);
+  if (!fail.empty()) out.push_back(fmt::format("fail={}", fmt::join(fail, ";")));
+  if (seed != 0) out.push_back(fmt::format("seed?={}", seed));
+  return out;
+}
+
+}  // namespace weft::cli

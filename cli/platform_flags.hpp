@@ -1,0 +1,23 @@
+// --set, --routing and --fail: what is changed about a platform before it is built, in every verb that takes one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::cli {
+
+struct PlatformFlags {
+  std::vector<std::string> set;   // "key=value"
+  std::vector<std::string> fail;  // "link=NAME", "switch=NAME", "2%", "3"
+  std::string routing;            // empty: the platform's
+
+  void add_set(CLI::App& app);
+  void add_routing(CLI::App& app);
+  void add_fail(CLI::App& app);
+  // All three as overrides of load_platform; `seed` counts where the platform has none of its own.
+  [[nodiscard]] std::vector<std::string> overrides(std::uint64_t seed) const;
+};
+
+}  // namespace weft::cli

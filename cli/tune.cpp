@@ -1,0 +1,184 @@
+// weft tune hpl --on PLATFORM: the HPL.dat that simulates fastest.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/hpl_choices.hpp"
+#include "cli/hpl_prediction.hpp"
+#include "cli/hpl_search.hpp"
+#include "cli/verb.hpp"
+#include "core/atomic_file.hpp"
+#include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
+#include "report/table.hpp"
+#include "topology/platform.hpp"
+
+namespace weft::cli {
+namespace {
+
+using hpl_gen::HplConfig;
+
+constexpr int kCoarseWindows = 3;
+constexpr std::int64_t kWindowWidth = 8;
+
+struct Options {
+  CommonOptions common;
+  HplFlags hpl;
+  std::string on, map = "block", out = "HPL.dat";
+  std::vector<std::string> set;
+  int evaluations = 64;
+};
+
+// What the user gave a list for is searched in that list; the rest in what HPL's own tuning notes vary.
+SearchSpace space_of(const HplFlags& flags, const hpl_gen::HplDat& dat) {
+  SearchSpace s;
+  s.n = dat.n;
+  s.nb = dat.nb;
+  if (flags.nb.empty()) {
+    for (const std::int64_t nb : {64, 96, 128, 192, 256, 384})
+      if (std::find(s.nb.begin(), s.nb.end(), nb) == s.nb.end()) s.nb.push_back(nb);
+  }
+  s.grids = dat.grids;
+  if (flags.p.empty()) {
+    const int ranks = dat.grids.front().p * dat.grids.front().q;
+    // Up to eight times as many columns as rows, or twice as many rows.
+    for (int p = 1; p <= ranks; ++p) {
+      if (ranks % p != 0) continue;
+      const int q = ranks / p;
+      const hpl_gen::Grid g{p, q};
+      if (q <= 8 * p && p <= 2 * q && std::find(s.grids.begin(), s.grids.end(), g) == s.grids.end())
+        s.grids.push_back(g);
+    }
+  }
+  using hpl_gen::Bcast, hpl_gen::Swap, hpl_gen::ProcessMap;
+  s.bcast = dat.bcast;
+  if (flags.bcast.empty())
+    s.bcast = {Bcast::k1Ring, Bcast::k1RingM, Bcast::k2Ring, Bcast::k2RingM, Bcast::kLong, Bcast::kLongM};
+  s.depth = dat.depth;
+  if (flags.depth.empty()) s.depth = {0, 1};
+  s.swap = {dat.swap};
+  if (flags.swap.empty()) s.swap = {Swap::kBinaryExchange, Swap::kSpreadRoll, Swap::kMix};
+  s.pmap = {dat.pmap};
+  if (flags.pmap.empty()) s.pmap = {ProcessMap::kRowMajor, ProcessMap::kColumnMajor};
+  return s;
+}
+
+std::string row_text(const HplConfig& c) {
+  return fmt::format("N {} NB {} {} x {} {} depth {} {} {}", c.n, c.nb, c.p, c.q, hpl_gen::name_of(c.bcast),
+                     c.depth, hpl_gen::name_of(c.swap), hpl_gen::name_of(c.pmap));
+}
+
+Result<void> run(const Options& o) {
+  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.set));
+  WEFT_ASSIGN(const auto chosen, complete_dat(o.hpl, platform));
+  const HplConfig base = chosen.dat.runs().front();
+  const SearchSpace space = space_of(o.hpl, chosen.dat);
+  Progress progress(o.common.progress_mode(), "tune", static_cast<std::uint64_t>(o.evaluations),
+                    "predictions");
+  std::uint64_t done = 0;
+  const auto evaluate = [&](const HplConfig& config, int windows) -> Result<Candidate> {
+    PredictOptions options;
+    options.sample = windows;
+    options.width = kWindowWidth;
+    options.map = o.map;
+    options.seed = o.common.seed;
+    options.threads = o.common.threads;
+    WEFT_ASSIGN(const auto p, predict_hpl(config, platform, options));
+    progress.update(++done);
+    return Candidate{config, p.gflops, p.error_estimate, 0};
+  };
+  WEFT_ASSIGN(const auto result, search_hpl(base, space, o.evaluations, kCoarseWindows, evaluate));
+  progress.finish();
+
+  const double gain = result.best.gflops / result.base.gflops - 1;
+  std::string text;
+  for (const std::string& c : chosen.chosen) text += fmt::format("chosen: {}\n", c);
+  text += fmt::format("{}: {}, {:+.1f} % over the base ({}: {})\n", row_text(result.best.config),
+                      show(FlopRate(result.best.gflops * 1e9)), gain * 100, row_text(base),
+                      show(FlopRate(result.base.gflops * 1e9)));
+  text += fmt::format("written to {}; {} predictions, each window of panels simulated\n\n", o.out,
+                      result.evaluations);
+  using report::Table;
+  Table table({{"N"},
+               {"NB"},
+               {"P"},
+               {"Q"},
+               {"map", Table::Align::kLeft},
+               {"bcast", Table::Align::kLeft},
+               {"depth"},
+               {"swap", Table::Align::kLeft},
+               {"rate"},
+               {"+-"},
+               {"round"}});
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  std::string csv = report::csv_line(
+      {"n", "nb", "p", "q", "pmap", "bcast", "depth", "swap", "gflops", "error_estimate", "round"});
+  constexpr std::size_t kTextRows = 12;
+  for (const Candidate& c : result.ranking) {
+    const HplConfig& h = c.config;
+    const std::vector<std::string> cells = {fmt::format("{}", h.n),
+                                            fmt::format("{}", h.nb),
+                                            fmt::format("{}", h.p),
+                                            fmt::format("{}", h.q),
+                                            std::string(hpl_gen::name_of(h.pmap)),
+                                            std::string(hpl_gen::name_of(h.bcast)),
+                                            fmt::format("{}", h.depth),
+                                            std::string(hpl_gen::name_of(h.swap))};
+    auto shown = cells, plain = cells;
+    shown.insert(shown.end(), {show(FlopRate(c.gflops * 1e9)), show_percent(c.error_estimate),
+                               fmt::format("{}", c.round)});
+    plain.insert(plain.end(), {fmt::format("{:.9g}", c.gflops), fmt::format("{:.3g}", c.error_estimate),
+                               fmt::format("{}", c.round)});
+    if (table.size() < kTextRows) table.add(shown);
+    csv += report::csv_line(plain);
+    rows.push_back({{"n", h.n},
+                    {"nb", h.nb},
+                    {"p", h.p},
+                    {"q", h.q},
+                    {"pmap", hpl_gen::name_of(h.pmap)},
+                    {"bcast", hpl_gen::name_of(h.bcast)},
+                    {"depth", h.depth},
+                    {"swap", hpl_gen::name_of(h.swap)},
+                    {"gflops", c.gflops},
+                    {"error_estimate", c.error_estimate},
+                    {"round", c.round}});
+  }
+  WEFT_TRY(write_output(o.out, hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config))));
+  o.common.print(text + table.text());
+  nlohmann::ordered_json j;
+  j["schema"] = "weft.tune/1";
+  j["platform"] = platform.name;
+  j["base_gflops"] = result.base.gflops;
+  j["best_gflops"] = result.best.gflops;
+  j["gain"] = gain;
+  j["evaluations"] = result.evaluations;
+  j["hpl_dat"] = o.out;
+  j["rows"] = std::move(rows);
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
+  return o.common.write_csv(csv);
+}
+
+}  // namespace
+
+Action setup_tune(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.require_subcommand(1);
+  CLI::App* hpl = app.add_subcommand(
+      "hpl", "search NB, P x Q, BCAST, DEPTH, SWAP, PMAP by simulation; writes an HPL.dat");
+  hpl->add_option("--on", o->on, "platform: .textproto file, built-in name or family:key=value,...")
+      ->type_name("PLATFORM")
+      ->required();
+  hpl->add_option("--set", o->set, "key=value over the platform's")->type_name("KEY=VALUE");
+  hpl->add_option("--map", o->map, "which rank runs where: block, cyclic, random, file:PATH [block]")
+      ->type_name("MAP");
+  hpl->add_option("--evaluations", o->evaluations, "predictions to spend [64]")
+      ->type_name("K")
+      ->check(CLI::Range(8, 1000000));
+  hpl->add_option("-o,--output", o->out, "the HPL.dat to write [HPL.dat]")->type_name("FILE");
+  add_hpl_flags(*hpl, o->hpl);
+  add_common(*hpl, o->common);
+  return [o] { return run(*o); };
+}
+
+}  // namespace weft::cli

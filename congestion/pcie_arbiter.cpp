@@ -1,0 +1,424 @@
+#include "congestion/pcie_arbiter.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.hpp"
+
+namespace weft::congestion {
+namespace {
+
+// Sums of a few factors are right to some 1e-15; what differs by less than this does not differ.
+constexpr double kTolerance = 1e-12;
+
+bool exceeds(double sum, double capacity) { return sum > capacity * (1 + kTolerance); }
+
+bool is_down(PcieLink link) { return (link & 1) != 0; }
+
+}  // namespace
+
+PcieArbiter::PcieArbiter(PcieTree tree) : tree_(std::move(tree)) {
+  const std::uint32_t n = tree_.nodes();
+  WEFT_CHECK(tree_.up_capacity.size() == n && tree_.down_capacity.size() == n &&
+                 tree_.root_complex.size() == n && tree_.never_crosses.size() == n && tree_.tau.size() == n,
+             "columns of a PCIe tree differ in length");
+  std::vector<std::uint32_t> depth(n, PcieTree::kNoParent);
+  for (std::uint32_t v = 0; v < n; ++v) {
+    WEFT_CHECK(tree_.tau[v] >= 0 && std::isfinite(tree_.tau[v]), "tau of a PCIe node below 0 or not finite");
+    std::uint32_t steps = 0;
+    for (std::uint32_t u = v; tree_.parent[u] != PcieTree::kNoParent; u = tree_.parent[u]) {
+      WEFT_CHECK(tree_.parent[u] < n && ++steps <= n, "the parents of a PCIe tree form no tree");
+    }
+    depth[v] = steps;
+    if (steps == 0) continue;
+    WEFT_CHECK(tree_.up_capacity[v] > 0 && tree_.down_capacity[v] > 0, "PCIe link without capacity");
+  }
+  std::vector<PcieLink> order;
+  order.reserve(2 * static_cast<std::size_t>(n));
+  for (std::uint32_t v = 0; v < n; ++v) {
+    order.push_back(pcie_up(v));
+    order.push_back(pcie_down(v));
+  }
+  std::sort(order.begin(), order.end(), [&](PcieLink a, PcieLink b) {
+    if (is_down(a) != is_down(b)) return is_down(b);
+    if (depth[a / 2] != depth[b / 2]) return (depth[a / 2] < depth[b / 2]) == is_down(a);
+    return a < b;
+  });
+  rank_.resize(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) rank_[order[i]] = i;
+  slot_.resize(order.size());
+  seen_.resize(order.size());
+  group_of_.resize(order.size() + 1);
+  group_seen_.resize(order.size() + 1);
+}
+
+std::uint32_t PcieArbiter::take_id(double ceiling) {
+  WEFT_CHECK(ceiling > 0, "the ceiling of a communication is not above 0");
+  std::uint32_t id;
+  if (free_ids_.empty()) {
+    id = static_cast<std::uint32_t>(communications_.size());
+    communications_.emplace_back();
+  } else {
+    id = free_ids_.back();
+    free_ids_.pop_back();
+  }
+  communications_[id].ceiling = ceiling;
+  communications_[id].fixed = false;
+  communications_[id].hops.clear();
+  return id;
+}
+
+std::uint32_t PcieArbiter::add(std::uint32_t src, std::uint32_t dst, double ceiling) {
+  WEFT_CHECK(src < tree_.nodes() && dst < tree_.nodes(), "a communication ends at an unknown PCIe node");
+  const std::uint32_t id = take_id(ceiling);
+  auto depth = [&](std::uint32_t v) {
+    std::uint32_t d = 0;
+    for (; tree_.parent[v] != PcieTree::kNoParent; v = tree_.parent[v]) ++d;
+    return d;
+  };
+  std::vector<Hop>& hops = communications_[id].hops;
+  std::uint32_t a = src;
+  std::uint32_t b = dst;
+  std::uint32_t da = depth(a);
+  std::uint32_t db = depth(b);
+  for (; da > db; --da, a = tree_.parent[a]) hops.push_back({pcie_up(a), kNone, false});
+  std::size_t descents = 0;
+  for (; db > da; --db, b = tree_.parent[b]) ++descents;
+  for (; a != b; a = tree_.parent[a], b = tree_.parent[b], ++descents) {
+    WEFT_CHECK(tree_.parent[a] != PcieTree::kNoParent, "a communication between two PCIe trees");
+    hops.push_back({pcie_up(a), kNone, false});
+  }
+  const std::size_t climbs = hops.size();
+  hops.resize(climbs + descents);
+  b = dst;
+  for (std::size_t i = climbs + descents; i > climbs; --i, b = tree_.parent[b]) {
+    hops[i - 1] = {pcie_down(b), kNone, false};
+  }
+  mark_parts(communications_[id]);
+  return id;
+}
+
+std::uint32_t PcieArbiter::add(std::span<const PcieLink> path, double ceiling) {
+  const std::uint32_t id = take_id(ceiling);
+  for (PcieLink link : path) {
+    WEFT_CHECK(link < rank_.size() && tree_.parent[link / 2] != PcieTree::kNoParent,
+               "a communication crosses an unknown PCIe link");
+    communications_[id].hops.push_back({link, kNone, false});
+  }
+  mark_parts(communications_[id]);
+  return id;
+}
+
+// Finds the parts of a path, checks that each is connected, and notes its entry ports and whether it crosses.
+void PcieArbiter::mark_parts(Communication& c) {
+  std::size_t begin = 0;
+  while (begin < c.hops.size()) {
+    std::size_t turn = begin;
+    while (turn < c.hops.size() && !is_down(c.hops[turn].link)) ++turn;
+    std::size_t end = turn;
+    while (end < c.hops.size() && is_down(c.hops[end].link)) ++end;
+    for (std::size_t i = begin + 1; i < turn; ++i) {
+      WEFT_CHECK(tree_.parent[c.hops[i - 1].link / 2] == c.hops[i].link / 2, "a PCIe path that jumps");
+    }
+    for (std::size_t i = turn + 1; i < end; ++i) {
+      WEFT_CHECK(tree_.parent[c.hops[i].link / 2] == c.hops[i - 1].link / 2, "a PCIe path that jumps");
+    }
+    bool crosses = false;
+    if (turn > begin && end > turn) {
+      const std::uint32_t top = tree_.parent[c.hops[turn].link / 2];
+      WEFT_CHECK(tree_.parent[c.hops[turn - 1].link / 2] == top, "a PCIe path that jumps");
+      crosses = tree_.root_complex[top] != 0 && tree_.never_crosses[c.hops[begin].link / 2] == 0 &&
+                tree_.never_crosses[c.hops[end - 1].link / 2] == 0;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      c.hops[i].crosses = crosses;
+      c.hops[i].port = i >= turn && i > begin ? c.hops[i - 1].link : kNone;
+    }
+    begin = end;
+  }
+}
+
+void PcieArbiter::remove(std::uint32_t id) {
+  WEFT_CHECK(id < communications_.size() && communications_[id].ceiling > 0, "removal of no communication");
+  communications_[id].ceiling = 0;
+  free_ids_.push_back(id);
+}
+
+void PcieArbiter::set_ceiling(std::uint32_t id, double ceiling) {
+  WEFT_CHECK(id < communications_.size() && communications_[id].ceiling > 0, "ceiling of no communication");
+  WEFT_CHECK(ceiling > 0, "the ceiling of a communication is not above 0");
+  communications_[id].ceiling = ceiling;
+}
+
+void PcieArbiter::set_fixed(std::uint32_t id, bool fixed) {
+  WEFT_CHECK(id < communications_.size() && communications_[id].ceiling > 0, "fixing of no communication");
+  communications_[id].fixed = fixed;
+}
+
+void PcieArbiter::index_members(std::span<const std::uint32_t> active) {
+  if (++stamp_ == 0) {
+    std::fill(seen_.begin(), seen_.end(), 0);
+    stamp_ = 1;
+  }
+  states_.clear();
+  std::size_t total = 0;
+  for (std::uint32_t id : active) {
+    WEFT_DCHECK(id < communications_.size() && communications_[id].ceiling > 0, "no such communication");
+    for (const Hop& hop : communications_[id].hops) {
+      if (seen_[hop.link] != stamp_) {
+        seen_[hop.link] = stamp_;
+        slot_[hop.link] = 0;
+        states_.push_back({hop.link, 0, false});
+      }
+      ++slot_[hop.link];
+      ++total;
+    }
+  }
+  for (LinkState& s : states_) s.members = slot_[s.link];
+  std::sort(states_.begin(), states_.end(),
+            [&](const LinkState& a, const LinkState& b) { return rank_[a.link] < rank_[b.link]; });
+  start_.resize(states_.size() + 1);
+  first_down_ = states_.size();
+  std::uint32_t at = 0;
+  for (std::uint32_t i = 0; i < states_.size(); ++i) {
+    if (first_down_ == states_.size() && is_down(states_[i].link)) first_down_ = i;
+    start_[i] = at;
+    slot_[states_[i].link] = at;
+    at += states_[i].members;
+  }
+  start_[states_.size()] = at;
+  members_.resize(total);
+  share_.resize(total);
+  for (std::uint32_t i = 0; i < active.size(); ++i) {
+    for (const Hop& hop : communications_[active[i]].hops) {
+      members_[slot_[hop.link]++] = {i, hop.port, hop.crosses};
+    }
+  }
+}
+
+std::uint32_t PcieArbiter::find_bundle(std::uint32_t position) {
+  while (bundle_[position] != position) {
+    bundle_[position] = bundle_[bundle_[position]];
+    position = bundle_[position];
+  }
+  return position;
+}
+
+// Step A.
+void PcieArbiter::upstream() {
+  any_arbitrated_ = false;
+  for (std::size_t at = 0; at < first_down_; ++at) {
+    LinkState& link = states_[at];
+    const double capacity = tree_.up_capacity[link.link / 2];
+    double sum = 0;
+    double fixed = 0;
+    std::uint32_t first = kNone;
+    for (const Member& m : members(at)) {
+      (fixed_[m.position] != 0 ? fixed : sum) += rho_[m.position];
+      if (first == kNone && fixed_[m.position] == 0) first = find_bundle(m.position);
+    }
+    if (first == kNone || !exceeds(sum + fixed, capacity)) continue;
+    const double room = std::max(capacity - fixed, 0.0);
+    any_arbitrated_ = true;
+    link.short_of_capacity = true;
+    for (std::uint32_t i = start_[at]; i < start_[at + 1]; ++i) {
+      const std::uint32_t p = members_[i].position;
+      if (fixed_[p] != 0) continue;
+      rho_[p] = rho_[p] * room / sum;
+      share_[i] = rho_[p];
+      up_limiter_[p] = link.link;
+      bundled_[p] = 1;
+      bundle_[find_bundle(p)] = first;
+    }
+  }
+  // One sweep is enough within a tree: a slower upper link slows by one factor all that come up to it.
+  for (std::size_t at = first_down_; any_arbitrated_ && at-- > 0;) {
+    if (!states_[at].short_of_capacity) continue;
+    double f = std::numeric_limits<double>::infinity();
+    PcieLink why = kNone;
+    for (std::uint32_t i = start_[at]; i < start_[at + 1]; ++i) {
+      if (fixed_[members_[i].position] != 0) continue;
+      const double ratio = rho_[members_[i].position] / share_[i];
+      if (ratio < f) {
+        f = ratio;
+        why = up_limiter_[members_[i].position];
+      }
+    }
+    for (std::uint32_t i = start_[at]; i < start_[at + 1]; ++i) {
+      const std::uint32_t p = members_[i].position;
+      if (fixed_[p] != 0 || !exceeds(rho_[p], share_[i] * f)) continue;
+      rho_[p] = share_[i] * f;
+      up_limiter_[p] = why;
+    }
+  }
+}
+
+// Weighted max-min of `room` over groups_ with weights and demands; sets the rates of open groups.
+void PcieArbiter::share(double room) {
+  std::size_t open = 0;
+  for (Group& g : groups_) {
+    g.rate = 0;
+    g.open = g.demand > 0;
+    open += g.open ? 1 : 0;
+  }
+  while (open > 0 && room > 0) {
+    double weights = 0;
+    for (const Group& g : groups_) weights += g.open ? g.weight : 0;
+    const bool equal = !(weights > 0);
+    if (equal) weights = static_cast<double>(open);
+    bool satisfied = false;
+    double left = room;
+    for (Group& g : groups_) {
+      if (!g.open) continue;
+      const double part = room * ((equal ? 1.0 : g.weight) / weights);
+      if (g.demand <= part) {
+        g.rate = g.demand;
+        g.open = false;
+        left -= g.demand;
+        --open;
+        satisfied = true;
+      }
+    }
+    if (!satisfied) {
+      for (Group& g : groups_) {
+        if (g.open) g.rate = room * ((equal ? 1.0 : g.weight) / weights);
+      }
+      return;
+    }
+    room = left;
+  }
+}
+
+// Step B at one link that is asked for more than it has.
+void PcieArbiter::contend(std::size_t at, double capacity) {
+  const PcieLink link = states_[at].link;
+  ++group_stamp_;
+  if (group_stamp_ == 0) {
+    std::fill(group_seen_.begin(), group_seen_.end(), 0);
+    group_stamp_ = 1;
+  }
+  groups_.clear();
+  auto index_of = [&](const Member& m) {
+    const std::size_t port = m.port == kNone ? group_of_.size() - 1 : m.port;
+    if (group_seen_[port] != group_stamp_) {
+      group_seen_[port] = group_stamp_;
+      group_of_[port] = static_cast<std::uint32_t>(groups_.size());
+      groups_.push_back({});
+    }
+    return group_of_[port];
+  };
+  double frozen = 0;
+  for (const Member& m : members(at)) {
+    Group& g = groups_[index_of(m)];
+    g.crosses = g.crosses || m.crosses;
+    if (frozen_[m.position] != 0) {
+      g.frozen += rho_[m.position];
+      frozen += rho_[m.position];
+    } else {
+      g.demand += rho_[m.position];
+    }
+  }
+  const auto n = static_cast<double>(groups_.size());
+  double x = 0;
+  for (const Group& g : groups_) x += g.crosses ? 1 : 0;
+  const double tau = tree_.tau[tree_.parent[link / 2]];
+  const double crossing = std::max(1 / n - tau, 0.0);
+  for (Group& g : groups_) {
+    const double quota = x == 0 || x == n ? 1 / n
+                         : g.crosses      ? crossing
+                                          : 1 / n + x * (1 / n - crossing) / (n - x);
+    g.weight = std::max(quota * capacity - g.frozen, 0.0);
+  }
+  share(capacity - frozen);
+  for (const Member& m : members(at)) {
+    if (frozen_[m.position] != 0) continue;
+    const Group& g = groups_[index_of(m)];
+    if (!(g.demand > 0) || !(g.rate < g.demand)) continue;
+    rho_[m.position] *= g.rate / g.demand;
+    limiter_[m.position] = link;
+  }
+}
+
+void PcieArbiter::downstream_pass() {
+  for (std::size_t at = first_down_; at < states_.size(); ++at) {
+    const double capacity = tree_.down_capacity[states_[at].link / 2];
+    double sum = 0;
+    for (const Member& m : members(at)) sum += rho_[m.position];
+    if (!exceeds(sum, capacity)) continue;
+    states_[at].short_of_capacity = true;
+    contend(at, capacity);
+  }
+}
+
+// Step C; true if it slowed anybody.
+bool PcieArbiter::press_back() {
+  if (!any_arbitrated_) return false;
+  const auto n = static_cast<std::uint32_t>(rho_.size());
+  for (std::uint32_t p = 0; p < n; ++p) {
+    if (bundled_[p] == 0) continue;
+    std::uint32_t& slowest = slowest_[find_bundle(p)];
+    if (slowest == kNone || rho_[p] / offered_[p] < rho_[slowest] / offered_[slowest]) slowest = p;
+  }
+  bool slowed = false;
+  for (std::uint32_t p = 0; p < n; ++p) {
+    if (bundled_[p] == 0) continue;
+    const std::uint32_t slowest = slowest_[find_bundle(p)];
+    const double f = downstream_[slowest] / offered_[slowest];
+    if (!exceeds(rho_[p], offered_[p] * f)) continue;
+    rho_[p] = offered_[p] * f;
+    limiter_[p] = limiter_[slowest];
+    slowed_[p] = 1;
+    slowed = true;
+  }
+  return slowed;
+}
+
+// Spreads slowed_ to all that share a link with a slowed one, directly or through others.
+void PcieArbiter::mark_slowed_components() {
+  const auto n = static_cast<std::uint32_t>(rho_.size());
+  for (std::uint32_t p = 0; p < n; ++p) bundle_[p] = p;
+  for (std::size_t at = 0; at < states_.size(); ++at) {
+    const std::uint32_t first = find_bundle(members_[start_[at]].position);
+    for (const Member& m : members(at)) bundle_[find_bundle(m.position)] = first;
+  }
+  for (std::uint32_t p = 0; p < n; ++p) slowed_[find_bundle(p)] |= slowed_[p];
+  for (std::uint32_t p = 0; p < n; ++p) slowed_[p] = slowed_[find_bundle(p)];
+}
+
+std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active) {
+  const std::size_t n = active.size();
+  index_members(active);
+  rho_.resize(n);
+  bundle_.resize(n);
+  slowest_.assign(n, kNone);
+  bundled_.assign(n, 0);
+  slowed_.assign(n, 0);
+  fixed_.resize(n);
+  frozen_.resize(n);
+  up_limiter_.assign(n, kNone);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    rho_[i] = communications_[active[i]].ceiling;
+    fixed_[i] = frozen_[i] = communications_[active[i]].fixed ? 1 : 0;
+    bundle_[i] = i;
+  }
+  upstream();
+  offered_.assign(rho_.begin(), rho_.end());
+  limiter_.assign(up_limiter_.begin(), up_limiter_.end());
+  downstream_pass();
+  downstream_.assign(rho_.begin(), rho_.end());
+  const bool slowed = press_back();
+  back_pressure_.assign(rho_.begin(), rho_.end());
+  if (slowed) {
+    mark_slowed_components();
+    for (std::size_t i = 0; i < n; ++i) {
+      frozen_[i] = bundled_[i] | fixed_[i] | (slowed_[i] == 0 ? 1 : 0);
+      if (frozen_[i] != 0) continue;
+      rho_[i] = offered_[i];
+      limiter_[i] = up_limiter_[i];
+    }
+    downstream_pass();
+  }
+  return rho_;
+}
+
+}  // namespace weft::congestion

@@ -1,0 +1,432 @@
+#include "congestion/pcie_model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/check.hpp"
+
+namespace weft::congestion {
+namespace {
+
+// Rates that differ by less than this, relatively, do not differ.
+constexpr double kSame = 1e-12;
+// What arbitration leaves nothing of (tau >= 1/n) moves this part of a link: events stay finite.
+constexpr double kTrickle = 1e-15;
+
+// The nearest number of 40 bits: flows in the same situation get the same rate to the bit, whatever sums it came
+// from, and end at the same instant instead of one after the other.
+double forty_bits(double x) {
+  constexpr std::uint64_t kDropped = 13;
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) + (std::uint64_t{1} << (kDropped - 1));
+  return std::bit_cast<double>(bits & ~((std::uint64_t{1} << kDropped) - 1));
+}
+
+bool below(double a, double b) { return a < b * (1 - kSame); }
+
+}  // namespace
+
+PcieModel::PcieModel(std::span<const double> capacity, const PcieNetwork* pcie)
+    : capacity_(capacity),
+      pcie_link_(pcie != nullptr ? pcie->pcie_link
+                                 : std::vector<PcieLink>(capacity.size(), PcieNetwork::kFabric)),
+      table_(static_cast<std::uint32_t>(capacity.size())),
+      fabric_(capacity, MaxMin::Scope::kComponent),
+      arbiter_(pcie != nullptr ? pcie->tree : PcieTree{}),
+      seen_(capacity.size(), 0),
+      dirty_stamp_(capacity.size(), 0),
+      room_(capacity.size(), 0),
+      rising_weight_(capacity.size(), 0) {
+  WEFT_CHECK(pcie_link_.size() == capacity.size(), "a PCIe network of another fabric");
+  link_of_.resize(2 * static_cast<std::size_t>(arbiter_.tree().nodes()));
+  for (std::uint32_t l = 0; l < pcie_link_.size(); ++l)
+    if (pcie_link_[l] != PcieNetwork::kFabric) link_of_[pcie_link_[l]] = LinkId(l);
+}
+
+FlowId PcieModel::add(std::span<const LinkId> route, double flow_weight, double rate_cap) {
+  const std::uint32_t flow = table_.add(route, flow_weight, rate_cap);
+  if (flow == rate_.size()) {
+    parts_.emplace_back();
+    rate_.push_back(0);
+    bottleneck_.emplace_back();
+    member_.push_back(0);
+  }
+  rate_[flow] = 0;
+  bottleneck_[flow] = LinkId();
+  member_[flow] = 0;
+  Parts& p = parts_[flow];
+  p = Parts();
+  p.own = rate_cap;
+  path_.clear();
+  route_.clear();
+  for (const LinkId l : route) {
+    const PcieLink pcie = pcie_link_[l.index()];
+    if (pcie == PcieNetwork::kFabric) {
+      route_.push_back(l);
+      continue;
+    }
+    if (path_.empty()) p.own = std::min(p.own, capacity_[l.index()]);
+    path_.push_back(pcie);
+  }
+  if (!path_.empty()) p.pcie = arbiter_.add(path_, p.own);
+  if (!route_.empty()) p.fabric = fabric_.add(route_, flow_weight, p.own);
+  p.fabric_limit = p.own;
+  p.kind = kind_of(route, flow_weight, rate_cap);
+  added_.push_back(flow);
+  return FlowId(flow);
+}
+
+void PcieModel::remove(FlowId id) {
+  const std::uint32_t flow = id.index();
+  WEFT_CHECK(table_.alive(flow), "removal of no flow");
+  for (const LinkId l : table_.route(flow)) {
+    if (dirty_stamp_[l.index()] == solve_) continue;
+    dirty_stamp_[l.index()] = solve_;
+    dirty_.push_back(l.index());
+  }
+  if (parts_[flow].pcie != kNone) arbiter_.remove(parts_[flow].pcie);
+  if (parts_[flow].fabric.valid()) fabric_.remove(parts_[flow].fabric);
+  table_.remove(flow);
+}
+
+std::span<const FlowId> PcieModel::solve() {
+  changed_.clear();
+  if (added_.empty() && dirty_.empty()) return {};
+  ++stats_.solves;
+  const auto from = [&](std::uint32_t flow) {
+    if (!table_.alive(flow) || member_[flow] == solve_) return;
+    flows_.clear();
+    links_.clear();
+    collect(flow);
+    close_component();
+    name_component();
+    if (look_up()) return;
+    solve_component();
+    commit();
+    remember();
+  };
+  for (const std::uint32_t flow : added_) from(flow);
+  for (const std::uint32_t link : dirty_)
+    if (table_.count_on(link) > 0) from(table_.flows_on(link)[0].flow);
+  added_.clear();
+  dirty_.clear();
+  ++solve_;
+  WEFT_CHECK(solve_ != 0, "more than 2^32 solves by one model");
+  std::sort(changed_.begin(), changed_.end());
+  return changed_;
+}
+
+void PcieModel::collect(std::uint32_t flow) {
+  if (member_[flow] == solve_) return;
+  member_[flow] = solve_;
+  flows_.push_back(flow);
+}
+
+void PcieModel::close_component() {
+  for (std::size_t i = 0; i < flows_.size(); ++i)
+    for (const LinkId l : table_.route(flows_[i])) {
+      if (seen_[l.index()] == solve_) continue;
+      seen_[l.index()] = solve_;
+      links_.push_back(l.index());
+      for (const FlowTable::Entry e : table_.flows_on(l.index())) collect(e.flow);
+    }
+  // By class, so that the sums of a solve do not depend on who came first.
+  std::sort(flows_.begin(), flows_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return parts_[a].kind != parts_[b].kind ? parts_[a].kind < parts_[b].kind : a < b;
+  });
+  stats_.flows_solved += flows_.size();
+  stats_.links_touched += links_.size();
+  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(flows_.size()));
+}
+
+void PcieModel::solve_component() {
+  pcie_flows_.clear();
+  active_.clear();
+  for (const std::uint32_t f : flows_) {
+    parts_[f].allowed = parts_[f].own;
+    parts_[f].aside = false;
+    if (parts_[f].pcie == kNone) continue;
+    pcie_flows_.push_back(f);
+    active_.push_back(parts_[f].pcie);
+  }
+  limiter_.assign(pcie_flows_.size(), LinkId());
+  solve_fabric();
+  if (pcie_uncontended()) {
+    ++ways_.max_min;
+    return;
+  }
+  for (const std::uint32_t f : pcie_flows_) take_back(f);
+  arbitrate();
+  solve_fabric();
+  const bool fits = std::none_of(pcie_flows_.begin(), pcie_flows_.end(),
+                                 [&](std::uint32_t f) { return below(parts_[f].share, parts_[f].allowed); });
+  if (fits) {
+    ++ways_.factors;
+    return;
+  }
+  meet();
+}
+
+bool PcieModel::pcie_uncontended() {
+  for (const std::uint32_t l : links_) {
+    if (pcie_link_[l] == PcieNetwork::kFabric) continue;
+    double sum = 0;
+    for (const FlowTable::Entry e : table_.flows_on(l)) sum += parts_[e.flow].share;
+    if (sum > capacity_[l] * (1 + kSame)) return false;
+  }
+  return true;
+}
+
+// Back into arbitration.
+void PcieModel::take_back(std::uint32_t flow) {
+  Parts& p = parts_[flow];
+  p.aside = false;
+  arbiter_.set_fixed(p.pcie, false);
+  arbiter_.set_ceiling(p.pcie, p.own);
+}
+
+void PcieModel::arbitrate() {
+  const std::span<const double> a = arbiter_.solve(active_);
+  for (std::size_t i = 0; i < pcie_flows_.size(); ++i) {
+    Parts& p = parts_[pcie_flows_[i]];
+    if (p.aside) continue;
+    p.allowed = std::max(a[i], p.own * kTrickle);
+    const PcieLink limiter = arbiter_.limiter()[i];
+    limiter_[i] = limiter == PcieArbiter::kNone ? LinkId() : link_of_[limiter];
+  }
+}
+
+void PcieModel::limit_fabric(std::uint32_t flow, double limit) {
+  Parts& p = parts_[flow];
+  if (!p.fabric.valid() || p.fabric_limit == limit) return;
+  const auto route = fabric_.route(p.fabric);
+  route_.assign(route.begin(), route.end());
+  fabric_.remove(p.fabric);
+  p.fabric = fabric_.add(route_, weight(flow), limit);
+  p.fabric_limit = limit;
+}
+
+// M under the limits `allowed`.
+void PcieModel::solve_fabric() {
+  for (const std::uint32_t f : flows_) limit_fabric(f, parts_[f].allowed);
+  (void)fabric_.solve();
+  for (const std::uint32_t f : flows_) {
+    Parts& p = parts_[f];
+    p.share = p.fabric.valid() ? fabric_.rate(p.fabric) : p.allowed;
+  }
+}
+
+// Step 3. Here every flow is in arbitration and `share` is M under what arbitration allows.
+void PcieModel::meet() {
+  aside_at_.resize(pcie_flows_.size());  // what those set aside are fixed at
+  for (int round = 0; round < kMaxRounds; ++round) {
+    ++ways_.rounds;
+    bool same = true;
+    back_.clear();
+    for (std::size_t i = 0; i < pcie_flows_.size(); ++i) {
+      const std::uint32_t f = pcie_flows_[i];
+      const Parts& p = parts_[f];
+      if (!p.aside) continue;
+      if (!below(p.share, p.allowed) || below(aside_at_[i], p.share)) back_.push_back(f);
+    }
+    for (std::size_t k = back_.size(); k > 0; --k)
+      for (const LinkId l : table_.route(back_[k - 1])) {
+        if (pcie_link_[l.index()] == PcieNetwork::kFabric) continue;
+        for (const FlowTable::Entry e : table_.flows_on(l.index()))
+          if (parts_[e.flow].aside) back_.push_back(e.flow);
+      }
+    for (const std::uint32_t f : back_) {
+      if (!parts_[f].aside) continue;
+      take_back(f);
+      parts_[f].share = parts_[f].allowed;  // not to be set aside again before it was arbitrated
+      same = false;
+    }
+    for (std::size_t i = 0; i < pcie_flows_.size(); ++i) {
+      Parts& p = parts_[pcie_flows_[i]];
+      if (!below(p.share, p.allowed)) continue;
+      if (p.aside && !below(p.share, aside_at_[i])) continue;
+      p.aside = true;
+      aside_at_[i] = p.share;
+      arbiter_.set_ceiling(p.pcie, p.share);
+      arbiter_.set_fixed(p.pcie, true);
+      same = false;
+    }
+    if (same) {
+      ++ways_.rounds_met;
+      return;
+    }
+    arbitrate();
+    solve_fabric();
+  }
+  ++ways_.set_aside_in_order;
+  set_aside_in_order();
+}
+
+// Step 4.
+void PcieModel::set_aside_in_order() {
+  for (const std::uint32_t f : pcie_flows_) take_back(f);
+  for (bool more = true; more;) {
+    more = false;
+    ++ways_.rounds;
+    arbitrate();
+    for (const std::uint32_t l : links_) {
+      room_[l] = capacity_[l];
+      for (const FlowTable::Entry e : table_.flows_on(l))
+        if (parts_[e.flow].aside) room_[l] -= parts_[e.flow].share;
+    }
+    rising_.clear();
+    for (const std::uint32_t f : flows_) {
+      if (parts_[f].aside) continue;
+      parts_[f].share = 0;
+      rising_.push_back({f, parts_[f].pcie == kNone ? parts_[f].own : parts_[f].allowed});
+    }
+    fill(false);
+    for (const std::uint32_t f : pcie_flows_) {
+      Parts& p = parts_[f];
+      if (p.aside || !below(p.share, p.allowed)) continue;
+      p.aside = more = true;
+      p.share = std::max(p.share, p.own * kTrickle);
+      arbiter_.set_ceiling(p.pcie, p.share);
+      arbiter_.set_fixed(p.pcie, true);
+    }
+  }
+  for (const std::uint32_t l : links_) {
+    room_[l] = capacity_[l];
+    for (const FlowTable::Entry e : table_.flows_on(l)) room_[l] -= parts_[e.flow].share;
+  }
+  rising_.clear();
+  for (const std::uint32_t f : flows_)
+    if (parts_[f].aside || parts_[f].pcie == kNone)
+      rising_.push_back({f, std::max(0.0, parts_[f].own - parts_[f].share)});
+  fill(true);
+}
+
+// Progressive filling of room_ by rising_, added to `share`. Plain: this is rare.
+void PcieModel::fill(bool pcie_links_too) {
+  const auto counts = [&](LinkId l) {
+    return pcie_links_too || pcie_link_[l.index()] == PcieNetwork::kFabric;
+  };
+  double level = 0;
+  while (!rising_.empty()) {
+    for (const std::uint32_t l : links_) rising_weight_[l] = 0;
+    double step = std::numeric_limits<double>::infinity();
+    for (const Rising& r : rising_) {
+      for (const LinkId l : table_.route(r.flow)) rising_weight_[l.index()] += weight(r.flow);
+      step = std::min(step, r.limit / weight(r.flow) - level);
+    }
+    for (const std::uint32_t l : links_)
+      if (counts(LinkId(l)) && rising_weight_[l] > 0)
+        step = std::min(step, std::max(0.0, room_[l]) / rising_weight_[l]);
+    level += step;
+    for (const Rising& r : rising_) {
+      parts_[r.flow].share += step * weight(r.flow);
+      for (const LinkId l : table_.route(r.flow)) room_[l.index()] -= step * weight(r.flow);
+    }
+    std::erase_if(rising_, [&](const Rising& r) {
+      if (r.limit / weight(r.flow) <= level * (1 + kSame)) return true;
+      for (const LinkId l : table_.route(r.flow))
+        if (counts(l) && room_[l.index()] <= kSame * capacity_[l.index()]) return true;
+      return false;
+    });
+  }
+}
+
+std::uint32_t PcieModel::kind_of(std::span<const LinkId> route, double flow_weight, double limit) {
+  kind_key_.clear();
+  const auto append = [&](const auto& x) { kind_key_.append(reinterpret_cast<const char*>(&x), sizeof x); };
+  append(flow_weight);
+  append(limit);
+  for (const LinkId l : route) append(l);
+  const auto known = kinds_.find(kind_key_);
+  if (known != kinds_.end()) return known->second;
+  if (kinds_.size() >= kMaxClasses) return kNone;
+  const auto kind = static_cast<std::uint32_t>(kinds_.size());
+  kinds_.emplace(kind_key_, kind);
+  return kind;
+}
+
+void PcieModel::name_component() {
+  component_.clear();
+  if (parts_[flows_.back()].kind == kNone) return;
+  for (const std::uint32_t f : flows_)
+    component_.append(reinterpret_cast<const char*>(&parts_[f].kind), sizeof(std::uint32_t));
+}
+
+bool PcieModel::look_up() {
+  if (component_.empty()) return false;
+  const auto at = known_.find(component_);
+  if (at == known_.end()) return false;
+  ++ways_.looked_up;
+  const Known& k = at->second;
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    parts_[flows_[i]].aside = k.aside[i] != 0;
+    settle(flows_[i], k.rate[i], k.held[i]);
+  }
+  return true;
+}
+
+void PcieModel::remember() {
+  if (component_.empty() || flows_.size() > kMaxKnown) return;
+  if (known_flows_ + flows_.size() > kMaxKnown) {
+    known_.clear();
+    known_flows_ = 0;
+  }
+  known_flows_ += flows_.size();
+  Known& k = known_[component_];
+  for (const std::uint32_t f : flows_) {
+    k.rate.push_back(rate_[f]);
+    k.held.push_back(bottleneck_[f]);
+    k.aside.push_back(parts_[f].aside ? 1 : 0);
+  }
+}
+
+void PcieModel::settle(std::uint32_t flow, double rate, LinkId held) {
+  bottleneck_[flow] = held;
+  if (rate == rate_[flow]) return;
+  rate_[flow] = rate;
+  changed_.emplace_back(flow);
+}
+
+void PcieModel::commit() {
+  std::size_t i = 0;
+  for (const std::uint32_t f : flows_) {
+    const Parts& p = parts_[f];
+    const bool pcie = p.pcie != kNone;
+    LinkId held;
+    if (p.fabric.valid() && below(p.share, p.allowed)) held = fabric_.bottleneck(p.fabric);
+    // Set aside in order (step 4) the fabric's own account is not up to date: the fullest link will do.
+    if (p.fabric.valid() && !held.valid() && below(p.share, p.allowed)) held = fullest(f);
+    if (!p.fabric.valid() || !below(p.share, p.allowed)) {
+      if (pcie) held = limiter_[i];
+      if (!pcie && p.fabric.valid()) held = fabric_.bottleneck(p.fabric);
+      if (pcie && !held.valid() && p.share < table_.limit(f) * (1 - kSame)) held = first_pcie_link(f);
+    }
+    i += pcie ? 1 : 0;
+    const bool whole = p.share == p.own || pcie_flows_.empty();
+    settle(f, whole ? p.share : std::min(p.own, forty_bits(p.share)), held);
+  }
+}
+
+LinkId PcieModel::first_pcie_link(std::uint32_t flow) const {
+  for (const LinkId l : table_.route(flow))
+    if (pcie_link_[l.index()] != PcieNetwork::kFabric) return l;
+  return {};
+}
+
+LinkId PcieModel::fullest(std::uint32_t flow) const {
+  LinkId best;
+  double most = 0;
+  for (const LinkId l : table_.route(flow)) {
+    double load = 0;
+    for (const FlowTable::Entry e : table_.flows_on(l.index())) load += parts_[e.flow].share;
+    load /= capacity_[l.index()];
+    if (load > most * (1 + kSame)) {
+      most = load;
+      best = l;
+    }
+  }
+  return best;
+}
+
+}  // namespace weft::congestion

@@ -1,0 +1,169 @@
+// PcieModel: node and fabric in one solve. PCIe links arbitrate (PcieArbiter), all other links share max-min,
+// and a flow has one rate over its whole route.
+//
+// Each connected component of flows is solved anew after a change, from its content alone. Let A be the
+// arbiter, M the weighted max-min shares of the fabric's links, both with a limit per flow. In this order:
+//  1. M, where a flow asks for no more than its first PCIe link carries. If no PCIe link is asked for more than
+//     it has, that is the result: plain max-min.
+//  2. A over all flows as if there were no fabric. If the fabric can carry that, it is the result: the factors
+//     of the PCIe model.
+//  3. Else both limit. Rounds: a = A, where flows that the fabric limits are *set aside* at their rates
+//     (PcieArbiter::set_fixed); m = M under the limits a; set aside where m < a. A flow whose share of the fabric
+//     grows beyond what it was set aside at is taken back into arbitration, with those set aside that it meets
+//     at a PCIe link. The rounds end where m and the flows set aside repeat: then
+//       every flow set aside is held by a full fabric link on which no flow has a higher rate/weight,
+//       every other flow has what arbitration gives it over what those leave.
+//  4. After kMaxRounds (arbitration is not continuous: a link ties its members once it is over-full, so there
+//     may be no such point): flows are only set aside from then on and keep their rates, at least one a round,
+//     so it ends; what is left free is then shared max-min by those set aside.
+// Hence: no link over capacity; a flow's rate cannot rise without another falling, unless arbitration (its
+// proportions, quotas, back-pressure) fixes it; the result does not depend on the order of flows, but for
+// rounding. docs/pcie.md has the argument.
+//
+// Flows of the same route, weight and limit are of one class; a component is known by the classes in it, and one
+// solved before is looked up (bounded; where it is full, it is emptied).
+//
+// Rates of components with PCIe links are rounded to 40 bits (5e-13): those that are equal but for rounding are
+// equal, so that flows end together that should.
+//
+// Weights count on fabric links only: a PCIe port knows no flows. A route whose part in a tree is contiguous may
+// visit several trees. Complexity of a solve: rounds (mostly 1 to 4) x O(h log h) for h hops in the component.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "congestion/flow_table.hpp"
+#include "congestion/max_min.hpp"
+#include "congestion/pcie_arbiter.hpp"
+#include "congestion/sharing_model.hpp"
+
+namespace weft::congestion {
+
+// Which links are PCIe, and the trees that they form. Capacities of `tree` are in bytes/s.
+struct PcieNetwork {
+  static constexpr PcieLink kFabric = 0xffffffffu;
+  PcieTree tree;
+  std::vector<PcieLink> pcie_link;  // by LinkId; kFabric: no PCIe link
+};
+
+class PcieModel final : public SharingModel {
+ public:
+  // `pcie` may be null: then all links share max-min. It is copied.
+  PcieModel(std::span<const double> capacity, const PcieNetwork* pcie);
+
+  [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
+  void remove(FlowId flow) override;
+  std::span<const FlowId> solve() override;
+  [[nodiscard]] double rate(FlowId flow) const override { return rate_[flow.index()]; }
+  [[nodiscard]] std::span<const double> rates() const override { return rate_; }
+  [[nodiscard]] std::span<const LinkId> route(FlowId flow) const override {
+    return table_.route(flow.index());
+  }
+  [[nodiscard]] LinkId bottleneck(FlowId flow) const override { return bottleneck_[flow.index()]; }
+  [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
+  [[nodiscard]] const SolveStats& stats() const override { return stats_; }
+
+  // The network, not arbitration, decided the flow's rate (steps 3 and 4).
+  [[nodiscard]] bool set_aside(FlowId flow) const { return parts_[flow.index()].aside; }
+
+  // How components were solved: by step 1, 2, 3 or 4, or looked up; and the rounds of steps 3 and 4.
+  struct Ways {
+    std::uint64_t max_min = 0, factors = 0, rounds_met = 0, set_aside_in_order = 0, looked_up = 0, rounds = 0;
+  };
+  [[nodiscard]] const Ways& ways() const { return ways_; }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+  static constexpr int kMaxRounds = 32;
+  static constexpr std::size_t kMaxClasses = std::size_t{1} << 18;
+  static constexpr std::size_t kMaxKnown = std::size_t{1} << 21;  // flows in remembered components
+
+  // Columns over flow.
+  struct Parts {
+    FlowId fabric;               // in fabric_; none: no fabric link on the route
+    std::uint32_t pcie = kNone;  // in arbiter_; kNone: no PCIe link
+    double own = 0;              // its limit, or its first PCIe link: what arbitration starts from
+    double fabric_limit = 0;     // limit in force in fabric_
+    double allowed = 0;          // a
+    double share = 0;            // m
+    bool aside = false;
+    std::uint32_t kind = kNone;  // class; kNone: too many classes, its components are not remembered
+  };
+  // A solved component, flow by flow in the order of classes.
+  struct Known {
+    std::vector<double> rate;
+    std::vector<LinkId> held;
+    std::vector<std::uint8_t> aside;
+  };
+
+  struct Rising {
+    std::uint32_t flow;
+    double limit;
+  };
+
+  void collect(std::uint32_t flow);
+  void close_component();
+  void solve_component();
+  bool pcie_uncontended();
+  void arbitrate();
+  void limit_fabric(std::uint32_t flow, double limit);
+  void solve_fabric();
+  void meet();
+  void set_aside_in_order();
+  void fill(bool pcie_links_too);
+  void take_back(std::uint32_t flow);
+  void settle(std::uint32_t flow, double rate, LinkId held);
+  void commit();
+  [[nodiscard]] std::uint32_t kind_of(std::span<const LinkId> route, double weight, double limit);
+  void name_component();
+  bool look_up();
+  void remember();
+  [[nodiscard]] LinkId first_pcie_link(std::uint32_t flow) const;
+  [[nodiscard]] LinkId fullest(std::uint32_t flow) const;
+  [[nodiscard]] double weight(std::uint32_t flow) const { return table_.weight(flow); }
+
+  std::span<const double> capacity_;
+  std::vector<PcieLink> pcie_link_;  // by LinkId
+  std::vector<LinkId> link_of_;      // by PcieLink
+  FlowTable table_;
+  MaxMin fabric_;
+  PcieArbiter arbiter_;
+  // columns over flow
+  std::vector<Parts> parts_;
+  std::vector<double> rate_;
+  std::vector<LinkId> bottleneck_;
+  std::vector<std::uint32_t> member_;  // solve() that has it
+  // columns over link
+  std::vector<std::uint32_t> seen_;  // solve() that has it
+  std::vector<std::uint32_t> dirty_stamp_;
+  std::vector<double> room_;           // of fill()
+  std::vector<double> rising_weight_;  // of fill()
+  // of the current solve
+  std::uint32_t solve_ = 1;
+  std::vector<std::uint32_t> added_;
+  std::vector<std::uint32_t> dirty_;
+  std::vector<std::uint32_t> flows_;   // the component
+  std::vector<std::uint32_t> links_;   // its links
+  std::vector<std::uint32_t> active_;  // its ids in arbiter_
+  std::vector<std::uint32_t> pcie_flows_;
+  std::vector<double> aside_at_;     // by position in pcie_flows_: what it was set aside at
+  std::vector<std::uint32_t> back_;  // of a round
+  std::vector<Rising> rising_;       // of fill()
+  std::vector<LinkId> limiter_;      // by position in pcie_flows_
+  std::vector<LinkId> route_;
+  std::vector<PcieLink> path_;
+  // what was solved before
+  std::unordered_map<std::string, std::uint32_t> kinds_;
+  std::string kind_key_;
+  std::unordered_map<std::string, Known> known_;  // by the bytes of the classes
+  std::string component_;                         // name of the present one; empty: not to be remembered
+  std::size_t known_flows_ = 0;
+  std::vector<FlowId> changed_;
+  SolveStats stats_;
+  Ways ways_;
+};
+
+}  // namespace weft::congestion

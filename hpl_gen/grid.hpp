@@ -1,0 +1,52 @@
+// The process grid and the communicators that HPL splits off the world.
+//
+// PMAP says how world ranks fill the P x Q grid: row by row or column by column. HPL splits the world into `all` (the
+// ranks of the grid), then `all` into process rows and process columns; ranks beyond P x Q are in none.
+//
+// Ids of a trace with several grids: grid g has a first id f; `all` = f, row r = f + 1 + r, column c = f + 1 + P + c.
+#pragma once
+
+#include <cstdint>
+
+#include "core/id.hpp"
+#include "hpl_gen/hpl_dat.hpp"
+
+namespace weft::hpl_gen {
+
+struct ProcessGrid {
+  int p = 1, q = 1;
+  ProcessMap pmap = ProcessMap::kRowMajor;
+  std::uint32_t first_comm = 1;
+
+  [[nodiscard]] int size() const { return p * q; }
+  [[nodiscard]] int row_of(int rank) const { return pmap == ProcessMap::kRowMajor ? rank / q : rank % p; }
+  [[nodiscard]] int col_of(int rank) const { return pmap == ProcessMap::kRowMajor ? rank % q : rank / p; }
+  [[nodiscard]] int rank_of(int row, int col) const {
+    return pmap == ProcessMap::kRowMajor ? row * q + col : col * p + row;
+  }
+  [[nodiscard]] CommId all_comm() const { return CommId(first_comm); }
+  [[nodiscard]] CommId row_comm(int row) const {
+    return CommId(first_comm + 1 + static_cast<std::uint32_t>(row));
+  }
+  [[nodiscard]] CommId col_comm(int col) const {
+    return CommId(first_comm + 1 + static_cast<std::uint32_t>(p + col));
+  }
+  [[nodiscard]] std::uint32_t comm_count() const { return static_cast<std::uint32_t>(1 + p + q); }
+};
+
+// a + b and a - b around a ring of n. Preconditions: 0 <= a, b < n.
+[[nodiscard]] constexpr int ring_add(int a, int b, int n) { return a + b < n ? a + b : a + b - n; }
+[[nodiscard]] constexpr int ring_sub(int a, int b, int n) { return a >= b ? a - b : a - b + n; }
+
+// The largest power of two <= n, and the smallest h with 2^h >= that. Precondition: n >= 1.
+struct PowerOfTwo {
+  int value = 1;
+  int log2 = 0;
+};
+[[nodiscard]] constexpr PowerOfTwo floor_power(int n) {
+  PowerOfTwo r;
+  while (r.value * 2 <= n) r.value *= 2, ++r.log2;
+  return r;
+}
+
+}  // namespace weft::hpl_gen

@@ -1,0 +1,349 @@
+#include "hpl_gen/hpl_dat.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+namespace weft::hpl_gen {
+namespace {
+
+constexpr std::array<std::string_view, 3> kFactors = {"left", "crout", "right"};
+constexpr std::array<std::string_view, 6> kBcasts = {"1rg", "1rM", "2rg", "2rM", "Lng", "LnM"};
+constexpr std::array<std::string_view, 3> kSwaps = {"bin-exch", "long", "mix"};
+constexpr std::array<std::string_view, 2> kMaps = {"row", "col"};
+
+constexpr std::int64_t kMaxInt = 2147483647;  // HPL counts in int
+constexpr std::int64_t kMostOrder = kMaxInt - 1;
+constexpr std::int64_t kMostNb = 32768;
+constexpr std::int64_t kMostDepth = 64;
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
+
+// Where a word of a line begins and ends.
+struct Word {
+  std::size_t begin = 0, end = 0;
+};
+
+Word next_word(std::string_view line, std::size_t from) {
+  while (from < line.size() && is_blank(line[from])) ++from;
+  std::size_t end = from;
+  while (end < line.size() && !is_blank(line[end])) ++end;
+  return {from, end};
+}
+
+// Reads the file line by line; keeps the position of what is being read.
+class Lines {
+ public:
+  Lines(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {}
+
+  // The next line, which must hold `meaning`.
+  Result<std::string_view> next(std::string_view meaning) {
+    ++number_;
+    if (text_.empty())
+      return bad_input(fmt::format("{}:{}:1", name_, number_), "the file ends early", {},
+                       std::string(meaning));
+    const std::size_t end = text_.find('\n');
+    const std::string_view line = text_.substr(0, end);
+    text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
+    return line;
+  }
+  Error error(std::size_t at, std::string what, std::string_view got, std::string expected) const {
+    return bad_input(fmt::format("{}:{}:{}", name_, number_, at + 1), std::move(what), std::string(got),
+                     std::move(expected));
+  }
+  std::string here() const { return fmt::format("{}:{}", name_, number_); }
+
+  // A whole number in `line` at `w`.
+  Result<std::int64_t> integer(std::string_view line, Word w, std::string_view meaning) const {
+    const std::string_view word = line.substr(w.begin, w.end - w.begin);
+    std::int64_t v = 0;
+    const char* first = word.data() + (word.starts_with('+') ? 1 : 0);
+    const auto [end, code] = std::from_chars(first, word.data() + word.size(), v);
+    if (word.empty()) return error(w.begin, fmt::format("{} is missing", meaning), {}, "a whole number");
+    if (code != std::errc{} || end != word.data() + word.size())
+      return error(w.begin, fmt::format("{} is not a number", meaning), word, "a whole number");
+    if (v < -kMaxInt || v > kMaxInt)
+      return error(w.begin, fmt::format("{} is too large", meaning), word,
+                   "a number that fits HPL's 32 bits");
+    return v;
+  }
+  Result<std::int64_t> single(std::string_view meaning) {
+    WEFT_ASSIGN(const auto line, next(meaning));
+    return integer(line, next_word(line, 0), meaning);
+  }
+
+  // The line with a count, then the line with that many values; `least` = the smallest that HPL takes.
+  Result<std::vector<std::int64_t>> list(std::string_view count_meaning, std::string_view meaning,
+                                         std::int64_t least, std::int64_t most = kMaxInt) {
+    WEFT_ASSIGN(const auto count_line, next(count_meaning));
+    const Word w = next_word(count_line, 0);
+    WEFT_ASSIGN(const std::int64_t count, integer(count_line, w, count_meaning));
+    if (count < 1 || count > kMaxListValues)
+      return error(w.begin, fmt::format("{} is out of range", count_meaning),
+                   count_line.substr(w.begin, w.end - w.begin), fmt::format("1 to {}", kMaxListValues));
+    return values(meaning, least, count, most);
+  }
+
+  Result<std::vector<std::int64_t>> values(std::string_view meaning, std::int64_t least, std::int64_t count,
+                                           std::int64_t most = kMaxInt) {
+    WEFT_ASSIGN(const auto line, next(meaning));
+    std::vector<std::int64_t> out;
+    std::size_t ours = 0, theirs = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Word w = next_word(line, ours);
+      WEFT_ASSIGN(const std::int64_t v, integer(line, w, fmt::format("value {} of {}", i + 1, meaning)));
+      // HPL steps over the length of the word and one blank, whatever stood before the word.
+      const Word h = next_word(line, std::min(theirs, line.size()));
+      if (h.begin != w.begin || h.end != w.end)
+        return error(w.begin,
+                     fmt::format("HPL would misread value {} of {}: it expects one blank between values",
+                                 i + 1, meaning),
+                     line.substr(0, w.end), "values from the first column on, one blank between them");
+      theirs += (h.end - h.begin) + 1;
+      ours = w.end;
+      if (v < least)
+        return error(w.begin, fmt::format("a value of {} is less than {}", meaning, least),
+                     line.substr(w.begin, w.end - w.begin), fmt::format("at least {}", least));
+      if (v > most)
+        return error(w.begin, fmt::format("a value of {} is more than {}", meaning, most),
+                     line.substr(w.begin, w.end - w.begin), fmt::format("at most {}", most));
+      out.push_back(v);
+    }
+    return out;
+  }
+
+ private:
+  std::string_view text_;
+  std::string name_;
+  int number_ = 0;
+};
+
+// A choice as HPL takes it: numbers beyond the known ones become `otherwise`.
+template <class E>
+E choice(std::int64_t v, std::size_t known, E otherwise, std::string_view meaning, const Lines& at,
+         std::vector<std::string>& notes, std::string_view name) {
+  if (v >= 0 && v < static_cast<std::int64_t>(known)) return static_cast<E>(v);
+  notes.push_back(fmt::format("{}: {} {} is unknown to HPL, which takes {}", at.here(), meaning, v, name));
+  return otherwise;
+}
+
+template <class E, std::size_t Size>
+Result<E> parse_name(std::string_view text, std::string_view option,
+                     const std::array<std::string_view, Size>& names) {
+  const auto lower = [](std::string_view s) {
+    std::string out(s);
+    for (char& c : out)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return out;
+  };
+  std::string known;
+  for (std::size_t i = 0; i < Size; ++i) {
+    if (lower(text) == lower(names[i]) || text == fmt::format("{}", i)) return static_cast<E>(i);
+    known += fmt::format("{}{}|{}", i == 0 ? "" : ", ", i, names[i]);
+  }
+  return usage_error(fmt::format("{}: unknown value", option), std::string(text), known);
+}
+
+std::string joined(const auto& values, auto&& show) {
+  std::string out;
+  for (const auto& v : values) out += fmt::format("{}{}", out.empty() ? "" : " ", show(v));
+  return out;
+}
+
+}  // namespace
+
+int HplDat::ranks() const {
+  int most = 0;
+  for (const Grid& g : grids) most = std::max(most, g.p * g.q);
+  return most;
+}
+
+std::uint64_t HplDat::run_count() const {
+  std::uint64_t c = 1;
+  for (const std::size_t s : {n.size(), nb.size(), grids.size(), pfact.size(), nbmin.size(), ndiv.size(),
+                              rfact.size(), bcast.size(), depth.size()})
+    c *= s;
+  return c;
+}
+
+std::vector<HplConfig> HplDat::runs() const {
+  std::vector<HplConfig> out;
+  HplConfig c;
+  c.pmap = pmap;
+  c.swap = swap;
+  c.swap_threshold = swap_threshold;
+  c.l1_transposed = l1_transposed;
+  c.u_transposed = u_transposed;
+  c.equil = equil;
+  c.align = align;
+  c.threshold = threshold;
+  for (const Grid& g : grids)
+    for (const auto order : n)
+      for (const auto width : nb)
+        for (const int d : depth)
+          for (const Bcast b : bcast)
+            for (const Factor r : rfact)
+              for (const Factor f : pfact)
+                for (const int m : nbmin)
+                  for (const int v : ndiv) {
+                    c.p = g.p, c.q = g.q, c.n = order, c.nb = width, c.depth = d, c.bcast = b;
+                    c.rfact = r, c.pfact = f, c.nbmin = m, c.ndiv = v;
+                    out.push_back(c);
+                  }
+  return out;
+}
+
+Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
+  Lines in(text, name);
+  HplDat d;
+  const auto ints = [](const std::vector<std::int64_t>& v) { return std::vector<int>(v.begin(), v.end()); };
+  for (const std::string_view title :
+       {"the first title line", "the second title line", "the output file name"})
+    WEFT_TRY(in.next(title));
+  WEFT_TRY(in.single("the output device"));
+  WEFT_ASSIGN(d.n, in.list("the number of problem sizes", "N", 0, kMostOrder));
+  WEFT_ASSIGN(d.nb, in.list("the number of NBs", "NB", 1, kMostNb));
+  WEFT_ASSIGN(const auto map, in.single("PMAP"));
+  d.pmap = map == 1 ? ProcessMap::kColumnMajor : ProcessMap::kRowMajor;
+  WEFT_ASSIGN(const auto ps, in.list("the number of process grids", "P", 1));
+  WEFT_ASSIGN(const auto qs, in.values("Q", 1, static_cast<std::int64_t>(ps.size())));
+  d.grids.clear();
+  for (std::size_t i = 0; i < ps.size(); ++i) {
+    if (ps[i] * qs[i] > kMaxProcesses)
+      return in.error(0, "the process grid is too large", fmt::format("{} x {}", ps[i], qs[i]),
+                      "at most 2^20 processes");
+    d.grids.push_back({static_cast<int>(ps[i]), static_cast<int>(qs[i])});
+  }
+  {
+    WEFT_ASSIGN(const auto line, in.next("the threshold of the residual check"));
+    const Word w = next_word(line, 0);
+    const std::string_view word = line.substr(w.begin, w.end - w.begin);
+    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), d.threshold);
+    if (code != std::errc{} || end != word.data() + word.size() || !std::isfinite(d.threshold))
+      return in.error(w.begin, "the threshold is not a number", word, "a number such as 16.0");
+  }
+  const auto factors = [&](std::string_view count, std::string_view what) -> Result<std::vector<Factor>> {
+    WEFT_ASSIGN(const auto values, in.list(count, what, -kMaxInt));
+    std::vector<Factor> out;
+    for (const auto v : values) out.push_back(choice(v, 3, Factor::kRight, what, in, d.notes, "2 (right)"));
+    return out;
+  };
+  WEFT_ASSIGN(d.pfact, factors("the number of panel factorisations", "PFACT"));
+  WEFT_ASSIGN(const auto nbmin, in.list("the number of recursive stopping criteria", "NBMIN", 1));
+  d.nbmin = ints(nbmin);
+  WEFT_ASSIGN(const auto ndiv, in.list("the number of panels in recursion", "NDIV", 2));
+  d.ndiv = ints(ndiv);
+  WEFT_ASSIGN(d.rfact, factors("the number of recursive panel factorisations", "RFACT"));
+  WEFT_ASSIGN(const auto bcasts, in.list("the number of broadcasts", "BCAST", -kMaxInt));
+  d.bcast.clear();
+  for (const auto v : bcasts)
+    d.bcast.push_back(choice(v, 6, Bcast::k1RingM, "BCAST", in, d.notes, "1 (1rM)"));
+  WEFT_ASSIGN(const auto depths, in.list("the number of look-ahead depths", "DEPTH", 0, kMostDepth));
+  d.depth = ints(depths);
+  WEFT_ASSIGN(const auto swap, in.single("SWAP"));
+  d.swap = choice(swap, 3, Swap::kSpreadRoll, "SWAP", in, d.notes, "1 (long)");
+  WEFT_ASSIGN(const auto threshold, in.single("the swapping threshold"));
+  d.swap_threshold = std::max<std::int64_t>(threshold, 0);
+  const auto flag = [&](std::string_view what, int otherwise) -> Result<bool> {
+    WEFT_ASSIGN(const auto v, in.single(what));
+    return choice(v, 2, otherwise, what, in, d.notes, otherwise == 0 ? "0" : "1") != 0;
+  };
+  WEFT_ASSIGN(const bool l1, flag("L1", 0));
+  WEFT_ASSIGN(const bool u, flag("U", 0));
+  WEFT_ASSIGN(d.equil, flag("the equilibration", 1));
+  d.l1_transposed = !l1, d.u_transposed = !u;
+  WEFT_ASSIGN(const auto align, in.single("the memory alignment"));
+  d.align = align <= 0 ? 4 : static_cast<int>(align);
+  return d;
+}
+
+Result<HplDat> read_hpl_dat(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return bad_input(path, "can't open the file", {}, "an HPL.dat");
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad()) return bad_input(path, "can't read the file", {}, "an HPL.dat");
+  return parse_hpl_dat(text.str(), path);
+}
+
+HplDat to_dat(const HplConfig& c) {
+  HplDat d;
+  d.n = {c.n}, d.nb = {c.nb}, d.pmap = c.pmap, d.grids = {{c.p, c.q}}, d.threshold = c.threshold;
+  d.pfact = {c.pfact}, d.nbmin = {c.nbmin}, d.ndiv = {c.ndiv}, d.rfact = {c.rfact}, d.bcast = {c.bcast};
+  d.depth = {c.depth}, d.swap = c.swap, d.swap_threshold = c.swap_threshold;
+  d.l1_transposed = c.l1_transposed, d.u_transposed = c.u_transposed, d.equil = c.equil, d.align = c.align;
+  return d;
+}
+
+std::string write_hpl_dat(const HplDat& d) {
+  const auto number = [](const auto& v) { return fmt::format("{}", v); };
+  const auto code = [](const auto& v) { return fmt::format("{}", static_cast<int>(v)); };
+  std::string out = "HPL input file\nwritten by weft\n";
+  const auto line = [&](const std::string& value, std::string_view meaning) {
+    out += fmt::format("{:<12} {}\n", value, meaning);
+  };
+  const auto list = [&](const auto& values, auto&& show, std::string_view count, std::string_view meaning) {
+    line(number(values.size()), count);
+    line(joined(values, show), meaning);
+  };
+  line("HPL.out", "output file name (if any)");
+  line("6", "device out (6=stdout, 7=stderr, else the file)");
+  list(d.n, number, "number of problem sizes", "N");
+  list(d.nb, number, "number of block sizes", "NB");
+  line(code(d.pmap), "PMAP (0=row-major, 1=column-major)");
+  line(number(d.grids.size()), "number of process grids");
+  line(joined(d.grids, [](const Grid& g) { return g.p; }), "P");
+  line(joined(d.grids, [](const Grid& g) { return g.q; }), "Q");
+  line(fmt::format("{:.1f}", d.threshold), "threshold");
+  list(d.pfact, code, "number of PFACTs", "PFACT (0=left, 1=Crout, 2=right)");
+  list(d.nbmin, number, "number of NBMINs", "NBMIN (>= 1)");
+  list(d.ndiv, number, "number of NDIVs", "NDIV (>= 2)");
+  list(d.rfact, code, "number of RFACTs", "RFACT (0=left, 1=Crout, 2=right)");
+  list(d.bcast, code, "number of BCASTs", "BCAST (0=1rg, 1=1rM, 2=2rg, 3=2rM, 4=Lng, 5=LnM)");
+  list(d.depth, number, "number of DEPTHs", "DEPTH (>= 0)");
+  line(code(d.swap), "SWAP (0=bin-exch, 1=long, 2=mix)");
+  line(number(d.swap_threshold), "swapping threshold");
+  line(d.l1_transposed ? "0" : "1", "L1 (0=transposed, 1=not transposed)");
+  line(d.u_transposed ? "0" : "1", "U (0=transposed, 1=not transposed)");
+  line(d.equil ? "1" : "0", "equilibration (0=no, 1=yes)");
+  line(number(d.align), "memory alignment in doubles");
+  return out;
+}
+
+Result<void> check_config(const HplConfig& c) {
+  const auto fail = [](std::string_view what, auto got, std::string_view expected) {
+    return bad_input({}, std::string(what), fmt::format("{}", got), std::string(expected));
+  };
+  if (c.n < 0 || c.n > kMostOrder) return fail("N is out of range", c.n, "0 to 2^31 - 2, HPL's int");
+  if (c.nb < 1 || c.nb > kMostNb) return fail("NB is out of range", c.nb, "1 to 32768");
+  if (c.p < 1) return fail("P is out of range", c.p, "at least 1");
+  if (c.q < 1) return fail("Q is out of range", c.q, "at least 1");
+  if (static_cast<std::int64_t>(c.p) * c.q > kMaxProcesses)
+    return fail("the process grid is too large", fmt::format("{} x {}", c.p, c.q), "at most 2^20 processes");
+  if (c.nbmin < 1) return fail("NBMIN is out of range", c.nbmin, "at least 1");
+  if (c.ndiv < 2) return fail("NDIV is out of range", c.ndiv, "at least 2");
+  if (c.depth < 0 || c.depth > kMostDepth) return fail("DEPTH is out of range", c.depth, "0 to 64");
+  if (c.swap_threshold < 0) return fail("the swapping threshold is negative", c.swap_threshold, "at least 0");
+  return {};
+}
+
+Result<Factor> parse_factor(std::string_view t, std::string_view o) {
+  return parse_name<Factor>(t, o, kFactors);
+}
+Result<Bcast> parse_bcast(std::string_view t, std::string_view o) { return parse_name<Bcast>(t, o, kBcasts); }
+Result<Swap> parse_swap(std::string_view t, std::string_view o) { return parse_name<Swap>(t, o, kSwaps); }
+Result<ProcessMap> parse_pmap(std::string_view t, std::string_view o) {
+  return parse_name<ProcessMap>(t, o, kMaps);
+}
+
+std::string_view name_of(Factor f) { return kFactors[static_cast<std::size_t>(f)]; }
+std::string_view name_of(Bcast b) { return kBcasts[static_cast<std::size_t>(b)]; }
+std::string_view name_of(Swap s) { return kSwaps[static_cast<std::size_t>(s)]; }
+std::string_view name_of(ProcessMap m) { return kMaps[static_cast<std::size_t>(m)]; }
+
+}  // namespace weft::hpl_gen

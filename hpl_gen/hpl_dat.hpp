@@ -1,0 +1,113 @@
+// HPL.dat: the input file of HPL, and one run of it.
+//
+// The file is a list of 31 lines whose meaning is their position; most hold a count and then that many values, and
+// HPL runs the cross product: grids outermost, then N, NB, DEPTH, BCAST, RFACT, PFACT, NBMIN, NDIV.
+//
+// HplDat is the file (lists), HplConfig one run. Both can be written back as a file that HPL reads the same way.
+// Units: N, NB and the like count matrix rows or columns; `align` counts doubles.
+//
+// Numbers out of range that HPL replaces without a word (PFACT 7 becomes right-looking, BCAST 9 becomes 1rM, SWAP 5
+// becomes long) are replaced in the same way and named in `notes`. What HPL refuses is an error with FILE:LINE:COLUMN.
+// Beyond HPL: text where a number must stand, missing lines, and blanks that make HPL's own reader misread a list
+// (it steps over a value and one blank, so that extra blanks shift it) are errors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace weft::hpl_gen {
+
+enum class Factor : std::uint8_t { kLeft, kCrout, kRight };                           // PFACT, RFACT
+enum class Bcast : std::uint8_t { k1Ring, k1RingM, k2Ring, k2RingM, kLong, kLongM };  // BCAST
+enum class Swap : std::uint8_t { kBinaryExchange, kSpreadRoll, kMix };                // SWAP
+enum class ProcessMap : std::uint8_t { kRowMajor, kColumnMajor };                     // PMAP
+
+// One run of HPL.
+struct HplConfig {
+  std::int64_t n = 0;    // order of the matrix
+  std::int64_t nb = 64;  // width of a block and of a panel
+  int p = 1, q = 1;      // process rows and columns
+  ProcessMap pmap = ProcessMap::kRowMajor;
+  Factor pfact = Factor::kRight;
+  int nbmin = 4;  // recursion stops at this many columns
+  int ndiv = 2;   // parts of a recursion step
+  Factor rfact = Factor::kCrout;
+  Bcast bcast = Bcast::k1RingM;
+  int depth = 0;  // look-ahead
+  Swap swap = Swap::kMix;
+  std::int64_t swap_threshold = 64;  // kMix: spread-roll above this many columns
+  bool l1_transposed = true;
+  bool u_transposed = true;
+  bool equil = true;
+  int align = 8;
+  double threshold = 16.0;  // of the residual check; <= 0: no check
+
+  [[nodiscard]] int ranks() const { return p * q; }
+  // Panels of the main loop: ceil(n / nb).
+  [[nodiscard]] std::int64_t panels() const { return (n + nb - 1) / nb; }
+  friend bool operator==(const HplConfig&, const HplConfig&) = default;
+};
+
+struct Grid {
+  int p = 1, q = 1;
+  friend bool operator==(const Grid&, const Grid&) = default;
+};
+
+// The file: lists where HPL takes lists.
+struct HplDat {
+  std::vector<std::int64_t> n{1000};
+  std::vector<std::int64_t> nb{64};
+  ProcessMap pmap = ProcessMap::kRowMajor;
+  std::vector<Grid> grids{Grid{}};
+  double threshold = 16.0;
+  std::vector<Factor> pfact{Factor::kRight};
+  std::vector<int> nbmin{4};
+  std::vector<int> ndiv{2};
+  std::vector<Factor> rfact{Factor::kCrout};
+  std::vector<Bcast> bcast{Bcast::k1RingM};
+  std::vector<int> depth{0};
+  Swap swap = Swap::kMix;
+  std::int64_t swap_threshold = 64;
+  bool l1_transposed = true;
+  bool u_transposed = true;
+  bool equil = true;
+  int align = 8;
+  std::vector<std::string> notes;  // what HPL replaces silently, one sentence each
+
+  // The ranks that a job for all grids needs.
+  [[nodiscard]] int ranks() const;
+  // The cross product in HPL's order. Its size is at most 20^9; see run_count().
+  [[nodiscard]] std::vector<HplConfig> runs() const;
+  [[nodiscard]] std::uint64_t run_count() const;
+};
+
+inline constexpr int kMaxListValues = 20;               // HPL_MAX_PARAM
+inline constexpr std::int64_t kMaxProcesses = 1 << 20;  // of a grid; bounds what a generated trace allocates
+
+// Parses the text of a file; `name` is for messages. Errors: kBadInput with NAME:LINE:COLUMN.
+[[nodiscard]] Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name);
+// Reads the file. Errors: as above, and kBadInput if it can't be read.
+[[nodiscard]] Result<HplDat> read_hpl_dat(const std::string& path);
+// The lists with one value each.
+[[nodiscard]] HplDat to_dat(const HplConfig& config);
+// The text of a file that HPL reads as `dat`.
+[[nodiscard]] std::string write_hpl_dat(const HplDat& dat);
+// What HPL, or a process with that many ranks, can't run: n < 0, nb < 1, sizes beyond HPL's int. kBadInput.
+[[nodiscard]] Result<void> check_config(const HplConfig& config);
+
+// HPL's number or a name: "right", "1rM", "bin-exch", "row". Errors: kUsage with the known names.
+[[nodiscard]] Result<Factor> parse_factor(std::string_view text, std::string_view option);
+[[nodiscard]] Result<Bcast> parse_bcast(std::string_view text, std::string_view option);
+[[nodiscard]] Result<Swap> parse_swap(std::string_view text, std::string_view option);
+[[nodiscard]] Result<ProcessMap> parse_pmap(std::string_view text, std::string_view option);
+
+[[nodiscard]] std::string_view name_of(Factor f);
+[[nodiscard]] std::string_view name_of(Bcast b);
+[[nodiscard]] std::string_view name_of(Swap s);
+[[nodiscard]] std::string_view name_of(ProcessMap m);
+
+}  // namespace weft::hpl_gen

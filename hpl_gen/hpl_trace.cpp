@@ -1,0 +1,473 @@
+#include "hpl_gen/hpl_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "hpl_gen/block_cyclic.hpp"
+#include "hpl_gen/solve.hpp"
+#include "hpl_gen/start_end.hpp"
+#include "hpl_gen/update.hpp"
+
+namespace weft::hpl_gen {
+namespace {
+
+constexpr std::size_t kRingSize = 64;  // panels that ranks work on at once: q and a few more
+constexpr std::size_t kMaxRuns = 4096;
+// A block ends after the step that passes the first number; a step is cut at the second. Small, because replay keeps
+// a block for each rank and making one costs next to nothing.
+constexpr std::size_t kEnoughOps = 128;
+constexpr std::size_t kMostOps = 512;
+constexpr std::int64_t kMostNamedPanels = 100'000;
+constexpr std::size_t kMostListValues = 4096;
+constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
+constexpr std::uint8_t kUpdatePhase = 255;
+
+int depth_of(const HplConfig& c) { return c.q == 1 ? 0 : c.depth; }
+
+}  // namespace
+
+struct HplTrace::Place {
+  std::uint32_t run = 0;
+  const HplConfig* config = nullptr;
+  const ProcessGrid* grid = nullptr;
+  int row = 0, col = 0;
+  std::int64_t panel = 0;
+  std::int64_t first = 0;  // its first row and column
+  std::int64_t jb = 0;
+  int root = 0;           // process column of the panel
+  int current_row = 0;    // process row of its diagonal block
+  std::int64_t rows = 0;  // local rows from `first` on
+  [[nodiscard]] bool owns() const { return col == root; }
+  // Local columns in from .. to-1 of [A | b].
+  [[nodiscard]] std::int64_t columns(std::int64_t from, std::int64_t to) const {
+    return local_count(from, to, config->nb, col, grid->q);
+  }
+};
+
+HplTrace::~HplTrace() = default;
+
+HplTrace::HplTrace(const HplDat& dat, const HplTraceOptions& options) : dat_(dat), options_(options) {}
+
+Result<std::unique_ptr<HplTrace>> HplTrace::create(const HplDat& dat, const HplTraceOptions& options) {
+  std::unique_ptr<HplTrace> t(new HplTrace(dat, options));
+  WEFT_TRY(t->prepare());
+  return t;
+}
+
+Result<void> HplTrace::prepare() {
+  if (dat_.run_count() > kMaxRuns)
+    return not_supported(fmt::format("{} runs in one HPL.dat", dat_.run_count()),
+                         fmt::format("at most {}", kMaxRuns));
+  runs_ = dat_.runs();
+  for (const HplConfig& c : runs_) WEFT_TRY(check_config(c));
+  if (options_.window) {
+    const PanelWindow w = *options_.window;
+    if (runs_.size() != 1) return usage_error("a window of panels needs one run");
+    if (w.first < 0 || w.last < w.first || w.last > runs_[0].panels())
+      return usage_error("the window of panels is out of range", fmt::format("{} to {}", w.first, w.last),
+                         fmt::format("within 0 to {}", runs_[0].panels()));
+  }
+  const int ranks = dat_.ranks();
+  header_.ranks = static_cast<std::uint32_t>(ranks);
+  header_.recorder = "weft generate hpl";
+  header_.hpl_dat = write_hpl_dat(dat_);
+  header_.notes = dat_.notes;
+
+  traces::Communicator world{"world", {}};
+  for (int r = 0; r < ranks; ++r) world.members.push_back(r);
+  communicators_.push_back(world);
+  std::uint32_t splits = 0;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const HplConfig& c = runs_[i];
+    if (i > 0 && c.p == runs_[i - 1].p && c.q == runs_[i - 1].q &&
+        i % (runs_.size() / dat_.grids.size()) != 0) {
+      grids_.push_back(grids_.back());
+      continue;
+    }
+    ProcessGrid g{c.p, c.q, c.pmap, static_cast<std::uint32_t>(communicators_.size())};
+    traces::Communicator all{fmt::format("split{}", splits + 1), {}};
+    for (int r = 0; r < g.size(); ++r) all.members.push_back(r);
+    communicators_.push_back(std::move(all));
+    for (int row = 0; row < g.p; ++row) {
+      traces::Communicator m{fmt::format("split{}", splits + 2), {}};
+      for (int col = 0; col < g.q; ++col) m.members.push_back(g.rank_of(row, col));
+      communicators_.push_back(std::move(m));
+    }
+    for (int col = 0; col < g.q; ++col) {
+      traces::Communicator m{fmt::format("split{}", splits + 3), {}};
+      for (int row = 0; row < g.p; ++row) m.members.push_back(g.rank_of(row, col));
+      communicators_.push_back(std::move(m));
+    }
+    splits += 3;
+    grids_.push_back(g);
+  }
+
+  regions_ = {"pfact", "bcast", "swap", "update", "solve"};
+  std::int64_t panels = 0;
+  for (const HplConfig& c : runs_) panels = std::max(panels, std::max<std::int64_t>(c.panels(), depth_of(c)));
+  if (panels > kMostNamedPanels && !options_.one_panel_region) {
+    options_.one_panel_region = true;
+    header_.notes.push_back(fmt::format("{} panels share one region \"panel\"", panels));
+  }
+  if (options_.one_panel_region)
+    regions_.push_back("panel");
+  else
+    for (std::int64_t k = 0; k < panels; ++k) regions_.push_back(fmt::format("panel {}", k));
+
+  WEFT_TRY(prepare_pivots());
+  ring_.resize(kRingSize);
+  programs_.resize(4);
+  rewind();
+  return {};
+}
+
+Result<void> HplTrace::prepare_pivots() {
+  if (options_.pivots == PivotKind::kRecorded) {
+    WEFT_CHECK(options_.recorded != nullptr, "recorded pivots without a recording");
+    for (const HplConfig& c : runs_) WEFT_TRY(check_recorded(c, *options_.recorded));
+    header_.notes.push_back(options_.recorded->describe());
+    return {};
+  }
+  std::map<std::int64_t, std::shared_ptr<const PivotSource>> by_order;
+  for (const HplConfig& c : runs_) {
+    auto& source = by_order[options_.pivots == PivotKind::kExact ? c.n : 0];
+    if (source == nullptr) {
+      if (options_.pivots == PivotKind::kExact) {
+        WEFT_ASSIGN(auto exact, exact_pivots(c.n, options_.matrix_seed));
+        source = std::move(exact);
+      } else {
+        source = random_pivots(options_.seed);
+      }
+      header_.notes.push_back(source->describe());
+    }
+    pivots_.push_back(source);
+  }
+  return {};
+}
+
+void HplTrace::rewind() {
+  cursors_.assign(header_.ranks, Cursor{});
+  totals_ = {};
+}
+
+std::uint64_t HplTrace::ops_of(RankId rank) const {
+  return counted_.empty() ? traces::kUnknownOps : counted_[rank.index()];
+}
+
+std::string HplTrace::position(RankId rank, std::uint64_t index) const {
+  return fmt::format("generated HPL (rank {}, operation {})", rank.index(), index);
+}
+
+Result<void> HplTrace::count() {
+  rewind();
+  traces::OpBlock block;
+  for (std::uint32_t r = 0; r < header_.ranks; ++r)
+    for (bool more = true; more;) {
+      WEFT_ASSIGN(more, next_block(RankId(r), block));
+    }
+  counted_.clear();
+  for (const Cursor& c : cursors_) counted_.push_back(c.ops);
+  const traces::TraceTotals totals = totals_;
+  rewind();
+  totals_ = totals;
+  return {};
+}
+
+Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
+  Cursor& c = cursors_[rank.index()];
+  const int r = static_cast<int>(rank.index());
+  out.clear();
+  // A panel's series is long and rare: its memory does not stay with every rank.
+  if (out.lists.capacity() > kMostListValues) std::vector<std::int64_t>().swap(out.lists);
+  out.rank = rank;
+  out.first_op = c.ops;
+  while (c.stage != Stage::kDone && out.ops.size() < kEnoughOps) {
+    Cursor next = c;
+    next.given = 0;
+    const std::size_t before = out.ops.size();
+    if (c.given == 0) {
+      OpSink sink(out);
+      step(r, next, sink, kMostOps);
+      if (out.ops.size() > kMostOps) {  // the rest is made again for the next block
+        c.given = static_cast<std::uint32_t>(kMostOps - before);
+        // Lists stand in the pool in the order of their operations.
+        for (std::size_t i = kMostOps; i < out.ops.size(); ++i) {
+          if (out.ops[i].extra == traces::kNoList) continue;
+          out.lists.resize(out.ops[i].extra);
+          break;
+        }
+        out.ops.resize(kMostOps);
+      } else {
+        c = next;
+      }
+      continue;
+    }
+    scratch_.clear();
+    OpSink sink(scratch_);
+    step(r, next, sink, kMostOps);
+    const std::size_t end = std::min(scratch_.ops.size(), c.given + (kMostOps - before));
+    for (std::size_t i = c.given; i < end; ++i) {
+      traces::Op op = scratch_.ops[i];
+      if (op.extra != traces::kNoList) op.extra = out.add_list(scratch_.list(op));
+      out.ops.push_back(op);
+    }
+    if (end < scratch_.ops.size())
+      c.given = static_cast<std::uint32_t>(end);
+    else
+      c = next;
+  }
+  // Thousands of ranks keep a block each: without the room that a step longer than a block took.
+  if (out.ops.capacity() > kMostOps + kEnoughOps) out.ops.shrink_to_fit();
+  if (out.lists.capacity() > out.lists.size() + out.lists.size() / 2) out.lists.shrink_to_fit();
+  c.ops = out.first_op + out.ops.size();
+  if (counted_.empty()) {
+    totals_.ops += out.ops.size();
+    for (const traces::Op& op : out.ops)
+      if (traces::is_send(op.kind)) {
+        ++totals_.messages;
+        totals_.bytes += static_cast<std::uint64_t>(op.amount);
+      }
+  }
+  return !out.ops.empty();
+}
+
+PanelWindow HplTrace::window_of(const HplConfig& c) const {
+  return options_.window ? *options_.window : PanelWindow{0, c.panels()};
+}
+
+HplTrace::Place HplTrace::place_of(int rank, std::uint32_t run, std::int64_t panel) const {
+  Place p;
+  p.run = run;
+  p.config = &runs_[run];
+  p.grid = &grids_[run];
+  p.row = p.grid->row_of(rank), p.col = p.grid->col_of(rank);
+  p.panel = panel;
+  const HplConfig& c = *p.config;
+  p.first = std::min(panel * c.nb, c.n);
+  p.jb = std::min(c.nb, c.n - p.first);
+  p.root = owner_of(p.first, c.nb, c.q);
+  p.current_row = owner_of(p.first, c.nb, c.p);
+  p.rows = local_count(p.first, c.n, c.nb, p.row, c.p);
+  return p;
+}
+
+PanelBcast HplTrace::bcast_of(const Place& p, OpSink& out) const {
+  if (p.grid->q == 1) return {};
+  const std::int64_t below = p.rows - (p.row == p.current_row ? p.jb : 0);
+  if (p.owns()) out.kernel(traces::Kernel::dlacpy, below, p.jb);  // L2 into one piece of memory
+  const std::int64_t words = below * p.jb + p.jb * p.jb + p.jb + 1;
+  // With look-ahead the program takes one tag more when its pipeline is full.
+  const int depth = depth_of(*p.config);
+  const std::int64_t number = p.panel + (depth > 0 && p.panel >= depth ? 1 : 0);
+  const auto tag = static_cast<std::int32_t>(kTagPanel + number % kTagRange);
+  return PanelBcast({p.grid, p.row, p.col, p.root, words, tag, p.config->bcast});
+}
+
+std::uint32_t HplTrace::panel_region(std::int64_t panel) const {
+  return kFirstPanel + (options_.one_panel_region ? 0 : static_cast<std::uint32_t>(panel));
+}
+
+const HplTrace::Program& HplTrace::program_of(std::uint32_t run, std::int64_t jb) {
+  for (const Program& p : programs_)
+    if (p.jb == jb && p.run == run) return p;
+  Program& p = programs_[next_program_];
+  next_program_ = (next_program_ + 1) % programs_.size();
+  p = {run, jb, make_panel_program(runs_[run], jb), {}, {}};
+  p.current = make_panel_series(p.program, jb, true);
+  p.others = make_panel_series(p.program, jb, false);
+  return p;
+}
+
+const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) {
+  RowExchange& x = ring_[static_cast<std::size_t>(panel) % ring_.size()];
+  if (x.panel != panel || x.run != run) {
+    const HplConfig& c = runs_[run];
+    const std::int64_t first = panel * c.nb;
+    if (options_.pivots == PivotKind::kRecorded) {
+      // Every kind of swap that the run has is there (check_recorded); the other counts are not looked at.
+      const auto from = options_.recorded->rows_from(panel), u = options_.recorded->u_rows(panel);
+      // The current row's own count is never sent; only a copy's size depends on it: its block and a share of the rest.
+      const std::int64_t jb = std::min(c.nb, c.n - first);
+      none_.assign(static_cast<std::size_t>(c.p), 0);
+      if (from.empty())
+        none_[static_cast<std::size_t>(owner_of(first, c.nb, c.p))] =
+            static_cast<std::int32_t>(jb + jb / c.p);
+      builder_.from_counts(c.p, owner_of(first, c.nb, c.p),
+                           from.empty() ? std::span<const std::int32_t>(none_) : from,
+                           u.empty() ? std::span<const std::int32_t>(none_) : u, x);
+    } else {
+      builder_.build(c, first, std::min(c.nb, c.n - first), *pivots_[run], x);
+    }
+    x.panel = panel;
+    x.run = run;
+  }
+  return x;
+}
+
+bool HplTrace::factor(const Place& p, Cursor& c, OpSink& out, std::size_t budget) {
+  if (p.owns() && p.jb > 0) {
+    const Program& made = program_of(p.run, p.jb);
+    const PanelProgram& program = made.program;
+    const PanelSeat seat{p.grid, p.row, p.col, p.current_row, p.rows, p.jb};
+    if (c.sub == 0) out.begin(kPfact);
+    if (options_.aggregate_pfact) {
+      emit_panel_series(p.row == p.current_row ? made.current : made.others, seat, series_, out);
+      c.sub = static_cast<std::uint32_t>(program.size());
+    }
+    for (; c.sub < program.size(); ++c.sub) {
+      if (out.size() >= budget) return false;
+      emit_panel_instruction(program[c.sub], seat, out);
+    }
+    out.end(kPfact);
+  }
+  c.sub = 0;
+  return true;
+}
+
+void HplTrace::update(const Place& p, std::int64_t columns, PanelBcast& bcast, OpSink& out) {
+  UpdateSeat u;
+  u.swap.grid = p.grid;
+  u.swap.row = p.row, u.swap.col = p.col;
+  u.swap.current_row = p.current_row;
+  u.swap.jb = p.jb;
+  u.swap.n = columns;
+  u.swap.equil = p.config->equil;
+  if (p.grid->p > 1 && columns > 0 && p.jb > 0) u.swap.rows = &exchange_of(p.run, p.panel);
+  u.rows = p.rows;
+  u.nb = p.config->nb;
+  u.most_pieces = options_.most_pieces;
+  u.config = p.config;
+  emit_update(u, bcast, out);
+}
+
+// Iteration c.item. Without look-ahead: factor, broadcast, update. With: the panel's own columns are brought up to
+// date by the `depth` panels before it, it is factored and its broadcast overlaps the update with the oldest of them.
+void HplTrace::panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
+  const Place me = place_of(rank, c.run, c.item);
+  const HplConfig& config = *me.config;
+  const PanelWindow w = window_of(config);
+  const int depth = depth_of(config);
+  const bool filling = c.item < w.first + depth;  // the look-ahead's pipeline is not full yet
+  const std::int64_t end = me.first + me.jb, columns = config.n + 1;
+  PanelBcast none;
+  if (c.phase < depth && !filling) {
+    if (c.phase == 0) out.begin(panel_region(c.item));
+    if (me.owns()) update(place_of(rank, c.run, c.item - depth + c.phase), me.jb, none, out);
+    ++c.phase;
+    if (c.phase == depth) c.phase = kFactorPhase;
+    return;
+  }
+  if (c.phase < kFactorPhase) {
+    out.begin(panel_region(c.item));
+    c.phase = kFactorPhase;
+  }
+  if (c.phase == kFactorPhase) {
+    if (factor(me, c, out, budget)) c.phase = kUpdatePhase;
+    return;
+  }
+  PanelBcast bcast = bcast_of(me, out);
+  if (filling) {
+    bcast.complete(out);
+    const std::int64_t filled = std::min((w.first + depth) * config.nb, config.n);
+    if (c.item + 1 < w.first + depth) update(me, me.columns(end, filled), none, out);
+  } else if (depth == 0) {
+    bcast.complete(out);
+    update(me, me.columns(end, columns), none, out);
+  } else {
+    update(place_of(rank, c.run, c.item - depth), me.columns(end, columns), bcast, out);
+  }
+  out.end(panel_region(c.item));
+  c.phase = 0;
+  ++c.item;
+}
+
+// After the loop the last `depth` panels have not reached the right-hand side yet.
+void HplTrace::last_updates(int rank, const Cursor& c, OpSink& out) {
+  const HplConfig& config = runs_[c.run];
+  const int depth = depth_of(config);
+  const std::int64_t end = std::max<std::int64_t>(config.panels(), depth);
+  PanelBcast none;
+  for (std::int64_t k = end - depth; k < end; ++k) {
+    const Place p = place_of(rank, c.run, k);
+    update(p, p.columns(config.n, config.n + 1), none, out);
+  }
+}
+
+// Past the runs of grids that the rank is not in.
+void HplTrace::next_run(int rank, Cursor& c) const {
+  const std::uint32_t grid = grids_[c.run].first_comm;
+  ++c.run;
+  c.item = 0;
+  const bool same = c.run < runs_.size() && grids_[c.run].first_comm == grid;
+  c.stage = same ? Stage::kRunStart : Stage::kGridEnd;
+  if (!same) --c.run;
+  static_cast<void>(rank);
+}
+
+void HplTrace::step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
+  const HplConfig& config = runs_[c.run];
+  const ProcessGrid& grid = grids_[c.run];
+  switch (c.stage) {
+    case Stage::kStart:
+      if (options_.start_end) emit_program_start(dat_, static_cast<int>(header_.ranks), rank, out);
+      c.stage = Stage::kGridStart;
+      break;
+    case Stage::kGridStart:
+      if (options_.start_end) emit_grid_start(grid, rank, out);
+      c.stage = Stage::kRunStart;
+      if (rank >= grid.size()) {
+        while (c.run + 1 < runs_.size() && grids_[c.run + 1].first_comm == grid.first_comm) ++c.run;
+        c.stage = Stage::kGridEnd;
+      }
+      break;
+    case Stage::kRunStart:
+      if (options_.start_end) emit_run_start(grid, rank, out);
+      c.stage = Stage::kPanel;
+      c.item = window_of(config).first;
+      break;
+    case Stage::kPanel: {
+      const PanelWindow w = window_of(config);
+      const std::int64_t last =
+          options_.window ? w.last : std::max<std::int64_t>(w.last, config.n > 0 ? depth_of(config) : 0);
+      if (c.item < last)
+        panel_step(rank, c, out, budget);
+      else
+        c.stage = Stage::kLast;
+      break;
+    }
+    case Stage::kLast:
+      if (config.n > 0 && window_of(config).last == config.panels() && !options_.window)
+        last_updates(rank, c, out);
+      c.item = 0;
+      c.stage = options_.solve && config.n > 0 ? Stage::kSolve : Stage::kRunEnd;
+      if (c.stage == Stage::kSolve) out.begin(kSolve);
+      break;
+    case Stage::kSolve:
+      emit_solve_step(config, grid, rank, c.item, out);
+      if (++c.item == config.panels()) {
+        out.end(kSolve);
+        c.stage = Stage::kRunEnd;
+      }
+      break;
+    case Stage::kRunEnd:
+      if (options_.start_end) emit_run_end(config, grid, rank, out);
+      next_run(rank, c);
+      break;
+    case Stage::kGridEnd:
+      if (options_.start_end) emit_grid_end(grid, rank, out);
+      ++c.run;
+      c.stage = c.run < runs_.size() ? Stage::kGridStart : Stage::kEnd;
+      if (c.stage == Stage::kEnd) c.run = 0;
+      break;
+    case Stage::kEnd:
+      if (options_.start_end) out.simple(traces::OpKind::finalize);
+      c.stage = Stage::kDone;
+      break;
+    case Stage::kDone:
+      break;
+  }
+}
+
+}  // namespace weft::hpl_gen

@@ -1,0 +1,132 @@
+// OpSink: appends one rank's operations to a block; the words that the generator speaks.
+//
+// A sink belongs to one rank for the time of one step. Sizes are in bytes, peers are world ranks. Kernels with nothing
+// to do and messages without data are left out where the program leaves them out (the caller says which).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/id.hpp"
+#include "traces/kernel.hpp"
+#include "traces/op.hpp"
+
+namespace weft::hpl_gen {
+
+inline constexpr std::int64_t kDouble = 8;  // bytes
+inline constexpr std::int64_t kInt = 4;
+
+// Message tags of HPL: one id for the pivots and row swaps, ranges of 1000 for the panels and for the solve.
+inline constexpr std::int32_t kTagSwap = 1001;
+inline constexpr std::int32_t kTagPanel = 2001;
+inline constexpr std::int32_t kTagSolve = 3001;
+inline constexpr std::int32_t kTagCollective = 9001;
+inline constexpr std::int32_t kTagRange = 1000;
+
+// Regions that every generated trace has; panel k is region kFirstPanel + k.
+enum FixedRegion : std::uint32_t { kPfact, kBcast, kSwap, kUpdate, kSolve, kFirstPanel };
+
+class OpSink {
+ public:
+  explicit OpSink(traces::OpBlock& out) : out_(out) {}
+
+  [[nodiscard]] std::size_t size() const { return out_.ops.size(); }
+  [[nodiscard]] traces::OpBlock& block() { return out_; }
+
+  // A BLAS call; nothing if a dimension is 0.
+  void kernel(traces::Kernel k, std::int64_t m, std::int64_t n = 1, std::int64_t depth = 1) {
+    if (m <= 0 || n <= 0 || depth <= 0) return;
+    traces::Op op = make(traces::OpKind::compute_kernel);
+    op.amount = std::bit_cast<std::int64_t>(traces::kernel_flops({k, m, n, depth}));
+    op.extra = list({static_cast<std::int64_t>(k), m, n, depth});
+    out_.ops.push_back(op);
+  }
+  void send(int to, std::int32_t tag, std::int64_t bytes, CommId comm) {
+    message(traces::OpKind::send, to, tag, bytes, comm);
+  }
+  void ssend(int to, std::int32_t tag, std::int64_t bytes, CommId comm) {
+    message(traces::OpKind::ssend, to, tag, bytes, comm);
+  }
+  void recv(int from, std::int32_t tag, std::int64_t bytes, CommId comm) {
+    message(traces::OpKind::recv, from, tag, bytes, comm);
+  }
+  void irecv(int from, std::int32_t tag, std::int64_t bytes, CommId comm) {
+    message(traces::OpKind::irecv, from, tag, bytes, comm).request = 0;
+  }
+  void issend(int to, std::int32_t tag, std::int64_t bytes, CommId comm) {
+    message(traces::OpKind::issend, to, tag, bytes, comm).request = 0;
+  }
+  // Of the one request that HPL has in flight at a time; the fields of the message it completes.
+  void wait(int peer, std::int32_t tag, std::int64_t bytes, CommId comm) {
+    message(traces::OpKind::wait, peer, tag, bytes, comm).request = 0;
+  }
+  // Sends and receives at once, receive posted first; a side of zero bytes does not take place.
+  void exchange(int partner, std::int32_t tag, std::int64_t sent, std::int64_t received, CommId comm) {
+    if (sent > 0 && received > 0) {
+      irecv(partner, tag, received, comm);
+      send(partner, tag, sent, comm);
+      wait(partner, tag, received, comm);
+    } else if (sent > 0) {
+      send(partner, tag, sent, comm);
+    } else if (received > 0) {
+      recv(partner, tag, received, comm);
+    }
+  }
+  // A panel's factorisation as one operation (traces/exchange_series.hpp); `values` is its list.
+  void series(int root, std::int64_t candidate_bytes, CommId comm, std::span<const std::int64_t> values) {
+    message(traces::OpKind::exchange_series, root, kTagSwap, candidate_bytes, comm).extra =
+        out_.add_list(values);
+  }
+  void begin(std::uint32_t region) { simple(traces::OpKind::region_begin, region); }
+  void end(std::uint32_t region) { simple(traces::OpKind::region_end, region); }
+  void simple(traces::OpKind kind, std::int64_t amount = 0, CommId comm = CommId(0)) {
+    traces::Op op = make(kind);
+    op.amount = amount;
+    op.comm = comm;
+    out_.ops.push_back(op);
+  }
+  // A poll that misses for now: its distance to the hit is filled in by resolve().
+  [[nodiscard]] std::size_t poll(int from, std::int32_t tag, CommId comm) {
+    message(traces::OpKind::iprobe, from, tag, 1, comm).extra = list({0});
+    return out_.ops.size() - 1;
+  }
+  void resolve(std::size_t poll_at, std::size_t hit_at) {
+    out_.lists[out_.ops[poll_at].extra + 1] = static_cast<std::int64_t>(hit_at - poll_at);
+  }
+  // The poll that hits; set_body() says how many operations after it are what it triggers.
+  [[nodiscard]] std::size_t hit(int from, std::int32_t tag, std::int64_t bytes, CommId comm) {
+    traces::Op& op = message(traces::OpKind::iprobe, from, tag, 1, comm);
+    op.flags = traces::kHit;
+    op.extra = list({0, 0, from, tag, bytes});
+    return out_.ops.size() - 1;
+  }
+  void set_body(std::size_t hit_at) {
+    out_.lists[out_.ops[hit_at].extra + 2] = static_cast<std::int64_t>(out_.ops.size() - hit_at - 1);
+  }
+
+ private:
+  static traces::Op make(traces::OpKind kind) {
+    traces::Op op;
+    op.kind = kind;
+    return op;
+  }
+  traces::Op& message(traces::OpKind kind, int peer, std::int32_t tag, std::int64_t bytes, CommId comm) {
+    traces::Op op = make(kind);
+    op.peer = peer;
+    op.tag = tag;
+    op.amount = bytes;
+    op.comm = comm;
+    return out_.ops.emplace_back(op);
+  }
+  std::uint32_t list(std::initializer_list<std::int64_t> values) {
+    return out_.add_list(std::span<const std::int64_t>(values.begin(), values.size()));
+  }
+
+  traces::OpBlock& out_;
+};
+
+}  // namespace weft::hpl_gen

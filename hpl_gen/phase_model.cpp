@@ -1,0 +1,112 @@
+#include "hpl_gen/phase_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/check.hpp"
+#include "hpl_gen/closed_form.hpp"
+
+namespace weft::hpl_gen {
+namespace {
+
+// What the fullest node sends into the fabric for one panel, in units of L and of U.
+struct NodeTraffic {
+  double rows_out = 0;  // ranks whose right-hand neighbour is on another node
+  double swap_out = 0;  // sum over its ranks of 2 x the share of their column that is elsewhere
+};
+
+NodeTraffic fullest_node(const PhaseMachine& machine, const PhaseRun& run) {
+  const std::int64_t ranks = run.p * run.q, per = machine.ranks_per_node;
+  NodeTraffic most;
+  std::vector<std::int64_t> column_of(static_cast<std::size_t>(per));
+  for (std::int64_t first = 0; first < ranks; first += per) {
+    const std::int64_t last = std::min(ranks, first + per);
+    NodeTraffic node;
+    for (std::int64_t r = first; r < last; ++r) {
+      const std::int64_t row = run.row_major ? r / run.q : r % run.p;
+      const std::int64_t column = run.row_major ? r % run.q : r / run.p;
+      column_of[static_cast<std::size_t>(r - first)] = column;
+      const std::int64_t right = (column + 1) % run.q;
+      const std::int64_t neighbour = run.row_major ? row * run.q + right : right * run.p + row;
+      if (neighbour / per != r / per) node.rows_out += 1;
+    }
+    for (std::int64_t r = first; r < last; ++r) {
+      const auto here = std::count(column_of.begin(), column_of.begin() + (last - first),
+                                   column_of[static_cast<std::size_t>(r - first)]);
+      node.swap_out += 2.0 * static_cast<double>(run.p - here) / static_cast<double>(run.p);
+    }
+    most.rows_out = std::max(most.rows_out, node.rows_out);
+    most.swap_out = std::max(most.swap_out, node.swap_out);
+  }
+  return most;
+}
+
+}  // namespace
+
+PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
+  WEFT_CHECK(run.n >= 1 && run.nb >= 1 && run.p >= 1 && run.q >= 1 && machine.ranks_per_node >= 1,
+             "a run has positive sizes");
+  const auto p = static_cast<double>(run.p), q = static_cast<double>(run.q), nb = static_cast<double>(run.nb);
+  const double alpha = to_seconds(machine.latency), lg_p = std::log2(p);
+  const double own_share = (p - 1) / p;
+  const NodeTraffic node = fullest_node(machine, run);
+  const double sharing = std::min<double>(machine.ranks_per_host_link, p * q);
+  const double memory = static_cast<double>(machine.device_memory.value());
+
+  PhaseTimes t;
+  for (std::int64_t done = 0; done < run.n; done += run.nb) {
+    const double width = std::min(nb, static_cast<double>(run.n - done));
+    const double left = static_cast<double>(run.n - done);
+    const double m = left / p, n = left / q;
+    const double arithmetic = (2 * m * n * width + n * width * width) / machine.gemm.value();
+    const double l_bytes = 8 * m * width, u_bytes = 8 * n * width;
+
+    double update = arithmetic;
+    double bcast = node.rows_out * l_bytes / machine.injection.value();
+    double swap = node.swap_out * u_bytes / machine.injection.value();
+    if (machine.host_link) {
+      const double link = machine.host_link->value();
+      if (memory > 0) update = std::max(update, sharing * std::max(0.0, 8 * m * n - memory) / link);
+      if (run.q > 1) bcast = std::max(bcast, sharing * l_bytes / link);
+      swap = std::max(swap, 2 * own_share * sharing * u_bytes / link);
+    }
+    if (run.p > 1) swap += (lg_p + p - 1) * alpha;
+    const double panel = bcast + 2 * width * lg_p * alpha;
+
+    double total = 0, exposed_swap = swap;
+    switch (run.overlap) {
+      case Overlap::kNone:
+        total = update + swap + panel;
+        break;
+      case Overlap::kPanel:
+        total = std::max(update + swap, panel);
+        break;
+      case Overlap::kSwap:
+        total = std::max({update, swap, panel});
+        exposed_swap = std::max(0.0, swap - update);
+        break;
+    }
+    t.time_s += total;
+    t.update_s += arithmetic;
+    t.stream_s += update - arithmetic;
+    t.swap_s += exposed_swap;
+    const double exposed_panel = std::max(0.0, total - update - exposed_swap);
+    t.bcast_s += exposed_panel;
+    t.hidden_s += (panel - exposed_panel) + (swap - exposed_swap);
+  }
+  t.gflops = hpl_gflops(run.n, t.time_s);
+  t.efficiency_of_gemm = t.gflops * 1e9 / (p * q * machine.gemm.value());
+  return t;
+}
+
+FlopRate gemm_from_run(PhaseMachine machine, const PhaseRun& run, double gflops) {
+  double low = gflops * 1e9 / static_cast<double>(run.p * run.q) / 4, high = low * 1024;
+  for (int i = 0; i < 200 && high / low > 1 + 1e-12; ++i) {
+    machine.gemm = FlopRate(std::sqrt(low * high));
+    (phase_model(machine, run).gflops < gflops ? low : high) = machine.gemm.value();
+  }
+  return FlopRate(high);
+}
+
+}  // namespace weft::hpl_gen

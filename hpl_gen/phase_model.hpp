@@ -1,0 +1,74 @@
+// Phase model: the time of an HPL run summed panel by panel from what each panel computes and moves, without
+// replaying a message. For machines too large to replay (27,000 GPUs) and as a check of the replay.
+//
+// One panel k of width NB on a P x Q grid, m and n = rows and columns that are left, local: (N - k NB) / P and / Q.
+//   update     gemm = (2 m n NB + n NB^2) / R;  if the local matrix does not fit into the device's memory, the part that
+//              does not, crosses the host link in and out once:  max(gemm, (8 m n - memory) / host)
+//   broadcast  L = 8 m NB bytes through each process row:  bcast = max over nodes of (rows leaving it L / injection),
+//              or what the node's devices take from a shared host link
+//   swap       U = 8 n NB bytes in each process column. The critical path of spread and roll carries it twice, all but
+//              the own share: 2 U (P - 1) / P; over injection or host link, whichever is slower, plus
+//              (lg P + P - 1) latency
+//   pivots     NB exchanges, 2 lg P latencies each
+//   T_k = max(update + exposed swap, bcast + pivots)
+// Netlib's order (DEPTH >= 1): the look-ahead hides the broadcast behind the update, nothing hides the swap.
+// Overlap::kSwap is what vendor binaries do that split the update: the swap hides too. Overlap::kNone is DEPTH 0.
+//
+// Sources: the algorithm of netlib HPL (its scalability page gives the same terms, eq. 3, with 3 U instead of the
+// 2 U (P - 1) / P of the spread-roll critical path). Host link and memory: the layers of the MCL HPL model, used as what they
+// physically are. Complexity: O(panels + ranks).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/units.hpp"
+
+namespace weft::hpl_gen {
+
+enum class Overlap : std::uint8_t {
+  kNone,   // every phase after the other
+  kPanel,  // look-ahead: panel factorisation and broadcast behind the update
+  kSwap,   // and the swap behind the update too
+};
+
+// A machine as the phase model sees it: equal nodes of equal ranks. A rank is what has one place in the P x Q grid:
+// a device (GPU), or a whole node of CPUs.
+struct PhaseMachine {
+  FlopRate gemm;                     // of a rank, sustained on large updates
+  std::uint32_t ranks_per_node = 1;  // consecutive ranks share a node
+  Bandwidth injection;               // of a node into the fabric, one direction, all its NICs
+  Duration latency{};                // of a short message between nodes
+  std::optional<Bandwidth> host_link =
+      std::nullopt;                       // device to host memory, one direction; nullopt: no such link
+  std::uint32_t ranks_per_host_link = 1;  // ranks that share it
+  Bytes device_memory{0};                 // of a rank; 0: no limit
+};
+
+struct PhaseRun {
+  std::int64_t n = 0, nb = 0;
+  std::int64_t p = 1, q = 1;
+  bool row_major = true;  // PMAP: rank = row * Q + column
+  Overlap overlap = Overlap::kPanel;
+};
+
+// Seconds over all panels. time_s is their overlap, not their sum.
+struct PhaseTimes {
+  double time_s = 0;
+  double update_s = 0;            // arithmetic
+  double stream_s = 0;            // what the host link adds to the update, where the matrix does not fit
+  double swap_s = 0;              // exposed
+  double bcast_s = 0;             // exposed broadcast and pivots
+  double hidden_s = 0;            // broadcast, pivots, swap behind the update
+  double gflops = 0;              // by HPL's own formula
+  double efficiency_of_gemm = 0;  // of P Q R
+};
+
+// Precondition: n, nb, p, q >= 1; gemm and injection > 0.
+[[nodiscard]] PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run);
+
+// The rate of `gemm` with which `run` on this machine gives `gflops`: calibration on one measured run, by bisection to
+// 1e-12. Precondition: gflops can be reached.
+[[nodiscard]] FlopRate gemm_from_run(PhaseMachine machine, const PhaseRun& run, double gflops);
+
+}  // namespace weft::hpl_gen

@@ -1,0 +1,114 @@
+#include "hpl_gen/pivots.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "core/rng.hpp"
+
+// LAPACK (Fortran calling convention).
+extern "C" void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* ipiv, int* info);
+
+namespace weft::hpl_gen {
+namespace {
+
+class RandomPivots final : public PivotSource {
+ public:
+  explicit RandomPivots(std::uint64_t seed) : seed_(seed) {}
+  void pivots(std::int64_t first, std::int64_t n, std::span<std::int64_t> out) const override {
+    // One stream for each panel: ranks may ask in any order.
+    Rng rng(Rng(seed_ ^ (static_cast<std::uint64_t>(first) * 0x9e3779b97f4a7c15ULL)).next());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::int64_t row = first + static_cast<std::int64_t>(i);
+      out[i] = row + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(n - row)));
+    }
+  }
+  std::string describe() const override { return fmt::format("random pivots, seed {}", seed_); }
+
+ private:
+  std::uint64_t seed_;
+};
+
+class StoredPivots final : public PivotSource {
+ public:
+  StoredPivots(std::vector<std::int32_t> rows, std::string what)
+      : rows_(std::move(rows)), what_(std::move(what)) {}
+  void pivots(std::int64_t first, std::int64_t n, std::span<std::int64_t> out) const override {
+    WEFT_CHECK(n == static_cast<std::int64_t>(rows_.size()), "pivots of a matrix of another order");
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = rows_[static_cast<std::size_t>(first) + i];
+  }
+  std::string describe() const override { return what_; }
+
+ private:
+  std::vector<std::int32_t> rows_;
+  std::string what_;
+};
+
+// x -> mul * x + add, modulo 2^64.
+struct Affine {
+  std::uint64_t mul = 1, add = 0;
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t x) const { return mul * x + add; }
+};
+// HPL's generator: multiplier 1481765933 * 2^32 + 1284865837, increment 1.
+constexpr Affine kStep{(1481765933ULL << 32) + 1284865837ULL, 1};
+
+// kStep applied `times` times.
+Affine power(std::uint64_t times) {
+  Affine r, base = kStep;
+  for (; times > 0; times >>= 1) {
+    if ((times & 1) != 0) r = {base.mul * r.mul, base.mul * r.add + base.add};
+    base = {base.mul * base.mul, base.mul * base.add + base.add};
+  }
+  return r;
+}
+
+// 0.5 minus the state as a fraction of 2^64, rounded where HPL rounds: once when the two halves are joined.
+double value_of(std::uint64_t state) {
+  const double low = static_cast<double>(static_cast<std::uint32_t>(state)) * 0x1p-32;
+  const double high = static_cast<double>(static_cast<std::uint32_t>(state >> 32));
+  return 0.5 - (low + high) * 0x1p-32;
+}
+
+// The state before element 0. A seed is an int of the program and fills the low half.
+std::uint64_t start_of(std::int64_t seed) { return kStep(static_cast<std::uint32_t>(seed)); }
+
+}  // namespace
+
+std::unique_ptr<PivotSource> random_pivots(std::uint64_t seed) {
+  return std::make_unique<RandomPivots>(seed);
+}
+
+double hpl_matrix_element(std::int64_t matrix_seed, std::uint64_t index) {
+  return value_of(power(index)(start_of(matrix_seed)));
+}
+
+Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t matrix_seed) {
+  const std::string what = fmt::format("pivots of HPL's matrix, N = {}, seed {}", n, matrix_seed);
+  if (n > kMaxExactOrder)
+    return not_supported(fmt::format("exact pivots of N = {}: the matrix would be factored here", n),
+                         fmt::format("N up to {}, or random pivots", kMaxExactOrder));
+  const auto order = static_cast<std::size_t>(n);
+  std::vector<std::int32_t> rows(order);
+  if (n > 0) {
+    try {
+      std::vector<double> a(order * order);
+      std::uint64_t state = start_of(matrix_seed);
+      for (double& x : a) {
+        x = value_of(state);
+        state = kStep(state);
+      }
+      const int size = static_cast<int>(n);
+      int info = 0;
+      dgetrf_(&size, &size, a.data(), &size, rows.data(), &info);
+      WEFT_CHECK(info >= 0, "dgetrf refused its arguments");
+    } catch (const std::bad_alloc&) {
+      return not_supported(fmt::format("exact pivots of N = {}: {} GB of memory for the matrix", n,
+                                       order * order * 8 / 1000000000),
+                           "a smaller N, or random pivots");
+    }
+  }
+  for (std::int32_t& r : rows) --r;  // Fortran counts from 1
+  return std::unique_ptr<PivotSource>(std::make_unique<StoredPivots>(std::move(rows), what));
+}
+
+}  // namespace weft::hpl_gen

@@ -1,0 +1,207 @@
+#include "hpl_gen/row_swap.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "hpl_gen/collectives.hpp"
+
+namespace weft::hpl_gen {
+namespace {
+
+using traces::Kernel;
+
+// Sends the parts of the slots first .. last away from slot `source` along a binomial tree over those slots: towards
+// higher slots, or towards lower ones. `prefix` has the rows of U before each slot.
+void spread(const SwapSeat& s, std::span<const std::int32_t> prefix, int source, bool right,
+            PanelBcast& bcast, OpSink& out) {
+  const ProcessGrid& g = *s.grid;
+  const int slot = s.rows->slot_of[static_cast<std::size_t>(s.row)];
+  const int size = right ? g.p - source : source + 1;
+  const int me = right ? slot - source : source - slot;
+  if (me < 0 || size <= 1) return;
+  const auto peer = [&](int distance) {
+    const int at = right ? source + distance : source - distance;
+    return g.rank_of(s.rows->row_at[static_cast<std::size_t>(at)], s.col);
+  };
+  // Rows of U for the receiver at distance `child` and its subtree of `width` distances. To the left the program
+  // sends one slot more than the subtree has; so do we.
+  const auto rows_for = [&](int child, int width) {
+    const int low = right ? std::min(source + child, g.p) : std::max(source - child - width, 0);
+    const int high = right ? std::min(source + child + width, g.p) : std::max(source - child + 1, 0);
+    return std::int64_t{prefix[static_cast<std::size_t>(high)]} - prefix[static_cast<std::size_t>(low)];
+  };
+  const CommId comm = g.col_comm(s.col);
+  int bit = floor_power(size - 1).value;
+  int mask = 2 * bit - 1;
+  while (bit > 0) {
+    mask ^= bit;
+    if ((me & mask) == 0) {
+      const int partner = me ^ bit;
+      const std::int64_t bytes = rows_for(me | bit, bit) * s.n * kDouble;
+      if (bytes > 0) {
+        if ((me & bit) != 0)
+          out.recv(peer(partner), kTagSwap, bytes, comm);
+        else if (partner < size)
+          out.send(peer(partner), kTagSwap, bytes, comm);
+      }
+    }
+    bit >>= 1;
+    bcast.poll(out);
+  }
+}
+
+// Evens out the parts of U: every slot gets slen / p rows, the first slen mod p slots one more. Each slot in turn
+// spreads what others should hold to its left and to its right. Leaves the even prefix sums in `prefix`.
+void equilibrate(const SwapSeat& s, std::vector<std::int32_t>& prefix, PanelBcast& bcast, OpSink& out) {
+  const int p = s.grid->p;
+  if (p <= 2) return;
+  const std::int32_t total = prefix[static_cast<std::size_t>(p)];
+  const std::int32_t small = total / p, large = (total + p - 1) / p, extra = total - p * small;
+  const auto even = [&](int slot) { return slot < extra ? slot * large : slot * small + extra; };
+  const auto length = [&](int slot) {
+    return prefix[static_cast<std::size_t>(slot) + 1] - prefix[static_cast<std::size_t>(slot)];
+  };
+  // The program looks at all slots but the last.
+  bool is_even = true;
+  for (int i = 0; i + 1 < p; ++i) is_even = is_even && (length(i) == small || length(i) == large);
+  if (is_even) return;
+  std::vector<std::int32_t> moved(static_cast<std::size_t>(p) + 1);
+  for (int slot = 0; slot < p; ++slot) {
+    const std::int32_t begin = prefix[static_cast<std::size_t>(slot)], held = length(slot);
+    const std::int32_t target = even(slot), target_length = slot < extra ? large : small;
+    const bool left = begin < target, right = target + target_length < begin + held;
+    if (held <= 0 || !(left || right)) continue;
+    // The slot's own rows, cut at the even boundaries.
+    std::int32_t at = begin, rest = held;
+    for (int i = 0; i < p; ++i) {
+      const std::int32_t last = even(i) + (i < extra ? large : small) - 1;
+      const std::int32_t part = last >= at && rest > 0 ? std::min(last - at + 1, rest) : 0;
+      rest -= part;
+      moved[static_cast<std::size_t>(i)] = at;
+      at += part;
+    }
+    moved[static_cast<std::size_t>(p)] = at;
+    if (left) spread(s, moved, slot, false, bcast, out);
+    if (right) spread(s, moved, slot, true, bcast, out);
+  }
+  // The program leaves the last sum as it was.
+  for (int i = 0; i < p; ++i) prefix[static_cast<std::size_t>(i)] = even(i);
+}
+
+// p - 1 exchanges with the two neighbours in turn; each part goes half way round either way.
+void roll(const SwapSeat& s, std::span<const std::int32_t> prefix, PanelBcast& bcast, OpSink& out) {
+  const ProcessGrid& g = *s.grid;
+  const int p = g.p, me = s.rows->slot_of[static_cast<std::size_t>(s.row)];
+  const CommId comm = g.col_comm(s.col);
+  const auto bytes = [&](int slot) {
+    return (std::int64_t{prefix[static_cast<std::size_t>(slot) + 1]} -
+            prefix[static_cast<std::size_t>(slot)]) *
+           s.n * kDouble;
+  };
+  for (int k = 0; k + 1 < p; ++k) {
+    const int l = k / 2;
+    const bool backward = ((me + k) & 1) != 0;
+    const int sent = backward ? ring_add(me, l, p) : ring_sub(me, l, p);
+    const int got = backward ? ring_sub(me, l + 1, p) : ring_add(me, l + 1, p);
+    const int partner = backward ? ring_sub(me, 1, p) : ring_add(me, 1, p);
+    const int peer = g.rank_of(s.rows->row_at[static_cast<std::size_t>(partner)], s.col);
+    if (bytes(got) > 0) out.irecv(peer, kTagSwap, bytes(got), comm);
+    if (bytes(sent) > 0) out.send(peer, kTagSwap, bytes(sent), comm);
+    if (bytes(got) > 0) out.wait(peer, kTagSwap, bytes(got), comm);
+    bcast.poll(out);
+  }
+}
+
+}  // namespace
+
+void spread_roll_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
+  const bool current = s.row == s.current_row;
+  const auto& prefix = s.rows->u_prefix;
+  if (current) out.kernel(Kernel::dlaswp, s.rows->rows_from[static_cast<std::size_t>(s.row)], s.n);
+  spread(s, prefix, 0, true, bcast, out);
+  if (!current) {
+    const auto slot = static_cast<std::size_t>(s.rows->slot_of[static_cast<std::size_t>(s.row)]);
+    out.kernel(Kernel::dlaswp, 2 * (prefix[slot + 1] - prefix[slot]), s.n);  // a swap moves both ways
+  }
+  std::vector<std::int32_t> parts(prefix.begin(), prefix.end());
+  if (s.equil) equilibrate(s, parts, bcast, out);
+  roll(s, parts, bcast, out);
+  out.kernel(Kernel::dlaswp, s.jb, s.n);  // U into the order of the panel's rows
+}
+
+void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
+  const ProcessGrid& g = *s.grid;
+  const int p = g.p, cube = floor_power(p).value, beyond = p - cube;
+  const int me = ring_sub(s.row, s.current_row, p);
+  const CommId comm = g.col_comm(s.col);
+  const std::int64_t u_bytes = s.jb * s.n * kDouble;
+  const std::int64_t row_bytes = (s.n + 1) * kDouble;
+  const auto world = [&](int distance) { return g.rank_of(ring_add(distance, s.current_row, p), s.col); };
+  // Rows that have gathered at each distance from the current row; the current row sends U instead.
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(p));
+  for (int d = 1; d < p; ++d)
+    rows[static_cast<std::size_t>(d)] =
+        s.rows->rows_from[static_cast<std::size_t>(ring_add(d, s.current_row, p))];
+  const auto held = [&](int d) -> std::int64_t& { return rows[static_cast<std::size_t>(d)]; };
+  const std::int64_t own = s.rows->rows_from[static_cast<std::size_t>(s.row)];
+  out.kernel(Kernel::dlaswp, own, s.n);
+  bcast.poll(out);
+
+  const int folded = me ^ cube;
+  const bool folds = beyond > 0 && folded < p;
+  if (folds) {
+    if (me == 0) {
+      out.exchange(world(folded), kTagSwap, u_bytes, held(folded) * row_bytes, comm);
+      out.kernel(Kernel::dlaswp, held(folded), s.n);
+    } else if (me == cube) {
+      out.exchange(world(folded), kTagSwap, held(me) * row_bytes, u_bytes, comm);
+    } else if (me > cube) {
+      if (held(me) > 0) out.send(world(folded), kTagSwap, held(me) * row_bytes, comm);
+    } else if (held(folded) > 0) {
+      out.recv(world(folded), kTagSwap, held(folded) * row_bytes, comm);
+    }
+  }
+  for (int d = 1; d < beyond; ++d) held(d) += held(d + cube);
+  bcast.poll(out);
+
+  if (me < cube) {
+    for (int k = 0; (1 << k) < cube; ++k) {
+      const int bit = 1 << k, partner = me ^ bit;
+      const bool has = (me >> k) == 0, gets = !has && (me >> (k + 1)) == 0;
+      out.exchange(world(partner), kTagSwap, has ? u_bytes : held(me) * row_bytes,
+                   gets ? u_bytes : held(partner) * row_bytes, comm);
+      if (has) out.kernel(Kernel::dlaswp, held(partner), s.n);
+      if (gets) out.kernel(Kernel::dlaswp, own + held(me), s.n);
+      for (int d = 0; d < cube; ++d)
+        if ((d & bit) == 0) held(d) = held(d | bit) = held(d) + held(d | bit);
+      bcast.poll(out);
+    }
+  } else {
+    if (beyond > 1) {
+      // Beyond the cube U takes a tree of its own; its root got it in the fold.
+      const int seat = me - cube;
+      int bit = floor_power(beyond - 1).value;
+      for (int mask = 2 * bit - 1; bit > 0; bit >>= 1) {
+        mask ^= bit;
+        if ((seat & mask) == 0) {
+          const int partner = seat ^ bit;
+          if ((seat & bit) != 0)
+            out.recv(world(cube + partner), kTagSwap, u_bytes, comm);
+          else if (partner < beyond)
+            out.send(world(cube + partner), kTagSwap, u_bytes, comm);
+        }
+        bcast.poll(out);
+      }
+    }
+    out.kernel(Kernel::dlaswp, own, s.n);
+  }
+  if (folds) {
+    if (me >= cube)
+      out.recv(world(folded), kTagSwap, u_bytes, comm);
+    else
+      out.send(world(folded), kTagSwap, u_bytes, comm);
+  }
+  bcast.poll(out);
+}
+
+}  // namespace weft::hpl_gen

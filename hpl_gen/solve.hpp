@@ -1,0 +1,21 @@
+// The triangular solve at the end: U x = y, one block of x after the other from the last to the first.
+//
+// The block's owner solves, sends x up its process column, whose processes update the next (q - 1) nb rows of y first
+// and pass them to the process column of the next block ("n1" rows, so that the chain goes on early), then the rest.
+// Steps are numbered 0 .. ceil(n / nb) - 1 for blocks from the last to the first.
+#pragma once
+
+#include <cstdint>
+
+#include "hpl_gen/grid.hpp"
+#include "hpl_gen/hpl_dat.hpp"
+#include "hpl_gen/op_sink.hpp"
+
+namespace weft::hpl_gen {
+
+// Operations of `rank` in step `step`; the last step ends with the broadcast of the first block of x.
+// O(log p) operations.
+void emit_solve_step(const HplConfig& config, const ProcessGrid& grid, int rank, std::int64_t step,
+                     OpSink& out);
+
+}  // namespace weft::hpl_gen

@@ -1,0 +1,30 @@
+// The update of the trailing matrix with one panel: row swaps, triangular solve for U, multiplication L2 x U.
+//
+// The solve for U is done by every process row for itself: no second broadcast, p times the work on U (jb^2 flops a
+// column): that is the greater part of what HPL computes beyond its own 2/3 n^3.
+//
+// With look-ahead the broadcast of a later panel is polled: at entry, between the messages of the swap, and after
+// every NB columns of the multiplication. A program that polls works in pieces of NB columns until the panel came and
+// does the rest in one; since the moment is the network's, a generated trace has the pieces to the end
+// (`most_pieces` bounds them), and waits after the last.
+#pragma once
+
+#include <cstdint>
+
+#include "hpl_gen/panel_bcast.hpp"
+#include "hpl_gen/row_swap.hpp"
+
+namespace weft::hpl_gen {
+
+struct UpdateSeat {
+  SwapSeat swap;                 // grid, place, panel; swap.n = local columns to update
+  std::int64_t rows = 0;         // local rows from the panel's first row on (the panel's block included)
+  std::int64_t nb = 0;           // columns of a piece
+  std::int64_t most_pieces = 0;  // 0 = as many as it takes
+  const HplConfig* config = nullptr;
+};
+
+// Emits the update; completes `bcast` at its end if that is still pending.
+void emit_update(const UpdateSeat& seat, PanelBcast& bcast, OpSink& out);
+
+}  // namespace weft::hpl_gen

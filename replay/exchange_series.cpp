@@ -1,0 +1,66 @@
+#include "replay/exchange_series.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace weft::replay {
+
+void SeriesPattern::build(std::uint32_t members, std::int64_t candidate_bytes, std::int64_t row_bytes) {
+  messages.clear();
+  rounds.clear();
+  if (members < 2) return;
+  const std::uint32_t power = std::bit_floor(members);
+  const std::uint32_t rest = members - power;
+  const auto send = [&](std::uint32_t from, std::uint32_t to, std::int64_t bytes) {
+    messages.push_back({from, to, bytes, {}});
+  };
+  std::uint32_t first = 0;
+  const auto end_round = [&] {
+    const auto last = static_cast<std::uint32_t>(messages.size());
+    if (last > first) rounds.push_back({first, last});
+    first = last;
+  };
+  for (std::uint32_t d = 0; d < rest; ++d) {
+    send(d + power, d, candidate_bytes);
+    if (d == 0) send(0, power, row_bytes);
+  }
+  end_round();
+  for (std::uint32_t bit = 1; bit < power; bit <<= 1) {
+    for (std::uint32_t d = 0; d < power; ++d)
+      send(d, d ^ bit, d < bit ? candidate_bytes + row_bytes : candidate_bytes);
+    end_round();
+  }
+  for (std::uint32_t bit = rest > 1 ? std::bit_floor(rest - 1) : 0; bit > 0; bit >>= 1) {
+    for (std::uint32_t d = 0; d + bit < rest; d += 2 * bit) send(power + d, power + d + bit, row_bytes);
+    end_round();
+  }
+  for (std::uint32_t d = 0; d < rest; ++d) send(d, d + power, candidate_bytes);
+  end_round();
+}
+
+void SeriesPattern::exchange(std::vector<double>& time, std::vector<double>& scratch) const {
+  const std::size_t members = time.size();
+  scratch.resize(members + messages.size());
+  double* const sent = scratch.data();            // when the member's own send call is over
+  double* const come = scratch.data() + members;  // when the message's data are there
+  for (const SeriesRound& round : rounds) {
+    // All sides have posted their receive at `time`, before they send.
+    for (std::uint32_t i = round.first; i < round.last; ++i) {
+      const SeriesMessage& m = messages[i];
+      const SeriesMessage::Cost& c = m.cost;
+      double leaves = time[m.from] + c.send_overhead;
+      sent[m.from] = leaves;
+      if (c.waits) leaves = std::max(leaves + c.request, time[m.to]) + c.permission;
+      come[i] = leaves + c.latency + c.transfer;
+      if (c.send_waits) sent[m.from] = come[i];
+    }
+    for (std::uint32_t i = round.first; i < round.last; ++i)
+      time[messages[i].from] = std::max(time[messages[i].from], sent[messages[i].from]);
+    for (std::uint32_t i = round.first; i < round.last; ++i) {
+      const SeriesMessage& m = messages[i];
+      time[m.to] = std::max(come[i], time[m.to]) + m.cost.recv_overhead;
+    }
+  }
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,100 @@
+#include "replay/kernel_time.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "core/rng.hpp"
+
+namespace weft::replay {
+namespace {
+
+// Standard normal number, by the polar method (Marsaglia and Bray, SIAM Review 6, 1964).
+double normal(Rng& rng) {
+  while (true) {
+    const double x = 2 * rng.unit() - 1, y = 2 * rng.unit() - 1;
+    const double r = x * x + y * y;
+    if (r > 0 && r < 1) return x * std::sqrt(-2 * std::log(r) / r);
+  }
+}
+
+// Half-normal number with mean 0 and variance 1: |z| has mean sqrt(2/pi) and variance 1 - 2/pi.
+double centred_half_normal(Rng& rng) {
+  static const double mean = std::sqrt(2 / std::numbers::pi), spread = std::sqrt(1 - 2 / std::numbers::pi);
+  return (std::fabs(normal(rng)) - mean) / spread;
+}
+
+}  // namespace
+
+Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
+  KernelClock clock(platform);
+  const topology::ComputeModel& model = platform.compute;
+  clock.ranks_per_host_ = platform.ranks_per_host;
+  clock.sum_roofline_ = model.sum_roofline;
+  clock.overlap_ = model.device.overlap;
+  clock.costs_.resize(model.classes.size() * traces::kKernelCount);
+  for (std::size_t row = 0; row < model.classes.size(); ++row) {
+    const topology::ComputeClass& c = model.classes[row];
+    clock.speed_.push_back(c.speed / c.slowdown);
+    Cost* const costs = &clock.costs_[row * traces::kKernelCount];
+    const auto convert = [&](const topology::KernelCost& in) {
+      Cost out;
+      out.intercept = in.intercept;
+      out.mnk = in.mnk;
+      out.mn = in.mn;
+      out.mk = in.mk;
+      out.nk = in.nk;
+      out.per_flop = in.rate > 0 ? 1 / in.rate : 0;
+      out.per_byte = in.bandwidth > 0 ? 1 / in.bandwidth : 0;
+      out.plain = out.per_flop == 0 && out.per_byte == 0;
+      out.slowdown = c.slowdown;
+      out.noise_intercept = in.noise_intercept;
+      out.noise_mnk = in.noise_mnk;
+      out.noise = in.noise;
+      if (in.moved_mn + in.moved_mk + in.moved_nk > 0) {
+        const double per_element = sizeof(double) / model.device.bandwidth;
+        out.moved_mn = in.moved_mn * per_element;
+        out.moved_mk = in.moved_mk * per_element;
+        out.moved_nk = in.moved_nk * per_element;
+        out.moved_latency = model.device.latency;
+        out.moves = true;
+      }
+      return out;
+    };
+    Cost rest;
+    rest.per_flop = 1 / c.speed;
+    rest.plain = false;
+    rest.slowdown = c.slowdown;
+    for (const topology::KernelCost& in : c.kernels)
+      if (in.kernel == "*") rest = convert(in);
+    for (std::size_t k = 0; k < traces::kKernelCount; ++k) costs[k] = rest;
+    for (const topology::KernelCost& in : c.kernels) {
+      if (in.kernel == "*") continue;
+      std::size_t k = 0;
+      while (k < traces::kKernelCount && traces::kKernelNames[k] != in.kernel) ++k;
+      if (k == traces::kKernelCount)
+        return bad_input(
+            in.where, "unknown kernel", in.kernel,
+            fmt::format("one of {}, or \"*\" for all others", fmt::join(traces::kKernelNames, ", ")));
+      costs[k] = convert(in);
+    }
+  }
+  return clock;
+}
+
+double KernelClock::noisy_seconds(std::uint32_t row, const traces::KernelShape& s, std::uint64_t seed,
+                                  std::uint32_t rank, std::uint64_t call) const {
+  const Cost& c = costs_[row * traces::kKernelCount + static_cast<std::size_t>(s.kernel)];
+  const double t = evaluate(c, s);
+  const double mnk = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  const double spread = c.slowdown * (c.noise_intercept + c.noise_mnk * mnk) + c.noise * t;
+  if (!(spread > 0)) return t;
+  // One step of the generator between the three mixes them all.
+  Rng rng(Rng(Rng(seed).next() ^ rank).next() ^ call);
+  const double noisy = t + spread * (model_->normal_noise ? normal(rng) : centred_half_normal(rng));
+  return noisy > 0 ? noisy : 0;
+}
+
+}  // namespace weft::replay

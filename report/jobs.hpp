@@ -1,0 +1,34 @@
+// Several jobs on one fabric: how much each is slowed down by the others, and on which links they meet.
+//
+// Each job was replayed alone on the very hosts that it has beside the others, so the two times differ by the others'
+// traffic only. What a job puts on a link is taken from its run alone: routes do not depend on the other jobs (with an
+// adaptive routing they may, and then the shares are those of the quiet machine).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "report/run_facts.hpp"
+
+namespace weft::report {
+
+struct JobFacts {
+  std::string trace, map;
+  std::uint32_t first_rank = 0, ranks = 0;
+  std::uint32_t hosts = 0;                      // that it occupies
+  const replay::ReplayResult* alone = nullptr;  // borrowed
+};
+
+// Time of the job beside the others: when the last of its ranks finished.
+[[nodiscard]] Duration job_makespan(const RunFacts& together, const JobFacts& job);
+// makespan beside the others / alone; 1 if both are 0.
+[[nodiscard]] double job_slowdown(const RunFacts& together, const JobFacts& job);
+
+// "jobs": [{trace, map, ranks, hosts, makespan_s, alone_s, slowdown}...] and
+// "shared_links": [{name, utilization, bytes, by_job: [bytes...]}...], the 20 most used that more than one job crosses.
+void add_jobs_json(nlohmann::ordered_json& replay, const RunFacts& together,
+                   const std::vector<JobFacts>& jobs);
+[[nodiscard]] std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& jobs);
+
+}  // namespace weft::report

@@ -1,0 +1,290 @@
+#include "schedule/branch_bound.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace weft::schedule {
+namespace {
+
+// Counts nodes against the limit and looks at the stop flag.
+class Budget {
+ public:
+  Budget(std::uint64_t most, const Control& control) : most_(most), control_(control) {}
+  bool spend(double best_s) {
+    if (++nodes_ > most_) over_ = true;
+    if (nodes_ % 64 == 0) {
+      if (control_.stopped()) over_ = true;
+      if (control_.progress)
+        control_.progress(static_cast<double>(nodes_), static_cast<double>(most_), best_s);
+    }
+    return !over_;
+  }
+  [[nodiscard]] bool over() const { return over_; }
+  [[nodiscard]] std::uint64_t nodes() const { return std::min(nodes_, most_); }
+
+ private:
+  std::uint64_t most_;
+  const Control& control_;
+  std::uint64_t nodes_ = 0;
+  bool over_ = false;
+};
+
+// Ranks in descending number of sends; `evaluator` null: loads alone count.
+class BarrierSearch {
+ public:
+  BarrierSearch(const Workload& workload, Evaluator* evaluator, double incumbent_s, Budget& budget)
+      : w_(workload), e_(workload.exchange), evaluator_(evaluator), budget_(budget), best_(incumbent_s) {
+    steps_ = e_.most_sends();
+    links_ = w_.links();
+    load_.assign(static_cast<std::size_t>(steps_) * links_, 0);
+    most_.assign(steps_, 0);
+    rest_.assign(links_, 0);
+    for (std::uint32_t m = 0; m < w_.messages(); ++m) {
+      for (std::uint32_t l : w_.links_of(m)) rest_[l] += w_.seconds_on(m, l);
+    }
+    for (std::uint32_t r = 0; r < e_.ranks; ++r) {
+      if (e_.sends(r) != 0) by_sends_.push_back(r);
+    }
+    std::stable_sort(by_sends_.begin(), by_sends_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return e_.sends(a) > e_.sends(b); });
+    order_.resize(e_.messages.size());
+    std::iota(order_.begin(), order_.end(), 0u);
+    saved_.resize(by_sends_.size() + 1, std::vector<double>(steps_));
+    // Steps can be renamed at will if all ranks send equally often.
+    equal_ = !by_sends_.empty() && e_.sends(by_sends_.front()) == e_.sends(by_sends_.back());
+  }
+
+  void run() { place(0); }
+  [[nodiscard]] double best() const { return best_; }
+  [[nodiscard]] bool improved() const { return improved_; }
+  [[nodiscard]] const Order& best_order() const { return best_order_; }
+
+ private:
+  void place(std::size_t depth) {
+    if (depth == by_sends_.size()) {
+      const double seconds = evaluator_ != nullptr ? evaluator_->makespan(order_, Mode::kBarrier, best_)
+                                                   : std::accumulate(most_.begin(), most_.end(), 0.0);
+      if (!sooner(seconds, best_)) return;
+      best_ = seconds;
+      best_order_ = order_;
+      improved_ = true;
+      return;
+    }
+    const std::uint32_t r = by_sends_[depth];
+    const auto begin = order_.begin() + e_.first[r];
+    const auto end = order_.begin() + e_.first[r + 1];
+    std::sort(begin, end);
+    do {
+      if (!budget_.spend(best_)) return;
+      saved_[depth] = most_;
+      put(begin, end, 1);
+      if (sooner(bound(), best_)) place(depth + 1);
+      put(begin, end, -1);
+      most_ = saved_[depth];
+      if (budget_.over()) return;
+    } while (std::next_permutation(begin, end) && !(depth == 0 && equal_));
+  }
+  template <class It>
+  void put(It begin, It end, double sign) {
+    std::uint32_t k = 0;
+    for (It it = begin; it != end; ++it, ++k) {
+      double* load = load_.data() + static_cast<std::size_t>(k) * links_;
+      for (std::uint32_t l : w_.links_of(*it)) {
+        const double s = w_.seconds_on(*it, l);
+        load[l] += sign * s;
+        rest_[l] -= sign * s;
+        most_[k] = std::max(most_[k], load[l]);
+      }
+    }
+  }
+  [[nodiscard]] double bound() const {
+    const double sum = std::accumulate(most_.begin(), most_.end(), 0.0);
+    double excess = 0;
+    for (std::uint32_t l = 0; l < links_; ++l) {
+      double need = rest_[l] - sum;
+      if (need <= excess - sum) continue;
+      for (std::uint32_t k = 0; k < steps_; ++k) need += load_[static_cast<std::size_t>(k) * links_ + l];
+      excess = std::max(excess, need);
+    }
+    return sum + excess;
+  }
+
+  const Workload& w_;
+  const Exchange& e_;
+  Evaluator* evaluator_;
+  Budget& budget_;
+  double best_;
+  bool improved_ = false;
+  bool equal_ = false;
+  std::uint32_t steps_ = 0;
+  std::uint32_t links_ = 0;
+  std::vector<std::uint32_t> by_sends_;
+  std::vector<double> load_;  // seconds, by step and link
+  std::vector<double> most_;  // by step
+  std::vector<double> rest_;  // by link, of messages that have no step yet
+  std::vector<std::vector<double>> saved_;
+  Order order_;
+  Order best_order_;
+};
+
+class AsyncSearch {
+ public:
+  AsyncSearch(Evaluator& evaluator, double incumbent_s, Budget& budget)
+      : w_(evaluator.workload()),
+        e_(w_.exchange),
+        memo_(evaluator.memo()),
+        budget_(budget),
+        best_(incumbent_s) {
+    order_.resize(e_.messages.size());
+    frames_.resize(e_.messages.size() + 2);
+    const std::uint32_t n = w_.ranks();
+    Frame& f = frames_[0];
+    f.left.assign(n, 1);
+    f.choice.assign(n, 0);
+    f.used.assign(n, 0);
+    f.open.resize(n);
+    for (std::uint32_t r = 0; r < n; ++r) {
+      f.open[r] = e_.sends(r) >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << e_.sends(r)) - 1;
+      f.active += e_.sends(r) != 0 ? 1 : 0;
+    }
+    f.load.assign(w_.links(), 0);
+    for (std::uint32_t m = 0; m < w_.messages(); ++m) {
+      for (std::uint32_t l : w_.links_of(m)) f.load[l] += w_.seconds_on(m, l);
+    }
+  }
+
+  void run() { branch(0, 0); }
+  [[nodiscard]] double best() const { return best_; }
+  [[nodiscard]] bool improved() const { return improved_; }
+  [[nodiscard]] const Order& best_order() const { return best_order_; }
+
+ private:
+  struct Frame {
+    std::uint64_t key = 0;
+    double now = 0;
+    std::uint32_t active = 0;
+    std::vector<double> left;
+    std::vector<std::uint32_t> choice;
+    std::vector<std::uint64_t> open;
+    std::vector<std::uint32_t> used;
+    std::vector<double> load;  // seconds that each link has still to work
+  };
+
+  void choose(Frame& f, std::uint32_t r, std::uint32_t k) {
+    f.key += (k + 1) * memo_.stride(r);
+    f.choice[r] = k + 1;
+    f.open[r] &= ~(std::uint64_t{1} << k);
+    order_[e_.first[r] + f.used[r]++] = e_.first[r] + k;
+  }
+
+  void descend(std::size_t depth) {
+    Frame& f = frames_[depth];
+    const std::uint32_t n = w_.ranks();
+    while (f.active > 0) {
+      if (!budget_.spend(best_)) return;
+      const RateMemo::Row row = memo_.row(f.key, f.choice.data());
+      const double dt = advance(n, row, f.left.data());
+      if (std::isinf(dt)) return;
+      f.now += dt;
+      for (std::uint32_t r = 0; r < n; ++r) {
+        if (f.choice[r] == 0) continue;
+        const std::uint32_t m = e_.first[r] + f.choice[r] - 1;
+        for (std::uint32_t l : w_.links_of(m)) f.load[l] -= row.share[r] * dt * w_.seconds_on(m, l);
+      }
+      double longest = 0;
+      for (double l : f.load) longest = std::max(longest, l);
+      if (!sooner(f.now + longest, best_)) return;
+      bool choices = false;
+      for (std::uint32_t r = 0; r < n; ++r) {
+        if (f.left[r] > kDone) continue;
+        f.key -= f.choice[r] * memo_.stride(r);
+        f.choice[r] = 0;
+        f.left[r] = 1;
+        if (f.open[r] == 0) {
+          --f.active;
+        } else if (std::has_single_bit(f.open[r])) {
+          choose(f, r, static_cast<std::uint32_t>(std::countr_zero(f.open[r])));
+        } else {
+          choices = true;
+        }
+      }
+      if (choices) {
+        branch(depth, 0);
+        return;
+      }
+    }
+    if (!sooner(f.now, best_)) return;
+    best_ = f.now;
+    best_order_ = order_;
+    improved_ = true;
+  }
+
+  void branch(std::size_t depth, std::uint32_t from) {
+    Frame& f = frames_[depth];
+    std::uint32_t r = from;
+    while (r < w_.ranks() && (f.choice[r] != 0 || f.open[r] == 0)) ++r;
+    if (r == w_.ranks()) {
+      frames_[depth + 1] = f;
+      descend(depth + 1);
+      return;
+    }
+    const std::uint64_t open = f.open[r];
+    const std::uint64_t key = f.key;
+    for (std::uint64_t rest = open; rest != 0 && !budget_.over(); rest &= rest - 1) {
+      choose(f, r, static_cast<std::uint32_t>(std::countr_zero(rest)));
+      branch(depth, r + 1);
+      f.key = key;
+      f.choice[r] = 0;
+      f.open[r] = open;
+      --f.used[r];
+    }
+  }
+
+  const Workload& w_;
+  const Exchange& e_;
+  RateMemo& memo_;
+  Budget& budget_;
+  double best_;
+  bool improved_ = false;
+  Order order_;
+  Order best_order_;
+  std::vector<Frame> frames_;
+};
+
+template <class Search>
+BranchResult finish(Search& search, const Budget& budget) {
+  BranchResult r;
+  r.complete = !budget.over();
+  r.seconds = search.best();
+  r.improved = search.improved();
+  r.order = search.best_order();
+  r.nodes = budget.nodes();
+  return r;
+}
+
+}  // namespace
+
+BranchResult branch_and_bound(Evaluator& evaluator, Mode mode, double incumbent_s, std::uint64_t most_nodes,
+                              const Control& control) {
+  Budget budget(most_nodes, control);
+  if (mode == Mode::kBarrier) {
+    BarrierSearch search(evaluator.workload(), &evaluator, incumbent_s, budget);
+    search.run();
+    return finish(search, budget);
+  }
+  AsyncSearch search(evaluator, incumbent_s, budget);
+  search.run();
+  return finish(search, budget);
+}
+
+BranchResult step_load_bound(const Workload& workload, double known_s, std::uint64_t most_nodes,
+                             const Control& control) {
+  Budget budget(most_nodes, control);
+  BarrierSearch search(workload, nullptr, known_s, budget);
+  search.run();
+  return finish(search, budget);
+}
+
+}  // namespace weft::schedule

@@ -1,0 +1,391 @@
+#include "schedule/exhaustive.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "core/check.hpp"
+
+namespace weft::schedule {
+namespace {
+
+// Above this many roots no orbits are looked for.
+constexpr double kMostRoots = 1 << 22;
+// The search for symmetries keeps a list per pair of ranks.
+constexpr std::uint32_t kMostSymmetricRanks = 128;
+constexpr std::uint32_t kNoRoot = 0xffffffffu;
+
+struct Extreme {
+  double seconds = 0;
+  std::uint32_t root = kNoRoot;
+  Order order;
+};
+
+// Walks all schedules below a root. One per thread.
+class Walker {
+ public:
+  Walker(const Workload& workload, const RateOracle& oracle, Mode mode)
+      : w_(workload), e_(workload.exchange), n_(workload.ranks()), mode_(mode), evaluator_(workload, oracle) {
+    order_.resize(e_.messages.size());
+    open_.resize(n_);
+    used_.resize(n_);
+    choice_.resize(n_);
+    steps_ = e_.most_sends();
+    if (mode == Mode::kBarrier && evaluator_.memo().sets() != 0 && evaluator_.memo().sets() <= kDenseSteps)
+      dense_steps_.assign(evaluator_.memo().sets(), -1.0);
+    step_choice_.resize(static_cast<std::size_t>(steps_ + 1) * n_);
+    frames_.resize(e_.messages.size() + 2);
+    for (Frame& f : frames_) {
+      f.left.resize(n_);
+      f.choice.resize(n_);
+      f.open.resize(n_);
+      f.used.resize(n_);
+    }
+  }
+
+  // `first` by rank: 0 = no message, k = its k-th.
+  void walk(std::uint32_t root, std::span<const std::uint32_t> first, std::uint64_t weight) {
+    root_ = root;
+    weight_ = weight;
+    if (mode_ == Mode::kAsync) {
+      Frame& f = frames_[0];
+      f.key = 0;
+      f.now = 0;
+      f.active = 0;
+      for (std::uint32_t r = 0; r < n_; ++r) {
+        f.left[r] = 1;
+        f.used[r] = 0;
+        f.open[r] = e_.sends(r) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << e_.sends(r)) - 1;
+        f.choice[r] = 0;
+        if (first[r] == 0) continue;
+        choose(f, r, first[r] - 1);
+        ++f.active;
+      }
+      descend(0);
+    } else {
+      for (std::uint32_t r = 0; r < n_; ++r) {
+        open_[r] = e_.sends(r) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << e_.sends(r)) - 1;
+      }
+      std::uint64_t key = 0;
+      for (std::uint32_t r = 0; r < n_; ++r) {
+        step_choice_[r] = first[r];
+        if (first[r] == 0) continue;
+        key += first[r] * evaluator_.memo().stride(r);
+        open_[r] &= ~(std::uint64_t{1} << (first[r] - 1));
+        order_[e_.first[r]] = e_.first[r] + first[r] - 1;
+      }
+      next_step(1, step_time(key, step_choice_.data()));
+    }
+  }
+
+  TimeTally tally;
+  Extreme best;
+  Extreme worst;
+  std::uint64_t leaves = 0;
+  [[nodiscard]] std::uint64_t sets_solved() { return evaluator_.memo().computed(); }
+
+ private:
+  static constexpr std::uint64_t kDenseSteps = 1 << 22;
+  struct Frame {
+    std::uint64_t key = 0;
+    double now = 0;
+    std::uint32_t active = 0;
+    std::vector<double> left;
+    std::vector<std::uint32_t> choice;
+    std::vector<std::uint64_t> open;  // messages not sent yet, as bits
+    std::vector<std::uint32_t> used;  // messages chosen so far
+  };
+
+  void choose(Frame& f, std::uint32_t r, std::uint32_t k) {
+    f.key += (k + 1) * evaluator_.memo().stride(r);
+    f.choice[r] = k + 1;
+    f.open[r] &= ~(std::uint64_t{1} << k);
+    order_[e_.first[r] + f.used[r]++] = e_.first[r] + k;
+  }
+
+  void leaf(double seconds) {
+    ++leaves;
+    tally.add(seconds, weight_);
+    if (best.root == kNoRoot || sooner(seconds, best.seconds)) best = {seconds, root_, order_};
+    if (worst.root == kNoRoot || sooner(worst.seconds, seconds)) worst = {seconds, root_, order_};
+  }
+
+  // Runs the simulation of a frame until a rank has a choice.
+  void descend(std::size_t depth) {
+    Frame& f = frames_[depth];
+    while (f.active > 0) {
+      const double dt = advance(n_, evaluator_.memo().row(f.key, f.choice.data()), f.left.data());
+      f.now += dt;
+      if (std::isinf(dt)) break;
+      bool choices = false;
+      for (std::uint32_t r = 0; r < n_; ++r) {
+        if (f.left[r] > kDone) continue;
+        f.key -= f.choice[r] * evaluator_.memo().stride(r);
+        f.choice[r] = 0;
+        f.left[r] = 1;
+        const std::uint64_t open = f.open[r];
+        if (open == 0) {
+          --f.active;
+        } else if ((open & (open - 1)) == 0) {
+          choose(f, r, static_cast<std::uint32_t>(std::countr_zero(open)));
+        } else {
+          choices = true;
+        }
+      }
+      if (choices) {
+        branch(depth, 0);
+        return;
+      }
+    }
+    leaf(f.now);
+  }
+
+  // Ranks that have ended a message and have several left choose one each.
+  void branch(std::size_t depth, std::uint32_t from) {
+    Frame& f = frames_[depth];
+    std::uint32_t r = from;
+    while (r < n_ && (f.choice[r] != 0 || f.open[r] == 0)) ++r;
+    if (r == n_) {
+      Frame& next = frames_[depth + 1];
+      next.key = f.key;
+      next.now = f.now;
+      next.active = f.active;
+      std::copy(f.left.begin(), f.left.end(), next.left.begin());
+      std::copy(f.choice.begin(), f.choice.end(), next.choice.begin());
+      std::copy(f.open.begin(), f.open.end(), next.open.begin());
+      std::copy(f.used.begin(), f.used.end(), next.used.begin());
+      descend(depth + 1);
+      return;
+    }
+    const std::uint64_t open = f.open[r];
+    const std::uint64_t key = f.key;
+    for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
+      choose(f, r, static_cast<std::uint32_t>(std::countr_zero(rest)));
+      branch(depth, r + 1);
+      f.key = key;
+      f.choice[r] = 0;
+      f.open[r] = open;
+      --f.used[r];
+    }
+  }
+
+  double step_time(std::uint64_t key, const std::uint32_t* choice) {
+    if (!dense_steps_.empty()) {
+      double& t = dense_steps_[key];
+      if (t < 0) t = evaluator_.set_time(choice);
+      return t;
+    }
+    if (evaluator_.memo().sets() == 0) return evaluator_.set_time(choice);
+    const auto [at, fresh] = steps_known_.try_emplace(key, 0.0);
+    if (fresh) at->second = evaluator_.set_time(choice);
+    return at->second;
+  }
+
+  void next_step(std::uint32_t step, double seconds) {
+    if (step == steps_) {
+      leaf(seconds);
+    } else {
+      next_rank(step, 0, 0, seconds);
+    }
+  }
+
+  void next_rank(std::uint32_t step, std::uint32_t r, std::uint64_t key, double seconds) {
+    std::uint32_t* choice = step_choice_.data() + static_cast<std::size_t>(step) * n_;
+    for (; r < n_ && open_[r] == 0; ++r) choice[r] = 0;
+    if (r == n_) {
+      next_step(step + 1, seconds + step_time(key, choice));
+      return;
+    }
+    const std::uint64_t open = open_[r];
+    for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
+      const auto k = static_cast<std::uint32_t>(std::countr_zero(rest));
+      choice[r] = k + 1;
+      open_[r] = open & ~(std::uint64_t{1} << k);
+      order_[e_.first[r] + step] = e_.first[r] + k;
+      next_rank(step, r + 1, key + (k + 1) * evaluator_.memo().stride(r), seconds);
+    }
+    open_[r] = open;
+  }
+
+  const Workload& w_;
+  const Exchange& e_;
+  std::uint32_t n_;
+  Mode mode_;
+  Evaluator evaluator_;
+  std::uint32_t steps_ = 0;
+  std::uint32_t root_ = 0;
+  std::uint64_t weight_ = 1;
+  Order order_;
+  std::vector<Frame> frames_;
+  std::vector<std::uint64_t> open_;
+  std::vector<std::uint32_t> used_;
+  std::vector<std::uint32_t> choice_;
+  std::vector<std::uint32_t> step_choice_;
+  std::vector<double> dense_steps_;
+  std::unordered_map<std::uint64_t, double> steps_known_;
+};
+
+struct Root {
+  std::uint32_t index;
+  std::uint32_t weight;
+};
+
+// First messages of all ranks as mixed-radix numbers.
+class Roots {
+ public:
+  explicit Roots(const Exchange& e) : e_(e) {
+    for (std::uint32_t r = 0; r < e.ranks; ++r) count_ *= std::max(1u, e.sends(r));
+  }
+  [[nodiscard]] double count() const { return count_; }
+  void decode(std::uint32_t index, std::vector<std::uint32_t>& first) const {
+    first.resize(e_.ranks);
+    for (std::uint32_t r = 0; r < e_.ranks; ++r) {
+      const std::uint32_t sends = e_.sends(r);
+      first[r] = sends == 0 ? 0 : index % sends + 1;
+      if (sends != 0) index /= sends;
+    }
+  }
+  [[nodiscard]] std::uint32_t encode(const std::vector<std::uint32_t>& first) const {
+    std::uint32_t index = 0;
+    for (std::uint32_t r = e_.ranks; r-- > 0;) {
+      if (e_.sends(r) != 0) index = index * e_.sends(r) + first[r] - 1;
+    }
+    return index;
+  }
+
+ private:
+  const Exchange& e_;
+  double count_ = 1;
+};
+
+std::vector<Root> representatives(const Exchange& e, const Roots& roots, const SymmetryGroup& symmetry) {
+  const auto n = static_cast<std::uint32_t>(roots.count());
+  Orbits orbits(n);
+  std::vector<std::uint32_t> first;
+  std::vector<std::uint32_t> image(e.ranks);
+  for (const Permutation& p : symmetry.generators) {
+    const auto messages = message_images(e, p);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      roots.decode(i, first);
+      for (std::uint32_t r = 0; r < e.ranks; ++r) {
+        image[p[r]] = first[r] == 0 ? 0 : messages[e.first[r] + first[r] - 1] - e.first[p[r]] + 1;
+      }
+      orbits.join(i, roots.encode(image));
+    }
+  }
+  std::vector<std::uint32_t> weight(n, 0);
+  for (std::uint32_t i = 0; i < n; ++i) ++weight[orbits.find(i)];
+  std::vector<Root> list;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    if (weight[i] != 0) list.push_back({i, weight[i]});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> message_images(const Exchange& e, const Permutation& ranks) {
+  std::vector<std::uint32_t> image(e.messages.size());
+  // Messages of one pair in order of size, then of declaration: equal pairs have equal lists.
+  const auto of_pair = [&](std::uint32_t src, std::uint32_t dst) {
+    std::vector<std::uint32_t> list;
+    for (std::uint32_t m = e.first[src]; m < e.first[src + 1]; ++m) {
+      if (e.messages[m].dst == dst) list.push_back(m);
+    }
+    std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return e.messages[a].bytes < e.messages[b].bytes;
+    });
+    return list;
+  };
+  for (std::uint32_t m = 0; m < e.messages.size(); ++m) {
+    const Message& x = e.messages[m];
+    const auto from = of_pair(x.src, x.dst);
+    const auto to = of_pair(ranks[x.src], ranks[x.dst]);
+    image[m] = to[static_cast<std::size_t>(std::find(from.begin(), from.end(), m) - from.begin())];
+  }
+  return image;
+}
+
+SymmetryGroup workload_symmetry(const Workload& w) {
+  if (w.ranks() > kMostSymmetricRanks) return {};
+  std::vector<Arc> arcs;
+  for (std::uint32_t m = 0; m < w.messages(); ++m) {
+    const Message& x = w.exchange.messages[m];
+    const auto route = w.links_of(m);
+    arcs.push_back({x.src, x.dst, static_cast<std::uint64_t>(x.bytes.value()), {route.begin(), route.end()}});
+  }
+  return find_symmetry(w.ranks(), arcs, w.color);
+}
+
+ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle& oracle, Mode mode,
+                                     const SymmetryGroup& symmetry, const Control& control) {
+  const Exchange& e = workload.exchange;
+  const Roots roots(e);
+  WEFT_CHECK(e.most_sends() <= 64, "too many sends to enumerate");
+  const bool reduced = roots.count() <= kMostRoots && !symmetry.generators.empty();
+  WEFT_CHECK(roots.count() < 4e9, "too many schedules to enumerate");
+  std::vector<Root> list;
+  if (reduced) list = representatives(e, roots, symmetry);
+  const auto tasks =
+      reduced ? static_cast<std::uint32_t>(list.size()) : static_cast<std::uint32_t>(roots.count());
+  const double below = e.schedules() / roots.count();  // schedules of one root
+
+  std::atomic<std::uint32_t> next{0};
+  std::atomic<std::uint64_t> done{0};
+  std::atomic<bool> cut{false};
+  std::vector<std::unique_ptr<Walker>> walkers;
+  const unsigned threads = std::max(1u, std::min(control.threads, tasks));
+  for (unsigned t = 0; t < threads; ++t) walkers.push_back(std::make_unique<Walker>(workload, oracle, mode));
+  const auto work = [&](Walker& walker, bool reports) {
+    std::vector<std::uint32_t> first;
+    while (true) {
+      const std::uint32_t task = next.fetch_add(1, std::memory_order_relaxed);
+      if (task >= tasks) return;
+      if (control.stopped()) {
+        cut = true;
+        return;
+      }
+      const Root root = reduced ? list[task] : Root{task, 1};
+      roots.decode(root.index, first);
+      walker.walk(root.index, first, root.weight);
+      const std::uint64_t so_far = done.fetch_add(root.weight, std::memory_order_relaxed) + root.weight;
+      if (reports && control.progress)
+        control.progress(static_cast<double>(so_far) * below, e.schedules(), walker.best.seconds);
+    }
+  };
+  std::vector<std::thread> pool;
+  for (unsigned t = 1; t < threads; ++t) pool.emplace_back(work, std::ref(*walkers[t]), false);
+  work(*walkers[0], true);
+  for (std::thread& t : pool) t.join();
+
+  ExhaustiveResult result;
+  result.complete = !cut;
+  TimeTally tally;
+  const Extreme* best = nullptr;
+  const Extreme* worst = nullptr;
+  for (const auto& w : walkers) {
+    tally.merge(w->tally);
+    result.simulated += w->leaves;
+    result.sets_solved += w->sets_solved();
+    if (w->best.root == kNoRoot) continue;
+    const auto before = [](const Extreme& a, const Extreme& b, bool shorter) {
+      if (shorter ? sooner(a.seconds, b.seconds) : sooner(b.seconds, a.seconds)) return true;
+      if (shorter ? sooner(b.seconds, a.seconds) : sooner(a.seconds, b.seconds)) return false;
+      return a.root < b.root;
+    };
+    if (best == nullptr || before(w->best, *best, true)) best = &w->best;
+    if (worst == nullptr || before(w->worst, *worst, false)) worst = &w->worst;
+  }
+  if (best != nullptr) {
+    result.best = best->order;
+    result.worst = worst->order;
+  }
+  result.statistics = tally.finish();
+  result.schedules = static_cast<double>(result.statistics.count);
+  return result;
+}
+
+}  // namespace weft::schedule

@@ -1,0 +1,32 @@
+#include "schedule/link_colors.hpp"
+
+#include "topology/pcie_forest.hpp"
+
+namespace weft::schedule {
+
+LinkColors::LinkColors(const topology::Fabric& fabric) : fabric_(fabric) {}
+
+std::uint32_t LinkColors::of(LinkId link) {
+  const auto& t = fabric_.links();
+  std::vector<double> key{static_cast<double>(t.link_class[link.index()]), t.capacity[link.index()],
+                          static_cast<double>(t.latency[link.index()].count())};
+  if (const topology::PcieForest* forest = fabric_.pcie()) {
+    const auto describe = [&](VertexId node, bool down) {
+      const VertexId above = forest->parent[node.index()];
+      int depth = 0;
+      for (VertexId v = node; forest->parent[v.index()].valid(); v = forest->parent[v.index()]) ++depth;
+      for (double x :
+           {down ? 1.0 : 0.0, static_cast<double>(depth), static_cast<double>(forest->kind[node.index()]),
+            static_cast<double>(forest->kind[above.index()]), forest->tau[above.index()]}) {
+        key.push_back(x);
+      }
+    };
+    const VertexId from = t.from[link.index()];
+    const VertexId to = t.to[link.index()];
+    if (forest->up[from.index()] == link) describe(from, false);
+    if (forest->down[to.index()] == link) describe(to, true);
+  }
+  return known_.try_emplace(key, static_cast<std::uint32_t>(known_.size())).first->second;
+}
+
+}  // namespace weft::schedule

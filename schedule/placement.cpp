@@ -1,0 +1,275 @@
+#include "schedule/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "core/rng.hpp"
+#include "schedule/link_colors.hpp"
+#include "topology/route_cache.hpp"
+
+namespace weft::schedule {
+namespace {
+
+constexpr double kMostPlacements = 50'000;
+// Hosts beyond which their symmetries are not looked for: the search reads a route per pair.
+constexpr std::uint32_t kMostSymmetricHosts = 64;
+
+// Injections of ranks into hosts, numbered in lexicographic order.
+class Injections {
+ public:
+  Injections(std::uint32_t ranks, std::uint32_t hosts) : ranks_(ranks), hosts_(hosts) {
+    for (std::uint32_t r = 0; r < ranks; ++r) count_ *= hosts - r;
+  }
+  [[nodiscard]] double count() const { return count_; }
+  void decode(std::uint32_t index, std::vector<std::uint32_t>& host) const {
+    host.resize(ranks_);
+    for (std::uint32_t r = ranks_; r-- > 0;) {
+      host[r] = index % (hosts_ - r);
+      index /= hosts_ - r;
+    }
+    // Digit r counts the free hosts below; later digits move up past earlier hosts.
+    for (std::uint32_t r = ranks_; r-- > 0;) {
+      for (std::uint32_t q = r + 1; q < ranks_; ++q) host[q] += host[q] >= host[r] ? 1 : 0;
+    }
+  }
+  [[nodiscard]] std::uint32_t encode(const std::vector<std::uint32_t>& host) const {
+    std::uint32_t index = 0;
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      std::uint32_t digit = host[r];
+      for (std::uint32_t q = 0; q < r; ++q) digit -= host[q] < host[r] ? 1 : 0;
+      index = index * (hosts_ - r) + digit;
+    }
+    return index;
+  }
+
+ private:
+  std::uint32_t ranks_;
+  std::uint32_t hosts_;
+  double count_ = 1;
+};
+
+Result<SymmetryGroup> host_symmetry(const topology::Fabric& fabric, std::uint32_t hosts) {
+  if (hosts > kMostSymmetricHosts) return SymmetryGroup{};
+  LinkColors colors(fabric);
+  std::vector<std::uint32_t> color(fabric.link_count());
+  for (std::uint32_t l = 0; l < color.size(); ++l) color[l] = colors.of(LinkId(l));
+  std::vector<Arc> arcs;
+  topology::RouteCache routes(fabric);
+  for (std::uint32_t a = 0; a < hosts; ++a) {
+    for (std::uint32_t b = 0; b < hosts; ++b) {
+      if (a == b) continue;
+      const auto route = routes.find(HostId(a), HostId(b));
+      Arc arc{a, b, route.reachable ? 1u : 0u, {}};
+      for (LinkId l : route.links) arc.route.push_back(l.index());
+      arcs.push_back(std::move(arc));
+    }
+  }
+  return find_symmetry(hosts, arcs, color);
+}
+
+SymmetryGroup exchange_symmetry(const Exchange& e) {
+  std::vector<Arc> arcs;
+  for (const Message& m : e.messages) {
+    arcs.push_back({m.src, m.dst, static_cast<std::uint64_t>(m.bytes.value()), {}});
+  }
+  return find_symmetry(e.ranks, arcs, {});
+}
+
+std::vector<HostId> as_hosts(const std::vector<std::uint32_t>& host) {
+  std::vector<HostId> out;
+  for (std::uint32_t h : host) out.emplace_back(h);
+  return out;
+}
+
+// Link bounds of many placements: seconds on each link by pair of hosts, looked up once.
+class Bounds {
+ public:
+  Bounds(const Exchange& e, const topology::Fabric& fabric) : e_(e), fabric_(fabric), routes_(fabric) {
+    load_.resize(fabric.link_count());
+  }
+  // Error: no route.
+  Result<double> of(const std::vector<std::uint32_t>& host) {
+    std::fill(load_.begin(), load_.end(), 0);
+    double most = 0;
+    for (const Message& m : e_.messages) {
+      const auto route = routes_.find(HostId(host[m.src]), HostId(host[m.dst]));
+      if (!route.reachable)
+        return bad_input(
+            {}, "a message has no route",
+            fabric_.host_name(HostId(host[m.src])) + " to " + fabric_.host_name(HostId(host[m.dst])),
+            "a platform on which all partners reach each other");
+      for (LinkId l : route.links) {
+        load_[l.index()] += static_cast<double>(m.bytes.value()) / fabric_.links().capacity[l.index()];
+        most = std::max(most, load_[l.index()]);
+      }
+    }
+    return most;
+  }
+
+ private:
+  const Exchange& e_;
+  const topology::Fabric& fabric_;
+  topology::RouteCache routes_;
+  std::vector<double> load_;
+};
+
+// What the busiest rank sends or receives at the fastest port of any host.
+double port_bound(const Exchange& e, const topology::Fabric& fabric, std::uint32_t hosts) {
+  std::vector<double> out(e.ranks, 0);
+  std::vector<double> in(e.ranks, 0);
+  for (const Message& m : e.messages) {
+    out[m.src] += static_cast<double>(m.bytes.value());
+    in[m.dst] += static_cast<double>(m.bytes.value());
+  }
+  // All of a host's messages pass one link each way if it has only one cable.
+  double fastest = 0;
+  for (std::uint32_t h = 0; h < hosts; ++h) {
+    if (fabric.degree(VertexId(h)) != 1) return 0;
+    const std::uint32_t l = fabric.first_link(VertexId(h));
+    fastest = std::max(fastest, fabric.links().capacity[l]);
+  }
+  double most = 0;
+  for (std::uint32_t r = 0; r < e.ranks; ++r) most = std::max({most, out[r], in[r]});
+  return fastest > 0 ? most / fastest : 0;
+}
+
+void enumerate(const Exchange& e, const Injections& all, std::uint32_t hosts, const SymmetryGroup& of_hosts,
+               PlacementResult& r) {
+  const auto n = static_cast<std::uint32_t>(all.count());
+  Orbits orbits(n);
+  std::vector<std::uint32_t> host;
+  std::vector<std::uint32_t> image(e.ranks);
+  for (const Permutation& g : of_hosts.generators) {
+    for (std::uint32_t i = 0; i < n; ++i) {
+      all.decode(i, host);
+      for (std::uint32_t rank = 0; rank < e.ranks; ++rank) image[rank] = g[host[rank]];
+      orbits.join(i, all.encode(image));
+    }
+  }
+  for (std::uint32_t i = 0; i < n; ++i) r.host_classes += orbits.find(i) == i ? 1 : 0;
+  for (const Permutation& p : exchange_symmetry(e).generators) {
+    for (std::uint32_t i = 0; i < n; ++i) {
+      all.decode(i, host);
+      for (std::uint32_t rank = 0; rank < e.ranks; ++rank) image[p[rank]] = host[rank];
+      orbits.join(i, all.encode(image));
+    }
+  }
+  std::vector<std::uint32_t> members(n, 0);
+  for (std::uint32_t i = 0; i < n; ++i) ++members[orbits.find(i)];
+  for (std::uint32_t i = 0; i < n; ++i) {
+    if (members[i] == 0) continue;
+    all.decode(i, host);
+    r.classes.push_back({as_hosts(host), members[i], 0, false, 0, 0, 0, Proof::kNone, false});
+  }
+  (void)hosts;
+}
+
+Result<void> anneal_placements(const Exchange& e, const topology::Fabric& fabric, std::uint32_t hosts,
+                               const PlacementOptions& o, const Control& control, PlacementResult& r) {
+  Bounds bounds(e, fabric);
+  Rng rng(o.search.seed);
+  std::vector<std::uint32_t> host(hosts);  // of slot: the first `ranks` slots are ranks
+  std::iota(host.begin(), host.end(), 0u);
+  std::set<std::vector<std::uint32_t>> seen;
+  const auto keep = [&](double seconds) {
+    std::vector<std::uint32_t> placed(host.begin(), host.begin() + e.ranks);
+    if (!seen.insert(placed).second) return;
+    r.classes.push_back({as_hosts(placed), 1, seconds, false, 0, 0, 0, Proof::kNone, false});
+    std::stable_sort(r.classes.begin(), r.classes.end(),
+                     [](const PlacementClass& a, const PlacementClass& b) { return a.link_s < b.link_s; });
+    if (r.classes.size() > o.tries) r.classes.pop_back();
+  };
+  WEFT_ASSIGN(double cost, bounds.of(host));
+  keep(cost);
+  double best = cost;
+  for (std::uint64_t k = 0; k < o.moves && !control.stopped(); ++k) {
+    const double cooled = static_cast<double>(k) / static_cast<double>(o.moves);
+    const double temperature = best * 0.1 * std::pow(0.01, cooled);
+    const auto i = static_cast<std::uint32_t>(rng.below(e.ranks));
+    const auto j = static_cast<std::uint32_t>(rng.below(hosts));
+    if (i == j) continue;
+    std::swap(host[i], host[j]);
+    WEFT_ASSIGN(const double next, bounds.of(host));
+    if (next <= cost - temperature * std::log(1 - rng.unit())) {
+      cost = next;
+      if (r.classes.size() < o.tries || cost < r.classes.back().link_s) keep(cost);
+      best = std::min(best, cost);
+    } else {
+      std::swap(host[i], host[j]);
+    }
+    if (!sooner(r.port_s, r.classes.back().link_s) && r.classes.size() == o.tries) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabric& fabric,
+                                         std::uint32_t hosts, const PlacementOptions& o,
+                                         const Control& control) {
+  if (hosts < e.ranks)
+    return usage_error("more ranks than hosts", fmt::format("{} ranks", e.ranks),
+                       fmt::format("at most {}", hosts));
+  PlacementResult r;
+  const Injections all(e.ranks, hosts);
+  r.placements = all.count();
+  r.port_s = port_bound(e, fabric, hosts);
+  r.enumerated = all.count() <= kMostPlacements;
+  if (r.enumerated) {
+    WEFT_ASSIGN(const SymmetryGroup group, host_symmetry(fabric, hosts));
+    enumerate(e, all, hosts, group, r);
+    Bounds bounds(e, fabric);
+    for (PlacementClass& c : r.classes) {
+      std::vector<std::uint32_t> host;
+      for (HostId h : c.host) host.push_back(h.index());
+      WEFT_ASSIGN(c.link_s, bounds.of(host));
+    }
+    std::stable_sort(
+        r.classes.begin(), r.classes.end(),
+        [](const PlacementClass& a, const PlacementClass& b) { return sooner(a.link_s, b.link_s); });
+  } else {
+    WEFT_TRY(anneal_placements(e, fabric, hosts, o, control, r));
+  }
+
+  Control inner = control;
+  inner.progress = nullptr;
+  bool found = false;
+  bool all_proven = true;
+  for (std::size_t i = 0; i < r.classes.size(); ++i) {
+    PlacementClass& c = r.classes[i];
+    if (found && !o.every_class && !sooner(c.link_s, r.search.best_s)) continue;
+    if (found && control.stopped()) {
+      r.interrupted = true;
+      all_proven = false;
+      break;
+    }
+    WEFT_ASSIGN(Workload workload, place_exchange(e, fabric, c.host));
+    WEFT_ASSIGN(const auto oracle, make_rate_oracle(o.model, workload, fabric));
+    SearchResult s = search_schedule(workload, *oracle, o.search, inner);
+    c.searched = true;
+    c.best_s = s.best_s;
+    c.mean_s = s.statistics.mean;
+    c.worst_s = s.statistics.worst;
+    c.proof = s.proof;
+    c.exact = s.exact;
+    all_proven = all_proven && s.proof != Proof::kNone;
+    if (!found || sooner(s.best_s, r.search.best_s)) {
+      r.best = i;
+      r.search = std::move(s);
+      r.workload = std::move(workload);
+      found = true;
+    }
+    if (control.progress)
+      control.progress(static_cast<double>(i + 1), static_cast<double>(r.classes.size()), r.search.best_s);
+  }
+  r.interrupted = r.interrupted || r.search.interrupted || control.stopped();
+  r.proven = found && !r.interrupted &&
+             ((r.enumerated && all_proven) || (r.port_s > 0 && !sooner(r.port_s, r.search.best_s)));
+  return r;
+}
+
+}  // namespace weft::schedule

@@ -1,0 +1,148 @@
+#include "schedule/search.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/rng.hpp"
+
+namespace weft::schedule {
+namespace {
+
+// Events x ranks of annealing; 400,000 evaluations of 48 messages of 16 ranks are just within it.
+constexpr std::uint64_t kWork = 320'000'000;
+
+// Random schedules: what a user gets who does not choose.
+void sample(Evaluator& evaluator, const SearchOptions& o, const Control& control, SearchResult& r) {
+  if (o.sample == 0) return;
+  const Exchange& e = evaluator.workload().exchange;
+  Rng rng(o.seed ^ 0x73616d706c65ULL);
+  Order order(e.messages.size());
+  TimeTally tally;
+  double worst = -1;
+  for (std::uint64_t i = 0; i < o.sample && !control.stopped(); ++i) {
+    std::iota(order.begin(), order.end(), 0u);
+    for (std::uint32_t rank = 0; rank < e.ranks; ++rank) {
+      rng.shuffle(std::span(order).subspan(e.first[rank], e.sends(rank)));
+    }
+    const double seconds = evaluator.makespan(order, o.mode);
+    tally.add(seconds);
+    if (worst < 0 || sooner(worst, seconds)) {
+      worst = seconds;
+      r.worst = order;
+    }
+    if (r.best.empty() || sooner(seconds, r.best_s)) {
+      r.best_s = seconds;
+      r.best = order;
+      r.stage = "random schedules";
+    }
+  }
+  r.statistics = tally.finish();
+}
+
+// Keeps what a search costs in hand for large exchanges: a schedule has an event per message, each of which looks
+// at every rank.
+SearchOptions within_work(SearchOptions o, const Workload& w) {
+  const std::uint64_t one = std::max<std::uint64_t>(1, std::uint64_t{w.messages()} * w.ranks());
+  o.evaluations = std::min(o.evaluations, std::max<std::uint64_t>(10, kWork / one));
+  o.sample = std::min(o.sample, std::max<std::uint64_t>(5, kWork / 16 / one));
+  o.nodes = std::min(o.nodes, std::max<std::uint64_t>(1'000, 4 * kWork / one));
+  return o;
+}
+
+void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOptions& o,
+           const Control& control, SearchResult& r) {
+  AnnealOptions a;
+  a.seed = o.seed;
+  a.evaluations = o.evaluations;
+  a.target = r.link.seconds;
+  const auto spaces = symmetric_spaces(evaluator.workload().exchange, symmetry);
+  AnnealResult found = anneal(evaluator, o.mode, spaces, a, control);
+  r.evaluated += static_cast<double>(found.evaluations);
+  r.best = std::move(found.order);
+  r.best_s = found.seconds;
+  r.stage = found.restarts > 0 ? "annealing" : "symmetric schedules";
+  if (!sooner(r.lower_s, r.best_s)) {
+    r.proof = Proof::kLinkBound;
+    return;
+  }
+  if (o.mode == Mode::kBarrier) {
+    const BranchResult steps = step_load_bound(evaluator.workload(), r.best_s, o.nodes, control);
+    if (steps.complete) {
+      r.step_load_s = steps.seconds;
+      r.lower_s = std::max(r.lower_s, steps.seconds);
+      if (!sooner(r.lower_s, r.best_s)) {
+        r.proof = Proof::kStepLoadBound;
+        return;
+      }
+    }
+  }
+  BranchResult b = branch_and_bound(evaluator, o.mode, r.best_s, o.nodes, control);
+  r.evaluated += static_cast<double>(b.nodes);
+  if (b.improved) {
+    r.best = std::move(b.order);
+    r.best_s = b.seconds;
+    r.stage = "branch and bound";
+  }
+  if (b.complete) {
+    r.proof = Proof::kBranchAndBound;
+    r.lower_s = r.best_s;
+  } else if (!sooner(r.lower_s, r.best_s)) {
+    r.proof = r.step_load_s > 0 ? Proof::kStepLoadBound : Proof::kLinkBound;
+  }
+}
+
+}  // namespace
+
+const char* proof_name(Proof proof) {
+  switch (proof) {
+    case Proof::kNone:
+      return "none";
+    case Proof::kExhaustion:
+      return "exhaustion";
+    case Proof::kLinkBound:
+      return "link bound";
+    case Proof::kStepLoadBound:
+      return "step-load bound";
+    case Proof::kBranchAndBound:
+      return "branch and bound";
+  }
+  return "none";
+}
+
+SearchResult search_schedule(const Workload& workload, const RateOracle& oracle, const SearchOptions& options,
+                             const Control& control) {
+  const SearchOptions o = within_work(options, workload);
+  SearchResult r;
+  r.schedules = workload.exchange.schedules();
+  r.link = link_bound(workload);
+  r.lower_s = r.link.seconds;
+  const SymmetryGroup symmetry = workload_symmetry(workload);
+  r.symmetries = symmetry.order;
+  if (o.exhaustive || r.schedules <= o.exhaustive_limit) {
+    ExhaustiveResult all = search_exhaustively(workload, oracle, o.mode, symmetry, control);
+    r.evaluated = all.schedules;
+    r.best_s = all.statistics.best;
+    r.best = std::move(all.best);
+    r.worst = std::move(all.worst);
+    r.interrupted = !all.complete;
+    r.exact = all.complete;
+    r.sets_solved = all.sets_solved;
+    r.statistics = std::move(all.statistics);
+    r.stage = "all schedules";
+    if (all.complete) {
+      r.proof = Proof::kExhaustion;
+      r.lower_s = r.best_s;
+    } else if (!r.best.empty() && !sooner(r.lower_s, r.best_s)) {
+      r.proof = Proof::kLinkBound;
+    }
+    return r;
+  }
+  Evaluator evaluator(workload, oracle);
+  prove(evaluator, symmetry, o, control, r);
+  sample(evaluator, o, control, r);
+  r.sets_solved = evaluator.memo().computed();
+  r.interrupted = control.stopped();
+  return r;
+}
+
+}  // namespace weft::schedule

@@ -1,0 +1,77 @@
+// Workload: an exchange placed on a platform, reduced to what a search needs: for each message the links it
+// takes, by dense index, and what these can carry. And RateOracle: which rates a set of messages gets.
+//
+// Links have a color; two links of one color differ in nothing that a rate depends on (capacity, class, place
+// in a PCIe tree), so that symmetry can be recognised from routes alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "congestion/sharing_model.hpp"
+#include "core/id.hpp"
+#include "core/result.hpp"
+#include "schedule/exchange.hpp"
+#include "topology/fabric.hpp"
+
+namespace weft::schedule {
+
+// Rates of messages as a pure function of which of them are on their way. One per thread.
+class RateOracle {
+ public:
+  virtual ~RateOracle() = default;
+  // `active`: messages, ascending. Writes bytes/s to `rates`, by position; infinity for a message without links.
+  virtual void rates(std::span<const std::uint32_t> active, std::span<double> rates) = 0;
+  [[nodiscard]] virtual std::unique_ptr<RateOracle> clone() const = 0;
+};
+
+struct Workload {
+  Exchange exchange;
+  std::vector<std::uint32_t> route_start;  // messages + 1
+  std::vector<std::uint32_t> route;        // dense links in path order
+  // columns over dense link
+  std::vector<double> capacity;  // bytes/s
+  std::vector<std::uint32_t> color;
+  std::vector<LinkId> link;  // of the fabric
+
+  [[nodiscard]] std::uint32_t ranks() const { return exchange.ranks; }
+  [[nodiscard]] std::uint32_t messages() const {
+    return static_cast<std::uint32_t>(exchange.messages.size());
+  }
+  [[nodiscard]] std::uint32_t links() const { return static_cast<std::uint32_t>(capacity.size()); }
+  [[nodiscard]] std::span<const std::uint32_t> links_of(std::uint32_t message) const {
+    return std::span(route).subspan(route_start[message], route_start[message + 1] - route_start[message]);
+  }
+  // Seconds that the message occupies one of its links.
+  [[nodiscard]] double seconds_on(std::uint32_t message, std::uint32_t dense_link) const {
+    return static_cast<double>(exchange.messages[message].bytes.value()) / capacity[dense_link];
+  }
+};
+
+// `host` by rank. Errors: kBadInput if a message has no route.
+[[nodiscard]] Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric& fabric,
+                                              std::span<const HostId> host);
+
+// Rates by a sharing model over the routes of `workload`; both must outlive the oracle. "pcie" on messages that
+// stay in PCIe trees asks the arbiter itself. Errors as make_sharing_model.
+[[nodiscard]] Result<std::unique_ptr<RateOracle>> make_rate_oracle(std::string_view model,
+                                                                   const Workload& workload,
+                                                                   const topology::Fabric& fabric);
+
+// The same, always through the model.
+[[nodiscard]] Result<std::unique_ptr<RateOracle>> make_model_oracle(std::string_view model,
+                                                                    const Workload& workload,
+                                                                    const topology::Fabric& fabric);
+
+// Largest time that any link needs for its messages: no schedule in any mode is faster.
+struct LinkBound {
+  double seconds = 0;
+  std::uint32_t link = 0;      // dense
+  std::uint32_t messages = 0;  // over that link
+};
+[[nodiscard]] LinkBound link_bound(const Workload& workload);
+
+}  // namespace weft::schedule

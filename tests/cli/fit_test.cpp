@@ -1,0 +1,59 @@
+// weft fit as a user runs it: measurements in, a platform file out that replays.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/run_weft.hpp"
+
+namespace weft::testing {
+namespace {
+
+TEST(Fit, FragmentsOfBothKindsMakeAPlatform) {
+  const Workspace here;
+  std::ostringstream calls, messages;
+  calls << "m,n,k,seconds\n";
+  for (int m = 100; m <= 2000; m += 100) calls << m << ",200,128," << 2e-6 + 8e-11 * m * 200 * 128 << "\n";
+  messages << "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n";
+  for (long s = 1; s <= 1L << 22; s *= 2) messages << s << "  " << 2 + static_cast<double>(s) / 1e4 << "\n";
+  here.write("calls.csv", calls.str());
+  here.write("osu.txt", messages.str());
+  const Outcome a = here.weft("fit dgemm calls.csv -o host.part --json fit.json --csv fit.csv");
+  ASSERT_EQ(a.exit_code, 0) << a.err;
+  EXPECT_NE(a.out.find("25 Gflop/s"), std::string::npos) << a.out;
+  const auto json = nlohmann::json::parse(here.read("fit.json"));
+  EXPECT_EQ(json.at("schema"), "weft.fit/1");
+  EXPECT_NEAR(json.at("mean").at("mnk_s").get<double>(), 8e-11, 1e-14);
+  EXPECT_EQ(json.at("textproto"), here.read("host.part"));
+  EXPECT_EQ(here.read("fit.csv").substr(0, 11), "host,socket");
+  const Outcome b = here.weft("fit network osu.txt --latency 1us --bandwidth 10GB/s --eager-limit 1GB -o -");
+  ASSERT_EQ(b.exit_code, 0) << b.err;
+  EXPECT_EQ(b.out.substr(0, 1), "#") << "the fragment alone";
+  here.write("p.textproto",
+             "topology { family: \"crossbar\" set: \"n=2\" set: \"bw=10GB/s\" set: \"lat=500ns\" }\n" +
+                 here.read("host.part") + b.out);
+  EXPECT_EQ(here.weft("platform check p.textproto").exit_code, 0);
+  // One message of 1 MB: 2 us + 100 us.
+  here.write("t.txt", "0 init\n1 init\n0 send 1 7 1000000 6\n1 recv 0 7 1000000 6\n0 finalize\n1 finalize\n");
+  const Outcome c = here.weft("replay t.txt --on p.textproto --json -");
+  ASSERT_EQ(c.exit_code, 0) << c.err;
+  EXPECT_NEAR(nlohmann::json::parse(c.out).at("makespan_s").get<double>(), 102e-6, 0.2e-6);
+}
+
+TEST(Fit, NoiseNeedsItsFlagAndFollowsItsSeed) {
+  const Workspace here;
+  here.write("p.textproto",
+             "topology { family: \"crossbar\" set: \"n=2\" }\n"
+             "host { speed: \"1Gflops\" kernel { name: \"*\" rate: \"1Gflops\" noise: \"0.1\" } }\n");
+  here.write("t.txt", "0 init\n1 init\n0 compute 1e6\n1 compute 1e6\n0 finalize\n1 finalize\n");
+  const Outcome plain = here.weft("replay t.txt --on p.textproto --json -");
+  ASSERT_EQ(plain.exit_code, 0) << plain.err;
+  const auto json = nlohmann::json::parse(plain.out);
+  EXPECT_EQ(json.at("model").at("noise"), false);
+  EXPECT_EQ(json.at("model").at("kernel_models"), true);
+  EXPECT_EQ(json.at("makespan_s"), 1e-3) << "flops without a kernel take the host's speed";
+  EXPECT_EQ(here.weft("replay t.txt --on p.textproto --noise --seed 3 --json -").exit_code, 0);
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,127 @@
+// weft generate hpl on the command line: an HPL.dat, its lines as flags, three kinds of pivots, faults.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_weft.hpp"
+
+namespace weft::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kDat =
+    "HPLinpack benchmark input file\ngenerated\nHPL.out out\n6 device\n1 Ns\n120 N\n1 NBs\n16 NB\n0 PMAP\n1 "
+    "grids\n2 P\n"
+    "3 Q\n16.0 threshold\n1 #\n2 PFACT\n1 #\n4 NBMIN\n1 #\n2 NDIV\n1 #\n1 RFACT\n1 #\n1 BCAST\n1 #\n0 "
+    "DEPTH\n2 SWAP\n"
+    "64 threshold\n0 L1\n0 U\n1 equil\n8 align\n";
+
+TEST(GenerateHpl, ADatFileAndTheSameFlagsGiveTheSameTrace) {
+  const Workspace here;
+  here.write("HPL.dat", kDat);
+  const Outcome a = here.weft("generate hpl --dat HPL.dat -o a.weft --json a.json");
+  ASSERT_EQ(a.exit_code, 0) << a.err;
+  const Outcome b = here.weft("generate hpl --n 120 --nb 16 --p 2 --q 3 -o b.weft");
+  ASSERT_EQ(b.exit_code, 0) << b.err;
+  EXPECT_TRUE(here.read("a.weft") == here.read("b.weft"));
+  const auto j = nlohmann::json::parse(here.read("a.json"));
+  EXPECT_EQ(j["schema"], "weft.generate/1");
+  EXPECT_EQ(j["kind"], "hpl");
+  EXPECT_EQ(j["ranks"], 6);
+  EXPECT_GT(j["messages"].get<int>(), 100);
+  const Outcome check = here.weft("check a.weft");
+  EXPECT_EQ(check.exit_code, 0) << check.out;
+}
+
+TEST(GenerateHpl, NamesAndHplsNumbersMeanTheSame) {
+  const Workspace here;
+  const std::string base = "generate hpl --n 100 --nb 16 --p 2 --q 2 --depth 1 ";
+  ASSERT_EQ(
+      here.weft(base +
+                "--pmap col --pfact left --rfact crout --bcast 2rM --swap long --l1 no-transposed --u "
+                "no-transposed --equil no --nbmin 2 --ndiv 3 --swap-threshold 20 --align 4 --threshold 0 "
+                "-o a.weft")
+          .exit_code,
+      0);
+  ASSERT_EQ(
+      here.weft(base +
+                "--pmap 1 --pfact 0 --rfact 1 --bcast 3 --swap 1 --l1 1 --u 1 --equil 0 --nbmin 2 --ndiv "
+                "3 --swap-threshold 20 --align 4 --threshold 0 -o b.weft")
+          .exit_code,
+      0);
+  EXPECT_TRUE(here.read("a.weft") == here.read("b.weft"));
+}
+
+TEST(GenerateHpl, AFlagReplacesALineOfTheFile) {
+  const Workspace here;
+  here.write("HPL.dat", kDat);
+  ASSERT_EQ(here.weft("generate hpl --dat HPL.dat --p 1 --q 2 -o a.weft").exit_code, 0);
+  EXPECT_THAT(here.weft("info a.weft").out, HasSubstr("2"));
+  ASSERT_EQ(here.weft("generate hpl --dat HPL.dat --n 100,120 --depth 0,1 -o many.weft").exit_code, 0);
+  EXPECT_EQ(here.weft("check many.weft").exit_code, 0);
+}
+
+TEST(GenerateHpl, PivotsOfARecordingMakeTheRunAgain) {
+  const Workspace here;
+  const std::string run = "generate hpl --n 200 --nb 16 --p 3 --q 2 ";
+  ASSERT_EQ(here.weft(run + "--pivots exact --matrix-seed 7 -o exact.weft").exit_code, 0);
+  const Outcome o = here.weft(run + "--pivots from:exact.weft -o again.weft");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("pivots of the run recorded in exact.weft"));
+  ASSERT_EQ(here.weft("export exact.weft --to text -o exact.txt").exit_code, 0);
+  ASSERT_EQ(here.weft("export again.weft --to text -o again.txt").exit_code, 0);
+  // The text has no shapes: the copies of the current row's rows are an estimate there, and cost no flops.
+  EXPECT_TRUE(here.read("exact.txt") == here.read("again.txt"));
+  const Outcome other =
+      here.weft("generate hpl --n 201 --nb 16 --p 3 --q 2 --pivots from:exact.weft -o x.weft");
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.err, HasSubstr("the recording is of another run; got \"N = 200, NB = 16, P = 3\""));
+}
+
+TEST(GenerateHpl, SeedsDrawOtherPivots) {
+  const Workspace here;
+  const std::string run = "generate hpl --n 200 --nb 16 --p 3 --q 2 --swap 0 ";
+  for (const char* seed : {"1", "2"})
+    ASSERT_EQ(here.weft(run + "--seed " + seed + " -o s" + seed + ".weft").exit_code, 0);
+  ASSERT_EQ(here.weft(run + "--seed 1 -o again.weft").exit_code, 0);
+  EXPECT_TRUE(here.read("s1.weft") == here.read("again.weft"));
+  EXPECT_TRUE(here.read("s1.weft") != here.read("s2.weft"));
+}
+
+TEST(GenerateHpl, FaultsAreNamedAndLeaveNothing) {
+  const Workspace here;
+  here.write("bad.dat", "a\nb\nc\n6\nmany\n");
+  struct Fault {
+    const char* arguments;
+    int exit_code;
+    const char* message;
+  };
+  const Fault faults[] = {
+      {"generate", 2, "which kind of trace?; expected one of: hpl"},
+      {"generate nothing", 2, "got \"nothing\""},
+      {"generate hpl", 2, "--output"},
+      {"generate hpl --dat bad.dat -o x.weft", 3,
+       "bad.dat:5:1: error: the number of problem sizes is not a number"},
+      {"generate hpl --dat missing.dat -o x.weft", 3, "missing.dat: error: can't open the file"},
+      {"generate hpl --bcast ring -o x.weft", 2, "0|1rg, 1|1rM, 2|2rg, 3|2rM, 4|Lng, 5|LnM"},
+      {"generate hpl --n 10k -o x.weft", 2, "--n: not a valid number; got \"10k\""},
+      {"generate hpl --p 2,4 -o x.weft", 2, "--p and --q must have as many values"},
+      {"generate hpl --p 100000 --q 100000 -o x.weft", 2, "the process grid is too large"},
+      {"generate hpl --nb 0 -o x.weft", 2, "--nb"},
+      {"generate hpl --pivots some -o x.weft", 2, "one of: random, exact, from:TRACE"},
+      {"generate hpl --n 50000 --pivots exact -o x.weft", 2, "exact pivots of N = 50000"},
+      {"generate hpl --pivots from:bad.dat -o x.weft", 3, "bad.dat"},
+  };
+  const auto before = here.list();
+  for (const Fault& f : faults) {
+    const Outcome o = here.weft(f.arguments);
+    EXPECT_EQ(o.exit_code, f.exit_code) << f.arguments << "\n" << o.err;
+    EXPECT_THAT(o.err, HasSubstr(f.message)) << f.arguments;
+    EXPECT_EQ(here.list(), before) << f.arguments;
+  }
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,112 @@
+// generate, several jobs, compare on many threads and the place of a flip, through the built program.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_weft.hpp"
+
+namespace weft::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+TEST(Generate, EveryPatternWritesATraceThatTheDoctorPasses) {
+  const Workspace w;
+  for (const char* line :
+       {"halo --dims 3x3 --periodic on", "stencil --dims 4x2", "alltoall --ranks 5 --how spread",
+        "collective --ranks 6 --op bcast --root 2", "ring --ranks 4", "permutation --ranks 8",
+        "random --ranks 8 --messages 20", "neighbor --ranks 6", "fft --grid 2x3 --cells 12x12x12",
+        "sweep --grid 2x2 --angles 4 --groups 2"}) {
+    const Outcome made = w.weft("generate " + std::string(line) + " -o t.weft --seed 4");
+    ASSERT_EQ(made.exit_code, 0) << line << made.err;
+    const Outcome checked = w.weft("check t.weft");
+    EXPECT_EQ(checked.exit_code, 0) << line << checked.out;
+  }
+}
+
+TEST(Generate, TheSameSeedMakesTheSameFileAndMistakesAreUsageErrors) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate random --ranks 8 -o a.weft --seed 4").exit_code, 0);
+  ASSERT_EQ(w.weft("generate random --ranks 8 -o b.weft --seed 4").exit_code, 0);
+  ASSERT_EQ(w.weft("generate random --ranks 8 -o c.weft --seed 5").exit_code, 0);
+  EXPECT_EQ(w.read("a.weft"), w.read("b.weft"));
+  EXPECT_NE(w.read("a.weft"), w.read("c.weft"));
+  const Outcome unknown = w.weft("generate gossip -o d.weft");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("halo"));
+  EXPECT_EQ(w.weft("generate ring --ranks 1 -o d.weft").exit_code, 2);
+  EXPECT_EQ(w.weft("generate ring --ranks 4 --bytes 12 -o d.weft").exit_code, 2);
+}
+
+TEST(SeveralJobs, AreToldTheirSlowdownAgainstTheSameHostsAlone) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate permutation --ranks 4 --bytes 10MB --iterations 4 -o a.weft").exit_code, 0);
+  // Two leaves joined by two cables; both jobs cross, each direction of a cable is shared by 2 + 2 flows.
+  const std::string on = " --on xgft:h=2,m=4x2,w=1x2,bw=8Gbps,lat=0";
+  const Outcome r = w.weft("replay a.weft --with a.weft --map strided:2 --json -" + on);
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  ASSERT_EQ(j["jobs"].size(), 2u);
+  for (const Json& job : j["jobs"]) {
+    EXPECT_EQ(job["ranks"], 4);
+    EXPECT_EQ(job["hosts"], 4);
+    EXPECT_GE(job["slowdown"].get<double>(), 1.0);
+    EXPECT_NEAR(job["slowdown"].get<double>(), job["makespan_s"].get<double>() / job["alone_s"].get<double>(),
+                1e-12);
+  }
+  EXPECT_EQ(j["trace"]["ranks"], 8);
+  // One thread or three: the same answer, apart from what the engine says of this machine.
+  Json parallel =
+      Json::parse(w.weft("replay a.weft --with a.weft --map strided:2 --threads 3 --json -" + on).out);
+  Json serial = j;
+  serial.erase("engine");
+  parallel.erase("engine");
+  EXPECT_EQ(serial, parallel);
+  EXPECT_EQ(w.weft("replay a.weft --with a.weft --on crossbar:n=7").exit_code, 3) << "no room for both";
+  EXPECT_EQ(
+      w.weft("replay a.weft --with a.weft --with-map block --with-map block --on crossbar:n=8").exit_code, 2);
+}
+
+TEST(Compare, ManyThreadsGiveTheSameBytesAsOne) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate halo --dims 4x4 --bytes 100kB -o h.weft").exit_code, 0);
+  ASSERT_EQ(w.weft("generate random --ranks 16 --messages 40 -o r.weft").exit_code, 0);
+  const std::string line =
+      "compare h.weft r.weft --on fat-tree:m=4,n=3 --on torus:dims=4x4 --on dragonfly:p=2,a=4,h=2,g=9 --on "
+      "crossbar:n=16 --map block --map random --map switch --map hpl-cols:4x4 --seed 3 --quiet";
+  ASSERT_EQ(w.weft(line + " --json one.json --csv one.csv").exit_code, 0);
+  ASSERT_EQ(w.weft(line + " --json many.json --csv many.csv --threads 7").exit_code, 0);
+  EXPECT_EQ(w.read("one.json"), w.read("many.json"));
+  EXPECT_EQ(w.read("one.csv"), w.read("many.csv"));
+  const Json j = Json::parse(w.read("one.json"));
+  EXPECT_EQ(j["rows"].size(), 2u * 4 * 4);
+  for (const Json& row : j["rows"]) {
+    ASSERT_FALSE(row["worst_link_pairs"].is_null());
+    double shown = 0;
+    for (const Json& pair : row["worst_link_pairs"]["most"]) shown += pair["share"].get<double>();
+    EXPECT_LE(shown, 1 + 1e-9);
+  }
+}
+
+TEST(Sweep, TheFlipBetweenTwoBandwidthsIsFound) {
+  const Workspace w;
+  // 8 MB between two leaves, two messages each way. The crossbar takes 2 ms of latency and 8 MB / bw; the tree 4 us, and
+  // its one cable is shared: 16 MB / bw. Equal at 8 MB / 1.996 ms.
+  ASSERT_EQ(w.weft("generate ring --ranks 4 --stride 2 --bytes 8MB --iterations 1 -o r.weft").exit_code, 0);
+  const std::string line =
+      "sweep r.weft --on crossbar:n=4,lat=1ms --on xgft:h=2,m=2x2,w=1x1,lat=1us --set bw=1GB/s,10GB/s --raw "
+      "--json - ";
+  for (const char* bisect : {"", "--bisect 20"}) {
+    const Outcome r = w.weft(line + bisect);
+    ASSERT_EQ(r.exit_code, 0) << r.err;
+    const Json flips = Json::parse(r.out)["flips"];
+    ASSERT_EQ(flips.size(), 1u);
+    EXPECT_EQ(flips[0]["how"], *bisect == 0 ? "interpolated" : "bisected");
+    EXPECT_NEAR(flips[0]["at"].get<double>(), 8e6 / 1.996e-3, 4e3);
+  }
+}
+
+}  // namespace
+}  // namespace weft::testing

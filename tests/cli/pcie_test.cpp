@@ -1,0 +1,94 @@
+// PCIe platforms through the built binary: phases with their factors, replays on GPUs, named endpoints.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/run_weft.hpp"
+
+namespace weft::testing {
+namespace {
+
+using nlohmann::ordered_json;
+using ::testing::HasSubstr;
+
+const std::string kWorked = "src,dst,bytes,start\n0,2,300MiB,0\n1,4,300MiB,0\n3,2,300MiB,0\n6,4,300MiB,0\n";
+
+ordered_json json_of(const Workspace& w, const std::string& arguments) {
+  const Outcome o = w.weft(arguments + " --json - --quiet");
+  EXPECT_EQ(o.exit_code, 0) << arguments << "\n" << o.err;
+  return o.out.empty() ? ordered_json{} : ordered_json::parse(o.out);
+}
+
+TEST(CliPcie, FlowsGiveTheFactorsAndTimesOfTheWorkedExample) {
+  const Workspace w;
+  w.write("f.csv", kWorked);
+  const auto j = json_of(w, "flows f.csv --on cs-storm --set tau=1/5 --model pcie");
+  const double factors[4][2] = {{0.3, 0.5}, {0.3, 0.5}, {0.7, 0}, {0.7, 0}};
+  for (int f = 0; f < 4; ++f) {
+    const auto& phases = j["flows"][f]["phases"];
+    ASSERT_EQ(phases.size(), f < 2 ? 2u : 1u);
+    for (std::size_t p = 0; p < phases.size(); ++p)
+      EXPECT_NEAR(phases[p]["factor"].get<double>(), factors[f][p], 1e-12);
+  }
+  EXPECT_NEAR(j["makespan_s"].get<double>(), 64.94e-3, 5e-6);
+  EXPECT_NEAR(j["flows"][2]["finish_s"].get<double>(), 36.08e-3, 5e-6);
+  EXPECT_EQ(j["flows"][0]["phases"][0]["bottleneck"], "switch1->card2") << "b holds a back";
+  EXPECT_EQ(j["flows"][0]["phases"][1]["bottleneck"], "card0->switch0");
+  const std::string text = w.weft("flows f.csv --on cs-storm --set tau=1/5 --model pcie").out;
+  EXPECT_THAT(text, HasSubstr("1      0 s  36.1 ms     0  gpu0  gpu2  0.3000  3/10  switch1->card2"));
+  EXPECT_THAT(text, HasSubstr("0.7000  7/10"));
+  EXPECT_THAT(text, HasSubstr("2  36.1 ms  64.9 ms     0  gpu0  gpu2  0.5000  1/2"));
+}
+
+TEST(CliPcie, ThePaperTauAndOtherModelsAreOneFlagAway) {
+  const Workspace w;
+  w.write("f.csv", kWorked);
+  // tau = 21/121: b gets 1/2 - 21/121 = 79/242, d the rest.
+  const auto j = json_of(w, "flows f.csv --on cs-storm --model pcie");
+  EXPECT_NEAR(j["flows"][1]["phases"][0]["factor"].get<double>(), 79.0 / 242, 1e-12);
+  EXPECT_NEAR(j["flows"][3]["phases"][0]["factor"].get<double>(), 163.0 / 242, 1e-12);
+  const auto fair = json_of(w, "flows f.csv --on cs-storm");
+  EXPECT_NEAR(fair["flows"][1]["phases"][0]["factor"].get<double>(), 0.5, 1e-12);
+  // A platform without PCIe: the model is max-min.
+  const std::string tree = "flows f.csv --on crossbar:n=8";
+  EXPECT_EQ(json_of(w, tree + " --model pcie")["flows"],
+            json_of(w, tree + " --model max-min-component")["flows"]);
+}
+
+TEST(CliPcie, ReplaysPlaceRanksOnNamedEndpoints) {
+  const Workspace w;
+  // Rank 0 is the host: it copies 100 MB to each of two GPUs; rank 2 is on the other node.
+  w.write("t.txt",
+          "0 init\n1 init\n2 init\n0 send 1 0 100000000 6\n0 send 2 0 100000000 6\n"
+          "1 recv 0 0 100000000 6\n2 recv 0 0 100000000 6\n0 finalize\n1 finalize\n2 finalize\n");
+  w.write("map", "node0.mem0\nnode0.gpu1\nnode1.gpu3\n");
+  const std::string on =
+      " --on crossbar:n=2,bw=5GB/s,lat=0,node=cs-storm --set node.mem=on --set node.bw=10GB/s ";
+  const auto j = json_of(w, "replay t.txt --raw=rendezvous --model pcie --map file:map" + on);
+  EXPECT_NEAR(j["makespan_s"].get<double>(), 0.01 + 0.02, 1e-12);
+  const Outcome unknown = w.weft("replay t.txt --model pcie --map file:map --on crossbar:n=2,node=cs-storm");
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("map:1:1: error: unknown host; got \"node0.mem0\""));
+  const Outcome route = w.weft("route node0.mem0 node1.gpu3" + on);
+  EXPECT_THAT(route.out, HasSubstr("node0.rc0->node0.nic0"));
+  EXPECT_THAT(route.out, HasSubstr("node1.card1->node1.gpu3"));
+}
+
+TEST(CliPcie, PlatformVerbsKnowTheTrees) {
+  const Workspace w;
+  const auto list = json_of(w, "platform list");
+  std::string names;
+  for (const auto& p : list["platforms"]) names += p["name"].get<std::string>() + " ";
+  for (const char* built_in : {"cs-storm ", "cs-storm-16 ", "hd-pex ", "dgx-1-like ", "gpu-server-4 "})
+    EXPECT_THAT(names, HasSubstr(built_in));
+  EXPECT_EQ(json_of(w, "platform show cs-storm")["hosts"], 8);
+  EXPECT_EQ(json_of(w, "platform show cs-storm-16")["hosts"], 16);
+  for (const char* p : {"cs-storm", "cs-storm-16", "hd-pex", "dgx-1-like", "gpu-server-4",
+                        "dragonfly-72 --set node=cs-storm"})
+    EXPECT_EQ(json_of(w, std::string("platform check ") + p)["ok"], true) << p;
+}
+
+}  // namespace
+}  // namespace weft::testing

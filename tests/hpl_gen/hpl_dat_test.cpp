@@ -1,0 +1,191 @@
+// HPL.dat: read as HPL reads it, written back, refused with a position.
+#include "hpl_gen/hpl_dat.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/rng.hpp"
+
+namespace weft::hpl_gen {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The 31 lines; tests replace one.
+std::vector<std::string> lines() {
+  return {"HPLinpack benchmark input file",
+          "Innovative Computing Laboratory",
+          "HPL.out      output file name (if any)",
+          "6            device out (6=stdout,7=stderr,file)",
+          "2            # of problems sizes (N)",
+          "29 30000 Ns",
+          "1            # of NBs",
+          "128  NBs",
+          "0            PMAP process mapping (0=Row-,1=Column-major)",
+          "3            # of process grids (P x Q)",
+          "2 1 4        Ps",
+          "2 4 1        Qs",
+          "16.0         threshold",
+          "3            # of panel fact",
+          "0 1 2        PFACTs (0=left, 1=Crout, 2=Right)",
+          "2            # of recursive stopping criterium",
+          "2 4          NBMINs (>= 1)",
+          "1            # of panels in recursion",
+          "2            NDIVs",
+          "3            # of recursive panel fact.",
+          "0 1 2        RFACTs (0=left, 1=Crout, 2=Right)",
+          "1            # of broadcast",
+          "0            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)",
+          "1            # of lookahead depth",
+          "0            DEPTHs (>=0)",
+          "2            SWAP (0=bin-exch,1=long,2=mix)",
+          "64           swapping threshold",
+          "0            L1 in (0=transposed,1=no-transposed) form",
+          "0            U  in (0=transposed,1=no-transposed) form",
+          "1            Equilibration (0=no,1=yes)",
+          "8            memory alignment in double (> 0)"};
+}
+
+std::string text_of(const std::vector<std::string>& v) {
+  std::string out;
+  for (const auto& line : v) out += line + "\n";
+  return out;
+}
+
+Result<HplDat> with(std::size_t line, const std::string& replacement) {
+  auto v = lines();
+  v[line - 1] = replacement;
+  return parse_hpl_dat(text_of(v), "HPL.dat");
+}
+
+TEST(HplDat, ListsBecomeACrossProductInHplsOrder) {
+  auto d = parse_hpl_dat(text_of(lines()), "HPL.dat");
+  ASSERT_TRUE(d) << d.error().message();
+  EXPECT_THAT(d->n, ElementsAre(29, 30000));
+  EXPECT_EQ(d->ranks(), 4);
+  const auto runs = d->runs();
+  ASSERT_EQ(runs.size(), 3u * 2 * 3 * 2 * 3);
+  EXPECT_EQ(d->run_count(), runs.size());
+  // Innermost: NBMIN (NDIV has one value), then PFACT, RFACT, N; grids outermost.
+  EXPECT_EQ(runs[0].nbmin, 2);
+  EXPECT_EQ(runs[1].nbmin, 4);
+  EXPECT_EQ(runs[2].pfact, Factor::kCrout);
+  EXPECT_EQ(runs[6].rfact, Factor::kCrout);
+  EXPECT_EQ(runs[18].n, 30000);
+  EXPECT_EQ(runs[36].p, 1);
+  EXPECT_EQ(runs[36].q, 4);
+}
+
+TEST(HplDat, WhatIsWrittenIsReadBackTheSame) {
+  Rng rng(1);
+  for (int i = 0; i < 200; ++i) {
+    HplConfig c;
+    c.n = static_cast<std::int64_t>(rng.below(100000));
+    c.nb = 1 + static_cast<std::int64_t>(rng.below(500));
+    c.p = 1 + static_cast<int>(rng.below(64)), c.q = 1 + static_cast<int>(rng.below(64));
+    c.pmap = static_cast<ProcessMap>(rng.below(2));
+    c.pfact = static_cast<Factor>(rng.below(3)), c.rfact = static_cast<Factor>(rng.below(3));
+    c.nbmin = 1 + static_cast<int>(rng.below(16)), c.ndiv = 2 + static_cast<int>(rng.below(4));
+    c.bcast = static_cast<Bcast>(rng.below(6)), c.depth = static_cast<int>(rng.below(4));
+    c.swap = static_cast<Swap>(rng.below(3)), c.swap_threshold = static_cast<std::int64_t>(rng.below(300));
+    c.l1_transposed = rng.below(2) == 0, c.u_transposed = rng.below(2) == 0, c.equil = rng.below(2) == 0;
+    auto back = parse_hpl_dat(write_hpl_dat(to_dat(c)), "written");
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_TRUE(back->notes.empty());
+    ASSERT_EQ(back->runs().size(), 1u);
+    EXPECT_EQ(back->runs()[0], c);
+  }
+}
+
+TEST(HplDat, NumbersThatHplReplacesAreReplacedAndNamed) {
+  auto d = with(23, "9  BCASTs");
+  ASSERT_TRUE(d);
+  EXPECT_EQ(d->bcast[0], Bcast::k1RingM);
+  EXPECT_THAT(d->notes, ElementsAre(HasSubstr("HPL.dat:23: BCAST 9 is unknown to HPL, which takes 1 (1rM)")));
+  EXPECT_EQ(with(26, "7 SWAP")->swap, Swap::kSpreadRoll);
+  EXPECT_EQ(with(9, "2 PMAP")->pmap, ProcessMap::kRowMajor);
+  EXPECT_EQ(with(31, "-1 align")->align, 4);
+  EXPECT_EQ(with(27, "-5 threshold")->swap_threshold, 0);
+}
+
+TEST(HplDat, FaultsAreAnsweredWithLineColumnAndMeaning) {
+  const auto message = [](std::size_t line, const std::string& text) {
+    auto d = with(line, text);
+    return d ? std::string("accepted") : d.error().message();
+  };
+  EXPECT_THAT(message(5, "0 sizes"),
+              HasSubstr("HPL.dat:5:1: error: the number of problem sizes is out of range"));
+  EXPECT_THAT(message(5, "21 sizes"), HasSubstr("expected 1 to 20"));
+  EXPECT_THAT(message(6, "29 many Ns"),
+              HasSubstr("HPL.dat:6:4: error: value 2 of N is not a number; got \"many\""));
+  EXPECT_THAT(message(6, "29"), HasSubstr("value 2 of N is missing"));
+  EXPECT_THAT(message(6, "-1 5"), HasSubstr("HPL.dat:6:1: error: a value of N is less than 0"));
+  EXPECT_THAT(message(8, "0 NBs"), HasSubstr("a value of NB is less than 1"));
+  EXPECT_THAT(message(11, "2 0 4"), HasSubstr("HPL.dat:11:3"));
+  EXPECT_THAT(message(13, "much"), HasSubstr("HPL.dat:13:1: error: the threshold is not a number"));
+  EXPECT_THAT(message(19, "1 NDIV"), HasSubstr("a value of NDIV is less than 2"));
+  EXPECT_THAT(message(25, "-1"), HasSubstr("DEPTH"));
+  EXPECT_THAT(message(8, "40000 NBs"), HasSubstr("HPL.dat:8:1: error: a value of NB is more than 32768"));
+  EXPECT_THAT(message(25, "65"), HasSubstr("HPL.dat:25:1: error: a value of DEPTH is more than 64"));
+  EXPECT_THAT(message(6, "99999999999 1"), HasSubstr("too large"));
+  EXPECT_THAT(message(11, "100000 1 4"), HasSubstr("accepted"));
+  auto v = lines();
+  v.resize(20);
+  EXPECT_THAT(parse_hpl_dat(text_of(v), "short.dat").error().message(),
+              HasSubstr("short.dat:21:1: error: the file ends early; expected RFACT"));
+  EXPECT_THAT(parse_hpl_dat("", "empty.dat").error().message(), HasSubstr("empty.dat:1:1"));
+}
+
+TEST(HplDat, BlanksThatHplMisreadsAreRefused) {
+  // HPL steps over "29" and one blank from the line's start and reads "9" next.
+  EXPECT_THAT(with(6, "   29 30000").error().message(), HasSubstr("HPL would misread value 2 of N"));
+  EXPECT_TRUE(with(6, "29  30000  Ns"));
+}
+
+TEST(HplDat, DamagedTextIsReadOrRefusedWithAPosition) {
+  const std::string whole = text_of(lines());
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    Rng rng(i);
+    std::string text = whole;
+    for (std::uint64_t k = 0; k <= rng.below(4); ++k) {
+      const std::size_t at = rng.below(text.size());
+      switch (rng.below(4)) {
+        case 0:
+          text[at] = static_cast<char>(rng.below(256));
+          break;
+        case 1:
+          text.erase(at, rng.below(20));
+          break;
+        case 2:
+          text.insert(at, std::to_string(rng.next()));
+          break;
+        default:
+          text.insert(at, 1 + rng.below(3), ' ');
+      }
+      if (text.empty()) text = "x";
+    }
+    const auto d = parse_hpl_dat(text, "HPL.dat");
+    if (d) {
+      EXPECT_LE(d->ranks(), kMaxProcesses) << "seed " << i;
+      for (const auto n : d->n) EXPECT_GE(n, 0);
+    } else {
+      EXPECT_THAT(d.error().message(), ::testing::StartsWith("HPL.dat:")) << "seed " << i;
+      EXPECT_EQ(d.error().code, ErrorCode::kBadInput);
+    }
+  }
+}
+
+TEST(HplDat, AnUnreadableFileIsNamed) {
+  EXPECT_THAT(read_hpl_dat("/no/such/HPL.dat").error().message(), HasSubstr("/no/such/HPL.dat"));
+}
+
+TEST(HplDat, NamesAndNumbersAreBothTaken) {
+  EXPECT_EQ(*parse_bcast("2rM", "--bcast"), Bcast::k2RingM);
+  EXPECT_EQ(*parse_bcast("5", "--bcast"), Bcast::kLongM);
+  EXPECT_EQ(*parse_factor("Crout", "--pfact"), Factor::kCrout);
+  EXPECT_THAT(parse_swap("3", "--swap").error().message(), HasSubstr("0|bin-exch, 1|long, 2|mix"));
+}
+
+}  // namespace
+}  // namespace weft::hpl_gen

@@ -1,0 +1,138 @@
+// Pivots from a recording: what is read off the messages of a run makes the same run again, and other runs with the
+// same N, NB and P.
+#include "hpl_gen/recorded_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/rng.hpp"
+#include "hpl_gen/hpl_trace.hpp"
+#include "tests/hpl_gen/recorded_runs.hpp"
+
+namespace weft::testing_hpl {
+namespace {
+
+using namespace hpl_gen;
+using ::testing::HasSubstr;
+
+AllLists lists(const HplConfig& c, const HplTraceOptions& options) {
+  auto trace = HplTrace::create(to_dat(c), options);
+  EXPECT_TRUE(trace) << trace.error().message();
+  return trace ? lists_of(**trace) : AllLists();
+}
+
+Result<std::shared_ptr<const RecordedRows>> rows_of(const HplConfig& c, std::uint64_t seed) {
+  HplTraceOptions options;
+  options.seed = seed;
+  auto trace = HplTrace::create(to_dat(c), options);
+  EXPECT_TRUE(trace);
+  return read_recorded_rows(**trace, "run.weft");
+}
+
+TEST(HplRecordedRows, ARunIsMadeAgainFromItsMessages) {
+  std::uint64_t seed = 0;
+  for (const std::string& line :
+       read_lines(std::string(WEFT_SOURCE_DIR) + "/tests/hpl_gen/data/configurations.txt")) {
+    const HplConfig c = parse_configuration(line).config;
+    auto rows = rows_of(c, ++seed);
+    ASSERT_TRUE(rows) << line << "\n" << rows.error().message();
+    HplTraceOptions random, recorded;
+    random.seed = seed;
+    recorded.pivots = PivotKind::kRecorded;
+    recorded.recorded = *rows;
+    const AllLists want = lists(c, random), got = lists(c, recorded);
+    EXPECT_TRUE(want.sent == got.sent) << line << "\n" << differences(want.sent, got.sent);
+    EXPECT_TRUE(want.received == got.received) << line;
+  }
+}
+
+TEST(HplRecordedRows, SmallRunsWithManyEmptyMessagesAreReadToo) {
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    Rng rng(i);
+    HplConfig c;
+    c.n = 20 + static_cast<std::int64_t>(rng.below(120));
+    c.nb = 4 + static_cast<std::int64_t>(rng.below(20));
+    c.p = 2 + static_cast<int>(rng.below(5)), c.q = 1 + static_cast<int>(rng.below(4));
+    c.depth = static_cast<int>(rng.below(3));
+    c.swap = static_cast<Swap>(rng.below(3));
+    c.swap_threshold = 20;
+    c.equil = rng.below(2) == 0;
+    auto rows = rows_of(c, i);
+    ASSERT_TRUE(rows) << "seed " << i << " " << write_hpl_dat(to_dat(c)) << rows.error().message();
+    HplTraceOptions random, recorded;
+    random.seed = i;
+    recorded.pivots = PivotKind::kRecorded;
+    recorded.recorded = *rows;
+    EXPECT_TRUE(lists(c, random).sent == lists(c, recorded).sent) << "seed " << i;
+  }
+}
+
+TEST(HplRecordedRows, AnotherRunWithTheSameRowsCanUseThem) {
+  HplConfig c;
+  c.n = 400, c.nb = 32, c.p = 4, c.q = 2, c.swap = Swap::kSpreadRoll;
+  auto rows = rows_of(c, 9);
+  ASSERT_TRUE(rows) << rows.error().message();
+  HplConfig other = c;
+  other.q = 3, other.depth = 1, other.bcast = Bcast::kLong;
+  HplTraceOptions random, recorded;
+  random.seed = 9;
+  recorded.pivots = PivotKind::kRecorded;
+  recorded.recorded = *rows;
+  EXPECT_TRUE(lists(other, random).sent == lists(other, recorded).sent);
+  other.swap = Swap::kBinaryExchange;
+  auto refused = HplTrace::create(to_dat(other), recorded);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("does not tell what a binary-exchange swap"));
+  other.swap = c.swap, other.n = 401;
+  EXPECT_THAT(HplTrace::create(to_dat(other), recorded).error().message(), HasSubstr("of another run"));
+}
+
+// A reader that changes one message, or drops its HPL.dat.
+class Changed final : public traces::TraceReader {
+ public:
+  Changed(traces::TraceReader& from, std::string hpl_dat) : from_(from), header_(from.header()) {
+    header_.hpl_dat = std::move(hpl_dat);
+  }
+  const traces::TraceHeader& header() const override { return header_; }
+  const traces::TraceTotals& totals() const override { return from_.totals(); }
+  const std::vector<traces::Communicator>& communicators() const override { return from_.communicators(); }
+  const std::vector<std::string>& regions() const override { return from_.regions(); }
+  std::uint64_t ops_of(RankId rank) const override { return from_.ops_of(rank); }
+  Result<bool> next_block(RankId rank, traces::OpBlock& out) override {
+    auto more = from_.next_block(rank, out);
+    if (more && rank.index() == 1)
+      for (traces::Op& op : out.ops)
+        if (op.kind == traces::OpKind::send && op.tag == 1001 && ++seen_ == 100) op.amount += 8;
+    return more;
+  }
+  void rewind() override { from_.rewind(); }
+  std::string position(RankId rank, std::uint64_t index) const override {
+    return from_.position(rank, index);
+  }
+
+ private:
+  traces::TraceReader& from_;
+  traces::TraceHeader header_;
+  int seen_ = 0;
+};
+
+TEST(HplRecordedRows, WhatIsNotARecordingOfHplIsRefused) {
+  HplConfig c;
+  c.n = 200, c.nb = 16, c.p = 2, c.q = 2;
+  auto trace = HplTrace::create(to_dat(c));
+  ASSERT_TRUE(trace);
+  Changed no_dat(**trace, "");
+  EXPECT_THAT(read_recorded_rows(no_dat, "x.weft").error().message(),
+              HasSubstr("does not say which HPL run"));
+  Changed one_byte(**trace, (*trace)->header().hpl_dat);
+  EXPECT_THAT(read_recorded_rows(one_byte, "x.weft").error().message(), HasSubstr("x.weft: error: rank"));
+  c.nb = 17;
+  Changed other(**trace, write_hpl_dat(to_dat(c)));
+  EXPECT_FALSE(read_recorded_rows(other, "x.weft"));
+  c.p = 8;
+  Changed larger(**trace, write_hpl_dat(to_dat(c)));
+  EXPECT_THAT(read_recorded_rows(larger, "x.weft").error().message(), HasSubstr("fewer ranks"));
+}
+
+}  // namespace
+}  // namespace weft::testing_hpl

@@ -1,0 +1,184 @@
+// Times of kernels against the formulas they stand for.
+#include "replay/kernel_time.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <numeric>
+
+#include "replay/engine.hpp"
+#include "tests/support/memory_trace.hpp"
+
+namespace weft::replay {
+namespace {
+
+using testing::MemoryTrace;
+using traces::Kernel;
+using traces::KernelShape;
+
+topology::Platform platform(const std::string& host) {
+  const std::string path = ::testing::TempDir() + "kernel_time_platform.textproto";
+  std::ofstream(path) << "topology { family: \"crossbar\" set: \"n=4\" }\nhost { " << host << " }\n";
+  auto p = topology::load_platform(path);
+  EXPECT_TRUE(p) << (p ? "" : p.error().message());
+  return std::move(p).value();
+}
+
+KernelClock clock_of(const topology::Platform& p) {
+  auto c = KernelClock::create(p);
+  EXPECT_TRUE(c) << (c ? "" : c.error().message());
+  return std::move(c).value();
+}
+
+constexpr KernelShape kGemm{Kernel::dgemm, 1000, 200, 128};
+
+TEST(KernelTime, WithoutAModelAKernelTakesItsFlopsAndACopyTakesNoTime) {
+  const auto p = platform("speed: \"10Gflops\"");
+  const auto c = clock_of(p);
+  EXPECT_DOUBLE_EQ(c.seconds(0, kGemm), 2.0 * 1000 * 200 * 128 / 1e10);
+  EXPECT_EQ(c.seconds(0, {Kernel::dlaswp, 128, 5000, 1}), 0);
+  EXPECT_EQ(c.duration(HostId(3), 0, {Kernel::dtrsm_left, 100, 50, 1}), Duration(50'000'000));
+}
+
+TEST(KernelTime, ThePolynomialIsEvaluatedInAllItsTerms) {
+  const auto p = platform(
+      "speed: \"1Gflops\" kernel { name: \"dgemm\" intercept: \"2.5us\" mnk: \"77.25ps\" mn: \"0.5ns\" "
+      "mk: \"-20ps\" nk: \"3fs\" }");
+  const auto c = clock_of(p);
+  const double expected =
+      2.5e-6 + 77.25e-12 * 1000 * 200 * 128 + 0.5e-9 * 1000 * 200 - 20e-12 * 1000 * 128 + 3e-15 * 200 * 128;
+  EXPECT_NEAR(c.seconds(0, kGemm), expected, 1e-15 * expected);
+  EXPECT_DOUBLE_EQ(c.seconds(0, {Kernel::dger, 10, 20, 1}), 400 / 1e9) << "others keep flops / speed";
+}
+
+TEST(KernelTime, SimBlasIsAPolynomial) {
+  // Frontera paper, equation 3: E = mu O + theta with O = 2mnk + 2mn.
+  const double mu = 1 / 50e9, theta = 1e-6;
+  const auto p = platform("kernel { name: \"dgemm\" intercept: \"1us\" mnk: \"40ps\" mn: \"40ps\" }");
+  EXPECT_NEAR(clock_of(p).seconds(0, kGemm), mu * (2.0 * 1000 * 200 * 128 + 2.0 * 1000 * 200) + theta, 1e-17);
+}
+
+TEST(KernelTime, RooflinesTakeTheLargerOrTheSumOfComputationAndTraffic) {
+  const std::string kernels =
+      "speed: \"10Gflops\" kernel { name: \"dgemv\" efficiency: \"0.5\" bandwidth: \"8GB/s\" }"
+      " kernel { name: \"dlaswp\" bandwidth: \"4GB/s\" }";
+  const KernelShape gemv{Kernel::dgemv, 500, 300, 1};
+  const double flops = 2.0 * 500 * 300 / 5e9, bytes = 8.0 * (500 * 300 + 500 + 300) / 8e9;
+  const auto larger = platform(kernels);
+  EXPECT_DOUBLE_EQ(clock_of(larger).seconds(0, gemv), std::max(flops, bytes));
+  EXPECT_DOUBLE_EQ(clock_of(larger).seconds(0, {Kernel::dlaswp, 128, 100, 1}), 16.0 * 128 * 100 / 4e9);
+  const auto sum = platform(kernels + " roofline: \"sum\"");
+  EXPECT_DOUBLE_EQ(clock_of(sum).seconds(0, gemv), flops + bytes);
+}
+
+TEST(KernelTime, TheMulticoreNodeModelSharesTheMemoryAmongItsRanks) {
+  // t = #op/(q l_c) + #b/b_m (multi-core roofline, equation 1): q ranks that each do 1/q of the work at once.
+  constexpr double kCore = 0.5e9, kMemory = 10e9;
+  for (const int q : {1, 2, 8, 20, 64}) {
+    const auto p = platform("speed: \"0.5Gflops\" ranks: " + std::to_string(q) +
+                            " memory_bandwidth: \"10GB/s\" roofline: \"sum\"");
+    const KernelShape part{Kernel::daxpy, 10'000, 1, 1};
+    const double op = 2e4 * q, bytes = 24e4 * q;
+    const double t = clock_of(p).seconds(0, part);
+    EXPECT_NEAR(t, op / (q * kCore) + bytes / kMemory, 1e-12 * t);
+    // The paper's form: I = q l_c (x/q) / (1 + x/q), x = (#op/#b) / (l_c/b_m).
+    const double x = (op / bytes) / (kCore / kMemory);
+    EXPECT_NEAR(op / t, q * kCore * (x / q) / (1 + x / q), 1e-9 * op / t);
+  }
+}
+
+TEST(KernelTime, GroupsOverrideHostsAndSocketsAndTheLastOneWins) {
+  const auto p = platform(
+      "speed: \"10Gflops\" ranks: 4 sockets: 2 kernel { name: \"dgemm\" mnk: \"100ps\" }"
+      " group { hosts: \"1-2\" slowdown: \"1.5\" }"
+      " group { hosts: \"2\" socket: 1 kernel { name: \"dgemm\" mnk: \"200ps\" } }"
+      " group { hosts: \"0,3\" speed: \"5Gflops\" }");
+  const auto c = clock_of(p);
+  const double base = 100e-12 * 1000 * 200 * 128;
+  const auto at = [&](std::uint32_t host, std::uint32_t local) {
+    return c.seconds(c.row_of(HostId(host), local), kGemm) / base;
+  };
+  EXPECT_DOUBLE_EQ(at(0, 0), 1);
+  EXPECT_DOUBLE_EQ(at(1, 3), 1.5);
+  EXPECT_DOUBLE_EQ(at(2, 1), 1.5) << "local ranks 0 and 1 of 4 are on socket 0";
+  EXPECT_DOUBLE_EQ(at(2, 2), 3);
+  EXPECT_DOUBLE_EQ(c.speed(c.row_of(HostId(0), 0)), 5e9);
+  EXPECT_DOUBLE_EQ(c.speed(c.row_of(HostId(1), 0)), 1e10 / 1.5);
+  EXPECT_DOUBLE_EQ(c.seconds(c.row_of(HostId(3), 0), {Kernel::dscal, 1000, 1, 1}), 1000 / 5e9);
+
+  const auto cyclic =
+      platform("ranks: 4 sockets: 2 socket_order: \"cyclic\" group { socket: 1 slowdown: \"2\" }");
+  const auto d = clock_of(cyclic);
+  EXPECT_EQ(d.row_of(HostId(0), 0), d.row_of(HostId(3), 2));
+  EXPECT_EQ(d.row_of(HostId(0), 1), d.row_of(HostId(3), 3));
+  EXPECT_NE(d.row_of(HostId(0), 0), d.row_of(HostId(0), 1));
+}
+
+TEST(KernelTime, ADeviceComputesAtItsRateAndMovesItsOperands) {
+  const std::string device = "latency: \"10us\" bandwidth: \"12GB/s\" sharing: 2";
+  const std::string gemm =
+      " kernel { name: \"dgemm\" rate: \"4Tflops\" place: \"device\" moved_mk: \"1\" moved_nk: \"1\" "
+      "moved_mn: \"2\" }";
+  const double compute = 2.0 * 1000 * 200 * 128 / 4e12;
+  const double transfer = 10e-6 + 8.0 * (1000 * 128 + 200 * 128 + 2.0 * 1000 * 200) / 6e9;
+  const auto after = platform("device { " + device + " }" + gemm);
+  EXPECT_DOUBLE_EQ(clock_of(after).seconds(0, kGemm), compute + transfer);
+  const auto hidden = platform("device { " + device + " overlap: \"yes\" }" + gemm);
+  EXPECT_DOUBLE_EQ(clock_of(hidden).seconds(0, kGemm), std::max(compute, transfer));
+}
+
+TEST(KernelTime, NoiseHasTheMeanAndTheSpreadThatWereAskedForAndIsAFunctionOfTheCall) {
+  const std::string kernel =
+      " kernel { name: \"dgemm\" mnk: \"80ps\" noise_intercept: \"1us\" noise_mnk: \"2ps\" noise: \"0.01\" }";
+  for (const std::string shape : {"half-normal", "normal"}) {
+    const auto p = platform("noise: \"" + shape + "\"" + kernel);
+    const auto c = clock_of(p);
+    const double mnk = 1000.0 * 200 * 128, mean = 80e-12 * mnk, spread = 1e-6 + 2e-12 * mnk + 0.01 * mean;
+    constexpr int kCalls = 20'000;
+    double sum = 0, squares = 0, least = 1;
+    for (int i = 0; i < kCalls; ++i) {
+      const double t = c.noisy_seconds(0, kGemm, 42, 7, static_cast<std::uint64_t>(i));
+      EXPECT_EQ(t, c.noisy_seconds(0, kGemm, 42, 7, static_cast<std::uint64_t>(i)));
+      sum += t - mean;
+      squares += (t - mean) * (t - mean);
+      least = std::min(least, t);
+    }
+    EXPECT_NEAR(sum / kCalls / spread, 0, 4 / std::sqrt(kCalls));
+    EXPECT_NEAR(std::sqrt(squares / kCalls) / spread, 1, 0.04);
+    // Half of a normal distribution has an end: mean - spread sqrt(2/pi) / sqrt(1 - 2/pi).
+    const double end = mean - spread * std::sqrt(2 / std::numbers::pi) / std::sqrt(1 - 2 / std::numbers::pi);
+    EXPECT_EQ(least >= end * (1 - 1e-12), shape == "half-normal");
+    EXPECT_NE(c.noisy_seconds(0, kGemm, 42, 7, 0), c.noisy_seconds(0, kGemm, 42, 8, 0));
+    EXPECT_NE(c.noisy_seconds(0, kGemm, 42, 7, 0), c.noisy_seconds(0, kGemm, 43, 7, 0));
+  }
+}
+
+TEST(KernelTime, UnknownKernelsAreAnsweredWithTheKnownOnes) {
+  const auto p = platform("kernel { name: \"sgemm\" mnk: \"1ps\" }");
+  const auto c = KernelClock::create(p);
+  ASSERT_FALSE(c);
+  EXPECT_NE(c.error().message().find("kernel_time_platform.textproto:2:"), std::string::npos)
+      << c.error().message();
+  EXPECT_NE(c.error().message().find("dlatcpy"), std::string::npos);
+}
+
+TEST(KernelTime, AReplayedKernelTakesTheTimeOfItsHost) {
+  const auto p = platform(
+      "ranks: 2 sockets: 2 kernel { name: \"dgemm\" intercept: \"1us\" mnk: \"1ps\" }"
+      " group { socket: 1 slowdown: \"2\" } group { hosts: \"1\" slowdown: \"4\" }");
+  MemoryTrace t(4);
+  for (std::uint32_t r = 0; r < 4; ++r)
+    t.add(r, {.kind = traces::OpKind::compute_kernel}, {static_cast<int>(Kernel::dgemm), 100, 100, 100});
+  const std::vector<HostId> hosts = {HostId(0), HostId(0), HostId(1), HostId(1)};
+  auto r = replay(t, p, hosts, {});
+  ASSERT_TRUE(r) << r.error().message();
+  const std::int64_t one = 2'000'000;  // 1 us + 10^6 ps
+  EXPECT_EQ(r->ranks[0].finish, Duration(one));
+  EXPECT_EQ(r->ranks[1].finish, Duration(2 * one));
+  EXPECT_EQ(r->ranks[2].finish, Duration(4 * one));
+  EXPECT_EQ(r->ranks[3].finish, Duration(4 * one)) << "the later group wins";
+}
+
+}  // namespace
+}  // namespace weft::replay

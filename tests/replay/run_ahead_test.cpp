@@ -1,0 +1,95 @@
+// Computations and missed polls taken as one event must end when they do one by one. Asking for every operation
+// (on_op) switches the former off.
+#include <gtest/gtest.h>
+
+#include "core/rng.hpp"
+#include "replay/engine.hpp"
+#include "tests/support/memory_trace.hpp"
+
+namespace weft::replay {
+namespace {
+
+using testing::MemoryTrace;
+using traces::Op;
+using traces::OpKind;
+
+Op poll(std::int32_t from, std::int32_t tag, bool hit) {
+  Op op;
+  op.kind = OpKind::iprobe;
+  op.peer = from;
+  op.tag = tag;
+  op.amount = 1;
+  op.flags = hit ? traces::kHit : 0;
+  return op;
+}
+
+// A ring in which every rank forwards a message at the first poll that finds it, between pieces of computation.
+MemoryTrace ring(std::uint64_t seed) {
+  Rng rng(seed);
+  const auto ranks = static_cast<std::uint32_t>(2 + rng.below(5));
+  MemoryTrace t(ranks);
+  for (int round = 0; round < 6; ++round) {
+    const auto bytes =
+        static_cast<std::int64_t>(rng.below(2) == 0 ? rng.below(9000) : 100'000 + rng.below(900'000));
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      const auto prev = static_cast<std::int32_t>(r) - 1;
+      const bool last = r + 1 == ranks;
+      if (r == 0) {
+        t.flops(0, 1e4 * rng.unit());
+        t.p2p(0, OpKind::send, 1, round, bytes);
+        continue;
+      }
+      const auto polls = static_cast<std::int64_t>(1 + rng.below(12));
+      const std::int64_t body = last ? 1 : 2;
+      for (std::int64_t i = 0; i < polls; ++i) {
+        t.flops(r, 1e4 * rng.unit());
+        t.flops(r, 1e3 * rng.unit());
+        // Two computations and a poll each: distance to the hit in operations.
+        t.add(r, poll(prev, round, false), {3 * (polls - i)});
+      }
+      t.flops(r, 1e4 * rng.unit());
+      t.flops(r, 1e3 * rng.unit());
+      t.add(r, poll(prev, round, true), {0, body, prev, round, bytes});
+      t.p2p(r, OpKind::recv, prev, round, bytes);
+      if (!last) t.p2p(r, OpKind::send, static_cast<std::int32_t>(r + 1), round, bytes);
+      t.flops(r, 1e3 * rng.unit());
+    }
+  }
+  return t;
+}
+
+TEST(RunAhead, EndsWhenOneByOneDoes) {
+  const char* s = std::getenv("WEFT_SEED");
+  const std::uint64_t from = s != nullptr ? std::strtoull(s, nullptr, 10) : 1,
+                      to = s != nullptr ? from + 1 : 300;
+  std::uint64_t fewer = 0, more = 0;
+  for (std::uint64_t seed = from; seed < to; ++seed) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    MemoryTrace t = ring(seed);
+    auto p = topology::load_platform("crossbar:n=8,bw=10GB/s,lat=1us,speed=1Gflops");
+    ASSERT_TRUE(p);
+    if (seed % 2 == 0) p->mpi.iprobe_cost = Duration(200'000);
+    if (seed % 3 == 0) p->mpi.send_overhead = p->mpi.recv_overhead = Duration(300'000);
+    std::vector<HostId> hosts;
+    for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
+    ReplayOptions o;
+    const auto together = replay(t, *p, hosts, o);
+    std::uint64_t ops = 0;
+    o.on_op = [&](RankId, std::uint64_t, SimTime, SimTime) { ++ops; };
+    const auto single = replay(t, *p, hosts, o);
+    ASSERT_TRUE(together && single);
+    ASSERT_TRUE(together->finished && single->finished);
+    EXPECT_GT(ops, 0u);
+    fewer += together->engine.events;
+    more += single->engine.events;
+    for (std::uint32_t r = 0; r < t.header().ranks; ++r) {
+      EXPECT_EQ(together->ranks[r].finish, single->ranks[r].finish) << "rank " << r;
+      EXPECT_EQ(together->ranks[r].compute, single->ranks[r].compute) << "rank " << r;
+      EXPECT_EQ(together->ranks[r].recv, single->ranks[r].recv) << "rank " << r;
+    }
+  }
+  EXPECT_LT(fewer * 2, more) << "runs were taken as one";
+}
+
+}  // namespace
+}  // namespace weft::replay

@@ -1,0 +1,103 @@
+#include "schedule/exhaustive.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "tests/schedule/storm_workload.hpp"
+
+namespace weft::schedule {
+namespace {
+
+using weft::testing::Fraction;
+using weft::testing::StormWorkload;
+using weft::testing::unit_grid;
+
+ExhaustiveResult all(const StormWorkload& s, Mode mode, unsigned threads = 1, bool symmetric = true) {
+  Control control;
+  control.threads = threads;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto r = search_exhaustively(s.workload, *s.oracle, mode,
+                                     symmetric ? workload_symmetry(s.workload) : SymmetryGroup{}, control);
+  std::printf(
+      "%.0f schedules, %llu simulated, %llu sets: min %.9f (%llu), next %.9f, median %.9f, mean %.9f, "
+      "max %.9f (%llu), %zu distinct; %.3f s\n",
+      r.schedules, static_cast<unsigned long long>(r.simulated),
+      static_cast<unsigned long long>(r.sets_solved), r.statistics.best,
+      static_cast<unsigned long long>(r.statistics.best_count), r.statistics.next_best, r.statistics.median,
+      r.statistics.mean, r.statistics.worst, static_cast<unsigned long long>(r.statistics.worst_count),
+      r.statistics.distinct.size(),
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return r;
+}
+
+TEST(Exhaustive, The4x2ExchangeWithBarriersHasThePublishedStatistics) {
+  const StormWorkload s(unit_grid(4, 2), 1, Fraction(21, 121));
+  EXPECT_EQ(link_bound(s.workload).seconds, 4);
+  EXPECT_EQ(workload_symmetry(s.workload).order, 4);
+  const auto r = all(s, Mode::kBarrier);
+  EXPECT_EQ(r.statistics.count, 20736u);
+  EXPECT_NEAR(r.statistics.best, 4, 1e-12);
+  EXPECT_EQ(r.statistics.best_count, 6u);
+  EXPECT_NEAR(r.statistics.next_best, 4.515337, 5e-7);
+  EXPECT_NEAR(r.statistics.median, 7.515337, 5e-7);
+  EXPECT_NEAR(r.statistics.mean, 46235188207.0 / 6038788140.0, 1e-11);
+  EXPECT_NEAR(r.statistics.worst, 1595441.0 / 132030.0, 1e-11);
+  EXPECT_EQ(r.statistics.worst_count, 8u);
+  EXPECT_EQ(r.statistics.distinct.size(), 352u);
+}
+
+TEST(Exhaustive, The4x2ExchangeWithoutBarriersHasThePublishedStatistics) {
+  const StormWorkload s(unit_grid(4, 2), 1, Fraction(21, 121));
+  const auto r = all(s, Mode::kAsync);
+  EXPECT_EQ(r.statistics.count, 20736u);
+  EXPECT_NEAR(r.statistics.best, 4, 1e-12);
+  EXPECT_EQ(r.statistics.best_count, 4u);
+  EXPECT_NEAR(r.statistics.next_best, 4.5, 1e-11);
+  EXPECT_NEAR(r.statistics.median, 6.886076, 5e-7);
+  EXPECT_NEAR(r.statistics.mean, 6.878465, 5e-7);
+  EXPECT_NEAR(r.statistics.worst, 4850642.0 / 527305.0, 1e-11);
+  EXPECT_EQ(r.statistics.worst_count, 8u);
+  EXPECT_EQ(r.statistics.distinct.size(), 3561u);
+}
+
+TEST(Exhaustive, WithoutTauThereAreTenOptimaWithBarriers) {
+  const StormWorkload s(unit_grid(4, 2), 1, Fraction(0));
+  const auto r = all(s, Mode::kBarrier);
+  EXPECT_NEAR(r.statistics.best, 4, 1e-12);
+  EXPECT_EQ(r.statistics.best_count, 10u);
+}
+
+TEST(Exhaustive, The2x2x2ExchangeIsEnumeratedWholeInBothModes) {
+  const StormWorkload s(unit_grid(2, 2, 2), 1, Fraction(21, 121));
+  EXPECT_EQ(workload_symmetry(s.workload).order, 8);
+  for (Mode mode : {Mode::kBarrier, Mode::kAsync}) {
+    const auto r = all(s, mode);
+    EXPECT_EQ(r.statistics.count, 1679616u);
+    EXPECT_NEAR(r.statistics.best, 4, 1e-12);
+  }
+}
+
+TEST(Exhaustive, SymmetryAndThreadsChangeNothing) {
+  const StormWorkload s(unit_grid(4, 2), 1, Fraction(21, 121));
+  for (Mode mode : {Mode::kBarrier, Mode::kAsync}) {
+    const auto a = all(s, mode);
+    const auto b = all(s, mode, 1, false);
+    const auto c = all(s, mode, 3);
+    ASSERT_EQ(a.statistics.distinct.size(), b.statistics.distinct.size());
+    for (std::size_t i = 0; i < a.statistics.distinct.size(); ++i) {
+      EXPECT_EQ(a.statistics.distinct[i].count, b.statistics.distinct[i].count);
+      EXPECT_EQ(a.statistics.distinct[i].seconds, c.statistics.distinct[i].seconds);
+    }
+    EXPECT_EQ(a.statistics.mean, c.statistics.mean);
+    EXPECT_EQ(a.best, c.best);
+    EXPECT_EQ(a.worst, c.worst);
+    Evaluator e(s.workload, *s.oracle);
+    EXPECT_NEAR(e.makespan(a.best, mode), a.statistics.best, 1e-9);
+    EXPECT_NEAR(e.makespan(a.worst, mode), a.statistics.worst, 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace weft::schedule

@@ -1,0 +1,153 @@
+// Searches on platforms as a user names them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "core/rng.hpp"
+#include "schedule/placement.hpp"
+#include "tests/schedule/storm_workload.hpp"
+#include "topology/platform.hpp"
+
+namespace weft::schedule {
+namespace {
+
+using weft::testing::unit_grid;
+
+topology::Platform load(const std::string& spec) {
+  auto p = topology::load_platform(spec);
+  EXPECT_TRUE(p) << (p ? "" : p.error().message());
+  return std::move(*p);
+}
+
+std::vector<HostId> in_order(std::uint32_t ranks) {
+  std::vector<HostId> host;
+  for (std::uint32_t r = 0; r < ranks; ++r) host.emplace_back(r);
+  return host;
+}
+
+SearchResult search(const topology::Platform& p, const Exchange& e, const std::vector<HostId>& host,
+                    std::string_view model, Mode mode, double* unit = nullptr) {
+  const auto w = place_exchange(e, p.fabric, host);
+  EXPECT_TRUE(w) << (w ? "" : w.error().message());
+  const auto oracle = make_rate_oracle(model, *w, p.fabric);
+  EXPECT_TRUE(oracle);
+  if (unit != nullptr) *unit = w->seconds_on(0, w->links_of(0)[0]);
+  SearchOptions o;
+  o.mode = mode;
+  return search_schedule(*w, **oracle, o, {});
+}
+
+TEST(PlatformSearch, TheBuiltInNodeHasTheFiguresOfTheTreeOfThePaper) {
+  const auto p = load("cs-storm");
+  double unit = 0;
+  const auto barrier = search(p, unit_grid(4, 2), in_order(8), "pcie", Mode::kBarrier, &unit);
+  EXPECT_NEAR(barrier.best_s / unit, 4, 1e-9);
+  EXPECT_EQ(barrier.statistics.best_count, 6u);
+  EXPECT_EQ(barrier.statistics.distinct.size(), 352u);
+  EXPECT_NEAR(barrier.statistics.mean / unit, 46235188207.0 / 6038788140.0, 1e-9);
+  EXPECT_EQ(barrier.symmetries, 4);
+  const auto async = search(p, unit_grid(4, 2), in_order(8), "pcie", Mode::kAsync);
+  EXPECT_EQ(async.statistics.best_count, 4u);
+  EXPECT_EQ(async.statistics.distinct.size(), 3561u);
+  EXPECT_NEAR(async.statistics.worst / unit, 4850642.0 / 527305.0, 1e-9);
+}
+
+// The arbiter asked directly and the sharing model asked through its interface.
+TEST(PlatformSearch, TheArbiterAndTheSharingModelGiveTheSameRates) {
+  const auto p = load("cs-storm-16");
+  const Exchange e = unit_grid(4, 4);
+  const auto w = place_exchange(e, p.fabric, in_order(16));
+  ASSERT_TRUE(w);
+  const auto direct = make_rate_oracle("pcie", *w, p.fabric);
+  const auto model = make_rate_oracle("max-min", *w, p.fabric);
+  ASSERT_TRUE(direct && model);
+  const auto sharing = make_model_oracle("pcie", *w, p.fabric);
+  ASSERT_TRUE(sharing);
+  Rng rng(5);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<std::uint32_t> active;
+    for (std::uint32_t r = 0; r < 16; ++r) {
+      if (rng.below(4) != 0) active.push_back(e.first[r] + static_cast<std::uint32_t>(rng.below(e.sends(r))));
+    }
+    std::vector<double> a(active.size());
+    std::vector<double> b(active.size());
+    (*direct)->rates(active, a);
+    (*sharing)->rates(active, b);
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-9 * a[i]) << round;
+  }
+}
+
+TEST(PlatformSearch, SixteenGpusMeetTheLinkBoundOnTheBuiltInNode) {
+  const auto p = load("cs-storm-16");
+  for (const Exchange& e : {unit_grid(4, 4), unit_grid(4, 2, 2)}) {
+    for (Mode mode : {Mode::kBarrier, Mode::kAsync}) {
+      double unit = 0;
+      const auto r = search(p, e, in_order(16), "pcie", mode, &unit);
+      EXPECT_NEAR(r.best_s / unit, 8, 1e-9);
+      EXPECT_EQ(r.proof, Proof::kLinkBound);
+    }
+  }
+}
+
+// On a crossbar a rank's cable is all there is: 3 messages one after another, or 4 into one rank.
+TEST(PlatformSearch, ACrossbarIsAsFastAsItsCables) {
+  const auto p = load("crossbar:n=8,bw=8Gbps,lat=0");
+  const auto r = search(p, unit_grid(4, 2), in_order(8), "max-min", Mode::kAsync);
+  EXPECT_NEAR(r.best_s / r.link.seconds, 1, 1e-9);
+  EXPECT_EQ(r.link.messages, 3u);
+}
+
+TEST(PlatformSearch, RanksOnOneHostSendInNoTime) {
+  const auto p = load("crossbar:n=2,bw=8Gbps,lat=0,ranks_per_host=2");
+  const std::vector<HostId> host = {HostId(0), HostId(0), HostId(1), HostId(1)};
+  const auto r = search(p, unit_grid(4, 1), host, "max-min", Mode::kAsync);
+  EXPECT_NEAR(r.best_s / r.link.seconds, 1, 1e-9);  // 1 <-> 2 alone takes time
+}
+
+TEST(Placement, TheClassesOfTheEightGpusAreCountedByTheSymmetryOfTheTree) {
+  const auto p = load("cs-storm");
+  PlacementOptions o;
+  const auto r = search_placement(unit_grid(4, 2), p.fabric, p.fabric.rank_hosts(), o, {});
+  ASSERT_TRUE(r) << r.error().message();
+  EXPECT_EQ(r->placements, 40320);
+  EXPECT_EQ(r->host_classes, 315u);  // 8! / 2^7
+  std::uint64_t members = 0;
+  for (const auto& c : r->classes) members += c.members;
+  EXPECT_EQ(members, 40320u);
+  EXPECT_TRUE(r->proven);
+  // No class that was left out could have been better: its link bound says so.
+  for (const auto& c : r->classes) {
+    EXPECT_GE(c.searched ? c.best_s : c.link_s, r->search.best_s * (1 - 1e-9));
+  }
+}
+
+// A pattern of four pairs: the best placement puts each pair on one card, whatever the given one is.
+TEST(Placement, PairsEndUpOnOneCard) {
+  std::vector<Message> messages;
+  for (std::uint32_t r = 0; r < 8; ++r) messages.push_back({r, (r + 4) % 8, Bytes(1 << 20)});
+  const auto p = load("cs-storm");
+  const auto r = search_placement(make_exchange(8, messages), p.fabric, 8, {}, {});
+  ASSERT_TRUE(r);
+  EXPECT_NEAR(r->search.best_s / r->search.link.seconds, 1, 1e-9);
+  EXPECT_EQ(r->search.link.messages, 1u);
+  const auto& host = r->classes[r->best].host;
+  for (std::uint32_t k = 0; k < 4; ++k) EXPECT_EQ(host[k].index() / 2, host[k + 4].index() / 2);
+}
+
+TEST(Placement, MorePlacementsThanCanBeListedAreAnnealed) {
+  std::vector<Message> messages;
+  for (std::uint32_t r = 0; r < 16; ++r) messages.push_back({r, (r + 8) % 16, Bytes(1 << 20)});
+  const auto p = load("cs-storm-16");
+  PlacementOptions o;
+  o.search.evaluations = 2000;
+  const auto r = search_placement(make_exchange(16, messages), p.fabric, 16, o, {});
+  ASSERT_TRUE(r);
+  EXPECT_FALSE(r->enumerated);
+  EXPECT_TRUE(r->proven) << r->search.best_s << " against " << r->port_s;
+  EXPECT_NEAR(r->search.best_s, r->port_s, 1e-9 * r->port_s);
+}
+
+}  // namespace
+}  // namespace weft::schedule

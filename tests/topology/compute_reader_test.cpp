@@ -1,0 +1,104 @@
+// What platform files say about computation: classes, defaults and refusals.
+#include "topology/compute_reader.hpp"
+
+#include "tests/topology/support.hpp"
+#include "topology/catalogue.hpp"
+
+namespace weft::topology {
+namespace {
+
+using ::testing::HasSubstr;
+
+Platform of(const std::string& host) {
+  const TempFile f("compute.textproto",
+                   "topology { family: \"crossbar\" set: \"n=8\" }\nhost { " + host + " }\n");
+  return load(f.path());
+}
+
+std::string refusal(const std::string& host) {
+  const TempFile f("compute.textproto",
+                   "topology { family: \"crossbar\" set: \"n=8\" }\nhost {\n" + host + "\n}\n");
+  const std::string e = error_of(f.path());
+  EXPECT_THAT(e, HasSubstr(".textproto:3:")) << host;
+  return e;
+}
+
+TEST(ComputeReader, SocketsOfTheSameGroupsShareAClass) {
+  const Platform p =
+      of("sockets: 2 group { hosts: \"1-6\" slowdown: \"1.1\" } group { hosts: \"6,7\" socket: 1 slowdown: "
+         "\"1.2\" }");
+  EXPECT_EQ(p.compute.classes.size(), 4u);  // none, first, second, both
+  const auto at = [&](std::uint32_t host, std::uint32_t local) {
+    return p.compute.classes[p.compute.class_index(HostId(host), local, 2)].slowdown;
+  };
+  EXPECT_EQ(at(0, 1), 1);
+  EXPECT_EQ(at(3, 1), 1.1);
+  EXPECT_EQ(at(6, 0), 1.1);
+  EXPECT_EQ(at(6, 1), 1.2);
+  EXPECT_EQ(at(7, 0), 1);
+  EXPECT_EQ(at(7, 1), 1.2);
+}
+
+TEST(ComputeReader, SpeedOfAHostIsTheMeanOverItsSockets) {
+  const Platform p = of("speed: \"10Gflops\" sockets: 2 group { hosts: \"2\" socket: 0 speed: \"4Gflops\" }");
+  EXPECT_EQ(p.speed(HostId(0)).value(), 1e10);
+  EXPECT_EQ(p.speed(HostId(2)).value(), 7e9);
+  EXPECT_EQ(of("speed: \"10Gflops\"").host_speed.size(), 1u);
+}
+
+TEST(ComputeReader, AnEfficiencyIsOfTheHostsOwnSpeed) {
+  const Platform p =
+      of("speed: \"10Gflops\" kernel { name: \"dgemm\" efficiency: \"0.8\" } group { hosts: \"1\" speed: "
+         "\"20Gflops\" }");
+  EXPECT_DOUBLE_EQ(p.compute.classes[0].kernels[0].rate, 8e9);
+  EXPECT_DOUBLE_EQ(p.compute.classes[1].kernels[0].rate, 16e9);
+}
+
+TEST(ComputeReader, TheOverriddenSpeedCounts) {
+  const TempFile f("compute.textproto",
+                   "topology { family: \"crossbar\" set: \"n=2\" }\nhost { speed: \"1Gflops\" kernel { name: "
+                   "\"dgemm\" efficiency: \"0.5\" } }\n");
+  EXPECT_DOUBLE_EQ(load(f.path(), {"host.speed=8Gflops"}).compute.classes[0].kernels[0].rate, 4e9);
+}
+
+TEST(ComputeReader, WhatMakesNoSenseIsRefusedWithItsPlace) {
+  EXPECT_THAT(refusal("kernel { mnk: \"1ps\" }"), HasSubstr("without a name"));
+  EXPECT_THAT(refusal("kernel { name: \"dgemm\" }"), HasSubstr("without a cost"));
+  EXPECT_THAT(refusal("kernel { name: \"dgemm\" mnk: \"1\" }"), HasSubstr("a number with a unit"));
+  EXPECT_THAT(refusal("kernel { name: \"dgemm\" mnk: \"1ps\" } kernel { name: \"dgemm\" mnk: \"1ps\" }"),
+              HasSubstr("given twice"));
+  EXPECT_THAT(refusal("kernel { name: \"dgemm\" rate: \"1Gflops\" efficiency: \"1\" }"),
+              HasSubstr("both a rate and"));
+  EXPECT_THAT(refusal("kernel { name: \"dgemm\" rate: \"1Gflops\" moved_mn: \"1\" }"),
+              HasSubstr("not to a device"));
+  EXPECT_THAT(refusal("kernel { name: \"dgemm\" rate: \"1Gflops\" place: \"moon\" }"),
+              HasSubstr("host or device"));
+  EXPECT_THAT(refusal("sockets: 0"), HasSubstr("out of range"));
+  EXPECT_THAT(refusal("group { hosts: \"7-8\" slowdown: \"2\" }"), HasSubstr("from 7 to 7"));
+  EXPECT_THAT(refusal("group { hosts: \"3-1\" slowdown: \"2\" }"), HasSubstr("3 to 7"));
+  EXPECT_THAT(refusal("group { hosts: \"\" slowdown: \"2\" }"), HasSubstr("error"));
+  EXPECT_THAT(refusal("sockets: 2 group { socket: 2 slowdown: \"2\" }"), HasSubstr("no such socket"));
+  EXPECT_THAT(refusal("group { slowdown: \"0\" }"), HasSubstr("out of range"));
+  EXPECT_THAT(refusal("socket_order: \"odd\""), HasSubstr("block or cyclic"));
+  EXPECT_THAT(refusal("roofline: \"odd\""), HasSubstr("overlap or sum"));
+}
+
+TEST(ComputeReader, DahuGivesEveryCpuItsOwnCoefficients) {
+  for (const std::string name : {"dahu", "dahu-slow4"}) {
+    const Platform p = load(name);
+    EXPECT_EQ(p.compute.classes.size(), 65u) << name;
+    double rate = 0;
+    for (std::uint32_t h = 0; h < 32; ++h)
+      for (std::uint32_t local = 0; local < 32; ++local) {
+        const auto& c = p.compute.classes[p.compute.class_index(HostId(h), local, 32)];
+        ASSERT_EQ(c.kernels.front().kernel, "dgemm");
+        rate += 2e-9 / c.kernels.front().mnk / 1024;
+      }
+    EXPECT_NEAR(rate, name == "dahu" ? 27.16 : 26.83, 0.02);
+    EXPECT_TRUE(p.mpi.assumed.empty());
+    EXPECT_EQ(p.mpi.eager_limit, Bytes(8132));
+  }
+}
+
+}  // namespace
+}  // namespace weft::topology

@@ -1,0 +1,130 @@
+// Failed cables and switches: what is left, who is rerouted, who is cut off.
+#include "tests/topology/oracles.hpp"
+
+namespace weft::topology {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Failures, OnlyPairsThatCrossedTheFailureAreRerouted) {
+  const Platform a = load("xgft:m=4x4,w=1x2"),
+                 b = load("xgft:m=4x4,w=1x2", {"fail=link=switch-1-0->switch-2-1"});
+  EXPECT_EQ(b.fabric.cable_count(), a.fabric.cable_count() - 1);
+  EXPECT_EQ(b.fabric.routing().name(), a.fabric.routing().name());
+  std::size_t changed = 0;
+  for (std::uint32_t s = 0; s < 16; ++s)
+    for (std::uint32_t d = 0; d < 16; ++d) {
+      std::vector<std::string> x, y;
+      bool broken = false;
+      for (const LinkId l : route_of(a.fabric, s, d)) {
+        x.push_back(a.fabric.link_name(l));
+        broken = broken || x.back() == "switch-1-0->switch-2-1" || x.back() == "switch-2-1->switch-1-0";
+      }
+      for (const LinkId l : route_of(b.fabric, s, d)) y.push_back(b.fabric.link_name(l));
+      EXPECT_EQ(x != y, broken) << s << " to " << d;
+      changed += x != y ? 1 : 0;
+    }
+  EXPECT_EQ(changed, 48u);  // half of the 96 pairs into and out of the leaf
+  expect_sound(b.fabric);
+  expect_routes_are_shortest(b.fabric);
+}
+
+TEST(Failures, ADeadSwitchCutsOffItsHostsAndItIsSaid) {
+  const Platform p = load("xgft:m=4x4,w=1x2", {"fail=switch=switch-1-0"});
+  EXPECT_EQ(p.fabric.switch_count(), 5u);
+  EXPECT_EQ(p.fabric.host_count(), 16u);
+  const VerifyReport r = verify(p.fabric);
+  EXPECT_EQ(r.unreachable, 2u * 4 * 12 + 4 * 3);
+  EXPECT_FALSE(r.findings.empty());  // hosts that hang on nothing
+  EXPECT_EQ(measure(p.fabric).hops->unreachable, 108u);
+  // A top switch: everybody still reaches everybody.
+  const Platform q = load("xgft:m=4x4,w=1x2", {"fail=switch=switch-2-0"});
+  expect_sound(q.fabric);
+}
+
+TEST(Failures, AShareOfTheCablesIsDrawnWithTheSeed) {
+  const auto names = [](const Fabric& f) {
+    std::set<std::string> out;
+    for (std::uint32_t l = 0; l < f.link_count(); ++l) out.insert(f.link_name(LinkId(l)));
+    return out;
+  };
+  const std::string spec = "dragonfly:p=2";  // 54 local and 36 global cables
+  const Platform whole = load(spec), a = load(spec, {"fail=10%", "seed=1"}),
+                 b = load(spec, {"fail=10%", "seed=1"}), c = load(spec, {"fail=10%", "seed=2"}),
+                 d = load(spec, {"fail=9", "seed=1"});
+  EXPECT_EQ(whole.fabric.cable_count() - a.fabric.cable_count(), 9u);
+  EXPECT_EQ(names(a.fabric), names(b.fabric));
+  EXPECT_NE(names(a.fabric), names(c.fabric));
+  EXPECT_EQ(names(a.fabric), names(d.fabric));
+  for (const std::string& n : names(a.fabric)) EXPECT_EQ(names(whole.fabric).count(n), 1u);  // names stay
+  EXPECT_EQ(load(spec, {"fail=0%"}).fabric.cable_count(), whole.fabric.cable_count());
+  expect_sound(a.fabric);
+}
+
+TEST(Failures, RandomFailuresOfEveryFamilyLeaveSimpleWalksOrUnreachablePairs) {
+  const std::uint64_t seed = test_seed(11);
+  for (const std::string spec :
+       {"fat-tree:m=4,n=3", "xgft:m=4x4,w=2x3,p=1x2", "dragonfly:p=2,a=4,h=2,g=5",
+        "torus:dims=4x4,host_links=off", "torus:dims=3x4,cables=2x1", "mesh:dims=3x3",
+        "aries:groups=2,blue=2", "dragonfly-plus:k=4", "crossbar:n=4", "dragonfly:p=2,routing=valiant",
+        "torus:dims=4x4,cables=2x2,routing=adaptive", "fat-tree:m=4,n=3,routing=random"})
+    for (const std::string fail : {"5%", "20%", "60%"}) {
+      const Platform p = load(spec, {"fail=" + fail, "seed=" + std::to_string(seed)});
+      const Fabric& f = p.fabric;
+      SCOPED_TRACE(spec + " " + fail + " seed " + std::to_string(seed));
+      std::uint64_t cut = 0;
+      for (std::uint32_t s = 0; s < std::min(f.host_count(), 40u); ++s) {
+        const auto far = bfs_from(f, s);
+        for (std::uint32_t d = 0; d < f.host_count(); ++d) {
+          std::vector<LinkId> out;
+          const bool reached = f.routing().route(HostId(s), HostId(d), out);
+          EXPECT_EQ(reached, far[d] != ~0u);
+          cut += reached ? 0 : 1;
+          std::vector<std::uint32_t> load(f.link_count(), 1);
+          out.clear();
+          EXPECT_EQ(f.routing().route_message(HostId(s), HostId(d), d, load, out), reached);
+          std::uint32_t at = s;
+          std::set<std::uint32_t> seen = {s};
+          for (const LinkId l : out) {
+            ASSERT_EQ(f.links().from[l.index()].index(), at);
+            at = f.links().to[l.index()].index();
+            EXPECT_TRUE(seen.insert(at).second);
+          }
+          if (reached) {
+            EXPECT_EQ(at, d);
+          }
+        }
+      }
+      const VerifyReport r = verify(f);
+      EXPECT_EQ(r.unreachable > 0, !r.findings.empty() || cut > 0);
+    }
+}
+
+TEST(Failures, SwitchLatencyAndInjectionLimit) {
+  const Platform p = load("crossbar:n=4,lat=1us,bw=10GB/s,switch_lat=300ns,nic_bw=4GB/s");
+  const auto r = route_of(p.fabric, 0, 1);
+  EXPECT_EQ(p.fabric.links().latency[r[0].index()], from_seconds(1.3e-6));
+  EXPECT_EQ(p.fabric.links().latency[r[1].index()], from_seconds(1e-6));
+  EXPECT_EQ(p.fabric.links().capacity[r[0].index()], 4e9);
+  EXPECT_EQ(p.fabric.links().capacity[r[1].index()], 4e9);
+  const Platform t = load("torus:dims=4,bw=10GB/s,nic_bw=4GB/s");
+  EXPECT_EQ(t.fabric.links().capacity[route_of(t.fabric, 0, 1)[1].index()], 10e9);
+  EXPECT_THAT(error_of("torus:dims=4,host_links=off,nic_bw=1GB/s"), HasSubstr("no cable of their own"));
+  EXPECT_THAT(error_of("crossbar:n=4,switch_lat=3"), HasSubstr("switch_lat"));
+}
+
+TEST(Failures, BadOnesAreNamed) {
+  const std::string spec = "xgft:m=4x4,w=1x2";
+  EXPECT_THAT(
+      error_of(spec, {"fail=link=switch-1-0->switch-9-9"}),
+      HasSubstr("unknown link; got \"switch-1-0->switch-9-9\"; expected a link, like switch-1-0->node-0"));
+  EXPECT_THAT(error_of(spec, {"fail=link=foo"}), HasSubstr("unknown link"));
+  EXPECT_THAT(error_of(spec, {"fail=switch=node-0"}), HasSubstr("unknown switch"));
+  EXPECT_THAT(error_of(spec, {"fail=all"}), HasSubstr("link=NAME, switch=NAME, 2% or a number of cables"));
+  EXPECT_THAT(error_of(spec, {"fail=101%"}), HasSubstr("0% to 100%"));
+  EXPECT_THAT(error_of(spec, {"fail=9"}), HasSubstr("from 0 to 8"));
+  EXPECT_THAT(error_of(spec, {"fail=;"}), HasSubstr("not a failure"));
+}
+
+}  // namespace
+}  // namespace weft::topology

@@ -1,0 +1,442 @@
+// weft fit: coefficients that are known come back, and what is written can be read.
+#include <cmath>
+#include <filesystem>
+
+#include "tests/topology/support.hpp"
+#include "topology/fit/kernel_fit.hpp"
+#include "topology/fit/least_squares.hpp"
+#include "topology/fit/network_fit.hpp"
+
+namespace weft::topology::fit {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::uint64_t seed() {
+  const char* s = std::getenv("WEFT_SEED");
+  return s != nullptr ? std::strtoull(s, nullptr, 10) : 1;
+}
+
+Measurements parsed(const std::string& text) {
+  auto m = Measurements::parse("in.csv", text);
+  EXPECT_TRUE(m) << (m ? "" : m.error().message());
+  return std::move(m).value();
+}
+
+template <class T>
+std::string message(const Result<T>& r) {
+  return r ? std::string("accepted") : const_cast<Result<T>&>(r).error().message();
+}
+
+TEST(LeastSquares, ColumnsOfVeryDifferentSizeKeepTheirCoefficients) {
+  Rng rng(seed());
+  SCOPED_TRACE("seed " + std::to_string(seed()));
+  const std::vector<double> truth = {2.5e-6, 7.9e-11, 3e-10, 5e-10, 1e-10};
+  std::vector<std::vector<double>> columns(5);
+  std::vector<double> y, w;
+  for (int i = 0; i < 300; ++i) {
+    const double m = 1 + 4000 * rng.unit(), n = 1 + 4000 * rng.unit(), k = 1 + 400 * rng.unit();
+    const double row[] = {1, m * n * k, m * n, m * k, n * k};
+    double t = 0;
+    for (int j = 0; j < 5; ++j) {
+      columns[j].push_back(row[j]);
+      t += truth[j] * row[j];
+    }
+    y.push_back(t);
+    w.push_back(1 / (t * t));
+  }
+  const LinearFit f = solve_least_squares(columns, y, w);
+  for (int j = 0; j < 5; ++j) EXPECT_NEAR(f.coefficient[j] / truth[j], 1, 1e-7) << j;
+  EXPECT_NEAR(f.r2, 1, 1e-12);
+  EXPECT_LT(f.max_relative, 1e-9);
+}
+
+TEST(LeastSquares, StandardErrorsOfALineAreThoseOfTheTextbook) {
+  // Unit weights: var(slope) = s^2 / sum (x - mean)^2, s^2 = residuals / (n - 2).
+  const std::vector<double> x = {1, 2, 3, 4, 7}, y = {1.1, 1.9, 3.2, 3.8, 7.1}, w(5, 1.0);
+  const LinearFit f = solve_least_squares({std::vector<double>(5, 1.0), x}, y, w);
+  double mx = 0, my = 0, sxx = 0, sxy = 0, residual = 0;
+  for (int i = 0; i < 5; ++i) {
+    mx += x[i] / 5;
+    my += y[i] / 5;
+  }
+  for (int i = 0; i < 5; ++i) {
+    sxx += (x[i] - mx) * (x[i] - mx);
+    sxy += (x[i] - mx) * (y[i] - my);
+  }
+  const double slope = sxy / sxx, intercept = my - slope * mx;
+  for (int i = 0; i < 5; ++i) residual += std::pow(y[i] - intercept - slope * x[i], 2);
+  EXPECT_NEAR(f.coefficient[1], slope, 1e-13);
+  EXPECT_NEAR(f.coefficient[0], intercept, 1e-13);
+  EXPECT_NEAR(f.std_error[1], std::sqrt(residual / 3 / sxx), 1e-13);
+  EXPECT_NEAR(f.std_error[0], std::sqrt(residual / 3 * (1.0 / 5 + mx * mx / sxx)), 1e-13);
+}
+
+TEST(LeastSquares, AColumnThatOthersExplainGetsZero) {
+  const std::vector<double> one(4, 1.0), x = {1, 2, 3, 4}, y = {3, 5, 7, 9}, w(4, 1.0);
+  const LinearFit f = solve_least_squares({one, x, x}, y, w);
+  EXPECT_NEAR(f.coefficient[0], 1, 1e-12);
+  EXPECT_NEAR(f.coefficient[1] + f.coefficient[2], 2, 1e-12);
+  EXPECT_EQ(f.coefficient[2], 0);
+}
+
+std::vector<Point> pieces(Rng& rng, double noise, const std::vector<Segment>& truth, int n) {
+  std::vector<Point> out;
+  for (int i = 0; i < n; ++i) {
+    const double x = std::floor(std::exp(18 * rng.unit()));
+    out.push_back({x, evaluate(truth, x) * (1 + noise * (2 * rng.unit() - 1))});
+  }
+  return out;
+}
+
+TEST(Segments, KnownBreaksAndLinesComeBackWithAndWithoutNoise) {
+  const std::vector<Segment> truth = {{0, 1e-6, 3e-10}, {8133, 6e-6, 1.5e-10}, {63305, 1.5e-5, 8.2e-11}};
+  for (const double noise : {0.0, 0.02}) {
+    Rng rng(seed());
+    SCOPED_TRACE("seed " + std::to_string(seed()));
+    auto points = pieces(rng, noise, truth, 400);
+    auto f = fit_segments(points, {});
+    ASSERT_TRUE(f) << f.error().message();
+    if (noise > 0) {
+      // The criterion may spend a segment more on noise; the lines must still be those of the truth.
+      EXPECT_GE(f->size(), 3u);
+      EXPECT_LE(f->size(), 5u);
+      for (const Point& p : points) EXPECT_NEAR(evaluate(*f, p.x) / evaluate(truth, p.x), 1, 0.03) << p.x;
+      continue;
+    }
+    ASSERT_EQ(f->size(), 3u);
+    for (std::size_t s = 0; s < 3; ++s) {
+      EXPECT_NEAR((*f)[s].intercept / truth[s].intercept, 1, 1e-6);
+      EXPECT_NEAR((*f)[s].slope / truth[s].slope, 1, 1e-6);
+      // A break is where the first point beyond it is.
+      double next = 1e300;
+      for (const Point& p : points)
+        if (p.x >= truth[s].from) next = std::min(next, p.x);
+      if (s > 0) {
+        EXPECT_EQ((*f)[s].from, next);
+      }
+    }
+  }
+}
+
+TEST(Segments, DynamicProgrammingFindsTheCutThatTryingAllOfThemFinds) {
+  Rng rng(seed());
+  SCOPED_TRACE("seed " + std::to_string(seed()));
+  for (int round = 0; round < 20; ++round) {
+    const auto points = pieces(rng, 0.2, {{0, 1, 1e-4}, {3000, 4, 1e-5}}, 14);
+    SegmentOptions two;
+    two.max_segments = 2;
+    auto f = fit_segments(points, two);
+    ASSERT_TRUE(f);
+    if (f->size() < 2) continue;
+    const auto error_of = [&](double cut) {
+      SegmentOptions forced;
+      forced.breaks = {cut};
+      auto g = fit_segments(points, forced);
+      double e = 0, n = 0;
+      // mean_relative is no square; use r2 through the lines themselves.
+      for (const Segment& s : *g) n += static_cast<double>(s.points);
+      std::vector<Point> sorted = points;
+      std::sort(sorted.begin(), sorted.end(), [](const Point& a, const Point& b) { return a.x < b.x; });
+      for (std::size_t i = 0; i < sorted.size(); ++i) {
+        double mean = 0, count = 0;
+        for (std::size_t j = i < 3 ? 0 : i - 3; j < std::min(sorted.size(), i + 4); ++j, ++count)
+          mean += sorted[j].y;
+        e += std::pow((sorted[i].y - evaluate(*g, sorted[i].x)) / (mean / count), 2);
+      }
+      return e;
+    };
+    std::vector<double> xs;
+    for (const Point& p : points) xs.push_back(p.x);
+    std::sort(xs.begin(), xs.end());
+    if (std::adjacent_find(xs.begin(), xs.end()) != xs.end()) continue;
+    const double found = error_of((*f)[1].from);
+    for (std::size_t i = 4; i + 4 <= xs.size(); ++i) EXPECT_GE(error_of(xs[i]), found * (1 - 1e-9)) << i;
+  }
+}
+
+TEST(Segments, ALineNeverFallsAndLimitsHold) {
+  auto f = fit_segments({{1, 5}, {2, 4}, {3, 3}, {4, 2}}, {});
+  ASSERT_TRUE(f);
+  EXPECT_EQ(f->front().slope, 0);
+  SegmentOptions o;
+  o.min_intercept = 2;
+  auto g = fit_segments({{10, 10}, {20, 20}, {30, 30}, {40, 40}}, o);
+  ASSERT_TRUE(g);
+  EXPECT_GE(g->front().intercept, 2);
+  EXPECT_GT(g->front().slope, 0.8);
+  EXPECT_THAT(message(fit_segments({{1, 1}}, {})), HasSubstr("too few"));
+}
+
+TEST(Measurements, BenchmarkOutputIsRecognised) {
+  const auto osu =
+      parsed("# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n0      1.12\n1      1.15\n");
+  EXPECT_EQ(osu.format(), Measurements::Format::kOsuLatency);
+  EXPECT_EQ(osu.rows(), 2u);
+  const auto bw =
+      parsed("# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n1   2.9\n1048576   12100.4\n");
+  EXPECT_EQ(bw.format(), Measurements::Format::kOsuBandwidth);
+  EXPECT_EQ(*bw.number(1, 1), 12100.4);
+  const auto imb = parsed(
+      "#---------------\n# Benchmarking PingPong\n# #processes = 2\n#---------------\n"
+      "       #bytes #repetitions      t[usec]   Mbytes/sec\n            0         1000         1.05         "
+      "0.00\n"
+      "            8         1000         1.10         7.25\n\n# All processes entering MPI_Finalize\n");
+  EXPECT_EQ(imb.format(), Measurements::Format::kImbPingPong);
+  EXPECT_EQ(imb.rows(), 2u);
+  EXPECT_EQ(*imb.number(1, 1), 1.10);
+}
+
+TEST(Measurements, WhatIsWrongIsNamedWithItsPlace) {
+  EXPECT_THAT(message(Measurements::parse("f", "")), HasSubstr("f:1:1"));
+  EXPECT_THAT(message(Measurements::parse("f", "hello\nworld\n")), HasSubstr("not a file of measurements"));
+  EXPECT_THAT(message(Measurements::parse("f", "a,b\n1,2\n3\n")),
+              HasSubstr("f:3:1: error: row of another length"));
+  EXPECT_THAT(message(Measurements::parse("f", "a,b\n")), HasSubstr("no measurement"));
+  const auto m = parsed("m,n,k,seconds\n1,2,x,4\n");
+  EXPECT_THAT(message(fit_kernel(m, {})), HasSubstr("in.csv:2:5: error: k is not a number; got \"x\""));
+  EXPECT_THAT(message(fit_kernel(parsed("a,b\n1,2\n"), {})), HasSubstr("columns of no known kind"));
+  EXPECT_THAT(message(fit_network({parsed("a,b\n1,2\n")}, {})), HasSubstr("columns of no known kind"));
+  EXPECT_THAT(message(Measurements::parse("f", "# OSU MPI Latency Test\n0\n")), HasSubstr("f:2:1"));
+  const auto negative = parsed("m,n,k,seconds\n1,2,3,-4\n1,2,3,4\n");
+  EXPECT_THAT(message(fit_kernel(negative, {})), HasSubstr("in.csv:2:7: error: seconds is out of range"));
+}
+
+TEST(KernelFit, CallsOfEveryCpuGiveItsOwnCoefficientsAndTheFragmentHoldsThem) {
+  Rng rng(seed());
+  std::string csv = "node,cpu,m,n,k,duration\n";
+  const auto truth = [](int node, int cpu) { return 8e-11 * (1 + 0.1 * node + 0.05 * cpu); };
+  for (int node : {3, 7})
+    for (int cpu : {0, 1})
+      for (int i = 0; i < 50; ++i) {
+        const double m = std::floor(1 + 2000 * rng.unit()), n = std::floor(1 + 2000 * rng.unit());
+        const double t = 2e-6 + truth(node, cpu) * m * n * 128 + 4e-10 * m * n;
+        csv += std::to_string(node) + "," + std::to_string(cpu) + "," + std::to_string(m) + "," +
+               std::to_string(n) + ",128," +
+               [&] {
+                 char b[40];
+                 std::snprintf(b, sizeof b, "%.17g", t);
+                 return std::string(b);
+               }() +
+               "\n";
+      }
+  // With k the same in all calls, mnk and mn are one column: the linear model takes both.
+  auto f = fit_kernel(parsed(csv), {});
+  ASSERT_TRUE(f) << f.error().message();
+  ASSERT_EQ(f->cpus.size(), 4u);
+  EXPECT_EQ(f->hosts, 2u);
+  EXPECT_EQ(f->sockets, 2u);
+  EXPECT_EQ(f->cpus[3].host, 1u);
+  for (const CpuFit& c : f->cpus)
+    EXPECT_NEAR(c.mnk, truth(static_cast<int>(c.node), static_cast<int>(c.cpu)) + 4e-10 / 128, 1e-16);
+  const TempFile file("fit.textproto", "topology { family: \"crossbar\" set: \"n=2\" }\n" + f->textproto());
+  const Platform p = load(file.path());
+  ASSERT_EQ(p.compute.classes.size(), 5u);
+  EXPECT_EQ(p.compute.sockets, 2u);
+  const auto& own = p.compute.classes[p.compute.class_index(HostId(1), 1, 2)].kernels;
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_NEAR(own[0].mnk, f->cpus[3].mnk, 1e-5 * own[0].mnk);
+}
+
+TEST(KernelFit, RegressionsAreSummarisedByTheirMedianWithinTheDates) {
+  const std::string csv =
+      "intercept,mnk,mnk_residual,function,cluster,node,cpu,start_time\n"
+      "1e-6,8e-11,2e-12,dgemm,a,1,0,1000000\n"
+      "2e-6,9e-11,2e-12,dgemm,a,1,0,1090000\n"
+      "9e-6,9e-10,2e-12,dgemm,a,1,0,1100000\n"
+      "3e-6,7e-11,3e-12,dgemm,a,2,0,1100000\n"
+      "3e-6,1e-11,3e-12,dtrsm,a,2,0,1100000\n"
+      "3e-6,1e-11,3e-12,dgemm,b,2,0,1100000\n";
+  KernelFitOptions o;
+  o.cluster = "a";
+  auto f = fit_kernel(parsed(csv), o);
+  ASSERT_TRUE(f) << f.error().message();
+  EXPECT_TRUE(f->from_regressions);
+  EXPECT_DOUBLE_EQ(f->cpus[0].mnk, 9e-11) << "the bad day moves nothing";
+  EXPECT_DOUBLE_EQ(f->cpus[0].intercept, 2e-6);
+  EXPECT_DOUBLE_EQ(f->cpus[1].noise_mnk, 3e-12);
+  EXPECT_EQ(f->left_out, 2u);
+  o.to_time = 1095000;
+  auto early = fit_kernel(parsed(csv), o);
+  ASSERT_TRUE(early);
+  EXPECT_EQ(early->cpus.size(), 1u);
+  EXPECT_DOUBLE_EQ(early->cpus[0].mnk, 8.5e-11);
+  o.from_time = 5e6;
+  o.to_time = 6e6;
+  EXPECT_THAT(message(fit_kernel(parsed(csv), o)), HasSubstr("no row is left"));
+}
+
+TEST(KernelFit, DatesAreUtcDays) {
+  EXPECT_EQ(*parse_date("1970-01-02", ""), 86400);
+  EXPECT_EQ(*parse_date("2019-11-27", ""), 1574812800);
+  for (const std::string bad : {"2019-02-30", "2019-11", "2019-11-27x", ""})
+    EXPECT_THAT(message(parse_date(bad, "--from-date")), HasSubstr("--from-date: error: not a date")) << bad;
+}
+
+// Times of a made-up MPI library over 0.4 us and 10 GB/s; breaks of the transfer at 1000 B and 65536 B.
+struct Library {
+  double send(double s) const { return 2e-7 + 1e-10 * s; }
+  double recv(double s) const { return 3e-7 + 5e-11 * s; }
+  double rest(double s) const {
+    if (s < 1000) return 5e-7 + s / 4e9;
+    if (s < 65536) return 9e-7 + s / 6e9;
+    return 8e-6 + s / 9.5e9;
+  }
+  bool eager(double s) const { return s < 65536; }
+  double one_way(double s) const { return rest(s) + (eager(s) ? send(s) + recv(s) : 0); }
+};
+
+std::string csv_of(const Library& l) {
+  std::string csv = "experiment,cluster,msg_size,duration\n";
+  const auto add = [&](const char* what, double s, double t) {
+    char line[100];
+    std::snprintf(line, sizeof line, "%s,x,%.0f,%.17g\n", what, s, t);
+    csv += line;
+  };
+  for (double s = 1; s < 1e8; s = std::ceil(s * 1.2)) {
+    add("pingpong", s, 2 * l.one_way(s));
+    add("send", s, l.eager(s) ? l.send(s) : l.one_way(s));
+    add("recv", s, l.eager(s) ? l.recv(s) : l.one_way(s));
+    add("isend", s, l.eager(s) ? l.send(s) : 4e-7);
+  }
+  return csv;
+}
+
+TEST(NetworkFit, ALibraryOfKnownCostsComesBack) {
+  const Library l;
+  NetworkFitOptions o;
+  o.latency = 4e-7;
+  o.bandwidth = 1e10;
+  auto f = fit_network({parsed(csv_of(l))}, o);
+  ASSERT_TRUE(f) << f.error().message();
+  ASSERT_EQ(f->transfer.size(), 3u);
+  EXPECT_NEAR(f->transfer[0].intercept, 5e-7, 1e-11);
+  EXPECT_NEAR(1 / f->transfer[1].slope, 6e9, 1e4);
+  EXPECT_NEAR(f->transfer[2].intercept, 8e-6, 1e-10);
+  EXPECT_TRUE(f->found_eager_limit);
+  EXPECT_LT(f->options.eager_limit, 65536);
+  EXPECT_GT(static_cast<double>(f->options.eager_limit) * 1.2 + 1, 65535);
+  ASSERT_EQ(f->send.size(), 1u);
+  EXPECT_NEAR(f->send[0].slope, 1e-10, 1e-15);
+  EXPECT_EQ(f->recv_lowered_by, 0);
+  ASSERT_EQ(f->isend.size(), 2u);
+
+  const TempFile file(
+      "net.textproto",
+      "topology { family: \"crossbar\" set: \"n=2\" set: \"bw=10GB/s\" set: \"lat=200ns\" }\n" +
+          f->textproto());
+  const Platform p = load(file.path());
+  ASSERT_EQ(p.mpi.transfer.size(), 3u);
+  EXPECT_NEAR(p.mpi.transfer[0].latency_factor, 1.25, 1e-3);
+  EXPECT_NEAR(p.mpi.transfer[2].bandwidth_factor, 0.95, 1e-3);
+  EXPECT_EQ(p.mpi.send_cost.back().from, f->options.eager_limit + 1);
+  EXPECT_EQ(p.mpi.send_cost.back().intercept, 0);
+}
+
+TEST(NetworkFit, ALatencyBelowTheRoutesIsTakenFromTheReceive) {
+  const Library l;
+  NetworkFitOptions o;
+  o.latency = 6e-7;  // the data show 0.5 us
+  o.bandwidth = 1e10;
+  auto f = fit_network({parsed(csv_of(l))}, o);
+  ASSERT_TRUE(f) << f.error().message();
+  EXPECT_NEAR(f->recv_lowered_by, 1e-7, 1e-11);
+  EXPECT_NEAR(f->transfer[0].intercept, 6e-7, 1e-11);
+}
+
+TEST(NetworkFit, OsuOutputAloneGivesLatencyAndBandwidth) {
+  std::string text = "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n";
+  for (double s = 1; s <= 4194304; s *= 2)
+    text += std::to_string(static_cast<int>(s)) + " " + std::to_string(1.5 + s / 1e4) + "\n";
+  auto latency = Measurements::parse("osu.txt", text);
+  auto bandwidth = Measurements::parse(
+      "bw.txt", "# OSU MPI Bandwidth Test\n# Size   Bandwidth (MB/s)\n1 5\n4194304 12000\n");
+  ASSERT_TRUE(latency);
+  ASSERT_TRUE(bandwidth);
+  std::vector<Measurements> both;
+  both.push_back(*latency);
+  auto alone = fit_network(both, {});
+  ASSERT_TRUE(alone) << alone.error().message();
+  EXPECT_NEAR(alone->options.latency, 1.5e-6, 1e-8);
+  EXPECT_NEAR(alone->options.bandwidth, 1e10, 1e7);
+  both.push_back(*bandwidth);
+  auto f = fit_network(both, {});
+  ASSERT_TRUE(f);
+  EXPECT_EQ(f->options.bandwidth, 12e9) << "the link's bandwidth is what many messages at once get";
+}
+
+TEST(NetworkFit, SeveralClustersNeedAChoice) {
+  const auto m = parsed("experiment,cluster,msg_size,duration\npingpong,a,1,1e-6\npingpong,b,2,1e-6\n");
+  EXPECT_THAT(message(fit_network({m}, {})), HasSubstr("a, b"));
+  NetworkFitOptions o;
+  o.cluster = "c";
+  EXPECT_THAT(message(fit_network({m}, o)), HasSubstr("no such cluster"));
+}
+
+TEST(Fit, MutatedFilesAreFittedOrRefusedWithTheirPlace) {
+  Rng rng(seed());
+  SCOPED_TRACE("seed " + std::to_string(seed()));
+  std::string osu = "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n";
+  for (long s = 1; s < 100000; s *= 3)
+    osu += std::to_string(s) + "   " + std::to_string(1.5 + static_cast<double>(s) / 1e4) + "\n";
+  const std::string texts[] = {osu, csv_of(Library()).substr(0, 1500),
+                               "m,n,k,seconds,node,cpu\n10,20,30,1e-6,0,1\n100,20,30,2e-6,0,1\n10,200,30,3e-"
+                               "6,1,0\n40,20,30,4e-6,1,0\n"};
+  const std::string_view bits[] = {",", "\n", "-1", "1e309",        "nan", "1e-320",
+                                   "#", "\"", "\0", "999999999999", " ",   "x"};
+  int fitted = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = texts[round % 3];
+    for (std::uint64_t i = 1 + rng.below(3); i > 0; --i) {
+      const std::size_t at = rng.below(text.size());
+      text.replace(at, rng.below(4), bits[rng.below(std::size(bits))]);
+    }
+    auto m = Measurements::parse("f", text);
+    if (!m) {
+      EXPECT_EQ(m.error().where.substr(0, 2), "f:") << text;
+      continue;
+    }
+    KernelFitOptions kernel;
+    kernel.model = round % 2 == 0 ? KernelModel::kFull : KernelModel::kLinear;
+    if (auto f = fit_kernel(*m, kernel)) {
+      EXPECT_FALSE(f->textproto().empty());
+      ++fitted;
+    }
+    if (auto f = fit_network({*m}, {})) {
+      // What is fitted is finite: no text of it holds nan or inf.
+      const std::string t = f->textproto();
+      EXPECT_EQ(t.find("nan"), std::string::npos) << text << t;
+      EXPECT_EQ(t.find("inf"), std::string::npos) << text << t;
+      ++fitted;
+    }
+  }
+  EXPECT_GT(fitted, 300);
+}
+
+TEST(DahuCalibration, RatesAndSegmentsAreThoseOfTheMeasurements) {
+  const std::filesystem::path data = std::filesystem::path(WEFT_SOURCE_DIR) / "../shared/data/dahu";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
+  auto regressions = Measurements::read((data / "dgemm_calibration.csv").string());
+  ASSERT_TRUE(regressions) << regressions.error().message();
+  auto f = fit_kernel(*regressions, {});
+  ASSERT_TRUE(f);
+  EXPECT_EQ(f->cpus.size(), 64u);
+  EXPECT_EQ(f->hosts, 32u);
+  EXPECT_EQ(f->rows, 1456u);
+  EXPECT_NEAR(f->mean.mnk, 7.37e-11, 0.02e-11);
+  auto network = Measurements::read((data / "pycewise_data.csv").string());
+  ASSERT_TRUE(network);
+  NetworkFitOptions o;
+  o.cluster = "dahu";
+  o.latency = 2e-7;
+  o.bandwidth = 12.5e9;
+  auto n = fit_network({*network}, o);
+  ASSERT_TRUE(n) << n.error().message();
+  // SMPI's calibration of the same machine: breaks at 8,133 and 63,305 B; 12.33 GB/s beyond.
+  EXPECT_NEAR(1 / n->transfer.back().slope, 12.33e9, 0.25e9);
+  EXPECT_GT(n->options.eager_limit, 4000);
+  EXPECT_LE(n->options.eager_limit, 8133);
+}
+
+}  // namespace
+}  // namespace weft::topology::fit

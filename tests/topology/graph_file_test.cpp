@@ -1,0 +1,198 @@
+// Networks from GraphML and DOT files, and shortest-path routing against Boost BFS.
+#include "tests/topology/oracles.hpp"
+#include "topology/export.hpp"
+
+namespace weft::topology {
+namespace {
+
+using ::testing::HasSubstr;
+
+Platform load_text(const std::string& text, const std::string& keys = "") {
+  const TempFile f("graph", text);
+  return load("file:path=" + f.path() + keys);
+}
+std::string error_of_text(const std::string& text) {
+  const TempFile f("graph", text);
+  return error_of("file:path=" + f.path());
+}
+
+const std::string kDiamond = R"(graph net {
+  node [kind=switch];
+  a; b; c; d;
+  h2 [kind=host, label="left"]; h10 [kind=host]; h1 [kind=host];
+  a -- b [bw="10Gbps", lat="1us", class=spine];
+  a -- c [bw="10Gbps", lat="1us", class=spine];
+  b -- d [bw="10Gbps", lat="1us", class=spine, cables=2];
+  c -- d [bw="10Gbps", lat="1us", class=spine];
+  h1 -- a; h2 -- a; h10 -- d [bandwidth_Bps="5e9", latency_s="2e-7"];
+})";
+
+TEST(GraphFile, DotGivesHostsClassesAndParallelCables) {
+  const Platform p = load_text(kDiamond, ",bw=40Gbps,lat=100ns");
+  const Fabric& f = p.fabric;
+  EXPECT_EQ(f.host_count(), 3u);
+  EXPECT_EQ(f.switch_count(), 4u);
+  EXPECT_EQ(f.cable_count(), 8u);
+  EXPECT_EQ(f.host_name(HostId(0)), "h1");  // natural order of identifiers
+  EXPECT_EQ(f.host_name(HostId(1)), "left");
+  EXPECT_EQ(f.host_name(HostId(2)), "h10");
+  std::map<std::string, std::uint64_t> cables;
+  for (const ClassSummary& c : summarize_classes(f)) cables[c.name] = c.links / 2;
+  EXPECT_EQ(cables, (std::map<std::string, std::uint64_t>{{"host", 3}, {"spine", 5}}));
+  const auto r = route_of(f, 0, 2);
+  ASSERT_EQ(r.size(), 4u);
+  EXPECT_EQ(f.links().capacity[r[0].index()], 5e9);  // 40 Gb/s, the platform's
+  EXPECT_EQ(f.links().capacity[r[3].index()], 5e9);
+  EXPECT_EQ(f.links().latency[r[3].index()], from_seconds(2e-7));
+  EXPECT_EQ(f.links().latency[r[0].index()], from_seconds(1e-7));
+  expect_sound(f);
+  expect_routes_are_shortest(f);
+}
+
+TEST(GraphFile, OurOwnExportReadsBackWithTheSameDistances) {
+  for (const std::string spec :
+       {"fat-tree:m=4,n=3,bw=100Gbpsx50Gbpsx25Gbps", "torus:dims=4x3x2,host_links=off",
+        "xgft:m=4x6,w=1x2,p=1x2", "mesh:dims=3x4", "crossbar:n=12", "hypercube:n=4"}) {
+    const Platform a = load(spec);
+    for (const bool dot : {true, false})
+      for (const std::string routing : {"shortest", "ecmp", "random", "adaptive"}) {
+        SCOPED_TRACE(std::string(spec) + " " + routing + (dot ? " dot" : " graphml"));
+        const Platform b = load_text(dot ? to_dot(a.fabric) : to_graphml(a.fabric), ",routing=" + routing);
+        EXPECT_EQ(a.fabric.host_count(), b.fabric.host_count());
+        EXPECT_EQ(a.fabric.switch_count(), b.fabric.switch_count());
+        EXPECT_EQ(a.fabric.cable_count(), b.fabric.cable_count());
+        EXPECT_EQ(a.fabric.routing().hop_histogram()->pairs, b.fabric.routing().hop_histogram()->pairs);
+        for (std::uint32_t h = 0; h < a.fabric.host_count(); ++h)
+          EXPECT_EQ(a.fabric.host_name(HostId(h)), b.fabric.host_name(HostId(h)));
+        const auto x = summarize_classes(a.fabric), y = summarize_classes(b.fabric);
+        std::map<std::string, std::pair<double, double>> of_a, of_b;
+        for (const auto& c : x) of_a[c.name] = {*c.bandwidth_Bps, *c.latency_s};
+        for (const auto& c : y) of_b[c.name] = {*c.bandwidth_Bps, *c.latency_s};
+        EXPECT_EQ(of_a, of_b);
+        expect_sound(b.fabric);
+        expect_routes_are_shortest(b.fabric);
+        expect_closed_form_equals_walks(b.fabric);
+        EXPECT_EQ(measure(b.fabric).router_mean_hops, measure(a.fabric).router_mean_hops);
+      }
+  }
+}
+
+TEST(GraphFile, EcmpSpreadsPairsAndShortestKeepsOneTreePerDestination) {
+  const std::string text = to_dot(load("xgft:m=4x8,w=1x4").fabric);
+  const Platform e = load_text(text, ",routing=ecmp"), s = load_text(text);
+  std::map<std::uint32_t, std::set<std::uint32_t>> into;  // destination -> links into its leaf from above
+  std::set<std::uint32_t> spread;
+  for (std::uint32_t src = 4; src < 32; ++src) {
+    into[0].insert(route_of(s.fabric, src, 0)[2].index());
+    spread.insert(route_of(e.fabric, src, 0)[2].index());
+  }
+  EXPECT_LE(into[0].size(), 4u);
+  EXPECT_EQ(spread.size(), 4u);
+  // From one leaf all go up the same way under `shortest`.
+  std::set<std::uint32_t> up;
+  for (std::uint32_t src = 4; src < 8; ++src) up.insert(route_of(s.fabric, src, 0)[1].index());
+  EXPECT_EQ(up.size(), 1u);
+}
+
+TEST(GraphFile, AdaptiveTakesTheLeastLoadedOfEqualPaths) {
+  const Platform p = load_text(to_dot(load("xgft:m=4x8,w=1x4").fabric), ",routing=adaptive");
+  std::vector<std::uint32_t> load(p.fabric.link_count(), 0);
+  std::vector<LinkId> out;
+  for (std::uint64_t m = 0; m < 8; ++m) {
+    out.clear();
+    ASSERT_TRUE(p.fabric.routing().route_message(HostId(0), HostId(9), m, load, out));
+    ASSERT_EQ(out.size(), 4u);
+    ++load[out[1].index()];
+    EXPECT_LE(load[out[1].index()], m / 4 + 1);
+  }
+}
+
+TEST(GraphFile, DirectedEdgesGoOneWayAndUnreachablePairsAreCounted) {
+  const Platform p = load_text("digraph { a [kind=host]; b [kind=host]; s [kind=switch]; a -> s; s -> b; }");
+  EXPECT_EQ(p.fabric.link_count(), 2u);
+  EXPECT_EQ(route_of(p.fabric, 0, 1).size(), 2u);
+  std::vector<LinkId> out;
+  EXPECT_FALSE(p.fabric.routing().route(HostId(1), HostId(0), out));
+  EXPECT_EQ(p.fabric.routing().hop_histogram()->unreachable, 1u);
+  EXPECT_EQ(verify(p.fabric).unreachable, 1u);
+}
+
+TEST(GraphFile, HostsForwardOnlyWhereThereAreNoSwitches) {
+  EXPECT_EQ(
+      route_of(load_text("graph { a [kind=host]; b [kind=host]; c [kind=host]; a -- b; b -- c; }").fabric, 0,
+               2)
+          .size(),
+      2u);
+  const Platform p = load_text(
+      "graph { a [kind=host]; b [kind=host]; c [kind=host]; s [kind=switch]; a -- b; b -- c; a -- s; }");
+  std::vector<LinkId> out;
+  EXPECT_FALSE(p.fabric.routing().route(HostId(0), HostId(2), out));
+}
+
+TEST(GraphFile, BadFilesAreNamed) {
+  EXPECT_THAT(error_of("file:"), HasSubstr("key path is missing"));
+  EXPECT_THAT(error_of("file:path=/nowhere/x.dot"), HasSubstr("/nowhere/x.dot"));
+  EXPECT_THAT(error_of_text(""), HasSubstr("the file is empty"));
+  EXPECT_THAT(error_of_text("graph { a -- ; }"), HasSubstr("not DOT"));
+  EXPECT_THAT(error_of_text("not a graph"), HasSubstr("not DOT"));
+  EXPECT_THAT(error_of_text("<graphml><graph>"), HasSubstr("not XML"));
+  EXPECT_THAT(error_of_text("<graphml>\n<graph edgedefault=\"undirected\">\n<node id=\"a\">\n</graphml>"),
+              HasSubstr(":4:1: error: not XML"));
+  EXPECT_THAT(error_of_text("<html/>"), HasSubstr("not GraphML"));
+  EXPECT_THAT(error_of_text("graph { a -- b; }"), HasSubstr("none of 2 nodes is a host"));
+  EXPECT_THAT(error_of_text("graph { a [kind=hots]; }"),
+              HasSubstr("unknown kind of node; got \"hots\"; expected host, switch or router"));
+  EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [bw=10]; }"),
+              HasSubstr("edge a -- b: bw"));
+  EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [bandwidth_Bps=0]; }"),
+              HasSubstr("1000 to 1e+18; in DOT a number with an exponent needs quotes"));
+  EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [cables=0]; }"),
+              HasSubstr("cables"));
+  EXPECT_THAT(error_of_text("graph { a [kind=host]; a -- a; }"), HasSubstr("an edge to itself"));
+  EXPECT_THAT(error_of_text("graph { a [kind=host, name=x]; b [kind=host, name=x]; a -- b; }"),
+              HasSubstr("two nodes have one name"));
+  EXPECT_THAT(error_of_text("graph {" + std::string(100000, '{')), HasSubstr("nested too deeply"));
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "<a>";
+  EXPECT_THAT(error_of_text(deep), HasSubstr("nested too deeply"));
+}
+
+TEST(GraphFile, ChangedBytesAreAnsweredWithANetworkOrAnErrorThatNamesTheFile) {
+  const std::uint64_t seed = test_seed(77);
+  Rng rng(seed);
+  const Fabric small = load("xgft:m=2x2,w=1x2").fabric;
+  const std::string dot = to_dot(small), xml = to_graphml(small);
+  const std::string bytes = "<>/\"'{}[]=;-#&0aA \n\\\xff";
+  int read = 0, refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = round % 2 == 0 ? dot : xml;
+    for (std::uint64_t n = 1 + rng.below(3); n > 0; --n) {
+      const std::size_t at = rng.below(text.size());
+      switch (rng.below(3)) {
+        case 0:
+          text[at] = bytes[rng.below(bytes.size())];
+          break;
+        case 1:
+          text.erase(at, 1 + rng.below(20));
+          break;
+        default:
+          text.insert(at, 1, bytes[rng.below(bytes.size())]);
+      }
+      if (text.empty()) text = "x";
+    }
+    const TempFile f("fuzz", text);
+    const auto p = load_platform("file:path=" + f.path());
+    if (p) {
+      ++read;
+      (void)verify(p->fabric, 100);
+    } else {
+      ++refused;
+      EXPECT_THAT(p.error().message(), HasSubstr(f.path())) << "seed " << seed << " round " << round;
+    }
+  }
+  EXPECT_GT(read, 100);
+  EXPECT_GT(refused, 100);
+}
+
+}  // namespace
+}  // namespace weft::topology

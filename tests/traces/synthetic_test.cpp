@@ -1,0 +1,278 @@
+// Synthetic traces against the trace doctor and against closed forms of their messages, bytes and operations.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <map>
+
+#include "tests/traces/trace_testing.hpp"
+#include "traces/check.hpp"
+#include "traces/copy.hpp"
+#include "traces/synthetic/pattern.hpp"
+
+namespace weft::traces {
+namespace {
+
+using ::testing::HasSubstr;
+using Args = std::vector<std::pair<std::string, std::string>>;
+
+PatternArgs args_of(const Args& list) {
+  PatternArgs a;
+  for (const auto& [k, v] : list) a.set(k, v);
+  return a;
+}
+std::unique_ptr<TraceReader> make(const std::string& kind, const Args& list, std::uint64_t seed = 1) {
+  auto t = synthetic_trace(kind, args_of(list), seed);
+  if (!t) ADD_FAILURE() << kind << ": " << t.error().message();
+  return t ? std::move(*t) : nullptr;
+}
+std::string error_of(const std::string& kind, const Args& list) {
+  auto t = synthetic_trace(kind, args_of(list), 1);
+  EXPECT_FALSE(t.has_value()) << kind << " was accepted";
+  if (!t) {
+    EXPECT_EQ(t.error().code, ErrorCode::kUsage);
+  }
+  return t ? std::string() : t.error().message();
+}
+std::vector<testing::PlainOp> rank_of(TraceReader& t, std::uint32_t rank) {
+  auto ops = testing::read_rank(t, rank);
+  EXPECT_TRUE(ops.has_value());
+  return ops ? std::move(ops).value() : std::vector<testing::PlainOp>{};
+}
+// No finding of the doctor, in either mode.
+void expect_correct(TraceReader& t) {
+  for (const bool synchronous : {false, true}) {
+    t.rewind();
+    CheckOptions o;
+    o.synchronous = synchronous;
+    const auto report = check_trace(t, o);
+    ASSERT_TRUE(report.has_value());
+    for (const auto& f : report->findings) ADD_FAILURE() << t.header().command_line << ": " << f.message;
+  }
+  t.rewind();
+}
+std::map<OpKind, std::uint64_t> kinds_of(TraceReader& t) {
+  std::map<OpKind, std::uint64_t> n;
+  t.rewind();
+  OpBlock b;
+  for (std::uint32_t r = 0; r < t.header().ranks; ++r)
+    while (*t.next_block(RankId(r), b))
+      for (const Op& op : b.ops) ++n[op.kind];
+  t.rewind();
+  return n;
+}
+
+TEST(Synthetic, EveryPatternIsACorrectProgramWhoseOperationsAreThoseItCounted) {
+  const std::vector<std::pair<std::string, Args>> cases = {
+      {"halo", {{"dims", "3x2x2"}, {"neighbors", "corners"}, {"periodic", "on"}, {"compute", "3us"}}},
+      {"halo", {{"dims", "7"}}},
+      {"halo", {{"dims", "1"}}},
+      {"halo", {{"dims", "2x2"}, {"periodic", "on"}, {"neighbors", "edges"}, {"flops", "1e6"}}},
+      {"halo", {{"dims", "2x2x2x2"}, {"neighbors", "corners"}, {"cells", "5x6x7x8"}, {"width", "2"}}},
+      {"stencil", {{"dims", "4x3"}}},
+      {"stencil", {{"dims", "4x1x2"}, {"periodic", "on"}, {"bytes", "0"}, {"sum-bytes", "0"}}},
+      {"alltoall", {{"ranks", "7"}}},
+      {"alltoall", {{"ranks", "7"}, {"how", "pairwise"}}},
+      {"alltoall", {{"ranks", "7"}, {"how", "spread"}}},
+      {"collective", {{"ranks", "5"}, {"op", "bcast"}, {"root", "3"}}},
+      {"collective", {{"ranks", "5"}, {"op", "reduce_scatter_block"}}},
+      {"ring", {{"ranks", "9"}, {"stride", "4"}}},
+      {"permutation", {{"ranks", "16"}, {"pattern", "reverse"}}},
+      {"permutation", {{"ranks", "16"}, {"pattern", "transpose"}}},
+      {"permutation", {{"ranks", "15"}, {"pattern", "tornado"}}},
+      {"permutation", {{"ranks", "15"}, {"pattern", "random"}}},
+      {"random", {{"ranks", "11"}, {"messages", "57"}, {"window", "5"}}},
+      {"neighbor", {{"ranks", "5"}, {"reach", "3"}, {"window", "7"}}},
+      {"fft", {}},
+      {"fft", {{"grid", "3x5"}, {"cells", "17x9x31"}, {"iterations", "2"}, {"comms", "split"}}},
+      {"sweep", {{"grid", "3x4"}, {"cells", "10x7x9"}, {"ichunk", "3"}, {"angles", "4"}, {"groups", "2"}}},
+      {"sweep", {{"grid", "1x1"}, {"angles", "1"}, {"groups", "1"}, {"octants", "1"}}},
+  };
+  std::map<std::string, int> seen;
+  for (const auto& [kind, list] : cases) {
+    ++seen[kind];
+    const auto t = make(kind, list);
+    ASSERT_NE(t, nullptr);
+    SCOPED_TRACE(t->header().command_line);
+    expect_correct(*t);
+    std::uint64_t ops = 0;
+    for (std::uint32_t r = 0; r < t->header().ranks; ++r) {
+      const auto rank = rank_of(*t, r);
+      EXPECT_EQ(rank.size(), t->ops_of(RankId(r)));
+      ASSERT_FALSE(rank.empty());
+      EXPECT_EQ(rank.front().op.kind, OpKind::init);
+      EXPECT_EQ(rank.back().op.kind, OpKind::finalize);
+      for (const auto& p : rank) {
+        OpBlock b;
+        Op op = p.op;
+        if (p.has_list) op.extra = b.add_list(p.list);
+        const OpLimits limits{t->header().ranks, &t->communicators(), 0};
+        const char* fault = op_fault(op, p.list, limits);
+        EXPECT_EQ(fault, nullptr) << fault;
+      }
+      ops += rank.size();
+    }
+    EXPECT_EQ(ops, t->totals().ops);
+  }
+  for (const auto& k : pattern_kinds())
+    EXPECT_GT(seen[std::string(k.name)], 0) << k.name << " has no case here";
+}
+
+TEST(Synthetic, HaloCountsFollowFromTheGrid) {
+  // Faces of an open X x Y x Z grid: 2 ((X-1)YZ + X(Y-1)Z + XY(Z-1)) messages an iteration.
+  const auto open = make("halo", {{"dims", "5x4x3"}, {"iterations", "7"}, {"bytes", "1KiB"}});
+  EXPECT_EQ(open->totals().messages, 7u * 2 * (4 * 4 * 3 + 5 * 3 * 3 + 5 * 4 * 2));
+  EXPECT_EQ(open->totals().bytes, open->totals().messages * 1024);
+  const auto torus = make("halo", {{"dims", "5x4x3"}, {"iterations", "7"}, {"periodic", "on"}});
+  EXPECT_EQ(torus->totals().messages, 7u * 6 * 60);
+  const auto edges =
+      make("halo", {{"dims", "5x4x3"}, {"iterations", "1"}, {"periodic", "on"}, {"neighbors", "edges"}});
+  EXPECT_EQ(edges->totals().messages, 18u * 60);
+  // All 26 directions of an open grid: pairs of boxes within one step in each dimension.
+  const auto corners = make("halo", {{"dims", "5x4x3"}, {"iterations", "1"}, {"neighbors", "corners"}});
+  EXPECT_EQ(corners->totals().messages, (3u * 5 - 2) * (3 * 4 - 2) * (3 * 3 - 2) - 60);
+}
+
+TEST(Synthetic, HaloLayersHaveTheVolumeOfTheBoxTheyCover) {
+  const auto t = make("halo", {{"dims", "3x3x3"},
+                               {"periodic", "on"},
+                               {"neighbors", "corners"},
+                               {"iterations", "1"},
+                               {"cells", "10x20x30"},
+                               {"width", "2"},
+                               {"cell-bytes", "4"}});
+  // The layer of width 2 outside a box: (10+4)(20+4)(30+4) - 10 20 30 cells.
+  EXPECT_EQ(t->totals().bytes, 27u * 4 * (14u * 24 * 34 - 6000));
+}
+
+TEST(Synthetic, StencilSendsOneMessageAcrossEveryFaceBothWays) {
+  const auto t = make("stencil", {{"dims", "6x5"}, {"iterations", "3"}, {"bytes", "100B"}});
+  EXPECT_EQ(t->totals().messages, 3u * 2 * (5 * 5 + 6 * 4));
+  EXPECT_EQ(kinds_of(*t)[OpKind::allreduce], 3u * 30);
+}
+
+TEST(Synthetic, AlltoallWrittenOutSendsToEveryOther) {
+  for (const char* how : {"pairwise", "spread"}) {
+    const auto t = make("alltoall", {{"ranks", "13"}, {"how", how}, {"iterations", "2"}, {"bytes", "3B"}});
+    EXPECT_EQ(t->totals().messages, 2u * 13 * 12);
+    EXPECT_EQ(t->totals().bytes, 3u * 2 * 13 * 12);
+  }
+  const auto c = make("alltoall", {{"ranks", "13"}, {"iterations", "2"}});
+  EXPECT_EQ(c->totals().messages, 0u);
+  EXPECT_EQ(kinds_of(*c)[OpKind::alltoall], 26u);
+}
+
+TEST(Synthetic, RandomDestinationsAreUniformNeverSelfAndFixedByTheSeed) {
+  const Args args{{"ranks", "16"}, {"messages", "2000"}, {"window", "10"}};
+  const auto t = make("random", args, 5);
+  EXPECT_EQ(t->totals().messages, 32000u);
+  std::map<std::pair<int, int>, double> count;
+  for (std::uint32_t r = 0; r < 16; ++r)
+    for (const auto& p : rank_of(*t, r))
+      if (p.op.kind == OpKind::isend) ++count[{static_cast<int>(r), p.op.peer}];
+  EXPECT_EQ(count.size(), 16u * 15);
+  double chi2 = 0;
+  const double mean = 2000.0 / 15;
+  for (const auto& [pair, n] : count) {
+    EXPECT_NE(pair.first, pair.second);
+    chi2 += (n - mean) * (n - mean) / mean;
+  }
+  // 16 x 14 degrees of freedom: five standard deviations of chi-square either way.
+  EXPECT_NEAR(chi2, 224, 5 * std::sqrt(2 * 224.0));
+  const auto same = make("random", args, 5), other = make("random", args, 6);
+  const auto r3 = [](TraceReader& x) {
+    x.rewind();
+    return rank_of(x, 3);
+  };
+  EXPECT_EQ(r3(*t), r3(*same));
+  EXPECT_NE(r3(*t), r3(*other));
+}
+
+TEST(Synthetic, FftOnAHundredRanksMakesTheCallsOfBigFft) {
+  const auto t = make("fft", {});
+  auto n = kinds_of(*t);
+  EXPECT_EQ(t->header().ranks, 100u);
+  EXPECT_EQ(n[OpKind::alltoallv], 400u);
+  EXPECT_EQ(n[OpKind::barrier], 500u);
+  EXPECT_EQ(n[OpKind::comm_create], 2000u);
+}
+
+TEST(Synthetic, EveryTransposeOfTheFftMovesTheWholeGridOnce) {
+  const auto t = make("fft", {{"grid", "3x4"}, {"cells", "10x7x9"}, {"comms", "split"}});
+  std::int64_t sum = 0;
+  double flops = 0;
+  for (std::uint32_t r = 0; r < 12; ++r)
+    for (const auto& p : rank_of(*t, r)) {
+      if (p.op.kind == OpKind::alltoallv) sum += p.op.amount;
+      if (p.op.kind == OpKind::compute_flops) flops += p.op.flops();
+    }
+  EXPECT_EQ(sum, 4 * 10 * 7 * 9 * 16);
+  // Forward and backward: every point takes part in a line of each length twice.
+  EXPECT_NEAR(flops, 2 * 5.0 * 630 * (std::log2(10.0) + std::log2(7.0) + std::log2(9.0)), 1e-6);
+}
+
+TEST(Synthetic, SweepSendsEveryFaceOncePerChunkOctantAndGroup) {
+  const auto t = make(
+      "sweep", {{"grid", "4x6"}, {"cells", "32x32x48"}, {"ichunk", "8"}, {"angles", "192"}, {"groups", "8"}});
+  const std::uint64_t tasks = 8 * 8 * 4;
+  EXPECT_EQ(t->totals().messages, tasks * (3 * 6 + 4 * 5));
+  // y faces: 3 borders of 48 cells, z faces: 5 borders of 32 cells, 8 cells of x deep.
+  EXPECT_EQ(t->totals().bytes, tasks * 8 * 192 * 8 * (3 * 48 + 5 * 32));
+  EXPECT_EQ(kinds_of(*t)[OpKind::compute_flops], tasks * 24);
+}
+
+TEST(Synthetic, AStepLongerThanABlockIsReadInPieces) {
+  // 3 x 1,500 operations and their lists in a step; a block of 257..1024 ranks holds 2,048.
+  const auto t = make("alltoall", {{"ranks", "1501"}, {"how", "spread"}, {"iterations", "1"}});
+  OpBlock b;
+  std::vector<OpKind> kinds;
+  std::size_t slots = 0;
+  while (*t->next_block(RankId(7), b)) {
+    EXPECT_LE(b.ops.size(), block_ops_for(1501));
+    EXPECT_EQ(b.first_op, kinds.size());
+    for (const Op& op : b.ops) {
+      kinds.push_back(op.kind);
+      if (op.kind == OpKind::waitall) slots = b.list(op).size();
+    }
+  }
+  EXPECT_EQ(kinds.size(), 2u + 3000 + 1);
+  EXPECT_EQ(slots, 3000u);
+  EXPECT_EQ(kinds[1], OpKind::irecv);
+  EXPECT_EQ(kinds[1501], OpKind::isend);
+  EXPECT_EQ(kinds.back(), OpKind::finalize);
+}
+
+TEST(Synthetic, ATraceWrittenToAFileReadsBackTheSame) {
+  const testing::TempDir dir;
+  const auto t = make("fft", {{"grid", "3x4"}, {"cells", "10x7x9"}});
+  const std::string path = dir.path("fft.weft");
+  ASSERT_TRUE(copy_to_weft(*t, path).has_value());
+  const auto back = open_trace({path});
+  ASSERT_TRUE(back.has_value());
+  t->rewind();
+  ASSERT_EQ((*back)->communicators().size(), t->communicators().size());
+  for (std::uint32_t r = 0; r < 12; ++r) EXPECT_EQ(rank_of(**back, r), rank_of(*t, r));
+  EXPECT_EQ((*back)->totals().ops, t->totals().ops);
+}
+
+TEST(Synthetic, MistakesAreAnsweredWithTheOptionAndWhatIsLegal) {
+  EXPECT_THAT(error_of("gossip", {}), HasSubstr("halo, stencil, alltoall"));
+  EXPECT_THAT(error_of("halo", {}), HasSubstr("--dims is required"));
+  EXPECT_THAT(error_of("halo", {{"dims", "4x0"}}), HasSubstr("--dims"));
+  EXPECT_THAT(error_of("halo", {{"dims", "1x2x3x4x5"}}), HasSubstr("1 to 4"));
+  EXPECT_THAT(error_of("halo", {{"dims", "4x4"}, {"cells", "3"}}), HasSubstr("--cells has 1 extents"));
+  EXPECT_THAT(error_of("halo", {{"dims", "4000x4000"}}), HasSubstr("too many ranks"));
+  EXPECT_THAT(error_of("halo", {{"dims", "2"}, {"cells", "3"}, {"bytes", "1B"}}),
+              HasSubstr("--bytes and --cells"));
+  EXPECT_THAT(error_of("halo", {{"dims", "2"}, {"colour", "red"}}), HasSubstr("--periodic"));
+  EXPECT_THAT(error_of("ring", {{"ranks", "1"}}), HasSubstr("--ranks"));
+  EXPECT_THAT(error_of("ring", {{"ranks", "4"}, {"bytes", "12"}}), HasSubstr("--bytes"));
+  EXPECT_THAT(error_of("ring", {{"ranks", "4000000"}, {"iterations", "100000000"}}), HasSubstr("too long"));
+  EXPECT_THAT(error_of("permutation", {{"ranks", "6"}, {"pattern", "reverse"}}), HasSubstr("power of two"));
+  EXPECT_THAT(error_of("permutation", {{"ranks", "6"}, {"pattern", "transpose"}}), HasSubstr("square"));
+  EXPECT_THAT(error_of("random", {{"ranks", "1000"}, {"messages", "1000000"}}), HasSubstr("--messages"));
+  EXPECT_THAT(error_of("sweep", {{"grid", "64x4"}}), HasSubstr("more ranks than the mesh has cells"));
+  EXPECT_THAT(error_of("collective", {{"ranks", "4"}, {"op", "gossip"}}), HasSubstr("allreduce, barrier"));
+}
+
+}  // namespace
+}  // namespace weft::traces

@@ -1,0 +1,73 @@
+// ComputeModel: what computation costs on the hosts of a platform, as its file says it (Kernel, HostGroup, Device and
+// Host in platform.proto). Data only: replay/kernel_time.hpp turns it into times, and knows which kernels exist.
+//
+// Hosts that compute alike share one ComputeClass; a class may be one socket of one host. Equations: docs/kernels.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/id.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+
+namespace weft::topology {
+
+// Cost of one call: t = intercept + mnk*(m n k) + mn*(m n) + mk*(m k) + nk*(n k) + work, all in seconds.
+struct KernelCost {
+  std::string kernel;  // "*": every kernel without an entry of its own
+  std::string where;   // of the entry, for errors
+  double intercept = 0, mnk = 0, mn = 0, mk = 0, nk = 0;
+  double rate = 0;       // flop/s; 0 = flops cost nothing beyond the polynomial
+  double bandwidth = 0;  // bytes/s of one rank; 0 = bytes cost nothing
+  // Standard deviation of a call: noise_intercept + noise_mnk*(m n k) + noise*t.
+  double noise_intercept = 0, noise_mnk = 0, noise = 0;
+  bool on_device = false;
+  double moved_mn = 0, moved_mk = 0, moved_nk = 0;  // operands over the device's link, in times their size
+};
+
+// Hosts (or sockets) that compute alike.
+struct ComputeClass {
+  double speed = 0;     // flop/s of a rank
+  double slowdown = 1;  // multiplies every time
+  std::vector<KernelCost> kernels;
+};
+
+struct DeviceLink {
+  double bandwidth = 0;  // bytes/s of one device when all that share the link use it; 0 = there is no device
+  double latency = 0;    // seconds per call that moves something
+  bool overlap = false;
+};
+
+struct ComputeModel {
+  std::vector<ComputeClass> classes;    // [0]: hosts that no group names
+  std::vector<std::uint32_t> class_of;  // by host * sockets + socket; empty = all are of class 0
+  std::uint32_t sockets = 1;
+  bool cyclic_sockets = false;  // local rank r on socket r mod sockets, not in blocks
+  bool sum_roofline = false;    // flops and bytes take their sum, not the larger
+  bool normal_noise = false;    // else half-normal
+  DeviceLink device;
+  double memory_bandwidth = 0;    // bytes/s of a whole host; 0 = not said
+  std::int64_t memory_bytes = 0;  // of a host; 0 = not said
+
+  // True if some kernel has a model; without one, times are flops / speed.
+  [[nodiscard]] bool has_kernels() const {
+    for (const ComputeClass& c : classes)
+      if (!c.kernels.empty()) return true;
+    return false;
+  }
+  // Class of the `local`-th of `ranks` ranks on `host`.
+  [[nodiscard]] std::uint32_t class_index(HostId host, std::uint32_t local, std::uint32_t ranks) const {
+    if (class_of.empty()) return 0;
+    std::uint32_t socket = 0;
+    if (cyclic_sockets)
+      socket = local % sockets;
+    else if (ranks > 0)
+      socket = static_cast<std::uint32_t>(std::uint64_t{local} * sockets / ranks);
+    if (socket >= sockets) socket = sockets - 1;
+    return class_of[std::size_t{host.index()} * sockets + socket];
+  }
+};
+
+}  // namespace weft::topology

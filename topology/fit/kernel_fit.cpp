@@ -1,0 +1,254 @@
+#include "topology/fit/kernel_fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "topology/fit/least_squares.hpp"
+
+namespace weft::topology::fit {
+namespace {
+
+using Key = std::pair<std::int64_t, std::int64_t>;  // node, cpu
+constexpr double kMaxIndex = 1e9;
+
+double median(std::vector<double> v) {
+  if (v.empty()) return 0;
+  const std::size_t mid = v.size() / 2;
+  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(mid), v.end());
+  const double high = v[mid];
+  if (v.size() % 2 == 1) return high;
+  return (high + *std::max_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(mid))) / 2;
+}
+
+double centre(const std::vector<double>& v, bool mean) {
+  if (!mean || v.empty()) return median(v);
+  double sum = 0;
+  for (const double x : v) sum += x;
+  return sum / static_cast<double>(v.size());
+}
+
+// Coefficients in the order of their columns.
+std::vector<double CpuFit::*> coefficients(KernelModel m) {
+  switch (m) {
+    case KernelModel::kLinear:
+      return {&CpuFit::intercept, &CpuFit::mnk};
+    case KernelModel::kFull:
+      return {&CpuFit::intercept, &CpuFit::mnk, &CpuFit::mn, &CpuFit::mk, &CpuFit::nk};
+    case KernelModel::kRate:
+      return {&CpuFit::intercept, &CpuFit::per_flop};
+  }
+  return {};
+}
+
+Result<CpuFit> fit_calls(const Measurements& d, const std::vector<std::size_t>& rows,
+                         const KernelFitOptions& o) {
+  const auto cm = d.find({"m", "M", "n_elements"}), cn = d.find({"n", "N"}), ck = d.find({"k", "K"});
+  const auto ct = d.find({"seconds", "duration", "time"});
+  const auto to = coefficients(o.model);
+  std::vector<std::vector<double>> columns(to.size());
+  std::vector<double> y, w;
+  for (const std::size_t r : rows) {
+    double m = 1, n = 1, k = 1;
+    for (const auto& [column, value] : {std::pair(cm, &m), std::pair(cn, &n), std::pair(ck, &k)}) {
+      if (!column) continue;
+      WEFT_ASSIGN(*value, d.number(r, *column, 0, 1e12));
+    }
+    WEFT_ASSIGN(const double t, d.number(r, *ct, 1e-15, 1e9));
+    columns[0].push_back(1);
+    if (o.model == KernelModel::kRate) {
+      columns[1].push_back(o.flops(m, n, k));
+    } else {
+      columns[1].push_back(m * n * k);
+      if (o.model == KernelModel::kFull) {
+        columns[2].push_back(m * n);
+        columns[3].push_back(m * k);
+        columns[4].push_back(n * k);
+      }
+    }
+    y.push_back(t);
+    w.push_back(1 / (t * t));
+  }
+  if (rows.size() < to.size())
+    return bad_input(d.where(rows.front(), 0), "too few calls for the model", fmt::format("{}", rows.size()),
+                     fmt::format("at least {} per CPU", to.size()));
+  const LinearFit f = solve_least_squares(columns, y, w);
+  CpuFit c;
+  for (std::size_t j = 0; j < to.size(); ++j) c.*to[j] = f.coefficient[j];
+  double squares = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    double fit = 0;
+    for (std::size_t j = 0; j < to.size(); ++j) fit += f.coefficient[j] * columns[j][i];
+    squares += (y[i] - fit) * (y[i] - fit) * w[i];
+  }
+  const std::size_t freedom = y.size() > to.size() ? y.size() - to.size() : 1;
+  c.noise = std::sqrt(squares / static_cast<double>(freedom));
+  c.r2 = f.r2;
+  c.mean_relative = f.mean_relative;
+  c.max_relative = f.max_relative;
+  return c;
+}
+
+Result<CpuFit> centre_of_regressions(const Measurements& d, const std::vector<std::size_t>& rows,
+                                     const KernelFitOptions& o) {
+  CpuFit c;
+  const std::pair<std::string_view, double CpuFit::*> fields[] = {
+      {"intercept", &CpuFit::intercept},
+      {"mnk", &CpuFit::mnk},
+      {"mn", &CpuFit::mn},
+      {"mk", &CpuFit::mk},
+      {"nk", &CpuFit::nk},
+      {"intercept_residual", &CpuFit::noise_intercept},
+      {"mnk_residual", &CpuFit::noise_mnk}};
+  for (const auto& [name, field] : fields) {
+    const auto column = d.find({name});
+    if (!column) continue;
+    std::vector<double> v;
+    for (const std::size_t r : rows) {
+      WEFT_ASSIGN(const double x, d.number(r, *column, -1e3, 1e3));
+      v.push_back(x);
+    }
+    c.*field = centre(v, o.mean);
+    if (name != "mnk") continue;
+    for (double& x : v) x = std::fabs(x - c.mnk);
+    c.spread = c.mnk != 0 ? 1.4826 * median(std::move(v)) / std::fabs(c.mnk) : 0;
+  }
+  return c;
+}
+
+std::string time_text(double seconds) { return fmt::format("{:.6g}ps", seconds * 1e12); }
+
+std::string kernel_text(const KernelFit& f, const CpuFit& c) {
+  std::string s =
+      fmt::format("kernel {{ name: \"{}\" intercept: \"{:.6g}us\"", f.options.kernel, c.intercept * 1e6);
+  if (f.options.model == KernelModel::kRate && !f.from_regressions) {
+    s += fmt::format(" rate: \"{:.6g}Gflops\"", c.per_flop > 0 ? 1e-9 / c.per_flop : 1e9);
+  } else {
+    s += fmt::format(" mnk: \"{}\"", time_text(c.mnk));
+    for (const auto& [name, v] : {std::pair("mn", c.mn), std::pair("mk", c.mk), std::pair("nk", c.nk)})
+      if (v != 0) s += fmt::format(" {}: \"{}\"", name, time_text(v));
+  }
+  if (c.noise_intercept != 0) s += fmt::format(" noise_intercept: \"{:.6g}us\"", c.noise_intercept * 1e6);
+  if (c.noise_mnk != 0) s += fmt::format(" noise_mnk: \"{}\"", time_text(c.noise_mnk));
+  if (c.noise != 0) s += fmt::format(" noise: \"{:.4g}\"", c.noise);
+  return s + " }";
+}
+
+}  // namespace
+
+double KernelFit::seconds(const CpuFit& c, double m, double n, double k) const {
+  double t = c.intercept + c.mnk * (m * n * k) + c.mn * (m * n) + c.mk * (m * k) + c.nk * (n * k);
+  if (c.per_flop != 0 && options.flops) t += c.per_flop * options.flops(m, n, k);
+  return t;
+}
+
+std::string KernelFit::textproto() const {
+  std::string s = "host {\n";
+  if (per_cpu && sockets > 1) s += fmt::format("  sockets: {}\n", sockets);
+  s += "  " + kernel_text(*this, mean) + "\n";
+  if (per_cpu)
+    for (const CpuFit& c : cpus) {
+      s += fmt::format("  group {{ hosts: \"{}\" ", c.host);
+      if (sockets > 1) s += fmt::format("socket: {} ", c.socket);
+      s += kernel_text(*this, c) + " }\n";
+    }
+  return s + "}\n";
+}
+
+Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
+  KernelFit out;
+  out.options = o;
+  if (d.format() != Measurements::Format::kCsv)
+    return bad_input(d.file(), "not kernel measurements", "output of an MPI benchmark",
+                     "CSV; weft fit network reads this file");
+  out.from_regressions = d.find({"mnk"}).has_value() && d.find({"intercept"}).has_value();
+  if (!out.from_regressions && (!d.find({"seconds", "duration", "time"}) || !d.find({"m", "M", "n", "N"})))
+    return bad_input(
+        d.file() + ":1:1", "columns of no known kind", fmt::format("{}", fmt::join(d.columns(), ",")),
+        "m,n,k,seconds [,node,cpu] or intercept,mnk [,mn,mk,nk,...residual,node,cpu,start_time]");
+  const auto node = d.find({"node"}), cpu = d.find({"cpu"}), start = d.find({"start_time"});
+  const auto function = d.find({"function"}), cluster = d.find({"cluster"});
+  if ((o.from_time > -1e300 || o.to_time < 1e300) && !start)
+    return bad_input(d.file() + ":1:1", "rows have no dates to choose by",
+                     fmt::format("{}", fmt::join(d.columns(), ",")), "a column start_time");
+  std::map<Key, std::vector<std::size_t>> groups;
+  for (std::size_t r = 0; r < d.rows(); ++r) {
+    // One function covers the variants of a kernel: dtrsm for dtrsm_left and dtrsm_right.
+    const bool named = !function || o.kernel.starts_with(d.text(r, *function));
+    if (!named || (cluster && !o.cluster.empty() && d.text(r, *cluster) != o.cluster)) {
+      ++out.left_out;
+      continue;
+    }
+    if (start) {
+      WEFT_ASSIGN(const double t, d.number(r, *start));
+      if (t < o.from_time || t >= o.to_time) {
+        ++out.left_out;
+        continue;
+      }
+      out.first_time = out.rows == 0 ? t : std::min(out.first_time, t);
+      out.last_time = out.rows == 0 ? t : std::max(out.last_time, t);
+    }
+    Key key{0, 0};
+    if (node) {
+      WEFT_ASSIGN(const double v, d.number(r, *node, 0, kMaxIndex));
+      key.first = static_cast<std::int64_t>(v);
+    }
+    if (cpu) {
+      WEFT_ASSIGN(const double v, d.number(r, *cpu, 0, kMaxIndex));
+      key.second = static_cast<std::int64_t>(v);
+    }
+    groups[key].push_back(r);
+    ++out.rows;
+  }
+  if (groups.empty())
+    return bad_input(d.file(), "no row is left to fit", fmt::format("{} left out", out.left_out),
+                     fmt::format("rows of kernel {}{}, within the dates", o.kernel,
+                                 o.cluster.empty() ? "" : " on cluster " + o.cluster));
+  out.per_cpu = node.has_value() || cpu.has_value();
+  std::map<std::int64_t, std::uint32_t> host_of, socket_of;
+  for (const auto& [key, rows] : groups) {
+    host_of.try_emplace(key.first, 0);
+    socket_of.try_emplace(key.second, 0);
+  }
+  for (auto* map : {&host_of, &socket_of}) {
+    std::uint32_t i = 0;
+    for (auto& [number, index] : *map) index = i++;
+  }
+  out.hosts = static_cast<std::uint32_t>(host_of.size());
+  out.sockets = static_cast<std::uint32_t>(socket_of.size());
+  for (const auto& [key, rows] : groups) {
+    WEFT_ASSIGN(CpuFit c, out.from_regressions ? centre_of_regressions(d, rows, o) : fit_calls(d, rows, o));
+    c.node = key.first;
+    c.cpu = key.second;
+    c.host = host_of[key.first];
+    c.socket = socket_of[key.second];
+    c.rows = rows.size();
+    out.cpus.push_back(c);
+  }
+  const auto n = static_cast<double>(out.cpus.size());
+  for (double CpuFit::*field :
+       {&CpuFit::intercept, &CpuFit::mnk, &CpuFit::mn, &CpuFit::mk, &CpuFit::nk, &CpuFit::per_flop,
+        &CpuFit::noise_intercept, &CpuFit::noise_mnk, &CpuFit::noise, &CpuFit::r2, &CpuFit::mean_relative,
+        &CpuFit::max_relative, &CpuFit::spread})
+    for (const CpuFit& c : out.cpus) out.mean.*field += c.*field / n;
+  out.mean.rows = out.rows;
+  return out;
+}
+
+Result<double> parse_date(const std::string& text, const std::string& where) {
+  int year = 0, end = 0;
+  unsigned month = 0, day = 0;
+  const bool read = std::sscanf(text.c_str(), "%4d-%2u-%2u%n", &year, &month, &day, &end) == 3 &&
+                    static_cast<std::size_t>(end) == text.size();
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (!read || !date.ok()) return bad_input(where, "not a date", text, "YYYY-MM-DD");
+  return 86400.0 * static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count());
+}
+
+}  // namespace weft::topology::fit

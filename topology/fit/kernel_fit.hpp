@@ -1,0 +1,68 @@
+// Kernel coefficients of a platform from measured calls: what `weft fit dgemm` does.
+//
+// Two kinds of input, told apart by their columns:
+//  1. calls: m, n, k (absent ones count 1) and seconds, duration or time; with node and cpu columns every CPU is fitted
+//     alone. Least squares relative to the duration: weights 1/t^2, so that small calls count as large ones do.
+//  2. regressions: intercept, mnk (and what there is of mn, mk, nk, intercept_residual, mnk_residual), one row per CPU
+//     and day. A CPU's coefficients are the medians over its rows: one bad day moves nothing.
+// Nodes become hosts in ascending order; `hosts` counts them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "topology/fit/measurements.hpp"
+
+namespace weft::topology::fit {
+
+enum class KernelModel : std::uint8_t {
+  kLinear,  // intercept + mnk
+  kFull,    // intercept + mnk + mn + mk + nk
+  kRate,    // intercept + flops / rate
+};
+
+struct KernelFitOptions {
+  std::string kernel = "dgemm";
+  KernelModel model = KernelModel::kLinear;
+  std::function<double(double m, double n, double k)>
+      flops;                                   // of the kernel; for kRate and for printed rates
+  std::string cluster;                         // rows of others are left out; empty = all
+  double from_time = -1e300, to_time = 1e300;  // start_time, Unix seconds: [from, to)
+  bool mean = false;                           // regressions: mean over rows, not median
+};
+
+// One CPU, or the mean of all.
+struct CpuFit {
+  std::int64_t node = 0, cpu = 0;
+  std::uint32_t host = 0, socket = 0;
+  std::size_t rows = 0;
+  double intercept = 0, mnk = 0, mn = 0, mk = 0, nk = 0, per_flop = 0;  // seconds
+  double noise_intercept = 0, noise_mnk = 0, noise = 0;                 // standard deviations
+  // Calls: quality of the fit. Regressions: relative spread of mnk over the rows (1.4826 MAD / median).
+  double r2 = 0, mean_relative = 0, max_relative = 0, spread = 0;
+};
+
+struct KernelFit {
+  KernelFitOptions options;
+  bool from_regressions = false;
+  bool per_cpu = false;
+  std::vector<CpuFit> cpus;  // by host, then socket
+  CpuFit mean;               // of the coefficients over CPUs
+  std::uint32_t hosts = 0, sockets = 1;
+  std::size_t rows = 0, left_out = 0;
+  double first_time = 0, last_time = 0;  // of the rows used; 0 without start_time
+
+  // Seconds of a call by the fit of `c`.
+  [[nodiscard]] double seconds(const CpuFit& c, double m, double n, double k) const;
+  // Platform fragment: host { sockets kernel { } group { } ... }.
+  [[nodiscard]] std::string textproto() const;
+};
+
+[[nodiscard]] Result<KernelFit> fit_kernel(const Measurements& data, const KernelFitOptions& options);
+// "2019-11-27" -> Unix seconds of its midnight UTC.
+[[nodiscard]] Result<double> parse_date(const std::string& text, const std::string& where);
+
+}  // namespace weft::topology::fit

@@ -1,0 +1,58 @@
+// Measurements: files of numbers that benchmarks write, as named columns with the position of every cell.
+//
+// Known: CSV with a header line; OSU micro-benchmarks (osu_latency, osu_bw and relatives, whose comment lines name the
+// columns); Intel MPI Benchmarks (PingPong and others with "#bytes #repetitions t[usec]"). The format is recognised by
+// its content.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace weft::topology::fit {
+
+class Measurements {
+ public:
+  enum class Format : std::uint8_t { kCsv, kOsuLatency, kOsuBandwidth, kImbPingPong };
+
+  // Errors: unreadable, no known format, rows of another length than the header (with the position).
+  [[nodiscard]] static Result<Measurements> read(const std::string& path);
+  // `file` names the text in errors.
+  [[nodiscard]] static Result<Measurements> parse(const std::string& file, std::string text);
+
+  [[nodiscard]] Format format() const { return format_; }
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] std::size_t rows() const { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
+  [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
+  // First of `names` that is a column.
+  [[nodiscard]] std::optional<std::size_t> find(std::initializer_list<std::string_view> names) const;
+  [[nodiscard]] std::string_view text(std::size_t row, std::size_t column) const {
+    const Cell& c = cells_[row * columns_.size() + column];
+    return std::string_view(text_).substr(c.offset, c.length);
+  }
+  // Error at the cell: not a number, or outside [lo, hi].
+  [[nodiscard]] Result<double> number(std::size_t row, std::size_t column, double lo = -1e300,
+                                      double hi = 1e300) const;
+  [[nodiscard]] std::string where(std::size_t row, std::size_t column) const;
+
+ private:
+  struct Cell {
+    std::size_t offset;
+    std::uint32_t length;
+    std::uint32_t line;
+    std::uint32_t column;
+  };
+  [[nodiscard]] Result<void> parse_csv(std::size_t header_line);
+  [[nodiscard]] Result<void> parse_blanks();
+
+  std::string file_, text_;
+  Format format_ = Format::kCsv;
+  std::vector<std::string> columns_;
+  std::vector<Cell> cells_;  // row by row
+};
+
+}  // namespace weft::topology::fit

@@ -1,0 +1,231 @@
+#include "topology/fit/network_fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace weft::topology::fit {
+namespace {
+
+constexpr double kMaxBytes = 1e15;
+
+using Points = std::map<std::string, std::vector<Point>>;  // by experiment
+
+Result<void> add_csv(const Measurements& d, const NetworkFitOptions& o, Points& points) {
+  const auto size = d.find({"msg_size", "size", "bytes"}), time = d.find({"duration", "seconds", "time"});
+  if (!size || !time)
+    return bad_input(d.file() + ":1:1", "columns of no known kind",
+                     fmt::format("{}", fmt::join(d.columns(), ",")),
+                     "experiment,msg_size,duration [,cluster] or size,duration (copies within a host)");
+  const auto experiment = d.find({"experiment", "function"}), cluster = d.find({"cluster"});
+  std::set<std::string> clusters;
+  for (std::size_t r = 0; r < d.rows(); ++r) {
+    if (cluster) {
+      clusters.emplace(d.text(r, *cluster));
+      if (!o.cluster.empty() && d.text(r, *cluster) != o.cluster) continue;
+    }
+    WEFT_ASSIGN(const double x, d.number(r, *size, 0, kMaxBytes));
+    WEFT_ASSIGN(const double y, d.number(r, *time, 0, 1e6));
+    std::string name = experiment ? std::string(d.text(r, *experiment)) : "local";
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (name.starts_with("mpi_")) name.erase(0, 4);
+    points[name].push_back({x, name == "pingpong" ? y / 2 : y});
+  }
+  if (cluster && o.cluster.empty() && clusters.size() > 1)
+    return bad_input(d.file(), "measurements of several clusters", {},
+                     fmt::format("--cluster NAME with one of {}", fmt::join(clusters, ", ")));
+  if (cluster && !o.cluster.empty() && clusters.count(o.cluster) == 0)
+    return bad_input(d.file(), "no such cluster", o.cluster,
+                     fmt::format("one of {}", fmt::join(clusters, ", ")));
+  return {};
+}
+
+std::vector<Point> part(const std::vector<Point>& all, double lo, double hi) {
+  std::vector<Point> out;
+  for (const Point& p : all)
+    if (p.x >= lo && p.x < hi) out.push_back(p);
+  return out;
+}
+
+// Largest measured size below all those whose send lasts as long as a transfer; -1 if every send is short.
+std::int64_t find_eager_limit(const std::vector<Point>& send, std::span<const Segment> one_way) {
+  std::vector<Point> sorted = send;
+  std::sort(sorted.begin(), sorted.end(), [](const Point& a, const Point& b) { return a.x < b.x; });
+  std::size_t first = sorted.size();
+  while (first > 0 && sorted[first - 1].y >= 0.5 * evaluate(one_way, sorted[first - 1].x)) --first;
+  if (first == sorted.size()) return -1;
+  return first == 0 ? 0 : static_cast<std::int64_t>(sorted[first - 1].x);
+}
+
+// "from: ..." of a segment, and its line with a floor at 0.
+std::string segment_text(std::string_view name, const Segment& s, double lowered_by) {
+  std::string out = fmt::format("  {} {{ ", name);
+  if (s.from > 0) out += fmt::format("from: \"{:.0f}B\" ", std::ceil(s.from));
+  out += fmt::format("intercept: \"{:.5g}us\"", std::max(0.0, s.intercept - lowered_by) * 1e6);
+  if (s.slope != 0) out += fmt::format(" per_byte: \"{:.5g}ps\"", s.slope * 1e12);
+  return out + " }\n";
+}
+
+}  // namespace
+
+std::string NetworkFit::textproto() const {
+  std::string s;
+  if (!transfer.empty())
+    s += fmt::format(
+        "# The factors are of a route with {:.5g} us latency in all and {:.5g} GB/s at its narrowest link.\n",
+        options.latency * 1e6, options.bandwidth / 1e9);
+  s += "mpi {\n";
+  const bool limited = options.eager_limit >= 0;
+  if (limited) s += fmt::format("  eager_limit: \"{}B\"\n", options.eager_limit);
+  // Beyond the limit a blocking call waits for its message, which the transfer accounts for.
+  const auto calls = [&](std::string_view name, const std::vector<Segment>& list, double lowered_by) {
+    const double end = limited ? static_cast<double>(options.eager_limit) + 1 : kMaxBytes;
+    for (const Segment& c : list)
+      if (c.from < end) s += segment_text(name, c, lowered_by);
+    if (limited && !list.empty())
+      s += fmt::format("  {} {{ from: \"{:.0f}B\" intercept: \"0\" }}\n", name, end);
+  };
+  calls("send_cost", send, 0);
+  for (const Segment& c : isend) s += segment_text("isend_cost", c, 0);
+  calls("recv_cost", recv, recv_lowered_by);
+  for (const Segment& t : transfer) {
+    s += "  transfer { ";
+    if (t.from > 0) s += fmt::format("from: \"{:.0f}B\" ", std::ceil(t.from));
+    s += fmt::format("latency_factor: \"{:.5g}\" bandwidth_factor: \"{:.5g}\" }}\n",
+                     t.intercept / options.latency,
+                     t.slope > 0 ? std::min(1.0, 1 / (t.slope * options.bandwidth)) : 1.0);
+  }
+  for (const Segment& c : local) s += segment_text("local_transfer", c, 0);
+  return s + "}\n";
+}
+
+Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const NetworkFitOptions& options) {
+  NetworkFit out;
+  out.options = options;
+  Points points;
+  double link_bandwidth = 0;  // from OSU bandwidth tests
+  for (const Measurements& d : data) {
+    if (d.format() == Measurements::Format::kCsv) {
+      WEFT_TRY(add_csv(d, options, points));
+      continue;
+    }
+    for (std::size_t r = 0; r < d.rows(); ++r) {
+      WEFT_ASSIGN(const double size, d.number(r, 0, 0, kMaxBytes));
+      WEFT_ASSIGN(const double value, d.number(r, 1, 0, 1e15));
+      if (d.format() == Measurements::Format::kOsuBandwidth)
+        link_bandwidth = std::max(link_bandwidth, value * 1e6);
+      else
+        points["pingpong"].push_back({size, value * 1e-6});
+    }
+  }
+  if (points.empty() && link_bandwidth == 0)
+    return bad_input(data.empty() ? "" : data.front().file(), "no measurement of a message", {}, "rows");
+  for (const auto& [name, list] : points) {
+    const bool known =
+        name == "pingpong" || name == "send" || name == "isend" || name == "recv" || name == "local";
+    if (known)
+      out.read.emplace_back(name, list.size());
+    else
+      out.ignored.push_back(name);
+  }
+  SegmentOptions how;
+  how.max_segments = options.max_segments;
+  how.min_intercept = 0;
+  const auto segments_of = [&](const std::string& name, double below) -> Result<std::vector<Segment>> {
+    const auto at = points.find(name);
+    if (at == points.end()) return std::vector<Segment>();
+    auto r = fit_segments(part(at->second, 0, below), how);
+    if (!r) r.error().where = name;
+    return r;
+  };
+  const double all = std::numeric_limits<double>::infinity();
+  WEFT_ASSIGN(out.local, segments_of("local", all));
+  WEFT_ASSIGN(out.one_way, segments_of("pingpong", all));
+  WEFT_ASSIGN(out.isend, segments_of("isend", all));
+  if (out.options.bandwidth == 0) out.options.bandwidth = link_bandwidth;
+  if (out.one_way.empty()) {
+    if (points.count("send") + points.count("recv") > 0)
+      return bad_input(data.front().file(), "calls without a ping-pong", {},
+                       "experiment pingpong too, or OSU latency or IMB PingPong output");
+    return out;
+  }
+  if (out.options.eager_limit < 0 && points.count("send") > 0) {
+    out.options.eager_limit = find_eager_limit(points["send"], out.one_way);
+    out.found_eager_limit = true;
+  }
+  const double limit = out.options.eager_limit >= 0 ? static_cast<double>(out.options.eager_limit) + 1 : all;
+  WEFT_ASSIGN(out.send, segments_of("send", limit));
+  WEFT_ASSIGN(out.recv, segments_of("recv", limit));
+
+  // What is left of the one-way time on either side of the limit.
+  const std::vector<Point>& one_way = points["pingpong"];
+  const auto rest = [&](double lo, double hi, double lowered_by) -> Result<std::vector<Segment>> {
+    std::vector<Point> left = part(one_way, lo, hi);
+    std::vector<double> reference;
+    for (Point& p : left) {
+      reference.push_back(p.y);
+      if (lo > 0) continue;
+      if (!out.send.empty()) p.y -= evaluate(out.send, p.x);
+      if (!out.recv.empty()) p.y -= std::max(0.0, evaluate(out.recv, p.x) - lowered_by);
+    }
+    SegmentOptions mine = how;
+    mine.reference = reference;
+    mine.min_intercept = out.options.latency;
+    mine.min_slope = out.options.bandwidth > 0 ? 1 / out.options.bandwidth : 0;
+    for (const double b : options.breaks)
+      if (b > lo && b < hi) mine.breaks.push_back(b);
+    // Breaks were given, none of them on this side: one line.
+    if (!options.breaks.empty() && mine.breaks.empty()) mine.max_segments = 1;
+    auto r = fit_segments(std::move(left), mine);
+    if (!r) r.error().where = lo > 0 ? "pingpong beyond the eager limit" : "pingpong up to the eager limit";
+    return r;
+  };
+  const bool two_sides = limit != all && !part(one_way, limit, all).empty();
+  const bool small_side = !part(one_way, 0, limit).empty();
+  if (small_side) {
+    if (!out.recv.empty() && out.options.latency > 0) {
+      // The intercept that the data ask for, unconstrained.
+      const double asked = out.options.latency;
+      out.options.latency = -1e300;
+      WEFT_ASSIGN(const auto unbound, rest(0, limit, 0));
+      out.options.latency = asked;
+      const double per_byte = out.options.bandwidth > 0 ? 1 / out.options.bandwidth : 0;
+      double missing = 0;
+      for (const Segment& u : unbound)
+        missing = std::max(missing, asked + per_byte * u.from - evaluate({&u, 1}, u.from));
+      if (missing > 0) {
+        double most = 0;  // a receive may not fall below nothing anywhere
+        for (const Segment& r : out.recv) most = std::max(most, r.intercept + r.slope * r.from);
+        out.recv_lowered_by = std::min(missing, most);
+      }
+    }
+    WEFT_ASSIGN(out.transfer, rest(0, limit, out.recv_lowered_by));
+  }
+  if (two_sides) {
+    WEFT_ASSIGN(auto large, rest(limit, all, 0));
+    if (small_side) large.front().from = limit;
+    out.transfer.insert(out.transfer.end(), large.begin(), large.end());
+  }
+  if (out.options.latency == 0) {
+    double least = all;
+    for (const Segment& t : out.transfer)
+      if (t.intercept > 0) least = std::min(least, t.intercept);
+    out.options.latency = least == all ? 1e-9 : least;
+  }
+  if (out.options.bandwidth == 0) {
+    for (const Segment& t : out.transfer)
+      if (t.slope > 0) out.options.bandwidth = std::max(out.options.bandwidth, 1 / t.slope);
+    if (out.options.bandwidth == 0)
+      return bad_input(data.front().file(), "times do not grow with the size: no bandwidth can be seen", {},
+                       "larger messages, or --bandwidth");
+  }
+  return out;
+}
+
+}  // namespace weft::topology::fit

@@ -1,0 +1,57 @@
+// MPI costs of a platform from measured messages: what `weft fit network` does.
+//
+// Inputs, any number of files together:
+//  - CSV experiment,msg_size,duration [,cluster] (seconds) with experiments send, isend, recv (time of the call) and
+//    pingpong (round trip);
+//  - CSV size,duration: copies within a host;
+//  - OSU latency output, IMB PingPong output: one-way times; OSU bandwidth output: the link's bandwidth.
+// Method, with s = payload bytes:
+//  1. every experiment becomes a segmented line (least_squares.hpp);
+//  2. a blocking send that lasts half the one-way time or longer waits for its receiver: the largest size below all
+//     such ones is the eager limit (unless it is given);
+//  3. for eager sizes  one_way(s) = send(s) + latency(s) + s / bandwidth(s) + recv(s); a rendezvous' calls wait anyway,
+//     so there one_way(s) = latency(s) + s / bandwidth(s). The rest is cut into segments anew, on either side of the
+//     limit; its intercept over the route's latency is latency_factor, its slope gives bandwidth_factor;
+//  4. a latency below the route's own is impossible: recv as measured alone contains work that a ping-pong overlaps, so
+//     it is lowered by what is missing (recv_lowered_by).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "topology/fit/least_squares.hpp"
+#include "topology/fit/measurements.hpp"
+
+namespace weft::topology::fit {
+
+struct NetworkFitOptions {
+  std::string cluster;            // rows of others are left out; needed if a file holds several
+  double latency = 0;             // s, of the platform's route; 0 = the smallest that the data show
+  double bandwidth = 0;           // bytes/s, narrowest of the route; 0 = the largest that the data show
+  std::int64_t eager_limit = -1;  // bytes; -1 = found
+  std::vector<double> breaks;     // of the transfer segments; empty = found
+  std::size_t max_segments = 8;
+};
+
+struct NetworkFit {
+  NetworkFitOptions options;  // latency, bandwidth, eager limit as used
+  std::vector<Segment> one_way;
+  std::vector<Segment> send, isend, recv;  // as measured
+  std::vector<Segment> transfer;           // latency + s / bandwidth: one_way less the calls
+  std::vector<Segment> local;
+  double recv_lowered_by = 0;  // s
+  bool found_eager_limit = false;
+  std::vector<std::string> ignored;                       // experiments that nothing was made of
+  std::vector<std::pair<std::string, std::size_t>> read;  // what was used, with its rows
+
+  // Platform fragment: mpi { ... }, with what the topology must say in a comment.
+  [[nodiscard]] std::string textproto() const;
+};
+
+[[nodiscard]] Result<NetworkFit> fit_network(const std::vector<Measurements>& data,
+                                             const NetworkFitOptions& options);
+
+}  // namespace weft::topology::fit

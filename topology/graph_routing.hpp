@@ -1,0 +1,71 @@
+// GraphRouting: shortest paths on any graph, counted in links. For families without a closed form (slim-fly, jellyfish,
+// file) and for pairs that a failure cut off from their usual route.
+//
+// Distances to a target come from one breadth-first search backwards over the links, kept in a bounded cache (uint16 per
+// switch; hosts that hang on a switch by one link share its row). A route steps along links that come one closer; of
+// several, parallel cables included,
+//   shortest  takes one by a hash of the destination and the switch: one tree per destination
+//   ecmp      takes one by a hash of the pair and the switch
+//   random    draws anew for every message
+//   adaptive  takes the one with the fewest messages per bandwidth at the start of the message
+// Hosts pass nothing on, unless every vertex is a host. Thread-safe; O(degree x length) per route once the row is there,
+// O(links) before. What is routed does not depend on the cache.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "topology/fabric.hpp"
+
+namespace weft::topology {
+
+inline constexpr std::array<std::string_view, 4> kGraphRoutings = {"shortest", "ecmp", "random", "adaptive"};
+
+class GraphRouting final : public Routing {
+ public:
+  // `links`: sorted by their first vertex, as in a Fabric. `name`: one of kGraphRoutings.
+  GraphRouting(const LinkTable& links, std::uint32_t hosts, std::uint32_t vertices, std::string_view name,
+               std::uint64_t seed);
+
+  bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override;
+  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+                     std::vector<LinkId>& out) const override;
+  RouteScope scope() const override;
+  std::string_view name() const override { return name_; }
+  // One search per switch with hosts; nullopt beyond 2^31 steps.
+  std::optional<HopHistogram> hop_histogram() const override;
+
+ private:
+  using Row = std::vector<std::uint16_t>;  // distance of every vertex from offset_ on to the row's target
+  static constexpr std::uint16_t kFar = 0xffff;
+  // Where routes to a host are aimed: its switch if one link leads to it, else itself.
+  struct Aim {
+    std::uint32_t vertex;
+    LinkId last;  // none: `vertex` is the host
+  };
+  [[nodiscard]] Aim aim_of(std::uint32_t host) const;
+  // Distance of any vertex, hosts without a place in the row included.
+  [[nodiscard]] std::uint32_t far(const Row& row, std::uint32_t v, std::uint32_t target) const;
+  [[nodiscard]] Row search(std::uint32_t target) const;
+  [[nodiscard]] std::shared_ptr<const Row> row(std::uint32_t target) const;
+  bool walk(HostId src, HostId dst, std::uint64_t key, std::span<const std::uint32_t> load,
+            std::vector<LinkId>& out) const;
+
+  std::string_view name_;
+  std::uint64_t seed_;
+  std::uint32_t hosts_, vertices_;
+  bool hosts_forward_;
+  std::uint32_t offset_;                           // first vertex that passes messages on: 0 or hosts_
+  std::vector<std::uint32_t> first_, to_;          // links out of a vertex
+  std::vector<std::uint32_t> in_first_, in_link_;  // links into a vertex
+  std::vector<std::uint32_t> from_;
+  std::vector<double> capacity_;
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<std::uint32_t, std::shared_ptr<const Row>> rows_;
+};
+
+}  // namespace weft::topology

@@ -1,0 +1,24 @@
+// Several network cards per host: `nics` neighbouring endpoints of a fabric become one host with as many cables.
+//
+// Frontier's four cards a node, a DGX's eight. Card k of a host speaks to card k of every other (rails). Which k:
+//   pair      (source + destination) mod nics: one route per pair
+//   message   the next for every message
+//   adaptive  the one whose two host cables carry the fewest messages when the message starts
+// Links keep their numbers, because the cables of neighbouring endpoints are neighbours in the fabric; so the family's
+// routing is used as it is, between endpoints.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "topology/fabric.hpp"
+
+namespace weft::topology {
+
+inline constexpr std::array<std::string_view, 3> kNicChoices = {"pair", "message", "adaptive"};
+
+// Precondition: the number of hosts is a multiple of `nics` and every host has cables of its own to switches.
+[[nodiscard]] Fabric with_nics(Fabric fabric, std::uint32_t nics, std::string_view choice);
+
+}  // namespace weft::topology
