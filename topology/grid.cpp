@@ -252,4 +252,16 @@ Result<Fabric> build_grid(const Params& params, GridPlan plan) {
   return b.build();
 }
 
+Result<GridPlan> read_grid(const Params& params, std::string_view name) {
+  GridPlan g;
+  WEFT_ASSIGN(g.k, params.list("dims", 0, kMaxGridDims, 1, static_cast<std::int64_t>(kMaxVertices)));
+  WEFT_ASSIGN(g.host_links, params.on_off("host_links", true));
+  g.cables.assign(g.k.size(), 1);
+  if (params.has("cables")) {
+    WEFT_ASSIGN(g.cables, params.list("cables", g.k.size(), kMaxGridDims, 1, 1 << 16));
+  }
+  set_grid_classes(params, name, g);
+  return g;
+}
+
 }  // namespace weft::topology

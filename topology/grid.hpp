@@ -44,4 +44,7 @@ struct GridPlan {
 // One class for all dimensions, or one per dimension if bw or lat has that many values besides the host's.
 void set_grid_classes(const Params& params, std::string_view name, GridPlan& plan);
 
+// The keys that torus and mesh share: dims, cables, host_links; links of class `name`. `line` is left to the family.
+[[nodiscard]] Result<GridPlan> read_grid(const Params& params, std::string_view name);
+
 }  // namespace weft::topology

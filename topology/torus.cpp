@@ -13,15 +13,8 @@ constexpr std::array<ParamInfo, 4> kParams = {{
 }};
 
 Result<Fabric> build(const Params& params) {
-  GridPlan g;
-  WEFT_ASSIGN(g.k, params.list("dims", 0, kMaxGridDims, 1, static_cast<std::int64_t>(kMaxVertices)));
-  WEFT_ASSIGN(g.host_links, params.on_off("host_links", true));
-  g.cables.assign(g.k.size(), 1);
-  if (params.has("cables")) {
-    WEFT_ASSIGN(g.cables, params.list("cables", g.k.size(), kMaxGridDims, 1, 1 << 16));
-  }
+  WEFT_ASSIGN(GridPlan g, read_grid(params, "torus"));
   g.line.assign(g.k.size(), 0);
-  set_grid_classes(params, "torus", g);
   return build_grid(params, std::move(g));
 }
 
