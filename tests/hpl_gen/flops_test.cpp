@@ -1,6 +1,7 @@
 // The work of a run: against counted BLAS calls of real HPL, against closed sums, against itself in another form.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -47,7 +48,8 @@ std::vector<double> counted_flops(const fs::path& dir, int ranks) {
 void compare_with_counted(const std::string& name) {
   const std::string dir = std::string(WEFT_SOURCE_DIR) + "/../shared/traces/hpl_ti_flops/" + name;
   if (!fs::exists(dir)) GTEST_SKIP() << "no trace " << dir;
-  const fs::path work = fs::path(testing::TempDir()) / ("weft_flops_" + name);
+  const fs::path work =
+      fs::path(testing::TempDir()) / ("weft_flops_" + name + "_" + std::to_string(::getpid()));
   fs::remove_all(work);
   fs::create_directories(work);
   const std::string unpack =

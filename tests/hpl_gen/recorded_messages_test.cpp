@@ -1,6 +1,7 @@
 // With exact pivots a generated run sends, per (source, destination, communicator), the very messages of a recording
 // of netlib HPL 2.3, in the same order.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -21,7 +22,7 @@ const std::string kRecordings = std::string(WEFT_SOURCE_DIR) + "/../shared/trace
 void compare_archive(const std::string& name) {
   const std::string archive = kRecordings + "/" + name + ".tar.zst";
   if (!fs::exists(archive)) GTEST_SKIP() << "no recording " << archive;
-  const fs::path dir = fs::path(testing::TempDir()) / ("weft_hpl_" + name);
+  const fs::path dir = fs::path(testing::TempDir()) / ("weft_hpl_" + name + "_" + std::to_string(::getpid()));
   fs::remove_all(dir);
   fs::create_directories(dir);
   const std::string unpack = "zstd -dc --long=27 '" + archive + "' | tar x -C '" + dir.string() + "'";

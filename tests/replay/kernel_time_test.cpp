@@ -2,6 +2,7 @@
 #include "replay/kernel_time.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -18,7 +19,8 @@ using traces::Kernel;
 using traces::KernelShape;
 
 topology::Platform platform(const std::string& host) {
-  const std::string path = ::testing::TempDir() + "kernel_time_platform.textproto";
+  const std::string path =
+      ::testing::TempDir() + "kernel_time_platform_" + std::to_string(::getpid()) + ".textproto";
   std::ofstream(path) << "topology { family: \"crossbar\" set: \"n=4\" }\nhost { " << host << " }\n";
   auto p = topology::load_platform(path);
   EXPECT_TRUE(p) << (p ? "" : p.error().message());
@@ -158,7 +160,7 @@ TEST(KernelTime, UnknownKernelsAreAnsweredWithTheKnownOnes) {
   const auto p = platform("kernel { name: \"sgemm\" mnk: \"1ps\" }");
   const auto c = KernelClock::create(p);
   ASSERT_FALSE(c);
-  EXPECT_NE(c.error().message().find("kernel_time_platform.textproto:2:"), std::string::npos)
+  EXPECT_NE(c.error().message().find(".textproto:2:"), std::string::npos)
       << c.error().message();
   EXPECT_NE(c.error().message().find("dlatcpy"), std::string::npos);
 }

@@ -2,6 +2,7 @@
 #include "replay/message_cost.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -20,7 +21,8 @@ using traces::OpKind;
 constexpr std::int64_t kUs = 1'000'000;  // ticks
 
 topology::Platform platform(const std::string& mpi) {
-  const std::string path = ::testing::TempDir() + "message_cost_platform.textproto";
+  const std::string path =
+      ::testing::TempDir() + "message_cost_platform_" + std::to_string(::getpid()) + ".textproto";
   std::ofstream(path)
       << "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=10GB/s\" set: \"lat=1us\" }\n"
       << "mpi { " << mpi << " }\n";
@@ -143,7 +145,8 @@ TEST(MessageCost, WithinAHostItsOwnSegmentsHold) {
 
 TEST(MessageCost, SegmentsThatContradictAreRefusedWithTheirPlace) {
   const auto error_of = [](const std::string& mpi) {
-    const std::string path = ::testing::TempDir() + "message_cost_bad.textproto";
+    const std::string path =
+        ::testing::TempDir() + "message_cost_bad_" + std::to_string(::getpid()) + ".textproto";
     std::ofstream(path) << "topology { family: \"crossbar\" set: \"n=2\" }\nmpi {\n" << mpi << "\n}\n";
     auto p = topology::load_platform(path);
     return p ? std::string("accepted") : p.error().message();
