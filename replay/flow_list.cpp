@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "core/csv.hpp"
 #include "core/quantity_text.hpp"
-#include "core/source_pos.hpp"
 #include "topology/host_lookup.hpp"
 
 namespace weft::replay {
@@ -28,51 +28,6 @@ constexpr std::array<ColumnName, 6> kColumns = {{{"src", Column::kSrc},
                                                  {"start_s", Column::kStartBare}}};
 constexpr std::string_view kHeaders = "src,dst,bytes,start or src,dst,bytes_B,start_s";
 
-struct Field {
-  std::string text;
-  std::uint32_t column = 1;
-};
-
-bool blank(char c) { return c == ' ' || c == '\t'; }
-
-// The fields of one line. Error: a quote that does not close, or text after one that does.
-Result<void> split(std::string_view line, std::string_view file, std::uint32_t number,
-                   std::vector<Field>& out) {
-  out.clear();
-  std::size_t i = 0;
-  while (true) {
-    while (i < line.size() && blank(line[i])) ++i;
-    Field field{{}, static_cast<std::uint32_t>(i + 1)};
-    if (i < line.size() && line[i] == '"') {
-      const auto where = SourcePos{std::string(file), number, field.column}.text();
-      for (++i; true; ++i) {
-        if (i >= line.size())
-          return bad_input(where, "quote does not close", std::string(line.substr(field.column - 1)),
-                           "a closing \"");
-        if (line[i] != '"') {
-          field.text += line[i];
-        } else if (i + 1 < line.size() && line[i + 1] == '"') {
-          field.text += line[i++];
-        } else {
-          break;
-        }
-      }
-      for (++i; i < line.size() && blank(line[i]);) ++i;
-      if (i < line.size() && line[i] != ',')
-        return bad_input(where, "text after a quoted field", std::string(line.substr(i)), "a comma");
-    } else {
-      const std::size_t end = std::min(line.find(',', i), line.size());
-      std::size_t last = end;
-      while (last > i && blank(line[last - 1])) --last;
-      field.text = line.substr(i, last - i);
-      i = end;
-    }
-    out.push_back(std::move(field));
-    if (i >= line.size()) return {};
-    ++i;
-  }
-}
-
 Result<double> bare_number(const std::string& text, std::string where, double most, std::string_view unit) {
   double v = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), v);
@@ -90,22 +45,16 @@ Result<std::vector<FlowRequest>> parse_flow_list(std::string_view text, std::str
   topology::HostLookup hosts(fabric);
   std::vector<FlowRequest> flows;
   std::vector<Column> columns;
-  std::vector<Field> fields;
-  std::uint32_t number = 0;
-  const auto at = [&](std::uint32_t column) { return SourcePos{std::string(file), number, column}.text(); };
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++number;
-    if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-    WEFT_TRY(split(line, file, number, fields));
+  CsvReader csv(file, text);
+  const auto at = [&](std::uint32_t column) { return csv.where(column); };
+  while (true) {
+    WEFT_ASSIGN(const bool row, csv.next_row());
+    if (!row) break;
+    const auto fields = csv.cells();
 
     if (columns.empty()) {
       std::array<bool, 4> have{};  // src, dst, bytes, start in one notation or the other
-      for (const Field& f : fields) {
+      for (const CsvCell& f : fields) {
         std::optional<Column> column;
         for (const ColumnName& c : kColumns)
           if (f.text == c.name) column = c.column;
@@ -118,7 +67,7 @@ Result<std::vector<FlowRequest>> parse_flow_list(std::string_view text, std::str
       }
       for (const bool h : have)
         if (!h)
-          return bad_input(at(1), "a column is missing from the header line", std::string(line),
+          return bad_input(at(1), "a column is missing from the header line", std::string(csv.line_text()),
                            std::string(kHeaders));
       continue;
     }
@@ -128,9 +77,9 @@ Result<std::vector<FlowRequest>> parse_flow_list(std::string_view text, std::str
           at(fields.size() > columns.size() ? fields[columns.size()].column : fields.back().column),
           "wrong number of fields", fmt::format("{}", fields.size()), fmt::format("{}", columns.size()));
     FlowRequest flow;
-    flow.line = number;
+    flow.line = csv.line();
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      const Field& f = fields[i];
+      const CsvCell& f = fields[i];
       switch (columns[i]) {
         case Column::kSrc: {
           WEFT_ASSIGN(flow.src, hosts.find(f.text, at(f.column)));

@@ -5,35 +5,13 @@
 #include <algorithm>
 
 #include "core/check.hpp"
+#include "core/csv.hpp"
 #include "core/quantity_text.hpp"
-#include "core/source_pos.hpp"
 
 namespace weft::schedule {
 namespace {
 
 constexpr std::uint32_t kMostRanks = 4096;
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
-  return s;
-}
-
-struct Cell {
-  std::string_view text;
-  std::uint32_t column = 1;
-};
-
-std::vector<Cell> cells_of(std::string_view line) {
-  std::vector<Cell> cells;
-  std::size_t begin = 0;
-  while (true) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    cells.push_back({trimmed(line.substr(begin, end - begin)), static_cast<std::uint32_t>(begin + 1)});
-    if (end == line.size()) return cells;
-    begin = end + 1;
-  }
-}
 
 }  // namespace
 
@@ -133,10 +111,8 @@ Exchange halo_exchange(const Grid& grid) {
 }
 
 Result<Exchange> parse_pattern(std::string_view text, std::string_view file) {
-  std::uint32_t line_number = 0;
-  const auto at = [&](std::uint32_t column) {
-    return SourcePos{std::string(file), line_number, column}.text();
-  };
+  CsvReader csv(file, text);
+  const auto at = [&](std::uint32_t column) { return csv.where(column); };
   int src = -1;
   int dst = -1;
   int size = -1;
@@ -144,29 +120,27 @@ Result<Exchange> parse_pattern(std::string_view text, std::string_view file) {
   std::size_t columns = 0;
   std::vector<Message> messages;
   std::uint32_t ranks = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++line_number;
-    if (line.empty()) continue;
-    const auto cells = cells_of(line);
+  while (true) {
+    WEFT_ASSIGN(const bool row, csv.next_row());
+    if (!row) break;
+    const auto cells = csv.cells();
     if (columns == 0) {
       columns = cells.size();
       for (int i = 0; i < static_cast<int>(columns); ++i) {
-        const Cell& c = cells[i];
+        const CsvCell& c = cells[i];
         int* target = c.text == "src"                            ? &src
                       : c.text == "dst"                          ? &dst
                       : c.text == "bytes" || c.text == "bytes_B" ? &size
                                                                  : nullptr;
         if (target == nullptr || *target >= 0)
-          return bad_input(at(c.column), target == nullptr ? "unknown column" : "a column twice",
-                           std::string(c.text), "src, dst and bytes (64KiB) or bytes_B (65536)");
+          return bad_input(at(c.column), target == nullptr ? "unknown column" : "a column twice", c.text,
+                           "src, dst and bytes (64KiB) or bytes_B (65536)");
         *target = i;
         if (c.text == "bytes") with_unit = true;
       }
       if (src < 0 || dst < 0 || size < 0)
-        return bad_input(at(1), "a column is missing", std::string(line), "src, dst and bytes or bytes_B");
+        return bad_input(at(1), "a column is missing", std::string(csv.line_text()),
+                         "src, dst and bytes or bytes_B");
       continue;
     }
     if (cells.size() != columns)
@@ -177,8 +151,7 @@ Result<Exchange> parse_pattern(std::string_view text, std::string_view file) {
     WEFT_ASSIGN(const std::int64_t d,
                 parse_integer(cells[dst].text, 0, kMostRanks - 1, at(cells[dst].column)));
     if (s == d)
-      return bad_input(at(cells[dst].column), "a rank that sends to itself", std::string(cells[dst].text),
-                       "another rank");
+      return bad_input(at(cells[dst].column), "a rank that sends to itself", cells[dst].text, "another rank");
     m.src = static_cast<std::uint32_t>(s);
     m.dst = static_cast<std::uint32_t>(d);
     const std::string where = at(cells[size].column);

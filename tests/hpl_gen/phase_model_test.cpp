@@ -9,44 +9,32 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "core/atomic_file.hpp"
+#include "core/csv.hpp"
 
 namespace weft::hpl_gen {
 namespace {
 
 using Row = std::map<std::string, std::string>;
 
-// Cells of a CSV line; a cell in double quotes may hold commas.
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      cells.emplace_back();
-    else if (c != '\r')
-      cells.back() += c;
-  }
-  return cells;
-}
-
 std::vector<Row> read_csv(const std::filesystem::path& path) {
-  std::ifstream in(path);
+  const auto text = read_file(path.string(), 1 << 20);
+  if (!text) return {};
+  CsvReader csv("table", *text);
   std::vector<std::string> names;
   std::vector<Row> rows;
-  for (std::string line; std::getline(in, line);) {
-    std::vector<std::string> cells = cells_of(line);
+  while (csv.next_row().value()) {
     if (names.empty()) {
-      names = cells;
+      for (const CsvCell& c : csv.cells()) names.push_back(c.text);
       continue;
     }
-    Row row;
-    for (std::size_t i = 0; i < std::min(cells.size(), names.size()); ++i) row[names[i]] = cells[i];
-    rows.push_back(row);
+    Row& row = rows.emplace_back();
+    for (std::size_t i = 0; i < std::min(csv.cells().size(), names.size()); ++i)
+      row[names[i]] = csv.cells()[i].text;
   }
   return rows;
 }

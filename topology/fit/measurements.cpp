@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/atomic_file.hpp"
+#include "core/csv.hpp"
 #include "core/source_pos.hpp"
 
 namespace weft::topology::fit {
@@ -83,37 +84,29 @@ Result<Measurements> Measurements::parse(const std::string& file, std::string te
 }
 
 Result<void> Measurements::parse_csv(std::size_t header_line) {
-  std::optional<Error> error;
-  for_each_line(text_, [&](std::string_view line, std::size_t offset, std::uint32_t number) {
-    if (number < header_line || trimmed(line).empty() || trimmed(line).front() == '#') return true;
-    std::size_t at = 0, count = 0;
-    while (true) {
-      const std::size_t end = std::min(line.find(',', at), line.size());
-      const std::string_view cell = trimmed(line.substr(at, end - at));
-      const auto column = static_cast<std::uint32_t>(at + 1);
-      if (number == header_line) {
-        if (columns_.size() == kMaxColumns) {
-          error = bad_input(SourcePos{file_, number, column}.text(), "too many columns", {},
-                            fmt::format("at most {}", kMaxColumns));
-          return false;
-        }
-        columns_.emplace_back(cell);
-      } else if (++count <= columns_.size()) {
-        const std::size_t start =
-            cell.empty() ? offset + at : static_cast<std::size_t>(cell.data() - text_.data());
-        cells_.push_back({start, static_cast<std::uint32_t>(cell.size()), number, column});
-      }
-      if (end == line.size()) break;
-      at = end + 1;
+  // Cells move into a text of their own: a quoted one may be written otherwise than it reads.
+  std::string cells;
+  CsvReader csv(file_, text_, '#');
+  while (true) {
+    WEFT_ASSIGN(const bool row, csv.next_row());
+    if (!row) break;
+    if (csv.line() < header_line) continue;
+    if (csv.line() == header_line) {
+      if (csv.cells().size() > kMaxColumns)
+        return bad_input(csv.where(csv.cells()[kMaxColumns].column), "too many columns", {},
+                         fmt::format("at most {}", kMaxColumns));
+      for (const CsvCell& c : csv.cells()) columns_.push_back(c.text);
+      continue;
     }
-    if (number != header_line && count != columns_.size()) {
-      error = bad_input(SourcePos{file_, number, 1}.text(), "row of another length than the header",
-                        fmt::format("{} cells", count), fmt::format("{} cells", columns_.size()));
-      return false;
+    if (csv.cells().size() != columns_.size())
+      return bad_input(csv.where(1), "row of another length than the header",
+                       fmt::format("{} cells", csv.cells().size()), fmt::format("{} cells", columns_.size()));
+    for (const CsvCell& c : csv.cells()) {
+      cells_.push_back({cells.size(), static_cast<std::uint32_t>(c.text.size()), csv.line(), c.column});
+      cells += c.text;
     }
-    return true;
-  });
-  if (error) return std::move(*error);
+  }
+  text_ = std::move(cells);
   return {};
 }
 
