@@ -300,9 +300,7 @@ Action setup_flows(CLI::App& app) {
   app.add_option("--on", o->platform, "platform: .textproto, built-in name or family:key=value,...")
       ->required()
       ->type_name("PLATFORM");
-  o->flags.add_set(app);
-  o->flags.add_routing(app);
-  o->flags.add_fail(app);
+  o->flags.add(app);
   app.add_option("--model", o->model, "max-min, max-min-component, contention-free, pcie [max-min]")
       ->type_name("NAME");
   app.add_option("--weights", o->weights,

@@ -39,7 +39,7 @@ Result<ChosenDat> complete_dat(const HplFlags& flags, const topology::Platform& 
   }
   if (flags.p.empty() && flags.q.empty() && flags.dat.empty()) {
     const std::uint64_t slots =
-        std::uint64_t{platform.fabric.host_count()} * std::max(1u, platform.ranks_per_host);
+        std::uint64_t{platform.fabric.rank_hosts()} * std::max(1u, platform.ranks_per_host);
     if (slots > 1u << 24)
       return usage_error("the platform has too many ranks for a default grid", fmt::format("{}", slots),
                          "--p and --q");

@@ -14,6 +14,7 @@
 #include "hpl_gen/phase_model.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
+#include "replay/sharing.hpp"
 #include "topology/route_cache.hpp"
 
 namespace weft::cli {
@@ -149,9 +150,8 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   Collector collector(config, window);
   replay::ReplayOptions replay_options;
   replay_options.seed = options.seed;
-  replay_options.model = !options.model.empty()              ? options.model
-                         : platform.fabric.pcie() != nullptr ? "pcie"
-                                                             : "max-min";
+  replay_options.model =
+      options.model.empty() ? std::string(replay::natural_model(platform.fabric)) : options.model;
   replay_options.noise = options.noise;
   replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
     collector.region(r, id, b, e);

@@ -221,9 +221,7 @@ Action setup_platform(CLI::App& app) {
       ->type_name("list|show|check|export");
   app.add_option("platform", o->platform, ".textproto file, built-in name, or FAMILY:key=value,...")
       ->type_name("PLATFORM");
-  o->flags.add_set(app);
-  o->flags.add_routing(app);
-  o->flags.add_fail(app);
+  o->flags.add(app);
   app.add_option("--to", o->to, "export format [dot]")
       ->check(CLI::IsMember({"dot", "graphml", "routes"}))
       ->type_name("dot|graphml|routes");

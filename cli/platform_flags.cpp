@@ -5,6 +5,12 @@
 
 namespace weft::cli {
 
+void PlatformFlags::add(CLI::App& app) {
+  add_set(app);
+  add_routing(app);
+  add_fail(app);
+}
+
 void PlatformFlags::add_set(CLI::App& app) {
   app.add_option("--set", set, "key=value: override a key or a dotted field of the platform")
       ->type_name("KEY=VALUE")

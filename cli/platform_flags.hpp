@@ -13,6 +13,8 @@ struct PlatformFlags {
   std::vector<std::string> fail;  // "link=NAME", "switch=NAME", "2%", "3"
   std::string routing;            // empty: the platform's
 
+  // All three; the parts are for verbs that have a list of routings, or none, of their own.
+  void add(CLI::App& app);
   void add_set(CLI::App& app);
   void add_routing(CLI::App& app);
   void add_fail(CLI::App& app);

@@ -8,10 +8,12 @@
 #include "cli/hpl_choices.hpp"
 #include "cli/hpl_prediction.hpp"
 #include "cli/hpl_report.hpp"
+#include "cli/platform_flags.hpp"
 #include "cli/replay_flags.hpp"
 #include "cli/verb.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
+#include "topology/placement.hpp"
 #include "topology/platform.hpp"
 
 namespace weft::cli {
@@ -21,7 +23,7 @@ struct Options {
   CommonOptions common;
   HplFlags hpl;
   std::string on;
-  std::vector<std::string> set;
+  PlatformFlags flags;
   PredictOptions predict;
   std::string sample;
   bool closed_form = false;
@@ -45,7 +47,7 @@ Result<void> run_closed_forms(const Options& o, const std::vector<hpl_gen::HplCo
 }
 
 Result<void> run(const Options& o) {
-  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.set));
+  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.overrides(o.common.seed)));
   WEFT_ASSIGN(const auto chosen, complete_dat(o.hpl, platform));
   PredictOptions options = o.predict;
   options.seed = o.common.seed;
@@ -112,8 +114,9 @@ Action setup_predict(CLI::App& app) {
   hpl->add_option("--on", o->on, "platform: .textproto file, built-in name or family:key=value,...")
       ->type_name("PLATFORM")
       ->required();
-  hpl->add_option("--set", o->set, "key=value over the platform's")->type_name("KEY=VALUE");
-  hpl->add_option("--map", o->predict.map, "which rank runs where: block, cyclic, random, file:PATH [block]")
+  o->flags.add(*hpl);
+  hpl->add_option("--map", o->predict.map,
+                  "which rank runs where: " + std::string(topology::kMaps) + " [block]")
       ->type_name("MAP");
   hpl->add_option("--model", o->predict.model,
                   "how flows share links: max-min, pcie, ... [pcie where there are PCIe trees, else max-min]")

@@ -85,9 +85,7 @@ Action setup_route(CLI::App& app) {
   app.add_option("--on", o->platform, ".textproto file, built-in name, or FAMILY:key=value,...")
       ->required()
       ->type_name("PLATFORM");
-  o->flags.add_set(app);
-  o->flags.add_routing(app);
-  o->flags.add_fail(app);
+  o->flags.add(app);
   add_common(app, o->common);
   return [o] { return run(*o); };
 }

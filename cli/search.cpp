@@ -7,12 +7,15 @@
 #include <csignal>
 #include <memory>
 
+#include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
+#include "replay/sharing.hpp"
 #include "report/search_report.hpp"
 #include "schedule/placement.hpp"
 #include "schedule/search.hpp"
+#include "topology/placement.hpp"
 #include "topology/platform.hpp"
 
 namespace weft::cli {
@@ -33,7 +36,7 @@ struct Options {
   std::string grid;
   std::string pattern;
   std::string platform;
-  std::vector<std::string> set;
+  PlatformFlags flags;
   std::string map = "block";
   std::string place = "given";
   std::string mode = "async";
@@ -112,9 +115,13 @@ Result<void> search(const Options& o) {
   const auto begin = std::chrono::steady_clock::now();
   if (o.kind != "halo") return usage_error("unknown kind of search", o.kind, "one of: halo");
   WEFT_ASSIGN(const Pattern pattern, read_pattern(o));
-  WEFT_ASSIGN(const topology::Platform platform, topology::load_platform(o.platform, o.set));
+  WEFT_ASSIGN(const topology::Platform platform,
+              topology::load_platform(o.platform, o.flags.overrides(o.common.seed)));
   const topology::Fabric& fabric = platform.fabric;
   const schedule::Exchange& e = pattern.exchange;
+  if (fabric.routing().scope() != topology::RouteScope::kPair)
+    return not_supported(fmt::format("a search under routing {}", fabric.routing().name()),
+                         "a routing with one route for each pair of hosts");
   if (e.most_sends() > 64)
     return not_supported(fmt::format("a rank with {} messages", e.most_sends()),
                          "at most 64 messages of one rank");
@@ -126,7 +133,7 @@ Result<void> search(const Options& o) {
   options.search.evaluations = o.evaluations;
   options.search.nodes = o.nodes;
   options.every_class = o.exhaustive;
-  const std::string model = !o.model.empty() ? o.model : fabric.pcie() != nullptr ? "pcie" : "max-min";
+  const std::string model = !o.model.empty() ? o.model : std::string(replay::natural_model(fabric));
   options.model = model;
   if (o.exhaustive && e.schedules() > 4e9)
     return not_supported(
@@ -220,9 +227,7 @@ Action setup_search(CLI::App& app) {
   app.add_option("--on", o->platform, "platform: .textproto, built-in name or family:key=value,...")
       ->required()
       ->type_name("PLATFORM");
-  app.add_option("--set", o->set, "override a platform key; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->take_all();
+  o->flags.add(app);
   app.add_option(
          "--mode", o->mode,
          "async: a rank sends its next message when the one before has arrived; barrier: all ranks wait for "
@@ -231,7 +236,7 @@ Action setup_search(CLI::App& app) {
       ->type_name("async|barrier");
   app.add_option("--model", o->model, "pcie, max-min, contention-free [pcie on PCIe platforms, else max-min]")
       ->type_name("NAME");
-  app.add_option("--map", o->map, "block, cyclic, random or file:PATH [block]")->type_name("MAP");
+  app.add_option("--map", o->map, std::string(topology::kMaps) + " [block]")->type_name("MAP");
   app.add_option("--place", o->place, "given: as --map says; search: the best placement too [given]")
       ->check(CLI::IsMember({"given", "search"}))
       ->type_name("given|search");

@@ -7,11 +7,13 @@
 #include "cli/hpl_choices.hpp"
 #include "cli/hpl_prediction.hpp"
 #include "cli/hpl_search.hpp"
+#include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
+#include "topology/placement.hpp"
 #include "topology/platform.hpp"
 
 namespace weft::cli {
@@ -26,7 +28,7 @@ struct Options {
   CommonOptions common;
   HplFlags hpl;
   std::string on, map = "block", out = "HPL.dat";
-  std::vector<std::string> set;
+  PlatformFlags flags;
   int evaluations = 64;
 };
 
@@ -70,7 +72,7 @@ std::string row_text(const HplConfig& c) {
 }
 
 Result<void> run(const Options& o) {
-  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.set));
+  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.overrides(o.common.seed)));
   WEFT_ASSIGN(const auto chosen, complete_dat(o.hpl, platform));
   const HplConfig base = chosen.dat.runs().front();
   const SearchSpace space = space_of(o.hpl, chosen.dat);
@@ -169,8 +171,8 @@ Action setup_tune(CLI::App& app) {
   hpl->add_option("--on", o->on, "platform: .textproto file, built-in name or family:key=value,...")
       ->type_name("PLATFORM")
       ->required();
-  hpl->add_option("--set", o->set, "key=value over the platform's")->type_name("KEY=VALUE");
-  hpl->add_option("--map", o->map, "which rank runs where: block, cyclic, random, file:PATH [block]")
+  o->flags.add(*hpl);
+  hpl->add_option("--map", o->map, "which rank runs where: " + std::string(topology::kMaps) + " [block]")
       ->type_name("MAP");
   hpl->add_option("--evaluations", o->evaluations, "predictions to spend [64]")
       ->type_name("K")

@@ -32,6 +32,10 @@ congestion::PcieNetwork pcie_network(const topology::Fabric& fabric) {
   return out;
 }
 
+std::string_view natural_model(const topology::Fabric& fabric) {
+  return fabric.pcie() != nullptr ? "pcie" : "max-min";
+}
+
 Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view name,
                                                              const topology::Fabric& fabric) {
   const std::vector<double>& capacity = fabric.links().capacity;

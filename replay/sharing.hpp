@@ -14,6 +14,9 @@ namespace weft::replay {
 // roots without children.
 [[nodiscard]] congestion::PcieNetwork pcie_network(const topology::Fabric& fabric);
 
+// The model of what a fabric is made of: "pcie" if there are PCIe trees, else "max-min".
+[[nodiscard]] std::string_view natural_model(const topology::Fabric& fabric);
+
 // As congestion::make_sharing_model, with the capacities and PCIe trees of `fabric`, which must outlive it.
 [[nodiscard]] Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view name,
                                                                            const topology::Fabric& fabric);
