@@ -81,6 +81,9 @@ ordered_json json_of(const fit::CpuFit& c) {
           {"s_per_flop", c.per_flop},
           {"noise_intercept_s", c.noise_intercept},
           {"noise_mnk_s", c.noise_mnk},
+          {"noise_mn_s", c.noise_mn},
+          {"noise_mk_s", c.noise_mk},
+          {"noise_nk_s", c.noise_nk},
           {"noise", c.noise},
           {"r2", c.r2},
           {"mean_relative_residual", c.mean_relative},
@@ -154,8 +157,9 @@ Result<void> fit_kernel(const Options& o) {
   double slowest = 1e300, fastest = 0, sum = 0, squares = 0;
   ordered_json cpus = ordered_json::array();
   std::string csv = report::csv_line({"host", "socket", "rows", "intercept_s", "mnk_s", "mn_s", "mk_s",
-                                      "nk_s", "s_per_flop", "noise_intercept_s", "noise_mnk_s", "noise", "r2",
-                                      "mean_relative_residual", "max_relative_residual", "spread"});
+                                      "nk_s", "s_per_flop", "noise_intercept_s", "noise_mnk_s", "noise_mn_s",
+                                      "noise_mk_s", "noise_nk_s", "noise", "r2", "mean_relative_residual",
+                                      "max_relative_residual", "spread"});
   const auto plain = [](double v) { return fmt::format("{}", v); };
   for (std::size_t i = 0; i < f.cpus.size(); ++i) {
     const fit::CpuFit& c = f.cpus[i];
@@ -169,8 +173,9 @@ Result<void> fit_kernel(const Options& o) {
     csv +=
         report::csv_line({fmt::format("{}", c.host), fmt::format("{}", c.socket), fmt::format("{}", c.rows),
                           plain(c.intercept), plain(c.mnk), plain(c.mn), plain(c.mk), plain(c.nk),
-                          plain(c.per_flop), plain(c.noise_intercept), plain(c.noise_mnk), plain(c.noise),
-                          plain(c.r2), plain(c.mean_relative), plain(c.max_relative), plain(c.spread)});
+                          plain(c.per_flop), plain(c.noise_intercept), plain(c.noise_mnk), plain(c.noise_mn),
+                          plain(c.noise_mk), plain(c.noise_nk), plain(c.noise), plain(c.r2),
+                          plain(c.mean_relative), plain(c.max_relative), plain(c.spread)});
   }
   add(f.mean, "mean", "");
   const auto n = static_cast<double>(f.cpus.size());

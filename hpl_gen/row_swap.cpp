@@ -117,16 +117,16 @@ void roll(const SwapSeat& s, std::span<const std::int32_t> prefix, PanelBcast& b
 void spread_roll_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
   const bool current = s.row == s.current_row;
   const auto& prefix = s.rows->u_prefix;
-  if (current) out.kernel(Kernel::dlaswp, s.rows->rows_from[static_cast<std::size_t>(s.row)], s.n);
+  if (current) out.kernel(Kernel::dlaswp01, s.rows->rows_from[static_cast<std::size_t>(s.row)], s.n);
   spread(s, prefix, 0, true, bcast, out);
   if (!current) {
     const auto slot = static_cast<std::size_t>(s.rows->slot_of[static_cast<std::size_t>(s.row)]);
-    out.kernel(Kernel::dlaswp, 2 * (prefix[slot + 1] - prefix[slot]), s.n);  // a swap moves both ways
+    out.kernel(Kernel::dlaswp06, 2 * (prefix[slot + 1] - prefix[slot]), s.n);  // a swap moves both ways
   }
   std::vector<std::int32_t> parts(prefix.begin(), prefix.end());
   if (s.equil) equilibrate(s, parts, bcast, out);
   roll(s, parts, bcast, out);
-  out.kernel(Kernel::dlaswp, s.jb, s.n);  // U into the order of the panel's rows
+  out.kernel(Kernel::dlaswp10, s.jb, s.n);  // U into the order of the panel's rows
 }
 
 void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
@@ -144,7 +144,7 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
         s.rows->rows_from[static_cast<std::size_t>(ring_add(d, s.current_row, p))];
   const auto held = [&](int d) -> std::int64_t& { return rows[static_cast<std::size_t>(d)]; };
   const std::int64_t own = s.rows->rows_from[static_cast<std::size_t>(s.row)];
-  out.kernel(Kernel::dlaswp, own, s.n);
+  out.kernel(me == 0 ? Kernel::dlaswp01 : Kernel::dlaswp02, own, s.n);
   bcast.poll(out);
 
   const int folded = me ^ cube;
@@ -152,7 +152,7 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
   if (folds) {
     if (me == 0) {
       out.exchange(world(folded), kTagSwap, u_bytes, held(folded) * row_bytes, comm);
-      out.kernel(Kernel::dlaswp, held(folded), s.n);
+      out.kernel(Kernel::dlaswp03, held(folded), s.n);
     } else if (me == cube) {
       out.exchange(world(folded), kTagSwap, held(me) * row_bytes, u_bytes, comm);
     } else if (me > cube) {
@@ -170,8 +170,8 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
       const bool has = (me >> k) == 0, gets = !has && (me >> (k + 1)) == 0;
       out.exchange(world(partner), kTagSwap, has ? u_bytes : held(me) * row_bytes,
                    gets ? u_bytes : held(partner) * row_bytes, comm);
-      if (has) out.kernel(Kernel::dlaswp, held(partner), s.n);
-      if (gets) out.kernel(Kernel::dlaswp, own + held(me), s.n);
+      if (has) out.kernel(Kernel::dlaswp03, held(partner), s.n);
+      if (gets) out.kernel(Kernel::dlaswp04, own + held(me), s.n);
       for (int d = 0; d < cube; ++d)
         if ((d & bit) == 0) held(d) = held(d | bit) = held(d) + held(d | bit);
       bcast.poll(out);
@@ -193,7 +193,7 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
         bcast.poll(out);
       }
     }
-    out.kernel(Kernel::dlaswp, own, s.n);
+    out.kernel(Kernel::dlaswp05, own, s.n);
   }
   if (folds) {
     if (me >= cube)

@@ -13,7 +13,7 @@ void piece(const UpdateSeat& u, std::int64_t n, OpSink& out) {
   const bool current = s.row == s.current_row;
   const std::int64_t below = u.rows - (current ? s.jb : 0);
   if (s.grid->p == 1) {
-    out.kernel(Kernel::dlaswp, s.jb, n);
+    out.kernel(Kernel::dlaswp00, s.jb, n);
     out.kernel(Kernel::dtrsm_left, s.jb, n);
     out.kernel(Kernel::dgemm, below, n, s.jb);
     return;

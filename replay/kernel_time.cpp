@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -52,6 +53,9 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
       out.slowdown = c.slowdown;
       out.noise_intercept = in.noise_intercept;
       out.noise_mnk = in.noise_mnk;
+      out.noise_mn = in.noise_mn;
+      out.noise_mk = in.noise_mk;
+      out.noise_nk = in.noise_nk;
       out.noise = in.noise;
       if (in.moved_mn + in.moved_mk + in.moved_nk > 0) {
         const double per_element = sizeof(double) / model.device.bandwidth;
@@ -70,6 +74,7 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
     for (const topology::KernelCost& in : c.kernels)
       if (in.kernel == "*") rest = convert(in);
     for (std::size_t k = 0; k < traces::kKernelCount; ++k) costs[k] = rest;
+    std::array<bool, traces::kKernelCount> named{};
     for (const topology::KernelCost& in : c.kernels) {
       if (in.kernel == "*") continue;
       std::size_t k = 0;
@@ -79,7 +84,11 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
             in.where, "unknown kernel", in.kernel,
             fmt::format("one of {}, or \"*\" for all others", fmt::join(traces::kKernelNames, ", ")));
       costs[k] = convert(in);
+      named[k] = true;
     }
+    for (std::size_t k = 0; k < traces::kKernelCount; ++k)
+      if (!named[k])
+        costs[k] = costs[static_cast<std::size_t>(traces::wider_kernel(static_cast<traces::Kernel>(k)))];
   }
   return clock;
 }
@@ -88,8 +97,10 @@ double KernelClock::noisy_seconds(std::uint32_t row, const traces::KernelShape& 
                                   std::uint32_t rank, std::uint64_t call) const {
   const Cost& c = costs_[row * traces::kKernelCount + static_cast<std::size_t>(s.kernel)];
   const double t = evaluate(c, s);
-  const double mnk = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  const double spread = c.slowdown * (c.noise_intercept + c.noise_mnk * mnk) + c.noise * t;
+  const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
+  const double polynomial = c.noise_intercept + c.noise_mnk * (m * n * k) + c.noise_mn * (m * n) +
+                            c.noise_mk * (m * k) + c.noise_nk * (n * k);
+  const double spread = c.slowdown * polynomial + c.noise * t;
   if (!(spread > 0)) return t;
   // One step of the generator between the three mixes them all.
   Rng rng(Rng(Rng(seed).next() ^ rank).next() ^ call);

@@ -4,10 +4,11 @@
 //   work = larger of flops/rate and bytes/bandwidth, or their sum (docs/kernels.md: sources of each form)
 //
 // flops and bytes as in traces/kernel.hpp. A kernel without an entry in the platform, and without one for "*", takes
-// flops / speed: a pure copy takes no time then. Negative results count 0.
+// flops / speed: a pure copy takes no time then. The entry dlaswp serves dlaswp00 to dlaswp10 that have none. Negative results count 0.
 //
 // Noise (off unless asked for): a call's time is drawn around t with the standard deviation
-// noise_intercept + noise_mnk*(m n k) + noise*t, half-normal or normal, both with mean t. The draw is a function of
+// noise_intercept + noise_mnk*(m n k) + noise_mn*(m n) + noise_mk*(m k) + noise_nk*(n k) + noise*t, half-normal or
+// normal, both with mean t. The draw is a function of
 // (seed, rank, call number) alone, so it does not depend on the order in which ranks are simulated.
 //
 // The platform outlives the clock. A rank resolves its row once (row_of), a call then reads one cache-line pair: a few ns, no allocation.
@@ -52,7 +53,7 @@ class KernelClock {
     double per_flop = 0, per_byte = 0;  // seconds
     double slowdown = 1;
     // Rarely used ones, on the second cache line.
-    double noise_intercept = 0, noise_mnk = 0, noise = 0;
+    double noise_intercept = 0, noise_mnk = 0, noise_mn = 0, noise_mk = 0, noise_nk = 0, noise = 0;
     double moved_mn = 0, moved_mk = 0, moved_nk = 0;  // seconds per element
     double moved_latency = 0;                         // seconds
     bool plain = true;                                // no work term

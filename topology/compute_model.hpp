@@ -21,8 +21,8 @@ struct KernelCost {
   double intercept = 0, mnk = 0, mn = 0, mk = 0, nk = 0;
   double rate = 0;       // flop/s; 0 = flops cost nothing beyond the polynomial
   double bandwidth = 0;  // bytes/s of one rank; 0 = bytes cost nothing
-  // Standard deviation of a call: noise_intercept + noise_mnk*(m n k) + noise*t.
-  double noise_intercept = 0, noise_mnk = 0, noise = 0;
+  // Standard deviation of a call: noise_intercept + noise_mnk*(m n k) + ... + noise_nk*(n k) + noise*t.
+  double noise_intercept = 0, noise_mnk = 0, noise_mn = 0, noise_mk = 0, noise_nk = 0, noise = 0;
   bool on_device = false;
   double moved_mn = 0, moved_mk = 0, moved_nk = 0;  // operands over the device's link, in times their size
 };

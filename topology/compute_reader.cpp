@@ -50,6 +50,9 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
       {k.has_nk(), k.nk(), "nk", c.nk, true},
       {k.has_noise_intercept(), k.noise_intercept(), "noise_intercept", c.noise_intercept, true},
       {k.has_noise_mnk(), k.noise_mnk(), "noise_mnk", c.noise_mnk, true},
+      {k.has_noise_mn(), k.noise_mn(), "noise_mn", c.noise_mn, true},
+      {k.has_noise_mk(), k.noise_mk(), "noise_mk", c.noise_mk, true},
+      {k.has_noise_nk(), k.noise_nk(), "noise_nk", c.noise_nk, true},
   };
   for (const Time& t : times) {
     if (!t.has) continue;

@@ -27,14 +27,28 @@ namespace weft::traces {
   X(dcopy, 0.0 * m, 16.0 * m, "copy of m elements")                                                         \
   X(dlacpy, 0.0 * m, 16.0 * m * n, "copy of a matrix m x n")                                                \
   X(dlatcpy, 0.0 * m, 16.0 * m * n, "copy of a matrix m x n, transposed")                                   \
-  X(dlaswp, 0.0 * m, 16.0 * m * n, "m rows of n columns copied between a matrix and a buffer")
+  X(dlaswp, 0.0 * m, 16.0 * m * n, "m rows of n columns copied between a matrix and a buffer")              \
+  X(dlaswp00, 0.0 * m, 16.0 * m * n, "... swapped in place by a list of pivots")                            \
+  X(dlaswp01, 0.0 * m, 16.0 * m * n, "... into U and, those that stay, to their place in A")                \
+  X(dlaswp02, 0.0 * m, 16.0 * m * n, "... of A gathered into a buffer")                                     \
+  X(dlaswp03, 0.0 * m, 16.0 * m * n, "... scattered from a buffer into U")                                  \
+  X(dlaswp04, 0.0 * m, 16.0 * m * n, "... from U into A and from a buffer into U")                          \
+  X(dlaswp05, 0.0 * m, 16.0 * m * n, "... from U into A")                                                   \
+  X(dlaswp06, 0.0 * m, 16.0 * m * n, "... swapped between U and A")                                         \
+  X(dlaswp10, 0.0 * m, 16.0 * m * n, "... of U put into another order")
 
 enum class Kernel : std::uint8_t {
 #define WEFT_X(name, flops, bytes, doc) name,
   WEFT_KERNELS(WEFT_X)
 #undef WEFT_X
 };
-inline constexpr std::size_t kKernelCount = static_cast<std::size_t>(Kernel::dlaswp) + 1;
+inline constexpr std::size_t kKernelCount = static_cast<std::size_t>(Kernel::dlaswp10) + 1;
+
+// The kernel whose entry a platform uses where it has none for k: the copies of HPL's row swap, numbered as its
+// functions HPL_dlaswpXX are, are kinds of dlaswp. k itself where there is no wider one.
+[[nodiscard]] constexpr Kernel wider_kernel(Kernel k) {
+  return k >= Kernel::dlaswp00 && k <= Kernel::dlaswp10 ? Kernel::dlaswp : k;
+}
 
 inline constexpr std::array<std::string_view, kKernelCount> kKernelNames = {
 #define WEFT_X(name, flops, bytes, doc) #name,

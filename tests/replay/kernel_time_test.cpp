@@ -74,6 +74,20 @@ TEST(KernelTime, RooflinesTakeTheLargerOrTheSumOfComputationAndTraffic) {
   EXPECT_DOUBLE_EQ(clock_of(sum).seconds(0, gemv), flops + bytes);
 }
 
+TEST(KernelTime, TheCopiesOfTheRowSwapTakeTheEntryOfTheirOwnOrElseDlaswps) {
+  const auto p =
+      platform("kernel { name: \"dlaswp\" mn: \"2ns\" } kernel { name: \"dlaswp03\" mn: \"5ns\" }");
+  const auto c = clock_of(p);
+  for (const Kernel k :
+       {Kernel::dlaswp, Kernel::dlaswp00, Kernel::dlaswp01, Kernel::dlaswp02, Kernel::dlaswp03,
+        Kernel::dlaswp04, Kernel::dlaswp05, Kernel::dlaswp06, Kernel::dlaswp10})
+    EXPECT_DOUBLE_EQ(c.seconds(0, {k, 10, 100, 1}), (k == Kernel::dlaswp03 ? 5e-9 : 2e-9) * 1000) << int(k);
+  // An entry for one of them is none for the others, nor for other copies.
+  const auto q = platform("kernel { name: \"dlaswp03\" mn: \"5ns\" }");
+  EXPECT_EQ(clock_of(q).seconds(0, {Kernel::dlaswp04, 10, 100, 1}), 0);
+  EXPECT_EQ(clock_of(p).seconds(0, {Kernel::dlacpy, 10, 100, 1}), 0);
+}
+
 TEST(KernelTime, TheMulticoreNodeModelSharesTheMemoryAmongItsRanks) {
   // t = #op/(q l_c) + #b/b_m (multi-core roofline, equation 1): q ranks that each do 1/q of the work at once.
   constexpr double kCore = 0.5e9, kMemory = 10e9;
@@ -132,11 +146,14 @@ TEST(KernelTime, ADeviceComputesAtItsRateAndMovesItsOperands) {
 
 TEST(KernelTime, NoiseHasTheMeanAndTheSpreadThatWereAskedForAndIsAFunctionOfTheCall) {
   const std::string kernel =
-      " kernel { name: \"dgemm\" mnk: \"80ps\" noise_intercept: \"1us\" noise_mnk: \"2ps\" noise: \"0.01\" }";
+      " kernel { name: \"dgemm\" mnk: \"80ps\" noise_intercept: \"1us\" noise_mnk: \"2ps\" "
+      "noise_mn: \"3ps\" noise_mk: \"50ps\" noise_nk: \"70ps\" noise: \"0.01\" }";
   for (const std::string shape : {"half-normal", "normal"}) {
     const auto p = platform("noise: \"" + shape + "\"" + kernel);
     const auto c = clock_of(p);
-    const double mnk = 1000.0 * 200 * 128, mean = 80e-12 * mnk, spread = 1e-6 + 2e-12 * mnk + 0.01 * mean;
+    const double mnk = 1000.0 * 200 * 128, mean = 80e-12 * mnk,
+                 spread = 1e-6 + 2e-12 * mnk + 3e-12 * 1000 * 200 + 50e-12 * 1000 * 128 + 70e-12 * 200 * 128 +
+                          0.01 * mean;
     constexpr int kCalls = 20'000;
     double sum = 0, squares = 0, least = 1;
     for (int i = 0; i < kCalls; ++i) {
@@ -160,8 +177,7 @@ TEST(KernelTime, UnknownKernelsAreAnsweredWithTheKnownOnes) {
   const auto p = platform("kernel { name: \"sgemm\" mnk: \"1ps\" }");
   const auto c = KernelClock::create(p);
   ASSERT_FALSE(c);
-  EXPECT_NE(c.error().message().find(".textproto:2:"), std::string::npos)
-      << c.error().message();
+  EXPECT_NE(c.error().message().find(".textproto:2:"), std::string::npos) << c.error().message();
   EXPECT_NE(c.error().message().find("dlatcpy"), std::string::npos);
 }
 

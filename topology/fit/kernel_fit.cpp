@@ -104,7 +104,10 @@ Result<CpuFit> centre_of_regressions(const Measurements& d, const std::vector<st
       {"mk", &CpuFit::mk},
       {"nk", &CpuFit::nk},
       {"intercept_residual", &CpuFit::noise_intercept},
-      {"mnk_residual", &CpuFit::noise_mnk}};
+      {"mnk_residual", &CpuFit::noise_mnk},
+      {"mn_residual", &CpuFit::noise_mn},
+      {"mk_residual", &CpuFit::noise_mk},
+      {"nk_residual", &CpuFit::noise_nk}};
   for (const auto& [name, field] : fields) {
     const auto column = d.find({name});
     if (!column) continue;
@@ -134,7 +137,9 @@ std::string kernel_text(const KernelFit& f, const CpuFit& c) {
       if (v != 0) s += fmt::format(" {}: \"{}\"", name, time_text(v));
   }
   if (c.noise_intercept != 0) s += fmt::format(" noise_intercept: \"{:.6g}us\"", c.noise_intercept * 1e6);
-  if (c.noise_mnk != 0) s += fmt::format(" noise_mnk: \"{}\"", time_text(c.noise_mnk));
+  for (const auto& [name, v] : {std::pair("mnk", c.noise_mnk), std::pair("mn", c.noise_mn),
+                                std::pair("mk", c.noise_mk), std::pair("nk", c.noise_nk)})
+    if (v != 0) s += fmt::format(" noise_{}: \"{}\"", name, time_text(v));
   if (c.noise != 0) s += fmt::format(" noise: \"{:.4g}\"", c.noise);
   return s + " }";
 }
@@ -233,8 +238,8 @@ Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
   const auto n = static_cast<double>(out.cpus.size());
   for (double CpuFit::*field :
        {&CpuFit::intercept, &CpuFit::mnk, &CpuFit::mn, &CpuFit::mk, &CpuFit::nk, &CpuFit::per_flop,
-        &CpuFit::noise_intercept, &CpuFit::noise_mnk, &CpuFit::noise, &CpuFit::r2, &CpuFit::mean_relative,
-        &CpuFit::max_relative, &CpuFit::spread})
+        &CpuFit::noise_intercept, &CpuFit::noise_mnk, &CpuFit::noise_mn, &CpuFit::noise_mk, &CpuFit::noise_nk,
+        &CpuFit::noise, &CpuFit::r2, &CpuFit::mean_relative, &CpuFit::max_relative, &CpuFit::spread})
     for (const CpuFit& c : out.cpus) out.mean.*field += c.*field / n;
   out.mean.rows = out.rows;
   return out;

@@ -40,7 +40,8 @@ struct CpuFit {
   std::uint32_t host = 0, socket = 0;
   std::size_t rows = 0;
   double intercept = 0, mnk = 0, mn = 0, mk = 0, nk = 0, per_flop = 0;  // seconds
-  double noise_intercept = 0, noise_mnk = 0, noise = 0;                 // standard deviations
+  double noise_intercept = 0, noise_mnk = 0, noise_mn = 0, noise_mk = 0, noise_nk = 0,
+         noise = 0;  // standard deviations
   // Calls: quality of the fit. Regressions: relative spread of mnk over the rows (1.4826 MAD / median).
   double r2 = 0, mean_relative = 0, max_relative = 0, spread = 0;
 };
