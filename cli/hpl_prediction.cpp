@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <optional>
-#include <thread>
 
+#include "cli/parallel.hpp"
 #include "hpl_gen/closed_form.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/op_sink.hpp"
@@ -176,22 +174,11 @@ Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topolo
                                            const std::vector<HostId>& placement,
                                            const PredictOptions& options,
                                            const std::vector<SampleWindow>& windows) {
-  std::vector<std::optional<Result<WindowRun>>> slots(windows.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < windows.size(); i = next++)
-      slots[i].emplace(run_window(config, platform, placement, options, windows[i]));
-  };
-  std::vector<std::thread> threads;
-  for (unsigned t = 1; t < std::min<std::size_t>(options.threads, windows.size()); ++t)
-    threads.emplace_back(work);
-  work();
-  for (std::thread& t : threads) t.join();
-  std::vector<WindowRun> runs;
-  for (auto& slot : slots) {
-    if (!*slot) return std::move(*slot).error();
-    runs.push_back(std::move(**slot));
-  }
+  std::vector<WindowRun> runs(windows.size());
+  WEFT_TRY(run_parallel(windows.size(), options.threads, [&](std::size_t i) -> Result<void> {
+    WEFT_ASSIGN(runs[i], run_window(config, platform, placement, options, windows[i]));
+    return {};
+  }));
   return runs;
 }
 
