@@ -19,6 +19,8 @@ namespace weft::cli {
 namespace {
 
 using hpl_gen::HplConfig;
+using hpl_gen::PanelSeconds;
+using hpl_gen::SampleWindow;
 using Part = PanelSeconds::Part;
 
 // What the replay of a window tells.
@@ -197,7 +199,7 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   if (options.sample > 0) {
     const std::int64_t width = options.width > 0 ? options.width : std::clamp<std::int64_t>(config.q, 8, 32);
     const std::int64_t warm_up = options.warm_up > 0 ? options.warm_up : depth + 5;
-    windows = choose_windows(panels, std::max(2, options.sample), width, warm_up);
+    windows = hpl_gen::choose_windows(panels, std::max(2, options.sample), width, warm_up);
   }
   WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, windows));
 
@@ -221,7 +223,7 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
     simulated_s += run.time_s;
     for (std::size_t l = 0; l < bytes.size(); ++l) bytes[l] += run.result.links[l].bytes;
   }
-  SampleFit fit = fit_panels(config, windows, measured);
+  hpl_gen::SampleFit fit = hpl_gen::fit_panels(config, windows, measured);
   // The last window runs to the end: what comes after its last panel, the solve included.
   const WindowRun& last = runs.back();
   const bool all = windows.size() == 1;
