@@ -6,15 +6,9 @@
 #include <cmath>
 
 #include "core/quantity_text.hpp"
+#include "hpl_gen/grid.hpp"
 
 namespace weft::cli {
-
-hpl_gen::Grid most_square(int ranks) {
-  int p = static_cast<int>(std::sqrt(static_cast<double>(ranks)));
-  while (p * p > ranks) --p;
-  while (p > 1 && ranks % p != 0) --p;
-  return {std::max(p, 1), ranks / std::max(p, 1)};
-}
 
 Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks, std::int64_t nb) {
   const std::int64_t host = platform.compute.memory_bytes;
@@ -43,7 +37,7 @@ Result<ChosenDat> complete_dat(const HplFlags& flags, const topology::Platform& 
     if (slots > 1u << 24)
       return usage_error("the platform has too many ranks for a default grid", fmt::format("{}", slots),
                          "--p and --q");
-    const hpl_gen::Grid g = most_square(static_cast<int>(slots));
+    const hpl_gen::Grid g = hpl_gen::most_square(static_cast<int>(slots));
     out.dat.grids = {g};
     out.chosen.push_back(fmt::format("P x Q = {} x {} (all {} ranks)", g.p, g.q, slots));
   }

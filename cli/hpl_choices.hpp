@@ -15,8 +15,6 @@ namespace weft::cli {
 inline constexpr std::int64_t kDefaultNb = 192;
 inline constexpr double kMemoryShare = 0.8;  // of the hosts' memory for the matrix
 
-// P x Q = ranks, P <= Q, as square as can be.
-[[nodiscard]] hpl_gen::Grid most_square(int ranks);
 // Largest multiple of `nb` whose matrix fills at most kMemoryShare of the memory of the hosts that `ranks` ranks fill.
 // Error (kUsage): the platform does not say how much memory a host has.
 [[nodiscard]] Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks,

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <optional>
-#include <thread>
 
+#include "cli/parallel.hpp"
 #include "hpl_gen/closed_form.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/op_sink.hpp"
@@ -21,6 +19,8 @@ namespace weft::cli {
 namespace {
 
 using hpl_gen::HplConfig;
+using hpl_gen::PanelSeconds;
+using hpl_gen::SampleWindow;
 using Part = PanelSeconds::Part;
 
 // What the replay of a window tells.
@@ -176,22 +176,11 @@ Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topolo
                                            const std::vector<HostId>& placement,
                                            const PredictOptions& options,
                                            const std::vector<SampleWindow>& windows) {
-  std::vector<std::optional<Result<WindowRun>>> slots(windows.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < windows.size(); i = next++)
-      slots[i].emplace(run_window(config, platform, placement, options, windows[i]));
-  };
-  std::vector<std::thread> threads;
-  for (unsigned t = 1; t < std::min<std::size_t>(options.threads, windows.size()); ++t)
-    threads.emplace_back(work);
-  work();
-  for (std::thread& t : threads) t.join();
-  std::vector<WindowRun> runs;
-  for (auto& slot : slots) {
-    if (!*slot) return std::move(*slot).error();
-    runs.push_back(std::move(**slot));
-  }
+  std::vector<WindowRun> runs(windows.size());
+  WEFT_TRY(run_parallel(windows.size(), options.threads, [&](std::size_t i) -> Result<void> {
+    WEFT_ASSIGN(runs[i], run_window(config, platform, placement, options, windows[i]));
+    return {};
+  }));
   return runs;
 }
 
@@ -210,7 +199,7 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   if (options.sample > 0) {
     const std::int64_t width = options.width > 0 ? options.width : std::clamp<std::int64_t>(config.q, 8, 32);
     const std::int64_t warm_up = options.warm_up > 0 ? options.warm_up : depth + 5;
-    windows = choose_windows(panels, std::max(2, options.sample), width, warm_up);
+    windows = hpl_gen::choose_windows(panels, std::max(2, options.sample), width, warm_up);
   }
   WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, windows));
 
@@ -234,7 +223,7 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
     simulated_s += run.time_s;
     for (std::size_t l = 0; l < bytes.size(); ++l) bytes[l] += run.result.links[l].bytes;
   }
-  SampleFit fit = fit_panels(config, windows, measured);
+  hpl_gen::SampleFit fit = hpl_gen::fit_panels(config, windows, measured);
   // The last window runs to the end: what comes after its last panel, the solve included.
   const WindowRun& last = runs.back();
   const bool all = windows.size() == 1;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/hpl_sampling.hpp"
 #include "core/result.hpp"
+#include "hpl_gen/hpl_sampling.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "replay/engine.hpp"
 
@@ -43,9 +43,9 @@ struct HplPrediction {
   double bcast_took_s =
       0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
   std::int64_t panels_simulated = 0, panels_total = 0;
-  double error_estimate = 0;         // relative; 0 when all panels were simulated
-  std::vector<PanelSeconds> panels;  // as measured or fitted
-  replay::EngineStats engine;        // summed
+  double error_estimate = 0;                  // relative; 0 when all panels were simulated
+  std::vector<hpl_gen::PanelSeconds> panels;  // as measured or fitted
+  replay::EngineStats engine;                 // summed
   std::uint64_t messages = 0, ops = 0;
   std::string busiest_link;  // and its share of the time of the simulated panels
   double busiest_utilization = 0;

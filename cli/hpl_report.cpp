@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using report::Table;
-using Part = PanelSeconds::Part;
+using Part = hpl_gen::PanelSeconds::Part;
 
 Json forms_json(const ClosedFormPrediction& closed) {
   return Json{

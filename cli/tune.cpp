@@ -6,11 +6,11 @@
 
 #include "cli/hpl_choices.hpp"
 #include "cli/hpl_prediction.hpp"
-#include "cli/hpl_search.hpp"
 #include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
+#include "hpl_gen/hpl_search.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/placement.hpp"
@@ -19,7 +19,9 @@
 namespace weft::cli {
 namespace {
 
+using hpl_gen::Candidate;
 using hpl_gen::HplConfig;
+using hpl_gen::SearchSpace;
 
 constexpr int kCoarseWindows = 3;
 constexpr std::int64_t kWindowWidth = 8;

@@ -34,6 +34,14 @@ struct ProcessGrid {
   [[nodiscard]] std::uint32_t comm_count() const { return static_cast<std::uint32_t>(1 + p + q); }
 };
 
+// P x Q = ranks, P <= Q, as square as can be. O(sqrt(ranks)). Precondition: ranks >= 1.
+[[nodiscard]] constexpr Grid most_square(int ranks) {
+  int p = 1;
+  for (int d = 2; d <= ranks / d; ++d)
+    if (ranks % d == 0) p = d;
+  return {p, ranks / p};
+}
+
 // a + b and a - b around a ring of n. Preconditions: 0 <= a, b < n.
 [[nodiscard]] constexpr int ring_add(int a, int b, int n) { return a + b < n ? a + b : a + b - n; }
 [[nodiscard]] constexpr int ring_sub(int a, int b, int n) { return a >= b ? a - b : a - b + n; }

@@ -1,9 +1,10 @@
 #include "schedule/branch_bound.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <numeric>
+#include <utility>
+
+#include "schedule/async_tree.hpp"
 
 namespace weft::schedule {
 namespace {
@@ -129,128 +130,59 @@ class BarrierSearch {
   Order best_order_;
 };
 
+// Gives up a branch once the work that some link has still to do is enough to make it no sooner than the best.
+struct BoundedTree {
+  struct State {
+    std::vector<double> load;  // seconds that each link has still to work
+  };
+  const Workload& w;
+  Budget& budget;
+  double best;
+  bool improved = false;
+  Order best_order{};
+
+  bool step() { return budget.spend(best); }
+  bool moved(AsyncFrame<State>& f, RateMemo::Row row, double dt) const {
+    std::vector<double>& load = f.state.load;
+    for (std::uint32_t r = 0; r < w.ranks(); ++r) {
+      if (f.choice[r] == 0) continue;
+      const std::uint32_t m = w.exchange.first[r] + f.choice[r] - 1;
+      for (std::uint32_t l : w.links_of(m)) load[l] -= row.share[r] * dt * w.seconds_on(m, l);
+    }
+    double longest = 0;
+    for (double l : load) longest = std::max(longest, l);
+    return sooner(f.now + longest, best);
+  }
+  [[nodiscard]] bool over() const { return budget.over(); }
+  void leaf(double seconds, const Order& order) {
+    if (!sooner(seconds, best)) return;
+    best = seconds;
+    best_order = order;
+    improved = true;
+  }
+};
+
 class AsyncSearch {
  public:
   AsyncSearch(Evaluator& evaluator, double incumbent_s, Budget& budget)
-      : w_(evaluator.workload()),
-        e_(w_.exchange),
-        memo_(evaluator.memo()),
-        budget_(budget),
-        best_(incumbent_s) {
-    order_.resize(e_.messages.size());
-    frames_.resize(e_.messages.size() + 2);
-    const std::uint32_t n = w_.ranks();
-    Frame& f = frames_[0];
-    f.left.assign(n, 1);
-    f.choice.assign(n, 0);
-    f.used.assign(n, 0);
-    f.open.resize(n);
-    for (std::uint32_t r = 0; r < n; ++r) {
-      f.open[r] = e_.sends(r) >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << e_.sends(r)) - 1;
-      f.active += e_.sends(r) != 0 ? 1 : 0;
+      : tree_(evaluator.workload().exchange, evaluator.memo(),
+              BoundedTree{evaluator.workload(), budget, incumbent_s}) {
+    const Workload& w = evaluator.workload();
+    BoundedTree::State state;
+    state.load.assign(w.links(), 0);
+    for (std::uint32_t m = 0; m < w.messages(); ++m) {
+      for (std::uint32_t l : w.links_of(m)) state.load[l] += w.seconds_on(m, l);
     }
-    f.load.assign(w_.links(), 0);
-    for (std::uint32_t m = 0; m < w_.messages(); ++m) {
-      for (std::uint32_t l : w_.links_of(m)) f.load[l] += w_.seconds_on(m, l);
-    }
+    tree_.start(std::move(state));
   }
 
-  void run() { branch(0, 0); }
-  [[nodiscard]] double best() const { return best_; }
-  [[nodiscard]] bool improved() const { return improved_; }
-  [[nodiscard]] const Order& best_order() const { return best_order_; }
+  void run() { tree_.run(); }
+  [[nodiscard]] double best() const { return tree_.hooks().best; }
+  [[nodiscard]] bool improved() const { return tree_.hooks().improved; }
+  [[nodiscard]] const Order& best_order() const { return tree_.hooks().best_order; }
 
  private:
-  struct Frame {
-    std::uint64_t key = 0;
-    double now = 0;
-    std::uint32_t active = 0;
-    std::vector<double> left;
-    std::vector<std::uint32_t> choice;
-    std::vector<std::uint64_t> open;
-    std::vector<std::uint32_t> used;
-    std::vector<double> load;  // seconds that each link has still to work
-  };
-
-  void choose(Frame& f, std::uint32_t r, std::uint32_t k) {
-    f.key += (k + 1) * memo_.stride(r);
-    f.choice[r] = k + 1;
-    f.open[r] &= ~(std::uint64_t{1} << k);
-    order_[e_.first[r] + f.used[r]++] = e_.first[r] + k;
-  }
-
-  void descend(std::size_t depth) {
-    Frame& f = frames_[depth];
-    const std::uint32_t n = w_.ranks();
-    while (f.active > 0) {
-      if (!budget_.spend(best_)) return;
-      const RateMemo::Row row = memo_.row(f.key, f.choice.data());
-      const double dt = advance(n, row, f.left.data());
-      if (std::isinf(dt)) return;
-      f.now += dt;
-      for (std::uint32_t r = 0; r < n; ++r) {
-        if (f.choice[r] == 0) continue;
-        const std::uint32_t m = e_.first[r] + f.choice[r] - 1;
-        for (std::uint32_t l : w_.links_of(m)) f.load[l] -= row.share[r] * dt * w_.seconds_on(m, l);
-      }
-      double longest = 0;
-      for (double l : f.load) longest = std::max(longest, l);
-      if (!sooner(f.now + longest, best_)) return;
-      bool choices = false;
-      for (std::uint32_t r = 0; r < n; ++r) {
-        if (f.left[r] > kDone) continue;
-        f.key -= f.choice[r] * memo_.stride(r);
-        f.choice[r] = 0;
-        f.left[r] = 1;
-        if (f.open[r] == 0) {
-          --f.active;
-        } else if (std::has_single_bit(f.open[r])) {
-          choose(f, r, static_cast<std::uint32_t>(std::countr_zero(f.open[r])));
-        } else {
-          choices = true;
-        }
-      }
-      if (choices) {
-        branch(depth, 0);
-        return;
-      }
-    }
-    if (!sooner(f.now, best_)) return;
-    best_ = f.now;
-    best_order_ = order_;
-    improved_ = true;
-  }
-
-  void branch(std::size_t depth, std::uint32_t from) {
-    Frame& f = frames_[depth];
-    std::uint32_t r = from;
-    while (r < w_.ranks() && (f.choice[r] != 0 || f.open[r] == 0)) ++r;
-    if (r == w_.ranks()) {
-      frames_[depth + 1] = f;
-      descend(depth + 1);
-      return;
-    }
-    const std::uint64_t open = f.open[r];
-    const std::uint64_t key = f.key;
-    for (std::uint64_t rest = open; rest != 0 && !budget_.over(); rest &= rest - 1) {
-      choose(f, r, static_cast<std::uint32_t>(std::countr_zero(rest)));
-      branch(depth, r + 1);
-      f.key = key;
-      f.choice[r] = 0;
-      f.open[r] = open;
-      --f.used[r];
-    }
-  }
-
-  const Workload& w_;
-  const Exchange& e_;
-  RateMemo& memo_;
-  Budget& budget_;
-  double best_;
-  bool improved_ = false;
-  Order order_;
-  Order best_order_;
-  std::vector<Frame> frames_;
+  AsyncTree<BoundedTree> tree_;
 };
 
 template <class Search>

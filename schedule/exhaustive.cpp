@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <mutex>
+#include <memory>
 #include <thread>
 #include <unordered_map>
 
 #include "core/check.hpp"
+#include "schedule/async_tree.hpp"
 
 namespace weft::schedule {
 namespace {
@@ -24,47 +24,67 @@ struct Extreme {
   Order order;
 };
 
+// What is kept of the schedules seen: their times counted, the first shortest and the first longest one.
+class Leaves {
+ public:
+  void begin_root(std::uint32_t root, std::uint64_t weight) {
+    root_ = root;
+    weight_ = weight;
+  }
+  void add(double seconds, const Order& order) {
+    ++count;
+    tally.add(seconds, weight_);
+    if (best.root == kNoRoot || sooner(seconds, best.seconds)) best = {seconds, root_, order};
+    if (worst.root == kNoRoot || sooner(worst.seconds, seconds)) worst = {seconds, root_, order};
+  }
+
+  TimeTally tally;
+  Extreme best;
+  Extreme worst;
+  std::uint64_t count = 0;
+
+ private:
+  std::uint32_t root_ = 0;
+  std::uint64_t weight_ = 1;
+};
+
+// Every branch to its end.
+struct WholeTree {
+  struct State {};
+  Leaves& leaves;
+  static bool step() { return true; }
+  static bool moved(const AsyncFrame<State>&, RateMemo::Row, double) { return true; }
+  static bool over() { return false; }
+  void leaf(double seconds, const Order& order) const { leaves.add(seconds, order); }
+};
+
 // Walks all schedules below a root. One per thread.
 class Walker {
  public:
   Walker(const Workload& workload, const RateOracle& oracle, Mode mode)
-      : w_(workload), e_(workload.exchange), n_(workload.ranks()), mode_(mode), evaluator_(workload, oracle) {
+      : e_(workload.exchange),
+        n_(workload.ranks()),
+        mode_(mode),
+        evaluator_(workload, oracle),
+        tree_(e_, evaluator_.memo(), WholeTree{leaves}) {
+    if (mode == Mode::kAsync) return;
     order_.resize(e_.messages.size());
     open_.resize(n_);
-    used_.resize(n_);
-    choice_.resize(n_);
     steps_ = e_.most_sends();
-    if (mode == Mode::kBarrier && evaluator_.memo().sets() != 0 && evaluator_.memo().sets() <= kDenseSteps)
+    if (evaluator_.memo().sets() != 0 && evaluator_.memo().sets() <= kDenseSteps)
       dense_steps_.assign(evaluator_.memo().sets(), -1.0);
     step_choice_.resize(static_cast<std::size_t>(steps_ + 1) * n_);
-    frames_.resize(e_.messages.size() + 2);
-    for (Frame& f : frames_) {
-      f.left.resize(n_);
-      f.choice.resize(n_);
-      f.open.resize(n_);
-      f.used.resize(n_);
-    }
   }
 
   // `first` by rank: 0 = no message, k = its k-th.
   void walk(std::uint32_t root, std::span<const std::uint32_t> first, std::uint64_t weight) {
-    root_ = root;
-    weight_ = weight;
+    leaves.begin_root(root, weight);
     if (mode_ == Mode::kAsync) {
-      Frame& f = frames_[0];
-      f.key = 0;
-      f.now = 0;
-      f.active = 0;
+      tree_.start();
       for (std::uint32_t r = 0; r < n_; ++r) {
-        f.left[r] = 1;
-        f.used[r] = 0;
-        f.open[r] = e_.sends(r) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << e_.sends(r)) - 1;
-        f.choice[r] = 0;
-        if (first[r] == 0) continue;
-        choose(f, r, first[r] - 1);
-        ++f.active;
+        if (first[r] != 0) tree_.begin_with(r, first[r] - 1);
       }
-      descend(0);
+      tree_.run();
     } else {
       for (std::uint32_t r = 0; r < n_; ++r) {
         open_[r] = e_.sends(r) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << e_.sends(r)) - 1;
@@ -81,96 +101,11 @@ class Walker {
     }
   }
 
-  TimeTally tally;
-  Extreme best;
-  Extreme worst;
-  std::uint64_t leaves = 0;
+  Leaves leaves;
   [[nodiscard]] std::uint64_t sets_solved() { return evaluator_.memo().computed(); }
 
  private:
   static constexpr std::uint64_t kDenseSteps = 1 << 22;
-  struct Frame {
-    std::uint64_t key = 0;
-    double now = 0;
-    std::uint32_t active = 0;
-    std::vector<double> left;
-    std::vector<std::uint32_t> choice;
-    std::vector<std::uint64_t> open;  // messages not sent yet, as bits
-    std::vector<std::uint32_t> used;  // messages chosen so far
-  };
-
-  void choose(Frame& f, std::uint32_t r, std::uint32_t k) {
-    f.key += (k + 1) * evaluator_.memo().stride(r);
-    f.choice[r] = k + 1;
-    f.open[r] &= ~(std::uint64_t{1} << k);
-    order_[e_.first[r] + f.used[r]++] = e_.first[r] + k;
-  }
-
-  void leaf(double seconds) {
-    ++leaves;
-    tally.add(seconds, weight_);
-    if (best.root == kNoRoot || sooner(seconds, best.seconds)) best = {seconds, root_, order_};
-    if (worst.root == kNoRoot || sooner(worst.seconds, seconds)) worst = {seconds, root_, order_};
-  }
-
-  // Runs the simulation of a frame until a rank has a choice.
-  void descend(std::size_t depth) {
-    Frame& f = frames_[depth];
-    while (f.active > 0) {
-      const double dt = advance(n_, evaluator_.memo().row(f.key, f.choice.data()), f.left.data());
-      f.now += dt;
-      if (std::isinf(dt)) break;
-      bool choices = false;
-      for (std::uint32_t r = 0; r < n_; ++r) {
-        if (f.left[r] > kDone) continue;
-        f.key -= f.choice[r] * evaluator_.memo().stride(r);
-        f.choice[r] = 0;
-        f.left[r] = 1;
-        const std::uint64_t open = f.open[r];
-        if (open == 0) {
-          --f.active;
-        } else if ((open & (open - 1)) == 0) {
-          choose(f, r, static_cast<std::uint32_t>(std::countr_zero(open)));
-        } else {
-          choices = true;
-        }
-      }
-      if (choices) {
-        branch(depth, 0);
-        return;
-      }
-    }
-    leaf(f.now);
-  }
-
-  // Ranks that have ended a message and have several left choose one each.
-  void branch(std::size_t depth, std::uint32_t from) {
-    Frame& f = frames_[depth];
-    std::uint32_t r = from;
-    while (r < n_ && (f.choice[r] != 0 || f.open[r] == 0)) ++r;
-    if (r == n_) {
-      Frame& next = frames_[depth + 1];
-      next.key = f.key;
-      next.now = f.now;
-      next.active = f.active;
-      std::copy(f.left.begin(), f.left.end(), next.left.begin());
-      std::copy(f.choice.begin(), f.choice.end(), next.choice.begin());
-      std::copy(f.open.begin(), f.open.end(), next.open.begin());
-      std::copy(f.used.begin(), f.used.end(), next.used.begin());
-      descend(depth + 1);
-      return;
-    }
-    const std::uint64_t open = f.open[r];
-    const std::uint64_t key = f.key;
-    for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
-      choose(f, r, static_cast<std::uint32_t>(std::countr_zero(rest)));
-      branch(depth, r + 1);
-      f.key = key;
-      f.choice[r] = 0;
-      f.open[r] = open;
-      --f.used[r];
-    }
-  }
 
   double step_time(std::uint64_t key, const std::uint32_t* choice) {
     if (!dense_steps_.empty()) {
@@ -186,7 +121,7 @@ class Walker {
 
   void next_step(std::uint32_t step, double seconds) {
     if (step == steps_) {
-      leaf(seconds);
+      leaves.add(seconds, order_);
     } else {
       next_rank(step, 0, 0, seconds);
     }
@@ -210,19 +145,15 @@ class Walker {
     open_[r] = open;
   }
 
-  const Workload& w_;
   const Exchange& e_;
   std::uint32_t n_;
   Mode mode_;
   Evaluator evaluator_;
+  AsyncTree<WholeTree> tree_;
+  // Barrier:
   std::uint32_t steps_ = 0;
-  std::uint32_t root_ = 0;
-  std::uint64_t weight_ = 1;
   Order order_;
-  std::vector<Frame> frames_;
-  std::vector<std::uint64_t> open_;
-  std::vector<std::uint32_t> used_;
-  std::vector<std::uint32_t> choice_;
+  std::vector<std::uint64_t> open_;  // messages not sent yet, as bits
   std::vector<std::uint32_t> step_choice_;
   std::vector<double> dense_steps_;
   std::unordered_map<std::uint64_t, double> steps_known_;
@@ -353,7 +284,7 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
       walker.walk(root.index, first, root.weight);
       const std::uint64_t so_far = done.fetch_add(root.weight, std::memory_order_relaxed) + root.weight;
       if (reports && control.progress)
-        control.progress(static_cast<double>(so_far) * below, e.schedules(), walker.best.seconds);
+        control.progress(static_cast<double>(so_far) * below, e.schedules(), walker.leaves.best.seconds);
     }
   };
   std::vector<std::thread> pool;
@@ -367,17 +298,18 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
   const Extreme* best = nullptr;
   const Extreme* worst = nullptr;
   for (const auto& w : walkers) {
-    tally.merge(w->tally);
-    result.simulated += w->leaves;
+    const Leaves& seen = w->leaves;
+    tally.merge(seen.tally);
+    result.simulated += seen.count;
     result.sets_solved += w->sets_solved();
-    if (w->best.root == kNoRoot) continue;
+    if (seen.best.root == kNoRoot) continue;
     const auto before = [](const Extreme& a, const Extreme& b, bool shorter) {
       if (shorter ? sooner(a.seconds, b.seconds) : sooner(b.seconds, a.seconds)) return true;
       if (shorter ? sooner(b.seconds, a.seconds) : sooner(a.seconds, b.seconds)) return false;
       return a.root < b.root;
     };
-    if (best == nullptr || before(w->best, *best, true)) best = &w->best;
-    if (worst == nullptr || before(w->worst, *worst, false)) worst = &w->worst;
+    if (best == nullptr || before(seen.best, *best, true)) best = &seen.best;
+    if (worst == nullptr || before(seen.worst, *worst, false)) worst = &seen.worst;
   }
   if (best != nullptr) {
     result.best = best->order;

@@ -16,10 +16,18 @@ Family named(Family f, std::string_view name, std::string_view summary) {
   f.summary = summary;
   return f;
 }
-// The keys of every family that change a finished fabric. `own`: the family's, which mean what it says (pcie's nics).
-Result<Fabric> adjusted(Fabric fabric, const Params& params, std::span<const ParamInfo> own) {
-  const bool own_nics =
-      std::any_of(own.begin(), own.end(), [](const ParamInfo& p) { return p.name == "nics"; });
+// What is set of the keys that every family takes. A key that the family lists as its own means what the family says
+// and is none of these: pcie's nics, nic and nic_bw are its network cards, not those of a host.
+Params common_ones(const Params& params, std::span<const ParamInfo> own) {
+  Params common(params.where());
+  for (const Params::Entry& e : params.entries())
+    if (std::none_of(own.begin(), own.end(), [&](const ParamInfo& p) { return p.name == e.key; }))
+      common.set(e.key, e.value, e.where);
+  return common;
+}
+
+// What the common keys change in a finished fabric.
+Result<Fabric> adjusted(Fabric fabric, const Params& params) {
   if (const Params::Entry* e = params.find("switch_lat")) {
     WEFT_ASSIGN(const Duration d, parse_duration(e->value, e->where + ": switch_lat"));
     fabric.add_switch_latency(d);
@@ -30,12 +38,8 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params, std::span<const Par
       return params.error("nic_bw", "hosts have no cable of their own here", "host_links=on");
     fabric.limit_host_links(b);
   }
-  std::uint64_t nics = 1;
-  std::string choice;
-  if (!own_nics) {
-    WEFT_ASSIGN(nics, params.integer_or("nics", 1, 1 << 16, 1));
-    WEFT_ASSIGN(choice, params.choice("nic", kNicChoices));
-  }
+  WEFT_ASSIGN(const std::uint64_t nics, params.integer_or("nics", 1, 1 << 16, 1));
+  WEFT_ASSIGN(const std::string choice, params.choice("nic", kNicChoices));
   if (nics > 1) {
     if (fabric.hosts_are_routers())
       return params.error("nics", "hosts have no cable of their own here", "host_links=on");
@@ -47,7 +51,7 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params, std::span<const Par
   if (const Params::Entry* e = params.find("fail")) {
     WEFT_ASSIGN(const std::uint64_t seed, params.seed());
     // What shares a PCIe tree is read off the tree as it was built.
-    if (own_nics) {
+    if (fabric.pcie() != nullptr) {
       Error not_here = not_supported("failures inside a PCIe tree", "failures of the network between nodes");
       not_here.where = e->where;
       return not_here;
@@ -87,7 +91,7 @@ Result<Fabric> build_fabric(std::string_view family, const Params& params) {
     }
     WEFT_TRY(params.check_known(f.name, f.params));
     WEFT_ASSIGN(Fabric fabric, f.build(params));
-    return adjusted(std::move(fabric), params, f.params);
+    return adjusted(std::move(fabric), common_ones(params, f.params));
   }
   return bad_input(params.where(), "unknown topology", std::string(family),
                    fmt::format("one of {}", fmt::join(known, ", ")));

@@ -4,14 +4,13 @@
 
 namespace weft::replay::collectives {
 
-void append_allgather_ring(const Blocks& b, Relative r, std::uint32_t shift, std::uint32_t me,
-                           RankSchedule& out) {
+void append_ring_pass(const Blocks& b, Relative r, std::uint32_t first, std::uint32_t me, RankSchedule& out) {
   const std::uint32_t p = r.p;
   if (p == 1) return;
   const std::uint32_t rel = r.of(me);
   const std::uint32_t next = r.rank(plus(rel, 1, p));
   const std::uint32_t previous = r.rank(minus(rel, 1, p));
-  std::uint32_t block = plus(rel, shift, p);
+  std::uint32_t block = plus(rel, first, p);
   for (std::uint32_t k = 1; k < p; ++k) {
     const std::uint32_t coming = minus(block, 1, p);
     send_blocks(out, b, next, block, 1);

@@ -127,13 +127,20 @@ void append_bcast_binomial(std::int64_t bytes, Relative r, std::uint32_t me, Ran
 void append_bcast_linear(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
 void append_reduce_binomial(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
 void append_reduce_linear(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
-// Relative rank i starts with block (i + shift) mod p and ends with all; p - 1 rounds.
-void append_allgather_ring(const Blocks& b, Relative r, std::uint32_t shift, std::uint32_t me,
-                           RankSchedule& out);
-// Every rank starts with a partial sum of all blocks; relative rank i ends with block (i + shift) mod p. p -
-// 1 rounds.
-void append_reduce_scatter_ring(const Blocks& b, Relative r, std::uint32_t shift, std::uint32_t me,
-                                RankSchedule& out);
+// p - 1 rounds around the ring: each relative rank i sends block (i + first) mod p to the next one, and from then on what
+// has just come to it.
+void append_ring_pass(const Blocks& b, Relative r, std::uint32_t first, std::uint32_t me, RankSchedule& out);
+// Relative rank i starts with block (i + shift) mod p and ends with all.
+inline void append_allgather_ring(const Blocks& b, Relative r, std::uint32_t shift, std::uint32_t me,
+                                  RankSchedule& out) {
+  append_ring_pass(b, r, shift, me, out);
+}
+// Every rank starts with a partial sum of all blocks; relative rank i ends with block (i + shift) mod p, which is what
+// its last round brings.
+inline void append_reduce_scatter_ring(const Blocks& b, Relative r, std::uint32_t shift, std::uint32_t me,
+                                       RankSchedule& out) {
+  append_ring_pass(b, r, minus(shift, 1, r.p), me, out);
+}
 // Vector halving with distance doubling among the pof2 folded ranks; the range that is left is returned.
 struct HalvedRange {
   std::uint32_t first = 0;

@@ -4,24 +4,6 @@
 
 namespace weft::replay::collectives {
 
-void append_reduce_scatter_ring(const Blocks& b, Relative r, std::uint32_t shift, std::uint32_t me,
-                                RankSchedule& out) {
-  const std::uint32_t p = r.p;
-  if (p == 1) return;
-  const std::uint32_t rel = r.of(me);
-  const std::uint32_t next = r.rank(plus(rel, 1, p));
-  const std::uint32_t previous = r.rank(minus(rel, 1, p));
-  // Round p - 2 must bring block rel + shift, and each round brings the block before the last one.
-  std::uint32_t block = minus(plus(rel, shift, p), 1, p);
-  for (std::uint32_t k = 1; k < p; ++k) {
-    const std::uint32_t coming = minus(block, 1, p);
-    send_blocks(out, b, next, block, 1);
-    recv_blocks(out, b, previous, coming, 1);
-    out.next_round();
-    block = coming;
-  }
-}
-
 void reduce_scatter_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   out.clear();
   const Blocks b = rank_blocks(c);

@@ -1,12 +1,10 @@
-// weft predict hpl and weft tune hpl on the command line, and the sampling of panels against panels made by formula.
+// weft predict hpl and weft tune hpl on the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "cli/hpl_sampling.hpp"
-#include "cli/hpl_search.hpp"
 #include "tests/cli/run_weft.hpp"
 
 namespace weft::testing {
@@ -145,96 +143,6 @@ TEST(TuneHpl, WritesAnHplDatThatIsNoSlowerThanTheBase) {
   EXPECT_EQ(again.exit_code, 0) << again.err;
   ASSERT_EQ(here.weft(line + "c.json").exit_code, 0);
   EXPECT_EQ(here.read("a.json"), here.read("c.json"));
-}
-
-// ---- sampling
-
-using cli::PanelSeconds;
-
-hpl_gen::HplConfig config(std::int64_t n, std::int64_t nb, int p, int q) {
-  hpl_gen::HplConfig c;
-  c.n = n, c.nb = nb, c.p = p, c.q = q;
-  return c;
-}
-
-TEST(SampleWindows, AreApartInOrderAndEndWithTheRun) {
-  for (const std::int64_t panels : {1, 5, 40, 300, 1954, 24122})
-    for (const int count : {2, 3, 6, 24}) {
-      const auto windows = cli::choose_windows(panels, count, 8, 3);
-      ASSERT_FALSE(windows.empty());
-      EXPECT_EQ(windows.front().first, 0);
-      EXPECT_EQ(windows.back().last, panels);
-      for (std::size_t i = 0; i < windows.size(); ++i) {
-        EXPECT_LE(windows[i].first, windows[i].measured);
-        EXPECT_LE(windows[i].measured, windows[i].fitted);
-        EXPECT_LT(windows[i].fitted, windows[i].last);
-        if (i > 0) {
-          EXPECT_LE(windows[i - 1].last, windows[i].first);
-        }
-      }
-    }
-}
-
-TEST(SampleFit, PanelsThatFollowTheModelAreFoundExactly) {
-  const auto c = config(64000, 64, 4, 8);
-  const std::int64_t panels = c.panels();
-  const auto windows = cli::choose_windows(panels, 6, 8, 3);
-  ASSERT_GT(windows.size(), 3u);
-  const auto seconds = [&](std::int64_t k) {
-    // Most local rows and columns, counted block by block.
-    const std::int64_t from = (k + 1) * c.nb, blocks = from < c.n ? (c.n - from + c.nb - 1) / c.nb : 0;
-    const auto rows = static_cast<double>((blocks + c.p - 1) / c.p * c.nb);
-    // N + 1 columns: the right-hand side is a block of its own, of one column.
-    const std::int64_t all = blocks + 1;
-    const bool alone = (all - 1) % c.q == 0;
-    const auto columns =
-        static_cast<double>(alone ? (all - 1) / c.q * c.nb + 1 : (all + c.q - 1) / c.q * c.nb);
-    return 1e-9 * rows * (from < c.n ? columns : 1) + 1e-7 * (rows + (from < c.n ? columns : 1)) + 1e-5;
-  };
-  std::vector<std::vector<PanelSeconds>> measured;
-  for (const auto& w : windows) {
-    measured.emplace_back();
-    for (std::int64_t k = w.measured; k < w.last; ++k) {
-      PanelSeconds p;
-      p.s[PanelSeconds::kTime] = seconds(k);
-      measured.back().push_back(p);
-    }
-  }
-  double total = 0;
-  for (std::int64_t k = 0; k < panels; ++k) total += seconds(k);
-  const auto fit = cli::fit_panels(c, windows, measured);
-  EXPECT_NEAR(fit.total.s[PanelSeconds::kTime] / total, 1, 1e-6);
-  EXPECT_LT(fit.relative_error, 1e-6);
-}
-
-TEST(HplSearch, FindsTheBestOfAFormulaWithinItsBudgetAndNeverWorseThanTheBase) {
-  cli::SearchSpace space;
-  space.n = {1000};
-  space.nb = {32, 64, 128, 256};
-  space.grids = {{2, 8}, {4, 4}, {8, 2}};
-  space.bcast = {hpl_gen::Bcast::k1Ring, hpl_gen::Bcast::k2Ring};
-  space.depth = {0, 1};
-  space.swap = {hpl_gen::Swap::kMix, hpl_gen::Swap::kBinaryExchange};
-  space.pmap = {hpl_gen::ProcessMap::kRowMajor};
-  auto base = config(1000, 32, 2, 8);
-  int calls = 0;
-  const cli::Evaluate evaluate = [&](const hpl_gen::HplConfig& c, int) -> Result<cli::Candidate> {
-    ++calls;
-    const double gflops =
-        100 - std::fabs(std::log2(static_cast<double>(c.nb) / 128)) - std::abs(c.p - 4) + c.depth;
-    return cli::Candidate{c, gflops, 0, 0};
-  };
-  const auto r = cli::search_hpl(base, space, 40, 3, evaluate);
-  ASSERT_TRUE(r);
-  EXPECT_EQ(r->best.config.nb, 128);
-  EXPECT_EQ(r->best.config.p, 4);
-  EXPECT_EQ(r->best.config.depth, 1);
-  EXPECT_LE(calls, 40);
-  EXPECT_EQ(calls, r->evaluations);
-  const auto small = cli::search_hpl(base, space, 8, 3, evaluate);
-  ASSERT_TRUE(small);
-  EXPECT_GE(small->best.gflops, small->base.gflops);
-  EXPECT_LE(small->evaluations, 8);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "core/atomic_file.hpp"
 #include "core/csv.hpp"
+#include "hpl_gen/grid.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -41,13 +42,6 @@ std::vector<Row> read_csv(const std::filesystem::path& path) {
 
 std::filesystem::path measured(const char* name) {
   return std::filesystem::path(WEFT_SOURCE_DIR) / ".." / "shared" / "data" / name;
-}
-
-// The most square grid of `ranks`, P <= Q.
-std::pair<std::int64_t, std::int64_t> grid_of(std::int64_t ranks) {
-  auto p = static_cast<std::int64_t>(std::sqrt(static_cast<double>(ranks)));
-  while (ranks % p != 0) --p;
-  return {p, ranks / p};
 }
 
 // P100 16 GB PCIe cluster: PCIe Gen3 x16 shared by the node's GPUs (11.6 GiB/s measured on such a link, SC'16), one
@@ -139,7 +133,7 @@ TEST(PhaseModel, P100ClusterFromOneRow) {
   double sum = 0, sum_hidden = 0, sum_layered = 0;
   for (const Row& row : rows) {
     const std::int64_t gpus = std::stoll(row.at("gpus")), nodes = std::stoll(row.at("nodes"));
-    const auto [p, q] = grid_of(gpus);
+    const auto [p, q] = most_square(static_cast<int>(gpus));
     PhaseRun run{.n = std::stoll(row.at("n")), .nb = 384, .p = p, .q = q};
     const double truth = std::stod(row.at("measured_gflops"));
     const PhaseMachine machine = p100_node(p100_gemm(), gpus / nodes);
@@ -203,7 +197,7 @@ TEST(PhaseModel, EightTop500SystemsFromOneRule) {
     const Row row = find(systems), printed = find(table);
     const std::int64_t per = std::stoll(row.at("devices_per_node"));
     const std::int64_t ranks = std::stoll(row.at("nodes")) * per;
-    const auto [p, q] = grid_of(ranks);
+    const auto [p, q] = most_square(static_cast<int>(ranks));
     const PhaseMachine machine{
         .gemm = FlopRate(fraction * 1e12 * std::stod(row.at("rpeak_per_device_tflops_derived"))),
         .ranks_per_node = static_cast<std::uint32_t>(per),

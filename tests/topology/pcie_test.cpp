@@ -124,6 +124,21 @@ TEST(Pcie, KeysSetRatesPerLevel) {
   EXPECT_EQ(load("pcie:width=x8").fabric.links().capacity[0], pcie_payload_rate({3, 8, 256, 0}).value());
 }
 
+// nics, nic and nic_bw are keys of every family too, and limit the cables of hosts there: here the GPUs'.
+TEST(Pcie, ItsOwnKeysAreNotTheCommonOnesOfTheSameName) {
+  const Fabric plain = load("pcie:nics=2,nic=switch").fabric;
+  const Fabric slow = load("pcie:nics=2,nic=switch,nic_bw=1GB/s").fabric;
+  ASSERT_EQ(slow.links().size(), plain.links().size());
+  std::size_t limited = 0;
+  for (std::size_t l = 0; l < slow.links().size(); ++l) {
+    const bool of_nic = slow.links().class_names[slow.links().link_class[l]] == "pcie-nic";
+    EXPECT_EQ(slow.links().capacity[l], of_nic ? 1e9 : plain.links().capacity[l])
+        << slow.link_name(LinkId(static_cast<std::uint32_t>(l)));
+    limited += of_nic ? 1 : 0;
+  }
+  EXPECT_EQ(limited, 4u);
+}
+
 TEST(Pcie, AnyTreeCanBeWrittenOut) {
   // The same wiring as the keys give, link by link.
   const Platform keys = load("pcie:sockets=2,switches=2,cards=2,gpus=2,mem=on,lat=0");
@@ -222,6 +237,7 @@ TEST(Pcie, MistakesAreNamed) {
   EXPECT_THAT(error_of("crossbar:n=3", {"node.tau=0"}), HasSubstr("no node { }"));
   EXPECT_THAT(error_of("crossbar:n=3,node=cs-storm", {"node.nics=0"}), HasSubstr("not on the network"));
   EXPECT_THAT(error_of("pcie:node=cs-storm"), HasSubstr("not supported"));
+  EXPECT_THAT(error_of("pcie:gpus=2,fail=1"), HasSubstr("failures inside a PCIe tree"));
 }
 
 // The route of the result = up to the card, the network's own route, down from the card.

@@ -65,8 +65,8 @@ class Halo final : public Pattern {
 };
 
 constexpr PatternKey kKeys[] = {
-    {"dims", "required", "ranks in each dimension, 1 to 4 of them: 8x8x4; rank = x + X y + X Y z"},
-    {"periodic", "off", "on: the grid wraps around"},
+    kGridDimsKey,
+    kGridPeriodicKey,
     {"neighbors", "faces", "faces, edges or corners"},
     {"bytes", "64KiB", "of every message; or, instead, the box:"},
     {"cells", "-", "cells of a rank's box in each dimension: 64x64x64"},
@@ -82,8 +82,7 @@ constexpr PatternKey kKeys[] = {
 std::span<const PatternKey> keys_of_halo() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make_halo(const PatternArgs& args, std::uint64_t) {
-  WEFT_ASSIGN(auto dims, args.extents("dims", 1, 4, kMaxPatternRanks, {}));
-  WEFT_ASSIGN(const bool periodic, args.on_off("periodic", false));
+  WEFT_ASSIGN(RankGrid grid, read_rank_grid(args));
   constexpr std::string_view kNeighbors[] = {"faces", "edges", "corners"};
   WEFT_ASSIGN(const std::string neighbors, args.choice("neighbors", kNeighbors));
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
@@ -91,20 +90,16 @@ Result<std::unique_ptr<Pattern>> make_halo(const PatternArgs& args, std::uint64_
   WEFT_ASSIGN(const std::int64_t cell_bytes, args.integer("cell-bytes", 1, 1 << 20, 8));
   WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 10));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
-  double ranks = 1;
-  for (const auto e : dims) ranks *= static_cast<double>(e);
-  if (ranks > kMaxPatternRanks)
-    return usage_error("--dims has too many ranks", fmt::format("{:.0f}", ranks),
-                       fmt::format("at most {}", kMaxPatternRanks));
-  const std::size_t order = neighbors == "faces" ? 1 : neighbors == "edges" ? 2 : dims.size();
-  auto dirs = directions(dims.size(), order);
+  const std::size_t dimensions = grid.dimensions();
+  const std::size_t order = neighbors == "faces" ? 1 : neighbors == "edges" ? 2 : dimensions;
+  auto dirs = directions(dimensions, order);
   for (auto& d : dirs) d.bytes = bytes;
   if (args.has("cells")) {
     if (args.has("bytes")) return usage_error("--bytes and --cells both give the size of the messages");
-    WEFT_ASSIGN(const auto cells, args.extents("cells", dims.size(), dims.size(), 1u << 20, {}));
+    WEFT_ASSIGN(const auto cells, args.extents("cells", dimensions, dimensions, 1u << 20, {}));
     for (auto& dir : dirs) {
       double volume = static_cast<double>(cell_bytes);
-      for (std::size_t d = 0; d < dims.size(); ++d)
+      for (std::size_t d = 0; d < dimensions; ++d)
         volume *= dir.offset[d] != 0 ? static_cast<double>(std::min<std::uint64_t>(width, cells[d]))
                                      : static_cast<double>(cells[d]);
       if (volume > static_cast<double>(kMaxPatternBytes))
@@ -113,8 +108,8 @@ Result<std::unique_ptr<Pattern>> make_halo(const PatternArgs& args, std::uint64_
       dir.bytes = static_cast<std::int64_t>(volume);
     }
   }
-  return std::unique_ptr<Pattern>(std::make_unique<Halo>(RankGrid(std::move(dims), periodic), std::move(dirs),
-                                                         static_cast<std::uint64_t>(iterations), work));
+  return std::unique_ptr<Pattern>(
+      std::make_unique<Halo>(std::move(grid), std::move(dirs), static_cast<std::uint64_t>(iterations), work));
 }
 
 }  // namespace weft::traces

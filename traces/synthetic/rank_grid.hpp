@@ -3,7 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
+
+#include "core/result.hpp"
+#include "traces/synthetic/pattern.hpp"
 
 namespace weft::traces {
 
@@ -40,6 +44,12 @@ class RankGrid {
   bool periodic_;
   std::uint64_t ranks_ = 1;
 };
+
+// The grid of the keys "dims" and "periodic". Errors: kUsage, also for more than kMaxPatternRanks ranks.
+inline constexpr PatternKey kGridDimsKey{
+    "dims", "required", "ranks in each dimension, 1 to 4 of them: 8x8x4; rank = x + X y + X Y z"};
+inline constexpr PatternKey kGridPeriodicKey{"periodic", "off", "on: the grid wraps around"};
+[[nodiscard]] Result<RankGrid> read_rank_grid(const PatternArgs& args);
 
 // Cells of part `i` when `total` cells are dealt to `parts`: the first ones get one more where it does not divide.
 [[nodiscard]] constexpr std::uint64_t block_size(std::uint64_t total, std::uint64_t parts, std::uint64_t i) {

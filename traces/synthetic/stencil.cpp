@@ -1,8 +1,6 @@
 // An iterative solver on a regular grid (Jacobi, conjugate gradients): per iteration the halos are shifted one
 // dimension after the other, both ways, by Sendrecv, then come the computation and a global sum of the residual.
 // The shifts carry corners along, so 2d messages of a rank do what 3^d - 1 do when all are sent at once.
-#include <fmt/format.h>
-
 #include "traces/synthetic/pattern.hpp"
 #include "traces/synthetic/rank_grid.hpp"
 
@@ -46,8 +44,8 @@ class Stencil final : public Pattern {
 };
 
 constexpr PatternKey kKeys[] = {
-    {"dims", "required", "ranks in each dimension, 1 to 4 of them: 8x8x4; rank = x + X y + X Y z"},
-    {"periodic", "off", "on: the grid wraps around"},
+    kGridDimsKey,
+    kGridPeriodicKey,
     {"bytes", "64KiB", "of every halo message"},
     {"sum-bytes", "8B", "of the global sum; 0 = none"},
     kIterationsKey,
@@ -60,19 +58,13 @@ constexpr PatternKey kKeys[] = {
 std::span<const PatternKey> keys_of_stencil() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make_stencil(const PatternArgs& args, std::uint64_t) {
-  WEFT_ASSIGN(auto dims, args.extents("dims", 1, 4, kMaxPatternRanks, {}));
-  WEFT_ASSIGN(const bool periodic, args.on_off("periodic", false));
+  WEFT_ASSIGN(RankGrid grid, read_rank_grid(args));
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
   WEFT_ASSIGN(const std::int64_t sum_bytes, args.bytes("sum-bytes", 8));
   WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 10));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
-  double ranks = 1;
-  for (const auto e : dims) ranks *= static_cast<double>(e);
-  if (ranks > kMaxPatternRanks)
-    return usage_error("--dims has too many ranks", fmt::format("{:.0f}", ranks),
-                       fmt::format("at most {}", kMaxPatternRanks));
-  return std::unique_ptr<Pattern>(std::make_unique<Stencil>(
-      RankGrid(std::move(dims), periodic), bytes, sum_bytes, static_cast<std::uint64_t>(iterations), work));
+  return std::unique_ptr<Pattern>(std::make_unique<Stencil>(std::move(grid), bytes, sum_bytes,
+                                                            static_cast<std::uint64_t>(iterations), work));
 }
 
 }  // namespace weft::traces

@@ -1,9 +1,9 @@
-#include "cli/hpl_sampling.hpp"
+#include "hpl_gen/hpl_sampling.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace weft::cli {
+namespace weft::hpl_gen {
 namespace {
 
 constexpr std::size_t kTerms = 3;
@@ -20,7 +20,7 @@ double most_local(std::int64_t from, std::int64_t to, std::int64_t nb, std::int6
   return static_cast<double>(alone ? (full - 1) * nb + to - (first + blocks - 1) * nb : full * nb);
 }
 
-std::vector<Terms> terms_of(const hpl_gen::HplConfig& c) {
+std::vector<Terms> terms_of(const HplConfig& c) {
   std::vector<Terms> out;
   const int depth = c.q == 1 ? 0 : c.depth;
   for (std::int64_t k = 0; k < c.panels(); ++k) {
@@ -125,7 +125,7 @@ std::vector<SampleWindow> choose_windows(std::int64_t panels, int count, std::in
   return out;
 }
 
-SampleFit fit_panels(const hpl_gen::HplConfig& config, std::span<const SampleWindow> windows,
+SampleFit fit_panels(const HplConfig& config, std::span<const SampleWindow> windows,
                      std::span<const std::vector<PanelSeconds>> measured) {
   SampleFit fit;
   const std::vector<Terms> terms = terms_of(config);
@@ -184,4 +184,4 @@ SampleFit fit_panels(const hpl_gen::HplConfig& config, std::span<const SampleWin
   return fit;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::hpl_gen

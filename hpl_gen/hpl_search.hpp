@@ -7,24 +7,26 @@
 // The budget counts predictions, so the result depends on no clock. Ties go to what was seen first.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "cli/hpl_prediction.hpp"
+#include "core/result.hpp"
+#include "hpl_gen/hpl_dat.hpp"
 
-namespace weft::cli {
+namespace weft::hpl_gen {
 
 struct SearchSpace {
   std::vector<std::int64_t> n, nb;
-  std::vector<hpl_gen::Grid> grids;
-  std::vector<hpl_gen::Bcast> bcast;
+  std::vector<Grid> grids;
+  std::vector<Bcast> bcast;
   std::vector<int> depth;
-  std::vector<hpl_gen::Swap> swap;
-  std::vector<hpl_gen::ProcessMap> pmap;
+  std::vector<Swap> swap;
+  std::vector<ProcessMap> pmap;
 };
 
 struct Candidate {
-  hpl_gen::HplConfig config;
+  HplConfig config;
   double gflops = 0;
   double error_estimate = 0;
   int round = 0;  // 1 to 3: which precision the figure has
@@ -37,10 +39,10 @@ struct SearchResult {
 };
 
 // Gflop/s of a configuration with that many windows.
-using Evaluate = std::function<Result<Candidate>(const hpl_gen::HplConfig&, int windows)>;
+using Evaluate = std::function<Result<Candidate>(const HplConfig&, int windows)>;
 
 // REQUIRES: evaluations >= 4, windows >= 2.
-[[nodiscard]] Result<SearchResult> search_hpl(const hpl_gen::HplConfig& base, const SearchSpace& space,
+[[nodiscard]] Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
                                               int evaluations, int windows, const Evaluate& evaluate);
 
-}  // namespace weft::cli
+}  // namespace weft::hpl_gen

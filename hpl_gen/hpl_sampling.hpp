@@ -16,7 +16,7 @@
 
 #include "hpl_gen/hpl_dat.hpp"
 
-namespace weft::cli {
+namespace weft::hpl_gen {
 
 // What is known of a panel: seconds by which the run went on, and of these, mean over ranks, in each part.
 struct PanelSeconds {
@@ -46,7 +46,7 @@ struct SampleFit {
   PanelSeconds total;
   double relative_error = 0;  // of total.s[kTime]
 };
-[[nodiscard]] SampleFit fit_panels(const hpl_gen::HplConfig& config, std::span<const SampleWindow> windows,
+[[nodiscard]] SampleFit fit_panels(const HplConfig& config, std::span<const SampleWindow> windows,
                                    std::span<const std::vector<PanelSeconds>> measured);
 
-}  // namespace weft::cli
+}  // namespace weft::hpl_gen

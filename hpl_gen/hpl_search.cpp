@@ -1,11 +1,9 @@
-#include "cli/hpl_search.hpp"
+#include "hpl_gen/hpl_search.hpp"
 
 #include <algorithm>
 
-namespace weft::cli {
+namespace weft::hpl_gen {
 namespace {
-
-using hpl_gen::HplConfig;
 
 // The search's memory: what was tried in the first round.
 class Field {
@@ -72,11 +70,11 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
       return {};
     };
     WEFT_TRY(step(space.nb, [](HplConfig& c, std::int64_t v) { c.nb = v; }));
-    WEFT_TRY(step(space.grids, [](HplConfig& c, hpl_gen::Grid g) { c.p = g.p, c.q = g.q; }));
-    WEFT_TRY(step(space.pmap, [](HplConfig& c, hpl_gen::ProcessMap v) { c.pmap = v; }));
+    WEFT_TRY(step(space.grids, [](HplConfig& c, Grid g) { c.p = g.p, c.q = g.q; }));
+    WEFT_TRY(step(space.pmap, [](HplConfig& c, ProcessMap v) { c.pmap = v; }));
     WEFT_TRY(step(space.depth, [](HplConfig& c, int v) { c.depth = v; }));
-    WEFT_TRY(step(space.bcast, [](HplConfig& c, hpl_gen::Bcast v) { c.bcast = v; }));
-    WEFT_TRY(step(space.swap, [](HplConfig& c, hpl_gen::Swap v) { c.swap = v; }));
+    WEFT_TRY(step(space.bcast, [](HplConfig& c, Bcast v) { c.bcast = v; }));
+    WEFT_TRY(step(space.swap, [](HplConfig& c, Swap v) { c.swap = v; }));
     WEFT_TRY(step(space.n, [](HplConfig& c, std::int64_t v) { c.n = v; }));
   }
   std::vector<Candidate> all = field.tried();
@@ -107,4 +105,4 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
   return out;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::hpl_gen
