@@ -47,12 +47,18 @@ NodeTraffic fullest_node(const PhaseMachine& machine, const PhaseRun& run) {
 PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
   WEFT_CHECK(run.n >= 1 && run.nb >= 1 && run.p >= 1 && run.q >= 1 && machine.ranks_per_node >= 1,
              "a run has positive sizes");
+  WEFT_CHECK(machine.message_share > 0 && machine.message_share <= 1, "a message gets a part of its link");
   const auto p = static_cast<double>(run.p), q = static_cast<double>(run.q), nb = static_cast<double>(run.nb);
   const double alpha = to_seconds(machine.latency), lg_p = std::log2(p);
   const double own_share = (p - 1) / p;
   const NodeTraffic node = fullest_node(machine, run);
   const double sharing = std::min<double>(machine.ranks_per_host_link, p * q);
   const double memory = static_cast<double>(machine.device_memory.value());
+
+  const double inside = machine.host_link ? machine.host_link->value() : INFINITY;
+  const double outside = std::min(inside, machine.injection.value());
+  const double column_rate = machine.message_share * (node.swap_out > 0 ? outside : inside);
+  const double row_rate = machine.message_share * (node.rows_out > 0 ? outside : inside);
 
   PhaseTimes t;
   for (std::int64_t done = 0; done < run.n; done += run.nb) {
@@ -65,6 +71,8 @@ PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
     double update = arithmetic;
     double bcast = node.rows_out * l_bytes / machine.injection.value();
     double swap = node.swap_out * u_bytes / machine.injection.value();
+    if (run.q > 1) bcast = std::max(bcast, l_bytes / row_rate);
+    if (run.p > 1) swap = std::max(swap, 2 * own_share * u_bytes / column_rate);
     if (machine.host_link) {
       const double link = machine.host_link->value();
       if (memory > 0) update = std::max(update, sharing * std::max(0.0, 8 * m * n - memory) / link);
@@ -107,6 +115,15 @@ FlopRate gemm_from_run(PhaseMachine machine, const PhaseRun& run, double gflops)
     (phase_model(machine, run).gflops < gflops ? low : high) = machine.gemm.value();
   }
   return FlopRate(high);
+}
+
+double message_share_from_run(PhaseMachine machine, const PhaseRun& run, double gflops) {
+  double low = 1e-6, high = 1;
+  while (high / low > 1 + 1e-12) {
+    machine.message_share = std::sqrt(low * high);
+    (phase_model(machine, run).gflops < gflops ? low : high) = machine.message_share;
+  }
+  return high;
 }
 
 }  // namespace weft::hpl_gen

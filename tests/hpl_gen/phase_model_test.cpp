@@ -1,5 +1,6 @@
 // The phase model against closed forms, and against every measured accelerated HPL run at hand. No constant in here was
-// chosen by looking at a row that it predicts: one rate of 15 + 8 rows is calibrated, on the row 1N1G of the P100 cluster.
+// fitted to a row that it predicts: one rate of 15 + 8 rows is calibrated on the row 1N1G of the P100 cluster; the rule of
+// two rows fits one more, message_share, to 2N2G. docs/validation-accelerators.md says how the rules came about.
 #include "hpl_gen/phase_model.hpp"
 
 #include <fmt/format.h>
@@ -128,6 +129,29 @@ TEST(PhaseModel, CalibrationGivesTheRunBack) {
   EXPECT_LT(gemm.value() / kP100Peak, 0.9);
 }
 
+TEST(PhaseModel, AMessageAloneIsHeldToItsShareAndManyFillThePort) {
+  // One rank a node: half the share, twice the swap. Eight ranks a node whose messages together fill the port: no matter.
+  PhaseMachine machine{.gemm = FlopRate(4e12), .injection = Bandwidth(7e9)};
+  const PhaseRun run{.n = 80000, .nb = 384, .p = 8, .q = 1};
+  const double full = phase_model(machine, run).swap_s;
+  machine.message_share = 0.5;
+  EXPECT_NEAR(phase_model(machine, run).swap_s / full, 2, 1e-12);
+  const PhaseRun rows{.n = 80000, .nb = 384, .p = 8, .q = 8};
+  machine.ranks_per_node = 8;
+  const double shared = phase_model(machine, rows).swap_s;
+  machine.message_share = 1;
+  EXPECT_EQ(phase_model(machine, rows).swap_s, shared);
+}
+
+TEST(PhaseModel, AMessageShareIsFoundAgain) {
+  PhaseMachine machine = p100_node(p100_gemm(), 1);
+  const PhaseRun run{.n = 62000, .nb = 384, .p = 2, .q = 1};
+  machine.message_share = 0.375;
+  const double gflops = phase_model(machine, run).gflops;
+  EXPECT_NEAR(message_share_from_run(machine, run, gflops), 0.375, 1e-9);
+  EXPECT_EQ(message_share_from_run(machine, run, 1e6), 1) << "faster than any share allows";
+}
+
 // Fourteen rows from one calibrated rate. The rows with one GPU a node and a grid of one row (2N2G, 3N3G) are off by a
 // third: nothing published explains why they are slower than the rows with twice the GPUs on the same network.
 TEST(PhaseModel, P100ClusterFromOneRow) {
@@ -158,6 +182,100 @@ TEST(PhaseModel, P100ClusterFromOneRow) {
   fmt::print("mean of 14 rows: {:.1f} %; swap hidden {:.1f} %; layered model {:.1f} %\n", 100 * sum / 14,
              100 * sum_hidden / 14, 100 * sum_layered / 14);
   EXPECT_LT(sum / 14, 0.12) << "worse than what docs/validation.md records";
+}
+
+struct TwoRowRule {
+  const char* name;
+  std::int64_t nb = 384;
+  bool tall = true;  // P >= Q
+  Overlap overlap = Overlap::kPanel;
+  const char* second = "2N2G";  // the row that message_share is from; nullptr: `share`
+  double share = 1;
+};
+
+// What a rule says of every row, relative to its measurement; the rate from 1N1G and the share from `second`.
+struct TwoRowResult {
+  double gemm_of_peak, share;
+  std::vector<double> errors;
+};
+
+TwoRowResult apply(const TwoRowRule& rule, const std::vector<Row>& rows) {
+  const auto run_of = [&](const Row& row) {
+    auto [p, q] = grid_of(std::stoll(row.at("gpus")));
+    if (rule.tall) std::swap(p, q);
+    return PhaseRun{.n = std::stoll(row.at("n")), .nb = rule.nb, .p = p, .q = q, .overlap = rule.overlap};
+  };
+  const auto node_of = [&](const Row& row, FlopRate gemm, double share) {
+    PhaseMachine node = p100_node(gemm, std::stoll(row.at("gpus")) / std::stoll(row.at("nodes")));
+    node.message_share = share;
+    return node;
+  };
+  const auto named = [&](const std::string& name) {
+    for (const Row& row : rows)
+      if (row.at("configuration") == name) return row;
+    ADD_FAILURE() << name << " is missing";
+    return Row{};
+  };
+  const auto truth = [](const Row& row) { return std::stod(row.at("measured_gflops")); };
+  const Row one = named("1N1G");
+  const FlopRate gemm = gemm_from_run(node_of(one, FlopRate(1), 1), run_of(one), truth(one));
+  double share = rule.share;
+  if (rule.second != nullptr) {
+    const Row two = named(rule.second);
+    share = message_share_from_run(node_of(two, gemm, 1), run_of(two), truth(two));
+  }
+  TwoRowResult result{gemm.value() / kP100Peak, share, {}};
+  for (const Row& row : rows)
+    result.errors.push_back(phase_model(node_of(row, gemm, share), run_of(row)).gflops / truth(row) - 1);
+  return result;
+}
+
+// Mean size of the errors of the thirteen rows that neither 1N1G nor 2N2G is.
+double mean_of_thirteen(const std::vector<double>& errors, const std::vector<Row>& rows) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string& name = rows[i].at("configuration");
+    if (name != "1N1G" && name != "2N2G") sum += std::abs(errors[i]);
+  }
+  return sum / 13;
+}
+
+// Rate from 1N1G, share of a message from 2N2G, P >= Q as in NVIDIA's input files; the rule was written down before the
+// thirteen other rows were run with it.
+TEST(PhaseModel, P100ClusterFromTwoRows) {
+  const auto rows = read_csv(measured("gpu_cluster_table5.csv"));
+  if (rows.empty()) GTEST_SKIP() << "the measured runs (gpu_cluster_table5.csv) are not here";
+  const TwoRowRule rules[] = {{.name = "rule"},
+                              {.name = "f=1", .second = nullptr},
+                              {.name = "f=.48", .second = nullptr, .share = 0.48},
+                              {.name = "2N4G", .second = "2N4G"},
+                              {.name = "NB 192", .nb = 192},
+                              {.name = "NB 768", .nb = 768},
+                              {.name = "P<=Q", .tall = false},
+                              {.name = "P<=Q f=1", .tall = false, .second = nullptr},
+                              {.name = "none", .overlap = Overlap::kNone},
+                              {.name = "hidden", .overlap = Overlap::kSwap}};
+  std::vector<TwoRowResult> results;
+  fmt::print("{:<8}", "");
+  for (const TwoRowRule& rule : rules) {
+    results.push_back(apply(rule, rows));
+    fmt::print(" {:>8}", rule.name);
+  }
+  fmt::print("\n{:<8}", "R/peak");
+  for (const TwoRowResult& r : results) fmt::print(" {:>8.4f}", r.gemm_of_peak);
+  fmt::print("\n{:<8}", "f");
+  for (const TwoRowResult& r : results) fmt::print(" {:>8.4f}", r.share);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    fmt::print("\n{:<8}", rows[i].at("configuration"));
+    for (const TwoRowResult& r : results) fmt::print(" {:>+7.1f}%", 100 * r.errors[i]);
+  }
+  fmt::print("\n{:<8}", "mean");
+  for (const TwoRowResult& r : results) fmt::print(" {:>7.1f}%", 100 * mean_of_thirteen(r.errors, rows));
+  fmt::print("  of 13 rows, without 1N1G and 2N2G\n");
+  EXPECT_NEAR(results[0].errors[0], 0, 1e-9);
+  EXPECT_NEAR(results[0].errors[4], 0, 1e-9);
+  EXPECT_LT(mean_of_thirteen(results[0].errors, rows), 0.20)
+      << "worse than what docs/validation-accelerators.md records";
 }
 
 // Eight systems of the TOP500 of June 2020, one rule: R = (P100's measured fraction of peak) x the list's Rpeak per
