@@ -6,9 +6,11 @@
 //              does not, crosses the host link in and out once:  max(gemm, (8 m n - memory) / host)
 //   broadcast  L = 8 m NB bytes through each process row:  bcast = max over nodes of (rows leaving it L / injection),
 //              or what the node's devices take from a shared host link, or L as one message
-//   swap       U = 8 n NB bytes in each process column. The critical path of spread and roll carries it twice, all but
-//              the own share: 2 U (P - 1) / P; over injection or host link or as one message, whichever is slowest,
-//              plus (lg P + P - 1) latency
+//   swap       U = 8 n NB bytes in each process column, spread and rolled: the rank that has the panel's rows sends
+//              (P - 1) / P U to the others, then each of the P sends (P - 1) / P U around the ring. So h ranks of a column
+//              on one node, one of them that rank, send (1 + h) (P - h) / P U out of it, and (1 + h) (P - 1) / P U over
+//              a host link that they share; alone 2 (P - 1) / P U. Over injection or host link or as the messages of
+//              one rank, whichever is slowest, plus (lg P + P - 1) latency
 //   pivots     NB exchanges, 2 lg P latencies each
 //   T_k = max(update + exposed swap, bcast + pivots)
 // One message gets at most message_share of the narrowest link on its way, links and ports are shared at their full rates

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <strings.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +18,7 @@
 
 #include "core/atomic_file.hpp"
 #include "core/csv.hpp"
+#include "hpl_gen/hpl_trace.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -92,6 +95,92 @@ TEST(PhaseModel, WithoutOverlapTheTermsAreNetlibsWithTheirOwnSwapFactor) {
   EXPECT_NEAR(t.bcast_s / (n * n / (2 * 4) * word_s), 1, 1e-3);
   EXPECT_NEAR(t.swap_s / (2 * 0.75 * n * n / (2 * 8) * word_s), 1, 1e-3);
   EXPECT_NEAR(t.update_s / (2 * n * n * n / (3 * 32 * 1e12)), 1, 1e-3);
+}
+
+// Bytes that a swap sends, in units of U: out of the fullest node, and from all ranks of it.
+struct Sent {
+  double out = 0, all = 0;
+};
+
+// From the messages of a generated run, whose lists equal those of real HPL (recorded_messages_test).
+Sent swap_of_trace(int p, int q, int per_node) {
+  HplConfig config;
+  config.n = 4800, config.nb = 48, config.p = p, config.q = q;
+  config.depth = 0, config.swap = Swap::kSpreadRoll;
+  HplTraceOptions options;
+  options.aggregate_pfact = true, options.start_end = false, options.solve = false;
+  auto trace = HplTrace::create(to_dat(config), options);
+  EXPECT_TRUE(trace);
+  const int nodes = (p * q + per_node - 1) / per_node;
+  std::map<std::uint32_t, std::vector<Sent>> panels;  // by region
+  traces::OpBlock block;
+  for (int r = 0; r < p * q; ++r) {
+    std::vector<Sent>* panel = nullptr;
+    bool swapping = false;
+    while (*(*trace)->next_block(RankId(static_cast<std::uint32_t>(r)), block))
+      for (const traces::Op& op : block.ops) {
+        const bool begins = op.kind == traces::OpKind::region_begin;
+        if (begins || op.kind == traces::OpKind::region_end) {
+          const auto region = static_cast<std::uint32_t>(op.amount);
+          const std::string& name = (*trace)->regions()[region];
+          if (name == "swap") swapping = begins;
+          if (begins && name.starts_with("panel")) {
+            panel = &panels[region];
+            panel->resize(static_cast<std::size_t>(nodes));
+          }
+        }
+        if (!swapping || !traces::is_send(op.kind)) continue;
+        Sent& node = (*panel)[static_cast<std::size_t>(r / per_node)];
+        node.all += static_cast<double>(op.amount);
+        if (op.peer / per_node != r / per_node) node.out += static_cast<double>(op.amount);
+      }
+  }
+  Sent sum;
+  for (const auto& [region, sent] : panels) {
+    sum.out +=
+        std::max_element(sent.begin(), sent.end(), [](auto& a, auto& b) { return a.out < b.out; })->out;
+    sum.all +=
+        std::max_element(sent.begin(), sent.end(), [](auto& a, auto& b) { return a.all < b.all; })->all;
+  }
+  double u = 0;
+  for (std::int64_t left = config.n - config.nb; left > 0; left -= config.nb)
+    u += 8.0 * static_cast<double>(left) / q * static_cast<double>(config.nb);
+  return {sum.out / u, sum.all / u};
+}
+
+// Pivots are uneven, so the fullest node of a panel sends some per cent more or less than the mean that the model takes.
+TEST(PhaseModel, ASwapSendsWhatTheMessagesOfHplDo) {
+  for (const auto& [p, q, per] : std::initializer_list<std::array<int, 3>>{{2, 1, 1},
+                                                                           {2, 1, 2},
+                                                                           {3, 1, 3},
+                                                                           {2, 2, 4},
+                                                                           {2, 2, 2},
+                                                                           {3, 2, 3},
+                                                                           {4, 2, 4},
+                                                                           {4, 2, 2},
+                                                                           {3, 3, 3},
+                                                                           {4, 3, 4},
+                                                                           {4, 3, 3},
+                                                                           {2, 4, 4},
+                                                                           {3, 4, 3},
+                                                                           {8, 8, 4},
+                                                                           {8, 1, 4}}) {
+    SCOPED_TRACE(fmt::format("{} x {}, {} a node", p, q, per));
+    const Sent sent = swap_of_trace(p, q, per);
+    const PhaseRun run{.n = 48000, .nb = 8, .p = p, .q = q, .overlap = Overlap::kNone};
+    const double u = 8.0 * 48000 * 48000 / 2 / q;  // bytes, at 1 GB/s
+    const auto node = static_cast<std::uint32_t>(per);
+    PhaseMachine machine{.gemm = FlopRate(1e12), .ranks_per_node = node, .injection = Bandwidth(1e9)};
+    if (per < p * q) {
+      const double out = phase_model(machine, run).swap_s * 1e9 / u;
+      EXPECT_NEAR(out / sent.out, 1, 0.13) << out << " in place of " << sent.out;
+    }
+    machine.injection = Bandwidth(1e15);
+    machine.host_link = Bandwidth(1e9);
+    machine.ranks_per_host_link = node;
+    const double all = phase_model(machine, run).swap_s * 1e9 / u;
+    EXPECT_NEAR(all / sent.all, 1, 0.13) << all << " in place of " << sent.all;
+  }
 }
 
 TEST(PhaseModel, OverlapOnlyHides) {
