@@ -7,7 +7,8 @@ The rate of dgemm, and of every other kernel that arithmetic bounds, is calibrat
 share of the narrowest link on its way that one message gets (bandwidth_factor) is calibrated on that row; with --share it is given.
 PCIe 11.6GiB/s (measured on such links, SC'16), FDR 6.8GB/s, memory 732.2GB/s; NB 384, BCAST 1ringM, DEPTH 1, SWAP long; the most
 square P x Q, P <= Q, or with --tall P >= Q as NVIDIA's input files. GPUs are ranks; messages between GPUs of a node cross its
-switch, others the node's network card. --rows prints some rows only.
+switch, others the node's network card. A rank is a GPU and the thread on the host that drives it: while the GPU updates, the host
+takes a panel that comes in, so messages need no receiver that waits (eager_limit). --rows prints some rows only.
 """
 import argparse
 import csv
@@ -46,7 +47,7 @@ def platform(nodes, gpus, rate, share):
   memory_bandwidth: "732.2GB/s"
   kernel {{ name: "*" rate: "{rate / 1e12:.9g}Tflops" }}
 }}
-mpi {{ eager_limit: "16KiB" send_overhead: "400ns" recv_overhead: "400ns"{transfer} }}
+mpi {{ eager_limit: "1TiB" send_overhead: "400ns" recv_overhead: "400ns"{transfer} }}
 '''
 
 
@@ -57,7 +58,7 @@ def predict(options, folder, row, rate, share):
         f.write(platform(nodes, ranks // nodes, rate, share))
     p, q = grid(ranks, options.tall)
     run = subprocess.run([options.weft, 'predict', 'hpl', '--on', path, '--n', row['n'], '--nb', str(options.nb), '--p', str(p), '--q', str(q),
-                          '--depth', '1', '--bcast', '1rM', '--swap', 'long', '--quiet', '--json', '-'],
+                          '--pmap', options.pmap, '--depth', '1', '--bcast', '1rM', '--swap', 'long', '--quiet', '--json', '-'],
                          capture_output=True, text=True)
     if run.returncode:
         sys.exit(run.stderr)
@@ -81,6 +82,7 @@ def main():
     parser.add_argument('runs')
     parser.add_argument('--nb', type=int, default=384)
     parser.add_argument('--tall', action='store_true')
+    parser.add_argument('--pmap', choices=['row', 'col'], default='row')
     parser.add_argument('--second', metavar='ROW')
     parser.add_argument('--share', type=float, default=1)
     parser.add_argument('--rows', metavar='ROW,...')
