@@ -10,34 +10,40 @@
 namespace weft::hpl_gen {
 namespace {
 
-// What the fullest node sends into the fabric for one panel, in units of L and of U.
-struct NodeTraffic {
-  double rows_out = 0;  // ranks whose right-hand neighbour is on another node
-  double swap_out = 0;  // sum over its ranks of 2 x the share of their column that is elsewhere
+// The most that any group of consecutive ranks sends for one panel, in units of L and of U.
+struct GroupTraffic {
+  double rows_out = 0;   // ranks whose right-hand neighbour is in another group
+  double swap_out = 0;   // to other groups, the panel's rows being in this one
+  double swap_sent = 0;  // to anybody
 };
 
-NodeTraffic fullest_node(const PhaseMachine& machine, const PhaseRun& run) {
-  const std::int64_t ranks = run.p * run.q, per = machine.ranks_per_node;
-  NodeTraffic most;
-  std::vector<std::int64_t> column_of(static_cast<std::size_t>(per));
+GroupTraffic fullest_group(const PhaseRun& run, std::int64_t per) {
+  const std::int64_t ranks = run.p * run.q;
+  const auto p = static_cast<double>(run.p);
+  GroupTraffic most;
+  std::vector<std::int64_t> columns;
   for (std::int64_t first = 0; first < ranks; first += per) {
-    const std::int64_t last = std::min(ranks, first + per);
-    NodeTraffic node;
-    for (std::int64_t r = first; r < last; ++r) {
+    GroupTraffic group;
+    columns.clear();
+    for (std::int64_t r = first; r < std::min(ranks, first + per); ++r) {
       const std::int64_t row = run.row_major ? r / run.q : r % run.p;
       const std::int64_t column = run.row_major ? r % run.q : r / run.p;
-      column_of[static_cast<std::size_t>(r - first)] = column;
+      columns.push_back(column);
       const std::int64_t right = (column + 1) % run.q;
       const std::int64_t neighbour = run.row_major ? row * run.q + right : right * run.p + row;
-      if (neighbour / per != r / per) node.rows_out += 1;
+      if (neighbour / per != r / per) group.rows_out += 1;
     }
-    for (std::int64_t r = first; r < last; ++r) {
-      const auto here = std::count(column_of.begin(), column_of.begin() + (last - first),
-                                   column_of[static_cast<std::size_t>(r - first)]);
-      node.swap_out += 2.0 * static_cast<double>(run.p - here) / static_cast<double>(run.p);
+    std::sort(columns.begin(), columns.end());
+    for (auto at = columns.begin(); at != columns.end();) {
+      const auto next = std::upper_bound(at, columns.end(), *at);
+      const auto here = static_cast<double>(next - at);
+      group.swap_out += (1 + here) * (p - here) / p;
+      group.swap_sent += (1 + here) * (p - 1) / p;
+      at = next;
     }
-    most.rows_out = std::max(most.rows_out, node.rows_out);
-    most.swap_out = std::max(most.swap_out, node.swap_out);
+    most.rows_out = std::max(most.rows_out, group.rows_out);
+    most.swap_out = std::max(most.swap_out, group.swap_out);
+    most.swap_sent = std::max(most.swap_sent, group.swap_sent);
   }
   return most;
 }
@@ -45,14 +51,22 @@ NodeTraffic fullest_node(const PhaseMachine& machine, const PhaseRun& run) {
 }  // namespace
 
 PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
-  WEFT_CHECK(run.n >= 1 && run.nb >= 1 && run.p >= 1 && run.q >= 1 && machine.ranks_per_node >= 1,
+  WEFT_CHECK(run.n >= 1 && run.nb >= 1 && run.p >= 1 && run.q >= 1 && machine.ranks_per_node >= 1 &&
+                 machine.ranks_per_host_link >= 1,
              "a run has positive sizes");
+  WEFT_CHECK(machine.message_share > 0 && machine.message_share <= 1, "a message gets a part of its link");
   const auto p = static_cast<double>(run.p), q = static_cast<double>(run.q), nb = static_cast<double>(run.nb);
   const double alpha = to_seconds(machine.latency), lg_p = std::log2(p);
   const double own_share = (p - 1) / p;
-  const NodeTraffic node = fullest_node(machine, run);
+  const GroupTraffic node = fullest_group(run, machine.ranks_per_node);
+  const GroupTraffic device = fullest_group(run, machine.ranks_per_host_link);
   const double sharing = std::min<double>(machine.ranks_per_host_link, p * q);
   const double memory = static_cast<double>(machine.device_memory.value());
+
+  const double inside = machine.host_link ? machine.host_link->value() : INFINITY;
+  const double outside = std::min(inside, machine.injection.value());
+  const double column_rate = machine.message_share * (node.swap_out > 0 ? outside : inside);
+  const double row_rate = machine.message_share * (node.rows_out > 0 ? outside : inside);
 
   PhaseTimes t;
   for (std::int64_t done = 0; done < run.n; done += run.nb) {
@@ -65,11 +79,13 @@ PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
     double update = arithmetic;
     double bcast = node.rows_out * l_bytes / machine.injection.value();
     double swap = node.swap_out * u_bytes / machine.injection.value();
+    if (run.q > 1) bcast = std::max(bcast, l_bytes / row_rate);
+    if (run.p > 1) swap = std::max(swap, 2 * own_share * u_bytes / column_rate);
     if (machine.host_link) {
       const double link = machine.host_link->value();
       if (memory > 0) update = std::max(update, sharing * std::max(0.0, 8 * m * n - memory) / link);
       if (run.q > 1) bcast = std::max(bcast, sharing * l_bytes / link);
-      swap = std::max(swap, 2 * own_share * sharing * u_bytes / link);
+      swap = std::max(swap, device.swap_sent * u_bytes / link);
     }
     if (run.p > 1) swap += (lg_p + p - 1) * alpha;
     const double panel = bcast + 2 * width * lg_p * alpha;
@@ -107,6 +123,15 @@ FlopRate gemm_from_run(PhaseMachine machine, const PhaseRun& run, double gflops)
     (phase_model(machine, run).gflops < gflops ? low : high) = machine.gemm.value();
   }
   return FlopRate(high);
+}
+
+double message_share_from_run(PhaseMachine machine, const PhaseRun& run, double gflops) {
+  double low = 1e-6, high = 1;
+  while (high / low > 1 + 1e-12) {
+    machine.message_share = std::sqrt(low * high);
+    (phase_model(machine, run).gflops < gflops ? low : high) = machine.message_share;
+  }
+  return high;
 }
 
 }  // namespace weft::hpl_gen

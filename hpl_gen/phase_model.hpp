@@ -5,12 +5,16 @@
 //   update     gemm = (2 m n NB + n NB^2) / R;  if the local matrix does not fit into the device's memory, the part that
 //              does not, crosses the host link in and out once:  max(gemm, (8 m n - memory) / host)
 //   broadcast  L = 8 m NB bytes through each process row:  bcast = max over nodes of (rows leaving it L / injection),
-//              or what the node's devices take from a shared host link
-//   swap       U = 8 n NB bytes in each process column. The critical path of spread and roll carries it twice, all but
-//              the own share: 2 U (P - 1) / P; over injection or host link, whichever is slower, plus
-//              (lg P + P - 1) latency
+//              or what the node's devices take from a shared host link, or L as one message
+//   swap       U = 8 n NB bytes in each process column, spread and rolled: the rank that has the panel's rows sends
+//              (P - 1) / P U to the others, then each of the P sends (P - 1) / P U around the ring. So h ranks of a column
+//              on one node, one of them that rank, send (1 + h) (P - h) / P U out of it, and (1 + h) (P - 1) / P U over
+//              a host link that they share; alone 2 (P - 1) / P U. Over injection or host link or as the messages of
+//              one rank, whichever is slowest, plus (lg P + P - 1) latency
 //   pivots     NB exchanges, 2 lg P latencies each
 //   T_k = max(update + exposed swap, bcast + pivots)
+// One message gets at most message_share of the narrowest link on its way, links and ports are shared at their full rates
+// (the max-rate model: Gropp, Olson, Samfass, EuroMPI'16). It is what a replay's bandwidth_factor does.
 // Netlib's order (DEPTH >= 1): the look-ahead hides the broadcast behind the update, nothing hides the swap.
 // Overlap::kSwap is what vendor binaries do that split the update: the swap hides too. Overlap::kNone is DEPTH 0.
 //
@@ -43,6 +47,7 @@ struct PhaseMachine {
       std::nullopt;                       // device to host memory, one direction; nullopt: no such link
   std::uint32_t ranks_per_host_link = 1;  // ranks that share it
   Bytes device_memory{0};                 // of a rank; 0: no limit
+  double message_share = 1;               // in (0, 1]: what staging and protocol leave of the narrowest link
 };
 
 struct PhaseRun {
@@ -64,11 +69,14 @@ struct PhaseTimes {
   double efficiency_of_gemm = 0;  // of P Q R
 };
 
-// Precondition: n, nb, p, q >= 1; gemm and injection > 0.
+// Precondition: n, nb, p, q >= 1; gemm and injection > 0; message_share in (0, 1].
 [[nodiscard]] PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run);
 
 // The rate of `gemm` with which `run` on this machine gives `gflops`: calibration on one measured run, by bisection to
 // 1e-12. Precondition: gflops can be reached.
 [[nodiscard]] FlopRate gemm_from_run(PhaseMachine machine, const PhaseRun& run, double gflops);
+
+// The message_share with which `run` gives `gflops`, likewise. 1 where even that is too slow.
+[[nodiscard]] double message_share_from_run(PhaseMachine machine, const PhaseRun& run, double gflops);
 
 }  // namespace weft::hpl_gen

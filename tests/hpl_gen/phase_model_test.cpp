@@ -1,21 +1,26 @@
 // The phase model against closed forms, and against every measured accelerated HPL run at hand. No constant in here was
-// chosen by looking at a row that it predicts: one rate of 15 + 8 rows is calibrated, on the row 1N1G of the P100 cluster.
+// fitted to a row that it predicts: one rate of 15 + 8 rows is calibrated on the row 1N1G of the P100 cluster; a rule of
+// two rows fits one more, message_share, to 2N2G. docs/validation-accelerators.md says how the rules came about.
 #include "hpl_gen/phase_model.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <strings.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/atomic_file.hpp"
 #include "core/csv.hpp"
 #include "hpl_gen/grid.hpp"
+#include "hpl_gen/hpl_trace.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -87,6 +92,92 @@ TEST(PhaseModel, WithoutOverlapTheTermsAreNetlibsWithTheirOwnSwapFactor) {
   EXPECT_NEAR(t.update_s / (2 * n * n * n / (3 * 32 * 1e12)), 1, 1e-3);
 }
 
+// Bytes that a swap sends, in units of U: out of the fullest node, and from all ranks of it.
+struct Sent {
+  double out = 0, all = 0;
+};
+
+// From the messages of a generated run, whose lists equal those of real HPL (recorded_messages_test).
+Sent swap_of_trace(int p, int q, int per_node) {
+  HplConfig config;
+  config.n = 4800, config.nb = 48, config.p = p, config.q = q;
+  config.depth = 0, config.swap = Swap::kSpreadRoll;
+  HplTraceOptions options;
+  options.aggregate_pfact = true, options.start_end = false, options.solve = false;
+  auto trace = HplTrace::create(to_dat(config), options);
+  EXPECT_TRUE(trace);
+  const int nodes = (p * q + per_node - 1) / per_node;
+  std::map<std::uint32_t, std::vector<Sent>> panels;  // by region
+  traces::OpBlock block;
+  for (int r = 0; r < p * q; ++r) {
+    std::vector<Sent>* panel = nullptr;
+    bool swapping = false;
+    while (*(*trace)->next_block(RankId(static_cast<std::uint32_t>(r)), block))
+      for (const traces::Op& op : block.ops) {
+        const bool begins = op.kind == traces::OpKind::region_begin;
+        if (begins || op.kind == traces::OpKind::region_end) {
+          const auto region = static_cast<std::uint32_t>(op.amount);
+          const std::string& name = (*trace)->regions()[region];
+          if (name == "swap") swapping = begins;
+          if (begins && name.starts_with("panel")) {
+            panel = &panels[region];
+            panel->resize(static_cast<std::size_t>(nodes));
+          }
+        }
+        if (!swapping || !traces::is_send(op.kind)) continue;
+        Sent& node = (*panel)[static_cast<std::size_t>(r / per_node)];
+        node.all += static_cast<double>(op.amount);
+        if (op.peer / per_node != r / per_node) node.out += static_cast<double>(op.amount);
+      }
+  }
+  Sent sum;
+  for (const auto& [region, sent] : panels) {
+    sum.out +=
+        std::max_element(sent.begin(), sent.end(), [](auto& a, auto& b) { return a.out < b.out; })->out;
+    sum.all +=
+        std::max_element(sent.begin(), sent.end(), [](auto& a, auto& b) { return a.all < b.all; })->all;
+  }
+  double u = 0;
+  for (std::int64_t left = config.n - config.nb; left > 0; left -= config.nb)
+    u += 8.0 * static_cast<double>(left) / q * static_cast<double>(config.nb);
+  return {sum.out / u, sum.all / u};
+}
+
+// Pivots are uneven, so the fullest node of a panel sends some per cent more or less than the mean that the model takes.
+TEST(PhaseModel, ASwapSendsWhatTheMessagesOfHplDo) {
+  for (const auto& [p, q, per] : std::initializer_list<std::array<int, 3>>{{2, 1, 1},
+                                                                           {2, 1, 2},
+                                                                           {3, 1, 3},
+                                                                           {2, 2, 4},
+                                                                           {2, 2, 2},
+                                                                           {3, 2, 3},
+                                                                           {4, 2, 4},
+                                                                           {4, 2, 2},
+                                                                           {3, 3, 3},
+                                                                           {4, 3, 4},
+                                                                           {4, 3, 3},
+                                                                           {2, 4, 4},
+                                                                           {3, 4, 3},
+                                                                           {8, 8, 4},
+                                                                           {8, 1, 4}}) {
+    SCOPED_TRACE(fmt::format("{} x {}, {} a node", p, q, per));
+    const Sent sent = swap_of_trace(p, q, per);
+    const PhaseRun run{.n = 48000, .nb = 8, .p = p, .q = q, .overlap = Overlap::kNone};
+    const double u = 8.0 * 48000 * 48000 / 2 / q;  // bytes, at 1 GB/s
+    const auto node = static_cast<std::uint32_t>(per);
+    PhaseMachine machine{.gemm = FlopRate(1e12), .ranks_per_node = node, .injection = Bandwidth(1e9)};
+    if (per < p * q) {
+      const double out = phase_model(machine, run).swap_s * 1e9 / u;
+      EXPECT_NEAR(out / sent.out, 1, 0.13) << out << " in place of " << sent.out;
+    }
+    machine.injection = Bandwidth(1e15);
+    machine.host_link = Bandwidth(1e9);
+    machine.ranks_per_host_link = node;
+    const double all = phase_model(machine, run).swap_s * 1e9 / u;
+    EXPECT_NEAR(all / sent.all, 1, 0.13) << all << " in place of " << sent.all;
+  }
+}
+
 TEST(PhaseModel, OverlapOnlyHides) {
   const PhaseMachine machine{.gemm = FlopRate(5e12),
                              .ranks_per_node = 4,
@@ -122,36 +213,198 @@ TEST(PhaseModel, CalibrationGivesTheRunBack) {
   EXPECT_LT(gemm.value() / kP100Peak, 0.9);
 }
 
-// Fourteen rows from one calibrated rate. The rows with one GPU a node and a grid of one row (2N2G, 3N3G) are off by a
-// third: nothing published explains why they are slower than the rows with twice the GPUs on the same network.
+TEST(PhaseModel, AMessageAloneIsHeldToItsShareAndManyFillThePort) {
+  // One rank a node: half the share, twice the swap. Eight ranks a node whose messages together fill the port: no matter.
+  PhaseMachine machine{.gemm = FlopRate(4e12), .injection = Bandwidth(7e9)};
+  const PhaseRun run{.n = 80000, .nb = 384, .p = 8, .q = 1};
+  const double full = phase_model(machine, run).swap_s;
+  machine.message_share = 0.5;
+  EXPECT_NEAR(phase_model(machine, run).swap_s / full, 2, 1e-12);
+  const PhaseRun rows{.n = 80000, .nb = 384, .p = 8, .q = 8};
+  machine.ranks_per_node = 8;
+  const double shared = phase_model(machine, rows).swap_s;
+  machine.message_share = 1;
+  EXPECT_EQ(phase_model(machine, rows).swap_s, shared);
+}
+
+TEST(PhaseModel, AMessageShareIsFoundAgain) {
+  PhaseMachine machine = p100_node(p100_gemm(), 1);
+  const PhaseRun run{.n = 62000, .nb = 384, .p = 2, .q = 1};
+  machine.message_share = 0.375;
+  const double gflops = phase_model(machine, run).gflops;
+  EXPECT_NEAR(message_share_from_run(machine, run, gflops), 0.375, 1e-9);
+  EXPECT_EQ(message_share_from_run(machine, run, 1e6), 1) << "faster than any share allows";
+}
+
+// A run that no other table here has: four nodes of four P100, two to a PCIe link, and EDR: 14.9 times one P100 (Dell HPC
+// Innovation Lab, "Application Performance on P100-PCIe GPUs", 2017; NVIDIA's HPL for CUDA 8). It tells where a node's GPUs
+// stand in the grid and whether the swap is hidden. N is not published: as full as 1N1G is.
+TEST(PhaseModel, SixteenP100OfAnotherClusterSayWhereTheGpusOfANodeStand) {
+  constexpr double kMeasured = 14.9;
+  PhaseMachine machine = p100_node(p100_gemm(), 4);
+  machine.ranks_per_host_link =
+      2;  // C4130, configuration G: two GPUs behind each processor by a switch board
+  machine.injection = Bandwidth(12.1e9);  // EDR: 100 Gb/s with 64b/66b
+  const auto speedup = [&](bool row_major, Overlap overlap, double share = 1) {
+    machine.message_share = share;
+    const PhaseRun run{.n = 176000, .nb = 384, .p = 4, .q = 4, .row_major = row_major, .overlap = overlap};
+    return phase_model(machine, run).gflops / 3882;
+  };
+  const double rows = speedup(true, Overlap::kPanel), columns = speedup(false, Overlap::kPanel);
+  const double hidden = speedup(true, Overlap::kSwap);
+  fmt::print(
+      "measured {}; rows on nodes {:.2f}, columns on nodes {:.2f}, with f = 0.345 {:.2f} and {:.2f}; swap "
+      "hidden {:.2f}\n",
+      kMeasured, rows, columns, speedup(true, Overlap::kPanel, 0.345), speedup(false, Overlap::kPanel, 0.345),
+      hidden);
+  EXPECT_NEAR(columns / kMeasured, 1, 0.03);
+  EXPECT_LT(rows / kMeasured, 0.9);
+  EXPECT_GT(hidden / kMeasured, 1.07);
+}
+
+// How a table of the P100 cluster is predicted: the rate from 1N1G, and the share of a message from `second` if given.
+struct ClusterRule {
+  const char* name;
+  std::int64_t nb = 384;
+  bool tall = false;      // P >= Q
+  bool row_major = true;  // false: a node's GPUs in one process column
+  Overlap overlap = Overlap::kPanel;
+  const char* second = nullptr;
+  double share = 1;  // without `second`
+};
+
+// What a rule says of every row, relative to its measurement.
+struct ClusterResult {
+  double gemm_of_peak, share;
+  std::vector<double> errors;
+};
+
+ClusterResult apply(const ClusterRule& rule, const std::vector<Row>& rows) {
+  const auto run_of = [&](const Row& row) {
+    auto [p, q] = most_square(static_cast<int>(std::stoll(row.at("gpus"))));
+    if (rule.tall) std::swap(p, q);
+    return PhaseRun{.n = std::stoll(row.at("n")),
+                    .nb = rule.nb,
+                    .p = p,
+                    .q = q,
+                    .row_major = rule.row_major,
+                    .overlap = rule.overlap};
+  };
+  const auto node_of = [&](const Row& row, FlopRate gemm, double share) {
+    PhaseMachine node = p100_node(gemm, std::stoll(row.at("gpus")) / std::stoll(row.at("nodes")));
+    node.message_share = share;
+    return node;
+  };
+  const auto named = [&](const std::string& name) {
+    for (const Row& row : rows)
+      if (row.at("configuration") == name) return row;
+    ADD_FAILURE() << name << " is missing";
+    return Row{};
+  };
+  const auto truth = [](const Row& row) { return std::stod(row.at("measured_gflops")); };
+  const Row one = named("1N1G");
+  const FlopRate gemm = gemm_from_run(node_of(one, FlopRate(1), 1), run_of(one), truth(one));
+  double share = rule.share;
+  if (rule.second != nullptr) {
+    const Row two = named(rule.second);
+    share = message_share_from_run(node_of(two, gemm, 1), run_of(two), truth(two));
+  }
+  ClusterResult result{gemm.value() / kP100Peak, share, {}};
+  for (const Row& row : rows)
+    result.errors.push_back(phase_model(node_of(row, gemm, share), run_of(row)).gflops / truth(row) - 1);
+  return result;
+}
+
+// Mean size of the errors of the rows that are not named.
+double mean_without(const std::vector<std::string>& names, const std::vector<double>& errors,
+                    const std::vector<Row>& rows) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (std::find(names.begin(), names.end(), rows[i].at("configuration")) == names.end())
+      sum += std::abs(errors[i]);
+  return sum / static_cast<double>(rows.size() - names.size());
+}
+
+std::vector<ClusterResult> print_rules(std::span<const ClusterRule> rules, const std::vector<Row>& rows) {
+  std::vector<ClusterResult> results;
+  fmt::print("{:<8}", "");
+  for (const ClusterRule& rule : rules) {
+    results.push_back(apply(rule, rows));
+    fmt::print(" {:>8}", rule.name);
+  }
+  fmt::print("\n{:<8}", "R/peak");
+  for (const ClusterResult& r : results) fmt::print(" {:>8.4f}", r.gemm_of_peak);
+  fmt::print("\n{:<8}", "f");
+  for (const ClusterResult& r : results) fmt::print(" {:>8.4f}", r.share);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    fmt::print("\n{:<8}", rows[i].at("configuration"));
+    for (const ClusterResult& r : results) fmt::print(" {:>+7.1f}%", 100 * r.errors[i]);
+  }
+  fmt::print("\n{:<8}", "mean 14");
+  for (const ClusterResult& r : results)
+    fmt::print(" {:>7.1f}%", 100 * mean_without({"1N1G"}, r.errors, rows));
+  fmt::print("\n{:<8}", "mean 13");
+  for (const ClusterResult& r : results)
+    fmt::print(" {:>7.1f}%", 100 * mean_without({"1N1G", "2N2G"}, r.errors, rows));
+  fmt::print("  (without 1N1G; without 2N2G, too)\n");
+  return results;
+}
+
+// Fourteen rows from one calibrated rate, with netlib's grid and mapping. ">=, col." is what NVIDIA's input files and the
+// sixteen P100 above suggest, seen to be nearer before they were asked.
 TEST(PhaseModel, P100ClusterFromOneRow) {
   const auto rows = read_csv(measured("gpu_cluster_table5.csv"));
   if (rows.empty()) GTEST_SKIP() << "the measured runs (gpu_cluster_table5.csv) are not here";
   ASSERT_EQ(rows.size(), 15u);
-  fmt::print("{:<6} {:>5} {:>9} {:>9} {:>8} {:>8} {:>8}\n", "row", "PxQ", "measured", "GFLOP/s", "error",
-             "hidden", "layered");
-  double sum = 0, sum_hidden = 0, sum_layered = 0;
-  for (const Row& row : rows) {
-    const std::int64_t gpus = std::stoll(row.at("gpus")), nodes = std::stoll(row.at("nodes"));
-    const auto [p, q] = most_square(static_cast<int>(gpus));
-    PhaseRun run{.n = std::stoll(row.at("n")), .nb = 384, .p = p, .q = q};
-    const double truth = std::stod(row.at("measured_gflops"));
-    const PhaseMachine machine = p100_node(p100_gemm(), gpus / nodes);
-    const double ours = phase_model(machine, run).gflops;
-    run.overlap = Overlap::kSwap;
-    const double hidden = phase_model(machine, run).gflops;
-    const double layered = std::stod(row.at("mcl_estimate_gflops"));
-    fmt::print("{:<6} {:>5} {:>9.0f} {:>9.0f} {:>+7.1f}% {:>+7.1f}% {:>+7.1f}%\n", row.at("configuration"),
-               fmt::format("{}x{}", p, q), truth, ours, 100 * (ours / truth - 1), 100 * (hidden / truth - 1),
-               100 * (layered / truth - 1));
-    if (gpus == 1) continue;  // calibrated on it
-    sum += std::abs(ours / truth - 1);
-    sum_hidden += std::abs(hidden / truth - 1);
-    sum_layered += std::abs(layered / truth - 1);
-  }
-  fmt::print("mean of 14 rows: {:.1f} %; swap hidden {:.1f} %; layered model {:.1f} %\n", 100 * sum / 14,
-             100 * sum_hidden / 14, 100 * sum_layered / 14);
-  EXPECT_LT(sum / 14, 0.12) << "worse than what docs/validation.md records";
+  const ClusterRule rules[] = {{.name = "rule"},
+                               {.name = "NB 192", .nb = 192},
+                               {.name = "NB 768", .nb = 768},
+                               {.name = "hidden", .overlap = Overlap::kSwap},
+                               {.name = "none", .overlap = Overlap::kNone},
+                               {.name = "<=, col.", .row_major = false},
+                               {.name = ">=, rows", .tall = true},
+                               {.name = ">=, col.", .tall = true, .row_major = false}};
+  const auto results = print_rules(rules, rows);
+  EXPECT_LT(mean_without({"1N1G"}, results[0].errors, rows), 0.106)
+      << "worse than what docs/validation-accelerators.md records";
+  EXPECT_LT(mean_without({"1N1G"}, results[7].errors, rows), 0.064);
+}
+
+// The rule that was written down before it was run: one more constant, the share of a message, from the named row 2N2G;
+// a node's GPUs in rows. And what hides everything behind the update.
+TEST(PhaseModel, P100ClusterFromTwoRows) {
+  const auto rows = read_csv(measured("gpu_cluster_table5.csv"));
+  if (rows.empty()) GTEST_SKIP() << "the measured runs (gpu_cluster_table5.csv) are not here";
+  const ClusterRule rules[] = {{.name = "2N2G", .tall = true, .second = "2N2G"},
+                               {.name = "f=1", .tall = true},
+                               {.name = "f=.48", .tall = true, .share = 0.48},
+                               {.name = "2N4G", .tall = true, .second = "2N4G"},
+                               {.name = "NB 192", .nb = 192, .tall = true, .second = "2N2G"},
+                               {.name = "NB 768", .nb = 768, .tall = true, .second = "2N2G"},
+                               {.name = "P<=Q", .second = "2N2G"},
+                               {.name = "none", .tall = true, .overlap = Overlap::kNone, .second = "2N2G"},
+                               {.name = "hidden", .tall = true, .overlap = Overlap::kSwap, .second = "2N2G"},
+                               {.name = "columns", .tall = true, .row_major = false, .second = "2N2G"},
+                               {.name = "c. 2N4G", .tall = true, .row_major = false, .second = "2N4G"}};
+  const auto results = print_rules(rules, rows);
+  const auto at = [&](const char* name) {
+    return static_cast<std::size_t>(
+        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.at("configuration") == name; }) -
+        rows.begin());
+  };
+  EXPECT_NEAR(results[0].errors.at(at("1N1G")), 0, 1e-9);
+  EXPECT_NEAR(results[0].errors.at(at("2N2G")), 0, 1e-9);
+  EXPECT_LT(mean_without({"1N1G", "2N2G"}, results[0].errors, rows), 0.145)
+      << "worse than what docs/validation-accelerators.md records";
+  // The same U, L and network port a rank as 2N2G, which loses three times as much: no share has both.
+  EXPECT_LT(results[0].errors.at(at("4N4G")), -0.10);
+  fmt::print("everything hidden behind the update, P <= Q, rows:\n");
+  const ClusterRule hidden[] = {{.name = "2N2G", .overlap = Overlap::kSwap, .second = "2N2G"},
+                                {.name = "2N4G", .overlap = Overlap::kSwap, .second = "2N4G"},
+                                {.name = "2N6G", .overlap = Overlap::kSwap, .second = "2N6G"},
+                                {.name = "2N8G", .overlap = Overlap::kSwap, .second = "2N8G"},
+                                {.name = "f=1", .overlap = Overlap::kSwap}};
+  print_rules(hidden, rows);
 }
 
 // Eight systems of the TOP500 of June 2020, one rule: R = (P100's measured fraction of peak) x the list's Rpeak per
@@ -176,17 +429,37 @@ constexpr System kSystems[] = {
     {"DGX SuperPOD", 8, 12.5, 0, 32, "8 compute EDR ports a DGX-2H, GPUDirect"},
 };
 
+struct SystemRule {
+  const char* name;
+  std::int64_t nb = 512;
+  Overlap overlap = Overlap::kPanel;
+  bool tall = false;      // P >= Q
+  bool row_major = true;  // false: a node's devices in one process column
+  double share = 1;
+};
+
 TEST(PhaseModel, EightTop500SystemsFromOneRule) {
   const auto systems = read_csv(measured("systems.csv"));
   const auto table = read_csv(measured("top500_tables_1_2.csv"));
   if (systems.empty() || table.empty()) GTEST_SKIP() << "the measured systems (systems.csv) are not here";
   const double fraction = p100_gemm().value() / kP100Peak;
-  fmt::print(
-      "gemm = {:.4f} of Rpeak per device\n{:<13} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
-      fraction, "system", "PxQ", "Rmax TF", "TFLOP/s", "error", "NB 384", "NB 768", "hidden", "none",
-      "layered");
-  double sum = 0, sum_layered = 0;
-  double sum_variant[4] = {};
+  const double share = message_share_from_run(
+      p100_node(p100_gemm(), 1), {.n = 62000, .nb = 384, .p = 2, .q = 1}, 5878);  // row 2N2G, measured
+  const SystemRule rules[] = {{.name = "rule"},
+                              {.name = "NB 384", .nb = 384},
+                              {.name = "NB 768", .nb = 768},
+                              {.name = "hidden", .overlap = Overlap::kSwap},
+                              {.name = "none", .overlap = Overlap::kNone},
+                              {.name = "<=, col.", .row_major = false},
+                              {.name = ">=, rows", .tall = true},
+                              {.name = ">=, col.", .tall = true, .row_major = false},
+                              {.name = "f, rows", .tall = true, .share = share},
+                              {.name = "f, col.", .tall = true, .row_major = false, .share = share}};
+  fmt::print("gemm = {:.4f} of Rpeak per device\n{:<13} {:>8} {:>9} {:>9}", fraction, "system", "PxQ",
+             "Rmax TF", "TFLOP/s");
+  for (const SystemRule& rule : rules) fmt::print(" {:>8}", rule.name);
+  fmt::print(" {:>8}\n", "layered");
+  std::vector<double> sums(std::size(rules) + 1);
   for (const System& system : kSystems) {
     const auto find = [&](const std::vector<Row>& rows) {
       for (const Row& row : rows)
@@ -196,43 +469,41 @@ TEST(PhaseModel, EightTop500SystemsFromOneRule) {
     };
     const Row row = find(systems), printed = find(table);
     const std::int64_t per = std::stoll(row.at("devices_per_node"));
-    const std::int64_t ranks = std::stoll(row.at("nodes")) * per;
-    const auto [p, q] = most_square(static_cast<int>(ranks));
-    const PhaseMachine machine{
+    const auto [p, q] = most_square(static_cast<int>(std::stoll(row.at("nodes")) * per));
+    const double truth = std::stod(row.at("rmax_tflops"));
+    PhaseMachine machine{
         .gemm = FlopRate(fraction * 1e12 * std::stod(row.at("rpeak_per_device_tflops_derived"))),
         .ranks_per_node = static_cast<std::uint32_t>(per),
         .injection = Bandwidth(system.nics * system.nic_gbs * 1e9),
         .latency = from_seconds(1.5e-6),
         .host_link = system.host_gbs > 0 ? std::optional(Bandwidth(system.host_gbs * 1e9)) : std::nullopt,
         .device_memory = Bytes(static_cast<std::int64_t>(system.memory_gb * 1e9))};
-    PhaseRun run{.n = std::stoll(row.at("nmax")), .nb = 512, .p = p, .q = q};
-    const double truth = std::stod(row.at("rmax_tflops"));
-    const auto error = [&] { return phase_model(machine, run).gflops / 1e3 / truth - 1; };
-    const double ours = error();
-    run.nb = 384;
-    const double small = error();
-    run.nb = 768;
-    const double large = error();
-    run.nb = 512;
-    run.overlap = Overlap::kSwap;
-    const double hidden = error();
-    run.overlap = Overlap::kNone;
-    const double none = error();
-    const double layered =
-        std::stod(printed.at("mcl_multi_layer_pflops")) / std::stod(printed.at("rmax_pflops")) - 1;
-    fmt::print(
-        "{:<13} {:>8} {:>9.0f} {:>9.0f} {:>+7.1f}% {:>+7.1f}% {:>+7.1f}% {:>+7.1f}% {:>+7.1f}% {:>+7.1f}%\n",
-        system.name, fmt::format("{}x{}", p, q), truth, truth * (1 + ours), 100 * ours, 100 * small,
-        100 * large, 100 * hidden, 100 * none, 100 * layered);
-    sum += std::abs(ours);
-    sum_layered += std::abs(layered);
-    const double variants[4] = {small, large, hidden, none};
-    for (int i = 0; i < 4; ++i) sum_variant[i] += std::abs(variants[i]);
+    std::vector<double> errors;
+    for (const SystemRule& rule : rules) {
+      machine.message_share = rule.share;
+      const PhaseRun run{.n = std::stoll(row.at("nmax")),
+                         .nb = rule.nb,
+                         .p = rule.tall ? q : p,
+                         .q = rule.tall ? p : q,
+                         .row_major = rule.row_major,
+                         .overlap = rule.overlap};
+      errors.push_back(phase_model(machine, run).gflops / 1e3 / truth - 1);
+    }
+    errors.push_back(std::stod(printed.at("mcl_multi_layer_pflops")) / std::stod(printed.at("rmax_pflops")) -
+                     1);
+    fmt::print("{:<13} {:>8} {:>9.0f} {:>9.0f}", system.name, fmt::format("{}x{}", p, q), truth,
+               truth * (1 + errors[0]));
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      fmt::print(" {:>+7.1f}%", 100 * errors[i]);
+      sums[i] += std::abs(errors[i]);
+    }
+    fmt::print("\n");
   }
-  fmt::print("{:<13} {:>8} {:>9} {:>9} {:>7.1f}% {:>7.1f}% {:>7.1f}% {:>7.1f}% {:>7.1f}% {:>7.1f}%\n",
-             "mean |error|", "", "", "", 100 * sum / 8, 100 * sum_variant[0] / 8, 100 * sum_variant[1] / 8,
-             100 * sum_variant[2] / 8, 100 * sum_variant[3] / 8, 100 * sum_layered / 8);
-  EXPECT_LT(sum / 8, 0.075) << "the layered model's figure";
+  fmt::print("{:<13} {:>8} {:>9} {:>9}", "mean |error|", "", "", "");
+  for (const double sum : sums) fmt::print(" {:>7.1f}%", 100 * sum / 8);
+  fmt::print("\n");
+  EXPECT_LT(sums[0] / 8, 0.049) << "worse than what docs/validation-accelerators.md records (layered: 0.075)";
+  EXPECT_LT(sums[7] / 8, 0.040);
 }
 
 }  // namespace
