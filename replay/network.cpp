@@ -22,7 +22,9 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
                       std::uint32_t owner, Instant now, std::array<std::uint32_t, 2> ranks) {
   const FlowId f = model_->add(route, weight, rate_cap);
   if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
-  flows_[f.index()] = {static_cast<double>(bytes), 0.0, now, owner, ranks};
+  flows_[f.index()] = {static_cast<double>(bytes), 0.0, now, owner, ranks, {}};
+  for (std::size_t i = 0; i < std::min<std::size_t>(route.size(), 4); ++i)
+    flows_[f.index()].links[i] = route[i].index();
   for (LinkId l : route) {
     Link& k = links_[l.index()];
     k.bytes += static_cast<std::uint64_t>(bytes);

@@ -46,7 +46,9 @@ class Network {
       const char* const rank = reinterpret_cast<const char*>(&ranks[r]);
       __builtin_prefetch(rank);
       __builtin_prefetch(rank + 64);
+      __builtin_prefetch(rank + 128);
     }
+    for (const std::uint32_t l : f.links) __builtin_prefetch(&links_[l]);
     const char* const owner = reinterpret_cast<const char*>(&owners[f.owner]);
     __builtin_prefetch(owner);
     __builtin_prefetch(owner + 64);
@@ -75,9 +77,11 @@ class Network {
     double rate = 0;       // bytes/s since `updated`
     Instant updated;
     std::uint32_t owner = 0;
-    std::array<std::uint32_t, 2> ranks{};  // that wait for it; hints for prefetch_next() only
+    // For prefetch_next() only: who waits for it, the first links of its route.
+    std::array<std::uint32_t, 2> ranks{};
+    std::array<std::uint32_t, 4> links{};
   };
-  static_assert(sizeof(Link) == 64 && sizeof(Flow) == 48);
+  static_assert(sizeof(Link) == 64 && sizeof(Flow) == 64);
 
   const std::vector<double>& capacity_;
   std::unique_ptr<congestion::SharingModel> model_;

@@ -70,7 +70,7 @@ class Simulation {
     std::int64_t bytes = 0;  // of a completed receive: its overhead is paid when it is waited for
     Op op;                   // persistent: what start() does
   };
-  // What every wake touches stands first, on two cache lines: tens of MB of ranks do not stay in a cache.
+  // What every wake touches stands first, on three cache lines: tens of MB of ranks do not stay in a cache.
   struct alignas(64) Rank {
     std::uint64_t pc = 0;
     std::uint32_t pending = 0;
@@ -82,10 +82,10 @@ class Simulation {
     std::vector<Slot> slots;
     Instant op_start;
     Instant blocked_since;
+    Elapsed spent[5];
     ProgramCursor program;
     std::uint64_t detour_end = 0;  // a conditional step's body runs early: [.., detour_end), then return_pc
     std::uint64_t return_pc = 0;
-    Elapsed spent[5];
     Instant finish;
     std::vector<std::uint64_t> hits_done;                    // conditional steps whose body ran early
     std::vector<std::uint32_t> collective_count;             // by communicator
