@@ -211,7 +211,9 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   double simulated_s = 0;
   for (std::size_t w = 0; w < windows.size(); ++w) {
     WindowRun& run = runs[w];
-    out.panels_simulated += windows[w].last - windows[w].first;
+    const std::int64_t window = windows[w].last - windows[w].first;
+    out.panels_simulated += window;
+    out.shortest_window = w == 0 ? window : std::min(out.shortest_window, window);
     measured.push_back(std::move(run.panels));
     const auto& e = run.result.engine;
     out.engine.events += e.events;

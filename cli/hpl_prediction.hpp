@@ -43,6 +43,7 @@ struct HplPrediction {
   double bcast_took_s =
       0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
   std::int64_t panels_simulated = 0, panels_total = 0;
+  std::int64_t shortest_window = 0;           // panels, warm-up included
   double error_estimate = 0;                  // relative; 0 when all panels were simulated
   std::vector<hpl_gen::PanelSeconds> panels;  // as measured or fitted
   replay::EngineStats engine;                 // summed

@@ -99,6 +99,15 @@ std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction
   if (run.panels_simulated < run.panels_total)
     out += fmt::format(" (+-{}: {} of {} panels simulated)", show_percent(run.error_estimate),
                        run.panels_simulated, run.panels_total);
+  // The columns take turns as the ring's root: how far each lags behind comes round after Q panels.
+  const hpl_gen::Bcast bcast = run.config.bcast;
+  const bool ring = bcast != hpl_gen::Bcast::kLong && bcast != hpl_gen::Bcast::kLongM;
+  if (run.panels_simulated < run.panels_total && ring && run.shortest_window < run.config.q)
+    out += fmt::format(
+        "\nnote: a ring over {0} columns comes round after {0} panels, the windows have {1}: the estimate "
+        "says too "
+        "little, and the rate may be off; --window {0} sees all of it",
+        run.config.q, run.shortest_window);
   out += "\n" + limits(run) + "\n";
 
   Table parts({{"part", Table::Align::kLeft}, {"mean per rank"}, {"share"}, {"what", Table::Align::kLeft}});

@@ -6,6 +6,7 @@
 #include <map>
 #include <new>
 
+#include "cli/large_pages.hpp"
 #include "cli/verb.hpp"
 
 namespace weft::cli {
@@ -70,6 +71,7 @@ int run(int argc, char** argv) {
 }  // namespace weft::cli
 
 int main(int argc, char** argv) {
+  weft::cli::prefer_large_pages();
   try {
     return weft::cli::run(argc, argv);
   } catch (const std::bad_alloc&) {

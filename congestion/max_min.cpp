@@ -34,19 +34,16 @@ MaxMin::MaxMin(std::span<const double> capacity, Scope scope)
     : capacity_(capacity),
       scope_(scope),
       table_(static_cast<std::uint32_t>(capacity.size())),
-      to_quanta_(capacity.size()),
-      from_quanta_(capacity.size()),
-      load_(capacity.size(), 0),
-      bound_(capacity.size(), 0),
-      level_(capacity.size(), 0),
+      link_(capacity.size()),
       work_(capacity.size()) {
   for (std::size_t l = 0; l < capacity.size(); ++l) {
     WEFT_CHECK(capacity[l] > 0 && std::isfinite(capacity[l]),
                fmt::format("capacity of link {} is {}", l, capacity[l]));
     int exponent = 0;
     (void)std::frexp(capacity[l], &exponent);  // capacity < 2^exponent
-    to_quanta_[l] = std::ldexp(1.0, 61 - exponent);
-    from_quanta_[l] = std::ldexp(1.0, exponent - 61);
+    link_[l].capacity = capacity[l];
+    link_[l].to_quanta = std::ldexp(1.0, 61 - exponent);
+    link_[l].from_quanta = std::ldexp(1.0, exponent - 61);
   }
 }
 
@@ -78,11 +75,11 @@ void MaxMin::remove(FlowId id) {
   WEFT_CHECK(table_.alive(flow), fmt::format("flow {} is not in the table", flow));
   const double rate = rate_[flow];
   const std::uint32_t bottleneck = bottleneck_[flow];
-  if (bottleneck != kNone) --bound_[bottleneck];
+  if (bottleneck != kNone) --link_[bottleneck].bound;
   for (const LinkId link : table_.route(flow)) {
-    load_[link.index()] -= quanta(link.index(), rate);
+    link_[link.index()].load -= quanta(link.index(), rate);
     // In the local scope only the flows that the link held back can tell that it has room again.
-    if (scope_ == Scope::kComponent || bound_[link.index()] > 0) mark_dirty(link.index());
+    if (scope_ == Scope::kComponent || link_[link.index()].bound > 0) mark_dirty(link.index());
   }
   table_.remove(flow);
 }
@@ -95,7 +92,7 @@ bool MaxMin::join(std::uint32_t flow) {
 }
 
 void MaxMin::join_bound(std::uint32_t link) {
-  if (bound_[link] == 0) return;
+  if (link_[link].bound == 0) return;
   for (const FlowTable::Entry e : table_.flows_on(link))
     if (bottleneck_[e.flow] == link) join(e.flow);
 }
@@ -211,8 +208,8 @@ void MaxMin::fill() {
     for (const LinkId link : table_.route(flow)) {
       if (table_.count_on(link.index()) > 1) {
         enter(link.index());
-      } else if (capacity_[link.index()] < narrowest) {
-        narrowest = capacity_[link.index()];
+      } else if (link_[link.index()].capacity < narrowest) {
+        narrowest = link_[link.index()].capacity;
         own = link.index();
       }
     }
@@ -245,7 +242,7 @@ void MaxMin::fill_one(std::uint32_t flow) {
   std::uint32_t bottleneck = kNone;
   for (const LinkId id : table_.route(flow)) {
     const std::uint32_t link = id.index();
-    double least = capacity_[link];
+    double least = link_[link].capacity;
     if (table_.count_on(link) > 1) {
       LinkWork& w = work_[link];
       reset(w, link);
@@ -371,20 +368,20 @@ bool MaxMin::disturbs() {
   for (const std::uint32_t link : touched_) {
     const LinkWork& w = work_[link];
     if (w.members == table_.count_on(link)) continue;
-    const std::uint32_t held = bound_[link] - w.bound_inside;  // flows outside that this link holds back
-    const double old_level = level_[link];
+    const std::uint32_t held = link_[link].bound - w.bound_inside;  // flows outside that this link holds back
+    const double old_level = link_[link].level;
     if (w.filled_at < kInfinity) {
       const double new_level = w.filled_at;
       if (held > 0 && new_level > old_level * (1 + kSameLevel)) {
         for (const FlowTable::Entry e : table_.flows_on(link))
           if (bottleneck_[e.flow] == link) join(e.flow);
-      } else if (bound_[link] == 0 || new_level < old_level * (1 - kSameLevel)) {
+      } else if (link_[link].bound == 0 || new_level < old_level * (1 - kSameLevel)) {
         const double bar = new_level * (1 + kSameLevel);
         for (const FlowTable::Entry e : table_.flows_on(link))
           if (rate_[e.flow] > (weighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
       }
     } else if (held > 0) {
-      const double slack = kSameLevel * old_level * held + table_.count_on(link) * from_quanta_[link];
+      const double slack = kSameLevel * old_level * held + table_.count_on(link) * link_[link].from_quanta;
       if (w.room > slack || w.highest > old_level * (1 + kSameLevel))
         for (const FlowTable::Entry e : table_.flows_on(link))
           if (bottleneck_[e.flow] == link) join(e.flow);
@@ -398,9 +395,9 @@ bool MaxMin::disturbs() {
       for (const LinkId id : table_.route(members_[i])) {
         const std::uint32_t link = id.index();
         LinkWork& w = work_[link];
-        if (w.stamp == filling_ && w.bound_inside == bound_[link]) continue;
+        if (w.stamp == filling_ && w.bound_inside == link_[link].bound) continue;
         w.stamp = filling_;
-        w.bound_inside = bound_[link];
+        w.bound_inside = link_[link].bound;
         join_bound(link);
       }
   return members_.size() > before;
@@ -412,21 +409,21 @@ void MaxMin::commit() {
     const LinkWork& w = work_[link];
     // Flows outside keep the level that they were given, so that levels cannot creep by one tolerance a
     // solve.
-    if (w.filled_at < kInfinity && bound_[link] == w.bound_inside) level_[link] = w.filled_at;
+    if (w.filled_at < kInfinity && link_[link].bound == w.bound_inside) link_[link].level = w.filled_at;
   }
   for (const std::uint32_t flow : members_) {
     const std::uint32_t from = bottleneck_[flow];
     const std::uint32_t to = next_bottleneck_[flow];
     if (from != to) {
-      if (from != kNone) --bound_[from];
-      if (to != kNone) ++bound_[to];
+      if (from != kNone) --link_[from].bound;
+      if (to != kNone) ++link_[to].bound;
       bottleneck_[flow] = to;
     }
     const double old_rate = rate_[flow];
     const double new_rate = next_rate_[flow];
     if (std::abs(new_rate - old_rate) <= same * old_rate) continue;
     for (const LinkId link : table_.route(flow))
-      load_[link.index()] += quanta(link.index(), new_rate) - quanta(link.index(), old_rate);
+      link_[link.index()].load += quanta(link.index(), new_rate) - quanta(link.index(), old_rate);
     rate_[flow] = new_rate;
     changed_.push_back(FlowId(flow));
   }

@@ -16,10 +16,10 @@
 //    each flow still has a full link on which it is highest, so this is the max-min fair allocation, which is
 //    unique. Same calls, same bits; but rates may differ from kComponent's by rounding (tests: below 1e-12).
 // Invariants between solves:
-//  1. load_[l] is the exact sum of the rates on l, each rounded to quanta of 2^-60 of l's capacity or finer:
+//  1. link_[l].load is the exact sum of the rates on l, each rounded to quanta of 2^-60 of l's capacity or finer:
 //     sums of integers do not drift and do not depend on order.
-//  2. bottleneck_[f] is a full link where f's level is highest, or none: f is at its limit. bound_[l] counts
-//     the flows with bottleneck l, whose common level is level_[l].
+//  2. bottleneck_[f] is a full link where f's level is highest, or none: f is at its limit. link_[l].bound counts
+//     the flows with bottleneck l, whose common level is link_[l].level.
 // Complexity of a solve: O(h + L log L) for h hops and L links of the flows filled, times the rounds of
 // kLocal (mostly one to three). No allocation once the columns have grown to the peak.
 #pragma once
@@ -72,13 +72,23 @@ class MaxMin final : public SharingModel {
     std::uint32_t dirty = 0;         // solve() that has it in dirty_
   };
   static_assert(sizeof(LinkWork) == 64);
+  // What stays of a link between solves; one cache line.
+  struct alignas(64) LinkState {
+    double capacity = 0;
+    double to_quanta = 0;  // powers of two, so that scaling is exact
+    double from_quanta = 0;
+    std::uint64_t load = 0;
+    double level = 0;
+    std::uint32_t bound = 0;
+  };
+  static_assert(sizeof(LinkState) == 64);
   [[nodiscard]] std::uint64_t quanta(std::uint32_t link, double rate) const {
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(rate * to_quanta_[link] + 0.5));
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(rate * link_[link].to_quanta + 0.5));
   }
   // Capacity of `link` less the load of the flows outside, given the quanta of those inside.
   [[nodiscard]] double room(std::uint32_t link, std::uint64_t inside) const {
-    const auto outside = static_cast<std::int64_t>(load_[link] - inside);
-    return std::max(0.0, capacity_[link] - static_cast<double>(outside) * from_quanta_[link]);
+    const auto outside = static_cast<std::int64_t>(link_[link].load - inside);
+    return std::max(0.0, link_[link].capacity - static_cast<double>(outside) * link_[link].from_quanta);
   }
   void mark_dirty(std::uint32_t link);
   bool join(std::uint32_t flow);
@@ -109,11 +119,7 @@ class MaxMin final : public SharingModel {
   std::vector<std::uint32_t> member_;  // solve() that has it in members_
   std::vector<std::uint32_t> rising_;  // filling in which it still rises
   // columns over link
-  std::vector<double> to_quanta_;  // powers of two, so that scaling is exact
-  std::vector<double> from_quanta_;
-  std::vector<std::uint64_t> load_;
-  std::vector<std::uint32_t> bound_;
-  std::vector<double> level_;
+  std::vector<LinkState> link_;
   std::vector<LinkWork> work_;
   // of the current solve
   std::uint32_t solve_ = 1;

@@ -446,7 +446,8 @@ void HplTrace::step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
       break;
     case Stage::kSolve:
       emit_solve_step(config, grid, rank, c.item, out);
-      if (++c.item == config.panels()) {
+      c.item = next_solve_step(config, grid, rank, c.item);
+      if (c.item >= config.panels()) {
         out.end(kSolve);
         c.stage = Stage::kRunEnd;
       }

@@ -86,6 +86,48 @@ void RowExchangeBuilder::order_slots(int p, int first_row, std::span<const std::
     out.slot_of[static_cast<std::size_t>(out.row_at[s])] = static_cast<std::int32_t>(s);
     out.u_prefix[s + 1] = out.u_prefix[s] + lengths_[s];
   }
+  equilibrate(p, out);
+}
+
+// Evens out the parts of U: every slot gets slen / p rows, the first slen mod p slots one more. Each slot in turn
+// spreads what others should hold to its left and to its right.
+void RowExchangeBuilder::equilibrate(int p, RowExchange& out) {
+  out.spreads.clear();
+  out.moved.clear();
+  out.even_prefix = out.u_prefix;
+  if (p <= 2) return;
+  const std::vector<std::int32_t>& prefix = out.u_prefix;
+  const std::int32_t total = prefix[static_cast<std::size_t>(p)];
+  const std::int32_t small = total / p, large = (total + p - 1) / p, extra = total - p * small;
+  const auto even = [&](int slot) { return slot < extra ? slot * large : slot * small + extra; };
+  const auto length = [&](int slot) {
+    return prefix[static_cast<std::size_t>(slot) + 1] - prefix[static_cast<std::size_t>(slot)];
+  };
+  // The program looks at all slots but the last.
+  bool is_even = true;
+  for (int i = 0; i + 1 < p; ++i) is_even = is_even && (length(i) == small || length(i) == large);
+  if (is_even) return;
+  for (int slot = 0; slot < p; ++slot) {
+    const std::int32_t begin = prefix[static_cast<std::size_t>(slot)], held = length(slot);
+    const std::int32_t target = even(slot), target_length = slot < extra ? large : small;
+    const bool left = begin < target, right = target + target_length < begin + held;
+    if (held <= 0 || !(left || right)) continue;
+    const auto at_prefix = static_cast<std::uint32_t>(out.moved.size());
+    // The slot's own rows, cut at the even boundaries.
+    std::int32_t at = begin, rest = held;
+    for (int i = 0; i < p; ++i) {
+      const std::int32_t last = even(i) + (i < extra ? large : small) - 1;
+      const std::int32_t part = last >= at && rest > 0 ? std::min(last - at + 1, rest) : 0;
+      rest -= part;
+      out.moved.push_back(at);
+      at += part;
+    }
+    out.moved.push_back(at);
+    if (left) out.spreads.push_back({slot, false, at_prefix});
+    if (right) out.spreads.push_back({slot, true, at_prefix});
+  }
+  // The program leaves the last sum as it was.
+  for (int i = 0; i < p; ++i) out.even_prefix[static_cast<std::size_t>(i)] = even(i);
 }
 
 }  // namespace weft::hpl_gen

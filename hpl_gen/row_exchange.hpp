@@ -26,6 +26,16 @@ struct RowExchange {
   std::vector<std::int32_t> u_prefix;   // p + 1 values: rows of U in slots before s
   std::vector<std::int32_t> slot_of;    // by process row
   std::vector<std::int32_t> row_at;     // by slot
+  // Equilibration: slots that hold rows which others should hold spread them, in this order; none: already even.
+  // Each has p + 1 prefix sums in `moved`, at `moved_at`: its rows cut at the even boundaries.
+  struct Spread {
+    int slot = 0;
+    bool right = false;
+    std::uint32_t moved_at = 0;
+  };
+  std::vector<Spread> spreads;
+  std::vector<std::int32_t> moved;
+  std::vector<std::int32_t> even_prefix;  // u_prefix after equilibration
 };
 
 // Fills `out` for the panel that starts at `first` and has `jb` columns. O(jb log jb + p^2 log p); no allocation once
@@ -41,6 +51,7 @@ class RowExchangeBuilder {
  private:
   // Orders the slots; `counts` by process row.
   void order_slots(int p, int first_row, std::span<const std::int32_t> counts, RowExchange& out);
+  static void equilibrate(int p, RowExchange& out);
   std::vector<std::int64_t> pivots_;
   std::vector<std::int64_t> outside_;  // pivot rows below the panel, sorted
   std::vector<std::int64_t> content_;  // row that now stands at: panel positions, then outside_ positions

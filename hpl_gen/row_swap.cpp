@@ -50,44 +50,6 @@ void spread(const SwapSeat& s, std::span<const std::int32_t> prefix, int source,
   }
 }
 
-// Evens out the parts of U: every slot gets slen / p rows, the first slen mod p slots one more. Each slot in turn
-// spreads what others should hold to its left and to its right. Leaves the even prefix sums in `prefix`.
-void equilibrate(const SwapSeat& s, std::vector<std::int32_t>& prefix, PanelBcast& bcast, OpSink& out) {
-  const int p = s.grid->p;
-  if (p <= 2) return;
-  const std::int32_t total = prefix[static_cast<std::size_t>(p)];
-  const std::int32_t small = total / p, large = (total + p - 1) / p, extra = total - p * small;
-  const auto even = [&](int slot) { return slot < extra ? slot * large : slot * small + extra; };
-  const auto length = [&](int slot) {
-    return prefix[static_cast<std::size_t>(slot) + 1] - prefix[static_cast<std::size_t>(slot)];
-  };
-  // The program looks at all slots but the last.
-  bool is_even = true;
-  for (int i = 0; i + 1 < p; ++i) is_even = is_even && (length(i) == small || length(i) == large);
-  if (is_even) return;
-  std::vector<std::int32_t> moved(static_cast<std::size_t>(p) + 1);
-  for (int slot = 0; slot < p; ++slot) {
-    const std::int32_t begin = prefix[static_cast<std::size_t>(slot)], held = length(slot);
-    const std::int32_t target = even(slot), target_length = slot < extra ? large : small;
-    const bool left = begin < target, right = target + target_length < begin + held;
-    if (held <= 0 || !(left || right)) continue;
-    // The slot's own rows, cut at the even boundaries.
-    std::int32_t at = begin, rest = held;
-    for (int i = 0; i < p; ++i) {
-      const std::int32_t last = even(i) + (i < extra ? large : small) - 1;
-      const std::int32_t part = last >= at && rest > 0 ? std::min(last - at + 1, rest) : 0;
-      rest -= part;
-      moved[static_cast<std::size_t>(i)] = at;
-      at += part;
-    }
-    moved[static_cast<std::size_t>(p)] = at;
-    if (left) spread(s, moved, slot, false, bcast, out);
-    if (right) spread(s, moved, slot, true, bcast, out);
-  }
-  // The program leaves the last sum as it was.
-  for (int i = 0; i < p; ++i) prefix[static_cast<std::size_t>(i)] = even(i);
-}
-
 // p - 1 exchanges with the two neighbours in turn; each part goes half way round either way.
 void roll(const SwapSeat& s, std::span<const std::int32_t> prefix, PanelBcast& bcast, OpSink& out) {
   const ProcessGrid& g = *s.grid;
@@ -116,16 +78,19 @@ void roll(const SwapSeat& s, std::span<const std::int32_t> prefix, PanelBcast& b
 
 void spread_roll_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
   const bool current = s.row == s.current_row;
-  const auto& prefix = s.rows->u_prefix;
+  const std::vector<std::int32_t>& prefix = s.rows->u_prefix;
   if (current) out.kernel(Kernel::dlaswp01, s.rows->rows_from[static_cast<std::size_t>(s.row)], s.n);
   spread(s, prefix, 0, true, bcast, out);
   if (!current) {
     const auto slot = static_cast<std::size_t>(s.rows->slot_of[static_cast<std::size_t>(s.row)]);
     out.kernel(Kernel::dlaswp06, 2 * (prefix[slot + 1] - prefix[slot]), s.n);  // a swap moves both ways
   }
-  std::vector<std::int32_t> parts(prefix.begin(), prefix.end());
-  if (s.equil) equilibrate(s, parts, bcast, out);
-  roll(s, parts, bcast, out);
+  if (s.equil) {
+    const std::span<const std::int32_t> moved(s.rows->moved);
+    for (const RowExchange::Spread& x : s.rows->spreads)
+      spread(s, moved.subspan(x.moved_at, prefix.size()), x.slot, x.right, bcast, out);
+  }
+  roll(s, s.equil ? s.rows->even_prefix : prefix, bcast, out);
   out.kernel(Kernel::dlaswp10, s.jb, s.n);  // U into the order of the panel's rows
 }
 

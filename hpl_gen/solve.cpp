@@ -72,4 +72,15 @@ void emit_solve_step(const HplConfig& c, const ProcessGrid& g, int rank, std::in
   if (block == 0 && col == block_col) broadcast(out, col_members(g, rank), width * kDouble, block_row);
 }
 
+std::int64_t next_solve_step(const HplConfig& c, const ProcessGrid& g, int rank, std::int64_t step) {
+  const std::int64_t q = g.q, last = (c.n - 1) / c.nb;
+  // Steps at which the rank's column owns the block that is solved, or the one that was solved before.
+  const auto ahead = [&](std::int64_t residue) {
+    const std::int64_t d = (residue - step) % q;
+    return d > 0 ? d : d + q;
+  };
+  const std::int64_t own = last - g.col_of(rank);
+  return step + std::min(ahead(own), ahead(own + 1));
+}
+
 }  // namespace weft::hpl_gen

@@ -17,5 +17,9 @@ namespace weft::hpl_gen {
 // O(log p) operations.
 void emit_solve_step(const HplConfig& config, const ProcessGrid& grid, int rank, std::int64_t step,
                      OpSink& out);
+// The first step after `step` in which `rank` may have something to do; steps + q at most. Each process column takes
+// part in two of q steps, so that the steps of a rank cost O(N / NB / Q) instead of O(N / NB).
+[[nodiscard]] std::int64_t next_solve_step(const HplConfig& config, const ProcessGrid& grid, int rank,
+                                           std::int64_t step);
 
 }  // namespace weft::hpl_gen

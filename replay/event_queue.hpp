@@ -5,7 +5,9 @@
 // four children share two cache lines. O(log n) push, pop, move; no allocation once they have grown.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/check.hpp"
@@ -36,6 +38,10 @@ class EventQueue {
  public:
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] const Event& top() const { return heap_.front(); }
+  // The next event and the four that may come after it.
+  [[nodiscard]] std::span<const Event> next_few() const {
+    return std::span<const Event>(heap_).first(std::min<std::size_t>(heap_.size(), 5));
+  }
   void push(const Event& e) {
     heap_.push_back(e);
     std::size_t i = heap_.size() - 1;
@@ -88,6 +94,9 @@ class CompletionQueue {
 
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] const Entry& top() const { return heap_.front(); }
+  [[nodiscard]] std::span<const Entry> next_few() const {
+    return std::span<const Entry>(heap_).first(std::min<std::size_t>(heap_.size(), 5));
+  }
   // Inserts the flow or moves it to its new time.
   void set(FlowId flow, Instant time, std::uint64_t sequence) {
     if (flow.index() >= position_.size()) position_.resize(flow.index() + 1, kAbsent);

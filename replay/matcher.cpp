@@ -6,10 +6,6 @@ namespace weft::replay {
 namespace {
 using traces::kAnySource;
 
-std::size_t mix(std::uint64_t k) {
-  k *= 0x9e3779b97f4a7c15ULL;
-  return static_cast<std::size_t>(k ^ (k >> 32));
-}
 bool accepts(std::uint32_t context, std::int32_t tag, const Message& m) {
   return m.context == context && (tag == traces::kAnyTag || tag == m.tag);
 }
@@ -57,20 +53,17 @@ void Matcher::rebuild() {
   }
 }
 
+void Matcher::unlink(std::uint32_t r, std::uint32_t& head, std::uint32_t& tail) {
+  const PostedRecv& v = recvs_[r];
+  (v.prev == kNone ? head : recvs_[v.prev].next) = v.next;
+  (v.next == kNone ? tail : recvs_[v.next].prev) = v.prev;
+}
+
 void Matcher::unlink_recv(std::uint32_t r) {
-  PostedRecv& v = recvs_[r];
-  std::uint32_t* head = nullptr;
-  std::uint32_t* tail = nullptr;
-  if (v.source == kAnySource) {
-    head = &receivers_[v.rank].any_head;
-    tail = &receivers_[v.rank].any_tail;
-  } else {
-    Pair& p = pair(v.rank, static_cast<std::uint32_t>(v.source));
-    head = &p.recv_head;
-    tail = &p.recv_tail;
-  }
-  (v.prev == kNone ? *head : recvs_[v.prev].next) = v.next;
-  (v.next == kNone ? *tail : recvs_[v.next].prev) = v.prev;
+  const PostedRecv& v = recvs_[r];
+  if (v.source == kAnySource) return unlink(r, receivers_[v.rank].any_head, receivers_[v.rank].any_tail);
+  Pair& p = pair(v.rank, static_cast<std::uint32_t>(v.source));
+  unlink(r, p.recv_head, p.recv_tail);
 }
 
 void Matcher::unlink_message(std::uint32_t m) {
@@ -104,7 +97,10 @@ std::uint32_t Matcher::deliver(std::uint32_t message) {
   std::uint32_t r = exact;
   if (any != kNone && (exact == kNone || recvs_[any].sequence < recvs_[exact].sequence)) r = any;
   if (r != kNone) {
-    unlink_recv(r);
+    if (r == exact)
+      unlink(r, p.recv_head, p.recv_tail);
+    else
+      unlink(r, receivers_[m.dst].any_head, receivers_[m.dst].any_tail);
     m.state |= kMatched;
     return r;
   }
@@ -130,31 +126,29 @@ std::uint32_t Matcher::peek(std::uint32_t rank, std::uint32_t context, std::int3
     return m;
   }
   const Pair* p = find_pair(rank, static_cast<std::uint32_t>(source));
-  if (p == nullptr) return kNone;
-  std::uint32_t m = p->msg_head;
+  return p == nullptr ? kNone : first_accepted(*p, context, tag);
+}
+
+std::uint32_t Matcher::first_accepted(const Pair& p, std::uint32_t context, std::int32_t tag) const {
+  std::uint32_t m = p.msg_head;
   while (m != kNone && !accepts(context, tag, messages_[m])) m = messages_[m].pair_next;
   return m;
 }
 
 std::uint32_t Matcher::post(std::uint32_t recv) {
   PostedRecv& r = recvs_[recv];
-  const std::uint32_t m = peek(r.rank, r.context, r.source, r.tag);
+  const bool any = r.source == kAnySource;
+  Pair* const p = any ? nullptr : &pair(r.rank, static_cast<std::uint32_t>(r.source));
+  const std::uint32_t m =
+      any ? peek(r.rank, r.context, r.source, r.tag) : first_accepted(*p, r.context, r.tag);
   if (m != kNone) {
     unlink_message(m);
     messages_[m].state |= kMatched;
     return m;
   }
   r.sequence = next_sequence_++;
-  std::uint32_t* head = nullptr;
-  std::uint32_t* tail = nullptr;
-  if (r.source == kAnySource) {
-    head = &receivers_[r.rank].any_head;
-    tail = &receivers_[r.rank].any_tail;
-  } else {
-    Pair& p = pair(r.rank, static_cast<std::uint32_t>(r.source));
-    head = &p.recv_head;
-    tail = &p.recv_tail;
-  }
+  std::uint32_t* const head = any ? &receivers_[r.rank].any_head : &p->recv_head;
+  std::uint32_t* const tail = any ? &receivers_[r.rank].any_tail : &p->recv_tail;
   r.prev = *tail;
   r.next = kNone;
   (*tail == kNone ? *head : recvs_[*tail].next) = recv;

@@ -25,6 +25,11 @@ class Matcher {
   // A message's envelope is there. Returns the posted receive that takes it (removed from its queue, row
   // still live), or kNone: then it is queued as unexpected.
   [[nodiscard]] std::uint32_t deliver(std::uint32_t message);
+  // The route that the last message of the pair of ranks took, to be remembered for the next ones; epoch 0: none.
+  struct LastRoute {
+    std::uint32_t route = 0, epoch = 0;
+  };
+  [[nodiscard]] LastRoute& last_route(std::uint32_t dst, std::uint32_t src) { return pair(dst, src).last; }
   // A receive is posted. Returns the unexpected message that it takes (unqueued), or kNone: then it is
   // queued.
   [[nodiscard]] std::uint32_t post(std::uint32_t recv);
@@ -45,6 +50,11 @@ class Matcher {
     }
     return first;
   }
+  // A hint to the processor: messages from src to dst will be matched soon.
+  void prefetch(std::uint32_t dst, std::uint32_t src) const {
+    const std::uint64_t key = (static_cast<std::uint64_t>(dst) << 32) | src;
+    __builtin_prefetch(&pairs_[mix(key) & (pairs_.size() - 1)]);
+  }
   [[nodiscard]] Pool<PostedRecv>& receives() { return recvs_; }
   [[nodiscard]] std::size_t unexpected() const { return unexpected_; }
 
@@ -53,17 +63,24 @@ class Matcher {
     std::uint64_t key = kEmpty;
     std::uint32_t recv_head = kNone, recv_tail = kNone;
     std::uint32_t msg_head = kNone, msg_tail = kNone;
+    LastRoute last;
   };
   struct Receiver {
     std::uint32_t any_head = kNone, any_tail = kNone;  // receives from any source
     std::uint32_t msg_head = kNone, msg_tail = kNone;  // all unexpected messages
   };
   static constexpr std::uint64_t kEmpty = ~0ULL;
+  static std::size_t mix(std::uint64_t k) {
+    k *= 0x9e3779b97f4a7c15ULL;
+    return static_cast<std::size_t>(k ^ (k >> 32));
+  }
   Pair& pair(std::uint32_t dst, std::uint32_t src);
   [[nodiscard]] const Pair* find_pair(std::uint32_t dst, std::uint32_t src) const;
   void rebuild();
   void unlink_message(std::uint32_t m);
   void unlink_recv(std::uint32_t r);
+  void unlink(std::uint32_t r, std::uint32_t& head, std::uint32_t& tail);
+  [[nodiscard]] std::uint32_t first_accepted(const Pair& p, std::uint32_t context, std::int32_t tag) const;
 
   Pool<Message>& messages_;
   Pool<PostedRecv> recvs_;

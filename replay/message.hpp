@@ -42,6 +42,8 @@ struct Message {
   std::uint8_t state = 0;
   std::uint16_t hops = 0;
   FlowId flow;
+  std::uint32_t route = 0;  // of the route cache, while its epoch is route_epoch
+  std::uint32_t route_epoch = 0;
   Instant posted;      // send posted
   Instant visible;     // envelope at the receiver, if it is not matched earlier (probes)
   Instant started;     // data left

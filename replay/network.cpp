@@ -19,10 +19,12 @@ void Network::count_bytes(std::span<const LinkId> route, std::uint64_t bytes) {
 }
 
 FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, std::int64_t bytes,
-                      std::uint32_t owner, Instant now) {
+                      std::uint32_t owner, Instant now, std::array<std::uint32_t, 2> ranks) {
   const FlowId f = model_->add(route, weight, rate_cap);
   if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
-  flows_[f.index()] = {static_cast<double>(bytes), 0.0, now, owner, 0};
+  flows_[f.index()] = {static_cast<double>(bytes), 0.0, now, owner, ranks, {}};
+  for (std::size_t i = 0; i < std::min<std::size_t>(route.size(), 4); ++i)
+    flows_[f.index()].links[i] = route[i].index();
   for (LinkId l : route) {
     Link& k = links_[l.index()];
     k.bytes += static_cast<std::uint64_t>(bytes);

@@ -5,6 +5,7 @@
 // at that instant has happened.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,7 +25,7 @@ class Network {
   // A flow of `bytes` > 0 over `route`, never faster than `rate_cap` bytes/s (infinity: no limit of its own);
   // `owner` comes back from finish_top(). O(route).
   FlowId start(std::span<const LinkId> route, double weight, double rate_cap, std::int64_t bytes,
-               std::uint32_t owner, Instant now);
+               std::uint32_t owner, Instant now, std::array<std::uint32_t, 2> ranks = {0, 0});
   // Solves what changed and moves completions. `sequence` numbers the moves. O(changed flows x log flows) +
   // the solve.
   void settle(Instant now, std::uint64_t& sequence);
@@ -33,6 +34,26 @@ class Network {
   [[nodiscard]] const CompletionQueue::Entry& next_completion() const { return completions_.top(); }
   // Ends the flow of next_completion() and returns its owner.
   std::uint32_t finish_top(Instant now);
+
+  // Hints to the processor: the rows of what ends next, of its owner and of the ranks that wait for it.
+  template <class Owners, class Ranks>
+  void prefetch_next(const Owners& owners, const Ranks& ranks) const {
+    const auto next = completions_.next_few();
+    for (std::size_t i = 1; i < next.size(); ++i) __builtin_prefetch(&flows_[next[i].flow.index()]);
+    if (next.empty()) return;
+    const Flow& f = flows_[next[0].flow.index()];
+    for (const std::uint32_t r : f.ranks) {
+      const char* const rank = reinterpret_cast<const char*>(&ranks[r]);
+      __builtin_prefetch(rank);
+      __builtin_prefetch(rank + 64);
+      __builtin_prefetch(rank + 128);
+    }
+    for (const std::uint32_t l : f.links) __builtin_prefetch(&links_[l]);
+    const char* const owner = reinterpret_cast<const char*>(&owners[f.owner]);
+    __builtin_prefetch(owner);
+    __builtin_prefetch(owner + 64);
+    __builtin_prefetch(owner + 128);
+  }
 
   // Counts bytes on a route that no flow carried (series of exchanges).
   void count_bytes(std::span<const LinkId> route, std::uint64_t bytes);
@@ -56,9 +77,11 @@ class Network {
     double rate = 0;       // bytes/s since `updated`
     Instant updated;
     std::uint32_t owner = 0;
-    std::uint32_t reserved = 0;
+    // For prefetch_next() only: who waits for it, the first links of its route.
+    std::array<std::uint32_t, 2> ranks{};
+    std::array<std::uint32_t, 4> links{};
   };
-  static_assert(sizeof(Link) == 64 && sizeof(Flow) == 48);
+  static_assert(sizeof(Link) == 64 && sizeof(Flow) == 64);
 
   const std::vector<double>& capacity_;
   std::unique_ptr<congestion::SharingModel> model_;

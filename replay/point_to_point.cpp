@@ -70,7 +70,7 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
   if (m.protocol == Protocol::kEager) return leave(i, kNoTime);  // the envelope travels with the data
   // Rendezvous: a request to send travels first.
   const HostId a = placement_[src], b = placement_[dst];
-  const auto route = routes_.find(a, b);
+  const auto route = cached_route(m);
   if (!route.reachable)
     return fail(
         bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
@@ -119,29 +119,45 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
   // Not raw: permission to send travels back before the data leave.
   Elapsed back;
   if (!simple_) {
-    const HostId a = placement_[m.dst], b = placement_[m.src];
-    back = a == b ? cost_.local_leg() : cost_.permission(routes_.find(a, b).latency);
+    const HostId a = placement_[m.src], b = placement_[m.dst];
+    if (a == b) {
+      back = cost_.local_leg();
+    } else {
+      (void)cached_route(m);
+      back = cost_.permission(routes_.latency_back(m.route, a, b));
+    }
   }
   leave(i, back);
 }
 
+// The route between m's hosts, searched at most once a message: mostly the pair of ranks remembers it.
+topology::RouteCache::Route Simulation::cached_route(Message& m) {
+  const std::uint32_t epoch = routes_.epoch() + 1;
+  if (m.route_epoch != epoch) {
+    Matcher::LastRoute& last = matcher_.last_route(m.dst, m.src);
+    if (last.epoch != epoch) last = {routes_.id(placement_[m.src], placement_[m.dst]), routes_.epoch() + 1};
+    m.route = last.route;
+    m.route_epoch = last.epoch;
+  }
+  return routes_.at(m.route);
+}
+
 topology::RouteCache::Route Simulation::choose_route(std::uint32_t i, HostId a, HostId b) {
-  if (!route_by_message_) return routes_.find(a, b);
+  if (!route_by_message_) return cached_route(messages_[i]);
   if (i >= own_routes_.size()) own_routes_.resize(messages_.rows());
   std::vector<LinkId>& own = own_routes_[i];
   own.clear();
   if (!platform_.fabric.routing().route_message(a, b, routed_++, link_load_, own))
-    return {{}, Duration(0), false};
+    return {{}, Duration(0), false, 0};
   for (const LinkId l : own) ++link_load_[l.index()];
   return chosen_route(i);
 }
 
 topology::RouteCache::Route Simulation::chosen_route(std::uint32_t i) {
-  const Message& m = messages_[i];
-  if (!route_by_message_) return routes_.find(placement_[m.src], placement_[m.dst]);
+  if (!route_by_message_) return cached_route(messages_[i]);
   Duration latency(0);
   for (const LinkId l : own_routes_[i]) latency += platform_.fabric.links().latency[l.index()];
-  return {own_routes_[i], latency, true};
+  return {own_routes_[i], latency, true, network_.narrowest(own_routes_[i])};
 }
 
 void Simulation::give_back_route(std::uint32_t i) {
@@ -192,12 +208,12 @@ void Simulation::start_flow(std::uint32_t i) {
   m.flow_start = now_;
   if (size == 0) return arrive(i);
   const auto route = chosen_route(i);
-  const double narrowest = network_.narrowest(route.links);
+  const double narrowest = route.narrowest;
   const double cap = simple_ ? kUnlimited : cost_.rate_cap(m.bytes, narrowest);
   m.ideal = Elapsed::of_seconds(static_cast<double>(size) / std::min(narrowest, cap));
   double weight = 1;
   if (options_.rtt_weights && route.latency.count() > 0) weight = 1 / to_seconds(route.latency);
-  m.flow = network_.start(route.links, weight, cap, size, i, now_);
+  m.flow = network_.start(route.links, weight, cap, size, i, now_, {m.src, m.dst});
 }
 
 void Simulation::account(const Message& m) {
@@ -227,6 +243,8 @@ void Simulation::arrive(std::uint32_t i) {
     if (error_) return;
   }
   Message& n = messages_[i];
+  if (look_ahead_)
+    for (const std::uint32_t r : {n.src, n.dst}) ranks_[r].program.prefetch(ranks_[r].pc);
   n.state |= kArrived;
   n.started = now_;  // from here on: since when the data wait
   account(n);

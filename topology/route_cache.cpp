@@ -1,59 +1,67 @@
 #include "topology/route_cache.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace weft::topology {
 namespace {
 constexpr std::uint64_t kEmpty = ~0ULL;
-constexpr std::uint32_t kUnreachable = ~0u;
-std::size_t mix(std::uint64_t k) {
-  k *= 0x9e3779b97f4a7c15ULL;
-  return static_cast<std::size_t>(k ^ (k >> 29));
-}
 }  // namespace
 
 RouteCache::RouteCache(const Fabric& fabric, std::size_t max_links)
-    : fabric_(fabric), max_links_(max_links), slots_(1024, Slot{kEmpty, 0, 0, 0}) {}
+    : fabric_(fabric), max_links_(max_links), slots_(1024, Slot{kEmpty, 0, 0}) {}
 
-void RouteCache::insert(std::uint64_t key, std::uint32_t offset, std::uint32_t length, std::int64_t latency) {
+void RouteCache::insert(std::uint64_t key, RouteId id) {
   std::size_t i = mix(key) & (slots_.size() - 1);
   while (slots_[i].key != kEmpty) i = (i + 1) & (slots_.size() - 1);
-  slots_[i] = {key, offset, length, latency};
+  slots_[i] = {key, id, 0};
 }
 
 void RouteCache::grow() {
-  std::vector<Slot> old(slots_.size() * 2, Slot{kEmpty, 0, 0, 0});
+  std::vector<Slot> old(slots_.size() * 2, Slot{kEmpty, 0, 0});
   old.swap(slots_);
   for (const Slot& s : old)
-    if (s.key != kEmpty) insert(s.key, s.offset, s.length, s.latency);
+    if (s.key != kEmpty) insert(s.key, s.id);
 }
 
-RouteCache::Route RouteCache::find(HostId src, HostId dst) {
-  const std::uint64_t key = (static_cast<std::uint64_t>(src.index()) << 32) | dst.index();
+RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
+  const std::uint64_t key = key_of(src, dst);
   for (std::size_t i = mix(key) & (slots_.size() - 1); slots_[i].key != kEmpty;
-       i = (i + 1) & (slots_.size() - 1)) {
-    const Slot& s = slots_[i];
-    if (s.key != key) continue;
-    if (s.length == kUnreachable) return {{}, Duration(0), false};
-    return {std::span<const LinkId>(arena_).subspan(s.offset, s.length), Duration(s.latency), true};
-  }
+       i = (i + 1) & (slots_.size() - 1))
+    if (slots_[i].key == key) return slots_[i].id;
   // Full: start again. Callers copy what they keep, so nothing dangles past the next find().
-  if (arena_.size() > max_links_ || used_ > max_links_) {
+  if (arena_.size() > max_links_ || entries_.size() > max_links_) {
     arena_.clear();
-    slots_.assign(1024, Slot{kEmpty, 0, 0, 0});
-    used_ = 0;
+    entries_.clear();
+    slots_.assign(1024, Slot{kEmpty, 0, 0});
+    ++epoch_;
   }
-  if ((used_ + 1) * 2 > slots_.size()) grow();
-  ++used_;
+  if ((entries_.size() + 1) * 2 > slots_.size()) grow();
+  const auto id = static_cast<RouteId>(entries_.size());
   const auto offset = static_cast<std::uint32_t>(arena_.size());
+  insert(key, id);
   if (!fabric_.routing().route(src, dst, arena_)) {
     arena_.resize(offset);
-    insert(key, 0, kUnreachable, 0);
-    return {{}, Duration(0), false};
+    entries_.push_back({0, kUnreachable, 0, 0, 0, 0});
+    return id;
   }
-  std::int64_t latency = 0;
-  const auto links = std::span<const LinkId>(arena_).subspan(offset);
-  for (LinkId l : links) latency += fabric_.links().latency[l.index()].count();
-  insert(key, offset, static_cast<std::uint32_t>(links.size()), latency);
-  return {links, Duration(latency), true};
+  Entry e{offset, static_cast<std::uint32_t>(arena_.size() - offset),
+          0,      std::numeric_limits<double>::infinity(),
+          0,      0};
+  for (const LinkId l : std::span<const LinkId>(arena_).subspan(offset)) {
+    e.latency += fabric_.links().latency[l.index()].count();
+    e.narrowest = std::min(e.narrowest, fabric_.links().capacity[l.index()]);
+  }
+  entries_.push_back(e);
+  return id;
+}
+
+Duration RouteCache::latency_back(RouteId there, HostId src, HostId dst) {
+  if (const std::uint32_t back = entries_[there].back; back != 0) return Duration(entries_[back - 1].latency);
+  const std::uint32_t before = epoch_;
+  const RouteId back = id(dst, src);
+  if (epoch_ == before) entries_[there].back = back + 1;
+  return Duration(entries_[back].latency);
 }
 
 }  // namespace weft::topology

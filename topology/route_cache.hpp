@@ -1,7 +1,7 @@
 // RouteCache: routes on demand, kept in one arena. Memory is bounded by `max_entries`, never by hosts
 // squared.
 //
-// A span returned by find() is valid until the next call of find(). Not thread-safe: one per engine.
+// A span returned by find() or at() is valid until the next call of find() or id(). Not thread-safe: one per engine.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,58 @@ class RouteCache {
     std::span<const LinkId> links;
     Duration latency{0};  // sum over the links
     bool reachable = true;
+    double narrowest = 0;  // least capacity on it, bytes/s; infinity without links
   };
+  // A route to come back to without a search, as long as epoch() is that of its id().
+  using RouteId = std::uint32_t;
   explicit RouteCache(const Fabric& fabric, std::size_t max_links = std::size_t{1} << 26);
   // O(1) after the first use of a pair.
-  [[nodiscard]] Route find(HostId src, HostId dst);
+  [[nodiscard]] Route find(HostId src, HostId dst) { return at(id(src, dst)); }
+  [[nodiscard]] RouteId id(HostId src, HostId dst);
+  // Ids of an earlier epoch are void: the cache was full and started again.
+  [[nodiscard]] std::uint32_t epoch() const { return epoch_; }
+  [[nodiscard]] Route at(RouteId id) const {
+    const Entry& e = entries_[id];
+    if (e.length == kUnreachable) return {{}, Duration(0), false, 0};
+    return {std::span<const LinkId>(arena_).subspan(e.offset, e.length), Duration(e.latency), true,
+            e.narrowest};
+  }
+  // Latency of the way back of a route from src to dst. May start an epoch.
+  [[nodiscard]] Duration latency_back(RouteId id, HostId src, HostId dst);
+  // A hint to the processor: the route will be asked for soon.
+  void prefetch(RouteId id) const { __builtin_prefetch(&entries_[id]); }
 
  private:
+  static constexpr std::uint32_t kUnreachable = ~0u;
   struct Slot {
     std::uint64_t key;
+    RouteId id;
+    std::uint32_t reserved;
+  };
+  struct Entry {
     std::uint32_t offset;
     std::uint32_t length;
     std::int64_t latency;
+    double narrowest;
+    std::uint32_t back;  // 1 + id of the way back, 0: not asked for yet
+    std::uint32_t reserved;
   };
+  static_assert(sizeof(Slot) == 16 && sizeof(Entry) == 32);
+  static std::uint64_t key_of(HostId src, HostId dst) {
+    return (static_cast<std::uint64_t>(src.index()) << 32) | dst.index();
+  }
+  static std::size_t mix(std::uint64_t k) {
+    k *= 0x9e3779b97f4a7c15ULL;
+    return static_cast<std::size_t>(k ^ (k >> 29));
+  }
   void grow();
-  void insert(std::uint64_t key, std::uint32_t offset, std::uint32_t length, std::int64_t latency);
+  void insert(std::uint64_t key, RouteId id);
   const Fabric& fabric_;
   std::size_t max_links_;
   std::vector<Slot> slots_;  // open addressing, power of two
-  std::size_t used_ = 0;
+  std::vector<Entry> entries_;
   std::vector<LinkId> arena_;
+  std::uint32_t epoch_ = 0;
 };
 
 }  // namespace weft::topology

@@ -9,6 +9,7 @@
 
 #include "core/rng.hpp"
 #include "hpl_gen/block_cyclic.hpp"
+#include "hpl_gen/solve.hpp"
 #include "tests/hpl_gen/message_lists.hpp"
 #include "traces/check.hpp"
 #include "traces/exchange_series.hpp"
@@ -197,6 +198,30 @@ TEST(HplTrace, PollsPointAtTheirHit) {
     EXPECT_EQ(pending, 0u);
   }
   EXPECT_GT(misses, 100u);
+}
+
+TEST(HplTrace, StepsOfTheSolveThatAreSkippedAreEmpty) {
+  Rng rng(base_seed() + 77);
+  for (int i = 0; i < 200; ++i) {
+    HplConfig c = random_config(rng);
+    c.n = std::max<std::int64_t>(c.n, 1);
+    const ProcessGrid grid{c.p, c.q, c.pmap, 1};
+    for (int rank = 0; rank < grid.size(); ++rank) {
+      std::int64_t next = 0, visited = 0;
+      for (std::int64_t step = 0; step < c.panels(); ++step) {
+        if (step == next) {
+          next = next_solve_step(c, grid, rank, step);
+          ++visited;
+          continue;
+        }
+        traces::OpBlock block;
+        OpSink sink(block);
+        emit_solve_step(c, grid, rank, step, sink);
+        ASSERT_EQ(sink.size(), 0u) << "seed " << base_seed() << " rank " << rank << " step " << step;
+      }
+      ASSERT_LE(visited, 1 + 2 * (c.panels() / c.q + 1));
+    }
+  }
 }
 
 TEST(HplTrace, SeveralRunsAndGridsFollowEachOther) {

@@ -58,6 +58,31 @@ TEST(ClosedForm, PingPongTakesLatencyPlusBytesOverBandwidthEachWay) {
   }
 }
 
+// Beyond some hundred ranks the engine fetches memory ahead of events; nobody may see a difference.
+TEST(ClosedForm, AThousandPairsTakeAsLongAsOne) {
+  const auto pairs = [](int ranks) {
+    MemoryTrace t(static_cast<std::uint32_t>(ranks));
+    for (int r = 0; r < ranks; r += 2)
+      for (int i = 0; i < 4; ++i) {
+        const std::int64_t n = i % 2 == 0 ? 1'000'000 : 100;
+        t.compute(r, Duration(kUs));
+        t.p2p(r, OpKind::isend, r + 1, i, n, CommId(0), 0);
+        t.p2p(r, OpKind::recv, r + 1, i, n);
+        t.wait(r, 0);
+        t.p2p(r + 1, OpKind::irecv, r, i, n, CommId(0), 0);
+        t.p2p(r + 1, OpKind::send, r, i, n);
+        t.wait(r + 1, 0);
+      }
+    return t;
+  };
+  auto two = pairs(2), many = pairs(2000);
+  const auto p = crossbar(2000);
+  const auto one = run(two, p), all = run(many, p);
+  EXPECT_EQ(all.makespan, one.makespan);
+  EXPECT_EQ(all.network.count, 1000 * one.network.count);
+  for (std::size_t r = 0; r < all.ranks.size(); ++r) ASSERT_EQ(all.ranks[r].finish, one.ranks[r % 2].finish);
+}
+
 TEST(ClosedForm, TheHeaderIsAddedToEveryMessageAlsoToEmptyOnes) {
   MemoryTrace t(2);
   t.p2p(0, OpKind::send, 1, 0, 0);

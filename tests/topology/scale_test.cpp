@@ -1,5 +1,8 @@
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "tests/topology/oracles.hpp"
 #include "topology/route_cache.hpp"
 
@@ -45,7 +48,17 @@ TEST(Scale, RouteCacheReturnsWhatTheRoutingSays) {
     ASSERT_TRUE(std::equal(r.links.begin(), r.links.end(), expected.begin(), expected.end()))
         << "seed " << seed;
     ASSERT_EQ(r.latency, Duration(500'000) * static_cast<int>(expected.size()));
+    double narrowest = std::numeric_limits<double>::infinity();
+    for (const LinkId l : expected) narrowest = std::min(narrowest, p.fabric.links().capacity[l.index()]);
+    ASSERT_EQ(r.narrowest, narrowest);
+    // Twice: searched, then remembered.
+    for (int again = 0; again < 2; ++again) {
+      const RouteCache::RouteId id = cache.id(HostId(s), HostId(d));
+      const auto back = static_cast<int>(route_of(p.fabric, d, s).size());
+      ASSERT_EQ(cache.latency_back(id, HostId(s), HostId(d)), Duration(500'000) * back);
+    }
   }
+  EXPECT_GT(cache.epoch(), 10u) << "ids become void when it starts again";
 }
 
 }  // namespace

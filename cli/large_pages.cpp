@@ -1,0 +1,29 @@
+#include "cli/large_pages.hpp"
+
+#if defined(__linux__) && defined(__GLIBC__)
+#include <malloc.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#endif
+
+namespace weft::cli {
+
+void prefer_large_pages() {
+#if defined(__linux__) && defined(__GLIBC__) && defined(MADV_HUGEPAGE)
+  constexpr std::size_t kHeap = std::size_t{1} << 30;
+  constexpr std::uintptr_t kPage = std::uintptr_t{1} << 21;
+  // One block grows the heap, the advice stays with its addresses, and what is freed at the top is kept.
+  if (mallopt(M_MMAP_THRESHOLD, 1 << 25) == 0 || mallopt(M_TRIM_THRESHOLD, -1) == 0) return;
+  if (mallopt(M_TOP_PAD, static_cast<int>(kHeap)) == 0) return;
+  void* const block = std::malloc(1 << 22);
+  if (block == nullptr) return;
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(block) + kPage - 1) / kPage * kPage;
+  (void)madvise(reinterpret_cast<void*>(begin), kHeap - kPage, MADV_HUGEPAGE);
+  std::free(block);
+  mallopt(M_TOP_PAD, 1 << 20);
+#endif
+}
+
+}  // namespace weft::cli
