@@ -18,11 +18,11 @@ void prefer_large_pages() {
   if (mallopt(M_MMAP_THRESHOLD, 1 << 25) == 0 || mallopt(M_TRIM_THRESHOLD, -1) == 0) return;
   if (mallopt(M_TOP_PAD, static_cast<int>(kHeap)) == 0) return;
   void* const block = std::malloc(1 << 22);
+  mallopt(M_TOP_PAD, 1 << 20);
   if (block == nullptr) return;
   const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(block) + kPage - 1) / kPage * kPage;
   (void)madvise(reinterpret_cast<void*>(begin), kHeap - kPage, MADV_HUGEPAGE);
   std::free(block);
-  mallopt(M_TOP_PAD, 1 << 20);
 #endif
 }
 
