@@ -12,46 +12,16 @@ Evaluator::Evaluator(const Workload& workload, const RateOracle& oracle)
       next_(workload.ranks()),
       left_(workload.ranks()) {}
 
-// `visit(from, to, choice, row)` for each phase. Starts from choice_.
-template <class Visit>
-double Evaluator::run_set(const std::uint32_t* choice, Visit&& visit) {
+// Until no rank has a message left: next(r) is the next choice of rank r, 0 when it has none, asked for at the start and
+// whenever its message has ended. `visit(from, to, choice, row)` for each phase. Infinity if that is not before `limit`.
+template <class Next, class Visit>
+double Evaluator::run(Next&& next, double limit, Visit&& visit) {
   const std::uint32_t n = workload_.ranks();
   std::uint64_t key = 0;
   std::uint32_t open = 0;
   for (std::uint32_t r = 0; r < n; ++r) {
-    choice_[r] = choice[r];
     left_[r] = 1;
-    key += choice[r] * memo_.stride(r);
-    open += choice[r] != 0 ? 1 : 0;
-  }
-  double now = 0;
-  while (open > 0) {
-    const RateMemo::Row row = memo_.row(key, choice_.data());
-    const double dt = advance(n, row, left_.data());
-    if (dt == std::numeric_limits<double>::infinity()) return dt;
-    visit(now, now + dt, choice_.data(), row);
-    now += dt;
-    for (std::uint32_t r = 0; r < n; ++r) {
-      if (left_[r] > kDone) continue;
-      key -= choice_[r] * memo_.stride(r);
-      choice_[r] = 0;
-      left_[r] = 1;
-      --open;
-    }
-  }
-  return now;
-}
-
-template <class Visit>
-double Evaluator::run_async(const Order& order, double limit, Visit&& visit) {
-  const std::uint32_t n = workload_.ranks();
-  const auto& first = workload_.exchange.first;
-  std::uint64_t key = 0;
-  std::uint32_t open = 0;
-  for (std::uint32_t r = 0; r < n; ++r) {
-    next_[r] = first[r];
-    left_[r] = 1;
-    choice_[r] = next_[r] < first[r + 1] ? order[next_[r]++] - first[r] + 1 : 0;
+    choice_[r] = next(r);
     key += choice_[r] * memo_.stride(r);
     open += choice_[r] != 0 ? 1 : 0;
   }
@@ -67,16 +37,30 @@ double Evaluator::run_async(const Order& order, double limit, Visit&& visit) {
       if (left_[r] > kDone) continue;
       key -= choice_[r] * memo_.stride(r);
       left_[r] = 1;
-      choice_[r] = 0;
-      if (next_[r] < first[r + 1]) {
-        choice_[r] = order[next_[r]++] - first[r] + 1;
-        key += choice_[r] * memo_.stride(r);
-      } else {
-        --open;
-      }
+      choice_[r] = next(r);
+      key += choice_[r] * memo_.stride(r);
+      open -= choice_[r] == 0 ? 1 : 0;
     }
   }
   return now;
+}
+
+// One message of each rank, as `choice` says.
+template <class Visit>
+double Evaluator::run_set(const std::uint32_t* choice, Visit&& visit) {
+  std::fill(next_.begin(), next_.end(), 0u);
+  const auto once = [&](std::uint32_t r) { return next_[r]++ == 0 ? choice[r] : 0; };
+  return run(once, std::numeric_limits<double>::infinity(), visit);
+}
+
+template <class Visit>
+double Evaluator::run_async(const Order& order, double limit, Visit&& visit) {
+  const auto& first = workload_.exchange.first;
+  std::copy(first.begin(), first.begin() + workload_.ranks(), next_.begin());
+  const auto in_order = [&](std::uint32_t r) {
+    return next_[r] < first[r + 1] ? order[next_[r]++] - first[r] + 1 : 0;
+  };
+  return run(in_order, limit, visit);
 }
 
 double Evaluator::set_time(const std::uint32_t* choice) {

@@ -62,6 +62,8 @@ class Evaluator {
   [[nodiscard]] std::vector<Phase> timeline(const Order& order, Mode mode);
 
  private:
+  template <class Next, class Visit>
+  double run(Next&& next, double limit, Visit&& visit);
   template <class Visit>
   double run_async(const Order& order, double limit, Visit&& visit);
   template <class Visit>
