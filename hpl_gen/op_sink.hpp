@@ -89,7 +89,7 @@ class OpSink {
     op.comm = comm;
     out_.ops.push_back(op);
   }
-  // A poll that misses for now: its distance to the hit is filled in by resolve().
+  // A poll that did not find its message; resolve() says how far from it the poll is that does. Returns its place.
   [[nodiscard]] std::size_t poll(int from, std::int32_t tag, CommId comm) {
     message(traces::OpKind::iprobe, from, tag, 1, comm).extra = list({0});
     return out_.ops.size() - 1;
