@@ -64,7 +64,8 @@ class KernelClock {
     const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
     double t = c.intercept + c.mnk * (m * n * k) + c.mn * (m * n) + c.mk * (m * k) + c.nk * (n * k);
     if (!c.plain) {
-      const double flops = c.per_flop * traces::kernel_flops(s), bytes = c.per_byte * traces::kernel_bytes(s);
+      const traces::KernelWork work = traces::kernel_work(s);
+      const double flops = c.per_flop * work.flops, bytes = c.per_byte * work.bytes;
       t += sum_roofline_ ? flops + bytes : (flops > bytes ? flops : bytes);
     }
     t *= c.slowdown;

@@ -62,33 +62,23 @@ struct KernelShape {
   std::int64_t m = 1, n = 1, k = 1;
 };
 
-[[nodiscard]] constexpr double kernel_flops(const KernelShape& s) {
-  const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
-  static_cast<void>(n);
-  static_cast<void>(k);
-  switch (s.kernel) {
-#define WEFT_X(name, flops, bytes, doc) \
-  case Kernel::name:                    \
-    return flops;
-    WEFT_KERNELS(WEFT_X)
-#undef WEFT_X
-  }
-  return 0.0;
-}
+struct KernelWork {
+  double flops = 0, bytes = 0;
+};
 
-[[nodiscard]] constexpr double kernel_bytes(const KernelShape& s) {
+[[nodiscard]] constexpr KernelWork kernel_work(const KernelShape& s) {
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
-  static_cast<void>(n);
-  static_cast<void>(k);
   switch (s.kernel) {
 #define WEFT_X(name, flops, bytes, doc) \
   case Kernel::name:                    \
-    return bytes;
+    return {flops, bytes};
     WEFT_KERNELS(WEFT_X)
 #undef WEFT_X
   }
-  return 0.0;
+  return {};
 }
+[[nodiscard]] constexpr double kernel_flops(const KernelShape& s) { return kernel_work(s).flops; }
+[[nodiscard]] constexpr double kernel_bytes(const KernelShape& s) { return kernel_work(s).bytes; }
 
 static_assert(kernel_flops({Kernel::dgemm, 2, 3, 4}) == 48.0);
 static_assert(kernel_flops({Kernel::dtrsm_left, 4, 5, 1}) == 80.0 &&
