@@ -55,7 +55,7 @@ function(weft_test name)
     target_link_libraries(${name} PRIVATE weft::${m})
   endforeach()
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WEFT_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(${name} PRIVATE weft_test_checkout)
   # One mpirun at a time: two that start at once can trip over each other's session.
   set(lock)
   if(T_LABEL STREQUAL mpi)

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/support/checkout.hpp"
+
 namespace weft::testing {
 
 namespace fs = std::filesystem;
@@ -56,8 +58,8 @@ Outcome Workspace::weft(const std::string& arguments) const {
 #else
   const std::string limit = "ulimit -v 4000000; ";
 #endif
-  const std::string command = "cd '" + path_ + "' && " + limit + "timeout 60 " WEFT_BIN " " + arguments +
-                              " >'" + out + "' 2>'" + err + "' </dev/null";
+  const std::string command = "cd '" + path_ + "' && " + limit + "timeout 60 " + support::binary_dir() +
+                              "/cli/weft " + arguments + " >'" + out + "' 2>'" + err + "' </dev/null";
   const int status = std::system(command.c_str());
   Outcome o;
   o.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

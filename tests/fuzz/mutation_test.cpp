@@ -10,6 +10,7 @@
 #include "replay/flow_list.hpp"
 #include "tests/fuzz/seeds.hpp"
 #include "tests/fuzz/trace_fuzz.hpp"
+#include "tests/support/checkout.hpp"
 #include "topology/platform.hpp"
 #include "topology/platform_source.hpp"
 
@@ -125,7 +126,7 @@ TEST(Mutation, MessagesInsideWeftFiles) {
 TEST(Mutation, PlatformFiles) {
   std::vector<std::string> seeds;
   for (const char* name : {"dragonfly-18", "torus-16", "fat-tree-taper-16", "frontera"}) {
-    std::ifstream in(std::string(WEFT_SOURCE_DIR) + "/platforms/" + name + ".textproto");
+    std::ifstream in(support::source_dir() + "/platforms/" + name + ".textproto");
     std::stringstream s;
     s << in.rdbuf();
     seeds.push_back(s.str());

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/house/house_rules.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::house {
 namespace {
@@ -18,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const std::string kRoot = WEFT_SOURCE_DIR;
+const std::string kRoot = support::source_dir();
 
 std::string read(const std::string& path) {
   std::ifstream in(kRoot + "/" + path, std::ios::binary);

@@ -13,6 +13,7 @@
 #include "hpl_gen/closed_form.hpp"
 #include "hpl_gen/flops.hpp"
 #include "hpl_gen/hpl_trace.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -46,7 +47,7 @@ std::vector<double> counted_flops(const fs::path& dir, int ranks) {
 }
 
 void compare_with_counted(const std::string& name) {
-  const std::string dir = std::string(WEFT_SOURCE_DIR) + "/../shared/traces/hpl_ti_flops/" + name;
+  const std::string dir = support::source_dir() + "/../shared/traces/hpl_ti_flops/" + name;
   if (!fs::exists(dir)) GTEST_SKIP() << "no trace " << dir;
   const fs::path work =
       fs::path(testing::TempDir()) / ("weft_flops_" + name + "_" + std::to_string(::getpid()));

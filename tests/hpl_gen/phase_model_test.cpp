@@ -21,6 +21,7 @@
 #include "core/csv.hpp"
 #include "hpl_gen/grid.hpp"
 #include "hpl_gen/hpl_trace.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -46,7 +47,7 @@ std::vector<Row> read_csv(const std::filesystem::path& path) {
 }
 
 std::filesystem::path measured(const char* name) {
-  return std::filesystem::path(WEFT_SOURCE_DIR) / ".." / "shared" / "data" / name;
+  return std::filesystem::path(support::source_dir()) / ".." / "shared" / "data" / name;
 }
 
 // P100 16 GB PCIe cluster: PCIe Gen3 x16 shared by the node's GPUs (11.6 GiB/s measured on such a link, SC'16), one

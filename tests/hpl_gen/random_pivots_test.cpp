@@ -11,6 +11,7 @@
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/pivots.hpp"
 #include "tests/hpl_gen/recorded_runs.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::testing_hpl {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 using namespace hpl_gen;
 using traces::OpKind;
 
-const std::string kData = std::string(WEFT_SOURCE_DIR) + "/tests/hpl_gen/data/";
+const std::string kData = support::source_dir() + "/tests/hpl_gen/data/";
 
 // Sends outside of the region "swap" as lists, and the bytes of those inside.
 struct Parts {

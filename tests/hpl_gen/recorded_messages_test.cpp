@@ -8,6 +8,7 @@
 
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/hpl_gen/message_lists.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -17,7 +18,7 @@ using testing_hpl::differences;
 using testing_hpl::lists_of;
 using testing_hpl::read_recorded;
 
-const std::string kRecordings = std::string(WEFT_SOURCE_DIR) + "/../shared/traces/hpl_messages";
+const std::string kRecordings = support::source_dir() + "/../shared/traces/hpl_messages";
 
 void compare_archive(const std::string& name) {
   const std::string archive = kRecordings + "/" + name + ".tar.zst";

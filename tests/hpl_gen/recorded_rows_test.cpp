@@ -8,6 +8,7 @@
 #include "core/rng.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/hpl_gen/recorded_runs.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::testing_hpl {
 namespace {
@@ -32,7 +33,7 @@ Result<std::shared_ptr<const RecordedRows>> rows_of(const HplConfig& c, std::uin
 TEST(HplRecordedRows, ARunIsMadeAgainFromItsMessages) {
   std::uint64_t seed = 0;
   for (const std::string& line :
-       read_lines(std::string(WEFT_SOURCE_DIR) + "/tests/hpl_gen/data/configurations.txt")) {
+       read_lines(support::source_dir() + "/tests/hpl_gen/data/configurations.txt")) {
     const HplConfig c = parse_configuration(line).config;
     auto rows = rows_of(c, ++seed);
     ASSERT_TRUE(rows) << line << "\n" << rows.error().message();

@@ -4,13 +4,14 @@
 
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/hpl_gen/recorded_runs.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::testing_hpl {
 namespace {
 
 using namespace hpl_gen;
 
-const std::string kData = std::string(WEFT_SOURCE_DIR) + "/tests/hpl_gen/data/";
+const std::string kData = support::source_dir() + "/tests/hpl_gen/data/";
 
 std::vector<std::string> generated(const Configuration& c) {
   HplTraceOptions options;

@@ -9,6 +9,7 @@
 
 #include "hpl_gen/hpl_trace.hpp"
 #include "replay/engine.hpp"
+#include "tests/support/checkout.hpp"
 #include "topology/platform.hpp"
 #include "traces/trace.hpp"
 
@@ -59,7 +60,7 @@ class WithoutSplits final : public traces::TraceReader {
 };
 
 void compare(const std::string& name, const std::vector<std::string>& platforms) {
-  const std::string dir = std::string(WEFT_SOURCE_DIR) + "/../shared/traces/hpl_ti_flops/" + name;
+  const std::string dir = support::source_dir() + "/../shared/traces/hpl_ti_flops/" + name;
   if (!std::filesystem::exists(dir)) GTEST_SKIP() << "no trace " << dir;
   auto recorded = traces::open_trace({dir + "/trace.tar.zst"});
   ASSERT_TRUE(recorded) << recorded.error().message();

@@ -6,11 +6,12 @@
 #include <cstdio>
 
 #include "tests/oracle/compare.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::testing {
 namespace {
 
-const std::string kData = WEFT_SOURCE_DIR "/tests/oracle/data";
+const std::string kData = support::source_dir() + "/tests/oracle/data";
 
 struct Builder {
   const char* platform;

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "tests/oracle/simgrid_oracle.hpp"
+#include "tests/support/checkout.hpp"
 
 int main(int argc, char** argv) {
   using weft::testing::SimgridOracle;
-  const std::string data = WEFT_SOURCE_DIR "/tests/oracle/data";
+  const std::string data = weft::support::source_dir() + "/tests/oracle/data";
   const std::string traces = argc > 1 ? std::string(argv[1]) + "/traces/hpl_ti_flops" : data;
   const std::string hosts = argc > 1 ? std::string(argv[1]) + "/tools/simgrid" : data;
   auto oracle = SimgridOracle::open(traces, hosts);

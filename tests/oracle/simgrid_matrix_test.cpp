@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tests/oracle/compare.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::testing {
 namespace {
@@ -11,11 +12,11 @@ namespace {
 class SimgridMatrix : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SimgridMatrix, EveryRankFinishesWhenSimGridSays) {
-  std::string folder = WEFT_SOURCE_DIR "/tests/oracle/data";
+  std::string folder = support::source_dir() + "/tests/oracle/data";
   std::string hosts = folder;
   if (!std::filesystem::exists(folder + "/" + GetParam() + "/trace.tar.zst")) {
-    folder = WEFT_SOURCE_DIR "/../shared/traces/hpl_ti_flops";
-    hosts = WEFT_SOURCE_DIR "/../shared/tools/simgrid";
+    folder = support::source_dir() + "/../shared/traces/hpl_ti_flops";
+    hosts = support::source_dir() + "/../shared/tools/simgrid";
   }
   if (!std::filesystem::exists(folder + "/" + GetParam() + "/trace.tar.zst"))
     GTEST_SKIP() << "needs the oracle folder beside the checkout: " << folder << "/" << GetParam();

@@ -7,12 +7,13 @@
 
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/simgrid_oracle.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::testing {
 namespace {
 
-const std::string kData = WEFT_SOURCE_DIR "/tests/oracle/data";
-const std::string kShared = WEFT_SOURCE_DIR "/../shared";
+const std::string kData = support::source_dir() + "/tests/oracle/data";
+const std::string kShared = support::source_dir() + "/../shared";
 
 class Simgrid : public ::testing::TestWithParam<std::string> {};
 TEST_P(Simgrid, EveryRankFinishesWhenSimGridSays) { compare_with_simgrid(kData, kData, GetParam()); }

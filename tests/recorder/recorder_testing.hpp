@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/checkout.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/trace.hpp"
 
@@ -56,9 +57,9 @@ inline std::string slurp(const std::string& path) {
   return s.str();
 }
 
-inline std::string weft() { return std::string(WEFT_BINARY_DIR) + "/cli/weft"; }
+inline std::string weft() { return support::binary_dir() + "/cli/weft"; }
 inline std::string program(const std::string& name) {
-  return std::string(WEFT_RECORDER_PROGRAMS) + "/" + name;
+  return support::binary_dir() + "/tests/recorder/programs/" + name;
 }
 inline std::string mpirun(int ranks) { return fmt::format("mpirun --oversubscribe -n {} ", ranks); }
 

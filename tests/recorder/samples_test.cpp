@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "tests/recorder/recorder_testing.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::recorder::testing {
 namespace {
@@ -18,7 +19,7 @@ class RecordedSample : public ::testing::TestWithParam<Sample> {};
 
 TEST_P(RecordedSample, IsWholeAndEverySendHasItsReceive) {
   const Sample& sample = GetParam();
-  const std::string path = fmt::format("{}/traces/samples/{}.weft", WEFT_SOURCE_DIR, sample.name);
+  const std::string path = fmt::format("{}/traces/samples/{}.weft", support::source_dir(), sample.name);
   const Recorded r = read_back(path);
   ASSERT_EQ(r.ops.size(), sample.ranks);
   EXPECT_FALSE(r.header.hpl_dat.empty());

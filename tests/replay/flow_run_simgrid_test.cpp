@@ -12,13 +12,14 @@
 
 #include "core/rng.hpp"
 #include "replay/flow_run.hpp"
+#include "tests/support/checkout.hpp"
 #include "topology/platform.hpp"
 #include "topology/route_cache.hpp"
 
 namespace weft::replay {
 namespace {
 
-const std::string kShared = WEFT_SOURCE_DIR "/../shared";
+const std::string kShared = support::source_dir() + "/../shared";
 
 // Every file of the archive, by base name.
 std::map<std::string, std::string> read_archive(const std::string& path) {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "replay/engine.hpp"
+#include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "topology/fit/measurements.hpp"
 
@@ -166,7 +167,7 @@ TEST(MessageCost, SegmentsThatContradictAreRefusedWithTheirPlace) {
 
 TEST(MessageCost, DahusPlatformGivesTheMeasuredPingPongs) {
   const std::filesystem::path data =
-      std::filesystem::path(WEFT_SOURCE_DIR) / "../shared/data/dahu/pycewise_data.csv";
+      std::filesystem::path(support::source_dir()) / "../shared/data/dahu/pycewise_data.csv";
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
   auto measured = topology::fit::Measurements::read(data.string());
   ASSERT_TRUE(measured) << measured.error().message();

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
 #include "topology/fit/kernel_fit.hpp"
 #include "topology/fit/least_squares.hpp"
@@ -414,7 +415,7 @@ TEST(Fit, MutatedFilesAreFittedOrRefusedWithTheirPlace) {
 }
 
 TEST(DahuCalibration, RatesAndSegmentsAreThoseOfTheMeasurements) {
-  const std::filesystem::path data = std::filesystem::path(WEFT_SOURCE_DIR) / "../shared/data/dahu";
+  const std::filesystem::path data = std::filesystem::path(support::source_dir()) / "../shared/data/dahu";
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
   auto regressions = Measurements::read((data / "dgemm_calibration.csv").string());
   ASSERT_TRUE(regressions) << regressions.error().message();

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
 
 namespace weft::topology {
@@ -121,7 +122,7 @@ TEST(RoutesFile, EveryMalformedLineIsRefusedWithItsPosition) {
 }
 
 TEST(RoutesFile, SimGridsDumpsOf256HostsLoadWhole) {
-  const std::string dir = WEFT_SOURCE_DIR "/../shared/traces/hpl_ti_flops/routes/";
+  const std::string dir = support::source_dir() + "/../shared/traces/hpl_ti_flops/routes/";
   if (!std::filesystem::exists(dir)) GTEST_SKIP() << "no reference data beside the source tree";
   struct Case {
     std::string name;

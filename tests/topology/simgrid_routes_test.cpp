@@ -2,13 +2,15 @@
 // not part of this repository; without them the tests skip.
 #include <filesystem>
 
+#include "tests/support/checkout.hpp"
 #include "tests/topology/oracles.hpp"
 
 namespace weft::topology {
 namespace {
 
 std::optional<Platform> recorded(const std::string& name) {
-  const std::string path = WEFT_SOURCE_DIR "/../shared/traces/hpl_ti_flops/routes/" + name + ".txt.zst";
+  const std::string path =
+      support::source_dir() + "/../shared/traces/hpl_ti_flops/routes/" + name + ".txt.zst";
   if (!std::filesystem::exists(path)) return std::nullopt;
   return load("routes:path=" + path);
 }

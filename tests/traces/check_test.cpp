@@ -1,5 +1,6 @@
 // The trace doctor on programs that a person can check by eye.
 #include "traces/check.hpp"
+#include "tests/support/checkout.hpp"
 #include "tests/traces/trace_testing.hpp"
 
 namespace weft::traces {
@@ -66,7 +67,7 @@ TEST(Check, UnmatchedSendsTruncationAndDisagreementsAreErrors) {
 }
 
 TEST(Check, HplTracesAreClean) {
-  const std::string base = WEFT_SOURCE_DIR "/../shared/traces/hpl_ti_flops";
+  const std::string base = support::source_dir() + "/../shared/traces/hpl_ti_flops";
   if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
   for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64", "16x16_4000_64"}) {
     auto t = open_trace({base + "/" + name + "/trace.tar.zst"});

@@ -1,6 +1,7 @@
 // info and the exporters: totals of a trace made by hand, csv field by field, TI round trips, and the text
 // export against message lists that another recorder took from HPL itself.
 #include "traces/export.hpp"
+#include "tests/support/checkout.hpp"
 
 #include <algorithm>
 #include <map>
@@ -15,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-const std::string kShared = WEFT_SOURCE_DIR "/../shared/traces";
+const std::string kShared = support::source_dir() + "/../shared/traces";
 
 // Two ranks: messages of 0, 1, 1000 and 1024 bytes, a split, a wildcard, a poll, regions, three kinds of
 // work.

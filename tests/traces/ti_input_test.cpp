@@ -1,6 +1,7 @@
 // Every form in which TI text comes gives the same trace, and every TI trace at hand is read.
 #include <algorithm>
 
+#include "tests/support/checkout.hpp"
 #include "tests/traces/archive_testing.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-const std::string kShared = WEFT_SOURCE_DIR "/../shared/traces";
+const std::string kShared = support::source_dir() + "/../shared/traces";
 
 std::string lines_of(int r, int n) {
   const std::string me = std::to_string(r);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "tests/support/checkout.hpp"
 #include "tests/traces/trace_testing.hpp"
 
 namespace weft::traces {
@@ -10,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-const std::string kShared = WEFT_SOURCE_DIR "/../shared/traces";
+const std::string kShared = support::source_dir() + "/../shared/traces";
 
 std::vector<PlainOp> ops_of_text(const TempDir& dir, const std::string& text, std::uint32_t rank = 0) {
   auto t = open_trace({dir.write("t.txt", text)});
