@@ -266,32 +266,42 @@ Result<void> fit_network(const Options& o) {
   add("recv", f.recv);
   add("transfer", f.transfer);
   add("local", f.local);
+  add("stream", f.stream);
   std::string text;
   for (const auto& [name, rows] : f.read)
     text += fmt::format("{}{} x {}", text.empty() ? "read " : ", ", rows, name);
   if (!f.ignored.empty()) text += fmt::format("; not used: {}", fmt::join(f.ignored, ", "));
   text += "\n\n" + table.text();
   if (!f.transfer.empty()) {
-    text += fmt::format("transfer = one_way less the calls; factors are of {} and {}\n",
-                        show_seconds(f.options.latency), show(Bandwidth(f.options.bandwidth)));
+    text += fmt::format("transfer = one_way less the calls; factors are of {}{}\n",
+                        show_seconds(f.options.latency),
+                        f.bandwidth_unknown ? "" : " and " + show(Bandwidth(f.options.bandwidth)));
+    if (f.bandwidth_unknown)
+      text += fmt::format(
+          "the bandwidth cannot be known: the largest message ({}) spends less than half of its time in its "
+          "bytes; "
+          "measure larger ones, add a bandwidth test, or give --bandwidth\n",
+          show(Bytes(static_cast<std::int64_t>(f.largest))));
+    if (f.send_as_isend) text += "send was not measured: its call is taken as isend's\n";
     if (f.recv_lowered_by > 0)
       text += fmt::format("recv lowered by {}: with all of it the latency would fall below the route's\n",
                           show_seconds(f.recv_lowered_by));
     if (f.options.eager_limit >= 0)
       text += fmt::format(
           "eager limit {} B{}\n", f.options.eager_limit,
-          f.found_eager_limit ? ": the largest size whose send is shorter than half its message" : "");
-  } else if (f.options.bandwidth > 0 && f.local.empty()) {
-    text += fmt::format("link bandwidth {}; latency needs a ping-pong too\n",
+          f.found_eager_limit ? ": the largest size whose call is shorter than half its message" : "");
+  } else if (!f.stream.empty()) {
+    text += fmt::format("link bandwidth {}; the latency cannot be known: it needs a ping-pong too\n",
                         show(Bandwidth(f.options.bandwidth)));
   }
-  ordered_json json = {{"schema", "weft.fit/1"},
-                       {"kind", "network"},
-                       {"latency_s", f.options.latency},
-                       {"bandwidth_Bps", f.options.bandwidth},
-                       {"eager_limit", f.options.eager_limit},
-                       {"recv_lowered_by_s", f.recv_lowered_by},
-                       {"segments", lists}};
+  ordered_json json = {
+      {"schema", "weft.fit/1"},
+      {"kind", "network"},
+      {"latency_s", f.options.latency > 0 ? ordered_json(f.options.latency) : ordered_json()},
+      {"bandwidth_Bps", f.options.bandwidth > 0 ? ordered_json(f.options.bandwidth) : ordered_json()},
+      {"eager_limit", f.options.eager_limit},
+      {"recv_lowered_by_s", f.recv_lowered_by},
+      {"segments", lists}};
   return deliver(o, text, f.textproto(), std::move(json), csv);
 }
 

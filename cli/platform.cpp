@@ -11,6 +11,7 @@
 #include "replay/kernel_time.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
+#include "topology/bisection.hpp"
 #include "topology/catalogue.hpp"
 #include "topology/export.hpp"
 #include "topology/metrics.hpp"
@@ -83,6 +84,7 @@ Result<void> list(const Options& o) {
 Result<void> show_platform(const Options& o, const Platform& p) {
   const Fabric& f = p.fabric;
   const Metrics m = measure(f);
+  const std::optional<std::uint64_t> cut = topology::best_bisection(f);
   const auto classes = summarize_classes(f);
   ordered_json by_class = ordered_json::object();
   Table table({{"class", Table::Align::kLeft}, {"cables"}, {"bandwidth"}, {"latency"}});
@@ -118,7 +120,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
       {"mean_hops", or_null(m.mean_hops)},
       {"router_diameter_hops", or_null(m.router_diameter_hops)},
       {"router_mean_hops", or_null(m.router_mean_hops)},
-      {"bisection_links", or_null(f.bisection_cables())},
+      {"bisection_links", or_null(cut)},
       {"unreachable_pairs", m.hops ? ordered_json(m.hops->unreachable) : ordered_json(nullptr)},
       {"by_class", by_class},
       {"host_speed_flops", p.host_speed[0]},
@@ -131,7 +133,11 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   text += fmt::format("hops between hosts: mean {}, diameter {}; between switches: mean {}, diameter {}\n",
                       or_unknown(m.mean_hops), or_unknown(m.diameter_hops), or_unknown(m.router_mean_hops),
                       or_unknown(m.router_diameter_hops));
-  text += fmt::format("bisection: {} cables\n", or_unknown(f.bisection_cables()));
+  if (cut)
+    text += fmt::format("bisection: at most {} cable{} (best equal cut found)\n",
+                        show_count(static_cast<double>(*cut)), *cut == 1 ? "" : "s");
+  else
+    text += "bisection: unknown (more cables than are searched, and no closed form)\n";
   if (m.hops && m.hops->unreachable > 0)
     text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));
   text += fmt::format("host: {}, {} rank{}\n", show(p.speed(HostId(0))), p.ranks_per_host,
@@ -150,7 +156,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
           {"name", "hosts", "switches", "cables", "diameter_hops", "mean_hops", "bisection_links"}) +
       report::csv_line({p.name, fmt::format("{}", f.host_count()), fmt::format("{}", f.switch_count()),
                         fmt::format("{}", f.cable_count()), or_unknown(m.diameter_hops),
-                        or_unknown(m.mean_hops), or_unknown(f.bisection_cables())}));
+                        or_unknown(m.mean_hops), or_unknown(cut)}));
 }
 
 Result<void> check(const Options& o, const Platform& p) {

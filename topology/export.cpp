@@ -25,9 +25,43 @@ bool all_cables(const Fabric& f) {
   return forward == backward;
 }
 
+// Bytes of the UTF-8 character at the front of `text`; 0 if there is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const std::size_t n = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
+  if (n == 0 || n > text.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (n > 2) {  // no over-long forms, no surrogates, nothing beyond U+10FFFF, not U+FFFE and U+FFFF
+    const unsigned char second = byte(1);
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90) ||
+        (first == 0xef && second == 0xbf && byte(2) >= 0xbe))
+      return 0;
+  }
+  return n;
+}
+
+// XML 1.0 has no way to write most control characters and no bytes outside UTF-8: these come as \xNN.
 std::string xml(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const std::size_t length = utf8_length(text.substr(i));
+    if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
+      continue;
+    }
+    if (length > 1) {
+      out += text.substr(i, length);
+      i += length - 1;
+      continue;
+    }
     switch (c) {
       case '<':
         out += "&lt;";
@@ -112,8 +146,10 @@ Result<std::string> to_routes(const Fabric& f, std::uint64_t max_pairs) {
   std::string out;
   auto to = std::back_inserter(out);
   for (std::uint32_t l = 0; l < f.link_count(); ++l) {
+    // Fields end at blanks, records at the end of the line.
     std::string name = f.link_name(LinkId(l));
-    std::replace(name.begin(), name.end(), ' ', '_');
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
     fmt::format_to(to, "L {} {} {} {}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]));
   }
   std::vector<LinkId> links;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "topology/bisection.hpp"
 #include "topology/fabric_builder.hpp"
 
 namespace weft::topology {
@@ -223,7 +224,7 @@ Result<Fabric> build_grid(const Params& params, GridPlan plan) {
   if (g.host_links)
     for (std::uint64_t h = 0; h < hosts; ++h)
       b.cable(h, 0, g.vertex(h / g.hosts_per_router), h % g.hosts_per_router, 0, values[0]);
-  std::optional<std::uint64_t> bisection;
+  std::vector<ProductDimension> dimensions;
   for (std::size_t d = 0; d < g.k.size(); ++d) {
     const std::uint64_t k = g.k[d];
     if (k == 1) continue;
@@ -236,10 +237,7 @@ Result<Fabric> build_grid(const Params& params, GridPlan plan) {
         b.cable(g.vertex(r), g.first_port(r, d, true) + c, g.vertex(to), g.first_port(to, d, k == 2) + c,
                 link_class, values[link_class]);
     }
-    if (k % 2 == 0) {
-      const std::uint64_t cut = g.routers / k * (k == 2 || g.line[d] != 0 ? 1 : 2) * g.cables[d];
-      bisection = std::min(bisection.value_or(cut), cut);
-    }
+    dimensions.push_back({k, (k == 2 || g.line[d] != 0 ? 1 : 2) * g.cables[d]});
   }
   b.set_routing(std::make_shared<DimensionOrder>(g, tie, routing));
   b.set_vertex_names([k = g.k, stride = g.stride, hosts](VertexId v) {
@@ -248,7 +246,7 @@ Result<Fabric> build_grid(const Params& params, GridPlan plan) {
     for (std::size_t d = 0; d < k.size(); ++d) c.push_back((v.index() - hosts) / stride[d] % k[d]);
     return fmt::format("({})", fmt::join(c, ","));
   });
-  b.set_bisection(bisection);
+  b.set_bisection(product_cut(dimensions, g.hosts_per_router));
   return b.build();
 }
 

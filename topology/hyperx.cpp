@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 
+#include "topology/bisection.hpp"
 #include "topology/choice.hpp"
 #include "topology/registry.hpp"
 
@@ -169,7 +170,7 @@ Result<Fabric> build(const Params& params) {
   for (const std::string& name : names) (void)b.add_class(name);
   b.reserve_cables(cables);
   for (std::uint64_t h = 0; h < hosts; ++h) b.cable(h, 0, hosts + h / s.t, h % s.t, 0, values[0]);
-  std::optional<std::uint64_t> cut;
+  std::vector<ProductDimension> dimensions;
   for (std::size_t d = 0; d < s.s.size(); ++d) {
     for (std::uint64_t r = 0; r < s.routers; ++r)
       for (std::uint64_t c = s.at(r, d) + 1; c < s.s[d]; ++c) {
@@ -178,12 +179,9 @@ Result<Fabric> build(const Params& params) {
           b.cable(hosts + r, s.port_to(r, d, c) + i, hosts + to, s.port_to(to, d, s.at(r, d)) + i,
                   static_cast<std::uint8_t>(d + 1), values[d + 1]);
       }
-    if (s.s[d] % 2 == 0) {
-      const std::uint64_t half = s.k[d] * s.s[d] * s.routers / 4;
-      cut = std::min(cut.value_or(half), half);
-    }
+    dimensions.push_back({s.s[d], s.k[d] * (s.s[d] / 2) * (s.s[d] - s.s[d] / 2)});
   }
-  b.set_bisection(cut);
+  b.set_bisection(product_cut(dimensions, s.t));
   b.set_routing(std::make_shared<HyperxRouting>(s, std::move(routing), seed));
   b.set_vertex_names([dims = s.s, stride = s.stride, hosts](VertexId v) {
     if (v.index() < hosts) return fmt::format("node-{}", v.index());

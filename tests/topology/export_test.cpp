@@ -25,6 +25,32 @@ TEST(Export, DotAndGraphmlHaveOneEdgePerCable) {
   EXPECT_THAT(xml, Not(HasSubstr("<0,1>")));
 }
 
+// Names come from other people's files: whatever they hold, what is written reads back.
+TEST(Export, NamesOfAnyBytesStayReadable) {
+  const TempFile f("names",
+                   "graph { a [kind=host, label=\"tab\there\"]; b [kind=host, label=\"bell\x07\xff<&>\"];\n"
+                   "c [kind=host, label=\"Gr\xc3\xb6\xc3\x9f"
+                   "e \\\\ \\\" 1\"]; a -- b; b -- c; }");
+  const Platform p = load("file:path=" + f.path());
+  ASSERT_EQ(p.fabric.host_name(HostId(2)),
+            "Gr\xc3\xb6\xc3\x9f"
+            "e \\ \" 1");
+  const std::string xml = to_graphml(p.fabric);
+  EXPECT_THAT(xml, HasSubstr("bell\\x07\\xff&lt;&amp;&gt;"));
+  EXPECT_THAT(xml, HasSubstr("tab\\x09here"));
+  EXPECT_THAT(xml, HasSubstr("Gr\xc3\xb6\xc3\x9f"
+                             "e \\ &quot; 1"));
+  const TempFile graphml("names.graphml", xml), dot("names.dot", to_dot(p.fabric)),
+      routes("names.routes", *to_routes(p.fabric));
+  const Platform x = load("file:path=" + graphml.path()), d = load("file:path=" + dot.path()),
+                 r = load("routes:path=" + routes.path());
+  EXPECT_EQ(x.fabric.host_count(), 3u);
+  EXPECT_EQ(r.fabric.host_count(), 3u);
+  for (std::uint32_t h = 0; h < 3; ++h)
+    EXPECT_EQ(d.fabric.host_name(HostId(h)), p.fabric.host_name(HostId(h)));
+  EXPECT_EQ(r.fabric.link_name(LinkId(0)), "tab_here->bell_\xff<&>");
+}
+
 TEST(Export, LinksWithoutATwinStayDirected) {
   const TempFile f("oneway", "L 0 a 1 0\nL 1 b 1 0\nR 0 1 0 1\n");
   EXPECT_THAT(to_dot(load("routes:path=" + f.path()).fabric), HasSubstr("digraph"));

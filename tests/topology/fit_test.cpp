@@ -1,6 +1,9 @@
 // weft fit: coefficients that are known come back, and what is written can be read.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 
 #include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
@@ -364,6 +367,84 @@ TEST(NetworkFit, OsuOutputAloneGivesLatencyAndBandwidth) {
   auto f = fit_network(both, {});
   ASSERT_TRUE(f);
   EXPECT_EQ(f->options.bandwidth, 12e9) << "the link's bandwidth is what many messages at once get";
+}
+
+Measurements osu(const std::string& kind, double last, double (*value)(double)) {
+  std::string text = "# OSU MPI " + kind + "\n";
+  for (double s = 1; s <= last; s *= 2) text += fmt::format("{:.0f} {}\n", s, value(s));
+  auto m = Measurements::parse("osu.txt", text);
+  EXPECT_TRUE(m);
+  return *m;
+}
+
+TEST(NetworkFit, SmallMessagesAloneDoNotShowABandwidth) {
+  // 1.5 us and 10 GB/s: at 1 KiB the bytes take 7 % of the time, at 16 KiB 52 %.
+  const auto line = [](double s) { return 1.5 + s / 1e4; };
+  const auto small = fit_network({osu("Latency Test v5.8\n# Size Latency (us)", 1024, line)}, {});
+  ASSERT_TRUE(small) << small.error().message();
+  EXPECT_TRUE(small->bandwidth_unknown);
+  EXPECT_EQ(small->options.bandwidth, 0);
+  EXPECT_NEAR(small->options.latency, 1.5e-6, 1e-9);
+  EXPECT_THAT(small->textproto(), HasSubstr("too small to show its bandwidth"));
+  const TempFile file("small.textproto",
+                      "topology { family: \"crossbar\" set: \"n=2\" }\n" + small->textproto());
+  EXPECT_EQ(load(file.path()).mpi.transfer.at(0).bandwidth_factor, 1);
+  NetworkFitOptions given;
+  given.bandwidth = 1e10;
+  EXPECT_FALSE(
+      fit_network({osu("Latency Test v5.8\n# Size Latency (us)", 1024, line)}, given)->bandwidth_unknown);
+  const auto large = fit_network({osu("Latency Test v5.8\n# Size Latency (us)", 16384, line)}, {});
+  ASSERT_TRUE(large);
+  EXPECT_FALSE(large->bandwidth_unknown);
+  EXPECT_NEAR(large->options.bandwidth, 1e10, 1e7);
+}
+
+TEST(NetworkFit, ABandwidthTestAloneGivesTheLinkAndTheGapBetweenMessages) {
+  // A message follows another after 0.4 us + s / 12 GB/s.
+  const auto f = fit_network({osu("Bandwidth Test v5.8\n# Size Bandwidth (MB/s)", 4194304,
+                                  [](double s) { return s / (0.4 + s / 12e3); })},
+                             {});
+  ASSERT_TRUE(f) << f.error().message();
+  ASSERT_FALSE(f->stream.empty());
+  EXPECT_NEAR(f->stream.front().intercept, 4e-7, 1e-10);
+  EXPECT_NEAR(1 / f->stream.back().slope, 12e9, 1e6);
+  EXPECT_NEAR(f->options.bandwidth, 12e9, 2e7);
+  EXPECT_EQ(f->options.latency, 0);
+  EXPECT_TRUE(f->transfer.empty());
+  EXPECT_THAT(f->textproto(), HasSubstr("bw=11.9"));
+}
+
+// Whatever was measured: the fragment is one that the platform reader takes, or the error names what is missing.
+TEST(NetworkFit, EverySetOfExperimentsGivesAFragmentThatIsReadOrAnError) {
+  const Library l;
+  const std::string all = csv_of(l);
+  const std::vector<std::string> names = {"pingpong", "send", "isend", "recv", "local"};
+  int read = 0, refused = 0;
+  for (unsigned set = 1; set < 1u << names.size(); ++set) {
+    std::string csv = "experiment,cluster,msg_size,duration\n", what;
+    std::istringstream lines(all);
+    for (std::string line; std::getline(lines, line);)
+      for (std::size_t i = 0; i + 1 < names.size(); ++i)
+        if ((set >> i & 1) != 0 && line.starts_with(names[i] + ",")) csv += line + "\n";
+    if ((set >> 4 & 1) != 0)
+      for (double s = 1; s < 1e6; s *= 2) csv += fmt::format("local,x,{:.0f},{}\n", s, 1e-7 + s / 5e9);
+    SCOPED_TRACE(fmt::format("set {}", set));
+    const bool calls = (set & 14) != 0, pingpong = (set & 1) != 0;
+    const auto f = fit_network({parsed(csv)}, {});
+    if (calls && !pingpong) {
+      EXPECT_THAT(message(f), HasSubstr("calls without a ping-pong"));
+      ++refused;
+      continue;
+    }
+    ASSERT_TRUE(f) << f.error().message();
+    EXPECT_EQ(f->send_as_isend, (set & 6) == 4);
+    const TempFile file("set.textproto", "topology { family: \"crossbar\" set: \"n=2\" }\n" + f->textproto());
+    const Platform p = load(file.path());
+    EXPECT_EQ(p.mpi.send_cost.empty(), (set & 6) == 0);
+    ++read;
+  }
+  EXPECT_EQ(read, 17);
+  EXPECT_EQ(refused, 14);
 }
 
 TEST(NetworkFit, SeveralClustersNeedAChoice) {

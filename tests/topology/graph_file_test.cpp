@@ -143,18 +143,108 @@ TEST(GraphFile, BadFilesAreNamed) {
   EXPECT_THAT(error_of_text("graph { a [kind=hots]; }"),
               HasSubstr("unknown kind of node; got \"hots\"; expected host, switch or router"));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [bw=10]; }"),
-              HasSubstr("edge a -- b: bw"));
+              HasSubstr("graph:1:50: error: not a bandwidth; got \"10\""));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [bandwidth_Bps=0]; }"),
-              HasSubstr("1000 to 1e+18; in DOT a number with an exponent needs quotes"));
+              HasSubstr(":1:61: error: out of range; got \"0\"; expected 1000 to 1e+18"));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [cables=0]; }"),
-              HasSubstr("cables"));
+              HasSubstr(":1:54: error: number out of range; got \"0\""));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; a -- a; }"), HasSubstr("an edge to itself"));
   EXPECT_THAT(error_of_text("graph { a [kind=host, name=x]; b [kind=host, name=x]; a -- b; }"),
               HasSubstr("two nodes have one name"));
-  EXPECT_THAT(error_of_text("graph {" + std::string(100000, '{')), HasSubstr("nested too deeply"));
+  EXPECT_THAT(error_of_text("graph {" + std::string(100000, '{')),
+              HasSubstr(":1:107: error: nested too deeply"));
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "<a>";
   EXPECT_THAT(error_of_text(deep), HasSubstr("nested too deeply"));
+}
+
+TEST(GraphFile, DotErrorsNameLineAndColumn) {
+  struct Row {
+    std::string text, error;
+  };
+  for (
+      const Row& r : std::vector<Row>{
+          {"graph {\n  a -- ;\n}", ":2:8: error: not DOT; got \";\"; expected a node, an edge, a block or }"},
+          {"graph {\n  a -> b;\n}", ":2:5: error: not DOT; got \"->\"; expected -- in a graph"},
+          {"digraph {\n  a -- b;\n}", ":2:5: error: not DOT; got \"--\"; expected -> in a digraph"},
+          {"graph {\n  a [kind=host;\n  b }",
+           ":3:5: error: not DOT; got \"}\"; expected an attribute's name or ]"},
+          {"graph {\n a -- b",
+           ":2:8: error: not DOT; got \"the end of the file\"; expected } at the end of the block"},
+          {"graph { a } b", ":1:13: error: not DOT; got \"b\"; expected the end of the file after the graph"},
+          {"graph { a [latency_s=5e-07]; }",
+           ":1:22: error: the number 5 runs into other characters; got \"5e-07\"; expected \"5e-07\" in "
+           "quotes"},
+          {"graph { a [label=\"x }", ":1:18: error: the quoted name does not end; expected \""},
+          {"graph { /* a }", ":1:9: error: the comment does not end; expected */"},
+          {"graph { a [label=<b<i>] }", ":1:18: error: the HTML name does not end; expected >"},
+          {"graph { a ! b }",
+           ":1:11: error: not DOT; got \"!\"; expected a name, an edge, a block or an attribute"},
+          {"graph {\n a [kind=hots]; }",
+           ":2:10: error: unknown kind of node; got \"hots\"; expected host, switch or router"},
+          {"graph { a [kind=host];\n a -- a; }",
+           ":2:4: error: an edge to itself; got \"a\"; expected two different nodes"},
+          {"graph { {a b} [kind=host] }",
+           ":1:15: error: not DOT; got \"[\"; expected an edge or the end of the statement after a block"}}) {
+    SCOPED_TRACE(r.text);
+    EXPECT_THAT(error_of_text(r.text), ::testing::EndsWith(r.error));
+  }
+}
+
+// What Graphviz documents: blocks as ends of edges, scopes of defaults, chains, ports, joined names, comments.
+TEST(GraphFile, DotIsReadAsGraphvizWritesIt) {
+  const Platform p = load_text(R"(/* a comment */
+# a line of the preprocessor
+strict graph "two " + "words" {
+  rankdir = LR; bgcolor="white"
+  graph [overlap=false]; node [kind=switch]
+  subgraph cluster_left { label="left"; node [kind=host]; l0, l1; l2 }
+  subgraph cluster_right { node [kind=host] r0 r1 }
+  subgraph cluster_left -- s0:n:sw [bw="10Gbps"]   // every host of a block
+  { r0; r1 } -- { s1 s2 } [bw="20Gbps"]
+  s0 -- s1 -- s2 [class=spine];
+  s1 -- s0 [lat="1us"]  // strict: the same edge
+  "s" + "2" [label=<the <b>third</b>>];
+})");
+  const Fabric& f = p.fabric;
+  ASSERT_EQ(f.host_count(), 5u);
+  EXPECT_EQ(f.switch_count(), 3u);
+  EXPECT_EQ(f.cable_count(), 3u + 4u + 2u);
+  EXPECT_EQ(f.host_name(HostId(0)), "l0");
+  EXPECT_EQ(f.host_name(HostId(4)), "r1");
+  EXPECT_EQ(f.vertex_name(VertexId(7)), "the <b>third</b>");
+  const auto r = route_of(f, 0, 3);  // l0 - s0 - s1 - r0
+  ASSERT_EQ(r.size(), 3u);
+  EXPECT_EQ(f.links().capacity[r[0].index()], 1.25e9);
+  EXPECT_EQ(f.links().capacity[r[2].index()], 2.5e9);
+  EXPECT_EQ(f.links().latency[r[1].index()], from_seconds(1e-6));
+  EXPECT_EQ(f.links().class_names[f.links().link_class[r[1].index()]], "spine");
+  expect_sound(f);
+}
+
+TEST(GraphFile, LargeDotExportReadsBack) {
+  const Platform a = load("torus:dims=16x16x16");
+  const Platform b = load_text(to_dot(a.fabric));
+  EXPECT_EQ(b.fabric.host_count(), 4096u);
+  EXPECT_EQ(b.fabric.cable_count(), a.fabric.cable_count());
+}
+
+TEST(GraphFile, RoutersAloneTakeHosts) {
+  const std::string ring = "graph { a -- b -- c -- d -- a [class=ring]; }";
+  const Platform p = load_text(ring, ",hosts_per_switch=3,bw=10Gbps,lat=1us");
+  const Platform t = load("torus:dims=4,hosts_per_switch=3,bw=10Gbps,lat=1us");
+  EXPECT_EQ(p.fabric.host_count(), 12u);
+  EXPECT_EQ(p.fabric.switch_count(), 4u);
+  EXPECT_EQ(p.fabric.cable_count(), t.fabric.cable_count());
+  EXPECT_EQ(p.fabric.host_name(HostId(11)), "node-11");
+  EXPECT_EQ(p.fabric.routing().hop_histogram()->pairs, t.fabric.routing().hop_histogram()->pairs);
+  expect_sound(p.fabric);
+  const TempFile kinds("kinds", "graph { node [kind=router] a -- b }");
+  EXPECT_EQ(load("file:path=" + kinds.path() + ",hosts_per_switch=2").fabric.host_count(), 4u);
+  const TempFile hosts("hosts", kDiamond);
+  EXPECT_THAT(error_of("file:path=" + hosts.path() + ",hosts_per_switch=2"),
+              HasSubstr("the file has hosts of its own; got \"hosts_per_switch=2\""));
+  EXPECT_THAT(error_of_text("graph { a -- b }"), HasSubstr("hosts_per_switch=N for N hosts on every router"));
 }
 
 TEST(GraphFile, ChangedBytesAreAnsweredWithANetworkOrAnErrorThatNamesTheFile) {

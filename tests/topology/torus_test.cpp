@@ -18,7 +18,7 @@ struct Row {
 };
 // Published machines and textbook shapes.
 const std::vector<Row> kRows = {
-    {"3x3x3", 27, 81, 3, 2.0, 2.0769, std::nullopt},
+    {"3x3x3", 27, 81, 3, 2.0, 2.0769, 26},  // 2 (9 + 3 + 1)
     {"4x4x4", 64, 192, 6, 3.0, 3.0476, 32},
     {"8x8", 64, 128, 8, 4.0, 4.0635, 16},
     {"5x4", 20, 40, 4, 2.2, 2.3158, 10},

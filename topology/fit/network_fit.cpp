@@ -13,6 +13,8 @@ namespace weft::topology::fit {
 namespace {
 
 constexpr double kMaxBytes = 1e15;
+// What grows slower than this part of the one-way time is noise of the calls taken away, not a bandwidth.
+constexpr double kLeastSlope = 0.1;
 
 using Points = std::map<std::string, std::vector<Point>>;  // by experiment
 
@@ -53,7 +55,7 @@ std::vector<Point> part(const std::vector<Point>& all, double lo, double hi) {
   return out;
 }
 
-// Largest measured size below all those whose send lasts as long as a transfer; -1 if every send is short.
+// Largest measured size below all those whose call lasts as long as a transfer; -1 if every call is short.
 std::int64_t find_eager_limit(const std::vector<Point>& send, std::span<const Segment> one_way) {
   std::vector<Point> sorted = send;
   std::sort(sorted.begin(), sorted.end(), [](const Point& a, const Point& b) { return a.x < b.x; });
@@ -76,10 +78,20 @@ std::string segment_text(std::string_view name, const Segment& s, double lowered
 
 std::string NetworkFit::textproto() const {
   std::string s;
-  if (!transfer.empty())
+  if (!transfer.empty() && bandwidth_unknown)
+    s += fmt::format(
+        "# The factors are of a route with {:.5g} us latency in all. The messages were too small to show its "
+        "bandwidth.\n",
+        options.latency * 1e6);
+  else if (!transfer.empty())
     s += fmt::format(
         "# The factors are of a route with {:.5g} us latency in all and {:.5g} GB/s at its narrowest link.\n",
         options.latency * 1e6, options.bandwidth / 1e9);
+  else if (!stream.empty())
+    s += fmt::format(
+        "# Measured between two hosts: the narrowest link of the route has set: \"bw={:.5g}GB/s\" (in "
+        "topology {{ }}).\n",
+        options.bandwidth / 1e9);
   s += "mpi {\n";
   const bool limited = options.eager_limit >= 0;
   if (limited) s += fmt::format("  eager_limit: \"{}B\"\n", options.eager_limit);
@@ -97,9 +109,9 @@ std::string NetworkFit::textproto() const {
   for (const Segment& t : transfer) {
     s += "  transfer { ";
     if (t.from > 0) s += fmt::format("from: \"{:.0f}B\" ", std::ceil(t.from));
-    s += fmt::format("latency_factor: \"{:.5g}\" bandwidth_factor: \"{:.5g}\" }}\n",
-                     t.intercept / options.latency,
-                     t.slope > 0 ? std::min(1.0, 1 / (t.slope * options.bandwidth)) : 1.0);
+    s += fmt::format(
+        "latency_factor: \"{:.5g}\" bandwidth_factor: \"{:.5g}\" }}\n", t.intercept / options.latency,
+        t.slope > 0 && !bandwidth_unknown ? std::min(1.0, 1 / (t.slope * options.bandwidth)) : 1.0);
   }
   for (const Segment& c : local) s += segment_text("local_transfer", c, 0);
   return s + "}\n";
@@ -109,7 +121,6 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
   NetworkFit out;
   out.options = options;
   Points points;
-  double link_bandwidth = 0;  // from OSU bandwidth tests
   for (const Measurements& d : data) {
     if (d.format() == Measurements::Format::kCsv) {
       WEFT_TRY(add_csv(d, options, points));
@@ -118,17 +129,18 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
     for (std::size_t r = 0; r < d.rows(); ++r) {
       WEFT_ASSIGN(const double size, d.number(r, 0, 0, kMaxBytes));
       WEFT_ASSIGN(const double value, d.number(r, 1, 0, 1e15));
-      if (d.format() == Measurements::Format::kOsuBandwidth)
-        link_bandwidth = std::max(link_bandwidth, value * 1e6);
-      else
+      if (d.format() == Measurements::Format::kOsuBandwidth) {
+        if (size > 0 && value > 0) points["stream"].push_back({size, size / (value * 1e6)});
+      } else {
         points["pingpong"].push_back({size, value * 1e-6});
+      }
     }
   }
-  if (points.empty() && link_bandwidth == 0)
+  if (points.empty())
     return bad_input(data.empty() ? "" : data.front().file(), "no measurement of a message", {}, "rows");
   for (const auto& [name, list] : points) {
-    const bool known =
-        name == "pingpong" || name == "send" || name == "isend" || name == "recv" || name == "local";
+    const bool known = name == "pingpong" || name == "send" || name == "isend" || name == "recv" ||
+                       name == "local" || name == "stream";
     if (known)
       out.read.emplace_back(name, list.size());
     else
@@ -148,19 +160,25 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
   WEFT_ASSIGN(out.local, segments_of("local", all));
   WEFT_ASSIGN(out.one_way, segments_of("pingpong", all));
   WEFT_ASSIGN(out.isend, segments_of("isend", all));
-  if (out.options.bandwidth == 0) out.options.bandwidth = link_bandwidth;
+  WEFT_ASSIGN(out.stream, segments_of("stream", all));
+  if (out.options.bandwidth == 0)
+    for (const Point& p : points["stream"])
+      out.options.bandwidth = std::max(out.options.bandwidth, p.x / p.y);
   if (out.one_way.empty()) {
-    if (points.count("send") + points.count("recv") > 0)
+    if (points.count("send") + points.count("isend") + points.count("recv") > 0)
       return bad_input(data.front().file(), "calls without a ping-pong", {},
                        "experiment pingpong too, or OSU latency or IMB PingPong output");
     return out;
   }
-  if (out.options.eager_limit < 0 && points.count("send") > 0) {
-    out.options.eager_limit = find_eager_limit(points["send"], out.one_way);
-    out.found_eager_limit = true;
-  }
+  // A receive measured alone shows the limit as a send does: beyond it, it waits for all of its message.
+  for (const char* call : {"send", "recv"})
+    if (out.options.eager_limit < 0 && points.count(call) > 0) {
+      out.options.eager_limit = find_eager_limit(points[call], out.one_way);
+      out.found_eager_limit = true;
+    }
   const double limit = out.options.eager_limit >= 0 ? static_cast<double>(out.options.eager_limit) + 1 : all;
-  WEFT_ASSIGN(out.send, segments_of("send", limit));
+  out.send_as_isend = points.count("send") == 0 && points.count("isend") > 0;
+  WEFT_ASSIGN(out.send, segments_of(out.send_as_isend ? "isend" : "send", limit));
   WEFT_ASSIGN(out.recv, segments_of("recv", limit));
 
   // What is left of the one-way time on either side of the limit.
@@ -218,12 +236,14 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
       if (t.intercept > 0) least = std::min(least, t.intercept);
     out.options.latency = least == all ? 1e-9 : least;
   }
+  for (const Point& p : one_way) out.largest = std::max(out.largest, p.x);
   if (out.options.bandwidth == 0) {
-    for (const Segment& t : out.transfer)
-      if (t.slope > 0) out.options.bandwidth = std::max(out.options.bandwidth, 1 / t.slope);
-    if (out.options.bandwidth == 0)
-      return bad_input(data.front().file(), "times do not grow with the size: no bandwidth can be seen", {},
-                       "larger messages, or --bandwidth");
+    const Segment& last = out.one_way.back();
+    if (out.largest * last.slope >= last.intercept)
+      for (const Segment& t : out.transfer)
+        if (t.slope > kLeastSlope * last.slope)
+          out.options.bandwidth = std::max(out.options.bandwidth, 1 / t.slope);
+    out.bandwidth_unknown = out.options.bandwidth == 0;
   }
   return out;
 }

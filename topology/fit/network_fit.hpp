@@ -4,16 +4,22 @@
 //  - CSV experiment,msg_size,duration [,cluster] (seconds) with experiments send, isend, recv (time of the call) and
 //    pingpong (round trip);
 //  - CSV size,duration: copies within a host;
-//  - OSU latency output, IMB PingPong output: one-way times; OSU bandwidth output: the link's bandwidth.
+//  - OSU latency output, IMB PingPong output: one-way times; OSU bandwidth output: messages that follow each other.
 // Method, with s = payload bytes:
 //  1. every experiment becomes a segmented line (least_squares.hpp);
-//  2. a blocking send that lasts half the one-way time or longer waits for its receiver: the largest size below all
-//     such ones is the eager limit (unless it is given);
+//  2. a blocking send (else a receive) that lasts half the one-way time or longer waits for the other side: the largest
+//     size below all such ones is the eager limit (unless it is given);
 //  3. for eager sizes  one_way(s) = send(s) + latency(s) + s / bandwidth(s) + recv(s); a rendezvous' calls wait anyway,
 //     so there one_way(s) = latency(s) + s / bandwidth(s). The rest is cut into segments anew, on either side of the
 //     limit; its intercept over the route's latency is latency_factor, its slope gives bandwidth_factor;
 //  4. a latency below the route's own is impossible: recv as measured alone contains work that a ping-pong overlaps, so
-//     it is lowered by what is missing (recv_lowered_by).
+//     it is lowered by what is missing (recv_lowered_by);
+//  5. a bandwidth test's time per message is a segmented line too (stream): its rate at the largest size is the link's
+//     bandwidth. Without such a test and without NetworkFitOptions::bandwidth, one-way times show a bandwidth only where the
+//     largest message spends at least half of its time in its bytes; else the bandwidth stays unknown;
+//  6. isend measured and send not: a blocking send of an eager message costs the same call, so send is taken as isend.
+//
+// What comes out is a fragment that the platform reader takes, or an error that says which measurement is missing.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +48,11 @@ struct NetworkFit {
   std::vector<Segment> send, isend, recv;  // as measured
   std::vector<Segment> transfer;           // latency + s / bandwidth: one_way less the calls
   std::vector<Segment> local;
-  double recv_lowered_by = 0;  // s
+  std::vector<Segment> stream;     // time per message of a bandwidth test
+  double recv_lowered_by = 0;      // s
+  bool bandwidth_unknown = false;  // options.bandwidth is 0: the messages were too small to show it
+  bool send_as_isend = false;
+  double largest = 0;  // bytes, of the one-way times
   bool found_eager_limit = false;
   std::vector<std::string> ignored;                       // experiments that nothing was made of
   std::vector<std::pair<std::string, std::size_t>> read;  // what was used, with its rows
