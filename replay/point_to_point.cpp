@@ -67,6 +67,9 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
     }
     return deliver(i);
   }
+  const Matcher::LastRoute& last = matcher_.send(i);
+  m.route = last.route;
+  m.route_epoch = last.epoch;
   if (m.protocol == Protocol::kEager) return leave(i, kNoTime);  // the envelope travels with the data
   // Rendezvous: a request to send travels first.
   const HostId a = placement_[src], b = placement_[dst];
@@ -78,7 +81,18 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
   post_event(m.visible, EventKind::kEnvelope, i);
 }
 
-// The envelope of message i is at the receiver.
+// The envelope of message i is at the receiver. It is delivered if all earlier messages of its channel were; then those
+// that came before their turn and waited for it follow.
+void Simulation::envelope_came(std::uint32_t i) {
+  if (!matcher_.arrives(i)) return;
+  const std::uint32_t src = messages_[i].src, dst = messages_[i].dst, context = messages_[i].context;
+  for (; i != kNone && !error_; i = matcher_.next_in_order(src, dst, context)) {
+    messages_[i].visible = now_;
+    deliver(i);
+  }
+}
+
+// It is message i's turn to be matched.
 void Simulation::deliver(std::uint32_t i) {
   const std::uint32_t r = matcher_.deliver(i);
   if (r != kNone) {
@@ -109,7 +123,7 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
   m.recv_target = target;
   const Elapsed late_receiver = posted - std::max(m.posted, m.visible);
   if ((m.state & kArrived) != 0) {
-    all_.late_receiver += posted - m.started;
+    if (posted > m.started) all_.late_receiver += posted - m.started;
     notify(m.dst, target, m.bytes);
     return release(i);
   }
@@ -134,7 +148,7 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
 topology::RouteCache::Route Simulation::cached_route(Message& m) {
   const std::uint32_t epoch = routes_.epoch() + 1;
   if (m.route_epoch != epoch) {
-    Matcher::LastRoute& last = matcher_.last_route(m.dst, m.src);
+    Matcher::LastRoute& last = matcher_.last_route(m);
     if (last.epoch != epoch) last = {routes_.id(placement_[m.src], placement_[m.dst]), routes_.epoch() + 1};
     m.route = last.route;
     m.route_epoch = last.epoch;
@@ -198,8 +212,8 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
 void Simulation::start_flow(std::uint32_t i) {
   {
     const Message& m = messages_[i];
-    if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager && (m.state & kMatched) == 0) {
-      deliver(i);  // the envelope has come with the first byte
+    if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager) {
+      envelope_came(i);  // with the first byte
       if (error_) return;
     }
   }
@@ -237,9 +251,8 @@ void Simulation::account(const Message& m) {
 // All data of message i have come.
 void Simulation::arrive(std::uint32_t i) {
   Message& m = messages_[i];
-  if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager &&
-      (m.state & (kMatched | kQueued)) == 0) {
-    deliver(i);  // within a host the envelope comes with the data
+  if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager && (m.state & kCame) == 0) {
+    envelope_came(i);  // within a host it comes with the data
     if (error_) return;
   }
   Message& n = messages_[i];
@@ -269,7 +282,7 @@ bool Simulation::visible(const Message& m) const {
   return m.protocol == Protocol::kEager ? (m.state & kArrived) != 0 : m.visible <= now_;
 }
 
-bool Simulation::probe_hits(std::uint32_t r, const Op& op) const {
+bool Simulation::probe_hits(std::uint32_t r, const Op& op) {
   const std::uint32_t i =
       matcher_.peek(r, op.comm.index(), op.peer, op.tag, [&](const Message& m) { return visible(m); });
   return i != kNone && visible(messages_[i]);
