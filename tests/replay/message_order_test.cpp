@@ -2,6 +2,10 @@
 // where the later one is there long before the earlier one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
 
@@ -167,6 +171,70 @@ TEST(Sendrecv, PostsItsReceiveBeforeTheProcessorTimeOfItsSend) {
   EXPECT_EQ(one.ranks[0].finish.count(), 55 * kUs);
   EXPECT_EQ(one.ranks[1].finish.count(), 67 * kUs);
   for (int r = 0; r < 3; ++r) EXPECT_EQ(one.ranks[r].finish, two.ranks[r].finish) << r;
+}
+
+// Many flows of one route are one flow of the sharing model (bundles.hpp). n messages of s_1 <= s_2 <= ... bytes that
+// begin at once on a link of capacity c: the k-th is there after (s_1 + ... + s_k + (n - k) s_k) / c.
+TEST(ManyFlowsOfOnePair, EndAsProcessorSharingSays) {
+  for (const std::int64_t n : {90, 97, 200, 3000})
+    for (const bool beside : {false, true}) {  // another pair over the same link into rank 1's host
+      MemoryTrace t(3);
+      std::vector<std::int64_t> requests, sizes;
+      for (std::int64_t i = 0; i < n; ++i) {
+        requests.push_back(i);
+        sizes.push_back(1000 + i * 7919 % 5000);
+        t.p2p(0, OpKind::isend, 1, 0, sizes.back(), CommId(0), static_cast<std::uint32_t>(i));
+        t.p2p(1, OpKind::irecv, 0, 0, sizes.back(), CommId(0), static_cast<std::uint32_t>(i));
+      }
+      waitall(t, 0, requests);
+      waitall(t, 1, requests);
+      if (beside) {
+        t.p2p(2, OpKind::send, 1, 0, 60'000);
+        t.p2p(1, OpKind::recv, 2, 0, 60'000);
+        sizes.push_back(60'000);
+      }
+      const auto p = platform("crossbar:n=3,lat=1us,bw=1GB/s");
+      std::vector<HostId> map = {HostId(0), HostId(1), HostId(2)};
+      std::vector<std::pair<std::int64_t, double>> seen;
+      ReplayOptions o;
+      o.on_message = [&](const MessageSeen& m) {
+        seen.emplace_back(m.bytes, to_seconds(m.come.time_since_epoch()));
+      };
+      const auto r = replay(t, p, map, o);
+      ASSERT_TRUE(r) << r.error().message();
+      ASSERT_TRUE(r->finished && r->warnings.empty());
+      std::sort(sizes.begin(), sizes.end());
+      ASSERT_EQ(seen.size(), sizes.size());
+      double sum = 0;
+      for (std::size_t k = 0; k < sizes.size(); ++k) {
+        const auto s = static_cast<double>(sizes[k]);
+        sum += s;
+        const double end = 2e-6 + (sum + static_cast<double>(sizes.size() - k - 1) * s) / 1e9;
+        EXPECT_EQ(seen[k].first, sizes[k]);
+        EXPECT_NEAR(seen[k].second, end, 2e-12 + 1e-12 * end) << k << " of " << n;
+      }
+      EXPECT_EQ(r->links.size(), p.fabric.link_count());
+    }
+}
+
+// Quadratic time would be minutes.
+TEST(ManyFlowsOfOnePair, SixtyThousandTakeATimeThatGrowsWithTheirNumber) {
+  constexpr std::int64_t kMessages = 60'000;
+  MemoryTrace t(2);
+  std::vector<std::int64_t> requests;
+  std::int64_t bytes = 0;
+  for (std::int64_t i = 0; i < kMessages; ++i) {
+    requests.push_back(i);
+    const std::int64_t size = 1000 + i * 7919 % 5000;
+    bytes += size;
+    t.p2p(0, OpKind::isend, 1, 0, size, CommId(0), static_cast<std::uint32_t>(i));
+    t.p2p(1, OpKind::irecv, 0, 0, size, CommId(0), static_cast<std::uint32_t>(i));
+  }
+  waitall(t, 0, requests);
+  waitall(t, 1, requests);
+  const auto r = run(t, platform("crossbar:n=2,lat=1us,bw=1GB/s"), {0, 1});
+  EXPECT_NEAR(to_seconds(r.ranks[1].finish), 2e-6 + static_cast<double>(bytes) / 1e9, 1e-11);
+  EXPECT_LT(r.engine.flows_solved, 100u * kMessages);
 }
 
 // Long queues: what a walk through them would cost is minutes.

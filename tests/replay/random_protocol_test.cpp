@@ -258,13 +258,16 @@ class Twin {
   std::vector<std::uint32_t> calls_;
 };
 
+// Queues too long to be walked (tag_index.hpp), so many flows of a pair that they are bundled (bundles.hpp).
+enum class Special : std::uint8_t { kNone, kLongQueues, kCrowds };
+
 // How a rank receives on a communicator, for the whole program, so that every message finds a receive.
 enum class Taking : std::uint8_t { kExact, kOfAnyTag, kFromAny, kOfAll };
 
 // `collectives`: not where the routing decides for every message. Ranks leave a round of a collective at the very same
 // instant, and which of them a routing serves first is a matter of order that no rule of MPI fixes.
 Twin random_program(Rng& rng, std::uint32_t ranks, const topology::MpiParameters& mpi, bool collectives,
-                    bool long_queues) {
+                    Special special) {
   Twin t(ranks, mpi);
   std::vector<std::int32_t> members;
   for (std::uint32_t r = 0; r < ranks; ++r) members.push_back(static_cast<std::int32_t>(r));
@@ -288,7 +291,8 @@ Twin random_program(Rng& rng, std::uint32_t ranks, const topology::MpiParameters
     t.compute(r, 1 + static_cast<std::int64_t>(rng.below(100'000'000)));
   };
   // Many at once: bursts of pairs, on two communicators.
-  const auto messages = [&](std::uint64_t bursts, std::uint64_t most, std::uint64_t tags) {
+  const auto messages = [&](std::uint64_t bursts, std::uint64_t most, std::uint64_t tags,
+                            bool crowd = false) {
     struct Message {
       std::uint32_t src, dst;
       std::int32_t tag;
@@ -299,7 +303,7 @@ Twin random_program(Rng& rng, std::uint32_t ranks, const topology::MpiParameters
       const auto src = static_cast<std::uint32_t>(rng.below(ranks)),
                  dst = static_cast<std::uint32_t>(rng.below(ranks));
       const std::size_t comm = rng.below(4) == 0 ? 1 : 0;
-      for (std::uint64_t n = 1 + rng.below(most); n > 0; --n)
+      for (std::uint64_t n = crowd ? most : 1 + rng.below(most); n > 0; --n)
         list.push_back({src, dst, static_cast<std::int32_t>(rng.below(tags)), comm});
     }
     std::vector<std::size_t> order(list.size());
@@ -319,8 +323,8 @@ Twin random_program(Rng& rng, std::uint32_t ranks, const topology::MpiParameters
     for (const Message& m : list) {
       constexpr OpKind kinds[] = {OpKind::isend, OpKind::isend, OpKind::isend, OpKind::issend,
                                   OpKind::ibsend};
-      t.isend(m.src, kinds[rng.below(std::size(kinds))], m.dst, m.tag, any_size(), comms[m.comm]);
-      if (rng.below(4) == 0) pause(m.src);
+      t.isend(m.src, kinds[rng.below(crowd ? 3 : std::size(kinds))], m.dst, m.tag, any_size(), comms[m.comm]);
+      if (rng.below(crowd ? 100 : 4) == 0) pause(m.src);
     }
     for (std::size_t i = before; i < order.size(); ++i) {
       if (rng.below(3) == 0) pause(list[order[i]].dst);
@@ -388,7 +392,8 @@ Twin random_program(Rng& rng, std::uint32_t ranks, const topology::MpiParameters
         messages(1 + rng.below(ranks), 6, 2);
     }
   }
-  if (long_queues) messages(4, 200, 1 + rng.below(150));
+  if (special == Special::kLongQueues) messages(4, 200, 1 + rng.below(150));
+  if (special == Special::kCrowds) messages(2, 200, 3, true);
   for (std::uint32_t r = 0; r < ranks; ++r) {
     t.waitall(r);
     pause(r);
@@ -420,8 +425,10 @@ TEST(RandomProtocol, EveryRankEndsWhenTheSecondImplementationSays) {
     for (std::uint32_t r = 0; r < ranks; ++r)
       map.emplace_back(static_cast<std::uint32_t>(rng.below(hosts) * stride));
     const bool by_pair = p.fabric.routing().scope() == topology::RouteScope::kPair;
-    // Queues too long to be walked (tag_index.hpp).
-    Twin twin = random_program(rng, ranks, p.mpi, by_pair, seed % 41 == 0);
+    const Special special = seed % 41 == 0   ? Special::kLongQueues
+                            : seed % 41 == 1 ? Special::kCrowds
+                                             : Special::kNone;
+    Twin twin = random_program(rng, ranks, p.mpi, by_pair, special);
     ReplayOptions o;
     o.header = Bytes(rng.below(3) == 0 ? 64 : 0);
     if (rng.below(8) == 0) o.model = "contention-free";
