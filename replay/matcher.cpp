@@ -18,8 +18,8 @@ Matcher::Channel* Matcher::find_channel(std::uint32_t dst, std::uint32_t src, st
   }
 }
 
-Matcher::Channel& Matcher::channel(std::uint32_t dst, std::uint32_t src, std::uint32_t context) {
-  const std::uint64_t pair = pair_of(dst, src);
+// What channel() did not find where it looked first; makes it if there is none.
+Matcher::Channel& Matcher::search(std::uint64_t pair, std::uint32_t context) {
   while (true) {
     for (std::size_t i = mix(pair, context) & (channels_.size() - 1);; i = (i + 1) & (channels_.size() - 1)) {
       if (channels_[i].pair == pair && channels_[i].context == context) return channels_[i];
@@ -59,28 +59,28 @@ const Matcher::LastRoute& Matcher::send(std::uint32_t message) {
   return c.last;
 }
 
-bool Matcher::arrives(std::uint32_t message) {
+// The head of what is under way leaves the flight.
+Matcher::Turn Matcher::take_turn(Channel& c, std::uint32_t message) {
+  c.flight_head = messages_[message].pair_next;
+  if (c.flight_head == kNone) c.flight_tail = kNone;
+  const std::uint32_t recv = hand_over(c, message);
+  return {message, recv, c.early > 0};
+}
+
+Matcher::Turn Matcher::arrives(std::uint32_t message) {
   Message& m = messages_[message];
   Channel& c = channel(m);
   m.state |= kCame;
-  if (c.flight_head != message) {
-    ++c.early;
-    return false;
-  }
-  c.flight_head = m.pair_next;
-  if (c.flight_head == kNone) c.flight_tail = kNone;
-  return true;
+  if (c.flight_head == message) return take_turn(c, message);
+  ++c.early;
+  return {};
 }
 
-std::uint32_t Matcher::next_in_order(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
-  Channel* const c = find_channel(destination, source, context);
-  if (c == nullptr || c->early == 0) return kNone;
-  const std::uint32_t head = c->flight_head;
-  if ((messages_[head].state & kCame) == 0) return kNone;
-  --c->early;
-  c->flight_head = messages_[head].pair_next;
-  if (c->flight_head == kNone) c->flight_tail = kNone;
-  return head;
+Matcher::Turn Matcher::next_in_order(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
+  Channel& c = channel(destination, source, context);
+  if (c.early == 0 || (messages_[c.flight_head].state & kCame) == 0) return {};
+  --c.early;
+  return take_turn(c, c.flight_head);
 }
 
 void Matcher::unlink(std::uint32_t r, std::uint32_t& head, std::uint32_t& tail) {
@@ -182,9 +182,9 @@ std::uint32_t Matcher::first_any(std::uint32_t rank, std::uint32_t context, std:
                  recv_index_.first(any_key(rank, context, kAnyTag)));
 }
 
-std::uint32_t Matcher::deliver(std::uint32_t message) {
+// It is the message's turn: to a receive that was posted, or into the queues.
+std::uint32_t Matcher::hand_over(Channel& c, std::uint32_t message) {
   Message& m = messages_[message];
-  Channel& c = channel(m);
   const std::uint32_t exact = c.recv_head == kNone ? kNone : first_recv(c, m.tag);
   const std::uint32_t any = receivers_[m.dst].any_head == kNone ? kNone : first_any(m.dst, m.context, m.tag);
   const std::uint32_t r = earlier(exact, any);

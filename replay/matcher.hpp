@@ -33,15 +33,21 @@ class Matcher {
 
   // A message is sent: it takes its place in the order of its channel. Returns what last_route() would.
   const LastRoute& send(std::uint32_t message);
-  // The envelope of a message that was sent() is there. True: it is the earliest of its channel that is under way, so
-  // deliver() it, and then what next_in_order() gives until that is kNone.
-  [[nodiscard]] bool arrives(std::uint32_t message);
-  // The message after a delivered one whose envelope came before its turn; to be delivered now. kNone: none.
-  [[nodiscard]] std::uint32_t next_in_order(std::uint32_t source, std::uint32_t destination,
-                                            std::uint32_t context);
-  // It is this message's turn. Returns the posted receive that takes it (removed from its queue, row still live), or
-  // kNone: then it is queued as unexpected.
-  [[nodiscard]] std::uint32_t deliver(std::uint32_t message);
+  // What became of a message whose turn it may be.
+  struct Turn {
+    std::uint32_t message = kNone;  // delivered now; kNone: an earlier one of its channel is still under way
+    std::uint32_t recv = kNone;  // the posted receive that takes it (removed from its queue, row still live);
+                                 // kNone: it was queued as unexpected
+    bool more = false;           // ask next_in_order(): another may have waited for this one
+  };
+  // The envelope of a message that was sent() is there.
+  [[nodiscard]] Turn arrives(std::uint32_t message);
+  // The earliest of a channel that is under way, if its envelope came before its turn.
+  [[nodiscard]] Turn next_in_order(std::uint32_t source, std::uint32_t destination, std::uint32_t context);
+  // A message that was not sent() is there, whatever is under way (raw modes). Returns Turn::recv.
+  [[nodiscard]] std::uint32_t deliver(std::uint32_t message) {
+    return hand_over(channel(messages_[message]), message);
+  }
   // A receive is posted. Returns the unexpected message that it takes (unqueued), or kNone: then it is
   // queued.
   [[nodiscard]] std::uint32_t post(std::uint32_t recv);
@@ -99,10 +105,19 @@ class Matcher {
     k += context * 0xd6e8feb86659fd93ULL;
     return static_cast<std::size_t>(k ^ (k >> 32));
   }
-  Channel& channel(std::uint32_t dst, std::uint32_t src, std::uint32_t context);
+  Channel& channel(std::uint32_t dst, std::uint32_t src, std::uint32_t context) {
+    const std::uint64_t pair = pair_of(dst, src);
+    const std::size_t i = mix(pair, context) & (channels_.size() - 1);
+    if (channels_[i].pair == pair && channels_[i].context == context) [[likely]]
+      return channels_[i];
+    return search(pair, context);
+  }
   Channel& channel(const Message& m) { return channel(m.dst, m.src, m.context); }
+  Channel& search(std::uint64_t pair, std::uint32_t context);
   [[nodiscard]] Channel* find_channel(std::uint32_t dst, std::uint32_t src, std::uint32_t context);
   void rebuild();
+  Turn take_turn(Channel& c, std::uint32_t message);
+  [[nodiscard]] std::uint32_t hand_over(Channel& c, std::uint32_t message);
   void unlink_message(std::uint32_t m);
   void unlink_from_channel(Channel& c, std::uint32_t r);
   void unlink_from_receiver(std::uint32_t r);

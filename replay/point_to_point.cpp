@@ -65,7 +65,7 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
       leave(i, kNoTime);
       if (error_) return;
     }
-    return deliver(i);
+    return delivered(i, matcher_.deliver(i));
   }
   const Matcher::LastRoute& last = matcher_.send(i);
   m.route = last.route;
@@ -84,17 +84,18 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
 // The envelope of message i is at the receiver. It is delivered if all earlier messages of its channel were; then those
 // that came before their turn and waited for it follow.
 void Simulation::envelope_came(std::uint32_t i) {
-  if (!matcher_.arrives(i)) return;
+  Matcher::Turn turn = matcher_.arrives(i);
   const std::uint32_t src = messages_[i].src, dst = messages_[i].dst, context = messages_[i].context;
-  for (; i != kNone && !error_; i = matcher_.next_in_order(src, dst, context)) {
-    messages_[i].visible = now_;
-    deliver(i);
+  while (turn.message != kNone) {
+    messages_[turn.message].visible = now_;
+    delivered(turn.message, turn.recv);
+    if (!turn.more || error_) return;
+    turn = matcher_.next_in_order(src, dst, context);
   }
 }
 
-// It is message i's turn to be matched.
-void Simulation::deliver(std::uint32_t i) {
-  const std::uint32_t r = matcher_.deliver(i);
+// Message i had its turn: receive `r` takes it, or none does yet.
+void Simulation::delivered(std::uint32_t i, std::uint32_t r) {
   if (r != kNone) {
     const PostedRecv recv = matcher_.receives()[r];
     matcher_.receives().give(r);

@@ -192,7 +192,7 @@ class Simulation {
                  std::int64_t bytes, Target target);
   [[nodiscard]] Protocol protocol_of(OpKind kind, std::int64_t bytes) const;
   void envelope_came(std::uint32_t m);
-  void deliver(std::uint32_t m);
+  void delivered(std::uint32_t m, std::uint32_t recv);
   void match(std::uint32_t m, Target target, std::int64_t posted_bytes, Instant posted);
   void leave(std::uint32_t m,
              Elapsed before);  // data leave after `before`, then the latency, then the transfer
