@@ -51,6 +51,7 @@ class MaxMin final : public SharingModel {
     return bottleneck_[flow.index()] == kNone ? LinkId() : LinkId(bottleneck_[flow.index()]);
   }
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
+  [[nodiscard]] bool weight_counts_flows() const override { return true; }
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 
  private:

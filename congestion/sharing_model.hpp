@@ -44,6 +44,9 @@ class SharingModel {
   // The link (or none: its own cap) that limits the flow, as of the last solve.
   [[nodiscard]] virtual LinkId bottleneck(FlowId flow) const = 0;
   [[nodiscard]] virtual std::uint32_t flows_on(LinkId link) const = 0;
+  // A flow of weight n w and limit n c takes what n flows of weight w and limit c would. False: it is one flow among
+  // others, whatever its weight.
+  [[nodiscard]] virtual bool weight_counts_flows() const { return false; }
   [[nodiscard]] virtual const SolveStats& stats() const = 0;
 };
 

@@ -27,6 +27,7 @@ enum MessageState : std::uint8_t {
   kArrived = 4,  // all data have come
   kQueued = 8,   // in the receiver's unexpected-message queue
   kCollective = 16,
+  kCame = 32,  // its envelope is there; it may wait for earlier messages of its channel (matcher.hpp)
 };
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
@@ -45,11 +46,11 @@ struct Message {
   std::uint32_t route = 0;  // of the route cache, while its epoch is route_epoch
   std::uint32_t route_epoch = 0;
   Instant posted;      // send posted
-  Instant visible;     // envelope at the receiver, if it is not matched earlier (probes)
+  Instant visible;     // envelope at the receiver and in turn, if it is not matched earlier (probes)
   Instant started;     // data left
   Elapsed ideal;       // transfer alone
   Instant flow_start;  // latency paid
-  // Links of the unexpected-message queues: of the (dst, src) pair and of the receiver as a whole.
+  // Links of the matcher's queues: of the channel, in flight or unexpected, and of the receiver as a whole.
   std::uint32_t pair_next = kNone, pair_prev = kNone;
   std::uint32_t all_next = kNone, all_prev = kNone;
 };

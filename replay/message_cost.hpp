@@ -44,7 +44,7 @@ class MessageCost {
       : mpi_(&mpi),
         has_cpu_(mpi.send_overhead.count() != 0 || mpi.recv_overhead.count() != 0 ||
                  mpi.send_overhead_per_byte != 0 || mpi.recv_overhead_per_byte != 0 ||
-                 !mpi.send_cost.empty() || !mpi.recv_cost.empty()) {}
+                 !mpi.send_cost.empty() || !mpi.isend_cost.empty() || !mpi.recv_cost.empty()) {}
 
   [[nodiscard]] bool has_cpu_costs() const { return has_cpu_; }
   [[nodiscard]] bool eager(std::int64_t bytes) const { return bytes <= mpi_->eager_limit.value(); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "congestion/sharing_model.hpp"
+#include "replay/bundles.hpp"
 #include "replay/event_queue.hpp"
 #include "replay/results.hpp"
 #include "topology/fabric.hpp"
@@ -82,6 +83,23 @@ class Network {
     std::array<std::uint32_t, 4> links{};
   };
   static_assert(sizeof(Link) == 64 && sizeof(Flow) == 64);
+  // What a crowded flow of the model stands for: a single one whose kind is counted, or a bundle.
+  struct Crowd {
+    std::uint64_t kind = 0;
+    std::uint32_t bundle = Bundles::kNone;
+  };
+  [[nodiscard]] bool crowded(std::span<const LinkId> route) const;
+  [[nodiscard]] Crowd* crowd_of(FlowId f) {
+    return f.index() < crowd_.size() && crowd_[f.index()].kind != 0 ? &crowd_[f.index()] : nullptr;
+  }
+  // The bundle that a new flow joins, or kNone: it is one of its own, in `kind` if that is not 0.
+  std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, Instant now,
+                           std::uint64_t& kind);
+  static constexpr std::uint32_t kChanged = 0xffffffffu;
+  void carry(std::span<const LinkId> route, std::int64_t bytes, Instant now);
+  void change(std::uint32_t bundle);
+  void weigh_bundles(Instant now);
+  std::uint32_t finish_member(std::uint32_t bundle, Instant now);
 
   const std::vector<double>& capacity_;
   std::unique_ptr<congestion::SharingModel> model_;
@@ -90,6 +108,11 @@ class Network {
   CompletionQueue completions_;
   std::uint64_t started_ = 0;
   bool dirty_ = false;
+  bool may_bundle_ = false;
+  Bundles bundles_;
+  std::vector<Crowd> crowd_;              // by FlowId; empty as long as there was no crowd
+  std::vector<std::uint32_t> reweighed_;  // bundles whose members the model does not count right
+  std::vector<LinkId> route_;             // of weigh_bundles()
 };
 
 }  // namespace weft::replay

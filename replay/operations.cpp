@@ -71,7 +71,8 @@ Simulation::Step Simulation::do_recv(std::uint32_t r, Rank& k, const Op& op) {
   return Step::kDone;
 }
 
-// Both halves at once: the send's operation and the receive right after it.
+// Both halves at once: the send's operation and the receive right after it. Where the send takes processor time the
+// receive is posted before it: what arrives meanwhile finds it there.
 Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   auto next = k.program.at(k.pc + 1);
@@ -86,21 +87,22 @@ Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op)
   const Op half = **next;
   k.op_length = 2;
   if (k.stage == Stage::kFinishing) return Step::kDone;
-  if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
-    const Elapsed d = cost_.send(op.amount);
-    if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
+  const Target t{Target::kBlocking};
+  const auto post_half = [&] {
+    if (half.peer != kProcNull) post_recv(r, half.peer, half.comm.index(), half.tag, half.amount, t);
+  };
+  if (k.stage == Stage::kFresh) {
+    k.pending = (op.peer != kProcNull ? 1u : 0u) + (half.peer != kProcNull ? 1u : 0u);
+    const Elapsed d = overheads_ && op.peer != kProcNull ? cost_.send(op.amount) : kNoTime;
+    if (d > kNoTime) {
+      post_half();
+      return pay(r, k, d, Stage::kOverheadPaid);
+    }
   }
   if (k.stage != Stage::kWaiting) {
-    k.pending = 2;
-    const Target t{Target::kBlocking};
-    if (op.peer == kProcNull)
-      --k.pending;
-    else
+    if (op.peer != kProcNull)
       post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, OpKind::send, t);
-    if (half.peer == kProcNull)
-      --k.pending;
-    else
-      post_recv(r, half.peer, half.comm.index(), half.tag, half.amount, t);
+    if (k.stage == Stage::kFresh) post_half();
     if (k.pending > 0) {
       k.stage = Stage::kWaiting;
       return Step::kBlocked;

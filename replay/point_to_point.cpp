@@ -65,8 +65,11 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
       leave(i, kNoTime);
       if (error_) return;
     }
-    return deliver(i);
+    return delivered(i, matcher_.deliver(i));
   }
+  const Matcher::LastRoute& last = matcher_.send(i);
+  m.route = last.route;
+  m.route_epoch = last.epoch;
   if (m.protocol == Protocol::kEager) return leave(i, kNoTime);  // the envelope travels with the data
   // Rendezvous: a request to send travels first.
   const HostId a = placement_[src], b = placement_[dst];
@@ -78,9 +81,21 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
   post_event(m.visible, EventKind::kEnvelope, i);
 }
 
-// The envelope of message i is at the receiver.
-void Simulation::deliver(std::uint32_t i) {
-  const std::uint32_t r = matcher_.deliver(i);
+// The envelope of message i is at the receiver. It is delivered if all earlier messages of its channel were; then those
+// that came before their turn and waited for it follow.
+void Simulation::envelope_came(std::uint32_t i) {
+  Matcher::Turn turn = matcher_.arrives(i);
+  const std::uint32_t src = messages_[i].src, dst = messages_[i].dst, context = messages_[i].context;
+  while (turn.message != kNone) {
+    messages_[turn.message].visible = now_;
+    delivered(turn.message, turn.recv);
+    if (!turn.more || error_) return;
+    turn = matcher_.next_in_order(src, dst, context);
+  }
+}
+
+// Message i had its turn: receive `r` takes it, or none does yet.
+void Simulation::delivered(std::uint32_t i, std::uint32_t r) {
   if (r != kNone) {
     const PostedRecv recv = matcher_.receives()[r];
     matcher_.receives().give(r);
@@ -109,7 +124,7 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
   m.recv_target = target;
   const Elapsed late_receiver = posted - std::max(m.posted, m.visible);
   if ((m.state & kArrived) != 0) {
-    all_.late_receiver += posted - m.started;
+    if (posted > m.started) all_.late_receiver += posted - m.started;
     notify(m.dst, target, m.bytes);
     return release(i);
   }
@@ -134,7 +149,7 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
 topology::RouteCache::Route Simulation::cached_route(Message& m) {
   const std::uint32_t epoch = routes_.epoch() + 1;
   if (m.route_epoch != epoch) {
-    Matcher::LastRoute& last = matcher_.last_route(m.dst, m.src);
+    Matcher::LastRoute& last = matcher_.last_route(m);
     if (last.epoch != epoch) last = {routes_.id(placement_[m.src], placement_[m.dst]), routes_.epoch() + 1};
     m.route = last.route;
     m.route_epoch = last.epoch;
@@ -198,8 +213,8 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
 void Simulation::start_flow(std::uint32_t i) {
   {
     const Message& m = messages_[i];
-    if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager && (m.state & kMatched) == 0) {
-      deliver(i);  // the envelope has come with the first byte
+    if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager) {
+      envelope_came(i);  // with the first byte
       if (error_) return;
     }
   }
@@ -237,9 +252,8 @@ void Simulation::account(const Message& m) {
 // All data of message i have come.
 void Simulation::arrive(std::uint32_t i) {
   Message& m = messages_[i];
-  if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager &&
-      (m.state & (kMatched | kQueued)) == 0) {
-    deliver(i);  // within a host the envelope comes with the data
+  if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager && (m.state & kCame) == 0) {
+    envelope_came(i);  // within a host it comes with the data
     if (error_) return;
   }
   Message& n = messages_[i];
@@ -269,7 +283,7 @@ bool Simulation::visible(const Message& m) const {
   return m.protocol == Protocol::kEager ? (m.state & kArrived) != 0 : m.visible <= now_;
 }
 
-bool Simulation::probe_hits(std::uint32_t r, const Op& op) const {
+bool Simulation::probe_hits(std::uint32_t r, const Op& op) {
   const std::uint32_t i =
       matcher_.peek(r, op.comm.index(), op.peer, op.tag, [&](const Message& m) { return visible(m); });
   return i != kNone && visible(messages_[i]);

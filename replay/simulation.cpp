@@ -152,7 +152,7 @@ void Simulation::handle(const Event& e) {
     case EventKind::kTransferStart:
       return start_flow(e.index);
     case EventKind::kEnvelope:
-      return deliver(e.index);
+      return envelope_came(e.index);
     case EventKind::kMessageDone:
       return arrive(e.index);
     case EventKind::kProbeWake:
@@ -189,7 +189,7 @@ void Simulation::prefetch_next() {
       k.program.prefetch(k.pc);
     } else if (by_message(e.kind)) {
       const Message& m = messages_[e.index];
-      if (e.kind == EventKind::kEnvelope) matcher_.prefetch(m.dst, m.src);
+      if (e.kind == EventKind::kEnvelope) matcher_.prefetch(m);
       if (m.route_epoch == routes_.epoch() + 1) routes_.prefetch(m.route);
     }
   }

@@ -191,7 +191,8 @@ class Simulation {
   void post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
                  std::int64_t bytes, Target target);
   [[nodiscard]] Protocol protocol_of(OpKind kind, std::int64_t bytes) const;
-  void deliver(std::uint32_t m);
+  void envelope_came(std::uint32_t m);
+  void delivered(std::uint32_t m, std::uint32_t recv);
   void match(std::uint32_t m, Target target, std::int64_t posted_bytes, Instant posted);
   void leave(std::uint32_t m,
              Elapsed before);  // data leave after `before`, then the latency, then the transfer
@@ -205,7 +206,7 @@ class Simulation {
   void arrive(std::uint32_t m);
   void release(std::uint32_t m);
   [[nodiscard]] bool visible(const Message& m) const;
-  [[nodiscard]] bool probe_hits(std::uint32_t r, const Op& op) const;
+  [[nodiscard]] bool probe_hits(std::uint32_t r, const Op& op);
   void poke_prober(std::uint32_t r);
   void account(const Message& m);
 
