@@ -82,17 +82,32 @@ void* mpi_symbol(const char* name) { return find_symbol(RTLD_NEXT, name); }
 void* mpi_data(const char* name) { return find_symbol(RTLD_DEFAULT, name); }
 
 Call::Call() {
-  if (depth++ != 0 || !recorder.on()) return;
+  outermost_ = depth++ == 0;
+  if (!outermost_ || !recorder.on()) return;
   active_ = true;
-  gap_ = thread_clock.enter(recorder.cpu_clock());
-  if (__atomic_fetch_add(&recorder.inside, 1, __ATOMIC_RELAXED) != 0) recorder.count(NotRecorded::concurrent);
+  const bool cpu = recorder.cpu_clock();
+  const bool new_thread = !thread_clock.started();
+  const Stretch outside = thread_clock.enter(cpu);
+  gap_ = cpu ? outside.cpu : outside.wall;
+  recorder.enter(outside, new_thread);
+  if (!recorder.threaded()) return;
+  inside_ = true;
+  if (__atomic_fetch_add(&recorder.inside, 1, __ATOMIC_RELAXED) != 0) recorder.count_concurrent();
 }
 
 Call::~Call() {
   --depth;
   if (!active_) return;
-  __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
+  if (inside_) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
   thread_clock.leave(recorder.cpu_clock());
+}
+
+Outcome outcome_of(int rc) {
+  if (rc == MPI_SUCCESS) return Outcome::kDone;
+  int error_class = rc;
+  WEFT_REAL(Error_class)(rc, &error_class);
+  return error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_IN_STATUS ? Outcome::kMoved
+                                                                             : Outcome::kNothing;
 }
 
 void restart_clock() {
@@ -128,6 +143,7 @@ void Recorder::start(int thread_level) {
   clock_getres(cpu_ ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   h.clock_resolution_ns = std::int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
   h.thread_level = static_cast<std::uint32_t>(thread_level);
+  h.threads = 1;
   threaded_ = thread_level >= MPI_THREAD_SERIALIZED;
   if (threaded_) writer_.keep_windows();
   gethostname(h.hostname, sizeof h.hostname - 1);
@@ -152,6 +168,12 @@ void Recorder::start(int thread_level) {
   pthread_atfork(nullptr, nullptr, [] { recorder.abandon(); });
   __atomic_store_n(&h.magic, kSpoolMagic, __ATOMIC_RELEASE);
   on_ = true;
+}
+
+void Recorder::add_thread() {
+  if (__atomic_add_fetch(&writer_.header().threads, 1, __ATOMIC_RELAXED) < 2 || threaded_) return;
+  writer_.keep_windows();
+  threaded_ = true;  // a program that asked for less than it does: from here on it is guarded
 }
 
 void Recorder::finish() {
@@ -383,6 +405,24 @@ void Requests::remove(std::uint32_t slot) {
   unlink(slot);
   slots_[slot].used = false;
   free_[free_count_++] = slot;
+}
+
+void TakenMessages::add(const Taken& t) {
+  if (count_ == room_) {
+    room_ = room_ == 0 ? 16 : 2 * room_;
+    all_ = static_cast<Taken*>(realloc(all_, sizeof(Taken) * room_));
+  }
+  all_[count_++] = t;
+}
+
+bool TakenMessages::remove(MPI_Message message, Taken& out) {
+  for (std::size_t i = 0; i < count_; ++i)
+    if (all_[i].message == message) {
+      out = all_[i];
+      all_[i] = all_[--count_];
+      return true;
+    }
+  return false;
 }
 
 std::int64_t type_bytes(MPI_Datatype type) {

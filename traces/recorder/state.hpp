@@ -4,8 +4,8 @@
 // place of Weft with a global). Everything below runs in the recorded process: no exception, no allocation on
 // the usual path, no message, and MPI only through its PMPI_ entry points.
 //
-// Threads: with MPI_THREAD_SERIALIZED or MULTIPLE a spin lock guards tables and spool; it is never held
-// across MPI.
+// Threads: with MPI_THREAD_SERIALIZED or MULTIPLE, or once a second thread has called, a spin lock guards
+// tables and spool; it is never held across MPI.
 #pragma once
 
 #include "traces/op.hpp"
@@ -69,6 +69,24 @@ class Requests {
   std::uint32_t free_count_ = 0;
 };
 
+// Messages taken out of the queue by Mprobe or Improbe, until they are received.
+struct Taken {
+  MPI_Message message;
+  const Comm* comm;
+  std::int32_t source;
+  std::int32_t tag;
+};
+class TakenMessages {
+ public:
+  void add(const Taken& t);
+  bool remove(MPI_Message message, Taken& out);  // false: unknown
+
+ private:
+  Taken* all_ = nullptr;
+  std::size_t count_ = 0;
+  std::size_t room_ = 0;
+};
+
 // Arguments of one record; what is not set is "none".
 struct Fields {
   std::uint32_t comm = 0;
@@ -90,6 +108,20 @@ class Recorder {
     if (on_)
       __atomic_fetch_add(&writer_.header().not_recorded[static_cast<std::size_t>(what)], 1, __ATOMIC_RELAXED);
   }
+  // A call of the program begins: time outside MPI before it, and whether the thread is a new one.
+  void enter(const Stretch& outside, bool new_thread) {
+    SpoolHeader& h = writer_.header();
+    if (new_thread) add_thread();
+    if (threaded_) {
+      __atomic_fetch_add(&h.cpu_ns, outside.cpu, __ATOMIC_RELAXED);
+      __atomic_fetch_add(&h.wall_ns, outside.wall, __ATOMIC_RELAXED);
+    } else {
+      h.cpu_ns += outside.cpu;
+      h.wall_ns += outside.wall;
+    }
+  }
+  [[nodiscard]] bool threaded() const { return threaded_; }
+  void count_concurrent() { __atomic_fetch_add(&writer_.header().concurrent, 1, __ATOMIC_RELAXED); }
   void lock() {
     if (!threaded_) return;
     while (__atomic_test_and_set(&locked_, __ATOMIC_ACQUIRE)) {
@@ -110,6 +142,7 @@ class Recorder {
   // The world ranks of a group, into `out` (size entries).
   void world_ranks(MPI_Group group, int size, std::int32_t* out);
   Requests requests;
+  TakenMessages taken;
 
   // Records; call locked. `gap` is consumed by the first record of a call.
   SpoolRecord* begin(std::int64_t gap, const Fields& f, std::size_t list_words);
@@ -126,9 +159,10 @@ class Recorder {
   }
   std::uint32_t next_call() { return ++calls_; }
 
-  std::uint32_t inside = 0;  // threads inside MPI
+  std::uint32_t inside = 0;  // threads inside MPI; counted while threaded()
 
  private:
+  void add_thread();
   struct Miss {
     SpoolRecord* record;
     OpKind kind;
@@ -159,7 +193,7 @@ class Recorder {
 
 extern Recorder recorder;
 
-// One wrapped call: stamps the clock at both ends. Calls that MPI makes itself (inside another wrapped call)
+// One wrapped call: stamps the clock at both ends. Calls that MPI or another tool makes inside a wrapped call
 // are not the program's and are not active.
 class Call {
  public:
@@ -168,12 +202,28 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   explicit operator bool() const { return active_; }
+  [[nodiscard]] bool outermost() const { return outermost_; }
   [[nodiscard]] std::int64_t gap() const { return gap_; }
 
  private:
   bool active_ = false;
+  bool outermost_ = false;
+  bool inside_ = false;  // counted in Recorder::inside
   std::int64_t gap_ = 0;
 };
+
+// What became of a call that returned `rc`. kNothing: an error, and nothing was sent or received (a rank that
+// does not exist, a wrong datatype). kMoved: an error, but a message was taken (it was longer than the
+// receive), or some of several requests completed.
+enum class Outcome : std::uint8_t { kDone, kMoved, kNothing };
+[[nodiscard]] Outcome outcome_of(int rc);
+// The same, counted in the header.
+inline Outcome counted_outcome(int rc) {
+  const Outcome o = outcome_of(rc);
+  if (o != Outcome::kDone)
+    recorder.count(o == Outcome::kMoved ? NotRecorded::truncated : NotRecorded::failed);
+  return o;
+}
 
 // Starts the calling thread's clock anew (after MPI_Init).
 void restart_clock();

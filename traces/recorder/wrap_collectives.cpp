@@ -81,8 +81,8 @@ int blocking(OpKind kind, MPI_Comm comm, int root, Describe describe, Real real)
     if (r != nullptr) recorder.publish(r, kind, kOpen, words);
   }
   const int rc = real();
-  if (rc != MPI_SUCCESS) recorder.count(NotRecorded::failed);
-  if (r != nullptr) SpoolWriter::set_flags(r, 0);
+  const Outcome o = call ? counted_outcome(rc) : Outcome::kDone;
+  if (r != nullptr) SpoolWriter::set_flags(r, o == Outcome::kNothing ? kFailed : 0);
   return rc;
 }
 
@@ -91,12 +91,11 @@ int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Desc
   const Call call;
   const int rc = real();
   if (!call) return rc;
-  if (rc != MPI_SUCCESS) {
-    recorder.count(NotRecorded::failed);
+  const Lock lock;
+  if (counted_outcome(rc) != Outcome::kDone) {
     recorder.carry(call.gap());
     return rc;
   }
-  const Lock lock;
   const std::uint32_t slot = recorder.requests.add(*request, request);
   Slot& s = recorder.requests[slot];
   s.active = true;
@@ -208,7 +207,7 @@ using namespace weft::recorder;
           (void)c, (void)list;                                             \
           __VA_ARGS__                                                      \
         },                                                                 \
-        [&] { return WEFT_REAL(Name) ARGS; });                             \
+        [&] { return WEFT_NEXT(Name) ARGS; });                             \
   }                                                                        \
   WEFT_WRAP(Iname, (WEFT_LIST PARAMS, MPI_Request * request)) {            \
     return nonblocking(                                                    \
@@ -217,7 +216,7 @@ using namespace weft::recorder;
           (void)c, (void)list;                                             \
           __VA_ARGS__                                                      \
         },                                                                 \
-        [&] { return WEFT_REAL(Iname)(WEFT_LIST ARGS, request); });        \
+        [&] { return WEFT_NEXT(Iname)(WEFT_LIST ARGS, request); });        \
   }
 
 WEFT_COLLECTIVE(Barrier, Ibarrier, barrier, ibarrier, (MPI_Comm comm), (comm), kNoRoot, return 0;)
