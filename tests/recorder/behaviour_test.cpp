@@ -116,17 +116,6 @@ TEST(Record, TwoJobsOfOneCommandAreTwoTraces) {
   EXPECT_EQ(read_back(folder / "t.2.weft").lines.size(), 3u);
 }
 
-TEST(Record, ThreadsInsideMpiAtOnceAreRecordedAndCounted) {
-  WEFT_NEEDS_MPIRUN();
-  const Folder folder;
-  ASSERT_EQ(record(folder, mpirun(2) + program("threads")), 0) << slurp(folder / "err");
-  if (!slurp(folder / "out").empty()) GTEST_SKIP() << "THIS MPI HAS NO MPI_THREAD_MULTIPLE";
-  const Recorded r = read_back(folder / "t.weft");
-  std::size_t sends = 0;
-  for (const Op& op : r.ops.at(0)) sends += op.kind == OpKind::sendrecv ? 1 : 0;
-  EXPECT_EQ(sends, 400u);
-}
-
 TEST(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
   WEFT_NEEDS_MPIRUN();
   const Folder folder;

@@ -248,6 +248,49 @@ TEST(Facts, CountsThreadsAndClocksReachTheHeader) {
               ::testing::ElementsAre("1 call returned an error and did nothing: left out"));
 }
 
+// Thread 0 waits for the answer to what thread 1 sends after it: with blocking calls where they began, rank 0 would
+// wait before it sends.
+TEST(Threads, OverlappingBlockingCallsAreStartsAndWaitsWhereTheyReturned) {
+  const Merging merging;
+  FakeSpool s(0, 2);
+  s.header().threads = 2;
+  s.header().concurrent = 3;
+  const auto of = [](SpoolRecord r, std::uint16_t thread) {
+    r.thread = thread;
+    return r;
+  };
+  SpoolRecord left{};
+  left.kind = kLeft;
+  const SpoolRecord none = message(traces::kAnySource, traces::kAnyTag, 0);
+  s.add(OpKind::irecv, of_slot(message(1, 7, 8), 4));
+  s.add(OpKind::wait, none, {1, 4, 1, 4, 1, 7, 8});
+  s.add(OpKind::ssend, of(message(1, 8, 8, 3000), 1));
+  s.add(OpKind::sendrecv, of(message(1, 9, 8), 2));
+  SpoolRecord half = of(message(1, 9, 8), 2);
+  half.flags = traces::kPairedRecv;
+  s.add(OpKind::recv, half);
+  s.add_raw(of(left, 1), {});
+  s.add(OpKind::allreduce, of(message(traces::kAnySource, traces::kAnyTag, 16), 1));
+  s.add_raw(of(left, 0), {});
+  s.add_raw(of(left, 1), {});
+  static_cast<void>(s.save());
+  const auto made = merging.run();
+  ASSERT_TRUE(made) << made.error().message();
+  auto trace = traces::open_trace({merging.output()});
+  ASSERT_TRUE(trace);
+  traces::OpBlock block;
+  ASSERT_TRUE((*trace)->next_block(RankId(0), block));
+  std::vector<std::string> lines;
+  for (const traces::Op& op : block.ops) {
+    lines.push_back(fmt::format("{} {}", traces::op_name(op.kind), static_cast<std::int32_t>(op.request)));
+    for (const std::int64_t slot : block.list(op)) lines.back() += fmt::format(" {}", slot);
+  }
+  // Slot 4 is the program's; 5 + 2 x thread, and the next one, are free.
+  EXPECT_THAT(lines, ::testing::ElementsAre("irecv 4", "compute -1", "issend 7", "isend 9", "irecv 10",
+                                            "waitall -1 7", "iallreduce 7", "wait 4", "waitall -1 7",
+                                            "waitall -1 9 10"));
+}
+
 TEST(Facts, FailedCallsCountForTheirTimeOnly) {
   const Merging merging;
   FakeSpool s;

@@ -22,6 +22,7 @@ namespace weft::recorder {
 struct Stretch {
   std::int64_t cpu = 0;
   std::int64_t wall = 0;
+  std::int64_t end = 0;  // CLOCK_MONOTONIC at its end
 };
 
 class ThreadClock {
@@ -39,6 +40,7 @@ class ThreadClock {
     Stretch gap;
     gap.wall = started_ ? wall - wall_ : 0;
     gap.cpu = gap.wall;
+    gap.end = wall;
     if (!started_ || gap.wall > (cpu ? kTrust : kCoarse)) {
       const std::int64_t now = read(CLOCK_THREAD_CPUTIME_ID);
       if (started_ && now - cpu_ < gap.wall) gap.cpu = now > cpu_ ? now - cpu_ : 0;

@@ -15,15 +15,101 @@ namespace {
 
 class Translator {
  public:
-  Translator(RankProgram& out, const std::vector<CommId>& comms) : out_(out), comms_(comms) {}
+  // `first_slot`: kNoSlot, or the threads of the rank overlap and slots from here on are free for their blocking
+  // calls.
+  Translator(RankProgram& out, const std::vector<CommId>& comms, std::uint32_t first_slot)
+      : out_(out), comms_(comms), first_slot_(first_slot) {}
 
   // Null, or what is wrong with the record.
   const char* add(const SpoolReader::Record& record) {
     const SpoolRecord& r = *record.fixed;
     at_ = record.offset;
+    if (r.kind == kLeft) return left(r.thread);
     if (r.comm >= comms_.size()) return "unknown communicator";
     if (const char* fault = pause(r.gap_ns)) return fault;
     if ((r.flags & kFailed) != 0) return nullptr;
+    if (first_slot_ != kNoSlot && waits(static_cast<OpKind>(r.kind - 1))) {
+      inside_[r.thread].entered.push_back(record);
+      return nullptr;
+    }
+    return translate(record);
+  }
+
+  // Calls that threads are still in.
+  const char* still_inside() {
+    for (auto& [thread, call] : inside_)
+      if (const char* fault = left(thread)) return fault;
+    return nullptr;
+  }
+
+  void finish() {
+    std::sort(dropped_.begin(), dropped_.end());
+    std::size_t to = 0;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < out_.ops.size(); ++i) {
+      if (next < dropped_.size() && dropped_[next] == i) {
+        while (next < dropped_.size() && dropped_[next] == i) ++next;
+        continue;
+      }
+      out_.offsets[to] = out_.offsets[i];
+      out_.ops[to++] = out_.ops[i];
+    }
+    out_.ops.resize(to);
+    out_.offsets.resize(to);
+  }
+
+ private:
+  // A blocking call of a thread in progress.
+  struct Inside {
+    std::vector<SpoolReader::Record> entered;  // to be translated where it returns
+    std::vector<std::int64_t> slots;           // of what it started
+  };
+
+  [[nodiscard]] static bool waits(OpKind k) {
+    return (k >= OpKind::wait && k <= OpKind::waitsome) || k == OpKind::probe || k == OpKind::mprobe;
+  }
+
+  const char* left(std::uint16_t thread) {
+    const auto it = inside_.find(thread);
+    if (it == inside_.end()) return nullptr;  // a call with nothing to wait for
+    Inside call = std::move(it->second);
+    it->second = {};
+    for (const SpoolReader::Record& r : call.entered)
+      if (const char* fault = translate(r)) return fault;
+    if (call.slots.empty()) return nullptr;
+    Op op;
+    op.kind = OpKind::waitall;
+    op.peer = traces::kAnySource;
+    op.tag = traces::kAnyTag;
+    set_list(op, call.slots);
+    push(op);
+    return nullptr;
+  }
+
+  // In a rank of several threads: a blocking call becomes its start; left() waits for it.
+  void split(Op& op, std::uint16_t thread) {
+    const OpKind k = op.kind;
+    if (traces::is_blocking_send(k)) {
+      op.kind = static_cast<OpKind>(static_cast<int>(k) - static_cast<int>(OpKind::send) +
+                                    static_cast<int>(OpKind::isend));
+    } else if (k == OpKind::sendrecv) {
+      op.kind = OpKind::isend;
+    } else if (k == OpKind::recv) {
+      op.kind = OpKind::irecv;
+      op.flags = 0;
+    } else if (traces::is_collective(k) && k < OpKind::ibarrier) {
+      op.kind = static_cast<OpKind>(static_cast<int>(k) - static_cast<int>(OpKind::barrier) +
+                                    static_cast<int>(OpKind::ibarrier));
+    } else {
+      return;
+    }
+    auto& slots = inside_[thread].slots;
+    op.request = first_slot_ + 2 * thread + static_cast<std::uint32_t>(slots.size() % 2);
+    slots.push_back(op.request);
+  }
+
+  const char* translate(const SpoolReader::Record& record) {
+    const SpoolRecord& r = *record.fixed;
     if ((r.flags & ~(kOpen | traces::kPairedRecv | traces::kHit)) != 0) return "unknown flags";
     Op op;
     op.kind = static_cast<OpKind>(r.kind - 1);
@@ -65,6 +151,7 @@ class Translator {
       default:
         if (!record.list.empty()) set_list(op, record.list);
     }
+    if (first_slot_ != kNoSlot) split(op, r.thread);
     if (traces::is_send(op.kind) && op.tag < 0) op.tag = 0;  // to MPI_PROC_NULL with any tag
     if (op.request != traces::kNoRequest) started(op);
     if (op.kind == OpKind::cancel) cancels_[op.request] = out_.ops.size();
@@ -89,23 +176,6 @@ class Translator {
     return nullptr;
   }
 
-  void finish() {
-    std::sort(dropped_.begin(), dropped_.end());
-    std::size_t to = 0;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < out_.ops.size(); ++i) {
-      if (next < dropped_.size() && dropped_[next] == i) {
-        while (next < dropped_.size() && dropped_[next] == i) ++next;
-        continue;
-      }
-      out_.offsets[to] = out_.offsets[i];
-      out_.ops[to++] = out_.ops[i];
-    }
-    out_.ops.resize(to);
-    out_.offsets.resize(to);
-  }
-
- private:
   struct Posted {
     std::size_t op = 0;
     CommId comm{0};
@@ -225,6 +295,8 @@ class Translator {
 
   RankProgram& out_;
   const std::vector<CommId>& comms_;
+  std::uint32_t first_slot_;
+  std::map<std::uint16_t, Inside> inside_;                  // by thread
   std::vector<std::size_t> dropped_;                        // indices of operations that go in finish()
   std::unordered_map<std::uint32_t, std::size_t> cancels_;  // slot -> its last cancel; looked up only
   std::unordered_map<std::uint32_t, Posted> posted_;        // looked up only, never walked
@@ -321,9 +393,24 @@ void link_polls(RankProgram& p) {
   }
 }
 
+namespace {
+
+// The first request slot that no record names.
+std::uint32_t free_slots(const SpoolReader& spool, std::uint64_t end) {
+  std::uint32_t first = 0;
+  std::uint64_t offset = spool.first();
+  SpoolReader::Record record;
+  while (offset < end && spool.next(offset, record) == SpoolReader::Step::kRecord)
+    if (record.fixed->request < traces::kMaxRequestSlots) first = std::max(first, record.fixed->request + 1);
+  return first;
+}
+
+}  // namespace
+
 RankProgram translate(const SpoolReader& spool, const RankContext& context, std::optional<Error>& damage) {
   RankProgram program;
-  Translator t(program, context.comms);
+  const bool threads = spool.header().threads > 1 && spool.header().concurrent > 0;
+  Translator t(program, context.comms, threads ? free_slots(spool, context.end) : kNoSlot);
   const auto damaged = [&](std::uint64_t at, const char* what) {
     damage = bad_input(spool.position(at), std::string("a damaged spool: ") + what);
   };
@@ -336,6 +423,7 @@ RankProgram translate(const SpoolReader& spool, const RankContext& context, std:
       break;
     }
   }
+  if (const char* fault = damage ? nullptr : t.still_inside()) damaged(offset, fault);
   t.finish();
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
@@ -348,7 +436,7 @@ RankProgram translate(const SpoolReader& spool, const RankContext& context, std:
     program.offsets.resize(i);
     break;
   }
-  link_polls(program);
+  if (!threads) link_polls(program);  // what follows a hit may be another thread's
   return program;
 }
 

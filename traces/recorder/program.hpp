@@ -27,6 +27,11 @@ struct RankContext {
   std::uint64_t end = UINT64_MAX;  // offset at which to stop
 };
 
+// One order of operations for a rank whose threads were inside MPI at once (`header.concurrent`): a blocking call
+// of a message or collective becomes the call that starts it, where it was entered, and a wait where it returned;
+// waits and probes stand where they returned. In that order the rank ran once, so a replay of all ranks does not
+// deadlock; what it cannot show is threads that overtake each other on another network. Polls belong to no hit.
+//
 // The program of the rank, up to the first record that cannot be (`damage` then says where and why): one that
 // names what is not there, a time that no clock counts to, an operation that is not well formed.
 [[nodiscard]] RankProgram translate(const SpoolReader& spool, const RankContext& context,

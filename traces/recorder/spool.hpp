@@ -8,7 +8,10 @@
 //  process is clean.
 //  3. A record whose flags have kOpen was entered and never left: the process ended inside that call. One
 //  with kFailed counts for its gap only.
-//  4. kPadding fills the rest of a mapping window that the next record did not fit into.
+//  4. With several threads a blocking call has two places: where it was entered, and its kLeft. Whatever starts a
+//  message is written before MPI gets it, whatever tells of its end after: so the order of a spool, with waits
+//  at their kLeft, is one in which the program can run without a deadlock.
+//  5. kPadding fills the rest of a mapping window that the next record did not fit into.
 // Bump kSpoolVersion with any change; recorder and merge of different versions refuse each other.
 //
 // This header is included by the recorder, which must not need any library: plain data and inline arithmetic
@@ -93,6 +96,7 @@ static_assert(kNotRecordedCount <= 128);
 // SpoolRecord::kind: an OpKind + 1 (traces/op.hpp), or one of these.
 inline constexpr std::uint8_t kCommDefine =
     250;  // comm = local id, amount = members, list = CommKey (2), order, members...
+inline constexpr std::uint8_t kLeft = 252;     // the blocking call that this thread is in returned here
 inline constexpr std::uint8_t kPadding = 251;  // first word only, then list_words words of nothing
 
 // SpoolRecord::flags. The low bits are OpFlags of traces/op.hpp.
@@ -106,7 +110,7 @@ inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
 struct SpoolRecord {
   std::uint8_t kind;
   std::uint8_t flags;
-  std::uint16_t reserved;
+  std::uint16_t thread;  // of the process, by order of their first calls
   std::uint32_t list_words;
   std::int64_t gap_ns;  // time outside MPI since the call before, by the clock of the header
   std::uint32_t comm;   // local id: 0 the world, else a kCommDefine of this file

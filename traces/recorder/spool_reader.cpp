@@ -123,7 +123,7 @@ SpoolReader::Step SpoolReader::next(std::uint64_t& offset, Record& out) const {
     }
     if (size_ - offset < sizeof(SpoolRecord) || list_bytes > size_ - offset - sizeof(SpoolRecord))
       return Step::kDamaged;
-    if (r->kind != kCommDefine && r->kind > traces::kOpKindCount) return Step::kDamaged;
+    if (r->kind != kCommDefine && r->kind != kLeft && r->kind > traces::kOpKindCount) return Step::kDamaged;
     out.fixed = r;
     out.list = {reinterpret_cast<const std::int64_t*>(r + 1), r->list_words};
     out.offset = offset;

@@ -16,6 +16,7 @@ namespace {
 
 thread_local ThreadClock thread_clock;
 thread_local std::uint32_t depth = 0;
+thread_local std::uint32_t thread_number = kNoThread;
 
 // A program can load MPI privately (an interpreter's module): then it is not in the search order of the
 // loader.
@@ -85,11 +86,7 @@ Call::Call() {
   outermost_ = depth++ == 0;
   if (!outermost_ || !recorder.on()) return;
   active_ = true;
-  const bool cpu = recorder.cpu_clock();
-  const bool new_thread = !thread_clock.started();
-  const Stretch outside = thread_clock.enter(cpu);
-  gap_ = cpu ? outside.cpu : outside.wall;
-  recorder.enter(outside, new_thread);
+  gap_ = recorder.enter(thread_clock.enter(recorder.cpu_clock()), thread_number);
   if (!recorder.threaded()) return;
   inside_ = true;
   if (__atomic_fetch_add(&recorder.inside, 1, __ATOMIC_RELAXED) != 0) recorder.count_concurrent();
@@ -111,6 +108,7 @@ Outcome outcome_of(int rc) {
 }
 
 void restart_clock() {
+  thread_number = 0;
   thread_clock.enter(recorder.cpu_clock());
   thread_clock.leave(recorder.cpu_clock());
 }
@@ -170,10 +168,19 @@ void Recorder::start(int thread_level) {
   on_ = true;
 }
 
-void Recorder::add_thread() {
-  if (__atomic_add_fetch(&writer_.header().threads, 1, __ATOMIC_RELAXED) < 2 || threaded_) return;
-  writer_.keep_windows();
-  threaded_ = true;  // a program that asked for less than it does: from here on it is guarded
+std::uint32_t Recorder::add_thread() {
+  const std::uint64_t number = __atomic_fetch_add(&writer_.header().threads, 1, __ATOMIC_RELAXED);
+  if (!threaded_) {
+    writer_.keep_windows();
+    threaded_ = true;  // a program that asked for less than it does: from here on it is guarded
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+std::uint16_t Recorder::this_thread() { return static_cast<std::uint16_t>(thread_number); }
+
+void Recorder::write_left() {
+  if (SpoolRecord* r = writer_.reserve(0)) SpoolWriter::publish(r, kLeft, 0, 0, this_thread());
 }
 
 void Recorder::finish() {
@@ -339,15 +346,19 @@ void Recorder::miss(OpKind kind, std::int64_t gap, const Fields& f) {
   }
 }
 
-std::uint32_t Requests::add(MPI_Request handle, const void* address) {
+std::uint32_t Requests::reserve() {
   if (free_count_ == 0) grow();
   const std::uint32_t slot = free_[--free_count_];
   slots_[slot] = Slot{};
+  slots_[slot].used = true;
+  return slot;
+}
+
+void Requests::bind(std::uint32_t slot, MPI_Request handle, const void* address) {
   slots_[slot].handle = handle;
   slots_[slot].address = address;
-  slots_[slot].used = true;
+  slots_[slot].bound = true;
   link(slot);
-  return slot;
 }
 
 void Requests::grow() {
@@ -358,7 +369,8 @@ void Requests::grow() {
   head_ = static_cast<std::uint32_t*>(realloc(head_, sizeof(std::uint32_t) * capacity_));
   tail_ = static_cast<std::uint32_t*>(realloc(tail_, sizeof(std::uint32_t) * capacity_));
   for (std::uint32_t i = 0; i < capacity_; ++i) head_[i] = tail_[i] = kNoSlot;
-  for (std::uint32_t i = 0; i < old; ++i) link(i);
+  for (std::uint32_t i = 0; i < old; ++i)
+    if (slots_[i].bound) link(i);
   for (std::uint32_t i = capacity_; i > old; --i) free_[free_count_++] = i - 1;
 }
 
@@ -402,8 +414,8 @@ std::uint32_t Requests::find(MPI_Request handle, const void* address, std::uint3
 }
 
 void Requests::remove(std::uint32_t slot) {
-  unlink(slot);
-  slots_[slot].used = false;
+  if (slots_[slot].bound) unlink(slot);
+  slots_[slot].used = slots_[slot].bound = false;
   free_[free_count_++] = slot;
 }
 

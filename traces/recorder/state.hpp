@@ -17,6 +17,8 @@ namespace weft::recorder {
 
 using traces::OpKind;
 
+inline constexpr std::uint32_t kNoThread = 0xffffffffu;
+
 // A communicator as long as its handle lives. Never freed: a late wait may still need its rank table.
 struct Comm {
   MPI_Comm handle;
@@ -37,6 +39,7 @@ struct Slot {
       address;  // of the program's variable: tells Open MPI's shared "already complete" requests apart
   const Comm* comm;
   bool used;
+  bool bound;  // in its hash bucket
   bool persistent;
   bool active;
   bool receive;
@@ -47,7 +50,9 @@ struct Slot {
 
 class Requests {
  public:
-  std::uint32_t add(MPI_Request handle, const void* address);
+  // A slot for a request that MPI is about to make, and its handle once it has.
+  std::uint32_t reserve();
+  void bind(std::uint32_t slot, MPI_Request handle, const void* address);
   // The slot of a handle, each one once per `call`; kNoSlot if unknown.
   std::uint32_t find(MPI_Request handle, const void* address, std::uint32_t call);
   void remove(std::uint32_t slot);
@@ -108,17 +113,22 @@ class Recorder {
     if (on_)
       __atomic_fetch_add(&writer_.header().not_recorded[static_cast<std::size_t>(what)], 1, __ATOMIC_RELAXED);
   }
-  // A call of the program begins: time outside MPI before it, and whether the thread is a new one.
-  void enter(const Stretch& outside, bool new_thread) {
+  // A call of the program begins, after `outside`; the time to record for it. Of several threads that compute at
+  // the same time, one counts. Sets the number of a new thread.
+  std::int64_t enter(const Stretch& outside, std::uint32_t& thread) {
+    if (thread == kNoThread) thread = add_thread();
+    std::int64_t gap = cpu_ ? outside.cpu : outside.wall;
+    lock();
     SpoolHeader& h = writer_.header();
-    if (new_thread) add_thread();
+    h.cpu_ns += outside.cpu;
+    h.wall_ns += outside.wall;
     if (threaded_) {
-      __atomic_fetch_add(&h.cpu_ns, outside.cpu, __ATOMIC_RELAXED);
-      __atomic_fetch_add(&h.wall_ns, outside.wall, __ATOMIC_RELAXED);
-    } else {
-      h.cpu_ns += outside.cpu;
-      h.wall_ns += outside.wall;
+      const std::int64_t since = outside.end > last_enter_ ? outside.end - last_enter_ : 0;
+      if (gap > since) gap = since;
+      if (outside.end > last_enter_) last_enter_ = outside.end;
     }
+    unlock();
+    return gap;
   }
   [[nodiscard]] bool threaded() const { return threaded_; }
   void count_concurrent() { __atomic_fetch_add(&writer_.header().concurrent, 1, __ATOMIC_RELAXED); }
@@ -147,7 +157,14 @@ class Recorder {
   // Records; call locked. `gap` is consumed by the first record of a call.
   SpoolRecord* begin(std::int64_t gap, const Fields& f, std::size_t list_words);
   void publish(SpoolRecord* r, OpKind kind, std::uint8_t flags, std::size_t list_words) {
-    SpoolWriter::publish(r, static_cast<std::uint8_t>(static_cast<int>(kind) + 1), flags, list_words);
+    SpoolWriter::publish(r, static_cast<std::uint8_t>(static_cast<int>(kind) + 1), flags, list_words,
+                         this_thread());
+  }
+  // The blocking call whose record was published with kOpen returned. Call locked, together with freeing its
+  // requests: their slots may be another thread's right after.
+  void leave(SpoolRecord* r, std::uint8_t flags) {
+    SpoolWriter::set_flags(r, flags);
+    if (threaded_) write_left();
   }
   // A poll that said no: Iprobe and Improbe join the miss before them when nothing but spinning lies between.
   void miss(OpKind kind, std::int64_t gap, const Fields& f);
@@ -162,7 +179,9 @@ class Recorder {
   std::uint32_t inside = 0;  // threads inside MPI; counted while threaded()
 
  private:
-  void add_thread();
+  std::uint32_t add_thread();
+  static std::uint16_t this_thread();
+  void write_left();
   struct Miss {
     SpoolRecord* record;
     OpKind kind;
@@ -175,6 +194,7 @@ class Recorder {
   bool cpu_ = true;
   bool threaded_ = false;
   char locked_ = 0;
+  std::int64_t last_enter_ = 0;  // when a thread last called, CLOCK_MONOTONIC; kept while threaded_
   std::uint32_t calls_ = 0;
   std::int64_t carried_ = 0;  // gap of calls that left no record
   Miss misses_[kMisses] = {};

@@ -82,28 +82,38 @@ int blocking(OpKind kind, MPI_Comm comm, int root, Describe describe, Real real)
   }
   const int rc = real();
   const Outcome o = call ? counted_outcome(rc) : Outcome::kDone;
-  if (r != nullptr) SpoolWriter::set_flags(r, o == Outcome::kNothing ? kFailed : 0);
+  if (r != nullptr) {
+    const Lock lock;
+    recorder.leave(r, o == Outcome::kNothing ? kFailed : 0);
+  }
   return rc;
 }
 
 template <class Describe, class Real>
 int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Describe describe, Real real) {
   const Call call;
+  std::uint32_t slot = kNoSlot;
+  SpoolRecord* r = nullptr;
+  if (call) {
+    const Lock lock;
+    slot = recorder.requests.reserve();
+    recorder.requests[slot].active = true;
+    recorder.requests[slot].comm = recorder.comm(comm);
+    std::size_t words = 0;
+    r = begin(comm, root, call.gap(), slot, describe, words);
+    recorder.requests[slot].hidden = r == nullptr;
+    if (r != nullptr) recorder.publish(r, kind, 0, words);
+  }
   const int rc = real();
   if (!call) return rc;
+  const Outcome o = counted_outcome(rc);
   const Lock lock;
-  if (counted_outcome(rc) != Outcome::kDone) {
-    recorder.carry(call.gap());
-    return rc;
+  if (o == Outcome::kDone) {
+    recorder.requests.bind(slot, *request, request);
+  } else {
+    recorder.requests.remove(slot);
+    if (r != nullptr) SpoolWriter::set_flags(r, kFailed);
   }
-  const std::uint32_t slot = recorder.requests.add(*request, request);
-  Slot& s = recorder.requests[slot];
-  s.active = true;
-  s.comm = recorder.comm(comm);
-  std::size_t words = 0;
-  SpoolRecord* r = begin(comm, root, call.gap(), slot, describe, words);
-  recorder.requests[slot].hidden = r == nullptr;
-  if (r != nullptr) recorder.publish(r, kind, 0, words);
   return rc;
 }
 

@@ -37,9 +37,10 @@ int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request*
   if (*made != WEFT_COMM_NULL)
     if (const Comm* c = recorder.define(*made, key)) f.amount = c->id;
   if (hide != nullptr) {
-    Slot& s = recorder.requests[recorder.requests.add(*hide, hide)];
-    s.active = true;
-    s.hidden = true;
+    const std::uint32_t slot = recorder.requests.reserve();
+    recorder.requests.bind(slot, *hide, hide);
+    recorder.requests[slot].active = true;
+    recorder.requests[slot].hidden = true;
   }
   if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, kind, 0, 0);
   return rc;

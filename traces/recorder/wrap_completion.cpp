@@ -98,7 +98,7 @@ class Completion {
     for (int i = 0; i < unknown_; ++i) recorder.count(NotRecorded::unknown_request);
   }
   void close(Outcome o) {
-    if (record_ != nullptr) SpoolWriter::set_flags(record_, o == Outcome::kNothing ? kFailed : 0);
+    if (record_ != nullptr) recorder.leave(record_, o == Outcome::kNothing ? kFailed : 0);
   }
 
  private:
@@ -145,8 +145,8 @@ int wait_for(OpKind kind, int count, const MPI_Request* requests, Real real, Don
   }
   recorder.unlock();
   const int rc = real(&c);
-  const Lock lock;
   const Outcome o = counted_outcome(rc);
+  const Lock lock;
   if (o != Outcome::kNothing) done(c);
   c.close(o);
   return rc;

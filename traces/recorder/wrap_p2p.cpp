@@ -41,7 +41,10 @@ int blocking_send(OpKind kind, int count, MPI_Datatype type, int dest, int tag, 
   const int rc = real();
   if (call) {
     const Outcome o = counted_outcome(rc);
-    if (r != nullptr) SpoolWriter::set_flags(r, o == Outcome::kNothing ? kFailed : 0);
+    if (r != nullptr) {
+      const Lock lock;
+      recorder.leave(r, o == Outcome::kNothing ? kFailed : 0);
+    }
   }
   return rc;
 }
@@ -71,7 +74,8 @@ int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call,
   if (o == Outcome::kNothing && half != nullptr) SpoolWriter::set_flags(half, kFailed);
   if (r == nullptr) return rc;
   if (o != Outcome::kNothing) fill_match(r, c, *s);
-  SpoolWriter::set_flags(r, o == Outcome::kNothing ? static_cast<std::uint8_t>(flags | kFailed) : flags);
+  const Lock lock;
+  recorder.leave(r, o == Outcome::kNothing ? static_cast<std::uint8_t>(flags | kFailed) : flags);
   return rc;
 }
 
@@ -80,28 +84,34 @@ const Comm* locked_known(MPI_Comm comm, const Call& call) {
   return known(comm, call);
 }
 
-// Isend, Irecv, *_init: the request exists once the real call returned.
+// Isend, Irecv, *_init: written before the real call, so that nobody answers what is not yet in the spool; the
+// request gets its handle after it.
 template <class Real>
-int with_request(OpKind kind, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                 MPI_Request* request, bool receive, bool persistent, Real real) {
-  const Call call;
+int with_request(OpKind kind, const Comm* c, Fields f, MPI_Request* request, bool receive, bool persistent,
+                 const Call& call, Real real) {
+  SpoolRecord* r = nullptr;
+  if (c != nullptr) {
+    const Lock lock;
+    f.request = recorder.requests.reserve();
+    Slot& s = recorder.requests[f.request];
+    s.comm = c;
+    s.receive = receive;
+    s.persistent = persistent;
+    s.active = !persistent;
+    r = recorder.begin(call.gap(), f, 0);
+    if (r != nullptr) recorder.publish(r, kind, 0, 0);
+  }
   const int rc = real();
   if (!call) return rc;
-  const Lock lock;
-  if (counted_outcome(rc) != Outcome::kDone) {
-    recorder.carry(call.gap());
-    return rc;
-  }
-  const Comm* c = known(comm, call);
+  const Outcome o = counted_outcome(rc);
   if (c == nullptr) return rc;
-  Fields f = message(*c, peer, tag, bytes_of(count, type));
-  f.request = recorder.requests.add(*request, request);
-  Slot& s = recorder.requests[f.request];
-  s.comm = c;
-  s.receive = receive;
-  s.persistent = persistent;
-  s.active = !persistent;
-  if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, kind, 0, 0);
+  const Lock lock;
+  if (o == Outcome::kDone) {
+    recorder.requests.bind(f.request, *request, request);
+  } else {
+    recorder.requests.remove(f.request);
+    if (r != nullptr) SpoolWriter::set_flags(r, kFailed);
+  }
   return rc;
 }
 
@@ -157,11 +167,15 @@ WEFT_SEND(Ssend, ssend)
 WEFT_SEND(Bsend, bsend)
 WEFT_SEND(Rsend, rsend)
 
-#define WEFT_SEND_REQUEST(name, kind, persistent)                                                        \
-  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,   \
-                   MPI_Request* request)) {                                                              \
-    return with_request(OpKind::kind, count, type, dest, tag, comm, request, false, persistent,          \
-                        [&] { return WEFT_NEXT(name)(buffer, count, type, dest, tag, comm, request); }); \
+#define WEFT_SEND_REQUEST(name, kind, persistent)                                                         \
+  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,    \
+                   MPI_Request* request)) {                                                               \
+    const Call call;                                                                                      \
+    const Comm* c = call ? locked_known(comm, call) : nullptr;                                            \
+    return with_request(OpKind::kind, c,                                                                  \
+                        c != nullptr ? message(*c, dest, tag, bytes_of(count, type)) : Fields{}, request, \
+                        false, persistent, call,                                                          \
+                        [&] { return WEFT_NEXT(name)(buffer, count, type, dest, tag, comm, request); });  \
   }
 WEFT_SEND_REQUEST(Isend, isend, false)
 WEFT_SEND_REQUEST(Issend, issend, false)
@@ -172,11 +186,15 @@ WEFT_SEND_REQUEST(Ssend_init, ssend_init, true)
 WEFT_SEND_REQUEST(Bsend_init, bsend_init, true)
 WEFT_SEND_REQUEST(Rsend_init, rsend_init, true)
 
-#define WEFT_RECV_REQUEST(name, kind, persistent)                                                          \
-  WEFT_WRAP(name, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
-                   MPI_Request* request)) {                                                                \
-    return with_request(OpKind::kind, count, type, source, tag, comm, request, true, persistent,           \
-                        [&] { return WEFT_NEXT(name)(buffer, count, type, source, tag, comm, request); }); \
+#define WEFT_RECV_REQUEST(name, kind, persistent)                                                           \
+  WEFT_WRAP(name, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
+                   MPI_Request* request)) {                                                                 \
+    const Call call;                                                                                        \
+    const Comm* c = call ? locked_known(comm, call) : nullptr;                                              \
+    return with_request(OpKind::kind, c,                                                                    \
+                        c != nullptr ? message(*c, source, tag, bytes_of(count, type)) : Fields{}, request, \
+                        true, persistent, call,                                                             \
+                        [&] { return WEFT_NEXT(name)(buffer, count, type, source, tag, comm, request); });  \
   }
 WEFT_RECV_REQUEST(Irecv, irecv, false)
 WEFT_RECV_REQUEST(Recv_init, recv_init, true)
@@ -291,19 +309,7 @@ WEFT_WRAP(Imrecv, (void* buffer, int count, MPI_Datatype type, MPI_Message* m, M
     found = give(*m, t);
     if (!found) recorder.count(NotRecorded::unknown_comm);
   }
-  const int rc = WEFT_NEXT(Imrecv)(buffer, count, type, m, request);
-  if (!found) return rc;
-  const Lock lock;
-  if (counted_outcome(rc) != Outcome::kDone) {
-    recorder.carry(call.gap());
-    return rc;
-  }
-  Fields f{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot};
-  f.request = recorder.requests.add(*request, request);
-  Slot& slot = recorder.requests[f.request];
-  slot.comm = t.comm;
-  slot.receive = true;
-  slot.active = true;
-  if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, OpKind::irecv, 0, 0);
-  return rc;
+  const Fields f = found ? Fields{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot} : Fields{};
+  return with_request(OpKind::irecv, found ? t.comm : nullptr, f, request, true, false, call,
+                      [&] { return WEFT_NEXT(Imrecv)(buffer, count, type, m, request); });
 }

@@ -78,9 +78,10 @@ SpoolRecord* SpoolWriter::reserve(std::size_t list_words) {
   return r;
 }
 
-void SpoolWriter::publish(SpoolRecord* r, std::uint8_t kind, std::uint8_t flags, std::size_t list_words) {
-  const std::uint64_t word =
-      std::uint64_t{kind} | (std::uint64_t{flags} << 8) | (std::uint64_t{list_words} << 32);
+void SpoolWriter::publish(SpoolRecord* r, std::uint8_t kind, std::uint8_t flags, std::size_t list_words,
+                          std::uint16_t thread) {
+  const std::uint64_t word = std::uint64_t{kind} | (std::uint64_t{flags} << 8) |
+                             (std::uint64_t{thread} << 16) | (std::uint64_t{list_words} << 32);
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(r), word, __ATOMIC_RELEASE);
 }
 
