@@ -1,15 +1,18 @@
 // weft record: runs a command with the recorder preloaded and merges what its ranks left into one trace.
 //
 // The exit code is the command's own; only a command that succeeded without any MPI rank, or whose trace
-// cannot be written, makes weft's error count.
+// cannot be written, makes weft's error count. The spools go only when the trace is there: else they stay, and
+// the error says where and how to merge them.
 #include <dirent.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 #include "cli/verb.hpp"
@@ -17,6 +20,7 @@
 #include "core/quantity_text.hpp"
 #include "traces/recorder/launch.hpp"
 #include "traces/recorder/merge.hpp"
+#include "traces/recorder/spool.hpp"
 
 namespace weft::cli {
 namespace {
@@ -27,6 +31,7 @@ struct Options {
   std::string clock = "cpu";
   std::string merge_only;
   bool keep_spool = false;
+  bool salvage = false;
   std::vector<std::string> command;         // as given after --
   std::vector<std::string> parsed_command;  // the option parser's idea of it, used only without --
 };
@@ -77,13 +82,31 @@ std::string hpl_dat_here() {
   return {};
 }
 
+// In the spool directory: the command, for a later merge.
+constexpr const char* kCommandFile = "command.txt";
+
+// Whether the trace can be written, before the program runs for hours. A device or a pipe is left alone: opening
+// it can already be seen at its other end.
+Result<void> check_output(const std::string& output) {
+  if (output == "-")
+    return usage_error("the trace cannot go to standard output, which is the program's", "-o -", "-o T.weft");
+  struct stat st {};
+  const bool exists = ::stat(output.c_str(), &st) == 0;
+  if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return {};
+  WEFT_TRY(AtomicFile::open(output));
+  return {};
+}
+
+// Beside the output, where the trace needs room as well; for a device or a pipe in the working directory.
 Result<std::string> make_spool_directory(const std::string& output) {
-  std::string folder = output;
+  struct stat st {};
+  const bool in_folder = ::stat(output.c_str(), &st) != 0 || S_ISREG(st.st_mode);
+  std::string folder = in_folder ? output : output.substr(output.rfind('/') + 1);
   if (folder.empty() || folder[0] != '/') {
     char* here = ::getcwd(nullptr, 0);
     if (here == nullptr)
       return bad_input(output, std::string("no working directory: ") + std::strerror(errno));
-    folder = std::string(here) + "/" + output;
+    folder = std::string(here) + "/" + folder;
     std::free(here);
   }
   folder += fmt::format(".spool.{}", ::getpid());
@@ -94,13 +117,60 @@ Result<std::string> make_spool_directory(const std::string& output) {
 
 void remove_spools(const std::string& folder) {
   if (DIR* dir = ::opendir(folder.c_str())) {
-    while (const dirent* entry = ::readdir(dir))
-      if (std::string_view(entry->d_name).ends_with(".spool"))
+    while (const dirent* entry = ::readdir(dir)) {
+      const std::string_view name = entry->d_name;
+      if (name.ends_with(".spool") || name == kCommandFile || name == recorder::kLostFile)
         ::unlink((folder + "/" + entry->d_name).c_str());
+    }
     ::closedir(dir);
   }
   ::rmdir(folder.c_str());
 }
+
+bool has_spools(const std::string& folder) {
+  bool found = false;
+  if (DIR* dir = ::opendir(folder.c_str())) {
+    while (const dirent* entry = ::readdir(dir))
+      found = found || std::string_view(entry->d_name).ends_with(".spool");
+    ::closedir(dir);
+  }
+  return found;
+}
+
+std::string kept_text(const std::string& folder) {
+  return fmt::format(
+      "weft record: the recording is kept in {}\n"
+      "weft record: to write the trace, on a disk with room: {}\n",
+      folder, shell_line({"weft", "record", "--merge", folder, "-o", "T.weft"}));
+}
+
+// While the spools become a trace, an interrupt says where they are; then it does what it did before.
+class InterruptedMerge {
+ public:
+  explicit InterruptedMerge(std::string text) {
+    text_ = std::move(text);
+    struct sigaction tell {};
+    tell.sa_handler = [](int signal) {
+      [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, text_.data(), text_.size());
+      for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+      ::raise(signal);  // arrives when this handler returns
+    };
+    for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+      ::sigaction(kSignals[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &tell, nullptr);
+    }
+  }
+  ~InterruptedMerge() {
+    for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  InterruptedMerge(const InterruptedMerge&) = delete;
+  InterruptedMerge& operator=(const InterruptedMerge&) = delete;
+
+ private:
+  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+  static inline std::string text_;  // a handler has no other place to look
+  static inline struct sigaction before_[std::size(kSignals)] = {};
+};
 
 // On standard error: standard output is the program's.
 void report(const Options& o, const std::vector<recorder::RecordedTrace>& made) {
@@ -110,27 +180,47 @@ void report(const Options& o, const std::vector<recorder::RecordedTrace>& made) 
                show_count(static_cast<double>(t.totals.ops)),
                show_count(static_cast<double>(t.totals.messages)),
                show(Bytes(static_cast<std::int64_t>(t.totals.bytes))));
-    for (const std::string& note : t.notes)
-      if (note.starts_with("Rank ") || note.starts_with("Not recorded"))
-        fmt::print(stderr, "weft record: {}\n", note);
+    for (const std::string& warning : t.warnings) fmt::print(stderr, "weft record: warning: {}\n", warning);
+    for (const std::string& remark : t.remarks) fmt::print(stderr, "weft record: {}\n", remark);
   }
 }
 
-Result<void> merge(const Options& o, const std::string& folder, const std::vector<std::string>& command) {
+// A spool directory without a rank: why.
+Error nothing_recorded(const std::string& folder, const std::string& command) {
+  const std::string where = command.empty() ? folder : command;
+  if (const std::string lost = recorder::lost_program(folder); !lost.empty())
+    return bad_input(where, "no MPI rank was recorded: the recorder was lost on the way", lost,
+                     "a wrapper that keeps LD_PRELOAD (LD_PRELOAD=other.so:$LD_PRELOAD) and WEFT_RECORD_DIR");
+  return bad_input(
+      where, "no MPI rank was recorded", {},
+      "a program that calls MPI_Init, loads its MPI library dynamically, and is started with the "
+      "environment of this command (LD_PRELOAD, WEFT_RECORD_DIR)");
+}
+
+Result<void> merge(const Options& o, const std::string& folder, const std::string& command) {
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is an error of writing, like a full disk
   recorder::RunInfo info;
   info.recorder = "weft record " WEFT_VERSION;
-  info.command_line = shell_line(command);
+  info.command_line = command;
   info.hpl_dat = hpl_dat_here();
+  info.salvage = o.salvage;
   WEFT_ASSIGN(const auto made, recorder::merge_spools(folder, o.output, info));
-  if (made.empty())
-    return bad_input(command.empty() ? folder : info.command_line, "no MPI rank was recorded", {},
-                     "a program that calls MPI_Init and loads its MPI library dynamically");
+  if (made.empty()) return nothing_recorded(folder, command);
   report(o, made);
   return {};
 }
 
+Result<void> merge_only(const Options& o) {
+  if (!o.command.empty())
+    return usage_error("--merge runs nothing", shell_line(o.command), "either --merge DIR or a command");
+  auto command = read_file(o.merge_only + "/" + kCommandFile, 1 << 20);
+  return merge(o, o.merge_only, command ? std::move(command).value() : std::string());
+}
+
 Result<void> record(const Options& o) {
-  if (!o.merge_only.empty()) return merge(o, o.merge_only, {});
+  WEFT_TRY(check_output(o.output));
+  if (!o.merge_only.empty()) return merge_only(o);
+  if (o.salvage) return usage_error("--salvage reads what is there", {}, "--merge DIR with it");
   if (o.command.empty())
     return usage_error("no command to record", {}, "weft record -o T.weft -- mpirun -n 4 ./program");
   recorder::Launch launch;
@@ -142,16 +232,30 @@ Result<void> record(const Options& o) {
   if (launch.library.find_first_of(" :") != std::string::npos)
     return not_supported("a recorder library in " + launch.library, "a path without space and colon");
   WEFT_ASSIGN(launch.spool_directory, make_spool_directory(o.output));
+  const std::string& folder = launch.spool_directory;
+  const std::string command = shell_line(o.command);
+  if (auto written = write_output(folder + "/" + kCommandFile, command); !written) {
+    remove_spools(folder);
+    return std::move(written).error();
+  }
   auto code = recorder::run_recorded(launch);
   if (!code) {
-    remove_spools(launch.spool_directory);
+    remove_spools(folder);
     return std::move(code).error();
   }
-  auto merged = merge(o, launch.spool_directory, o.command);
-  if (o.keep_spool) {
-    if (!o.common.quiet) fmt::print(stderr, "weft record: spools kept in {}\n", launch.spool_directory);
+  auto merged = [&] {
+    const InterruptedMerge guard(kept_text(folder));
+    return merge(o, folder, command);
+  }();
+  const bool keep = !merged && has_spools(folder);
+  if (keep || o.keep_spool) {
+    if (keep) {
+      fmt::print(stderr, "{}", kept_text(folder));
+    } else if (!o.common.quiet) {
+      fmt::print(stderr, "weft record: spools kept in {}\n", folder);
+    }
   } else {
-    remove_spools(launch.spool_directory);
+    remove_spools(folder);
   }
   if (code.value() == 0) return merged;
   if (!merged) fmt::print(stderr, "weft record: {}\n", merged.error().message());
@@ -169,8 +273,9 @@ Action setup_record(CLI::App& app) {
       ->check(CLI::IsMember({"cpu", "wall"}))
       ->type_name("cpu|wall");
   app.add_flag("--keep-spool", o->keep_spool, "keep the raw files of the ranks (T.weft.spool.PID)");
-  app.add_option("--merge", o->merge_only, "run nothing: merge the spools that an interrupted record left")
+  app.add_option("--merge", o->merge_only, "run nothing: merge the spools that an earlier record left in DIR")
       ->type_name("DIR");
+  app.add_flag("--salvage", o->salvage, "with --merge: a rank whose spool is damaged ends there");
   app.footer(
       "weft record -o T.weft -- mpirun -n 4 ./xhpl\n"
       "Results, output and exit code are the program's. A program that dies leaves a trace up to there.\n"

@@ -17,6 +17,7 @@
 #include "tests/support/checkout.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/trace.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::recorder::testing {
 
@@ -150,8 +151,11 @@ inline Lines inside(const Lines& all) {
   return {all.begin() + 1, all.end() - 1};
 }
 
+// Among the notes and warnings of the trace.
 inline bool has_note(const Recorded& r, const std::string& part) {
-  for (const std::string& note : r.header.notes)
+  Lines all = traces::trace_warnings(r.header);
+  all.insert(all.end(), r.header.notes.begin(), r.header.notes.end());
+  for (const std::string& note : all)
     if (note.find(part) != std::string::npos) return true;
   return false;
 }

@@ -1,12 +1,7 @@
 // Spools without any MPI: written by SpoolWriter, cut or damaged, read back.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-
+#include "tests/recorder/fake_spool.hpp"
 #include "traces/recorder/launch.hpp"
 #include "traces/recorder/merge.hpp"
 #include "traces/recorder/program.hpp"
@@ -15,76 +10,22 @@ namespace weft::recorder {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::FakeSpool;
+using testing::hit;
+using testing::message;
 
-// Writes the bytes of a spool as the recorder would.
-class FakeSpool {
- public:
-  explicit FakeSpool(int rank = 0, int size = 1) : bytes_(kSpoolHeaderBytes, '\0') {
-    SpoolHeader h{};
-    h.magic = kSpoolMagic;
-    h.version = kSpoolVersion;
-    h.header_bytes = kSpoolHeaderBytes;
-    h.job = 7;
-    h.world_rank = rank;
-    h.world_size = size;
-    h.finalized = 1;
-    std::memcpy(bytes_.data(), &h, sizeof h);
-  }
-  void add(traces::OpKind kind, SpoolRecord r, const std::vector<std::int64_t>& list = {}) {
-    r.kind = static_cast<std::uint8_t>(static_cast<int>(kind) + 1);
-    add_raw(r, list);
-  }
-  void add_raw(SpoolRecord r, const std::vector<std::int64_t>& list) {
-    r.list_words = static_cast<std::uint32_t>(list.size());
-    bytes_.append(reinterpret_cast<const char*>(&r), sizeof r);
-    bytes_.append(reinterpret_cast<const char*>(list.data()), 8 * list.size());
-  }
-  std::string& bytes() { return bytes_; }
-  [[nodiscard]] std::string save() const {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    const fs::path folder =
-        fs::temp_directory_path() / fmt::format("weft_spool_{}_{}", info->name(), ::getpid());
-    fs::create_directories(folder);
-    const std::string path = (folder / "7.0.spool").string();
-    std::ofstream(path, std::ios::binary) << bytes_;
-    return path;
-  }
-
- private:
-  std::string bytes_;
-};
-
-SpoolRecord message(std::int32_t peer, std::int32_t tag, std::int64_t bytes, std::int64_t gap_ns = 0,
-                    std::uint32_t comm = 0) {
-  SpoolRecord r{};
-  r.gap_ns = gap_ns;
-  r.comm = comm;
-  r.request = kNoSlot;
-  r.peer = peer;
-  r.tag = tag;
-  r.amount = bytes;
-  r.source = kNoMatch;
-  return r;
-}
-
-SpoolRecord hit(std::int32_t peer, std::int32_t tag, std::uint32_t comm = 0) {
-  SpoolRecord r = message(peer, tag, 1, 0, comm);
-  r.flags = traces::kHit;
-  r.source = peer;
-  r.matched_tag = tag;
-  r.matched_bytes = 8;
-  return r;
-}
-
-RankProgram translated(const FakeSpool& spool, std::size_t comms = 1, bool* whole_out = nullptr) {
+RankProgram translated(const FakeSpool& spool, std::size_t comms = 1,
+                       std::optional<Error>* damage_out = nullptr) {
   const std::string path = spool.save();
   auto reader = SpoolReader::open(path);
   EXPECT_TRUE(reader) << reader.error().message();
   std::vector<CommId> ids;
   for (std::size_t i = 0; i < comms; ++i) ids.emplace_back(static_cast<std::uint32_t>(i));
-  bool whole = false;
-  RankProgram p = translate(*reader, ids, &whole);
-  if (whole_out != nullptr) *whole_out = whole;
+  const std::vector<traces::Communicator> known(comms, {"", {0, 1, 2, 3}});
+  std::optional<Error> damage;
+  RankProgram p = translate(*reader, {ids, {4, &known, 0}}, damage);
+  EXPECT_TRUE(damage_out != nullptr || !damage) << damage->message();
+  if (damage_out != nullptr) *damage_out = damage;
   fs::remove_all(fs::path(path).parent_path());
   return p;
 }
@@ -104,38 +45,6 @@ TEST(Spool, ZeroesAfterTheLastRecordAreTheEnd) {
   spool.add(traces::OpKind::send, message(0, 1, 8));
   spool.bytes() += std::string(4096, '\0');
   EXPECT_EQ(translated(spool).ops.size(), 1u);
-}
-
-TEST(Spool, DamagedRecordEndsTheProgramAndIsReported) {
-  FakeSpool spool;
-  spool.add(traces::OpKind::send, message(0, 1, 8));
-  spool.add(traces::OpKind::send, message(0, 2, 8, 0, 12345));  // no such communicator
-  spool.add(traces::OpKind::send, message(0, 3, 8));
-  bool whole = true;
-  EXPECT_EQ(translated(spool, 1, &whole).ops.size(), 1u);
-  EXPECT_FALSE(whole);
-}
-
-TEST(Spool, HugeListIsTheEndAndNotACrash) {
-  FakeSpool spool;
-  SpoolRecord r = message(0, 1, 8);
-  r.kind = static_cast<std::uint8_t>(traces::OpKind::waitall) + 1;
-  spool.add_raw(r, {});
-  reinterpret_cast<SpoolRecord*>(spool.bytes().data() + kSpoolHeaderBytes)->list_words = 0xffffffffu;
-  EXPECT_TRUE(translated(spool).ops.empty());
-}
-
-TEST(Spool, ForeignFilesAreRefusedWithTheirPosition) {
-  FakeSpool spool;
-  spool.bytes()[8] = 99;
-  auto other = SpoolReader::open(spool.save());
-  ASSERT_FALSE(other);
-  EXPECT_NE(other.error().message().find("another version"), std::string::npos);
-  spool.bytes() = "short";
-  auto cut = SpoolReader::open(spool.save());
-  ASSERT_FALSE(cut);
-  EXPECT_EQ(cut.error().code, ErrorCode::kBadInput);
-  EXPECT_FALSE(SpoolReader::open("/no/such/file.spool"));
 }
 
 TEST(Spool, ShortGapsAreCarriedToTheNextComputation) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "traces/recorder/spool.hpp"
 
@@ -121,7 +122,9 @@ Result<int> run_recorded(const Launch& launch) {
     ::_exit(127);
   }
   child_pid = pid;
-  for (const int s : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::sigaction(s, &forward, nullptr);
+  constexpr int kForwarded[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+  struct sigaction before[std::size(kForwarded)] = {};
+  for (std::size_t i = 0; i < std::size(kForwarded); ++i) ::sigaction(kForwarded[i], &forward, &before[i]);
   ::close(failure[1]);
   int why = 0;
   ssize_t n = 0;
@@ -130,6 +133,7 @@ Result<int> run_recorded(const Launch& launch) {
   ::close(failure[0]);
   const int code = wait_for(pid);
   child_pid = 0;
+  for (std::size_t i = 0; i < std::size(kForwarded); ++i) ::sigaction(kForwarded[i], &before[i], nullptr);
   ::sigaction(SIGINT, &old_int, nullptr);
   ::sigaction(SIGQUIT, &old_quit, nullptr);
   if (n == sizeof why)

@@ -1,7 +1,7 @@
 // Runs a command with the recorder preloaded, as if weft were not there.
 //
 // Standard streams and the terminal are the command's; SIGINT and SIGQUIT reach it from the terminal (weft
-// ignores them), SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 sent to weft are passed on.
+// ignores them), SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 sent to weft are passed on. Afterwards all are as before.
 #pragma once
 
 #include <string>

@@ -10,6 +10,9 @@
 // same communicator, with nothing between but computation shorter than kBodyCompute; completions only of
 // requests started in the body.
 //
+// A damaged spool is an error with its position; with `salvage` the rank ends there, and a warning says so.
+// What a spool claims costs nothing by itself: more than kFreeRanks ranks (weft_format.hpp) need a spool each.
+//
 // Cost: one pass over the spools for the communicators, one to translate; memory: the operations of one rank.
 #pragma once
 
@@ -30,18 +33,24 @@ struct RunInfo {
   std::string recorder;  // "weft record 0.1.0"
   std::string command_line;
   std::string hpl_dat;
+  bool salvage = false;
 };
 
 struct RecordedTrace {
   std::string path;
   std::uint32_t ranks = 0;
   traces::TraceTotals totals;
-  std::vector<std::string> notes;
+  std::vector<std::string> warnings;  // all that traces::trace_warnings() will say of it
+  std::vector<std::string> remarks;   // what was left out without harm
 };
 
 // Writes OUTPUT, and OUTPUT with ".2", ".3" ... before its extension if the command ran several MPI jobs, by
 // the time they started. Empty result: no process of the command called MPI_Init. Errors: kBadInput.
 [[nodiscard]] Result<std::vector<RecordedTrace>> merge_spools(const std::string& directory,
                                                               const std::string& output, const RunInfo& info);
+
+// What the recorder noticed of a program that was started without it: "env started ./a with LD_PRELOAD=...";
+// empty if nothing.
+[[nodiscard]] std::string lost_program(const std::string& directory);
 
 }  // namespace weft::recorder

@@ -1,6 +1,8 @@
 #include "traces/recorder/program.hpp"
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
 #include "traces/recorder/merge.hpp"
 
@@ -13,13 +15,102 @@ namespace {
 
 class Translator {
  public:
-  Translator(RankProgram& out, const std::vector<CommId>& comms) : out_(out), comms_(comms) {}
+  // `first_slot`: kNoSlot, or the threads of the rank overlap and slots from here on are free for their blocking
+  // calls.
+  Translator(RankProgram& out, const std::vector<CommId>& comms, std::uint32_t first_slot)
+      : out_(out), comms_(comms), first_slot_(first_slot) {}
 
-  // False: the record makes no sense.
-  bool add(const SpoolReader::Record& record) {
+  // Null, or what is wrong with the record.
+  const char* add(const SpoolReader::Record& record) {
     const SpoolRecord& r = *record.fixed;
-    if (r.comm >= comms_.size()) return false;
-    pause(r.gap_ns);
+    at_ = record.offset;
+    if (r.kind == kLeft) return left(r.thread);
+    if (r.comm >= comms_.size()) return "unknown communicator";
+    if (const char* fault = pause(r.gap_ns)) return fault;
+    if ((r.flags & kFailed) != 0) return nullptr;
+    if (first_slot_ != kNoSlot && waits(static_cast<OpKind>(r.kind - 1))) {
+      inside_[r.thread].entered.push_back(record);
+      return nullptr;
+    }
+    return translate(record);
+  }
+
+  // Calls that threads are still in.
+  const char* still_inside() {
+    for (auto& [thread, call] : inside_)
+      if (const char* fault = left(thread)) return fault;
+    return nullptr;
+  }
+
+  void finish() {
+    std::sort(dropped_.begin(), dropped_.end());
+    std::size_t to = 0;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < out_.ops.size(); ++i) {
+      if (next < dropped_.size() && dropped_[next] == i) {
+        while (next < dropped_.size() && dropped_[next] == i) ++next;
+        continue;
+      }
+      out_.offsets[to] = out_.offsets[i];
+      out_.ops[to++] = out_.ops[i];
+    }
+    out_.ops.resize(to);
+    out_.offsets.resize(to);
+  }
+
+ private:
+  // A blocking call of a thread in progress.
+  struct Inside {
+    std::vector<SpoolReader::Record> entered;  // to be translated where it returns
+    std::vector<std::int64_t> slots;           // of what it started
+  };
+
+  [[nodiscard]] static bool waits(OpKind k) {
+    return (k >= OpKind::wait && k <= OpKind::waitsome) || k == OpKind::probe || k == OpKind::mprobe;
+  }
+
+  const char* left(std::uint16_t thread) {
+    const auto it = inside_.find(thread);
+    if (it == inside_.end()) return nullptr;  // a call with nothing to wait for
+    Inside call = std::move(it->second);
+    it->second = {};
+    for (const SpoolReader::Record& r : call.entered)
+      if (const char* fault = translate(r)) return fault;
+    if (call.slots.empty()) return nullptr;
+    Op op;
+    op.kind = OpKind::waitall;
+    op.peer = traces::kAnySource;
+    op.tag = traces::kAnyTag;
+    set_list(op, call.slots);
+    push(op);
+    return nullptr;
+  }
+
+  // In a rank of several threads: a blocking call becomes its start; left() waits for it.
+  void split(Op& op, std::uint16_t thread) {
+    const OpKind k = op.kind;
+    if (traces::is_blocking_send(k)) {
+      op.kind = static_cast<OpKind>(static_cast<int>(k) - static_cast<int>(OpKind::send) +
+                                    static_cast<int>(OpKind::isend));
+    } else if (k == OpKind::sendrecv) {
+      op.kind = OpKind::isend;
+    } else if (k == OpKind::recv) {
+      op.kind = OpKind::irecv;
+      op.flags = 0;
+    } else if (traces::is_collective(k) && k < OpKind::ibarrier) {
+      op.kind = static_cast<OpKind>(static_cast<int>(k) - static_cast<int>(OpKind::barrier) +
+                                    static_cast<int>(OpKind::ibarrier));
+    } else {
+      return;
+    }
+    auto& slots = inside_[thread].slots;
+    op.request = first_slot_ + 2 * thread + static_cast<std::uint32_t>(slots.size() % 2);
+    slots.push_back(op.request);
+  }
+
+  const char* translate(const SpoolReader::Record& record) {
+    const SpoolRecord& r = *record.fixed;
+    if ((r.flags & ~(kOpen | traces::kPairedRecv | traces::kHit)) != 0) return "unknown flags";
     Op op;
     op.kind = static_cast<OpKind>(r.kind - 1);
     op.flags = static_cast<std::uint8_t>(r.flags & ~kOpen);
@@ -53,54 +144,48 @@ class Translator {
       case OpKind::comm_create_group:
       case OpKind::cart_create:
         if (r.amount >= 0) {
-          if (static_cast<std::uint64_t>(r.amount) >= comms_.size()) return false;
+          if (static_cast<std::uint64_t>(r.amount) >= comms_.size()) return "unknown new communicator";
           op.amount = comms_[static_cast<std::size_t>(r.amount)].index();
         }
         break;
       default:
         if (!record.list.empty()) set_list(op, record.list);
     }
+    if (first_slot_ != kNoSlot) split(op, r.thread);
     if (traces::is_send(op.kind) && op.tag < 0) op.tag = 0;  // to MPI_PROC_NULL with any tag
     if (op.request != traces::kNoRequest) started(op);
     if (op.kind == OpKind::cancel) cancels_[op.request] = out_.ops.size();
-    out_.ops.push_back(op);
-    return true;
+    push(op);
+    return nullptr;
   }
 
-  // Computation of `ns`, with what was too short before.
-  void pause(std::int64_t ns) {
+  // Computation of `ns`, with what was too short before. All of a rank's stay below the largest time.
+  const char* pause(std::int64_t ns) {
+    constexpr std::int64_t kMost = INT64_MAX / 2;
+    if (ns < 0 || ns > (kMost - total_ps_) / 1000) return "time out of range";
+    total_ps_ += ns * 1000;
     waiting_ps_ += ns * 1000;
-    if (waiting_ps_ < kMinComputePs) return;
+    if (waiting_ps_ < kMinComputePs) return nullptr;
     Op op;
     op.kind = OpKind::compute_time;
     op.peer = traces::kAnySource;
     op.tag = traces::kAnyTag;
     op.amount = waiting_ps_;
     waiting_ps_ = 0;
-    out_.ops.push_back(op);
+    push(op);
+    return nullptr;
   }
 
-  void finish() {
-    std::sort(dropped_.begin(), dropped_.end());
-    std::size_t to = 0;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < out_.ops.size(); ++i) {
-      if (next < dropped_.size() && dropped_[next] == i) {
-        while (next < dropped_.size() && dropped_[next] == i) ++next;
-        continue;
-      }
-      out_.ops[to++] = out_.ops[i];
-    }
-    out_.ops.resize(to);
-  }
-
- private:
   struct Posted {
     std::size_t op = 0;
     CommId comm{0};
     bool receive = false;
   };
 
+  void push(const Op& op) {
+    out_.ops.push_back(op);
+    out_.offsets.push_back(at_);
+  }
   std::uint32_t add_list(std::span<const std::int64_t> values) {
     const auto at = static_cast<std::uint32_t>(out_.lists.size());
     out_.lists.push_back(static_cast<std::int64_t>(values.size()));
@@ -154,13 +239,14 @@ class Translator {
     }
   }
 
-  bool completion(Op op, std::span<const std::int64_t> list) {
-    if (list.size() < 2 || list[0] < 0 || static_cast<std::size_t>(list[0]) > list.size() - 2) return false;
+  const char* completion(Op op, std::span<const std::int64_t> list) {
+    if (list.size() < 2 || list[0] < 0 || static_cast<std::size_t>(list[0]) > list.size() - 2)
+      return "a completion with a wrong list";
     std::vector<std::int64_t> asked(list.begin() + 1,
                                     list.begin() + 1 + static_cast<std::ptrdiff_t>(list[0]));
     const auto rest = list.subspan(1 + asked.size());
     const auto n = static_cast<std::size_t>(rest[0]);
-    if (n > (rest.size() - 1) / 4) return false;
+    if (n > asked.size() || n > (rest.size() - 1) / 4) return "a completion with a wrong list";
     std::vector<SpoolCompletion> done(n);
     for (std::size_t i = 0; i < n; ++i)
       done[i] = {rest[1 + 4 * i], rest[2 + 4 * i], rest[3 + 4 * i], rest[4 + 4 * i]};
@@ -174,14 +260,14 @@ class Translator {
     }
     const std::size_t before = done.size();
     std::erase_if(done, [](const SpoolCompletion& d) { return d.source == kCancelled; });
-    if (before != done.size() && done.empty()) return true;  // it completed cancelled receives only
+    if (before != done.size() && done.empty()) return nullptr;  // it completed cancelled receives only
     op.peer = traces::kAnySource;
     op.tag = traces::kAnyTag;
     op.amount = 0;
     switch (op.kind) {
       case OpKind::wait:
       case OpKind::test: {
-        if (asked.size() != 1) return false;
+        if (asked.size() != 1) return "a completion with a wrong list";
         op.request = static_cast<std::uint32_t>(asked[0]);
         const auto it = posted_.find(op.request);
         if (it != posted_.end()) op.comm = it->second.comm;
@@ -197,22 +283,26 @@ class Translator {
         set_list(op, asked);
         break;
       default: {
-        std::vector<std::int64_t> all(list.begin(),
-                                      list.begin() + 1 + static_cast<std::ptrdiff_t>(asked.size()));
+        std::vector<std::int64_t> all{static_cast<std::int64_t>(asked.size())};
+        all.insert(all.end(), asked.begin(), asked.end());
         for (const SpoolCompletion& d : done) all.push_back(d.slot);
         set_list(op, all);
       }
     }
-    out_.ops.push_back(op);
-    return true;
+    push(op);
+    return nullptr;
   }
 
   RankProgram& out_;
   const std::vector<CommId>& comms_;
+  std::uint32_t first_slot_;
+  std::map<std::uint16_t, Inside> inside_;                  // by thread
   std::vector<std::size_t> dropped_;                        // indices of operations that go in finish()
   std::unordered_map<std::uint32_t, std::size_t> cancels_;  // slot -> its last cancel; looked up only
   std::unordered_map<std::uint32_t, Posted> posted_;        // looked up only, never walked
   std::int64_t waiting_ps_ = 0;
+  std::int64_t total_ps_ = 0;
+  std::uint64_t at_ = 0;  // offset of the record being added
 };
 
 struct PollKey {
@@ -303,21 +393,50 @@ void link_polls(RankProgram& p) {
   }
 }
 
-RankProgram translate(const SpoolReader& spool, const std::vector<CommId>& comms, bool* whole) {
-  RankProgram program;
-  Translator t(program, comms);
+namespace {
+
+// The first request slot that no record names.
+std::uint32_t free_slots(const SpoolReader& spool, std::uint64_t end) {
+  std::uint32_t first = 0;
   std::uint64_t offset = spool.first();
   SpoolReader::Record record;
-  *whole = true;
-  while (spool.next(offset, record)) {
+  while (offset < end && spool.next(offset, record) == SpoolReader::Step::kRecord)
+    if (record.fixed->request < traces::kMaxRequestSlots) first = std::max(first, record.fixed->request + 1);
+  return first;
+}
+
+}  // namespace
+
+RankProgram translate(const SpoolReader& spool, const RankContext& context, std::optional<Error>& damage) {
+  RankProgram program;
+  const bool threads = spool.header().threads > 1 && spool.header().concurrent > 0;
+  Translator t(program, context.comms, threads ? free_slots(spool, context.end) : kNoSlot);
+  const auto damaged = [&](std::uint64_t at, const char* what) {
+    damage = bad_input(spool.position(at), std::string("a damaged spool: ") + what);
+  };
+  std::uint64_t offset = spool.first();
+  SpoolReader::Record record;
+  while (offset < context.end && spool.next(offset, record) == SpoolReader::Step::kRecord) {
     if (record.fixed->kind == kCommDefine) continue;
-    if (!t.add(record)) {
-      *whole = false;
+    if (const char* fault = t.add(record)) {
+      damaged(record.offset, fault);
       break;
     }
   }
+  if (const char* fault = damage ? nullptr : t.still_inside()) damaged(offset, fault);
   t.finish();
-  link_polls(program);
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    const char* fault = traces::op_fault(op, program.list(op), context.limits);
+    if ((op.flags & traces::kPairedRecv) != 0 && (i == 0 || program.ops[i - 1].kind != OpKind::sendrecv))
+      fault = "the receive half of a sendrecv without its send";
+    if (fault == nullptr) continue;
+    damaged(program.offsets[i], fault);
+    program.ops.resize(i);
+    program.offsets.resize(i);
+    break;
+  }
+  if (!threads) link_polls(program);  // what follows a hit may be another thread's
   return program;
 }
 

@@ -5,8 +5,11 @@
 // likewise.
 //
 // Both names of a call, MPI_X and PMPI_X, are ours: Open MPI's Fortran bindings (mpif.h, mpi, mpi_f08) end in
-// PMPI_X, so one C wrapper sees C, C++ and Fortran programs alike. The real one is what the loader finds
-// after us.
+// PMPI_X, so one C wrapper sees C, C++ and Fortran programs alike. Each name goes on to the next definition of
+// the same name: PMPI_X is the MPI library, MPI_X may be another tool that the user preloaded or linked, which
+// then calls our PMPI_X inside our MPI_X. So the files with wrappers are compiled twice, once for each name
+// (WEFT_ENTRY = MPI_ or PMPI_); what they share is in state.cpp. What the recorder asks for itself goes to
+// PMPI_X past all tools.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1
@@ -22,19 +25,30 @@ void* mpi_data(const char* name);
 
 }  // namespace weft::recorder
 
-// WEFT_REAL(Send)(...) calls PMPI_Send of the MPI library.
-#define WEFT_REAL(name)                                                                              \
-  (*[]() -> decltype(&MPI_##name) {                                                                  \
-    static decltype(&MPI_##name) function = nullptr;                                                 \
-    if (function == nullptr)                                                                         \
-      function = reinterpret_cast<decltype(&MPI_##name)>(weft::recorder::mpi_symbol("PMPI_" #name)); \
-    return function;                                                                                 \
+#define WEFT_SYMBOL(name, symbol)                                                             \
+  (*[]() -> decltype(&MPI_##name) {                                                           \
+    static decltype(&MPI_##name) function = nullptr;                                          \
+    if (function == nullptr)                                                                  \
+      function = reinterpret_cast<decltype(&MPI_##name)>(weft::recorder::mpi_symbol(symbol)); \
+    return function;                                                                          \
   }())
 
-// Defines MPI_name and PMPI_name, with parameter list `params`, as one exported function.
-#define WEFT_WRAP(name, params)                                                                  \
-  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int PMPI_##name params; \
-  extern "C" __attribute__((visibility("default"))) int MPI_##name params
+// WEFT_REAL(Send)(...) calls PMPI_Send of the MPI library.
+#define WEFT_REAL(name) WEFT_SYMBOL(name, "PMPI_" #name)
+
+#ifdef WEFT_ENTRY
+#define WEFT_PASTE_(a, b) a##b
+#define WEFT_PASTE(a, b) WEFT_PASTE_(a, b)
+#define WEFT_TEXT_(a) #a
+#define WEFT_TEXT(a) WEFT_TEXT_(a)
+
+// WEFT_NEXT(Send)(...) in a wrapper: what would run if the recorder were not there.
+#define WEFT_NEXT(name) WEFT_SYMBOL(name, WEFT_TEXT(WEFT_ENTRY) #name)
+
+// Defines MPI_name or PMPI_name, with parameter list `params`, as an exported function.
+#define WEFT_WRAP(name, params) \
+  extern "C" __attribute__((visibility("default"))) int WEFT_PASTE(WEFT_ENTRY, name) params
+#endif
 
 #ifdef OPEN_MPI
 #define WEFT_MPI_DATA(symbol)                                                           \

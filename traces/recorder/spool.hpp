@@ -6,8 +6,12 @@
 //  1. All numbers are in the byte order of the machine that wrote them; `magic` tells whether it is ours.
 //  2. A record counts once its first word is not 0; that word is written last, so the tail of a killed
 //  process is clean.
-//  3. A record whose flags have kOpen was entered and never left: the process ended inside that call.
-//  4. kPadding fills the rest of a mapping window that the next record did not fit into.
+//  3. A record whose flags have kOpen was entered and never left: the process ended inside that call. One
+//  with kFailed counts for its gap only.
+//  4. With several threads a blocking call has two places: where it was entered, and its kLeft. Whatever starts a
+//  message is written before MPI gets it, whatever tells of its end after: so the order of a spool, with waits
+//  at their kLeft, is one in which the program can run without a deadlock.
+//  5. kPadding fills the rest of a mapping window that the next record did not fit into.
 // Bump kSpoolVersion with any change; recorder and merge of different versions refuse each other.
 //
 // This header is included by the recorder, which must not need any library: plain data and inline arithmetic
@@ -20,34 +24,47 @@
 namespace weft::recorder {
 
 inline constexpr std::uint64_t kSpoolMagic = 0x31304c4f4f505357ULL;  // "WSPOOL01"
-inline constexpr std::uint32_t kSpoolVersion = 1;
+inline constexpr std::uint32_t kSpoolVersion = 2;
 inline constexpr std::size_t kSpoolHeaderBytes = 8192;
 
 // Environment of the recorded processes.
 inline constexpr const char* kEnvDirectory = "WEFT_RECORD_DIR";  // where the spools go; unset = do not record
 inline constexpr const char* kEnvClock = "WEFT_RECORD_CLOCK";    // "cpu" (default) or "wall"
 
-// What was seen and is not in the trace: X(id, sentence after the count). Never silent: merge makes notes of
-// them.
-#define WEFT_NOT_RECORDED(X)                                                                              \
-  X(rma, "calls of one-sided communication (MPI_Win_*, MPI_Put, MPI_Get ...)")                            \
-  X(io, "calls of MPI-IO (MPI_File_*)")                                                                   \
-  X(dynamic, "calls of dynamic process management (MPI_Comm_spawn, accept, connect, join)")               \
-  X(unknown_comm, "calls on a communicator whose creation was not seen (dynamic processes)")              \
-  X(intercomm_collective, "collectives on an inter-communicator")                                         \
-  X(unknown_request, "completions of requests whose start was not seen (generalized, one-sided, MPI-IO)") \
-  X(failed, "calls returned an error code; they are in the trace as they were made")                      \
-  X(persistent_collective, "starts of requests whose making was not seen (persistent collectives)")       \
-  X(cancelled, "receives were cancelled before anything matched: left out, with their MPI_Cancel")        \
-  X(concurrent,                                                                                           \
-    "calls ran while another thread of the process was inside MPI: recorded in the order of return")
+// In the spool directory: a line that says which program was started without the recorder (lost.cpp).
+inline constexpr const char* kLostFile = "lost.txt";
+
+// Groups of MPI functions that a trace has no place for; not_recorded.def lists the functions.
+#define WEFT_NOT_RECORDED_GROUPS(X) \
+  X(rma, "one-sided communication") \
+  X(io, "file I/O")                 \
+  X(dynamic, "dynamic process management")
+
+// Other things that were seen and are not in the trace as such: X(id, weight, noun that is counted, the rest).
+// kPart: part of the program's behaviour is missing, a warning. kNote: the trace is right without it.
+// clang-format off
+#define WEFT_NOT_RECORDED_OTHERS(X)                                                                          \
+  X(unknown_comm, kPart, "call", "on communicators whose creation was not seen (dynamic processes)")        \
+  X(intercomm_collective, kPart, "collective", "on an inter-communicator")                                  \
+  X(unknown_request, kPart, "completion", "of requests whose start was not seen (generalized, one-sided, file I/O)") \
+  X(persistent_collective, kPart, "start", "of requests whose making was not seen (persistent collectives)") \
+  X(failed, kNote, "call", "returned an error and did nothing: left out")                                   \
+  X(truncated, kNote, "call", "returned MPI_ERR_TRUNCATE or MPI_ERR_IN_STATUS: kept as made")               \
+  X(cancelled, kNote, "receive", "cancelled before anything matched: left out, with MPI_Cancel")
+// clang-format on
 
 enum class NotRecorded : std::uint32_t {
-#define WEFT_X(id, text) id,
-  WEFT_NOT_RECORDED(WEFT_X)
+#define WEFT_COUNTED(group, name, params, args) name,
+#include "traces/recorder/not_recorded.def"
+#undef WEFT_COUNTED
+  functions_,  // number of functions above
+  before_others_ = functions_ - 1,
+#define WEFT_X(id, weight, noun, text) id,
+  WEFT_NOT_RECORDED_OTHERS(WEFT_X)
 #undef WEFT_X
       count_
 };
+inline constexpr std::size_t kCountedFunctions = static_cast<std::size_t>(NotRecorded::functions_);
 inline constexpr std::size_t kNotRecordedCount = static_cast<std::size_t>(NotRecorded::count_);
 
 struct SpoolHeader {
@@ -64,21 +81,27 @@ struct SpoolHeader {
   std::uint32_t finalized;     // 1 once MPI_Finalize was entered
   std::uint32_t out_of_space;  // 1: the disk was full, the rest of this process is missing
   std::int64_t start_time_ns;  // CLOCK_REALTIME at MPI_Init: orders the jobs of one recording
-  std::uint64_t not_recorded[32];
+  std::int64_t cpu_ns;   // time outside MPI between init and finalize, all threads that call MPI: CPU time
+  std::int64_t wall_ns;  // and wall time
+  std::uint64_t concurrent;         // calls made while another thread of the process was inside MPI
+  std::uint64_t threads;            // threads that called MPI
+  std::uint64_t not_recorded[128];  // by NotRecorded
   char hostname[256];
   char mpi_version[2048];
   char program[1024];  // argv[0] of the process
 };
 static_assert(sizeof(SpoolHeader) <= kSpoolHeaderBytes);
-static_assert(kNotRecordedCount <= 32);
+static_assert(kNotRecordedCount <= 128);
 
 // SpoolRecord::kind: an OpKind + 1 (traces/op.hpp), or one of these.
 inline constexpr std::uint8_t kCommDefine =
     250;  // comm = local id, amount = members, list = CommKey (2), order, members...
+inline constexpr std::uint8_t kLeft = 252;     // the blocking call that this thread is in returned here
 inline constexpr std::uint8_t kPadding = 251;  // first word only, then list_words words of nothing
 
 // SpoolRecord::flags. The low bits are OpFlags of traces/op.hpp.
 inline constexpr std::uint8_t kOpen = 0x80;
+inline constexpr std::uint8_t kFailed = 0x40;  // the call returned an error and did nothing
 
 inline constexpr std::int32_t kNoMatch = INT32_MIN;  // SpoolRecord::source of what matched nothing (yet)
 inline constexpr std::int32_t kCancelled = INT32_MIN + 1;  // SpoolCompletion::source of a cancelled receive
@@ -87,7 +110,7 @@ inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
 struct SpoolRecord {
   std::uint8_t kind;
   std::uint8_t flags;
-  std::uint16_t reserved;
+  std::uint16_t thread;  // of the process, by order of their first calls
   std::uint32_t list_words;
   std::int64_t gap_ns;  // time outside MPI since the call before, by the clock of the header
   std::uint32_t comm;   // local id: 0 the world, else a kCommDefine of this file

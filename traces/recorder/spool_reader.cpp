@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "core/source_pos.hpp"
 #include "traces/op.hpp"
+#include "traces/weft_format.hpp"
 
 namespace weft::recorder {
 
@@ -37,13 +40,53 @@ Result<SpoolReader> SpoolReader::open(const std::string& path) {
   const SpoolHeader& h = r.header();
   if (h.magic != 0 && h.magic != kSpoolMagic)
     return bad_input(BytePos{path}.text(), "not a spool of weft record");
-  if (h.version != kSpoolVersion || h.header_bytes < kSpoolHeaderBytes || h.header_bytes > r.size_)
-    return bad_input(BytePos{path, 8}.text(), "a spool of another version of the recorder",
-                     std::to_string(h.version), std::to_string(kSpoolVersion));
-  if (h.magic == kSpoolMagic && (h.world_size < 1 || h.world_rank < 0 || h.world_rank >= h.world_size))
-    return bad_input(BytePos{path, 24}.text(), "rank out of range", std::to_string(h.world_rank),
-                     "0.." + std::to_string(h.world_size - 1));
+  if (h.version != kSpoolVersion)
+    return bad_input(BytePos{path, offsetof(SpoolHeader, version)}.text(),
+                     "a spool of another version of the recorder", std::to_string(h.version),
+                     std::to_string(kSpoolVersion));
+  if (h.header_bytes < kSpoolHeaderBytes || h.header_bytes > r.size_ || h.header_bytes % 8 != 0)
+    return bad_input(BytePos{path, offsetof(SpoolHeader, header_bytes)}.text(),
+                     "a damaged spool: header size", std::to_string(h.header_bytes));
+  if (r.started()) WEFT_TRY(r.check_header());
   return r;
+}
+
+Result<void> SpoolReader::check_header() const {
+  const SpoolHeader& h = header();
+  const auto damaged = [this](std::size_t at, const char* what, auto got, const std::string& expected) {
+    return bad_input(BytePos{path_, at}.text(), std::string("a damaged spool: ") + what, std::to_string(got),
+                     expected);
+  };
+  constexpr std::int64_t kMostNs = INT64_MAX / 1000;
+  if (h.world_size < 1 || static_cast<std::uint32_t>(h.world_size) > traces::format::kMaxRanks)
+    return damaged(offsetof(SpoolHeader, world_size), "number of ranks", h.world_size,
+                   "1.." + std::to_string(traces::format::kMaxRanks));
+  if (h.world_rank < 0 || h.world_rank >= h.world_size)
+    return damaged(offsetof(SpoolHeader, world_rank), "rank out of range", h.world_rank,
+                   "0.." + std::to_string(h.world_size - 1));
+  if (h.clock_resolution_ns < 0 || h.clock_resolution_ns > 1'000'000'000)
+    return damaged(offsetof(SpoolHeader, clock_resolution_ns), "clock resolution", h.clock_resolution_ns,
+                   "0..1000000000 ns");
+  if (h.thread_level > 3)
+    return damaged(offsetof(SpoolHeader, thread_level), "thread level", h.thread_level, "0..3");
+  if (h.cpu_ns < 0 || h.cpu_ns > kMostNs)
+    return damaged(offsetof(SpoolHeader, cpu_ns), "CPU time", h.cpu_ns,
+                   "0.." + std::to_string(kMostNs) + " ns");
+  if (h.wall_ns < 0 || h.wall_ns > kMostNs)
+    return damaged(offsetof(SpoolHeader, wall_ns), "wall time", h.wall_ns,
+                   "0.." + std::to_string(kMostNs) + " ns");
+  // The recorder names a file after what its header says.
+  char name[64];
+  std::snprintf(name, sizeof name, "%016llx.%d.spool", static_cast<unsigned long long>(h.job), h.world_rank);
+  const std::string base = path_.substr(path_.rfind('/') + 1);
+  if (base != name)
+    return bad_input(BytePos{path_, offsetof(SpoolHeader, job)}.text(),
+                     "a damaged spool: job and rank are not those of the file's name", name, base);
+  return {};
+}
+
+std::string SpoolReader::position(std::uint64_t offset) const {
+  return BytePos{path_, offset, -1, started() ? header().world_rank : -1}.text();
 }
 
 SpoolReader::SpoolReader(SpoolReader&& o) noexcept
@@ -66,24 +109,26 @@ void SpoolReader::release() {
   data_ = nullptr;
 }
 
-bool SpoolReader::next(std::uint64_t& offset, Record& out) const {
+SpoolReader::Step SpoolReader::next(std::uint64_t& offset, Record& out) const {
   for (;;) {
-    if (offset > size_ || size_ - offset < 8) return false;
+    if (offset == size_) return Step::kEnd;
+    if (size_ - offset < 8) return Step::kDamaged;
     const auto* r = reinterpret_cast<const SpoolRecord*>(data_ + offset);
-    if (r->kind == 0) return false;
     const std::uint64_t list_bytes = std::uint64_t{r->list_words} * 8;
+    if (r->kind == 0) return *reinterpret_cast<const std::uint64_t*>(r) == 0 ? Step::kEnd : Step::kDamaged;
     if (r->kind == kPadding) {
-      if (list_bytes > size_ - offset - 8) return false;
+      if (list_bytes > size_ - offset - 8) return Step::kDamaged;
       offset += 8 + list_bytes;
       continue;
     }
     if (size_ - offset < sizeof(SpoolRecord) || list_bytes > size_ - offset - sizeof(SpoolRecord))
-      return false;
-    if (r->kind != kCommDefine && r->kind > traces::kOpKindCount) return false;
+      return Step::kDamaged;
+    if (r->kind != kCommDefine && r->kind != kLeft && r->kind > traces::kOpKindCount) return Step::kDamaged;
     out.fixed = r;
     out.list = {reinterpret_cast<const std::int64_t*>(r + 1), r->list_words};
+    out.offset = offset;
     offset += sizeof(SpoolRecord) + list_bytes;
-    return true;
+    return Step::kRecord;
   }
 }
 

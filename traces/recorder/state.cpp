@@ -16,6 +16,7 @@ namespace {
 
 thread_local ThreadClock thread_clock;
 thread_local std::uint32_t depth = 0;
+thread_local std::uint32_t thread_number = kNoThread;
 
 // A program can load MPI privately (an interpreter's module): then it is not in the search order of the
 // loader.
@@ -82,20 +83,32 @@ void* mpi_symbol(const char* name) { return find_symbol(RTLD_NEXT, name); }
 void* mpi_data(const char* name) { return find_symbol(RTLD_DEFAULT, name); }
 
 Call::Call() {
-  if (depth++ != 0 || !recorder.on()) return;
+  outermost_ = depth++ == 0;
+  if (!outermost_ || !recorder.on()) return;
   active_ = true;
-  gap_ = thread_clock.enter(recorder.cpu_clock());
-  if (__atomic_fetch_add(&recorder.inside, 1, __ATOMIC_RELAXED) != 0) recorder.count(NotRecorded::concurrent);
+  gap_ = recorder.enter(thread_clock.enter(recorder.cpu_clock()), thread_number);
+  if (!recorder.threaded()) return;
+  inside_ = true;
+  if (__atomic_fetch_add(&recorder.inside, 1, __ATOMIC_RELAXED) != 0) recorder.count_concurrent();
 }
 
 Call::~Call() {
   --depth;
   if (!active_) return;
-  __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
+  if (inside_) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
   thread_clock.leave(recorder.cpu_clock());
 }
 
+Outcome outcome_of(int rc) {
+  if (rc == MPI_SUCCESS) return Outcome::kDone;
+  int error_class = rc;
+  WEFT_REAL(Error_class)(rc, &error_class);
+  return error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_IN_STATUS ? Outcome::kMoved
+                                                                             : Outcome::kNothing;
+}
+
 void restart_clock() {
+  thread_number = 0;
   thread_clock.enter(recorder.cpu_clock());
   thread_clock.leave(recorder.cpu_clock());
 }
@@ -128,6 +141,7 @@ void Recorder::start(int thread_level) {
   clock_getres(cpu_ ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   h.clock_resolution_ns = std::int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
   h.thread_level = static_cast<std::uint32_t>(thread_level);
+  h.threads = 1;
   threaded_ = thread_level >= MPI_THREAD_SERIALIZED;
   if (threaded_) writer_.keep_windows();
   gethostname(h.hostname, sizeof h.hostname - 1);
@@ -152,6 +166,21 @@ void Recorder::start(int thread_level) {
   pthread_atfork(nullptr, nullptr, [] { recorder.abandon(); });
   __atomic_store_n(&h.magic, kSpoolMagic, __ATOMIC_RELEASE);
   on_ = true;
+}
+
+std::uint32_t Recorder::add_thread() {
+  const std::uint64_t number = __atomic_fetch_add(&writer_.header().threads, 1, __ATOMIC_RELAXED);
+  if (!threaded_) {
+    writer_.keep_windows();
+    threaded_ = true;  // a program that asked for less than it does: from here on it is guarded
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+std::uint16_t Recorder::this_thread() { return static_cast<std::uint16_t>(thread_number); }
+
+void Recorder::write_left() {
+  if (SpoolRecord* r = writer_.reserve(0)) SpoolWriter::publish(r, kLeft, 0, 0, this_thread());
 }
 
 void Recorder::finish() {
@@ -317,15 +346,19 @@ void Recorder::miss(OpKind kind, std::int64_t gap, const Fields& f) {
   }
 }
 
-std::uint32_t Requests::add(MPI_Request handle, const void* address) {
+std::uint32_t Requests::reserve() {
   if (free_count_ == 0) grow();
   const std::uint32_t slot = free_[--free_count_];
   slots_[slot] = Slot{};
+  slots_[slot].used = true;
+  return slot;
+}
+
+void Requests::bind(std::uint32_t slot, MPI_Request handle, const void* address) {
   slots_[slot].handle = handle;
   slots_[slot].address = address;
-  slots_[slot].used = true;
+  slots_[slot].bound = true;
   link(slot);
-  return slot;
 }
 
 void Requests::grow() {
@@ -336,7 +369,8 @@ void Requests::grow() {
   head_ = static_cast<std::uint32_t*>(realloc(head_, sizeof(std::uint32_t) * capacity_));
   tail_ = static_cast<std::uint32_t*>(realloc(tail_, sizeof(std::uint32_t) * capacity_));
   for (std::uint32_t i = 0; i < capacity_; ++i) head_[i] = tail_[i] = kNoSlot;
-  for (std::uint32_t i = 0; i < old; ++i) link(i);
+  for (std::uint32_t i = 0; i < old; ++i)
+    if (slots_[i].bound) link(i);
   for (std::uint32_t i = capacity_; i > old; --i) free_[free_count_++] = i - 1;
 }
 
@@ -380,9 +414,27 @@ std::uint32_t Requests::find(MPI_Request handle, const void* address, std::uint3
 }
 
 void Requests::remove(std::uint32_t slot) {
-  unlink(slot);
-  slots_[slot].used = false;
+  if (slots_[slot].bound) unlink(slot);
+  slots_[slot].used = slots_[slot].bound = false;
   free_[free_count_++] = slot;
+}
+
+void TakenMessages::add(const Taken& t) {
+  if (count_ == room_) {
+    room_ = room_ == 0 ? 16 : 2 * room_;
+    all_ = static_cast<Taken*>(realloc(all_, sizeof(Taken) * room_));
+  }
+  all_[count_++] = t;
+}
+
+bool TakenMessages::remove(MPI_Message message, Taken& out) {
+  for (std::size_t i = 0; i < count_; ++i)
+    if (all_[i].message == message) {
+      out = all_[i];
+      all_[i] = all_[--count_];
+      return true;
+    }
+  return false;
 }
 
 std::int64_t type_bytes(MPI_Datatype type) {

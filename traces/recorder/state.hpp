@@ -4,8 +4,8 @@
 // place of Weft with a global). Everything below runs in the recorded process: no exception, no allocation on
 // the usual path, no message, and MPI only through its PMPI_ entry points.
 //
-// Threads: with MPI_THREAD_SERIALIZED or MULTIPLE a spin lock guards tables and spool; it is never held
-// across MPI.
+// Threads: with MPI_THREAD_SERIALIZED or MULTIPLE, or once a second thread has called, a spin lock guards
+// tables and spool; it is never held across MPI.
 #pragma once
 
 #include "traces/op.hpp"
@@ -16,6 +16,8 @@
 namespace weft::recorder {
 
 using traces::OpKind;
+
+inline constexpr std::uint32_t kNoThread = 0xffffffffu;
 
 // A communicator as long as its handle lives. Never freed: a late wait may still need its rank table.
 struct Comm {
@@ -37,6 +39,7 @@ struct Slot {
       address;  // of the program's variable: tells Open MPI's shared "already complete" requests apart
   const Comm* comm;
   bool used;
+  bool bound;  // in its hash bucket
   bool persistent;
   bool active;
   bool receive;
@@ -47,7 +50,9 @@ struct Slot {
 
 class Requests {
  public:
-  std::uint32_t add(MPI_Request handle, const void* address);
+  // A slot for a request that MPI is about to make, and its handle once it has.
+  std::uint32_t reserve();
+  void bind(std::uint32_t slot, MPI_Request handle, const void* address);
   // The slot of a handle, each one once per `call`; kNoSlot if unknown.
   std::uint32_t find(MPI_Request handle, const void* address, std::uint32_t call);
   void remove(std::uint32_t slot);
@@ -67,6 +72,24 @@ class Requests {
   std::uint32_t* tail_ = nullptr;
   std::uint32_t* free_ = nullptr;  // stack; the smallest number on top at first
   std::uint32_t free_count_ = 0;
+};
+
+// Messages taken out of the queue by Mprobe or Improbe, until they are received.
+struct Taken {
+  MPI_Message message;
+  const Comm* comm;
+  std::int32_t source;
+  std::int32_t tag;
+};
+class TakenMessages {
+ public:
+  void add(const Taken& t);
+  bool remove(MPI_Message message, Taken& out);  // false: unknown
+
+ private:
+  Taken* all_ = nullptr;
+  std::size_t count_ = 0;
+  std::size_t room_ = 0;
 };
 
 // Arguments of one record; what is not set is "none".
@@ -90,6 +113,25 @@ class Recorder {
     if (on_)
       __atomic_fetch_add(&writer_.header().not_recorded[static_cast<std::size_t>(what)], 1, __ATOMIC_RELAXED);
   }
+  // A call of the program begins, after `outside`; the time to record for it. Of several threads that compute at
+  // the same time, one counts. Sets the number of a new thread.
+  std::int64_t enter(const Stretch& outside, std::uint32_t& thread) {
+    if (thread == kNoThread) thread = add_thread();
+    std::int64_t gap = cpu_ ? outside.cpu : outside.wall;
+    lock();
+    SpoolHeader& h = writer_.header();
+    h.cpu_ns += outside.cpu;
+    h.wall_ns += outside.wall;
+    if (threaded_) {
+      const std::int64_t since = outside.end > last_enter_ ? outside.end - last_enter_ : 0;
+      if (gap > since) gap = since;
+      if (outside.end > last_enter_) last_enter_ = outside.end;
+    }
+    unlock();
+    return gap;
+  }
+  [[nodiscard]] bool threaded() const { return threaded_; }
+  void count_concurrent() { __atomic_fetch_add(&writer_.header().concurrent, 1, __ATOMIC_RELAXED); }
   void lock() {
     if (!threaded_) return;
     while (__atomic_test_and_set(&locked_, __ATOMIC_ACQUIRE)) {
@@ -110,11 +152,19 @@ class Recorder {
   // The world ranks of a group, into `out` (size entries).
   void world_ranks(MPI_Group group, int size, std::int32_t* out);
   Requests requests;
+  TakenMessages taken;
 
   // Records; call locked. `gap` is consumed by the first record of a call.
   SpoolRecord* begin(std::int64_t gap, const Fields& f, std::size_t list_words);
   void publish(SpoolRecord* r, OpKind kind, std::uint8_t flags, std::size_t list_words) {
-    SpoolWriter::publish(r, static_cast<std::uint8_t>(static_cast<int>(kind) + 1), flags, list_words);
+    SpoolWriter::publish(r, static_cast<std::uint8_t>(static_cast<int>(kind) + 1), flags, list_words,
+                         this_thread());
+  }
+  // The blocking call whose record was published with kOpen returned. Call locked, together with freeing its
+  // requests: their slots may be another thread's right after.
+  void leave(SpoolRecord* r, std::uint8_t flags) {
+    SpoolWriter::set_flags(r, flags);
+    if (threaded_) write_left();
   }
   // A poll that said no: Iprobe and Improbe join the miss before them when nothing but spinning lies between.
   void miss(OpKind kind, std::int64_t gap, const Fields& f);
@@ -126,9 +176,12 @@ class Recorder {
   }
   std::uint32_t next_call() { return ++calls_; }
 
-  std::uint32_t inside = 0;  // threads inside MPI
+  std::uint32_t inside = 0;  // threads inside MPI; counted while threaded()
 
  private:
+  std::uint32_t add_thread();
+  static std::uint16_t this_thread();
+  void write_left();
   struct Miss {
     SpoolRecord* record;
     OpKind kind;
@@ -141,6 +194,7 @@ class Recorder {
   bool cpu_ = true;
   bool threaded_ = false;
   char locked_ = 0;
+  std::int64_t last_enter_ = 0;  // when a thread last called, CLOCK_MONOTONIC; kept while threaded_
   std::uint32_t calls_ = 0;
   std::int64_t carried_ = 0;  // gap of calls that left no record
   Miss misses_[kMisses] = {};
@@ -159,7 +213,7 @@ class Recorder {
 
 extern Recorder recorder;
 
-// One wrapped call: stamps the clock at both ends. Calls that MPI makes itself (inside another wrapped call)
+// One wrapped call: stamps the clock at both ends. Calls that MPI or another tool makes inside a wrapped call
 // are not the program's and are not active.
 class Call {
  public:
@@ -168,12 +222,28 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   explicit operator bool() const { return active_; }
+  [[nodiscard]] bool outermost() const { return outermost_; }
   [[nodiscard]] std::int64_t gap() const { return gap_; }
 
  private:
   bool active_ = false;
+  bool outermost_ = false;
+  bool inside_ = false;  // counted in Recorder::inside
   std::int64_t gap_ = 0;
 };
+
+// What became of a call that returned `rc`. kNothing: an error, and nothing was sent or received (a rank that
+// does not exist, a wrong datatype). kMoved: an error, but a message was taken (it was longer than the
+// receive), or some of several requests completed.
+enum class Outcome : std::uint8_t { kDone, kMoved, kNothing };
+[[nodiscard]] Outcome outcome_of(int rc);
+// The same, counted in the header.
+inline Outcome counted_outcome(int rc) {
+  const Outcome o = outcome_of(rc);
+  if (o != Outcome::kDone)
+    recorder.count(o == Outcome::kMoved ? NotRecorded::truncated : NotRecorded::failed);
+  return o;
+}
 
 // Starts the calling thread's clock anew (after MPI_Init).
 void restart_clock();

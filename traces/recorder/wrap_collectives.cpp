@@ -81,30 +81,39 @@ int blocking(OpKind kind, MPI_Comm comm, int root, Describe describe, Real real)
     if (r != nullptr) recorder.publish(r, kind, kOpen, words);
   }
   const int rc = real();
-  if (rc != MPI_SUCCESS) recorder.count(NotRecorded::failed);
-  if (r != nullptr) SpoolWriter::set_flags(r, 0);
+  const Outcome o = call ? counted_outcome(rc) : Outcome::kDone;
+  if (r != nullptr) {
+    const Lock lock;
+    recorder.leave(r, o == Outcome::kNothing ? kFailed : 0);
+  }
   return rc;
 }
 
 template <class Describe, class Real>
 int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Describe describe, Real real) {
   const Call call;
+  std::uint32_t slot = kNoSlot;
+  SpoolRecord* r = nullptr;
+  if (call) {
+    const Lock lock;
+    slot = recorder.requests.reserve();
+    recorder.requests[slot].active = true;
+    recorder.requests[slot].comm = recorder.comm(comm);
+    std::size_t words = 0;
+    r = begin(comm, root, call.gap(), slot, describe, words);
+    recorder.requests[slot].hidden = r == nullptr;
+    if (r != nullptr) recorder.publish(r, kind, 0, words);
+  }
   const int rc = real();
   if (!call) return rc;
-  if (rc != MPI_SUCCESS) {
-    recorder.count(NotRecorded::failed);
-    recorder.carry(call.gap());
-    return rc;
-  }
+  const Outcome o = counted_outcome(rc);
   const Lock lock;
-  const std::uint32_t slot = recorder.requests.add(*request, request);
-  Slot& s = recorder.requests[slot];
-  s.active = true;
-  s.comm = recorder.comm(comm);
-  std::size_t words = 0;
-  SpoolRecord* r = begin(comm, root, call.gap(), slot, describe, words);
-  recorder.requests[slot].hidden = r == nullptr;
-  if (r != nullptr) recorder.publish(r, kind, 0, words);
+  if (o == Outcome::kDone) {
+    recorder.requests.bind(slot, *request, request);
+  } else {
+    recorder.requests.remove(slot);
+    if (r != nullptr) SpoolWriter::set_flags(r, kFailed);
+  }
   return rc;
 }
 
@@ -208,7 +217,7 @@ using namespace weft::recorder;
           (void)c, (void)list;                                             \
           __VA_ARGS__                                                      \
         },                                                                 \
-        [&] { return WEFT_REAL(Name) ARGS; });                             \
+        [&] { return WEFT_NEXT(Name) ARGS; });                             \
   }                                                                        \
   WEFT_WRAP(Iname, (WEFT_LIST PARAMS, MPI_Request * request)) {            \
     return nonblocking(                                                    \
@@ -217,7 +226,7 @@ using namespace weft::recorder;
           (void)c, (void)list;                                             \
           __VA_ARGS__                                                      \
         },                                                                 \
-        [&] { return WEFT_REAL(Iname)(WEFT_LIST ARGS, request); });        \
+        [&] { return WEFT_NEXT(Iname)(WEFT_LIST ARGS, request); });        \
   }
 
 WEFT_COLLECTIVE(Barrier, Ibarrier, barrier, ibarrier, (MPI_Comm comm), (comm), kNoRoot, return 0;)

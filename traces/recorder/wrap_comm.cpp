@@ -27,8 +27,7 @@ int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request*
   const int rc = real();
   if (!known) return rc;
   const Lock lock;
-  if (rc != MPI_SUCCESS) {
-    recorder.count(NotRecorded::failed);
+  if (counted_outcome(rc) != Outcome::kDone) {
     recorder.carry(call.gap());
     return rc;
   }
@@ -38,9 +37,10 @@ int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request*
   if (*made != WEFT_COMM_NULL)
     if (const Comm* c = recorder.define(*made, key)) f.amount = c->id;
   if (hide != nullptr) {
-    Slot& s = recorder.requests[recorder.requests.add(*hide, hide)];
-    s.active = true;
-    s.hidden = true;
+    const std::uint32_t slot = recorder.requests.reserve();
+    recorder.requests.bind(slot, *hide, hide);
+    recorder.requests[slot].active = true;
+    recorder.requests[slot].hidden = true;
   }
   if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, kind, 0, 0);
   return rc;
@@ -54,7 +54,7 @@ int create_among_members(std::uint64_t salt, int tag, MPI_Comm parent, MPI_Comm*
   if (!call) return rc;
   const Lock lock;
   if (rc != MPI_SUCCESS || *made == WEFT_COMM_NULL) {
-    if (rc != MPI_SUCCESS) recorder.count(NotRecorded::failed);
+    static_cast<void>(counted_outcome(rc));
     recorder.carry(call.gap());
     return rc;
   }
@@ -99,54 +99,54 @@ using namespace weft::recorder;
 
 WEFT_WRAP(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* made)) {
   return create(OpKind::comm_split, comm, made,
-                [&] { return WEFT_REAL(Comm_split)(comm, color, key, made); });
+                [&] { return WEFT_NEXT(Comm_split)(comm, color, key, made); });
 }
 WEFT_WRAP(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made)) {
   return create(OpKind::comm_split, comm, made,
-                [&] { return WEFT_REAL(Comm_split_type)(comm, type, key, info, made); });
+                [&] { return WEFT_NEXT(Comm_split_type)(comm, type, key, info, made); });
 }
 WEFT_WRAP(Comm_dup, (MPI_Comm comm, MPI_Comm* made)) {
-  return create(OpKind::comm_dup, comm, made, [&] { return WEFT_REAL(Comm_dup)(comm, made); });
+  return create(OpKind::comm_dup, comm, made, [&] { return WEFT_NEXT(Comm_dup)(comm, made); });
 }
 WEFT_WRAP(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made)) {
   return create(OpKind::comm_dup, comm, made,
-                [&] { return WEFT_REAL(Comm_dup_with_info)(comm, info, made); });
+                [&] { return WEFT_NEXT(Comm_dup_with_info)(comm, info, made); });
 }
 WEFT_WRAP(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request)) {
   return create(
-      OpKind::comm_dup, comm, made, [&] { return WEFT_REAL(Comm_idup)(comm, made, request); }, request);
+      OpKind::comm_dup, comm, made, [&] { return WEFT_NEXT(Comm_idup)(comm, made, request); }, request);
 }
 WEFT_WRAP(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made)) {
-  return create(OpKind::comm_create, comm, made, [&] { return WEFT_REAL(Comm_create)(comm, group, made); });
+  return create(OpKind::comm_create, comm, made, [&] { return WEFT_NEXT(Comm_create)(comm, group, made); });
 }
 WEFT_WRAP(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made)) {
   return create_among_members(kGroupSalt, tag, comm, made,
-                              [&] { return WEFT_REAL(Comm_create_group)(comm, group, tag, made); });
+                              [&] { return WEFT_NEXT(Comm_create_group)(comm, group, tag, made); });
 }
 WEFT_WRAP(Cart_create,
           (MPI_Comm comm, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made)) {
   return create(OpKind::cart_create, comm, made,
-                [&] { return WEFT_REAL(Cart_create)(comm, n, dims, periods, reorder, made); });
+                [&] { return WEFT_NEXT(Cart_create)(comm, n, dims, periods, reorder, made); });
 }
 WEFT_WRAP(Cart_sub, (MPI_Comm comm, const int* remain, MPI_Comm* made)) {
-  return create(OpKind::comm_split, comm, made, [&] { return WEFT_REAL(Cart_sub)(comm, remain, made); });
+  return create(OpKind::comm_split, comm, made, [&] { return WEFT_NEXT(Cart_sub)(comm, remain, made); });
 }
 WEFT_WRAP(Graph_create,
           (MPI_Comm comm, int n, const int* index, const int* edges, int reorder, MPI_Comm* made)) {
   return create(OpKind::comm_create, comm, made,
-                [&] { return WEFT_REAL(Graph_create)(comm, n, index, edges, reorder, made); });
+                [&] { return WEFT_NEXT(Graph_create)(comm, n, index, edges, reorder, made); });
 }
 WEFT_WRAP(Dist_graph_create, (MPI_Comm comm, int n, const int* nodes, const int* degrees, const int* targets,
                               const int* weights, MPI_Info info, int reorder, MPI_Comm* made)) {
   return create(OpKind::comm_create, comm, made, [&] {
-    return WEFT_REAL(Dist_graph_create)(comm, n, nodes, degrees, targets, weights, info, reorder, made);
+    return WEFT_NEXT(Dist_graph_create)(comm, n, nodes, degrees, targets, weights, info, reorder, made);
   });
 }
 WEFT_WRAP(Dist_graph_create_adjacent,
           (MPI_Comm comm, int in, const int* sources, const int* in_weights, int out, const int* destinations,
            const int* out_weights, MPI_Info info, int reorder, MPI_Comm* made)) {
   return create(OpKind::comm_create, comm, made, [&] {
-    return WEFT_REAL(Dist_graph_create_adjacent)(comm, in, sources, in_weights, out, destinations,
+    return WEFT_NEXT(Dist_graph_create_adjacent)(comm, in, sources, in_weights, out, destinations,
                                                  out_weights, info, reorder, made);
   });
 }
@@ -154,20 +154,20 @@ WEFT_WRAP(Dist_graph_create_adjacent,
 WEFT_WRAP(Intercomm_create,
           (MPI_Comm local, int leader, MPI_Comm bridge, int remote, int tag, MPI_Comm* made)) {
   return create_among_members(kIntercommSalt, tag, WEFT_COMM_WORLD, made, [&] {
-    return WEFT_REAL(Intercomm_create)(local, leader, bridge, remote, tag, made);
+    return WEFT_NEXT(Intercomm_create)(local, leader, bridge, remote, tag, made);
   });
 }
 WEFT_WRAP(Intercomm_merge, (MPI_Comm inter, int high, MPI_Comm* made)) {
   return create(OpKind::comm_create, inter, made,
-                [&] { return WEFT_REAL(Intercomm_merge)(inter, high, made); });
+                [&] { return WEFT_NEXT(Intercomm_merge)(inter, high, made); });
 }
 WEFT_WRAP(Comm_free, (MPI_Comm * comm)) {
   const Call call;
   if (call) free_comm(*comm, call);
-  return WEFT_REAL(Comm_free)(comm);
+  return WEFT_NEXT(Comm_free)(comm);
 }
 WEFT_WRAP(Comm_disconnect, (MPI_Comm * comm)) {
   const Call call;
   if (call) free_comm(*comm, call);
-  return WEFT_REAL(Comm_disconnect)(comm);
+  return WEFT_NEXT(Comm_disconnect)(comm);
 }

@@ -97,8 +97,8 @@ class Completion {
   void count_unknown() const {
     for (int i = 0; i < unknown_; ++i) recorder.count(NotRecorded::unknown_request);
   }
-  void close() {
-    if (record_ != nullptr) SpoolWriter::set_flags(record_, 0);
+  void close(Outcome o) {
+    if (record_ != nullptr) recorder.leave(record_, o == Outcome::kNothing ? kFailed : 0);
   }
 
  private:
@@ -145,10 +145,10 @@ int wait_for(OpKind kind, int count, const MPI_Request* requests, Real real, Don
   }
   recorder.unlock();
   const int rc = real(&c);
+  const Outcome o = counted_outcome(rc);
   const Lock lock;
-  if (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) done(c);
-  if (rc != MPI_SUCCESS) recorder.count(NotRecorded::failed);
-  c.close();
+  if (o != Outcome::kNothing) done(c);
+  c.close(o);
   return rc;
 }
 
@@ -163,9 +163,10 @@ int test_for(OpKind kind, int count, const MPI_Request* requests, Real real, Don
   recorder.unlock();
   const int rc = real(&c, yes);
   const Lock lock;
-  if (rc != MPI_SUCCESS) recorder.count(NotRecorded::failed);
+  const Outcome o = counted_outcome(rc);
+  yes = yes && o != Outcome::kNothing;
   if (yes) c.count_unknown();
-  if (!yes || !c.anything() || (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)) {
+  if (!yes || !c.anything()) {
     recorder.idle_poll(call.gap());
     if (yes && !c.anything()) done(c);  // hidden requests only
     return rc;
@@ -184,7 +185,7 @@ WEFT_WRAP(Wait, (MPI_Request * request, MPI_Status* status)) {
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
   return wait_for(
-      OpKind::wait, 1, request, [&](Completion*) { return WEFT_REAL(Wait)(request, s); },
+      OpKind::wait, 1, request, [&](Completion*) { return WEFT_NEXT(Wait)(request, s); },
       [&](Completion& c) { c.complete(0, s); });
 }
 
@@ -194,7 +195,7 @@ WEFT_WRAP(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)) {
       OpKind::waitall, count, requests,
       [&](Completion* c) {
         if (c != nullptr) used = statuses_for(*c, statuses, count);
-        return same_error(WEFT_REAL(Waitall)(count, requests, used), used, statuses, count);
+        return same_error(WEFT_NEXT(Waitall)(count, requests, used), used, statuses, count);
       },
       [&](Completion& c) { c.complete_all(used); });
 }
@@ -204,7 +205,7 @@ WEFT_WRAP(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* st
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
   return wait_for(
       OpKind::waitany, count, requests,
-      [&](Completion*) { return WEFT_REAL(Waitany)(count, requests, index, s); },
+      [&](Completion*) { return WEFT_NEXT(Waitany)(count, requests, index, s); },
       [&](Completion& c) {
         if (*index != MPI_UNDEFINED) c.complete(*index, s);
       });
@@ -216,7 +217,7 @@ WEFT_WRAP(Waitsome, (int count, MPI_Request* requests, int* done_count, int* ind
       OpKind::waitsome, count, requests,
       [&](Completion* c) {
         if (c != nullptr) used = statuses_for(*c, statuses, count);
-        return same_error(WEFT_REAL(Waitsome)(count, requests, done_count, indices, used), used, statuses,
+        return same_error(WEFT_NEXT(Waitsome)(count, requests, done_count, indices, used), used, statuses,
                           *done_count == MPI_UNDEFINED ? 0 : *done_count);
       },
       [&](Completion& c) {
@@ -231,7 +232,7 @@ WEFT_WRAP(Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
   return test_for(
       OpKind::test, 1, request,
       [&](Completion*, bool& yes) {
-        const int rc = WEFT_REAL(Test)(request, flag, s);
+        const int rc = WEFT_NEXT(Test)(request, flag, s);
         yes = *flag != 0;
         return rc;
       },
@@ -244,7 +245,7 @@ WEFT_WRAP(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* sta
       OpKind::testall, count, requests,
       [&](Completion* c, bool& yes) {
         if (c != nullptr) used = statuses_for(*c, statuses, count);
-        const int rc = WEFT_REAL(Testall)(count, requests, flag, used);
+        const int rc = WEFT_NEXT(Testall)(count, requests, flag, used);
         yes = *flag != 0;
         return same_error(rc, used, statuses, count);
       },
@@ -257,7 +258,7 @@ WEFT_WRAP(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI
   return test_for(
       OpKind::testany, count, requests,
       [&](Completion*, bool& yes) {
-        const int rc = WEFT_REAL(Testany)(count, requests, index, flag, s);
+        const int rc = WEFT_NEXT(Testany)(count, requests, index, flag, s);
         yes = *flag != 0 && *index != MPI_UNDEFINED;
         return rc;
       },
@@ -270,7 +271,7 @@ WEFT_WRAP(Testsome, (int count, MPI_Request* requests, int* done_count, int* ind
       OpKind::testsome, count, requests,
       [&](Completion* c, bool& yes) {
         if (c != nullptr) used = statuses_for(*c, statuses, count);
-        const int rc = WEFT_REAL(Testsome)(count, requests, done_count, indices, used);
+        const int rc = WEFT_NEXT(Testsome)(count, requests, done_count, indices, used);
         yes = *done_count != MPI_UNDEFINED && *done_count > 0;
         return same_error(rc, used, statuses, yes ? *done_count : 0);
       },
@@ -285,7 +286,7 @@ WEFT_WRAP(Request_get_status, (MPI_Request request, int* flag, MPI_Status* statu
     const Lock lock;
     recorder.idle_poll(call.gap());  // completes nothing: a later wait or test does
   }
-  return WEFT_REAL(Request_get_status)(request, flag, status);
+  return WEFT_NEXT(Request_get_status)(request, flag, status);
 }
 
 WEFT_WRAP(Start, (MPI_Request * request)) {
@@ -305,7 +306,7 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
       if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, OpKind::start, 0, 0);
     }
   }
-  return WEFT_REAL(Start)(request);
+  return WEFT_NEXT(Start)(request);
 }
 
 WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
@@ -331,7 +332,7 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
       recorder.publish(r, OpKind::startall, 0, n);
     }
   }
-  return WEFT_REAL(Startall)(count, requests);
+  return WEFT_NEXT(Startall)(count, requests);
 }
 
 // Cancel and Request_free: one request, recorded at entry because the handle is gone afterwards.
@@ -358,11 +359,11 @@ static void one_request(OpKind kind, const MPI_Request* request, const Call& cal
 WEFT_WRAP(Cancel, (MPI_Request * request)) {
   const Call call;
   if (call) one_request(OpKind::cancel, request, call, false);
-  return WEFT_REAL(Cancel)(request);
+  return WEFT_NEXT(Cancel)(request);
 }
 
 WEFT_WRAP(Request_free, (MPI_Request * request)) {
   const Call call;
   if (call) one_request(OpKind::request_free, request, call, true);
-  return WEFT_REAL(Request_free)(request);
+  return WEFT_NEXT(Request_free)(request);
 }

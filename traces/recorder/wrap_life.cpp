@@ -30,15 +30,15 @@ using namespace weft::recorder;
 
 WEFT_WRAP(Init, (int* argc, char*** argv)) {
   const Call call;
-  const int rc = WEFT_REAL(Init)(argc, argv);
-  if (rc == MPI_SUCCESS) started(MPI_THREAD_SINGLE);
+  const int rc = WEFT_NEXT(Init)(argc, argv);
+  if (rc == MPI_SUCCESS && call.outermost()) started(MPI_THREAD_SINGLE);
   return rc;
 }
 
 WEFT_WRAP(Init_thread, (int* argc, char*** argv, int required, int* provided)) {
   const Call call;
-  const int rc = WEFT_REAL(Init_thread)(argc, argv, required, provided);
-  if (rc == MPI_SUCCESS) started(*provided);
+  const int rc = WEFT_NEXT(Init_thread)(argc, argv, required, provided);
+  if (rc == MPI_SUCCESS && call.outermost()) started(*provided);
   return rc;
 }
 
@@ -49,12 +49,12 @@ WEFT_WRAP(Finalize, (void)) {
     if (SpoolRecord* r = recorder.begin(call.gap(), Fields{}, 0)) recorder.publish(r, OpKind::finalize, 0, 0);
     recorder.finish();
   }
-  return WEFT_REAL(Finalize)();
+  return WEFT_NEXT(Finalize)();
 }
 
-#define WEFT_COUNTED(what, name, params, args)                               \
+#define WEFT_COUNTED(group, name, params, args)                              \
   WEFT_WRAP(name, params) {                                                  \
-    return counted(NotRecorded::what, [&] { return WEFT_REAL(name) args; }); \
+    return counted(NotRecorded::name, [&] { return WEFT_NEXT(name) args; }); \
   }
 #include "traces/recorder/not_recorded.def"
 #undef WEFT_COUNTED

@@ -2,16 +2,10 @@
 //
 // A blocking call is written when it is entered and completed when it returns, so that the trace of a program
 // killed in a deadlock ends with the calls it hung in.
-#include <stdlib.h>
-
 #include "traces/recorder/state.hpp"
 
 namespace weft::recorder {
 namespace {
-
-void check(int rc) {
-  if (rc != MPI_SUCCESS) recorder.count(NotRecorded::failed);
-}
 
 // The communicator, or nullptr after counting.
 Comm* known(MPI_Comm handle, const Call& call) {
@@ -36,14 +30,22 @@ void fill_match(SpoolRecord* r, const Comm& c, const MPI_Status& s) {
 template <class Real>
 int blocking_send(OpKind kind, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, Real real) {
   const Call call;
+  SpoolRecord* r = nullptr;
   if (call) {
     const Lock lock;
-    if (const Comm* c = known(comm, call))
-      if (SpoolRecord* r = recorder.begin(call.gap(), message(*c, dest, tag, bytes_of(count, type)), 0))
-        recorder.publish(r, kind, 0, 0);
+    if (const Comm* c = known(comm, call)) {
+      r = recorder.begin(call.gap(), message(*c, dest, tag, bytes_of(count, type)), 0);
+      if (r != nullptr) recorder.publish(r, kind, kOpen, 0);
+    }
   }
   const int rc = real();
-  if (call) check(rc);
+  if (call) {
+    const Outcome o = counted_outcome(rc);
+    if (r != nullptr) {
+      const Lock lock;
+      recorder.leave(r, o == Outcome::kNothing ? kFailed : 0);
+    }
+  }
   return rc;
 }
 
@@ -54,22 +56,26 @@ int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call,
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
   const std::uint8_t flags = sent != nullptr ? traces::kPairedRecv : 0;
+  SpoolRecord* half = nullptr;
   SpoolRecord* r = nullptr;
   {
     const Lock lock;
     std::int64_t gap = call.gap();
     if (sent != nullptr) {
-      if (SpoolRecord* half = recorder.begin(gap, *sent, 0)) recorder.publish(half, OpKind::sendrecv, 0, 0);
+      half = recorder.begin(gap, *sent, 0);
+      if (half != nullptr) recorder.publish(half, OpKind::sendrecv, 0, 0);
       gap = 0;
     }
     r = recorder.begin(gap, f, 0);
     if (r != nullptr) recorder.publish(r, kind, static_cast<std::uint8_t>(flags | kOpen), 0);
   }
   const int rc = real(s);
-  check(rc);
+  const Outcome o = counted_outcome(rc);
+  if (o == Outcome::kNothing && half != nullptr) SpoolWriter::set_flags(half, kFailed);
   if (r == nullptr) return rc;
-  if (rc == MPI_SUCCESS) fill_match(r, c, *s);
-  SpoolWriter::set_flags(r, flags);
+  if (o != Outcome::kNothing) fill_match(r, c, *s);
+  const Lock lock;
+  recorder.leave(r, o == Outcome::kNothing ? static_cast<std::uint8_t>(flags | kFailed) : flags);
   return rc;
 }
 
@@ -78,49 +84,39 @@ const Comm* locked_known(MPI_Comm comm, const Call& call) {
   return known(comm, call);
 }
 
-// Isend, Irecv, *_init: the request exists once the real call returned.
+// Isend, Irecv, *_init: written before the real call, so that nobody answers what is not yet in the spool; the
+// request gets its handle after it.
 template <class Real>
-int with_request(OpKind kind, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                 MPI_Request* request, bool receive, bool persistent, Real real) {
-  const Call call;
+int with_request(OpKind kind, const Comm* c, Fields f, MPI_Request* request, bool receive, bool persistent,
+                 const Call& call, Real real) {
+  SpoolRecord* r = nullptr;
+  if (c != nullptr) {
+    const Lock lock;
+    f.request = recorder.requests.reserve();
+    Slot& s = recorder.requests[f.request];
+    s.comm = c;
+    s.receive = receive;
+    s.persistent = persistent;
+    s.active = !persistent;
+    r = recorder.begin(call.gap(), f, 0);
+    if (r != nullptr) recorder.publish(r, kind, 0, 0);
+  }
   const int rc = real();
   if (!call) return rc;
-  if (rc != MPI_SUCCESS) {
-    recorder.count(NotRecorded::failed);
-    recorder.carry(call.gap());
-    return rc;
-  }
-  const Lock lock;
-  const Comm* c = known(comm, call);
+  const Outcome o = counted_outcome(rc);
   if (c == nullptr) return rc;
-  Fields f = message(*c, peer, tag, bytes_of(count, type));
-  f.request = recorder.requests.add(*request, request);
-  Slot& s = recorder.requests[f.request];
-  s.comm = c;
-  s.receive = receive;
-  s.persistent = persistent;
-  s.active = !persistent;
-  if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, kind, 0, 0);
+  const Lock lock;
+  if (o == Outcome::kDone) {
+    recorder.requests.bind(f.request, *request, request);
+  } else {
+    recorder.requests.remove(f.request);
+    if (r != nullptr) SpoolWriter::set_flags(r, kFailed);
+  }
   return rc;
 }
 
-// Messages taken out of the queue by Mprobe or Improbe, until they are received.
-struct Taken {
-  MPI_Message message;
-  const Comm* comm;
-  std::int32_t source;
-  std::int32_t tag;
-};
-Taken* taken = nullptr;
-std::size_t taken_count = 0;
-std::size_t taken_room = 0;
-
 void take(MPI_Message message, const Comm& c, const MPI_Status& s) {
-  if (taken_count == taken_room) {
-    taken_room = taken_room == 0 ? 16 : 2 * taken_room;
-    taken = static_cast<Taken*>(realloc(taken, sizeof(Taken) * taken_room));
-  }
-  taken[taken_count++] = {message, &c, world_peer(c, s.MPI_SOURCE), spool_tag(s.MPI_TAG)};
+  recorder.taken.add({message, &c, world_peer(c, s.MPI_SOURCE), spool_tag(s.MPI_TAG)});
 }
 
 bool give(MPI_Message message, Taken& out) {
@@ -128,13 +124,7 @@ bool give(MPI_Message message, Taken& out) {
     out = {message, recorder.comm(WEFT_COMM_WORLD), traces::kProcNull, traces::kAnyTag};
     return true;
   }
-  for (std::size_t i = 0; i < taken_count; ++i)
-    if (taken[i].message == message) {
-      out = taken[i];
-      taken[i] = taken[--taken_count];
-      return true;
-    }
-  return false;
+  return recorder.taken.remove(message, out);
 }
 
 // Iprobe and Improbe, after the real call.
@@ -156,6 +146,12 @@ void poll(OpKind kind, bool hit, const Call& call, int source, int tag, MPI_Comm
   if (message_out != nullptr && *message_out != WEFT_MESSAGE_NO_PROC) take(*message_out, *c, s);
 }
 
+// A probe that returned an error.
+void no_poll(const Call& call) {
+  const Lock lock;
+  recorder.carry(call.gap());
+}
+
 }  // namespace
 }  // namespace weft::recorder
 
@@ -164,18 +160,22 @@ using namespace weft::recorder;  // the wrappers are C functions, outside any na
 #define WEFT_SEND(name, kind)                                                                             \
   WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)) { \
     return blocking_send(OpKind::kind, count, type, dest, tag, comm,                                      \
-                         [&] { return WEFT_REAL(name)(buffer, count, type, dest, tag, comm); });          \
+                         [&] { return WEFT_NEXT(name)(buffer, count, type, dest, tag, comm); });          \
   }
 WEFT_SEND(Send, send)
 WEFT_SEND(Ssend, ssend)
 WEFT_SEND(Bsend, bsend)
 WEFT_SEND(Rsend, rsend)
 
-#define WEFT_SEND_REQUEST(name, kind, persistent)                                                        \
-  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,   \
-                   MPI_Request* request)) {                                                              \
-    return with_request(OpKind::kind, count, type, dest, tag, comm, request, false, persistent,          \
-                        [&] { return WEFT_REAL(name)(buffer, count, type, dest, tag, comm, request); }); \
+#define WEFT_SEND_REQUEST(name, kind, persistent)                                                         \
+  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,    \
+                   MPI_Request* request)) {                                                               \
+    const Call call;                                                                                      \
+    const Comm* c = call ? locked_known(comm, call) : nullptr;                                            \
+    return with_request(OpKind::kind, c,                                                                  \
+                        c != nullptr ? message(*c, dest, tag, bytes_of(count, type)) : Fields{}, request, \
+                        false, persistent, call,                                                          \
+                        [&] { return WEFT_NEXT(name)(buffer, count, type, dest, tag, comm, request); });  \
   }
 WEFT_SEND_REQUEST(Isend, isend, false)
 WEFT_SEND_REQUEST(Issend, issend, false)
@@ -186,11 +186,15 @@ WEFT_SEND_REQUEST(Ssend_init, ssend_init, true)
 WEFT_SEND_REQUEST(Bsend_init, bsend_init, true)
 WEFT_SEND_REQUEST(Rsend_init, rsend_init, true)
 
-#define WEFT_RECV_REQUEST(name, kind, persistent)                                                          \
-  WEFT_WRAP(name, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
-                   MPI_Request* request)) {                                                                \
-    return with_request(OpKind::kind, count, type, source, tag, comm, request, true, persistent,           \
-                        [&] { return WEFT_REAL(name)(buffer, count, type, source, tag, comm, request); }); \
+#define WEFT_RECV_REQUEST(name, kind, persistent)                                                           \
+  WEFT_WRAP(name, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
+                   MPI_Request* request)) {                                                                 \
+    const Call call;                                                                                        \
+    const Comm* c = call ? locked_known(comm, call) : nullptr;                                              \
+    return with_request(OpKind::kind, c,                                                                    \
+                        c != nullptr ? message(*c, source, tag, bytes_of(count, type)) : Fields{}, request, \
+                        true, persistent, call,                                                             \
+                        [&] { return WEFT_NEXT(name)(buffer, count, type, source, tag, comm, request); });  \
   }
 WEFT_RECV_REQUEST(Irecv, irecv, false)
 WEFT_RECV_REQUEST(Recv_init, recv_init, true)
@@ -198,7 +202,7 @@ WEFT_RECV_REQUEST(Recv_init, recv_init, true)
 WEFT_WRAP(Recv, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                  MPI_Status* status)) {
   const Call call;
-  const auto real = [&](MPI_Status* s) { return WEFT_REAL(Recv)(buffer, count, type, source, tag, comm, s); };
+  const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Recv)(buffer, count, type, source, tag, comm, s); };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
   if (c == nullptr) return real(status);
   return blocking_recv(OpKind::recv, message(*c, source, tag, bytes_of(count, type)), *c, call, status, real);
@@ -209,7 +213,7 @@ WEFT_WRAP(Sendrecv,
            MPI_Datatype rtype, int source, int rtag, MPI_Comm comm, MPI_Status* status)) {
   const Call call;
   const auto real = [&](MPI_Status* s) {
-    return WEFT_REAL(Sendrecv)(sbuffer, scount, stype, dest, stag, rbuffer, rcount, rtype, source, rtag, comm,
+    return WEFT_NEXT(Sendrecv)(sbuffer, scount, stype, dest, stag, rbuffer, rcount, rtype, source, rtag, comm,
                                s);
   };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
@@ -223,7 +227,7 @@ WEFT_WRAP(Sendrecv_replace, (void* buffer, int count, MPI_Datatype type, int des
                              int rtag, MPI_Comm comm, MPI_Status* status)) {
   const Call call;
   const auto real = [&](MPI_Status* s) {
-    return WEFT_REAL(Sendrecv_replace)(buffer, count, type, dest, stag, source, rtag, comm, s);
+    return WEFT_NEXT(Sendrecv_replace)(buffer, count, type, dest, stag, source, rtag, comm, s);
   };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
   if (c == nullptr) return real(status);
@@ -234,7 +238,7 @@ WEFT_WRAP(Sendrecv_replace, (void* buffer, int count, MPI_Datatype type, int des
 
 WEFT_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
   const Call call;
-  const auto real = [&](MPI_Status* s) { return WEFT_REAL(Probe)(source, tag, comm, s); };
+  const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Probe)(source, tag, comm, s); };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
   if (c == nullptr) return real(status);
   return blocking_recv(OpKind::probe, message(*c, source, tag, 0), *c, call, status, real);
@@ -243,7 +247,7 @@ WEFT_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
 WEFT_WRAP(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* out, MPI_Status* status)) {
   const Call call;
   const auto real = [&](MPI_Status* s) {
-    const int rc = WEFT_REAL(Mprobe)(source, tag, comm, out, s);
+    const int rc = WEFT_NEXT(Mprobe)(source, tag, comm, out, s);
     if (call && rc == MPI_SUCCESS && *out != WEFT_MESSAGE_NO_PROC) {
       const Lock lock;
       if (const Comm* c = recorder.comm(comm)) take(*out, *c, *s);
@@ -251,7 +255,7 @@ WEFT_WRAP(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* out, MPI_Sta
     return rc;
   };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
-  if (c == nullptr) return WEFT_REAL(Mprobe)(source, tag, comm, out, status);
+  if (c == nullptr) return WEFT_NEXT(Mprobe)(source, tag, comm, out, status);
   return blocking_recv(OpKind::mprobe, message(*c, source, tag, 0), *c, call, status, real);
 }
 
@@ -259,10 +263,12 @@ WEFT_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status* st
   const Call call;
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
-  const int rc = WEFT_REAL(Iprobe)(source, tag, comm, flag, s);
+  const int rc = WEFT_NEXT(Iprobe)(source, tag, comm, flag, s);
   if (!call) return rc;
-  check(rc);
-  if (rc == MPI_SUCCESS) poll(OpKind::iprobe, *flag != 0, call, source, tag, comm, *s, nullptr);
+  if (counted_outcome(rc) == Outcome::kDone)
+    poll(OpKind::iprobe, *flag != 0, call, source, tag, comm, *s, nullptr);
+  else
+    no_poll(call);
   return rc;
 }
 
@@ -270,16 +276,18 @@ WEFT_WRAP(Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* 
   const Call call;
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
-  const int rc = WEFT_REAL(Improbe)(source, tag, comm, flag, out, s);
+  const int rc = WEFT_NEXT(Improbe)(source, tag, comm, flag, out, s);
   if (!call) return rc;
-  check(rc);
-  if (rc == MPI_SUCCESS) poll(OpKind::improbe, *flag != 0, call, source, tag, comm, *s, out);
+  if (counted_outcome(rc) == Outcome::kDone)
+    poll(OpKind::improbe, *flag != 0, call, source, tag, comm, *s, out);
+  else
+    no_poll(call);
   return rc;
 }
 
 WEFT_WRAP(Mrecv, (void* buffer, int count, MPI_Datatype type, MPI_Message* m, MPI_Status* status)) {
   const Call call;
-  const auto real = [&](MPI_Status* s) { return WEFT_REAL(Mrecv)(buffer, count, type, m, s); };
+  const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Mrecv)(buffer, count, type, m, s); };
   Taken t{};
   bool found = false;
   if (call) {
@@ -301,17 +309,7 @@ WEFT_WRAP(Imrecv, (void* buffer, int count, MPI_Datatype type, MPI_Message* m, M
     found = give(*m, t);
     if (!found) recorder.count(NotRecorded::unknown_comm);
   }
-  const int rc = WEFT_REAL(Imrecv)(buffer, count, type, m, request);
-  if (!found) return rc;
-  check(rc);
-  if (rc != MPI_SUCCESS) return rc;
-  const Lock lock;
-  Fields f{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot};
-  f.request = recorder.requests.add(*request, request);
-  Slot& slot = recorder.requests[f.request];
-  slot.comm = t.comm;
-  slot.receive = true;
-  slot.active = true;
-  if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, OpKind::irecv, 0, 0);
-  return rc;
+  const Fields f = found ? Fields{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot} : Fields{};
+  return with_request(OpKind::irecv, found ? t.comm : nullptr, f, request, true, false, call,
+                      [&] { return WEFT_NEXT(Imrecv)(buffer, count, type, m, request); });
 }

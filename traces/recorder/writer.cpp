@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace weft::recorder {
@@ -14,12 +15,22 @@ constexpr std::size_t kWindowBytes = std::size_t{1} << 22;
 // The header occupies a whole page multiple so that every window starts on one.
 constexpr std::size_t kHeaderRoom = kPage;
 
+// Makes room for `bytes` more at `offset`. A limit on the size of files (ulimit -f) must not be tried out: the
+// system would kill the program for it (SIGXFSZ).
+bool allocate(int fd, std::uint64_t offset, std::size_t bytes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      (limit.rlim_cur < bytes || limit.rlim_cur - bytes < offset))
+    return false;
+  return ::posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+}
+
 }  // namespace
 
 bool SpoolWriter::open(const char* path) {
   fd_ = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0) return false;
-  if (::posix_fallocate(fd_, 0, kHeaderRoom) != 0) return false;
+  if (!allocate(fd_, 0, kHeaderRoom)) return false;
   void* at = ::mmap(nullptr, kHeaderRoom, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) return false;
   header_ = static_cast<SpoolHeader*>(at);
@@ -36,7 +47,7 @@ bool SpoolWriter::next_window(std::size_t bytes) {
     publish(r, kPadding, 0, (window_bytes_ - used_) / 8 - 1);
   }
   const std::size_t size = bytes <= kWindowBytes ? kWindowBytes : (bytes + kPage - 1) / kPage * kPage;
-  if (::posix_fallocate(fd_, static_cast<off_t>(file_bytes_), static_cast<off_t>(size)) != 0) {
+  if (!allocate(fd_, file_bytes_, size)) {
     header_->out_of_space = 1;
     ::close(fd_);
     fd_ = -1;
@@ -67,9 +78,10 @@ SpoolRecord* SpoolWriter::reserve(std::size_t list_words) {
   return r;
 }
 
-void SpoolWriter::publish(SpoolRecord* r, std::uint8_t kind, std::uint8_t flags, std::size_t list_words) {
-  const std::uint64_t word =
-      std::uint64_t{kind} | (std::uint64_t{flags} << 8) | (std::uint64_t{list_words} << 32);
+void SpoolWriter::publish(SpoolRecord* r, std::uint8_t kind, std::uint8_t flags, std::size_t list_words,
+                          std::uint16_t thread) {
+  const std::uint64_t word = std::uint64_t{kind} | (std::uint64_t{flags} << 8) |
+                             (std::uint64_t{thread} << 16) | (std::uint64_t{list_words} << 32);
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(r), word, __ATOMIC_RELEASE);
 }
 

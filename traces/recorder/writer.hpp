@@ -21,7 +21,8 @@ class SpoolWriter {
   // Room for a record with that many list words, all zero; nullptr once out of space. It does not count
   // before publish(). Its address is valid until the second window after it.
   SpoolRecord* reserve(std::size_t list_words);
-  static void publish(SpoolRecord* r, std::uint8_t kind, std::uint8_t flags, std::size_t list_words);
+  static void publish(SpoolRecord* r, std::uint8_t kind, std::uint8_t flags, std::size_t list_words,
+                      std::uint16_t thread = 0);
   static void set_flags(SpoolRecord* r, std::uint8_t flags);
   [[nodiscard]] static std::int64_t* list(SpoolRecord* r) { return reinterpret_cast<std::int64_t*>(r + 1); }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -104,6 +105,42 @@ int main(int argc, char** argv) {
       MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
       MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
     }
+  }
+  if (strcmp(mode, "limit") == 0) { /* more calls than a file may hold from now on: about 6 MB of records */
+    const struct rlimit limit = {1 << 20, 1 << 20};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (int i = 0; i < 100000; ++i) MPI_Barrier(MPI_COMM_SELF);
+    MPI_Finalize();
+    return 5;
+  }
+  if (strcmp(mode, "hang") == 0) { /* says that it is there, then waits for ever */
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) printf("hanging\n"), fflush(stdout);
+    MPI_Recv(&x, 1, MPI_INT, 1 - rank, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  if (strcmp(mode, "errors") == 0) { /* 2 ranks: calls that fail, with and without a message taken */
+    int buffer[100] = {0};
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0, bad = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    bad += MPI_Send(buffer, 1, MPI_INT, 7, 1, MPI_COMM_WORLD) != MPI_SUCCESS;
+    bad += MPI_Isend(buffer, 1, MPI_INT, 7, 1, MPI_COMM_WORLD, &request) != MPI_SUCCESS;
+    bad += MPI_Sendrecv(buffer, 1, MPI_INT, 7, 1, buffer + 1, 1, MPI_INT, 7, 1, MPI_COMM_WORLD, &status) != MPI_SUCCESS;
+    bad += MPI_Recv(buffer, 1, MPI_INT, 7, 1, MPI_COMM_WORLD, &status) != MPI_SUCCESS;
+    bad += MPI_Bcast(buffer, 1, MPI_INT, 7, MPI_COMM_WORLD) != MPI_SUCCESS;
+    bad += MPI_Iprobe(7, 1, MPI_COMM_WORLD, &flag, &status) != MPI_SUCCESS;
+    MPI_Send(buffer, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
+    if (rank == 0) {
+      MPI_Send(buffer, 100, MPI_INT, 1, 2, MPI_COMM_WORLD);
+      MPI_Send(buffer, 100, MPI_INT, 1, 3, MPI_COMM_WORLD);
+    } else { /* both are longer than their receive */
+      bad += MPI_Recv(buffer, 10, MPI_INT, 0, 2, MPI_COMM_WORLD, &status) != MPI_SUCCESS;
+      MPI_Irecv(buffer, 10, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &request);
+      bad += MPI_Wait(&request, &status) != MPI_SUCCESS;
+    }
+    if (bad != (rank == 0 ? 6 : 8)) MPI_Abort(MPI_COMM_WORLD, 6);
+    MPI_Barrier(MPI_COMM_WORLD);
   }
   if (strcmp(mode, "clock") == 0) { /* 20 ms of work and 200 ms of sleep between two barriers */
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,23 +1,60 @@
-/* Two threads inside MPI at once (MPI_THREAD_MULTIPLE), 2 ranks. */
+/* Threads of a rank inside MPI at once: every kind of blocking call, among 3 ranks, each thread on a communicator of its own and on the world. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-static int rank;
+#define THREADS 3
+static int rank, size;
+static MPI_Comm own[THREADS];
 
-static void* exchange(void* tag) {
-  const int t = *(int*)tag;
-  int x = t, y = 0;
-  for (int i = 0; i < 200; ++i) {
-    MPI_Sendrecv(&x, 1, MPI_INT, 1 - rank, t, &y, 1, MPI_INT, 1 - rank, t, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (y != t) MPI_Abort(MPI_COMM_WORLD, 4);
+static void* run(void* number) {
+  const int t = *(int*)number, next = (rank + 1) % size, last = (rank + size - 1) % size;
+  int x = t, y, flag;
+  MPI_Status status;
+  MPI_Request q[2];
+  for (int i = 0; i < 60; ++i) {
+    switch ((i + t) % 6) {
+      case 0:
+        MPI_Irecv(&y, 1, MPI_INT, last, 100 + t, MPI_COMM_WORLD, q);
+        MPI_Send(&x, 1, MPI_INT, next, 100 + t, MPI_COMM_WORLD);
+        MPI_Wait(q, MPI_STATUS_IGNORE);
+        break;
+      case 1:
+        MPI_Sendrecv(&x, 1, MPI_INT, next, t, &y, 1, MPI_INT, last, t, own[t], &status);
+        break;
+      case 2:
+        MPI_Barrier(own[t]);
+        MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, own[t]);
+        break;
+      case 3:
+        if (rank == 0) {
+          MPI_Ssend(&x, 1, MPI_INT, next, 200 + t, MPI_COMM_WORLD);
+          MPI_Recv(&y, 1, MPI_INT, MPI_ANY_SOURCE, 200 + t, MPI_COMM_WORLD, &status);
+        } else {
+          MPI_Recv(&y, 1, MPI_INT, MPI_ANY_SOURCE, 200 + t, MPI_COMM_WORLD, &status);
+          MPI_Ssend(&x, 1, MPI_INT, next, 200 + t, MPI_COMM_WORLD);
+        }
+        break;
+      case 4:
+        MPI_Isend(&x, 1, MPI_INT, next, 300 + t, MPI_COMM_WORLD, q);
+        MPI_Probe(last, 300 + t, MPI_COMM_WORLD, &status);
+        MPI_Recv(&y, 1, MPI_INT, last, 300 + t, MPI_COMM_WORLD, &status);
+        MPI_Waitall(1, q, MPI_STATUSES_IGNORE);
+        break;
+      default:
+        MPI_Issend(&x, 1, MPI_INT, next, 400 + t, MPI_COMM_WORLD, q);
+        for (flag = 0; !flag;) MPI_Iprobe(last, 400 + t, MPI_COMM_WORLD, &flag, &status);
+        MPI_Recv(&y, 1, MPI_INT, last, 400 + t, MPI_COMM_WORLD, &status);
+        MPI_Wait(q, MPI_STATUS_IGNORE);
+    }
   }
   return 0;
 }
 
 int main(int argc, char** argv) {
-  int level, tags[2] = {1, 2};
-  pthread_t other;
+  int level, number[THREADS];
+  pthread_t thread[THREADS];
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   if (level != MPI_THREAD_MULTIPLE) {
     printf("no thread support\n");
@@ -25,9 +62,14 @@ int main(int argc, char** argv) {
     return 0;
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  pthread_create(&other, 0, exchange, &tags[1]);
-  exchange(&tags[0]);
-  pthread_join(other, 0);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int t = 0; t < THREADS; ++t) MPI_Comm_dup(MPI_COMM_WORLD, &own[t]);
+  for (int t = 0; t < THREADS; ++t) {
+    number[t] = t;
+    pthread_create(&thread[t], 0, run, &number[t]);
+  }
+  for (int t = 0; t < THREADS; ++t) pthread_join(thread[t], 0);
+  for (int t = 0; t < THREADS; ++t) MPI_Comm_free(&own[t]);
   MPI_Finalize();
   return 0;
 }

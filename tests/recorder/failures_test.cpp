@@ -1,0 +1,230 @@
+// What record does when something around it goes wrong, and beside other tools.
+#include <signal.h>
+
+#include <algorithm>
+
+#include "tests/recorder/recorder_testing.hpp"
+
+namespace weft::recorder::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string behaviour(const std::string& mode) { return program("behaviour") + " " + mode; }
+
+std::string spool_folder(const Folder& folder) {
+  for (const auto& e : fs::directory_iterator(folder.path()))
+    if (e.path().filename().string().find(".spool.") != std::string::npos) return e.path().string();
+  return {};
+}
+
+// The command that weft printed for merging later.
+std::string merge_command(const std::string& err) {
+  const std::size_t at = err.find("weft record --merge ");
+  return at == std::string::npos ? "" : err.substr(at + 5, err.find('\n', at) - at - 5);
+}
+
+TEST(RecordFailures, OutputIsCheckedBeforeTheProgramRuns) {
+  const Folder folder;
+  fs::create_directory(folder / "here");
+  EXPECT_EQ(shell(folder, weft() + " record -o here -- touch ran"), 3);
+  EXPECT_THAT(slurp(folder / "err"), HasSubstr("here: error: cannot write"));
+  EXPECT_EQ(shell(folder, weft() + " record -o no/such/t.weft -- touch ran"), 3);
+  EXPECT_EQ(shell(folder, weft() + " record -o - -- touch ran"), 2);
+  EXPECT_FALSE(fs::exists(folder / "ran"));
+  EXPECT_EQ(spool_folder(folder), "");
+}
+
+TEST(RecordFailures, RecordingThatCannotBecomeATraceIsKeptAndTheCommandToldMergesIt) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  // The program itself puts a folder where the trace should go.
+  std::ofstream(folder / "job.sh") << mpirun(2) + behaviour("exit 0") + " && mkdir t.weft\n";
+  EXPECT_EQ(record(folder, "sh job.sh"), 3);
+  const std::string err = slurp(folder / "err");
+  EXPECT_THAT(err, HasSubstr("the recording is kept in " + spool_folder(folder)));
+  ASSERT_NE(merge_command(err), "");
+  fs::remove(folder / "t.weft");
+  fs::rename(folder / "t.weft.spool." + spool_folder(folder).substr(spool_folder(folder).rfind('.') + 1),
+             folder / "moved");
+  EXPECT_EQ(shell(folder, weft() + " record --merge moved -o T.weft"), 0) << slurp(folder / "err");
+  const Recorded r = read_back(folder / "T.weft");
+  EXPECT_EQ(r.lines.size(), 2u);
+  EXPECT_EQ(r.header.command_line, "sh job.sh") << "known from the spool folder";
+  EXPECT_TRUE(fs::exists(folder / "moved")) << "a merge leaves the spools";
+}
+
+TEST(RecordFailures, ProgramsOwnExitCodeCountsAlsoWhenTheTraceIsLost) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  std::ofstream(folder / "job.sh") << mpirun(2) + behaviour("exit 0") + " && mkdir t.weft && exit 9\n";
+  EXPECT_EQ(record(folder, "sh job.sh"), 9);
+  const std::string err = slurp(folder / "err");
+  EXPECT_THAT(err, AllOf(HasSubstr("cannot write"), HasSubstr("the recording is kept in ")));
+  fs::remove(folder / "t.weft");
+  EXPECT_EQ(shell(folder, weft() + " " + merge_command(err)), 0) << slurp(folder / "err");
+  EXPECT_EQ(read_back(folder / "T.weft").lines.size(), 2u);
+}
+
+TEST(RecordFailures, LimitOnFileSizesEndsTheRecordingAndNotTheProgram) {
+  const Folder folder;
+  EXPECT_EQ(record(folder, behaviour("limit")), 5) << "and not killed by SIGXFSZ";
+  const Recorded r = read_back(folder / "t.weft");
+  EXPECT_THAT(r.header.warnings, ElementsAre("Rank 0 found the disk full, the end is missing"));
+  EXPECT_GT(r.ops.at(0).size(), 50'000u);
+  EXPECT_THAT(slurp(folder / "err"), HasSubstr("warning: Rank 0 found the disk full"));
+}
+
+TEST(RecordFailures, TraceThatDoesNotFitIsAnErrorOfWriting) {
+  const Folder folder;
+  EXPECT_EQ(record(folder, behaviour("exit 0"), "--keep-spool"), 0) << slurp(folder / "err");
+  const std::string spools = spool_folder(folder);
+  EXPECT_EQ(shell(folder, "ulimit -f 0; " + weft() + " record -o u.weft --merge " + spools + " 2>/dev/null"),
+            3);
+  EXPECT_FALSE(fs::exists(folder / "u.weft"));
+  EXPECT_EQ(shell(folder, weft() + " record -o u.weft --merge " + spools), 0);
+}
+
+TEST(RecordFailures, TerminatedRecordStillWritesTheTrace) {
+  WEFT_NEEDS_MPIRUN();
+  for (const int signal : {SIGTERM, SIGINT}) {
+    const Folder folder;
+    // A group of its own; Ctrl-C goes to all of it, kill to weft alone.
+    std::ofstream(folder / "job.sh")
+        << "setsid " + weft() + " record -o t.weft -- " + mpirun(2) + behaviour("hang") +
+               " >said 2>told & pid=$!\n"
+               "for i in $(seq 300); do grep -q hanging said && break; sleep 0.1; done\n"
+               // the shell of a test may start its background jobs with SIGINT ignored: so not by kill -INT
+               + (signal == SIGINT ? "python3 -c \"import os,signal;os.killpg($pid,signal.SIGINT)\"\n"
+                                   : "kill -TERM $pid\n") +
+               "wait $pid\n";
+    EXPECT_NE(shell(folder, "sh -m job.sh"), 0);
+    EXPECT_EQ(spool_folder(folder), "") << slurp(folder / "told");
+    const Recorded r = read_back(folder / "t.weft");
+    ASSERT_EQ(r.lines.size(), 2u);
+    EXPECT_EQ(r.lines[0].back(), "recv 1 4 77 world") << signal;
+    EXPECT_TRUE(has_note(r, "ended without MPI_Finalize, inside recv")) << slurp(folder / "told");
+  }
+}
+
+TEST(RecordBesideTools, PreloadedToolSeesTheProgramAndTheTraceDoesNotSeeTheTool) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  const std::string tool = program("libtool.so");
+  ASSERT_EQ(record(folder, mpirun(3) + behaviour("spin")), 0);
+  const Recorded alone = read_back(folder / "t.weft");
+  EXPECT_EQ(slurp(folder / "out"), "");
+  const std::string run = mpirun(3) + behaviour("spin");
+  const std::string exported = "mpirun -x LD_PRELOAD=" + tool + run.substr(std::string("mpirun").size());
+  for (const std::string& command : {"LD_PRELOAD=" + tool + " " + weft() + " record -o t.weft -- " + run,
+                                     weft() + " record -o t.weft -- " + exported}) {
+    ASSERT_EQ(shell(folder, command), 0) << slurp(folder / "err");
+    EXPECT_EQ(slurp(folder / "out"), "tool: 2 sends, 0 barriers\n") << command;
+    EXPECT_EQ(read_back(folder / "t.weft").lines, alone.lines) << command;
+  }
+}
+
+TEST(RecordBesideTools, LinkedToolSeesTheProgramToo) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  ASSERT_EQ(record(folder, mpirun(2) + program("linked") + " exit 0"), 0) << slurp(folder / "err");
+  EXPECT_EQ(slurp(folder / "out"), "tool: 0 sends, 2 barriers\n");
+  EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(1)), ElementsAre("barrier - 0 - world"));
+}
+
+TEST(RecordBesideTools, WrapperThatReplacesThePreloadIsNamed) {
+  const Folder folder;
+  const std::string run = behaviour("exit 0");
+  EXPECT_EQ(record(folder, "env LD_PRELOAD=/no/other.so " + run), 3);
+  EXPECT_THAT(slurp(folder / "err"),
+              AllOf(HasSubstr("no MPI rank was recorded"),
+                    HasSubstr("env started " + program("behaviour") + " with LD_PRELOAD=/no/other.so"),
+                    HasSubstr("(LD_PRELOAD=other.so:$LD_PRELOAD)")));
+  EXPECT_EQ(record(folder, "sh -c 'unset LD_PRELOAD; exec " + run + "'"), 3);
+  EXPECT_THAT(slurp(folder / "err"), HasSubstr("started " + program("behaviour") + " without LD_PRELOAD"));
+  EXPECT_EQ(record(folder, "env -u WEFT_RECORD_DIR " + run), 3);
+  EXPECT_THAT(slurp(folder / "err"), HasSubstr("without WEFT_RECORD_DIR"));
+  EXPECT_EQ(spool_folder(folder), "");
+  // One that keeps it is recorded.
+  EXPECT_EQ(record(folder, "sh -c 'LD_PRELOAD=" + program("libtool.so") + ":$LD_PRELOAD " + run + "'"), 0)
+      << slurp(folder / "err");
+}
+
+TEST(RecordedFacts, CallsThatFailedAreNoMessages) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  ASSERT_EQ(record(folder, mpirun(2) + behaviour("errors")), 0) << slurp(folder / "err");
+  const Recorded r = read_back(folder / "t.weft");
+  EXPECT_THAT(inside(r.lines.at(0)), ElementsAre("send null 4 1 world", "send 1 400 2 world",
+                                                 "send 1 400 3 world", "barrier - 0 - world"));
+  EXPECT_THAT(inside(r.lines.at(1)),
+              ElementsAre("send null 4 1 world", "recv 0 40 2 world [0 2 400]",
+                          "irecv - 40 3 world [0 3 400]", "wait 0 400 3 world", "barrier - 0 - world"))
+      << "the two that were too long were taken all the same";
+  EXPECT_THAT(slurp(folder / "err"), AllOf(HasSubstr("12 calls returned an error and did nothing: left out"),
+                                           HasSubstr("2 calls returned MPI_ERR_TRUNCATE")));
+}
+
+TEST(RecordedFacts, FunctionsThatATraceCannotHoldAreCountedByName) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  ASSERT_EQ(record(folder, mpirun(4) + program("calls") + " unrecorded"), 0);
+  const Recorded r = read_back(folder / "t.weft");
+  std::uint64_t rma = 0;
+  std::uint64_t opens = 0;
+  for (const traces::NotRecorded& n : r.header.recording.not_recorded) {
+    if (n.group == "one-sided communication") rma += n.count;
+    if (n.call == "MPI_File_open") opens = n.count;
+  }
+  EXPECT_EQ(rma, 20u);
+  EXPECT_EQ(opens, 4u);
+  EXPECT_THAT(slurp(folder / "err"), HasSubstr("MPI_Put 4"));
+}
+
+TEST(RecordedFacts, BothClocksAreInTheHeaderAndSleepIsToldOfWithItsFlag) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  for (const char* clock : {"cpu", "wall"}) {  // 20 ms of work and 200 ms of sleep
+    ASSERT_EQ(record(folder, mpirun(2) + behaviour("clock"), std::string("--clock ") + clock), 0);
+    const traces::RecordingFacts facts = read_back(folder / "t.weft").header.recording;
+    ASSERT_EQ(facts.cpu_ps.size(), 2u);
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      EXPECT_GT(facts.cpu_ps[rank], 19'900'000'000) << clock;
+      EXPECT_LT(facts.cpu_ps[rank], 60'000'000'000) << clock;
+      EXPECT_GT(facts.wall_ps[rank], 219'900'000'000) << clock;
+    }
+    EXPECT_THAT(slurp(folder / "err"),
+                HasSubstr(clock == std::string("cpu") ? "--clock wall" : "--clock cpu"));
+  }
+}
+
+// The program's own run is the witness: it ended, so a replay that keeps the order of its calls must end too.
+TEST(RecordedThreads, ThatAreInsideMpiAtOnceAreWarnedOfAndReplayWithoutADeadlock) {
+  WEFT_NEEDS_MPIRUN();
+  const Folder folder;
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(record(folder, mpirun(3) + program("threads")), 0) << slurp(folder / "err");
+    if (!slurp(folder / "out").empty()) GTEST_SKIP() << "THIS MPI HAS NO MPI_THREAD_MULTIPLE";
+    EXPECT_THAT(slurp(folder / "err"), HasSubstr("warning: MPI was called by up to 4 threads of a rank"));
+    const Recorded r = read_back(folder / "t.weft");
+    EXPECT_EQ(r.header.recording.thread_level, 4u);
+    EXPECT_EQ(r.header.recording.threads, 4u) << "main and three";
+    EXPECT_GT(r.header.recording.concurrent_calls, 0u);
+    // 3 threads, 60 rounds, one of six in turn is two collectives: five others send one message each
+    EXPECT_EQ(std::count_if(r.ops[0].begin(), r.ops[0].end(),
+                            [](const traces::Op& op) { return traces::is_send(op.kind); }),
+              150);
+    EXPECT_EQ(std::count_if(r.ops[0].begin(), r.ops[0].end(),
+                            [](const traces::Op& op) { return traces::is_blocking_send(op.kind); }),
+              0)
+        << "a blocking call is its start and its wait";
+    EXPECT_EQ(shell(folder, weft() + " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"), 0)
+        << slurp(folder / "out");
+  }
+}
+
+}  // namespace
+}  // namespace weft::recorder::testing
