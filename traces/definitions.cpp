@@ -60,7 +60,51 @@ void encode_header(const TraceHeader& h, pb::Header& out) {
   out.set_hpl_dat(h.hpl_dat);
   out.set_clock_resolution_ps(h.clock_resolution_ps);
   for (const auto& n : h.notes) out.add_notes(n);
+  for (const auto& w : h.warnings) out.add_warnings(w);
+  const RecordingFacts& r = h.recording;
+  for (const NotRecorded& n : r.not_recorded) {
+    pb::NotRecorded& to = *out.add_not_recorded();
+    to.set_group(n.group);
+    to.set_call(n.call);
+    to.set_count(n.count);
+  }
+  out.set_thread_level(r.thread_level);
+  out.set_threads(r.threads);
+  out.set_concurrent_calls(r.concurrent_calls);
+  out.set_compute_clock(static_cast<pb::ComputeClock>(r.clock));
+  for (const std::int64_t t : r.cpu_ps) out.add_cpu_ps(t);
+  for (const std::int64_t t : r.wall_ps) out.add_wall_ps(t);
 }
+
+namespace {
+
+// The numbers of a recording decide sentences, not sizes: what is out of range is the file's fault all the same.
+Result<RecordingFacts> decode_recording(const pb::Header& m) {
+  RecordingFacts r;
+  for (const pb::NotRecorded& n : m.not_recorded())
+    r.not_recorded.push_back({n.group(), n.call(), n.count()});
+  if (m.thread_level() > 4)
+    return bad_input({}, "the thread level is out of range", std::to_string(m.thread_level()), "0 to 4");
+  r.thread_level = m.thread_level();
+  r.threads = m.threads();
+  r.concurrent_calls = m.concurrent_calls();
+  // A clock of a newer version is one that this one does not know.
+  if (m.compute_clock() == pb::CLOCK_CPU || m.compute_clock() == pb::CLOCK_WALL)
+    r.clock = static_cast<ComputeClock>(m.compute_clock());
+  if (m.cpu_ps_size() != m.wall_ps_size() ||
+      (m.cpu_ps_size() != 0 && static_cast<std::uint32_t>(m.cpu_ps_size()) != m.ranks()))
+    return bad_input({}, "the header has the clocks of some ranks only",
+                     fmt::format("{} CPU times and {} wall times", m.cpu_ps_size(), m.wall_ps_size()),
+                     fmt::format("none, or {} of each", m.ranks()));
+  for (const auto* times : {&m.cpu_ps(), &m.wall_ps()})
+    for (const std::int64_t t : *times)
+      if (t < 0) return bad_input({}, "a rank's time outside MPI is negative", std::to_string(t));
+  r.cpu_ps.assign(m.cpu_ps().begin(), m.cpu_ps().end());
+  r.wall_ps.assign(m.wall_ps().begin(), m.wall_ps().end());
+  return r;
+}
+
+}  // namespace
 
 Result<TraceHeader> decode_header(const pb::Header& m) {
   TraceHeader h;
@@ -78,6 +122,8 @@ Result<TraceHeader> decode_header(const pb::Header& m) {
   h.hpl_dat = m.hpl_dat();
   h.clock_resolution_ps = m.clock_resolution_ps();
   h.notes.assign(m.notes().begin(), m.notes().end());
+  h.warnings.assign(m.warnings().begin(), m.warnings().end());
+  WEFT_ASSIGN(h.recording, decode_recording(m));
   return h;
 }
 

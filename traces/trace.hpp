@@ -16,6 +16,29 @@ struct Communicator {
   std::vector<std::int32_t> members;  // world ranks in communicator-rank order
 };
 
+// Calls of one MPI function that the operations have no place for, summed over the ranks.
+struct NotRecorded {
+  std::string group;  // "one-sided communication", "file I/O": continues "calls of"
+  std::string call;   // "MPI_Put"; empty = only the group was counted
+  std::uint64_t count = 0;
+  friend bool operator==(const NotRecorded&, const NotRecorded&) = default;
+};
+
+// Which clock the compute times of a recording are of. Values are those of trace.proto.
+enum class ComputeClock : std::uint8_t { kUnknown = 0, kCpu = 1, kWall = 2 };
+
+// What a recorder saw of the program beyond the operations; all "not known" in other traces.
+struct RecordingFacts {
+  std::vector<NotRecorded> not_recorded;
+  std::uint32_t thread_level = 0;      // what MPI_Init_thread granted, + 1: 1 single .. 4 multiple
+  std::uint32_t threads = 0;           // most threads of one rank that called MPI
+  std::uint64_t concurrent_calls = 0;  // made while another thread of the rank was inside MPI
+  ComputeClock clock = ComputeClock::kUnknown;
+  // Time outside MPI of each rank by both clocks; as many as ranks, or none.
+  std::vector<std::int64_t> cpu_ps, wall_ps;
+  friend bool operator==(const RecordingFacts&, const RecordingFacts&) = default;
+};
+
 struct TraceHeader {
   std::uint32_t ranks = 0;
   std::vector<std::string> hostnames;  // one per rank, or empty
@@ -25,6 +48,9 @@ struct TraceHeader {
   std::string hpl_dat;  // text of the HPL.dat of the run, if there was one
   std::int64_t clock_resolution_ps = 0;
   std::vector<std::string> notes;  // provenance, one sentence each
+  std::vector<std::string>
+      warnings;  // what is missing or was dropped, one sentence each: see trace_warnings.hpp
+  RecordingFacts recording;
 };
 
 // Totals that need no scan of the operations.

@@ -16,6 +16,16 @@ TraceHeader sample_header(std::uint32_t ranks) {
   h.hpl_dat = "HPLinpack\nline\n";
   h.clock_resolution_ps = 1000;
   h.notes = {"One.", "Two."};
+  h.warnings = {"Three."};
+  h.recording.not_recorded = {{"file I/O", "MPI_File_open", 4}, {"one-sided communication", "", 7}};
+  h.recording.thread_level = 4;
+  h.recording.threads = 3;
+  h.recording.concurrent_calls = 12;
+  h.recording.clock = ComputeClock::kWall;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    h.recording.cpu_ps.push_back(r);
+    h.recording.wall_ps.push_back(INT64_MAX - r);
+  }
   return h;
 }
 
@@ -83,6 +93,8 @@ TEST(WeftFile, EveryKindOfOperationComesBackFieldByField) {
     EXPECT_EQ(t.header().hostnames, h.hostnames);
     EXPECT_EQ(t.header().hpl_dat, h.hpl_dat);
     EXPECT_EQ(t.header().notes, h.notes);
+    EXPECT_EQ(t.header().warnings, h.warnings);
+    EXPECT_EQ(t.header().recording, h.recording);
     EXPECT_EQ(t.header().command_line, h.command_line);
     EXPECT_EQ(t.header().clock_resolution_ps, 1000);
     EXPECT_EQ(t.regions(), want.regions);
