@@ -31,8 +31,9 @@ CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
     row.worst_link = fabric.link_name(worst.front());
     row.worst_link_utilization = utilization(run, worst.front());
   }
+  row.warnings = run.result->warnings;
+  row.error = run.result->finding();
   if (!run.result->finished) {
-    row.error = run.result->deadlock.summary();
     row.why = row.error;
     return row;
   }
@@ -116,6 +117,16 @@ nlohmann::ordered_json compare_row_json(const CompareRow& r) {
   return row;
 }
 
+std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows) {
+  std::vector<std::string> out;
+  for (const CompareRow& r : rows)
+    for (const std::string& w : r.warnings) {
+      std::string text = short_name(r.trace) + ": " + w;
+      if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+    }
+  return out;
+}
+
 std::string compare_json(const std::vector<CompareRow>& rows) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
@@ -123,6 +134,7 @@ std::string compare_json(const std::vector<CompareRow>& rows) {
   Json j;
   j["schema"] = "weft.compare/1";
   j["rows"] = std::move(list);
+  j["warnings"] = all_warnings(rows);
   return json_text(j);
 }
 
@@ -190,6 +202,7 @@ std::string compare_text(const std::vector<CompareRow>& rows) {
     }
     i = end;
   }
+  for (const std::string& w : all_warnings(rows)) out += "warning: " + w + "\n";
   return out;
 }
 

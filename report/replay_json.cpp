@@ -93,7 +93,13 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
   j["fingerprint"] = fmt::format("{:016x}", r.fingerprint);
   j["network_messages"] = r.network.count;
   j["network_bytes"] = r.network.bytes;
-  if (!r.finished) j["error"] = deadlock_json(r.deadlock);
+  if (!r.finished)
+    j["error"] = deadlock_json(r.deadlock);
+  else if (std::string text = r.finding(); !text.empty())
+    j["error"] = Json{{"kind", "unmatched"},
+                      {"message", std::move(text)},
+                      {"messages", r.unmatched_messages},
+                      {"receives", r.unmatched_receives}};
   if (r.ranks.size() <= kMaxListedRanks || options.per_rank) {
     Json ranks = Json::array();
     for (std::size_t i = 0; i < r.ranks.size(); ++i) {

@@ -140,6 +140,16 @@ Result<void> refine_flip(
   return {};
 }
 
+namespace {
+
+std::vector<std::string> sweep_warnings(const Sweep& sweep) {
+  std::vector<CompareRow> rows;
+  for (const auto& r : sweep.rows) rows.push_back(r.row);
+  return all_warnings(rows);
+}
+
+}  // namespace
+
 std::string sweep_json(const Sweep& sweep) {
   Json rows = Json::array();
   for (const auto& r : sweep.rows) {
@@ -163,6 +173,7 @@ std::string sweep_json(const Sweep& sweep) {
   j["schema"] = "weft.sweep/1";
   j["rows"] = std::move(rows);
   j["flips"] = std::move(flips);
+  j["warnings"] = sweep_warnings(sweep);
   return json_text(j);
 }
 
@@ -210,6 +221,7 @@ std::string sweep_text(const Sweep& sweep) {
     i = end;
   }
   out += "\n";
+  for (const std::string& w : sweep_warnings(sweep)) out += "warning: " + w + "\n";
   if (sweep.flips.empty()) return out + "the ranking of the platforms is the same everywhere\n";
   for (const auto& f : sweep.flips) {
     const std::string at =

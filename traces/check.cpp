@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "traces/doctor.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::traces {
 namespace {
@@ -67,6 +69,12 @@ Result<void> run_buffered(TraceReader& trace, const CheckOptions& options, Check
   return {};
 }
 
+void warn_of_the_recording(const TraceReader& trace, const CheckOptions& options, CheckReport& report) {
+  doctor::Findings findings(trace, report, options.max_findings);
+  for (TraceWarning& w : find_trace_warnings(trace.header()))
+    findings.add_global(w.another_program ? Severity::kError : Severity::kWarning, -1, -1, std::move(w.text));
+}
+
 }  // namespace
 
 Result<CheckReport> check_trace(TraceReader& trace, const CheckOptions& options) {
@@ -88,6 +96,7 @@ Result<CheckReport> check_trace(TraceReader& trace, const CheckOptions& options)
         }
     }
   }
+  warn_of_the_recording(trace, options, report);
   std::ranges::stable_sort(report.findings, [](const Finding& a, const Finding& b) {
     return std::tuple(a.severity, a.rank, a.op) < std::tuple(b.severity, b.rank, b.op);
   });

@@ -5,6 +5,9 @@
 // standard sends wait for their receive (rendezvous at any size): a deadlock that shows only then depends on
 // buffering (a warning).
 //
+// What the header says that the trace does not hold (trace_warnings.hpp) is found too: calls without an operation are
+// errors, since a replay is then one of another program.
+//
 // Found: sends nobody receives and receives nobody sends to; messages larger than the receive posted for
 // them; collectives whose members disagree in kind, root or size; peers outside their communicator; waits on
 // requests that do not exist, requests never completed; deadlock cycles named by rank and operation.

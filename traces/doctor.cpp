@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kQuantum = 256;       // operations a rank runs before the next one does
 constexpr std::size_t kBacklog = 4096;      // unreceived messages of a sender before others go first
-constexpr std::uint64_t kReport = 1 << 16;  // operations between two reports of progress
+constexpr std::uint64_t kReport = 1 << 12;  // operations between two reports of progress
 
 }  // namespace
 
