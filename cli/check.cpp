@@ -7,6 +7,7 @@
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "traces/check.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::cli {
 namespace {
@@ -18,16 +19,24 @@ struct CheckOptions {
   bool synchronous = false;
 };
 
+std::string plural(std::uint64_t n, const char* noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
 Result<void> run_check(const CheckOptions& o) {
   WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
   traces::CheckOptions options;
   options.synchronous = o.synchronous;
+  Progress progress(o.common.progress_mode(), "check", trace->totals().ops, "ops");
+  options.on_progress = [&](std::uint64_t done) { progress.update(done); };
   WEFT_ASSIGN(const traces::CheckReport report, traces::check_trace(*trace, options));
+  progress.finish();
   nlohmann::ordered_json j = {{"schema", "weft.check/1"},
                               {"ok", report.ok()},
                               {"errors", report.errors},
-                              {"warnings", report.warnings},
+                              {"warning_count", report.warnings},
                               {"findings", nlohmann::ordered_json::array()}};
+  j["warnings"] = traces::trace_warnings(trace->header());
   std::string text;
   for (const auto& f : report.findings) {
     const char* severity = f.severity == traces::Severity::kError ? "error" : "warning";
@@ -41,16 +50,16 @@ Result<void> run_check(const CheckOptions& o) {
   const std::uint64_t shown = report.findings.size();
   if (report.errors + report.warnings > shown)
     text += fmt::format("... and {} more\n", report.errors + report.warnings - shown);
-  text += fmt::format("{}: {} ranks, {} operations: {}\n", o.inputs[0], trace->header().ranks,
-                      show_count(static_cast<double>(trace->totals().ops)),
-                      report.errors + report.warnings == 0
-                          ? std::string("nothing found")
-                          : fmt::format("{} errors, {} warnings", report.errors, report.warnings));
+  text += fmt::format(
+      "{}: {} ranks, {} operations: {}\n", o.inputs[0], trace->header().ranks,
+      show_count(static_cast<double>(trace->totals().ops)),
+      report.errors + report.warnings == 0
+          ? std::string("nothing found")
+          : fmt::format("{}, {}", plural(report.errors, "error"), plural(report.warnings, "warning")));
   o.common.print(text);
   WEFT_TRY(o.common.write_json(report::json_text(j)));
   if (report.ok()) return {};
-  return Error{
-      ErrorCode::kFinding, o.inputs[0], fmt::format("the trace has {} errors", report.errors), {}, {}};
+  return Error{ErrorCode::kFinding, o.inputs[0], "the trace has " + plural(report.errors, "error"), {}, {}};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "cli/verb.hpp"
 #include "traces/copy.hpp"
 #include "traces/export.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::cli {
 namespace {
@@ -25,6 +26,10 @@ Result<void> run_export(const ExportOptions& o) {
   } else {
     WEFT_TRY(traces::export_trace(*trace, o.to, o.output));
   }
+  // On standard error: the trace itself may go to standard output.
+  if (!o.common.quiet)
+    for (const auto& w : traces::trace_warnings(trace->header()))
+      fmt::print(stderr, "weft export: {}: warning: {}\n", o.inputs[0], w);
   if (o.output != "-") {
     std::string text = fmt::format("{}: {} ranks, {} operations as {}\n", o.output, trace->header().ranks,
                                    trace->totals().ops, o.to);

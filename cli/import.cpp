@@ -10,6 +10,7 @@
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "traces/copy.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::cli {
 namespace {
@@ -38,6 +39,8 @@ Result<void> import_trace(const ImportOptions& o) {
       show(Bytes(static_cast<std::int64_t>(t.bytes))), show(Bytes(static_cast<std::int64_t>(size))),
       static_cast<double>(size) / std::max(ops, 1.0), show_count(ops / wall));
   for (const auto& n : trace->header().notes) text += "note: " + n + "\n";
+  const auto warnings = traces::trace_warnings(trace->header());
+  for (const auto& w : warnings) text += "warning: " + w + "\n";
   o.common.print(text);
   nlohmann::ordered_json j = {{"schema", "weft.import/1"},
                               {"output", o.output},
@@ -47,6 +50,7 @@ Result<void> import_trace(const ImportOptions& o) {
                               {"bytes", t.bytes},
                               {"file_bytes", size},
                               {"notes", trace->header().notes},
+                              {"warnings", warnings},
                               {"engine", {{"wall_s", wall}}}};
   return o.common.write_json(report::json_text(j));
 }

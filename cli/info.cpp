@@ -8,6 +8,7 @@
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "traces/info.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::cli {
 namespace {
@@ -61,6 +62,7 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
   if (h.clock_resolution_ps > 0) field("clock", show(Duration(h.clock_resolution_ps)));
   if (!h.hpl_dat.empty()) field("HPL.dat", "included (--json shows it)");
   for (const auto& n : h.notes) field("note", n);
+  for (const auto& w : traces::trace_warnings(h)) field("warning", w);
   if (info.flops > 0) field("work", fmt::format("{:.4g} Gflop", info.flops / 1e9));
   if (info.compute_ps > 0) field("compute", show(Duration(info.compute_ps)) + " in all ranks together");
   if (info.polls_hit + info.polls_missed > 0)
@@ -140,6 +142,7 @@ Json json_of(const traces::TraceReader& t, const TraceInfo& info) {
                      {"clock_resolution_s", static_cast<double>(h.clock_resolution_ps) / kTicksPerSecond},
                      {"hpl_dat", h.hpl_dat},
                      {"notes", h.notes}};
+  j["warnings"] = traces::trace_warnings(h);
   return j;
 }
 

@@ -132,7 +132,8 @@ Result<void> run(const Options& o) {
   if (!o.common.json.empty())
     WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, o.per_rank, several})));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
-  if (!result.finished) return Error{ErrorCode::kFinding, facts.trace, result.deadlock.summary(), {}, {}};
+  if (std::string found = result.finding(); !found.empty())
+    return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
   return {};
 }
 

@@ -121,6 +121,19 @@ DeadlockReport Simulation::explain_deadlock() {
   return report;
 }
 
+std::string ReplayResult::finding() const {
+  if (!finished) return deadlock.summary();
+  const auto count = [](std::uint64_t n, const char* one, const char* many) {
+    return n == 0 ? std::string() : fmt::format("{} {}", n, n == 1 ? one : many);
+  };
+  std::string s = count(unmatched_messages, "message was sent but never received",
+                        "messages were sent but never received");
+  const std::string r = count(unmatched_receives, "receive was posted but never matched",
+                              "receives were posted but never matched");
+  if (!s.empty() && !r.empty()) s += "; ";
+  return s + r;
+}
+
 std::string DeadlockReport::summary() const {
   if (blocked.empty()) return "no rank is blocked";
   if (cycle.empty()) {

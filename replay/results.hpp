@@ -81,8 +81,14 @@ struct ReplayResult {
   MessageCosts network;         // all, with collectives expanded
   EngineStats engine;
   bool finished = true;
-  DeadlockReport deadlock;            // when !finished
-  std::vector<std::string> warnings;  // counted oddities, one line each
+  DeadlockReport deadlock;  // when !finished
+  // When finished: messages that no receive took, receives that no message came for.
+  std::uint64_t unmatched_messages = 0;
+  std::uint64_t unmatched_receives = 0;
+  // What the trace does not hold (traces/trace_warnings.hpp), then counted oddities; one line each.
+  std::vector<std::string> warnings;
+  // What is wrong with the program, in one line: a deadlock, unmatched messages; empty if nothing is.
+  [[nodiscard]] std::string finding() const;
 };
 
 }  // namespace weft::replay

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "traces/trace_warnings.hpp"
+
 namespace weft::replay {
 
 Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& platform,
@@ -272,14 +274,15 @@ ReplayResult Simulation::collect() {
   const auto& s = network_.solver_stats();
   out.engine = {event_count_,    s.solves,       network_.flows_started(), s.flows_solved,
                 s.links_touched, s.certificates, s.max_component,          0};
+  out.warnings = traces::trace_warnings(trace_.header());
   if (truncated_ > 0)
     out.warnings.push_back(
         fmt::format("{} messages are longer than the receive that takes them (MPI would stop)", truncated_));
-  if (out.finished && matcher_.unexpected() > 0)
-    out.warnings.push_back(fmt::format("{} messages were sent but never received", matcher_.unexpected()));
-  std::size_t posted = matcher_.receives().live();
-  if (out.finished && posted > 0)
-    out.warnings.push_back(fmt::format("{} receives were posted but never matched", posted));
+  if (out.finished) {
+    out.unmatched_messages = matcher_.unexpected();
+    out.unmatched_receives = matcher_.receives().live();
+    if (std::string text = out.finding(); !text.empty()) out.warnings.push_back(std::move(text));
+  }
   out.engine.warnings = out.warnings.size();
   return out;
 }

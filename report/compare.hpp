@@ -6,7 +6,8 @@
 //
 // Rows are grouped by trace in the order given and ranked by makespan within; equal ones keep the order
 // given. `slowdown` is the makespan over the smallest one of the same trace. A run that deadlocks comes last
-// in its group, without a slowdown, with `error`.
+// in its group, without a slowdown, with `error`; one with unmatched messages keeps its place and has `error` too.
+// `warnings`: what the traces do not hold and what the replays met, each once with the name of its trace.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,6 +21,7 @@ namespace weft::report {
 
 struct CompareRow {
   std::string trace, platform, map, routing;
+  std::string model;  // that shared the links
   double makespan_s = 0;
   std::optional<double> slowdown;  // none: deadlock
   std::uint32_t hosts = 0, switches = 0, links = 0;
@@ -30,7 +32,8 @@ struct CompareRow {
   double worst_link_utilization = 0;
   LinkSharers sharers;  // of the worst link
   std::string why;
-  std::string error;  // deadlock, in one line
+  std::string error;  // deadlock, unmatched messages: in one line
+  std::vector<std::string> warnings;
 };
 
 // `runs` may come in any order of completion; the order here is the order asked for. O(runs log runs +
@@ -40,6 +43,8 @@ struct CompareRow {
 // One run against the fastest of its group (null only if none finished).
 [[nodiscard]] CompareRow compare_row(const RunFacts& run, const RunFacts* best);
 [[nodiscard]] nlohmann::ordered_json compare_row_json(const CompareRow& row);
+// The warnings of all rows, "TRACE: sentence", each once in order of the rows.
+[[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);
 [[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows);
 [[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
 [[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "replay/sharing.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 
@@ -13,7 +14,7 @@ using Json = nlohmann::ordered_json;
 Json model_json(const RunFacts& run) {
   const auto& o = *run.options;
   Json m;
-  m["sharing"] = o.model;
+  m["name"] = m["sharing"] = replay::model_name(o.model, run.platform->fabric);
   m["raw"] = raw_name(o.raw);
   m["raw_switch_bytes"] = o.raw_switch ? Json(o.raw_switch->value()) : Json(nullptr);
   m["header_bytes"] = o.header.value();
@@ -93,7 +94,13 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
   j["fingerprint"] = fmt::format("{:016x}", r.fingerprint);
   j["network_messages"] = r.network.count;
   j["network_bytes"] = r.network.bytes;
-  if (!r.finished) j["error"] = deadlock_json(r.deadlock);
+  if (!r.finished)
+    j["error"] = deadlock_json(r.deadlock);
+  else if (std::string text = r.finding(); !text.empty())
+    j["error"] = Json{{"kind", "unmatched"},
+                      {"message", std::move(text)},
+                      {"messages", r.unmatched_messages},
+                      {"receives", r.unmatched_receives}};
   if (r.ranks.size() <= kMaxListedRanks || options.per_rank) {
     Json ranks = Json::array();
     for (std::size_t i = 0; i < r.ranks.size(); ++i) {

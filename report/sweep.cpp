@@ -140,6 +140,16 @@ Result<void> refine_flip(
   return {};
 }
 
+namespace {
+
+std::vector<std::string> sweep_warnings(const Sweep& sweep) {
+  std::vector<CompareRow> rows;
+  for (const auto& r : sweep.rows) rows.push_back(r.row);
+  return all_warnings(rows);
+}
+
+}  // namespace
+
 std::string sweep_json(const Sweep& sweep) {
   Json rows = Json::array();
   for (const auto& r : sweep.rows) {
@@ -163,16 +173,17 @@ std::string sweep_json(const Sweep& sweep) {
   j["schema"] = "weft.sweep/1";
   j["rows"] = std::move(rows);
   j["flips"] = std::move(flips);
+  j["warnings"] = sweep_warnings(sweep);
   return json_text(j);
 }
 
 std::string sweep_csv(const Sweep& sweep) {
   std::string out = csv_line({"trace", "set", "platform", "map", "routing", "makespan_s", "slowdown",
-                              "mean_hops", "worst_link", "worst_link_utilization", "why", "error"});
+                              "mean_hops", "worst_link", "worst_link_utilization", "why", "error", "model"});
   for (const auto& [r, set] : sweep.rows)
     out += csv_line({r.trace, words(set), r.platform, r.map, r.routing, exact_number(r.makespan_s),
                      r.slowdown ? exact_number(*r.slowdown) : "", exact_number(r.mean_hops), r.worst_link,
-                     exact_number(r.worst_link_utilization), r.why, r.error});
+                     exact_number(r.worst_link_utilization), r.why, r.error, r.model});
   return out;
 }
 
@@ -210,6 +221,7 @@ std::string sweep_text(const Sweep& sweep) {
     i = end;
   }
   out += "\n";
+  for (const std::string& w : sweep_warnings(sweep)) out += "warning: " + w + "\n";
   if (sweep.flips.empty()) return out + "the ranking of the platforms is the same everywhere\n";
   for (const auto& f : sweep.flips) {
     const std::string at =

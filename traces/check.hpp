@@ -5,19 +5,25 @@
 // standard sends wait for their receive (rendezvous at any size): a deadlock that shows only then depends on
 // buffering (a warning).
 //
+// What the header says that the trace does not hold (trace_warnings.hpp) is found too: calls without an operation are
+// errors, since a replay is then one of another program.
+//
 // Found: sends nobody receives and receives nobody sends to; messages larger than the receive posted for
 // them; collectives whose members disagree in kind, root or size; peers outside their communicator; waits on
 // requests that do not exist, requests never completed; deadlock cycles named by rank and operation.
 //
-// Matching is MPI's: by (communicator, source, tag), in order; a wildcard receive takes the recorded source
-// and tag where the trace has them, else the first message in order of rank. Iprobe: the recorded order of
-// operations is checked as it stands; a miss does nothing, a hit must find its message.
+// Matching is MPI's: by (communicator, source, tag), in order, as soon as both sides are posted, whatever their ranks do
+// meanwhile. A receive from any source takes the source and tag that were recorded. Where none were, the first run
+// takes one order of arrival; what is wrong with it is an error if every other order that the program leaves open has
+// a fault too, which is tried in up to kMostOrders runs; else it is a warning.
+// Iprobe: the recorded order of operations is checked as it stands; a miss does nothing, a hit must find its message.
 //
 // Memory for a well-formed trace: one block per rank, and the messages in flight between the ranks.
 // O(operations), except that wildcard receives look at every sender of their communicator.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,7 +43,13 @@ struct Finding {
 struct CheckOptions {
   bool synchronous = false;         // also look for deadlocks that buffering hides
   std::size_t max_findings = 1000;  // of each severity; the rest is counted
+  // Called with the operations of the first run that are done; seldom.
+  std::function<void(std::uint64_t)> on_progress;
 };
+
+// Orders of arrival that are tried for a program with receives from any source, and operations of all these runs.
+inline constexpr std::size_t kMostOrders = 1000;
+inline constexpr std::uint64_t kMostOrderOps = 10'000'000;
 
 struct CheckReport {
   std::vector<Finding> findings;  // errors by rank and operation, then warnings

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "traces/op_rules.hpp"
@@ -11,8 +12,9 @@
 namespace weft::traces::doctor {
 namespace {
 
-constexpr std::size_t kQuantum = 256;   // operations a rank runs before the next one does
-constexpr std::size_t kBacklog = 4096;  // unreceived messages of a sender before others go first
+constexpr std::size_t kQuantum = 256;       // operations a rank runs before the next one does
+constexpr std::size_t kBacklog = 4096;      // unreceived messages of a sender before others go first
+constexpr std::uint64_t kReport = 1 << 12;  // operations between two reports of progress
 
 }  // namespace
 
@@ -21,77 +23,6 @@ bool Doctor::member(std::uint32_t r, const Op& op, std::int32_t who, const char*
   error(r, index, op,
         fmt::format("{} {} is not in communicator {}", role, who,
                     trace_.communicators()[op.comm.index()].name));
-  return false;
-}
-
-void Doctor::notify(std::uint32_t rank, std::uint32_t slot) {
-  if (slot == Message::kNobody) return;
-  Rank& k = ranks_[rank];
-  if (slot == kCurrent) {
-    k.current_done = true;
-  } else if (const auto it = k.requests.find(slot); it != k.requests.end()) {
-    it->second.done = true;
-  }
-  wake(rank);
-}
-
-void Doctor::matched(const Channel& c, const Message& m, std::int64_t posted_bytes,
-                     std::uint64_t recv_index) {
-  if (m.bytes > posted_bytes)
-    find_.add(wild_guess_ ? Severity::kWarning : Severity::kError, c.dst, recv_index, "receive",
-              fmt::format("posted {} bytes, but the message of rank {} with tag {} has {} ({})", posted_bytes,
-                          c.src, m.tag, m.bytes, trace_.position(RankId(c.src), m.op)));
-  --ranks_[c.src].in_flight;
-  notify(c.src, m.waiter);
-}
-
-void Doctor::deliver(std::uint32_t src, const Op& op, std::uint64_t index, std::uint32_t waiter) {
-  const auto dst = static_cast<std::uint32_t>(op.peer);
-  Channel& c = channel(op.comm, src, dst);
-  const Message m{op.tag, op.amount, index, waiter};
-  ++ranks_[src].in_flight;
-  const auto it =
-      std::ranges::find_if(c.posted, [&](const Posted& p) { return p.tag == kAnyTag || p.tag == op.tag; });
-  if (it != c.posted.end()) {
-    const Posted p = *it;
-    c.posted.erase(it);
-    matched(c, m, p.bytes, p.op);
-    notify(dst, p.slot);
-    return;
-  }
-  c.unexpected.push_back(m);
-  // A receive from any source is matched when it is completed; a synchronous sender sees it as soon as it is
-  // posted.
-  if (waiter != Message::kNobody && ranks_[dst].wild_posted > 0) {
-    c.unexpected.back().waiter = Message::kNobody;
-    notify(src, waiter);
-  }
-  wake(dst);
-}
-
-bool Doctor::take(Channel& c, std::int64_t tag, std::int64_t posted_bytes, std::uint64_t recv_index) {
-  const auto it =
-      std::ranges::find_if(c.unexpected, [&](const Message& m) { return tag == kAnyTag || m.tag == tag; });
-  if (it == c.unexpected.end()) return false;
-  const Message m = *it;
-  c.unexpected.erase(it);
-  matched(c, m, posted_bytes, recv_index);
-  return true;
-}
-
-bool Doctor::take_from_any(std::uint32_t r, CommId comm, std::int64_t source, std::int64_t tag,
-                           std::int64_t bytes, std::uint64_t index) {
-  if (source >= 0) {
-    Channel* c = find_channel(comm, static_cast<std::uint32_t>(source), r);
-    return c != nullptr && take(*c, tag, bytes, index);
-  }
-  for (const std::int32_t s : trace_.communicators()[comm.index()].members)
-    if (Channel* c = find_channel(comm, static_cast<std::uint32_t>(s), r); c != nullptr) {
-      // Set first: a message too large for the receive is our guess's fault, too.
-      const bool before = std::exchange(wild_guess_, true);
-      if (take(*c, tag, bytes, index)) return true;
-      wild_guess_ = before;
-    }
   return false;
 }
 
@@ -110,24 +41,20 @@ bool Doctor::send(std::uint32_t r, Rank& me, const Op& op) {
 
 bool Doctor::receive(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
   if (op.peer == kProcNull) return true;
-  if (op.peer == kAnySource) {
-    if (!me.issued) {
-      me.issued = true;
-      ++me.wild_posted;
-    }
-    const bool known = !list.empty();
-    if (!take_from_any(r, op.comm, known ? list[0] : kAnySource, known ? list[1] : op.tag, op.amount,
-                       me.index()))
-      return false;
-    --me.wild_posted;
-    return true;
-  }
   if (!me.issued) {
-    if (!member(r, op, op.peer, "source", me.index())) return true;
+    const bool any = op.peer == kAnySource;
+    if (!any && !member(r, op, op.peer, "source", me.index())) return true;
     me.issued = true;
-    Channel& c = channel(op.comm, static_cast<std::uint32_t>(op.peer), r);
-    me.current_done = take(c, op.tag, op.amount, me.index());
-    if (!me.current_done) c.posted.push_back({op.tag, op.amount, me.index(), kCurrent});
+    me.current_done = false;
+    Posted p{op.tag, op.amount, me.index(), kCurrent, me.next_order++};
+    if (!any) {
+      post_from(r, op.comm, op.peer, p);
+    } else if (!list.empty()) {
+      p.tag = static_cast<std::int32_t>(list[1]);
+      post_from(r, op.comm, static_cast<std::int32_t>(list[0]), p);
+    } else {
+      post_wildcard(r, {p, op.comm});
+    }
   }
   return me.current_done;
 }
@@ -137,7 +64,7 @@ bool Doctor::probe(std::uint32_t r, Rank& me, const Op& op, std::int64_t source,
   const auto there = [&](std::int64_t s) {
     const Channel* c = find_channel(op.comm, static_cast<std::uint32_t>(s), r);
     return c != nullptr && std::ranges::any_of(c->unexpected, [&](const Message& m) {
-             return tag == kAnyTag || m.tag == tag;
+             return (tag == kAnyTag || m.tag == tag) && !held(me, op.comm, m.tag, UINT64_MAX);
            });
   };
   me.issued = true;
@@ -145,47 +72,55 @@ bool Doctor::probe(std::uint32_t r, Rank& me, const Op& op, std::int64_t source,
   return std::ranges::any_of(trace_.communicators()[op.comm.index()].members, there);
 }
 
-void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot, std::uint64_t index) {
+void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot, std::uint64_t index,
+                      std::span<const std::int64_t> list) {
   const Op& op = q.op;
   q.active = true;
   q.index = index;
-  q.done = false;
-  q.wildcard = false;
-  if (op.peer == kProcNull) {
-    q.done = true;
-  } else if (is_receive_request(op.kind)) {
-    if (op.peer == kAnySource) {
-      q.wildcard = true;
-      ++me.wild_posted;
-      return;
-    }
-    q.done = !member(r, op, op.peer, "source", index);
-    if (q.done) return;
-    Channel& c = channel(op.comm, static_cast<std::uint32_t>(op.peer), r);
-    q.done = take(c, op.tag, op.amount, index);
-    if (!q.done) c.posted.push_back({op.tag, op.amount, index, slot});
-  } else {
-    q.done = !member(r, op, op.peer, "destination", index);
-    if (q.done) return;
+  q.done = true;
+  q.guess.reset();
+  q.source = op.peer;
+  q.tag = op.tag;
+  if (op.peer == kProcNull) return;
+  if (!is_receive_request(op.kind)) {
+    if (!member(r, op, op.peer, "destination", index)) return;
     const bool sync = op.kind == OpKind::issend || op.kind == OpKind::ssend_init;
     const bool buffered = op.kind == OpKind::ibsend || op.kind == OpKind::bsend_init;
-    const bool waits = sync || (synchronous_ && !buffered);
-    q.done = !waits;
-    deliver(r, op, index, waits ? slot : Message::kNobody);
+    q.done = !sync && (!synchronous_ || buffered);
+    return deliver(r, op, index, q.done ? Message::kNobody : slot);
   }
+  if (op.peer == kAnySource) {
+    // Recorded with the receive, or with the completion that follows.
+    if (!list.empty()) {
+      q.source = static_cast<std::int32_t>(list[0]);
+      q.tag = static_cast<std::int32_t>(list[1]);
+    } else if (const auto ahead = match_ahead(me, slot)) {
+      std::tie(q.source, q.tag) = *ahead;
+    }
+  } else if (!member(r, op, op.peer, "source", index)) {
+    return;
+  }
+  q.done = false;
+  const Posted p{q.tag, op.amount, index, slot, me.next_order++};
+  if (q.source >= 0)
+    post_from(r, op.comm, q.source, p);
+  else
+    post_wildcard(r, {p, op.comm});
 }
 
-void Doctor::post(std::uint32_t r, Rank& me, const Op& op) {
+void Doctor::post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
   auto& q = me.requests[op.request];
   if (q.active) {
     error(r, me.index(), op,
           fmt::format("request {} is still in use by the {} at operation {}", op.request, op_name(q.op.kind),
                       q.index));
-    if (q.wildcard) --me.wild_posted;
+    if (!q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
   }
-  q = Request{.op = op, .index = me.index()};
+  q = {};
+  q.op = op;
+  q.index = me.index();
   q.persistent = op.kind >= OpKind::send_init && op.kind <= OpKind::recv_init;
-  if (!q.persistent) activate(r, me, q, op.request, me.index());
+  if (!q.persistent) activate(r, me, q, op.request, me.index(), list);
 }
 
 void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
@@ -195,7 +130,7 @@ void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const
       return error(r, me.index(), op, fmt::format("request {} is not a persistent request", slot));
     if (it->second.active)
       return error(r, me.index(), op, fmt::format("request {} is started already", slot));
-    activate(r, me, it->second, slot, me.index());
+    activate(r, me, it->second, slot, me.index(), {});
   };
   if (op.kind == OpKind::start) return start(op.request);
   if (op.kind == OpKind::startall) {
@@ -207,20 +142,28 @@ void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const
     return error(r, me.index(), op, fmt::format("request {} does not exist", op.request));
   Request& q = it->second;
   if (op.kind == OpKind::cancel) {
-    if (q.active && !q.done && is_receive_request(q.op.kind) && !q.wildcard) {
-      Channel& c = channel(q.op.comm, static_cast<std::uint32_t>(q.op.peer), r);
-      std::erase_if(c.posted, [&](const Posted& p) { return p.slot == op.request; });
-    }
+    if (q.active && !q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
     q.done = true;
     return;
   }
-  if (q.wildcard && q.active) --me.wild_posted;
-  // A freed receive stays posted (MPI completes it in the background); nobody waits for it any more.
-  if (q.active && !q.done && q.op.peer >= 0)
-    if (Channel* c = find_channel(q.op.comm, static_cast<std::uint32_t>(q.op.peer), r);
-        c != nullptr && is_receive_request(q.op.kind))
-      for (Posted& p : c->posted)
-        if (p.slot == op.request) p.slot = Message::kNobody;
+  // What was freed goes on (MPI completes it in the background); nobody waits for it any more.
+  if (q.active && !q.done && !is_nonblocking_collective(q.op.kind)) {
+    const bool receive = is_receive_request(q.op.kind);
+    const auto forget = [&](std::uint32_t& slot) {
+      if (slot == op.request) slot = Message::kNobody;
+    };
+    if (receive)
+      for (Wildcard& w : me.wild) forget(w.slot);
+    const auto peer = static_cast<std::uint32_t>(q.source);
+    if (q.source >= 0)
+      if (Channel* c = receive ? find_channel(q.op.comm, peer, r) : find_channel(q.op.comm, r, peer);
+          c != nullptr) {
+        if (receive)
+          for (Posted& p : c->posted) forget(p.slot);
+        else
+          for (Message& m : c->unexpected) forget(m.waiter);
+      }
+  }
   me.requests.erase(it);
 }
 
@@ -235,14 +178,13 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
       continue;
     }
     Request& q = it->second;
-    if (!q.active || q.done) continue;
-    if (is_nonblocking_collective(q.op.kind)) {
+    if (!q.active) continue;
+    // The completion of a wildcard in a later block says what it was.
+    if (!me.issued && q.op.peer == kAnySource && is_receive_request(q.op.kind) && op.peer >= 0 &&
+        (op.kind == OpKind::wait || op.kind == OpKind::test) && (q.source < 0 || q.guess))
+      recorded_match(r, me, static_cast<std::uint32_t>(s), q, op.peer, op.tag);
+    if (!q.done && is_nonblocking_collective(q.op.kind))
       q.done = collectives_.may_leave(q.op, r, q.instance, synchronous_);
-    } else if (q.wildcard) {
-      const bool known = (op.kind == OpKind::wait || op.kind == OpKind::test) && op.peer >= 0;
-      q.done = take_from_any(r, q.op.comm, known ? op.peer : kAnySource, known ? op.tag : q.op.tag,
-                             q.op.amount, q.index);
-    }
     all = all && q.done;
   }
   me.issued = true;
@@ -251,8 +193,8 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
     const auto it = me.requests.find(static_cast<std::uint32_t>(s));
     if (it == me.requests.end()) continue;
     Request& q = it->second;
-    if (q.wildcard && q.active) --me.wild_posted;
-    q.active = q.wildcard = false;
+    q.active = false;
+    q.guess.reset();
     if (!q.persistent) me.requests.erase(it);
   }
   return true;
@@ -277,7 +219,11 @@ bool Doctor::collective(std::uint32_t r, Rank& me, const Op& op, std::span<const
     if (is_nonblocking_collective(op.kind)) {
       auto& q = me.requests[op.request];
       if (q.active) error(r, me.index(), op, fmt::format("request {} is still in use", op.request));
-      q = Request{.op = on, .index = me.index(), .active = true, .instance = arrival.instance};
+      q = {};
+      q.op = on;
+      q.index = me.index();
+      q.active = true;
+      q.instance = arrival.instance;
     }
     for (const std::int32_t m : trace_.communicators()[on.comm.index()].members)
       if (arrival.wakes) wake(static_cast<std::uint32_t>(m));
@@ -294,16 +240,22 @@ bool Doctor::step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::
       (is_send(k) || k == OpKind::recv || makes_request(k)) &&
       !member(r, op, static_cast<std::int32_t>(r), "rank", me.index()))
     return true;
-  if (k == OpKind::sendrecv) {  // its send never waits here: the receive half may be what lets it go
-    if (op.peer != kProcNull && member(r, op, op.peer, "destination", me.index()))
-      deliver(r, op, me.index(), Message::kNobody);
+  if (k ==
+      OpKind::
+          sendrecv) {  // its send waits in the receive half, which comes next: that may be what lets it go
+    me.pair_open = false;
+    me.pair_peer = op.peer;
+    if (op.peer != kProcNull && member(r, op, op.peer, "destination", me.index())) {
+      me.pair_open = synchronous_;
+      deliver(r, op, me.index(), synchronous_ ? Message::kPair : Message::kNobody);
+    }
     return true;
   }
   if (is_blocking_send(k)) return send(r, me, op);
-  if (k == OpKind::recv) return receive(r, me, op, list);
+  if (k == OpKind::recv) return receive(r, me, op, list) && ((op.flags & kPairedRecv) == 0 || !me.pair_open);
   if (is_collective(k) || is_comm_create(k)) return collective(r, me, op, list);
   if (makes_request(k)) {
-    post(r, me, op);
+    post(r, me, op, list);
     return true;
   }
   if (is_completion(k)) return complete(r, me, op, list);
@@ -334,7 +286,15 @@ Result<void> Doctor::run() {
     ready_.push_back(r);
     ranks_[r].queued = true;
   }
-  while (!ready_.empty() || !throttled_.empty()) {
+  std::uint64_t reported = 0;
+  while (true) {
+    if (ready_.empty() && choose()) continue;
+    if (ready_.empty() && throttled_.empty()) break;
+    if (ops_done_ > options_.most_ops) {
+      given_up_ = true;
+      return {};
+    }
+    if (options_.on_progress && ops_done_ - reported >= kReport) options_.on_progress(reported = ops_done_);
     auto& queue = ready_.empty() ? throttled_ : ready_;
     const std::uint32_t r = queue.front();
     queue.pop_front();
@@ -355,6 +315,7 @@ Result<void> Doctor::run() {
       if (step(r, me, op, me.block.list(op))) {
         me.issued = me.current_done = false;
         ++me.at;
+        ++ops_done_;
       } else {
         me.blocked = true;
       }

@@ -38,11 +38,11 @@ std::optional<std::uint32_t> Doctor::waits_for(std::uint32_t r, std::string& wha
     for (const std::int64_t s : completed_requests(*op, list, one)) {
       const auto it = me.requests.find(static_cast<std::uint32_t>(s));
       if (it == me.requests.end() || !it->second.active || it->second.done) continue;
-      if (it->second.wildcard && op->peer >= 0 && op->kind == OpKind::wait)
-        on.peer = op->peer;
-      else
-        on = it->second.op;
-      on.kind = it->second.op.kind;
+      on = it->second.op;
+      if (is_receive_request(on.kind)) {
+        on.peer = it->second.source;
+        on.tag = it->second.tag;
+      }
       instance = it->second.instance;
       prefix += fmt::format(" of the {} at operation {}", op_name(on.kind), it->second.index);
       break;
@@ -55,6 +55,12 @@ std::optional<std::uint32_t> Doctor::waits_for(std::uint32_t r, std::string& wha
       if (stuck(m)) return m;
       return std::nullopt;
     }
+    return std::nullopt;
+  }
+  if (on.kind == OpKind::recv && (on.flags & kPairedRecv) != 0 && me.pair_open &&
+      (me.current_done || on.peer == kProcNull)) {
+    what = fmt::format("sendrecv to rank {}", me.pair_peer);
+    if (stuck(me.pair_peer)) return static_cast<std::uint32_t>(me.pair_peer);
     return std::nullopt;
   }
   if (is_send(on.kind) || is_send_request(on.kind)) {
@@ -88,7 +94,7 @@ void Doctor::report_blocked() {
     return fmt::format("rank {} at operation {} ({}): {}", r, ranks_[r].index(),
                        trace_.position(RankId(r), ranks_[r].index()), what[r]);
   };
-  const Severity severity = synchronous_ || wild_guess_ ? Severity::kWarning : Severity::kError;
+  const Severity severity = synchronous_ ? Severity::kWarning : this->severity();
   std::vector<std::uint32_t> seen(n, 0);  // the walk that saw it
   std::uint32_t walk = 0;
   std::uint64_t others = 0;
@@ -126,26 +132,34 @@ void Doctor::report_blocked() {
 void Doctor::finish() {
   const bool stuck = std::ranges::any_of(ranks_, [](const Rank& r) { return r.blocked; });
   deadlocked_ = stuck;
-  if (stuck) report_blocked();
+  if (stuck) {
+    ++faults_;
+    report_blocked();
+  }
   if (synchronous_) return;  // everything below was found with buffered sends
   for (const Channel& c : channels_) {
     // In a deadlock the receiver may only not have come that far; what a finished rank left is unmatched for
     // certain.
     if (!ranks_[c.dst].ended) continue;
     for (const Message& m : c.unexpected)
-      find_.add(wild_guess_ ? Severity::kWarning : Severity::kError, c.src, m.op, "send",
-                fmt::format("rank {} never receives this message (tag {}, {} bytes, communicator {})", c.dst,
-                            m.tag, m.bytes, trace_.communicators()[c.comm.index()].name));
+      fault(c.src, m.op, "send",
+            fmt::format("rank {} never receives this message (tag {}, {} bytes, communicator {})", c.dst,
+                        m.tag, m.bytes, trace_.communicators()[c.comm.index()].name));
     if (!ranks_[c.src].ended) continue;
     for (const Posted& p : c.posted)
       if (p.slot != kCurrent)
-        find_.add(wild_guess_ ? Severity::kWarning : Severity::kError, c.dst, p.op, "receive",
-                  fmt::format("rank {} never sends a message with {} for it", c.src,
-                              p.tag == kAnyTag ? "any tag" : fmt::format("tag {}", p.tag)));
+        fault(c.dst, p.op, "receive",
+              fmt::format("rank {} never sends a message with {} for it", c.src,
+                          p.tag == kAnyTag ? "any tag" : fmt::format("tag {}", p.tag)));
   }
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     const Rank& me = ranks_[r];
     if (!me.ended) continue;
+    if (!stuck)
+      for (const Wildcard& w : me.wild)
+        fault(r, w.op, "receive",
+              fmt::format("nobody sends a message with {} for it",
+                          w.tag == kAnyTag ? "any tag" : fmt::format("tag {}", w.tag)));
     std::map<std::uint64_t, const Request*> left;  // by operation
     for (const auto& [slot, q] : me.requests)
       if (q.active) left.emplace(q.index, &q);

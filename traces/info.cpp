@@ -23,7 +23,15 @@ Result<TraceInfo> scan_trace(TraceReader& trace) {
       if (!more) break;
       ops += block.ops.size();
       for (const Op& op : block.ops) {
-        counter.add(RankId(r), op, block.list(op));
+        counter.add(RankId(r), op, block.list(op), [&](const SendCounter::Sent& sent) {
+          auto& comm = info.communicators[sent.comm.index()];
+          ++comm.messages;
+          comm.bytes += static_cast<std::uint64_t>(sent.bytes);
+          auto& size =
+              info.sizes[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(sent.bytes)))];
+          ++size.count;
+          size.bytes += static_cast<std::uint64_t>(sent.bytes);
+        });
         auto& kind = info.kinds[static_cast<std::size_t>(op.kind)];
         ++kind.count;
         const AmountUnit unit = rules_of(op.kind).amount;
@@ -32,15 +40,7 @@ Result<TraceInfo> scan_trace(TraceReader& trace) {
         if (op.kind == OpKind::compute_time &&
             __builtin_add_overflow(info.compute_ps, op.amount, &info.compute_ps))
           info.compute_ps = INT64_MAX;
-        if (is_send(op.kind)) {
-          auto& comm = info.communicators[op.comm.index()];
-          ++comm.messages;
-          comm.bytes += static_cast<std::uint64_t>(op.amount);
-          auto& size =
-              info.sizes[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(op.amount)))];
-          ++size.count;
-          size.bytes += static_cast<std::uint64_t>(op.amount);
-        } else if (is_collective(op.kind)) {
+        if (is_collective(op.kind)) {
           ++info.communicators[op.comm.index()].collectives;
         } else if (op.kind == OpKind::region_begin) {
           ++info.region_counts[static_cast<std::size_t>(op.amount)];

@@ -14,7 +14,7 @@ struct TraceInfo {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;  // of kinds whose amount is bytes
   };
-  struct Comm {
+  struct Comm {  // messages and bytes as SendCounter counts them: the sums are those of `totals`
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
     std::uint64_t collectives = 0;

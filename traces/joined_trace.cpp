@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "traces/op_rules.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::traces {
 namespace {
@@ -85,6 +86,8 @@ Result<std::unique_ptr<JoinedTrace>> JoinedTrace::join(std::vector<JobTrace> job
     out->totals_.ops += t.totals().ops;
     out->totals_.messages += t.totals().messages;
     out->totals_.bytes += t.totals().bytes;
+    for (const std::string& w : trace_warnings(t.header()))
+      out->header_.warnings.push_back(j.label + ": " + w);
     out->header_.command_line += (first == 0 ? "" : " + ") + t.header().command_line;
     const std::uint32_t n = t.header().ranks;
     out->jobs_.push_back({std::move(j), first, comm, region});

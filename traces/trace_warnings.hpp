@@ -14,7 +14,15 @@
 
 namespace weft::traces {
 
-// One sentence each, no newline. O(ranks + entries).
+struct TraceWarning {
+  std::string text;  // one sentence, no newline
+  bool another_program =
+      false;  // what a replay runs is not what the program did: a fault for the trace doctor
+};
+
+// O(ranks + entries).
+[[nodiscard]] std::vector<TraceWarning> find_trace_warnings(const TraceHeader& header);
+// The sentences of them.
 [[nodiscard]] std::vector<std::string> trace_warnings(const TraceHeader& header);
 
 }  // namespace weft::traces

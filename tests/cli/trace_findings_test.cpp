@@ -1,0 +1,213 @@
+// What is wrong with a trace or missing in it is told by every verb that reads it, and counts are the same in all.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/run_weft.hpp"
+#include "traces/writer.hpp"
+
+namespace weft::testing {
+namespace {
+
+using nlohmann::ordered_json;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using traces::Op;
+using traces::OpKind;
+
+const std::string kOn = " --on crossbar:n=4,bw=8Gbps,lat=1us ";
+
+// A .weft file of the programs in `ops`, one a rank.
+void write_trace(const Workspace& w, const std::string& name, traces::TraceHeader header,
+                 const std::vector<std::vector<Op>>& ops,
+                 const std::vector<traces::Communicator>& comms = {}) {
+  header.ranks = static_cast<std::uint32_t>(ops.size());
+  auto out = traces::TraceWriter::create(w.path() + "/" + name, header);
+  ASSERT_TRUE(out) << out.error().message();
+  for (const auto& c : comms) (void)out->add_communicator(c);
+  for (std::uint32_t r = 0; r < ops.size(); ++r) {
+    traces::OpBlock block;
+    block.rank = RankId(r);
+    for (const Op& op : ops[r]) {
+      block.ops.push_back(op);
+      if (block.ops.size() < traces::kMaxBlockOps && &op != &ops[r].back()) continue;
+      out->append(block);
+      block.first_op += block.ops.size();
+      block.clear();
+    }
+  }
+  const auto done = out->finish();
+  ASSERT_TRUE(done) << done.error().message();
+}
+
+ordered_json json_of(const Workspace& w, const std::string& line, int exit_code) {
+  const Outcome o = w.weft(line + " --json - --quiet");
+  EXPECT_EQ(o.exit_code, exit_code) << line << "\n" << o.err;
+  return o.out.empty() ? ordered_json{} : ordered_json::parse(o.out);
+}
+
+const Op kSend{.kind = OpKind::send, .peer = 1, .tag = 5, .amount = 8};
+const Op kRecv{.kind = OpKind::recv, .peer = 0, .tag = 5, .amount = 8};
+
+TEST(TraceFindings, WhatTheTraceDoesNotHoldIsToldByEveryVerbThatReadsIt) {
+  const Workspace w;
+  traces::TraceHeader h;
+  h.recorder = "weft record";
+  h.recording.not_recorded = {{"one-sided communication", "MPI_Put", 40}, {"file I/O", "MPI_File_open", 4}};
+  h.recording.threads = 3;
+  h.recording.concurrent_calls = 7;
+  h.recording.clock = traces::ComputeClock::kCpu;
+  h.recording.cpu_ps = {0, 0};
+  h.recording.wall_ps = {0, 1'000'000'000'000};
+  write_trace(w, "t.weft", h, {{kSend}, {kRecv}});
+  const char* const said[] = {"40 calls of one-sided communication (MPI_Put 40)", "4 calls of file I/O",
+                              "7 calls while another thread was inside MPI",
+                              "rank 1 used 0 s of CPU time in 1 s"};
+  for (const auto& [line, code] : {std::pair{std::string("check t.weft"), 1},
+                                   {"info t.weft", 0},
+                                   {"replay t.weft" + kOn, 0},
+                                   {"replay t.weft --with t.weft" + kOn, 0},
+                                   {"compare t.weft" + kOn, 0},
+                                   {"sweep t.weft --set bw=8Gbps,16Gbps" + kOn, 0},
+                                   {"import t.weft -o copy.weft", 0}}) {
+    SCOPED_TRACE(line);
+    const auto j = json_of(w, line, code);
+    const Outcome text = w.weft(line);
+    for (const char* s : said) {
+      EXPECT_THAT(j["warnings"].get<std::vector<std::string>>(), Contains(HasSubstr(s)));
+      EXPECT_THAT(text.out, HasSubstr(s));
+    }
+    EXPECT_THAT(text.out, HasSubstr("warning"));
+  }
+  // The trace itself goes to standard output.
+  const Outcome exported = w.weft("export t.weft --to text -o -");
+  EXPECT_EQ(exported.out, "0 send 1 8 5 world\n1 recv 0 8 5 world\n");
+  for (const char* s : said) EXPECT_THAT(exported.err, HasSubstr(s));
+  // A copy still knows.
+  EXPECT_EQ(json_of(w, "info copy.weft", 0)["warnings"].size(), 4u);
+  // Where there is nothing to say, nothing is said.
+  write_trace(w, "whole.weft", {}, {{kSend}, {kRecv}});
+  for (const std::string line :
+       {"check whole.weft", "info whole.weft", "replay whole.weft", "compare whole.weft"})
+    EXPECT_THAT(json_of(w, line + (line[0] == 'r' || line[1] == 'o' ? kOn : ""), 0)["warnings"], IsEmpty())
+        << line;
+}
+
+TEST(TraceFindings, CheckFailsWhereTheTraceIsOfAnotherProgramAndWarnsOfTheRest) {
+  const Workspace w;
+  traces::TraceHeader h;
+  h.recording.not_recorded = {{"one-sided communication", "MPI_Put", 40}};
+  write_trace(w, "rma.weft", h, {{kSend}, {kRecv}});
+  auto j = json_of(w, "check rma.weft", 1);
+  EXPECT_EQ(j["ok"], false);
+  ASSERT_EQ(j["findings"].size(), 1u);
+  EXPECT_EQ(j["findings"][0]["severity"], "error");
+  EXPECT_EQ(j["findings"][0]["rank"], nullptr);
+  // Time that was slept leaves the operations as they are: a warning.
+  h = {};
+  h.recording.clock = traces::ComputeClock::kCpu;
+  h.recording.cpu_ps = {0, 0};
+  h.recording.wall_ps = {0, 1'000'000'000'000};
+  write_trace(w, "slept.weft", h, {{kSend}, {kRecv}});
+  j = json_of(w, "check slept.weft", 0);
+  EXPECT_EQ(j["ok"], true);
+  EXPECT_EQ(j["findings"][0]["severity"], "warning");
+  // So does one order for several threads.
+  h = {};
+  h.recording.concurrent_calls = 9;
+  write_trace(w, "threads.weft", h, {{kSend}, {kRecv}});
+  j = json_of(w, "check threads.weft", 0);
+  EXPECT_EQ(j["findings"][0]["severity"], "warning");
+  EXPECT_EQ(j["warning_count"], 1);
+}
+
+TEST(TraceFindings, UnmatchedMessagesAndReceivesAreAFindingOfAReplay) {
+  const Workspace w;
+  w.write("sent.txt", "0 init\n1 init\n0 send 1 5 8 6\n0 finalize\n1 finalize\n");
+  auto j = json_of(w, "replay sent.txt" + kOn, 1);
+  EXPECT_EQ(j["error"]["kind"], "unmatched");
+  EXPECT_EQ(j["error"]["message"], "1 message was sent but never received");
+  EXPECT_GT(j["makespan_s"], 0);
+  EXPECT_THAT(w.weft("replay sent.txt" + kOn).err, HasSubstr("1 message was sent but never received"));
+  j = json_of(w, "compare sent.txt" + kOn, 1);
+  EXPECT_EQ(j["rows"][0]["error"], "1 message was sent but never received");
+  EXPECT_EQ(j["rows"][0]["slowdown"], 1.0);
+  EXPECT_EQ(json_of(w, "check sent.txt", 1)["ok"], false);
+  // A receive that is posted, given up and never matched.
+  Op posted = kRecv;
+  posted.kind = OpKind::irecv;
+  posted.request = 0;
+  write_trace(w, "posted.weft", {}, {{}, {posted, {.kind = OpKind::request_free, .request = 0}}});
+  j = json_of(w, "replay posted.weft" + kOn, 1);
+  EXPECT_EQ(j["error"]["receives"], 1);
+  EXPECT_EQ(j["error"]["message"], "1 receive was posted but never matched");
+  EXPECT_EQ(json_of(w, "check posted.weft", 1)["ok"], false);
+}
+
+TEST(TraceFindings, MessagesAreCountedTheSameWayEverywhere) {
+  const Workspace w;
+  // Rank 0: two starts of a persistent send of 100 bytes on split1, one send of 8, and three to nobody.
+  const CommId split(1);
+  Op nobody = kSend;
+  nobody.peer = traces::kProcNull;
+  const Op init{.kind = OpKind::send_init, .comm = split, .peer = 1, .tag = 1, .amount = 100, .request = 0};
+  Op init_nobody = init;
+  init_nobody.peer = traces::kProcNull;
+  init_nobody.request = 1;
+  const auto start = [](std::uint32_t slot) { return Op{.kind = OpKind::start, .request = slot}; };
+  const auto wait = [](std::uint32_t slot) {
+    return Op{.kind = OpKind::wait, .peer = traces::kAnySource, .tag = traces::kAnyTag, .request = slot};
+  };
+  const Op recv{.kind = OpKind::recv, .comm = split, .peer = 0, .tag = 1, .amount = 100};
+  write_trace(
+      w, "t.weft", {},
+      {{init, init_nobody, start(0), wait(0), nobody, start(0), wait(0), start(1), wait(1), nobody, kSend},
+       {recv, recv, kRecv}},
+      {{"split1", {0, 1}}});
+  const auto info = json_of(w, "info t.weft", 0);
+  EXPECT_EQ(info["messages"], 3);
+  EXPECT_EQ(info["bytes"], 208);
+  ASSERT_EQ(info["communicators"].size(), 2u);
+  EXPECT_EQ(info["communicators"][0]["messages"], 1);
+  EXPECT_EQ(info["communicators"][1]["messages"], 2);
+  EXPECT_EQ(info["communicators"][1]["bytes"], 200);
+  std::uint64_t count = 0, bytes = 0;
+  for (const auto& s : info["message_sizes"]) {
+    count += s["count"].get<std::uint64_t>();
+    bytes += s["bytes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(count, 3u);
+  EXPECT_EQ(bytes, 208u);
+  const auto replayed = json_of(w, "replay t.weft" + kOn, 0);
+  EXPECT_EQ(replayed["trace"]["messages"], 3);
+  EXPECT_EQ(replayed["trace"]["bytes"], 208);
+  EXPECT_EQ(replayed["network_messages"], 3) << "what the engine sent is the witness";
+  EXPECT_EQ(replayed["network_bytes"], 208);
+}
+
+TEST(TraceFindings, CheckEndsOnAProgramThatReliesOnProgress) {
+  const Workspace w;
+  w.write("t.txt",
+          "0 init\n1 init\n0 ssend 1 5 8 6\n0 barrier\n0 finalize\n"
+          "1 irecv -555 5 8 6\n1 barrier\n1 wait 0 1 5\n1 finalize\n");
+  EXPECT_EQ(json_of(w, "check t.txt", 0)["ok"], true);
+  EXPECT_GT(json_of(w, "replay t.txt" + kOn, 0)["makespan_s"], 0);
+}
+
+TEST(TraceFindings, CheckShowsItsProgressWhereItIsAskedFor) {
+  const Workspace w;
+  std::vector<Op> many(200'000, Op{.kind = OpKind::compute_time, .amount = 1});
+  write_trace(w, "t.weft", {}, {many});
+  const Outcome on = w.weft("check t.weft --progress on");
+  EXPECT_THAT(on.err, HasSubstr("check: "));
+  EXPECT_THAT(on.err, HasSubstr("ops of 200,000"));
+  EXPECT_THAT(on.err, HasSubstr("/s"));
+  EXPECT_EQ(w.weft("check t.weft").err, "");
+}
+
+}  // namespace
+}  // namespace weft::testing

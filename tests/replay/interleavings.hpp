@@ -1,0 +1,279 @@
+// Small programs of MPI operations and every way in which they can go: who arrives when decides what a receive from any
+// source takes (MPI-3.1, section 3.5). A second, slow implementation of the matching rules, for tests.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "traces/op.hpp"
+
+namespace weft::testing {
+
+using traces::OpKind;
+
+// One step of a rank, simpler than an Op: what the explorer runs and what a trace is written from.
+struct Step {
+  enum Kind { kSend, kRecv, kProbe, kPoll, kWait, kCollective, kSendrecv, kInit, kStart } kind;
+  OpKind op{};  // of sends and collectives
+  int peer = 0, tag = 0, comm = 0;
+  int slot = -1;             // -1: blocking
+  std::vector<int> slots{};  // of waits: those that must be complete
+  std::vector<int> asked{};  // of a waitany: more that were asked for
+  bool recorded = false;     // of a receive from any source: the trace knows the match
+  int from = 0;              // of it, and of a sendrecv's receive
+};
+struct Program {
+  std::vector<std::vector<int>> comms;  // members
+  std::vector<std::vector<Step>> ranks;
+  bool wildcards = false;
+};
+inline constexpr int kAny = -1;
+
+inline bool is_sync(OpKind k) { return k == OpKind::ssend || k == OpKind::issend || k == OpKind::ssend_init; }
+inline bool is_buffered(OpKind k) { return k == OpKind::bsend || k == OpKind::ibsend; }
+
+// Every interleaving. A message is sent (enters the first-in first-out way of its communicator, source and
+// destination), arrives, is matched. Sending, calling a collective and leaving a wait commute with everything another
+// rank can do, so they happen at once; posting a receive, probing and arrivals are tried in every order.
+class Explorer {
+ public:
+  Explorer(const Program& p, bool synchronous) : p_(p), synchronous_(synchronous) {}
+  struct Verdict {
+    bool some_clean = false, some_faulty = false;
+    bool whole = true;  // everything was explored
+  };
+  Verdict run() {
+    State s;
+    s.ranks.resize(p_.ranks.size());
+    explore(std::move(s));
+    return verdict_;
+  }
+
+ private:
+  static constexpr std::size_t kMostStates = 60'000;
+  static constexpr int kBlocking = -1, kPairSend = -2, kNobody = -3;
+  struct Message {
+    int comm, src, dst, tag;
+    int waiter;  // of src: slot, kBlocking, kPairSend, kNobody
+  };
+  struct Posted {
+    int comm, src, tag, slot;
+  };
+  struct RankState {
+    std::size_t pc = 0;
+    bool issued = false, done = false, pair_done = true;
+    std::set<int> complete;                      // slots
+    std::vector<Posted> posted;                  // in order
+    std::vector<Message> unexpected;             // in order of arrival
+    std::map<int, int> calls;                    // collectives by communicator
+    std::map<int, std::pair<int, int>> started;  // slot of a non-blocking one -> (communicator, number)
+  };
+  struct State {
+    std::vector<RankState> ranks;
+    std::map<std::tuple<int, int, int>, std::vector<Message>> way;  // (comm, src, dst)
+  };
+
+  static bool fits(const Posted& p, const Message& m) {
+    return p.comm == m.comm && (p.src == kAny || p.src == m.src) && (p.tag == kAny || p.tag == m.tag);
+  }
+  static void tell(State& s, int rank, int slot) {
+    RankState& k = s.ranks[static_cast<std::size_t>(rank)];
+    if (slot == kBlocking) k.done = true;
+    if (slot == kPairSend) k.pair_done = true;
+    if (slot >= 0) k.complete.insert(slot);
+  }
+  static void match(State& s, const Message& m, const Posted& p) {
+    tell(s, m.src, m.waiter);
+    tell(s, m.dst, p.slot);
+  }
+  static void arrive(State& s, const Message& m) {
+    RankState& k = s.ranks[static_cast<std::size_t>(m.dst)];
+    for (auto it = k.posted.begin(); it != k.posted.end(); ++it)
+      if (fits(*it, m)) {
+        const Posted p = *it;
+        k.posted.erase(it);
+        return match(s, m, p);
+      }
+    k.unexpected.push_back(m);
+  }
+  static void post(State& s, int r, const Posted& p) {
+    RankState& k = s.ranks[static_cast<std::size_t>(r)];
+    for (auto it = k.unexpected.begin(); it != k.unexpected.end(); ++it)
+      if (fits(p, *it)) {
+        const Message m = *it;
+        k.unexpected.erase(it);
+        return match(s, m, p);
+      }
+    k.posted.push_back(p);
+  }
+  void send(State& s, int r, const Step& st, int waiter) const {
+    s.way[{st.comm, r, st.peer}].push_back({st.comm, r, st.peer, st.tag, waiter});
+  }
+  // Have all that rank r needs for call `number` on `comm` come?
+  [[nodiscard]] bool met(const State& s, int r, const Step& st, int number) const {
+    const auto there = [&](int m) {
+      const auto& calls = s.ranks[static_cast<std::size_t>(m)].calls;
+      const auto it = calls.find(st.comm);
+      return it != calls.end() && it->second >= number;
+    };
+    const auto& members = p_.comms[static_cast<std::size_t>(st.comm)];
+    if (!synchronous_ && st.op == OpKind::bcast) return there(st.peer);
+    if (!synchronous_ && st.op == OpKind::reduce && st.peer != r) return true;
+    return std::ranges::all_of(members, there);
+  }
+
+  // Does what commutes with everything; true if it did something.
+  bool free_step(State& s, int r) const {
+    RankState& k = s.ranks[static_cast<std::size_t>(r)];
+    const auto& program = p_.ranks[static_cast<std::size_t>(r)];
+    if (k.pc == program.size()) return false;
+    const Step& st = program[k.pc];
+    const auto over = [&] {
+      ++k.pc;
+      k.issued = k.done = false;
+      k.pair_done = true;
+      return true;
+    };
+    switch (st.kind) {
+      case Step::kInit:
+        return over();
+      case Step::kSend:
+      case Step::kStart: {
+        const bool waits = is_sync(st.op) || (synchronous_ && !is_buffered(st.op));
+        if (st.slot >= 0) {
+          if (!waits) k.complete.insert(st.slot);
+          send(s, r, st, waits ? st.slot : kNobody);
+          return over();
+        }
+        if (!k.issued) {
+          k.issued = true;
+          k.done = !waits;
+          send(s, r, st, waits ? kBlocking : kNobody);
+          return true;
+        }
+        return k.done && over();
+      }
+      case Step::kWait: {
+        const bool all = std::ranges::all_of(st.slots, [&](int slot) {
+          if (k.complete.contains(slot)) return true;
+          const auto it = k.started.find(slot);
+          return it != k.started.end() && met(s, r,
+                                              {.kind = Step::kCollective,
+                                               .op = OpKind::ibarrier,
+                                               .peer = kAny,
+                                               .comm = it->second.first},
+                                              it->second.second);
+        });
+        return all && over();
+      }
+      case Step::kCollective:
+        if (!k.issued) {
+          k.issued = true;
+          const int number = ++k.calls[st.comm];
+          if (st.slot >= 0) k.started[st.slot] = {st.comm, number};
+          return true;
+        }
+        return (st.slot >= 0 || met(s, r, st, k.calls[st.comm])) && over();
+      case Step::kSendrecv:
+        if (k.issued) return k.done && k.pair_done && over();
+        return false;
+      case Step::kRecv:
+        return k.issued && (st.slot >= 0 || k.done) && over();
+      default:
+        return false;
+    }
+  }
+  // A step whose order against arrivals counts; false if rank r has none now.
+  bool ordered_step(State& s, int r) const {
+    RankState& k = s.ranks[static_cast<std::size_t>(r)];
+    const auto& program = p_.ranks[static_cast<std::size_t>(r)];
+    if (k.pc == program.size() || k.issued) return false;
+    const Step& st = program[k.pc];
+    if (st.kind == Step::kRecv) {
+      k.issued = true;
+      post(s, r, {st.comm, st.recorded ? st.from : st.peer, st.tag, st.slot >= 0 ? st.slot : kBlocking});
+      return true;
+    }
+    if (st.kind == Step::kSendrecv) {
+      k.issued = true;
+      k.pair_done = !synchronous_;
+      send(s, r, st, synchronous_ ? kPairSend : kNobody);
+      post(s, r, {st.comm, st.from, st.tag, kBlocking});
+      return true;
+    }
+    if (st.kind == Step::kProbe || st.kind == Step::kPoll) {
+      const Posted look{st.comm, st.peer, st.tag, kNobody};
+      if (!std::ranges::any_of(k.unexpected, [&](const Message& m) { return fits(look, m); })) return false;
+      ++k.pc;
+      return true;
+    }
+    return false;
+  }
+
+  static std::string key(const State& s) {
+    std::string out;
+    const auto put = [&](int v) { out += static_cast<char>(v + 5); };
+    for (const RankState& k : s.ranks) {
+      put(static_cast<int>(k.pc));
+      put((k.issued ? 1 : 0) + (k.done ? 2 : 0) + (k.pair_done ? 4 : 0));
+      for (const int c : k.complete) put(c);
+      out += '|';
+      for (const Posted& p : k.posted) put(p.comm), put(p.src), put(p.tag), put(p.slot);
+      out += '|';
+      for (const Message& m : k.unexpected) put(m.comm), put(m.src), put(m.tag), put(m.waiter);
+      out += '|';
+    }
+    for (const auto& [at, list] : s.way)
+      for (const Message& m : list) put(m.comm), put(m.src), put(m.dst), put(m.tag), put(m.waiter);
+    return out;
+  }
+
+  void explore(State s) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int r = 0; r < static_cast<int>(s.ranks.size()); ++r)
+        while (free_step(s, r)) moved = true;
+    }
+    if (seen_.size() >= kMostStates) {
+      verdict_.whole = false;
+      return;
+    }
+    if (!seen_.insert(key(s)).second) return;
+    bool any = false;
+    for (int r = 0; r < static_cast<int>(s.ranks.size()); ++r) {
+      State t = s;
+      if (!ordered_step(t, r)) continue;
+      any = true;
+      explore(std::move(t));
+    }
+    for (auto& [at, list] : s.way) {
+      if (list.empty()) continue;
+      any = true;
+      State t = s;
+      const Message m = list.front();
+      auto& same = t.way[at];
+      same.erase(same.begin());
+      arrive(t, m);
+      explore(std::move(t));
+    }
+    if (any) return;
+    bool clean = true;
+    for (std::size_t r = 0; r < s.ranks.size(); ++r)
+      clean = clean && s.ranks[r].pc == p_.ranks[r].size() && s.ranks[r].unexpected.empty() &&
+              s.ranks[r].posted.empty();
+    (clean ? verdict_.some_clean : verdict_.some_faulty) = true;
+  }
+
+  const Program& p_;
+  bool synchronous_;
+  std::unordered_set<std::string> seen_;
+  Verdict verdict_;
+};
+
+}  // namespace weft::testing
