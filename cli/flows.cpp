@@ -10,7 +10,7 @@
 
 #include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
 #include "replay/flow_list.hpp"
@@ -52,7 +52,7 @@ Result<FlowRun> build(const Options& o, Done& done) {
   WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.flags.overrides(o.common.seed)));
   const topology::Fabric& fabric = done.platform.fabric;
   WEFT_ASSIGN(FlowRun run, FlowRun::create(o.model, fabric));
-  WEFT_ASSIGN(const std::string text, read_file(o.flows));
+  WEFT_ASSIGN(const std::string text, read_text(o.flows));
   WEFT_ASSIGN(done.requests, replay::parse_flow_list(text, o.flows, fabric));
   const topology::RouteScope scope = fabric.routing().scope();
   if (scope == topology::RouteScope::kLoad) {

@@ -19,7 +19,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
 #include "topology/graph_routing.hpp"
@@ -297,7 +297,7 @@ Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   constexpr std::array<std::string_view, 1> one = {"link"};
   WEFT_ASSIGN(const std::vector<LinkValues> fallback, params.link_values(one));
-  WEFT_ASSIGN(const std::string text, read_file(path->value, 1ULL << 28));
+  WEFT_ASSIGN(const std::string text, read_text(path->value, 1ULL << 28));
   WEFT_ASSIGN(const GraphText g, read_graph(path->value, text));
   WEFT_TRY(params.placed(check_size(g.nodes.size(), g.edges.size())));
   WEFT_ASSIGN(const Nodes nodes, number_nodes(g, path->value));
