@@ -10,7 +10,7 @@
 
 #include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
 #include "replay/flow_list.hpp"
@@ -55,7 +55,7 @@ Result<FlowRun> build(const Options& o, Done& done) {
   const topology::Fabric& fabric = done.platform.fabric;
   done.model = replay::model_name(o.model, fabric);
   WEFT_ASSIGN(FlowRun run, FlowRun::create(done.model, fabric));
-  WEFT_ASSIGN(const std::string text, read_file(o.flows));
+  WEFT_ASSIGN(const std::string text, read_text(o.flows));
   WEFT_ASSIGN(done.requests, replay::parse_flow_list(text, o.flows, fabric));
   const topology::RouteScope scope = fabric.routing().scope();
   if (scope == topology::RouteScope::kLoad) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/verb.hpp"
+#include "core/printable.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -53,7 +54,7 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
                               h.ranks, number(info.totals.ops), number(info.least_ops), number(info.most_ops),
                               number(info.totals.messages), size(info.totals.bytes));
   const auto field = [&](const char* label, const std::string& v) {
-    if (!v.empty()) s += fmt::format("{:<10} {}\n", label, v);
+    if (!v.empty()) s += fmt::format("{:<10} {}\n", label, printable(v));
   };
   field("recorder", h.recorder);
   field("MPI", h.mpi_version.substr(0, h.mpi_version.find('\n')));

@@ -16,7 +16,7 @@
 #include <memory>
 
 #include "cli/verb.hpp"
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "traces/recorder/launch.hpp"
 #include "traces/recorder/merge.hpp"

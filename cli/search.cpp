@@ -10,6 +10,7 @@
 #include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "replay/sharing.hpp"
 #include "report/search_report.hpp"
@@ -65,7 +66,7 @@ Result<Pattern> read_pattern(const Options& o) {
       return usage_error("--pattern says who sends to whom by itself",
                          o.grid.empty() ? "--periodic or --diagonals" : "--grid",
                          "either --grid with its flags or --pattern");
-    WEFT_ASSIGN(const std::string text, read_file(o.pattern));
+    WEFT_ASSIGN(const std::string text, read_text(o.pattern));
     WEFT_ASSIGN(p.exchange, schedule::parse_pattern(text, o.pattern));
     p.name = "pattern " + o.pattern;
     return p;

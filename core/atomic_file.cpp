@@ -90,27 +90,4 @@ Result<void> write_output(const std::string& path, std::string_view text) {
   return f.commit();
 }
 
-Result<std::string> read_file(const std::string& path, std::uint64_t limit) {
-  std::FILE* f = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
-  if (f == nullptr) return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)));
-  struct stat st {};
-  std::string out;
-  Result<std::string> result = std::string();
-  if (::fstat(::fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
-    result = bad_input(path, "cannot read: it is a directory", {}, "a file");
-  } else {
-    char buffer[1 << 16];
-    std::size_t n = 0;
-    while ((n = std::fread(buffer, 1, sizeof buffer, f)) > 0 && out.size() <= limit) out.append(buffer, n);
-    if (std::ferror(f) != 0)
-      result = bad_input(path, fmt::format("cannot read: {}", std::strerror(errno)));
-    else if (out.size() > limit)
-      result = bad_input(path, "file is too large", fmt::format("more than {} bytes", limit));
-    else
-      result = std::move(out);
-  }
-  if (f != stdin) std::fclose(f);
-  return result;
-}
-
 }  // namespace weft

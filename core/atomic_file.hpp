@@ -39,8 +39,4 @@ class AtomicFile {
 // Writes `text` to `path` in one go; "-" is standard output.
 [[nodiscard]] Result<void> write_output(const std::string& path, std::string_view text);
 
-// The whole file as a string; "-" is standard input. Errors: kBadInput. A directory is an error. Refuses files
-// over `limit` bytes, so that a text reader never eats memory.
-[[nodiscard]] Result<std::string> read_file(const std::string& path, std::uint64_t limit = 1ULL << 31);
-
 }  // namespace weft

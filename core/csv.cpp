@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/input_file.hpp"
 #include "core/source_pos.hpp"
 
 namespace weft {
@@ -19,7 +20,7 @@ Result<bool> CsvReader::next_row() {
     line_ = rest_.substr(0, end);
     rest_.remove_prefix(std::min(end + 1, rest_.size()));
     ++number_;
-    if (number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.remove_prefix(3);
+    if (number_ == 1) line_ = without_bom(line_);
     if (line_.ends_with('\r')) line_.remove_suffix(1);
     const std::size_t first = line_.find_first_not_of(" \t");
     if (first == std::string_view::npos || (comment_ != '\0' && line_[first] == comment_)) continue;

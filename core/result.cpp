@@ -3,14 +3,16 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/printable.hpp"
+
 namespace weft {
 
 std::string Error::message() const {
   std::string m;
-  if (!where.empty()) m += where + ": ";
-  m += "error: " + what;
-  if (!got.empty()) m += "; got \"" + got + "\"";
-  if (!expected.empty()) m += "; expected " + expected;
+  if (!where.empty()) m += printable(where, kMostPlace) + ": ";
+  m += "error: " + printable(what, kMostText);
+  if (!got.empty()) m += "; got \"" + printable(got, kMostGot) + "\"";
+  if (!expected.empty()) m += "; expected " + printable(expected, kMostText);
   return m;
 }
 

@@ -45,6 +45,9 @@ struct Error {
   std::string got;       // the offending text; empty = no `got` part
   std::string expected;  // what would have been right; empty = no `expected` part
 
+  // Of a text that a file or a command line brought, message() shows the beginning: so many bytes. Control characters
+  // are written as escapes (core/printable.hpp), so that a message is one line and no terminal obeys it.
+  static constexpr std::size_t kMostGot = 200, kMostPlace = 4400, kMostText = 2000;
   [[nodiscard]] std::string message() const;
 };
 

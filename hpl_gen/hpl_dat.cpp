@@ -6,8 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <sstream>
+
+#include "core/input_file.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -263,12 +263,8 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
 }
 
 Result<HplDat> read_hpl_dat(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return bad_input(path, "can't open the file", {}, "an HPL.dat");
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) return bad_input(path, "can't read the file", {}, "an HPL.dat");
-  return parse_hpl_dat(text.str(), path);
+  WEFT_ASSIGN(const std::string text, read_text(path, 1u << 20));
+  return parse_hpl_dat(text, path);
 }
 
 HplDat to_dat(const HplConfig& c) {

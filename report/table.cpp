@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.hpp"
+#include "core/printable.hpp"
 
 namespace weft::report {
 namespace {
@@ -15,6 +16,7 @@ std::size_t width(const std::string& s) {
 
 void Table::add(std::vector<std::string> cells) {
   WEFT_CHECK(cells.size() == columns_.size(), "a table row has the wrong number of cells");
+  for (std::string& cell : cells) cell = printable(cell);  // a name from a file does not steer the terminal
   rows_.push_back(std::move(cells));
 }
 

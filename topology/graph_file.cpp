@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
 #include "topology/graph_routing.hpp"
@@ -148,7 +148,7 @@ Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const std::vector<LinkValues> fallback, params.link_values(one));
   WEFT_ASSIGN(const std::uint64_t per_switch,
               params.integer_or("hosts_per_switch", 1, static_cast<std::int64_t>(kMaxVertices), 0));
-  WEFT_ASSIGN(const std::string text, read_file(path->value, 1ULL << 28));
+  WEFT_ASSIGN(const std::string text, read_text(path->value, 1ULL << 28));
   WEFT_ASSIGN(const GraphText g, read_graph(path->value, text));
   WEFT_TRY(params.placed(check_size(g.nodes.size(), g.edges.size())));
   WEFT_ASSIGN(const Nodes nodes, number_nodes(g, path->value, per_switch));

@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/rng.hpp"
 #include "core/source_pos.hpp"
 #include "topology/host_lookup.hpp"
@@ -25,7 +25,7 @@ Error bad_map(std::string_view map, std::string expected = std::string(kMaps)) {
 
 Result<Placement> place_from_file(const Platform& p, std::uint32_t ranks, const std::string& path,
                                   const std::vector<bool>& taken) {
-  WEFT_ASSIGN(const std::string text, read_file(path, 1ULL << 28));
+  WEFT_ASSIGN(const std::string text, read_text(path, 1ULL << 28));
   HostLookup lookup(p.fabric);
   std::vector<std::uint32_t> load(p.fabric.host_count(), 0);
   Placement out;

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "topology/catalogue.hpp"
 #include "topology/registry.hpp"
@@ -205,7 +205,7 @@ Result<PlatformSource> read_source(std::string_view spec) {
   const bool looks_like_file = is_file(path) || spec.ends_with(".textproto") || spec.ends_with(".pbtxt") ||
                                (!shorthand && spec.find('/') != std::string_view::npos);
   if (looks_like_file) {
-    WEFT_ASSIGN(const std::string text, read_file(path, 1ULL << 26));
+    WEFT_ASSIGN(const std::string text, read_text(path, 1ULL << 26));
     return parse_textproto(path, text);
   }
   return bad_input({}, shorthand ? "unknown topology" : "unknown platform",

@@ -20,7 +20,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "topology/registry.hpp"
 #include "topology/text_scanner.hpp"
 
@@ -93,6 +93,7 @@ Result<std::string> decompress(const std::string& path, std::string packed) {
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> ctx(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   ZSTD_DCtx_setParameter(ctx.get(), ZSTD_d_windowLogMax, 27);
   std::string out;
+  const std::uint64_t most = std::min(kMaxTextBytes, most_unpacked(packed.size()));
   std::vector<char> chunk(ZSTD_DStreamOutSize());
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   std::size_t left = 0;
@@ -105,8 +106,10 @@ Result<std::string> decompress(const std::string& path, std::string packed) {
       return bad_input(fmt::format("{}@byte {:#x}", path, before), "broken zstd data",
                        ZSTD_getErrorName(left), "a whole zstd file");
     out.append(chunk.data(), o.pos);
-    if (out.size() > kMaxTextBytes)
-      return bad_input(path, "file is too large", fmt::format("more than {} bytes unpacked", kMaxTextBytes));
+    if (out.size() > most)
+      return bad_input(fmt::format("{}@byte {:#x}", path, before), "the file unpacks to too much",
+                       fmt::format("more than {} bytes of {}", most, packed.size()),
+                       "at most 64 MiB + 1024 x its size, or the unpacked file");
     more = in.pos < in.size || o.pos == o.size;
   }
   if (left != 0)
@@ -304,7 +307,8 @@ Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const std::vector<LinkValues> override_values, params.link_values(classes));
 
   WEFT_ASSIGN(std::string packed, read_file(path));
-  WEFT_ASSIGN(const std::string text, decompress(path, std::move(packed)));
+  WEFT_ASSIGN(std::string bytes, decompress(path, std::move(packed)));
+  WEFT_ASSIGN(const std::string text, as_text(path, std::move(bytes)));
   WEFT_ASSIGN(const FileContents c, parse(path, text));
   const Wiring w = infer_wiring(c);
 

@@ -7,11 +7,13 @@
 
 #include "traces/trace.pb.h"
 #include "traces/weft_format.hpp"
+#include "traces/wire.hpp"
 
 namespace weft::traces {
 namespace {
 
 constexpr std::size_t kMaxGroups = 256;
+constexpr std::size_t kBytesPerValue = 10;          // of a varint, at most
 constexpr double kWholeLimit = 9007199254740992.0;  // 2^53
 
 std::uint64_t group_key(const Op& op) {
@@ -80,11 +82,10 @@ BlockEncoder::~BlockEncoder() = default;
 BlockEncoder::BlockEncoder(BlockEncoder&&) noexcept = default;
 BlockEncoder& BlockEncoder::operator=(BlockEncoder&&) noexcept = default;
 
-std::size_t BlockEncoder::encode(const OpBlock& b, std::size_t begin, std::string& out) {
+std::size_t BlockEncoder::encode(const OpBlock& b, std::size_t begin, std::string& out, std::size_t most) {
   WEFT_CHECK(begin < b.ops.size(), "encode past the end of a block");
   // Pass 1: groups, and which of their fields vary. A value costs at most 10 bytes; operations have at
   // most 5.
-  constexpr std::size_t kBytesPerValue = 10;
   auto& groups = impl_->groups;
   auto& m = impl_->message;
   groups.clear();
@@ -92,7 +93,7 @@ std::size_t BlockEncoder::encode(const OpBlock& b, std::size_t begin, std::strin
   std::string& group_of = *m.mutable_group_of();
   std::size_t budget = format::kMaxBlockBytes - kMaxGroups * 64;
   std::size_t end = begin;
-  for (; end < b.ops.size() && end - begin < kMaxBlockOps; ++end) {
+  for (; end < b.ops.size() && end - begin < std::min(most, kMaxBlockOps); ++end) {
     const Op& op = b.ops[end];
     const std::size_t cost = (6 + b.list(op).size()) * kBytesPerValue;
     WEFT_CHECK(cost <= format::kMaxBlockBytes - kMaxGroups * 64, "the list of one operation exceeds a block");
@@ -215,6 +216,27 @@ Range<T> range_of(const T* v, std::size_t n) {
   return r;
 }
 
+// False for what cannot be a block, told from the bytes alone: a parser would make an object of each of eight million
+// groups before anyone could count them.
+bool worth_building(std::string_view raw) {
+  constexpr std::size_t kAlwaysFits = 1u << 20;  // bytes of columns: at most as many values
+  constexpr std::uint64_t kMaxValues = format::kMaxBlockBytes / kBytesPerValue;
+  // Of all groups together: six columns of an operation each, the one of doubles counted by its bytes, and constants.
+  constexpr std::uint64_t kMaxColumns = 16 * kMaxBlockOps;
+  std::uint64_t groups = 0, columns = 0, values = 0;
+  WireScanner block(raw);
+  while (block.next()) {
+    if (block.field() != pb::OpBlock::kGroupsFieldNumber) continue;
+    if (++groups > kMaxGroups) return false;
+    if (raw.size() <= kAlwaysFits) continue;
+    WireScanner group(block.bytes());
+    while (group.next())
+      (group.field() == pb::OpGroup::kListValuesFieldNumber ? values : columns) += group.varints();
+    if (!group.ok() || columns > kMaxColumns || values > kMaxValues) return false;
+  }
+  return block.ok();
+}
+
 }  // namespace
 
 struct BlockDecoder::Impl {
@@ -329,10 +351,12 @@ Result<void> BlockDecoder::Impl::prepare(pb::OpGroup& g, std::uint32_t n, const 
 }
 
 Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const OpLimits& limits,
-                                  OpBlock& out) {
+                                  const KernelNumbers& kernels, OpBlock& out) {
   auto& m = impl_->message;
   out.clear();
-  if (raw.size() > format::kMaxBlockBytes || !m.ParseFromArray(raw.data(), static_cast<int>(raw.size())))
+  if (ops == 0) return fault("the block has no operation");
+  if (raw.size() > format::kMaxBlockBytes || !worth_building(raw) ||
+      !m.ParseFromArray(raw.data(), static_cast<int>(raw.size())))
     return fault("the block is not an OpBlock message");
   const std::string& group_of = m.group_of();
   const auto n_groups = static_cast<std::size_t>(m.groups_size());
@@ -375,7 +399,10 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
         const std::span<const std::int64_t> values(c.values, code - 1);
         o->extra = out.add_list(values);
         c.values += code - 1;
-        if (const char* f = list_fault(*o, values, limits)) return fault(f, std::string(op_name(o->kind)));
+        if (names_kernels(o->kind))
+          WEFT_TRY(kernels.translate(*o, std::span(out.lists).subspan(o->extra + 1, values.size())));
+        if (const char* f = list_fault(*o, out.list(*o), limits))
+          return fault(f, std::string(op_name(o->kind)));
       } else if (list_required(o->kind, o->flags)) {
         return fault("the operation needs a list", std::string(op_name(o->kind)));
       }

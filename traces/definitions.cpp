@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "traces/trace.pb.h"
 #include "traces/weft_format.hpp"
+#include "traces/wire.hpp"
 
 namespace weft::traces {
 namespace {
@@ -20,31 +24,21 @@ void encode_members(const std::vector<std::int32_t>& m, pb::Communicator& out) {
   }
 }
 
-Result<void> decode_members(const pb::Communicator& c, std::uint32_t ranks, std::uint64_t room,
+// `seen` says of each rank the last communicator that it was found in: `id`, from 1, is this one's.
+Result<void> decode_members(const pb::Communicator& c, std::uint32_t id, std::vector<std::uint32_t>& seen,
                             std::vector<std::int32_t>& out) {
-  const int runs = c.first_size();
-  if (c.step_size() != runs || c.count_size() != runs)
-    return bad_input({}, "the member runs of a communicator differ in length", c.name());
-  std::uint64_t total = 0;
-  for (const std::uint32_t n : c.count()) total += n;
-  if (total > ranks || total > room)
-    return bad_input({}, "a communicator has more members than the trace has ranks", std::to_string(total),
-                     fmt::format("at most {}", std::min<std::uint64_t>(ranks, room)));
-  out.reserve(total);
-  for (int i = 0; i < runs; ++i) {
+  const auto ranks = static_cast<std::int64_t>(seen.size());
+  for (int i = 0; i < c.first_size(); ++i) {
     std::int64_t m = c.first(i);
     for (std::uint32_t k = 0; k < c.count(i); ++k, m += c.step(i)) {
       if (m < 0 || m >= ranks)
         return bad_input({}, "a member of a communicator is not a rank", std::to_string(m),
                          fmt::format("0 to {}", ranks - 1));
+      if (seen[static_cast<std::size_t>(m)] == id)
+        return bad_input({}, "a rank is a member of a communicator twice", std::to_string(m));
+      seen[static_cast<std::size_t>(m)] = id;
       out.push_back(static_cast<std::int32_t>(m));
     }
-  }
-  std::vector<bool> seen(ranks);
-  for (const std::int32_t m : out) {
-    if (seen[static_cast<std::size_t>(m)])
-      return bad_input({}, "a rank is a member of a communicator twice", std::to_string(m));
-    seen[static_cast<std::size_t>(m)] = true;
   }
   return {};
 }
@@ -106,14 +100,30 @@ Result<RecordingFacts> decode_recording(const pb::Header& m) {
 
 }  // namespace
 
-Result<TraceHeader> decode_header(const pb::Header& m) {
-  TraceHeader h;
-  if (m.ranks() == 0 || m.ranks() > format::kMaxRanks)
-    return bad_input({}, "the number of ranks is out of range", std::to_string(m.ranks()),
+Result<TraceHeader> decode_header(std::string_view message) {
+  // What a header names is counted before anything is made of it.
+  std::uint64_t ranks = 0, hostnames = 0, notes = 0;
+  WireScanner scan(message);
+  while (scan.next()) {
+    if (scan.field() == pb::Header::kRanksFieldNumber) ranks = scan.number();
+    hostnames += scan.field() == pb::Header::kHostnamesFieldNumber;
+    notes += scan.field() == pb::Header::kNotesFieldNumber || scan.field() == pb::Header::kWarningsFieldNumber ||
+             scan.field() == pb::Header::kNotRecordedFieldNumber;
+  }
+  if (!scan.ok()) return bad_input({}, "the first frame is not a header");
+  if (ranks == 0 || ranks > format::kMaxRanks)
+    return bad_input({}, "the number of ranks is out of range", std::to_string(ranks),
                      fmt::format("1 to {}", format::kMaxRanks));
-  if (m.hostnames_size() != 0 && static_cast<std::uint32_t>(m.hostnames_size()) != m.ranks())
-    return bad_input({}, "the header names a host for some ranks only", std::to_string(m.hostnames_size()),
-                     fmt::format("0 or {}", m.ranks()));
+  if (hostnames != 0 && hostnames != ranks)
+    return bad_input({}, "the header names a host for some ranks only", std::to_string(hostnames),
+                     fmt::format("0 or {}", ranks));
+  if (notes > format::kMaxNotes)
+    return bad_input({}, "the header has too many notes", std::to_string(notes),
+                     fmt::format("at most {}", format::kMaxNotes));
+  pb::Header m;
+  if (!m.ParseFromArray(message.data(), static_cast<int>(message.size())) || m.ranks() != ranks)
+    return bad_input({}, "the first frame is not a header");
+  TraceHeader h;
   h.ranks = m.ranks();
   h.hostnames.assign(m.hostnames().begin(), m.hostnames().end());
   h.recorder = m.recorder();
@@ -128,7 +138,7 @@ Result<TraceHeader> decode_header(const pb::Header& m) {
 }
 
 void encode_definitions(const std::vector<Communicator>& communicators, std::size_t from_comm,
-                        const std::vector<std::string>& regions, std::size_t from_region,
+                        const std::vector<std::string>& regions, std::size_t from_region, bool kernels,
                         pb::Definitions& out) {
   out.set_first_communicator(static_cast<std::uint32_t>(from_comm));
   for (std::size_t i = from_comm; i < communicators.size(); ++i) {
@@ -141,35 +151,106 @@ void encode_definitions(const std::vector<Communicator>& communicators, std::siz
   }
   out.set_first_region(static_cast<std::uint32_t>(from_region));
   for (std::size_t i = from_region; i < regions.size(); ++i) out.add_regions(regions[i]);
+  if (kernels)
+    for (const std::string_view name : kKernelNames) out.add_kernels(name.data(), name.size());
 }
 
-Result<void> decode_definitions(const pb::Definitions& m, std::uint32_t ranks,
-                                std::vector<Communicator>& communicators, std::vector<std::string>& regions) {
-  if (m.first_communicator() > communicators.size() || m.first_region() > regions.size())
-    return bad_input({}, "a definition is missing before this one");
-  std::uint64_t members = 0;
-  for (const auto& c : communicators) members += c.members.size();
-  for (int i = 0; i < m.communicators_size(); ++i) {
-    if (m.first_communicator() + static_cast<std::uint64_t>(i) < communicators.size()) continue;
-    const pb::Communicator& from = m.communicators(i);
-    Communicator c;
-    c.name = from.name();
-    const std::uint64_t room = format::kMaxMembers - std::min<std::uint64_t>(members, format::kMaxMembers);
-    if (from.same_as() != 0) {
-      if (from.same_as() > communicators.size())
-        return bad_input({}, "a communicator repeats one that is not defined",
-                         std::to_string(from.same_as() - 1));
-      const auto& source = communicators[from.same_as() - 1].members;
-      if (source.size() > room) return bad_input({}, "the communicators have too many members in all");
-      c.members = source;
-    } else {
-      WEFT_TRY(decode_members(from, ranks, room, c.members));
-    }
-    members += c.members.size();
-    communicators.push_back(std::move(c));
+Definitions::Definitions(std::uint32_t ranks, std::uint64_t file_bytes)
+    : ranks_(ranks), most_(format::most_definition_bytes(file_bytes)) {
+  communicators_.push_back({"world", {}});
+  communicators_[0].members.resize(ranks);
+  std::iota(communicators_[0].members.begin(), communicators_[0].members.end(), 0);
+  members_ = ranks;
+}
+
+Result<void> Definitions::pay(std::uint64_t cost) {
+  if (cost > most_ - cost_)
+    return bad_input({}, "communicators, regions and kernels are too many for a file of this size", {},
+                     fmt::format("at most {} bytes of them", most_));
+  cost_ += cost;
+  return {};
+}
+
+Result<void> Definitions::add_communicator(std::string_view message) {
+  // Members and name are paid for before they are made.
+  std::uint64_t values = 0, name = 0;
+  WireScanner scan(message);
+  while (scan.next()) {
+    if (scan.field() == pb::Communicator::kNameFieldNumber) name += scan.bytes().size();
+    if (scan.field() >= pb::Communicator::kFirstFieldNumber &&
+        scan.field() <= pb::Communicator::kCountFieldNumber)
+      values += scan.varints();
   }
-  for (int i = 0; i < m.regions_size(); ++i)
-    if (m.first_region() + static_cast<std::uint64_t>(i) >= regions.size()) regions.push_back(m.regions(i));
+  pb::Communicator from;
+  if (!scan.ok()) return bad_input({}, "the frame is not a Definitions message");
+  WEFT_TRY(pay(format::definition_cost(name)));
+  if (values > 3 * static_cast<std::uint64_t>(ranks_) ||
+      !from.ParseFromArray(message.data(), static_cast<int>(message.size())) ||
+      from.step_size() != from.first_size() || from.count_size() != from.first_size())
+    return bad_input({}, "the member runs of a communicator differ in length or are more than its ranks");
+  Communicator c;
+  c.name = from.name();
+  std::uint64_t total = 0;
+  if (from.same_as() != 0) {
+    if (from.same_as() > communicators_.size())
+      return bad_input({}, "a communicator repeats one that is not defined",
+                       std::to_string(from.same_as() - 1));
+    total = communicators_[from.same_as() - 1].members.size();
+  } else {
+    for (const std::uint32_t n : from.count()) total += n;
+    if (total > ranks_)
+      return bad_input({}, "a communicator has more members than the trace has ranks", std::to_string(total),
+                       fmt::format("at most {}", ranks_));
+  }
+  if (total > format::kMaxMembers - std::min(members_, format::kMaxMembers))
+    return bad_input({}, "the communicators have too many members in all");
+  WEFT_TRY(pay(4 * total));
+  members_ += total;
+  if (from.same_as() != 0) {
+    c.members = communicators_[from.same_as() - 1].members;
+  } else {
+    seen_.resize(ranks_);
+    c.members.reserve(total);
+    WEFT_TRY(decode_members(from, static_cast<std::uint32_t>(communicators_.size()), seen_, c.members));
+  }
+  communicators_.push_back(std::move(c));
+  return {};
+}
+
+Result<void> Definitions::add(std::string_view message) {
+  std::uint64_t next_communicator = 0, next_region = 0;
+  WireScanner first(message);
+  while (first.next()) {
+    if (first.field() == pb::Definitions::kFirstCommunicatorFieldNumber) next_communicator = first.number();
+    if (first.field() == pb::Definitions::kFirstRegionFieldNumber) next_region = first.number();
+  }
+  if (!first.ok()) return bad_input({}, "the frame is not a Definitions message");
+  if (next_communicator > communicators_.size() || next_region > regions_.size())
+    return bad_input({}, "a definition is missing before this one");
+  std::vector<std::string> kernels;
+  WireScanner scan(message);
+  while (scan.next()) {
+    switch (scan.field()) {
+      case pb::Definitions::kCommunicatorsFieldNumber:
+        if (next_communicator++ >= communicators_.size()) WEFT_TRY(add_communicator(scan.bytes()));
+        break;
+      case pb::Definitions::kRegionsFieldNumber:
+        if (next_region++ < regions_.size()) break;
+        WEFT_TRY(pay(format::definition_cost(scan.bytes().size())));
+        regions_.emplace_back(scan.bytes());
+        break;
+      case pb::Definitions::kKernelsFieldNumber:
+        WEFT_TRY(pay(format::definition_cost(scan.bytes().size())));
+        kernels.emplace_back(scan.bytes());
+        break;
+      default:
+        break;  // of a newer minor version
+    }
+  }
+  if (kernels.empty()) return {};
+  if (!kernels_.names().empty() && kernels_.names() != kernels)
+    return bad_input({}, "the file names its kernels twice, and not alike");
+  WEFT_ASSIGN(kernels_, KernelNumbers::of(std::move(kernels)));
   return {};
 }
 

@@ -19,7 +19,8 @@
 
 namespace weft::traces {
 
-inline constexpr std::int64_t kMaxSeriesSteps = std::int64_t{1} << 24;
+// Steps of all segments, each counted once for every kernel that it runs: what replaying one operation may cost.
+inline constexpr std::int64_t kMaxSeriesSteps = std::int64_t{1} << 20;
 
 // One kernel of a segment: its shape at step 0 and what a step adds.
 struct SeriesKernel {

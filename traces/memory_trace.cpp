@@ -97,7 +97,7 @@ Result<bool> MemoryTrace::next_block(RankId rank, OpBlock& out) {
   out.rank = rank;
   out.first_op = b.first_op;
   const OpLimits limits{header_.ranks, &communicators_, regions_.size()};
-  auto ok = decoder_.decode(raw_, b.ops, limits, out);
+  auto ok = decoder_.decode(raw_, b.ops, limits, KernelNumbers(), out);
   WEFT_CHECK(ok.has_value(), ok.error().message());
   return true;
 }

@@ -148,7 +148,8 @@ const char* list_fault(const Op& op, List l, const OpLimits& limits) {
   const auto comm_size = [&] { return (*limits.communicators)[op.comm.index()].members.size(); };
   switch (blocking_form(op.kind)) {
     case OpKind::compute_kernel:
-      return l.size() == 4 && all_at_least(l, 0) ? nullptr : "the list of a kernel must be kernel, m, n, k";
+      if (l.size() != 4 || !all_at_least(l, 0)) return "the list of a kernel must be kernel, m, n, k";
+      return l[0] < static_cast<std::int64_t>(kKernelCount) ? nullptr : "unknown kernel";
     case OpKind::recv:
     case OpKind::irecv:
     case OpKind::probe:

@@ -23,6 +23,20 @@ std::string known_formats() {
   return all;
 }
 
+// A trace is read more than once: to count, to check, to replay. What gives its bytes only once is refused by name.
+Result<void> may_be_read_twice(const std::string& path) {
+  struct stat st {};
+  const bool known = ::stat(path.c_str(), &st) == 0;
+  if (path == "-" || (known && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))) {
+    Error e = not_supported("a trace that comes through a pipe", "a file: a trace is read more than once");
+    e.where = path;
+    return e;
+  }
+  if (known && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+    return bad_input(path, "a device is no trace", {}, "a file");
+  return {};
+}
+
 Result<std::string> first_bytes(const std::string& path) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0)
@@ -52,6 +66,7 @@ Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::stri
                                                      const OpenOptions& options) {
   using namespace std::string_view_literals;
   if (paths.empty()) return usage_error("no trace given");
+  for (const std::string& path : paths) WEFT_TRY(may_be_read_twice(path));
   if (options.from == "weft") return open_one_weft(paths, options);
 #define WEFT_TRACE_FORMAT(id, name, what) \
   if (options.from == name) return open_##id(paths);

@@ -74,7 +74,8 @@ class TraceReader {
   [[nodiscard]] virtual const std::vector<std::string>& regions() const = 0;
   // kUnknownOps: a generator that would have to generate everything to know; replay takes that.
   [[nodiscard]] virtual std::uint64_t ops_of(RankId rank) const = 0;
-  // Fills `out` with the rank's next block; false at the end of the rank. Errors: kBadInput with the position.
+  // Fills `out` with the rank's next block, of one operation at least; false at the end of the rank. Errors: kBadInput
+  // with the position.
   [[nodiscard]] virtual Result<bool> next_block(RankId rank, OpBlock& out) = 0;
   // All ranks from the start again.
   virtual void rewind() = 0;

@@ -25,7 +25,7 @@ static_assert(std::endian::native == std::endian::little, "the reader copies lit
 // does).
 inline constexpr std::string_view kMagic = "\x89WEFT\r\n\x1a";
 inline constexpr std::uint16_t kMajor = 1;
-inline constexpr std::uint16_t kMinor = 0;
+inline constexpr std::uint16_t kMinor = 1;           // 1: names of kernels
 inline constexpr std::size_t kFileHeaderBytes = 16;  // magic, u16 major, u16 minor, u32 0
 inline constexpr std::size_t kFrameHeaderBytes = 40;
 inline constexpr std::size_t kTrailerBytes = 32;
@@ -33,14 +33,31 @@ inline constexpr std::string_view kTrailerMagic = "WEFTEND\n";
 inline constexpr std::uint32_t kFrameMagic = 0x4d465257u;  // "WRFM": salvage can tell a frame from noise
 inline constexpr std::uint32_t kNoRank = 0xffffffffu;
 
-// Limits that bound what a hostile file can make the reader allocate.
+// Limits that bound what a hostile file can make the reader allocate, by what the file is: its bytes, its ranks, its
+// operations. docs/trace-format.md states them.
 inline constexpr std::uint32_t kMaxRanks = 1u << 24;
 inline constexpr std::uint32_t kMaxBlockBytes = 1u << 24;  // raw size of an op block
 inline constexpr std::uint32_t kMaxMetaBytes = 1u << 28;   // raw size of any other frame
 inline constexpr std::uint64_t kMaxMembers = 1ull << 26;   // of all communicators together
-inline constexpr std::uint64_t kMetaBytesFloor =
-    1u << 20;  // a meta frame may expand to this + kMaxExpansion x stored
-inline constexpr std::uint64_t kMaxExpansion = 256;
+inline constexpr std::uint64_t kMaxNotes = 1u << 16;
+// Raw size of a frame that is no block of operations.
+[[nodiscard]] constexpr std::uint64_t most_meta_bytes(std::uint64_t file_bytes) {
+  const std::uint64_t most = (std::uint64_t{4} << 20) + 16 * file_bytes;
+  return most < kMaxMetaBytes ? most : kMaxMetaBytes;
+}
+// Raw size of a block: what compresses well, and lists with values for each rank.
+[[nodiscard]] constexpr std::uint64_t most_block_bytes(std::uint64_t stored, std::uint64_t ranks,
+                                                       std::uint64_t ops) {
+  const std::uint64_t most = (std::uint64_t{1} << 18) + 1024 * stored + 40 * ranks * ops;
+  return most < kMaxBlockBytes ? most : kMaxBlockBytes;
+}
+// Memory of what a file defines, beside its world: definition_cost() of each communicator, region and name.
+[[nodiscard]] constexpr std::uint64_t most_definition_bytes(std::uint64_t file_bytes) {
+  return (std::uint64_t{16} << 20) + 64 * file_bytes;
+}
+[[nodiscard]] constexpr std::uint64_t definition_cost(std::size_t name_bytes, std::size_t members = 0) {
+  return 64 + name_bytes + 4 * members;
+}
 // Beyond this many ranks each rank has a block, so that the number of ranks, which costs memory everywhere,
 // is backed by bytes of the file.
 inline constexpr std::uint64_t kFreeRanks = 1u << 16;

@@ -18,6 +18,7 @@
 #include "traces/send_counter.hpp"
 #include "traces/trace.pb.h"
 #include "traces/weft_format.hpp"
+#include "traces/wire.hpp"
 
 namespace weft::traces {
 namespace {
@@ -82,8 +83,8 @@ class WeftReader final : public TraceReader {
 
   const TraceHeader& header() const override { return header_; }
   const TraceTotals& totals() const override { return totals_; }
-  const std::vector<Communicator>& communicators() const override { return communicators_; }
-  const std::vector<std::string>& regions() const override { return regions_; }
+  const std::vector<Communicator>& communicators() const override { return definitions_.communicators(); }
+  const std::vector<std::string>& regions() const override { return definitions_.regions(); }
   std::uint64_t ops_of(RankId rank) const override { return ranks_.at(rank.index()).ops; }
   Result<bool> next_block(RankId rank, OpBlock& out) override;
   void rewind() override {
@@ -102,6 +103,9 @@ class WeftReader final : public TraceReader {
     std::uint32_t next = 0;
     std::uint64_t ops = 0;
   };
+  [[nodiscard]] OpLimits limits() const {
+    return {header_.ranks, &definitions_.communicators(), definitions_.regions().size()};
+  }
   [[nodiscard]] std::int64_t record_of(std::uint64_t offset) const;
   // Reads and verifies the frame at `at`; its payload, decompressed, is in raw_.
   Result<FrameHeader> read_frame(std::uint64_t at, std::int64_t record);
@@ -125,8 +129,7 @@ class WeftReader final : public TraceReader {
   BlockDecoder decoder_;
   TraceHeader header_;
   TraceTotals totals_;
-  std::vector<Communicator> communicators_;
-  std::vector<std::string> regions_;
+  Definitions definitions_;
   std::vector<Block> blocks_;
   std::vector<Rank> ranks_;
   std::uint64_t after_header_ = 0;
@@ -148,10 +151,9 @@ Result<FrameHeader> WeftReader::read_frame_header(std::uint64_t at, std::int64_t
                      fmt::format("{} bytes", h.stored_bytes),
                      fmt::format("at most {}", file_.size() - at - sizeof h));
   const bool ops = h.type == static_cast<std::uint8_t>(FrameType::kOps);
-  const std::uint64_t limit =
-      ops ? format::kMaxBlockBytes
-          : std::min<std::uint64_t>(format::kMaxMetaBytes,
-                                    format::kMetaBytesFloor + format::kMaxExpansion * h.stored_bytes);
+  const std::uint64_t limit = ops ? format::most_block_bytes(h.stored_bytes, header_.ranks,
+                                                             std::min<std::uint64_t>(h.ops, kMaxBlockOps))
+                                  : format::most_meta_bytes(file_.size());
   if (h.raw_bytes > limit)
     return bad_input(file_.where(at, record, rank),
                      "the frame claims to unpack to more than a frame may hold",
@@ -205,10 +207,9 @@ Result<void> WeftReader::read_header_frame() {
                  "the trace has another major version of the format", std::to_string(major),
                  std::to_string(format::kMajor)};
   WEFT_ASSIGN(const FrameHeader h, read_frame(format::kFileHeaderBytes, 0));
-  pb::Header m;
-  if (h.type != static_cast<std::uint8_t>(FrameType::kHeader) || !m.ParseFromString(raw_))
+  if (h.type != static_cast<std::uint8_t>(FrameType::kHeader))
     return bad_input(file_.where(format::kFileHeaderBytes, 0), "the first frame is not a header");
-  auto decoded = decode_header(m);
+  auto decoded = decode_header(raw_);
   if (!decoded) {
     decoded.error().where = file_.where(format::kFileHeaderBytes, 0);
     return std::move(decoded).error();
@@ -219,10 +220,7 @@ Result<void> WeftReader::read_header_frame() {
     return bad_input(file_.where(format::kFileHeaderBytes, 0), "the file is too small for so many ranks",
                      fmt::format("{} ranks", header_.ranks), fmt::format("at most {}", most));
   after_header_ = format::kFileHeaderBytes + sizeof h + h.stored_bytes;
-  communicators_.push_back({"world", {}});
-  communicators_[0].members.resize(header_.ranks);
-  for (std::uint32_t r = 0; r < header_.ranks; ++r)
-    communicators_[0].members[r] = static_cast<std::int32_t>(r);
+  definitions_ = Definitions(header_.ranks, file_.size());
   return {};
 }
 
@@ -232,9 +230,21 @@ Result<void> WeftReader::read_index(std::uint64_t at) {
   const auto damaged = [&](std::string what) {
     return bad_input(file_.where(at), "index: " + std::move(what));
   };
-  if (h.type != static_cast<std::uint8_t>(FrameType::kIndex) || !m.ParseFromString(raw_))
+  if (h.type != static_cast<std::uint8_t>(FrameType::kIndex))
     return damaged("the trailer does not point to one");
-  if (auto r = decode_definitions(m.definitions(), header_.ranks, communicators_, regions_); !r) {
+  // A block is a frame of the file: what the index lists is counted before it is made.
+  std::uint64_t ranks = 0, blocks = 0;
+  WireScanner scan(raw_);
+  while (scan.next()) {
+    if (scan.field() == pb::Index::kBlocksOfRankFieldNumber) ranks += scan.varints();
+    if (scan.field() == pb::Index::kBlockOpsFieldNumber) blocks += scan.varints();
+    if (scan.field() == pb::Index::kOffsetDeltaFieldNumber) blocks += scan.varints();
+  }
+  if (!scan.ok()) return damaged("the trailer does not point to one");
+  if (ranks > header_.ranks || blocks / 2 > file_.size() / sizeof(FrameHeader))
+    return damaged("it lists more blocks than the file has room for");
+  if (!m.ParseFromString(raw_)) return damaged("the trailer does not point to one");
+  if (auto r = definitions_.add(m.definitions()); !r) {
     r.error().where = file_.where(at);
     return std::move(r).error();
   }
@@ -302,14 +312,12 @@ Result<void> WeftReader::salvage(std::uint64_t end_of_use) {
       return out;
     };
     if (h.type == static_cast<std::uint8_t>(FrameType::kDefinitions)) {
-      pb::Definitions m;
-      if (!m.ParseFromString(raw_)) return bad(bad_input({}, "the frame is not a Definitions message"));
-      if (auto r = decode_definitions(m, header_.ranks, communicators_, regions_); !r) return bad(r.error());
+      if (auto r = definitions_.add(raw_); !r) return bad(r.error());
     } else if (h.type == static_cast<std::uint8_t>(FrameType::kOps)) {
       if (h.rank >= header_.ranks || h.first_op != ranks_[h.rank].ops)
         return bad(bad_input({}, "the block does not continue its rank's program"));
-      const OpLimits limits{header_.ranks, &communicators_, regions_.size()};
-      if (auto r = decoder_.decode(raw_, h.ops, limits, block); !r) return bad(r.error());
+      if (auto r = decoder_.decode(raw_, h.ops, limits(), definitions_.kernels(), block); !r)
+        return bad(r.error());
       found.push_back({h.rank, {at, h.first_op}, h.ops});
       ranks_[h.rank].ops += h.ops;
       for (const Op& op : block.ops) counter.add(RankId(h.rank), op, block.list(op));
@@ -349,8 +357,7 @@ Result<void> WeftReader::open(const WeftReaderOptions& options) {
     blocks_.clear();
     ranks_.clear();
     totals_ = {};
-    communicators_.resize(1);
-    regions_.clear();
+    definitions_ = Definitions(header_.ranks, file_.size());
   }
   const Walk w = walk();
   const std::string lost = fmt::format("{} whole blocks end at byte {:#x}, the file at {:#x}", w.blocks,
@@ -385,8 +392,7 @@ Result<bool> WeftReader::next_block(RankId rank, OpBlock& out) {
   } else {
     out.rank = rank;
     out.first_op = b.first_op;
-    const OpLimits limits{header_.ranks, &communicators_, regions_.size()};
-    auto r2 = decoder_.decode(raw_, h->ops, limits, out);
+    auto r2 = decoder_.decode(raw_, h->ops, limits(), definitions_.kernels(), out);
     if (r2) {
       ++r.next;
       return true;

@@ -48,6 +48,8 @@ struct TraceWriter::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  // Compresses into `packed`; the number of its bytes.
+  std::size_t pack(std::string_view raw_bytes);
   void write_frame(format::FrameType type, std::string_view raw, std::uint32_t rank = format::kNoRank,
                    std::uint32_t ops = 0, std::uint64_t first_op = 0);
   void flush_definitions();
@@ -69,21 +71,28 @@ struct TraceWriter::Impl {
   std::vector<std::string> regions;
   std::size_t written_communicators = 1;
   std::size_t written_regions = 0;
+  bool has_kernels = false,
+       written_kernels = false;               // an operation names a kernel: the file then names them all
   std::vector<std::vector<BlockRef>> blocks;  // by rank
   std::vector<std::uint64_t> next_op;
   SendCounter counter;
   std::optional<Error> error;
 };
 
+std::size_t TraceWriter::Impl::pack(std::string_view raw_bytes) {
+  packed.resize(ZSTD_compressBound(raw_bytes.size()));
+  const std::size_t n =
+      ZSTD_compressCCtx(zstd, packed.data(), packed.size(), raw_bytes.data(), raw_bytes.size(), kZstdLevel);
+  WEFT_CHECK(ZSTD_isError(n) == 0, ZSTD_getErrorName(n));
+  return n;
+}
+
 void TraceWriter::Impl::write_frame(format::FrameType type, std::string_view raw_bytes, std::uint32_t rank,
                                     std::uint32_t ops, std::uint64_t first_op) {
   const bool block = type == format::FrameType::kOps;
   if (raw_bytes.size() > (block ? format::kMaxBlockBytes : format::kMaxMetaBytes))
     return fail(fmt::format("a frame of {} bytes exceeds the format's limit", raw_bytes.size()));
-  packed.resize(ZSTD_compressBound(raw_bytes.size()));
-  const std::size_t n =
-      ZSTD_compressCCtx(zstd, packed.data(), packed.size(), raw_bytes.data(), raw_bytes.size(), kZstdLevel);
-  WEFT_CHECK(ZSTD_isError(n) == 0, ZSTD_getErrorName(n));
+  const std::size_t n = pack(raw_bytes);
   format::FrameHeader h;
   h.type = static_cast<std::uint8_t>(type);
   h.stored_bytes = static_cast<std::uint32_t>(n);
@@ -97,12 +106,16 @@ void TraceWriter::Impl::write_frame(format::FrameType type, std::string_view raw
 }
 
 void TraceWriter::Impl::flush_definitions() {
-  if (written_communicators == communicators.size() && written_regions == regions.size()) return;
+  if (written_communicators == communicators.size() && written_regions == regions.size() &&
+      written_kernels == has_kernels)
+    return;
   pb::Definitions d;
-  encode_definitions(communicators, written_communicators, regions, written_regions, d);
+  encode_definitions(communicators, written_communicators, regions, written_regions,
+                     has_kernels && !written_kernels, d);
   write_frame(format::FrameType::kDefinitions, d.SerializeAsString());
   written_communicators = communicators.size();
   written_regions = regions.size();
+  written_kernels = has_kernels;
 }
 
 TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -156,11 +169,16 @@ void TraceWriter::append(const OpBlock& block) {
     const Op& op = block.ops[i];
     if (const char* f = op_fault(op, block.list(op), limits))
       return w.fail(fmt::format("append: operation {} of rank {}: {}", block.first_op + i, rank, f));
+    w.has_kernels |= names_kernels(op.kind);
     w.counter.add(block.rank, op, block.list(op));
   }
   w.flush_definitions();
   for (std::size_t at = 0; at < block.ops.size();) {
-    const std::size_t end = w.encoder.encode(block, at, w.raw);
+    std::size_t end = w.encoder.encode(block, at, w.raw);
+    // Lists that all look alike compress better than a reader believes: fewer operations then.
+    while (end - at > 1 && w.raw.size() > format::most_block_bytes(0, w.ranks, end - at) &&
+           w.raw.size() > format::most_block_bytes(w.pack(w.raw), w.ranks, end - at))
+      end = w.encoder.encode(block, at, w.raw, (end - at) / 2);
     const auto n = static_cast<std::uint32_t>(end - at);
     w.blocks[rank].push_back({w.file.written(), n});
     w.write_frame(format::FrameType::kOps, w.raw, rank, n, block.first_op + at);
@@ -175,7 +193,9 @@ Result<void> TraceWriter::finish() {
   if (w.ranks > format::kFreeRanks && std::ranges::any_of(w.blocks, [](const auto& b) { return b.empty(); }))
     w.fail(fmt::format("a trace of more than {} ranks needs an operation on each", format::kFreeRanks));
   pb::Index index;
-  encode_definitions(w.communicators, 1, w.regions, 0, *index.mutable_definitions());
+  pb::Definitions definitions;
+  encode_definitions(w.communicators, 1, w.regions, 0, w.has_kernels, definitions);
+  index.set_definitions(definitions.SerializeAsString());
   index.set_ops(w.counter.totals().ops);
   index.set_messages(w.counter.totals().messages);
   index.set_bytes(w.counter.totals().bytes);
@@ -189,13 +209,23 @@ Result<void> TraceWriter::finish() {
     }
   }
   const std::uint64_t index_at = w.file.written();
-  w.write_frame(format::FrameType::kIndex, index.SerializeAsString());
+  const std::string serialized = index.SerializeAsString();
+  w.write_frame(format::FrameType::kIndex, serialized);
   std::string trailer;
   put(trailer, index_at);
   put(trailer, w.file.written() + format::kTrailerBytes);
   put(trailer, static_cast<std::uint64_t>(XXH64(trailer.data(), trailer.size(), 0)));
   trailer += format::kTrailerMagic;
   w.file.write(trailer);
+  // What no reader would believe of a file of this size.
+  std::uint64_t cost = 0;
+  for (std::size_t c = 1; c < w.communicators.size(); ++c)
+    cost += format::definition_cost(w.communicators[c].name.size(), w.communicators[c].members.size());
+  for (const auto& r : w.regions) cost += format::definition_cost(r.size());
+  if (cost + format::definition_cost(KernelNumbers::kMaxNameBytes) * kKernelCount >
+          format::most_definition_bytes(w.file.written()) ||
+      serialized.size() > format::most_meta_bytes(w.file.written()))
+    w.fail("the trace defines too many communicators and regions for its operations");
   if (w.error) return *w.error;
   return w.file.commit();
 }

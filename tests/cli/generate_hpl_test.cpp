@@ -104,7 +104,7 @@ TEST(GenerateHpl, FaultsAreNamedAndLeaveNothing) {
       {"generate hpl", 2, "--output"},
       {"generate hpl --dat bad.dat -o x.weft", 3,
        "bad.dat:5:1: error: the number of problem sizes is not a number"},
-      {"generate hpl --dat missing.dat -o x.weft", 3, "missing.dat: error: can't open the file"},
+      {"generate hpl --dat missing.dat -o x.weft", 3, "missing.dat: error: cannot open: No such file"},
       {"generate hpl --bcast ring -o x.weft", 2, "0|1rg, 1|1rM, 2|2rg, 3|2rM, 4|Lng, 5|LnM"},
       {"generate hpl --n 10k -o x.weft", 2, "--n: not a valid number; got \"10k\""},
       {"generate hpl --p 2,4 -o x.weft", 2, "--p and --q must have as many values"},

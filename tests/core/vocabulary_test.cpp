@@ -7,6 +7,7 @@
 #include "core/atomic_file.hpp"
 #include "core/hash.hpp"
 #include "core/id.hpp"
+#include "core/input_file.hpp"
 #include "core/result.hpp"
 #include "core/rng.hpp"
 #include "core/source_pos.hpp"

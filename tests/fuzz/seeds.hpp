@@ -1,17 +1,70 @@
-// Small valid inputs of every trace reader: what mutations and libFuzzer start from.
+// Small valid inputs of the trace readers: what mutations and libFuzzer start from.
 #pragma once
 
+#include <xxhash.h>
+#include <zstd.h>
+
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "tests/fuzz/trace_fuzz.hpp"
 #include "traces/block_codec.hpp"
 #include "traces/trace.hpp"
+#include "traces/weft_format.hpp"
 #include "traces/writer.hpp"
 
 namespace weft::traces {
+
+// A literal with its zeros.
+template <std::size_t N>
+[[nodiscard]] constexpr std::string_view bytes_of(const char (&s)[N]) {
+  return {s, N - 1};
+}
+
+// Checksums stop nearly every mutation of a .weft file at once, so what stands inside the frames is reached
+// from here: a file whose one frame of `type` holds `message`, everything around it correct.
+inline std::string weft_around(format::FrameType type, std::string_view message, std::uint32_t ops) {
+  using format::FrameType;
+  std::string file(format::kMagic);
+  file += std::string("\x01\0\0\0\0\0\0\0", 8);
+  const auto add = [&file](FrameType t, std::string_view raw, std::uint32_t rank, std::uint32_t n) {
+    std::string packed(ZSTD_compressBound(raw.size()), '\0');
+    packed.resize(ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), 1));
+    format::FrameHeader h;
+    h.type = static_cast<std::uint8_t>(t);
+    h.stored_bytes = static_cast<std::uint32_t>(packed.size());
+    h.raw_bytes = static_cast<std::uint32_t>(raw.size());
+    h.rank = rank;
+    h.ops = n;
+    const std::uint64_t seed = XXH64(&h, format::kChecksummedHeaderBytes, 0);
+    h.checksum = XXH64(packed.data(), packed.size(), seed);
+    file.append(reinterpret_cast<const char*>(&h), sizeof h);
+    file += packed;
+  };
+  add(FrameType::kHeader, type == FrameType::kHeader ? message : "\x08\x03", format::kNoRank, 0);  // 3 ranks
+  // A communicator {0, 1} and a region, so that ids other than 0 mean something.
+  add(FrameType::kDefinitions,
+      type == FrameType::kDefinitions
+          ? message
+          : bytes_of("\x08\x01\x12\x0c\x0a\x01p\x12\x01\0\x1a\x01\x02\x22\x01\x02\x22\x01r"),
+      format::kNoRank, 0);
+  if (type == FrameType::kOps)
+    for (std::uint32_t rank = 0; rank < 3; ++rank) add(FrameType::kOps, message, rank, ops);
+  if (type == FrameType::kIndex) {
+    const std::uint64_t at = file.size();
+    add(FrameType::kIndex, message, format::kNoRank, 0);
+    const std::uint64_t size = file.size() + format::kTrailerBytes;
+    file.append(reinterpret_cast<const char*>(&at), 8);
+    file.append(reinterpret_cast<const char*>(&size), 8);
+    const std::uint64_t sum = XXH64(file.data() + file.size() - 16, 16, 0);
+    file.append(reinterpret_cast<const char*>(&sum), 8);
+    file += format::kTrailerMagic;
+  }
+  return file;
+}
 
 inline const std::string& ti_seed() {
   static const std::string text =
@@ -83,6 +136,7 @@ inline std::string weft_seed(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::stringstream s;
   s << in.rdbuf();
+  std::filesystem::remove(path);
   return s.str();
 }
 

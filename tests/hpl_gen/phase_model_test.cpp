@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/csv.hpp"
 #include "hpl_gen/grid.hpp"
 #include "hpl_gen/hpl_trace.hpp"

@@ -198,5 +198,23 @@ TEST(KernelTime, AReplayedKernelTakesTheTimeOfItsHost) {
   EXPECT_EQ(r->ranks[3].finish, Duration(4 * one)) << "the later group wins";
 }
 
+TEST(KernelTime, AKernelBeyondTheTableIsAnErrorNotATime) {
+  const auto p = platform("ranks: 1 kernel { name: \"*\" intercept: \"1us\" }");
+  for (const std::int64_t kernel :
+       {static_cast<std::int64_t>(traces::kKernelCount), std::int64_t{99}, INT64_MAX}) {
+    MemoryTrace t(1);
+    t.flops(0, 1);
+    t.add(0, {.kind = traces::OpKind::compute_kernel}, {kernel, 10, 10, 10});
+    for (const bool joined : {true, false}) {
+      ReplayOptions o;
+      o.join_computations = joined;
+      const auto r = replay(t, p, {HostId(0)}, o);
+      ASSERT_FALSE(r);
+      EXPECT_NE(r.error().message().find("rank 0, operation 1: compute: unknown kernel"), std::string::npos)
+          << r.error().message();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::replay

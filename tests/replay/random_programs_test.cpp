@@ -10,6 +10,7 @@
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
 
 namespace weft::replay {
@@ -185,7 +186,8 @@ std::vector<std::int64_t> legal_list(const Op& op, std::int64_t p, Rng& rng) {
   };
   switch (traces::blocking_form(op.kind)) {
     case OpKind::compute_kernel:
-      numbers(4, 100);
+      numbers(1, traces::kKernelCount);
+      numbers(3, 100);
       break;
     case OpKind::iprobe:
     case OpKind::improbe:

@@ -1,12 +1,6 @@
 // Reading, scanning and checking a trace takes a block per rank, not the trace: measured with a limit on the
 // address space of a child process.
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <functional>
-#include <new>
-
+#include "tests/traces/address_limit.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check.hpp"
 #include "traces/info.hpp"
@@ -15,14 +9,6 @@ namespace weft::traces {
 namespace {
 
 using namespace testing;
-
-#if defined(__SANITIZE_ADDRESS__)
-#define WEFT_NO_ADDRESS_LIMIT 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEFT_NO_ADDRESS_LIMIT 1
-#endif
-#endif
 
 constexpr std::uint32_t kRanks = 8;
 constexpr std::size_t kBlocks = 120;  // of each rank: 3.9 million operations, 126 MB as rows
@@ -50,28 +36,6 @@ std::string large_trace(const TempDir& dir) {
   }
   EXPECT_TRUE(w->finish());
   return dir.path("large.weft");
-}
-
-// Runs `body` in a child that may map only `room` bytes more than this process has now. True if it returned
-// true.
-bool within(std::size_t room, const std::function<bool()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::ifstream statm("/proc/self/statm");
-    std::size_t pages = 0;
-    statm >> pages;
-    const rlim_t limit = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + room;
-    const rlimit l{limit, limit};
-    if (::setrlimit(RLIMIT_AS, &l) != 0) ::_exit(3);
-    try {
-      ::_exit(body() ? 0 : 1);
-    } catch (const std::bad_alloc&) {
-      ::_exit(2);
-    }
-  }
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 TEST(MemoryBound, AMillionsOfOperationsTraceIsReadInABlockPerRank) {

@@ -1,4 +1,6 @@
 // Every form in which TI text comes gives the same trace, and every TI trace at hand is read.
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "tests/support/checkout.hpp"
@@ -181,6 +183,118 @@ TEST(TiInput, EveryHplTraceRecordedWithTimesIsReadLineByLineAndChecks) {
     ++read;
   }
   EXPECT_EQ(read, 5u);
+}
+
+TEST(TiInput, AByteOrderMarkIsPassedOverInEveryForm) {
+  const TempDir dir;
+  const std::string bom = "\xef\xbb\xbf";
+  const auto want = ops_of({dir.write("plain.txt", lines_of(0, 2) + "\n" + lines_of(1, 2) + "\n")});
+  ASSERT_EQ(want.size(), 2u);
+  EXPECT_EQ(ops_of({dir.write("shared.txt", bom + lines_of(0, 2) + "\n" + lines_of(1, 2) + "\n")}), want);
+  const std::string a = dir.write("a.txt", bom + lines_of(0, 2)),
+                    b = dir.write("b.txt", bom + lines_of(1, 2));
+  EXPECT_EQ(ops_of({a, b}), want);
+  EXPECT_EQ(ops_of({dir.write("index.txt", bom + "a.txt\r\nb.txt\r\n")}), want);
+  const std::vector<std::pair<std::string, std::string>> members = {{"x/rank-0.txt", bom + lines_of(0, 2)},
+                                                                    {"x/rank-1.txt", bom + lines_of(1, 2)}};
+  write_archive(dir.path("t.tar.gz"), ARCHIVE_FILTER_GZIP, members);
+  EXPECT_EQ(ops_of({dir.path("t.tar.gz")}), want);
+  write_archive(dir.path("one.gz"), ARCHIVE_FILTER_GZIP,
+                {{"data", bom + lines_of(0, 2) + "\n" + lines_of(1, 2) + "\n"}}, true);
+  EXPECT_EQ(ops_of({dir.path("one.gz")}), want);
+}
+
+TEST(TiInput, ACarriageReturnEndsALineOnlyWithALineFeed) {
+  const TempDir dir;
+  const std::string unix_text = lines_of(0, 2) + "\n" + lines_of(1, 2) + "\n";
+  std::string dos, mac;
+  for (const char c : unix_text) {
+    dos += c == '\n' ? "\r\n" : std::string(1, c);
+    mac += c == '\n' ? '\r' : c;
+  }
+  const auto want = ops_of({dir.write("unix.txt", unix_text)});
+  EXPECT_EQ(ops_of({dir.write("dos.txt", dos)}), want);
+  EXPECT_EQ(ops_of({dir.write("dos2.txt", dos.substr(0, dos.size() - 1))}), want)
+      << "the last line feed is missing";
+  for (const auto& [text, place] : {std::pair<std::string, std::string>{mac, ":1:7: "},
+                                    {"0 init\n1 init\n0 compute 1\r1 compute 2\n", ":3:12: "}}) {
+    const std::string path = dir.write("mac.txt", text);
+    const auto t = open_trace({path});
+    ASSERT_FALSE(t);
+    EXPECT_EQ(
+        t.error().message(),
+        path + place + "error: a carriage return inside a line; expected lines that end in LF or in CR LF");
+  }
+}
+
+TEST(TiInput, WhatACompressedFileUnpacksToIsBoundedByItsSize) {
+  const TempDir dir;
+  const auto error_of = [&](const std::string& name) {
+    const auto t = open_trace({dir.path(name)});
+    return t ? std::string("no error") : t.error().message();
+  };
+  // 300 MB of empty lines in kilobytes: more than 64 MiB and 1,024 times as much.
+  write_archive(dir.path("zeros.zst"), ARCHIVE_FILTER_ZSTD, {{"data", std::string(100u << 20, '\n')}}, true);
+  EXPECT_LT(fs::file_size(dir.path("zeros.zst")), 30'000u);
+  EXPECT_NE(error_of("zeros.zst").find("zeros.zst@byte 0x"), std::string::npos) << error_of("zeros.zst");
+  EXPECT_NE(error_of("zeros.zst").find("the file unpacks to too much; got \"more than "), std::string::npos);
+  // Below the limit every byte is looked at once, however small the pieces are that it comes in.
+  write_archive(dir.path("lines.gz"), ARCHIVE_FILTER_GZIP, {{"data", std::string(48u << 20, '\n')}}, true);
+  EXPECT_NE(error_of("lines.gz").find("the trace holds no action"), std::string::npos)
+      << error_of("lines.gz");
+  // The same in members of a tar that nobody wants.
+  write_archive(dir.path("t.tar.zst"), ARCHIVE_FILTER_ZSTD,
+                {{"rank-0.txt", lines_of(0, 1)}, {"notes", std::string(100u << 20, 'x')}});
+  EXPECT_NE(error_of("t.tar.zst").find("the file unpacks to too much"), std::string::npos)
+      << error_of("t.tar.zst");
+  // Twice compressed: the ratio of one is the square of the other's.
+  write_archive(dir.path("once.gz"), ARCHIVE_FILTER_GZIP, {{"data", lines_of(0, 1)}}, true);
+  write_archive(dir.path("twice.gz"), ARCHIVE_FILTER_GZIP, {{"data", slurp(dir.path("once.gz"))}}, true);
+  EXPECT_EQ(ops_of({dir.path("once.gz")}).size(), 1u);
+  EXPECT_NE(error_of("twice.gz").find("compressed more than once; got \"gzip\""), std::string::npos)
+      << error_of("twice.gz");
+}
+
+TEST(TiInput, NamesAndLinksInAnArchiveThatPointOutsideTouchNothing) {
+  const TempDir dir;
+  const std::string victim = dir.write("victim.txt", "0 compute 1\n");
+  archive* a = archive_write_new();
+  archive_write_set_format_ustar(a);
+  ASSERT_EQ(archive_write_open_filename(a, dir.path("t.tar").c_str()), ARCHIVE_OK);
+  const auto add = [&](const std::string& name, unsigned type, const std::string& text,
+                       const std::string& link = {}) {
+    archive_entry* e = archive_entry_new();
+    archive_entry_set_pathname(e, name.c_str());
+    archive_entry_set_filetype(e, type);
+    archive_entry_set_size(e, static_cast<la_int64_t>(text.size()));
+    archive_entry_set_perm(e, 0644);
+    if (!link.empty()) archive_entry_set_symlink(e, link.c_str());
+    EXPECT_EQ(archive_write_header(a, e), ARCHIVE_OK) << archive_error_string(a);
+    archive_write_data(a, text.data(), text.size());
+    archive_entry_free(e);
+  };
+  add("../../rank-0.txt", AE_IFREG, lines_of(0, 2));
+  add("../../rank-1.txt", AE_IFREG, lines_of(1, 2));
+  add("../../rank-2.txt", AE_IFLNK, "", victim);
+  archive_write_close(a);
+  archive_write_free(a);
+  EXPECT_EQ(ops_of({dir.path("t.tar")}).size(), 2u) << "the link is no rank";
+  EXPECT_EQ(slurp(victim), "0 compute 1\n");
+  EXPECT_FALSE(fs::exists(fs::path(dir.path("")) / "../../rank-0.txt"));
+}
+
+TEST(TiInput, ATraceDoesNotComeThroughAPipeOrFromADevice) {
+  EXPECT_EQ(open_trace({"-"}).error().message(),
+            "-: error: not supported: a trace that comes through a pipe; expected a file: a trace is read "
+            "more than once");
+  EXPECT_EQ(open_trace({"-"}).error().code, ErrorCode::kNotSupported);
+  EXPECT_EQ(open_trace({"/dev/zero"}, "ti").error().message(),
+            "/dev/zero: error: a device is no trace; expected a file");
+  const TempDir dir;
+  ASSERT_EQ(::mkfifo(dir.path("pipe").c_str(), 0600), 0);
+  for (const char* from : {"", "ti", "weft"})
+    EXPECT_EQ(open_trace({dir.path("pipe")}, from).error().code, ErrorCode::kNotSupported)
+        << "and it does not wait";
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/rng.hpp"
+#include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/trace.hpp"
 #include "traces/writer.hpp"
@@ -136,7 +137,7 @@ inline Op random_op(Rng& rng, OpKind kind, const OpLimits& limits, OpBlock& bloc
   bool with = list_required(kind, 0);
   switch (blocking_form(kind)) {
     case OpKind::compute_kernel:
-      list = {big(), big(), big(), big()};
+      list = {static_cast<std::int64_t>(rng.below(kKernelCount)), big(), big(), big()};
       break;
     case OpKind::recv:
     case OpKind::probe:

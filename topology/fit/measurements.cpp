@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/atomic_file.hpp"
 #include "core/csv.hpp"
+#include "core/input_file.hpp"
 #include "core/source_pos.hpp"
 
 namespace weft::topology::fit {
@@ -37,7 +37,7 @@ void for_each_line(std::string_view text, F f) {
 }  // namespace
 
 Result<Measurements> Measurements::read(const std::string& path) {
-  WEFT_ASSIGN(std::string text, read_file(path, kMaxFile));
+  WEFT_ASSIGN(std::string text, read_text(path, kMaxFile));
   return parse(path, std::move(text));
 }
 

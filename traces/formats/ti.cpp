@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/input_file.hpp"
 #include "traces/formats/ti_input.hpp"
 #include "traces/formats/ti_parser.hpp"
 #include "traces/memory_trace.hpp"
@@ -65,8 +66,9 @@ bool sniff_ti(const std::string& path, std::string_view first) {
   if (std::filesystem::is_directory(path, ec)) return true;
   if (looks_compressed_or_tar(first) || looks_like_ti_line(first)) return true;
   // An index: its first line names a file.
-  std::string_view line = first.substr(0, first.find('\n'));
-  while (!line.empty() && ti::is_blank(line.back())) line.remove_suffix(1);
+  std::string_view line = without_bom(first);
+  line = line.substr(0, line.find('\n'));
+  while (!line.empty() && (ti::is_blank(line.back()) || line.back() == '\r')) line.remove_suffix(1);
   if (line.empty() || line.find('\0') != std::string_view::npos) return false;
   const auto dir = std::filesystem::path(path).parent_path();
   const std::filesystem::path named{std::string(line)};

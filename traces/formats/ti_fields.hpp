@@ -14,7 +14,7 @@
 
 namespace weft::traces::ti {
 
-[[nodiscard]] inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+[[nodiscard]] inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 class TiFields {
  public:

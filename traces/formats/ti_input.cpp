@@ -13,7 +13,8 @@
 #include <memory>
 #include <optional>
 
-#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
+#include "core/source_pos.hpp"
 
 namespace weft::traces {
 namespace {
@@ -21,9 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kChunkBytes = 1u << 20;
-constexpr std::size_t kMaxIndexBytes = 64u << 20;
+constexpr std::size_t kMaxIndexBytes = 16u << 20;
 
 std::string_view first_line(std::string_view text) {
+  text = without_bom(text);
   while (!text.empty()) {
     const std::size_t n = text.find('\n');
     std::string_view line = text.substr(0, n);
@@ -36,6 +38,32 @@ std::string_view first_line(std::string_view text) {
   }
   return {};
 }
+
+// The first line that says something, of a text that comes in pieces. What was passed over is not looked at again.
+class FirstLine {
+ public:
+  void add(std::string_view text) {
+    while (!known_ && !text.empty()) {
+      if (line_.empty()) text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+      const std::string_view part = text.substr(0, text.find('\n'));
+      line_.append(part.substr(0, kMost - std::min(kMost, line_.size())));
+      const bool ended = part.size() < text.size();
+      text.remove_prefix(std::min(part.size() + 1, text.size()));
+      if (ended) end();
+    }
+  }
+  void end() {
+    known_ |= !first_line(line_).empty();
+    if (!known_) line_.clear();
+  }
+  [[nodiscard]] bool known() const { return known_; }
+  [[nodiscard]] bool is_action() const { return looks_like_ti_line(line_); }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+  std::string line_;
+  bool known_ = false;
+};
 
 struct FileCloser {
   void operator()(std::FILE* f) const { std::fclose(f); }
@@ -70,28 +98,46 @@ Error archive_fault(const std::string& path, archive* a) {
   return bad_input(path, fmt::format("cannot unpack: {}", why != nullptr ? why : "unknown reason"));
 }
 
+// The number of files in an archive that its size explains: names and headers compress, too.
+std::uint64_t most_members(std::uint64_t packed) { return 65'536 + packed / 16; }
+
 // Visits every regular file of an archive, or the one text of a compressed file (name empty).
-// enter(name) says whether the data are wanted; then data(chunk, last).
+// enter(name) says whether the data are wanted; then data(chunk, last). What is not wanted is unpacked all the same, and
+// all counts: no more than most_unpacked() of the file's size.
 Result<void> walk_archive(const std::string& path, const std::function<bool(const std::string&)>& enter,
                           const std::function<Result<void>(std::string_view, bool)>& data) {
   const ArchivePtr a(archive_read_new());
   WEFT_CHECK(a != nullptr, "no memory for libarchive");
-  archive_read_support_filter_all(a.get());
+  // Those that docs/trace-format.md names: others start programs.
+  archive_read_support_filter_gzip(a.get());
+  archive_read_support_filter_zstd(a.get());
+  archive_read_support_filter_xz(a.get());
+  archive_read_support_filter_bzip2(a.get());
   archive_read_support_format_tar(a.get());
   archive_read_support_format_raw(a.get());
   if (archive_read_open_filename(a.get(), path.c_str(), kChunkBytes) != ARCHIVE_OK)
     return archive_fault(path, a.get());
+  std::error_code ec;
+  const std::uint64_t packed = fs::file_size(path, ec);
+  const std::uint64_t most = most_unpacked(ec ? 0 : packed);
+  std::uint64_t unpacked = 0, members = 0;
   while (true) {
     archive_entry* entry = nullptr;
     const int r = archive_read_next_header(a.get(), &entry);
     if (r == ARCHIVE_EOF) return {};
     if (r < ARCHIVE_WARN) return archive_fault(path, a.get());
+    if (archive_filter_count(a.get()) > 2)  // the last one is the file itself
+      return bad_input(path, "compressed more than once", archive_filter_name(a.get(), 1),
+                       "compressed text, or a tar");
+    if (++members > most_members(packed))
+      return bad_input(path, "the archive has too many files for its size", {},
+                       fmt::format("at most {}", most_members(packed)));
     const bool raw = (archive_format(a.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_RAW;
     if (!raw && archive_entry_filetype(entry) != AE_IFREG) continue;
     const char* stored = archive_entry_pathname(entry);
     std::string name = raw || stored == nullptr ? "" : stored;
     while (name.starts_with("./")) name.erase(0, 2);
-    if (!enter(name)) continue;
+    const bool wanted = enter(name);
     while (true) {
       const void* block = nullptr;
       std::size_t n = 0;
@@ -99,9 +145,15 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       const int d = archive_read_data_block(a.get(), &block, &n, &offset);
       if (d == ARCHIVE_EOF) break;
       if (d < ARCHIVE_WARN) return archive_fault(raw ? path : path + "!" + name, a.get());
-      WEFT_TRY(data(std::string_view(static_cast<const char*>(block), n), false));
+      unpacked += n;
+      if (unpacked > most)
+        return bad_input(BytePos{path, static_cast<std::uint64_t>(archive_filter_bytes(a.get(), -1))}.text(),
+                         "the file unpacks to too much",
+                         fmt::format("more than {} bytes of {}", most, packed),
+                         "at most 64 MiB + 1024 x its size, or the unpacked file");
+      if (wanted) WEFT_TRY(data(std::string_view(static_cast<const char*>(block), n), false));
     }
-    WEFT_TRY(data({}, true));
+    if (wanted) WEFT_TRY(data({}, true));
   }
 }
 
@@ -229,7 +281,7 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
       add_file(path);
       return in;
     }
-    WEFT_ASSIGN(const std::string text, read_file(path, kMaxIndexBytes));
+    WEFT_ASSIGN(const std::string text, read_text(path, kMaxIndexBytes));
     std::uint32_t line = 0;
     const auto lines = index_lines(text);
     for (const auto& name : lines) {
@@ -247,6 +299,7 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
   struct Member {
     std::string name;
     std::string text;
+    FirstLine first;
     bool whole = true;  // text is all of it
     bool is_index = false;
   };
@@ -256,22 +309,25 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
   WEFT_TRY(walk_archive(
       path,
       [&](const std::string& name) {
-        members.push_back({name, {}, true, false});
+        members.push_back({name, {}, {}, true, false});
         return true;
       },
       [&](std::string_view data, bool last) -> Result<void> {
         Member& m = members.back();
         // Without room to keep everything, an index and enough to tell a rank's file from it are still kept.
-        const bool candidate =
-            !m.text.empty() && !looks_like_ti_line(m.text) && m.text.size() < kMaxIndexBytes;
-        if (keep || m.text.size() < 4096 || candidate) {
+        m.first.add(data);
+        if (last) m.first.end();
+        const bool candidate = m.whole && m.first.known() && !m.first.is_action() &&
+                               m.text.size() + data.size() < kMaxIndexBytes;
+        if (keep || candidate) {
           m.text.append(data);
           kept += data.size();
           if (kept > kKeepText) keep = false;
         } else if (!data.empty()) {
           m.whole = false;
+          m.text = std::string();
         }
-        if (last && !looks_like_ti_line(m.text)) m.is_index = true;
+        if (last) m.is_index = m.whole && !m.first.is_action();
         return {};
       }));
   if (members.empty()) return bad_input(path, "the archive holds no file");
@@ -327,7 +383,16 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
   return in;
 }
 
-Result<void> TiInput::read(const Chunk& chunk) const {
+Result<void> TiInput::read(const Chunk& to) const {
+  // A byte order mark is no text.
+  std::size_t begun = parts_.size();
+  const Chunk chunk = [&](std::size_t part, std::string_view text, bool last) {
+    if (!text.empty() && begun != part) {
+      begun = part;
+      text = without_bom(text);
+    }
+    return to(part, text, last);
+  };
   if (kept_) {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       WEFT_TRY(chunk(i, parts_[i].text, false));

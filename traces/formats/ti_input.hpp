@@ -1,9 +1,10 @@
 // Where the text of a SimGrid time-independent trace comes from: one file per rank (an index file, a
 // directory or several paths), one shared file, or a tar archive of them; any of it compressed (gzip, zstd up
-// to --long=27, xz, bzip2).
+// to --long=27, xz, bzip2), once.
 //
 // The text is streamed: memory is one chunk, plus the text of archives below kKeepText so that they unpack
-// once only.
+// once only. A compressed file may unpack to most_unpacked() of its size (core/input_file.hpp). An archive is read and
+// never written to disk: it does not matter where the names of its members point; links in it are passed over.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace weft::traces {
 
 class TiInput {
  public:
-  static constexpr std::uint64_t kKeepText = 64u << 20;
+  static constexpr std::uint64_t kKeepText = 16u << 20;
 
   struct Part {
     std::string name;    // for messages: path, or archive!member

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
+#include "core/input_file.hpp"
+#include "core/source_pos.hpp"
 #include "traces/op_rules.hpp"
 
 namespace weft::traces::ti {
@@ -356,6 +359,13 @@ Result<void> Parser::lines(std::string_view text) {
   const char* p = text.data();
   const char* end = p + text.size();
   context_.readable = end;
+  if (const std::size_t at = stray_return(text); at != std::string_view::npos) {
+    const std::string_view before = text.substr(0, at);
+    const std::size_t line = before.rfind('\n');  // npos + 1 = 0
+    const auto number = context_.line + 1 + static_cast<std::uint32_t>(std::ranges::count(before, '\n'));
+    return bad_input(SourcePos{*context_.file, number, static_cast<std::uint32_t>(at - line)}.text(),
+                     "a carriage return inside a line", {}, "lines that end in LF or in CR LF");
+  }
   while (p < end) {
     const auto* eol = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
     const char* stop = eol == nullptr ? end : eol;
@@ -363,14 +373,16 @@ Result<void> Parser::lines(std::string_view text) {
       return bad_input(input_.parts()[part_].name, "the file has too many lines", {},
                        "fewer than 2^32 lines");
     ++context_.line;
-    if (!line(p, stop)) return *context_.error;
+    const char* last = stop;
+    while (last > p && last[-1] == '\r') --last;
+    if (!line(p, last)) return *context_.error;
     p = stop + 1;
   }
   return {};
 }
 
 Result<void> Parser::feed(std::size_t part, std::string_view text, bool last) {
-  constexpr std::size_t kMaxLine = 64u << 20;
+  constexpr std::size_t kMaxLine = 16u << 20;
   if (part != part_) {
     part_ = part;
     context_.line = 0;
@@ -393,16 +405,14 @@ Result<void> Parser::feed(std::size_t part, std::string_view text, bool last) {
     if (eol == std::string_view::npos) {
       if (carry_.size() + text.size() > kMaxLine)
         return bad_input(fmt::format("{}:{}", input_.parts()[part].name, context_.line + 1),
-                         "the line is too long", {}, "at most 64 MiB");
+                         "the line is too long", {}, "at most 16 MiB");
       carry_.append(text);
       return {};
     }
     carry_.append(text.substr(0, eol));
     const std::string one = std::move(carry_);
     carry_.clear();
-    ++context_.line;
-    context_.readable = one.data() + one.size();
-    if (!line(one.data(), one.data() + one.size())) return *context_.error;
+    WEFT_TRY(lines(one));
     text.remove_prefix(eol + 1);
   }
   const std::size_t end = text.rfind('\n');

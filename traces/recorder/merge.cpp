@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "traces/recorder/program.hpp"
 #include "traces/recorder/spool_reader.hpp"

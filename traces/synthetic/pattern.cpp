@@ -35,7 +35,8 @@ const std::string* PatternArgs::find(std::string_view key) const {
 }
 
 Result<void> PatternArgs::check_known(std::string_view kind, std::span<const PatternKey> keys) const {
-  for (const auto& [key, value] : values_) {
+  for (const auto& entry : values_) {
+    const std::string& key = entry.first;  // a binding is not captured by clang 14
     if (std::any_of(keys.begin(), keys.end(), [&](const PatternKey& k) { return k.name == key; })) continue;
     std::string known;
     for (const PatternKey& k : keys) known += fmt::format("{}--{}", known.empty() ? "" : ", ", k.name);

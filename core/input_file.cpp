@@ -1,0 +1,95 @@
+#include "core/input_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "core/source_pos.hpp"
+
+namespace weft {
+namespace {
+
+// "FILE:LINE:COLUMN" of byte `at` of `text`.
+std::string position(const std::string& path, std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const std::size_t line = before.rfind('\n');  // npos + 1 = 0: the first
+  return SourcePos{path, static_cast<std::uint32_t>(1 + std::ranges::count(before, '\n')),
+                   static_cast<std::uint32_t>(at - (line + 1) + 1)}
+      .text();
+}
+
+Error zero_byte(const std::string& path, std::string_view text, std::size_t at) {
+  return bad_input(position(path, text, at), "a zero byte: this is no text", {}, "UTF-8 or ASCII text");
+}
+
+Result<std::string> read(const std::string& path, std::uint64_t limit, bool text) {
+  struct Close {
+    void operator()(std::FILE* f) const {
+      if (f != stdin) std::fclose(f);
+    }
+  };
+  const std::unique_ptr<std::FILE, Close> f(path == "-" ? stdin : std::fopen(path.c_str(), "rbe"));
+  if (!f) return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)));
+  struct stat st {};
+  const bool known = ::fstat(::fileno(f.get()), &st) == 0;
+  if (known && S_ISDIR(st.st_mode)) return bad_input(path, "cannot read: it is a directory", {}, "a file");
+  // Files of /proc are regular and say 0.
+  const bool regular = known && S_ISREG(st.st_mode);
+  const std::uint64_t most = regular ? limit : std::min(limit, kMaxStreamBytes);
+  const auto too_large = [&](const std::string& got) {
+    return bad_input(path, regular ? "the file is too large" : "a pipe or device gives too much", got,
+                     fmt::format("at most {} bytes", most));
+  };
+  if (regular && static_cast<std::uint64_t>(st.st_size) > most)
+    return too_large(fmt::format("{} bytes", st.st_size));
+  std::string out;
+  if (regular) out.reserve(static_cast<std::size_t>(st.st_size));
+  char buffer[1 << 16];
+  std::size_t n = 0;
+  while ((n = std::fread(buffer, 1, sizeof buffer, f.get())) > 0) {
+    const std::size_t before = out.size();
+    out.append(buffer, n);
+    if (out.size() > most) return too_large(fmt::format("more than {} bytes", most));
+    if (const void* zero = text ? std::memchr(buffer, 0, n) : nullptr; zero != nullptr)
+      return zero_byte(path, out, before + static_cast<std::size_t>(static_cast<const char*>(zero) - buffer));
+  }
+  if (std::ferror(f.get()) != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(errno)));
+  return out;
+}
+
+}  // namespace
+
+std::size_t stray_return(std::string_view text) {
+  for (std::size_t at = 0; (at = text.find('\r', at)) != std::string_view::npos;) {
+    const std::size_t after = text.find_first_not_of('\r', at);
+    if (after != std::string_view::npos && text[after] != '\n') return at;
+    at = after == std::string_view::npos ? text.size() : after;
+  }
+  return std::string_view::npos;
+}
+
+Result<std::string> as_text(const std::string& path, std::string bytes) {
+  if (const std::size_t zero = bytes.find('\0'); zero != std::string::npos)
+    return zero_byte(path, bytes, zero);
+  if (bytes.starts_with(kByteOrderMark)) bytes.erase(0, kByteOrderMark.size());
+  if (const std::size_t at = stray_return(bytes); at != std::string::npos)
+    return bad_input(position(path, bytes, at), "a carriage return inside a line", {},
+                     "lines that end in LF or in CR LF");
+  return bytes;
+}
+
+Result<std::string> read_file(const std::string& path, std::uint64_t limit) {
+  return read(path, limit, false);
+}
+
+Result<std::string> read_text(const std::string& path, std::uint64_t limit) {
+  WEFT_ASSIGN(std::string bytes, read(path, limit, true));
+  return as_text(path, std::move(bytes));
+}
+
+}  // namespace weft

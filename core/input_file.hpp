@@ -1,0 +1,43 @@
+// Input files read whole: bytes, and text with the rules that every text of Weft obeys.
+//
+// What a file may cost is bounded: a regular file by its size and a limit, what comes through a pipe or from a device by
+// kMaxStreamBytes, what was compressed by most_unpacked(). "-" is standard input.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace weft {
+
+// A pipe or a device may have no end.
+inline constexpr std::uint64_t kMaxStreamBytes = std::uint64_t{64} << 20;
+
+// What `packed` bytes of a compressed text may unpack to: gzip cannot do more than 1032 to 1.
+[[nodiscard]] constexpr std::uint64_t most_unpacked(std::uint64_t packed) {
+  return (std::uint64_t{64} << 20) + 1024 * packed;
+}
+
+// The whole file. Errors: kBadInput; a directory, and more than `limit` bytes.
+[[nodiscard]] Result<std::string> read_file(const std::string& path,
+                                            std::uint64_t limit = std::uint64_t{1} << 30);
+
+// The whole file as text: read_file(), then as_text(). A zero byte ends the reading at once.
+[[nodiscard]] Result<std::string> read_text(const std::string& path,
+                                            std::uint64_t limit = std::uint64_t{1} << 30);
+
+// `bytes`, read from `path`, as text: without a UTF-8 byte order mark in front. Errors, with line and column: a zero
+// byte, and a carriage return inside a line, which readers of lines would take for a blank.
+[[nodiscard]] Result<std::string> as_text(const std::string& path, std::string bytes);
+
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+[[nodiscard]] constexpr std::string_view without_bom(std::string_view text) {
+  return text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+}
+
+// Where a carriage return stands inside a line of `text` (not before a line feed, nor at the end): npos if nowhere.
+[[nodiscard]] std::size_t stray_return(std::string_view text);
+
+}  // namespace weft

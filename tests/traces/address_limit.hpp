@@ -1,0 +1,45 @@
+// What a reader may cost, measured in a child process: address space, and with it memory, and time.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <new>
+
+namespace weft::traces::testing {
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WEFT_NO_ADDRESS_LIMIT 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_NO_ADDRESS_LIMIT 1
+#endif
+#endif
+
+// Runs `body` in a child that may map only `room` bytes more than this process has now. True if it returned
+// true.
+inline bool within(std::size_t room, const std::function<bool()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::ifstream statm("/proc/self/statm");
+    std::size_t pages = 0;
+    statm >> pages;
+    const rlim_t limit = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + room;
+    const rlimit l{limit, limit};
+    if (::setrlimit(RLIMIT_AS, &l) != 0) ::_exit(3);
+    try {
+      ::_exit(body() ? 0 : 1);
+    } catch (const std::bad_alloc&) {
+      ::_exit(2);
+    }
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace weft::traces::testing
