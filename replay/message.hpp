@@ -48,6 +48,8 @@ struct Message {
   Instant visible;     // envelope at the receiver, if it is not matched earlier (probes)
   Instant started;     // data left
   Elapsed ideal;       // transfer alone
+  Instant matched;     // a receive was found, unless the data left without one
+  Instant left;        // data left: from here on they wait out the latency
   Instant flow_start;  // latency paid
   // Links of the unexpected-message queues: of the (dst, src) pair and of the receiver as a whole.
   std::uint32_t pair_next = kNone, pair_prev = kNone;

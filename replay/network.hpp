@@ -3,6 +3,11 @@
 // A flow ends because its completion event fires, never because its remaining bytes look like zero. Rates
 // hold between instants; settle() brings the ones that changed up to date, once per instant, after everything
 // at that instant has happened.
+//
+// A link's `waited` is what the flows that it held lost by it: while a flow goes at `rate` where it would go at `alone`
+// on an idle network, it loses 1 - rate / alone seconds a second, booked on the link at which the sharing model stopped
+// it then. Over a flow's life that adds up to the time it took less the time alone, so over all links to the contention
+// of all messages. Booked only when a flow's rate or bottleneck changes.
 #pragma once
 
 #include <array>
@@ -23,9 +28,10 @@ class Network {
   Network(const topology::Fabric& fabric, std::unique_ptr<congestion::SharingModel> model);
 
   // A flow of `bytes` > 0 over `route`, never faster than `rate_cap` bytes/s (infinity: no limit of its own);
-  // `owner` comes back from finish_top(). O(route).
-  FlowId start(std::span<const LinkId> route, double weight, double rate_cap, std::int64_t bytes,
-               std::uint32_t owner, Instant now, std::array<std::uint32_t, 2> ranks = {0, 0});
+  // `alone`: its rate on an idle network. `owner` comes back from finish_top(). O(route).
+  FlowId start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+               std::int64_t bytes, std::uint32_t owner, Instant now,
+               std::array<std::uint32_t, 2> ranks = {0, 0});
   // Solves what changed and moves completions. `sequence` numbers the moves. O(changed flows x log flows) +
   // the solve.
   void settle(Instant now, std::uint64_t& sequence);
@@ -69,6 +75,7 @@ class Network {
     std::uint64_t bytes = 0;
     Elapsed busy;
     Instant since;
+    double waited = 0;  // seconds
     std::uint32_t flows = 0;
     std::uint32_t peak = 0;
   };
@@ -76,12 +83,19 @@ class Network {
     double remaining = 0;  // bytes at `updated`
     double rate = 0;       // bytes/s since `updated`
     Instant updated;
+    double inverse_alone = 0;  // seconds a byte takes alone
+    LinkId held_by;            // since `updated`; none: its own limit
     std::uint32_t owner = 0;
     // For prefetch_next() only: who waits for it, the first links of its route.
     std::array<std::uint32_t, 2> ranks{};
-    std::array<std::uint32_t, 4> links{};
+    std::array<std::uint32_t, 2> links{};
   };
   static_assert(sizeof(Link) == 64 && sizeof(Flow) == 64);
+
+  // Books what the flow lost since `updated` on the link that held it: `seconds` of them, `bytes` moved.
+  void book(const Flow& f, double seconds, double bytes) {
+    if (f.held_by.valid()) links_[f.held_by.index()].waited += seconds - bytes * f.inverse_alone;
+  }
 
   const std::vector<double>& capacity_;
   std::unique_ptr<congestion::SharingModel> model_;
