@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/platform_flags.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "replay/kernel_time.hpp"
 #include "report/json_text.hpp"
@@ -59,8 +61,8 @@ Result<void> list(const Options& o) {
     built_in.add(row);
     csv += report::csv_line(row);
   }
-  std::string text =
-      built_in.text() + "\nFamilies, as FAMILY:key=value,... (a list inside a value is joined by x):\n";
+  std::string text = built_in.text(text_width()) +
+                     "\nFamilies, as FAMILY:key=value,... (a list inside a value is joined by x):\n";
   for (const Family& f : families()) {
     ordered_json keys = ordered_json::array();
     text += fmt::format("\n{}: {}{}\n", f.name, f.summary,
@@ -131,7 +133,8 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   text += fmt::format("hops between hosts: mean {}, diameter {}; between switches: mean {}, diameter {}\n",
                       or_unknown(m.mean_hops), or_unknown(m.diameter_hops), or_unknown(m.router_mean_hops),
                       or_unknown(m.router_diameter_hops));
-  text += fmt::format("bisection: {} cables\n", or_unknown(f.bisection_cables()));
+  text += fmt::format("bisection: {}\n", f.bisection_cables() ? counted(*f.bisection_cables(), "cable")
+                                                              : std::string("unknown"));
   if (m.hops && m.hops->unreachable > 0)
     text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));
   text += fmt::format("host: {}, {} rank{}\n", show(p.speed(HostId(0))), p.ranks_per_host,
@@ -143,7 +146,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   if (!p.mpi.assumed.empty())
     text += fmt::format("MPI parameters that nobody set (assumed): {}\n", fmt::join(p.mpi.assumed, ", "));
   text += "\n";
-  o.common.print(text + table.text());
+  o.common.print(text + table.text(text_width()));
   WEFT_TRY(o.common.write_json(report::json_text(j)));
   return o.common.write_csv(
       report::csv_line(
