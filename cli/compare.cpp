@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/run_matrix.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "report/compare.hpp"
 
@@ -28,7 +29,7 @@ Result<void> run(const Options& o) {
   Matrix matrix;
   WEFT_TRY(run_matrix(request, o.flags, o.common, matrix));
   const auto rows = report::rank_runs(matrix.facts());
-  o.common.print(report::compare_text(rows));
+  o.common.print(report::compare_text(rows, text_width()));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::compare_json(rows)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::compare_csv(rows)));
   for (const auto& row : rows)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
@@ -186,7 +187,7 @@ Result<void> fit_kernel(const Options& o) {
   text += f.from_regressions
               ? fmt::format("; {} of the regressions of each CPU\n\n", o.mean ? "mean" : "median")
               : "; least squares of relative errors\n\n";
-  text += table.text();
+  text += table.text(text_width());
   if (f.cpus.size() > kRowsForPeople && f.per_cpu)
     text += fmt::format("... {} CPUs more; --json FILE lists all\n", f.cpus.size() - kRowsForPeople);
   text += fmt::format("{} CPUs on {} hosts: {} a rank on average, {} to {}, standard deviation {}\n",
@@ -271,7 +272,7 @@ Result<void> fit_network(const Options& o) {
   for (const auto& [name, rows] : f.read)
     text += fmt::format("{}{} x {}", text.empty() ? "read " : ", ", rows, name);
   if (!f.ignored.empty()) text += fmt::format("; not used: {}", fmt::join(f.ignored, ", "));
-  text += "\n\n" + table.text();
+  text += "\n\n" + table.text(text_width());
   if (!f.transfer.empty()) {
     text += fmt::format("transfer = one_way less the calls; factors are of {}{}\n",
                         show_seconds(f.options.latency),

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/platform_flags.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
+#include "core/counted.hpp"
 #include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
@@ -17,6 +19,7 @@
 #include "replay/flow_run.hpp"
 #include "replay/sharing.hpp"
 #include "report/json_text.hpp"
+#include "report/run_facts.hpp"
 #include "report/table.hpp"
 #include "topology/platform.hpp"
 #include "topology/route_cache.hpp"
@@ -212,10 +215,11 @@ std::string to_text(const FlowRun& run, const Done& done, bool phases) {
     if (phases) row.push_back(main_bottleneck(run, done, f));
     table.add(std::move(row));
   }
-  std::string out = table.text();
+  std::string out = table.text(text_width());
   if (run.size() > kRowsForPeople)
     out += fmt::format("... {} more; --csv FILE or --json FILE lists all\n", run.size() - kRowsForPeople);
-  out += fmt::format("{} flows on {} finish in {} ({} sharing)", run.size(), done.platform.name,
+  out += fmt::format("{} on {} {} in {} ({} sharing)", counted(run.size(), "flow"),
+                     report::platform_label(done.platform), run.size() == 1 ? "finishes" : "finish",
                      show(run.makespan() - kTimeZero), done.model);
   if (run.size() > 0)
     out += fmt::format("; the most delayed is flow {}, {:.2f} times its time alone", worst_flow, worst);
@@ -263,7 +267,8 @@ std::string phase_table(const FlowRun& run, const Done& done) {
       while (next[f] < phases.size() && phases[next[f]].to <= cuts[c]) ++next[f];
       if (next[f] == phases.size() || phases[next[f]].from > cuts[c]) continue;
       const FlowPhase& p = phases[next[f]];
-      if (++rows > kPhaseRowsForPeople) return table.text() + "... more phases; --json FILE lists all\n";
+      if (++rows > kPhaseRowsForPeople)
+        return table.text(text_width()) + "... more phases; --json FILE lists all\n";
       if (first) ++phase;
       const double rho = factor(run, done, f, p);
       table.add({first ? std::to_string(phase) : "", first ? show(cuts[c] - kTimeZero) : "",
@@ -274,7 +279,7 @@ std::string phase_table(const FlowRun& run, const Done& done) {
       first = false;
     }
   }
-  return table.text();
+  return table.text(text_width());
 }
 
 Result<void> flows(const Options& o) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/printable.hpp"
 #include "core/quantity_text.hpp"
@@ -73,7 +74,7 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
     if (info.kinds[k].count > 0)
       kinds.add({kind_name(k), number(info.kinds[k].count),
                  info.kinds[k].bytes > 0 ? size(info.kinds[k].bytes) : ""});
-  s += "\n" + kinds.text();
+  s += "\n" + kinds.text(text_width());
   Table sizes({{"message size"}, {"messages"}, {"bytes"}, {"share of bytes"}});
   for (std::size_t i = 0; i < info.sizes.size(); ++i) {
     if (info.sizes[i].count == 0) continue;
@@ -83,20 +84,20 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
     sizes.add({i == 0 ? "0 B" : fmt::format("{} to {}", size(bucket_low(i)), size(bucket_high(i))),
                number(info.sizes[i].count), size(info.sizes[i].bytes), show_percent(share)});
   }
-  if (sizes.size() > 0) s += "\n" + sizes.text();
+  if (sizes.size() > 0) s += "\n" + sizes.text(text_width());
   Table comms({{"communicator", Table::Align::kLeft}, {"members"}, {"messages"}, {"bytes"}, {"collectives"}});
   for (std::size_t c = 0; c < info.communicators.size() && c < kShownRows; ++c)
     comms.add({t.communicators()[c].name, number(t.communicators()[c].members.size()),
                number(info.communicators[c].messages), size(info.communicators[c].bytes),
                number(info.communicators[c].collectives)});
-  s += "\n" + comms.text();
+  s += "\n" + comms.text(text_width());
   if (info.communicators.size() > kShownRows)
     s += fmt::format("... and {} more (--json shows all)\n", info.communicators.size() - kShownRows);
   if (!t.regions().empty()) {
     Table regions({{"region", Table::Align::kLeft}, {"entered"}});
     for (std::size_t r = 0; r < t.regions().size() && r < kShownRows; ++r)
       regions.add({t.regions()[r], number(info.region_counts[r])});
-    s += "\n" + regions.text();
+    s += "\n" + regions.text(text_width());
     if (t.regions().size() > kShownRows)
       s += fmt::format("... and {} more (--json shows all)\n", t.regions().size() - kShownRows);
   }

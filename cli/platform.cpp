@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/platform_flags.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "replay/kernel_time.hpp"
 #include "report/json_text.hpp"
@@ -60,8 +62,8 @@ Result<void> list(const Options& o) {
     built_in.add(row);
     csv += report::csv_line(row);
   }
-  std::string text =
-      built_in.text() + "\nFamilies, as FAMILY:key=value,... (a list inside a value is joined by x):\n";
+  std::string text = built_in.text(text_width()) +
+                     "\nFamilies, as FAMILY:key=value,... (a list inside a value is joined by x):\n";
   for (const Family& f : families()) {
     ordered_json keys = ordered_json::array();
     text += fmt::format("\n{}: {}{}\n", f.name, f.summary,
@@ -133,11 +135,8 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   text += fmt::format("hops between hosts: mean {}, diameter {}; between switches: mean {}, diameter {}\n",
                       or_unknown(m.mean_hops), or_unknown(m.diameter_hops), or_unknown(m.router_mean_hops),
                       or_unknown(m.router_diameter_hops));
-  if (cut)
-    text += fmt::format("bisection: at most {} cable{} (best equal cut found)\n",
-                        show_count(static_cast<double>(*cut)), *cut == 1 ? "" : "s");
-  else
-    text += "bisection: unknown (more cables than are searched, and no closed form)\n";
+  text += cut ? fmt::format("bisection: at most {} (best equal cut found)\n", counted(*cut, "cable"))
+              : std::string("bisection: unknown (more cables than are searched, and no closed form)\n");
   if (m.hops && m.hops->unreachable > 0)
     text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));
   text += fmt::format("host: {}, {} rank{}\n", show(p.speed(HostId(0))), p.ranks_per_host,
@@ -149,7 +148,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   if (!p.mpi.assumed.empty())
     text += fmt::format("MPI parameters that nobody set (assumed): {}\n", fmt::join(p.mpi.assumed, ", "));
   text += "\n";
-  o.common.print(text + table.text());
+  o.common.print(text + table.text(text_width()));
   WEFT_TRY(o.common.write_json(report::json_text(j)));
   return o.common.write_csv(
       report::csv_line(

@@ -38,4 +38,12 @@ std::vector<std::string> PlatformFlags::overrides(std::uint64_t seed) const {
   return out;
 }
 
+std::vector<std::string> PlatformFlags::told() const {
+  std::vector<std::string> out;
+  for (const auto& s : set) out.push_back("--set " + s);
+  if (!routing.empty()) out.push_back("--routing " + routing);
+  for (const auto& f : fail) out.push_back("--fail " + f);
+  return out;
+}
+
 }  // namespace weft::cli

@@ -20,6 +20,8 @@ struct PlatformFlags {
   void add_fail(CLI::App& app);
   // All three as overrides of load_platform; `seed` counts where the platform has none of its own.
   [[nodiscard]] std::vector<std::string> overrides(std::uint64_t seed) const;
+  // Those that were given, as a user would type them: "--fail 2%".
+  [[nodiscard]] std::vector<std::string> told() const;
 };
 
 }  // namespace weft::cli

@@ -8,6 +8,7 @@
 
 #include "cli/parallel.hpp"
 #include "cli/replay_flags.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "report/jobs.hpp"
 #include "report/replay_json.hpp"
@@ -27,6 +28,7 @@ struct Options {
   std::vector<std::string> with, with_map;
   bool all_links = false;
   bool per_rank = false;
+  std::string rank_links = "utilization";
 };
 
 // One job: its trace and where it runs.
@@ -119,6 +121,7 @@ Result<void> run(const Options& o) {
       facts.trace += (facts.trace.empty() ? "" : " + ") + report::short_name(job.paths.front());
   }
   facts.routing = std::string(platform.fabric.routing().name());
+  facts.changes = o.flags.told(o.common.seed);
   facts.ranks = trace->header().ranks;
   facts.totals = trace->totals();
   facts.platform = &platform;
@@ -128,9 +131,10 @@ Result<void> run(const Options& o) {
   facts.peak_rss_bytes = peak_rss_bytes();
 
   const auto* several = jobs.size() > 1 ? &job_facts : nullptr;
-  o.common.print(report::replay_text(facts, {o.all_links, several}));
+  const auto order = o.rank_links == "waited" ? report::LinkOrder::kWaited : report::LinkOrder::kUtilization;
+  o.common.print(report::replay_text(facts, {o.all_links, order, text_width(), several}));
   if (!o.common.json.empty())
-    WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, o.per_rank, several})));
+    WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
   if (std::string found = result.finding(); !found.empty())
     return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
@@ -160,7 +164,12 @@ Action setup_replay(CLI::App& app) {
       ->allow_extra_args(false);
   o->flags.add(app);
   o->flags.add_routing(app);
-  app.add_flag("--all-links", o->all_links, "all links, not the most used ones");
+  app.add_flag("--all-links", o->all_links, "all links, not only the first of the ranking");
+  app.add_option("--rank-links", o->rank_links,
+                 "which links come first: those used most, or those that messages waited for longest "
+                 "[utilization]")
+      ->check(CLI::IsMember({"utilization", "waited"}))
+      ->type_name("utilization|waited");
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
   add_common(app, o->common);
   return [o] { return run(*o); };

@@ -73,6 +73,25 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
   return o;
 }
 
+std::vector<std::string> ReplayFlags::told(std::uint64_t seed) const {
+  static const ReplayFlags defaults;
+  std::vector<std::string> out = PlatformFlags::told();
+  const auto tell = [&](const char* flag, const std::string& value, const std::string& usual) {
+    if (value != usual) out.push_back(std::string("--") + flag + ' ' + value);
+  };
+  if (!raw.empty()) out.push_back("--raw=" + raw);
+  tell("raw-switch", raw_switch, defaults.raw_switch);
+  tell("header", header, defaults.header);
+  tell("weights", weights, defaults.weights);
+  tell("model", model, defaults.model);
+  tell("compute-scale", compute_scale, defaults.compute_scale);
+  for (const auto& c : collectives) out.push_back("--collective " + c);
+  if (noise) out.emplace_back("--noise");
+  tell("from", from, defaults.from);
+  if (seed != 0) out.push_back("--seed " + std::to_string(seed));
+  return out;
+}
+
 std::uint64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

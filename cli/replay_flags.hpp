@@ -21,6 +21,8 @@ struct ReplayFlags : PlatformFlags {
   void add(CLI::App& app);
   // Errors: kUsage with what was wrong and the known names.
   [[nodiscard]] Result<replay::ReplayOptions> options(std::uint64_t seed) const;
+  // Every flag that is not at its default, as a user would type it; `seed` is that of the common flags.
+  [[nodiscard]] std::vector<std::string> told(std::uint64_t seed) const;
 };
 
 // High-water mark of this process's memory.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/platform_flags.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
@@ -66,7 +67,7 @@ Result<void> run(const Options& o) {
   if (!links.empty()) j["bandwidth_Bps"] = narrowest;
   if (!reached) j["error"] = finding.message();
   if (reached)
-    o.common.print(table.text() +
+    o.common.print(table.text(text_width()) +
                    fmt::format("{} to {}: {} links, {}{}\n", f.host_name(src), f.host_name(dst), links.size(),
                                show(latency),
                                links.empty() ? std::string() : ", " + show(Bandwidth(narrowest))));

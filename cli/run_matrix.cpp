@@ -12,7 +12,7 @@ namespace {
 using OnDone = std::function<void(std::uint64_t)>;
 
 Result<void> replay_one(const ReplayFlags& flags, std::uint64_t seed, const Matrix& matrix,
-                        const OnDone& on_done, MatrixRun& run) {
+                        const OnDone& on_done, const std::vector<std::string>& changes, MatrixRun& run) {
   const topology::Platform& platform = matrix.platforms[run.platform];
   WEFT_ASSIGN(auto trace, traces::open_trace({run.trace}, flags.from));
   const std::uint32_t ranks = trace->header().ranks;
@@ -31,6 +31,7 @@ Result<void> replay_one(const ReplayFlags& flags, std::uint64_t seed, const Matr
   run.facts.trace = run.trace;
   run.facts.map = run.map;
   run.facts.routing = std::string(platform.fabric.routing().name());
+  run.facts.changes = changes;
   run.facts.ranks = ranks;
   run.facts.totals = trace->totals();
   run.facts.platform = &platform;
@@ -77,6 +78,10 @@ Result<void> run_matrix(const MatrixRequest& request, const ReplayFlags& flags, 
   }
 
   Progress progress(common.progress_mode(), request.label, total_ops, "ops");
+  // --set is in every row of a sweep and --routing in every row of a comparison.
+  ReplayFlags flags_of_all = flags;
+  if (request.sets_are_rows) flags_of_all.set.clear();
+  const std::vector<std::string> changes = flags_of_all.told(common.seed);
   std::mutex progress_mutex;
   std::uint64_t done_ops = 0;
   const OnDone on_done = [&](std::uint64_t ops) {
@@ -85,7 +90,7 @@ Result<void> run_matrix(const MatrixRequest& request, const ReplayFlags& flags, 
     progress.update(done_ops);
   };
   auto done = run_parallel(out.runs.size(), common.threads, [&](std::size_t i) {
-    return replay_one(flags, common.seed, out, on_done, out.runs[i]);
+    return replay_one(flags, common.seed, out, on_done, changes, out.runs[i]);
   });
   progress.finish();
   return done;

@@ -22,6 +22,7 @@ struct MatrixRequest {
   std::vector<std::string> traces;
   std::vector<PlatformRequest> platforms;
   std::vector<std::string> maps;  // empty: block
+  bool sets_are_rows = false;     // what --set says differs from platform to platform
 };
 
 struct MatrixRun {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/run_matrix.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "report/sweep.hpp"
 
@@ -69,6 +70,7 @@ Result<void> run(const Options& o) {
 
   MatrixRequest request = o.request;
   request.label = "sweep";
+  request.sets_are_rows = true;
   std::vector<std::vector<std::size_t>> choices;  // by platform of the request
   for (std::size_t n = 0; n < combinations; ++n) {
     std::vector<std::size_t> choice(axes.size());
@@ -94,7 +96,7 @@ Result<void> run(const Options& o) {
     WEFT_TRY(report::refine_flip(flip, o.bisect, [&](const std::string& platform, const std::string& value) {
       return replay_between(o, flip, platform, value);
     }));
-  o.common.print(report::sweep_text(sweep));
+  o.common.print(report::sweep_text(sweep, text_width()));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::sweep_json(sweep)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::sweep_csv(sweep)));
   for (const auto& [row, set] : sweep.rows)

@@ -7,6 +7,7 @@
 #include "cli/hpl_choices.hpp"
 #include "cli/hpl_prediction.hpp"
 #include "cli/platform_flags.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
@@ -150,7 +151,7 @@ Result<void> run(const Options& o) {
                     {"round", c.round}});
   }
   WEFT_TRY(write_output(o.out, hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config))));
-  o.common.print(text + table.text());
+  o.common.print(text + table.text(text_width()));
   nlohmann::ordered_json j;
   j["schema"] = "weft.tune/1";
   j["platform"] = platform.name;

@@ -22,6 +22,8 @@ class ContentionFree final : public SharingModel {
     return table_.route(flow.index());
   }
   [[nodiscard]] LinkId bottleneck(FlowId flow) const override { return bottleneck_[flow.index()]; }
+  [[nodiscard]] std::span<const LinkId> bottlenecks() const override { return bottleneck_; }
+  [[nodiscard]] std::span<const FlowId> moved() const override { return {}; }
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 

@@ -58,13 +58,13 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
   if (flow == rate_.size()) {
     rate_.push_back(0);
     next_rate_.push_back(0);
-    bottleneck_.push_back(kNone);
+    bottleneck_.emplace_back();
     next_bottleneck_.push_back(kNone);
     member_.push_back(0);
     rising_.push_back(0);
   }
   rate_[flow] = 0;
-  bottleneck_[flow] = kNone;
+  bottleneck_[flow] = LinkId();
   member_[flow] = 0;
   added_.push_back(flow);
   return FlowId(flow);
@@ -74,7 +74,7 @@ void MaxMin::remove(FlowId id) {
   const std::uint32_t flow = id.index();
   WEFT_CHECK(table_.alive(flow), fmt::format("flow {} is not in the table", flow));
   const double rate = rate_[flow];
-  const std::uint32_t bottleneck = bottleneck_[flow];
+  const std::uint32_t bottleneck = bottleneck_[flow].index();
   if (bottleneck != kNone) --link_[bottleneck].bound;
   for (const LinkId link : table_.route(flow)) {
     link_[link.index()].load -= quanta(link.index(), rate);
@@ -94,7 +94,7 @@ bool MaxMin::join(std::uint32_t flow) {
 void MaxMin::join_bound(std::uint32_t link) {
   if (link_[link].bound == 0) return;
   for (const FlowTable::Entry e : table_.flows_on(link))
-    if (bottleneck_[e.flow] == link) join(e.flow);
+    if (bottleneck_[e.flow].index() == link) join(e.flow);
 }
 
 // Adds everything connected to members_[from...] through shared links.
@@ -112,6 +112,7 @@ void MaxMin::close_component(std::size_t from) {
 
 std::span<const FlowId> MaxMin::solve() {
   changed_.clear();
+  moved_.clear();
   if (added_.empty() && dirty_.empty()) return {};
   ++stats_.solves;
   members_.clear();
@@ -214,7 +215,7 @@ void MaxMin::fill() {
       }
     }
     if (own != kNone) enter(own);
-    if (bottleneck_[flow] != kNone) ++work_[bottleneck_[flow]].bound_inside;
+    if (bottleneck_[flow].valid()) ++work_[bottleneck_[flow].index()].bound_inside;
   }
   stats_.links_touched += touched_.size();
   const auto links = static_cast<std::uint32_t>(touched_.size());
@@ -261,11 +262,11 @@ void MaxMin::fill_one(std::uint32_t flow) {
     w.room -= rate;
     w.highest = level;
   }
-  if (bottleneck_[flow] != kNone) work_[bottleneck_[flow]].bound_inside = 1;
+  if (bottleneck_[flow].valid()) work_[bottleneck_[flow].index()].bound_inside = 1;
   if (bottleneck != kNone) {
     LinkWork& w = work_[bottleneck];
     if (w.stamp != filling_) {
-      const std::uint32_t held = bottleneck_[flow] == bottleneck;
+      const std::uint32_t held = bottleneck_[flow].index() == bottleneck;
       reset(w, bottleneck);
       w.members = 1;
       w.bound_inside = held;
@@ -374,7 +375,7 @@ bool MaxMin::disturbs() {
       const double new_level = w.filled_at;
       if (held > 0 && new_level > old_level * (1 + kSameLevel)) {
         for (const FlowTable::Entry e : table_.flows_on(link))
-          if (bottleneck_[e.flow] == link) join(e.flow);
+          if (bottleneck_[e.flow].index() == link) join(e.flow);
       } else if (link_[link].bound == 0 || new_level < old_level * (1 - kSameLevel)) {
         const double bar = new_level * (1 + kSameLevel);
         for (const FlowTable::Entry e : table_.flows_on(link))
@@ -384,7 +385,7 @@ bool MaxMin::disturbs() {
       const double slack = kSameLevel * old_level * held + table_.count_on(link) * link_[link].from_quanta;
       if (w.room > slack || w.highest > old_level * (1 + kSameLevel))
         for (const FlowTable::Entry e : table_.flows_on(link))
-          if (bottleneck_[e.flow] == link) join(e.flow);
+          if (bottleneck_[e.flow].index() == link) join(e.flow);
     }
   }
   // Where many are disturbed, more will be: those that share a full link with the new ones join at once,
@@ -412,16 +413,19 @@ void MaxMin::commit() {
     if (w.filled_at < kInfinity && link_[link].bound == w.bound_inside) link_[link].level = w.filled_at;
   }
   for (const std::uint32_t flow : members_) {
-    const std::uint32_t from = bottleneck_[flow];
+    const std::uint32_t from = bottleneck_[flow].index();
     const std::uint32_t to = next_bottleneck_[flow];
     if (from != to) {
       if (from != kNone) --link_[from].bound;
       if (to != kNone) ++link_[to].bound;
-      bottleneck_[flow] = to;
+      bottleneck_[flow] = LinkId(to);
     }
     const double old_rate = rate_[flow];
     const double new_rate = next_rate_[flow];
-    if (std::abs(new_rate - old_rate) <= same * old_rate) continue;
+    if (std::abs(new_rate - old_rate) <= same * old_rate) {
+      if (from != to) moved_.push_back(FlowId(flow));
+      continue;
+    }
     for (const LinkId link : table_.route(flow))
       link_[link.index()].load += quanta(link.index(), new_rate) - quanta(link.index(), old_rate);
     rate_[flow] = new_rate;

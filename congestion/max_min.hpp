@@ -47,9 +47,9 @@ class MaxMin final : public SharingModel {
   [[nodiscard]] std::span<const LinkId> route(FlowId flow) const override {
     return table_.route(flow.index());
   }
-  [[nodiscard]] LinkId bottleneck(FlowId flow) const override {
-    return bottleneck_[flow.index()] == kNone ? LinkId() : LinkId(bottleneck_[flow.index()]);
-  }
+  [[nodiscard]] LinkId bottleneck(FlowId flow) const override { return bottleneck_[flow.index()]; }
+  [[nodiscard]] std::span<const LinkId> bottlenecks() const override { return bottleneck_; }
+  [[nodiscard]] std::span<const FlowId> moved() const override { return moved_; }
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
   [[nodiscard]] bool weight_counts_flows() const override { return true; }
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
@@ -115,7 +115,7 @@ class MaxMin final : public SharingModel {
   // columns over flow
   std::vector<double> rate_;
   std::vector<double> next_rate_;
-  std::vector<std::uint32_t> bottleneck_;
+  std::vector<LinkId> bottleneck_;
   std::vector<std::uint32_t> next_bottleneck_;
   std::vector<std::uint32_t> member_;  // solve() that has it in members_
   std::vector<std::uint32_t> rising_;  // filling in which it still rises
@@ -134,6 +134,7 @@ class MaxMin final : public SharingModel {
   std::vector<std::uint32_t> at_link_;
   Tournament tournament_;
   std::vector<FlowId> changed_;
+  std::vector<FlowId> moved_;
   SolveStats stats_;
 };
 

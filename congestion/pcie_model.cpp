@@ -90,6 +90,7 @@ void PcieModel::remove(FlowId id) {
 
 std::span<const FlowId> PcieModel::solve() {
   changed_.clear();
+  moved_.clear();
   if (added_.empty() && dirty_.empty()) return {};
   ++stats_.solves;
   const auto from = [&](std::uint32_t flow) {
@@ -357,8 +358,12 @@ void PcieModel::remember() {
 }
 
 void PcieModel::settle(std::uint32_t flow, double rate, LinkId held) {
+  const bool moved = bottleneck_[flow] != held;
   bottleneck_[flow] = held;
-  if (rate == rate_[flow]) return;
+  if (rate == rate_[flow]) {
+    if (moved) moved_.emplace_back(flow);
+    return;
+  }
   rate_[flow] = rate;
   changed_.emplace_back(flow);
 }

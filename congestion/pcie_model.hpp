@@ -63,6 +63,8 @@ class PcieModel final : public SharingModel {
     return table_.route(flow.index());
   }
   [[nodiscard]] LinkId bottleneck(FlowId flow) const override { return bottleneck_[flow.index()]; }
+  [[nodiscard]] std::span<const LinkId> bottlenecks() const override { return bottleneck_; }
+  [[nodiscard]] std::span<const FlowId> moved() const override { return moved_; }
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 
@@ -163,6 +165,7 @@ class PcieModel final : public SharingModel {
   std::string component_;                         // name of the present one; empty: not to be remembered
   std::size_t known_flows_ = 0;
   std::vector<FlowId> changed_;
+  std::vector<FlowId> moved_;
   SolveStats stats_;
   Ways ways_;
 };

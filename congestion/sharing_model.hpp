@@ -1,7 +1,7 @@
 // SharingModel: gives every active flow a rate. Sees capacities and routes as spans; knows no graph and reads no clock.
 //
 // Use: add and remove flows freely, then solve() once per instant. solve() re-solves only what is connected to a
-// change and reports the flows whose rate is not what it was.
+// change and reports the flows whose rate is not what it was, and those that only another link holds now.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,11 @@ class SharingModel {
   [[nodiscard]] virtual std::span<const LinkId> route(FlowId flow) const = 0;
   // The link (or none: its own cap) that limits the flow, as of the last solve.
   [[nodiscard]] virtual LinkId bottleneck(FlowId flow) const = 0;
+  // The whole column by FlowId, as rates().
+  [[nodiscard]] virtual std::span<const LinkId> bottlenecks() const = 0;
+  // Flows that the last solve gave another bottleneck at the rate that they had, so solve() did not name them; valid
+  // until the next call. Order: the same for the same calls.
+  [[nodiscard]] virtual std::span<const FlowId> moved() const = 0;
   [[nodiscard]] virtual std::uint32_t flows_on(LinkId link) const = 0;
   // A flow of weight n w and limit n c takes what n flows of weight w and limit c would. False: it is one flow among
   // others, whatever its weight.

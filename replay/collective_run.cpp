@@ -22,7 +22,8 @@ void Simulation::start_collective(std::uint32_t r, Rank& k, const Op& op, Target
   std::uint32_t comm = op.comm.index();
   if (op.kind == OpKind::comm_create_group) {
     // Only the members of the new communicator take part.
-    if (op.amount < 0 || op.amount >= static_cast<std::int64_t>(comms_.size())) return notify(r, target, 0);
+    if (op.amount < 0 || op.amount >= static_cast<std::int64_t>(comms_.size()))
+      return notify(r, target, 0, {});
     comm = static_cast<std::uint32_t>(op.amount);
   }
   const std::int64_t me = rank_in(comm, r);
@@ -65,6 +66,7 @@ void Simulation::start_collective(std::uint32_t r, Rank& k, const Op& op, Target
   act.pending = 0;
   act.receive_cost = kNoTime;
   act.paid = false;
+  act.mark = now_;
   act.schedule.clear();
   if (traces::is_collective(op.kind)) {
     const CollectiveAlgorithm* algorithm = chosen_[static_cast<std::size_t>(call.kind)];
@@ -86,18 +88,18 @@ void Simulation::advance(std::uint32_t a) {
     const bool over = act.next == list.size();
     if (overheads_ && !act.paid) {
       Elapsed cost = act.receive_cost;
-      act.receive_cost = kNoTime;
       if (!over)
         for (std::size_t i = act.next; i < list.size() && list[i].round == list[act.next].round; ++i)
           if (list[i].send) cost += cost_.isend(list[i].bytes);
       if (cost > kNoTime) return post_event(now_ + cost, EventKind::kActivityTimer, a);
     }
     act.paid = false;
+    act.receive_cost = kNoTime;
     if (over) {
       const std::uint32_t rank = act.rank;
       const Target target = act.target;
       free_activities_.push_back(a);
-      return notify(rank, target, 0);
+      return notify(rank, target, 0, {nullptr, false, &act});
     }
     const std::uint32_t round = list[act.next].round;
     act.pending = 1;  // holds the round open while it is posted

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/counted.hpp"
+
 #include "replay/simulation.hpp"
 #include "traces/op_rules.hpp"
 
@@ -136,14 +138,14 @@ std::string ReplayResult::finding() const {
 
 std::string DeadlockReport::summary() const {
   if (blocked.empty()) return "no rank is blocked";
+  const std::string waiting = counted(blocked.size(), "rank") + (blocked.size() == 1 ? " waits" : " wait");
   if (cycle.empty()) {
     const BlockedRank& b = blocked.front();
     return fmt::format(
-        "deadlock: {} ranks wait for ever; rank {} in {} (operation {}, {}) waits for something that never "
-        "comes",
-        blocked.size(), b.rank.index(), b.op, b.op_index, b.position);
+        "deadlock: {} forever; rank {} in {} (operation {}, {}) waits for something that never comes",
+        waiting, b.rank.index(), b.op, b.op_index, b.position);
   }
-  std::string s = fmt::format("deadlock: {} ranks wait for ever; cycle: ", blocked.size());
+  std::string s = fmt::format("deadlock: {} forever; cycle: ", waiting);
   for (std::size_t i : cycle) {
     const BlockedRank& b = blocked[i];
     s += fmt::format("rank {} in {} (operation {}) -> ", b.rank.index(), b.op, b.op_index);

@@ -12,7 +12,7 @@ void SeriesPattern::build(std::uint32_t members, std::int64_t candidate_bytes, s
   const std::uint32_t power = std::bit_floor(members);
   const std::uint32_t rest = members - power;
   const auto send = [&](std::uint32_t from, std::uint32_t to, std::int64_t bytes) {
-    messages.push_back({from, to, bytes, {}});
+    messages.push_back({from, to, bytes, {}, {}});
   };
   std::uint32_t first = 0;
   const auto end_round = [&] {
@@ -38,7 +38,7 @@ void SeriesPattern::build(std::uint32_t members, std::int64_t candidate_bytes, s
   end_round();
 }
 
-void SeriesPattern::exchange(std::vector<double>& time, std::vector<double>& scratch) const {
+void SeriesPattern::exchange(std::vector<double>& time, std::vector<double>& scratch) {
   const std::size_t members = time.size();
   scratch.resize(members + messages.size());
   double* const sent = scratch.data();            // when the member's own send call is over
@@ -46,19 +46,35 @@ void SeriesPattern::exchange(std::vector<double>& time, std::vector<double>& scr
   for (const SeriesRound& round : rounds) {
     // All sides have posted their receive at `time`, before they send.
     for (std::uint32_t i = round.first; i < round.last; ++i) {
-      const SeriesMessage& m = messages[i];
+      SeriesMessage& m = messages[i];
       const SeriesMessage::Cost& c = m.cost;
       double leaves = time[m.from] + c.send_overhead;
       sent[m.from] = leaves;
-      if (c.waits) leaves = std::max(leaves + c.request, time[m.to]) + c.permission;
+      if (c.waits) {
+        const double ready = std::max(leaves + c.request, time[m.to]);
+        if (c.send_waits) m.waits.late_receiver += ready - (leaves + c.request);
+        leaves = ready + c.permission;
+      }
       come[i] = leaves + c.latency + c.transfer;
       if (c.send_waits) sent[m.from] = come[i];
     }
     for (std::uint32_t i = round.first; i < round.last; ++i)
       time[messages[i].from] = std::max(time[messages[i].from], sent[messages[i].from]);
     for (std::uint32_t i = round.first; i < round.last; ++i) {
-      const SeriesMessage& m = messages[i];
-      time[m.to] = std::max(come[i], time[m.to]) + m.cost.recv_overhead;
+      SeriesMessage& m = messages[i];
+      const SeriesMessage::Cost& c = m.cost;
+      // From the end backwards, as Simulation::explain().
+      double wait = std::max(come[i] - time[m.to], 0.0);
+      time[m.to] = std::max(come[i], time[m.to]) + c.recv_overhead;
+      const auto part = [&wait](double length) {
+        const double d = std::min(wait, length);
+        wait -= d;
+        return d;
+      };
+      m.waits.transfer += part(c.transfer);
+      m.waits.latency += part(c.latency);
+      m.waits.handshake += part(c.request + c.permission);
+      m.waits.late_sender += wait;
     }
   }
 }

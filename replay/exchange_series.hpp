@@ -33,10 +33,16 @@ struct SeriesMessage {
     bool waits = false;       // the data wait for the receiver
     bool send_waits = false;  // the send is over when all has come
   };
+  // What the two sides waited for, seconds over all exchanges; a sender that waits pays all of `cost` besides.
+  struct Waits {
+    double transfer = 0, latency = 0, handshake = 0, late_sender = 0;  // of the receiver
+    double late_receiver = 0;                                          // of the sender
+  };
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::int64_t bytes = 0;
   Cost cost;
+  Waits waits;
 };
 
 // A round of one exchange: `messages` all begin together. A member is in at most one pair of a round, as HPL's
@@ -50,8 +56,9 @@ struct SeriesPattern {
   std::vector<SeriesRound> rounds;
   // The messages of one exchange among `members`; costs are left empty. Reuses its memory.
   void build(std::uint32_t members, std::int64_t candidate_bytes, std::int64_t row_bytes);
-  // Moves `time` (seconds, by distance from the root) through one exchange. `scratch`: working memory.
-  void exchange(std::vector<double>& time, std::vector<double>& scratch) const;
+  // Moves `time` (seconds, by distance from the root) through one exchange and adds up `waits`. `scratch`: working
+  // memory.
+  void exchange(std::vector<double>& time, std::vector<double>& scratch);
 };
 
 }  // namespace weft::replay

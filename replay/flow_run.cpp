@@ -82,6 +82,7 @@ std::uint32_t FlowRun::add(std::span<const LinkId> route, Bytes bytes, SimTime s
   weight_.push_back(weight);
   rate_.push_back(0);
   since_.push_back(0);
+  phase_since_.push_back(0);
   arrive_.push_back(saturating_add(start, latency).time_since_epoch().count());
   finish_.push_back(0);
   model_id_.emplace_back();
@@ -92,13 +93,18 @@ std::uint32_t FlowRun::add(std::span<const LinkId> route, Bytes bytes, SimTime s
 
 // Accounts for what the flow has moved until `now` at its present rate.
 void FlowRun::settle(std::uint32_t flow, std::int64_t now, bool keep_phases) {
-  if (rate_[flow] > 0 && now > since_[flow]) {
+  if (rate_[flow] > 0 && now > since_[flow])
     left_[flow] = std::max(0.0, left_[flow] - rate_[flow] * to_seconds(Duration(now - since_[flow])));
-    if (keep_phases)
-      phases_[flow].push_back(
-          {SimTime(Duration(since_[flow])), SimTime(Duration(now)), rate_[flow], bottleneck_[flow]});
-  }
   since_[flow] = now;
+  end_phase(flow, now, keep_phases);
+}
+
+void FlowRun::end_phase(std::uint32_t flow, std::int64_t now, bool keep_phases) {
+  if (!keep_phases) return;
+  if (rate_[flow] > 0 && now > phase_since_[flow])
+    phases_[flow].push_back(
+        {SimTime(Duration(phase_since_[flow])), SimTime(Duration(now)), rate_[flow], bottleneck_[flow]});
+  phase_since_[flow] = now;
 }
 
 Result<void> FlowRun::run(bool keep_phases) {
@@ -125,7 +131,7 @@ Result<void> FlowRun::run(bool keep_phases) {
         model_id_[f] = id;
         if (id.index() >= of_model_.size()) of_model_.resize(id.index() + 1);
         of_model_[id.index()] = f;
-        since_[f] = now;
+        since_[f] = phase_since_[f] = now;
       }
     }
     makespan_ = std::max(makespan_, now);
@@ -136,6 +142,12 @@ Result<void> FlowRun::run(bool keep_phases) {
       bottleneck_[f] = model_->bottleneck(id);
       const Duration rest = from_seconds(left_[f] / rate_[f]);
       heap_.set(f, saturating_add(SimTime(Duration(now)), rest).time_since_epoch().count());
+    }
+    // The same rate, held by another link: another phase, but no other end.
+    for (const FlowId id : model_->moved()) {
+      const std::uint32_t f = of_model_[id.index()];
+      end_phase(f, now, keep_phases);
+      bottleneck_[f] = model_->bottleneck(id);
     }
   }
   return {};

@@ -27,7 +27,7 @@
 
 namespace weft::replay {
 
-// A stretch of time at one rate.
+// A stretch of time at one rate, held by one link.
 struct FlowPhase {
   SimTime from;
   SimTime to;
@@ -92,6 +92,7 @@ class FlowRun {
   explicit FlowRun(std::unique_ptr<congestion::SharingModel> model)
       : model_(std::move(model)), offset_(1, 0) {}
   void settle(std::uint32_t flow, std::int64_t now, bool keep_phases);
+  void end_phase(std::uint32_t flow, std::int64_t now, bool keep_phases);
 
   std::unique_ptr<congestion::SharingModel> model_;
   FlowHeap heap_;
@@ -100,8 +101,9 @@ class FlowRun {
   std::vector<std::size_t> offset_;  // into links_
   std::vector<double> left_;         // bytes
   std::vector<double> weight_;
-  std::vector<double> rate_;          // 0: not started
-  std::vector<std::int64_t> since_;   // when rate_ began
+  std::vector<double> rate_;         // 0: not started
+  std::vector<std::int64_t> since_;  // when rate_ began
+  std::vector<std::int64_t> phase_since_;
   std::vector<std::int64_t> arrive_;  // start + latency
   std::vector<std::int64_t> finish_;
   std::vector<FlowId> model_id_;

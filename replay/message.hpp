@@ -46,9 +46,11 @@ struct Message {
   std::uint32_t route = 0;  // of the route cache, while its epoch is route_epoch
   std::uint32_t route_epoch = 0;
   Instant posted;      // send posted
-  Instant visible;     // envelope at the receiver and in turn, if it is not matched earlier (probes)
+  Instant visible;     // envelope at the receiver, if it is not matched earlier (probes)
   Instant started;     // data left
   Elapsed ideal;       // transfer alone
+  Instant matched;     // a receive was found, unless the data left without one
+  Instant left;        // data left: from here on they wait out the latency
   Instant flow_start;  // latency paid
   // Links of the matcher's queues: of the channel, in flight or unexpected, and of the receiver as a whole.
   std::uint32_t pair_next = kNone, pair_prev = kNone;

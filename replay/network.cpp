@@ -38,8 +38,8 @@ bool Network::crowded(std::span<const LinkId> route) const {
                      [&](LinkId l) { return links_[l.index()].flows >= Bundles::kCrowded; });
 }
 
-std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, double rate_cap, Instant now,
-                                  std::uint64_t& kind) {
+std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+                                  Instant now, std::uint64_t& kind) {
   kind = Bundles::kind_of(route, weight, rate_cap);
   Bundles::Kind& k = bundles_.kind(kind);
   if (k.bundle == Bundles::kNone) {
@@ -60,14 +60,22 @@ std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, 
     crowd_[b.flow.index()] = {kind, k.bundle};
     if (b.flow.index() >= flows_.size()) flows_.resize(b.flow.index() + 1);
     flows_[b.flow.index()] = {};
+    flows_[b.flow.index()].inverse_alone = 1.0 / alone;
   }
   Bundle& b = bundles_[k.bundle];
   if (b.weight == weight && b.limit == rate_cap && std::ranges::equal(model_->route(b.flow), route)) {
-    b.advance(now);
+    advance(b, now);
     return k.bundle;
   }
   ++k.singles;  // another kind of the same hash
   return Bundles::kNone;
+}
+
+// What the members of a bundle got and lost since it was last looked at.
+void Network::advance(Bundle& b, Instant now) {
+  const double seconds = (now - b.updated).seconds() * static_cast<double>(b.members.size());
+  book(flows_[b.flow.index()], seconds, b.rate * seconds);
+  b.advance(now);
 }
 
 // The members of a bundle are not what the model knows.
@@ -84,7 +92,7 @@ void Network::weigh_bundles(Instant now) {
   for (const std::uint32_t i : reweighed_) {
     Bundle& b = bundles_[i];
     const auto members = static_cast<std::uint32_t>(b.members.size());
-    b.advance(now);
+    advance(b, now);
     const std::span<const LinkId> route = model_->route(b.flow);
     route_.assign(route.begin(), route.end());
     model_->remove(b.flow);
@@ -103,17 +111,18 @@ void Network::weigh_bundles(Instant now) {
 
 std::uint32_t Network::finish_member(std::uint32_t bundle, Instant now) {
   Bundle& b = bundles_[bundle];
-  b.advance(now);
+  advance(b, now);
   b.served = std::max(b.served, b.members.front().end);
   change(bundle);
   return b.pop();
 }
 
-FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, std::int64_t bytes,
-                      std::uint32_t owner, Instant now, std::array<std::uint32_t, 2> ranks) {
+FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+                      std::int64_t bytes, std::uint32_t owner, Instant now,
+                      std::array<std::uint32_t, 2> ranks) {
   std::uint64_t kind = 0;
   const std::uint32_t bundle =
-      may_bundle_ && crowded(route) ? bundle_for(route, weight, rate_cap, now, kind) : Bundles::kNone;
+      may_bundle_ && crowded(route) ? bundle_for(route, weight, rate_cap, alone, now, kind) : Bundles::kNone;
   if (bundle != Bundles::kNone) {
     bundles_[bundle].join(static_cast<double>(bytes), started_++, owner);
     change(bundle);
@@ -126,9 +135,10 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
     crowd_[f.index()] = {kind, Bundles::kNone};
   }
   if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
-  flows_[f.index()] = {static_cast<double>(bytes), 0.0, now, owner, ranks, {}};
-  for (std::size_t i = 0; i < std::min<std::size_t>(route.size(), 4); ++i)
-    flows_[f.index()].links[i] = route[i].index();
+  Flow& flow = flows_[f.index()];
+  flow = {static_cast<double>(bytes), 0.0, now, 1.0 / alone, LinkId(), owner, ranks, {}};
+  for (std::size_t i = 0; i < std::min(route.size(), flow.links.size()); ++i)
+    flow.links[i] = route[i].index();
   carry(route, bytes, now);
   ++started_;
   dirty_ = true;
@@ -140,20 +150,41 @@ void Network::settle(Instant now, std::uint64_t& sequence) {
   dirty_ = false;
   const std::span<const FlowId> changed = model_->solve();
   const std::span<const double> rates = model_->rates();
+  const std::span<const LinkId> bottlenecks = model_->bottlenecks();
   for (FlowId id : changed) {
     if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
       Bundle& b = bundles_[c->bundle];
-      b.advance(now);
+      advance(b, now);
       b.rate = rates[id.index()] / static_cast<double>(b.members.size());
+      flows_[id.index()].held_by = bottlenecks[id.index()];
       const double left = std::max(0.0, b.members.front().end - b.served);
       completions_.set(id, now + Elapsed::of_seconds(left / b.rate), sequence++);
       continue;
     }
     Flow& f = flows_[id.index()];
-    f.remaining = std::max(0.0, f.remaining - f.rate * (now - f.updated).seconds());
+    const double seconds = (now - f.updated).seconds();
+    const double bytes = f.rate * seconds;
+    book(f, seconds, bytes);
+    f.remaining = std::max(0.0, f.remaining - bytes);
     f.rate = rates[id.index()];
+    f.held_by = bottlenecks[id.index()];
     f.updated = now;
     completions_.set(id, now + Elapsed::of_seconds(f.remaining / f.rate), sequence++);
+  }
+  // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
+  // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
+  for (FlowId id : model_->moved()) {
+    Flow& f = flows_[id.index()];
+    if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
+      advance(bundles_[c->bundle], now);
+      f.held_by = bottlenecks[id.index()];
+      continue;
+    }
+    const double seconds = (now - f.updated).seconds();
+    const double bytes = f.rate * seconds;
+    book(f, seconds, bytes);
+    f.held_by = bottlenecks[id.index()];
+    book(f, -seconds, -bytes);
   }
 }
 
@@ -169,16 +200,19 @@ std::uint32_t Network::finish_top(Instant now) {
     --bundles_.kind(c->kind).singles;
     *c = {};
   }
+  const Flow& f = flows_[id.index()];
+  book(f, (now - f.updated).seconds(), f.remaining);
   model_->remove(id);
   dirty_ = true;
-  return flows_[id.index()].owner;
+  return f.owner;
 }
 
 std::vector<LinkUse> Network::link_use(Instant end) const {
   std::vector<LinkUse> use;
   use.reserve(links_.size());
   for (const Link& k : links_)
-    use.push_back({k.bytes, (k.busy + (k.flows > 0 ? end - k.since : kNoTime)).rounded(), k.peak});
+    use.push_back({k.bytes, (k.busy + (k.flows > 0 ? end - k.since : kNoTime)).rounded(), k.peak,
+                   Elapsed::of_seconds(std::max(0.0, k.waited)).rounded()});
   return use;
 }
 

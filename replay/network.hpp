@@ -3,6 +3,11 @@
 // A flow ends because its completion event fires, never because its remaining bytes look like zero. Rates
 // hold between instants; settle() brings the ones that changed up to date, once per instant, after everything
 // at that instant has happened.
+//
+// A link's `waited` is what the flows that it held lost by it: while a flow goes at `rate` where it would go at `alone`
+// on an idle network, it loses 1 - rate / alone seconds a second, booked on the link at which the sharing model stopped
+// it then. Over a flow's life that adds up to the time it took less the time alone, so over all links to the contention
+// of all messages. Booked only when a flow's rate or bottleneck changes.
 #pragma once
 
 #include <array>
@@ -24,9 +29,10 @@ class Network {
   Network(const topology::Fabric& fabric, std::unique_ptr<congestion::SharingModel> model);
 
   // A flow of `bytes` > 0 over `route`, never faster than `rate_cap` bytes/s (infinity: no limit of its own);
-  // `owner` comes back from finish_top(). O(route).
-  FlowId start(std::span<const LinkId> route, double weight, double rate_cap, std::int64_t bytes,
-               std::uint32_t owner, Instant now, std::array<std::uint32_t, 2> ranks = {0, 0});
+  // `alone`: its rate on an idle network. `owner` comes back from finish_top(). O(route).
+  FlowId start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+               std::int64_t bytes, std::uint32_t owner, Instant now,
+               std::array<std::uint32_t, 2> ranks = {0, 0});
   // Solves what changed and moves completions. `sequence` numbers the moves. O(changed flows x log flows) +
   // the solve.
   void settle(Instant now, std::uint64_t& sequence);
@@ -70,6 +76,7 @@ class Network {
     std::uint64_t bytes = 0;
     Elapsed busy;
     Instant since;
+    double waited = 0;  // seconds
     std::uint32_t flows = 0;
     std::uint32_t peak = 0;
   };
@@ -77,10 +84,12 @@ class Network {
     double remaining = 0;  // bytes at `updated`
     double rate = 0;       // bytes/s since `updated`
     Instant updated;
+    double inverse_alone = 0;  // seconds a byte takes alone
+    LinkId held_by;            // since `updated`; none: its own limit
     std::uint32_t owner = 0;
     // For prefetch_next() only: who waits for it, the first links of its route.
     std::array<std::uint32_t, 2> ranks{};
-    std::array<std::uint32_t, 4> links{};
+    std::array<std::uint32_t, 2> links{};
   };
   static_assert(sizeof(Link) == 64 && sizeof(Flow) == 64);
   // What a crowded flow of the model stands for: a single one whose kind is counted, or a bundle.
@@ -93,13 +102,19 @@ class Network {
     return f.index() < crowd_.size() && crowd_[f.index()].kind != 0 ? &crowd_[f.index()] : nullptr;
   }
   // The bundle that a new flow joins, or kNone: it is one of its own, in `kind` if that is not 0.
-  std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, Instant now,
-                           std::uint64_t& kind);
+  std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+                           Instant now, std::uint64_t& kind);
+  void advance(Bundle& b, Instant now);
   static constexpr std::uint32_t kChanged = 0xffffffffu;
   void carry(std::span<const LinkId> route, std::int64_t bytes, Instant now);
   void change(std::uint32_t bundle);
   void weigh_bundles(Instant now);
   std::uint32_t finish_member(std::uint32_t bundle, Instant now);
+
+  // Books what the flow lost since `updated` on the link that held it: `seconds` of them, `bytes` moved.
+  void book(const Flow& f, double seconds, double bytes) {
+    if (f.held_by.valid()) links_[f.held_by.index()].waited += seconds - bytes * f.inverse_alone;
+  }
 
   const std::vector<double>& capacity_;
   std::unique_ptr<congestion::SharingModel> model_;

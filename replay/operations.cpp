@@ -16,8 +16,14 @@ void Simulation::bad_op(const Rank& k, std::uint32_t r, std::string what) {
   fail(bad_input(trace_.position(RankId(r), k.pc), fmt::format("rank {}: {}", r, what)));
 }
 
-// CPU time `d` of this rank passes, then the operation goes on at `next`.
-Simulation::Step Simulation::pay(std::uint32_t r, Rank& k, Elapsed d, Stage next) {
+// CPU time `d` of this rank passes, for `cause`, then the operation goes on at `next`.
+Simulation::Step Simulation::pay(std::uint32_t r, Rank& k, Elapsed d, Cause cause, Stage next) {
+  book(r, cause, d);
+  return pass(r, k, d, next);
+}
+
+// Time `d` of this rank passes, then the operation goes on at `next`.
+Simulation::Step Simulation::pass(std::uint32_t r, Rank& k, Elapsed d, Stage next) {
   k.stage = next;
   post_event(now_ + d, EventKind::kRankTimer, r);
   return Step::kBlocked;
@@ -35,7 +41,7 @@ Simulation::Step Simulation::do_compute(std::uint32_t r, Rank& k, const Op& op) 
   if (error_) return Step::kBlocked;
   if (d == kNoTime) return Step::kDone;
   k.part = Part::kCompute;
-  return pay(r, k, d, Stage::kFinishing);
+  return pass(r, k, d, Stage::kFinishing);
 }
 
 Simulation::Step Simulation::do_send(std::uint32_t r, Rank& k, const Op& op) {
@@ -43,7 +49,7 @@ Simulation::Step Simulation::do_send(std::uint32_t r, Rank& k, const Op& op) {
   if (op.peer == kProcNull || k.stage == Stage::kFinishing) return Step::kDone;
   if (k.stage == Stage::kFresh && overheads_) {
     const Elapsed d = cost_.send(op.amount);
-    if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
+    if (d > kNoTime) return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
   }
   k.pending = 1;
   post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, op.kind,
@@ -66,7 +72,7 @@ Simulation::Step Simulation::do_recv(std::uint32_t r, Rank& k, const Op& op) {
   }
   if (overheads_) {
     const Elapsed d = cost_.recv(op.amount);
-    if (d > kNoTime) return pay(r, k, d, Stage::kFinishing);
+    if (d > kNoTime) return pay(r, k, d, Cause::kRecvOverhead, Stage::kFinishing);
   }
   return Step::kDone;
 }
@@ -96,7 +102,7 @@ Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op)
     const Elapsed d = overheads_ && op.peer != kProcNull ? cost_.send(op.amount) : kNoTime;
     if (d > kNoTime) {
       post_half();
-      return pay(r, k, d, Stage::kOverheadPaid);
+      return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
     }
   }
   if (k.stage != Stage::kWaiting) {
@@ -110,7 +116,7 @@ Simulation::Step Simulation::do_sendrecv(std::uint32_t r, Rank& k, const Op& op)
   }
   if (overheads_ && half.peer != kProcNull) {
     const Elapsed d = cost_.recv(half.amount);
-    if (d > kNoTime) return pay(r, k, d, Stage::kFinishing);
+    if (d > kNoTime) return pay(r, k, d, Cause::kRecvOverhead, Stage::kFinishing);
   }
   return Step::kDone;
 }
@@ -136,7 +142,7 @@ Simulation::Step Simulation::do_isend(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
     const Elapsed d = cost_.isend(op.amount);
-    if (d > kNoTime) return pay(r, k, d, Stage::kOverheadPaid);
+    if (d > kNoTime) return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
   }
   Slot* s = slot_for(k, op);
   if (s == nullptr) {  // the program freed the request at once
@@ -241,7 +247,8 @@ Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
     }
     if (overheads_ && !k.slots[v].receive) cost += cost_.isend(k.slots[v].op.amount);
   }
-  if (k.stage == Stage::kFresh && cost > kNoTime) return pay(r, k, cost, Stage::kOverheadPaid);
+  if (k.stage == Stage::kFresh && cost > kNoTime)
+    return pay(r, k, cost, Cause::kSendOverhead, Stage::kOverheadPaid);
   for (std::int64_t v : slots) start_request(r, k, static_cast<std::uint32_t>(v), k.slots[v].op);
   return Step::kDone;
 }
@@ -291,14 +298,18 @@ Simulation::Step Simulation::do_wait(std::uint32_t r, Rank& k, const Op& op) {
   Elapsed cost;
   if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
       op.kind == OpKind::testsome)
-    cost = test_cost_;
+    book(r, Cause::kPolls, cost = test_cost_);
   for (std::int64_t v : slots) {
     Slot& s = k.slots[v];
     if (s.state != SlotState::kComplete) continue;
-    if (overheads_ && s.receive) cost += cost_.recv(s.bytes);
+    if (overheads_ && s.receive) {
+      const Elapsed d = cost_.recv(s.bytes);
+      book(r, Cause::kRecvOverhead, d);
+      cost += d;
+    }
     s.state = s.persistent ? SlotState::kInactive : SlotState::kIdle;
   }
-  return cost > kNoTime ? pay(r, k, cost, Stage::kFinishing) : Step::kDone;
+  return cost > kNoTime ? pass(r, k, cost, Stage::kFinishing) : Step::kDone;
 }
 
 Simulation::Step Simulation::do_probe(std::uint32_t r, Rank& k, const Op& op) {
@@ -318,7 +329,7 @@ Simulation::Step Simulation::do_iprobe(std::uint32_t r, Rank& k, const Op& op) {
   // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
   if (poll_cost_ > kNoTime && k.stage == Stage::kFresh && !poll_is_over(k, k.pc, op)) {
     k.part = Part::kRecv;
-    return pay(r, k, poll_time(op), Stage::kOverheadPaid);
+    return pay(r, k, poll_time(op), Cause::kPolls, Stage::kOverheadPaid);
   }
   if ((op.flags & traces::kHit) == 0) {
     if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit

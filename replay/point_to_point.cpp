@@ -53,7 +53,7 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
   if ((context & Target::kActivity) != 0) m.state |= kCollective;
   if (m.protocol != Protocol::kRendezvous) {
     m.send_target.value = Target::kNobody;
-    notify(src, target, 0);
+    notify(src, target, 0, {});
   }
   if (options_.raw != RawMode::kOff) {
     // Raw: both sides know of each other at once; only the data take time.
@@ -87,7 +87,6 @@ void Simulation::envelope_came(std::uint32_t i) {
   Matcher::Turn turn = matcher_.arrives(i);
   const std::uint32_t src = messages_[i].src, dst = messages_[i].dst, context = messages_[i].context;
   while (turn.message != kNone) {
-    messages_[turn.message].visible = now_;
     delivered(turn.message, turn.recv);
     if (!turn.more || error_) return;
     turn = matcher_.next_in_order(src, dst, context);
@@ -99,7 +98,7 @@ void Simulation::delivered(std::uint32_t i, std::uint32_t r) {
   if (r != kNone) {
     const PostedRecv recv = matcher_.receives()[r];
     matcher_.receives().give(r);
-    return match(i, recv.target, recv.bytes, recv.posted);
+    return match(i, recv.target, recv.bytes);
   }
   const std::uint32_t dst = messages_[i].dst;
   if (ranks_[dst].state == RankState::kProbing) poke_prober(dst);
@@ -114,23 +113,20 @@ void Simulation::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_
   const std::uint32_t m = matcher_.post(r);
   if (m == kNone) return;
   matcher_.receives().give(r);
-  match(m, target, bytes, now_);
+  match(m, target, bytes);
 }
 
-// Message i belongs to a receive posted at `posted`. The later of the two sides is this instant.
-void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes, Instant posted) {
+// Message i belongs to a posted receive. The later of the two sides is this instant.
+void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes) {
   Message& m = messages_[i];
   if (m.bytes > posted_bytes) ++truncated_;
   m.recv_target = target;
-  const Elapsed late_receiver = posted - std::max(m.posted, m.visible);
+  m.matched = now_;
   if ((m.state & kArrived) != 0) {
-    if (posted > m.started) all_.late_receiver += posted - m.started;
-    notify(m.dst, target, m.bytes);
+    notify(m.dst, target, m.bytes, {&m, false, nullptr});
     return release(i);
   }
-  if (m.posted > posted) all_.late_sender += m.posted - posted;
   if (m.protocol == Protocol::kEager) return;
-  if (late_receiver > kNoTime) all_.late_receiver += late_receiver;
   // Not raw: permission to send travels back before the data leave.
   Elapsed back;
   if (!simple_) {
@@ -185,12 +181,14 @@ void Simulation::give_back_route(std::uint32_t i) {
 void Simulation::leave(std::uint32_t i, Elapsed before) {
   Message& m = messages_[i];
   m.state |= kStarted;
+  m.left = now_ + before;
   const HostId a = placement_[m.src], b = placement_[m.dst];
   if (a == b) {
     Elapsed d = before;
     if (!simple_) d += cost_.local_data(m.bytes);
     m.started = now_ + d;
     m.ideal = d;
+    m.flow_start = m.left;
     return post_event(now_ + d, EventKind::kMessageDone, i);
   }
   const auto route = choose_route(i, a, b);
@@ -225,10 +223,11 @@ void Simulation::start_flow(std::uint32_t i) {
   const auto route = chosen_route(i);
   const double narrowest = route.narrowest;
   const double cap = simple_ ? kUnlimited : cost_.rate_cap(m.bytes, narrowest);
-  m.ideal = Elapsed::of_seconds(static_cast<double>(size) / std::min(narrowest, cap));
+  const double alone = std::min(narrowest, cap);
+  m.ideal = Elapsed::of_seconds(static_cast<double>(size) / alone);
   double weight = 1;
   if (options_.rtt_weights && route.latency.count() > 0) weight = 1 / to_seconds(route.latency);
-  m.flow = network_.start(route.links, weight, cap, size, i, now_, {m.src, m.dst});
+  m.flow = network_.start(route.links, weight, cap, alone, size, i, now_, {m.src, m.dst});
 }
 
 void Simulation::account(const Message& m) {
@@ -266,10 +265,10 @@ void Simulation::arrive(std::uint32_t i) {
     options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes,
                          (n.state & kCollective) != 0, n.posted.rounded(), now_.rounded()});
   give_back_route(i);
-  if (n.send_target.value != Target::kNobody) notify(n.src, n.send_target, 0);
+  if (n.send_target.value != Target::kNobody) notify(n.src, n.send_target, 0, {&n, true, nullptr});
   n.send_target.value = Target::kNobody;
   if ((n.state & kMatched) != 0) {
-    notify(n.dst, n.recv_target, n.bytes);
+    notify(n.dst, n.recv_target, n.bytes, {&n, false, nullptr});
     return release(i);
   }
   if (ranks_[n.dst].state == RankState::kProbing) poke_prober(n.dst);
@@ -295,11 +294,15 @@ void Simulation::poke_prober(std::uint32_t r) {
   if (k.state != RankState::kProbing) return;
   auto op = k.program.at(k.pc);
   if (!op) return fail(std::move(op).error());
-  if (probe_hits(r, **op)) return make_ready(r);
   const std::uint32_t i = matcher_.peek(r, (*op)->comm.index(), (*op)->peer, (*op)->tag,
                                         [&](const Message& m) { return visible(m); });
-  if (i != kNone && messages_[i].protocol != Protocol::kEager)
-    post_event(messages_[i].visible, EventKind::kProbeWake, r);
+  if (i == kNone) return;
+  const Message& m = messages_[i];
+  if (visible(m)) {
+    explain(causes_[r], m, false, k.blocked_since);
+    return make_ready(r);
+  }
+  if (m.protocol != Protocol::kEager) post_event(m.visible, EventKind::kProbeWake, r);
 }
 
 }  // namespace weft::replay

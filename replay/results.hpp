@@ -1,8 +1,10 @@
 // What a replay tells: times per rank, region and link, where the time went, and what stopped it if it did.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/id.hpp"
@@ -10,14 +12,38 @@
 
 namespace weft::replay {
 
+// Why time passed inside MPI: what the processor did, or what the operation that ended a wait was doing meanwhile. A
+// wait counts for its last message, from that message's end backwards: contention, data alone, latency, handshake, and
+// before that whoever was not there yet. Collectives count by the messages that they are made of, round by round.
+enum class Cause : std::uint8_t {
+  kSendOverhead,  // processor time of sends
+  kRecvOverhead,  // ... of receives
+  kPolls,         // ... of probes and tests
+  kHandshake,     // request and permission of a rendezvous are under way
+  kLatency,
+  kTransfer,      // data move, as fast as they would alone
+  kContention,    // what that takes longer because links are shared
+  kLateSender,    // the other side has not called its send
+  kLateReceiver,  // ... its receive
+  kInOrder,       // the message is there but not one that was sent before it
+  kNever,         // until the end, for what never came (deadlock)
+};
+inline constexpr std::size_t kCauseCount = 11;
+// Keys of reports, in the order of the enumeration.
+inline constexpr std::array<std::string_view, kCauseCount> kCauseNames{
+    "send_overhead", "recv_overhead", "polls",         "handshake", "latency", "transfer",
+    "contention",    "late_sender",   "late_receiver", "in_order",  "never"};
+
 // The five parts add up to `finish`.
 struct RankTimes {
   Duration finish{0};
-  Duration compute{0};     // computation and sleep
-  Duration send{0};        // inside blocking sends, and send overheads
-  Duration recv{0};        // inside blocking receives and probes, and receive overheads
-  Duration wait{0};        // inside wait*, test*
-  Duration collective{0};  // inside collectives and communicator operations
+  Duration compute{0};                         // computation and sleep
+  Duration send{0};                            // inside blocking sends, and send overheads
+  Duration recv{0};                            // inside blocking receives and probes, and receive overheads
+  Duration wait{0};                            // inside wait*, test*
+  Duration collective{0};                      // inside collectives and communicator operations
+  std::array<Duration, kCauseCount> causes{};  // add up to send + recv + wait + collective
+  [[nodiscard]] Duration cause(Cause c) const { return causes[static_cast<std::size_t>(c)]; }
 };
 
 struct RegionTimes {
@@ -31,6 +57,8 @@ struct LinkUse {
   std::uint64_t bytes = 0;  // of all flows that crossed it
   Duration busy{0};         // time with at least one flow
   std::uint32_t peak_flows = 0;
+  Duration waited{
+      0};  // what flows lost while this link held them: over all links, the contention of all messages
 };
 
 // Why messages took the time that they took: sums over all network messages.
@@ -41,8 +69,8 @@ struct MessageCosts {
   Duration latency{0};        // latency paid
   Duration transfer{0};       // bytes / narrowest link of the route: what the data would take alone
   Duration contention{0};     // beyond that: waiting for a share of links
-  Duration late_sender{0};    // receiver posted before the data left
-  Duration late_receiver{0};  // data waited for the receiver (rendezvous, detached)
+  Duration late_sender{0};    // ranks waited for a send that was not called yet
+  Duration late_receiver{0};  // ... for a receive
 };
 
 struct EngineStats {

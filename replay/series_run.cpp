@@ -168,6 +168,24 @@ void Simulation::run_series(std::uint32_t comm) {
     for (std::size_t d = 0; d < p; ++d) compute(d);
     pattern_.exchange(time, scratch);
   }
+  std::vector<std::array<double, kCauseCount>> waited(p);
+  for (const SeriesMessage& m : pattern_.messages) {
+    const auto add = [&](std::uint32_t member, Cause c, double s) {
+      waited[member][static_cast<std::size_t>(c)] += s;
+    };
+    const auto n = static_cast<double>(exchanges);
+    add(m.from, Cause::kSendOverhead, n * m.cost.send_overhead);
+    add(m.to, Cause::kRecvOverhead, n * m.cost.recv_overhead);
+    add(m.to, Cause::kTransfer, m.waits.transfer);
+    add(m.to, Cause::kLatency, m.waits.latency);
+    add(m.to, Cause::kHandshake, m.waits.handshake);
+    add(m.to, Cause::kLateSender, m.waits.late_sender);
+    if (!m.cost.send_waits) continue;
+    add(m.from, Cause::kHandshake, n * (m.cost.request + m.cost.permission));
+    add(m.from, Cause::kLatency, n * m.cost.latency);
+    add(m.from, Cause::kTransfer, n * m.cost.transfer);
+    add(m.from, Cause::kLateReceiver, m.waits.late_receiver);
+  }
   for (std::size_t d = 0; d < p; ++d) {
     compute(d);
     Rank& k = ranks_[column[d].rank];
@@ -176,6 +194,8 @@ void Simulation::run_series(std::uint32_t comm) {
     const Elapsed computed = Elapsed::of_seconds(column[d].computed);
     k.spent[static_cast<int>(Part::kCompute)] += computed;
     k.spent[static_cast<int>(Part::kCollective)] += kNoTime - computed;
+    waited[d][static_cast<std::size_t>(Cause::kLateSender)] += (end - base).seconds() - time[d];
+    explain_series(causes_[column[d].rank], waited[d], (end - k.op_start) - computed);
     fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(end.rounded().time_since_epoch().count())) *
                    0x100000001b3ULL;
     post_event(end, EventKind::kRankTimer, column[d].rank);

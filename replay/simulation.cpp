@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/counted.hpp"
 #include "traces/trace_warnings.hpp"
 
 namespace weft::replay {
@@ -61,6 +62,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
   // Raw messages can be seen before they are there; timelines want every operation.
   run_ahead_ = !simple_ && !options_.on_op && options_.join_computations;
   runs_.resize(ranks_.size());
+  causes_.resize(ranks_.size());
 }
 
 void Simulation::fail(Error e) {
@@ -73,11 +75,13 @@ void Simulation::make_ready(std::uint32_t r) {
 }
 
 // A completion that somebody waits for, or will ask for later.
-void Simulation::notify(std::uint32_t rank, Target t, std::int64_t bytes) {
+void Simulation::notify(std::uint32_t rank, Target t, std::int64_t bytes, const Ending& by) {
   if (t.value == Target::kNobody) return;
   if ((t.value & Target::kActivity) != 0) {
     const std::uint32_t a = t.value & ~Target::kActivity;
-    if (--activities_[a].pending == 0) ready_.push_back(a | kReadyActivity);
+    if (--activities_[a].pending != 0) return;
+    if (by.message != nullptr) explain_round(activities_[a], *by.message, by.sender);
+    ready_.push_back(a | kReadyActivity);
     return;
   }
   Rank& k = ranks_[rank];
@@ -88,7 +92,12 @@ void Simulation::notify(std::uint32_t rank, Target t, std::int64_t bytes) {
     if (!s.awaited) return;
     s.awaited = false;
   }
-  if (--k.pending == 0 && k.state == RankState::kBlocked) make_ready(rank);
+  if (--k.pending > 0 || k.state != RankState::kBlocked) return;
+  if (by.message != nullptr)
+    explain(causes_[rank], *by.message, by.sender, k.blocked_since);
+  else if (t.value != Target::kBlocking && by.activity != nullptr && by.activity->window == k.blocked_since)
+    for (std::size_t c = 0; c < kCauseCount; ++c) causes_[rank][c] += by.activity->causes[c];
+  make_ready(rank);
 }
 
 void Simulation::finish_rank(Rank& k) {
@@ -160,6 +169,7 @@ void Simulation::handle(const Event& e) {
     case EventKind::kProbeWake:
       return poke_prober(e.index);
     case EventKind::kActivityTimer:
+      explain_overheads(activities_[e.index]);
       activities_[e.index].paid = true;
       ready_.push_back(e.index | kReadyActivity);
       return;
@@ -261,6 +271,7 @@ ReplayResult Simulation::collect() {
       *parts[i] = sum.rounded() - before;
       before = sum.rounded();
     }
+    round_causes(t, k, causes_[static_cast<std::size_t>(&k - ranks_.data())]);
     out.makespan = std::max(out.makespan, t.finish);
     fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(t.finish.count())) * 0x100000001b3ULL;
     out.ranks.push_back(t);
@@ -270,14 +281,19 @@ ReplayResult Simulation::collect() {
     out.regions.push_back({trace_.regions()[i], region_count_[i], region_total_[i].rounded()});
   out.links = network_.link_use(now_);
   out.point_to_point = p2p_.rounded();
+  for (const Causes& c : causes_) {
+    all_.late_sender += c[static_cast<std::size_t>(Cause::kLateSender)];
+    all_.late_receiver += c[static_cast<std::size_t>(Cause::kLateReceiver)];
+  }
   out.network = all_.rounded();
   const auto& s = network_.solver_stats();
   out.engine = {event_count_,    s.solves,       network_.flows_started(), s.flows_solved,
                 s.links_touched, s.certificates, s.max_component,          0};
   out.warnings = traces::trace_warnings(trace_.header());
   if (truncated_ > 0)
-    out.warnings.push_back(
-        fmt::format("{} messages are longer than the receive that takes them (MPI would stop)", truncated_));
+    out.warnings.push_back(fmt::format("{} longer than the receive that takes {} (MPI would stop)",
+                                       counted(truncated_, "message") + (truncated_ == 1 ? " is" : " are"),
+                                       truncated_ == 1 ? "it" : "them"));
   if (out.finished) {
     out.unmatched_messages = matcher_.unexpected();
     out.unmatched_receives = matcher_.receives().live();

@@ -5,8 +5,8 @@
 // that instant, in sequence order); then the network is solved once; then time moves to the next event.
 //
 // Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
-// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), series_run.cpp
-// (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
+// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), causes.cpp (why
+// ranks wait), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
 #pragma once
 
 #include <algorithm>
@@ -91,6 +91,8 @@ class Simulation {
     std::vector<std::uint32_t> collective_count;             // by communicator
     std::vector<std::pair<std::uint32_t, Instant>> regions;  // open ones, innermost last
   };
+  // Why a rank's time in MPI passed, by Cause.
+  using Causes = std::array<Elapsed, kCauseCount>;
   // MessageCosts while they add up.
   struct Costs {
     std::uint64_t count = 0;
@@ -119,6 +121,16 @@ class Simulation {
     std::uint32_t pending = 0;
     Elapsed receive_cost;  // overheads of the round that ends
     bool paid = false;     // the overheads before the next round are paid
+    // Its time up to `mark` is explained: to its rank if that is inside a blocking call, else in `causes`, as far as the
+    // rank waited for it since `window`.
+    Instant mark, window;
+    Causes causes{};
+  };
+  // What ended a wait: a message, on one of its sides, or an activity; neither: nobody waited.
+  struct Ending {
+    const Message* message = nullptr;
+    bool sender = false;
+    const Activity* activity = nullptr;
   };
   // A series of exchanges that some members of a communicator have come to.
   struct Series {
@@ -154,12 +166,22 @@ class Simulation {
   void run_rank(std::uint32_t r);
   void finish_rank(Rank& k);
   void make_ready(std::uint32_t r);
-  void notify(std::uint32_t rank, Target t, std::int64_t bytes);
+  void notify(std::uint32_t rank, Target t, std::int64_t bytes, const Ending& by);
   void post_event(Instant t, EventKind kind, std::uint32_t index) {
     events_.push({t, sequence_++, kind, index});
   }
   void fail(Error e);
   [[nodiscard]] ReplayResult collect();
+
+  // ---- causes.cpp
+  // Processor time in an MPI call.
+  void book(std::uint32_t r, Cause c, Elapsed d) { causes_[r][static_cast<std::size_t>(c)] += d; }
+  void explain(Causes& causes, const Message& m, bool sender, Instant from);
+  void explain_round(Activity& act, const Message& m, bool sender);
+  void explain_overheads(Activity& act);
+  static void explain_series(Causes& causes, const std::array<double, kCauseCount>& seconds, Elapsed total);
+  [[nodiscard]] Causes* waiting_for(Activity& act, Instant& from);
+  void round_causes(RankTimes& t, const Rank& k, const Causes& causes) const;
 
   // ---- operations.cpp
   Step execute(std::uint32_t r, Rank& k, const Op& op);
@@ -182,7 +204,8 @@ class Simulation {
   std::span<const std::int64_t> awaited_slots(Rank& k, const Op& op, std::int64_t& single);
   Slot* slot_for(Rank& k, const Op& op);
   void start_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op);
-  Step pay(std::uint32_t r, Rank& k, Elapsed d, Stage next);
+  Step pay(std::uint32_t r, Rank& k, Elapsed d, Cause cause, Stage next);
+  Step pass(std::uint32_t r, Rank& k, Elapsed d, Stage next);
   void bad_op(const Rank& k, std::uint32_t r, std::string what);
 
   // ---- point_to_point.cpp
@@ -193,7 +216,7 @@ class Simulation {
   [[nodiscard]] Protocol protocol_of(OpKind kind, std::int64_t bytes) const;
   void envelope_came(std::uint32_t m);
   void delivered(std::uint32_t m, std::uint32_t recv);
-  void match(std::uint32_t m, Target target, std::int64_t posted_bytes, Instant posted);
+  void match(std::uint32_t m, Target target, std::int64_t posted_bytes);
   void leave(std::uint32_t m,
              Elapsed before);  // data leave after `before`, then the latency, then the transfer
   [[nodiscard]] topology::RouteCache::Route cached_route(Message& m);
@@ -294,6 +317,7 @@ class Simulation {
   std::optional<Error> error_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
   Costs p2p_, all_;
+  std::vector<Causes> causes_;  // by rank
   std::vector<Elapsed> region_total_;
   std::vector<std::uint64_t> region_count_;
   std::uint64_t truncated_ = 0;  // messages longer than the receive that took them

@@ -1,14 +1,17 @@
 #include "report/compare.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/quantity_text.hpp"
 #include "replay/sharing.hpp"
 #include "report/explain.hpp"
 #include "report/json_text.hpp"
+#include "report/platform_names.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -17,6 +20,8 @@ CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
   CompareRow row;
   row.trace = run.trace;
   row.platform = run.platform->name;
+  row.label = run.platform->label;
+  row.changes = run.changes;
   row.map = run.map;
   row.routing = run.routing;
   row.model = replay::model_name(run.options->model, run.platform->fabric);
@@ -35,6 +40,10 @@ CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
   }
   row.warnings = run.result->warnings;
   row.error = run.result->finding();
+  if (const LinkId l = most_waited_link(run); l.valid()) {
+    row.most_waited_link = fabric.link_name(l);
+    row.most_waited_s = to_seconds(run.result->links[l.index()].waited);
+  }
   if (!run.result->finished) {
     row.why = row.error;
     return row;
@@ -127,7 +136,11 @@ nlohmann::ordered_json compare_row_json(const CompareRow& r) {
            {"why", r.why},
            {"cables", r.cables},
            {"links_per_host", r.links_per_host},
-           {"worst_link_pairs", sharers_json(r.sharers)}};
+           {"worst_link_pairs", sharers_json(r.sharers)},
+           {"most_waited_link", r.most_waited_link.empty() ? Json(nullptr) : Json(r.most_waited_link)},
+           {"most_waited_s", r.most_waited_s}};
+  if (!r.label.empty()) row["label"] = r.label;
+  if (!r.changes.empty()) row["changes"] = r.changes;
   if (!r.error.empty()) row["error"] = r.error;
   return row;
 }
@@ -154,71 +167,120 @@ std::string compare_json(const std::vector<CompareRow>& rows) {
 }
 
 std::string compare_csv(const std::vector<CompareRow>& rows) {
-  std::string out = csv_line({"trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts",
-                              "switches", "links", "mean_hops", "worst_link", "worst_link_utilization", "why",
-                              "error", "cables", "links_per_host", "worst_link_pairs", "model"});
+  std::string out = csv_line(
+      {"trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts", "switches", "links", "mean_hops",
+       "worst_link", "worst_link_utilization", "why", "error", "cables", "links_per_host", "worst_link_pairs",
+       "model", "most_waited_link", "most_waited_s"});
   for (const auto& r : rows)
     out += csv_line({r.trace, r.platform, r.map, r.routing, exact_number(r.makespan_s),
                      r.slowdown ? exact_number(*r.slowdown) : "", std::to_string(r.hosts),
                      std::to_string(r.switches), std::to_string(r.links), exact_number(r.mean_hops),
                      r.worst_link, exact_number(r.worst_link_utilization), r.why, r.error,
                      std::to_string(r.cables), exact_number(r.links_per_host),
-                     sharers_text(r.sharers, PairTraffic::kSharersShown), r.model});
+                     sharers_text(r.sharers, PairTraffic::kSharersShown), r.model, r.most_waited_link,
+                     exact_number(r.most_waited_s)});
   return out;
 }
 
-std::string compare_text(const std::vector<CompareRow>& rows) {
+namespace {
+
+const std::string& name_of(const CompareRow& r, const PlatformNames& names) {
+  return names.of(r.label, r.platform);
+}
+
+// What tells runs of one trace apart: "torus-16 with map random", only what is not the same for all.
+struct Differences {
+  bool platform = false, map = false, routing = false;
+
+  explicit Differences(std::span<const CompareRow> rows) {
+    for (const CompareRow& r : rows) {
+      platform |= r.platform != rows[0].platform || r.label != rows[0].label;
+      map |= r.map != rows[0].map;
+      routing |= r.routing != rows[0].routing;
+    }
+    // Routing mostly follows the platform.
+    if (platform) routing = false;
+    for (const CompareRow& r : rows)
+      for (const CompareRow& o : rows)
+        routing |= r.platform == o.platform && r.label == o.label && r.routing != o.routing;
+  }
+  [[nodiscard]] std::string of(const CompareRow& r, const PlatformNames& names) const {
+    std::vector<std::string> with;
+    if (map) with.push_back("map " + r.map);
+    if (routing) with.push_back("routing " + r.routing);
+    const std::string rest = with.empty() ? "" : fmt::format("with {}", fmt::join(with, " and "));
+    if (!platform && !rest.empty()) return rest;
+    return "on " + name_of(r, names) + (rest.empty() ? "" : " " + rest);
+  }
+};
+
+std::string headline(std::span<const CompareRow> rows, const PlatformNames& names) {
+  const CompareRow& best = rows[0];
+  const Differences differ(rows);
+  const bool one_platform = !differ.platform && (differ.map || differ.routing);
+  const std::string trace = short_name(best.trace) + (one_platform ? " on " + name_of(best, names) : "");
+  if (!best.slowdown) return fmt::format("{}: deadlock in every run\n", trace);
+  std::string out =
+      fmt::format("{}: fastest {}, {}", trace, differ.of(best, names), show_seconds(best.makespan_s));
+  const CompareRow* last = &best;
+  for (const CompareRow& r : rows)
+    if (r.slowdown) last = &r;
+  if (last != &best)
+    out += fmt::format("; slowest {}, {} ({:.2f} times as long)", differ.of(*last, names),
+                       show_seconds(last->makespan_s), *last->slowdown);
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width) {
   std::string out;
+  PlatformNames names;
+  for (const CompareRow& r : rows) names.add(r.label, r.platform);
   for (std::size_t i = 0; i < rows.size();) {
     std::size_t end = i;
     while (end < rows.size() && rows[end].trace == rows[i].trace) ++end;
     if (!out.empty()) out += "\n";
-    const CompareRow& best = rows[i];
-    if (best.slowdown) {
-      out += fmt::format("{}: fastest on {}, {}", short_name(best.trace), short_name(best.platform),
-                         show_seconds(best.makespan_s));
-      const CompareRow* last = nullptr;
-      for (std::size_t k = i; k < end; ++k)
-        if (rows[k].slowdown) last = &rows[k];
-      if (last != &best)
-        out += fmt::format("; slowest on {}, {} ({:.2f} times as long)", short_name(last->platform),
-                           show_seconds(last->makespan_s), *last->slowdown);
-      out += "\n\n";
-    } else {
-      out += fmt::format("{}: deadlock on every platform\n\n", short_name(best.trace));
-    }
+    out += wrap(headline(std::span(rows).subspan(i, end - i), names), width, 2) + "\n";
     Table table({{"#"},
                  {"platform", Table::Align::kLeft},
                  {"map", Table::Align::kLeft},
                  {"routing", Table::Align::kLeft},
                  {"time"},
                  {"slowdown"},
+                 {"hops"},
+                 {"worst link", Table::Align::kLeft},
+                 {"used"},
+                 {"most waited for", Table::Align::kLeft},
+                 {"waited"},
                  {"hosts"},
                  {"switches"},
                  {"cables"},
-                 {"per host"},
-                 {"hops"},
-                 {"worst link", Table::Align::kLeft},
-                 {"used"}});
+                 {"per host"}});
     for (std::size_t k = i; k < end; ++k) {
       const CompareRow& r = rows[k];
-      table.add({std::to_string(k - i + 1), short_name(r.platform), r.map, r.routing,
+      table.add({std::to_string(k - i + 1), name_of(r, names), r.map, r.routing,
                  r.slowdown ? show_seconds(r.makespan_s) : "deadlock",
-                 r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-", std::to_string(r.hosts),
+                 r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-", fmt::format("{:.2f}", r.mean_hops),
+                 r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization),
+                 r.most_waited_link.empty() ? "-" : r.most_waited_link,
+                 r.most_waited_link.empty() ? "-" : show_seconds(r.most_waited_s), std::to_string(r.hosts),
                  std::to_string(r.switches), std::to_string(r.cables),
-                 fmt::format("{:.2f}", r.links_per_host), fmt::format("{:.2f}", r.mean_hops),
-                 r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization)});
+                 fmt::format("{:.2f}", r.links_per_host)});
     }
-    out += table.text() + "\n";
+    out += table.text(width, 2) + "\n";
     for (std::size_t k = i; k < end; ++k) {
-      out += fmt::format("{}. {}\n", k - i + 1, rows[k].why);
+      out += wrap(fmt::format("{}. {}\n", k - i + 1, rows[k].why), width, 3);
       if (const std::string s = sharers_text(rows[k].sharers, kTextSharers); !s.empty())
-        out += fmt::format("   {}: {}\n", rows[k].worst_link, s);
+        out += wrap(fmt::format("   {}: {}\n", rows[k].worst_link, s), width, 5);
     }
     out += models_line(rows, i, end);
     i = end;
   }
-  for (const std::string& w : all_warnings(rows)) out += "warning: " + w + "\n";
+  for (const std::string& w : all_warnings(rows)) out += wrap("warning: " + w + "\n", width, 3);
+  if (!names.legend().empty()) out += "\n" + wrap(names.legend(), width, 5);
+  if (!rows.empty() && !rows[0].changes.empty())
+    out += "\n" + wrap(fmt::format("all with {}\n", fmt::join(rows[0].changes, " ")), width, 2);
   return out;
 }
 

@@ -16,12 +16,14 @@
 #include <vector>
 
 #include "report/run_facts.hpp"
+#include "report/table.hpp"
 
 namespace weft::report {
 
 struct CompareRow {
   std::string trace, platform, map, routing;
   std::string model;  // that shared the links
+  std::string label;  // of the platform; empty: the user gave none
   double makespan_s = 0;
   std::optional<double> slowdown;  // none: deadlock
   std::uint32_t hosts = 0, switches = 0, links = 0;
@@ -30,10 +32,13 @@ struct CompareRow {
   double mean_hops = 0;
   std::string worst_link;  // empty: no link was used
   double worst_link_utilization = 0;
-  LinkSharers sharers;  // of the worst link
+  std::string most_waited_link;  // that held messages back longest; empty: none was held back
+  double most_waited_s = 0;      // what messages lost on it
+  LinkSharers sharers;           // of the worst link
   std::string why;
-  std::string error;  // deadlock, unmatched messages: in one line
+  std::string error;                  // deadlock, unmatched messages: in one line
   std::vector<std::string> warnings;
+  std::vector<std::string> changes;  // flags that are not at their defaults
 };
 
 // `runs` may come in any order of completion; the order here is the order asked for. O(runs log runs +
@@ -47,6 +52,7 @@ struct CompareRow {
 [[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);
 [[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows);
 [[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
-[[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows);
+// Names of platforms that are too long for the table are numbered, with a legend below.
+[[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width = kUsualWidth);
 
 }  // namespace weft::report

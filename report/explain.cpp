@@ -6,39 +6,110 @@
 #include <array>
 #include <cmath>
 
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 
 namespace weft::report {
 namespace {
 
-constexpr double kSame = 1e-9;        // relative difference of makespans that is no difference
-constexpr double kSecondCause = 0.5;  // of the first
-constexpr double kSpreads = 1.0;      // late-sender growth beyond the cause itself that is worth saying
+using replay::Cause;
 
-double per_rank(const RunFacts& run, double sum) { return run.ranks > 0 ? sum / run.ranks : 0; }
+constexpr double kSame = 1e-9;         // relative difference of makespans that is no difference
+constexpr double kSecondCause = 0.5;   // of the first
+constexpr double kAlike = 0.9;         // of the largest waiting: links that are waited for about as much
+constexpr double kRounding = 0.5e-12;  // seconds: growth below it is rounding
 
 double per_message(const RunFacts& run, Duration d) {
   const auto n = run.result->network.count;
   return n > 0 ? to_seconds(d) / static_cast<double>(n) : 0;
 }
 
-std::string worst_link(const RunFacts& run) {
-  const auto links = busiest_links(run, 1);
-  if (links.empty()) return "no link is used";
-  const LinkId l = links.front();
+// "", or which link held messages back longest.
+std::string held_back(const RunFacts& run) {
+  const LinkId l = most_waited_link(run);
+  if (!l.valid()) return {};
   const auto& use = run.result->links[l.index()];
-  return fmt::format("worst link {}: {} used, up to {} message{} at once", run.platform->fabric.link_name(l),
-                     show_percent(utilization(run, l)), use.peak_flows, use.peak_flows == 1 ? "" : "s");
+  const auto alike = std::count_if(
+      run.result->links.begin(), run.result->links.end(),
+      [&](const auto& other) { return to_seconds(other.waited) >= kAlike * to_seconds(use.waited); });
+  const std::string others =
+      alike > 1 ? fmt::format(" and about as much on {}",
+                              alike == 2 ? std::string("one other") : fmt::format("{} others", alike - 1))
+                : "";
+  return fmt::format("messages lost {} in all, {} of it on {}{}, crossed by up to {} at once",
+                     show(run.result->network.contention), show(use.waited),
+                     run.platform->fabric.link_name(l), others, counted(use.peak_flows, "message"));
 }
 
-std::string instead(const std::string& now, const std::string& then) {
-  return now == then ? now + " as well" : now + " instead of " + then;
+// "6.00 instead of 3.00 hops", "3.00 hops as well".
+std::string instead(const std::string& now, const std::string& then, const std::string& unit = {}) {
+  return now == then ? now + unit + " as well" : now + " instead of " + then + unit;
 }
 
-struct Cause {
-  double growth;  // seconds per rank
+// Seconds of a mean rank; they add up to the makespan.
+struct Parts {
+  double compute = 0, overhead = 0, latency = 0, transfer = 0, contention = 0;
+  double late_sender = 0, late_receiver = 0, idle = 0;
+};
+
+Parts parts_of(const RunFacts& run) {
+  const TimeSums t = time_sums(*run.result);
+  const auto ranks = static_cast<double>(std::max<std::size_t>(run.result->ranks.size(), 1));
+  Parts p;
+  p.compute = t.compute / ranks;
+  p.overhead =
+      (t.cause(Cause::kSendOverhead) + t.cause(Cause::kRecvOverhead) + t.cause(Cause::kPolls)) / ranks;
+  p.latency = (t.cause(Cause::kLatency) + t.cause(Cause::kHandshake)) / ranks;
+  p.transfer = t.cause(Cause::kTransfer) / ranks;
+  p.contention = t.cause(Cause::kContention) / ranks;
+  p.late_sender = (t.cause(Cause::kLateSender) + t.cause(Cause::kInOrder)) / ranks;
+  p.late_receiver = t.cause(Cause::kLateReceiver) / ranks;
+  p.idle = to_seconds(run.result->makespan) - t.finish / ranks;
+  return p;
+}
+
+struct Growth {
+  double seconds;
   std::string text;
 };
+
+void largest_first(std::vector<Growth>& list) {
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Growth& x, const Growth& y) { return x.seconds > y.seconds; });
+}
+
+// What a platform can have.
+std::vector<Growth> own_causes(const RunFacts& run, const RunFacts& best, const Parts& now,
+                               const Parts& then) {
+  const auto& a = run.result->network;
+  const auto& b = best.result->network;
+  std::vector<Growth> out;
+  const std::string speed = show(run.platform->speed(HostId(0)));
+  const std::string best_speed = show(best.platform->speed(HostId(0)));
+  const double compute = now.compute - then.compute;
+  out.push_back(
+      {compute, fmt::format("computation takes {} more per rank{}", show_seconds(compute),
+                            speed == best_speed ? "" : " (hosts of " + instead(speed, best_speed) + ")")});
+  const double overhead = now.overhead - then.overhead;
+  out.push_back({overhead, fmt::format("message overheads take {} more per rank", show_seconds(overhead))});
+  const double latency = now.latency - then.latency;
+  out.push_back({latency, fmt::format("latency takes {} more per rank ({}, {})", show_seconds(latency),
+                                      instead(show_seconds(per_message(run, a.latency)),
+                                              show_seconds(per_message(best, b.latency)), " a message"),
+                                      instead(fmt::format("{:.2f}", mean_hops(run)),
+                                              fmt::format("{:.2f}", mean_hops(best)), " hops"))});
+  const double transfer = now.transfer - then.transfer;
+  out.push_back(
+      {transfer,
+       fmt::format("moving the data takes {} more per rank (narrowest link used: {})", show_seconds(transfer),
+                   instead(show(Bandwidth(narrowest_used(run))), show(Bandwidth(narrowest_used(best)))))});
+  const double contention = now.contention - then.contention;
+  const std::string held = held_back(run);
+  out.push_back({contention, fmt::format("contention takes {} more per rank{}", show_seconds(contention),
+                                         held.empty() ? "" : " (" + held + ")")});
+  largest_first(out);
+  return out;
+}
 
 }  // namespace
 
@@ -48,79 +119,59 @@ std::string explain_alone(const RunFacts& run) {
   const auto share = [&](double part) { return show_percent(part / t.finish); };
   std::string s = fmt::format("{} of the ranks' time is computation, {} is spent in MPI", share(t.compute),
                               share(t.blocked()));
-  const auto& n = run.result->network;
-  if (n.count == 0) return s;
-  struct Part {
-    const char* name;
-    Duration sum;
-  };
-  std::array<Part, 5> parts{{{"latency", n.latency},
-                             {"moving data", n.transfer},
-                             {"contention", n.contention},
-                             {"late senders", n.late_sender},
-                             {"late receivers", n.late_receiver}}};
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.sum > b.sum; });
-  if (parts[0].sum.count() <= 0) return s;
-  s += fmt::format("; messages: {} {} per rank", parts[0].name,
-                   show_seconds(per_rank(run, to_seconds(parts[0].sum))));
-  if (parts[1].sum.count() > 0)
-    s += fmt::format(", {} {}", parts[1].name, show_seconds(per_rank(run, to_seconds(parts[1].sum))));
+  const Parts p = parts_of(run);
+  std::vector<Growth> parts{{p.late_sender, "late senders"}, {p.late_receiver, "late receivers"},
+                            {p.latency, "latency"},          {p.transfer, "moving data"},
+                            {p.contention, "contention"},    {p.overhead, "message overheads"}};
+  largest_first(parts);
+  if (parts[0].seconds <= kRounding) return s;
+  s += fmt::format(": {} {} per rank", parts[0].text, show_seconds(parts[0].seconds));
+  if (parts[1].seconds > kRounding)
+    s += fmt::format(", {} {}", parts[1].text, show_seconds(parts[1].seconds));
+  const bool contended = parts[0].text == "contention" || parts[1].text == "contention";
+  if (const std::string held = held_back(run); contended && !held.empty()) s += " (" + held + ")";
   return s;
 }
 
 std::string explain_slower(const RunFacts& run, const RunFacts& best) {
   const double mine = to_seconds(run.result->makespan);
   const double least = to_seconds(best.result->makespan);
-  if (mine - least <= kSame * least) return "as fast as the best";
-  const auto& a = run.result->network;
-  const auto& b = best.result->network;
-  const auto grew = [&](double now, double then) { return per_rank(run, now) - per_rank(best, then); };
-  const auto grew_by = [&](Duration now, Duration then) { return grew(to_seconds(now), to_seconds(then)); };
-
-  std::vector<Cause> causes;
-  const double compute = grew(time_sums(*run.result).compute, time_sums(*best.result).compute);
-  const std::string speed = show(run.platform->speed(HostId(0)));
-  const std::string best_speed = show(best.platform->speed(HostId(0)));
-  causes.push_back(
-      {compute, fmt::format("computation takes {} more per rank{}", show_seconds(compute),
-                            speed == best_speed ? "" : " (hosts of " + instead(speed, best_speed) + ")")});
-  const double overhead = grew(overhead_seconds(run), overhead_seconds(best));
-  causes.push_back(
-      {overhead, fmt::format("message overheads take {} more per rank", show_seconds(overhead))});
-  const double latency = grew_by(a.latency, b.latency);
-  causes.push_back(
-      {latency,
-       fmt::format(
-           "latency takes {} more per rank ({} a message, {} hops)", show_seconds(latency),
-           instead(show_seconds(per_message(run, a.latency)), show_seconds(per_message(best, b.latency))),
-           instead(fmt::format("{:.2f}", mean_hops(run)), fmt::format("{:.2f}", mean_hops(best))))});
-  const double transfer = grew_by(a.transfer, b.transfer);
-  causes.push_back(
-      {transfer,
-       fmt::format("moving the data takes {} more per rank (narrowest link used: {})", show_seconds(transfer),
-                   instead(show(Bandwidth(narrowest_used(run))), show(Bandwidth(narrowest_used(best)))))});
-  const double contention = grew_by(a.contention, b.contention);
-  causes.push_back({contention, fmt::format("contention takes {} more per rank ({})",
-                                            show_seconds(contention), worst_link(run))});
-  std::stable_sort(causes.begin(), causes.end(),
-                   [](const Cause& x, const Cause& y) { return x.growth > y.growth; });
-
-  const double late_sender = grew_by(a.late_sender, b.late_sender);
-  const double late_receiver = grew_by(a.late_receiver, b.late_receiver);
-  std::string s = show_seconds(mine - least) + " slower: ";
-  // Half a picosecond: below it the growth is rounding.
-  if (causes[0].growth <= 0.5e-12) {
+  const double slower = mine - least;
+  if (slower <= kSame * least) return "as fast as the best";
+  const Parts now = parts_of(run), then = parts_of(best);
+  const std::vector<Growth> own = own_causes(run, best, now, then);
+  std::string s = show_seconds(slower) + " slower: ";
+  double told = 0;
+  if (own[0].seconds <= kRounding) {
     s += "no message costs more, but ";
-    if (late_sender <= 0 && late_receiver <= 0) return s + "the critical path is another one";
-    return s + (late_sender >= late_receiver
-                    ? fmt::format("ranks wait {} longer for late senders", show_seconds(late_sender))
-                    : fmt::format("data wait {} longer for late receivers", show_seconds(late_receiver)));
+  } else {
+    s += own[0].text;
+    told += own[0].seconds;
+    if (own[1].seconds >= kSecondCause * own[0].seconds) {
+      s += "; " + own[1].text;
+      told += own[1].seconds;
+    }
   }
-  s += causes[0].text;
-  if (causes[1].growth >= kSecondCause * causes[0].growth) s += "; " + causes[1].text;
-  if (late_sender > kSpreads * causes[0].growth)
-    s += fmt::format("; it adds up along the ranks: they wait {} longer for late senders",
-                     show_seconds(late_sender));
+  // What it does to others.
+  const double sender = now.late_sender - then.late_sender;
+  const double receiver = now.late_receiver - then.late_receiver;
+  const double idle = now.idle - then.idle;
+  std::vector<Growth> others{
+      {sender, fmt::format("ranks wait {} longer for late senders", show_seconds(sender))},
+      {receiver, fmt::format("ranks wait {} longer for late receivers", show_seconds(receiver))},
+      {idle, fmt::format("ranks are done {} longer before the last one", show_seconds(idle))}};
+  largest_first(others);
+  const char* between = told > 0 ? "; " : "";
+  for (const Growth& g : others) {
+    if (g.seconds < kTold * slower) break;
+    s += between + g.text;
+    between = "; ";
+    told += g.seconds;
+  }
+  if (told <= 0) return s + "its parts grow by less than a tenth of that each";
+  const double rest = slower - told;
+  if (std::abs(rest) >= kTold * slower)
+    s += fmt::format("; all else takes {} {}", show_seconds(std::abs(rest)), rest > 0 ? "more" : "less");
   return s;
 }
 

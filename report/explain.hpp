@@ -1,10 +1,12 @@
 // Why a replay takes the time that it takes, in one sentence with numbers.
 //
-// Against a faster run of the same trace: of the causes that a platform can have (computation, message
-// overheads, latency, narrow links, contention) the one whose cost grew most, per rank, and the second if it
-// grew at least half as much. Waiting for late senders and receivers is what a delay does to others, so it is
-// named as the cause only where none of them grew. Costs are sums over messages and may overlap in time: they
-// explain the difference of the makespans, they do not add up to it, and the sentence does not say so.
+// The makespan is taken apart into the mean over the ranks of computation and of each cause of time in MPI
+// (replay::Cause), and what the mean rank idles after its end; these add up to it exactly. Against a faster run of the
+// same trace the parts that grew are named: first those that a platform can have (computation, message overheads,
+// latency with handshakes, data at the narrowest link's rate, contention), the one that grew most, and the second one if
+// it grew at least half as much; then what such a delay does to others (late senders and receivers, an uneven end), where
+// that is kTold of the difference or more; then the rest, if it is that much. Contention is said to be on the link that
+// held messages back longest (LinkUse::waited).
 #pragma once
 
 #include <string>
@@ -12,6 +14,9 @@
 #include "report/run_facts.hpp"
 
 namespace weft::report {
+
+// Parts of a difference below this share of it are not named one by one.
+inline constexpr double kTold = 0.1;
 
 [[nodiscard]] std::string explain_slower(const RunFacts& run, const RunFacts& best);
 // The fastest run (or the only one): where its ranks' time goes.

@@ -65,7 +65,7 @@ void add_jobs_json(nlohmann::ordered_json& replay, const RunFacts& together,
   replay["shared_links"] = std::move(links);
 }
 
-std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& jobs) {
+std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& jobs, std::size_t width) {
   Table table({{"job", Table::Align::kLeft},
                {"map", Table::Align::kLeft},
                {"ranks"},
@@ -77,7 +77,7 @@ std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& job
     table.add({short_name(j.trace), j.map, std::to_string(j.ranks), std::to_string(j.hosts),
                show(job_makespan(together, j)), show(j.alone->makespan),
                fmt::format("{:.3f}", job_slowdown(together, j))});
-  std::string out = table.text();
+  std::string out = table.text(width);
   const auto links = shared_links(together, jobs, kTextLinks);
   if (links.empty()) return out + "no link is used by more than one job\n";
   std::vector<Table::Column> columns{{"links of several jobs", Table::Align::kLeft}, {"used"}};
@@ -90,7 +90,7 @@ std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& job
       cells.push_back(show(Bytes(static_cast<std::int64_t>(j.alone->links[l.index()].bytes))));
     shared.add(std::move(cells));
   }
-  return out + "\n" + shared.text();
+  return out + "\n" + shared.text(width);
 }
 
 }  // namespace weft::report

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/run_facts.hpp"
+#include "report/table.hpp"
 
 namespace weft::report {
 
@@ -29,6 +30,7 @@ struct JobFacts {
 // "shared_links": [{name, utilization, bytes, by_job: [bytes...]}...], the 20 most used that more than one job crosses.
 void add_jobs_json(nlohmann::ordered_json& replay, const RunFacts& together,
                    const std::vector<JobFacts>& jobs);
-[[nodiscard]] std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& jobs);
+[[nodiscard]] std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& jobs,
+                                    std::size_t width = kNoWidth);
 
 }  // namespace weft::report

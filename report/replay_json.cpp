@@ -43,6 +43,15 @@ Json model_json(const RunFacts& run) {
   return m;
 }
 
+// {"send_overhead_s": ..., ...}: `seconds` by cause.
+template <class Seconds>
+Json causes_json(const Seconds& seconds) {
+  Json j = Json::object();
+  for (std::size_t c = 0; c < replay::kCauseCount; ++c)
+    j[fmt::format("{}_s", replay::kCauseNames[c])] = seconds(c);
+  return j;
+}
+
 }  // namespace
 
 Json costs_json(const replay::MessageCosts& c) {
@@ -89,6 +98,8 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
                        {"hosts", fabric.host_count()},
                        {"links", fabric.link_count()},
                        {"routing", run.routing}};
+  if (!run.platform->label.empty()) j["platform"]["label"] = run.platform->label;
+  j["changes"] = run.changes;
   j["model"] = model_json(run);
   j["makespan_s"] = to_seconds(r.makespan);
   j["fingerprint"] = fmt::format("{:016x}", r.fingerprint);
@@ -111,7 +122,8 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
                            {"send_s", to_seconds(t.send)},
                            {"recv_s", to_seconds(t.recv)},
                            {"wait_s", to_seconds(t.wait)},
-                           {"collective_s", to_seconds(t.collective)}});
+                           {"collective_s", to_seconds(t.collective)},
+                           {"causes", causes_json([&](std::size_t c) { return to_seconds(t.causes[c]); })}});
     }
     j["ranks"] = std::move(ranks);
   }
@@ -124,7 +136,7 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
   if (options.all_links)
     for (std::uint32_t l = 0; l < r.links.size(); ++l) shown.emplace_back(l);
   else
-    shown = busiest_links(run, kTopLinks);
+    shown = busiest_links(run, kTopLinks, options.link_order);
   Json links = Json::array();
   for (const LinkId l : shown) {
     const auto& use = r.links[l.index()];
@@ -132,9 +144,12 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
                          {"bytes", use.bytes},
                          {"busy_s", to_seconds(use.busy)},
                          {"utilization", utilization(run, l)},
-                         {"peak_flows", use.peak_flows}});
+                         {"peak_flows", use.peak_flows},
+                         {"waited_s", to_seconds(use.waited)}});
   }
   j["links"] = std::move(links);
+  const TimeSums sums = time_sums(r);
+  j["causes"] = causes_json([&](std::size_t c) { return sums.causes[c]; });
   j["costs"] = Json{{"point_to_point", costs_json(r.point_to_point)}, {"network", costs_json(r.network)}};
   if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs);
   j["warnings"] = r.warnings;
@@ -151,12 +166,17 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
 }
 
 std::string replay_csv(const replay::ReplayResult& result) {
-  std::string out = csv_line({"rank", "finish_s", "compute_s", "send_s", "recv_s", "wait_s", "collective_s"});
+  std::vector<std::string> head{"rank",   "finish_s", "compute_s",   "send_s",
+                                "recv_s", "wait_s",   "collective_s"};
+  for (const auto name : replay::kCauseNames) head.push_back(fmt::format("{}_s", name));
+  std::string out = csv_line(head);
   for (std::size_t i = 0; i < result.ranks.size(); ++i) {
     const auto& t = result.ranks[i];
     const auto s = [](Duration d) { return exact_number(to_seconds(d)); };
-    out += csv_line(
-        {std::to_string(i), s(t.finish), s(t.compute), s(t.send), s(t.recv), s(t.wait), s(t.collective)});
+    std::vector<std::string> line{std::to_string(i), s(t.finish), s(t.compute),   s(t.send),
+                                  s(t.recv),         s(t.wait),   s(t.collective)};
+    for (const Duration d : t.causes) line.push_back(s(d));
+    out += csv_line(line);
   }
   return out;
 }

@@ -15,7 +15,8 @@
 namespace weft::report {
 
 struct ReplayJsonOptions {
-  bool all_links = false;                       // else the 20 most used
+  bool all_links = false;  // else the first 20 of link_order
+  LinkOrder link_order = LinkOrder::kUtilization;
   bool per_rank = false;                        // "ranks" even above 4096 of them
   const std::vector<JobFacts>* jobs = nullptr;  // several jobs on one fabric: adds "jobs" and "shared_links"
 };
@@ -23,7 +24,8 @@ inline constexpr std::size_t kTopLinks = 20;
 inline constexpr std::size_t kMaxListedRanks = 4096;
 
 [[nodiscard]] std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options);
-// One line per rank: rank,finish_s,compute_s,send_s,recv_s,wait_s,collective_s.
+// One line per rank: rank,finish_s,compute_s,send_s,recv_s,wait_s,collective_s, then a column for each cause of time in
+// MPI (replay::kCauseNames).
 [[nodiscard]] std::string replay_csv(const replay::ReplayResult& result);
 
 // Shared with compare.

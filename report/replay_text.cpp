@@ -1,9 +1,11 @@
 #include "report/replay_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "replay/sharing.hpp"
 #include "report/table.hpp"
@@ -32,10 +34,10 @@ std::string whole_percent(double ratio) { return fmt::format("{:.0f} %", ratio *
 
 std::string headline(const RunFacts& run) {
   const auto& r = *run.result;
-  const std::string ranks = fmt::format("{} rank{}", run.ranks, run.ranks == 1 ? "" : "s");
+  const std::string ranks = counted(run.ranks, "rank");
   if (!r.finished)
     return fmt::format("{}: {} on {} deadlock after {}\n{}", short_name(run.trace), ranks,
-                       short_name(run.platform->name), show(r.makespan), deadlock_text(r.deadlock));
+                       platform_label(*run.platform), show(r.makespan), deadlock_text(r.deadlock));
   const TimeSums t = time_sums(r);
   std::string split;
   if (t.finish > 0) {
@@ -48,7 +50,7 @@ std::string headline(const RunFacts& run) {
       split += fmt::format("{}{} {}", split.empty() ? "; " : ", ", whole_percent(sum / t.finish), name);
   }
   return fmt::format("{}: {} take{} {} on {}{}\n", short_name(run.trace), ranks, run.ranks == 1 ? "s" : "",
-                     show(r.makespan), short_name(run.platform->name), split);
+                     show(r.makespan), platform_label(*run.platform), split);
 }
 
 std::string time_table(const RunFacts& run) {
@@ -71,40 +73,77 @@ std::string time_table(const RunFacts& run) {
   return table.text();
 }
 
-std::string cost_table(const RunFacts& run) {
+// A line of the table of causes: one or two of them, and what messages cost by it whether somebody waited or not.
+struct CauseRow {
+  const char* name;
+  replay::Cause cause;
+  replay::Cause other;  // added; the same: none
+  Duration replay::MessageCosts::*of_messages;
+};
+constexpr CauseRow kCauseRows[] = {
+    {"processor time of sends", replay::Cause::kSendOverhead, replay::Cause::kSendOverhead, nullptr},
+    {"processor time of receives", replay::Cause::kRecvOverhead, replay::Cause::kRecvOverhead, nullptr},
+    {"processor time of polls and tests", replay::Cause::kPolls, replay::Cause::kPolls, nullptr},
+    {"latency and handshakes", replay::Cause::kLatency, replay::Cause::kHandshake,
+     &replay::MessageCosts::latency},
+    {"data at the narrowest link's rate", replay::Cause::kTransfer, replay::Cause::kTransfer,
+     &replay::MessageCosts::transfer},
+    {"contention: waiting for a share", replay::Cause::kContention, replay::Cause::kContention,
+     &replay::MessageCosts::contention},
+    {"late sender: its send not called yet", replay::Cause::kLateSender, replay::Cause::kLateSender, nullptr},
+    {"late receiver: its receive not called yet", replay::Cause::kLateReceiver, replay::Cause::kLateReceiver,
+     nullptr},
+    {"order: a message sent before is not there", replay::Cause::kInOrder, replay::Cause::kInOrder, nullptr},
+    {"what never came", replay::Cause::kNever, replay::Cause::kNever, nullptr},
+};
+
+std::string cost_table(const RunFacts& run, std::size_t width) {
   const auto& n = run.result->network;
-  if (n.count == 0) return "no message crosses the network\n";
+  const auto& p2p = run.result->point_to_point;
+  const auto bytes = [](std::uint64_t b) { return show(Bytes(static_cast<std::int64_t>(b))); };
   const double messages = static_cast<double>(n.count);
-  std::string out =
-      fmt::format("{} messages, {} ({} messages, {} written as point-to-point), {:.2f} hops a message\n",
-                  show_count(messages), show(Bytes(static_cast<std::int64_t>(n.bytes))),
-                  show_count(static_cast<double>(run.result->point_to_point.count)),
-                  show(Bytes(static_cast<std::int64_t>(run.result->point_to_point.bytes))),
-                  static_cast<double>(n.hops) / messages);
-  Table table({{"what messages cost", Table::Align::kLeft}, {"sum"}, {"per message"}, {"per rank"}});
-  const auto row = [&](const char* name, Duration d) {
-    const double s = to_seconds(d);
-    table.add({name, show_seconds(s), show_seconds(s / messages), show_seconds(s / std::max(run.ranks, 1u))});
-  };
-  row("latency of the links", n.latency);
-  row("data at the narrowest link's rate", n.transfer);
-  row("contention: waiting for a share", n.contention);
-  row("late sender: receive came first", n.late_sender);
-  row("late receiver: data came first", n.late_receiver);
-  return out + table.text();
+  std::string out;
+  if (n.count == 0) {
+    out = "no message is sent\n";
+  } else {
+    const std::string written =
+        p2p.count == n.count ? std::string("all written as point-to-point")
+                             : fmt::format("{} of {} written as point-to-point",
+                                           show_count(static_cast<double>(p2p.count)), bytes(p2p.bytes));
+    out = wrap(fmt::format("{} of {} ({}), {:.2f} hops a message\n", counted(n.count, "message"),
+                           bytes(n.bytes), written, static_cast<double>(n.hops) / messages),
+               width);
+  }
+  const TimeSums t = time_sums(*run.result);
+  Table table(
+      {{"time in MPI", Table::Align::kLeft}, {"per rank"}, {"share"}, {"of all messages"}, {"per message"}});
+  const double ranks = std::max(run.ranks, 1u);
+  for (const CauseRow& row : kCauseRows) {
+    const double waited = t.cause(row.cause) + (row.other != row.cause ? t.cause(row.other) : 0);
+    const double sum = row.of_messages != nullptr ? to_seconds(n.*row.of_messages) : 0;
+    if (waited <= 0 && sum <= 0) continue;
+    const bool told = row.of_messages != nullptr && n.count > 0;
+    table.add({row.name, show_seconds(waited / ranks),
+               t.blocked() > 0 ? whole_percent(waited / t.blocked()) : "-", told ? show_seconds(sum) : "-",
+               told ? show_seconds(sum / messages) : "-"});
+  }
+  return table.size() > 0 ? out + table.text(width) : out;
 }
 
 std::string link_table(const RunFacts& run, const ReplayTextOptions& options) {
   const auto& fabric = run.platform->fabric;
-  const auto links = busiest_links(run, options.all_links ? fabric.link_count() : kTextLinks);
+  const auto links =
+      busiest_links(run, options.all_links ? fabric.link_count() : kTextLinks, options.link_order);
   if (links.empty()) return {};
-  Table table({{"busiest links", Table::Align::kLeft},
+  const bool by_wait = options.link_order == LinkOrder::kWaited;
+  Table table({{by_wait ? "links waited for" : "busiest links", Table::Align::kLeft},
                {"class", Table::Align::kLeft},
                {"bandwidth"},
                {"bytes"},
                {"busy"},
                {"used"},
-               {"peak flows"}});
+               {"peak flows"},
+               {"waited"}});
   const auto& columns = fabric.links();
   for (const LinkId l : links) {
     const auto& use = run.result->links[l.index()];
@@ -112,12 +151,12 @@ std::string link_table(const RunFacts& run, const ReplayTextOptions& options) {
     table.add({fabric.link_name(l), cls < columns.class_names.size() ? columns.class_names[cls] : "",
                show(Bandwidth(columns.capacity[l.index()])),
                show(Bytes(static_cast<std::int64_t>(use.bytes))), show(use.busy),
-               show_percent(utilization(run, l)), std::to_string(use.peak_flows)});
+               show_percent(utilization(run, l)), std::to_string(use.peak_flows), show(use.waited)});
   }
-  return table.text();
+  return table.text(options.width);
 }
 
-std::string region_table(const RunFacts& run) {
+std::string region_table(const RunFacts& run, std::size_t width) {
   if (run.result->regions.empty()) return {};
   std::vector<const replay::RegionTimes*> regions;
   for (const auto& g : run.result->regions)
@@ -129,9 +168,9 @@ std::string region_table(const RunFacts& run) {
     table.add({regions[i]->name, std::to_string(regions[i]->count),
                show_seconds(to_seconds(regions[i]->total) / std::max(run.ranks, 1u)),
                show(regions[i]->total)});
-  std::string out = table.text();
+  std::string out = table.text(width);
   if (regions.size() > kTextRegions)
-    out += fmt::format("... and {} more regions\n", regions.size() - kTextRegions);
+    out += fmt::format("... and {} more\n", counted(regions.size() - kTextRegions, "region"));
   return out;
 }
 
@@ -145,6 +184,8 @@ std::string model_lines(const RunFacts& run) {
   if (o.noise) out += fmt::format(" with noise of seed {}", o.seed);
   if (o.header.value() > 0) out += fmt::format(", {} B of header a message", o.header.value());
   out += "\n";
+  if (!run.platform->label.empty()) out += fmt::format("{}: {}\n", run.platform->label, run.platform->name);
+  if (!run.changes.empty()) out += fmt::format("with {}\n", fmt::join(run.changes, " "));
   if (o.raw_switch) {
     out += fmt::format("protocol: raw, detached below {} B, rendezvous from it on; no overheads\n",
                        o.raw_switch->value());
@@ -180,8 +221,8 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
                        b.position.empty() ? "" : ", ", b.position,
                        waits.empty() ? "something that never comes" : "rank " + waits);
   };
-  std::string out = fmt::format("{} rank{} wait for ever", deadlock.blocked.size(),
-                                deadlock.blocked.size() == 1 ? "" : "s");
+  std::string out = fmt::format("{} {} forever", counted(deadlock.blocked.size(), "rank"),
+                                deadlock.blocked.size() == 1 ? "waits" : "wait");
   if (!deadlock.cycle.empty()) {
     out += "; each of these waits for the next, the last for the first:\n";
     for (const std::size_t i : deadlock.cycle) out += line(i);
@@ -196,10 +237,11 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
 }
 
 std::string replay_text(const RunFacts& run, const ReplayTextOptions& options) {
-  std::string out = headline(run);
-  if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs);
-  for (const std::string& part :
-       {time_table(run), cost_table(run), link_table(run, options), region_table(run), model_lines(run)})
+  const std::size_t width = options.width;
+  std::string out = wrap(headline(run), width);
+  if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs, width);
+  for (const std::string& part : {time_table(run), cost_table(run, width), link_table(run, options),
+                                  region_table(run, width), wrap(model_lines(run), width, 2)})
     if (!part.empty()) out += "\n" + part;
   return out;
 }

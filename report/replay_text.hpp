@@ -7,11 +7,14 @@
 
 #include "report/jobs.hpp"
 #include "report/run_facts.hpp"
+#include "report/table.hpp"
 
 namespace weft::report {
 
 struct ReplayTextOptions {
-  bool all_links = false;  // else the 10 most used
+  bool all_links = false;  // else the first 10 of link_order
+  LinkOrder link_order = LinkOrder::kUtilization;
+  std::size_t width = kUsualWidth;  // of a line
   const std::vector<JobFacts>* jobs =
       nullptr;  // several jobs on one fabric: their slowdowns and shared links
 };

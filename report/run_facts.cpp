@@ -11,15 +11,25 @@ double utilization(const RunFacts& run, LinkId link) {
   return could > 0 ? static_cast<double>(run.result->links[link.index()].bytes) / could : 0;
 }
 
-std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit) {
+std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit, LinkOrder order) {
   std::vector<std::pair<double, LinkId>> used;
-  for (std::uint32_t l = 0; l < run.result->links.size(); ++l)
-    if (run.result->links[l].bytes > 0) used.emplace_back(-utilization(run, LinkId(l)), LinkId(l));
+  for (std::uint32_t l = 0; l < run.result->links.size(); ++l) {
+    const auto& use = run.result->links[l];
+    if (use.bytes == 0) continue;
+    used.emplace_back(order == LinkOrder::kWaited ? -to_seconds(use.waited) : -utilization(run, LinkId(l)),
+                      LinkId(l));
+  }
   limit = std::min(limit, used.size());
   std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(limit), used.end());
   std::vector<LinkId> out;
   for (std::size_t i = 0; i < limit; ++i) out.push_back(used[i].second);
   return out;
+}
+
+LinkId most_waited_link(const RunFacts& run) {
+  const auto first = busiest_links(run, 1, LinkOrder::kWaited);
+  const bool any = !first.empty() && run.result->links[first.front().index()].waited.count() > 0;
+  return any ? first.front() : LinkId();
 }
 
 double narrowest_used(const RunFacts& run) {
@@ -45,16 +55,9 @@ TimeSums time_sums(const replay::ReplayResult& result) {
     s.recv += to_seconds(r.recv);
     s.wait += to_seconds(r.wait);
     s.collective += to_seconds(r.collective);
+    for (std::size_t c = 0; c < replay::kCauseCount; ++c) s.causes[c] += to_seconds(r.causes[c]);
   }
   return s;
-}
-
-double overhead_seconds(const RunFacts& run) {
-  if (run.options->raw != replay::RawMode::kOff || run.options->raw_switch) return 0;
-  const auto& mpi = run.platform->mpi;
-  const auto& n = run.result->network;
-  return static_cast<double>(n.count) * to_seconds(mpi.send_overhead + mpi.recv_overhead) +
-         static_cast<double>(n.bytes) * (mpi.send_overhead_per_byte + mpi.recv_overhead_per_byte);
 }
 
 std::string_view raw_name(replay::RawMode mode) {
@@ -69,6 +72,10 @@ std::string_view raw_name(replay::RawMode mode) {
       return "rendezvous";
   }
   return "off";
+}
+
+std::string platform_label(const topology::Platform& platform) {
+  return platform.label.empty() ? short_name(platform.name) : platform.label;
 }
 
 std::string short_name(std::string_view name) {

@@ -1,6 +1,7 @@
 #include "report/sweep.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "core/quantity_text.hpp"
 #include "report/explain.hpp"
 #include "report/json_text.hpp"
+#include "report/platform_names.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -187,8 +189,10 @@ std::string sweep_csv(const Sweep& sweep) {
   return out;
 }
 
-std::string sweep_text(const Sweep& sweep) {
+std::string sweep_text(const Sweep& sweep, std::size_t width) {
   std::string out;
+  PlatformNames names;
+  for (const auto& [r, set] : sweep.rows) names.add(r.label, r.platform);
   for (std::size_t i = 0; i < sweep.rows.size();) {
     std::size_t end = i;
     while (end < sweep.rows.size() && sweep.rows[end].row.trace == sweep.rows[i].row.trace) ++end;
@@ -198,41 +202,52 @@ std::string sweep_text(const Sweep& sweep) {
           (best == nullptr || sweep.rows[k].row.makespan_s < best->row.makespan_s))
         best = &sweep.rows[k];
     if (!out.empty()) out += "\n";
-    out += short_name(sweep.rows[i].row.trace) + ": ";
-    out += best == nullptr ? "deadlock everywhere\n\n"
-                           : fmt::format("fastest with {} on {}, {}\n\n", words(best->set),
-                                         short_name(best->row.platform), show_seconds(best->row.makespan_s));
-    Table table({{"set", Table::Align::kLeft},
+    const std::string trace = short_name(sweep.rows[i].row.trace);
+    out += wrap(best == nullptr ? fmt::format("{}: deadlock in every run\n", trace)
+                                : fmt::format("{}: fastest with {} on {}, {}\n", trace, words(best->set),
+                                              names.of(best->row.label, best->row.platform),
+                                              show_seconds(best->row.makespan_s)),
+                width, 2) +
+           "\n";
+    Table table({{"#"},
+                 {"set", Table::Align::kLeft},
                  {"platform", Table::Align::kLeft},
                  {"map", Table::Align::kLeft},
                  {"time"},
                  {"slowdown"},
                  {"worst link", Table::Align::kLeft},
-                 {"used"},
-                 {"why", Table::Align::kLeft}});
+                 {"used"}});
     for (std::size_t k = i; k < end; ++k) {
       const auto& [r, set] = sweep.rows[k];
-      table.add({words(set), short_name(r.platform), r.map,
+      table.add({std::to_string(k - i + 1), words(set), names.of(r.label, r.platform), r.map,
                  r.slowdown ? show_seconds(r.makespan_s) : "deadlock",
                  r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-",
-                 r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization), r.why});
+                 r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization)});
     }
-    out += table.text();
+    out += table.text(width, 3) + "\n";
+    for (std::size_t k = i; k < end; ++k)
+      out += wrap(fmt::format("{}. {}\n", k - i + 1, sweep.rows[k].row.why), width, 3);
     i = end;
   }
   out += "\n";
-  for (const std::string& w : sweep_warnings(sweep)) out += "warning: " + w + "\n";
-  if (sweep.flips.empty()) return out + "the ranking of the platforms is the same everywhere\n";
+  for (const std::string& w : sweep_warnings(sweep)) out += wrap("warning: " + w + "\n", width, 3);
+  if (sweep.flips.empty()) out += "the ranking of the platforms is the same everywhere\n";
   for (const auto& f : sweep.flips) {
     const std::string at =
         !f.at ? std::string()
               : fmt::format("; equal at {}{} ({})", f.replays > 0 ? "" : "about ", show_axis(*f.at),
-                            f.replays > 0 ? fmt::format("bisected, {} steps", f.replays)
-                                          : "interpolated; --bisect N replays between the values");
-    out += fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {}){}\n",
-                       short_name(f.faster_before), f.key, f.from, short_name(f.faster_after), f.key, f.to,
-                       f.others.empty() ? "" : " (" + words(f.others) + ")", short_name(f.trace), f.map, at);
+                            f.replays == 1  ? "bisected, 1 step"
+                            : f.replays > 1 ? fmt::format("bisected, {} steps", f.replays)
+                                            : "interpolated; --bisect N replays between the values");
+    out += wrap(
+        fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {}){}\n",
+                    short_name(f.faster_before), f.key, f.from, short_name(f.faster_after), f.key, f.to,
+                    f.others.empty() ? "" : " (" + words(f.others) + ")", short_name(f.trace), f.map, at),
+        width, 2);
   }
+  if (!names.legend().empty()) out += "\n" + wrap(names.legend(), width, 5);
+  if (!sweep.rows.empty() && !sweep.rows[0].row.changes.empty())
+    out += "\n" + wrap(fmt::format("all with {}\n", fmt::join(sweep.rows[0].row.changes, " ")), width, 2);
   return out;
 }
 

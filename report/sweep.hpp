@@ -60,6 +60,6 @@ struct Sweep {
 
 [[nodiscard]] std::string sweep_json(const Sweep& sweep);
 [[nodiscard]] std::string sweep_csv(const Sweep& sweep);
-[[nodiscard]] std::string sweep_text(const Sweep& sweep);
+[[nodiscard]] std::string sweep_text(const Sweep& sweep, std::size_t width = kUsualWidth);
 
 }  // namespace weft::report

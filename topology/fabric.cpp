@@ -36,4 +36,6 @@ void Fabric::limit_host_links(Bandwidth most) {
       links_.capacity[l] = std::min(links_.capacity[l], most.value());
 }
 
+void Fabric::scale_link(LinkId link, double factor) { links_.capacity[link.index()] *= factor; }
+
 }  // namespace weft::topology

@@ -114,9 +114,11 @@ class Fabric {
   }
 
   // Changes of values, not of wiring, before anyone has seen the fabric. Latency of every link that ends at a
-  // switch grows by `d`; links from or to a host carry at most `most`.
+  // switch grows by `d`; links from or to a host carry at most `most`; one link is `factor` > 0 times as fast,
+  // to see what that would bring.
   void add_switch_latency(Duration d);
   void limit_host_links(Bandwidth most);
+  void scale_link(LinkId link, double factor);
 
  private:
   friend class FabricBuilder;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/quantity_text.hpp"
 #include "topology/compute_reader.hpp"
@@ -14,6 +15,15 @@ namespace weft::topology {
 namespace {
 
 constexpr std::int64_t kMaxRanksPerHost = 1 << 16;
+
+// "tree" of "tree=fat-tree:m=8,n=3"; empty where there is none. A file of the whole name is a file.
+std::string_view label_of(std::string_view spec) {
+  const std::size_t end = spec.find_first_of("=:/,");
+  if (end == std::string_view::npos || end == 0 || spec[end] != '=' || end + 1 == spec.size()) return {};
+  std::error_code none;
+  return std::filesystem::exists(std::filesystem::path(spec), none) ? std::string_view()
+                                                                    : spec.substr(0, end);
+}
 
 }  // namespace
 
@@ -77,9 +87,13 @@ Result<Platform> build_platform(const PlatformSource& s) {
 }
 
 Result<Platform> load_platform(std::string_view spec, const std::vector<std::string>& overrides) {
+  const std::string_view label = label_of(spec);
+  if (!label.empty()) spec.remove_prefix(label.size() + 1);
   WEFT_ASSIGN(PlatformSource source, read_source(spec));
   for (const std::string& o : overrides) WEFT_TRY(apply_override(source, o));
-  return build_platform(source);
+  WEFT_ASSIGN(Platform platform, build_platform(source));
+  platform.label = label;
+  return platform;
 }
 
 }  // namespace weft::topology

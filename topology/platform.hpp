@@ -48,7 +48,8 @@ struct MpiParameters {
 };
 
 struct Platform {
-  std::string name;  // as the user wrote it, or the textproto's name
+  std::string name;   // as the user wrote it, or the textproto's name
+  std::string label;  // short name for tables that the user gave; may be empty
   Fabric fabric;
   std::vector<double> host_speed;  // flop/s per host, mean over its sockets; size 1 = all equal
   std::uint32_t ranks_per_host = 1;
@@ -61,8 +62,8 @@ struct Platform {
   }
 };
 
-// `spec`: a .textproto file, a built-in name, or shorthand "family:key=value,...". `overrides`: "key=value"
-// each (--set). Errors: kBadInput/kUsage with the known families, keys or names.
+// `spec`: a .textproto file, a built-in name, or shorthand "family:key=value,..."; "LABEL=" before it names it in tables.
+// `overrides`: "key=value" each (--set). Errors: kBadInput/kUsage with the known families, keys or names.
 [[nodiscard]] Result<Platform> load_platform(std::string_view spec,
                                              const std::vector<std::string>& overrides = {});
 

@@ -111,7 +111,7 @@ TEST(CliReplay, ADeadlockExitsWithOneWritesTheJsonAndNamesTheCycle) {
   const Outcome o = w.weft("replay t.txt --json out.json --csv out.csv" + kOn);
   EXPECT_EQ(o.exit_code, 1);
   EXPECT_THAT(o.out,
-              HasSubstr("2 ranks wait for ever; each of these waits for the next, the last for the first:\n"
+              HasSubstr("2 ranks wait forever; each of these waits for the next, the last for the first:\n"
                         "  rank 0 in recv from 1 tag 7 on world"));
   EXPECT_THAT(o.err, HasSubstr("error: deadlock: 2 ranks"));
   const auto j = ordered_json::parse(w.read("out.json"));

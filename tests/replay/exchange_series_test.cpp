@@ -167,6 +167,14 @@ void expect_equal(const Case& c, std::uint64_t seed) {
         << "rank " << r;
     EXPECT_NEAR(static_cast<double>(a.compute.count()), static_cast<double>(b.compute.count()), 50.0) << r;
     EXPECT_EQ(a.compute + a.send + a.recv + a.wait + a.collective, a.finish);
+    // And for the same reasons.
+    Duration causes{0};
+    for (std::size_t k = 0; k < kCauseCount; ++k) {
+      EXPECT_NEAR(static_cast<double>(a.causes[k].count()), static_cast<double>(b.causes[k].count()), 100.0)
+          << "rank " << r << ' ' << kCauseNames[k];
+      causes += a.causes[k];
+    }
+    EXPECT_EQ(causes, a.finish - a.compute);
   }
   EXPECT_EQ(got->network.count, want->network.count);
   EXPECT_EQ(got->network.bytes, want->network.bytes);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/rng.hpp"
 
 namespace weft::replay {
@@ -105,6 +107,64 @@ TEST(FlowRun, IncastEndsWhenTheLastLinkHasCarriedAll) {
   for (std::uint32_t i = 0; i < 32; ++i) run.add(links({i, 32}), Bytes(1'000'000), kTimeZero, Duration(0));
   ASSERT_TRUE(run.run(false).has_value());
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(run.finish(i), SimTime(Duration(2'560'000'000)));
+}
+
+// Two flows into one host, a third that shares the sender of the first for a while. When it ends the first goes on at the
+// rate that it had, but it is the receiver's link that holds it then.
+TEST(FlowRun, APhaseEndsWhereAnotherLinkHoldsTheFlowAtTheSameRate) {
+  const std::vector<double> capacity{12.5e9, 12.5e9, 12.5e9, 12.5e9};  // out of 0, into 1, into 2, out of 3
+  FlowRun run = make(capacity);
+  run.add(links({0, 1}), Bytes(10'000'000), kTimeZero, Duration(0));
+  run.add(links({0, 2}), Bytes(1'000'000), kTimeZero, Duration(0));
+  run.add(links({3, 1}), Bytes(10'000'000), kTimeZero, Duration(0));
+  ASSERT_TRUE(run.run(true).has_value());
+  ASSERT_EQ(run.phases(0).size(), 2u);
+  EXPECT_EQ(run.phases(0)[0].to, at_us(160));
+  EXPECT_EQ(run.phases(0)[0].bottleneck, LinkId(0));
+  EXPECT_EQ(run.phases(0)[1].from, at_us(160));
+  EXPECT_EQ(run.phases(0)[1].to, at_us(1600));
+  EXPECT_EQ(run.phases(0)[1].bottleneck, LinkId(1));
+  EXPECT_EQ(run.phases(0)[0].rate, run.phases(0)[1].rate);
+  ASSERT_EQ(run.phases(2).size(), 1u);
+}
+
+// Whatever link a phase names: it is full all that time, and no flow on it is faster.
+TEST(FlowRun, EveryPhaseNamesALinkThatIsFullAndOnWhichNoFlowIsFaster) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    std::vector<double> capacity;
+    for (int l = 0; l < 12; ++l) capacity.push_back(1e9 * static_cast<double>(1 + rng.below(3)));
+    FlowRun run = make(capacity);
+    std::vector<std::vector<LinkId>> routes;
+    for (int f = 0; f < 30; ++f) {
+      std::vector<LinkId> route;
+      for (std::uint32_t l = 0; l < 12; ++l)
+        if (rng.below(4) == 0) route.emplace_back(l);
+      if (route.empty()) route.emplace_back(0);
+      run.add(route, Bytes(static_cast<std::int64_t>(1 + rng.below(8)) * 100'000),
+              at_us(static_cast<std::int64_t>(rng.below(4)) * 100), Duration(0));
+      routes.push_back(route);
+    }
+    ASSERT_TRUE(run.run(true).has_value());
+    for (std::uint32_t f = 0; f < run.size(); ++f)
+      for (const FlowPhase& p : run.phases(f)) {
+        ASSERT_TRUE(p.bottleneck.valid());
+        double load = 0, fastest = 0;
+        const SimTime middle = p.from + (p.to - p.from) / 2;
+        for (std::uint32_t g = 0; g < run.size(); ++g) {
+          if (std::find(routes[g].begin(), routes[g].end(), p.bottleneck) == routes[g].end()) continue;
+          for (const FlowPhase& q : run.phases(g))
+            if (q.from <= middle && middle < q.to) {
+              load += q.rate;
+              fastest = std::max(fastest, q.rate);
+            }
+        }
+        const double full = capacity[p.bottleneck.index()];
+        EXPECT_NEAR(load, full, 1e-9 * full) << "flow " << f << " link " << p.bottleneck.index();
+        EXPECT_LE(fastest, p.rate * (1 + 1e-9));
+      }
+  }
 }
 
 TEST(FlowHeap, PopsInOrderOfTimeThenFlowWhateverTheUpdates) {

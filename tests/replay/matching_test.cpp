@@ -218,7 +218,7 @@ TEST(Deadlock, TwoSynchronousSendsToEachOtherAreReportedAsACycle) {
   ASSERT_EQ(r.deadlock.blocked.size(), 2u);
   ASSERT_EQ(r.deadlock.cycle.size(), 2u);
   EXPECT_EQ(r.deadlock.summary(),
-            "deadlock: 2 ranks wait for ever; cycle: rank 0 in ssend of 10 bytes to 1 tag 0 on world "
+            "deadlock: 2 ranks wait forever; cycle: rank 0 in ssend of 10 bytes to 1 tag 0 on world "
             "(operation 0) -> "
             "rank 1 in ssend of 10 bytes to 0 tag 0 on world (operation 0) -> rank 0");
 }

@@ -47,6 +47,12 @@ std::vector<HostId> hosts(std::uint32_t ranks) {
   return h;
 }
 
+Duration sum_of_causes(const RankTimes& t) {
+  Duration sum{0};
+  for (const Duration d : t.causes) sum += d;
+  return sum;
+}
+
 struct Program {
   MemoryTrace trace;
   std::vector<std::uint64_t> sent, received;  // bytes by rank
@@ -143,6 +149,8 @@ TEST(RandomPrograms, WellFormedOnesEndInEveryModeWithinBoundsAndTheSameTwice) {
         const RankTimes& t = r->ranks[k];
         EXPECT_EQ(t.compute + t.send + t.recv + t.wait + t.collective, t.finish);
         EXPECT_EQ(t.compute.count(), p.compute[k]);
+        EXPECT_EQ(sum_of_causes(t), t.finish - t.compute);
+        EXPECT_EQ(t.cause(Cause::kNever), Duration(0));
       }
       // No link carried more than its capacity times the makespan.
       for (std::size_t l = 0; l < r->links.size(); ++l) {
@@ -291,7 +299,13 @@ TEST(RandomPrograms, OpSoupEndsInAResultADeadlockOrAnError) {
       EXPECT_EQ(result.error().code, ErrorCode::kBadInput) << result.error().message();
       EXPECT_FALSE(result.error().what.empty());
       ++refused;
-    } else if (result->finished) {
+      continue;
+    }
+    for (const RankTimes& t : result->ranks) {
+      EXPECT_EQ(sum_of_causes(t), t.finish - t.compute);
+      for (const Duration d : t.causes) EXPECT_GE(d, Duration(0));
+    }
+    if (result->finished) {
       ++finished;
     } else {
       EXPECT_FALSE(result->deadlock.blocked.empty());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "report/run_facts.hpp"
@@ -31,16 +32,34 @@ struct HandMade {
       t.recv = us(300 - 100 * r);
       t.wait = us(400);
       t.collective = us(200);
+      using replay::Cause;
+      t.causes[static_cast<std::size_t>(Cause::kSendOverhead)] = us(20);
+      t.causes[static_cast<std::size_t>(Cause::kRecvOverhead)] = us(25);
+      t.causes[static_cast<std::size_t>(Cause::kLatency)] = us(5);
+      t.causes[static_cast<std::size_t>(Cause::kTransfer)] = us(250);
+      t.causes[static_cast<std::size_t>(Cause::kContention)] = us(100);
+      t.causes[static_cast<std::size_t>(Cause::kLateSender)] = us(590 - 100 * r);
+      t.causes[static_cast<std::size_t>(Cause::kLateReceiver)] = us(10);
       result.ranks.push_back(t);
     }
     result.links.resize(platform.fabric.link_count());
-    result.links[0] = {500000, us(700), 2};
-    result.links[5] = {1000000, us(1100), 3};
-    result.links[2] = {500000, us(600), 1};
+    result.links[0] = {500000, us(700), 2, us(300)};
+    result.links[5] = {1000000, us(1100), 3, us(100)};
+    result.links[2] = {500000, us(600), 1, us(0)};
     result.network = {10, 1000000, 20, us(20), us(1000), us(400), us(300), us(50)};
     result.point_to_point = {4, 400000, 12, us(8), us(400), us(0), us(100), us(50)};
     result.regions.push_back({"panel, \"k\"", 8, us(3000)});
     result.engine.events = 77;
+  }
+  // Every rank takes that much longer, for that cause (none: computation).
+  void slow(double microseconds, std::optional<replay::Cause> cause) {
+    const Duration d = us(microseconds);
+    result.makespan += d;
+    for (auto& t : result.ranks) {
+      t.finish += d;
+      (cause ? t.wait : t.compute) += d;
+      if (cause) t.causes[static_cast<std::size_t>(*cause)] += d;
+    }
   }
   [[nodiscard]] RunFacts facts(const std::string& trace = "t.weft") const {
     RunFacts f;

@@ -31,10 +31,11 @@ TEST(ReplayJson, HasEveryKeyOfTheContract) {
   EXPECT_EQ(j["schema"], "weft.replay/1");
   EXPECT_THAT(keys(j["trace"]), IsSupersetOf({"ranks", "ops", "messages", "bytes"}));
   EXPECT_THAT(keys(j["platform"]), IsSupersetOf({"name", "hosts", "links"}));
-  EXPECT_THAT(keys(j["ranks"][0]),
-              ElementsAre("rank", "finish_s", "compute_s", "send_s", "recv_s", "wait_s", "collective_s"));
+  EXPECT_THAT(keys(j["ranks"][0]), ElementsAre("rank", "finish_s", "compute_s", "send_s", "recv_s", "wait_s",
+                                               "collective_s", "causes"));
   EXPECT_THAT(keys(j["regions"][0]), ElementsAre("name", "count", "total_s"));
-  EXPECT_THAT(keys(j["links"][0]), ElementsAre("name", "bytes", "busy_s", "utilization", "peak_flows"));
+  EXPECT_THAT(keys(j["links"][0]),
+              ElementsAre("name", "bytes", "busy_s", "utilization", "peak_flows", "waited_s"));
   EXPECT_THAT(keys(j["engine"]), IsSupersetOf({"events", "solves", "flows", "wall_s", "peak_rss_bytes"}));
   EXPECT_FALSE(j.contains("error"));
 }
@@ -64,13 +65,16 @@ TEST(ReplayJson, SaysWhatTheResultSays) {
   EXPECT_EQ(j["engine"]["wall_s"], 0.25);
 }
 
-TEST(ReplayJson, FivePartsOfEachRankAddUpToItsFinish) {
+TEST(ReplayJson, FivePartsOfEachRankAddUpToItsFinishAndSoDoComputationAndTheCauses) {
   const HandMade h;
   for (const auto& r : ordered_json::parse(replay_json(h.facts(), {}))["ranks"]) {
     double sum = 0;
     for (const auto* part : {"compute_s", "send_s", "recv_s", "wait_s", "collective_s"})
       sum += r[part].get<double>();
     EXPECT_NEAR(sum, r["finish_s"].get<double>(), 1e-15);
+    double causes = r["compute_s"].get<double>();
+    for (const auto& [name, s] : r["causes"].items()) causes += s.get<double>();
+    EXPECT_NEAR(causes, r["finish_s"].get<double>(), 1e-15);
   }
 }
 
@@ -158,28 +162,85 @@ TEST(ReplayCsv, HasALinePerRank) {
   std::istringstream in(replay_csv(h.result));
   std::string line;
   std::getline(in, line);
-  EXPECT_EQ(line, "rank,finish_s,compute_s,send_s,recv_s,wait_s,collective_s");
+  EXPECT_EQ(
+      line,
+      "rank,finish_s,compute_s,send_s,recv_s,wait_s,collective_s,send_overhead_s,recv_overhead_s,polls_s,"
+      "handshake_s,latency_s,transfer_s,contention_s,late_sender_s,late_receiver_s,in_order_s,never_s");
   std::getline(in, line);
-  EXPECT_EQ(line, "0,0.002,0.001,0.0001,0.0003,0.0004,0.0002");
+  EXPECT_EQ(
+      line,
+      "0,0.002,0.001,0.0001,0.0003,0.0004,0.0002,2e-05,2.5e-05,0,0,5e-06,0.00025,0.0001,0.00059,1e-05,0,0");
 }
 
 TEST(ReplayText, GivesTheAnswerInItsFirstLine) {
   const HandMade h;
   const std::string text = replay_text(h.facts("runs/a/b/hpl.weft"), {});
-  EXPECT_EQ(text.substr(0, text.find('\n')),
-            "b/hpl.weft: 4 ranks take 2 ms on crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops; 54 % compute, 22 "
-            "% wait, "
-            "11 % collective, 8 % receive, 5 % send");
+  const std::string answer =
+      "b/hpl.weft: 4 ranks take 2 ms on crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops; 54 % compute, 22 % "
+      "wait, "
+      "11 % collective, 8 % receive, 5 % send";
+  EXPECT_THAT(replay_text(h.facts("runs/a/b/hpl.weft"), {.width = 200}), testing::StartsWith(answer + '\n'));
+  EXPECT_THAT(text, testing::StartsWith(wrap(answer, kUsualWidth) + '\n'));
 }
 
 TEST(ReplayText, TablesCarryTheCostsAndAreAligned) {
   const HandMade h;
   const std::string text = replay_text(h.facts(), {});
   EXPECT_THAT(text, HasSubstr("receive        0 s   150 us  300 us    8 %\n"));
-  EXPECT_THAT(text, HasSubstr("contention: waiting for a share    400 us        40 us    100 us\n"));
-  EXPECT_THAT(text, HasSubstr("late sender: receive came first    300 us        30 us     75 us\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "contention: waiting for a share              100 us   12 %           400 us        40 us\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "late sender: its send not called yet         440 us   52 %                -            -\n"));
+  EXPECT_THAT(
+      text, HasSubstr("10 messages of 1 MB (4 of 400 kB written as point-to-point), 2.00 hops a message\n"));
   EXPECT_THAT(text, HasSubstr(h.platform.fabric.link_name(LinkId(5))));
   EXPECT_THAT(text, HasSubstr("protocol: raw eager; no overheads\n"));
+}
+
+// Both rankings, in the text and in the JSON.
+TEST(ReplayText, RanksLinksByUseOrByWaiting) {
+  const HandMade h;
+  const auto& fabric = h.platform.fabric;
+  const std::string used = replay_text(h.facts(), {}),
+                    waited = replay_text(h.facts(), {.link_order = LinkOrder::kWaited});
+  const auto before = [&](const std::string& text, std::uint32_t a, std::uint32_t b) {
+    return text.find(fabric.link_name(LinkId(a))) < text.find(fabric.link_name(LinkId(b)));
+  };
+  EXPECT_TRUE(before(used, 5, 0));
+  EXPECT_TRUE(before(waited, 0, 5));
+  EXPECT_THAT(waited, HasSubstr("links waited for"));
+  const auto j = ordered_json::parse(replay_json(h.facts(), {.link_order = LinkOrder::kWaited}));
+  EXPECT_EQ(j["links"][0]["name"], fabric.link_name(LinkId(0)));
+  EXPECT_EQ(j["links"][0]["waited_s"], 300e-6);
+}
+
+TEST(ReplayText, TellsFlagsThatAreNotAtTheirDefaultsAndTheLabel) {
+  HandMade h;
+  h.platform.label = "box";
+  RunFacts run = h.facts();
+  run.changes = {"--fail switch=s0", "--seed 3"};
+  const std::string text = replay_text(run, {});
+  EXPECT_THAT(text, testing::StartsWith("t.weft: 4 ranks take 2 ms on box; "));
+  EXPECT_THAT(text, HasSubstr("\nbox: crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops\n"));
+  EXPECT_THAT(text, HasSubstr("\nwith --fail switch=s0 --seed 3\n"));
+  const auto j = ordered_json::parse(replay_json(run, {}));
+  EXPECT_EQ(j["platform"]["label"], "box");
+  EXPECT_EQ(j["changes"].dump(), "[\"--fail switch=s0\",\"--seed 3\"]");
+}
+
+TEST(ReplayText, FitsTheWidth) {
+  HandMade h;
+  h.options.raw = replay::RawMode::kOff;
+  h.platform.mpi.assumed = {"eager_limit", "send_overhead", "recv_overhead", "send_copy_bandwidth",
+                            "local_latency"};
+  for (const std::size_t width : {60u, 80u, 100u, 160u}) {
+    std::istringstream in(replay_text(h.facts(), {.width = width}));
+    for (std::string line; std::getline(in, line);) EXPECT_LE(line.size(), width) << line;
+  }
 }
 
 TEST(ReplayText, ShortensPathsButNoBandwidths) {

@@ -52,7 +52,7 @@ TEST(Sweep, FindsTheFlipBetweenNeighbouringValuesOnly) {
   const auto j = nlohmann::ordered_json::parse(sweep_json(s));
   EXPECT_EQ(j["flips"][0]["platforms"].dump(), "[\"a\",\"b\"]");
   EXPECT_EQ(j["flips"][0]["key"], "bw");
-  EXPECT_THAT(sweep_text(s), HasSubstr("flip: a is faster with bw=x, b with bw=y (t.weft, map block)\n"));
+  EXPECT_THAT(sweep_text(s, kNoWidth), HasSubstr("flip: a is faster with bw=x, b with bw=y (t.weft, map block)\n"));
 }
 
 TEST(Sweep, ATieIsNoFlip) {
@@ -83,7 +83,7 @@ TEST(Sweep, TheFlipIsInterpolatedInWhatTimeIsLinearIn) {
   const auto j = nlohmann::ordered_json::parse(sweep_json(s));
   EXPECT_NEAR(j["flips"][0]["at"].get<double>(), 4e9, 1);
   EXPECT_EQ(j["flips"][0]["how"], "interpolated");
-  EXPECT_THAT(sweep_text(s), HasSubstr("equal at about 4 GB/s"));
+  EXPECT_THAT(sweep_text(s, kNoWidth), HasSubstr("equal at about 4 GB/s"));
 }
 
 TEST(Sweep, AValueThatIsNoNumberHasNoPlaceBetween) {

@@ -1,0 +1,19 @@
+// Numbers of things in sentences: "1 message", "1,200 messages", "3 switches".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/quantity_text.hpp"
+
+namespace weft {
+
+// `what` in the singular.
+[[nodiscard]] inline std::string counted(std::uint64_t n, std::string_view what) {
+  std::string out = show_count(static_cast<double>(n)) + ' ' + std::string(what);
+  if (n != 1) out += what.ends_with("ch") || what.ends_with('s') || what.ends_with('x') ? "es" : "s";
+  return out;
+}
+
+}  // namespace weft

@@ -1,0 +1,263 @@
+// Why ranks wait, against what can be worked out by hand: every program here is small enough that each instant of every
+// rank has one explanation. (Sums over random programs: random_programs_test.cpp; series: exchange_series_test.cpp.)
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "replay/engine.hpp"
+#include "tests/support/checkout.hpp"
+#include "tests/support/memory_trace.hpp"
+
+namespace weft::replay {
+namespace {
+
+using testing::MemoryTrace;
+using traces::Op;
+using traces::OpKind;
+
+constexpr std::int64_t kMicro = 1'000'000;  // ticks
+constexpr std::int64_t kSmall = 1000, kLarge = 1'000'000;
+
+// 1 GB/s, 1 us from host to host, so that a KB takes 1 us. Send 3 us, receive 2 us, poll 5 us, test 7 us.
+topology::Platform platform() {
+  auto p = topology::load_platform("crossbar:n=6,bw=1GB/s,lat=500ns").value();
+  p.mpi.send_overhead = Duration(3 * kMicro);
+  p.mpi.recv_overhead = Duration(2 * kMicro);
+  p.mpi.iprobe_cost = Duration(5 * kMicro);
+  p.mpi.test_cost = Duration(7 * kMicro);
+  p.mpi.eager_limit = Bytes(65536);
+  return p;
+}
+
+ReplayResult run(MemoryTrace& t, ReplayOptions options = {}) {
+  const auto p = platform();
+  std::vector<HostId> hosts;
+  for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
+  auto r = replay(t, p, hosts, options);
+  EXPECT_TRUE(r) << (r ? "" : r.error().message());
+  return r ? std::move(r).value() : ReplayResult{};
+}
+
+// The causes of a rank that are not 0, in microseconds.
+using Micros = std::map<std::string, double>;
+Micros causes(const ReplayResult& r, std::size_t rank) {
+  Micros out;
+  Duration sum{0};
+  for (std::size_t c = 0; c < kCauseCount; ++c) {
+    const Duration d = r.ranks[rank].causes[c];
+    sum += d;
+    if (d.count() != 0) out[std::string(kCauseNames[c])] = static_cast<double>(d.count()) / kMicro;
+  }
+  EXPECT_EQ(sum, r.ranks[rank].finish - r.ranks[rank].compute);
+  return out;
+}
+
+Op probe(OpKind kind, std::uint8_t flags = 0) {
+  Op op;
+  op.kind = kind;
+  op.peer = 1;
+  op.tag = 0;
+  op.flags = flags;
+  return op;
+}
+
+// The sender computes for 50 ms; whatever the receiver waits in, it waits for a late sender.
+TEST(Causes, ALateSenderIsBookedWhateverTheReceiverWaitsIn) {
+  const Duration late(50'000 * kMicro);
+  const Micros want{{"late_sender", 50'003}, {"latency", 1}, {"transfer", 1}, {"recv_overhead", 2}};
+  const auto with = [&](auto&& receive) {
+    MemoryTrace t(2);
+    t.compute(1, late);
+    t.p2p(1, OpKind::send, 0, 0, kSmall);
+    receive(t);
+    return causes(run(t), 0);
+  };
+  const auto recv = [](MemoryTrace& t) { t.p2p(0, OpKind::recv, 1, 0, kSmall); };
+  EXPECT_EQ(with(recv), want);
+  for (const OpKind kind : {OpKind::probe, OpKind::mprobe})
+    EXPECT_EQ(with([&](MemoryTrace& t) {
+                t.add(0, probe(kind));
+                recv(t);
+              }),
+              want);
+  // A poll that hit in the recording waits for the message here, after its own 5 us.
+  Micros polled = want;
+  polled["polls"] = 5;
+  polled["late_sender"] -= 5;
+  for (const OpKind kind : {OpKind::iprobe, OpKind::improbe})
+    EXPECT_EQ(with([&](MemoryTrace& t) {
+                t.add(0, probe(kind, traces::kHit), {0, 1, 1, 0, kSmall});
+                recv(t);
+              }),
+              polled);
+  Micros tested = want;
+  tested["polls"] = 7;
+  for (const OpKind kind : {OpKind::wait, OpKind::test}) {
+    const auto got = with([&](MemoryTrace& t) {
+      t.p2p(0, OpKind::irecv, 1, 0, kSmall, CommId(0), 0);
+      Op op;
+      op.kind = kind;
+      op.request = 0;
+      t.add(0, op);
+    });
+    EXPECT_EQ(got, kind == OpKind::wait ? want : tested);
+  }
+  // A message that nobody waits for is nobody's late sender.
+  EXPECT_EQ(with([&](MemoryTrace& t) {
+              t.p2p(0, OpKind::irecv, 1, 0, kSmall, CommId(0), 0);
+              t.compute(0, late + late);
+              t.wait(0, 0);
+            }),
+            (Micros{{"recv_overhead", 2}}));
+}
+
+// Rendezvous of 1 MB: request 1 us, permission 1 us, latency 1 us, data 1000 us.
+TEST(Causes, ARendezvousIsHandshakeLatencyAndDataOnBothSides) {
+  const Micros both{{"handshake", 2}, {"latency", 1}, {"transfer", 1000}};
+  const auto plus = [&](Micros m, const std::string& cause, double us) {
+    m[cause] += us;
+    return m;
+  };
+  for (const std::int64_t late : {-100, 0, 100}) {
+    MemoryTrace t(2);
+    if (late < 0) t.compute(1, Duration(-late * kMicro));
+    if (late > 0) t.compute(0, Duration(late * kMicro));
+    t.p2p(1, OpKind::send, 0, 0, kLarge);
+    t.p2p(0, OpKind::recv, 1, 0, kLarge);
+    const auto r = run(t);
+    Micros send = plus(both, "send_overhead", 3), recv = plus(both, "recv_overhead", 2);
+    if (late <= 0) recv = plus(recv, "late_sender", static_cast<double>(3 - late));
+    // The request is there 4 us after the start, the receive 100 us: the sender's first leg and 96 us.
+    if (late > 0) {
+      send = plus(send, "late_receiver", 96);
+      recv = plus(recv, "handshake", -1);
+    }
+    EXPECT_EQ(causes(r, 1), send) << late;
+    EXPECT_EQ(causes(r, 0), recv) << late;
+  }
+}
+
+// Two messages of 1 MB into one host: each takes 2 ms where 1 would do. Who comes to its wait late waits less, and
+// what it waits for is what sharing cost.
+TEST(Causes, ContentionIsWhatTheDataTookLongerThanAlone) {
+  for (const std::int64_t busy : {0, 1500}) {
+    MemoryTrace t(3);
+    for (const std::uint32_t s : {1u, 2u}) {
+      t.p2p(s, OpKind::isend, 0, 0, kLarge, CommId(0), 0);
+      t.wait(s, 0);
+      t.p2p(0, OpKind::irecv, static_cast<std::int32_t>(s), 0, kLarge, CommId(0), s);
+    }
+    if (busy > 0) t.compute(0, Duration(busy * kMicro));
+    t.wait(0, 1);
+    t.wait(0, 2);
+    const auto r = run(t);
+    const Micros sender{
+        {"send_overhead", 3}, {"handshake", 2}, {"latency", 1}, {"transfer", 1000}, {"contention", 1000}};
+    EXPECT_EQ(causes(r, 1), sender);
+    EXPECT_EQ(causes(r, 2), sender);
+    // Data come from 6 us to 2006 us.
+    const Micros early{{"late_sender", 3}, {"handshake", 2},     {"latency", 1},
+                       {"transfer", 1000}, {"contention", 1000}, {"recv_overhead", 4}};
+    const Micros late{{"contention", 506}, {"recv_overhead", 4}};
+    EXPECT_EQ(causes(r, 0), busy == 0 ? early : late);
+    // All of it on the link into the host.
+    Duration waited{0};
+    for (const LinkUse& l : r.links) waited += l.waited;
+    EXPECT_EQ(waited, Duration(2000 * kMicro));
+    EXPECT_EQ(r.network.contention, waited);
+    EXPECT_EQ(
+        std::count_if(r.links.begin(), r.links.end(), [](const LinkUse& l) { return l.waited.count() > 0; }),
+        1);
+  }
+}
+
+// A barrier of two is one round: send and receive. Blocking or not, the causes are the same; only what was not waited
+// for is not told.
+TEST(Causes, ACollectiveCountsByItsRoundsWhileItsRankWaitsForIt) {
+  const auto barrier = [](bool blocking, std::int64_t busy) {
+    MemoryTrace t(2);
+    t.compute(1, Duration(40 * kMicro));
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      Op op;
+      op.kind = blocking ? OpKind::barrier : OpKind::ibarrier;
+      if (!blocking) op.request = 0;
+      t.add(r, op);
+      if (r == 0 && busy > 0) t.compute(0, Duration(busy * kMicro));
+      if (!blocking) t.wait(r, 0);
+    }
+    return run(t);
+  };
+  // Rank 0 pays its send (3 us), waits until rank 1 has sent at 43 us, 1 us of latency, pays its receive.
+  const Micros early{{"send_overhead", 3}, {"late_sender", 40}, {"latency", 1}, {"recv_overhead", 2}};
+  const Micros late{{"send_overhead", 3}, {"recv_overhead", 2}};
+  for (const bool blocking : {true, false}) {
+    const auto r = barrier(blocking, 0);
+    EXPECT_EQ(causes(r, 0), early);
+    EXPECT_EQ(causes(r, 1), late);
+  }
+  const auto r = barrier(false, 30);
+  EXPECT_EQ(causes(r, 0), (Micros{{"late_sender", 13}, {"latency", 1}, {"recv_overhead", 2}}));
+}
+
+// Who waits until the end for what never comes.
+TEST(Causes, ARankThatNeverFinishesWaitsForWhatNeverComes) {
+  MemoryTrace t(2);
+  t.compute(1, Duration(100 * kMicro));
+  t.p2p(0, OpKind::recv, 1, 0, kSmall);
+  const auto r = run(t);
+  ASSERT_FALSE(r.finished);
+  EXPECT_EQ(causes(r, 0), (Micros{{"never", 100}}));
+}
+
+// A series of the engine against itself without its short cut is in exchange_series_test.cpp; raw modes know no
+// overheads and no handshake.
+TEST(Causes, RawModesKnowNoOverheadsAndNoHandshake) {
+  for (const RawMode mode : {RawMode::kEager, RawMode::kDetached, RawMode::kRendezvous}) {
+    ReplayOptions o;
+    o.raw = mode;
+    MemoryTrace t(2);
+    t.compute(0, Duration(100 * kMicro));
+    t.p2p(1, OpKind::send, 0, 0, kLarge);
+    t.p2p(0, OpKind::recv, 1, 0, kLarge);
+    const auto r = run(t, o);
+    const bool waits = mode == RawMode::kRendezvous;
+    EXPECT_EQ(causes(r, 1),
+              waits ? (Micros{{"late_receiver", 100}, {"latency", 1}, {"transfer", 1000}}) : Micros{});
+    EXPECT_EQ(causes(r, 0), mode == RawMode::kEager ? (Micros{{"transfer", 901}})
+                                                    : (Micros{{"latency", 1}, {"transfer", 1000}}));
+  }
+}
+
+// Recorded HPL on platforms with every kind of cost: nothing is left over, and nothing is booked twice.
+TEST(Causes, AddUpToTheTimeInMpiForRecordedHpl) {
+  for (const char* file : {"hpl_2x2_1000_64.weft", "hpl_4x4_2000_64.weft"})
+    for (const char* spec : {"torus:dims=4x4,lat=1us", "fat-tree:m=4,n=3,bw=1GB/s,lat=1us", "dahu"})
+      for (const RawMode mode : {RawMode::kOff, RawMode::kRendezvous}) {
+        SCOPED_TRACE(std::string(file) + " on " + spec);
+        auto t = traces::open_trace({support::source_dir() + "/traces/samples/" + file});
+        ASSERT_TRUE(t) << t.error().message();
+        const auto p = topology::load_platform(spec);
+        ASSERT_TRUE(p) << p.error().message();
+        const auto hosts = topology::place_ranks(*p, (*t)->header().ranks, "block", 0);
+        ASSERT_TRUE(hosts) << hosts.error().message();
+        ReplayOptions o;
+        o.raw = mode;
+        const auto r = replay(**t, *p, *hosts, o);
+        ASSERT_TRUE(r) << r.error().message();
+        Duration waits{0};
+        for (std::size_t rank = 0; rank < r->ranks.size(); ++rank) {
+          (void)causes(*r, rank);  // checks the sum
+          for (const Duration d : r->ranks[rank].causes) EXPECT_GE(d, Duration(0));
+          EXPECT_EQ(r->ranks[rank].cause(Cause::kNever), Duration(0));
+          waits += r->ranks[rank].cause(Cause::kLateSender);
+        }
+        EXPECT_GT(waits, Duration(0));
+        double links = 0;
+        for (const LinkUse& l : r->links) links += to_seconds(l.waited);
+        EXPECT_NEAR(links, to_seconds(r->network.contention), 1e-9 * links + 1e-10);
+      }
+}
+
+}  // namespace
+}  // namespace weft::replay
