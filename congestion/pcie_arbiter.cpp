@@ -10,6 +10,10 @@ namespace {
 
 // Sums of a few factors are right to some 1e-15; what differs by less than this does not differ.
 constexpr double kTolerance = 1e-12;
+// A crossing group is served at least this part of a port that it shares with one other.
+constexpr double kLeastServed = 1e-3;
+// Ports of so many groups are what was measured.
+constexpr std::size_t kMeasuredGroups = 2;
 
 bool exceeds(double sum, double capacity) { return sum > capacity * (1 + kTolerance); }
 
@@ -196,10 +200,10 @@ void PcieArbiter::index_members(std::span<const std::uint32_t> active) {
   }
 }
 
-std::uint32_t PcieArbiter::find_bundle(std::uint32_t position) {
-  while (bundle_[position] != position) {
-    bundle_[position] = bundle_[bundle_[position]];
-    position = bundle_[position];
+std::uint32_t PcieArbiter::find(std::vector<std::uint32_t>& sets, std::uint32_t position) {
+  while (sets[position] != position) {
+    sets[position] = sets[sets[position]];
+    position = sets[position];
   }
   return position;
 }
@@ -215,7 +219,7 @@ void PcieArbiter::upstream() {
     std::uint32_t first = kNone;
     for (const Member& m : members(at)) {
       (fixed_[m.position] != 0 ? fixed : sum) += rho_[m.position];
-      if (first == kNone && fixed_[m.position] == 0) first = find_bundle(m.position);
+      if (first == kNone && fixed_[m.position] == 0) first = find(bundle_, m.position);
     }
     if (first == kNone || !exceeds(sum + fixed, capacity)) continue;
     const double room = std::max(capacity - fixed, 0.0);
@@ -228,7 +232,7 @@ void PcieArbiter::upstream() {
       share_[i] = rho_[p];
       up_limiter_[p] = link.link;
       bundled_[p] = 1;
-      bundle_[find_bundle(p)] = first;
+      bundle_[find(bundle_, p)] = first;
     }
   }
   // One sweep is enough within a tree: a slower upper link slows by one factor all that come up to it.
@@ -253,14 +257,34 @@ void PcieArbiter::upstream() {
   }
 }
 
-// Weighted max-min of `room` over groups_ with weights and demands; sets the rates of open groups.
+// Weighted max-min of `room` over groups_ with weights, demands and floors; sets the rates.
 void PcieArbiter::share(double room) {
-  std::size_t open = 0;
   for (Group& g : groups_) {
     g.rate = 0;
     g.open = g.demand > 0;
-    open += g.open ? 1 : 0;
   }
+  share_open(room);
+  // Who would fall below its floor has that; the others share the rest, which may push more of them down.
+  for (bool more = true; more;) {
+    more = false;
+    for (Group& g : groups_) {
+      if (g.pinned || !exceeds(g.floor, g.rate)) continue;
+      g.pinned = more = true;
+    }
+    if (!more) return;
+    double rest = room;
+    for (Group& g : groups_) {
+      g.open = !g.pinned && g.demand > 0;
+      g.rate = g.pinned ? g.floor : 0;
+      if (g.pinned) rest -= g.floor;
+    }
+    share_open(std::max(rest, 0.0));
+  }
+}
+
+void PcieArbiter::share_open(double room) {
+  std::size_t open = 0;
+  for (const Group& g : groups_) open += g.open ? 1 : 0;
   while (open > 0 && room > 0) {
     double weights = 0;
     for (const Group& g : groups_) weights += g.open ? g.weight : 0;
@@ -299,7 +323,7 @@ void PcieArbiter::contend(std::size_t at, double capacity) {
   }
   groups_.clear();
   auto index_of = [&](const Member& m) {
-    const std::size_t port = m.port == kNone ? group_of_.size() - 1 : m.port;
+    const std::size_t port = port_index(m);
     if (group_seen_[port] != group_stamp_) {
       group_seen_[port] = group_stamp_;
       group_of_[port] = static_cast<std::uint32_t>(groups_.size());
@@ -307,35 +331,72 @@ void PcieArbiter::contend(std::size_t at, double capacity) {
     }
     return group_of_[port];
   };
-  double frozen = 0;
+  double taken = 0;
   for (const Member& m : members(at)) {
     Group& g = groups_[index_of(m)];
+    const double rho = rho_[m.position];
     g.crosses = g.crosses || m.crosses;
-    if (frozen_[m.position] != 0) {
-      g.frozen += rho_[m.position];
-      frozen += rho_[m.position];
+    if (frozen_[m.position] == 0) {
+      g.demand += rho;
+      g.floor += releasing_ ? back_pressure_[m.position] : 0;
     } else {
-      g.demand += rho_[m.position];
+      (fixed_[m.position] != 0 ? g.fixed : g.frozen) += rho;
+      taken += rho;
     }
   }
   const auto n = static_cast<double>(groups_.size());
   double x = 0;
   for (const Group& g : groups_) x += g.crosses ? 1 : 0;
-  const double tau = tree_.tau[tree_.parent[link / 2]];
-  const double crossing = std::max(1 / n - tau, 0.0);
+  const double crossing = std::max(0.5 - tree_.tau[tree_.parent[link / 2]], kLeastServed);
+  const double direct = 0.5 + (0.5 - crossing);
+  const double turns = x * crossing + (n - x) * direct;
   for (Group& g : groups_) {
-    const double quota = x == 0 || x == n ? 1 / n
-                         : g.crosses      ? crossing
-                                          : 1 / n + x * (1 / n - crossing) / (n - x);
-    g.weight = std::max(quota * capacity - g.frozen, 0.0);
+    const double quota = capacity * (x == 0 || x == n ? 1 / n : (g.crosses ? crossing : direct) / turns);
+    double left = quota;
+    // Fixed members keep to their rates, but their port's queue is served in its turn for all that wait in it.
+    if (g.fixed > 0 && g.demand > 0)
+      left = std::max(quota - g.fixed, quota * (g.demand / (g.demand + g.fixed)));
+    g.weight = std::max(left - g.frozen, 0.0);
   }
-  share(capacity - frozen);
+  share(capacity - taken);
+  bool short_of_floor = false;
   for (const Member& m : members(at)) {
     if (frozen_[m.position] != 0) continue;
     const Group& g = groups_[index_of(m)];
     if (!(g.demand > 0) || !(g.rate < g.demand)) continue;
     rho_[m.position] *= g.rate / g.demand;
     limiter_[m.position] = link;
+    short_of_floor |= releasing_ && exceeds(back_pressure_[m.position], rho_[m.position]);
+  }
+  if (short_of_floor) lift_to_floors(at);
+  if (groups_.size() <= kMeasuredGroups) {
+    for (const Member& m : members(at))
+      if (frozen_[m.position] == 0) granted_[m.position] = std::min(granted_[m.position], rho_[m.position]);
+  } else {
+    any_wide_ = true;
+  }
+}
+
+// Within their groups, members below their floors are lifted to them at the cost of those above theirs.
+void PcieArbiter::lift_to_floors(std::size_t at) {
+  for (bool more = true; more;) {
+    more = false;
+    for (Group& g : groups_) g.floor = g.demand = 0;
+    for (const Member& m : members(at)) {
+      if (frozen_[m.position] != 0) continue;
+      Group& g = groups_[group_of_[port_index(m)]];
+      double& rho = rho_[m.position];
+      rho = std::max(rho, back_pressure_[m.position]);
+      (exceeds(rho, back_pressure_[m.position]) ? g.demand : g.floor) += rho;
+    }
+    for (const Member& m : members(at)) {
+      if (frozen_[m.position] != 0) continue;
+      const Group& g = groups_[group_of_[port_index(m)]];
+      double& rho = rho_[m.position];
+      if (!exceeds(g.floor + g.demand, g.rate) || !exceeds(rho, back_pressure_[m.position])) continue;
+      rho *= std::max(g.rate - g.floor, 0.0) / g.demand;
+      more = true;
+    }
   }
 }
 
@@ -356,13 +417,13 @@ bool PcieArbiter::press_back() {
   const auto n = static_cast<std::uint32_t>(rho_.size());
   for (std::uint32_t p = 0; p < n; ++p) {
     if (bundled_[p] == 0) continue;
-    std::uint32_t& slowest = slowest_[find_bundle(p)];
+    std::uint32_t& slowest = slowest_[find(bundle_, p)];
     if (slowest == kNone || rho_[p] / offered_[p] < rho_[slowest] / offered_[slowest]) slowest = p;
   }
   bool slowed = false;
   for (std::uint32_t p = 0; p < n; ++p) {
     if (bundled_[p] == 0) continue;
-    const std::uint32_t slowest = slowest_[find_bundle(p)];
+    const std::uint32_t slowest = slowest_[find(bundle_, p)];
     const double f = downstream_[slowest] / offered_[slowest];
     if (!exceeds(rho_[p], offered_[p] * f)) continue;
     rho_[p] = offered_[p] * f;
@@ -373,16 +434,84 @@ bool PcieArbiter::press_back() {
   return slowed;
 }
 
+// A contended link that is not full after C has room for those who are not bundled.
+bool PcieArbiter::find_room() {
+  bool found = false;
+  for (std::size_t at = first_down_; any_arbitrated_ && at < states_.size(); ++at) {
+    if (!states_[at].short_of_capacity) continue;
+    double sum = 0;
+    for (const Member& m : members(at)) sum += rho_[m.position];
+    if (!exceeds(tree_.down_capacity[states_[at].link / 2], sum)) continue;
+    slowed_[members(at)[0].position] = 1;
+    found = true;
+  }
+  return found;
+}
+
 // Spreads slowed_ to all that share a link with a slowed one, directly or through others.
 void PcieArbiter::mark_slowed_components() {
   const auto n = static_cast<std::uint32_t>(rho_.size());
-  for (std::uint32_t p = 0; p < n; ++p) bundle_[p] = p;
+  component_.resize(n);
+  for (std::uint32_t p = 0; p < n; ++p) component_[p] = p;
   for (std::size_t at = 0; at < states_.size(); ++at) {
-    const std::uint32_t first = find_bundle(members_[start_[at]].position);
-    for (const Member& m : members(at)) bundle_[find_bundle(m.position)] = first;
+    const std::uint32_t first = find(component_, members_[start_[at]].position);
+    for (const Member& m : members(at)) component_[find(component_, m.position)] = first;
   }
-  for (std::uint32_t p = 0; p < n; ++p) slowed_[find_bundle(p)] |= slowed_[p];
-  for (std::uint32_t p = 0; p < n; ++p) slowed_[p] = slowed_[find_bundle(p)];
+  for (std::uint32_t p = 0; p < n; ++p) slowed_[find(component_, p)] |= slowed_[p];
+  for (std::uint32_t p = 0; p < n; ++p) slowed_[p] = slowed_[find(component_, p)];
+}
+
+// Step E. A bundle, or a communication in none, rises as one: all of its members at one pace, in parts of what
+// they offered.
+void PcieArbiter::rise() {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const auto n = static_cast<std::uint32_t>(rho_.size());
+  height_.assign(n, kInfinite);  // how far a bundle may rise, by root; 0: it stands
+  for (std::uint32_t p = 0; p < n; ++p) {
+    bundle_[p] = find(bundle_, p);
+    const double above = fixed_[p] != 0 ? 0 : std::max(granted_[p] - rho_[p], 0.0) / offered_[p];
+    height_[bundle_[p]] = std::min(height_[bundle_[p]], above);
+  }
+  const auto capacity = [&](std::size_t at) {
+    const PcieLink link = states_[at].link;
+    return (is_down(link) ? tree_.down_capacity : tree_.up_capacity)[link / 2];
+  };
+  held_by_.assign(n, kNone);
+  room_.resize(states_.size());
+  speed_.resize(states_.size());
+  for (std::size_t at = 0; at < states_.size(); ++at) {
+    room_[at] = capacity(at);
+    for (const Member& m : members(at)) room_[at] -= rho_[m.position];
+  }
+  for (double level = 0;;) {
+    // Who has reached its height, or crosses a full link, stands; and so do all in its bundle.
+    for (std::uint32_t p = 0; p < n; ++p)
+      if (height_[p] <= level + kTolerance) height_[p] = 0;
+    for (std::size_t at = 0; at < states_.size(); ++at) {
+      if (room_[at] > kTolerance * capacity(at)) continue;
+      for (const Member& m : members(at)) {
+        if (height_[bundle_[m.position]] == 0) continue;
+        height_[bundle_[m.position]] = 0;
+        if (level > 0) held_by_[bundle_[m.position]] = states_[at].link;
+      }
+    }
+    double step = kInfinite;
+    for (std::uint32_t p = 0; p < n; ++p)
+      if (bundle_[p] == p && height_[p] > 0) step = std::min(step, height_[p] - level);
+    if (step == kInfinite) break;
+    for (std::size_t at = 0; at < states_.size(); ++at) {
+      speed_[at] = 0;
+      for (const Member& m : members(at))
+        if (height_[bundle_[m.position]] > 0) speed_[at] += offered_[m.position];
+      if (speed_[at] > 0) step = std::min(step, room_[at] / speed_[at]);
+    }
+    for (std::size_t at = 0; at < states_.size(); ++at) room_[at] -= step * speed_[at];
+    for (std::uint32_t p = 0; p < n; ++p)
+      if (height_[bundle_[p]] > 0) rho_[p] += step * offered_[p];
+    level += step;
+  }
+  for (std::uint32_t p = 0; p < n; ++p)
+    if (held_by_[bundle_[p]] != kNone) limiter_[p] = held_by_[bundle_[p]];
 }
 
 std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active) {
@@ -404,20 +533,26 @@ std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active
   upstream();
   offered_.assign(rho_.begin(), rho_.end());
   limiter_.assign(up_limiter_.begin(), up_limiter_.end());
+  granted_.assign(rho_.begin(), rho_.end());
+  any_wide_ = false;
   downstream_pass();
   downstream_.assign(rho_.begin(), rho_.end());
-  const bool slowed = press_back();
+  bool release = press_back();
   back_pressure_.assign(rho_.begin(), rho_.end());
-  if (slowed) {
+  release |= find_room();
+  if (release) {
     mark_slowed_components();
     for (std::size_t i = 0; i < n; ++i) {
       frozen_[i] = bundled_[i] | fixed_[i] | (slowed_[i] == 0 ? 1 : 0);
       if (frozen_[i] != 0) continue;
-      rho_[i] = offered_[i];
+      rho_[i] = granted_[i] = offered_[i];
       limiter_[i] = up_limiter_[i];
     }
+    releasing_ = true;
     downstream_pass();
+    releasing_ = false;
   }
+  if (any_wide_) rise();
   return rho_;
 }
 

@@ -9,23 +9,28 @@
 //    down in proportion and is *arbitrated*. It is one queue, so a member slowed further up slows the others.
 //    Result: offered().
 //  B downstream: from the roots down, a link asked for more than it has is *contended*. It serves the input
-//    ports of its switch round robin: weighted max-min over the groups of members that came in by one port;
-//    all weights are 1/n, but a group with a member that crosses the root complex gives tau of its quota to the
-//    groups without, where both kinds meet. Within a group the loss is proportional. Result: downstream().
+//    ports of its switch round robin: weighted max-min over the groups of members that came in by one port. Where
+//    groups with a member that crosses the root complex meet others, they take only the part
+//    p = (1/2 - tau)/(1/2 + tau) of their turns: with x crossing of n their weights are p/(n - x + x p), those of
+//    the others 1/(n - x + x p). For two groups, where it was measured: 1/2 -+ tau. Within a group the loss is
+//    proportional. Result: downstream().
 //  C back-pressure: members of a *bundle* (linked through shared arbitrated up links) keep their proportions:
 //    all of them follow the one that lost most. Result: back_pressure().
-//  D release: if C slowed anybody, bundles are frozen and B is run again for all others over what is left. This is
-//    decided by connected component: what shares no link with a communication, directly or through others, has
-//    no say in its rate (on trees of more than 8 GPUs one bundle would else release others far away).
+//  D release: bundles are frozen and B is run again for all others over what is left, with what they have as a
+//    floor. Done in those connected components (by shared links) where C slowed anybody or left room on a
+//    contended link: what shares no link, directly or through others, has no say.
+//  E rise: where a link was contended by more than two groups. Bundles and single communications rise at one pace,
+//    in parts of offered(), until a link of theirs is full or a member has what it offered or what the last port of
+//    two groups or less granted it. What such a port leaves unused is part of what was measured.
+// docs/pcie.md, "Wide switches", has the reasons for D's floors and for E. All factors are above 0.
 //
 // C in closed form: after A the members of an arbitrated link are in the proportion of their shares, so a sweep
 // over the links until nothing changes ends where each bundle has its smallest rho/offered in common.
-// Where the quotas of all groups that still ask are zero (tau >= 1/n), what is left is shared max-min: arbiters
-// are work-conserving.
 //
 // Sums are compared with capacities to a relative tolerance of 1e-12: exactly full links arbitrate nothing.
 // Several trees may be given at once, and a path may have a part in more than one (node - fabric - node).
-// Complexity of a solve: O(hops log hops), two passes at most. No allocation once the columns have grown.
+// Complexity of a solve: O(hops log hops), two passes at most; E adds O(hops) for each group of bundles that stop
+// rising together. No allocation once the columns have grown.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +54,7 @@ struct PcieTree {
   std::vector<double> down_capacity;        // over B; > 0; not read for roots
   std::vector<std::uint8_t> root_complex;   // 1: a path that turns here crosses (root complex, inter-socket)
   std::vector<std::uint8_t> never_crosses;  // 1: paths from or to this node never count (host memory)
-  std::vector<double> tau;                  // quota that crossing costs at the ports down from this node
+  std::vector<double> tau;  // what crossing costs at the ports down from this node, of a port of two
   [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(parent.size()); }
 };
 
@@ -111,12 +116,15 @@ class PcieArbiter {
     bool crosses;
   };
   struct Group {
-    double demand;  // of the members that are not frozen
-    double frozen;
-    double weight;
-    double rate;
-    bool crosses;
-    bool open;
+    double demand = 0;  // of the members that are not frozen
+    double floor = 0;   // what these had before the release
+    double frozen = 0;
+    double fixed = 0;
+    double weight = 0;
+    double rate = 0;
+    bool crosses = false;
+    bool open = false;
+    bool pinned = false;
   };
 
   std::uint32_t take_id(double ceiling);
@@ -126,12 +134,19 @@ class PcieArbiter {
   void downstream_pass();
   void contend(std::size_t at, double capacity);
   void share(double room);
+  void share_open(double room);
+  void lift_to_floors(std::size_t at);
   bool press_back();
+  bool find_room();
+  void rise();
   [[nodiscard]] std::span<const Member> members(std::size_t at) const {
     return {members_.data() + start_[at], start_[at + 1] - start_[at]};
   }
   void mark_slowed_components();
-  std::uint32_t find_bundle(std::uint32_t position);
+  [[nodiscard]] std::size_t port_index(const Member& m) const {
+    return m.port == kNone ? group_of_.size() - 1 : m.port;
+  }
+  static std::uint32_t find(std::vector<std::uint32_t>& sets, std::uint32_t position);
 
   PcieTree tree_;
   std::vector<std::uint32_t> rank_;  // by link: order of visits
@@ -152,13 +167,21 @@ class PcieArbiter {
   std::vector<Group> groups_;
   std::size_t first_down_ = 0;
   bool any_arbitrated_ = false;
+  bool any_wide_ = false;
+  bool releasing_ = false;
   std::vector<double> rho_;
   std::vector<double> offered_;
   std::vector<double> downstream_;
   std::vector<double> back_pressure_;
   std::vector<PcieLink> limiter_;
   std::vector<PcieLink> up_limiter_;
-  std::vector<std::uint32_t> bundle_;  // union-find
+  std::vector<std::uint32_t> bundle_;     // union-find
+  std::vector<std::uint32_t> component_;  // union-find
+  std::vector<double> granted_;           // what ports of the measured width leave
+  std::vector<double> height_;            // of rise()
+  std::vector<PcieLink> held_by_;         // of rise()
+  std::vector<double> room_;              // of rise(), by link
+  std::vector<double> speed_;             // of rise(), by link
   std::vector<std::uint32_t> slowest_;
   std::vector<std::uint8_t> bundled_;
   std::vector<std::uint8_t> slowed_;

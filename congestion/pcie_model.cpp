@@ -12,8 +12,6 @@ namespace {
 
 // Rates that differ by less than this, relatively, do not differ.
 constexpr double kSame = 1e-12;
-// What arbitration leaves nothing of (tau >= 1/n) moves this part of a link: events stay finite.
-constexpr double kTrickle = 1e-15;
 
 // The nearest number of 40 bits: flows in the same situation get the same rate to the bit, whatever sums it came
 // from, and end at the same instant instead of one after the other.
@@ -151,6 +149,7 @@ void PcieModel::solve_component() {
     active_.push_back(parts_[f].pcie);
   }
   limiter_.assign(pcie_flows_.size(), LinkId());
+  filled_ = false;
   solve_fabric();
   if (pcie_uncontended()) {
     ++ways_.max_min;
@@ -191,7 +190,7 @@ void PcieModel::arbitrate() {
   for (std::size_t i = 0; i < pcie_flows_.size(); ++i) {
     Parts& p = parts_[pcie_flows_[i]];
     if (p.aside) continue;
-    p.allowed = std::max(a[i], p.own * kTrickle);
+    p.allowed = a[i];
     const PcieLink limiter = arbiter_.limiter()[i];
     limiter_[i] = limiter == PcieArbiter::kNone ? LinkId() : link_of_[limiter];
   }
@@ -259,54 +258,31 @@ void PcieModel::meet() {
     arbitrate();
     solve_fabric();
   }
-  ++ways_.set_aside_in_order;
-  set_aside_in_order();
+  ++ways_.filled_up;
+  fill_up();
 }
 
 // Step 4.
-void PcieModel::set_aside_in_order() {
+void PcieModel::fill_up() {
+  filled_ = true;
   for (const std::uint32_t f : pcie_flows_) take_back(f);
-  for (bool more = true; more;) {
-    more = false;
-    ++ways_.rounds;
-    arbitrate();
-    for (const std::uint32_t l : links_) {
-      room_[l] = capacity_[l];
-      for (const FlowTable::Entry e : table_.flows_on(l))
-        if (parts_[e.flow].aside) room_[l] -= parts_[e.flow].share;
-    }
-    rising_.clear();
-    for (const std::uint32_t f : flows_) {
-      if (parts_[f].aside) continue;
-      parts_[f].share = 0;
-      rising_.push_back({f, parts_[f].pcie == kNone ? parts_[f].own : parts_[f].allowed});
-    }
-    fill(false);
-    for (const std::uint32_t f : pcie_flows_) {
-      Parts& p = parts_[f];
-      if (p.aside || !below(p.share, p.allowed)) continue;
-      p.aside = more = true;
-      p.share = std::max(p.share, p.own * kTrickle);
-      arbiter_.set_ceiling(p.pcie, p.share);
-      arbiter_.set_fixed(p.pcie, true);
-    }
-  }
+  arbitrate();
+  solve_fabric();
   for (const std::uint32_t l : links_) {
     room_[l] = capacity_[l];
     for (const FlowTable::Entry e : table_.flows_on(l)) room_[l] -= parts_[e.flow].share;
   }
   rising_.clear();
-  for (const std::uint32_t f : flows_)
-    if (parts_[f].aside || parts_[f].pcie == kNone)
-      rising_.push_back({f, std::max(0.0, parts_[f].own - parts_[f].share)});
-  fill(true);
+  for (const std::uint32_t f : flows_) {
+    Parts& p = parts_[f];
+    p.aside = p.pcie != kNone && below(p.share, p.allowed);
+    rising_.push_back({f, std::max(0.0, p.own - p.share)});
+  }
+  fill();
 }
 
 // Progressive filling of room_ by rising_, added to `share`. Plain: this is rare.
-void PcieModel::fill(bool pcie_links_too) {
-  const auto counts = [&](LinkId l) {
-    return pcie_links_too || pcie_link_[l.index()] == PcieNetwork::kFabric;
-  };
+void PcieModel::fill() {
   double level = 0;
   while (!rising_.empty()) {
     for (const std::uint32_t l : links_) rising_weight_[l] = 0;
@@ -316,8 +292,7 @@ void PcieModel::fill(bool pcie_links_too) {
       step = std::min(step, r.limit / weight(r.flow) - level);
     }
     for (const std::uint32_t l : links_)
-      if (counts(LinkId(l)) && rising_weight_[l] > 0)
-        step = std::min(step, std::max(0.0, room_[l]) / rising_weight_[l]);
+      if (rising_weight_[l] > 0) step = std::min(step, std::max(0.0, room_[l]) / rising_weight_[l]);
     level += step;
     for (const Rising& r : rising_) {
       parts_[r.flow].share += step * weight(r.flow);
@@ -326,7 +301,7 @@ void PcieModel::fill(bool pcie_links_too) {
     std::erase_if(rising_, [&](const Rising& r) {
       if (r.limit / weight(r.flow) <= level * (1 + kSame)) return true;
       for (const LinkId l : table_.route(r.flow))
-        if (counts(l) && room_[l.index()] <= kSame * capacity_[l.index()]) return true;
+        if (room_[l.index()] <= kSame * capacity_[l.index()]) return true;
       return false;
     });
   }
@@ -395,13 +370,12 @@ void PcieModel::commit() {
     const bool pcie = p.pcie != kNone;
     LinkId held;
     if (p.fabric.valid() && below(p.share, p.allowed)) held = fabric_.bottleneck(p.fabric);
-    // Set aside in order (step 4) the fabric's own account is not up to date: the fullest link will do.
-    if (p.fabric.valid() && !held.valid() && below(p.share, p.allowed)) held = fullest(f);
     if (!p.fabric.valid() || !below(p.share, p.allowed)) {
       if (pcie) held = limiter_[i];
       if (!pcie && p.fabric.valid()) held = fabric_.bottleneck(p.fabric);
       if (pcie && !held.valid() && p.share < table_.limit(f) * (1 - kSame)) held = first_pcie_link(f);
     }
+    if (filled_) held = fullest(f);  // nobody's account is up to date
     i += pcie ? 1 : 0;
     const bool whole = p.share == p.own || pcie_flows_.empty();
     settle(f, whole ? p.share : std::min(p.own, forty_bits(p.share)), held);

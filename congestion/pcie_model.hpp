@@ -14,11 +14,11 @@
 //       every flow set aside is held by a full fabric link on which no flow has a higher rate/weight,
 //       every other flow has what arbitration gives it over what those leave.
 //  4. After kMaxRounds (arbitration is not continuous: a link ties its members once it is over-full, so there
-//     may be no such point): flows are only set aside from then on and keep their rates, at least one a round,
-//     so it ends; what is left free is then shared max-min by those set aside.
-// Hence: no link over capacity; a flow's rate cannot rise without another falling, unless arbitration (its
-// proportions, quotas, back-pressure) fixes it; the result does not depend on the order of flows, but for
-// rounding. docs/pcie.md has the argument.
+//     may be no such point): M under the limits of A as if there were no fabric, and what is then free on all links
+//     of their routes is shared max-min by everybody.
+// Hence: no link over capacity; every rate above 0; a flow's rate cannot rise without another falling, unless
+// arbitration (its proportions, quotas, back-pressure) fixes it; the result does not depend on the order of flows,
+// but for rounding. docs/pcie.md has the argument.
 //
 // Flows of the same route, weight and limit are of one class; a component is known by the classes in it, and one
 // solved before is looked up (bounded; where it is full, it is emptied).
@@ -66,12 +66,12 @@ class PcieModel final : public SharingModel {
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 
-  // The network, not arbitration, decided the flow's rate (steps 3 and 4).
+  // The network, not arbitration, limits the flow (steps 3 and 4).
   [[nodiscard]] bool set_aside(FlowId flow) const { return parts_[flow.index()].aside; }
 
   // How components were solved: by step 1, 2, 3 or 4, or looked up; and the rounds of steps 3 and 4.
   struct Ways {
-    std::uint64_t max_min = 0, factors = 0, rounds_met = 0, set_aside_in_order = 0, looked_up = 0, rounds = 0;
+    std::uint64_t max_min = 0, factors = 0, rounds_met = 0, filled_up = 0, looked_up = 0, rounds = 0;
   };
   [[nodiscard]] const Ways& ways() const { return ways_; }
 
@@ -112,8 +112,8 @@ class PcieModel final : public SharingModel {
   void limit_fabric(std::uint32_t flow, double limit);
   void solve_fabric();
   void meet();
-  void set_aside_in_order();
-  void fill(bool pcie_links_too);
+  void fill_up();
+  void fill();
   void take_back(std::uint32_t flow);
   void settle(std::uint32_t flow, double rate, LinkId held);
   void commit();
@@ -153,6 +153,7 @@ class PcieModel final : public SharingModel {
   std::vector<std::uint32_t> back_;  // of a round
   std::vector<Rising> rising_;       // of fill()
   std::vector<LinkId> limiter_;      // by position in pcie_flows_
+  bool filled_ = false;              // step 4 solved the component
   std::vector<LinkId> route_;
   std::vector<PcieLink> path_;
   // what was solved before

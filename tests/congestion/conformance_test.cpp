@@ -5,19 +5,68 @@
 #include <set>
 
 #include "congestion/sharing_model.hpp"
-#include "tests/congestion/cases.hpp"
+#include "tests/congestion/pcie_machine.hpp"
 
 namespace weft::congestion {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-class Conformance : public ::testing::TestWithParam<const char*> {
+// A model by its name; with `trees` the links are those of PCIe trees (and of a network around them).
+struct Named {
+  const char* name;
+  bool trees = false;
+};
+
+// Random flows on a random network, of links alone or of PCIe trees under it.
+class Source {
+ public:
+  Source(bool trees, Rng& rng) : trees_(trees), maker_(testing::kShapes[rng.below(4)], rng) {
+    if (trees_) machine_ = testing::random_machine(rng, 10e9, 10e9);
+    options_ = testing::random_options(rng);
+    if (!trees_) capacity_ = testing::random_capacity(maker_.links(), options_, rng);
+  }
+  [[nodiscard]] const std::vector<double>& capacity() const { return trees_ ? machine_.capacity : capacity_; }
+  [[nodiscard]] const PcieNetwork* pcie() const { return trees_ ? &machine_.pcie : nullptr; }
+  testing::Flow flow(Rng& rng) const {
+    if (!trees_) return testing::random_flow(maker_, options_, rng);
+    testing::Flow f = testing::random_flows(machine_, rng, 1)[0];
+    if (options_.limits && rng.below(3) == 0) f.limit = 10e9 * (0.001 + rng.unit());
+    return f;
+  }
+
+ private:
+  bool trees_;
+  testing::RouteMaker maker_;
+  testing::Machine machine_;
+  testing::CaseOptions options_;
+  std::vector<double> capacity_;
+};
+
+class Conformance : public ::testing::TestWithParam<Named> {
  protected:
-  static std::unique_ptr<SharingModel> make(const std::vector<double>& capacity) {
-    auto model = make_sharing_model(GetParam(), capacity);
+  static std::unique_ptr<SharingModel> make(const std::vector<double>& capacity, const PcieNetwork* pcie) {
+    auto model = make_sharing_model(GetParam().name, capacity, pcie);
     EXPECT_TRUE(model.has_value());
     return std::move(model).value();
+  }
+  // Up to three links. As a tree: up from a leaf, up from the node above it, down to another child of the root.
+  static std::unique_ptr<SharingModel> make(const std::vector<double>& capacity) {
+    if (!GetParam().trees) return make(capacity, nullptr);
+    PcieNetwork pcie;
+    PcieTree& t = pcie.tree;
+    t.parent = {PcieTree::kNoParent, 2, 0, 0};
+    t.up_capacity = {1, 1, 1, 1};
+    t.down_capacity = t.up_capacity;
+    t.root_complex = {1, 0, 0, 0};
+    t.never_crosses = {0, 0, 0, 0};
+    t.tau = {0.2, 0.2, 0.2, 0.2};
+    const PcieLink links[] = {pcie_up(1), pcie_up(2), pcie_down(3)};
+    for (std::size_t l = 0; l < capacity.size(); ++l) {
+      pcie.pcie_link.push_back(links[l]);
+      (l < 2 ? t.up_capacity : t.down_capacity)[links[l] / 2] = capacity[l];
+    }
+    return make(capacity, &pcie);
   }
 };
 
@@ -94,10 +143,9 @@ TEST_P(Conformance, RandomOperationsKeepTheBooksAndRepeatBitForBit) {
     std::vector<double> log[2];
     for (auto& rates : log) {
       Rng rng(seed);
-      const testing::RouteMaker maker(testing::kShapes[rng.below(4)], rng);
-      const auto options = testing::random_options(rng);
-      const auto capacity = testing::random_capacity(maker.links(), options, rng);
-      const auto m = make(capacity);
+      const Source source(GetParam().trees, rng);
+      const auto& capacity = source.capacity();
+      const auto m = make(capacity, source.pcie());
       std::map<FlowId, testing::Flow> alive;
       std::vector<std::uint32_t> on(capacity.size(), 0);
       std::set<FlowId> fresh;
@@ -109,7 +157,7 @@ TEST_P(Conformance, RandomOperationsKeepTheBooksAndRepeatBitForBit) {
           fresh.erase(it->first);
           alive.erase(it);
         } else {
-          const auto f = testing::random_flow(maker, options, rng);
+          const auto f = source.flow(rng);
           const FlowId id = m->add(f.route, f.weight, f.limit);
           ASSERT_TRUE(alive.emplace(id, f).second) << "id of a living flow given again";
           fresh.insert(id);
@@ -139,9 +187,11 @@ TEST_P(Conformance, RandomOperationsKeepTheBooksAndRepeatBitForBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllModels, Conformance,
-                         ::testing::Values("max-min", "max-min-component", "contention-free", "pcie"),
+                         ::testing::Values(Named{"max-min"}, Named{"max-min-component"},
+                                           Named{"contention-free"}, Named{"pcie"}, Named{"pcie", true}),
                          [](const auto& model) {
-                           std::string name = model.param;
+                           std::string name = model.param.name;
+                           if (model.param.trees) name += "-trees";
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

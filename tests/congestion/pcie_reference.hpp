@@ -1,6 +1,7 @@
 // The arbitration procedure of PcieArbiter once more: exact fractions, step by step as the model states it,
 // with none of the fast one's short cuts (back-pressure is swept until nothing changes, members are looked up
-// by walking parents). For a tree with paths from leaf to leaf.
+// by walking parents, shares with floors are found by trying every breakpoint). For a tree with paths from leaf
+// to leaf. And the published procedure to the letter, which is what ports of two groups must answer.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +56,7 @@ class PcieReference {
         part.paths_.push_back(paths_[c]);
         at.push_back(c);
       }
-      const ReferenceFactors f = part.solve_component();
+      const ReferenceFactors f = part.solve_component(false);
       for (std::size_t i = 0; i < at.size(); ++i) {
         all.offered[at[i]] = f.offered[i];
         all.downstream[at[i]] = f.downstream[i];
@@ -65,39 +66,9 @@ class PcieReference {
     }
     return all;
   }
-  // The procedure on all at once, as the specification's text has it.
-  [[nodiscard]] ReferenceFactors solve_component() const {
-    ReferenceFactors f;
-    const std::size_t n = paths_.size();
-    std::vector<Fraction> rho(n, Fraction(1));
-    std::map<int, std::map<std::size_t, Fraction>> shares;  // arbitrated up link -> member -> share
-    for (int v : by_depth(true)) {
-      Fraction sum;
-      const auto members = on_up(v);
-      for (auto c : members) sum += rho[c];
-      if (!(sum > tree_.up[v])) continue;
-      for (auto c : members) shares[v][c] = rho[c] = rho[c] * tree_.up[v] / sum;
-    }
-    sweep(rho, shares);
-    f.offered = rho;
-    std::vector<bool> frozen(n, false);
-    descend(rho, frozen);
-    f.downstream = rho;
-    bool slowed = false;
-    while (sweep(rho, shares)) slowed = true;
-    f.back_pressure = rho;
-    if (slowed) {
-      for (const auto& [link, members] : shares) {
-        for (const auto& [c, s] : members) frozen[c] = true;
-      }
-      for (std::size_t c = 0; c < n; ++c) {
-        if (!frozen[c]) rho[c] = f.offered[c];
-      }
-      descend(rho, frozen);
-    }
-    f.rho = rho;
-    return f;
-  }
+  // The published procedure on all at once, to the letter: quotas max(1/n - tau, 0), a release where C slowed
+  // anybody, nothing after it.
+  [[nodiscard]] ReferenceFactors solve_published() const { return solve_component(true); }
 
  private:
   static bool meet(const std::vector<int>& a, const std::vector<int>& b) {
@@ -128,6 +99,20 @@ class PcieReference {
                      [&](int a, int b) { return deepest_first ? depth(a) > depth(b) : depth(a) < depth(b); });
     return order;
   }
+  using Shares = std::map<int, std::map<std::size_t, Fraction>>;  // arbitrated up link -> member -> share
+
+  [[nodiscard]] std::vector<std::size_t> on_down(int v) const {
+    std::vector<std::size_t> members;
+    for (std::size_t c = 0; c < paths_.size(); ++c) {
+      if (std::count(paths_[c].down.begin(), paths_[c].down.end(), v) > 0) members.push_back(c);
+    }
+    return members;
+  }
+  [[nodiscard]] Fraction load_up(int v, const std::vector<Fraction>& rho) const {
+    Fraction sum;
+    for (auto c : on_up(v)) sum += rho[c];
+    return sum;
+  }
   [[nodiscard]] std::vector<std::size_t> on_up(int v) const {
     std::vector<std::size_t> members;
     for (std::size_t c = 0; c < paths_.size(); ++c) {
@@ -136,7 +121,7 @@ class PcieReference {
     return members;
   }
   // Shallowest first; true if anything changed.
-  bool sweep(std::vector<Fraction>& rho, const std::map<int, std::map<std::size_t, Fraction>>& shares) const {
+  bool sweep(std::vector<Fraction>& rho, const Shares& shares) const {
     bool changed = false;
     for (int v : by_depth(false)) {
       const auto at = shares.find(v);
@@ -151,68 +136,231 @@ class PcieReference {
     }
     return changed;
   }
-  void descend(std::vector<Fraction>& rho, const std::vector<bool>& frozen) const {
-    for (int v : by_depth(false)) {
+  // One component, or with `published` all at once and by the letter.
+  [[nodiscard]] ReferenceFactors solve_component(bool published) const {
+    ReferenceFactors f;
+    const std::size_t n = paths_.size();
+    std::vector<Fraction> rho(n, Fraction(1));
+    Shares shares;
+    for (int v : by_depth(true)) {
       Fraction sum;
+      const auto members = on_up(v);
+      for (auto c : members) sum += rho[c];
+      if (!(sum > tree_.up[v])) continue;
+      for (auto c : members) shares[v][c] = rho[c] = rho[c] * tree_.up[v] / sum;
+    }
+    sweep(rho, shares);
+    f.offered = rho;
+    Pass first(n);
+    first.published = published;
+    descend(rho, first);
+    f.downstream = rho;
+    bool again = false;
+    while (sweep(rho, shares)) again = true;
+    f.back_pressure = rho;
+    if (!published && !shares.empty()) {
+      for (int v : first.contended) again = again || load_down(v, rho) < tree_.down[v];
+    }
+    std::vector<Fraction> granted = first.granted;
+    bool wide = first.wide;
+    if (again) {
+      Pass second(n);
+      second.published = published;
+      if (!published) second.floor = f.back_pressure;
+      for (const auto& [link, members] : shares) {
+        for (const auto& [c, s] : members) second.frozen[c] = true;
+      }
+      for (std::size_t c = 0; c < n; ++c) {
+        if (!second.frozen[c]) rho[c] = f.offered[c];
+      }
+      descend(rho, second);
+      for (std::size_t c = 0; c < n; ++c) {
+        if (!second.frozen[c]) granted[c] = second.granted[c];
+      }
+      wide = wide || second.wide;
+    }
+    if (wide && !published) rise(rho, f.offered, granted, shares);
+    f.rho = rho;
+    return f;
+  }
+
+  [[nodiscard]] Fraction load_down(int v, const std::vector<Fraction>& rho) const {
+    Fraction sum;
+    for (auto c : on_down(v)) sum += rho[c];
+    return sum;
+  }
+
+  // The x of 0 <= x that makes the sum of `of(x)` equal `room`, where each term is max(floor, min(top, x weight)):
+  // every breakpoint is tried, the sum is linear between two of them. No x: all have their tops.
+  struct Bounded {
+    Fraction weight, floor, top;
+    [[nodiscard]] Fraction at(const Fraction& x) const { return std::max(floor, std::min(top, weight * x)); }
+  };
+  static std::vector<Fraction> fill(const std::vector<Bounded>& terms, const Fraction& room) {
+    const auto sum = [&](const Fraction& x) {
+      Fraction total;
+      for (const Bounded& t : terms) total += t.at(x);
+      return total;
+    };
+    std::set<Fraction> breaks = {Fraction(0)};
+    for (const Bounded& t : terms) {
+      if (t.weight > Fraction(0)) breaks.insert({t.floor / t.weight, t.top / t.weight});
+    }
+    Fraction x = *breaks.rbegin();
+    Fraction before(0);
+    for (const Fraction& b : breaks) {
+      if (sum(b) > room) {
+        const Fraction low = sum(before);
+        x = before + (room - low) * (b - before) / (sum(b) - low);
+        break;
+      }
+      before = b;
+    }
+    std::vector<Fraction> out;
+    for (const Bounded& t : terms) out.push_back(t.at(x));
+    return out;
+  }
+
+  // A pass of step B.
+  struct Pass {
+    explicit Pass(std::size_t n) : frozen(n, false), floor(n, Fraction(0)), granted(n, Fraction(1000000)) {}
+    bool published = false;
+    std::vector<bool> frozen;
+    std::vector<Fraction> floor;
+    std::vector<Fraction> granted;  // result: the last that a port of two groups or less left
+    std::set<int> contended;        // result
+    bool wide = false;              // result: a port of more groups was contended
+  };
+
+  [[nodiscard]] static Fraction quota(std::int64_t n, std::int64_t x, bool crosses, Fraction tau,
+                                      bool published) {
+    if (x == 0 || x == n) return {1, n};
+    if (published) {
+      const Fraction low = std::max(Fraction(1, n) - tau, Fraction(0));
+      return crosses ? low : (Fraction(1) - Fraction(x) * low) / Fraction(n - x);
+    }
+    // Crossing ports take the part p of their turns, others all of them.
+    const Fraction half(1, 2);
+    const Fraction p = std::max((half - tau) / (half + tau), Fraction(1, 999));
+    return (crosses ? p : Fraction(1)) / (Fraction(n - x) + Fraction(x) * p);
+  }
+
+  void descend(std::vector<Fraction>& rho, Pass& pass) const {
+    for (int v : by_depth(false)) {
       std::map<int, std::vector<std::size_t>>
           groups;  // by the child of v's parent it came up from; -1: above
-      for (std::size_t c = 0; c < paths_.size(); ++c) {
+      for (auto c : on_down(v)) {
         const Path& p = paths_[c];
-        if (std::count(p.down.begin(), p.down.end(), v) == 0) continue;
-        sum += rho[c];
         groups[!p.up.empty() && p.down.front() == v ? p.up.back() : -1].push_back(c);
       }
       const Fraction cap = tree_.down[v];
-      if (!(sum > cap)) continue;
+      if (!(load_down(v, rho) > cap)) continue;
+      pass.contended.insert(v);
       const auto n = static_cast<std::int64_t>(groups.size());
       std::int64_t x = 0;
-      std::map<int, Fraction> weight, demand, rate;
-      Fraction rest = cap;
       auto crosses = [&](const std::vector<std::size_t>& g) {
         return std::any_of(g.begin(), g.end(), [&](std::size_t c) { return paths_[c].crosses; });
       };
       for (const auto& [port, g] : groups) x += crosses(g) ? 1 : 0;
-      const Fraction low = std::max(Fraction(1, n) - tree_.tau, Fraction(0));
+      Fraction rest = cap;
+      std::vector<Bounded> asking;
+      std::vector<int> ports;
+      bool any_weight = false;
       for (const auto& [port, g] : groups) {
-        const Fraction quota = x == 0 || x == n ? Fraction(1, n)
-                               : crosses(g)
-                                   ? low
-                                   : Fraction(1, n) + Fraction(x) * (Fraction(1, n) - low) / Fraction(n - x);
-        Fraction aside, asked;
-        for (auto c : g) (frozen[c] ? aside : asked) += rho[c];
-        weight[port] = std::max(quota * cap - aside, Fraction(0));
-        if (asked > Fraction(0)) demand[port] = asked;
-        rest -= aside;
-      }
-      std::map<int, Fraction> open = demand;
-      while (!open.empty()) {
-        Fraction weights;
-        for (const auto& [port, d] : open) weights += weight[port];
-        if (weights == Fraction(0)) {
-          for (const auto& [port, d] : open) weight[port] = Fraction(1);
-          continue;
-        }
-        const Fraction before = rest;
-        std::map<int, Fraction> still;
-        for (const auto& [port, d] : open) {
-          const Fraction part = before * weight[port] / weights;
-          if (d <= part) {
-            rate[port] = d;
-            rest -= d;
-          } else {
-            rate[port] = part;
-            still[port] = d;
-          }
-        }
-        if (still.size() == open.size()) break;
-        open = still;
-      }
-      for (const auto& [port, g] : groups) {
-        if (!demand.contains(port)) continue;
+        Fraction aside, asked, floor;
         for (auto c : g) {
-          if (!frozen[c]) rho[c] = rho[c] * rate[port] / demand[port];
+          (pass.frozen[c] ? aside : asked) += rho[c];
+          if (!pass.frozen[c]) floor += pass.floor[c];
+        }
+        rest -= aside;
+        if (!(asked > Fraction(0))) continue;
+        const Fraction due = quota(n, x, crosses(g), tree_.tau, pass.published) * cap;
+        asking.push_back({std::max(due - aside, Fraction(0)), floor, asked});
+        ports.push_back(port);
+        any_weight = any_weight || asking.back().weight > Fraction(0);
+      }
+      // Those with a weight first; what they do not need goes to those without, in equal parts.
+      std::vector<Fraction> rate = fill(asking, rest);
+      Fraction used;
+      for (const Fraction& r : rate) used += r;
+      if (used < rest) {
+        for (std::size_t i = 0; i < asking.size(); ++i) {
+          if (asking[i].weight > Fraction(0)) {
+            asking[i].floor = rate[i];
+          }
+          asking[i].weight = Fraction(asking[i].weight > Fraction(0) ? 0 : 1);
+        }
+        rate = fill(asking, rest);
+      }
+      for (std::size_t i = 0; i < ports.size(); ++i) {
+        std::vector<std::size_t> free;
+        std::vector<Bounded> members;
+        for (auto c : groups[ports[i]]) {
+          if (pass.frozen[c]) continue;
+          free.push_back(c);
+          members.push_back({rho[c], pass.floor[c], rho[c]});
+        }
+        const auto shares = fill(members, rate[i]);
+        for (std::size_t k = 0; k < free.size(); ++k) rho[free[k]] = shares[k];
+      }
+      if (n > 2) {
+        pass.wide = true;
+        continue;
+      }
+      for (auto c : on_down(v)) {
+        if (!pass.frozen[c]) pass.granted[c] = std::min(pass.granted[c], rho[c]);
+      }
+    }
+  }
+
+  // Step E: what arbitrated links tie together rises together, all at one pace (in parts of `offered`), each until
+  // a link of one of its members is full, or a member is back at what a port of two groups granted it, or at its
+  // offer.
+  void rise(std::vector<Fraction>& rho, const std::vector<Fraction>& offered,
+            const std::vector<Fraction>& granted, const Shares& shares) const {
+    const std::size_t n = paths_.size();
+    std::vector<std::set<std::size_t>> tied;
+    for (std::size_t c = 0; c < n; ++c) tied.push_back({c});
+    for (const auto& [link, members] : shares) {
+      std::set<std::size_t> merged;
+      for (const auto& [c, s] : members) {
+        for (auto& t : tied) {
+          if (!t.contains(c)) continue;
+          merged.insert(t.begin(), t.end());
+          t.clear();
         }
       }
+      tied.push_back(merged);
+    }
+    std::erase_if(tied, [](const auto& t) { return t.empty(); });
+    while (!tied.empty()) {
+      // Who cannot go on, leaves.
+      std::erase_if(tied, [&](const auto& t) {
+        return std::any_of(t.begin(), t.end(), [&](std::size_t c) {
+          if (rho[c] >= std::min(granted[c], offered[c])) return true;
+          return std::any_of(paths_[c].up.begin(), paths_[c].up.end(),
+                             [&](int v) { return load_up(v, rho) >= tree_.up[v]; }) ||
+                 std::any_of(paths_[c].down.begin(), paths_[c].down.end(),
+                             [&](int v) { return load_down(v, rho) >= tree_.down[v]; });
+        });
+      });
+      if (tied.empty()) return;
+      std::vector<Fraction> speed(n);
+      for (const auto& t : tied) {
+        for (auto c : t) speed[c] = offered[c];
+      }
+      Fraction step(1000000);
+      for (std::size_t c = 0; c < n; ++c) {
+        if (speed[c] > Fraction(0))
+          step = std::min(step, (std::min(granted[c], offered[c]) - rho[c]) / speed[c]);
+      }
+      for (int v : by_depth(false)) {
+        if (load_up(v, speed) > Fraction(0))
+          step = std::min(step, (tree_.up[v] - load_up(v, rho)) / load_up(v, speed));
+        if (load_down(v, speed) > Fraction(0))
+          step = std::min(step, (tree_.down[v] - load_down(v, rho)) / load_down(v, speed));
+      }
+      for (std::size_t c = 0; c < n; ++c) rho[c] += step * speed[c];
     }
   }
 
