@@ -15,6 +15,7 @@
 #include "core/source_pos.hpp"
 #include "replay/flow_list.hpp"
 #include "replay/flow_run.hpp"
+#include "replay/sharing.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/platform.hpp"
@@ -35,7 +36,7 @@ struct Options {
   std::string flows;
   std::string platform;
   PlatformFlags flags;
-  std::string model = "max-min";
+  std::string model;
   std::string weights = "equal";
   std::string header = "0";
   bool no_phases = false;
@@ -45,13 +46,15 @@ struct Done {
   topology::Platform platform;
   std::vector<FlowRequest> requests;
   Bytes header{0};
+  std::string model;
 };
 
 Result<FlowRun> build(const Options& o, Done& done) {
   WEFT_ASSIGN(done.header, parse_bytes(o.header, "--header"));
   WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.flags.overrides(o.common.seed)));
   const topology::Fabric& fabric = done.platform.fabric;
-  WEFT_ASSIGN(FlowRun run, FlowRun::create(o.model, fabric));
+  done.model = replay::model_name(o.model, fabric);
+  WEFT_ASSIGN(FlowRun run, FlowRun::create(done.model, fabric));
   WEFT_ASSIGN(const std::string text, read_file(o.flows));
   WEFT_ASSIGN(done.requests, replay::parse_flow_list(text, o.flows, fabric));
   const topology::RouteScope scope = fabric.routing().scope();
@@ -111,7 +114,7 @@ std::string to_json(const Options& o, const FlowRun& run, const Done& done, doub
   j["schema"] = "weft.flows/1";
   j["platform"] = {
       {"name", done.platform.name}, {"hosts", fabric.host_count()}, {"links", fabric.link_count()}};
-  j["model"] = {{"name", o.model}, {"weights", o.weights}, {"header_bytes", done.header.value()}};
+  j["model"] = {{"name", done.model}, {"weights", o.weights}, {"header_bytes", done.header.value()}};
   j["makespan_s"] = to_seconds(run.makespan());
   ordered_json flows = ordered_json::array();
   for (std::uint32_t f = 0; f < run.size(); ++f) {
@@ -212,8 +215,8 @@ std::string to_text(const FlowRun& run, const Done& done, bool phases) {
   std::string out = table.text();
   if (run.size() > kRowsForPeople)
     out += fmt::format("... {} more; --csv FILE or --json FILE lists all\n", run.size() - kRowsForPeople);
-  out += fmt::format("{} flows on {} finish in {}", run.size(), done.platform.name,
-                     show(run.makespan() - kTimeZero));
+  out += fmt::format("{} flows on {} finish in {} ({} sharing)", run.size(), done.platform.name,
+                     show(run.makespan() - kTimeZero), done.model);
   if (run.size() > 0)
     out += fmt::format("; the most delayed is flow {}, {:.2f} times its time alone", worst_flow, worst);
   return out + "\n";
@@ -282,7 +285,7 @@ Result<void> flows(const Options& o) {
   const bool phases = !o.no_phases && (!o.common.json.empty() || run.size() <= kRowsForPeople);
   WEFT_TRY(run.run(phases));
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  o.common.print((phases && o.model == "pcie" ? phase_table(run, done) + "\n" : std::string()) +
+  o.common.print((phases && done.model == "pcie" ? phase_table(run, done) + "\n" : std::string()) +
                  to_text(run, done, phases));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(to_json(o, run, done, wall_s)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(to_csv(run, done)));
@@ -301,7 +304,9 @@ Action setup_flows(CLI::App& app) {
       ->required()
       ->type_name("PLATFORM");
   o->flags.add(app);
-  app.add_option("--model", o->model, "max-min, max-min-component, contention-free, pcie [max-min]")
+  app.add_option(
+         "--model", o->model,
+         "max-min, max-min-component, contention-free, pcie [pcie where there are PCIe trees, else max-min]")
       ->type_name("NAME");
   app.add_option("--weights", o->weights,
                  "rtt: share inverse to the route's latency, as SimGrid's CM02 [equal]")

@@ -150,8 +150,7 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   Collector collector(config, window);
   replay::ReplayOptions replay_options;
   replay_options.seed = options.seed;
-  replay_options.model =
-      options.model.empty() ? std::string(replay::natural_model(platform.fabric)) : options.model;
+  replay_options.model = options.model;
   replay_options.noise = options.noise;
   replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
     collector.region(r, id, b, e);
@@ -252,6 +251,7 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   const auto use = [&](std::size_t l) { return static_cast<double>(bytes[l]) / capacity[l]; };
   for (std::size_t l = 1; l < bytes.size(); ++l)
     if (use(l) > use(busiest)) busiest = l;
+  out.model = replay::model_name(options.model, platform.fabric);
   if (!bytes.empty() && bytes[busiest] > 0) {
     out.busiest_link = platform.fabric.link_name(LinkId(static_cast<std::uint32_t>(busiest)));
     out.busiest_utilization = use(busiest) / simulated_s;

@@ -25,7 +25,7 @@ struct PredictOptions {
   bool message_by_message = false;  // panel factorisations too
   std::int64_t most_pieces = 0;     // of an update that polls; 0 = one for every NB columns, as HPL
   std::string map = "block";
-  std::string model;       // how flows share links; empty = pcie where there are PCIe trees, else max-min
+  std::string model;       // how flows share links; empty: by what the platform is
   std::uint64_t seed = 0;  // of random pivots and of noise
   hpl_gen::PivotKind pivots = hpl_gen::PivotKind::kRandom;
   std::int64_t matrix_seed = 100;
@@ -35,6 +35,7 @@ struct PredictOptions {
 
 struct HplPrediction {
   hpl_gen::HplConfig config;
+  std::string model;  // that shared the links
   double time_s = 0;
   double gflops = 0;
   double efficiency = 0;  // of the peak of the ranks used

@@ -58,7 +58,8 @@ std::string limits(const HplPrediction& run) {
         fmt::format("{} limits it: {} of the time; update is {}", second->name,
                     show_percent(run.*second->seconds / run.time_s), show_percent(run.update_s / run.time_s));
   if (!run.busiest_link.empty())
-    text += fmt::format("; busiest link {} at {}", run.busiest_link, show_percent(run.busiest_utilization));
+    text += fmt::format("; busiest link {} at {} ({} sharing)", run.busiest_link,
+                        show_percent(run.busiest_utilization), run.model);
   return text + ".\n";
 }
 
@@ -203,6 +204,7 @@ Json prediction_json(const HplPrediction& run, const ClosedFormPrediction& close
   Json j;
   j["schema"] = "weft.predict/1";
   j["platform"] = platform;
+  j["model"] = Json{{"name", run.model}};
   j["n"] = c.n;
   j["nb"] = c.nb;
   j["p"] = c.p;

@@ -30,7 +30,7 @@ void ReplayFlags::add(CLI::App& app) {
                  "rtt: a flow's share is proportional to 1 / latency of its route [none]")
       ->check(CLI::IsMember({"none", "rtt"}))
       ->type_name("none|rtt");
-  app.add_option("--model", model, "how flows share links [max-min]")
+  app.add_option("--model", model, "how flows share links [pcie where there are PCIe trees, else max-min]")
       ->type_name("max-min|contention-free|pcie");
   app.add_option("--compute-scale", compute_scale, "multiplies recorded durations of computation [1]")
       ->type_name("RATIO");

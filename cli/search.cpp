@@ -133,7 +133,7 @@ Result<void> search(const Options& o) {
   options.search.evaluations = o.evaluations;
   options.search.nodes = o.nodes;
   options.every_class = o.exhaustive;
-  const std::string model = !o.model.empty() ? o.model : std::string(replay::natural_model(fabric));
+  const std::string model(replay::model_name(o.model, fabric));
   options.model = model;
   if (o.exhaustive && e.schedules() > 4e9)
     return not_supported(
@@ -234,7 +234,8 @@ Action setup_search(CLI::App& app) {
          "each other [async]")
       ->check(CLI::IsMember({"async", "barrier"}))
       ->type_name("async|barrier");
-  app.add_option("--model", o->model, "pcie, max-min, contention-free [pcie on PCIe platforms, else max-min]")
+  app.add_option("--model", o->model,
+                 "pcie, max-min, contention-free [pcie where there are PCIe trees, else max-min]")
       ->type_name("NAME");
   app.add_option("--map", o->map, std::string(topology::kMaps) + " [block]")->type_name("MAP");
   app.add_option("--place", o->place, "given: as --map says; search: the best placement too [given]")

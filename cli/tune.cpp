@@ -11,6 +11,7 @@
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/hpl_search.hpp"
+#include "replay/sharing.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/placement.hpp"
@@ -153,6 +154,7 @@ Result<void> run(const Options& o) {
   nlohmann::ordered_json j;
   j["schema"] = "weft.tune/1";
   j["platform"] = platform.name;
+  j["model"] = {{"name", replay::model_name("", platform.fabric)}};
   j["base_gflops"] = result.base.gflops;
   j["best_gflops"] = result.best.gflops;
   j["gain"] = gain;

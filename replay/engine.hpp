@@ -38,8 +38,8 @@ struct ReplayOptions {
   std::optional<Bytes> raw_switch;  // payloads below go detached, from it on rendezvous
   Bytes header{0};                  // added to every message
   bool rtt_weights = false;         // share proportional to 1 / latency of the route
-  std::string model = "max-min";
-  double compute_scale = 1.0;                      // multiplies recorded durations
+  std::string model;                // of sharing links; empty: as model_name() decides (replay/sharing.hpp)
+  double compute_scale = 1.0;       // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
   // Computations and polls that miss are one event, and kernel calls cut by a poll that is over are one call
   // (docs/model.md). Off: an event an operation, as with on_op.

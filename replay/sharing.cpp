@@ -32,13 +32,15 @@ congestion::PcieNetwork pcie_network(const topology::Fabric& fabric) {
   return out;
 }
 
-std::string_view natural_model(const topology::Fabric& fabric) {
+std::string_view model_name(std::string_view asked, const topology::Fabric& fabric) {
+  if (!asked.empty()) return asked;
   return fabric.pcie() != nullptr ? "pcie" : "max-min";
 }
 
-Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view name,
+Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
                                                              const topology::Fabric& fabric) {
   const std::vector<double>& capacity = fabric.links().capacity;
+  const std::string_view name = model_name(asked, fabric);
   if (name != "pcie" || fabric.pcie() == nullptr) return congestion::make_sharing_model(name, capacity);
   const congestion::PcieNetwork pcie = pcie_network(fabric);
   return congestion::make_sharing_model(name, capacity, &pcie);

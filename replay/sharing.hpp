@@ -14,11 +14,13 @@ namespace weft::replay {
 // roots without children.
 [[nodiscard]] congestion::PcieNetwork pcie_network(const topology::Fabric& fabric);
 
-// The model of what a fabric is made of: "pcie" if there are PCIe trees, else "max-min".
-[[nodiscard]] std::string_view natural_model(const topology::Fabric& fabric);
+// The model that shares the links of `fabric`: `asked`, or where nothing was asked for (empty) what the platform is:
+// "pcie" if it has PCIe trees, else "max-min". The one place that decides it, for every verb, and what outputs name.
+[[nodiscard]] std::string_view model_name(std::string_view asked, const topology::Fabric& fabric);
 
-// As congestion::make_sharing_model, with the capacities and PCIe trees of `fabric`, which must outlive it.
-[[nodiscard]] Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view name,
+// As congestion::make_sharing_model for model_name(asked, fabric), with the capacities and PCIe trees of `fabric`,
+// which must outlive it.
+[[nodiscard]] Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
                                                                            const topology::Fabric& fabric);
 
 }  // namespace weft::replay

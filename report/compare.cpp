@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/quantity_text.hpp"
+#include "replay/sharing.hpp"
 #include "report/explain.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -18,6 +19,7 @@ CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
   row.platform = run.platform->name;
   row.map = run.map;
   row.routing = run.routing;
+  row.model = replay::model_name(run.options->model, run.platform->fabric);
   row.makespan_s = to_seconds(run.result->makespan);
   const auto& fabric = run.platform->fabric;
   row.hosts = fabric.host_count();
@@ -92,6 +94,18 @@ std::string sharers_text(const LinkSharers& s, std::size_t limit) {
 
 constexpr std::size_t kTextSharers = 3;
 
+// How links were shared: by one model everywhere, or by which where.
+std::string models_line(const std::vector<CompareRow>& rows, std::size_t from, std::size_t to) {
+  const auto same = [&](const CompareRow& r) { return r.model == rows[from].model; };
+  if (std::all_of(rows.begin() + static_cast<std::ptrdiff_t>(from),
+                  rows.begin() + static_cast<std::ptrdiff_t>(to), same))
+    return fmt::format("model: {} sharing\n", rows[from].model);
+  std::string out;
+  for (std::size_t k = from; k < to; ++k)
+    out += fmt::format("{}{} sharing in {}", out.empty() ? "model: " : ", ", rows[k].model, k - from + 1);
+  return out + "\n";
+}
+
 }  // namespace
 
 nlohmann::ordered_json compare_row_json(const CompareRow& r) {
@@ -100,6 +114,7 @@ nlohmann::ordered_json compare_row_json(const CompareRow& r) {
            {"platform", r.platform},
            {"map", r.map},
            {"routing", r.routing},
+           {"model", r.model},
            {"makespan_s", r.makespan_s},
            {"slowdown", r.slowdown ? Json(*r.slowdown) : Json(nullptr)},
            {"hosts", r.hosts},
@@ -129,14 +144,14 @@ std::string compare_json(const std::vector<CompareRow>& rows) {
 std::string compare_csv(const std::vector<CompareRow>& rows) {
   std::string out = csv_line({"trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts",
                               "switches", "links", "mean_hops", "worst_link", "worst_link_utilization", "why",
-                              "error", "cables", "links_per_host", "worst_link_pairs"});
+                              "error", "cables", "links_per_host", "worst_link_pairs", "model"});
   for (const auto& r : rows)
     out += csv_line({r.trace, r.platform, r.map, r.routing, exact_number(r.makespan_s),
                      r.slowdown ? exact_number(*r.slowdown) : "", std::to_string(r.hosts),
                      std::to_string(r.switches), std::to_string(r.links), exact_number(r.mean_hops),
                      r.worst_link, exact_number(r.worst_link_utilization), r.why, r.error,
                      std::to_string(r.cables), exact_number(r.links_per_host),
-                     sharers_text(r.sharers, PairTraffic::kSharersShown)});
+                     sharers_text(r.sharers, PairTraffic::kSharersShown), r.model});
   return out;
 }
 
@@ -188,6 +203,7 @@ std::string compare_text(const std::vector<CompareRow>& rows) {
       if (const std::string s = sharers_text(rows[k].sharers, kTextSharers); !s.empty())
         out += fmt::format("   {}: {}\n", rows[k].worst_link, s);
     }
+    out += models_line(rows, i, end);
     i = end;
   }
   return out;

@@ -20,6 +20,7 @@ namespace weft::report {
 
 struct CompareRow {
   std::string trace, platform, map, routing;
+  std::string model;  // that shared the links
   double makespan_s = 0;
   std::optional<double> slowdown;  // none: deadlock
   std::uint32_t hosts = 0, switches = 0, links = 0;

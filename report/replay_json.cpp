@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "replay/sharing.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 
@@ -13,7 +14,7 @@ using Json = nlohmann::ordered_json;
 Json model_json(const RunFacts& run) {
   const auto& o = *run.options;
   Json m;
-  m["sharing"] = o.model;
+  m["name"] = m["sharing"] = replay::model_name(o.model, run.platform->fabric);
   m["raw"] = raw_name(o.raw);
   m["raw_switch_bytes"] = o.raw_switch ? Json(o.raw_switch->value()) : Json(nullptr);
   m["header_bytes"] = o.header.value();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/quantity_text.hpp"
+#include "replay/sharing.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -136,7 +137,8 @@ std::string region_table(const RunFacts& run) {
 
 std::string model_lines(const RunFacts& run) {
   const auto& o = *run.options;
-  std::string out = fmt::format("model: {} sharing{}, ranks placed {}, routing {}", o.model,
+  std::string out = fmt::format("model: {} sharing{}, ranks placed {}, routing {}",
+                                replay::model_name(o.model, run.platform->fabric),
                                 o.rtt_weights ? " weighted by 1 / latency" : "", run.map, run.routing);
   if (o.compute_scale != 1.0) out += fmt::format(", recorded computation x {}", o.compute_scale);
   if (run.platform->compute.has_kernels()) out += ", kernels as the platform models them";

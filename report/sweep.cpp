@@ -168,11 +168,11 @@ std::string sweep_json(const Sweep& sweep) {
 
 std::string sweep_csv(const Sweep& sweep) {
   std::string out = csv_line({"trace", "set", "platform", "map", "routing", "makespan_s", "slowdown",
-                              "mean_hops", "worst_link", "worst_link_utilization", "why", "error"});
+                              "mean_hops", "worst_link", "worst_link_utilization", "why", "error", "model"});
   for (const auto& [r, set] : sweep.rows)
     out += csv_line({r.trace, words(set), r.platform, r.map, r.routing, exact_number(r.makespan_s),
                      r.slowdown ? exact_number(*r.slowdown) : "", exact_number(r.mean_hops), r.worst_link,
-                     exact_number(r.worst_link_utilization), r.why, r.error});
+                     exact_number(r.worst_link_utilization), r.why, r.error, r.model});
   return out;
 }
 

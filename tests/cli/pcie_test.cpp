@@ -1,4 +1,5 @@
 // PCIe platforms through the built binary: phases with their factors, replays on GPUs, named endpoints.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,15 +47,60 @@ TEST(CliPcie, ThePaperTauAndOtherModelsAreOneFlagAway) {
   const Workspace w;
   w.write("f.csv", kWorked);
   // tau = 21/121: b gets 1/2 - 21/121 = 79/242, d the rest.
-  const auto j = json_of(w, "flows f.csv --on cs-storm --model pcie");
+  const auto j = json_of(w, "flows f.csv --on cs-storm");
   EXPECT_NEAR(j["flows"][1]["phases"][0]["factor"].get<double>(), 79.0 / 242, 1e-12);
   EXPECT_NEAR(j["flows"][3]["phases"][0]["factor"].get<double>(), 163.0 / 242, 1e-12);
-  const auto fair = json_of(w, "flows f.csv --on cs-storm");
+  const auto fair = json_of(w, "flows f.csv --on cs-storm --model max-min");
   EXPECT_NEAR(fair["flows"][1]["phases"][0]["factor"].get<double>(), 0.5, 1e-12);
   // A platform without PCIe: the model is max-min.
   const std::string tree = "flows f.csv --on crossbar:n=8";
   EXPECT_EQ(json_of(w, tree + " --model pcie")["flows"],
             json_of(w, tree + " --model max-min-component")["flows"]);
+}
+
+TEST(CliPcie, EveryVerbTakesTheModelThatThePlatformIsAndNamesIt) {
+  const Workspace w;
+  w.write("f.csv", kWorked);
+  w.write("t.txt",
+          "0 init\n1 init\n2 init\n3 init\n0 isend 2 0 100000000 6\n0 waitall\n3 isend 2 0 100000000 6\n"
+          "3 waitall\n2 irecv 0 0 100000000 6\n2 irecv 3 0 100000000 6\n2 waitall\n"
+          "0 finalize\n1 finalize\n2 finalize\n3 finalize\n");
+  const std::string hpl = "predict hpl --n 2000 --nb 100 --p 2 --q 2 --on ";
+  const std::string halo = "search halo --grid 2x2 --on ";
+  for (const auto& [platform, model] :
+       {std::pair<std::string, std::string>{"cs-storm --set speed=1Tflops", "pcie"},
+        {"crossbar:n=8,speed=1Tflops", "max-min"}}) {
+    SCOPED_TRACE(platform);
+    EXPECT_EQ(json_of(w, "flows f.csv --on " + platform)["model"]["name"], model);
+    EXPECT_EQ(json_of(w, "replay t.txt --raw --on " + platform)["model"]["name"], model);
+    EXPECT_EQ(json_of(w, "compare t.txt --raw --on " + platform)["rows"][0]["model"], model);
+    EXPECT_EQ(json_of(w, "sweep t.txt --raw --set lat=0,1us --on " + platform)["rows"][0]["model"], model);
+    EXPECT_EQ(json_of(w, halo + platform)["model"], model);
+    EXPECT_EQ(json_of(w, hpl + platform)["model"]["name"], model);
+    for (const std::string verb :
+         {"flows f.csv --on ", "replay t.txt --raw --on ", "compare t.txt --raw --on "})
+      EXPECT_THAT(w.weft(verb + platform).out, HasSubstr(model + " sharing")) << verb;
+    // The default is that model, and not only its name.
+    for (const std::string verb : {"flows f.csv --on ", "replay t.txt --raw --on "})
+      EXPECT_EQ(json_of(w, verb + platform)["makespan_s"],
+                json_of(w, verb + platform + " --model " + model)["makespan_s"]);
+  }
+  const auto rows = json_of(w, "compare t.txt --raw --on cs-storm --on crossbar:n=8")["rows"];
+  for (const auto& row : rows) EXPECT_EQ(row["model"], row["platform"] == "cs-storm" ? "pcie" : "max-min");
+}
+
+// A gather of all GPUs behind two switches to the first and the last: what their links need, whatever the width.
+TEST(CliPcie, GathersBehindWideSwitchesEndWhenTheRootsLinksAreThrough) {
+  for (int gpus = 4; gpus <= 16; gpus += 4) {
+    const Workspace w;
+    std::string flows = "src,dst,bytes,start\n";
+    for (int a = 0; a < 2 * gpus; ++a)
+      for (const int b : {0, 2 * gpus - 1})
+        if (a != b) flows += fmt::format("gpu{},gpu{},1MB,0\n", a, b);
+    w.write("f.csv", flows);
+    const std::string on = fmt::format(" --on 'pcie:tree=rc(2*switch({}*gpu)),bw=10GB/s,lat=0'", gpus);
+    EXPECT_NEAR(json_of(w, "flows f.csv" + on)["makespan_s"].get<double>(), (2 * gpus - 1) * 1e-4, 1e-9);
+  }
 }
 
 TEST(CliPcie, ReplaysPlaceRanksOnNamedEndpoints) {
