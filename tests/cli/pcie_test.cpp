@@ -77,11 +77,11 @@ TEST(CliPcie, EveryVerbTakesTheModelThatThePlatformIsAndNamesIt) {
     EXPECT_EQ(json_of(w, "sweep t.txt --raw --set lat=0,1us --on " + platform)["rows"][0]["model"], model);
     EXPECT_EQ(json_of(w, halo + platform)["model"], model);
     EXPECT_EQ(json_of(w, hpl + platform)["model"]["name"], model);
-    for (const std::string& verb :
+    for (const std::string verb :
          {"flows f.csv --on ", "replay t.txt --raw --on ", "compare t.txt --raw --on "})
       EXPECT_THAT(w.weft(verb + platform).out, HasSubstr(model + " sharing")) << verb;
     // The default is that model, and not only its name.
-    for (const std::string& verb : {"flows f.csv --on ", "replay t.txt --raw --on "})
+    for (const std::string verb : {"flows f.csv --on ", "replay t.txt --raw --on "})
       EXPECT_EQ(json_of(w, verb + platform)["makespan_s"],
                 json_of(w, verb + platform + " --model " + model)["makespan_s"]);
   }
