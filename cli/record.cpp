@@ -12,9 +12,13 @@
 #include <cstring>
 #include <memory>
 
+#include "cli/command_line.hpp"
+#include "cli/values.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
+#include "report/table.hpp"
 #include "traces/recorder/launch.hpp"
 #include "traces/recorder/merge.hpp"
 
@@ -30,25 +34,6 @@ struct Options {
   std::vector<std::string> command;         // as given after --
   std::vector<std::string> parsed_command;  // the option parser's idea of it, used only without --
 };
-
-// Quoted so that a shell reads back the same words.
-std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && word.find_first_not_of(
-                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                            "0123456789_-+=./:,@%^") == std::string::npos;
-    if (plain) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
 
 // The words after the first "--" as the kernel got them: the option parser would take "[a,b]" apart.
 std::vector<std::string> words_after_dashes() {
@@ -126,10 +111,25 @@ Result<void> merge(const Options& o, const std::string& folder, const std::vecto
     return bad_input(command.empty() ? folder : info.command_line, "no MPI rank was recorded", {},
                      "a program that calls MPI_Init and loads its MPI library dynamically");
   report(o, made);
-  return {};
+  nlohmann::ordered_json j = {{"schema", "weft.record/1"}, {"traces", nlohmann::ordered_json::array()}};
+  std::string csv = weft::report::csv_line({"output", "ranks", "ops", "messages", "bytes"});
+  for (const auto& t : made) {
+    j["traces"].push_back({{"output", t.path},
+                           {"ranks", t.ranks},
+                           {"ops", t.totals.ops},
+                           {"messages", t.totals.messages},
+                           {"bytes", t.totals.bytes},
+                           {"notes", t.notes}});
+    csv += weft::report::csv_line({t.path, std::to_string(t.ranks), std::to_string(t.totals.ops),
+                                   std::to_string(t.totals.messages), std::to_string(t.totals.bytes)});
+  }
+  WEFT_TRY(o.common.write_json(weft::report::json_text(j)));
+  return o.common.write_csv(csv);
 }
 
 Result<void> record(const Options& o) {
+  if (o.common.outputs->take_standard_output())
+    return usage_error("standard output is the program's", "-", "a file for -o, --json and --csv");
   if (!o.merge_only.empty()) return merge(o, o.merge_only, {});
   if (o.command.empty())
     return usage_error("no command to record", {}, "weft record -o T.weft -- mpirun -n 4 ./program");
@@ -156,6 +156,7 @@ Result<void> record(const Options& o) {
   if (code.value() == 0) return merged;
   if (!merged) fmt::print(stderr, "weft record: {}\n", merged.error().message());
   std::fflush(nullptr);
+  o.common.outputs->discard();
   std::exit(code.value());  // the program's exit code is ours, whatever it is
 }
 
@@ -164,9 +165,11 @@ Result<void> record(const Options& o) {
 Action setup_record(CLI::App& app) {
   auto o = std::make_shared<Options>();
   add_common(app, o->common);
-  app.add_option("-o,--output", o->output, "the trace to write")->required()->type_name("T.weft");
+  add_output(app, o->common, "-o,--output", o->output, "the trace to write", Outputs::Opened::kByVerb)
+      ->required()
+      ->type_name("T.weft");
   app.add_option("--clock", o->clock, "compute time: CPU time of the thread, or wall time [cpu]")
-      ->check(CLI::IsMember({"cpu", "wall"}))
+      ->check(word({"cpu", "wall"}))
       ->type_name("cpu|wall");
   app.add_flag("--keep-spool", o->keep_spool, "keep the raw files of the ranks (T.weft.spool.PID)");
   app.add_option("--merge", o->merge_only, "run nothing: merge the spools that an interrupted record left")
@@ -178,11 +181,11 @@ Action setup_record(CLI::App& app) {
       "Needs a program with a dynamically linked MPI; on several hosts the output folder must be shared.");
   app.add_option("command", o->parsed_command, "after --: the program or launcher, and its arguments")
       ->type_name("-- COMMAND...");
-  return [o] {
+  return with_outputs(o->common, [o] {
     o->command = words_after_dashes();
     if (o->command.empty()) o->command = o->parsed_command;
     return record(*o);
-  };
+  });
 }
 
 }  // namespace weft::cli

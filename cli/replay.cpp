@@ -162,7 +162,7 @@ Action setup_replay(CLI::App& app) {
   app.add_flag("--all-links", o->all_links, "all links, not the most used ones");
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
   add_common(app, o->common);
-  return [o] { return run(*o); };
+  return with_outputs(o->common, [o] { return run(*o); });
 }
 
 }  // namespace weft::cli
