@@ -33,33 +33,7 @@ struct Verb {
   bool json = true;
 };
 
-const std::string kHpl = "--n 400 --nb 50 --p 2 --q 2 ";
 const std::string kOn = " --on torus:dims=4x4,bw=1GB/s,lat=1us ";
-
-std::map<std::string, Try> with_hpl(std::map<std::string, Try> own) {
-  const std::map<std::string, Try> hpl = {
-      {"--dat", {"--dat HPL.dat", ""}},
-      {"--n", {"--n 500"}},
-      {"--nb", {"--nb 100"}},
-      {"--p", {"--p 1 --q 4"}},
-      {"--q", {"--q 1 --p 4"}},
-      {"--pmap", {"--pmap col"}},
-      {"--pfact", {"--pfact left"}},
-      {"--nbmin", {"--nbmin 16"}},
-      {"--ndiv", {"--ndiv 3"}},
-      {"--rfact", {"--rfact left"}},
-      {"--bcast", {"--bcast Lng"}},
-      {"--depth", {"--depth 1"}},
-      {"--swap", {"--swap long"}},
-      {"--swap-threshold", {"--swap-threshold 10"}},
-      {"--equil", {"--equil no --swap long"}},
-      {"--pivots", {"--pivots exact"}},
-      {"--matrix-seed", {"--matrix-seed 7 --pivots exact"}},
-      {"--seed", {"--seed 9"}},
-  };
-  own.insert(hpl.begin(), hpl.end());
-  return own;
-}
 
 // Of the verbs that replay; `line` is the verb's line without the platform.
 std::map<std::string, Try> with_replay(const std::string& line, std::map<std::string, Try> own) {
