@@ -6,6 +6,7 @@
 #include "cli/verb.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
+#include "report/table.hpp"
 #include "traces/check.hpp"
 #include "traces/trace_warnings.hpp"
 
@@ -37,13 +38,15 @@ Result<void> run_check(const CheckOptions& o) {
                               {"warning_count", report.warnings},
                               {"findings", nlohmann::ordered_json::array()}};
   j["warnings"] = traces::trace_warnings(trace->header());
-  std::string text;
+  std::string text, csv = report::csv_line({"severity", "rank", "op", "message"});
   for (const auto& f : report.findings) {
     const char* severity = f.severity == traces::Severity::kError ? "error" : "warning";
     nlohmann::ordered_json row = {
         {"severity", severity}, {"rank", nullptr}, {"op", nullptr}, {"message", f.message}};
     if (f.rank >= 0) row["rank"] = f.rank;
     if (f.op >= 0) row["op"] = f.op;
+    csv += report::csv_line({severity, f.rank >= 0 ? std::to_string(f.rank) : "",
+                             f.op >= 0 ? std::to_string(f.op) : "", f.message});
     j["findings"].push_back(std::move(row));
     text += fmt::format("{}: {}\n", severity, f.message);
   }
@@ -58,6 +61,7 @@ Result<void> run_check(const CheckOptions& o) {
           : fmt::format("{}, {}", plural(report.errors, "error"), plural(report.warnings, "warning")));
   o.common.print(text);
   WEFT_TRY(o.common.write_json(report::json_text(j)));
+  WEFT_TRY(o.common.write_csv(csv));
   if (report.ok()) return {};
   return Error{ErrorCode::kFinding, o.inputs[0], "the trace has " + plural(report.errors, "error"), {}, {}};
 }
@@ -71,7 +75,7 @@ Action setup_check(CLI::App& app) {
   app.add_flag("--salvage", o->salvage, "check the whole blocks of a .weft file that was cut off");
   app.add_flag("--synchronous", o->synchronous,
                "also look for deadlocks that only buffered sends avoid (warnings)");
-  return [o] { return run_check(*o); };
+  return with_outputs(o->common, [o] { return run_check(*o); });
 }
 
 }  // namespace weft::cli

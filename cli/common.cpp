@@ -1,11 +1,30 @@
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <nlohmann/json.hpp>
 
+#include "cli/values.hpp"
 #include "cli/verb.hpp"
-#include "core/atomic_file.hpp"
 
 namespace weft::cli {
+namespace {
+
+// The keys that every output has, added to the text of an object.
+std::string with_common_keys(std::string text, const std::string& command) {
+  const std::size_t end = text.rfind('}');
+  WEFT_CHECK(end != std::string::npos && text.front() == '{', "a JSON output that is no object");
+  nlohmann::ordered_json keys;
+  // Two spaces in front of a key are those of the object itself; no string holds a line break.
+  if (text.find("\n  \"warnings\":") == std::string::npos) keys["warnings"] = nlohmann::ordered_json::array();
+  keys["command"] = command;
+  keys["version"] = WEFT_VERSION;
+  std::string more = keys.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  more = more.substr(1, more.rfind('\n') - 1);  // without its braces
+  std::size_t last = end;
+  while (last > 0 && (text[last - 1] == '\n' || text[last - 1] == ' ')) --last;
+  return text.substr(0, last) + (text[last - 1] == '{' ? "" : ",") + more + "\n}\n";
+}
+
+}  // namespace
 
 ProgressMode CommonOptions::progress_mode() const {
   if (quiet || progress == "off") return ProgressMode::kOff;
@@ -13,31 +32,55 @@ ProgressMode CommonOptions::progress_mode() const {
 }
 
 void CommonOptions::print(const std::string& text) const {
-  if (quiet || json == "-" || csv == "-") return;
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (quiet || outputs->take_standard_output()) return;
+  outputs->print(text);
 }
 
 Result<void> CommonOptions::write_json(const std::string& text) const {
   if (json.empty()) return {};
-  return write_output(json, text);
+  return outputs->write("--json", with_common_keys(text, command));
 }
 
-Result<void> CommonOptions::write_csv(const std::string& text) const {
-  if (csv.empty()) return {};
-  return write_output(csv, text);
+Result<void> CommonOptions::write_csv(const std::string& text) const { return outputs->write("--csv", text); }
+
+Action with_outputs(CommonOptions& common, Work work) {
+  return [&common, work = std::move(work)](const std::string& command) -> Result<void> {
+    common.command = command;
+    WEFT_TRY(common.outputs->open());
+    Result<void> done = work();
+    WEFT_TRY(common.outputs->finish());
+    return done;
+  };
 }
 
 void add_common(CLI::App& app, CommonOptions& common) {
-  app.add_option("--json", common.json, "write JSON to FILE (- = stdout)")->type_name("FILE");
-  app.add_option("--csv", common.csv, "write CSV to FILE (- = stdout)")->type_name("FILE");
+  add_output(app, common, "--json", common.json, "write JSON to FILE (- = stdout)");
+  add_output(app, common, "--csv", common.csv, "write CSV to FILE (- = stdout)");
   app.add_flag("--quiet", common.quiet, "no text output");
-  app.add_option("--progress", common.progress, "auto: on a terminal, after 2 s")
-      ->check(CLI::IsMember({"auto", "on", "off"}))
+  app.add_option("--progress", common.progress, "auto: on a terminal, after 2 s [auto]")
+      ->check(word({"auto", "on", "off"}))
       ->type_name("auto|on|off");
-  app.add_option("--seed", common.seed, "seed of everything random [0]")->type_name("N");
+  app.add_option("--seed", common.seed, "seed of everything random [0]")->transform(count(0))->type_name("N");
   app.add_option("--threads", common.threads, "worker threads; the result does not depend on it [1]")
-      ->check(CLI::Range(1u, 1024u))
+      ->transform(count(1, 1024))
       ->type_name("N");
+}
+
+CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string& flags, std::string& path,
+                        const std::string& help, Outputs::Opened opened) {
+  const auto comma = flags.rfind(',');
+  common.outputs->add(comma == std::string::npos ? flags : flags.substr(comma + 1), &path, opened);
+  return app.add_option(flags, path, help)->type_name("FILE");
+}
+
+Result<void> refuse_unused(const CLI::App& app, const std::vector<std::string>& flags,
+                           const std::string& what) {
+  for (const std::string& flag : flags) {
+    const CLI::Option* o = app.get_option(flag);
+    if (o->count() > 0)
+      return usage_error(fmt::format("{} has no use for {}", what, flag), o->as<std::string>());
+  }
+  return {};
 }
 
 }  // namespace weft::cli

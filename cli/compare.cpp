@@ -48,7 +48,7 @@ Action setup_compare(CLI::App& app) {
       ->allow_extra_args(false);
   o->flags.add(app);
   add_common(app, o->common);
-  return [o] { return run(*o); };
+  return with_outputs(o->common, [o] { return run(*o); });
 }
 
 }  // namespace weft::cli

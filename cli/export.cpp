@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/summary.hpp"
 #include "cli/verb.hpp"
 #include "traces/copy.hpp"
 #include "traces/export.hpp"
@@ -26,18 +27,26 @@ Result<void> run_export(const ExportOptions& o) {
   } else {
     WEFT_TRY(traces::export_trace(*trace, o.to, o.output));
   }
+  const std::vector<std::string> warnings = traces::trace_warnings(trace->header());
   // On standard error: the trace itself may go to standard output.
   if (!o.common.quiet)
-    for (const auto& w : traces::trace_warnings(trace->header()))
-      fmt::print(stderr, "weft export: {}: warning: {}\n", o.inputs[0], w);
-  if (o.output != "-") {
-    std::string text = fmt::format("{}: {} ranks, {} operations as {}\n", o.output, trace->header().ranks,
-                                   trace->totals().ops, o.to);
-    if (o.salvage)
-      for (const auto& n : trace->header().notes) text += "note: " + n + "\n";
-    o.common.print(text);
-  }
-  return {};
+    for (const auto& w : warnings) fmt::print(stderr, "weft export: {}: warning: {}\n", o.inputs[0], w);
+  std::string text = fmt::format("{}: {} ranks, {} operations as {}\n", o.output, trace->header().ranks,
+                                 trace->totals().ops, o.to);
+  std::vector<std::string> notes;
+  if (o.salvage) notes = trace->header().notes;
+  for (const auto& n : notes) text += "note: " + n + "\n";
+  o.common.print(text);
+  const nlohmann::ordered_json j = {{"schema", "weft.export/1"},
+                                    {"to", o.to},
+                                    {"output", o.output},
+                                    {"ranks", trace->header().ranks},
+                                    {"ops", trace->totals().ops},
+                                    {"messages", trace->totals().messages},
+                                    {"bytes", trace->totals().bytes},
+                                    {"notes", notes},
+                                    {"warnings", warnings}};
+  return write_summary(o.common, j);
 }
 
 }  // namespace
@@ -49,12 +58,12 @@ Action setup_export_trace(CLI::App& app) {
   app.add_option("--to", o->to, "format: " + traces::known_exports() + "; weft rewrites the trace")
       ->required()
       ->type_name("FORMAT");
-  app.add_option("-o,--output", o->output,
-                 "where to (- = stdout, text and csv only; ti also makes OUT_files/)")
+  add_output(app, o->common, "-o,--output", o->output,
+             "where to (- = stdout, not for ti; ti also makes OUT_files/)", Outputs::Opened::kByVerb)
       ->required()
       ->type_name("OUT");
   app.add_flag("--salvage", o->salvage, "read the whole blocks of a .weft file that was cut off");
-  return [o] { return run_export(*o); };
+  return with_outputs(o->common, [o] { return run_export(*o); });
 }
 
 }  // namespace weft::cli

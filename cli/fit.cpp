@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/text_width.hpp"
+#include "cli/values.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/quantity_text.hpp"
@@ -54,7 +55,7 @@ Result<void> deliver(const Options& o, const std::string& text, const std::strin
   if (o.output.empty())
     o.common.print("\n" + fragment);
   else
-    WEFT_TRY(write_output(o.output, fragment));
+    WEFT_TRY(o.common.outputs->write("--output", fragment));
   json["textproto"] = fragment;
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(json)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(csv));
@@ -306,29 +307,35 @@ Result<void> fit_network(const Options& o) {
   return deliver(o, text, f.textproto(), std::move(json), csv);
 }
 
+// What only one of the two kinds of fit looks at.
+const std::vector<std::string> kKernelFlags{"--kernel", "--model", "--from-date", "--to-date", "--mean"};
+const std::vector<std::string> kNetworkFlags{"--latency", "--bandwidth", "--eager-limit", "--breaks",
+                                             "--segments"};
+
 }  // namespace
 
 Action setup_fit(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("WHAT", o->what, "dgemm: times of a kernel; network: times of messages and calls")
-      ->check(CLI::IsMember({"dgemm", "network"}))
+      ->check(word({"dgemm", "network"}))
       ->required();
   app.add_option(
          "FILE", o->files,
          "dgemm: CSV m,n,k,seconds[,node,cpu] or regressions intercept,mnk,...; network: CSV "
          "experiment,msg_size,duration or size,duration, OSU latency and bandwidth output, IMB PingPong")
       ->required();
-  app.add_option("-o,--output", o->output, "write the platform fragment to FILE (- = stdout)")
-      ->type_name("FILE");
-  app.add_option("--cluster", o->cluster, "use the rows of this cluster")->type_name("NAME");
+  add_output(app, o->common, "-o,--output", o->output, "write the platform fragment to FILE (- = stdout)");
+  app.add_option("--cluster", o->cluster, "use the rows of this cluster [all]")->type_name("NAME");
   app.add_option("--kernel", o->kernel, "dgemm: name of the kernel that was measured [dgemm]")
       ->type_name("NAME");
   app.add_option(
          "--model", o->model,
          "dgemm: linear = intercept + mnk; full = + mn + mk + nk; rate = intercept + flops / rate [linear]")
-      ->check(CLI::IsMember({"linear", "full", "rate"}));
-  app.add_option("--from-date", o->from_date, "dgemm: first day of the rows to use")->type_name("YYYY-MM-DD");
-  app.add_option("--to-date", o->to_date, "dgemm: last day of the rows to use")->type_name("YYYY-MM-DD");
+      ->check(word({"linear", "full", "rate"}));
+  app.add_option("--from-date", o->from_date, "dgemm: first day of the rows to use [all]")
+      ->type_name("YYYY-MM-DD");
+  app.add_option("--to-date", o->to_date, "dgemm: last day of the rows to use [all]")
+      ->type_name("YYYY-MM-DD");
   app.add_flag("--mean", o->mean, "dgemm: mean of the regressions of a CPU, not their median");
   app.add_option("--latency", o->latency, "network: latency of the platform's route [what the data show]")
       ->type_name("TIME");
@@ -340,13 +347,13 @@ Action setup_fit(CLI::App& app) {
       ->type_name("BYTES,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--segments", o->segments, "network: at most so many segments [8]")
-      ->check(CLI::Range(1, 64));
+  app.add_option("--segments", o->segments, "network: at most so many segments [8]")->transform(count(1, 64));
   add_common(app, o->common);
-  return [o]() -> Result<void> {
-    if (o->output == "-") o->common.quiet = true;  // the fragment alone
-    return o->what == "dgemm" ? fit_kernel(*o) : fit_network(*o);
-  };
+  return with_outputs(o->common, [o, &app]() -> Result<void> {
+    const bool kernel = o->what == "dgemm";
+    WEFT_TRY(refuse_unused(app, kernel ? kNetworkFlags : kKernelFlags, "fit " + o->what));
+    return kernel ? fit_kernel(*o) : fit_network(*o);
+  });
 }
 
 }  // namespace weft::cli

@@ -10,6 +10,7 @@
 
 #include "cli/platform_flags.hpp"
 #include "cli/text_width.hpp"
+#include "cli/values.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
 #include "core/input_file.hpp"
@@ -40,7 +41,7 @@ struct Options {
   std::string platform;
   PlatformFlags flags;
   std::string model;
-  std::string weights = "equal";
+  std::string weights = "none";
   std::string header = "0";
   bool no_phases = false;
 };
@@ -314,14 +315,15 @@ Action setup_flows(CLI::App& app) {
          "max-min, max-min-component, contention-free, pcie [pcie where there are PCIe trees, else max-min]")
       ->type_name("NAME");
   app.add_option("--weights", o->weights,
-                 "rtt: share inverse to the route's latency, as SimGrid's CM02 [equal]")
-      ->check(CLI::IsMember({"equal", "rtt"}))
-      ->type_name("equal|rtt");
+                 "rtt: share inverse to the route's latency, as SimGrid's CM02; none: all flows alike [none]")
+      ->check(word({"none", "rtt"}))
+      ->transform(renamed("equal", "none"))
+      ->type_name("none|rtt");
   app.add_option("--header", o->header, "bytes added to every flow [0]")->type_name("BYTES");
   app.add_flag("--no-phases", o->no_phases,
                "leave the phases out of the JSON (they need memory per change of rate)");
   add_common(app, o->common);
-  return [o] { return flows(*o); };
+  return with_outputs(o->common, [o] { return flows(*o); });
 }
 
 }  // namespace weft::cli

@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/generate_pattern.hpp"
+#include "cli/summary.hpp"
 #include "core/quantity_text.hpp"
-#include "report/json_text.hpp"
+#include "core/suggest.hpp"
 #include "traces/copy.hpp"
 
 namespace weft::cli {
@@ -20,11 +20,10 @@ Result<void> write_generated(traces::TraceReader& trace, const std::string& kind
                              const CommonOptions& common) {
   const auto start = std::chrono::steady_clock::now();
   Progress progress(common.progress_mode(), "generate", 0, "ops");
-  WEFT_TRY(traces::copy_to_weft(trace, path, [&](std::uint64_t done) { progress.update(done); }));
+  WEFT_ASSIGN(const std::uint64_t size,
+              traces::copy_to_weft(trace, path, [&](std::uint64_t done) { progress.update(done); }));
   progress.finish();
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::error_code ec;
-  const auto size = std::filesystem::file_size(path, ec);
   const auto& t = trace.totals();
   const auto ops = static_cast<double>(t.ops);
   std::string text =
@@ -44,33 +43,33 @@ Result<void> write_generated(traces::TraceReader& trace, const std::string& kind
                                     {"file_bytes", size},
                                     {"notes", trace.header().notes},
                                     {"engine", {{"wall_s", wall}}}};
-  return common.write_json(report::json_text(j));
+  return write_summary(common, j);
 }
 
 Action setup_generate(CLI::App& app) {
   auto actions = std::make_shared<std::map<const CLI::App*, Action>>();
-  std::string known;
+  std::vector<std::string> known;
 #define WEFT_GENERATOR(id, name, summary)              \
   {                                                    \
     CLI::App* sub = app.add_subcommand(name, summary); \
     (*actions)[sub] = setup_generate_##id(*sub);       \
-    known += (known.empty() ? "one of: " : ", ");      \
-    known += name;                                     \
+    known.emplace_back(name);                          \
   }
 #include "cli/generators.def"
 #undef WEFT_GENERATOR
   std::vector<std::pair<const CLI::App*, Action>> patterns;
   add_pattern_commands(app, patterns);
   for (auto& [sub, action] : patterns) {
-    known += (known.empty() ? "one of: " : ", ") + sub->get_name();
+    known.push_back(sub->get_name());
     (*actions)[sub] = std::move(action);
   }
   app.allow_extras();
-  return [&app, actions, known]() -> Result<void> {
+  return [&app, actions, known](const std::string& command) -> Result<void> {
     for (const auto& [sub, action] : *actions)
-      if (sub->parsed()) return action();
+      if (sub->parsed()) return action(command);
     const auto rest = app.remaining();
-    return usage_error("generate: which kind of trace?", rest.empty() ? "" : rest.front(), known);
+    const std::string kind = rest.empty() ? "" : rest.front();
+    return usage_error("generate: which kind of trace?", kind, one_of(kind, known));
   };
 }
 

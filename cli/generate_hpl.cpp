@@ -27,8 +27,10 @@ Action setup_generate_hpl(CLI::App& app) {
   auto o = std::make_shared<GenerateHplOptions>();
   add_common(app, o->common);
   add_hpl_flags(app, o->hpl);
-  app.add_option("-o,--output", o->output, "the .weft file to write")->required()->type_name("FILE");
-  return [o] { return generate_hpl(*o); };
+  add_output(app, o->common, "-o,--output", o->output, "the .weft file to write (- = stdout)",
+             Outputs::Opened::kByVerb)
+      ->required();
+  return with_outputs(o->common, [o] { return generate_hpl(*o); });
 }
 
 }  // namespace weft::cli

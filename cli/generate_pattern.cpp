@@ -22,7 +22,13 @@ struct Options {
 Result<void> run(const Options& o, const CLI::App& app) {
   traces::PatternArgs args;
   for (const std::string& key : o.keys)
-    if (app.get_option("--" + key)->count() > 0) args.set(key, o.values.at(key));
+    if (const CLI::Option* given = app.get_option("--" + key); given->count() > 0) {
+      const std::string& value = o.values.at(key);
+      // A switch is on by being there; a value of it is how it was said once.
+      const bool named = given->get_expected_min() == 0 && !value.empty();
+      if (named) fmt::print(stderr, "note: \"--{} on\" is called \"--{}\"; without it is off\n", key, key);
+      args.set(key, value.empty() && given->get_expected_min() == 0 ? "on" : value);
+    }
   WEFT_ASSIGN(const auto trace, traces::synthetic_trace(o.kind, args, o.common.seed));
   return write_generated(*trace, o.kind, o.output, o.common);
 }
@@ -36,12 +42,15 @@ void add_pattern_commands(CLI::App& generate, std::vector<std::pair<const CLI::A
     o->kind = std::string(kind.name);
     for (const traces::PatternKey& key : kind.keys) {
       o->keys.emplace_back(key.name);
-      sub->add_option("--" + std::string(key.name), o->values[std::string(key.name)],
-                      fmt::format("{} [{}]", key.help, key.fallback));
+      CLI::Option* option = sub->add_option("--" + std::string(key.name), o->values[std::string(key.name)],
+                                            fmt::format("{} [{}]", key.help, key.fallback));
+      if (key.fallback == "off") option->expected(0, 1)->type_name("");
     }
-    sub->add_option("-o,--output", o->output, "the .weft file to write")->required()->type_name("FILE");
+    add_output(*sub, o->common, "-o,--output", o->output, "the .weft file to write (- = stdout)",
+               Outputs::Opened::kByVerb)
+        ->required();
     add_common(*sub, o->common);
-    commands.emplace_back(sub, [o, sub] { return run(*o, *sub); });
+    commands.emplace_back(sub, with_outputs(o->common, [o, sub] { return run(*o, *sub); }));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/values.hpp"
+
 namespace weft::cli {
 namespace {
 
@@ -70,31 +72,34 @@ Result<void> either(const std::string& text, std::string_view option, std::strin
 }  // namespace
 
 void add_hpl_flags(CLI::App& app, HplFlags& f) {
-  app.add_option("--dat", f.dat, "an HPL.dat; a flag below replaces its line")->type_name("FILE");
-  app.add_option("--n", f.n,
-                 "order of the matrix; lists are joined by commas, and every combination is a run");
-  app.add_option("--nb", f.nb, "width of blocks and panels");
-  app.add_option("--p", f.p, "process rows");
-  app.add_option("--q", f.q, "process columns");
-  app.add_option("--pmap", f.pmap, "0|row, 1|col: how ranks fill the grid");
-  app.add_option("--pfact", f.pfact, "0|left, 1|crout, 2|right: panel factorisation");
-  app.add_option("--nbmin", f.nbmin, "columns at which the recursion stops");
-  app.add_option("--ndiv", f.ndiv, "parts of a recursion step");
-  app.add_option("--rfact", f.rfact, "0|left, 1|crout, 2|right: recursive factorisation");
-  app.add_option("--bcast", f.bcast, "0|1rg, 1|1rM, 2|2rg, 3|2rM, 4|Lng, 5|LnM: panel broadcast");
-  app.add_option("--depth", f.depth, "look-ahead");
-  app.add_option("--swap", f.swap, "0|bin-exch, 1|long, 2|mix: row swaps");
-  app.add_option("--swap-threshold", f.swap_threshold, "mix: long above this many columns");
-  app.add_option("--l1", f.l1, "0|transposed, 1|no-transposed: form of L1");
-  app.add_option("--u", f.u, "0|transposed, 1|no-transposed: form of U");
-  app.add_option("--equil", f.equil, "0|no, 1|yes: even parts of U in long swaps");
-  app.add_option("--align", f.align, "memory alignment in doubles");
-  app.add_option("--threshold", f.threshold, "of the residual check; 0 or less: no check");
+  app.add_option("--dat", f.dat, "an HPL.dat; a flag below replaces its line [none]")->type_name("FILE");
+  app.add_option(
+      "--n", f.n,
+      "order of the matrix, in elements; lists are joined by commas, and every combination is a run [1000]");
+  app.add_option("--nb", f.nb, "width of blocks and panels, in columns [64]");
+  app.add_option("--p", f.p, "process rows [1]");
+  app.add_option("--q", f.q, "process columns [1]");
+  app.add_option("--pmap", f.pmap, "0|row, 1|col: how ranks fill the grid [row]");
+  app.add_option("--pfact", f.pfact, "0|left, 1|crout, 2|right: panel factorisation [right]");
+  app.add_option("--nbmin", f.nbmin, "columns at which the recursion stops [4]");
+  app.add_option("--ndiv", f.ndiv, "parts of a recursion step [2]");
+  app.add_option("--rfact", f.rfact, "0|left, 1|crout, 2|right: recursive factorisation [crout]");
+  app.add_option("--bcast", f.bcast, "0|1rg, 1|1rM, 2|2rg, 3|2rM, 4|Lng, 5|LnM: panel broadcast [1rM]");
+  app.add_option("--depth", f.depth, "look-ahead, in panels [0]");
+  app.add_option("--swap", f.swap, "0|bin-exch, 1|long, 2|mix: row swaps [mix]");
+  app.add_option("--swap-threshold", f.swap_threshold, "mix: long above this many columns [64]");
+  app.add_option("--l1", f.l1, "0|transposed, 1|no-transposed: form of L1 [transposed]");
+  app.add_option("--u", f.u, "0|transposed, 1|no-transposed: form of U [transposed]");
+  app.add_option("--equil", f.equil, "0|no, 1|yes: even parts of U in long swaps [yes]");
+  app.add_option("--align", f.align, "memory alignment in doubles [8]");
+  app.add_option("--threshold", f.threshold, "of the residual check; 0 or less: no check [16]");
   app.add_option("--pivots", f.pivots,
                  "random (by --seed) | exact (factors HPL's own matrix) | from:TRACE (of a recorded run with "
-                 "this N, NB, P)")
+                 "this N, NB, P) [random]")
       ->type_name("random|exact|from:FILE");
-  app.add_option("--matrix-seed", f.matrix_seed, "of exact pivots [100, HPL's]")->type_name("N");
+  app.add_option("--matrix-seed", f.matrix_seed, "of exact pivots [100, HPL's]")
+      ->transform(count(0, kMostSigned))
+      ->type_name("N");
 }
 
 Result<HplDat> hpl_dat_of(const HplFlags& f) {

@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/summary.hpp"
 #include "cli/verb.hpp"
 #include "core/quantity_text.hpp"
-#include "report/json_text.hpp"
 #include "traces/copy.hpp"
 #include "traces/trace_warnings.hpp"
 
@@ -26,11 +25,10 @@ Result<void> import_trace(const ImportOptions& o) {
   const auto start = std::chrono::steady_clock::now();
   WEFT_ASSIGN(const auto trace, traces::open_trace(o.inputs, o.from));
   Progress progress(o.common.progress_mode(), "import", trace->totals().ops, "ops");
-  WEFT_TRY(traces::copy_to_weft(*trace, o.output, [&](std::uint64_t done) { progress.update(done); }));
+  WEFT_ASSIGN(const std::uint64_t size,
+              traces::copy_to_weft(*trace, o.output, [&](std::uint64_t done) { progress.update(done); }));
   progress.finish();
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::error_code ec;
-  const auto size = std::filesystem::file_size(o.output, ec);
   const auto& t = trace->totals();
   const auto ops = static_cast<double>(t.ops);
   std::string text = fmt::format(
@@ -52,7 +50,7 @@ Result<void> import_trace(const ImportOptions& o) {
                               {"notes", trace->header().notes},
                               {"warnings", warnings},
                               {"engine", {{"wall_s", wall}}}};
-  return o.common.write_json(report::json_text(j));
+  return write_summary(o.common, j);
 }
 
 }  // namespace
@@ -64,9 +62,11 @@ Action setup_import(CLI::App& app) {
                  "SimGrid TI: index file, directory, shared file, files of rank 0, 1, ..., or a tar of them "
                  "(gz, zst)")
       ->required();
-  app.add_option("-o,--output", o->output, "the .weft file to write")->required()->type_name("FILE");
+  add_output(app, o->common, "-o,--output", o->output, "the .weft file to write (- = stdout)",
+             Outputs::Opened::kByVerb)
+      ->required();
   app.add_option("--from", o->from, "format of IN [sniffed]")->type_name("weft|ti");
-  return [o] { return import_trace(*o); };
+  return with_outputs(o->common, [o] { return import_trace(*o); });
 }
 
 }  // namespace weft::cli

@@ -148,11 +148,36 @@ Json json_of(const traces::TraceReader& t, const TraceInfo& info) {
   return j;
 }
 
+// One row for each line of the tables: what is counted, its name, how many, bytes.
+std::string csv_of(const traces::TraceReader& t, const TraceInfo& info) {
+  std::string csv = report::csv_line({"what", "name", "count", "bytes"});
+  const auto row = [&](const char* what, const std::string& name, std::uint64_t count, std::uint64_t bytes) {
+    csv += report::csv_line({what, name, std::to_string(count), std::to_string(bytes)});
+  };
+  row("trace", "ranks", t.header().ranks, 0);
+  row("trace", "operations", info.totals.ops, 0);
+  row("trace", "messages", info.totals.messages, info.totals.bytes);
+  for (std::size_t k = 0; k < info.kinds.size(); ++k)
+    if (info.kinds[k].count > 0) row("operation", kind_name(k), info.kinds[k].count, info.kinds[k].bytes);
+  for (std::size_t i = 0; i < info.sizes.size(); ++i)
+    if (info.sizes[i].count > 0)
+      row("message size", fmt::format("{}-{}", bucket_low(i), bucket_high(i)), info.sizes[i].count,
+          info.sizes[i].bytes);
+  for (std::size_t c = 0; c < info.communicators.size(); ++c)
+    row("communicator", t.communicators()[c].name, info.communicators[c].messages,
+        info.communicators[c].bytes);
+  for (std::size_t r = 0; r < t.regions().size(); ++r)
+    row("region", t.regions()[r], info.region_counts[r], 0);
+  return csv;
+}
+
 Result<void> run_info(const InfoOptions& o) {
   WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
   WEFT_ASSIGN(const TraceInfo info, traces::scan_trace(*trace));
   o.common.print(text_of(o.inputs[0], *trace, info));
-  return o.common.write_json(report::json_text(json_of(*trace, info)));
+  WEFT_TRY(o.common.write_json(report::json_text(json_of(*trace, info))));
+  if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(csv_of(*trace, info)));
+  return {};
 }
 
 }  // namespace
@@ -162,7 +187,7 @@ Action setup_info(CLI::App& app) {
   add_common(app, o->common);
   app.add_option("T", o->inputs, "the trace")->required();
   app.add_flag("--salvage", o->salvage, "read the whole blocks of a .weft file that was cut off");
-  return [o] { return run_info(*o); };
+  return with_outputs(o->common, [o] { return run_info(*o); });
 }
 
 }  // namespace weft::cli

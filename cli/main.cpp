@@ -1,13 +1,21 @@
 // weft VERB ...: parses the command line, runs one verb, turns its error into a message and an exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <new>
 
+#include "cli/command_line.hpp"
+#include "cli/help.hpp"
 #include "cli/large_pages.hpp"
 #include "cli/verb.hpp"
+#include "core/suggest.hpp"
+#include "core/temporaries.hpp"
 
 namespace weft::cli {
 namespace {
@@ -16,7 +24,24 @@ constexpr const char* kAbout =
     "Weft: how long will this MPI job take on that interconnect, and why?\n\n"
     "A quantity needs a unit: 100Gbps, 12.5GB/s, 1.5us, 64KiB (b = bit, B = byte, k = 10^3, Ki = 2^10).\n"
     "Exit codes: 0 ok, 1 the run found something (deadlock, unmatched message, failed check),\n"
-    "            2 usage or not supported, 3 bad input, 70 a bug in Weft.";
+    "            2 usage or not supported, 3 bad input or an output that cannot\n"
+    "            be written, 70 a bug in Weft.";
+
+// A descriptor that the caller closed would be taken by the first file that is opened, and what is printed would go
+// into it. Each is opened so that using it fails.
+void hold_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+      (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+// The page of a verb ends in its examples, and so do those of its kinds; what the verb has to say stands before.
+void finish_page(CLI::App& verb, const std::string& examples) {
+  const std::string own = verb.get_footer();
+  verb.footer(own.empty() ? examples : own + "\n\n" + examples);
+  for (CLI::App* kind : verb.get_subcommands([](const CLI::App*) { return true; }))
+    finish_page(*kind, examples);
+}
 
 int fail(const Error& e) {
   std::fflush(stdout);
@@ -24,46 +49,73 @@ int fail(const Error& e) {
   return exit_code(e.code);
 }
 
+// 0, or 3 where standard output did not take the page.
+int show(const std::string& page) {
+  Outputs out;
+  out.print(page);
+  const Result<void> printed = out.finish();
+  return printed ? 0 : fail(printed.error());
+}
+
 int run(int argc, char** argv) {
   CLI::App app{kAbout, "weft"};
   app.set_version_flag("--version", "weft " WEFT_VERSION);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  app.formatter(help_formatter());
   std::map<const CLI::App*, Action> actions;
 
 #define WEFT_VERB(id, name, summary)                   \
   {                                                    \
     CLI::App* sub = app.add_subcommand(name, summary); \
     actions[sub] = setup_##id(*sub);                   \
+    finish_page(*sub, examples_of(name));              \
   }
-#define WEFT_VERB_LATER(name, summary)                                                          \
-  {                                                                                             \
-    CLI::App* sub = app.add_subcommand(name, summary " (not supported in this version)");       \
-    sub->allow_extras();                                                                        \
-    actions[sub] = [] { return Result<void>(not_supported("weft " name, "a later version")); }; \
+#define WEFT_VERB_LATER(name, summary)                                                    \
+  {                                                                                       \
+    CLI::App* sub = app.add_subcommand(name, summary " (not supported in this version)"); \
+    sub->allow_extras();                                                                  \
+    actions[sub] = [](const std::string&) {                                               \
+      return Result<void>(not_supported("weft " name, "a later version"));                \
+    };                                                                                    \
   }
 #include "cli/verbs.def"
 #undef WEFT_VERB
 #undef WEFT_VERB_LATER
+  actions[app.add_subcommand("help", "this page, or that of a VERB, with examples")] =
+      [&app](const std::string&) -> Result<void> { return write_output("-", app.help()); };
+  app.footer(examples_of("") + "Each verb: weft help VERB");
 
-  if (argc > 1 && argv[1][0] != '-') {
-    std::string known;
-    bool found = false;
-    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-      found = found || sub->get_name() == argv[1];
-      known += (known.empty() ? "one of: " : ", ") + sub->get_name();
-    }
-    if (!found) return fail(usage_error("unknown verb", argv[1], known));
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> verbs;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    verbs.push_back(sub->get_name());
+  if (words.empty()) {
+    const int shown = show(app.help());
+    return shown != 0 ? shown : fail(usage_error("no verb", {}, "one of those above, or weft --help"));
+  }
+  const bool help = words.front() == "help";
+  if (help) words.erase(words.begin());
+  if (!words.empty() && !words.front().starts_with("-") &&
+      std::find(verbs.begin(), verbs.end(), words.front()) == verbs.end())
+    return fail(usage_error("unknown verb", words.front(), one_of(words.front(), verbs)));
+  if (help) {
+    const CLI::App& verb = deepest(app, words);
+    const bool kind = verb.get_parent() != nullptr && verb.get_parent() != &app;
+    return show(verb.help(&verb == &app ? "" : kind ? "weft " + verb.get_parent()->get_name() : "weft"));
   }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);  // --help, --version
+  } catch (const CLI::CallForVersion&) {
+    return show("weft " WEFT_VERSION "\n");
+  } catch (const CLI::CallForHelp&) {
+    return show(app.help());
+  } catch (const CLI::CallForAllHelp&) {
+    return show(app.help("", CLI::AppFormatMode::All));
   } catch (const CLI::ParseError& e) {
-    return fail(usage_error(e.what(), {}, "see weft --help or weft VERB --help"));
+    return fail(parse_error(app, e));
   }
   const auto chosen = app.get_subcommands();
-  const Result<void> r = actions.at(chosen.front())();
+  const Result<void> r = actions.at(chosen.front())(told_command({argv, argv + argc}));
   return r ? 0 : fail(r.error());
 }
 
@@ -71,7 +123,9 @@ int run(int argc, char** argv) {
 }  // namespace weft::cli
 
 int main(int argc, char** argv) {
+  weft::cli::hold_standard_descriptors();
   weft::cli::prefer_large_pages();
+  weft::remove_temporaries_when_interrupted();
   try {
     return weft::cli::run(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -6,6 +6,7 @@
 
 #include "cli/platform_flags.hpp"
 #include "cli/text_width.hpp"
+#include "cli/values.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/counted.hpp"
@@ -34,7 +35,7 @@ struct Options {
   std::string platform;
   PlatformFlags flags;
   std::string to = "dot";
-  std::string out = "-";
+  std::string out;
 };
 
 template <class T>
@@ -195,9 +196,9 @@ Result<void> check(const Options& o, const Platform& p) {
 Result<void> export_platform(const Options& o, const Platform& p) {
   if (o.to == "routes") {
     WEFT_ASSIGN(const std::string text, to_routes(p.fabric));
-    return write_output(o.out, text);
+    return o.common.outputs->write("--output", text);
   }
-  return write_output(o.out, o.to == "dot" ? to_dot(p.fabric) : to_graphml(p.fabric));
+  return o.common.outputs->write("--output", o.to == "dot" ? to_dot(p.fabric) : to_graphml(p.fabric));
 }
 
 Result<void> run(const Options& o) {
@@ -214,6 +215,11 @@ Result<void> run(const Options& o) {
   return export_platform(o, p);
 }
 
+// What an action has no use for. An export is one file, that of -o.
+const std::vector<std::string> kOnlyOfExport{"--to", "--output"};
+const std::vector<std::string> kNotOfExport{"--json", "--csv"};
+const std::vector<std::string> kOfAPlatform{"--set", "--routing", "--fail"};
+
 }  // namespace
 
 Action setup_platform(CLI::App& app) {
@@ -222,17 +228,24 @@ Action setup_platform(CLI::App& app) {
                  "list: built-in platforms and families; show: counts and distances; check: "
                  "walk the routes; export: DOT, GraphML or a routes file")
       ->required()
-      ->check(CLI::IsMember({"list", "show", "check", "export"}))
+      ->check(word({"list", "show", "check", "export"}))
       ->type_name("list|show|check|export");
   app.add_option("platform", o->platform, ".textproto file, built-in name, or FAMILY:key=value,...")
       ->type_name("PLATFORM");
   o->flags.add(app);
   app.add_option("--to", o->to, "export format [dot]")
-      ->check(CLI::IsMember({"dot", "graphml", "routes"}))
+      ->check(word({"dot", "graphml", "routes"}))
       ->type_name("dot|graphml|routes");
-  app.add_option("-o,--output", o->out, "export to FILE [- = stdout]")->type_name("FILE");
+  add_output(app, o->common, "-o,--output", o->out, "export to FILE [- = stdout]");
   add_common(app, o->common);
-  return [o] { return run(*o); };
+  const Action act = with_outputs(o->common, [o] { return run(*o); });
+  return [o, &app, act](const std::string& command) -> Result<void> {
+    WEFT_TRY(
+        refuse_unused(app, o->action == "export" ? kNotOfExport : kOnlyOfExport, "platform " + o->action));
+    if (o->action == "list") WEFT_TRY(refuse_unused(app, kOfAPlatform, "platform list"));
+    if (o->action == "export" && o->out.empty()) o->out = "-";
+    return act(command);
+  };
 }
 
 }  // namespace weft::cli

@@ -143,11 +143,11 @@ Action setup_predict(CLI::App& app) {
                 "kernels vary from call to call as the platform says, by --seed");
   add_hpl_flags(*hpl, o->hpl);
   add_common(*hpl, o->common);
-  return [o, hpl] {
+  return with_outputs(o->common, [o, hpl] {
     if (hpl->count("--sample") > 0)
       o->predict.sample = o->sample.empty() ? kDefaultWindows : std::stoi(o->sample);
     return run(*o);
-  };
+  });
 }
 
 }  // namespace weft::cli

@@ -15,9 +15,14 @@
 #include <iterator>
 #include <memory>
 
+#include "cli/command_line.hpp"
+#include "cli/values.hpp"
 #include "cli/verb.hpp"
+#include "core/atomic_file.hpp"
 #include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
+#include "report/table.hpp"
 #include "traces/recorder/launch.hpp"
 #include "traces/recorder/merge.hpp"
 #include "traces/recorder/spool.hpp"
@@ -35,25 +40,6 @@ struct Options {
   std::vector<std::string> command;         // as given after --
   std::vector<std::string> parsed_command;  // the option parser's idea of it, used only without --
 };
-
-// Quoted so that a shell reads back the same words.
-std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && word.find_first_not_of(
-                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                            "0123456789_-+=./:,@%^") == std::string::npos;
-    if (plain) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
 
 // The words after the first "--" as the kernel got them: the option parser would take "[a,b]" apart.
 std::vector<std::string> words_after_dashes() {
@@ -88,8 +74,6 @@ constexpr const char* kCommandFile = "command.txt";
 // Whether the trace can be written, before the program runs for hours. A device or a pipe is left alone: opening
 // it can already be seen at its other end.
 Result<void> check_output(const std::string& output) {
-  if (output == "-")
-    return usage_error("the trace cannot go to standard output, which is the program's", "-o -", "-o T.weft");
   struct stat st {};
   const bool exists = ::stat(output.c_str(), &st) == 0;
   if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return {};
@@ -207,7 +191,20 @@ Result<void> merge(const Options& o, const std::string& folder, const std::strin
   WEFT_ASSIGN(const auto made, recorder::merge_spools(folder, o.output, info));
   if (made.empty()) return nothing_recorded(folder, command);
   report(o, made);
-  return {};
+  nlohmann::ordered_json j = {{"schema", "weft.record/1"}, {"traces", nlohmann::ordered_json::array()}};
+  std::string csv = weft::report::csv_line({"output", "ranks", "ops", "messages", "bytes"});
+  for (const auto& t : made) {
+    j["traces"].push_back({{"output", t.path},
+                           {"ranks", t.ranks},
+                           {"ops", t.totals.ops},
+                           {"messages", t.totals.messages},
+                           {"bytes", t.totals.bytes},
+                           {"notes", t.notes}});
+    csv += weft::report::csv_line({t.path, std::to_string(t.ranks), std::to_string(t.totals.ops),
+                                   std::to_string(t.totals.messages), std::to_string(t.totals.bytes)});
+  }
+  WEFT_TRY(o.common.write_json(weft::report::json_text(j)));
+  return o.common.write_csv(csv);
 }
 
 Result<void> merge_only(const Options& o) {
@@ -218,6 +215,8 @@ Result<void> merge_only(const Options& o) {
 }
 
 Result<void> record(const Options& o) {
+  if (o.common.outputs->take_standard_output())
+    return usage_error("standard output is the program's", "-", "a file for -o, --json and --csv");
   WEFT_TRY(check_output(o.output));
   if (!o.merge_only.empty()) return merge_only(o);
   if (o.salvage) return usage_error("--salvage reads what is there", {}, "--merge DIR with it");
@@ -268,9 +267,11 @@ Result<void> record(const Options& o) {
 Action setup_record(CLI::App& app) {
   auto o = std::make_shared<Options>();
   add_common(app, o->common);
-  app.add_option("-o,--output", o->output, "the trace to write")->required()->type_name("T.weft");
+  add_output(app, o->common, "-o,--output", o->output, "the trace to write", Outputs::Opened::kByVerb)
+      ->required()
+      ->type_name("T.weft");
   app.add_option("--clock", o->clock, "compute time: CPU time of the thread, or wall time [cpu]")
-      ->check(CLI::IsMember({"cpu", "wall"}))
+      ->check(word({"cpu", "wall"}))
       ->type_name("cpu|wall");
   app.add_flag("--keep-spool", o->keep_spool, "keep the raw files of the ranks (T.weft.spool.PID)");
   app.add_option("--merge", o->merge_only, "run nothing: merge the spools that an earlier record left in DIR")
@@ -283,11 +284,11 @@ Action setup_record(CLI::App& app) {
       "Needs a program with a dynamically linked MPI; on several hosts the output folder must be shared.");
   app.add_option("command", o->parsed_command, "after --: the program or launcher, and its arguments")
       ->type_name("-- COMMAND...");
-  return [o] {
+  return with_outputs(o->common, [o] {
     o->command = words_after_dashes();
     if (o->command.empty()) o->command = o->parsed_command;
     return record(*o);
-  };
+  });
 }
 
 }  // namespace weft::cli

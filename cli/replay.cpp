@@ -172,7 +172,7 @@ Action setup_replay(CLI::App& app) {
       ->type_name("utilization|waited");
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
   add_common(app, o->common);
-  return [o] { return run(*o); };
+  return with_outputs(o->common, [o] { return run(*o); });
 }
 
 }  // namespace weft::cli

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include "cli/values.hpp"
 #include "core/quantity_text.hpp"
 #include "replay/collectives/schedule.hpp"
 
@@ -22,20 +23,22 @@ void ReplayFlags::add(CLI::App& app) {
   add_fail(app);
   app.add_flag("--raw{eager}", raw,
                "no overheads, simple rules: --raw, --raw=eager, --raw=detached, --raw=rendezvous")
-      ->check(CLI::IsMember({"eager", "detached", "rendezvous"}));
-  app.add_option("--raw-switch", raw_switch, "raw: payloads below go detached, from it on rendezvous")
+      ->check(word({"eager", "detached", "rendezvous"}));
+  app.add_option("--raw-switch", raw_switch,
+                 "raw: payloads below go detached, from it on rendezvous [as --raw says]")
       ->type_name("BYTES");
   app.add_option("--header", header, "added to every message, empty ones too [0]")->type_name("BYTES");
   app.add_option("--weights", weights,
                  "rtt: a flow's share is proportional to 1 / latency of its route [none]")
-      ->check(CLI::IsMember({"none", "rtt"}))
+      ->check(word({"none", "rtt"}))
       ->type_name("none|rtt");
   app.add_option("--model", model, "how flows share links [pcie where there are PCIe trees, else max-min]")
       ->type_name("max-min|contention-free|pcie");
   app.add_option("--compute-scale", compute_scale, "multiplies recorded durations of computation [1]")
       ->type_name("RATIO");
   app.add_flag("--noise", noise, "kernels vary from call to call as the platform says, drawn from --seed");
-  app.add_option("--collective", collectives, "algorithm of a collective, like bcast=ring")
+  app.add_option("--collective", collectives,
+                 "algorithm of a collective, like bcast=ring; once for each [the platform's]")
       ->type_name("KIND=ALGORITHM")
       ->allow_extra_args(false);
   app.add_option("--from", from, "format of the trace [sniffed]")->type_name("FORMAT");

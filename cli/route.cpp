@@ -88,7 +88,7 @@ Action setup_route(CLI::App& app) {
       ->type_name("PLATFORM");
   o->flags.add(app);
   add_common(app, o->common);
-  return [o] { return run(*o); };
+  return with_outputs(o->common, [o] { return run(*o); });
 }
 
 }  // namespace weft::cli

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/platform_flags.hpp"
+#include "cli/values.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/input_file.hpp"
@@ -26,9 +27,13 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+// How the program ends by Ctrl-C outside of a search; a second one during it does so, too.
+using Handler = void (*)(int);
+Handler ends_program = SIG_DFL;
+
 void on_interrupt(int) {
   interrupted.store(true, std::memory_order_relaxed);
-  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program
+  std::signal(SIGINT, ends_program);
 }
 
 struct Options {
@@ -157,7 +162,10 @@ Result<void> search(const Options& o) {
       counted->update(static_cast<std::uint64_t>(done), fmt::format("best {}", show_seconds(best_s)));
     };
   }
-  std::signal(SIGINT, on_interrupt);
+  struct sigaction before {};
+  ::sigaction(SIGINT, nullptr, &before);
+  ends_program = before.sa_handler;
+  if (ends_program != SIG_IGN) std::signal(SIGINT, on_interrupt);
 
   report::SearchFacts facts;
   facts.pattern = pattern.name;
@@ -181,7 +189,7 @@ Result<void> search(const Options& o) {
     facts.workload = &workload;
     facts.result = &result;
   }
-  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGINT, ends_program);
   progress.finish();
   if (counted) counted->finish();
   // Interrupted after the proof only the distribution is incomplete.
@@ -197,10 +205,10 @@ Result<void> search(const Options& o) {
   o.common.print(report::search_text(facts));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::search_json(facts)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::search_csv(facts)));
-  if (!o.histogram.empty()) WEFT_TRY(write_output(o.histogram, report::histogram_csv(facts)));
+  if (!o.histogram.empty()) WEFT_TRY(o.common.outputs->write("--histogram", report::histogram_csv(facts)));
   if (!o.svg.empty()) {
     WEFT_ASSIGN(const std::string picture, report::search_svg(facts));
-    WEFT_TRY(write_output(o.svg, picture));
+    WEFT_TRY(o.common.outputs->write("--svg", picture));
   }
   if (stopped)
     return Error{ErrorCode::kFinding, {}, "interrupted: the best schedule so far is not the answer", {}, {}};
@@ -212,7 +220,8 @@ Result<void> search(const Options& o) {
 Action setup_search(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("KIND", o->kind, "halo")->required();
-  app.add_option("--grid", o->grid, "ranks of a regular grid: 4x2, 2x2x2; rank = x + X y + X Y z")
+  app.add_option("--grid", o->grid,
+                 "ranks of a regular grid: 4x2, 2x2x2; rank = x + X y + X Y z [or --pattern]")
       ->type_name("XxY[xZ]");
   app.add_option("--pattern", o->pattern,
                  "instead of a grid: CSV with a header line src,dst,bytes (64KiB) or src,dst,bytes_B")
@@ -233,26 +242,29 @@ Action setup_search(CLI::App& app) {
          "--mode", o->mode,
          "async: a rank sends its next message when the one before has arrived; barrier: all ranks wait for "
          "each other [async]")
-      ->check(CLI::IsMember({"async", "barrier"}))
+      ->check(word({"async", "barrier"}))
       ->type_name("async|barrier");
   app.add_option("--model", o->model,
                  "pcie, max-min, contention-free [pcie where there are PCIe trees, else max-min]")
       ->type_name("NAME");
   app.add_option("--map", o->map, std::string(topology::kMaps) + " [block]")->type_name("MAP");
   app.add_option("--place", o->place, "given: as --map says; search: the best placement too [given]")
-      ->check(CLI::IsMember({"given", "search"}))
+      ->check(word({"given", "search"}))
       ->type_name("given|search");
   app.add_flag("--exhaustive", o->exhaustive,
                "all schedules whatever it takes; with --place search, every class");
   app.add_option("--evaluations", o->evaluations, "schedules that annealing may try [400000]")
+      ->transform(count(1))
       ->type_name("N");
-  app.add_option("--nodes", o->nodes, "nodes of each branch and bound [2000000]")->type_name("N");
-  app.add_option("--svg", o->svg, "picture of the PCIe trees with the congested links of each step")
-      ->type_name("FILE");
-  app.add_option("--histogram", o->histogram, "CSV of the distinct times and how many schedules take each")
-      ->type_name("FILE");
+  app.add_option("--nodes", o->nodes, "nodes of each branch and bound [2000000]")
+      ->transform(count(1))
+      ->type_name("N");
+  add_output(app, o->common, "--svg", o->svg,
+             "picture of the PCIe trees with the congested links of each step (- = stdout)");
+  add_output(app, o->common, "--histogram", o->histogram,
+             "CSV of the distinct times and how many schedules take each (- = stdout)");
   add_common(app, o->common);
-  return [o] { return search(*o); };
+  return with_outputs(o->common, [o] { return search(*o); });
 }
 
 }  // namespace weft::cli

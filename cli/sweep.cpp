@@ -4,6 +4,7 @@
 
 #include "cli/run_matrix.hpp"
 #include "cli/text_width.hpp"
+#include "cli/values.hpp"
 #include "cli/verb.hpp"
 #include "report/sweep.hpp"
 
@@ -117,10 +118,10 @@ Action setup_sweep(CLI::App& app) {
          "--bisect", o->bisect,
          "where the ranking flips between two values, narrow the place down by N bisections, two replays "
          "each; without it the place is interpolated [0]")
-      ->check(CLI::Range(0u, 60u))
+      ->transform(count(0, 60))
       ->type_name("N");
   add_common(app, o->common);
-  return [o] { return run(*o); };
+  return with_outputs(o->common, [o] { return run(*o); });
 }
 
 }  // namespace weft::cli

@@ -150,7 +150,7 @@ Result<void> run(const Options& o) {
                     {"error_estimate", c.error_estimate},
                     {"round", c.round}});
   }
-  WEFT_TRY(write_output(o.out, hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config))));
+  WEFT_TRY(o.common.outputs->write("--output", hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config))));
   o.common.print(text + table.text(text_width()));
   nlohmann::ordered_json j;
   j["schema"] = "weft.tune/1";
@@ -182,10 +182,10 @@ Action setup_tune(CLI::App& app) {
   hpl->add_option("--evaluations", o->evaluations, "predictions to spend [64]")
       ->type_name("K")
       ->check(CLI::Range(8, 1000000));
-  hpl->add_option("-o,--output", o->out, "the HPL.dat to write [HPL.dat]")->type_name("FILE");
+  add_output(*hpl, o->common, "-o,--output", o->out, "the HPL.dat to write [HPL.dat]");
   add_hpl_flags(*hpl, o->hpl);
   add_common(*hpl, o->common);
-  return [o] { return run(*o); };
+  return with_outputs(o->common, [o] { return run(*o); });
 }
 
 }  // namespace weft::cli

@@ -3,21 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/outputs.hpp"
 #include "core/progress.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 
 namespace weft::cli {
 
-// What a verb does once its options are parsed: the exit code 0, or an error.
-// A finding (exit code 1) is an Error of kind kFinding returned after the outputs were written.
-using Action = std::function<Result<void>()>;
-
-// Flags that every verb takes.
+// Flags that every verb takes, and the outputs that they and the verb's own flags name.
 struct CommonOptions {
   std::string json;  // path, "-" = stdout, empty = none
   std::string csv;
@@ -25,17 +23,37 @@ struct CommonOptions {
   std::string progress = "auto";
   std::uint64_t seed = 0;
   unsigned threads = 1;
+  std::string command;  // as the JSON tells it
+  std::shared_ptr<Outputs> outputs = std::make_shared<Outputs>();
 
   [[nodiscard]] ProgressMode progress_mode() const;
-  // Prints `text` for people unless --quiet or stdout is taken by --json - / --csv -.
+  // Prints `text` for people unless --quiet or stdout is taken by an output ("-").
   void print(const std::string& text) const;
-  // Writes the machine-readable outputs that were asked for.
+  // Writes the machine-readable outputs that were asked for. The JSON is an object, as report::json_text() writes it;
+  // "command", "version" and, where it has none, an empty "warnings" are added here, for every verb.
   [[nodiscard]] Result<void> write_json(const std::string& text) const;
   [[nodiscard]] Result<void> write_csv(const std::string& text) const;
 };
 
+// What a verb does once its options are parsed and its outputs are open: the exit code 0, or an error.
+// A finding (exit code 1) is an Error of kind kFinding returned after the outputs were written.
+using Work = std::function<Result<void>()>;
+// The same with everything around it; `command` is the command line.
+using Action = std::function<Result<void>(const std::string& command)>;
+// Opens the outputs, works, and tells when standard output did not take what was printed. `common` must live as long
+// as what `work` owns.
+[[nodiscard]] Action with_outputs(CommonOptions& common, Work work);
+
 // Adds the common flags to a verb.
 void add_common(CLI::App& app, CommonOptions& common);
+// An output of the verb's own: `flags` as "-o,--output". Write it with common.outputs->write("--output", text), the last
+// of the names.
+CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string& flags, std::string& path,
+                        const std::string& help, Outputs::Opened opened = Outputs::Opened::kHere);
+
+// Refuses those of `flags` that were given, as `what` has no use for them: an accepted flag acts.
+[[nodiscard]] Result<void> refuse_unused(const CLI::App& app, const std::vector<std::string>& flags,
+                                         const std::string& what);
 
 // Every WEFT_VERB row of verbs.def declares `Action setup_<id>(CLI::App& app)`: it adds the verb's options to `app`
 // (storage owned by the returned closure) and returns what to do.

@@ -2,33 +2,119 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace weft {
+namespace {
 
-AtomicFile::AtomicFile(std::string path, std::string temporary, std::FILE* file)
-    : path_(std::move(path)), temporary_(std::move(temporary)), file_(file) {}
+constexpr int kMostLinks = 40;  // as Linux
+
+// Where a path leads once its links are followed.
+struct Target {
+  std::string path;
+  int descriptor = -1;  // one of ours that is open, or -1
+  bool exists = false;
+  struct stat st {};
+};
+
+// N of /dev/fd/N and /proc/self/fd/N, else -1. Opening those again would start at the file's first byte.
+int descriptor_named(std::string_view path) {
+  const std::string mine = fmt::format("/proc/{}/fd/", ::getpid());
+  for (const std::string_view prefix : {std::string_view("/dev/fd/"), std::string_view("/proc/self/fd/"),
+                                        std::string_view("/proc/thread-self/fd/"), std::string_view(mine)}) {
+    if (!path.starts_with(prefix)) continue;
+    int n = -1;
+    const char* end = path.data() + path.size();
+    const auto [at, code] = std::from_chars(path.data() + prefix.size(), end, n);
+    if (code == std::errc{} && at == end) return n;
+  }
+  return -1;
+}
+
+// 0, or the system's reason.
+int follow(std::string path, Target& out) {
+  for (int links = 0; links <= kMostLinks; ++links) {
+    out.path = path;
+    out.descriptor = descriptor_named(path);
+    out.exists = ::stat(path.c_str(), &out.st) == 0;
+    if (!out.exists && errno != ENOENT) return errno;
+    if (out.descriptor >= 0) return 0;
+    struct stat own {};
+    if (::lstat(path.c_str(), &own) != 0) return errno == ENOENT ? 0 : errno;
+    if (!S_ISLNK(own.st_mode)) return 0;
+    char to[4096];
+    const ssize_t n = ::readlink(path.c_str(), to, sizeof to);
+    if (n < 0) return errno;
+    const std::string_view link(to, static_cast<std::size_t>(n));
+    const auto slash = path.rfind('/');
+    std::string next = link.starts_with('/') || slash == std::string::npos
+                           ? std::string(link)
+                           : path.substr(0, slash + 1) + std::string(link);
+    // The links of /proc to pipes and the like lead to no path: what stat() said about them is all there is.
+    if (out.exists && descriptor_named(next) < 0 && ::lstat(next.c_str(), &own) != 0) return 0;
+    path = std::move(next);
+  }
+  return ELOOP;
+}
+
+// A new file beside `target`, which nobody else has a name for. -1 and errno on failure.
+int open_beside(const std::string& target, mode_t mode, std::string& name) {
+  const auto slash = target.rfind('/');
+  const std::string folder = slash == std::string::npos ? std::string() : target.substr(0, slash + 1);
+  for (int tries = 0; tries < 100; ++tries) {
+    std::uint64_t random = 0;
+    if (::getrandom(&random, sizeof random, 0) != sizeof random) return -1;
+    name = fmt::format("{}.weft-{:016x}.tmp", folder, random);
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+// Owner, group and permissions of the file that is to be replaced.
+int keep_mode(int fd, const struct stat& old) {
+  mode_t mode = old.st_mode & 0777;
+  struct stat now {};
+  if (::fstat(fd, &now) != 0) return errno;
+  if (now.st_uid != old.st_uid || now.st_gid != old.st_gid)
+    if (::fchown(fd, old.st_uid, old.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0 &&
+        now.st_gid != old.st_gid)
+      mode &= ~static_cast<mode_t>(070);  // what one group was allowed is not another's
+  return ::fchmod(fd, mode) == 0 ? 0 : errno;
+}
+
+}  // namespace
 
 AtomicFile::AtomicFile(AtomicFile&& o) noexcept
     : path_(std::move(o.path_)),
+      target_(std::move(o.target_)),
       temporary_(std::move(o.temporary_)),
       file_(std::exchange(o.file_, nullptr)),
       written_(o.written_),
-      first_error_(o.first_error_) {}
+      first_error_(o.first_error_),
+      straight_(o.straight_),
+      done_(std::exchange(o.done_, true)) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& o) noexcept {
   if (this != &o) {
     discard();
     path_ = std::move(o.path_);
+    target_ = std::move(o.target_);
     temporary_ = std::move(o.temporary_);
     file_ = std::exchange(o.file_, nullptr);
     written_ = o.written_;
     first_error_ = o.first_error_;
+    straight_ = o.straight_;
+    done_ = std::exchange(o.done_, true);
   }
   return *this;
 }
@@ -36,24 +122,64 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& o) noexcept {
 AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::discard() {
-  if (file_ == nullptr) return;
-  std::fclose(file_);
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
   file_ = nullptr;
-  ::unlink(temporary_.c_str());
+  temporary_.remove();
+  done_ = true;
+}
+
+Error AtomicFile::failure(int error) const {
+  return bad_input(path_ == "-" ? "stdout" : path_, fmt::format("cannot write: {}", std::strerror(error)));
 }
 
 Result<AtomicFile> AtomicFile::open(std::string path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode))
-    return bad_input(path, "cannot write: it is a directory");
-  std::string tmp = fmt::format("{}.tmp.{}", path, ::getpid());
-  std::FILE* f = std::fopen(tmp.c_str(), "wbe");
-  if (f == nullptr) return bad_input(path, fmt::format("cannot write: {}", std::strerror(errno)));
-  return AtomicFile(std::move(path), std::move(tmp), f);
+  AtomicFile f;
+  f.path_ = std::move(path);
+  if (f.path_ == "-") {
+    f.file_ = stdout;
+    f.straight_ = true;
+    return f;
+  }
+  Target target;
+  if (const int error = follow(f.path_, target); error != 0) return f.failure(error);
+  if (target.exists && S_ISDIR(target.st.st_mode))
+    return bad_input(f.path_, "cannot write: it is a directory");
+  f.target_ = target.path;
+  int fd = -1;
+  if (target.descriptor == STDOUT_FILENO) {
+    f.file_ = stdout;  // in one order with what is printed
+    f.straight_ = true;
+    return f;
+  }
+  if (target.descriptor >= 0 || (target.exists && !S_ISREG(target.st.st_mode))) {
+    f.straight_ = true;
+    fd = target.descriptor >= 0 ? ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 3)
+                                : ::open(f.target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return f.failure(errno);
+  } else {
+    if (target.exists && ::faccessat(AT_FDCWD, f.target_.c_str(), W_OK, AT_EACCESS) != 0)
+      return f.failure(errno);
+    std::string name;
+    fd = open_beside(f.target_, target.exists ? 0600 : 0666, name);
+    if (fd < 0) return f.failure(errno);
+    f.temporary_ = Temporary(std::move(name), Temporary::Kind::kFile);
+    if (target.exists)
+      if (const int error = keep_mode(fd, target.st); error != 0) {
+        ::close(fd);
+        return f.failure(error);
+      }
+  }
+  f.file_ = ::fdopen(fd, "wb");
+  if (f.file_ == nullptr) {
+    const int error = errno;
+    ::close(fd);
+    return f.failure(error);
+  }
+  return f;
 }
 
 void AtomicFile::write(std::string_view bytes) {
-  WEFT_CHECK(file_ != nullptr, "write after commit");
+  WEFT_CHECK(file_ != nullptr, "write after close");
   if (first_error_ != 0 || bytes.empty()) return;
   errno = 0;
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size())
@@ -61,33 +187,62 @@ void AtomicFile::write(std::string_view bytes) {
   written_ += bytes.size();
 }
 
-Result<void> AtomicFile::commit() {
-  WEFT_CHECK(file_ != nullptr, "commit twice");
+Result<void> AtomicFile::close() {
+  if (file_ == nullptr) {
+    WEFT_CHECK(!done_, "close after commit");
+    return {};
+  }
   if (first_error_ == 0 && std::fflush(file_) != 0) first_error_ = errno;
-  if (first_error_ == 0 && ::fsync(::fileno(file_)) != 0 && errno != EINVAL) first_error_ = errno;
-  if (first_error_ != 0) {
-    const int e = first_error_;
-    discard();
-    return bad_input(path_, fmt::format("cannot write: {}", std::strerror(e)));
+  if (!straight_ && first_error_ == 0 && ::fsync(::fileno(file_)) != 0 && errno != EINVAL)
+    first_error_ = errno;
+  if (file_ != stdout && std::fclose(file_) != 0 && first_error_ == 0) first_error_ = errno;
+  file_ = nullptr;
+  if (first_error_ == 0) return {};
+  const int error = first_error_;
+  discard();
+  return failure(error);
+}
+
+Result<void> AtomicFile::commit() {
+  WEFT_CHECK(!done_, "commit twice");
+  WEFT_TRY(close());
+  done_ = true;
+  if (straight_) return {};
+  if (std::rename(temporary_.path(), target_.c_str()) != 0) {
+    const int error = errno;
+    temporary_.remove();
+    return failure(error);
   }
-  std::fclose(std::exchange(file_, nullptr));
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int e = errno;
-    ::unlink(temporary_.c_str());
-    return bad_input(path_, fmt::format("cannot write: {}", std::strerror(e)));
-  }
+  temporary_.keep();
+  return {};
+}
+
+Result<void> commit_all(std::span<AtomicFile> files) {
+  const HoldInterrupts hold;
+  for (AtomicFile& f : files) WEFT_TRY(f.commit());
   return {};
 }
 
 Result<void> write_output(const std::string& path, std::string_view text) {
-  if (path == "-") {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-      return bad_input("stdout", fmt::format("cannot write: {}", std::strerror(errno)));
-    return {};
-  }
   WEFT_ASSIGN(AtomicFile f, AtomicFile::open(path));
   f.write(text);
   return f.commit();
+}
+
+std::string output_identity(const std::string& path) {
+  Target target;
+  if (path == "-") return "descriptor 1";
+  if (follow(path, target) != 0) return "path " + path;
+  if (target.descriptor >= 0) return fmt::format("descriptor {}", target.descriptor);
+  if (target.exists) return fmt::format("device {} inode {}", target.st.st_dev, target.st.st_ino);
+  std::error_code ec;
+  const auto whole = std::filesystem::weakly_canonical(target.path, ec);
+  return "path " + (ec ? target.path : whole.string());
+}
+
+bool is_standard_output(const std::string& path) {
+  Target target;
+  return path == "-" || (follow(path, target) == 0 && target.descriptor == STDOUT_FILENO);
 }
 
 }  // namespace weft

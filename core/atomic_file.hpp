@@ -1,18 +1,28 @@
-// An output file that appears whole or not at all: written beside the target, renamed by commit().
-// An interrupted or failed write leaves the old file as it was; the temporary is removed by the destructor.
+// An output that appears whole or not at all, where that can be: a regular file is written under a temporary name beside
+// it and renamed by commit(). An interrupted or failed write leaves the old file as it was.
+//
+//  1. Symbolic links are followed: the link stays, the file behind it is replaced (or made).
+//  2. The temporary is new (O_EXCL) under a name that cannot be guessed, in the folder of the file: nothing that was put
+//     there beforehand is opened. It goes away with the object and with an interrupt (core/temporaries.hpp).
+//  3. The file keeps its permissions, and its owner and group where the system lets us; a new one has those of the umask.
+//     A file that may not be written is not replaced. Other hard links keep the old content.
+//  4. What is no regular file (device, FIFO, socket, terminal) is written straight, and so is a descriptor that is open
+//     already ("-", /dev/stdout, /dev/fd/N): nothing of it can be taken back.
 #pragma once
 
 #include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "core/temporaries.hpp"
 
 namespace weft {
 
 class AtomicFile {
  public:
-  // Opens PATH.tmp.<pid> for writing. Errors: kBadInput with the path and the system's reason.
+  // "-" is standard output. Errors: kBadInput with the path and the system's reason.
   [[nodiscard]] static Result<AtomicFile> open(std::string path);
   AtomicFile(AtomicFile&& o) noexcept;
   AtomicFile& operator=(AtomicFile&& o) noexcept;
@@ -20,23 +30,39 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
-  // Buffered; a failure (disk full) is remembered and reported by commit().
+  // Buffered; a failure (disk full) is remembered and reported by close() or commit().
   void write(std::string_view bytes);
   [[nodiscard]] std::uint64_t written() const { return written_; }
-  // Flushes, syncs, renames over the target. After it the object is closed.
+  // Whether it is written straight, without a temporary.
+  [[nodiscard]] bool straight() const { return straight_; }
+  // Flushes and syncs; holds no descriptor after it. For many files that are to appear together.
+  [[nodiscard]] Result<void> close();
+  // close(), then renames over the target. After it the object is done.
   [[nodiscard]] Result<void> commit();
 
  private:
-  AtomicFile(std::string path, std::string temporary, std::FILE* file);
+  AtomicFile() = default;
   void discard();
-  std::string path_;
-  std::string temporary_;
+  [[nodiscard]] Error failure(int error) const;
+  std::string path_;    // as the user wrote it
+  std::string target_;  // behind the links
+  Temporary temporary_;
   std::FILE* file_ = nullptr;
   std::uint64_t written_ = 0;
   int first_error_ = 0;
+  bool straight_ = false;
+  bool done_ = false;
 };
+
+// Commits all of them, closed before, and lets no interrupt in between.
+[[nodiscard]] Result<void> commit_all(std::span<AtomicFile> files);
 
 // Writes `text` to `path` in one go; "-" is standard output.
 [[nodiscard]] Result<void> write_output(const std::string& path, std::string_view text);
+
+// The same text for two paths that lead to one file, whether it exists already or not.
+[[nodiscard]] std::string output_identity(const std::string& path);
+// Whether `path` is standard output: "-", /dev/stdout, /dev/fd/1 or a link to one.
+[[nodiscard]] bool is_standard_output(const std::string& path);
 
 }  // namespace weft

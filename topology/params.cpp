@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/quantity_text.hpp"
+#include "core/suggest.hpp"
 
 namespace weft::topology {
 
@@ -76,8 +77,7 @@ Result<void> Params::check_known(std::string_view family, std::span<const ParamI
     if (std::find(known.begin(), known.end(), p.name) == known.end()) known.push_back(p.name);
   for (const Entry& e : entries_)
     if (std::find(known.begin(), known.end(), e.key) == known.end())
-      return bad_input(e.where, fmt::format("{} has no such key", family), e.key,
-                       fmt::format("one of {}", fmt::join(known, ", ")));
+      return bad_input(e.where, fmt::format("{} has no such key", family), e.key, one_of(e.key, known));
   return {};
 }
 
@@ -120,7 +120,7 @@ Result<std::string> Params::choice(std::string_view key, std::span<const std::st
   if (e == nullptr) return std::string(names.front());
   for (std::string_view n : names)
     if (n == e->value) return std::string(n);
-  return error(key, fmt::format("unknown {}", key), fmt::format("one of {}", fmt::join(names, ", ")));
+  return error(key, fmt::format("unknown {}", key), one_of(e->value, names));
 }
 
 Result<bool> Params::on_off(std::string_view key, bool fallback) const {

@@ -12,6 +12,7 @@
 
 #include "core/input_file.hpp"
 #include "core/source_pos.hpp"
+#include "core/suggest.hpp"
 #include "topology/catalogue.hpp"
 #include "topology/registry.hpp"
 
@@ -20,13 +21,20 @@ namespace {
 
 namespace pb = google::protobuf;
 
-std::string list_of_names() {
+// What PLATFORM may be; the built-in and the family that `spec` could be a slip of come last.
+std::string list_of_names(std::string_view spec) {
   std::vector<std::string_view> built_in, shorthand;
   for (const CatalogueEntry& e : catalogue()) built_in.push_back(e.name);
   for (const Family& f : families())
     if (f.build != nullptr) shorthand.push_back(f.name);
-  return fmt::format("a .textproto file, a built-in name ({}) or FAMILY:key=value,... with FAMILY one of {}",
-                     fmt::join(built_in, ", "), fmt::join(shorthand, ", "));
+  std::string text = fmt::format(
+      "a .textproto, .dot or .graphml file, a built-in name ({}) or FAMILY:key=value,... with FAMILY one of "
+      "{}",
+      fmt::join(built_in, ", "), fmt::join(shorthand, ", "));
+  std::vector<std::string_view> all = built_in;
+  if (spec.find(':') != std::string_view::npos) all.clear();
+  all.insert(all.end(), shorthand.begin(), shorthand.end());
+  return text + did_you_mean(spec.substr(0, spec.find(':')), all);
 }
 
 // Splits "key=value"; nullopt without '=' or with an empty key.
@@ -103,8 +111,8 @@ Result<void> set_field(proto::Platform& platform, std::string_view path, std::st
     const bool last = i + 1 == parts.size();
     if (f == nullptr || f->is_repeated() || last == (f->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE))
       return bad_input(where, "platform has no such field", std::string(path),
-                       fmt::format("one of {}, or a key of the topology",
-                                   fmt::join(scalar_fields(*platform.GetDescriptor(), ""), ", ")));
+                       fmt::format("a key of the topology, or {}",
+                                   one_of(path, scalar_fields(*platform.GetDescriptor(), ""))));
     if (!last) {
       m = m->GetReflection()->MutableMessage(m, f);
     } else if (f->cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING) {
@@ -204,12 +212,24 @@ Result<PlatformSource> read_source(std::string_view spec) {
   const bool shorthand = head.size() < spec.size() && spec.find('=', head.size()) != std::string_view::npos;
   const bool looks_like_file = is_file(path) || spec.ends_with(".textproto") || spec.ends_with(".pbtxt") ||
                                (!shorthand && spec.find('/') != std::string_view::npos);
+  // A graph is not a description of a platform, but the family "file" makes one of it.
+  for (const std::string_view graph : {".dot", ".gv", ".graphml"})
+    if (spec.ends_with(graph) && !shorthand) {
+      PlatformSource s;
+      s.name = spec;
+      s.where = fmt::format("platform {}", spec);
+      s.family = "file";
+      s.family_where = s.where;
+      s.params = Params(s.where);
+      s.params.set("path", path, s.where);
+      return s;
+    }
   if (looks_like_file) {
     WEFT_ASSIGN(const std::string text, read_text(path, 1ULL << 26));
     return parse_textproto(path, text);
   }
   return bad_input({}, shorthand ? "unknown topology" : "unknown platform",
-                   shorthand ? std::string(head) : path, list_of_names());
+                   shorthand ? std::string(head) : path, list_of_names(spec));
 }
 
 Result<std::optional<PlatformSource>> read_node(const PlatformSource& s) {

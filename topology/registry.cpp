@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/quantity_text.hpp"
+#include "core/suggest.hpp"
 #include "topology/failures.hpp"
 #include "topology/multi_nic.hpp"
 
@@ -93,8 +94,7 @@ Result<Fabric> build_fabric(std::string_view family, const Params& params) {
     WEFT_ASSIGN(Fabric fabric, f.build(params));
     return adjusted(std::move(fabric), common_ones(params, f.params));
   }
-  return bad_input(params.where(), "unknown topology", std::string(family),
-                   fmt::format("one of {}", fmt::join(known, ", ")));
+  return bad_input(params.where(), "unknown topology", std::string(family), one_of(family, known));
 }
 
 }  // namespace weft::topology

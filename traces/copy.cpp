@@ -4,8 +4,8 @@
 
 namespace weft::traces {
 
-Result<void> copy_to_weft(TraceReader& from, const std::string& path,
-                          const std::function<void(std::uint64_t)>& progress) {
+Result<std::uint64_t> copy_to_weft(TraceReader& from, const std::string& path,
+                                   const std::function<void(std::uint64_t)>& progress) {
   WEFT_ASSIGN(TraceWriter out, TraceWriter::create(path, from.header()));
   for (std::size_t c = 1; c < from.communicators().size(); ++c)
     (void)out.add_communicator(from.communicators()[c]);
@@ -22,7 +22,8 @@ Result<void> copy_to_weft(TraceReader& from, const std::string& path,
       if (progress) progress(done);
     }
   }
-  return out.finish();
+  WEFT_TRY(out.finish());
+  return out.bytes_written();
 }
 
 }  // namespace weft::traces

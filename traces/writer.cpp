@@ -187,6 +187,8 @@ void TraceWriter::append(const OpBlock& block) {
   w.next_op[rank] += block.ops.size();
 }
 
+std::uint64_t TraceWriter::bytes_written() const { return impl_->file.written(); }
+
 Result<void> TraceWriter::finish() {
   Impl& w = *impl_;
   w.flush_definitions();

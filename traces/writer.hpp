@@ -26,6 +26,8 @@ class TraceWriter {
   void append(const OpBlock& block);
   // Writes the index and renames the file into place. Reports the first write error.
   [[nodiscard]] Result<void> finish();
+  // So far; after finish() the size of the file.
+  [[nodiscard]] std::uint64_t bytes_written() const;
 
  private:
   struct Impl;

@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 TEST(Generate, EveryPatternWritesATraceThatTheDoctorPasses) {
   const Workspace w;
   for (const char* line :
-       {"halo --dims 3x3 --periodic on", "stencil --dims 4x2", "alltoall --ranks 5 --how spread",
+       {"halo --dims 3x3 --periodic", "stencil --dims 4x2", "alltoall --ranks 5 --how spread",
         "collective --ranks 6 --op bcast --root 2", "ring --ranks 4", "permutation --ranks 8",
         "random --ranks 8 --messages 20", "neighbor --ranks 6", "fft --grid 2x3 --cells 12x12x12",
         "sweep --grid 2x2 --angles 4 --groups 2"}) {

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <iterator>
+#include <vector>
 
 #include "traces/export.hpp"
 #include "traces/formats/export_file.hpp"
@@ -219,16 +220,19 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
 }  // namespace
 
 Result<void> export_ti(TraceReader& trace, const std::string& path) {
-  if (path == "-") return usage_error("SimGrid TI text is several files", "-", "-o FILE");
+  WEFT_ASSIGN(AtomicFile index, AtomicFile::open(path));
+  if (index.straight()) return usage_error("SimGrid TI text is several files", path, "-o FILE");
   const std::string dir = path + "_files";
   std::error_code ec;
-  std::filesystem::create_directories(dir, ec);
+  Temporary made;  // goes away with the files in it when something ends the export early
+  if (std::filesystem::create_directory(dir, ec)) made = Temporary(dir, Temporary::Kind::kFolder);
   if (ec) return bad_input(dir, "cannot create the directory: " + ec.message());
-  std::string index;
+  // The names of all ranks' files and of the index appear at once, when the last of them is whole.
+  std::vector<AtomicFile> files;
   OpBlock block;
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
     const std::string name = fmt::format("{}/rank-{}.txt", dir, r);
-    index += name + "\n";
+    index.write(name + "\n");
     WEFT_ASSIGN(ExportFile file, ExportFile::open(name));
     TiWriter writer(trace, r, file.buffer());
     while (true) {
@@ -238,9 +242,13 @@ Result<void> export_ti(TraceReader& trace, const std::string& path) {
         WEFT_TRY(writer.write(block.ops[i], block.list(block.ops[i]), block.first_op + i));
       file.drain();
     }
-    WEFT_TRY(file.close());
+    WEFT_ASSIGN(AtomicFile whole, file.hand_over());
+    files.push_back(std::move(whole));
   }
-  return write_output(path, index);
+  WEFT_TRY(index.close());
+  files.push_back(std::move(index));
+  made.keep();
+  return commit_all(files);
 }
 
 }  // namespace weft::traces

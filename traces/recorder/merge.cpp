@@ -375,6 +375,7 @@ Result<RecordedTrace> merge_job(const Job& job, const std::string& directory, co
   if (std::ranges::any_of(job.ranks, [](const auto& r) { return !r; }))
     if (const std::string lost = lost_program(directory); !lost.empty()) header.warnings.push_back(lost);
   made.warnings = traces::trace_warnings(header);
+  made.notes = header.notes;
   WEFT_ASSIGN(auto writer, traces::TraceWriter::create(path, header));
   for (std::size_t i = 1; i < survey.communicators.size(); ++i) {
     const CommId id = writer.add_communicator(survey.communicators[i]);

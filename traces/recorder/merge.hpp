@@ -42,6 +42,7 @@ struct RecordedTrace {
   traces::TraceTotals totals;
   std::vector<std::string> warnings;  // all that traces::trace_warnings() will say of it
   std::vector<std::string> remarks;   // what was left out without harm
+  std::vector<std::string> notes;     // of the header: provenance, and the remarks
 };
 
 // Writes OUTPUT, and OUTPUT with ".2", ".3" ... before its extension if the command ran several MPI jobs, by

@@ -48,7 +48,7 @@ class RankGrid {
 // The grid of the keys "dims" and "periodic". Errors: kUsage, also for more than kMaxPatternRanks ranks.
 inline constexpr PatternKey kGridDimsKey{
     "dims", "required", "ranks in each dimension, 1 to 4 of them: 8x8x4; rank = x + X y + X Y z"};
-inline constexpr PatternKey kGridPeriodicKey{"periodic", "off", "on: the grid wraps around"};
+inline constexpr PatternKey kGridPeriodicKey{"periodic", "off", "the grid wraps around"};
 [[nodiscard]] Result<RankGrid> read_rank_grid(const PatternArgs& args);
 
 // Cells of part `i` when `total` cells are dealt to `parts`: the first ones get one more where it does not divide.

@@ -1,0 +1,44 @@
+#include "cli/command_line.hpp"
+
+#include <string_view>
+
+namespace weft::cli {
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-+=./:,@%^") == std::string::npos;
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+std::string told_command(const std::vector<std::string>& words) {
+  std::vector<std::string> told{"weft"};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      told.insert(told.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
+    if (word == "--quiet") continue;
+    bool left_out = false;
+    for (const std::string_view flag : {"--json", "--csv", "--threads", "--progress"}) {
+      left_out = left_out || word == flag || (word.starts_with(flag) && word[flag.size()] == '=');
+      if (word == flag) ++i;
+    }
+    if (!left_out) told.push_back(word);
+  }
+  return shell_line(told);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,16 @@
+// The words that Weft was called with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weft::cli {
+
+// Quoted where needed, so that a shell reads back the same words.
+[[nodiscard]] std::string shell_line(const std::vector<std::string>& words);
+
+// The command line as a result tells it: as typed, but without the path of the program and without what decides nothing
+// about the result (where JSON and CSV go, threads, progress, quiet), so that equal runs give equal bytes.
+[[nodiscard]] std::string told_command(const std::vector<std::string>& words);
+
+}  // namespace weft::cli

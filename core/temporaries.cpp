@@ -1,0 +1,142 @@
+#include "core/temporaries.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+// An entry is never freed, only used again, so that the handler can walk the list at any moment.
+struct Temporary::Entry {
+  std::atomic<char*> name{nullptr};  // null: not in use
+  Kind kind = Kind::kFile;
+  Entry* next = nullptr;
+};
+
+struct TemporaryList {
+  using Entry = Temporary::Entry;
+  std::atomic<Entry*> head{nullptr};
+  std::mutex mutex;  // of `unused` and of changes of head
+  std::vector<Entry*> unused;
+  std::atomic<int> holds{0};
+  std::atomic<int> waiting{0};  // the signal that came while somebody held it
+
+  static TemporaryList& the() {
+    static TemporaryList* const list = new TemporaryList;  // outlives every static destructor
+    return *list;
+  }
+
+  Entry* add(const std::string& path, Temporary::Kind kind) {
+    char* name = new char[path.size() + 1];
+    std::memcpy(name, path.c_str(), path.size() + 1);
+    const std::lock_guard lock(mutex);
+    Entry* e = nullptr;
+    if (unused.empty()) {
+      e = new Entry;
+      e->kind = kind;
+      e->name = name;
+      e->next = head;
+      head = e;
+    } else {
+      e = unused.back();
+      unused.pop_back();
+      e->kind = kind;
+      e->name = name;
+    }
+    return e;
+  }
+
+  // The name, or null where the handler was faster.
+  char* take(Entry* e) {
+    char* name = e->name.exchange(nullptr);
+    const std::lock_guard lock(mutex);
+    unused.push_back(e);
+    return name;
+  }
+
+  static void remove_one(const char* name, Temporary::Kind kind) {
+    if (kind == Temporary::Kind::kFolder)
+      ::rmdir(name);
+    else
+      ::unlink(name);
+  }
+
+  void remove_all(Temporary::Kind kind) {
+    for (Entry* e = head; e != nullptr; e = e->next) {
+      if (e->kind != kind) continue;
+      if (const char* name = e->name.exchange(nullptr)) remove_one(name, kind);
+    }
+  }
+
+  // Runs in the handler.
+  void end_by(int signal) {
+    remove_all(Temporary::Kind::kFile);
+    remove_all(Temporary::Kind::kFolder);
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+  }
+};
+
+namespace {
+static_assert(std::atomic<char*>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void on_signal(int signal) {
+  TemporaryList& list = TemporaryList::the();
+  if (list.holds > 0)
+    list.waiting = signal;
+  else
+    list.end_by(signal);
+}
+}  // namespace
+
+Temporary::Temporary(std::string path, Kind kind) : entry_(TemporaryList::the().add(path, kind)) {}
+Temporary::Temporary(Temporary&& o) noexcept : entry_(std::exchange(o.entry_, nullptr)) {}
+Temporary& Temporary::operator=(Temporary&& o) noexcept {
+  if (this != &o) {
+    remove();
+    entry_ = std::exchange(o.entry_, nullptr);
+  }
+  return *this;
+}
+Temporary::~Temporary() { remove(); }
+
+const char* Temporary::path() const {
+  const char* name = entry_ == nullptr ? nullptr : entry_->name.load();
+  return name == nullptr ? "" : name;
+}
+void Temporary::keep() { forget(false); }
+void Temporary::remove() { forget(true); }
+
+void Temporary::forget(bool also_remove) {
+  if (entry_ == nullptr) return;
+  const Kind kind = entry_->kind;
+  char* name = TemporaryList::the().take(std::exchange(entry_, nullptr));
+  if (name == nullptr) return;
+  if (also_remove) TemporaryList::remove_one(name, kind);
+  delete[] name;
+}
+
+void remove_temporaries_when_interrupted() {
+  (void)TemporaryList::the();  // made now, not in the handler
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction old {};
+    if (::sigaction(signal, nullptr, &old) != 0 || old.sa_handler == SIG_IGN) continue;
+    struct sigaction ours {};
+    ours.sa_handler = on_signal;
+    ::sigaction(signal, &ours, nullptr);
+  }
+}
+
+HoldInterrupts::HoldInterrupts() { ++TemporaryList::the().holds; }
+HoldInterrupts::~HoldInterrupts() {
+  TemporaryList& list = TemporaryList::the();
+  if (--list.holds > 0) return;
+  if (const int signal = list.waiting.exchange(0)) list.end_by(signal);
+}
+
+}  // namespace weft

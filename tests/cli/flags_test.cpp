@@ -1,0 +1,350 @@
+// Every flag that a verb's help page names is tried: with it the outputs differ from those without it, or it is refused.
+// A flag that is accepted and does nothing fails here, and so does a new one that this table does not know.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tests/cli/run_weft.hpp"
+
+namespace weft::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// A way to see a flag act. Without `base`: on top of the verb's own line.
+struct Try {
+  std::string flag;
+  std::string base = {};
+};
+
+struct Verb {
+  std::string words;  // "generate ring"
+  std::string base;   // what else it needs
+  std::map<std::string, Try> tries;
+  // Flags that every verb takes although they decide nothing here, so that a script can give them to any verb.
+  std::set<std::string> decide_nothing = {"--threads", "--progress"};
+  bool json = true;
+};
+
+const std::string kHpl = "--n 400 --nb 50 --p 2 --q 2 ";
+const std::string kOn = " --on torus:dims=4x4,bw=1GB/s,lat=1us ";
+
+std::map<std::string, Try> with_hpl(std::map<std::string, Try> own) {
+  const std::map<std::string, Try> hpl = {
+      {"--dat", {"--dat HPL.dat", ""}},
+      {"--n", {"--n 500"}},
+      {"--nb", {"--nb 100"}},
+      {"--p", {"--p 1 --q 4"}},
+      {"--q", {"--q 1 --p 4"}},
+      {"--pmap", {"--pmap col"}},
+      {"--pfact", {"--pfact left"}},
+      {"--nbmin", {"--nbmin 16"}},
+      {"--ndiv", {"--ndiv 3"}},
+      {"--rfact", {"--rfact left"}},
+      {"--bcast", {"--bcast Lng"}},
+      {"--depth", {"--depth 1"}},
+      {"--swap", {"--swap long"}},
+      {"--swap-threshold", {"--swap-threshold 10"}},
+      {"--equil", {"--equil no --swap long"}},
+      {"--pivots", {"--pivots exact"}},
+      {"--matrix-seed", {"--matrix-seed 7 --pivots exact"}},
+      {"--seed", {"--seed 9"}},
+  };
+  own.insert(hpl.begin(), hpl.end());
+  return own;
+}
+
+// Of the verbs that replay; `line` is the verb's line without the platform.
+std::map<std::string, Try> with_replay(const std::string& line, std::map<std::string, Try> own) {
+  const std::map<std::string, Try> flags = {
+      {"--on", {"--on crossbar:n=8,bw=3GB/s,lat=1us", line}},
+      {"--set", {"--set bw=2GB/s"}},
+      {"--fail", {"--fail 1"}},
+      {"--map", {"--map cyclic,hosts=random"}},
+      {"--raw", {"--raw"}},
+      {"--raw-switch", {"--raw-switch 1KiB"}},
+      {"--header", {"--header 1KiB"}},
+      {"--weights", {"--weights rtt"}},
+      {"--model", {"--model contention-free"}},
+      {"--compute-scale", {"--compute-scale 3"}},
+      {"--collective", {"--collective allreduce=ring"}},
+      {"--from", {"--from ti"}},
+      {"--seed", {"--seed 3 --map random", line + kOn + "--map random"}},
+  };
+  own.insert(flags.begin(), flags.end());
+  return own;
+}
+
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> all = {
+      {"info", "t.weft", {{"--salvage", {"--salvage", "cut.weft"}}}, {"--threads", "--progress", "--seed"}},
+      {"check",
+       "t.weft",
+       {{"--salvage", {"--salvage", "cut.weft"}}, {"--synchronous", {"--synchronous", "head_on.txt"}}},
+       {"--threads", "--progress", "--seed"}},
+      {"import",
+       "ti.txt -o o.weft",
+       {{"--output", {"-o p.weft", "ti.txt"}}, {"--from", {"--from weft"}}},
+       {"--threads", "--progress", "--seed"}},
+      {"export",
+       "t.weft --to text -o o.txt",
+       {{"--to", {"--to csv", "t.weft -o o.txt"}},
+        {"--output", {"-o p.txt", "t.weft --to text"}},
+        {"--salvage", {"--salvage", "cut.weft --to text -o o.txt"}}},
+       {"--threads", "--progress", "--seed"}},
+      {"generate ring",
+       "--ranks 4 -o o.weft",
+       {{"--ranks", {"--ranks 5", "-o o.weft"}},
+        {"--stride", {"--stride 2"}},
+        {"--bytes", {"--bytes 1KiB"}},
+        {"--iterations", {"--iterations 3"}},
+        {"--compute", {"--compute 1us"}},
+        {"--flops", {"--flops 1e6"}},
+        {"--output", {"-o p.weft", "--ranks 4"}}},
+       {"--threads", "--progress", "--seed"}},
+      {"flows",
+       "f.csv" + kOn,
+       {{"--on", {"--on crossbar:n=8,bw=3GB/s,lat=1us", "f.csv"}},
+        {"--set", {"--set bw=2GB/s"}},
+        {"--routing",
+         {"--routing minimal", "f.csv --on dragonfly:p=2,a=4,h=2,bw=1GB/s,lat=1us --routing valiant"}},
+        {"--fail", {"--fail 1"}},
+        {"--model", {"--model contention-free"}},
+        {"--weights", {"--weights rtt"}},
+        {"--header", {"--header 1KiB"}},
+        {"--no-phases", {"--no-phases"}},
+        {"--seed", {"--seed 3 --fail 20%", "f.csv --fail 20%" + kOn}}}},
+      {"route",
+       "0 5" + kOn,
+       {{"--on", {"--on crossbar:n=8,bw=3GB/s,lat=1us", "0 5"}},
+        {"--set", {"--set bw=2GB/s"}},
+        {"--routing", {"--routing valiant", "0 5 --on dragonfly:p=2,a=4,h=2,bw=1GB/s,lat=1us"}},
+        {"--fail", {"--fail 20%", "0 10" + kOn}},
+        {"--seed", {"--seed 3 --fail 40%", "0 10 --fail 40%" + kOn}}}},
+      {"platform show",
+       "torus-16",
+       {{"--set", {"--set bw=2GB/s"}},
+        {"--routing", {"--routing valiant", "dragonfly-18"}},
+        {"--fail", {"--fail 3"}},
+        {"--to", {"--to dot"}},
+        {"--output", {"-o x"}},
+        {"--seed", {"--seed 3 --fail 20%", "torus-16 --fail 20%"}}}},
+      {"platform list",
+       "",
+       {{"--set", {"--set bw=2GB/s"}},
+        {"--routing", {"--routing valiant"}},
+        {"--fail", {"--fail 3"}},
+        {"--to", {"--to dot"}},
+        {"--output", {"-o x"}}},
+       {"--threads", "--progress", "--seed"}},
+      {"platform check",
+       "torus-16",
+       {{"--set", {"--set dims=4x3"}},
+        {"--routing", {"--routing ugal-u", "dragonfly-18"}},
+        {"--fail", {"--fail 20"}},
+        {"--to", {"--to dot"}},
+        {"--output", {"-o x"}}},
+       {"--threads", "--progress", "--seed"}},
+      {"platform export",
+       "torus-16 -o o.dot",
+       {{"--set", {"--set dims=4x3"}},
+        {"--routing", {"--routing valiant", "dragonfly-18 --to routes -o o.dot"}},
+        {"--fail", {"--fail 3"}},
+        {"--to", {"--to graphml"}},
+        {"--output", {"-o p.dot", "torus-16"}},
+        {"--json", {"--json j"}},
+        {"--csv", {"--csv c"}},
+        {"--seed", {"--seed 3 --fail 20%", "torus-16 --fail 20% -o o.dot"}}},
+       {"--threads", "--progress", "--quiet"},
+       false},
+      {"fit",
+       "dgemm k.csv",
+       {{"--output", {"-o o.textproto"}},
+        {"--cluster", {"--cluster b", "dgemm kc.csv"}},
+        {"--kernel", {"--kernel dtrsm"}},
+        {"--model", {"--model rate"}},
+        {"--from-date", {"--from-date 2020-01-02", "dgemm kd.csv"}},
+        {"--to-date", {"--to-date 2020-01-02", "dgemm kd.csv"}},
+        {"--mean", {"--mean", "dgemm kr.csv"}},
+        {"--latency", {"--latency 1us", "network n.csv"}},
+        {"--bandwidth", {"--bandwidth 5GB/s", "network n.csv"}},
+        {"--eager-limit", {"--eager-limit 4KiB", "network n.csv"}},
+        {"--breaks", {"--breaks 1KiB,64KiB", "network n.csv"}},
+        {"--segments", {"--segments 1", "network n.csv"}}},
+       {"--threads", "--progress", "--seed"}},
+      {"replay", "t.weft" + kOn,
+       with_replay(
+           "t.weft",
+           {{"--with", {"--with t.weft"}},
+            {"--with-map", {"--with-map cyclic,hosts=random --with t.weft", "t.weft --with t.weft" + kOn}},
+            {"--routing", {"--routing valiant", "t.weft --on dragonfly:p=1,a=4,h=1,bw=1GB/s,lat=1us"}},
+            {"--noise", {"--noise", "long.weft --on dahu"}},
+            {"--all-links", {"--all-links"}},
+            {"--per-rank", {"--per-rank", "many.weft --on crossbar:n=5000,bw=1GB/s,lat=1us"}}})},
+      {"compare", "t.weft" + kOn,
+       with_replay("t.weft", {{"--routing",
+                               {"--routing valiant", "t.weft --on dragonfly:p=1,a=4,h=1,bw=1GB/s,lat=1us"}},
+                              {"--noise", {"--noise", "long.weft --on dahu"}}})},
+      {"sweep", "t.weft --set lat=1us,2us" + kOn,
+       with_replay(
+           "t.weft --set lat=1us,2us",
+           {{"--noise", {"--noise", "long.weft --on dahu --set lat=1us,2us"}},
+            {"--bisect",
+             {"--bisect 3",
+              "t.weft --set bw=100MB/s,10GB/s --on torus:dims=4x4,lat=1us --on crossbar:n=16,lat=60us"}},
+            {"--seed", {"--seed 3", "t.weft --set lat=1us,2us --map random" + kOn}}})},
+      {"search",
+       "halo --grid 2x2 --on cs-storm",
+       {{"--grid", {"--grid 3x2", "halo --on cs-storm"}},
+        {"--pattern", {"--pattern pattern.csv", "halo --on cs-storm"}},
+        {"--periodic", {"--periodic", "halo --grid 3x2 --on cs-storm"}},
+        {"--diagonals", {"--diagonals"}},
+        {"--bytes", {"--bytes 1MiB"}},
+        {"--edge-bytes", {"--edge-bytes 1MiB"}},
+        {"--corner-bytes", {"--corner-bytes 1MiB"}},
+        {"--on", {"--on crossbar:n=8,bw=1GB/s,lat=0", "halo --grid 2x2"}},
+        {"--set", {"--set tau=1/10"}},
+        {"--routing", {"--routing direct", "halo --grid 2x2 --on torus-16"}},
+        {"--fail", {"--fail 1", "halo --grid 4x4 --on torus-16"}},
+        {"--mode", {"--mode barrier", "halo --grid 4x2 --on cs-storm"}},
+        {"--model", {"--model max-min", "halo --grid 4x2 --on cs-storm"}},
+        {"--map", {"--map cyclic,hosts=random", "halo --grid 4x2 --on cs-storm"}},
+        {"--place", {"--place search"}},
+        {"--exhaustive", {"--exhaustive", "halo --grid 2x2x2 --periodic --on crossbar:n=8,bw=1GB/s,lat=0"}},
+        {"--evaluations", {"--evaluations 10", "halo --grid 4x3 --on torus:dims=4x3,bw=1GB/s,lat=0"}},
+        {"--nodes", {"--nodes 10", "halo --grid 4x3 --on torus:dims=4x3,bw=1GB/s,lat=0"}},
+        {"--svg", {"--svg o.svg"}},
+        {"--histogram", {"--histogram h.csv"}},
+        {"--seed", {"--seed 3 --map random", "halo --grid 4x2 --on cs-storm --map random"}}}},
+  };
+  return all;
+}
+
+// The long names on a help page.
+std::set<std::string> flags_of(const Workspace& w, const std::string& verb) {
+  const Outcome o = w.weft(verb + " --help");
+  EXPECT_EQ(o.exit_code, 0) << verb;
+  std::set<std::string> out;
+  const std::regex line("^  (?:-\\w,)?(--[a-z0-9-]+).*");
+  std::istringstream in(o.out);
+  for (std::string text; std::getline(in, text);)
+    if (std::smatch m; std::regex_match(text, m, line)) out.insert(m[1]);
+  out.erase("--help");
+  return out;
+}
+
+class FlagsTest : public ::testing::TestWithParam<Verb> {
+ protected:
+  FlagsTest() {
+    EXPECT_EQ(w.weft("generate alltoall --ranks 4 --iterations 2 --compute 1ms -o t.weft --quiet").exit_code,
+              0);
+    EXPECT_EQ(w.weft("export t.weft --to ti -o ti.txt --quiet").exit_code, 0);
+    EXPECT_EQ(w.weft("generate hpl --n 200 --nb 20 --p 2 --q 2 -o long.weft --quiet").exit_code, 0);
+    const std::string whole = w.read("long.weft");
+    w.write("cut.weft", whole.substr(0, whole.size() - whole.size() / 3));
+    w.write("head_on.txt",
+            "0 init\n0 send 1 0 4 6\n0 recv 1 0 4 6\n0 finalize\n"
+            "1 init\n1 send 0 0 4 6\n1 recv 0 0 4 6\n1 finalize\n");
+    w.write("f.csv", "src,dst,bytes,start\n0,5,1MiB,0\n1,5,1MiB,1us\n2,5,2MiB,0\n0,10,1MiB,0\n3,5,1MiB,0\n");
+    std::string k = "m,n,k,seconds\n", kc = "cluster,m,n,k,seconds\n", kd = "timestamp,m,n,k,seconds\n",
+                n = "size,duration\n";
+    for (int i = 4; i <= 10; ++i) {
+      const double s = 1 << i, t = 2e-10 * s * s * s + 1e-6 * i;
+      k += fmt_row({s, s, 2 * s, 2 * t});
+      kc += (i % 2 ? "a," : "b,") + fmt_row({s, s, s, t});
+      kd += std::to_string(1577836800 + i * 20000) + "," + fmt_row({s, s, s, t * (1 + 0.01 * i)});
+      n += fmt_row({s, 1e-6 + s * 1e-10}) + fmt_row({s * 1024, 5e-6 + s * 1024 * 2e-10});
+    }
+    w.write("k.csv", k);
+    w.write("kc.csv", kc);
+    w.write("kd.csv", kd);
+    w.write("kr.csv",
+            "node,cpu,intercept,mnk\n1,0,1e-6,1e-10\n1,0,2e-6,2e-10\n1,0,9e-6,9e-10\n2,0,1e-6,1e-10\n");
+    w.write("n.csv", n);
+    w.write("pattern.csv", "src,dst,bytes\n0,1,1MiB\n1,2,1MiB\n2,0,2MiB\n");
+    if (GetParam().words == "replay")
+      EXPECT_EQ(w.weft("generate ring --ranks 4200 --iterations 1 -o many.weft --quiet").exit_code, 0);
+    for (const auto& name : w.list()) ours.insert(name);
+  }
+  static std::string fmt_row(std::initializer_list<double> values) {
+    std::ostringstream out;
+    out.precision(15);
+    const char* comma = "";
+    for (const double v : values) {
+      out << comma << v;
+      comma = ",";
+    }
+    return out.str() + "\n";
+  }
+  // All that a run leaves, without what may differ from run to run.
+  struct Seen {
+    int exit_code = 0;
+    std::string text;
+    std::string all;
+  };
+  Seen run(const std::string& line, bool with_json) const {
+    const Outcome o = w.weft(line + (with_json ? " --json out.json --csv out.csv" : ""));
+    Seen s{o.exit_code, o.out, std::to_string(o.exit_code) + o.err};
+    for (const auto& name : w.list()) {
+      if (ours.contains(name) || !fs::is_regular_file(w.path() + "/" + name)) continue;
+      std::string content = w.read(name);
+      if (name == "out.json" && !content.empty()) {
+        json j = json::parse(content);
+        j.erase("engine");
+        j.erase("command");
+        j.erase("wall_s");
+        content = j.dump();
+      }
+      s.all += "\n" + name + "\n" + content;
+    }
+    for (const auto& name : w.list())
+      if (!ours.contains(name)) fs::remove_all(w.path() + "/" + name);
+    return s;
+  }
+  Workspace w;
+  std::set<std::string> ours;
+};
+
+TEST_P(FlagsTest, EveryAcceptedFlagActsOrIsRefused) {
+  const Verb& v = GetParam();
+  const std::string page = v.words.substr(0, v.words.find(' ')) == "platform" ? "platform" : v.words;
+  for (const std::string& flag : flags_of(w, page)) {
+    if (v.decide_nothing.contains(flag)) continue;
+    const auto found = v.tries.find(flag);
+    const bool machine = flag == "--json" || flag == "--csv";
+    if (found == v.tries.end() && (machine || flag == "--quiet")) {
+      const Outcome o = w.weft(v.words + " " + v.base + " " + flag + (machine ? " made" : ""));
+      EXPECT_EQ(o.exit_code, 0) << v.words << " " << flag << "\n" << o.err;
+      if (machine)
+        EXPECT_GT(w.read("made").size(), 5u) << v.words << " " << flag << " wrote nothing";
+      else
+        EXPECT_EQ(o.out, "") << v.words;
+      for (const auto& name : w.list())
+        if (!ours.contains(name)) fs::remove_all(w.path() + "/" + name);
+      continue;
+    }
+    ASSERT_NE(found, v.tries.end()) << v.words << " " << flag << ": say here how one sees it act";
+    const std::string base = v.words + " " + (found->second.base.empty() ? v.base : found->second.base);
+    const Seen without = run(base, v.json);
+    const Seen with = run(base + " " + found->second.flag, v.json);
+    if (with.exit_code == 2) continue;
+    EXPECT_NE(with.all, without.all) << base << " " << found->second.flag << " changed nothing";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, FlagsTest, ::testing::ValuesIn(verbs()), [](const auto& one) {
+  std::string name;
+  for (const char c : one.param.words)
+    if (c != ' ') name += c;
+  return name;
+});
+
+}  // namespace
+}  // namespace weft::testing

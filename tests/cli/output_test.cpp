@@ -1,0 +1,215 @@
+// Where outputs go: what is written whole, straight, refused or taken away again. The devices are copies in the
+// workspace, so that no test can harm those of the machine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_weft.hpp"
+#include "tests/support/checkout.hpp"
+
+namespace weft::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kFlows = "src,dst,bytes,start\n0,1,1MiB,0\n1,2,1MiB,1us\n";
+constexpr const char* kTimes =
+    "m,n,k,seconds\n64,64,64,1e-5\n128,128,128,8e-5\n256,256,256,6.4e-4\n512,512,512,5.1e-3\n";
+
+class OutputTest : public ::testing::Test {
+ protected:
+  OutputTest() {
+    EXPECT_EQ(w.weft("generate ring --ranks 4 --iterations 2 -o t.weft --quiet").exit_code, 0);
+    w.write("f.csv", kFlows);
+    w.write("k.csv", kTimes);
+  }
+  // Runs a shell line with `weft` on the PATH, in the workspace; its exit code as a shell says it.
+  [[nodiscard]] int shell(const std::string& line) const {
+    const std::string command =
+        "cd '" + w.path() + "' && PATH=" + support::binary_dir() + "/cli:$PATH; " + line;
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  [[nodiscard]] std::string at(const std::string& name) const { return w.path() + "/" + name; }
+  [[nodiscard]] mode_t mode(const std::string& name) const {
+    struct stat st {};
+    EXPECT_EQ(::lstat(at(name).c_str(), &st), 0) << name;
+    return st.st_mode;
+  }
+  Workspace w;
+};
+
+// One line of every verb that prints.
+const std::vector<std::string> kLines = {
+    "generate ring --ranks 4 -o g.weft",
+    "import t.weft -o i.weft",
+    "export t.weft --to text -o e.txt",
+    "info t.weft",
+    "check t.weft",
+    "replay t.weft --on torus-16",
+    "compare t.weft --on torus-16 --on crossbar-16",
+    "sweep t.weft --on torus-16 --set bw=1GB/s,2GB/s",
+    "flows f.csv --on torus-16",
+    "predict hpl --on crossbar-16 --n 400 --nb 100 --p 2 --q 2",
+    "tune hpl --on crossbar-16 --n 400 --nb 100 --p 2 --q 2 --evaluations 8 -o HPL.dat",
+    "fit dgemm k.csv",
+    "search halo --grid 2x2 --on cs-storm",
+    "platform show torus-16",
+    "platform list",
+    "platform check torus-16",
+    "route 0 5 --on torus-16",
+};
+
+TEST_F(OutputTest, AFullStandardOutputIsAnErrorOfEveryVerb) {
+  for (const std::string& line : kLines) {
+    EXPECT_EQ(shell("weft " + line + " >/dev/full 2>err.txt"), 3) << line;
+    EXPECT_EQ(w.read("err.txt"), "stdout: error: cannot write: No space left on device\n") << line;
+  }
+  for (const char* line :
+       {"--help", "replay --help", "--version", "info t.weft --json -", "info t.weft --csv -",
+        "export t.weft --to text -o -", "export t.weft --to csv -o -", "export t.weft --to weft -o -",
+        "generate ring --ranks 2 -o -", "platform export torus-16", "fit dgemm k.csv -o -"}) {
+    EXPECT_EQ(shell(std::string("weft ") + line + " >/dev/full 2>err.txt"), 3) << line;
+    EXPECT_THAT(w.read("err.txt"), StartsWith("stdout: error: cannot write")) << line;
+  }
+  EXPECT_EQ(shell("weft info t.weft >&- 2>err.txt"), 3) << "closed";
+  EXPECT_EQ(shell("weft replay t.weft --on torus-16 --json j.json >&- 2>err.txt"), 3);
+  EXPECT_EQ(json::parse(w.read("j.json"))["schema"], "weft.replay/1") << "no text strays into it";
+}
+
+TEST_F(OutputTest, EveryVerbWritesJsonAndCsvAndSaysCommandVersionAndWarnings) {
+  for (const std::string& line : kLines) {
+    ASSERT_EQ(w.weft(line + " --json j.json --csv c.csv --threads 2").exit_code, 0) << line;
+    const json j = json::parse(w.read("j.json"));
+    EXPECT_EQ(j["command"], "weft " + line) << "without what decides nothing";
+    EXPECT_TRUE(j["version"].is_string()) << line;
+    EXPECT_TRUE(j.contains("warnings")) << line;
+    EXPECT_THAT(j["schema"].get<std::string>(), StartsWith("weft.")) << line;
+    EXPECT_THAT(w.read("c.csv"), HasSubstr(",")) << line;
+    EXPECT_EQ(w.weft(line + " --quiet --json - --csv c2.csv").exit_code, 0) << line;
+    EXPECT_EQ(w.read("c2.csv"), w.read("c.csv")) << line;
+    fs::remove(at("j.json"));
+    fs::remove(at("c.csv"));
+  }
+}
+
+TEST_F(OutputTest, AnOutputThatCannotBeWrittenIsToldBeforeAnythingRuns) {
+  for (const std::string& line : kLines)
+    for (const char* flag : {" --json none/x", " --csv none/x", " --json ."}) {
+      const Outcome o = w.weft(line + flag);
+      EXPECT_EQ(o.exit_code, 3) << line << flag;
+      EXPECT_THAT(o.err, HasSubstr("error: cannot write: ")) << line << flag;
+      EXPECT_EQ(o.out, "") << line << flag << " did its work first";
+    }
+  EXPECT_EQ(w.weft("search halo --grid 2x2 --on cs-storm --svg none/x").out, "");
+  EXPECT_THAT(w.list(), ElementsAre("f.csv", "k.csv", "t.weft")) << "nothing else was made";
+}
+
+TEST_F(OutputTest, TwoOutputsInOneFileAreRefused) {
+  fs::create_symlink("x", at("link"));
+  for (const char* flags : {"--json x --csv x", "--json x --csv ./x", "--json - --csv -",
+                            "--json x --csv link", "--json /dev/stdout --csv -"}) {
+    const Outcome o = w.weft(std::string("replay t.weft --on torus-16 ") + flags);
+    EXPECT_EQ(o.exit_code, 2) << flags;
+    EXPECT_THAT(o.err, HasSubstr("error: --json and --csv name one file")) << flags;
+  }
+  EXPECT_EQ(w.weft("export t.weft --to text -o x --json x").exit_code, 2);
+  EXPECT_EQ(w.weft("generate ring --ranks 2 -o x --csv x").exit_code, 2);
+  EXPECT_EQ(w.weft("search halo --grid 2x2 --on cs-storm --svg x --histogram x").exit_code, 2);
+  EXPECT_EQ(w.weft("fit dgemm k.csv -o - --json -").exit_code, 2);
+  EXPECT_FALSE(fs::exists(at("x")));
+}
+
+TEST_F(OutputTest, LinksAndPermissionsOfOldOutputsStay) {
+  w.write("real.json", "old");
+  ASSERT_EQ(::chmod(at("real.json").c_str(), 0600), 0);
+  fs::create_symlink("real.json", at("link.json"));
+  ASSERT_EQ(w.weft("replay t.weft --on torus-16 --json link.json").exit_code, 0);
+  EXPECT_TRUE(S_ISLNK(mode("link.json")));
+  EXPECT_EQ(mode("real.json") & 07777, 0600u);
+  EXPECT_EQ(json::parse(w.read("real.json"))["schema"], "weft.replay/1");
+  ASSERT_EQ(w.weft("generate ring --ranks 2 -o real.json").exit_code, 0);
+  EXPECT_EQ(mode("real.json") & 07777, 0600u);
+}
+
+TEST_F(OutputTest, FifosAndDevicesAreWrittenStraight) {
+  EXPECT_EQ(shell("mkfifo p; cat p >got & weft info t.weft --json p >out.txt; e=$?; wait; exit $e"), 0);
+  EXPECT_TRUE(S_ISFIFO(mode("p")));
+  EXPECT_EQ(json::parse(w.read("got"))["schema"], "weft.info/1");
+  EXPECT_EQ(
+      shell(
+          "cat p >got.weft & weft generate ring --ranks 4 --iterations 2 -o p >out.txt; e=$?; wait; exit $e"),
+      0);
+  EXPECT_EQ(w.read("got.weft"), w.read("t.weft")) << "a trace needs no file to seek in";
+  EXPECT_EQ(shell("weft generate ring --ranks 4 --iterations 2 -o - >got2.weft"), 0);
+  EXPECT_EQ(w.read("got2.weft"), w.read("t.weft"));
+  EXPECT_EQ(shell("weft info t.weft --json /dev/stdout >j.json"), 0);
+  EXPECT_EQ(json::parse(w.read("j.json"))["schema"], "weft.info/1") << "the same as -";
+  if (::mknod(at("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0 ||
+      ::mknod(at("full").c_str(), S_IFCHR | 0666, makedev(1, 7)) != 0 || shell(": >null") != 0)
+    GTEST_SKIP() << "this user may not make devices";
+  EXPECT_EQ(w.weft("info t.weft --json null --csv full").exit_code, 3);
+  EXPECT_EQ(w.weft("info t.weft --json null").exit_code, 0);
+  EXPECT_EQ(w.weft("generate ring --ranks 4 -o full").exit_code, 3);
+  EXPECT_TRUE(S_ISCHR(mode("null")) && S_ISCHR(mode("full")));
+}
+
+TEST_F(OutputTest, AnInterruptLeavesNothingBehindAndEndsAsASignalDoes) {
+  const auto before = w.list();
+  // Some 10^8 operations: longer than anybody waits here.
+  const std::string endless = "weft generate ring --ranks 64 --iterations 1000000 -o t2.weft >/dev/null";
+  EXPECT_EQ(shell("timeout --preserve-status -s TERM 0.5 " + endless), 143);
+  EXPECT_EQ(shell("timeout --preserve-status -s INT 0.5 " + endless), 130);
+  EXPECT_EQ(w.list(), before);
+}
+
+TEST_F(OutputTest, AnExportOfManyFilesShowsAllOfThemOrNone) {
+  ASSERT_EQ(shell("weft generate ring --ranks 32 --iterations 20000 -o large.weft >/dev/null"), 0);
+  ASSERT_EQ(shell("weft export t.weft --to ti -o old.txt >/dev/null"), 0);
+  const auto before = w.list();
+  const std::string old_rank = w.read("old.txt_files/rank-0.txt");
+  EXPECT_EQ(
+      shell("timeout --preserve-status -s TERM 0.4 weft export large.weft --to ti -o ti.txt >/dev/null"),
+      143);
+  EXPECT_EQ(
+      shell("timeout --preserve-status -s INT 0.4 weft export large.weft --to ti -o old.txt >/dev/null"),
+      130);
+  EXPECT_EQ(w.list(), before);
+  EXPECT_EQ(w.read("old.txt_files/rank-0.txt"), old_rank) << "an older export is whole";
+  ASSERT_EQ(shell("weft export t.weft --to ti -o ti.txt >/dev/null"), 0);
+  EXPECT_THAT(w.list(), Contains("ti.txt_files/rank-3.txt"));
+  EXPECT_EQ(w.weft("export t.weft --to ti -o -").exit_code, 2);
+}
+
+TEST_F(OutputTest, ACountIsDigitsWithinItsRange) {
+  const std::vector<std::pair<std::string, std::string>> flags = {
+      {"replay t.weft --on torus-16", "--seed"},
+      {"replay t.weft --on torus-16", "--threads"},
+      {"search halo --grid 2x2 --on cs-storm", "--evaluations"},
+      {"search halo --grid 2x2 --on cs-storm", "--nodes"},
+      {"sweep t.weft --on torus-16 --set bw=1GB/s,2GB/s", "--bisect"},
+      {"fit network k.csv", "--segments"},
+      {"generate hpl --n 100 --nb 10 -o x.weft", "--matrix-seed"}};
+  for (const auto& [line, flag] : flags)
+    for (const char* bad : {"-1", "1e3", "0x10", "1.5", "+1", "''", "' 1'", "1x", "18446744073709551616"}) {
+      const Outcome o = w.weft(line + " " + flag + "=" + bad);
+      EXPECT_EQ(o.exit_code, 2) << line << " " << flag << "=" << bad;
+      EXPECT_THAT(o.err, HasSubstr(flag + ": not a count")) << line << " " << flag << "=" << bad;
+    }
+  EXPECT_EQ(w.weft("replay t.weft --on torus-16 --threads 010 --seed 18446744073709551615").exit_code, 0);
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,250 @@
+// What an output file does to the thing that its path names. Everything happens in a folder of its own; the devices are
+// made there with mknod, where the system lets us, and are copies of null and full.
+#include "core/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class AtomicFileTest : public ::testing::Test {
+ protected:
+  AtomicFileTest() {
+    std::string pattern = ::testing::TempDir() + "/weft-atomic-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~AtomicFileTest() override { fs::remove_all(folder_); }
+  [[nodiscard]] std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const auto& e : fs::directory_iterator(folder_)) out.push_back(e.path().filename());
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  [[nodiscard]] static mode_t mode(const std::string& path) {
+    struct stat st {};
+    EXPECT_EQ(::lstat(path.c_str(), &st), 0) << path;
+    return st.st_mode;
+  }
+  // Ends a child of ours that stands where `prepare` leaves it, and says how it ended.
+  template <class Prepare>
+  int end_child(int signal, Prepare&& prepare) const {
+    int ready[2];
+    EXPECT_EQ(::pipe(ready), 0);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      remove_temporaries_when_interrupted();
+      prepare([&] { (void)!::write(ready[1], "x", 1); });
+      ::_exit(0);
+    }
+    ::close(ready[1]);
+    char c = 0;
+    (void)!::read(ready[0], &c, 1);
+    ::close(ready[0]);
+    ::kill(pid, signal);
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    return status;
+  }
+  std::string folder_;
+};
+
+TEST_F(AtomicFileTest, ANewFileHasTheUmasksModeAndAnOldOneKeepsItsOwn) {
+  const mode_t old = ::umask(027);
+  ASSERT_TRUE(write_output(at("new"), "x"));
+  ::umask(old);
+  EXPECT_EQ(mode(at("new")) & 07777, 0640u);
+  for (const mode_t m : {0600u, 0644u, 0755u, 0660u}) {
+    ASSERT_EQ(::chmod(at("new").c_str(), m), 0);
+    ASSERT_TRUE(write_output(at("new"), "y"));
+    EXPECT_EQ(mode(at("new")) & 07777, m);
+  }
+  EXPECT_THAT(names(), ElementsAre("new"));
+}
+
+TEST_F(AtomicFileTest, ALinkStaysAndTheFileBehindItIsWritten) {
+  fs::create_directory(at("far"));
+  ASSERT_TRUE(write_output(at("far/file"), "old"));
+  fs::create_symlink("far/file", at("one"));
+  fs::create_symlink("one", at("two"));
+  fs::create_symlink(at("far/not-yet"), at("dangling"));
+  fs::create_symlink("round", at("round"));
+  ASSERT_TRUE(write_output(at("two"), "new"));
+  EXPECT_TRUE(fs::is_symlink(at("two")) && fs::is_symlink(at("one")));
+  EXPECT_EQ(read_file(at("far/file")).value(), "new");
+  ASSERT_TRUE(write_output(at("dangling"), "made"));
+  EXPECT_TRUE(fs::is_symlink(at("dangling")));
+  EXPECT_EQ(read_file(at("far/not-yet")).value(), "made");
+  const auto r = write_output(at("round"), "x");
+  ASSERT_FALSE(r);
+  EXPECT_THAT(r.error().message(), HasSubstr("cannot write: Too many levels of symbolic links"));
+}
+
+TEST_F(AtomicFileTest, WhatWasPlantedUnderTheOldTemporaryNameIsNeitherWrittenNorOpened) {
+  ASSERT_TRUE(write_output(at("victim"), "precious"));
+  fs::create_symlink("victim", at("out.tmp." + std::to_string(::getpid())));
+  ASSERT_EQ(::mkfifo(at("fifo.tmp." + std::to_string(::getpid())).c_str(), 0600), 0);
+  ASSERT_TRUE(write_output(at("out"), "x"));
+  ASSERT_TRUE(write_output(at("fifo"), "x"));
+  EXPECT_EQ(read_file(at("victim")).value(), "precious");
+  // No two temporaries share a name, so none can be foreseen.
+  std::vector<AtomicFile> open;
+  const std::size_t before = names().size();
+  for (int i = 0; i < 100; ++i) open.push_back(AtomicFile::open(at("again")).value());
+  EXPECT_EQ(names().size(), before + 100);
+}
+
+TEST_F(AtomicFileTest, AFifoIsWrittenStraightAndStaysAFifo) {
+  ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0600), 0);
+  fs::create_symlink("fifo", at("link"));
+  for (const char* name : {"fifo", "link"}) {
+    std::string got;
+    std::thread reader([&] { got = read_file(at("fifo")).value(); });
+    EXPECT_TRUE(write_output(at(name), "through the pipe"));
+    reader.join();
+    EXPECT_EQ(got, "through the pipe");
+  }
+  EXPECT_TRUE(S_ISFIFO(mode(at("fifo"))));
+  EXPECT_THAT(names(), ElementsAre("fifo", "link"));
+}
+
+TEST_F(AtomicFileTest, ADeviceStaysADeviceAndAFullOneIsAnError) {
+  if (::mknod(at("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0 ||
+      ::mknod(at("full").c_str(), S_IFCHR | 0666, makedev(1, 7)) != 0 ||
+      ::access(at("null").c_str(), W_OK) != 0)
+    GTEST_SKIP() << "this user may not make devices";
+  if (const int fd = ::open(at("null").c_str(), O_WRONLY); fd < 0)
+    GTEST_SKIP() << "devices do not work in " << folder_;
+  else
+    ::close(fd);
+  EXPECT_TRUE(write_output(at("null"), "gone"));
+  const auto full = write_output(at("full"), "no place");
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().message(), at("full") + ": error: cannot write: No space left on device");
+  EXPECT_EQ(exit_code(full.error().code), 3);
+  EXPECT_TRUE(S_ISCHR(mode(at("null"))) && S_ISCHR(mode(at("full"))));
+  EXPECT_THAT(names(), ElementsAre("full", "null"));
+}
+
+TEST_F(AtomicFileTest, ASocketAndAFolderAreRefusedAndStay) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (at("socket").size() >= sizeof address.sun_path)
+    GTEST_SKIP() << "the folder's name is too long for a socket";
+  at("socket").copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_FALSE(write_output(at("socket"), "x"));
+  ::close(fd);
+  EXPECT_TRUE(S_ISSOCK(mode(at("socket"))));
+  EXPECT_FALSE(write_output(folder_, "x"));
+  EXPECT_FALSE(write_output(at("none/x"), "x"));
+  EXPECT_FALSE(write_output("", "x"));
+  EXPECT_THAT(names(), ElementsAre("socket"));
+}
+
+TEST_F(AtomicFileTest, ADescriptorIsWrittenWhereItStands) {
+  const int fd = ::open(at("log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::write(fd, "first ", 6), 6);
+  ASSERT_TRUE(write_output("/dev/fd/" + std::to_string(fd), "second"));
+  ASSERT_EQ(::write(fd, " third", 6), 6);
+  ::close(fd);
+  EXPECT_EQ(read_file(at("log")).value(), "first second third");
+  fs::create_symlink("/dev/stdout", at("link"));
+  EXPECT_TRUE(is_standard_output("-") && is_standard_output("/dev/stdout") &&
+              is_standard_output("/dev/fd/1"));
+  EXPECT_TRUE(is_standard_output(at("link")));
+  EXPECT_FALSE(is_standard_output("/dev/stderr") || is_standard_output(at("log")));
+}
+
+TEST_F(AtomicFileTest, AFileThatMayNotBeWrittenIsNotReplaced) {
+  ASSERT_TRUE(write_output(at("mine"), "kept"));
+  ASSERT_EQ(::chmod(at("mine").c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
+    const auto r = write_output(at("mine"), "taken");
+    ::_exit(r ? 1 : r.error().message().find("Permission denied") == std::string::npos ? 3 : 0);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "cannot become another user";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(read_file(at("mine")).value(), "kept");
+}
+
+TEST_F(AtomicFileTest, AnInterruptRemovesTheTemporaryAndEndsTheProgramAsItWould) {
+  ASSERT_TRUE(write_output(at("out"), "old"));
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    const int status = end_child(signal, [&](auto ready) {
+      auto f = AtomicFile::open(at("out"));
+      auto closed = AtomicFile::open(at("other"));
+      ::mkdir(at("sub").c_str(), 0700);
+      const Temporary folder(at("sub"), Temporary::Kind::kFolder);
+      auto within = AtomicFile::open(at("sub/file"));
+      f->write(std::string(1 << 20, 'x'));
+      (void)closed->close();
+      ready();
+      for (;;) ::pause();
+    });
+    ASSERT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), signal) << "a shell calls it 128 + " << signal;
+    EXPECT_THAT(names(), ElementsAre("out")) << "signal " << signal;
+  }
+  EXPECT_EQ(read_file(at("out")).value(), "old");
+}
+
+TEST_F(AtomicFileTest, AnIgnoredInterruptStaysIgnored) {
+  const int status = end_child(SIGKILL, [&](auto ready) {
+    ::signal(SIGHUP, SIG_IGN);
+    remove_temporaries_when_interrupted();
+    // Those of the first call are in place already; what nohup ignored must still be.
+    ::raise(SIGHUP);
+    ready();
+    for (;;) ::pause();
+  });
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
+TEST_F(AtomicFileTest, FilesThatBelongTogetherAppearTogetherOrNotAtAll) {
+  // The signal arrives after the first rename: it waits for the last.
+  const int status = end_child(SIGTERM, [&](auto ready) {
+    std::vector<AtomicFile> files;
+    for (int i = 0; i < 20; ++i) {
+      files.push_back(AtomicFile::open(at("f" + std::to_string(i))).value());
+      files.back().write("x");
+      (void)files.back().close();
+    }
+    {
+      const HoldInterrupts hold;
+      (void)files[0].commit();
+      ready();
+      ::usleep(50000);  // it comes now, is held, and cuts the sleep short
+      (void)commit_all(std::span(files).subspan(1));
+    }
+    ::usleep(2000000);
+  });
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  EXPECT_EQ(names().size(), 20u);
+}
+
+}  // namespace
+}  // namespace weft
