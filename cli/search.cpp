@@ -2,11 +2,12 @@
 // how sure that is.
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <memory>
+#include <optional>
 
+#include "cli/interrupt.hpp"
+#include "cli/parallel.hpp"
 #include "cli/platform_flags.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
@@ -20,15 +21,6 @@
 
 namespace weft::cli {
 namespace {
-
-// Set by Ctrl-C, which can reach nothing else; the search looks at it and returns what it has.
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void on_interrupt(int) {
-  interrupted.store(true, std::memory_order_relaxed);
-  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program
-}
 
 struct Options {
   CommonOptions common;
@@ -144,7 +136,9 @@ Result<void> search(const Options& o) {
   Progress progress(o.common.progress_mode(), "search", 0, placing ? "classes" : "schedules");
   schedule::Control control;
   control.threads = o.common.threads;
-  control.stop = &interrupted;
+  std::optional<Interrupt> interrupt(std::in_place);
+  control.stop = interrupt->flag();
+  control.on_threads = tell_fewer_threads;
   control.progress = [&](double done, double, double best_s) {
     progress.update(static_cast<std::uint64_t>(done), fmt::format("best {}", show_seconds(best_s)));
   };
@@ -156,7 +150,6 @@ Result<void> search(const Options& o) {
       counted->update(static_cast<std::uint64_t>(done), fmt::format("best {}", show_seconds(best_s)));
     };
   }
-  std::signal(SIGINT, on_interrupt);
 
   report::SearchFacts facts;
   facts.pattern = pattern.name;
@@ -180,7 +173,7 @@ Result<void> search(const Options& o) {
     facts.workload = &workload;
     facts.result = &result;
   }
-  std::signal(SIGINT, SIG_DFL);
+  interrupt.reset();
   progress.finish();
   if (counted) counted->finish();
   // Interrupted after the proof only the distribution is incomplete.
