@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/quantity_text.hpp"
 #include "report/explain.hpp"
@@ -39,6 +41,41 @@ Setting setting_of(const std::vector<SweepAxis>& axes, const std::vector<std::si
   return set;
 }
 
+// A warning for each trace whose replays do not depend on axis `k`: the same messages at the same times, for every pair of
+// runs that differ in this key only.
+std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
+                                       const std::vector<SweepRun>& runs) {
+  std::vector<std::string> out;
+  if (axis.values.size() < 2) return out;
+  // First run by what it has in common with those that differ in the key only.
+  std::map<std::tuple<std::string, std::string, std::string, std::vector<std::size_t>>, const SweepRun*>
+      first;
+  std::map<std::string, bool> idle;  // by trace
+  std::map<std::string, bool> computes;
+  for (const SweepRun& r : runs) {
+    auto choice = r.choice;
+    choice[k] = 0;
+    const auto& mine = *r.facts.result;
+    const auto [at, is_new] = first.try_emplace({r.facts.trace, r.facts.map, r.platform, choice}, &r);
+    const auto& other = *at->second->facts.result;
+    const bool same = mine.finished == other.finished && mine.makespan == other.makespan &&
+                      mine.fingerprint == other.fingerprint;
+    idle.try_emplace(r.facts.trace, true).first->second &= same;
+    computes[r.facts.trace] |= time_sums(mine).compute > 0;
+  }
+  for (const auto& [trace, nothing] : idle) {
+    if (!nothing) continue;
+    std::string text = fmt::format("{} changes nothing for {}", axis.key, short_name(trace));
+    if (axis.key == "speed" || axis.key == "host.speed")
+      text += computes[trace]
+                  ? ": its computations are durations as they were recorded, which no speed changes; "
+                    "--compute-scale multiplies them"
+                  : ": it computes nothing";
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
 }  // namespace
 
 Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs) {
@@ -67,6 +104,9 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
       out.rows.push_back(std::move(row));
     }
   }
+
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    for (const auto& w : idle_warnings(axes[k], k, runs)) out.warnings.push_back(w);
 
   // Runs that differ from `a` in platform only, and their counterparts one value further on.
   const auto at = [&](const SweepRun& like, const std::string& platform, std::size_t axis, std::size_t step) {
@@ -163,6 +203,7 @@ std::string sweep_json(const Sweep& sweep) {
   j["schema"] = "weft.sweep/1";
   j["rows"] = std::move(rows);
   j["flips"] = std::move(flips);
+  j["warnings"] = sweep.warnings;
   return json_text(j);
 }
 
@@ -210,6 +251,7 @@ std::string sweep_text(const Sweep& sweep) {
     i = end;
   }
   out += "\n";
+  for (const auto& w : sweep.warnings) out += "warning: " + w + "\n";
   if (sweep.flips.empty()) return out + "the ranking of the platforms is the same everywhere\n";
   for (const auto& f : sweep.flips) {
     const std::string at =
