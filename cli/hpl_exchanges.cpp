@@ -19,6 +19,9 @@ constexpr int kTrialWindows = 3;
 constexpr std::int64_t kTrialWidth = 8;
 // A panel message by message costs several times one in series: trying both ways must leave something to save.
 constexpr std::int64_t kWorthTrying = 3;
+// Where ranks mostly wait for the network, small delays decide who waits for whom, and a long run may fall into another
+// rhythm than short windows show.
+constexpr double kLeastUpdate = 0.5;
 
 // Are all ranks of every process column on one host?
 bool columns_within_hosts(const hpl_gen::HplConfig& config, const std::vector<HostId>& placement) {
@@ -104,7 +107,10 @@ Result<ExchangeChoice> choose_exchanges(const hpl_gen::HplConfig& config, const 
                                         std::make_move_iterator(runs.end()));
   std::vector<std::vector<PanelSeconds>> measured;
   for (const WindowRun& r : one_by_one) measured.push_back(r.panels);
-  const double time = hpl_gen::fit_panels(config, windows, measured).total.s[PanelSeconds::kTime];
+  const PanelSeconds whole = hpl_gen::fit_panels(config, windows, measured).total;
+  const double time = whole.s[PanelSeconds::kTime];
+  if (whole.s[PanelSeconds::kUpdate] < kLeastUpdate * time)
+    return ExchangeChoice{false, "the network takes most of the time", 0.0, trial};
   const PanelSeconds difference = left_out(windows, one_by_one, together, config.panels());
   double most = 0;
   for (const auto part : {PanelSeconds::kTime, PanelSeconds::kPfact, PanelSeconds::kBcast,

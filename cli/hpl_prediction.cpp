@@ -21,6 +21,9 @@ using hpl_gen::PanelSeconds;
 using hpl_gen::SampleWindow;
 using Part = PanelSeconds::Part;
 
+// With noise the kernels of a solve are drawn anew in each sample: its error is that many times larger.
+constexpr double kNoisySolve = 6;
+
 std::vector<SampleWindow> windows_of(const HplConfig& config, const PredictOptions& options) {
   const std::int64_t panels = config.panels();
   if (options.sample == 0) return {{0, 0, 0, panels}};
@@ -96,9 +99,10 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   if (fit.error && out.exchanges.differs_at_most) {
     const auto& e = fit.error->s;
     const double d = *out.exchanges.differs_at_most * out.time_s;
+    const double solve = fit.solve_error * (options.noise ? kNoisySolve : 1);
     out.error_estimate = (e[Part::kTime] + d) / out.time_s;
     out.phase_error = {e[Part::kPfact] + d, e[Part::kBcast] + d, e[Part::kSwap] + d, e[Part::kUpdate] + d,
-                       fit.solve_error + d};
+                       solve + d};
   }
   out.pfact_s = fit.total.s[Part::kPfact];
   out.bcast_s = fit.total.s[Part::kBcast];

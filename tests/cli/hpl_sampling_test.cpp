@@ -159,7 +159,9 @@ TEST(HplSampling, NinetyFiveOfAHundredRunsLieWithinTheirEstimateInTotalAndInEver
 // No noise: its draws differ where a rank polls another number of times, and would be compared.
 TEST(HplExchanges, TheDefaultIsAsMessageByMessageOrWithinWhatItSays) {
   int series = 0, messages = 0;
-  for (std::uint64_t seed = first_seed(); seed < first_seed() + 24; ++seed) {
+  std::vector<std::uint64_t> seeds = {110022};  // falls into another rhythm: 16 % for the series
+  for (std::uint64_t seed = first_seed(); seed < first_seed() + 24; ++seed) seeds.push_back(seed);
+  for (const std::uint64_t seed : seeds) {
     const RandomRun r = random_run(seed, 140, 200, true);
     SCOPED_TRACE(fmt::format("seed {}: {}", seed, r.text()));
     const auto platform = topology::load_platform(r.platform);

@@ -24,7 +24,7 @@ TEST(HplSearch, FindsTheBestOfAFormulaWithinItsBudgetAndNeverWorseThanTheBase) {
     ++calls;
     const double gflops =
         100 - std::fabs(std::log2(static_cast<double>(c.nb) / 128)) - std::abs(c.p - 4) + c.depth;
-    return Candidate{c, gflops, 0.0, 0};
+    return std::optional<Candidate>(Candidate{c, gflops, 0.0, 0});
   };
   const auto r = search_hpl(base, space, 40, 3, evaluate);
   ASSERT_TRUE(r);
