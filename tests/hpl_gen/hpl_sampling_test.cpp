@@ -105,7 +105,7 @@ TEST(SampleFit, TheIntervalHoldsTheTotalOfPanelsWithNoiseAndSteps) {
     if (std::fabs(fit.total.s[PanelSeconds::kTime] - total) <= half) ++inside;
   }
   EXPECT_GE(inside, kRuns * kConfidence);
-  EXPECT_LT(widest, 0.15);  // an interval of everything holds everything
+  EXPECT_LT(widest, 0.25);  // an interval of everything holds everything
 }
 
 TEST(SampleFit, WhatCannotBeEstimatedSaysSo) {
