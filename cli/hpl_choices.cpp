@@ -7,6 +7,8 @@
 
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
+#include "replay/kernel_time.hpp"
+#include "traces/kernel.hpp"
 
 namespace weft::cli {
 
@@ -50,6 +52,24 @@ Result<ChosenDat> complete_dat(const HplFlags& flags, const topology::Platform& 
     out.chosen.push_back(fmt::format("N = {} ({:.0f} % of memory)", n, kMemoryShare * 100));
   }
   return out;
+}
+
+std::vector<std::string> width_warnings(const topology::Platform& platform,
+                                        const std::vector<std::int64_t>& widths) {
+  if (widths.empty()) return {};
+  const auto [least, most] = std::minmax_element(widths.begin(), widths.end());
+  if (*least == *most) return {};
+  const auto clock = replay::KernelClock::create(platform);
+  if (!clock) return {};
+  const auto per_flop = [&](std::int64_t nb) {
+    const traces::KernelShape shape{traces::Kernel::dgemm, 4096, 4096, nb};
+    return clock->seconds(0, shape) / traces::kernel_flops(shape);
+  };
+  if (std::fabs(per_flop(*least) / per_flop(*most) - 1) > 1e-9) return {};
+  return {fmt::format(
+      "the platform gives one speed for every kernel: its dgemm is as fast at NB = {} as at NB = {}, so "
+      "small blocks look better than they are; weft fit dgemm makes kernel times from measurements",
+      *least, *most)};
 }
 
 }  // namespace weft::cli

@@ -26,4 +26,9 @@ struct ChosenDat {
 };
 [[nodiscard]] Result<ChosenDat> complete_dat(const HplFlags& flags, const topology::Platform& platform);
 
+// What the platform cannot say about widths of blocks that are compared: nothing, or that its dgemm is as fast at each of
+// them, so that the smallest looks best.
+[[nodiscard]] std::vector<std::string> width_warnings(const topology::Platform& platform,
+                                                      const std::vector<std::int64_t>& widths);
+
 }  // namespace weft::cli

@@ -160,7 +160,7 @@ Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& 
   if (f.pivots == "random")
     options.pivots = PivotKind::kRandom;
   else if (f.pivots == "exact")
-    options.pivots = PivotKind::kExact;
+    options.pivots = PivotKind::kExact, options.exact = std::make_shared<ExactPivots>(f.matrix_seed);
   else if (f.pivots.starts_with("from:")) {
     const std::string path = f.pivots.substr(5);
     WEFT_ASSIGN(const auto trace, traces::open_trace({path}));

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/parallel.hpp"
+#include "cli/hpl_exchanges.hpp"
+#include "cli/hpl_windows.hpp"
 #include "hpl_gen/closed_form.hpp"
-#include "hpl_gen/hpl_trace.hpp"
-#include "hpl_gen/op_sink.hpp"
 #include "hpl_gen/phase_model.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
@@ -23,167 +22,37 @@ using hpl_gen::PanelSeconds;
 using hpl_gen::SampleWindow;
 using Part = PanelSeconds::Part;
 
-// What the replay of a window tells.
-struct WindowRun {
-  std::vector<PanelSeconds> panels;  // measured ones
-  double solve_s = 0;
-  double time_s = 0;
-  double after_last_panel_s = 0;  // what the look-ahead left to update, and the solve
-  replay::ReplayResult result;
-  std::uint64_t ops = 0;
-  std::vector<std::uint64_t> link_bytes;
-  double simulated_s = 0;
-};
+// With noise the kernels of a solve are drawn anew in each sample: its error is that many times larger.
+constexpr double kNoisySolve = 6;
 
-// Sums up regions and messages by panel while a window is replayed.
-class Collector {
- public:
-  Collector(const HplConfig& config, const SampleWindow& window)
-      : ranks_(static_cast<std::size_t>(config.ranks())),
-        first_(window.first),
-        parts_(ranks_),
-        end_(static_cast<std::size_t>(window.last - window.first + 1), 0.0),
-        panels_(end_.size()),
-        rows_(config.p) {}
-
-  void region(RankId rank, RegionId region, SimTime begin, SimTime end) {
-    const std::uint32_t id = region.index();
-    const double seconds = to_seconds(end - begin);
-    auto& parts = parts_[rank.index()];
-    switch (id) {
-      case hpl_gen::kPfact:
-        parts.s[Part::kPfact] += seconds;
-        return;
-      case hpl_gen::kBcast:
-        parts.s[Part::kBcast] += seconds;
-        return;
-      case hpl_gen::kSwap:
-        parts.s[Part::kSwap] += seconds;
-        return;
-      case hpl_gen::kUpdate:
-        parts.s[Part::kUpdate] += seconds;
-        return;
-      case hpl_gen::kSolve:
-        solve_ += seconds;
-        return;
-      default:
-        break;
-    }
-    const std::int64_t panel = static_cast<std::int64_t>(id) - hpl_gen::kFirstPanel - first_;
-    if (panel < 0 || panel >= static_cast<std::int64_t>(panels_.size())) return;
-    const auto i = static_cast<std::size_t>(panel);
-    panels_[i] += parts;
-    end_[i] = std::max(end_[i], to_seconds(end.time_since_epoch()));
-    parts = {};
-  }
-
-  // A panel's broadcast in one row: first send to last arrival. Tags tell panels apart; a row has a few under way.
-  void message(const replay::MessageSeen& m) {
-    if (m.tag < hpl_gen::kTagPanel || m.tag >= hpl_gen::kTagPanel + hpl_gen::kTagRange) return;
-    const std::size_t slot = m.comm.index() * kOpen + static_cast<std::size_t>(m.tag) % kOpen;
-    if (slot >= open_.size()) open_.resize(slot + 1);
-    Open& o = open_[slot];
-    if (o.tag != m.tag) {
-      close(o);
-      o = {m.tag, m.posted, m.come};
-    }
-    o.from = std::min(o.from, m.posted);
-    o.to = std::max(o.to, m.come);
-  }
-
-  [[nodiscard]] WindowRun take(const SampleWindow& w) {
-    for (const Open& o : open_) close(o);
-    WindowRun run;
-    const auto n = static_cast<double>(ranks_);
-    const auto count = static_cast<double>(w.last - w.first);
-    double before = w.measured > w.first ? end_[static_cast<std::size_t>(w.measured - w.first - 1)] : 0;
-    for (std::int64_t k = w.measured; k < w.last; ++k) {
-      const auto i = static_cast<std::size_t>(k - w.first);
-      PanelSeconds p = panels_[i];
-      for (double& s : p.s) s /= n;
-      // An iteration without panel (the look-ahead's first ones, the run's tail) ends when the next one does.
-      const double end = end_[i] > 0 ? end_[i] : before;
-      p.s[Part::kTime] = end - before;
-      p.s[Part::kBcastTook] = took_ / static_cast<double>(rows_) / count;
-      before = end;
-      run.panels.push_back(p);
-    }
-    run.solve_s = solve_ / n;
-    run.after_last_panel_s = -before;
-    return run;
-  }
-
- private:
-  static constexpr std::size_t kOpen = 8;
-  struct Open {
-    std::int32_t tag = -1;
-    SimTime from{}, to{};
-  };
-  void close(const Open& o) {
-    if (o.tag >= 0) took_ += to_seconds(o.to - o.from);
-  }
-  std::size_t ranks_;
-  std::int64_t first_;
-  std::vector<PanelSeconds> parts_;  // by rank, since its last panel ended
-  std::vector<double> end_;          // by panel, of the last rank
-  std::vector<PanelSeconds> panels_;
-  std::vector<Open> open_;
-  int rows_;
-  double solve_ = 0;
-  double took_ = 0;
-};
-
-Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& platform,
-                             const std::vector<HostId>& placement, const PredictOptions& options,
-                             const SampleWindow& window) {
-  hpl_gen::HplTraceOptions generate;
-  generate.seed = options.seed;
-  generate.pivots = options.pivots;
-  generate.matrix_seed = options.matrix_seed;
-  generate.start_end = false;
-  generate.aggregate_pfact = !options.message_by_message;
-  generate.most_pieces = options.most_pieces;
-  const bool all = window.first == 0 && window.last == config.panels();
-  generate.solve = window.last == config.panels();
-  if (!all) generate.window = hpl_gen::PanelWindow{window.first, window.last};
-  WEFT_ASSIGN(auto trace, hpl_gen::HplTrace::create(hpl_gen::to_dat(config), generate));
-  Collector collector(config, window);
-  replay::ReplayOptions replay_options;
-  replay_options.seed = options.seed;
-  replay_options.model = options.model;
-  replay_options.noise = options.noise;
-  replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
-    collector.region(r, id, b, e);
-  };
-  replay_options.on_message = [&](const replay::MessageSeen& m) {
-    if (!m.of_collective) collector.message(m);
-  };
-  WEFT_ASSIGN(auto result, replay::replay(*trace, platform, placement, replay_options));
-  WEFT_CHECK(result.finished, "a generated run of HPL deadlocks: " + result.deadlock.summary());
-  WindowRun run = collector.take(window);
-  run.time_s = to_seconds(result.makespan);
-  run.after_last_panel_s += run.time_s;
-  run.ops = trace->totals().ops;
-  run.result = std::move(result);
-  run.result.ranks.clear();
-  run.result.regions.clear();
-  return run;
+std::vector<SampleWindow> windows_of(const HplConfig& config, const PredictOptions& options) {
+  const std::int64_t panels = config.panels();
+  if (options.sample == 0) return {{0, 0, 0, panels}};
+  const std::int64_t width = options.width > 0 ? options.width : std::clamp<std::int64_t>(config.q, 8, 32);
+  const std::int64_t warm_up = options.warm_up > 0 ? options.warm_up : default_warm_up(config);
+  return hpl_gen::choose_windows(panels, std::max(2, options.sample), width, warm_up);
 }
 
-// All windows, `threads` at a time; the order of the results is that of the windows.
-Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topology::Platform& platform,
-                                           const std::vector<HostId>& placement,
-                                           const PredictOptions& options,
-                                           const std::vector<SampleWindow>& windows) {
-  std::vector<WindowRun> runs(windows.size());
-  WEFT_TRY(run_parallel(windows.size(), options.threads, [&](std::size_t i) -> Result<void> {
-    WEFT_ASSIGN(runs[i], run_window(config, platform, placement, options, windows[i]));
-    return {};
-  }));
-  return runs;
+std::int64_t panels_of(const std::vector<SampleWindow>& windows) {
+  std::int64_t sum = 0;
+  for (const SampleWindow& w : windows) sum += w.last - w.first;
+  return sum;
+}
+
+// Quantities that are computed from the time must be numbers that a reader can use.
+Result<void> check_time(const HplPrediction& p) {
+  if (p.time_s > 0 && std::isfinite(p.gflops) && std::isfinite(p.efficiency)) return {};
+  return usage_error(
+      "the prediction is no number: at this speed the run takes no time that can be told from none",
+      fmt::format("{:.3g} s at a peak of {:.3g} Gflop/s", p.time_s, p.peak_gflops),
+      "a speed of real machines, or a larger N");
 }
 
 }  // namespace
+
+std::int64_t planned_panels(const HplConfig& config, const PredictOptions& options) {
+  return hpl_gen::check_config(config) ? panels_of(windows_of(config, options)) : 0;
+}
 
 Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platform& platform,
                                   const PredictOptions& options) {
@@ -193,18 +62,16 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, options.map, options.seed));
 
   const std::int64_t panels = config.panels();
-  const int depth = config.q == 1 ? 0 : config.depth;
-  std::vector<SampleWindow> windows = {{0, 0, 0, panels}};
-  if (options.sample > 0) {
-    const std::int64_t width = options.width > 0 ? options.width : std::clamp<std::int64_t>(config.q, 8, 32);
-    const std::int64_t warm_up = options.warm_up > 0 ? options.warm_up : depth + 5;
-    windows = hpl_gen::choose_windows(panels, std::max(2, options.sample), width, warm_up);
-  }
-  WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, windows));
+  const std::vector<SampleWindow> windows = windows_of(config, options);
+  WEFT_ASSIGN(auto exchanges, choose_exchanges(config, platform, placement, options, panels_of(windows)));
+  std::vector<WindowTask> tasks;
+  for (const SampleWindow& w : windows) tasks.push_back({w, !exchanges.series, options.noise});
+  WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, tasks));
 
   HplPrediction out;
   out.config = config;
   out.panels_total = panels;
+  out.exchanges = std::move(exchanges);
   std::vector<std::vector<PanelSeconds>> measured;
   std::vector<std::uint64_t> bytes(platform.fabric.link_count(), 0);
   double simulated_s = 0;
@@ -230,7 +97,14 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   const bool all = windows.size() == 1;
   out.solve_s = last.solve_s;
   out.time_s = all ? last.time_s : fit.total.s[Part::kTime] + last.after_last_panel_s;
-  out.error_estimate = fit.relative_error * fit.total.s[Part::kTime] / out.time_s;
+  if (fit.error && out.exchanges.differs_at_most) {
+    const auto& e = fit.error->s;
+    const double d = *out.exchanges.differs_at_most * out.time_s;
+    const double solve = fit.solve_error * (options.noise ? kNoisySolve : 1);
+    out.error_estimate = (e[Part::kTime] + d) / out.time_s;
+    out.phase_error = {e[Part::kPfact] + d, e[Part::kBcast] + d, e[Part::kSwap] + d, e[Part::kUpdate] + d,
+                       solve + d};
+  }
   out.pfact_s = fit.total.s[Part::kPfact];
   out.bcast_s = fit.total.s[Part::kBcast];
   out.swap_s = fit.total.s[Part::kSwap];
@@ -245,6 +119,8 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   for (const HostId h : hosts)
     out.peak_gflops += platform.speed(h).value() * 1e-9 * static_cast<double>(platform.ranks_per_host);
   out.efficiency = out.gflops / out.peak_gflops;
+
+  WEFT_TRY(check_time(out));
 
   std::size_t busiest = 0;
   const auto& capacity = platform.fabric.links().capacity;

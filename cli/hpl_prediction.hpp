@@ -5,7 +5,10 @@
 // with what is forwarded meanwhile), update, solve; what is left is waiting between them and look-ahead's ends.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,19 +21,42 @@ namespace weft::cli {
 
 inline constexpr int kDefaultWindows = 6;
 
+// How the exchanges for the pivots of a panel are replayed.
+enum class Exchanges : std::uint8_t {
+  kAuto,      // kSeries where it is measured to be the same (hpl_exchanges.hpp), else kMessages
+  kMessages,  // message by message, sharing links with all others
+  kSeries,    // one operation a panel, every message as if it were alone
+};
+
 struct PredictOptions {
-  int sample = 0;                   // windows; 0 = all panels
-  std::int64_t width = 0;           // measured panels of a window; 0 = chosen
-  std::int64_t warm_up = 0;         // dropped ones before; 0 = chosen
-  bool message_by_message = false;  // panel factorisations too
-  std::int64_t most_pieces = 0;     // of an update that polls; 0 = one for every NB columns, as HPL
+  int sample = 0;            // windows; 0 = all panels
+  std::int64_t width = 0;    // measured panels of a window; 0 = chosen
+  std::int64_t warm_up = 0;  // dropped ones before; 0 = chosen
+  Exchanges exchanges = Exchanges::kAuto;
+  std::int64_t most_pieces = 0;  // of an update that polls; 0 = one for every NB columns, as HPL
   std::string map = "block";
-  std::string model;       // how flows share links; empty: by what the platform is
-  std::uint64_t seed = 0;  // of random pivots and of noise
-  hpl_gen::PivotKind pivots = hpl_gen::PivotKind::kRandom;
-  std::int64_t matrix_seed = 100;
+  std::string model;                // how flows share links; empty: by what the platform is
+  std::uint64_t seed = 0;           // of placement and noise
+  hpl_gen::HplTraceOptions pivots;  // where pivots come from (set_pivots); the rest of it is chosen here
   bool noise = false;
   unsigned threads = 1;  // windows at the same time; no result depends on it
+  // When set: so many more panels are done, so many more have turned out to be needed. From any thread, one call at a
+  // time.
+  std::function<void(std::int64_t done, std::int64_t planned)> on_panels;
+  const std::atomic<bool>* stop = nullptr;  // true: give up, error kFinding "interrupted"
+};
+
+// Seconds that each phase of a sample is off by at most, with hpl_gen::kConfidence.
+struct PhaseErrors {
+  double pfact_s = 0, bcast_s = 0, swap_s = 0, update_s = 0, solve_s = 0;
+};
+
+// How the pivot exchanges were replayed, and what the short cut leaves out at most.
+struct ExchangeChoice {
+  bool series = false;
+  std::string why;                        // for people
+  std::optional<double> differs_at_most;  // share of the time; nullopt: nobody looked
+  std::int64_t panels_tried = 0;          // simulated both ways to find out
 };
 
 struct HplPrediction {
@@ -44,8 +70,13 @@ struct HplPrediction {
   double bcast_took_s =
       0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
   std::int64_t panels_simulated = 0, panels_total = 0;
-  std::int64_t shortest_window = 0;           // panels, warm-up included
-  double error_estimate = 0;                  // relative; 0 when all panels were simulated
+  std::int64_t shortest_window = 0;  // panels, warm-up included
+  // Half the width of the interval that holds, with hpl_gen::kConfidence, what a simulation of all panels and messages
+  // would say: the sample's error (hpl_gen/hpl_sampling.hpp) and what the exchanges' short cut leaves out. 0 when
+  // everything was simulated, nullopt when the sample is too small to tell or nobody looked at the short cut.
+  std::optional<double> error_estimate;  // of time_s, relative to it
+  std::optional<PhaseErrors> phase_error;
+  ExchangeChoice exchanges;
   std::vector<hpl_gen::PanelSeconds> panels;  // as measured or fitted
   replay::EngineStats engine;                 // summed
   std::uint64_t messages = 0, ops = 0;
@@ -53,7 +84,11 @@ struct HplPrediction {
   double busiest_utilization = 0;
 };
 
-// Errors: the configuration's, more ranks than the platform has slots, the replay's.
+// Panels that a prediction simulates, before it is known whether exchanges have to be tried both ways.
+[[nodiscard]] std::int64_t planned_panels(const hpl_gen::HplConfig& config, const PredictOptions& options);
+
+// Errors: the configuration's, more ranks than the platform has slots, the replay's, a time that is no number (absurd
+// speeds), "interrupted".
 [[nodiscard]] Result<HplPrediction> predict_hpl(const hpl_gen::HplConfig& config,
                                                 const topology::Platform& platform,
                                                 const PredictOptions& options);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/hpl_exchanges.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/closed_form.hpp"
 #include "report/table.hpp"
@@ -30,13 +31,14 @@ struct NamedPart {
   const char* name;
   const char* what;
   double HplPrediction::*seconds;
+  double PhaseErrors::*error;
 };
 constexpr NamedPart kParts[] = {
-    {"update", "multiplication and triangular solve", &HplPrediction::update_s},
-    {"swap", "row exchanges and U", &HplPrediction::swap_s},
-    {"bcast", "waiting for panels and sending them on", &HplPrediction::bcast_s},
-    {"pfact", "factoring own panels", &HplPrediction::pfact_s},
-    {"solve", "back substitution", &HplPrediction::solve_s},
+    {"update", "multiplication and triangular solve", &HplPrediction::update_s, &PhaseErrors::update_s},
+    {"swap", "row exchanges and U", &HplPrediction::swap_s, &PhaseErrors::swap_s},
+    {"bcast", "waiting for panels and sending them on", &HplPrediction::bcast_s, &PhaseErrors::bcast_s},
+    {"pfact", "factoring own panels", &HplPrediction::pfact_s, &PhaseErrors::pfact_s},
+    {"solve", "back substitution", &HplPrediction::solve_s, &PhaseErrors::solve_s},
 };
 
 std::string config_text(const hpl_gen::HplConfig& c) {
@@ -63,11 +65,31 @@ std::string limits(const HplPrediction& run) {
   return text + ".\n";
 }
 
+// What a sample is worth, in words: how many panels, and how far off at most.
+std::string sample_text(const HplPrediction& run) {
+  const std::string panels = fmt::format("{} of {} panels simulated", run.panels_simulated, run.panels_total);
+  if (run.error_estimate)
+    return fmt::format(" (+-{} with {:.0f} % confidence: {})", show_percent(*run.error_estimate),
+                       hpl_gen::kConfidence * 100, panels);
+  return fmt::format(" ({}: too few to say how far off; --sample {} or more, --window {} or more)", panels,
+                     hpl_gen::kWindowsToEstimate, hpl_gen::kPanelsToEstimate);
+}
+
+std::string exchanges_text(const ExchangeChoice& e) {
+  std::string text = e.series ? "as one operation a panel, each message as if alone" : "message by message";
+  text = fmt::format("pivot exchanges: {}: {}", text, e.why);
+  if (e.panels_tried > 0)
+    text += fmt::format(" (a difference of up to {} is taken)", show_percent(kSeriesTolerance));
+  return text + "\n";
+}
+
 double hidden(const HplPrediction& run) {
   return run.bcast_took_s > 0 ? std::max(0.0, 1 - run.bcast_s / run.bcast_took_s) : 0;
 }
 
 }  // namespace
+
+Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 std::vector<CurvePoint> panel_curve(const HplPrediction& run, std::size_t points) {
   std::vector<CurvePoint> out;
@@ -97,9 +119,7 @@ std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction
   out +=
       fmt::format("{} on {}: {} in {}, {} of peak", config_text(run.config), platform,
                   show(FlopRate(run.gflops * 1e9)), show_seconds(run.time_s), show_percent(run.efficiency));
-  if (run.panels_simulated < run.panels_total)
-    out += fmt::format(" (+-{}: {} of {} panels simulated)", show_percent(run.error_estimate),
-                       run.panels_simulated, run.panels_total);
+  if (run.panels_simulated < run.panels_total) out += sample_text(run);
   // The columns take turns as the ring's root: how far each lags behind comes round after Q panels.
   const hpl_gen::Bcast bcast = run.config.bcast;
   const bool ring = bcast != hpl_gen::Bcast::kLong && bcast != hpl_gen::Bcast::kLongM;
@@ -109,17 +129,29 @@ std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction
         "says too "
         "little, and the rate may be off; --window {0} sees all of it",
         run.config.q, run.shortest_window);
-  out += "\n" + limits(run) + "\n";
+  out += "\n" + limits(run) + exchanges_text(run.exchanges) + "\n";
 
-  Table parts({{"part", Table::Align::kLeft}, {"mean per rank"}, {"share"}, {"what", Table::Align::kLeft}});
+  // A column of errors where something was estimated.
+  const bool sampled = run.panels_simulated < run.panels_total;
+  std::vector<Table::Column> head = {{"part", Table::Align::kLeft}, {"mean per rank"}};
+  if (sampled) head.push_back({"+-"});
+  head.push_back({"share"});
+  head.push_back({"what", Table::Align::kLeft});
+  Table parts(head);
+  const auto add_part = [&](const char* name, double seconds, const std::string& error, const char* what) {
+    std::vector<std::string> cells = {name, show_seconds(seconds)};
+    if (sampled) cells.push_back(error);
+    cells.push_back(show_percent(seconds / run.time_s));
+    cells.emplace_back(what);
+    parts.add(cells);
+  };
   double sum = 0;
   for (const NamedPart& p : kParts) {
-    parts.add({p.name, show_seconds(run.*p.seconds), show_percent(run.*p.seconds / run.time_s), p.what});
+    add_part(p.name, run.*p.seconds, run.phase_error ? show_seconds((*run.phase_error).*p.error) : "-",
+             p.what);
     sum += run.*p.seconds;
   }
-  parts.add({"other", show_seconds(std::max(0.0, run.time_s - sum)),
-             show_percent(std::max(0.0, run.time_s - sum) / run.time_s),
-             "between them, first and last panels"});
+  add_part("other", std::max(0.0, run.time_s - sum), "-", "between them, first and last panels");
   out += parts.text();
   if (run.bcast_took_s > 0)
     out += fmt::format(
@@ -191,10 +223,10 @@ std::string predictions_text(const std::vector<HplPrediction>& runs, const std::
            std::string(hpl_gen::name_of(c.pfact)), std::string(hpl_gen::name_of(c.rfact)),
            std::string(hpl_gen::name_of(c.bcast)), fmt::format("{}", c.depth),
            std::string(hpl_gen::name_of(c.swap)), show_seconds(r.time_s), show(FlopRate(r.gflops * 1e9)),
-           show_percent(r.efficiency), show_percent(r.error_estimate)});
+           show_percent(r.efficiency), r.error_estimate ? show_percent(*r.error_estimate) : "-"});
   }
-  return fmt::format("{} runs on {}; fastest: {}: {}\n", runs.size(), platform, config_text(best->config),
-                     show(FlopRate(best->gflops * 1e9))) +
+  return fmt::format("{} run{} on {}; fastest: {}: {}\n", runs.size(), runs.size() == 1 ? "" : "s", platform,
+                     config_text(best->config), show(FlopRate(best->gflops * 1e9))) +
          t.text();
 }
 
@@ -234,7 +266,19 @@ Json prediction_json(const HplPrediction& run, const ClosedFormPrediction& close
   j["closed_form"] = forms_json(closed);
   j["panels_simulated"] = run.panels_simulated;
   j["panels_total"] = run.panels_total;
-  j["error_estimate"] = run.error_estimate;
+  j["error_estimate"] = optional_json(run.error_estimate);
+  j["error_confidence"] = hpl_gen::kConfidence;
+  j["phases_error"] = nullptr;
+  if (run.phase_error)
+    j["phases_error"] = Json{{"pfact_s", run.phase_error->pfact_s},
+                             {"bcast_s", run.phase_error->bcast_s},
+                             {"swap_s", run.phase_error->swap_s},
+                             {"update_s", run.phase_error->update_s},
+                             {"solve_s", run.phase_error->solve_s}};
+  j["exchanges"] = Json{{"as", run.exchanges.series ? "series" : "messages"},
+                        {"why", run.exchanges.why},
+                        {"differs_at_most", optional_json(run.exchanges.differs_at_most)},
+                        {"panels_tried", run.exchanges.panels_tried}};
   j["busiest_link"] = Json{{"name", run.busiest_link}, {"utilization", run.busiest_utilization}};
   Json curve = Json::array();
   for (const CurvePoint& p : panel_curve(run, kFilePoints))
@@ -303,7 +347,7 @@ std::string predictions_csv(const std::vector<HplPrediction>& runs,
                              number(r.swap_s),
                              number(r.update_s),
                              number(r.solve_s),
-                             number(r.error_estimate),
+                             r.error_estimate ? number(*r.error_estimate) : "",
                              number(closed[i].hpl),
                              number(closed[i].mcl),
                              number(closed[i].roofline),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ namespace weft::cli {
 [[nodiscard]] std::string panel_csv(const HplPrediction& run);
 [[nodiscard]] std::string predictions_csv(const std::vector<HplPrediction>& runs,
                                           const std::vector<ClosedFormPrediction>& closed);
+
+// null where nothing is known.
+[[nodiscard]] nlohmann::ordered_json optional_json(const std::optional<double>& value);
 
 // A stretch of columns of the panel curve.
 struct CurvePoint {

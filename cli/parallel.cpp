@@ -1,13 +1,28 @@
 #include "cli/parallel.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
+#include <new>
 #include <optional>
-#include <thread>
 #include <vector>
 
+#include "core/workers.hpp"
+
 namespace weft::cli {
+
+void tell_fewer_threads(unsigned started, unsigned wanted) {
+  if (started >= wanted) return;
+  std::fputs(
+      fmt::format("note: {} of {} threads: the system starts no more; the result does not depend on it\n",
+                  started, wanted)
+          .c_str(),
+      stderr);
+}
 
 Result<void> run_parallel(std::size_t count, unsigned threads,
                           const std::function<Result<void>(std::size_t)>& work) {
@@ -22,23 +37,37 @@ Result<void> run_parallel(std::size_t count, unsigned threads,
     while (i < first && !first_failed.compare_exchange_weak(first, i)) {
     }
   };
-  const auto loop = [&] {
-    for (std::size_t i = next++; i < first_failed; i = next++) {
-      try {
-        if (auto r = work(i); !r) {
-          errors[i] = std::move(r.error());
-          failed(i);
-        }
-      } catch (...) {
-        thrown[i] = std::current_exception();
+  std::vector<std::uint8_t> once_more(count, 0);
+  const auto attempt = [&](std::size_t i, bool alone) {
+    try {
+      if (auto r = work(i); !r) {
+        errors[i] = std::move(r.error());
         failed(i);
       }
+    } catch (const std::bad_alloc&) {
+      if (!alone) {
+        once_more[i] = 1;
+        return;
+      }
+      thrown[i] = std::current_exception();
+      failed(i);
+    } catch (...) {
+      thrown[i] = std::current_exception();
+      failed(i);
     }
   };
-  std::vector<std::thread> workers;
-  for (std::size_t t = 1; t < std::min<std::size_t>(threads, count); ++t) workers.emplace_back(loop);
-  loop();
-  for (auto& w : workers) w.join();
+  const auto wanted = static_cast<unsigned>(std::min<std::size_t>(std::max(1u, threads), count));
+  const auto loop = [&] {
+    for (std::size_t i = next++; i < first_failed; i = next++) attempt(i, wanted == 1);
+  };
+  if (wanted > 0) {
+    Workers workers(wanted - 1, [&](unsigned) { loop(); });
+    tell_fewer_threads(workers.started() + 1, wanted);
+    loop();
+  }
+  // What found no memory beside others may find it alone.
+  for (std::size_t i = 0; i < first_failed; ++i)
+    if (once_more[i] != 0) attempt(i, true);
   for (std::size_t i = 0; i < count; ++i) {
     if (thrown[i]) std::rethrow_exception(thrown[i]);
     if (errors[i]) return std::move(*errors[i]);

@@ -8,6 +8,7 @@
 #include "cli/hpl_choices.hpp"
 #include "cli/hpl_prediction.hpp"
 #include "cli/hpl_report.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/platform_flags.hpp"
 #include "cli/replay_flags.hpp"
 #include "cli/verb.hpp"
@@ -25,7 +26,7 @@ struct Options {
   std::string on;
   PlatformFlags flags;
   PredictOptions predict;
-  std::string sample;
+  std::string sample, exchanges = "auto";
   bool closed_form = false;
 };
 
@@ -46,15 +47,43 @@ Result<void> run_closed_forms(const Options& o, const std::vector<hpl_gen::HplCo
   return {};
 }
 
+// Several predictions as one output, whatever their number.
+struct Predictions {
+  std::vector<HplPrediction> runs;
+  std::vector<ClosedFormPrediction> closed;
+  std::vector<double> walls;
+};
+
+nlohmann::ordered_json predictions_json(const Predictions& p, bool one, const std::string& platform,
+                                        const PredictOptions& options) {
+  nlohmann::ordered_json j;
+  const auto run_json = [&](std::size_t i) {
+    auto run = prediction_json(p.runs[i], p.closed[i], platform, options);
+    run["engine"]["wall_s"] = p.walls[i];
+    return run;
+  };
+  if (one && !p.runs.empty()) {
+    j = run_json(0);
+    j["engine"]["peak_rss_bytes"] = peak_rss_bytes();
+    return j;
+  }
+  j["schema"] = "weft.predict/1";
+  j["runs"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < p.runs.size(); ++i) {
+    auto row = run_json(i);
+    row.erase("schema");
+    j["runs"].push_back(std::move(row));
+  }
+  j["engine"] = {{"peak_rss_bytes", peak_rss_bytes()}};
+  return j;
+}
+
 Result<void> run(const Options& o) {
   WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.overrides(o.common.seed)));
   WEFT_ASSIGN(const auto chosen, complete_dat(o.hpl, platform));
   PredictOptions options = o.predict;
   options.seed = o.common.seed;
-  hpl_gen::HplTraceOptions pivots;
-  WEFT_TRY(set_pivots(o.hpl, o.common.seed, pivots));
-  options.pivots = pivots.pivots;
-  options.matrix_seed = pivots.matrix_seed;
+  WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
   options.threads = o.common.threads;
   constexpr std::uint64_t kMostRuns = 4096;
   if (chosen.dat.run_count() > kMostRuns)
@@ -62,45 +91,60 @@ Result<void> run(const Options& o) {
                        fmt::format("at most {}", kMostRuns));
   const auto configs = chosen.dat.runs();
   if (o.closed_form) return run_closed_forms(o, configs, platform, options);
-  Progress progress(o.common.progress_mode(), "predict", configs.size(), "runs");
-  std::vector<HplPrediction> runs;
-  std::vector<ClosedFormPrediction> closed;
-  std::vector<double> walls;
+
+  std::int64_t planned = 0, done = 0;
+  for (const auto& config : configs) planned += planned_panels(config, options);
+  Progress progress(o.common.progress_mode(), "predict", static_cast<std::uint64_t>(planned), "panels");
+  Predictions all;
+  options.on_panels = [&](std::int64_t more_done, std::int64_t more_planned) {
+    done += more_done;
+    planned += more_planned;
+    progress.expect(static_cast<std::uint64_t>(planned));
+    progress.update(
+        static_cast<std::uint64_t>(done),
+        configs.size() > 1 ? fmt::format("run {} of {}", all.runs.size() + 1, configs.size()) : "");
+  };
+  const Interrupt interrupt;
+  options.stop = interrupt.flag();
+  std::string stopped;
   for (const auto& config : configs) {
     const auto start = std::chrono::steady_clock::now();
-    WEFT_ASSIGN(auto prediction, predict_hpl(config, platform, options));
+    auto prediction = predict_hpl(config, platform, options);
+    if (!prediction && interrupt.raised()) {
+      stopped = configs.size() == 1
+                    ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
+                    : fmt::format("interrupted after {} of {} runs", all.runs.size(), configs.size());
+      break;
+    }
+    if (!prediction) return std::move(prediction).error();
     WEFT_ASSIGN(auto forms, closed_forms(config, platform, options));
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    walls.push_back(wall.count());
-    if (configs.size() > 1) prediction.panels.clear();
-    runs.push_back(std::move(prediction));
-    closed.push_back(forms);
-    progress.update(runs.size());
+    all.walls.push_back(wall.count());
+    if (configs.size() > 1) prediction->panels.clear();
+    all.runs.push_back(std::move(*prediction));
+    all.closed.push_back(forms);
   }
   progress.finish();
-  o.common.print(configs.size() == 1 ? prediction_text(runs[0], closed[0], chosen.chosen, platform.name)
-                                     : predictions_text(runs, platform.name));
+
+  std::vector<std::int64_t> widths;
+  for (const auto& config : configs) widths.push_back(config.nb);
+  const auto warnings = width_warnings(platform, widths);
+  const bool one = configs.size() == 1;
+  std::string text;
+  if (!all.runs.empty())
+    text = one ? prediction_text(all.runs[0], all.closed[0], chosen.chosen, platform.name)
+               : predictions_text(all.runs, platform.name);
+  for (const std::string& w : warnings) text += "warning: " + w + "\n";
+  o.common.print(text);
   if (!o.common.json.empty()) {
-    nlohmann::ordered_json j;
-    if (configs.size() == 1) {
-      j = prediction_json(runs[0], closed[0], platform.name, options);
-      j["engine"]["wall_s"] = walls[0];
-      j["engine"]["peak_rss_bytes"] = peak_rss_bytes();
-    } else {
-      j["schema"] = "weft.predict/1";
-      j["runs"] = nlohmann::ordered_json::array();
-      for (std::size_t i = 0; i < runs.size(); ++i) {
-        auto row = prediction_json(runs[i], closed[i], platform.name, options);
-        row.erase("schema");
-        row["engine"]["wall_s"] = walls[i];
-        j["runs"].push_back(std::move(row));
-      }
-      j["engine"] = {{"peak_rss_bytes", peak_rss_bytes()}};
-    }
+    auto j = predictions_json(all, one, platform.name, options);
+    j["warnings"] = warnings;
+    if (!stopped.empty()) j["error"] = stopped;
     WEFT_TRY(o.common.write_json(report::json_text(j)));
   }
-  if (!o.common.csv.empty())
-    WEFT_TRY(o.common.write_csv(configs.size() == 1 ? panel_csv(runs[0]) : predictions_csv(runs, closed)));
+  if (!o.common.csv.empty() && !(one && all.runs.empty()))
+    WEFT_TRY(o.common.write_csv(one ? panel_csv(all.runs[0]) : predictions_csv(all.runs, all.closed)));
+  if (!stopped.empty()) return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
   return {};
 }
 
@@ -121,7 +165,8 @@ Action setup_predict(CLI::App& app) {
   hpl->add_option("--model", o->predict.model,
                   "how flows share links: max-min, pcie, ... [pcie where there are PCIe trees, else max-min]")
       ->type_name("MODEL");
-  hpl->add_option("--sample", o->sample, "simulate K windows of panels, not all [K = 6]")
+  hpl->add_option("--sample", o->sample,
+                  "simulate K windows of panels, not all; from 4 on with an error estimate [K = 6]")
       ->type_name("K")
       ->expected(0, 1)
       ->check(CLI::Range(0, 100000));
@@ -136,16 +181,26 @@ Action setup_predict(CLI::App& app) {
          "pieces of an update that polls for the next panel; 0 = one for every NB columns, as HPL [0]")
       ->type_name("PIECES")
       ->check(CLI::Range(0, 1000000));
-  hpl->add_flag("--exchanges", o->predict.message_by_message,
-                "pivot exchanges message by message (slower, as exact)");
+  hpl->add_flag(
+         "--exchanges{messages}", o->exchanges,
+         "how pivot exchanges are replayed: --exchanges=auto, =messages (each shares links; the bare flag), "
+         "=series (each as if alone, faster) [auto: series where a trial shows the same]")
+      ->check(CLI::IsMember({"auto", "messages", "series"}));
   hpl->add_flag("--closed-form", o->closed_form, "closed forms only, no replay: for any number of ranks");
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");
   add_hpl_flags(*hpl, o->hpl);
   add_common(*hpl, o->common);
+  hpl->get_option("--threads")
+      ->description(
+          "windows of panels simulated at once (--sample, trials of --exchanges); one run of all panels is "
+          "one window. The result does not depend on it [1]");
   return with_outputs(o->common, [o, hpl] {
     if (hpl->count("--sample") > 0)
       o->predict.sample = o->sample.empty() ? kDefaultWindows : std::stoi(o->sample);
+    o->predict.exchanges = o->exchanges == "messages" ? Exchanges::kMessages
+                           : o->exchanges == "series" ? Exchanges::kSeries
+                                                      : Exchanges::kAuto;
     return run(*o);
   });
 }

@@ -2,11 +2,12 @@
 // how sure that is.
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <memory>
+#include <optional>
 
+#include "cli/interrupt.hpp"
+#include "cli/parallel.hpp"
 #include "cli/platform_flags.hpp"
 #include "cli/values.hpp"
 #include "cli/verb.hpp"
@@ -22,19 +23,6 @@
 
 namespace weft::cli {
 namespace {
-
-// Set by Ctrl-C, which can reach nothing else; the search looks at it and returns what it has.
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-// How the program ends by Ctrl-C outside of a search; a second one during it does so, too.
-using Handler = void (*)(int);
-Handler ends_program = SIG_DFL;
-
-void on_interrupt(int) {
-  interrupted.store(true, std::memory_order_relaxed);
-  std::signal(SIGINT, ends_program);
-}
 
 struct Options {
   CommonOptions common;
@@ -150,7 +138,9 @@ Result<void> search(const Options& o) {
   Progress progress(o.common.progress_mode(), "search", 0, placing ? "classes" : "schedules");
   schedule::Control control;
   control.threads = o.common.threads;
-  control.stop = &interrupted;
+  std::optional<Interrupt> interrupt(std::in_place);
+  control.stop = interrupt->flag();
+  control.on_threads = tell_fewer_threads;
   control.progress = [&](double done, double, double best_s) {
     progress.update(static_cast<std::uint64_t>(done), fmt::format("best {}", show_seconds(best_s)));
   };
@@ -162,10 +152,6 @@ Result<void> search(const Options& o) {
       counted->update(static_cast<std::uint64_t>(done), fmt::format("best {}", show_seconds(best_s)));
     };
   }
-  struct sigaction before {};
-  ::sigaction(SIGINT, nullptr, &before);
-  ends_program = before.sa_handler;
-  if (ends_program != SIG_IGN) std::signal(SIGINT, on_interrupt);
 
   report::SearchFacts facts;
   facts.pattern = pattern.name;
@@ -189,7 +175,7 @@ Result<void> search(const Options& o) {
     facts.workload = &workload;
     facts.result = &result;
   }
-  std::signal(SIGINT, ends_program);
+  interrupt.reset();
   progress.finish();
   if (counted) counted->finish();
   // Interrupted after the proof only the distribution is incomplete.

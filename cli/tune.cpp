@@ -6,6 +6,8 @@
 
 #include "cli/hpl_choices.hpp"
 #include "cli/hpl_prediction.hpp"
+#include "cli/hpl_report.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/platform_flags.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
@@ -31,7 +33,7 @@ constexpr std::int64_t kWindowWidth = 8;
 struct Options {
   CommonOptions common;
   HplFlags hpl;
-  std::string on, map = "block", out = "HPL.dat";
+  std::string on, map = "block", out;
   PlatformFlags flags;
   int evaluations = 64;
 };
@@ -80,31 +82,44 @@ Result<void> run(const Options& o) {
   WEFT_ASSIGN(const auto chosen, complete_dat(o.hpl, platform));
   const HplConfig base = chosen.dat.runs().front();
   const SearchSpace space = space_of(o.hpl, chosen.dat);
+  PredictOptions options;
+  options.width = kWindowWidth;
+  options.map = o.map;
+  options.seed = o.common.seed;
+  WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
+  options.threads = o.common.threads;
   Progress progress(o.common.progress_mode(), "tune", static_cast<std::uint64_t>(o.evaluations),
                     "predictions");
+  const Interrupt interrupt;
+  options.stop = interrupt.flag();
   std::uint64_t done = 0;
-  const auto evaluate = [&](const HplConfig& config, int windows) -> Result<Candidate> {
-    PredictOptions options;
+  options.on_panels = [&](std::int64_t, std::int64_t) { progress.update(done); };
+  const auto evaluate = [&](const HplConfig& config, int windows) -> Result<std::optional<Candidate>> {
     options.sample = windows;
-    options.width = kWindowWidth;
-    options.map = o.map;
-    options.seed = o.common.seed;
-    options.threads = o.common.threads;
-    WEFT_ASSIGN(const auto p, predict_hpl(config, platform, options));
+    auto p = predict_hpl(config, platform, options);
+    if (!p && interrupt.raised()) return std::optional<Candidate>();
+    if (!p) return std::move(p).error();
     progress.update(++done);
-    return Candidate{config, p.gflops, p.error_estimate, 0};
+    return std::optional<Candidate>(Candidate{config, p->gflops, p->error_estimate, 0});
   };
   WEFT_ASSIGN(const auto result, search_hpl(base, space, o.evaluations, kCoarseWindows, evaluate));
   progress.finish();
+  if (result.ranking.empty())
+    return Error{ErrorCode::kFinding, {}, "interrupted before the first prediction", {}, {}};
 
   const double gain = result.best.gflops / result.base.gflops - 1;
+  const std::string dat = hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config));
+  const auto warnings = width_warnings(platform, space.nb);
   std::string text;
   for (const std::string& c : chosen.chosen) text += fmt::format("chosen: {}\n", c);
   text += fmt::format("{}: {}, {:+.1f} % over the base ({}: {})\n", row_text(result.best.config),
                       show(FlopRate(result.best.gflops * 1e9)), gain * 100, row_text(base),
                       show(FlopRate(result.base.gflops * 1e9)));
-  text += fmt::format("written to {}; {} predictions, each window of panels simulated\n\n", o.out,
-                      result.evaluations);
+  text += fmt::format("{} predictions, each of windows of panels; {}\n", result.evaluations,
+                      o.out.empty() ? "the HPL.dat is below, -o FILE writes it"
+                                    : fmt::format("HPL.dat written to {}", o.out));
+  for (const std::string& w : warnings) text += "warning: " + w + "\n";
+  text += "\n";
   using report::Table;
   Table table({{"N"},
                {"NB"},
@@ -132,9 +147,11 @@ Result<void> run(const Options& o) {
                                             fmt::format("{}", h.depth),
                                             std::string(hpl_gen::name_of(h.swap))};
     auto shown = cells, plain = cells;
-    shown.insert(shown.end(), {show(FlopRate(c.gflops * 1e9)), show_percent(c.error_estimate),
-                               fmt::format("{}", c.round)});
-    plain.insert(plain.end(), {fmt::format("{:.9g}", c.gflops), fmt::format("{:.3g}", c.error_estimate),
+    shown.insert(shown.end(),
+                 {show(FlopRate(c.gflops * 1e9)), c.error_estimate ? show_percent(*c.error_estimate) : "-",
+                  fmt::format("{}", c.round)});
+    plain.insert(plain.end(), {fmt::format("{:.9g}", c.gflops),
+                               c.error_estimate ? fmt::format("{:.3g}", *c.error_estimate) : "",
                                fmt::format("{}", c.round)});
     if (table.size() < kTextRows) table.add(shown);
     csv += report::csv_line(plain);
@@ -147,11 +164,13 @@ Result<void> run(const Options& o) {
                     {"depth", h.depth},
                     {"swap", hpl_gen::name_of(h.swap)},
                     {"gflops", c.gflops},
-                    {"error_estimate", c.error_estimate},
+                    {"error_estimate", optional_json(c.error_estimate)},
                     {"round", c.round}});
   }
-  WEFT_TRY(o.common.outputs->write("--output", hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config))));
-  o.common.print(text + table.text(text_width()));
+  text += table.text(text_width());
+  if (o.out.empty()) text += "\n" + dat;
+  WEFT_TRY(o.common.outputs->write("--output", dat));
+  o.common.print(text);
   nlohmann::ordered_json j;
   j["schema"] = "weft.tune/1";
   j["platform"] = platform.name;
@@ -160,10 +179,21 @@ Result<void> run(const Options& o) {
   j["best_gflops"] = result.best.gflops;
   j["gain"] = gain;
   j["evaluations"] = result.evaluations;
-  j["hpl_dat"] = o.out;
+  j["hpl_dat"] = o.out.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(o.out);
+  j["hpl_dat_text"] = dat;
+  j["pivots"] = o.hpl.pivots;
+  j["warnings"] = warnings;
   j["rows"] = std::move(rows);
+  const std::string stopped =
+      result.complete
+          ? ""
+          : fmt::format("interrupted after {} of {} predictions: the best so far is not the answer",
+                        result.evaluations, o.evaluations);
+  if (!result.complete) j["error"] = stopped;
   WEFT_TRY(o.common.write_json(report::json_text(j)));
-  return o.common.write_csv(csv);
+  WEFT_TRY(o.common.write_csv(csv));
+  if (!result.complete) return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
+  return {};
 }
 
 }  // namespace
@@ -172,7 +202,7 @@ Action setup_tune(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.require_subcommand(1);
   CLI::App* hpl = app.add_subcommand(
-      "hpl", "search NB, P x Q, BCAST, DEPTH, SWAP, PMAP by simulation; writes an HPL.dat");
+      "hpl", "search NB, P x Q, BCAST, DEPTH, SWAP, PMAP by simulation; prints the best HPL.dat");
   hpl->add_option("--on", o->on, "platform: .textproto file, built-in name or family:key=value,...")
       ->type_name("PLATFORM")
       ->required();
@@ -182,9 +212,13 @@ Action setup_tune(CLI::App& app) {
   hpl->add_option("--evaluations", o->evaluations, "predictions to spend [64]")
       ->type_name("K")
       ->check(CLI::Range(8, 1000000));
-  add_output(*hpl, o->common, "-o,--output", o->out, "the HPL.dat to write [HPL.dat]");
+  add_output(*hpl, o->common, "-o,--output", o->out,
+             "write the HPL.dat to FILE, - = stdout [print it below the table]");
   add_hpl_flags(*hpl, o->hpl);
   add_common(*hpl, o->common);
+  hpl->get_option("--threads")
+      ->description(
+          "windows of panels of a prediction simulated at once; the result does not depend on it [1]");
   return with_outputs(o->common, [o] { return run(*o); });
 }
 

@@ -236,7 +236,7 @@ std::string output_identity(const std::string& path) {
   if (target.descriptor >= 0) return fmt::format("descriptor {}", target.descriptor);
   if (target.exists) return fmt::format("device {} inode {}", target.st.st_dev, target.st.st_ino);
   std::error_code ec;
-  const auto whole = std::filesystem::weakly_canonical(target.path, ec);
+  const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(target.path, ec), ec);
   return "path " + (ec ? target.path : whole.string());
 }
 

@@ -22,7 +22,8 @@ class Progress {
 
   // Cheap when nothing is printed: one comparison most of the time. `note` is appended as it is.
   void update(std::uint64_t done, std::string_view note = {});
-  void finish();  // clears the line
+  void expect(std::uint64_t total) { total_ = total; }  // there is more to do, or less
+  void finish();                                        // clears the line
 
  private:
   void print(std::uint64_t done, std::string_view note);

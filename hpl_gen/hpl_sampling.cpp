@@ -97,6 +97,49 @@ Curve make_curve(std::span<const double> at, std::span<const Terms> x, std::span
   return c;
 }
 
+// What a window is, in the terms of the fit.
+struct FittedWindow {
+  double at = 0;  // middle, in panels
+  Terms mean{};
+  std::array<double, PanelSeconds::kParts> y{};
+  double interpolated = 0;  // panels that were not measured and are nearest to this window
+  double speaks_for = 0;    // these and its own: a measured panel is not what the whole run has at that place
+};
+
+// What interval a spread of 1 s needs to hold 95 % of the errors, by part: docs/hpl.md.
+constexpr std::array<double, PanelSeconds::kParts> kWiden = {1.75, 1.5, 3.25, 2.0, 2.5, 0};
+// The same for the solve, of a panel's mean time in the last window.
+constexpr double kSolveWiden = 0.6;
+
+Curve curve_of(std::span<const FittedWindow> windows, std::size_t part, std::size_t without) {
+  std::vector<double> at, y;
+  std::vector<Terms> x;
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    if (w == without) continue;
+    at.push_back(windows[w].at);
+    x.push_back(windows[w].mean);
+    y.push_back(windows[w].y[part]);
+  }
+  return make_curve(at, x, y);
+}
+
+// Scatter and drift of one window's panels about the curve, in seconds over the panels it speaks for, squared.
+double unrest(std::span<const double> about_curve, double speaks_for) {
+  const std::size_t count = about_curve.size(), half = count / 2;
+  const auto n = static_cast<double>(count);
+  double mean = 0;
+  for (const double r : about_curve) mean += r / n;
+  double variance = 0, early = 0, late = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double r = about_curve[i] - mean;
+    variance += r * r / (n - 1);
+    (i < half ? early : late) += r;
+  }
+  const double drift =
+      speaks_for * (late / static_cast<double>(count - half) - early / static_cast<double>(half));
+  return (speaks_for * speaks_for / n + speaks_for) * variance + drift * drift;
+}
+
 }  // namespace
 
 std::vector<SampleWindow> choose_windows(std::int64_t panels, int count, std::int64_t width,
@@ -131,55 +174,66 @@ SampleFit fit_panels(const HplConfig& config, std::span<const SampleWindow> wind
   const std::vector<Terms> terms = terms_of(config);
   fit.panels.resize(terms.size());
   std::vector<std::uint8_t> known(terms.size(), 0);
-  std::vector<double> at;
-  std::vector<Terms> x;
-  std::array<std::vector<double>, PanelSeconds::kParts> y;
+  std::vector<FittedWindow> fitted;
+  bool can_estimate = windows.size() >= kWindowsToEstimate;
   for (std::size_t w = 0; w < windows.size(); ++w) {
     const std::int64_t from = windows[w].fitted, to = windows[w].last;
     const auto n = static_cast<double>(to - from);
-    Terms mean{};
-    PanelSeconds sum;
+    can_estimate = can_estimate && to - from >= kPanelsToEstimate;
+    FittedWindow& f = fitted.emplace_back();
     for (std::int64_t k = windows[w].measured; k < to; ++k) {
       const auto i = static_cast<std::size_t>(k);
       fit.panels[i] = measured[w][static_cast<std::size_t>(k - windows[w].measured)];
       known[i] = 1;
       if (k < from) continue;
-      sum += fit.panels[i];
-      for (std::size_t j = 0; j < kTerms; ++j) mean[j] += terms[i][j] / n;
+      for (std::size_t p = 0; p < PanelSeconds::kParts; ++p) f.y[p] += fit.panels[i].s[p] / n;
+      for (std::size_t j = 0; j < kTerms; ++j) f.mean[j] += terms[i][j] / n;
     }
-    at.push_back(static_cast<double>(from + to - 1) / 2);
-    x.push_back(mean);
-    for (std::size_t p = 0; p < PanelSeconds::kParts; ++p) y[p].push_back(sum.s[p] / n);
+    f.at = static_cast<double>(from + to - 1) / 2;
+    f.speaks_for = static_cast<double>(to - windows[w].measured);
   }
-  std::vector<double> stands_for(windows.size(), 0);  // panels that are nearest to this window
-  if (windows.size() > 1) {
-    std::array<Curve, PanelSeconds::kParts> curves;
-    for (std::size_t p = 0; p < PanelSeconds::kParts; ++p) curves[p] = make_curve(at, x, y[p]);
-    std::size_t near = 0;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      const auto k = static_cast<double>(i);
-      while (near + 1 < at.size() && std::fabs(at[near + 1] - k) < std::fabs(at[near] - k)) ++near;
-      if (known[i] != 0) continue;
-      ++stands_for[near];
-      for (std::size_t p = 0; p < PanelSeconds::kParts; ++p)
-        fit.panels[i].s[p] = std::max(0.0, curves[p](k, terms[i]));
-    }
+  const bool all = std::find(known.begin(), known.end(), 0) == known.end();
+  if (all) {
+    for (const PanelSeconds& p : fit.panels) fit.total += p;
+    fit.error = PanelSeconds{};
+    return fit;
+  }
+
+  std::array<Curve, PanelSeconds::kParts> curves;
+  for (std::size_t p = 0; p < PanelSeconds::kParts; ++p) curves[p] = curve_of(fitted, p, fitted.size());
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto k = static_cast<double>(i);
+    while (near + 1 < fitted.size() && std::fabs(fitted[near + 1].at - k) < std::fabs(fitted[near].at - k))
+      ++near;
+    if (known[i] != 0) continue;
+    ++fitted[near].interpolated;
+    ++fitted[near].speaks_for;
+    for (std::size_t p = 0; p < PanelSeconds::kParts; ++p)
+      fit.panels[i].s[p] = std::max(0.0, curves[p](k, terms[i]));
   }
   for (const PanelSeconds& p : fit.panels) fit.total += p;
-  if (windows.size() > 3) {
-    double sum = 0, squares = 0;
-    for (std::size_t w = 1; w + 1 < windows.size(); ++w) {
-      std::vector<double> a = at, b = y[Part::kTime];
-      std::vector<Terms> t = x;
-      const auto drop = static_cast<std::ptrdiff_t>(w);
-      a.erase(a.begin() + drop);
-      b.erase(b.begin() + drop);
-      t.erase(t.begin() + drop);
-      const double error = (make_curve(a, t, b)(at[w], x[w]) - y[Part::kTime][w]) * stands_for[w];
-      sum += error;
-      squares += error * error;
+  if (!can_estimate) return fit;
+
+  fit.error.emplace();
+  fit.solve_error = kSolveWiden * fitted.back().y[Part::kTime];
+  std::vector<double> about_curve;
+  for (std::size_t p = 0; p < PanelSeconds::kParts; ++p) {
+    double squares = 0;
+    for (std::size_t w = 0; w < windows.size(); ++w) {
+      const FittedWindow& f = fitted[w];
+      if (w > 0 && w + 1 < windows.size()) {
+        const double missed = (curve_of(fitted, p, w)(f.at, f.mean) - f.y[p]) * f.interpolated;
+        squares += missed * missed;
+      }
+      about_curve.clear();
+      for (std::int64_t k = windows[w].fitted; k < windows[w].last; ++k) {
+        const auto i = static_cast<std::size_t>(k);
+        about_curve.push_back(fit.panels[i].s[p] - dot(curves[p].coefficients, terms[i]));
+      }
+      squares += unrest(about_curve, f.speaks_for);
     }
-    fit.relative_error = (std::fabs(sum) / 2 + std::sqrt(squares)) / fit.total.s[Part::kTime];
+    fit.error->s[p] = kWiden[p] * std::sqrt(squares);
   }
   return fit;
 }

@@ -11,21 +11,27 @@ class Field {
   Field(const Evaluate& evaluate, int windows, int budget)
       : evaluate_(evaluate), windows_(windows), budget_(budget) {}
 
-  // Index of `config`, tried now if it is new; -1: the budget is used up.
+  // Index of `config`, tried now if it is new; -1: the budget is used up, or the search is stopped.
   Result<int> seen(const HplConfig& config) {
     for (std::size_t i = 0; i < tried_.size(); ++i)
       if (tried_[i].config == config) return static_cast<int>(i);
-    if (static_cast<int>(tried_.size()) >= budget_) return -1;
-    WEFT_ASSIGN(Candidate c, evaluate_(config, windows_));
-    c.round = 1;
-    tried_.push_back(c);
+    if (stopped_ || static_cast<int>(tried_.size()) >= budget_) return -1;
+    WEFT_ASSIGN(auto c, evaluate_(config, windows_));
+    if (!c) {
+      stopped_ = true;
+      return -1;
+    }
+    c->round = 1;
+    tried_.push_back(*c);
     return static_cast<int>(tried_.size()) - 1;
   }
   [[nodiscard]] std::vector<Candidate>& tried() { return tried_; }
+  [[nodiscard]] bool stopped() const { return stopped_; }
 
  private:
   const Evaluate& evaluate_;
   int windows_, budget_;
+  bool stopped_ = false;
   std::vector<Candidate> tried_;
 };
 
@@ -62,7 +68,7 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
   Field field(evaluate, windows, std::max(1, evaluations - keep - 1 - 3));
   int best = 0;
   WEFT_ASSIGN(best, field.seen(base));
-  for (bool moved = true; moved;) {
+  for (bool moved = best >= 0; moved;) {
     moved = false;
     const auto step = [&](const auto& values, auto set) -> Result<void> {
       WEFT_ASSIGN(const bool better, improve(field, best, values, set));
@@ -79,7 +85,8 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
   }
   std::vector<Candidate> all = field.tried();
   out.evaluations = static_cast<int>(all.size());
-  for (int round = 2; round <= 3; ++round) {
+  out.complete = !field.stopped();
+  for (int round = 2; round <= 3 && out.complete; ++round) {
     sort_ranking(all);
     const int field_size = round == 2 ? keep : 2;
     int again = 0;
@@ -90,17 +97,21 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
       if (again >= field_size && !is_base) continue;
       with_base = with_base || is_base;
       if (!is_base) ++again;
-      WEFT_ASSIGN(const Candidate finer, evaluate(c.config, windows << (round - 1)));
+      WEFT_ASSIGN(const auto finer, evaluate(c.config, windows << (round - 1)));
+      if (!finer) {
+        out.complete = false;
+        break;
+      }
       ++out.evaluations;
-      c.gflops = finer.gflops;
-      c.error_estimate = finer.error_estimate;
+      c.gflops = finer->gflops;
+      c.error_estimate = finer->error_estimate;
       c.round = round;
     }
   }
   sort_ranking(all);
   for (const Candidate& c : all)
     if (c.config == base) out.base = c;
-  out.best = all.front();
+  if (!all.empty()) out.best = all.front();
   out.ranking = std::move(all);
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/result.hpp"
@@ -28,20 +29,22 @@ struct SearchSpace {
 struct Candidate {
   HplConfig config;
   double gflops = 0;
-  double error_estimate = 0;
-  int round = 0;  // 1 to 3: which precision the figure has
+  std::optional<double>
+      error_estimate;  // relative, with kConfidence (hpl_sampling.hpp); none from too few windows
+  int round = 0;       // 1 to 3: which precision the figure has
 };
 
 struct SearchResult {
   Candidate base, best;            // of the last round
   std::vector<Candidate> ranking;  // all, by round (last first), then Gflop/s
   int evaluations = 0;
+  bool complete = true;  // false: stopped by `evaluate`; what was found until then
 };
 
-// Gflop/s of a configuration with that many windows.
-using Evaluate = std::function<Result<Candidate>(const HplConfig&, int windows)>;
+// Gflop/s of a configuration with that many windows; nullopt: stop the search.
+using Evaluate = std::function<Result<std::optional<Candidate>>(const HplConfig&, int windows)>;
 
-// REQUIRES: evaluations >= 4, windows >= 2.
+// Stopped before the base is known, `ranking` is empty. REQUIRES: evaluations >= 4, windows >= 2.
 [[nodiscard]] Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
                                               int evaluations, int windows, const Evaluate& evaluate);
 

@@ -130,13 +130,15 @@ Result<void> HplTrace::prepare_pivots() {
     header_.notes.push_back(options_.recorded->describe());
     return {};
   }
+  const bool exact = options_.pivots == PivotKind::kExact;
+  if (exact && options_.exact == nullptr)
+    options_.exact = std::make_shared<ExactPivots>(options_.matrix_seed);
   std::map<std::int64_t, std::shared_ptr<const PivotSource>> by_order;
   for (const HplConfig& c : runs_) {
-    auto& source = by_order[options_.pivots == PivotKind::kExact ? c.n : 0];
+    auto& source = by_order[exact ? c.n : 0];
     if (source == nullptr) {
-      if (options_.pivots == PivotKind::kExact) {
-        WEFT_ASSIGN(auto exact, exact_pivots(c.n, options_.matrix_seed));
-        source = std::move(exact);
+      if (exact) {
+        WEFT_ASSIGN(source, options_.exact->of(c.n));
       } else {
         source = random_pivots(options_.seed);
       }

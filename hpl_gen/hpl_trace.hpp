@@ -41,6 +41,7 @@ struct HplTraceOptions {
   PivotKind pivots = PivotKind::kRandom;
   std::uint64_t seed = 0;                        // of random pivots
   std::int64_t matrix_seed = 100;                // of exact pivots: HPL's own matrix
+  std::shared_ptr<ExactPivots> exact;            // exact pivots that traces share; none: made for this trace
   std::shared_ptr<const RecordedRows> recorded;  // kRecorded: of a run with the same N, NB and P
   // Only these panels, as if the run started at the first and stopped after the last. One run only.
   std::optional<PanelWindow> window;

@@ -1,6 +1,7 @@
 #include "hpl_gen/pivots.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <new>
 
@@ -72,6 +73,33 @@ double value_of(std::uint64_t state) {
 // The state before element 0. A seed is an int of the program and fills the low half.
 std::uint64_t start_of(std::int64_t seed) { return kStep(static_cast<std::uint32_t>(seed)); }
 
+// Stack for LAPACK: OpenBLAS keeps half a megabyte of its threads' shares there, and the shell's limit may be less.
+constexpr std::size_t kLapackStack = std::size_t{64} << 20;
+
+struct Factorisation {
+  int order = 0;
+  double* matrix = nullptr;
+  std::int32_t* rows = nullptr;
+  int info = 0;
+};
+
+void* factor(void* argument) {
+  auto* f = static_cast<Factorisation*>(argument);
+  dgetrf_(&f->order, &f->order, f->matrix, &f->order, f->rows, &f->info);
+  return nullptr;
+}
+
+// On a thread with a stack of its own. False: there is no memory for one.
+bool factor_on_own_stack(Factorisation& f) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_t thread{};
+  const bool started = pthread_attr_setstacksize(&attributes, kLapackStack) == 0 &&
+                       pthread_create(&thread, &attributes, factor, &f) == 0;
+  pthread_attr_destroy(&attributes);
+  return started && pthread_join(thread, nullptr) == 0;
+}
+
 }  // namespace
 
 std::unique_ptr<PivotSource> random_pivots(std::uint64_t seed) {
@@ -97,10 +125,9 @@ Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t m
         x = value_of(state);
         state = kStep(state);
       }
-      const int size = static_cast<int>(n);
-      int info = 0;
-      dgetrf_(&size, &size, a.data(), &size, rows.data(), &info);
-      WEFT_CHECK(info >= 0, "dgetrf refused its arguments");
+      Factorisation f{static_cast<int>(n), a.data(), rows.data(), 0};
+      if (!factor_on_own_stack(f)) throw std::bad_alloc();
+      WEFT_CHECK(f.info >= 0, "dgetrf refused its arguments");
     } catch (const std::bad_alloc&) {
       return not_supported(fmt::format("exact pivots of N = {}: {} GB of memory for the matrix", n,
                                        order * order * 8 / 1000000000),
@@ -109,6 +136,15 @@ Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t m
   }
   for (std::int32_t& r : rows) --r;  // Fortran counts from 1
   return std::unique_ptr<PivotSource>(std::make_unique<StoredPivots>(std::move(rows), what));
+}
+
+Result<std::shared_ptr<const PivotSource>> ExactPivots::of(std::int64_t n) {
+  const std::lock_guard lock(mutex_);
+  auto& source = by_order_[n];
+  if (source == nullptr) {
+    WEFT_ASSIGN(source, exact_pivots(n, matrix_seed_));
+  }
+  return source;
 }
 
 }  // namespace weft::hpl_gen

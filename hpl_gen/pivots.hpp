@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,10 +34,23 @@ class PivotSource {
 
 // The pivots of HPL's own matrix: generates it (a 64-bit linear congruential generator, element (i, j) being number
 // j * n + i of the sequence) and factors it with LAPACK's dgetrf. n^2 doubles of memory and 2/3 n^3 flops here and
-// now; n numbers stay. HPL's matrix seed is 100.
+// now; n numbers stay. HPL's matrix seed is 100. Needs little of the caller's stack.
 // Errors: kNotSupported if n > kMaxExactOrder or memory is short.
 [[nodiscard]] Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t matrix_seed);
 inline constexpr std::int64_t kMaxExactOrder = 40000;
+
+// Exact pivots of several orders, each factored when it is first asked for: a prediction asks once a window. Any thread.
+class ExactPivots {
+ public:
+  explicit ExactPivots(std::int64_t matrix_seed) : matrix_seed_(matrix_seed) {}
+  // Errors: as exact_pivots.
+  [[nodiscard]] Result<std::shared_ptr<const PivotSource>> of(std::int64_t n);
+
+ private:
+  std::int64_t matrix_seed_;
+  std::mutex mutex_;
+  std::map<std::int64_t, std::shared_ptr<const PivotSource>> by_order_;
+};
 
 // Element number `index` (0, 1, ...) of HPL's random sequence for a seed, in [-0.5, 0.5]. O(log index).
 [[nodiscard]] double hpl_matrix_element(std::int64_t matrix_seed, std::uint64_t index);

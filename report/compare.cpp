@@ -167,17 +167,46 @@ std::string compare_json(const std::vector<CompareRow>& rows) {
 }
 
 std::string compare_csv(const std::vector<CompareRow>& rows) {
-  std::string out = csv_line(
-      {"trace", "platform", "map", "routing", "makespan_s", "slowdown", "hosts", "switches", "links", "mean_hops",
-       "worst_link", "worst_link_utilization", "why", "error", "cables", "links_per_host", "worst_link_pairs",
-       "model", "most_waited_link", "most_waited_s"});
+  std::string out = csv_line({"trace",
+                              "platform",
+                              "map",
+                              "routing",
+                              "makespan_s",
+                              "slowdown",
+                              "hosts",
+                              "switches",
+                              "links",
+                              "mean_hops",
+                              "worst_link",
+                              "worst_link_utilization",
+                              "why",
+                              "error",
+                              "cables",
+                              "links_per_host",
+                              "worst_link_pairs",
+                              "model",
+                              "most_waited_link",
+                              "most_waited_s"});
   for (const auto& r : rows)
-    out += csv_line({r.trace, r.platform, r.map, r.routing, exact_number(r.makespan_s),
-                     r.slowdown ? exact_number(*r.slowdown) : "", std::to_string(r.hosts),
-                     std::to_string(r.switches), std::to_string(r.links), exact_number(r.mean_hops),
-                     r.worst_link, exact_number(r.worst_link_utilization), r.why, r.error,
-                     std::to_string(r.cables), exact_number(r.links_per_host),
-                     sharers_text(r.sharers, PairTraffic::kSharersShown), r.model, r.most_waited_link,
+    out += csv_line({r.trace,
+                     r.platform,
+                     r.map,
+                     r.routing,
+                     exact_number(r.makespan_s),
+                     r.slowdown ? exact_number(*r.slowdown) : "",
+                     std::to_string(r.hosts),
+                     std::to_string(r.switches),
+                     std::to_string(r.links),
+                     exact_number(r.mean_hops),
+                     r.worst_link,
+                     exact_number(r.worst_link_utilization),
+                     r.why,
+                     r.error,
+                     std::to_string(r.cables),
+                     exact_number(r.links_per_host),
+                     sharers_text(r.sharers, PairTraffic::kSharersShown),
+                     r.model,
+                     r.most_waited_link,
                      exact_number(r.most_waited_s)});
   return out;
 }

@@ -36,7 +36,7 @@ struct CompareRow {
   double most_waited_s = 0;      // what messages lost on it
   LinkSharers sharers;           // of the worst link
   std::string why;
-  std::string error;                  // deadlock, unmatched messages: in one line
+  std::string error;  // deadlock, unmatched messages: in one line
   std::vector<std::string> warnings;
   std::vector<std::string> changes;  // flags that are not at their defaults
 };

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/quantity_text.hpp"
 #include "report/explain.hpp"
@@ -41,6 +43,41 @@ Setting setting_of(const std::vector<SweepAxis>& axes, const std::vector<std::si
   return set;
 }
 
+// A warning for each trace whose replays do not depend on axis `k`: the same messages at the same times, for every pair of
+// runs that differ in this key only.
+std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
+                                       const std::vector<SweepRun>& runs) {
+  std::vector<std::string> out;
+  if (axis.values.size() < 2) return out;
+  // First run by what it has in common with those that differ in the key only.
+  std::map<std::tuple<std::string, std::string, std::string, std::vector<std::size_t>>, const SweepRun*>
+      first;
+  std::map<std::string, bool> idle;  // by trace
+  std::map<std::string, bool> computes;
+  for (const SweepRun& r : runs) {
+    auto choice = r.choice;
+    choice[k] = 0;
+    const auto& mine = *r.facts.result;
+    const auto [at, is_new] = first.try_emplace({r.facts.trace, r.facts.map, r.platform, choice}, &r);
+    const auto& other = *at->second->facts.result;
+    const bool same = mine.finished == other.finished && mine.makespan == other.makespan &&
+                      mine.fingerprint == other.fingerprint;
+    idle.try_emplace(r.facts.trace, true).first->second &= same;
+    computes[r.facts.trace] |= time_sums(mine).compute > 0;
+  }
+  for (const auto& [trace, nothing] : idle) {
+    if (!nothing) continue;
+    std::string text = fmt::format("{} changes nothing for {}", axis.key, short_name(trace));
+    if (axis.key == "speed" || axis.key == "host.speed")
+      text += computes[trace]
+                  ? ": its computations are durations as they were recorded, which no speed changes; "
+                    "--compute-scale multiplies them"
+                  : ": it computes nothing";
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
 }  // namespace
 
 Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs) {
@@ -69,6 +106,9 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
       out.rows.push_back(std::move(row));
     }
   }
+
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    for (const auto& w : idle_warnings(axes[k], k, runs)) out.warnings.push_back(w);
 
   // Runs that differ from `a` in platform only, and their counterparts one value further on.
   const auto at = [&](const SweepRun& like, const std::string& platform, std::size_t axis, std::size_t step) {
@@ -147,7 +187,9 @@ namespace {
 std::vector<std::string> sweep_warnings(const Sweep& sweep) {
   std::vector<CompareRow> rows;
   for (const auto& r : sweep.rows) rows.push_back(r.row);
-  return all_warnings(rows);
+  std::vector<std::string> out = sweep.warnings;
+  for (std::string& w : all_warnings(rows)) out.push_back(std::move(w));
+  return out;
 }
 
 }  // namespace

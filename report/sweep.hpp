@@ -47,6 +47,8 @@ struct Flip {
 struct Sweep {
   std::vector<SweepRow> rows;
   std::vector<Flip> flips;
+  // What the sweep cannot show: a key none of whose values changes anything in a trace's replays, and why if it is known.
+  std::vector<std::string> warnings;
 };
 
 // O(runs x platforms + runs log runs).

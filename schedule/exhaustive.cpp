@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
-#include <thread>
 #include <unordered_map>
 
 #include "core/check.hpp"
+#include "core/workers.hpp"
 #include "schedule/async_tree.hpp"
 
 namespace weft::schedule {
@@ -287,10 +287,11 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
         control.progress(static_cast<double>(so_far) * below, e.schedules(), walker.leaves.best.seconds);
     }
   };
-  std::vector<std::thread> pool;
-  for (unsigned t = 1; t < threads; ++t) pool.emplace_back(work, std::ref(*walkers[t]), false);
-  work(*walkers[0], true);
-  for (std::thread& t : pool) t.join();
+  {
+    Workers pool(threads - 1, [&](unsigned t) { work(*walkers[t], false); });
+    if (control.on_threads) control.on_threads(pool.started() + 1, threads);
+    work(*walkers[0], true);
+  }
 
   ExhaustiveResult result;
   result.complete = !cut;

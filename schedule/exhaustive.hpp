@@ -26,6 +26,8 @@ struct Control {
   const std::atomic<bool>* stop = nullptr;  // true: return what is known
   // Work done and in all (schedules or nodes), best time so far. Called from the calling thread only.
   std::function<void(double done, double total, double best_s)> progress;
+  // How many threads work, of how many that had something to do: the system may start fewer.
+  std::function<void(unsigned started, unsigned wanted)> on_threads;
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
 };
 

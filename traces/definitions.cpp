@@ -107,7 +107,8 @@ Result<TraceHeader> decode_header(std::string_view message) {
   while (scan.next()) {
     if (scan.field() == pb::Header::kRanksFieldNumber) ranks = scan.number();
     hostnames += scan.field() == pb::Header::kHostnamesFieldNumber;
-    notes += scan.field() == pb::Header::kNotesFieldNumber || scan.field() == pb::Header::kWarningsFieldNumber ||
+    notes += scan.field() == pb::Header::kNotesFieldNumber ||
+             scan.field() == pb::Header::kWarningsFieldNumber ||
              scan.field() == pb::Header::kNotRecordedFieldNumber;
   }
   if (!scan.ok()) return bad_input({}, "the first frame is not a header");

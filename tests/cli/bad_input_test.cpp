@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{"a.csv", "a,b\n1,2\n"}},
             "fit dtrsm a.csv",
             2,
-            "error: .*dtrsm.*dgemm,network"},
+            "error: .*dtrsm.*dgemm, network"},
         Bad{"FitWithoutAFile", {}, "fit network", 2, "error: "},
         Bad{"FitOfAnUnknownKernel",
             {{"a.csv", "m,n,k,seconds\n1,2,3,4\n"}},

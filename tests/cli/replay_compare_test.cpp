@@ -12,6 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // 1 GB/s and 1 us a link, two links a message.
@@ -232,6 +233,29 @@ TEST(CliSweep, RefusesSetsItCannotTry) {
     EXPECT_EQ(o.exit_code, 2) << set;
     EXPECT_THAT(o.err, HasSubstr("expected ")) << set;
   }
+}
+
+TEST(SweepVerb, AKeyThatChangesNothingIsToldAndSpeedSaysWhy) {
+  const Workspace w;
+  w.write("t.txt", program(2, "sleep 0.001"));  // recorded seconds
+  w.write("f.txt", program(2, "compute 1e9"));  // flops
+  const std::string speeds = " --on crossbar:n=2,bw=1GB/s --set speed=1Gflops,10Gflops --json s.json";
+  const Outcome idle = w.weft("sweep t.txt" + speeds);
+  ASSERT_EQ(idle.exit_code, 0) << idle.err;
+  EXPECT_THAT(idle.out,
+              HasSubstr("warning: speed changes nothing for t.txt: its computations are durations"));
+  auto j = ordered_json::parse(w.read("s.json"));
+  ASSERT_EQ(j["warnings"].size(), 1u);
+  EXPECT_EQ(j["rows"][0]["makespan_s"], j["rows"][1]["makespan_s"]);
+  const Outcome busy = w.weft("sweep f.txt" + speeds);
+  ASSERT_EQ(busy.exit_code, 0) << busy.err;
+  EXPECT_THAT(busy.out, Not(HasSubstr("changes nothing")));
+  EXPECT_TRUE(ordered_json::parse(w.read("s.json"))["warnings"].empty());
+  const Outcome both = w.weft("sweep t.txt f.txt" + speeds);
+  EXPECT_THAT(both.out, HasSubstr("speed changes nothing for t.txt"));
+  EXPECT_THAT(both.out, Not(HasSubstr("changes nothing for f.txt")));
+  EXPECT_THAT(w.weft("sweep f.txt --on crossbar:n=2,bw=1GB/s --set bw=1GB/s,2GB/s").out,
+              HasSubstr("warning: bw changes nothing for f.txt\n"));
 }
 
 }  // namespace

@@ -48,7 +48,13 @@ std::vector<std::string> Workspace::list() const {
   return out;
 }
 
-Outcome Workspace::weft(const std::string& arguments) const {
+Outcome Workspace::weft(const std::string& arguments) const { return run("timeout 60", arguments); }
+
+Outcome Workspace::interrupted_weft(const std::string& arguments, double seconds) const {
+  return run("timeout --preserve-status -s INT -k 60 " + std::to_string(seconds), arguments);
+}
+
+Outcome Workspace::run(const std::string& timeout, const std::string& arguments) const {
   // Outputs go beside the workspace, so that list() shows only what weft and the test wrote. 4 GB of address
   // space: a malformed number must not become an allocation (sanitizers need the space themselves).
   const std::string out = path_ + ".out";
@@ -58,7 +64,7 @@ Outcome Workspace::weft(const std::string& arguments) const {
 #else
   const std::string limit = "ulimit -v 4000000; ";
 #endif
-  const std::string command = "cd '" + path_ + "' && " + limit + "timeout 60 " + support::binary_dir() +
+  const std::string command = "cd '" + path_ + "' && " + limit + timeout + " " + support::binary_dir() +
                               "/cli/weft " + arguments + " >'" + out + "' 2>'" + err + "' </dev/null";
   const int status = std::system(command.c_str());
   Outcome o;

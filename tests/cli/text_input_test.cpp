@@ -29,7 +29,8 @@ TEST(TextInput, AByteOrderMarkChangesNothingInAnyReader) {
       {"platform", kPlatform, "replay t.txt --on ./in.textproto"},
       {"placement", "1\n0\n", "replay t.txt --on crossbar:n=2,bw=1GB/s --map file:in"},
       {"routes", "L 0 up 1e9 0\nL 1 down 1e9 0\nR 0 1 0\nR 1 0 1\n", "route 0 1 --on routes:path=in"},
-      {"DOT", "graph g { a [kind=host]; b [kind=host]; s [kind=switch]; a -- s; b -- s; }\n", "route a b --on file:path=in,bw=1GB/s"},
+      {"DOT", "graph g { a [kind=host]; b [kind=host]; s [kind=switch]; a -- s; b -- s; }\n",
+       "route a b --on file:path=in,bw=1GB/s"},
       {"flows", "src,dst,bytes,start\n0,1,1MB,0\n", "flows in --on crossbar:n=2,bw=1GB/s"},
       {"pattern", "src,dst,bytes\n0,1,1MB\n1,0,1MB\n", "search halo --pattern in --on crossbar:n=2,bw=1GB/s"},
       {"HPL.dat", kDat, "generate hpl --dat in -o out.weft"},
@@ -57,7 +58,8 @@ TEST(TextInput, AByteOrderMarkChangesNothingInAnyReader) {
       for (std::size_t at = 0; at < s.size();) {
         const std::size_t end = std::min(s.find('\n', at), s.size());
         const std::string line = s.substr(at, end - at);
-        if (line.find("events") == std::string::npos && line.find("ops/s") == std::string::npos && line.find(" s,") == std::string::npos)
+        if (line.find("events") == std::string::npos && line.find("ops/s") == std::string::npos &&
+            line.find(" s,") == std::string::npos)
           kept += line + "\n";
         at = end + 1;
       }

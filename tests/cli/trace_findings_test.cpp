@@ -131,7 +131,7 @@ TEST(TraceFindings, UnmatchedMessagesAndReceivesAreAFindingOfAReplay) {
   auto j = json_of(w, "replay sent.txt" + kOn, 1);
   EXPECT_EQ(j["error"]["kind"], "unmatched");
   EXPECT_EQ(j["error"]["message"], "1 message was sent but never received");
-  EXPECT_GT(j["makespan_s"], 0);
+  EXPECT_EQ(j["ranks"].size(), 2u) << "the rest of the result is there";
   EXPECT_THAT(w.weft("replay sent.txt" + kOn).err, HasSubstr("1 message was sent but never received"));
   j = json_of(w, "compare sent.txt" + kOn, 1);
   EXPECT_EQ(j["rows"][0]["error"], "1 message was sent but never received");

@@ -1,6 +1,7 @@
 // Random pivots: uniform over the rows left, as HPL's own matrix has them; a run differs from the exact one in the row
 // swaps only, and there little.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cmath>
@@ -168,6 +169,37 @@ TEST(HplRandomPivots, HaveTheMeanAndTheScatterOfHplsMatrices) {
     EXPECT_LT(std::abs(off), 0.015);
     EXPECT_NEAR(scatter(1) / scatter(0), 1.0, 0.5);
   }
+}
+
+// LAPACK's needs are its own: the caller may have any stack, as after `ulimit -s`.
+TEST(ExactPivots, NeedLittleOfTheCallersStack) {
+  pthread_attr_t small;
+  ASSERT_EQ(pthread_attr_init(&small), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&small, std::size_t{128} << 10), 0);
+  std::int64_t pivots = 0;
+  pthread_t thread{};
+  const auto factor = [](void* out) -> void* {
+    // Large enough for OpenBLAS to use its threads.
+    if (auto source = exact_pivots(1200, 100)) {
+      std::vector<std::int64_t> rows(1200);
+      (*source)->pivots(0, 1200, rows);
+      for (const std::int64_t r : rows) *static_cast<std::int64_t*>(out) += r;
+    }
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &small, factor, &pivots), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&small);
+  EXPECT_GT(pivots, 1200 * 1199 / 2);  // of no exchange at all
+}
+
+TEST(ExactPivots, AreFactoredOnceForAnOrder) {
+  ExactPivots all(100);
+  const auto a = all.of(64), b = all.of(64), c = all.of(65);
+  ASSERT_TRUE(a && b && c);
+  EXPECT_EQ(a->get(), b->get());
+  EXPECT_NE(a->get(), c->get());
+  EXPECT_FALSE(all.of(kMaxExactOrder + 1));
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ TEST(Sweep, FindsTheFlipBetweenNeighbouringValuesOnly) {
   const auto j = nlohmann::ordered_json::parse(sweep_json(s));
   EXPECT_EQ(j["flips"][0]["platforms"].dump(), "[\"a\",\"b\"]");
   EXPECT_EQ(j["flips"][0]["key"], "bw");
-  EXPECT_THAT(sweep_text(s, kNoWidth), HasSubstr("flip: a is faster with bw=x, b with bw=y (t.weft, map block)\n"));
+  EXPECT_THAT(sweep_text(s, kNoWidth),
+              HasSubstr("flip: a is faster with bw=x, b with bw=y (t.weft, map block)\n"));
 }
 
 TEST(Sweep, ATieIsNoFlip) {
