@@ -161,6 +161,7 @@ const std::vector<Verb>& verbs() {
             {"--routing", {"--routing valiant", "t.weft --on dragonfly:p=1,a=4,h=1,bw=1GB/s,lat=1us"}},
             {"--noise", {"--noise", "long.weft --on dahu"}},
             {"--all-links", {"--all-links"}},
+            {"--rank-links", {"--rank-links waited", "long.weft --on torus-16"}},
             {"--per-rank", {"--per-rank", "many.weft --on crossbar:n=5000,bw=1GB/s,lat=1us"}}})},
       {"compare", "t.weft" + kOn,
        with_replay("t.weft", {{"--routing",
@@ -251,8 +252,9 @@ class FlagsTest : public ::testing::TestWithParam<Verb> {
                   {double(1 << i), (*what == 'p' ? 4e-6 : 1e-7) + (1 << i) * (*what == 'p' ? 2e-10 : 1e-11)});
     w.write("pp.csv", pp);
     w.write("pattern.csv", "src,dst,bytes\n0,1,1MiB\n1,2,1MiB\n2,0,2MiB\n");
-    if (GetParam().words == "replay")
+    if (GetParam().words == "replay") {
       EXPECT_EQ(w.weft("generate ring --ranks 4200 --iterations 1 -o many.weft --quiet").exit_code, 0);
+    }
     for (const auto& name : w.list()) ours.insert(name);
   }
   static std::string fmt_row(std::initializer_list<double> values) {

@@ -99,7 +99,7 @@ TEST(GenerateHpl, FaultsAreNamedAndLeaveNothing) {
     const char* message;
   };
   const Fault faults[] = {
-      {"generate", 2, "which kind of trace?; expected one of: hpl"},
+      {"generate", 2, "which kind of trace?; expected one of hpl"},
       {"generate nothing", 2, "got \"nothing\""},
       {"generate hpl", 2, "--output"},
       {"generate hpl --dat bad.dat -o x.weft", 3,

@@ -72,7 +72,9 @@ TEST(Help, EveryFlagSaysItsDefaultOrThatItIsRequired) {
                                name.find("FILE") == std::string::npos &&
                                name.find(" ...") == std::string::npos &&
                                name.find("DIR") == std::string::npos;
-        if (has_value) EXPECT_THAT(flag, HasSubstr("[")) << verb << flag;
+        if (has_value) {
+          EXPECT_THAT(flag, HasSubstr("[")) << verb << flag;
+        }
       }
       flag.clear();
     };

@@ -176,7 +176,7 @@ TEST_F(OutputTest, AnInterruptLeavesNothingBehindAndEndsAsASignalDoes) {
 }
 
 TEST_F(OutputTest, AnExportOfManyFilesShowsAllOfThemOrNone) {
-  ASSERT_EQ(shell("weft generate ring --ranks 32 --iterations 20000 -o large.weft >/dev/null"), 0);
+  ASSERT_EQ(shell("weft generate ring --ranks 32 --iterations 200000 -o large.weft >/dev/null"), 0);
   ASSERT_EQ(shell("weft export t.weft --to ti -o old.txt >/dev/null"), 0);
   const auto before = w.list();
   const std::string old_rank = w.read("old.txt_files/rank-0.txt");

@@ -177,7 +177,8 @@ TEST(CliCompare, RanksByTimeAndSaysWhyWhateverTheThreads) {
           "of 1 GB/s)"));
   EXPECT_EQ(rows[0]["hosts"], 4);
   EXPECT_EQ(rows[0]["mean_hops"], 2.0);
-  EXPECT_THAT(one.out, StartsWith("t.txt: fastest on crossbar:n=4,bw=8Gbps,lat=1us, 2 ms; slowest on"));
+  EXPECT_THAT(one.out,
+              StartsWith("t.txt: fastest on crossbar:n=4,bw=8Gbps,lat=1us with map block, 2 ms; slowest on"));
 }
 
 TEST(CliCompare, FindsTooSmallPlatformsBeforeItRuns) {

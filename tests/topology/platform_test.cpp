@@ -88,7 +88,8 @@ TEST(Platform, UnknownNamesAreAnsweredWithTheKnownOnes) {
               HasSubstr("unknown topology; got \"fattree\"; expected "));
   EXPECT_THAT(error_of("crossbar:q=3"),
               HasSubstr("crossbar has no such key; got \"q\"; expected one of n, bw, lat"));
-  EXPECT_THAT(error_of("crossbar:n=3", {"mpi.eager=3B"}), HasSubstr("expected one of name"));
+  EXPECT_THAT(error_of("crossbar:n=3", {"mpi.eager=3B"}),
+              HasSubstr("expected a key of the topology, or one of name"));
   EXPECT_THAT(error_of("crossbar:n=3,routing=best"),
               HasSubstr("unknown routing; got \"best\"; expected one of direct"));
 }
