@@ -127,6 +127,8 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   const auto use = [&](std::size_t l) { return static_cast<double>(bytes[l]) / capacity[l]; };
   for (std::size_t l = 1; l < bytes.size(); ++l)
     if (use(l) > use(busiest)) busiest = l;
+  out.platform = platform.name;
+  out.label = platform.label.empty() ? platform.name : platform.label;
   out.model = replay::model_name(options.model, platform.fabric);
   if (!bytes.empty() && bytes[busiest] > 0) {
     out.busiest_link = platform.fabric.link_name(LinkId(static_cast<std::uint32_t>(busiest)));

@@ -61,6 +61,8 @@ struct ExchangeChoice {
 
 struct HplPrediction {
   hpl_gen::HplConfig config;
+  std::string platform;  // its name, and how tables call it
+  std::string label;
   std::string model;  // that shared the links
   double time_s = 0;
   double gflops = 0;

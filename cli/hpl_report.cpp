@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "cli/hpl_exchanges.hpp"
+#include "cli/text_width.hpp"
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/closed_form.hpp"
 #include "report/table.hpp"
@@ -113,11 +115,11 @@ std::vector<CurvePoint> panel_curve(const HplPrediction& run, std::size_t points
 }
 
 std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction& closed,
-                            const std::vector<std::string>& chosen, const std::string& platform) {
+                            const std::vector<std::string>& chosen) {
   std::string out;
   for (const std::string& c : chosen) out += fmt::format("chosen: {}\n", c);
   out +=
-      fmt::format("{} on {}: {} in {}, {} of peak", config_text(run.config), platform,
+      fmt::format("{} on {}: {} in {}, {} of peak", config_text(run.config), run.label,
                   show(FlopRate(run.gflops * 1e9)), show_seconds(run.time_s), show_percent(run.efficiency));
   if (run.panels_simulated < run.panels_total) out += sample_text(run);
   // The columns take turns as the ring's root: how far each lags behind comes round after Q panels.
@@ -152,7 +154,7 @@ std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction
     sum += run.*p.seconds;
   }
   add_part("other", std::max(0.0, run.time_s - sum), "-", "between them, first and last panels");
-  out += parts.text();
+  out += parts.text(text_width());
   if (run.bcast_took_s > 0)
     out += fmt::format(
         "panel broadcasts take {} from first send to last arrival; ranks wait {} for them: {} hidden\n",
@@ -176,7 +178,7 @@ std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction
   form("layered (MCL)", closed.mcl);
   form("phases, panel by panel", closed.phases);
   form("roofline", closed.roofline);
-  return out + forms.text();
+  return out + forms.text(text_width());
 }
 
 std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
@@ -189,7 +191,7 @@ std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
     t.add({fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
            rate(f.hpl), rate(f.mcl), rate(f.phases), rate(f.roofline)});
   }
-  return fmt::format("closed forms for {}, nothing replayed\n{}", platform, t.text());
+  return fmt::format("closed forms for {}, nothing replayed\n{}", platform, t.text(text_width()));
 }
 
 nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
@@ -201,41 +203,53 @@ nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
               {"closed_form", forms_json(closed)}};
 }
 
-std::string predictions_text(const std::vector<HplPrediction>& runs, const std::string& platform) {
-  Table t({{"N"},
-           {"NB"},
-           {"P"},
-           {"Q"},
-           {"pfact", Table::Align::kLeft},
-           {"rfact", Table::Align::kLeft},
-           {"bcast", Table::Align::kLeft},
-           {"depth"},
-           {"swap", Table::Align::kLeft},
-           {"time"},
-           {"rate"},
-           {"of peak"},
-           {"+-"}});
+std::string predictions_text(const std::vector<HplPrediction>& runs) {
+  const auto elsewhere = [&](const HplPrediction& r) { return r.label != runs.front().label; };
+  const bool several = std::any_of(runs.begin(), runs.end(), elsewhere);
+  std::vector<Table::Column> columns;
+  if (several) columns.push_back({"platform", Table::Align::kLeft});
+  columns.insert(columns.end(), {{"N"},
+                                 {"NB"},
+                                 {"P"},
+                                 {"Q"},
+                                 {"pfact", Table::Align::kLeft},
+                                 {"rfact", Table::Align::kLeft},
+                                 {"bcast", Table::Align::kLeft},
+                                 {"depth"},
+                                 {"swap", Table::Align::kLeft},
+                                 {"time"},
+                                 {"rate"},
+                                 {"of peak"},
+                                 {"+-"}});
+  Table t(columns);
   const HplPrediction* best = &runs.front();
   for (const HplPrediction& r : runs) {
     const auto& c = r.config;
     if (r.gflops > best->gflops) best = &r;
-    t.add({fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
-           std::string(hpl_gen::name_of(c.pfact)), std::string(hpl_gen::name_of(c.rfact)),
-           std::string(hpl_gen::name_of(c.bcast)), fmt::format("{}", c.depth),
-           std::string(hpl_gen::name_of(c.swap)), show_seconds(r.time_s), show(FlopRate(r.gflops * 1e9)),
-           show_percent(r.efficiency), r.error_estimate ? show_percent(*r.error_estimate) : "-"});
+    std::vector<std::string> cells;
+    if (several) cells.push_back(r.label);
+    cells.insert(
+        cells.end(),
+        {fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
+         std::string(hpl_gen::name_of(c.pfact)), std::string(hpl_gen::name_of(c.rfact)),
+         std::string(hpl_gen::name_of(c.bcast)), fmt::format("{}", c.depth),
+         std::string(hpl_gen::name_of(c.swap)), show_seconds(r.time_s), show(FlopRate(r.gflops * 1e9)),
+         show_percent(r.efficiency), r.error_estimate ? show_percent(*r.error_estimate) : "-"});
+    t.add(cells);
   }
-  return fmt::format("{} run{} on {}; fastest: {}: {}\n", runs.size(), runs.size() == 1 ? "" : "s", platform,
-                     config_text(best->config), show(FlopRate(best->gflops * 1e9))) +
-         t.text();
+  const std::string where = several ? "" : " on " + runs.front().label;
+  const std::string best_on = several ? " on " + best->label : "";
+  return fmt::format("{}{}; fastest: {}{}: {}\n", counted(runs.size(), "run"), where,
+                     config_text(best->config), best_on, show(FlopRate(best->gflops * 1e9))) +
+         t.text(text_width());
 }
 
 Json prediction_json(const HplPrediction& run, const ClosedFormPrediction& closed,
-                     const std::string& platform, const PredictOptions& options) {
+                     const PredictOptions& options) {
   const auto& c = run.config;
   Json j;
   j["schema"] = "weft.predict/1";
-  j["platform"] = platform;
+  j["platform"] = run.platform;
   j["model"] = Json{{"name", run.model}};
   j["n"] = c.n;
   j["nb"] = c.nb;
@@ -324,7 +338,8 @@ std::string predictions_csv(const std::vector<HplPrediction>& runs,
                                       "hpl_gflops",
                                       "mcl_gflops",
                                       "roofline_gflops",
-                                      "phases_gflops"});
+                                      "phases_gflops",
+                                      "platform"});
   const auto number = [](double v) { return fmt::format("{:.9g}", v); };
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const HplPrediction& r = runs[i];
@@ -351,7 +366,8 @@ std::string predictions_csv(const std::vector<HplPrediction>& runs,
                              number(closed[i].hpl),
                              number(closed[i].mcl),
                              number(closed[i].roofline),
-                             number(closed[i].phases)});
+                             number(closed[i].phases),
+                             r.platform});
   }
   return out;
 }

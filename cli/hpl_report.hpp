@@ -12,14 +12,11 @@ namespace weft::cli {
 
 // One run in full: the answer, what limits it, parts, panel curve, closed forms.
 [[nodiscard]] std::string prediction_text(const HplPrediction& run, const ClosedFormPrediction& closed,
-                                          const std::vector<std::string>& chosen,
-                                          const std::string& platform);
-// Several runs: a row each.
-[[nodiscard]] std::string predictions_text(const std::vector<HplPrediction>& runs,
-                                           const std::string& platform);
+                                          const std::vector<std::string>& chosen);
+// Several runs: a row each, with their platforms where these differ.
+[[nodiscard]] std::string predictions_text(const std::vector<HplPrediction>& runs);
 [[nodiscard]] nlohmann::ordered_json prediction_json(const HplPrediction& run,
                                                      const ClosedFormPrediction& closed,
-                                                     const std::string& platform,
                                                      const PredictOptions& options);
 [[nodiscard]] std::string panel_csv(const HplPrediction& run);
 [[nodiscard]] std::string predictions_csv(const std::vector<HplPrediction>& runs,

@@ -13,6 +13,7 @@
 #include "cli/replay_flags.hpp"
 #include "cli/verb.hpp"
 #include "report/json_text.hpp"
+#include "report/run_facts.hpp"
 #include "report/table.hpp"
 #include "topology/placement.hpp"
 #include "topology/platform.hpp"
@@ -23,24 +24,57 @@ namespace {
 struct Options {
   CommonOptions common;
   HplFlags hpl;
-  std::string on;
+  std::vector<std::string> on;
   PlatformFlags flags;
   PredictOptions predict;
   std::string sample, exchanges = "auto";
   bool closed_form = false;
 };
 
-// --closed-form: no replay.
-Result<void> run_closed_forms(const Options& o, const std::vector<hpl_gen::HplConfig>& configs,
-                              const topology::Platform& platform, const PredictOptions& options) {
-  std::vector<ClosedFormPrediction> closed;
-  nlohmann::ordered_json j{{"schema", "weft.predict/1"}, {"runs", nlohmann::ordered_json::array()}};
-  for (const auto& config : configs) {
-    WEFT_ASSIGN(auto forms, closed_forms(config, platform, options));
-    j["runs"].push_back(closed_form_json(config, forms));
-    closed.push_back(forms);
+// What to predict on one platform.
+struct Task {
+  topology::Platform platform;
+  ChosenDat chosen;
+  std::vector<hpl_gen::HplConfig> configs;
+};
+
+// Platforms in the order asked for, the runs of HPL.dat in its order on each.
+Result<std::vector<Task>> tasks_of(const Options& o) {
+  constexpr std::uint64_t kMostRuns = 4096;
+  std::vector<Task> tasks;
+  std::uint64_t runs = 0;
+  for (const std::string& on : o.on) {
+    Task task;
+    WEFT_ASSIGN(task.platform, topology::load_platform(on, o.flags.overrides(o.common.seed)));
+    WEFT_ASSIGN(task.chosen, complete_dat(o.hpl, task.platform));
+    runs += task.chosen.dat.run_count();
+    if (runs > kMostRuns)
+      return usage_error("too many runs in one HPL.dat", fmt::format("{}", runs),
+                         fmt::format("at most {}", kMostRuns));
+    task.configs = task.chosen.dat.runs();
+    tasks.push_back(std::move(task));
   }
-  o.common.print(closed_forms_text(configs, closed, platform.name));
+  return tasks;
+}
+
+// --closed-form: no replay.
+Result<void> run_closed_forms(const Options& o, const std::vector<Task>& tasks,
+                              const PredictOptions& options) {
+  nlohmann::ordered_json j{{"schema", "weft.predict/1"}, {"runs", nlohmann::ordered_json::array()}};
+  std::string text;
+  for (const Task& task : tasks) {
+    std::vector<ClosedFormPrediction> closed;
+    for (const auto& config : task.configs) {
+      WEFT_ASSIGN(auto forms, closed_forms(config, task.platform, options));
+      auto row = closed_form_json(config, forms);
+      row["platform"] = task.platform.name;
+      j["runs"].push_back(std::move(row));
+      closed.push_back(forms);
+    }
+    text += (text.empty() ? "" : "\n") +
+            closed_forms_text(task.configs, closed, report::platform_label(task.platform));
+  }
+  o.common.print(text);
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(j)));
   if (!o.common.csv.empty())
     return usage_error("--csv with --closed-form", o.common.csv, "--json, which has them");
@@ -54,11 +88,10 @@ struct Predictions {
   std::vector<double> walls;
 };
 
-nlohmann::ordered_json predictions_json(const Predictions& p, bool one, const std::string& platform,
-                                        const PredictOptions& options) {
+nlohmann::ordered_json predictions_json(const Predictions& p, bool one, const PredictOptions& options) {
   nlohmann::ordered_json j;
   const auto run_json = [&](std::size_t i) {
-    auto run = prediction_json(p.runs[i], p.closed[i], platform, options);
+    auto run = prediction_json(p.runs[i], p.closed[i], options);
     run["engine"]["wall_s"] = p.walls[i];
     return run;
   };
@@ -79,65 +112,67 @@ nlohmann::ordered_json predictions_json(const Predictions& p, bool one, const st
 }
 
 Result<void> run(const Options& o) {
-  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.overrides(o.common.seed)));
-  WEFT_ASSIGN(const auto chosen, complete_dat(o.hpl, platform));
+  WEFT_ASSIGN(const std::vector<Task> tasks, tasks_of(o));
   PredictOptions options = o.predict;
   options.seed = o.common.seed;
   WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
   options.threads = o.common.threads;
-  constexpr std::uint64_t kMostRuns = 4096;
-  if (chosen.dat.run_count() > kMostRuns)
-    return usage_error("too many runs in one HPL.dat", fmt::format("{}", chosen.dat.run_count()),
-                       fmt::format("at most {}", kMostRuns));
-  const auto configs = chosen.dat.runs();
-  if (o.closed_form) return run_closed_forms(o, configs, platform, options);
+  if (o.closed_form) return run_closed_forms(o, tasks, options);
 
+  std::size_t runs = 0;
   std::int64_t planned = 0, done = 0;
-  for (const auto& config : configs) planned += planned_panels(config, options);
+  for (const Task& task : tasks) {
+    runs += task.configs.size();
+    for (const auto& config : task.configs) planned += planned_panels(config, options);
+  }
+  const bool one = runs == 1;
   Progress progress(o.common.progress_mode(), "predict", static_cast<std::uint64_t>(planned), "panels");
   Predictions all;
   options.on_panels = [&](std::int64_t more_done, std::int64_t more_planned) {
     done += more_done;
     planned += more_planned;
     progress.expect(static_cast<std::uint64_t>(planned));
-    progress.update(
-        static_cast<std::uint64_t>(done),
-        configs.size() > 1 ? fmt::format("run {} of {}", all.runs.size() + 1, configs.size()) : "");
+    progress.update(static_cast<std::uint64_t>(done),
+                    one ? "" : fmt::format("run {} of {}", all.runs.size() + 1, runs));
   };
   const Interrupt interrupt;
   options.stop = interrupt.flag();
   std::string stopped;
-  for (const auto& config : configs) {
-    const auto start = std::chrono::steady_clock::now();
-    auto prediction = predict_hpl(config, platform, options);
-    if (!prediction && interrupt.raised()) {
-      stopped = configs.size() == 1
-                    ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
-                    : fmt::format("interrupted after {} of {} runs", all.runs.size(), configs.size());
-      break;
+  for (const Task& task : tasks)
+    for (const auto& config : task.configs) {
+      if (!stopped.empty()) break;
+      const auto start = std::chrono::steady_clock::now();
+      auto prediction = predict_hpl(config, task.platform, options);
+      if (!prediction && interrupt.raised()) {
+        stopped = one ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
+                      : fmt::format("interrupted after {} of {} runs", all.runs.size(), runs);
+        break;
+      }
+      if (!prediction) return std::move(prediction).error();
+      WEFT_ASSIGN(auto forms, closed_forms(config, task.platform, options));
+      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+      all.walls.push_back(wall.count());
+      if (!one) prediction->panels.clear();
+      all.runs.push_back(std::move(*prediction));
+      all.closed.push_back(forms);
     }
-    if (!prediction) return std::move(prediction).error();
-    WEFT_ASSIGN(auto forms, closed_forms(config, platform, options));
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    all.walls.push_back(wall.count());
-    if (configs.size() > 1) prediction->panels.clear();
-    all.runs.push_back(std::move(*prediction));
-    all.closed.push_back(forms);
-  }
   progress.finish();
 
-  std::vector<std::int64_t> widths;
-  for (const auto& config : configs) widths.push_back(config.nb);
-  const auto warnings = width_warnings(platform, widths);
-  const bool one = configs.size() == 1;
+  std::vector<std::string> warnings;
+  for (const Task& task : tasks) {
+    std::vector<std::int64_t> widths;
+    for (const auto& config : task.configs) widths.push_back(config.nb);
+    for (std::string& w : width_warnings(task.platform, widths))
+      warnings.push_back(tasks.size() == 1 ? std::move(w) : report::platform_label(task.platform) + ": " + w);
+  }
   std::string text;
   if (!all.runs.empty())
-    text = one ? prediction_text(all.runs[0], all.closed[0], chosen.chosen, platform.name)
-               : predictions_text(all.runs, platform.name);
+    text = one ? prediction_text(all.runs[0], all.closed[0], tasks.front().chosen.chosen)
+               : predictions_text(all.runs);
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   o.common.print(text);
   if (!o.common.json.empty()) {
-    auto j = predictions_json(all, one, platform.name, options);
+    auto j = predictions_json(all, one, options);
     j["warnings"] = warnings;
     if (!stopped.empty()) j["error"] = stopped;
     WEFT_TRY(o.common.write_json(report::json_text(j)));
@@ -155,9 +190,11 @@ Action setup_predict(CLI::App& app) {
   app.require_subcommand(1);
   CLI::App* hpl =
       app.add_subcommand("hpl", "Gflop/s, time split and panel curve of HPL, by replay and by closed forms");
-  hpl->add_option("--on", o->on, "platform: .textproto file, built-in name or family:key=value,...")
+  hpl->add_option("--on", o->on,
+                  "platform: .textproto file, built-in name or family:key=value,...; repeat to compare")
       ->type_name("PLATFORM")
-      ->required();
+      ->required()
+      ->allow_extra_args(false);
   o->flags.add(*hpl);
   hpl->add_option("--map", o->predict.map,
                   "which rank runs where: " + std::string(topology::kMaps) + " [block]")

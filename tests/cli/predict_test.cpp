@@ -208,6 +208,33 @@ TEST(PredictHpl, PlatformsWithOneSpeedWarnWhereWidthsAreCompared) {
 }
 
 // Two runs of many; SIGINT comes when the first is long over and the second goes on for minutes.
+TEST(PredictHpl, SeveralPlatformsAreOneTableAndEachIsAsAlone) {
+  const Workspace here;
+  const std::string slow = "crossbar:n=4,bw=1GB/s,lat=1us,speed=10Gflops",
+                    hpl = " --n 400,800 --nb 40 --p 2 --q 2";
+  const Outcome both =
+      here.weft("predict hpl --on slow=" + slow + " --on torus-16" + hpl + " --json both.json");
+  ASSERT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("4 runs; fastest: N 800"));
+  EXPECT_THAT(both.out, HasSubstr(" on torus-16: "));
+  const json j = json::parse(here.read("both.json"));
+  ASSERT_EQ(j["runs"].size(), 4u);
+  std::size_t row = 0;
+  for (const std::string& on : {slow, std::string("torus-16")})
+    for (const char* n : {"400", "800"}) {
+      const Outcome one = here.weft("predict hpl --on " + on + " --n " + n + " --nb 40 --p 2 --q 2 --json -");
+      ASSERT_EQ(one.exit_code, 0) << one.err;
+      const json alone = json::parse(one.out);
+      EXPECT_EQ(j["runs"][row]["time_s"], alone["time_s"]);
+      EXPECT_EQ(j["runs"][row]["platform"], on);
+      ++row;
+    }
+  const Outcome forms =
+      here.weft("predict hpl --closed-form --on slow=" + slow + " --on torus-16" + hpl + " --json -");
+  ASSERT_EQ(forms.exit_code, 0) << forms.err;
+  EXPECT_EQ(json::parse(forms.out)["runs"][3]["platform"], "torus-16");
+}
+
 TEST(PredictHpl, AnInterruptKeepsTheRunsThatAreDone) {
   const Workspace here;
   // The clock of a simulation ends after 106 days.
