@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/verb.hpp"
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -19,10 +20,6 @@ struct CheckOptions {
   bool salvage = false;
   bool synchronous = false;
 };
-
-std::string plural(std::uint64_t n, const char* noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
-}
 
 Result<void> run_check(const CheckOptions& o) {
   WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
@@ -54,16 +51,16 @@ Result<void> run_check(const CheckOptions& o) {
   if (report.errors + report.warnings > shown)
     text += fmt::format("... and {} more\n", report.errors + report.warnings - shown);
   text += fmt::format(
-      "{}: {} ranks, {} operations: {}\n", o.inputs[0], trace->header().ranks,
-      show_count(static_cast<double>(trace->totals().ops)),
+      "{}: {}, {}: {}\n", o.inputs[0], counted(trace->header().ranks, "rank"),
+      counted(trace->totals().ops, "operation"),
       report.errors + report.warnings == 0
           ? std::string("nothing found")
-          : fmt::format("{}, {}", plural(report.errors, "error"), plural(report.warnings, "warning")));
+          : fmt::format("{}, {}", counted(report.errors, "error"), counted(report.warnings, "warning")));
   o.common.print(text);
   WEFT_TRY(o.common.write_json(report::json_text(j)));
   WEFT_TRY(o.common.write_csv(csv));
   if (report.ok()) return {};
-  return Error{ErrorCode::kFinding, o.inputs[0], "the trace has " + plural(report.errors, "error"), {}, {}};
+  return Error{ErrorCode::kFinding, o.inputs[0], "the trace has " + counted(report.errors, "error"), {}, {}};
 }
 
 }  // namespace

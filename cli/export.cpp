@@ -5,6 +5,7 @@
 
 #include "cli/summary.hpp"
 #include "cli/verb.hpp"
+#include "core/counted.hpp"
 #include "traces/copy.hpp"
 #include "traces/export.hpp"
 #include "traces/trace_warnings.hpp"
@@ -31,8 +32,8 @@ Result<void> run_export(const ExportOptions& o) {
   // On standard error: the trace itself may go to standard output.
   if (!o.common.quiet)
     for (const auto& w : warnings) fmt::print(stderr, "weft export: {}: warning: {}\n", o.inputs[0], w);
-  std::string text = fmt::format("{}: {} ranks, {} operations as {}\n", o.output, trace->header().ranks,
-                                 trace->totals().ops, o.to);
+  std::string text = fmt::format("{}: {}, {} as {}\n", o.output, counted(trace->header().ranks, "rank"),
+                                 counted(trace->totals().ops, "operation"), o.to);
   std::vector<std::string> notes;
   if (o.salvage) notes = trace->header().notes;
   for (const auto& n : notes) text += "note: " + n + "\n";

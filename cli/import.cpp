@@ -7,6 +7,7 @@
 
 #include "cli/summary.hpp"
 #include "cli/verb.hpp"
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "traces/copy.hpp"
 #include "traces/trace_warnings.hpp"
@@ -32,8 +33,8 @@ Result<void> import_trace(const ImportOptions& o) {
   const auto& t = trace->totals();
   const auto ops = static_cast<double>(t.ops);
   std::string text = fmt::format(
-      "{}: {} ranks, {} ops, {} messages, {}; file {}, {:.2f} bytes/op, {} ops/s\n", o.output,
-      trace->header().ranks, show_count(ops), show_count(static_cast<double>(t.messages)),
+      "{}: {}, {}, {}, {}; file {}, {:.2f} bytes/op, {} ops/s\n", o.output,
+      counted(trace->header().ranks, "rank"), counted(t.ops, "op"), counted(t.messages, "message"),
       show(Bytes(static_cast<std::int64_t>(t.bytes))), show(Bytes(static_cast<std::int64_t>(size))),
       static_cast<double>(size) / std::max(ops, 1.0), show_count(ops / wall));
   for (const auto& n : trace->header().notes) text += "note: " + n + "\n";

@@ -5,6 +5,7 @@
 
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
+#include "core/counted.hpp"
 #include "core/printable.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
@@ -51,9 +52,10 @@ std::uint64_t bucket_high(std::size_t i) {
 
 std::string text_of(const std::string& name, const traces::TraceReader& t, const TraceInfo& info) {
   const auto& h = t.header();
-  std::string s = fmt::format("{}: {} ranks, {} operations ({} to {} a rank), {} messages, {}\n", name,
-                              h.ranks, number(info.totals.ops), number(info.least_ops), number(info.most_ops),
-                              number(info.totals.messages), size(info.totals.bytes));
+  std::string s =
+      fmt::format("{}: {}, {} ({} to {} a rank), {}, {}\n", name, counted(h.ranks, "rank"),
+                  counted(info.totals.ops, "operation"), number(info.least_ops), number(info.most_ops),
+                  counted(info.totals.messages, "message"), size(info.totals.bytes));
   const auto field = [&](const char* label, const std::string& v) {
     if (!v.empty()) s += fmt::format("{:<10} {}\n", label, printable(v));
   };

@@ -19,6 +19,7 @@
 #include "cli/values.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
+#include "core/counted.hpp"
 #include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
@@ -160,9 +161,8 @@ class InterruptedMerge {
 void report(const Options& o, const std::vector<recorder::RecordedTrace>& made) {
   if (o.common.quiet) return;
   for (const auto& t : made) {
-    fmt::print(stderr, "weft record: {}: {} ranks, {} operations, {} messages, {}\n", t.path, t.ranks,
-               show_count(static_cast<double>(t.totals.ops)),
-               show_count(static_cast<double>(t.totals.messages)),
+    fmt::print(stderr, "weft record: {}: {}, {}, {}, {}\n", t.path, counted(t.ranks, "rank"),
+               counted(t.totals.ops, "operation"), counted(t.totals.messages, "message"),
                show(Bytes(static_cast<std::int64_t>(t.totals.bytes))));
     for (const std::string& warning : t.warnings) fmt::print(stderr, "weft record: warning: {}\n", warning);
     for (const std::string& remark : t.remarks) fmt::print(stderr, "weft record: {}\n", remark);

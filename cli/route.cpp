@@ -7,6 +7,7 @@
 #include "cli/platform_flags.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -68,8 +69,8 @@ Result<void> run(const Options& o) {
   if (!reached) j["error"] = finding.message();
   if (reached)
     o.common.print(table.text(text_width()) +
-                   fmt::format("{} to {}: {} links, {}{}\n", f.host_name(src), f.host_name(dst), links.size(),
-                               show(latency),
+                   fmt::format("{} to {}: {}, {}{}\n", f.host_name(src), f.host_name(dst),
+                               counted(links.size(), "link"), show(latency),
                                links.empty() ? std::string() : ", " + show(Bandwidth(narrowest))));
   WEFT_TRY(o.common.write_json(report::json_text(j)));
   WEFT_TRY(o.common.write_csv(csv));

@@ -103,7 +103,7 @@ void Doctor::report_blocked() {
     if (!next[start] && !synchronous_) {
       find_.add_global(
           severity, start, static_cast<std::int64_t>(ranks_[start].index()),
-          here(start) + " waits for ever: what it waits for never comes, the other side has finished");
+          here(start) + " waits forever: what it waits for never comes, the other side has finished");
       continue;
     }
     if (seen[start] != 0) continue;

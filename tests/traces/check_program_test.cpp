@@ -118,7 +118,7 @@ TEST(CheckProgram, AWildcardReceiveTakesTheMatchThatWasRecorded) {
   bad.add(2, recv(kAnySource, kAnyTag, 80), L{1, 6, 8});
   EXPECT_EQ(
       bad.findings(),
-      "E 2.0 rank 2 at operation 0 (): recv from rank 1 with tag 6 waits for ever: what it waits for never "
+      "E 2.0 rank 2 at operation 0 (): recv from rank 1 with tag 6 waits forever: what it waits for never "
       "comes, the other side has finished\n");
 }
 
@@ -241,10 +241,10 @@ TEST(CheckProgram, PersistentRequestsRestartAndTheirFaultsAreNamed) {
     if (i == 0) few.add(0, {.kind = OpKind::start, .request = 0}).add(0, wait(0));
     few.add(1, {.kind = OpKind::start, .request = 0}).add(1, wait(0));
   }
-  EXPECT_EQ(
-      few.findings(),
-      "E 1.4 rank 1 at operation 4 (): wait of the recv_init at operation 3 from rank 0 with tag 5 waits for "
-      "ever: what it waits for never comes, the other side has finished\n");
+  EXPECT_EQ(few.findings(),
+            "E 1.4 rank 1 at operation 4 (): wait of the recv_init at operation 3 from rank 0 with tag 5 "
+            "waits forever: "
+            "what it waits for never comes, the other side has finished\n");
   Program wrong(dir, 2);
   wrong.add(0, with_request(send(1, 5, 8), OpKind::isend, 3))
       .add(0, {.kind = OpKind::start, .request = 3})
@@ -359,7 +359,7 @@ TEST(CheckProgram, MessagesMatchWithinTheirCommunicatorOnly) {
   p.add(0, on(copy, send(1, 5, 8))).add(1, recv(0, 5, 8));
   EXPECT_EQ(
       p.findings(),
-      "E 1.0 rank 1 at operation 0 (): recv from rank 0 with tag 5 waits for ever: what it waits for never "
+      "E 1.0 rank 1 at operation 0 (): recv from rank 0 with tag 5 waits forever: what it waits for never "
       "comes, the other side has finished\n");
 }
 
