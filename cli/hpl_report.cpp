@@ -73,6 +73,8 @@ std::string sample_text(const HplPrediction& run) {
   if (run.error_estimate)
     return fmt::format(" (+-{} with {:.0f} % confidence: {})", show_percent(*run.error_estimate),
                        hpl_gen::kConfidence * 100, panels);
+  if (run.exchanges.series && !run.exchanges.differs_at_most)
+    return fmt::format(" ({}; no estimate: what the short cut of exchanges leaves out is not known)", panels);
   return fmt::format(" ({}: too few to say how far off; --sample {} or more, --window {} or more)", panels,
                      hpl_gen::kWindowsToEstimate, hpl_gen::kPanelsToEstimate);
 }

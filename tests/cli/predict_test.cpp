@@ -165,6 +165,13 @@ TEST(PredictHpl, TooFewWindowsToEstimateFromSaySoAndNeverClaimZero) {
   EXPECT_GT(four["error_estimate"].get<double>(), 0);
   for (const char* part : {"pfact_s", "bcast_s", "swap_s", "update_s", "solve_s"})
     EXPECT_GT(four["phases_error"][part].get<double>(), 0) << part;
+  // What the short cut of exchanges leaves out is not known either, and that is what is said.
+  const Outcome series =
+      here.weft("predict hpl" + kOn + flags + "--sample 4 --exchanges=series --json series.json");
+  ASSERT_EQ(series.exit_code, 0) << series.err;
+  EXPECT_TRUE(json::parse(here.read("series.json"))["error_estimate"].is_null());
+  EXPECT_THAT(series.out, HasSubstr("no estimate: what the short cut of exchanges leaves out is not known"));
+  EXPECT_THAT(series.out, Not(HasSubstr("too few")));
   const json runs = predict(here, "--n 9600,4800 --nb 64 --p 4 --q 4 --sample 3");
   EXPECT_TRUE(runs["runs"][0]["error_estimate"].is_null());
 }
