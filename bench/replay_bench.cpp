@@ -6,10 +6,10 @@
 
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
-#include "replay/event_queue.hpp"
+#include "network/event_queue.hpp"
 #include "replay/matcher.hpp"
 #include "tests/support/memory_trace.hpp"
-#include "topology/route_cache.hpp"
+#include "topology/routing/route_cache.hpp"
 
 namespace weft::replay {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/rng.hpp"
-#include "replay/flow_run.hpp"
+#include "network/flow_run.hpp"
 
 namespace weft {
 namespace {
@@ -57,13 +57,13 @@ std::vector<LinkId> dragonfly_route(std::uint32_t s, std::uint32_t d) {
   return r;
 }
 
-replay::FlowRun make_run(const std::string& model, const std::vector<double>& capacity) {
-  auto run = replay::FlowRun::create(model, capacity);
+network::FlowRun make_run(const std::string& model, const std::vector<double>& capacity) {
+  auto run = network::FlowRun::create(model, capacity);
   WEFT_CHECK(run.has_value(), run.error().message());
   return std::move(run).value();
 }
 
-replay::FlowRun fat_tree_load(const std::string& model, const std::vector<double>& capacity,
+network::FlowRun fat_tree_load(const std::string& model, const std::vector<double>& capacity,
                               std::uint32_t flows) {
   auto run = make_run(model, capacity);
   Rng rng(1);
@@ -79,7 +79,7 @@ replay::FlowRun fat_tree_load(const std::string& model, const std::vector<double
 
 // Panel broadcasts along rows and swaps along columns: each rank has a chain of sends at random gaps, mean
 // gap set so that about a third of the ranks send at a time.
-replay::FlowRun ring_load(const std::string& model, const std::vector<double>& capacity,
+network::FlowRun ring_load(const std::string& model, const std::vector<double>& capacity,
                           std::uint32_t messages) {
   auto run = make_run(model, capacity);
   Rng rng(7);
@@ -104,12 +104,12 @@ const std::vector<double>& capacities() {
   return c;
 }
 
-replay::FlowRun load(const std::string& model, const std::string& scenario, std::uint32_t flows) {
+network::FlowRun load(const std::string& model, const std::string& scenario, std::uint32_t flows) {
   return scenario == "fat_tree" ? fat_tree_load(model, capacities(), flows)
                                 : ring_load(model, capacities(), flows);
 }
 
-void report(benchmark::State& state, const replay::FlowRun& run, double seconds) {
+void report(benchmark::State& state, const network::FlowRun& run, double seconds) {
   const auto& s = run.stats();
   const auto solves = static_cast<double>(s.solves);
   state.counters["solves"] = solves;
@@ -122,7 +122,7 @@ void report(benchmark::State& state, const replay::FlowRun& run, double seconds)
 void bench(benchmark::State& state, const std::string& model, const std::string& scenario,
            std::uint32_t flows) {
   double seconds = 0;
-  replay::FlowRun run = load(model, scenario, flows);
+  network::FlowRun run = load(model, scenario, flows);
   for (auto _ : state) {
     state.PauseTiming();
     run = load(model, scenario, flows);

@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 
 #include "core/rng.hpp"
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 
 namespace weft::topology {
 namespace {

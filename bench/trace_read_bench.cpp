@@ -13,7 +13,7 @@
 #include "core/rng.hpp"
 #include "traces/export.hpp"
 #include "traces/trace.hpp"
-#include "traces/writer.hpp"
+#include "traces/weft/writer.hpp"
 
 namespace weft::traces {
 namespace {

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/values.hpp"
+#include "cli/flags/values.hpp"
 #include "cli/verb.hpp"
 
 namespace weft::cli {
@@ -81,6 +82,15 @@ Result<void> refuse_unused(const CLI::App& app, const std::vector<std::string>& 
       return usage_error(fmt::format("{} has no use for {}", what, flag), o->as<std::string>());
   }
   return {};
+}
+
+void tell_fewer_threads(unsigned started, unsigned wanted) {
+  if (started >= wanted) return;
+  std::fputs(
+      fmt::format("note: {} of {} threads: the system starts no more; the result does not depend on it\n",
+                  started, wanted)
+          .c_str(),
+      stderr);
 }
 
 }  // namespace weft::cli

@@ -17,7 +17,7 @@ struct Example {
 };
 constexpr Example kExamples[] = {
 #define WEFT_EXAMPLE(verb, command, answers) {verb, command, answers},
-#include "cli/examples.def"
+#include "cli/verbs/examples.def"
 #undef WEFT_EXAMPLE
 };
 

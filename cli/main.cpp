@@ -78,7 +78,7 @@ int run(int argc, char** argv) {
       return Result<void>(not_supported("weft " name, "a later version"));                \
     };                                                                                    \
   }
-#include "cli/verbs.def"
+#include "cli/verbs/verbs.def"
 #undef WEFT_VERB
 #undef WEFT_VERB_LATER
   actions[app.add_subcommand("help", "this page, or that of a VERB, with examples")] =

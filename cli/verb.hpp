@@ -55,11 +55,14 @@ CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string&
 [[nodiscard]] Result<void> refuse_unused(const CLI::App& app, const std::vector<std::string>& flags,
                                          const std::string& what);
 
+// Says on stderr that fewer threads work than were asked for, if so (core/parallel.hpp).
+void tell_fewer_threads(unsigned started, unsigned wanted);
+
 // Every WEFT_VERB row of verbs.def declares `Action setup_<id>(CLI::App& app)`: it adds the verb's options to `app`
 // (storage owned by the returned closure) and returns what to do.
 #define WEFT_VERB(id, name, summary) Action setup_##id(CLI::App& app);
 #define WEFT_VERB_LATER(name, summary)
-#include "cli/verbs.def"
+#include "cli/verbs/verbs.def"
 #undef WEFT_VERB
 #undef WEFT_VERB_LATER
 

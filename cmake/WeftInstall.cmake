@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # Every library target of the module folders, found rather than listed, so that a new module needs no line here.
 set(weft_exported)
-foreach(folder core traces topology congestion hpl_gen replay replay/collectives schedule report)
+foreach(folder core traces topology congestion network hpl_gen replay replay/collectives schedule predict report)
   if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} AND EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt)
     get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} PROPERTY BUILDSYSTEM_TARGETS)
     foreach(t IN LISTS targets)

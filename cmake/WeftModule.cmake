@@ -30,10 +30,23 @@ if(WEFT_BUILD_FUZZERS)
   target_compile_options(weft_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# weft_module(NAME SOURCES a.cpp ... DEPENDS core ... LIBRARIES fmt::fmt ...)
+# weft_sources(OUT): the .cpp files of this folder and of its rooms, but for rooms with a CMakeLists.txt of their own. Found
+# rather than listed: one more topology, format or collective needs no line here.
+function(weft_sources out)
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB_RECURSE own RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
+  foreach(f IN LISTS own)
+    get_filename_component(room ${f} DIRECTORY)
+    list(FILTER found EXCLUDE REGEX "/${room}/[^/]*[.]cpp$")
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# weft_module(NAME DEPENDS core ... LIBRARIES fmt::fmt ... [SOURCES generated.cpp ...])
 function(weft_module name)
   cmake_parse_arguments(M "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
-  add_library(weft_${name} STATIC ${M_SOURCES})
+  weft_sources(found)
+  add_library(weft_${name} STATIC ${found} ${M_SOURCES})
   add_library(weft::${name} ALIAS weft_${name})
   target_include_directories(weft_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/weft>)
   set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
@@ -41,6 +54,15 @@ function(weft_module name)
     target_link_libraries(weft_${name} PUBLIC weft::${d})
   endforeach()
   target_link_libraries(weft_${name} PUBLIC ${M_LIBRARIES} PRIVATE weft_warnings PUBLIC weft_flags)
+endfunction()
+
+# weft_tests(NAME BUT a_test.cpp ... MODULES ...): weft_test over every *_test.cpp of this folder but those that have a binary
+# of their own.
+function(weft_tests name)
+  cmake_parse_arguments(T "" "" "BUT;MODULES;LIBRARIES" ${ARGN})
+  file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  list(REMOVE_ITEM found ${T_BUT})
+  weft_test(${name} SOURCES ${found} MODULES ${T_MODULES} LIBRARIES ${T_LIBRARIES})
 endfunction()
 
 # weft_test(NAME SOURCES a_test.cpp ... MODULES replay ... [LABEL slow]): one test binary, one ctest entry per TEST.

@@ -10,7 +10,7 @@
 #include "congestion/sharing_model.hpp"
 #include "core/result.hpp"
 #include "replay/results.hpp"
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::replay {
@@ -38,7 +38,7 @@ struct ReplayOptions {
   std::optional<Bytes> raw_switch;  // payloads below go detached, from it on rendezvous
   Bytes header{0};                  // added to every message
   bool rtt_weights = false;         // share proportional to 1 / latency of the route
-  std::string model;                // of sharing links; empty: as model_name() decides (replay/sharing.hpp)
+  std::string model;                // of sharing links; empty: as model_name() decides (network/sharing.hpp)
   double compute_scale = 1.0;       // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
   // Computations and polls that miss are one event, and kernel calls cut by a poll that is over are one call

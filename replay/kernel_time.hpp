@@ -19,7 +19,7 @@
 
 #include "core/result.hpp"
 #include "core/units.hpp"
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::replay {

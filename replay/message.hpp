@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/id.hpp"
-#include "replay/clock.hpp"
+#include "replay/time.hpp"
 
 namespace weft::replay {
 

@@ -18,8 +18,8 @@
 #include <limits>
 #include <span>
 
-#include "replay/clock.hpp"
-#include "topology/platform.hpp"
+#include "replay/time.hpp"
+#include "topology/platform/platform.hpp"
 
 namespace weft::replay {
 

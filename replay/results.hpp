@@ -9,6 +9,7 @@
 
 #include "core/id.hpp"
 #include "core/units.hpp"
+#include "network/link_use.hpp"
 
 namespace weft::replay {
 
@@ -50,15 +51,6 @@ struct RegionTimes {
   std::string name;
   std::uint64_t count = 0;
   Duration total{0};  // over all ranks
-};
-
-// Column per link of the fabric.
-struct LinkUse {
-  std::uint64_t bytes = 0;  // of all flows that crossed it
-  Duration busy{0};         // time with at least one flow
-  std::uint32_t peak_flows = 0;
-  Duration waited{
-      0};  // what flows lost while this link held them: over all links, the contention of all messages
 };
 
 // Why messages took the time that they took: sums over all network messages.
@@ -104,7 +96,7 @@ struct ReplayResult {
   std::uint64_t fingerprint = 0;
   std::vector<RankTimes> ranks;
   std::vector<RegionTimes> regions;
-  std::vector<LinkUse> links;
+  std::vector<network::LinkUse> links;  // by LinkId
   MessageCosts point_to_point;  // messages written in the trace as point-to-point
   MessageCosts network;         // all, with collectives expanded
   EngineStats engine;

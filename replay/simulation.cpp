@@ -155,7 +155,7 @@ void Simulation::run_ready() {
   }
 }
 
-void Simulation::handle(const Event& e) {
+void Simulation::handle(const network::Event<EventKind>& e) {
   ++event_count_;
   switch (e.kind) {
     case EventKind::kRankTimer:
@@ -182,9 +182,9 @@ void Simulation::handle(const Event& e) {
 // cache from one event of a rank to its next, and each event waits for some five lines of memory, one after the other.
 // The first of the queue is known but for what is posted meanwhile; the second is among its four children.
 void Simulation::prefetch_next() {
-  const std::span<const Event> next = events_.next_few();
+  const std::span<const network::Event<EventKind>> next = events_.next_few();
   for (std::size_t i = 1; i < next.size(); ++i) {
-    const Event& e = next[i];
+    const network::Event<EventKind>& e = next[i];
     const char* const row = by_rank(e.kind)      ? reinterpret_cast<const char*>(&ranks_[e.index])
                             : by_message(e.kind) ? reinterpret_cast<const char*>(&messages_[e.index])
                                                  : nullptr;
@@ -194,7 +194,7 @@ void Simulation::prefetch_next() {
     __builtin_prefetch(row + 128);
   }
   if (!next.empty()) {
-    const Event& e = next[0];
+    const network::Event<EventKind>& e = next[0];
     if (by_rank(e.kind)) {
       const Rank& k = ranks_[e.index];
       __builtin_prefetch(k.slots.data());
@@ -219,7 +219,7 @@ Result<ReplayResult> Simulation::run() {
     const bool completion_now = !network_.idle() && network_.next_completion().time == now_;
     if (event_now || completion_now) {
       if (event_now && (!completion_now || events_.top().sequence < network_.next_completion().sequence)) {
-        const Event e = events_.top();
+        const network::Event<EventKind> e = events_.top();
         events_.pop();
         handle(e);
       } else {

@@ -19,15 +19,16 @@
 #include "core/result.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/engine.hpp"
-#include "replay/event_queue.hpp"
+#include "network/event_queue.hpp"
+#include "replay/event_kind.hpp"
 #include "replay/exchange_series.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/matcher.hpp"
 #include "replay/message.hpp"
 #include "replay/message_cost.hpp"
-#include "replay/network.hpp"
+#include "network/network.hpp"
 #include "replay/program_cursor.hpp"
-#include "topology/route_cache.hpp"
+#include "topology/routing/route_cache.hpp"
 #include "traces/exchange_series.hpp"
 
 namespace weft::replay {
@@ -162,7 +163,7 @@ class Simulation {
   static bool by_message(EventKind k) {
     return k == EventKind::kTransferStart || k == EventKind::kEnvelope || k == EventKind::kMessageDone;
   }
-  void handle(const Event& e);
+  void handle(const network::Event<EventKind>& e);
   void run_rank(std::uint32_t r);
   void finish_rank(Rank& k);
   void make_ready(std::uint32_t r);
@@ -284,10 +285,10 @@ class Simulation {
   std::uint64_t routed_ = 0;
   std::vector<std::vector<LinkId>> own_routes_;
   std::vector<std::uint32_t> link_load_;
-  Network network_;
+  network::Network network_;
   Pool<Message> messages_;
   Matcher matcher_;
-  EventQueue events_;
+  network::EventQueue<EventKind> events_;
   std::vector<std::uint32_t> ready_;  // ranks, and activities with kReadyActivity set; FIFO
   std::size_t ready_head_ = 0;
   std::vector<Rank> ranks_;

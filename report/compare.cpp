@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/quantity_text.hpp"
-#include "replay/sharing.hpp"
+#include "network/sharing.hpp"
 #include "report/explain.hpp"
 #include "report/json_text.hpp"
 #include "report/platform_names.hpp"
@@ -16,7 +16,7 @@
 
 namespace weft::report {
 
-CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
+CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* best) {
   CompareRow row;
   row.trace = run.trace;
   row.platform = run.platform->name;
@@ -24,7 +24,7 @@ CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
   row.changes = run.changes;
   row.map = run.map;
   row.routing = run.routing;
-  row.model = replay::model_name(run.options->model, run.platform->fabric);
+  row.model = network::model_name(run.options->model, run.platform->fabric);
   row.makespan_s = to_seconds(run.result->makespan);
   const auto& fabric = run.platform->fabric;
   row.hosts = fabric.host_count();
@@ -33,14 +33,14 @@ CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
   row.cables = fabric.cable_count();
   row.links_per_host = row.hosts > 0 ? static_cast<double>(row.cables) / row.hosts : 0;
   row.sharers = run.worst_link_sharers;
-  row.mean_hops = mean_hops(run);
-  if (const auto worst = busiest_links(run, 1); !worst.empty()) {
+  row.mean_hops = predict::mean_hops(run);
+  if (const auto worst = predict::busiest_links(run, 1); !worst.empty()) {
     row.worst_link = fabric.link_name(worst.front());
-    row.worst_link_utilization = utilization(run, worst.front());
+    row.worst_link_utilization = predict::utilization(run, worst.front());
   }
   row.warnings = run.result->warnings;
   row.error = run.result->finding();
-  if (const LinkId l = most_waited_link(run); l.valid()) {
+  if (const LinkId l = predict::most_waited_link(run); l.valid()) {
     row.most_waited_link = fabric.link_name(l);
     row.most_waited_s = to_seconds(run.result->links[l.index()].waited);
   }
@@ -55,35 +55,35 @@ CompareRow compare_row(const RunFacts& run, const RunFacts* best) {
   return row;
 }
 
-std::vector<CompareRow> rank_runs(const std::vector<RunFacts>& runs) {
+std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs) {
   std::vector<std::string> traces;
   for (const auto& r : runs)
     if (std::find(traces.begin(), traces.end(), r.trace) == traces.end()) traces.push_back(r.trace);
   std::vector<CompareRow> rows;
   for (const auto& trace : traces) {
-    std::vector<const RunFacts*> group;
+    std::vector<const predict::RunFacts*> group;
     for (const auto& r : runs)
       if (r.trace == trace) group.push_back(&r);
-    std::stable_sort(group.begin(), group.end(), [](const RunFacts* a, const RunFacts* b) {
+    std::stable_sort(group.begin(), group.end(), [](const predict::RunFacts* a, const predict::RunFacts* b) {
       if (a->result->finished != b->result->finished) return a->result->finished;
       return a->result->makespan < b->result->makespan;
     });
-    for (const RunFacts* r : group) rows.push_back(compare_row(*r, group.front()));
+    for (const predict::RunFacts* r : group) rows.push_back(compare_row(*r, group.front()));
   }
   return rows;
 }
 
 namespace {
 
-double share_of(const LinkSharers& s, const LinkSharer& one) {
+double share_of(const predict::LinkSharers& s, const predict::LinkSharer& one) {
   return s.bytes > 0 ? static_cast<double>(one.bytes) / static_cast<double>(s.bytes) : 0;
 }
 
-nlohmann::ordered_json sharers_json(const LinkSharers& s) {
+nlohmann::ordered_json sharers_json(const predict::LinkSharers& s) {
   using Json = nlohmann::ordered_json;
   if (!s.known || s.pairs == 0) return nullptr;
   Json most = Json::array();
-  for (const LinkSharer& one : s.most)
+  for (const predict::LinkSharer& one : s.most)
     most.push_back(Json{{"src", one.src.index()},
                         {"dst", one.dst.index()},
                         {"bytes", one.bytes},
@@ -92,7 +92,7 @@ nlohmann::ordered_json sharers_json(const LinkSharers& s) {
 }
 
 // "12 pairs of ranks share it, most: 0->5 25 %, 1->6 25 %"
-std::string sharers_text(const LinkSharers& s, std::size_t limit) {
+std::string sharers_text(const predict::LinkSharers& s, std::size_t limit) {
   if (!s.known || s.pairs == 0) return {};
   std::string out = s.pairs == 1 ? "one pair of ranks uses it: "
                                  : fmt::format("{} pairs of ranks share it, most: ", s.pairs);
@@ -149,7 +149,7 @@ std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows) {
   std::vector<std::string> out;
   for (const CompareRow& r : rows)
     for (const std::string& w : r.warnings) {
-      std::string text = short_name(r.trace) + ": " + w;
+      std::string text = predict::short_name(r.trace) + ": " + w;
       if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
     }
   return out;
@@ -192,22 +192,22 @@ std::string compare_csv(const std::vector<CompareRow>& rows) {
                      r.platform,
                      r.map,
                      r.routing,
-                     exact_number(r.makespan_s),
-                     r.slowdown ? exact_number(*r.slowdown) : "",
+                     predict::exact_number(r.makespan_s),
+                     r.slowdown ? predict::exact_number(*r.slowdown) : "",
                      std::to_string(r.hosts),
                      std::to_string(r.switches),
                      std::to_string(r.links),
-                     exact_number(r.mean_hops),
+                     predict::exact_number(r.mean_hops),
                      r.worst_link,
-                     exact_number(r.worst_link_utilization),
+                     predict::exact_number(r.worst_link_utilization),
                      r.why,
                      r.error,
                      std::to_string(r.cables),
-                     exact_number(r.links_per_host),
-                     sharers_text(r.sharers, PairTraffic::kSharersShown),
+                     predict::exact_number(r.links_per_host),
+                     sharers_text(r.sharers, predict::PairTraffic::kSharersShown),
                      r.model,
                      r.most_waited_link,
-                     exact_number(r.most_waited_s)});
+                     predict::exact_number(r.most_waited_s)});
   return out;
 }
 
@@ -247,7 +247,7 @@ std::string headline(std::span<const CompareRow> rows, const PlatformNames& name
   const CompareRow& best = rows[0];
   const Differences differ(rows);
   const bool one_platform = !differ.platform && (differ.map || differ.routing);
-  const std::string trace = short_name(best.trace) + (one_platform ? " on " + name_of(best, names) : "");
+  const std::string trace = predict::short_name(best.trace) + (one_platform ? " on " + name_of(best, names) : "");
   if (!best.slowdown) return fmt::format("{}: deadlock in every run\n", trace);
   std::string out =
       fmt::format("{}: fastest {}, {}", trace, differ.of(best, names), show_seconds(best.makespan_s));

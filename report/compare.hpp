@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "report/run_facts.hpp"
+#include "predict/run_facts.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -34,7 +34,7 @@ struct CompareRow {
   double worst_link_utilization = 0;
   std::string most_waited_link;  // that held messages back longest; empty: none was held back
   double most_waited_s = 0;      // what messages lost on it
-  LinkSharers sharers;           // of the worst link
+  predict::LinkSharers sharers;           // of the worst link
   std::string why;
   std::string error;  // deadlock, unmatched messages: in one line
   std::vector<std::string> warnings;
@@ -43,10 +43,10 @@ struct CompareRow {
 
 // `runs` may come in any order of completion; the order here is the order asked for. O(runs log runs +
 // links).
-[[nodiscard]] std::vector<CompareRow> rank_runs(const std::vector<RunFacts>& runs);
+[[nodiscard]] std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs);
 
 // One run against the fastest of its group (null only if none finished).
-[[nodiscard]] CompareRow compare_row(const RunFacts& run, const RunFacts* best);
+[[nodiscard]] CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* best);
 [[nodiscard]] nlohmann::ordered_json compare_row_json(const CompareRow& row);
 // The warnings of all rows, "TRACE: sentence", each once in order of the rows.
 [[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);

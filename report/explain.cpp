@@ -19,14 +19,14 @@ constexpr double kSecondCause = 0.5;   // of the first
 constexpr double kAlike = 0.9;         // of the largest waiting: links that are waited for about as much
 constexpr double kRounding = 0.5e-12;  // seconds: growth below it is rounding
 
-double per_message(const RunFacts& run, Duration d) {
+double per_message(const predict::RunFacts& run, Duration d) {
   const auto n = run.result->network.count;
   return n > 0 ? to_seconds(d) / static_cast<double>(n) : 0;
 }
 
 // "", or which link held messages back longest.
-std::string held_back(const RunFacts& run) {
-  const LinkId l = most_waited_link(run);
+std::string held_back(const predict::RunFacts& run) {
+  const LinkId l = predict::most_waited_link(run);
   if (!l.valid()) return {};
   const auto& use = run.result->links[l.index()];
   const auto alike = std::count_if(
@@ -52,8 +52,8 @@ struct Parts {
   double late_sender = 0, late_receiver = 0, idle = 0;
 };
 
-Parts parts_of(const RunFacts& run) {
-  const TimeSums t = time_sums(*run.result);
+Parts parts_of(const predict::RunFacts& run) {
+  const predict::TimeSums t = predict::time_sums(*run.result);
   const auto ranks = static_cast<double>(std::max<std::size_t>(run.result->ranks.size(), 1));
   Parts p;
   p.compute = t.compute / ranks;
@@ -79,7 +79,7 @@ void largest_first(std::vector<Growth>& list) {
 }
 
 // What a platform can have.
-std::vector<Growth> own_causes(const RunFacts& run, const RunFacts& best, const Parts& now,
+std::vector<Growth> own_causes(const predict::RunFacts& run, const predict::RunFacts& best, const Parts& now,
                                const Parts& then) {
   const auto& a = run.result->network;
   const auto& b = best.result->network;
@@ -96,13 +96,13 @@ std::vector<Growth> own_causes(const RunFacts& run, const RunFacts& best, const 
   out.push_back({latency, fmt::format("latency takes {} more per rank ({}, {})", show_seconds(latency),
                                       instead(show_seconds(per_message(run, a.latency)),
                                               show_seconds(per_message(best, b.latency)), " a message"),
-                                      instead(fmt::format("{:.2f}", mean_hops(run)),
-                                              fmt::format("{:.2f}", mean_hops(best)), " hops"))});
+                                      instead(fmt::format("{:.2f}", predict::mean_hops(run)),
+                                              fmt::format("{:.2f}", predict::mean_hops(best)), " hops"))});
   const double transfer = now.transfer - then.transfer;
   out.push_back(
       {transfer,
        fmt::format("moving the data takes {} more per rank (narrowest link used: {})", show_seconds(transfer),
-                   instead(show(Bandwidth(narrowest_used(run))), show(Bandwidth(narrowest_used(best)))))});
+                   instead(show(Bandwidth(predict::narrowest_used(run))), show(Bandwidth(predict::narrowest_used(best)))))});
   const double contention = now.contention - then.contention;
   const std::string held = held_back(run);
   out.push_back({contention, fmt::format("contention takes {} more per rank{}", show_seconds(contention),
@@ -113,8 +113,8 @@ std::vector<Growth> own_causes(const RunFacts& run, const RunFacts& best, const 
 
 }  // namespace
 
-std::string explain_alone(const RunFacts& run) {
-  const TimeSums t = time_sums(*run.result);
+std::string explain_alone(const predict::RunFacts& run) {
+  const predict::TimeSums t = predict::time_sums(*run.result);
   if (t.finish <= 0) return "nothing takes time";
   const auto share = [&](double part) { return show_percent(part / t.finish); };
   std::string s = fmt::format("{} of the ranks' time is computation, {} is spent in MPI", share(t.compute),
@@ -133,7 +133,7 @@ std::string explain_alone(const RunFacts& run) {
   return s;
 }
 
-std::string explain_slower(const RunFacts& run, const RunFacts& best) {
+std::string explain_slower(const predict::RunFacts& run, const predict::RunFacts& best) {
   const double mine = to_seconds(run.result->makespan);
   const double least = to_seconds(best.result->makespan);
   const double slower = mine - least;

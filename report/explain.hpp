@@ -11,15 +11,15 @@
 
 #include <string>
 
-#include "report/run_facts.hpp"
+#include "predict/run_facts.hpp"
 
 namespace weft::report {
 
 // Parts of a difference below this share of it are not named one by one.
 inline constexpr double kTold = 0.1;
 
-[[nodiscard]] std::string explain_slower(const RunFacts& run, const RunFacts& best);
+[[nodiscard]] std::string explain_slower(const predict::RunFacts& run, const predict::RunFacts& best);
 // The fastest run (or the only one): where its ranks' time goes.
-[[nodiscard]] std::string explain_alone(const RunFacts& run);
+[[nodiscard]] std::string explain_alone(const predict::RunFacts& run);
 
 }  // namespace weft::report

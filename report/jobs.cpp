@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t kTextLinks = 5;
 
 // The most used links that more than one job crosses.
-std::vector<LinkId> shared_links(const RunFacts& together, const std::vector<JobFacts>& jobs,
+std::vector<LinkId> shared_links(const predict::RunFacts& together, const std::vector<JobFacts>& jobs,
                                  std::size_t limit) {
   std::vector<LinkId> out;
-  for (const LinkId l : busiest_links(together, together.result->links.size())) {
+  for (const LinkId l : predict::busiest_links(together, together.result->links.size())) {
     if (out.size() == limit) break;
     const auto users = std::count_if(jobs.begin(), jobs.end(),
                                      [&](const JobFacts& j) { return j.alone->links[l.index()].bytes > 0; });
@@ -28,19 +28,19 @@ std::vector<LinkId> shared_links(const RunFacts& together, const std::vector<Job
 
 }  // namespace
 
-Duration job_makespan(const RunFacts& together, const JobFacts& job) {
+Duration job_makespan(const predict::RunFacts& together, const JobFacts& job) {
   Duration last{0};
   for (std::uint32_t r = job.first_rank; r < job.first_rank + job.ranks; ++r)
     last = std::max(last, together.result->ranks[r].finish);
   return last;
 }
 
-double job_slowdown(const RunFacts& together, const JobFacts& job) {
+double job_slowdown(const predict::RunFacts& together, const JobFacts& job) {
   const double alone = to_seconds(job.alone->makespan);
   return alone > 0 ? to_seconds(job_makespan(together, job)) / alone : 1;
 }
 
-void add_jobs_json(nlohmann::ordered_json& replay, const RunFacts& together,
+void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& together,
                    const std::vector<JobFacts>& jobs) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
@@ -58,14 +58,14 @@ void add_jobs_json(nlohmann::ordered_json& replay, const RunFacts& together,
     Json by_job = Json::array();
     for (const JobFacts& j : jobs) by_job.push_back(j.alone->links[l.index()].bytes);
     links.push_back(Json{{"name", together.platform->fabric.link_name(l)},
-                         {"utilization", utilization(together, l)},
+                         {"utilization", predict::utilization(together, l)},
                          {"bytes", together.result->links[l.index()].bytes},
                          {"by_job", std::move(by_job)}});
   }
   replay["shared_links"] = std::move(links);
 }
 
-std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& jobs, std::size_t width) {
+std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFacts>& jobs, std::size_t width) {
   Table table({{"job", Table::Align::kLeft},
                {"map", Table::Align::kLeft},
                {"ranks"},
@@ -74,7 +74,7 @@ std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& job
                {"alone"},
                {"slowdown"}});
   for (const JobFacts& j : jobs)
-    table.add({short_name(j.trace), j.map, std::to_string(j.ranks), std::to_string(j.hosts),
+    table.add({predict::short_name(j.trace), j.map, std::to_string(j.ranks), std::to_string(j.hosts),
                show(job_makespan(together, j)), show(j.alone->makespan),
                fmt::format("{:.3f}", job_slowdown(together, j))});
   std::string out = table.text(width);
@@ -85,7 +85,7 @@ std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& job
   Table shared(std::move(columns));
   for (const LinkId l : links) {
     std::vector<std::string> cells{together.platform->fabric.link_name(l),
-                                   show_percent(utilization(together, l))};
+                                   show_percent(predict::utilization(together, l))};
     for (const JobFacts& j : jobs)
       cells.push_back(show(Bytes(static_cast<std::int64_t>(j.alone->links[l.index()].bytes))));
     shared.add(std::move(cells));

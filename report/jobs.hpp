@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "report/run_facts.hpp"
+#include "predict/run_facts.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -22,15 +22,15 @@ struct JobFacts {
 };
 
 // Time of the job beside the others: when the last of its ranks finished.
-[[nodiscard]] Duration job_makespan(const RunFacts& together, const JobFacts& job);
+[[nodiscard]] Duration job_makespan(const predict::RunFacts& together, const JobFacts& job);
 // makespan beside the others / alone; 1 if both are 0.
-[[nodiscard]] double job_slowdown(const RunFacts& together, const JobFacts& job);
+[[nodiscard]] double job_slowdown(const predict::RunFacts& together, const JobFacts& job);
 
 // "jobs": [{trace, map, ranks, hosts, makespan_s, alone_s, slowdown}...] and
 // "shared_links": [{name, utilization, bytes, by_job: [bytes...]}...], the 20 most used that more than one job crosses.
-void add_jobs_json(nlohmann::ordered_json& replay, const RunFacts& together,
+void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& together,
                    const std::vector<JobFacts>& jobs);
-[[nodiscard]] std::string jobs_text(const RunFacts& together, const std::vector<JobFacts>& jobs,
+[[nodiscard]] std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFacts>& jobs,
                                     std::size_t width = kNoWidth);
 
 }  // namespace weft::report

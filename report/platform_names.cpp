@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/check.hpp"
-#include "report/run_facts.hpp"
+#include "predict/run_facts.hpp"
 
 namespace weft::report {
 namespace {
@@ -16,7 +16,7 @@ void PlatformNames::add(const std::string& label, const std::string& name) {
   const std::string key = label + '=' + name;
   if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return;
   keys_.push_back(key);
-  const std::string shorter = short_name(name);
+  const std::string shorter = predict::short_name(name);
   shown_.push_back(!label.empty()                ? label
                    : shorter.size() <= kLongName ? shorter
                                                  : fmt::format("P{}", keys_.size()));

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "replay/sharing.hpp"
+#include "network/sharing.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 
@@ -11,11 +11,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json model_json(const RunFacts& run) {
+Json model_json(const predict::RunFacts& run) {
   const auto& o = *run.options;
   Json m;
-  m["name"] = m["sharing"] = replay::model_name(o.model, run.platform->fabric);
-  m["raw"] = raw_name(o.raw);
+  m["name"] = m["sharing"] = network::model_name(o.model, run.platform->fabric);
+  m["raw"] = predict::raw_name(o.raw);
   m["raw_switch_bytes"] = o.raw_switch ? Json(o.raw_switch->value()) : Json(nullptr);
   m["header_bytes"] = o.header.value();
   m["weights"] = o.rtt_weights ? "rtt" : "none";
@@ -84,7 +84,7 @@ Json deadlock_json(const replay::DeadlockReport& deadlock) {
               {"blocked", std::move(blocked)}};
 }
 
-std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
+std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& options) {
   const auto& r = *run.result;
   const auto& fabric = run.platform->fabric;
   Json j;
@@ -136,19 +136,19 @@ std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options) {
   if (options.all_links)
     for (std::uint32_t l = 0; l < r.links.size(); ++l) shown.emplace_back(l);
   else
-    shown = busiest_links(run, kTopLinks, options.link_order);
+    shown = predict::busiest_links(run, kTopLinks, options.link_order);
   Json links = Json::array();
   for (const LinkId l : shown) {
     const auto& use = r.links[l.index()];
     links.push_back(Json{{"name", fabric.link_name(l)},
                          {"bytes", use.bytes},
                          {"busy_s", to_seconds(use.busy)},
-                         {"utilization", utilization(run, l)},
+                         {"utilization", predict::utilization(run, l)},
                          {"peak_flows", use.peak_flows},
                          {"waited_s", to_seconds(use.waited)}});
   }
   j["links"] = std::move(links);
-  const TimeSums sums = time_sums(r);
+  const predict::TimeSums sums = predict::time_sums(r);
   j["causes"] = causes_json([&](std::size_t c) { return sums.causes[c]; });
   j["costs"] = Json{{"point_to_point", costs_json(r.point_to_point)}, {"network", costs_json(r.network)}};
   if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs);
@@ -172,7 +172,7 @@ std::string replay_csv(const replay::ReplayResult& result) {
   std::string out = csv_line(head);
   for (std::size_t i = 0; i < result.ranks.size(); ++i) {
     const auto& t = result.ranks[i];
-    const auto s = [](Duration d) { return exact_number(to_seconds(d)); };
+    const auto s = [](Duration d) { return predict::exact_number(to_seconds(d)); };
     std::vector<std::string> line{std::to_string(i), s(t.finish), s(t.compute),   s(t.send),
                                   s(t.recv),         s(t.wait),   s(t.collective)};
     for (const Duration d : t.causes) line.push_back(s(d));

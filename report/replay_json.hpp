@@ -10,20 +10,20 @@
 #include <vector>
 
 #include "report/jobs.hpp"
-#include "report/run_facts.hpp"
+#include "predict/run_facts.hpp"
 
 namespace weft::report {
 
 struct ReplayJsonOptions {
   bool all_links = false;  // else the first 20 of link_order
-  LinkOrder link_order = LinkOrder::kUtilization;
+  predict::LinkOrder link_order = predict::LinkOrder::kUtilization;
   bool per_rank = false;                        // "ranks" even above 4096 of them
   const std::vector<JobFacts>* jobs = nullptr;  // several jobs on one fabric: adds "jobs" and "shared_links"
 };
 inline constexpr std::size_t kTopLinks = 20;
 inline constexpr std::size_t kMaxListedRanks = 4096;
 
-[[nodiscard]] std::string replay_json(const RunFacts& run, const ReplayJsonOptions& options);
+[[nodiscard]] std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& options);
 // One line per rank: rank,finish_s,compute_s,send_s,recv_s,wait_s,collective_s, then a column for each cause of time in
 // MPI (replay::kCauseNames).
 [[nodiscard]] std::string replay_csv(const replay::ReplayResult& result);

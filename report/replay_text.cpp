@@ -7,7 +7,7 @@
 
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
-#include "replay/sharing.hpp"
+#include "network/sharing.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -20,25 +20,25 @@ constexpr std::size_t kTextBlocked = 10;
 struct Part {
   const char* name;
   Duration replay::RankTimes::*time;
-  double TimeSums::*sum;
+  double predict::TimeSums::*sum;
 };
 constexpr Part kParts[] = {
-    {"compute", &replay::RankTimes::compute, &TimeSums::compute},
-    {"send", &replay::RankTimes::send, &TimeSums::send},
-    {"receive", &replay::RankTimes::recv, &TimeSums::recv},
-    {"wait", &replay::RankTimes::wait, &TimeSums::wait},
-    {"collective", &replay::RankTimes::collective, &TimeSums::collective},
+    {"compute", &replay::RankTimes::compute, &predict::TimeSums::compute},
+    {"send", &replay::RankTimes::send, &predict::TimeSums::send},
+    {"receive", &replay::RankTimes::recv, &predict::TimeSums::recv},
+    {"wait", &replay::RankTimes::wait, &predict::TimeSums::wait},
+    {"collective", &replay::RankTimes::collective, &predict::TimeSums::collective},
 };
 
 std::string whole_percent(double ratio) { return fmt::format("{:.0f} %", ratio * 100); }
 
-std::string headline(const RunFacts& run) {
+std::string headline(const predict::RunFacts& run) {
   const auto& r = *run.result;
   const std::string ranks = counted(run.ranks, "rank");
   if (!r.finished)
-    return fmt::format("{}: {} on {} deadlock after {}\n{}", short_name(run.trace), ranks,
-                       platform_label(*run.platform), show(r.makespan), deadlock_text(r.deadlock));
-  const TimeSums t = time_sums(r);
+    return fmt::format("{}: {} on {} deadlock after {}\n{}", predict::short_name(run.trace), ranks,
+                       predict::platform_label(*run.platform), show(r.makespan), deadlock_text(r.deadlock));
+  const predict::TimeSums t = predict::time_sums(r);
   std::string split;
   if (t.finish > 0) {
     std::vector<std::pair<double, const char*>> parts;
@@ -49,14 +49,14 @@ std::string headline(const RunFacts& run) {
     for (const auto& [sum, name] : parts)
       split += fmt::format("{}{} {}", split.empty() ? "; " : ", ", whole_percent(sum / t.finish), name);
   }
-  return fmt::format("{}: {} take{} {} on {}{}\n", short_name(run.trace), ranks, run.ranks == 1 ? "s" : "",
-                     show(r.makespan), platform_label(*run.platform), split);
+  return fmt::format("{}: {} take{} {} on {}{}\n", predict::short_name(run.trace), ranks, run.ranks == 1 ? "s" : "",
+                     show(r.makespan), predict::platform_label(*run.platform), split);
 }
 
-std::string time_table(const RunFacts& run) {
+std::string time_table(const predict::RunFacts& run) {
   const auto& ranks = run.result->ranks;
   if (ranks.empty()) return {};
-  const TimeSums t = time_sums(*run.result);
+  const predict::TimeSums t = predict::time_sums(*run.result);
   Table table({{"per rank", Table::Align::kLeft}, {"min"}, {"mean"}, {"max"}, {"share"}});
   const auto row = [&](const char* name, Duration replay::RankTimes::*time, double sum) {
     Duration least = Duration::max();
@@ -97,7 +97,7 @@ constexpr CauseRow kCauseRows[] = {
     {"what never came", replay::Cause::kNever, replay::Cause::kNever, nullptr},
 };
 
-std::string cost_table(const RunFacts& run, std::size_t width) {
+std::string cost_table(const predict::RunFacts& run, std::size_t width) {
   const auto& n = run.result->network;
   const auto& p2p = run.result->point_to_point;
   const auto bytes = [](std::uint64_t b) { return show(Bytes(static_cast<std::int64_t>(b))); };
@@ -114,7 +114,7 @@ std::string cost_table(const RunFacts& run, std::size_t width) {
                            bytes(n.bytes), written, static_cast<double>(n.hops) / messages),
                width);
   }
-  const TimeSums t = time_sums(*run.result);
+  const predict::TimeSums t = predict::time_sums(*run.result);
   Table table(
       {{"time in MPI", Table::Align::kLeft}, {"per rank"}, {"share"}, {"of all messages"}, {"per message"}});
   const double ranks = std::max(run.ranks, 1u);
@@ -130,12 +130,12 @@ std::string cost_table(const RunFacts& run, std::size_t width) {
   return table.size() > 0 ? out + table.text(width) : out;
 }
 
-std::string link_table(const RunFacts& run, const ReplayTextOptions& options) {
+std::string link_table(const predict::RunFacts& run, const ReplayTextOptions& options) {
   const auto& fabric = run.platform->fabric;
   const auto links =
-      busiest_links(run, options.all_links ? fabric.link_count() : kTextLinks, options.link_order);
+      predict::busiest_links(run, options.all_links ? fabric.link_count() : kTextLinks, options.link_order);
   if (links.empty()) return {};
-  const bool by_wait = options.link_order == LinkOrder::kWaited;
+  const bool by_wait = options.link_order == predict::LinkOrder::kWaited;
   Table table({{by_wait ? "links waited for" : "busiest links", Table::Align::kLeft},
                {"class", Table::Align::kLeft},
                {"bandwidth"},
@@ -151,12 +151,12 @@ std::string link_table(const RunFacts& run, const ReplayTextOptions& options) {
     table.add({fabric.link_name(l), cls < columns.class_names.size() ? columns.class_names[cls] : "",
                show(Bandwidth(columns.capacity[l.index()])),
                show(Bytes(static_cast<std::int64_t>(use.bytes))), show(use.busy),
-               show_percent(utilization(run, l)), std::to_string(use.peak_flows), show(use.waited)});
+               show_percent(predict::utilization(run, l)), std::to_string(use.peak_flows), show(use.waited)});
   }
   return table.text(options.width);
 }
 
-std::string region_table(const RunFacts& run, std::size_t width) {
+std::string region_table(const predict::RunFacts& run, std::size_t width) {
   if (run.result->regions.empty()) return {};
   std::vector<const replay::RegionTimes*> regions;
   for (const auto& g : run.result->regions)
@@ -174,10 +174,10 @@ std::string region_table(const RunFacts& run, std::size_t width) {
   return out;
 }
 
-std::string model_lines(const RunFacts& run) {
+std::string model_lines(const predict::RunFacts& run) {
   const auto& o = *run.options;
   std::string out = fmt::format("model: {} sharing{}, ranks placed {}, routing {}",
-                                replay::model_name(o.model, run.platform->fabric),
+                                network::model_name(o.model, run.platform->fabric),
                                 o.rtt_weights ? " weighted by 1 / latency" : "", run.map, run.routing);
   if (o.compute_scale != 1.0) out += fmt::format(", recorded computation x {}", o.compute_scale);
   if (run.platform->compute.has_kernels()) out += ", kernels as the platform models them";
@@ -190,7 +190,7 @@ std::string model_lines(const RunFacts& run) {
     out += fmt::format("protocol: raw, detached below {} B, rendezvous from it on; no overheads\n",
                        o.raw_switch->value());
   } else if (o.raw != replay::RawMode::kOff) {
-    out += fmt::format("protocol: raw {}; no overheads\n", raw_name(o.raw));
+    out += fmt::format("protocol: raw {}; no overheads\n", predict::raw_name(o.raw));
   } else {
     const auto& mpi = run.platform->mpi;
     if (mpi.piecewise())
@@ -236,7 +236,7 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
   return out;
 }
 
-std::string replay_text(const RunFacts& run, const ReplayTextOptions& options) {
+std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& options) {
   const std::size_t width = options.width;
   std::string out = wrap(headline(run), width);
   if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs, width);

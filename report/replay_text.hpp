@@ -6,20 +6,20 @@
 #include <vector>
 
 #include "report/jobs.hpp"
-#include "report/run_facts.hpp"
+#include "predict/run_facts.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
 
 struct ReplayTextOptions {
   bool all_links = false;  // else the first 10 of link_order
-  LinkOrder link_order = LinkOrder::kUtilization;
+  predict::LinkOrder link_order = predict::LinkOrder::kUtilization;
   std::size_t width = kUsualWidth;  // of a line
   const std::vector<JobFacts>* jobs =
       nullptr;  // several jobs on one fabric: their slowdowns and shared links
 };
 
-[[nodiscard]] std::string replay_text(const RunFacts& run, const ReplayTextOptions& options);
+[[nodiscard]] std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& options);
 // "rank 3 in recv from 0 ... waits for rank 0" line by line: the cycle, or the first blocked ranks if there
 // is none.
 [[nodiscard]] std::string deadlock_text(const replay::DeadlockReport& deadlock);

@@ -7,7 +7,7 @@
 
 #include "schedule/placement.hpp"
 #include "schedule/search.hpp"
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 
 namespace weft::report {
 

@@ -8,7 +8,7 @@
 
 #include "core/quantity_text.hpp"
 #include "report/search_report.hpp"
-#include "topology/pcie_forest.hpp"
+#include "topology/pcie/forest.hpp"
 
 namespace weft::report {
 namespace {

@@ -31,7 +31,7 @@ Json set_json(const Setting& set) {
   return j;
 }
 
-double gap(const RunFacts& a, const RunFacts& b) {
+double gap(const predict::RunFacts& a, const predict::RunFacts& b) {
   return to_seconds(a.result->makespan - b.result->makespan);
 }
 
@@ -63,11 +63,11 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
     const bool same = mine.finished == other.finished && mine.makespan == other.makespan &&
                       mine.fingerprint == other.fingerprint;
     idle.try_emplace(r.facts.trace, true).first->second &= same;
-    computes[r.facts.trace] |= time_sums(mine).compute > 0;
+    computes[r.facts.trace] |= predict::time_sums(mine).compute > 0;
   }
   for (const auto& [trace, nothing] : idle) {
     if (!nothing) continue;
-    std::string text = fmt::format("{} changes nothing for {}", axis.key, short_name(trace));
+    std::string text = fmt::format("{} changes nothing for {}", axis.key, predict::short_name(trace));
     if (axis.key == "speed" || axis.key == "host.speed")
       text += computes[trace]
                   ? ": its computations are durations as they were recorded, which no speed changes; "
@@ -90,7 +90,7 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
     std::vector<const SweepRun*> group;
     for (const auto& r : runs)
       if (r.facts.trace == trace) group.push_back(&r);
-    const RunFacts* best = nullptr;
+    const predict::RunFacts* best = nullptr;
     for (const SweepRun* r : group)
       if (r->facts.result->finished &&
           (best == nullptr || r->facts.result->makespan < best->result->makespan))
@@ -225,9 +225,9 @@ std::string sweep_csv(const Sweep& sweep) {
   std::string out = csv_line({"trace", "set", "platform", "map", "routing", "makespan_s", "slowdown",
                               "mean_hops", "worst_link", "worst_link_utilization", "why", "error", "model"});
   for (const auto& [r, set] : sweep.rows)
-    out += csv_line({r.trace, words(set), r.platform, r.map, r.routing, exact_number(r.makespan_s),
-                     r.slowdown ? exact_number(*r.slowdown) : "", exact_number(r.mean_hops), r.worst_link,
-                     exact_number(r.worst_link_utilization), r.why, r.error, r.model});
+    out += csv_line({r.trace, words(set), r.platform, r.map, r.routing, predict::exact_number(r.makespan_s),
+                     r.slowdown ? predict::exact_number(*r.slowdown) : "", predict::exact_number(r.mean_hops), r.worst_link,
+                     predict::exact_number(r.worst_link_utilization), r.why, r.error, r.model});
   return out;
 }
 
@@ -244,7 +244,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
           (best == nullptr || sweep.rows[k].row.makespan_s < best->row.makespan_s))
         best = &sweep.rows[k];
     if (!out.empty()) out += "\n";
-    const std::string trace = short_name(sweep.rows[i].row.trace);
+    const std::string trace = predict::short_name(sweep.rows[i].row.trace);
     out += wrap(best == nullptr ? fmt::format("{}: deadlock in every run\n", trace)
                                 : fmt::format("{}: fastest with {} on {}, {}\n", trace, words(best->set),
                                               names.of(best->row.label, best->row.platform),
@@ -283,8 +283,8 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
                                             : "interpolated; --bisect N replays between the values");
     out += wrap(
         fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {}){}\n",
-                    short_name(f.faster_before), f.key, f.from, short_name(f.faster_after), f.key, f.to,
-                    f.others.empty() ? "" : " (" + words(f.others) + ")", short_name(f.trace), f.map, at),
+                    predict::short_name(f.faster_before), f.key, f.from, predict::short_name(f.faster_after), f.key, f.to,
+                    f.others.empty() ? "" : " (" + words(f.others) + ")", predict::short_name(f.trace), f.map, at),
         width, 2);
   }
   if (!names.legend().empty()) out += "\n" + wrap(names.legend(), width, 5);

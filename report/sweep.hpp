@@ -22,7 +22,7 @@ namespace weft::report {
 using Setting = std::vector<std::pair<std::string, std::string>>;  // key, value; in the order of the flags
 
 struct SweepRun {
-  RunFacts facts;
+  predict::RunFacts facts;
   std::string platform;             // as the user wrote it, without the values
   std::vector<std::size_t> choice;  // index of the value by key
 };

@@ -1,6 +1,6 @@
 #include "schedule/link_colors.hpp"
 
-#include "topology/pcie_forest.hpp"
+#include "topology/pcie/forest.hpp"
 
 namespace weft::schedule {
 

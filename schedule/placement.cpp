@@ -9,7 +9,7 @@
 
 #include "core/rng.hpp"
 #include "schedule/link_colors.hpp"
-#include "topology/route_cache.hpp"
+#include "topology/routing/route_cache.hpp"
 
 namespace weft::schedule {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "congestion/pcie_arbiter.hpp"
 #include "core/check.hpp"
-#include "replay/sharing.hpp"
+#include "network/sharing.hpp"
 #include "schedule/link_colors.hpp"
-#include "topology/pcie_forest.hpp"
-#include "topology/route_cache.hpp"
+#include "topology/pcie/forest.hpp"
+#include "topology/routing/route_cache.hpp"
 
 namespace weft::schedule {
 namespace {
@@ -38,7 +38,7 @@ class ModelOracle final : public RateOracle {
     (void)model_->solve();
   }
   [[nodiscard]] std::unique_ptr<RateOracle> clone() const override {
-    auto made = replay::make_model(name_, fabric_);
+    auto made = network::make_model(name_, fabric_);
     return std::make_unique<ModelOracle>(name_, workload_, fabric_, std::move(*made));
   }
 
@@ -158,7 +158,7 @@ Result<std::unique_ptr<RateOracle>> make_model_oracle(std::string_view model, co
                                                       const topology::Fabric& fabric) {
   // Rates must not depend on what was asked before.
   if (model == "max-min") model = "max-min-component";
-  WEFT_ASSIGN(auto made, replay::make_model(model, fabric));
+  WEFT_ASSIGN(auto made, network::make_model(model, fabric));
   return Result<std::unique_ptr<RateOracle>>(
       std::make_unique<ModelOracle>(model, workload, fabric, std::move(made)));
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "topology/graph_routing.hpp"
+#include "topology/routing/graph_routing.hpp"
 
 namespace weft::topology {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "topology/fabric.hpp"
-#include "topology/pcie_forest.hpp"
+#include "topology/pcie/forest.hpp"
 
 namespace weft::topology {
 

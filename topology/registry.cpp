@@ -7,8 +7,8 @@
 
 #include "core/quantity_text.hpp"
 #include "core/suggest.hpp"
-#include "topology/failures.hpp"
-#include "topology/multi_nic.hpp"
+#include "topology/routing/failures.hpp"
+#include "topology/routing/multi_nic.hpp"
 
 namespace weft::topology {
 namespace {
@@ -68,7 +68,7 @@ std::vector<Family> families() {
   return {
 #define WEFT_TOPOLOGY(id, name, summary) named(family_##id(), name, summary),
 #define WEFT_TOPOLOGY_LATER(name, summary) named({}, name, summary),
-#include "topology/families.def"
+#include "topology/families/families.def"
 #undef WEFT_TOPOLOGY
 #undef WEFT_TOPOLOGY_LATER
   };

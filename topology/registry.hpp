@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "topology/fabric.hpp"
-#include "topology/params.hpp"
+#include "topology/platform/params.hpp"
 
 namespace weft::topology {
 
@@ -20,7 +20,7 @@ struct Family {
 
 #define WEFT_TOPOLOGY(id, name, summary) Family family_##id();
 #define WEFT_TOPOLOGY_LATER(name, summary)
-#include "topology/families.def"
+#include "topology/families/families.def"
 #undef WEFT_TOPOLOGY
 #undef WEFT_TOPOLOGY_LATER
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/block_codec.hpp"
+#include "traces/weft/block_codec.hpp"
 #include "traces/send_counter.hpp"
 #include "traces/trace.hpp"
 

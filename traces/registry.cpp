@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "traces/formats/ti.hpp"
+#include "traces/formats/ti/reader.hpp"
 #include "traces/trace.hpp"
-#include "traces/weft_reader.hpp"
+#include "traces/weft/reader.hpp"
 
 namespace weft::traces {
 namespace {

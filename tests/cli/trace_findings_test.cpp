@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tests/cli/run_weft.hpp"
-#include "traces/writer.hpp"
+#include "traces/weft/writer.hpp"
 
 namespace weft::testing {
 namespace {

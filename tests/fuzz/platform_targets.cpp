@@ -5,9 +5,9 @@
 #include "tests/fuzz/replay_some.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/checkout.hpp"
-#include "topology/placement.hpp"
-#include "topology/platform.hpp"
-#include "topology/platform_source.hpp"
+#include "topology/placement/placement.hpp"
+#include "topology/platform/platform.hpp"
+#include "topology/platform/platform_source.hpp"
 
 namespace weft::fuzz {
 namespace {

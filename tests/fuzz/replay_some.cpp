@@ -5,7 +5,7 @@
 #include "replay/engine.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/memory_trace.hpp"
-#include "topology/placement.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace weft::fuzz {
 namespace {

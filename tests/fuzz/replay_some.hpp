@@ -1,7 +1,7 @@
 // Replays what a reader accepted, for so many steps: what is legal to read must be safe to run.
 #pragma once
 
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::fuzz {

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/block_codec.hpp"
+#include "traces/weft/block_codec.hpp"
 #include "traces/trace.hpp"
-#include "traces/weft_format.hpp"
-#include "traces/writer.hpp"
+#include "traces/weft/format.hpp"
+#include "traces/weft/writer.hpp"
 
 namespace weft::traces {
 

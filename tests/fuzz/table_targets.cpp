@@ -1,15 +1,15 @@
 // Readers of small tables: HPL.dat, lists of flows, exchanges, measurements to fit.
 #include "hpl_gen/hpl_dat.hpp"
 #include "hpl_gen/hpl_trace.hpp"
-#include "replay/flow_list.hpp"
-#include "replay/flow_run.hpp"
+#include "network/flow_list.hpp"
+#include "network/flow_run.hpp"
 #include "schedule/exchange.hpp"
 #include "tests/fuzz/replay_some.hpp"
 #include "tests/fuzz/target.hpp"
 #include "topology/fit/kernel_fit.hpp"
 #include "topology/fit/network_fit.hpp"
-#include "topology/platform.hpp"
-#include "topology/route_cache.hpp"
+#include "topology/platform/platform.hpp"
+#include "topology/routing/route_cache.hpp"
 
 namespace weft::fuzz {
 namespace {
@@ -34,10 +34,10 @@ const topology::Platform& crossbar() {
 }
 
 bool run_flows(std::string_view bytes) {
-  const auto flows = replay::parse_flow_list(bytes, "F.csv", crossbar().fabric);
+  const auto flows = network::parse_flow_list(bytes, "F.csv", crossbar().fabric);
   if (!flows) return false;
   if (flows->size() > 200) return true;
-  auto run = replay::FlowRun::create("max-min", crossbar().fabric);
+  auto run = network::FlowRun::create("max-min", crossbar().fabric);
   require(run.has_value(), "the default model exists");
   topology::RouteCache routes(crossbar().fabric);
   for (const auto& f : *flows) {

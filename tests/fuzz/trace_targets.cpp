@@ -6,8 +6,8 @@
 #include "tests/fuzz/replay_some.hpp"
 #include "tests/fuzz/seeds.hpp"
 #include "tests/fuzz/target.hpp"
-#include "traces/check.hpp"
-#include "traces/copy.hpp"
+#include "traces/check/check.hpp"
+#include "traces/weft/copy.hpp"
 #include "traces/info.hpp"
 #include "traces/kernel.hpp"
 

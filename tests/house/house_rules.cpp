@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <sstream>
 #include <utility>
+
+#include "tests/support/checkout.hpp"
 
 namespace weft::house {
 namespace {
@@ -52,18 +55,35 @@ bool has_word(std::string_view line, std::string_view word) {
 
 }  // namespace
 
-const std::map<std::string, std::set<std::string>>& allowed_includes() {
-  static const std::map<std::string, std::set<std::string>> table = {
-      {"core", {}},
-      {"traces", {"core"}},
-      {"topology", {"core"}},
-      {"congestion", {"core"}},
-      {"hpl_gen", {"traces", "core"}},
-      {"replay", {"topology", "congestion", "traces", "core"}},
-      {"schedule", {"replay", "topology", "congestion", "core"}},
-      {"report", {"replay", "schedule", "topology", "traces", "core"}},
-      {"cli", {"report", "schedule", "replay", "hpl_gen", "topology", "congestion", "traces", "core"}},
-  };
+IncludeTable parse_include_table(std::string_view architecture) {
+  IncludeTable table;
+  const auto section = architecture.find("\n## Who may include whom\n");
+  if (section == std::string_view::npos) return table;
+  const auto open = architecture.find("\n```\n", section);
+  if (open == std::string_view::npos) return table;
+  const auto begin = open + 5;
+  for_each_line(architecture.substr(begin, architecture.find("\n```", begin) - begin + 1),
+                [&](std::size_t, std::string_view line) {
+                  const auto arrow = line.find("->");
+                  if (arrow == std::string_view::npos) return;
+                  const auto folder = words(line.substr(0, arrow));
+                  if (folder.size() != 1) return;
+                  auto& may = table[folder.front()];
+                  for (std::string to : words(line.substr(arrow + 2))) {
+                    if (to.ends_with(',')) to.pop_back();
+                    may.insert(std::move(to));
+                  }
+                });
+  return table;
+}
+
+const IncludeTable& allowed_includes() {
+  static const IncludeTable table = [] {
+    std::ifstream in(support::source_dir() + "/ARCHITECTURE.md");
+    std::ostringstream all;
+    all << in.rdbuf();
+    return parse_include_table(all.str());
+  }();
   return table;
 }
 
@@ -215,6 +235,38 @@ Violations check_absences(std::string_view path, std::string_view text) {
   });
   if (is_header(path) && text.find("#pragma once") == std::string_view::npos)
     out.push_back(at(path, 1, "no #pragma once"));
+  return out;
+}
+
+Violations check_map(std::string_view architecture, const std::set<std::string>& folders) {
+  std::set<std::string> named;
+  Violations out;
+  for_each_line(architecture, [&](std::size_t n, std::string_view line) {
+    for (std::size_t p = line.find('`'); p != std::string_view::npos;) {
+      const std::size_t end = line.find('`', p + 1);
+      if (end == std::string_view::npos) break;
+      const std::string_view word = line.substr(p + 1, end - p - 1);
+      if (word.size() > 1 && word.ends_with('/') && word.find(' ') == std::string_view::npos) {
+        const std::string folder(word.substr(0, word.size() - 1));
+        if (!folders.contains(folder))
+          out.push_back(at("ARCHITECTURE.md", n, "no folder " + folder + "/ with code"));
+        named.insert(folder);
+      }
+      p = line.find('`', end + 1);
+    }
+  });
+  for (const std::string& f : folders)
+    if (!named.contains(f)) out.push_back(at("ARCHITECTURE.md", 1, "does not name the folder " + f + "/"));
+  return out;
+}
+
+Violations check_rooms(const std::vector<std::string>& files, std::size_t limit) {
+  std::map<std::string, std::size_t> count;
+  for (const std::string& f : files) ++count[f.substr(0, f.rfind('/'))];
+  Violations out;
+  for (const auto& [folder, n] : count)
+    if (n > limit)
+      out.push_back(at(folder, 1, std::to_string(n) + " files side by side; at most " + std::to_string(limit)));
   return out;
 }
 

@@ -1,7 +1,8 @@
 // The rules of the house as functions from text to violations, so that each can be shown a violation on
 // purpose.
 //
-// A violation is one line, "PATH:LINE: what". All functions are pure; the test walks the files. O(text).
+// A violation is one line, "PATH:LINE: what". The test walks the files; the rules read nothing but the table of
+// ARCHITECTURE.md. O(text).
 #pragma once
 
 #include <map>
@@ -14,8 +15,16 @@ namespace weft::house {
 
 using Violations = std::vector<std::string>;
 
-// Which folder may include which (itself is always allowed). tests, bench and cli are not restricted here.
-[[nodiscard]] const std::map<std::string, std::set<std::string>>& allowed_includes();
+// Folder -> the folders that it may include (itself is always allowed). tests and bench have no row: they may include
+// anything.
+using IncludeTable = std::map<std::string, std::set<std::string>>;
+
+// The first fenced block after the heading "Who may include whom": lines "folder -> folder, folder". Empty if there is
+// none.
+[[nodiscard]] IncludeTable parse_include_table(std::string_view architecture);
+
+// The table of this checkout's ARCHITECTURE.md.
+[[nodiscard]] const IncludeTable& allowed_includes();
 
 // The module that a path belongs to ("topology/routing/x.cpp" -> "topology"); empty if it is none of ours.
 [[nodiscard]] std::string module_of(std::string_view path);
@@ -36,5 +45,13 @@ using Violations = std::vector<std::string>;
 // Absences that results depend on: no wall clock, no library random numbers, no unordered iteration source,
 // no process end in library modules; #pragma once in headers.
 [[nodiscard]] Violations check_absences(std::string_view path, std::string_view text);
+
+
+// Folders (rooms included) that ARCHITECTURE.md names as `folder/` and that are not there, and folders with code that it
+// does not name. `folders`: all that hold code, without a slash at the end.
+[[nodiscard]] Violations check_map(std::string_view architecture, const std::set<std::string>& folders);
+
+// More than `limit` files side by side: a folder of that size is a house of its own. `files`: paths.
+[[nodiscard]] Violations check_rooms(const std::vector<std::string>& files, std::size_t limit = 30);
 
 }  // namespace weft::house

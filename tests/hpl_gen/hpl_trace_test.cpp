@@ -11,7 +11,7 @@
 #include "hpl_gen/block_cyclic.hpp"
 #include "hpl_gen/solve.hpp"
 #include "tests/hpl_gen/message_lists.hpp"
-#include "traces/check.hpp"
+#include "traces/check/check.hpp"
 #include "traces/exchange_series.hpp"
 
 namespace weft::hpl_gen {

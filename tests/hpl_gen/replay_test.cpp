@@ -10,7 +10,7 @@
 #include "hpl_gen/hpl_trace.hpp"
 #include "replay/engine.hpp"
 #include "tests/support/checkout.hpp"
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::hpl_gen {

@@ -12,7 +12,7 @@
 
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 
 namespace weft::testing {
 

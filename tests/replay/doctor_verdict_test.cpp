@@ -11,7 +11,7 @@
 #include "tests/replay/interleavings.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
-#include "traces/check.hpp"
+#include "traces/check/check.hpp"
 
 namespace weft::replay {
 namespace {

@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "replay/engine.hpp"
-#include "replay/sharing.hpp"
+#include "network/sharing.hpp"
 #include "tests/support/memory_trace.hpp"
-#include "topology/route_cache.hpp"
+#include "topology/routing/route_cache.hpp"
 
 namespace weft::replay {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::int64_t kMiB = 1 << 20;
 constexpr double kB = 11.6 * 1024 * 1024 * 1024;  // cs-storm
 
 topology::Platform platform(const std::string& spec, const std::vector<std::string>& set = {}) {
-  auto p = topology::load_platform(spec, set);
+  auto p = topology::load_platform(spec, {set});
   EXPECT_TRUE(p) << (p ? "" : p.error().message());
   return std::move(p).value();
 }

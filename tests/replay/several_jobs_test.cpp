@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "replay/engine.hpp"
-#include "topology/placement.hpp"
-#include "traces/check.hpp"
+#include "topology/placement/placement.hpp"
+#include "traces/check/check.hpp"
 #include "traces/joined_trace.hpp"
 #include "traces/synthetic/pattern.hpp"
 

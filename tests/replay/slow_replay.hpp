@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 
 namespace weft::testing {
 

@@ -159,7 +159,7 @@ TEST(Compare, RanksWithinEachTraceAndPutsDeadlocksLast) {
   dead.result.makespan = HandMade::us(1);
   dead.result.finished = false;
   dead.result.deadlock.blocked = {{RankId(0), 3, "recv from 1", "t:1", {RankId(1)}}};
-  const std::vector<RunFacts> runs{dead.facts("b"), slow.facts("b"), slow.facts("a"), fast.facts("b")};
+  const std::vector<predict::RunFacts> runs{dead.facts("b"), slow.facts("b"), slow.facts("a"), fast.facts("b")};
   const auto rows = rank_runs(runs);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].trace, "b");
@@ -183,21 +183,21 @@ TEST(Compare, TheHeadlineNamesWhatDiffers) {
     return h;
   }();
   const auto first_line = [&](const auto& change) {
-    RunFacts a = fast.facts("b"), b = slow.facts("b");
+    predict::RunFacts a = fast.facts("b"), b = slow.facts("b");
     change(a, b);
     const std::string text = compare_text(rank_runs({a, b}), 200);
     return text.substr(0, text.find('\n'));
   };
   EXPECT_EQ(
-      first_line([](RunFacts&, RunFacts& b) { b.map = "random"; }),
+      first_line([](predict::RunFacts&, predict::RunFacts& b) { b.map = "random"; }),
       "b on crossbar:n=4: fastest with map block, 2 ms; slowest with map random, 4 ms (2.00 times as long)");
-  EXPECT_EQ(first_line([](RunFacts& a, RunFacts&) { a.routing = "valiant"; }),
+  EXPECT_EQ(first_line([](predict::RunFacts& a, predict::RunFacts&) { a.routing = "valiant"; }),
             "b on crossbar:n=4: fastest with routing valiant, 2 ms; slowest with routing direct, 4 ms (2.00 "
             "times as "
             "long)");
   HandMade other("crossbar:n=4,lat=2us");
   other.platform.label = "far";
-  EXPECT_EQ(first_line([&](RunFacts& a, RunFacts& b) {
+  EXPECT_EQ(first_line([&](predict::RunFacts& a, predict::RunFacts& b) {
               a.platform = &other.platform;
               a.routing = "valiant";
               b.map = "random";
@@ -209,7 +209,7 @@ TEST(Compare, TheHeadlineNamesWhatDiffers) {
 TEST(Compare, TextFitsTheWidthAndTellsFlagsAndLabels) {
   HandMade h("fat-tree:m=4,n=3,bw=8Gbps,lat=1us,speed=10Gflops");
   h.slow(300, Cause::kContention);
-  RunFacts run = h.facts("runs/b.weft");
+  predict::RunFacts run = h.facts("runs/b.weft");
   run.changes = {"--fail 2%", "--collective bcast=ring"};
   for (const std::size_t width : {60u, 80u, 100u, 140u}) {
     const std::string text = compare_text(rank_runs({run, run}), width);
@@ -248,7 +248,7 @@ TEST(Compare, SharersOfALinkAreThePairsWhoseRouteCrossesItMostBytesFirst) {
   // Two leaves of 2 hosts and one cable between them; ranks in order of host.
   const HandMade h("xgft:h=2,m=2x2,w=1x1");
   const std::vector<HostId> placement{HostId(0), HostId(1), HostId(2), HostId(3)};
-  PairTraffic traffic;
+  predict::PairTraffic traffic;
   traffic.add(RankId(0), RankId(1), Bytes(1000));  // stays in its leaf
   traffic.add(RankId(0), RankId(2), Bytes(10));
   traffic.add(RankId(1), RankId(3), Bytes(25));

@@ -24,8 +24,8 @@ struct Replayed {
   topology::Platform platform;
   replay::ReplayOptions options;
   ReplayResult result;
-  [[nodiscard]] RunFacts facts() const {
-    RunFacts f;
+  [[nodiscard]] predict::RunFacts facts() const {
+    predict::RunFacts f;
     f.trace = "t";
     f.map = "block";
     f.routing = std::string(platform.fabric.routing().name());
@@ -144,7 +144,7 @@ TEST(Counterfactual, ALinkThatIsBlamedGivesBackWhatTheClosedFormSays) {
       const Replayed fast = with_link(trace, platform, m.hosts, m.link, 2);
       const double alone = kBytes / platform.fabric.links().capacity[m.link.index()];
       const double blamed = to_seconds(base.result.links[m.link.index()].waited);
-      EXPECT_EQ(most_waited_link(base.facts()), m.link);
+      EXPECT_EQ(predict::most_waited_link(base.facts()), m.link);
       EXPECT_NEAR(blamed / (n * (n - 1) * alone), 1, 1e-9);
       const double gave = moving(base) - moving(fast);
       const double share = gave / blamed, want = n / (2.0 * (n - 1));
@@ -155,7 +155,7 @@ TEST(Counterfactual, ALinkThatIsBlamedGivesBackWhatTheClosedFormSays) {
       EXPECT_THAT(why, ::testing::HasSubstr(" slower: contention takes "));
       EXPECT_THAT(why, ::testing::HasSubstr(show_seconds(blamed) + " of it on " +
                                             platform.fabric.link_name(m.link) + ","));
-      const TimeSums a = time_sums(base.result), b = time_sums(fast.result);
+      const predict::TimeSums a = predict::time_sums(base.result), b = predict::time_sums(fast.result);
       const double told =
           (a.cause(replay::Cause::kContention) - b.cause(replay::Cause::kContention)) / (2 * n);
       const double fell = to_seconds(base.result.makespan - fast.result.makespan);
@@ -204,7 +204,7 @@ TEST(Counterfactual, TheLinkWaitedForMostIsWaitedForWhateverTheOthersAre) {
       double sum = 0;
       for (const auto& l : base.result.links) sum += to_seconds(l.waited);
       EXPECT_NEAR(sum, to_seconds(base.result.network.contention), 1e-9 * sum + 1e-9);
-      const LinkId worst = most_waited_link(base.facts());
+      const LinkId worst = predict::most_waited_link(base.facts());
       if (!worst.valid() || sum < 1e-6) continue;  // no contention worth a sentence
       ++cases;
       auto others = load(spec);
@@ -273,7 +273,7 @@ TEST(Counterfactual, WhateverElseIsChangedIsNamedWithItsDifference) {
       EXPECT_THAT(why, ::testing::StartsWith(show_seconds(difference) + " slower: " + c.starts)) << why;
       // What is named is at least half of the difference (the rest is what it does to the other rank), and taking it
       // back gives exactly the difference.
-      const TimeSums a = time_sums(slow.result), b = time_sums(base.result);
+      const predict::TimeSums a = predict::time_sums(slow.result), b = predict::time_sums(base.result);
       double named = c.causes.empty() ? a.compute - b.compute : 0;
       for (const auto cause : c.causes) named += a.cause(cause) - b.cause(cause);
       EXPECT_GE(named / 2, 0.45 * difference) << why;

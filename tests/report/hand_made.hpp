@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "report/run_facts.hpp"
+#include "predict/run_facts.hpp"
 
 namespace weft::report {
 
@@ -61,8 +61,8 @@ struct HandMade {
       if (cause) t.causes[static_cast<std::size_t>(*cause)] += d;
     }
   }
-  [[nodiscard]] RunFacts facts(const std::string& trace = "t.weft") const {
-    RunFacts f;
+  [[nodiscard]] predict::RunFacts facts(const std::string& trace = "t.weft") const {
+    predict::RunFacts f;
     f.trace = trace;
     f.map = "block";
     f.routing = std::string(platform.fabric.routing().name());

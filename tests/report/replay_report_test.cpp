@@ -206,14 +206,14 @@ TEST(ReplayText, RanksLinksByUseOrByWaiting) {
   const HandMade h;
   const auto& fabric = h.platform.fabric;
   const std::string used = replay_text(h.facts(), {}),
-                    waited = replay_text(h.facts(), {.link_order = LinkOrder::kWaited});
+                    waited = replay_text(h.facts(), {.link_order = predict::LinkOrder::kWaited});
   const auto before = [&](const std::string& text, std::uint32_t a, std::uint32_t b) {
     return text.find(fabric.link_name(LinkId(a))) < text.find(fabric.link_name(LinkId(b)));
   };
   EXPECT_TRUE(before(used, 5, 0));
   EXPECT_TRUE(before(waited, 0, 5));
   EXPECT_THAT(waited, HasSubstr("links waited for"));
-  const auto j = ordered_json::parse(replay_json(h.facts(), {.link_order = LinkOrder::kWaited}));
+  const auto j = ordered_json::parse(replay_json(h.facts(), {.link_order = predict::LinkOrder::kWaited}));
   EXPECT_EQ(j["links"][0]["name"], fabric.link_name(LinkId(0)));
   EXPECT_EQ(j["links"][0]["waited_s"], 300e-6);
 }
@@ -221,7 +221,7 @@ TEST(ReplayText, RanksLinksByUseOrByWaiting) {
 TEST(ReplayText, TellsFlagsThatAreNotAtTheirDefaultsAndTheLabel) {
   HandMade h;
   h.platform.label = "box";
-  RunFacts run = h.facts();
+  predict::RunFacts run = h.facts();
   run.changes = {"--fail switch=s0", "--seed 3"};
   const std::string text = replay_text(run, {});
   EXPECT_THAT(text, testing::StartsWith("t.weft: 4 ranks take 2 ms on box; "));
@@ -244,11 +244,11 @@ TEST(ReplayText, FitsTheWidth) {
 }
 
 TEST(ReplayText, ShortensPathsButNoBandwidths) {
-  EXPECT_EQ(short_name("routes:path=/a/b/torus.txt,bw=12.5GB/s,lat=0"),
+  EXPECT_EQ(predict::short_name("routes:path=/a/b/torus.txt,bw=12.5GB/s,lat=0"),
             "routes:path=b/torus.txt,bw=12.5GB/s,lat=0");
-  EXPECT_EQ(short_name("x.weft"), "x.weft");
-  EXPECT_EQ(short_name("/x.weft"), "/x.weft");
-  EXPECT_EQ(short_name("a/x.weft"), "a/x.weft");
+  EXPECT_EQ(predict::short_name("x.weft"), "x.weft");
+  EXPECT_EQ(predict::short_name("/x.weft"), "/x.weft");
+  EXPECT_EQ(predict::short_name("a/x.weft"), "a/x.weft");
 }
 
 }  // namespace

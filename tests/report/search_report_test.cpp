@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 
 namespace weft::report {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/rng.hpp"
 #include "schedule/placement.hpp"
 #include "tests/schedule/storm_workload.hpp"
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 
 namespace weft::schedule {
 namespace {

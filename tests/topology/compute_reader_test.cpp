@@ -1,8 +1,8 @@
 // What platform files say about computation: classes, defaults and refusals.
-#include "topology/compute_reader.hpp"
+#include "topology/platform/compute_reader.hpp"
 
 #include "tests/topology/support.hpp"
-#include "topology/catalogue.hpp"
+#include "topology/platform/catalogue.hpp"
 
 namespace weft::topology {
 namespace {

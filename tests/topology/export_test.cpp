@@ -1,4 +1,4 @@
-#include "topology/export.hpp"
+#include "topology/graphs/export.hpp"
 
 #include "tests/topology/oracles.hpp"
 

@@ -8,7 +8,7 @@
 #include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
 #include "topology/fit/kernel_fit.hpp"
-#include "topology/fit/least_squares.hpp"
+#include "core/least_squares.hpp"
 #include "topology/fit/network_fit.hpp"
 
 namespace weft::topology::fit {

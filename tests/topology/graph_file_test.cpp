@@ -1,6 +1,6 @@
 // Networks from GraphML and DOT files, and shortest-path routing against Boost BFS.
 #include "tests/topology/oracles.hpp"
-#include "topology/export.hpp"
+#include "topology/graphs/export.hpp"
 
 namespace weft::topology {
 namespace {

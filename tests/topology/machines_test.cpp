@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "tests/topology/support.hpp"
-#include "topology/catalogue.hpp"
-#include "topology/locality.hpp"
+#include "topology/platform/catalogue.hpp"
+#include "topology/placement/locality.hpp"
 #include "topology/metrics.hpp"
 
 namespace weft::topology {

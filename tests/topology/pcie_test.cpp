@@ -4,8 +4,8 @@
 #include <set>
 
 #include "tests/topology/support.hpp"
-#include "topology/pcie_forest.hpp"
-#include "topology/pcie_rate.hpp"
+#include "topology/pcie/forest.hpp"
+#include "topology/pcie/link_rate.hpp"
 #include "topology/verify.hpp"
 
 namespace weft::topology {

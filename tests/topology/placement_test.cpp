@@ -1,8 +1,8 @@
 #include <set>
 
 #include "tests/topology/support.hpp"
-#include "topology/locality.hpp"
-#include "topology/placement.hpp"
+#include "topology/placement/locality.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace weft::topology {
 namespace {

@@ -1,7 +1,7 @@
-#include "topology/platform.hpp"
+#include "topology/platform/platform.hpp"
 
 #include "tests/topology/support.hpp"
-#include "topology/catalogue.hpp"
+#include "topology/platform/catalogue.hpp"
 #include "topology/registry.hpp"
 
 namespace weft::topology {

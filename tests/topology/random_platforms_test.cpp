@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "tests/topology/oracles.hpp"
-#include "topology/params.hpp"
+#include "topology/platform/params.hpp"
 
 namespace weft::topology {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "tests/topology/oracles.hpp"
-#include "topology/route_cache.hpp"
+#include "topology/routing/route_cache.hpp"
 
 namespace weft::topology {
 namespace {

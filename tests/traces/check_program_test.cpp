@@ -1,7 +1,7 @@
 // The trace doctor on programs that TI text cannot express: sub-communicators, wildcards with recorded
 // matches, persistent requests, polls, non-blocking collectives.
 #include "tests/traces/trace_testing.hpp"
-#include "traces/check.hpp"
+#include "traces/check/check.hpp"
 
 namespace weft::traces {
 namespace {

@@ -1,5 +1,5 @@
 // The trace doctor on programs that a person can check by eye.
-#include "traces/check.hpp"
+#include "traces/check/check.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/traces/trace_testing.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "tests/traces/archive_testing.hpp"
 #include "tests/traces/trace_testing.hpp"
-#include "traces/copy.hpp"
+#include "traces/weft/copy.hpp"
 #include "traces/info.hpp"
 
 namespace weft::traces {

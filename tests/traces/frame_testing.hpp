@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "tests/traces/trace_testing.hpp"
-#include "traces/weft_format.hpp"
+#include "traces/weft/format.hpp"
 
 namespace weft::traces::testing {
 

@@ -5,8 +5,8 @@
 
 #include "tests/traces/address_limit.hpp"
 #include "tests/traces/frame_testing.hpp"
-#include "traces/block_codec.hpp"
-#include "traces/check.hpp"
+#include "traces/weft/block_codec.hpp"
+#include "traces/check/check.hpp"
 #include "traces/info.hpp"
 #include "traces/kernel.hpp"
 

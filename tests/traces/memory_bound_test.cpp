@@ -2,7 +2,7 @@
 // address space of a child process.
 #include "tests/traces/address_limit.hpp"
 #include "tests/traces/trace_testing.hpp"
-#include "traces/check.hpp"
+#include "traces/check/check.hpp"
 #include "traces/info.hpp"
 
 namespace weft::traces {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "tests/traces/trace_testing.hpp"
-#include "traces/check.hpp"
-#include "traces/copy.hpp"
+#include "traces/check/check.hpp"
+#include "traces/weft/copy.hpp"
 #include "traces/synthetic/pattern.hpp"
 
 namespace weft::traces {

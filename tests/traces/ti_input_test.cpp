@@ -6,7 +6,7 @@
 #include "tests/support/checkout.hpp"
 #include "tests/traces/archive_testing.hpp"
 #include "tests/traces/trace_testing.hpp"
-#include "traces/check.hpp"
+#include "traces/check/check.hpp"
 
 namespace weft::traces {
 namespace {

@@ -14,7 +14,7 @@
 #include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/trace.hpp"
-#include "traces/writer.hpp"
+#include "traces/weft/writer.hpp"
 
 namespace weft::traces::testing {
 

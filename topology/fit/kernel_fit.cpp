@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <map>
 
-#include "topology/fit/least_squares.hpp"
+#include "core/least_squares.hpp"
 
 namespace weft::topology::fit {
 namespace {

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "topology/fit/least_squares.hpp"
+#include "core/least_squares.hpp"
 #include "topology/fit/measurements.hpp"
 
 namespace weft::topology::fit {

@@ -19,8 +19,8 @@
 #include "traces/recorder/spool_reader.hpp"
 #include "traces/send_counter.hpp"
 #include "traces/trace_warnings.hpp"
-#include "traces/weft_format.hpp"
-#include "traces/writer.hpp"
+#include "traces/weft/format.hpp"
+#include "traces/weft/writer.hpp"
 
 namespace weft::recorder {
 namespace {

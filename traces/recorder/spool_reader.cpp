@@ -13,7 +13,7 @@
 
 #include "core/source_pos.hpp"
 #include "traces/op.hpp"
-#include "traces/weft_format.hpp"
+#include "traces/weft/format.hpp"
 
 namespace weft::recorder {
 

@@ -1,0 +1,185 @@
+#include "cli/flags/hpl_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "cli/flags/values.hpp"
+
+namespace weft::cli {
+namespace {
+
+using namespace hpl_gen;
+
+// Cuts `text` at commas and gives every part to `one`, which returns a Result of T.
+template <class T, class One>
+Result<std::vector<T>> list_of(const std::string& text, std::string_view option, One&& one) {
+  std::vector<T> out;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t to = std::min(text.find(',', from), text.size());
+    WEFT_ASSIGN(T value, one(std::string_view(text).substr(from, to - from)));
+    out.push_back(value);
+    from = to + 1;
+  }
+  if (out.size() > static_cast<std::size_t>(kMaxListValues))
+    return usage_error(fmt::format("{}: too many values", option), fmt::format("{}", out.size()),
+                       fmt::format("at most {}, as HPL", kMaxListValues));
+  return out;
+}
+
+Result<std::int64_t> whole(std::string_view text, std::string_view option, std::int64_t least) {
+  std::int64_t v = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (code != std::errc{} || end != text.data() + text.size() || v < least || v > 2147483646)
+    return usage_error(fmt::format("{}: not a valid number", option), std::string(text),
+                       fmt::format("a whole number, at least {}", least));
+  return v;
+}
+
+template <class T>
+Result<void> numbers(const std::string& text, std::string_view option, std::int64_t least,
+                     std::vector<T>& out) {
+  if (text.empty()) return {};
+  WEFT_ASSIGN(out, list_of<T>(text, option, [&](std::string_view part) -> Result<T> {
+                WEFT_ASSIGN(const std::int64_t v, whole(part, option, least));
+                return static_cast<T>(v);
+              }));
+  return {};
+}
+
+template <class E>
+Result<void> names(const std::string& text, std::string_view option,
+                   Result<E> (*parse)(std::string_view, std::string_view), std::vector<E>& out) {
+  if (text.empty()) return {};
+  WEFT_ASSIGN(out, list_of<E>(text, option, [&](std::string_view part) { return parse(part, option); }));
+  return {};
+}
+
+// 0 or 1, or the two words.
+Result<void> either(const std::string& text, std::string_view option, std::string_view zero,
+                    std::string_view one, bool value_of_zero, bool& out) {
+  if (text.empty()) return {};
+  if (text == "0" || text == zero)
+    out = value_of_zero;
+  else if (text == "1" || text == one)
+    out = !value_of_zero;
+  else
+    return usage_error(fmt::format("{}: unknown value", option), text, fmt::format("0|{}, 1|{}", zero, one));
+  return {};
+}
+
+}  // namespace
+
+void add_hpl_flags(CLI::App& app, HplFlags& f) {
+  app.add_option("--dat", f.dat, "an HPL.dat; a flag below replaces its line [none]")->type_name("FILE");
+  app.add_option(
+      "--n", f.n,
+      "order of the matrix, in elements; lists are joined by commas, and every combination is a run [1000]");
+  app.add_option("--nb", f.nb, "width of blocks and panels, in columns [64]");
+  app.add_option("--p", f.p, "process rows [1]");
+  app.add_option("--q", f.q, "process columns [1]");
+  app.add_option("--pmap", f.pmap, "0|row, 1|col: how ranks fill the grid [row]");
+  app.add_option("--pfact", f.pfact, "0|left, 1|crout, 2|right: panel factorisation [right]");
+  app.add_option("--nbmin", f.nbmin, "columns at which the recursion stops [4]");
+  app.add_option("--ndiv", f.ndiv, "parts of a recursion step [2]");
+  app.add_option("--rfact", f.rfact, "0|left, 1|crout, 2|right: recursive factorisation [crout]");
+  app.add_option("--bcast", f.bcast, "0|1rg, 1|1rM, 2|2rg, 3|2rM, 4|Lng, 5|LnM: panel broadcast [1rM]");
+  app.add_option("--depth", f.depth, "look-ahead, in panels [0]");
+  app.add_option("--swap", f.swap, "0|bin-exch, 1|long, 2|mix: row swaps [mix]");
+  app.add_option("--swap-threshold", f.swap_threshold, "mix: long above this many columns [64]");
+  app.add_option("--l1", f.l1, "0|transposed, 1|no-transposed: form of L1 [transposed]");
+  app.add_option("--u", f.u, "0|transposed, 1|no-transposed: form of U [transposed]");
+  app.add_option("--equil", f.equil, "0|no, 1|yes: even parts of U in long swaps [yes]");
+  app.add_option("--align", f.align, "memory alignment in doubles [8]");
+  app.add_option("--threshold", f.threshold, "of the residual check; 0 or less: no check [16]");
+  app.add_option("--pivots", f.pivots,
+                 "random (by --seed) | exact (factors HPL's own matrix) | from:TRACE (of a recorded run with "
+                 "this N, NB, P) [random]")
+      ->type_name("random|exact|from:FILE");
+  app.add_option("--matrix-seed", f.matrix_seed, "of exact pivots [100, HPL's]")
+      ->transform(count(0, kMostSigned))
+      ->type_name("N");
+}
+
+Result<HplDat> hpl_dat_of(const HplFlags& f) {
+  HplDat d;
+  if (!f.dat.empty()) {
+    WEFT_ASSIGN(d, read_hpl_dat(f.dat));
+  }
+  WEFT_TRY(numbers(f.n, "--n", 0, d.n));
+  WEFT_TRY(numbers(f.nb, "--nb", 1, d.nb));
+  WEFT_TRY(numbers(f.nbmin, "--nbmin", 1, d.nbmin));
+  WEFT_TRY(numbers(f.ndiv, "--ndiv", 2, d.ndiv));
+  WEFT_TRY(numbers(f.depth, "--depth", 0, d.depth));
+  WEFT_TRY(names(f.pfact, "--pfact", parse_factor, d.pfact));
+  WEFT_TRY(names(f.rfact, "--rfact", parse_factor, d.rfact));
+  WEFT_TRY(names(f.bcast, "--bcast", parse_bcast, d.bcast));
+  std::vector<std::int64_t> p, q;
+  for (const Grid& g : d.grids) p.push_back(g.p), q.push_back(g.q);
+  WEFT_TRY(numbers(f.p, "--p", 1, p));
+  WEFT_TRY(numbers(f.q, "--q", 1, q));
+  if (p.size() != q.size())
+    return usage_error("--p and --q must have as many values as each other",
+                       fmt::format("{} and {}", p.size(), q.size()), "one Q for each P");
+  d.grids.clear();
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (p[i] * q[i] > kMaxProcesses)
+      return usage_error("the process grid is too large", fmt::format("{} x {}", p[i], q[i]),
+                         "at most 2^20 processes");
+    d.grids.push_back({static_cast<int>(p[i]), static_cast<int>(q[i])});
+  }
+  if (!f.pmap.empty()) {
+    WEFT_ASSIGN(d.pmap, parse_pmap(f.pmap, "--pmap"));
+  }
+  if (!f.swap.empty()) {
+    WEFT_ASSIGN(d.swap, parse_swap(f.swap, "--swap"));
+  }
+  if (!f.swap_threshold.empty()) {
+    WEFT_ASSIGN(d.swap_threshold, whole(f.swap_threshold, "--swap-threshold", 0));
+  }
+  if (!f.align.empty()) {
+    WEFT_ASSIGN(const std::int64_t align, whole(f.align, "--align", 1));
+    d.align = static_cast<int>(align);
+  }
+  WEFT_TRY(either(f.l1, "--l1", "transposed", "no-transposed", true, d.l1_transposed));
+  WEFT_TRY(either(f.u, "--u", "transposed", "no-transposed", true, d.u_transposed));
+  WEFT_TRY(either(f.equil, "--equil", "no", "yes", false, d.equil));
+  if (!f.threshold.empty()) {
+    const char* end = f.threshold.data() + f.threshold.size();
+    const auto [at, code] = std::from_chars(f.threshold.data(), end, d.threshold);
+    if (code != std::errc{} || at != end || !std::isfinite(d.threshold))
+      return usage_error("--threshold: not a number", f.threshold, "a number such as 16.0");
+  }
+  return d;
+}
+
+Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Platform& platform) {
+  predict::Open open;
+  HplFlags given = flags;
+  open.n = flags.n == "auto" || (flags.n.empty() && flags.dat.empty());
+  open.nb = flags.nb.empty() && flags.dat.empty();
+  open.grid = flags.p.empty() && flags.q.empty() && flags.dat.empty();
+  if (open.n) given.n.clear();
+  WEFT_ASSIGN(auto dat, hpl_dat_of(given));
+  return predict::complete_dat(std::move(dat), open, platform);
+}
+
+Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& options) {
+  options.seed = seed;
+  options.matrix_seed = f.matrix_seed;
+  if (f.pivots == "random")
+    options.pivots = PivotKind::kRandom;
+  else if (f.pivots == "exact")
+    options.pivots = PivotKind::kExact, options.exact = std::make_shared<ExactPivots>(f.matrix_seed);
+  else if (f.pivots.starts_with("from:")) {
+    const std::string path = f.pivots.substr(5);
+    WEFT_ASSIGN(const auto trace, traces::open_trace({path}));
+    WEFT_ASSIGN(options.recorded, read_recorded_rows(*trace, path));
+    options.pivots = PivotKind::kRecorded;
+  } else
+    return usage_error("--pivots: unknown value", f.pivots, "one of: random, exact, from:TRACE");
+  return {};
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,44 @@
+#include "cli/flags/matrix_flags.hpp"
+
+#include "topology/placement/placement.hpp"
+
+namespace weft::cli {
+
+void MatrixFlags::add(CLI::App& app) {
+  app.add_option("TRACE", traces, "traces, one file or folder each")->required();
+  app.add_option("--on", on, "platform; give the flag once for each")
+      ->type_name("PLATFORM")
+      ->required()
+      ->allow_extra_args(false);
+  app.add_option("--map", maps, "placement, once for each: " + std::string(topology::kMaps) + " [block]")
+      ->type_name("MAP")
+      ->allow_extra_args(false);
+}
+
+Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix, const ReplayFlags& flags,
+                                              const CommonOptions& common, const ReplayFlags& told) {
+  predict::MatrixRequest r;
+  r.traces = matrix.traces;
+  r.maps = matrix.maps;
+  r.format = flags.from;
+  WEFT_ASSIGN(r.options, flags.options(common.seed));
+  r.seed = common.seed;
+  r.threads = common.threads;
+  r.changes = told.told(common.seed);
+  r.on_fewer_threads = tell_fewer_threads;
+  return r;
+}
+
+Result<void> run_with_progress(predict::MatrixRequest request, const char* label, const CommonOptions& common,
+                               predict::Matrix& out) {
+  Progress progress(common.progress_mode(), label, 0, "ops");
+  request.on_progress = [&](std::uint64_t done, std::uint64_t total) {
+    progress.expect(total);
+    progress.update(done);
+  };
+  auto done = predict::run_matrix(request, out);
+  progress.finish();
+  return done;
+}
+
+}  // namespace weft::cli

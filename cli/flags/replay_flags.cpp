@@ -1,0 +1,104 @@
+#include "cli/flags/replay_flags.hpp"
+
+#include <sys/resource.h>
+
+#include "cli/flags/values.hpp"
+#include "core/quantity_text.hpp"
+#include "replay/collectives/schedule.hpp"
+
+namespace weft::cli {
+namespace {
+
+// A value of the command line that does not parse is a wrong command line, not a wrong file.
+template <class T>
+Result<T> of_flag(Result<T> parsed) {
+  if (!parsed) parsed.error().code = ErrorCode::kUsage;
+  return parsed;
+}
+
+}  // namespace
+
+void ReplayFlags::add(CLI::App& app) {
+  add_set(app);
+  add_fail(app);
+  app.add_flag("--raw{eager}", raw,
+               "no overheads, simple rules: --raw, --raw=eager, --raw=detached, --raw=rendezvous")
+      ->check(word({"eager", "detached", "rendezvous"}));
+  app.add_option("--raw-switch", raw_switch,
+                 "raw: payloads below go detached, from it on rendezvous [as --raw says]")
+      ->type_name("BYTES");
+  app.add_option("--header", header, "added to every message, empty ones too [0]")->type_name("BYTES");
+  app.add_option("--weights", weights,
+                 "rtt: a flow's share is proportional to 1 / latency of its route [none]")
+      ->check(word({"none", "rtt"}))
+      ->type_name("none|rtt");
+  app.add_option("--model", model, "how flows share links [pcie where there are PCIe trees, else max-min]")
+      ->type_name("max-min|contention-free|pcie");
+  app.add_option("--compute-scale", compute_scale, "multiplies recorded durations of computation [1]")
+      ->type_name("RATIO");
+  app.add_flag("--noise", noise, "kernels vary from call to call as the platform says, drawn from --seed");
+  app.add_option("--collective", collectives,
+                 "algorithm of a collective, like bcast=ring; once for each [the platform's]")
+      ->type_name("KIND=ALGORITHM")
+      ->allow_extra_args(false);
+  app.add_option("--from", from, "format of the trace [sniffed]")->type_name("FORMAT");
+}
+
+Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
+  replay::ReplayOptions o;
+  o.seed = seed;
+  o.model = model;
+  o.rtt_weights = weights == "rtt";
+  o.noise = noise;
+  if (raw == "eager") o.raw = replay::RawMode::kEager;
+  if (raw == "detached") o.raw = replay::RawMode::kDetached;
+  if (raw == "rendezvous") o.raw = replay::RawMode::kRendezvous;
+  if (!raw_switch.empty()) {
+    WEFT_ASSIGN(o.raw_switch, of_flag(parse_bytes(raw_switch, "--raw-switch")));
+    // The switch makes sense only without overheads.
+    if (o.raw == replay::RawMode::kOff) o.raw = replay::RawMode::kDetached;
+  }
+  if (!header.empty()) {
+    WEFT_ASSIGN(o.header, of_flag(parse_bytes(header, "--header")));
+  }
+  if (!compute_scale.empty()) {
+    WEFT_ASSIGN(o.compute_scale, of_flag(parse_ratio(compute_scale, "--compute-scale")));
+    if (o.compute_scale < 0) return usage_error("--compute-scale is negative", compute_scale, "0 or more");
+  }
+  for (const auto& choice : collectives) {
+    const auto eq = choice.find('=');
+    if (eq == std::string::npos)
+      return usage_error("--collective without \"=\"", choice, "KIND=ALGORITHM, like bcast=ring");
+    WEFT_ASSIGN(const traces::OpKind kind, replay::find_collective_kind(choice.substr(0, eq)));
+    WEFT_ASSIGN(const auto* algorithm, replay::find_collective(kind, choice.substr(eq + 1)));
+    o.collectives[std::string(traces::op_name(kind))] = std::string(algorithm->name);
+  }
+  return o;
+}
+
+std::vector<std::string> ReplayFlags::told(std::uint64_t seed) const {
+  static const ReplayFlags defaults;
+  std::vector<std::string> out = PlatformFlags::told();
+  const auto tell = [&](const char* flag, const std::string& value, const std::string& usual) {
+    if (value != usual) out.push_back(std::string("--") + flag + ' ' + value);
+  };
+  if (!raw.empty()) out.push_back("--raw=" + raw);
+  tell("raw-switch", raw_switch, defaults.raw_switch);
+  tell("header", header, defaults.header);
+  tell("weights", weights, defaults.weights);
+  tell("model", model, defaults.model);
+  tell("compute-scale", compute_scale, defaults.compute_scale);
+  for (const auto& c : collectives) out.push_back("--collective " + c);
+  if (noise) out.emplace_back("--noise");
+  tell("from", from, defaults.from);
+  if (seed != 0) out.push_back("--seed " + std::to_string(seed));
+  return out;
+}
+
+std::uint64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,70 @@
+// weft export T --to FORMAT -o OUT: the trace for other tools; --salvage reads a .weft file that was cut off.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/summary.hpp"
+#include "cli/verb.hpp"
+#include "core/counted.hpp"
+#include "traces/weft/copy.hpp"
+#include "traces/export.hpp"
+#include "traces/trace_warnings.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct ExportOptions {
+  CommonOptions common;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string to;
+  bool salvage = false;
+};
+
+Result<void> run_export(const ExportOptions& o) {
+  WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
+  if (o.to == "weft") {
+    WEFT_TRY(traces::copy_to_weft(*trace, o.output));
+  } else {
+    WEFT_TRY(traces::export_trace(*trace, o.to, o.output));
+  }
+  const std::vector<std::string> warnings = traces::trace_warnings(trace->header());
+  // On standard error: the trace itself may go to standard output.
+  if (!o.common.quiet)
+    for (const auto& w : warnings) fmt::print(stderr, "weft export: {}: warning: {}\n", o.inputs[0], w);
+  std::string text = fmt::format("{}: {}, {} as {}\n", o.output, counted(trace->header().ranks, "rank"),
+                                 counted(trace->totals().ops, "operation"), o.to);
+  std::vector<std::string> notes;
+  if (o.salvage) notes = trace->header().notes;
+  for (const auto& n : notes) text += "note: " + n + "\n";
+  o.common.print(text);
+  const nlohmann::ordered_json j = {{"schema", "weft.export/1"},
+                                    {"to", o.to},
+                                    {"output", o.output},
+                                    {"ranks", trace->header().ranks},
+                                    {"ops", trace->totals().ops},
+                                    {"messages", trace->totals().messages},
+                                    {"bytes", trace->totals().bytes},
+                                    {"notes", notes},
+                                    {"warnings", warnings}};
+  return write_summary(o.common, j);
+}
+
+}  // namespace
+
+Action setup_export_trace(CLI::App& app) {
+  auto o = std::make_shared<ExportOptions>();
+  add_common(app, o->common);
+  app.add_option("T", o->inputs, "the trace")->required();
+  app.add_option("--to", o->to, "format: " + traces::known_exports() + "; weft rewrites the trace")
+      ->required()
+      ->type_name("FORMAT");
+  add_output(app, o->common, "-o,--output", o->output,
+             "where to (- = stdout, not for ti; ti also makes OUT_files/)", Outputs::Opened::kByVerb)
+      ->required()
+      ->type_name("OUT");
+  app.add_flag("--salvage", o->salvage, "read the whole blocks of a .weft file that was cut off");
+  return with_outputs(o->common, [o] { return run_export(*o); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,359 @@
+// weft fit dgemm|network FILE...: measurements to the coefficients of a platform file, with their residuals.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/text_width.hpp"
+#include "cli/flags/values.hpp"
+#include "cli/verb.hpp"
+#include "core/atomic_file.hpp"
+#include "core/quantity_text.hpp"
+#include "report/json_text.hpp"
+#include "report/table.hpp"
+#include "topology/fit/kernel_fit.hpp"
+#include "topology/fit/network_fit.hpp"
+#include "traces/kernel.hpp"
+
+namespace weft::cli {
+namespace {
+
+namespace fit = topology::fit;
+using nlohmann::ordered_json;
+using Align = report::Table::Align;
+
+constexpr std::size_t kRowsForPeople = 80;
+
+struct Options {
+  CommonOptions common;
+  std::string what;
+  std::vector<std::string> files;
+  std::string output;
+  std::string cluster;
+  // dgemm
+  std::string kernel = "dgemm", model = "linear", from_date, to_date;
+  bool mean = false;
+  // network
+  std::string latency, bandwidth, eager_limit;
+  std::vector<std::string> breaks;
+  std::size_t segments = 8;
+};
+
+// A value of the command line that does not parse is a wrong command line, not a wrong file.
+template <class T>
+Result<T> of_flag(Result<T> parsed) {
+  if (!parsed) parsed.error().code = ErrorCode::kUsage;
+  return parsed;
+}
+
+Result<void> deliver(const Options& o, const std::string& text, const std::string& fragment,
+                     ordered_json json, const std::string& csv) {
+  o.common.print(text);
+  if (o.output.empty())
+    o.common.print("\n" + fragment);
+  else
+    WEFT_TRY(o.common.outputs->write("--output", fragment));
+  json["textproto"] = fragment;
+  if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(json)));
+  if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(csv));
+  return {};
+}
+
+std::string date_of(double unix_seconds) {
+  const std::chrono::sys_days day{std::chrono::days(static_cast<int>(std::floor(unix_seconds / 86400)))};
+  const std::chrono::year_month_day d{day};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(d.year()), static_cast<unsigned>(d.month()),
+                     static_cast<unsigned>(d.day()));
+}
+
+ordered_json json_of(const fit::CpuFit& c) {
+  return {{"node", c.node},
+          {"cpu", c.cpu},
+          {"host", c.host},
+          {"socket", c.socket},
+          {"rows", c.rows},
+          {"intercept_s", c.intercept},
+          {"mnk_s", c.mnk},
+          {"mn_s", c.mn},
+          {"mk_s", c.mk},
+          {"nk_s", c.nk},
+          {"s_per_flop", c.per_flop},
+          {"noise_intercept_s", c.noise_intercept},
+          {"noise_mnk_s", c.noise_mnk},
+          {"noise_mn_s", c.noise_mn},
+          {"noise_mk_s", c.noise_mk},
+          {"noise_nk_s", c.noise_nk},
+          {"noise", c.noise},
+          {"r2", c.r2},
+          {"mean_relative_residual", c.mean_relative},
+          {"max_relative_residual", c.max_relative},
+          {"spread", c.spread}};
+}
+
+Result<void> fit_kernel(const Options& o) {
+  fit::KernelFitOptions how;
+  how.kernel = o.kernel;
+  std::size_t k = 0;
+  while (k < traces::kKernelCount && traces::kKernelNames[k] != o.kernel) ++k;
+  if (k == traces::kKernelCount)
+    return usage_error("--kernel is unknown", o.kernel,
+                       fmt::format("one of {}", fmt::join(traces::kKernelNames, ", ")));
+  const auto kernel = static_cast<traces::Kernel>(k);
+  how.flops = [kernel](double m, double n, double d) {
+    return traces::kernel_flops(
+        {kernel, static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), static_cast<std::int64_t>(d)});
+  };
+  how.model = o.model == "full"   ? fit::KernelModel::kFull
+              : o.model == "rate" ? fit::KernelModel::kRate
+                                  : fit::KernelModel::kLinear;
+  how.cluster = o.cluster;
+  how.mean = o.mean;
+  if (!o.from_date.empty()) {
+    WEFT_ASSIGN(how.from_time, of_flag(fit::parse_date(o.from_date, "--from-date")));
+  }
+  if (!o.to_date.empty()) {
+    WEFT_ASSIGN(how.to_time, of_flag(fit::parse_date(o.to_date, "--to-date")));
+    how.to_time += 86400;
+  }
+  if (o.files.size() != 1)
+    return usage_error("weft fit dgemm takes one file", fmt::format("{}", o.files.size()), "1");
+  WEFT_ASSIGN(const auto data, fit::Measurements::read(o.files.front()));
+  WEFT_ASSIGN(const auto f, fit::fit_kernel(data, how));
+
+  // Rates are shown for a call of 1024 x 1024 x 1024 and without the intercept: what a large call tends to.
+  const bool by_mnk = f.from_regressions || how.model != fit::KernelModel::kRate;
+  const auto rate = [&](const fit::CpuFit& c) {
+    const double s = by_mnk ? c.mnk : c.per_flop;
+    const double flops = by_mnk ? how.flops(1e3, 1e3, 1e3) / 1e9 : 1.0;
+    return s > 0 ? flops / s : 0;
+  };
+  std::vector<report::Table::Column> columns{{"host"},      {"socket"},  {"rows"},
+                                             {"intercept"}, {"per mnk"}, {"rate"}};
+  if (!by_mnk) columns[4].title = "per flop";
+  if (f.from_regressions) {
+    columns.insert(columns.end(), {{"over rows"}, {"noise/mnk"}});
+  } else {
+    columns.insert(columns.end(), {{"R2"}, {"mean |rel|"}, {"max |rel|"}});
+  }
+  report::Table table(columns);
+  const auto add = [&](const fit::CpuFit& c, std::string host, std::string socket) {
+    std::vector<std::string> row{std::move(host),
+                                 std::move(socket),
+                                 fmt::format("{}", c.rows),
+                                 show_seconds(c.intercept),
+                                 fmt::format("{:.5g} ps", 1e12 * (by_mnk ? c.mnk : c.per_flop)),
+                                 show(FlopRate(rate(c)))};
+    if (f.from_regressions) {
+      row.push_back(show_percent(c.spread));
+      row.push_back(c.mnk > 0 ? show_percent(c.noise_mnk / c.mnk) : "-");
+    } else {
+      row.push_back(fmt::format("{:.5f}", c.r2));
+      row.push_back(show_percent(c.mean_relative));
+      row.push_back(show_percent(c.max_relative));
+    }
+    table.add(std::move(row));
+  };
+  double slowest = 1e300, fastest = 0, sum = 0, squares = 0;
+  ordered_json cpus = ordered_json::array();
+  std::string csv = report::csv_line({"host", "socket", "rows", "intercept_s", "mnk_s", "mn_s", "mk_s",
+                                      "nk_s", "s_per_flop", "noise_intercept_s", "noise_mnk_s", "noise_mn_s",
+                                      "noise_mk_s", "noise_nk_s", "noise", "r2", "mean_relative_residual",
+                                      "max_relative_residual", "spread"});
+  const auto plain = [](double v) { return fmt::format("{}", v); };
+  for (std::size_t i = 0; i < f.cpus.size(); ++i) {
+    const fit::CpuFit& c = f.cpus[i];
+    if (i < kRowsForPeople && f.per_cpu) add(c, fmt::format("{}", c.host), fmt::format("{}", c.socket));
+    const double r = rate(c);
+    slowest = std::min(slowest, r);
+    fastest = std::max(fastest, r);
+    sum += r;
+    squares += r * r;
+    cpus.push_back(json_of(c));
+    csv +=
+        report::csv_line({fmt::format("{}", c.host), fmt::format("{}", c.socket), fmt::format("{}", c.rows),
+                          plain(c.intercept), plain(c.mnk), plain(c.mn), plain(c.mk), plain(c.nk),
+                          plain(c.per_flop), plain(c.noise_intercept), plain(c.noise_mnk), plain(c.noise_mn),
+                          plain(c.noise_mk), plain(c.noise_nk), plain(c.noise), plain(c.r2),
+                          plain(c.mean_relative), plain(c.max_relative), plain(c.spread)});
+  }
+  add(f.mean, "mean", "");
+  const auto n = static_cast<double>(f.cpus.size());
+  const double mean = sum / n, spread = std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean;
+  std::string text =
+      fmt::format("{} from {}: {} rows used, {} left out", o.kernel, data.file(), f.rows, f.left_out);
+  if (f.last_time > 0) text += fmt::format(", {} to {}", date_of(f.first_time), date_of(f.last_time));
+  text += f.from_regressions
+              ? fmt::format("; {} of the regressions of each CPU\n\n", o.mean ? "mean" : "median")
+              : "; least squares of relative errors\n\n";
+  text += table.text(text_width());
+  if (f.cpus.size() > kRowsForPeople && f.per_cpu)
+    text += fmt::format("... {} CPUs more; --json FILE lists all\n", f.cpus.size() - kRowsForPeople);
+  text += fmt::format("{} CPUs on {} hosts: {} a rank on average, {} to {}, standard deviation {}\n",
+                      f.cpus.size(), f.hosts, show(FlopRate(mean)), show(FlopRate(slowest)),
+                      show(FlopRate(fastest)), show_percent(spread));
+  ordered_json json = {{"schema", "weft.fit/1"}, {"kind", "kernel"},        {"kernel", o.kernel},
+                       {"rows", f.rows},         {"left_out", f.left_out},  {"mean_flops", mean},
+                       {"spread", spread},       {"mean", json_of(f.mean)}, {"cpus", cpus}};
+  return deliver(o, text, f.textproto(), std::move(json), csv);
+}
+
+Result<void> fit_network(const Options& o) {
+  fit::NetworkFitOptions how;
+  how.cluster = o.cluster;
+  how.max_segments = o.segments;
+  if (!o.latency.empty()) {
+    WEFT_ASSIGN(const Duration d, of_flag(parse_duration(o.latency, "--latency")));
+    how.latency = to_seconds(d);
+  }
+  if (!o.bandwidth.empty()) {
+    WEFT_ASSIGN(const Bandwidth b, of_flag(parse_bandwidth(o.bandwidth, "--bandwidth")));
+    how.bandwidth = b.value();
+  }
+  if (!o.eager_limit.empty()) {
+    WEFT_ASSIGN(const Bytes b, of_flag(parse_bytes(o.eager_limit, "--eager-limit")));
+    how.eager_limit = b.value();
+  }
+  for (const std::string& text : o.breaks) {
+    WEFT_ASSIGN(const Bytes b, of_flag(parse_bytes(text, "--breaks")));
+    if (!how.breaks.empty() && static_cast<double>(b.value()) <= how.breaks.back())
+      return usage_error("--breaks do not ascend", text, "sizes in ascending order");
+    how.breaks.push_back(static_cast<double>(b.value()));
+  }
+  std::vector<fit::Measurements> data;
+  for (const std::string& file : o.files) {
+    WEFT_ASSIGN(auto one, fit::Measurements::read(file));
+    data.push_back(std::move(one));
+  }
+  WEFT_ASSIGN(const auto f, fit::fit_network(data, how));
+
+  report::Table table({{"what", Align::kLeft},
+                       {"from"},
+                       {"intercept"},
+                       {"per byte"},
+                       {"rate"},
+                       {"points"},
+                       {"R2"},
+                       {"mean |rel|"},
+                       {"max |rel|"}});
+  ordered_json lists = ordered_json::object();
+  std::string csv = report::csv_line({"what", "from", "intercept_s", "per_byte_s", "points", "r2",
+                                      "mean_relative_residual", "max_relative_residual"});
+  const auto add = [&](const std::string& name, const std::vector<fit::Segment>& list) {
+    ordered_json rows = ordered_json::array();
+    for (const fit::Segment& s : list) {
+      table.add({name, fmt::format("{:.0f} B", s.from), show_seconds(s.intercept),
+                 fmt::format("{:.4g} ps", s.slope * 1e12), s.slope > 0 ? show(Bandwidth(1 / s.slope)) : "-",
+                 fmt::format("{}", s.points), fmt::format("{:.4f}", s.r2), show_percent(s.mean_relative),
+                 show_percent(s.max_relative)});
+      csv +=
+          report::csv_line({name, fmt::format("{}", s.from), fmt::format("{}", s.intercept),
+                            fmt::format("{}", s.slope), fmt::format("{}", s.points), fmt::format("{}", s.r2),
+                            fmt::format("{}", s.mean_relative), fmt::format("{}", s.max_relative)});
+      rows.push_back({{"from", s.from},
+                      {"intercept_s", s.intercept},
+                      {"per_byte_s", s.slope},
+                      {"points", s.points},
+                      {"r2", s.r2},
+                      {"mean_relative_residual", s.mean_relative},
+                      {"max_relative_residual", s.max_relative}});
+    }
+    if (!list.empty()) lists[name] = std::move(rows);
+  };
+  add("one_way", f.one_way);
+  add("send", f.send);
+  add("isend", f.isend);
+  add("recv", f.recv);
+  add("transfer", f.transfer);
+  add("local", f.local);
+  add("stream", f.stream);
+  std::string text;
+  for (const auto& [name, rows] : f.read)
+    text += fmt::format("{}{} x {}", text.empty() ? "read " : ", ", rows, name);
+  if (!f.ignored.empty()) text += fmt::format("; not used: {}", fmt::join(f.ignored, ", "));
+  text += "\n\n" + table.text(text_width());
+  if (!f.transfer.empty()) {
+    text += fmt::format("transfer = one_way less the calls; factors are of {}{}\n",
+                        show_seconds(f.options.latency),
+                        f.bandwidth_unknown ? "" : " and " + show(Bandwidth(f.options.bandwidth)));
+    if (f.bandwidth_unknown)
+      text += fmt::format(
+          "the bandwidth cannot be known: the largest message ({}) spends less than half of its time in its "
+          "bytes; "
+          "measure larger ones, add a bandwidth test, or give --bandwidth\n",
+          show(Bytes(static_cast<std::int64_t>(f.largest))));
+    if (f.send_as_isend) text += "send was not measured: its call is taken as isend's\n";
+    if (f.recv_lowered_by > 0)
+      text += fmt::format("recv lowered by {}: with all of it the latency would fall below the route's\n",
+                          show_seconds(f.recv_lowered_by));
+    if (f.options.eager_limit >= 0)
+      text += fmt::format(
+          "eager limit {} B{}\n", f.options.eager_limit,
+          f.found_eager_limit ? ": the largest size whose call is shorter than half its message" : "");
+  } else if (!f.stream.empty()) {
+    text += fmt::format("link bandwidth {}; the latency cannot be known: it needs a ping-pong too\n",
+                        show(Bandwidth(f.options.bandwidth)));
+  }
+  ordered_json json = {
+      {"schema", "weft.fit/1"},
+      {"kind", "network"},
+      {"latency_s", f.options.latency > 0 ? ordered_json(f.options.latency) : ordered_json()},
+      {"bandwidth_Bps", f.options.bandwidth > 0 ? ordered_json(f.options.bandwidth) : ordered_json()},
+      {"eager_limit", f.options.eager_limit},
+      {"recv_lowered_by_s", f.recv_lowered_by},
+      {"segments", lists}};
+  return deliver(o, text, f.textproto(), std::move(json), csv);
+}
+
+// What only one of the two kinds of fit looks at.
+const std::vector<std::string> kKernelFlags{"--kernel", "--model", "--from-date", "--to-date", "--mean"};
+const std::vector<std::string> kNetworkFlags{"--latency", "--bandwidth", "--eager-limit", "--breaks",
+                                             "--segments"};
+
+}  // namespace
+
+Action setup_fit(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("WHAT", o->what, "dgemm: times of a kernel; network: times of messages and calls")
+      ->check(word({"dgemm", "network"}))
+      ->required();
+  app.add_option(
+         "FILE", o->files,
+         "dgemm: CSV m,n,k,seconds[,node,cpu] or regressions intercept,mnk,...; network: CSV "
+         "experiment,msg_size,duration or size,duration, OSU latency and bandwidth output, IMB PingPong")
+      ->required();
+  add_output(app, o->common, "-o,--output", o->output, "write the platform fragment to FILE (- = stdout)");
+  app.add_option("--cluster", o->cluster, "use the rows of this cluster [all]")->type_name("NAME");
+  app.add_option("--kernel", o->kernel, "dgemm: name of the kernel that was measured [dgemm]")
+      ->type_name("NAME");
+  app.add_option(
+         "--model", o->model,
+         "dgemm: linear = intercept + mnk; full = + mn + mk + nk; rate = intercept + flops / rate [linear]")
+      ->check(word({"linear", "full", "rate"}));
+  app.add_option("--from-date", o->from_date, "dgemm: first day of the rows to use [all]")
+      ->type_name("YYYY-MM-DD");
+  app.add_option("--to-date", o->to_date, "dgemm: last day of the rows to use [all]")
+      ->type_name("YYYY-MM-DD");
+  app.add_flag("--mean", o->mean, "dgemm: mean of the regressions of a CPU, not their median");
+  app.add_option("--latency", o->latency, "network: latency of the platform's route [what the data show]")
+      ->type_name("TIME");
+  app.add_option("--bandwidth", o->bandwidth, "network: its narrowest bandwidth [what the data show]")
+      ->type_name("BANDWIDTH");
+  app.add_option("--eager-limit", o->eager_limit, "network: largest eager payload [found from send]")
+      ->type_name("BYTES");
+  app.add_option("--breaks", o->breaks, "network: sizes at which a segment of the transfer starts [found]")
+      ->type_name("BYTES,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--segments", o->segments, "network: at most so many segments [8]")->transform(count(1, 64));
+  add_common(app, o->common);
+  return with_outputs(o->common, [o, &app]() -> Result<void> {
+    const bool kernel = o->what == "dgemm";
+    WEFT_TRY(refuse_unused(app, kernel ? kNetworkFlags : kKernelFlags, "fit " + o->what));
+    return kernel ? fit_kernel(*o) : fit_network(*o);
+  });
+}
+
+}  // namespace weft::cli

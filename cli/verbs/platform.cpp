@@ -1,0 +1,251 @@
+// weft platform list|show|check|export [P]: the catalogue and what a platform is made of.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/flags/platform_flags.hpp"
+#include "cli/text_width.hpp"
+#include "cli/flags/values.hpp"
+#include "cli/verb.hpp"
+#include "core/atomic_file.hpp"
+#include "core/counted.hpp"
+#include "core/quantity_text.hpp"
+#include "replay/kernel_time.hpp"
+#include "report/json_text.hpp"
+#include "report/table.hpp"
+#include "topology/bisection.hpp"
+#include "topology/platform/catalogue.hpp"
+#include "topology/graphs/export.hpp"
+#include "topology/metrics.hpp"
+#include "topology/platform/platform.hpp"
+#include "topology/registry.hpp"
+#include "topology/verify.hpp"
+
+namespace weft::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using report::Table;
+using namespace topology;  // NOLINT(google-build-using-namespace): this verb is about nothing else
+
+struct Options {
+  CommonOptions common;
+  std::string action;
+  std::string platform;
+  PlatformFlags flags;
+  std::string to = "dot";
+  std::string out;
+};
+
+template <class T>
+ordered_json or_null(const std::optional<T>& v) {
+  return v ? ordered_json(*v) : ordered_json(nullptr);
+}
+
+std::string or_unknown(const std::optional<double>& v) { return v ? fmt::format("{:.4f}", *v) : "unknown"; }
+template <class T>
+std::string or_unknown(const std::optional<T>& v) {
+  return v ? fmt::format("{}", *v) : "unknown";
+}
+
+Result<void> list(const Options& o) {
+  ordered_json j = {{"schema", "weft.platform_list/1"},
+                    {"platforms", ordered_json::array()},
+                    {"families", ordered_json::array()}};
+  Table built_in({{"built-in", Table::Align::kLeft}, {"hosts"}, {"summary", Table::Align::kLeft}});
+  std::string csv = report::csv_line({"name", "hosts", "summary"});
+  for (const CatalogueEntry& e : catalogue()) {
+    WEFT_ASSIGN(const Platform p, load_platform(e.name));
+    const std::vector<std::string> row = {p.name, fmt::format("{}", p.fabric.host_count()), p.summary};
+    j["platforms"].push_back(
+        {{"name", p.name}, {"hosts", p.fabric.host_count()}, {"family", p.family}, {"summary", p.summary}});
+    built_in.add(row);
+    csv += report::csv_line(row);
+  }
+  std::string text = built_in.text(text_width()) +
+                     "\nFamilies, as FAMILY:key=value,... (a list inside a value is joined by x):\n";
+  for (const Family& f : families()) {
+    ordered_json keys = ordered_json::array();
+    text += fmt::format("\n{}: {}{}\n", f.name, f.summary,
+                        f.build == nullptr ? " (not supported in this version)" : "");
+    for (const ParamInfo& p : f.params) {
+      text += fmt::format("  {:<14} [{}] {}\n", p.name, p.fallback, p.help);
+      keys.push_back({{"key", p.name}, {"default", p.fallback}, {"help", p.help}});
+    }
+    j["families"].push_back(
+        {{"name", f.name}, {"summary", f.summary}, {"supported", f.build != nullptr}, {"keys", keys}});
+  }
+  text += "\nKeys of every family:\n";
+  for (const ParamInfo& p : common_params())
+    text += fmt::format("  {:<16} [{}] {}\n", p.name, p.fallback, p.help);
+  o.common.print(text);
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
+  return o.common.write_csv(csv);
+}
+
+Result<void> show_platform(const Options& o, const Platform& p) {
+  const Fabric& f = p.fabric;
+  const Metrics m = measure(f);
+  const std::optional<std::uint64_t> cut = topology::best_bisection(f);
+  const auto classes = summarize_classes(f);
+  ordered_json by_class = ordered_json::object();
+  Table table({{"class", Table::Align::kLeft}, {"cables"}, {"bandwidth"}, {"latency"}});
+  for (const ClassSummary& c : classes) {
+    by_class[c.name] = {{"count", c.links / 2},
+                        {"links", c.links},
+                        {"bandwidth_Bps", or_null(c.bandwidth_Bps)},
+                        {"latency_s", or_null(c.latency_s)}};
+    table.add({c.name, show_count(static_cast<double>(c.links / 2)),
+               c.bandwidth_Bps ? show(Bandwidth(*c.bandwidth_Bps)) : "mixed",
+               c.latency_s ? show_seconds(*c.latency_s) : "mixed"});
+  }
+  const ordered_json mpi = {{"eager_limit_B", p.mpi.eager_limit.value()},
+                            {"send_overhead_s", to_seconds(p.mpi.send_overhead)},
+                            {"recv_overhead_s", to_seconds(p.mpi.recv_overhead)},
+                            {"send_overhead_s_per_B", p.mpi.send_overhead_per_byte},
+                            {"recv_overhead_s_per_B", p.mpi.recv_overhead_per_byte},
+                            {"local_latency_s", to_seconds(p.mpi.local_latency)},
+                            {"local_bandwidth_Bps", p.mpi.local_bandwidth},
+                            {"piecewise", p.mpi.piecewise()},
+                            {"collectives", p.mpi.collectives},
+                            {"assumed", p.mpi.assumed}};
+  const ordered_json j = {
+      {"schema", "weft.platform/1"},
+      {"name", p.name},
+      {"family", p.family},
+      {"routing", f.routing().name()},
+      {"hosts", f.host_count()},
+      {"switches", f.switch_count()},
+      {"cables", f.cable_count()},
+      {"links", f.link_count()},
+      {"diameter_hops", or_null(m.diameter_hops)},
+      {"mean_hops", or_null(m.mean_hops)},
+      {"router_diameter_hops", or_null(m.router_diameter_hops)},
+      {"router_mean_hops", or_null(m.router_mean_hops)},
+      {"bisection_links", or_null(cut)},
+      {"unreachable_pairs", m.hops ? ordered_json(m.hops->unreachable) : ordered_json(nullptr)},
+      {"by_class", by_class},
+      {"host_speed_flops", p.host_speed[0]},
+      {"ranks_per_host", p.ranks_per_host},
+      {"mpi", mpi}};
+  std::string text = fmt::format("{}{}{}\n", p.name, p.summary.empty() ? "" : ": ", p.summary);
+  text +=
+      fmt::format("{} hosts, {} switches, {} cables; {} with {} routing\n", show_count(f.host_count()),
+                  show_count(f.switch_count()), show_count(f.cable_count()), p.family, f.routing().name());
+  text += fmt::format("hops between hosts: mean {}, diameter {}; between switches: mean {}, diameter {}\n",
+                      or_unknown(m.mean_hops), or_unknown(m.diameter_hops), or_unknown(m.router_mean_hops),
+                      or_unknown(m.router_diameter_hops));
+  text += cut ? fmt::format("bisection: at most {} (best equal cut found)\n", counted(*cut, "cable"))
+              : std::string("bisection: unknown (more cables than are searched, and no closed form)\n");
+  if (m.hops && m.hops->unreachable > 0)
+    text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));
+  text += fmt::format("host: {}, {} rank{}\n", show(p.speed(HostId(0))), p.ranks_per_host,
+                      p.ranks_per_host == 1 ? "" : "s");
+  if (p.compute.has_kernels())
+    text += fmt::format("kernels: models of their own, {} class{} of hosts and sockets\n",
+                        p.compute.classes.size(), p.compute.classes.size() == 1 ? "" : "es");
+  if (p.mpi.piecewise()) text += "messages: costs by size\n";
+  if (!p.mpi.assumed.empty())
+    text += fmt::format("MPI parameters that nobody set (assumed): {}\n", fmt::join(p.mpi.assumed, ", "));
+  text += "\n";
+  o.common.print(text + table.text(text_width()));
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
+  return o.common.write_csv(
+      report::csv_line(
+          {"name", "hosts", "switches", "cables", "diameter_hops", "mean_hops", "bisection_links"}) +
+      report::csv_line({p.name, fmt::format("{}", f.host_count()), fmt::format("{}", f.switch_count()),
+                        fmt::format("{}", f.cable_count()), or_unknown(m.diameter_hops),
+                        or_unknown(m.mean_hops), or_unknown(cut)}));
+}
+
+Result<void> check(const Options& o, const Platform& p) {
+  const VerifyReport r = verify(p.fabric);
+  std::vector<std::string> findings = r.findings;
+  if (r.unreachable > 0)
+    findings.push_back(fmt::format("{} of {} pairs have no route", r.unreachable, r.pairs_walked));
+  if (auto kernels = replay::KernelClock::create(p); !kernels) findings.push_back(kernels.error().message());
+  const bool ok = findings.empty();
+  ordered_json j = {{"schema", "weft.platform_check/1"},
+                    {"name", p.name},
+                    {"ok", ok},
+                    {"pairs_total", r.pairs_total},
+                    {"pairs_walked", r.pairs_walked},
+                    {"host_degree", {r.host_degree_min, r.host_degree_max}},
+                    {"switch_degree", {r.switch_degree_min, r.switch_degree_max}},
+                    {"findings", findings}};
+  std::string text = fmt::format("{}: {}\n", p.name, ok ? "sound" : "not sound");
+  for (const std::string& s : findings) text += fmt::format("  {}\n", s);
+  text += fmt::format("walked the routes of {} of {} pairs{}; links per host {} to {}, per switch {} to {}\n",
+                      show_count(static_cast<double>(r.pairs_walked)),
+                      show_count(static_cast<double>(r.pairs_total)),
+                      r.pairs_walked < r.pairs_total ? " (drawn with a fixed seed)" : "", r.host_degree_min,
+                      r.host_degree_max, r.switch_degree_min, r.switch_degree_max);
+  const Error finding{ErrorCode::kFinding, {}, fmt::format("platform {} is not sound", p.name), {}, {}};
+  if (!ok) j["error"] = finding.message();
+  o.common.print(text);
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
+  std::string csv = report::csv_line({"name", "ok", "finding"});
+  for (const std::string& s : findings) csv += report::csv_line({p.name, "false", s});
+  if (ok) csv += report::csv_line({p.name, "true", ""});
+  WEFT_TRY(o.common.write_csv(csv));
+  if (!ok) return finding;
+  return {};
+}
+
+Result<void> export_platform(const Options& o, const Platform& p) {
+  if (o.to == "routes") {
+    WEFT_ASSIGN(const std::string text, to_routes(p.fabric));
+    return o.common.outputs->write("--output", text);
+  }
+  return o.common.outputs->write("--output", o.to == "dot" ? to_dot(p.fabric) : to_graphml(p.fabric));
+}
+
+Result<void> run(const Options& o) {
+  if (o.action == "list") {
+    if (!o.platform.empty()) return usage_error("platform list takes no platform", o.platform);
+    return list(o);
+  }
+  if (o.platform.empty())
+    return usage_error(fmt::format("platform {} needs a platform", o.action), {},
+                       "weft platform " + o.action + " PLATFORM");
+  WEFT_ASSIGN(const Platform p, load_platform(o.platform, o.flags.changes(o.common.seed)));
+  if (o.action == "show") return show_platform(o, p);
+  if (o.action == "check") return check(o, p);
+  return export_platform(o, p);
+}
+
+// What an action has no use for. An export is one file, that of -o.
+const std::vector<std::string> kOnlyOfExport{"--to", "--output"};
+const std::vector<std::string> kNotOfExport{"--json", "--csv"};
+const std::vector<std::string> kOfAPlatform{"--set", "--routing", "--fail"};
+
+}  // namespace
+
+Action setup_platform(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("action", o->action,
+                 "list: built-in platforms and families; show: counts and distances; check: "
+                 "walk the routes; export: DOT, GraphML or a routes file")
+      ->required()
+      ->check(word({"list", "show", "check", "export"}))
+      ->type_name("list|show|check|export");
+  app.add_option("platform", o->platform, ".textproto file, built-in name, or FAMILY:key=value,...")
+      ->type_name("PLATFORM");
+  o->flags.add(app);
+  app.add_option("--to", o->to, "export format [dot]")
+      ->check(word({"dot", "graphml", "routes"}))
+      ->type_name("dot|graphml|routes");
+  add_output(app, o->common, "-o,--output", o->out, "export to FILE [- = stdout]");
+  add_common(app, o->common);
+  const Action act = with_outputs(o->common, [o] { return run(*o); });
+  return [o, &app, act](const std::string& command) -> Result<void> {
+    WEFT_TRY(
+        refuse_unused(app, o->action == "export" ? kNotOfExport : kOnlyOfExport, "platform " + o->action));
+    if (o->action == "list") WEFT_TRY(refuse_unused(app, kOfAPlatform, "platform list"));
+    if (o->action == "export" && o->out.empty()) o->out = "-";
+    return act(command);
+  };
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,248 @@
+// weft predict hpl --on PLATFORM: Gflop/s of HPL before anybody runs it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "predict/hpl_choices.hpp"
+#include "predict/hpl_prediction.hpp"
+#include "report/hpl_report.hpp"
+#include "cli/flags/hpl_flags.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/flags/platform_flags.hpp"
+#include "cli/flags/replay_flags.hpp"
+#include "cli/text_width.hpp"
+#include "cli/verb.hpp"
+#include "report/json_text.hpp"
+#include "predict/run_facts.hpp"
+#include "report/table.hpp"
+#include "topology/placement/placement.hpp"
+#include "topology/platform/platform.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  HplFlags hpl;
+  std::vector<std::string> on;
+  PlatformFlags flags;
+  predict::PredictOptions predict;
+  std::string sample, exchanges = "auto";
+  bool closed_form = false;
+};
+
+// What to predict on one platform.
+struct Task {
+  topology::Platform platform;
+  predict::ChosenDat chosen;
+  std::vector<hpl_gen::HplConfig> configs;
+};
+
+// Platforms in the order asked for, the runs of HPL.dat in its order on each.
+Result<std::vector<Task>> tasks_of(const Options& o) {
+  constexpr std::uint64_t kMostRuns = 4096;
+  std::vector<Task> tasks;
+  std::uint64_t runs = 0;
+  for (const std::string& on : o.on) {
+    Task task;
+    WEFT_ASSIGN(task.platform, topology::load_platform(on, o.flags.changes(o.common.seed)));
+    WEFT_ASSIGN(task.chosen, hpl_dat_for(o.hpl, task.platform));
+    runs += task.chosen.dat.run_count();
+    if (runs > kMostRuns)
+      return usage_error("too many runs in one HPL.dat", fmt::format("{}", runs),
+                         fmt::format("at most {}", kMostRuns));
+    task.configs = task.chosen.dat.runs();
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+// --closed-form: no replay.
+Result<void> run_closed_forms(const Options& o, const std::vector<Task>& tasks,
+                              const predict::PredictOptions& options) {
+  nlohmann::ordered_json j{{"schema", "weft.predict/1"}, {"runs", nlohmann::ordered_json::array()}};
+  std::string text;
+  for (const Task& task : tasks) {
+    std::vector<predict::ClosedFormPrediction> closed;
+    for (const auto& config : task.configs) {
+      WEFT_ASSIGN(auto forms, predict::closed_forms(config, task.platform, options));
+      auto row = report::closed_form_json(config, forms);
+      row["platform"] = task.platform.name;
+      j["runs"].push_back(std::move(row));
+      closed.push_back(forms);
+    }
+    text += (text.empty() ? "" : "\n") +
+            report::closed_forms_text(task.configs, closed, predict::platform_label(task.platform), text_width());
+  }
+  o.common.print(text);
+  if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(j)));
+  if (!o.common.csv.empty())
+    return usage_error("--csv with --closed-form", o.common.csv, "--json, which has them");
+  return {};
+}
+
+// Several predictions as one output, whatever their number.
+struct Predictions {
+  std::vector<predict::HplPrediction> runs;
+  std::vector<predict::ClosedFormPrediction> closed;
+  std::vector<double> walls;
+};
+
+nlohmann::ordered_json predictions_json(const Predictions& p, bool one, const predict::PredictOptions& options) {
+  nlohmann::ordered_json j;
+  const auto run_json = [&](std::size_t i) {
+    auto run = report::prediction_json(p.runs[i], p.closed[i], options);
+    run["engine"]["wall_s"] = p.walls[i];
+    return run;
+  };
+  if (one && !p.runs.empty()) {
+    j = run_json(0);
+    j["engine"]["peak_rss_bytes"] = peak_rss_bytes();
+    return j;
+  }
+  j["schema"] = "weft.predict/1";
+  j["runs"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < p.runs.size(); ++i) {
+    auto row = run_json(i);
+    row.erase("schema");
+    j["runs"].push_back(std::move(row));
+  }
+  j["engine"] = {{"peak_rss_bytes", peak_rss_bytes()}};
+  return j;
+}
+
+Result<void> run(const Options& o) {
+  WEFT_ASSIGN(const std::vector<Task> tasks, tasks_of(o));
+  predict::PredictOptions options = o.predict;
+  options.seed = o.common.seed;
+  WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
+  options.threads = o.common.threads;
+  options.on_fewer_threads = tell_fewer_threads;
+  if (o.closed_form) return run_closed_forms(o, tasks, options);
+
+  std::size_t runs = 0;
+  std::int64_t planned = 0, done = 0;
+  for (const Task& task : tasks) {
+    runs += task.configs.size();
+    for (const auto& config : task.configs) planned += predict::planned_panels(config, options);
+  }
+  const bool one = runs == 1;
+  Progress progress(o.common.progress_mode(), "predict", static_cast<std::uint64_t>(planned), "panels");
+  Predictions all;
+  options.on_panels = [&](std::int64_t more_done, std::int64_t more_planned) {
+    done += more_done;
+    planned += more_planned;
+    progress.expect(static_cast<std::uint64_t>(planned));
+    progress.update(static_cast<std::uint64_t>(done),
+                    one ? "" : fmt::format("run {} of {}", all.runs.size() + 1, runs));
+  };
+  const Interrupt interrupt;
+  options.stop = interrupt.flag();
+  std::string stopped;
+  for (const Task& task : tasks)
+    for (const auto& config : task.configs) {
+      if (!stopped.empty()) break;
+      const auto start = std::chrono::steady_clock::now();
+      auto prediction = predict::predict_hpl(config, task.platform, options);
+      if (!prediction && interrupt.raised()) {
+        stopped = one ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
+                      : fmt::format("interrupted after {} of {} runs", all.runs.size(), runs);
+        break;
+      }
+      if (!prediction) return std::move(prediction).error();
+      WEFT_ASSIGN(auto forms, predict::closed_forms(config, task.platform, options));
+      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+      all.walls.push_back(wall.count());
+      if (!one) prediction->panels.clear();
+      all.runs.push_back(std::move(*prediction));
+      all.closed.push_back(forms);
+    }
+  progress.finish();
+
+  std::vector<std::string> warnings;
+  for (const Task& task : tasks) {
+    std::vector<std::int64_t> widths;
+    for (const auto& config : task.configs) widths.push_back(config.nb);
+    for (std::string& w : predict::width_warnings(task.platform, widths))
+      warnings.push_back(tasks.size() == 1 ? std::move(w) : predict::platform_label(task.platform) + ": " + w);
+  }
+  std::string text;
+  if (!all.runs.empty())
+    text = one ? report::prediction_text(all.runs[0], all.closed[0], tasks.front().chosen.chosen, text_width())
+               : report::predictions_text(all.runs, text_width());
+  for (const std::string& w : warnings) text += "warning: " + w + "\n";
+  o.common.print(text);
+  if (!o.common.json.empty()) {
+    auto j = predictions_json(all, one, options);
+    j["warnings"] = warnings;
+    if (!stopped.empty()) j["error"] = stopped;
+    WEFT_TRY(o.common.write_json(report::json_text(j)));
+  }
+  if (!o.common.csv.empty() && !(one && all.runs.empty()))
+    WEFT_TRY(o.common.write_csv(one ? report::panel_csv(all.runs[0]) : report::predictions_csv(all.runs, all.closed)));
+  if (!stopped.empty()) return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
+  return {};
+}
+
+}  // namespace
+
+Action setup_predict(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.require_subcommand(1);
+  CLI::App* hpl =
+      app.add_subcommand("hpl", "Gflop/s, time split and panel curve of HPL, by replay and by closed forms");
+  hpl->add_option("--on", o->on,
+                  "platform: .textproto file, built-in name or family:key=value,...; repeat to compare")
+      ->type_name("PLATFORM")
+      ->required()
+      ->allow_extra_args(false);
+  o->flags.add(*hpl);
+  hpl->add_option("--map", o->predict.map,
+                  "which rank runs where: " + std::string(topology::kMaps) + " [block]")
+      ->type_name("MAP");
+  hpl->add_option("--model", o->predict.model,
+                  "how flows share links: max-min, pcie, ... [pcie where there are PCIe trees, else max-min]")
+      ->type_name("MODEL");
+  hpl->add_option("--sample", o->sample,
+                  "simulate K windows of panels, not all; from 4 on with an error estimate [K = 6]")
+      ->type_name("K")
+      ->expected(0, 1)
+      ->check(CLI::Range(0, 100000));
+  hpl->add_option("--window", o->predict.width, "measured panels of a window [Q, within 8 to 32]")
+      ->type_name("PANELS")
+      ->check(CLI::Range(1, 1000000));
+  hpl->add_option("--warm-up", o->predict.warm_up, "panels dropped at the start of a window [DEPTH + 5]")
+      ->type_name("PANELS")
+      ->check(CLI::Range(1, 1000000));
+  hpl->add_option(
+         "--pieces", o->predict.most_pieces,
+         "pieces of an update that polls for the next panel; 0 = one for every NB columns, as HPL [0]")
+      ->type_name("PIECES")
+      ->check(CLI::Range(0, 1000000));
+  hpl->add_flag(
+         "--exchanges{messages}", o->exchanges,
+         "how pivot exchanges are replayed: --exchanges=auto, =messages (each shares links; the bare flag), "
+         "=series (each as if alone, faster) [auto: series where a trial shows the same]")
+      ->check(CLI::IsMember({"auto", "messages", "series"}));
+  hpl->add_flag("--closed-form", o->closed_form, "closed forms only, no replay: for any number of ranks");
+  hpl->add_flag("--noise", o->predict.noise,
+                "kernels vary from call to call as the platform says, by --seed");
+  add_hpl_flags(*hpl, o->hpl);
+  add_common(*hpl, o->common);
+  hpl->get_option("--threads")
+      ->description(
+          "windows of panels simulated at once (--sample, trials of --exchanges); one run of all panels is "
+          "one window. The result does not depend on it [1]");
+  return with_outputs(o->common, [o, hpl] {
+    if (hpl->count("--sample") > 0)
+      o->predict.sample = o->sample.empty() ? predict::kDefaultWindows : std::stoi(o->sample);
+    o->predict.exchanges = o->exchanges == "messages" ? predict::Exchanges::kMessages
+                           : o->exchanges == "series" ? predict::Exchanges::kSeries
+                                                      : predict::Exchanges::kAuto;
+    return run(*o);
+  });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,179 @@
+// weft replay T... --on PLATFORM [--with OTHER...]: one trace, or several jobs side by side, on one platform.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <set>
+
+#include "cli/flags/replay_flags.hpp"
+#include "cli/text_width.hpp"
+#include "cli/verb.hpp"
+#include "core/parallel.hpp"
+#include "report/jobs.hpp"
+#include "report/replay_json.hpp"
+#include "report/replay_text.hpp"
+#include "topology/placement/placement.hpp"
+#include "traces/joined_trace.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  ReplayFlags flags;
+  std::vector<std::string> traces;
+  std::string on;
+  std::string map = "block";
+  std::vector<std::string> with, with_map;
+  bool all_links = false;
+  bool per_rank = false;
+  std::string rank_links = "utilization";
+};
+
+// One job: its trace and where it runs.
+struct Job {
+  std::vector<std::string> paths;
+  std::string map;
+  std::uint32_t ranks = 0;
+  topology::Placement placement;
+  replay::ReplayResult alone;
+};
+
+// Places the jobs one after the other, each on hosts that those before it left free.
+Result<void> place_jobs(const Options& o, const topology::Platform& platform, std::deque<Job>& jobs) {
+  std::vector<bool> taken(platform.fabric.host_count(), false);
+  for (Job& job : jobs) {
+    WEFT_ASSIGN(const auto trace, traces::open_trace(job.paths, o.flags.from));
+    job.ranks = trace->header().ranks;
+    WEFT_ASSIGN(job.placement, topology::place(platform, job.ranks, job.map, o.common.seed, taken));
+    for (const HostId h : job.placement.hosts) taken[h.index()] = true;
+  }
+  return {};
+}
+
+Result<void> replay_alone(const Options& o, const topology::Platform& platform,
+                          const replay::ReplayOptions& options, Job& job) {
+  WEFT_ASSIGN(const auto trace, traces::open_trace(job.paths, o.flags.from));
+  WEFT_ASSIGN(job.alone, replay::replay(*trace, platform, job.placement.hosts, options));
+  return {};
+}
+
+// A single job is replayed as it is; several are joined.
+Result<std::unique_ptr<traces::TraceReader>> open_jobs(const Options& o, const std::deque<Job>& jobs) {
+  if (jobs.size() == 1) return traces::open_trace(jobs.front().paths, o.flags.from);
+  std::vector<traces::JobTrace> parts;
+  for (const Job& job : jobs) {
+    WEFT_ASSIGN(auto trace, traces::open_trace(job.paths, o.flags.from));
+    parts.push_back({fmt::format("job {}", parts.size() + 1), std::move(trace)});
+  }
+  WEFT_ASSIGN(auto joined, traces::JoinedTrace::join(std::move(parts)));
+  return std::unique_ptr<traces::TraceReader>(std::move(joined));
+}
+
+Result<void> run(const Options& o) {
+  if (!o.with_map.empty() && o.with_map.size() != o.with.size())
+    return usage_error("--with-map must be given once for each --with, or not at all",
+                       std::to_string(o.with_map.size()), std::to_string(o.with.size()));
+  WEFT_ASSIGN(auto options, o.flags.options(o.common.seed));
+  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.changes(o.common.seed)));
+  std::deque<Job> jobs;
+  jobs.push_back({o.traces, o.map, 0, {}, {}});
+  for (std::size_t i = 0; i < o.with.size(); ++i)
+    jobs.push_back({{o.with[i]}, o.with_map.empty() ? o.map : o.with_map[i], 0, {}, {}});
+  WEFT_TRY(place_jobs(o, platform, jobs));
+  WEFT_ASSIGN(const auto trace, open_jobs(o, jobs));
+  std::vector<HostId> placement;
+  for (const Job& job : jobs)
+    placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
+
+  Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
+  std::chrono::duration<double> wall{0};
+  replay::ReplayResult result;
+  // The run of all together comes first, then each job alone.
+  WEFT_TRY(run_parallel(
+      jobs.size() > 1 ? jobs.size() + 1 : 1, o.common.threads, [&](std::size_t i) -> Result<void> {
+        if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
+        auto mine = options;
+        mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
+        const auto start = std::chrono::steady_clock::now();
+        WEFT_ASSIGN(result, replay::replay(*trace, platform, placement, mine));
+        wall = std::chrono::steady_clock::now() - start;
+        return {};
+      },
+      tell_fewer_threads));
+  progress.finish();
+  std::vector<report::JobFacts> job_facts;
+  std::uint32_t first_rank = 0;
+  for (const Job& job : jobs) {
+    result.warnings.insert(result.warnings.end(), job.placement.notes.begin(), job.placement.notes.end());
+    const std::set<HostId> hosts(job.placement.hosts.begin(), job.placement.hosts.end());
+    job_facts.push_back({job.paths.front(), job.map, first_rank, job.ranks,
+                         static_cast<std::uint32_t>(hosts.size()), &job.alone});
+    first_rank += job.ranks;
+  }
+
+  predict::RunFacts facts;
+  facts.map = o.map;
+  facts.trace = o.traces.front();
+  if (jobs.size() > 1) {
+    facts.trace.clear();
+    for (const Job& job : jobs)
+      facts.trace += (facts.trace.empty() ? "" : " + ") + predict::short_name(job.paths.front());
+  }
+  facts.routing = std::string(platform.fabric.routing().name());
+  facts.changes = o.flags.told(o.common.seed);
+  facts.ranks = trace->header().ranks;
+  facts.totals = trace->totals();
+  facts.platform = &platform;
+  facts.options = &options;
+  facts.result = &result;
+  facts.wall_s = wall.count();
+  facts.peak_rss_bytes = peak_rss_bytes();
+
+  const auto* several = jobs.size() > 1 ? &job_facts : nullptr;
+  const auto order = o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
+  o.common.print(report::replay_text(facts, {o.all_links, order, text_width(), several}));
+  if (!o.common.json.empty())
+    WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));
+  if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
+  if (std::string found = result.finding(); !found.empty())
+    return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
+  return {};
+}
+
+}  // namespace
+
+Action setup_replay(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("TRACE", o->traces, "a trace: one file, or all files of a format with one file per rank")
+      ->required();
+  app.add_option("--on", o->on, "platform: .textproto file, built-in name or family:key=value,...")
+      ->type_name("PLATFORM")
+      ->required();
+  app.add_option("--map", o->map, "which rank runs where: " + std::string(topology::kMaps) + " [block]")
+      ->type_name("MAP");
+  app.add_option(
+         "--with", o->with,
+         "another job that starts at the same time on hosts that are still free; once for each. Every job is "
+         "also replayed alone on its hosts, and its slowdown is told")
+      ->type_name("TRACE")
+      ->allow_extra_args(false);
+  app.add_option("--with-map", o->with_map,
+                 "placement of the other job, once for each --with [that of --map]")
+      ->type_name("MAP")
+      ->allow_extra_args(false);
+  o->flags.add(app);
+  o->flags.add_routing(app);
+  app.add_flag("--all-links", o->all_links, "all links, not only the first of the ranking");
+  app.add_option("--rank-links", o->rank_links,
+                 "which links come first: those used most, or those that messages waited for longest "
+                 "[utilization]")
+      ->check(CLI::IsMember({"utilization", "waited"}))
+      ->type_name("utilization|waited");
+  app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
+  add_common(app, o->common);
+  return with_outputs(o->common, [o] { return run(*o); });
+}
+
+}  // namespace weft::cli

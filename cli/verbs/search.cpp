@@ -1,0 +1,255 @@
+// weft search halo --grid 4x2 --on PLATFORM: the order of a halo exchange's messages that finishes soonest, and
+// how sure that is.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "cli/interrupt.hpp"
+#include "cli/flags/platform_flags.hpp"
+#include "cli/flags/values.hpp"
+#include "cli/verb.hpp"
+#include "core/atomic_file.hpp"
+#include "core/input_file.hpp"
+#include "core/quantity_text.hpp"
+#include "network/sharing.hpp"
+#include "report/search_report.hpp"
+#include "schedule/placement.hpp"
+#include "schedule/search.hpp"
+#include "topology/placement/placement.hpp"
+#include "topology/platform/platform.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string kind;
+  std::string grid;
+  std::string pattern;
+  std::string platform;
+  PlatformFlags flags;
+  std::string map = "block";
+  std::string place = "given";
+  std::string mode = "async";
+  std::string model;
+  std::string bytes = "300MiB";
+  std::string edge_bytes;
+  std::string corner_bytes;
+  std::string svg;
+  std::string histogram;
+  bool periodic = false;
+  bool diagonals = false;
+  bool exhaustive = false;
+  std::uint64_t evaluations = schedule::SearchOptions{}.evaluations;
+  std::uint64_t nodes = schedule::SearchOptions{}.nodes;
+};
+
+struct Pattern {
+  schedule::Exchange exchange;
+  std::string name;
+};
+
+Result<Pattern> read_pattern(const Options& o) {
+  Pattern p;
+  if (!o.pattern.empty()) {
+    if (o.periodic || o.diagonals || !o.grid.empty())
+      return usage_error("--pattern says who sends to whom by itself",
+                         o.grid.empty() ? "--periodic or --diagonals" : "--grid",
+                         "either --grid with its flags or --pattern");
+    WEFT_ASSIGN(const std::string text, read_text(o.pattern));
+    WEFT_ASSIGN(p.exchange, schedule::parse_pattern(text, o.pattern));
+    p.name = "pattern " + o.pattern;
+    return p;
+  }
+  if (o.grid.empty()) return usage_error("no exchange", "", "--grid XxY[xZ] or --pattern FILE.csv");
+  WEFT_ASSIGN(schedule::Grid grid, schedule::parse_grid(o.grid, "--grid"));
+  grid.periodic = o.periodic;
+  grid.diagonals = o.diagonals;
+  // "64KiBx128KiB": x never occurs in a unit.
+  std::string_view rest = o.bytes;
+  std::uint32_t given = 0;
+  while (true) {
+    const std::size_t end = std::min(rest.find('x'), rest.size());
+    if (given == grid.dimensions)
+      return bad_input("--bytes", "more sizes than dimensions", o.bytes,
+                       fmt::format("1 or {}", grid.dimensions));
+    WEFT_ASSIGN(grid.face[given++], parse_bytes(rest.substr(0, end), "--bytes"));
+    if (end == rest.size()) break;
+    rest.remove_prefix(end + 1);
+  }
+  if (given == 1) {
+    grid.face.fill(grid.face[0]);
+  } else if (given != grid.dimensions) {
+    return bad_input("--bytes", "fewer sizes than dimensions", o.bytes,
+                     fmt::format("1 or {}", grid.dimensions));
+  }
+  grid.edge = grid.face[0];
+  grid.corner = grid.face[0];
+  if (!o.edge_bytes.empty()) {
+    WEFT_ASSIGN(grid.edge, parse_bytes(o.edge_bytes, "--edge-bytes"));
+  }
+  if (!o.corner_bytes.empty()) {
+    WEFT_ASSIGN(grid.corner, parse_bytes(o.corner_bytes, "--corner-bytes"));
+  }
+  if ((!o.edge_bytes.empty() || !o.corner_bytes.empty()) && !o.diagonals)
+    return usage_error("--edge-bytes and --corner-bytes are of messages that only --diagonals adds", "",
+                       "--diagonals");
+  p.exchange = schedule::halo_exchange(grid);
+  if (p.exchange.messages.empty())
+    return bad_input("--grid", "a grid without neighbours", o.grid, "two ranks or more");
+  p.name = fmt::format("halo {}{}{}", o.grid, o.periodic ? " periodic" : "",
+                       o.diagonals ? " with edges and corners" : "");
+  return p;
+}
+
+Result<void> search(const Options& o) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (o.kind != "halo") return usage_error("unknown kind of search", o.kind, "one of: halo");
+  WEFT_ASSIGN(const Pattern pattern, read_pattern(o));
+  WEFT_ASSIGN(const topology::Platform platform,
+              topology::load_platform(o.platform, o.flags.changes(o.common.seed)));
+  const topology::Fabric& fabric = platform.fabric;
+  const schedule::Exchange& e = pattern.exchange;
+  if (fabric.routing().scope() != topology::RouteScope::kPair)
+    return not_supported(fmt::format("a search under routing {}", fabric.routing().name()),
+                         "a routing with one route for each pair of hosts");
+  if (e.most_sends() > 64)
+    return not_supported(fmt::format("a rank with {} messages", e.most_sends()),
+                         "at most 64 messages of one rank");
+
+  schedule::PlacementOptions options;
+  options.search.mode = o.mode == "barrier" ? schedule::Mode::kBarrier : schedule::Mode::kAsync;
+  options.search.exhaustive = o.exhaustive;
+  options.search.seed = o.common.seed;
+  options.search.evaluations = o.evaluations;
+  options.search.nodes = o.nodes;
+  options.every_class = o.exhaustive;
+  const std::string model(network::model_name(o.model, fabric));
+  options.model = model;
+  if (o.exhaustive && e.schedules() > 4e9)
+    return not_supported(
+        fmt::format("enumeration of {:.3g} schedules", e.schedules()),
+        "at most 4e9 with --exhaustive; without it the search proves by bounds where it can");
+
+  const bool placing = o.place == "search";
+  Progress progress(o.common.progress_mode(), "search", 0, placing ? "classes" : "schedules");
+  schedule::Control control;
+  control.threads = o.common.threads;
+  std::optional<Interrupt> interrupt(std::in_place);
+  control.stop = interrupt->flag();
+  control.on_threads = tell_fewer_threads;
+  control.progress = [&](double done, double, double best_s) {
+    progress.update(static_cast<std::uint64_t>(done), fmt::format("best {}", show_seconds(best_s)));
+  };
+  std::unique_ptr<Progress> counted;
+  if (!placing && (o.exhaustive || e.schedules() <= options.search.exhaustive_limit)) {
+    counted = std::make_unique<Progress>(o.common.progress_mode(), "search",
+                                         static_cast<std::uint64_t>(e.schedules()), "schedules");
+    control.progress = [&](double done, double, double best_s) {
+      counted->update(static_cast<std::uint64_t>(done), fmt::format("best {}", show_seconds(best_s)));
+    };
+  }
+
+  report::SearchFacts facts;
+  facts.pattern = pattern.name;
+  facts.model = model;
+  facts.mode = options.search.mode;
+  facts.platform = &platform;
+  schedule::Workload workload;
+  schedule::SearchResult result;
+  schedule::PlacementResult placement;
+  if (placing) {
+    WEFT_ASSIGN(placement, schedule::search_placement(e, fabric, fabric.rank_hosts(), options, control));
+    facts.placement = &placement;
+    facts.workload = &placement.workload;
+    facts.result = &placement.search;
+    facts.host = placement.classes[placement.best].host;
+  } else {
+    WEFT_ASSIGN(facts.host, topology::place_ranks(platform, e.ranks, o.map, o.common.seed));
+    WEFT_ASSIGN(workload, schedule::place_exchange(e, fabric, facts.host));
+    WEFT_ASSIGN(const auto oracle, schedule::make_rate_oracle(model, workload, fabric));
+    result = schedule::search_schedule(workload, *oracle, options.search, control);
+    facts.workload = &workload;
+    facts.result = &result;
+  }
+  interrupt.reset();
+  progress.finish();
+  if (counted) counted->finish();
+  // Interrupted after the proof only the distribution is incomplete.
+  const bool proven = placing ? placement.proven : result.proof != schedule::Proof::kNone;
+  const bool stopped = !proven && (facts.result->interrupted || (placing && placement.interrupted));
+  if (facts.result->best.empty())
+    return Error{ErrorCode::kFinding, {}, "interrupted before the first schedule", {}, {}};
+  WEFT_ASSIGN(const auto oracle, schedule::make_rate_oracle(model, *facts.workload, fabric));
+  schedule::Evaluator evaluator(*facts.workload, *oracle);
+  facts.best = evaluator.timeline(facts.result->best, facts.mode);
+  facts.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+  o.common.print(report::search_text(facts));
+  if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::search_json(facts)));
+  if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::search_csv(facts)));
+  if (!o.histogram.empty()) WEFT_TRY(o.common.outputs->write("--histogram", report::histogram_csv(facts)));
+  if (!o.svg.empty()) {
+    WEFT_ASSIGN(const std::string picture, report::search_svg(facts));
+    WEFT_TRY(o.common.outputs->write("--svg", picture));
+  }
+  if (stopped)
+    return Error{ErrorCode::kFinding, {}, "interrupted: the best schedule so far is not the answer", {}, {}};
+  return {};
+}
+
+}  // namespace
+
+Action setup_search(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("KIND", o->kind, "halo")->required();
+  app.add_option("--grid", o->grid,
+                 "ranks of a regular grid: 4x2, 2x2x2; rank = x + X y + X Y z [or --pattern]")
+      ->type_name("XxY[xZ]");
+  app.add_option("--pattern", o->pattern,
+                 "instead of a grid: CSV with a header line src,dst,bytes (64KiB) or src,dst,bytes_B")
+      ->type_name("FILE");
+  app.add_flag("--periodic", o->periodic, "the grid wraps around");
+  app.add_flag("--diagonals", o->diagonals, "edges and corners too: 8 neighbours in 2-D, 26 in 3-D");
+  app.add_option("--bytes", o->bytes, "size of a face, or one per dimension: 64KiBx128KiB [300MiB]")
+      ->type_name("SIZE");
+  app.add_option("--edge-bytes", o->edge_bytes, "size of an edge [that of the first face]")
+      ->type_name("SIZE");
+  app.add_option("--corner-bytes", o->corner_bytes, "size of a corner [that of the first face]")
+      ->type_name("SIZE");
+  app.add_option("--on", o->platform, "platform: .textproto, built-in name or family:key=value,...")
+      ->required()
+      ->type_name("PLATFORM");
+  o->flags.add(app);
+  app.add_option(
+         "--mode", o->mode,
+         "async: a rank sends its next message when the one before has arrived; barrier: all ranks wait for "
+         "each other [async]")
+      ->check(word({"async", "barrier"}))
+      ->type_name("async|barrier");
+  app.add_option("--model", o->model,
+                 "pcie, max-min, contention-free [pcie where there are PCIe trees, else max-min]")
+      ->type_name("NAME");
+  app.add_option("--map", o->map, std::string(topology::kMaps) + " [block]")->type_name("MAP");
+  app.add_option("--place", o->place, "given: as --map says; search: the best placement too [given]")
+      ->check(word({"given", "search"}))
+      ->type_name("given|search");
+  app.add_flag("--exhaustive", o->exhaustive,
+               "all schedules whatever it takes; with --place search, every class");
+  app.add_option("--evaluations", o->evaluations, "schedules that annealing may try [400000]")
+      ->transform(count(1))
+      ->type_name("N");
+  app.add_option("--nodes", o->nodes, "nodes of each branch and bound [2000000]")
+      ->transform(count(1))
+      ->type_name("N");
+  add_output(app, o->common, "--svg", o->svg,
+             "picture of the PCIe trees with the congested links of each step (- = stdout)");
+  add_output(app, o->common, "--histogram", o->histogram,
+             "CSV of the distinct times and how many schedules take each (- = stdout)");
+  add_common(app, o->common);
+  return with_outputs(o->common, [o] { return search(*o); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,130 @@
+// weft sweep T... --on P... --set key=v1,v2,...: every combination of the values.
+#include <map>
+#include <memory>
+
+#include "cli/flags/matrix_flags.hpp"
+#include "cli/text_width.hpp"
+#include "cli/flags/values.hpp"
+#include "cli/verb.hpp"
+#include "report/sweep.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::size_t kMaxCombinations = 100000;
+
+struct Options {
+  CommonOptions common;
+  ReplayFlags flags;
+  MatrixFlags matrix;
+  unsigned bisect = 0;
+};
+
+// Makespan of one run of a flip, at a value of its key that is not on the axis. None: the platform does not take it.
+Result<std::optional<double>> replay_between(const Options& o, const report::Flip& flip,
+                                             const std::string& platform, const std::string& value) {
+  MatrixFlags run;
+  run.traces = {flip.trace};
+  run.maps = {flip.map};
+  WEFT_ASSIGN(predict::MatrixRequest request, matrix_request(run, o.flags, o.common, o.flags));
+  predict::PlatformRequest p{platform, o.flags.changes(o.common.seed)};
+  p.changes.set = {flip.key + "=" + value};
+  for (const auto& [key, other] : flip.others) p.changes.set.push_back(key + "=" + other);
+  if (!topology::load_platform(p.spec, p.changes)) return std::optional<double>();
+  request.platforms.push_back(std::move(p));
+  predict::Matrix matrix;
+  WEFT_TRY(run_with_progress(std::move(request), "bisect", o.common, matrix));
+  const auto& result = matrix.runs.front().result;
+  if (!result.finished) return std::optional<double>();
+  return std::optional<double>(to_seconds(result.makespan));
+}
+
+// "bw=25Gbps,50Gbps": a comma separates the values to try.
+Result<report::SweepAxis> parse_axis(const std::string& text) {
+  const auto eq = text.find('=');
+  if (eq == std::string::npos || eq == 0)
+    return usage_error("--set without \"=\"", text, "KEY=VALUE,VALUE...");
+  report::SweepAxis axis{text.substr(0, eq), {}};
+  for (std::size_t begin = eq + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) return usage_error("--set with an empty value", text, "KEY=VALUE,VALUE...");
+    axis.values.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return axis;
+}
+
+Result<void> run(const Options& o) {
+  std::vector<report::SweepAxis> axes;
+  std::size_t combinations = 1;
+  for (const auto& text : o.flags.set) {
+    WEFT_ASSIGN(auto axis, parse_axis(text));
+    for (const auto& other : axes)
+      if (other.key == axis.key)
+        return usage_error("--set twice for one key", text, "all values in one --set");
+    combinations *= axis.values.size();
+    if (combinations > kMaxCombinations)
+      return usage_error("too many combinations of values", std::to_string(combinations), "at most 100000");
+    axes.push_back(std::move(axis));
+  }
+  if (axes.empty()) return usage_error("nothing to sweep", {}, "--set KEY=VALUE,VALUE...");
+
+  // Every row shows what --set says there.
+  ReplayFlags told = o.flags;
+  told.set.clear();
+  WEFT_ASSIGN(predict::MatrixRequest request, matrix_request(o.matrix, o.flags, o.common, told));
+  std::vector<std::vector<std::size_t>> choices;  // by platform of the request
+  for (std::size_t n = 0; n < combinations; ++n) {
+    std::vector<std::size_t> choice(axes.size());
+    std::size_t rest = n;
+    for (std::size_t k = axes.size(); k-- > 0;) {
+      choice[k] = rest % axes[k].values.size();
+      rest /= axes[k].values.size();
+    }
+    for (const auto& spec : o.matrix.on) {
+      request.platforms.push_back({spec, o.flags.changes(o.common.seed)});
+      auto& set = request.platforms.back().changes.set;
+      set.clear();
+      for (std::size_t k = 0; k < axes.size(); ++k)
+        set.push_back(axes[k].key + "=" + axes[k].values[choice[k]]);
+      choices.push_back(choice);
+    }
+  }
+  predict::Matrix matrix;
+  WEFT_TRY(run_with_progress(request, "sweep", o.common, matrix));
+  std::vector<report::SweepRun> runs;
+  for (const predict::MatrixRun& r : matrix.runs)
+    runs.push_back({r.facts, request.platforms[r.platform].spec, choices[r.platform]});
+  auto sweep = report::sweep_runs(axes, runs);
+  for (report::Flip& flip : sweep.flips)
+    WEFT_TRY(report::refine_flip(flip, o.bisect, [&](const std::string& platform, const std::string& value) {
+      return replay_between(o, flip, platform, value);
+    }));
+  o.common.print(report::sweep_text(sweep, text_width()));
+  if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::sweep_json(sweep)));
+  if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::sweep_csv(sweep)));
+  for (const auto& [row, set] : sweep.rows)
+    if (!row.error.empty())
+      return Error{ErrorCode::kFinding, row.trace, "on " + row.platform + ": " + row.error, {}, {}};
+  return {};
+}
+
+}  // namespace
+
+Action setup_sweep(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  o->matrix.add(app);
+  o->flags.add(app);
+  app.get_option("--set")->description(
+      "values of a platform key to try, comma between them; once for each key");
+  app.add_option(
+         "--bisect", o->bisect,
+         "where the ranking flips between two values, narrow the place down by N bisections, two replays "
+         "each; without it the place is interpolated [0]")
+      ->transform(count(0, 60))
+      ->type_name("N");
+  add_common(app, o->common);
+  return with_outputs(o->common, [o] { return run(*o); });
+}
+
+}  // namespace weft::cli

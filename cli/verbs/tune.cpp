@@ -1,0 +1,187 @@
+// weft tune hpl --on PLATFORM: the HPL.dat that simulates fastest.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "predict/hpl_choices.hpp"
+#include "predict/hpl_prediction.hpp"
+#include "cli/flags/hpl_flags.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/flags/platform_flags.hpp"
+#include "cli/text_width.hpp"
+#include "cli/verb.hpp"
+#include "core/atomic_file.hpp"
+#include "core/quantity_text.hpp"
+#include "hpl_gen/hpl_search.hpp"
+#include "network/sharing.hpp"
+#include "predict/hpl_tuning.hpp"
+#include "report/hpl_report.hpp"
+#include "report/json_text.hpp"
+#include "report/table.hpp"
+#include "topology/placement/placement.hpp"
+#include "topology/platform/platform.hpp"
+
+namespace weft::cli {
+namespace {
+
+using hpl_gen::Candidate;
+using hpl_gen::HplConfig;
+
+struct Options {
+  CommonOptions common;
+  HplFlags hpl;
+  std::string on, map = "block", out;
+  PlatformFlags flags;
+  int evaluations = 64;
+};
+
+std::string row_text(const HplConfig& c) {
+  return fmt::format("N {} NB {} {} x {} {} depth {} {} {}", c.n, c.nb, c.p, c.q, hpl_gen::name_of(c.bcast),
+                     c.depth, hpl_gen::name_of(c.swap), hpl_gen::name_of(c.pmap));
+}
+
+Result<void> run(const Options& o) {
+  WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.changes(o.common.seed)));
+  WEFT_ASSIGN(const auto chosen, hpl_dat_for(o.hpl, platform));
+  const HplConfig base = chosen.dat.runs().front();
+  const HplFlags& given = o.hpl;
+  const hpl_gen::SearchSpace space = predict::tuning_space(
+      chosen.dat, {.nb = given.nb.empty(),
+                   .grid = given.p.empty(),
+                   .bcast = given.bcast.empty(),
+                   .depth = given.depth.empty(),
+                   .swap = given.swap.empty(),
+                   .pmap = given.pmap.empty()});
+  predict::PredictOptions options;
+  options.map = o.map;
+  options.seed = o.common.seed;
+  WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
+  options.threads = o.common.threads;
+  options.on_fewer_threads = tell_fewer_threads;
+  Progress progress(o.common.progress_mode(), "tune", static_cast<std::uint64_t>(o.evaluations),
+                    "predictions");
+  const Interrupt interrupt;
+  options.stop = interrupt.flag();
+  WEFT_ASSIGN(const auto result, predict::tune_hpl(base, space, platform, options, o.evaluations,
+                                                   [&](std::uint64_t done) { progress.update(done); }));
+  progress.finish();
+  if (result.ranking.empty())
+    return Error{ErrorCode::kFinding, {}, "interrupted before the first prediction", {}, {}};
+
+  const double gain = result.best.gflops / result.base.gflops - 1;
+  const std::string dat = hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config));
+  const auto warnings = predict::width_warnings(platform, space.nb);
+  std::string text;
+  for (const std::string& c : chosen.chosen) text += fmt::format("chosen: {}\n", c);
+  text += fmt::format("{}: {}, {:+.1f} % over the base ({}: {})\n", row_text(result.best.config),
+                      show(FlopRate(result.best.gflops * 1e9)), gain * 100, row_text(base),
+                      show(FlopRate(result.base.gflops * 1e9)));
+  text += fmt::format("{} predictions, each of windows of panels; {}\n", result.evaluations,
+                      o.out.empty() ? "the HPL.dat is below, -o FILE writes it"
+                                    : fmt::format("HPL.dat written to {}", o.out));
+  for (const std::string& w : warnings) text += "warning: " + w + "\n";
+  text += "\n";
+  using report::Table;
+  Table table({{"N"},
+               {"NB"},
+               {"P"},
+               {"Q"},
+               {"map", Table::Align::kLeft},
+               {"bcast", Table::Align::kLeft},
+               {"depth"},
+               {"swap", Table::Align::kLeft},
+               {"rate"},
+               {"+-"},
+               {"round"}});
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  std::string csv = report::csv_line(
+      {"n", "nb", "p", "q", "pmap", "bcast", "depth", "swap", "gflops", "error_estimate", "round"});
+  constexpr std::size_t kTextRows = 12;
+  for (const Candidate& c : result.ranking) {
+    const HplConfig& h = c.config;
+    const std::vector<std::string> cells = {fmt::format("{}", h.n),
+                                            fmt::format("{}", h.nb),
+                                            fmt::format("{}", h.p),
+                                            fmt::format("{}", h.q),
+                                            std::string(hpl_gen::name_of(h.pmap)),
+                                            std::string(hpl_gen::name_of(h.bcast)),
+                                            fmt::format("{}", h.depth),
+                                            std::string(hpl_gen::name_of(h.swap))};
+    auto shown = cells, plain = cells;
+    shown.insert(shown.end(),
+                 {show(FlopRate(c.gflops * 1e9)), c.error_estimate ? show_percent(*c.error_estimate) : "-",
+                  fmt::format("{}", c.round)});
+    plain.insert(plain.end(), {fmt::format("{:.9g}", c.gflops),
+                               c.error_estimate ? fmt::format("{:.3g}", *c.error_estimate) : "",
+                               fmt::format("{}", c.round)});
+    if (table.size() < kTextRows) table.add(shown);
+    csv += report::csv_line(plain);
+    rows.push_back({{"n", h.n},
+                    {"nb", h.nb},
+                    {"p", h.p},
+                    {"q", h.q},
+                    {"pmap", hpl_gen::name_of(h.pmap)},
+                    {"bcast", hpl_gen::name_of(h.bcast)},
+                    {"depth", h.depth},
+                    {"swap", hpl_gen::name_of(h.swap)},
+                    {"gflops", c.gflops},
+                    {"error_estimate", report::optional_json(c.error_estimate)},
+                    {"round", c.round}});
+  }
+  text += table.text(text_width());
+  if (o.out.empty()) text += "\n" + dat;
+  WEFT_TRY(o.common.outputs->write("--output", dat));
+  o.common.print(text);
+  nlohmann::ordered_json j;
+  j["schema"] = "weft.tune/1";
+  j["platform"] = platform.name;
+  j["model"] = {{"name", network::model_name("", platform.fabric)}};
+  j["base_gflops"] = result.base.gflops;
+  j["best_gflops"] = result.best.gflops;
+  j["gain"] = gain;
+  j["evaluations"] = result.evaluations;
+  j["hpl_dat"] = o.out.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(o.out);
+  j["hpl_dat_text"] = dat;
+  j["pivots"] = o.hpl.pivots;
+  j["warnings"] = warnings;
+  j["rows"] = std::move(rows);
+  const std::string stopped =
+      result.complete
+          ? ""
+          : fmt::format("interrupted after {} of {} predictions: the best so far is not the answer",
+                        result.evaluations, o.evaluations);
+  if (!result.complete) j["error"] = stopped;
+  WEFT_TRY(o.common.write_json(report::json_text(j)));
+  WEFT_TRY(o.common.write_csv(csv));
+  if (!result.complete) return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
+  return {};
+}
+
+}  // namespace
+
+Action setup_tune(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.require_subcommand(1);
+  CLI::App* hpl = app.add_subcommand(
+      "hpl", "search NB, P x Q, BCAST, DEPTH, SWAP, PMAP by simulation; prints the best HPL.dat");
+  hpl->add_option("--on", o->on, "platform: .textproto file, built-in name or family:key=value,...")
+      ->type_name("PLATFORM")
+      ->required();
+  o->flags.add(*hpl);
+  hpl->add_option("--map", o->map, "which rank runs where: " + std::string(topology::kMaps) + " [block]")
+      ->type_name("MAP");
+  hpl->add_option("--evaluations", o->evaluations, "predictions to spend [64]")
+      ->type_name("K")
+      ->check(CLI::Range(8, 1000000));
+  add_output(*hpl, o->common, "-o,--output", o->out,
+             "write the HPL.dat to FILE, - = stdout [print it below the table]");
+  add_hpl_flags(*hpl, o->hpl);
+  add_common(*hpl, o->common);
+  hpl->get_option("--threads")
+      ->description(
+          "windows of panels of a prediction simulated at once; the result does not depend on it [1]");
+  return with_outputs(o->common, [o] { return run(*o); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,155 @@
+// The two queues of a simulation: one-shot events, and flow completions that move when rates change.
+//
+// Order is total: (time, sequence). The sequence is given out by whoever posts, so ties are decided by the order
+// in which events were posted, never by addresses. Both are 4-ary heaps: half the depth of a binary one, and
+// four children share two cache lines. O(log n) push, pop, move; no allocation once they have grown.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/id.hpp"
+#include "network/clock.hpp"
+
+namespace weft::network {
+
+// What happens at `time`; what `kind` and `index` mean is the business of whoever posts them. Kind: an enumeration of one
+// byte.
+template <class Kind>
+struct Event {
+  Instant time;
+  std::uint64_t sequence;
+  Kind kind;
+  std::uint32_t index;
+};
+
+template <class Kind>
+class EventQueue {
+ public:
+  using Event = network::Event<Kind>;
+  static_assert(sizeof(Event) == 32, "events are moved a lot: two per cache line");
+
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  [[nodiscard]] const Event& top() const { return heap_.front(); }
+  // The next event and the four that may come after it.
+  [[nodiscard]] std::span<const Event> next_few() const {
+    return std::span<const Event>(heap_).first(std::min<std::size_t>(heap_.size(), 5));
+  }
+  void push(const Event& e) {
+    heap_.push_back(e);
+    std::size_t i = heap_.size() - 1;
+    while (i > 0) {
+      const std::size_t parent = (i - 1) >> 2;
+      if (!before(e, heap_[parent])) break;
+      heap_[i] = heap_[parent];
+      i = parent;
+    }
+    heap_[i] = e;
+  }
+  void pop() {
+    const Event last = heap_.back();
+    heap_.pop_back();
+    if (heap_.empty()) return;
+    const std::size_t n = heap_.size();
+    std::size_t i = 0;
+    while (true) {
+      const std::size_t first = (i << 2) + 1;
+      if (first >= n) break;
+      std::size_t best = first;
+      const std::size_t end = first + 4 < n ? first + 4 : n;
+      for (std::size_t c = first + 1; c < end; ++c)
+        if (before(heap_[c], heap_[best])) best = c;
+      if (!before(heap_[best], last)) break;
+      heap_[i] = heap_[best];
+      i = best;
+    }
+    heap_[i] = last;
+  }
+
+ private:
+  static bool before(const Event& a, const Event& b) {
+    return a.time != b.time ? a.time < b.time : a.sequence < b.sequence;
+  }
+  std::vector<Event> heap_;
+};
+
+// One entry per active flow, found by FlowId, so that a new rate moves the entry instead of leaving a stale
+// one.
+class CompletionQueue {
+ public:
+  struct Entry {
+    Instant time;
+    std::uint64_t sequence;
+    FlowId flow;
+    std::uint32_t reserved = 0;
+  };
+  static_assert(sizeof(Entry) == 32);
+
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  [[nodiscard]] const Entry& top() const { return heap_.front(); }
+  [[nodiscard]] std::span<const Entry> next_few() const {
+    return std::span<const Entry>(heap_).first(std::min<std::size_t>(heap_.size(), 5));
+  }
+  // Inserts the flow or moves it to its new time.
+  void set(FlowId flow, Instant time, std::uint64_t sequence) {
+    if (flow.index() >= position_.size()) position_.resize(flow.index() + 1, kAbsent);
+    std::uint32_t at = position_[flow.index()];
+    const Entry e{time, sequence, flow};
+    if (at == kAbsent) {
+      at = static_cast<std::uint32_t>(heap_.size());
+      heap_.push_back(e);
+      up(at, e);
+    } else if (before(e, heap_[at])) {
+      up(at, e);
+    } else {
+      down(at, e);
+    }
+  }
+  void pop() {
+    position_[heap_.front().flow.index()] = kAbsent;
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) down(0, last);
+  }
+
+ private:
+  static constexpr std::uint32_t kAbsent = ~0u;
+  static bool before(const Entry& a, const Entry& b) {
+    return a.time != b.time ? a.time < b.time : a.sequence < b.sequence;
+  }
+  void put(std::size_t i, const Entry& e) {
+    heap_[i] = e;
+    position_[e.flow.index()] = static_cast<std::uint32_t>(i);
+  }
+  void up(std::size_t i, const Entry& e) {
+    while (i > 0) {
+      const std::size_t parent = (i - 1) >> 2;
+      if (!before(e, heap_[parent])) break;
+      put(i, heap_[parent]);
+      i = parent;
+    }
+    put(i, e);
+  }
+  void down(std::size_t i, const Entry& e) {
+    const std::size_t n = heap_.size();
+    while (true) {
+      const std::size_t first = (i << 2) + 1;
+      if (first >= n) break;
+      std::size_t best = first;
+      const std::size_t end = first + 4 < n ? first + 4 : n;
+      for (std::size_t c = first + 1; c < end; ++c)
+        if (before(heap_[c], heap_[best])) best = c;
+      if (!before(heap_[best], e)) break;
+      put(i, heap_[best]);
+      i = best;
+    }
+    put(i, e);
+  }
+  std::vector<Entry> heap_;
+  std::vector<std::uint32_t> position_;
+};
+
+}  // namespace weft::network

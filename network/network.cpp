@@ -1,0 +1,219 @@
+#include "network/network.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/check.hpp"
+
+namespace weft::network {
+
+Network::Network(const topology::Fabric& fabric, std::unique_ptr<congestion::SharingModel> model)
+    : capacity_(fabric.links().capacity),
+      model_(std::move(model)),
+      links_(fabric.link_count()),
+      may_bundle_(model_->weight_counts_flows()) {}
+
+double Network::narrowest(std::span<const LinkId> route) const {
+  double c = std::numeric_limits<double>::infinity();
+  for (LinkId l : route) c = std::min(c, capacity_[l.index()]);
+  return c;
+}
+
+void Network::count_bytes(std::span<const LinkId> route, std::uint64_t bytes) {
+  for (LinkId l : route) links_[l.index()].bytes += bytes;
+}
+
+// One more flow on each link of the route.
+void Network::carry(std::span<const LinkId> route, std::int64_t bytes, Instant now) {
+  for (LinkId l : route) {
+    Link& k = links_[l.index()];
+    k.bytes += static_cast<std::uint64_t>(bytes);
+    if (k.flows++ == 0) k.since = now;
+    k.peak = std::max(k.peak, k.flows);
+  }
+}
+
+bool Network::crowded(std::span<const LinkId> route) const {
+  return std::all_of(route.begin(), route.end(),
+                     [&](LinkId l) { return links_[l.index()].flows >= Bundles::kCrowded; });
+}
+
+std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+                                  Instant now, std::uint64_t& kind) {
+  kind = Bundles::kind_of(route, weight, rate_cap);
+  Bundles::Kind& k = bundles_.kind(kind);
+  if (k.bundle == Bundles::kNone) {
+    if (k.singles < Bundles::kSingles) {
+      ++k.singles;
+      return Bundles::kNone;
+    }
+    k.bundle = bundles_.open();
+    Bundle& b = bundles_[k.bundle];
+    b.flow = model_->add(route, weight, rate_cap);
+    b.weight = weight;
+    b.limit = rate_cap;
+    b.served = b.rate = 0;
+    b.updated = now;
+    b.known = 0;
+    b.kind = kind;
+    if (b.flow.index() >= crowd_.size()) crowd_.resize(b.flow.index() + 1);
+    crowd_[b.flow.index()] = {kind, k.bundle};
+    if (b.flow.index() >= flows_.size()) flows_.resize(b.flow.index() + 1);
+    flows_[b.flow.index()] = {};
+    flows_[b.flow.index()].inverse_alone = 1.0 / alone;
+  }
+  Bundle& b = bundles_[k.bundle];
+  if (b.weight == weight && b.limit == rate_cap && std::ranges::equal(model_->route(b.flow), route)) {
+    advance(b, now);
+    return k.bundle;
+  }
+  ++k.singles;  // another kind of the same hash
+  return Bundles::kNone;
+}
+
+// What the members of a bundle got and lost since it was last looked at.
+void Network::advance(Bundle& b, Instant now) {
+  const double seconds = (now - b.updated).seconds() * static_cast<double>(b.members.size());
+  book(flows_[b.flow.index()], seconds, b.rate * seconds);
+  b.advance(now);
+}
+
+// The members of a bundle are not what the model knows.
+void Network::change(std::uint32_t bundle) {
+  dirty_ = true;
+  if (bundles_[bundle].known == kChanged) return;
+  bundles_[bundle].known = kChanged;
+  reweighed_.push_back(bundle);
+}
+
+// Tells the model how many members each changed bundle has now. Ids are given out again last freed first, so a bundle
+// keeps its own.
+void Network::weigh_bundles(Instant now) {
+  for (const std::uint32_t i : reweighed_) {
+    Bundle& b = bundles_[i];
+    const auto members = static_cast<std::uint32_t>(b.members.size());
+    advance(b, now);
+    const std::span<const LinkId> route = model_->route(b.flow);
+    route_.assign(route.begin(), route.end());
+    model_->remove(b.flow);
+    if (members == 0) {
+      bundles_.kind(b.kind).bundle = Bundles::kNone;
+      crowd_[b.flow.index()] = {};
+      bundles_.close(i);
+      continue;
+    }
+    const FlowId again = model_->add(route_, b.weight * members, b.limit * members);
+    WEFT_CHECK(again == b.flow, "a model gave another id than the one just freed");
+    b.known = members;
+  }
+  reweighed_.clear();
+}
+
+std::uint32_t Network::finish_member(std::uint32_t bundle, Instant now) {
+  Bundle& b = bundles_[bundle];
+  advance(b, now);
+  b.served = std::max(b.served, b.members.front().end);
+  change(bundle);
+  return b.pop();
+}
+
+FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+                      std::int64_t bytes, std::uint32_t owner, Instant now,
+                      std::array<std::uint32_t, 2> ranks) {
+  std::uint64_t kind = 0;
+  const std::uint32_t bundle =
+      may_bundle_ && crowded(route) ? bundle_for(route, weight, rate_cap, alone, now, kind) : Bundles::kNone;
+  if (bundle != Bundles::kNone) {
+    bundles_[bundle].join(static_cast<double>(bytes), started_++, owner);
+    change(bundle);
+    carry(route, bytes, now);
+    return bundles_[bundle].flow;
+  }
+  const FlowId f = model_->add(route, weight, rate_cap);
+  if (kind != 0) {
+    if (f.index() >= crowd_.size()) crowd_.resize(f.index() + 1);
+    crowd_[f.index()] = {kind, Bundles::kNone};
+  }
+  if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
+  Flow& flow = flows_[f.index()];
+  flow = {static_cast<double>(bytes), 0.0, now, 1.0 / alone, LinkId(), owner, ranks, {}};
+  for (std::size_t i = 0; i < std::min(route.size(), flow.links.size()); ++i)
+    flow.links[i] = route[i].index();
+  carry(route, bytes, now);
+  ++started_;
+  dirty_ = true;
+  return f;
+}
+
+void Network::settle(Instant now, std::uint64_t& sequence) {
+  if (!reweighed_.empty()) weigh_bundles(now);
+  dirty_ = false;
+  const std::span<const FlowId> changed = model_->solve();
+  const std::span<const double> rates = model_->rates();
+  const std::span<const LinkId> bottlenecks = model_->bottlenecks();
+  for (FlowId id : changed) {
+    if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
+      Bundle& b = bundles_[c->bundle];
+      advance(b, now);
+      b.rate = rates[id.index()] / static_cast<double>(b.members.size());
+      flows_[id.index()].held_by = bottlenecks[id.index()];
+      const double left = std::max(0.0, b.members.front().end - b.served);
+      completions_.set(id, now + Elapsed::of_seconds(left / b.rate), sequence++);
+      continue;
+    }
+    Flow& f = flows_[id.index()];
+    const double seconds = (now - f.updated).seconds();
+    const double bytes = f.rate * seconds;
+    book(f, seconds, bytes);
+    f.remaining = std::max(0.0, f.remaining - bytes);
+    f.rate = rates[id.index()];
+    f.held_by = bottlenecks[id.index()];
+    f.updated = now;
+    completions_.set(id, now + Elapsed::of_seconds(f.remaining / f.rate), sequence++);
+  }
+  // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
+  // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
+  for (FlowId id : model_->moved()) {
+    Flow& f = flows_[id.index()];
+    if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
+      advance(bundles_[c->bundle], now);
+      f.held_by = bottlenecks[id.index()];
+      continue;
+    }
+    const double seconds = (now - f.updated).seconds();
+    const double bytes = f.rate * seconds;
+    book(f, seconds, bytes);
+    f.held_by = bottlenecks[id.index()];
+    book(f, -seconds, -bytes);
+  }
+}
+
+std::uint32_t Network::finish_top(Instant now) {
+  const FlowId id = completions_.top().flow;
+  completions_.pop();
+  for (LinkId l : model_->route(id)) {
+    Link& k = links_[l.index()];
+    if (--k.flows == 0) k.busy += now - k.since;
+  }
+  if (Crowd* const c = crowd_of(id); c != nullptr) {
+    if (c->bundle != Bundles::kNone) return finish_member(c->bundle, now);
+    --bundles_.kind(c->kind).singles;
+    *c = {};
+  }
+  const Flow& f = flows_[id.index()];
+  book(f, (now - f.updated).seconds(), f.remaining);
+  model_->remove(id);
+  dirty_ = true;
+  return f.owner;
+}
+
+std::vector<LinkUse> Network::link_use(Instant end) const {
+  std::vector<LinkUse> use;
+  use.reserve(links_.size());
+  for (const Link& k : links_)
+    use.push_back({k.bytes, (k.busy + (k.flows > 0 ? end - k.since : kNoTime)).rounded(), k.peak,
+                   Elapsed::of_seconds(std::max(0.0, k.waited)).rounded()});
+  return use;
+}
+
+}  // namespace weft::network

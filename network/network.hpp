@@ -1,0 +1,133 @@
+// Network: flows in progress, their completion times, and what every link carried.
+//
+// A flow ends because its completion event fires, never because its remaining bytes look like zero. Rates
+// hold between instants; settle() brings the ones that changed up to date, once per instant, after everything
+// at that instant has happened.
+//
+// A link's `waited` is what the flows that it held lost by it: while a flow goes at `rate` where it would go at `alone`
+// on an idle network, it loses 1 - rate / alone seconds a second, booked on the link at which the sharing model stopped
+// it then. Over a flow's life that adds up to the time it took less the time alone, so over all links to the contention
+// of all messages. Booked only when a flow's rate or bottleneck changes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "congestion/sharing_model.hpp"
+#include "network/bundles.hpp"
+#include "network/event_queue.hpp"
+#include "network/link_use.hpp"
+#include "topology/fabric.hpp"
+
+namespace weft::network {
+
+class Network {
+ public:
+  Network(const topology::Fabric& fabric, std::unique_ptr<congestion::SharingModel> model);
+
+  // A flow of `bytes` > 0 over `route`, never faster than `rate_cap` bytes/s (infinity: no limit of its own);
+  // `alone`: its rate on an idle network. `owner` comes back from finish_top(). O(route).
+  FlowId start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+               std::int64_t bytes, std::uint32_t owner, Instant now,
+               std::array<std::uint32_t, 2> ranks = {0, 0});
+  // Solves what changed and moves completions. `sequence` numbers the moves. O(changed flows x log flows) +
+  // the solve.
+  void settle(Instant now, std::uint64_t& sequence);
+  [[nodiscard]] bool dirty() const { return dirty_; }
+  [[nodiscard]] bool idle() const { return completions_.empty(); }
+  [[nodiscard]] const CompletionQueue::Entry& next_completion() const { return completions_.top(); }
+  // Ends the flow of next_completion() and returns its owner.
+  std::uint32_t finish_top(Instant now);
+
+  // Hints to the processor: the rows of what ends next, of its owner and of the ranks that wait for it.
+  template <class Owners, class Ranks>
+  void prefetch_next(const Owners& owners, const Ranks& ranks) const {
+    const auto next = completions_.next_few();
+    for (std::size_t i = 1; i < next.size(); ++i) __builtin_prefetch(&flows_[next[i].flow.index()]);
+    if (next.empty()) return;
+    const Flow& f = flows_[next[0].flow.index()];
+    for (const std::uint32_t r : f.ranks) {
+      const char* const rank = reinterpret_cast<const char*>(&ranks[r]);
+      __builtin_prefetch(rank);
+      __builtin_prefetch(rank + 64);
+      __builtin_prefetch(rank + 128);
+    }
+    for (const std::uint32_t l : f.links) __builtin_prefetch(&links_[l]);
+    const char* const owner = reinterpret_cast<const char*>(&owners[f.owner]);
+    __builtin_prefetch(owner);
+    __builtin_prefetch(owner + 64);
+    __builtin_prefetch(owner + 128);
+  }
+
+  // Counts bytes on a route that no flow carried (series of exchanges).
+  void count_bytes(std::span<const LinkId> route, std::uint64_t bytes);
+
+  // Narrowest capacity of a route, bytes/s.
+  [[nodiscard]] double narrowest(std::span<const LinkId> route) const;
+  [[nodiscard]] std::vector<LinkUse> link_use(Instant end) const;
+  [[nodiscard]] std::uint64_t flows_started() const { return started_; }
+  [[nodiscard]] const congestion::SolveStats& solver_stats() const { return model_->stats(); }
+
+ private:
+  struct Link {
+    std::uint64_t bytes = 0;
+    Elapsed busy;
+    Instant since;
+    double waited = 0;  // seconds
+    std::uint32_t flows = 0;
+    std::uint32_t peak = 0;
+  };
+  struct Flow {
+    double remaining = 0;  // bytes at `updated`
+    double rate = 0;       // bytes/s since `updated`
+    Instant updated;
+    double inverse_alone = 0;  // seconds a byte takes alone
+    LinkId held_by;            // since `updated`; none: its own limit
+    std::uint32_t owner = 0;
+    // For prefetch_next() only: who waits for it, the first links of its route.
+    std::array<std::uint32_t, 2> ranks{};
+    std::array<std::uint32_t, 2> links{};
+  };
+  static_assert(sizeof(Link) == 64 && sizeof(Flow) == 64);
+  // What a crowded flow of the model stands for: a single one whose kind is counted, or a bundle.
+  struct Crowd {
+    std::uint64_t kind = 0;
+    std::uint32_t bundle = Bundles::kNone;
+  };
+  [[nodiscard]] bool crowded(std::span<const LinkId> route) const;
+  [[nodiscard]] Crowd* crowd_of(FlowId f) {
+    return f.index() < crowd_.size() && crowd_[f.index()].kind != 0 ? &crowd_[f.index()] : nullptr;
+  }
+  // The bundle that a new flow joins, or kNone: it is one of its own, in `kind` if that is not 0.
+  std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+                           Instant now, std::uint64_t& kind);
+  void advance(Bundle& b, Instant now);
+  static constexpr std::uint32_t kChanged = 0xffffffffu;
+  void carry(std::span<const LinkId> route, std::int64_t bytes, Instant now);
+  void change(std::uint32_t bundle);
+  void weigh_bundles(Instant now);
+  std::uint32_t finish_member(std::uint32_t bundle, Instant now);
+
+  // Books what the flow lost since `updated` on the link that held it: `seconds` of them, `bytes` moved.
+  void book(const Flow& f, double seconds, double bytes) {
+    if (f.held_by.valid()) links_[f.held_by.index()].waited += seconds - bytes * f.inverse_alone;
+  }
+
+  const std::vector<double>& capacity_;
+  std::unique_ptr<congestion::SharingModel> model_;
+  std::vector<Link> links_;
+  std::vector<Flow> flows_;  // by FlowId
+  CompletionQueue completions_;
+  std::uint64_t started_ = 0;
+  bool dirty_ = false;
+  bool may_bundle_ = false;
+  Bundles bundles_;
+  std::vector<Crowd> crowd_;              // by FlowId; empty as long as there was no crowd
+  std::vector<std::uint32_t> reweighed_;  // bundles whose members the model does not count right
+  std::vector<LinkId> route_;             // of weigh_bundles()
+};
+
+}  // namespace weft::network

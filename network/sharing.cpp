@@ -1,0 +1,49 @@
+#include "network/sharing.hpp"
+
+#include "topology/pcie/forest.hpp"
+
+namespace weft::network {
+
+congestion::PcieNetwork pcie_network(const topology::Fabric& fabric) {
+  using topology::PcieKind;
+  congestion::PcieNetwork out;
+  out.pcie_link.assign(fabric.link_count(), congestion::PcieNetwork::kFabric);
+  const topology::PcieForest* forest = fabric.pcie();
+  if (forest == nullptr) return out;
+  congestion::PcieTree& t = out.tree;
+  const std::uint32_t n = fabric.vertex_count();
+  t.parent.assign(n, congestion::PcieTree::kNoParent);
+  t.up_capacity.assign(n, 1.0);
+  t.down_capacity.assign(n, 1.0);
+  t.root_complex.assign(n, 0);
+  t.never_crosses.assign(n, 0);
+  t.tau = forest->tau;
+  for (std::uint32_t v = 0; v < n; ++v) {
+    const PcieKind kind = forest->kind[v];
+    t.root_complex[v] = kind == PcieKind::kRootComplex || kind == PcieKind::kInterSocket ? 1 : 0;
+    t.never_crosses[v] = kind == PcieKind::kMemory ? 1 : 0;
+    if (!forest->parent[v].valid()) continue;
+    t.parent[v] = forest->parent[v].index();
+    t.up_capacity[v] = fabric.links().capacity[forest->up[v].index()];
+    t.down_capacity[v] = fabric.links().capacity[forest->down[v].index()];
+    out.pcie_link[forest->up[v].index()] = congestion::pcie_up(v);
+    out.pcie_link[forest->down[v].index()] = congestion::pcie_down(v);
+  }
+  return out;
+}
+
+std::string_view model_name(std::string_view asked, const topology::Fabric& fabric) {
+  if (!asked.empty()) return asked;
+  return fabric.pcie() != nullptr ? "pcie" : "max-min";
+}
+
+Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
+                                                             const topology::Fabric& fabric) {
+  const std::vector<double>& capacity = fabric.links().capacity;
+  const std::string_view name = model_name(asked, fabric);
+  if (name != "pcie" || fabric.pcie() == nullptr) return congestion::make_sharing_model(name, capacity);
+  const congestion::PcieNetwork pcie = pcie_network(fabric);
+  return congestion::make_sharing_model(name, capacity, &pcie);
+}
+
+}  // namespace weft::network

@@ -1,0 +1,26 @@
+// The sharing model of a fabric: what replay knows of both sides, topology and congestion.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "congestion/pcie_model.hpp"
+#include "congestion/sharing_model.hpp"
+#include "topology/fabric.hpp"
+
+namespace weft::network {
+
+// Node of the PCIe trees by vertex: the vertex's own number, so that columns are shared; vertices in no tree are
+// roots without children.
+[[nodiscard]] congestion::PcieNetwork pcie_network(const topology::Fabric& fabric);
+
+// The model that shares the links of `fabric`: `asked`, or where nothing was asked for (empty) what the platform is:
+// "pcie" if it has PCIe trees, else "max-min". The one place that decides it, for every verb, and what outputs name.
+[[nodiscard]] std::string_view model_name(std::string_view asked, const topology::Fabric& fabric);
+
+// As congestion::make_sharing_model for model_name(asked, fabric), with the capacities and PCIe trees of `fabric`,
+// which must outlive it.
+[[nodiscard]] Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
+                                                                           const topology::Fabric& fabric);
+
+}  // namespace weft::network

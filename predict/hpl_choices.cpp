@@ -1,0 +1,72 @@
+#include "predict/hpl_choices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/quantity_text.hpp"
+#include "hpl_gen/grid.hpp"
+#include "replay/kernel_time.hpp"
+#include "traces/kernel.hpp"
+
+namespace weft::predict {
+
+Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks, std::int64_t nb) {
+  const std::int64_t host = platform.compute.memory_bytes;
+  if (host <= 0)
+    return usage_error("--n auto: the platform does not say how much memory a host has", platform.name,
+                       "--n N, or host { memory: \"192GiB\" } in the platform file");
+  const auto per = static_cast<std::int64_t>(std::max(1u, platform.ranks_per_host));
+  const auto hosts = static_cast<double>((ranks + per - 1) / per);
+  const double order = std::sqrt(kMemoryShare * hosts * static_cast<double>(host) / 8);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(order) / nb) * nb;
+}
+
+Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topology::Platform& platform) {
+  ChosenDat out;
+  out.dat = std::move(dat);
+  if (open.nb) {
+    out.dat.nb = {kDefaultNb};
+    out.chosen.push_back(fmt::format("NB = {} (the default)", kDefaultNb));
+  }
+  if (open.grid) {
+    const std::uint64_t slots =
+        std::uint64_t{platform.fabric.rank_hosts()} * std::max(1u, platform.ranks_per_host);
+    if (slots > 1u << 24)
+      return usage_error("the platform has too many ranks for a default grid", fmt::format("{}", slots),
+                         "--p and --q");
+    const hpl_gen::Grid g = hpl_gen::most_square(static_cast<int>(slots));
+    out.dat.grids = {g};
+    out.chosen.push_back(fmt::format("P x Q = {} x {} (all {} ranks)", g.p, g.q, slots));
+  }
+  if (open.n) {
+    out.dat.n.clear();
+    int ranks = 0;
+    for (const auto& g : out.dat.grids) ranks = std::max(ranks, g.p * g.q);
+    WEFT_ASSIGN(const std::int64_t n, largest_order(platform, ranks, out.dat.nb.front()));
+    out.dat.n = {n};
+    out.chosen.push_back(fmt::format("N = {} ({:.0f} % of memory)", n, kMemoryShare * 100));
+  }
+  return out;
+}
+
+std::vector<std::string> width_warnings(const topology::Platform& platform,
+                                        const std::vector<std::int64_t>& widths) {
+  if (widths.empty()) return {};
+  const auto [least, most] = std::minmax_element(widths.begin(), widths.end());
+  if (*least == *most) return {};
+  const auto clock = replay::KernelClock::create(platform);
+  if (!clock) return {};
+  const auto per_flop = [&](std::int64_t nb) {
+    const traces::KernelShape shape{traces::Kernel::dgemm, 4096, 4096, nb};
+    return clock->seconds(0, shape) / traces::kernel_flops(shape);
+  };
+  if (std::fabs(per_flop(*least) / per_flop(*most) - 1) > 1e-9) return {};
+  return {fmt::format(
+      "the platform gives one speed for every kernel: its dgemm is as fast at NB = {} as at NB = {}, so "
+      "small blocks look better than they are; weft fit dgemm makes kernel times from measurements",
+      *least, *most)};
+}
+
+}  // namespace weft::predict

@@ -1,0 +1,40 @@
+// What HPL is run with when the user does not say: from the platform's ranks and memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "hpl_gen/hpl_dat.hpp"
+#include "topology/platform/platform.hpp"
+
+namespace weft::predict {
+
+inline constexpr std::int64_t kDefaultNb = 192;
+inline constexpr double kMemoryShare = 0.8;  // of the hosts' memory for the matrix
+
+// Largest multiple of `nb` whose matrix fills at most kMemoryShare of the memory of the hosts that `ranks` ranks fill.
+// Error (kUsage): the platform does not say how much memory a host has.
+[[nodiscard]] Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks,
+                                                 std::int64_t nb);
+
+// Lines of an HPL.dat that nobody has written.
+struct Open {
+  bool n = false, nb = false, grid = false;
+};
+struct ChosenDat {
+  hpl_gen::HplDat dat;
+  std::vector<std::string> chosen;  // "N = 250,000 (80 % of 6.1 TB)", one each
+};
+// `dat` with the open lines filled in: NB = kDefaultNb, the most square grid of all ranks of the platform, the largest
+// order. Errors (kUsage): largest_order's, more than 2^24 ranks.
+[[nodiscard]] Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open,
+                                             const topology::Platform& platform);
+
+// What the platform cannot say about widths of blocks that are compared: nothing, or that its dgemm is as fast at each of
+// them, so that the smallest looks best.
+[[nodiscard]] std::vector<std::string> width_warnings(const topology::Platform& platform,
+                                                      const std::vector<std::int64_t>& widths);
+
+}  // namespace weft::predict

@@ -1,0 +1,219 @@
+#include "predict/hpl_prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "predict/hpl_exchanges.hpp"
+#include "predict/hpl_windows.hpp"
+#include "hpl_gen/closed_form.hpp"
+#include "hpl_gen/phase_model.hpp"
+#include "replay/kernel_time.hpp"
+#include "replay/message_cost.hpp"
+#include "network/sharing.hpp"
+#include "topology/routing/route_cache.hpp"
+
+namespace weft::predict {
+namespace {
+
+using hpl_gen::HplConfig;
+using hpl_gen::PanelSeconds;
+using hpl_gen::SampleWindow;
+using Part = PanelSeconds::Part;
+
+// With noise the kernels of a solve are drawn anew in each sample: its error is that many times larger.
+constexpr double kNoisySolve = 6;
+
+std::vector<SampleWindow> windows_of(const HplConfig& config, const PredictOptions& options) {
+  const std::int64_t panels = config.panels();
+  if (options.sample == 0) return {{0, 0, 0, panels}};
+  const std::int64_t width = options.width > 0 ? options.width : std::clamp<std::int64_t>(config.q, 8, 32);
+  const std::int64_t warm_up = options.warm_up > 0 ? options.warm_up : default_warm_up(config);
+  return hpl_gen::choose_windows(panels, std::max(2, options.sample), width, warm_up);
+}
+
+std::int64_t panels_of(const std::vector<SampleWindow>& windows) {
+  std::int64_t sum = 0;
+  for (const SampleWindow& w : windows) sum += w.last - w.first;
+  return sum;
+}
+
+// Quantities that are computed from the time must be numbers that a reader can use.
+Result<void> check_time(const HplPrediction& p) {
+  if (p.time_s > 0 && std::isfinite(p.gflops) && std::isfinite(p.efficiency)) return {};
+  return usage_error(
+      "the prediction is no number: at this speed the run takes no time that can be told from none",
+      fmt::format("{:.3g} s at a peak of {:.3g} Gflop/s", p.time_s, p.peak_gflops),
+      "a speed of real machines, or a larger N");
+}
+
+}  // namespace
+
+std::int64_t planned_panels(const HplConfig& config, const PredictOptions& options) {
+  return hpl_gen::check_config(config) ? panels_of(windows_of(config, options)) : 0;
+}
+
+Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platform& platform,
+                                  const PredictOptions& options) {
+  WEFT_TRY(hpl_gen::check_config(config));
+  if (config.n == 0) return usage_error("a prediction needs a matrix", "N = 0", "1 or more");
+  const auto ranks = static_cast<std::uint32_t>(config.ranks());
+  WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, options.map, options.seed));
+
+  const std::int64_t panels = config.panels();
+  const std::vector<SampleWindow> windows = windows_of(config, options);
+  WEFT_ASSIGN(auto exchanges, choose_exchanges(config, platform, placement, options, panels_of(windows)));
+  std::vector<WindowTask> tasks;
+  for (const SampleWindow& w : windows) tasks.push_back({w, !exchanges.series, options.noise});
+  WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, tasks));
+
+  HplPrediction out;
+  out.config = config;
+  out.panels_total = panels;
+  out.exchanges = std::move(exchanges);
+  std::vector<std::vector<PanelSeconds>> measured;
+  std::vector<std::uint64_t> bytes(platform.fabric.link_count(), 0);
+  double simulated_s = 0;
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    WindowRun& run = runs[w];
+    const std::int64_t window = windows[w].last - windows[w].first;
+    out.panels_simulated += window;
+    out.shortest_window = w == 0 ? window : std::min(out.shortest_window, window);
+    measured.push_back(std::move(run.panels));
+    const auto& e = run.result.engine;
+    out.engine.events += e.events;
+    out.engine.solves += e.solves;
+    out.engine.flows += e.flows;
+    out.engine.flows_solved += e.flows_solved;
+    out.messages += run.result.network.count;
+    out.ops += run.ops;
+    simulated_s += run.time_s;
+    for (std::size_t l = 0; l < bytes.size(); ++l) bytes[l] += run.result.links[l].bytes;
+  }
+  hpl_gen::SampleFit fit = hpl_gen::fit_panels(config, windows, measured);
+  // The last window runs to the end: what comes after its last panel, the solve included.
+  const WindowRun& last = runs.back();
+  const bool all = windows.size() == 1;
+  out.solve_s = last.solve_s;
+  out.time_s = all ? last.time_s : fit.total.s[Part::kTime] + last.after_last_panel_s;
+  if (fit.error && out.exchanges.differs_at_most) {
+    const auto& e = fit.error->s;
+    const double d = *out.exchanges.differs_at_most * out.time_s;
+    const double solve = fit.solve_error * (options.noise ? kNoisySolve : 1);
+    out.error_estimate = (e[Part::kTime] + d) / out.time_s;
+    out.phase_error = {e[Part::kPfact] + d, e[Part::kBcast] + d, e[Part::kSwap] + d, e[Part::kUpdate] + d,
+                       solve + d};
+  }
+  out.pfact_s = fit.total.s[Part::kPfact];
+  out.bcast_s = fit.total.s[Part::kBcast];
+  out.swap_s = fit.total.s[Part::kSwap];
+  out.update_s = fit.total.s[Part::kUpdate];
+  out.bcast_took_s = fit.total.s[Part::kBcastTook];
+  out.panels = std::move(fit.panels);
+  out.gflops = hpl_gen::hpl_gflops(config.n, out.time_s);
+
+  std::vector<HostId> hosts = placement;
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  for (const HostId h : hosts)
+    out.peak_gflops += platform.speed(h).value() * 1e-9 * static_cast<double>(platform.ranks_per_host);
+  out.efficiency = out.gflops / out.peak_gflops;
+
+  WEFT_TRY(check_time(out));
+
+  std::size_t busiest = 0;
+  const auto& capacity = platform.fabric.links().capacity;
+  const auto use = [&](std::size_t l) { return static_cast<double>(bytes[l]) / capacity[l]; };
+  for (std::size_t l = 1; l < bytes.size(); ++l)
+    if (use(l) > use(busiest)) busiest = l;
+  out.platform = platform.name;
+  out.label = platform.label.empty() ? platform.name : platform.label;
+  out.model = network::model_name(options.model, platform.fabric);
+  if (!bytes.empty() && bytes[busiest] > 0) {
+    out.busiest_link = platform.fabric.link_name(LinkId(static_cast<std::uint32_t>(busiest)));
+    out.busiest_utilization = use(busiest) / simulated_s;
+  }
+  return out;
+}
+
+Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topology::Platform& platform,
+                                          const PredictOptions& options) {
+  const auto ranks = static_cast<std::uint32_t>(config.ranks());
+  WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, options.map, options.seed));
+  WEFT_ASSIGN(const auto clock, replay::KernelClock::create(platform));
+  ClosedFormPrediction out;
+  const hpl_gen::ClosedFormRun run{config.n, config.nb, config.p, config.q};
+  // gamma: the dgemm of a middling update, mean over the ranks of the first host.
+  const std::int64_t m = std::max<std::int64_t>(1, config.n / config.p / 2);
+  const std::int64_t n = std::max<std::int64_t>(1, config.n / config.q / 2);
+  const traces::KernelShape shape{traces::Kernel::dgemm, m, n, config.nb};
+  out.gamma = clock.seconds(clock.row_of(placement[0], 0), shape) / traces::kernel_flops(shape);
+
+  // alpha and beta: an empty and a long message between the first two hosts of the placement that differ.
+  const replay::MessageCost cost(platform.mpi);
+  constexpr std::int64_t kLong = std::int64_t{1} << 23;
+  const auto parameters = [&](const replay::MessageCost::Path& path) {
+    const double alpha = cost.uncontended(0, path).one_way().seconds();
+    const double beta =
+        8 * (cost.uncontended(kLong, path).one_way().seconds() - alpha) / static_cast<double>(kLong);
+    return hpl_gen::NetworkParameters{alpha, std::max(beta, 0.0)};
+  };
+  std::vector<hpl_gen::MclLayer> layers;
+  const auto other =
+      std::find_if(placement.begin(), placement.end(), [&](HostId h) { return h != placement[0]; });
+  const auto on_first =
+      static_cast<std::int64_t>(std::count(placement.begin(), placement.end(), placement[0]));
+  if (on_first > 1 || other == placement.end()) {
+    const auto inside = static_cast<int>(std::min<std::int64_t>(on_first, ranks));
+    // As square as the node's share of the grid can be; a share of the rows and of the columns each.
+    hpl_gen::MclLayer layer;
+    layer.net = parameters({Duration(0), 1, true});
+    layer.p = std::max<std::int64_t>(
+        1, std::min<std::int64_t>(config.p, static_cast<std::int64_t>(std::sqrt(inside))));
+    layer.q = std::max<std::int64_t>(1, std::min<std::int64_t>(config.q, inside / layer.p));
+    layers.push_back(layer);
+  }
+  if (other != placement.end()) {
+    topology::RouteCache routes(platform.fabric);
+    const auto route = routes.find(placement[0], *other);
+    double narrowest = 0;
+    for (const LinkId l : route.links) {
+      const double c = platform.fabric.links().capacity[l.index()];
+      narrowest = narrowest == 0 ? c : std::min(narrowest, c);
+    }
+    layers.push_back({parameters({route.latency, narrowest, false}), config.p, config.q});
+  } else {
+    layers.back().p = config.p;
+    layers.back().q = config.q;
+  }
+  out.alpha = layers.back().net.alpha;
+  out.beta = layers.back().net.beta;
+  const double rate = 8 / std::max(out.beta, 1e-30);
+  hpl_gen::PhaseMachine machine{
+      .gemm = FlopRate(1 / out.gamma),
+      .ranks_per_node = static_cast<std::uint32_t>(std::max<std::int64_t>(1, on_first)),
+      // The port of a host, shared by its ranks; within one host, what a message gets there.
+      .injection = Bandwidth(rate),
+      .latency = from_seconds(out.alpha)};
+  if (platform.compute.device.bandwidth > 0) machine.host_link = Bandwidth(platform.compute.device.bandwidth);
+  const hpl_gen::PhaseRun phases{
+      .n = config.n,
+      .nb = config.nb,
+      .p = config.p,
+      .q = config.q,
+      .row_major = config.pmap == hpl_gen::ProcessMap::kRowMajor,
+      .overlap = config.depth > 0 ? hpl_gen::Overlap::kPanel : hpl_gen::Overlap::kNone};
+  out.phases = hpl_gen::phase_model(machine, phases).gflops;
+  double peak = 0, memory = 0;
+  for (const HostId h : placement) {
+    peak += platform.speed(h).value();
+    memory += platform.compute.memory_bandwidth / static_cast<double>(std::max(1u, platform.ranks_per_host));
+  }
+  out.hpl = hpl_gen::hpl_gflops(config.n, hpl_gen::netlib_seconds(run, out.gamma, layers.back().net));
+  out.mcl = hpl_gen::hpl_gflops(config.n, hpl_gen::mcl_seconds(run, out.gamma, layers));
+  out.roofline = hpl_gen::hpl_gflops(config.n, hpl_gen::roofline_seconds(run, peak, memory));
+  return out;
+}
+
+}  // namespace weft::predict

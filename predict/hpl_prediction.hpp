@@ -1,0 +1,111 @@
+// A run of HPL on a platform, predicted by replaying what the generator says it does: all panels or a sample of them.
+//
+// Time is HPL's own: from the barrier before the factorisation to the end of the solve. Parts are means over ranks:
+// pfact (factoring own panels), bcast (waiting for panels, that of others' factorisation included), swap (row exchanges,
+// with what is forwarded meanwhile), update, solve; what is left is waiting between them and look-ahead's ends.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "core/result.hpp"
+#include "hpl_gen/hpl_sampling.hpp"
+#include "hpl_gen/hpl_trace.hpp"
+#include "replay/engine.hpp"
+
+namespace weft::predict {
+
+inline constexpr int kDefaultWindows = 6;
+
+// How the exchanges for the pivots of a panel are replayed.
+enum class Exchanges : std::uint8_t {
+  kAuto,      // kSeries where it is measured to be the same (hpl_exchanges.hpp), else kMessages
+  kMessages,  // message by message, sharing links with all others
+  kSeries,    // one operation a panel, every message as if it were alone
+};
+
+struct PredictOptions {
+  int sample = 0;            // windows; 0 = all panels
+  std::int64_t width = 0;    // measured panels of a window; 0 = chosen
+  std::int64_t warm_up = 0;  // dropped ones before; 0 = chosen
+  Exchanges exchanges = Exchanges::kAuto;
+  std::int64_t most_pieces = 0;  // of an update that polls; 0 = one for every NB columns, as HPL
+  std::string map = "block";
+  std::string model;                // how flows share links; empty: by what the platform is
+  std::uint64_t seed = 0;           // of placement and noise
+  hpl_gen::HplTraceOptions pivots;  // where pivots come from (set_pivots); the rest of it is chosen here
+  bool noise = false;
+  unsigned threads = 1;  // windows at the same time; no result depends on it
+  // When set: so many more panels are done, so many more have turned out to be needed. From any thread, one call at a
+  // time.
+  std::function<void(std::int64_t done, std::int64_t planned)> on_panels;
+  OnFewerThreads on_fewer_threads;  // core/parallel.hpp
+  const std::atomic<bool>* stop = nullptr;  // true: give up, error kFinding "interrupted"
+};
+
+// Seconds that each phase of a sample is off by at most, with hpl_gen::kConfidence.
+struct PhaseErrors {
+  double pfact_s = 0, bcast_s = 0, swap_s = 0, update_s = 0, solve_s = 0;
+};
+
+// How the pivot exchanges were replayed, and what the short cut leaves out at most.
+struct ExchangeChoice {
+  bool series = false;
+  std::string why;                        // for people
+  std::optional<double> differs_at_most;  // share of the time; nullopt: nobody looked
+  std::int64_t panels_tried = 0;          // simulated both ways to find out
+};
+
+struct HplPrediction {
+  hpl_gen::HplConfig config;
+  std::string platform;  // its name, and how tables call it
+  std::string label;
+  std::string model;  // that shared the links
+  double time_s = 0;
+  double gflops = 0;
+  double efficiency = 0;  // of the peak of the ranks used
+  double peak_gflops = 0;
+  double pfact_s = 0, bcast_s = 0, swap_s = 0, update_s = 0, solve_s = 0;
+  double bcast_took_s =
+      0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
+  std::int64_t panels_simulated = 0, panels_total = 0;
+  std::int64_t shortest_window = 0;  // panels, warm-up included
+  // Half the width of the interval that holds, with hpl_gen::kConfidence, what a simulation of all panels and messages
+  // would say: the sample's error (hpl_gen/hpl_sampling.hpp) and what the exchanges' short cut leaves out. 0 when
+  // everything was simulated, nullopt when the sample is too small to tell or nobody looked at the short cut.
+  std::optional<double> error_estimate;  // of time_s, relative to it
+  std::optional<PhaseErrors> phase_error;
+  ExchangeChoice exchanges;
+  std::vector<hpl_gen::PanelSeconds> panels;  // as measured or fitted
+  replay::EngineStats engine;                 // summed
+  std::uint64_t messages = 0, ops = 0;
+  std::string busiest_link;  // and its share of the time of the simulated panels
+  double busiest_utilization = 0;
+};
+
+// Panels that a prediction simulates, before it is known whether exchanges have to be tried both ways.
+[[nodiscard]] std::int64_t planned_panels(const hpl_gen::HplConfig& config, const PredictOptions& options);
+
+// Errors: the configuration's, more ranks than the platform has slots, the replay's, a time that is no number (absurd
+// speeds), "interrupted".
+[[nodiscard]] Result<HplPrediction> predict_hpl(const hpl_gen::HplConfig& config,
+                                                const topology::Platform& platform,
+                                                const PredictOptions& options);
+
+// Beside it (hpl_gen/closed_form.hpp, phase_model.hpp), with parameters read off the platform. All Gflop/s.
+struct ClosedFormPrediction {
+  double hpl = 0, mcl = 0, roofline = 0;
+  double phases = 0;           // panel by panel, with look-ahead
+  double gamma = 0;            // seconds per flop of a rank: its dgemm at NB
+  double alpha = 0, beta = 0;  // of the network: seconds, seconds per word
+};
+[[nodiscard]] Result<ClosedFormPrediction> closed_forms(const hpl_gen::HplConfig& config,
+                                                        const topology::Platform& platform,
+                                                        const PredictOptions& options);
+
+}  // namespace weft::predict

@@ -1,0 +1,198 @@
+#include "predict/hpl_windows.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "core/parallel.hpp"
+#include "hpl_gen/hpl_trace.hpp"
+#include "hpl_gen/op_sink.hpp"
+#include "network/sharing.hpp"
+
+namespace weft::predict {
+namespace {
+
+using hpl_gen::HplConfig;
+using hpl_gen::PanelSeconds;
+using hpl_gen::SampleWindow;
+using Part = PanelSeconds::Part;
+
+// Sums up regions and messages by panel while a window is replayed.
+class Collector {
+ public:
+  Collector(const HplConfig& config, const SampleWindow& window)
+      : ranks_(static_cast<std::size_t>(config.ranks())),
+        first_(window.first),
+        parts_(ranks_),
+        end_(static_cast<std::size_t>(window.last - window.first + 1), 0.0),
+        panels_(end_.size()),
+        rows_(config.p) {}
+
+  void region(RankId rank, RegionId region, SimTime begin, SimTime end) {
+    const std::uint32_t id = region.index();
+    const double seconds = to_seconds(end - begin);
+    auto& parts = parts_[rank.index()];
+    switch (id) {
+      case hpl_gen::kPfact:
+        parts.s[Part::kPfact] += seconds;
+        return;
+      case hpl_gen::kBcast:
+        parts.s[Part::kBcast] += seconds;
+        return;
+      case hpl_gen::kSwap:
+        parts.s[Part::kSwap] += seconds;
+        return;
+      case hpl_gen::kUpdate:
+        parts.s[Part::kUpdate] += seconds;
+        return;
+      case hpl_gen::kSolve:
+        solve_ += seconds;
+        return;
+      default:
+        break;
+    }
+    const std::int64_t panel = static_cast<std::int64_t>(id) - hpl_gen::kFirstPanel - first_;
+    if (panel < 0 || panel >= static_cast<std::int64_t>(panels_.size())) return;
+    const auto i = static_cast<std::size_t>(panel);
+    panels_[i] += parts;
+    end_[i] = std::max(end_[i], to_seconds(end.time_since_epoch()));
+    parts = {};
+  }
+
+  // A panel's broadcast in one row: first send to last arrival. Tags tell panels apart; a row has a few under way.
+  void message(const replay::MessageSeen& m) {
+    if (m.tag < hpl_gen::kTagPanel || m.tag >= hpl_gen::kTagPanel + hpl_gen::kTagRange) return;
+    const std::size_t slot = m.comm.index() * kOpen + static_cast<std::size_t>(m.tag) % kOpen;
+    if (slot >= open_.size()) open_.resize(slot + 1);
+    Open& o = open_[slot];
+    if (o.tag != m.tag) {
+      close(o);
+      o = {m.tag, m.posted, m.come};
+    }
+    o.from = std::min(o.from, m.posted);
+    o.to = std::max(o.to, m.come);
+  }
+
+  [[nodiscard]] WindowRun take(const SampleWindow& w) {
+    for (const Open& o : open_) close(o);
+    WindowRun run;
+    const auto n = static_cast<double>(ranks_);
+    const auto count = static_cast<double>(w.last - w.first);
+    double before = w.measured > w.first ? end_[static_cast<std::size_t>(w.measured - w.first - 1)] : 0;
+    for (std::int64_t k = w.measured; k < w.last; ++k) {
+      const auto i = static_cast<std::size_t>(k - w.first);
+      PanelSeconds p = panels_[i];
+      for (double& s : p.s) s /= n;
+      // An iteration without panel (the look-ahead's first ones, the run's tail) ends when the next one does.
+      const double end = end_[i] > 0 ? end_[i] : before;
+      p.s[Part::kTime] = end - before;
+      p.s[Part::kBcastTook] = took_ / static_cast<double>(rows_) / count;
+      before = end;
+      run.panels.push_back(p);
+    }
+    run.solve_s = solve_ / n;
+    run.after_last_panel_s = -before;
+    return run;
+  }
+
+ private:
+  static constexpr std::size_t kOpen = 8;
+  struct Open {
+    std::int32_t tag = -1;
+    SimTime from{}, to{};
+  };
+  void close(const Open& o) {
+    if (o.tag >= 0) took_ += to_seconds(o.to - o.from);
+  }
+  std::size_t ranks_;
+  std::int64_t first_;
+  std::vector<PanelSeconds> parts_;  // by rank, since its last panel ended
+  std::vector<double> end_;          // by panel, of the last rank
+  std::vector<PanelSeconds> panels_;
+  std::vector<Open> open_;
+  int rows_;
+  double solve_ = 0;
+  double took_ = 0;
+};
+
+// Leaves a replay from within its call-backs; never leaves this file.
+struct Interrupted {};
+
+// How many panels are done, told by any thread, passed on one at a time; several times a panel, which may take minutes.
+class PanelCount {
+ public:
+  PanelCount(const PredictOptions& options, const HplConfig& config)
+      : options_(options), ranks_(static_cast<std::uint64_t>(config.ranks())) {}
+
+  // A rank has done one of its panels.
+  void rank_panel() {
+    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) throw Interrupted();
+    if (!options_.on_panels) return;
+    const std::uint64_t done = ++rank_panels_;
+    if (done % (1 + ranks_ / 16) != 0 && done % ranks_ != 0) return;
+    const std::lock_guard lock(mutex_);
+    options_.on_panels(done % ranks_ == 0 ? 1 : 0, 0);
+  }
+
+ private:
+  const PredictOptions& options_;
+  std::uint64_t ranks_;
+  std::atomic<std::uint64_t> rank_panels_{0};
+  std::mutex mutex_;
+};
+
+Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& platform,
+                             const std::vector<HostId>& placement, const PredictOptions& options,
+                             const WindowTask& task, PanelCount& count) {
+  const SampleWindow& window = task.window;
+  hpl_gen::HplTraceOptions generate = options.pivots;
+  generate.start_end = false;
+  generate.aggregate_pfact = !task.message_by_message;
+  generate.most_pieces = options.most_pieces;
+  const bool all = window.first == 0 && window.last == config.panels();
+  generate.solve = window.last == config.panels();
+  if (!all) generate.window = hpl_gen::PanelWindow{window.first, window.last};
+  WEFT_ASSIGN(auto trace, hpl_gen::HplTrace::create(hpl_gen::to_dat(config), generate));
+  Collector collector(config, window);
+  replay::ReplayOptions replay_options;
+  replay_options.seed = options.seed;
+  replay_options.model = options.model;
+  replay_options.noise = task.noise;
+  replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
+    collector.region(r, id, b, e);
+    if (id.index() >= hpl_gen::kFirstPanel) count.rank_panel();
+  };
+  replay_options.on_message = [&](const replay::MessageSeen& m) {
+    if (!m.of_collective) collector.message(m);
+  };
+  WEFT_ASSIGN(auto result, replay::replay(*trace, platform, placement, replay_options));
+  WEFT_CHECK(result.finished, "a generated run of HPL deadlocks: " + result.deadlock.summary());
+  WindowRun run = collector.take(window);
+  run.time_s = to_seconds(result.makespan);
+  run.after_last_panel_s += run.time_s;
+  run.ops = trace->totals().ops;
+  run.result = std::move(result);
+  run.result.ranks.clear();
+  run.result.regions.clear();
+  return run;
+}
+
+}  // namespace
+
+Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topology::Platform& platform,
+                                           const std::vector<HostId>& placement,
+                                           const PredictOptions& options,
+                                           const std::vector<WindowTask>& tasks) {
+  std::vector<WindowRun> runs(tasks.size());
+  PanelCount count(options, config);
+  WEFT_TRY(run_parallel(tasks.size(), options.threads, [&](std::size_t i) -> Result<void> {
+    try {
+      WEFT_ASSIGN(runs[i], run_window(config, platform, placement, options, tasks[i], count));
+    } catch (const Interrupted&) {
+      return Error{ErrorCode::kFinding, {}, "interrupted", {}, {}};
+    }
+    return {};
+  }, options.on_fewer_threads));
+  return runs;
+}
+
+}  // namespace weft::predict

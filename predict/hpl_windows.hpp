@@ -1,0 +1,41 @@
+// Replays of windows of panels of an HPL run: what each panel took, and what follows the last one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "predict/hpl_prediction.hpp"
+#include "core/result.hpp"
+#include "hpl_gen/hpl_sampling.hpp"
+#include "replay/engine.hpp"
+
+namespace weft::predict {
+
+// What the replay of a window tells.
+struct WindowRun {
+  std::vector<hpl_gen::PanelSeconds> panels;  // measured ones
+  double solve_s = 0;
+  double time_s = 0;
+  double after_last_panel_s = 0;  // what the look-ahead left to update, and the solve
+  replay::ReplayResult result;
+  std::uint64_t ops = 0;
+  std::vector<std::uint64_t> link_bytes;
+  double simulated_s = 0;
+};
+
+// What to replay: a window, with pivot exchanges one by one or as one operation a panel.
+struct WindowTask {
+  hpl_gen::SampleWindow window;
+  bool message_by_message = true;
+  bool noise = false;
+};
+
+// All tasks, options.threads at a time; the order of the results is that of the tasks. Tells options.on_panels how many
+// panels are done. Errors: the configuration's, the replay's, kFinding "interrupted" when options.stop says so.
+[[nodiscard]] Result<std::vector<WindowRun>> run_windows(const hpl_gen::HplConfig& config,
+                                                         const topology::Platform& platform,
+                                                         const std::vector<HostId>& placement,
+                                                         const PredictOptions& options,
+                                                         const std::vector<WindowTask>& tasks);
+
+}  // namespace weft::predict

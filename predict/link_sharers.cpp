@@ -1,0 +1,39 @@
+#include "predict/link_sharers.hpp"
+
+#include <algorithm>
+
+namespace weft::predict {
+
+void PairTraffic::add(RankId src, RankId dst, Bytes bytes) {
+  if (bytes.value() <= 0 || overflow_) return;
+  bytes_[std::uint64_t{src.index()} << 32 | dst.index()] += static_cast<std::uint64_t>(bytes.value());
+  if (bytes_.size() <= kMaxPairs) return;
+  overflow_ = true;
+  bytes_ = {};
+}
+
+LinkSharers PairTraffic::sharers_of(LinkId link, const topology::Fabric& fabric,
+                                    const std::vector<HostId>& placement) const {
+  LinkSharers out;
+  if (overflow_) return out;
+  out.known = true;
+  std::vector<LinkId> route;
+  // The order of the table does not show: sums are integers, and the list is sorted by distinct keys.
+  for (const auto& [pair, bytes] : bytes_) {
+    const RankId src(static_cast<std::uint32_t>(pair >> 32)), dst(static_cast<std::uint32_t>(pair));
+    route.clear();
+    if (!fabric.routing().route(placement[src.index()], placement[dst.index()], route)) continue;
+    if (std::find(route.begin(), route.end(), link) == route.end()) continue;
+    ++out.pairs;
+    out.bytes += bytes;
+    out.most.push_back({src, dst, bytes});
+  }
+  std::sort(out.most.begin(), out.most.end(), [](const LinkSharer& a, const LinkSharer& b) {
+    if (a.bytes != b.bytes) return a.bytes > b.bytes;
+    return a.src != b.src ? a.src < b.src : a.dst < b.dst;
+  });
+  if (out.most.size() > kSharersShown) out.most.resize(kSharersShown);
+  return out;
+}
+
+}  // namespace weft::predict

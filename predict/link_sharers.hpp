@@ -1,0 +1,45 @@
+// Who shares a link: the pairs of ranks whose messages cross it.
+//
+// A replay tells its messages (ReplayOptions::on_message), PairTraffic adds them up by pair; afterwards the routes of
+// the pairs say who crosses a link. The link itself is known only then, so all pairs are kept: 32 bytes each, up to
+// kMaxPairs, beyond which nothing is known. With a routing that chooses per message (adaptive) a pair counts where
+// the quiet network would send it.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "core/units.hpp"
+#include "topology/fabric.hpp"
+
+namespace weft::predict {
+
+struct LinkSharer {
+  RankId src, dst;
+  std::uint64_t bytes = 0;
+};
+
+struct LinkSharers {
+  bool known = false;
+  std::uint64_t pairs = 0;       // of ranks that send anything across
+  std::uint64_t bytes = 0;       // of all of them
+  std::vector<LinkSharer> most;  // those with most bytes, at most kSharersShown, ties by rank
+};
+
+class PairTraffic {
+ public:
+  static constexpr std::size_t kMaxPairs = 1u << 22;
+  static constexpr std::size_t kSharersShown = 8;
+
+  void add(RankId src, RankId dst, Bytes bytes);
+  // `placement`: host by rank. O(pairs x route).
+  [[nodiscard]] LinkSharers sharers_of(LinkId link, const topology::Fabric& fabric,
+                                       const std::vector<HostId>& placement) const;
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint64_t> bytes_;  // src << 32 | dst
+  bool overflow_ = false;
+};
+
+}  // namespace weft::predict

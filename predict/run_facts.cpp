@@ -1,0 +1,102 @@
+#include "predict/run_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::predict {
+
+double utilization(const RunFacts& run, LinkId link) {
+  const double could = run.platform->fabric.links().capacity[link.index()] * to_seconds(run.result->makespan);
+  return could > 0 ? static_cast<double>(run.result->links[link.index()].bytes) / could : 0;
+}
+
+std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit, LinkOrder order) {
+  std::vector<std::pair<double, LinkId>> used;
+  for (std::uint32_t l = 0; l < run.result->links.size(); ++l) {
+    const auto& use = run.result->links[l];
+    if (use.bytes == 0) continue;
+    used.emplace_back(order == LinkOrder::kWaited ? -to_seconds(use.waited) : -utilization(run, LinkId(l)),
+                      LinkId(l));
+  }
+  limit = std::min(limit, used.size());
+  std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(limit), used.end());
+  std::vector<LinkId> out;
+  for (std::size_t i = 0; i < limit; ++i) out.push_back(used[i].second);
+  return out;
+}
+
+LinkId most_waited_link(const RunFacts& run) {
+  const auto first = busiest_links(run, 1, LinkOrder::kWaited);
+  const bool any = !first.empty() && run.result->links[first.front().index()].waited.count() > 0;
+  return any ? first.front() : LinkId();
+}
+
+double narrowest_used(const RunFacts& run) {
+  double least = 0;
+  const auto& capacity = run.platform->fabric.links().capacity;
+  for (std::size_t l = 0; l < run.result->links.size(); ++l)
+    if (run.result->links[l].bytes > 0 && (least == 0 || capacity[l] < least)) least = capacity[l];
+  return least;
+}
+
+double mean_hops(const RunFacts& run) {
+  const auto& p2p = run.result->point_to_point;
+  const auto& c = p2p.count > 0 ? p2p : run.result->network;
+  return c.count > 0 ? static_cast<double>(c.hops) / static_cast<double>(c.count) : 0;
+}
+
+TimeSums time_sums(const replay::ReplayResult& result) {
+  TimeSums s;
+  for (const auto& r : result.ranks) {
+    s.finish += to_seconds(r.finish);
+    s.compute += to_seconds(r.compute);
+    s.send += to_seconds(r.send);
+    s.recv += to_seconds(r.recv);
+    s.wait += to_seconds(r.wait);
+    s.collective += to_seconds(r.collective);
+    for (std::size_t c = 0; c < replay::kCauseCount; ++c) s.causes[c] += to_seconds(r.causes[c]);
+  }
+  return s;
+}
+
+std::string_view raw_name(replay::RawMode mode) {
+  switch (mode) {
+    case replay::RawMode::kOff:
+      return "off";
+    case replay::RawMode::kEager:
+      return "eager";
+    case replay::RawMode::kDetached:
+      return "detached";
+    case replay::RawMode::kRendezvous:
+      return "rendezvous";
+  }
+  return "off";
+}
+
+std::string platform_label(const topology::Platform& platform) {
+  return platform.label.empty() ? short_name(platform.name) : platform.label;
+}
+
+std::string short_name(std::string_view name) {
+  std::string out;
+  std::size_t begin = 0;
+  // Pieces between separators; a piece with two slashes or more is a path ("12.5GB/s" has one).
+  for (std::size_t i = 0; i <= name.size(); ++i) {
+    if (i < name.size() && name[i] != '=' && name[i] != ',') continue;
+    std::string_view piece = name.substr(begin, i - begin);
+    const std::size_t file = piece.rfind('/');
+    if (file != std::string_view::npos && file > 0) {
+      const std::size_t folder = piece.rfind('/', file - 1);
+      if (folder != std::string_view::npos) piece.remove_prefix(folder + 1);
+    }
+    out += piece;
+    if (i < name.size()) out += name[i];
+    begin = i + 1;
+  }
+  return out;
+}
+
+std::string exact_number(double v) { return fmt::format("{}", v); }
+
+}  // namespace weft::predict

@@ -1,0 +1,74 @@
+// RunFacts: one replay and what was asked for, as the reports need it; and the numbers that several reports
+// derive.
+//
+// Units: seconds as double where a figure goes straight into a file or a sentence, strong types elsewhere.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replay/engine.hpp"
+#include "replay/results.hpp"
+#include "predict/link_sharers.hpp"
+#include "topology/platform/platform.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::predict {
+
+// Pointers are borrowed and never null.
+struct RunFacts {
+  std::string trace;                 // as the user named it
+  std::string map;                   // "block"...
+  std::string routing;               // name of the routing in force
+  std::vector<std::string> changes;  // flags that are not at their defaults, as they were typed
+  std::uint32_t ranks = 0;
+  traces::TraceTotals totals;
+  const topology::Platform* platform = nullptr;
+  const replay::ReplayOptions* options = nullptr;
+  const replay::ReplayResult* result = nullptr;
+  LinkSharers worst_link_sharers;  // of the most used link, where they were asked for
+  // The machine that ran the replay, not the one that was simulated.
+  double wall_s = 0;
+  std::uint64_t peak_rss_bytes = 0;
+};
+
+// bytes / (bandwidth x makespan); 0 for a makespan of 0.
+[[nodiscard]] double utilization(const RunFacts& run, LinkId link);
+// What puts one link before another: utilization, or the time that messages lost on it.
+enum class LinkOrder : std::uint8_t { kUtilization, kWaited };
+// Links that carried something, the first of the order first, ties by LinkId; at most `limit`. O(links log limit).
+[[nodiscard]] std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit,
+                                                LinkOrder order = LinkOrder::kUtilization);
+// The link on which messages lost most; invalid if none lost anything.
+[[nodiscard]] LinkId most_waited_link(const RunFacts& run);
+// Smallest bandwidth among the links that carried something, bytes/s; 0 if none did.
+[[nodiscard]] double narrowest_used(const RunFacts& run);
+// Mean links per message written in the trace; of all messages if there are only collectives; 0 if there are
+// none.
+[[nodiscard]] double mean_hops(const RunFacts& run);
+
+// Sums over the ranks.
+struct TimeSums {
+  double finish = 0, compute = 0, send = 0, recv = 0, wait = 0, collective = 0;
+  std::array<double, replay::kCauseCount> causes{};  // add up to blocked()
+  [[nodiscard]] double blocked() const { return send + recv + wait + collective; }
+  [[nodiscard]] double cause(replay::Cause c) const { return causes[static_cast<std::size_t>(c)]; }
+};
+[[nodiscard]] TimeSums time_sums(const replay::ReplayResult& result);
+
+[[nodiscard]] std::string_view raw_name(replay::RawMode mode);  // "off", "eager"...
+
+// What the platform is called in text: its label, or its name.
+[[nodiscard]] std::string platform_label(const topology::Platform& platform);
+
+// A trace or platform as people read it: of a path with folders only the last folder and the file
+// ("routes:path=/a/b/torus.txt,lat=0" -> "routes:path=b/torus.txt,lat=0").
+[[nodiscard]] std::string short_name(std::string_view name);
+
+// Shortest text that reads back as the same double.
+[[nodiscard]] std::string exact_number(double v);
+
+}  // namespace weft::predict

@@ -1,0 +1,58 @@
+// Every trace on every platform with every map: the runs of compare and sweep. Each run has a reader and an engine of its
+// own; `threads` of them run at once. What comes out does not depend on how many.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "core/result.hpp"
+#include "predict/run_facts.hpp"
+#include "replay/engine.hpp"
+#include "topology/platform/platform.hpp"
+
+namespace weft::predict {
+
+struct PlatformRequest {
+  std::string spec;  // as topology::load_platform takes it
+  topology::PlatformChanges changes;
+};
+
+struct MatrixRequest {
+  std::vector<std::string> traces;  // one path each
+  std::string format;               // of all traces; empty: sniffed
+  std::vector<PlatformRequest> platforms;
+  std::vector<std::string> maps;  // empty: block
+  replay::ReplayOptions options;  // of every run; its callbacks are replaced
+  std::uint64_t seed = 0;         // of placements
+  unsigned threads = 1;
+  std::vector<std::string> changes;  // RunFacts::changes of every run
+  // Operations replayed so far and in all, from any thread, one call at a time.
+  std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
+  OnFewerThreads on_fewer_threads;
+};
+
+struct MatrixRun {
+  std::string trace;
+  std::size_t platform = 0;  // index into MatrixRequest::platforms
+  std::string map;
+  replay::ReplayResult result;
+  RunFacts facts;  // points into the matrix, which must outlive it
+};
+
+// Not to be copied or moved once it is filled.
+struct Matrix {
+  replay::ReplayOptions options;
+  std::deque<topology::Platform> platforms;
+  std::deque<MatrixRun> runs;  // trace by trace, platform by platform, map by map
+  [[nodiscard]] std::vector<RunFacts> facts() const;
+};
+
+// Errors: whatever stops the first run that fails, in the order of the runs; before any of them runs, what is wrong with
+// a trace's head, a platform or a placement. A run that ends in a deadlock is a result, no error.
+[[nodiscard]] Result<void> run_matrix(const MatrixRequest& request, Matrix& out);
+
+}  // namespace weft::predict

@@ -1,0 +1,375 @@
+#include "report/hpl_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "predict/hpl_exchanges.hpp"
+#include "core/counted.hpp"
+#include "core/quantity_text.hpp"
+#include "hpl_gen/closed_form.hpp"
+#include "report/table.hpp"
+
+namespace weft::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Part = hpl_gen::PanelSeconds::Part;
+
+Json forms_json(const predict::ClosedFormPrediction& closed) {
+  return Json{
+      {"hpl_gflops", closed.hpl},       {"mcl_gflops", closed.mcl}, {"roofline_gflops", closed.roofline},
+      {"phases_gflops", closed.phases}, {"gamma_s", closed.gamma},  {"alpha_s", closed.alpha},
+      {"beta_s_per_word", closed.beta}};
+}
+
+constexpr std::size_t kTextPoints = 20;
+constexpr std::size_t kFilePoints = 200;
+
+struct NamedPart {
+  const char* name;
+  const char* what;
+  double predict::HplPrediction::*seconds;
+  double predict::PhaseErrors::*error;
+};
+constexpr NamedPart kParts[] = {
+    {"update", "multiplication and triangular solve", &predict::HplPrediction::update_s, &predict::PhaseErrors::update_s},
+    {"swap", "row exchanges and U", &predict::HplPrediction::swap_s, &predict::PhaseErrors::swap_s},
+    {"bcast", "waiting for panels and sending them on", &predict::HplPrediction::bcast_s, &predict::PhaseErrors::bcast_s},
+    {"pfact", "factoring own panels", &predict::HplPrediction::pfact_s, &predict::PhaseErrors::pfact_s},
+    {"solve", "back substitution", &predict::HplPrediction::solve_s, &predict::PhaseErrors::solve_s},
+};
+
+std::string config_text(const hpl_gen::HplConfig& c) {
+  return fmt::format("N {} NB {} on {} x {}, {}, depth {}, swap {}", c.n, c.nb, c.p, c.q,
+                     hpl_gen::name_of(c.bcast), c.depth, hpl_gen::name_of(c.swap));
+}
+
+std::string limits(const predict::HplPrediction& run) {
+  const NamedPart* second = &kParts[1];
+  for (const NamedPart& p : kParts)
+    if (&p != &kParts[0] && run.*p.seconds > run.*second->seconds) second = &p;
+  std::string text;
+  if (run.update_s >= run.*second->seconds)
+    text = fmt::format("Computation limits it: {} of the time is update; next {} with {}",
+                       show_percent(run.update_s / run.time_s), second->name,
+                       show_percent(run.*second->seconds / run.time_s));
+  else
+    text =
+        fmt::format("{} limits it: {} of the time; update is {}", second->name,
+                    show_percent(run.*second->seconds / run.time_s), show_percent(run.update_s / run.time_s));
+  if (!run.busiest_link.empty())
+    text += fmt::format("; busiest link {} at {} ({} sharing)", run.busiest_link,
+                        show_percent(run.busiest_utilization), run.model);
+  return text + ".\n";
+}
+
+// What a sample is worth, in words: how many panels, and how far off at most.
+std::string sample_text(const predict::HplPrediction& run) {
+  const std::string panels = fmt::format("{} of {} panels simulated", run.panels_simulated, run.panels_total);
+  if (run.error_estimate)
+    return fmt::format(" (+-{} with {:.0f} % confidence: {})", show_percent(*run.error_estimate),
+                       hpl_gen::kConfidence * 100, panels);
+  if (run.exchanges.series && !run.exchanges.differs_at_most)
+    return fmt::format(" ({}; no estimate: what the short cut of exchanges leaves out is not known)", panels);
+  return fmt::format(" ({}: too few to say how far off; --sample {} or more, --window {} or more)", panels,
+                     hpl_gen::kWindowsToEstimate, hpl_gen::kPanelsToEstimate);
+}
+
+std::string exchanges_text(const predict::ExchangeChoice& e) {
+  std::string text = e.series ? "as one operation a panel, each message as if alone" : "message by message";
+  text = fmt::format("pivot exchanges: {}: {}", text, e.why);
+  if (e.panels_tried > 0)
+    text += fmt::format(" (a difference of up to {} is taken)", show_percent(predict::kSeriesTolerance));
+  return text + "\n";
+}
+
+double hidden(const predict::HplPrediction& run) {
+  return run.bcast_took_s > 0 ? std::max(0.0, 1 - run.bcast_s / run.bcast_took_s) : 0;
+}
+
+}  // namespace
+
+Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+std::vector<CurvePoint> panel_curve(const predict::HplPrediction& run, std::size_t points) {
+  std::vector<CurvePoint> out;
+  const std::size_t panels = run.panels.size();
+  points = std::min(points, panels);
+  const auto n = static_cast<double>(run.config.n);
+  double seconds = 0;
+  for (std::size_t i = 0; i < points; ++i) {
+    const std::size_t from = i * panels / points, to = (i + 1) * panels / points;
+    double took = 0;
+    for (std::size_t k = from; k < to; ++k) took += run.panels[k].s[Part::kTime];
+    seconds += took;
+    const auto left = [&](std::size_t k) {
+      return std::max(0.0, n - static_cast<double>(k) * static_cast<double>(run.config.nb));
+    };
+    const double flops = 2.0 / 3.0 * (std::pow(left(from), 3) - std::pow(left(to), 3));
+    out.push_back(
+        {static_cast<std::int64_t>(from) * run.config.nb, seconds, took > 0 ? flops / took * 1e-9 : 0});
+  }
+  return out;
+}
+
+std::string prediction_text(const predict::HplPrediction& run, const predict::ClosedFormPrediction& closed,
+                            const std::vector<std::string>& chosen, std::size_t width) {
+  std::string out;
+  for (const std::string& c : chosen) out += fmt::format("chosen: {}\n", c);
+  out +=
+      fmt::format("{} on {}: {} in {}, {} of peak", config_text(run.config), run.label,
+                  show(FlopRate(run.gflops * 1e9)), show_seconds(run.time_s), show_percent(run.efficiency));
+  if (run.panels_simulated < run.panels_total) out += sample_text(run);
+  // The columns take turns as the ring's root: how far each lags behind comes round after Q panels.
+  const hpl_gen::Bcast bcast = run.config.bcast;
+  const bool ring = bcast != hpl_gen::Bcast::kLong && bcast != hpl_gen::Bcast::kLongM;
+  if (run.panels_simulated < run.panels_total && ring && run.shortest_window < run.config.q)
+    out += fmt::format(
+        "\nnote: a ring over {0} columns comes round after {0} panels, the windows have {1}: the estimate "
+        "says too "
+        "little, and the rate may be off; --window {0} sees all of it",
+        run.config.q, run.shortest_window);
+  out += "\n" + limits(run) + exchanges_text(run.exchanges) + "\n";
+
+  // A column of errors where something was estimated.
+  const bool sampled = run.panels_simulated < run.panels_total;
+  std::vector<Table::Column> head = {{"part", Table::Align::kLeft}, {"mean per rank"}};
+  if (sampled) head.push_back({"+-"});
+  head.push_back({"share"});
+  head.push_back({"what", Table::Align::kLeft});
+  Table parts(head);
+  const auto add_part = [&](const char* name, double seconds, const std::string& error, const char* what) {
+    std::vector<std::string> cells = {name, show_seconds(seconds)};
+    if (sampled) cells.push_back(error);
+    cells.push_back(show_percent(seconds / run.time_s));
+    cells.emplace_back(what);
+    parts.add(cells);
+  };
+  double sum = 0;
+  for (const NamedPart& p : kParts) {
+    add_part(p.name, run.*p.seconds, run.phase_error ? show_seconds((*run.phase_error).*p.error) : "-",
+             p.what);
+    sum += run.*p.seconds;
+  }
+  add_part("other", std::max(0.0, run.time_s - sum), "-", "between them, first and last panels");
+  out += parts.text(width);
+  if (run.bcast_took_s > 0)
+    out += fmt::format(
+        "panel broadcasts take {} from first send to last arrival; ranks wait {} for them: {} hidden\n",
+        show_seconds(run.bcast_took_s), show_seconds(run.bcast_s), show_percent(hidden(run)));
+
+  const auto curve = panel_curve(run, kTextPoints);
+  double most = 0;
+  for (const CurvePoint& p : curve) most = std::max(most, p.gflops);
+  Table plot({{"column"}, {"time"}, {"rate"}, {"", Table::Align::kLeft}});
+  for (const CurvePoint& p : curve)
+    plot.add({fmt::format("{}", p.column), show_seconds(p.seconds), show(FlopRate(p.gflops * 1e9)),
+              std::string(static_cast<std::size_t>(most > 0 ? std::lround(40 * p.gflops / most) : 0), '#')});
+  out += "\n" + plot.text() + "\n";
+
+  Table forms({{"closed form", Table::Align::kLeft}, {"rate"}, {"to the replay"}});
+  const auto form = [&](const char* name, double gflops) {
+    forms.add(
+        {name, show(FlopRate(gflops * 1e9)), fmt::format("{:+.1f} %", (gflops / run.gflops - 1) * 100)});
+  };
+  form("netlib (HPL, equation 3)", closed.hpl);
+  form("layered (MCL)", closed.mcl);
+  form("phases, panel by panel", closed.phases);
+  form("roofline", closed.roofline);
+  return out + forms.text(width);
+}
+
+std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
+                              const std::vector<predict::ClosedFormPrediction>& closed, const std::string& platform, std::size_t width) {
+  Table t({{"N"}, {"NB"}, {"P"}, {"Q"}, {"netlib eq. 3"}, {"layered"}, {"phases"}, {"roofline"}});
+  const auto rate = [](double gflops) { return show(FlopRate(gflops * 1e9)); };
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const auto& c = configs[i];
+    const predict::ClosedFormPrediction& f = closed[i];
+    t.add({fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
+           rate(f.hpl), rate(f.mcl), rate(f.phases), rate(f.roofline)});
+  }
+  return fmt::format("closed forms for {}, nothing replayed\n{}", platform, t.text(width));
+}
+
+nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
+                                        const predict::ClosedFormPrediction& closed) {
+  return Json{{"n", config.n},
+              {"nb", config.nb},
+              {"p", config.p},
+              {"q", config.q},
+              {"closed_form", forms_json(closed)}};
+}
+
+std::string predictions_text(const std::vector<predict::HplPrediction>& runs, std::size_t width) {
+  const auto elsewhere = [&](const predict::HplPrediction& r) { return r.label != runs.front().label; };
+  const bool several = std::any_of(runs.begin(), runs.end(), elsewhere);
+  std::vector<Table::Column> columns;
+  if (several) columns.push_back({"platform", Table::Align::kLeft});
+  columns.insert(columns.end(), {{"N"},
+                                 {"NB"},
+                                 {"P"},
+                                 {"Q"},
+                                 {"pfact", Table::Align::kLeft},
+                                 {"rfact", Table::Align::kLeft},
+                                 {"bcast", Table::Align::kLeft},
+                                 {"depth"},
+                                 {"swap", Table::Align::kLeft},
+                                 {"time"},
+                                 {"rate"},
+                                 {"of peak"},
+                                 {"+-"}});
+  Table t(columns);
+  const predict::HplPrediction* best = &runs.front();
+  for (const predict::HplPrediction& r : runs) {
+    const auto& c = r.config;
+    if (r.gflops > best->gflops) best = &r;
+    std::vector<std::string> cells;
+    if (several) cells.push_back(r.label);
+    cells.insert(
+        cells.end(),
+        {fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
+         std::string(hpl_gen::name_of(c.pfact)), std::string(hpl_gen::name_of(c.rfact)),
+         std::string(hpl_gen::name_of(c.bcast)), fmt::format("{}", c.depth),
+         std::string(hpl_gen::name_of(c.swap)), show_seconds(r.time_s), show(FlopRate(r.gflops * 1e9)),
+         show_percent(r.efficiency), r.error_estimate ? show_percent(*r.error_estimate) : "-"});
+    t.add(cells);
+  }
+  const std::string where = several ? "" : " on " + runs.front().label;
+  const std::string best_on = several ? " on " + best->label : "";
+  return fmt::format("{}{}; fastest: {}{}: {}\n", counted(runs.size(), "run"), where,
+                     config_text(best->config), best_on, show(FlopRate(best->gflops * 1e9))) +
+         t.text(width);
+}
+
+Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFormPrediction& closed,
+                     const predict::PredictOptions& options) {
+  const auto& c = run.config;
+  Json j;
+  j["schema"] = "weft.predict/1";
+  j["platform"] = run.platform;
+  j["model"] = Json{{"name", run.model}};
+  j["n"] = c.n;
+  j["nb"] = c.nb;
+  j["p"] = c.p;
+  j["q"] = c.q;
+  j["config"] = Json{{"pmap", hpl_gen::name_of(c.pmap)},
+                     {"pfact", hpl_gen::name_of(c.pfact)},
+                     {"nbmin", c.nbmin},
+                     {"ndiv", c.ndiv},
+                     {"rfact", hpl_gen::name_of(c.rfact)},
+                     {"bcast", hpl_gen::name_of(c.bcast)},
+                     {"depth", c.depth},
+                     {"swap", hpl_gen::name_of(c.swap)},
+                     {"swap_threshold", c.swap_threshold},
+                     {"map", options.map},
+                     {"seed", options.seed},
+                     {"noise", options.noise}};
+  j["time_s"] = run.time_s;
+  j["gflops"] = run.gflops;
+  j["efficiency"] = run.efficiency;
+  j["peak_gflops"] = run.peak_gflops;
+  j["phases"] = Json{{"pfact_s", run.pfact_s},
+                     {"bcast_s", run.bcast_s},
+                     {"swap_s", run.swap_s},
+                     {"update_s", run.update_s},
+                     {"solve_s", run.solve_s}};
+  j["bcast"] = Json{{"took_s", run.bcast_took_s}, {"waited_s", run.bcast_s}, {"hidden", hidden(run)}};
+  j["closed_form"] = forms_json(closed);
+  j["panels_simulated"] = run.panels_simulated;
+  j["panels_total"] = run.panels_total;
+  j["error_estimate"] = optional_json(run.error_estimate);
+  j["error_confidence"] = hpl_gen::kConfidence;
+  j["phases_error"] = nullptr;
+  if (run.phase_error)
+    j["phases_error"] = Json{{"pfact_s", run.phase_error->pfact_s},
+                             {"bcast_s", run.phase_error->bcast_s},
+                             {"swap_s", run.phase_error->swap_s},
+                             {"update_s", run.phase_error->update_s},
+                             {"solve_s", run.phase_error->solve_s}};
+  j["exchanges"] = Json{{"as", run.exchanges.series ? "series" : "messages"},
+                        {"why", run.exchanges.why},
+                        {"differs_at_most", optional_json(run.exchanges.differs_at_most)},
+                        {"panels_tried", run.exchanges.panels_tried}};
+  j["busiest_link"] = Json{{"name", run.busiest_link}, {"utilization", run.busiest_utilization}};
+  Json curve = Json::array();
+  for (const CurvePoint& p : panel_curve(run, kFilePoints))
+    curve.push_back(Json{{"column", p.column}, {"time_s", p.seconds}, {"gflops", p.gflops}});
+  if (!curve.empty()) j["panel_curve"] = std::move(curve);
+  j["engine"] = Json{{"events", run.engine.events},
+                     {"solves", run.engine.solves},
+                     {"flows", run.engine.flows},
+                     {"messages", run.messages},
+                     {"ops", run.ops}};
+  return j;
+}
+
+std::string panel_csv(const predict::HplPrediction& run) {
+  std::string out = report::csv_line({"column", "time_s", "gflops"});
+  for (const CurvePoint& p : panel_curve(run, run.panels.size()))
+    out += report::csv_line(
+        {fmt::format("{}", p.column), fmt::format("{:.9g}", p.seconds), fmt::format("{:.9g}", p.gflops)});
+  return out;
+}
+
+std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
+                            const std::vector<predict::ClosedFormPrediction>& closed) {
+  std::string out = report::csv_line({"n",
+                                      "nb",
+                                      "p",
+                                      "q",
+                                      "pfact",
+                                      "nbmin",
+                                      "rfact",
+                                      "bcast",
+                                      "depth",
+                                      "swap",
+                                      "time_s",
+                                      "gflops",
+                                      "efficiency",
+                                      "pfact_s",
+                                      "bcast_s",
+                                      "swap_s",
+                                      "update_s",
+                                      "solve_s",
+                                      "error_estimate",
+                                      "hpl_gflops",
+                                      "mcl_gflops",
+                                      "roofline_gflops",
+                                      "phases_gflops",
+                                      "platform"});
+  const auto number = [](double v) { return fmt::format("{:.9g}", v); };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const predict::HplPrediction& r = runs[i];
+    const auto& c = r.config;
+    out += report::csv_line({fmt::format("{}", c.n),
+                             fmt::format("{}", c.nb),
+                             fmt::format("{}", c.p),
+                             fmt::format("{}", c.q),
+                             std::string(hpl_gen::name_of(c.pfact)),
+                             fmt::format("{}", c.nbmin),
+                             std::string(hpl_gen::name_of(c.rfact)),
+                             std::string(hpl_gen::name_of(c.bcast)),
+                             fmt::format("{}", c.depth),
+                             std::string(hpl_gen::name_of(c.swap)),
+                             number(r.time_s),
+                             number(r.gflops),
+                             number(r.efficiency),
+                             number(r.pfact_s),
+                             number(r.bcast_s),
+                             number(r.swap_s),
+                             number(r.update_s),
+                             number(r.solve_s),
+                             r.error_estimate ? number(*r.error_estimate) : "",
+                             number(closed[i].hpl),
+                             number(closed[i].mcl),
+                             number(closed[i].roofline),
+                             number(closed[i].phases),
+                             r.platform});
+  }
+  return out;
+}
+
+}  // namespace weft::report

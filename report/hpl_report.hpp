@@ -1,0 +1,43 @@
+// Predictions of HPL for people and tools.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "predict/hpl_prediction.hpp"
+
+namespace weft::report {
+
+// One run in full: the answer, what limits it, parts, panel curve, closed forms.
+[[nodiscard]] std::string prediction_text(const predict::HplPrediction& run, const predict::ClosedFormPrediction& closed,
+                                          const std::vector<std::string>& chosen, std::size_t width);
+// Several runs: a row each, with their platforms where these differ.
+[[nodiscard]] std::string predictions_text(const std::vector<predict::HplPrediction>& runs, std::size_t width);
+[[nodiscard]] nlohmann::ordered_json prediction_json(const predict::HplPrediction& run,
+                                                     const predict::ClosedFormPrediction& closed,
+                                                     const predict::PredictOptions& options);
+[[nodiscard]] std::string panel_csv(const predict::HplPrediction& run);
+[[nodiscard]] std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
+                                          const std::vector<predict::ClosedFormPrediction>& closed);
+
+// null where nothing is known.
+[[nodiscard]] nlohmann::ordered_json optional_json(const std::optional<double>& value);
+
+// A stretch of columns of the panel curve.
+struct CurvePoint {
+  std::int64_t column = 0;  // first
+  double seconds = 0;       // from the start to its end
+  double gflops = 0;        // while it was factored
+};
+[[nodiscard]] std::vector<CurvePoint> panel_curve(const predict::HplPrediction& run, std::size_t points);
+
+// Closed forms alone (--closed-form), one row a run.
+[[nodiscard]] std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
+                                            const std::vector<predict::ClosedFormPrediction>& closed,
+                                            const std::string& platform, std::size_t width);
+[[nodiscard]] nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
+                                                      const predict::ClosedFormPrediction& closed);
+
+}  // namespace weft::report

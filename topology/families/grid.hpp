@@ -1,0 +1,50 @@
+// Grid: what torus, mesh, hypercube and the torus machines (Gemini, Blue Gene/Q, TofuD) share. Routers at the points of
+// a k_1 x ... x k_n grid; a dimension is a ring (torus) or a line (mesh), with one or more parallel cables a step.
+//
+// Router number: coordinate 1 counts fastest. Router ports: its hosts, then per dimension the + cables, then the -
+// cables, where there is a neighbour (k = 2: one neighbour, one set of cables; k = 1: none). host_links=off: the router
+// is the host.
+//
+// Routing is dimension-ordered, lowest dimension first. On a ring diff = (dst - src) mod k goes + if diff <= floor(k/2),
+// else -. In an even ring the farthest point ties; `tie` decides: plus (default), minus, parity (source's coordinate
+// sum even: plus), which loads both directions alike, simgrid (as SimGrid's TorusZone). Of m parallel cables
+//   dimension-order  takes cable dst mod m, the same on every hop
+//   hashed           takes cable (dst + number of the message) mod m
+//   adaptive         takes, hop by hop, the cable with the fewest messages; of equals as dimension-order
+// O(path length) per route, no tables but 4 bytes a router where a dimension is a line.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/platform/params.hpp"
+
+namespace weft::topology {
+
+inline constexpr std::size_t kMaxGridDims = 16;
+inline constexpr std::array<std::string_view, 3> kGridRoutings = {"dimension-order", "hashed", "adaptive"};
+
+struct GridPlan {
+  std::vector<std::uint64_t> k;       // lengths
+  std::vector<std::uint64_t> cables;  // parallel ones per dimension
+  std::vector<std::uint64_t> line;    // 1: a line (mesh), 0: a ring
+  std::uint64_t hosts_per_router = 1;
+  bool host_links = true;
+  // Link classes: "host" (if host_links) and then these; class of dimension d = class_of[d].
+  std::vector<std::string> classes;
+  std::vector<std::uint64_t> class_of;
+  std::string_view bw_fallback = kDefaultBandwidth, lat_fallback = kDefaultLatency;
+};
+
+// Reads bw, lat, tie, routing, seed, host_links and hosts_per_switch (default: the plan's) and builds.
+[[nodiscard]] Result<Fabric> build_grid(const Params& params, GridPlan plan);
+
+// One class for all dimensions, or one per dimension if bw or lat has that many values besides the host's.
+void set_grid_classes(const Params& params, std::string_view name, GridPlan& plan);
+
+// The keys that torus and mesh share: dims, cables, host_links; links of class `name`. `line` is left to the family.
+[[nodiscard]] Result<GridPlan> read_grid(const Params& params, std::string_view name);
+
+}  // namespace weft::topology

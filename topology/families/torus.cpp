@@ -1,0 +1,25 @@
+// n-dimensional torus: a ring in every dimension (grid.hpp).
+#include "topology/families/grid.hpp"
+#include "topology/registry.hpp"
+
+namespace weft::topology {
+namespace {
+
+constexpr std::array<ParamInfo, 4> kParams = {{
+    {"dims", "required", "ring lengths joined by x, like 4x4x2"},
+    {"cables", "1 each", "parallel cables between neighbours of each dimension"},
+    {"host_links", "on", "off: host = router, no host cable"},
+    {"tie", "plus", "direction to the farthest point of an even ring: plus, minus, parity, simgrid"},
+}};
+
+Result<Fabric> build(const Params& params) {
+  WEFT_ASSIGN(GridPlan g, read_grid(params, "torus"));
+  g.line.assign(g.k.size(), 0);
+  return build_grid(params, std::move(g));
+}
+
+}  // namespace
+
+Family family_torus() { return {kParams, build, {}, {}}; }
+
+}  // namespace weft::topology

@@ -1,0 +1,167 @@
+#include "topology/graphs/export.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+namespace weft::topology {
+namespace {
+
+// True if the links taken backwards are the same links: every one belongs to a cable.
+bool all_cables(const Fabric& f) {
+  using Row = std::tuple<std::uint32_t, std::uint32_t, double, std::int64_t, std::uint8_t>;
+  const LinkTable& t = f.links();
+  std::vector<Row> forward, backward;
+  for (std::size_t l = 0; l < t.size(); ++l) {
+    const std::uint32_t a = t.from[l].index(), b = t.to[l].index();
+    if (a == b) return false;
+    forward.emplace_back(a, b, t.capacity[l], t.latency[l].count(), t.link_class[l]);
+    backward.emplace_back(b, a, t.capacity[l], t.latency[l].count(), t.link_class[l]);
+  }
+  std::sort(forward.begin(), forward.end());
+  std::sort(backward.begin(), backward.end());
+  return forward == backward;
+}
+
+// Bytes of the UTF-8 character at the front of `text`; 0 if there is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const std::size_t n = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
+  if (n == 0 || n > text.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (n > 2) {  // no over-long forms, no surrogates, nothing beyond U+10FFFF, not U+FFFE and U+FFFF
+    const unsigned char second = byte(1);
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90) ||
+        (first == 0xef && second == 0xbf && byte(2) >= 0xbe))
+      return 0;
+  }
+  return n;
+}
+
+// XML 1.0 has no way to write most control characters and no bytes outside UTF-8: these come as \xNN.
+std::string xml(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const std::size_t length = utf8_length(text.substr(i));
+    if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
+      continue;
+    }
+    if (length > 1) {
+      out += text.substr(i, length);
+      i += length - 1;
+      continue;
+    }
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+std::string to_dot(const Fabric& f) {
+  const bool cables = all_cables(f);
+  const LinkTable& t = f.links();
+  std::string out = cables ? "graph weft {\n" : "digraph weft {\n";
+  auto to = std::back_inserter(out);
+  for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
+    fmt::format_to(to, "  v{} [label={}, kind={}, shape={}];\n", v, quoted(f.vertex_name(VertexId(v))),
+                   v < f.host_count() ? "host" : "switch", v < f.host_count() ? "box" : "ellipse");
+  for (std::size_t l = 0; l < t.size(); ++l) {
+    if (cables && t.from[l] > t.to[l]) continue;
+    fmt::format_to(to, "  v{} {} v{} [class={}, bandwidth_Bps=\"{}\", latency_s=\"{}\"];\n",
+                   t.from[l].index(), cables ? "--" : "->", t.to[l].index(),
+                   quoted(t.class_names[t.link_class[l]]), t.capacity[l], to_seconds(t.latency[l]));
+  }
+  return out + "}\n";
+}
+
+std::string to_graphml(const Fabric& f) {
+  const bool cables = all_cables(f);
+  const LinkTable& t = f.links();
+  std::string out =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
+      "  <key id=\"name\" for=\"node\" attr.name=\"name\" attr.type=\"string\"/>\n"
+      "  <key id=\"kind\" for=\"node\" attr.name=\"kind\" attr.type=\"string\"/>\n"
+      "  <key id=\"class\" for=\"edge\" attr.name=\"class\" attr.type=\"string\"/>\n"
+      "  <key id=\"bandwidth_Bps\" for=\"edge\" attr.name=\"bandwidth_Bps\" attr.type=\"double\"/>\n"
+      "  <key id=\"latency_s\" for=\"edge\" attr.name=\"latency_s\" attr.type=\"double\"/>\n";
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "  <graph id=\"weft\" edgedefault=\"{}\">\n", cables ? "undirected" : "directed");
+  for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
+    fmt::format_to(to,
+                   "    <node id=\"v{}\"><data key=\"name\">{}</data><data key=\"kind\">{}</data></node>\n",
+                   v, xml(f.vertex_name(VertexId(v))), v < f.host_count() ? "host" : "switch");
+  for (std::size_t l = 0; l < t.size(); ++l) {
+    if (cables && t.from[l] > t.to[l]) continue;
+    fmt::format_to(to,
+                   "    <edge source=\"v{}\" target=\"v{}\"><data key=\"class\">{}</data><data "
+                   "key=\"bandwidth_Bps\">{}</data><data key=\"latency_s\">{}</data></edge>\n",
+                   t.from[l].index(), t.to[l].index(), xml(t.class_names[t.link_class[l]]), t.capacity[l],
+                   to_seconds(t.latency[l]));
+  }
+  return out + "  </graph>\n</graphml>\n";
+}
+
+Result<std::string> to_routes(const Fabric& f, std::uint64_t max_pairs) {
+  const std::uint64_t hosts = f.host_count();
+  if (hosts * (hosts - 1) > max_pairs)
+    return bad_input({}, "too many routes to write", fmt::format("{} pairs", hosts * (hosts - 1)),
+                     fmt::format("at most {}", max_pairs));
+  std::string out;
+  auto to = std::back_inserter(out);
+  for (std::uint32_t l = 0; l < f.link_count(); ++l) {
+    // Fields end at blanks, records at the end of the line.
+    std::string name = f.link_name(LinkId(l));
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
+    fmt::format_to(to, "L {} {} {} {}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]));
+  }
+  std::vector<LinkId> links;
+  for (std::uint32_t s = 0; s < hosts; ++s)
+    for (std::uint32_t d = 0; d < hosts; ++d) {
+      links.clear();
+      if (s == d || !f.routing().route(HostId(s), HostId(d), links)) continue;
+      fmt::format_to(to, "R {} {}", s, d);
+      for (const LinkId l : links) fmt::format_to(to, " {}", l.index());
+      out += '\n';
+    }
+  return out;
+}
+
+}  // namespace weft::topology

@@ -1,0 +1,206 @@
+// Any network from a GraphML or DOT file (told apart by the first character), routed by shortest paths (graph_routing.hpp).
+//
+// Node attributes: kind = host | switch (or router); a DOT node may say shape=box for a host instead, as our own export
+// does. name (or label) is its name, else its identifier. Where every node is a host, hosts pass messages on. A file of
+// routers alone takes hosts_per_switch: that many hosts hang on each of them, named node-K.
+// Edge attributes: bw ("100Gbps") or bandwidth_Bps (a number), lat ("500ns") or latency_s, class (link class in reports;
+// default: host at a host, else link), cables (parallel ones). What an edge leaves out is the platform's bw and lat. An
+// undirected edge is a cable, a directed one a link one way. Hosts are numbered in the order of the file (GraphML), in
+// natural order of their identifiers (DOT: node2 before node10).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/input_file.hpp"
+#include "core/quantity_text.hpp"
+#include "core/source_pos.hpp"
+#include "topology/routing/graph_routing.hpp"
+#include "topology/graphs/graph_text.hpp"
+#include "topology/registry.hpp"
+
+namespace weft::topology {
+namespace {
+
+constexpr std::array<ParamInfo, 3> kParams = {{
+    {"path", "required", "GraphML or DOT file"},
+    {"routing", "shortest", "shortest, ecmp, random, adaptive"},
+    {"hosts_per_switch", "0", "hosts on every router of a file that has no hosts"},
+}};
+
+Result<GraphText> read_graph(const std::string& path, const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (first == std::string::npos) return bad_input(path, "the file is empty", {}, "a GraphML or DOT graph");
+  return text[first] == '<' ? read_graphml(path, text) : read_dot(path, text);
+}
+
+const Attribute* value_of(const Attributes& a, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const auto it = a.find(name); it != a.end() && !it->second.text.empty()) return &it->second;
+  return nullptr;
+}
+
+// What a node or an edge is called in an error, for files whose reader knows no positions.
+struct Place {
+  const std::string& path;
+  std::string what;  // "node a", "edge a -- b"
+  [[nodiscard]] std::string of(std::uint32_t line, std::uint32_t column, std::string_view key = {}) const {
+    if (line != 0) return SourcePos{path, line, column}.text();
+    return fmt::format("{}: {}{}{}", path, what, key.empty() ? "" : ": ", key);
+  }
+  [[nodiscard]] std::string of(const Attribute& a, std::string_view key) const {
+    return of(a.line, a.column, key);
+  }
+};
+
+Result<bool> is_host(const Attributes& a, const Place& place, bool shapes) {
+  if (const Attribute* kind = value_of(a, {"kind"})) {
+    if (kind->text == "host" || kind->text == "node" || kind->text == "compute") return true;
+    if (kind->text == "switch" || kind->text == "router") return false;
+    return bad_input(place.of(*kind, "kind"), "unknown kind of node", kind->text, "host, switch or router");
+  }
+  const Attribute* shape = value_of(a, {"shape"});
+  return shapes && shape != nullptr && shape->text == "box";
+}
+
+// A number without a unit, for the attributes that name theirs.
+Result<double> bare_number(const Attribute& a, const std::string& where, double low, double high) {
+  auto v = parse_ratio(a.text, where);
+  if (!v) return v;
+  if (*v < low || *v > high)
+    return bad_input(where, "out of range", a.text, fmt::format("{} to {}", low, high));
+  return v;
+}
+
+Result<LinkValues> values_of(const Attributes& a, LinkValues fallback, const Place& place) {
+  LinkValues v = fallback;
+  if (const Attribute* bw = value_of(a, {"bw", "bandwidth"})) {
+    WEFT_ASSIGN(v.bandwidth, parse_bandwidth(bw->text, place.of(*bw, "bw")));
+  } else if (const Attribute* bps = value_of(a, {"bandwidth_Bps"})) {
+    WEFT_ASSIGN(const double n, bare_number(*bps, place.of(*bps, "bandwidth_Bps"), 1000, 1e18));
+    v.bandwidth = Bandwidth(n);
+  }
+  if (const Attribute* lat = value_of(a, {"lat", "latency"})) {
+    WEFT_ASSIGN(v.latency, parse_duration(lat->text, place.of(*lat, "lat")));
+  } else if (const Attribute* s = value_of(a, {"latency_s"})) {
+    WEFT_ASSIGN(const double n, bare_number(*s, place.of(*s, "latency_s"), 0, 1));
+    v.latency = from_seconds(n);
+  }
+  return v;
+}
+
+struct Nodes {
+  std::vector<std::uint64_t> vertex;  // of a node of the file
+  std::vector<std::string> names;     // by vertex
+  std::uint64_t hosts = 0;
+  std::uint64_t added = 0;  // of them, those that the file does not have
+};
+
+// `per_switch`: hosts to hang on every router of a file without hosts; 0: the file has its own.
+Result<Nodes> number_nodes(const GraphText& g, const std::string& path, std::uint64_t per_switch) {
+  Nodes n;
+  n.vertex.resize(g.nodes.size());
+  bool kinds = false;
+  for (const auto& node : g.nodes) kinds = kinds || value_of(node.attributes, {"kind"}) != nullptr;
+  std::vector<bool> host(g.nodes.size());
+  std::set<std::string> taken;
+  std::vector<std::string> names(g.nodes.size());
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+    const GraphText::Node& node = g.nodes[i];
+    const Attribute* id = value_of(node.attributes, {"name", "label", "id"});
+    names[i] = id != nullptr ? id->text : fmt::format("node{}", i);
+    const Place place{path, fmt::format("node {}", names[i])};
+    if (!taken.insert(names[i]).second)
+      return bad_input(id != nullptr ? place.of(*id, "name") : place.of(node.line, node.column),
+                       "two nodes have one name", names[i], "a name of its own");
+    WEFT_ASSIGN(const bool is, is_host(node.attributes, place, !kinds));
+    host[i] = is;
+    n.hosts += is ? 1 : 0;
+  }
+  if (per_switch > 0) {
+    if (n.hosts > 0)
+      return bad_input(path, "the file has hosts of its own", fmt::format("hosts_per_switch={}", per_switch),
+                       fmt::format("no hosts_per_switch, or none of {} hosts", n.hosts));
+    n.added = saturating_mul(g.nodes.size(), per_switch);
+    WEFT_TRY(check_size(g.nodes.size() + n.added, n.added));
+    n.hosts = n.added;
+  } else if (n.hosts == 0) {
+    return bad_input(path, fmt::format("none of {} nodes is a host", g.nodes.size()), {},
+                     "attribute kind=host on the nodes that ranks run on, kind=switch on the others, or "
+                     "hosts_per_switch=N for N hosts on every router");
+  }
+  std::uint64_t next_host = 0, next_switch = n.hosts;
+  n.names.resize(g.nodes.size() + n.added);
+  for (std::uint64_t h = 0; h < n.added; ++h) n.names[h] = fmt::format("node-{}", h);
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+    n.vertex[i] = host[i] ? next_host++ : next_switch++;
+    n.names[n.vertex[i]] = std::move(names[i]);
+  }
+  return n;
+}
+
+Result<Fabric> build(const Params& params) {
+  const Params::Entry* path = params.find("path");
+  if (path == nullptr) return params.error("path", "key path is missing", "path=<GraphML or DOT file>");
+  WEFT_ASSIGN(const std::string routing, params.choice("routing", kGraphRoutings));
+  WEFT_ASSIGN(const std::uint64_t seed, params.seed());
+  constexpr std::array<std::string_view, 1> one = {"link"};
+  WEFT_ASSIGN(const std::vector<LinkValues> fallback, params.link_values(one));
+  WEFT_ASSIGN(const std::uint64_t per_switch,
+              params.integer_or("hosts_per_switch", 1, static_cast<std::int64_t>(kMaxVertices), 0));
+  WEFT_ASSIGN(const std::string text, read_text(path->value, 1ULL << 28));
+  WEFT_ASSIGN(const GraphText g, read_graph(path->value, text));
+  WEFT_TRY(params.placed(check_size(g.nodes.size(), g.edges.size())));
+  WEFT_ASSIGN(const Nodes nodes, number_nodes(g, path->value, per_switch));
+
+  const std::uint64_t vertices = nodes.names.size();
+  FabricBuilder b(nodes.hosts, vertices, nodes.hosts == vertices ? vertices : vertices - nodes.hosts);
+  std::map<std::string, std::uint8_t> classes;
+  if (nodes.added > 0) {
+    classes.emplace("host", b.add_class("host"));
+    for (std::uint64_t h = 0; h < nodes.added; ++h) b.join(h, nodes.hosts + h / per_switch, 0, fallback[0]);
+  }
+  std::uint64_t links = 2 * nodes.added;
+  for (const GraphText::Edge& e : g.edges) {
+    const std::uint64_t from = nodes.vertex[e.from], to = nodes.vertex[e.to];
+    const Place place{path->value, fmt::format("edge {} {} {}", nodes.names[from], g.directed ? "->" : "--",
+                                               nodes.names[to])};
+    if (from == to)
+      return bad_input(place.of(e.line, e.column), "an edge to itself", nodes.names[from],
+                       "two different nodes");
+    WEFT_ASSIGN(const LinkValues values, values_of(e.attributes, fallback[0], place));
+    std::int64_t cables = 1;
+    if (const Attribute* count = value_of(e.attributes, {"cables"})) {
+      WEFT_ASSIGN(cables, parse_integer(count->text, 1, 1 << 16, place.of(*count, "cables")));
+    }
+    links += static_cast<std::uint64_t>(cables) * (g.directed ? 1 : 2);
+    WEFT_TRY(params.placed(check_size(vertices, (links + 1) / 2)));
+    const Attribute* given = value_of(e.attributes, {"class"});
+    const std::string name =
+        given != nullptr ? given->text
+                         : (std::min(from, to) < nodes.hosts && nodes.hosts < vertices ? "host" : "link");
+    auto known = classes.find(name);
+    if (known == classes.end()) {
+      if (classes.size() == 200)
+        return bad_input(place.of(e.line, e.column), "too many classes of links", name, "at most 200");
+      known = classes.emplace(name, b.add_class(name)).first;
+    }
+    for (std::int64_t c = 0; c < cables; ++c) {
+      if (g.directed)
+        b.join_one_way(from, to, known->second, values);
+      else
+        b.join(from, to, known->second, values);
+    }
+  }
+  b.set_graph_routing(routing, seed);
+  b.set_vertex_names([names = std::make_shared<std::vector<std::string>>(nodes.names)](VertexId v) {
+    return (*names)[v.index()];
+  });
+  return b.build();
+}
+
+}  // namespace
+
+Family family_graph_file() { return {kParams, build, {}, {}}; }
+
+}  // namespace weft::topology

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/graph/graphml.hpp>
+#include <boost/property_tree/xml_parser.hpp>
+#include <sstream>
+
+#include "core/source_pos.hpp"
+#include "topology/graphs/graph_text.hpp"
+
+namespace weft::topology {
+namespace {
+
+// Every attribute is kept as text: types are checked where it is used.
+class Sink final : public boost::mutate_graph {
+ public:
+  explicit Sink(GraphText& out) : out_(out) {}
+  bool is_directed() const override { return out_.directed; }
+  boost::any do_add_vertex() override {
+    out_.nodes.emplace_back();
+    return out_.nodes.size() - 1;
+  }
+  std::pair<boost::any, bool> do_add_edge(boost::any source, boost::any target) override {
+    out_.edges.push_back({boost::any_cast<std::size_t>(source), boost::any_cast<std::size_t>(target), {}});
+    return {boost::any(out_.edges.size() - 1), true};
+  }
+  void set_graph_property(const std::string&, const std::string&, const std::string&) override {}
+  void set_vertex_property(const std::string& name, boost::any v, const std::string& value,
+                           const std::string&) override {
+    out_.nodes[boost::any_cast<std::size_t>(v)].attributes[name].text = value;
+  }
+  void set_edge_property(const std::string& name, boost::any e, const std::string& value,
+                         const std::string&) override {
+    out_.edges[boost::any_cast<std::size_t>(e)].attributes[name].text = value;
+  }
+
+ private:
+  GraphText& out_;
+};
+
+std::string place_of(const std::string& path, std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const auto line = static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n'));
+  const std::size_t start = before.rfind('\n');
+  return SourcePos{path, line,
+                   static_cast<std::uint32_t>(start == std::string_view::npos ? at + 1 : at - start)}
+      .text();
+}
+
+// Where elements nest deeper than allowed (over-estimated in comments), else npos: Boost's reader recurses into them.
+std::size_t too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char next = i + 1 < text.size() ? text[i + 1] : ' ';
+    const bool open = text[i] == '<' && next != '/' && next != '!' && next != '?';
+    const bool close = (text[i] == '<' && next == '/') || (text[i] == '/' && next == '>');
+    if (open && ++depth > kMaxGraphNesting) return i;
+    if (close && depth > 0) --depth;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+Result<GraphText> read_graphml(const std::string& path, const std::string& text) {
+  if (const std::size_t at = too_deep(text); at != std::string_view::npos)
+    return bad_input(place_of(path, text, at), "nested too deeply", {},
+                     fmt::format("at most {} levels", kMaxGraphNesting));
+  // The reader wants to know beforehand whether edges have a direction; it refuses the wrong guess.
+  for (const bool directed : {false, true}) {
+    GraphText out;
+    out.directed = directed;
+    try {
+      std::istringstream in(text);
+      Sink sink(out);
+      boost::read_graphml(in, sink, 0);
+      return out;
+    } catch (const boost::directed_graph_error&) {
+    } catch (const boost::undirected_graph_error&) {
+    } catch (const boost::property_tree::file_parser_error& e) {
+      return bad_input(SourcePos{path, static_cast<std::uint32_t>(e.line()), 1}.text(),
+                       "not XML: " + e.message(), {}, "a GraphML graph");
+    } catch (const std::exception& e) {
+      return bad_input(path, "not GraphML", e.what(),
+                       "<graphml> with one <graph>, its keys and nodes declared");
+    }
+  }
+  return bad_input(path, "the graph mixes directed and undirected edges", {}, "edges of one kind");
+}
+
+}  // namespace weft::topology

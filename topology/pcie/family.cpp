@@ -1,0 +1,82 @@
+// PCI Express tree of one multi-GPU node: root complexes, switches, cards with on-board switches, GPUs, and on
+// demand network cards and host memories. Endpoints are the hosts: GPUs first, then memories, then network
+// cards; only GPUs take ranks unless a map says otherwise. Ports: the link to the parent is port 0, children
+// follow. Routing climbs to the lowest common ancestor and descends. O(depth) per route.
+#include <fmt/format.h>
+
+#include "topology/pcie/tree.hpp"
+#include "topology/registry.hpp"
+
+namespace weft::topology {
+
+void PcieForest::path(VertexId a, VertexId b, std::vector<LinkId>& out) const {
+  const auto depth = [&](VertexId v) {
+    std::uint32_t d = 0;
+    for (; parent[v.index()].valid(); v = parent[v.index()]) ++d;
+    return d;
+  };
+  std::uint32_t da = depth(a), db = depth(b);
+  std::size_t descents = 0;
+  VertexId top = b;  // where the descent begins
+  for (; da > db; --da, a = parent[a.index()]) out.push_back(up[a.index()]);
+  for (; db > da; --db, top = parent[top.index()]) ++descents;
+  for (; a != top; a = parent[a.index()], top = parent[top.index()], ++descents) out.push_back(up[a.index()]);
+  out.resize(out.size() + descents);
+  for (std::size_t i = 0; i < descents; ++i, b = parent[b.index()]) out[out.size() - 1 - i] = down[b.index()];
+}
+
+namespace {
+
+class UpDown final : public Routing {
+ public:
+  explicit UpDown(std::shared_ptr<const PcieForest> forest) : forest_(std::move(forest)) {}
+  bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
+    forest_->path(VertexId(src.index()), VertexId(dst.index()), out);
+    return true;
+  }
+  std::string_view name() const override { return kPcieRouting; }
+
+ private:
+  std::shared_ptr<const PcieForest> forest_;
+};
+
+Result<Fabric> build(const Params& params) {
+  WEFT_ASSIGN(const PcieTreeShape shape, read_pcie_tree(params, 0));
+  // Vertex of each node: endpoints are hosts and come first.
+  std::vector<std::uint32_t> vertex(shape.nodes.size(), PcieTreeNode::kNone);
+  std::uint32_t next = 0;
+  for (const auto* endpoints : {&shape.gpus, &shape.memories, &shape.nics})
+    for (const std::uint32_t e : *endpoints) vertex[e] = next++;
+  const std::uint32_t hosts = next;
+  for (std::uint32_t& v : vertex)
+    if (v == PcieTreeNode::kNone) v = next++;
+
+  FabricBuilder b(hosts, next, next - hosts);
+  for (const std::string& c : shape.classes) (void)b.add_class(c);
+  const auto forest = b.pcie();
+  std::vector<std::uint32_t> ports(next, 0);
+  std::vector<std::string> names(next);
+  for (std::size_t i = 0; i < shape.nodes.size(); ++i) {
+    const PcieTreeNode& n = shape.nodes[i];
+    const std::uint32_t v = vertex[i];
+    names[v] = n.name;
+    forest->kind[v] = n.kind;
+    forest->tau[v] = shape.tau;
+    if (n.parent == PcieTreeNode::kNone) continue;
+    const std::uint32_t above = vertex[n.parent];
+    forest->parent[v] = VertexId(above);
+    forest->up_port[v] = ports[v]++;
+    forest->down_port[v] = ports[above]++;
+    b.cable(v, forest->up_port[v], above, forest->down_port[v], n.link_class, n.link);
+  }
+  b.set_rank_hosts(shape.gpus.size());
+  b.set_routing(std::make_shared<UpDown>(forest));
+  b.set_vertex_names([names](VertexId v) { return names[v.index()]; });
+  return b.build();
+}
+
+}  // namespace
+
+Family family_pcie() { return {pcie_params(), build, {}, {}}; }
+
+}  // namespace weft::topology

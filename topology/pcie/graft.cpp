@@ -1,0 +1,217 @@
+#include "topology/pcie/graft.hpp"
+
+#include <fmt/format.h>
+
+#include "topology/pcie/tree.hpp"
+
+namespace weft::topology {
+namespace {
+
+// Where everything of the grafted fabric is.
+struct Layout {
+  PcieTreeShape shape;
+  std::uint64_t nodes = 0;
+  std::uint64_t hosts = 0;         // of the result
+  std::uint64_t network_base = 0;  // vertex of the network's vertex 0
+  std::uint64_t inner_base = 0;    // first vertex of switches and root complexes
+  std::uint64_t vertices = 0;
+  std::vector<std::uint32_t> inner;  // numbers in shape.nodes
+  std::vector<std::uint32_t> slot;   // by number: index into gpus, memories, nics or inner
+
+  [[nodiscard]] std::uint32_t vertex(std::uint64_t node, std::uint32_t number) const {
+    const std::uint64_t gpus = shape.gpus.size(), memories = shape.memories.size();
+    std::uint64_t v = 0;
+    switch (shape.nodes[number].kind) {
+      case PcieKind::kGpu:
+        v = node * gpus + slot[number];
+        break;
+      case PcieKind::kMemory:
+        v = nodes * gpus + node * memories + slot[number];
+        break;
+      case PcieKind::kNic:
+        v = network_base + node * shape.nics.size() + slot[number];
+        break;
+      default:
+        v = inner_base + node * inner.size() + slot[number];
+    }
+    return static_cast<std::uint32_t>(v);
+  }
+  // Node and number of a host of the result.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint32_t> endpoint(std::uint64_t host) const {
+    const std::uint64_t gpus = shape.gpus.size(), memories = shape.memories.size();
+    if (host < nodes * gpus) return {host / gpus, shape.gpus[host % gpus]};
+    host -= nodes * gpus;
+    return {host / memories, shape.memories[host % memories]};
+  }
+};
+
+class GraftRouting final : public Routing {
+ public:
+  GraftRouting(std::shared_ptr<const Layout> layout, std::shared_ptr<const Fabric> network,
+               std::shared_ptr<const PcieForest> forest, std::vector<LinkId> link_of)
+      : layout_(std::move(layout)),
+        network_(std::move(network)),
+        forest_(std::move(forest)),
+        link_of_(std::move(link_of)),
+        name_(fmt::format("{}+{}", network_->routing().name(), kPcieRouting)) {}
+
+  bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
+    return between(src, dst, out, [&](HostId card, HostId far_card) {
+      return network_->routing().route(card, far_card, out);
+    });
+  }
+  RouteScope scope() const override { return network_->routing().scope(); }
+  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+                     std::vector<LinkId>& out) const override {
+    // The network knows its links by its own numbers.
+    std::vector<std::uint32_t> own;
+    if (!load.empty() && scope() == RouteScope::kLoad)
+      for (const LinkId l : link_of_) own.push_back(l.valid() ? load[l.index()] : 0);
+    return between(src, dst, out, [&](HostId card, HostId far_card) {
+      return network_->routing().route_message(card, far_card, message, own, out);
+    });
+  }
+  std::string_view name() const override { return name_; }
+
+ private:
+  // `cross(card, far card)` appends the network's own links between two cards.
+  template <class Cross>
+  bool between(HostId src, HostId dst, std::vector<LinkId>& out, Cross cross) const {
+    const VertexId from(src.index()), to(dst.index());
+    const auto [node, number] = layout_->endpoint(src.index());
+    const auto [far_node, far_number] = layout_->endpoint(dst.index());
+    if (node == far_node) {
+      forest_->path(from, to, out);
+      return true;
+    }
+    const PcieTreeShape& s = layout_->shape;
+    const std::uint64_t card = node * s.nics.size() + s.nearest_nic[number];
+    const std::uint64_t far_card = far_node * s.nics.size() + s.nearest_nic[far_number];
+    const auto network = [&](std::uint64_t c) {
+      return static_cast<std::uint32_t>(layout_->network_base + c);
+    };
+    forest_->path(from, VertexId(network(card)), out);
+    const std::size_t begin = out.size();
+    if (!cross(HostId(static_cast<std::uint32_t>(card)), HostId(static_cast<std::uint32_t>(far_card))))
+      return false;
+    for (std::size_t i = begin; i < out.size(); ++i) out[i] = link_of_[out[i].index()];
+    forest_->path(VertexId(network(far_card)), to, out);
+    return true;
+  }
+  std::shared_ptr<const Layout> layout_;
+  std::shared_ptr<const Fabric> network_;
+  std::shared_ptr<const PcieForest> forest_;
+  std::vector<LinkId> link_of_;  // of the result, by link of the network
+  std::string name_;
+};
+
+Result<Layout> lay_out(const Fabric& network, const Params& node) {
+  WEFT_TRY(node.check_known("pcie", pcie_params()));
+  Layout l;
+  WEFT_ASSIGN(l.shape, read_pcie_tree(node, 1));
+  const std::uint64_t cards = l.shape.nics.size();
+  if (cards == 0)
+    return node.error("nics", "a node without a network card is not on the network", "1 and more");
+  if (network.host_count() % cards != 0)
+    return node.error(
+        "nics",
+        fmt::format("the {} hosts of the network are no whole number of nodes of {} network cards",
+                    network.host_count(), cards),
+        fmt::format("a divisor of {}", network.host_count()));
+  l.nodes = network.host_count() / cards;
+  l.slot.assign(l.shape.nodes.size(), 0);
+  for (const auto* list : {&l.shape.gpus, &l.shape.memories, &l.shape.nics})
+    for (std::uint32_t i = 0; i < list->size(); ++i) l.slot[(*list)[i]] = i;
+  for (std::uint32_t i = 0; i < l.shape.nodes.size(); ++i) {
+    const PcieKind kind = l.shape.nodes[i].kind;
+    if (kind == PcieKind::kGpu || kind == PcieKind::kMemory || kind == PcieKind::kNic) continue;
+    l.slot[i] = static_cast<std::uint32_t>(l.inner.size());
+    l.inner.push_back(i);
+  }
+  l.hosts = saturating_mul(l.nodes, l.shape.gpus.size() + l.shape.memories.size());
+  l.network_base = l.hosts;
+  l.inner_base = l.network_base + network.vertex_count();
+  l.vertices = l.inner_base + saturating_mul(l.nodes, l.inner.size());
+  WEFT_TRY(node.placed(
+      check_size(l.vertices, network.cable_count() + saturating_mul(l.nodes, l.shape.nodes.size()))));
+  return l;
+}
+
+std::string name_of(const Layout& l, const Fabric& network, VertexId v) {
+  std::uint64_t i = v.index();
+  const auto in_node = [&](std::uint64_t node, std::uint32_t number) {
+    return fmt::format("node{}.{}", node, l.shape.nodes[number].name);
+  };
+  if (i < l.hosts) {
+    const auto [node, number] = l.endpoint(i);
+    return in_node(node, number);
+  }
+  i -= l.network_base;
+  const std::uint64_t cards = l.shape.nics.size();
+  if (i < l.nodes * cards) return in_node(i / cards, l.shape.nics[i % cards]);
+  if (i < network.vertex_count()) return network.vertex_name(VertexId(static_cast<std::uint32_t>(i)));
+  i -= network.vertex_count();
+  return in_node(i / l.inner.size(), l.inner[i % l.inner.size()]);
+}
+
+}  // namespace
+
+Result<Fabric> graft(Fabric base, const Params& node) {
+  if (base.pcie() != nullptr || base.routing().name() == "table") {
+    Error e = not_supported("PCIe trees under a network of this family",
+                            "a network that Weft builds itself: xgft, fat-tree, dragonfly, torus, crossbar");
+    e.where = node.where();
+    return e;
+  }
+  const auto network = std::make_shared<const Fabric>(std::move(base));
+  WEFT_ASSIGN(Layout made, lay_out(*network, node));
+  const auto layout = std::make_shared<const Layout>(std::move(made));
+  const PcieTreeShape& s = layout->shape;
+
+  FabricBuilder b(layout->hosts, layout->vertices, layout->vertices - layout->hosts);
+  const LinkTable& t = network->links();
+  for (const std::string& c : t.class_names) (void)b.add_class(c);
+  const auto first_class = t.class_names.size();
+  for (const std::string& c : s.classes) (void)b.add_class(c);
+  b.reserve_cables(network->cable_count() + layout->nodes * s.nodes.size());
+  // The network as it is, each vertex further on by network_base, its ports unchanged.
+  std::vector<std::uint32_t> ports(layout->vertices, 0);
+  for (std::uint32_t l = 0; l < network->link_count(); ++l) {
+    const std::uint64_t from = layout->network_base + t.from[l].index();
+    b.link(from, l - network->first_link(t.from[l]), layout->network_base + t.to[l].index(), t.link_class[l],
+           {Bandwidth(t.capacity[l]), t.latency[l]});
+    ++ports[from];
+  }
+  const auto forest = b.pcie();
+  for (std::uint64_t n = 0; n < layout->nodes; ++n)
+    for (std::uint32_t i = 0; i < s.nodes.size(); ++i) {
+      const PcieTreeNode& of = s.nodes[i];
+      const std::uint32_t v = layout->vertex(n, i);
+      forest->kind[v] = of.kind;
+      forest->tau[v] = s.tau;
+      if (of.parent == PcieTreeNode::kNone) continue;
+      const std::uint32_t above = layout->vertex(n, of.parent);
+      forest->parent[v] = VertexId(above);
+      forest->up_port[v] = ports[v]++;
+      forest->down_port[v] = ports[above]++;
+      b.cable(v, forest->up_port[v], above, forest->down_port[v],
+              static_cast<std::uint8_t>(first_class + of.link_class), of.link);
+    }
+  // Links are numbered vertex by vertex.
+  std::vector<LinkId> link_of(network->link_count());
+  std::uint32_t before = 0;
+  for (std::uint64_t v = 0; v < layout->network_base; ++v) before += ports[v];
+  for (std::uint32_t v = 0; v < network->vertex_count(); ++v) {
+    const std::uint32_t degree = network->degree(VertexId(v));
+    for (std::uint32_t p = 0; p < degree; ++p)
+      link_of[network->first_link(VertexId(v)) + p] = LinkId(before + p);
+    before += ports[layout->network_base + v];
+  }
+  b.set_rank_hosts(layout->nodes * s.gpus.size());
+  b.set_routing(std::make_shared<GraftRouting>(layout, network, forest, std::move(link_of)));
+  b.set_vertex_names([layout, network](VertexId v) { return name_of(*layout, *network, v); });
+  if (s.nics.size() == 1) b.set_bisection(network->bisection_cables());
+  return b.build();
+}
+
+}  // namespace weft::topology

@@ -1,0 +1,44 @@
+// PcieTree: the shape of one node's PCI Express tree as the keys of the family `pcie` describe it, before it
+// becomes vertices of a fabric. Shared by the family (one node alone) and by graft() (one under every host).
+//
+// Shape: [isl above several] root complexes; under each `switches` switches (0: none) and, if asked for, the
+// host memory and network cards; under each switch (or root complex) `cards` cards of `gpus` GPUs, where a
+// card of several GPUs has a switch of its own (K80) and a card of one is the GPU itself. The key `tree` writes
+// out any other: `rc(switch(2*card(2*gpu) nic@4x8) gpu mem)`, where @GENxWIDTH is the link to the parent.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "topology/platform/params.hpp"
+#include "topology/pcie/forest.hpp"
+
+namespace weft::topology {
+
+struct PcieTreeNode {
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+  PcieKind kind = PcieKind::kNone;
+  std::uint32_t parent = kNone;  // always a lower number
+  std::string name;              // "gpu3", "switch0", "rc1", ...
+  std::uint8_t link_class = 0;   // of its link to the parent: index into PcieTreeShape::classes
+  LinkValues link;
+};
+
+struct PcieTreeShape {
+  std::vector<PcieTreeNode> nodes;
+  std::vector<std::uint32_t> gpus, memories, nics;  // numbers in nodes
+  std::vector<std::uint32_t> nearest_nic;           // by number in nodes: index into nics; empty without any
+  std::vector<std::string> classes;
+  double tau = 0;
+};
+
+inline constexpr std::string_view kPcieRouting = "up-down";
+
+// The keys of the family, besides the common ones.
+[[nodiscard]] std::span<const ParamInfo> pcie_params();
+// `default_nics`: network cards where the key is not given.
+[[nodiscard]] Result<PcieTreeShape> read_pcie_tree(const Params& params, std::uint64_t default_nics);
+
+}  // namespace weft::topology

@@ -1,0 +1,50 @@
+#include "topology/placement/locality.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace weft::topology {
+namespace {
+
+// Numbers the values 0, 1, ... in the order of their first appearance.
+std::uint32_t renumber(std::vector<std::uint32_t>& values) {
+  std::unordered_map<std::uint32_t, std::uint32_t> number;
+  for (std::uint32_t& v : values)
+    v = number.emplace(v, static_cast<std::uint32_t>(number.size())).first->second;
+  return static_cast<std::uint32_t>(number.size());
+}
+
+}  // namespace
+
+Locality locality_of(const Fabric& f) {
+  const LinkTable& t = f.links();
+  Locality out;
+  out.switch_of.resize(f.host_count());
+  out.group_of.resize(f.host_count());
+  for (std::uint32_t h = 0; h < f.host_count(); ++h)
+    out.switch_of[h] =
+        f.hosts_are_routers() || f.degree(VertexId(h)) == 0 ? h : t.to[f.first_link(VertexId(h))].index();
+
+  std::uint8_t outermost = 0;
+  for (const std::uint8_t c : t.link_class) outermost = std::max(outermost, c);
+  std::vector<std::uint32_t> parent(f.vertex_count());
+  std::iota(parent.begin(), parent.end(), 0u);
+  const auto root = [&](std::uint32_t v) {
+    while (parent[v] != v) v = parent[v] = parent[parent[v]];
+    return v;
+  };
+  for (std::size_t l = 0; l < t.size(); ++l) {
+    // A host's cable joins it to its switch whatever its class.
+    const bool host_cable =
+        !f.hosts_are_routers() && (t.from[l].index() < f.host_count() || t.to[l].index() < f.host_count());
+    if (t.link_class[l] == outermost && !host_cable) continue;
+    parent[root(t.from[l].index())] = root(t.to[l].index());
+  }
+  for (std::uint32_t h = 0; h < f.host_count(); ++h) out.group_of[h] = root(h);
+  out.switches = renumber(out.switch_of);
+  out.groups = renumber(out.group_of);
+  return out;
+}
+
+}  // namespace weft::topology

@@ -1,0 +1,241 @@
+// Every map deals ranks to a list of hosts, those that it may use; a host of the list has ranks_per_host slots.
+#include "topology/placement/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <unordered_map>
+
+#include "core/input_file.hpp"
+#include "core/rng.hpp"
+#include "core/source_pos.hpp"
+#include "topology/placement/host_lookup.hpp"
+#include "topology/placement/locality.hpp"
+
+namespace weft::topology {
+namespace {
+
+using Hosts = std::vector<HostId>;
+
+Error bad_map(std::string_view map, std::string expected = std::string(kMaps)) {
+  return usage_error("unknown --map", std::string(map), std::move(expected));
+}
+
+Result<Placement> place_from_file(const Platform& p, std::uint32_t ranks, const std::string& path,
+                                  const std::vector<bool>& taken) {
+  WEFT_ASSIGN(const std::string text, read_text(path, 1ULL << 28));
+  HostLookup lookup(p.fabric);
+  std::vector<std::uint32_t> load(p.fabric.host_count(), 0);
+  Placement out;
+  std::string_view rest = text;
+  std::uint32_t line = 0;
+  std::uint64_t unused = 0;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    std::string_view field = rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    ++line;
+    const std::size_t begin = field.find_first_not_of(" \t\r");
+    const std::uint32_t column = begin == std::string_view::npos ? 1 : static_cast<std::uint32_t>(begin + 1);
+    field = begin == std::string_view::npos ? std::string_view() : field.substr(begin);
+    while (!field.empty() && (field.back() == ' ' || field.back() == '\t' || field.back() == '\r'))
+      field.remove_suffix(1);
+    // A host file is often that of a larger allocation.
+    if (out.hosts.size() == ranks) {
+      unused += field.empty() ? 0 : 1;
+      continue;
+    }
+    const std::string where = SourcePos{path, line, column}.text();
+    if (field.empty())
+      return bad_input(where, "empty line", {}, fmt::format("the host of rank {}", out.hosts.size()));
+    WEFT_ASSIGN(const HostId h, lookup.find(field, where));
+    if (!taken.empty() && taken[h.index()])
+      return bad_input(where, "host of another job", std::string(field), "a host that no other job uses");
+    if (++load[h.index()] > p.ranks_per_host)
+      return bad_input(where, "more ranks on a host than its slots", std::string(field),
+                       fmt::format("at most {} (ranks_per_host)", p.ranks_per_host));
+    out.hosts.push_back(h);
+  }
+  if (out.hosts.size() != ranks)
+    return bad_input(SourcePos{path, line + 1, 1}.text(), "fewer lines than ranks",
+                     fmt::format("{}", out.hosts.size()), fmt::format("{} lines", ranks));
+  if (unused > 0)
+    out.notes.push_back(fmt::format("{}: {} lines beyond the {} ranks are not used", path, unused, ranks));
+  return out;
+}
+
+// The first n of a random order of 0..count-1. Fisher-Yates, of which only moved elements are stored.
+std::vector<std::uint64_t> draw(std::uint64_t count, std::uint64_t n, Rng& rng) {
+  std::unordered_map<std::uint64_t, std::uint64_t> moved;
+  const auto at = [&moved](std::uint64_t i) {
+    const auto it = moved.find(i);
+    return it == moved.end() ? i : it->second;
+  };
+  std::vector<std::uint64_t> out(n);
+  for (std::uint64_t r = 0; r < n; ++r) {
+    const std::uint64_t pick = r + rng.below(count - r);
+    out[r] = at(pick);
+    moved[pick] = at(r);
+  }
+  return out;
+}
+
+// One rank to each bin in turn; within a bin its hosts are filled in order.
+Hosts deal(const Hosts& hosts, const std::vector<std::uint32_t>& bin_of, std::uint32_t bins,
+           std::uint64_t per_host, std::uint32_t ranks) {
+  std::vector<std::vector<HostId>> slots(bins);
+  for (const HostId h : hosts) slots[bin_of[h.index()]].push_back(h);
+  std::vector<std::uint64_t> used(bins, 0);
+  Hosts out;
+  for (std::uint32_t b = 0; out.size() < ranks; b = (b + 1) % bins)
+    if (used[b] < slots[b].size() * per_host) out.push_back(slots[b][used[b]++ / per_host]);
+  return out;
+}
+
+// Packs groups of ranks, in order, into slots 0, 1, ... of `hosts`, and skips slots so that a group crosses no border
+// of hosts if it fits in one, and (`by_switch`) none of switches. nullopt if it takes more slots than there are.
+std::optional<Hosts> pack(const Hosts& hosts, const std::vector<std::uint32_t>& switch_of,
+                          std::uint64_t per_host, const std::vector<std::vector<std::uint32_t>>& groups,
+                          std::uint32_t ranks, bool by_switch) {
+  Hosts out(ranks);
+  std::vector<std::uint64_t> end(hosts.size());  // by host: end of its switch, in slots
+  for (std::size_t i = hosts.size(); i-- > 0;)
+    end[i] = i + 1 < hosts.size() && switch_of[hosts[i + 1].index()] == switch_of[hosts[i].index()]
+                 ? end[i + 1]
+                 : (i + 1) * per_host;
+  const std::uint64_t slots = hosts.size() * per_host;
+  std::uint64_t at = 0;
+  for (const auto& g : groups) {
+    if (at < slots && at % per_host != 0 && g.size() <= per_host && at % per_host + g.size() > per_host)
+      at += per_host - at % per_host;
+    if (by_switch && at < slots) {
+      const std::uint64_t first = at / per_host;
+      const std::uint64_t left = end[first] - at;
+      const bool fits_the_next = end[first] < slots && g.size() <= end[end[first] / per_host] - end[first];
+      if (g.size() > left && fits_the_next) at = end[first];
+    }
+    for (const std::uint32_t r : g) {
+      if (at >= slots) return std::nullopt;
+      out[r] = hosts[at++ / per_host];
+    }
+  }
+  return out;
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t v = 0;
+  const auto [p, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (ec != std::errc() || p != text.data() + text.size() || v == 0) return std::nullopt;
+  return v;
+}
+
+Result<Hosts> place_grid(const Hosts& hosts, const Fabric& fabric, std::uint64_t per_host,
+                         std::uint32_t ranks, bool rows, std::string_view grid, std::string_view map) {
+  const std::string expected =
+      fmt::format("{}:PxQ or {}:PxQ:col with P x Q = {} ranks", rows ? "hpl-rows" : "hpl-cols",
+                  rows ? "hpl-rows" : "hpl-cols", ranks);
+  const bool column_major = grid.ends_with(":col");
+  if (column_major) grid.remove_suffix(4);
+  const auto x = grid.find('x');
+  if (x == std::string_view::npos) return bad_map(map, expected);
+  const auto p = number(grid.substr(0, x)), q = number(grid.substr(x + 1));
+  if (!p || !q || *p > ranks || *q > ranks || *p * *q != ranks) return bad_map(map, expected);
+  std::vector<std::vector<std::uint32_t>> groups(rows ? *p : *q);
+  for (std::uint64_t i = 0; i < *p; ++i)
+    for (std::uint64_t j = 0; j < *q; ++j)
+      groups[rows ? i : j].push_back(static_cast<std::uint32_t>(column_major ? i + j * *p : i * *q + j));
+  const auto switch_of = locality_of(fabric).switch_of;
+  if (auto out = pack(hosts, switch_of, per_host, groups, ranks, true)) return std::move(*out);
+  if (auto out = pack(hosts, switch_of, per_host, groups, ranks, false)) return std::move(*out);
+  // No room to leave slots empty: one after the other.
+  Hosts out(ranks);
+  std::uint64_t at = 0;
+  for (const auto& g : groups)
+    for (const std::uint32_t r : g) out[r] = hosts[at++ / per_host];
+  return out;
+}
+
+}  // namespace
+
+Result<Placement> place(const Platform& p, std::uint32_t ranks, std::string_view map, std::uint64_t seed,
+                        const std::vector<bool>& taken) {
+  const std::uint64_t per_host = p.ranks_per_host;
+  std::string_view rule = map;
+  constexpr std::string_view kFile = "file:";
+  const bool from_file = map.starts_with(kFile);
+  enum class Use { kAll, kPacked, kRandom } use = Use::kAll;
+  if (const auto comma = map.rfind(",hosts="); comma != std::string_view::npos && !from_file) {
+    const std::string_view which = map.substr(comma + 7);
+    if (which != "packed" && which != "random" && which != "all")
+      return bad_map(map, "hosts=packed, hosts=random or hosts=all");
+    use = which == "packed" ? Use::kPacked : which == "random" ? Use::kRandom : Use::kAll;
+    rule = map.substr(0, comma);
+  }
+  const auto colon = rule.find(':');
+  const std::string_view name = rule.substr(0, colon);
+  const std::string_view argument =
+      colon == std::string_view::npos ? std::string_view() : rule.substr(colon + 1);
+  const bool takes_argument = name == "strided" || name == "hpl-rows" || name == "hpl-cols";
+  const bool plain =
+      name == "block" || name == "cyclic" || name == "random" || name == "switch" || name == "group";
+  if (!from_file && !takes_argument && !(plain && colon == std::string_view::npos)) return bad_map(map);
+
+  Hosts hosts;
+  for (std::uint32_t h = 0; h < p.fabric.rank_hosts(); ++h)
+    if (taken.empty() || !taken[h]) hosts.emplace_back(h);
+  if (ranks > hosts.size() * per_host)
+    return bad_input({}, fmt::format("platform {} has too few {}hosts", p.name, taken.empty() ? "" : "free "),
+                     fmt::format("{} ranks on {} hosts of {}", ranks, hosts.size(), per_host),
+                     fmt::format("at most {} ranks; raise ranks_per_host or take a larger platform",
+                                 hosts.size() * per_host));
+  if (from_file) return place_from_file(p, ranks, std::string(map.substr(kFile.size())), taken);
+  if (ranks == 0) return Placement{};
+
+  Rng rng(seed);
+  if (use != Use::kAll) {
+    const std::uint64_t needed = (ranks + per_host - 1) / per_host;
+    if (use == Use::kRandom) {
+      auto chosen = draw(hosts.size(), needed, rng);
+      std::sort(chosen.begin(), chosen.end());
+      Hosts some;
+      for (const std::uint64_t i : chosen) some.push_back(hosts[i]);
+      hosts = std::move(some);
+    }
+    hosts.resize(needed);
+  }
+  Placement out;
+  out.hosts.resize(ranks);
+  if (name == "block") {
+    for (std::uint32_t r = 0; r < ranks; ++r) out.hosts[r] = hosts[r / per_host];
+  } else if (name == "cyclic") {
+    for (std::uint32_t r = 0; r < ranks; ++r) out.hosts[r] = hosts[r % hosts.size()];
+  } else if (name == "random") {
+    const auto slots = draw(hosts.size() * per_host, ranks, rng);
+    for (std::uint32_t r = 0; r < ranks; ++r) out.hosts[r] = hosts[slots[r] / per_host];
+  } else if (name == "switch" || name == "group") {
+    const Locality l = locality_of(p.fabric);
+    out.hosts = name == "switch" ? deal(hosts, l.switch_of, l.switches, per_host, ranks)
+                                 : deal(hosts, l.group_of, l.groups, per_host, ranks);
+  } else if (name == "strided") {
+    const auto k = number(argument);
+    if (!k) return bad_map(map, "strided:K with K at least 1");
+    const std::uint64_t stride = std::min<std::uint64_t>(*k, hosts.size());
+    std::uint32_t r = 0;
+    for (std::uint64_t first = 0; first < stride; ++first)
+      for (std::uint64_t h = first; h < hosts.size(); h += stride)
+        for (std::uint64_t s = 0; s < per_host && r < ranks; ++s) out.hosts[r++] = hosts[h];
+  } else {
+    WEFT_ASSIGN(out.hosts, place_grid(hosts, p.fabric, per_host, ranks, name == "hpl-rows", argument, map));
+  }
+  return out;
+}
+
+Result<std::vector<HostId>> place_ranks(const Platform& p, std::uint32_t ranks, std::string_view map,
+                                        std::uint64_t seed) {
+  WEFT_ASSIGN(auto placement, place(p, ranks, map, seed));
+  return std::move(placement.hosts);
+}
+
+}  // namespace weft::topology

@@ -1,0 +1,259 @@
+#include "topology/platform/compute_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/quantity_text.hpp"
+
+namespace weft::topology {
+namespace {
+
+constexpr std::uint32_t kMaxSockets = 1024;
+constexpr std::uint64_t kMaxGroupHosts = std::uint64_t{1} << 26;  // hosts named by all groups together
+
+// One of two words; the first if the field is absent.
+Result<bool> is_second(bool has, const std::string& text, std::string_view first, std::string_view second,
+                       const std::string& where) {
+  if (!has || text == first) return false;
+  if (text == second) return true;
+  return bad_input(where, "unknown choice", text, fmt::format("{} or {}", first, second));
+}
+
+Result<double> ratio(const std::string& text, const std::string& where, double lo, double hi) {
+  WEFT_ASSIGN(const double v, parse_ratio(text, where));
+  if (v < lo || v > hi) return bad_input(where, "ratio out of range", text, fmt::format("{} to {}", lo, hi));
+  return v;
+}
+
+Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, const std::string& path,
+                               const ComputeModel& model, double speed, double memory_bandwidth) {
+  KernelCost c;
+  c.kernel = k.name();
+  c.where = s.where_of(k.has_name() ? path + ".name" : path);
+  if (c.kernel.empty())
+    return bad_input(c.where, "kernel without a name", {}, "name: \"dgemm\", or \"*\" for all others");
+  const auto at = [&](std::string_view field) { return s.where_of(fmt::format("{}.{}", path, field)); };
+  struct Time {
+    bool has;
+    const std::string& text;
+    std::string_view field;
+    double& to;
+    bool signed_ok;
+  };
+  const Time times[] = {
+      {k.has_intercept(), k.intercept(), "intercept", c.intercept, true},
+      {k.has_mnk(), k.mnk(), "mnk", c.mnk, true},
+      {k.has_mn(), k.mn(), "mn", c.mn, true},
+      {k.has_mk(), k.mk(), "mk", c.mk, true},
+      {k.has_nk(), k.nk(), "nk", c.nk, true},
+      {k.has_noise_intercept(), k.noise_intercept(), "noise_intercept", c.noise_intercept, true},
+      {k.has_noise_mnk(), k.noise_mnk(), "noise_mnk", c.noise_mnk, true},
+      {k.has_noise_mn(), k.noise_mn(), "noise_mn", c.noise_mn, true},
+      {k.has_noise_mk(), k.noise_mk(), "noise_mk", c.noise_mk, true},
+      {k.has_noise_nk(), k.noise_nk(), "noise_nk", c.noise_nk, true},
+  };
+  for (const Time& t : times) {
+    if (!t.has) continue;
+    WEFT_ASSIGN(t.to, parse_seconds(t.text, at(t.field)));
+  }
+  if (k.has_rate() && k.has_efficiency())
+    return bad_input(at("efficiency"), "kernel with both a rate and an efficiency", k.efficiency(),
+                     "one of them");
+  if (k.has_rate()) {
+    WEFT_ASSIGN(const FlopRate r, parse_flop_rate(k.rate(), at("rate")));
+    c.rate = r.value();
+  }
+  if (k.has_efficiency()) {
+    WEFT_ASSIGN(const double e, ratio(k.efficiency(), at("efficiency"), 1e-9, 1e3));
+    c.rate = e * speed;
+  }
+  const bool polynomial = k.has_intercept() || k.has_mnk() || k.has_mn() || k.has_mk() || k.has_nk();
+  if (k.has_bandwidth()) {
+    WEFT_ASSIGN(const Bandwidth b, parse_bandwidth(k.bandwidth(), at("bandwidth")));
+    c.bandwidth = b.value();
+  } else if (!polynomial || c.rate > 0) {
+    c.bandwidth = memory_bandwidth;
+  }
+  if (k.has_noise()) {
+    WEFT_ASSIGN(c.noise, ratio(k.noise(), at("noise"), 0, 1e3));
+  }
+  WEFT_ASSIGN(c.on_device, is_second(k.has_place(), k.place(), "host", "device", at("place")));
+  const std::pair<bool, std::pair<const std::string*, double*>> moved[] = {
+      {k.has_moved_mn(), {&k.moved_mn(), &c.moved_mn}},
+      {k.has_moved_mk(), {&k.moved_mk(), &c.moved_mk}},
+      {k.has_moved_nk(), {&k.moved_nk(), &c.moved_nk}}};
+  for (const auto& [has, m] : moved) {
+    if (!has) continue;
+    if (!c.on_device || model.device.bandwidth == 0)
+      return bad_input(c.where, "operands move, but not to a device", *m.first,
+                       "place: \"device\" and host { device { bandwidth: ... } }");
+    WEFT_ASSIGN(*m.second, ratio(*m.first, c.where, 0, 1e6));
+  }
+  if (!polynomial && c.rate == 0 && c.bandwidth == 0)
+    return bad_input(c.where, "kernel without a cost", c.kernel,
+                     "a coefficient, rate, efficiency or bandwidth (intercept: \"0\" = takes no time)");
+  return c;
+}
+
+template <class List>
+Result<void> read_kernels(const List& list, const PlatformSource& s, const std::string& prefix,
+                          const ComputeModel& model, double speed, double memory_bandwidth,
+                          std::vector<KernelCost>& out) {
+  for (int i = 0; i < list.size(); ++i) {
+    WEFT_ASSIGN(auto c, read_kernel(list.Get(i), s, fmt::format("{}kernel[{}]", prefix, i), model, speed,
+                                    memory_bandwidth));
+    for (const KernelCost& before : out)
+      if (before.kernel == c.kernel) return bad_input(c.where, "kernel given twice", c.kernel, "each once");
+    out.push_back(std::move(c));
+  }
+  return {};
+}
+
+// "0-3,7" -> ranges of host numbers.
+Result<std::vector<std::pair<std::uint32_t, std::uint32_t>>> host_ranges(const std::string& text,
+                                                                         std::uint32_t hosts,
+                                                                         const std::string& where) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> out;
+  for (const std::string_view part : split(text, ',')) {
+    const auto ends = split(part, '-');
+    if (ends.size() > 2) return bad_input(where, "not a range of hosts", std::string(part), "0-3,7");
+    WEFT_ASSIGN(const auto lo, parse_integer(ends[0], 0, std::int64_t{hosts} - 1, where));
+    auto hi = lo;
+    if (ends.size() == 2) {
+      WEFT_ASSIGN(hi, parse_integer(ends[1], lo, std::int64_t{hosts} - 1, where));
+    }
+    out.emplace_back(static_cast<std::uint32_t>(lo), static_cast<std::uint32_t>(hi));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::uint32_t ranks,
+                                  std::uint32_t hosts) {
+  ComputeModel model;
+  const proto::Host& h = s.message.host();
+  if (h.has_sockets()) {
+    if (h.sockets() < 1 || h.sockets() > kMaxSockets)
+      return bad_input(s.where_of("host.sockets"), "sockets out of range", fmt::format("{}", h.sockets()),
+                       fmt::format("1 to {}", kMaxSockets));
+    model.sockets = h.sockets();
+  }
+  WEFT_ASSIGN(model.cyclic_sockets, is_second(h.has_socket_order(), h.socket_order(), "block", "cyclic",
+                                              s.where_of("host.socket_order")));
+  WEFT_ASSIGN(model.sum_roofline,
+              is_second(h.has_roofline(), h.roofline(), "overlap", "sum", s.where_of("host.roofline")));
+  WEFT_ASSIGN(model.normal_noise,
+              is_second(h.has_noise(), h.noise(), "half-normal", "normal", s.where_of("host.noise")));
+  double memory = 0;
+  if (h.has_memory_bandwidth()) {
+    WEFT_ASSIGN(const Bandwidth b,
+                parse_bandwidth(h.memory_bandwidth(), s.where_of("host.memory_bandwidth")));
+    memory = b.value() / ranks;
+    model.memory_bandwidth = b.value();
+  }
+  if (h.has_memory()) {
+    WEFT_ASSIGN(const Bytes b, parse_bytes(h.memory(), s.where_of("host.memory")));
+    model.memory_bytes = b.value();
+  }
+  if (h.has_device()) {
+    const proto::Device& d = h.device();
+    if (d.has_bandwidth()) {
+      WEFT_ASSIGN(const Bandwidth b, parse_bandwidth(d.bandwidth(), s.where_of("host.device.bandwidth")));
+      if (d.has_sharing() && d.sharing() == 0)
+        return bad_input(s.where_of("host.device.sharing"), "no device shares the link", "0", "1 or more");
+      model.device.bandwidth = b.value() / (d.has_sharing() ? d.sharing() : 1);
+    }
+    if (d.has_latency()) {
+      WEFT_ASSIGN(model.device.latency, parse_seconds(d.latency(), s.where_of("host.device.latency")));
+      if (model.device.latency < 0)
+        return bad_input(s.where_of("host.device.latency"), "time is negative", d.latency(), "a time >= 0s");
+    }
+    WEFT_ASSIGN(model.device.overlap,
+                is_second(d.has_overlap(), d.overlap(), "no", "yes", s.where_of("host.device.overlap")));
+  }
+
+  ComputeClass base;
+  base.speed = speed;
+  WEFT_TRY(read_kernels(h.kernel(), s, "host.", model, speed, memory, base.kernels));
+  const auto is_rest = [](const KernelCost& k) { return k.kernel == "*"; };
+  // Memory bandwidth alone is a model: flops at the host's speed, bytes at the rank's share.
+  if (memory > 0 && std::none_of(base.kernels.begin(), base.kernels.end(), is_rest)) {
+    KernelCost rest;
+    rest.kernel = "*";
+    rest.where = s.where_of("host.memory_bandwidth");
+    rest.rate = speed;
+    rest.bandwidth = memory;
+    base.kernels.push_back(std::move(rest));
+  }
+  model.classes.push_back(base);
+  if (h.group_size() == 0) return model;
+
+  // Which groups name each socket; sockets with the same groups are one class.
+  const std::size_t places = std::size_t{hosts} * model.sockets;
+  std::vector<std::vector<int>> groups_of(places);
+  std::uint64_t named = 0;
+  for (int g = 0; g < h.group_size(); ++g) {
+    const std::string path = fmt::format("host.group[{}]", g);
+    const proto::HostGroup& group = h.group(g);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges{{0, hosts - 1}};
+    if (group.has_hosts()) {
+      WEFT_ASSIGN(ranges, host_ranges(group.hosts(), hosts, s.where_of(path + ".hosts")));
+    }
+    if (group.has_socket() && group.socket() >= model.sockets)
+      return bad_input(s.where_of(path + ".socket"), "no such socket", fmt::format("{}", group.socket()),
+                       fmt::format("below host.sockets, {}", model.sockets));
+    for (const auto& [lo, hi] : ranges) {
+      named += hi - lo + 1;
+      if (named > kMaxGroupHosts)
+        return bad_input(s.where_of(path), "groups name too many hosts", {},
+                         fmt::format("at most {} in all", kMaxGroupHosts));
+      for (std::size_t host = lo; host <= hi; ++host)
+        for (std::uint32_t k = 0; k < model.sockets; ++k) {
+          if (group.has_socket() && k != group.socket()) continue;
+          auto& list = groups_of[host * model.sockets + k];
+          if (list.empty() || list.back() != g) list.push_back(g);
+        }
+    }
+  }
+  std::map<std::vector<int>, std::uint32_t> known{{{}, 0}};
+  model.class_of.reserve(places);
+  for (const std::vector<int>& list : groups_of) {
+    const auto [it, fresh] = known.try_emplace(list, static_cast<std::uint32_t>(model.classes.size()));
+    model.class_of.push_back(it->second);
+    if (!fresh) continue;
+    ComputeClass c = base;
+    for (const int g : list) {
+      const std::string path = fmt::format("host.group[{}]", g);
+      const proto::HostGroup& group = h.group(g);
+      if (group.has_speed()) {
+        WEFT_ASSIGN(const FlopRate r, parse_flop_rate(group.speed(), s.where_of(path + ".speed")));
+        // An efficiency of the general entries is of the host's own speed.
+        for (KernelCost& k : c.kernels) {
+          for (int i = 0; i < h.kernel_size(); ++i)
+            if (h.kernel(i).name() == k.kernel && h.kernel(i).has_efficiency()) k.rate *= r.value() / c.speed;
+        }
+        c.speed = r.value();
+      }
+      if (group.has_slowdown()) {
+        WEFT_ASSIGN(c.slowdown, ratio(group.slowdown(), s.where_of(path + ".slowdown"), 1e-6, 1e6));
+      }
+      std::vector<KernelCost> own;
+      WEFT_TRY(read_kernels(group.kernel(), s, path + ".", model, c.speed, memory, own));
+      for (KernelCost& k : own) {
+        const auto same = std::find_if(c.kernels.begin(), c.kernels.end(),
+                                       [&](const KernelCost& b) { return b.kernel == k.kernel; });
+        if (same != c.kernels.end())
+          *same = std::move(k);
+        else
+          c.kernels.push_back(std::move(k));
+      }
+    }
+    model.classes.push_back(std::move(c));
+  }
+  return model;
+}
+
+}  // namespace weft::topology

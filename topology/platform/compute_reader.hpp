@@ -1,0 +1,21 @@
+// Reads what a platform file says about computation and the MPI library (platform.proto) into plain columns.
+#pragma once
+
+#include <cstdint>
+
+#include "core/result.hpp"
+#include "topology/platform/compute_model.hpp"
+#include "topology/platform/platform.hpp"
+#include "topology/platform/platform_source.hpp"
+
+namespace weft::topology {
+
+// `speed` (flop/s) and `ranks` of a host are those in force after overrides. Errors: kBadInput with the field's
+// position. Names of kernels are not checked here. O(hosts x sockets + hosts named by groups).
+[[nodiscard]] Result<ComputeModel> read_compute(const PlatformSource& source, double speed,
+                                                std::uint32_t ranks, std::uint32_t hosts);
+
+// Defaults where the file is silent; `assumed` lists those.
+[[nodiscard]] Result<MpiParameters> read_mpi(const PlatformSource& source);
+
+}  // namespace weft::topology

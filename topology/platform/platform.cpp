@@ -1,0 +1,108 @@
+#include "topology/platform/platform.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/quantity_text.hpp"
+#include "topology/platform/compute_reader.hpp"
+#include "topology/pcie/graft.hpp"
+#include "topology/platform/platform_source.hpp"
+#include "topology/registry.hpp"
+
+namespace weft::topology {
+namespace {
+
+constexpr std::int64_t kMaxRanksPerHost = 1 << 16;
+
+// "tree" of "tree=fat-tree:m=8,n=3"; empty where there is none. A file of the whole name is a file.
+std::string_view label_of(std::string_view spec) {
+  const std::size_t end = spec.find_first_of("=:/,");
+  if (end == std::string_view::npos || end == 0 || spec[end] != '=' || end + 1 == spec.size()) return {};
+  std::error_code none;
+  return std::filesystem::exists(std::filesystem::path(spec), none) ? std::string_view()
+                                                                    : spec.substr(0, end);
+}
+
+}  // namespace
+
+Result<Platform> build_platform(const PlatformSource& s) {
+  Platform p;
+  p.name = s.name;
+  p.family = s.family;
+  p.summary = s.message.summary();
+  // The file's host { } are defaults of the keys that shorthand writes beside the topology.
+  Params params = s.params;
+  const proto::Host& host = s.message.host();
+  if (host.has_speed() && !params.has("speed")) params.set("speed", host.speed(), s.where_of("host.speed"));
+  if (host.has_ranks() && !params.has("ranks_per_host"))
+    params.set("ranks_per_host", fmt::format("{}", host.ranks()), s.where_of("host.ranks"));
+
+  if (!is_family(s.family)) {
+    Params named(s.family_where);
+    auto r = build_fabric(s.family, named);
+    return std::move(r.error());
+  }
+  WEFT_ASSIGN(const std::optional<PlatformSource> node, read_node(s));
+  const Params::Entry* speed = params.find("speed");
+  // The ranks run on the node's GPUs: their rate counts unless the platform names one itself.
+  if (speed == nullptr && node) {
+    speed = node->params.find("speed");
+    if (speed == nullptr && node->message.host().has_speed()) {
+      params.set("speed", node->message.host().speed(), node->where_of("host.speed"));
+      speed = params.find("speed");
+    }
+  }
+  WEFT_ASSIGN(const FlopRate rate, speed != nullptr ? parse_flop_rate(speed->value, speed->where)
+                                                    : parse_flop_rate(kDefaultSpeed, "speed"));
+  p.host_speed = {rate.value()};
+  WEFT_ASSIGN(const std::uint64_t ranks, params.integer_or("ranks_per_host", 1, kMaxRanksPerHost, 1));
+  p.ranks_per_host = static_cast<std::uint32_t>(ranks);
+  WEFT_ASSIGN(p.mpi, read_mpi(s));
+  auto fabric = build_fabric(s.family, params);
+  if (!fabric) {
+    if (fabric.error().where.empty()) fabric.error().where = s.where;
+    return std::move(fabric.error());
+  }
+  if (node) {
+    fabric = graft(std::move(*fabric), node->params);
+    if (!fabric) {
+      if (fabric.error().where.empty()) fabric.error().where = node->where;
+      return std::move(fabric.error());
+    }
+    p.family += "+pcie";
+  }
+  p.fabric = std::move(*fabric);
+  WEFT_ASSIGN(p.compute, read_compute(s, rate.value(), p.ranks_per_host, p.fabric.host_count()));
+  const auto& classes = p.compute.classes;
+  if (std::any_of(classes.begin(), classes.end(),
+                  [&](const ComputeClass& c) { return c.speed != rate.value(); })) {
+    const std::uint32_t sockets = p.compute.sockets;
+    p.host_speed.assign(p.fabric.host_count(), 0);
+    for (std::size_t i = 0; i < p.compute.class_of.size(); ++i)
+      p.host_speed[i / sockets] += classes[p.compute.class_of[i]].speed / sockets;
+  }
+  return p;
+}
+
+Result<Platform> load_platform(std::string_view spec, const PlatformChanges& changes) {
+  const std::string_view label = label_of(spec);
+  if (!label.empty()) spec.remove_prefix(label.size() + 1);
+  WEFT_ASSIGN(PlatformSource source, read_source(spec));
+  for (const std::string& o : changes.set) WEFT_TRY(apply_override(source, o));
+  if (!changes.routing.empty())
+    source.params.set("routing", changes.routing, fmt::format("--routing {}", changes.routing));
+  if (!changes.failures.empty()) {
+    const std::string all = fmt::format("{}", fmt::join(changes.failures, ";"));
+    source.params.set("fail", all, fmt::format("--fail {}", all));
+  }
+  if (changes.seed != 0 && !source.params.has("seed"))
+    source.params.set("seed", fmt::format("{}", changes.seed), fmt::format("--seed {}", changes.seed));
+  WEFT_ASSIGN(Platform platform, build_platform(source));
+  platform.label = label;
+  return platform;
+}
+
+}  // namespace weft::topology

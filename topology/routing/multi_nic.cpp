@@ -1,0 +1,93 @@
+#include "topology/routing/multi_nic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "core/check.hpp"
+#include "topology/fabric_builder.hpp"
+
+namespace weft::topology {
+namespace {
+
+class RailChoice final : public Routing {
+ public:
+  RailChoice(std::shared_ptr<const Fabric> base, std::uint32_t nics, std::string_view choice)
+      : base_(std::move(base)),
+        nics_(nics),
+        choice_(*std::find(kNicChoices.begin(), kNicChoices.end(), choice)) {}
+
+  bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
+    if (src == dst) return true;
+    const std::uint32_t k = usual(src, dst, 0);
+    return base_->routing().route(card(src, k), card(dst, k), out);
+  }
+  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+                     std::vector<LinkId>& out) const override {
+    if (src == dst) return true;
+    std::uint32_t k = usual(src, dst, choice_ == kNicChoices[1] ? message : 0);
+    if (choice_ == kNicChoices[2] && !load.empty()) {
+      const std::uint32_t first = k;
+      for (std::uint32_t i = 1; i < nics_; ++i) {
+        const std::uint32_t other = (first + i) % nics_;
+        if (use(src, dst, other, load) < use(src, dst, k, load)) k = other;
+      }
+    }
+    return base_->routing().route_message(card(src, k), card(dst, k), message, load, out);
+  }
+  RouteScope scope() const override {
+    const RouteScope own = choice_ == kNicChoices[0]   ? RouteScope::kPair
+                           : choice_ == kNicChoices[1] ? RouteScope::kMessage
+                                                       : RouteScope::kLoad;
+    return std::max(own, base_->routing().scope());
+  }
+  std::string_view name() const override { return base_->routing().name(); }
+
+ private:
+  [[nodiscard]] HostId card(HostId h, std::uint32_t k) const { return HostId(h.index() * nics_ + k); }
+  [[nodiscard]] std::uint32_t usual(HostId src, HostId dst, std::uint64_t message) const {
+    return static_cast<std::uint32_t>((std::uint64_t{src.index()} + dst.index() + message) % nics_);
+  }
+  // Messages out of the source's card and into the destination's.
+  [[nodiscard]] std::uint64_t use(HostId src, HostId dst, std::uint32_t k,
+                                  std::span<const std::uint32_t> load) const {
+    const std::uint32_t out = base_->first_link(VertexId(card(src, k).index()));
+    const VertexId at_switch = base_->links().to[base_->first_link(VertexId(card(dst, k).index()))];
+    std::uint32_t in = 0;
+    for (std::uint32_t l = base_->first_link(at_switch);
+         l < base_->first_link(at_switch) + base_->degree(at_switch); ++l)
+      if (base_->links().to[l].index() == card(dst, k).index()) in = load[l];
+    return std::uint64_t{load[out]} + in;
+  }
+  std::shared_ptr<const Fabric> base_;
+  std::uint32_t nics_;
+  std::string_view choice_;
+};
+
+}  // namespace
+
+Fabric with_nics(Fabric fabric, std::uint32_t nics, std::string_view choice) {
+  WEFT_CHECK(nics > 0 && fabric.host_count() % nics == 0 && !fabric.hosts_are_routers(),
+             "cards do not fit hosts");
+  const auto base = std::make_shared<const Fabric>(std::move(fabric));
+  const std::uint32_t endpoints = base->host_count(), hosts = endpoints / nics;
+  const std::uint32_t vertices = base->vertex_count() - endpoints + hosts;
+  FabricBuilder b(hosts, vertices, vertices - hosts);
+  const LinkTable& t = base->links();
+  for (const std::string& name : t.class_names) (void)b.add_class(name);
+  const auto now = [&](VertexId v) {
+    return v.index() < endpoints ? v.index() / nics : v.index() - endpoints + hosts;
+  };
+  for (std::uint32_t l = 0; l < t.size(); ++l)
+    b.join_one_way(now(t.from[l]), now(t.to[l]), t.link_class[l], {Bandwidth(t.capacity[l]), t.latency[l]});
+  b.set_vertex_names([base, hosts, endpoints](VertexId v) {
+    return v.index() < hosts ? fmt::format("node-{}", v.index())
+                             : base->vertex_name(VertexId(v.index() - hosts + endpoints));
+  });
+  b.set_bisection(base->bisection_cables());
+  b.set_routing(std::make_shared<RailChoice>(base, nics, choice));
+  return b.build();
+}
+
+}  // namespace weft::topology

@@ -1,0 +1,67 @@
+#include "topology/routing/route_cache.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft::topology {
+namespace {
+constexpr std::uint64_t kEmpty = ~0ULL;
+}  // namespace
+
+RouteCache::RouteCache(const Fabric& fabric, std::size_t max_links)
+    : fabric_(fabric), max_links_(max_links), slots_(1024, Slot{kEmpty, 0, 0}) {}
+
+void RouteCache::insert(std::uint64_t key, RouteId id) {
+  std::size_t i = mix(key) & (slots_.size() - 1);
+  while (slots_[i].key != kEmpty) i = (i + 1) & (slots_.size() - 1);
+  slots_[i] = {key, id, 0};
+}
+
+void RouteCache::grow() {
+  std::vector<Slot> old(slots_.size() * 2, Slot{kEmpty, 0, 0});
+  old.swap(slots_);
+  for (const Slot& s : old)
+    if (s.key != kEmpty) insert(s.key, s.id);
+}
+
+RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
+  const std::uint64_t key = key_of(src, dst);
+  for (std::size_t i = mix(key) & (slots_.size() - 1); slots_[i].key != kEmpty;
+       i = (i + 1) & (slots_.size() - 1))
+    if (slots_[i].key == key) return slots_[i].id;
+  // Full: start again. Callers copy what they keep, so nothing dangles past the next find().
+  if (arena_.size() > max_links_ || entries_.size() > max_links_) {
+    arena_.clear();
+    entries_.clear();
+    slots_.assign(1024, Slot{kEmpty, 0, 0});
+    ++epoch_;
+  }
+  if ((entries_.size() + 1) * 2 > slots_.size()) grow();
+  const auto id = static_cast<RouteId>(entries_.size());
+  const auto offset = static_cast<std::uint32_t>(arena_.size());
+  insert(key, id);
+  if (!fabric_.routing().route(src, dst, arena_)) {
+    arena_.resize(offset);
+    entries_.push_back({0, kUnreachable, 0, 0, 0, 0});
+    return id;
+  }
+  Entry e{offset, static_cast<std::uint32_t>(arena_.size() - offset),
+          0,      std::numeric_limits<double>::infinity(),
+          0,      0};
+  for (const LinkId l : std::span<const LinkId>(arena_).subspan(offset)) {
+    e.latency += fabric_.links().latency[l.index()].count();
+    e.narrowest = std::min(e.narrowest, fabric_.links().capacity[l.index()]);
+  }
+  entries_.push_back(e);
+  return id;
+}
+
+Duration RouteCache::latency_back(RouteId there, HostId src, HostId dst) {
+  if (const std::uint32_t back = entries_[there].back; back != 0) return Duration(entries_[back - 1].latency);
+  const std::uint32_t before = epoch_;
+  const RouteId back = id(dst, src);
+  if (epoch_ == before) entries_[there].back = back + 1;
+  return Duration(entries_[back].latency);
+}
+
+}  // namespace weft::topology

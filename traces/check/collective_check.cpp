@@ -1,0 +1,248 @@
+#include "traces/check/collective_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "traces/exchange_series.hpp"
+#include "traces/op_rules.hpp"
+
+namespace weft::traces {
+namespace {
+
+// All members contribute or get the same number of bytes.
+bool same_size_everywhere(OpKind k) {
+  switch (blocking_form(k)) {
+    case OpKind::bcast:
+    case OpKind::gather:
+    case OpKind::scatter:
+    case OpKind::allgather:
+    case OpKind::alltoall:
+    case OpKind::reduce:
+    case OpKind::allreduce:
+    case OpKind::reduce_scatter:
+    case OpKind::reduce_scatter_block:
+    case OpKind::scan:
+    case OpKind::exscan:
+    case OpKind::exchange_series:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_vector(OpKind k) {
+  switch (blocking_form(k)) {
+    case OpKind::gatherv:
+    case OpKind::scatterv:
+    case OpKind::allgatherv:
+    case OpKind::alltoallv:
+    case OpKind::alltoallw:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Comparing all pairs of an alltoallv takes members^2 numbers; beyond this many members only the kind is
+// compared.
+constexpr std::size_t kMaxPairwise = 1024;
+
+enum class Needs { kNothing, kRoot, kAll };
+Needs needs(OpKind kind, bool is_root) {
+  switch (blocking_form(kind)) {
+    case OpKind::bcast:
+    case OpKind::scatter:
+    case OpKind::scatterv:
+      return is_root ? Needs::kNothing : Needs::kRoot;
+    case OpKind::gather:
+    case OpKind::gatherv:
+    case OpKind::reduce:
+      return is_root ? Needs::kAll : Needs::kNothing;
+    case OpKind::scan:
+    case OpKind::exscan:
+    case OpKind::neighbor_allgather:
+    case OpKind::neighbor_allgatherv:
+    case OpKind::neighbor_alltoall:
+    case OpKind::neighbor_alltoallv:
+    case OpKind::neighbor_alltoallw:
+      return Needs::kNothing;
+    default:
+      return Needs::kAll;
+  }
+}
+
+std::string root_text(std::int32_t root) { return root < 0 ? "no root" : fmt::format("root {}", root); }
+
+}  // namespace
+
+CollectiveCheck::State& CollectiveCheck::state(CommId comm) {
+  State& s = states_[comm.index()];
+  const auto& members = communicators_[comm.index()].members;
+  if (s.next.size() != members.size()) {
+    s.next.resize(members.size());
+    s.position.reserve(members.size());
+    for (std::size_t i = 0; i < members.size(); ++i)
+      s.position.emplace(static_cast<std::uint32_t>(members[i]), static_cast<std::uint32_t>(i));
+  }
+  return s;
+}
+
+std::int64_t CollectiveCheck::position(CommId comm, std::uint32_t rank) {
+  if (comm.index() == 0)
+    return rank < communicators_[0].members.size() ? static_cast<std::int64_t>(rank) : -1;
+  const State& s = state(comm);
+  const auto it = s.position.find(rank);
+  return it == s.position.end() ? -1 : static_cast<std::int64_t>(it->second);
+}
+
+CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t rank, std::uint64_t index,
+                                                 std::span<const std::int64_t> list) {
+  State& s = state(op.comm);
+  const Communicator& comm = communicators_[op.comm.index()];
+  const std::size_t me = s.position.at(rank);
+  Arrival a;
+  a.instance = s.next[me]++;
+  while (a.instance >= s.base + s.open.size()) s.open.emplace_back();
+  Instance& i = s.open[a.instance - s.base];
+  const bool first = i.arrived == 0;
+  const bool rooted = is_rooted(op.kind);
+  if (first) {
+    i.kind = op.kind;
+    i.root = rooted ? op.peer : -1;
+    i.amount = op.amount;
+    i.first_rank = rank;
+    i.first_op = index;
+    i.here.resize(comm.members.size());
+  } else {
+    const auto fault = [&](std::string text) {
+      a.faults.push_back({std::move(text), i.first_rank, i.first_op});
+      i.disagreed = true;
+    };
+    if (op.kind != i.kind)
+      fault(fmt::format("disagrees on {}: rank {} calls {}", comm.name, i.first_rank, op_name(i.kind)));
+    else if (rooted && op.peer != i.root)
+      fault(fmt::format("{} on {}, but rank {} has {}", root_text(op.peer), comm.name, i.first_rank,
+                        root_text(i.root)));
+    else if (same_size_everywhere(op.kind) && op.amount != i.amount)
+      fault(fmt::format("{} bytes on {}, but rank {} has {}", op.amount, comm.name, i.first_rank, i.amount));
+  }
+  if (op.kind == OpKind::exchange_series && i.kind == op.kind) {
+    const std::int64_t exchanges = series_exchanges(list);
+    if (first) {
+      i.amounts = {list[0], exchanges};
+    } else if (i.amounts[0] != list[0] || i.amounts[1] != exchanges) {
+      a.faults.push_back(
+          {fmt::format("{} exchanges of {} row bytes on {}, but rank {} has {} of {}", exchanges, list[0],
+                       comm.name, i.first_rank, i.amounts[1], i.amounts[0]),
+           i.first_rank, i.first_op});
+      i.disagreed = true;
+    }
+  }
+  i.here[me] = true;
+  ++i.arrived;
+  if (is_vector(op.kind)) {
+    i.amounts.resize(comm.members.size());
+    i.amounts[me] = op.amount;
+    const OpKind form = blocking_form(op.kind);
+    if (!list.empty() &&
+        (form != OpKind::alltoallv && form != OpKind::alltoallw ? true
+                                                                : comm.members.size() <= kMaxPairwise)) {
+      i.lists.resize(comm.members.size());
+      // Of an allgatherv one list is enough: all must be the same.
+      if (form != OpKind::allgatherv || first)
+        i.lists[me].assign(list.begin(), list.end());
+      else if (!i.disagreed && !std::ranges::equal(list, i.lists[s.position.at(i.first_rank)])) {
+        a.faults.push_back({fmt::format("its sizes on {} are not those of rank {}", comm.name, i.first_rank),
+                            i.first_rank, i.first_op});
+        i.disagreed = true;
+      }
+    }
+  }
+  const bool complete = i.arrived == comm.members.size();
+  a.wakes = complete || (rooted && op.peer == static_cast<std::int32_t>(rank));
+  if (complete && !i.disagreed) compare_vectors(s, i, comm, a.faults);
+  while (!s.open.empty() && s.open.front().arrived == comm.members.size()) {
+    s.open.pop_front();
+    ++s.base;
+  }
+  return a;
+}
+
+void CollectiveCheck::compare_vectors(const State& s, const Instance& i, const Communicator& comm,
+                                      std::vector<Fault>& faults) const {
+  const std::size_t n = comm.members.size();
+  const OpKind form = blocking_form(i.kind);
+  if (i.lists.empty()) return;
+  const auto fault = [&](std::string text) { faults.push_back({std::move(text), i.first_rank, i.first_op}); };
+  if (form == OpKind::gatherv || form == OpKind::scatterv || form == OpKind::allgatherv) {
+    const auto holder = form == OpKind::allgatherv ? i.first_rank : static_cast<std::uint32_t>(i.root);
+    const auto& list = i.lists[s.position.at(holder)];
+    if (list.size() != n) return;
+    for (std::size_t m = 0; m < n; ++m)
+      if (list[m] != i.amounts[m])
+        return fault(fmt::format("rank {} has {} bytes on {}, but rank {} counts {} for it", comm.members[m],
+                                 i.amounts[m], comm.name, holder, list[m]));
+  } else if (form == OpKind::alltoallv || form == OpKind::alltoallw) {
+    for (std::size_t x = 0; x < n; ++x)
+      for (std::size_t y = 0; y < n; ++y)
+        if (i.lists[x].size() == 2 * n + 1 && i.lists[y].size() == 2 * n + 1 &&
+            i.lists[x][1 + y] != i.lists[y][1 + n + x])
+          return fault(fmt::format("rank {} sends {} bytes to rank {} on {}, which expects {}",
+                                   comm.members[x], i.lists[x][1 + y], comm.members[y], comm.name,
+                                   i.lists[y][1 + n + x]));
+  }
+}
+
+bool CollectiveCheck::may_leave(const Op& op, std::uint32_t rank, std::uint64_t k, bool synchronous) {
+  State& s = state(op.comm);
+  const Instance* i = find(s, k);
+  if (i == nullptr) return true;  // all members were there
+  if (synchronous) return false;
+  // A member that disagrees must not hide what comes after it behind a deadlock of our making.
+  if (i->disagreed) return true;
+  switch (needs(op.kind, is_rooted(op.kind) && op.peer == static_cast<std::int32_t>(rank))) {
+    case Needs::kNothing:
+      return true;
+    case Needs::kRoot:
+      return i->here[s.position.at(static_cast<std::uint32_t>(op.peer))];
+    case Needs::kAll:
+      return false;
+  }
+  return false;
+}
+
+std::vector<std::uint32_t> CollectiveCheck::missing(const Op& op, std::uint32_t rank, std::uint64_t k,
+                                                    bool synchronous) {
+  constexpr std::size_t kMost = 16;
+  State& s = state(op.comm);
+  const Instance* i = find(s, k);
+  std::vector<std::uint32_t> out;
+  if (i == nullptr) return out;
+  if (!synchronous && needs(op.kind, op.peer == static_cast<std::int32_t>(rank)) == Needs::kRoot)
+    return {static_cast<std::uint32_t>(op.peer)};
+  const auto& members = communicators_[op.comm.index()].members;
+  for (std::size_t m = 0; m < members.size() && out.size() < kMost; ++m)
+    if (!i->here[m]) out.push_back(static_cast<std::uint32_t>(members[m]));
+  return out;
+}
+
+std::vector<CollectiveCheck::Fault> CollectiveCheck::unfinished() const {
+  std::vector<Fault> out;
+  for (std::size_t c = 0; c < states_.size(); ++c) {
+    const State& s = states_[c];
+    const auto& members = communicators_[c].members;
+    for (const Instance& i : s.open) {
+      if (i.arrived == 0 || i.arrived == members.size()) continue;
+      std::size_t m = 0;
+      while (m < members.size() && i.here[m]) ++m;
+      out.push_back(
+          {fmt::format("{} on {} is never called by rank {} ({} of {} members call it)", op_name(i.kind),
+                       communicators_[c].name, members[m], i.arrived, members.size()),
+           i.first_rank, i.first_op});
+    }
+  }
+  return out;
+}
+
+}  // namespace weft::traces

@@ -1,0 +1,332 @@
+#include "traces/check/doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "traces/op_rules.hpp"
+#include "traces/request_book.hpp"
+
+namespace weft::traces::doctor {
+namespace {
+
+constexpr std::size_t kQuantum = 256;       // operations a rank runs before the next one does
+constexpr std::size_t kBacklog = 4096;      // unreceived messages of a sender before others go first
+constexpr std::uint64_t kReport = 1 << 12;  // operations between two reports of progress
+
+}  // namespace
+
+bool Doctor::member(std::uint32_t r, const Op& op, std::int32_t who, const char* role, std::uint64_t index) {
+  if (collectives_.position(op.comm, static_cast<std::uint32_t>(who)) >= 0) return true;
+  error(r, index, op,
+        fmt::format("{} {} is not in communicator {}", role, who,
+                    trace_.communicators()[op.comm.index()].name));
+  return false;
+}
+
+bool Doctor::send(std::uint32_t r, Rank& me, const Op& op) {
+  if (op.peer == kProcNull) return true;
+  if (!me.issued) {
+    if (!member(r, op, op.peer, "destination", me.index())) return true;
+    const bool waits =
+        op.kind == OpKind::ssend || (synchronous_ && (op.kind == OpKind::send || op.kind == OpKind::rsend));
+    me.issued = true;
+    me.current_done = !waits;
+    deliver(r, op, me.index(), waits ? kCurrent : Message::kNobody);
+  }
+  return me.current_done;
+}
+
+bool Doctor::receive(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
+  if (op.peer == kProcNull) return true;
+  if (!me.issued) {
+    const bool any = op.peer == kAnySource;
+    if (!any && !member(r, op, op.peer, "source", me.index())) return true;
+    me.issued = true;
+    me.current_done = false;
+    Posted p{op.tag, op.amount, me.index(), kCurrent, me.next_order++};
+    if (!any) {
+      post_from(r, op.comm, op.peer, p);
+    } else if (!list.empty()) {
+      p.tag = static_cast<std::int32_t>(list[1]);
+      post_from(r, op.comm, static_cast<std::int32_t>(list[0]), p);
+    } else {
+      post_wildcard(r, {p, op.comm});
+    }
+  }
+  return me.current_done;
+}
+
+bool Doctor::probe(std::uint32_t r, Rank& me, const Op& op, std::int64_t source, std::int64_t tag) {
+  if (source == kProcNull) return true;
+  const auto there = [&](std::int64_t s) {
+    const Channel* c = find_channel(op.comm, static_cast<std::uint32_t>(s), r);
+    return c != nullptr && std::ranges::any_of(c->unexpected, [&](const Message& m) {
+             return (tag == kAnyTag || m.tag == tag) && !held(me, op.comm, m.tag, UINT64_MAX);
+           });
+  };
+  me.issued = true;
+  if (source >= 0) return there(source);
+  return std::ranges::any_of(trace_.communicators()[op.comm.index()].members, there);
+}
+
+void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot, std::uint64_t index,
+                      std::span<const std::int64_t> list) {
+  const Op& op = q.op;
+  q.active = true;
+  q.index = index;
+  q.done = true;
+  q.guess.reset();
+  q.source = op.peer;
+  q.tag = op.tag;
+  if (op.peer == kProcNull) return;
+  if (!is_receive_request(op.kind)) {
+    if (!member(r, op, op.peer, "destination", index)) return;
+    const bool sync = op.kind == OpKind::issend || op.kind == OpKind::ssend_init;
+    const bool buffered = op.kind == OpKind::ibsend || op.kind == OpKind::bsend_init;
+    q.done = !sync && (!synchronous_ || buffered);
+    return deliver(r, op, index, q.done ? Message::kNobody : slot);
+  }
+  if (op.peer == kAnySource) {
+    // Recorded with the receive, or with the completion that follows.
+    if (!list.empty()) {
+      q.source = static_cast<std::int32_t>(list[0]);
+      q.tag = static_cast<std::int32_t>(list[1]);
+    } else if (const auto ahead = match_ahead(me, slot)) {
+      std::tie(q.source, q.tag) = *ahead;
+    }
+  } else if (!member(r, op, op.peer, "source", index)) {
+    return;
+  }
+  q.done = false;
+  const Posted p{q.tag, op.amount, index, slot, me.next_order++};
+  if (q.source >= 0)
+    post_from(r, op.comm, q.source, p);
+  else
+    post_wildcard(r, {p, op.comm});
+}
+
+void Doctor::post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
+  auto& q = me.requests[op.request];
+  if (q.active) {
+    error(r, me.index(), op,
+          fmt::format("request {} is still in use by the {} at operation {}", op.request, op_name(q.op.kind),
+                      q.index));
+    if (!q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
+  }
+  q = {};
+  q.op = op;
+  q.index = me.index();
+  q.persistent = op.kind >= OpKind::send_init && op.kind <= OpKind::recv_init;
+  if (!q.persistent) activate(r, me, q, op.request, me.index(), list);
+}
+
+void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
+  const auto start = [&](std::uint32_t slot) {
+    const auto it = me.requests.find(slot);
+    if (it == me.requests.end() || !it->second.persistent)
+      return error(r, me.index(), op, fmt::format("request {} is not a persistent request", slot));
+    if (it->second.active)
+      return error(r, me.index(), op, fmt::format("request {} is started already", slot));
+    activate(r, me, it->second, slot, me.index(), {});
+  };
+  if (op.kind == OpKind::start) return start(op.request);
+  if (op.kind == OpKind::startall) {
+    for (const std::int64_t s : list) start(static_cast<std::uint32_t>(s));
+    return;
+  }
+  const auto it = me.requests.find(op.request);
+  if (it == me.requests.end())
+    return error(r, me.index(), op, fmt::format("request {} does not exist", op.request));
+  Request& q = it->second;
+  if (op.kind == OpKind::cancel) {
+    if (q.active && !q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
+    q.done = true;
+    return;
+  }
+  // What was freed goes on (MPI completes it in the background); nobody waits for it any more.
+  if (q.active && !q.done && !is_nonblocking_collective(q.op.kind)) {
+    const bool receive = is_receive_request(q.op.kind);
+    const auto forget = [&](std::uint32_t& slot) {
+      if (slot == op.request) slot = Message::kNobody;
+    };
+    if (receive)
+      for (Wildcard& w : me.wild) forget(w.slot);
+    const auto peer = static_cast<std::uint32_t>(q.source);
+    if (q.source >= 0)
+      if (Channel* c = receive ? find_channel(q.op.comm, peer, r) : find_channel(q.op.comm, r, peer);
+          c != nullptr) {
+        if (receive)
+          for (Posted& p : c->posted) forget(p.slot);
+        else
+          for (Message& m : c->unexpected) forget(m.waiter);
+      }
+  }
+  me.requests.erase(it);
+}
+
+bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
+  std::int64_t one = 0;
+  const auto slots = completed_requests(op, list, one);
+  bool all = true;
+  for (const std::int64_t s : slots) {
+    const auto it = me.requests.find(static_cast<std::uint32_t>(s));
+    if (it == me.requests.end()) {
+      if (!me.issued) error(r, me.index(), op, fmt::format("request {} is not active", s));
+      continue;
+    }
+    Request& q = it->second;
+    if (!q.active) continue;
+    // The completion of a wildcard in a later block says what it was.
+    if (!me.issued && q.op.peer == kAnySource && is_receive_request(q.op.kind) && op.peer >= 0 &&
+        (op.kind == OpKind::wait || op.kind == OpKind::test) && (q.source < 0 || q.guess))
+      recorded_match(r, me, static_cast<std::uint32_t>(s), q, op.peer, op.tag);
+    if (!q.done && is_nonblocking_collective(q.op.kind))
+      q.done = collectives_.may_leave(q.op, r, q.instance, synchronous_);
+    all = all && q.done;
+  }
+  me.issued = true;
+  if (!all) return false;
+  for (const std::int64_t s : slots) {
+    const auto it = me.requests.find(static_cast<std::uint32_t>(s));
+    if (it == me.requests.end()) continue;
+    Request& q = it->second;
+    q.active = false;
+    q.guess.reset();
+    if (!q.persistent) me.requests.erase(it);
+  }
+  return true;
+}
+
+bool Doctor::collective(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
+  if (!me.issued) {
+    // comm_create_group is collective over the members of the new communicator only.
+    Op on = op;
+    if (op.kind == OpKind::comm_create_group) {
+      if (op.amount < 0) return true;
+      on.comm = CommId(static_cast<std::uint32_t>(op.amount));
+    }
+    if (!member(r, on, static_cast<std::int32_t>(r), "rank", me.index())) return true;
+    if (is_rooted(op.kind) && !member(r, on, op.peer, "root", me.index())) return true;
+    me.issued = true;
+    const auto arrival = collectives_.arrive(on, r, me.index(), list);
+    me.instance = arrival.instance;
+    for (const auto& f : arrival.faults)
+      error(r, me.index(), op,
+            fmt::format("{} ({})", f.text, trace_.position(RankId(f.other_rank), f.other_op)));
+    if (is_nonblocking_collective(op.kind)) {
+      auto& q = me.requests[op.request];
+      if (q.active) error(r, me.index(), op, fmt::format("request {} is still in use", op.request));
+      q = {};
+      q.op = on;
+      q.index = me.index();
+      q.active = true;
+      q.instance = arrival.instance;
+    }
+    for (const std::int32_t m : trace_.communicators()[on.comm.index()].members)
+      if (arrival.wakes) wake(static_cast<std::uint32_t>(m));
+  }
+  if (is_nonblocking_collective(op.kind)) return true;
+  Op on = op;
+  if (op.kind == OpKind::comm_create_group) on.comm = CommId(static_cast<std::uint32_t>(op.amount));
+  return collectives_.may_leave(on, r, me.instance, synchronous_);
+}
+
+bool Doctor::step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
+  const OpKind k = op.kind;
+  if (op.comm.index() != 0 && !me.issued && k >= OpKind::send && k <= OpKind::comm_free &&
+      (is_send(k) || k == OpKind::recv || makes_request(k)) &&
+      !member(r, op, static_cast<std::int32_t>(r), "rank", me.index()))
+    return true;
+  if (k ==
+      OpKind::
+          sendrecv) {  // its send waits in the receive half, which comes next: that may be what lets it go
+    me.pair_open = false;
+    me.pair_peer = op.peer;
+    if (op.peer != kProcNull && member(r, op, op.peer, "destination", me.index())) {
+      me.pair_open = synchronous_;
+      deliver(r, op, me.index(), synchronous_ ? Message::kPair : Message::kNobody);
+    }
+    return true;
+  }
+  if (is_blocking_send(k)) return send(r, me, op);
+  if (k == OpKind::recv) return receive(r, me, op, list) && ((op.flags & kPairedRecv) == 0 || !me.pair_open);
+  if (is_collective(k) || is_comm_create(k)) return collective(r, me, op, list);
+  if (makes_request(k)) {
+    post(r, me, op, list);
+    return true;
+  }
+  if (is_completion(k)) return complete(r, me, op, list);
+  if (k == OpKind::iprobe || k == OpKind::improbe)
+    return (op.flags & kHit) == 0 || probe(r, me, op, list[2], list[3]);
+  if (k == OpKind::probe || k == OpKind::mprobe) {
+    const bool known = !list.empty();
+    return probe(r, me, op, known ? list[0] : op.peer, known ? list[1] : op.tag);
+  }
+  if (k == OpKind::start || k == OpKind::startall || k == OpKind::request_free || k == OpKind::cancel) {
+    request_op(r, me, op, list);
+  } else if (k == OpKind::region_begin) {
+    me.region_stack.push_back(static_cast<std::uint32_t>(op.amount));
+  } else if (k == OpKind::region_end) {
+    if (me.region_stack.empty() || me.region_stack.back() != static_cast<std::uint32_t>(op.amount))
+      find_.add(Severity::kWarning, r, me.index(), "region_end",
+                fmt::format("region {} is not the one that was begun last",
+                            trace_.regions()[static_cast<std::size_t>(op.amount)]));
+    else
+      me.region_stack.pop_back();
+  }
+  return true;
+}
+
+Result<void> Doctor::run() {
+  trace_.rewind();
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    ready_.push_back(r);
+    ranks_[r].queued = true;
+  }
+  std::uint64_t reported = 0;
+  while (true) {
+    if (ready_.empty() && choose()) continue;
+    if (ready_.empty() && throttled_.empty()) break;
+    if (ops_done_ > options_.most_ops) {
+      given_up_ = true;
+      return {};
+    }
+    if (options_.on_progress && ops_done_ - reported >= kReport) options_.on_progress(reported = ops_done_);
+    auto& queue = ready_.empty() ? throttled_ : ready_;
+    const std::uint32_t r = queue.front();
+    queue.pop_front();
+    Rank& me = ranks_[r];
+    me.queued = false;
+    me.blocked = false;
+    for (std::size_t n = 0; n < kQuantum && !me.ended && !me.blocked; ++n) {
+      if (me.at == me.block.ops.size()) {
+        WEFT_ASSIGN(const bool more, trace_.next_block(RankId(r), me.block));
+        me.at = 0;
+        if (!more) {
+          me.ended = true;
+          me.block = {};
+          break;
+        }
+      }
+      const Op& op = me.block.ops[me.at];
+      if (step(r, me, op, me.block.list(op))) {
+        me.issued = me.current_done = false;
+        ++me.at;
+        ++ops_done_;
+      } else {
+        me.blocked = true;
+      }
+    }
+    if (!me.ended && !me.blocked) {
+      me.queued = true;
+      (me.in_flight > kBacklog ? throttled_ : ready_).push_back(r);
+    }
+  }
+  finish();
+  return {};
+}
+
+}  // namespace weft::traces::doctor

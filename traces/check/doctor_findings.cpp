@@ -1,0 +1,178 @@
+// What is wrong with a finished run: cycles of waiting ranks, messages and requests left over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "traces/check/doctor.hpp"
+#include "traces/op_rules.hpp"
+#include "traces/request_book.hpp"
+
+namespace weft::traces::doctor {
+
+std::optional<std::uint32_t> Doctor::waits_for(std::uint32_t r, std::string& what) {
+  const Rank& me = ranks_[r];
+  const Op* op = &me.block.ops[me.at];
+  const auto list = me.block.list(*op);
+  const auto stuck = [&](std::int64_t x) {
+    return x >= 0 && x < static_cast<std::int64_t>(ranks_.size()) &&
+           ranks_[static_cast<std::size_t>(x)].blocked;
+  };
+  const auto any_of = [&](CommId comm) -> std::optional<std::uint32_t> {
+    for (const std::int32_t m : trace_.communicators()[comm.index()].members)
+      if (static_cast<std::uint32_t>(m) != r && stuck(m)) return static_cast<std::uint32_t>(m);
+    return std::nullopt;
+  };
+  const auto peer_text = [](std::int64_t p) {
+    return p < 0 ? std::string("any rank") : fmt::format("rank {}", p);
+  };
+  const auto tag_text = [](std::int64_t t) {
+    return t == kAnyTag ? std::string("any tag") : fmt::format("tag {}", t);
+  };
+  std::string prefix(op_name(op->kind));
+  std::uint64_t instance = me.instance;
+  Op on = *op;
+  if (op->kind == OpKind::comm_create_group) on.comm = CommId(static_cast<std::uint32_t>(op->amount));
+  if (is_completion(op->kind)) {
+    std::int64_t one = 0;
+    for (const std::int64_t s : completed_requests(*op, list, one)) {
+      const auto it = me.requests.find(static_cast<std::uint32_t>(s));
+      if (it == me.requests.end() || !it->second.active || it->second.done) continue;
+      on = it->second.op;
+      if (is_receive_request(on.kind)) {
+        on.peer = it->second.source;
+        on.tag = it->second.tag;
+      }
+      instance = it->second.instance;
+      prefix += fmt::format(" of the {} at operation {}", op_name(on.kind), it->second.index);
+      break;
+    }
+  }
+  if (is_collective(on.kind) || is_comm_create(on.kind)) {
+    what = fmt::format("{} on {}", prefix, trace_.communicators()[on.comm.index()].name);
+    for (const std::uint32_t m : collectives_.missing(on, r, instance, synchronous_)) {
+      what += fmt::format(" waits for rank {}", m);
+      if (stuck(m)) return m;
+      return std::nullopt;
+    }
+    return std::nullopt;
+  }
+  if (on.kind == OpKind::recv && (on.flags & kPairedRecv) != 0 && me.pair_open &&
+      (me.current_done || on.peer == kProcNull)) {
+    what = fmt::format("sendrecv to rank {}", me.pair_peer);
+    if (stuck(me.pair_peer)) return static_cast<std::uint32_t>(me.pair_peer);
+    return std::nullopt;
+  }
+  if (is_send(on.kind) || is_send_request(on.kind)) {
+    what =
+        fmt::format("{} to {} with {} ({} bytes)", prefix, peer_text(on.peer), tag_text(on.tag), on.amount);
+  } else {
+    std::int64_t source = on.peer;
+    std::int64_t tag = on.tag;
+    if (on.kind == OpKind::iprobe || on.kind == OpKind::improbe) {
+      source = list[2];
+      tag = list[3];
+    } else if (!is_completion(op->kind) && !list.empty()) {
+      source = list[0];
+      tag = list[1];
+    }
+    what = fmt::format("{} from {} with {}", prefix, peer_text(source), tag_text(tag));
+    if (source < 0) return any_of(on.comm);
+    on.peer = static_cast<std::int32_t>(source);
+  }
+  if (stuck(on.peer)) return static_cast<std::uint32_t>(on.peer);
+  return std::nullopt;
+}
+
+void Doctor::report_blocked() {
+  const auto n = static_cast<std::uint32_t>(ranks_.size());
+  std::vector<std::optional<std::uint32_t>> next(n);
+  std::vector<std::string> what(n);
+  for (std::uint32_t r = 0; r < n; ++r)
+    if (ranks_[r].blocked) next[r] = waits_for(r, what[r]);
+  const auto here = [&](std::uint32_t r) {
+    return fmt::format("rank {} at operation {} ({}): {}", r, ranks_[r].index(),
+                       trace_.position(RankId(r), ranks_[r].index()), what[r]);
+  };
+  const Severity severity = synchronous_ ? Severity::kWarning : this->severity();
+  std::vector<std::uint32_t> seen(n, 0);  // the walk that saw it
+  std::uint32_t walk = 0;
+  std::uint64_t others = 0;
+  for (std::uint32_t start = 0; start < n; ++start) {
+    if (!ranks_[start].blocked) continue;
+    if (!next[start] && !synchronous_) {
+      find_.add_global(
+          severity, start, static_cast<std::int64_t>(ranks_[start].index()),
+          here(start) + " waits forever: what it waits for never comes, the other side has finished");
+      continue;
+    }
+    if (seen[start] != 0) continue;
+    ++walk;
+    std::uint32_t r = start;
+    while (seen[r] == 0 && next[r]) {
+      seen[r] = walk;
+      r = *next[r];
+    }
+    if (seen[r] != walk || !next[r]) {
+      ++others;
+      continue;
+    }
+    std::string text =
+        synchronous_ ? "depends on buffering: with synchronous sends this is a deadlock: " : "deadlock: ";
+    const std::uint32_t first = r;
+    do {
+      text += here(r);
+      r = *next[r];
+      text += fmt::format(", waits for rank {}{}", r, r == first ? "" : "; ");
+    } while (r != first);
+    find_.add_global(severity, first, static_cast<std::int64_t>(ranks_[first].index()), std::move(text));
+  }
+}
+
+void Doctor::finish() {
+  const bool stuck = std::ranges::any_of(ranks_, [](const Rank& r) { return r.blocked; });
+  deadlocked_ = stuck;
+  if (stuck) {
+    ++faults_;
+    report_blocked();
+  }
+  if (synchronous_) return;  // everything below was found with buffered sends
+  for (const Channel& c : channels_) {
+    // In a deadlock the receiver may only not have come that far; what a finished rank left is unmatched for
+    // certain.
+    if (!ranks_[c.dst].ended) continue;
+    for (const Message& m : c.unexpected)
+      fault(c.src, m.op, "send",
+            fmt::format("rank {} never receives this message (tag {}, {} bytes, communicator {})", c.dst,
+                        m.tag, m.bytes, trace_.communicators()[c.comm.index()].name));
+    if (!ranks_[c.src].ended) continue;
+    for (const Posted& p : c.posted)
+      if (p.slot != kCurrent)
+        fault(c.dst, p.op, "receive",
+              fmt::format("rank {} never sends a message with {} for it", c.src,
+                          p.tag == kAnyTag ? "any tag" : fmt::format("tag {}", p.tag)));
+  }
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    const Rank& me = ranks_[r];
+    if (!me.ended) continue;
+    if (!stuck)
+      for (const Wildcard& w : me.wild)
+        fault(r, w.op, "receive",
+              fmt::format("nobody sends a message with {} for it",
+                          w.tag == kAnyTag ? "any tag" : fmt::format("tag {}", w.tag)));
+    std::map<std::uint64_t, const Request*> left;  // by operation
+    for (const auto& [slot, q] : me.requests)
+      if (q.active) left.emplace(q.index, &q);
+    if (left.empty()) continue;
+    const Request& q = *left.begin()->second;
+    find_.add(Severity::kWarning, r, q.index, op_name(q.op.kind),
+              left.size() == 1
+                  ? std::string("its request is never completed")
+                  : fmt::format("its request and {} more of this rank are never completed", left.size() - 1));
+  }
+  if (!stuck)
+    for (const auto& f : collectives_.unfinished())
+      find_.add(Severity::kError, f.other_rank, f.other_op, "collective", f.text);
+}
+
+}  // namespace weft::traces::doctor

@@ -1,0 +1,438 @@
+#include "traces/formats/ti/input.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "core/input_file.hpp"
+#include "core/source_pos.hpp"
+
+namespace weft::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kChunkBytes = 1u << 20;
+constexpr std::size_t kMaxIndexBytes = 16u << 20;
+
+std::string_view first_line(std::string_view text) {
+  text = without_bom(text);
+  while (!text.empty()) {
+    const std::size_t n = text.find('\n');
+    std::string_view line = text.substr(0, n);
+    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r'))
+      line.remove_suffix(1);
+    if (!line.empty() && line.front() != '#') return line;
+    if (n == std::string_view::npos) break;
+    text.remove_prefix(n + 1);
+  }
+  return {};
+}
+
+// The first line that says something, of a text that comes in pieces. What was passed over is not looked at again.
+class FirstLine {
+ public:
+  void add(std::string_view text) {
+    while (!known_ && !text.empty()) {
+      if (line_.empty()) text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+      const std::string_view part = text.substr(0, text.find('\n'));
+      line_.append(part.substr(0, kMost - std::min(kMost, line_.size())));
+      const bool ended = part.size() < text.size();
+      text.remove_prefix(std::min(part.size() + 1, text.size()));
+      if (ended) end();
+    }
+  }
+  void end() {
+    known_ |= !first_line(line_).empty();
+    if (!known_) line_.clear();
+  }
+  [[nodiscard]] bool known() const { return known_; }
+  [[nodiscard]] bool is_action() const { return looks_like_ti_line(line_); }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+  std::string line_;
+  bool known_ = false;
+};
+
+struct FileCloser {
+  void operator()(std::FILE* f) const { std::fclose(f); }
+};
+struct ArchiveFree {
+  void operator()(archive* a) const { archive_read_free(a); }
+};
+using ArchivePtr = std::unique_ptr<archive, ArchiveFree>;
+
+Result<std::string> first_bytes(const std::string& path) {
+  const std::unique_ptr<std::FILE, FileCloser> f(std::fopen(path.c_str(), "rbe"));
+  if (!f) return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)));
+  std::string b(4096, '\0');
+  b.resize(std::fread(b.data(), 1, b.size(), f.get()));
+  if (std::ferror(f.get()) != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(errno)));
+  return b;
+}
+
+Result<void> read_plain(const std::string& path, std::size_t part, const TiInput::Chunk& chunk) {
+  const std::unique_ptr<std::FILE, FileCloser> f(std::fopen(path.c_str(), "rbe"));
+  if (!f) return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)));
+  std::string buffer(kChunkBytes, '\0');
+  std::size_t n = 0;
+  while ((n = std::fread(buffer.data(), 1, buffer.size(), f.get())) > 0)
+    WEFT_TRY(chunk(part, std::string_view(buffer.data(), n), false));
+  if (std::ferror(f.get()) != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(errno)));
+  return chunk(part, {}, true);
+}
+
+Error archive_fault(const std::string& path, archive* a) {
+  const char* why = archive_error_string(a);
+  return bad_input(path, fmt::format("cannot unpack: {}", why != nullptr ? why : "unknown reason"));
+}
+
+// The number of files in an archive that its size explains: names and headers compress, too.
+std::uint64_t most_members(std::uint64_t packed) { return 65'536 + packed / 16; }
+
+// Visits every regular file of an archive, or the one text of a compressed file (name empty).
+// enter(name) says whether the data are wanted; then data(chunk, last). What is not wanted is unpacked all the same, and
+// all counts: no more than most_unpacked() of the file's size.
+Result<void> walk_archive(const std::string& path, const std::function<bool(const std::string&)>& enter,
+                          const std::function<Result<void>(std::string_view, bool)>& data) {
+  const ArchivePtr a(archive_read_new());
+  WEFT_CHECK(a != nullptr, "no memory for libarchive");
+  // Those that docs/trace-format.md names: others start programs.
+  archive_read_support_filter_gzip(a.get());
+  archive_read_support_filter_zstd(a.get());
+  archive_read_support_filter_xz(a.get());
+  archive_read_support_filter_bzip2(a.get());
+  archive_read_support_format_tar(a.get());
+  archive_read_support_format_raw(a.get());
+  if (archive_read_open_filename(a.get(), path.c_str(), kChunkBytes) != ARCHIVE_OK)
+    return archive_fault(path, a.get());
+  std::error_code ec;
+  const std::uint64_t packed = fs::file_size(path, ec);
+  const std::uint64_t most = most_unpacked(ec ? 0 : packed);
+  std::uint64_t unpacked = 0, members = 0;
+  while (true) {
+    archive_entry* entry = nullptr;
+    const int r = archive_read_next_header(a.get(), &entry);
+    if (r == ARCHIVE_EOF) return {};
+    if (r < ARCHIVE_WARN) return archive_fault(path, a.get());
+    if (archive_filter_count(a.get()) > 2)  // the last one is the file itself
+      return bad_input(path, "compressed more than once", archive_filter_name(a.get(), 1),
+                       "compressed text, or a tar");
+    if (++members > most_members(packed))
+      return bad_input(path, "the archive has too many files for its size", {},
+                       fmt::format("at most {}", most_members(packed)));
+    const bool raw = (archive_format(a.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_RAW;
+    if (!raw && archive_entry_filetype(entry) != AE_IFREG) continue;
+    const char* stored = archive_entry_pathname(entry);
+    std::string name = raw || stored == nullptr ? "" : stored;
+    while (name.starts_with("./")) name.erase(0, 2);
+    const bool wanted = enter(name);
+    while (true) {
+      const void* block = nullptr;
+      std::size_t n = 0;
+      la_int64_t offset = 0;
+      const int d = archive_read_data_block(a.get(), &block, &n, &offset);
+      if (d == ARCHIVE_EOF) break;
+      if (d < ARCHIVE_WARN) return archive_fault(raw ? path : path + "!" + name, a.get());
+      unpacked += n;
+      if (unpacked > most)
+        return bad_input(BytePos{path, static_cast<std::uint64_t>(archive_filter_bytes(a.get(), -1))}.text(),
+                         "the file unpacks to too much",
+                         fmt::format("more than {} bytes of {}", most, packed),
+                         "at most 64 MiB + 1024 x its size, or the unpacked file");
+      if (wanted) WEFT_TRY(data(std::string_view(static_cast<const char*>(block), n), false));
+    }
+    if (wanted) WEFT_TRY(data({}, true));
+  }
+}
+
+// "dir/trace_rank-12.txt" -> prefix "dir/trace_rank-", number 12.
+struct Numbered {
+  std::string prefix;
+  std::uint64_t number;
+};
+std::optional<Numbered> numbered(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
+  std::size_t end = name.find('.', begin);
+  // A time stamp in front ("179517.70_rank-3.txt") has dots of its own: the extension is the last one.
+  if (const std::size_t last = name.rfind('.'); last != std::string::npos && last > begin) end = last;
+  if (end == std::string::npos) end = name.size();
+  std::size_t digits = end;
+  while (digits > begin && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+  if (digits == end || end - digits > 9) return std::nullopt;
+  return Numbered{name.substr(0, digits), std::stoull(name.substr(digits, end - digits))};
+}
+
+// Finds the one family of numbered names 0..n-1 or 1..n (SMPI writes rank + 1). Returns, by rank, positions
+// in `names`. `preferred` narrows the choice when there are several families.
+Result<std::vector<std::size_t>> by_number(const std::string& where, const std::vector<std::string>& names) {
+  std::map<std::string, std::map<std::uint64_t, std::size_t>> families;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (const auto n = numbered(names[i])) {
+      if (!families[n->prefix].emplace(n->number, i).second)
+        return bad_input(where, "two files have the same rank number", names[i]);
+    }
+  if (families.size() > 1) {
+    std::erase_if(families, [](const auto& f) {
+      const std::string& p = f.first;
+      return !p.ends_with("rank-") && !p.ends_with("rank") && !p.ends_with("rank_");
+    });
+  }
+  if (families.size() != 1)
+    return bad_input(where, "cannot tell which files are the ranks of the trace", {},
+                     "an index file, or files named ...rank-0.txt, ...rank-1.txt and so on");
+  const auto& family = *families.begin();
+  const std::uint64_t base = family.second.begin()->first;
+  std::vector<std::size_t> order;
+  for (const auto& [number, at] : family.second) {
+    const std::uint64_t want = base + order.size();
+    if (base > 1 || number != want)
+      return bad_input(where, "a rank's file is missing", names[at],
+                       fmt::format("a file {}{}", family.first, base > 1 ? 0 : want));
+    order.push_back(at);
+  }
+  return order;
+}
+
+std::vector<std::string> index_lines(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const std::size_t n = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, n);
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r'))
+      line.remove_suffix(1);
+    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+    if (!line.empty() && line.front() != '#') out.emplace_back(line);
+    text.remove_prefix(std::min(n + 1, text.size()));
+  }
+  return out;
+}
+
+// The file that a line of an index means: relative to the index, to the working directory, or to the index's
+// parent (SimGrid's own examples are written that way), or beside the index.
+std::optional<std::string> resolve(const std::string& index, const std::string& line) {
+  const fs::path dir = fs::path(index).parent_path();
+  std::error_code ec;
+  for (const fs::path& p : {dir / line, fs::path(line), dir / ".." / line,
+                            dir / fs::path(line).parent_path().filename() / fs::path(line).filename(),
+                            dir / fs::path(line).filename()})
+    if (fs::is_regular_file(p, ec)) return p.string();
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool looks_like_ti_line(std::string_view text) {
+  const std::string_view line = first_line(text);
+  std::size_t i = 0;
+  while (i < line.size() && line[i] >= '0' && line[i] <= '9') ++i;
+  if (i == 0 || i == line.size() || (line[i] != ' ' && line[i] != '\t')) return false;
+  while (i < line.size() && (line[i] == ' ' || line[i] == '\t')) ++i;
+  return i < line.size() && ((line[i] >= 'a' && line[i] <= 'z') || (line[i] >= 'A' && line[i] <= 'Z'));
+}
+
+bool looks_compressed_or_tar(std::string_view b) {
+  using namespace std::string_view_literals;
+  return b.starts_with("\x1f\x8b"sv) || b.starts_with("\x28\xb5\x2f\xfd"sv) || b.starts_with("BZh"sv) ||
+         b.starts_with("\xfd\x37zXZ\0"sv) || (b.size() > 262 && b.substr(257, 5) == "ustar"sv);
+}
+
+Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
+  WEFT_CHECK(!paths.empty(), "a trace needs a path");
+  TiInput in;
+  const auto add_file = [&](const std::string& p) { in.parts_.push_back({p, p, {}, {}}); };
+  if (paths.size() > 1) {
+    for (const auto& p : paths) add_file(p);
+    return in;
+  }
+  const std::string& path = paths[0];
+  std::error_code ec;
+  if (fs::is_directory(path, ec)) {
+    std::vector<std::string> names;
+    for (const auto& e : fs::directory_iterator(path, ec))
+      if (e.is_regular_file(ec)) names.push_back(e.path().string());
+    std::ranges::sort(names);
+    WEFT_ASSIGN(const auto order, by_number(path, names));
+    std::vector<bool> used(names.size());
+    for (const std::size_t i : order) {
+      add_file(names[i]);
+      used[i] = true;
+    }
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (!used[i]) in.ignored_.push_back(names[i]);
+    return in;
+  }
+  WEFT_ASSIGN(const std::string head, first_bytes(path));
+  if (!looks_compressed_or_tar(head)) {
+    if (looks_like_ti_line(head) || first_line(head).empty()) {
+      in.shared_ = true;
+      add_file(path);
+      return in;
+    }
+    WEFT_ASSIGN(const std::string text, read_text(path, kMaxIndexBytes));
+    std::uint32_t line = 0;
+    const auto lines = index_lines(text);
+    for (const auto& name : lines) {
+      ++line;
+      const auto file = resolve(path, name);
+      if (!file)
+        return bad_input(fmt::format("{}:{}:1", path, line), "neither a TI action nor the name of a file",
+                         name.substr(0, 200), "\"RANK ACTION ...\" or one file name a line");
+      add_file(*file);
+    }
+    in.shared_ = lines.size() == 1;
+    return in;
+  }
+  // An archive, or one compressed text.
+  struct Member {
+    std::string name;
+    std::string text;
+    FirstLine first;
+    bool whole = true;  // text is all of it
+    bool is_index = false;
+  };
+  std::vector<Member> members;
+  std::uint64_t kept = 0;
+  bool keep = true;
+  WEFT_TRY(walk_archive(
+      path,
+      [&](const std::string& name) {
+        members.push_back({name, {}, {}, true, false});
+        return true;
+      },
+      [&](std::string_view data, bool last) -> Result<void> {
+        Member& m = members.back();
+        // Without room to keep everything, an index and enough to tell a rank's file from it are still kept.
+        m.first.add(data);
+        if (last) m.first.end();
+        const bool candidate = m.whole && m.first.known() && !m.first.is_action() &&
+                               m.text.size() + data.size() < kMaxIndexBytes;
+        if (keep || candidate) {
+          m.text.append(data);
+          kept += data.size();
+          if (kept > kKeepText) keep = false;
+        } else if (!data.empty()) {
+          m.whole = false;
+          m.text = std::string();
+        }
+        if (last) m.is_index = m.whole && !m.first.is_action();
+        return {};
+      }));
+  if (members.empty()) return bad_input(path, "the archive holds no file");
+  if (!keep)
+    for (Member& m : members)
+      if (!m.is_index) m.text = std::string();
+  in.kept_ = keep;
+  const auto add_member = [&](Member& m) {
+    in.parts_.push_back({m.name.empty() ? path : path + "!" + m.name, path, m.name,
+                         keep ? std::move(m.text) : std::string()});
+  };
+  if (members.size() == 1) {
+    in.shared_ = true;
+    add_member(members[0]);
+    return in;
+  }
+  // An index whose every line names a member decides; else the numbers in the names.
+  std::map<std::string, std::size_t> at;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    at.emplace(members[i].name, i);
+    at.emplace(fs::path(members[i].name).filename().string(), i);
+  }
+  std::vector<std::size_t> order;
+  std::optional<std::size_t> index;
+  for (std::size_t i = 0; i < members.size() && order.empty(); ++i) {
+    if (!members[i].is_index || members[i].text.empty()) continue;
+    for (const auto& line : index_lines(members[i].text)) {
+      auto found = at.find(line);
+      if (found == at.end()) found = at.find(fs::path(line).filename().string());
+      if (found == at.end()) {
+        order.clear();
+        break;
+      }
+      order.push_back(found->second);
+    }
+    if (!order.empty()) index = i;
+  }
+  if (order.empty()) {
+    std::vector<std::string> names;
+    for (const Member& m : members) names.push_back(m.name);
+    WEFT_ASSIGN(order, by_number(path, names));
+  }
+  std::vector<bool> used(members.size());
+  if (index) used[*index] = true;
+  for (const std::size_t i : order) {
+    if (used[i]) return bad_input(path, "the index names a file twice", members[i].name);
+    used[i] = true;
+    add_member(members[i]);
+  }
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (!used[i]) in.ignored_.push_back(path + "!" + members[i].name);
+  in.shared_ = in.parts_.size() == 1;
+  return in;
+}
+
+Result<void> TiInput::read(const Chunk& to) const {
+  // A byte order mark is no text.
+  std::size_t begun = parts_.size();
+  const Chunk chunk = [&](std::size_t part, std::string_view text, bool last) {
+    if (!text.empty() && begun != part) {
+      begun = part;
+      text = without_bom(text);
+    }
+    return to(part, text, last);
+  };
+  if (kept_) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      WEFT_TRY(chunk(i, parts_[i].text, false));
+      WEFT_TRY(chunk(i, {}, true));
+    }
+    return {};
+  }
+  if (!parts_.empty() && !parts_[0].member.empty()) {
+    std::map<std::string, std::size_t> wanted;
+    for (std::size_t i = 0; i < parts_.size(); ++i) wanted.emplace(parts_[i].member, i);
+    std::size_t part = 0;
+    return walk_archive(
+        parts_[0].path,
+        [&](const std::string& name) {
+          const auto it = wanted.find(name);
+          if (it == wanted.end()) return false;
+          part = it->second;
+          return true;
+        },
+        [&](std::string_view data, bool last) { return chunk(part, data, last); });
+  }
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    WEFT_ASSIGN(const std::string head, first_bytes(parts_[i].path));
+    if (!looks_compressed_or_tar(head)) {
+      WEFT_TRY(read_plain(parts_[i].path, i, chunk));
+      continue;
+    }
+    bool archive = false;
+    WEFT_TRY(walk_archive(
+        parts_[i].path,
+        [&](const std::string& name) {
+          archive |= !name.empty();
+          return name.empty();
+        },
+        [&](std::string_view data, bool last) { return chunk(i, data, last); }));
+    if (archive)
+      return bad_input(parts_[i].path, "an archive cannot be one of several paths", {},
+                       "the text of one rank");
+  }
+  return {};
+}
+
+}  // namespace weft::traces

@@ -1,0 +1,77 @@
+// TI text to operations, line by line: what each action means, and which request a wait completes.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/formats/ti/request_table.hpp"
+#include "traces/formats/ti/actions.hpp"
+#include "traces/formats/ti/fields.hpp"
+#include "traces/formats/ti/input.hpp"
+#include "traces/memory_trace.hpp"
+
+namespace weft::traces::ti {
+
+// One rank's state while its lines come in.
+struct RankState {
+  OpBlock block;
+  std::vector<std::uint32_t> lines;
+  RequestTable requests;
+  int default_bytes = 1;  // BYTE until an init says otherwise
+  std::uint32_t source = 0;
+  std::uint32_t any_requests = 0;  // outstanding receives with a wildcard
+};
+
+// Lines, in any interleaving of ranks, to operations. feed() takes text in pieces of any size.
+class Parser {
+ public:
+  Parser(const TiInput& input, std::uint32_t ranks, MemoryTrace& out)
+      : input_(input), out_(out), block_ops_(block_ops_for(ranks)), states_(ranks) {
+    context_.ranks = ranks;
+    for (const auto& p : input.parts()) (void)out.add_source(p.name);
+  }
+
+  Result<void> feed(std::size_t part, std::string_view text, bool last);
+  void finish();
+
+ private:
+  Result<void> lines(std::string_view text);
+  bool line(const char* begin, const char* end);
+  bool parse_action(RankState& s, TiFields& l, Action a);
+  bool collective(RankState& s, TiFields& l, Action a);
+
+  void push(RankState& s, const Op& op) {
+    s.block.ops.push_back(op);
+    s.lines.push_back(context_.line);
+    if (s.block.ops.size() >= block_ops_) flush(s);
+  }
+  void flush(RankState& s) {
+    if (s.block.ops.empty()) return;
+    out_.append(s.block, s.source, s.lines);
+    s.block.clear();
+    s.lines.clear();
+  }
+  void push_flops(RankState& s, double f) {
+    if (f > 0) push(s, Op{.kind = OpKind::compute_flops, .amount = std::bit_cast<std::int64_t>(f)});
+  }
+  void push_wait(RankState& s, std::int64_t src, std::int64_t dst, std::int64_t tag);
+
+  const TiInput& input_;
+  MemoryTrace& out_;
+  TiFields::Context context_;
+  std::size_t block_ops_;
+  std::vector<std::unique_ptr<RankState>> states_;
+  std::size_t part_ = ~std::size_t{0};
+  std::uint32_t rank_ = 0;
+  std::string carry_;
+  std::vector<std::int64_t> list_;
+  std::uint64_t completed_waits_ = 0;
+  std::uint64_t tests_ = 0;
+  std::uint64_t comm_actions_ = 0;
+};
+
+}  // namespace weft::traces::ti

@@ -1,0 +1,102 @@
+// Long file: the grammar of one format, one reader per action.
+#include "traces/formats/ti/reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/input_file.hpp"
+#include "traces/formats/ti/input.hpp"
+#include "traces/formats/ti/parser.hpp"
+#include "traces/memory_trace.hpp"
+#include "traces/weft/format.hpp"
+
+namespace weft::traces {
+namespace {
+
+// The number of ranks of a shared file: the largest rank that begins a line, plus one. A rank without a line
+// is fine, but beyond kFreeRanks there must be a line for each rank: a number alone must not cost memory.
+Result<std::uint32_t> ranks_of_shared(const TiInput& input) {
+  std::uint64_t most = 0;
+  std::uint64_t lines = 0;
+  bool any = false;
+  bool at_start = true;  // of a line, blanks included
+  std::uint64_t value = 0;
+  bool digits = false;
+  const auto end_number = [&] {
+    if (digits) {
+      most = std::max(most, value);
+      ++lines;
+      any = true;
+    }
+    digits = false;
+    at_start = false;
+  };
+  WEFT_TRY(input.read([&](std::size_t, std::string_view text, bool) -> Result<void> {
+    for (const char c : text) {
+      if (c == '\n') {
+        end_number();
+        at_start = true;
+        value = 0;
+      } else if (at_start) {
+        if (static_cast<unsigned char>(c - '0') < 10) {
+          digits = true;
+          value = std::min<std::uint64_t>(value * 10 + static_cast<unsigned>(c - '0'), 1u << 31);
+        } else if (!ti::is_blank(c) || digits) {
+          end_number();
+        }
+      }
+    }
+    return {};
+  }));
+  end_number();
+  if (!any)
+    return bad_input(input.parts()[0].name, "the trace holds no action", {}, "lines \"RANK ACTION ...\"");
+  if (const std::uint64_t limit = std::max(format::kFreeRanks, lines); most >= limit)
+    return bad_input(input.parts()[0].name, "the trace has too many ranks for its lines",
+                     fmt::format("{} ranks", most + 1), fmt::format("at most {}", limit));
+  return static_cast<std::uint32_t>(most + 1);
+}
+
+}  // namespace
+
+bool sniff_ti(const std::string& path, std::string_view first) {
+  std::error_code ec;
+  if (std::filesystem::is_directory(path, ec)) return true;
+  if (looks_compressed_or_tar(first) || looks_like_ti_line(first)) return true;
+  // An index: its first line names a file.
+  std::string_view line = without_bom(first);
+  line = line.substr(0, line.find('\n'));
+  while (!line.empty() && (ti::is_blank(line.back()) || line.back() == '\r')) line.remove_suffix(1);
+  if (line.empty() || line.find('\0') != std::string_view::npos) return false;
+  const auto dir = std::filesystem::path(path).parent_path();
+  const std::filesystem::path named{std::string(line)};
+  return std::filesystem::is_regular_file(dir / named, ec) || std::filesystem::is_regular_file(named, ec) ||
+         std::filesystem::is_regular_file(dir / ".." / named, ec) ||
+         std::filesystem::is_regular_file(dir / named.filename(), ec);
+}
+
+Result<std::unique_ptr<TraceReader>> open_ti(const std::vector<std::string>& paths) {
+  WEFT_ASSIGN(const TiInput input, TiInput::open(paths));
+  TraceHeader header;
+  header.recorder = "simgrid-ti";
+  if (input.shared()) {
+    WEFT_ASSIGN(header.ranks, ranks_of_shared(input));
+  } else {
+    header.ranks = static_cast<std::uint32_t>(input.parts().size());
+  }
+  if (header.ranks > format::kMaxRanks)
+    return bad_input(input.parts()[0].name, "the trace has too many ranks", std::to_string(header.ranks),
+                     fmt::format("at most {}", format::kMaxRanks));
+  auto trace = std::make_unique<MemoryTrace>(std::move(header));
+  ti::Parser parser(input, trace->header().ranks, *trace);
+  WEFT_TRY(input.read(
+      [&](std::size_t part, std::string_view text, bool last) { return parser.feed(part, text, last); }));
+  parser.finish();
+  if (trace->totals().ops == 0)
+    return bad_input(paths[0], "the trace holds no action", {}, "lines \"RANK ACTION ...\"");
+  return std::unique_ptr<TraceReader>(std::move(trace));
+}
+
+}  // namespace weft::traces
