@@ -6,9 +6,9 @@
 #include <map>
 
 #include "hpl_gen/block_cyclic.hpp"
-#include "hpl_gen/solve.hpp"
-#include "hpl_gen/start_end.hpp"
-#include "hpl_gen/update.hpp"
+#include "hpl_gen/steps/solve.hpp"
+#include "hpl_gen/steps/start_end.hpp"
+#include "hpl_gen/steps/update.hpp"
 
 namespace weft::hpl_gen {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "predict/hpl_exchanges.hpp"
 #include "predict/hpl_windows.hpp"
-#include "hpl_gen/closed_form.hpp"
-#include "hpl_gen/phase_model.hpp"
+#include "hpl_gen/closed_form/closed_form.hpp"
+#include "hpl_gen/closed_form/phase_model.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "network/sharing.hpp"

@@ -97,7 +97,7 @@ struct HplPrediction {
                                                 const topology::Platform& platform,
                                                 const PredictOptions& options);
 
-// Beside it (hpl_gen/closed_form.hpp, phase_model.hpp), with parameters read off the platform. All Gflop/s.
+// Beside it (hpl_gen/closed_form/closed_form.hpp, phase_model.hpp), with parameters read off the platform. All Gflop/s.
 struct ClosedFormPrediction {
   double hpl = 0, mcl = 0, roofline = 0;
   double phases = 0;           // panel by panel, with look-ahead

@@ -5,7 +5,7 @@
 
 #include "core/parallel.hpp"
 #include "hpl_gen/hpl_trace.hpp"
-#include "hpl_gen/op_sink.hpp"
+#include "hpl_gen/steps/op_sink.hpp"
 #include "network/sharing.hpp"
 
 namespace weft::predict {

@@ -8,7 +8,7 @@
 #include "predict/hpl_exchanges.hpp"
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
-#include "hpl_gen/closed_form.hpp"
+#include "hpl_gen/closed_form/closed_form.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {

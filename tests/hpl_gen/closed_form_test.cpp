@@ -1,5 +1,5 @@
 // Closed forms against figures worked by hand from the published equations, and each misprint at its printed effect.
-#include "hpl_gen/closed_form.hpp"
+#include "hpl_gen/closed_form/closed_form.hpp"
 
 #include <gtest/gtest.h>
 

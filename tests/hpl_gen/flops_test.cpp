@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "core/rng.hpp"
-#include "hpl_gen/closed_form.hpp"
-#include "hpl_gen/flops.hpp"
+#include "hpl_gen/closed_form/closed_form.hpp"
+#include "hpl_gen/closed_form/flops.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/support/checkout.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "core/rng.hpp"
 #include "hpl_gen/block_cyclic.hpp"
-#include "hpl_gen/solve.hpp"
+#include "hpl_gen/steps/solve.hpp"
 #include "tests/hpl_gen/message_lists.hpp"
 #include "traces/check/check.hpp"
 #include "traces/exchange_series.hpp"

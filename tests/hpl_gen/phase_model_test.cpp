@@ -1,7 +1,7 @@
 // The phase model against closed forms, and against every measured accelerated HPL run at hand. No constant in here was
 // fitted to a row that it predicts: one rate of 15 + 8 rows is calibrated on the row 1N1G of the P100 cluster; a rule of
 // two rows fits one more, message_share, to 2N2G. docs/validation-accelerators.md says how the rules came about.
-#include "hpl_gen/phase_model.hpp"
+#include "hpl_gen/closed_form/phase_model.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

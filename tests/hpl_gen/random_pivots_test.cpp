@@ -10,7 +10,7 @@
 
 #include "core/rng.hpp"
 #include "hpl_gen/hpl_trace.hpp"
-#include "hpl_gen/pivots.hpp"
+#include "hpl_gen/pivots/pivots.hpp"
 #include "tests/hpl_gen/recorded_runs.hpp"
 #include "tests/support/checkout.hpp"
 

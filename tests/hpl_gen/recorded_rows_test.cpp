@@ -1,6 +1,6 @@
 // Pivots from a recording: what is read off the messages of a run makes the same run again, and other runs with the
 // same N, NB and P.
-#include "hpl_gen/recorded_rows.hpp"
+#include "hpl_gen/pivots/recorded_rows.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

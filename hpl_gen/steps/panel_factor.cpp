@@ -1,8 +1,8 @@
-#include "hpl_gen/panel_factor.hpp"
+#include "hpl_gen/steps/panel_factor.hpp"
 
 #include <algorithm>
 
-#include "hpl_gen/collectives.hpp"
+#include "hpl_gen/steps/collectives.hpp"
 
 namespace weft::hpl_gen {
 namespace {

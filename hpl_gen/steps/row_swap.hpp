@@ -14,8 +14,8 @@
 
 #include <cstdint>
 
-#include "hpl_gen/panel_bcast.hpp"
-#include "hpl_gen/row_exchange.hpp"
+#include "hpl_gen/steps/panel_bcast.hpp"
+#include "hpl_gen/steps/row_exchange.hpp"
 
 namespace weft::hpl_gen {
 

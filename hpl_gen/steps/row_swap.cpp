@@ -1,9 +1,9 @@
-#include "hpl_gen/row_swap.hpp"
+#include "hpl_gen/steps/row_swap.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "hpl_gen/collectives.hpp"
+#include "hpl_gen/steps/collectives.hpp"
 
 namespace weft::hpl_gen {
 namespace {

@@ -1,4 +1,4 @@
-#include "hpl_gen/pivots.hpp"
+#include "hpl_gen/pivots/pivots.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>

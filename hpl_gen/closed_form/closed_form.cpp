@@ -1,4 +1,4 @@
-#include "hpl_gen/closed_form.hpp"
+#include "hpl_gen/closed_form/closed_form.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "hpl_gen/grid.hpp"
-#include "hpl_gen/op_sink.hpp"
+#include "hpl_gen/steps/op_sink.hpp"
 
 namespace weft::hpl_gen {
 

@@ -1,7 +1,7 @@
-#include "hpl_gen/start_end.hpp"
+#include "hpl_gen/steps/start_end.hpp"
 
 #include "hpl_gen/block_cyclic.hpp"
-#include "hpl_gen/collectives.hpp"
+#include "hpl_gen/steps/collectives.hpp"
 
 namespace weft::hpl_gen {
 

@@ -1,4 +1,4 @@
-#include "hpl_gen/recorded_rows.hpp"
+#include "hpl_gen/pivots/recorded_rows.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <deque>
 
 #include "hpl_gen/block_cyclic.hpp"
-#include "hpl_gen/column_walk.hpp"
-#include "hpl_gen/panel_factor.hpp"
-#include "hpl_gen/row_swap.hpp"
+#include "hpl_gen/steps/column_walk.hpp"
+#include "hpl_gen/steps/panel_factor.hpp"
+#include "hpl_gen/steps/row_swap.hpp"
 
 namespace weft::hpl_gen {
 namespace {

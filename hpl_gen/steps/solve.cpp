@@ -1,9 +1,9 @@
-#include "hpl_gen/solve.hpp"
+#include "hpl_gen/steps/solve.hpp"
 
 #include <algorithm>
 
 #include "hpl_gen/block_cyclic.hpp"
-#include "hpl_gen/collectives.hpp"
+#include "hpl_gen/steps/collectives.hpp"
 
 namespace weft::hpl_gen {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "hpl_gen/hpl_dat.hpp"
-#include "hpl_gen/pivots.hpp"
+#include "hpl_gen/pivots/pivots.hpp"
 
 namespace weft::hpl_gen {
 

@@ -4,7 +4,7 @@
 
 #include "hpl_gen/grid.hpp"
 #include "hpl_gen/hpl_dat.hpp"
-#include "hpl_gen/op_sink.hpp"
+#include "hpl_gen/steps/op_sink.hpp"
 
 namespace weft::hpl_gen {
 

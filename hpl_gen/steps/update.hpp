@@ -11,8 +11,8 @@
 
 #include <cstdint>
 
-#include "hpl_gen/panel_bcast.hpp"
-#include "hpl_gen/row_swap.hpp"
+#include "hpl_gen/steps/panel_bcast.hpp"
+#include "hpl_gen/steps/row_swap.hpp"
 
 namespace weft::hpl_gen {
 

@@ -1,11 +1,11 @@
-#include "hpl_gen/phase_model.hpp"
+#include "hpl_gen/closed_form/phase_model.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/check.hpp"
-#include "hpl_gen/closed_form.hpp"
+#include "hpl_gen/closed_form/closed_form.hpp"
 
 namespace weft::hpl_gen {
 namespace {

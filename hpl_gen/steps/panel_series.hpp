@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hpl_gen/panel_factor.hpp"
+#include "hpl_gen/steps/panel_factor.hpp"
 
 namespace weft::hpl_gen {
 

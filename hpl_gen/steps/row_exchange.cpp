@@ -1,4 +1,4 @@
-#include "hpl_gen/row_exchange.hpp"
+#include "hpl_gen/steps/row_exchange.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "hpl_gen/flops.hpp"
+#include "hpl_gen/closed_form/flops.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "hpl_gen/panel_series.hpp"
+#include "hpl_gen/steps/panel_series.hpp"
 
 #include <array>
 #include <span>

@@ -1,4 +1,4 @@
-#include "hpl_gen/update.hpp"
+#include "hpl_gen/steps/update.hpp"
 
 #include <algorithm>
 
