@@ -103,6 +103,7 @@ class Bundles {
   }
   void close(std::uint32_t b) { free_.push_back(b); }
   Bundle& operator[](std::uint32_t b) { return bundles_[b]; }
+  const Bundle& operator[](std::uint32_t b) const { return bundles_[b]; }
 
  private:
   [[nodiscard]] std::size_t slot_of(std::uint64_t key) const {

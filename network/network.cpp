@@ -7,11 +7,17 @@
 
 namespace weft::network {
 
-Network::Network(const topology::Fabric& fabric, std::unique_ptr<congestion::SharingModel> model)
-    : capacity_(fabric.links().capacity),
+Network::Network(std::span<const double> capacity, std::unique_ptr<congestion::SharingModel> model)
+    : capacity_(capacity),
       model_(std::move(model)),
-      links_(fabric.link_count()),
+      links_(capacity.size()),
       may_bundle_(model_->weight_counts_flows()) {}
+
+void Network::watch(FlowWatcher* watcher) {
+  WEFT_CHECK(started_ == 0, "a watcher that has missed flows");
+  watcher_ = watcher;
+  may_bundle_ = false;
+}
 
 double Network::narrowest(std::span<const LinkId> route) const {
   double c = std::numeric_limits<double>::infinity();
@@ -170,6 +176,7 @@ void Network::settle(Instant now, std::uint64_t& sequence) {
     f.held_by = bottlenecks[id.index()];
     f.updated = now;
     completions_.set(id, now + Elapsed::of_seconds(f.remaining / f.rate), sequence++);
+    if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, f.rate, f.held_by);
   }
   // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
   // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
@@ -185,7 +192,15 @@ void Network::settle(Instant now, std::uint64_t& sequence) {
     book(f, seconds, bytes);
     f.held_by = bottlenecks[id.index()];
     book(f, -seconds, -bytes);
+    if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, f.rate, f.held_by);
   }
+}
+
+std::uint32_t Network::next_owner() const {
+  const FlowId id = completions_.top().flow;
+  if (id.index() < crowd_.size() && crowd_[id.index()].bundle != Bundles::kNone)
+    return bundles_[crowd_[id.index()].bundle].members.front().owner;
+  return flows_[id.index()].owner;
 }
 
 std::uint32_t Network::finish_top(Instant now) {

@@ -20,13 +20,23 @@
 #include "network/bundles.hpp"
 #include "network/event_queue.hpp"
 #include "network/link_use.hpp"
-#include "topology/fabric.hpp"
 
 namespace weft::network {
 
+// Is told every rate that a flow gets, with the link that holds the flow back (none: its own limit).
+class FlowWatcher {
+ public:
+  virtual ~FlowWatcher() = default;
+  virtual void rate_changed(std::uint32_t owner, Instant now, double rate, LinkId held_by) = 0;
+};
+
 class Network {
  public:
-  Network(const topology::Fabric& fabric, std::unique_ptr<congestion::SharingModel> model);
+  // `capacity` by LinkId, bytes/s, must outlive the network.
+  Network(std::span<const double> capacity, std::unique_ptr<congestion::SharingModel> model);
+
+  // From now on every flow is one of its own (no bundles), and `watcher` is told of it. REQUIRES: no flow yet.
+  void watch(FlowWatcher* watcher);
 
   // A flow of `bytes` > 0 over `route`, never faster than `rate_cap` bytes/s (infinity: no limit of its own);
   // `alone`: its rate on an idle network. `owner` comes back from finish_top(). O(route).
@@ -39,6 +49,7 @@ class Network {
   [[nodiscard]] bool dirty() const { return dirty_; }
   [[nodiscard]] bool idle() const { return completions_.empty(); }
   [[nodiscard]] const CompletionQueue::Entry& next_completion() const { return completions_.top(); }
+  [[nodiscard]] std::uint32_t next_owner() const;  // of the flow of next_completion()
   // Ends the flow of next_completion() and returns its owner.
   std::uint32_t finish_top(Instant now);
 
@@ -116,7 +127,8 @@ class Network {
     if (f.held_by.valid()) links_[f.held_by.index()].waited += seconds - bytes * f.inverse_alone;
   }
 
-  const std::vector<double>& capacity_;
+  std::span<const double> capacity_;
+  FlowWatcher* watcher_ = nullptr;
   std::unique_ptr<congestion::SharingModel> model_;
   std::vector<Link> links_;
   std::vector<Flow> flows_;  // by FlowId

@@ -20,7 +20,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       comms_(trace.communicators()),
       chosen_(std::move(chosen)),
       routes_(platform.fabric),
-      network_(platform.fabric, std::move(model)),
+      network_(platform.fabric.links().capacity, std::move(model)),
       matcher_(messages_, trace.header().ranks),
       ranks_(trace.header().ranks),
       kernels_(std::move(kernels)),

@@ -167,31 +167,5 @@ TEST(FlowRun, EveryPhaseNamesALinkThatIsFullAndOnWhichNoFlowIsFaster) {
   }
 }
 
-TEST(FlowHeap, PopsInOrderOfTimeThenFlowWhateverTheUpdates) {
-  Rng rng(11);
-  for (int round = 0; round < 200; ++round) {
-    const auto n = static_cast<std::uint32_t>(1 + rng.below(60));
-    FlowHeap heap;
-    heap.reserve(n);
-    std::vector<std::int64_t> time(n);
-    for (int k = 0; k < 200; ++k) {
-      const auto f =
-          static_cast<std::uint32_t>(k < static_cast<int>(n) ? static_cast<std::uint64_t>(k) : rng.below(n));
-      time[f] = static_cast<std::int64_t>(rng.below(20));
-      heap.set(f, time[f]);
-    }
-    std::pair<std::int64_t, std::uint32_t> last{-1, 0};
-    for (std::uint32_t k = 0; k < n; ++k) {
-      ASSERT_FALSE(heap.empty());
-      const std::pair<std::int64_t, std::uint32_t> now{heap.time(), heap.top()};
-      EXPECT_EQ(now.first, time[now.second]);
-      EXPECT_LT(last, now);
-      last = now;
-      heap.pop();
-    }
-    EXPECT_TRUE(heap.empty());
-  }
-}
-
 }  // namespace
 }  // namespace weft::network
