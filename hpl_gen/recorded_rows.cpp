@@ -169,7 +169,9 @@ class ColumnWalk {
       if (r == seat_.current_row) continue;
       WEFT_ASSIGN(const Message* m, queue(r).at(0));
       const std::int64_t unit = seat_.n * kDouble;
-      if (m != nullptr && m->kind == OpKind::recv && m->bytes % unit == 0 && m->bytes / unit <= seat_.jb)
+      // The trace may have ranks beyond the grid, and receives from any source.
+      const bool of_grid = m != nullptr && m->peer >= 0 && m->peer < g_.size();
+      if (of_grid && m->kind == OpKind::recv && m->bytes % unit == 0 && m->bytes / unit <= seat_.jb)
         out[static_cast<std::size_t>(r)] = {m->bytes / unit, g_.row_of(m->peer)};
     }
     return out;
