@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
 build=build-fuzz
+# Targets that write traces sync them: on a disk they would wait for it most of the time.
+[ -w /dev/shm ] && export TMPDIR=/dev/shm
 cmake -S . -B "$build" -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++}" -DCMAKE_C_COMPILER="${CC:-clang}" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DWEFT_SANITIZE=ON -DWEFT_BUILD_FUZZERS=ON -DWEFT_BUILD_RECORDER=OFF >/dev/null
 cmake --build "$build" --target fuzz_seeds

@@ -72,9 +72,11 @@ class ColumnWalk {
   }
 
   Result<void> run() {
-    WEFT_TRY(walk_column(
-        c_, column_, [&](std::int64_t panel) { return factor(panel); },
-        [&](std::int64_t panel, std::int64_t n) { return swap(panel, n); }));
+    // One process row has no messages: nothing would bound the panels that its HPL.dat claims.
+    if (c_.p > 1)
+      WEFT_TRY(walk_column(
+          c_, column_, [&](std::int64_t panel) { return factor(panel); },
+          [&](std::int64_t panel, std::int64_t n) { return swap(panel, n); }));
     for (int r = 0; r < c_.p; ++r) {
       WEFT_ASSIGN(const Message* rest, queue(r).at(0));
       if (rest != nullptr) return mismatch(r, "messages are left over");
@@ -121,7 +123,6 @@ class ColumnWalk {
 
   Result<void> swap(std::int64_t panel, std::int64_t n) {
     const std::int64_t first = panel * c_.nb;
-    if (c_.p == 1) return {};
     seat_ = SwapSeat{&g_, &exchange_, 0, column_, owner_of(first, c_.nb, c_.p), std::min(c_.nb, c_.n - first),
                      n,   c_.equil};
     long_ = c_.swap == Swap::kSpreadRoll || (c_.swap == Swap::kMix && n > c_.swap_threshold);
@@ -169,7 +170,9 @@ class ColumnWalk {
       if (r == seat_.current_row) continue;
       WEFT_ASSIGN(const Message* m, queue(r).at(0));
       const std::int64_t unit = seat_.n * kDouble;
-      if (m != nullptr && m->kind == OpKind::recv && m->bytes % unit == 0 && m->bytes / unit <= seat_.jb)
+      // The trace may have ranks beyond the grid, and receives from any source.
+      const bool of_grid = m != nullptr && m->peer >= 0 && m->peer < g_.size();
+      if (of_grid && m->kind == OpKind::recv && m->bytes % unit == 0 && m->bytes / unit <= seat_.jb)
         out[static_cast<std::size_t>(r)] = {m->bytes / unit, g_.row_of(m->peer)};
     }
     return out;
@@ -292,21 +295,20 @@ Result<void> check_recorded(const HplConfig& c, const RecordedRows& rows) {
 }
 
 RecordedRows::RecordedRows(const HplConfig& config, std::string what)
-    : config_(config), what_(std::move(what)) {
-  const auto size = static_cast<std::size_t>(config.panels()) * static_cast<std::size_t>(config.p);
-  from_.assign(size, -1);
-  u_.assign(size, -1);
-}
+    : config_(config), what_(std::move(what)) {}
 
 std::span<const std::int32_t> RecordedRows::view(const Table& t, std::int64_t panel) const {
   const auto p = static_cast<std::size_t>(config_.p);
-  const auto row = std::span(t).subspan(static_cast<std::size_t>(panel) * p, p);
+  const std::size_t at = static_cast<std::size_t>(panel) * p;
+  if (at >= t.size()) return {};
+  const auto row = std::span(t).subspan(at, p);
   return row[0] < 0 ? std::span<const std::int32_t>() : row;
 }
 
 void RecordedRows::set(Table& t, std::int64_t panel, std::span<const std::int32_t> rows) {
-  std::copy(rows.begin(), rows.end(),
-            t.begin() + static_cast<std::ptrdiff_t>(panel) * static_cast<std::ptrdiff_t>(config_.p));
+  const std::size_t at = static_cast<std::size_t>(panel) * static_cast<std::size_t>(config_.p);
+  if (at >= t.size()) t.resize(at + static_cast<std::size_t>(config_.p), -1);
+  std::copy(rows.begin(), rows.end(), t.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 Result<std::shared_ptr<const RecordedRows>> read_recorded_rows(traces::TraceReader& trace,

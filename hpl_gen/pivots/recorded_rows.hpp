@@ -9,7 +9,8 @@
 // error. So what is accepted reproduces the recording. Where a message was left out because it had no rows, the reading
 // is ambiguous: the possibilities are tried.
 //
-// Counts depend on N, NB and P only: a run with another Q, BCAST or DEPTH can use them. Memory: 8 P bytes a panel.
+// Counts depend on N, NB and P only: a run with another Q, BCAST or DEPTH can use them. Memory: 8 P bytes a panel
+// that was read; what the HPL.dat claims costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,8 @@ class RecordedRows {
   void set_u_rows(std::int64_t panel, std::span<const std::int32_t> rows) { set(u_, panel, rows); }
 
  private:
-  using Table = std::vector<std::int32_t>;  // panel-major; -1 in the first place = unknown
+  // Panel-major, up to the last panel that was set; -1 in the first place = unknown.
+  using Table = std::vector<std::int32_t>;
   [[nodiscard]] std::span<const std::int32_t> view(const Table& t, std::int64_t panel) const;
   void set(Table& t, std::int64_t panel, std::span<const std::int32_t> rows);
   HplConfig config_;

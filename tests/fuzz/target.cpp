@@ -27,7 +27,8 @@ void require(bool kept, std::string_view what) {
 
 std::vector<Target> all_targets() {
   std::vector<Target> all = trace_targets();
-  for (auto part : {platform_targets(), table_targets()}) all.insert(all.end(), part.begin(), part.end());
+  for (auto part : {recorder_targets(), platform_targets(), table_targets(), recording_targets()})
+    all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

@@ -24,8 +24,10 @@ struct Target {
 // All targets, by folder of what they read.
 [[nodiscard]] std::vector<Target> all_targets();
 [[nodiscard]] std::vector<Target> trace_targets();
+[[nodiscard]] std::vector<Target> recorder_targets();
 [[nodiscard]] std::vector<Target> platform_targets();
 [[nodiscard]] std::vector<Target> table_targets();
+[[nodiscard]] std::vector<Target> recording_targets();
 
 // Bytes under a name that opens as a regular file, in memory.
 class MemFile {

@@ -1,6 +1,8 @@
 // Readers of traces: .weft files, the messages inside of their frames, TI text.
 #include <unistd.h>
+#include <zstd.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "tests/fuzz/replay_some.hpp"
@@ -55,6 +57,53 @@ bool run_message(std::string_view data) {
       weft_around(static_cast<format::FrameType>(mode), data.substr(2), static_cast<unsigned char>(data[1])));
 }
 
+// Without a checksum, so that what is damaged is unpacked, too.
+std::string compressed(std::string_view text) {
+  std::string packed(ZSTD_compressBound(text.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 1));
+  return packed;
+}
+
+// A tar as SMPI's users make them, with plain headers: the checks of a tar stop mutations of its bytes early.
+std::string tar_of(const std::vector<std::pair<std::string, std::string>>& files) {
+  constexpr std::size_t kBlock = 512;
+  std::string tar;
+  for (const auto& [name, text] : files) {
+    std::string h(kBlock, '\0');
+    h.replace(0, std::min<std::size_t>(name.size(), 99), name, 0, 99);
+    h.replace(100, 7, "0000644");
+    char octal[12];
+    std::snprintf(octal, sizeof octal, "%011zo", text.size());
+    h.replace(124, 11, octal);
+    h[156] = '0';
+    h.replace(257, 8,
+              bytes_of("ustar\0"
+                       "00"));
+    h.replace(148, 8, 8, ' ');
+    unsigned sum = 0;
+    for (const char c : h) sum += static_cast<unsigned char>(c);
+    std::snprintf(octal, sizeof octal, "%06o", sum);
+    h.replace(148, 7, octal, 7);
+    tar += h + text;
+    tar.resize((tar.size() + kBlock - 1) / kBlock * kBlock, '\0');
+  }
+  return tar.append(2 * kBlock, '\0');
+}
+
+// Files of one trace in a tar: each begins with a line "== NAME".
+bool run_files(std::string_view bytes) {
+  std::vector<std::pair<std::string, std::string>> files;
+  while (!bytes.empty()) {
+    const std::size_t size = std::min(bytes.find("\n== ") + 1, bytes.size());
+    std::string_view file = bytes.substr(0, size == 0 ? bytes.size() : size);
+    bytes.remove_prefix(file.size());
+    if (file.starts_with("== ")) file.remove_prefix(3);
+    const std::size_t line = std::min(file.find('\n'), file.size());
+    files.emplace_back(file.substr(0, line), file.substr(std::min(line + 1, file.size())));
+  }
+  return run_file(tar_of(files));
+}
+
 std::string message(format::FrameType type, std::string_view m, std::size_t ops) {
   return std::string{static_cast<char>(type), static_cast<char>(ops)} + std::string(m);
 }
@@ -107,11 +156,26 @@ std::vector<Target> trace_targets() {
        1500,
        run_message},
       {"ti",
-       [] { return std::vector<std::string>{ti_seed()}; },
+       [] {
+         return std::vector<std::string>{ti_seed(), compressed(ti_seed())};
+       },
        {"0 send 1 5 8 0\n", "1 waitall\n", "0 wait 0 1 5\n", "1 comm_split\n", "0 test 0 1 5\n",
         "0 irecv 1 -444 8\n", "0 barrier\n", "\r", "\xef\xbb\xbf", "0 alltoallv 3 1 2 3 1 2\n", "15 init\n"},
        600,
-       run_file}};
+       run_file},
+      {"ti_files",
+       [] {
+         return std::vector<std::string>{
+             "== ./rank-0.txt\n0 init\n0 send 1 5 8 0\n0 finalize\n== ./rank-1.txt\n1 init\n1 recv 0 5 8 "
+             "0\n1 finalize\n",
+             "== t/a\n0 init\n0 compute 1e6\n0 finalize\n== trace.index\n# ranks\nt/a\nb\n== b\n1 init\n1 "
+             "compute 1e5\n1 finalize\n== readme\nhello\n",
+             "== one\n" + ti_seed()};
+       },
+       {"== r-1\n", "== ../x\n", "== ./\n", "\n", "rank-0.txt", "\xef\xbb\xbf", "# ", "t/a\n",
+        "rank-999999999", "== "},
+       400,
+       run_files}};
 }
 
 }  // namespace weft::fuzz

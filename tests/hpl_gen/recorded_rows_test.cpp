@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
+
 #include "core/rng.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/hpl_gen/recorded_runs.hpp"
@@ -88,11 +91,14 @@ TEST(HplRecordedRows, AnotherRunWithTheSameRowsCanUseThem) {
   EXPECT_THAT(HplTrace::create(to_dat(other), recorded).error().message(), HasSubstr("of another run"));
 }
 
-// A reader that changes one message, or drops its HPL.dat.
+// A reader that changes messages, or the HPL.dat.
 class Changed final : public traces::TraceReader {
  public:
-  Changed(traces::TraceReader& from, std::string hpl_dat) : from_(from), header_(from.header()) {
+  Changed(traces::TraceReader& from, std::string hpl_dat,
+          std::function<void(RankId, traces::Op&)> change = {}, std::uint32_t idle_ranks = 0)
+      : from_(from), header_(from.header()), change_(std::move(change)) {
     header_.hpl_dat = std::move(hpl_dat);
+    header_.ranks += idle_ranks;
   }
   const traces::TraceHeader& header() const override { return header_; }
   const traces::TraceTotals& totals() const override { return from_.totals(); }
@@ -101,9 +107,9 @@ class Changed final : public traces::TraceReader {
   std::uint64_t ops_of(RankId rank) const override { return from_.ops_of(rank); }
   Result<bool> next_block(RankId rank, traces::OpBlock& out) override {
     auto more = from_.next_block(rank, out);
-    if (more && rank.index() == 1)
+    if (more && change_)
       for (traces::Op& op : out.ops)
-        if (op.kind == traces::OpKind::send && op.tag == 1001 && ++seen_ == 100) op.amount += 8;
+        if (op.tag == 1001) change_(rank, op);
     return more;
   }
   void rewind() override { from_.rewind(); }
@@ -114,7 +120,7 @@ class Changed final : public traces::TraceReader {
  private:
   traces::TraceReader& from_;
   traces::TraceHeader header_;
-  int seen_ = 0;
+  std::function<void(RankId, traces::Op&)> change_;
 };
 
 TEST(HplRecordedRows, WhatIsNotARecordingOfHplIsRefused) {
@@ -125,7 +131,10 @@ TEST(HplRecordedRows, WhatIsNotARecordingOfHplIsRefused) {
   Changed no_dat(**trace, "");
   EXPECT_THAT(read_recorded_rows(no_dat, "x.weft").error().message(),
               HasSubstr("does not say which HPL run"));
-  Changed one_byte(**trace, (*trace)->header().hpl_dat);
+  int seen = 0;
+  Changed one_byte(**trace, (*trace)->header().hpl_dat, [&seen](RankId rank, traces::Op& op) {
+    if (rank.index() == 1 && op.kind == traces::OpKind::send && ++seen == 100) op.amount += 8;
+  });
   EXPECT_THAT(read_recorded_rows(one_byte, "x.weft").error().message(), HasSubstr("x.weft: error: rank"));
   c.nb = 17;
   Changed other(**trace, write_hpl_dat(to_dat(c)));
@@ -133,6 +142,42 @@ TEST(HplRecordedRows, WhatIsNotARecordingOfHplIsRefused) {
   c.p = 8;
   Changed larger(**trace, write_hpl_dat(to_dat(c)));
   EXPECT_THAT(read_recorded_rows(larger, "x.weft").error().message(), HasSubstr("fewer ranks"));
+}
+
+// Whoever sends the rows of a swap must be in the grid to be asked what it has.
+TEST(HplRecordedRows, MessagesOfRanksBeyondTheGridAreNotThoseOfTheRun) {
+  HplConfig c;
+  c.n = 24, c.nb = 5, c.p = 3, c.q = 1, c.swap = Swap::kSpreadRoll;
+  auto trace = HplTrace::create(to_dat(c));
+  ASSERT_TRUE(trace);
+  for (const std::int32_t peer : {400, traces::kAnySource, traces::kProcNull}) {
+    Changed foreign(
+        **trace, (*trace)->header().hpl_dat,
+        [peer](RankId, traces::Op& op) {
+          // Panel 0 leaves 20 columns to swap; the exchanges before have 9 or 14 numbers.
+          if (op.kind == traces::OpKind::recv && op.amount > 0 && op.amount % (20 * 8) == 0) op.peer = peer;
+        },
+        500);
+    const auto rows = read_recorded_rows(foreign, "x.weft");
+    ASSERT_FALSE(rows) << peer;
+    EXPECT_THAT(rows.error().message(), HasSubstr("not the swap of panel 0")) << peer;
+  }
+}
+
+// 2^31 - 2 panels: a table of them all would be 16 GiB, a walk over them minutes.
+TEST(HplRecordedRows, PanelsThatAreOnlyClaimedCostNothing) {
+  for (const int p : {1, 2}) {
+    HplConfig c;
+    c.n = 0, c.nb = 1, c.p = p, c.q = 2;
+    auto trace = HplTrace::create(to_dat(c));
+    ASSERT_TRUE(trace);
+    c.n = (std::int64_t{1} << 31) - 2;
+    Changed claims(**trace, write_hpl_dat(to_dat(c)));
+    const auto begin = std::chrono::steady_clock::now();
+    const auto rows = read_recorded_rows(claims, "x.weft");
+    EXPECT_EQ(rows.has_value(), p == 1) << "one process row swaps nothing, so every recording of it will do";
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  }
 }
 
 }  // namespace

@@ -185,6 +185,27 @@ TEST(DamagedSpool, UnknownCommunicatorsListsAndTimesAreNamed) {
               HasSubstr("not those of the file's name"));
 }
 
+// Words of 64 bits for slots, ranks and tags of 32: what is cut off must not make another number of it.
+TEST(DamagedSpool, NumbersOfCompletionsThatAreTooLargeAreNotCutToSize) {
+  constexpr std::int64_t kTooLarge = std::int64_t{1} << 32;
+  const SpoolRecord none = message(traces::kAnySource, traces::kAnyTag, 0);
+  const std::vector<std::vector<std::int64_t>> lists = {{1, kTooLarge, 0},
+                                                        {1, 0, 1, kTooLarge, 0, 3, 8},
+                                                        {1, 0, 1, 0, kTooLarge, 3, 8},
+                                                        {1, 0, 1, 0, 0, kTooLarge + 3, 8},
+                                                        {1, 0, 1, -1, kCancelled, 3, 8}};
+  for (const auto& list : lists) {
+    const Merging merging;
+    FakeSpool s;
+    s.add(OpKind::irecv, of_slot(message(traces::kAnySource, 3, 8), 0));
+    s.add(OpKind::wait, none, list);
+    static_cast<void>(s.save());
+    EXPECT_THAT(merging.error(),
+                HasSubstr("@byte 0x2038 (rank 0): error: a damaged spool: a completion with a wrong list"))
+        << ::testing::PrintToString(list);
+  }
+}
+
 TEST(DamagedSpool, ForeignFilesAreRefusedWithTheirPosition) {
   const Merging merging;
   FakeSpool spool;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "traces/recorder/merge.hpp"
 
@@ -248,8 +249,14 @@ class Translator {
     const auto n = static_cast<std::size_t>(rest[0]);
     if (n > asked.size() || n > (rest.size() - 1) / 4) return "a completion with a wrong list";
     std::vector<SpoolCompletion> done(n);
-    for (std::size_t i = 0; i < n; ++i)
+    // Narrower where they go: cut to size, damage would name another slot, rank or tag.
+    bool fits = std::ranges::all_of(asked, [](std::int64_t s) { return std::in_range<std::uint32_t>(s); });
+    for (std::size_t i = 0; i < n; ++i) {
       done[i] = {rest[1 + 4 * i], rest[2 + 4 * i], rest[3 + 4 * i], rest[4 + 4 * i]};
+      fits = fits && std::in_range<std::uint32_t>(done[i].slot) &&
+             std::in_range<std::int32_t>(done[i].source) && std::in_range<std::int32_t>(done[i].tag);
+    }
+    if (!fits) return "a completion with a wrong list";
     for (const SpoolCompletion& d : done) {
       if (d.source == kCancelled) {
         drop_cancelled(static_cast<std::uint32_t>(d.slot));

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Checks how the code is written: clang-format on every file, clang-tidy on every translation unit. Usage: lint.sh [PATTERN]
+# (only the groups of files whose name holds PATTERN: lint.sh congestion). Needs a configured build folder (generated headers).
+#
+# clang-tidy looks at everything that a file includes, which takes longer than the file itself. So the files of a folder are
+# checked together, headers first. Files that all define the same local names, as families, patterns, verbs and tests do, get a
+# namespace of their own each by renaming the module's while they are included.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=build-release
+pattern=${1-}
+started=$SECONDS
+work=$build/lint
+rm -rf "$work"
+mkdir -p "$work"
+status=0
+
+git -c safe.directory='*' ls-files '*.cpp' '*.hpp' '*.c' | xargs clang-format --dry-run --Werror 2>"$work/format.log" || {
+  status=1
+  grep -E 'error:' "$work/format.log" | sort | uniq -c | sort -rn | head -n 40
+  echo "clang-format -i puts these right"
+}
+
+# One file to check: the files given, in one translation unit.
+together() {
+  local f module id
+  { grep -hE '^#include (<|"[^"]*\.(hpp|h)")' "$@" || true; } | sort -u
+  for f in "$@"; do
+    module=$(grep -m1 -oE '^namespace weft::[a-z_]+' "$f" | sed 's/.*:://') || module=
+    if [ -n "$module" ] && { [[ $f == tests/* ]] || grep -qE '^(Family|Pattern|Action) [a-z_]+\(' "$f"; }; then
+      id=${module}_in_$(basename "$f" .cpp)
+      echo "namespace weft { namespace $module {} namespace $id { using namespace $module; } }"
+      echo "#define $module $id"
+      echo "#include \"$f\""
+      echo "#undef $module"
+    else
+      echo "#include \"$f\""
+    fi
+  done
+}
+
+# Groups: the files of a folder, tests and verbs in eights (they include more).
+groups() {
+  git -c safe.directory='*' ls-files '*.cpp' | grep -vE '^(traces/recorder/(wrap_|state|writer|lost)|tests/consume/|tests/recorder/programs)' |
+    awk '{ d = $0; sub("/[^/]*$", "", d); gsub("/", "-", d)
+           n = ++count[d]; most = d ~ /^(tests|bench|cli)/ ? 8 : 100
+           print d "-" int((n - 1) / most), $0 }'
+}
+for g in $(groups | cut -d' ' -f1 | sort -u | grep -F -- "$pattern"); do
+  mapfile -t files < <(groups | awk -v g="$g" '$1 == g { print $2 }')
+  together "${files[@]}" >"$work/$g.cc"
+done
+check() {
+  clang-tidy --quiet --warnings-as-errors='*' "$1" -- -std=c++20 -I. -I"$2" -DWEFT_VERSION='""' -DWEFT_SOURCE_DIR='""' \
+    -isystem "$2/topology/platform_pb" -isystem "$2/traces/generated" -Wno-everything >"${1%.cc}.log" 2>/dev/null ||
+    { grep -E '(error|warning):' "${1%.cc}.log" | sort -u; exit 255; }
+}
+export -f check
+find "$work" -name '*.cc' -size +0 -print0 | xargs -0 ls -S | xargs -P "$(nproc)" -I{} bash -c "check {} $build" || status=1
+echo "lint took $((SECONDS - started)) s"
+exit "$status"
