@@ -22,7 +22,7 @@ constexpr std::int64_t kMiB = 1 << 20;
 constexpr double kB = 11.6 * 1024 * 1024 * 1024;  // cs-storm
 
 topology::Platform platform(const std::string& spec, const std::vector<std::string>& set = {}) {
-  auto p = topology::load_platform(spec, {set});
+  auto p = topology::load_platform(spec, {.set = set});
   EXPECT_TRUE(p) << (p ? "" : p.error().message());
   return std::move(p).value();
 }

@@ -16,13 +16,13 @@
 namespace weft::topology {
 
 inline Platform load(const std::string& spec, const std::vector<std::string>& overrides = {}) {
-  auto p = load_platform(spec, {overrides});
+  auto p = load_platform(spec, {.set = overrides});
   if (!p) ADD_FAILURE() << spec << ": " << p.error().message();
   return p ? std::move(*p) : Platform();
 }
 
 inline std::string error_of(const std::string& spec, const std::vector<std::string>& overrides = {}) {
-  auto p = load_platform(spec, {overrides});
+  auto p = load_platform(spec, {.set = overrides});
   EXPECT_FALSE(p.has_value()) << spec << " was accepted";
   return p ? std::string() : p.error().message();
 }
