@@ -15,7 +15,7 @@
 
 namespace weft::replay {
 
-// How point-to-point messages leave (product contract, section 5; docs/model.md "Protocol").
+// How point-to-point messages leave (docs/model.md, "Protocol").
 enum class RawMode : std::uint8_t {
   kOff,         // eager / rendezvous by size, overheads of the platform
   kEager,       // data leave at the send

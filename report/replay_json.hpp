@@ -1,6 +1,6 @@
 // The result of one replay for machines: JSON ("weft.replay/1") and CSV.
 //
-// Keys are the product contract's; more are added, none is renamed. Times in seconds, sizes in bytes, rates
+// Keys are listed in docs/reports.md; more are added, none is renamed. Times in seconds, sizes in bytes, rates
 // in bytes/s. Numbers are printed so that they read back exactly; the order of keys is fixed, so equal
 // results are equal bytes (what is under "engine" about this machine excepted).
 #pragma once

@@ -1,5 +1,5 @@
-// What a user gets for a wrong command line, platform or trace: the exit code and the message of the
-// contract, `FILE:LINE:COLUMN: error: what; got "..."; expected ...`; never a crash, a hang, a full memory or
+// What a user gets for a wrong command line, platform or trace: the exit code and the message
+// `FILE:LINE:COLUMN: error: what; got "..."; expected ...`; never a crash, a hang, a full memory or
 // an empty success.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// HyperX, Slim Fly, Jellyfish, rail-optimised fat-tree, NVSwitch: counts, distances and cuts of topologies.md section 4.
+// HyperX, Slim Fly, Jellyfish, rail-optimised fat-tree, NVSwitch: counts, distances and cuts (docs/topologies.md).
 #include "tests/topology/oracles.hpp"
 
 namespace weft::topology {

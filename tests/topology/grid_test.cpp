@@ -1,4 +1,4 @@
-// Mesh, hypercube and the torus machines: closed forms of topologies.md section 3, Boost BFS, channel dependencies.
+// Mesh, hypercube and the torus machines: closed forms (docs/topologies.md), Boost BFS, channel dependencies.
 #include "tests/topology/oracles.hpp"
 
 namespace weft::topology {

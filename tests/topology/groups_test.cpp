@@ -1,4 +1,4 @@
-// Aries, Dragonfly+ and the routings of networks of groups: counts of topologies.md section 2, hop bounds, channels.
+// Aries, Dragonfly+ and the routings of networks of groups: counts (docs/topologies.md), hop bounds, channels.
 #include <set>
 
 #include "tests/topology/oracles.hpp"

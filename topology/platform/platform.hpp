@@ -25,7 +25,7 @@ struct TransferSegment {
   double latency_factor = 1, bandwidth_factor = 1;
 };
 
-// MPI library parameters of a platform (topologies.md section 7.1). Defaults are "assumed" and reported as
+// MPI library parameters of a platform (docs/kernels.md, "Messages"). Defaults are "assumed" and reported as
 // such.
 struct MpiParameters {
   Bytes eager_limit{65536};           // payloads up to and including it are sent eagerly
