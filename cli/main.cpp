@@ -15,7 +15,7 @@
 #include "cli/large_pages.hpp"
 #include "cli/verb.hpp"
 #include "core/suggest.hpp"
-#include "core/temporaries.hpp"
+#include "core/files/temporaries.hpp"
 
 namespace weft::cli {
 namespace {

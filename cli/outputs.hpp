@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/atomic_file.hpp"
+#include "core/files/atomic_file.hpp"
 #include "core/result.hpp"
 
 namespace weft::cli {

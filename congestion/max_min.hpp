@@ -6,6 +6,13 @@
 // the link with the lowest level stops its flows there, a flow whose limit comes first stops at its limit. As
 // flows stop, the levels of other links only go up, so it is enough to refresh a key when it is the lowest.
 //
+// By hand: link 0 carries 10, link 1 carries 6; flow a crosses both, b link 0 alone, c link 1 alone.
+//     level(0) = 10 / 2 = 5, level(1) = 6 / 2 = 3: link 1 is the lowest and stops a and c at 3.
+//     level(0) = (10 - 3) / 1 = 7: b goes on alone and stops at 7. Rates 3, 7, 3; bottlenecks 1, 0, 1.
+// When c ends, link 1, which held a back, has room again: a is filled alone over what b leaves, to 3 on link 0, where b
+// with 7 is now above the level of a full link. So b joins, both are filled: 10 / 2 = 5 each, held back by link 0.
+// (MaxMin.AFlowHeldBackElsewhereLeavesItsShareToOthers)
+//
 // What is filled again after a change is set by the Scope:
 //  kComponent: all flows connected to a change through shared links. The rates are a pure function of the
 //    component's content: same flows, same bits, whatever happened before.

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 
 namespace weft::hpl_gen {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/csv.hpp"
+#include "core/files/csv.hpp"
 #include "core/quantity_text.hpp"
 #include "topology/placement/host_lookup.hpp"
 

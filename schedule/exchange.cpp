@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/check.hpp"
-#include "core/csv.hpp"
+#include "core/files/csv.hpp"
 #include "core/quantity_text.hpp"
 
 namespace weft::schedule {

@@ -10,7 +10,7 @@
 #include "cli/text_width.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/verb.hpp"
-#include "core/atomic_file.hpp"
+#include "core/files/atomic_file.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"

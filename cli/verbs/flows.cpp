@@ -13,7 +13,7 @@
 #include "cli/flags/values.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
 #include "network/flow_list.hpp"

@@ -8,7 +8,7 @@
 #include "cli/text_width.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/verb.hpp"
-#include "core/atomic_file.hpp"
+#include "core/files/atomic_file.hpp"
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "replay/kernel_time.hpp"

@@ -11,7 +11,7 @@
 #include "cli/flags/platform_flags.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
-#include "core/atomic_file.hpp"
+#include "core/files/atomic_file.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/hpl_search.hpp"
 #include "network/sharing.hpp"

@@ -1,7 +1,7 @@
 // What an output file does to the thing that its path names. Everything happens in a folder of its own; the devices are
 // made there with mknod, where the system lets us, and are copies of null and full.
-#include "core/atomic_file.hpp"
-#include "core/input_file.hpp"
+#include "core/files/atomic_file.hpp"
+#include "core/files/input_file.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

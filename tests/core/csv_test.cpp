@@ -1,4 +1,4 @@
-#include "core/csv.hpp"
+#include "core/files/csv.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What every text that Weft reads obeys, and what a message may show of one.
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/csv.hpp"
+#include "core/files/csv.hpp"
 #include "core/printable.hpp"
 
 namespace weft {

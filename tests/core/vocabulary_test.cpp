@@ -4,10 +4,10 @@
 #include <fstream>
 #include <type_traits>
 
-#include "core/atomic_file.hpp"
+#include "core/files/atomic_file.hpp"
 #include "core/hash.hpp"
 #include "core/id.hpp"
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/result.hpp"
 #include "core/rng.hpp"
 #include "core/source_pos.hpp"

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "core/csv.hpp"
-#include "core/input_file.hpp"
+#include "core/files/csv.hpp"
+#include "core/files/input_file.hpp"
 #include "hpl_gen/grid.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/support/checkout.hpp"

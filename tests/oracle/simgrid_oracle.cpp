@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/rng.hpp"
 
 namespace weft::testing {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <random>
 
-#include "core/atomic_file.hpp"
+#include "core/files/atomic_file.hpp"
 #include "tests/recorder/fake_spool.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/recorder/merge.hpp"

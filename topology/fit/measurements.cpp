@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/csv.hpp"
-#include "core/input_file.hpp"
+#include "core/files/csv.hpp"
+#include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 
 namespace weft::topology::fit {

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
 #include "topology/routing/graph_routing.hpp"

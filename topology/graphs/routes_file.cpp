@@ -20,7 +20,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "topology/registry.hpp"
 #include "topology/graphs/text_scanner.hpp"
 

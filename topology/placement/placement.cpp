@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/rng.hpp"
 #include "core/source_pos.hpp"
 #include "topology/placement/host_lookup.hpp"

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "core/suggest.hpp"
 #include "topology/platform/catalogue.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/atomic_file.hpp"
+#include "core/files/atomic_file.hpp"
 
 namespace weft::traces {
 

@@ -12,8 +12,8 @@
 #include <optional>
 #include <set>
 
-#include "core/atomic_file.hpp"
-#include "core/input_file.hpp"
+#include "core/files/atomic_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "traces/recorder/program.hpp"
 #include "traces/recorder/spool_reader.hpp"

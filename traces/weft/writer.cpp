@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/atomic_file.hpp"
+#include "core/files/atomic_file.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/definitions.hpp"
 #include "traces/send_counter.hpp"

@@ -1,4 +1,4 @@
-// TraceWriter: writes a .weft file block by block; the file appears whole at finish() (core/atomic_file.hpp).
+// TraceWriter: writes a .weft file block by block; the file appears whole at finish() (core/files/atomic_file.hpp).
 //
 // Blocks of different ranks may interleave; blocks of one rank must come in program order. Memory: one encode buffer
 // plus 16 bytes of index per block. docs/trace-format.md describes the bytes.

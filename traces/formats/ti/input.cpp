@@ -13,7 +13,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 
 namespace weft::traces {

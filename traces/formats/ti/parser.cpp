@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "traces/op_rules.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "traces/formats/ti/input.hpp"
 #include "traces/formats/ti/parser.hpp"
 #include "traces/memory_trace.hpp"

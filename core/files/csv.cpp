@@ -1,8 +1,8 @@
-#include "core/csv.hpp"
+#include "core/files/csv.hpp"
 
 #include <algorithm>
 
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 
 namespace weft {

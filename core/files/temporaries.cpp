@@ -1,4 +1,4 @@
-#include "core/temporaries.hpp"
+#include "core/files/temporaries.hpp"
 
 #include <signal.h>
 #include <unistd.h>

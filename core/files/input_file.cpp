@@ -1,4 +1,4 @@
-#include "core/input_file.hpp"
+#include "core/files/input_file.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 //
 //  1. Symbolic links are followed: the link stays, the file behind it is replaced (or made).
 //  2. The temporary is new (O_EXCL) under a name that cannot be guessed, in the folder of the file: nothing that was put
-//     there beforehand is opened. It goes away with the object and with an interrupt (core/temporaries.hpp).
+//     there beforehand is opened. It goes away with the object and with an interrupt (core/files/temporaries.hpp).
 //  3. The file keeps its permissions, and its owner and group where the system lets us; a new one has those of the umask.
 //     A file that may not be written is not replaced. Other hard links keep the old content.
 //  4. What is no regular file (device, FIFO, socket, terminal) is written straight, and so is a descriptor that is open
@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "core/temporaries.hpp"
+#include "core/files/temporaries.hpp"
 
 namespace weft {
 
