@@ -2,8 +2,11 @@
 
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${WEFT_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
+  # Precompiled headers are hits too if ccache need not look at their defines and times (-fpch-preprocess, below).
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    ${WEFT_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 find_program(WEFT_LLD ld.lld)
 if(WEFT_LLD)
@@ -14,6 +17,10 @@ add_library(weft_warnings INTERFACE)
 target_compile_options(weft_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual>
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
+
+# For targets with precompiled headers.
+add_library(weft_pch INTERFACE)
+target_compile_options(weft_pch INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 
 # Same bits on every machine that runs the same build: no contraction, no fast-math.
 add_library(weft_flags INTERFACE)
@@ -72,7 +79,17 @@ function(weft_test name)
     set(T_LABEL quick)
   endif()
   add_executable(${name} ${T_SOURCES})
-  target_link_libraries(${name} PRIVATE weft_warnings weft_flags GTest::gmock GTest::gtest_main ${T_LIBRARIES})
+  target_link_libraries(${name} PRIVATE weft_warnings weft_flags weft_pch GTest::gmock GTest::gtest_main ${T_LIBRARIES})
+  # What every test includes is parsed once.
+  if(NOT TARGET weft_test_headers)
+    file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cpp "int main() {}\n")
+    add_executable(weft_test_headers ${PROJECT_BINARY_DIR}/test_headers.cpp)
+    target_link_libraries(weft_test_headers PRIVATE weft_warnings weft_flags weft_pch GTest::gmock GTest::gtest fmt::fmt weft_test_checkout)
+    target_compile_options(weft_test_headers PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_precompile_headers(weft_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <algorithm> <cmath>
+      <cstdint> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <sstream> <string> <vector>)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM weft_test_headers)
   foreach(m IN LISTS T_MODULES)
     target_link_libraries(${name} PRIVATE weft::${m})
   endforeach()

@@ -65,9 +65,9 @@ struct Platform {
 
 // What is changed about a platform before it is built.
 struct PlatformChanges {
-  std::vector<std::string> set;       // "key=value" each: a key of the topology or a dotted field of platform.proto
-  std::string routing;                // empty: the platform's
-  std::vector<std::string> failures;  // as with_failures() takes them (routing/failures.hpp)
+  std::vector<std::string> set{};     // "key=value" each: a key of the topology or a dotted field of platform.proto
+  std::string routing{};              // empty: the platform's
+  std::vector<std::string> failures{};  // as with_failures() takes them (routing/failures.hpp)
   std::uint64_t seed = 0;             // of everything random, where the platform has none of its own
 };
 
