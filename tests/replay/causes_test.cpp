@@ -163,11 +163,11 @@ TEST(Causes, ContentionIsWhatTheDataTookLongerThanAlone) {
     EXPECT_EQ(causes(r, 0), busy == 0 ? early : late);
     // All of it on the link into the host.
     Duration waited{0};
-    for (const LinkUse& l : r.links) waited += l.waited;
+    for (const network::LinkUse& l : r.links) waited += l.waited;
     EXPECT_EQ(waited, Duration(2000 * kMicro));
     EXPECT_EQ(r.network.contention, waited);
     EXPECT_EQ(
-        std::count_if(r.links.begin(), r.links.end(), [](const LinkUse& l) { return l.waited.count() > 0; }),
+        std::count_if(r.links.begin(), r.links.end(), [](const network::LinkUse& l) { return l.waited.count() > 0; }),
         1);
   }
 }
@@ -254,7 +254,7 @@ TEST(Causes, AddUpToTheTimeInMpiForRecordedHpl) {
         }
         EXPECT_GT(waits, Duration(0));
         double links = 0;
-        for (const LinkUse& l : r->links) links += to_seconds(l.waited);
+        for (const network::LinkUse& l : r->links) links += to_seconds(l.waited);
         EXPECT_NEAR(links, to_seconds(r->network.contention), 1e-9 * links + 1e-10);
       }
 }
