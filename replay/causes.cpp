@@ -33,8 +33,7 @@ void Simulation::explain(Causes& causes, const Message& m, bool sender, Instant 
   if (m.protocol != Protocol::kEager) {
     if ((m.state & kStarted) != 0) {
       back_to(m.matched, Cause::kHandshake);
-      // Raw: both sides know of each other at once.
-      back_to(simple_ ? m.posted : m.visible, sender ? Cause::kLateReceiver : Cause::kInOrder);
+      back_to(cost_.known_at_once() ? m.posted : m.visible, sender ? Cause::kLateReceiver : Cause::kInOrder);
     }
     back_to(m.posted, Cause::kHandshake);
   }

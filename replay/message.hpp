@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/id.hpp"
+#include "replay/message_cost.hpp"
 #include "replay/time.hpp"
 
 namespace weft::replay {
@@ -17,8 +18,6 @@ struct Target {
   static constexpr std::uint32_t kActivity = 0x80000000u;
   std::uint32_t value = kNobody;
 };
-
-enum class Protocol : std::uint8_t { kEager, kDetached, kRendezvous };
 
 // Bits of Message::state.
 enum MessageState : std::uint8_t {

@@ -1,41 +1,11 @@
 // Point-to-point messages: protocol, matching, transfers, probes (docs/model.md, "Protocol").
 #include <algorithm>
-#include <limits>
 
 #include "replay/simulation.hpp"
 
 namespace weft::replay {
 
 using traces::OpKind;
-
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-
-Protocol Simulation::protocol_of(OpKind kind, std::int64_t bytes) const {
-  if (kind == OpKind::ssend || kind == OpKind::issend) return Protocol::kRendezvous;
-  Protocol p = Protocol::kEager;
-  if (options_.raw_switch) {
-    p = bytes < options_.raw_switch->value() ? Protocol::kDetached : Protocol::kRendezvous;
-  } else {
-    switch (options_.raw) {
-      case RawMode::kOff:
-        p = cost_.eager(bytes) ? Protocol::kEager : Protocol::kRendezvous;
-        break;
-      case RawMode::kEager:
-        p = Protocol::kEager;
-        break;
-      case RawMode::kDetached:
-        p = Protocol::kDetached;
-        break;
-      case RawMode::kRendezvous:
-        p = Protocol::kRendezvous;
-        break;
-    }
-  }
-  // A buffered send returns at once whatever happens to its data.
-  if (p == Protocol::kRendezvous && (kind == OpKind::bsend || kind == OpKind::ibsend))
-    p = Protocol::kDetached;
-  return p;
-}
 
 void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
                            std::int64_t bytes, OpKind kind, Target target) {
@@ -48,19 +18,18 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
   m.tag = tag;
   m.bytes = bytes;
   m.send_target = target;
-  m.protocol = protocol_of(kind, bytes);
+  m.protocol = cost_.protocol_of(kind, bytes);
   m.posted = now_;
   if ((context & Target::kActivity) != 0) m.state |= kCollective;
   if (m.protocol != Protocol::kRendezvous) {
     m.send_target.value = Target::kNobody;
     notify(src, target, 0, {});
   }
-  if (options_.raw != RawMode::kOff) {
-    // Raw: both sides know of each other at once; only the data take time.
+  if (cost_.known_at_once()) {
     m.visible = now_;
     if (m.protocol != Protocol::kEager) {
       const HostId a = placement_[src], b = placement_[dst];
-      if (a != b) m.visible = now_ + Elapsed(routes_.find(a, b).latency);
+      if (a != b) m.visible = now_ + cost_.envelope(routes_.find(a, b).latency);
     } else {
       leave(i, kNoTime);
       if (error_) return;
@@ -127,9 +96,9 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
     return release(i);
   }
   if (m.protocol == Protocol::kEager) return;
-  // Not raw: permission to send travels back before the data leave.
+  // Permission to send travels back before the data leave.
   Elapsed back;
-  if (!simple_) {
+  if (!cost_.known_at_once()) {
     const HostId a = placement_[m.src], b = placement_[m.dst];
     if (a == b) {
       back = cost_.local_leg();
@@ -184,8 +153,7 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
   m.left = now_ + before;
   const HostId a = placement_[m.src], b = placement_[m.dst];
   if (a == b) {
-    Elapsed d = before;
-    if (!simple_) d += cost_.local_data(m.bytes);
+    const Elapsed d = before + cost_.local_data(m.bytes);
     m.started = now_ + d;
     m.ideal = d;
     m.flow_start = m.left;
@@ -197,9 +165,7 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
                           platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b),
                           "hosts that the platform connects"));
   m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
-  const Elapsed latency =
-      before + (simple_ ? Elapsed(route.latency)
-                        : cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager));
+  const Elapsed latency = before + cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager);
   all_.latency += latency;
   if ((m.state & kCollective) == 0) p2p_.latency += latency;
   m.started = now_ + latency;
@@ -211,18 +177,18 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
 void Simulation::start_flow(std::uint32_t i) {
   {
     const Message& m = messages_[i];
-    if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager) {
+    if (!cost_.known_at_once() && m.protocol == Protocol::kEager) {
       envelope_came(i);  // with the first byte
       if (error_) return;
     }
   }
   Message& m = messages_[i];
-  const std::int64_t size = m.bytes + options_.header.value();
+  const std::int64_t size = cost_.size(m.bytes);
   m.flow_start = now_;
   if (size == 0) return arrive(i);
   const auto route = chosen_route(i);
   const double narrowest = route.narrowest;
-  const double cap = simple_ ? kUnlimited : cost_.rate_cap(m.bytes, narrowest);
+  const double cap = cost_.rate_cap(m.bytes, narrowest);
   const double alone = std::min(narrowest, cap);
   m.ideal = Elapsed::of_seconds(static_cast<double>(size) / alone);
   double weight = 1;
@@ -251,7 +217,7 @@ void Simulation::account(const Message& m) {
 // All data of message i have come.
 void Simulation::arrive(std::uint32_t i) {
   Message& m = messages_[i];
-  if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager && (m.state & kCame) == 0) {
+  if (!cost_.known_at_once() && m.protocol == Protocol::kEager && (m.state & kCame) == 0) {
     envelope_came(i);  // within a host it comes with the data
     if (error_) return;
   }

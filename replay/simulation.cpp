@@ -24,7 +24,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       matcher_(messages_, trace.header().ranks),
       ranks_(trace.header().ranks),
       kernels_(std::move(kernels)),
-      cost_(platform.mpi),
+      cost_(platform.mpi, options),
       ranks_left_(trace.header().ranks) {
   std::vector<std::uint32_t> on_host(platform.fabric.host_count(), 0);
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
@@ -53,14 +53,11 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
   region_total_.resize(trace.regions().size());
   region_count_.resize(trace.regions().size());
   look_ahead_ = ranks_.size() >= kManyRanks;
-  simple_ = options_.raw != RawMode::kOff;
-  overheads_ = !simple_ && cost_.has_cpu_costs();
-  if (!simple_) {
-    poll_cost_ = Elapsed(platform_.mpi.iprobe_cost);
-    test_cost_ = Elapsed(platform_.mpi.test_cost);
-  }
+  overheads_ = cost_.has_cpu_costs();
+  poll_cost_ = cost_.poll();
+  test_cost_ = cost_.test();
   // Raw messages can be seen before they are there; timelines want every operation.
-  run_ahead_ = !simple_ && !options_.on_op && options_.join_computations;
+  run_ahead_ = !cost_.known_at_once() && !options_.on_op && options_.join_computations;
   runs_.resize(ranks_.size());
   causes_.resize(ranks_.size());
 }

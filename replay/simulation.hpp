@@ -17,16 +17,16 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "network/event_queue.hpp"
+#include "network/network.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/engine.hpp"
-#include "network/event_queue.hpp"
 #include "replay/event_kind.hpp"
 #include "replay/exchange_series.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/matcher.hpp"
 #include "replay/message.hpp"
 #include "replay/message_cost.hpp"
-#include "network/network.hpp"
 #include "replay/program_cursor.hpp"
 #include "topology/routing/route_cache.hpp"
 #include "traces/exchange_series.hpp"
@@ -214,7 +214,6 @@ class Simulation {
                  std::int64_t bytes, OpKind kind, Target target);
   void post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
                  std::int64_t bytes, Target target);
-  [[nodiscard]] Protocol protocol_of(OpKind kind, std::int64_t bytes) const;
   void envelope_came(std::uint32_t m);
   void delivered(std::uint32_t m, std::uint32_t recv);
   void match(std::uint32_t m, Target target, std::int64_t posted_bytes);
@@ -311,7 +310,6 @@ class Simulation {
   std::uint64_t next_report_ = 0;
   std::uint32_t ranks_left_ = 0;
   bool overheads_ = false;  // calls take processor time
-  bool simple_ = false;     // raw: no overheads, factors or handshakes
   bool run_ahead_ = false;
   bool look_ahead_ = false;  // prefetch_next() pays
   Elapsed poll_cost_, test_cost_;
