@@ -52,7 +52,7 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
 
 // The envelope of message i is at the receiver. It is delivered if all earlier messages of its channel were; then those
 // that came before their turn and waited for it follow.
-void Simulation::envelope_came(std::uint32_t i) {
+void Simulation::envelope_arrived(std::uint32_t i) {
   Matcher::Turn turn = matcher_.arrives(i);
   const std::uint32_t src = messages_[i].src, dst = messages_[i].dst, context = messages_[i].context;
   while (turn.message != kNone) {
@@ -78,7 +78,7 @@ void Simulation::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_
                            std::int64_t bytes, Target target) {
   const std::uint32_t r = matcher_.receives().take();
   PostedRecv& v = matcher_.receives()[r];
-  v = PostedRecv{rank, context, source, tag, bytes, target, now_, 0, kNone, kNone};
+  v = PostedRecv{rank, context, source, tag, bytes, target, 0, kNone, kNone};
   const std::uint32_t m = matcher_.post(r);
   if (m == kNone) return;
   matcher_.receives().give(r);
@@ -178,7 +178,7 @@ void Simulation::start_flow(std::uint32_t i) {
   {
     const Message& m = messages_[i];
     if (!cost_.known_at_once() && m.protocol == Protocol::kEager) {
-      envelope_came(i);  // with the first byte
+      envelope_arrived(i);  // with the first byte
       if (error_) return;
     }
   }
@@ -217,8 +217,8 @@ void Simulation::account(const Message& m) {
 // All data of message i have come.
 void Simulation::arrive(std::uint32_t i) {
   Message& m = messages_[i];
-  if (!cost_.known_at_once() && m.protocol == Protocol::kEager && (m.state & kCame) == 0) {
-    envelope_came(i);  // within a host it comes with the data
+  if (!cost_.known_at_once() && m.protocol == Protocol::kEager && (m.state & kEnvelopeHere) == 0) {
+    envelope_arrived(i);  // within a host it comes with the data
     if (error_) return;
   }
   Message& n = messages_[i];

@@ -160,7 +160,7 @@ void Simulation::handle(const network::Event<EventKind>& e) {
     case EventKind::kTransferStart:
       return start_flow(e.index);
     case EventKind::kEnvelope:
-      return envelope_came(e.index);
+      return envelope_arrived(e.index);
     case EventKind::kMessageDone:
       return arrive(e.index);
     case EventKind::kProbeWake:

@@ -214,7 +214,7 @@ class Simulation {
                  std::int64_t bytes, OpKind kind, Target target);
   void post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
                  std::int64_t bytes, Target target);
-  void envelope_came(std::uint32_t m);
+  void envelope_arrived(std::uint32_t m);
   void delivered(std::uint32_t m, std::uint32_t recv);
   void match(std::uint32_t m, Target target, std::int64_t posted_bytes);
   void leave(std::uint32_t m,

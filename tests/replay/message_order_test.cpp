@@ -198,7 +198,7 @@ TEST(ManyFlowsOfOnePair, EndAsProcessorSharingSays) {
       std::vector<std::pair<std::int64_t, double>> seen;
       ReplayOptions o;
       o.on_message = [&](const MessageSeen& m) {
-        seen.emplace_back(m.bytes, to_seconds(m.come.time_since_epoch()));
+        seen.emplace_back(m.bytes, to_seconds(m.arrived.time_since_epoch()));
       };
       const auto r = replay(t, p, map, o);
       ASSERT_TRUE(r) << r.error().message();
