@@ -161,7 +161,7 @@ TEST(ClosedForm, AllToAllOnACrossbarIsBoundByTheHostLink) {
   }
   const auto result = run(t, p, raw(RawMode::kEager));
   EXPECT_NEAR(static_cast<double>(result.makespan.count()), 2.0 * kUs + (kRanks - 1) * kBytes * 80.0, 1);
-  for (const LinkUse& l : result.links) {
+  for (const network::LinkUse& l : result.links) {
     EXPECT_EQ(l.bytes, (kRanks - 1) * kBytes);
     EXPECT_EQ(l.peak_flows, kRanks - 1u);
   }

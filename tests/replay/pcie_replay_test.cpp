@@ -139,7 +139,7 @@ TEST(PcieReplay, EveryNetworkTakesNodes) {
 class Exchange {
  public:
   explicit Exchange(const topology::Platform& p) : routes_(p.fabric) {
-    auto m = make_model("pcie", p.fabric);
+    auto m = network::make_model("pcie", p.fabric);
     model_ = std::move(m).value();
     for (std::uint32_t r = 0; r < 8; ++r) {
       std::vector<std::uint32_t> to;
