@@ -37,7 +37,7 @@ Simulation::Slot* Simulation::slot_for(Rank& k, const Op& op) {
 
 Simulation::Step Simulation::do_compute(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage != Stage::kFresh) return Step::kDone;
-  const Elapsed d = compute_time(r, k, k.pc, op);
+  const Elapsed d = op.kind == OpKind::compute_kernel ? call_time(r, k, op) : compute_time(r, k, k.pc, op);
   if (error_) return Step::kBlocked;
   if (d == kNoTime) return Step::kDone;
   k.part = Part::kCompute;

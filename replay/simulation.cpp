@@ -59,6 +59,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
   // Raw messages can be seen before they are there; timelines want every operation.
   run_ahead_ = !cost_.known_at_once() && !options_.on_op && options_.join_computations;
   runs_.resize(ranks_.size());
+  joined_.resize(ranks_.size());
   causes_.resize(ranks_.size());
 }
 

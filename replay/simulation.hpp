@@ -19,6 +19,7 @@
 #include "core/result.hpp"
 #include "network/event_queue.hpp"
 #include "network/network.hpp"
+#include "replay/call_window.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/engine.hpp"
 #include "replay/event_kind.hpp"
@@ -154,6 +155,12 @@ class Simulation {
     bool at_poll = false;  // ends when operation `end`, a poll, looks
     Elapsed polled;        // of its time, spent in polls
   };
+  // A stretch of kernel calls and polls that are over which is taken operation by operation (call_window.hpp).
+  struct JoinedCalls {
+    std::uint64_t end = 0;                // operation after it
+    std::vector<CallWindow::Call> calls;  // in order of their first pieces
+    [[nodiscard]] bool holds(std::uint64_t pc) const { return pc < end && calls.front().first <= pc; }
+  };
   static constexpr std::uint64_t kNoPoll = ~std::uint64_t{0};
 
   // ---- simulation.cpp
@@ -248,6 +255,7 @@ class Simulation {
   void end_run(std::uint32_t r, std::uint64_t sequence);
   void poke_run(std::uint32_t r);
   [[nodiscard]] Elapsed compute_time(std::uint32_t r, const Rank& k, std::uint64_t pc, const Op& op);
+  [[nodiscard]] Elapsed call_time(std::uint32_t r, Rank& k, const Op& op);
   [[nodiscard]] bool poll_never_hits(const Rank& k, std::uint64_t pc, const Op& op) const;
   [[nodiscard]] bool poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) const;
 
@@ -301,7 +309,8 @@ class Simulation {
     std::uint64_t call = 0;  // kernel calls so far: numbers the draws of the noise
   };
   std::vector<RankCompute> compute_;
-  std::vector<RunAhead> runs_;  // by rank
+  std::vector<RunAhead> runs_;       // by rank
+  std::vector<JoinedCalls> joined_;  // by rank
 
   Instant now_;
   std::uint64_t sequence_ = 0;
