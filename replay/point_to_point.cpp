@@ -29,7 +29,7 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
     m.visible = now_;
     if (m.protocol != Protocol::kEager) {
       const HostId a = placement_[src], b = placement_[dst];
-      if (a != b) m.visible = now_ + cost_.envelope(routes_.find(a, b).latency);
+      if (a != b) m.visible = now_ + cost_.envelope(router_.between(a, b).latency);
     } else {
       leave(i, kNoTime);
       if (error_) return;
@@ -42,7 +42,7 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
   if (m.protocol == Protocol::kEager) return leave(i, kNoTime);  // the envelope travels with the data
   // Rendezvous: a request to send travels first.
   const HostId a = placement_[src], b = placement_[dst];
-  const auto route = cached_route(m);
+  const auto route = router_.of_pair(m);
   if (!route.reachable)
     return fail(
         bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
@@ -98,52 +98,10 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
   if (m.protocol == Protocol::kEager) return;
   // Permission to send travels back before the data leave.
   Elapsed back;
-  if (!cost_.known_at_once()) {
-    const HostId a = placement_[m.src], b = placement_[m.dst];
-    if (a == b) {
-      back = cost_.local_leg();
-    } else {
-      (void)cached_route(m);
-      back = cost_.permission(routes_.latency_back(m.route, a, b));
-    }
-  }
+  if (!cost_.known_at_once())
+    back = placement_[m.src] == placement_[m.dst] ? cost_.local_leg()
+                                                  : cost_.permission(router_.latency_back(m));
   leave(i, back);
-}
-
-// The route between m's hosts, searched at most once a message: mostly the pair of ranks remembers it.
-topology::RouteCache::Route Simulation::cached_route(Message& m) {
-  const std::uint32_t epoch = routes_.epoch() + 1;
-  if (m.route_epoch != epoch) {
-    Matcher::LastRoute& last = matcher_.last_route(m);
-    if (last.epoch != epoch) last = {routes_.id(placement_[m.src], placement_[m.dst]), routes_.epoch() + 1};
-    m.route = last.route;
-    m.route_epoch = last.epoch;
-  }
-  return routes_.at(m.route);
-}
-
-topology::RouteCache::Route Simulation::choose_route(std::uint32_t i, HostId a, HostId b) {
-  if (!route_by_message_) return cached_route(messages_[i]);
-  if (i >= own_routes_.size()) own_routes_.resize(messages_.rows());
-  std::vector<LinkId>& own = own_routes_[i];
-  own.clear();
-  if (!platform_.fabric.routing().route_message(a, b, routed_++, link_load_, own))
-    return {{}, Duration(0), false, 0};
-  for (const LinkId l : own) ++link_load_[l.index()];
-  return chosen_route(i);
-}
-
-topology::RouteCache::Route Simulation::chosen_route(std::uint32_t i) {
-  if (!route_by_message_) return cached_route(messages_[i]);
-  Duration latency(0);
-  for (const LinkId l : own_routes_[i]) latency += platform_.fabric.links().latency[l.index()];
-  return {own_routes_[i], latency, true, network_.narrowest(own_routes_[i])};
-}
-
-void Simulation::give_back_route(std::uint32_t i) {
-  if (!route_by_message_ || i >= own_routes_.size()) return;
-  for (const LinkId l : own_routes_[i]) --link_load_[l.index()];
-  own_routes_[i].clear();
 }
 
 // The data of message i leave after `before`.
@@ -159,7 +117,7 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
     m.flow_start = m.left;
     return post_event(now_ + d, EventKind::kMessageDone, i);
   }
-  const auto route = choose_route(i, a, b);
+  const auto route = router_.choose(i);
   if (!route.reachable)
     return fail(bad_input({}, "no route",
                           platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b),
@@ -186,7 +144,7 @@ void Simulation::start_flow(std::uint32_t i) {
   const std::int64_t size = cost_.size(m.bytes);
   m.flow_start = now_;
   if (size == 0) return arrive(i);
-  const auto route = chosen_route(i);
+  const auto route = router_.chosen(i);
   const double narrowest = route.narrowest;
   const double cap = cost_.rate_cap(m.bytes, narrowest);
   const double alone = std::min(narrowest, cap);
@@ -230,7 +188,7 @@ void Simulation::arrive(std::uint32_t i) {
   if (options_.on_message)
     options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes,
                          (n.state & kCollective) != 0, n.posted.rounded(), now_.rounded()});
-  give_back_route(i);
+  router_.give_back(i);
   if (n.send_target.value != Target::kNobody) notify(n.src, n.send_target, 0, {&n, true, nullptr});
   n.send_target.value = Target::kNobody;
   if ((n.state & kMatched) != 0) {

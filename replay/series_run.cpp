@@ -40,8 +40,8 @@ SeriesMessage::Cost Simulation::series_cost(std::uint32_t src, std::uint32_t dst
   path.local = a == b;
   if (!path.local) {
     if (cost_.protocol_of(OpKind::send, bytes) != Protocol::kEager)
-      path.latency_back = routes_.find(b, a).latency;
-    const auto route = routes_.find(a, b);
+      path.latency_back = router_.between(b, a).latency;
+    const auto route = router_.between(a, b);
     if (!route.reachable) {
       fail(bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
       return {};
@@ -126,7 +126,7 @@ void Simulation::run_series(std::uint32_t comm) {
     sums.bytes += n * static_cast<std::uint64_t>(m.bytes);
     const HostId a = placement_[from], b = placement_[to];
     if (a == b) continue;
-    const auto route = routes_.find(a, b);
+    const auto route = router_.between(a, b);
     sums.hops += n * route.links.size();
     sums.latency += Elapsed::of_seconds(static_cast<double>(n) * m.cost.latency);
     sums.transfer += Elapsed::of_seconds(static_cast<double>(n) * m.cost.transfer);

@@ -19,9 +19,9 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       options_(options),
       comms_(trace.communicators()),
       chosen_(std::move(chosen)),
-      routes_(platform.fabric),
       network_(platform.fabric.links().capacity, std::move(model)),
       matcher_(messages_, trace.header().ranks),
+      router_(platform.fabric, placement, network_, messages_, matcher_),
       ranks_(trace.header().ranks),
       kernels_(std::move(kernels)),
       cost_(platform.mpi, options),
@@ -35,8 +35,6 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
     compute_.push_back(c);
     ready_.push_back(r);
   }
-  route_by_message_ = platform_.fabric.routing().scope() != topology::RouteScope::kPair;
-  if (route_by_message_) link_load_.assign(platform_.fabric.link_count(), 0);
   comm_ranks_.resize(comms_.size());
   for (std::size_t c = 0; c < comms_.size(); ++c) {
     const auto& members = comms_[c].members;
@@ -200,7 +198,7 @@ void Simulation::prefetch_next() {
     } else if (by_message(e.kind)) {
       const Message& m = messages_[e.index];
       if (e.kind == EventKind::kEnvelope) matcher_.prefetch(m);
-      if (m.route_epoch == routes_.epoch() + 1) routes_.prefetch(m.route);
+      router_.prefetch(m);
     }
   }
   network_.prefetch_next(messages_, ranks_);

@@ -5,7 +5,7 @@
 // that instant, in sequence order); then the network is solved once; then time moves to the next event.
 //
 // Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
-// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), causes.cpp (why
+// (transfers, probes), collective_run.cpp (collectives as rounds of messages), causes.cpp (why
 // ranks wait), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
 #pragma once
 
@@ -28,8 +28,8 @@
 #include "replay/matcher.hpp"
 #include "replay/message.hpp"
 #include "replay/message_cost.hpp"
+#include "replay/message_router.hpp"
 #include "replay/program_cursor.hpp"
-#include "topology/routing/route_cache.hpp"
 #include "traces/exchange_series.hpp"
 
 namespace weft::replay {
@@ -226,12 +226,6 @@ class Simulation {
   void match(std::uint32_t m, Target target, std::int64_t posted_bytes);
   void leave(std::uint32_t m,
              Elapsed before);  // data leave after `before`, then the latency, then the transfer
-  [[nodiscard]] topology::RouteCache::Route cached_route(Message& m);
-  // The route of message m, decided now if its routing decides for every message.
-  [[nodiscard]] topology::RouteCache::Route choose_route(std::uint32_t m, HostId a, HostId b);
-  // The route that was chosen for message m.
-  [[nodiscard]] topology::RouteCache::Route chosen_route(std::uint32_t m);
-  void give_back_route(std::uint32_t m);
   void start_flow(std::uint32_t m);
   void arrive(std::uint32_t m);
   void release(std::uint32_t m);
@@ -285,16 +279,10 @@ class Simulation {
   SeriesPattern pattern_;                           // of the series that is being run
   std::vector<const CollectiveAlgorithm*> chosen_;  // by blocking kind; null = default of the call
 
-  topology::RouteCache routes_;
-  // Only where the routing decides for every message: its choice by message, and messages on each link, those
-  // that still wait out their latency included (what starts at one instant sees each other).
-  bool route_by_message_ = false;
-  std::uint64_t routed_ = 0;
-  std::vector<std::vector<LinkId>> own_routes_;
-  std::vector<std::uint32_t> link_load_;
   network::Network network_;
   Pool<Message> messages_;
   Matcher matcher_;
+  MessageRouter router_;
   network::EventQueue<EventKind> events_;
   std::vector<std::uint32_t> ready_;  // ranks, and activities with kReadyActivity set; FIFO
   std::size_t ready_head_ = 0;
