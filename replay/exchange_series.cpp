@@ -63,7 +63,7 @@ void SeriesPattern::exchange(std::vector<double>& time, std::vector<double>& scr
     for (std::uint32_t i = round.first; i < round.last; ++i) {
       SeriesMessage& m = messages[i];
       const SeriesMessage::Cost& c = m.cost;
-      // From the end backwards, as Simulation::explain().
+      // From the end backwards, as CauseBook::explain().
       double wait = std::max(arrived[i] - time[m.to], 0.0);
       time[m.to] = std::max(arrived[i], time[m.to]) + c.recv_overhead;
       const auto part = [&wait](double length) {

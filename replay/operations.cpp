@@ -18,7 +18,7 @@ void Simulation::bad_op(const Rank& k, std::uint32_t r, std::string what) {
 
 // CPU time `d` of this rank passes, for `cause`, then the operation goes on at `next`.
 Simulation::Step Simulation::pay(std::uint32_t r, Rank& k, Elapsed d, Cause cause, Stage next) {
-  book(r, cause, d);
+  causes_.add(r, cause, d);
   return pass(r, k, d, next);
 }
 
@@ -298,13 +298,13 @@ Simulation::Step Simulation::do_wait(std::uint32_t r, Rank& k, const Op& op) {
   Elapsed cost;
   if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
       op.kind == OpKind::testsome)
-    book(r, Cause::kPolls, cost = test_cost_);
+    causes_.add(r, Cause::kPolls, cost = test_cost_);
   for (std::int64_t v : slots) {
     Slot& s = k.slots[v];
     if (s.state != SlotState::kComplete) continue;
     if (overheads_ && s.receive) {
       const Elapsed d = cost_.recv(s.bytes);
-      book(r, Cause::kRecvOverhead, d);
+      causes_.add(r, Cause::kRecvOverhead, d);
       cost += d;
     }
     s.state = s.persistent ? SlotState::kInactive : SlotState::kIdle;

@@ -223,7 +223,7 @@ void Simulation::poke_prober(std::uint32_t r) {
   if (i == kNone) return;
   const Message& m = messages_[i];
   if (visible(m)) {
-    explain(causes_[r], m, false, k.blocked_since);
+    causes_.explain(causes_.of(r), m, false, k.blocked_since, now_);
     return make_ready(r);
   }
   if (m.protocol != Protocol::kEager) post_event(m.visible, EventKind::kProbeWake, r);

@@ -188,7 +188,7 @@ void Simulation::end_run(std::uint32_t r, std::uint64_t sequence) {
   if (k.state != RankState::kRunning || run.sequence != sequence) return;
   k.spent[static_cast<int>(Part::kCompute)] += (now_ - k.blocked_since) - run.polled;
   k.spent[static_cast<int>(Part::kRecv)] += run.polled;
-  book(r, Cause::kPolls, run.polled);
+  causes_.add(r, Cause::kPolls, run.polled);
   ops_done_ += run.end - run.first;
   k.pc = run.end;
   compute_[r].call = run.calls_after;

@@ -191,7 +191,7 @@ void Simulation::run_series(std::uint32_t comm) {
     k.spent[static_cast<int>(Part::kCompute)] += computed;
     k.spent[static_cast<int>(Part::kCollective)] += kNoTime - computed;
     waited[d][static_cast<std::size_t>(Cause::kLateSender)] += (end - base).seconds() - time[d];
-    explain_series(causes_[column[d].rank], waited[d], (end - k.op_start) - computed);
+    CauseBook::explain_series(causes_.of(column[d].rank), waited[d], (end - k.op_start) - computed);
     fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(end.rounded().time_since_epoch().count())) *
                    0x100000001b3ULL;
     post_event(end, EventKind::kRankTimer, column[d].rank);

@@ -25,7 +25,8 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       ranks_(trace.header().ranks),
       kernels_(std::move(kernels)),
       cost_(platform.mpi, options),
-      ranks_left_(trace.header().ranks) {
+      ranks_left_(trace.header().ranks),
+      causes_(trace.header().ranks, cost_.known_at_once()) {
   std::vector<std::uint32_t> on_host(platform.fabric.host_count(), 0);
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     ranks_[r].program.attach(trace_, RankId(r));
@@ -58,7 +59,6 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
   run_ahead_ = !cost_.known_at_once() && !options_.on_op && options_.join_computations;
   runs_.resize(ranks_.size());
   joined_.resize(ranks_.size());
-  causes_.resize(ranks_.size());
 }
 
 void Simulation::fail(Error e) {
@@ -90,9 +90,9 @@ void Simulation::notify(std::uint32_t rank, Target t, std::int64_t bytes, const 
   }
   if (--k.pending > 0 || k.state != RankState::kBlocked) return;
   if (by.message != nullptr)
-    explain(causes_[rank], *by.message, by.sender, k.blocked_since);
+    causes_.explain(causes_.of(rank), *by.message, by.sender, k.blocked_since, now_);
   else if (t.value != Target::kBlocking && by.activity != nullptr && by.activity->window == k.blocked_since)
-    for (std::size_t c = 0; c < kCauseCount; ++c) causes_[rank][c] += by.activity->causes[c];
+    causes_.add(rank, by.activity->causes);
   make_ready(rank);
 }
 
@@ -267,7 +267,8 @@ ReplayResult Simulation::collect() {
       *parts[i] = sum.rounded() - before;
       before = sum.rounded();
     }
-    round_causes(t, k, causes_[static_cast<std::size_t>(&k - ranks_.data())]);
+    causes_.round(t, static_cast<std::uint32_t>(&k - ranks_.data()),
+                  k.spent[static_cast<int>(Part::kCompute)], k.state == RankState::kDone);
     out.makespan = std::max(out.makespan, t.finish);
     fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(t.finish.count())) * 0x100000001b3ULL;
     out.ranks.push_back(t);
@@ -277,10 +278,8 @@ ReplayResult Simulation::collect() {
     out.regions.push_back({trace_.regions()[i], region_count_[i], region_total_[i].rounded()});
   out.links = network_.link_use(now_);
   out.point_to_point = p2p_.rounded();
-  for (const Causes& c : causes_) {
-    all_.late_sender += c[static_cast<std::size_t>(Cause::kLateSender)];
-    all_.late_receiver += c[static_cast<std::size_t>(Cause::kLateReceiver)];
-  }
+  all_.late_sender += causes_.sum(Cause::kLateSender);
+  all_.late_receiver += causes_.sum(Cause::kLateReceiver);
   out.network = all_.rounded();
   const auto& s = network_.solver_stats();
   out.engine = {event_count_,    s.solves,       network_.flows_started(), s.flows_solved,

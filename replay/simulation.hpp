@@ -6,7 +6,7 @@
 //
 // Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
 // (transfers, probes), collective_run.cpp (collectives as rounds of messages), causes.cpp (why
-// ranks wait), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
+// ranks wait for collectives), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include "network/event_queue.hpp"
 #include "network/network.hpp"
 #include "replay/call_window.hpp"
+#include "replay/cause_book.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/engine.hpp"
 #include "replay/event_kind.hpp"
@@ -93,8 +94,6 @@ class Simulation {
     std::vector<std::uint32_t> collective_count;             // by communicator
     std::vector<std::pair<std::uint32_t, Instant>> regions;  // open ones, innermost last
   };
-  // Why a rank's time in MPI passed, by Cause.
-  using Causes = std::array<Elapsed, kCauseCount>;
   // MessageCosts while they add up.
   struct Costs {
     std::uint64_t count = 0;
@@ -126,7 +125,7 @@ class Simulation {
     // Its time up to `mark` is explained: to its rank if that is inside a blocking call, else in `causes`, as far as the
     // rank waited for it since `window`.
     Instant mark, window;
-    Causes causes{};
+    CauseBook::Account causes{};
   };
   // What ended a wait: a message, on one of its sides, or an activity; neither: nobody waited.
   struct Ending {
@@ -182,14 +181,9 @@ class Simulation {
   [[nodiscard]] ReplayResult collect();
 
   // ---- causes.cpp
-  // Processor time in an MPI call.
-  void book(std::uint32_t r, Cause c, Elapsed d) { causes_[r][static_cast<std::size_t>(c)] += d; }
-  void explain(Causes& causes, const Message& m, bool sender, Instant from);
   void explain_round(Activity& act, const Message& m, bool sender);
   void explain_overheads(Activity& act);
-  static void explain_series(Causes& causes, const std::array<double, kCauseCount>& seconds, Elapsed total);
-  [[nodiscard]] Causes* waiting_for(Activity& act, Instant& from);
-  void round_causes(RankTimes& t, const Rank& k, const Causes& causes) const;
+  [[nodiscard]] CauseBook::Account* waiting_for(Activity& act, Instant& from);
 
   // ---- operations.cpp
   Step execute(std::uint32_t r, Rank& k, const Op& op);
@@ -313,7 +307,7 @@ class Simulation {
   std::optional<Error> error_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
   Costs p2p_, all_;
-  std::vector<Causes> causes_;  // by rank
+  CauseBook causes_;
   std::vector<Elapsed> region_total_;
   std::vector<std::uint64_t> region_count_;
   std::uint64_t truncated_ = 0;  // messages longer than the receive that took them
