@@ -30,14 +30,13 @@ void Simulation::explain_round(Activity& act, const Message& m, bool sender) {
     causes_.explain(*causes, m, sender, from, now_);
 }
 
-// The processor time between two rounds is over: receives of the one, then sends of the other.
+// Processor time between two rounds is over: that of the receives of the one or of the sends of the other.
 void Simulation::explain_overheads(Activity& act) {
-  const Instant received = act.mark + act.receive_cost;
   Instant from;
   CauseBook::Account* const causes = waiting_for(act, from);
   if (causes == nullptr) return;
-  if (received > from) (*causes)[static_cast<std::size_t>(Cause::kRecvOverhead)] += received - from;
-  (*causes)[static_cast<std::size_t>(Cause::kSendOverhead)] += now_ - std::max(received, from);
+  const Cause c = act.step == Activity::Step::kReceived ? Cause::kRecvOverhead : Cause::kSendOverhead;
+  (*causes)[static_cast<std::size_t>(c)] += now_ - from;
 }
 
 }  // namespace weft::replay

@@ -239,6 +239,13 @@ Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
   std::int64_t single = op.request;
   std::span<const std::int64_t> slots(&single, 1);
   if (op.kind == OpKind::startall) slots = k.program.list(k.pc, op);
+  const auto start = [&](bool receives, bool sends) {
+    for (std::int64_t v : slots)
+      if (k.slots[v].receive ? receives : sends)
+        start_request(r, k, static_cast<std::uint32_t>(v), k.slots[v].op);
+    return Step::kDone;
+  };
+  if (k.stage == Stage::kOverheadPaid) return start(false, true);
   Elapsed cost;
   for (std::int64_t v : slots) {
     if (static_cast<std::uint64_t>(v) >= k.slots.size() || k.slots[v].state != SlotState::kInactive) {
@@ -247,10 +254,10 @@ Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
     }
     if (overheads_ && !k.slots[v].receive) cost += cost_.isend(k.slots[v].op.amount);
   }
-  if (k.stage == Stage::kFresh && cost > kNoTime)
-    return pay(r, k, cost, Cause::kSendOverhead, Stage::kOverheadPaid);
-  for (std::int64_t v : slots) start_request(r, k, static_cast<std::uint32_t>(v), k.slots[v].op);
-  return Step::kDone;
+  if (cost == kNoTime) return start(true, true);
+  // As in do_sendrecv: what arrives while the sends take processor time finds the receives there.
+  start(true, false);
+  return pay(r, k, cost, Cause::kSendOverhead, Stage::kOverheadPaid);
 }
 
 // wait and test name one request, waitall and testall list them, the others list {n, asked..., completed...}:

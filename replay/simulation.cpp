@@ -166,7 +166,6 @@ void Simulation::handle(const network::Event<EventKind>& e) {
       return poke_prober(e.index);
     case EventKind::kActivityTimer:
       explain_overheads(activities_[e.index]);
-      activities_[e.index].paid = true;
       ready_.push_back(e.index | kReadyActivity);
       return;
     case EventKind::kRunEnd:

@@ -113,6 +113,11 @@ class Simulation {
   };
   // A collective in progress on one rank.
   struct Activity {
+    enum class Step : std::uint8_t {
+      kRoundOver,  // its messages are there
+      kReceived,   // ... and their receive overheads paid
+      kSending,    // the receives of the next round are posted, its send overheads are paid
+    };
     std::uint32_t rank = 0;
     std::uint32_t comm = 0;
     std::int32_t tag = 0;
@@ -120,8 +125,9 @@ class Simulation {
     RankSchedule schedule;
     std::uint32_t next = 0;  // first message of the next round
     std::uint32_t pending = 0;
-    Elapsed receive_cost;  // overheads of the round that ends
-    bool paid = false;     // the overheads before the next round are paid
+    Elapsed receive_cost;         // overheads of the round that ends
+    std::uint32_t round_end = 0;  // of the round that is being posted
+    Step step = Step::kReceived;
     // Its time up to `mark` is explained: to its rank if that is inside a blocking call, else in `causes`, as far as the
     // rank waited for it since `window`.
     Instant mark, window;
@@ -231,6 +237,7 @@ class Simulation {
   // ---- collective_run.cpp
   void start_collective(std::uint32_t r, Rank& k, const Op& op, Target target);
   void advance(std::uint32_t a);
+  void post_of_round(std::uint32_t a, const ScheduleMessage& s);
   [[nodiscard]] std::int64_t rank_in(std::uint32_t comm, std::uint32_t world) const;
 
   // ---- run_ahead.cpp
