@@ -4,9 +4,10 @@
 // it waits for. Nothing has a stack. At one instant everything that can run runs (ready queue, then events of
 // that instant, in sequence order); then the network is solved once; then time moves to the next event.
 //
-// Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
-// (transfers, probes), collective_run.cpp (collectives as rounds of messages), causes.cpp (why
-// ranks wait for collectives), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
+// It keeps clock, ready queue, dispatch and the rows of the ranks; what has a state of its own is a class of its own:
+// Matcher, MessageRouter, CauseBook, MessageCost, KernelClock, Network. Split by duty: simulation.cpp (loop, ranks),
+// operations.cpp (what each operation does), point_to_point.cpp (transfers, probes), collective_run.cpp (collectives as
+// rounds of messages), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
 #pragma once
 
 #include <algorithm>
@@ -186,7 +187,7 @@ class Simulation {
   void fail(Error e);
   [[nodiscard]] ReplayResult collect();
 
-  // ---- causes.cpp
+  // ---- collective_run.cpp, why ranks wait
   void explain_round(Activity& act, const Message& m, bool sender);
   void explain_overheads(Activity& act);
   [[nodiscard]] CauseBook::Account* waiting_for(Activity& act, Instant& from);
