@@ -67,7 +67,7 @@ void Matching(benchmark::State& state) {
     messages[m].dst = dst;
     benchmark::DoNotOptimize(matcher.deliver(m));
     const std::uint32_t r = matcher.receives().take();
-    matcher.receives()[r] = PostedRecv{dst, 0, static_cast<std::int32_t>(src), 0, 0, {}, {}, 0, kNone, kNone};
+    matcher.receives()[r] = PostedRecv{dst, 0, static_cast<std::int32_t>(src), 0, 0, {}, 0, kNone, kNone};
     const std::uint32_t got = matcher.post(r);
     matcher.receives().give(r);
     messages.give(got);

@@ -66,10 +66,10 @@ class Collector {
     Open& o = open_[slot];
     if (o.tag != m.tag) {
       close(o);
-      o = {m.tag, m.posted, m.come};
+      o = {m.tag, m.posted, m.arrived};
     }
     o.from = std::min(o.from, m.posted);
-    o.to = std::max(o.to, m.come);
+    o.to = std::max(o.to, m.arrived);
   }
 
   [[nodiscard]] WindowRun take(const SampleWindow& w) {
@@ -184,14 +184,17 @@ Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topolo
                                            const std::vector<WindowTask>& tasks) {
   std::vector<WindowRun> runs(tasks.size());
   PanelCount count(options, config);
-  WEFT_TRY(run_parallel(tasks.size(), options.threads, [&](std::size_t i) -> Result<void> {
-    try {
-      WEFT_ASSIGN(runs[i], run_window(config, platform, placement, options, tasks[i], count));
-    } catch (const Interrupted&) {
-      return Error{ErrorCode::kFinding, {}, "interrupted", {}, {}};
-    }
-    return {};
-  }, options.on_fewer_threads));
+  WEFT_TRY(run_parallel(
+      tasks.size(), options.threads,
+      [&](std::size_t i) -> Result<void> {
+        try {
+          WEFT_ASSIGN(runs[i], run_window(config, platform, placement, options, tasks[i], count));
+        } catch (const Interrupted&) {
+          return Error{ErrorCode::kFinding, {}, "interrupted", {}, {}};
+        }
+        return {};
+      },
+      options.on_fewer_threads));
   return runs;
 }
 

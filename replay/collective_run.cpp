@@ -65,7 +65,7 @@ void Simulation::start_collective(std::uint32_t r, Rank& k, const Op& op, Target
   act.next = 0;
   act.pending = 0;
   act.receive_cost = kNoTime;
-  act.paid = false;
+  act.step = Activity::Step::kReceived;
   act.mark = now_;
   act.schedule.clear();
   if (traces::is_collective(op.kind)) {
@@ -78,46 +78,98 @@ void Simulation::start_collective(std::uint32_t r, Rank& k, const Op& op, Target
   advance(a);
 }
 
-// Posts the next round of activity `a`; tells its target when there is none.
+// Takes activity `a` on until it waits; tells its target when it is over. Between two rounds come the receive overheads of
+// the one, the receives of the next, its send overheads, its sends: what arrives meanwhile finds the receives there.
 void Simulation::advance(std::uint32_t a) {
   Activity& act = activities_[a];
   const auto& list = act.schedule.messages;
-  const auto& members = comms_[act.comm].members;
-  const std::uint32_t context = act.comm | Target::kActivity;
+  const std::uint32_t size = static_cast<std::uint32_t>(list.size());
+  const auto post = [&](bool receives, bool sends) {
+    for (std::uint32_t i = act.next; i < act.round_end && !error_; ++i)
+      if (list[i].send ? sends : receives) post_of_round(a, list[i]);
+  };
   while (!error_) {
-    const bool over = act.next == list.size();
-    if (overheads_ && !act.paid) {
-      Elapsed cost = act.receive_cost;
-      if (!over)
-        for (std::size_t i = act.next; i < list.size() && list[i].round == list[act.next].round; ++i)
-          if (list[i].send) cost += cost_.isend(list[i].bytes);
-      if (cost > kNoTime) return post_event(now_ + cost, EventKind::kActivityTimer, a);
+    if (act.step == Activity::Step::kRoundOver) {
+      act.step = Activity::Step::kReceived;
+      if (act.receive_cost > kNoTime)
+        return post_event(now_ + act.receive_cost, EventKind::kActivityTimer, a);
     }
-    act.paid = false;
-    act.receive_cost = kNoTime;
-    if (over) {
-      const std::uint32_t rank = act.rank;
-      const Target target = act.target;
-      free_activities_.push_back(a);
-      return notify(rank, target, 0, {nullptr, false, &act});
-    }
-    const std::uint32_t round = list[act.next].round;
-    act.pending = 1;  // holds the round open while it is posted
-    const Target mine{a | Target::kActivity};
-    for (; act.next < list.size() && list[act.next].round == round; ++act.next) {
-      const ScheduleMessage& s = list[act.next];
-      const auto peer = static_cast<std::uint32_t>(members[s.peer]);
-      ++act.pending;
-      if (s.send) {
-        post_send(act.rank, peer, context, act.tag, s.bytes, OpKind::isend, mine);
-      } else {
-        if (overheads_) act.receive_cost += cost_.recv(s.bytes);
-        post_recv(act.rank, static_cast<std::int32_t>(peer), context, act.tag, s.bytes, mine);
+    if (act.step == Activity::Step::kReceived) {
+      act.receive_cost = kNoTime;
+      if (act.next == size) {
+        const std::uint32_t rank = act.rank;
+        const Target target = act.target;
+        free_activities_.push_back(a);
+        return notify(rank, target, 0, {nullptr, false, &act});
       }
-      if (error_) return;
+      act.round_end = act.next;
+      while (act.round_end < size && list[act.round_end].round == list[act.next].round) ++act.round_end;
+      act.pending = 1;  // holds the round open while it is posted
+      act.step = Activity::Step::kSending;
+      Elapsed cost;
+      if (overheads_)
+        for (std::uint32_t i = act.next; i < act.round_end; ++i)
+          if (list[i].send) cost += cost_.isend(list[i].bytes);
+      if (cost > kNoTime) {
+        post(true, false);
+        return post_event(now_ + cost, EventKind::kActivityTimer, a);
+      }
+      post(true, true);
+    } else {
+      post(false, true);
     }
+    if (error_) return;
+    act.next = act.round_end;
+    act.step = Activity::Step::kRoundOver;
     if (--act.pending > 0) return;
   }
+}
+
+void Simulation::post_of_round(std::uint32_t a, const ScheduleMessage& s) {
+  Activity& act = activities_[a];
+  const auto peer = static_cast<std::uint32_t>(comms_[act.comm].members[s.peer]);
+  const std::uint32_t context = act.comm | Target::kActivity;
+  const Target mine{a | Target::kActivity};
+  ++act.pending;
+  if (s.send) return post_send(act.rank, peer, context, act.tag, s.bytes, OpKind::isend, mine);
+  if (overheads_) act.receive_cost += cost_.recv(s.bytes);
+  post_recv(act.rank, static_cast<std::int32_t>(peer), context, act.tag, s.bytes, mine);
+}
+
+// ---- Why ranks wait for them; cause_book.hpp has the rest.
+
+// The account of an activity's rank if it waits for the activity now, and since when that is not explained.
+CauseBook::Account* Simulation::waiting_for(Activity& act, Instant& from) {
+  const Rank& k = ranks_[act.rank];
+  from = act.mark;
+  act.mark = now_;
+  if (act.target.value == Target::kBlocking) return &causes_.of(act.rank);
+  if (k.state != RankState::kBlocked || act.target.value >= k.slots.size() ||
+      !k.slots[act.target.value].awaited)
+    return nullptr;
+  // Several requests may be awaited: what counts is known when the last of them is over.
+  if (act.window != k.blocked_since) {
+    act.window = k.blocked_since;
+    act.causes.fill(kNoTime);
+  }
+  from = std::max(from, k.blocked_since);
+  return &act.causes;
+}
+
+// A round of a collective is over with the end of message m.
+void Simulation::explain_round(Activity& act, const Message& m, bool sender) {
+  Instant from;
+  if (CauseBook::Account* const causes = waiting_for(act, from))
+    causes_.explain(*causes, m, sender, from, now_);
+}
+
+// Processor time between two rounds is over: that of the receives of the one or of the sends of the other.
+void Simulation::explain_overheads(Activity& act) {
+  Instant from;
+  CauseBook::Account* const causes = waiting_for(act, from);
+  if (causes == nullptr) return;
+  const Cause c = act.step == Activity::Step::kReceived ? Cause::kRecvOverhead : Cause::kSendOverhead;
+  (*causes)[static_cast<std::size_t>(c)] += now_ - from;
 }
 
 }  // namespace weft::replay

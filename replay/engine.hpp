@@ -29,8 +29,8 @@ struct MessageSeen {
   std::int32_t tag = 0;
   std::int64_t bytes = 0;  // without header
   bool of_collective = false;
-  SimTime posted;  // when the send was called, its overhead paid
-  SimTime come;    // when all data were there
+  SimTime posted;   // when the send was called, its overhead paid
+  SimTime arrived;  // when all data were there
 };
 
 struct ReplayOptions {
@@ -41,8 +41,8 @@ struct ReplayOptions {
   std::string model;                // of sharing links; empty: as model_name() decides (network/sharing.hpp)
   double compute_scale = 1.0;       // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
-  // Computations and polls that miss are one event, and kernel calls cut by a poll that is over are one call
-  // (docs/model.md). Off: an event an operation, as with on_op.
+  // Computations and polls that miss are taken as one event. Off: an event an operation, as with on_op and in raw
+  // modes; the results are the same.
   bool join_computations = true;
   bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;

@@ -41,8 +41,8 @@ void SeriesPattern::build(std::uint32_t members, std::int64_t candidate_bytes, s
 void SeriesPattern::exchange(std::vector<double>& time, std::vector<double>& scratch) {
   const std::size_t members = time.size();
   scratch.resize(members + messages.size());
-  double* const sent = scratch.data();            // when the member's own send call is over
-  double* const come = scratch.data() + members;  // when the message's data are there
+  double* const sent = scratch.data();               // when the member's own send call is over
+  double* const arrived = scratch.data() + members;  // when the message's data are there
   for (const SeriesRound& round : rounds) {
     // All sides have posted their receive at `time`, before they send.
     for (std::uint32_t i = round.first; i < round.last; ++i) {
@@ -55,17 +55,17 @@ void SeriesPattern::exchange(std::vector<double>& time, std::vector<double>& scr
         if (c.send_waits) m.waits.late_receiver += ready - (leaves + c.request);
         leaves = ready + c.permission;
       }
-      come[i] = leaves + c.latency + c.transfer;
-      if (c.send_waits) sent[m.from] = come[i];
+      arrived[i] = leaves + c.latency + c.transfer;
+      if (c.send_waits) sent[m.from] = arrived[i];
     }
     for (std::uint32_t i = round.first; i < round.last; ++i)
       time[messages[i].from] = std::max(time[messages[i].from], sent[messages[i].from]);
     for (std::uint32_t i = round.first; i < round.last; ++i) {
       SeriesMessage& m = messages[i];
       const SeriesMessage::Cost& c = m.cost;
-      // From the end backwards, as Simulation::explain().
-      double wait = std::max(come[i] - time[m.to], 0.0);
-      time[m.to] = std::max(come[i], time[m.to]) + c.recv_overhead;
+      // From the end backwards, as CauseBook::explain().
+      double wait = std::max(arrived[i] - time[m.to], 0.0);
+      time[m.to] = std::max(arrived[i], time[m.to]) + c.recv_overhead;
       const auto part = [&wait](double length) {
         const double d = std::min(wait, length);
         wait -= d;

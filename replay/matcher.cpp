@@ -70,7 +70,7 @@ Matcher::Turn Matcher::take_turn(Channel& c, std::uint32_t message) {
 Matcher::Turn Matcher::arrives(std::uint32_t message) {
   Message& m = messages_[message];
   Channel& c = channel(m);
-  m.state |= kCame;
+  m.state |= kEnvelopeHere;
   if (c.flight_head == message) return take_turn(c, message);
   ++c.early;
   return {};
@@ -78,7 +78,7 @@ Matcher::Turn Matcher::arrives(std::uint32_t message) {
 
 Matcher::Turn Matcher::next_in_order(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
   Channel& c = channel(destination, source, context);
-  if (c.early == 0 || (messages_[c.flight_head].state & kCame) == 0) return {};
+  if (c.early == 0 || (messages_[c.flight_head].state & kEnvelopeHere) == 0) return {};
   --c.early;
   return take_turn(c, c.flight_head);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/id.hpp"
+#include "replay/message_cost.hpp"
 #include "replay/time.hpp"
 
 namespace weft::replay {
@@ -18,8 +19,6 @@ struct Target {
   std::uint32_t value = kNobody;
 };
 
-enum class Protocol : std::uint8_t { kEager, kDetached, kRendezvous };
-
 // Bits of Message::state.
 enum MessageState : std::uint8_t {
   kMatched = 1,  // a receive belongs to it
@@ -27,7 +26,7 @@ enum MessageState : std::uint8_t {
   kArrived = 4,  // all data have come
   kQueued = 8,   // in the receiver's unexpected-message queue
   kCollective = 16,
-  kCame = 32,  // its envelope is there; it may wait for earlier messages of its channel (matcher.hpp)
+  kEnvelopeHere = 32,  // its envelope is there; it may wait for earlier messages of its channel (matcher.hpp)
 };
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
@@ -64,7 +63,6 @@ struct PostedRecv {
   std::int32_t tag = 0;     // kAnyTag possible
   std::int64_t bytes = 0;
   Target target;
-  Instant posted;
   std::uint64_t sequence = 0;
   std::uint32_t next = kNone, prev = kNone;
 };

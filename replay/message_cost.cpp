@@ -1,25 +1,76 @@
 #include "replay/message_cost.hpp"
 
-#include <algorithm>
-
 namespace weft::replay {
 
-MessageCost::Parts MessageCost::uncontended(std::int64_t bytes, const Path& path, bool nonblocking_send,
-                                            std::int64_t header) const {
+using traces::OpKind;
+
+namespace {
+
+// Where nothing takes time: the defaults.
+const topology::MpiParameters& free_of_charge() {
+  static const topology::MpiParameters mpi;
+  return mpi;
+}
+
+}  // namespace
+
+MessageCost::MessageCost(const topology::MpiParameters& mpi, const ReplayOptions& options)
+    : mpi_(options.raw == RawMode::kOff ? &mpi : &free_of_charge()),
+      raw_(options.raw),
+      raw_switch_(options.raw_switch),
+      eager_limit_(mpi.eager_limit),
+      header_(options.header.value()),
+      has_cpu_(mpi_->send_overhead.count() != 0 || mpi_->recv_overhead.count() != 0 ||
+               mpi_->send_overhead_per_byte != 0 || mpi_->recv_overhead_per_byte != 0 ||
+               !mpi_->send_cost.empty() || !mpi_->isend_cost.empty() || !mpi_->recv_cost.empty()) {}
+
+Protocol MessageCost::protocol_of(OpKind kind, std::int64_t bytes) const {
+  if (kind == OpKind::ssend || kind == OpKind::issend) return Protocol::kRendezvous;
+  Protocol p = Protocol::kEager;
+  if (raw_switch_) {
+    p = bytes < raw_switch_->value() ? Protocol::kDetached : Protocol::kRendezvous;
+  } else {
+    switch (raw_) {
+      case RawMode::kOff:
+        p = bytes <= eager_limit_.value() ? Protocol::kEager : Protocol::kRendezvous;
+        break;
+      case RawMode::kEager:
+        p = Protocol::kEager;
+        break;
+      case RawMode::kDetached:
+        p = Protocol::kDetached;
+        break;
+      case RawMode::kRendezvous:
+        p = Protocol::kRendezvous;
+        break;
+    }
+  }
+  // A buffered send returns at once whatever happens to its data.
+  if (p == Protocol::kRendezvous && (kind == OpKind::bsend || kind == OpKind::ibsend))
+    p = Protocol::kDetached;
+  return p;
+}
+
+MessageCost::Parts MessageCost::uncontended(std::int64_t bytes, const Path& path, OpKind kind) const {
   Parts p;
-  p.send_cpu = nonblocking_send ? isend(bytes) : send(bytes);
+  p.protocol = protocol_of(kind, bytes);
+  const bool nonblocking =
+      kind == OpKind::isend || kind == OpKind::issend || kind == OpKind::ibsend || kind == OpKind::irsend;
+  p.send_cpu = nonblocking ? isend(bytes) : send(bytes);
   p.recv_cpu = recv(bytes);
-  const bool is_eager = eager(bytes);
+  const bool eager = p.protocol == Protocol::kEager;
   if (path.local) {
-    if (!is_eager) p.latency = local_leg() + local_leg();
+    if (!eager) p.request = p.permission = local_leg();
     p.transfer = local_data(bytes);
     return p;
   }
-  p.latency = data_latency(bytes, path.latency, is_eager);
-  if (!is_eager) p.latency += envelope(path.latency) + permission(path.latency);
-  const std::int64_t size = bytes + header;
-  if (size > 0)
-    p.transfer = Elapsed::of_seconds(static_cast<double>(size) /
+  if (!eager && !known_at_once()) {
+    p.request = envelope(path.latency);
+    p.permission = permission(path.latency_back.value_or(path.latency));
+  }
+  p.latency = data_latency(bytes, path.latency, eager);
+  if (size(bytes) > 0)
+    p.transfer = Elapsed::of_seconds(static_cast<double>(size(bytes)) /
                                      std::min(path.capacity, rate_cap(bytes, path.capacity)));
   return p;
 }

@@ -1,6 +1,6 @@
-// MessageCost: what a message costs the two processors and how its data cross an idle route. The engine and closed
-// forms that skip it (the predictor's panel factorisation) share these rules, so that they agree exactly where links
-// are idle.
+// MessageCost: the protocol of point-to-point messages. What a message costs the two processors, when its data may
+// leave and how they cross an idle route, in every mode. The engine and closed forms that skip it (series of exchanges,
+// the predictor's closed forms) ask here, so that they agree exactly where links are idle.
 //
 // By payload size s, with the segments of the platform (MpiParameters; docs/kernels.md, "Messages"):
 //   send, isend, receive: intercept + per_byte*s of processor time, each at its side.
@@ -13,41 +13,63 @@
 // data arrive max(L(s) - L(0), 0) + transfer after both sides are ready.
 // Within a host: local_transfer, or local_latency + s / local_bandwidth; a rendezvous' handshake takes two
 // local_latency more, and none where local_transfer says it all.
+// Raw: processors, handshakes and data within a host take no time; L(s) is the latency of the route, the rate that of
+// its narrowest link.
 #pragma once
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 
+#include "replay/engine.hpp"
 #include "replay/time.hpp"
 #include "topology/platform/platform.hpp"
+#include "traces/op.hpp"
 
 namespace weft::replay {
 
+// When the data of a message leave, and when its send is over.
+enum class Protocol : std::uint8_t {
+  kEager,      // at the send, which is over at once
+  kDetached,   // when both sides are there; the send is over at once
+  kRendezvous  // when both sides are there; the send is over when all has arrived
+};
+
 class MessageCost {
  public:
-  // Where a message goes. Within a host `capacity` does not matter.
+  // Where a message goes. Within a host only `local` matters.
   struct Path {
     Duration latency{0};  // of the route
     double capacity = 0;  // narrowest link, bytes/s
     bool local = false;
+    std::optional<Duration> latency_back{};  // of the route of the permission; unset: as `latency`
   };
-  // A message over an idle path, its receive posted in time.
+  // A message over an idle path. Its data leave `permission` after both its request and its receive are there.
   struct Parts {
+    Protocol protocol = Protocol::kEager;
     Elapsed send_cpu, recv_cpu;
-    Elapsed latency;   // handshake and latency
-    Elapsed transfer;  // bytes at the flow's rate
-    [[nodiscard]] Elapsed one_way() const { return send_cpu + latency + transfer + recv_cpu; }
+    Elapsed request;     // unless eager: from the send until the receiver knows
+    Elapsed permission;  // unless eager: from there until the data leave
+    Elapsed latency;     // which the data wait out
+    Elapsed transfer;    // bytes at the flow's rate
+    // Its receive posted in time.
+    [[nodiscard]] Elapsed one_way() const {
+      return send_cpu + request + permission + latency + transfer + recv_cpu;
+    }
   };
 
-  // `platform` outlives it. Raw replays have no overheads, factors or handshakes and do not use it.
-  explicit MessageCost(const topology::MpiParameters& mpi)
-      : mpi_(&mpi),
-        has_cpu_(mpi.send_overhead.count() != 0 || mpi.recv_overhead.count() != 0 ||
-                 mpi.send_overhead_per_byte != 0 || mpi.recv_overhead_per_byte != 0 ||
-                 !mpi.send_cost.empty() || !mpi.isend_cost.empty() || !mpi.recv_cost.empty()) {}
+  // `mpi` outlives it. Of the options: the raw modes and the header.
+  explicit MessageCost(const topology::MpiParameters& mpi, const ReplayOptions& options = {});
+
+  [[nodiscard]] Protocol protocol_of(traces::OpKind kind, std::int64_t bytes) const;
+  // Raw: both sides know of a message when it is sent, no envelope crosses the network and none has to wait for those
+  // of earlier messages. Only probes see it when an envelope would be there.
+  [[nodiscard]] bool known_at_once() const { return raw_ != RawMode::kOff; }
+  // What crosses the links: payload and header.
+  [[nodiscard]] std::int64_t size(std::int64_t bytes) const { return bytes + header_; }
 
   [[nodiscard]] bool has_cpu_costs() const { return has_cpu_; }
-  [[nodiscard]] bool eager(std::int64_t bytes) const { return bytes <= mpi_->eager_limit.value(); }
   [[nodiscard]] Elapsed send(std::int64_t bytes) const {
     if (!mpi_->send_cost.empty()) return cost(mpi_->send_cost, bytes);
     return Elapsed(mpi_->send_overhead) + per_byte(mpi_->send_overhead_per_byte, bytes);
@@ -60,12 +82,15 @@ class MessageCost {
     if (!mpi_->recv_cost.empty()) return cost(mpi_->recv_cost, bytes);
     return Elapsed(mpi_->recv_overhead) + per_byte(mpi_->recv_overhead_per_byte, bytes);
   }
+  // One poll that found nothing; a test that said yes.
+  [[nodiscard]] Elapsed poll() const { return Elapsed(mpi_->iprobe_cost); }
+  [[nodiscard]] Elapsed test() const { return Elapsed(mpi_->test_cost); }
 
-  // From the send of a rendezvous to its envelope at the receiver, between hosts.
+  // From the send of a message that is not eager until probes see it, between hosts: its envelope's way.
   [[nodiscard]] Elapsed envelope(Duration route_latency) const { return scaled(route_latency, 0); }
   // From the match to the departure of the data, which then wait out data_latency().
   [[nodiscard]] Elapsed permission(Duration route_latency) const {
-    return mpi_->transfer.empty() ? Elapsed(route_latency) : kNoTime;
+    return mpi_->transfer.empty() && !known_at_once() ? Elapsed(route_latency) : kNoTime;
   }
   [[nodiscard]] Elapsed data_latency(std::int64_t bytes, Duration route_latency, bool eager) const {
     if (mpi_->transfer.empty()) return Elapsed(route_latency);
@@ -92,9 +117,9 @@ class MessageCost {
     return d;
   }
 
-  // The whole of a message on an idle path; `header` as in ReplayOptions. What the engine gives a lone message.
-  [[nodiscard]] Parts uncontended(std::int64_t bytes, const Path& path, bool nonblocking_send = false,
-                                  std::int64_t header = 0) const;
+  // The whole of a message on an idle path, sent by an operation of `kind`: what the engine gives a lone message.
+  [[nodiscard]] Parts uncontended(std::int64_t bytes, const Path& path,
+                                  traces::OpKind kind = traces::OpKind::send) const;
 
  private:
   template <class Segment>
@@ -116,7 +141,11 @@ class MessageCost {
     return Elapsed::of_seconds(to_seconds(latency) * segment(mpi_->transfer, bytes).latency_factor);
   }
 
-  const topology::MpiParameters* mpi_;
+  const topology::MpiParameters* mpi_;  // raw: those of a platform where nothing takes time
+  RawMode raw_;
+  std::optional<Bytes> raw_switch_;
+  Bytes eager_limit_;
+  std::int64_t header_;
   bool has_cpu_;
 };
 

@@ -18,7 +18,7 @@ void Simulation::bad_op(const Rank& k, std::uint32_t r, std::string what) {
 
 // CPU time `d` of this rank passes, for `cause`, then the operation goes on at `next`.
 Simulation::Step Simulation::pay(std::uint32_t r, Rank& k, Elapsed d, Cause cause, Stage next) {
-  book(r, cause, d);
+  causes_.add(r, cause, d);
   return pass(r, k, d, next);
 }
 
@@ -37,7 +37,7 @@ Simulation::Slot* Simulation::slot_for(Rank& k, const Op& op) {
 
 Simulation::Step Simulation::do_compute(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage != Stage::kFresh) return Step::kDone;
-  const Elapsed d = compute_time(r, k, k.pc, op);
+  const Elapsed d = op.kind == OpKind::compute_kernel ? call_time(r, k, op) : compute_time(r, k, k.pc, op);
   if (error_) return Step::kBlocked;
   if (d == kNoTime) return Step::kDone;
   k.part = Part::kCompute;
@@ -239,6 +239,13 @@ Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
   std::int64_t single = op.request;
   std::span<const std::int64_t> slots(&single, 1);
   if (op.kind == OpKind::startall) slots = k.program.list(k.pc, op);
+  const auto start = [&](bool receives, bool sends) {
+    for (std::int64_t v : slots)
+      if (k.slots[v].receive ? receives : sends)
+        start_request(r, k, static_cast<std::uint32_t>(v), k.slots[v].op);
+    return Step::kDone;
+  };
+  if (k.stage == Stage::kOverheadPaid) return start(false, true);
   Elapsed cost;
   for (std::int64_t v : slots) {
     if (static_cast<std::uint64_t>(v) >= k.slots.size() || k.slots[v].state != SlotState::kInactive) {
@@ -247,10 +254,10 @@ Simulation::Step Simulation::do_start(std::uint32_t r, Rank& k, const Op& op) {
     }
     if (overheads_ && !k.slots[v].receive) cost += cost_.isend(k.slots[v].op.amount);
   }
-  if (k.stage == Stage::kFresh && cost > kNoTime)
-    return pay(r, k, cost, Cause::kSendOverhead, Stage::kOverheadPaid);
-  for (std::int64_t v : slots) start_request(r, k, static_cast<std::uint32_t>(v), k.slots[v].op);
-  return Step::kDone;
+  if (cost == kNoTime) return start(true, true);
+  // As in do_sendrecv: what arrives while the sends take processor time finds the receives there.
+  start(true, false);
+  return pay(r, k, cost, Cause::kSendOverhead, Stage::kOverheadPaid);
 }
 
 // wait and test name one request, waitall and testall list them, the others list {n, asked..., completed...}:
@@ -298,13 +305,13 @@ Simulation::Step Simulation::do_wait(std::uint32_t r, Rank& k, const Op& op) {
   Elapsed cost;
   if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
       op.kind == OpKind::testsome)
-    book(r, Cause::kPolls, cost = test_cost_);
+    causes_.add(r, Cause::kPolls, cost = test_cost_);
   for (std::int64_t v : slots) {
     Slot& s = k.slots[v];
     if (s.state != SlotState::kComplete) continue;
     if (overheads_ && s.receive) {
       const Elapsed d = cost_.recv(s.bytes);
-      book(r, Cause::kRecvOverhead, d);
+      causes_.add(r, Cause::kRecvOverhead, d);
       cost += d;
     }
     s.state = s.persistent ? SlotState::kInactive : SlotState::kIdle;

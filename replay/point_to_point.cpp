@@ -1,41 +1,11 @@
 // Point-to-point messages: protocol, matching, transfers, probes (docs/model.md, "Protocol").
 #include <algorithm>
-#include <limits>
 
 #include "replay/simulation.hpp"
 
 namespace weft::replay {
 
 using traces::OpKind;
-
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-
-Protocol Simulation::protocol_of(OpKind kind, std::int64_t bytes) const {
-  if (kind == OpKind::ssend || kind == OpKind::issend) return Protocol::kRendezvous;
-  Protocol p = Protocol::kEager;
-  if (options_.raw_switch) {
-    p = bytes < options_.raw_switch->value() ? Protocol::kDetached : Protocol::kRendezvous;
-  } else {
-    switch (options_.raw) {
-      case RawMode::kOff:
-        p = cost_.eager(bytes) ? Protocol::kEager : Protocol::kRendezvous;
-        break;
-      case RawMode::kEager:
-        p = Protocol::kEager;
-        break;
-      case RawMode::kDetached:
-        p = Protocol::kDetached;
-        break;
-      case RawMode::kRendezvous:
-        p = Protocol::kRendezvous;
-        break;
-    }
-  }
-  // A buffered send returns at once whatever happens to its data.
-  if (p == Protocol::kRendezvous && (kind == OpKind::bsend || kind == OpKind::ibsend))
-    p = Protocol::kDetached;
-  return p;
-}
 
 void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
                            std::int64_t bytes, OpKind kind, Target target) {
@@ -48,19 +18,18 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
   m.tag = tag;
   m.bytes = bytes;
   m.send_target = target;
-  m.protocol = protocol_of(kind, bytes);
+  m.protocol = cost_.protocol_of(kind, bytes);
   m.posted = now_;
   if ((context & Target::kActivity) != 0) m.state |= kCollective;
   if (m.protocol != Protocol::kRendezvous) {
     m.send_target.value = Target::kNobody;
     notify(src, target, 0, {});
   }
-  if (options_.raw != RawMode::kOff) {
-    // Raw: both sides know of each other at once; only the data take time.
+  if (cost_.known_at_once()) {
     m.visible = now_;
     if (m.protocol != Protocol::kEager) {
       const HostId a = placement_[src], b = placement_[dst];
-      if (a != b) m.visible = now_ + Elapsed(routes_.find(a, b).latency);
+      if (a != b) m.visible = now_ + cost_.envelope(router_.between(a, b).latency);
     } else {
       leave(i, kNoTime);
       if (error_) return;
@@ -73,7 +42,7 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
   if (m.protocol == Protocol::kEager) return leave(i, kNoTime);  // the envelope travels with the data
   // Rendezvous: a request to send travels first.
   const HostId a = placement_[src], b = placement_[dst];
-  const auto route = cached_route(m);
+  const auto route = router_.of_pair(m);
   if (!route.reachable)
     return fail(
         bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
@@ -83,7 +52,7 @@ void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t c
 
 // The envelope of message i is at the receiver. It is delivered if all earlier messages of its channel were; then those
 // that came before their turn and waited for it follow.
-void Simulation::envelope_came(std::uint32_t i) {
+void Simulation::envelope_arrived(std::uint32_t i) {
   Matcher::Turn turn = matcher_.arrives(i);
   const std::uint32_t src = messages_[i].src, dst = messages_[i].dst, context = messages_[i].context;
   while (turn.message != kNone) {
@@ -109,7 +78,7 @@ void Simulation::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_
                            std::int64_t bytes, Target target) {
   const std::uint32_t r = matcher_.receives().take();
   PostedRecv& v = matcher_.receives()[r];
-  v = PostedRecv{rank, context, source, tag, bytes, target, now_, 0, kNone, kNone};
+  v = PostedRecv{rank, context, source, tag, bytes, target, 0, kNone, kNone};
   const std::uint32_t m = matcher_.post(r);
   if (m == kNone) return;
   matcher_.receives().give(r);
@@ -127,54 +96,12 @@ void Simulation::match(std::uint32_t i, Target target, std::int64_t posted_bytes
     return release(i);
   }
   if (m.protocol == Protocol::kEager) return;
-  // Not raw: permission to send travels back before the data leave.
+  // Permission to send travels back before the data leave.
   Elapsed back;
-  if (!simple_) {
-    const HostId a = placement_[m.src], b = placement_[m.dst];
-    if (a == b) {
-      back = cost_.local_leg();
-    } else {
-      (void)cached_route(m);
-      back = cost_.permission(routes_.latency_back(m.route, a, b));
-    }
-  }
+  if (!cost_.known_at_once())
+    back = placement_[m.src] == placement_[m.dst] ? cost_.local_leg()
+                                                  : cost_.permission(router_.latency_back(m));
   leave(i, back);
-}
-
-// The route between m's hosts, searched at most once a message: mostly the pair of ranks remembers it.
-topology::RouteCache::Route Simulation::cached_route(Message& m) {
-  const std::uint32_t epoch = routes_.epoch() + 1;
-  if (m.route_epoch != epoch) {
-    Matcher::LastRoute& last = matcher_.last_route(m);
-    if (last.epoch != epoch) last = {routes_.id(placement_[m.src], placement_[m.dst]), routes_.epoch() + 1};
-    m.route = last.route;
-    m.route_epoch = last.epoch;
-  }
-  return routes_.at(m.route);
-}
-
-topology::RouteCache::Route Simulation::choose_route(std::uint32_t i, HostId a, HostId b) {
-  if (!route_by_message_) return cached_route(messages_[i]);
-  if (i >= own_routes_.size()) own_routes_.resize(messages_.rows());
-  std::vector<LinkId>& own = own_routes_[i];
-  own.clear();
-  if (!platform_.fabric.routing().route_message(a, b, routed_++, link_load_, own))
-    return {{}, Duration(0), false, 0};
-  for (const LinkId l : own) ++link_load_[l.index()];
-  return chosen_route(i);
-}
-
-topology::RouteCache::Route Simulation::chosen_route(std::uint32_t i) {
-  if (!route_by_message_) return cached_route(messages_[i]);
-  Duration latency(0);
-  for (const LinkId l : own_routes_[i]) latency += platform_.fabric.links().latency[l.index()];
-  return {own_routes_[i], latency, true, network_.narrowest(own_routes_[i])};
-}
-
-void Simulation::give_back_route(std::uint32_t i) {
-  if (!route_by_message_ || i >= own_routes_.size()) return;
-  for (const LinkId l : own_routes_[i]) --link_load_[l.index()];
-  own_routes_[i].clear();
 }
 
 // The data of message i leave after `before`.
@@ -184,22 +111,19 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
   m.left = now_ + before;
   const HostId a = placement_[m.src], b = placement_[m.dst];
   if (a == b) {
-    Elapsed d = before;
-    if (!simple_) d += cost_.local_data(m.bytes);
+    const Elapsed d = before + cost_.local_data(m.bytes);
     m.started = now_ + d;
     m.ideal = d;
     m.flow_start = m.left;
     return post_event(now_ + d, EventKind::kMessageDone, i);
   }
-  const auto route = choose_route(i, a, b);
+  const auto route = router_.choose(i);
   if (!route.reachable)
     return fail(bad_input({}, "no route",
                           platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b),
                           "hosts that the platform connects"));
   m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
-  const Elapsed latency =
-      before + (simple_ ? Elapsed(route.latency)
-                        : cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager));
+  const Elapsed latency = before + cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager);
   all_.latency += latency;
   if ((m.state & kCollective) == 0) p2p_.latency += latency;
   m.started = now_ + latency;
@@ -211,18 +135,18 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
 void Simulation::start_flow(std::uint32_t i) {
   {
     const Message& m = messages_[i];
-    if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager) {
-      envelope_came(i);  // with the first byte
+    if (!cost_.known_at_once() && m.protocol == Protocol::kEager) {
+      envelope_arrived(i);  // with the first byte
       if (error_) return;
     }
   }
   Message& m = messages_[i];
-  const std::int64_t size = m.bytes + options_.header.value();
+  const std::int64_t size = cost_.size(m.bytes);
   m.flow_start = now_;
   if (size == 0) return arrive(i);
-  const auto route = chosen_route(i);
+  const auto route = router_.chosen(i);
   const double narrowest = route.narrowest;
-  const double cap = simple_ ? kUnlimited : cost_.rate_cap(m.bytes, narrowest);
+  const double cap = cost_.rate_cap(m.bytes, narrowest);
   const double alone = std::min(narrowest, cap);
   m.ideal = Elapsed::of_seconds(static_cast<double>(size) / alone);
   double weight = 1;
@@ -251,8 +175,8 @@ void Simulation::account(const Message& m) {
 // All data of message i have come.
 void Simulation::arrive(std::uint32_t i) {
   Message& m = messages_[i];
-  if (options_.raw == RawMode::kOff && m.protocol == Protocol::kEager && (m.state & kCame) == 0) {
-    envelope_came(i);  // within a host it comes with the data
+  if (!cost_.known_at_once() && m.protocol == Protocol::kEager && (m.state & kEnvelopeHere) == 0) {
+    envelope_arrived(i);  // within a host it comes with the data
     if (error_) return;
   }
   Message& n = messages_[i];
@@ -264,7 +188,7 @@ void Simulation::arrive(std::uint32_t i) {
   if (options_.on_message)
     options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes,
                          (n.state & kCollective) != 0, n.posted.rounded(), now_.rounded()});
-  give_back_route(i);
+  router_.give_back(i);
   if (n.send_target.value != Target::kNobody) notify(n.src, n.send_target, 0, {&n, true, nullptr});
   n.send_target.value = Target::kNobody;
   if ((n.state & kMatched) != 0) {
@@ -299,7 +223,7 @@ void Simulation::poke_prober(std::uint32_t r) {
   if (i == kNone) return;
   const Message& m = messages_[i];
   if (visible(m)) {
-    explain(causes_[r], m, false, k.blocked_since);
+    causes_.explain(causes_.of(r), m, false, k.blocked_since, now_);
     return make_ready(r);
   }
   if (m.protocol != Protocol::kEager) post_event(m.visible, EventKind::kProbeWake, r);

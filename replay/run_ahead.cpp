@@ -5,10 +5,8 @@
 // becomes visible meanwhile (poke_run), the run is cut short at the first poll from then on. Times are those of one
 // event an operation, to the tick: durations add up the same. HPL's look-ahead has some sixty polls a panel.
 //
-// A program that polls cuts its work in pieces only as long as it polls. So where a poll is over, because its body ran
-// at an earlier one, the kernel calls before and after it are one call: shapes that differ in the dimension that is cut
-// alone add up. HPL does the rest of an update in one multiplication as soon as the next panel is there; that matters
-// where a call has a fixed cost or varies as a whole (noise).
+// Which kernel calls are pieces of one is not decided here but by CallWindow (call_window.hpp), and holds as well where
+// operations are taken one by one.
 #include <algorithm>
 
 #include "replay/simulation.hpp"
@@ -59,39 +57,52 @@ bool Simulation::poll_never_hits(const Rank& k, std::uint64_t pc, const Op& op) 
 
 namespace {
 
-using traces::Kernel;
-using traces::KernelShape;
-
-// Adds `more` to `call` if it goes on where that one ends.
-bool join(KernelShape& call, const KernelShape& more) {
-  if (call.kernel != more.kernel || call.k != more.k) return false;
-  const bool by_rows = call.kernel == Kernel::dtrsm_right;
-  if (by_rows ? call.n != more.n : call.m != more.m) return false;
-  (by_rows ? call.m : call.n) += by_rows ? more.m : more.n;
-  return true;
+traces::KernelShape shape_of(const ProgramCursor& program, std::uint64_t pc, const traces::Op& op) {
+  const auto list = program.list(pc, op);  // a known kernel: it was checked when it was read
+  return {static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]};
 }
 
-// Calls that may still grow, in order of their first piece.
-struct OpenCalls {
-  static constexpr std::size_t kMost = 8;
-  KernelShape calls[kMost];
-  std::size_t count = 0;
-
-  // False: there is no room, or nothing to join and `joining` is over.
-  bool add(const KernelShape& shape, bool joining) {
-    if (joining)
-      for (std::size_t i = 0; i < count; ++i)
-        if (join(calls[i], shape)) return true;
-    if (count == kMost) return false;
-    calls[count++] = shape;
-    return true;
-  }
-};
+// A poll that takes no time and decides nothing.
+bool no_poll(const traces::Op& op, bool in_detour) { return in_detour || op.peer == kProcNull; }
 
 }  // namespace
 
+// How long the kernel call at k.pc takes: with all later pieces of it, or not at all if it is one of those.
+Elapsed Simulation::call_time(std::uint32_t r, Rank& k, const Op& op) {
+  JoinedCalls& joined = joined_[r];
+  if (!joined.holds(k.pc)) {
+    CallWindow window;
+    std::uint64_t i = k.pc;
+    for (; !(k.in_detour && i >= k.detour_end); ++i) {
+      const auto at = k.program.at(i);
+      if (!at) {
+        fail(std::move(at).error());
+        return kNoTime;
+      }
+      if (*at == nullptr) break;
+      const Op& next = **at;
+      if (next.kind == OpKind::compute_kernel) {
+        if (window.add(i, shape_of(k.program, i, next)) == CallWindow::Added::kFull) break;
+        continue;
+      }
+      if (next.kind != OpKind::iprobe || (next.flags & traces::kHit) != 0) break;
+      if (no_poll(next, k.in_detour)) continue;
+      if (!poll_is_over(k, i, next)) break;
+      window.pass_poll_that_is_over();
+    }
+    if (!window.joining()) return compute_time(r, k, k.pc, op);
+    joined.end = i;
+    joined.calls.clear();
+    while (!window.empty()) joined.calls.push_back(window.pop());
+  }
+  for (const CallWindow::Call& c : joined.calls)
+    if (c.first == k.pc) return Elapsed::of_seconds(kernel_seconds(r, c.shape));
+  return kNoTime;
+}
+
 // Takes the operations from k.pc on; false if there are not two of them.
 bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
+  if (joined_[r].holds(k.pc)) return false;
   RunAhead& run = runs_[r];
   RankCompute& clock = compute_[r];
   run.first = k.pc;
@@ -99,40 +110,46 @@ bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
   run.polled = kNoTime;
   run.calls = clock.call;
   Elapsed total;
-  OpenCalls open;
-  bool joining = false;  // a poll that is over was passed
-  const auto close = [&] {
-    for (std::size_t c = 0; c < open.count; ++c)
-      total += Elapsed::of_seconds(kernel_seconds(r, open.calls[c]));
-    open.count = 0;
+  CallWindow window;
+  bool joined = false;      // a poll that is over was passed
+  bool unfinished = false;  // what the window holds may go on where this run cannot
+  const auto take_call = [&] { total += Elapsed::of_seconds(kernel_seconds(r, window.pop().shape)); };
+  const auto take_calls = [&] {
+    while (!window.empty()) take_call();
   };
   std::uint64_t i = k.pc;
   for (; k.program.in_current_block(i) && !(k.in_detour && i >= k.detour_end); ++i) {
     const Op& op = **k.program.at(i);
     if (op.kind == OpKind::compute_kernel) {
-      const auto list = k.program.list(i, op);  // a known kernel: it was checked when it was read
-      const KernelShape shape{static_cast<Kernel>(list[0]), list[1], list[2], list[3]};
-      if (!open.add(shape, joining)) {
-        close();
-        (void)open.add(shape, false);
+      const traces::KernelShape shape = shape_of(k.program, i, op);
+      if (window.add(i, shape) == CallWindow::Added::kFull) {
+        if (window.joining())
+          take_calls();
+        else
+          take_call();
+        (void)window.add(i, shape);
       }
       continue;
     }
     if (traces::is_compute(op.kind)) {
-      close();
+      take_calls();
       total += compute_time(r, k, i, op);
       if (error_) return false;
       continue;
     }
     if (op.kind != OpKind::iprobe || (op.flags & traces::kHit) != 0) break;
-    if (k.in_detour || op.peer == kProcNull) continue;
+    if (no_poll(op, k.in_detour)) continue;
     if (poll_is_over(k, i, op)) {
-      if (run.poll != kNoPoll) break;
-      joining = true;
+      if (run.poll != kNoPoll) {  // poke_run() takes operations one by one
+        unfinished = true;
+        break;
+      }
+      joined = true;
+      window.pass_poll_that_is_over();
       continue;
     }
-    if (joining) break;  // pieces again
-    close();
+    if (joined) break;  // pieces again
+    take_calls();
     if (poll_never_hits(k, i, op)) {
       // It takes its time, and that is all.
     } else if (run.poll == kNoPoll) {
@@ -145,7 +162,11 @@ bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
     total += poll_time(op);
     run.polled += poll_time(op);
   }
-  close();
+  if (unfinished || !k.program.in_current_block(i)) {
+    if (!window.empty()) i = window.front().first;
+  } else {
+    take_calls();
+  }
   if (i - k.pc < 2) {
     clock.call = run.calls;
     return false;
@@ -167,7 +188,7 @@ void Simulation::end_run(std::uint32_t r, std::uint64_t sequence) {
   if (k.state != RankState::kRunning || run.sequence != sequence) return;
   k.spent[static_cast<int>(Part::kCompute)] += (now_ - k.blocked_since) - run.polled;
   k.spent[static_cast<int>(Part::kRecv)] += run.polled;
-  book(r, Cause::kPolls, run.polled);
+  causes_.add(r, Cause::kPolls, run.polled);
   ops_done_ += run.end - run.first;
   k.pc = run.end;
   compute_[r].call = run.calls_after;
@@ -194,7 +215,7 @@ void Simulation::poke_run(std::uint32_t r) {
       at = at + compute_time(r, k, i, op);
       continue;
     }
-    if (k.in_detour || op.peer == kProcNull) continue;
+    if (no_poll(op, k.in_detour)) continue;
     at = at + poll_time(op);
     polled += poll_time(op);
     if (at < now_ || poll_never_hits(k, i, op)) continue;

@@ -33,36 +33,32 @@ Simulation::Step Simulation::do_series(std::uint32_t r, Rank& k, const Op& op) {
   return Step::kBlocked;
 }
 
-// What one message costs that meets nobody: the protocol of point_to_point.cpp in one line each.
+// What one message costs that meets nobody.
 SeriesMessage::Cost Simulation::series_cost(std::uint32_t src, std::uint32_t dst, std::int64_t bytes) {
-  SeriesMessage::Cost c;
-  const Protocol protocol = protocol_of(OpKind::send, bytes);
-  c.waits = protocol != Protocol::kEager;
-  c.send_waits = protocol == Protocol::kRendezvous;
-  if (overheads_) {
-    c.send_overhead = cost_.send(bytes).seconds();
-    c.recv_overhead = cost_.recv(bytes).seconds();
-  }
   const HostId a = placement_[src], b = placement_[dst];
-  if (a == b) {
-    if (simple_) return c;
-    if (c.waits) c.request = c.permission = cost_.local_leg().seconds();
-    c.transfer = cost_.local_data(bytes).seconds();
-    return c;
+  MessageCost::Path path;
+  path.local = a == b;
+  if (!path.local) {
+    if (cost_.protocol_of(OpKind::send, bytes) != Protocol::kEager)
+      path.latency_back = router_.between(b, a).latency;
+    const auto route = router_.between(a, b);
+    if (!route.reachable) {
+      fail(bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
+      return {};
+    }
+    path.latency = route.latency;
+    path.capacity = network_.narrowest(route.links);
   }
-  if (c.waits && !simple_) c.permission = cost_.permission(routes_.find(b, a).latency).seconds();
-  const auto route = routes_.find(a, b);
-  if (!route.reachable) {
-    fail(bad_input({}, "no route", platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b)));
-    return c;
-  }
-  if (c.waits && !simple_) c.request = cost_.envelope(route.latency).seconds();
-  c.latency =
-      (simple_ ? Elapsed(route.latency) : cost_.data_latency(bytes, route.latency, !c.waits)).seconds();
-  const auto size = static_cast<double>(bytes + options_.header.value());
-  const double narrowest = network_.narrowest(route.links);
-  if (size > 0)
-    c.transfer = size / (simple_ ? narrowest : std::min(narrowest, cost_.rate_cap(bytes, narrowest)));
+  const MessageCost::Parts parts = cost_.uncontended(bytes, path);
+  SeriesMessage::Cost c;
+  c.send_overhead = parts.send_cpu.seconds();
+  c.request = parts.request.seconds();
+  c.permission = parts.permission.seconds();
+  c.latency = parts.latency.seconds();
+  c.transfer = parts.transfer.seconds();
+  c.recv_overhead = parts.recv_cpu.seconds();
+  c.waits = parts.protocol != Protocol::kEager;
+  c.send_waits = parts.protocol == Protocol::kRendezvous;
   return c;
 }
 
@@ -130,11 +126,11 @@ void Simulation::run_series(std::uint32_t comm) {
     sums.bytes += n * static_cast<std::uint64_t>(m.bytes);
     const HostId a = placement_[from], b = placement_[to];
     if (a == b) continue;
-    const auto route = routes_.find(a, b);
+    const auto route = router_.between(a, b);
     sums.hops += n * route.links.size();
     sums.latency += Elapsed::of_seconds(static_cast<double>(n) * m.cost.latency);
     sums.transfer += Elapsed::of_seconds(static_cast<double>(n) * m.cost.transfer);
-    network_.count_bytes(route.links, n * static_cast<std::uint64_t>(m.bytes + options_.header.value()));
+    network_.count_bytes(route.links, n * static_cast<std::uint64_t>(cost_.size(m.bytes)));
   }
   all_.count += sums.count;
   all_.bytes += sums.bytes;
@@ -195,7 +191,7 @@ void Simulation::run_series(std::uint32_t comm) {
     k.spent[static_cast<int>(Part::kCompute)] += computed;
     k.spent[static_cast<int>(Part::kCollective)] += kNoTime - computed;
     waited[d][static_cast<std::size_t>(Cause::kLateSender)] += (end - base).seconds() - time[d];
-    explain_series(causes_[column[d].rank], waited[d], (end - k.op_start) - computed);
+    CauseBook::explain_series(causes_.of(column[d].rank), waited[d], (end - k.op_start) - computed);
     fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(end.rounded().time_since_epoch().count())) *
                    0x100000001b3ULL;
     post_event(end, EventKind::kRankTimer, column[d].rank);

@@ -19,13 +19,14 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       options_(options),
       comms_(trace.communicators()),
       chosen_(std::move(chosen)),
-      routes_(platform.fabric),
       network_(platform.fabric.links().capacity, std::move(model)),
       matcher_(messages_, trace.header().ranks),
+      router_(platform.fabric, placement, network_, messages_, matcher_),
       ranks_(trace.header().ranks),
       kernels_(std::move(kernels)),
-      cost_(platform.mpi),
-      ranks_left_(trace.header().ranks) {
+      cost_(platform.mpi, options),
+      ranks_left_(trace.header().ranks),
+      causes_(trace.header().ranks, cost_.known_at_once()) {
   std::vector<std::uint32_t> on_host(platform.fabric.host_count(), 0);
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     ranks_[r].program.attach(trace_, RankId(r));
@@ -35,8 +36,6 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
     compute_.push_back(c);
     ready_.push_back(r);
   }
-  route_by_message_ = platform_.fabric.routing().scope() != topology::RouteScope::kPair;
-  if (route_by_message_) link_load_.assign(platform_.fabric.link_count(), 0);
   comm_ranks_.resize(comms_.size());
   for (std::size_t c = 0; c < comms_.size(); ++c) {
     const auto& members = comms_[c].members;
@@ -53,16 +52,13 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
   region_total_.resize(trace.regions().size());
   region_count_.resize(trace.regions().size());
   look_ahead_ = ranks_.size() >= kManyRanks;
-  simple_ = options_.raw != RawMode::kOff;
-  overheads_ = !simple_ && cost_.has_cpu_costs();
-  if (!simple_) {
-    poll_cost_ = Elapsed(platform_.mpi.iprobe_cost);
-    test_cost_ = Elapsed(platform_.mpi.test_cost);
-  }
+  overheads_ = cost_.has_cpu_costs();
+  poll_cost_ = cost_.poll();
+  test_cost_ = cost_.test();
   // Raw messages can be seen before they are there; timelines want every operation.
-  run_ahead_ = !simple_ && !options_.on_op && options_.join_computations;
+  run_ahead_ = !cost_.known_at_once() && !options_.on_op && options_.join_computations;
   runs_.resize(ranks_.size());
-  causes_.resize(ranks_.size());
+  joined_.resize(ranks_.size());
 }
 
 void Simulation::fail(Error e) {
@@ -94,9 +90,9 @@ void Simulation::notify(std::uint32_t rank, Target t, std::int64_t bytes, const 
   }
   if (--k.pending > 0 || k.state != RankState::kBlocked) return;
   if (by.message != nullptr)
-    explain(causes_[rank], *by.message, by.sender, k.blocked_since);
+    causes_.explain(causes_.of(rank), *by.message, by.sender, k.blocked_since, now_);
   else if (t.value != Target::kBlocking && by.activity != nullptr && by.activity->window == k.blocked_since)
-    for (std::size_t c = 0; c < kCauseCount; ++c) causes_[rank][c] += by.activity->causes[c];
+    causes_.add(rank, by.activity->causes);
   make_ready(rank);
 }
 
@@ -163,14 +159,13 @@ void Simulation::handle(const network::Event<EventKind>& e) {
     case EventKind::kTransferStart:
       return start_flow(e.index);
     case EventKind::kEnvelope:
-      return envelope_came(e.index);
+      return envelope_arrived(e.index);
     case EventKind::kMessageDone:
       return arrive(e.index);
     case EventKind::kProbeWake:
       return poke_prober(e.index);
     case EventKind::kActivityTimer:
       explain_overheads(activities_[e.index]);
-      activities_[e.index].paid = true;
       ready_.push_back(e.index | kReadyActivity);
       return;
     case EventKind::kRunEnd:
@@ -202,7 +197,7 @@ void Simulation::prefetch_next() {
     } else if (by_message(e.kind)) {
       const Message& m = messages_[e.index];
       if (e.kind == EventKind::kEnvelope) matcher_.prefetch(m);
-      if (m.route_epoch == routes_.epoch() + 1) routes_.prefetch(m.route);
+      router_.prefetch(m);
     }
   }
   network_.prefetch_next(messages_, ranks_);
@@ -271,7 +266,8 @@ ReplayResult Simulation::collect() {
       *parts[i] = sum.rounded() - before;
       before = sum.rounded();
     }
-    round_causes(t, k, causes_[static_cast<std::size_t>(&k - ranks_.data())]);
+    causes_.round(t, static_cast<std::uint32_t>(&k - ranks_.data()),
+                  k.spent[static_cast<int>(Part::kCompute)], k.state == RankState::kDone);
     out.makespan = std::max(out.makespan, t.finish);
     fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(t.finish.count())) * 0x100000001b3ULL;
     out.ranks.push_back(t);
@@ -281,10 +277,8 @@ ReplayResult Simulation::collect() {
     out.regions.push_back({trace_.regions()[i], region_count_[i], region_total_[i].rounded()});
   out.links = network_.link_use(now_);
   out.point_to_point = p2p_.rounded();
-  for (const Causes& c : causes_) {
-    all_.late_sender += c[static_cast<std::size_t>(Cause::kLateSender)];
-    all_.late_receiver += c[static_cast<std::size_t>(Cause::kLateReceiver)];
-  }
+  all_.late_sender += causes_.sum(Cause::kLateSender);
+  all_.late_receiver += causes_.sum(Cause::kLateReceiver);
   out.network = all_.rounded();
   const auto& s = network_.solver_stats();
   out.engine = {event_count_,    s.solves,       network_.flows_started(), s.flows_solved,

@@ -4,9 +4,10 @@
 // it waits for. Nothing has a stack. At one instant everything that can run runs (ready queue, then events of
 // that instant, in sequence order); then the network is solved once; then time moves to the next event.
 //
-// Split by duty: simulation.cpp (loop, ranks), operations.cpp (what each operation does), point_to_point.cpp
-// (protocol, transfers, probes), collective_run.cpp (collectives as rounds of messages), causes.cpp (why
-// ranks wait), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
+// It keeps clock, ready queue, dispatch and the rows of the ranks; what has a state of its own is a class of its own:
+// Matcher, MessageRouter, CauseBook, MessageCost, KernelClock, Network. Split by duty: simulation.cpp (loop, ranks),
+// operations.cpp (what each operation does), point_to_point.cpp (transfers, probes), collective_run.cpp (collectives as
+// rounds of messages), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +18,20 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "network/event_queue.hpp"
+#include "network/network.hpp"
+#include "replay/call_window.hpp"
+#include "replay/cause_book.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/engine.hpp"
-#include "network/event_queue.hpp"
 #include "replay/event_kind.hpp"
 #include "replay/exchange_series.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/matcher.hpp"
 #include "replay/message.hpp"
 #include "replay/message_cost.hpp"
-#include "network/network.hpp"
+#include "replay/message_router.hpp"
 #include "replay/program_cursor.hpp"
-#include "topology/routing/route_cache.hpp"
 #include "traces/exchange_series.hpp"
 
 namespace weft::replay {
@@ -92,8 +95,6 @@ class Simulation {
     std::vector<std::uint32_t> collective_count;             // by communicator
     std::vector<std::pair<std::uint32_t, Instant>> regions;  // open ones, innermost last
   };
-  // Why a rank's time in MPI passed, by Cause.
-  using Causes = std::array<Elapsed, kCauseCount>;
   // MessageCosts while they add up.
   struct Costs {
     std::uint64_t count = 0;
@@ -113,6 +114,11 @@ class Simulation {
   };
   // A collective in progress on one rank.
   struct Activity {
+    enum class Step : std::uint8_t {
+      kRoundOver,  // its messages are there
+      kReceived,   // ... and their receive overheads paid
+      kSending,    // the receives of the next round are posted, its send overheads are paid
+    };
     std::uint32_t rank = 0;
     std::uint32_t comm = 0;
     std::int32_t tag = 0;
@@ -120,12 +126,13 @@ class Simulation {
     RankSchedule schedule;
     std::uint32_t next = 0;  // first message of the next round
     std::uint32_t pending = 0;
-    Elapsed receive_cost;  // overheads of the round that ends
-    bool paid = false;     // the overheads before the next round are paid
+    Elapsed receive_cost;         // overheads of the round that ends
+    std::uint32_t round_end = 0;  // of the round that is being posted
+    Step step = Step::kReceived;
     // Its time up to `mark` is explained: to its rank if that is inside a blocking call, else in `causes`, as far as the
     // rank waited for it since `window`.
     Instant mark, window;
-    Causes causes{};
+    CauseBook::Account causes{};
   };
   // What ended a wait: a message, on one of its sides, or an activity; neither: nobody waited.
   struct Ending {
@@ -154,6 +161,12 @@ class Simulation {
     bool at_poll = false;  // ends when operation `end`, a poll, looks
     Elapsed polled;        // of its time, spent in polls
   };
+  // A stretch of kernel calls and polls that are over which is taken operation by operation (call_window.hpp).
+  struct JoinedCalls {
+    std::uint64_t end = 0;                // operation after it
+    std::vector<CallWindow::Call> calls;  // in order of their first pieces
+    [[nodiscard]] bool holds(std::uint64_t pc) const { return pc < end && calls.front().first <= pc; }
+  };
   static constexpr std::uint64_t kNoPoll = ~std::uint64_t{0};
 
   // ---- simulation.cpp
@@ -174,15 +187,10 @@ class Simulation {
   void fail(Error e);
   [[nodiscard]] ReplayResult collect();
 
-  // ---- causes.cpp
-  // Processor time in an MPI call.
-  void book(std::uint32_t r, Cause c, Elapsed d) { causes_[r][static_cast<std::size_t>(c)] += d; }
-  void explain(Causes& causes, const Message& m, bool sender, Instant from);
+  // ---- collective_run.cpp, why ranks wait
   void explain_round(Activity& act, const Message& m, bool sender);
   void explain_overheads(Activity& act);
-  static void explain_series(Causes& causes, const std::array<double, kCauseCount>& seconds, Elapsed total);
-  [[nodiscard]] Causes* waiting_for(Activity& act, Instant& from);
-  void round_causes(RankTimes& t, const Rank& k, const Causes& causes) const;
+  [[nodiscard]] CauseBook::Account* waiting_for(Activity& act, Instant& from);
 
   // ---- operations.cpp
   Step execute(std::uint32_t r, Rank& k, const Op& op);
@@ -214,18 +222,11 @@ class Simulation {
                  std::int64_t bytes, OpKind kind, Target target);
   void post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
                  std::int64_t bytes, Target target);
-  [[nodiscard]] Protocol protocol_of(OpKind kind, std::int64_t bytes) const;
-  void envelope_came(std::uint32_t m);
+  void envelope_arrived(std::uint32_t m);
   void delivered(std::uint32_t m, std::uint32_t recv);
   void match(std::uint32_t m, Target target, std::int64_t posted_bytes);
   void leave(std::uint32_t m,
              Elapsed before);  // data leave after `before`, then the latency, then the transfer
-  [[nodiscard]] topology::RouteCache::Route cached_route(Message& m);
-  // The route of message m, decided now if its routing decides for every message.
-  [[nodiscard]] topology::RouteCache::Route choose_route(std::uint32_t m, HostId a, HostId b);
-  // The route that was chosen for message m.
-  [[nodiscard]] topology::RouteCache::Route chosen_route(std::uint32_t m);
-  void give_back_route(std::uint32_t m);
   void start_flow(std::uint32_t m);
   void arrive(std::uint32_t m);
   void release(std::uint32_t m);
@@ -237,6 +238,7 @@ class Simulation {
   // ---- collective_run.cpp
   void start_collective(std::uint32_t r, Rank& k, const Op& op, Target target);
   void advance(std::uint32_t a);
+  void post_of_round(std::uint32_t a, const ScheduleMessage& s);
   [[nodiscard]] std::int64_t rank_in(std::uint32_t comm, std::uint32_t world) const;
 
   // ---- run_ahead.cpp
@@ -249,6 +251,7 @@ class Simulation {
   void end_run(std::uint32_t r, std::uint64_t sequence);
   void poke_run(std::uint32_t r);
   [[nodiscard]] Elapsed compute_time(std::uint32_t r, const Rank& k, std::uint64_t pc, const Op& op);
+  [[nodiscard]] Elapsed call_time(std::uint32_t r, Rank& k, const Op& op);
   [[nodiscard]] bool poll_never_hits(const Rank& k, std::uint64_t pc, const Op& op) const;
   [[nodiscard]] bool poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) const;
 
@@ -278,16 +281,10 @@ class Simulation {
   SeriesPattern pattern_;                           // of the series that is being run
   std::vector<const CollectiveAlgorithm*> chosen_;  // by blocking kind; null = default of the call
 
-  topology::RouteCache routes_;
-  // Only where the routing decides for every message: its choice by message, and messages on each link, those
-  // that still wait out their latency included (what starts at one instant sees each other).
-  bool route_by_message_ = false;
-  std::uint64_t routed_ = 0;
-  std::vector<std::vector<LinkId>> own_routes_;
-  std::vector<std::uint32_t> link_load_;
   network::Network network_;
   Pool<Message> messages_;
   Matcher matcher_;
+  MessageRouter router_;
   network::EventQueue<EventKind> events_;
   std::vector<std::uint32_t> ready_;  // ranks, and activities with kReadyActivity set; FIFO
   std::size_t ready_head_ = 0;
@@ -302,7 +299,8 @@ class Simulation {
     std::uint64_t call = 0;  // kernel calls so far: numbers the draws of the noise
   };
   std::vector<RankCompute> compute_;
-  std::vector<RunAhead> runs_;  // by rank
+  std::vector<RunAhead> runs_;       // by rank
+  std::vector<JoinedCalls> joined_;  // by rank
 
   Instant now_;
   std::uint64_t sequence_ = 0;
@@ -311,14 +309,13 @@ class Simulation {
   std::uint64_t next_report_ = 0;
   std::uint32_t ranks_left_ = 0;
   bool overheads_ = false;  // calls take processor time
-  bool simple_ = false;     // raw: no overheads, factors or handshakes
   bool run_ahead_ = false;
   bool look_ahead_ = false;  // prefetch_next() pays
   Elapsed poll_cost_, test_cost_;
   std::optional<Error> error_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
   Costs p2p_, all_;
-  std::vector<Causes> causes_;  // by rank
+  CauseBook causes_;
   std::vector<Elapsed> region_total_;
   std::vector<std::uint64_t> region_count_;
   std::uint64_t truncated_ = 0;  // messages longer than the receive that took them

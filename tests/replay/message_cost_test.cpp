@@ -42,10 +42,11 @@ const std::string kPieces =
 
 const MessageCost::Path kRemote{Duration(2 * kUs), 10e9, false};
 
-ReplayResult run(MemoryTrace& t, const topology::Platform& p, const std::vector<int>& at) {
+ReplayResult run(MemoryTrace& t, const topology::Platform& p, const std::vector<int>& at,
+                 const ReplayOptions& options = {}) {
   std::vector<HostId> hosts;
   for (const int h : at) hosts.emplace_back(static_cast<std::uint32_t>(h));
-  auto r = replay(t, p, hosts, {});
+  auto r = replay(t, p, hosts, options);
   EXPECT_TRUE(r) << (r ? "" : r.error().message());
   return std::move(r).value();
 }
@@ -93,9 +94,80 @@ TEST(MessageCost, PlainParametersAgreeWithTheEngineToo) {
       t.p2p(1, OpKind::recv, 0, 0, n);
       MessageCost::Path path = kRemote;
       path.local = local;
-      EXPECT_EQ(run(t, p, {2, local ? 2 : 1}).makespan, c.uncontended(n, path, true).one_way().rounded())
+      EXPECT_EQ(run(t, p, {2, local ? 2 : 1}).makespan,
+                c.uncontended(n, path, OpKind::isend).one_way().rounded())
           << n;
     }
+}
+
+// Every mode, kind of send, size and place, each as a replay of that one message; the receive is posted first, or
+// long after all that does not need it is over.
+TEST(MessageCost, ALoneMessageIsReplayedAsItSaysInEveryMode) {
+  const topology::Platform platforms[] = {
+      platform(kPieces),
+      platform("eager_limit: \"999B\" send_overhead: \"300ns\" recv_overhead: \"400ns\""
+               " local_latency: \"200ns\" local_bandwidth: \"4GB/s\""),
+      platform(kPieces + " local_transfer { intercept: \"1us\" per_byte: \"100ps\" }")};
+  struct Mode {
+    RawMode raw;
+    std::optional<Bytes> at;
+  };
+  const Mode modes[] = {{RawMode::kOff, {}},
+                        {RawMode::kEager, {}},
+                        {RawMode::kDetached, {}},
+                        {RawMode::kRendezvous, {}},
+                        {RawMode::kDetached, Bytes(999)}};
+  const OpKind kinds[] = {OpKind::send,  OpKind::ssend,  OpKind::bsend,  OpKind::rsend,
+                          OpKind::isend, OpKind::issend, OpKind::ibsend, OpKind::irsend};
+  const Elapsed late{Duration(100'000 * kUs)};
+  for (const topology::Platform& p : platforms)
+    for (const Mode& mode : modes)
+      for (const std::int64_t header : {0, 16})
+        for (const OpKind kind : kinds)
+          for (const std::int64_t n : {0, 1, 998, 999, 1000, 80'000})
+            for (const bool local : {false, true}) {
+              ReplayOptions o;
+              o.raw = mode.raw;
+              o.raw_switch = mode.at;
+              o.header = Bytes(header);
+              SCOPED_TRACE(::testing::Message()
+                           << "platform " << &p - platforms << " mode " << static_cast<int>(mode.raw)
+                           << (mode.at ? " switched " : " ") << traces::op_name(kind) << " of " << n << "+"
+                           << header << (local ? " within a host" : ""));
+              const auto lone = [&](Elapsed before_recv) {
+                MemoryTrace t(2);
+                const bool nonblocking = kind >= OpKind::isend && kind <= OpKind::irsend;
+                t.p2p(0, kind, 1, 0, n, CommId(0), nonblocking ? 0 : traces::kNoRequest);
+                if (nonblocking) t.wait(0, 0);
+                if (before_recv > kNoTime) t.compute(1, before_recv.rounded());
+                t.p2p(1, OpKind::recv, 0, 0, n);
+                return run(t, p, {0, local ? 0 : 1}, o);
+              };
+              MessageCost::Path path = kRemote;
+              path.local = local;
+              const MessageCost::Parts parts = MessageCost(p.mpi, o).uncontended(n, path, kind);
+              const Elapsed data = parts.latency + parts.transfer;
+
+              const ReplayResult early = lone(kNoTime);
+              EXPECT_EQ(early.ranks[1].finish, parts.one_way().rounded());
+              const bool waits = parts.protocol == Protocol::kRendezvous;
+              const Elapsed sent =
+                  parts.send_cpu + (waits ? parts.request + parts.permission + data : kNoTime);
+              EXPECT_EQ(early.ranks[0].finish, sent.rounded());
+              if (!local) {
+                EXPECT_EQ(early.network.latency, (parts.permission + parts.latency).rounded());
+                EXPECT_EQ(early.network.transfer, parts.transfer.rounded());
+              }
+
+              const ReplayResult after = lone(late);
+              const Elapsed rest = parts.protocol == Protocol::kEager ? kNoTime : parts.permission + data;
+              EXPECT_EQ(after.ranks[1].finish, (late + rest + parts.recv_cpu).rounded());
+              EXPECT_EQ(after.ranks[0].finish, waits ? (late + rest).rounded() : parts.send_cpu.rounded());
+              // What raw means, so that nothing of it can get lost on both sides at once.
+              if (mode.raw == RawMode::kOff) continue;
+              EXPECT_EQ(parts.send_cpu + parts.recv_cpu + parts.request + parts.permission, kNoTime);
+              EXPECT_EQ(data.rounded(), Duration(local ? 0 : 2 * kUs + (n + header) * 100));
+            }
 }
 
 TEST(MessageCost, ALateReceiverPaysOnlyWhatIsLeftOfTheHandshake) {

@@ -173,6 +173,53 @@ TEST(Sendrecv, PostsItsReceiveBeforeTheProcessorTimeOfItsSend) {
   for (int r = 0; r < 3; ++r) EXPECT_EQ(one.ranks[r].finish, two.ranks[r].finish) << r;
 }
 
+TEST(Startall, PostsItsReceivesBeforeTheProcessorTimeOfItsSends) {
+  topology::MpiParameters m;
+  m.eager_limit = Bytes(0);
+  m.send_overhead = Duration(10 * kUs);
+  const auto p = platform("crossbar:n=3,lat=1us,bw=1GB/s", m);
+  for (const bool send_first : {false, true}) {
+    MemoryTrace t(3);
+    t.p2p(0, OpKind::send, 1, 0, 1000);
+    t.p2p(2, OpKind::recv, 1, 0, 1000);
+    t.p2p(1, OpKind::recv_init, 0, 0, 1000, CommId(0), 0);
+    t.p2p(1, OpKind::send_init, 2, 0, 1000, CommId(0), 1);
+    t.compute(1, Duration(50 * kUs));
+    Op start;
+    start.kind = OpKind::startall;
+    t.add(1, start, send_first ? std::vector<std::int64_t>{1, 0} : std::vector<std::int64_t>{0, 1});
+    waitall(t, 1, {0, 1});
+    const auto r = run(t, p, {0, 1, 2});
+    // As Sendrecv above.
+    EXPECT_EQ(r.ranks[0].finish.count(), 55 * kUs);
+    EXPECT_EQ(r.ranks[1].finish.count(), 67 * kUs);
+  }
+}
+
+TEST(Collective, PostsTheReceivesOfARoundBeforeTheProcessorTimeOfItsSends) {
+  topology::MpiParameters m;
+  m.eager_limit = Bytes(0);
+  m.send_overhead = Duration(10 * kUs);
+  m.recv_overhead = Duration(3 * kUs);
+  const auto p = platform("crossbar:n=2,lat=1us,bw=1GB/s", m);
+  MemoryTrace t(2);
+  t.compute(1, Duration(50 * kUs));
+  for (std::uint32_t r = 0; r < 2; ++r)
+    t.collective(r, OpKind::alltoall, traces::kAnySource, 1000, CommId(0));
+  std::vector<std::int64_t> arrived;
+  ReplayOptions o;
+  o.on_message = [&](const MessageSeen& seen) { arrived.push_back(seen.arrived.time_since_epoch().count()); };
+  const auto r = replay(t, p, {HostId(0), HostId(1)}, o);
+  ASSERT_TRUE(r);
+  // Rank 1 receives from 50 us on: permission at 52, data from 54 to 55. Its own: request at 60, there at 62, 64, 66, 67.
+  EXPECT_EQ(arrived, (std::vector<std::int64_t>{55 * kUs, 67 * kUs}));
+  for (const RankTimes& k : r->ranks) {
+    EXPECT_EQ(k.finish.count(), 70 * kUs);
+    EXPECT_EQ(k.cause(Cause::kSendOverhead).count(), 10 * kUs);
+    EXPECT_EQ(k.cause(Cause::kRecvOverhead).count(), 3 * kUs);
+  }
+}
+
 // Many flows of one route are one flow of the sharing model (bundles.hpp). n messages of s_1 <= s_2 <= ... bytes that
 // begin at once on a link of capacity c: the k-th is there after (s_1 + ... + s_k + (n - k) s_k) / c.
 TEST(ManyFlowsOfOnePair, EndAsProcessorSharingSays) {
@@ -198,7 +245,7 @@ TEST(ManyFlowsOfOnePair, EndAsProcessorSharingSays) {
       std::vector<std::pair<std::int64_t, double>> seen;
       ReplayOptions o;
       o.on_message = [&](const MessageSeen& m) {
-        seen.emplace_back(m.bytes, to_seconds(m.come.time_since_epoch()));
+        seen.emplace_back(m.bytes, to_seconds(m.arrived.time_since_epoch()));
       };
       const auto r = replay(t, p, map, o);
       ASSERT_TRUE(r) << r.error().message();

@@ -174,7 +174,7 @@ class Twin {
     actions[r].push_back(a);
     open_[r].clear();
   }
-  // Rounds as docs/model.md: a round's processor time is that of its sends and of the receives of the one before.
+  // Rounds as docs/model.md: the receive overheads of the round before, receives, send overheads, sends.
   void collective(OpKind kind, std::uint32_t root, std::int64_t bytes) {
     const auto ranks = static_cast<std::uint32_t>(actions.size());
     const bool rooted = kind == OpKind::bcast || kind == OpKind::gather;
@@ -190,17 +190,21 @@ class Twin {
         std::size_t end = i;
         while (end < m.size() && m[end].round == m[i].round) ++end;
         pay_for(r, received);
-        for (std::size_t j = i; j < end; ++j)
-          if (m[j].send) pay(r, Do::kPayIsend, m[j].bytes);
         std::vector<std::uint32_t> all;
         received.clear();
-        for (; i < end; ++i) {
-          const std::uint32_t q = fresh(r);
-          all.push_back(q);
-          if (!m[i].send) received.push_back(q);
-          post(r, m[i].send ? Do::kSend : Do::kReceive, static_cast<std::int32_t>(m[i].peer), tag, m[i].bytes,
-               0x80000000u, q);
+        for (const bool sends : {false, true}) {
+          for (std::size_t j = i; sends && j < end; ++j)
+            if (m[j].send) pay(r, Do::kPayIsend, m[j].bytes);
+          for (std::size_t j = i; j < end; ++j) {
+            if (m[j].send != sends) continue;
+            const std::uint32_t q = fresh(r);
+            all.push_back(q);
+            if (!sends) received.push_back(q);
+            post(r, sends ? Do::kSend : Do::kReceive, static_cast<std::int32_t>(m[j].peer), tag, m[j].bytes,
+                 0x80000000u, q);
+          }
         }
+        i = end;
         wait_for(r, all);
       }
       pay_for(r, received);

@@ -5,6 +5,7 @@
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "traces/kernel.hpp"
 
 namespace weft::replay {
 namespace {
@@ -28,6 +29,9 @@ MemoryTrace ring(std::uint64_t seed) {
   Rng rng(seed);
   const auto ranks = static_cast<std::uint32_t>(2 + rng.below(5));
   MemoryTrace t(ranks);
+  const bool kernels = seed % 5 < 2;  // pieces of calls that join once polling is over
+  if (kernels)                        // blocks of the trace end anywhere
+    for (std::uint64_t i = 4000 + rng.below(90); i > 0; --i) t.compute(1, Duration(0));
   for (int round = 0; round < 6; ++round) {
     const auto bytes =
         static_cast<std::int64_t>(rng.below(2) == 0 ? rng.below(9000) : 100'000 + rng.below(900'000));
@@ -42,8 +46,16 @@ MemoryTrace ring(std::uint64_t seed) {
       const auto polls = static_cast<std::int64_t>(1 + rng.below(12));
       const std::int64_t body = last ? 1 : 2;
       for (std::int64_t i = 0; i < polls; ++i) {
-        t.flops(r, 1e4 * rng.unit());
-        t.flops(r, 1e3 * rng.unit());
+        if (kernels && rng.below(8) != 0)
+          t.add(r, {.kind = OpKind::compute_kernel}, {static_cast<int>(traces::Kernel::dlaswp), 10, 10, 1});
+        else
+          t.flops(r, 1e4 * rng.unit());
+        if (kernels)
+          t.add(
+              r, {.kind = OpKind::compute_kernel},
+              {static_cast<int>(traces::Kernel::dgemm), static_cast<std::int64_t>(1 + rng.below(2)), 10, 10});
+        else
+          t.flops(r, 1e3 * rng.unit());
         // Two computations and a poll each: distance to the hit in operations.
         t.add(r, poll(prev, round, false), {3 * (polls - i)});
       }
@@ -68,6 +80,11 @@ TEST(RunAhead, EndsWhenOneByOneDoes) {
     MemoryTrace t = ring(seed);
     auto p = topology::load_platform("crossbar:n=8,bw=10GB/s,lat=1us,speed=1Gflops");
     ASSERT_TRUE(p);
+    topology::KernelCost any;
+    any.kernel = "*";
+    any.intercept = 1e-6;
+    any.mnk = 1e-9;
+    p->compute.classes[0].kernels = {any};
     if (seed % 2 == 0) p->mpi.iprobe_cost = Duration(200'000);
     if (seed % 3 == 0) p->mpi.send_overhead = p->mpi.recv_overhead = Duration(300'000);
     std::vector<HostId> hosts;

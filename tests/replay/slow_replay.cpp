@@ -36,8 +36,8 @@ struct Packet {
   std::int64_t bytes = 0;
   std::uint32_t send_request = 0, recv_request = 0;
   bool eager = false, sender_waits = false;
-  bool came = false;     // envelope
-  bool in_turn = false;  // all earlier ones of the channel were handed over, so was it
+  bool envelope_here = false;  // envelope
+  bool in_turn = false;        // all earlier ones of the channel were handed over, so was it
   bool matched = false, arrived = false;
   std::vector<LinkId> route;
   double cap = 0;
@@ -270,7 +270,7 @@ class Slow {
     flows_.push_back(&p);
   }
   void arrive(Packet& p) {
-    if (p.eager && !p.came) envelope(p);  // within a host
+    if (p.eager && !p.envelope_here) envelope(p);  // within a host
     p.arrived = true;
     for (const LinkId l : p.route) --load_[l.index()];
     if (p.sender_waits) complete(p.src, p.send_request, 0);
@@ -280,11 +280,11 @@ class Slow {
 
   // ---- matching: a channel's messages are handed over in the order of their sends
   void envelope(Packet& packet) {
-    packet.came = true;
+    packet.envelope_here = true;
     auto& channel = channels_[{packet.dst, packet.src, packet.context}];
     for (Packet* p : channel) {
       if (p->in_turn) continue;
-      if (!p->came) {
+      if (!p->envelope_here) {
         if (p != &packet && !packet.in_turn) ++waited_;
         break;
       }

@@ -1,0 +1,73 @@
+// CallWindow: the kernel calls of a stretch that may still grow, and which pieces join them.
+//
+// A program that polls cuts its work in pieces only as long as it polls. So where a poll is over, because its body ran
+// at an earlier one, the pieces before and after it are one call (docs/model.md, "Probes as conditional steps"). A
+// *stretch* is what a rank computes with nothing but such polls in between. Rules, whoever observes the replay:
+//  1. A piece after the first poll of the stretch that is over joins the earliest call of the window of which it is the
+//     continuation: same kernel, and shapes that differ in the dimension that is cut alone (columns; rows of
+//     dtrsm_right). Any other piece is a call of its own.
+//  2. The window holds the last kMost calls before that poll, in order of their first pieces, and those that begin
+//     after it. Where they are more than kMost the stretch ends and another begins.
+// A call happens at its first piece; the pieces that join take no time. It has one fixed cost, and one draw of noise.
+// Complexity: O(kMost) a piece, no allocation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "traces/kernel.hpp"
+
+namespace weft::replay {
+
+class CallWindow {
+ public:
+  static constexpr std::size_t kMost = 8;
+  struct Call {
+    std::uint64_t first = 0;  // operation
+    traces::KernelShape shape;
+  };
+  enum class Added : std::uint8_t {
+    kTaken,  // as a call of its own or as a continuation
+    kFull,   // not taken: make room with pop() if nothing may join yet, else the stretch is over
+  };
+
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  // Some later piece may join: a poll that is over was passed.
+  [[nodiscard]] bool joining() const { return joining_; }
+  [[nodiscard]] const Call& front() const { return calls_[head_]; }
+
+  [[nodiscard]] Added add(std::uint64_t operation, const traces::KernelShape& shape) {
+    if (joining_)
+      for (std::size_t c = 0; c < count_; ++c)
+        if (join(calls_[(head_ + c) % kMost].shape, shape)) return Added::kTaken;
+    if (count_ == kMost) return Added::kFull;
+    calls_[(head_ + count_++) % kMost] = {operation, shape};
+    return Added::kTaken;
+  }
+  void pass_poll_that_is_over() { joining_ = count_ > 0; }
+  // The earliest call, complete. REQUIRES: !empty().
+  Call pop() {
+    const Call c = calls_[head_];
+    head_ = (head_ + 1) % kMost;
+    if (--count_ == 0) joining_ = false;
+    return c;
+  }
+  void clear() { count_ = 0, joining_ = false; }
+
+ private:
+  // Adds `more` to `call` if it goes on where that one ends.
+  static bool join(traces::KernelShape& call, const traces::KernelShape& more) {
+    if (call.kernel != more.kernel || call.k != more.k) return false;
+    const bool by_rows = call.kernel == traces::Kernel::dtrsm_right;
+    if (by_rows ? call.n != more.n : call.m != more.m) return false;
+    (by_rows ? call.m : call.n) += by_rows ? more.m : more.n;
+    return true;
+  }
+
+  std::array<Call, kMost> calls_;
+  std::size_t head_ = 0, count_ = 0;
+  bool joining_ = false;
+};
+
+}  // namespace weft::replay

@@ -1,0 +1,67 @@
+#include "replay/cause_book.hpp"
+
+#include <algorithm>
+
+namespace weft::replay {
+
+// The message's life is walked from its end backwards until `from` is reached; every instant of the wait falls into one
+// piece of it.
+void CauseBook::explain(Account& account, const Message& m, bool sender, Instant from, Instant to) const {
+  const auto back_to = [&](Instant since, Cause c) {
+    if (to <= from || to <= since) return;
+    const Instant begin = std::max(since, from);
+    account[static_cast<std::size_t>(c)] += to - begin;
+    to = begin;
+  };
+  if ((m.state & kArrived) != 0) back_to(m.started, Cause::kInOrder);  // `started`: when the data had come
+  if ((m.state & kStarted) != 0) {
+    if (m.flow.valid() && to > std::max(m.flow_start, from)) {
+      // Without contention the data would have been there this much earlier.
+      const Elapsed lost = (to - m.flow_start) - m.ideal;
+      if (lost > kNoTime) back_to(std::max(from, m.flow_start + m.ideal), Cause::kContention);
+    }
+    back_to(m.flow_start, Cause::kTransfer);
+    back_to(m.left, Cause::kLatency);
+  }
+  if (m.protocol != Protocol::kEager) {
+    if ((m.state & kStarted) != 0) {
+      back_to(m.matched, Cause::kHandshake);
+      back_to(known_at_once_ ? m.posted : m.visible, sender ? Cause::kLateReceiver : Cause::kInOrder);
+    }
+    back_to(m.posted, Cause::kHandshake);
+  }
+  back_to(from, sender ? Cause::kLateReceiver : Cause::kLateSender);
+}
+
+void CauseBook::explain_series(Account& account, const std::array<double, kCauseCount>& seconds,
+                               Elapsed total) {
+  const auto largest =
+      static_cast<std::size_t>(std::max_element(seconds.begin(), seconds.end()) - seconds.begin());
+  for (std::size_t c = 0; c < kCauseCount; ++c) {
+    if (c == largest) continue;
+    const Elapsed d = Elapsed::of_seconds(std::max(0.0, seconds[c]));
+    account[c] += d;
+    total = total - d;
+  }
+  account[largest] += total;
+}
+
+void CauseBook::round(RankTimes& t, std::uint32_t rank, Elapsed computed, bool finished) const {
+  Elapsed sum = computed;
+  Duration before = sum.rounded();
+  for (std::size_t c = 0; c + 1 < kCauseCount; ++c) {
+    sum += accounts_[rank][c];
+    t.causes[c] = sum.rounded() - before;
+    before = sum.rounded();
+  }
+  const Duration all = t.compute + t.send + t.recv + t.wait + t.collective;
+  t.causes[kCauseCount - 1] = finished ? Duration(0) : all - before;
+}
+
+Elapsed CauseBook::sum(Cause c) const {
+  Elapsed all;
+  for (const Account& a : accounts_) all += a[static_cast<std::size_t>(c)];
+  return all;
+}
+
+}  // namespace weft::replay

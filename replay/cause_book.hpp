@@ -1,0 +1,46 @@
+// CauseBook: why the time of every rank in MPI passed (Cause in results.hpp; docs/model.md, "Why ranks wait").
+//
+// Processor time is booked as it passes, a wait when it ends, by the message that ended it. Then the book says what the
+// message did at each instant of the wait, so the causes of a rank add up to its time in MPI, to the tick.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "replay/message.hpp"
+#include "replay/results.hpp"
+#include "replay/time.hpp"
+
+namespace weft::replay {
+
+class CauseBook {
+ public:
+  using Account = std::array<Elapsed, kCauseCount>;
+
+  // `known_at_once`: as MessageCost says.
+  CauseBook(std::size_t ranks, bool known_at_once) : accounts_(ranks), known_at_once_(known_at_once) {}
+
+  [[nodiscard]] Account& of(std::uint32_t rank) { return accounts_[rank]; }
+  void add(std::uint32_t rank, Cause c, Elapsed d) { accounts_[rank][static_cast<std::size_t>(c)] += d; }
+  // What `part` holds, to the rank's account.
+  void add(std::uint32_t rank, const Account& part) {
+    for (std::size_t c = 0; c < kCauseCount; ++c) accounts_[rank][c] += part[c];
+  }
+  // A wait from `from` to `to`, of the sender or the receiver of m, which ended it.
+  void explain(Account& account, const Message& m, bool sender, Instant from, Instant to) const;
+  // `total` by `seconds` of each cause, of which the largest makes up for what rounding leaves.
+  static void explain_series(Account& account, const std::array<double, kCauseCount>& seconds, Elapsed total);
+
+  // The causes of t, of a rank that computed for `computed`; its other parts are there. As these: the running sum is
+  // rounded, so that the causes add up to them. What a rank that never finished waited for is the rest.
+  void round(RankTimes& t, std::uint32_t rank, Elapsed computed, bool finished) const;
+  // Of all ranks.
+  [[nodiscard]] Elapsed sum(Cause c) const;
+
+ private:
+  std::vector<Account> accounts_;  // by rank
+  bool known_at_once_;
+};
+
+}  // namespace weft::replay

@@ -1,0 +1,80 @@
+// MessageRouter: which links a message takes.
+//
+// Most routings know one route a pair of hosts: it is searched once (topology::RouteCache), and mostly the channel of the
+// message remembers it, so a message costs no search at all. Where the routing decides for every message
+// (topology::RouteScope), its choice belongs to the message from choose() until give_back(), and the router counts for
+// it how many messages are on each link, those that still wait out their latency included: what starts at one instant
+// sees each other.
+//
+// A Route is valid until the next call. Complexity: O(1) a message after the first of its pair; O(links of the route)
+// where the routing decides for every message. No allocation a message but for the links of a longer route than before.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "network/network.hpp"
+#include "replay/matcher.hpp"
+#include "replay/message.hpp"
+#include "topology/routing/route_cache.hpp"
+
+namespace weft::replay {
+
+class MessageRouter {
+ public:
+  using Route = topology::RouteCache::Route;
+
+  // All outlive it. `messages` are those that it is asked about, by index; `matcher` has their channels.
+  MessageRouter(const topology::Fabric& fabric, const std::vector<HostId>& placement,
+                const network::Network& network, Pool<Message>& messages, Matcher& matcher);
+
+  // The route between two hosts, whatever a single message takes.
+  [[nodiscard]] Route between(HostId from, HostId to) { return pairs_.find(from, to); }
+  // The route of the pair of hosts of message m, searched at most once a message: that of its envelope.
+  [[nodiscard]] Route of_pair(Message& m) {
+    const std::uint32_t epoch = pairs_.epoch() + 1;
+    if (m.route_epoch != epoch) {
+      Matcher::LastRoute& last = matcher_.last_route(m);
+      if (last.epoch != epoch) last = {pairs_.id(placement_[m.src], placement_[m.dst]), pairs_.epoch() + 1};
+      m.route = last.route;
+      m.route_epoch = last.epoch;
+    }
+    return pairs_.at(m.route);
+  }
+  // Latency of the way back of that route: that of its permission.
+  [[nodiscard]] Duration latency_back(Message& m) {
+    (void)of_pair(m);
+    return pairs_.latency_back(m.route, placement_[m.src], placement_[m.dst]);
+  }
+  // The links that the data of message `i` take from now on. Called once a message.
+  [[nodiscard]] Route choose(std::uint32_t i) { return by_message_ ? choose_own(i) : of_pair(messages_[i]); }
+  // What choose() answered.
+  [[nodiscard]] Route chosen(std::uint32_t i) { return by_message_ ? own(i) : of_pair(messages_[i]); }
+  // The data of message `i` have left its links.
+  void give_back(std::uint32_t i) {
+    if (by_message_) give_back_own(i);
+  }
+  // A hint to the processor: the route of m will be asked for soon.
+  void prefetch(const Message& m) const {
+    if (m.route_epoch == pairs_.epoch() + 1) pairs_.prefetch(m.route);
+  }
+
+ private:
+  [[nodiscard]] Route choose_own(std::uint32_t i);
+  [[nodiscard]] Route own(std::uint32_t i) const;
+  void give_back_own(std::uint32_t i);
+
+  const topology::Fabric& fabric_;
+  const std::vector<HostId>& placement_;
+  const network::Network& network_;
+  Pool<Message>& messages_;
+  Matcher& matcher_;
+  topology::RouteCache pairs_;
+  bool by_message_;
+  // Only where the routing decides for every message.
+  std::uint64_t decided_ = 0;
+  std::vector<std::vector<LinkId>> own_;  // by message
+  std::vector<std::uint32_t> load_;       // messages by link
+};
+
+}  // namespace weft::replay
