@@ -6,6 +6,7 @@
 #include "core/quantity_text.hpp"
 #include "replay/collectives/schedule.hpp"
 
+#include "traces/formats.hpp"
 namespace weft::cli {
 namespace {
 
@@ -41,7 +42,8 @@ void ReplayFlags::add(CLI::App& app) {
                  "algorithm of a collective, like bcast=ring; once for each [the platform's]")
       ->type_name("KIND=ALGORITHM")
       ->allow_extra_args(false);
-  app.add_option("--from", from, "format of the trace [sniffed]")->type_name("FORMAT");
+  app.add_option("--from", from, "format of the trace [sniffed]")
+      ->type_name(traces::supported_names(traces::trace_formats(), "|"));
 }
 
 Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {

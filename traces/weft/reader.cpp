@@ -1,4 +1,9 @@
-#include "traces/weft/reader.hpp"
+// Reader of .weft files (trace.proto, format.hpp).
+//
+// Memory: the index (16 bytes per block), the definitions, one decode buffer; blocks are read with pread when
+// asked for, so any number of ranks can be read interleaved. A file that was cut off is an error that names
+// the byte where it ends; with allow_truncated its whole blocks are read instead and a note in the header
+// says what is missing.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,6 +20,7 @@
 #include "core/source_pos.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/definitions.hpp"
+#include "traces/formats.hpp"
 #include "traces/send_counter.hpp"
 #include "traces/weft/trace.pb.h"
 #include "traces/weft/format.hpp"
@@ -79,7 +85,7 @@ class WeftReader final : public TraceReader {
   WeftReader(const WeftReader&) = delete;
   WeftReader& operator=(const WeftReader&) = delete;
 
-  Result<void> open(const WeftReaderOptions& options);
+  Result<void> open(const OpenOptions& options);
 
   const TraceHeader& header() const override { return header_; }
   const TraceTotals& totals() const override { return totals_; }
@@ -336,7 +342,7 @@ Result<void> WeftReader::salvage(std::uint64_t end_of_use) {
   return {};
 }
 
-Result<void> WeftReader::open(const WeftReaderOptions& options) {
+Result<void> WeftReader::open(const OpenOptions& options) {
   WEFT_TRY(read_header_frame());
   std::uint64_t index_at = 0;
   bool whole = false;
@@ -422,10 +428,15 @@ std::string WeftReader::position(RankId rank, std::uint64_t index) const {
 
 }  // namespace
 
-bool sniff_weft(std::string_view first) { return first.starts_with(format::kMagic.substr(0, 5)); }
+bool sniff_weft(const std::string& /*path*/, std::string_view first) {
+  return first.starts_with(format::kMagic.substr(0, 5));
+}
 
-Result<std::unique_ptr<TraceReader>> open_weft(const std::string& path, const WeftReaderOptions& options) {
-  WEFT_ASSIGN(File file, File::open(path));
+Result<std::unique_ptr<TraceReader>> open_weft(const std::vector<std::string>& paths,
+                                               const OpenOptions& options) {
+  if (paths.size() > 1)
+    return usage_error("a .weft trace is one file", fmt::format("{} paths", paths.size()));
+  WEFT_ASSIGN(File file, File::open(paths[0]));
   auto reader = std::make_unique<WeftReader>(std::move(file));
   WEFT_TRY(reader->open(options));
   return std::unique_ptr<TraceReader>(std::move(reader));
