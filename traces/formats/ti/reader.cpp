@@ -27,6 +27,12 @@
 namespace weft::traces {
 namespace {
 
+// A trace is one of (ti/input.hpp):
+//   a shared file   "0 init\n1 init\n0 send 1 5 800\n..."        every line begins with its rank
+//   an index        "ti_files/rank-0.txt\nti_files/rank-1.txt\n"   line r names the file of rank r
+//   files           one for each rank, in a directory, an archive or on the command line, in order of their numbers
+// An index is told from the rest by its first line, which is the name of a file that exists.
+
 // The number of ranks of a shared file: the largest rank that begins a line, plus one. A rank without a line
 // is fine, but beyond kFreeRanks there must be a line for each rank: a number alone must not cost memory.
 Result<std::uint32_t> ranks_of_shared(const TiInput& input) {
