@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "predict/hpl_windows.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
 #include "network/sharing.hpp"
+#include "predict/hpl_windows.hpp"
 
 namespace weft::predict {
 namespace {

@@ -45,8 +45,7 @@ void threads(const RecordingFacts& r, std::vector<TraceWarning>& out) {
   std::string who = r.threads > 1 ? fmt::format("up to {} threads of a rank", r.threads)
                                   : std::string("several threads of a rank");
   if (r.concurrent_calls > 0)
-    who += fmt::format(", {} while another thread was inside MPI",
-                       counted(r.concurrent_calls, "call"));
+    who += fmt::format(", {} while another thread was inside MPI", counted(r.concurrent_calls, "call"));
   out.push_back(
       {fmt::format(
            "MPI was called by {}: the trace holds one order of operations for each rank, that of the "

@@ -55,8 +55,8 @@ Action setup_export_trace(CLI::App& app) {
   app.add_option("--to", o->to, "format: " + traces::described_names(traces::trace_exports()))
       ->required()
       ->type_name("FORMAT");
-  add_output(app, o->common, "-o,--output", o->output,
-             "where to (- = stdout, for formats that are one file)", Outputs::Opened::kByVerb)
+  add_output(app, o->common, "-o,--output", o->output, "where to (- = stdout, for formats that are one file)",
+             Outputs::Opened::kByVerb)
       ->required()
       ->type_name("OUT");
   app.add_flag("--salvage", o->salvage, "read the whole blocks of a .weft file that was cut off");

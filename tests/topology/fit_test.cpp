@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/least_squares.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
 #include "topology/fit/kernel_fit.hpp"
-#include "core/least_squares.hpp"
 #include "topology/fit/network_fit.hpp"
 
 namespace weft::topology::fit {

@@ -8,8 +8,8 @@
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/export.hpp"
-#include "traces/weft/copy.hpp"
 #include "traces/synthetic/pattern.hpp"
+#include "traces/weft/copy.hpp"
 
 namespace weft::traces {
 namespace {

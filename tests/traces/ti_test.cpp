@@ -11,7 +11,6 @@ namespace {
 
 using namespace testing;
 
-
 std::vector<PlainOp> ops_of_text(const TempDir& dir, const std::string& text, std::uint32_t rank = 0) {
   auto t = open_trace({dir.write("t.txt", text)});
   EXPECT_TRUE(t) << t.error().message();

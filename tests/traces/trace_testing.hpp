@@ -99,7 +99,8 @@ inline std::vector<std::string> hpl_traces() {
   std::vector<std::string> out;
   for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64"})
     out.push_back(support::oracle_dir() + "/" + name);
-  if (const std::string large = support::shared_dir() + "/traces/hpl_ti_flops/16x16_4000_64"; fs::exists(large))
+  if (const std::string large = support::shared_dir() + "/traces/hpl_ti_flops/16x16_4000_64";
+      fs::exists(large))
     out.push_back(large);
   return out;
 }

@@ -203,7 +203,8 @@ TEST(WeftFile, EveryTruncationIsAnErrorAndItsWholeBlocksAreSalvaged) {
 TEST(WeftFile, EqualMembersAreStoredOnceAndComeBackForEach) {
   const TempDir dir;
   const std::string path = dir.path("t.weft");
-  const std::vector<std::vector<std::int32_t>> members = {{0, 2}, {2, 0}, {0, 2}, {0, 1, 2}, {2, 0}, {0, 2}, {}, {}};
+  const std::vector<std::vector<std::int32_t>> members = {{0, 2}, {2, 0}, {0, 2}, {0, 1, 2},
+                                                          {2, 0}, {0, 2}, {},     {}};
   TraceHeader h;
   h.ranks = 3;
   auto w = TraceWriter::create(path, h);
@@ -228,7 +229,8 @@ TEST(WeftFile, EqualMembersAreStoredOnceAndComeBackForEach) {
 }
 
 TEST(SameMembers, NamesTheFirstOfEqualsWhateverTheOrderOfAsking) {
-  std::vector<Communicator> all = {{"world", {0, 1, 2}}, {"a", {0, 2}}, {"b", {2, 0}}, {"c", {0, 2}}, {"d", {0, 1, 2}}};
+  std::vector<Communicator> all = {
+      {"world", {0, 1, 2}}, {"a", {0, 2}}, {"b", {2, 0}}, {"c", {0, 2}}, {"d", {0, 1, 2}}};
   SameMembers one, other;
   const std::vector<std::uint32_t> want = {0, 0, 0, 2, 1};
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(one.of(all, i), want[i]);

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "traces/weft/trace.pb.h"
 #include "traces/weft/format.hpp"
+#include "traces/weft/trace.pb.h"
 #include "traces/weft/wire.hpp"
 
 namespace weft::traces {

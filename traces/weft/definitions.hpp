@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "traces/weft/kernel_numbers.hpp"
 #include "traces/trace.hpp"
+#include "traces/weft/kernel_numbers.hpp"
 
 namespace weft::traces::pb {
 class Definitions;
