@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "congestion/models.hpp"
 #include "core/check.hpp"
 
 namespace weft::congestion {
@@ -53,6 +54,11 @@ std::span<const FlowId> ContentionFree::solve() {
   added_.clear();
   std::sort(changed_.begin(), changed_.end());
   return changed_;
+}
+
+std::unique_ptr<SharingModel> make_contention_free(std::span<const double> capacity,
+                                                   const PcieNetwork* /*pcie*/) {
+  return std::make_unique<ContentionFree>(capacity);
 }
 
 }  // namespace weft::congestion

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "congestion/certificate.hpp"
+#include "congestion/models.hpp"
 #include "core/check.hpp"
 
 namespace weft::congestion {
@@ -453,6 +454,15 @@ void MaxMin::check_certificate() {
   ++stats_.certificates;
   const auto violation = certify(table_, capacity_, rate_, members_, kCertificateBudget);
   WEFT_CHECK(!violation, *violation);
+}
+
+std::unique_ptr<SharingModel> make_max_min(std::span<const double> capacity, const PcieNetwork* /*pcie*/) {
+  return std::make_unique<MaxMin>(capacity, MaxMin::Scope::kLocal);
+}
+
+std::unique_ptr<SharingModel> make_max_min_component(std::span<const double> capacity,
+                                                     const PcieNetwork* /*pcie*/) {
+  return std::make_unique<MaxMin>(capacity, MaxMin::Scope::kComponent);
 }
 
 }  // namespace weft::congestion

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "congestion/models.hpp"
 #include "core/check.hpp"
 
 namespace weft::congestion {
@@ -406,6 +407,10 @@ LinkId PcieModel::fullest(std::uint32_t flow) const {
     }
   }
   return best;
+}
+
+std::unique_ptr<SharingModel> make_pcie(std::span<const double> capacity, const PcieNetwork* pcie) {
+  return std::make_unique<PcieModel>(capacity, pcie);
 }
 
 }  // namespace weft::congestion

@@ -1,5 +1,6 @@
 #include "network/sharing.hpp"
 
+#include "congestion/models.hpp"
 #include "topology/pcie/forest.hpp"
 
 namespace weft::network {
@@ -34,14 +35,21 @@ congestion::PcieNetwork pcie_network(const topology::Fabric& fabric) {
 
 std::string_view model_name(std::string_view asked, const topology::Fabric& fabric) {
   if (!asked.empty()) return asked;
-  return fabric.pcie() != nullptr ? "pcie" : "max-min";
+  return congestion::default_model(fabric.pcie() != nullptr).name;
+}
+
+bool shares_links(std::string_view asked, const topology::Fabric& fabric) {
+  const congestion::ModelRow* model = congestion::find_model(model_name(asked, fabric));
+  return model == nullptr || !model->is(congestion::kNoContention);
 }
 
 Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
                                                              const topology::Fabric& fabric) {
   const std::vector<double>& capacity = fabric.links().capacity;
   const std::string_view name = model_name(asked, fabric);
-  if (name != "pcie" || fabric.pcie() == nullptr) return congestion::make_sharing_model(name, capacity);
+  const congestion::ModelRow* model = congestion::find_model(name);
+  const bool trees = model != nullptr && model->is(congestion::kReadsTrees) && fabric.pcie() != nullptr;
+  if (!trees) return congestion::make_sharing_model(name, capacity);
   const congestion::PcieNetwork pcie = pcie_network(fabric);
   return congestion::make_sharing_model(name, capacity, &pcie);
 }

@@ -14,9 +14,13 @@ namespace weft::network {
 // roots without children.
 [[nodiscard]] congestion::PcieNetwork pcie_network(const topology::Fabric& fabric);
 
-// The model that shares the links of `fabric`: `asked`, or where nothing was asked for (empty) what the platform is:
-// "pcie" if it has PCIe trees, else "max-min". The one place that decides it, for every verb, and what outputs name.
+// The model that shares the links of `fabric`: `asked`, or where nothing was asked for (empty) the default of
+// models.def for a platform with or without PCIe trees. The one place that decides it, for every verb, and what outputs
+// name.
 [[nodiscard]] std::string_view model_name(std::string_view asked, const topology::Fabric& fabric);
+
+// False: flows of model_name(asked, fabric) never slow each other. A name that is no model's is for make_model to refuse.
+[[nodiscard]] bool shares_links(std::string_view asked, const topology::Fabric& fabric);
 
 // As congestion::make_sharing_model for model_name(asked, fabric), with the capacities and PCIe trees of `fabric`,
 // which must outlive it.

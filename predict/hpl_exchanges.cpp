@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "predict/hpl_windows.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
+#include "network/sharing.hpp"
+#include "predict/hpl_windows.hpp"
 
 namespace weft::predict {
 namespace {
@@ -78,7 +79,7 @@ Result<ExchangeChoice> choose_exchanges(const hpl_gen::HplConfig& config, const 
   ExchangeChoice series{true, "", 0.0, 0};
   if (config.p == 1)
     series.why = "one process row, nothing to exchange";
-  else if (options.model == "contention-free")
+  else if (!network::shares_links(options.model, platform.fabric))
     series.why = "the model knows no contention";
   else if (columns_within_hosts(config, placement))
     series.why = "process columns are within hosts, where messages share nothing";

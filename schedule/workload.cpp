@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "congestion/models.hpp"
 #include "congestion/pcie_arbiter.hpp"
 #include "core/check.hpp"
 #include "network/sharing.hpp"
@@ -157,7 +158,7 @@ Result<std::unique_ptr<RateOracle>> make_rate_oracle(std::string_view model, con
 Result<std::unique_ptr<RateOracle>> make_model_oracle(std::string_view model, const Workload& workload,
                                                       const topology::Fabric& fabric) {
   // Rates must not depend on what was asked before.
-  if (model == "max-min") model = "max-min-component";
+  if (const congestion::ModelRow* row = congestion::find_model(model)) model = row->memoryless;
   WEFT_ASSIGN(auto made, network::make_model(model, fabric));
   return Result<std::unique_ptr<RateOracle>>(
       std::make_unique<ModelOracle>(model, workload, fabric, std::move(made)));

@@ -6,21 +6,31 @@
 #include <cstdio>
 #include <cstring>
 
-#include "traces/formats/ti/reader.hpp"
-#include "traces/trace.hpp"
-#include "traces/weft/reader.hpp"
+#include "traces/formats.hpp"
 
 namespace weft::traces {
 namespace {
 
-std::string known_formats() {
-  std::string all = "weft";
-#define WEFT_TRACE_FORMAT(id, name, what) all += ", " name;
-#define WEFT_TRACE_FORMAT_LATER(name, magic, what) all += ", " name " (not supported in this version)";
+// A row of formats.def as code. A format that is only recognised has first bytes and no functions.
+struct Format {
+  std::string_view name;
+  std::string_view what;
+  std::string_view magic;
+  bool (*sniff)(const std::string& path, std::string_view first_bytes);
+  Result<std::unique_ptr<TraceReader>> (*open)(const std::vector<std::string>& paths,
+                                               const OpenOptions& options);
+};
+
+constexpr Format kFormats[] = {
+#define WEFT_TRACE_FORMAT(id, name, what) {name, what, {}, sniff_##id, open_##id},
+#define WEFT_TRACE_FORMAT_LATER(name, magic, what) {name, what, magic, nullptr, nullptr},
 #include "traces/formats.def"
 #undef WEFT_TRACE_FORMAT
 #undef WEFT_TRACE_FORMAT_LATER
-  return all;
+};
+
+Error not_read(const Format& f) {
+  return not_supported(fmt::format("trace format {} ({})", f.name, f.what), supported_names(trace_formats()));
 }
 
 // A trace is read more than once: to count, to check, to replay. What gives its bytes only once is refused by name.
@@ -53,52 +63,34 @@ Result<std::string> first_bytes(const std::string& path) {
   return b;
 }
 
-Result<std::unique_ptr<TraceReader>> open_one_weft(const std::vector<std::string>& paths,
-                                                   const OpenOptions& options) {
-  if (paths.size() > 1)
-    return usage_error("a .weft trace is one file", fmt::format("{} paths", paths.size()));
-  return open_weft(paths[0], {options.allow_truncated});
-}
-
 }  // namespace
 
 Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::string>& paths,
                                                      const OpenOptions& options) {
-  using namespace std::string_view_literals;
   if (paths.empty()) return usage_error("no trace given");
   for (const std::string& path : paths) WEFT_TRY(may_be_read_twice(path));
-  if (options.from == "weft") return open_one_weft(paths, options);
-#define WEFT_TRACE_FORMAT(id, name, what) \
-  if (options.from == name) return open_##id(paths);
-#define WEFT_TRACE_FORMAT_LATER(name, magic, what) \
-  if (options.from == name) return not_supported("trace format " name " (" what ")", "weft or ti");
-#include "traces/formats.def"
-#undef WEFT_TRACE_FORMAT
-#undef WEFT_TRACE_FORMAT_LATER
-  if (!options.from.empty())
-    return usage_error("unknown trace format", options.from, "one of " + known_formats());
+  if (!options.from.empty()) {
+    for (const Format& f : kFormats)
+      if (options.from == f.name) {
+        if (f.open == nullptr) return not_read(f);
+        return f.open(paths, options);
+      }
+    return usage_error("unknown trace format", options.from, expected_names(trace_formats(), options.from));
+  }
 
   WEFT_ASSIGN(const std::string head, first_bytes(paths[0]));
-  if (sniff_weft(head)) return open_one_weft(paths, options);
-#define WEFT_TRACE_FORMAT(id, name, what)
-#define WEFT_TRACE_FORMAT_LATER(name, magic, what)                             \
-  if (std::string_view(head).starts_with(magic##sv)) {                         \
-    Error e = not_supported("trace format " name " (" what ")", "weft or ti"); \
-    e.where = paths[0];                                                        \
-    return e;                                                                  \
-  }
-#include "traces/formats.def"
-#undef WEFT_TRACE_FORMAT
-#undef WEFT_TRACE_FORMAT_LATER
-#define WEFT_TRACE_FORMAT(id, name, what) \
-  if (sniff_##id(paths[0], head)) return open_##id(paths);
-#define WEFT_TRACE_FORMAT_LATER(name, magic, what)
-#include "traces/formats.def"
-#undef WEFT_TRACE_FORMAT
-#undef WEFT_TRACE_FORMAT_LATER
+  // First those that are told by their first bytes alone.
+  for (const Format& f : kFormats)
+    if (f.open == nullptr && head.starts_with(f.magic)) {
+      Error e = not_read(f);
+      e.where = paths[0];
+      return e;
+    }
+  for (const Format& f : kFormats)
+    if (f.open != nullptr && f.sniff(paths[0], head)) return f.open(paths, options);
   std::string shown;
   for (const char c : head.substr(0, 16)) shown += c >= ' ' && c <= '~' ? c : '.';
-  return bad_input(paths[0], "not a trace of a known format", shown, known_formats());
+  return bad_input(paths[0], "not a trace of a known format", shown, known_names(trace_formats()));
 }
 
 Result<std::unique_ptr<TraceReader>> open_trace(const std::vector<std::string>& paths,

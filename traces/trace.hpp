@@ -97,7 +97,7 @@ class TraceReader {
 struct OpenOptions {
   std::string from;  // format by name; empty = sniff
   bool allow_truncated =
-      false;  // .weft only: read the whole blocks of a file that was cut off; a note says so
+      false;  // salvage: what is whole of a file that was cut off; a note in the header says so
 };
 [[nodiscard]] Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::string>& paths,
                                                                    const OpenOptions& options);

@@ -5,16 +5,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 
 namespace weft::traces {
 namespace {
 
 constexpr std::size_t kShownCalls = 4;
-
-std::string count_of(std::uint64_t n, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
 
 // Groups in order of first appearance, their calls by falling count.
 void not_recorded(const std::vector<NotRecorded>& all, std::vector<TraceWarning>& out) {
@@ -38,7 +35,7 @@ void not_recorded(const std::vector<NotRecorded>& all, std::vector<TraceWarning>
     out.push_back(
         {fmt::format(
              "{} of {}{} {} not in the trace: a replay leaves out their time and all waiting for them",
-             count_of(total, "call", "calls"), first.group, names, total == 1 ? "is" : "are"),
+             counted(total, "call"), first.group, names, total == 1 ? "is" : "are"),
          true});
   }
 }
@@ -48,8 +45,7 @@ void threads(const RecordingFacts& r, std::vector<TraceWarning>& out) {
   std::string who = r.threads > 1 ? fmt::format("up to {} threads of a rank", r.threads)
                                   : std::string("several threads of a rank");
   if (r.concurrent_calls > 0)
-    who += fmt::format(", {} while another thread was inside MPI",
-                       count_of(r.concurrent_calls, "call", "calls"));
+    who += fmt::format(", {} while another thread was inside MPI", counted(r.concurrent_calls, "call"));
   out.push_back(
       {fmt::format(
            "MPI was called by {}: the trace holds one order of operations for each rank, that of the "

@@ -2,9 +2,11 @@
 
 #include <sys/resource.h>
 
+#include "cli/flags/model_flag.hpp"
 #include "cli/flags/values.hpp"
 #include "core/quantity_text.hpp"
 #include "replay/collectives/schedule.hpp"
+#include "traces/formats.hpp"
 
 namespace weft::cli {
 namespace {
@@ -32,8 +34,7 @@ void ReplayFlags::add(CLI::App& app) {
                  "rtt: a flow's share is proportional to 1 / latency of its route [none]")
       ->check(word({"none", "rtt"}))
       ->type_name("none|rtt");
-  app.add_option("--model", model, "how flows share links [pcie where there are PCIe trees, else max-min]")
-      ->type_name("max-min|contention-free|pcie");
+  add_model(app, model);
   app.add_option("--compute-scale", compute_scale, "multiplies recorded durations of computation [1]")
       ->type_name("RATIO");
   app.add_flag("--noise", noise, "kernels vary from call to call as the platform says, drawn from --seed");
@@ -41,7 +42,8 @@ void ReplayFlags::add(CLI::App& app) {
                  "algorithm of a collective, like bcast=ring; once for each [the platform's]")
       ->type_name("KIND=ALGORITHM")
       ->allow_extra_args(false);
-  app.add_option("--from", from, "format of the trace [sniffed]")->type_name("FORMAT");
+  app.add_option("--from", from, "format of the trace [sniffed]")
+      ->type_name(traces::supported_names(traces::trace_formats(), "|"));
 }
 
 Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {

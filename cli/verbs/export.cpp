@@ -6,8 +6,8 @@
 #include "cli/summary.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
-#include "traces/weft/copy.hpp"
 #include "traces/export.hpp"
+#include "traces/formats.hpp"
 #include "traces/trace_warnings.hpp"
 
 namespace weft::cli {
@@ -23,11 +23,7 @@ struct ExportOptions {
 
 Result<void> run_export(const ExportOptions& o) {
   WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
-  if (o.to == "weft") {
-    WEFT_TRY(traces::copy_to_weft(*trace, o.output));
-  } else {
-    WEFT_TRY(traces::export_trace(*trace, o.to, o.output));
-  }
+  WEFT_TRY(traces::export_trace(*trace, o.to, o.output));
   const std::vector<std::string> warnings = traces::trace_warnings(trace->header());
   // On standard error: the trace itself may go to standard output.
   if (!o.common.quiet)
@@ -56,11 +52,11 @@ Action setup_export_trace(CLI::App& app) {
   auto o = std::make_shared<ExportOptions>();
   add_common(app, o->common);
   app.add_option("T", o->inputs, "the trace")->required();
-  app.add_option("--to", o->to, "format: " + traces::known_exports() + "; weft rewrites the trace")
+  app.add_option("--to", o->to, "format: " + traces::described_names(traces::trace_exports()))
       ->required()
       ->type_name("FORMAT");
-  add_output(app, o->common, "-o,--output", o->output,
-             "where to (- = stdout, not for ti; ti also makes OUT_files/)", Outputs::Opened::kByVerb)
+  add_output(app, o->common, "-o,--output", o->output, "where to (- = stdout, for formats that are one file)",
+             Outputs::Opened::kByVerb)
       ->required()
       ->type_name("OUT");
   app.add_flag("--salvage", o->salvage, "read the whole blocks of a .weft file that was cut off");

@@ -8,10 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/flags/model_flag.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/text_width.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/verb.hpp"
+#include "congestion/models.hpp"
 #include "core/counted.hpp"
 #include "core/files/input_file.hpp"
 #include "core/quantity_text.hpp"
@@ -291,7 +293,8 @@ Result<void> flows(const Options& o) {
   const bool phases = !o.no_phases && (!o.common.json.empty() || run.size() <= kRowsForPeople);
   WEFT_TRY(run.run(phases));
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  o.common.print((phases && done.model == "pcie" ? phase_table(run, done) + "\n" : std::string()) +
+  const bool arbitrated = congestion::find_model(done.model)->is(congestion::kReadsTrees);
+  o.common.print((phases && arbitrated ? phase_table(run, done) + "\n" : std::string()) +
                  to_text(run, done, phases));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(to_json(o, run, done, wall_s)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(to_csv(run, done)));
@@ -310,10 +313,7 @@ Action setup_flows(CLI::App& app) {
       ->required()
       ->type_name("PLATFORM");
   o->flags.add(app);
-  app.add_option(
-         "--model", o->model,
-         "max-min, max-min-component, contention-free, pcie [pcie where there are PCIe trees, else max-min]")
-      ->type_name("NAME");
+  add_model(app, o->model);
   app.add_option("--weights", o->weights,
                  "rtt: share inverse to the route's latency, as SimGrid's CM02; none: all flows alike [none]")
       ->check(word({"none", "rtt"}))

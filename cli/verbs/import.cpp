@@ -9,8 +9,9 @@
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
-#include "traces/weft/copy.hpp"
+#include "traces/formats.hpp"
 #include "traces/trace_warnings.hpp"
+#include "traces/weft/copy.hpp"
 
 namespace weft::cli {
 namespace {
@@ -59,14 +60,13 @@ Result<void> import_trace(const ImportOptions& o) {
 Action setup_import(CLI::App& app) {
   auto o = std::make_shared<ImportOptions>();
   add_common(app, o->common);
-  app.add_option("IN", o->inputs,
-                 "SimGrid TI: index file, directory, shared file, files of rank 0, 1, ..., or a tar of them "
-                 "(gz, zst)")
+  app.add_option("IN", o->inputs, "the trace: " + traces::described_names(traces::trace_formats()))
       ->required();
   add_output(app, o->common, "-o,--output", o->output, "the .weft file to write (- = stdout)",
              Outputs::Opened::kByVerb)
       ->required();
-  app.add_option("--from", o->from, "format of IN [sniffed]")->type_name("weft|ti");
+  app.add_option("--from", o->from, "format of IN [sniffed]")
+      ->type_name(traces::supported_names(traces::trace_formats(), "|"));
   return with_outputs(o->common, [o] { return import_trace(*o); });
 }
 

@@ -9,6 +9,7 @@
 #include "predict/hpl_prediction.hpp"
 #include "report/hpl_report.hpp"
 #include "cli/flags/hpl_flags.hpp"
+#include "cli/flags/model_flag.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/replay_flags.hpp"
@@ -202,9 +203,7 @@ Action setup_predict(CLI::App& app) {
   hpl->add_option("--map", o->predict.map,
                   "which rank runs where: " + std::string(topology::kMaps) + " [block]")
       ->type_name("MAP");
-  hpl->add_option("--model", o->predict.model,
-                  "how flows share links: max-min, pcie, ... [pcie where there are PCIe trees, else max-min]")
-      ->type_name("MODEL");
+  add_model(*hpl, o->predict.model);
   hpl->add_option("--sample", o->sample,
                   "simulate K windows of panels, not all; from 4 on with an error estimate [K = 6]")
       ->type_name("K")

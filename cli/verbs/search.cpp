@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/interrupt.hpp"
+#include "cli/flags/model_flag.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/verb.hpp"
@@ -229,9 +230,7 @@ Action setup_search(CLI::App& app) {
          "each other [async]")
       ->check(word({"async", "barrier"}))
       ->type_name("async|barrier");
-  app.add_option("--model", o->model,
-                 "pcie, max-min, contention-free [pcie where there are PCIe trees, else max-min]")
-      ->type_name("NAME");
+  add_model(app, o->model);
   app.add_option("--map", o->map, std::string(topology::kMaps) + " [block]")->type_name("MAP");
   app.add_option("--place", o->place, "given: as --map says; search: the best placement too [given]")
       ->check(word({"given", "search"}))

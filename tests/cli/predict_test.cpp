@@ -198,7 +198,8 @@ TEST(PredictHpl, ASpeedThatMakesTheTimeNoNumberIsRefused) {
   EXPECT_THAT(fast.err, HasSubstr("the prediction is no number"));
   const Outcome slow =
       here.weft("predict hpl --on crossbar:n=1,speed=1e-30Gflops --n 100 --nb 10 --p 1 --q 1");
-  EXPECT_NE(slow.exit_code, 0);
+  EXPECT_EQ(slow.exit_code, 3) << slow.out;
+  EXPECT_EQ(slow.err, "error: simulated time runs past its end; expected a run shorter than 106 days\n");
   EXPECT_THAT(fast.out + slow.out, Not(HasSubstr("inf")));
   EXPECT_THAT(fast.out + slow.out, Not(HasSubstr("nan")));
 }
@@ -284,7 +285,10 @@ TEST(PredictHpl, WhatCannotBePredictedIsAnError) {
   EXPECT_EQ(here.weft("predict hpl" + kOn + "--n 0").exit_code, 2);
   EXPECT_EQ(here.weft("predict hpl" + kOn + "--n 100 --bcast star").exit_code, 2);
   EXPECT_EQ(here.weft("predict hpl" + kOn + "--n 100 --sample many").exit_code, 2);
-  EXPECT_NE(here.weft("predict hpl" + kOn + "--n 100 --p 5 --q 5").exit_code, 0);
+  const Outcome crowded = here.weft("predict hpl" + kOn + "--n 100 --p 5 --q 5");
+  EXPECT_EQ(crowded.exit_code, 3);
+  EXPECT_THAT(crowded.err,
+              HasSubstr("has too few hosts; got \"25 ranks on 16 hosts of 1\"; expected at most 16 ranks"));
   EXPECT_EQ(here.weft("predict hpl --n 100").exit_code, 2);
   EXPECT_EQ(here.weft("predict").exit_code, 2);
   EXPECT_EQ(here.weft("predict linpack").exit_code, 2);

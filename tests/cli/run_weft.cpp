@@ -66,7 +66,7 @@ Outcome Workspace::run(const std::string& timeout, const std::string& arguments)
   const std::string limit = "ulimit -v 4000000; ";
 #endif
   const std::string command = "cd '" + path_ + "' && " + limit + timeout + " " + support::binary_dir() +
-                              "/cli/weft " + arguments + " >'" + out + "' 2>'" + err + "' </dev/null";
+                              "/cli/weft </dev/null " + arguments + " >'" + out + "' 2>'" + err + "'";
   const int status = std::system(command.c_str());
   Outcome o;
   o.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

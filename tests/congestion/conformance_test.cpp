@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "congestion/sharing_model.hpp"
+#include "congestion/models.hpp"
 #include "tests/congestion/pcie_machine.hpp"
 
 namespace weft::congestion {
@@ -12,17 +12,28 @@ namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// A model by its name; with `trees` the links are those of PCIe trees (and of a network around them).
+// What the links are: of a network alone, of PCIe trees alone, of PCIe trees with a network beside them.
+enum class Links { kNetwork, kTrees, kBoth };
+
+// A row of models.def on links of one kind. Rows that make nothing of PCIe trees are told of them, too.
 struct Named {
-  const char* name;
-  bool trees = false;
+  const ModelRow* row;
+  Links links = Links::kNetwork;
 };
 
-// Random flows on a random network, of links alone or of PCIe trees under it.
+std::vector<Named> every_model_on_all_links() {
+  std::vector<Named> all;
+  for (const ModelRow& row : models())
+    for (const Links links : {Links::kNetwork, Links::kTrees, Links::kBoth}) all.push_back({&row, links});
+  return all;
+}
+
+// Random flows on a random network, of links alone or of PCIe trees, one of them or several joined by a network.
 class Source {
  public:
-  Source(bool trees, Rng& rng) : trees_(trees), maker_(testing::kShapes[rng.below(4)], rng) {
-    if (trees_) machine_ = testing::random_machine(rng, 10e9, 10e9);
+  Source(Links links, Rng& rng)
+      : trees_(links != Links::kNetwork), maker_(testing::kShapes[rng.below(4)], rng) {
+    if (trees_) machine_ = testing::random_machine(rng, 10e9, 10e9, links == Links::kTrees ? 1 : 4);
     options_ = testing::random_options(rng);
     if (!trees_) capacity_ = testing::random_capacity(maker_.links(), options_, rng);
   }
@@ -46,25 +57,30 @@ class Source {
 class Conformance : public ::testing::TestWithParam<Named> {
  protected:
   static std::unique_ptr<SharingModel> make(const std::vector<double>& capacity, const PcieNetwork* pcie) {
-    auto model = make_sharing_model(GetParam().name, capacity, pcie);
+    auto model = make_sharing_model(GetParam().row->name, capacity, pcie);
     EXPECT_TRUE(model.has_value());
     return std::move(model).value();
   }
-  // Up to three links. As a tree: up from a leaf, up from the node above it, down to another child of the root.
+  // Up to three links. As a tree: up from a leaf, up from the node above it, down to another child of the root. As both: a
+  // cable of the network to a leaf, up from it, down to another child of the root.
   static std::unique_ptr<SharingModel> make(const std::vector<double>& capacity) {
-    if (!GetParam().trees) return make(capacity, nullptr);
+    if (GetParam().links == Links::kNetwork) return make(capacity, nullptr);
+    const bool both = GetParam().links == Links::kBoth;
     PcieNetwork pcie;
     PcieTree& t = pcie.tree;
-    t.parent = {PcieTree::kNoParent, 2, 0, 0};
+    t.parent = {PcieTree::kNoParent, both ? 0u : 2u, 0, 0};
     t.up_capacity = {1, 1, 1, 1};
     t.down_capacity = t.up_capacity;
     t.root_complex = {1, 0, 0, 0};
     t.never_crosses = {0, 0, 0, 0};
     t.tau = {0.2, 0.2, 0.2, 0.2};
-    const PcieLink links[] = {pcie_up(1), pcie_up(2), pcie_down(3)};
+    const std::vector<PcieLink> links =
+        both ? std::vector<PcieLink>{PcieNetwork::kFabric, pcie_up(1), pcie_down(3)}
+             : std::vector<PcieLink>{pcie_up(1), pcie_up(2), pcie_down(3)};
     for (std::size_t l = 0; l < capacity.size(); ++l) {
       pcie.pcie_link.push_back(links[l]);
-      (l < 2 ? t.up_capacity : t.down_capacity)[links[l] / 2] = capacity[l];
+      if (links[l] == PcieNetwork::kFabric) continue;
+      (links[l] % 2 == 0 ? t.up_capacity : t.down_capacity)[links[l] / 2] = capacity[l];
     }
     return make(capacity, &pcie);
   }
@@ -143,7 +159,7 @@ TEST_P(Conformance, RandomOperationsKeepTheBooksAndRepeatBitForBit) {
     std::vector<double> log[2];
     for (auto& rates : log) {
       Rng rng(seed);
-      const Source source(GetParam().trees, rng);
+      const Source source(GetParam().links, rng);
       const auto& capacity = source.capacity();
       const auto m = make(capacity, source.pcie());
       std::map<FlowId, testing::Flow> alive;
@@ -186,24 +202,82 @@ TEST_P(Conformance, RandomOperationsKeepTheBooksAndRepeatBitForBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllModels, Conformance,
-                         ::testing::Values(Named{"max-min"}, Named{"max-min-component"},
-                                           Named{"contention-free"}, Named{"pcie"}, Named{"pcie", true}),
-                         [](const auto& model) {
-                           std::string name = model.param.name;
-                           if (model.param.trees) name += "-trees";
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+std::string name_of(const ::testing::TestParamInfo<Named>& model) {
+  const char* const links[] = {"", "-trees", "-trees-and-network"};
+  std::string name(model.param.row->name);
+  name += links[static_cast<int>(model.param.links)];
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(AllModels, Conformance, ::testing::ValuesIn(every_model_on_all_links()), name_of);
 
 TEST(Registry, AnswersAnUnknownNameWithTheKnownOnes) {
   const std::vector<double> capacity{1};
   const auto r = make_sharing_model("fair", capacity);
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().code, ErrorCode::kUsage);
-  EXPECT_EQ(r.error().message(),
-            "error: unknown network model; got \"fair\"; expected one of: max-min, max-min-component, "
-            "contention-free, pcie");
+  std::string known;
+  for (const ModelRow& row : models()) known += (known.empty() ? "" : ", ") + std::string(row.name);
+  EXPECT_TRUE(known.starts_with("max-min, max-min-component, contention-free, pcie")) << known;
+  EXPECT_EQ(r.error().message(), "error: unknown network model; got \"fair\"; expected one of: " + known);
+  EXPECT_EQ(make_sharing_model("contention-fre", capacity).error().message(),
+            "error: unknown network model; got \"contention-fre\"; expected one of: " + known +
+                "; did you mean contention-free?");
+}
+
+// The columns are what replay, predict, schedule and the help pages ask; each against what the model does.
+TEST(Registry, ColumnsSayWhatTheModelDoes) {
+  EXPECT_EQ(default_model(false).name, "max-min");
+  EXPECT_EQ(default_model(true).name, "pcie");
+  EXPECT_TRUE(listed_models().starts_with("max-min|contention-free|pcie")) << listed_models();
+  EXPECT_EQ(default_model_rule(), "pcie where there are PCIe trees, else max-min");
+  EXPECT_EQ(find_model("fair"), nullptr);
+  const std::vector<double> capacity{8e9, 8e9, 8e9};
+  for (const ModelRow& row : models()) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(find_model(row.name), &row);
+    ASSERT_NE(find_model(row.memoryless), nullptr);
+    EXPECT_EQ(find_model(row.memoryless)->memoryless, row.memoryless);
+    auto m = std::move(make_sharing_model(row.name, capacity, nullptr)).value();
+    const FlowId a = m->add(links({0}), 1, kNoLimit), b = m->add(links({0}), 1, kNoLimit);
+    (void)m->solve();
+    const double want = row.is(kNoContention) ? 8e9 : 4e9;
+    EXPECT_EQ(m->rate(a), want);
+    EXPECT_EQ(m->rate(b), want);
+  }
+}
+
+// Memoryless: the rates of flows are those of a model that saw nothing else before, to the last bit.
+TEST(Registry, AMemorylessModelGivesTheRatesOfAFreshOne) {
+  const std::uint64_t base = testing::base_seed(1);
+  for (const ModelRow& row : models()) {
+    if (row.memoryless != row.name) continue;
+    for (std::uint64_t seed = base; seed < base + 20; ++seed) {
+      SCOPED_TRACE(std::string(row.name) + " WEFT_SEED=" + std::to_string(seed));
+      Rng rng(seed);
+      const Source source(row.is(kReadsTrees) ? Links::kBoth : Links::kNetwork, rng);
+      const auto old = std::move(make_sharing_model(row.name, source.capacity(), source.pcie())).value();
+      const auto fresh = std::move(make_sharing_model(row.name, source.capacity(), source.pcie())).value();
+      std::vector<FlowId> before;
+      for (int i = 0; i < 30; ++i) {
+        const testing::Flow f = source.flow(rng);
+        before.push_back(old->add(f.route, f.weight, f.limit));
+        (void)old->solve();
+      }
+      // As schedule's oracle does: the last first, so that ids are given again in the same order.
+      for (std::size_t i = before.size(); i-- > 0;) old->remove(before[i]);
+      (void)old->solve();
+      std::vector<FlowId> ids;
+      for (int i = 0; i < 30; ++i) {
+        const testing::Flow f = source.flow(rng);
+        ids.push_back(old->add(f.route, f.weight, f.limit));
+        ASSERT_EQ(fresh->add(f.route, f.weight, f.limit), ids.back());
+      }
+      (void)old->solve();
+      (void)fresh->solve();
+      for (const FlowId id : ids) ASSERT_EQ(old->rate(id), fresh->rate(id));
+    }
+  }
 }
 
 }  // namespace

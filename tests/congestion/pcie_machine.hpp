@@ -86,12 +86,13 @@ struct Machine {
   }
 };
 
-inline Machine random_machine(Rng& rng, double pcie_scale, double fabric_scale) {
+inline Machine random_machine(Rng& rng, double pcie_scale, double fabric_scale,
+                              std::uint64_t most_nodes = 4) {
   Machine m;
   const double tau = rng.below(3) == 0 ? 0.0 : 0.3 * rng.unit();
   const bool equal = rng.below(2) == 0;
   const auto capacity = [&](double scale) { return scale * (equal ? 1.0 : 0.25 + 2 * rng.unit()); };
-  const auto nodes = static_cast<std::uint32_t>(1 + rng.below(4));
+  const auto nodes = static_cast<std::uint32_t>(1 + rng.below(most_nodes));
   const auto groups = static_cast<std::uint32_t>(1 + rng.below(2));
   for (std::uint32_t n = 0; n < nodes; ++n) {
     if (rng.below(2) == 0) {

@@ -47,7 +47,8 @@ std::vector<double> counted_flops(const fs::path& dir, int ranks) {
 }
 
 void compare_with_counted(const std::string& name) {
-  const std::string dir = support::source_dir() + "/../shared/traces/hpl_ti_flops/" + name;
+  std::string dir = support::oracle_dir() + "/" + name;
+  if (!fs::exists(dir)) dir = support::shared_dir() + "/traces/hpl_ti_flops/" + name;
   if (!fs::exists(dir)) GTEST_SKIP() << "no trace " << dir;
   const fs::path work =
       fs::path(testing::TempDir()) / ("weft_flops_" + name + "_" + std::to_string(::getpid()));

@@ -258,9 +258,10 @@ TEST(PhaseModel, SixteenP100OfAnotherClusterSayWhereTheGpusOfANodeStand) {
       "hidden {:.2f}\n",
       kMeasured, rows, columns, speedup(true, Overlap::kPanel, 0.345), speedup(false, Overlap::kPanel, 0.345),
       hidden);
-  EXPECT_NEAR(columns / kMeasured, 1, 0.03);
-  EXPECT_LT(rows / kMeasured, 0.9);
-  EXPECT_GT(hidden / kMeasured, 1.07);
+  // The measurement decides: columns are nearer than half of what either alternative is off, on its two sides.
+  EXPECT_LT(rows, kMeasured);
+  EXPECT_GT(hidden, kMeasured);
+  EXPECT_LT(std::abs(columns - kMeasured), 0.5 * std::min(kMeasured - rows, hidden - kMeasured));
 }
 
 // How a table of the P100 cluster is predicted: the rate from 1N1G, and the share of a message from `second` if given.
@@ -351,6 +352,24 @@ std::vector<ClusterResult> print_rules(std::span<const ClusterRule> rules, const
   return results;
 }
 
+// Gflop/s of a GPU in the row `name`.
+double measured_of_a_gpu(const std::vector<Row>& rows, const std::string& name) {
+  for (const Row& row : rows)
+    if (row.at("configuration") == name)
+      return std::stod(row.at("measured_gflops")) / std::stod(row.at("gpus"));
+  ADD_FAILURE() << name << " is missing";
+  return 0;
+}
+
+// How far apart the measurements themselves are. 2N2G, 3N3G and 4N4G have one GPU a node, a port and 15.4 to 16.2 GB of
+// matrix each: 2,939, 2,801 and 3,605 Gflop/s a GPU. A model in which that only falls, or only rises, with the number of
+// nodes is off by half of the distance of two of them, up to 12.6 %, whatever its constants.
+double scatter_of_the_table(const std::vector<Row>& rows) {
+  const auto [least, most] = std::minmax(
+      {measured_of_a_gpu(rows, "2N2G"), measured_of_a_gpu(rows, "3N3G"), measured_of_a_gpu(rows, "4N4G")});
+  return (most - least) / (most + least);
+}
+
 // Fourteen rows from one calibrated rate, with netlib's grid and mapping. ">=, col." is what NVIDIA's input files and the
 // sixteen P100 above suggest, seen to be nearer before they were asked.
 TEST(PhaseModel, P100ClusterFromOneRow) {
@@ -366,9 +385,15 @@ TEST(PhaseModel, P100ClusterFromOneRow) {
                                {.name = ">=, rows", .tall = true},
                                {.name = ">=, col.", .tall = true, .row_major = false}};
   const auto results = print_rules(rules, rows);
-  EXPECT_LT(mean_without({"1N1G"}, results[0].errors, rows), 0.106)
-      << "worse than what docs/validation-accelerators.md records";
-  EXPECT_LT(mean_without({"1N1G"}, results[7].errors, rows), 0.064);
+  const double rule = mean_without({"1N1G"}, results[0].errors, rows),
+               columns = mean_without({"1N1G"}, results[7].errors, rows),
+               exposed = mean_without({"1N1G"}, results[4].errors, rows);
+  const double scatter = scatter_of_the_table(rows);
+  fmt::print("scatter of the measurements: {:.1f} %\n", 100 * scatter);
+  EXPECT_LT(rule, scatter);
+  EXPECT_LT(columns, scatter);
+  EXPECT_LT(columns, rule) << "what the sixteen P100 say is no nearer here";
+  EXPECT_GT(exposed, scatter) << "a model without any overlap would do as well: the bound says nothing";
 }
 
 // The rule that was written down before it was run: one more constant, the share of a message, from the named row 2N2G;
@@ -395,10 +420,12 @@ TEST(PhaseModel, P100ClusterFromTwoRows) {
   };
   EXPECT_NEAR(results[0].errors.at(at("1N1G")), 0, 1e-9);
   EXPECT_NEAR(results[0].errors.at(at("2N2G")), 0, 1e-9);
-  EXPECT_LT(mean_without({"1N1G", "2N2G"}, results[0].errors, rows), 0.145)
-      << "worse than what docs/validation-accelerators.md records";
-  // The same U, L and network port a rank as 2N2G, which loses three times as much: no share has both.
-  EXPECT_LT(results[0].errors.at(at("4N4G")), -0.10);
+  // The row that the share is from is that much slower than 4N4G, which has the same U, L and network port a rank: no share
+  // has both, and what is fitted to one is off by most of it on the other.
+  const double gap = 1 - measured_of_a_gpu(rows, "2N2G") / measured_of_a_gpu(rows, "4N4G");
+  fmt::print("2N2G is {:.1f} % slower a GPU than 4N4G\n", 100 * gap);
+  EXPECT_LT(mean_without({"1N1G", "2N2G"}, results[0].errors, rows), gap);
+  EXPECT_LT(results[0].errors.at(at("4N4G")), -0.5 * gap);
   fmt::print("everything hidden behind the update, P <= Q, rows:\n");
   const ClusterRule hidden[] = {{.name = "2N2G", .overlap = Overlap::kSwap, .second = "2N2G"},
                                 {.name = "2N4G", .overlap = Overlap::kSwap, .second = "2N4G"},
@@ -503,8 +530,10 @@ TEST(PhaseModel, EightTop500SystemsFromOneRule) {
   fmt::print("{:<13} {:>8} {:>9} {:>9}", "mean |error|", "", "", "");
   for (const double sum : sums) fmt::print(" {:>7.1f}%", 100 * sum / 8);
   fmt::print("\n");
-  EXPECT_LT(sums[0] / 8, 0.049) << "worse than what docs/validation-accelerators.md records (layered: 0.075)";
-  EXPECT_LT(sums[7] / 8, 0.040);
+  // The paper's own layered model of the same systems, from its printed results: the bound is the peer, not our output.
+  EXPECT_LT(sums[0], sums.back());
+  EXPECT_LT(sums[7], sums.back());
+  EXPECT_GT(sums[4], sums.back()) << "a model without any overlap would do as well: the bound says nothing";
 }
 
 }  // namespace

@@ -60,8 +60,7 @@ class WithoutSplits final : public traces::TraceReader {
 };
 
 void compare(const std::string& name, const std::vector<std::string>& platforms) {
-  const std::string dir = support::source_dir() + "/../shared/traces/hpl_ti_flops/" + name;
-  if (!std::filesystem::exists(dir)) GTEST_SKIP() << "no trace " << dir;
+  const std::string dir = support::oracle_dir() + "/" + name;
   auto recorded = traces::open_trace({dir + "/trace.tar.zst"});
   ASSERT_TRUE(recorded) << recorded.error().message();
   auto dat = read_hpl_dat(dir + "/HPL.dat");

@@ -1,5 +1,5 @@
 // Finish times of random flows against SimGrid 3.32 (CM02 without factors, network/optim Full, precision
-// 1e-12), on SimGrid's own routes. Recorded offline; skipped where the recordings are not there.
+// 1e-12), on SimGrid's own routes. Recorded offline: tests/oracle/data.
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
@@ -18,8 +18,6 @@
 
 namespace weft::network {
 namespace {
-
-const std::string kShared = support::source_dir() + "/../shared";
 
 // Every file of the archive, by base name.
 std::map<std::string, std::string> read_archive(const std::string& path) {
@@ -51,10 +49,8 @@ class SimGridFlows : public ::testing::TestWithParam<Recording> {};
 
 TEST_P(SimGridFlows, FinishTimesAgreeTo1em9OrTwoTicks) {
   const Recording& r = GetParam();
-  const std::string archive = kShared + "/tools/simgrid/flows_finish.tar.zst";
-  const std::string routes_path = kShared + "/traces/hpl_ti_flops/routes/" + r.platform + ".txt.zst";
-  if (!std::filesystem::exists(archive) || !std::filesystem::exists(routes_path))
-    GTEST_SKIP() << "SKIPPED: no recordings at " << kShared;
+  const std::string archive = support::oracle_dir() + "/flows_finish.tar.zst";
+  const std::string routes_path = support::oracle_dir() + "/routes/" + r.platform + ".txt.zst";
   const auto files = read_archive(archive);
   ASSERT_TRUE(files.contains(r.file));
 

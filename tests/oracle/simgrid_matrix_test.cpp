@@ -15,8 +15,8 @@ TEST_P(SimgridMatrix, EveryRankFinishesWhenSimGridSays) {
   std::string folder = support::source_dir() + "/tests/oracle/data";
   std::string hosts = folder;
   if (!std::filesystem::exists(folder + "/" + GetParam() + "/trace.tar.zst")) {
-    folder = support::source_dir() + "/../shared/traces/hpl_ti_flops";
-    hosts = support::source_dir() + "/../shared/tools/simgrid";
+    folder = support::shared_dir() + "/traces/hpl_ti_flops";
+    hosts = support::shared_dir() + "/tools/simgrid";
   }
   if (!std::filesystem::exists(folder + "/" + GetParam() + "/trace.tar.zst"))
     GTEST_SKIP() << "needs the oracle folder beside the checkout: " << folder << "/" << GetParam();

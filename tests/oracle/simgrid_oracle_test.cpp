@@ -12,8 +12,8 @@
 namespace weft::testing {
 namespace {
 
-const std::string kData = support::source_dir() + "/tests/oracle/data";
-const std::string kShared = support::source_dir() + "/../shared";
+const std::string kData = support::oracle_dir();
+const std::string kShared = support::shared_dir();
 
 class Simgrid : public ::testing::TestWithParam<std::string> {};
 TEST_P(Simgrid, EveryRankFinishesWhenSimGridSays) { compare_with_simgrid(kData, kData, GetParam()); }

@@ -101,7 +101,8 @@ TEST(RecordFailures, TerminatedRecordStillWritesTheTrace) {
                + (signal == SIGINT ? "python3 -c \"import os,signal;os.killpg($pid,signal.SIGINT)\"\n"
                                    : "kill -TERM $pid\n") +
                "wait $pid\n";
-    EXPECT_NE(shell(folder, "sh -m job.sh"), 0);
+    // The launcher's own code, passed on: 1 of Open MPI, else as a shell counts signals. Not a crash of weft.
+    EXPECT_THAT(shell(folder, "sh -m job.sh"), ::testing::AnyOf(1, 128 + signal));
     EXPECT_EQ(spool_folder(folder), "") << slurp(folder / "told");
     const Recorded r = read_back(folder / "t.weft");
     ASSERT_EQ(r.lines.size(), 2u);

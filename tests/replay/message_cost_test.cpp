@@ -239,7 +239,7 @@ TEST(MessageCost, SegmentsThatContradictAreRefusedWithTheirPlace) {
 
 TEST(MessageCost, DahusPlatformGivesTheMeasuredPingPongs) {
   const std::filesystem::path data =
-      std::filesystem::path(support::source_dir()) / "../shared/data/dahu/pycewise_data.csv";
+      std::filesystem::path(support::shared_dir()) / "data/dahu/pycewise_data.csv";
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
   auto measured = topology::fit::Measurements::read(data.string());
   ASSERT_TRUE(measured) << measured.error().message();

@@ -1,7 +1,11 @@
 // Random programs. Well-formed ones (every message has its receive) must end in every mode, obey bounds that
-// hold for any schedule, and give the same bits twice. Op soup (any operation with any operands) must end in
-// a result, a deadlock report or an error, never in a crash. WEFT_SEED=N runs one seed.
+// hold for any schedule, and give the same bits twice. Op soup (any operation with any operands): a program with an
+// operation that breaks a rule of its own is refused and that operation named; one without is refused only for what
+// several operations do together, else it ends, with every message counted, or stops in operations that wait.
+// WEFT_SEED=N runs one seed.
 #include <gtest/gtest.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -12,6 +16,7 @@
 #include "tests/support/memory_trace.hpp"
 #include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
+#include "traces/send_counter.hpp"
 
 namespace weft::replay {
 namespace {
@@ -207,7 +212,7 @@ std::vector<std::int64_t> legal_list(const Op& op, std::int64_t p, Rng& rng) {
     case OpKind::startall:
     case OpKind::waitall:
     case OpKind::testall:
-      numbers(static_cast<std::int64_t>(rng.below(4)), 3);
+      numbers(1 + static_cast<std::int64_t>(rng.below(3)), 3);
       break;
     case OpKind::waitany:
     case OpKind::waitsome:
@@ -245,19 +250,64 @@ std::vector<std::int64_t> legal_list(const Op& op, std::int64_t p, Rng& rng) {
   return l;
 }
 
-TEST(RandomPrograms, OpSoupEndsInAResultADeadlockOrAnError) {
-  std::size_t finished = 0, stopped = 0, refused = 0;
+// What is wrong with an operation by itself, "" if nothing, and what a refusal says of it.
+struct Soup {
+  MemoryTrace trace;
+  std::vector<std::vector<Op>> ops;              // by rank
+  std::vector<std::vector<std::string>> faults;  // by rank: "rank 1, operation 2: send: peer is not a rank"
+  traces::SendCounter sends;
+  std::size_t illegal = 0;
+
+  explicit Soup(std::uint32_t ranks) : trace(ranks), ops(ranks), faults(ranks) {}
+  void add(std::uint32_t r, const Op& op, const std::vector<std::int64_t>& list) {
+    Op checked = op;
+    if (list.empty()) checked.extra = traces::kNoList;
+    if (!list.empty()) checked.extra = 0;
+    const traces::OpLimits limits{trace.header().ranks, &trace.communicators(), trace.regions().size()};
+    const char* fault = traces::op_fault(checked, list, limits);
+    faults[r].push_back(fault == nullptr ? ""
+                                         : fmt::format("rank {}, operation {}: {}: {}", r, ops[r].size(),
+                                                       traces::op_name(op.kind), fault));
+    illegal += fault != nullptr ? 1 : 0;
+    if (fault == nullptr) sends.add(RankId(r), checked, list);
+    ops[r].push_back(op);
+    trace.add(r, op, list);
+  }
+};
+
+// The reasons for which a program of well-formed operations may be refused: what several of them do together.
+bool is_a_rule_of_programs(const std::string& what) {
+  for (const char* rule :
+       {"is started while it is in use", "is not an inactive persistent one", "which was never started",
+        "a poll that points at no hit", "of which it is no member", "is not in communicator",
+        "a sendrecv without its receive half", "both must be members", "disagrees with rank",
+        "neighbour outside of the communicator"})
+    if (what.find(rule) != std::string::npos) return true;
+  return false;
+}
+
+// Operations in which a rank can wait for others for ever.
+bool can_wait(OpKind k) {
+  return traces::is_blocking_send(k) || k == OpKind::sendrecv || k == OpKind::recv || k == OpKind::probe ||
+         k == OpKind::mprobe || k == OpKind::iprobe || k == OpKind::improbe ||
+         (k >= OpKind::wait && k <= OpKind::testsome) || traces::is_collective(k) ||
+         traces::is_comm_create(k);
+}
+
+TEST(RandomPrograms, OpSoupIsRefusedByNameOrEndsWithItsMessagesOrStopsWhereItWaits) {
+  std::size_t finished = 0, stopped = 0, refused = 0, named = 0, whole = 0;
   for (const std::uint64_t seed : seeds(4000)) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     Rng rng(seed ^ 0x50u);
     const auto ranks = static_cast<std::uint32_t>(1 + rng.below(6));
-    MemoryTrace t(ranks);
+    Soup soup(ranks);
+    MemoryTrace& t = soup.trace;
     std::vector<std::int32_t> half;
     for (std::uint32_t r = 0; r < ranks; r += 2) half.push_back(static_cast<std::int32_t>(r));
     (void)t.add_comm("split1", half);
     (void)t.add_region("phase");
     const std::uint64_t length = 1 + rng.below(12);
-    // Mostly legal operands, so that the programs get far; now and then anything.
+    // Three in four are of legal operands, so that the programs get far; in the others now and then anything.
     const bool wild = rng.below(4) == 0;
     for (std::uint32_t r = 0; r < ranks; ++r) {
       for (std::uint64_t i = 0; i < length; ++i) {
@@ -289,26 +339,61 @@ TEST(RandomPrograms, OpSoupEndsInAResultADeadlockOrAnError) {
           for (auto& v : list)
             if (rng.below(3) == 0) v = static_cast<std::int64_t>(rng.below(9)) - 3;
         }
-        t.add(r, op, list);
+        soup.add(r, op, list);
+        if (!wild) {
+          ASSERT_EQ(soup.faults[r].back(), "");
+        }
       }
     }
     ReplayOptions o;
     o.raw = kModes[seed % 4];
     const auto result = replay(t, platform(seed / 4 % kPlatforms), hosts(ranks), o);
+    t.rewind();
+    const auto again = replay(t, platform(seed / 4 % kPlatforms), hosts(ranks), o);
+    ASSERT_EQ(again.has_value(), result.has_value());
     if (!result) {
-      EXPECT_EQ(result.error().code, ErrorCode::kBadInput) << result.error().message();
-      EXPECT_FALSE(result.error().what.empty());
+      const Error& e = result.error();
+      EXPECT_EQ(again.error().message(), e.message());
+      EXPECT_EQ(e.code, ErrorCode::kBadInput) << e.message();
+      // The place is that of an operation; a fault of its own is that operation's, in the words of the rule.
+      bool placed = false;
+      for (std::uint32_t r = 0; r < ranks; ++r)
+        for (std::size_t i = 0; i < soup.ops[r].size(); ++i) {
+          if (e.where != t.position(RankId(r), i)) continue;
+          placed = true;
+          if (!soup.faults[r][i].empty() && e.what == soup.faults[r][i]) {
+            ++named;
+          } else {
+            EXPECT_TRUE(is_a_rule_of_programs(e.what)) << e.message() << "; of itself: " << soup.faults[r][i];
+          }
+        }
+      EXPECT_TRUE(placed) << e.message();
       ++refused;
       continue;
     }
+    EXPECT_EQ(soup.illegal, 0u) << "an operation that breaks a rule was replayed";
+    EXPECT_EQ(again->fingerprint, result->fingerprint);
     for (const RankTimes& t : result->ranks) {
       EXPECT_EQ(sum_of_causes(t), t.finish - t.compute);
       for (const Duration d : t.causes) EXPECT_GE(d, Duration(0));
     }
     if (result->finished) {
+      // Every message that was sent has come, or nobody took it (those may be of collectives that disagree, too).
+      const traces::TraceTotals& sent = soup.sends.totals();
+      EXPECT_LE(result->point_to_point.count, sent.messages);
+      EXPECT_GE(result->point_to_point.count + result->unmatched_messages, sent.messages);
+      if (result->unmatched_messages == 0) {
+        EXPECT_EQ(result->point_to_point.bytes, sent.bytes);
+        ++whole;
+      }
       ++finished;
     } else {
       EXPECT_FALSE(result->deadlock.blocked.empty());
+      for (const BlockedRank& b : result->deadlock.blocked) {
+        ASSERT_LT(b.op_index, soup.ops[b.rank.index()].size());
+        const OpKind kind = soup.ops[b.rank.index()][b.op_index].kind;
+        EXPECT_TRUE(can_wait(kind)) << traces::op_name(kind) << " at " << b.position;
+      }
       EXPECT_FALSE(result->deadlock.summary().empty());
       ++stopped;
     }
@@ -317,6 +402,8 @@ TEST(RandomPrograms, OpSoupEndsInAResultADeadlockOrAnError) {
     EXPECT_GT(finished, 20u);
     EXPECT_GT(stopped, 100u);
     EXPECT_GT(refused, 100u);
+    EXPECT_GT(named, 100u);
+    EXPECT_GT(whole, 20u);
   }
 }
 

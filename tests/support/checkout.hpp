@@ -8,5 +8,8 @@ namespace weft::support {
 
 [[nodiscard]] std::string source_dir();  // root of the checkout, no slash at the end
 [[nodiscard]] std::string binary_dir();  // root of the build
+[[nodiscard]] std::string oracle_dir();  // recorded answers that every clone has: tests/oracle/data
+// The larger recordings: beside the checkout, or where the environment variable WEFT_SHARED says. May not exist.
+[[nodiscard]] std::string shared_dir();
 
 }  // namespace weft::support

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/least_squares.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
 #include "topology/fit/kernel_fit.hpp"
-#include "core/least_squares.hpp"
 #include "topology/fit/network_fit.hpp"
 
 namespace weft::topology::fit {
@@ -496,7 +496,7 @@ TEST(Fit, MutatedFilesAreFittedOrRefusedWithTheirPlace) {
 }
 
 TEST(DahuCalibration, RatesAndSegmentsAreThoseOfTheMeasurements) {
-  const std::filesystem::path data = std::filesystem::path(support::source_dir()) / "../shared/data/dahu";
+  const std::filesystem::path data = std::filesystem::path(support::shared_dir()) / "data/dahu";
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
   auto regressions = Measurements::read((data / "dgemm_calibration.csv").string());
   ASSERT_TRUE(regressions) << regressions.error().message();

@@ -1,18 +1,12 @@
-// SimGrid 3.32's own routes of five 256-host networks against ours of the same shape. The recorded dumps are
-// not part of this repository; without them the tests skip.
-#include <filesystem>
-
+// SimGrid 3.32's own routes of five 256-host networks (tests/oracle/data/routes) against ours of the same shape.
 #include "tests/support/checkout.hpp"
 #include "tests/topology/oracles.hpp"
 
 namespace weft::topology {
 namespace {
 
-std::optional<Platform> recorded(const std::string& name) {
-  const std::string path =
-      support::source_dir() + "/../shared/traces/hpl_ti_flops/routes/" + name + ".txt.zst";
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  return load("routes:path=" + path);
+Platform recorded(const std::string& name) {
+  return load("routes:path=" + support::oracle_dir() + "/routes/" + name + ".txt.zst");
 }
 
 struct Agreement {
@@ -57,10 +51,9 @@ Agreement compare(const Fabric& theirs, const Fabric& ours) {
 
 void expect_agreement(const std::string& dump, const std::string& spec, std::uint64_t length,
                       std::uint64_t links) {
-  const auto theirs = recorded(dump);
-  if (!theirs) GTEST_SKIP() << "no reference data beside the source tree";
+  const Platform theirs = recorded(dump);
   const Platform ours = load(spec);
-  const Agreement a = compare(theirs->fabric, ours.fabric);
+  const Agreement a = compare(theirs.fabric, ours.fabric);
   EXPECT_EQ(a.same_length, length) << spec;
   EXPECT_EQ(a.same_links, links) << spec;
 }
@@ -89,10 +82,9 @@ TEST(SimGridRoutes, TorusWithSimGridsTieRuleIsTheSame) {
 TEST(SimGridRoutes, DragonflyHasAnotherShape) {
   // Its group is a grid of chassis and blades with one gateway router, ours a clique whose routers are all
   // gateways.
-  const auto theirs = recorded("dragonfly");
-  if (!theirs) GTEST_SKIP() << "no reference data beside the source tree";
+  const Platform theirs = recorded("dragonfly");
   const Platform ours = load("dragonfly:p=4,a=16,h=1,g=4");
-  const Metrics a = measure(theirs->fabric), b = measure(ours.fabric);
+  const Metrics a = measure(theirs.fabric), b = measure(ours.fabric);
   EXPECT_EQ(*a.diameter_hops, 7u);
   EXPECT_EQ(*b.diameter_hops, 5u);
   EXPECT_NEAR(*a.mean_hops, 5.3882, 5e-5);
@@ -101,9 +93,8 @@ TEST(SimGridRoutes, DragonflyHasAnotherShape) {
 
 TEST(SimGridRoutes, ItsSoundDumpsWalkOnTheInferredWiring) {
   for (const std::string name : {"crossbar", "fattree", "fattree_taper", "torus"}) {
-    const auto p = recorded(name);
-    if (!p) GTEST_SKIP() << "no reference data beside the source tree";
-    expect_sound(p->fabric);
+    SCOPED_TRACE(name);
+    expect_sound(recorded(name).fabric);
   }
 }
 

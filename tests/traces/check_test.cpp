@@ -67,14 +67,13 @@ TEST(Check, UnmatchedSendsTruncationAndDisagreementsAreErrors) {
 }
 
 TEST(Check, HplTracesAreClean) {
-  const std::string base = support::source_dir() + "/../shared/traces/hpl_ti_flops";
-  if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
-  for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64", "16x16_4000_64"}) {
-    auto t = open_trace({base + "/" + name + "/trace.tar.zst"});
+  for (const std::string& trace : hpl_traces()) {
+    SCOPED_TRACE(trace);
+    auto t = open_trace({trace + "/trace.tar.zst"});
     ASSERT_TRUE(t) << t.error().message();
     auto r = check_trace(**t);
     ASSERT_TRUE(r);
-    EXPECT_TRUE(r->findings.empty()) << name << ": " << r->findings[0].message;
+    EXPECT_TRUE(r->findings.empty()) << r->findings[0].message;
   }
 }
 

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <map>
 
+#include "tests/support/checkout.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check/check.hpp"
-#include "traces/weft/copy.hpp"
+#include "traces/export.hpp"
 #include "traces/synthetic/pattern.hpp"
+#include "traces/weft/copy.hpp"
 
 namespace weft::traces {
 namespace {
@@ -272,6 +274,30 @@ TEST(Synthetic, MistakesAreAnsweredWithTheOptionAndWhatIsLegal) {
   EXPECT_THAT(error_of("random", {{"ranks", "1000"}, {"messages", "1000000"}}), HasSubstr("--messages"));
   EXPECT_THAT(error_of("sweep", {{"grid", "64x4"}}), HasSubstr("more ranks than the mesh has cells"));
   EXPECT_THAT(error_of("collective", {{"ranks", "4"}, {"op", "gossip"}}), HasSubstr("allreduce, barrier"));
+}
+
+// The head of each traces/synthetic/<pattern>.cpp shows operations of one rank: they are what the pattern makes.
+TEST(Synthetic, SamplesInTheSourceAreWhatThePatternsMake) {
+  const testing::TempDir dir;
+  for (const PatternKind& kind : pattern_kinds()) {
+    SCOPED_TRACE(kind.name);
+    std::ifstream in(support::source_dir() + "/traces/synthetic/" + std::string(kind.name) + ".cpp");
+    const std::string command = "// $ weft generate " + std::string(kind.name) + " --";
+    std::string line, sample;
+    while (std::getline(in, line) && !line.starts_with(command)) {
+    }
+    ASSERT_TRUE(in) << "no sample in its source file";
+    Args args;
+    std::istringstream words(line.substr(command.size() - 2));
+    for (std::string key, value; words >> key >> value;) args.emplace_back(key.substr(2), value);
+    while (std::getline(in, line) && line.starts_with("//   ")) sample += line.substr(5) + "\n";
+    const auto t = make(std::string(kind.name), args, 0);
+    ASSERT_TRUE(t);
+    const std::string text = dir.path("out.txt");
+    ASSERT_TRUE(export_trace(*t, "text", text));
+    EXPECT_FALSE(sample.empty());
+    EXPECT_THAT("\n" + testing::slurp(text), HasSubstr("\n" + sample));
+  }
 }
 
 }  // namespace

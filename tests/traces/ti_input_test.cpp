@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-const std::string kShared = support::source_dir() + "/../shared/traces";
+const std::string kShared = support::shared_dir() + "/traces";
 
 std::string lines_of(int r, int n) {
   const std::string me = std::to_string(r);
@@ -165,6 +165,18 @@ std::uint64_t lines_in(const std::string& archive) {
       n +=
           static_cast<std::uint64_t>(std::ranges::count(text, '\n')) + (!text.empty() && text.back() != '\n');
   return n;
+}
+
+TEST(TiInput, EveryHplTraceRecordedWithFlopsIsReadLineByLineAndChecks) {
+  for (const std::string& trace : hpl_traces()) {
+    SCOPED_TRACE(trace);
+    auto t = open_trace({trace + "/trace.tar.zst"});
+    ASSERT_TRUE(t) << t.error().message();
+    EXPECT_EQ((*t)->totals().ops, lines_in(trace + "/trace.tar.zst"));
+    const auto r = check_trace(**t);
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->errors, 0u) << r->findings[0].message;
+  }
 }
 
 TEST(TiInput, EveryHplTraceRecordedWithTimesIsReadLineByLineAndChecks) {

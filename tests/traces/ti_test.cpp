@@ -11,8 +11,6 @@ namespace {
 
 using namespace testing;
 
-const std::string kShared = support::source_dir() + "/../shared/traces";
-
 std::vector<PlainOp> ops_of_text(const TempDir& dir, const std::string& text, std::uint32_t rank = 0) {
   auto t = open_trace({dir.write("t.txt", text)});
   EXPECT_TRUE(t) << t.error().message();
@@ -70,18 +68,16 @@ TEST(Ti, NumbersOfEveryLengthAreReadExactly) {
 }
 
 TEST(Ti, HplTracesImportWithTheCountsOfTheirListing) {
-  const std::string base = kShared + "/hpl_ti_flops";
-  if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
-  for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64", "16x16_4000_64"}) {
-    SCOPED_TRACE(name);
-    auto t = open_trace({base + "/" + name + "/trace.tar.zst"});
+  for (const std::string& trace : hpl_traces()) {
+    SCOPED_TRACE(trace);
+    auto t = open_trace({trace + "/trace.tar.zst"});
     ASSERT_TRUE(t) << t.error().message();
     std::map<std::string, std::uint64_t> counts;
     OpBlock b;
     for (std::uint32_t r = 0; r < (*t)->header().ranks; ++r)
       while (*(*t)->next_block(RankId(r), b))
         for (const Op& op : b.ops) ++counts[std::string(op_name(op.kind))];
-    std::istringstream line(slurp(base + "/" + name + "/counts.txt"));
+    std::istringstream line(slurp(trace + "/counts.txt"));
     std::string word;
     line >> word;
     while (line >> word) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/rng.hpp"
+#include "tests/support/checkout.hpp"
 #include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/trace.hpp"
@@ -90,6 +91,18 @@ inline Result<std::vector<PlainOp>> read_rank(TraceReader& t, std::uint32_t rank
     EXPECT_EQ(b.rank, RankId(rank));
     for (auto& p : plain(b)) out.push_back(std::move(p));
   }
+}
+
+// Folders of the recorded HPL runs: trace.tar.zst, HPL.dat, counts.txt. Four that every clone has, and the one of 256
+// ranks where it is.
+inline std::vector<std::string> hpl_traces() {
+  std::vector<std::string> out;
+  for (const char* name : {"2x2_500_64", "4x4_2000_64", "4x4_2000_64_b4", "8x8_4000_64"})
+    out.push_back(support::oracle_dir() + "/" + name);
+  if (const std::string large = support::shared_dir() + "/traces/hpl_ti_flops/16x16_4000_64";
+      fs::exists(large))
+    out.push_back(large);
+  return out;
 }
 
 inline std::uint64_t seed_or(std::uint64_t fallback) {

@@ -1,5 +1,8 @@
 // The .weft file: what goes in comes out, and what is damaged says where.
+#include <ctime>
+
 #include "tests/traces/trace_testing.hpp"
+#include "traces/weft/definitions.hpp"
 
 namespace weft::traces {
 namespace {
@@ -194,6 +197,58 @@ TEST(WeftFile, EveryTruncationIsAnErrorAndItsWholeBlocksAreSalvaged) {
     }
   }
   EXPECT_GT(most, 0u);
+}
+
+// A dup costs bytes, not members, wherever it stands among the definitions; a permutation is another communicator.
+TEST(WeftFile, EqualMembersAreStoredOnceAndComeBackForEach) {
+  const TempDir dir;
+  const std::string path = dir.path("t.weft");
+  const std::vector<std::vector<std::int32_t>> members = {{0, 2}, {2, 0}, {0, 2}, {0, 1, 2},
+                                                          {2, 0}, {0, 2}, {},     {}};
+  TraceHeader h;
+  h.ranks = 3;
+  auto w = TraceWriter::create(path, h);
+  OpBlock b;
+  b.rank = RankId(0);
+  b.ops = {{.kind = OpKind::init}};
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    (void)w->add_communicator({"c" + std::to_string(i + 1), members[i]});
+    if (i % 3 == 0) {  // definitions are written in several frames, and once more in the index
+      w->append(b);
+      ++b.first_op;
+    }
+  }
+  ASSERT_TRUE(w->finish());
+  auto t = open_trace({path});
+  ASSERT_TRUE(t) << t.error().message();
+  ASSERT_EQ((*t)->communicators().size(), members.size() + 1);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    EXPECT_EQ((*t)->communicators()[i + 1].members, members[i]) << i;
+    EXPECT_EQ((*t)->communicators()[i + 1].name, "c" + std::to_string(i + 1));
+  }
+}
+
+TEST(SameMembers, NamesTheFirstOfEqualsWhateverTheOrderOfAsking) {
+  std::vector<Communicator> all = {
+      {"world", {0, 1, 2}}, {"a", {0, 2}}, {"b", {2, 0}}, {"c", {0, 2}}, {"d", {0, 1, 2}}};
+  SameMembers one, other;
+  const std::vector<std::uint32_t> want = {0, 0, 0, 2, 1};
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(one.of(all, i), want[i]);
+  for (std::size_t i = all.size(); i-- > 0;) EXPECT_EQ(other.of(all, i), want[i]);
+  all.push_back({"e", {2, 0}});
+  EXPECT_EQ(one.of(all, 5), 3u);
+}
+
+// One communicator for each pair of ranks, definitions flushed after each: every one compared with all before it would be
+// 800 million comparisons a pass.
+TEST(WeftFile, ManyCommunicatorsCostTheirMembersOnly) {
+  std::vector<Communicator> all;
+  for (std::int32_t a = 0; a < 300; ++a)
+    for (std::int32_t b = 0; b < a && all.size() < 40000; ++b) all.push_back({"p", {b, a}});
+  const std::clock_t begin = std::clock();
+  SameMembers same;
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(same.of(all, i), 0u);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 0.5);
 }
 
 }  // namespace

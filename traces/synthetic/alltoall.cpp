@@ -1,6 +1,12 @@
 // Every rank sends to every other. As the collective MPI_Alltoall, whose algorithm the platform chooses, or written
 // out: "pairwise" meets one partner at a time (rank r sends to r+k and receives from r-k in step k), "spread" posts
 // everything at once in that order.
+//
+// $ weft generate alltoall --ranks 3 --bytes 1KiB --iterations 1 --how pairwise
+//   1 sendrecv 2 1024 0 world
+//   1 recv 0 1024 0 world
+//   1 sendrecv 0 1024 0 world
+//   1 recv 2 1024 0 world
 #include "traces/synthetic/pattern.hpp"
 
 namespace weft::traces {

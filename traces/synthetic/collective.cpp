@@ -1,4 +1,7 @@
 // One collective of MPI, repeated, with computation between: the micro-benchmark of a platform's algorithms.
+//
+// $ weft generate collective --ranks 4 --op bcast --bytes 1KiB --iterations 1
+//   1 bcast 0 1024 - world
 #include "traces/synthetic/pattern.hpp"
 
 namespace weft::traces {

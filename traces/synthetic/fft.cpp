@@ -9,6 +9,12 @@
 // Blocks: x is dealt to columns j and y to rows i where they are not whole, z to columns j at first, to rows i at the
 // end. From (x whole, y by i, z by j) to (y whole): in the COLUMN group of j the ranks swap x for y; then (x by i,
 // y whole, z by j) to (z whole): in the ROW group of i they swap y for z.
+//
+// $ weft generate fft --grid 2x2 --cells 8x8x8
+//   1 barrier - - - world
+//   1 compute - 1920flop - -
+//   1 alltoallv - 2048 - split2
+//   1 barrier - - - world
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -4,6 +4,13 @@
 // Neighbours lie in 2d directions (faces), also those that differ in two dimensions (edges), or in all 3^d - 1
 // (corners). A message holds width cells in each dimension in which its direction points, the whole extent of the
 // box in the others.
+//
+// $ weft generate halo --dims 3 --bytes 1KiB --iterations 1
+//   1 irecv 0 1024 1 world
+//   1 irecv 2 1024 0 world
+//   1 isend 0 1024 0 world
+//   1 isend 2 1024 1 world
+//   1 waitall - - - -
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,13 @@
 // Nearest neighbour in rank order: every rank sends `messages` messages to each of rank +- 1 ... +- reach (modulo
 // the ranks), or, with sides=one, only upwards: with reach 1 the nearest-neighbour traffic of section VI of the
 // paper on interconnect models. They go in rounds of `window`, as in `random`.
+//
+// $ weft generate neighbor --ranks 4 --messages 1
+//   1 irecv 0 1024 0 world
+//   1 irecv 2 1024 1 world
+//   1 isend 2 1024 0 world
+//   1 isend 0 1024 1 world
+//   1 waitall - - - -
 #include <algorithm>
 
 #include "traces/synthetic/pattern.hpp"

@@ -5,6 +5,10 @@
 //   transpose   rank x + S y -> y + S x (ranks a square)
 //   tornado     r + ceil(p/2) - 1: half way round each ring
 //   random      a permutation drawn from the seed; a rank may be its own destination and then sends nothing
+//
+// $ weft generate permutation --ranks 4 --bytes 1KiB --iterations 1
+//   1 sendrecv 2 1024 0 world
+//   1 recv 2 1024 0 world
 #include <fmt/format.h>
 
 #include <bit>

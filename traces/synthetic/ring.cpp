@@ -1,5 +1,9 @@
 // A ring: in each iteration every rank sends to rank + stride and receives from rank - stride (Sendrecv, modulo the
 // ranks). With one iteration less than ranks it is the ring allgather; with a large stride it crosses the machine.
+//
+// $ weft generate ring --ranks 4 --bytes 1KiB --iterations 1
+//   1 sendrecv 2 1024 0 world
+//   1 recv 0 1024 0 world
 #include "traces/synthetic/pattern.hpp"
 
 namespace weft::traces {

@@ -1,6 +1,13 @@
 // An iterative solver on a regular grid (Jacobi, conjugate gradients): per iteration the halos are shifted one
 // dimension after the other, both ways, by Sendrecv, then come the computation and a global sum of the residual.
 // The shifts carry corners along, so 2d messages of a rank do what 3^d - 1 do when all are sent at once.
+//
+// $ weft generate stencil --dims 3 --bytes 1KiB --iterations 1
+//   1 sendrecv 2 1024 0 world
+//   1 recv 0 1024 0 world
+//   1 sendrecv 0 1024 1 world
+//   1 recv 2 1024 1 world
+//   1 allreduce - 8 - world
 #include "traces/synthetic/pattern.hpp"
 #include "traces/synthetic/rank_grid.hpp"
 

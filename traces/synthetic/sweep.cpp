@@ -9,6 +9,11 @@
 // Message sizes: y face: ichunk x nz cells x angles x 8 B, z face: ichunk x ny cells x angles x 8 B, where ny, nz are
 // the rank's own cells. Of one octant a rank at distance d from the corner begins after d chunks: the pipeline is
 // PY + PZ - 2 + chunks long; the next octant pair enters while the last one drains.
+//
+// $ weft generate sweep --grid 2x2 --cells 8x4x4 --octants 2 --groups 1 --angles 10
+//   1 recv 0 1280 0 world
+//   1 compute - 12800flop - -
+//   1 send 3 1280 1 world
 #include <fmt/format.h>
 
 #include <algorithm>

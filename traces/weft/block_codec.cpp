@@ -9,6 +9,14 @@
 #include "traces/weft/format.hpp"
 #include "traces/weft/wire.hpp"
 
+// A block of five operations of rank 0, as columns (message OpBlock of trace.proto):
+//   isend 1 tag 7 800 B request 0                         group_of 0 0 1 1 2: which group each is of
+//   isend 2 tag 7 900 B request 1        groups[0]  kind isend, tag 7, peers 1 2, amounts 800 900, requests 1 2
+//   compute 2e9 flops                    groups[1]  kind compute_flops, WHOLE_DOUBLE, amounts 2000000000 3000000000
+//   compute 3e9 flops                    groups[2]  kind waitall, list_size 3, list_values 0 1
+//   waitall {0, 1}
+// Operations with the same kind, flags and communicator are a group. A field is a constant ("tag 7") where all of a group
+// have the same value, else a column ("peers 1 2"). Requests and sizes of lists are stored plus one: 0 is none.
 namespace weft::traces {
 namespace {
 

@@ -1,5 +1,6 @@
 #include "traces/weft/copy.hpp"
 
+#include "traces/formats.hpp"
 #include "traces/weft/writer.hpp"
 
 namespace weft::traces {
@@ -24,6 +25,11 @@ Result<std::uint64_t> copy_to_weft(TraceReader& from, const std::string& path,
   }
   WEFT_TRY(out.finish());
   return out.bytes_written();
+}
+
+Result<void> export_weft(TraceReader& trace, const std::string& path) {
+  WEFT_TRY(copy_to_weft(trace, path));
+  return {};
 }
 
 }  // namespace weft::traces

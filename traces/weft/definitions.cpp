@@ -1,12 +1,13 @@
 #include "traces/weft/definitions.hpp"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "traces/weft/trace.pb.h"
 #include "traces/weft/format.hpp"
+#include "traces/weft/trace.pb.h"
 #include "traces/weft/wire.hpp"
 
 namespace weft::traces {
@@ -138,16 +139,28 @@ Result<TraceHeader> decode_header(std::string_view message) {
   return h;
 }
 
+std::uint32_t SameMembers::of(const std::vector<Communicator>& communicators, std::size_t i) {
+  for (std::size_t next = same_as_.size(); next <= i; ++next) {
+    const std::vector<std::int32_t>& members = communicators[next].members;
+    const std::uint64_t hash = XXH64(members.data(), members.size() * sizeof members[0], 0);
+    std::uint32_t same = 0;
+    const auto [begin, end] = firsts_.equal_range(hash);
+    for (auto first = begin; first != end; ++first)
+      if (communicators[first->second].members == members) same = first->second + 1;
+    if (same == 0) firsts_.emplace(hash, static_cast<std::uint32_t>(next));
+    same_as_.push_back(same);
+  }
+  return same_as_[i];
+}
+
 void encode_definitions(const std::vector<Communicator>& communicators, std::size_t from_comm,
-                        const std::vector<std::string>& regions, std::size_t from_region, bool kernels,
-                        pb::Definitions& out) {
+                        SameMembers& same_members, const std::vector<std::string>& regions,
+                        std::size_t from_region, bool kernels, pb::Definitions& out) {
   out.set_first_communicator(static_cast<std::uint32_t>(from_comm));
   for (std::size_t i = from_comm; i < communicators.size(); ++i) {
     pb::Communicator& c = *out.add_communicators();
     c.set_name(communicators[i].name);
-    for (std::size_t j = 0; j < i && c.same_as() == 0; ++j)
-      if (communicators[j].members == communicators[i].members)
-        c.set_same_as(static_cast<std::uint32_t>(j) + 1);
+    c.set_same_as(same_members.of(communicators, i));
     if (c.same_as() == 0) encode_members(communicators[i].members, c);
   }
   out.set_first_region(static_cast<std::uint32_t>(from_region));

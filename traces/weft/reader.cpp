@@ -1,4 +1,9 @@
-#include "traces/weft/reader.hpp"
+// Reader of .weft files (trace.proto, format.hpp).
+//
+// Memory: the index (16 bytes per block), the definitions, one decode buffer; blocks are read with pread when
+// asked for, so any number of ranks can be read interleaved. A file that was cut off is an error that names
+// the byte where it ends; with allow_truncated its whole blocks are read instead and a note in the header
+// says what is missing.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,6 +20,7 @@
 #include "core/source_pos.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/definitions.hpp"
+#include "traces/formats.hpp"
 #include "traces/send_counter.hpp"
 #include "traces/weft/trace.pb.h"
 #include "traces/weft/format.hpp"
@@ -70,6 +76,14 @@ class File {
   std::uint64_t size_ = 0;
 };
 
+// bytes 0..15             89 "WEFT" 0d 0a 1a, u16 major, u16 minor, u32 0          read_header_frame()
+// 16..                    frame kHeader: ranks, hosts, recorder, notes             read_header_frame()
+//                         frames kDefinitions and kOps, mixed                      walk(), if there is no index
+// index_at..              frame kIndex: definitions again, where each block is     read_index()
+// last 32                 u64 index_at, u64 size of the file, u64 their XXH64, "WEFTEND\n"   open()
+// A frame is 40 bytes of FrameHeader (format.hpp) and stored_bytes of zstd:          read_frame()
+//   57 52 46 4d | 03 | 01 | 00 00 | b4 00 00 00 | 58 02 00 00 | 02 00 00 00 | 40 00 00 00 | 00 10 00 00 00 00 00 00 | sum
+//   "WRFM"       kOps zstd  0      180 stored     600 unpacked  of rank 2     64 ops        from its operation 4096
 class WeftReader final : public TraceReader {
  public:
   explicit WeftReader(File file) : file_(std::move(file)), zstd_(ZSTD_createDCtx()) {
@@ -79,7 +93,7 @@ class WeftReader final : public TraceReader {
   WeftReader(const WeftReader&) = delete;
   WeftReader& operator=(const WeftReader&) = delete;
 
-  Result<void> open(const WeftReaderOptions& options);
+  Result<void> open(const OpenOptions& options);
 
   const TraceHeader& header() const override { return header_; }
   const TraceTotals& totals() const override { return totals_; }
@@ -256,6 +270,8 @@ Result<void> WeftReader::read_index(std::uint64_t at) {
   if (total != static_cast<std::uint64_t>(m.block_ops_size())) return damaged("its columns differ in length");
   blocks_.reserve(total);
   ranks_.resize(header_.ranks);
+  // Two ranks with blocks {64 ops at byte 0x100, 10 at 0x300} and {70 at 0x200}:
+  //   blocks_of_rank 2 1, block_ops 64 10 70, offset_delta 0x100 +0x200 -0x100
   std::uint64_t offset = 0;
   int next = 0;
   for (std::uint32_t r = 0; r < header_.ranks; ++r) {
@@ -336,7 +352,7 @@ Result<void> WeftReader::salvage(std::uint64_t end_of_use) {
   return {};
 }
 
-Result<void> WeftReader::open(const WeftReaderOptions& options) {
+Result<void> WeftReader::open(const OpenOptions& options) {
   WEFT_TRY(read_header_frame());
   std::uint64_t index_at = 0;
   bool whole = false;
@@ -345,6 +361,7 @@ Result<void> WeftReader::open(const WeftReaderOptions& options) {
     WEFT_TRY(file_.read(file_.size() - sizeof t, t, sizeof t));
     std::uint64_t size = 0;
     std::uint64_t sum = 0;
+    // The trailer: where the index is, how long the file is, the checksum of these two, "WEFTEND\n".
     std::memcpy(&index_at, t, 8);
     std::memcpy(&size, t + 8, 8);
     std::memcpy(&sum, t + 16, 8);
@@ -422,10 +439,15 @@ std::string WeftReader::position(RankId rank, std::uint64_t index) const {
 
 }  // namespace
 
-bool sniff_weft(std::string_view first) { return first.starts_with(format::kMagic.substr(0, 5)); }
+bool sniff_weft(const std::string& /*path*/, std::string_view first) {
+  return first.starts_with(format::kMagic.substr(0, 5));
+}
 
-Result<std::unique_ptr<TraceReader>> open_weft(const std::string& path, const WeftReaderOptions& options) {
-  WEFT_ASSIGN(File file, File::open(path));
+Result<std::unique_ptr<TraceReader>> open_weft(const std::vector<std::string>& paths,
+                                               const OpenOptions& options) {
+  if (paths.size() > 1)
+    return usage_error("a .weft trace is one file", fmt::format("{} paths", paths.size()));
+  WEFT_ASSIGN(File file, File::open(paths[0]));
   auto reader = std::make_unique<WeftReader>(std::move(file));
   WEFT_TRY(reader->open(options));
   return std::unique_ptr<TraceReader>(std::move(reader));

@@ -69,6 +69,7 @@ struct TraceWriter::Impl {
   std::string packed;
   std::vector<Communicator> communicators;
   std::vector<std::string> regions;
+  SameMembers same_members;
   std::size_t written_communicators = 1;
   std::size_t written_regions = 0;
   bool has_kernels = false,
@@ -110,7 +111,7 @@ void TraceWriter::Impl::flush_definitions() {
       written_kernels == has_kernels)
     return;
   pb::Definitions d;
-  encode_definitions(communicators, written_communicators, regions, written_regions,
+  encode_definitions(communicators, written_communicators, same_members, regions, written_regions,
                      has_kernels && !written_kernels, d);
   write_frame(format::FrameType::kDefinitions, d.SerializeAsString());
   written_communicators = communicators.size();
@@ -196,7 +197,7 @@ Result<void> TraceWriter::finish() {
     w.fail(fmt::format("a trace of more than {} ranks needs an operation on each", format::kFreeRanks));
   pb::Index index;
   pb::Definitions definitions;
-  encode_definitions(w.communicators, 1, w.regions, 0, w.has_kernels, definitions);
+  encode_definitions(w.communicators, 1, w.same_members, w.regions, 0, w.has_kernels, definitions);
   index.set_definitions(definitions.SerializeAsString());
   index.set_ops(w.counter.totals().ops);
   index.set_messages(w.counter.totals().messages);

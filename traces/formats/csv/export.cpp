@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include "traces/export.hpp"
+#include "traces/formats.hpp"
 #include "traces/formats/export_file.hpp"
 #include "traces/op_rules.hpp"
 

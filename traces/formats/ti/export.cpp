@@ -11,7 +11,7 @@
 #include <iterator>
 #include <vector>
 
-#include "traces/export.hpp"
+#include "traces/formats.hpp"
 #include "traces/formats/export_file.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/request_book.hpp"

@@ -12,6 +12,8 @@
 
 namespace weft::traces::ti {
 
+// The text has no request numbers: `wait src dst tag` is the oldest outstanding request with that source, destination and
+// tag, as SimGrid looks it up; else one that was posted with a wildcard; else it is over already.
 void Parser::push_wait(RankState& s, std::int64_t src, std::int64_t dst, std::int64_t tag) {
   const auto s32 = static_cast<std::int32_t>(src);
   const auto d32 = static_cast<std::int32_t>(dst);
@@ -39,6 +41,7 @@ void Parser::push_wait(RankState& s, std::int64_t src, std::int64_t dst, std::in
 
 bool Parser::parse_action(RankState& s, TiFields& l, Action a) {
   switch (a) {
+    // 0 init [1]: with a field, counts without a datatype are doubles
     case Action::kInit:
       s.default_bytes = kTypeBytes[static_cast<std::size_t>(l.at_end() ? kByteType : kDoubleType)];
       push(s, Op{.kind = OpKind::init});
@@ -53,12 +56,14 @@ bool Parser::parse_action(RankState& s, TiFields& l, Action a) {
       return true;
     case Action::kLocation:
       return true;
+    // 0 compute 1.5e9: flops
     case Action::kCompute: {
       double f = 0;
       if (!l.flops(f)) return false;
       push(s, Op{.kind = OpKind::compute_flops, .amount = std::bit_cast<std::int64_t>(f + 0.0)});
       return l.nothing_more();
     }
+    // 0 sleep 0.5: seconds
     case Action::kSleep: {
       l.skip_blanks();
       const char* at = l.here();
@@ -71,6 +76,8 @@ bool Parser::parse_action(RankState& s, TiFields& l, Action a) {
       push(s, Op{.kind = OpKind::sleep, .amount = from_seconds(seconds).count()});
       return l.nothing_more();
     }
+    // 0 send 1 5 800 [0]: destination, tag, count, datatype id
+    // 1 recv 0 5 800 [0]: source or -555 (any), tag or -444 (any), count, datatype id
     case Action::kSend:
     case Action::kIsend:
     case Action::kSsend:
@@ -134,6 +141,7 @@ bool Parser::parse_action(RankState& s, TiFields& l, Action a) {
       push(s, op);
       return l.nothing_more();
     }
+    // 0 sendRecv 3 1 4 2 [0 0]: count to send, destination, count to receive, source, datatype ids of both
     case Action::kSendRecv: {
       std::int64_t sn = 0;
       std::int64_t rn = 0;
@@ -155,6 +163,7 @@ bool Parser::parse_action(RankState& s, TiFields& l, Action a) {
       push(s, recv);
       return l.nothing_more();
     }
+    // 0 wait 1 0 6: source, destination, tag of the message that the request is about (0 receives it from 1)
     case Action::kWait:
     case Action::kTest: {
       std::int32_t src = 0;
@@ -170,6 +179,7 @@ bool Parser::parse_action(RankState& s, TiFields& l, Action a) {
         ++tests_;
       return true;
     }
+    // 0 waitall [2]: all outstanding requests of the rank, however many it says
     case Action::kWaitall: {
       list_.clear();
       for (const auto& r : s.requests.take_all()) list_.push_back(r.slot);
@@ -213,21 +223,25 @@ bool Parser::collective(RankState& s, TiFields& l, Action a) {
   };
   list_.clear();
   switch (a) {
+    // 0 barrier
     case Action::kBarrier:
       op.kind = OpKind::barrier;
       break;
+    // 0 bcast 3 1 [6]: count, root, datatype id
     case Action::kBcast:
       op.kind = OpKind::bcast;
       if (!l.count("count", n) || !l.root_field(op.peer) || !l.type(s.default_bytes, bytes) ||
           !l.size("count", at, n, bytes, op.amount))
         return false;
       break;
+    // 0 reduce 3 5e2 1 [6]: count, flops, root, datatype id
     case Action::kReduce:
       op.kind = OpKind::reduce;
       if (!l.count("count", n) || !l.flops(work) || !l.root_field(op.peer) ||
           !l.type(s.default_bytes, bytes) || !l.size("count", at, n, bytes, op.amount))
         return false;
       break;
+    // 0 allreduce 4 1e3 [6]: count, flops, datatype id
     case Action::kAllreduce:
     case Action::kScan:
     case Action::kExscan:
@@ -238,6 +252,8 @@ bool Parser::collective(RankState& s, TiFields& l, Action a) {
           !l.size("count", at, n, bytes, op.amount))
         return false;
       break;
+    // 0 alltoall 4 4 [6 6]: count to each rank, count from each, datatype ids; gather and scatter: 0 gather 4 4 1 [6 6] with
+    // the root after the counts
     case Action::kAlltoall:
     case Action::kAllgather:
     case Action::kGather:
@@ -256,6 +272,8 @@ bool Parser::collective(RankState& s, TiFields& l, Action a) {
       if (!l.size("count", at, receive ? rn : n, receive ? rbytes : bytes, op.amount)) return false;
       break;
     }
+    // 0 alltoallv 3 1 2 4 1 3 [6 6], of two ranks: size of the send buffer, count to each rank, size of the receive buffer,
+    // count from each rank, datatype ids
     case Action::kAlltoallv: {
       op.kind = OpKind::alltoallv;
       int rbytes = 0;
@@ -269,6 +287,7 @@ bool Parser::collective(RankState& s, TiFields& l, Action a) {
         return false;
       break;
     }
+    // 0 allgatherv 3 3 5 [6 6] [0 3], of two ranks: count to send, count from each rank, datatype ids, displacements
     case Action::kAllgatherv: {
       op.kind = OpKind::allgatherv;
       int rbytes = 0;
@@ -289,6 +308,8 @@ bool Parser::collective(RankState& s, TiFields& l, Action a) {
       if (!l.size("count", at, n, bytes, op.amount) || !scale(0, world, rbytes, ignored)) return false;
       break;
     }
+    // 0 gatherv 3 3 5 0 [6 6], of two ranks: count to send, count from each rank, root, datatype ids
+    // 0 scatterv 3 5 3 0 [6 6]: count to each rank, count to receive, root, datatype ids
     case Action::kGatherv:
     case Action::kScatterv: {
       const bool gather = a == Action::kGatherv;
@@ -306,6 +327,7 @@ bool Parser::collective(RankState& s, TiFields& l, Action a) {
         list_.clear();  // only the root's counts mean anything
       break;
     }
+    // 0 reducescatter 3 5 7e1 [6], of two ranks: count for each rank, flops, datatype id
     case Action::kReduceScatter:
       op.kind = OpKind::reduce_scatter;
       if (!counts("receive count") || !l.flops(work) || !l.type(s.default_bytes, bytes) ||

@@ -1,4 +1,12 @@
 // TI text to operations, line by line: what each action means, and which request a wait completes.
+//
+//   1 isend 0 6 50 1      rank 1: isend to rank 0, tag 6, 50 elements of datatype 1 (int, 4 bytes)
+//   |   |   fields of the action: parser.cpp shows a line of each where it reads them; [x] may be left out
+//   |   action (actions.hpp)
+//   rank that does it; in a file of one rank the same on every line
+//
+// Blanks separate fields, "#" begins a line that says nothing. A rank's lines are in program order; those of several
+// ranks may mix. Without a datatype a count is in the rank's default: bytes, or doubles after `init` with a field.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,16 @@
-// Long file: the grammar of one format, one reader per action.
-#include "traces/formats/ti/reader.hpp"
+// SimGrid time-independent (TI) text -> operations. The format, action by action: docs/trace-format.md, "TI
+// text".
+//
+// What the text does not say is resolved here: element counts become bytes, a wait finds its request slot,
+// flops of a reduction become a compute operation after it. What it cannot say is noted in the header:
+// communicators are lost (collectives are on the world), so are failed probes, and a test has no outcome (it
+// is dropped; the wait counts).
+//
+// Speed (HPL, 256 ranks, 1.43 million lines of 24 bytes, one core): the parser alone about 20 million lines a
+// second by profile; with unpacking the archive and storing the compact blocks 9 million; import to a .weft
+// file 4.9 million.
+//
+// Errors: kBadInput with FILE:LINE:COLUMN (ARCHIVE!MEMBER:LINE:COLUMN), kNotSupported for a receive of unknown size.
 
 #include <fmt/format.h>
 
@@ -7,6 +18,7 @@
 #include <filesystem>
 
 #include "core/files/input_file.hpp"
+#include "traces/formats.hpp"
 #include "traces/formats/ti/input.hpp"
 #include "traces/formats/ti/parser.hpp"
 #include "traces/memory_trace.hpp"
@@ -14,6 +26,12 @@
 
 namespace weft::traces {
 namespace {
+
+// A trace is one of (ti/input.hpp):
+//   a shared file   "0 init\n1 init\n0 send 1 5 800\n..."        every line begins with its rank
+//   an index        "ti_files/rank-0.txt\nti_files/rank-1.txt\n"   line r names the file of rank r
+//   files           one for each rank, in a directory, an archive or on the command line, in order of their numbers
+// An index is told from the rest by its first line, which is the name of a file that exists.
 
 // The number of ranks of a shared file: the largest rank that begins a line, plus one. A rank without a line
 // is fine, but beyond kFreeRanks there must be a line for each rank: a number alone must not cost memory.
@@ -77,7 +95,8 @@ bool sniff_ti(const std::string& path, std::string_view first) {
          std::filesystem::is_regular_file(dir / named.filename(), ec);
 }
 
-Result<std::unique_ptr<TraceReader>> open_ti(const std::vector<std::string>& paths) {
+Result<std::unique_ptr<TraceReader>> open_ti(const std::vector<std::string>& paths,
+                                             const OpenOptions& /*options*/) {
   WEFT_ASSIGN(const TiInput input, TiInput::open(paths));
   TraceHeader header;
   header.recorder = "simgrid-ti";

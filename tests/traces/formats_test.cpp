@@ -1,0 +1,150 @@
+// What every row of formats.def and exports.def must do, whatever its format.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/traces/trace_testing.hpp"
+#include "traces/export.hpp"
+#include "traces/formats.hpp"
+#include "traces/info.hpp"
+
+namespace weft::traces {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using testing::TempDir;
+
+// Two ranks, one message, what every format can say.
+std::string small_trace(const TempDir& dir) {
+  TraceHeader h;
+  h.ranks = 2;
+  const std::string path = dir.path("small.weft");
+  auto w = TraceWriter::create(path, h);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    OpBlock b;
+    b.rank = RankId(r);
+    b.ops = {{.kind = OpKind::init},
+             {.kind = r == 0 ? OpKind::send : OpKind::recv, .peer = r == 0 ? 1 : 0, .tag = 3, .amount = 1000},
+             {.kind = OpKind::finalize}};
+    w->append(b);
+  }
+  EXPECT_TRUE(w->finish());
+  return path;
+}
+
+TEST(Formats, ListsAreMadeOfTheRows) {
+  const std::vector<FormatName> rows = {{"a", "first"}, {"b", "second"}, {"c", "third", false}, {"d", "x"}};
+  EXPECT_EQ(known_names(rows), "a, b, c (not supported in this version), d");
+  EXPECT_EQ(supported_names(rows), "a, b or d");
+  EXPECT_EQ(supported_names(rows, "|"), "a|b|d");
+  EXPECT_EQ(described_names(rows), "a (first), b (second), d (x)");
+  EXPECT_EQ(supported_names({{"a", "first"}}), "a");
+  EXPECT_EQ(expected_names({{"text", ""}, {"weft", ""}}, "txt"), "one of text, weft; did you mean text?");
+}
+
+TEST(Formats, EveryRowIsFoundByNameAndTheOthersAreRefusedByName) {
+  const TempDir dir;
+  const std::string no_trace = dir.write("none", "\x01\x02 neither this nor that\n");
+  for (const FormatName& row : trace_formats()) {
+    SCOPED_TRACE(row.name);
+    // By name, a reader is asked to read it, whatever it looks like; it says where it is no trace of its.
+    const auto r = open_trace({no_trace}, std::string(row.name));
+    ASSERT_FALSE(r);
+    if (row.supported) {
+      EXPECT_EQ(r.error().code, ErrorCode::kBadInput);
+      EXPECT_THAT(r.error().message(), HasSubstr(no_trace));
+    } else {
+      EXPECT_EQ(r.error().code, ErrorCode::kNotSupported);
+      EXPECT_EQ(r.error().message(), "error: not supported: trace format " + std::string(row.name) + " (" +
+                                         std::string(row.what) + "); expected " +
+                                         supported_names(trace_formats()));
+    }
+  }
+  const auto slip = open_trace({no_trace}, "wefd");
+  ASSERT_FALSE(slip);
+  EXPECT_EQ(slip.error().code, ErrorCode::kUsage);
+  EXPECT_EQ(slip.error().message(), "error: unknown trace format; got \"wefd\"; expected one of " +
+                                        known_names(trace_formats()) + "; did you mean weft?");
+  const auto none = open_trace({no_trace});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message(),
+            no_trace + ": error: not a trace of a known format; got \".. neither this \"; expected " +
+                known_names(trace_formats()));
+}
+
+// Recognised by its first bytes, not read: better than "not a trace".
+TEST(Formats, ARecognisedFormatIsCalledByItsName) {
+  const TempDir dir;
+#define WEFT_TRACE_FORMAT(id, name, what)
+#define WEFT_TRACE_FORMAT_LATER(name, magic, what)                                           \
+  {                                                                                          \
+    const std::string path = dir.write("magic", std::string(magic) + "rest of the file");    \
+    const auto r = open_trace({path});                                                       \
+    ASSERT_FALSE(r);                                                                         \
+    EXPECT_EQ(r.error().message(),                                                           \
+              path + ": error: not supported: trace format " name " (" what "); expected " + \
+                  supported_names(trace_formats()));                                         \
+  }
+#include "traces/formats.def"
+#undef WEFT_TRACE_FORMAT
+#undef WEFT_TRACE_FORMAT_LATER
+}
+
+// Written by a row of exports.def, read by the row of formats.def of the same name, found by its first bytes.
+TEST(Formats, WhatIsWrittenAndReadHoldsTheSame) {
+  const TempDir dir;
+  const std::string source = small_trace(dir);
+  std::size_t both = 0;
+  for (const FormatName& row : trace_exports()) {
+    SCOPED_TRACE(row.name);
+    auto t = open_trace({source});
+    ASSERT_TRUE(t);
+    const std::string out = dir.path("out." + std::string(row.name));
+    const auto written = export_trace(**t, std::string(row.name), out);
+    if (!row.supported) {
+      ASSERT_FALSE(written);
+      EXPECT_EQ(written.error().message(), "error: not supported: export to " + std::string(row.name) + " (" +
+                                               std::string(row.what) + "); expected " +
+                                               supported_names(trace_exports()));
+      continue;
+    }
+    ASSERT_TRUE(written) << written.error().message();
+    EXPECT_GT(testing::fs::file_size(out), 0u);
+    bool read = false;
+    for (const FormatName& r : trace_formats()) read = read || (r.name == row.name && r.supported);
+    if (!read) continue;
+    ++both;
+    auto again = open_trace({out});
+    ASSERT_TRUE(again) << again.error().message();
+    const auto want = scan_trace(**t), got = scan_trace(**again);
+    ASSERT_TRUE(want && got);
+    EXPECT_EQ(got->totals.ops, want->totals.ops);
+    EXPECT_EQ(got->totals.messages, 1u);
+    EXPECT_EQ(got->totals.bytes, 1000u);
+  }
+  EXPECT_GE(both, 2u);  // weft and ti
+}
+
+// OpenOptions reach every format: what each makes of a file that ends early, with and without salvage.
+TEST(Formats, AllAreAskedWithTheSameOptions) {
+  const TempDir dir;
+  const std::string whole = testing::slurp(small_trace(dir));
+  const std::string cut = dir.write("cut.weft", whole.substr(0, whole.size() - 5));
+  EXPECT_FALSE(open_trace_with({cut}, {}));
+  EXPECT_FALSE(open_trace_with({cut}, {"weft", false}));
+  EXPECT_TRUE(open_trace_with({cut}, {"", true}));
+  EXPECT_TRUE(open_trace_with({cut}, {"weft", true}));
+  const std::string text = dir.write("t.txt", "0 init\n0 send 1 3 1000 6\n1 init\n1 recv 0 3 10");
+  for (const char* from : {"", "ti"})
+    for (const bool salvage : {false, true}) {
+      auto t = open_trace_with({text}, {from, salvage});
+      ASSERT_TRUE(t) << t.error().message();
+      EXPECT_EQ((*t)->totals().ops, 4u);
+    }
+  const auto two = open_trace_with({cut, cut}, {"weft", false});
+  ASSERT_FALSE(two);
+  EXPECT_EQ(two.error().message(), "error: a .weft trace is one file; got \"2 paths\"");
+}
+
+}  // namespace
+}  // namespace weft::traces

@@ -1,0 +1,55 @@
+// The rows of formats.def and exports.def: what each must define, and their names for messages and help pages.
+//
+// A format is one source file that includes this header, one row, one test. Nothing else names it: who opens a trace goes
+// through trace.hpp, who writes one through export.hpp, and help pages list the rows.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace weft::traces {
+
+// sniff: cheap, from the path and at most the first 4 KiB (none of a directory). True: this format's reader gives the
+// better error, too, if the file turns out to be broken.
+// open: of one path or more. It honours what `options` says as far as the format can, all formats are asked alike.
+#define WEFT_TRACE_FORMAT(id, name, what)                                                             \
+  [[nodiscard]] bool sniff_##id(const std::string& path, std::string_view first_bytes);               \
+  [[nodiscard]] Result<std::unique_ptr<TraceReader>> open_##id(const std::vector<std::string>& paths, \
+                                                               const OpenOptions& options);
+#define WEFT_TRACE_FORMAT_LATER(name, magic, what)
+#include "traces/formats.def"
+#undef WEFT_TRACE_FORMAT
+#undef WEFT_TRACE_FORMAT_LATER
+
+// export: the whole trace, from its start, to `path` ("-" = standard output where the format is one file).
+#define WEFT_TRACE_EXPORT(id, name, what) \
+  [[nodiscard]] Result<void> export_##id(TraceReader& trace, const std::string& path);
+#define WEFT_TRACE_EXPORT_LATER(name, what)
+#include "traces/exports.def"
+#undef WEFT_TRACE_EXPORT
+#undef WEFT_TRACE_EXPORT_LATER
+
+// A row of either table, for people.
+struct FormatName {
+  std::string_view name;
+  std::string_view what;
+  bool supported = true;
+};
+[[nodiscard]] const std::vector<FormatName>& trace_formats();
+[[nodiscard]] const std::vector<FormatName>& trace_exports();
+
+// "a, b, c (not supported in this version)".
+[[nodiscard]] std::string known_names(const std::vector<FormatName>& rows);
+// Those of this version: "a, b or c"; with a separator "a|b|c".
+[[nodiscard]] std::string supported_names(const std::vector<FormatName>& rows);
+[[nodiscard]] std::string supported_names(const std::vector<FormatName>& rows, std::string_view separator);
+// "a (what it is), b (what it is)": of this version.
+[[nodiscard]] std::string described_names(const std::vector<FormatName>& rows);
+// What is expected in place of the unknown name `got`: "one of <known>; did you mean a?".
+[[nodiscard]] std::string expected_names(const std::vector<FormatName>& rows, std::string_view got);
+
+}  // namespace weft::traces
