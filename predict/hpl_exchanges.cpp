@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "predict/hpl_windows.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
+#include "predict/hpl_windows.hpp"
 
 namespace weft::predict {
 namespace {

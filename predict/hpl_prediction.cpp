@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "predict/hpl_exchanges.hpp"
-#include "predict/hpl_windows.hpp"
 #include "hpl_gen/closed_form/closed_form.hpp"
 #include "hpl_gen/closed_form/phase_model.hpp"
+#include "network/sharing.hpp"
+#include "predict/hpl_exchanges.hpp"
+#include "predict/hpl_windows.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
-#include "network/sharing.hpp"
 #include "topology/routing/route_cache.hpp"
 
 namespace weft::predict {

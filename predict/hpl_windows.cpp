@@ -184,14 +184,17 @@ Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topolo
                                            const std::vector<WindowTask>& tasks) {
   std::vector<WindowRun> runs(tasks.size());
   PanelCount count(options, config);
-  WEFT_TRY(run_parallel(tasks.size(), options.threads, [&](std::size_t i) -> Result<void> {
-    try {
-      WEFT_ASSIGN(runs[i], run_window(config, platform, placement, options, tasks[i], count));
-    } catch (const Interrupted&) {
-      return Error{ErrorCode::kFinding, {}, "interrupted", {}, {}};
-    }
-    return {};
-  }, options.on_fewer_threads));
+  WEFT_TRY(run_parallel(
+      tasks.size(), options.threads,
+      [&](std::size_t i) -> Result<void> {
+        try {
+          WEFT_ASSIGN(runs[i], run_window(config, platform, placement, options, tasks[i], count));
+        } catch (const Interrupted&) {
+          return Error{ErrorCode::kFinding, {}, "interrupted", {}, {}};
+        }
+        return {};
+      },
+      options.on_fewer_threads));
   return runs;
 }
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "predict/hpl_prediction.hpp"
 #include "core/result.hpp"
 #include "hpl_gen/hpl_sampling.hpp"
+#include "predict/hpl_prediction.hpp"
 #include "replay/engine.hpp"
 
 namespace weft::predict {

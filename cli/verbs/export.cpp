@@ -6,9 +6,9 @@
 #include "cli/summary.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
-#include "traces/weft/copy.hpp"
 #include "traces/export.hpp"
 #include "traces/trace_warnings.hpp"
+#include "traces/weft/copy.hpp"
 
 namespace weft::cli {
 namespace {

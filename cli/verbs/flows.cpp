@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/flags/platform_flags.hpp"
-#include "cli/text_width.hpp"
 #include "cli/flags/values.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
 #include "core/input_file.hpp"
@@ -19,8 +19,8 @@
 #include "network/flow_list.hpp"
 #include "network/flow_run.hpp"
 #include "network/sharing.hpp"
-#include "report/json_text.hpp"
 #include "predict/run_facts.hpp"
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/platform/platform.hpp"
 #include "topology/routing/route_cache.hpp"

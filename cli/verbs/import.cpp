@@ -9,8 +9,8 @@
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
-#include "traces/weft/copy.hpp"
 #include "traces/trace_warnings.hpp"
+#include "traces/weft/copy.hpp"
 
 namespace weft::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "cli/interrupt.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/values.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/verb.hpp"
 #include "core/atomic_file.hpp"
 #include "core/input_file.hpp"
