@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/least_squares.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
 #include "topology/fit/kernel_fit.hpp"
-#include "core/least_squares.hpp"
 #include "topology/fit/network_fit.hpp"
 
 namespace weft::topology::fit {
@@ -232,14 +232,14 @@ TEST(KernelFit, CallsOfEveryCpuGiveItsOwnCoefficientsAndTheFragmentHoldsThem) {
   EXPECT_EQ(f->sockets, 2u);
   EXPECT_EQ(f->cpus[3].host, 1u);
   for (const CpuFit& c : f->cpus)
-    EXPECT_NEAR(c.mnk, truth(static_cast<int>(c.node), static_cast<int>(c.cpu)) + 4e-10 / 128, 1e-16);
+    EXPECT_NEAR(c.time.mnk, truth(static_cast<int>(c.node), static_cast<int>(c.cpu)) + 4e-10 / 128, 1e-16);
   const TempFile file("fit.textproto", "topology { family: \"crossbar\" set: \"n=2\" }\n" + f->textproto());
   const Platform p = load(file.path());
   ASSERT_EQ(p.compute.classes.size(), 5u);
   EXPECT_EQ(p.compute.sockets, 2u);
   const auto& own = p.compute.classes[p.compute.class_index(HostId(1), 1, 2)].kernels;
   ASSERT_EQ(own.size(), 1u);
-  EXPECT_NEAR(own[0].mnk, f->cpus[3].mnk, 1e-5 * own[0].mnk);
+  EXPECT_NEAR(own[0].time.mnk, f->cpus[3].time.mnk, 1e-5 * own[0].time.mnk);
 }
 
 TEST(KernelFit, RegressionsAreSummarisedByTheirMedianWithinTheDates) {
@@ -256,15 +256,15 @@ TEST(KernelFit, RegressionsAreSummarisedByTheirMedianWithinTheDates) {
   auto f = fit_kernel(parsed(csv), o);
   ASSERT_TRUE(f) << f.error().message();
   EXPECT_TRUE(f->from_regressions);
-  EXPECT_DOUBLE_EQ(f->cpus[0].mnk, 9e-11) << "the bad day moves nothing";
-  EXPECT_DOUBLE_EQ(f->cpus[0].intercept, 2e-6);
-  EXPECT_DOUBLE_EQ(f->cpus[1].noise_mnk, 3e-12);
+  EXPECT_DOUBLE_EQ(f->cpus[0].time.mnk, 9e-11) << "the bad day moves nothing";
+  EXPECT_DOUBLE_EQ(f->cpus[0].time.intercept, 2e-6);
+  EXPECT_DOUBLE_EQ(f->cpus[1].noise_time.mnk, 3e-12);
   EXPECT_EQ(f->left_out, 2u);
   o.to_time = 1095000;
   auto early = fit_kernel(parsed(csv), o);
   ASSERT_TRUE(early);
   EXPECT_EQ(early->cpus.size(), 1u);
-  EXPECT_DOUBLE_EQ(early->cpus[0].mnk, 8.5e-11);
+  EXPECT_DOUBLE_EQ(early->cpus[0].time.mnk, 8.5e-11);
   o.from_time = 5e6;
   o.to_time = 6e6;
   EXPECT_THAT(message(fit_kernel(parsed(csv), o)), HasSubstr("no row is left"));
@@ -505,7 +505,7 @@ TEST(DahuCalibration, RatesAndSegmentsAreThoseOfTheMeasurements) {
   EXPECT_EQ(f->cpus.size(), 64u);
   EXPECT_EQ(f->hosts, 32u);
   EXPECT_EQ(f->rows, 1456u);
-  EXPECT_NEAR(f->mean.mnk, 7.37e-11, 0.02e-11);
+  EXPECT_NEAR(f->mean.time.mnk, 7.37e-11, 0.02e-11);
   auto network = Measurements::read((data / "pycewise_data.csv").string());
   ASSERT_TRUE(network);
   NetworkFitOptions o;
