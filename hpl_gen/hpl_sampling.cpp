@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/least_squares.hpp"
+
 namespace weft::hpl_gen {
 namespace {
 
@@ -32,41 +34,14 @@ std::vector<Terms> terms_of(const HplConfig& c) {
   return out;
 }
 
-// Least squares by the normal equations of scaled columns, Gauss with pivoting; a singular system drops terms.
 Terms least_squares(std::span<const Terms> x, std::span<const double> y) {
-  Terms scale{};
+  std::vector<std::vector<double>> columns(kTerms);
   for (const Terms& row : x)
-    for (std::size_t j = 0; j < kTerms; ++j) scale[j] = std::max(scale[j], std::fabs(row[j]));
-  double a[kTerms][kTerms + 1] = {};
-  for (std::size_t i = 0; i < x.size(); ++i)
-    for (std::size_t j = 0; j < kTerms; ++j) {
-      if (scale[j] == 0) continue;
-      const double xj = x[i][j] / scale[j];
-      for (std::size_t l = 0; l < kTerms; ++l)
-        if (scale[l] > 0) a[j][l] += xj * x[i][l] / scale[l];
-      a[j][kTerms] += xj * y[i];
-    }
-  Terms c{};
-  bool used[kTerms] = {};
-  std::size_t pivot_row[kTerms];
-  for (std::size_t j = 0; j < kTerms; ++j) {
-    std::size_t best = kTerms;
-    for (std::size_t r = 0; r < kTerms; ++r)
-      if (!used[r] && (best == kTerms || std::fabs(a[r][j]) > std::fabs(a[best][j]))) best = r;
-    pivot_row[j] = kTerms;
-    if (best == kTerms || std::fabs(a[best][j]) < 1e-12 * static_cast<double>(x.size())) continue;
-    used[best] = true;
-    pivot_row[j] = best;
-    for (std::size_t r = 0; r < kTerms; ++r) {
-      if (r == best) continue;
-      const double f = a[r][j] / a[best][j];
-      for (std::size_t l = 0; l <= kTerms; ++l) a[r][l] -= f * a[best][l];
-    }
-  }
-  for (std::size_t j = 0; j < kTerms; ++j)
-    if (pivot_row[j] != kTerms && scale[j] > 0)
-      c[j] = a[pivot_row[j]][kTerms] / a[pivot_row[j]][j] / scale[j];
-  return c;
+    for (std::size_t j = 0; j < kTerms; ++j) columns[j].push_back(row[j]);
+  const LinearFit fit = solve_least_squares(columns, y, std::vector<double>(y.size(), 1.0));
+  Terms out{};
+  std::copy(fit.coefficient.begin(), fit.coefficient.end(), out.begin());
+  return out;
 }
 
 double dot(const Terms& a, const Terms& b) {

@@ -235,9 +235,9 @@ Result<void> fit_network(const Options& o) {
   ordered_json lists = ordered_json::object();
   std::string csv = report::csv_line({"what", "from", "intercept_s", "per_byte_s", "points", "r2",
                                       "mean_relative_residual", "max_relative_residual"});
-  const auto add = [&](const std::string& name, const std::vector<fit::Segment>& list) {
+  const auto add = [&](const std::string& name, const std::vector<LineSegment>& list) {
     ordered_json rows = ordered_json::array();
-    for (const fit::Segment& s : list) {
+    for (const LineSegment& s : list) {
       table.add({name, fmt::format("{:.0f} B", s.from), show_seconds(s.intercept),
                  fmt::format("{:.4g} ps", s.slope * 1e12), s.slope > 0 ? show(Bandwidth(1 / s.slope)) : "-",
                  fmt::format("{}", s.points), fmt::format("{:.4f}", s.r2), show_percent(s.mean_relative),
