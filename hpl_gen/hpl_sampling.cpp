@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/least_squares.hpp"
+#include "hpl_gen/block_cyclic.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -12,23 +13,14 @@ constexpr std::size_t kTerms = 3;
 using Terms = std::array<double, kTerms>;
 using Part = PanelSeconds::Part;
 
-// Most rows (or columns) from `from` on that any of `procs` processes has, block-cyclic by `nb`.
-double most_local(std::int64_t from, std::int64_t to, std::int64_t nb, std::int64_t procs) {
-  if (from >= to) return 0;
-  const std::int64_t first = from / nb, blocks = (to + nb - 1) / nb - first;
-  const std::int64_t full = (blocks + procs - 1) / procs;
-  // The last block may be short; it matters only if its process has as many blocks as any.
-  const bool alone = (blocks - 1) % procs == 0;
-  return static_cast<double>(alone ? (full - 1) * nb + to - (first + blocks - 1) * nb : full * nb);
-}
-
 std::vector<Terms> terms_of(const HplConfig& c) {
   std::vector<Terms> out;
-  const int depth = c.q == 1 ? 0 : c.depth;
+  const int depth = c.look_ahead();
   for (std::int64_t k = 0; k < c.panels(); ++k) {
     // Iteration k updates with panel k - depth.
     const std::int64_t from = std::min(c.n, std::max<std::int64_t>(0, k - depth + 1) * c.nb);
-    const double rows = most_local(from, c.n, c.nb, c.p), columns = most_local(from, c.n + 1, c.nb, c.q);
+    const auto rows = static_cast<double>(most_local_count(from, c.n, c.nb, c.p));
+    const auto columns = static_cast<double>(most_local_count(from, c.n + 1, c.nb, c.q));
     out.push_back({rows * columns, rows + columns, 1});
   }
   return out;

@@ -68,7 +68,7 @@ PanelSeconds left_out(const std::vector<SampleWindow>& windows, const std::vecto
 }  // namespace
 
 std::int64_t default_warm_up(const hpl_gen::HplConfig& config) {
-  return (config.q == 1 ? 0 : config.depth) + 5;
+  return config.look_ahead() + 5;
 }
 
 Result<ExchangeChoice> choose_exchanges(const hpl_gen::HplConfig& config, const topology::Platform& platform,
