@@ -98,7 +98,7 @@ TEST(KernelFit, CallsOfEveryCpuGiveItsOwnCoefficientsAndTheFragmentHoldsThem) {
   EXPECT_EQ(p.compute.sockets, 2u);
   const auto& own = p.compute.classes[p.compute.class_index(HostId(1), 1, 2)].kernels;
   ASSERT_EQ(own.size(), 1u);
-  EXPECT_NEAR(own[0].time.mnk, f->cpus[3].time.mnk, 1e-5 * own[0].time.mnk);
+  EXPECT_NEAR(own[0].polynomial.mnk, f->cpus[3].time.mnk, 1e-5 * own[0].polynomial.mnk);
 }
 
 TEST(KernelFit, RegressionsAreSummarisedByTheirMedianWithinTheDates) {
