@@ -31,5 +31,7 @@ void add_hpl_flags(CLI::App& app, HplFlags& flags);
 // --pivots and --matrix-seed; `seed` is the common --seed. Errors: kUsage, with the known ways.
 [[nodiscard]] Result<void> set_pivots(const HplFlags& flags, std::uint64_t seed,
                                       hpl_gen::HplTraceOptions& options);
+// What the trace that recorded pivots are from does not hold.
+[[nodiscard]] std::vector<std::string> pivot_warnings(const hpl_gen::HplTraceOptions& options);
 
 }  // namespace weft::cli

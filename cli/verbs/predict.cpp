@@ -163,7 +163,7 @@ Result<void> run(const Options& o) {
     }
   progress.finish();
 
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = pivot_warnings(options.pivots);
   for (const Task& task : tasks) {
     std::vector<std::int64_t> widths;
     for (const auto& config : task.configs) widths.push_back(config.nb);

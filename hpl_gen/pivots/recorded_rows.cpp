@@ -8,6 +8,7 @@
 #include "hpl_gen/steps/column_walk.hpp"
 #include "hpl_gen/steps/panel_factor.hpp"
 #include "hpl_gen/steps/row_swap.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -320,6 +321,9 @@ Result<std::shared_ptr<const RecordedRows>> read_recorded_rows(traces::TraceRead
                      fmt::format("{}", trace.header().ranks), fmt::format("{} x {}", c.p, c.q));
   auto rows = std::make_shared<RecordedRows>(
       c, fmt::format("pivots of the run recorded in {}: N = {}, NB = {}, P = {}", name, c.n, c.nb, c.p));
+  std::vector<std::string> warnings;
+  for (const std::string& w : traces::trace_warnings(trace.header())) warnings.push_back(name + ": " + w);
+  rows->set_warnings(std::move(warnings));
   const ProcessGrid grid{c.p, c.q, c.pmap, 1};
   trace.rewind();
   if (c.n > 0)
