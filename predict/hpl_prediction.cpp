@@ -33,12 +33,6 @@ std::vector<SampleWindow> windows_of(const HplConfig& config, const PredictOptio
   return hpl_gen::choose_windows(panels, std::max(2, options.sample), width, warm_up);
 }
 
-std::int64_t panels_of(const std::vector<SampleWindow>& windows) {
-  std::int64_t sum = 0;
-  for (const SampleWindow& w : windows) sum += w.last - w.first;
-  return sum;
-}
-
 // Quantities that are computed from the time must be numbers that a reader can use.
 Result<void> check_time(const HplPrediction& p) {
   if (p.time_s > 0 && std::isfinite(p.gflops) && std::isfinite(p.efficiency)) return {};

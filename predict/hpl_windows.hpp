@@ -30,6 +30,9 @@ struct WindowTask {
   bool noise = false;
 };
 
+// Panels that are replayed for these windows, warm-up included.
+[[nodiscard]] std::int64_t panels_of(const std::vector<hpl_gen::SampleWindow>& windows);
+
 // All tasks, options.threads at a time; the order of the results is that of the tasks. Tells options.on_panels how many
 // panels are done. Errors: the configuration's, the replay's, kFinding "interrupted" when options.stop says so.
 [[nodiscard]] Result<std::vector<WindowRun>> run_windows(const hpl_gen::HplConfig& config,
