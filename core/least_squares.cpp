@@ -9,7 +9,7 @@
 
 #include "core/check.hpp"
 
-namespace weft::topology::fit {
+namespace weft {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -19,7 +19,7 @@ constexpr std::size_t kNeighbours = 3;  // on either side, for the local mean
 // differences of running sums would lose small weights behind large ones.
 struct Sums {
   long double w = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
-  void add(const Point& p, double weight) {
+  void add(const DataPoint& p, double weight) {
     const long double wx = static_cast<long double>(weight) * p.x,
                       wy = static_cast<long double>(weight) * p.y;
     w += weight;
@@ -55,10 +55,10 @@ Line line_of(const Sums& s, double min_intercept, double min_slope) {
 
 // Sorted points with one y per x, and what errors are relative to.
 struct Prepared {
-  std::vector<Point> points;
+  std::vector<DataPoint> points;
   std::vector<double> weight;
 };
-Prepared prepare(std::vector<Point> in, std::span<const double> reference) {
+Prepared prepare(std::vector<DataPoint> in, std::span<const double> reference) {
   std::vector<std::size_t> order(in.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -88,8 +88,8 @@ Prepared prepare(std::vector<Point> in, std::span<const double> reference) {
   return out;
 }
 
-Segment describe(const Prepared& p, std::size_t lo, std::size_t hi, const Line& line) {
-  Segment s;
+LineSegment describe(const Prepared& p, std::size_t lo, std::size_t hi, const Line& line) {
+  LineSegment s;
   s.from = lo == 0 ? 0 : p.points[lo].x;
   s.intercept = line.intercept;
   s.slope = line.slope;
@@ -203,7 +203,7 @@ LinearFit solve_least_squares(const std::vector<std::vector<double>>& columns, s
   return f;
 }
 
-Result<std::vector<Segment>> fit_segments(std::vector<Point> in, const SegmentOptions& o) {
+Result<std::vector<LineSegment>> fit_segments(std::vector<DataPoint> in, const SegmentOptions& o) {
   const Prepared p = prepare(std::move(in), o.reference);
   const std::size_t n = p.points.size();
   if (n < 2) return bad_input({}, "too few sizes for a line", fmt::format("{}", n), "2 or more");
@@ -219,7 +219,7 @@ Result<std::vector<Segment>> fit_segments(std::vector<Point> in, const SegmentOp
   if (!o.breaks.empty()) {
     for (const double b : o.breaks) {
       const auto at = std::lower_bound(p.points.begin(), p.points.end(), b,
-                                       [](const Point& q, double x) { return q.x < x; });
+                                       [](const DataPoint& q, double x) { return q.x < x; });
       const auto i = static_cast<std::size_t>(at - p.points.begin());
       if (i > starts.back() && i < n) starts.push_back(i);
     }
@@ -266,7 +266,7 @@ Result<std::vector<Segment>> fit_segments(std::vector<Point> in, const SegmentOp
     }
     starts.insert(starts.end(), cuts.rbegin(), cuts.rend());
   }
-  std::vector<Segment> out;
+  std::vector<LineSegment> out;
   for (std::size_t s = 0; s < starts.size(); ++s) {
     const std::size_t hi = s + 1 < starts.size() ? starts[s + 1] : n;
     out.push_back(describe(p, starts[s], hi, line(starts[s], hi)));
@@ -275,10 +275,10 @@ Result<std::vector<Segment>> fit_segments(std::vector<Point> in, const SegmentOp
   return out;
 }
 
-double evaluate(std::span<const Segment> segments, double x) {
+double evaluate(std::span<const LineSegment> segments, double x) {
   std::size_t i = segments.size() - 1;
   while (i > 0 && segments[i].from > x) --i;
   return segments[i].intercept + segments[i].slope * x;
 }
 
-}  // namespace weft::topology::fit
+}  // namespace weft

@@ -1,4 +1,4 @@
-// Weighted least squares and segmented straight lines: the statistics behind `weft fit`.
+// Weighted least squares and segmented straight lines: the statistics behind `weft fit` and the sampling of HPL panels.
 //
 // solve_least_squares() minimises sum w_i (y_i - sum_j c_j x_ij)^2 by Householder reflections on scaled columns, so that
 // columns of very different size (1 and m*n*k) do no harm. O(n p^2).
@@ -17,7 +17,7 @@
 
 #include "core/result.hpp"
 
-namespace weft::topology::fit {
+namespace weft {
 
 struct LinearFit {
   std::vector<double> coefficient;  // one per column; 0 for a column that the others explain
@@ -30,10 +30,10 @@ struct LinearFit {
 [[nodiscard]] LinearFit solve_least_squares(const std::vector<std::vector<double>>& columns,
                                             std::span<const double> y, std::span<const double> w);
 
-struct Point {
+struct DataPoint {
   double x = 0, y = 0;
 };
-struct Segment {
+struct LineSegment {
   double from = 0;  // x of its first point; 0 for the first segment
   double intercept = 0, slope = 0;
   std::size_t points = 0;
@@ -52,8 +52,8 @@ struct SegmentOptions {
 };
 
 // Points are sorted by x, equal x averaged. Errors (kBadInput without a place): too few or too many points.
-[[nodiscard]] Result<std::vector<Segment>> fit_segments(std::vector<Point> points,
-                                                        const SegmentOptions& options);
-[[nodiscard]] double evaluate(std::span<const Segment> segments, double x);
+[[nodiscard]] Result<std::vector<LineSegment>> fit_segments(std::vector<DataPoint> points,
+                                                            const SegmentOptions& options);
+[[nodiscard]] double evaluate(std::span<const LineSegment> segments, double x);
 
-}  // namespace weft::topology::fit
+}  // namespace weft

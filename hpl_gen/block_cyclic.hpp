@@ -31,6 +31,17 @@ namespace weft::hpl_gen {
   return to <= from ? 0 : local_count(to, nb, me, p) - local_count(from, nb, me, p);
 }
 
+// The most indices that any process owns in the blocks from that of `from` to index to-1; 0 if the range is empty.
+[[nodiscard]] constexpr std::int64_t most_local_count(std::int64_t from, std::int64_t to, std::int64_t nb,
+                                                      int p) {
+  if (from >= to) return 0;
+  const std::int64_t first = from / nb, blocks = (to + nb - 1) / nb - first;
+  const std::int64_t full = (blocks + p - 1) / p;
+  // The last block may be short; it matters only if its process has as many blocks as any.
+  const bool alone = (blocks - 1) % p == 0;
+  return alone ? (full - 1) * nb + to - (first + blocks - 1) * nb : full * nb;
+}
+
 static_assert(local_count(10, 3, 0, 2) == 6 && local_count(10, 3, 1, 2) == 4);
 static_assert(local_count(3, 7, 3, 0, 2) == 1 && owner_of(6, 3, 2) == 0);
 

@@ -49,6 +49,12 @@ struct HplConfig {
   [[nodiscard]] int ranks() const { return p * q; }
   // Panels of the main loop: ceil(n / nb).
   [[nodiscard]] std::int64_t panels() const { return (n + nb - 1) / nb; }
+  // DEPTH as it takes effect: with one process column there is nothing to look ahead to.
+  [[nodiscard]] int look_ahead() const { return q == 1 ? 0 : depth; }
+  // Which of the two algorithms swaps the rows of so many local columns.
+  [[nodiscard]] bool long_swap(std::int64_t columns) const {
+    return swap == Swap::kSpreadRoll || (swap == Swap::kMix && columns > swap_threshold);
+  }
   friend bool operator==(const HplConfig&, const HplConfig&) = default;
 };
 

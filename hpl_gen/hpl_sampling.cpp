@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/least_squares.hpp"
+#include "hpl_gen/block_cyclic.hpp"
+
 namespace weft::hpl_gen {
 namespace {
 
@@ -10,63 +13,27 @@ constexpr std::size_t kTerms = 3;
 using Terms = std::array<double, kTerms>;
 using Part = PanelSeconds::Part;
 
-// Most rows (or columns) from `from` on that any of `procs` processes has, block-cyclic by `nb`.
-double most_local(std::int64_t from, std::int64_t to, std::int64_t nb, std::int64_t procs) {
-  if (from >= to) return 0;
-  const std::int64_t first = from / nb, blocks = (to + nb - 1) / nb - first;
-  const std::int64_t full = (blocks + procs - 1) / procs;
-  // The last block may be short; it matters only if its process has as many blocks as any.
-  const bool alone = (blocks - 1) % procs == 0;
-  return static_cast<double>(alone ? (full - 1) * nb + to - (first + blocks - 1) * nb : full * nb);
-}
-
 std::vector<Terms> terms_of(const HplConfig& c) {
   std::vector<Terms> out;
-  const int depth = c.q == 1 ? 0 : c.depth;
+  const int depth = c.look_ahead();
   for (std::int64_t k = 0; k < c.panels(); ++k) {
     // Iteration k updates with panel k - depth.
     const std::int64_t from = std::min(c.n, std::max<std::int64_t>(0, k - depth + 1) * c.nb);
-    const double rows = most_local(from, c.n, c.nb, c.p), columns = most_local(from, c.n + 1, c.nb, c.q);
+    const auto rows = static_cast<double>(most_local_count(from, c.n, c.nb, c.p));
+    const auto columns = static_cast<double>(most_local_count(from, c.n + 1, c.nb, c.q));
     out.push_back({rows * columns, rows + columns, 1});
   }
   return out;
 }
 
-// Least squares by the normal equations of scaled columns, Gauss with pivoting; a singular system drops terms.
 Terms least_squares(std::span<const Terms> x, std::span<const double> y) {
-  Terms scale{};
+  std::vector<std::vector<double>> columns(kTerms);
   for (const Terms& row : x)
-    for (std::size_t j = 0; j < kTerms; ++j) scale[j] = std::max(scale[j], std::fabs(row[j]));
-  double a[kTerms][kTerms + 1] = {};
-  for (std::size_t i = 0; i < x.size(); ++i)
-    for (std::size_t j = 0; j < kTerms; ++j) {
-      if (scale[j] == 0) continue;
-      const double xj = x[i][j] / scale[j];
-      for (std::size_t l = 0; l < kTerms; ++l)
-        if (scale[l] > 0) a[j][l] += xj * x[i][l] / scale[l];
-      a[j][kTerms] += xj * y[i];
-    }
-  Terms c{};
-  bool used[kTerms] = {};
-  std::size_t pivot_row[kTerms];
-  for (std::size_t j = 0; j < kTerms; ++j) {
-    std::size_t best = kTerms;
-    for (std::size_t r = 0; r < kTerms; ++r)
-      if (!used[r] && (best == kTerms || std::fabs(a[r][j]) > std::fabs(a[best][j]))) best = r;
-    pivot_row[j] = kTerms;
-    if (best == kTerms || std::fabs(a[best][j]) < 1e-12 * static_cast<double>(x.size())) continue;
-    used[best] = true;
-    pivot_row[j] = best;
-    for (std::size_t r = 0; r < kTerms; ++r) {
-      if (r == best) continue;
-      const double f = a[r][j] / a[best][j];
-      for (std::size_t l = 0; l <= kTerms; ++l) a[r][l] -= f * a[best][l];
-    }
-  }
-  for (std::size_t j = 0; j < kTerms; ++j)
-    if (pivot_row[j] != kTerms && scale[j] > 0)
-      c[j] = a[pivot_row[j]][kTerms] / a[pivot_row[j]][j] / scale[j];
-  return c;
+    for (std::size_t j = 0; j < kTerms; ++j) columns[j].push_back(row[j]);
+  const LinearFit fit = solve_least_squares(columns, y, std::vector<double>(y.size(), 1.0));
+  Terms out{};
+  std::copy(fit.coefficient.begin(), fit.coefficient.end(), out.begin());
+  return out;
 }
 
 double dot(const Terms& a, const Terms& b) {

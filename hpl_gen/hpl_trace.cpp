@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "hpl_gen/block_cyclic.hpp"
+#include "hpl_gen/panel.hpp"
 #include "hpl_gen/steps/solve.hpp"
 #include "hpl_gen/steps/start_end.hpp"
 #include "hpl_gen/steps/update.hpp"
@@ -24,22 +24,11 @@ constexpr std::size_t kMostListValues = 4096;
 constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
 constexpr std::uint8_t kUpdatePhase = 255;
 
-int depth_of(const HplConfig& c) { return c.q == 1 ? 0 : c.depth; }
-
 }  // namespace
 
-struct HplTrace::Place {
+struct HplTrace::Place : PanelSeat {
   std::uint32_t run = 0;
   const HplConfig* config = nullptr;
-  const ProcessGrid* grid = nullptr;
-  int row = 0, col = 0;
-  std::int64_t panel = 0;
-  std::int64_t first = 0;  // its first row and column
-  std::int64_t jb = 0;
-  int root = 0;           // process column of the panel
-  int current_row = 0;    // process row of its diagonal block
-  std::int64_t rows = 0;  // local rows from `first` on
-  [[nodiscard]] bool owns() const { return col == root; }
   // Local columns in from .. to-1 of [A | b].
   [[nodiscard]] std::int64_t columns(std::int64_t from, std::int64_t to) const {
     return local_count(from, to, config->nb, col, grid->q);
@@ -106,7 +95,8 @@ Result<void> HplTrace::prepare() {
 
   regions_ = {"pfact", "bcast", "swap", "update", "solve"};
   std::int64_t panels = 0;
-  for (const HplConfig& c : runs_) panels = std::max(panels, std::max<std::int64_t>(c.panels(), depth_of(c)));
+  for (const HplConfig& c : runs_)
+    panels = std::max(panels, std::max<std::int64_t>(c.panels(), c.look_ahead()));
   if (panels > kMostNamedPanels && !options_.one_panel_region) {
     options_.one_panel_region = true;
     header_.notes.push_back(fmt::format("{} panels share one region \"panel\"", panels));
@@ -240,31 +230,20 @@ PanelWindow HplTrace::window_of(const HplConfig& c) const {
 }
 
 HplTrace::Place HplTrace::place_of(int rank, std::uint32_t run, std::int64_t panel) const {
-  Place p;
-  p.run = run;
-  p.config = &runs_[run];
-  p.grid = &grids_[run];
-  p.row = p.grid->row_of(rank), p.col = p.grid->col_of(rank);
-  p.panel = panel;
-  const HplConfig& c = *p.config;
-  p.first = std::min(panel * c.nb, c.n);
-  p.jb = std::min(c.nb, c.n - p.first);
-  p.root = owner_of(p.first, c.nb, c.q);
-  p.current_row = owner_of(p.first, c.nb, c.p);
-  p.rows = local_count(p.first, c.n, c.nb, p.row, c.p);
-  return p;
+  const ProcessGrid& grid = grids_[run];
+  return {seat_of(runs_[run], grid, grid.row_of(rank), grid.col_of(rank), panel), run, &runs_[run]};
 }
 
 PanelBcast HplTrace::bcast_of(const Place& p, OpSink& out) const {
   if (p.grid->q == 1) return {};
-  const std::int64_t below = p.rows - (p.row == p.current_row ? p.jb : 0);
-  if (p.owns()) out.kernel(traces::Kernel::dlacpy, below, p.jb);  // L2 into one piece of memory
-  const std::int64_t words = below * p.jb + p.jb * p.jb + p.jb + 1;
+  const std::int64_t below = p.below(), jb = p.panel.width;
+  if (p.owns()) out.kernel(traces::Kernel::dlacpy, below, jb);  // L2 into one piece of memory
+  const std::int64_t words = below * jb + jb * jb + jb + 1;
   // With look-ahead the program takes one tag more when its pipeline is full.
-  const int depth = depth_of(*p.config);
-  const std::int64_t number = p.panel + (depth > 0 && p.panel >= depth ? 1 : 0);
+  const int depth = p.config->look_ahead();
+  const std::int64_t k = p.panel.index, number = k + (depth > 0 && k >= depth ? 1 : 0);
   const auto tag = static_cast<std::int32_t>(kTagPanel + number % kTagRange);
-  return PanelBcast({p.grid, p.row, p.col, p.root, words, tag, p.config->bcast});
+  return PanelBcast({p, words, tag, p.config->bcast});
 }
 
 std::uint32_t HplTrace::panel_region(std::int64_t panel) const {
@@ -286,21 +265,18 @@ const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) 
   RowExchange& x = ring_[static_cast<std::size_t>(panel) % ring_.size()];
   if (x.panel != panel || x.run != run) {
     const HplConfig& c = runs_[run];
-    const std::int64_t first = panel * c.nb;
+    const Panel at = panel_of(c, panel);
     if (options_.pivots == PivotKind::kRecorded) {
       // Every kind of swap that the run has is there (check_recorded); the other counts are not looked at.
       const auto from = options_.recorded->rows_from(panel), u = options_.recorded->u_rows(panel);
       // The current row's own count is never sent; only a copy's size depends on it: its block and a share of the rest.
-      const std::int64_t jb = std::min(c.nb, c.n - first);
       none_.assign(static_cast<std::size_t>(c.p), 0);
       if (from.empty())
-        none_[static_cast<std::size_t>(owner_of(first, c.nb, c.p))] =
-            static_cast<std::int32_t>(jb + jb / c.p);
-      builder_.from_counts(c.p, owner_of(first, c.nb, c.p),
-                           from.empty() ? std::span<const std::int32_t>(none_) : from,
+        none_[static_cast<std::size_t>(at.row)] = static_cast<std::int32_t>(at.width + at.width / c.p);
+      builder_.from_counts(c.p, at.row, from.empty() ? std::span<const std::int32_t>(none_) : from,
                            u.empty() ? std::span<const std::int32_t>(none_) : u, x);
     } else {
-      builder_.build(c, first, std::min(c.nb, c.n - first), *pivots_[run], x);
+      builder_.build(c, at, *pivots_[run], x);
     }
     x.panel = panel;
     x.run = run;
@@ -309,18 +285,17 @@ const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) 
 }
 
 bool HplTrace::factor(const Place& p, Cursor& c, OpSink& out, std::size_t budget) {
-  if (p.owns() && p.jb > 0) {
-    const Program& made = program_of(p.run, p.jb);
+  if (p.owns() && p.panel.width > 0) {
+    const Program& made = program_of(p.run, p.panel.width);
     const PanelProgram& program = made.program;
-    const PanelSeat seat{p.grid, p.row, p.col, p.current_row, p.rows, p.jb};
     if (c.sub == 0) out.begin(kPfact);
     if (options_.aggregate_pfact) {
-      emit_panel_series(p.row == p.current_row ? made.current : made.others, seat, series_, out);
+      emit_panel_series(p.current() ? made.current : made.others, p, series_, out);
       c.sub = static_cast<std::uint32_t>(program.size());
     }
     for (; c.sub < program.size(); ++c.sub) {
       if (out.size() >= budget) return false;
-      emit_panel_instruction(program[c.sub], seat, out);
+      emit_panel_instruction(program[c.sub], p, out);
     }
     out.end(kPfact);
   }
@@ -329,18 +304,9 @@ bool HplTrace::factor(const Place& p, Cursor& c, OpSink& out, std::size_t budget
 }
 
 void HplTrace::update(const Place& p, std::int64_t columns, PanelBcast& bcast, OpSink& out) {
-  UpdateSeat u;
-  u.swap.grid = p.grid;
-  u.swap.row = p.row, u.swap.col = p.col;
-  u.swap.current_row = p.current_row;
-  u.swap.jb = p.jb;
-  u.swap.n = columns;
-  u.swap.equil = p.config->equil;
-  if (p.grid->p > 1 && columns > 0 && p.jb > 0) u.swap.rows = &exchange_of(p.run, p.panel);
-  u.rows = p.rows;
-  u.nb = p.config->nb;
-  u.most_pieces = options_.most_pieces;
-  u.config = p.config;
+  const bool swaps = p.grid->p > 1 && columns > 0 && p.panel.width > 0;
+  const RowExchange* const moves = swaps ? &exchange_of(p.run, p.panel.index) : nullptr;
+  const UpdateSeat u{{p, moves, columns, p.config->equil}, options_.most_pieces, p.config};
   emit_update(u, bcast, out);
 }
 
@@ -350,13 +316,13 @@ void HplTrace::panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget) 
   const Place me = place_of(rank, c.run, c.item);
   const HplConfig& config = *me.config;
   const PanelWindow w = window_of(config);
-  const int depth = depth_of(config);
+  const int depth = config.look_ahead();
   const bool filling = c.item < w.first + depth;  // the look-ahead's pipeline is not full yet
-  const std::int64_t end = me.first + me.jb, columns = config.n + 1;
+  const std::int64_t end = me.panel.end(), columns = config.n + 1;
   PanelBcast none;
   if (c.phase < depth && !filling) {
     if (c.phase == 0) out.begin(panel_region(c.item));
-    if (me.owns()) update(place_of(rank, c.run, c.item - depth + c.phase), me.jb, none, out);
+    if (me.owns()) update(place_of(rank, c.run, c.item - depth + c.phase), me.panel.width, none, out);
     ++c.phase;
     if (c.phase == depth) c.phase = kFactorPhase;
     return;
@@ -388,7 +354,7 @@ void HplTrace::panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget) 
 // After the loop the last `depth` panels have not reached the right-hand side yet.
 void HplTrace::last_updates(int rank, const Cursor& c, OpSink& out) {
   const HplConfig& config = runs_[c.run];
-  const int depth = depth_of(config);
+  const int depth = config.look_ahead();
   const std::int64_t end = std::max<std::int64_t>(config.panels(), depth);
   PanelBcast none;
   for (std::int64_t k = end - depth; k < end; ++k) {
@@ -432,7 +398,7 @@ void HplTrace::step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
     case Stage::kPanel: {
       const PanelWindow w = window_of(config);
       const std::int64_t last =
-          options_.window ? w.last : std::max<std::int64_t>(w.last, config.n > 0 ? depth_of(config) : 0);
+          options_.window ? w.last : std::max<std::int64_t>(w.last, config.n > 0 ? config.look_ahead() : 0);
       if (c.item < last)
         panel_step(rank, c, out, budget);
       else

@@ -20,11 +20,11 @@
 
 #include "core/result.hpp"
 #include "hpl_gen/hpl_dat.hpp"
+#include "hpl_gen/pivots/pivots.hpp"
+#include "hpl_gen/pivots/recorded_rows.hpp"
 #include "hpl_gen/steps/panel_bcast.hpp"
 #include "hpl_gen/steps/panel_factor.hpp"
 #include "hpl_gen/steps/panel_series.hpp"
-#include "hpl_gen/pivots/pivots.hpp"
-#include "hpl_gen/pivots/recorded_rows.hpp"
 #include "hpl_gen/steps/row_exchange.hpp"
 #include "traces/trace.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
@@ -35,10 +36,8 @@ bool columns_within_hosts(const hpl_gen::HplConfig& config, const std::vector<Ho
   return true;
 }
 
-// What the series leaves out in a run of `panels`, part by part: for each window the mean difference of its panels plus
-// two standard errors, whatever its sign, times the panels that are nearest to it.
-PanelSeconds left_out(const std::vector<SampleWindow>& windows, const std::vector<WindowRun>& messages,
-                      const std::vector<WindowRun>& series, std::int64_t panels) {
+// Panels of a run that are nearest to each window.
+std::vector<double> weights_of(const std::vector<SampleWindow>& windows, std::int64_t panels) {
   std::vector<double> middle, weight(windows.size(), 0.0);
   for (const SampleWindow& w : windows) middle.push_back(static_cast<double>(w.fitted + w.last) / 2);
   std::size_t near = 0;
@@ -48,29 +47,110 @@ PanelSeconds left_out(const std::vector<SampleWindow>& windows, const std::vecto
       ++near;
     ++weight[near];
   }
+  return weight;
+}
+
+// What the series leaves out in `weight` panels like those of a window, part by part: the mean difference of its panels
+// plus two standard errors, whatever its sign.
+PanelSeconds left_out(const SampleWindow& window, double weight, const WindowRun& messages,
+                      const WindowRun& series) {
   PanelSeconds out;
-  for (std::size_t w = 0; w < windows.size(); ++w) {
-    const auto skip = static_cast<std::size_t>(windows[w].fitted - windows[w].measured);
-    const auto n = static_cast<double>(messages[w].panels.size() - skip);
-    for (std::size_t part = 0; part < PanelSeconds::kParts; ++part) {
-      double sum = 0, squares = 0;
-      for (std::size_t i = skip; i < messages[w].panels.size(); ++i) {
-        const double d = messages[w].panels[i].s[part] - series[w].panels[i].s[part];
-        sum += d;
-        squares += d * d;
-      }
-      const double mean = sum / n, variance = std::max(0.0, (squares - n * mean * mean) / (n - 1));
-      out.s[part] += weight[w] * (std::fabs(mean) + 2 * std::sqrt(variance / n));
+  const auto skip = static_cast<std::size_t>(window.fitted - window.measured);
+  const auto n = static_cast<double>(messages.panels.size() - skip);
+  for (std::size_t part = 0; part < PanelSeconds::kParts; ++part) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = skip; i < messages.panels.size(); ++i) {
+      const double d = messages.panels[i].s[part] - series.panels[i].s[part];
+      sum += d;
+      squares += d * d;
     }
+    const double mean = sum / n, variance = std::max(0.0, (squares - n * mean * mean) / (n - 1));
+    out.s[part] = weight * (std::fabs(mean) + 2 * std::sqrt(variance / n));
   }
   return out;
 }
 
+// The largest of the differences that count.
+double most_of(const PanelSeconds& difference) {
+  double most = 0;
+  for (const auto part : {PanelSeconds::kTime, PanelSeconds::kPfact, PanelSeconds::kBcast,
+                          PanelSeconds::kSwap, PanelSeconds::kUpdate})
+    most = std::max(most, difference.s[part]);
+  return most;
+}
+
+// The run's time and parts as the windows have them.
+PanelSeconds whole_of(const hpl_gen::HplConfig& config, std::span<const SampleWindow> windows,
+                      std::span<const WindowRun> runs) {
+  std::vector<std::vector<PanelSeconds>> measured;
+  for (const WindowRun& r : runs) measured.push_back(r.panels);
+  return hpl_gen::fit_panels(config, windows, measured).total;
+}
+
+// Simulates the windows both ways and compares.
+Result<ExchangeChoice> try_both_ways(const hpl_gen::HplConfig& config, const topology::Platform& platform,
+                                     const std::vector<HostId>& placement, const PredictOptions& options,
+                                     const std::vector<SampleWindow>& windows) {
+  const std::vector<double> weights = weights_of(windows, config.panels());
+  const auto heaviest =
+      static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) - weights.begin());
+  const auto simulate = [&](const std::vector<WindowTask>& tasks) {
+    std::vector<SampleWindow> simulated;
+    for (const WindowTask& t : tasks) simulated.push_back(t.window);
+    if (options.on_panels) options.on_panels(0, panels_of(simulated));
+    return run_windows(config, platform, placement, options, tasks);
+  };
+
+  // The window that speaks for most panels, both ways. Where it says no already, or ranks mostly wait, the others could
+  // not change it, since differences only add up. The time of the run is scaled from this window, which may be off, but
+  // what is refused here only costs time.
+  const SampleWindow& first = windows[heaviest];
+  WEFT_ASSIGN(auto both, simulate({{first, true, false}, {first, false, false}}));
+  const std::int64_t first_tried = panels_of({first});
+  const PanelSeconds scaled = whole_of(config, {&first, 1}, {&both[1], 1});
+  const auto mostly_waits = [](const PanelSeconds& whole) {
+    return whole.s[PanelSeconds::kUpdate] < kLeastUpdate * whole.s[PanelSeconds::kTime];
+  };
+  const auto waits = [](std::int64_t tried) {
+    return ExchangeChoice{false, "the network takes most of the time", 0.0, tried};
+  };
+  if (mostly_waits(scaled)) return waits(first_tried);
+  const auto differ = [](std::int64_t tried, double share, std::string_view least_or_most) {
+    return fmt::format("{} panels both ways differ by {} of the time at {}", tried, show_percent(share),
+                       least_or_most);
+  };
+  PanelSeconds difference = left_out(first, weights[heaviest], both[0], both[1]);
+  if (const double share = most_of(difference) / scaled.s[PanelSeconds::kTime]; share > kSeriesTolerance)
+    return ExchangeChoice{false, differ(first_tried, share, "least"), 0.0, first_tried};
+
+  std::vector<WindowTask> tasks;
+  for (const bool message_by_message : {true, false})
+    for (std::size_t w = 0; w < windows.size(); ++w)
+      if (w != heaviest) tasks.push_back({windows[w], message_by_message, false});
+  WEFT_ASSIGN(auto others, simulate(tasks));
+  std::vector<WindowRun> one_by_one(windows.size());
+  for (std::size_t w = 0, next = 0; w < windows.size(); ++w) {
+    if (w == heaviest) {
+      one_by_one[w] = std::move(both[0]);
+      continue;
+    }
+    difference += left_out(windows[w], weights[w], others[next], others[next + windows.size() - 1]);
+    one_by_one[w] = std::move(others[next++]);
+  }
+  const PanelSeconds whole = whole_of(config, windows, one_by_one);
+  if (mostly_waits(whole)) return waits(panels_of(windows));
+  const double most = most_of(difference) / whole.s[PanelSeconds::kTime];
+  ExchangeChoice choice;
+  choice.series = most <= kSeriesTolerance;
+  choice.panels_tried = panels_of(windows);
+  choice.differs_at_most = choice.series ? most : 0.0;
+  choice.why = differ(choice.panels_tried, most, "most");
+  return choice;
+}
+
 }  // namespace
 
-std::int64_t default_warm_up(const hpl_gen::HplConfig& config) {
-  return (config.q == 1 ? 0 : config.depth) + 5;
-}
+std::int64_t default_warm_up(const hpl_gen::HplConfig& config) { return config.look_ahead() + 5; }
 
 Result<ExchangeChoice> choose_exchanges(const hpl_gen::HplConfig& config, const topology::Platform& platform,
                                         const std::vector<HostId>& placement, const PredictOptions& options,
@@ -92,37 +172,9 @@ Result<ExchangeChoice> choose_exchanges(const hpl_gen::HplConfig& config, const 
 
   const auto windows =
       hpl_gen::choose_windows(config.panels(), kTrialWindows, kTrialWidth, default_warm_up(config));
-  std::int64_t trial = 0;
-  for (const SampleWindow& w : windows) trial += w.last - w.first;
-  if (windows.size() == 1 || planned < kWorthTrying * trial)
+  if (windows.size() == 1 || planned < kWorthTrying * panels_of(windows))
     return ExchangeChoice{false, "so few panels that a short cut would not pay", 0.0, 0};
-  std::vector<WindowTask> tasks;
-  for (const bool one_by_one : {true, false})
-    for (const SampleWindow& w : windows) tasks.push_back({w, one_by_one, false});
-  if (options.on_panels) options.on_panels(0, 2 * trial);
-  WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, tasks));
-  const auto half = static_cast<std::ptrdiff_t>(windows.size());
-  const std::vector<WindowRun> one_by_one(std::make_move_iterator(runs.begin()),
-                                          std::make_move_iterator(runs.begin() + half));
-  const std::vector<WindowRun> together(std::make_move_iterator(runs.begin() + half),
-                                        std::make_move_iterator(runs.end()));
-  std::vector<std::vector<PanelSeconds>> measured;
-  for (const WindowRun& r : one_by_one) measured.push_back(r.panels);
-  const PanelSeconds whole = hpl_gen::fit_panels(config, windows, measured).total;
-  const double time = whole.s[PanelSeconds::kTime];
-  if (whole.s[PanelSeconds::kUpdate] < kLeastUpdate * time)
-    return ExchangeChoice{false, "the network takes most of the time", 0.0, trial};
-  const PanelSeconds difference = left_out(windows, one_by_one, together, config.panels());
-  double most = 0;
-  for (const auto part : {PanelSeconds::kTime, PanelSeconds::kPfact, PanelSeconds::kBcast,
-                          PanelSeconds::kSwap, PanelSeconds::kUpdate})
-    most = std::max(most, difference.s[part] / time);
-  ExchangeChoice choice;
-  choice.series = most <= kSeriesTolerance;
-  choice.panels_tried = trial;
-  choice.differs_at_most = choice.series ? most : 0.0;
-  choice.why = fmt::format("{} panels both ways differ by {} of the time at most", trial, show_percent(most));
-  return choice;
+  return try_both_ways(config, platform, placement, options, windows);
 }
 
 }  // namespace weft::predict

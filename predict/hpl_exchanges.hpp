@@ -4,8 +4,9 @@
 // within a host, a model without contention. Elsewhere the messages of a round may meet on a link (a tapered tree, a
 // torus, several ranks behind one port), or meet swaps and broadcasts. Whether that matters is measured: a few short
 // windows of panels are simulated both ways, without noise, and the series is taken only if neither the time nor any
-// phase would differ by more than kSeriesTolerance of the time and updates are at least half of it. Where that would cost as much as it saves, exchanges go
-// message by message.
+// phase would differ by more than kSeriesTolerance of the time and updates are at least half of it. The window that
+// speaks for most panels goes first: where it says no, the trial ends. Where a trial would cost as much as it saves,
+// exchanges go message by message.
 #pragma once
 
 #include "predict/hpl_prediction.hpp"

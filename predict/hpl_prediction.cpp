@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "predict/hpl_exchanges.hpp"
-#include "predict/hpl_windows.hpp"
 #include "hpl_gen/closed_form/closed_form.hpp"
 #include "hpl_gen/closed_form/phase_model.hpp"
+#include "network/sharing.hpp"
+#include "predict/hpl_exchanges.hpp"
+#include "predict/hpl_windows.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
-#include "network/sharing.hpp"
 #include "topology/routing/route_cache.hpp"
 
 namespace weft::predict {
@@ -31,12 +31,6 @@ std::vector<SampleWindow> windows_of(const HplConfig& config, const PredictOptio
   const std::int64_t width = options.width > 0 ? options.width : std::clamp<std::int64_t>(config.q, 8, 32);
   const std::int64_t warm_up = options.warm_up > 0 ? options.warm_up : default_warm_up(config);
   return hpl_gen::choose_windows(panels, std::max(2, options.sample), width, warm_up);
-}
-
-std::int64_t panels_of(const std::vector<SampleWindow>& windows) {
-  std::int64_t sum = 0;
-  for (const SampleWindow& w : windows) sum += w.last - w.first;
-  return sum;
 }
 
 // Quantities that are computed from the time must be numbers that a reader can use.

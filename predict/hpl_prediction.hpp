@@ -44,7 +44,7 @@ struct PredictOptions {
   // When set: so many more panels are done, so many more have turned out to be needed. From any thread, one call at a
   // time.
   std::function<void(std::int64_t done, std::int64_t planned)> on_panels;
-  OnFewerThreads on_fewer_threads;  // core/parallel.hpp
+  OnFewerThreads on_fewer_threads;          // core/parallel.hpp
   const std::atomic<bool>* stop = nullptr;  // true: give up, error kFinding "interrupted"
 };
 

@@ -22,8 +22,8 @@ struct Vary {
 // options.stop says so it ends with what it has (SearchResult::complete). Errors: those of predict_hpl.
 [[nodiscard]] Result<hpl_gen::SearchResult> tune_hpl(const hpl_gen::HplConfig& base,
                                                      const hpl_gen::SearchSpace& space,
-                                                     const topology::Platform& platform, PredictOptions options,
-                                                     int evaluations,
+                                                     const topology::Platform& platform,
+                                                     PredictOptions options, int evaluations,
                                                      const std::function<void(std::uint64_t)>& on_prediction);
 
 }  // namespace weft::predict

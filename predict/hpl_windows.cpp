@@ -178,6 +178,12 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
 
 }  // namespace
 
+std::int64_t panels_of(const std::vector<SampleWindow>& windows) {
+  std::int64_t sum = 0;
+  for (const SampleWindow& w : windows) sum += w.last - w.first;
+  return sum;
+}
+
 Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topology::Platform& platform,
                                            const std::vector<HostId>& placement,
                                            const PredictOptions& options,

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "predict/hpl_prediction.hpp"
 #include "core/result.hpp"
 #include "hpl_gen/hpl_sampling.hpp"
+#include "predict/hpl_prediction.hpp"
 #include "replay/engine.hpp"
 
 namespace weft::predict {
@@ -29,6 +29,9 @@ struct WindowTask {
   bool message_by_message = true;
   bool noise = false;
 };
+
+// Panels that are replayed for these windows, warm-up included.
+[[nodiscard]] std::int64_t panels_of(const std::vector<hpl_gen::SampleWindow>& windows);
 
 // All tasks, options.threads at a time; the order of the results is that of the tasks. Tells options.on_panels how many
 // panels are done. Errors: the configuration's, the replay's, kFinding "interrupted" when options.stop says so.

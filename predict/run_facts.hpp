@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "predict/link_sharers.hpp"
 #include "replay/engine.hpp"
 #include "replay/results.hpp"
-#include "predict/link_sharers.hpp"
 #include "topology/platform/platform.hpp"
 #include "traces/trace.hpp"
 

@@ -42,27 +42,19 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
     Cost* const costs = &clock.costs_[row * traces::kKernelCount];
     const auto convert = [&](const topology::KernelCost& in) {
       Cost out;
-      out.intercept = in.intercept;
-      out.mnk = in.mnk;
-      out.mn = in.mn;
-      out.mk = in.mk;
-      out.nk = in.nk;
+      out.time = in.polynomial;
       out.per_flop = in.rate > 0 ? 1 / in.rate : 0;
       out.per_byte = in.bandwidth > 0 ? 1 / in.bandwidth : 0;
       out.plain = out.per_flop == 0 && out.per_byte == 0;
       out.slowdown = c.slowdown;
-      out.noise_intercept = in.noise_intercept;
-      out.noise_mnk = in.noise_mnk;
-      out.noise_mn = in.noise_mn;
-      out.noise_mk = in.noise_mk;
-      out.noise_nk = in.noise_nk;
+      out.spread = in.noise_polynomial;
       out.noise = in.noise;
       if (in.moved_mn + in.moved_mk + in.moved_nk > 0) {
         const double per_element = sizeof(double) / model.device.bandwidth;
-        out.moved_mn = in.moved_mn * per_element;
-        out.moved_mk = in.moved_mk * per_element;
-        out.moved_nk = in.moved_nk * per_element;
-        out.moved_latency = model.device.latency;
+        out.transfer.intercept = model.device.latency;
+        out.transfer.mn = in.moved_mn * per_element;
+        out.transfer.mk = in.moved_mk * per_element;
+        out.transfer.nk = in.moved_nk * per_element;
         out.moves = true;
       }
       return out;
@@ -98,9 +90,7 @@ double KernelClock::noisy_seconds(std::uint32_t row, const traces::KernelShape& 
   const Cost& c = costs_[row * traces::kKernelCount + static_cast<std::size_t>(s.kernel)];
   const double t = evaluate(c, s);
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
-  const double polynomial = c.noise_intercept + c.noise_mnk * (m * n * k) + c.noise_mn * (m * n) +
-                            c.noise_mk * (m * k) + c.noise_nk * (n * k);
-  const double spread = c.slowdown * polynomial + c.noise * t;
+  const double spread = c.slowdown * c.spread(m, n, k) + c.noise * t;
   if (!(spread > 0)) return t;
   // One step of the generator between the three mixes them all.
   Rng rng(Rng(Rng(seed).next() ^ rank).next() ^ call);

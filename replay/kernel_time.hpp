@@ -1,15 +1,14 @@
 // KernelClock: how long one call of a computational kernel takes on a rank of a platform.
 //
-//   t = slowdown * (intercept + mnk*(m n k) + mn*(m n) + mk*(m k) + nk*(n k) + work) [+ transfer to a device]
+//   t = slowdown * (polynomial of m, n, k + work) [+ transfer to a device]
 //   work = larger of flops/rate and bytes/bandwidth, or their sum (docs/kernels.md: sources of each form)
 //
 // flops and bytes as in traces/kernel.hpp. A kernel without an entry in the platform, and without one for "*", takes
 // flops / speed: a pure copy takes no time then. The entry dlaswp serves dlaswp00 to dlaswp10 that have none. Negative results count 0.
 //
-// Noise (off unless asked for): a call's time is drawn around t with the standard deviation
-// noise_intercept + noise_mnk*(m n k) + noise_mn*(m n) + noise_mk*(m k) + noise_nk*(n k) + noise*t, half-normal or
-// normal, both with mean t. The draw is a function of
-// (seed, rank, call number) alone, so it does not depend on the order in which ranks are simulated.
+// Noise (off unless asked for): a call's time is drawn around t with a standard deviation of noise*t plus a polynomial
+// like the one above (topology/platform/kernel_polynomial.hpp), half-normal or normal, both with mean t. The draw is a
+// function of (seed, rank, call number) alone, so it does not depend on the order in which ranks are simulated.
 //
 // The platform outlives the clock. A rank resolves its row once (row_of), a call then reads one cache-line pair: a few ns, no allocation.
 #pragma once
@@ -49,20 +48,20 @@ class KernelClock {
 
  private:
   struct Cost {
-    double intercept = 0, mnk = 0, mn = 0, mk = 0, nk = 0;
+    topology::KernelPolynomial time;
     double per_flop = 0, per_byte = 0;  // seconds
     double slowdown = 1;
     // Rarely used ones, on the second cache line.
-    double noise_intercept = 0, noise_mnk = 0, noise_mn = 0, noise_mk = 0, noise_nk = 0, noise = 0;
-    double moved_mn = 0, moved_mk = 0, moved_nk = 0;  // seconds per element
-    double moved_latency = 0;                         // seconds
-    bool plain = true;                                // no work term
+    topology::KernelPolynomial spread;    // standard deviation
+    double noise = 0;                     // ... and its part of the time
+    topology::KernelPolynomial transfer;  // of operands to the device, seconds
+    bool plain = true;                    // no work term
     bool moves = false;
   };
   KernelClock(const topology::Platform& platform) : model_(&platform.compute) {}
   [[nodiscard]] double evaluate(const Cost& c, const traces::KernelShape& s) const {
     const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
-    double t = c.intercept + c.mnk * (m * n * k) + c.mn * (m * n) + c.mk * (m * k) + c.nk * (n * k);
+    double t = c.time(m, n, k);
     if (!c.plain) {
       const traces::KernelWork work = traces::kernel_work(s);
       const double flops = c.per_flop * work.flops, bytes = c.per_byte * work.bytes;
@@ -70,7 +69,7 @@ class KernelClock {
     }
     t *= c.slowdown;
     if (c.moves) {
-      const double x = c.moved_latency + c.moved_mn * (m * n) + c.moved_mk * (m * k) + c.moved_nk * (n * k);
+      const double x = c.transfer(m, n, k);
       t = overlap_ ? (t > x ? t : x) : t + x;
     }
     return t > 0 ? t : 0;

@@ -247,7 +247,8 @@ std::string headline(std::span<const CompareRow> rows, const PlatformNames& name
   const CompareRow& best = rows[0];
   const Differences differ(rows);
   const bool one_platform = !differ.platform && (differ.map || differ.routing);
-  const std::string trace = predict::short_name(best.trace) + (one_platform ? " on " + name_of(best, names) : "");
+  const std::string trace =
+      predict::short_name(best.trace) + (one_platform ? " on " + name_of(best, names) : "");
   if (!best.slowdown) return fmt::format("{}: deadlock in every run\n", trace);
   std::string out =
       fmt::format("{}: fastest {}, {}", trace, differ.of(best, names), show_seconds(best.makespan_s));

@@ -34,7 +34,7 @@ struct CompareRow {
   double worst_link_utilization = 0;
   std::string most_waited_link;  // that held messages back longest; empty: none was held back
   double most_waited_s = 0;      // what messages lost on it
-  predict::LinkSharers sharers;           // of the worst link
+  predict::LinkSharers sharers;  // of the worst link
   std::string why;
   std::string error;  // deadlock, unmatched messages: in one line
   std::vector<std::string> warnings;

@@ -99,10 +99,10 @@ std::vector<Growth> own_causes(const predict::RunFacts& run, const predict::RunF
                                       instead(fmt::format("{:.2f}", predict::mean_hops(run)),
                                               fmt::format("{:.2f}", predict::mean_hops(best)), " hops"))});
   const double transfer = now.transfer - then.transfer;
-  out.push_back(
-      {transfer,
-       fmt::format("moving the data takes {} more per rank (narrowest link used: {})", show_seconds(transfer),
-                   instead(show(Bandwidth(predict::narrowest_used(run))), show(Bandwidth(predict::narrowest_used(best)))))});
+  out.push_back({transfer, fmt::format("moving the data takes {} more per rank (narrowest link used: {})",
+                                       show_seconds(transfer),
+                                       instead(show(Bandwidth(predict::narrowest_used(run))),
+                                               show(Bandwidth(predict::narrowest_used(best)))))});
   const double contention = now.contention - then.contention;
   const std::string held = held_back(run);
   out.push_back({contention, fmt::format("contention takes {} more per rank{}", show_seconds(contention),

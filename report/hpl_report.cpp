@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "predict/hpl_exchanges.hpp"
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/closed_form/closed_form.hpp"
+#include "predict/hpl_exchanges.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -34,9 +34,11 @@ struct NamedPart {
   double predict::PhaseErrors::*error;
 };
 constexpr NamedPart kParts[] = {
-    {"update", "multiplication and triangular solve", &predict::HplPrediction::update_s, &predict::PhaseErrors::update_s},
+    {"update", "multiplication and triangular solve", &predict::HplPrediction::update_s,
+     &predict::PhaseErrors::update_s},
     {"swap", "row exchanges and U", &predict::HplPrediction::swap_s, &predict::PhaseErrors::swap_s},
-    {"bcast", "waiting for panels and sending them on", &predict::HplPrediction::bcast_s, &predict::PhaseErrors::bcast_s},
+    {"bcast", "waiting for panels and sending them on", &predict::HplPrediction::bcast_s,
+     &predict::PhaseErrors::bcast_s},
     {"pfact", "factoring own panels", &predict::HplPrediction::pfact_s, &predict::PhaseErrors::pfact_s},
     {"solve", "back substitution", &predict::HplPrediction::solve_s, &predict::PhaseErrors::solve_s},
 };
@@ -182,7 +184,8 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
 }
 
 std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
-                              const std::vector<predict::ClosedFormPrediction>& closed, const std::string& platform, std::size_t width) {
+                              const std::vector<predict::ClosedFormPrediction>& closed,
+                              const std::string& platform, std::size_t width) {
   Table t({{"N"}, {"NB"}, {"P"}, {"Q"}, {"netlib eq. 3"}, {"layered"}, {"phases"}, {"roofline"}});
   const auto rate = [](double gflops) { return show(FlopRate(gflops * 1e9)); };
   for (std::size_t i = 0; i < configs.size(); ++i) {

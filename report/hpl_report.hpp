@@ -11,10 +11,12 @@
 namespace weft::report {
 
 // One run in full: the answer, what limits it, parts, panel curve, closed forms.
-[[nodiscard]] std::string prediction_text(const predict::HplPrediction& run, const predict::ClosedFormPrediction& closed,
+[[nodiscard]] std::string prediction_text(const predict::HplPrediction& run,
+                                          const predict::ClosedFormPrediction& closed,
                                           const std::vector<std::string>& chosen, std::size_t width);
 // Several runs: a row each, with their platforms where these differ.
-[[nodiscard]] std::string predictions_text(const std::vector<predict::HplPrediction>& runs, std::size_t width);
+[[nodiscard]] std::string predictions_text(const std::vector<predict::HplPrediction>& runs,
+                                           std::size_t width);
 [[nodiscard]] nlohmann::ordered_json prediction_json(const predict::HplPrediction& run,
                                                      const predict::ClosedFormPrediction& closed,
                                                      const predict::PredictOptions& options);

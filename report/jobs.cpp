@@ -65,7 +65,8 @@ void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& toge
   replay["shared_links"] = std::move(links);
 }
 
-std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFacts>& jobs, std::size_t width) {
+std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFacts>& jobs,
+                      std::size_t width) {
   Table table({{"job", Table::Align::kLeft},
                {"map", Table::Align::kLeft},
                {"ranks"},

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "report/jobs.hpp"
 #include "predict/run_facts.hpp"
+#include "report/jobs.hpp"
 
 namespace weft::report {
 

@@ -49,8 +49,9 @@ std::string headline(const predict::RunFacts& run) {
     for (const auto& [sum, name] : parts)
       split += fmt::format("{}{} {}", split.empty() ? "; " : ", ", whole_percent(sum / t.finish), name);
   }
-  return fmt::format("{}: {} take{} {} on {}{}\n", predict::short_name(run.trace), ranks, run.ranks == 1 ? "s" : "",
-                     show(r.makespan), predict::platform_label(*run.platform), split);
+  return fmt::format("{}: {} take{} {} on {}{}\n", predict::short_name(run.trace), ranks,
+                     run.ranks == 1 ? "s" : "", show(r.makespan), predict::platform_label(*run.platform),
+                     split);
 }
 
 std::string time_table(const predict::RunFacts& run) {

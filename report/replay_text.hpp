@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "report/jobs.hpp"
 #include "predict/run_facts.hpp"
+#include "report/jobs.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {

@@ -226,8 +226,8 @@ std::string sweep_csv(const Sweep& sweep) {
                               "mean_hops", "worst_link", "worst_link_utilization", "why", "error", "model"});
   for (const auto& [r, set] : sweep.rows)
     out += csv_line({r.trace, words(set), r.platform, r.map, r.routing, predict::exact_number(r.makespan_s),
-                     r.slowdown ? predict::exact_number(*r.slowdown) : "", predict::exact_number(r.mean_hops), r.worst_link,
-                     predict::exact_number(r.worst_link_utilization), r.why, r.error, r.model});
+                     r.slowdown ? predict::exact_number(*r.slowdown) : "", predict::exact_number(r.mean_hops),
+                     r.worst_link, predict::exact_number(r.worst_link_utilization), r.why, r.error, r.model});
   return out;
 }
 
@@ -283,8 +283,9 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
                                             : "interpolated; --bisect N replays between the values");
     out += wrap(
         fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {}){}\n",
-                    predict::short_name(f.faster_before), f.key, f.from, predict::short_name(f.faster_after), f.key, f.to,
-                    f.others.empty() ? "" : " (" + words(f.others) + ")", predict::short_name(f.trace), f.map, at),
+                    predict::short_name(f.faster_before), f.key, f.from, predict::short_name(f.faster_after),
+                    f.key, f.to, f.others.empty() ? "" : " (" + words(f.others) + ")",
+                    predict::short_name(f.trace), f.map, at),
         width, 2);
   }
   if (!names.legend().empty()) out += "\n" + wrap(names.legend(), width, 5);

@@ -78,7 +78,7 @@ std::shared_ptr<PcieForest> FabricBuilder::pcie() {
 
 Fabric FabricBuilder::build(
     const std::function<std::shared_ptr<const Routing>(std::shared_ptr<const Routing>)>& wrap) {
-  WEFT_CHECK((fabric_.routing_ != nullptr || !graph_routing_.empty()) && fabric_.vertex_name_ != nullptr,
+  WEFT_CHECK((fabric_.routing_ != nullptr || graph_routing_) && fabric_.vertex_name_ != nullptr,
              "family set no routing or no names");
   std::vector<std::uint32_t> first(vertices_ + 1, 0);
   for (const End& e : ends_) ++first[e.from + 1];
@@ -107,8 +107,8 @@ Fabric FabricBuilder::build(
   const auto begin = boost::make_transform_iterator(boost::counting_iterator<std::uint32_t>(0), pair_of);
   const auto end = boost::make_transform_iterator(boost::counting_iterator<std::uint32_t>(n), pair_of);
   fabric_.graph_ = Graph(boost::edges_are_sorted, begin, end, vertices_, n);
-  if (!graph_routing_.empty())
-    fabric_.routing_ = std::make_shared<GraphRouting>(t, fabric_.hosts_, vertices_, graph_routing_, seed_);
+  if (graph_routing_)
+    fabric_.routing_ = std::make_shared<GraphRouting>(t, fabric_.hosts_, vertices_, *graph_routing_, seed_);
   if (forest_ != nullptr) {
     for (std::uint32_t v = 0; v < vertices_; ++v) {
       const VertexId above = forest_->parent[v];

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@
 #include "topology/pcie/forest.hpp"
 
 namespace weft::topology {
+
+enum class GraphWay : std::uint8_t;  // topology/routing/graph_routing.hpp
 
 // Limits that keep an absurd parameter from eating the machine. The largest machine of 2026 has 2^18
 // endpoints.
@@ -53,9 +56,9 @@ class FabricBuilder {
   void join_one_way(std::uint64_t from, std::uint64_t to, std::uint8_t link_class, LinkValues values);
 
   void set_routing(std::shared_ptr<const Routing> routing) { fabric_.routing_ = std::move(routing); }
-  // Shortest paths over the finished graph (graph_routing.hpp); `name`: one of kGraphRoutings.
-  void set_graph_routing(std::string name, std::uint64_t seed) {
-    graph_routing_ = std::move(name);
+  // Shortest paths over the finished graph (graph_routing.hpp).
+  void set_graph_routing(GraphWay way, std::uint64_t seed) {
+    graph_routing_ = way;
     seed_ = seed;
   }
   void set_vertex_names(std::function<std::string(VertexId)> f) { fabric_.vertex_name_ = std::move(f); }
@@ -81,7 +84,7 @@ class FabricBuilder {
   std::shared_ptr<PcieForest> forest_;
   std::uint32_t vertices_;
   std::vector<std::uint32_t> next_port_;  // by vertex, once join() is used
-  std::string graph_routing_;
+  std::optional<GraphWay> graph_routing_;
   std::uint64_t seed_ = 0;
   std::vector<End> ends_;
 };

@@ -40,7 +40,7 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params) {
     fabric.limit_host_links(b);
   }
   WEFT_ASSIGN(const std::uint64_t nics, params.integer_or("nics", 1, 1 << 16, 1));
-  WEFT_ASSIGN(const std::string choice, params.choice("nic", kNicChoices));
+  WEFT_ASSIGN(const NicChoice choice, params.choice("nic", kNicChoices));
   if (nics > 1) {
     if (fabric.hosts_are_routers())
       return params.error("nics", "hosts have no cable of their own here", "host_links=on");

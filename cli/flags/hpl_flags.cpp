@@ -182,4 +182,8 @@ Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& 
   return {};
 }
 
+std::vector<std::string> pivot_warnings(const HplTraceOptions& options) {
+  return options.recorded != nullptr ? options.recorded->warnings() : std::vector<std::string>();
+}
+
 }  // namespace weft::cli

@@ -26,9 +26,12 @@ void add_hpl_flags(CLI::App& app, HplFlags& flags);
 [[nodiscard]] Result<hpl_gen::HplDat> hpl_dat_of(const HplFlags& flags);
 // The same, completed for a platform: N (also where it is "auto"), NB and the grid are chosen where neither file nor flag
 // says them.
-[[nodiscard]] Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Platform& platform);
+[[nodiscard]] Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags,
+                                                     const topology::Platform& platform);
 // --pivots and --matrix-seed; `seed` is the common --seed. Errors: kUsage, with the known ways.
 [[nodiscard]] Result<void> set_pivots(const HplFlags& flags, std::uint64_t seed,
                                       hpl_gen::HplTraceOptions& options);
+// What the trace that recorded pivots are from does not hold.
+[[nodiscard]] std::vector<std::string> pivot_warnings(const hpl_gen::HplTraceOptions& options);
 
 }  // namespace weft::cli

@@ -17,7 +17,8 @@ struct MatrixFlags {
 };
 
 // The matrix of `traces` on no platform yet: the caller adds those. `told`: which flags the rows show. Errors: a flag's.
-[[nodiscard]] Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix, const ReplayFlags& flags,
+[[nodiscard]] Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix,
+                                                            const ReplayFlags& flags,
                                                             const CommonOptions& common,
                                                             const ReplayFlags& told);
 // predict::run_matrix with a progress line called `label`.

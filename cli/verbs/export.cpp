@@ -9,6 +9,7 @@
 #include "traces/export.hpp"
 #include "traces/formats.hpp"
 #include "traces/trace_warnings.hpp"
+#include "traces/weft/copy.hpp"
 
 namespace weft::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/text_width.hpp"
 #include "cli/flags/values.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/quantity_text.hpp"
@@ -69,28 +69,27 @@ std::string date_of(double unix_seconds) {
                      static_cast<unsigned>(d.day()));
 }
 
+// What a CPU's fit is in JSON and CSV: name and value, in one order.
+std::vector<std::pair<std::string, double>> numbers_of(const fit::CpuFit& c) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& term : topology::KernelPolynomial::kTerms)
+    out.emplace_back(fmt::format("{}_s", term.name), c.time.*term.coefficient);
+  out.emplace_back("s_per_flop", c.per_flop);
+  for (const auto& term : topology::KernelPolynomial::kTerms)
+    out.emplace_back(fmt::format("noise_{}_s", term.name), c.noise_time.*term.coefficient);
+  out.insert(out.end(), {{"noise", c.noise},
+                         {"r2", c.r2},
+                         {"mean_relative_residual", c.mean_relative},
+                         {"max_relative_residual", c.max_relative},
+                         {"spread", c.spread}});
+  return out;
+}
+
 ordered_json json_of(const fit::CpuFit& c) {
-  return {{"node", c.node},
-          {"cpu", c.cpu},
-          {"host", c.host},
-          {"socket", c.socket},
-          {"rows", c.rows},
-          {"intercept_s", c.intercept},
-          {"mnk_s", c.mnk},
-          {"mn_s", c.mn},
-          {"mk_s", c.mk},
-          {"nk_s", c.nk},
-          {"s_per_flop", c.per_flop},
-          {"noise_intercept_s", c.noise_intercept},
-          {"noise_mnk_s", c.noise_mnk},
-          {"noise_mn_s", c.noise_mn},
-          {"noise_mk_s", c.noise_mk},
-          {"noise_nk_s", c.noise_nk},
-          {"noise", c.noise},
-          {"r2", c.r2},
-          {"mean_relative_residual", c.mean_relative},
-          {"max_relative_residual", c.max_relative},
-          {"spread", c.spread}};
+  ordered_json out = {
+      {"node", c.node}, {"cpu", c.cpu}, {"host", c.host}, {"socket", c.socket}, {"rows", c.rows}};
+  for (const auto& [name, value] : numbers_of(c)) out[name] = value;
+  return out;
 }
 
 Result<void> fit_kernel(const Options& o) {
@@ -126,7 +125,7 @@ Result<void> fit_kernel(const Options& o) {
   // Rates are shown for a call of 1024 x 1024 x 1024 and without the intercept: what a large call tends to.
   const bool by_mnk = f.from_regressions || how.model != fit::KernelModel::kRate;
   const auto rate = [&](const fit::CpuFit& c) {
-    const double s = by_mnk ? c.mnk : c.per_flop;
+    const double s = by_mnk ? c.time.mnk : c.per_flop;
     const double flops = by_mnk ? how.flops(1e3, 1e3, 1e3) / 1e9 : 1.0;
     return s > 0 ? flops / s : 0;
   };
@@ -143,12 +142,12 @@ Result<void> fit_kernel(const Options& o) {
     std::vector<std::string> row{std::move(host),
                                  std::move(socket),
                                  fmt::format("{}", c.rows),
-                                 show_seconds(c.intercept),
-                                 fmt::format("{:.5g} ps", 1e12 * (by_mnk ? c.mnk : c.per_flop)),
+                                 show_seconds(c.time.intercept),
+                                 fmt::format("{:.5g} ps", 1e12 * (by_mnk ? c.time.mnk : c.per_flop)),
                                  show(FlopRate(rate(c)))};
     if (f.from_regressions) {
       row.push_back(show_percent(c.spread));
-      row.push_back(c.mnk > 0 ? show_percent(c.noise_mnk / c.mnk) : "-");
+      row.push_back(c.time.mnk > 0 ? show_percent(c.noise_time.mnk / c.time.mnk) : "-");
     } else {
       row.push_back(fmt::format("{:.5f}", c.r2));
       row.push_back(show_percent(c.mean_relative));
@@ -158,11 +157,9 @@ Result<void> fit_kernel(const Options& o) {
   };
   double slowest = 1e300, fastest = 0, sum = 0, squares = 0;
   ordered_json cpus = ordered_json::array();
-  std::string csv = report::csv_line({"host", "socket", "rows", "intercept_s", "mnk_s", "mn_s", "mk_s",
-                                      "nk_s", "s_per_flop", "noise_intercept_s", "noise_mnk_s", "noise_mn_s",
-                                      "noise_mk_s", "noise_nk_s", "noise", "r2", "mean_relative_residual",
-                                      "max_relative_residual", "spread"});
-  const auto plain = [](double v) { return fmt::format("{}", v); };
+  std::vector<std::string> line{"host", "socket", "rows"};
+  for (const auto& [name, value] : numbers_of(f.mean)) line.push_back(name);
+  std::string csv = report::csv_line(line);
   for (std::size_t i = 0; i < f.cpus.size(); ++i) {
     const fit::CpuFit& c = f.cpus[i];
     if (i < kRowsForPeople && f.per_cpu) add(c, fmt::format("{}", c.host), fmt::format("{}", c.socket));
@@ -172,12 +169,9 @@ Result<void> fit_kernel(const Options& o) {
     sum += r;
     squares += r * r;
     cpus.push_back(json_of(c));
-    csv +=
-        report::csv_line({fmt::format("{}", c.host), fmt::format("{}", c.socket), fmt::format("{}", c.rows),
-                          plain(c.intercept), plain(c.mnk), plain(c.mn), plain(c.mk), plain(c.nk),
-                          plain(c.per_flop), plain(c.noise_intercept), plain(c.noise_mnk), plain(c.noise_mn),
-                          plain(c.noise_mk), plain(c.noise_nk), plain(c.noise), plain(c.r2),
-                          plain(c.mean_relative), plain(c.max_relative), plain(c.spread)});
+    line = {fmt::format("{}", c.host), fmt::format("{}", c.socket), fmt::format("{}", c.rows)};
+    for (const auto& [name, value] : numbers_of(c)) line.push_back(fmt::format("{}", value));
+    csv += report::csv_line(line);
   }
   add(f.mean, "mean", "");
   const auto n = static_cast<double>(f.cpus.size());
@@ -241,9 +235,9 @@ Result<void> fit_network(const Options& o) {
   ordered_json lists = ordered_json::object();
   std::string csv = report::csv_line({"what", "from", "intercept_s", "per_byte_s", "points", "r2",
                                       "mean_relative_residual", "max_relative_residual"});
-  const auto add = [&](const std::string& name, const std::vector<fit::Segment>& list) {
+  const auto add = [&](const std::string& name, const std::vector<LineSegment>& list) {
     ordered_json rows = ordered_json::array();
-    for (const fit::Segment& s : list) {
+    for (const LineSegment& s : list) {
       table.add({name, fmt::format("{:.0f} B", s.from), show_seconds(s.intercept),
                  fmt::format("{:.4g} ps", s.slope * 1e12), s.slope > 0 ? show(Bandwidth(1 / s.slope)) : "-",
                  fmt::format("{}", s.points), fmt::format("{:.4f}", s.r2), show_percent(s.mean_relative),

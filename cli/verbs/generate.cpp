@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/verbs/generate_pattern.hpp"
 #include "cli/summary.hpp"
+#include "cli/verbs/generate_pattern.hpp"
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "core/suggest.hpp"

@@ -1,8 +1,8 @@
 // weft generate hpl: a run of High-Performance Linpack.
 #include <memory>
 
-#include "cli/verbs/generate.hpp"
 #include "cli/flags/hpl_flags.hpp"
+#include "cli/verbs/generate.hpp"
 
 namespace weft::cli {
 namespace {

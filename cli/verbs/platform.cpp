@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/flags/platform_flags.hpp"
-#include "cli/text_width.hpp"
 #include "cli/flags/values.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/counted.hpp"
@@ -15,9 +15,9 @@
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/bisection.hpp"
-#include "topology/platform/catalogue.hpp"
 #include "topology/graphs/export.hpp"
 #include "topology/metrics.hpp"
+#include "topology/platform/catalogue.hpp"
 #include "topology/platform/platform.hpp"
 #include "topology/registry.hpp"
 #include "topology/verify.hpp"

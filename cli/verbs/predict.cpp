@@ -5,18 +5,18 @@
 #include <chrono>
 #include <memory>
 
-#include "predict/hpl_choices.hpp"
-#include "predict/hpl_prediction.hpp"
-#include "report/hpl_report.hpp"
 #include "cli/flags/hpl_flags.hpp"
 #include "cli/flags/model_flag.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/replay_flags.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
-#include "report/json_text.hpp"
+#include "predict/hpl_choices.hpp"
+#include "predict/hpl_prediction.hpp"
 #include "predict/run_facts.hpp"
+#include "report/hpl_report.hpp"
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/placement/placement.hpp"
 #include "topology/platform/platform.hpp"
@@ -74,8 +74,9 @@ Result<void> run_closed_forms(const Options& o, const std::vector<Task>& tasks,
       j["runs"].push_back(std::move(row));
       closed.push_back(forms);
     }
-    text += (text.empty() ? "" : "\n") +
-            report::closed_forms_text(task.configs, closed, predict::platform_label(task.platform), text_width());
+    text +=
+        (text.empty() ? "" : "\n") +
+        report::closed_forms_text(task.configs, closed, predict::platform_label(task.platform), text_width());
   }
   o.common.print(text);
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(j)));
@@ -91,7 +92,8 @@ struct Predictions {
   std::vector<double> walls;
 };
 
-nlohmann::ordered_json predictions_json(const Predictions& p, bool one, const predict::PredictOptions& options) {
+nlohmann::ordered_json predictions_json(const Predictions& p, bool one,
+                                        const predict::PredictOptions& options) {
   nlohmann::ordered_json j;
   const auto run_json = [&](std::size_t i) {
     auto run = report::prediction_json(p.runs[i], p.closed[i], options);
@@ -162,17 +164,19 @@ Result<void> run(const Options& o) {
     }
   progress.finish();
 
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = pivot_warnings(options.pivots);
   for (const Task& task : tasks) {
     std::vector<std::int64_t> widths;
     for (const auto& config : task.configs) widths.push_back(config.nb);
     for (std::string& w : predict::width_warnings(task.platform, widths))
-      warnings.push_back(tasks.size() == 1 ? std::move(w) : predict::platform_label(task.platform) + ": " + w);
+      warnings.push_back(tasks.size() == 1 ? std::move(w)
+                                           : predict::platform_label(task.platform) + ": " + w);
   }
   std::string text;
   if (!all.runs.empty())
-    text = one ? report::prediction_text(all.runs[0], all.closed[0], tasks.front().chosen.chosen, text_width())
-               : report::predictions_text(all.runs, text_width());
+    text =
+        one ? report::prediction_text(all.runs[0], all.closed[0], tasks.front().chosen.chosen, text_width())
+            : report::predictions_text(all.runs, text_width());
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   o.common.print(text);
   if (!o.common.json.empty()) {
@@ -182,7 +186,8 @@ Result<void> run(const Options& o) {
     WEFT_TRY(o.common.write_json(report::json_text(j)));
   }
   if (!o.common.csv.empty() && !(one && all.runs.empty()))
-    WEFT_TRY(o.common.write_csv(one ? report::panel_csv(all.runs[0]) : report::predictions_csv(all.runs, all.closed)));
+    WEFT_TRY(o.common.write_csv(one ? report::panel_csv(all.runs[0])
+                                    : report::predictions_csv(all.runs, all.closed)));
   if (!stopped.empty()) return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
   return {};
 }

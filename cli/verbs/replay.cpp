@@ -92,7 +92,8 @@ Result<void> run(const Options& o) {
   replay::ReplayResult result;
   // The run of all together comes first, then each job alone.
   WEFT_TRY(run_parallel(
-      jobs.size() > 1 ? jobs.size() + 1 : 1, o.common.threads, [&](std::size_t i) -> Result<void> {
+      jobs.size() > 1 ? jobs.size() + 1 : 1, o.common.threads,
+      [&](std::size_t i) -> Result<void> {
         if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
         auto mine = options;
         mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
@@ -132,7 +133,8 @@ Result<void> run(const Options& o) {
   facts.peak_rss_bytes = peak_rss_bytes();
 
   const auto* several = jobs.size() > 1 ? &job_facts : nullptr;
-  const auto order = o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
+  const auto order =
+      o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
   o.common.print(report::replay_text(facts, {o.all_links, order, text_width(), several}));
   if (!o.common.json.empty())
     WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));

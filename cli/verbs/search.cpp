@@ -6,10 +6,10 @@
 #include <memory>
 #include <optional>
 
-#include "cli/interrupt.hpp"
 #include "cli/flags/model_flag.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/values.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/verb.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/files/input_file.hpp"

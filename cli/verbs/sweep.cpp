@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "cli/flags/matrix_flags.hpp"
-#include "cli/text_width.hpp"
 #include "cli/flags/values.hpp"
+#include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "report/sweep.hpp"
 

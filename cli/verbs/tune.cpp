@@ -4,17 +4,17 @@
 #include <algorithm>
 #include <memory>
 
-#include "predict/hpl_choices.hpp"
-#include "predict/hpl_prediction.hpp"
 #include "cli/flags/hpl_flags.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/flags/platform_flags.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/hpl_search.hpp"
 #include "network/sharing.hpp"
+#include "predict/hpl_choices.hpp"
+#include "predict/hpl_prediction.hpp"
 #include "predict/hpl_tuning.hpp"
 #include "report/hpl_report.hpp"
 #include "report/json_text.hpp"
@@ -46,13 +46,12 @@ Result<void> run(const Options& o) {
   WEFT_ASSIGN(const auto chosen, hpl_dat_for(o.hpl, platform));
   const HplConfig base = chosen.dat.runs().front();
   const HplFlags& given = o.hpl;
-  const hpl_gen::SearchSpace space = predict::tuning_space(
-      chosen.dat, {.nb = given.nb.empty(),
-                   .grid = given.p.empty(),
-                   .bcast = given.bcast.empty(),
-                   .depth = given.depth.empty(),
-                   .swap = given.swap.empty(),
-                   .pmap = given.pmap.empty()});
+  const hpl_gen::SearchSpace space = predict::tuning_space(chosen.dat, {.nb = given.nb.empty(),
+                                                                        .grid = given.p.empty(),
+                                                                        .bcast = given.bcast.empty(),
+                                                                        .depth = given.depth.empty(),
+                                                                        .swap = given.swap.empty(),
+                                                                        .pmap = given.pmap.empty()});
   predict::PredictOptions options;
   options.map = o.map;
   options.seed = o.common.seed;
@@ -71,7 +70,8 @@ Result<void> run(const Options& o) {
 
   const double gain = result.best.gflops / result.base.gflops - 1;
   const std::string dat = hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config));
-  const auto warnings = predict::width_warnings(platform, space.nb);
+  std::vector<std::string> warnings = pivot_warnings(options.pivots);
+  for (std::string& w : predict::width_warnings(platform, space.nb)) warnings.push_back(std::move(w));
   std::string text;
   for (const std::string& c : chosen.chosen) text += fmt::format("chosen: {}\n", c);
   text += fmt::format("{}: {}, {:+.1f} % over the base ({}: {})\n", row_text(result.best.config),

@@ -1,8 +1,8 @@
 #include "hpl_gen/closed_form/flops.hpp"
 
-#include <algorithm>
 #include <numeric>
 
+#include "hpl_gen/panel.hpp"
 #include "traces/exchange_series.hpp"
 
 namespace weft::hpl_gen {
@@ -11,8 +11,7 @@ namespace {
 // Pairs of columns within one leaf of the recursion over n columns, summed over the leaves.
 double pairs_in_leaves(const HplConfig& c, std::int64_t n) {
   if (n <= c.nbmin) return static_cast<double>(n) * static_cast<double>(n - 1) / 2;
-  const std::int64_t leaves = (n + c.nbmin - 1) / c.nbmin;
-  const std::int64_t part = (leaves + c.ndiv - 1) / c.ndiv * c.nbmin;
+  const std::int64_t part = recursion_part(c, n);
   double sum = static_cast<double>(n / part) * pairs_in_leaves(c, part);
   if (n % part > 0) sum += pairs_in_leaves(c, n % part);
   return sum;
@@ -62,11 +61,11 @@ Result<std::vector<KernelFlops>> count_flops(traces::TraceReader& trace) {
 
 double one_process_flops(const HplConfig& c, bool with_check) {
   double sum = 0;
-  for (std::int64_t first = 0; first < c.n; first += c.nb) {
-    const std::int64_t jb = std::min(c.nb, c.n - first), end = first + jb;
-    const auto w = static_cast<double>(jb), below = static_cast<double>(c.n - end),
-               above = static_cast<double>(first);
-    sum += panel_flops(c, c.n - first, jb);
+  for (std::int64_t k = 0; k < c.panels(); ++k) {
+    const Panel panel = panel_of(c, k);
+    const auto w = static_cast<double>(panel.width), below = static_cast<double>(c.n - panel.end()),
+               above = static_cast<double>(panel.first);
+    sum += panel_flops(c, c.n - panel.first, panel.width);
     sum +=
         w * w * (below + 1) + 2 * below * (below + 1) * w;  // solve and multiply; + 1 is the right-hand side
     sum += w * w + 2 * above * w;                           // back substitution

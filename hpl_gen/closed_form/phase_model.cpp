@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "hpl_gen/closed_form/closed_form.hpp"
+#include "hpl_gen/grid.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -18,19 +19,19 @@ struct GroupTraffic {
 };
 
 GroupTraffic fullest_group(const PhaseRun& run, std::int64_t per) {
-  const std::int64_t ranks = run.p * run.q;
+  const ProcessGrid grid{static_cast<int>(run.p), static_cast<int>(run.q),
+                         run.row_major ? ProcessMap::kRowMajor : ProcessMap::kColumnMajor};
+  const std::int64_t ranks = grid.size();
   const auto p = static_cast<double>(run.p);
   GroupTraffic most;
-  std::vector<std::int64_t> columns;
+  std::vector<int> columns;
   for (std::int64_t first = 0; first < ranks; first += per) {
     GroupTraffic group;
     columns.clear();
     for (std::int64_t r = first; r < std::min(ranks, first + per); ++r) {
-      const std::int64_t row = run.row_major ? r / run.q : r % run.p;
-      const std::int64_t column = run.row_major ? r % run.q : r / run.p;
+      const int rank = static_cast<int>(r), column = grid.col_of(rank);
       columns.push_back(column);
-      const std::int64_t right = (column + 1) % run.q;
-      const std::int64_t neighbour = run.row_major ? row * run.q + right : right * run.p + row;
+      const int neighbour = grid.rank_of(grid.row_of(rank), ring_add(column, 1, grid.q));
       if (neighbour / per != r / per) group.rows_out += 1;
     }
     std::sort(columns.begin(), columns.end());

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <deque>
 
-#include "hpl_gen/block_cyclic.hpp"
 #include "hpl_gen/steps/column_walk.hpp"
 #include "hpl_gen/steps/panel_factor.hpp"
 #include "hpl_gen/steps/row_swap.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -106,15 +106,14 @@ class ColumnWalk {
   }
 
   Result<void> factor(std::int64_t panel) {
-    const std::int64_t first = panel * c_.nb, jb = std::min(c_.nb, c_.n - first);
     for (int r = 0; r < c_.p; ++r) {
       made_.clear();
       OpSink sink(made_);
-      const PanelSeat seat{&g_, r, column_, owner_of(first, c_.nb, c_.p), 0, jb};
+      const PanelSeat seat = seat_of(c_, g_, r, column_, panel);
       emit_pivot_exchange(seat, sink);
-      for (std::int64_t j = 0; j < jb; ++j) {
+      for (std::int64_t column = seat.panel.first; column < seat.panel.end(); ++column) {
         WEFT_ASSIGN(const auto count, matches(r));
-        if (!count) return mismatch(r, fmt::format("not the pivot exchange of column {}", first + j));
+        if (!count) return mismatch(r, fmt::format("not the pivot exchange of column {}", column));
         queue(r).drop(*count);
       }
     }
@@ -122,10 +121,8 @@ class ColumnWalk {
   }
 
   Result<void> swap(std::int64_t panel, std::int64_t n) {
-    const std::int64_t first = panel * c_.nb;
-    seat_ = SwapSeat{&g_, &exchange_, 0, column_, owner_of(first, c_.nb, c_.p), std::min(c_.nb, c_.n - first),
-                     n,   c_.equil};
-    long_ = c_.swap == Swap::kSpreadRoll || (c_.swap == Swap::kMix && n > c_.swap_threshold);
+    seat_ = {seat_of(c_, g_, 0, column_, panel), &exchange_, n, c_.equil};
+    long_ = c_.long_swap(n);
     const auto known = long_ ? rows_.u_rows(panel) : rows_.rows_from(panel);
     if (!known.empty()) {
       counts_.assign(known.begin(), known.end());
@@ -167,12 +164,12 @@ class ColumnWalk {
   Result<std::vector<Seen>> subtree_sums() {
     std::vector<Seen> out(static_cast<std::size_t>(c_.p));
     for (int r = 0; r < c_.p; ++r) {
-      if (r == seat_.current_row) continue;
+      if (r == seat_.panel.row) continue;
       WEFT_ASSIGN(const Message* m, queue(r).at(0));
       const std::int64_t unit = seat_.n * kDouble;
       // The trace may have ranks beyond the grid, and receives from any source.
       const bool of_grid = m != nullptr && m->peer >= 0 && m->peer < g_.size();
-      if (of_grid && m->kind == OpKind::recv && m->bytes % unit == 0 && m->bytes / unit <= seat_.jb)
+      if (of_grid && m->kind == OpKind::recv && m->bytes % unit == 0 && m->bytes / unit <= seat_.panel.width)
         out[static_cast<std::size_t>(r)] = {m->bytes / unit, g_.row_of(m->peer)};
     }
     return out;
@@ -183,15 +180,15 @@ class ColumnWalk {
     std::vector<Seen> out(static_cast<std::size_t>(c_.p));
     const int cube = floor_power(c_.p).value;
     for (int d = 1; d < c_.p; ++d) {
-      const int r = ring_add(d, seat_.current_row, c_.p);
+      const int r = seat_.row_at(d);
       const int to = d >= cube ? d - cube : d ^ 1;
-      const int target = g_.rank_of(ring_add(to, seat_.current_row, c_.p), column_);
+      const int target = seat_.rank_at(to);
       const std::int64_t unit = (seat_.n + 1) * kDouble;
       for (std::size_t i = 0; i < 3; ++i) {
         WEFT_ASSIGN(const Message* m, queue(r).at(i));
         if (m == nullptr) break;
         if (m->kind != OpKind::send) continue;
-        if (m->peer == target && m->bytes % unit == 0 && m->bytes / unit <= 2 * seat_.jb)
+        if (m->peer == target && m->bytes % unit == 0 && m->bytes / unit <= 2 * seat_.panel.width)
           out[static_cast<std::size_t>(r)] = {m->bytes / unit, -1};
         break;
       }
@@ -202,24 +199,24 @@ class ColumnWalk {
   // counts_ from what was seen; false if that can't be.
   bool counts_from(const std::vector<Seen>& seen) {
     const auto size = static_cast<std::size_t>(c_.p);
-    const auto current = static_cast<std::size_t>(seat_.current_row);
+    const auto current = static_cast<std::size_t>(seat_.panel.row);
     std::vector<std::int64_t> rows(size);
     for (std::size_t r = 0; r < size; ++r) rows[r] = seen[r].rows;
     if (long_) {
       for (std::size_t r = 0; r < size; ++r)
-        if (seen[r].rows > 0 && seen[r].parent >= 0 && seen[r].parent != seat_.current_row)
+        if (seen[r].rows > 0 && seen[r].parent >= 0 && seen[r].parent != seat_.panel.row)
           rows[static_cast<std::size_t>(seen[r].parent)] -= seen[r].rows;
       rows[current] = 0;
       std::int64_t others = 0;
       for (const std::int64_t v : rows) others += v;
-      rows[current] = seat_.jb - others;
+      rows[current] = seat_.panel.width - others;
     } else {
       const int cube = floor_power(c_.p).value;
       for (int d = cube + 1; d < c_.p; ++d)  // what distance d folded into d - cube
-        rows[static_cast<std::size_t>(ring_add(d - cube, seat_.current_row, c_.p))] -=
-            rows[static_cast<std::size_t>(ring_add(d, seat_.current_row, c_.p))];
+        rows[static_cast<std::size_t>(seat_.row_at(d - cube))] -=
+            rows[static_cast<std::size_t>(seat_.row_at(d))];
       // Only a copy's size depends on the current row's own count: its block, and its share of the pivots.
-      rows[current] = seat_.jb + seat_.jb / c_.p;
+      rows[current] = seat_.panel.width + seat_.panel.width / c_.p;
     }
     counts_.clear();
     for (const std::int64_t v : rows) {
@@ -233,13 +230,13 @@ class ColumnWalk {
   Result<bool> fits() {
     RowExchangeBuilder builder;
     const std::vector<std::int32_t> none(static_cast<std::size_t>(c_.p));
-    builder.from_counts(c_.p, seat_.current_row, long_ ? none : counts_, long_ ? counts_ : none, exchange_);
+    builder.from_counts(c_.p, seat_.panel.row, long_ ? none : counts_, long_ ? counts_ : none, exchange_);
     taken_.clear();
     for (int r = 0; r < c_.p; ++r) {
       made_.clear();
       OpSink sink(made_);
       PanelBcast bcast;
-      seat_.row = r;
+      static_cast<PanelSeat&>(seat_) = seat_of(c_, g_, r, column_, seat_.panel.index);
       if (long_)
         spread_roll_swap(seat_, bcast, sink);
       else
@@ -282,7 +279,7 @@ Result<void> check_recorded(const HplConfig& c, const RecordedRows& rows) {
                      fmt::format("N = {}, NB = {}, P = {}", c.n, c.nb, c.p));
   if (c.p == 1) return {};
   const auto swap = [&](std::int64_t panel, std::int64_t n) -> Result<void> {
-    const bool spread_roll = c.swap == Swap::kSpreadRoll || (c.swap == Swap::kMix && n > c.swap_threshold);
+    const bool spread_roll = c.long_swap(n);
     if (!(spread_roll ? rows.u_rows(panel) : rows.rows_from(panel)).empty()) return {};
     return bad_input({},
                      fmt::format("the recording does not tell what {} swap panel {} with {} local columns",
@@ -325,6 +322,9 @@ Result<std::shared_ptr<const RecordedRows>> read_recorded_rows(traces::TraceRead
                      fmt::format("{}", trace.header().ranks), fmt::format("{} x {}", c.p, c.q));
   auto rows = std::make_shared<RecordedRows>(
       c, fmt::format("pivots of the run recorded in {}: N = {}, NB = {}, P = {}", name, c.n, c.nb, c.p));
+  std::vector<std::string> warnings;
+  for (const std::string& w : traces::trace_warnings(trace.header())) warnings.push_back(name + ": " + w);
+  rows->set_warnings(std::move(warnings));
   const ProcessGrid grid{c.p, c.q, c.pmap, 1};
   trace.rewind();
   if (c.n > 0)

@@ -31,6 +31,9 @@ class RecordedRows {
   RecordedRows(const HplConfig& config, std::string what);
   [[nodiscard]] const HplConfig& config() const { return config_; }
   [[nodiscard]] const std::string& describe() const { return what_; }
+  // What the recording does not hold (traces/trace_warnings.hpp), each with the name of its trace.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+  void set_warnings(std::vector<std::string> warnings) { warnings_ = std::move(warnings); }
   // Moved rows that each process row had (current row: estimated), or rows of U by the process row that had them.
   // Empty = no swap of the panel was of the kind that tells.
   [[nodiscard]] std::span<const std::int32_t> rows_from(std::int64_t panel) const {
@@ -47,6 +50,7 @@ class RecordedRows {
   void set(Table& t, std::int64_t panel, std::span<const std::int32_t> rows);
   HplConfig config_;
   std::string what_;
+  std::vector<std::string> warnings_;
   Table from_, u_;
 };
 

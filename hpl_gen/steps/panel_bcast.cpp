@@ -16,7 +16,7 @@ int middle_of(int root, int q) { return ring_add(root, (q + 1) / 2 % q, q); }
 }  // namespace
 
 int PanelBcast::ring_source() const {
-  const int q = seat_.grid->q, me = seat_.col, root = seat_.root;
+  const int q = seat_.grid->q, me = seat_.col, root = seat_.panel.col;
   const int prev = prev_of(me, q);
   const bool second = prev_of(prev, q) == root;  // two after the root
   switch (seat_.kind) {
@@ -32,7 +32,7 @@ int PanelBcast::ring_source() const {
 }
 
 bool PanelBcast::ring_forwards() const {
-  const int q = seat_.grid->q, me = seat_.col, root = seat_.root;
+  const int q = seat_.grid->q, me = seat_.col, root = seat_.panel.col;
   const int next = next_of(me, q), prev = prev_of(me, q);
   switch (seat_.kind) {
     case Bcast::k1RingM:
@@ -49,13 +49,13 @@ bool PanelBcast::ring_forwards() const {
 void PanelBcast::ring_root(OpSink& out) {
   const ProcessGrid& g = *seat_.grid;
   const int q = g.q, next = next_of(seat_.col, q);
-  const CommId comm = g.row_comm(seat_.row);
+  const CommId comm = seat_.row_comm();
   const auto send = [&](int col) {
     out.send(g.rank_of(seat_.row, col), seat_.tag, seat_.words * kDouble, comm);
   };
   send(next);
   if (q <= 2) return;
-  const int second = next_of(next, q), middle = middle_of(seat_.root, q);
+  const int second = next_of(next, q), middle = middle_of(seat_.panel.col, q);
   if (seat_.kind == Bcast::k1RingM || (seat_.kind == Bcast::k2RingM && second != middle)) send(second);
   if (seat_.kind == Bcast::k2Ring || seat_.kind == Bcast::k2RingM) send(middle);
 }
@@ -63,7 +63,7 @@ void PanelBcast::ring_root(OpSink& out) {
 // Binomial scatter of `size` pieces from member 0, then the roll. Pieces of a size that rounds down; the last takes
 // the rest. Pieces without data travel as empty messages.
 void PanelBcast::scatter_roll(OpSink& out, int me, int size, auto&& world) {
-  const CommId comm = seat_.grid->row_comm(seat_.row);
+  const CommId comm = seat_.row_comm();
   const std::int64_t words = seat_.words;
   const std::int64_t piece = std::max<std::int64_t>(words / size, 1);
   int bit = size > 1 ? floor_power(size - 1).value : 1;
@@ -104,16 +104,18 @@ void PanelBcast::scatter_roll(OpSink& out, int me, int size, auto&& world) {
 
 void PanelBcast::long_bcast(OpSink& out) {
   const ProcessGrid& g = *seat_.grid;
-  scatter_roll(out, ring_sub(seat_.col, seat_.root, g.q), g.q,
-               [&](int i) { return g.rank_of(seat_.row, ring_add(seat_.root, i, g.q)); });
+  scatter_roll(out, ring_sub(seat_.col, seat_.panel.col, g.q), g.q,
+               [&](int i) { return g.rank_of(seat_.row, ring_add(seat_.panel.col, i, g.q)); });
 }
 
 void PanelBcast::long_modified(OpSink& out) {
   const ProcessGrid& g = *seat_.grid;
-  const CommId comm = g.row_comm(seat_.row);
+  const CommId comm = seat_.row_comm();
   const std::int64_t bytes = seat_.words * kDouble;
-  const int me = ring_sub(seat_.col, seat_.root, g.q);
-  const auto world = [&](int distance) { return g.rank_of(seat_.row, ring_add(seat_.root, distance, g.q)); };
+  const int me = ring_sub(seat_.col, seat_.panel.col, g.q);
+  const auto world = [&](int distance) {
+    return g.rank_of(seat_.row, ring_add(seat_.panel.col, distance, g.q));
+  };
   if (me == 0) out.ssend(world(1), seat_.tag, bytes, comm);
   if (me == 1) out.recv(world(0), seat_.tag, bytes, comm);
   if (me == 1 || g.q == 2) return;
@@ -124,10 +126,10 @@ void PanelBcast::long_modified(OpSink& out) {
 bool PanelBcast::begin(OpSink& out) {
   if (!open_) return false;
   const bool rings = seat_.kind != Bcast::kLong && seat_.kind != Bcast::kLongM;
-  if (rings && seat_.col != seat_.root) {
+  if (rings && !seat_.owns()) {
     receiver_ = true;
     source_ = seat_.grid->rank_of(seat_.row, ring_source());
-    comm_ = seat_.grid->row_comm(seat_.row);
+    comm_ = seat_.row_comm();
     return true;
   }
   out.begin(kBcast);

@@ -12,16 +12,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "hpl_gen/grid.hpp"
-#include "hpl_gen/hpl_dat.hpp"
+#include "hpl_gen/panel.hpp"
 #include "hpl_gen/steps/op_sink.hpp"
 
 namespace weft::hpl_gen {
 
-struct BcastSeat {
-  const ProcessGrid* grid = nullptr;
-  int row = 0, col = 0;    // of this process
-  int root = 0;            // process column that factored the panel
+// A process in the broadcast of a panel; the root is the process column that factored it.
+struct BcastSeat : PanelSeat {
   std::int64_t words = 0;  // doubles of the panel's message in this process row
   std::int32_t tag = 0;
   Bcast kind{};

@@ -20,9 +20,7 @@ class ProgramMaker {
       leaf(n, begin);
       return;
     }
-    // Parts of a whole number of NBMIN columns, so that every leaf but the last is full.
-    const std::int32_t leaves = (n + c_.nbmin - 1) / c_.nbmin;
-    const std::int32_t part = (leaves + c_.ndiv - 1) / c_.ndiv * c_.nbmin;
+    const auto part = static_cast<std::int32_t>(recursion_part(c_, n));
     for (std::int32_t done = 0; done < n; done += part)
       step(std::min(part, n - done), n - done - std::min(part, n - done), done, begin);
   }
@@ -128,20 +126,19 @@ PanelProgram make_panel_program(const HplConfig& config, std::int64_t jb) {
 }
 
 void emit_pivot_exchange(const PanelSeat& s, OpSink& out) {
-  const ProcessGrid& g = *s.grid;
-  if (g.p <= 1) return;
-  const CommId comm = g.col_comm(s.col);
-  const int cube = floor_power(g.p).value;
-  const int beyond = g.p - cube;
-  const int me = ring_sub(s.row, s.current_row, g.p);
-  const std::int64_t row = s.jb * kDouble;
+  const int p = s.grid->p;
+  if (p <= 1) return;
+  const CommId comm = s.col_comm();
+  const int cube = floor_power(p).value;
+  const int beyond = p - cube;
+  const int me = s.distance();
+  const std::int64_t row = s.panel.width * kDouble;
   const std::int64_t candidate = row + 4 * kDouble;
   const std::int64_t both = candidate + row;
-  const auto world = [&](int distance) { return g.rank_of(ring_add(distance, s.current_row, g.p), s.col); };
   const int folded = me ^ cube;  // partner across the largest power of two
-  const bool folds = beyond > 0 && folded < g.p;
+  const bool folds = beyond > 0 && folded < p;
   if (folds) {
-    const int peer = world(folded);
+    const int peer = s.rank_at(folded);
     if (me == cube)
       out.exchange(peer, kTagSwap, candidate, row, comm);
     else if (me > cube)
@@ -155,27 +152,27 @@ void emit_pivot_exchange(const PanelSeat& s, OpSink& out) {
     for (int k = 0; (1 << k) < cube; ++k) {
       // The displaced row spreads from process 0: who has it sends it along to who has not.
       const bool has = (me >> k) == 0, gets = !has && (me >> (k + 1)) == 0;
-      out.exchange(world(me ^ (1 << k)), kTagSwap, has ? both : candidate, gets ? both : candidate, comm);
+      out.exchange(s.rank_at(me ^ (1 << k)), kTagSwap, has ? both : candidate, gets ? both : candidate, comm);
     }
   } else {
     // Beyond the cube the displaced row takes a tree of its own; its root got it in the fold.
     binomial_down(me - cube, beyond, [&](int partner, bool receives) {
       if (receives)
-        out.recv(world(cube + partner), kTagSwap, row, comm);
+        out.recv(s.rank_at(cube + partner), kTagSwap, row, comm);
       else
-        out.send(world(cube + partner), kTagSwap, row, comm);
+        out.send(s.rank_at(cube + partner), kTagSwap, row, comm);
     });
   }
   if (folds) {
     if (me >= cube)
-      out.recv(world(folded), kTagSwap, candidate, comm);
+      out.recv(s.rank_at(folded), kTagSwap, candidate, comm);
     else
-      out.send(world(folded), kTagSwap, candidate, comm);
+      out.send(s.rank_at(folded), kTagSwap, candidate, comm);
   }
 }
 
 void emit_panel_instruction(const PanelInstruction& i, const PanelSeat& s, OpSink& out) {
-  const bool current = s.row == s.current_row;
+  const bool current = s.current();
   const std::int64_t left = s.rows - (current ? i.done : 0);
   switch (i.kind) {
     case Kind::kRowsKernel:
@@ -189,9 +186,9 @@ void emit_panel_instruction(const PanelInstruction& i, const PanelSeat& s, OpSin
       break;
     case Kind::kExchange:
       // The candidate row (and on the current row the one it displaces) is copied out, then the pivot row in.
-      if (left > 0) out.kernel(Kernel::dcopy, current ? 2 * s.jb : s.jb);
+      if (left > 0) out.kernel(Kernel::dcopy, current ? 2 * s.panel.width : s.panel.width);
       emit_pivot_exchange(s, out);
-      out.kernel(Kernel::dcopy, current ? 2 * s.jb : s.jb);
+      out.kernel(Kernel::dcopy, current ? 2 * s.panel.width : s.panel.width);
       break;
   }
 }

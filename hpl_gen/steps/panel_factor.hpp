@@ -15,8 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hpl_gen/grid.hpp"
-#include "hpl_gen/hpl_dat.hpp"
+#include "hpl_gen/panel.hpp"
 #include "hpl_gen/steps/op_sink.hpp"
 
 namespace weft::hpl_gen {
@@ -40,16 +39,7 @@ using PanelProgram = std::vector<PanelInstruction>;
 // The program for a panel of `jb` columns. O(jb) instructions.
 [[nodiscard]] PanelProgram make_panel_program(const HplConfig& config, std::int64_t jb);
 
-// Who a process is in the factorisation of a panel.
-struct PanelSeat {
-  const ProcessGrid* grid = nullptr;
-  int row = 0, col = 0;   // of this process; col owns the panel
-  int current_row = 0;    // process row of the diagonal block
-  std::int64_t rows = 0;  // local rows from the panel's first row on
-  std::int64_t jb = 0;    // width of the panel
-};
-
-// Emits instruction `i` of `program`.
+// Emits one instruction; the seat's column owns the panel.
 void emit_panel_instruction(const PanelInstruction& i, const PanelSeat& seat, OpSink& out);
 
 // The messages of one pivot exchange.

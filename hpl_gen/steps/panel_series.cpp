@@ -105,11 +105,10 @@ PanelSeries make_panel_series(const PanelProgram& program, std::int64_t jb, bool
 
 void emit_panel_series(const PanelSeries& series, const PanelSeat& seat, std::vector<std::int64_t>& scratch,
                        OpSink& out) {
-  scratch.assign(1, seat.jb * kDouble);
+  scratch.assign(1, seat.panel.width * kDouble);
   scratch.insert(scratch.end(), series.values.begin(), series.values.end());
   for (const std::uint32_t at : series.rows_at) scratch[at + 1] += seat.rows;
-  const ProcessGrid& g = *seat.grid;
-  out.series(g.rank_of(seat.current_row, seat.col), (4 + seat.jb) * kDouble, g.col_comm(seat.col), scratch);
+  out.series(seat.rank_at(0), (4 + seat.panel.width) * kDouble, seat.col_comm(), scratch);
 }
 
 }  // namespace weft::hpl_gen

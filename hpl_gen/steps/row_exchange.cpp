@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <bit>
 
-#include "hpl_gen/block_cyclic.hpp"
-#include "hpl_gen/grid.hpp"
-
 namespace weft::hpl_gen {
 
-void RowExchangeBuilder::build(const HplConfig& c, std::int64_t first, std::int64_t jb,
-                               const PivotSource& source, RowExchange& out) {
-  const std::int64_t end = first + jb;
-  const int current = owner_of(first, c.nb, c.p);
+void RowExchangeBuilder::build(const HplConfig& c, const Panel& panel, const PivotSource& source,
+                               RowExchange& out) {
+  const std::int64_t first = panel.first, jb = panel.width, end = panel.end();
+  const int current = panel.row;
   pivots_.resize(static_cast<std::size_t>(jb));
   source.pivots(first, c.n, pivots_);
 

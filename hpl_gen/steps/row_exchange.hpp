@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "hpl_gen/hpl_dat.hpp"
+#include "hpl_gen/panel.hpp"
 #include "hpl_gen/pivots/pivots.hpp"
 
 namespace weft::hpl_gen {
@@ -38,12 +38,10 @@ struct RowExchange {
   std::vector<std::int32_t> even_prefix;  // u_prefix after equilibration
 };
 
-// Fills `out` for the panel that starts at `first` and has `jb` columns. O(jb log jb + p^2 log p); no allocation once
-// warm. Scratch is kept in the builder.
+// Fills `out` for a panel of jb columns. O(jb log jb + p^2 log p); no allocation once warm. Scratch is kept in the builder.
 class RowExchangeBuilder {
  public:
-  void build(const HplConfig& config, std::int64_t first, std::int64_t jb, const PivotSource& source,
-             RowExchange& out);
+  void build(const HplConfig& config, const Panel& panel, const PivotSource& source, RowExchange& out);
   // The same from counts that are known: `rows_from` and rows of U, by process row.
   void from_counts(int p, int current_row, std::span<const std::int32_t> rows_from,
                    std::span<const std::int32_t> u_rows, RowExchange& out);

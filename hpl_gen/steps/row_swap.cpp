@@ -15,13 +15,13 @@ using traces::Kernel;
 void spread(const SwapSeat& s, std::span<const std::int32_t> prefix, int source, bool right,
             PanelBcast& bcast, OpSink& out) {
   const ProcessGrid& g = *s.grid;
-  const int slot = s.rows->slot_of[static_cast<std::size_t>(s.row)];
+  const int slot = s.moves->slot_of[static_cast<std::size_t>(s.row)];
   const int size = right ? g.p - source : source + 1;
   const int me = right ? slot - source : source - slot;
   if (me < 0 || size <= 1) return;
   const auto peer = [&](int distance) {
     const int at = right ? source + distance : source - distance;
-    return g.rank_of(s.rows->row_at[static_cast<std::size_t>(at)], s.col);
+    return g.rank_of(s.moves->row_at[static_cast<std::size_t>(at)], s.col);
   };
   // Rows of U for the receiver at distance `child` and its subtree of `width` distances. To the left the program
   // sends one slot more than the subtree has; so do we.
@@ -30,7 +30,7 @@ void spread(const SwapSeat& s, std::span<const std::int32_t> prefix, int source,
     const int high = right ? std::min(source + child + width, g.p) : std::max(source - child + 1, 0);
     return std::int64_t{prefix[static_cast<std::size_t>(high)]} - prefix[static_cast<std::size_t>(low)];
   };
-  const CommId comm = g.col_comm(s.col);
+  const CommId comm = s.col_comm();
   int bit = floor_power(size - 1).value;
   int mask = 2 * bit - 1;
   while (bit > 0) {
@@ -53,8 +53,8 @@ void spread(const SwapSeat& s, std::span<const std::int32_t> prefix, int source,
 // p - 1 exchanges with the two neighbours in turn; each part goes half way round either way.
 void roll(const SwapSeat& s, std::span<const std::int32_t> prefix, PanelBcast& bcast, OpSink& out) {
   const ProcessGrid& g = *s.grid;
-  const int p = g.p, me = s.rows->slot_of[static_cast<std::size_t>(s.row)];
-  const CommId comm = g.col_comm(s.col);
+  const int p = g.p, me = s.moves->slot_of[static_cast<std::size_t>(s.row)];
+  const CommId comm = s.col_comm();
   const auto bytes = [&](int slot) {
     return (std::int64_t{prefix[static_cast<std::size_t>(slot) + 1]} -
             prefix[static_cast<std::size_t>(slot)]) *
@@ -66,7 +66,7 @@ void roll(const SwapSeat& s, std::span<const std::int32_t> prefix, PanelBcast& b
     const int sent = backward ? ring_add(me, l, p) : ring_sub(me, l, p);
     const int got = backward ? ring_sub(me, l + 1, p) : ring_add(me, l + 1, p);
     const int partner = backward ? ring_sub(me, 1, p) : ring_add(me, 1, p);
-    const int peer = g.rank_of(s.rows->row_at[static_cast<std::size_t>(partner)], s.col);
+    const int peer = g.rank_of(s.moves->row_at[static_cast<std::size_t>(partner)], s.col);
     if (bytes(got) > 0) out.irecv(peer, kTagSwap, bytes(got), comm);
     if (bytes(sent) > 0) out.send(peer, kTagSwap, bytes(sent), comm);
     if (bytes(got) > 0) out.wait(peer, kTagSwap, bytes(got), comm);
@@ -77,38 +77,35 @@ void roll(const SwapSeat& s, std::span<const std::int32_t> prefix, PanelBcast& b
 }  // namespace
 
 void spread_roll_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
-  const bool current = s.row == s.current_row;
-  const std::vector<std::int32_t>& prefix = s.rows->u_prefix;
-  if (current) out.kernel(Kernel::dlaswp01, s.rows->rows_from[static_cast<std::size_t>(s.row)], s.n);
+  const bool current = s.current();
+  const std::vector<std::int32_t>& prefix = s.moves->u_prefix;
+  if (current) out.kernel(Kernel::dlaswp01, s.moves->rows_from[static_cast<std::size_t>(s.row)], s.n);
   spread(s, prefix, 0, true, bcast, out);
   if (!current) {
-    const auto slot = static_cast<std::size_t>(s.rows->slot_of[static_cast<std::size_t>(s.row)]);
+    const auto slot = static_cast<std::size_t>(s.moves->slot_of[static_cast<std::size_t>(s.row)]);
     out.kernel(Kernel::dlaswp06, 2 * (prefix[slot + 1] - prefix[slot]), s.n);  // a swap moves both ways
   }
   if (s.equil) {
-    const std::span<const std::int32_t> moved(s.rows->moved);
-    for (const RowExchange::Spread& x : s.rows->spreads)
+    const std::span<const std::int32_t> moved(s.moves->moved);
+    for (const RowExchange::Spread& x : s.moves->spreads)
       spread(s, moved.subspan(x.moved_at, prefix.size()), x.slot, x.right, bcast, out);
   }
-  roll(s, s.equil ? s.rows->even_prefix : prefix, bcast, out);
-  out.kernel(Kernel::dlaswp10, s.jb, s.n);  // U into the order of the panel's rows
+  roll(s, s.equil ? s.moves->even_prefix : prefix, bcast, out);
+  out.kernel(Kernel::dlaswp10, s.panel.width, s.n);  // U into the order of the panel's rows
 }
 
 void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
-  const ProcessGrid& g = *s.grid;
-  const int p = g.p, cube = floor_power(p).value, beyond = p - cube;
-  const int me = ring_sub(s.row, s.current_row, p);
-  const CommId comm = g.col_comm(s.col);
-  const std::int64_t u_bytes = s.jb * s.n * kDouble;
+  const int p = s.grid->p, cube = floor_power(p).value, beyond = p - cube;
+  const int me = s.distance();
+  const CommId comm = s.col_comm();
+  const std::int64_t u_bytes = s.panel.width * s.n * kDouble;
   const std::int64_t row_bytes = (s.n + 1) * kDouble;
-  const auto world = [&](int distance) { return g.rank_of(ring_add(distance, s.current_row, p), s.col); };
   // Rows that have gathered at each distance from the current row; the current row sends U instead.
   std::vector<std::int64_t> rows(static_cast<std::size_t>(p));
   for (int d = 1; d < p; ++d)
-    rows[static_cast<std::size_t>(d)] =
-        s.rows->rows_from[static_cast<std::size_t>(ring_add(d, s.current_row, p))];
+    rows[static_cast<std::size_t>(d)] = s.moves->rows_from[static_cast<std::size_t>(s.row_at(d))];
   const auto held = [&](int d) -> std::int64_t& { return rows[static_cast<std::size_t>(d)]; };
-  const std::int64_t own = s.rows->rows_from[static_cast<std::size_t>(s.row)];
+  const std::int64_t own = s.moves->rows_from[static_cast<std::size_t>(s.row)];
   out.kernel(me == 0 ? Kernel::dlaswp01 : Kernel::dlaswp02, own, s.n);
   bcast.poll(out);
 
@@ -116,14 +113,14 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
   const bool folds = beyond > 0 && folded < p;
   if (folds) {
     if (me == 0) {
-      out.exchange(world(folded), kTagSwap, u_bytes, held(folded) * row_bytes, comm);
+      out.exchange(s.rank_at(folded), kTagSwap, u_bytes, held(folded) * row_bytes, comm);
       out.kernel(Kernel::dlaswp03, held(folded), s.n);
     } else if (me == cube) {
-      out.exchange(world(folded), kTagSwap, held(me) * row_bytes, u_bytes, comm);
+      out.exchange(s.rank_at(folded), kTagSwap, held(me) * row_bytes, u_bytes, comm);
     } else if (me > cube) {
-      if (held(me) > 0) out.send(world(folded), kTagSwap, held(me) * row_bytes, comm);
+      if (held(me) > 0) out.send(s.rank_at(folded), kTagSwap, held(me) * row_bytes, comm);
     } else if (held(folded) > 0) {
-      out.recv(world(folded), kTagSwap, held(folded) * row_bytes, comm);
+      out.recv(s.rank_at(folded), kTagSwap, held(folded) * row_bytes, comm);
     }
   }
   for (int d = 1; d < beyond; ++d) held(d) += held(d + cube);
@@ -133,7 +130,7 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
     for (int k = 0; (1 << k) < cube; ++k) {
       const int bit = 1 << k, partner = me ^ bit;
       const bool has = (me >> k) == 0, gets = !has && (me >> (k + 1)) == 0;
-      out.exchange(world(partner), kTagSwap, has ? u_bytes : held(me) * row_bytes,
+      out.exchange(s.rank_at(partner), kTagSwap, has ? u_bytes : held(me) * row_bytes,
                    gets ? u_bytes : held(partner) * row_bytes, comm);
       if (has) out.kernel(Kernel::dlaswp03, held(partner), s.n);
       if (gets) out.kernel(Kernel::dlaswp04, own + held(me), s.n);
@@ -151,9 +148,9 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
         if ((seat & mask) == 0) {
           const int partner = seat ^ bit;
           if ((seat & bit) != 0)
-            out.recv(world(cube + partner), kTagSwap, u_bytes, comm);
+            out.recv(s.rank_at(cube + partner), kTagSwap, u_bytes, comm);
           else if (partner < beyond)
-            out.send(world(cube + partner), kTagSwap, u_bytes, comm);
+            out.send(s.rank_at(cube + partner), kTagSwap, u_bytes, comm);
         }
         bcast.poll(out);
       }
@@ -162,9 +159,9 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
   }
   if (folds) {
     if (me >= cube)
-      out.recv(world(folded), kTagSwap, u_bytes, comm);
+      out.recv(s.rank_at(folded), kTagSwap, u_bytes, comm);
     else
-      out.send(world(folded), kTagSwap, u_bytes, comm);
+      out.send(s.rank_at(folded), kTagSwap, u_bytes, comm);
   }
   bcast.poll(out);
 }

@@ -19,17 +19,14 @@
 
 namespace weft::hpl_gen {
 
-struct SwapSeat {
-  const ProcessGrid* grid = nullptr;
-  const RowExchange* rows = nullptr;
-  int row = 0, col = 0;
-  int current_row = 0;  // process row of the panel's diagonal block
-  std::int64_t jb = 0;  // width of the panel
-  std::int64_t n = 0;   // local columns to swap
+// A process in the swaps of a panel's rows.
+struct SwapSeat : PanelSeat {
+  const RowExchange* moves = nullptr;
+  std::int64_t n = 0;  // local columns to swap
   bool equil = true;
 };
 
-// Preconditions of both: grid->p > 1, n > 0, jb > 0.
+// Preconditions of both: grid->p > 1, n > 0, panel.width > 0.
 void binary_exchange_swap(const SwapSeat& seat, PanelBcast& bcast, OpSink& out);
 void spread_roll_swap(const SwapSeat& seat, PanelBcast& bcast, OpSink& out);
 

@@ -16,10 +16,8 @@
 
 namespace weft::hpl_gen {
 
-struct UpdateSeat {
-  SwapSeat swap;                 // grid, place, panel; swap.n = local columns to update
-  std::int64_t rows = 0;         // local rows from the panel's first row on (the panel's block included)
-  std::int64_t nb = 0;           // columns of a piece
+// A process in the update with a panel; n = local columns to update.
+struct UpdateSeat : SwapSeat {
   std::int64_t most_pieces = 0;  // 0 = as many as it takes
   const HplConfig* config = nullptr;
 };

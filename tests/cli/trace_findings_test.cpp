@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/cli/run_weft.hpp"
+#include "traces/weft/copy.hpp"
 #include "traces/weft/writer.hpp"
 
 namespace weft::testing {
@@ -210,6 +211,49 @@ TEST(TraceFindings, CheckShowsItsProgressWhereItIsAskedFor) {
   EXPECT_THAT(on.err, HasSubstr("ops of 200,000"));
   EXPECT_THAT(on.err, HasSubstr("/s"));
   EXPECT_EQ(w.weft("check t.weft").err, "");
+}
+
+// A trace with another header.
+class Relabelled final : public traces::TraceReader {
+ public:
+  Relabelled(traces::TraceReader& base, traces::TraceHeader header)
+      : base_(base), header_(std::move(header)) {}
+  const traces::TraceHeader& header() const override { return header_; }
+  const traces::TraceTotals& totals() const override { return base_.totals(); }
+  const std::vector<traces::Communicator>& communicators() const override { return base_.communicators(); }
+  const std::vector<std::string>& regions() const override { return base_.regions(); }
+  std::uint64_t ops_of(RankId rank) const override { return base_.ops_of(rank); }
+  Result<bool> next_block(RankId rank, traces::OpBlock& out) override { return base_.next_block(rank, out); }
+  void rewind() override { base_.rewind(); }
+  std::string position(RankId rank, std::uint64_t index) const override {
+    return base_.position(rank, index);
+  }
+
+ private:
+  traces::TraceReader& base_;
+  traces::TraceHeader header_;
+};
+
+TEST(TraceFindings, PredictionsWithThePivotsOfATraceTellWhatItDoesNotHold) {
+  const Workspace w;
+  const std::string run = "--n 400 --nb 16 --p 4 --q 1 --swap 0 ";
+  ASSERT_EQ(w.weft("generate hpl " + run + "-o whole.weft").exit_code, 0);
+  auto whole = traces::open_trace({w.path() + "/whole.weft"});
+  ASSERT_TRUE(whole);
+  traces::TraceHeader h = (*whole)->header();
+  h.recording.not_recorded = {{"file I/O", "MPI_File_open", 4}};
+  Relabelled lacking(**whole, h);
+  ASSERT_TRUE(traces::copy_to_weft(lacking, w.path() + "/t.weft"));
+  for (const std::string verb : {"predict", "tune"}) {
+    SCOPED_TRACE(verb);
+    const std::string line =
+        verb + " hpl" + kOn + run + (verb == "tune" ? "--bcast 0 --depth 0 --pmap 0 " : "");
+    const std::string lacks = "t.weft: 4 calls of file I/O";
+    EXPECT_THAT(w.weft(line + "--pivots from:t.weft").out, HasSubstr("warning: " + lacks));
+    const auto warnings = json_of(w, line + "--pivots from:t.weft", 0)["warnings"];
+    EXPECT_THAT(warnings.get<std::vector<std::string>>(), Contains(HasSubstr(lacks)));
+    EXPECT_THAT(json_of(w, line + "--pivots from:whole.weft", 0)["warnings"], IsEmpty());
+  }
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/rng.hpp"
 #include "predict/hpl_exchanges.hpp"
 #include "predict/hpl_prediction.hpp"
-#include "core/rng.hpp"
 #include "topology/platform/platform.hpp"
 
 namespace weft::predict {

@@ -83,6 +83,29 @@ TEST(ComputeReader, WhatMakesNoSenseIsRefusedWithItsPlace) {
   EXPECT_THAT(refusal("roofline: \"odd\""), HasSubstr("overlap or sum"));
 }
 
+TEST(ComputeReader, EveryCoefficientIsReadFromItsOwnField) {
+  const Platform p =
+      of("kernel { name: \"dgemm\" intercept: \"1s\" mnk: \"2s\" mn: \"3s\" mk: \"5s\" nk: \"7s\""
+         " noise_intercept: \"11s\" noise_mnk: \"13s\" noise_mn: \"17s\" noise_mk: \"19s\" noise_nk: \"23s\""
+         " noise: \"0.5\" }");
+  const KernelCost& c = p.compute.classes[0].kernels[0];
+  // m, n, k = 10, 100, 1000 put each product into digits of its own.
+  EXPECT_EQ(c.polynomial(10, 100, 1000), 1 + 2e6 + 3e3 + 5e4 + 7e5);
+  EXPECT_EQ(c.noise_polynomial(10, 100, 1000), 11 + 13e6 + 17e3 + 19e4 + 23e5);
+  EXPECT_EQ(c.noise, 0.5);
+}
+
+TEST(ComputeReader, TheTermsOfAPolynomialAreItsSum) {
+  KernelPolynomial p;
+  double sum = 0, coefficient = 1;
+  for (const auto& term : KernelPolynomial::kTerms) {
+    p.*term.coefficient = ++coefficient;
+    sum += coefficient * term.factor(3, 7, 13);
+  }
+  EXPECT_EQ(p(3, 7, 13), sum);
+  EXPECT_EQ(p(3, 7, 13), 2 + 3.0 * 273 + 4.0 * 21 + 5.0 * 39 + 6.0 * 91);
+}
+
 TEST(ComputeReader, DahuGivesEveryCpuItsOwnCoefficients) {
   for (const std::string name : {"dahu", "dahu-2019-04", "dahu-2020"}) {
     const Platform p = load(name);
@@ -92,7 +115,7 @@ TEST(ComputeReader, DahuGivesEveryCpuItsOwnCoefficients) {
       for (std::uint32_t local = 0; local < 32; ++local) {
         const auto& c = p.compute.classes[p.compute.class_index(HostId(h), local, 32)];
         ASSERT_EQ(c.kernels.front().kernel, "dgemm");
-        rate += 2e-9 / c.kernels.front().mnk / 1024;
+        rate += 2e-9 / c.kernels.front().polynomial.mnk / 1024;
       }
     EXPECT_NEAR(rate, name == "dahu-2019-04" ? 28.64 : 27.16, 0.02);
     EXPECT_TRUE(p.mpi.assumed.empty());

@@ -13,9 +13,9 @@
 // three black cables: a hash of the pair (minimal) or of the message picks. Routings: groups.hpp.
 #include <fmt/format.h>
 
-#include "topology/routing/choice.hpp"
 #include "topology/families/groups.hpp"
 #include "topology/registry.hpp"
+#include "topology/routing/choice.hpp"
 
 namespace weft::topology {
 namespace {
@@ -75,7 +75,7 @@ Result<Fabric> build(const Params& params) {
   const std::uint64_t most = s.g > 1 ? ports / (s.g - 1) : 1;
   WEFT_ASSIGN(const std::uint64_t blue, params.integer_or("blue", 1, static_cast<std::int64_t>(most), most));
   s.per_pair = s.g > 1 ? blue : 0;
-  WEFT_ASSIGN(const std::string routing, params.choice("routing", kGroupRoutings));
+  WEFT_ASSIGN(const GroupWay routing, params.choice("routing", kGroupRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   constexpr std::array<std::string_view, 4> classes = {"host", "green", "black", "blue"};
   WEFT_ASSIGN(const std::vector<LinkValues> values, params.link_values(classes, kBandwidth, kLatency));

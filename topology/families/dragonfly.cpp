@@ -33,9 +33,12 @@ constexpr std::array<ParamInfo, 6> kParams = {{
     {"arrangement", "absolute", "who meets whom: absolute (= consecutive), palmtree, relative, circulant"},
     {"routing", "minimal", "minimal, valiant, ugal-u"},
 }};
-constexpr std::array<std::string_view, 5> kArrangements = {"absolute", "consecutive", "palmtree", "relative",
-                                                           "circulant"};
-enum class Arrangement { kAbsolute, kPalmtree, kRelative, kCirculant };
+enum class Arrangement : std::uint8_t { kAbsolute, kPalmtree, kRelative, kCirculant };
+constexpr std::array<Word<Arrangement>, 5> kArrangements = {{{"absolute", Arrangement::kAbsolute},
+                                                             {"consecutive", Arrangement::kAbsolute},
+                                                             {"palmtree", Arrangement::kPalmtree},
+                                                             {"relative", Arrangement::kRelative},
+                                                             {"circulant", Arrangement::kCirculant}}};
 
 struct Shape {
   std::uint64_t p = 1, a = 1, h = 1, g = 1;
@@ -95,10 +98,7 @@ Result<Shape> read_shape(const Params& params) {
   WEFT_ASSIGN(s.g, params.integer_or("g", 1, kTop, ports + 1));
   if (s.g > ports + 1)
     return params.error("g", "more groups than global ports reach", fmt::format("at most {}", ports + 1));
-  WEFT_ASSIGN(const std::string name, params.choice("arrangement", kArrangements));
-  if (name == "palmtree") s.arrangement = Arrangement::kPalmtree;
-  if (name == "relative") s.arrangement = Arrangement::kRelative;
-  if (name == "circulant") s.arrangement = Arrangement::kCirculant;
+  WEFT_ASSIGN(s.arrangement, params.choice("arrangement", kArrangements));
   if (s.arrangement == Arrangement::kCirculant && (s.h % 2 != 0 || !s.canonical()))
     return params.error("arrangement", "circulant needs an even h and g = a h + 1",
                         "absolute, palmtree or relative");
@@ -113,7 +113,7 @@ Result<Shape> read_shape(const Params& params) {
 
 Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const Shape s, read_shape(params));
-  WEFT_ASSIGN(const std::string routing, params.choice("routing", kGroupRoutings));
+  WEFT_ASSIGN(const GroupWay routing, params.choice("routing", kGroupRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   constexpr std::array<std::string_view, 3> classes = {"host", "local", "global"};
   WEFT_ASSIGN(const std::vector<LinkValues> values, params.link_values(classes));

@@ -8,9 +8,9 @@
 // leaves (or spines) meet over a spine (leaf) that a hash picks.
 #include <fmt/format.h>
 
-#include "topology/routing/choice.hpp"
 #include "topology/families/groups.hpp"
 #include "topology/registry.hpp"
+#include "topology/routing/choice.hpp"
 
 namespace weft::topology {
 namespace {
@@ -84,7 +84,7 @@ Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const std::uint64_t cables_per_pair,
               params.integer_or("cables", 1, static_cast<std::int64_t>(most), most));
   s.per_pair = s.g > 1 ? cables_per_pair : 0;
-  WEFT_ASSIGN(const std::string routing, params.choice("routing", kGroupRoutings));
+  WEFT_ASSIGN(const GroupWay routing, params.choice("routing", kGroupRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   const std::uint64_t hosts = saturating_mul(saturating_mul(s.p, leaves), s.g),
                       routers = saturating_mul(s.a, s.g);

@@ -20,8 +20,8 @@
 
 #include <array>
 
-#include "topology/routing/choice.hpp"
 #include "topology/registry.hpp"
+#include "topology/routing/choice.hpp"
 
 namespace weft::topology {
 namespace {
@@ -31,8 +31,13 @@ constexpr std::array<ParamInfo, 3> kParams = {{
     {"m", "required", "ports of a switch, even"},
     {"n", "required", "levels of switches"},
 }};
-constexpr std::array<std::string_view, 6> kRoutings = {"mlid",   "d-mod-k", "s-mod-k",
-                                                       "hashed", "random",  "adaptive"};
+enum class Way : std::uint8_t { kMlid, kDModK, kSModK, kHashed, kRandom, kAdaptive };
+constexpr std::array<Word<Way>, 6> kRoutings = {{{"mlid", Way::kMlid},
+                                                 {"d-mod-k", Way::kDModK},
+                                                 {"s-mod-k", Way::kSModK},
+                                                 {"hashed", Way::kHashed},
+                                                 {"random", Way::kRandom},
+                                                 {"adaptive", Way::kAdaptive}}};
 
 // Shape and numbering. Vertices: hosts by number, then switches level by level from the root; links by port.
 struct Tree {
@@ -55,18 +60,17 @@ struct Tree {
 
 class FatTreeRouting final : public Routing {
  public:
-  FatTreeRouting(Tree t, std::string name, std::uint64_t seed)
-      : t_(std::move(t)), name_(std::move(name)), seed_(seed) {}
+  FatTreeRouting(Tree t, Way way, std::uint64_t seed) : t_(std::move(t)), way_(way), seed_(seed) {}
 
   bool route(HostId from, HostId to, std::vector<LinkId>& out) const override {
     const std::uint64_t key = pair_key(seed_, from, to);
-    return name_ == kRoutings[3] || scope() != RouteScope::kPair
+    return way_ == Way::kHashed || scope() != RouteScope::kPair
                ? walk(from, to, out, [&](std::uint64_t l, std::uint64_t up) { return drawn(key, l, up, {}); })
                : formula(from, to, out);
   }
   RouteScope scope() const override {
-    if (name_ == kRoutings[4]) return RouteScope::kMessage;
-    return name_ == kRoutings[5] ? RouteScope::kLoad : RouteScope::kPair;
+    if (way_ == Way::kRandom) return RouteScope::kMessage;
+    return way_ == Way::kAdaptive ? RouteScope::kLoad : RouteScope::kPair;
   }
   bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
                      std::vector<LinkId>& out) const override {
@@ -75,7 +79,7 @@ class FatTreeRouting final : public Routing {
     if (scope() == RouteScope::kMessage) load = {};
     return walk(from, to, out, [&](std::uint64_t l, std::uint64_t up) { return drawn(key, l, up, load); });
   }
-  std::string_view name() const override { return name_; }
+  std::string_view name() const override { return text_of(kRoutings, way_); }
   std::optional<HopHistogram> hop_histogram() const override {
     HopHistogram h;
     const std::uint64_t n = t_.n, hosts = t_.hosts();
@@ -104,9 +108,9 @@ class FatTreeRouting final : public Routing {
   bool formula(HostId from, HostId to, std::vector<LinkId>& out) const {
     const std::uint64_t src = from.index(), dst = to.index(), n = t_.n;
     std::uint64_t x = dst;
-    if (name_ == kRoutings[0])
+    if (way_ == Way::kMlid)
       x = src % t_.power[n - 1 - common_level(src, dst)];  // PID(dst) k^(n-1) falls out of every digit used
-    if (name_ == kRoutings[2]) x = src;
+    if (way_ == Way::kSModK) x = src;
     return walk(from, to, out,
                 [&](std::uint64_t l, std::uint64_t) { return x / t_.power[n - 1 - l] % t_.k; });
   }
@@ -137,7 +141,7 @@ class FatTreeRouting final : public Routing {
     out.push_back(LinkId(static_cast<std::uint32_t>(t_.link(l, index, port))));
   }
   Tree t_;
-  std::string name_;
+  Way way_;
   std::uint64_t seed_;
 };
 
@@ -163,7 +167,7 @@ Result<Fabric> build(const Params& params) {
   if (per_switch != (t.n == 1 ? t.m : t.k))
     return params.error("hosts_per_switch", "an m-port n-tree fixes it; xgft does not",
                         fmt::format("{}", t.k));
-  WEFT_ASSIGN(std::string routing, params.choice("routing", kRoutings));
+  WEFT_ASSIGN(const Way routing, params.choice("routing", kRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   t.power.push_back(1);
   for (std::uint64_t i = 0; i < t.n; ++i) t.power.push_back(saturating_mul(t.power.back(), t.k));
@@ -195,7 +199,7 @@ Result<Fabric> build(const Params& params) {
                 static_cast<std::uint8_t>(link_class), values[link_class]);
       }
   }
-  b.set_routing(std::make_shared<FatTreeRouting>(t, std::move(routing), seed));
+  b.set_routing(std::make_shared<FatTreeRouting>(t, routing, seed));
   b.set_vertex_names([t, hosts](VertexId v) {
     if (v.index() < hosts) return fmt::format("node-{}", v.index());
     std::uint64_t s = v.index() - hosts, l = 0;

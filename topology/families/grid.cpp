@@ -11,7 +11,13 @@
 namespace weft::topology {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTies = {"plus", "minus", "parity", "simgrid"};
+enum class Tie : std::uint8_t { kPlus, kMinus, kParity, kSimgrid };
+constexpr std::array<Word<Tie>, 4> kTies = {
+    {{"plus", Tie::kPlus}, {"minus", Tie::kMinus}, {"parity", Tie::kParity}, {"simgrid", Tie::kSimgrid}}};
+// Which of parallel cables: the destination's, one drawn for every message, the least used.
+enum class Way : std::uint8_t { kDimensionOrder, kHashed, kAdaptive };
+constexpr std::array<Word<Way>, 3> kRoutings = {
+    {{"dimension-order", Way::kDimensionOrder}, {"hashed", Way::kHashed}, {"adaptive", Way::kAdaptive}}};
 
 struct Grid : GridPlan {
   std::vector<std::uint64_t> stride;  // of a coordinate in the router number
@@ -59,8 +65,7 @@ struct Grid : GridPlan {
 
 class DimensionOrder final : public Routing {
  public:
-  DimensionOrder(Grid g, std::string_view tie, std::string_view name)
-      : g_(std::move(g)), tie_(tie), name_(name) {
+  DimensionOrder(Grid g, Tie tie, Way way) : g_(std::move(g)), tie_(tie), way_(way) {
     parallel_ = std::any_of(g_.cables.begin(), g_.cables.end(), [](std::uint64_t c) { return c > 1; });
   }
 
@@ -68,8 +73,8 @@ class DimensionOrder final : public Routing {
     return walk(from, to, to.index(), {}, out);
   }
   RouteScope scope() const override {
-    if (!parallel_ || name_ == kGridRoutings[0]) return RouteScope::kPair;
-    return name_ == kGridRoutings[1] ? RouteScope::kMessage : RouteScope::kLoad;
+    if (!parallel_ || way_ == Way::kDimensionOrder) return RouteScope::kPair;
+    return way_ == Way::kHashed ? RouteScope::kMessage : RouteScope::kLoad;
   }
   bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
                      std::vector<LinkId>& out) const override {
@@ -77,7 +82,7 @@ class DimensionOrder final : public Routing {
     return walk(from, to, to.index() + (hashed ? message : 0),
                 scope() == RouteScope::kLoad ? load : std::span<const std::uint32_t>(), out);
   }
-  std::string_view name() const override { return name_; }
+  std::string_view name() const override { return text_of(kRoutings, way_); }
 
   // Pairs of routers at each distance: the distances along the dimensions convolved.
   std::optional<HopHistogram> hop_histogram() const override {
@@ -110,8 +115,8 @@ class DimensionOrder final : public Routing {
     if (from == to) return true;
     std::uint64_t at = from.index() / g_.hosts_per_router;
     const std::uint64_t goal = to.index() / g_.hosts_per_router;
-    bool plus_at_tie = tie_ == kTies[0] || tie_ == kTies[3];
-    if (tie_ == kTies[2]) {
+    bool plus_at_tie = tie_ == Tie::kPlus || tie_ == Tie::kSimgrid;
+    if (tie_ == Tie::kParity) {
       std::uint64_t sum = 0;
       for (std::size_t d = 0; d < g_.k.size(); ++d) sum += g_.coordinate(at, d);
       plus_at_tie = sum % 2 == 0;
@@ -123,7 +128,7 @@ class DimensionOrder final : public Routing {
       const std::uint64_t diff = there >= here ? there - here : there + k - here;
       bool plus = there > here;
       if (g_.line[d] == 0) {
-        const bool half_to_zero = tie_ == kTies[3] && 2 * diff == k && there == 0;
+        const bool half_to_zero = tie_ == Tie::kSimgrid && 2 * diff == k && there == 0;
         plus = 2 * diff == k ? (k == 2 || (plus_at_tie && !half_to_zero)) : diff < k - diff;
       }
       for (std::uint64_t hop = plus ? diff : k - diff; hop > 0; --hop) {
@@ -148,7 +153,8 @@ class DimensionOrder final : public Routing {
     out.push_back(LinkId(static_cast<std::uint32_t>(link)));
   }
   Grid g_;
-  std::string_view tie_, name_;
+  Tie tie_;
+  Way way_;
   bool parallel_ = false;
 };
 
@@ -205,10 +211,8 @@ Result<Fabric> build_grid(const Params& params, GridPlan plan) {
   WEFT_ASSIGN(g.hosts_per_router, params.integer_or("hosts_per_switch", 1, kTop, g.hosts_per_router));
   if (!g.host_links && g.hosts_per_router != 1)
     return params.error("hosts_per_switch", "with host_links=off a router is one host", "1");
-  WEFT_ASSIGN(const std::string tie_text, params.choice("tie", kTies));
-  const std::string_view tie = *std::find(kTies.begin(), kTies.end(), tie_text);
-  WEFT_ASSIGN(const std::string routing_text, params.choice("routing", kGridRoutings));
-  const std::string_view routing = *std::find(kGridRoutings.begin(), kGridRoutings.end(), routing_text);
+  WEFT_ASSIGN(const Tie tie, params.choice("tie", kTies));
+  WEFT_ASSIGN(const Way routing, params.choice("routing", kRoutings));
   WEFT_ASSIGN(const std::uint64_t cables, size_up(params, g));
   std::vector<std::string_view> classes;
   if (g.host_links) classes.push_back("host");

@@ -24,7 +24,6 @@
 namespace weft::topology {
 
 inline constexpr std::size_t kMaxGridDims = 16;
-inline constexpr std::array<std::string_view, 3> kGridRoutings = {"dimension-order", "hashed", "adaptive"};
 
 struct GridPlan {
   std::vector<std::uint64_t> k;       // lengths

@@ -33,20 +33,18 @@ std::uint64_t third(std::uint64_t pick, std::uint64_t x, std::uint64_t y) {
 }  // namespace
 
 GroupRouting::GroupRouting(GroupShape shape, std::unique_ptr<const LocalNetwork> local,
-                           std::vector<std::uint32_t> first_link, std::vector<Gate> gates,
-                           std::string_view name, std::uint64_t seed)
+                           std::vector<std::uint32_t> first_link, std::vector<Gate> gates, GroupWay way,
+                           std::uint64_t seed)
     : s_(shape),
       local_(std::move(local)),
       first_link_(std::move(first_link)),
       gates_(std::move(gates)),
-      name_(*std::find(kGroupRoutings.begin(), kGroupRoutings.end(), name)),
-      seed_(seed) {
-  if (name_ == kGroupRoutings[3]) name_ = kGroupRoutings[2];
-}
+      way_(way),
+      seed_(seed) {}
 
 RouteScope GroupRouting::scope() const {
-  if (name_ == kGroupRoutings[0]) return RouteScope::kPair;
-  return name_ == kGroupRoutings[1] ? RouteScope::kMessage : RouteScope::kLoad;
+  if (way_ == GroupWay::kMinimal) return RouteScope::kPair;
+  return way_ == GroupWay::kValiant ? RouteScope::kMessage : RouteScope::kLoad;
 }
 
 // The cable with the fewest local hops; of equals the one that `pick` selects.

@@ -24,7 +24,11 @@
 
 namespace weft::topology {
 
-inline constexpr std::array<std::string_view, 4> kGroupRoutings = {"minimal", "valiant", "ugal-u", "ugal"};
+enum class GroupWay : std::uint8_t { kMinimal, kValiant, kUgal };
+inline constexpr std::array<Word<GroupWay>, 4> kGroupRoutings = {{{"minimal", GroupWay::kMinimal},
+                                                                  {"valiant", GroupWay::kValiant},
+                                                                  {"ugal-u", GroupWay::kUgal},
+                                                                  {"ugal", GroupWay::kUgal}}};
 
 // One step between routers, by their numbers in the whole network; `port` of `from`.
 struct RouterHop {
@@ -80,7 +84,7 @@ class GroupRouting final : public Routing {
   // `gates`: cable c of the ordered group pair (u, v) stands at (u g + v) per_pair + c. `first_link`: of each router,
   // whose ports are its hosts first.
   GroupRouting(GroupShape shape, std::unique_ptr<const LocalNetwork> local,
-               std::vector<std::uint32_t> first_link, std::vector<Gate> gates, std::string_view name,
+               std::vector<std::uint32_t> first_link, std::vector<Gate> gates, GroupWay way,
                std::uint64_t seed);
 
   // Capacities of the finished fabric, which ugal-u weighs use by; call once before use.
@@ -90,7 +94,7 @@ class GroupRouting final : public Routing {
   bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
                      std::vector<LinkId>& out) const override;
   RouteScope scope() const override;
-  std::string_view name() const override { return name_; }
+  std::string_view name() const override { return text_of(kGroupRoutings, way_); }
   std::optional<HopHistogram> hop_histogram() const override;
 
  private:
@@ -110,7 +114,7 @@ class GroupRouting final : public Routing {
   std::vector<std::uint32_t> first_link_;
   std::vector<Gate> gates_;
   std::vector<double> capacity_;  // of every link; empty: all alike
-  std::string_view name_;
+  GroupWay way_;
   std::uint64_t seed_;
 };
 

@@ -14,8 +14,8 @@
 #include <array>
 
 #include "topology/bisection.hpp"
-#include "topology/routing/choice.hpp"
 #include "topology/registry.hpp"
+#include "topology/routing/choice.hpp"
 
 namespace weft::topology {
 namespace {
@@ -26,7 +26,9 @@ constexpr std::array<ParamInfo, 4> kParams = {{
     {"hosts_per_switch", "1", "hosts on a router"},
     {"routing", "dimension-order", "dimension-order, valiant, adaptive"},
 }};
-constexpr std::array<std::string_view, 3> kRoutings = {"dimension-order", "valiant", "adaptive"};
+enum class Way : std::uint8_t { kDimensionOrder, kValiant, kAdaptive };
+constexpr std::array<Word<Way>, 3> kRoutings = {
+    {{"dimension-order", Way::kDimensionOrder}, {"valiant", Way::kValiant}, {"adaptive", Way::kAdaptive}}};
 constexpr std::size_t kMaxDims = 16;
 
 struct Shape {
@@ -49,13 +51,12 @@ struct Shape {
 
 class HyperxRouting final : public Routing {
  public:
-  HyperxRouting(Shape s, std::string name, std::uint64_t seed)
-      : s_(std::move(s)), name_(std::move(name)), seed_(seed) {}
+  HyperxRouting(Shape s, Way way, std::uint64_t seed) : s_(std::move(s)), way_(way), seed_(seed) {}
   RouteScope scope() const override {
-    if (name_ == kRoutings[0]) return RouteScope::kPair;
-    return name_ == kRoutings[1] ? RouteScope::kMessage : RouteScope::kLoad;
+    if (way_ == Way::kDimensionOrder) return RouteScope::kPair;
+    return way_ == Way::kValiant ? RouteScope::kMessage : RouteScope::kLoad;
   }
-  std::string_view name() const override { return name_; }
+  std::string_view name() const override { return text_of(kRoutings, way_); }
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
     return route_message(src, dst, 0, {}, out);
   }
@@ -135,7 +136,7 @@ class HyperxRouting final : public Routing {
     }
   }
   Shape s_;
-  std::string name_;
+  Way way_;
   std::uint64_t seed_;
 };
 
@@ -148,7 +149,7 @@ Result<Fabric> build(const Params& params) {
     WEFT_ASSIGN(s.k, params.list("cables", s.s.size(), kMaxDims, 1, 1 << 16));
   }
   WEFT_ASSIGN(s.t, params.integer_or("hosts_per_switch", 1, kTop, 1));
-  WEFT_ASSIGN(std::string routing, params.choice("routing", kRoutings));
+  WEFT_ASSIGN(const Way routing, params.choice("routing", kRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   s.degree = s.t;
   for (std::size_t d = 0; d < s.s.size(); ++d) {
@@ -182,7 +183,7 @@ Result<Fabric> build(const Params& params) {
     dimensions.push_back({s.s[d], s.k[d] * (s.s[d] / 2) * (s.s[d] - s.s[d] / 2)});
   }
   b.set_bisection(product_cut(dimensions, s.t));
-  b.set_routing(std::make_shared<HyperxRouting>(s, std::move(routing), seed));
+  b.set_routing(std::make_shared<HyperxRouting>(s, routing, seed));
   b.set_vertex_names([dims = s.s, stride = s.stride, hosts](VertexId v) {
     if (v.index() < hosts) return fmt::format("node-{}", v.index());
     std::vector<std::uint64_t> c;

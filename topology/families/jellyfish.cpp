@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "core/rng.hpp"
+#include "topology/registry.hpp"
 #include "topology/routing/choice.hpp"
 #include "topology/routing/graph_routing.hpp"
-#include "topology/registry.hpp"
 
 namespace weft::topology {
 namespace {
@@ -142,8 +142,10 @@ Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const std::uint64_t per_switch, params.integer("hosts_per_switch", 1, kTop));
   if (n * r % 2 != 0) return params.error("r", "n r ends of cables cannot be paired", "n r even");
   if (r == 1 && n > 2) return params.error("r", "one cable each joins only pairs of switches", "at least 2");
-  constexpr std::array<std::string_view, 4> routings = {"ecmp", "shortest", "random", "adaptive"};
-  WEFT_ASSIGN(const std::string routing, params.choice("routing", routings));
+  // As kGraphRoutings, with another default.
+  constexpr std::array<Word<GraphWay>, 4> routings = {
+      {kGraphRoutings[1], kGraphRoutings[0], kGraphRoutings[2], kGraphRoutings[3]}};
+  WEFT_ASSIGN(const GraphWay routing, params.choice("routing", routings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   const std::uint64_t hosts = saturating_mul(n, per_switch), cables = hosts + n * r / 2;
   WEFT_TRY(params.placed(check_size(hosts + n, cables)));

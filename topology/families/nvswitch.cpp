@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "topology/routing/graph_routing.hpp"
 #include "topology/registry.hpp"
+#include "topology/routing/graph_routing.hpp"
 
 namespace weft::topology {
 namespace {
@@ -25,8 +25,8 @@ Result<Fabric> build(const Params& params) {
   if (per_switch != n)
     return params.error("hosts_per_switch", "all GPUs are on one switch", fmt::format("{}", n));
   WEFT_ASSIGN(const std::uint64_t gen, params.integer_or("gen", 2, 4, 3));
-  constexpr std::array<std::string_view, 1> routings = {"shortest"};
-  WEFT_ASSIGN(const std::string routing, params.choice("routing", routings));
+  constexpr std::array<Word<GraphWay>, 1> routings = {kGraphRoutings[0]};
+  WEFT_ASSIGN(const GraphWay routing, params.choice("routing", routings));
   constexpr std::array<std::string_view, 1> classes = {"nvlink"};
   constexpr std::array<std::string_view, 3> bandwidth = {"150GB/s", "300GB/s", "450GB/s"};
   WEFT_ASSIGN(const std::vector<LinkValues> values,

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <array>
 
-#include "topology/routing/choice.hpp"
 #include "topology/registry.hpp"
+#include "topology/routing/choice.hpp"
 
 namespace weft::topology {
 namespace {
@@ -32,7 +32,11 @@ constexpr std::array<ParamInfo, 9> kParams = {{
     {"bw", kBandwidth, "host, up1, nvlink (assumed)"},
     {"lat", kLatency, "host, up1, nvlink (assumed)"},
 }};
-constexpr std::array<std::string_view, 4> kRoutings = {"d-mod-k", "hashed", "random", "adaptive"};
+enum class Way : std::uint8_t { kDModK, kHashed, kRandom, kAdaptive };
+constexpr std::array<Word<Way>, 4> kRoutings = {{{"d-mod-k", Way::kDModK},
+                                                 {"hashed", Way::kHashed},
+                                                 {"random", Way::kRandom},
+                                                 {"adaptive", Way::kAdaptive}}};
 
 struct Shape {
   std::uint64_t rails = 8, nodes = 1, pods = 1, spines = 1, cables = 1;
@@ -66,15 +70,14 @@ struct Shape {
 
 class RailRouting final : public Routing {
  public:
-  RailRouting(Shape s, std::string name, std::uint64_t seed) : s_(s), name_(std::move(name)), seed_(seed) {}
-  std::string_view name() const override { return name_; }
+  RailRouting(Shape s, Way way, std::uint64_t seed) : s_(s), way_(way), seed_(seed) {}
+  std::string_view name() const override { return text_of(kRoutings, way_); }
   RouteScope scope() const override {
-    if (name_ == kRoutings[2]) return RouteScope::kMessage;
-    return name_ == kRoutings[3] ? RouteScope::kLoad : RouteScope::kPair;
+    if (way_ == Way::kRandom) return RouteScope::kMessage;
+    return way_ == Way::kAdaptive ? RouteScope::kLoad : RouteScope::kPair;
   }
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
-    return walk(src, dst, name_ == kRoutings[0] ? dst.index() / s_.rails : pair_key(seed_, src, dst), {},
-                out);
+    return walk(src, dst, way_ == Way::kDModK ? dst.index() / s_.rails : pair_key(seed_, src, dst), {}, out);
   }
   bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
                      std::vector<LinkId>& out) const override {
@@ -128,7 +131,7 @@ class RailRouting final : public Routing {
     return true;
   }
   Shape s_;
-  std::string name_;
+  Way way_;
   std::uint64_t seed_;
 };
 
@@ -148,7 +151,7 @@ Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(s.nvlink, params.on_off("nvlink", true));
   WEFT_ASSIGN(s.pxn, params.on_off("pxn", false));
   if (s.pxn && !s.nvlink) return params.error("pxn", "rails are changed over the NVSwitch", "nvlink=on");
-  WEFT_ASSIGN(std::string routing, params.choice("routing", kRoutings));
+  WEFT_ASSIGN(const Way routing, params.choice("routing", kRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   const std::uint64_t hosts = saturating_mul(saturating_mul(s.rails, s.nodes), s.pods);
   WEFT_TRY(params.placed(check_size(hosts, hosts)));
@@ -170,7 +173,7 @@ Result<Fabric> build(const Params& params) {
     for (std::uint64_t port = 0; port < s.ups(); ++port)
       b.cable(s.leaf_vertex(leaf), s.nodes + port, s.spine_vertex(port % s.spines),
               leaf * s.cables + port / s.spines, 1, values[1]);
-  b.set_routing(std::make_shared<RailRouting>(s, std::move(routing), seed));
+  b.set_routing(std::make_shared<RailRouting>(s, routing, seed));
   b.set_vertex_names([s](VertexId vertex) {
     const std::uint64_t v = vertex.index();
     if (v < s.hosts()) return fmt::format("node-{}-gpu-{}", v / s.rails, v % s.rails);

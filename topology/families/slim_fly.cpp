@@ -12,8 +12,8 @@
 #include <algorithm>
 
 #include "core/check.hpp"
-#include "topology/routing/graph_routing.hpp"
 #include "topology/registry.hpp"
+#include "topology/routing/graph_routing.hpp"
 
 namespace weft::topology {
 namespace {
@@ -123,7 +123,7 @@ Result<Fabric> build(const Params& params) {
   constexpr std::int64_t kTop = static_cast<std::int64_t>(kMaxVertices);
   WEFT_ASSIGN(const std::uint64_t per_router,
               params.integer_or("hosts_per_switch", 1, kTop, (degree + 1) / 2));
-  WEFT_ASSIGN(const std::string routing, params.choice("routing", kGraphRoutings));
+  WEFT_ASSIGN(const GraphWay routing, params.choice("routing", kGraphRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   const std::uint64_t routers = 2 * q * q, hosts = saturating_mul(routers, per_router);
   WEFT_TRY(params.placed(check_size(hosts + routers, hosts + routers * degree / 2)));

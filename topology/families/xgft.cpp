@@ -18,8 +18,8 @@
 #include <algorithm>
 #include <array>
 
-#include "topology/routing/choice.hpp"
 #include "topology/registry.hpp"
+#include "topology/routing/choice.hpp"
 
 namespace weft::topology {
 namespace {
@@ -33,7 +33,12 @@ constexpr std::array<ParamInfo, 7> kParams = {{
     {"w", "required", "parents of a node below each level"},
     {"p", "1 each", "parallel cables to each parent"},
 }};
-constexpr std::array<std::string_view, 5> kRoutings = {"d-mod-k", "s-mod-k", "hashed", "random", "adaptive"};
+enum class Way : std::uint8_t { kDModK, kSModK, kHashed, kRandom, kAdaptive };
+constexpr std::array<Word<Way>, 5> kRoutings = {{{"d-mod-k", Way::kDModK},
+                                                 {"s-mod-k", Way::kSModK},
+                                                 {"hashed", Way::kHashed},
+                                                 {"random", Way::kRandom},
+                                                 {"adaptive", Way::kAdaptive}}};
 constexpr std::size_t kMaxLevels = 16;
 
 struct Shape {
@@ -49,19 +54,18 @@ struct Shape {
 
 class XgftRouting final : public Routing {
  public:
-  XgftRouting(Shape s, std::string name, std::uint64_t seed)
-      : s_(std::move(s)), name_(std::move(name)), seed_(seed) {}
+  XgftRouting(Shape s, Way way, std::uint64_t seed) : s_(std::move(s)), way_(way), seed_(seed) {}
 
   bool route(HostId from, HostId to, std::vector<LinkId>& out) const override {
-    if (name_ == kRoutings[0] || name_ == kRoutings[1]) {
-      const std::uint64_t x = name_ == kRoutings[1] ? from.index() : to.index();
+    if (way_ == Way::kDModK || way_ == Way::kSModK) {
+      const std::uint64_t x = way_ == Way::kSModK ? from.index() : to.index();
       return walk(from, to, out, [&](std::size_t l, std::uint64_t) { return x / s_.W[l] % s_.up_ports(l); });
     }
     return drawn(from, to, pair_key(seed_, from, to), {}, out);
   }
   RouteScope scope() const override {
-    if (name_ == kRoutings[3]) return RouteScope::kMessage;
-    return name_ == kRoutings[4] ? RouteScope::kLoad : RouteScope::kPair;
+    if (way_ == Way::kRandom) return RouteScope::kMessage;
+    return way_ == Way::kAdaptive ? RouteScope::kLoad : RouteScope::kPair;
   }
   bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
                      std::vector<LinkId>& out) const override {
@@ -69,7 +73,7 @@ class XgftRouting final : public Routing {
     return drawn(from, to, message_key(seed_, from, to, message),
                  scope() == RouteScope::kLoad ? load : std::span<const std::uint32_t>(), out);
   }
-  std::string_view name() const override { return name_; }
+  std::string_view name() const override { return text_of(kRoutings, way_); }
   std::optional<HopHistogram> hop_histogram() const override {
     HopHistogram h;
     for (std::size_t l = 1; l <= s_.h; ++l) h.add(2 * l, s_.M[s_.h] * (s_.M[l] - s_.M[l - 1]));
@@ -117,7 +121,7 @@ class XgftRouting final : public Routing {
     out.push_back(LinkId(static_cast<std::uint32_t>(s_.link_base[l] + index * s_.degree[l] + port)));
   }
   Shape s_;
-  std::string name_;
+  Way way_;
   std::uint64_t seed_;
 };
 
@@ -172,7 +176,7 @@ Result<Shape> read_shape(const Params& params) {
 
 Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const Shape s, read_shape(params));
-  WEFT_ASSIGN(std::string routing, params.choice("routing", kRoutings));
+  WEFT_ASSIGN(const Way routing, params.choice("routing", kRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   std::vector<std::string> class_names = {"host"};
   for (std::size_t l = 1; l < s.h; ++l) class_names.push_back(fmt::format("up{}", l));
@@ -204,7 +208,7 @@ Result<Fabric> build(const Params& params) {
       bisection = std::min(bisection.value_or(cut), cut);
     }
   }
-  b.set_routing(std::make_shared<XgftRouting>(s, std::move(routing), seed));
+  b.set_routing(std::make_shared<XgftRouting>(s, routing, seed));
   b.set_vertex_names([s](VertexId v) {
     std::size_t l = s.h;
     while (v.index() < s.vertex_base[l]) --l;

@@ -33,25 +33,26 @@ double centre(const std::vector<double>& v, bool mean) {
   return sum / static_cast<double>(v.size());
 }
 
-// Coefficients in the order of their columns.
-std::vector<double CpuFit::*> coefficients(KernelModel m) {
+// Terms of the polynomial that a model has, from the first.
+std::size_t terms_of(KernelModel m) {
   switch (m) {
     case KernelModel::kLinear:
-      return {&CpuFit::intercept, &CpuFit::mnk};
+      return 2;
     case KernelModel::kFull:
-      return {&CpuFit::intercept, &CpuFit::mnk, &CpuFit::mn, &CpuFit::mk, &CpuFit::nk};
+      return KernelPolynomial::kTerms.size();
     case KernelModel::kRate:
-      return {&CpuFit::intercept, &CpuFit::per_flop};
+      return 1;
   }
-  return {};
+  return 0;
 }
 
 Result<CpuFit> fit_calls(const Measurements& d, const std::vector<std::size_t>& rows,
                          const KernelFitOptions& o) {
   const auto cm = d.find({"m", "M", "n_elements"}), cn = d.find({"n", "N"}), ck = d.find({"k", "K"});
   const auto ct = d.find({"seconds", "duration", "time"});
-  const auto to = coefficients(o.model);
-  std::vector<std::vector<double>> columns(to.size());
+  // The terms, and the flops if there is a rate.
+  const std::size_t terms = terms_of(o.model), count = terms + (o.model == KernelModel::kRate ? 1 : 0);
+  std::vector<std::vector<double>> columns(count);
   std::vector<double> y, w;
   for (const std::size_t r : rows) {
     double m = 1, n = 1, k = 1;
@@ -60,33 +61,25 @@ Result<CpuFit> fit_calls(const Measurements& d, const std::vector<std::size_t>& 
       WEFT_ASSIGN(*value, d.number(r, *column, 0, 1e12));
     }
     WEFT_ASSIGN(const double t, d.number(r, *ct, 1e-15, 1e9));
-    columns[0].push_back(1);
-    if (o.model == KernelModel::kRate) {
-      columns[1].push_back(o.flops(m, n, k));
-    } else {
-      columns[1].push_back(m * n * k);
-      if (o.model == KernelModel::kFull) {
-        columns[2].push_back(m * n);
-        columns[3].push_back(m * k);
-        columns[4].push_back(n * k);
-      }
-    }
+    for (std::size_t j = 0; j < terms; ++j) columns[j].push_back(KernelPolynomial::kTerms[j].factor(m, n, k));
+    if (count > terms) columns[terms].push_back(o.flops(m, n, k));
     y.push_back(t);
     w.push_back(1 / (t * t));
   }
-  if (rows.size() < to.size())
+  if (rows.size() < count)
     return bad_input(d.where(rows.front(), 0), "too few calls for the model", fmt::format("{}", rows.size()),
-                     fmt::format("at least {} per CPU", to.size()));
+                     fmt::format("at least {} per CPU", count));
   const LinearFit f = solve_least_squares(columns, y, w);
   CpuFit c;
-  for (std::size_t j = 0; j < to.size(); ++j) c.*to[j] = f.coefficient[j];
+  for (std::size_t j = 0; j < terms; ++j) c.time.*KernelPolynomial::kTerms[j].coefficient = f.coefficient[j];
+  if (count > terms) c.per_flop = f.coefficient[terms];
   double squares = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     double fit = 0;
-    for (std::size_t j = 0; j < to.size(); ++j) fit += f.coefficient[j] * columns[j][i];
+    for (std::size_t j = 0; j < count; ++j) fit += f.coefficient[j] * columns[j][i];
     squares += (y[i] - fit) * (y[i] - fit) * w[i];
   }
-  const std::size_t freedom = y.size() > to.size() ? y.size() - to.size() : 1;
+  const std::size_t freedom = y.size() > count ? y.size() - count : 1;
   c.noise = std::sqrt(squares / static_cast<double>(freedom));
   c.r2 = f.r2;
   c.mean_relative = f.mean_relative;
@@ -97,49 +90,46 @@ Result<CpuFit> fit_calls(const Measurements& d, const std::vector<std::size_t>& 
 Result<CpuFit> centre_of_regressions(const Measurements& d, const std::vector<std::size_t>& rows,
                                      const KernelFitOptions& o) {
   CpuFit c;
-  const std::pair<std::string_view, double CpuFit::*> fields[] = {
-      {"intercept", &CpuFit::intercept},
-      {"mnk", &CpuFit::mnk},
-      {"mn", &CpuFit::mn},
-      {"mk", &CpuFit::mk},
-      {"nk", &CpuFit::nk},
-      {"intercept_residual", &CpuFit::noise_intercept},
-      {"mnk_residual", &CpuFit::noise_mnk},
-      {"mn_residual", &CpuFit::noise_mn},
-      {"mk_residual", &CpuFit::noise_mk},
-      {"nk_residual", &CpuFit::noise_nk}};
-  for (const auto& [name, field] : fields) {
-    const auto column = d.find({name});
-    if (!column) continue;
-    std::vector<double> v;
-    for (const std::size_t r : rows) {
-      WEFT_ASSIGN(const double x, d.number(r, *column, -1e3, 1e3));
-      v.push_back(x);
+  const auto read = [&](std::string_view suffix, KernelPolynomial& to) -> Result<void> {
+    for (const KernelPolynomial::Term& term : KernelPolynomial::kTerms) {
+      const auto column = d.find({fmt::format("{}{}", term.name, suffix)});
+      if (!column) continue;
+      std::vector<double> v;
+      for (const std::size_t r : rows) {
+        WEFT_ASSIGN(const double x, d.number(r, *column, -1e3, 1e3));
+        v.push_back(x);
+      }
+      const double value = to.*term.coefficient = centre(v, o.mean);
+      if (&(to.*term.coefficient) != &c.time.mnk) continue;
+      for (double& x : v) x = std::fabs(x - value);
+      c.spread = value != 0 ? 1.4826 * median(std::move(v)) / std::fabs(value) : 0;
     }
-    c.*field = centre(v, o.mean);
-    if (name != "mnk") continue;
-    for (double& x : v) x = std::fabs(x - c.mnk);
-    c.spread = c.mnk != 0 ? 1.4826 * median(std::move(v)) / std::fabs(c.mnk) : 0;
-  }
+    return {};
+  };
+  WEFT_TRY(read("", c.time));
+  WEFT_TRY(read("_residual", c.noise_time));
   return c;
 }
 
-std::string time_text(double seconds) { return fmt::format("{:.6g}ps", seconds * 1e12); }
+// " mn: \"...\"" of each coefficient that is not 0; those of `always` first terms in any case.
+std::string polynomial_text(std::string_view prefix, const KernelPolynomial& p, std::size_t always) {
+  std::string s;
+  for (std::size_t j = 0; j < KernelPolynomial::kTerms.size(); ++j) {
+    const auto& [name, coefficient, factor] = KernelPolynomial::kTerms[j];
+    const double v = p.*coefficient;
+    if (j >= always && v == 0) continue;
+    s += j == 0 ? fmt::format(" {}{}: \"{:.6g}us\"", prefix, name, v * 1e6)
+                : fmt::format(" {}{}: \"{:.6g}ps\"", prefix, name, v * 1e12);
+  }
+  return s;
+}
 
 std::string kernel_text(const KernelFit& f, const CpuFit& c) {
-  std::string s =
-      fmt::format("kernel {{ name: \"{}\" intercept: \"{:.6g}us\"", f.options.kernel, c.intercept * 1e6);
-  if (f.options.model == KernelModel::kRate && !f.from_regressions) {
-    s += fmt::format(" rate: \"{:.6g}Gflops\"", c.per_flop > 0 ? 1e-9 / c.per_flop : 1e9);
-  } else {
-    s += fmt::format(" mnk: \"{}\"", time_text(c.mnk));
-    for (const auto& [name, v] : {std::pair("mn", c.mn), std::pair("mk", c.mk), std::pair("nk", c.nk)})
-      if (v != 0) s += fmt::format(" {}: \"{}\"", name, time_text(v));
-  }
-  if (c.noise_intercept != 0) s += fmt::format(" noise_intercept: \"{:.6g}us\"", c.noise_intercept * 1e6);
-  for (const auto& [name, v] : {std::pair("mnk", c.noise_mnk), std::pair("mn", c.noise_mn),
-                                std::pair("mk", c.noise_mk), std::pair("nk", c.noise_nk)})
-    if (v != 0) s += fmt::format(" noise_{}: \"{}\"", name, time_text(v));
+  const bool rate = f.options.model == KernelModel::kRate && !f.from_regressions;
+  std::string s = fmt::format("kernel {{ name: \"{}\"", f.options.kernel);
+  s += polynomial_text("", c.time, rate ? 1 : 2);
+  if (rate) s += fmt::format(" rate: \"{:.6g}Gflops\"", c.per_flop > 0 ? 1e-9 / c.per_flop : 1e9);
+  s += polynomial_text("noise_", c.noise_time, 0);
   if (c.noise != 0) s += fmt::format(" noise: \"{:.4g}\"", c.noise);
   return s + " }";
 }
@@ -147,7 +137,7 @@ std::string kernel_text(const KernelFit& f, const CpuFit& c) {
 }  // namespace
 
 double KernelFit::seconds(const CpuFit& c, double m, double n, double k) const {
-  double t = c.intercept + c.mnk * (m * n * k) + c.mn * (m * n) + c.mk * (m * k) + c.nk * (n * k);
+  double t = c.time(m, n, k);
   if (c.per_flop != 0 && options.flops) t += c.per_flop * options.flops(m, n, k);
   return t;
 }
@@ -236,11 +226,15 @@ Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
     out.cpus.push_back(c);
   }
   const auto n = static_cast<double>(out.cpus.size());
-  for (double CpuFit::*field :
-       {&CpuFit::intercept, &CpuFit::mnk, &CpuFit::mn, &CpuFit::mk, &CpuFit::nk, &CpuFit::per_flop,
-        &CpuFit::noise_intercept, &CpuFit::noise_mnk, &CpuFit::noise_mn, &CpuFit::noise_mk, &CpuFit::noise_nk,
-        &CpuFit::noise, &CpuFit::r2, &CpuFit::mean_relative, &CpuFit::max_relative, &CpuFit::spread})
-    for (const CpuFit& c : out.cpus) out.mean.*field += c.*field / n;
+  for (const CpuFit& c : out.cpus) {
+    for (const auto& term : KernelPolynomial::kTerms) {
+      out.mean.time.*term.coefficient += c.time.*term.coefficient / n;
+      out.mean.noise_time.*term.coefficient += c.noise_time.*term.coefficient / n;
+    }
+    for (double CpuFit::*field : {&CpuFit::per_flop, &CpuFit::noise, &CpuFit::r2, &CpuFit::mean_relative,
+                                  &CpuFit::max_relative, &CpuFit::spread})
+      out.mean.*field += c.*field / n;
+  }
   out.mean.rows = out.rows;
   return out;
 }

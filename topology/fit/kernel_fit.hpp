@@ -15,6 +15,7 @@
 
 #include "core/result.hpp"
 #include "topology/fit/measurements.hpp"
+#include "topology/platform/kernel_polynomial.hpp"
 
 namespace weft::topology::fit {
 
@@ -39,9 +40,10 @@ struct CpuFit {
   std::int64_t node = 0, cpu = 0;
   std::uint32_t host = 0, socket = 0;
   std::size_t rows = 0;
-  double intercept = 0, mnk = 0, mn = 0, mk = 0, nk = 0, per_flop = 0;  // seconds
-  double noise_intercept = 0, noise_mnk = 0, noise_mn = 0, noise_mk = 0, noise_nk = 0,
-         noise = 0;  // standard deviations
+  KernelPolynomial time;        // seconds
+  double per_flop = 0;          // seconds
+  KernelPolynomial noise_time;  // standard deviation of a call, seconds
+  double noise = 0;             // ... and as a part of the time
   // Calls: quality of the fit. Regressions: relative spread of mnk over the rows (1.4826 MAD / median).
   double r2 = 0, mean_relative = 0, max_relative = 0, spread = 0;
 };

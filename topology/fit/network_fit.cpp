@@ -16,7 +16,7 @@ constexpr double kMaxBytes = 1e15;
 // What grows slower than this part of the one-way time is noise of the calls taken away, not a bandwidth.
 constexpr double kLeastSlope = 0.1;
 
-using Points = std::map<std::string, std::vector<Point>>;  // by experiment
+using Points = std::map<std::string, std::vector<DataPoint>>;  // by experiment
 
 Result<void> add_csv(const Measurements& d, const NetworkFitOptions& o, Points& points) {
   const auto size = d.find({"msg_size", "size", "bytes"}), time = d.find({"duration", "seconds", "time"});
@@ -48,17 +48,17 @@ Result<void> add_csv(const Measurements& d, const NetworkFitOptions& o, Points& 
   return {};
 }
 
-std::vector<Point> part(const std::vector<Point>& all, double lo, double hi) {
-  std::vector<Point> out;
-  for (const Point& p : all)
+std::vector<DataPoint> part(const std::vector<DataPoint>& all, double lo, double hi) {
+  std::vector<DataPoint> out;
+  for (const DataPoint& p : all)
     if (p.x >= lo && p.x < hi) out.push_back(p);
   return out;
 }
 
 // Largest measured size below all those whose call lasts as long as a transfer; -1 if every call is short.
-std::int64_t find_eager_limit(const std::vector<Point>& send, std::span<const Segment> one_way) {
-  std::vector<Point> sorted = send;
-  std::sort(sorted.begin(), sorted.end(), [](const Point& a, const Point& b) { return a.x < b.x; });
+std::int64_t find_eager_limit(const std::vector<DataPoint>& send, std::span<const LineSegment> one_way) {
+  std::vector<DataPoint> sorted = send;
+  std::sort(sorted.begin(), sorted.end(), [](const DataPoint& a, const DataPoint& b) { return a.x < b.x; });
   std::size_t first = sorted.size();
   while (first > 0 && sorted[first - 1].y >= 0.5 * evaluate(one_way, sorted[first - 1].x)) --first;
   if (first == sorted.size()) return -1;
@@ -66,7 +66,7 @@ std::int64_t find_eager_limit(const std::vector<Point>& send, std::span<const Se
 }
 
 // "from: ..." of a segment, and its line with a floor at 0.
-std::string segment_text(std::string_view name, const Segment& s, double lowered_by) {
+std::string segment_text(std::string_view name, const LineSegment& s, double lowered_by) {
   std::string out = fmt::format("  {} {{ ", name);
   if (s.from > 0) out += fmt::format("from: \"{:.0f}B\" ", std::ceil(s.from));
   out += fmt::format("intercept: \"{:.5g}us\"", std::max(0.0, s.intercept - lowered_by) * 1e6);
@@ -96,24 +96,24 @@ std::string NetworkFit::textproto() const {
   const bool limited = options.eager_limit >= 0;
   if (limited) s += fmt::format("  eager_limit: \"{}B\"\n", options.eager_limit);
   // Beyond the limit a blocking call waits for its message, which the transfer accounts for.
-  const auto calls = [&](std::string_view name, const std::vector<Segment>& list, double lowered_by) {
+  const auto calls = [&](std::string_view name, const std::vector<LineSegment>& list, double lowered_by) {
     const double end = limited ? static_cast<double>(options.eager_limit) + 1 : kMaxBytes;
-    for (const Segment& c : list)
+    for (const LineSegment& c : list)
       if (c.from < end) s += segment_text(name, c, lowered_by);
     if (limited && !list.empty())
       s += fmt::format("  {} {{ from: \"{:.0f}B\" intercept: \"0\" }}\n", name, end);
   };
   calls("send_cost", send, 0);
-  for (const Segment& c : isend) s += segment_text("isend_cost", c, 0);
+  for (const LineSegment& c : isend) s += segment_text("isend_cost", c, 0);
   calls("recv_cost", recv, recv_lowered_by);
-  for (const Segment& t : transfer) {
+  for (const LineSegment& t : transfer) {
     s += "  transfer { ";
     if (t.from > 0) s += fmt::format("from: \"{:.0f}B\" ", std::ceil(t.from));
     s += fmt::format(
         "latency_factor: \"{:.5g}\" bandwidth_factor: \"{:.5g}\" }}\n", t.intercept / options.latency,
         t.slope > 0 && !bandwidth_unknown ? std::min(1.0, 1 / (t.slope * options.bandwidth)) : 1.0);
   }
-  for (const Segment& c : local) s += segment_text("local_transfer", c, 0);
+  for (const LineSegment& c : local) s += segment_text("local_transfer", c, 0);
   return s + "}\n";
 }
 
@@ -149,9 +149,9 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
   SegmentOptions how;
   how.max_segments = options.max_segments;
   how.min_intercept = 0;
-  const auto segments_of = [&](const std::string& name, double below) -> Result<std::vector<Segment>> {
+  const auto segments_of = [&](const std::string& name, double below) -> Result<std::vector<LineSegment>> {
     const auto at = points.find(name);
-    if (at == points.end()) return std::vector<Segment>();
+    if (at == points.end()) return std::vector<LineSegment>();
     auto r = fit_segments(part(at->second, 0, below), how);
     if (!r) r.error().where = name;
     return r;
@@ -162,7 +162,7 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
   WEFT_ASSIGN(out.isend, segments_of("isend", all));
   WEFT_ASSIGN(out.stream, segments_of("stream", all));
   if (out.options.bandwidth == 0)
-    for (const Point& p : points["stream"])
+    for (const DataPoint& p : points["stream"])
       out.options.bandwidth = std::max(out.options.bandwidth, p.x / p.y);
   if (out.one_way.empty()) {
     if (points.count("send") + points.count("isend") + points.count("recv") > 0)
@@ -182,11 +182,11 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
   WEFT_ASSIGN(out.recv, segments_of("recv", limit));
 
   // What is left of the one-way time on either side of the limit.
-  const std::vector<Point>& one_way = points["pingpong"];
-  const auto rest = [&](double lo, double hi, double lowered_by) -> Result<std::vector<Segment>> {
-    std::vector<Point> left = part(one_way, lo, hi);
+  const std::vector<DataPoint>& one_way = points["pingpong"];
+  const auto rest = [&](double lo, double hi, double lowered_by) -> Result<std::vector<LineSegment>> {
+    std::vector<DataPoint> left = part(one_way, lo, hi);
     std::vector<double> reference;
-    for (Point& p : left) {
+    for (DataPoint& p : left) {
       reference.push_back(p.y);
       if (lo > 0) continue;
       if (!out.send.empty()) p.y -= evaluate(out.send, p.x);
@@ -215,11 +215,11 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
       out.options.latency = asked;
       const double per_byte = out.options.bandwidth > 0 ? 1 / out.options.bandwidth : 0;
       double missing = 0;
-      for (const Segment& u : unbound)
+      for (const LineSegment& u : unbound)
         missing = std::max(missing, asked + per_byte * u.from - evaluate({&u, 1}, u.from));
       if (missing > 0) {
         double most = 0;  // a receive may not fall below nothing anywhere
-        for (const Segment& r : out.recv) most = std::max(most, r.intercept + r.slope * r.from);
+        for (const LineSegment& r : out.recv) most = std::max(most, r.intercept + r.slope * r.from);
         out.recv_lowered_by = std::min(missing, most);
       }
     }
@@ -232,15 +232,15 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
   }
   if (out.options.latency == 0) {
     double least = all;
-    for (const Segment& t : out.transfer)
+    for (const LineSegment& t : out.transfer)
       if (t.intercept > 0) least = std::min(least, t.intercept);
     out.options.latency = least == all ? 1e-9 : least;
   }
-  for (const Point& p : one_way) out.largest = std::max(out.largest, p.x);
+  for (const DataPoint& p : one_way) out.largest = std::max(out.largest, p.x);
   if (out.options.bandwidth == 0) {
-    const Segment& last = out.one_way.back();
+    const LineSegment& last = out.one_way.back();
     if (out.largest * last.slope >= last.intercept)
-      for (const Segment& t : out.transfer)
+      for (const LineSegment& t : out.transfer)
         if (t.slope > kLeastSlope * last.slope)
           out.options.bandwidth = std::max(out.options.bandwidth, 1 / t.slope);
     out.bandwidth_unknown = out.options.bandwidth == 0;

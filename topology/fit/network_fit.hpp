@@ -27,8 +27,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/result.hpp"
 #include "core/least_squares.hpp"
+#include "core/result.hpp"
 #include "topology/fit/measurements.hpp"
 
 namespace weft::topology::fit {
@@ -44,13 +44,13 @@ struct NetworkFitOptions {
 
 struct NetworkFit {
   NetworkFitOptions options;  // latency, bandwidth, eager limit as used
-  std::vector<Segment> one_way;
-  std::vector<Segment> send, isend, recv;  // as measured
-  std::vector<Segment> transfer;           // latency + s / bandwidth: one_way less the calls
-  std::vector<Segment> local;
-  std::vector<Segment> stream;     // time per message of a bandwidth test
-  double recv_lowered_by = 0;      // s
-  bool bandwidth_unknown = false;  // options.bandwidth is 0: the messages were too small to show it
+  std::vector<LineSegment> one_way;
+  std::vector<LineSegment> send, isend, recv;  // as measured
+  std::vector<LineSegment> transfer;           // latency + s / bandwidth: one_way less the calls
+  std::vector<LineSegment> local;
+  std::vector<LineSegment> stream;  // time per message of a bandwidth test
+  double recv_lowered_by = 0;       // s
+  bool bandwidth_unknown = false;   // options.bandwidth is 0: the messages were too small to show it
   bool send_as_isend = false;
   double largest = 0;  // bytes, of the one-way times
   bool found_eager_limit = false;

@@ -15,9 +15,9 @@
 #include "core/files/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
-#include "topology/routing/graph_routing.hpp"
 #include "topology/graphs/graph_text.hpp"
 #include "topology/registry.hpp"
+#include "topology/routing/graph_routing.hpp"
 
 namespace weft::topology {
 namespace {
@@ -142,7 +142,7 @@ Result<Nodes> number_nodes(const GraphText& g, const std::string& path, std::uin
 Result<Fabric> build(const Params& params) {
   const Params::Entry* path = params.find("path");
   if (path == nullptr) return params.error("path", "key path is missing", "path=<GraphML or DOT file>");
-  WEFT_ASSIGN(const std::string routing, params.choice("routing", kGraphRoutings));
+  WEFT_ASSIGN(const GraphWay routing, params.choice("routing", kGraphRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   constexpr std::array<std::string_view, 1> one = {"link"};
   WEFT_ASSIGN(const std::vector<LinkValues> fallback, params.link_values(one));

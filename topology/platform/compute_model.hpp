@@ -11,18 +11,20 @@
 #include "core/id.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "topology/platform/kernel_polynomial.hpp"
 
 namespace weft::topology {
 
-// Cost of one call: t = intercept + mnk*(m n k) + mn*(m n) + mk*(m k) + nk*(n k) + work, all in seconds.
+// Cost of one call: its polynomial plus work, in seconds.
 struct KernelCost {
   std::string kernel;  // "*": every kernel without an entry of its own
   std::string where;   // of the entry, for errors
-  double intercept = 0, mnk = 0, mn = 0, mk = 0, nk = 0;
+  KernelPolynomial polynomial;
   double rate = 0;       // flop/s; 0 = flops cost nothing beyond the polynomial
   double bandwidth = 0;  // bytes/s of one rank; 0 = bytes cost nothing
-  // Standard deviation of a call: noise_intercept + noise_mnk*(m n k) + ... + noise_nk*(n k) + noise*t.
-  double noise_intercept = 0, noise_mnk = 0, noise_mn = 0, noise_mk = 0, noise_nk = 0, noise = 0;
+  // Standard deviation of a call: a polynomial plus noise*t.
+  KernelPolynomial noise_polynomial;
+  double noise = 0;
   bool on_device = false;
   double moved_mn = 0, moved_mk = 0, moved_nk = 0;  // operands over the device's link, in times their size
 };

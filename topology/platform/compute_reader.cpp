@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/check.hpp"
 #include "core/quantity_text.hpp"
 
 namespace weft::topology {
@@ -27,6 +28,22 @@ Result<double> ratio(const std::string& text, const std::string& where, double l
   return v;
 }
 
+// The coefficients whose fields are `prefix` and the term's name; true if there are any.
+template <class At>
+Result<bool> read_polynomial(const proto::Kernel& k, std::string_view prefix, const At& at,
+                             KernelPolynomial& out) {
+  bool any = false;
+  for (const KernelPolynomial::Term& term : KernelPolynomial::kTerms) {
+    const std::string name = fmt::format("{}{}", prefix, term.name);
+    const auto* const field = k.GetDescriptor()->FindFieldByName(name);
+    WEFT_CHECK(field != nullptr, "a term of the polynomial is no field of proto::Kernel");
+    if (!k.GetReflection()->HasField(k, field)) continue;
+    any = true;
+    WEFT_ASSIGN(out.*term.coefficient, parse_seconds(k.GetReflection()->GetString(k, field), at(name)));
+  }
+  return any;
+}
+
 Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, const std::string& path,
                                const ComputeModel& model, double speed, double memory_bandwidth) {
   KernelCost c;
@@ -35,29 +52,8 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
   if (c.kernel.empty())
     return bad_input(c.where, "kernel without a name", {}, "name: \"dgemm\", or \"*\" for all others");
   const auto at = [&](std::string_view field) { return s.where_of(fmt::format("{}.{}", path, field)); };
-  struct Time {
-    bool has;
-    const std::string& text;
-    std::string_view field;
-    double& to;
-    bool signed_ok;
-  };
-  const Time times[] = {
-      {k.has_intercept(), k.intercept(), "intercept", c.intercept, true},
-      {k.has_mnk(), k.mnk(), "mnk", c.mnk, true},
-      {k.has_mn(), k.mn(), "mn", c.mn, true},
-      {k.has_mk(), k.mk(), "mk", c.mk, true},
-      {k.has_nk(), k.nk(), "nk", c.nk, true},
-      {k.has_noise_intercept(), k.noise_intercept(), "noise_intercept", c.noise_intercept, true},
-      {k.has_noise_mnk(), k.noise_mnk(), "noise_mnk", c.noise_mnk, true},
-      {k.has_noise_mn(), k.noise_mn(), "noise_mn", c.noise_mn, true},
-      {k.has_noise_mk(), k.noise_mk(), "noise_mk", c.noise_mk, true},
-      {k.has_noise_nk(), k.noise_nk(), "noise_nk", c.noise_nk, true},
-  };
-  for (const Time& t : times) {
-    if (!t.has) continue;
-    WEFT_ASSIGN(t.to, parse_seconds(t.text, at(t.field)));
-  }
+  WEFT_ASSIGN(const bool polynomial, read_polynomial(k, "", at, c.polynomial));
+  WEFT_TRY(read_polynomial(k, "noise_", at, c.noise_polynomial));
   if (k.has_rate() && k.has_efficiency())
     return bad_input(at("efficiency"), "kernel with both a rate and an efficiency", k.efficiency(),
                      "one of them");
@@ -69,7 +65,6 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
     WEFT_ASSIGN(const double e, ratio(k.efficiency(), at("efficiency"), 1e-9, 1e3));
     c.rate = e * speed;
   }
-  const bool polynomial = k.has_intercept() || k.has_mnk() || k.has_mn() || k.has_mk() || k.has_nk();
   if (k.has_bandwidth()) {
     WEFT_ASSIGN(const Bandwidth b, parse_bandwidth(k.bandwidth(), at("bandwidth")));
     c.bandwidth = b.value();

@@ -6,6 +6,8 @@
 // and what is legal.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,6 +17,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "topology/fabric_builder.hpp"
+#include "topology/words.hpp"
 
 namespace weft::topology {
 
@@ -61,6 +64,16 @@ class Params {
   // One of `names`; the first is the default.
   [[nodiscard]] Result<std::string> choice(std::string_view key,
                                            std::span<const std::string_view> names) const;
+  // The same for words that stand for something.
+  template <class E, std::size_t N>
+  [[nodiscard]] Result<E> choice(std::string_view key, const std::array<Word<E>, N>& words) const {
+    std::array<std::string_view, N> names;
+    for (std::size_t i = 0; i < N; ++i) names[i] = words[i].text;
+    WEFT_ASSIGN(const std::string chosen, choice(key, std::span<const std::string_view>(names)));
+    std::size_t i = 0;
+    while (words[i].text != chosen) ++i;
+    return words[i].value;
+  }
   [[nodiscard]] Result<bool> on_off(std::string_view key, bool fallback) const;
   // bw and lat: one value for all classes, or one per class in the order of `classes`. A family of real machines
   // has fallbacks of its own.

@@ -11,10 +11,10 @@
 #include "core/check.hpp"
 #include "core/quantity_text.hpp"
 #include "core/rng.hpp"
-#include "topology/routing/choice.hpp"
 #include "topology/fabric_builder.hpp"
-#include "topology/routing/graph_routing.hpp"
 #include "topology/platform/params.hpp"
+#include "topology/routing/choice.hpp"
+#include "topology/routing/graph_routing.hpp"
 
 namespace weft::topology {
 namespace {
@@ -202,7 +202,7 @@ class Breaker {
     b.set_vertex_names(
         [all, vertex_before](VertexId v) { return all->vertex_name(VertexId(vertex_before[v.index()])); });
     b.set_link_name([all, before](LinkId l) { return all->link_name(LinkId(before[l.index()])); });
-    b.set_graph_routing("ecmp", seed);
+    b.set_graph_routing(GraphWay::kEcmp, seed);
     return b.build([&](std::shared_ptr<const Routing> detour) {
       return std::make_shared<Rerouted>(all, std::move(now), std::move(detour));
     });

@@ -11,9 +11,9 @@ constexpr std::size_t kMaxCacheBytes = std::size_t{1} << 28;
 constexpr std::uint64_t kMaxHistogramSteps = 1ULL << 31;
 }  // namespace
 
-GraphRouting::GraphRouting(const LinkTable& links, std::uint32_t hosts, std::uint32_t vertices,
-                           std::string_view name, std::uint64_t seed)
-    : name_(*std::find(kGraphRoutings.begin(), kGraphRoutings.end(), name)),
+GraphRouting::GraphRouting(const LinkTable& links, std::uint32_t hosts, std::uint32_t vertices, GraphWay way,
+                           std::uint64_t seed)
+    : way_(way),
       seed_(seed),
       hosts_(hosts),
       vertices_(vertices),
@@ -95,12 +95,12 @@ std::shared_ptr<const GraphRouting::Row> GraphRouting::row(std::uint32_t target)
 }
 
 RouteScope GraphRouting::scope() const {
-  if (name_ == kGraphRoutings[2]) return RouteScope::kMessage;
-  return name_ == kGraphRoutings[3] ? RouteScope::kLoad : RouteScope::kPair;
+  if (way_ == GraphWay::kRandom) return RouteScope::kMessage;
+  return way_ == GraphWay::kAdaptive ? RouteScope::kLoad : RouteScope::kPair;
 }
 
 bool GraphRouting::route(HostId src, HostId dst, std::vector<LinkId>& out) const {
-  const bool by_destination = name_ == kGraphRoutings[0];
+  const bool by_destination = way_ == GraphWay::kShortest;
   return walk(src, dst, by_destination ? mix_hash(seed_, dst.index()) : pair_key(seed_, src, dst), {}, out);
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -20,22 +21,27 @@
 #include <vector>
 
 #include "topology/fabric.hpp"
+#include "topology/words.hpp"
 
 namespace weft::topology {
 
-inline constexpr std::array<std::string_view, 4> kGraphRoutings = {"shortest", "ecmp", "random", "adaptive"};
+enum class GraphWay : std::uint8_t { kShortest, kEcmp, kRandom, kAdaptive };
+inline constexpr std::array<Word<GraphWay>, 4> kGraphRoutings = {{{"shortest", GraphWay::kShortest},
+                                                                  {"ecmp", GraphWay::kEcmp},
+                                                                  {"random", GraphWay::kRandom},
+                                                                  {"adaptive", GraphWay::kAdaptive}}};
 
 class GraphRouting final : public Routing {
  public:
-  // `links`: sorted by their first vertex, as in a Fabric. `name`: one of kGraphRoutings.
-  GraphRouting(const LinkTable& links, std::uint32_t hosts, std::uint32_t vertices, std::string_view name,
+  // `links`: sorted by their first vertex, as in a Fabric.
+  GraphRouting(const LinkTable& links, std::uint32_t hosts, std::uint32_t vertices, GraphWay way,
                std::uint64_t seed);
 
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override;
   bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
                      std::vector<LinkId>& out) const override;
   RouteScope scope() const override;
-  std::string_view name() const override { return name_; }
+  std::string_view name() const override { return text_of(kGraphRoutings, way_); }
   // One search per switch with hosts; nullopt beyond 2^31 steps.
   std::optional<HopHistogram> hop_histogram() const override;
 
@@ -55,7 +61,7 @@ class GraphRouting final : public Routing {
   bool walk(HostId src, HostId dst, std::uint64_t key, std::span<const std::uint32_t> load,
             std::vector<LinkId>& out) const;
 
-  std::string_view name_;
+  GraphWay way_;
   std::uint64_t seed_;
   std::uint32_t hosts_, vertices_;
   bool hosts_forward_;

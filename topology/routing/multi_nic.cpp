@@ -13,10 +13,8 @@ namespace {
 
 class RailChoice final : public Routing {
  public:
-  RailChoice(std::shared_ptr<const Fabric> base, std::uint32_t nics, std::string_view choice)
-      : base_(std::move(base)),
-        nics_(nics),
-        choice_(*std::find(kNicChoices.begin(), kNicChoices.end(), choice)) {}
+  RailChoice(std::shared_ptr<const Fabric> base, std::uint32_t nics, NicChoice choice)
+      : base_(std::move(base)), nics_(nics), choice_(choice) {}
 
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
     if (src == dst) return true;
@@ -26,8 +24,8 @@ class RailChoice final : public Routing {
   bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
                      std::vector<LinkId>& out) const override {
     if (src == dst) return true;
-    std::uint32_t k = usual(src, dst, choice_ == kNicChoices[1] ? message : 0);
-    if (choice_ == kNicChoices[2] && !load.empty()) {
+    std::uint32_t k = usual(src, dst, choice_ == NicChoice::kMessage ? message : 0);
+    if (choice_ == NicChoice::kAdaptive && !load.empty()) {
       const std::uint32_t first = k;
       for (std::uint32_t i = 1; i < nics_; ++i) {
         const std::uint32_t other = (first + i) % nics_;
@@ -37,9 +35,9 @@ class RailChoice final : public Routing {
     return base_->routing().route_message(card(src, k), card(dst, k), message, load, out);
   }
   RouteScope scope() const override {
-    const RouteScope own = choice_ == kNicChoices[0]   ? RouteScope::kPair
-                           : choice_ == kNicChoices[1] ? RouteScope::kMessage
-                                                       : RouteScope::kLoad;
+    const RouteScope own = choice_ == NicChoice::kPair      ? RouteScope::kPair
+                           : choice_ == NicChoice::kMessage ? RouteScope::kMessage
+                                                            : RouteScope::kLoad;
     return std::max(own, base_->routing().scope());
   }
   std::string_view name() const override { return base_->routing().name(); }
@@ -62,12 +60,12 @@ class RailChoice final : public Routing {
   }
   std::shared_ptr<const Fabric> base_;
   std::uint32_t nics_;
-  std::string_view choice_;
+  NicChoice choice_;
 };
 
 }  // namespace
 
-Fabric with_nics(Fabric fabric, std::uint32_t nics, std::string_view choice) {
+Fabric with_nics(Fabric fabric, std::uint32_t nics, NicChoice choice) {
   WEFT_CHECK(nics > 0 && fabric.host_count() % nics == 0 && !fabric.hosts_are_routers(),
              "cards do not fit hosts");
   const auto base = std::make_shared<const Fabric>(std::move(fabric));

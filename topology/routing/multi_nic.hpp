@@ -13,12 +13,15 @@
 #include <string_view>
 
 #include "topology/fabric.hpp"
+#include "topology/words.hpp"
 
 namespace weft::topology {
 
-inline constexpr std::array<std::string_view, 3> kNicChoices = {"pair", "message", "adaptive"};
+enum class NicChoice : std::uint8_t { kPair, kMessage, kAdaptive };
+inline constexpr std::array<Word<NicChoice>, 3> kNicChoices = {
+    {{"pair", NicChoice::kPair}, {"message", NicChoice::kMessage}, {"adaptive", NicChoice::kAdaptive}}};
 
 // Precondition: the number of hosts is a multiple of `nics` and every host has cables of its own to switches.
-[[nodiscard]] Fabric with_nics(Fabric fabric, std::uint32_t nics, std::string_view choice);
+[[nodiscard]] Fabric with_nics(Fabric fabric, std::uint32_t nics, NicChoice choice);
 
 }  // namespace weft::topology

@@ -1,0 +1,87 @@
+// What HPL is run with when nobody says, against the closed forms.
+#include "predict/hpl_choices.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/predict/support.hpp"
+
+namespace weft::predict {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr double kHostBytes = 3.0 * (1 << 30);
+topology::Platform machine() { return crossbar_of(4, "ranks: 2 memory: \"3GiB\" speed: \"10Gflops\""); }
+
+TEST(LargestOrder, IsTheLargestMultipleOfNbWhoseMatrixFitsIntoFourFifthsOfTheHostsUsed) {
+  const auto p = machine();
+  for (const int ranks : {1, 2, 3, 5, 8})
+    for (const std::int64_t nb : {1, 64, 192, 256}) {
+      const auto n = largest_order(p, ranks, nb);
+      ASSERT_TRUE(n);
+      const double room = 0.8 * kHostBytes * ((ranks + 1) / 2);  // two ranks a host
+      const auto bytes = [](std::int64_t order) {
+        return 8.0 * static_cast<double>(order) * static_cast<double>(order);
+      };
+      EXPECT_EQ(*n % nb, 0);
+      EXPECT_LE(bytes(*n), room) << ranks << " " << nb;
+      EXPECT_GT(bytes(*n + nb), room) << ranks << " " << nb;
+    }
+  EXPECT_EQ(*largest_order(p, 8, 192), 35712);  // sqrt(0.8 * 4 * 3 GiB / 8) = 35895.7...
+}
+
+TEST(LargestOrder, NeedsToKnowTheMemoryAndIsOneBlockAtLeast) {
+  EXPECT_EQ(*largest_order(crossbar_of(1, "memory: \"8KB\""), 1, 192), 192);
+  const auto r = largest_order(platform_of("crossbar:n=2"), 2, 64);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(r.error().message(), HasSubstr("how much memory"));
+}
+
+TEST(CompleteDat, OpenLinesAreFilledInAndNamedOthersStay) {
+  hpl_gen::HplDat given;
+  given.n = {500};
+  given.nb = {32, 48};
+  given.grids = {{1, 2}, {2, 3}};
+  const auto kept = complete_dat(given, {}, machine());
+  ASSERT_TRUE(kept);
+  EXPECT_THAT(kept->chosen, IsEmpty());
+  EXPECT_EQ(kept->dat.n, given.n);
+  EXPECT_EQ(kept->dat.nb, given.nb);
+  EXPECT_EQ(kept->dat.grids, given.grids);
+
+  const auto all = complete_dat(given, {.n = true, .nb = true, .grid = true}, machine());
+  ASSERT_TRUE(all);
+  EXPECT_THAT(all->dat.nb, ElementsAre(kDefaultNb));
+  EXPECT_THAT(all->dat.grids, ElementsAre(hpl_gen::Grid{2, 4}));
+  EXPECT_THAT(all->dat.n, ElementsAre(35712));
+  EXPECT_THAT(all->chosen, ElementsAre("NB = 192 (the default)", "P x Q = 2 x 4 (all 8 ranks)",
+                                       "N = 35712 (80 % of memory)"));
+
+  // The order is of the largest grid and the first width.
+  const auto order = complete_dat(given, {.n = true}, machine());
+  ASSERT_TRUE(order);
+  EXPECT_THAT(order->dat.n, ElementsAre(*largest_order(machine(), 6, 32)));
+  EXPECT_EQ(order->dat.nb, given.nb);
+}
+
+TEST(CompleteDat, AnOrderNeedsMemoryAGridDoesNot) {
+  EXPECT_TRUE(complete_dat({}, {.grid = true}, platform_of("crossbar:n=6")));
+  EXPECT_FALSE(complete_dat({}, {.n = true}, platform_of("crossbar:n=6")));
+}
+
+TEST(WidthWarnings, AreOfPlatformsThatCannotTellWidthsApart) {
+  const auto one_speed = machine();
+  EXPECT_THAT(width_warnings(one_speed, {64, 256}),
+              ElementsAre(HasSubstr("as fast at NB = 64 as at NB = 256")));
+  EXPECT_THAT(width_warnings(one_speed, {64, 64}), IsEmpty());
+  EXPECT_THAT(width_warnings(one_speed, {}), IsEmpty());
+  const auto measured = crossbar_of(2, "kernel { name: \"dgemm\" mnk: \"70ps\" mn: \"1ns\" }");
+  EXPECT_THAT(width_warnings(measured, {64, 256}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::predict

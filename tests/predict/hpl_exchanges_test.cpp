@@ -1,0 +1,101 @@
+// When the pivot exchanges of a panel are replayed as one operation: the cases that need no trial, and both ends of one.
+#include "predict/hpl_exchanges.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/predict/support.hpp"
+#include "topology/placement/placement.hpp"
+
+namespace weft::predict {
+namespace {
+
+using hpl_gen::HplConfig;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kManyPanels = 1 << 20;
+
+ExchangeChoice choose(const HplConfig& c, const std::string& spec, PredictOptions options = {},
+                      std::int64_t planned = kManyPanels) {
+  const auto platform = platform_of(spec);
+  const auto hosts = topology::place_ranks(platform, static_cast<std::uint32_t>(c.ranks()), "block", 0);
+  EXPECT_TRUE(hosts);
+  auto r = choose_exchanges(c, platform, *hosts, options, planned);
+  EXPECT_TRUE(r) << (r ? "" : r.error().message());
+  return r ? *r : ExchangeChoice();
+}
+
+HplConfig grid(int p, int q) { return {.n = 6000, .nb = 32, .p = p, .q = q, .depth = 1}; }
+
+TEST(DefaultWarmUp, IsWhatTheLookAheadHasUnderWayAndAFew) {
+  EXPECT_EQ(default_warm_up({.p = 2, .q = 2, .depth = 0}), 5);
+  EXPECT_EQ(default_warm_up({.p = 2, .q = 2, .depth = 2}), 7);
+  EXPECT_EQ(default_warm_up({.p = 2, .q = 1, .depth = 2}), 5) << "one column looks at nothing ahead";
+}
+
+TEST(ChooseExchanges, WhatIsAskedForIsDone) {
+  PredictOptions o;
+  o.exchanges = Exchanges::kMessages;
+  const auto messages = choose(grid(2, 2), "crossbar:n=4", o);
+  EXPECT_FALSE(messages.series);
+  EXPECT_EQ(messages.differs_at_most, 0.0);
+  o.exchanges = Exchanges::kSeries;
+  const auto series = choose(grid(2, 2), "crossbar:n=4", o);
+  EXPECT_TRUE(series.series);
+  EXPECT_FALSE(series.differs_at_most.has_value()) << "nobody looked";
+  EXPECT_EQ(messages.panels_tried + series.panels_tried, 0);
+}
+
+TEST(ChooseExchanges, WhereNothingIsSharedTheSeriesIsExactWithoutATrial) {
+  const auto exact = [](const ExchangeChoice& c, const char* why) {
+    EXPECT_TRUE(c.series) << why;
+    EXPECT_EQ(c.differs_at_most, 0.0);
+    EXPECT_EQ(c.panels_tried, 0);
+    EXPECT_THAT(c.why, HasSubstr(why));
+  };
+  exact(choose(grid(1, 4), "crossbar:n=4"), "one process row");
+  PredictOptions o;
+  o.model = "contention-free";
+  exact(choose(grid(2, 2), "crossbar:n=4", o), "no contention");
+  HplConfig columns = grid(2, 2);
+  columns.pmap = hpl_gen::ProcessMap::kColumnMajor;  // ranks 0 and 1 are a column, and a host
+  exact(choose(columns, "crossbar:n=2,ranks_per_host=2"), "within hosts");
+}
+
+TEST(ChooseExchanges, AFewPanelsAreNotWorthATrial) {
+  const auto c = choose(grid(2, 2), "crossbar:n=4", {}, 50);
+  EXPECT_FALSE(c.series);
+  EXPECT_EQ(c.panels_tried, 0);
+  EXPECT_THAT(c.why, HasSubstr("so few panels"));
+}
+
+TEST(ChooseExchanges, ATrialTakesTheSeriesWhereItIsTheSame) {
+  const auto c = choose(grid(2, 2), "crossbar:n=4,bw=100Gbps,lat=0.5us,speed=5Gflops");
+  EXPECT_TRUE(c.series) << c.why;
+  EXPECT_GT(c.panels_tried, 0);
+  ASSERT_TRUE(c.differs_at_most.has_value());
+  EXPECT_LE(*c.differs_at_most, kSeriesTolerance);
+}
+
+TEST(ChooseExchanges, ATrialKeepsToMessagesWhereTheNetworkTakesMostOfTheTime) {
+  const auto c = choose(grid(2, 2), "crossbar:n=4,bw=1Gbps,lat=5us,speed=100Gflops");
+  EXPECT_FALSE(c.series);
+  EXPECT_GT(c.panels_tried, 0);
+  EXPECT_EQ(c.differs_at_most, 0.0);
+  EXPECT_THAT(c.why, HasSubstr("network takes most"));
+}
+
+TEST(ChooseExchanges, ProgressSaysWhatTheTrialAdds) {
+  PredictOptions o;
+  std::int64_t done = 0, planned = 0;
+  o.on_panels = [&](std::int64_t d, std::int64_t p) {
+    done += d;
+    planned += p;
+  };
+  const auto c = choose(grid(2, 2), "crossbar:n=4", o);
+  EXPECT_GT(c.panels_tried, 0);
+  EXPECT_EQ(done, planned);
+}
+
+}  // namespace
+}  // namespace weft::predict
