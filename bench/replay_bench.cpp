@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/rng.hpp"
-#include "replay/engine.hpp"
 #include "network/event_queue.hpp"
+#include "replay/engine.hpp"
 #include "replay/matcher.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "topology/routing/route_cache.hpp"

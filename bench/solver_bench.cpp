@@ -64,7 +64,7 @@ network::FlowRun make_run(const std::string& model, const std::vector<double>& c
 }
 
 network::FlowRun fat_tree_load(const std::string& model, const std::vector<double>& capacity,
-                              std::uint32_t flows) {
+                               std::uint32_t flows) {
   auto run = make_run(model, capacity);
   Rng rng(1);
   for (std::uint32_t i = 0; i < flows; ++i) {
@@ -80,7 +80,7 @@ network::FlowRun fat_tree_load(const std::string& model, const std::vector<doubl
 // Panel broadcasts along rows and swaps along columns: each rank has a chain of sends at random gaps, mean
 // gap set so that about a third of the ranks send at a time.
 network::FlowRun ring_load(const std::string& model, const std::vector<double>& capacity,
-                          std::uint32_t messages) {
+                           std::uint32_t messages) {
   auto run = make_run(model, capacity);
   Rng rng(7);
   std::vector<std::int64_t> at(kHosts, 0);

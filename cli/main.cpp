@@ -14,8 +14,8 @@
 #include "cli/help.hpp"
 #include "cli/large_pages.hpp"
 #include "cli/verb.hpp"
-#include "core/suggest.hpp"
 #include "core/files/temporaries.hpp"
+#include "core/suggest.hpp"
 
 namespace weft::cli {
 namespace {

@@ -1,5 +1,5 @@
-// The output files of one verb: --json, --csv and its own (-o, --svg). They are opened before the verb does anything, so
-// that a path that cannot be written is told at once, and no two of them may be one file.
+// The output files of one verb: --json, --csv and its own (-o, --svg). They are opened before the verb does anything,
+// so that a path that cannot be written is told at once, and no two of them may be one file.
 #pragma once
 
 #include <deque>

@@ -10,11 +10,11 @@
 namespace weft::cli {
 
 std::size_t text_width() {
-  constexpr unsigned long kLeast = 20, kMost = 10'000;
+  constexpr unsigned long kLeast = 20, kMax = 10'000;
   if (const char* columns = std::getenv("COLUMNS")) {
     char* end = nullptr;
     const unsigned long n = std::strtoul(columns, &end, 10);
-    if (end != columns && *end == '\0' && n >= kLeast && n <= kMost) return n;
+    if (end != columns && *end == '\0' && n >= kLeast && n <= kMax) return n;
   }
   winsize size{};
   if (::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeast)

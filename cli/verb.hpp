@@ -46,8 +46,8 @@ using Action = std::function<Result<void>(const std::string& command)>;
 
 // Adds the common flags to a verb.
 void add_common(CLI::App& app, CommonOptions& common);
-// An output of the verb's own: `flags` as "-o,--output". Write it with common.outputs->write("--output", text), the last
-// of the names.
+// An output of the verb's own: `flags` as "-o,--output". Write it with common.outputs->write("--output", text), the
+// last of the names.
 CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string& flags, std::string& path,
                         const std::string& help, Outputs::Opened opened = Outputs::Opened::kHere);
 

@@ -91,7 +91,9 @@ class MaxMin final : public SharingModel {
   };
   static_assert(sizeof(LinkState) == 64);
   [[nodiscard]] std::uint64_t quanta(std::uint32_t link, double rate) const {
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(rate * link_[link].to_quanta + 0.5));
+    // Rates are not negative, so this rounds; lround would be a call.
+    const double whole = rate * link_[link].to_quanta + 0.5;
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole));
   }
   // Capacity of `link` less the load of the flows outside, given the quanta of those inside.
   [[nodiscard]] double room(std::uint32_t link, std::uint64_t inside) const {

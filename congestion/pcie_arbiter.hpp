@@ -24,10 +24,11 @@
 //    two groups or less granted it. What such a port leaves unused is part of what was measured.
 // docs/pcie.md, "Wide switches", has the reasons for D's floors and for E. All factors are above 0.
 //
-// By hand, tau = 1/5, eight GPUs on four cards of two, cards (0,1) and (2,3) under one switch, the others under the root
-// complex's other port; communications 0->2, 1->4, 3->2, 6->4, all capacities 1:
+// By hand, tau = 1/5, eight GPUs on four cards of two, cards (0,1) and (2,3) under one switch, the others under the
+// root complex's other port; communications 0->2, 1->4, 3->2, 6->4, all capacities 1:
 //     A  0->2 and 1->4 share the link up from card (0,1): 1/2 each. The others offer 1.
-//     B  the port to GPU 2 has two groups that do not cross: 0->2 may have 1/2, all it offers, 3->2 has 1/2. The port to
+//     B  the port to GPU 2 has two groups that do not cross: 0->2 may have 1/2, all it offers, 3->2 has 1/2. The port
+//     to
 //        card (4,5) has 1->4, which crosses the root complex, beside 6->4: 1/2 - 1/5 = 3/10 and 7/10.
 //     C  0->2 and 1->4 are a bundle: 1->4 lost most, 3/10 of the 1/2 that it offered, so 0->2 has 3/10 as well.
 //     D  the bundle is frozen, the others share what is left: 3->2 gets 1 - 3/10 = 7/10, 6->4 stays at 7/10.

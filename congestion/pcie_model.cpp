@@ -338,7 +338,7 @@ bool PcieModel::look_up() {
   const Known& k = at->second;
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     parts_[flows_[i]].aside = k.aside[i] != 0;
-    settle(flows_[i], k.rate[i], k.held[i]);
+    set_rate(flows_[i], k.rate[i], k.held[i]);
   }
   return true;
 }
@@ -358,7 +358,7 @@ void PcieModel::remember() {
   }
 }
 
-void PcieModel::settle(std::uint32_t flow, double rate, LinkId held) {
+void PcieModel::set_rate(std::uint32_t flow, double rate, LinkId held) {
   const bool moved = bottleneck_[flow] != held;
   bottleneck_[flow] = held;
   if (rate == rate_[flow]) {
@@ -384,7 +384,7 @@ void PcieModel::commit() {
     if (filled_) held = fullest(f);  // nobody's account is up to date
     i += pcie ? 1 : 0;
     const bool whole = p.share == p.own || pcie_flows_.empty();
-    settle(f, whole ? p.share : std::min(p.own, forty_bits(p.share)), held);
+    set_rate(f, whole ? p.share : std::min(p.own, forty_bits(p.share)), held);
   }
 }
 

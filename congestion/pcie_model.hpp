@@ -117,7 +117,7 @@ class PcieModel final : public SharingModel {
   void fill_up();
   void fill();
   void take_back(std::uint32_t flow);
-  void settle(std::uint32_t flow, double rate, LinkId held);
+  void set_rate(std::uint32_t flow, double rate, LinkId held);
   void commit();
   [[nodiscard]] std::uint32_t kind_of(std::span<const LinkId> route, double weight, double limit);
   void name_component();

@@ -55,8 +55,9 @@ class SharingModel {
   [[nodiscard]] virtual const SolveStats& stats() const = 0;
 };
 
-// `name`: a row of models.def (models.hpp). `capacity`: bytes/s by LinkId, > 0; must outlive the model. `pcie`: which of
-// the links form PCIe trees, for models to which they mean something; null = none. Error: kUsage, with the known names.
+// `name`: a row of models.def (models.hpp). `capacity`: bytes/s by LinkId, > 0; must outlive the model. `pcie`: which
+// of the links form PCIe trees, for models to which they mean something; null = none. Error: kUsage, with the known
+// names.
 [[nodiscard]] Result<std::unique_ptr<SharingModel>> make_sharing_model(std::string_view name,
                                                                        std::span<const double> capacity,
                                                                        const PcieNetwork* pcie = nullptr);

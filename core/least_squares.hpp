@@ -1,14 +1,14 @@
 // Weighted least squares and segmented straight lines: the statistics behind `weft fit` and the sampling of HPL panels.
 //
-// solve_least_squares() minimises sum w_i (y_i - sum_j c_j x_ij)^2 by Householder reflections on scaled columns, so that
-// columns of very different size (1 and m*n*k) do no harm. O(n p^2).
+// solve_least_squares() minimises sum w_i (y_i - sum_j c_j x_ij)^2 by Householder reflections on scaled columns, so
+// that columns of very different size (1 and m*n*k) do no harm. O(n p^2).
 //
 // fit_segments() cuts points (x, y), sorted by x, into stretches with a straight line each. For every number K of
-// stretches dynamic programming finds the cut with the least weighted squared error (Bellman, CACM 4(6), 1961); K is the
-// one with the least Bayesian information criterion n ln(error / n) + (3 K - 1) ln n (Schwarz, 1978; two coefficients a
-// line, one break between lines). Errors are relative: weights are 1 / (local mean of y)^2, which unlike 1 / y^2 do not
-// pull the line below noisy points. A line that would fall becomes a constant: no message gets cheaper by growing.
-// O(K n^2) time, O(K n) memory; at most kMaxPoints distinct x.
+// stretches dynamic programming finds the cut with the least weighted squared error (Bellman, CACM 4(6), 1961); K is
+// the one with the least Bayesian information criterion n ln(error / n) + (3 K - 1) ln n (Schwarz, 1978; two
+// coefficients a line, one break between lines). Errors are relative: weights are 1 / (local mean of y)^2, which unlike
+// 1 / y^2 do not pull the line below noisy points. A line that would fall becomes a constant: no message gets cheaper
+// by growing. O(K n^2) time, O(K n) memory; at most kMaxPoints distinct x.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,8 @@
 namespace weft {
 
 Result<void> run_parallel(std::size_t count, unsigned threads,
-                          const std::function<Result<void>(std::size_t)>& work, const OnFewerThreads& on_fewer) {
+                          const std::function<Result<void>(std::size_t)>& work,
+                          const OnFewerThreads& on_fewer) {
   // After a failure only pieces that come later in the order are skipped, so the first error is the same whatever the
   // number of threads.
   std::atomic<std::size_t> next{0};

@@ -1,5 +1,5 @@
-// Text of a file or a command line in a message for a person: what a terminal would act on becomes visible, and a text of
-// megabytes becomes its beginning.
+// Text of a file or a command line in a message for a person: what a terminal would act on becomes visible, and a text
+// of megabytes becomes its beginning.
 #pragma once
 
 #include <string>

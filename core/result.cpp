@@ -9,10 +9,10 @@ namespace weft {
 
 std::string Error::message() const {
   std::string m;
-  if (!where.empty()) m += printable(where, kMostPlace) + ": ";
-  m += "error: " + printable(what, kMostText);
-  if (!got.empty()) m += "; got \"" + printable(got, kMostGot) + "\"";
-  if (!expected.empty()) m += "; expected " + printable(expected, kMostText);
+  if (!where.empty()) m += printable(where, kMaxPlace) + ": ";
+  m += "error: " + printable(what, kMaxText);
+  if (!got.empty()) m += "; got \"" + printable(got, kMaxGot) + "\"";
+  if (!expected.empty()) m += "; expected " + printable(expected, kMaxText);
   return m;
 }
 

@@ -47,7 +47,7 @@ struct Error {
 
   // Of a text that a file or a command line brought, message() shows the beginning: so many bytes. Control characters
   // are written as escapes (core/printable.hpp), so that a message is one line and no terminal obeys it.
-  static constexpr std::size_t kMostGot = 200, kMostPlace = 4400, kMostText = 2000;
+  static constexpr std::size_t kMaxGot = 200, kMaxPlace = 4400, kMaxText = 2000;
   [[nodiscard]] std::string message() const;
 };
 

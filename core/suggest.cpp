@@ -7,7 +7,7 @@ namespace weft {
 namespace {
 
 // What somebody typed may be a whole file by mistake; no name of ours is that long.
-constexpr std::size_t kMostLetters = 100;
+constexpr std::size_t kMaxLetters = 100;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -35,10 +35,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known) {
-  if (word.empty() || word.size() > kMostLetters) return {};
+  if (word.empty() || word.size() > kMaxLetters) return {};
   const std::string typed = lower(word);
   std::string_view best, beginning;
-  std::size_t least = kMostLetters, begin_alike = 0;
+  std::size_t least = kMaxLetters, begin_alike = 0;
   for (const std::string_view name : known) {
     const std::string other = lower(name);
     const std::size_t d = edit_distance(typed, other);

@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// Fewest insertions, deletions, substitutions and swaps of neighbours that make `b` of `a`, no part edited twice (optimal
-// string alignment). O(|a| |b|).
+// Fewest insertions, deletions, substitutions and swaps of neighbours that make `b` of `a`, no part edited twice
+// (optimal string alignment). O(|a| |b|).
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // The known name that `word` is a slip of: at most one edit for every three letters of the longer of both, or the only

@@ -18,9 +18,9 @@ constexpr std::array<std::string_view, 3> kSwaps = {"bin-exch", "long", "mix"};
 constexpr std::array<std::string_view, 2> kMaps = {"row", "col"};
 
 constexpr std::int64_t kMaxInt = 2147483647;  // HPL counts in int
-constexpr std::int64_t kMostOrder = kMaxInt - 1;
-constexpr std::int64_t kMostNb = 32768;
-constexpr std::int64_t kMostDepth = 64;
+constexpr std::int64_t kMaxOrder = kMaxInt - 1;
+constexpr std::int64_t kMaxNb = 32768;
+constexpr std::int64_t kMaxDepth = 64;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
 
@@ -206,8 +206,8 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
        {"the first title line", "the second title line", "the output file name"})
     WEFT_TRY(in.next(title));
   WEFT_TRY(in.single("the output device"));
-  WEFT_ASSIGN(d.n, in.list("the number of problem sizes", "N", 0, kMostOrder));
-  WEFT_ASSIGN(d.nb, in.list("the number of NBs", "NB", 1, kMostNb));
+  WEFT_ASSIGN(d.n, in.list("the number of problem sizes", "N", 0, kMaxOrder));
+  WEFT_ASSIGN(d.nb, in.list("the number of NBs", "NB", 1, kMaxNb));
   WEFT_ASSIGN(const auto map, in.single("PMAP"));
   d.pmap = map == 1 ? ProcessMap::kColumnMajor : ProcessMap::kRowMajor;
   WEFT_ASSIGN(const auto ps, in.list("the number of process grids", "P", 1));
@@ -243,7 +243,7 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
   d.bcast.clear();
   for (const auto v : bcasts)
     d.bcast.push_back(choice(v, 6, Bcast::k1RingM, "BCAST", in, d.notes, "1 (1rM)"));
-  WEFT_ASSIGN(const auto depths, in.list("the number of look-ahead depths", "DEPTH", 0, kMostDepth));
+  WEFT_ASSIGN(const auto depths, in.list("the number of look-ahead depths", "DEPTH", 0, kMaxDepth));
   d.depth = ints(depths);
   WEFT_ASSIGN(const auto swap, in.single("SWAP"));
   d.swap = choice(swap, 3, Swap::kSpreadRoll, "SWAP", in, d.notes, "1 (long)");
@@ -315,15 +315,15 @@ Result<void> check_config(const HplConfig& c) {
   const auto fail = [](std::string_view what, auto got, std::string_view expected) {
     return bad_input({}, std::string(what), fmt::format("{}", got), std::string(expected));
   };
-  if (c.n < 0 || c.n > kMostOrder) return fail("N is out of range", c.n, "0 to 2^31 - 2, HPL's int");
-  if (c.nb < 1 || c.nb > kMostNb) return fail("NB is out of range", c.nb, "1 to 32768");
+  if (c.n < 0 || c.n > kMaxOrder) return fail("N is out of range", c.n, "0 to 2^31 - 2, HPL's int");
+  if (c.nb < 1 || c.nb > kMaxNb) return fail("NB is out of range", c.nb, "1 to 32768");
   if (c.p < 1) return fail("P is out of range", c.p, "at least 1");
   if (c.q < 1) return fail("Q is out of range", c.q, "at least 1");
   if (static_cast<std::int64_t>(c.p) * c.q > kMaxProcesses)
     return fail("the process grid is too large", fmt::format("{} x {}", c.p, c.q), "at most 2^20 processes");
   if (c.nbmin < 1) return fail("NBMIN is out of range", c.nbmin, "at least 1");
   if (c.ndiv < 2) return fail("NDIV is out of range", c.ndiv, "at least 2");
-  if (c.depth < 0 || c.depth > kMostDepth) return fail("DEPTH is out of range", c.depth, "0 to 64");
+  if (c.depth < 0 || c.depth > kMaxDepth) return fail("DEPTH is out of range", c.depth, "0 to 64");
   if (c.swap_threshold < 0) return fail("the swapping threshold is negative", c.swap_threshold, "at least 0");
   return {};
 }

@@ -1,12 +1,13 @@
 // From a few windows of consecutive panels to all panels of an HPL run, with an error estimate.
 //
-// What panel k takes is close to a b(k), b(k) = {r(k) c(k), r(k) + c(k), 1}: r and c are the most local rows and columns
-// of the trailing matrix that any process has. They go down in steps of NB, P or Q panels apart, and so does the time;
-// a polynomial in k would not see it. Least squares over the windows give a; what it leaves is interpolated linearly
-// between windows. Panels that were measured count as measured.
+// What panel k takes is close to a b(k), b(k) = {r(k) c(k), r(k) + c(k), 1}: r and c are the most local rows and
+// columns of the trailing matrix that any process has. They go down in steps of NB, P or Q panels apart, and so does
+// the time; a polynomial in k would not see it. Least squares over the windows give a; what it leaves is interpolated
+// linearly between windows. Panels that were measured count as measured.
 //
-// Error estimate: half the width of an interval that holds what all panels together would have given, in 95 of 100 runs.
-// Three things that the windows themselves show go into it, each as seconds over the panels that a window speaks for:
+// Error estimate: half the width of an interval that holds what all panels together would have given, in 95 of 100
+// runs. Three things that the windows themselves show go into it, each as seconds over the panels that a window speaks
+// for:
 //   interpolation  each window but the first and the last is left out in turn and predicted from the others
 //   scatter        how far single panels of a window lie from its mean along the curve (noise, ranks out of step)
 //   drift          how far the later half of a window lies from its earlier half (what the warm-up has not settled)
@@ -35,14 +36,15 @@ struct PanelSeconds {
   }
 };
 
-// Panels first .. last-1 are simulated, measured .. last-1 are known then, fitted .. last-1 stand for others. The window
-// that begins with the run is known from its first panel on, but its pipeline fills at first, so these stand for none.
+// Panels first .. last-1 are simulated, measured .. last-1 are known then, fitted .. last-1 stand for others. The
+// window that begins with the run is known from its first panel on, but its pipeline fills at first, so these stand for
+// none.
 struct SampleWindow {
   std::int64_t first = 0, measured = 0, fitted = 0, last = 0;
 };
 
-// `count` windows of `width` measured panels after `warm_up` others, denser where time is; the first begins with the run,
-// the last ends with it. Fewer if they would overlap: one window of all panels then.
+// `count` windows of `width` measured panels after `warm_up` others, denser where time is; the first begins with the
+// run, the last ends with it. Fewer if they would overlap: one window of all panels then.
 // REQUIRES: count >= 2, width >= 1.
 [[nodiscard]] std::vector<SampleWindow> choose_windows(std::int64_t panels, int count, std::int64_t width,
                                                        std::int64_t warm_up);

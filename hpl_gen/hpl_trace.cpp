@@ -18,9 +18,9 @@ constexpr std::size_t kMaxRuns = 4096;
 // A block ends after the step that passes the first number; a step is cut at the second. Small, because replay keeps
 // a block for each rank and making one costs next to nothing.
 constexpr std::size_t kEnoughOps = 128;
-constexpr std::size_t kMostOps = 512;
-constexpr std::int64_t kMostNamedPanels = 100'000;
-constexpr std::size_t kMostListValues = 4096;
+constexpr std::size_t kMaxOps = 512;
+constexpr std::int64_t kMaxNamedPanels = 100'000;
+constexpr std::size_t kMaxListValues = 4096;
 constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
 constexpr std::uint8_t kUpdatePhase = 255;
 
@@ -97,7 +97,7 @@ Result<void> HplTrace::prepare() {
   std::int64_t panels = 0;
   for (const HplConfig& c : runs_)
     panels = std::max(panels, std::max<std::int64_t>(c.panels(), c.look_ahead()));
-  if (panels > kMostNamedPanels && !options_.one_panel_region) {
+  if (panels > kMaxNamedPanels && !options_.one_panel_region) {
     options_.one_panel_region = true;
     header_.notes.push_back(fmt::format("{} panels share one region \"panel\"", panels));
   }
@@ -172,7 +172,7 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
   const int r = static_cast<int>(rank.index());
   out.clear();
   // A panel's series is long and rare: its memory does not stay with every rank.
-  if (out.lists.capacity() > kMostListValues) std::vector<std::int64_t>().swap(out.lists);
+  if (out.lists.capacity() > kMaxListValues) std::vector<std::int64_t>().swap(out.lists);
   out.rank = rank;
   out.first_op = c.ops;
   while (c.stage != Stage::kDone && out.ops.size() < kEnoughOps) {
@@ -181,16 +181,16 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
     const std::size_t before = out.ops.size();
     if (c.given == 0) {
       OpSink sink(out);
-      step(r, next, sink, kMostOps);
-      if (out.ops.size() > kMostOps) {  // the rest is made again for the next block
-        c.given = static_cast<std::uint32_t>(kMostOps - before);
+      step(r, next, sink, kMaxOps);
+      if (out.ops.size() > kMaxOps) {  // the rest is made again for the next block
+        c.given = static_cast<std::uint32_t>(kMaxOps - before);
         // Lists stand in the pool in the order of their operations.
-        for (std::size_t i = kMostOps; i < out.ops.size(); ++i) {
+        for (std::size_t i = kMaxOps; i < out.ops.size(); ++i) {
           if (out.ops[i].extra == traces::kNoList) continue;
           out.lists.resize(out.ops[i].extra);
           break;
         }
-        out.ops.resize(kMostOps);
+        out.ops.resize(kMaxOps);
       } else {
         c = next;
       }
@@ -198,8 +198,8 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
     }
     scratch_.clear();
     OpSink sink(scratch_);
-    step(r, next, sink, kMostOps);
-    const std::size_t end = std::min(scratch_.ops.size(), c.given + (kMostOps - before));
+    step(r, next, sink, kMaxOps);
+    const std::size_t end = std::min(scratch_.ops.size(), c.given + (kMaxOps - before));
     for (std::size_t i = c.given; i < end; ++i) {
       traces::Op op = scratch_.ops[i];
       if (op.extra != traces::kNoList) op.extra = out.add_list(scratch_.list(op));
@@ -211,7 +211,7 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
       c = next;
   }
   // Thousands of ranks keep a block each: without the room that a step longer than a block took.
-  if (out.ops.capacity() > kMostOps + kEnoughOps) out.ops.shrink_to_fit();
+  if (out.ops.capacity() > kMaxOps + kEnoughOps) out.ops.shrink_to_fit();
   if (out.lists.capacity() > out.lists.size() + out.lists.size() / 2) out.lists.shrink_to_fit();
   c.ops = out.first_op + out.ops.size();
   if (counted_.empty()) {

@@ -5,8 +5,9 @@
 // Cost: about 25 ns an operation; a panel's pivots are drawn once for all ranks.
 //
 // Regions: "pfact", "bcast", "swap", "update", "solve", and "panel K" around all that iteration K of the main loop
-// does; one region a panel, so ceil(N / NB) of them (above 100,000 panels: one region "panel" for all). "bcast" at the end of an update is the wait for a panel that was
-// polled for (look-ahead); what a poll found earlier runs inside "swap" or "update".
+// does; one region a panel, so ceil(N / NB) of them (above 100,000 panels: one region "panel" for all). "bcast" at the
+// end of an update is the wait for a panel that was polled for (look-ahead); what a poll found earlier runs inside
+// "swap" or "update".
 //
 // The number of operations is not known before the end (kUnknownOps) unless count() was called; totals() are those of
 // what was generated since the last rewind().

@@ -1,8 +1,8 @@
 // A panel of the main loop, and a process of the grid at work on it: the words that all steps of HPL share.
 //
-// Panel k has the columns k NB .. (k+1) NB - 1 of the matrix, the last one may have fewer; the rows of its diagonal block
-// have the same numbers. One process column owns it, one process row its diagonal block (the "current" row). Distances
-// within a process column count from the current row downwards, around.
+// Panel k has the columns k NB .. (k+1) NB - 1 of the matrix, the last one may have fewer; the rows of its diagonal
+// block have the same numbers. One process column owns it, one process row its diagonal block (the "current" row).
+// Distances within a process column count from the current row downwards, around.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ struct PanelSeat {
   return {&grid, row, col, panel, local_count(panel.first, c.n, c.nb, row, c.p)};
 }
 
-// The recursion over n columns of a panel cuts them into parts of so many: a whole number of NBMIN columns, so that every
-// leaf but the last is full. Precondition: n > NBMIN, else the columns are a leaf.
+// The recursion over n columns of a panel cuts them into parts of so many: a whole number of NBMIN columns, so that
+// every leaf but the last is full. Precondition: n > NBMIN, else the columns are a leaf.
 [[nodiscard]] constexpr std::int64_t recursion_part(const HplConfig& c, std::int64_t n) {
   const std::int64_t leaves = (n + c.nbmin - 1) / c.nbmin;
   return (leaves + c.ndiv - 1) / c.ndiv * c.nbmin;

@@ -1,7 +1,7 @@
 // Bundles: many flows of one route, limit and weight as one flow of the sharing model.
 //
-// Such flows always have the same rate, so a model that shares by weight (SharingModel::weight_counts_flows()) may see n
-// of them as one flow of n times the weight and limit. How much each has been served grows for all alike: a member
+// Such flows always have the same rate, so a model that shares by weight (SharingModel::weight_counts_flows()) may see
+// n of them as one flow of n times the weight and limit. How much each has been served grows for all alike: a member
 // that joins at service s with b bytes ends at service s + b, whatever the rates until then, and the next to end is the
 // top of a heap. A change costs O(log members) instead of O(members): 60,000 messages of one pair took time by their
 // square.

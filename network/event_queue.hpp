@@ -16,8 +16,8 @@
 
 namespace weft::network {
 
-// What happens at `time`; what `kind` and `index` mean is the business of whoever posts them. Kind: an enumeration of one
-// byte.
+// What happens at `time`; what `kind` and `index` mean is the business of whoever posts them. Kind: an enumeration of
+// one byte.
 template <class Kind>
 struct Event {
   Instant time;

@@ -87,8 +87,8 @@ Result<void> FlowRun::run(bool keep_phases) {
     } else if (arrivals.empty() && network_.idle()) {
       return {};
     } else {
-      const bool arrival = network_.idle() || (!arrivals.empty() &&
-                                               arrivals.top().time < network_.next_completion().time);
+      const bool arrival =
+          network_.idle() || (!arrivals.empty() && arrivals.top().time < network_.next_completion().time);
       const Instant next = arrival ? arrivals.top().time : network_.next_completion().time;
       if (next.past_the_end())
         return bad_input({}, "a flow would end beyond the range of simulated time",

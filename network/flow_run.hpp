@@ -4,9 +4,9 @@
 // that the sharing model gives it, anew at each start and end of any flow. This is the raw message of the
 // replay engine (docs/model.md) and SimGrid's CM02 without its factors.
 //
-// It is a Network and its clock, the same as under the engine, so a list of flows and a trace of the same messages without
-// overheads end at the same instants. Arrivals of one instant go by flow index; the model is solved once per instant.
-// Complexity: O(log F) per event and per changed rate, plus the model's solves.
+// It is a Network and its clock, the same as under the engine, so a list of flows and a trace of the same messages
+// without overheads end at the same instants. Arrivals of one instant go by flow index; the model is solved once per
+// instant. Complexity: O(log F) per event and per changed rate, plus the model's solves.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ namespace weft::network {
 // name.
 [[nodiscard]] std::string_view model_name(std::string_view asked, const topology::Fabric& fabric);
 
-// False: flows of model_name(asked, fabric) never slow each other. A name that is no model's is for make_model to refuse.
+// False: flows of model_name(asked, fabric) never slow each other. A name that is no model's is for make_model to
+// refuse.
 [[nodiscard]] bool shares_links(std::string_view asked, const topology::Fabric& fabric);
 
 // As congestion::make_sharing_model for model_name(asked, fabric), with the capacities and PCIe trees of `fabric`,

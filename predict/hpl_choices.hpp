@@ -32,8 +32,8 @@ struct ChosenDat {
 [[nodiscard]] Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open,
                                              const topology::Platform& platform);
 
-// What the platform cannot say about widths of blocks that are compared: nothing, or that its dgemm is as fast at each of
-// them, so that the smallest looks best.
+// What the platform cannot say about widths of blocks that are compared: nothing, or that its dgemm is as fast at each
+// of them, so that the smallest looks best.
 [[nodiscard]] std::vector<std::string> width_warnings(const topology::Platform& platform,
                                                       const std::vector<std::int64_t>& widths);
 

@@ -1,8 +1,9 @@
 // A run of HPL on a platform, predicted by replaying what the generator says it does: all panels or a sample of them.
 //
 // Time is HPL's own: from the barrier before the factorisation to the end of the solve. Parts are means over ranks:
-// pfact (factoring own panels), bcast (waiting for panels, that of others' factorisation included), swap (row exchanges,
-// with what is forwarded meanwhile), update, solve; what is left is waiting between them and look-ahead's ends.
+// pfact (factoring own panels), bcast (waiting for panels, that of others' factorisation included), swap (row
+// exchanges, with what is forwarded meanwhile), update, solve; what is left is waiting between them and look-ahead's
+// ends.
 #pragma once
 
 #include <atomic>

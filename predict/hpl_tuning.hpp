@@ -14,12 +14,12 @@ namespace weft::predict {
 struct Vary {
   bool nb = false, grid = false, bcast = false, depth = false, swap = false, pmap = false;
 };
-// What `dat` lists, and for the parameters in `vary` what is usual: NB from 64 to 384, grids of as many ranks with up to
-// eight times as many columns as rows or twice as many rows, all broadcasts, depths 0 and 1, all swaps, both maps.
+// What `dat` lists, and for the parameters in `vary` what is usual: NB from 64 to 384, grids of as many ranks with up
+// to eight times as many columns as rows or twice as many rows, all broadcasts, depths 0 and 1, all swaps, both maps.
 [[nodiscard]] hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary);
 
-// Spends at most `evaluations` predictions; `on_prediction` is told how many are done, also while one is under way. When
-// options.stop says so it ends with what it has (SearchResult::complete). Errors: those of predict_hpl.
+// Spends at most `evaluations` predictions; `on_prediction` is told how many are done, also while one is under way.
+// When options.stop says so it ends with what it has (SearchResult::complete). Errors: those of predict_hpl.
 [[nodiscard]] Result<hpl_gen::SearchResult> tune_hpl(const hpl_gen::HplConfig& base,
                                                      const hpl_gen::SearchSpace& space,
                                                      const topology::Platform& platform,

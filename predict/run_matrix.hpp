@@ -1,5 +1,5 @@
-// Every trace on every platform with every map: the runs of compare and sweep. Each run has a reader and an engine of its
-// own; `threads` of them run at once. What comes out does not depend on how many.
+// Every trace on every platform with every map: the runs of compare and sweep. Each run has a reader and an engine of
+// its own; `threads` of them run at once. What comes out does not depend on how many.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ struct Matrix {
   [[nodiscard]] std::vector<RunFacts> facts() const;
 };
 
-// Errors: whatever stops the first run that fails, in the order of the runs; before any of them runs, what is wrong with
-// a trace's head, a platform or a placement. A run that ends in a deadlock is a result, no error.
+// Errors: whatever stops the first run that fails, in the order of the runs; before any of them runs, what is wrong
+// with a trace's head, a platform or a placement. A run that ends in a deadlock is a result, no error.
 [[nodiscard]] Result<void> run_matrix(const MatrixRequest& request, Matrix& out);
 
 }  // namespace weft::predict

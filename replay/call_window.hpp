@@ -6,10 +6,10 @@
 //  1. A piece after the first poll of the stretch that is over joins the earliest call of the window of which it is the
 //     continuation: same kernel, and shapes that differ in the dimension that is cut alone (columns; rows of
 //     dtrsm_right). Any other piece is a call of its own.
-//  2. The window holds the last kMost calls before that poll, in order of their first pieces, and those that begin
-//     after it. Where they are more than kMost the stretch ends and another begins.
+//  2. The window holds the last kMax calls before that poll, in order of their first pieces, and those that begin
+//     after it. Where they are more than kMax the stretch ends and another begins.
 // A call happens at its first piece; the pieces that join take no time. It has one fixed cost, and one draw of noise.
-// Complexity: O(kMost) a piece, no allocation.
+// Complexity: O(kMax) a piece, no allocation.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace weft::replay {
 
 class CallWindow {
  public:
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMax = 8;
   struct Call {
     std::uint64_t first = 0;  // operation
     traces::KernelShape shape;
@@ -40,16 +40,16 @@ class CallWindow {
   [[nodiscard]] Added add(std::uint64_t operation, const traces::KernelShape& shape) {
     if (joining_)
       for (std::size_t c = 0; c < count_; ++c)
-        if (join(calls_[(head_ + c) % kMost].shape, shape)) return Added::kTaken;
-    if (count_ == kMost) return Added::kFull;
-    calls_[(head_ + count_++) % kMost] = {operation, shape};
+        if (join(calls_[(head_ + c) % kMax].shape, shape)) return Added::kTaken;
+    if (count_ == kMax) return Added::kFull;
+    calls_[(head_ + count_++) % kMax] = {operation, shape};
     return Added::kTaken;
   }
   void pass_poll_that_is_over() { joining_ = count_ > 0; }
   // The earliest call, complete. REQUIRES: !empty().
   Call pop() {
     const Call c = calls_[head_];
-    head_ = (head_ + 1) % kMost;
+    head_ = (head_ + 1) % kMax;
     if (--count_ == 0) joining_ = false;
     return c;
   }
@@ -65,7 +65,7 @@ class CallWindow {
     return true;
   }
 
-  std::array<Call, kMost> calls_;
+  std::array<Call, kMax> calls_;
   std::size_t head_ = 0, count_ = 0;
   bool joining_ = false;
 };

@@ -78,8 +78,8 @@ void Simulation::start_collective(std::uint32_t r, Rank& k, const Op& op, Target
   advance(a);
 }
 
-// Takes activity `a` on until it waits; tells its target when it is over. Between two rounds come the receive overheads of
-// the one, the receives of the next, its send overheads, its sends: what arrives meanwhile finds the receives there.
+// Takes activity `a` on until it waits; tells its target when it is over. Between two rounds come the receive overheads
+// of the one, the receives of the next, its send overheads, its sends: what arrives meanwhile finds the receives there.
 void Simulation::advance(std::uint32_t a) {
   Activity& act = activities_[a];
   const auto& list = act.schedule.messages;

@@ -2,7 +2,8 @@
 //
 // The messages of such an exchange are some ten bytes to some KiB, a member takes part in log2 P of them at a time and
 // nobody else knows of them, so each is timed as if it were alone on its route: the same overheads, latencies and
-// protocol as a message that is replayed, no share of links. What that leaves out is measured in docs/validation-hpl.md.
+// protocol as a message that is replayed, no share of links. What that leaves out is measured in
+// docs/validation-hpl.md.
 //
 // One exchange, d = distance of a member from the root, p2 = largest power of two <= P (HPL_pdmxswp of netlib HPL):
 //   1. d >= p2 sends its candidate to d - p2; d = 0 sends the root's row to d = p2.

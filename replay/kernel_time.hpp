@@ -4,13 +4,15 @@
 //   work = larger of flops/rate and bytes/bandwidth, or their sum (docs/kernels.md: sources of each form)
 //
 // flops and bytes as in traces/kernel.hpp. A kernel without an entry in the platform, and without one for "*", takes
-// flops / speed: a pure copy takes no time then. The entry dlaswp serves dlaswp00 to dlaswp10 that have none. Negative results count 0.
+// flops / speed: a pure copy takes no time then. The entry dlaswp serves dlaswp00 to dlaswp10 that have none. Negative
+// results count 0.
 //
 // Noise (off unless asked for): a call's time is drawn around t with a standard deviation of noise*t plus a polynomial
 // like the one above (topology/platform/kernel_polynomial.hpp), half-normal or normal, both with mean t. The draw is a
 // function of (seed, rank, call number) alone, so it does not depend on the order in which ranks are simulated.
 //
-// The platform outlives the clock. A rank resolves its row once (row_of), a call then reads one cache-line pair: a few ns, no allocation.
+// The platform outlives the clock. A rank resolves its row once (row_of), a call then reads one cache-line pair: a few
+// ns, no allocation.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // MessageRouter: which links a message takes.
 //
-// Most routings know one route a pair of hosts: it is searched once (topology::RouteCache), and mostly the channel of the
-// message remembers it, so a message costs no search at all. Where the routing decides for every message
+// Most routings know one route a pair of hosts: it is searched once (topology::RouteCache), and mostly the channel of
+// the message remembers it, so a message costs no search at all. Where the routing decides for every message
 // (topology::RouteScope), its choice belongs to the message from choose() until give_back(), and the router counts for
 // it how many messages are on each link, those that still wait out their latency included: what starts at one instant
 // sees each other.

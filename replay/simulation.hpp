@@ -7,7 +7,8 @@
 // It keeps clock, ready queue, dispatch and the rows of the ranks; what has a state of its own is a class of its own:
 // Matcher, MessageRouter, CauseBook, MessageCost, KernelClock, Network. Split by duty: simulation.cpp (loop, ranks),
 // operations.cpp (what each operation does), point_to_point.cpp (transfers, probes), collective_run.cpp (collectives as
-// rounds of messages), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one), deadlock.cpp.
+// rounds of messages), series_run.cpp (series of exchanges), run_ahead.cpp (computations and polls in one),
+// deadlock.cpp.
 #pragma once
 
 #include <algorithm>
@@ -129,8 +130,8 @@ class Simulation {
     Elapsed receive_cost;         // overheads of the round that ends
     std::uint32_t round_end = 0;  // of the round that is being posted
     Step step = Step::kReceived;
-    // Its time up to `mark` is explained: to its rank if that is inside a blocking call, else in `causes`, as far as the
-    // rank waited for it since `window`.
+    // Its time up to `mark` is explained: to its rank if that is inside a blocking call, else in `causes`, as far as
+    // the rank waited for it since `window`.
     Instant mark, window;
     CauseBook::Account causes{};
   };

@@ -1,8 +1,8 @@
 // A value of a swept key as a number, so that a crossing between two values can be computed.
 //
 // Between two values the difference of two makespans is taken as linear in what time is linear in: in 1/x for a rate
-// (a transfer takes bytes / x), in x for everything else. That is exact where one transfer or one latency decides and an
-// estimate elsewhere.
+// (a transfer takes bytes / x), in x for everything else. That is exact where one transfer or one latency decides and
+// an estimate elsewhere.
 #pragma once
 
 #include <optional>

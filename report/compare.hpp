@@ -1,8 +1,8 @@
 // Traces x platforms x mappings x routings in one ranked table: text, JSON ("weft.compare/1"), CSV.
 //
-// Besides what docs/reports.md lists a row has what the network costs (cables, links_per_host = cables / hosts; switches is
-// among those) and who shares the worst link: worst_link_pairs {pairs, bytes, most: [{src, dst, bytes, share}]},
-// ranks of the pairs that put most on it; null where they are not known.
+// Besides what docs/reports.md lists a row has what the network costs (cables, links_per_host = cables / hosts;
+// switches is among those) and who shares the worst link: worst_link_pairs {pairs, bytes, most: [{src, dst, bytes,
+// share}]}, ranks of the pairs that put most on it; null where they are not known.
 //
 // Rows are grouped by trace in the order given and ranked by makespan within; equal ones keep the order
 // given. `slowdown` is the makespan over the smallest one of the same trace. A run that deadlocks comes last

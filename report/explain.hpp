@@ -3,10 +3,10 @@
 // The makespan is taken apart into the mean over the ranks of computation and of each cause of time in MPI
 // (replay::Cause), and what the mean rank idles after its end; these add up to it exactly. Against a faster run of the
 // same trace the parts that grew are named: first those that a platform can have (computation, message overheads,
-// latency with handshakes, data at the narrowest link's rate, contention), the one that grew most, and the second one if
-// it grew at least half as much; then what such a delay does to others (late senders and receivers, an uneven end), where
-// that is kTold of the difference or more; then the rest, if it is that much. Contention is said to be on the link that
-// held messages back longest (LinkUse::waited).
+// latency with handshakes, data at the narrowest link's rate, contention), the one that grew most, and the second one
+// if it grew at least half as much; then what such a delay does to others (late senders and receivers, an uneven end),
+// where that is kTold of the difference or more; then the rest, if it is that much. Contention is said to be on the
+// link that held messages back longest (LinkUse::waited).
 #pragma once
 
 #include <string>

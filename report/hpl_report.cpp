@@ -15,7 +15,6 @@ namespace weft::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Part = hpl_gen::PanelSeconds::Part;
 
 Json forms_json(const predict::ClosedFormPrediction& closed) {
   return Json{
@@ -27,13 +26,13 @@ Json forms_json(const predict::ClosedFormPrediction& closed) {
 constexpr std::size_t kTextPoints = 20;
 constexpr std::size_t kFilePoints = 200;
 
-struct NamedPart {
+struct PhaseRow {
   const char* name;
   const char* what;
   double predict::HplPrediction::*seconds;
   double predict::PhaseErrors::*error;
 };
-constexpr NamedPart kParts[] = {
+constexpr PhaseRow kPhases[] = {
     {"update", "multiplication and triangular solve", &predict::HplPrediction::update_s,
      &predict::PhaseErrors::update_s},
     {"swap", "row exchanges and U", &predict::HplPrediction::swap_s, &predict::PhaseErrors::swap_s},
@@ -49,9 +48,9 @@ std::string config_text(const hpl_gen::HplConfig& c) {
 }
 
 std::string limits(const predict::HplPrediction& run) {
-  const NamedPart* second = &kParts[1];
-  for (const NamedPart& p : kParts)
-    if (&p != &kParts[0] && run.*p.seconds > run.*second->seconds) second = &p;
+  const PhaseRow* second = &kPhases[1];
+  for (const PhaseRow& p : kPhases)
+    if (&p != &kPhases[0] && run.*p.seconds > run.*second->seconds) second = &p;
   std::string text;
   if (run.update_s >= run.*second->seconds)
     text = fmt::format("Computation limits it: {} of the time is update; next {} with {}",
@@ -104,7 +103,7 @@ std::vector<CurvePoint> panel_curve(const predict::HplPrediction& run, std::size
   for (std::size_t i = 0; i < points; ++i) {
     const std::size_t from = i * panels / points, to = (i + 1) * panels / points;
     double took = 0;
-    for (std::size_t k = from; k < to; ++k) took += run.panels[k].s[Part::kTime];
+    for (std::size_t k = from; k < to; ++k) took += run.panels[k].s[hpl_gen::PanelSeconds::kTime];
     seconds += took;
     const auto left = [&](std::size_t k) {
       return std::max(0.0, n - static_cast<double>(k) * static_cast<double>(run.config.nb));
@@ -150,7 +149,7 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
     parts.add(cells);
   };
   double sum = 0;
-  for (const NamedPart& p : kParts) {
+  for (const PhaseRow& p : kPhases) {
     add_part(p.name, run.*p.seconds, run.phase_error ? show_seconds((*run.phase_error).*p.error) : "-",
              p.what);
     sum += run.*p.seconds;

@@ -11,7 +11,7 @@
 namespace weft::report {
 namespace {
 
-constexpr std::size_t kTextLinks = 5;
+constexpr std::size_t kSharedLinksShown = 5;
 
 // The most used links that more than one job crosses.
 std::vector<LinkId> shared_links(const predict::RunFacts& together, const std::vector<JobFacts>& jobs,
@@ -79,7 +79,7 @@ std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFa
                show(job_makespan(together, j)), show(j.alone->makespan),
                fmt::format("{:.3f}", job_slowdown(together, j))});
   std::string out = table.text(width);
-  const auto links = shared_links(together, jobs, kTextLinks);
+  const auto links = shared_links(together, jobs, kSharedLinksShown);
   if (links.empty()) return out + "no link is used by more than one job\n";
   std::vector<Table::Column> columns{{"links of several jobs", Table::Align::kLeft}, {"used"}};
   for (std::size_t k = 0; k < jobs.size(); ++k) columns.push_back({fmt::format("bytes of job {}", k + 1)});

@@ -1,5 +1,5 @@
-// What tables call platforms: the label that the user gave (--on LABEL=PLATFORM), else the name, or P1, P2... where names
-// are too long for a table; a legend says which is which.
+// What tables call platforms: the label that the user gave (--on LABEL=PLATFORM), else the name, or P1, P2... where
+// names are too long for a table; a legend says which is which.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 namespace weft::report {
 namespace {
 
-constexpr std::size_t kMostPanels = 24;
+constexpr std::size_t kMaxPanels = 24;
 constexpr double kLeafWidth = 46;
 constexpr double kLevel = 54;
 constexpr double kMargin = 28;
@@ -151,7 +151,7 @@ Result<std::string> search_svg(const SearchFacts& f) {
                          "a platform of the family pcie, or one with nodes");
   const Layout layout(*forest, f.host);
   const auto steps = steps_of(f);
-  const std::size_t panels = std::min(steps.size(), kMostPanels);
+  const std::size_t panels = std::min(steps.size(), kMaxPanels);
   const std::size_t columns = std::min(std::max<std::size_t>(panels, 1), kPanelsPerRow);
   const std::size_t rows = (panels + columns - 1) / std::max<std::size_t>(columns, 1);
   const double width = std::max(layout.width() * static_cast<double>(columns), 460.0);

@@ -43,8 +43,8 @@ Setting setting_of(const std::vector<SweepAxis>& axes, const std::vector<std::si
   return set;
 }
 
-// A warning for each trace whose replays do not depend on axis `k`: the same messages at the same times, for every pair of
-// runs that differ in this key only.
+// A warning for each trace whose replays do not depend on axis `k`: the same messages at the same times, for every pair
+// of runs that differ in this key only.
 std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
                                        const std::vector<SweepRun>& runs) {
   std::vector<std::string> out;

@@ -47,14 +47,15 @@ struct Flip {
 struct Sweep {
   std::vector<SweepRow> rows;
   std::vector<Flip> flips;
-  // What the sweep cannot show: a key none of whose values changes anything in a trace's replays, and why if it is known.
+  // What the sweep cannot show: a key none of whose values changes anything in a trace's replays, and why if it is
+  // known.
   std::vector<std::string> warnings;
 };
 
 // O(runs x platforms + runs log runs).
 [[nodiscard]] Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs);
-// Narrows `flip.at` by `steps` bisections: time(platform, value of the key as text) replays, in seconds, or nothing where
-// the value is not possible, which ends the search. Nothing happens to a flip without `at`.
+// Narrows `flip.at` by `steps` bisections: time(platform, value of the key as text) replays, in seconds, or nothing
+// where the value is not possible, which ends the search. Nothing happens to a flip without `at`.
 [[nodiscard]] Result<void> refine_flip(
     Flip& flip, unsigned steps,
     const std::function<Result<std::optional<double>>(const std::string& platform, const std::string& value)>&

@@ -1,15 +1,15 @@
 // AsyncTree: all asynchronous schedules, depth first, as one simulation that forks where a rank has a choice.
 //
-// Time goes on until some messages end. A rank that ended its message and has one left starts it; if it has several, the
-// run forks: one branch for each, and for each combination where several ranks choose at the same instant. What
+// Time goes on until some messages end. A rank that ended its message and has one left starts it; if it has several,
+// the run forks: one branch for each, and for each combination where several ranks choose at the same instant. What
 // schedules have in common is simulated once. A leaf is a complete schedule.
 //
 // The caller's Hooks say what to do on the way; they are inlined, since a leaf takes well under a microsecond:
 //   struct State;                                   what each branch carries besides; copied at a fork
 //   bool step();                                    before each phase; false: this branch is given up
 //   bool moved(Frame& f, RateMemo::Row row, double dt);
-//                                                   dt has passed at the rates of row, the messages that ended are still
-//                                                   chosen; false: this branch is given up
+//                                                   dt has passed at the rates of row, the messages that ended are
+//                                                   still chosen; false: this branch is given up
 //   void leaf(double seconds, const Order& order);  infinity if messages do not move
 //   bool over();                                    true: no further branch is begun
 //

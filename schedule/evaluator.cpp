@@ -12,8 +12,9 @@ Evaluator::Evaluator(const Workload& workload, const RateOracle& oracle)
       next_(workload.ranks()),
       left_(workload.ranks()) {}
 
-// Until no rank has a message left: next(r) is the next choice of rank r, 0 when it has none, asked for at the start and
-// whenever its message has ended. `visit(from, to, choice, row)` for each phase. Infinity if that is not before `limit`.
+// Until no rank has a message left: next(r) is the next choice of rank r, 0 when it has none, asked for at the start
+// and whenever its message has ended. `visit(from, to, choice, row)` for each phase. Infinity if that is not before
+// `limit`.
 template <class Next, class Visit>
 double Evaluator::run(Next&& next, double limit, Visit&& visit) {
   const std::uint32_t n = workload_.ranks();

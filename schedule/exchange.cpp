@@ -11,7 +11,7 @@
 namespace weft::schedule {
 namespace {
 
-constexpr std::uint32_t kMostRanks = 4096;
+constexpr std::uint32_t kMaxRanks = 4096;
 
 }  // namespace
 
@@ -52,12 +52,12 @@ Result<Grid> parse_grid(std::string_view text, std::string_view where) {
   std::string_view rest = text;
   while (true) {
     const std::size_t end = std::min(rest.find('x'), rest.size());
-    auto n = parse_integer(rest.substr(0, end), 1, kMostRanks, where);
+    auto n = parse_integer(rest.substr(0, end), 1, kMaxRanks, where);
     if (!n || grid.dimensions == 3)
       return bad_input(std::string(where), "no grid", std::string(text), expected);
     grid.size[grid.dimensions++] = static_cast<std::uint32_t>(*n);
     ranks *= static_cast<std::uint64_t>(*n);
-    if (ranks > kMostRanks) return bad_input(std::string(where), "no grid", std::string(text), expected);
+    if (ranks > kMaxRanks) return bad_input(std::string(where), "no grid", std::string(text), expected);
     if (end == rest.size()) return grid;
     rest.remove_prefix(end + 1);
   }
@@ -147,9 +147,9 @@ Result<Exchange> parse_pattern(std::string_view text, std::string_view file) {
       return bad_input(at(1), "wrong number of cells", std::to_string(cells.size()), std::to_string(columns));
     Message m;
     WEFT_ASSIGN(const std::int64_t s,
-                parse_integer(cells[src].text, 0, kMostRanks - 1, at(cells[src].column)));
+                parse_integer(cells[src].text, 0, kMaxRanks - 1, at(cells[src].column)));
     WEFT_ASSIGN(const std::int64_t d,
-                parse_integer(cells[dst].text, 0, kMostRanks - 1, at(cells[dst].column)));
+                parse_integer(cells[dst].text, 0, kMaxRanks - 1, at(cells[dst].column)));
     if (s == d)
       return bad_input(at(cells[dst].column), "a rank that sends to itself", cells[dst].text, "another rank");
     m.src = static_cast<std::uint32_t>(s);

@@ -13,9 +13,9 @@ namespace weft::schedule {
 namespace {
 
 // Above this many roots no orbits are looked for.
-constexpr double kMostRoots = 1 << 22;
+constexpr double kMaxRoots = 1 << 22;
 // The search for symmetries keeps a list per pair of ranks.
-constexpr std::uint32_t kMostSymmetricRanks = 128;
+constexpr std::uint32_t kMaxSymmetricRanks = 128;
 constexpr std::uint32_t kNoRoot = 0xffffffffu;
 
 struct Extreme {
@@ -241,7 +241,7 @@ std::vector<std::uint32_t> message_images(const Exchange& e, const Permutation& 
 }
 
 SymmetryGroup workload_symmetry(const Workload& w) {
-  if (w.ranks() > kMostSymmetricRanks) return {};
+  if (w.ranks() > kMaxSymmetricRanks) return {};
   std::vector<Arc> arcs;
   for (std::uint32_t m = 0; m < w.messages(); ++m) {
     const Message& x = w.exchange.messages[m];
@@ -256,7 +256,7 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
   const Exchange& e = workload.exchange;
   const Roots roots(e);
   WEFT_CHECK(e.most_sends() <= 64, "too many sends to enumerate");
-  const bool reduced = roots.count() <= kMostRoots && !symmetry.generators.empty();
+  const bool reduced = roots.count() <= kMaxRoots && !symmetry.generators.empty();
   WEFT_CHECK(roots.count() < 4e9, "too many schedules to enumerate");
   std::vector<Root> list;
   if (reduced) list = representatives(e, roots, symmetry);

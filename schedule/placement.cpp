@@ -14,9 +14,9 @@
 namespace weft::schedule {
 namespace {
 
-constexpr double kMostPlacements = 50'000;
+constexpr double kMaxPlacements = 50'000;
 // Hosts beyond which their symmetries are not looked for: the search reads a route per pair.
-constexpr std::uint32_t kMostSymmetricHosts = 64;
+constexpr std::uint32_t kMaxSymmetricHosts = 64;
 
 // Injections of ranks into hosts, numbered in lexicographic order.
 class Injections {
@@ -53,7 +53,7 @@ class Injections {
 };
 
 Result<SymmetryGroup> host_symmetry(const topology::Fabric& fabric, std::uint32_t hosts) {
-  if (hosts > kMostSymmetricHosts) return SymmetryGroup{};
+  if (hosts > kMaxSymmetricHosts) return SymmetryGroup{};
   LinkColors colors(fabric);
   std::vector<std::uint32_t> color(fabric.link_count());
   for (std::uint32_t l = 0; l < color.size(); ++l) color[l] = colors.of(LinkId(l));
@@ -218,7 +218,7 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
   const Injections all(e.ranks, hosts);
   r.placements = all.count();
   r.port_s = port_bound(e, fabric, hosts);
-  r.enumerated = all.count() <= kMostPlacements;
+  r.enumerated = all.count() <= kMaxPlacements;
   if (r.enumerated) {
     WEFT_ASSIGN(const SymmetryGroup group, host_symmetry(fabric, hosts));
     enumerate(e, all, hosts, group, r);

@@ -9,8 +9,8 @@
 namespace weft::schedule {
 namespace {
 
-constexpr std::size_t kMostElements = 64;
-constexpr std::size_t kMostPairs = 200;
+constexpr std::size_t kMaxElements = 64;
+constexpr std::size_t kMaxPairs = 200;
 
 Permutation after(const Permutation& g, const Permutation& f) {  // f, then g
   Permutation p(f.size());
@@ -68,12 +68,12 @@ bool make_space(const Exchange& e, const std::vector<Permutation>& group, Symmet
 }  // namespace
 
 std::vector<SymmetricSpace> symmetric_spaces(const Exchange& e, const SymmetryGroup& symmetry) {
-  const auto elements = closure(e.ranks, symmetry.generators, kMostElements);
+  const auto elements = closure(e.ranks, symmetry.generators, kMaxElements);
   std::set<std::vector<Permutation>> known;
   std::vector<SymmetricSpace> spaces;
   const auto consider = [&](const std::vector<Permutation>& generators) {
-    auto group = closure(e.ranks, generators, kMostElements + 1);
-    if (group.size() > kMostElements) return;
+    auto group = closure(e.ranks, generators, kMaxElements + 1);
+    if (group.size() > kMaxElements) return;
     std::sort(group.begin(), group.end());
     if (!known.insert(group).second) return;
     SymmetricSpace space;
@@ -84,7 +84,7 @@ std::vector<SymmetricSpace> symmetric_spaces(const Exchange& e, const SymmetryGr
   consider(symmetry.generators);
   for (std::size_t i = 1; i < elements.size(); ++i) {
     consider({elements[i]});
-    for (std::size_t j = 1; j < i && tried < kMostPairs; ++j, ++tried) consider({elements[j], elements[i]});
+    for (std::size_t j = 1; j < i && tried < kMaxPairs; ++j, ++tried) consider({elements[j], elements[i]});
   }
   std::stable_sort(spaces.begin() + 1, spaces.end(), [](const SymmetricSpace& a, const SymmetricSpace& b) {
     return a.schedules < b.schedules;

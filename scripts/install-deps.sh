@@ -4,7 +4,7 @@ set -euo pipefail
 packages=(g++ cmake ninja-build ccache pkg-config git ca-certificates
   libboost-dev libboost-graph-dev protobuf-compiler libprotobuf-dev libfmt-dev libzstd-dev libxxhash-dev libarchive-dev
   libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev liblapack-dev
-  openmpi-bin libopenmpi-dev gfortran hpcc zstd)
+  openmpi-bin libopenmpi-dev gfortran hpcc zstd clang-format clang-tidy)
 missing=()
 for p in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing+=("$p")

@@ -55,8 +55,9 @@ std::int64_t cut_of(const Weighted& g, const Sides& side) {
   return cut / 2;
 }
 
-// Moves vertices across while that lowers the cut: pass after pass, each moves every vertex once, the best first, and keeps
-// the best state on its way. Between moves the sides' hosts may differ by `slack`; a state counts if they differ by `most`.
+// Moves vertices across while that lowers the cut: pass after pass, each moves every vertex once, the best first, and
+// keeps the best state on its way. Between moves the sides' hosts may differ by `slack`; a state counts if they differ
+// by `most`.
 class Refiner {
  public:
   Refiner(const Weighted& g, Sides& side, std::int64_t slack, std::int64_t most)
@@ -190,8 +191,8 @@ std::vector<std::uint32_t> breadth_first(const Weighted& g, std::uint32_t from) 
   return order;
 }
 
-// Vertices in the order of the second eigenvector of the graph's Laplacian, by power iteration: neighbours come together, so
-// that its halves cut across the longest dimension.
+// Vertices in the order of the second eigenvector of the graph's Laplacian, by power iteration: neighbours come
+// together, so that its halves cut across the longest dimension.
 std::vector<std::uint32_t> fiedler_order(const Weighted& g, Rng& rng) {
   const std::size_t n = g.size();
   std::vector<double> x(n), y(n), degree(n, 0);

@@ -1,7 +1,7 @@
 // The rows of formats.def and exports.def: what each must define, and their names for messages and help pages.
 //
-// A format is one source file that includes this header, one row, one test. Nothing else names it: who opens a trace goes
-// through trace.hpp, who writes one through export.hpp, and help pages list the rows.
+// A format is one source file that includes this header, one row, one test. Nothing else names it: who opens a trace
+// goes through trace.hpp, who writes one through export.hpp, and help pages list the rows.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,9 @@
 // Several traces as one: jobs that run side by side on one machine.
 //
 // Ranks of the k-th job follow those of the jobs before it. Every job keeps a world of its own, so its messages, its
-// wildcard receives and its collectives meet only each other; communicator 0, all ranks, is used by nobody. Region names
-// get "<label>: " in front. Operations are changed as they are read; nothing is kept. Positions are the jobs' own.
+// wildcard receives and its collectives meet only each other; communicator 0, all ranks, is used by nobody. Region
+// names get "<label>: " in front. Operations are changed as they are read; nothing is kept. Positions are the jobs'
+// own.
 #pragma once
 
 #include <cstdint>

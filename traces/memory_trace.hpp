@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "traces/weft/block_codec.hpp"
 #include "traces/send_counter.hpp"
 #include "traces/trace.hpp"
+#include "traces/weft/block_codec.hpp"
 
 namespace weft::traces {
 

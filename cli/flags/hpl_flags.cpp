@@ -98,7 +98,7 @@ void add_hpl_flags(CLI::App& app, HplFlags& f) {
                  "this N, NB, P) [random]")
       ->type_name("random|exact|from:FILE");
   app.add_option("--matrix-seed", f.matrix_seed, "of exact pivots [100, HPL's]")
-      ->transform(count(0, kMostSigned))
+      ->transform(count(0, kMaxSigned))
       ->type_name("N");
 }
 

@@ -24,8 +24,8 @@ struct HplFlags {
 void add_hpl_flags(CLI::App& app, HplFlags& flags);
 // The file with the flags on top. Errors: kBadInput (file), kUsage (flag).
 [[nodiscard]] Result<hpl_gen::HplDat> hpl_dat_of(const HplFlags& flags);
-// The same, completed for a platform: N (also where it is "auto"), NB and the grid are chosen where neither file nor flag
-// says them.
+// The same, completed for a platform: N (also where it is "auto"), NB and the grid are chosen where neither file nor
+// flag says them.
 [[nodiscard]] Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags,
                                                      const topology::Platform& platform);
 // --pivots and --matrix-seed; `seed` is the common --seed. Errors: kUsage, with the known ways.

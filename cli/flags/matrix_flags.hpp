@@ -16,7 +16,8 @@ struct MatrixFlags {
   void add(CLI::App& app);
 };
 
-// The matrix of `traces` on no platform yet: the caller adds those. `told`: which flags the rows show. Errors: a flag's.
+// The matrix of `traces` on no platform yet: the caller adds those. `told`: which flags the rows show. Errors: a
+// flag's.
 [[nodiscard]] Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix,
                                                             const ReplayFlags& flags,
                                                             const CommonOptions& common,

@@ -1,4 +1,5 @@
-// --model: how flows share links, in every verb that has flows. Names and default are the rows of congestion/models.def.
+// --model: how flows share links, in every verb that has flows. Names and default are the rows of
+// congestion/models.def.
 #pragma once
 
 #include <CLI/CLI.hpp>

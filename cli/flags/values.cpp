@@ -10,7 +10,7 @@
 namespace weft::cli {
 
 CLI::Validator count(std::uint64_t least, std::uint64_t most) {
-  const std::string range = most == kNoMost || most == kMostSigned
+  const std::string range = most == kNoMost || most == kMaxSigned
                                 ? fmt::format("a whole number, {} or more", least)
                                 : fmt::format("a whole number from {} to {}", least, most);
   CLI::Validator v(

@@ -11,7 +11,7 @@
 namespace weft::cli {
 
 inline constexpr std::uint64_t kNoMost = std::numeric_limits<std::uint64_t>::max();
-inline constexpr std::uint64_t kMostSigned = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::uint64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
 
 // A count: digits only, within a range. "-1" is not 2^64-1, "010" is ten, "1e3", "0x10" and "1.5" are no counts. For
 // CLI::Option::transform(); `most` is what the variable behind the option can hold, or less.

@@ -8,8 +8,8 @@
 #include "cli/flags/values.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
-#include "core/files/atomic_file.hpp"
 #include "core/counted.hpp"
+#include "core/files/atomic_file.hpp"
 #include "core/quantity_text.hpp"
 #include "replay/kernel_time.hpp"
 #include "report/json_text.hpp"
@@ -92,11 +92,12 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   ordered_json by_class = ordered_json::object();
   Table table({{"class", Table::Align::kLeft}, {"cables"}, {"bandwidth"}, {"latency"}});
   for (const ClassSummary& c : classes) {
-    by_class[c.name] = {{"count", c.links / 2},
+    const std::uint64_t cables = c.links / 2;
+    by_class[c.name] = {{"count", cables},
                         {"links", c.links},
                         {"bandwidth_Bps", or_null(c.bandwidth_Bps)},
                         {"latency_s", or_null(c.latency_s)}};
-    table.add({c.name, show_count(static_cast<double>(c.links / 2)),
+    table.add({c.name, show_count(static_cast<double>(cables)),
                c.bandwidth_Bps ? show(Bandwidth(*c.bandwidth_Bps)) : "mixed",
                c.latency_s ? show_seconds(*c.latency_s) : "mixed"});
   }

@@ -43,7 +43,7 @@ struct Task {
 
 // Platforms in the order asked for, the runs of HPL.dat in its order on each.
 Result<std::vector<Task>> tasks_of(const Options& o) {
-  constexpr std::uint64_t kMostRuns = 4096;
+  constexpr std::uint64_t kMaxRuns = 4096;
   std::vector<Task> tasks;
   std::uint64_t runs = 0;
   for (const std::string& on : o.on) {
@@ -51,9 +51,9 @@ Result<std::vector<Task>> tasks_of(const Options& o) {
     WEFT_ASSIGN(task.platform, topology::load_platform(on, o.flags.changes(o.common.seed)));
     WEFT_ASSIGN(task.chosen, hpl_dat_for(o.hpl, task.platform));
     runs += task.chosen.dat.run_count();
-    if (runs > kMostRuns)
+    if (runs > kMaxRuns)
       return usage_error("too many runs in one HPL.dat", fmt::format("{}", runs),
-                         fmt::format("at most {}", kMostRuns));
+                         fmt::format("at most {}", kMaxRuns));
     task.configs = task.chosen.dat.runs();
     tasks.push_back(std::move(task));
   }

@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-constexpr int kMostLinks = 40;  // as Linux
+constexpr int kMaxLinks = 40;  // as Linux
 
 // Where a path leads once its links are followed.
 struct Target {
@@ -42,7 +42,7 @@ int descriptor_named(std::string_view path) {
 
 // 0, or the system's reason.
 int follow(std::string path, Target& out) {
-  for (int links = 0; links <= kMostLinks; ++links) {
+  for (int links = 0; links <= kMaxLinks; ++links) {
     out.path = path;
     out.descriptor = descriptor_named(path);
     out.exists = ::stat(path.c_str(), &out.st) == 0;

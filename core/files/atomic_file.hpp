@@ -1,10 +1,12 @@
-// An output that appears whole or not at all, where that can be: a regular file is written under a temporary name beside
-// it and renamed by commit(). An interrupted or failed write leaves the old file as it was.
+// An output that appears whole or not at all, where that can be: a regular file is written under a temporary name
+// beside it and renamed by commit(). An interrupted or failed write leaves the old file as it was.
 //
 //  1. Symbolic links are followed: the link stays, the file behind it is replaced (or made).
-//  2. The temporary is new (O_EXCL) under a name that cannot be guessed, in the folder of the file: nothing that was put
+//  2. The temporary is new (O_EXCL) under a name that cannot be guessed, in the folder of the file: nothing that was
+//  put
 //     there beforehand is opened. It goes away with the object and with an interrupt (core/files/temporaries.hpp).
-//  3. The file keeps its permissions, and its owner and group where the system lets us; a new one has those of the umask.
+//  3. The file keeps its permissions, and its owner and group where the system lets us; a new one has those of the
+//  umask.
 //     A file that may not be written is not replaced. Other hard links keep the old content.
 //  4. What is no regular file (device, FIFO, socket, terminal) is written straight, and so is a descriptor that is open
 //     already ("-", /dev/stdout, /dev/fd/N): nothing of it can be taken back.
@@ -15,8 +17,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/result.hpp"
 #include "core/files/temporaries.hpp"
+#include "core/result.hpp"
 
 namespace weft {
 

@@ -1,8 +1,8 @@
 // CsvReader: the rows of a CSV text one at a time, each cell with its column for errors.
 //
-// Cells are set apart by commas; blanks around a cell do not count. A cell in double quotes may hold commas, and a quote
-// written twice. A line ends at \n (a \r before it is dropped); blank lines, and a byte order mark, are skipped. Memory: one
-// row. O(length of the row) a row.
+// Cells are set apart by commas; blanks around a cell do not count. A cell in double quotes may hold commas, and a
+// quote written twice. A line ends at \n (a \r before it is dropped); blank lines, and a byte order mark, are skipped.
+// Memory: one row. O(length of the row) a row.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct CsvCell {
 
 class CsvReader {
  public:
-  // `file` names the text in errors; both must outlive the reader. Lines that begin with `comment` are skipped; 0: none.
+  // `file` names the text in errors; both must outlive the reader. Lines that begin with `comment` are skipped; 0:
+  // none.
   CsvReader(std::string_view file, std::string_view text, char comment = '\0')
       : file_(file), rest_(text), comment_(comment) {}
 

@@ -1,7 +1,7 @@
 // Input files read whole: bytes, and text with the rules that every text of Weft obeys.
 //
-// What a file may cost is bounded: a regular file by its size and a limit, what comes through a pipe or from a device by
-// kMaxStreamBytes, what was compressed by most_unpacked(). "-" is standard input.
+// What a file may cost is bounded: a regular file by its size and a limit, what comes through a pipe or from a device
+// by kMaxStreamBytes, what was compressed by most_unpacked(). "-" is standard input.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
 // Closed forms of HPL's run time, to stand beside a simulation: netlib's, the layered one (MCL) and the roofline.
 //
 // Notation: N order, NB block, P x Q grid; gamma = seconds per flop of a process, alpha = seconds of an empty message,
-// beta = seconds per 8-byte word; lg = log2. Sources: netlib's scalability page (equation 3 of the paper below); Kim, Oh,
-// Park, "Multi-communication layered HPL model" (numbers of equations are its own); roofline: t >= flops / peak and
+// beta = seconds per 8-byte word; lg = log2. Sources: netlib's scalability page (equation 3 of the paper below); Kim,
+// Oh, Park, "Multi-communication layered HPL model" (numbers of equations are its own); roofline: t >= flops / peak and
 // t >= bytes / bandwidth.
 //
 // The printed layered equations have misprints; each can be switched on to see what it does. With none on, the sums of
-// equations 1 and 2 over the panels are exact, and cutting the panels into layers with equal parameters changes nothing.
+// equations 1 and 2 over the panels are exact, and cutting the panels into layers with equal parameters changes
+// nothing.
 //
 // No error states: REQUIRES n, nb, p, q > 0 and rates > 0. Complexity O(layers).
 #pragma once

@@ -2,25 +2,26 @@
 // replaying a message. For machines too large to replay (27,000 GPUs) and as a check of the replay.
 //
 // One panel k of width NB on a P x Q grid, m and n = rows and columns that are left, local: (N - k NB) / P and / Q.
-//   update     gemm = (2 m n NB + n NB^2) / R;  if the local matrix does not fit into the device's memory, the part that
+//   update     gemm = (2 m n NB + n NB^2) / R;  if the local matrix does not fit into the device's memory, the part
+//   that
 //              does not, crosses the host link in and out once:  max(gemm, (8 m n - memory) / host)
 //   broadcast  L = 8 m NB bytes through each process row:  bcast = max over nodes of (rows leaving it L / injection),
 //              or what the node's devices take from a shared host link, or L as one message
 //   swap       U = 8 n NB bytes in each process column, spread and rolled: the rank that has the panel's rows sends
-//              (P - 1) / P U to the others, then each of the P sends (P - 1) / P U around the ring. So h ranks of a column
-//              on one node, one of them that rank, send (1 + h) (P - h) / P U out of it, and (1 + h) (P - 1) / P U over
-//              a host link that they share; alone 2 (P - 1) / P U. Over injection or host link or as the messages of
-//              one rank, whichever is slowest, plus (lg P + P - 1) latency
+//              (P - 1) / P U to the others, then each of the P sends (P - 1) / P U around the ring. So h ranks of a
+//              column on one node, one of them that rank, send (1 + h) (P - h) / P U out of it, and (1 + h) (P - 1) / P
+//              U over a host link that they share; alone 2 (P - 1) / P U. Over injection or host link or as the
+//              messages of one rank, whichever is slowest, plus (lg P + P - 1) latency
 //   pivots     NB exchanges, 2 lg P latencies each
 //   T_k = max(update + exposed swap, bcast + pivots)
-// One message gets at most message_share of the narrowest link on its way, links and ports are shared at their full rates
-// (the max-rate model: Gropp, Olson, Samfass, EuroMPI'16). It is what a replay's bandwidth_factor does.
+// One message gets at most message_share of the narrowest link on its way, links and ports are shared at their full
+// rates (the max-rate model: Gropp, Olson, Samfass, EuroMPI'16). It is what a replay's bandwidth_factor does.
 // Netlib's order (DEPTH >= 1): the look-ahead hides the broadcast behind the update, nothing hides the swap.
 // Overlap::kSwap is what vendor binaries do that split the update: the swap hides too. Overlap::kNone is DEPTH 0.
 //
 // Sources: the algorithm of netlib HPL (its scalability page gives the same terms, eq. 3, with 3 U instead of the
-// 2 U (P - 1) / P of the spread-roll critical path). Host link and memory: the layers of the MCL HPL model, used as what they
-// physically are. Complexity: O(panels + ranks).
+// 2 U (P - 1) / P of the spread-roll critical path). Host link and memory: the layers of the MCL HPL model, used as
+// what they physically are. Complexity: O(panels + ranks).
 #pragma once
 
 #include <cstdint>

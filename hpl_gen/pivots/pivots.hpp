@@ -39,7 +39,8 @@ class PivotSource {
 [[nodiscard]] Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t matrix_seed);
 inline constexpr std::int64_t kMaxExactOrder = 40000;
 
-// Exact pivots of several orders, each factored when it is first asked for: a prediction asks once a window. Any thread.
+// Exact pivots of several orders, each factored when it is first asked for: a prediction asks once a window. Any
+// thread.
 class ExactPivots {
  public:
   explicit ExactPivots(std::int64_t matrix_seed) : matrix_seed_(matrix_seed) {}

@@ -16,7 +16,7 @@ namespace {
 using traces::Op;
 using traces::OpKind;
 
-constexpr int kMostAmbiguous = 10;
+constexpr int kMaxAmbiguous = 10;
 
 // One message of tag 1001 as a rank's program has it.
 struct Message {
@@ -136,10 +136,10 @@ class ColumnWalk {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < seen.size(); ++i)
       if (seen[i].rows > 0) open.push_back(i);
-    const auto tries = std::uint32_t{1} << std::min<std::size_t>(open.size(), kMostAmbiguous);
+    const auto tries = std::uint32_t{1} << std::min<std::size_t>(open.size(), kMaxAmbiguous);
     for (std::uint32_t without = 0; without < tries; ++without) {
       std::vector<Seen> assumed = seen;
-      for (std::size_t b = 0; b < open.size() && b < kMostAmbiguous; ++b)
+      for (std::size_t b = 0; b < open.size() && b < kMaxAmbiguous; ++b)
         if ((without >> b & 1) != 0) assumed[open[b]].rows = 0;
       if (!counts_from(assumed)) continue;
       WEFT_ASSIGN(const bool same, fits());

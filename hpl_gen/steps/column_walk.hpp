@@ -1,5 +1,6 @@
 // The order in which a process column factors panels and swaps rows: the main loop of HPL seen from one column, with
-// look-ahead and without. hpl_trace.cpp makes operations of it rank by rank; this is for who needs the events only.
+// look-ahead and without. hpl_trace.cpp makes operations of it, rank by rank; callers of this walk need only its
+// events: a panel factored, rows swapped.
 #pragma once
 
 #include <algorithm>

@@ -38,7 +38,8 @@ struct RowExchange {
   std::vector<std::int32_t> even_prefix;  // u_prefix after equilibration
 };
 
-// Fills `out` for a panel of jb columns. O(jb log jb + p^2 log p); no allocation once warm. Scratch is kept in the builder.
+// Fills `out` for a panel of jb columns. O(jb log jb + p^2 log p); no allocation once warm. Scratch is kept in the
+// builder.
 class RowExchangeBuilder {
  public:
   void build(const HplConfig& config, const Panel& panel, const PivotSource& source, RowExchange& out);

@@ -127,8 +127,8 @@ void append_bcast_binomial(std::int64_t bytes, Relative r, std::uint32_t me, Ran
 void append_bcast_linear(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
 void append_reduce_binomial(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
 void append_reduce_linear(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
-// p - 1 rounds around the ring: each relative rank i sends block (i + first) mod p to the next one, and from then on what
-// has just come to it.
+// p - 1 rounds around the ring: each relative rank i sends block (i + first) mod p to the next one, and from then on
+// what has just come to it.
 void append_ring_pass(const Blocks& b, Relative r, std::uint32_t first, std::uint32_t me, RankSchedule& out);
 // Relative rank i starts with block (i + shift) mod p and ends with all.
 inline void append_allgather_ring(const Blocks& b, Relative r, std::uint32_t shift, std::uint32_t me,

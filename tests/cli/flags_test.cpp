@@ -1,4 +1,5 @@
-// Every flag that a verb's help page names is tried: with it the outputs differ from those without it, or it is refused.
+// Every flag that a verb's help page names is tried: with it the outputs differ from those without it, or it is
+// refused.
 // A flag that is accepted and does nothing fails here, and so does a new one that this table does not know.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

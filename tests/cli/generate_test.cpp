@@ -92,8 +92,8 @@ TEST(Compare, ManyThreadsGiveTheSameBytesAsOne) {
 
 TEST(Sweep, TheFlipBetweenTwoBandwidthsIsFound) {
   const Workspace w;
-  // 8 MB between two leaves, two messages each way. The crossbar takes 2 ms of latency and 8 MB / bw; the tree 4 us, and
-  // its one cable is shared: 16 MB / bw. Equal at 8 MB / 1.996 ms.
+  // 8 MB between two leaves, two messages each way. The crossbar takes 2 ms of latency and 8 MB / bw; the tree 4 us,
+  // and its one cable is shared: 16 MB / bw. Equal at 8 MB / 1.996 ms.
   ASSERT_EQ(w.weft("generate ring --ranks 4 --stride 2 --bytes 8MB --iterations 1 -o r.weft").exit_code, 0);
   const std::string line =
       "sweep r.weft --on crossbar:n=4,lat=1ms --on xgft:h=2,m=2x2,w=1x1,lat=1us --set bw=1GB/s,10GB/s --raw "

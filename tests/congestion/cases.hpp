@@ -11,7 +11,7 @@
 #include "core/id.hpp"
 #include "core/rng.hpp"
 
-namespace weft::congestion::testing {
+namespace weft::congestion::problems {
 
 struct Flow {
   std::vector<LinkId> route;
@@ -232,4 +232,4 @@ inline std::string describe(std::uint64_t seed, const Case& c) {
          std::to_string(c.capacity.size()) + " links";
 }
 
-}  // namespace weft::congestion::testing
+}  // namespace weft::congestion::problems

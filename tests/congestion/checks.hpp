@@ -11,7 +11,7 @@
 #include "congestion/max_min.hpp"
 #include "tests/congestion/cases.hpp"
 
-namespace weft::congestion::testing {
+namespace weft::congestion::problems {
 
 inline constexpr MaxMin::Scope kScopes[] = {MaxMin::Scope::kLocal, MaxMin::Scope::kComponent};
 
@@ -122,4 +122,4 @@ inline void check_incremental(std::uint64_t seed, std::uint32_t operations, std:
   }
 }
 
-}  // namespace weft::congestion::testing
+}  // namespace weft::congestion::problems

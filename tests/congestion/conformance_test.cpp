@@ -32,25 +32,25 @@ std::vector<Named> every_model_on_all_links() {
 class Source {
  public:
   Source(Links links, Rng& rng)
-      : trees_(links != Links::kNetwork), maker_(testing::kShapes[rng.below(4)], rng) {
-    if (trees_) machine_ = testing::random_machine(rng, 10e9, 10e9, links == Links::kTrees ? 1 : 4);
-    options_ = testing::random_options(rng);
-    if (!trees_) capacity_ = testing::random_capacity(maker_.links(), options_, rng);
+      : trees_(links != Links::kNetwork), maker_(problems::kShapes[rng.below(4)], rng) {
+    if (trees_) machine_ = problems::random_machine(rng, 10e9, 10e9, links == Links::kTrees ? 1 : 4);
+    options_ = problems::random_options(rng);
+    if (!trees_) capacity_ = problems::random_capacity(maker_.links(), options_, rng);
   }
   [[nodiscard]] const std::vector<double>& capacity() const { return trees_ ? machine_.capacity : capacity_; }
   [[nodiscard]] const PcieNetwork* pcie() const { return trees_ ? &machine_.pcie : nullptr; }
-  testing::Flow flow(Rng& rng) const {
-    if (!trees_) return testing::random_flow(maker_, options_, rng);
-    testing::Flow f = testing::random_flows(machine_, rng, 1)[0];
+  problems::Flow flow(Rng& rng) const {
+    if (!trees_) return problems::random_flow(maker_, options_, rng);
+    problems::Flow f = problems::random_flows(machine_, rng, 1)[0];
     if (options_.limits && rng.below(3) == 0) f.limit = 10e9 * (0.001 + rng.unit());
     return f;
   }
 
  private:
   bool trees_;
-  testing::RouteMaker maker_;
-  testing::Machine machine_;
-  testing::CaseOptions options_;
+  problems::RouteMaker maker_;
+  problems::Machine machine_;
+  problems::CaseOptions options_;
   std::vector<double> capacity_;
 };
 
@@ -61,8 +61,8 @@ class Conformance : public ::testing::TestWithParam<Named> {
     EXPECT_TRUE(model.has_value());
     return std::move(model).value();
   }
-  // Up to three links. As a tree: up from a leaf, up from the node above it, down to another child of the root. As both: a
-  // cable of the network to a leaf, up from it, down to another child of the root.
+  // Up to three links. As a tree: up from a leaf, up from the node above it, down to another child of the root. As
+  // both: a cable of the network to a leaf, up from it, down to another child of the root.
   static std::unique_ptr<SharingModel> make(const std::vector<double>& capacity) {
     if (GetParam().links == Links::kNetwork) return make(capacity, nullptr);
     const bool both = GetParam().links == Links::kBoth;
@@ -153,7 +153,7 @@ TEST_P(Conformance, AnIdReusedWithinOneInstantIsReportedOnce) {
 // Random operations against a plain map of who is there: ids, counts, routes, reports, limits; twice, bit for
 // bit.
 TEST_P(Conformance, RandomOperationsKeepTheBooksAndRepeatBitForBit) {
-  const std::uint64_t base = testing::base_seed(1);
+  const std::uint64_t base = problems::base_seed(1);
   for (std::uint64_t seed = base; seed < base + 40; ++seed) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     std::vector<double> log[2];
@@ -162,7 +162,7 @@ TEST_P(Conformance, RandomOperationsKeepTheBooksAndRepeatBitForBit) {
       const Source source(GetParam().links, rng);
       const auto& capacity = source.capacity();
       const auto m = make(capacity, source.pcie());
-      std::map<FlowId, testing::Flow> alive;
+      std::map<FlowId, problems::Flow> alive;
       std::vector<std::uint32_t> on(capacity.size(), 0);
       std::set<FlowId> fresh;
       for (int step = 0; step < 300; ++step) {
@@ -249,7 +249,7 @@ TEST(Registry, ColumnsSayWhatTheModelDoes) {
 
 // Memoryless: the rates of flows are those of a model that saw nothing else before, to the last bit.
 TEST(Registry, AMemorylessModelGivesTheRatesOfAFreshOne) {
-  const std::uint64_t base = testing::base_seed(1);
+  const std::uint64_t base = problems::base_seed(1);
   for (const ModelRow& row : models()) {
     if (row.memoryless != row.name) continue;
     for (std::uint64_t seed = base; seed < base + 20; ++seed) {
@@ -260,7 +260,7 @@ TEST(Registry, AMemorylessModelGivesTheRatesOfAFreshOne) {
       const auto fresh = std::move(make_sharing_model(row.name, source.capacity(), source.pcie())).value();
       std::vector<FlowId> before;
       for (int i = 0; i < 30; ++i) {
-        const testing::Flow f = source.flow(rng);
+        const problems::Flow f = source.flow(rng);
         before.push_back(old->add(f.route, f.weight, f.limit));
         (void)old->solve();
       }
@@ -269,7 +269,7 @@ TEST(Registry, AMemorylessModelGivesTheRatesOfAFreshOne) {
       (void)old->solve();
       std::vector<FlowId> ids;
       for (int i = 0; i < 30; ++i) {
-        const testing::Flow f = source.flow(rng);
+        const problems::Flow f = source.flow(rng);
         ids.push_back(old->add(f.route, f.weight, f.limit));
         ASSERT_EQ(fresh->add(f.route, f.weight, f.limit), ids.back());
       }

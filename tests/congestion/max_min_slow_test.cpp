@@ -5,12 +5,12 @@
 namespace weft::congestion {
 namespace {
 
-using testing::base_seed;
+using problems::base_seed;
 
 TEST(MaxMinSlow, TenThousandProblemsOfUpTo2000FlowsEqualTheReferenceTo1em12) {
   const std::uint64_t base = base_seed(100000);
   for (std::uint64_t seed = base; seed < base + 10000; ++seed) {
-    testing::check_problem(seed, 2000);
+    problems::check_problem(seed, 2000);
     if (HasFailure()) return;
   }
 }
@@ -20,7 +20,7 @@ TEST(MaxMinSlow, LongIncrementalSequencesEqualFromScratch) {
   for (std::uint64_t seed = base; seed < base + 300; ++seed) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     Rng rng(seed * 77);
-    testing::check_incremental(seed, 400, static_cast<std::uint32_t>(2 + rng.below(400)));
+    problems::check_incremental(seed, 400, static_cast<std::uint32_t>(2 + rng.below(400)));
     if (HasFailure()) return;
   }
 }

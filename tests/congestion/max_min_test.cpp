@@ -10,15 +10,15 @@
 namespace weft::congestion {
 namespace {
 
-using testing::base_seed;
-using testing::Case;
-using testing::certify_case;
-using testing::check_incremental;
-using testing::check_problem;
-using testing::describe;
-using testing::Flow;
-using testing::kScopes;
-using testing::random_case;
+using problems::base_seed;
+using problems::Case;
+using problems::certify_case;
+using problems::check_incremental;
+using problems::check_problem;
+using problems::describe;
+using problems::Flow;
+using problems::kScopes;
+using problems::random_case;
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 

@@ -169,7 +169,7 @@ TEST(PcieArbiter, EqualsTheRationalReferenceOnAllSetsOfThe2x2x2Exchange) {
 
 // Random trees: any radix, capacities that differ, sockets, many communications at once.
 TEST(PcieArbiter, EqualsTheRationalReferenceOnRandomTrees) {
-  const std::uint64_t seed = testing::base_seed(20161113);
+  const std::uint64_t seed = problems::base_seed(20161113);
   int solved = 0;
   for (std::uint64_t round = 0; round < 4000; ++round) {
     Rng rng(seed + round);
@@ -228,7 +228,7 @@ TEST(PcieArbiter, ReleaseDoesNotReachBeyondSharedLinks) {
 
 TEST(PcieArbiter, SymmetricImagesHaveEqualFactors) {
   PcieArbiter arbiter(arbiter_tree(storm(1, Fraction(21, 121))));
-  const std::uint64_t seed = testing::base_seed(7);
+  const std::uint64_t seed = problems::base_seed(7);
   Rng rng(seed);
   for (int round = 0; round < 200; ++round) {
     Pairs pairs;

@@ -9,7 +9,7 @@
 #include "congestion/pcie_model.hpp"
 #include "tests/congestion/cases.hpp"
 
-namespace weft::congestion::testing {
+namespace weft::congestion::problems {
 
 // Nodes of PCIe trees joined by a fabric. Links are numbered as they are made.
 struct Machine {
@@ -132,4 +132,4 @@ inline std::vector<Flow> random_flows(const Machine& m, Rng& rng, std::uint64_t 
   return flows;
 }
 
-}  // namespace weft::congestion::testing
+}  // namespace weft::congestion::problems

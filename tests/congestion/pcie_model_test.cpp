@@ -13,11 +13,11 @@
 namespace weft::congestion {
 namespace {
 
-using testing::base_seed;
-using testing::Machine;
-using testing::random_flows;
-using testing::random_machine;
-using Flow = testing::Flow;
+using problems::base_seed;
+using problems::Machine;
+using problems::random_flows;
+using problems::random_machine;
+using Flow = problems::Flow;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 std::vector<double> solve(const Machine& m, const std::vector<Flow>& flows, PcieModel::Ways* ways = nullptr) {

@@ -246,7 +246,7 @@ Pairs random_messages(Rng& rng, const std::vector<std::uint32_t>& leaves) {
 // docs/pcie.md, "Wide switches": where all links are alike, 4 times the time of the busiest link; where they are
 // not, 3 times (1 + 2 tau)/(1 - 2 tau).
 TEST(PcieWide, NobodyStarvesOnRandomTreesAndTheWholeStaysNearTheLinkBound) {
-  const std::uint64_t base = testing::base_seed(1);
+  const std::uint64_t base = problems::base_seed(1);
   constexpr std::uint64_t kTrees = 4000;
   double worst[2] = {0, 0};
   double worst_scaled = 0;

@@ -86,7 +86,7 @@ TEST(Printable, AMessageShowsTheBeginningOfALongText) {
   EXPECT_EQ(printable("abcdefg", 6), "abcdef... (7 bytes)");
   EXPECT_EQ(printable("abcde\xc3\xa4", 6), "abcde... (7 bytes)") << "no half of a character";
   const std::string m = bad_input("f:1:1", "too long", std::string(5'000'000, 'x'), "less").message();
-  EXPECT_EQ(m, "f:1:1: error: too long; got \"" + std::string(Error::kMostGot, 'x') +
+  EXPECT_EQ(m, "f:1:1: error: too long; got \"" + std::string(Error::kMaxGot, 'x') +
                    "... (5000000 bytes)\"; expected less");
   // Even where the place, the fault and what is expected are hostile, too.
   EXPECT_LT(bad_input(std::string(1 << 20, '\x1b'), std::string(1 << 20, '\n'), std::string(1 << 20, '\0'),

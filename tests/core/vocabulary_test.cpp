@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "core/files/atomic_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/hash.hpp"
 #include "core/id.hpp"
-#include "core/files/input_file.hpp"
 #include "core/result.hpp"
 #include "core/rng.hpp"
 #include "core/source_pos.hpp"

@@ -13,11 +13,11 @@ namespace weft::fuzz {
 namespace {
 
 // What a platform costs grows with its hosts: beyond this it is built, and that is all.
-constexpr std::uint32_t kMostHosts = 4096;
+constexpr std::uint32_t kMaxHosts = 4096;
 
 bool use(const Result<topology::Platform>& p) {
   if (!p) return false;
-  if (p->fabric.host_count() <= kMostHosts) replay_ring(*p);
+  if (p->fabric.host_count() <= kMaxHosts) replay_ring(*p);
   return true;
 }
 

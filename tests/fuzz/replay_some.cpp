@@ -10,9 +10,9 @@
 namespace weft::fuzz {
 namespace {
 
-constexpr std::uint32_t kMostRanks = 24;
-constexpr std::uint64_t kMostOps = 4000;
-constexpr std::uint64_t kMostSteps = 20'000;
+constexpr std::uint32_t kMaxRanks = 24;
+constexpr std::uint64_t kMaxOps = 4000;
+constexpr std::uint64_t kMaxSteps = 20'000;
 
 struct StepLimit {};
 
@@ -22,7 +22,7 @@ void run(traces::TraceReader& trace, const topology::Platform& platform, replay:
   if (!hosts) return;
   std::uint64_t steps = 0;
   const auto count = [&steps] {
-    if (++steps > kMostSteps) throw StepLimit();
+    if (++steps > kMaxSteps) throw StepLimit();
   };
   options.on_message = [&](const replay::MessageSeen&) { count(); };
   if (each_op) options.on_op = [&](RankId, std::uint64_t, SimTime, SimTime) { count(); };
@@ -40,13 +40,13 @@ void replay_some(traces::TraceReader& trace) {
       topology::load_platform(
           "torus:dims=3x3,hosts_per_switch=1,ranks_per_host=3,bw=10Gbps,lat=1us,speed=1Gflops")
           .value();
-  if (trace.header().ranks > kMostRanks) return;
+  if (trace.header().ranks > kMaxRanks) return;
   std::uint64_t ops = 0;
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
     const std::uint64_t n = trace.ops_of(RankId(r));
     ops += n == traces::kUnknownOps ? 0 : n;
   }
-  if (ops > kMostOps) return;
+  if (ops > kMaxOps) return;
   run(trace, torus, {}, false);
   replay::ReplayOptions raw;
   raw.raw = replay::RawMode::kRendezvous;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/weft/block_codec.hpp"
 #include "traces/trace.hpp"
+#include "traces/weft/block_codec.hpp"
 #include "traces/weft/format.hpp"
 #include "traces/weft/writer.hpp"
 

@@ -31,7 +31,7 @@ using traces::OpKind;
 constexpr std::size_t kNumbers = offsetof(SpoolHeader, not_recorded);
 constexpr std::size_t kPatchBytes = 10;
 // More files than this only cost time; a spool may still claim to be of more ranks.
-constexpr std::size_t kMostSpools = 16;
+constexpr std::size_t kMaxSpools = 16;
 
 std::string_view magic_bytes() { return {reinterpret_cast<const char*>(&kSpoolMagic), sizeof kSpoolMagic}; }
 
@@ -99,7 +99,7 @@ bool run_spools(std::string_view bytes) {
   const std::string before(bytes.substr(0, first));
   if (!before.empty()) write(folder.path() / kLostFile, before);
   bytes.remove_prefix(first);
-  for (std::size_t n = 0; n < kMostSpools && !bytes.empty(); ++n) {
+  for (std::size_t n = 0; n < kMaxSpools && !bytes.empty(); ++n) {
     const std::size_t size = std::min(bytes.find(magic_bytes(), sizeof kSpoolMagic), bytes.size());
     const std::string spool = unpacked(bytes.substr(0, size));
     write(folder.path() / file_name(spool), spool);

@@ -1,9 +1,9 @@
 // A fuzz target: one reader of what users hand us, fed with any bytes.
 //
-// Every target runs in two ways: for seconds on seeded mutations of its seeds in the tests (mutation_test.cpp), and for as
-// long as one likes under libFuzzer with clang (fuzz_main.cpp, scripts/fuzz.sh). It answers with a value or an error,
-// never with a crash, a hang or a full memory; what it accepts goes on as a user's would: traces are checked, copied and
-// replayed with a limit of steps, platforms replay a ring, HPL.dat runs, flows flow.
+// Every target runs in two ways: for seconds on seeded mutations of its seeds in the tests (mutation_test.cpp), and for
+// as long as one likes under libFuzzer with clang (fuzz_main.cpp, scripts/fuzz.sh). It answers with a value or an
+// error, never with a crash, a hang or a full memory; what it accepts goes on as a user's would: traces are checked,
+// copied and replayed with a limit of steps, platforms replay a ring, HPL.dat runs, flows flow.
 #pragma once
 
 #include <span>

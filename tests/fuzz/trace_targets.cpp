@@ -9,9 +9,9 @@
 #include "tests/fuzz/seeds.hpp"
 #include "tests/fuzz/target.hpp"
 #include "traces/check/check.hpp"
-#include "traces/weft/copy.hpp"
 #include "traces/info.hpp"
 #include "traces/kernel.hpp"
+#include "traces/weft/copy.hpp"
 
 namespace weft::fuzz {
 namespace {

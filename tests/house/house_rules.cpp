@@ -266,7 +266,8 @@ Violations check_rooms(const std::vector<std::string>& files, std::size_t limit)
   Violations out;
   for (const auto& [folder, n] : count)
     if (n > limit)
-      out.push_back(at(folder, 1, std::to_string(n) + " files side by side; at most " + std::to_string(limit)));
+      out.push_back(
+          at(folder, 1, std::to_string(n) + " files side by side; at most " + std::to_string(limit)));
   return out;
 }
 

@@ -46,9 +46,8 @@ using IncludeTable = std::map<std::string, std::set<std::string>>;
 // no process end in library modules; #pragma once in headers.
 [[nodiscard]] Violations check_absences(std::string_view path, std::string_view text);
 
-
-// Folders (rooms included) that ARCHITECTURE.md names as `folder/` and that are not there, and folders with code that it
-// does not name. `folders`: all that hold code, without a slash at the end.
+// Folders (rooms included) that ARCHITECTURE.md names as `folder/` and that are not there, and folders with code that
+// it does not name. `folders`: all that hold code, without a slash at the end.
 [[nodiscard]] Violations check_map(std::string_view architecture, const std::set<std::string>& folders);
 
 // More than `limit` files side by side: a folder of that size is a house of its own. `files`: paths.

@@ -109,7 +109,8 @@ TEST(House, AnInjectedIncludeAgainstTheTableIsFound) {
 
 TEST(House, TheTableIsReadFromThePage) {
   const auto table = parse_include_table(
-      "# A\n```\nx -> y\n```\n\n## Who may include whom\n\nwords\n\n```\ncore ->\na -> b, core\nb  -> core\n```\nc -> d\n");
+      "# A\n```\nx -> y\n```\n\n## Who may include whom\n\nwords\n\n```\ncore ->\na -> b, core\nb  -> "
+      "core\n```\nc -> d\n");
   EXPECT_EQ(table, (IncludeTable{{"a", {"b", "core"}}, {"b", {"core"}}, {"core", {}}}));
   EXPECT_TRUE(parse_include_table("# nothing\n").empty());
   EXPECT_GE(allowed_includes().size(), 11u);
@@ -123,7 +124,8 @@ TEST(House, ThePageNamesEveryFolderWithCode) {
       if (const auto slash = path.rfind('/'); slash != std::string::npos && !path.starts_with("tests/"))
         folders.insert(path.substr(0, slash));
   // Folders that the page describes though they hold no C++.
-  for (const char* other : {"tests", "docs", "platforms", "scripts", "traces", "traces/samples"}) folders.insert(other);
+  for (const char* other : {"tests", "docs", "platforms", "scripts", "traces", "traces/samples"})
+    folders.insert(other);
   for (const auto& path : files())
     if (path.starts_with("tests/") && path.find('/', 6) != std::string::npos) {
       const std::string folder = path.substr(0, path.find('/', 6));
@@ -148,7 +150,8 @@ TEST(House, NoRoomIsCrowded) {
 }
 
 TEST(House, AnInjectedCrowdIsFound) {
-  EXPECT_THAT(check_rooms({"a/1.cpp", "a/2.cpp", "a/b/3.cpp"}, 1), ::testing::ElementsAre(HasSubstr("a:1: 2 files")));
+  EXPECT_THAT(check_rooms({"a/1.cpp", "a/2.cpp", "a/b/3.cpp"}, 1),
+              ::testing::ElementsAre(HasSubstr("a:1: 2 files")));
   EXPECT_THAT(check_rooms({"a/1.cpp", "a/b/3.cpp"}, 1), IsEmpty());
 }
 
@@ -223,7 +226,8 @@ TEST(House, ResultsDependOnNoClockAndNoLibraryRandomness) {
 
 TEST(House, AnInjectedClockIsFound) {
   EXPECT_THAT(check_absences("replay/engine.cpp", "auto t = std::chrono::steady_clock::now();\n"), SizeIs(1));
-  EXPECT_THAT(check_absences("cli/verbs/replay.cpp", "auto t = std::chrono::steady_clock::now();\n"), IsEmpty());
+  EXPECT_THAT(check_absences("cli/verbs/replay.cpp", "auto t = std::chrono::steady_clock::now();\n"),
+              IsEmpty());
   EXPECT_THAT(check_absences("topology/a.hpp", "#pragma once\nstd::mt19937 g;\n"), SizeIs(1));
   EXPECT_THAT(check_absences("topology/a.hpp", "int a;\n"), SizeIs(1));
   EXPECT_THAT(check_absences("replay/a.cpp", "// never steady_clock\n"), IsEmpty());

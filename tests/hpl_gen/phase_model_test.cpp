@@ -1,6 +1,6 @@
 // The phase model against closed forms, and against every measured accelerated HPL run at hand. No constant in here was
-// fitted to a row that it predicts: one rate of 15 + 8 rows is calibrated on the row 1N1G of the P100 cluster; a rule of
-// two rows fits one more, message_share, to 2N2G. docs/validation-accelerators.md says how the rules came about.
+// fitted to a row that it predicts: one rate of 15 + 8 rows is calibrated on the row 1N1G of the P100 cluster; a rule
+// of two rows fits one more, message_share, to 2N2G. docs/validation-accelerators.md says how the rules came about.
 #include "hpl_gen/closed_form/phase_model.hpp"
 
 #include <fmt/format.h>
@@ -144,7 +144,8 @@ Sent swap_of_trace(int p, int q, int per_node) {
   return {sum.out / u, sum.all / u};
 }
 
-// Pivots are uneven, so the fullest node of a panel sends some per cent more or less than the mean that the model takes.
+// Pivots are uneven, so the fullest node of a panel sends some per cent more or less than the mean that the model
+// takes.
 TEST(PhaseModel, ASwapSendsWhatTheMessagesOfHplDo) {
   for (const auto& [p, q, per] : std::initializer_list<std::array<int, 3>>{{2, 1, 1},
                                                                            {2, 1, 2},
@@ -215,7 +216,8 @@ TEST(PhaseModel, CalibrationGivesTheRunBack) {
 }
 
 TEST(PhaseModel, AMessageAloneIsHeldToItsShareAndManyFillThePort) {
-  // One rank a node: half the share, twice the swap. Eight ranks a node whose messages together fill the port: no matter.
+  // One rank a node: half the share, twice the swap. Eight ranks a node whose messages together fill the port: no
+  // matter.
   PhaseMachine machine{.gemm = FlopRate(4e12), .injection = Bandwidth(7e9)};
   const PhaseRun run{.n = 80000, .nb = 384, .p = 8, .q = 1};
   const double full = phase_model(machine, run).swap_s;
@@ -237,9 +239,9 @@ TEST(PhaseModel, AMessageShareIsFoundAgain) {
   EXPECT_EQ(message_share_from_run(machine, run, 1e6), 1) << "faster than any share allows";
 }
 
-// A run that no other table here has: four nodes of four P100, two to a PCIe link, and EDR: 14.9 times one P100 (Dell HPC
-// Innovation Lab, "Application Performance on P100-PCIe GPUs", 2017; NVIDIA's HPL for CUDA 8). It tells where a node's GPUs
-// stand in the grid and whether the swap is hidden. N is not published: as full as 1N1G is.
+// A run that no other table here has: four nodes of four P100, two to a PCIe link, and EDR: 14.9 times one P100 (Dell
+// HPC Innovation Lab, "Application Performance on P100-PCIe GPUs", 2017; NVIDIA's HPL for CUDA 8). It tells where a
+// node's GPUs stand in the grid and whether the swap is hidden. N is not published: as full as 1N1G is.
 TEST(PhaseModel, SixteenP100OfAnotherClusterSayWhereTheGpusOfANodeStand) {
   constexpr double kMeasured = 14.9;
   PhaseMachine machine = p100_node(p100_gemm(), 4);
@@ -362,16 +364,16 @@ double measured_of_a_gpu(const std::vector<Row>& rows, const std::string& name) 
 }
 
 // How far apart the measurements themselves are. 2N2G, 3N3G and 4N4G have one GPU a node, a port and 15.4 to 16.2 GB of
-// matrix each: 2,939, 2,801 and 3,605 Gflop/s a GPU. A model in which that only falls, or only rises, with the number of
-// nodes is off by half of the distance of two of them, up to 12.6 %, whatever its constants.
+// matrix each: 2,939, 2,801 and 3,605 Gflop/s a GPU. A model in which that only falls, or only rises, with the number
+// of nodes is off by half of the distance of two of them, up to 12.6 %, whatever its constants.
 double scatter_of_the_table(const std::vector<Row>& rows) {
   const auto [least, most] = std::minmax(
       {measured_of_a_gpu(rows, "2N2G"), measured_of_a_gpu(rows, "3N3G"), measured_of_a_gpu(rows, "4N4G")});
   return (most - least) / (most + least);
 }
 
-// Fourteen rows from one calibrated rate, with netlib's grid and mapping. ">=, col." is what NVIDIA's input files and the
-// sixteen P100 above suggest, seen to be nearer before they were asked.
+// Fourteen rows from one calibrated rate, with netlib's grid and mapping. ">=, col." is what NVIDIA's input files and
+// the sixteen P100 above suggest, seen to be nearer before they were asked.
 TEST(PhaseModel, P100ClusterFromOneRow) {
   const auto rows = read_csv(measured("gpu_cluster_table5.csv"));
   if (rows.empty()) GTEST_SKIP() << "the measured runs (gpu_cluster_table5.csv) are not here";
@@ -420,8 +422,8 @@ TEST(PhaseModel, P100ClusterFromTwoRows) {
   };
   EXPECT_NEAR(results[0].errors.at(at("1N1G")), 0, 1e-9);
   EXPECT_NEAR(results[0].errors.at(at("2N2G")), 0, 1e-9);
-  // The row that the share is from is that much slower than 4N4G, which has the same U, L and network port a rank: no share
-  // has both, and what is fitted to one is off by most of it on the other.
+  // The row that the share is from is that much slower than 4N4G, which has the same U, L and network port a rank: no
+  // share has both, and what is fitted to one is off by most of it on the other.
   const double gap = 1 - measured_of_a_gpu(rows, "2N2G") / measured_of_a_gpu(rows, "4N4G");
   fmt::print("2N2G is {:.1f} % slower a GPU than 4N4G\n", 100 * gap);
   EXPECT_LT(mean_without({"1N1G", "2N2G"}, results[0].errors, rows), gap);

@@ -109,8 +109,8 @@ TEST(FlowRun, IncastEndsWhenTheLastLinkHasCarriedAll) {
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(run.finish(i), SimTime(Duration(2'560'000'000)));
 }
 
-// Two flows into one host, a third that shares the sender of the first for a while. When it ends the first goes on at the
-// rate that it had, but it is the receiver's link that holds it then.
+// Two flows into one host, a third that shares the sender of the first for a while. When it ends the first goes on at
+// the rate that it had, but it is the receiver's link that holds it then.
 TEST(FlowRun, APhaseEndsWhereAnotherLinkHoldsTheFlowAtTheSameRate) {
   const std::vector<double> capacity{12.5e9, 12.5e9, 12.5e9, 12.5e9};  // out of 0, into 1, into 2, out of 3
   FlowRun run = make(capacity);

@@ -1,5 +1,5 @@
-// Traffic that papers and machines are measured by, on their networks: the fat-tree patterns of PPT's section VI, Aries'
-// injection limit, Frontera's taper, shifts on a full fat-tree. Oracles are closed forms.
+// Traffic that papers and machines are measured by, on their networks: the fat-tree patterns of PPT's section VI,
+// Aries' injection limit, Frontera's taper, shifts on a full fat-tree. Oracles are closed forms.
 #include <gtest/gtest.h>
 
 #include "core/rng.hpp"
@@ -45,9 +45,9 @@ Times run(const topology::Platform& p, const std::vector<Flow>& flows) {
   return t;
 }
 
-// PPT, Fig. 3: 16 nodes, 20 switches, 1,024-byte messages, 500 to 8,000 of them, FDR links of 0.7 us. The paper gives curves
-// only, so what is checked is their direction. All start at once: under fair sharing the messages of a host to its
-// neighbour all end together, at the end, so the order of the patterns shows in the last message, not in the mean.
+// PPT, Fig. 3: 16 nodes, 20 switches, 1,024-byte messages, 500 to 8,000 of them, FDR links of 0.7 us. The paper gives
+// curves only, so what is checked is their direction. All start at once: under fair sharing the messages of a host to
+// its neighbour all end together, at the end, so the order of the patterns shows in the last message, not in the mean.
 TEST(PaperFigures, FatTreeNearestNeighbourAndRandomTrafficGrowWithMessagesAndRandomEndsLater) {
   const auto p = platform("fat-tree:m=4,n=3,bw=56Gbps,lat=0.7us");
   const double rate = 7e9;

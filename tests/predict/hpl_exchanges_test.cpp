@@ -1,4 +1,5 @@
-// When the pivot exchanges of a panel are replayed as one operation: the cases that need no trial, and both ends of one.
+// When the pivot exchanges of a panel are replayed as one operation: the cases that need no trial, and both ends of
+// one.
 #include "predict/hpl_exchanges.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Samples of panels and the short cut of the pivot exchanges against simulations of all panels and messages, over random
-// runs of HPL on random platforms. The factors of the estimate were found on other runs (docs/hpl.md).
+// Samples of panels and the short cut of the pivot exchanges against simulations of all panels and messages, over
+// random runs of HPL on random platforms. The factors of the estimate were found on other runs (docs/hpl.md).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -166,9 +166,9 @@ TEST(Causes, ContentionIsWhatTheDataTookLongerThanAlone) {
     for (const network::LinkUse& l : r.links) waited += l.waited;
     EXPECT_EQ(waited, Duration(2000 * kMicro));
     EXPECT_EQ(r.network.contention, waited);
-    EXPECT_EQ(
-        std::count_if(r.links.begin(), r.links.end(), [](const network::LinkUse& l) { return l.waited.count() > 0; }),
-        1);
+    EXPECT_EQ(std::count_if(r.links.begin(), r.links.end(),
+                            [](const network::LinkUse& l) { return l.waited.count() > 0; }),
+              1);
   }
 }
 

@@ -56,7 +56,7 @@ class Explorer {
   }
 
  private:
-  static constexpr std::size_t kMostStates = 60'000;
+  static constexpr std::size_t kMaxStates = 60'000;
   static constexpr int kBlocking = -1, kPairSend = -2, kNobody = -3;
   struct Message {
     int comm, src, dst, tag;
@@ -240,7 +240,7 @@ class Explorer {
       for (int r = 0; r < static_cast<int>(s.ranks.size()); ++r)
         while (free_step(s, r)) moved = true;
     }
-    if (seen_.size() >= kMostStates) {
+    if (seen_.size() >= kMaxStates) {
       verdict_.whole = false;
       return;
     }

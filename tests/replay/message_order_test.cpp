@@ -211,7 +211,8 @@ TEST(Collective, PostsTheReceivesOfARoundBeforeTheProcessorTimeOfItsSends) {
   o.on_message = [&](const MessageSeen& seen) { arrived.push_back(seen.arrived.time_since_epoch().count()); };
   const auto r = replay(t, p, {HostId(0), HostId(1)}, o);
   ASSERT_TRUE(r);
-  // Rank 1 receives from 50 us on: permission at 52, data from 54 to 55. Its own: request at 60, there at 62, 64, 66, 67.
+  // Rank 1 receives from 50 us on: permission at 52, data from 54 to 55. Its own: request at 60, there at 62, 64, 66,
+  // 67.
   EXPECT_EQ(arrived, (std::vector<std::int64_t>{55 * kUs, 67 * kUs}));
   for (const RankTimes& k : r->ranks) {
     EXPECT_EQ(k.finish.count(), 70 * kUs);

@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
-#include "replay/engine.hpp"
 #include "network/sharing.hpp"
+#include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "topology/routing/route_cache.hpp"
 

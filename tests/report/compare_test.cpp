@@ -159,7 +159,8 @@ TEST(Compare, RanksWithinEachTraceAndPutsDeadlocksLast) {
   dead.result.makespan = HandMade::us(1);
   dead.result.finished = false;
   dead.result.deadlock.blocked = {{RankId(0), 3, "recv from 1", "t:1", {RankId(1)}}};
-  const std::vector<predict::RunFacts> runs{dead.facts("b"), slow.facts("b"), slow.facts("a"), fast.facts("b")};
+  const std::vector<predict::RunFacts> runs{dead.facts("b"), slow.facts("b"), slow.facts("a"),
+                                            fast.facts("b")};
   const auto rows = rank_runs(runs);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].trace, "b");

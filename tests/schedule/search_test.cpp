@@ -102,7 +102,7 @@ Exchange random_pattern(Rng& rng) {
 }
 
 TEST(Search, BranchAndBoundAgreesWithExhaustionOnRandomPatterns) {
-  const std::uint64_t seed = congestion::testing::base_seed(31);
+  const std::uint64_t seed = congestion::problems::base_seed(31);
   int met = 0;
   for (std::uint64_t round = 0; round < 25; ++round) {
     Rng rng(seed + round);
@@ -133,7 +133,7 @@ TEST(Search, BranchAndBoundAgreesWithExhaustionOnRandomPatterns) {
 
 // Oracle for the step-load bound: every schedule's sum of largest loads.
 TEST(Search, StepLoadBoundIsTheLeastSumOfLoadsOverAllSchedules) {
-  const std::uint64_t seed = congestion::testing::base_seed(77);
+  const std::uint64_t seed = congestion::problems::base_seed(77);
   for (std::uint64_t round = 0; round < 15; ++round) {
     Rng rng(seed + round);
     const StormWorkload s(random_pattern(rng), 1, kTau);

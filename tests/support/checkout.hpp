@@ -1,5 +1,6 @@
 // Where the checkout and the build stand, for tests that read files of the project or run what was built.
-// One object file knows the paths: every other one is the same bytes in every checkout, so that a compiler cache serves them all.
+// One object file knows the paths: every other one is the same bytes in every checkout, so that a compiler cache serves
+// them all.
 #pragma once
 
 #include <string>

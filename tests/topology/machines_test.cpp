@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "tests/topology/support.hpp"
-#include "topology/platform/catalogue.hpp"
-#include "topology/placement/locality.hpp"
 #include "topology/metrics.hpp"
+#include "topology/placement/locality.hpp"
+#include "topology/platform/catalogue.hpp"
 
 namespace weft::topology {
 namespace {

@@ -1,6 +1,6 @@
-// 1,000 random platforms of every family: connected, degrees as the parameters say, every sampled route a simple walk that
-// ends where it should, whatever the routing, for single messages too. Most are small, every hundredth has up to 100,000
-// hosts. WEFT_SEED replays one run; a failure prints the platform, which is small enough to be tried by hand.
+// 1,000 random platforms of every family: connected, degrees as the parameters say, every sampled route a simple walk
+// that ends where it should, whatever the routing, for single messages too. Most are small, every hundredth has up to
+// 100,000 hosts. WEFT_SEED replays one run; a failure prints the platform, which is small enough to be tried by hand.
 #include <cmath>
 #include <functional>
 

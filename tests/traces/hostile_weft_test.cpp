@@ -5,10 +5,10 @@
 
 #include "tests/traces/address_limit.hpp"
 #include "tests/traces/frame_testing.hpp"
-#include "traces/weft/block_codec.hpp"
 #include "traces/check/check.hpp"
 #include "traces/info.hpp"
 #include "traces/kernel.hpp"
+#include "traces/weft/block_codec.hpp"
 
 namespace weft::traces {
 namespace {

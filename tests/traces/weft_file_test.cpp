@@ -239,8 +239,8 @@ TEST(SameMembers, NamesTheFirstOfEqualsWhateverTheOrderOfAsking) {
   EXPECT_EQ(one.of(all, 5), 3u);
 }
 
-// One communicator for each pair of ranks, definitions flushed after each: every one compared with all before it would be
-// 800 million comparisons a pass.
+// One communicator for each pair of ranks, definitions flushed after each: every one compared with all before it would
+// be 800 million comparisons a pass.
 TEST(WeftFile, ManyCommunicatorsCostTheirMembersOnly) {
   std::vector<Communicator> all;
   for (std::int32_t a = 0; a < 300; ++a)

@@ -1,7 +1,7 @@
-// IBM Blue Gene/Q: 5-D torus, one node per router, ten torus ports: two per dimension, so that the E dimension of length
-// 2 has two cables between its two nodes (Chen et al., SC 2011). 2 GB/s per link and direction, 40 ns a hop; end to end
-// 718 ns to the nearest node (S4), that is 678 ns for both ends and 40 ns a hop: L = 718 - 40 + 40 hops. A node injects on
-// all its links at once: its own side is not the limit (20 GB/s assumed, ten links).
+// IBM Blue Gene/Q: 5-D torus, one node per router, ten torus ports: two per dimension, so that the E dimension of
+// length 2 has two cables between its two nodes (Chen et al., SC 2011). 2 GB/s per link and direction, 40 ns a hop; end
+// to end 718 ns to the nearest node (S4), that is 678 ns for both ends and 40 ns a hop: L = 718 - 40 + 40 hops. A node
+// injects on all its links at once: its own side is not the limit (20 GB/s assumed, ten links).
 #include "topology/families/grid.hpp"
 #include "topology/registry.hpp"
 

@@ -1,11 +1,11 @@
-// Dragonfly+ (Shpiner et al., HiPINEB 2017; Megafly): a group is a complete bipartite graph of leaves, which hold the hosts,
-// and spines, which hold the global cables. With radix k: k/2 leaves, k/2 spines, k/2 hosts per leaf, k/2 global ports per
-// spine, up to k^2/4 + 1 groups. Minimal route: leaf - spine - spine - leaf.
+// Dragonfly+ (Shpiner et al., HiPINEB 2017; Megafly): a group is a complete bipartite graph of leaves, which hold the
+// hosts, and spines, which hold the global cables. With radix k: k/2 leaves, k/2 spines, k/2 hosts per leaf, k/2 global
+// ports per spine, up to k^2/4 + 1 groups. Minimal route: leaf - spine - spine - leaf.
 //
-// Router number in a group: leaves, then spines. Leaf ports: hosts, spines; spine ports: leaves, global. A group deals its
-// targets, `cables` each, round-robin over its spines in the order of the group after it; cable x of S h meets cable
-// S h - 1 - x where g = S h + 1, so that spine i meets spine S - 1 - i (CODES' large generator). Routings: groups.hpp; two
-// leaves (or spines) meet over a spine (leaf) that a hash picks.
+// Router number in a group: leaves, then spines. Leaf ports: hosts, spines; spine ports: leaves, global. A group deals
+// its targets, `cables` each, round-robin over its spines in the order of the group after it; cable x of S h meets
+// cable S h - 1 - x where g = S h + 1, so that spine i meets spine S - 1 - i (CODES' large generator). Routings:
+// groups.hpp; two leaves (or spines) meet over a spine (leaf) that a hash picks.
 #include <fmt/format.h>
 
 #include "topology/families/groups.hpp"

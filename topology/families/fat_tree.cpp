@@ -12,8 +12,8 @@
 //   LMC)
 //   d-mod-k  x = PID(dst): one destination per down link
 //   s-mod-k  x = PID(src)
-// or, without such a number: hashed, every digit by a hash of the pair; random, drawn for every message; adaptive, the up
-// link with the fewest messages when the message starts (of equals a random one).
+// or, without such a number: hashed, every digit by a hash of the pair; random, drawn for every message; adaptive, the
+// up link with the fewest messages when the message starts (of equals a random one).
 // A route is computed in O(n) without tables: with every switch using all m ports, link numbers are closed
 // forms.
 #include <fmt/format.h>

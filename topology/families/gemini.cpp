@@ -1,5 +1,6 @@
 // Cray Gemini: 3-D torus of routers with two nodes each, 2/1/2 parallel cables per direction in X/Y/Z (Alverson,
-// Roweth and Kaplan, HOTI 2010). Defaults are Hopper's as measured (S4, PPT): a node's side of the router 0.635 us, a hop
+// Roweth and Kaplan, HOTI 2010). Defaults are Hopper's as measured (S4, PPT): a node's side of the router 0.635 us, a
+// hop
 // 0.10875 us, so 1.27 us between the nodes of one router and 3.88 us over the 24 hops of its diameter; 4.68 GB/s
 // a cable, injection 6 GB/s. Titan: bw=6GB/sx5.87GB/sx3.47GB/sx5.87GB/s.
 #include "topology/families/grid.hpp"

@@ -5,9 +5,9 @@
 // cables, where there is a neighbour (k = 2: one neighbour, one set of cables; k = 1: none). host_links=off: the router
 // is the host.
 //
-// Routing is dimension-ordered, lowest dimension first. On a ring diff = (dst - src) mod k goes + if diff <= floor(k/2),
-// else -. In an even ring the farthest point ties; `tie` decides: plus (default), minus, parity (source's coordinate
-// sum even: plus), which loads both directions alike, simgrid (as SimGrid's TorusZone). Of m parallel cables
+// Routing is dimension-ordered, lowest dimension first. On a ring diff = (dst - src) mod k goes + if diff <=
+// floor(k/2), else -. In an even ring the farthest point ties; `tie` decides: plus (default), minus, parity (source's
+// coordinate sum even: plus), which loads both directions alike, simgrid (as SimGrid's TorusZone). Of m parallel cables
 //   dimension-order  takes cable dst mod m, the same on every hop
 //   hashed           takes cable (dst + number of the message) mod m
 //   adaptive         takes, hop by hop, the cable with the fewest messages; of equals as dimension-order

@@ -12,14 +12,18 @@ constexpr std::uint64_t kMaxHistogramSteps = 1ULL << 31;
 
 // Cuts out what lies between two visits of a router, so that the walk is simple.
 void cut_loops(RouterWalk& walk) {
-  for (std::size_t i = 0; i < walk.size(); ++i)
-    for (std::size_t j = walk.size(); j-- > i;)
-      if (walk[j].to == walk[i].from) {
-        walk.erase(walk.begin() + static_cast<std::ptrdiff_t>(i),
-                   walk.begin() + static_cast<std::ptrdiff_t>(j) + 1);
-        --i;  // wraps at 0 and comes back by the loop's ++
-        break;
-      }
+  for (std::size_t i = 0; i < walk.size();) {
+    // The last step that leads back to where step i begins; everything from i to there is a loop.
+    std::size_t back = walk.size();
+    while (back > i && walk[back - 1].to != walk[i].from) --back;
+    if (back == i) {
+      ++i;
+      continue;
+    }
+    // Another step i has moved up: it is looked at next.
+    walk.erase(walk.begin() + static_cast<std::ptrdiff_t>(i),
+               walk.begin() + static_cast<std::ptrdiff_t>(back));
+  }
 }
 
 // Number `pick` of `count` others than x and y, x != y.

@@ -1,16 +1,17 @@
 // Groups of routers joined by global cables: what dragonfly, Aries and Dragonfly+ share. A group's inside is a
-// LocalNetwork (clique, Aries' two dimensions, leaves and spines); the global cables are a list of gates per ordered pair
-// of groups.
+// LocalNetwork (clique, Aries' two dimensions, leaves and spines); the global cables are a list of gates per ordered
+// pair of groups.
 //
 // Routings (Kim, Dally, Scott and Abts, ISCA 2008):
-//   minimal   local - global - local with one global cable. Of several cables of a pair those with the fewest local hops are
+//   minimal   local - global - local with one global cable. Of several cables of a pair those with the fewest local
+//   hops are
 //             candidates; the destination's number picks one. Two global cables can be a shorter walk; minimal does not
 //             take it.
 //   valiant   drawn for every message: minimal to a random third group, minimal from where it arrives there; within a
 //             group over a random third router. Fewer than three groups (routers): minimal. Loops are cut out.
 //   ugal-u    two minimal and two Valiant candidates drawn for every message; the one with the smallest
-//             (most used link's messages per bandwidth) x (router hops) is taken, minimal if equal. What is known is the use
-//             of every link at the start of the message, not queues: neither UGAL-L nor UGAL-G, hence the U.
+//             (most used link's messages per bandwidth) x (router hops) is taken, minimal if equal. What is known is
+//             the use of every link at the start of the message, not queues: neither UGAL-L nor UGAL-G, hence the U.
 #pragma once
 
 #include <array>

@@ -1,8 +1,9 @@
-// HyperX (Ahn et al., SC 2009): routers at the points of an S_1 x ... x S_L grid, every line of every dimension a clique with
-// K_i parallel cables, T hosts on each router. K = 1 is a flattened butterfly; 16x6 with K = 1x3 is an Aries group.
+// HyperX (Ahn et al., SC 2009): routers at the points of an S_1 x ... x S_L grid, every line of every dimension a
+// clique with K_i parallel cables, T hosts on each router. K = 1 is a flattened butterfly; 16x6 with K = 1x3 is an
+// Aries group.
 //
-// Router number: coordinate 1 counts fastest. Router ports: hosts, then per dimension the other coordinates in order, K_i
-// cables each. Routings:
+// Router number: coordinate 1 counts fastest. Router ports: hosts, then per dimension the other coordinates in order,
+// K_i cables each. Routings:
 //   dimension-order  lowest dimension first; of parallel cables destination mod K
 //   valiant          drawn for every message: dimension order to a random router and on; loops are cut out
 //   adaptive         minimal, at every router the least used link of any dimension that is still wrong (DAL without its

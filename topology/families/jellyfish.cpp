@@ -1,8 +1,10 @@
-// Jellyfish (Singla et al., NSDI 2012): a random r-regular graph of switches with `ports` ports; ports - r of each hold hosts.
+// Jellyfish (Singla et al., NSDI 2012): a random r-regular graph of switches with `ports` ports; ports - r of each hold
+// hosts.
 //
 // Drawn from `seed`: free ports are joined at random, never twice the same two switches, never a switch with itself; a
-// switch that is left with free ports takes the place of a random cable. Where r > (n - 1) / 2 the complement is drawn. Parts that hang apart are joined by exchanging the
-// ends of a cable in each. Same seed, same graph, on every machine. Shortest-path routings (graph_routing.hpp).
+// switch that is left with free ports takes the place of a random cable. Where r > (n - 1) / 2 the complement is drawn.
+// Parts that hang apart are joined by exchanging the ends of a cable in each. Same seed, same graph, on every machine.
+// Shortest-path routings (graph_routing.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// GPUs of one node on an NVSwitch fabric: a crossbar that never blocks, one cable per GPU whose bandwidth is that of all its
-// NVLinks together; the hub adds only latency. Bandwidth by generation, per direction: NVLink2 6 x 25 GB/s (V100, DGX-2),
-// NVLink3 12 x 25 GB/s (A100), NVLink4 18 x 25 GB/s (H100). The latency is assumed.
+// GPUs of one node on an NVSwitch fabric: a crossbar that never blocks, one cable per GPU whose bandwidth is that of
+// all its NVLinks together; the hub adds only latency. Bandwidth by generation, per direction: NVLink2 6 x 25 GB/s
+// (V100, DGX-2), NVLink3 12 x 25 GB/s (A100), NVLink4 18 x 25 GB/s (H100). The latency is assumed.
 #include <fmt/format.h>
 
 #include <array>

@@ -1,12 +1,13 @@
-// Rail-optimised fat-tree of GPU nodes: a pod of `nodes` nodes with `rails` GPUs each; GPU i of every node, with its own
-// network card, hangs on leaf i of the pod, so GPUs of equal index are one leaf apart. Leaves reach every spine by `cables`
-// cables. The GPUs of a node share an NVSwitch (nvlink=on). Host = GPU; number = (pod nodes + node) rails + index.
+// Rail-optimised fat-tree of GPU nodes: a pod of `nodes` nodes with `rails` GPUs each; GPU i of every node, with its
+// own network card, hangs on leaf i of the pod, so GPUs of equal index are one leaf apart. Leaves reach every spine by
+// `cables` cables. The GPUs of a node share an NVSwitch (nvlink=on). Host = GPU; number = (pod nodes + node) rails +
+// index.
 //
 // Route: within a node over the NVSwitch; same rail and pod over the leaf; else over a spine. With pxn=on a message to
-// another rail first crosses the NVSwitch to the node's GPU of the destination's rail and leaves by that one's card (NCCL's
-// PXN), so it stays on one rail: within a pod it needs no spine. Spine and cable: d-mod-k (destination), hashed (pair),
-// random (message), adaptive (least used up link when the message starts). GPU ports: card, NVSwitch. Leaf ports: nodes,
-// spines. The NVSwitch does not block: it adds only its links' latency.
+// another rail first crosses the NVSwitch to the node's GPU of the destination's rail and leaves by that one's card
+// (NCCL's PXN), so it stays on one rail: within a pod it needs no spine. Spine and cable: d-mod-k (destination), hashed
+// (pair), random (message), adaptive (least used up link when the message starts). GPU ports: card, NVSwitch. Leaf
+// ports: nodes, spines. The NVSwitch does not block: it adds only its links' latency.
 #include <fmt/format.h>
 
 #include <algorithm>

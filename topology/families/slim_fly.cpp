@@ -1,12 +1,12 @@
-// Slim Fly (Besta and Hoefler, SC 2014): the graphs of McKay, Miller and Siran of diameter 2 over the field of q elements,
-// q = p^e = 4w + d with d in {-1, 0, 1}: 2 q^2 routers of degree (3q - d) / 2. Routers (0, x, y) and (1, m, c), x, y, m, c
-// in the field:
+// Slim Fly (Besta and Hoefler, SC 2014): the graphs of McKay, Miller and Siran of diameter 2 over the field of q
+// elements, q = p^e = 4w + d with d in {-1, 0, 1}: 2 q^2 routers of degree (3q - d) / 2. Routers (0, x, y) and (1, m,
+// c), x, y, m, c in the field:
 //   (0,x,y) - (0,x,y')  iff y - y' in X       (1,m,c) - (1,m,c')  iff c - c' in X'
 //   (0,x,y) - (1,m,c)   iff y = m x + c
-// With a primitive element r: d = 1: X = even powers, X' = odd powers. d = 0 the same (every element is its own negative).
-// d = -1: X = {1, r^2, .., r^(2w-2), r^(2w-1), r^(2w+1), .., r^(4w-3)}, X' = r X. Both are closed under negation. Router
-// number: (0,x,y) = x q + y, (1,m,c) = q^2 + m q + c. ceil(degree / 2) hosts per router by default. Shortest-path routings
-// (graph_routing.hpp).
+// With a primitive element r: d = 1: X = even powers, X' = odd powers. d = 0 the same (every element is its own
+// negative). d = -1: X = {1, r^2, .., r^(2w-2), r^(2w-1), r^(2w+1), .., r^(4w-3)}, X' = r X. Both are closed under
+// negation. Router number: (0,x,y) = x q + y, (1,m,c) = q^2 + m q + c. ceil(degree / 2) hosts per router by default.
+// Shortest-path routings (graph_routing.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // Fujitsu Tofu interconnect D: 6-D, X x Y x Z of units of A x B x C = 2 x 3 x 2 nodes; ten ports a node: two in each of
-// X, Y, Z and B, one in A and C (Ajima et al., CLUSTER 2018). 28 Gb/s x 2 lanes x 64/66 = 6.8 GB/s per port and direction;
-// six network interfaces, 40.8 GB/s injection; 0.49 us for a put to a neighbour. How that splits into ends and hop is
-// not published: 100 ns a hop and 195 ns an end are assumed. X, Y and Z are rings here; `wrap=off` makes them lines.
+// X, Y, Z and B, one in A and C (Ajima et al., CLUSTER 2018). 28 Gb/s x 2 lanes x 64/66 = 6.8 GB/s per port and
+// direction; six network interfaces, 40.8 GB/s injection; 0.49 us for a put to a neighbour. How that splits into ends
+// and hop is not published: 100 ns a hop and 195 ns an end are assumed. X, Y and Z are rings here; `wrap=off` makes
+// them lines.
 #include "topology/families/grid.hpp"
 #include "topology/registry.hpp"
 

@@ -15,8 +15,8 @@
 //  4. a latency below the route's own is impossible: recv as measured alone contains work that a ping-pong overlaps, so
 //     it is lowered by what is missing (recv_lowered_by);
 //  5. a bandwidth test's time per message is a segmented line too (stream): its rate at the largest size is the link's
-//     bandwidth. Without such a test and without NetworkFitOptions::bandwidth, one-way times show a bandwidth only where the
-//     largest message spends at least half of its time in its bytes; else the bandwidth stays unknown;
+//     bandwidth. Without such a test and without NetworkFitOptions::bandwidth, one-way times show a bandwidth only
+//     where the largest message spends at least half of its time in its bytes; else the bandwidth stays unknown;
 //  6. isend measured and send not: a blocking send of an eager message costs the same call, so send is taken as isend.
 //
 // What comes out is a fragment that the platform reader takes, or an error that says which measurement is missing.

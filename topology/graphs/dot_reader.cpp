@@ -8,8 +8,9 @@
 //     s0:n -- s1:s -- s2;             chains; ports are read and dropped
 //   }
 //
-// Identifiers: letters, digits, _ and bytes above 127; numbers; "quoted", also joined with +; <HTML>. Comments: // /* */ and
-// lines that begin with #. A number that runs into letters (5e-07) is an error, because Graphviz would take it for two words.
+// Identifiers: letters, digits, _ and bytes above 127; numbers; "quoted", also joined with +; <HTML>. Comments: // /*
+// */ and lines that begin with #. A number that runs into letters (5e-07) is an error, because Graphviz would take it
+// for two words.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// GraphText: the nodes and edges of a graph file with their attributes as text, and where each stands in the file. What the
-// attributes mean is graph_file.cpp's; the readers only read.
+// GraphText: the nodes and edges of a graph file with their attributes as text, and where each stands in the file. What
+// the attributes mean is graph_file.cpp's; the readers only read.
 //
 //   graphml_reader.cpp  Boost.Graph's reader: it knows no positions, so nodes and edges have none
 //   dot_reader.cpp      the DOT language, with positions

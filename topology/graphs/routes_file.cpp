@@ -21,8 +21,8 @@
 #include <numeric>
 
 #include "core/files/input_file.hpp"
-#include "topology/registry.hpp"
 #include "topology/graphs/text_scanner.hpp"
+#include "topology/registry.hpp"
 
 namespace weft::topology {
 namespace {

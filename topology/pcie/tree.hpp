@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "topology/platform/params.hpp"
 #include "topology/pcie/forest.hpp"
+#include "topology/platform/params.hpp"
 
 namespace weft::topology {
 

@@ -1,4 +1,5 @@
-// KernelPolynomial: c0 + c1*(m n k) + c2*(m n) + c3*(m k) + c4*(n k), seconds of a call by the dimensions of its matrices.
+// KernelPolynomial: c0 + c1*(m n k) + c2*(m n) + c3*(m k) + c4*(n k), seconds of a call by the dimensions of its
+// matrices.
 //
 // The one place that lists the coefficients: what a call costs, how far it scatters and what it moves to a device are
 // each one of these. Files name a coefficient by its term ("mnk"), scatter by "noise_mnk" (platform.proto), the

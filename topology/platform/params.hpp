@@ -27,8 +27,8 @@ struct ParamInfo {
   std::string_view help;
 };
 
-// Keys that every family takes: bw, lat, speed, hosts_per_switch, ranks_per_host, routing, seed, node, switch_lat, nic_bw,
-// fail.
+// Keys that every family takes: bw, lat, speed, hosts_per_switch, ranks_per_host, routing, seed, node, switch_lat,
+// nic_bw, fail.
 [[nodiscard]] std::span<const ParamInfo> common_params();
 
 // Defaults, stated in README and docs/model.md. 500 ns a link puts one switch between two hosts at 1 us.

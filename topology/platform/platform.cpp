@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "core/quantity_text.hpp"
-#include "topology/platform/compute_reader.hpp"
 #include "topology/pcie/graft.hpp"
+#include "topology/platform/compute_reader.hpp"
 #include "topology/platform/platform_source.hpp"
 #include "topology/registry.hpp"
 

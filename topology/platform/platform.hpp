@@ -9,8 +9,8 @@
 
 #include "core/result.hpp"
 #include "core/units.hpp"
-#include "topology/platform/compute_model.hpp"
 #include "topology/fabric.hpp"
+#include "topology/platform/compute_model.hpp"
 
 namespace weft::topology {
 
@@ -65,14 +65,15 @@ struct Platform {
 
 // What is changed about a platform before it is built.
 struct PlatformChanges {
-  std::vector<std::string> set{};     // "key=value" each: a key of the topology or a dotted field of platform.proto
-  std::string routing{};              // empty: the platform's
+  std::vector<std::string>
+      set{};              // "key=value" each: a key of the topology or a dotted field of platform.proto
+  std::string routing{};  // empty: the platform's
   std::vector<std::string> failures{};  // as with_failures() takes them (routing/failures.hpp)
-  std::uint64_t seed = 0;             // of everything random, where the platform has none of its own
+  std::uint64_t seed = 0;               // of everything random, where the platform has none of its own
 };
 
-// `spec`: a .textproto file, a built-in name, or shorthand "family:key=value,..."; "LABEL=" before it names it in tables.
-// Errors: kBadInput/kUsage with the known families, keys or names.
+// `spec`: a .textproto file, a built-in name, or shorthand "family:key=value,..."; "LABEL=" before it names it in
+// tables. Errors: kBadInput/kUsage with the known families, keys or names.
 [[nodiscard]] Result<Platform> load_platform(std::string_view spec, const PlatformChanges& changes = {});
 
 // Rank -> host, for one job on an empty machine; placement.hpp has the maps, the errors, and more than one

@@ -185,7 +185,9 @@ Result<PlatformSource> parse_textproto(std::string_view file, std::string_view t
   parser.SetRecursionLimit(32);
   const bool ok = parser.ParseFromString(std::string(text), &s.message);
   if (errors.error) return std::move(*errors.error);
-  if (!ok) return bad_input(std::string(file), "not a platform", {}, "the fields of topology/platform/platform.proto");
+  if (!ok)
+    return bad_input(std::string(file), "not a platform", {},
+                     "the fields of topology/platform/platform.proto");
   collect_positions(s.message, tree, "", file, s.field_where);
   if (!s.message.has_topology() || !s.message.topology().has_family())
     return bad_input(std::string(file), "platform without topology { family: ... }", {}, "a topology family");

@@ -32,8 +32,8 @@ struct PlatformSource {
 [[nodiscard]] Result<PlatformSource> parse_shorthand(std::string_view spec);
 // `file` names the text in errors.
 [[nodiscard]] Result<PlatformSource> parse_textproto(std::string_view file, std::string_view text);
-// "key=value" (a topology key), "dotted.field=value" (a scalar field of platform.proto) or "node.KEY=VALUE" (a key of the
-// PCIe tree under the hosts).
+// "key=value" (a topology key), "dotted.field=value" (a scalar field of platform.proto) or "node.KEY=VALUE" (a key of
+// the PCIe tree under the hosts).
 [[nodiscard]] Result<void> apply_override(PlatformSource& source, std::string_view setting);
 // The settings of that tree, from the key `node` or the field; nothing if there is none. Errors: not of the
 // family pcie.

@@ -6,9 +6,9 @@
 //   2%           that share of the cables between switches (of all cables where hosts are routers), drawn with `seed`
 //   3            as many of them
 // What is left keeps its names. A pair whose usual route survived keeps it (the draws of routings by message too: what
-// meets a failure is routed anew); every other pair takes a shortest path over what is left, of equals by a hash of the pair
-// (graph_routing.hpp), or is unreachable. Cost: O(links) once, one search per destination switch that needs a detour; a routing that
-// looks at load costs O(links) more per message.
+// meets a failure is routed anew); every other pair takes a shortest path over what is left, of equals by a hash of the
+// pair (graph_routing.hpp), or is unreachable. Cost: O(links) once, one search per destination switch that needs a
+// detour; a routing that looks at load costs O(links) more per message.
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,15 @@
 // GraphRouting: shortest paths on any graph, counted in links. For families without a closed form (slim-fly, jellyfish,
 // file) and for pairs that a failure cut off from their usual route.
 //
-// Distances to a target come from one breadth-first search backwards over the links, kept in a bounded cache (uint16 per
-// switch; hosts that hang on a switch by one link share its row). A route steps along links that come one closer; of
-// several, parallel cables included,
+// Distances to a target come from one breadth-first search backwards over the links, kept in a bounded cache (uint16
+// per switch; hosts that hang on a switch by one link share its row). A route steps along links that come one closer;
+// of several, parallel cables included,
 //   shortest  takes one by a hash of the destination and the switch: one tree per destination
 //   ecmp      takes one by a hash of the pair and the switch
 //   random    draws anew for every message
 //   adaptive  takes the one with the fewest messages per bandwidth at the start of the message
-// Hosts pass nothing on, unless every vertex is a host. Thread-safe; O(degree x length) per route once the row is there,
-// O(links) before. What is routed does not depend on the cache.
+// Hosts pass nothing on, unless every vertex is a host. Thread-safe; O(degree x length) per route once the row is
+// there, O(links) before. What is routed does not depend on the cache.
 #pragma once
 
 #include <array>

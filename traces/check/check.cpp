@@ -28,7 +28,7 @@ Result<Orders> try_orders(TraceReader& trace) {
     doctor::Findings findings(trace, scratch, 0);
     doctor::RunOptions options;
     options.script = &script;
-    options.most_ops = kMostOrderOps - ops;
+    options.most_ops = kMaxOrderOps - ops;
     doctor::Doctor run(trace, findings, options);
     WEFT_TRY(run.run());
     if (run.given_up()) return out;
@@ -37,7 +37,7 @@ Result<Orders> try_orders(TraceReader& trace) {
     out.clean = run.faults() == 0;
     if (out.clean) return out;
     out.all = !script.advance();
-  } while (!out.all && out.tried < kMostOrders);
+  } while (!out.all && out.tried < kMaxOrders);
   return out;
 }
 

@@ -12,10 +12,10 @@
 // them; collectives whose members disagree in kind, root or size; peers outside their communicator; waits on
 // requests that do not exist, requests never completed; deadlock cycles named by rank and operation.
 //
-// Matching is MPI's: by (communicator, source, tag), in order, as soon as both sides are posted, whatever their ranks do
-// meanwhile. A receive from any source takes the source and tag that were recorded. Where none were, the first run
+// Matching is MPI's: by (communicator, source, tag), in order, as soon as both sides are posted, whatever their ranks
+// do meanwhile. A receive from any source takes the source and tag that were recorded. Where none were, the first run
 // takes one order of arrival; what is wrong with it is an error if every other order that the program leaves open has
-// a fault too, which is tried in up to kMostOrders runs; else it is a warning.
+// a fault too, which is tried in up to kMaxOrders runs; else it is a warning.
 // Iprobe: the recorded order of operations is checked as it stands; a miss does nothing, a hit must find its message.
 //
 // Memory for a well-formed trace: one block per rank, and the messages in flight between the ranks.
@@ -48,8 +48,8 @@ struct CheckOptions {
 };
 
 // Orders of arrival that are tried for a program with receives from any source, and operations of all these runs.
-inline constexpr std::size_t kMostOrders = 1000;
-inline constexpr std::uint64_t kMostOrderOps = 10'000'000;
+inline constexpr std::size_t kMaxOrders = 1000;
+inline constexpr std::uint64_t kMaxOrderOps = 10'000'000;
 
 struct CheckReport {
   std::vector<Finding> findings;  // errors by rank and operation, then warnings

@@ -214,7 +214,7 @@ bool CollectiveCheck::may_leave(const Op& op, std::uint32_t rank, std::uint64_t 
 
 std::vector<std::uint32_t> CollectiveCheck::missing(const Op& op, std::uint32_t rank, std::uint64_t k,
                                                     bool synchronous) {
-  constexpr std::size_t kMost = 16;
+  constexpr std::size_t kMax = 16;
   State& s = state(op.comm);
   const Instance* i = find(s, k);
   std::vector<std::uint32_t> out;
@@ -222,7 +222,7 @@ std::vector<std::uint32_t> CollectiveCheck::missing(const Op& op, std::uint32_t 
   if (!synchronous && needs(op.kind, op.peer == static_cast<std::int32_t>(rank)) == Needs::kRoot)
     return {static_cast<std::uint32_t>(op.peer)};
   const auto& members = communicators_[op.comm.index()].members;
-  for (std::size_t m = 0; m < members.size() && out.size() < kMost; ++m)
+  for (std::size_t m = 0; m < members.size() && out.size() < kMax; ++m)
     if (!i->here[m]) out.push_back(static_cast<std::uint32_t>(members[m]));
   return out;
 }

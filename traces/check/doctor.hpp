@@ -206,8 +206,8 @@ class Doctor {
                       std::int32_t tag);
   void withdraw(std::uint32_t r, Rank& me, std::uint32_t slot, const Request& q);
   [[nodiscard]] bool held(const Rank& k, CommId comm, std::int32_t tag, std::uint64_t order) const;
-  void settle(Channel& c);
-  void settle_all(std::uint32_t r, CommId comm);
+  void match_channel(Channel& c);
+  void match_all(std::uint32_t r, CommId comm);
   void may_choose(std::uint32_t r) {
     Rank& k = ranks_[r];
     if (k.choosing) return;

@@ -58,7 +58,7 @@ bool Doctor::held(const Rank& k, CommId comm, std::int32_t tag, std::uint64_t or
 
 // Matches what can be matched. A receive takes the first message that it accepts, unless an earlier receive of the
 // channel that is still open accepts it too, or a wildcard holds it.
-void Doctor::settle(Channel& c) {
+void Doctor::match_channel(Channel& c) {
   const Rank& k = ranks_[c.dst];
   for (std::size_t i = 0; i < c.posted.size() && !c.unexpected.empty();) {
     const Posted p = c.posted[i];
@@ -77,9 +77,9 @@ void Doctor::settle(Channel& c) {
 }
 
 // After a wildcard of rank r is gone: what it held may match now, and a probe may see it.
-void Doctor::settle_all(std::uint32_t r, CommId comm) {
+void Doctor::match_all(std::uint32_t r, CommId comm) {
   for (const std::int32_t s : trace_.communicators()[comm.index()].members)
-    if (Channel* c = find_channel(comm, static_cast<std::uint32_t>(s), r); c != nullptr) settle(*c);
+    if (Channel* c = find_channel(comm, static_cast<std::uint32_t>(s), r); c != nullptr) match_channel(*c);
   wake(r);
 }
 
@@ -101,7 +101,7 @@ void Doctor::deliver(std::uint32_t src, const Op& op, std::uint64_t index, std::
     return wake(dst);
   }
   c.unexpected.push_back(m);
-  settle(c);
+  match_channel(c);
   if (held(ranks_[dst], op.comm, op.tag, UINT64_MAX)) may_choose(dst);
   wake(dst);
 }
@@ -122,7 +122,7 @@ void Doctor::post_from(std::uint32_t r, CommId comm, std::int32_t source, const 
   auto at = c.posted.end();
   while (at != c.posted.begin() && std::prev(at)->order > p.order) --at;
   c.posted.insert(at, p);
-  settle(c);
+  match_channel(c);
 }
 
 void Doctor::post_wildcard(std::uint32_t r, const Wildcard& w) {
@@ -159,7 +159,7 @@ void Doctor::recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Reque
     q.source = source;
     q.tag = tag;
     post_from(r, comm, source, p);
-    return settle_all(r, comm);
+    return match_all(r, comm);
   }
   if (q.source == source && (tag == kAnyTag || q.guess->tag == tag)) return;
   // A choice gave it another message: that one goes back, unless a request that has ours takes it in exchange.
@@ -186,7 +186,7 @@ void Doctor::recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Reque
   q.done = false;
   p.order = me.next_order++;
   post_from(r, comm, source, p);
-  settle_all(r, comm);
+  match_all(r, comm);
   if (held(me, comm, back.tag, UINT64_MAX)) may_choose(r);
 }
 
@@ -195,10 +195,10 @@ void Doctor::withdraw(std::uint32_t r, Rank& me, std::uint32_t slot, const Reque
   if (q.source >= 0) {
     Channel& c = channel(q.op.comm, static_cast<std::uint32_t>(q.source), r);
     std::erase_if(c.posted, [&](const Posted& p) { return p.slot == slot; });
-    return settle(c);
+    return match_channel(c);
   }
   std::erase_if(me.wild, [&](const Wildcard& w) { return w.slot == slot; });
-  settle_all(r, q.op.comm);
+  match_all(r, q.op.comm);
 }
 
 void Doctor::add_options(std::uint32_t r, std::vector<Option>& out) {
@@ -264,7 +264,7 @@ bool Doctor::choose() {
     it->second.guess = m;
   }
   matched(c, m, w);
-  settle_all(o.rank, w.comm);
+  match_all(o.rank, w.comm);
   if (!k.wild.empty()) may_choose(o.rank);
   return true;
 }

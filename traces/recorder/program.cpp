@@ -162,8 +162,8 @@ class Translator {
 
   // Computation of `ns`, with what was too short before. All of a rank's stay below the largest time.
   const char* pause(std::int64_t ns) {
-    constexpr std::int64_t kMost = INT64_MAX / 2;
-    if (ns < 0 || ns > (kMost - total_ps_) / 1000) return "time out of range";
+    constexpr std::int64_t kMax = INT64_MAX / 2;
+    if (ns < 0 || ns > (kMax - total_ps_) / 1000) return "time out of range";
     total_ps_ += ns * 1000;
     waiting_ps_ += ns * 1000;
     if (waiting_ps_ < kMinComputePs) return nullptr;

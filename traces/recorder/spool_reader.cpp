@@ -57,7 +57,7 @@ Result<void> SpoolReader::check_header() const {
     return bad_input(BytePos{path_, at}.text(), std::string("a damaged spool: ") + what, std::to_string(got),
                      expected);
   };
-  constexpr std::int64_t kMostNs = INT64_MAX / 1000;
+  constexpr std::int64_t kMaxNs = INT64_MAX / 1000;
   if (h.world_size < 1 || static_cast<std::uint32_t>(h.world_size) > traces::format::kMaxRanks)
     return damaged(offsetof(SpoolHeader, world_size), "number of ranks", h.world_size,
                    "1.." + std::to_string(traces::format::kMaxRanks));
@@ -69,12 +69,12 @@ Result<void> SpoolReader::check_header() const {
                    "0..1000000000 ns");
   if (h.thread_level > 3)
     return damaged(offsetof(SpoolHeader, thread_level), "thread level", h.thread_level, "0..3");
-  if (h.cpu_ns < 0 || h.cpu_ns > kMostNs)
+  if (h.cpu_ns < 0 || h.cpu_ns > kMaxNs)
     return damaged(offsetof(SpoolHeader, cpu_ns), "CPU time", h.cpu_ns,
-                   "0.." + std::to_string(kMostNs) + " ns");
-  if (h.wall_ns < 0 || h.wall_ns > kMostNs)
+                   "0.." + std::to_string(kMaxNs) + " ns");
+  if (h.wall_ns < 0 || h.wall_ns > kMaxNs)
     return damaged(offsetof(SpoolHeader, wall_ns), "wall time", h.wall_ns,
-                   "0.." + std::to_string(kMostNs) + " ns");
+                   "0.." + std::to_string(kMaxNs) + " ns");
   // The recorder names a file after what its header says.
   char name[64];
   std::snprintf(name, sizeof name, "%016llx.%d.spool", static_cast<unsigned long long>(h.job), h.world_rank);

@@ -7,8 +7,8 @@
 //
 // One row in patterns.def and one file per pattern, whose head shows what one rank does (tests compare it with what the
 // pattern makes): rank, operation, peer, bytes, tag, communicator, as weft export --to text writes them.
-// A pattern owns its keys: each is listed as a PatternKey, which is what `weft generate KIND --help` shows, and read through
-// PatternArgs, whose errors name key, value and what is legal.
+// A pattern owns its keys: each is listed as a PatternKey, which is what `weft generate KIND --help` shows, and read
+// through PatternArgs, whose errors name key, value and what is legal.
 #pragma once
 
 #include <cstdint>

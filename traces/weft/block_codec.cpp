@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "traces/weft/trace.pb.h"
 #include "traces/weft/format.hpp"
+#include "traces/weft/trace.pb.h"
 #include "traces/weft/wire.hpp"
 
 // A block of five operations of rank 0, as columns (message OpBlock of trace.proto):
@@ -15,8 +15,8 @@
 //   compute 2e9 flops                    groups[1]  kind compute_flops, WHOLE_DOUBLE, amounts 2000000000 3000000000
 //   compute 3e9 flops                    groups[2]  kind waitall, list_size 3, list_values 0 1
 //   waitall {0, 1}
-// Operations with the same kind, flags and communicator are a group. A field is a constant ("tag 7") where all of a group
-// have the same value, else a column ("peers 1 2"). Requests and sizes of lists are stored plus one: 0 is none.
+// Operations with the same kind, flags and communicator are a group. A field is a constant ("tag 7") where all of a
+// group have the same value, else a column ("peers 1 2"). Requests and sizes of lists are stored plus one: 0 is none.
 namespace weft::traces {
 namespace {
 

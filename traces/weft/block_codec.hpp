@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "traces/weft/kernel_numbers.hpp"
 #include "traces/op_rules.hpp"
+#include "traces/weft/kernel_numbers.hpp"
 
 namespace weft::traces {
 
@@ -43,7 +43,8 @@ class BlockDecoder {
   // that a replay relies on: one operation at least, column lengths, ranks, communicators, regions, kernels and lists
   // in range (op_rules.hpp). Memory is bounded before anything is built: 256 groups, kMaxBlockOps values a column, and
   // as many list values as a block has room for at their longest. Kernels come out as numbers of this version.
-  // Errors: kBadInput, or kNotSupported for a kind or a kernel of a newer version; `where` is left empty for the caller.
+  // Errors: kBadInput, or kNotSupported for a kind or a kernel of a newer version; `where` is left empty for the
+  // caller.
   [[nodiscard]] Result<void> decode(std::string_view raw, std::uint32_t ops, const OpLimits& limits,
                                     const KernelNumbers& kernels, OpBlock& out);
 

@@ -23,8 +23,8 @@ void encode_header(const TraceHeader& header, pb::Header& out);
 // The header in a serialized Header message. Errors: kBadInput, without a place.
 [[nodiscard]] Result<TraceHeader> decode_header(std::string_view message);
 
-// For each communicator the first one with the same members in the same order: an MPI_Comm_dup. Each is looked up once by
-// a hash of its members, however often definitions are encoded. O(members) in all; memory 40 bytes a communicator.
+// For each communicator the first one with the same members in the same order: an MPI_Comm_dup. Each is looked up once
+// by a hash of its members, however often definitions are encoded. O(members) in all; memory 40 bytes a communicator.
 class SameMembers {
  public:
   // 0: communicators[i] is the first of its kind, else the first one's id + 1.

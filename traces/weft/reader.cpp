@@ -18,12 +18,12 @@
 #include <optional>
 
 #include "core/source_pos.hpp"
-#include "traces/weft/block_codec.hpp"
-#include "traces/weft/definitions.hpp"
 #include "traces/formats.hpp"
 #include "traces/send_counter.hpp"
-#include "traces/weft/trace.pb.h"
+#include "traces/weft/block_codec.hpp"
+#include "traces/weft/definitions.hpp"
 #include "traces/weft/format.hpp"
+#include "traces/weft/trace.pb.h"
 #include "traces/weft/wire.hpp"
 
 namespace weft::traces {
@@ -82,8 +82,8 @@ class File {
 // index_at..              frame kIndex: definitions again, where each block is     read_index()
 // last 32                 u64 index_at, u64 size of the file, u64 their XXH64, "WEFTEND\n"   open()
 // A frame is 40 bytes of FrameHeader (format.hpp) and stored_bytes of zstd:          read_frame()
-//   57 52 46 4d | 03 | 01 | 00 00 | b4 00 00 00 | 58 02 00 00 | 02 00 00 00 | 40 00 00 00 | 00 10 00 00 00 00 00 00 | sum
-//   "WRFM"       kOps zstd  0      180 stored     600 unpacked  of rank 2     64 ops        from its operation 4096
+//   57 52 46 4d | 03 | 01 | 00 00 | b4 00 00 00 | 58 02 00 00 | 02 00 00 00 | 40 00 00 00 | 00 10 00 00 00 00 00 00 |
+//   sum "WRFM"       kOps zstd  0      180 stored     600 unpacked  of rank 2     64 ops        from its operation 4096
 class WeftReader final : public TraceReader {
  public:
   explicit WeftReader(File file) : file_(std::move(file)), zstd_(ZSTD_createDCtx()) {

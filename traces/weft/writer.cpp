@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "core/files/atomic_file.hpp"
+#include "traces/send_counter.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/definitions.hpp"
-#include "traces/send_counter.hpp"
-#include "traces/weft/trace.pb.h"
 #include "traces/weft/format.hpp"
+#include "traces/weft/trace.pb.h"
 
 namespace weft::traces {
 namespace format {

@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
     if (fork() == 0) _exit(0);
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  if (strcmp(mode, "spin") == 0) { /* rank 1 polls without pause for a message that comes late, then forwards it */
+  if (strcmp(mode, "spin") ==
+      0) { /* rank 1 polls without pause for a message that comes late, then forwards it */
     if (rank == 0) {
       usleep(100000);
       MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
@@ -61,7 +62,8 @@ int main(int argc, char** argv) {
       MPI_Recv(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   }
-  if (strcmp(mode, "poll") == 0) { /* three polls with work between; then the message; as a panel broadcast does it */
+  if (strcmp(mode, "poll") ==
+      0) { /* three polls with work between; then the message; as a panel broadcast does it */
     MPI_Comm row, column;
     MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &row);
     MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &column);
@@ -126,7 +128,8 @@ int main(int argc, char** argv) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     bad += MPI_Send(buffer, 1, MPI_INT, 7, 1, MPI_COMM_WORLD) != MPI_SUCCESS;
     bad += MPI_Isend(buffer, 1, MPI_INT, 7, 1, MPI_COMM_WORLD, &request) != MPI_SUCCESS;
-    bad += MPI_Sendrecv(buffer, 1, MPI_INT, 7, 1, buffer + 1, 1, MPI_INT, 7, 1, MPI_COMM_WORLD, &status) != MPI_SUCCESS;
+    bad += MPI_Sendrecv(buffer, 1, MPI_INT, 7, 1, buffer + 1, 1, MPI_INT, 7, 1, MPI_COMM_WORLD, &status) !=
+           MPI_SUCCESS;
     bad += MPI_Recv(buffer, 1, MPI_INT, 7, 1, MPI_COMM_WORLD, &status) != MPI_SUCCESS;
     bad += MPI_Bcast(buffer, 1, MPI_INT, 7, MPI_COMM_WORLD) != MPI_SUCCESS;
     bad += MPI_Iprobe(7, 1, MPI_COMM_WORLD, &flag, &status) != MPI_SUCCESS;

@@ -26,9 +26,10 @@ static void p2p(void) {
     MPI_Recv(b, 64, MPI_DOUBLE, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Recv(b, 64, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
-  MPI_Sendrecv(a, 5, MPI_INT, (rank + 1) % size, 5, b, 6, MPI_INT, (rank + size - 1) % size, 5, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
-  MPI_Sendrecv_replace(a, 7, MPI_BYTE, (rank + 1) % size, 6, MPI_ANY_SOURCE, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(a, 5, MPI_INT, (rank + 1) % size, 5, b, 6, MPI_INT, (rank + size - 1) % size, 5,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv_replace(a, 7, MPI_BYTE, (rank + 1) % size, 6, MPI_ANY_SOURCE, 6, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE);
   MPI_Send(a, 1, MPI_DOUBLE, MPI_PROC_NULL, 7, MPI_COMM_WORLD);
   MPI_Recv(a, 1, MPI_DOUBLE, MPI_PROC_NULL, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -195,8 +196,8 @@ static void neighbours(void) {
   /* every rank sends to the next one only, twice as many elements to itself */
   MPI_Comm graph;
   const int in[2] = {(rank + 3) % 4, rank}, out[2] = {(rank + 1) % 4, rank};
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, in, MPI_UNWEIGHTED, 2, out, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                 &graph);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, in, MPI_UNWEIGHTED, 2, out, MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                 0, &graph);
   MPI_Neighbor_alltoallv(a, one_two, seq, MPI_DOUBLE, b, one_two, seq, MPI_DOUBLE, graph);
   MPI_Comm_free(&graph);
   MPI_Comm_free(&line);
@@ -259,11 +260,11 @@ static void types(void) {
   MPI_Datatype vector, indexed, both, wide;
   const int lengths[2] = {2, 3}, at[2] = {0, 5};
   const MPI_Aint offsets[2] = {0, 128};
-  MPI_Type_vector(5, 2, 4, MPI_DOUBLE, &vector); /* 80 bytes in 18 doubles */
+  MPI_Type_vector(5, 2, 4, MPI_DOUBLE, &vector);       /* 80 bytes in 18 doubles */
   MPI_Type_indexed(2, lengths, at, MPI_INT, &indexed); /* 20 bytes */
   const MPI_Datatype parts[2] = {MPI_CHAR, MPI_DOUBLE};
   MPI_Type_create_struct(2, lengths, offsets, parts, &both); /* 2 + 24 bytes */
-  MPI_Type_create_resized(both, 0, 256, &wide); /* still 26 bytes */
+  MPI_Type_create_resized(both, 0, 256, &wide);              /* still 26 bytes */
   MPI_Type_commit(&vector);
   MPI_Type_commit(&indexed);
   MPI_Type_commit(&wide);
@@ -305,8 +306,8 @@ static void unrecorded(void) {
   MPI_Put(&x, 1, MPI_DOUBLE, (rank + 1) % 4, 0, 1, MPI_DOUBLE, win);
   MPI_Win_fence(0, win);
   MPI_Win_free(&win);
-  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                &file);
+  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                MPI_INFO_NULL, &file);
   MPI_File_write_at_all(file, rank * 8, &x, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
   MPI_File_close(&file);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -46,7 +46,7 @@ class FirstLine {
     while (!known_ && !text.empty()) {
       if (line_.empty()) text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
       const std::string_view part = text.substr(0, text.find('\n'));
-      line_.append(part.substr(0, kMost - std::min(kMost, line_.size())));
+      line_.append(part.substr(0, kMax - std::min(kMax, line_.size())));
       const bool ended = part.size() < text.size();
       text.remove_prefix(std::min(part.size() + 1, text.size()));
       if (ended) end();
@@ -60,7 +60,7 @@ class FirstLine {
   [[nodiscard]] bool is_action() const { return looks_like_ti_line(line_); }
 
  private:
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMax = 4096;
   std::string line_;
   bool known_ = false;
 };
@@ -102,8 +102,8 @@ Error archive_fault(const std::string& path, archive* a) {
 std::uint64_t most_members(std::uint64_t packed) { return 65'536 + packed / 16; }
 
 // Visits every regular file of an archive, or the one text of a compressed file (name empty).
-// enter(name) says whether the data are wanted; then data(chunk, last). What is not wanted is unpacked all the same, and
-// all counts: no more than most_unpacked() of the file's size.
+// enter(name) says whether the data are wanted; then data(chunk, last). What is not wanted is unpacked all the same,
+// and all counts: no more than most_unpacked() of the file's size.
 Result<void> walk_archive(const std::string& path, const std::function<bool(const std::string&)>& enter,
                           const std::function<Result<void>(std::string_view, bool)>& data) {
   const ArchivePtr a(archive_read_new());

@@ -12,8 +12,8 @@
 
 namespace weft::traces::ti {
 
-// The text has no request numbers: `wait src dst tag` is the oldest outstanding request with that source, destination and
-// tag, as SimGrid looks it up; else one that was posted with a wildcard; else it is over already.
+// The text has no request numbers: `wait src dst tag` is the oldest outstanding request with that source, destination
+// and tag, as SimGrid looks it up; else one that was posted with a wildcard; else it is over already.
 void Parser::push_wait(RankState& s, std::int64_t src, std::int64_t dst, std::int64_t tag) {
   const auto s32 = static_cast<std::int32_t>(src);
   const auto d32 = static_cast<std::int32_t>(dst);
@@ -252,8 +252,8 @@ bool Parser::collective(RankState& s, TiFields& l, Action a) {
           !l.size("count", at, n, bytes, op.amount))
         return false;
       break;
-    // 0 alltoall 4 4 [6 6]: count to each rank, count from each, datatype ids; gather and scatter: 0 gather 4 4 1 [6 6] with
-    // the root after the counts
+    // 0 alltoall 4 4 [6 6]: count to each rank, count from each, datatype ids; gather and scatter: 0 gather 4 4 1 [6 6]
+    // with the root after the counts
     case Action::kAlltoall:
     case Action::kAllgather:
     case Action::kGather:
@@ -272,8 +272,8 @@ bool Parser::collective(RankState& s, TiFields& l, Action a) {
       if (!l.size("count", at, receive ? rn : n, receive ? rbytes : bytes, op.amount)) return false;
       break;
     }
-    // 0 alltoallv 3 1 2 4 1 3 [6 6], of two ranks: size of the send buffer, count to each rank, size of the receive buffer,
-    // count from each rank, datatype ids
+    // 0 alltoallv 3 1 2 4 1 3 [6 6], of two ranks: size of the send buffer, count to each rank, size of the receive
+    // buffer, count from each rank, datatype ids
     case Action::kAlltoallv: {
       op.kind = OpKind::alltoallv;
       int rbytes = 0;
