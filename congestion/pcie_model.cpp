@@ -35,8 +35,7 @@ PcieModel::PcieModel(std::span<const double> capacity, const PcieNetwork* pcie)
       arbiter_(pcie != nullptr ? pcie->tree : PcieTree{}),
       seen_(capacity.size(), 0),
       dirty_stamp_(capacity.size(), 0),
-      room_(capacity.size(), 0),
-      rising_weight_(capacity.size(), 0) {
+      room_(capacity.size(), 0) {
   WEFT_CHECK(pcie_link_.size() == capacity.size(), "a PCIe network of another fabric");
   link_of_.resize(2 * static_cast<std::size_t>(arbiter_.tree().nodes()));
   for (std::uint32_t l = 0; l < pcie_link_.size(); ++l)
@@ -283,30 +282,22 @@ void PcieModel::fill_up() {
   fill();
 }
 
-// Progressive filling of room_ by rising_, added to `share`. Plain: this is rare.
+// Rising flows share what is left in room_ as MaxMin shares capacities; their rates there come on top of `share`. A link
+// without room stops whoever crosses it where it is. Made anew each time: this is rare.
 void PcieModel::fill() {
-  double level = 0;
-  while (!rising_.empty()) {
-    for (const std::uint32_t l : links_) rising_weight_[l] = 0;
-    double step = std::numeric_limits<double>::infinity();
-    for (const Rising& r : rising_) {
-      for (const LinkId l : table_.route(r.flow)) rising_weight_[l.index()] += weight(r.flow);
-      step = std::min(step, r.limit / weight(r.flow) - level);
-    }
-    for (const std::uint32_t l : links_)
-      if (rising_weight_[l] > 0) step = std::min(step, std::max(0.0, room_[l]) / rising_weight_[l]);
-    level += step;
-    for (const Rising& r : rising_) {
-      parts_[r.flow].share += step * weight(r.flow);
-      for (const LinkId l : table_.route(r.flow)) room_[l.index()] -= step * weight(r.flow);
-    }
-    std::erase_if(rising_, [&](const Rising& r) {
-      if (r.limit / weight(r.flow) <= level * (1 + kSame)) return true;
-      for (const LinkId l : table_.route(r.flow))
-        if (room_[l.index()] <= kSame * capacity_[l.index()]) return true;
-      return false;
-    });
+  const auto full = [&](LinkId l) { return room_[l.index()] <= kSame * capacity_[l.index()]; };
+  std::vector<double> room(capacity_.begin(), capacity_.end());
+  for (const std::uint32_t l : links_)
+    if (!full(LinkId(l))) room[l] = room_[l];
+  MaxMin rest(room, MaxMin::Scope::kComponent);
+  std::vector<std::pair<std::uint32_t, FlowId>> added;
+  for (const Rising& r : rising_) {
+    const std::span<const LinkId> route = table_.route(r.flow);
+    if (r.limit <= 0 || std::any_of(route.begin(), route.end(), full)) continue;
+    added.emplace_back(r.flow, rest.add(route, weight(r.flow), r.limit));
   }
+  (void)rest.solve();
+  for (const auto& [flow, id] : added) parts_[flow].share += rest.rate(id);
 }
 
 std::uint32_t PcieModel::kind_of(std::span<const LinkId> route, double flow_weight, double limit) {
