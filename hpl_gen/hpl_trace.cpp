@@ -20,7 +20,7 @@ constexpr std::size_t kMaxRuns = 4096;
 constexpr std::size_t kEnoughOps = 128;
 constexpr std::size_t kMaxOps = 512;
 constexpr std::int64_t kMaxNamedPanels = 100'000;
-constexpr std::size_t kMaxListValues = 4096;
+constexpr std::size_t kMaxKeptCapacity = 4096;
 constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
 constexpr std::uint8_t kUpdatePhase = 255;
 
@@ -172,7 +172,7 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
   const int r = static_cast<int>(rank.index());
   out.clear();
   // A panel's series is long and rare: its memory does not stay with every rank.
-  if (out.lists.capacity() > kMaxListValues) std::vector<std::int64_t>().swap(out.lists);
+  if (out.lists.capacity() > kMaxKeptCapacity) std::vector<std::int64_t>().swap(out.lists);
   out.rank = rank;
   out.first_op = c.ops;
   while (c.stage != Stage::kDone && out.ops.size() < kEnoughOps) {

@@ -27,8 +27,8 @@ topology::Platform platform() {
   EXPECT_TRUE(p);
   topology::KernelCost any;
   any.kernel = "*";
-  any.intercept = 1e-3;
-  any.mnk = 1e-9;
+  any.polynomial.intercept = 1e-3;
+  any.polynomial.mnk = 1e-9;
   any.noise = 0.1;
   p->compute.classes[0].kernels = {any};
   return std::move(p).value();

@@ -82,8 +82,8 @@ TEST(RunAhead, EndsWhenOneByOneDoes) {
     ASSERT_TRUE(p);
     topology::KernelCost any;
     any.kernel = "*";
-    any.intercept = 1e-6;
-    any.mnk = 1e-9;
+    any.polynomial.intercept = 1e-6;
+    any.polynomial.mnk = 1e-9;
     p->compute.classes[0].kernels = {any};
     if (seed % 2 == 0) p->mpi.iprobe_cost = Duration(200'000);
     if (seed % 3 == 0) p->mpi.send_overhead = p->mpi.recv_overhead = Duration(300'000);
