@@ -141,7 +141,7 @@ class PcieModel final : public SharingModel {
   // columns over link
   std::vector<std::uint32_t> seen_;  // solve() that has it
   std::vector<std::uint32_t> dirty_stamp_;
-  std::vector<double> room_;         // of fill()
+  std::vector<double> room_;  // of fill()
   // of the current solve
   std::uint32_t solve_ = 1;
   std::vector<std::uint32_t> added_;

@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
-# Checks how the code is written: clang-format on every file, clang-tidy on every translation unit. Usage: lint.sh [PATTERN]
-# (only the groups of files whose name holds PATTERN: lint.sh congestion). Needs a configured build folder (generated headers).
+# Checks how the code is written. lint.sh: clang-format on every file. lint.sh --tidy [PATTERN]: clang-tidy on all of the program's
+# too (only the groups of files whose name holds PATTERN: lint.sh --tidy congestion); needs a built build-release/ (generated
+# headers).
 #
 # clang-tidy looks at everything that a file includes, which takes longer than the file itself. So the files of a folder are
-# checked together, headers first. Files that define the same local names as their neighbours (families, patterns, verbs,
-# tests) are checked as copies, each in a namespace of its own.
+# checked together, headers first. Files that define the same local names as their neighbours (families, patterns, verbs)
+# are checked as copies, each in a namespace of its own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build-release
+tidy=
+if [ "${1-}" = --tidy ]; then
+  tidy=yes
+  shift
+fi
 pattern=${1-}
 started=$SECONDS
 work=$build/lint
@@ -21,13 +27,15 @@ git -c safe.directory='*' ls-files '*.cpp' '*.hpp' '*.c' | xargs clang-format --
   grep -oE '^[^:]+' "$work/format.log" | grep -E '[.](cpp|hpp|c)$' | sort -u
 }
 
+[ -n "$tidy" ] || exit "$status"
+
 # One file to check: the files given, in one translation unit.
 together() {
   local f module copy
   { grep -hE '^#include (<|"[^"]*[.](hpp|h)")' "$@" || true; } | sort -u
   for f in "$@"; do
     module=$(grep -m1 -oE '^namespace weft::[a-z_]+' "$f" | sed 's/.*:://') || module=
-    if [ -n "$module" ] && { [[ $f == tests/* ]] || grep -qE '^(Family|Pattern|Action) [a-z_]+[(]' "$f"; }; then
+    if grep -qE '^(Family|Pattern|Action) [a-z_]+[(]' "$f"; then
       copy=$work/$f
       mkdir -p "$(dirname "$copy")"
       sed -E "s/^namespace weft::$module( |::|$)/namespace weft::${module}_in_$(basename "$f" .cpp)\\1/" "$f" >"$copy"
@@ -39,11 +47,11 @@ together() {
   done
 }
 
-# Groups: the files of a folder, tests and verbs in tens (they include more).
+# Groups: the files of a folder, verbs in tens (they include more).
 groups() {
-  git -c safe.directory='*' ls-files '*.cpp' | grep -vE '^(traces/recorder/(wrap_|state|writer|lost)|tests/consume/|tests/recorder/programs)' |
+  git -c safe.directory='*' ls-files '*.cpp' | grep -vE '^(tests|bench)/|^traces/recorder/(wrap_|state|writer|lost)' |
     awk '{ d = $0; sub("/[^/]*$", "", d); gsub("/", "-", d)
-           n = ++count[d]; most = d ~ /^(tests|bench|cli)/ ? 10 : 100
+           n = ++count[d]; most = d ~ /^cli/ ? 10 : 100
            print d "-" int((n - 1) / most), $0 }'
 }
 for g in $(groups | cut -d' ' -f1 | sort -u | grep -F -- "$pattern"); do
@@ -51,10 +59,7 @@ for g in $(groups | cut -d' ' -f1 | sort -u | grep -F -- "$pattern"); do
   together "${files[@]}" >"$work/$g.cc"
 done
 check() {
-  local only=
-  # Tests need not be fast, and their helpers take what a table of them takes.
-  [[ $1 == */tests-* ]] && only=--checks=-performance-*,-misc-unused-parameters
-  clang-tidy --quiet $only --warnings-as-errors='*' "$1" -- -std=c++20 -I. -I"$2" -DWEFT_VERSION='""' -DWEFT_SOURCE_DIR='""' \
+  clang-tidy --quiet --warnings-as-errors='*' "$1" -- -std=c++20 -I. -I"$2" -DWEFT_VERSION='""' \
     -isystem "$2/topology/platform_pb" -isystem "$2/traces/generated" -Wno-everything >"${1%.cc}.log" 2>/dev/null ||
     { grep -E '(error|warning):' "${1%.cc}.log" | sort -u; exit 1; }
 }

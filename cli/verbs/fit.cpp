@@ -72,6 +72,7 @@ std::string date_of(double unix_seconds) {
 // What a CPU's fit is in JSON and CSV: name and value, in one order.
 std::vector<std::pair<std::string, double>> numbers_of(const fit::CpuFit& c) {
   std::vector<std::pair<std::string, double>> out;
+  out.reserve(16);
   for (const auto& term : topology::KernelPolynomial::kTerms)
     out.emplace_back(fmt::format("{}_s", term.name), c.time.*term.coefficient);
   out.emplace_back("s_per_flop", c.per_flop);

@@ -1,4 +1,6 @@
 // weft sweep T... --on P... --set key=v1,v2,...: every combination of the values.
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
 
@@ -29,7 +31,7 @@ Result<std::optional<double>> replay_between(const Options& o, const report::Fli
   WEFT_ASSIGN(predict::MatrixRequest request, matrix_request(run, o.flags, o.common, o.flags));
   predict::PlatformRequest p{platform, o.flags.changes(o.common.seed)};
   p.changes.set = {flip.key + "=" + value};
-  for (const auto& [key, other] : flip.others) p.changes.set.push_back(key + "=" + other);
+  for (const auto& [key, other] : flip.others) p.changes.set.push_back(fmt::format("{}={}", key, other));
   if (!topology::load_platform(p.spec, p.changes)) return std::optional<double>();
   request.platforms.push_back(std::move(p));
   predict::Matrix matrix;

@@ -12,20 +12,22 @@
 namespace weft::traces::ti {
 
 // X(enumerator, spelling in the text).
-#define WEFT_TI_ACTIONS(X)                                                                               \
-  X(kInit, "init")                                                                                       \
-  X(kFinalize, "finalize")                                                                               \
-  X(kCommSize, "comm_size")                                                                              \
-  X(kCommSplit, "comm_split")                                                                            \
-  X(kCommDup, "comm_dup")                                                                                \
-  X(kLocation, "location") X(kCompute, "compute") X(kSleep, "sleep") X(kSend, "send") X(kIsend, "isend") \
-      X(kSsend, "Ssend") X(kSsendLower, "ssend") X(kIssend, "ISsend") X(kIssendLower, "issend")          \
-          X(kRecv, "recv") X(kIrecv, "irecv") X(kSendRecv, "sendRecv") X(kWait, "wait") X(kTest, "test") \
-              X(kWaitall, "waitall") X(kBarrier, "barrier") X(kBcast, "bcast") X(kReduce, "reduce")      \
-                  X(kAllreduce, "allreduce") X(kAlltoall, "alltoall") X(kAlltoallv, "alltoallv")         \
-                      X(kGather, "gather") X(kScatter, "scatter") X(kAllgather, "allgather")             \
-                          X(kAllgatherv, "allgatherv") X(kGatherv, "gatherv") X(kScatterv, "scatterv")   \
-                              X(kReduceScatter, "reducescatter") X(kScan, "scan") X(kExscan, "exscan")
+// clang-format off
+#define WEFT_TI_ACTIONS(X)                                                                                \
+  X(kInit, "init")                                                                                        \
+  X(kFinalize, "finalize")                                                                                \
+  X(kCommSize, "comm_size")                                                                               \
+  X(kCommSplit, "comm_split")                                                                             \
+  X(kCommDup, "comm_dup") X(kLocation, "location") X(kCompute, "compute") X(kSleep, "sleep")              \
+      X(kSend, "send") X(kIsend, "isend") X(kSsend, "Ssend") X(kSsendLower, "ssend") X(kIssend, "ISsend") \
+          X(kIssendLower, "issend") X(kRecv, "recv") X(kIrecv, "irecv") X(kSendRecv, "sendRecv")          \
+              X(kWait, "wait") X(kTest, "test") X(kWaitall, "waitall") X(kBarrier, "barrier")             \
+                  X(kBcast, "bcast") X(kReduce, "reduce") X(kAllreduce, "allreduce")                      \
+                      X(kAlltoall, "alltoall") X(kAlltoallv, "alltoallv") X(kGather, "gather")            \
+                          X(kScatter, "scatter") X(kAllgather, "allgather") X(kAllgatherv, "allgatherv")  \
+                              X(kGatherv, "gatherv") X(kScatterv, "scatterv")                             \
+                                  X(kReduceScatter, "reducescatter") X(kScan, "scan") X(kExscan, "exscan")
+// clang-format on
 
 enum class Action : std::uint8_t {
 #define WEFT_X(id, text) id,
