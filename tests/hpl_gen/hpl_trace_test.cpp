@@ -367,5 +367,29 @@ TEST(HplTrace, ThousandsOfRanksAndTensOfThousandsOfPanelsStartAtOnce) {
   EXPECT_GT(ops, 8008u * 100);
 }
 
+// After the solve the rows of U are copied into the matrix where they belong: in the process row of the panel alone, jb rows of
+// all columns that are left, the right-hand side among them.
+TEST(HplTrace, TheProcessRowOfAPanelCopiesU) {
+  HplConfig c;
+  c.n = 100, c.nb = 10, c.p = 2, c.q = 1, c.depth = 0;
+  c.u_transposed = true, c.l1_transposed = false;  // so that U's copy is the only dlatcpy
+  auto trace = HplTrace::create(to_dat(c), {});
+  ASSERT_TRUE(trace) << trace.error().message();
+  using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    Sizes copied, expected;
+    traces::OpBlock block;
+    while (*(*trace)->next_block(RankId(r), block))
+      for (const traces::Op& op : block.ops) {
+        if (op.kind != OpKind::compute_kernel) continue;
+        const auto list = block.list(op);
+        if (list[0] == static_cast<std::int64_t>(traces::Kernel::dlatcpy))
+          copied.emplace_back(list[1], list[2]);
+      }
+    for (std::int64_t k = r; k < 10; k += 2) expected.emplace_back(10, 101 - 10 * (k + 1));
+    EXPECT_EQ(copied, expected) << "rank " << r;
+  }
+}
+
 }  // namespace
 }  // namespace weft::hpl_gen

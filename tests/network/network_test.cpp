@@ -1,0 +1,63 @@
+// Flows that crowd one route go as a bundle (network/bundles.hpp): nobody outside may see it.
+#include "network/network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace weft::network {
+namespace {
+
+// 200 equal flows of one route, started together: all end at once, in the order in which they were started, each counted.
+TEST(Network, FlowsOfABundleEndInTheOrderOfTheirStart) {
+  constexpr std::uint32_t kFlows = 200;
+  static_assert(kFlows > Bundles::kCrowded + Bundles::kSingles + 50);
+  const std::vector<double> capacity{1e9};
+  const LinkId route[] = {LinkId(0)};
+  auto model = congestion::make_sharing_model("max-min", capacity);
+  ASSERT_TRUE(model);
+  Network net(capacity, std::move(*model));
+  const Instant start;
+  for (std::uint32_t i = 0; i < kFlows; ++i)
+    net.start(route, 1, std::numeric_limits<double>::infinity(), 1e9, 1'000'000, i, start);
+  EXPECT_EQ(net.flows_started(), kFlows);
+  std::uint64_t sequence = 0;
+  std::vector<std::uint32_t> bundled;  // owners of the flows beyond those that stay their own
+  net.settle(start, sequence);
+  Instant now;
+  while (!net.idle()) {
+    now = net.next_completion().time;
+    EXPECT_EQ(now.rounded(), SimTime(Duration(200'000'000'000)));  // 200 MB over 1 GB/s
+    while (!net.idle() && net.next_completion().time == now) {
+      const std::uint32_t owner = net.finish_top(now);
+      if (owner >= Bundles::kCrowded + Bundles::kSingles) bundled.push_back(owner);
+      // The next member of a bundle comes up when the network is solved, at the same instant.
+      if (net.dirty() && (net.idle() || net.next_completion().time != now)) net.settle(now, sequence);
+    }
+  }
+  std::vector<std::uint32_t> in_order;
+  for (std::uint32_t i = Bundles::kCrowded + Bundles::kSingles; i < kFlows; ++i) in_order.push_back(i);
+  EXPECT_EQ(bundled, in_order);
+}
+
+// A link that still carries a flow when the run ends was busy until then.
+TEST(Network, ALinkIsBusyWhileItsFlowIsUnderWay) {
+  const std::vector<double> capacity{1e9, 1e9};
+  const LinkId route[] = {LinkId(0)};
+  auto model = congestion::make_sharing_model("max-min", capacity);
+  ASSERT_TRUE(model);
+  Network net(capacity, std::move(*model));
+  const Instant start = Instant() + Elapsed(Duration(3'000'000));
+  net.start(route, 1, std::numeric_limits<double>::infinity(), 1e9, 1'000'000, 0, start);
+  std::uint64_t sequence = 0;
+  net.settle(start, sequence);
+  const auto use = net.link_use(start + Elapsed(Duration(5'000'000)));
+  EXPECT_EQ(use[0].busy, Duration(5'000'000));
+  EXPECT_EQ(use[0].bytes, 1'000'000u);
+  EXPECT_EQ(use[0].peak_flows, 1u);
+  EXPECT_EQ(use[1].busy, Duration(0));
+}
+
+}  // namespace
+}  // namespace weft::network
