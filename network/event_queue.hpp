@@ -16,6 +16,42 @@
 
 namespace weft::network {
 
+// A 4-ary heap of what has a time and a sequence number, least first. `put(i, e)` writes e to place i.
+namespace heap {
+template <class E>
+bool before(const E& a, const E& b) {
+  return a.time != b.time ? a.time < b.time : a.sequence < b.sequence;
+}
+// From place i, which is free, towards the top until e fits.
+template <class E, class Put>
+void up(const std::vector<E>& heap, std::size_t i, const E& e, Put put) {
+  while (i > 0) {
+    const std::size_t parent = (i - 1) >> 2;
+    if (!before(e, heap[parent])) break;
+    put(i, heap[parent]);
+    i = parent;
+  }
+  put(i, e);
+}
+// The same away from the top.
+template <class E, class Put>
+void down(const std::vector<E>& heap, std::size_t i, const E& e, Put put) {
+  const std::size_t n = heap.size();
+  while (true) {
+    const std::size_t first = (i << 2) + 1;
+    if (first >= n) break;
+    std::size_t best = first;
+    const std::size_t end = first + 4 < n ? first + 4 : n;
+    for (std::size_t c = first + 1; c < end; ++c)
+      if (before(heap[c], heap[best])) best = c;
+    if (!before(heap[best], e)) break;
+    put(i, heap[best]);
+    i = best;
+  }
+  put(i, e);
+}
+}  // namespace heap
+
 // What happens at `time`; what `kind` and `index` mean is the business of whoever posts them. Kind: an enumeration of
 // one byte.
 template <class Kind>
@@ -40,39 +76,15 @@ class EventQueue {
   }
   void push(const Event& e) {
     heap_.push_back(e);
-    std::size_t i = heap_.size() - 1;
-    while (i > 0) {
-      const std::size_t parent = (i - 1) >> 2;
-      if (!before(e, heap_[parent])) break;
-      heap_[i] = heap_[parent];
-      i = parent;
-    }
-    heap_[i] = e;
+    heap::up(heap_, heap_.size() - 1, e, [this](std::size_t i, const Event& x) { heap_[i] = x; });
   }
   void pop() {
     const Event last = heap_.back();
     heap_.pop_back();
-    if (heap_.empty()) return;
-    const std::size_t n = heap_.size();
-    std::size_t i = 0;
-    while (true) {
-      const std::size_t first = (i << 2) + 1;
-      if (first >= n) break;
-      std::size_t best = first;
-      const std::size_t end = first + 4 < n ? first + 4 : n;
-      for (std::size_t c = first + 1; c < end; ++c)
-        if (before(heap_[c], heap_[best])) best = c;
-      if (!before(heap_[best], last)) break;
-      heap_[i] = heap_[best];
-      i = best;
-    }
-    heap_[i] = last;
+    if (!heap_.empty()) heap::down(heap_, 0, last, [this](std::size_t i, const Event& x) { heap_[i] = x; });
   }
 
  private:
-  static bool before(const Event& a, const Event& b) {
-    return a.time != b.time ? a.time < b.time : a.sequence < b.sequence;
-  }
   std::vector<Event> heap_;
 };
 
@@ -102,7 +114,7 @@ class CompletionQueue {
       at = static_cast<std::uint32_t>(heap_.size());
       heap_.push_back(e);
       up(at, e);
-    } else if (before(e, heap_[at])) {
+    } else if (heap::before(e, heap_[at])) {
       up(at, e);
     } else {
       down(at, e);
@@ -117,36 +129,15 @@ class CompletionQueue {
 
  private:
   static constexpr std::uint32_t kAbsent = ~0u;
-  static bool before(const Entry& a, const Entry& b) {
-    return a.time != b.time ? a.time < b.time : a.sequence < b.sequence;
-  }
   void put(std::size_t i, const Entry& e) {
     heap_[i] = e;
     position_[e.flow.index()] = static_cast<std::uint32_t>(i);
   }
   void up(std::size_t i, const Entry& e) {
-    while (i > 0) {
-      const std::size_t parent = (i - 1) >> 2;
-      if (!before(e, heap_[parent])) break;
-      put(i, heap_[parent]);
-      i = parent;
-    }
-    put(i, e);
+    heap::up(heap_, i, e, [this](std::size_t at, const Entry& x) { put(at, x); });
   }
   void down(std::size_t i, const Entry& e) {
-    const std::size_t n = heap_.size();
-    while (true) {
-      const std::size_t first = (i << 2) + 1;
-      if (first >= n) break;
-      std::size_t best = first;
-      const std::size_t end = first + 4 < n ? first + 4 : n;
-      for (std::size_t c = first + 1; c < end; ++c)
-        if (before(heap_[c], heap_[best])) best = c;
-      if (!before(heap_[best], e)) break;
-      put(i, heap_[best]);
-      i = best;
-    }
-    put(i, e);
+    heap::down(heap_, i, e, [this](std::size_t at, const Entry& x) { put(at, x); });
   }
   std::vector<Entry> heap_;
   std::vector<std::uint32_t> position_;
