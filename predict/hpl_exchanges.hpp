@@ -1,4 +1,4 @@
-// Whether the pivot exchanges of a panel may be replayed as one operation (replay/exchange_series.hpp).
+// Whether the pivot exchanges of a panel may be replayed as one operation (replay/series/exchange_series.hpp).
 //
 // A series times every message as if it were alone. That is exact where nothing is shared: one process row, columns
 // within a host, a model without contention. Elsewhere the messages of a round may meet on a link (a tapered tree, a

@@ -26,13 +26,13 @@
 #include "replay/collectives/schedule.hpp"
 #include "replay/engine.hpp"
 #include "replay/event_kind.hpp"
-#include "replay/exchange_series.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/matcher.hpp"
 #include "replay/message.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/message_router.hpp"
 #include "replay/program_cursor.hpp"
+#include "replay/series/exchange_series.hpp"
 #include "traces/exchange_series.hpp"
 
 namespace weft::replay {

@@ -1,4 +1,4 @@
-#include "replay/exchange_series.hpp"
+#include "replay/series/exchange_series.hpp"
 
 #include <algorithm>
 #include <bit>
