@@ -79,7 +79,7 @@ function(weft_test name)
     set(T_LABEL quick)
   endif()
   add_executable(${name} ${T_SOURCES})
-  target_link_libraries(${name} PRIVATE weft_warnings weft_flags weft_pch GTest::gmock GTest::gtest_main ${T_LIBRARIES})
+  target_link_libraries(${name} PRIVATE weft_warnings weft_flags weft_pch GTest::gmock GTest::gtest_main fmt::fmt ${T_LIBRARIES})
   # What every test includes is parsed once.
   if(NOT TARGET weft_test_headers)
     file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cpp "int main() {}\n")
