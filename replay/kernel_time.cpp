@@ -39,7 +39,6 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
   for (std::size_t row = 0; row < model.classes.size(); ++row) {
     const topology::ComputeClass& c = model.classes[row];
     clock.speed_.push_back(c.speed / c.slowdown);
-    Cost* const costs = &clock.costs_[row * traces::kKernelCount];
     const auto convert = [&](const topology::KernelCost& in) {
       Cost out;
       out.time = in.polynomial;
@@ -49,6 +48,7 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
       out.slowdown = c.slowdown;
       out.spread = in.noise_polynomial;
       out.noise = in.noise;
+      out.bounds = in.bounds;
       if (in.moved_mn + in.moved_mk + in.moved_nk > 0) {
         const double per_element = sizeof(double) / model.device.bandwidth;
         out.transfer.intercept = model.device.latency;
@@ -63,31 +63,44 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
     rest.per_flop = 1 / c.speed;
     rest.plain = false;
     rest.slowdown = c.slowdown;
-    for (const topology::KernelCost& in : c.kernels)
-      if (in.kernel == "*") rest = convert(in);
-    for (std::size_t k = 0; k < traces::kKernelCount; ++k) costs[k] = rest;
-    std::array<bool, traces::kKernelCount> named{};
+    // Entries by kernel, in the order of the file; those of "*" last.
+    std::array<std::vector<const topology::KernelCost*>, traces::kKernelCount + 1> entries;
     for (const topology::KernelCost& in : c.kernels) {
-      if (in.kernel == "*") continue;
       std::size_t k = 0;
       while (k < traces::kKernelCount && traces::kKernelNames[k] != in.kernel) ++k;
-      if (k == traces::kKernelCount)
+      if (k == traces::kKernelCount && in.kernel != "*")
         return bad_input(
             in.where, "unknown kernel", in.kernel,
             fmt::format("one of {}, or \"*\" for all others", fmt::join(traces::kKernelNames, ", ")));
-      costs[k] = convert(in);
-      named[k] = true;
+      entries[k].push_back(&in);
     }
-    for (std::size_t k = 0; k < traces::kKernelCount; ++k)
-      if (!named[k])
-        costs[k] = costs[static_cast<std::size_t>(traces::wider_kernel(static_cast<traces::Kernel>(k)))];
+    for (std::size_t k = 0; k < traces::kKernelCount; ++k) {
+      // Its own entries, those of the kernel that it is a kind of, those of all others: up to one without bounds.
+      std::vector<Cost> chain;
+      const auto wider = static_cast<std::size_t>(traces::wider_kernel(static_cast<traces::Kernel>(k)));
+      const auto add = [&](std::size_t list) {
+        if (!chain.empty() && chain.back().bounds.all()) return;
+        for (const topology::KernelCost* in : entries[list]) chain.push_back(convert(*in));
+      };
+      add(k);
+      if (wider != k) add(wider);
+      add(traces::kKernelCount);
+      if (chain.empty() || !chain.back().bounds.all()) chain.push_back(rest);
+      clock.costs_[row * traces::kKernelCount + k] = chain.front();
+      std::size_t before = row * traces::kKernelCount + k;
+      for (std::size_t i = 1; i < chain.size(); ++i) {
+        clock.costs_[before].next = static_cast<std::uint32_t>(clock.costs_.size());
+        before = clock.costs_.size();
+        clock.costs_.push_back(chain[i]);
+      }
+    }
   }
   return clock;
 }
 
 double KernelClock::noisy_seconds(std::uint32_t row, const traces::KernelShape& s, std::uint64_t seed,
                                   std::uint32_t rank, std::uint64_t call) const {
-  const Cost& c = costs_[row * traces::kKernelCount + static_cast<std::size_t>(s.kernel)];
+  const Cost& c = cost_of(row, s);
   const double t = evaluate(c, s);
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
   const double spread = c.slowdown * c.spread(m, n, k) + c.noise * t;

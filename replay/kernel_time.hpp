@@ -3,6 +3,7 @@
 //   t = slowdown * (polynomial of m, n, k + work) [+ transfer to a device]
 //   work = larger of flops/rate and bytes/bandwidth, or their sum (docs/kernels.md: sources of each form)
 //
+// Of several entries of a kernel, each for calls of some dimensions, the first that holds a call is its cost.
 // flops and bytes as in traces/kernel.hpp. A kernel without an entry in the platform, and without one for "*", takes
 // flops / speed: a pure copy takes no time then. The entry dlaswp serves dlaswp00 to dlaswp10 that have none. Negative
 // results count 0.
@@ -38,7 +39,7 @@ class KernelClock {
   [[nodiscard]] double speed(std::uint32_t row) const { return speed_[row]; }
 
   [[nodiscard]] double seconds(std::uint32_t row, const traces::KernelShape& shape) const {
-    return evaluate(costs_[row * traces::kKernelCount + static_cast<std::size_t>(shape.kernel)], shape);
+    return evaluate(cost_of(row, shape), shape);
   }
   // As above with the noise of call number `call` of rank `rank`.
   [[nodiscard]] double noisy_seconds(std::uint32_t row, const traces::KernelShape& shape, std::uint64_t seed,
@@ -59,8 +60,15 @@ class KernelClock {
     topology::KernelPolynomial transfer;  // of operands to the device, seconds
     bool plain = true;                    // no work term
     bool moves = false;
+    std::uint32_t next = 0;        // of costs_: for calls beyond the bounds; 0 = none, there are no bounds
+    topology::ShapeBounds bounds;  // of the calls that it is for
   };
   KernelClock(const topology::Platform& platform) : model_(&platform.compute) {}
+  [[nodiscard]] const Cost& cost_of(std::uint32_t row, const traces::KernelShape& s) const {
+    const Cost* c = &costs_[row * traces::kKernelCount + static_cast<std::size_t>(s.kernel)];
+    while (c->next != 0 && !c->bounds.hold(s.m, s.n, s.k)) c = &costs_[c->next];
+    return *c;
+  }
   [[nodiscard]] double evaluate(const Cost& c, const traces::KernelShape& s) const {
     const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
     double t = c.time(m, n, k);
@@ -81,7 +89,7 @@ class KernelClock {
   std::uint32_t ranks_per_host_ = 1;
   bool sum_roofline_ = false;
   bool overlap_ = false;
-  std::vector<Cost> costs_;    // by row * kKernelCount + kernel
+  std::vector<Cost> costs_;    // by row * kKernelCount + kernel; after these what their `next` points at
   std::vector<double> speed_;  // by row
 };
 

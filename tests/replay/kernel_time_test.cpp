@@ -88,6 +88,43 @@ TEST(KernelTime, TheCopiesOfTheRowSwapTakeTheEntryOfTheirOwnOrElseDlaswps) {
   EXPECT_EQ(clock_of(p).seconds(0, {Kernel::dlacpy, 10, 100, 1}), 0);
 }
 
+TEST(KernelTime, TheFirstEntryThatHoldsTheCallIsItsCost) {
+  const auto p = platform(
+      "speed: \"1Gflops\""
+      " kernel { name: \"dgemm\" for_k: \"128\" intercept: \"1us\" }"
+      " kernel { name: \"dgemm\" for_k: \"96-191\" for_n: \"-64\" intercept: \"2us\" }"
+      " kernel { name: \"dgemm\" for_m: \"5000-\" intercept: \"3us\" }"
+      " kernel { name: \"dgemm\" intercept: \"4us\" }"
+      " kernel { name: \"dlaswp02\" for_n: \"10-\" intercept: \"5us\" }"
+      " kernel { name: \"dlaswp\" for_n: \"5-\" intercept: \"6us\" }"
+      " kernel { name: \"*\" for_m: \"-9\" intercept: \"7us\" }"
+      " group { hosts: \"1\" kernel { name: \"dgemm\" for_k: \"128\" intercept: \"8us\" } slowdown: \"2\" }");
+  const auto c = clock_of(p);
+  const auto us = [&](std::uint32_t row, Kernel k, std::int64_t m, std::int64_t n, std::int64_t d) {
+    return 1e6 * c.seconds(row, {k, m, n, d});
+  };
+  EXPECT_DOUBLE_EQ(us(0, Kernel::dgemm, 6000, 10, 128), 1);
+  EXPECT_DOUBLE_EQ(us(0, Kernel::dgemm, 6000, 64, 96), 2) << "ends of the bounds belong to them";
+  EXPECT_DOUBLE_EQ(us(0, Kernel::dgemm, 6000, 64, 191), 2);
+  EXPECT_DOUBLE_EQ(us(0, Kernel::dgemm, 6000, 65, 191), 3);
+  EXPECT_DOUBLE_EQ(us(0, Kernel::dgemm, 4999, 64, 192), 4);
+  EXPECT_DOUBLE_EQ(us(0, Kernel::dlaswp02, 20, 10, 1), 5);
+  EXPECT_DOUBLE_EQ(us(0, Kernel::dlaswp02, 20, 9, 1), 6) << "that of the kernel it is a kind of";
+  EXPECT_DOUBLE_EQ(us(0, Kernel::dlaswp02, 9, 4, 1), 7) << "that of all others";
+  EXPECT_DOUBLE_EQ(us(0, Kernel::dger, 10, 4, 1), 2.0 * 10 * 4 / 1e3) << "no entry holds it: flops / speed";
+  EXPECT_DOUBLE_EQ(us(1, Kernel::dgemm, 6000, 10, 128), 16) << "of the group, of the same bounds";
+  EXPECT_DOUBLE_EQ(us(1, Kernel::dgemm, 6000, 100, 129), 6) << "the others stay";
+}
+
+TEST(KernelTime, NoiseIsThatOfTheEntryOfTheCall) {
+  const auto p = platform(
+      "noise: \"normal\" kernel { name: \"dgemm\" for_k: \"128\" intercept: \"1us\" noise: \"0.1\" }"
+      " kernel { name: \"dgemm\" intercept: \"1us\" }");
+  const auto c = clock_of(p);
+  EXPECT_NE(c.noisy_seconds(0, {Kernel::dgemm, 1, 1, 128}, 1, 0, 0), 1e-6);
+  EXPECT_EQ(c.noisy_seconds(0, {Kernel::dgemm, 1, 1, 127}, 1, 0, 0), 1e-6);
+}
+
 TEST(KernelTime, TheMulticoreNodeModelSharesTheMemoryAmongItsRanks) {
   // t = #op/(q l_c) + #b/b_m (multi-core roofline, equation 1): q ranks that each do 1/q of the work at once.
   constexpr double kCore = 0.5e9, kMemory = 10e9;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,31 @@
 
 namespace weft::topology {
 
+// Calls by their dimensions, ends included.
+struct ShapeBounds {
+  static constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
+  struct Range {
+    std::int64_t from = 0, to = kUnbounded;
+    bool operator==(const Range&) const = default;
+    [[nodiscard]] bool holds(std::int64_t v) const { return from <= v && v <= to; }
+  };
+  Range m, n, k;
+
+  bool operator==(const ShapeBounds&) const = default;
+  [[nodiscard]] bool all() const { return *this == ShapeBounds(); }
+  [[nodiscard]] bool hold(std::int64_t vm, std::int64_t vn, std::int64_t vk) const {
+    return m.holds(vm) && n.holds(vn) && k.holds(vk);
+  }
+};
+
 // Cost of one call: its polynomial plus work, in seconds.
 struct KernelCost {
   std::string kernel;  // "*": every kernel without an entry of its own
   std::string where;   // of the entry, for errors
+  ShapeBounds bounds;  // of several entries of a kernel the first that holds a call is its cost
   KernelPolynomial polynomial;
-  double rate = 0;       // flop/s; 0 = flops cost nothing beyond the polynomial
+  double rate = 0;        // flop/s; 0 = flops cost nothing beyond the polynomial
+  double efficiency = 0;  // what the rate is of the host's speed, where it was given so; else 0
   double bandwidth = 0;  // bytes/s of one rank; 0 = bytes cost nothing
   // Standard deviation of a call: a polynomial plus noise*t.
   KernelPolynomial noise_polynomial;

@@ -44,6 +44,24 @@ Result<bool> read_polynomial(const proto::Kernel& k, std::string_view prefix, co
   return any;
 }
 
+// "96-191", "192-", "-95" or "128".
+Result<ShapeBounds::Range> read_range(const std::string& text, const std::string& where) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;
+  ShapeBounds::Range r;
+  const auto ends = split(text, '-');
+  if (ends.size() > 2 || (ends.front().empty() && ends.back().empty()))
+    return bad_input(where, "not a range of sizes", text, "128, 96-191, 192- or -95");
+  if (!ends.front().empty()) {
+    WEFT_ASSIGN(r.from, parse_integer(ends.front(), 0, kMax, where));
+  }
+  if (ends.size() == 1) {
+    r.to = r.from;
+  } else if (!ends.back().empty()) {
+    WEFT_ASSIGN(r.to, parse_integer(ends.back(), r.from, kMax, where));
+  }
+  return r;
+}
+
 Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, const std::string& path,
                                const ComputeModel& model, double speed, double memory_bandwidth) {
   KernelCost c;
@@ -52,6 +70,15 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
   if (c.kernel.empty())
     return bad_input(c.where, "kernel without a name", {}, "name: \"dgemm\", or \"*\" for all others");
   const auto at = [&](std::string_view field) { return s.where_of(fmt::format("{}.{}", path, field)); };
+  if (k.has_for_m()) {
+    WEFT_ASSIGN(c.bounds.m, read_range(k.for_m(), at("for_m")));
+  }
+  if (k.has_for_n()) {
+    WEFT_ASSIGN(c.bounds.n, read_range(k.for_n(), at("for_n")));
+  }
+  if (k.has_for_k()) {
+    WEFT_ASSIGN(c.bounds.k, read_range(k.for_k(), at("for_k")));
+  }
   WEFT_ASSIGN(const bool polynomial, read_polynomial(k, "", at, c.polynomial));
   WEFT_TRY(read_polynomial(k, "noise_", at, c.noise_polynomial));
   if (k.has_rate() && k.has_efficiency())
@@ -62,8 +89,8 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
     c.rate = r.value();
   }
   if (k.has_efficiency()) {
-    WEFT_ASSIGN(const double e, ratio(k.efficiency(), at("efficiency"), 1e-9, 1e3));
-    c.rate = e * speed;
+    WEFT_ASSIGN(c.efficiency, ratio(k.efficiency(), at("efficiency"), 1e-9, 1e3));
+    c.rate = c.efficiency * speed;
   }
   if (k.has_bandwidth()) {
     WEFT_ASSIGN(const Bandwidth b, parse_bandwidth(k.bandwidth(), at("bandwidth")));
@@ -99,8 +126,14 @@ Result<void> read_kernels(const List& list, const PlatformSource& s, const std::
   for (int i = 0; i < list.size(); ++i) {
     WEFT_ASSIGN(auto c, read_kernel(list.Get(i), s, fmt::format("{}kernel[{}]", prefix, i), model, speed,
                                     memory_bandwidth));
-    for (const KernelCost& before : out)
-      if (before.kernel == c.kernel) return bad_input(c.where, "kernel given twice", c.kernel, "each once");
+    for (const KernelCost& before : out) {
+      if (before.kernel != c.kernel) continue;
+      if (before.bounds == c.bounds)
+        return bad_input(c.where, "kernel given twice", c.kernel, "each once, or once for some bounds");
+      if (before.bounds.all())
+        return bad_input(c.where, "entry that no call takes", c.kernel,
+                         "entries with for_m, for_n or for_k before the one without");
+    }
     out.push_back(std::move(c));
   }
   return {};
@@ -225,12 +258,10 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
       const proto::HostGroup& group = h.group(g);
       if (group.has_speed()) {
         WEFT_ASSIGN(const FlopRate r, parse_flop_rate(group.speed(), s.where_of(path + ".speed")));
-        // An efficiency of the general entries is of the host's own speed.
-        for (KernelCost& k : c.kernels) {
-          for (int i = 0; i < h.kernel_size(); ++i)
-            if (h.kernel(i).name() == k.kernel && h.kernel(i).has_efficiency()) k.rate *= r.value() / c.speed;
-        }
         c.speed = r.value();
+        // An efficiency of the general entries is of the host's own speed.
+        for (KernelCost& k : c.kernels)
+          if (k.efficiency > 0) k.rate = k.efficiency * c.speed;
       }
       if (group.has_slowdown()) {
         WEFT_ASSIGN(c.slowdown, ratio(group.slowdown(), s.where_of(path + ".slowdown"), 1e-6, 1e6));
@@ -238,12 +269,18 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
       std::vector<KernelCost> own;
       WEFT_TRY(read_kernels(group.kernel(), s, path + ".", model, c.speed, memory, own));
       for (KernelCost& k : own) {
-        const auto same = std::find_if(c.kernels.begin(), c.kernels.end(),
-                                       [&](const KernelCost& b) { return b.kernel == k.kernel; });
-        if (same != c.kernels.end())
+        const auto same = std::find_if(c.kernels.begin(), c.kernels.end(), [&](const KernelCost& b) {
+          return b.kernel == k.kernel && b.bounds == k.bounds;
+        });
+        if (same != c.kernels.end()) {
           *same = std::move(k);
-        else
-          c.kernels.push_back(std::move(k));
+          continue;
+        }
+        // Before the general one, which takes the calls that are left.
+        const auto general = std::find_if(c.kernels.begin(), c.kernels.end(), [&](const KernelCost& b) {
+          return b.kernel == k.kernel && b.bounds.all();
+        });
+        c.kernels.insert(general, std::move(k));
       }
     }
     model.classes.push_back(std::move(c));
