@@ -16,6 +16,7 @@
 #include "report/table.hpp"
 #include "topology/fit/kernel_fit.hpp"
 #include "topology/fit/network_fit.hpp"
+#include "topology/platform/params.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::cli {
@@ -26,6 +27,7 @@ using nlohmann::ordered_json;
 using Align = report::Table::Align;
 
 constexpr std::size_t kRowsForPeople = 80;
+constexpr double kMisfit = 2;  // so many times the scatter is worth a word
 
 struct Options {
   CommonOptions common;
@@ -36,8 +38,10 @@ struct Options {
   // dgemm
   std::string kernel = "dgemm", model = "linear", from_date, to_date;
   bool mean = false;
+  std::vector<std::string> parts;
   // network
-  std::string latency, bandwidth, eager_limit;
+  std::string latency, bandwidth, eager_limit, poll_interval;
+  std::vector<std::string> loaded;
   std::vector<std::string> breaks;
   std::size_t segments = 8;
 };
@@ -82,14 +86,68 @@ std::vector<std::pair<std::string, double>> numbers_of(const fit::CpuFit& c) {
                          {"r2", c.r2},
                          {"mean_relative_residual", c.mean_relative},
                          {"max_relative_residual", c.max_relative},
-                         {"spread", c.spread}});
+                         {"spread", c.spread},
+                         {"scatter", c.scatter},
+                         {"misfit", c.misfit}});
   return out;
+}
+
+// "128:96-191", or "128" alone for just that k.
+Result<fit::FitPart> part_of(const std::string& text) {
+  const std::string flag = "--for-k";
+  const auto colon = text.find(':');
+  const auto number = [&](std::string_view s) {
+    return of_flag(parse_integer(s, 1, std::int64_t{1} << 40, flag));
+  };
+  fit::FitPart p;
+  WEFT_ASSIGN(p.k, number(std::string_view(text).substr(0, colon)));
+  p.bounds = {p.k, p.k};
+  if (colon == std::string::npos) return p;
+  const auto ends = topology::split(std::string_view(text).substr(colon + 1), '-');
+  if (ends.size() != 2) return usage_error(flag, text, "K or K:FROM-TO, as in 128:96-191 or 512:384-");
+  WEFT_ASSIGN(p.bounds.from, number(ends[0]));
+  p.bounds.to = topology::ShapeBounds::kUnbounded;
+  if (!ends[1].empty()) {
+    WEFT_ASSIGN(p.bounds.to, number(ends[1]));
+  }
+  if (!p.bounds.holds(p.k)) return usage_error(flag, text, "bounds that hold K");
+  return p;
+}
+
+// What the fit is off by, where that is not the scatter of the calls.
+std::string misfit_text(const fit::KernelFit& f) {
+  std::string text;
+  const auto add = [&](const fit::CpuFit& c, std::string_view which) {
+    if (c.repeated == 0) {
+      text += fmt::format(
+          "every shape{} was called once: what is left of the fit ({} rms) may be misfit, so no noise is "
+          "written; call "
+          "each shape several times\n",
+          which, show_percent(c.misfit));
+      return;
+    }
+    text += fmt::format("calls of one shape{} scatter by {}, the fit is off by {} (rms over {} shapes){}\n",
+                        which, show_percent(c.scatter), show_percent(c.misfit), c.shapes,
+                        c.misfit > kMisfit * c.scatter ? ": misfit, which is not written as noise" : "");
+    if (c.misfit <= kMisfit * c.scatter) return;
+    for (const fit::ShapeMiss& w : f.cpus.front().worst)
+      if (&c == &f.mean)
+        text += fmt::format("  {:.0f} x {:.0f} x {:.0f}: {:+.1f} %\n", w.m, w.n, w.k, 100 * w.deviation);
+  };
+  for (const fit::CpuFit& part : f.mean.parts) add(part, " with k of " + fit::range_text(part.bounds.k));
+  add(f.mean, f.mean.parts.empty() ? "" : " with other k");
+  return text;
 }
 
 ordered_json json_of(const fit::CpuFit& c) {
   ordered_json out = {
       {"node", c.node}, {"cpu", c.cpu}, {"host", c.host}, {"socket", c.socket}, {"rows", c.rows}};
   for (const auto& [name, value] : numbers_of(c)) out[name] = value;
+  if (!c.bounds.all()) {
+    out["from_k"] = c.bounds.k.from;
+    if (c.bounds.k.to != topology::ShapeBounds::kUnbounded) out["to_k"] = c.bounds.k.to;
+  }
+  for (const fit::CpuFit& part : c.parts) out["parts"].push_back(json_of(part));
   return out;
 }
 
@@ -111,6 +169,12 @@ Result<void> fit_kernel(const Options& o) {
                                   : fit::KernelModel::kLinear;
   how.cluster = o.cluster;
   how.mean = o.mean;
+  for (const std::string& text : o.parts) {
+    WEFT_ASSIGN(const fit::FitPart p, part_of(text));
+    if (!how.parts.empty() && p.bounds.from <= how.parts.back().bounds.to)
+      return usage_error("--for-k overlap or do not ascend", text, "bounds in ascending order");
+    how.parts.push_back(p);
+  }
   if (!o.from_date.empty()) {
     WEFT_ASSIGN(how.from_time, of_flag(fit::parse_date(o.from_date, "--from-date")));
   }
@@ -122,6 +186,8 @@ Result<void> fit_kernel(const Options& o) {
     return usage_error("weft fit dgemm takes one file", fmt::format("{}", o.files.size()), "1");
   WEFT_ASSIGN(const auto data, fit::Measurements::read(o.files.front()));
   WEFT_ASSIGN(const auto f, fit::fit_kernel(data, how));
+  if (f.from_regressions && !how.parts.empty())
+    return usage_error("--for-k needs calls", data.file() + " holds regressions", "m,n,k,seconds");
 
   // Rates are shown for a call of 1024 x 1024 x 1024 and without the intercept: what a large call tends to.
   const bool by_mnk = f.from_regressions || how.model != fit::KernelModel::kRate;
@@ -133,15 +199,17 @@ Result<void> fit_kernel(const Options& o) {
   std::vector<report::Table::Column> columns{{"host"},      {"socket"},  {"rows"},
                                              {"intercept"}, {"per mnk"}, {"rate"}};
   if (!by_mnk) columns[4].title = "per flop";
+  const bool parts = !how.parts.empty();
+  if (parts) columns.insert(columns.begin() + 2, {"k"});
   if (f.from_regressions) {
     columns.insert(columns.end(), {{"over rows"}, {"noise/mnk"}});
   } else {
-    columns.insert(columns.end(), {{"R2"}, {"mean |rel|"}, {"max |rel|"}});
+    columns.insert(columns.end(), {{"R2"}, {"mean |rel|"}, {"max |rel|"}, {"scatter"}});
   }
   report::Table table(columns);
-  const auto add = [&](const fit::CpuFit& c, std::string host, std::string socket) {
-    std::vector<std::string> row{std::move(host),
-                                 std::move(socket),
+  const auto add_one = [&](const fit::CpuFit& c, const std::string& host, const std::string& socket) {
+    std::vector<std::string> row{host,
+                                 socket,
                                  fmt::format("{}", c.rows),
                                  show_seconds(c.time.intercept),
                                  fmt::format("{:.5g} ps", 1e12 * (by_mnk ? c.time.mnk : c.per_flop)),
@@ -153,8 +221,14 @@ Result<void> fit_kernel(const Options& o) {
       row.push_back(fmt::format("{:.5f}", c.r2));
       row.push_back(show_percent(c.mean_relative));
       row.push_back(show_percent(c.max_relative));
+      row.push_back(c.repeated > 0 ? show_percent(c.scatter) : "-");
     }
+    if (parts) row.insert(row.begin() + 2, c.bounds.all() ? "others" : fit::range_text(c.bounds.k));
     table.add(std::move(row));
+  };
+  const auto add = [&](const fit::CpuFit& c, const std::string& host, const std::string& socket) {
+    for (const fit::CpuFit& part : c.parts) add_one(part, host, socket);
+    add_one(c, host, socket);
   };
   double slowest = 1e300, fastest = 0, sum = 0, squares = 0;
   ordered_json cpus = ordered_json::array();
@@ -189,6 +263,11 @@ Result<void> fit_kernel(const Options& o) {
   text += fmt::format("{} CPUs on {} hosts: {} a rank on average, {} to {}, standard deviation {}\n",
                       f.cpus.size(), f.hosts, show(FlopRate(mean)), show(FlopRate(slowest)),
                       show(FlopRate(fastest)), show_percent(spread));
+  text +=
+      f.from_regressions
+          ? "noise is the file's residual columns; what the regressions missed is in them and cannot be told "
+            "from scatter\n"
+          : misfit_text(f);
   ordered_json json = {{"schema", "weft.fit/1"}, {"kind", "kernel"},        {"kernel", o.kernel},
                        {"rows", f.rows},         {"left_out", f.left_out},  {"mean_flops", mean},
                        {"spread", spread},       {"mean", json_of(f.mean)}, {"cpus", cpus}};
@@ -217,12 +296,17 @@ Result<void> fit_network(const Options& o) {
       return usage_error("--breaks do not ascend", text, "sizes in ascending order");
     how.breaks.push_back(static_cast<double>(b.value()));
   }
-  std::vector<fit::Measurements> data;
-  for (const std::string& file : o.files) {
-    WEFT_ASSIGN(auto one, fit::Measurements::read(file));
-    data.push_back(std::move(one));
+  if (!o.poll_interval.empty()) {
+    WEFT_ASSIGN(const Duration d, of_flag(parse_duration(o.poll_interval, "--poll-interval")));
+    how.poll_interval = to_seconds(d);
   }
-  WEFT_ASSIGN(const auto f, fit::fit_network(data, how));
+  std::vector<fit::Measurements> data, loaded;
+  for (const auto& [files, list] : {std::pair(&o.files, &data), std::pair(&o.loaded, &loaded)})
+    for (const std::string& file : *files) {
+      WEFT_ASSIGN(auto one, fit::Measurements::read(file));
+      list->push_back(std::move(one));
+    }
+  WEFT_ASSIGN(const auto f, fit::fit_network(data, how, loaded));
 
   report::Table table({{"what", Align::kLeft},
                        {"from"},
@@ -264,6 +348,8 @@ Result<void> fit_network(const Options& o) {
   add("transfer", f.transfer);
   add("local", f.local);
   add("stream", f.stream);
+  add("loaded", f.loaded);
+  add("loaded_local", f.loaded_local);
   std::string text;
   for (const auto& [name, rows] : f.read)
     text += fmt::format("{}{} x {}", text.empty() ? "read " : ", ", rows, name);
@@ -303,9 +389,10 @@ Result<void> fit_network(const Options& o) {
 }
 
 // What only one of the two kinds of fit looks at.
-const std::vector<std::string> kKernelFlags{"--kernel", "--model", "--from-date", "--to-date", "--mean"};
-const std::vector<std::string> kNetworkFlags{"--latency", "--bandwidth", "--eager-limit", "--breaks",
-                                             "--segments"};
+const std::vector<std::string> kKernelFlags{"--kernel",  "--model", "--from-date",
+                                            "--to-date", "--mean",  "--for-k"};
+const std::vector<std::string> kNetworkFlags{"--latency",  "--bandwidth", "--eager-limit",  "--breaks",
+                                             "--segments", "--loaded",    "--poll-interval"};
 
 }  // namespace
 
@@ -332,6 +419,18 @@ Action setup_fit(CLI::App& app) {
   app.add_option("--to-date", o->to_date, "dgemm: last day of the rows to use [all]")
       ->type_name("YYYY-MM-DD");
   app.add_flag("--mean", o->mean, "dgemm: mean of the regressions of a CPU, not their median");
+  app.add_option("--for-k", o->parts,
+                 "dgemm: calls with k = K are fitted alone, for all calls with k from FROM to TO [none]")
+      ->type_name("K[:FROM-TO],...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option(
+         "--loaded", o->loaded,
+         "network: messages measured while all cores compute and poll, experiments pingpong and local")
+      ->type_name("FILE");
+  app.add_option("--poll-interval", o->poll_interval,
+                 "network: of that measurement; intercepts up to it are waiting for a poll, left out [500us]")
+      ->type_name("TIME");
   app.add_option("--latency", o->latency, "network: latency of the platform's route [what the data show]")
       ->type_name("TIME");
   app.add_option("--bandwidth", o->bandwidth, "network: its narrowest bandwidth [what the data show]")

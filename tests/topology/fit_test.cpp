@@ -102,6 +102,83 @@ TEST(KernelFit, CallsOfEveryCpuGiveItsOwnCoefficientsAndTheFragmentHoldsThem) {
   EXPECT_NEAR(own[0].polynomial.mnk, f->cpus[3].time.mnk, 1e-5 * own[0].polynomial.mnk);
 }
 
+// Calls of many shapes, each `times` times: `time(m, n, k)` and a scatter of `relative` (normal).
+template <class F>
+std::string calls(Rng& rng, const std::vector<int>& ks, int shapes, int times, double relative, F time) {
+  std::string csv = "m,n,k,seconds\n";
+  for (const int k : ks)
+    for (int i = 0; i < shapes; ++i) {
+      const double m = std::floor(100 + 4000 * rng.unit()), n = std::floor(100 + 4000 * rng.unit());
+      for (int j = 0; j < times; ++j) {
+        // Sum of twelve uniform numbers: near enough to normal, with deviation 1.
+        double z = -6;
+        for (int u = 0; u < 12; ++u) z += rng.unit();
+        csv += fmt::format("{},{},{},{:.17g}\n", m, n, k, time(m, n, k) * (1 + relative * z));
+      }
+    }
+  return csv;
+}
+
+TEST(KernelFit, CallsOfOneKHaveAFitOfTheirOwnAndTheFragmentKeepsThemApart) {
+  Rng rng(seed());
+  const auto time = [](double m, double n, double k) {
+    return (k == 128 ? 60e-12 : 70e-12) * m * n * k + 2e-9 * m * k + 5e-9 * n * k;
+  };
+  KernelFitOptions o;
+  o.model = KernelModel::kFull;
+  o.parts = {{128, {96, 191}}, {512, {384, ShapeBounds::kUnbounded}}};
+  const auto f = fit_kernel(parsed(calls(rng, {64, 128, 200, 300, 512}, 60, 1, 0, time)), o);
+  ASSERT_TRUE(f) << const_cast<Result<KernelFit>&>(f).error().message();
+  ASSERT_EQ(f->mean.parts.size(), 2u);
+  for (const double k : {64.0, 128.0, 300.0, 512.0})
+    EXPECT_NEAR(f->seconds(f->mean, 1000, 200, k), time(1000, 200, k), 1e-6 * time(1000, 200, k)) << k;
+  EXPECT_NEAR(f->mean.parts[0].time.mk, 2e-9, 1e-13);
+  const TempFile file("parts.textproto", "topology { family: \"crossbar\" set: \"n=2\" }\n" + f->textproto());
+  const auto own = load(file.path()).compute.classes[0].kernels;
+  ASSERT_EQ(own.size(), 3u);
+  EXPECT_EQ(own[0].bounds.k, (ShapeBounds::Range{96, 191}));
+  EXPECT_EQ(own[1].bounds.k, (ShapeBounds::Range{384, ShapeBounds::kUnbounded}));
+  EXPECT_TRUE(own[2].bounds.all());
+  o.parts = {{129, {129, 129}}};
+  EXPECT_THAT(message(fit_kernel(parsed("m,n,k,seconds\n1,2,3,4\n1,2,3,4\n2,2,3,4\n3,2,3,4\n5,2,3,4\n"), o)),
+              HasSubstr("no call has this k"));
+}
+
+TEST(KernelFit, MisfitIsNoNoise) {
+  Rng rng(seed());
+  // Every other shape is 5 % slower than any polynomial says; calls of one shape scatter by 0.2 %.
+  const auto time = [](double m, double n, double k) {
+    return 70e-12 * m * n * k * (std::fmod(m, 2) == 0 ? 0.95 : 1.05);
+  };
+  KernelFitOptions o;
+  o.model = KernelModel::kFull;
+  const auto f = fit_kernel(parsed(calls(rng, {64, 128, 256, 500}, 40, 12, 0.002, time)), o);
+  ASSERT_TRUE(f);
+  EXPECT_EQ(f->mean.shapes, 160u);
+  EXPECT_EQ(f->mean.repeated, 160u);
+  EXPECT_NEAR(f->mean.scatter, 0.002, 0.0002);
+  EXPECT_NEAR(f->mean.misfit, 0.05, 0.01);
+  EXPECT_NEAR(f->mean.noise, 0.002, 0.0004);
+  ASSERT_FALSE(f->mean.worst.empty() && f->cpus[0].worst.empty());
+  for (const ShapeMiss& w : f->cpus[0].worst) EXPECT_GT(std::fabs(w.deviation), 0.04);
+  // Called once each, nobody can tell: no noise.
+  const auto once = fit_kernel(parsed(calls(rng, {64, 128, 256, 500}, 40, 1, 0.002, time)), o);
+  ASSERT_TRUE(once);
+  EXPECT_EQ(once->mean.repeated, 0u);
+  EXPECT_EQ(once->mean.noise, 0);
+  EXPECT_THAT(once->textproto(), ::testing::Not(HasSubstr("noise")));
+}
+
+TEST(KernelFit, AnInterceptBelowNothingIsNothing) {
+  Rng rng(seed());
+  const auto time = [](double m, double n, double k) { return 70e-12 * m * n * k - 5e-5; };
+  KernelFitOptions o;
+  const auto f = fit_kernel(parsed(calls(rng, {128}, 60, 1, 0, time)), o);
+  ASSERT_TRUE(f);
+  EXPECT_EQ(f->mean.time.intercept, 0);
+  EXPECT_GT(f->mean.time.mnk, 60e-12);
+}
+
 TEST(KernelFit, RegressionsAreSummarisedByTheirMedianWithinTheDates) {
   const std::string csv =
       "intercept,mnk,mnk_residual,function,cluster,node,cpu,start_time\n"
@@ -378,6 +455,41 @@ TEST(DahuCalibration, RatesAndSegmentsAreThoseOfTheMeasurements) {
   EXPECT_NEAR(1 / n->transfer.back().slope, 12.33e9, 0.25e9);
   EXPECT_GT(n->options.eager_limit, 4000);
   EXPECT_LE(n->options.eager_limit, 8133);
+}
+
+// Messages under load: the wait for the next poll, then two rates, then a start that costs 50 ms.
+TEST(NetworkFit, MessagesUnderLoadBecomeSegmentsOfTheirOwn) {
+  const Library library;
+  std::string idle = "experiment,msg_size,duration\n", loaded = idle;
+  for (double s = 1; s < 4e8; s *= 1.2) {
+    const double n = std::floor(s);
+    idle += fmt::format("pingpong,{},{:.17g}\nsend,{},{:.17g}\n", n, 2 * library.one_way(n), n,
+                        library.eager(n) ? library.send(n) : library.one_way(n));
+    const double way = n < 1e6   ? 1e-4 + 300e-12 * n
+                       : n < 1e8 ? 7e-4 - 4e-4 + 700e-12 * n
+                                 : 50e-3 + 200e-12 * n;
+    loaded += fmt::format("pingpong,{},{:.17g}\n", n, 2 * way);
+  }
+  NetworkFitOptions o;
+  o.latency = 4e-7;
+  o.bandwidth = 1e10;
+  o.eager_limit = 65535;
+  const auto f = fit_network({parsed(idle)}, o, {parsed(loaded)});
+  ASSERT_TRUE(f) << const_cast<Result<NetworkFit>&>(f).error().message();
+  EXPECT_TRUE(f->loaded_local.empty());
+  const TempFile file("loaded.textproto",
+                      "topology { family: \"crossbar\" set: \"n=2\" set: \"bw=10GB/s\" }\n" + f->textproto());
+  const auto& list = load(file.path()).mpi.loaded_transfer;
+  ASSERT_GE(list.size(), 3u) << f->textproto();
+  EXPECT_EQ(list.front().from, 65536) << "smaller ones are there before the poll";
+  for (const CostSegment& c : list) {
+    const double expected = c.from < 900'000 ? 300e-12 : c.from < 90'000'000 ? 700e-12 : 200e-12;
+    EXPECT_NEAR(c.per_byte, expected, 0.02 * expected) << c.from;
+  }
+  EXPECT_EQ(list.front().intercept, 0) << "the wait for a poll is a replay's own";
+  EXPECT_NEAR(list.back().intercept, 50e-3, 1e-3);
+  EXPECT_THAT(message(fit_network({parsed(idle)}, o, {parsed("experiment,msg_size,duration\nsend,1,1\n")})),
+              HasSubstr("no message under load"));
 }
 
 }  // namespace

@@ -7,7 +7,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <map>
+#include <span>
+#include <tuple>
 
 #include "core/least_squares.hpp"
 
@@ -16,6 +19,7 @@ namespace {
 
 using Key = std::pair<std::int64_t, std::int64_t>;  // node, cpu
 constexpr double kMaxIndex = 1e9;
+constexpr std::size_t kWorstShapes = 3;
 
 double median(std::vector<double> v) {
   if (v.empty()) return 0;
@@ -46,45 +50,144 @@ std::size_t terms_of(KernelModel m) {
   return 0;
 }
 
-Result<CpuFit> fit_calls(const Measurements& d, const std::vector<std::size_t>& rows,
-                         const KernelFitOptions& o) {
+struct Call {
+  double m = 1, n = 1, k = 1, seconds = 0;
+  [[nodiscard]] std::tuple<double, double, double> shape() const { return {m, n, k}; }
+};
+
+Result<std::vector<Call>> read_calls(const Measurements& d, const std::vector<std::size_t>& rows) {
   const auto cm = d.find({"m", "M", "n_elements"}), cn = d.find({"n", "N"}), ck = d.find({"k", "K"});
   const auto ct = d.find({"seconds", "duration", "time"});
+  std::vector<Call> out;
+  out.reserve(rows.size());
+  for (const std::size_t r : rows) {
+    Call c;
+    for (const auto& [column, value] : {std::pair(cm, &c.m), std::pair(cn, &c.n), std::pair(ck, &c.k)}) {
+      if (!column) continue;
+      WEFT_ASSIGN(*value, d.number(r, *column, 0, 1e12));
+    }
+    WEFT_ASSIGN(c.seconds, d.number(r, *ct, 1e-15, 1e9));
+    out.push_back(c);
+  }
+  return out;
+}
+
+// Noise is what calls of one shape scatter by: a constant and a part of the time, least squares over the standard
+// deviations of the shapes. What the means of the shapes are off by is misfit.
+void split_residual(const std::vector<Call>& calls, const std::vector<double>& fitted, CpuFit& c) {
+  struct Sums {
+    std::size_t n = 0;
+    double fit = 0, sum = 0, squares = 0;  // the last two of seconds / fit - 1: near 0, so no cancellation
+  };
+  std::map<std::tuple<double, double, double>, Sums> shapes;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Sums& s = shapes[calls[i].shape()];
+    const double off = calls[i].seconds / fitted[i] - 1;
+    s.fit = fitted[i];
+    ++s.n;
+    s.sum += off;
+    s.squares += off * off;
+  }
+  double between = 0;
+  std::vector<std::vector<double>> columns(2);
+  std::vector<double> deviation, weight;
+  for (const auto& [shape, s] : shapes) {
+    const auto n = static_cast<double>(s.n);
+    const double off = s.sum / n;
+    between += off * off;
+    const auto& [m, nn, k] = shape;
+    c.worst.push_back({m, nn, k, off});
+    if (s.n < 2) continue;
+    columns[0].push_back(1);
+    columns[1].push_back(s.fit);
+    deviation.push_back(s.fit * std::sqrt(std::max(0.0, s.squares - n * off * off) / (n - 1)));
+    weight.push_back(1 / (s.fit * s.fit));
+  }
+  c.shapes = shapes.size();
+  c.repeated = deviation.size();
+  c.misfit = std::sqrt(between / static_cast<double>(shapes.size()));
+  for (std::size_t i = 0; i < deviation.size(); ++i)
+    c.scatter += deviation[i] / columns[1][i] / static_cast<double>(deviation.size());
+  if (c.repeated >= 2) {
+    LinearFit f = solve_least_squares(columns, deviation, weight);
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      if (f.coefficient[j] >= 0) continue;
+      std::fill(columns[j].begin(), columns[j].end(), 0.0);
+      f = solve_least_squares(columns, deviation, weight);
+    }
+    c.noise_time.intercept = f.coefficient[0];
+    c.noise = f.coefficient[1];
+  } else {
+    c.noise = c.scatter;
+  }
+  const std::size_t kept = std::min(kWorstShapes, c.worst.size());
+  std::partial_sort(
+      c.worst.begin(), c.worst.begin() + static_cast<std::ptrdiff_t>(kept), c.worst.end(),
+      [](const ShapeMiss& a, const ShapeMiss& b) { return std::abs(a.deviation) > std::abs(b.deviation); });
+  c.worst.resize(kept);
+}
+
+Result<CpuFit> fit_calls(const std::vector<Call>& calls, const std::string& where,
+                         const KernelFitOptions& o) {
   // The terms, and the flops if there is a rate.
   const std::size_t terms = terms_of(o.model), count = terms + (o.model == KernelModel::kRate ? 1 : 0);
   std::vector<std::vector<double>> columns(count);
   std::vector<double> y, w;
-  for (const std::size_t r : rows) {
-    double m = 1, n = 1, k = 1;
-    for (const auto& [column, value] : {std::pair(cm, &m), std::pair(cn, &n), std::pair(ck, &k)}) {
-      if (!column) continue;
-      WEFT_ASSIGN(*value, d.number(r, *column, 0, 1e12));
-    }
-    WEFT_ASSIGN(const double t, d.number(r, *ct, 1e-15, 1e9));
+  for (const auto& [m, n, k, t] : calls) {
     for (std::size_t j = 0; j < terms; ++j) columns[j].push_back(KernelPolynomial::kTerms[j].factor(m, n, k));
     if (count > terms) columns[terms].push_back(o.flops(m, n, k));
     y.push_back(t);
     w.push_back(1 / (t * t));
   }
-  if (rows.size() < count)
-    return bad_input(d.where(rows.front(), 0), "too few calls for the model", fmt::format("{}", rows.size()),
+  if (calls.size() < count)
+    return bad_input(where, "too few calls for the model", fmt::format("{}", calls.size()),
                      fmt::format("at least {} per CPU", count));
-  const LinearFit f = solve_least_squares(columns, y, w);
+  LinearFit f = solve_least_squares(columns, y, w);
+  if (f.coefficient.front() < 0) {
+    // Small calls would take less than no time.
+    std::fill(columns.front().begin(), columns.front().end(), 0.0);
+    f = solve_least_squares(columns, y, w);
+  }
   CpuFit c;
   for (std::size_t j = 0; j < terms; ++j) c.time.*KernelPolynomial::kTerms[j].coefficient = f.coefficient[j];
   if (count > terms) c.per_flop = f.coefficient[terms];
-  double squares = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    double fit = 0;
-    for (std::size_t j = 0; j < count; ++j) fit += f.coefficient[j] * columns[j][i];
-    squares += (y[i] - fit) * (y[i] - fit) * w[i];
-  }
-  const std::size_t freedom = y.size() > count ? y.size() - count : 1;
-  c.noise = std::sqrt(squares / static_cast<double>(freedom));
+  std::vector<double> fitted(y.size());
+  for (std::size_t i = 0; i < y.size(); ++i)
+    for (std::size_t j = 0; j < count; ++j) fitted[i] += f.coefficient[j] * columns[j][i];
+  // A fit that falls to nothing somewhere has nothing to be relative to.
+  if (std::all_of(fitted.begin(), fitted.end(), [](double t) { return t > 0; }))
+    split_residual(calls, fitted, c);
+  c.rows = calls.size();
   c.r2 = f.r2;
   c.mean_relative = f.mean_relative;
   c.max_relative = f.max_relative;
   return c;
+}
+
+// One fit for each part, and one of what no part holds; of everything if they hold all.
+Result<CpuFit> fit_parts(const Measurements& d, const std::vector<std::size_t>& rows,
+                         const KernelFitOptions& o) {
+  WEFT_ASSIGN(const std::vector<Call> calls, read_calls(d, rows));
+  const std::string where = d.where(rows.front(), 0);
+  const auto held = [&](const Call& c) {
+    return std::any_of(o.parts.begin(), o.parts.end(), [&](const FitPart& p) {
+      return static_cast<double>(p.bounds.from) <= c.k && c.k <= static_cast<double>(p.bounds.to);
+    });
+  };
+  std::vector<Call> rest;
+  std::copy_if(calls.begin(), calls.end(), std::back_inserter(rest), [&](const Call& c) { return !held(c); });
+  WEFT_ASSIGN(CpuFit out, fit_calls(rest.empty() ? calls : rest, where, o));
+  for (const FitPart& p : o.parts) {
+    std::vector<Call> own;
+    std::copy_if(calls.begin(), calls.end(), std::back_inserter(own),
+                 [&](const Call& c) { return c.k == static_cast<double>(p.k); });
+    if (own.empty())
+      return bad_input(where, "no call has this k", fmt::format("{}", p.k), "a k that was measured");
+    WEFT_ASSIGN(CpuFit part, fit_calls(own, where, o));
+    part.bounds.k = p.bounds;
+    out.parts.push_back(std::move(part));
+  }
+  return out;
 }
 
 Result<CpuFit> centre_of_regressions(const Measurements& d, const std::vector<std::size_t>& rows,
@@ -127,6 +230,7 @@ std::string polynomial_text(std::string_view prefix, const KernelPolynomial& p, 
 std::string kernel_text(const KernelFit& f, const CpuFit& c) {
   const bool rate = f.options.model == KernelModel::kRate && !f.from_regressions;
   std::string s = fmt::format("kernel {{ name: \"{}\"", f.options.kernel);
+  if (!c.bounds.all()) s += fmt::format(" for_k: \"{}\"", range_text(c.bounds.k));
   s += polynomial_text("", c.time, rate ? 1 : 2);
   if (rate) s += fmt::format(" rate: \"{:.6g}Gflops\"", c.per_flop > 0 ? 1e-9 / c.per_flop : 1e9);
   s += polynomial_text("noise_", c.noise_time, 0);
@@ -134,9 +238,43 @@ std::string kernel_text(const KernelFit& f, const CpuFit& c) {
   return s + " }";
 }
 
+CpuFit mean_of(std::span<const CpuFit> fits) {
+  CpuFit mean;
+  const auto n = static_cast<double>(fits.size());
+  for (const CpuFit& c : fits) {
+    for (const auto& term : KernelPolynomial::kTerms) {
+      mean.time.*term.coefficient += c.time.*term.coefficient / n;
+      mean.noise_time.*term.coefficient += c.noise_time.*term.coefficient / n;
+    }
+    for (double CpuFit::*field :
+         {&CpuFit::per_flop, &CpuFit::noise, &CpuFit::scatter, &CpuFit::misfit, &CpuFit::r2,
+          &CpuFit::mean_relative, &CpuFit::max_relative, &CpuFit::spread})
+      mean.*field += c.*field / n;
+    mean.rows += c.rows;
+    mean.shapes += c.shapes;
+    mean.repeated += c.repeated;
+  }
+  mean.bounds = fits.front().bounds;
+  for (std::size_t j = 0; j < fits.front().parts.size(); ++j) {
+    std::vector<CpuFit> parts;
+    parts.reserve(fits.size());
+    for (const CpuFit& c : fits) parts.push_back(c.parts[j]);
+    mean.parts.push_back(mean_of(parts));
+  }
+  return mean;
+}
+
 }  // namespace
 
+std::string range_text(const ShapeBounds::Range& r) {
+  if (r.from == r.to) return fmt::format("{}", r.from);
+  if (r.to == ShapeBounds::kUnbounded) return fmt::format("{}-", r.from);
+  return fmt::format("{}-{}", r.from, r.to);
+}
+
 double KernelFit::seconds(const CpuFit& c, double m, double n, double k) const {
+  for (const CpuFit& part : c.parts)
+    if (part.bounds.k.holds(static_cast<std::int64_t>(k))) return seconds(part, m, n, k);
   double t = c.time(m, n, k);
   if (c.per_flop != 0 && options.flops) t += c.per_flop * options.flops(m, n, k);
   return t;
@@ -145,11 +283,13 @@ double KernelFit::seconds(const CpuFit& c, double m, double n, double k) const {
 std::string KernelFit::textproto() const {
   std::string s = "host {\n";
   if (per_cpu && sockets > 1) s += fmt::format("  sockets: {}\n", sockets);
+  for (const CpuFit& part : mean.parts) s += "  " + kernel_text(*this, part) + "\n";
   s += "  " + kernel_text(*this, mean) + "\n";
   if (per_cpu)
     for (const CpuFit& c : cpus) {
       s += fmt::format("  group {{ hosts: \"{}\" ", c.host);
       if (sockets > 1) s += fmt::format("socket: {} ", c.socket);
+      for (const CpuFit& part : c.parts) s += kernel_text(*this, part) + " ";
       s += kernel_text(*this, c) + " }\n";
     }
   return s + "}\n";
@@ -217,24 +357,15 @@ Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
   out.hosts = static_cast<std::uint32_t>(host_of.size());
   out.sockets = static_cast<std::uint32_t>(socket_of.size());
   for (const auto& [key, rows] : groups) {
-    WEFT_ASSIGN(CpuFit c, out.from_regressions ? centre_of_regressions(d, rows, o) : fit_calls(d, rows, o));
+    WEFT_ASSIGN(CpuFit c, out.from_regressions ? centre_of_regressions(d, rows, o) : fit_parts(d, rows, o));
     c.node = key.first;
     c.cpu = key.second;
     c.host = host_of[key.first];
     c.socket = socket_of[key.second];
     c.rows = rows.size();
-    out.cpus.push_back(c);
+    out.cpus.push_back(std::move(c));
   }
-  const auto n = static_cast<double>(out.cpus.size());
-  for (const CpuFit& c : out.cpus) {
-    for (const auto& term : KernelPolynomial::kTerms) {
-      out.mean.time.*term.coefficient += c.time.*term.coefficient / n;
-      out.mean.noise_time.*term.coefficient += c.noise_time.*term.coefficient / n;
-    }
-    for (double CpuFit::*field : {&CpuFit::per_flop, &CpuFit::noise, &CpuFit::r2, &CpuFit::mean_relative,
-                                  &CpuFit::max_relative, &CpuFit::spread})
-      out.mean.*field += c.*field / n;
-  }
+  out.mean = mean_of(out.cpus);
   out.mean.rows = out.rows;
   return out;
 }

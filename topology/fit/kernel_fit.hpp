@@ -2,7 +2,10 @@
 //
 // Two kinds of input, told apart by their columns:
 //  1. calls: m, n, k (absent ones count 1) and seconds, duration or time; with node and cpu columns every CPU is fitted
-//     alone. Least squares relative to the duration: weights 1/t^2, so that small calls count as large ones do.
+//     alone. Least squares relative to the duration: weights 1/t^2, so that small calls count as large ones do; an
+//     intercept that would be below 0 is 0. Calls
+//     of one k may have a fit of their own (KernelFitOptions::parts). Noise is how far calls of the same shape scatter;
+//     what the fit is off by beyond that is misfit, and no noise: where every shape was called once, nobody can tell.
 //  2. regressions: intercept, mnk (and what there is of mn, mk, nk, intercept_residual, mnk_residual), one row per CPU
 //     and day. A CPU's coefficients are the medians over its rows: one bad day moves nothing.
 // Nodes become hosts in ascending order; `hosts` counts them.
@@ -15,7 +18,7 @@
 
 #include "core/result.hpp"
 #include "topology/fit/measurements.hpp"
-#include "topology/platform/kernel_polynomial.hpp"
+#include "topology/platform/compute_model.hpp"
 
 namespace weft::topology::fit {
 
@@ -23,6 +26,12 @@ enum class KernelModel : std::uint8_t {
   kLinear,  // intercept + mnk
   kFull,    // intercept + mnk + mn + mk + nk
   kRate,    // intercept + flops / rate
+};
+
+// Calls with this k are fitted alone, for all calls with k in `bounds`.
+struct FitPart {
+  std::int64_t k = 0;
+  ShapeBounds::Range bounds;
 };
 
 struct KernelFitOptions {
@@ -33,6 +42,13 @@ struct KernelFitOptions {
   std::string cluster;                         // rows of others are left out; empty = all
   double from_time = -1e300, to_time = 1e300;  // start_time, Unix seconds: [from, to)
   bool mean = false;                           // regressions: mean over rows, not median
+  std::vector<FitPart> parts;                  // calls; ascending, bounds do not overlap
+};
+
+// A shape that the fit misses.
+struct ShapeMiss {
+  double m = 1, n = 1, k = 1;
+  double deviation = 0;  // of the mean of its calls from the fit, relative to the fit
 };
 
 // One CPU, or the mean of all.
@@ -44,6 +60,13 @@ struct CpuFit {
   double per_flop = 0;          // seconds
   KernelPolynomial noise_time;  // standard deviation of a call, seconds
   double noise = 0;             // ... and as a part of the time
+  ShapeBounds bounds;           // of the calls that it is for
+  std::vector<CpuFit> parts;  // one for each of the options' parts; this is for calls that none of them holds
+  // Calls: shapes, those called more than once, mean over these of their relative standard deviation, root mean square
+  // over all of what the fit is off by, and the worst.
+  std::size_t shapes = 0, repeated = 0;
+  double scatter = 0, misfit = 0;
+  std::vector<ShapeMiss> worst;
   // Calls: quality of the fit. Regressions: relative spread of mnk over the rows (1.4826 MAD / median).
   double r2 = 0, mean_relative = 0, max_relative = 0, spread = 0;
 };
@@ -65,6 +88,8 @@ struct KernelFit {
 };
 
 [[nodiscard]] Result<KernelFit> fit_kernel(const Measurements& data, const KernelFitOptions& options);
+// As a platform file writes it: "96-191", "192-", "128".
+[[nodiscard]] std::string range_text(const ShapeBounds::Range& r);
 // "2019-11-27" -> Unix seconds of its midnight UTC.
 [[nodiscard]] Result<double> parse_date(const std::string& text, const std::string& where);
 

@@ -48,6 +48,26 @@ Result<void> add_csv(const Measurements& d, const NetworkFitOptions& o, Points& 
   return {};
 }
 
+Result<Points> points_of(const std::vector<Measurements>& data, const NetworkFitOptions& o) {
+  Points points;
+  for (const Measurements& d : data) {
+    if (d.format() == Measurements::Format::kCsv) {
+      WEFT_TRY(add_csv(d, o, points));
+      continue;
+    }
+    for (std::size_t r = 0; r < d.rows(); ++r) {
+      WEFT_ASSIGN(const double size, d.number(r, 0, 0, kMaxBytes));
+      WEFT_ASSIGN(const double value, d.number(r, 1, 0, 1e15));
+      if (d.format() == Measurements::Format::kOsuBandwidth) {
+        if (size > 0 && value > 0) points["stream"].push_back({size, size / (value * 1e6)});
+      } else {
+        points["pingpong"].push_back({size, value * 1e-6});
+      }
+    }
+  }
+  return points;
+}
+
 std::vector<DataPoint> part(const std::vector<DataPoint>& all, double lo, double hi) {
   std::vector<DataPoint> out;
   for (const DataPoint& p : all)
@@ -114,28 +134,26 @@ std::string NetworkFit::textproto() const {
         t.slope > 0 && !bandwidth_unknown ? std::min(1.0, 1 / (t.slope * options.bandwidth)) : 1.0);
   }
   for (const LineSegment& c : local) s += segment_text("local_transfer", c, 0);
+  const double first = limited ? static_cast<double>(options.eager_limit) + 1 : 0;
+  const auto under_load = [&](std::string_view name, const std::vector<LineSegment>& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (i + 1 < list.size() && list[i + 1].from <= first) continue;
+      LineSegment c = list[i];
+      c.from = std::max(c.from, first);
+      if (c.intercept <= options.poll_interval) c.intercept = 0;
+      s += segment_text(name, c, 0);
+    }
+  };
+  under_load("loaded_transfer", loaded);
+  under_load("loaded_local_transfer", loaded_local);
   return s + "}\n";
 }
 
-Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const NetworkFitOptions& options) {
+Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const NetworkFitOptions& options,
+                               const std::vector<Measurements>& loaded) {
   NetworkFit out;
   out.options = options;
-  Points points;
-  for (const Measurements& d : data) {
-    if (d.format() == Measurements::Format::kCsv) {
-      WEFT_TRY(add_csv(d, options, points));
-      continue;
-    }
-    for (std::size_t r = 0; r < d.rows(); ++r) {
-      WEFT_ASSIGN(const double size, d.number(r, 0, 0, kMaxBytes));
-      WEFT_ASSIGN(const double value, d.number(r, 1, 0, 1e15));
-      if (d.format() == Measurements::Format::kOsuBandwidth) {
-        if (size > 0 && value > 0) points["stream"].push_back({size, size / (value * 1e6)});
-      } else {
-        points["pingpong"].push_back({size, value * 1e-6});
-      }
-    }
-  }
+  WEFT_ASSIGN(Points points, points_of(data, options));
   if (points.empty())
     return bad_input(data.empty() ? "" : data.front().file(), "no measurement of a message", {}, "rows");
   for (const auto& [name, list] : points) {
@@ -161,6 +179,23 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
   WEFT_ASSIGN(out.one_way, segments_of("pingpong", all));
   WEFT_ASSIGN(out.isend, segments_of("isend", all));
   WEFT_ASSIGN(out.stream, segments_of("stream", all));
+  if (!loaded.empty()) {
+    WEFT_ASSIGN(Points under_load, points_of(loaded, options));
+    const auto line = [&](const char* name) -> Result<std::vector<LineSegment>> {
+      const auto at = under_load.find(name);
+      if (at == under_load.end()) return std::vector<LineSegment>();
+      SegmentOptions free = how;
+      free.min_intercept = -1e300;  // the largest messages are slower than a line through small ones says
+      auto r = fit_segments(at->second, free);
+      if (!r) r.error().where = std::string("loaded ") + name;
+      return r;
+    };
+    WEFT_ASSIGN(out.loaded, line("pingpong"));
+    WEFT_ASSIGN(out.loaded_local, line("local"));
+    if (out.loaded.empty() && out.loaded_local.empty())
+      return bad_input(loaded.front().file(), "no message under load", {},
+                       "experiments pingpong or local (size,duration: copies within a host)");
+  }
   if (out.options.bandwidth == 0)
     for (const DataPoint& p : points["stream"])
       out.options.bandwidth = std::max(out.options.bandwidth, p.x / p.y);

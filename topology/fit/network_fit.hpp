@@ -18,6 +18,9 @@
 //     bandwidth. Without such a test and without NetworkFitOptions::bandwidth, one-way times show a bandwidth only
 //     where the largest message spends at least half of its time in its bytes; else the bandwidth stays unknown;
 //  6. isend measured and send not: a blocking send of an eager message costs the same call, so send is taken as isend.
+//  7. messages under load are segmented lines of their own. An intercept up to the interval between polls is the time
+//     until the other side polls, which a replay has itself: it is left out; a larger one stays (loaded_transfer,
+//     loaded_local_transfer). Eager sizes stay out: their data come before the poll.
 //
 // What comes out is a fragment that the platform reader takes, or an error that says which measurement is missing.
 #pragma once
@@ -40,6 +43,7 @@ struct NetworkFitOptions {
   std::int64_t eager_limit = -1;  // bytes; -1 = found
   std::vector<double> breaks;     // of the transfer segments; empty = found
   std::size_t max_segments = 8;
+  double poll_interval = 500e-6;  // s, of the loaded measurement
 };
 
 struct NetworkFit {
@@ -48,9 +52,10 @@ struct NetworkFit {
   std::vector<LineSegment> send, isend, recv;  // as measured
   std::vector<LineSegment> transfer;           // latency + s / bandwidth: one_way less the calls
   std::vector<LineSegment> local;
-  std::vector<LineSegment> stream;  // time per message of a bandwidth test
-  double recv_lowered_by = 0;       // s
-  bool bandwidth_unknown = false;   // options.bandwidth is 0: the messages were too small to show it
+  std::vector<LineSegment> stream;                // time per message of a bandwidth test
+  std::vector<LineSegment> loaded, loaded_local;  // one way while all cores compute and poll
+  double recv_lowered_by = 0;                     // s
+  bool bandwidth_unknown = false;  // options.bandwidth is 0: the messages were too small to show it
   bool send_as_isend = false;
   double largest = 0;  // bytes, of the one-way times
   bool found_eager_limit = false;
@@ -61,7 +66,9 @@ struct NetworkFit {
   [[nodiscard]] std::string textproto() const;
 };
 
+// `loaded`: the same experiments while all cores of the hosts compute and poll in between.
 [[nodiscard]] Result<NetworkFit> fit_network(const std::vector<Measurements>& data,
-                                             const NetworkFitOptions& options);
+                                             const NetworkFitOptions& options,
+                                             const std::vector<Measurements>& loaded = {});
 
 }  // namespace weft::topology::fit
