@@ -27,6 +27,7 @@ enum MessageState : std::uint8_t {
   kQueued = 8,   // in the receiver's unexpected-message queue
   kCollective = 16,
   kEnvelopeHere = 32,  // its envelope is there; it may wait for earlier messages of its channel (matcher.hpp)
+  kFoundAtPoll = 64,   // its receiver polled for it after a computation (Found::kAtPoll)
 };
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
@@ -51,6 +52,9 @@ struct Message {
   Instant matched;     // a receive was found, unless the data left without one
   Instant left;        // data left: from here on they wait out the latency
   Instant flow_start;  // latency paid
+  [[nodiscard]] Found found() const {
+    return (state & kFoundAtPoll) != 0 ? Found::kAtPoll : Found::kWaitedFor;
+  }
   // Links of the matcher's queues: of the channel, in flight or unexpected, and of the receiver as a whole.
   std::uint32_t pair_next = kNone, pair_prev = kNone;
   std::uint32_t all_next = kNone, all_prev = kNone;

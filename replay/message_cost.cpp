@@ -51,7 +51,8 @@ Protocol MessageCost::protocol_of(OpKind kind, std::int64_t bytes) const {
   return p;
 }
 
-MessageCost::Parts MessageCost::uncontended(std::int64_t bytes, const Path& path, OpKind kind) const {
+MessageCost::Parts MessageCost::uncontended(std::int64_t bytes, const Path& path, OpKind kind,
+                                            Found found) const {
   Parts p;
   p.protocol = protocol_of(kind, bytes);
   const bool nonblocking =
@@ -61,17 +62,17 @@ MessageCost::Parts MessageCost::uncontended(std::int64_t bytes, const Path& path
   const bool eager = p.protocol == Protocol::kEager;
   if (path.local) {
     if (!eager) p.request = p.permission = local_leg();
-    p.transfer = local_data(bytes);
+    p.transfer = local_data(bytes, found);
     return p;
   }
   if (!eager && !known_at_once()) {
     p.request = envelope(path.latency);
     p.permission = permission(path.latency_back.value_or(path.latency));
   }
-  p.latency = data_latency(bytes, path.latency, eager);
+  p.latency = data_latency(bytes, path.latency, eager, found);
   if (size(bytes) > 0)
     p.transfer = Elapsed::of_seconds(static_cast<double>(size(bytes)) /
-                                     std::min(path.capacity, rate_cap(bytes, path.capacity)));
+                                     std::min(path.capacity, rate_cap(bytes, path.capacity, found)));
   return p;
 }
 

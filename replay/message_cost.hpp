@@ -11,6 +11,9 @@
 // Handshake of a rendezvous: without transfer segments, request and permission take the route's latency each before
 // the data leave. With them, L(s) covers the handshake as a ping-pong measures it: the request takes L(0), and the
 // data arrive max(L(s) - L(0), 0) + transfer after both sides are ready.
+// A message that its receiver polls for after a computation (Found::kAtPoll) travels while the cores beside it compute:
+// where the platform has loaded segments for its size, its data wait their intercept on top of the latency and
+// need per_byte*s at least, within a host intercept + per_byte*s.
 // Within a host: local_transfer, or local_latency + s / local_bandwidth; a rendezvous' handshake takes two
 // local_latency more, and none where local_transfer says it all.
 // Raw: processors, handshakes and data within a host take no time; L(s) is the latency of the route, the rate that of
@@ -35,6 +38,9 @@ enum class Protocol : std::uint8_t {
   kDetached,   // when both sides are there; the send is over at once
   kRendezvous  // when both sides are there; the send is over when all has arrived
 };
+
+// How its receiver came to a message: by a receive, or by a poll and more than copies computed since its last message.
+enum class Found : std::uint8_t { kWaitedFor, kAtPoll };
 
 class MessageCost {
  public:
@@ -92,15 +98,23 @@ class MessageCost {
   [[nodiscard]] Elapsed permission(Duration route_latency) const {
     return mpi_->transfer.empty() && !known_at_once() ? Elapsed(route_latency) : kNoTime;
   }
-  [[nodiscard]] Elapsed data_latency(std::int64_t bytes, Duration route_latency, bool eager) const {
-    if (mpi_->transfer.empty()) return Elapsed(route_latency);
+  [[nodiscard]] Elapsed data_latency(std::int64_t bytes, Duration route_latency, bool eager,
+                                     Found found = Found::kWaitedFor) const {
+    const Elapsed more = found == Found::kAtPoll ? loaded_intercept(bytes) : kNoTime;
+    if (mpi_->transfer.empty()) return Elapsed(route_latency) + more;
     const Elapsed all = scaled(route_latency, bytes);
-    if (eager) return all;
+    if (eager) return all + more;
     const Elapsed sent = scaled(route_latency, 0);
-    return all > sent ? all - sent : kNoTime;
+    return (all > sent ? all - sent : kNoTime) + more;
   }
   // Largest rate of one message, bytes/s; infinity = as fast as the links allow.
-  [[nodiscard]] double rate_cap(std::int64_t bytes, double capacity) const {
+  [[nodiscard]] double rate_cap(std::int64_t bytes, double capacity, Found found = Found::kWaitedFor) const {
+    if (found == Found::kAtPoll)
+      if (const topology::CostSegment* const s = loaded(mpi_->loaded_transfer, bytes)) {
+        // An intercept below 0 makes the message as a whole faster: its time is that of the line.
+        const double n = static_cast<double>(bytes), time = s->per_byte * n + std::min(s->intercept, 0.0);
+        if (time > 0) return n / time;
+      }
     if (mpi_->transfer.empty()) return std::numeric_limits<double>::infinity();
     return segment(mpi_->transfer, bytes).bandwidth_factor * capacity;
   }
@@ -109,7 +123,9 @@ class MessageCost {
   [[nodiscard]] Elapsed local_leg() const {
     return mpi_->local_transfer.empty() ? Elapsed(mpi_->local_latency) : kNoTime;
   }
-  [[nodiscard]] Elapsed local_data(std::int64_t bytes) const {
+  [[nodiscard]] Elapsed local_data(std::int64_t bytes, Found found = Found::kWaitedFor) const {
+    if (found == Found::kAtPoll && loaded(mpi_->loaded_local_transfer, bytes) != nullptr)
+      return cost(mpi_->loaded_local_transfer, bytes);
     if (!mpi_->local_transfer.empty()) return cost(mpi_->local_transfer, bytes);
     Elapsed d(mpi_->local_latency);
     if (mpi_->local_bandwidth > 0)
@@ -119,7 +135,12 @@ class MessageCost {
 
   // The whole of a message on an idle path, sent by an operation of `kind`: what the engine gives a lone message.
   [[nodiscard]] Parts uncontended(std::int64_t bytes, const Path& path,
-                                  traces::OpKind kind = traces::OpKind::send) const;
+                                  traces::OpKind kind = traces::OpKind::send,
+                                  Found found = Found::kWaitedFor) const;
+  // Some message takes longer than others for being found at a poll.
+  [[nodiscard]] bool knows_load() const {
+    return !mpi_->loaded_transfer.empty() || !mpi_->loaded_local_transfer.empty();
+  }
 
  private:
   template <class Segment>
@@ -132,6 +153,15 @@ class MessageCost {
     const topology::CostSegment& c = segment(list, bytes);
     const double s = c.intercept + c.per_byte * static_cast<double>(bytes);
     return s > 0 ? Elapsed::of_seconds(s) : kNoTime;
+  }
+  // Its segment for a message under load; null: none, as without load.
+  [[nodiscard]] static const topology::CostSegment* loaded(const std::vector<topology::CostSegment>& list,
+                                                           std::int64_t bytes) {
+    return list.empty() || bytes < list.front().from ? nullptr : &segment(list, bytes);
+  }
+  [[nodiscard]] Elapsed loaded_intercept(std::int64_t bytes) const {
+    const topology::CostSegment* const s = loaded(mpi_->loaded_transfer, bytes);
+    return s != nullptr && s->intercept > 0 ? Elapsed::of_seconds(s->intercept) : kNoTime;
   }
   [[nodiscard]] static Elapsed per_byte(double seconds, std::int64_t bytes) {
     return Elapsed::of_seconds(seconds * static_cast<double>(bytes));

@@ -37,6 +37,7 @@ Simulation::Slot* Simulation::slot_for(Rank& k, const Op& op) {
 
 Simulation::Step Simulation::do_compute(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage != Stage::kFresh) return Step::kDone;
+  k.computed |= computes_more_than_copies(k.program, k.pc, op);
   const Elapsed d = op.kind == OpKind::compute_kernel ? call_time(r, k, op) : compute_time(r, k, k.pc, op);
   if (error_) return Step::kBlocked;
   if (d == kNoTime) return Step::kDone;
@@ -321,7 +322,7 @@ Simulation::Step Simulation::do_wait(std::uint32_t r, Rank& k, const Op& op) {
 
 Simulation::Step Simulation::do_probe(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kRecv;
-  if (op.peer == kProcNull || probe_hits(r, op)) return Step::kDone;
+  if (op.peer == kProcNull || poll_hits(r, k, op)) return Step::kDone;
   k.stage = Stage::kWaiting;
   k.state = RankState::kProbing;
   poke_prober(r);
@@ -342,7 +343,7 @@ Simulation::Step Simulation::do_iprobe(std::uint32_t r, Rank& k, const Op& op) {
     if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit
     const std::uint64_t hit = k.pc + static_cast<std::uint64_t>(list[0]);
     if (std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end()) return Step::kDone;
-    if (!probe_hits(r, op)) return Step::kDone;
+    if (!poll_hits(r, k, op)) return Step::kDone;
     auto at_hit = k.program.at(hit);
     if (!at_hit) {
       fail(std::move(at_hit).error());

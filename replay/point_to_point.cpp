@@ -9,6 +9,7 @@ using traces::OpKind;
 
 void Simulation::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
                            std::int64_t bytes, OpKind kind, Target target) {
+  ranks_[src].computed = false;
   const std::uint32_t i = messages_.take();
   Message& m = messages_[i];
   m = Message{};
@@ -76,6 +77,7 @@ void Simulation::delivered(std::uint32_t i, std::uint32_t r) {
 
 void Simulation::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
                            std::int64_t bytes, Target target) {
+  ranks_[rank].computed = false;
   const std::uint32_t r = matcher_.receives().take();
   PostedRecv& v = matcher_.receives()[r];
   v = PostedRecv{rank, context, source, tag, bytes, target, 0, kNone, kNone};
@@ -111,7 +113,7 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
   m.left = now_ + before;
   const HostId a = placement_[m.src], b = placement_[m.dst];
   if (a == b) {
-    const Elapsed d = before + cost_.local_data(m.bytes);
+    const Elapsed d = before + cost_.local_data(m.bytes, m.found());
     m.started = now_ + d;
     m.ideal = d;
     m.flow_start = m.left;
@@ -123,7 +125,8 @@ void Simulation::leave(std::uint32_t i, Elapsed before) {
                           platform_.fabric.host_name(a) + " to " + platform_.fabric.host_name(b),
                           "hosts that the platform connects"));
   m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
-  const Elapsed latency = before + cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager);
+  const Elapsed latency =
+      before + cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager, m.found());
   all_.latency += latency;
   if ((m.state & kCollective) == 0) p2p_.latency += latency;
   m.started = now_ + latency;
@@ -146,7 +149,7 @@ void Simulation::start_flow(std::uint32_t i) {
   if (size == 0) return arrive(i);
   const auto route = router_.chosen(i);
   const double narrowest = route.narrowest;
-  const double cap = cost_.rate_cap(m.bytes, narrowest);
+  const double cap = cost_.rate_cap(m.bytes, narrowest, m.found());
   const double alone = std::min(narrowest, cap);
   m.ideal = Elapsed::of_seconds(static_cast<double>(size) / alone);
   double weight = 1;
@@ -206,10 +209,19 @@ bool Simulation::visible(const Message& m) const {
   return m.protocol == Protocol::kEager ? (m.state & kArrived) != 0 : m.visible <= now_;
 }
 
-bool Simulation::probe_hits(std::uint32_t r, const Op& op) {
+std::uint32_t Simulation::probed(std::uint32_t r, const Op& op) {
   const std::uint32_t i =
       matcher_.peek(r, op.comm.index(), op.peer, op.tag, [&](const Message& m) { return visible(m); });
-  return i != kNone && visible(messages_[i]);
+  return i != kNone && visible(messages_[i]) ? i : kNone;
+}
+
+// A rank that polls after it computed is in a phase in which all compute and nobody waits for this message in a call:
+// what it finds travels while the cores beside it compute.
+bool Simulation::poll_hits(std::uint32_t r, const Rank& k, const Op& op) {
+  const std::uint32_t i = probed(r, op);
+  if (i == kNone) return false;
+  if (k.computed) messages_[i].state |= kFoundAtPoll;
+  return true;
 }
 
 // A message may have become visible to rank r, which waits in a probe.

@@ -67,6 +67,10 @@ bool no_poll(const traces::Op& op, bool in_detour) { return in_detour || op.peer
 
 }  // namespace
 
+bool Simulation::computes_more_than_copies(const ProgramCursor& program, std::uint64_t pc, const Op& op) {
+  return op.kind != OpKind::compute_kernel || traces::kernel_flops(shape_of(program, pc, op)) > 0;
+}
+
 // How long the kernel call at k.pc takes: with all later pieces of it, or not at all if it is one of those.
 Elapsed Simulation::call_time(std::uint32_t r, Rank& k, const Op& op) {
   JoinedCalls& joined = joined_[r];
@@ -109,6 +113,7 @@ bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
   run.poll = kNoPoll;
   run.polled = kNoTime;
   run.calls = clock.call;
+  run.computes = false;
   Elapsed total;
   CallWindow window;
   bool joined = false;      // a poll that is over was passed
@@ -122,6 +127,7 @@ bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
     const Op& op = **k.program.at(i);
     if (op.kind == OpKind::compute_kernel) {
       const traces::KernelShape shape = shape_of(k.program, i, op);
+      run.computes |= traces::kernel_flops(shape) > 0;
       if (window.add(i, shape) == CallWindow::Added::kFull) {
         if (window.joining())
           take_calls();
@@ -132,6 +138,7 @@ bool Simulation::run_ahead(std::uint32_t r, Rank& k) {
       continue;
     }
     if (traces::is_compute(op.kind)) {
+      run.computes = true;
       take_calls();
       total += compute_time(r, k, i, op);
       if (error_) return false;
@@ -189,6 +196,7 @@ void Simulation::end_run(std::uint32_t r, std::uint64_t sequence) {
   k.spent[static_cast<int>(Part::kCompute)] += (now_ - k.blocked_since) - run.polled;
   k.spent[static_cast<int>(Part::kRecv)] += run.polled;
   causes_.add(r, Cause::kPolls, run.polled);
+  k.computed |= run.computes;
   ops_done_ += run.end - run.first;
   k.pc = run.end;
   compute_[r].call = run.calls_after;
@@ -209,10 +217,12 @@ void Simulation::poke_run(std::uint32_t r) {
   clock.call = run.calls;
   Instant at = k.blocked_since;
   Elapsed polled;
+  bool computes = false;
   for (std::uint64_t i = run.first; i < run.end; ++i) {
     const Op& op = **k.program.at(i);
     if (traces::is_compute(op.kind)) {
       at = at + compute_time(r, k, i, op);
+      computes |= computes_more_than_copies(k.program, i, op);
       continue;
     }
     if (no_poll(op, k.in_detour)) continue;
@@ -221,6 +231,7 @@ void Simulation::poke_run(std::uint32_t r) {
     if (at < now_ || poll_never_hits(k, i, op)) continue;
     run.end = i;
     run.at_poll = true;
+    run.computes = computes;
     run.polled = polled;
     run.calls_after = clock.call;
     run.poll = kNoPoll;

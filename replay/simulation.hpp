@@ -83,6 +83,7 @@ class Simulation {
     Stage stage = Stage::kFresh;
     Part part = Part::kCompute;
     bool in_detour = false;
+    bool computed = false;  // more than copies, since it sent or received
     std::uint8_t op_length = 1;
     std::vector<Slot> slots;
     Instant op_start;
@@ -159,8 +160,9 @@ class Simulation {
     std::uint64_t sequence = 0;        // of the event that ends it
     std::uint64_t calls = 0;           // kernel calls before it
     std::uint64_t calls_after = 0;
-    bool at_poll = false;  // ends when operation `end`, a poll, looks
-    Elapsed polled;        // of its time, spent in polls
+    bool at_poll = false;   // ends when operation `end`, a poll, looks
+    bool computes = false;  // more than copies
+    Elapsed polled;         // of its time, spent in polls
   };
   // A stretch of kernel calls and polls that are over which is taken operation by operation (call_window.hpp).
   struct JoinedCalls {
@@ -232,7 +234,11 @@ class Simulation {
   void arrive(std::uint32_t m);
   void release(std::uint32_t m);
   [[nodiscard]] bool visible(const Message& m) const;
-  [[nodiscard]] bool probe_hits(std::uint32_t r, const Op& op);
+  // The message that a probe finds now, or kNone.
+  [[nodiscard]] std::uint32_t probed(std::uint32_t r, const Op& op);
+  [[nodiscard]] bool probe_hits(std::uint32_t r, const Op& op) { return probed(r, op) != kNone; }
+  // The same for a poll of the program.
+  [[nodiscard]] bool poll_hits(std::uint32_t r, const Rank& k, const Op& op);
   void poke_prober(std::uint32_t r);
   void account(const Message& m);
 
@@ -253,6 +259,8 @@ class Simulation {
   void poke_run(std::uint32_t r);
   [[nodiscard]] Elapsed compute_time(std::uint32_t r, const Rank& k, std::uint64_t pc, const Op& op);
   [[nodiscard]] Elapsed call_time(std::uint32_t r, Rank& k, const Op& op);
+  [[nodiscard]] static bool computes_more_than_copies(const ProgramCursor& program, std::uint64_t pc,
+                                                      const Op& op);
   [[nodiscard]] bool poll_never_hits(const Rank& k, std::uint64_t pc, const Op& op) const;
   [[nodiscard]] bool poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) const;
 

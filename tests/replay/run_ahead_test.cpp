@@ -86,6 +86,7 @@ TEST(RunAhead, EndsWhenOneByOneDoes) {
     any.polynomial.mnk = 1e-9;
     p->compute.classes[0].kernels = {any};
     if (seed % 2 == 0) p->mpi.iprobe_cost = Duration(200'000);
+    if (seed % 4 == 1) p->mpi.loaded_transfer = {{70'000, 2e-6, 1e-9}};
     if (seed % 3 == 0) p->mpi.send_overhead = p->mpi.recv_overhead = Duration(300'000);
     std::vector<HostId> hosts;
     for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);

@@ -8,15 +8,18 @@
 namespace weft::topology {
 namespace {
 
-// Start of segment `i` after one that starts at `before` (-1: none).
+// Where the first segment of a list may start.
+enum class First : std::uint8_t { kAtZero, kAnywhere };
+
+// Start of a segment after one that starts at `before` (-1: none).
 Result<std::int64_t> read_from(bool has, const std::string& text, std::int64_t before,
-                               const std::string& where) {
+                               const std::string& where, First first = First::kAtZero) {
   std::int64_t from = 0;
   if (has) {
     WEFT_ASSIGN(const Bytes b, parse_bytes(text, where));
     from = b.value();
   }
-  if (before < 0 && from != 0)
+  if (before < 0 && from != 0 && first == First::kAtZero)
     return bad_input(where, "first segment does not start at 0", text, "from: \"0B\"");
   if (from <= before)
     return bad_input(where, "segments are not in ascending order", text, fmt::format("above {}B", before));
@@ -25,14 +28,14 @@ Result<std::int64_t> read_from(bool has, const std::string& text, std::int64_t b
 
 template <class List>
 Result<void> read_segments(const List& list, const PlatformSource& s, std::string_view name,
-                           std::vector<CostSegment>& out) {
+                           std::vector<CostSegment>& out, First first = First::kAtZero) {
   for (int i = 0; i < list.size(); ++i) {
     const proto::CostSegment& in = list.Get(i);
     const std::string path = fmt::format("mpi.{}[{}]", name, i);
     const std::string where = s.where_of(path);
     CostSegment c;
     WEFT_ASSIGN(c.from, read_from(in.has_from(), in.from(), i == 0 ? -1 : out.back().from,
-                                  in.has_from() ? s.where_of(path + ".from") : where));
+                                  in.has_from() ? s.where_of(path + ".from") : where, first));
     if (in.has_intercept()) {
       WEFT_ASSIGN(c.intercept, parse_seconds(in.intercept(), s.where_of(path + ".intercept")));
     }
@@ -98,6 +101,9 @@ Result<MpiParameters> read_mpi(const PlatformSource& s) {
   WEFT_TRY(read_segments(m.recv_cost(), s, "recv_cost", mpi.recv_cost));
   WEFT_TRY(read_segments(m.local_transfer(), s, "local_transfer", mpi.local_transfer));
   WEFT_TRY(read_transfer(m, s, mpi.transfer));
+  WEFT_TRY(read_segments(m.loaded_transfer(), s, "loaded_transfer", mpi.loaded_transfer, First::kAnywhere));
+  WEFT_TRY(read_segments(m.loaded_local_transfer(), s, "loaded_local_transfer", mpi.loaded_local_transfer,
+                         First::kAnywhere));
   if (mpi.isend_cost.empty()) mpi.isend_cost = mpi.send_cost;
   const std::tuple<bool, std::string_view, bool> twice[] = {
       {m.has_send_overhead() || m.has_send_copy_bandwidth(), "send_cost", m.send_cost_size() > 0},

@@ -38,7 +38,9 @@ struct MpiParameters {
   // By message size; each list starts at 0 bytes and ascends, or is empty: then the plain figures above hold.
   std::vector<CostSegment> send_cost, isend_cost, recv_cost;
   std::vector<TransferSegment> transfer;
-  std::vector<CostSegment> local_transfer;         // time of a message within a host
+  std::vector<CostSegment> local_transfer;  // time of a message within a host
+  // Of messages that a rank polls for after a computation; ascending from any size, empty: as all others.
+  std::vector<CostSegment> loaded_transfer, loaded_local_transfer;
   Duration iprobe_cost{0};                         // processor time of a poll
   Duration test_cost{0};                           // ... of a successful test
   std::map<std::string, std::string> collectives;  // collective -> algorithm name; empty = default choice
