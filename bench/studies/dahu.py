@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Makes platforms/dahu.textproto and dahu-2019-04.textproto from the public measurements of the machine's user.
+
+  python3 bench/studies/dahu.py WEFT --thesis T --hpl H [--out platforms]
+
+T: checkout of github Ezibenroc/thesis, H: of github Ezibenroc/hpl at 12d0551. Only calibrations are read:
+  T/data/prediction/modeling/kernels/generative/dgemm_calibration.csv   dgemm of every CPU, November 2019 to January 2020
+  T/data/experiment/randomizing_sizes/fixing_K/dgemm_raw_data.csv       single calls of dgemm on node 5, December 2020
+  T/data/prediction/modeling/network/pycewise/{pycewise_data,memcpy_small}.csv   messages
+  H/src/blas/HPL_dgemm.c                                                dgemm of every CPU, April 2019
+All fits are made by `weft fit`. What was published as a figure in a notebook stands below with its source.
+"""
+import argparse
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# Transfers under load, while all cores of the nodes multiply and poll in between: tables that github
+# Ezibenroc/mpi_calibration, dahu/mpi/remote_calibration.ipynb of 2020-08-20 (d359ae6) prints in cells 46 and 60. First
+# byte, intercept (ms), ps a byte. Intercepts of 0.065 to 0.176 ms are the wait for the next poll, which a replay has
+# itself: left out. Those below 0 are halves of the regressions themselves (cells 45 and 57), which the tables cut to 0.
+LOADED = [(8133, 0, 80), (15798, 0, 1075.991), (64000, 0, 252.8962), (6000000, -0.3655, 615.2294),
+          (42672591, -3.4705, 772.593), (160097505, 97.091, 198.7136)]
+LOADED_LOCAL = [(0, 0, 227), (16000, 0, 330), (6000000, 0, 530), (36900000, -6.56, 934), (160100000, 102, 229)]
+
+# A port under two-way traffic, each way: 82 Gb/s to one node and from another (2,300 Gb/s of 28 nodes, read from a plot of
+# dahu/mpi/saturation.ipynb in the same repository, July 2020). One way alone 96, to and from one node 94, all to all 66.
+# In a row swap the 32 ranks of a node send to and receive from a few nodes at once, so 82 is taken.
+PORT = "10.25GB/s"
+EAGER = "8132B"
+
+# k that was measured alone, and the k that it stands for.
+PARTS = [(128, "96-191"), (256, "192-383"), (512, "384-767")]
+TERMS = ["intercept", "mnk", "mn", "mk", "nk"]
+
+OTHER_KERNELS = """\
+  # Kernels other than dgemm: no calibration file. Coefficients published in the SMPI port of HPL (github
+  # Ezibenroc/hpl, include/hpl_blas.h, src/auxil, src/pauxil), measured on this machine; standard deviations too.
+  kernel { name: "dtrsm_left" rate: "18.3637Gflops" noise: "0.0568" }   # 5.445540e-11 s per m m n
+  kernel { name: "dtrsm_right" rate: "18.3637Gflops" noise: "0.0568" }  # ... per m n n
+  kernel { name: "dgemv" mn: "1278.804ps" noise: "0.0129" }
+  kernel { name: "dscal" mnk: "379.8686ps" noise: "0.392" }
+  kernel { name: "idamax" mnk: "605.2262ps" noise: "0.393" }
+  kernel { name: "daxpy" intercept: "0.6680085us" noise: "1.387" }  # constant there: vectors of one length
+  kernel { name: "dtrsv" intercept: "24.38651us" noise: "0.183" }   # constant there: triangles of one size
+  kernel { name: "dlacpy" mn: "3871.806ps" noise: "0.343" }
+  kernel { name: "dlatcpy" mn: "4893.9ps" noise: "0.0959" }
+  # HPL's copies, by its function: 01T, 02N, 03T, 04T of that source. 04T's published 8.498957 ns is per gathered row; the
+  # call moves the host's own rows too, 1,488 for 1,364 gathered in a binary exchange of 128 rows on 32 process rows.
+  kernel { name: "dlaswp01" mn: "7547.639ps" noise: "0.1817" }
+  kernel { name: "dlaswp02" mn: "28222.41ps" noise: "0.1948" }
+  kernel { name: "dlaswp03" mn: "3775.24ps" noise: "0.0786" }
+  kernel { name: "dlaswp04" mn: "7790.71ps" noise: "0.261" }
+  kernel { name: "dlaswp" mn: "6830ps" noise: "0.2" }  # the others, not published: mean of the four, weighted by rows
+  kernel { name: "dger" mn: "1278.804ps" noise: "0.0129" }  # assumed: as dgemv; SMPI's port counts none
+  kernel { name: "dswap" intercept: "0" }                   # as SMPI's port: counts none
+  kernel { name: "dcopy" mnk: "413.96ps" }                  # assumed: 8 B an element at the 51.745 ps a byte of memcpy
+"""
+
+HEAD = """\
+# {title}
+# Made by bench/studies/dahu.py from public calibrations of its user; no figure is from a run of HPL (docs/kernels.md).
+name: "{name}"
+summary: "{summary}"
+source: "32 nodes, 2 x Xeon Gold 6130, one Omni-Path 100 Gb/s switch, Rpeak 62.26 Tflop/s over 1,024 cores: Cornebize, PhD thesis"
+source: "Omni-Path switch 100-110 ns: PPT omnipath configuration"
+{dgemm_source}
+source: "dgemm by k, its scatter: github Ezibenroc/thesis, data/experiment/randomizing_sizes/fixing_K/dgemm_raw_data.csv (node 5, December 2020)"
+source: "messages: the same, data/prediction/modeling/network/pycewise, pycewise_data.csv and memcpy_small.csv"
+source: "messages under load: github Ezibenroc/mpi_calibration, dahu/mpi/remote_calibration.ipynb (d359ae6, August 2020)"
+source: "ports: the same, dahu/mpi/saturation.ipynb (July 2020): 82 Gb/s each way to one node and from another"
+topology {{
+  family: "crossbar"
+  set: "n=32"
+  # 82 Gb/s: to one node and from another at once, as in row swaps. One way alone 96, to and from one node 94, all to all 66.
+  set: "bw={port}"
+  set: "lat=100ns"      # two links between hosts; the switch is 100 to 110 ns
+}}
+host {{
+  speed: "60.8Gflops"  # peak of one core: 62.26 Tflop/s / 1,024 cores (TOP500-style, base clock)
+  ranks: 32            # one rank per core, as the thesis ran
+  sockets: 2
+  socket_order: "cyclic"  # even ranks on CPU 0: get_cpuid() in Ezibenroc/hpl, src/blas/HPL_dgemm.c
+  # {dgemm_comment}
+"""
+
+
+class Fit:
+    def __init__(self, weft, folder):
+        self.weft, self.folder = weft, folder
+
+    def json(self, *words):
+        out = os.path.join(self.folder, "fit.json")
+        line = [self.weft, "fit", *words, "-o", os.path.join(self.folder, "part"), "--json", out]
+        print("weft " + " ".join(line[1:]), file=sys.stderr)
+        subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
+        with open(out) as f:
+            return json.load(f)
+
+
+def call_file(raw, folder):
+    """Calls of one k in a row, and those of random shapes; not those of the experiment that mixes a few k."""
+    path = os.path.join(folder, "calls.csv")
+    fixed = {f"exp_{k}" for k, _ in PARTS}
+    with open(raw) as source, open(path, "w") as out:
+        print("m,n,k,seconds,node,cpu", file=out)
+        for r in csv.DictReader(source):
+            kind = r["expfile"].rsplit("_", 1)[0]
+            known = r["k"] in {str(k) for k, _ in PARTS}
+            if (kind in fixed and kind == "exp_" + r["k"]) or (kind == "exp_random" and not known):
+                print(r["m"], r["n"], r["k"], r["duration"], r["node"], r["cpu"], sep=",", file=out)
+    return path
+
+
+def april(path):
+    """(node, cpu) -> polynomial, from the cases of dgemm_time()."""
+    out = {}
+    with open(path) as f:
+        text = f.read()
+    number = r"(-?[\d.e+-]+)"
+    mean = rf"mu += {number} \+ {number}\*mnk \+ {number}\*mn \+ {number}\*mk \+ {number}\*nk;"
+    for cpu, body in re.findall(r"case (\d+): // node \d+\n(.*?)return", text, re.S):
+        found = re.search(mean, body)
+        out[(int(cpu) // 2, int(cpu) % 2)] = dict(zip(TERMS, map(float, found.groups())))
+    if len(out) != 64:
+        sys.exit(f"{path}: {len(out)} CPUs; expected 64 (check out 12d0551)")
+    return out
+
+
+def polynomial(fit, scale=1.0):
+    return {t: fit[t + "_s"] * scale for t in TERMS}
+
+
+def entry(poly, noise, for_k=None):
+    words = ['name: "dgemm"']
+    if for_k:
+        words.append(f'for_k: "{for_k}"')
+    for t in TERMS:
+        if poly[t] != 0 or t in ("intercept", "mnk"):
+            unit = ("us", 1e6) if t == "intercept" else ("ps", 1e12)
+            words.append(f'{t}: "{poly[t] * unit[1]:.6g}{unit[0]}"')
+    words.append(f'noise_intercept: "{noise[0] * 1e6:.4g}us" noise: "{noise[1]:.4g}"')
+    return "kernel { " + " ".join(words) + " }"
+
+
+def mean(list_of_polynomials):
+    n = len(list_of_polynomials)
+    return {t: sum(p[t] for p in list_of_polynomials) / n for t in TERMS}
+
+
+def segments(name, table):
+    lines = []
+    for start, intercept, per_byte in table:
+        first = f'from: "{start}B" ' if start else ""
+        wait = f'intercept: "{intercept}ms" ' if intercept else ""
+        lines.append(f'  {name} {{ {first}{wait}per_byte: "{per_byte}ps" }}\n')
+    return "".join(lines)
+
+
+def platform(head, entries_of, cpus, mpi):
+    """entries_of(cpu) -> [(polynomial, noise, for_k)]"""
+    text = HEAD.format(port=PORT, **head)
+    columns = list(zip(*[entries_of(c) for c in cpus]))
+    for column in columns:
+        text += "  " + entry(mean([p for p, _, _ in column]), column[0][1], column[0][2]) + "\n"
+    text += OTHER_KERNELS
+    for node, cpu in cpus:
+        entries = " ".join(entry(*e) for e in entries_of((node, cpu)))
+        text += f'  group {{ hosts: "{node - 1}" socket: {cpu} {entries} }}\n'
+    return text + "}\n" + mpi
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weft")
+    parser.add_argument("--thesis", required=True)
+    parser.add_argument("--hpl", required=True)
+    parser.add_argument("--out", default="platforms")
+    args = parser.parse_args()
+    data = os.path.join(args.thesis, "data")
+    modeling = os.path.join(data, "prediction/modeling")
+    with tempfile.TemporaryDirectory(prefix="weft-dahu-") as folder:
+        fit = Fit(os.path.abspath(args.weft), folder)
+        days = fit.json("dgemm", os.path.join(modeling, "kernels/generative/dgemm_calibration.csv"))
+        calls = fit.json("dgemm", call_file(os.path.join(
+            data, "experiment/randomizing_sizes/fixing_K/dgemm_raw_data.csv"), folder), "--model", "full",
+            "--for-k", ",".join(f"{k}:{bounds}" for k, bounds in PARTS))
+        network = os.path.join(modeling, "network/pycewise")
+        mpi = fit.json("network", os.path.join(network, "pycewise_data.csv"), os.path.join(network, "memcpy_small.csv"),
+                       "--cluster", "dahu", "--latency", "200ns", "--bandwidth", PORT, "--eager-limit", EAGER)["textproto"]
+    level = {(c["node"], c["cpu"]): c["mnk_s"] for c in days["cpus"]}
+    cpus = sorted(level)
+    measured = calls["cpus"]
+    bounds = [b for _, b in PARTS] + [None]
+
+    def fits(cpu):  # of one measured CPU: one of each part, then that of other k
+        return cpu["parts"] + [cpu]
+
+    noise = [(sum(fits(c)[i]["noise_intercept_s"] for c in measured) / len(measured),
+              sum(fits(c)[i]["noise"] for c in measured) / len(measured)) for i in range(len(bounds))]
+    # Each fit relative to what the same CPU's days say, mean over the CPUs that were measured: times another CPU's days.
+    relative = [mean([polynomial(fits(c)[i], 1 / level[(c["node"], c["cpu"])]) for c in measured])
+                for i in range(len(bounds))]
+
+    def healthy(cpu):
+        return [({t: v * level[cpu] for t, v in relative[i].items()}, noise[i], b) for i, b in enumerate(bounds)]
+
+    spring = april(os.path.join(args.hpl, "src/blas/HPL_dgemm.c"))
+    wide = {c: p["mnk"] + p["mn"] / 128 for c, p in spring.items()}
+    # April's calls were of the shapes of HPL with NB 128: its level is that of this part.
+    base = mean([polynomial(fits(c)[0]) for c in measured])
+    part = [mean([polynomial(fits(c)[i]) for c in measured]) for i in range(len(bounds))]
+    typical = base["mnk"]
+
+    def in_spring(cpu):
+        return [({t: v * wide[cpu] / typical for t, v in part[i].items()}, noise[i], b) for i, b in enumerate(bounds)]
+
+    mpi = mpi.rstrip()
+    if not mpi.endswith("}"):
+        sys.exit("weft fit network wrote no block")
+    mpi = "# weft fit network pycewise_data.csv memcpy_small.csv --cluster dahu --latency 200ns --bandwidth " + PORT + \
+        " --eager-limit " + EAGER + "\n" + mpi[:-1]
+    mpi += "  # While all cores multiply and poll. The notebook's table, halved; intercepts that are the wait for a poll left out.\n"
+    mpi += segments("loaded_transfer", LOADED) + segments("loaded_local_transfer", LOADED_LOCAL) + "}\n"
+
+    heads = {
+        "dahu": dict(
+            title="Dahu cluster (Grid'5000, Grenoble) while all of its nodes were well.", name="dahu",
+            summary="Dahu (Grid'5000, Grenoble): 32 hosts x 32 cores on one Omni-Path switch, all nodes well (2019-11 to 2020-12)",
+            dgemm_source='source: "dgemm of every CPU: github Ezibenroc/thesis, data/prediction/modeling/kernels/generative/'
+                         'dgemm_calibration.csv, medians"',
+            dgemm_comment="By k as measured on node 5, times the level of each CPU; mean over the CPUs, the groups below give each its own."),
+        "dahu-2019-04": dict(
+            title="Dahu cluster (Grid'5000, Grenoble) in spring 2019, when nodes 13 to 16 cooled badly.", name="dahu-2019-04",
+            summary="Dahu in spring 2019: dgemm of April 2019 (four hot nodes), otherwise as dahu",
+            dgemm_source='source: "dgemm of every CPU: github Ezibenroc/hpl, src/blas/HPL_dgemm.c of 2019-04-05 (12d0551)"',
+            dgemm_comment="By k as measured on node 5, times the level of each CPU in April 2019; mean over the CPUs."),
+    }
+    for name, entries in (("dahu", healthy), ("dahu-2019-04", in_spring)):
+        path = os.path.join(args.out, name + ".textproto")
+        with open(path, "w") as out:
+            out.write(platform(heads[name], entries, cpus, mpi))
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
