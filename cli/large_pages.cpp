@@ -20,8 +20,9 @@ void prefer_large_pages() {
   void* const block = std::malloc(1 << 22);
   mallopt(M_TOP_PAD, 1 << 20);
   if (block == nullptr) return;
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(block) + kPage - 1) / kPage * kPage;
-  (void)madvise(reinterpret_cast<void*>(begin), kHeap - kPage, MADV_HUGEPAGE);
+  const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(block) % kPage;
+  char* const begin = static_cast<char*>(block) + (beyond == 0 ? 0 : kPage - beyond);
+  (void)madvise(begin, kHeap - kPage, MADV_HUGEPAGE);
   std::free(block);
 #endif
 }

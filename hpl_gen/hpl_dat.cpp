@@ -230,6 +230,7 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
   const auto factors = [&](std::string_view count, std::string_view what) -> Result<std::vector<Factor>> {
     WEFT_ASSIGN(const auto values, in.list(count, what, -kMaxInt));
     std::vector<Factor> out;
+    out.reserve(values.size());
     for (const auto v : values) out.push_back(choice(v, 3, Factor::kRight, what, in, d.notes, "2 (right)"));
     return out;
   };

@@ -243,7 +243,8 @@ PanelBcast HplTrace::bcast_of(const Place& p, OpSink& out) const {
   const int depth = p.config->look_ahead();
   const std::int64_t k = p.panel.index, number = k + (depth > 0 && k >= depth ? 1 : 0);
   const auto tag = static_cast<std::int32_t>(kTagPanel + number % kTagRange);
-  return PanelBcast({p, words, tag, p.config->bcast});
+  const PanelSeat& seat = p;
+  return PanelBcast({seat, words, tag, p.config->bcast});
 }
 
 std::uint32_t HplTrace::panel_region(std::int64_t panel) const {
@@ -306,7 +307,8 @@ bool HplTrace::factor(const Place& p, Cursor& c, OpSink& out, std::size_t budget
 void HplTrace::update(const Place& p, std::int64_t columns, PanelBcast& bcast, OpSink& out) {
   const bool swaps = p.grid->p > 1 && columns > 0 && p.panel.width > 0;
   const RowExchange* const moves = swaps ? &exchange_of(p.run, p.panel.index) : nullptr;
-  const UpdateSeat u{{p, moves, columns, p.config->equil}, options_.most_pieces, p.config};
+  const PanelSeat& seat = p;
+  const UpdateSeat u{{seat, moves, columns, p.config->equil}, options_.most_pieces, p.config};
   emit_update(u, bcast, out);
 }
 

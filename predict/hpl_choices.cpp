@@ -18,7 +18,8 @@ Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks
     return usage_error("--n auto: the platform does not say how much memory a host has", platform.name,
                        "--n N, or host { memory: \"192GiB\" } in the platform file");
   const auto per = static_cast<std::int64_t>(std::max(1u, platform.ranks_per_host));
-  const auto hosts = static_cast<double>((ranks + per - 1) / per);
+  const std::int64_t used = (ranks + per - 1) / per;
+  const auto hosts = static_cast<double>(used);
   const double order = std::sqrt(kMemoryShare * hosts * static_cast<double>(host) / 8);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(order) / nb) * nb;
 }

@@ -96,6 +96,7 @@ Result<ExchangeChoice> try_both_ways(const hpl_gen::HplConfig& config, const top
       static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) - weights.begin());
   const auto simulate = [&](const std::vector<WindowTask>& tasks) {
     std::vector<SampleWindow> simulated;
+    simulated.reserve(tasks.size());
     for (const WindowTask& t : tasks) simulated.push_back(t.window);
     if (options.on_panels) options.on_panels(0, panels_of(simulated));
     return run_windows(config, platform, placement, options, tasks);

@@ -59,6 +59,7 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   const std::vector<SampleWindow> windows = windows_of(config, options);
   WEFT_ASSIGN(auto exchanges, choose_exchanges(config, platform, placement, options, panels_of(windows)));
   std::vector<WindowTask> tasks;
+  tasks.reserve(windows.size());
   for (const SampleWindow& w : windows) tasks.push_back({w, !exchanges.series, options.noise});
   WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, tasks));
 

@@ -237,7 +237,7 @@ struct Differences {
     std::vector<std::string> with;
     if (map) with.push_back("map " + r.map);
     if (routing) with.push_back("routing " + r.routing);
-    const std::string rest = with.empty() ? "" : fmt::format("with {}", fmt::join(with, " and "));
+    std::string rest = with.empty() ? "" : fmt::format("with {}", fmt::join(with, " and "));
     if (!platform && !rest.empty()) return rest;
     return "on " + name_of(r, names) + (rest.empty() ? "" : " " + rest);
   }

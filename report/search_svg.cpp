@@ -165,9 +165,10 @@ Result<std::string> search_svg(const SearchFacts& f) {
       "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
       width, height, width, height);
   for (std::size_t i = 0; i < panels; ++i) {
-    out += fmt::format("<g transform=\"translate({:.0f},{:.0f})\">\n",
-                       layout.width() * static_cast<double>(i % columns),
-                       layout.height() * static_cast<double>(i / columns));
+    const std::size_t row = i / columns, column = i % columns;
+    out +=
+        fmt::format("<g transform=\"translate({:.0f},{:.0f})\">\n",
+                    layout.width() * static_cast<double>(column), layout.height() * static_cast<double>(row));
     out += panel(f, layout, steps[i]) + "</g>\n";
   }
   std::string legend = "left line: up, right line: down; grey idle, blue used, red full and shared";

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 std::string words(const Setting& set) {
   std::string out;
-  for (const auto& [key, value] : set) out += (out.empty() ? "" : ",") + key + "=" + value;
+  for (const auto& [key, value] : set) out += fmt::format("{}{}={}", out.empty() ? "" : ",", key, value);
   return out;
 }
 

@@ -81,6 +81,7 @@ SymmetryGroup exchange_symmetry(const Exchange& e) {
 
 std::vector<HostId> as_hosts(const std::vector<std::uint32_t>& host) {
   std::vector<HostId> out;
+  out.reserve(host.size());
   for (std::uint32_t h : host) out.emplace_back(h);
   return out;
 }

@@ -64,6 +64,7 @@ std::string described_names(const std::vector<FormatName>& rows) {
 
 std::string expected_names(const std::vector<FormatName>& rows, std::string_view got) {
   std::vector<std::string_view> names;
+  names.reserve(rows.size());
   for (const FormatName& row : rows) names.push_back(row.name);
   return "one of " + known_names(rows) + did_you_mean(got, names);
 }

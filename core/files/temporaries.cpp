@@ -94,7 +94,7 @@ void on_signal(int signal) {
 }
 }  // namespace
 
-Temporary::Temporary(std::string path, Kind kind) : entry_(TemporaryList::the().add(path, kind)) {}
+Temporary::Temporary(const std::string& path, Kind kind) : entry_(TemporaryList::the().add(path, kind)) {}
 Temporary::Temporary(Temporary&& o) noexcept : entry_(std::exchange(o.entry_, nullptr)) {}
 Temporary& Temporary::operator=(Temporary&& o) noexcept {
   if (this != &o) {

@@ -14,7 +14,7 @@ class Temporary {
  public:
   enum class Kind { kFile, kFolder };
   Temporary() = default;
-  Temporary(std::string path, Kind kind);  // the thing exists already and is ours
+  Temporary(const std::string& path, Kind kind);  // the thing exists already and is ours
   Temporary(Temporary&& o) noexcept;
   Temporary& operator=(Temporary&& o) noexcept;
   Temporary(const Temporary&) = delete;

@@ -13,7 +13,7 @@ double pairs_in_leaves(const HplConfig& c, std::int64_t n) {
   if (n <= c.nbmin) return static_cast<double>(n) * static_cast<double>(n - 1) / 2;
   const std::int64_t part = recursion_part(c, n);
   const std::int64_t whole = n / part;
-  double sum = static_cast<double>(whole) * pairs_in_leaves(c, part);
+  double sum = pairs_in_leaves(c, part) * static_cast<double>(whole);
   if (n % part > 0) sum += pairs_in_leaves(c, n % part);
   return sum;
 }

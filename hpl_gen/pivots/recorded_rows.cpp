@@ -323,7 +323,9 @@ Result<std::shared_ptr<const RecordedRows>> read_recorded_rows(traces::TraceRead
   auto rows = std::make_shared<RecordedRows>(
       c, fmt::format("pivots of the run recorded in {}: N = {}, NB = {}, P = {}", name, c.n, c.nb, c.p));
   std::vector<std::string> warnings;
-  for (const std::string& w : traces::trace_warnings(trace.header()))
+  const std::vector<std::string> of_trace = traces::trace_warnings(trace.header());
+  warnings.reserve(of_trace.size());
+  for (const std::string& w : of_trace)
     warnings.push_back(fmt::format("{}: {}", name, w));
   rows->set_warnings(std::move(warnings));
   const ProcessGrid grid{c.p, c.q, c.pmap, 1};

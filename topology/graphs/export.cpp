@@ -82,7 +82,7 @@ std::string xml(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -99,13 +99,13 @@ std::string to_dot(const Fabric& f) {
   std::string out = cables ? "graph weft {\n" : "digraph weft {\n";
   auto to = std::back_inserter(out);
   for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
-    fmt::format_to(to, "  v{} [label={}, kind={}, shape={}];\n", v, quoted(f.vertex_name(VertexId(v))),
+    fmt::format_to(to, "  v{} [label={}, kind={}, shape={}];\n", v, in_quotes(f.vertex_name(VertexId(v))),
                    v < f.host_count() ? "host" : "switch", v < f.host_count() ? "box" : "ellipse");
   for (std::size_t l = 0; l < t.size(); ++l) {
     if (cables && t.from[l] > t.to[l]) continue;
     fmt::format_to(to, "  v{} {} v{} [class={}, bandwidth_Bps=\"{}\", latency_s=\"{}\"];\n",
                    t.from[l].index(), cables ? "--" : "->", t.to[l].index(),
-                   quoted(t.class_names[t.link_class[l]]), t.capacity[l], to_seconds(t.latency[l]));
+                   in_quotes(t.class_names[t.link_class[l]]), t.capacity[l], to_seconds(t.latency[l]));
   }
   return out + "}\n";
 }

@@ -221,9 +221,9 @@ class TreeText {
     ++at_;
     return true;
   }
-  [[nodiscard]] Error wrong(std::string what, std::string expected) const {
-    return bad_input(fmt::format("{}: tree, character {}", p_.find("tree")->where, at_ + 1), std::move(what),
-                     std::string(text_.substr(at_, 20)), std::move(expected));
+  [[nodiscard]] Error wrong(std::string_view what, std::string_view expected) const {
+    return bad_input(fmt::format("{}: tree, character {}", p_.find("tree")->where, at_ + 1),
+                     std::string(what), std::string(text_.substr(at_, 20)), std::string(expected));
   }
   // A whole number; 0 where there is none or it is out of range.
   std::uint64_t number() {

@@ -23,6 +23,7 @@ void pass_on(int signal) {
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> p;
+  p.reserve(words.size() + 1);
   for (const std::string& w : words) p.push_back(const_cast<char*>(w.c_str()));
   p.push_back(nullptr);
   return p;
