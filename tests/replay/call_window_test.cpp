@@ -1,5 +1,5 @@
-// Kernel calls around polls that are over are one call (replay/ranks/call_window.hpp), whoever observes the replay and in
-// every mode. Times are closed forms: each call costs 1 ms and 1 ns per m n k.
+// Kernel calls around polls that are over are one call (replay/ranks/call_window.hpp), whoever observes the replay
+// and in every mode. Times are closed forms: each call costs 1 ms and 1 ns per m n k.
 #include "replay/ranks/call_window.hpp"
 
 #include <gtest/gtest.h>
