@@ -7,7 +7,7 @@
 #include "core/rng.hpp"
 #include "network/event_queue.hpp"
 #include "replay/engine.hpp"
-#include "replay/matcher.hpp"
+#include "replay/messages/matcher.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "topology/routing/route_cache.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "replay/message.hpp"
+#include "replay/messages/message.hpp"
 #include "replay/results.hpp"
 #include "replay/time.hpp"
 

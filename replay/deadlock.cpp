@@ -1,125 +1,145 @@
-// When nothing can happen any more and ranks are left: who waits for whom, and the cycle if there is one.
+#include "replay/deadlock.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/counted.hpp"
-
-#include "replay/simulation.hpp"
 #include "traces/op_rules.hpp"
 
 namespace weft::replay {
+namespace {
 
+using traces::Op;
 using traces::OpKind;
 
-DeadlockReport Simulation::explain_deadlock() {
-  DeadlockReport report;
-  std::vector<std::size_t> row(ranks_.size(), ~std::size_t{0});
-  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-    Rank& k = ranks_[r];
-    if (k.state == RankState::kDone) continue;
+constexpr std::size_t kNoRow = ~std::size_t{0};
+
+// "recv from 3 tag 7 on world"
+std::string describe(const Op& op, const Communicators& comms) {
+  std::string s(traces::op_name(op.kind));
+  const std::string comm = " on " + comms.name(op.comm.index());
+  const std::string peer = op.peer == traces::kAnySource ? "any source" : std::to_string(op.peer);
+  const std::string tag = op.tag == traces::kAnyTag ? "any tag" : fmt::format("tag {}", op.tag);
+  if (traces::is_send(op.kind))
+    s += fmt::format(" of {} bytes to {} {}{}", op.amount, op.peer, tag, comm);
+  else if (op.kind == OpKind::recv || (op.kind >= OpKind::probe && op.kind <= OpKind::improbe))
+    s += fmt::format(" from {} {}{}", peer, tag, comm);
+  else if (traces::is_collective(op.kind) || traces::is_comm_create(op.kind))
+    s += comm;
+  return s;
+}
+
+// The ranks that did not end, and where each stands.
+class Blocked {
+ public:
+  Blocked(const Standstill& at, DeadlockReport& report)
+      : at_(at), report_(report), row_(at.ranks.count(), kNoRow) {
+    for (std::uint32_t r = 0; r < row_.size(); ++r)
+      if (at.ranks[r].state != RankState::kDone) add(r);
+  }
+  [[nodiscard]] std::size_t row(std::uint32_t rank) const { return row_[rank]; }
+
+  // `rank` waits for `peer`, if what `t` names must be waited for.
+  void waits_for(std::uint32_t rank, Target t, std::uint32_t peer) {
+    if (t.value == Target::kNobody || row_[rank] == kNoRow) return;
+    if ((t.value & Target::kActivity) != 0) {
+      const Target owner = at_.collectives.target(t.value & ~Target::kActivity);
+      if (owner.value < traces::kMaxRequestSlots && !at_.waits.is_awaited(rank, owner)) return;
+    } else if (!at_.waits.is_awaited(rank, t)) {
+      return;
+    }
+    auto& list = waits(rank);
+    if (std::find(list.begin(), list.end(), RankId(peer)) == list.end()) list.push_back(RankId(peer));
+  }
+  std::vector<RankId>& waits(std::uint32_t rank) { return report_.blocked[row_[rank]].waits_for; }
+
+ private:
+  void add(std::uint32_t r) {
+    Rank& k = at_.ranks[r];
     BlockedRank b;
     b.rank = RankId(r);
     b.op_index = k.pc;
-    b.position = trace_.position(RankId(r), k.pc);
-    row[r] = report.blocked.size();
-    if (auto at = k.program.at(k.pc); at && *at != nullptr) {
-      const Op& op = **at;
-      b.op = std::string(traces::op_name(op.kind));
-      const std::string comm = " on " + comms_[op.comm.index()].name;
-      const auto peer = [&] {
-        return op.peer == traces::kAnySource ? std::string("any source") : std::to_string(op.peer);
-      };
-      const auto tag = [&] {
-        return op.tag == traces::kAnyTag ? std::string("any tag") : fmt::format("tag {}", op.tag);
-      };
-      if (traces::is_send(op.kind))
-        b.op += fmt::format(" of {} bytes to {} {}{}", op.amount, op.peer, tag(), comm);
-      else if (op.kind == OpKind::recv || (op.kind >= OpKind::probe && op.kind <= OpKind::improbe))
-        b.op += fmt::format(" from {} {}{}", peer(), tag(), comm);
-      else if (traces::is_collective(op.kind) || traces::is_comm_create(op.kind))
-        b.op += comm;
-    }
-    report.blocked.push_back(std::move(b));
+    b.position = at_.ranks.position(r);
+    if (auto op = k.program.at(k.pc); op && *op != nullptr) b.op = describe(**op, at_.comms);
+    row_[r] = report_.blocked.size();
+    report_.blocked.push_back(std::move(b));
   }
-  // What a rank waits for: the other side of every message of its own that is not over and that it must wait
-  // for.
-  const auto waits = [&](std::uint32_t rank, Target t, std::uint32_t peer) {
-    if (t.value == Target::kNobody || row[rank] == ~std::size_t{0}) return;
-    const Rank& k = ranks_[rank];
-    std::string what;
-    if ((t.value & Target::kActivity) != 0) {
-      const Target owner = activities_[t.value & ~Target::kActivity].target;
-      if (owner.value < traces::kMaxRequestSlots &&
-          !(owner.value < k.slots.size() && k.slots[owner.value].awaited))
-        return;
-    } else if (t.value != Target::kBlocking) {
-      if (!(t.value < k.slots.size() && k.slots[t.value].awaited)) return;
-    }
-    auto& list = report.blocked[row[rank]].waits_for;
-    if (std::find(list.begin(), list.end(), RankId(peer)) == list.end()) list.push_back(RankId(peer));
-  };
-  const auto live_messages = messages_.live_rows();
+
+  const Standstill& at_;
+  DeadlockReport& report_;
+  std::vector<std::size_t> row_;  // of report_.blocked, by rank
+};
+
+void find_waits(const Standstill& at, Blocked& blocked) {
+  const auto live_messages = at.messages.live_rows();
   for (std::uint32_t i = 0; i < live_messages.size(); ++i) {
     if (!live_messages[i]) continue;
-    const Message& m = messages_[i];
-    waits(m.src, m.send_target, m.dst);
-    if ((m.state & kMatched) != 0) waits(m.dst, m.recv_target, m.src);
+    const Message& m = at.messages[i];
+    blocked.waits_for(m.src, m.send_target, m.dst);
+    if ((m.state & kMatched) != 0) blocked.waits_for(m.dst, m.recv_target, m.src);
   }
-  const auto live_recvs = matcher_.receives().live_rows();
+  const auto live_recvs = at.matcher.receives().live_rows();
   for (std::uint32_t i = 0; i < live_recvs.size(); ++i) {
     if (!live_recvs[i]) continue;
-    const PostedRecv& v = matcher_.receives()[i];
-    if (v.source >= 0) waits(v.rank, v.target, static_cast<std::uint32_t>(v.source));
+    const PostedRecv& v = at.matcher.receives()[i];
+    if (v.source >= 0) blocked.waits_for(v.rank, v.target, static_cast<std::uint32_t>(v.source));
   }
-  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-    if (ranks_[r].state != RankState::kProbing) continue;
-    auto at = ranks_[r].program.at(ranks_[r].pc);
-    if (at && *at != nullptr && (*at)->peer >= 0) {
-      auto& list = report.blocked[row[r]].waits_for;
-      list.push_back(RankId(static_cast<std::uint32_t>((*at)->peer)));
-    }
+  for (std::uint32_t r = 0; r < at.ranks.count(); ++r) {
+    Rank& k = at.ranks[r];
+    if (k.state != RankState::kProbing) continue;
+    const auto op = k.program.at(k.pc);
+    if (op && *op != nullptr && (*op)->peer >= 0)
+      blocked.waits(r).push_back(RankId(static_cast<std::uint32_t>((*op)->peer)));
   }
-  for (std::uint32_t c = 0; c < series_.size(); ++c) {
-    if (series_[c].arrived == 0) continue;
-    const auto& members = comms_[c].members;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (series_[c].here[i] == 0) continue;
-      auto& list = report.blocked[row[static_cast<std::uint32_t>(members[i])]].waits_for;
-      for (std::size_t j = 0; j < members.size(); ++j)
-        if (series_[c].here[j] == 0) list.push_back(RankId(static_cast<std::uint32_t>(members[j])));
-    }
-  }
-  for (BlockedRank& b : report.blocked) std::sort(b.waits_for.begin(), b.waits_for.end());
+  at.series.for_each_wait(
+      [&](std::uint32_t rank, std::uint32_t missing) { blocked.waits(rank).push_back(RankId(missing)); });
+}
 
-  // First cycle by depth-first search from the lowest rank.
+// Each of its ranks waits for the next, the last for the first.
+std::vector<std::size_t> first_cycle(const std::vector<BlockedRank>& ranks, const Blocked& blocked) {
   enum : std::uint8_t { kNew, kOpen, kClosed };
-  std::vector<std::uint8_t> mark(report.blocked.size(), kNew);
+  std::vector<std::uint8_t> mark(ranks.size(), kNew);
   std::vector<std::pair<std::size_t, std::size_t>> stack;  // (row, next edge)
-  for (std::size_t s = 0; s < report.blocked.size() && report.cycle.empty(); ++s) {
+  std::vector<std::size_t> cycle;
+  for (std::size_t s = 0; s < ranks.size(); ++s) {
     if (mark[s] != kNew) continue;
     stack.assign(1, {s, 0});
     mark[s] = kOpen;
-    while (!stack.empty() && report.cycle.empty()) {
-      auto& [at, edge] = stack.back();
-      const auto& out = report.blocked[at].waits_for;
+    while (!stack.empty()) {
+      auto& [row, edge] = stack.back();
+      const auto& out = ranks[row].waits_for;
       if (edge == out.size()) {
-        mark[at] = kClosed;
+        mark[row] = kClosed;
         stack.pop_back();
         continue;
       }
-      const std::size_t to = row[out[edge++].index()];
-      if (to == ~std::size_t{0} || mark[to] == kClosed) continue;
-      if (mark[to] == kOpen) {
-        const auto first =
-            std::find_if(stack.begin(), stack.end(), [&](const auto& e) { return e.first == to; });
-        for (auto it = first; it != stack.end(); ++it) report.cycle.push_back(it->first);
-      } else {
+      const std::size_t to = blocked.row(out[edge++].index());
+      if (to == kNoRow || mark[to] == kClosed) continue;
+      if (mark[to] == kNew) {
         mark[to] = kOpen;
         stack.emplace_back(to, 0);
+        continue;
       }
+      auto it = std::find_if(stack.begin(), stack.end(), [&](const auto& e) { return e.first == to; });
+      for (; it != stack.end(); ++it) cycle.push_back(it->first);
+      return cycle;
     }
   }
+  return cycle;
+}
+
+}  // namespace
+
+DeadlockReport explain_deadlock(const Standstill& at) {
+  DeadlockReport report;
+  Blocked blocked(at, report);
+  find_waits(at, blocked);
+  for (BlockedRank& b : report.blocked) std::sort(b.waits_for.begin(), b.waits_for.end());
+  report.cycle = first_cycle(report.blocked, blocked);
   return report;
 }
 

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "core/counted.hpp"
+#include "replay/deadlock.hpp"
 #include "traces/trace_warnings.hpp"
 
 namespace weft::replay {
@@ -14,172 +18,110 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
                        std::unique_ptr<congestion::SharingModel> model,
                        std::vector<const CollectiveAlgorithm*> chosen, KernelClock kernels)
     : trace_(trace),
-      platform_(platform),
-      placement_(placement),
       options_(options),
+      ranks_(trace),
       comms_(trace.communicators()),
-      chosen_(std::move(chosen)),
       network_(platform.fabric.links().capacity, std::move(model)),
-      matcher_(messages_, trace.header().ranks),
+      matcher_(messages_, ranks_.count()),
       router_(platform.fabric, placement, network_, messages_, matcher_),
-      ranks_(trace.header().ranks),
-      kernels_(std::move(kernels)),
       cost_(platform.mpi, options),
-      ranks_left_(trace.header().ranks),
-      causes_(trace.header().ranks, cost_.known_at_once()) {
-  std::vector<std::uint32_t> on_host(platform.fabric.host_count(), 0);
-  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-    ranks_[r].program.attach(trace_, RankId(r));
-    RankCompute c;
-    c.row = kernels_.row_of(placement_[r], on_host[placement_[r].index()]++);
-    c.speed = kernels_.speed(c.row);
-    compute_.push_back(c);
-    ready_.push_back(r);
-  }
-  comm_ranks_.resize(comms_.size());
-  for (std::size_t c = 0; c < comms_.size(); ++c) {
-    const auto& members = comms_[c].members;
-    bool identity = true;
-    for (std::size_t i = 0; i < members.size() && identity; ++i)
-      identity = members[i] == static_cast<std::int64_t>(i);
-    comm_ranks_[c].identity = identity;
-    if (identity) continue;
-    for (std::size_t i = 0; i < members.size(); ++i)
-      comm_ranks_[c].by_world.emplace_back(static_cast<std::uint32_t>(members[i]),
-                                           static_cast<std::uint32_t>(i));
-    std::sort(comm_ranks_[c].by_world.begin(), comm_ranks_[c].by_world.end());
-  }
-  region_total_.resize(trace.regions().size());
-  region_count_.resize(trace.regions().size());
-  look_ahead_ = ranks_.size() >= kManyRanks;
-  overheads_ = cost_.has_cpu_costs();
-  poll_cost_ = cost_.poll();
-  test_cost_ = cost_.test();
-  // Raw messages can be seen before they are there; timelines want every operation.
-  run_ahead_ = !cost_.known_at_once() && !options_.on_op && options_.join_computations;
-  runs_.resize(ranks_.size());
-  joined_.resize(ranks_.size());
-}
-
-void Simulation::fail(Error e) {
-  if (!error_) error_ = std::move(e);
-}
-
-void Simulation::make_ready(std::uint32_t r) {
-  ranks_[r].state = RankState::kReady;
-  ready_.push_back(r);
-}
-
-// A completion that somebody waits for, or will ask for later.
-void Simulation::notify(std::uint32_t rank, Target t, std::int64_t bytes, const Ending& by) {
-  if (t.value == Target::kNobody) return;
-  if ((t.value & Target::kActivity) != 0) {
-    const std::uint32_t a = t.value & ~Target::kActivity;
-    if (--activities_[a].pending != 0) return;
-    if (by.message != nullptr) explain_round(activities_[a], *by.message, by.sender);
-    ready_.push_back(a | kReadyActivity);
-    return;
-  }
-  Rank& k = ranks_[rank];
-  if (t.value != Target::kBlocking) {
-    Slot& s = k.slots[t.value];
-    s.state = SlotState::kComplete;
-    s.bytes = bytes;
-    if (!s.awaited) return;
-    s.awaited = false;
-  }
-  if (--k.pending > 0 || k.state != RankState::kBlocked) return;
-  if (by.message != nullptr)
-    causes_.explain(causes_.of(rank), *by.message, by.sender, k.blocked_since, now_);
-  else if (t.value != Target::kBlocking && by.activity != nullptr && by.activity->window == k.blocked_since)
-    causes_.add(rank, by.activity->causes);
-  make_ready(rank);
-}
-
-void Simulation::finish_rank(Rank& k) {
-  k.state = RankState::kDone;
-  k.finish = now_;
-  --ranks_left_;
-}
+      causes_(ranks_.count(), cost_.known_at_once()),
+      waits_(ranks_, causes_, agenda_),
+      compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
+      probes_(messages_, matcher_, ranks_, causes_, agenda_),
+      // Raw messages can be seen before they are there; timelines want every operation.
+      run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,
+                 !cost_.known_at_once() && !options.on_op && options.join_computations),
+      collectives_(comms_, std::move(chosen), cost_, ranks_, waits_, causes_, agenda_),
+      transfers_({messages_, matcher_, router_, network_, cost_, traffic_, platform.fabric, placement},
+                 {ranks_, waits_, collectives_, probes_, run_ahead_}, options, agenda_),
+      series_({router_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
+              causes_, agenda_),
+      regions_(trace.regions().size(), ranks_.count()),
+      operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, regions_,
+                   causes_, cost_},
+                  options, agenda_) {}
 
 void Simulation::run_rank(std::uint32_t r) {
   Rank& k = ranks_[r];
-  if (k.stage != Stage::kFresh) k.spent[static_cast<int>(k.part)] += now_ - k.blocked_since;
-  while (!error_) {
+  if (k.stage != Stage::kFresh) k.spend(k.part, agenda_.now() - k.blocked_since);
+  while (!agenda_.failed()) {
     if (k.in_detour && k.pc >= k.detour_end) {
       k.pc = k.return_pc;
       k.in_detour = false;
     }
-    const Op* op = k.program.here(k.pc);
+    const traces::Op* op = k.program.here(k.pc);
     if (op == nullptr) [[unlikely]] {
       if (!k.in_detour) k.program.release_before(k.pc);
       auto fetched = k.program.at(k.pc);
-      if (!fetched) return fail(std::move(fetched).error());
+      if (!fetched) return agenda_.fail(std::move(fetched).error());
       op = *fetched;
-      if (op == nullptr) return finish_rank(k);
+      if (op == nullptr) return ranks_.finish(k, agenda_.now());
     }
     if (k.stage == Stage::kFresh) {
-      k.op_start = now_;
+      k.op_start = agenda_.now();
       k.op_length = 1;
+      if (run_ahead_.enabled() && traces::is_compute(op->kind) && run_ahead_.begin(r)) return;
     }
-    if (run_ahead_ && k.stage == Stage::kFresh && traces::is_compute(op->kind) && run_ahead(r, k)) return;
-    const Step step = execute(r, k, *op);
-    if (step == Step::kBlocked) {
+    const Operations::Step step = operations_.run(r, k, *op);
+    if (step == Operations::Step::kBlocked) {
       if (k.state == RankState::kReady) k.state = RankState::kBlocked;
-      k.blocked_since = now_;
+      k.blocked_since = agenda_.now();
       return;
     }
     k.stage = Stage::kFresh;
-    if (step == Step::kSkip) continue;
-    if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start.rounded(), now_.rounded());
-    ops_done_ += k.op_length;
+    if (step == Operations::Step::kSkip) continue;
+    if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start.rounded(), agenda_.now().rounded());
+    ranks_.count_ops(k.op_length);
     k.pc += k.op_length;
   }
 }
 
 void Simulation::run_ready() {
-  while (ready_head_ < ready_.size() && !error_) {
-    const std::uint32_t item = ready_[ready_head_++];
-    if ((item & kReadyActivity) != 0)
-      advance(item & ~kReadyActivity);
+  while (ranks_.any_ready() && !agenda_.failed()) {
+    const Ranks::Runnable next = ranks_.take_ready();
+    if (next.is_collective())
+      collectives_.advance(next.index(), transfers_);
     else
-      run_rank(item);
-    if (ready_head_ == ready_.size()) {
-      ready_.clear();
-      ready_head_ = 0;
-    }
+      run_rank(next.index());
   }
 }
 
-void Simulation::handle(const network::Event<EventKind>& e) {
-  ++event_count_;
+void Simulation::handle(const Agenda::Event& e) {
   switch (e.kind) {
     case EventKind::kRankTimer:
-      return make_ready(e.index);
+      return ranks_.make_ready(e.index);
     case EventKind::kTransferStart:
-      return start_flow(e.index);
+      return transfers_.start_flow(e.index);
     case EventKind::kEnvelope:
-      return envelope_arrived(e.index);
+      return transfers_.envelope_arrived(e.index);
     case EventKind::kMessageDone:
-      return arrive(e.index);
+      return transfers_.arrive(e.index);
     case EventKind::kProbeWake:
-      return poke_prober(e.index);
+      return probes_.poke(e.index);
     case EventKind::kActivityTimer:
-      explain_overheads(activities_[e.index]);
-      ready_.push_back(e.index | kReadyActivity);
-      return;
+      return collectives_.overheads_over(e.index);
     case EventKind::kRunEnd:
-      return end_run(e.index, e.sequence);
+      return run_ahead_.end(e.index, e.sequence);
   }
 }
+
+namespace {
+
+bool by_rank(EventKind k) { return k == EventKind::kRankTimer || k == EventKind::kRunEnd; }
+bool by_message(EventKind k) {
+  return k == EventKind::kTransferStart || k == EventKind::kEnvelope || k == EventKind::kMessageDone;
+}
+
+}  // namespace
 
 // Asks for the memory of what comes next while the present goes on. With thousands of ranks nothing stays in a fast
 // cache from one event of a rank to its next, and each event waits for some five lines of memory, one after the other.
 // The first of the queue is known but for what is posted meanwhile; the second is among its four children.
 void Simulation::prefetch_next() {
-  const std::span<const network::Event<EventKind>> next = events_.next_few();
+  const std::span<const Agenda::Event> next = agenda_.next_few();
   for (std::size_t i = 1; i < next.size(); ++i) {
-    const network::Event<EventKind>& e = next[i];
+    const Agenda::Event& e = next[i];
     const char* const row = by_rank(e.kind)      ? reinterpret_cast<const char*>(&ranks_[e.index])
                             : by_message(e.kind) ? reinterpret_cast<const char*>(&messages_[e.index])
                                                  : nullptr;
@@ -189,10 +131,10 @@ void Simulation::prefetch_next() {
     __builtin_prefetch(row + 128);
   }
   if (!next.empty()) {
-    const network::Event<EventKind>& e = next[0];
+    const Agenda::Event& e = next[0];
     if (by_rank(e.kind)) {
       const Rank& k = ranks_[e.index];
-      __builtin_prefetch(k.slots.data());
+      k.requests.prefetch();
       k.program.prefetch(k.pc);
     } else if (by_message(e.kind)) {
       const Message& m = messages_[e.index];
@@ -203,58 +145,56 @@ void Simulation::prefetch_next() {
   network_.prefetch_next(messages_, ranks_);
 }
 
+void Simulation::report_progress() {
+  options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
+  next_report_ = ranks_.ops_done() + 65536;
+}
+
 Result<ReplayResult> Simulation::run() {
-  const std::uint64_t total_ops = trace_.totals().ops;
+  const bool many = ranks_.many();
   while (true) {
     run_ready();
-    if (error_) return std::move(*error_);
-    if (look_ahead_) prefetch_next();
+    if (agenda_.failed()) return agenda_.take_error();
+    if (many) prefetch_next();
     // Everything of this instant comes before the solve; the solve may add completions at this very instant.
-    const bool event_now = !events_.empty() && events_.top().time == now_;
-    const bool completion_now = !network_.idle() && network_.next_completion().time == now_;
+    const bool event_now = !agenda_.empty() && agenda_.top().time == agenda_.now();
+    const bool completion_now = !network_.idle() && network_.next_completion().time == agenda_.now();
     if (event_now || completion_now) {
-      if (event_now && (!completion_now || events_.top().sequence < network_.next_completion().sequence)) {
-        const network::Event<EventKind> e = events_.top();
-        events_.pop();
-        handle(e);
-      } else {
-        ++event_count_;
-        arrive(network_.finish_top(now_));
-      }
+      ++event_count_;
+      if (event_now && (!completion_now || agenda_.top().sequence < network_.next_completion().sequence))
+        handle(agenda_.take());
+      else
+        transfers_.arrive(network_.finish_top(agenda_.now()));
       continue;
     }
     if (network_.dirty()) {
-      network_.settle(now_, sequence_);
+      network_.settle(agenda_.now(), agenda_.sequence());
       continue;
     }
-    if (events_.empty() && network_.idle()) break;
+    if (agenda_.empty() && network_.idle()) break;
     Instant next;
-    if (events_.empty())
+    if (agenda_.empty())
       next = network_.next_completion().time;
     else if (network_.idle())
-      next = events_.top().time;
+      next = agenda_.top().time;
     else
-      next = std::min(events_.top().time, network_.next_completion().time);
+      next = std::min(agenda_.top().time, network_.next_completion().time);
     if (next.past_the_end())
       return bad_input({}, "simulated time runs past its end", {}, "a run shorter than 106 days");
-    now_ = next;
-    if (options_.on_progress && ops_done_ >= next_report_) {
-      options_.on_progress(ops_done_, total_ops);
-      next_report_ = ops_done_ + 65536;
-    }
+    agenda_.move_to(next);
+    if (options_.on_progress && ranks_.ops_done() >= next_report_) report_progress();
   }
   return collect();
 }
 
-ReplayResult Simulation::collect() {
-  ReplayResult out;
-  out.finished = ranks_left_ == 0;
-  if (!out.finished) out.deadlock = explain_deadlock();
-  for (Rank& k : ranks_) {
+void Simulation::collect_ranks(ReplayResult& out) {
+  for (std::uint32_t r = 0; r < ranks_.count(); ++r) {
+    Rank& k = ranks_[r];
     RankTimes t;
-    if (k.state != RankState::kDone) {
-      k.finish = now_;
-      if (k.stage != Stage::kFresh) k.spent[static_cast<int>(k.part)] += now_ - k.blocked_since;
+    const bool finished = k.state == RankState::kDone;
+    if (!finished) {
+      k.finish = agenda_.now();
+      if (k.stage != Stage::kFresh) k.spend(k.part, agenda_.now() - k.blocked_since);
     }
     t.finish = k.finish.rounded().time_since_epoch();
     // Rounding the running sum, not each part, keeps the parts' sum equal to the finish.
@@ -266,34 +206,45 @@ ReplayResult Simulation::collect() {
       *parts[i] = sum.rounded() - before;
       before = sum.rounded();
     }
-    causes_.round(t, static_cast<std::uint32_t>(&k - ranks_.data()),
-                  k.spent[static_cast<int>(Part::kCompute)], k.state == RankState::kDone);
+    causes_.round(t, r, k.spent[static_cast<int>(Part::kCompute)], finished);
     out.makespan = std::max(out.makespan, t.finish);
-    fingerprint_ = (fingerprint_ ^ static_cast<std::uint64_t>(t.finish.count())) * 0x100000001b3ULL;
+    traffic_.mix(static_cast<std::uint64_t>(t.finish.count()));
     out.ranks.push_back(t);
   }
-  out.fingerprint = fingerprint_ ^ (fingerprint_ >> 32);
-  for (std::size_t i = 0; i < region_total_.size(); ++i)
-    out.regions.push_back({trace_.regions()[i], region_count_[i], region_total_[i].rounded()});
-  out.links = network_.link_use(now_);
-  out.point_to_point = p2p_.rounded();
-  all_.late_sender += causes_.sum(Cause::kLateSender);
-  all_.late_receiver += causes_.sum(Cause::kLateReceiver);
-  out.network = all_.rounded();
-  const auto& s = network_.solver_stats();
-  out.engine = {event_count_,    s.solves,       network_.flows_started(), s.flows_solved,
-                s.links_touched, s.certificates, s.max_component,          0};
+}
+
+void Simulation::collect_warnings(ReplayResult& out) {
   out.warnings = traces::trace_warnings(trace_.header());
-  if (truncated_ > 0)
+  if (const std::uint64_t n = transfers_.truncated(); n > 0)
     out.warnings.push_back(fmt::format("{} longer than the receive that takes {} (MPI would stop)",
-                                       counted(truncated_, "message") + (truncated_ == 1 ? " is" : " are"),
-                                       truncated_ == 1 ? "it" : "them"));
+                                       counted(n, "message") + (n == 1 ? " is" : " are"),
+                                       n == 1 ? "it" : "them"));
   if (out.finished) {
     out.unmatched_messages = matcher_.unexpected();
     out.unmatched_receives = matcher_.receives().live();
     if (std::string text = out.finding(); !text.empty()) out.warnings.push_back(std::move(text));
   }
   out.engine.warnings = out.warnings.size();
+}
+
+ReplayResult Simulation::collect() {
+  ReplayResult out;
+  out.finished = ranks_.left() == 0;
+  if (!out.finished)
+    out.deadlock = explain_deadlock({ranks_, matcher_, comms_, messages_, waits_, collectives_, series_});
+  collect_ranks(out);
+  out.fingerprint = traffic_.fingerprint();
+  out.regions = regions_.totals(trace_.regions());
+  out.links = network_.link_use(agenda_.now());
+  out.point_to_point = traffic_.point_to_point().rounded();
+  Costs all = traffic_.all();
+  all.late_sender += causes_.sum(Cause::kLateSender);
+  all.late_receiver += causes_.sum(Cause::kLateReceiver);
+  out.network = all.rounded();
+  const auto& s = network_.solver_stats();
+  out.engine = {event_count_,    s.solves,       network_.flows_started(), s.flows_solved,
+                s.links_touched, s.certificates, s.max_component,          0};
+  collect_warnings(out);
   return out;
 }
 

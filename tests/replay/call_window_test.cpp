@@ -1,6 +1,6 @@
-// Kernel calls around polls that are over are one call (replay/call_window.hpp), whoever observes the replay and in
-// every mode. Times are closed forms: each call costs 1 ms and 1 ns per m n k.
-#include "replay/call_window.hpp"
+// Kernel calls around polls that are over are one call (replay/ranks/call_window.hpp), whoever observes the replay
+// and in every mode. Times are closed forms: each call costs 1 ms and 1 ns per m n k.
+#include "replay/ranks/call_window.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -43,7 +44,10 @@ class Translator {
     return nullptr;
   }
 
+  // Once, after the last record: what was cancelled goes. O((operations + lists) x log).
   void finish() {
+    if (!cancelled_.empty())
+      for (std::size_t i = 0; i < out_.ops.size(); ++i) strip(out_.ops[i], i);
     std::sort(dropped_.begin(), dropped_.end());
     std::size_t to = 0;
     std::size_t next = 0;
@@ -221,23 +225,30 @@ class Translator {
     if (posted == posted_.end()) return;
     dropped_.push_back(posted->second.op);
     if (const auto it = cancels_.find(slot); it != cancels_.end()) dropped_.push_back(it->second);
-    for (std::size_t i = posted->second.op; i < out_.ops.size(); ++i) strip(out_.ops[i], slot);
+    cancelled_[slot].push_back({posted->second.op, out_.ops.size()});
   }
-  // Takes a slot out of the requests that a completion of several asks for.
-  void strip(const Op& op, std::uint32_t slot) {
+  // Slot `slot` holds a cancelled receive at operation i. A slot's stretches are found in the order of their ends, and
+  // so of their beginnings: the first that ends after i is the one that may hold it.
+  [[nodiscard]] bool is_cancelled(std::int64_t slot, std::size_t i) const {
+    const auto at = cancelled_.find(static_cast<std::uint32_t>(slot));
+    if (at == cancelled_.end()) return false;
+    const auto it = std::ranges::upper_bound(at->second, i, {}, &Stretch::end);
+    return it != at->second.end() && it->begin <= i;
+  }
+  // Takes cancelled receives out of the requests that a completion of several, operation i, asks for. O(list x log).
+  void strip(const Op& op, std::size_t i) {
     const bool some = op.kind == OpKind::waitany || op.kind == OpKind::waitsome ||
                       op.kind == OpKind::testany || op.kind == OpKind::testsome;
     if (!some) return;
-    const std::size_t values = op.extra + 1;  // {n, n slots, completed...}
-    const auto asked = static_cast<std::size_t>(out_.lists[values]);
-    for (std::size_t i = 1; i <= asked; ++i) {
-      if (out_.lists[values + i] != slot) continue;
-      const auto size = static_cast<std::size_t>(out_.lists[op.extra]);
-      for (std::size_t j = i; j + 1 < size; ++j) out_.lists[values + j] = out_.lists[values + j + 1];
-      --out_.lists[values];
-      --out_.lists[op.extra];
-      return;
-    }
+    const std::span<std::int64_t> list =
+        std::span(out_.lists).subspan(op.extra + 1, static_cast<std::size_t>(out_.lists[op.extra]));
+    const auto asked = static_cast<std::size_t>(list[0]);  // {n, n slots, completed...}
+    std::size_t to = 1;
+    for (std::size_t from = 1; from < list.size(); ++from)
+      if (from > asked || !is_cancelled(list[from], i)) list[to++] = list[from];
+    const auto gone = static_cast<std::int64_t>(list.size() - to);
+    list[0] -= gone;
+    out_.lists[op.extra] -= gone;
   }
 
   const char* completion(Op op, std::span<const std::int64_t> list) {
@@ -257,17 +268,21 @@ class Translator {
              std::in_range<std::int32_t>(done[i].source) && std::in_range<std::int32_t>(done[i].tag);
     }
     if (!fits) return "a completion with a wrong list";
+    std::vector<std::int64_t> gone;
     for (const SpoolCompletion& d : done) {
       if (d.source == kCancelled) {
         drop_cancelled(static_cast<std::uint32_t>(d.slot));
-        std::erase(asked, d.slot);
+        gone.push_back(d.slot);
       } else {
         matched(d);
       }
     }
-    const std::size_t before = done.size();
-    std::erase_if(done, [](const SpoolCompletion& d) { return d.source == kCancelled; });
-    if (before != done.size() && done.empty()) return nullptr;  // it completed cancelled receives only
+    if (!gone.empty()) {
+      std::sort(gone.begin(), gone.end());
+      std::erase_if(asked, [&](std::int64_t slot) { return std::ranges::binary_search(gone, slot); });
+      std::erase_if(done, [](const SpoolCompletion& d) { return d.source == kCancelled; });
+      if (done.empty()) return nullptr;  // it completed cancelled receives only
+    }
     op.peer = traces::kAnySource;
     op.tag = traces::kAnyTag;
     op.amount = 0;
@@ -306,38 +321,107 @@ class Translator {
   std::map<std::uint16_t, Inside> inside_;                  // by thread
   std::vector<std::size_t> dropped_;                        // indices of operations that go in finish()
   std::unordered_map<std::uint32_t, std::size_t> cancels_;  // slot -> its last cancel; looked up only
-  std::unordered_map<std::uint32_t, Posted> posted_;        // looked up only, never walked
+  // Operations, as they are numbered before finish(), while a slot held a receive that was cancelled.
+  struct Stretch {
+    std::size_t begin = 0, end = 0;
+  };
+  std::unordered_map<std::uint32_t, std::vector<Stretch>> cancelled_;  // by slot; looked up only
+  std::unordered_map<std::uint32_t, Posted> posted_;                   // looked up only, never walked
   std::int64_t waiting_ps_ = 0;
   std::int64_t total_ps_ = 0;
   std::uint64_t at_ = 0;  // offset of the record being added
 };
 
 struct PollKey {
-  OpKind kind;
   CommId comm;
   std::int32_t peer;
   std::int32_t tag;
+  OpKind kind;
   friend auto operator<=>(const PollKey&, const PollKey&) = default;
 };
 
-bool could_take(const Op& recv, const PollKey& poll) {
-  return recv.comm == poll.comm &&
-         (recv.peer == poll.peer || recv.peer == traces::kAnySource || poll.peer == traces::kAnySource) &&
-         (recv.tag == poll.tag || recv.tag == traces::kAnyTag || poll.tag == traces::kAnyTag);
-}
+// Runs of polls that no hit has ended yet: who polls for what, and where it missed.
+//
+// A run ends unseen when a receive takes what it could have found, or its communicator is freed. Both are ranges of an
+// order by (communicator, peer, tag) or by (communicator, tag, peer), so ending runs costs O(log runs) an operation and
+// one that ends, however many are open.
+class OpenRuns {
+ public:
+  void miss(const PollKey& key, std::size_t op) {
+    const auto [at, fresh] = misses_.try_emplace(key);
+    at->second.push_back(op);
+    if (fresh) by_tag_.insert(turned(key));
+  }
+  // The misses of that poll, which has hit.
+  [[nodiscard]] std::vector<std::size_t> take(const PollKey& key) {
+    const auto at = misses_.find(key);
+    if (at == misses_.end()) return {};
+    std::vector<std::size_t> misses = std::move(at->second);
+    by_tag_.erase(turned(key));
+    misses_.erase(at);
+    return misses;
+  }
+  // A receive takes what these could have found: what it names itself, or what either side leaves open.
+  void end_by_receive(const Op& recv) {
+    const bool any_source = recv.peer == traces::kAnySource, any_tag = recv.tag == traces::kAnyTag;
+    if (any_source && any_tag) return end_by_communicator(recv.comm);
+    if (any_source) {
+      for (const std::int32_t tag : {recv.tag, traces::kAnyTag})
+        end_range(by_tag_, PollKey{recv.comm, tag, kLeast, kFirst}, PollKey{recv.comm, tag, kGreatest, kLast},
+                  [this](const PollKey& key) { misses_.erase(turned(key)); });
+      return;
+    }
+    for (const std::int32_t peer : {recv.peer, traces::kAnySource}) {
+      if (any_tag) {
+        end_range(peer, kLeast, kGreatest, recv.comm);
+      } else {
+        end_range(peer, recv.tag, recv.tag, recv.comm);
+        end_range(peer, traces::kAnyTag, traces::kAnyTag, recv.comm);
+      }
+    }
+  }
+  void end_by_communicator(CommId comm) {
+    end_misses(PollKey{comm, kLeast, kLeast, kFirst}, PollKey{comm, kGreatest, kGreatest, kLast});
+  }
+
+ private:
+  static constexpr std::int32_t kLeast = INT32_MIN, kGreatest = INT32_MAX;
+  static constexpr auto kFirst = static_cast<OpKind>(0), kLast = static_cast<OpKind>(UINT8_MAX);
+  // The same by (communicator, tag, peer).
+  [[nodiscard]] static PollKey turned(const PollKey& k) { return {k.comm, k.tag, k.peer, k.kind}; }
+
+  template <class Set, class Other>
+  static void end_range(Set& set, const PollKey& first, const PollKey& last, Other other) {
+    auto at = set.lower_bound(first);
+    while (at != set.end() && key_of(*at) <= last) {
+      other(key_of(*at));
+      at = set.erase(at);
+    }
+  }
+  void end_misses(const PollKey& first, const PollKey& last) {
+    end_range(misses_, first, last, [this](const PollKey& key) { by_tag_.erase(turned(key)); });
+  }
+  void end_range(std::int32_t peer, std::int32_t first_tag, std::int32_t last_tag, CommId comm) {
+    end_misses(PollKey{comm, peer, first_tag, kFirst}, PollKey{comm, peer, last_tag, kLast});
+  }
+  static const PollKey& key_of(const PollKey& k) { return k; }
+  static const PollKey& key_of(const std::pair<const PollKey, std::vector<std::size_t>>& e) {
+    return e.first;
+  }
+
+  std::map<PollKey, std::vector<std::size_t>> misses_;
+  std::set<PollKey> by_tag_;  // the same keys, turned
+};
 
 bool is_receive(OpKind k) { return k == OpKind::recv || k == OpKind::irecv; }
 
-// Number of operations after the hit at `hit` that belong to it.
+// Number of operations after the hit at `hit` that belong to it. Looks no further than the next poll: O(operations x
+// log) for all hits of a program.
 std::int64_t body_length(const RankProgram& p, std::size_t hit) {
   const Op& probe = p.ops[hit];
   const auto match = p.list(probe);
-  std::vector<std::uint32_t> own;  // requests started in the body
-  const auto ours = [&own](std::uint32_t slot) {
-    for (const std::uint32_t s : own)
-      if (s == slot) return true;
-    return false;
-  };
+  std::set<std::uint32_t> own;  // requests started in the body
+  const auto ours = [&own](std::int64_t slot) { return own.contains(static_cast<std::uint32_t>(slot)); };
   std::size_t end = hit;
   bool first = true;
   for (std::size_t i = hit + 1; i < p.ops.size(); ++i) {
@@ -355,12 +439,12 @@ std::int64_t body_length(const RankProgram& p, std::size_t hit) {
     }
     if (traces::is_send(op.kind) || is_receive(op.kind)) {
       if (op.comm != probe.comm) break;
-      if (op.request != traces::kNoRequest) own.push_back(op.request);
+      if (op.request != traces::kNoRequest) own.insert(op.request);
     } else if (op.kind == OpKind::wait || op.kind == OpKind::test) {
       if (!ours(op.request)) break;
     } else if (op.kind == OpKind::waitall || op.kind == OpKind::testall) {
       bool all = true;
-      for (const std::int64_t slot : p.list(op)) all = all && ours(static_cast<std::uint32_t>(slot));
+      for (const std::int64_t slot : p.list(op)) all = all && ours(slot);
       if (!all) break;
     } else {
       break;
@@ -373,29 +457,25 @@ std::int64_t body_length(const RankProgram& p, std::size_t hit) {
 }  // namespace
 
 void link_polls(RankProgram& p) {
-  std::map<PollKey, std::vector<std::size_t>> runs;
+  OpenRuns runs;
   for (std::size_t i = 0; i < p.ops.size(); ++i) {
-    Op& op = p.ops[i];
+    const Op& op = p.ops[i];
     if (op.kind == OpKind::iprobe || op.kind == OpKind::improbe) {
-      const PollKey key{op.kind, op.comm, op.peer, op.tag};
+      const PollKey key{op.comm, op.peer, op.tag, op.kind};
       if ((op.flags & traces::kHit) == 0) {
-        runs[key].push_back(i);
+        runs.miss(key, i);
         continue;
       }
-      const std::int64_t body = body_length(p, i);
-      p.lists[op.extra + 2] = body;
-      if (const auto it = runs.find(key); it != runs.end()) {
-        for (const std::size_t miss : it->second) {
-          p.ops[miss].extra = static_cast<std::uint32_t>(p.lists.size());
-          p.lists.push_back(1);
-          p.lists.push_back(static_cast<std::int64_t>(i - miss));
-        }
-        runs.erase(it);
+      p.lists[op.extra + 2] = body_length(p, i);
+      for (const std::size_t miss : runs.take(key)) {
+        p.ops[miss].extra = static_cast<std::uint32_t>(p.lists.size());
+        p.lists.push_back(1);
+        p.lists.push_back(static_cast<std::int64_t>(i - miss));
       }
     } else if (is_receive(op.kind)) {
-      std::erase_if(runs, [&op](const auto& run) { return could_take(op, run.first); });
+      runs.end_by_receive(op);
     } else if (op.kind == OpKind::comm_free) {
-      std::erase_if(runs, [&op](const auto& run) { return run.first.comm == op.comm; });
+      runs.end_by_communicator(op.comm);
     }
   }
 }

@@ -11,31 +11,82 @@
 
 namespace weft::traces::ti {
 
-// X(enumerator, spelling in the text).
+// One row an action, in the order in which errors name them:
+// X(enumerator, spelling in the text, how its fields are read (a member of Parser), what operation it becomes; where it
+// leaves none that is not asked for). Above a row: a line of it; [x] may be left out. A row without one is
+// as the row above it.
 // clang-format off
-#define WEFT_TI_ACTIONS(X)                                                                                \
-  X(kInit, "init")                                                                                        \
-  X(kFinalize, "finalize")                                                                                \
-  X(kCommSize, "comm_size")                                                                               \
-  X(kCommSplit, "comm_split")                                                                             \
-  X(kCommDup, "comm_dup") X(kLocation, "location") X(kCompute, "compute") X(kSleep, "sleep")              \
-      X(kSend, "send") X(kIsend, "isend") X(kSsend, "Ssend") X(kSsendLower, "ssend") X(kIssend, "ISsend") \
-          X(kIssendLower, "issend") X(kRecv, "recv") X(kIrecv, "irecv") X(kSendRecv, "sendRecv")          \
-              X(kWait, "wait") X(kTest, "test") X(kWaitall, "waitall") X(kBarrier, "barrier")             \
-                  X(kBcast, "bcast") X(kReduce, "reduce") X(kAllreduce, "allreduce")                      \
-                      X(kAlltoall, "alltoall") X(kAlltoallv, "alltoallv") X(kGather, "gather")            \
-                          X(kScatter, "scatter") X(kAllgather, "allgather") X(kAllgatherv, "allgatherv")  \
-                              X(kGatherv, "gatherv") X(kScatterv, "scatterv")                             \
-                                  X(kReduceScatter, "reducescatter") X(kScan, "scan") X(kExscan, "exscan")
+#define WEFT_TI_ACTIONS(X)                                                                                             \
+  /* 0 init [1]: with a field, counts without a datatype are doubles */                                                \
+  X(kInit, "init", init, init)                                                                                         \
+  X(kFinalize, "finalize", finalize, finalize)                                                                         \
+  /* communicators: the text does not say who belongs to which */                                                      \
+  X(kCommSize, "comm_size", communicator, comm_split)                                                                  \
+  X(kCommSplit, "comm_split", communicator, comm_split)                                                                \
+  X(kCommDup, "comm_dup", communicator, comm_dup)                                                                      \
+  /* a place in the program: says nothing here */                                                                      \
+  X(kLocation, "location", location, init)                                                                             \
+  /* 0 compute 1.5e9: flops */                                                                                         \
+  X(kCompute, "compute", compute, compute_flops)                                                                       \
+  /* 0 sleep 0.5: seconds */                                                                                           \
+  X(kSleep, "sleep", sleep, sleep)                                                                                     \
+  /* 0 send 1 5 800 [0]: destination, tag, count, datatype id */                                                       \
+  X(kSend, "send", message, send)                                                                                      \
+  X(kIsend, "isend", message, isend)                                                                                   \
+  X(kSsend, "Ssend", message, ssend)                                                                                   \
+  X(kSsendLower, "ssend", message, ssend)                                                                              \
+  X(kIssend, "ISsend", message, issend)                                                                                \
+  X(kIssendLower, "issend", message, issend)                                                                           \
+  /* 1 recv 0 5 800 [0]: source or -555 (any), tag or -444 (any), count, datatype id */                                \
+  X(kRecv, "recv", message, recv)                                                                                      \
+  X(kIrecv, "irecv", message, irecv)                                                                                   \
+  /* 0 sendRecv 3 1 4 2 [0 0]: count to send, destination, count to receive, source, datatype ids */                   \
+  X(kSendRecv, "sendRecv", send_recv, sendrecv)                                                                        \
+  /* 0 wait 1 0 6: source, destination, tag of the message (0 receives it from 1) */                                   \
+  X(kWait, "wait", wait, wait)                                                                                         \
+  X(kTest, "test", wait, test)                                                                                         \
+  /* 0 waitall [2]: all outstanding requests of the rank, however many it says */                                      \
+  X(kWaitall, "waitall", waitall, waitall)                                                                             \
+  /* 0 barrier */                                                                                                      \
+  X(kBarrier, "barrier", barrier, barrier)                                                                             \
+  /* 0 bcast 3 1 [6]: count, root, datatype id */                                                                      \
+  X(kBcast, "bcast", bcast, bcast)                                                                                     \
+  /* 0 reduce 3 5e2 1 [6]: count, flops, root, datatype id */                                                          \
+  X(kReduce, "reduce", reduction, reduce)                                                                              \
+  /* 0 allreduce 4 1e3 [6]: count, flops, datatype id */                                                               \
+  X(kAllreduce, "allreduce", reduction, allreduce)                                                                     \
+  /* 0 alltoall 4 4 [6 6]: count to each rank, count from each, datatype ids */                                        \
+  X(kAlltoall, "alltoall", exchange, alltoall)                                                                         \
+  /* 0 alltoallv 3 1 2 4 1 3 [6 6], of two ranks: size of the send buffer, count to each rank, size of the             \
+       receive buffer, count from each rank, datatype ids */                                                           \
+  X(kAlltoallv, "alltoallv", alltoallv, alltoallv)                                                                     \
+  /* 0 gather 4 4 1 [6 6]: count to the root, count from each rank, root, datatype ids */                              \
+  X(kGather, "gather", exchange, gather)                                                                               \
+  /* 0 scatter 4 4 1 [6 6]: count to each rank, count from the root, root, datatype ids */                             \
+  X(kScatter, "scatter", exchange, scatter)                                                                            \
+  /* 0 allgather 4 4 [6 6]: count to each rank, count from each, datatype ids */                                       \
+  X(kAllgather, "allgather", exchange, allgather)                                                                      \
+  /* 0 allgatherv 3 3 5 [6 6] [0 3], of two ranks: count to send, count from each rank, datatype ids,                  \
+       displacements */                                                                                                \
+  X(kAllgatherv, "allgatherv", allgatherv, allgatherv)                                                                 \
+  /* 0 gatherv 3 3 5 0 [6 6], of two ranks: count to send, count from each rank, root, datatype ids */                 \
+  X(kGatherv, "gatherv", gatherv, gatherv)                                                                             \
+  /* 0 scatterv 3 5 3 0 [6 6], of two ranks: count to each rank, count to receive, root, datatype ids */               \
+  X(kScatterv, "scatterv", gatherv, scatterv)                                                                          \
+  /* 0 reducescatter 3 5 7e1 [6], of two ranks: count for each rank, flops, datatype id */                             \
+  X(kReduceScatter, "reducescatter", reduce_scatter, reduce_scatter)                                                   \
+  /* 0 scan 4 1e3 [6]: as allreduce */                                                                                 \
+  X(kScan, "scan", reduction, scan)                                                                                    \
+  X(kExscan, "exscan", reduction, exscan)
 // clang-format on
 
 enum class Action : std::uint8_t {
-#define WEFT_X(id, text) id,
+#define WEFT_X(id, text, read, kind) id,
   WEFT_TI_ACTIONS(WEFT_X)
 #undef WEFT_X
 };
 inline constexpr std::string_view kActionNames[] = {
-#define WEFT_X(id, text) text,
+#define WEFT_X(id, text, read, kind) text,
     WEFT_TI_ACTIONS(WEFT_X)
 #undef WEFT_X
 };

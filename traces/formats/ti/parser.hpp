@@ -1,8 +1,8 @@
 // TI text to operations, line by line: what each action means, and which request a wait completes.
 //
 //   1 isend 0 6 50 1      rank 1: isend to rank 0, tag 6, 50 elements of datatype 1 (int, 4 bytes)
-//   |   |   fields of the action: parser.cpp shows a line of each where it reads them; [x] may be left out
-//   |   action (actions.hpp)
+//   |   |   fields of the action
+//   |   action: actions.hpp has one row for each, with a line of it
 //   rank that does it; in a file of one rank the same on every line
 //
 // Blanks separate fields, "#" begins a line that says nothing. A rank's lines are in program order; those of several
@@ -49,8 +49,49 @@ class Parser {
  private:
   Result<void> lines(std::string_view text);
   bool line(const char* begin, const char* end);
-  bool parse_action(RankState& s, TiFields& l, Action a);
-  bool collective(RankState& s, TiFields& l, Action a);
+
+  // How the fields of an action are read, to become an operation of that kind: one for each column of actions.hpp. Each
+  // has read the line to its end when it returns true; false: the error is in the context.
+  using Read = bool (Parser::*)(RankState& s, TiFields& l, OpKind kind);
+  struct Row {
+    Read read;
+    OpKind kind;
+  };
+  static const Row kRows[];  // by Action
+
+  // ---- actions.cpp
+  bool init(RankState& s, TiFields& l, OpKind kind);
+  bool finalize(RankState& s, TiFields& l, OpKind kind);
+  bool communicator(RankState& s, TiFields& l, OpKind kind);
+  bool location(RankState& s, TiFields& l, OpKind kind);
+  bool compute(RankState& s, TiFields& l, OpKind kind);
+  bool sleep(RankState& s, TiFields& l, OpKind kind);
+  bool message(RankState& s, TiFields& l, OpKind kind);
+  bool send_recv(RankState& s, TiFields& l, OpKind kind);
+  bool wait(RankState& s, TiFields& l, OpKind kind);
+  bool waitall(RankState& s, TiFields& l, OpKind kind);
+  bool message_count(TiFields& l, bool receive, std::int64_t& n);
+  bool open_request(RankState& s, TiFields& l, Op& op);
+  void push_wait(RankState& s, std::int64_t src, std::int64_t dst, std::int64_t tag);
+
+  // ---- collective_actions.cpp
+  bool barrier(RankState& s, TiFields& l, OpKind kind);
+  bool bcast(RankState& s, TiFields& l, OpKind kind);
+  bool reduction(RankState& s, TiFields& l, OpKind kind);
+  bool exchange(RankState& s, TiFields& l, OpKind kind);
+  bool alltoallv(RankState& s, TiFields& l, OpKind kind);
+  bool allgatherv(RankState& s, TiFields& l, OpKind kind);
+  bool gatherv(RankState& s, TiFields& l, OpKind kind);
+  bool reduce_scatter(RankState& s, TiFields& l, OpKind kind);
+  // Where the first field of a collective stands; nothing of it is in list_ yet.
+  const char* open_collective(TiFields& l) {
+    list_.clear();
+    l.skip_blanks();
+    return l.here();
+  }
+  bool counts(TiFields& l, const char* field);
+  bool scale(TiFields& l, const char* at, std::size_t first, int type_bytes, std::int64_t& sum);
+  bool close_collective(RankState& s, TiFields& l, const char* at, Op op, double work = 0);
 
   void push(RankState& s, const Op& op) {
     s.block.ops.push_back(op);
@@ -66,7 +107,6 @@ class Parser {
   void push_flops(RankState& s, double f) {
     if (f > 0) push(s, Op{.kind = OpKind::compute_flops, .amount = std::bit_cast<std::int64_t>(f)});
   }
-  void push_wait(RankState& s, std::int64_t src, std::int64_t dst, std::int64_t tag);
 
   const TiInput& input_;
   MemoryTrace& out_;

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "network/network.hpp"
-#include "replay/matcher.hpp"
-#include "replay/message.hpp"
+#include "replay/messages/matcher.hpp"
+#include "replay/messages/message.hpp"
 #include "topology/routing/route_cache.hpp"
 
 namespace weft::replay {

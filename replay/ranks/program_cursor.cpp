@@ -1,4 +1,4 @@
-#include "replay/program_cursor.hpp"
+#include "replay/ranks/program_cursor.hpp"
 
 #include <fmt/format.h>
 

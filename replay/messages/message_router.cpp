@@ -1,4 +1,4 @@
-#include "replay/message_router.hpp"
+#include "replay/messages/message_router.hpp"
 
 namespace weft::replay {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "replay/message.hpp"
+#include "replay/messages/message.hpp"
 
 namespace weft::replay {
 

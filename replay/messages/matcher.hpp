@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "replay/message.hpp"
-#include "replay/tag_index.hpp"
+#include "replay/messages/message.hpp"
+#include "replay/messages/tag_index.hpp"
 
 namespace weft::replay {
 

@@ -10,8 +10,8 @@
 
 namespace weft::replay {
 
-// Who is told when a send or receive is over: a request slot of its rank, the rank itself (blocking), or an
-// activity. Slots stay below 2^22 (program_cursor.hpp), activities have the top bit set.
+// Who is told when a send or receive is over: a request slot of its rank, the rank itself (blocking), or a
+// collective in progress (kActivity). Slots stay below 2^22 (program_cursor.hpp), collectives have the top bit set.
 struct Target {
   static constexpr std::uint32_t kNobody = 0xffffffffu;
   static constexpr std::uint32_t kBlocking = 0x7fffffffu;

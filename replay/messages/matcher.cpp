@@ -1,4 +1,4 @@
-#include "replay/matcher.hpp"
+#include "replay/messages/matcher.hpp"
 
 #include "traces/op.hpp"
 

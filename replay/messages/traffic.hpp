@@ -1,0 +1,81 @@
+// Traffic: sums over all messages of a replay, and its fingerprint.
+//
+// Two sums: messages that the trace has as point-to-point, and all that cross the network, with collectives and series
+// of exchanges expanded. Latency counts when the data leave, everything else when they have come.
+//
+// The fingerprint mixes who sent to whom and when the data had come, message by message in the order of their arrival:
+// two replays with the same fingerprint went the same way. Complexity: O(1) a message.
+#pragma once
+
+#include <cstdint>
+
+#include "replay/messages/message.hpp"
+#include "replay/results.hpp"
+#include "replay/time.hpp"
+
+namespace weft::replay {
+
+// MessageCosts while they add up.
+struct Costs {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t hops = 0;
+  Elapsed latency, transfer, contention, late_sender, late_receiver;
+  [[nodiscard]] MessageCosts rounded() const {
+    return {count,
+            bytes,
+            hops,
+            latency.rounded(),
+            transfer.rounded(),
+            contention.rounded(),
+            late_sender.rounded(),
+            late_receiver.rounded()};
+  }
+};
+
+class Traffic {
+ public:
+  // The data of m left and wait out `latency`.
+  void left(const Message& m, Elapsed latency) {
+    all_.latency += latency;
+    if ((m.state & kCollective) == 0) point_to_point_.latency += latency;
+  }
+  // The data of m have come.
+  void arrived(const Message& m, Instant now) {
+    const Elapsed took = m.flow.valid() ? now - m.flow_start : kNoTime;
+    add(all_, m, took);
+    if ((m.state & kCollective) == 0) add(point_to_point_, m, took);
+    const std::uint64_t who = (static_cast<std::uint64_t>(m.src) << 32) | m.dst;
+    mix(static_cast<std::uint64_t>(now.rounded().time_since_epoch().count()));
+    mix(who);
+    fingerprint_ ^= fingerprint_ >> 29;
+  }
+  // Messages that were timed together, of no contention.
+  void add_series(const Costs& sums) {
+    all_.count += sums.count;
+    all_.bytes += sums.bytes;
+    all_.hops += sums.hops;
+    all_.latency += sums.latency;
+    all_.transfer += sums.transfer;
+  }
+  // Something else that the fingerprint is to tell apart.
+  void mix(std::uint64_t value) { fingerprint_ = (fingerprint_ ^ value) * 0x100000001b3ULL; }
+
+  [[nodiscard]] const Costs& point_to_point() const { return point_to_point_; }
+  [[nodiscard]] const Costs& all() const { return all_; }
+  [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_ ^ (fingerprint_ >> 32); }
+
+ private:
+  static void add(Costs& c, const Message& m, Elapsed took) {
+    ++c.count;
+    c.bytes += static_cast<std::uint64_t>(m.bytes);
+    c.hops += m.hops;
+    c.transfer += m.ideal;
+    if (took > m.ideal) c.contention += took - m.ideal;
+  }
+
+  Costs point_to_point_, all_;
+  std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
+};
+
+}  // namespace weft::replay

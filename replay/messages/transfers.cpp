@@ -1,0 +1,194 @@
+#include "replay/messages/transfers.hpp"
+
+#include <algorithm>
+
+namespace weft::replay {
+
+using traces::OpKind;
+
+void Transfers::no_route(const Message& m) {
+  agenda_.fail(bad_input({}, "no route",
+                         fabric_.host_name(placement_[m.src]) + " to " + fabric_.host_name(placement_[m.dst]),
+                         "hosts that the platform connects"));
+}
+
+void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
+                          std::int64_t bytes, OpKind kind, Target target) {
+  ranks_[src].computed = false;
+  const std::uint32_t i = messages_.take();
+  Message& m = messages_[i];
+  m = Message{};
+  m.src = src;
+  m.dst = dst;
+  m.context = context;
+  m.tag = tag;
+  m.bytes = bytes;
+  m.send_target = target;
+  m.protocol = cost_.protocol_of(kind, bytes);
+  m.posted = agenda_.now();
+  if ((context & Target::kActivity) != 0) m.state |= kCollective;
+  if (m.protocol != Protocol::kRendezvous) {
+    m.send_target.value = Target::kNobody;
+    tell(src, target, 0, nullptr, true);
+  }
+  const HostId a = placement_[src], b = placement_[dst];
+  if (cost_.known_at_once()) {
+    m.visible = agenda_.now();
+    if (m.protocol != Protocol::kEager) {
+      if (a != b) m.visible = agenda_.now() + cost_.envelope(router_.between(a, b).latency);
+    } else {
+      leave(i, kNoTime);
+      if (agenda_.failed()) return;
+    }
+    return delivered(i, matcher_.deliver(i));
+  }
+  const Matcher::LastRoute& last = matcher_.send(i);
+  m.route = last.route;
+  m.route_epoch = last.epoch;
+  if (m.protocol == Protocol::kEager) return leave(i, kNoTime);  // the envelope travels with the data
+  // Rendezvous: a request to send travels first.
+  const auto route = router_.of_pair(m);
+  if (!route.reachable) return no_route(m);
+  m.visible = agenda_.now() + (a == b ? cost_.local_leg() : cost_.envelope(route.latency));
+  agenda_.post(m.visible, EventKind::kEnvelope, i);
+}
+
+void Transfers::envelope_arrived(std::uint32_t i) {
+  Matcher::Turn turn = matcher_.arrives(i);
+  const std::uint32_t src = messages_[i].src, dst = messages_[i].dst, context = messages_[i].context;
+  while (turn.message != kNone) {
+    delivered(turn.message, turn.recv);
+    if (!turn.more || agenda_.failed()) return;
+    turn = matcher_.next_in_order(src, dst, context);
+  }
+}
+
+// A rank that looks for a message may find one now.
+void Transfers::may_be_seen(std::uint32_t receiver) {
+  if (ranks_[receiver].state == RankState::kProbing) probes_.poke(receiver);
+  if (ranks_[receiver].state == RankState::kRunning) run_ahead_.poke(receiver);
+}
+
+// Message i had its turn: receive `r` takes it, or none does yet.
+void Transfers::delivered(std::uint32_t i, std::uint32_t r) {
+  if (r == kNone) return may_be_seen(messages_[i].dst);
+  const PostedRecv recv = matcher_.receives()[r];
+  matcher_.receives().give(r);
+  match(i, recv.target, recv.bytes);
+}
+
+void Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
+                          std::int64_t bytes, Target target) {
+  ranks_[rank].computed = false;
+  const std::uint32_t r = matcher_.receives().take();
+  PostedRecv& v = matcher_.receives()[r];
+  v = PostedRecv{rank, context, source, tag, bytes, target, 0, kNone, kNone};
+  const std::uint32_t m = matcher_.post(r);
+  if (m == kNone) return;
+  matcher_.receives().give(r);
+  match(m, target, bytes);
+}
+
+// Message i belongs to a posted receive. The later of the two sides is this instant.
+void Transfers::match(std::uint32_t i, Target target, std::int64_t posted_bytes) {
+  Message& m = messages_[i];
+  if (m.bytes > posted_bytes) ++truncated_;
+  m.recv_target = target;
+  m.matched = agenda_.now();
+  if ((m.state & kArrived) != 0) {
+    tell(m.dst, target, m.bytes, &m, false);
+    return messages_.give(i);
+  }
+  if (m.protocol == Protocol::kEager) return;
+  // Permission to send travels back before the data leave.
+  Elapsed back;
+  if (!cost_.known_at_once())
+    back = placement_[m.src] == placement_[m.dst] ? cost_.local_leg()
+                                                  : cost_.permission(router_.latency_back(m));
+  leave(i, back);
+}
+
+// The data of message i leave after `before`, wait out the latency, and then are transferred.
+void Transfers::leave(std::uint32_t i, Elapsed before) {
+  Message& m = messages_[i];
+  const Instant now = agenda_.now();
+  m.state |= kStarted;
+  m.left = now + before;
+  if (placement_[m.src] == placement_[m.dst]) {
+    const Elapsed d = before + cost_.local_data(m.bytes, m.found());
+    m.started = now + d;
+    m.ideal = d;
+    m.flow_start = m.left;
+    return agenda_.post(m.started, EventKind::kMessageDone, i);
+  }
+  const auto route = router_.choose(i);
+  if (!route.reachable) return no_route(m);
+  m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
+  const Elapsed latency =
+      before + cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager, m.found());
+  traffic_.left(m, latency);
+  m.started = now + latency;
+  if (m.started == now) return start_flow(i);
+  agenda_.post(m.started, EventKind::kTransferStart, i);
+}
+
+void Transfers::start_flow(std::uint32_t i) {
+  {
+    const Message& m = messages_[i];
+    if (!cost_.known_at_once() && m.protocol == Protocol::kEager) {
+      envelope_arrived(i);  // with the first byte
+      if (agenda_.failed()) return;
+    }
+  }
+  Message& m = messages_[i];
+  const std::int64_t size = cost_.size(m.bytes);
+  m.flow_start = agenda_.now();
+  if (size == 0) return arrive(i);
+  const auto route = router_.chosen(i);
+  const double narrowest = route.narrowest;
+  const double cap = cost_.rate_cap(m.bytes, narrowest, m.found());
+  const double alone = std::min(narrowest, cap);
+  m.ideal = Elapsed::of_seconds(static_cast<double>(size) / alone);
+  double weight = 1;
+  if (options_.rtt_weights && route.latency.count() > 0) weight = 1 / to_seconds(route.latency);
+  m.flow = network_.start(route.links, weight, cap, alone, size, i, agenda_.now(), {m.src, m.dst});
+}
+
+void Transfers::arrive(std::uint32_t i) {
+  Message& m = messages_[i];
+  if (!cost_.known_at_once() && m.protocol == Protocol::kEager && (m.state & kEnvelopeHere) == 0) {
+    envelope_arrived(i);  // within a host it comes with the data
+    if (agenda_.failed()) return;
+  }
+  Message& n = messages_[i];
+  if (look_ahead_)
+    for (const std::uint32_t r : {n.src, n.dst}) ranks_[r].program.prefetch(ranks_[r].pc);
+  n.state |= kArrived;
+  n.started = agenda_.now();  // from here on: since when the data wait
+  traffic_.arrived(n, agenda_.now());
+  if (options_.on_message)
+    options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes,
+                         (n.state & kCollective) != 0, n.posted.rounded(), agenda_.now().rounded()});
+  router_.give_back(i);
+  if (n.send_target.value != Target::kNobody) tell(n.src, n.send_target, 0, &n, true);
+  n.send_target.value = Target::kNobody;
+  if ((n.state & kMatched) != 0) {
+    tell(n.dst, n.recv_target, n.bytes, &n, false);
+    return messages_.give(i);
+  }
+  may_be_seen(n.dst);
+}
+
+void Transfers::forget(std::uint32_t rank, Target target) {
+  const auto forget_in = [&](std::uint32_t of, Target& t) {
+    if (of == rank && t.value == target.value) t.value = Target::kNobody;
+  };
+  messages_.for_each_live([&](Message& m) {
+    forget_in(m.src, m.send_target);
+    if ((m.state & kMatched) != 0) forget_in(m.dst, m.recv_target);
+  });
+  matcher_.receives().for_each_live([&](PostedRecv& v) { forget_in(v.rank, v.target); });
+  collectives_.forget(rank, target);
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,127 @@
+// Transfers: messages from their send to their end (docs/model.md, "Protocol").
+//
+//   eager      sent: data leave -> latency -> flow; the envelope is there with the first byte
+//   others     sent: request leaves -> envelope is there
+//              matched: permission goes back -> data leave -> latency -> flow
+//   in a host  no flow: the data are there after the time that MessageCost says
+//
+// A send meets its receive in the Matcher, in MPI's order. Here stand the instants of a message and who is told what:
+// its sender when the send is over, its receiver when all data have come and a receive was posted, a rank that probes
+// or runs ahead when the message may be seen. A row of `messages` is given back when both sides were told.
+// Complexity: O(1) a message and step besides Matcher, router and Network; no allocation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "network/network.hpp"
+#include "replay/agenda.hpp"
+#include "replay/engine.hpp"
+#include "replay/message_cost.hpp"
+#include "replay/messages/matcher.hpp"
+#include "replay/messages/message.hpp"
+#include "replay/messages/message_router.hpp"
+#include "replay/messages/probes.hpp"
+#include "replay/messages/traffic.hpp"
+#include "replay/ranks/collective_runs.hpp"
+#include "replay/ranks/ranks.hpp"
+#include "replay/ranks/run_ahead.hpp"
+#include "replay/ranks/waits.hpp"
+
+namespace weft::replay {
+
+class Transfers {
+ public:
+  // Where messages are and what they cross; all outlive it.
+  struct Ways {
+    Pool<Message>& messages;
+    Matcher& matcher;
+    MessageRouter& router;
+    network::Network& network;
+    const MessageCost& cost;
+    Traffic& traffic;
+    const topology::Fabric& fabric;
+    const std::vector<HostId>& placement;
+  };
+  // Who is told.
+  struct Listeners {
+    Ranks& ranks;
+    Waits& waits;
+    CollectiveRuns& collectives;
+    Probes& probes;
+    RunAhead& run_ahead;
+  };
+  Transfers(const Ways& ways, const Listeners& listeners, const ReplayOptions& options, Agenda& agenda)
+      : messages_(ways.messages),
+        matcher_(ways.matcher),
+        router_(ways.router),
+        network_(ways.network),
+        cost_(ways.cost),
+        traffic_(ways.traffic),
+        fabric_(ways.fabric),
+        placement_(ways.placement),
+        ranks_(listeners.ranks),
+        waits_(listeners.waits),
+        collectives_(listeners.collectives),
+        probes_(listeners.probes),
+        run_ahead_(listeners.run_ahead),
+        options_(options),
+        agenda_(agenda),
+        look_ahead_(ranks_.many()) {}
+
+  // ---- What ranks and collectives do. `context`: communicator, with the top bit set for messages of a collective.
+  void post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
+                 std::int64_t bytes, traces::OpKind kind, Target target);
+  void post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
+                 std::int64_t bytes, Target target);
+  // Nobody asks for that request any more: what is under way goes on, and nobody is told of its end. O(messages).
+  void forget(std::uint32_t rank, Target target);
+  // Takes back the receive of that request, if nothing matched it yet.
+  bool withdraw(std::uint32_t rank, Target target) { return matcher_.withdraw(rank, target); }
+
+  // ---- Events of message i.
+  // Its envelope is at the receiver. It is delivered if all earlier messages of its channel were; then those that came
+  // before their turn and waited for it follow.
+  void envelope_arrived(std::uint32_t i);
+  // Latency is paid: the data take their share of the links from now on.
+  void start_flow(std::uint32_t i);
+  // All data have come.
+  void arrive(std::uint32_t i);
+
+  // Messages longer than the receive that took them.
+  [[nodiscard]] std::uint64_t truncated() const { return truncated_; }
+
+ private:
+  void delivered(std::uint32_t i, std::uint32_t recv);
+  void match(std::uint32_t i, Target target, std::int64_t posted_bytes);
+  void leave(std::uint32_t i, Elapsed before);
+  void no_route(const Message& m);
+  void may_be_seen(std::uint32_t receiver);
+  // A side of a message is over; `m`: null if nobody can have waited for it.
+  void tell(std::uint32_t rank, Target t, std::int64_t bytes, const Message* m, bool sender) {
+    if (t.value != Target::kNobody && (t.value & Target::kActivity) != 0)
+      collectives_.message_over(t.value & ~Target::kActivity, m, sender);
+    else
+      waits_.message_over(rank, t, bytes, m, sender);
+  }
+
+  Pool<Message>& messages_;
+  Matcher& matcher_;
+  MessageRouter& router_;
+  network::Network& network_;
+  const MessageCost& cost_;
+  Traffic& traffic_;
+  const topology::Fabric& fabric_;
+  const std::vector<HostId>& placement_;
+  Ranks& ranks_;
+  Waits& waits_;
+  CollectiveRuns& collectives_;
+  Probes& probes_;
+  RunAhead& run_ahead_;
+  const ReplayOptions& options_;
+  Agenda& agenda_;
+  bool look_ahead_;  // hints to the processor pay
+  std::uint64_t truncated_ = 0;
+};
+
+}  // namespace weft::replay

@@ -1,0 +1,171 @@
+// CollectiveRuns: collectives in progress, each on one rank: a *run* goes through the rank's rounds of messages.
+//
+// Life of a run: begin() looks its schedule up; then every round is
+//     receives posted -> send overheads paid -> sends posted -> all of the round is over -> receive overheads paid
+// and the next one begins. What arrives while overheads are paid finds its receive there. A blocking call is a run like
+// any other, whose target is the rank itself.
+// Invariants:
+//  1. `pending` is the number of messages of the round that are not over, and one more while the round is being posted:
+//     so it gets to 0 once a round, whatever completes at once.
+//  2. The n-th collective of a rank on a communicator has tag n (mod 2^31), on a context of its own: collectives on one
+//     communicator meet in the order in which each rank calls them, and never a message of the program.
+//  3. The time of a run up to `mark` is explained: in the rank's account if that waits in the blocking call, else in
+//     the run's, as far as the rank waited for it since `window`.
+// It posts messages through a port: anything with post_send() and post_recv() as Transfers has them.
+// Complexity: O(1) a message; no allocation once schedules have had their greatest length.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "replay/agenda.hpp"
+#include "replay/cause_book.hpp"
+#include "replay/collectives/schedule.hpp"
+#include "replay/communicators.hpp"
+#include "replay/message_cost.hpp"
+#include "replay/messages/message.hpp"
+#include "replay/ranks/ranks.hpp"
+#include "replay/ranks/waits.hpp"
+
+namespace weft::replay {
+
+class CollectiveRuns {
+ public:
+  // `chosen`: algorithms by blocking kind; null: the default of the call. The rest outlives it.
+  CollectiveRuns(const Communicators& comms, std::vector<const CollectiveAlgorithm*> chosen,
+                 const MessageCost& cost, Ranks& ranks, Waits& waits, CauseBook& causes, Agenda& agenda)
+      : comms_(comms),
+        chosen_(std::move(chosen)),
+        cost_(cost),
+        overheads_(cost.has_cpu_costs()),
+        ranks_(ranks),
+        waits_(waits),
+        causes_(causes),
+        agenda_(agenda),
+        calls_(ranks.count()) {}
+
+  // Rank r calls the collective `op`, whose end `target` is told. Returns the run, to be advanced, or kNone: it is over
+  // already, or cannot be, which fails the replay.
+  [[nodiscard]] std::uint32_t begin(std::uint32_t r, const traces::Op& op, Target target);
+
+  // Takes a run on until it waits; tells its target when it is over.
+  template <class Port>
+  void advance(std::uint32_t run, Port& port);
+
+  // A side of message m, of `run`, is over; null: nobody can have waited for it.
+  void message_over(std::uint32_t run, const Message* m, bool sender) {
+    Run& c = runs_[run];
+    if (--c.pending != 0) return;
+    if (m != nullptr) explain_round(c, *m, sender);
+    ranks_.make_collective_ready(run);
+  }
+  // The processor time that `run` posted an event for has passed.
+  void overheads_over(std::uint32_t run) {
+    explain_overheads(runs_[run]);
+    ranks_.make_collective_ready(run);
+  }
+
+  // Nobody asks for that request of rank r any more.
+  void forget(std::uint32_t r, Target t) {
+    for (Run& c : runs_)
+      if (c.rank == r && c.target.value == t.value) c.target.value = Target::kNobody;
+  }
+  // Who is told when `run` is over.
+  [[nodiscard]] Target target(std::uint32_t run) const { return runs_[run].target; }
+
+ private:
+  enum class Step : std::uint8_t {
+    kRoundOver,  // its messages are there
+    kReceived,   // ... and their receive overheads paid
+    kSending,    // the receives of the next round are posted, its send overheads are paid
+  };
+  struct Run {
+    std::uint32_t rank = 0;
+    std::uint32_t comm = 0;
+    std::int32_t tag = 0;
+    Target target;
+    RankSchedule schedule;
+    std::uint32_t next = 0;  // first message of the next round
+    std::uint32_t pending = 0;
+    Elapsed receive_cost;         // overheads of the round that ends
+    std::uint32_t round_end = 0;  // of the round that is being posted
+    Step step = Step::kReceived;
+    Instant mark, window;
+    CauseBook::Account causes{};
+  };
+
+  // Who calls what, or false: the replay failed.
+  [[nodiscard]] bool describe(std::uint32_t r, const traces::Op& op, std::uint32_t comm, CollectiveCall& call,
+                              std::uint32_t& me);
+  [[nodiscard]] std::uint32_t take();
+  // Makes the next round the one that is posted; returns its send overheads.
+  Elapsed open_round(Run& c);
+  void finish(std::uint32_t run);
+  void explain_round(Run& c, const Message& m, bool sender);
+  void explain_overheads(Run& c);
+  [[nodiscard]] CauseBook::Account* waiting_for(Run& c, Instant& from);
+  template <class Port>
+  void post(std::uint32_t run, Port& port, bool receives, bool sends);
+
+  const Communicators& comms_;
+  std::vector<const CollectiveAlgorithm*> chosen_;
+  const MessageCost& cost_;
+  bool overheads_;  // calls take processor time
+  Ranks& ranks_;
+  Waits& waits_;
+  CauseBook& causes_;
+  Agenda& agenda_;
+  std::deque<Run> runs_;  // stable addresses: what a run posts may complete others
+  std::vector<std::uint32_t> free_;
+  std::vector<std::vector<std::uint32_t>> calls_;  // by rank and communicator
+};
+
+template <class Port>
+void CollectiveRuns::post(std::uint32_t run, Port& port, bool receives, bool sends) {
+  Run& c = runs_[run];
+  const std::uint32_t context = c.comm | Target::kActivity;
+  const Target mine{run | Target::kActivity};
+  for (std::uint32_t i = c.next; i < c.round_end && !agenda_.failed(); ++i) {
+    const ScheduleMessage& s = c.schedule.messages[i];
+    if (!(s.send ? sends : receives)) continue;
+    const std::int32_t peer = comms_.members(c.comm)[s.peer];
+    ++c.pending;
+    if (s.send) {
+      port.post_send(c.rank, static_cast<std::uint32_t>(peer), context, c.tag, s.bytes, traces::OpKind::isend,
+                     mine);
+    } else {
+      if (overheads_) c.receive_cost += cost_.recv(s.bytes);
+      port.post_recv(c.rank, peer, context, c.tag, s.bytes, mine);
+    }
+  }
+}
+
+template <class Port>
+void CollectiveRuns::advance(std::uint32_t run, Port& port) {
+  Run& c = runs_[run];
+  while (!agenda_.failed()) {
+    if (c.step == Step::kRoundOver) {
+      c.step = Step::kReceived;
+      if (c.receive_cost > kNoTime) return agenda_.post_in(c.receive_cost, EventKind::kActivityTimer, run);
+    }
+    if (c.step == Step::kReceived) {
+      c.receive_cost = kNoTime;
+      if (c.next == c.schedule.messages.size()) return finish(run);
+      const Elapsed cost = open_round(c);
+      if (cost > kNoTime) {
+        post(run, port, true, false);
+        return agenda_.post_in(cost, EventKind::kActivityTimer, run);
+      }
+      post(run, port, true, true);
+    } else {
+      post(run, port, false, true);
+    }
+    if (agenda_.failed()) return;
+    c.next = c.round_end;
+    c.step = Step::kRoundOver;
+    if (--c.pending > 0) return;
+  }
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,50 @@
+#include "replay/ranks/compute_times.hpp"
+
+#include <utility>
+
+namespace weft::replay {
+
+using traces::OpKind;
+
+ComputeTimes::ComputeTimes(KernelClock kernels, const std::vector<HostId>& placement, std::size_t hosts,
+                           const ReplayOptions& options, const Ranks& ranks, Agenda& agenda)
+    : kernels_(std::move(kernels)), options_(options), ranks_(ranks), agenda_(agenda) {
+  std::vector<std::uint32_t> on_host(hosts, 0);
+  for (std::uint32_t r = 0; r < ranks.count(); ++r) {
+    Row row;
+    row.row = kernels_.row_of(placement[r], on_host[placement[r].index()]++);
+    row.speed = kernels_.speed(row.row);
+    rows_.push_back(row);
+  }
+}
+
+bool ComputeTimes::more_than_copies(const ProgramCursor& program, std::uint64_t pc, const traces::Op& op) {
+  if (op.kind != OpKind::compute_kernel) return true;
+  const auto list = program.list(pc, op);
+  return list.size() < 4 || list[0] < 0 || list[0] >= static_cast<std::int64_t>(traces::kKernelCount) ||
+         more_than_copies({static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]});
+}
+
+Elapsed ComputeTimes::of(std::uint32_t r, std::uint64_t pc, const traces::Op& op) {
+  switch (op.kind) {
+    case OpKind::compute_time: {
+      const Elapsed d{Duration(op.amount)};
+      return options_.compute_scale == 1.0 ? d : Elapsed::of_seconds(d.seconds() * options_.compute_scale);
+    }
+    case OpKind::sleep:
+      return Elapsed(Duration(op.amount));
+    case OpKind::compute_kernel: {
+      const auto list = ranks_[r].program.list(pc, op);
+      if (list.size() < 4 || list[0] < 0 || list[0] >= static_cast<std::int64_t>(traces::kKernelCount)) {
+        agenda_.fail(ranks_.bad_operation(r, "a kernel that this version does not know"));
+        return kNoTime;
+      }
+      return Elapsed::of_seconds(
+          kernel_seconds(r, {static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]}));
+    }
+    default:
+      return Elapsed::of_seconds(op.flops() / rows_[r].speed);
+  }
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,57 @@
+// ComputeTimes: how long the computations of each rank take, and how many kernel calls it made.
+//
+// KernelClock knows a call on a host; here stands which of its rows a rank has, and the number of the call, which the
+// draws of the noise depend on. What looks ahead takes calls that may not happen: it notes calls() and sets it back.
+// Complexity: O(1) a computation, no allocation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/id.hpp"
+#include "replay/agenda.hpp"
+#include "replay/engine.hpp"
+#include "replay/kernel_time.hpp"
+#include "replay/ranks/ranks.hpp"
+
+namespace weft::replay {
+
+class ComputeTimes {
+ public:
+  // `placement` is read once, the rest outlives it. `hosts`: of the platform.
+  ComputeTimes(KernelClock kernels, const std::vector<HostId>& placement, std::size_t hosts,
+               const ReplayOptions& options, const Ranks& ranks, Agenda& agenda);
+
+  // One call of a kernel, with its noise if there is some: the next of that rank.
+  [[nodiscard]] double kernel_seconds(std::uint32_t r, const traces::KernelShape& shape) {
+    Row& c = rows_[r];
+    return options_.noise ? kernels_.noisy_seconds(c.row, shape, options_.seed, r, c.calls++)
+                          : kernels_.seconds(c.row, shape);
+  }
+  // Operation `pc` of rank r, a computation or a sleep. An unknown kernel fails the replay.
+  [[nodiscard]] Elapsed of(std::uint32_t r, std::uint64_t pc, const traces::Op& op);
+
+  // A kernel that has flops, or any other computation: not copies alone.
+  [[nodiscard]] static bool more_than_copies(const traces::KernelShape& shape) {
+    return traces::kernel_flops(shape) > 0;
+  }
+  [[nodiscard]] static bool more_than_copies(const ProgramCursor& program, std::uint64_t pc,
+                                             const traces::Op& op);
+
+  [[nodiscard]] std::uint64_t calls(std::uint32_t r) const { return rows_[r].calls; }
+  void set_calls(std::uint32_t r, std::uint64_t calls) { rows_[r].calls = calls; }
+
+ private:
+  struct Row {
+    double speed = 0;         // flop/s
+    std::uint32_t row = 0;    // of kernels_
+    std::uint64_t calls = 0;  // so far
+  };
+  KernelClock kernels_;
+  const ReplayOptions& options_;
+  const Ranks& ranks_;
+  Agenda& agenda_;
+  std::vector<Row> rows_;  // by rank
+};
+
+}  // namespace weft::replay

@@ -1,0 +1,400 @@
+#include "replay/ranks/operations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::replay {
+
+using traces::kProcNull;
+
+Operations::Step Operations::bad(std::uint32_t r, std::string_view what) {
+  agenda_.fail(ranks_.bad_operation(r, what));
+  return Step::kBlocked;
+}
+
+Operations::Step Operations::in_use(std::uint32_t r, const Op& op) {
+  return bad(r, fmt::format("request {} is started while it is in use", op.request));
+}
+
+Operations::Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
+  if (k.stage != Stage::kFresh) return Step::kDone;
+  k.computed = k.computed || ComputeTimes::more_than_copies(k.program, k.pc, op);
+  const Elapsed d =
+      op.kind == OpKind::compute_kernel ? run_ahead_.call_time(r, op) : compute_.of(r, k.pc, op);
+  if (agenda_.failed()) return Step::kBlocked;
+  if (d == kNoTime) return Step::kDone;
+  k.part = Part::kCompute;
+  return pass(r, k, d, Stage::kFinishing);
+}
+
+Operations::Step Operations::send(std::uint32_t r, Rank& k, const Op& op) {
+  k.part = Part::kSend;
+  if (op.peer == kProcNull || k.stage == Stage::kFinishing) return Step::kDone;
+  if (k.stage == Stage::kFresh && overheads_) {
+    const Elapsed d = cost_.send(op.amount);
+    if (d > kNoTime) return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
+  }
+  k.pending = 1;
+  transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, op.kind,
+                       Target{Target::kBlocking});
+  if (k.pending == 0) return Step::kDone;
+  k.stage = Stage::kFinishing;
+  return Step::kBlocked;
+}
+
+Operations::Step Operations::recv(std::uint32_t r, Rank& k, const Op& op) {
+  k.part = Part::kRecv;
+  if (op.peer == kProcNull || k.stage == Stage::kFinishing) return Step::kDone;
+  if (k.stage == Stage::kFresh) {
+    k.pending = 1;
+    transfers_.post_recv(r, op.peer, op.comm.index(), op.tag, op.amount, Target{Target::kBlocking});
+    if (k.pending > 0) {
+      k.stage = Stage::kWaiting;
+      return Step::kBlocked;
+    }
+  }
+  if (overheads_) {
+    const Elapsed d = cost_.recv(op.amount);
+    if (d > kNoTime) return pay(r, k, d, Cause::kRecvOverhead, Stage::kFinishing);
+  }
+  return Step::kDone;
+}
+
+// The send's operation and the receive right after it.
+Operations::Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op) {
+  k.part = Part::kSend;
+  auto next = k.program.at(k.pc + 1);
+  if (!next) {
+    agenda_.fail(std::move(next).error());
+    return Step::kBlocked;
+  }
+  if (*next == nullptr || (*next)->kind != OpKind::recv || ((*next)->flags & traces::kPairedRecv) == 0)
+    return bad(r, "a sendrecv without its receive half");
+  const Op half = **next;
+  k.op_length = 2;
+  return k.stage == Stage::kFinishing ? Step::kDone : sendrecv(r, k, op, half);
+}
+
+// Both halves at once.
+Operations::Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op, const Op& half) {
+  const Target t{Target::kBlocking};
+  const bool sends = op.peer != kProcNull, receives = half.peer != kProcNull;
+  const auto post_half = [&] {
+    if (receives) transfers_.post_recv(r, half.peer, half.comm.index(), half.tag, half.amount, t);
+  };
+  if (k.stage == Stage::kFresh) {
+    k.pending = (sends ? 1u : 0u) + (receives ? 1u : 0u);
+    const Elapsed d = overheads_ && sends ? cost_.send(op.amount) : kNoTime;
+    if (d > kNoTime) {
+      post_half();
+      return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
+    }
+  }
+  if (k.stage != Stage::kWaiting) {
+    if (sends)
+      transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount,
+                           OpKind::send, t);
+    if (k.stage == Stage::kFresh) post_half();
+    if (k.pending > 0) {
+      k.stage = Stage::kWaiting;
+      return Step::kBlocked;
+    }
+  }
+  if (overheads_ && receives) {
+    const Elapsed d = cost_.recv(half.amount);
+    if (d > kNoTime) return pay(r, k, d, Cause::kRecvOverhead, Stage::kFinishing);
+  }
+  return Step::kDone;
+}
+
+void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op) {
+  if (op.peer == kProcNull) {
+    k.requests.complete(slot, 0);
+    return;
+  }
+  if (k.requests.is_receive(slot))
+    transfers_.post_recv(r, op.peer, op.comm.index(), op.tag, op.amount, Target{slot});
+  else
+    transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, op.kind,
+                         Target{slot});
+}
+
+Operations::Step Operations::isend(std::uint32_t r, Rank& k, const Op& op) {
+  k.part = Part::kSend;
+  if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
+    const Elapsed d = cost_.isend(op.amount);
+    if (d > kNoTime) return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
+  }
+  if (op.request == traces::kNoRequest) {  // the program freed the request at once
+    if (op.peer != kProcNull)
+      transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount,
+                           op.kind, Target{});
+    return Step::kDone;
+  }
+  if (!k.requests.begin(op.request, false)) return in_use(r, op);
+  post_request(r, k, op.request, op);
+  return Step::kDone;
+}
+
+Operations::Step Operations::irecv(std::uint32_t r, Rank& k, const Op& op) {
+  k.part = Part::kRecv;
+  if (op.request == traces::kNoRequest) {
+    if (op.peer != kProcNull) transfers_.post_recv(r, op.peer, op.comm.index(), op.tag, op.amount, Target{});
+    return Step::kDone;
+  }
+  if (!k.requests.begin(op.request, true)) return in_use(r, op);
+  post_request(r, k, op.request, op);
+  return Step::kDone;
+}
+
+// What is still under way goes on, and nobody is told of its end (MPI-3.1, section 3.7.3).
+Operations::Step Operations::request_free(std::uint32_t r, Rank& k, const Op& op) {
+  if (k.requests.is_active(op.request)) transfers_.forget(r, Target{op.request});
+  k.requests.release(op.request);
+  return Step::kDone;
+}
+
+// A receive that nothing matched yet is withdrawn; its wait returns at once. Anything else completes as if
+// there were no cancel (sends are rarely cancelled in time; MPI-4.0 deprecates it).
+Operations::Step Operations::cancel(std::uint32_t r, Rank& k, const Op& op) {
+  if (k.requests.is_active(op.request) && k.requests.is_receive(op.request) &&
+      transfers_.withdraw(r, Target{op.request}))
+    k.requests.complete(op.request, 0);
+  return Step::kDone;
+}
+
+Operations::Step Operations::start(std::uint32_t r, Rank& k, const Op& op) {
+  k.part = Part::kSend;
+  const std::int64_t single = op.request;
+  std::span<const std::int64_t> slots(&single, 1);
+  if (op.kind == OpKind::startall) slots = k.program.list(k.pc, op);
+  const auto post = [&](bool receives, bool sends) {
+    for (const std::int64_t v : slots) {
+      const auto slot = static_cast<std::uint32_t>(v);
+      if (k.requests.is_receive(slot) ? receives : sends) post_request(r, k, slot, k.requests.restart(slot));
+    }
+    return Step::kDone;
+  };
+  if (k.stage == Stage::kOverheadPaid) return post(false, true);
+  Elapsed cost;
+  for (const std::int64_t v : slots) {
+    if (!k.requests.is_inactive(v))
+      return bad(r, fmt::format("request {} is started but is not an inactive persistent one", v));
+    const auto slot = static_cast<std::uint32_t>(v);
+    if (overheads_ && !k.requests.is_receive(slot)) cost += cost_.isend(k.requests.operation(slot).amount);
+  }
+  if (cost == kNoTime) return post(true, true);
+  post(true, false);
+  return pay(r, k, cost, Cause::kSendOverhead, Stage::kOverheadPaid);
+}
+
+// wait and test name one request, waitall and testall list them, the others list {n, asked..., completed...}:
+// replay waits for the ones that completed in the recording.
+std::span<const std::int64_t> Operations::awaited_slots(const Rank& k, const Op& op, std::int64_t& single) {
+  switch (op.kind) {
+    case OpKind::wait:
+    case OpKind::test:
+      if (op.request == traces::kNoRequest) return {};
+      single = op.request;
+      return {&single, 1};
+    case OpKind::waitall:
+    case OpKind::testall:
+      return k.program.list(k.pc, op);
+    default: {
+      const auto l = k.program.list(k.pc, op);
+      if (l.empty() || l[0] + 1 >= static_cast<std::int64_t>(l.size())) return {};
+      return l.subspan(static_cast<std::size_t>(l[0]) + 1);
+    }
+  }
+}
+
+Operations::Step Operations::wait(std::uint32_t r, Rank& k, const Op& op) {
+  k.part = Part::kWait;
+  if (k.stage == Stage::kFinishing) return Step::kDone;
+  std::int64_t single = 0;
+  const auto slots = awaited_slots(k, op, single);
+  if (k.stage == Stage::kFresh) {
+    if (const std::int64_t* const never = k.requests.await(slots, k.pending))
+      return bad(r,
+                 fmt::format("{} on request {}, which was never started", traces::op_name(op.kind), *never));
+    if (k.pending > 0) {
+      k.stage = Stage::kWaiting;
+      return Step::kBlocked;
+    }
+  }
+  Elapsed cost;
+  if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
+      op.kind == OpKind::testsome)
+    causes_.add(r, Cause::kPolls, cost = test_cost_);
+  k.requests.collect(slots, [&](std::int64_t bytes) {
+    if (!overheads_) return;
+    const Elapsed d = cost_.recv(bytes);
+    causes_.add(r, Cause::kRecvOverhead, d);
+    cost += d;
+  });
+  return cost > kNoTime ? pass(r, k, cost, Stage::kFinishing) : Step::kDone;
+}
+
+Operations::Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {
+  k.part = Part::kRecv;
+  if (op.peer == kProcNull || probes_.poll_hits(r, op)) return Step::kDone;
+  k.stage = Stage::kWaiting;
+  k.state = RankState::kProbing;
+  probes_.poke(r);
+  return Step::kBlocked;
+}
+
+// A conditional step, decided anew: the body runs at the first poll of its run that finds the message
+// (OpFlags::kHit).
+Operations::Step Operations::iprobe(std::uint32_t r, Rank& k, const Op& op) {
+  if (k.in_detour || op.peer == kProcNull) return Step::kDone;
+  // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
+  if (run_ahead_.polls_take_time() && k.stage == Stage::kFresh && !RunAhead::poll_is_over(k, k.pc, op)) {
+    k.part = Part::kRecv;
+    return pay(r, k, run_ahead_.poll_time(op), Cause::kPolls, Stage::kOverheadPaid);
+  }
+  if ((op.flags & traces::kHit) == 0) return missed_poll(r, k, op);
+  const auto done = std::find(k.hits_done.begin(), k.hits_done.end(), k.pc);
+  if (done == k.hits_done.end()) return probe(r, k, op);
+  k.hits_done.erase(done);  // the body ran at an earlier poll
+  k.op_length = 1;
+  k.pc += 1 + static_cast<std::uint64_t>(k.program.list(k.pc, op)[1]);
+  ranks_.count_ops(1);
+  return Step::kSkip;
+}
+
+// A poll that missed in the recording: if it finds the message now, the rank runs the body of the hit, then returns.
+Operations::Step Operations::missed_poll(std::uint32_t r, Rank& k, const Op& op) {
+  const auto list = k.program.list(k.pc, op);
+  if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit
+  const std::uint64_t hit = k.pc + static_cast<std::uint64_t>(list[0]);
+  if (std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end()) return Step::kDone;
+  if (!probes_.poll_hits(r, op)) return Step::kDone;
+  auto at_hit = k.program.at(hit);
+  if (!at_hit) {
+    agenda_.fail(std::move(at_hit).error());
+    return Step::kBlocked;
+  }
+  const bool good = *at_hit != nullptr && ((*at_hit)->flags & traces::kHit) != 0;
+  const auto body = good ? k.program.list(hit, **at_hit) : std::span<const std::int64_t>();
+  if (body.size() < 2 || body[1] < 0 || hit + 1 + static_cast<std::uint64_t>(body[1]) > k.program.total())
+    return bad(r, "a poll that points at no hit");
+  if (body[1] == 0) return Step::kDone;
+  k.hits_done.push_back(hit);
+  if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start.rounded(), agenda_.now().rounded());
+  ranks_.count_ops(1);
+  k.return_pc = k.pc + 1;
+  k.pc = hit + 1;
+  k.detour_end = k.pc + static_cast<std::uint64_t>(body[1]);
+  k.in_detour = true;
+  return Step::kSkip;
+}
+
+Operations::Step Operations::collective(std::uint32_t r, Rank& k, const Op& op) {
+  if (traces::is_nonblocking_collective(op.kind)) {
+    Target t{};
+    if (op.request != traces::kNoRequest) {
+      if (!k.requests.begin(op.request, false)) return in_use(r, op);
+      t.value = op.request;
+    }
+    call_collective(r, op, t);
+    return Step::kDone;
+  }
+  k.part = Part::kCollective;
+  if (k.stage == Stage::kFinishing) return Step::kDone;
+  k.pending = 1;
+  call_collective(r, op, Target{Target::kBlocking});
+  if (!agenda_.failed() && k.pending == 0) return Step::kDone;
+  k.stage = Stage::kFinishing;
+  return Step::kBlocked;
+}
+
+Operations::Step Operations::series(std::uint32_t r, Rank& k, const Op& op) {
+  k.part = Part::kCollective;
+  if (k.stage == Stage::kFinishing) return Step::kDone;
+  k.stage = Stage::kFinishing;
+  series_.arrive(r, op);
+  return Step::kBlocked;
+}
+
+Operations::Step Operations::region(std::uint32_t r, const Op& op) {
+  const auto id = static_cast<std::uint64_t>(op.amount);
+  const Instant now = agenda_.now();
+  if (op.kind == OpKind::region_begin) {
+    regions_.begin(r, id, now);
+  } else if (const auto since = regions_.end(r, id, now); since && options_.on_region) {
+    options_.on_region(RankId(r), RegionId(static_cast<std::uint32_t>(id)), since->rounded(), now.rounded());
+  }
+  return Step::kDone;
+}
+
+Operations::Step Operations::run(std::uint32_t r, Rank& k, const Op& op) {
+  switch (op.kind) {
+    case OpKind::compute_time:
+    case OpKind::compute_flops:
+    case OpKind::compute_kernel:
+    case OpKind::sleep:
+      return compute(r, k, op);
+    case OpKind::send:
+    case OpKind::ssend:
+    case OpKind::bsend:
+    case OpKind::rsend:
+      return send(r, k, op);
+    case OpKind::recv:
+      return recv(r, k, op);
+    case OpKind::sendrecv:
+      return sendrecv(r, k, op);
+    case OpKind::isend:
+    case OpKind::issend:
+    case OpKind::ibsend:
+    case OpKind::irsend:
+      return isend(r, k, op);
+    case OpKind::irecv:
+      return irecv(r, k, op);
+    case OpKind::send_init:
+    case OpKind::ssend_init:
+    case OpKind::bsend_init:
+    case OpKind::rsend_init:
+    case OpKind::recv_init:
+      if (op.request != traces::kNoRequest) k.requests.init(op.request, op);
+      return Step::kDone;
+    case OpKind::start:
+    case OpKind::startall:
+      return start(r, k, op);
+    case OpKind::request_free:
+      return request_free(r, k, op);
+    case OpKind::cancel:
+      return cancel(r, k, op);
+    case OpKind::wait:
+    case OpKind::waitall:
+    case OpKind::waitany:
+    case OpKind::waitsome:
+    case OpKind::test:
+    case OpKind::testall:
+    case OpKind::testany:
+    case OpKind::testsome:
+      return wait(r, k, op);
+    case OpKind::probe:
+    case OpKind::mprobe:
+      return probe(r, k, op);
+    case OpKind::iprobe:
+    case OpKind::improbe:
+      return iprobe(r, k, op);
+    case OpKind::region_begin:
+    case OpKind::region_end:
+      return region(r, op);
+    case OpKind::exchange_series:
+      k.computed = false;
+      return series(r, k, op);
+    case OpKind::init:
+    case OpKind::finalize:
+    case OpKind::comm_free:
+      return Step::kDone;
+    default:
+      return collective(r, k, op);
+  }
+}
+
+}  // namespace weft::replay

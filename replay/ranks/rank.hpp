@@ -1,0 +1,50 @@
+// One rank: a row, not a thread or a fiber. Where it is in its program, what it waits for, where its time went.
+//
+// A rank runs until an operation must wait; then `stage` says how far that operation is, and it is entered again when
+// the rank is woken. `pending` completions are awaited; the last of them makes a blocked rank ready.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "replay/ranks/program_cursor.hpp"
+#include "replay/ranks/requests.hpp"
+#include "replay/time.hpp"
+
+namespace weft::replay {
+
+// Where a rank stands within its current operation.
+enum class Stage : std::uint8_t {
+  kFresh,         // not begun
+  kOverheadPaid,  // send overhead is over, the message leaves now
+  kWaiting,       // completions are awaited; receive overheads may follow
+  kFinishing,     // nothing is left but to go on
+};
+enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kRunning, kDone };
+// Which of the five parts of RankTimes a blocked instant counts for.
+enum class Part : std::uint8_t { kCompute, kSend, kRecv, kWait, kCollective };
+
+// What every wake touches stands first, on three cache lines: tens of MB of ranks do not stay in a cache.
+struct alignas(64) Rank {
+  std::uint64_t pc = 0;
+  std::uint32_t pending = 0;
+  RankState state = RankState::kReady;
+  Stage stage = Stage::kFresh;
+  Part part = Part::kCompute;
+  bool in_detour = false;
+  bool computed = false;  // more than copies, since it last sent or received
+  std::uint8_t op_length = 1;
+  Requests requests;
+  Instant op_start;
+  Instant blocked_since;
+  Elapsed spent[5];
+  ProgramCursor program;
+  std::uint64_t detour_end = 0;  // a conditional step's body runs early: [.., detour_end), then return_pc
+  std::uint64_t return_pc = 0;
+  Instant finish;
+  std::vector<std::uint64_t> hits_done;  // conditional steps whose body ran early
+
+  void spend(Part p, Elapsed d) { spent[static_cast<int>(p)] += d; }
+};
+
+}  // namespace weft::replay

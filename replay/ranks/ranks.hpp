@@ -1,0 +1,79 @@
+// Ranks: the rows of all ranks, and who can run now.
+//
+// Who can run is a queue, first in first out: ranks, and collectives that go on with their next round. That order, with
+// the order of events, makes a replay deterministic. Complexity: O(1) each; no allocation once the queue has had its
+// greatest length.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "replay/ranks/rank.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::replay {
+
+class Ranks {
+ public:
+  // `trace` outlives it. All ranks can run, in their order.
+  explicit Ranks(traces::TraceReader& trace);
+
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(rows_.size()); }
+  [[nodiscard]] Rank& operator[](std::uint32_t r) { return rows_[r]; }
+  [[nodiscard]] const Rank& operator[](std::uint32_t r) const { return rows_[r]; }
+  // Their state outgrows the caches: hints to the processor pay.
+  [[nodiscard]] bool many() const { return rows_.size() >= kMany; }
+
+  // Who can run: a rank, or the round of a collective.
+  struct Runnable {
+    std::uint32_t value = 0;
+    [[nodiscard]] bool is_collective() const { return (value & kCollectiveBit) != 0; }
+    [[nodiscard]] std::uint32_t index() const { return value & ~kCollectiveBit; }
+  };
+  void make_ready(std::uint32_t r) {
+    rows_[r].state = RankState::kReady;
+    ready_.push_back(r);
+  }
+  void make_collective_ready(std::uint32_t run) { ready_.push_back(run | kCollectiveBit); }
+  [[nodiscard]] bool any_ready() const { return ready_head_ < ready_.size(); }
+  // REQUIRES: any_ready().
+  Runnable take_ready() {
+    const Runnable next{ready_[ready_head_++]};
+    if (ready_head_ == ready_.size()) {
+      ready_.clear();
+      ready_head_ = 0;
+    }
+    return next;
+  }
+
+  void finish(Rank& k, Instant now) {
+    k.state = RankState::kDone;
+    k.finish = now;
+    --left_;
+  }
+  // Ranks that did not come to the end of their program.
+  [[nodiscard]] std::uint32_t left() const { return left_; }
+  // Operations that are over, of all ranks.
+  void count_ops(std::uint64_t n) { ops_done_ += n; }
+  [[nodiscard]] std::uint64_t ops_done() const { return ops_done_; }
+
+  // Where in the trace the operation stands that rank r is at.
+  [[nodiscard]] std::string position(std::uint32_t r) const;
+  // That operation cannot be.
+  [[nodiscard]] Error bad_operation(std::uint32_t r, std::string_view what) const;
+
+ private:
+  static constexpr std::size_t kMany = 256;
+  static constexpr std::uint32_t kCollectiveBit = 0x80000000u;
+
+  const traces::TraceReader& trace_;
+  std::vector<Rank> rows_;
+  std::vector<std::uint32_t> ready_;
+  std::size_t ready_head_ = 0;
+  std::uint32_t left_;
+  std::uint64_t ops_done_ = 0;
+};
+
+}  // namespace weft::replay

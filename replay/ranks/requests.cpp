@@ -1,0 +1,49 @@
+#include "replay/ranks/requests.hpp"
+
+namespace weft::replay {
+namespace {
+
+using traces::OpKind;
+
+// The operation that start() of a *_init posts.
+OpKind started_form(OpKind init) {
+  switch (init) {
+    case OpKind::ssend_init:
+      return OpKind::issend;
+    case OpKind::bsend_init:
+      return OpKind::ibsend;
+    case OpKind::rsend_init:
+      return OpKind::irsend;
+    case OpKind::recv_init:
+      return OpKind::irecv;
+    default:
+      return OpKind::isend;
+  }
+}
+
+}  // namespace
+
+void Requests::init(std::uint32_t slot, const traces::Op& op) {
+  if (slot >= rows_.size()) rows_.resize(slot + std::size_t{1});
+  Row& row = rows_[slot];
+  row = Row{};
+  row.state = State::kInactive;
+  row.persistent = true;
+  row.receive = op.kind == OpKind::recv_init;
+  row.op = op;
+  row.op.kind = started_form(op.kind);
+}
+
+const std::int64_t* Requests::await(std::span<const std::int64_t> slots, std::uint32_t& pending) {
+  pending = 0;
+  for (const std::int64_t& v : slots) {
+    if (static_cast<std::uint64_t>(v) >= rows_.size() || rows_[v].state == State::kIdle) return &v;
+    Row& row = rows_[v];
+    if (row.state != State::kActive || row.awaited) continue;
+    row.awaited = true;
+    ++pending;
+  }
+  return nullptr;
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,103 @@
+// Requests: the requests of one rank, by slot, and what MPI lets a program do with each (MPI-3.1, section 3.7).
+//
+//   idle --begin--> active --complete--> complete --collect--> idle        plain
+//   inactive --restart--> active --complete--> complete --collect--> inactive   persistent, made by init()
+//
+// Invariants: a slot is started only when it is idle (or complete and never asked for), or inactive if it is
+// persistent; what `await()` counted is told by complete() exactly once each; release() forgets a slot whatever it is.
+// It knows no message and no time: whoever starts a request posts its message and calls complete() at its end.
+// Complexity: O(1) a slot. A program uses few slots and reuses them; rows are made when first used.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "traces/op.hpp"
+
+namespace weft::replay {
+
+class Requests {
+ public:
+  // A request that is no persistent one starts. False: it is in use.
+  [[nodiscard]] bool begin(std::uint32_t slot, bool receive) {
+    if (slot >= rows_.size()) rows_.resize(slot + std::size_t{1});
+    Row& row = rows_[slot];
+    if (row.state == State::kActive || row.state == State::kInactive) return false;
+    row.persistent = false;
+    row.receive = receive;
+    row.start();
+    return true;
+  }
+  // A persistent one is made; restart() posts `op`, the *_init operation as its non-blocking form.
+  void init(std::uint32_t slot, const traces::Op& op);
+  // May be started: an inactive persistent one. Slots as a trace names them.
+  [[nodiscard]] bool is_inactive(std::int64_t slot) const {
+    return static_cast<std::uint64_t>(slot) < rows_.size() && rows_[slot].state == State::kInactive;
+  }
+  // Starts again; returns what is to be posted. REQUIRES: is_inactive().
+  const traces::Op& restart(std::uint32_t slot) {
+    rows_[slot].start();
+    return rows_[slot].op;
+  }
+  // REQUIRES of both: the slot was made.
+  [[nodiscard]] bool is_receive(std::uint32_t slot) const { return rows_[slot].receive; }
+  [[nodiscard]] const traces::Op& operation(std::uint32_t slot) const { return rows_[slot].op; }
+
+  // Its message is over; `bytes` came. True: somebody awaits it. REQUIRES: active.
+  bool complete(std::uint32_t slot, std::int64_t bytes) {
+    Row& row = rows_[slot];
+    row.state = State::kComplete;
+    row.bytes = bytes;
+    const bool awaited = row.awaited;
+    row.awaited = false;
+    return awaited;
+  }
+
+  // A completion operation names these slots: adds up in `pending` those that are active, each once. Returns the
+  // first that was never started, or null.
+  [[nodiscard]] const std::int64_t* await(std::span<const std::int64_t> slots, std::uint32_t& pending);
+  [[nodiscard]] bool is_awaited(std::uint32_t slot) const {
+    return slot < rows_.size() && rows_[slot].awaited;
+  }
+  // ... and they are over: each that is complete is idle or inactive from here on. `received(bytes)` for each receive.
+  template <class F>
+  void collect(std::span<const std::int64_t> slots, F received) {
+    for (const std::int64_t v : slots) {
+      Row& row = rows_[v];
+      if (row.state != State::kComplete) continue;
+      if (row.receive) received(row.bytes);
+      row.state = row.persistent ? State::kInactive : State::kIdle;
+    }
+  }
+
+  [[nodiscard]] bool is_active(std::uint32_t slot) const {
+    return slot < rows_.size() && rows_[slot].state == State::kActive;
+  }
+  // The slot is idle at once. What is under way for it must be told that nobody asks any more.
+  void release(std::uint32_t slot) {
+    if (slot < rows_.size()) rows_[slot] = Row{};
+  }
+
+  // A hint to the processor: some slot is asked for soon.
+  void prefetch() const { __builtin_prefetch(rows_.data()); }
+
+ private:
+  enum class State : std::uint8_t { kIdle, kInactive, kActive, kComplete };
+  struct Row {
+    State state = State::kIdle;
+    bool awaited = false;
+    bool persistent = false;
+    bool receive = false;
+    std::int64_t bytes = 0;  // of a completed receive: its overhead is paid when it is waited for
+    traces::Op op;           // persistent: what restart() posts
+    void start() {
+      state = State::kActive;
+      awaited = false;
+      bytes = 0;
+    }
+  };
+  std::vector<Row> rows_;
+};
+
+}  // namespace weft::replay

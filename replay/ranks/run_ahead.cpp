@@ -1,0 +1,205 @@
+#include "replay/ranks/run_ahead.hpp"
+
+#include <utility>
+
+namespace weft::replay {
+
+using traces::kProcNull;
+using traces::Op;
+using traces::OpKind;
+
+namespace {
+
+traces::KernelShape shape_of(const ProgramCursor& program, std::uint64_t pc, const Op& op) {
+  const auto list = program.list(pc, op);  // a known kernel: it was checked when it was read
+  return {static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]};
+}
+
+// A poll that takes no time and decides nothing.
+bool no_poll(const Op& op, bool in_detour) { return in_detour || op.peer == kProcNull; }
+
+// A poll of a run of polls that never hit in the recording.
+bool never_hits(const Rank& k, std::uint64_t pc, const Op& op) {
+  const auto list = k.program.list(pc, op);
+  return list.empty() || list[0] <= 0;
+}
+
+}  // namespace
+
+bool RunAhead::poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) {
+  std::uint64_t hit = pc;
+  if ((op.flags & traces::kHit) == 0) {
+    const auto list = k.program.list(pc, op);
+    if (list.empty() || list[0] <= 0) return false;
+    hit += static_cast<std::uint64_t>(list[0]);
+  }
+  return std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end();
+}
+
+bool RunAhead::look_ahead(const Rank& k, ProgramCursor& program, CallWindow& window, std::uint64_t& end) {
+  for (end = k.pc; !(k.in_detour && end >= k.detour_end); ++end) {
+    const auto at = program.at(end);
+    if (!at) {
+      agenda_.fail(std::move(at).error());
+      return false;
+    }
+    if (*at == nullptr) break;
+    const Op& next = **at;
+    if (next.kind == OpKind::compute_kernel) {
+      if (window.add(end, shape_of(program, end, next)) == CallWindow::Added::kFull) break;
+      continue;
+    }
+    if (next.kind != OpKind::iprobe || (next.flags & traces::kHit) != 0) break;
+    if (no_poll(next, k.in_detour)) continue;
+    if (!poll_is_over(k, end, next)) break;
+    window.pass_poll_that_is_over();
+  }
+  return true;
+}
+
+Elapsed RunAhead::call_time(std::uint32_t r, const Op& op) {
+  Rank& k = ranks_[r];
+  JoinedCalls& joined = joined_[r];
+  if (!joined.holds(k.pc)) {
+    CallWindow window;
+    std::uint64_t end = 0;
+    if (!look_ahead(k, k.program, window, end)) return kNoTime;
+    if (!window.joining()) return compute_.of(r, k.pc, op);
+    joined.end = end;
+    joined.calls.clear();
+    while (!window.empty()) joined.calls.push_back(window.pop());
+  }
+  for (const CallWindow::Call& c : joined.calls)
+    if (c.first == k.pc) return Elapsed::of_seconds(compute_.kernel_seconds(r, c.shape));
+  return kNoTime;
+}
+
+RunAhead::Take RunAhead::take_poll(std::uint32_t r, std::uint64_t i, const Op& op, Stretch& s) {
+  Rank& k = ranks_[r];
+  Run& run = runs_[r];
+  if (no_poll(op, k.in_detour)) return Take::kTaken;
+  if (poll_is_over(k, i, op)) {
+    if (run.poll != kNoPoll) {  // poke() takes operations one by one
+      s.unfinished = true;
+      return Take::kEnds;
+    }
+    s.joined = true;
+    s.window.pass_poll_that_is_over();
+    return Take::kTaken;
+  }
+  if (s.joined) return Take::kEnds;  // pieces again
+  take_calls(r, s);
+  if (never_hits(k, i, op)) {
+    // It takes its time, and that is all.
+  } else if (run.poll == kNoPoll) {
+    if (probes_.hits(r, op)) return Take::kEnds;
+    run.poll = i;
+  } else {
+    const Op& first = **k.program.at(run.poll);
+    if (op.peer != first.peer || op.tag != first.tag || op.comm != first.comm) return Take::kEnds;
+  }
+  s.total += poll_time(op);
+  run.polled += poll_time(op);
+  return Take::kTaken;
+}
+
+bool RunAhead::begin(std::uint32_t r) {
+  Rank& k = ranks_[r];
+  if (joined_[r].holds(k.pc)) return false;
+  Run& run = runs_[r];
+  run.first = k.pc;
+  run.poll = kNoPoll;
+  run.polled = kNoTime;
+  run.calls = compute_.calls(r);
+  run.computes = false;
+  Stretch s;
+  std::uint64_t i = k.pc;
+  for (; k.program.in_current_block(i) && !(k.in_detour && i >= k.detour_end); ++i) {
+    const Op& op = **k.program.at(i);
+    if (op.kind == OpKind::compute_kernel) {
+      const traces::KernelShape shape = shape_of(k.program, i, op);
+      run.computes |= ComputeTimes::more_than_copies(shape);
+      take_kernel(r, i, shape, s);
+    } else if (traces::is_compute(op.kind)) {
+      run.computes = true;
+      take_calls(r, s);
+      s.total += compute_.of(r, i, op);
+      if (agenda_.failed()) return false;
+    } else if (op.kind != OpKind::iprobe || (op.flags & traces::kHit) != 0 ||
+               take_poll(r, i, op, s) == Take::kEnds) {
+      break;
+    }
+  }
+  if (s.unfinished || !k.program.in_current_block(i)) {
+    if (!s.window.empty()) i = s.window.front().first;
+  } else {
+    take_calls(r, s);
+  }
+  if (i - k.pc < 2) {
+    compute_.set_calls(r, run.calls);
+    return false;
+  }
+  run.end = i;
+  run.at_poll = false;
+  run.calls_after = compute_.calls(r);
+  k.part = Part::kCompute;
+  k.blocked_since = agenda_.now();
+  k.state = RankState::kRunning;
+  run.sequence = agenda_.next_sequence();
+  agenda_.post_in(s.total, EventKind::kRunEnd, r);
+  return true;
+}
+
+void RunAhead::end(std::uint32_t r, std::uint64_t sequence) {
+  const Run& run = runs_[r];
+  Rank& k = ranks_[r];
+  if (k.state != RankState::kRunning || run.sequence != sequence) return;
+  k.spend(Part::kCompute, (agenda_.now() - k.blocked_since) - run.polled);
+  k.spend(Part::kRecv, run.polled);
+  causes_.add(r, Cause::kPolls, run.polled);
+  k.computed |= run.computes;
+  ranks_.count_ops(run.end - run.first);
+  k.pc = run.end;
+  compute_.set_calls(r, run.calls_after);
+  // A poll that ended the run has taken its time and looks now.
+  k.stage = run.at_poll ? Stage::kOverheadPaid : Stage::kFresh;
+  k.blocked_since = agenda_.now();
+  k.op_start = agenda_.now();
+  k.op_length = 1;
+  ranks_.make_ready(r);
+}
+
+void RunAhead::poke(std::uint32_t r) {
+  Run& run = runs_[r];
+  const Rank& k = ranks_[r];
+  ProgramCursor& program = ranks_[r].program;
+  if (run.poll == kNoPoll || !probes_.hits(r, **program.at(run.poll))) return;
+  compute_.set_calls(r, run.calls);
+  Instant at = k.blocked_since;
+  Elapsed polled;
+  bool computes = false;
+  for (std::uint64_t i = run.first; i < run.end; ++i) {
+    const Op& op = **program.at(i);
+    if (traces::is_compute(op.kind)) {
+      at = at + compute_.of(r, i, op);
+      computes |= ComputeTimes::more_than_copies(program, i, op);
+      continue;
+    }
+    if (no_poll(op, k.in_detour)) continue;
+    at = at + poll_time(op);
+    polled += poll_time(op);
+    if (at < agenda_.now() || never_hits(k, i, op)) continue;
+    run.end = i;
+    run.at_poll = true;
+    run.computes = computes;
+    run.polled = polled;
+    run.calls_after = compute_.calls(r);
+    run.poll = kNoPoll;
+    run.sequence = agenda_.next_sequence();
+    return agenda_.post(at, EventKind::kRunEnd, r);
+  }
+  compute_.set_calls(r, run.calls_after);
+  run.poll = kNoPoll;
+}
+
+}  // namespace weft::replay

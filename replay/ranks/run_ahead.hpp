@@ -1,0 +1,127 @@
+// RunAhead: computations one after the other, with polls between them that find nothing, as one event.
+//
+// While a rank computes and polls, nothing that it does concerns others, and nothing of others concerns it but the
+// message that it polls for. So its operations up to the next one of another kind are taken at once; if the message
+// becomes visible meanwhile (poke), the run is cut short at the first poll from then on. HPL's look-ahead has some
+// sixty polls a panel.
+// Invariants:
+//  1. Times are those of one event an operation, to the tick: durations add up the same.
+//  2. A run has polls of one message at most that can find it; a poll for another ends it.
+//  3. The event that ends a run is known by its sequence number: one of a run that was cut short is stale.
+//
+// Which kernel calls are pieces of one is not decided here but by CallWindow (call_window.hpp), and holds as well where
+// operations are taken one by one: call_time() says how long each takes then.
+// Complexity: O(operations of the run), once more if it is cut short; no allocation but for joined calls.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "replay/agenda.hpp"
+#include "replay/cause_book.hpp"
+#include "replay/message_cost.hpp"
+#include "replay/messages/probes.hpp"
+#include "replay/ranks/call_window.hpp"
+#include "replay/ranks/compute_times.hpp"
+#include "replay/ranks/ranks.hpp"
+
+namespace weft::replay {
+
+class RunAhead {
+ public:
+  // All outlive it. `enabled`: not where somebody wants to see every operation.
+  RunAhead(Ranks& ranks, ComputeTimes& compute, Probes& probes, CauseBook& causes, Agenda& agenda,
+           const MessageCost& cost, bool enabled)
+      : ranks_(ranks),
+        compute_(compute),
+        probes_(probes),
+        causes_(causes),
+        agenda_(agenda),
+        poll_cost_(cost.poll()),
+        enabled_(enabled),
+        runs_(ranks.count()),
+        joined_(ranks.count()) {}
+
+  [[nodiscard]] bool enabled() const { return enabled_; }
+  // Takes the operations of rank r from its next one on; false if there are not two of them. REQUIRES: that one is a
+  // computation, and is fresh.
+  [[nodiscard]] bool begin(std::uint32_t r);
+  // The event of that sequence number came up: the run is over, unless it was cut short meanwhile.
+  void end(std::uint32_t r, std::uint64_t sequence);
+  // A message to rank r became visible: if its run polls for it, the run ends at the first poll from now on.
+  // REQUIRES: the rank is in a run.
+  void poke(std::uint32_t r);
+
+  // ---- Where operations are taken one by one.
+  // How long the kernel call of rank r takes that it is at: with all later pieces of it, or not at all if it is one of
+  // those.
+  [[nodiscard]] Elapsed call_time(std::uint32_t r, const traces::Op& op);
+  [[nodiscard]] bool polls_take_time() const { return poll_cost_ > kNoTime; }
+  [[nodiscard]] Elapsed poll_time(const traces::Op& op) const {
+    // Bounds the time of one operation whatever a trace claims: 2^26 polls of a second each still fit the clock.
+    constexpr std::int64_t kMaxMergedPolls = std::int64_t{1} << 26;
+    return Elapsed::of_ticks(poll_cost_.ticks() * std::clamp<std::int64_t>(op.amount, 1, kMaxMergedPolls));
+  }
+  // The body that poll `pc` of a run of polls triggers ran at an earlier one: the program polls no more.
+  [[nodiscard]] static bool poll_is_over(const Rank& k, std::uint64_t pc, const traces::Op& op);
+
+ private:
+  static constexpr std::uint64_t kNoPoll = ~std::uint64_t{0};
+  struct Run {
+    std::uint64_t first = 0, end = 0;  // operations
+    std::uint64_t poll = 0;            // one of them that looks for a message; kNoPoll: none does
+    std::uint64_t sequence = 0;        // of the event that ends it
+    std::uint64_t calls = 0;           // kernel calls before it
+    std::uint64_t calls_after = 0;
+    bool at_poll = false;   // ends when operation `end`, a poll, looks
+    bool computes = false;  // more than copies
+    Elapsed polled;         // of its time, spent in polls
+  };
+  // A stretch of kernel calls and polls that are over which is taken operation by operation (call_window.hpp).
+  struct JoinedCalls {
+    std::uint64_t end = 0;                // operation after it
+    std::vector<CallWindow::Call> calls;  // in order of their first pieces
+    [[nodiscard]] bool holds(std::uint64_t pc) const { return pc < end && calls.front().first <= pc; }
+  };
+  // What a run that is being put together holds so far.
+  struct Stretch {
+    CallWindow window;
+    Elapsed total;
+    bool joined = false;      // a poll that is over was passed
+    bool unfinished = false;  // what the window holds may go on where this run cannot
+  };
+  // What to do with the next operation of a run.
+  enum class Take : std::uint8_t { kTaken, kEnds };
+
+  void take_call(std::uint32_t r, Stretch& s) {
+    s.total += Elapsed::of_seconds(compute_.kernel_seconds(r, s.window.pop().shape));
+  }
+  void take_calls(std::uint32_t r, Stretch& s) {
+    while (!s.window.empty()) take_call(r, s);
+  }
+  void take_kernel(std::uint32_t r, std::uint64_t i, const traces::KernelShape& shape, Stretch& s) {
+    if (s.window.add(i, shape) != CallWindow::Added::kFull) return;
+    if (s.window.joining())
+      take_calls(r, s);
+    else
+      take_call(r, s);
+    (void)s.window.add(i, shape);
+  }
+  [[nodiscard]] Take take_poll(std::uint32_t r, std::uint64_t i, const traces::Op& op, Stretch& s);
+  // Looks how far the stretch goes which rank r is at; false: the replay failed.
+  [[nodiscard]] bool look_ahead(const Rank& k, ProgramCursor& program, CallWindow& window,
+                                std::uint64_t& end);
+
+  Ranks& ranks_;
+  ComputeTimes& compute_;
+  Probes& probes_;
+  CauseBook& causes_;
+  Agenda& agenda_;
+  Elapsed poll_cost_;
+  bool enabled_;
+  std::vector<Run> runs_;            // by rank
+  std::vector<JoinedCalls> joined_;  // by rank
+};
+
+}  // namespace weft::replay

@@ -1,0 +1,57 @@
+// Waits: what ends the wait of a rank, and what it waited for.
+//
+// Whoever a send, a receive or a collective belongs to is named by a Target: the rank itself, in a blocking call, or
+// one of its requests. The last completion that a blocked rank waits for makes it ready, and the time since it was
+// blocked is booked by that one's causes. Complexity: O(1).
+#pragma once
+
+#include <cstdint>
+
+#include "replay/agenda.hpp"
+#include "replay/cause_book.hpp"
+#include "replay/messages/message.hpp"
+#include "replay/ranks/ranks.hpp"
+
+namespace weft::replay {
+
+class Waits {
+ public:
+  // All outlive it.
+  Waits(Ranks& ranks, CauseBook& causes, const Agenda& agenda)
+      : ranks_(ranks), causes_(causes), agenda_(agenda) {}
+
+  // A side of a message is over: that of `rank`, who is its sender or its receiver. `m`: null if nobody can have
+  // waited.
+  void message_over(std::uint32_t rank, Target t, std::int64_t bytes, const Message* m, bool sender) {
+    if (!ends(rank, t, bytes)) return;
+    if (m != nullptr)
+      causes_.explain(causes_.of(rank), *m, sender, ranks_[rank].blocked_since, agenda_.now());
+    ranks_.make_ready(rank);
+  }
+  // A collective of `rank` is over. `causes`: of what the rank waited for it since `window`, unless the call was
+  // blocking: then they are in the book already.
+  void collective_over(std::uint32_t rank, Target t, Instant window, const CauseBook::Account& causes) {
+    if (!ends(rank, t, 0)) return;
+    if (t.value != Target::kBlocking && window == ranks_[rank].blocked_since) causes_.add(rank, causes);
+    ranks_.make_ready(rank);
+  }
+  // Rank r waits in a wait or test for request `t`, or in a blocking call.
+  [[nodiscard]] bool is_awaited(std::uint32_t r, Target t) const {
+    return t.value == Target::kBlocking || ranks_[r].requests.is_awaited(t.value);
+  }
+
+ private:
+  // True: the rank waited for this and nothing else.
+  bool ends(std::uint32_t rank, Target t, std::int64_t bytes) {
+    if (t.value == Target::kNobody) return false;
+    Rank& k = ranks_[rank];
+    if (t.value != Target::kBlocking && !k.requests.complete(t.value, bytes)) return false;
+    return --k.pending == 0 && k.state == RankState::kBlocked;
+  }
+
+  Ranks& ranks_;
+  CauseBook& causes_;
+  const Agenda& agenda_;
+};
+
+}  // namespace weft::replay

@@ -1,0 +1,205 @@
+#include "replay/series/series_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::replay {
+
+using traces::Op;
+using traces::OpKind;
+
+void SeriesRuns::arrive(std::uint32_t r, const Op& op) {
+  const std::uint32_t comm = op.comm.index();
+  const std::int64_t me = comms_.rank_in(comm, r);
+  if (me < 0 || comms_.rank_in(comm, static_cast<std::uint32_t>(op.peer)) < 0)
+    return agenda_.fail(ranks_.bad_operation(
+        r, fmt::format("exchange_series with root {} on communicator {} (\"{}\"): both must be members",
+                       op.peer, comm, comms_.name(comm))));
+  Gathered& g = gathered_[comm];
+  g.here.resize(comms_.members(comm).size(), 0);
+  g.here[static_cast<std::size_t>(me)] = 1;
+  if (++g.count < g.here.size()) return;
+  run(comm);
+  g.count = 0;
+  std::fill(g.here.begin(), g.here.end(), std::uint8_t{0});
+}
+
+void SeriesRuns::run(std::uint32_t comm) {
+  Terms terms;
+  if (!agree(comm, terms)) return;
+  const Instant base = place(comm, terms);
+  pattern_.build(static_cast<std::uint32_t>(column_.size()), terms.candidate, terms.row);
+  if (!price(terms.exchanges)) return;
+  for (std::int64_t e = 0; e < terms.exchanges; ++e) {
+    for (std::size_t d = 0; d < column_.size(); ++d) compute(d);
+    pattern_.exchange(times_, scratch_);
+  }
+  book_waits(terms.exchanges);
+  for (std::size_t d = 0; d < column_.size(); ++d) {
+    compute(d);
+    wake(d, base);
+  }
+}
+
+SeriesRuns::Terms SeriesRuns::terms_of(std::uint32_t comm, std::uint32_t rank, const Op& op) const {
+  const Rank& k = ranks_[rank];
+  const auto list = k.program.list(k.pc, op);
+  return {static_cast<std::size_t>(comms_.rank_in(comm, static_cast<std::uint32_t>(op.peer))),
+          traces::series_exchanges(list), op.amount, list[0]};
+}
+
+bool SeriesRuns::agree(std::uint32_t comm, Terms& terms) {
+  const auto& members = comms_.members(comm);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto rank = static_cast<std::uint32_t>(members[i]);
+    Rank& k = ranks_[rank];
+    auto at = k.program.at(k.pc);
+    if (!at) {
+      agenda_.fail(std::move(at).error());
+      return false;
+    }
+    const Terms own = terms_of(comm, rank, **at);
+    if (i == 0) terms = own;
+    if (own == terms) continue;
+    agenda_.fail(ranks_.bad_operation(
+        rank,
+        fmt::format("exchange_series disagrees with rank {} on {}: {} exchanges of {} and {} bytes, not "
+                    "{} of {} and {}, or another root",
+                    members[0], comms_.name(comm), own.exchanges, own.candidate, own.row, terms.exchanges,
+                    terms.candidate, terms.row)));
+    return false;
+  }
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (terms.candidate > kMost || terms.row > kMost) {
+    agenda_.fail(ranks_.bad_operation(static_cast<std::uint32_t>(members[terms.root]),
+                                      "an exchange of more than 2^40 bytes"));
+    return false;
+  }
+  return true;
+}
+
+Instant SeriesRuns::place(std::uint32_t comm, const Terms& terms) {
+  const auto& members = comms_.members(comm);
+  const std::size_t p = members.size();
+  Instant base = agenda_.now();
+  for (const std::int32_t m : members) base = std::min(base, ranks_[static_cast<std::uint32_t>(m)].op_start);
+  column_.assign(p, Member{});
+  times_.resize(p);
+  for (std::size_t d = 0; d < p; ++d) {
+    Member& m = column_[d];
+    m.rank = static_cast<std::uint32_t>(members[(terms.root + d) % p]);
+    Rank& k = ranks_[m.rank];
+    m.cursor = traces::SeriesCursor(k.program.list(k.pc, **k.program.at(k.pc)));
+    times_[d] = (k.op_start - base).seconds();
+  }
+  return base;
+}
+
+// What one message costs that meets nobody.
+bool SeriesRuns::price(std::uint32_t src, std::uint32_t dst, std::int64_t bytes, SeriesMessage::Cost& out) {
+  const HostId a = ways_.placement[src], b = ways_.placement[dst];
+  MessageCost::Path path;
+  path.local = a == b;
+  if (!path.local) {
+    if (ways_.cost.protocol_of(OpKind::send, bytes) != Protocol::kEager)
+      path.latency_back = ways_.router.between(b, a).latency;
+    const auto route = ways_.router.between(a, b);
+    if (!route.reachable) {
+      agenda_.fail(bad_input({}, "no route", ways_.fabric.host_name(a) + " to " + ways_.fabric.host_name(b)));
+      return false;
+    }
+    path.latency = route.latency;
+    path.capacity = ways_.network.narrowest(route.links);
+  }
+  const MessageCost::Parts parts = ways_.cost.uncontended(bytes, path);
+  out.send_overhead = parts.send_cpu.seconds();
+  out.request = parts.request.seconds();
+  out.permission = parts.permission.seconds();
+  out.latency = parts.latency.seconds();
+  out.transfer = parts.transfer.seconds();
+  out.recv_overhead = parts.recv_cpu.seconds();
+  out.waits = parts.protocol != Protocol::kEager;
+  out.send_waits = parts.protocol == Protocol::kRendezvous;
+  return true;
+}
+
+bool SeriesRuns::price(std::int64_t exchanges) {
+  const auto n = static_cast<std::uint64_t>(exchanges);
+  Costs sums;
+  for (SeriesMessage& m : pattern_.messages) {
+    const std::uint32_t from = column_[m.from].rank, to = column_[m.to].rank;
+    if (!price(from, to, m.bytes, m.cost)) return false;
+    sums.count += n;
+    sums.bytes += n * static_cast<std::uint64_t>(m.bytes);
+    const HostId a = ways_.placement[from], b = ways_.placement[to];
+    if (a == b) continue;
+    const auto route = ways_.router.between(a, b);
+    sums.hops += n * route.links.size();
+    sums.latency += Elapsed::of_seconds(static_cast<double>(n) * m.cost.latency);
+    sums.transfer += Elapsed::of_seconds(static_cast<double>(n) * m.cost.transfer);
+    ways_.network.count_bytes(route.links, n * static_cast<std::uint64_t>(ways_.cost.size(m.bytes)));
+  }
+  ways_.traffic.add_series(sums);
+  return true;
+}
+
+// Runs a member's kernels up to its next exchange, or to the end.
+void SeriesRuns::compute(std::size_t distance) {
+  Member& m = column_[distance];
+  double took = 0;
+  while (true) {
+    if (m.step == m.segment.steps) {
+      m.step = 0;
+      if (!m.cursor.next(m.segment)) {
+        m.segment.steps = 0;
+        break;
+      }
+    }
+    for (std::size_t i = 0; i < m.segment.size(); ++i) {
+      const traces::KernelShape shape = m.segment.kernel(i).at(m.step);
+      if (!traces::is_empty(shape)) took += compute_.kernel_seconds(m.rank, shape);
+    }
+    ++m.step;
+    if (m.segment.exchange) break;
+  }
+  m.computed += took;
+  times_[distance] += took;
+}
+
+void SeriesRuns::book_waits(std::int64_t exchanges) {
+  const auto n = static_cast<double>(exchanges);
+  for (const SeriesMessage& m : pattern_.messages) {
+    const auto add = [&](std::uint32_t member, Cause c, double s) {
+      column_[member].waited[static_cast<std::size_t>(c)] += s;
+    };
+    add(m.from, Cause::kSendOverhead, n * m.cost.send_overhead);
+    add(m.to, Cause::kRecvOverhead, n * m.cost.recv_overhead);
+    add(m.to, Cause::kTransfer, m.waits.transfer);
+    add(m.to, Cause::kLatency, m.waits.latency);
+    add(m.to, Cause::kHandshake, m.waits.handshake);
+    add(m.to, Cause::kLateSender, m.waits.late_sender);
+    if (!m.cost.send_waits) continue;
+    add(m.from, Cause::kHandshake, n * (m.cost.request + m.cost.permission));
+    add(m.from, Cause::kLatency, n * m.cost.latency);
+    add(m.from, Cause::kTransfer, n * m.cost.transfer);
+    add(m.from, Cause::kLateReceiver, m.waits.late_receiver);
+  }
+}
+
+void SeriesRuns::wake(std::size_t distance, Instant base) {
+  Member& m = column_[distance];
+  Rank& k = ranks_[m.rank];
+  // Never before the last member came: without exchanges nothing holds a member back, but its end is told here.
+  const Instant end = std::max(agenda_.now(), base + Elapsed::of_seconds(times_[distance]));
+  const Elapsed computed = Elapsed::of_seconds(m.computed);
+  k.spend(Part::kCompute, computed);
+  k.spend(Part::kCollective, kNoTime - computed);
+  m.waited[static_cast<std::size_t>(Cause::kLateSender)] += (end - base).seconds() - times_[distance];
+  CauseBook::explain_series(causes_.of(m.rank), m.waited, (end - k.op_start) - computed);
+  ways_.traffic.mix(static_cast<std::uint64_t>(end.rounded().time_since_epoch().count()));
+  agenda_.post(end, EventKind::kRankTimer, m.rank);
+}
+
+}  // namespace weft::replay
