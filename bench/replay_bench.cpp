@@ -7,6 +7,7 @@
 #include "core/rng.hpp"
 #include "network/event_queue.hpp"
 #include "replay/engine.hpp"
+#include "replay/event_kind.hpp"
 #include "replay/messages/matcher.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "topology/routing/route_cache.hpp"
@@ -23,13 +24,13 @@ Elapsed step(Rng& rng) { return Elapsed(Duration(static_cast<std::int64_t>(rng.b
 // One pending event per rank, random steps: pop the first, push its successor.
 void EventQueueHold(benchmark::State& state) {
   const auto n = static_cast<std::uint32_t>(state.range(0));
-  EventQueue queue;
+  network::EventQueue<EventKind> queue;
   Rng rng(1);
   std::uint64_t sequence = 0;
   for (std::uint32_t i = 0; i < n; ++i)
     queue.push({Instant() + step(rng), sequence++, EventKind::kRankTimer, i});
   for (auto _ : state) {
-    Event e = queue.top();
+    network::Event<EventKind> e = queue.top();
     queue.pop();
     e.time = e.time + step(rng);
     e.sequence = sequence++;
@@ -42,7 +43,7 @@ BENCHMARK(EventQueueHold)->Arg(256)->Arg(1024)->Arg(16384)->Arg(262144);
 // Completions that move because rates changed.
 void CompletionMove(benchmark::State& state) {
   const auto n = static_cast<std::uint32_t>(state.range(0));
-  CompletionQueue queue;
+  network::CompletionQueue queue;
   Rng rng(1);
   std::uint64_t sequence = 0;
   const auto when = [&] { return Instant() + step(rng); };

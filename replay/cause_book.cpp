@@ -50,7 +50,7 @@ void CauseBook::round(RankTimes& t, std::uint32_t rank, Elapsed computed, bool f
   Elapsed sum = computed;
   Duration before = sum.rounded();
   for (std::size_t c = 0; c + 1 < kCauseCount; ++c) {
-    sum += accounts_[rank][c];
+    sum += accounts_[rank].causes[c];
     t.causes[c] = sum.rounded() - before;
     before = sum.rounded();
   }
@@ -60,7 +60,7 @@ void CauseBook::round(RankTimes& t, std::uint32_t rank, Elapsed computed, bool f
 
 Elapsed CauseBook::sum(Cause c) const {
   Elapsed all;
-  for (const Account& a : accounts_) all += a[static_cast<std::size_t>(c)];
+  for (const Row& a : accounts_) all += a.causes[static_cast<std::size_t>(c)];
   return all;
 }
 

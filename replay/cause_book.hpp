@@ -21,11 +21,11 @@ class CauseBook {
   // `known_at_once`: as MessageCost says.
   CauseBook(std::size_t ranks, bool known_at_once) : accounts_(ranks), known_at_once_(known_at_once) {}
 
-  [[nodiscard]] Account& of(std::uint32_t rank) { return accounts_[rank]; }
-  void add(std::uint32_t rank, Cause c, Elapsed d) { accounts_[rank][static_cast<std::size_t>(c)] += d; }
+  [[nodiscard]] Account& of(std::uint32_t rank) { return accounts_[rank].causes; }
+  void add(std::uint32_t rank, Cause c, Elapsed d) { of(rank)[static_cast<std::size_t>(c)] += d; }
   // What `part` holds, to the rank's account.
   void add(std::uint32_t rank, const Account& part) {
-    for (std::size_t c = 0; c < kCauseCount; ++c) accounts_[rank][c] += part[c];
+    for (std::size_t c = 0; c < kCauseCount; ++c) of(rank)[c] += part[c];
   }
   // A wait from `from` to `to`, of the sender or the receiver of m, which ended it.
   void explain(Account& account, const Message& m, bool sender, Instant from, Instant to) const;
@@ -39,7 +39,11 @@ class CauseBook {
   [[nodiscard]] Elapsed sum(Cause c) const;
 
  private:
-  std::vector<Account> accounts_;  // by rank
+  // Processor time stands on the first cache line, what most waits are on the second (Cause).
+  struct alignas(64) Row {
+    Account causes{};
+  };
+  std::vector<Row> accounts_;  // by rank
   bool known_at_once_;
 };
 

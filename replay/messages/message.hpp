@@ -32,7 +32,9 @@ enum MessageState : std::uint8_t {
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
-struct Message {
+// On three cache lines, by who asks: matching, the transfer of the data, and what a rendezvous waits for. Tens of
+// thousands of messages do not stay in a cache.
+struct alignas(64) Message {
   std::uint32_t src = 0, dst = 0;  // world ranks
   std::uint32_t context = 0;       // communicator; top bit set for collectives' messages
   std::int32_t tag = 0;
@@ -45,20 +47,24 @@ struct Message {
   FlowId flow;
   std::uint32_t route = 0;  // of the route cache, while its epoch is route_epoch
   std::uint32_t route_epoch = 0;
-  Instant posted;      // send posted
-  Instant visible;     // envelope at the receiver, if it is not matched earlier (probes)
-  Instant started;     // data left
-  Elapsed ideal;       // transfer alone
-  Instant matched;     // a receive was found, unless the data left without one
-  Instant left;        // data left: from here on they wait out the latency
-  Instant flow_start;  // latency paid
-  [[nodiscard]] Found found() const {
-    return (state & kFoundAtPoll) != 0 ? Found::kAtPoll : Found::kWaitedFor;
-  }
   // Links of the matcher's queues: of the channel, in flight or unexpected, and of the receiver as a whole.
   std::uint32_t pair_next = kNone, pair_prev = kNone;
   std::uint32_t all_next = kNone, all_prev = kNone;
+
+  Instant started;     // data left
+  Instant flow_start;  // latency paid
+  Elapsed ideal;       // transfer alone
+  Instant left;        // data left: from here on they wait out the latency
+
+  Instant posted;   // send posted
+  Instant visible;  // envelope at the receiver, if it is not matched earlier (probes)
+  Instant matched;  // a receive was found, unless the data left without one
+
+  [[nodiscard]] Found found() const {
+    return (state & kFoundAtPoll) != 0 ? Found::kAtPoll : Found::kWaitedFor;
+  }
 };
+static_assert(sizeof(Message) == 192);
 
 struct PostedRecv {
   std::uint32_t rank = 0;

@@ -1,6 +1,7 @@
 // Spools that are made to cost: what a merge does is no more than n log n of them, and its answers are those of the
-// definition, walked operation by operation. Each of the large ones took minutes when every cancelled receive looked
-// through all operations since it was posted, and every receive through all polls.
+// definition, walked operation by operation. When every cancelled receive looked through all operations since it was
+// posted, and every receive through all polls, the first and the third were not over after 45 s, the second took 7 s
+// and the fourth 2 s.
 #include <gtest/gtest.h>
 
 #include <map>
