@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "traces/conditional_steps.hpp"
+#include "traces/recorded_time.hpp"
 #include "traces/recorder/merge.hpp"
 
 namespace weft::recorder {
@@ -166,7 +168,7 @@ class Translator {
     if (ns < 0 || ns > (kMax - total_ps_) / 1000) return "time out of range";
     total_ps_ += ns * 1000;
     waiting_ps_ += ns * 1000;
-    if (waiting_ps_ < kMinComputePs) return nullptr;
+    if (waiting_ps_ < traces::kMinComputePs) return nullptr;
     Op op;
     op.kind = OpKind::compute_time;
     op.peer = traces::kAnySource;
@@ -312,92 +314,19 @@ class Translator {
   std::uint64_t at_ = 0;  // offset of the record being added
 };
 
-struct PollKey {
-  OpKind kind;
-  CommId comm;
-  std::int32_t peer;
-  std::int32_t tag;
-  friend auto operator<=>(const PollKey&, const PollKey&) = default;
-};
-
-bool could_take(const Op& recv, const PollKey& poll) {
-  return recv.comm == poll.comm &&
-         (recv.peer == poll.peer || recv.peer == traces::kAnySource || poll.peer == traces::kAnySource) &&
-         (recv.tag == poll.tag || recv.tag == traces::kAnyTag || poll.tag == traces::kAnyTag);
-}
-
-bool is_receive(OpKind k) { return k == OpKind::recv || k == OpKind::irecv; }
-
-// Number of operations after the hit at `hit` that belong to it.
-std::int64_t body_length(const RankProgram& p, std::size_t hit) {
-  const Op& probe = p.ops[hit];
-  const auto match = p.list(probe);
-  std::vector<std::uint32_t> own;  // requests started in the body
-  const auto ours = [&own](std::uint32_t slot) {
-    for (const std::uint32_t s : own)
-      if (s == slot) return true;
-    return false;
-  };
-  std::size_t end = hit;
-  bool first = true;
-  for (std::size_t i = hit + 1; i < p.ops.size(); ++i) {
-    const Op& op = p.ops[i];
-    if (op.kind == OpKind::compute_time) {
-      if (op.amount > kBodyComputePs) break;
-      continue;
-    }
-    if (first) {
-      const bool takes = is_receive(op.kind) && op.comm == probe.comm &&
-                         (op.peer == match[2] || op.peer == traces::kAnySource) &&
-                         (op.tag == match[3] || op.tag == traces::kAnyTag);
-      if (!takes) break;
-      first = false;
-    }
-    if (traces::is_send(op.kind) || is_receive(op.kind)) {
-      if (op.comm != probe.comm) break;
-      if (op.request != traces::kNoRequest) own.push_back(op.request);
-    } else if (op.kind == OpKind::wait || op.kind == OpKind::test) {
-      if (!ours(op.request)) break;
-    } else if (op.kind == OpKind::waitall || op.kind == OpKind::testall) {
-      bool all = true;
-      for (const std::int64_t slot : p.list(op)) all = all && ours(static_cast<std::uint32_t>(slot));
-      if (!all) break;
-    } else {
-      break;
-    }
-    end = i;
-  }
-  return static_cast<std::int64_t>(end - hit);
-}
-
 }  // namespace
 
 void link_polls(RankProgram& p) {
-  std::map<PollKey, std::vector<std::size_t>> runs;
-  for (std::size_t i = 0; i < p.ops.size(); ++i) {
-    Op& op = p.ops[i];
-    if (op.kind == OpKind::iprobe || op.kind == OpKind::improbe) {
-      const PollKey key{op.kind, op.comm, op.peer, op.tag};
-      if ((op.flags & traces::kHit) == 0) {
-        runs[key].push_back(i);
-        continue;
-      }
-      const std::int64_t body = body_length(p, i);
-      p.lists[op.extra + 2] = body;
-      if (const auto it = runs.find(key); it != runs.end()) {
-        for (const std::size_t miss : it->second) {
-          p.ops[miss].extra = static_cast<std::uint32_t>(p.lists.size());
-          p.lists.push_back(1);
-          p.lists.push_back(static_cast<std::int64_t>(i - miss));
-        }
-        runs.erase(it);
-      }
-    } else if (is_receive(op.kind)) {
-      std::erase_if(runs, [&op](const auto& run) { return could_take(op, run.first); });
-    } else if (op.kind == OpKind::comm_free) {
-      std::erase_if(runs, [&op](const auto& run) { return run.first.comm == op.comm; });
-    }
-  }
+  traces::ConditionalSteps steps({[&p](std::uint64_t miss, std::uint64_t distance) {
+                                    p.ops[miss].extra = static_cast<std::uint32_t>(p.lists.size());
+                                    p.lists.push_back(1);
+                                    p.lists.push_back(static_cast<std::int64_t>(distance));
+                                  },
+                                  [&p](std::uint64_t hit, std::uint64_t length) {
+                                    p.lists[p.ops[hit].extra + 2] = static_cast<std::int64_t>(length);
+                                  }});
+  for (std::size_t i = 0; i < p.ops.size(); ++i) steps.add(i, i, p.ops[i], p.list(p.ops[i]));
+  steps.finish();
 }
 
 namespace {
