@@ -238,12 +238,11 @@ Result<void> DumpiReader::globalize(std::uint32_t rank, OpBlock& block, std::siz
     if (op.amount >= 0) op.amount = comms_.here[rank][static_cast<std::size_t>(op.amount)].id;
     return {};
   }
-  if (!is_collective(op.kind)) {
-    if (op.peer >= size && op.kind != OpKind::compute_time)
-      return not_a_rank(op.kind == OpKind::recv_init ? "source" : "destination");
-    if (op.peer >= 0 && op.kind != OpKind::compute_time) op.peer = world(op.peer);
-    return {};
+  if (is_send(op.kind) || is_send_init(op.kind) || op.kind == OpKind::recv_init) {
+    if (op.peer >= size) return not_a_rank(op.kind == OpKind::recv_init ? "source" : "destination");
+    if (op.peer >= 0) op.peer = world(op.peer);
   }
+  if (!is_collective(op.kind)) return {};
   if (op.peer >= size) return not_a_rank("root");
   if (op.peer >= 0) op.peer = world(op.peer);
   if (list == nullptr) return {};
