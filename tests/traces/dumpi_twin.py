@@ -4,9 +4,9 @@
 Shares nothing with the reader: the layouts come from data/dumpi_layouts.tsv (read from sst-dumpi a4c8bf5, as the first
 line says), the rest was written from the description of the format. Keeps whole files in memory; standard library only.
 
-Prints, for each trace, lines "KEY VALUE": ranks; calls of each function that can be an operation (tests that said no
-are tests_no, polls that missed iprobe_miss); bytes of them; messages and their bytes (starts of persistent sends are messages); the longest and the
-sum of the times between calls that are not local, in nanoseconds.
+Prints, for each trace, "trace PATH" and lines "KEY VALUE": ranks; calls of each function that can be an operation (tests that said no
+are tests_no, polls that missed iprobe_miss); bytes of them; messages and their bytes (starts of persistent sends are
+messages); the longest and the sum of the times between calls that are not local, in nanoseconds.
 """
 import os
 import re
@@ -193,8 +193,10 @@ def bytes_of(r, name, a):
         pick = "recv"
     if pick:
         return a[pick + "count"] * r.size(a[pick + "type"])
+    if name == "Allgatherv":
+        return a["sendcount"] * r.size(a["sendtype"])
     if name == "Alltoallv":
-        return sum(a["sendcounts"] or a["recvcounts"]) * r.size(a["sendtype"])
+        return sum(a["sendcounts"]) * r.size(a["sendtype"]) or sum(a["recvcounts"]) * r.size(a["recvtype"])
     if name == "Alltoallw":
         return sum(n * r.size(t) for n, t in zip(a["sendcounts"], a["sendtypes"]))
     if name == "Reduce_scatter":
@@ -241,7 +243,7 @@ def count(where):
                     out["between_ns"] += max(0, start - last)
                     out["longest_ns"] = max(out["longest_ns"], start - last)
                 last = stop if last is None else max(last, stop)
-            if "flag" in a and name.startswith("Test") and not a["flag"]:
+            if name == "Testsome" and a["outcount"] <= 0 or "flag" in a and name.startswith("Test") and not a["flag"]:
                 add("tests_no")
                 continue
             if name == "Iprobe" and not a["flag"]:
@@ -251,6 +253,9 @@ def count(where):
                    "Graph_create": "comm_create"}.get(name, name.lower())
             add(key)
             moved = bytes_of(r, name, a)
+            if name in ("Sendrecv", "Sendrecv_replace"):
+                add("recv")
+                add("recv_bytes", a["recvcount"] * r.size(a["recvtype"]) if name == "Sendrecv" else moved)
             if moved:
                 add(key + "_bytes", moved)
             to = a.get("dest")
@@ -268,5 +273,6 @@ def count(where):
 
 if __name__ == "__main__":
     for where in sys.argv[1:]:
+        print("trace", where)
         for key, value in sorted(count(where).items()):
             print(key, value)

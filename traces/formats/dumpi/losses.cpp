@@ -57,7 +57,8 @@ void Losses::describe(TraceHeader& header) const {
        fmt::format("{} with the wall clock and {} with the CPU clock only: computation is of both",
                    counted(wall_ranks, "rank"), counted(cpu_ranks, "rank")));
   warn(untimed > 0 && clockless_ranks == 0,
-       fmt::format("{} without times: the time in them counts as computation", counted(untimed, "call")));
+       fmt::format("{} without the clock that their rank began with: the time in them counts as computation",
+                   counted(untimed, "call")));
   warn(sends_to_minus_one > 0 && any_or_none > 0,
        fmt::format(
            "{} from -1 without a status: DUMPI writes any source and, for MPI libraries such as MPICH, no "

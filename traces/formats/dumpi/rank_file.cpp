@@ -47,7 +47,7 @@ class Parts {
 
   Result<std::string> bytes(std::uint64_t n, const char* what) {
     if (n > size_ - std::min(at_, size_))
-      return bad_input(where(), fmt::format("the {} does not fit into the file", what),
+      return bad_input(where(), fmt::format("the file is too short for the {}", what),
                        fmt::format("{} bytes", n), fmt::format("at most {}", size_ - std::min(at_, size_)));
     std::string out(n, '\0');
     if (std::fseek(file_.get(), static_cast<long>(at_), SEEK_SET) != 0 ||
