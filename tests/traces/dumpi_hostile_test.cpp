@@ -300,7 +300,7 @@ TEST(DumpiHostile, FoldersThatDoNotFitTheirMetaAreNamed) {
     return m;
   };
   using P = std::pair<const char*, const char*>;
-  EXPECT_EQ(answer_in({P{"a.meta", "numprocs=1\nfileprefix=/home/x/a\n"}}, {"a-0000.bin"}), "1 ranks");
+  EXPECT_EQ(answer_in({P{"a.meta", "numprocs=1\nfileprefix=/elsewhere/a\n"}}, {"a-0000.bin"}), "1 ranks");
   EXPECT_EQ(answer_in({P{"b.meta", "numprocs=1\r\nfileprefix=a\r\n"}}, {"b-0000.bin"}),
             "1 ranks");  // renamed
   EXPECT_EQ(answer_in({}, {"a-0000.bin", "a-0001.bin"}, "a-0001.bin"), "2 ranks");
