@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <map>
-#include <memory>
 #include <optional>
 
 #include "core/files/input_file.hpp"
@@ -22,14 +21,9 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxMetaBytes = 1u << 20;
 
-struct FileCloser {
-  void operator()(std::FILE* f) const { std::fclose(f); }
-};
-
 bool starts_with_magic(const std::string& path) {
-  const std::unique_ptr<std::FILE, FileCloser> f(std::fopen(path.c_str(), "rbe"));
   char b[8] = {};
-  return f && std::fread(b, 1, sizeof b, f.get()) == sizeof b && has_magic({b, sizeof b});
+  return std::ifstream(path, std::ios::binary).read(b, sizeof b) && has_magic({b, sizeof b});
 }
 
 // "dir/run-0012.bin" -> prefix "dir/run", number 12.

@@ -38,7 +38,7 @@ class Requests {
     ++outstanding_;
     auto& queue = by_id_[id];
     if (!queue.empty()) ++shared_;
-    queue.push_back(std::move(r));
+    queue.push_back(r);
     return queue.back();
   }
   // The n-th oldest under `id`; null if there are fewer.

@@ -369,7 +369,7 @@ bool Translator::post(Op op, std::int64_t id, bool persistent, bool has_operatio
     return fail("too many requests at a time", std::to_string(requests_.outstanding() + 1),
                 fmt::format("at most {}", kMaxRequestSlots));
   const std::uint64_t ordinal = r.ordinal;
-  const Request& made = requests_.add(id, std::move(r), has_operation);
+  const Request& made = requests_.add(id, r, has_operation);
   if (!has_operation) return true;
   op.request = made.slot;
   if (ahead_ != nullptr) {
