@@ -336,6 +336,22 @@ TEST(DumpiHostile, FoldersThatDoNotFitTheirMetaAreNamed) {
             "so on");
 }
 
+// A folder is told from one of text traces by what is in it.
+TEST(DumpiHostile, FoldersAreSniffedByWhatTheyHold) {
+  const auto opened = [](std::initializer_list<std::pair<const char*, std::string>> files) {
+    const TempDir dir;
+    for (const auto& [name, text] : files) dir.write(name, text);
+    auto t = open_trace({dir.path("")});
+    return t ? (*t)->header().recorder : t.error().message();
+  };
+  const std::string file = program().file();
+  EXPECT_EQ(opened({{"a-0000.bin", file}}), "dumpi 0.7.1");
+  EXPECT_EQ(opened({{"a.meta", "hostname=x\nnumprocs=1\n"}, {"a-0000.bin", file}}), "dumpi 0.7.1");
+  EXPECT_EQ(opened({{"rank-0.txt", "0 init\n0 finalize\n"}, {"some.meta", "author=x\n"}, {"x.bin", "no"}}),
+            "simgrid-ti");
+  EXPECT_THAT(opened({{"a.meta", "hostname=x\nnumprocs=1\n"}}), HasSubstr("the file of rank 0 is missing"));
+}
+
 // Cut off anywhere, with the index of the whole file behind: nothing but an answer.
 TEST(DumpiHostile, AStreamThatWasCutAnywhereIsNoTrace) {
   const TempDir dir;

@@ -145,16 +145,23 @@ Result<std::vector<std::string>> rank_paths(const std::vector<std::string>& path
 }
 
 bool looks_like_dumpi(const std::string& path, std::string_view first_bytes) {
+  const auto is_meta = [](std::string_view text) {
+    return text.starts_with("numprocs=") || text.find("\nnumprocs=") != std::string_view::npos ||
+           text.find("\nfileprefix=") != std::string_view::npos;
+  };
   if (has_magic(first_bytes)) return true;
   std::error_code ec;
-  if (!fs::is_directory(path, ec))
-    return path.ends_with(".meta") && (first_bytes.starts_with("numprocs=") ||
-                                       first_bytes.find("\nnumprocs=") != std::string_view::npos ||
-                                       first_bytes.find("\nfileprefix=") != std::string_view::npos);
+  if (!fs::is_directory(path, ec)) return path.ends_with(".meta") && is_meta(first_bytes);
   for (const std::string& name : files_in(path, ".bin"))
     if (numbered(name) && starts_with_magic(name)) return true;
-  const auto metas = files_in(path, ".meta");
-  return !metas.empty();
+  for (const std::string& name : files_in(path, ".meta")) {
+    std::string text(4096, '\0');
+    std::ifstream in(name, std::ios::binary);
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (is_meta(text)) return true;
+  }
+  return false;
 }
 
 }  // namespace weft::traces::dumpi
