@@ -1,4 +1,4 @@
-// Readers of traces: .weft files, the messages inside of their frames, TI text.
+// Readers of traces: .weft files, the messages inside of their frames, DUMPI files, TI text.
 #include <unistd.h>
 #include <zstd.h>
 
@@ -8,6 +8,7 @@
 #include "tests/fuzz/replay_some.hpp"
 #include "tests/fuzz/seeds.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/support/dumpi_writer.hpp"
 #include "traces/check/check.hpp"
 #include "traces/info.hpp"
 #include "traces/kernel.hpp"
@@ -104,6 +105,84 @@ bool run_files(std::string_view bytes) {
   return run_file(tar_of(files));
 }
 
+// Files of the ranks of one DUMPI trace: each begins with the magic after a byte 0x01, which no file begins with.
+constexpr std::string_view kNextRank{"\x01\xff\xaa\xdd\x44UMPI", 9};
+bool run_dumpi(std::string_view bytes) {
+  constexpr std::size_t kMaxFiles = 8;
+  std::vector<std::unique_ptr<MemFile>> files;
+  std::vector<std::string> paths;
+  while (files.size() < kMaxFiles) {
+    const std::size_t next = bytes.find(kNextRank);
+    files.push_back(std::make_unique<MemFile>(bytes.substr(0, next)));
+    paths.push_back(files.back()->path());
+    if (next == std::string_view::npos) break;
+    bytes.remove_prefix(next + 1);
+  }
+  auto t = open_trace(paths, "dumpi");
+  if (!t) return false;
+  const auto info = scan_trace(**t);
+  (void)check_trace(**t);
+  replay_some(**t);
+  if (!info) return false;
+  require(info->totals.ops == (*t)->totals().ops && info->totals.bytes == (*t)->totals().bytes,
+          "the second reading of a DUMPI trace holds what the first one counted");
+  if (info->totals.ops > 0) (void)(*t)->position(RankId(0), info->totals.ops / 2);
+  if (info->totals.ops < 2000) copy_and_compare(**t);
+  return true;
+}
+
+// Two ranks with one call of each kind that means something; `version` decides about layouts.
+std::string dumpi_seed(weft::testing::DumpiWriter::Version version) {
+  using namespace weft::testing;
+  std::string all;
+  for (int me = 0; me < 2; ++me) {
+    DumpiWriter w(version);
+    const int other = 1 - me;
+    w.init()
+        .comm_rank(kDumpiWorld, me)
+        .comm_split(kDumpiWorld, 0, -me, 4)
+        .comm_group(4, 3)
+        .group_of_ranks(76, 3, {1, 0}, 4);
+    w.comm_create(kDumpiWorld, 4, 5)
+        .cart_create(kDumpiWorld, {2, 1}, false, 6)
+        .cart_sub(6, {1, 0}, 7)
+        .comm_dup(6, 8);
+    w.group_of_ranges(78, 3, {{0, 1, 1}}, 9).group_of_two(73, 3, 9, 10).type_contiguous(3, kDumpiInt, 28);
+    w.irecv(4, kDumpiInt, -1, -1, 2)
+        .isend(4, kDumpiInt, other, 7, 3)
+        .waitall({2, 3}, {{16, other, 7}, {0, 0, 0}});
+    w.isend(1, 28, other, 8, 4, 4, 26)
+        .irecv(1, 28, other, 8, 5, 4, 30)
+        .startall({4, 5})
+        .waitsome({4, 5}, {0, 1});
+    w.request_free(4)
+        .request_free(5)
+        .sendrecv(8, other, 1, 8, other, 1, {{8, other, 1}})
+        .iprobe(other, 9, false);
+    w.isend(2, kDumpiByte, other, 9, 6)
+        .iprobe(other, 9, true, {{2, other, 9}})
+        .recv(2, kDumpiByte, other, 9)
+        .test(6, true);
+    w.irecv(1, kDumpiByte, other, 99, 7)
+        .cancel(7)
+        .waitany({7}, 0, {{0, 0, 0, true}})
+        .barrier(5)
+        .bcast(3, kDumpiInt, 0, 6);
+    w.gatherv(me, 2, me + 1, kDumpiInt, 1, {1, 2})
+        .alltoallv({1, 2}, {1 + me, 1 + me}, kDumpiInt)
+        .allgatherv(me + 1, {1, 2}, kDumpiByte);
+    w.alltoallw({1, 2}, {1 + me, 1 + me}, {kDumpiByte, kDumpiByte})
+        .reduce_scatter({1, 2}, kDumpiInt)
+        .barrier(7)
+        .comm_free(7);
+    w.call(143).i32(1).h(9).i32(0).i32(0).i32(1).h(9).h(1);  // MPI_Put
+    w.finalize();
+    if (me > 0) all += '\x01';
+    all += w.file();
+  }
+  return all;
+}
+
 std::string message(format::FrameType type, std::string_view m, std::size_t ops) {
   return std::string{static_cast<char>(type), static_cast<char>(ops)} + std::string(m);
 }
@@ -155,6 +234,15 @@ std::vector<Target> trace_targets() {
         "\xff\xff\xff\xff\x0f", "\x7f", "\x12\x02\x08\x28", "\x12\x00", "\x2a\x00"},
        1500,
        run_message},
+      {"dumpi",
+       [] {
+         return std::vector<std::string>{dumpi_seed({0, 7, 1}), dumpi_seed({0, 6, 8}), dumpi_seed({0, 5, 0})};
+       },
+       {std::string(4, '\xff'), std::string(4, '\0'), std::string("\0\0\0\x02", 4),
+        std::string("\x7f\xff\xff\xff"), std::string("\x01\x25", 2), std::string("\0\x0d\x4f", 3),
+        std::string("\0\x04", 2), std::string("\0\0\0\0\0\0\0\x08", 8)},
+       600,
+       run_dumpi},
       {"ti",
        [] {
          return std::vector<std::string>{ti_seed(), compressed(ti_seed())};

@@ -2,13 +2,7 @@
 //
 // What happens here and not in the recorded program: communicators get one id for all ranks, times become
 // compute operations, wildcard receives get what they matched, and runs of polls become conditional steps
-// (OpFlags::kHit).
-//
-// Conditional steps. A run = polls of one rank with the same communicator, source and tag, up to the one that
-// hits; a receive that could have taken the message, or the communicator's end, closes a run without a hit.
-// The body of a hit = the receive of what was found, directly followed by point-to-point operations on the
-// same communicator, with nothing between but computation shorter than kBodyCompute; completions only of
-// requests started in the body.
+// (conditional_steps.hpp).
 //
 // A damaged spool is an error with its position; with `salvage` the rank ends there, and a warning says so.
 // What a spool claims costs nothing by itself: more than kFreeRanks ranks (weft_format.hpp) need a spool each.
@@ -23,11 +17,6 @@
 #include "traces/trace.hpp"
 
 namespace weft::recorder {
-
-// Time outside MPI below this is added to the next stretch instead of becoming an operation of its own.
-inline constexpr std::int64_t kMinComputePs = 200'000;
-// Longest computation between two operations of a body.
-inline constexpr std::int64_t kBodyComputePs = 50'000'000;
 
 struct RunInfo {
   std::string recorder;  // "weft record 0.1.0"

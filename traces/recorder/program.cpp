@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "traces/conditional_steps.hpp"
+#include "traces/recorded_time.hpp"
 #include "traces/recorder/merge.hpp"
 
 namespace weft::recorder {
@@ -170,7 +172,7 @@ class Translator {
     if (ns < 0 || ns > (kMax - total_ps_) / 1000) return "time out of range";
     total_ps_ += ns * 1000;
     waiting_ps_ += ns * 1000;
-    if (waiting_ps_ < kMinComputePs) return nullptr;
+    if (waiting_ps_ < traces::kMinComputePs) return nullptr;
     Op op;
     op.kind = OpKind::compute_time;
     op.peer = traces::kAnySource;
@@ -332,152 +334,19 @@ class Translator {
   std::uint64_t at_ = 0;  // offset of the record being added
 };
 
-struct PollKey {
-  CommId comm;
-  std::int32_t peer;
-  std::int32_t tag;
-  OpKind kind;
-  friend auto operator<=>(const PollKey&, const PollKey&) = default;
-};
-
-// Runs of polls that no hit has ended yet: who polls for what, and where it missed.
-//
-// A run ends unseen when a receive takes what it could have found, or its communicator is freed. Both are ranges of an
-// order by (communicator, peer, tag) or by (communicator, tag, peer), so ending runs costs O(log runs) an operation and
-// one that ends, however many are open.
-class OpenRuns {
- public:
-  void miss(const PollKey& key, std::size_t op) {
-    const auto [at, fresh] = misses_.try_emplace(key);
-    at->second.push_back(op);
-    if (fresh) by_tag_.insert(turned(key));
-  }
-  // The misses of that poll, which has hit.
-  [[nodiscard]] std::vector<std::size_t> take(const PollKey& key) {
-    const auto at = misses_.find(key);
-    if (at == misses_.end()) return {};
-    std::vector<std::size_t> misses = std::move(at->second);
-    by_tag_.erase(turned(key));
-    misses_.erase(at);
-    return misses;
-  }
-  // A receive takes what these could have found: what it names itself, or what either side leaves open.
-  void end_by_receive(const Op& recv) {
-    const bool any_source = recv.peer == traces::kAnySource, any_tag = recv.tag == traces::kAnyTag;
-    if (any_source && any_tag) return end_by_communicator(recv.comm);
-    if (any_source) {
-      for (const std::int32_t tag : {recv.tag, traces::kAnyTag})
-        end_range(by_tag_, PollKey{recv.comm, tag, kLeast, kFirst}, PollKey{recv.comm, tag, kGreatest, kLast},
-                  [this](const PollKey& key) { misses_.erase(turned(key)); });
-      return;
-    }
-    for (const std::int32_t peer : {recv.peer, traces::kAnySource}) {
-      if (any_tag) {
-        end_range(peer, kLeast, kGreatest, recv.comm);
-      } else {
-        end_range(peer, recv.tag, recv.tag, recv.comm);
-        end_range(peer, traces::kAnyTag, traces::kAnyTag, recv.comm);
-      }
-    }
-  }
-  void end_by_communicator(CommId comm) {
-    end_misses(PollKey{comm, kLeast, kLeast, kFirst}, PollKey{comm, kGreatest, kGreatest, kLast});
-  }
-
- private:
-  static constexpr std::int32_t kLeast = INT32_MIN, kGreatest = INT32_MAX;
-  static constexpr auto kFirst = static_cast<OpKind>(0), kLast = static_cast<OpKind>(UINT8_MAX);
-  // The same by (communicator, tag, peer).
-  [[nodiscard]] static PollKey turned(const PollKey& k) { return {k.comm, k.tag, k.peer, k.kind}; }
-
-  template <class Set, class Other>
-  static void end_range(Set& set, const PollKey& first, const PollKey& last, Other other) {
-    auto at = set.lower_bound(first);
-    while (at != set.end() && key_of(*at) <= last) {
-      other(key_of(*at));
-      at = set.erase(at);
-    }
-  }
-  void end_misses(const PollKey& first, const PollKey& last) {
-    end_range(misses_, first, last, [this](const PollKey& key) { by_tag_.erase(turned(key)); });
-  }
-  void end_range(std::int32_t peer, std::int32_t first_tag, std::int32_t last_tag, CommId comm) {
-    end_misses(PollKey{comm, peer, first_tag, kFirst}, PollKey{comm, peer, last_tag, kLast});
-  }
-  static const PollKey& key_of(const PollKey& k) { return k; }
-  static const PollKey& key_of(const std::pair<const PollKey, std::vector<std::size_t>>& e) {
-    return e.first;
-  }
-
-  std::map<PollKey, std::vector<std::size_t>> misses_;
-  std::set<PollKey> by_tag_;  // the same keys, turned
-};
-
-bool is_receive(OpKind k) { return k == OpKind::recv || k == OpKind::irecv; }
-
-// Number of operations after the hit at `hit` that belong to it. Looks no further than the next poll: O(operations x
-// log) for all hits of a program.
-std::int64_t body_length(const RankProgram& p, std::size_t hit) {
-  const Op& probe = p.ops[hit];
-  const auto match = p.list(probe);
-  std::set<std::uint32_t> own;  // requests started in the body
-  const auto ours = [&own](std::int64_t slot) { return own.contains(static_cast<std::uint32_t>(slot)); };
-  std::size_t end = hit;
-  bool first = true;
-  for (std::size_t i = hit + 1; i < p.ops.size(); ++i) {
-    const Op& op = p.ops[i];
-    if (op.kind == OpKind::compute_time) {
-      if (op.amount > kBodyComputePs) break;
-      continue;
-    }
-    if (first) {
-      const bool takes = is_receive(op.kind) && op.comm == probe.comm &&
-                         (op.peer == match[2] || op.peer == traces::kAnySource) &&
-                         (op.tag == match[3] || op.tag == traces::kAnyTag);
-      if (!takes) break;
-      first = false;
-    }
-    if (traces::is_send(op.kind) || is_receive(op.kind)) {
-      if (op.comm != probe.comm) break;
-      if (op.request != traces::kNoRequest) own.insert(op.request);
-    } else if (op.kind == OpKind::wait || op.kind == OpKind::test) {
-      if (!ours(op.request)) break;
-    } else if (op.kind == OpKind::waitall || op.kind == OpKind::testall) {
-      bool all = true;
-      for (const std::int64_t slot : p.list(op)) all = all && ours(slot);
-      if (!all) break;
-    } else {
-      break;
-    }
-    end = i;
-  }
-  return static_cast<std::int64_t>(end - hit);
-}
-
 }  // namespace
 
 void link_polls(RankProgram& p) {
-  OpenRuns runs;
-  for (std::size_t i = 0; i < p.ops.size(); ++i) {
-    const Op& op = p.ops[i];
-    if (op.kind == OpKind::iprobe || op.kind == OpKind::improbe) {
-      const PollKey key{op.comm, op.peer, op.tag, op.kind};
-      if ((op.flags & traces::kHit) == 0) {
-        runs.miss(key, i);
-        continue;
-      }
-      p.lists[op.extra + 2] = body_length(p, i);
-      for (const std::size_t miss : runs.take(key)) {
-        p.ops[miss].extra = static_cast<std::uint32_t>(p.lists.size());
-        p.lists.push_back(1);
-        p.lists.push_back(static_cast<std::int64_t>(i - miss));
-      }
-    } else if (is_receive(op.kind)) {
-      runs.end_by_receive(op);
-    } else if (op.kind == OpKind::comm_free) {
-      runs.end_by_communicator(op.comm);
-    }
-  }
+  traces::ConditionalSteps steps({[&p](std::uint64_t miss, std::uint64_t distance) {
+                                    p.ops[miss].extra = static_cast<std::uint32_t>(p.lists.size());
+                                    p.lists.push_back(1);
+                                    p.lists.push_back(static_cast<std::int64_t>(distance));
+                                  },
+                                  [&p](std::uint64_t hit, std::uint64_t length) {
+                                    p.lists[p.ops[hit].extra + 2] = static_cast<std::int64_t>(length);
+                                  }});
+  for (std::size_t i = 0; i < p.ops.size(); ++i) steps.add(i, i, p.ops[i], p.list(p.ops[i]));
+  steps.finish();
 }
 
 namespace {

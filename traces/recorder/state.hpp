@@ -9,6 +9,7 @@
 #pragma once
 
 #include "traces/op.hpp"
+#include "traces/recorded_time.hpp"
 #include "traces/recorder/clock.hpp"
 #include "traces/recorder/real_mpi.hpp"
 #include "traces/recorder/writer.hpp"
@@ -186,9 +187,9 @@ class Recorder {
     SpoolRecord* record;
     OpKind kind;
   };
-  static constexpr int kMisses = 16;
+  static constexpr int kMisses = traces::kSpinPlaces;
   // Polls closer than this are one wait in a loop; farther apart, the program worked in between.
-  static constexpr std::int64_t kSpinGap = 2000;  // ns
+  static constexpr std::int64_t kSpinGap = traces::kSpinGapNs;
 
   bool on_ = false;
   bool cpu_ = true;

@@ -1,0 +1,74 @@
+#include "traces/conditional_steps.hpp"
+
+#include <algorithm>
+
+namespace weft::traces {
+namespace {
+
+bool is_receive(OpKind k) { return k == OpKind::recv || k == OpKind::irecv; }
+
+}  // namespace
+
+// Whether the body goes on with `op`.
+bool ConditionalSteps::in_body(const Op& op, std::span<const std::int64_t> list) {
+  if (body_.first) {
+    const bool takes = is_receive(op.kind) && op.comm == body_.comm &&
+                       (op.peer == body_.source || op.peer == kAnySource) &&
+                       (op.tag == body_.tag || op.tag == kAnyTag);
+    if (!takes) return false;
+    body_.first = false;
+  }
+  const auto ours = [this](std::int64_t slot) {
+    return body_.own.contains(static_cast<std::uint32_t>(slot));
+  };
+  if (is_send(op.kind) || is_receive(op.kind)) {
+    if (op.comm != body_.comm) return false;
+    if (op.request != kNoRequest) body_.own.insert(op.request);
+    return true;
+  }
+  if (op.kind == OpKind::wait || op.kind == OpKind::test) return ours(op.request);
+  if (op.kind == OpKind::waitall || op.kind == OpKind::testall) return std::ranges::all_of(list, ours);
+  return false;
+}
+
+void ConditionalSteps::close_body() {
+  if (body_.open) sink_.body(body_.name, body_.end - body_.hit);
+  body_.open = false;
+}
+
+void ConditionalSteps::add(std::uint64_t index, std::uint64_t name, const Op& op,
+                           std::span<const std::int64_t> list) {
+  if (body_.open) {
+    if (op.kind == OpKind::compute_time) {
+      if (op.amount > kBodyComputePs) close_body();
+    } else if (in_body(op, list)) {
+      body_.end = index;
+    } else {
+      close_body();
+    }
+  }
+  if (op.kind == OpKind::iprobe || op.kind == OpKind::improbe) {
+    const OpenRuns::Poll key{op.comm, op.peer, op.tag, op.kind};
+    if ((op.flags & kHit) == 0) {
+      runs_.miss(key, {index, name});
+      return;
+    }
+    // The sink may move lists.
+    body_ = {};
+    body_.open = true;
+    body_.name = name;
+    body_.hit = body_.end = index;
+    body_.comm = op.comm;
+    body_.source = list[2];
+    body_.tag = list[3];
+    for (const OpenRuns::Miss& m : runs_.take(key)) sink_.miss(m.name, index - m.index);
+  } else if (runs_.empty()) {
+    return;
+  } else if (is_receive(op.kind)) {
+    runs_.end_by_receive(op);
+  } else if (op.kind == OpKind::comm_free) {
+    runs_.end_by_communicator(op.comm);
+  }
+}
+
+}  // namespace weft::traces
