@@ -4,7 +4,7 @@
 // higher than what is on file, or kNever: nothing rises there any more. Of equal keys the lowest slot wins, so the order
 // is total. Keys are not negative.
 //
-// Few keys: a 4-ary heap. Many: buckets by the leading bits of the key, 64 to a factor of two, and a heap of the bucket
+// Few keys: a 4-ary heap. Many: buckets by the leading bits of the key, 16 to a factor of two, and a heap of the bucket
 // that is open. Most slots of a large filling are links that nothing will fill; in a bucket they cost a few nanoseconds
 // when they enter and again when it opens, where a heap of thousands waits for memory and for mispredicted branches.
 // Lowering a key leaves the old entry where it is; it is passed over. No allocation below the largest size so far.
@@ -77,7 +77,7 @@ class LevelQueue {
  private:
   static constexpr std::uint32_t kNone = ~0u;
   static constexpr std::size_t kSmall = 64;  // entries of a heap that needs no buckets
-  static constexpr int kShift = 46;          // of the bits of a key: 64 buckets to a factor of two
+  static constexpr int kShift = 48;          // of the bits of a key: 16 buckets to a factor of two
   static constexpr std::size_t kBuckets = 1024;
   struct Entry {
     double key;

@@ -12,13 +12,19 @@
 namespace weft::congestion {
 namespace {
 
-// Rows are asked for so many flows ahead.
-constexpr std::size_t kAhead = 2;
+// Rows are asked for so many flows ahead, once the model is lean.
+constexpr std::size_t kAhead = 8;
 // Relative change of a level that counts as none. Rounding of a level is about (flows on the link) x 1e-16; a
 // value that is too small costs an idle round, one that is too large costs accuracy.
 constexpr double kSameLevel = 2e-14;
 // The same of a rate.
 constexpr double kSameRate = 4e-15;
+// A promise is kPromise times the rate, and renewed where the rate is above it, or below 1 / kStalePromise of it. A link
+// may become calm when kCalmRoom of it is free.
+constexpr double kPromise = 1.25;
+constexpr double kStalePromise = 1.6;
+constexpr double kCalmRoom = 0.25;
+constexpr std::uint32_t kCalmPeriod = 8;  // solves from one try to the next; a power of two
 // After so many rounds the local scope takes the whole component: bounds the work on adverse loads.
 constexpr int kMaxRounds = 12;
 #ifdef NDEBUG
@@ -31,9 +37,10 @@ constexpr std::uint64_t kCertificateBudget = ~std::uint64_t{0};
 
 }  // namespace
 
-MaxMin::MaxMin(std::span<const double> capacity, Scope scope)
+MaxMin::MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve)
     : capacity_(capacity),
       scope_(scope),
+      large_solve_(large_solve),
       table_(static_cast<std::uint32_t>(capacity.size())),
       link_(capacity.size()) {
   for (std::size_t l = 0; l < capacity.size(); ++l) {
@@ -54,6 +61,7 @@ void MaxMin::mark_dirty(std::uint32_t link) {
 
 FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap) {
   const std::uint32_t flow = table_.add(route, weight, rate_cap);
+  const bool lean = lean_;
   if (flow == rate_.size()) {
     rate_.push_back(0);
     bottleneck_.emplace_back();
@@ -65,7 +73,7 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
   bottleneck_[flow] = LinkId();
   member_[flow] = 0;
   Flow& f = flow_[flow];
-  f.rate = 0;
+  f.rate = f.most = 0;
   f.bottleneck = kNone;
   f.hops = static_cast<std::uint32_t>(route.size());
   if (route.size() <= f.link.size()) std::copy(route.begin(), route.end(), f.link.begin());
@@ -73,7 +81,11 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
   for (const LinkId id : route) {
     Link& l = link_[id.index()];
     // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
-    if (++l.count != 2) continue;
+    if (++l.count != 2) {
+      // No flow without a link that can stop it.
+      if (lean) wake(id.index());
+      continue;
+    }
     l.free = l.quanta(capacity_[id.index()]) - l.quanta(rate_[table_.flows_on(id.index())[0].flow]);
   }
   added_.push_back(flow);
@@ -84,12 +96,14 @@ void MaxMin::remove(FlowId id) {
   const std::uint32_t flow = id.index();
   WEFT_CHECK(table_.alive(flow), fmt::format("flow {} is not in the table", flow));
   const double rate = rate_[flow];
+  const bool lean = lean_;
   const std::uint32_t bottleneck = bottleneck_[flow].index();
   if (bottleneck != kNone) --link_[bottleneck].bound;
   for (const LinkId link : table_.route(flow)) {
     Link& l = link_[link.index()];
     --l.count;
-    l.free += l.quanta(rate);
+    l.free += l.quanta(lean && calm_[link.index()] != 0 ? flow_[flow].most : rate);
+    if (lean && l.count < 2) calm_[link.index()] = 0;
     // In the local scope only the flows that the link held back can tell that it has room again.
     if (scope_ == Scope::kComponent || l.bound > 0) mark_dirty(link.index());
   }
@@ -196,7 +210,8 @@ inline MaxMin::Link& MaxMin::touch(std::uint32_t link) {
 }
 
 inline void MaxMin::prefetch_links(std::uint32_t flow) const {
-  for (const LinkId id : route_of(flow)) __builtin_prefetch(&link_[id.index()]);
+  for (const LinkId id : route_of(flow))
+    if (!calm(id.index())) __builtin_prefetch(&link_[id.index()]);
 }
 
 // At which all of its flows that still rise fill the link up.
@@ -219,8 +234,11 @@ template <bool kWeighted, bool kRisingNow>
 void MaxMin::enter(std::size_t from) {
   const auto known = static_cast<std::uint32_t>(touched_.size());
   const bool limited = table_.limited() > 0;
+  const bool lean = lean_;
+  if (lean_)
+    for (std::size_t i = from; i < std::min(from + kAhead, members_.size()); ++i) prefetch_links(members_[i]);
   for (std::size_t i = from; i < members_.size(); ++i) {
-    if (i + kAhead < members_.size()) prefetch_links(members_[i + kAhead]);
+    if (lean_ && i + kAhead < members_.size()) prefetch_links(members_[i + kAhead]);
     const std::uint32_t flow = members_[i];
     const double rate = flow_[flow].rate;
     const double weight = kWeighted ? table_.weight(flow) : 1.0;
@@ -245,6 +263,7 @@ void MaxMin::enter(std::size_t from) {
     double narrowest = kInfinity;
     for (const LinkId id : route_of(flow)) {
       const std::uint32_t link = id.index();
+      if (lean && calm_[link] != 0) continue;
       if (link_[link].count > 1) {
         rise(link);
       } else if (capacity_[link] < narrowest) {
@@ -293,11 +312,13 @@ void MaxMin::fill() {
 
 // One flow alone: its rate is the least room on its route, or its limit.
 void MaxMin::fill_one(std::uint32_t flow) {
+  const bool lean = lean_;
   const double old_rate = rate_[flow];
   double rate = table_.limit(flow);
   std::uint32_t bottleneck = kNone;
   for (const LinkId id : table_.route(flow)) {
     const std::uint32_t link = id.index();
+    if (lean && calm_[link] != 0) continue;
     double least = 0;
     if (link_[link].count > 1) {
       Link& l = touch(link);
@@ -315,6 +336,7 @@ void MaxMin::fill_one(std::uint32_t flow) {
   }
   rate = settled(flow, rate);
   for (const std::uint32_t link : touched_) link_[link].free -= link_[link].quanta(rate);
+  if (lean_) promise(flow, rate);
   if (bottleneck != kNone) {
     Link& l = touch(bottleneck);
     if (l.count == 1) l.outside = 0;
@@ -329,13 +351,16 @@ template <bool kWeighted>
 void MaxMin::stop(std::uint32_t flow, double rate, std::uint32_t bottleneck) {
   rising_[flow] = 0;
   const double old_rate = flow_[flow].rate;
+  const bool lean = lean_;
   const bool slower = rate < old_rate * (1 - kSameLevel);
   rate = settled(flow, rate);
   flow_[flow].next_rate = rate;
   flow_[flow].next_bottleneck = bottleneck;
   --open_;
   const double weight = kWeighted ? table_.weight(flow) : 1.0;
+  if (lean_) promise(flow, rate);
   for (const LinkId id : route_of(flow)) {
+    if (lean && calm_[id.index()] != 0) continue;
     Link& l = link_[id.index()];
     l.free -= l.quanta(rate);
     if constexpr (kWeighted) weight_[id.index()] -= weight;
@@ -370,8 +395,10 @@ void MaxMin::stop_at_link(std::uint32_t link, double level) {
       at_link_.push_back(entry->flow);
       --left;
     }
+    if (lean_)
+      for (std::size_t i = 0; i < std::min(kAhead, at_link_.size()); ++i) prefetch_links(at_link_[i]);
     for (std::size_t i = 0; i < at_link_.size(); ++i) {
-      if (i + kAhead < at_link_.size()) prefetch_links(at_link_[i + kAhead]);
+      if (lean_ && i + kAhead < at_link_.size()) prefetch_links(at_link_[i + kAhead]);
       stop<false>(at_link_[i], level, link);
     }
   }
@@ -476,20 +503,78 @@ bool MaxMin::disturbs() {
       if (l.room() > slack) join_bound(link);
     }
   }
-  if (members_.size() == before) return false;
   filled_ = before;
-  return true;
+  return overfull() || members_.size() > before;
+}
+
+// Calm links. On most links of a large filling there is room to spare, and what their flows get changes by little. Once
+// a solve was large, such a link counts each of its flows with a promise, a little more than the rate, and as long as
+// the promises fit into its capacity no filling looks at it: it cannot be full. A flow that goes beyond its promise gets
+// a larger one; a link on which these no longer fit is calm no more, and if it is overfull indeed, which is rare, the
+// filling is done again with it. So calm links change no rate.
+inline void MaxMin::promise(std::uint32_t flow, double rate) {
+  Flow& f = flow_[flow];
+  if (rate <= f.most && rate * kStalePromise >= f.most) return;
+  const double most = rate * kPromise;
+  for (const LinkId id : route_of(flow)) {
+    if (!calm(id.index())) continue;
+    Link& l = link_[id.index()];
+    const bool fitted = l.free >= 0;
+    l.free += l.quanta(f.most) - l.quanta(most);
+    if (fitted && l.free < 0) overdrawn_.push_back(id.index());
+  }
+  f.most = most;
+}
+
+void MaxMin::make_calm(std::uint32_t link) {
+  Link& l = link_[link];
+  std::int64_t free = l.quanta(capacity_[link]);
+  for (const FlowTable::Entry e : table_.flows_on(link)) {
+    promise(e.flow, flow_[e.flow].rate);
+    free -= l.quanta(flow_[e.flow].most);
+  }
+  if (free < 0) return;
+  l.free = free;
+  calm_[link] = 1;
+}
+
+void MaxMin::wake(std::uint32_t link) {
+  if (!calm(link)) return;
+  calm_[link] = 0;
+  Link& l = link_[link];
+  l.free = l.quanta(capacity_[link]);
+  for (const FlowTable::Entry e : table_.flows_on(link)) l.free -= l.quanta(flow_[e.flow].rate);
+}
+
+void MaxMin::wake_overdrawn() {
+  for (const std::uint32_t link : overdrawn_) wake(link);
+  overdrawn_.clear();
+}
+
+// After a filling: do flows want more of a calm link than it has?
+bool MaxMin::overfull() const {
+  bool over = false;
+  for (const std::uint32_t link : overdrawn_) {
+    const Link& l = link_[link];
+    std::int64_t free = l.quanta(capacity_[link]);
+    for (const FlowTable::Entry e : table_.flows_on(link))
+      free -= l.quanta(member_[e.flow] == solve_ ? flow_[e.flow].next_rate : flow_[e.flow].rate);
+    over |= free < 0;
+  }
+  return over;
 }
 
 // Undoes a filling of members_[0...filled_): they have again what they had before.
 void MaxMin::take_back() {
   for (std::size_t i = 0; i < filled_; ++i) {
     const std::uint32_t flow = members_[i];
-    for (const LinkId id : table_.route(flow)) {
+    for (const LinkId id : route_of(flow)) {
+      if (calm(id.index())) continue;
       Link& l = link_[id.index()];
       l.free += l.quanta(flow_[flow].next_rate) - l.quanta(flow_[flow].rate);
     }
   }
+  wake_overdrawn();
 }
 
 void MaxMin::commit() {
@@ -514,6 +599,18 @@ void MaxMin::commit() {
     } else if (elsewhere) {
       moved_.push_back(FlowId(flow));
     }
+  }
+  if (lean_) {
+    wake_overdrawn();
+    for (const std::uint32_t link : touched_) {
+      const Link& l = link_[link];
+      if (l.bound > 0 || l.count < 2 || ((link ^ solve_) & (kCalmPeriod - 1)) != 0) continue;
+      if (l.room() > kCalmRoom * capacity_[link]) make_calm(link);
+    }
+    wake_overdrawn();  // promises were renewed for the newly calm
+  } else if (members_.size() > large_solve_ && scope_ == Scope::kLocal) {
+    lean_ = true;
+    calm_.assign(link_.size(), 0);
   }
   if (stats_.solves % kCertificatePeriod == 0) check_certificate();
 }

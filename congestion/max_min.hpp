@@ -50,7 +50,10 @@ class MaxMin final : public SharingModel {
  public:
   enum class Scope : std::uint8_t { kLocal, kComponent };
 
-  MaxMin(std::span<const double> capacity, Scope scope);
+  // From the first solve of more than `large_solve` flows on, links with room to spare are left out (see make_calm());
+  // rates do not depend on it.
+  static constexpr std::size_t kLargeSolve = 512;
+  MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve = kLargeSolve);
 
   [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
   void remove(FlowId flow) override;
@@ -105,10 +108,11 @@ class MaxMin final : public SharingModel {
   struct alignas(64) Flow {
     double rate = 0;
     double next_rate = 0;
+    double most = 0;  // bytes/s that it is counted with on calm links; not less than its rate
     std::uint32_t bottleneck = kNone;
     std::uint32_t next_bottleneck = kNone;
     std::uint32_t hops = 0;
-    std::array<LinkId, 9> link;  // the route, if it is not longer
+    std::array<LinkId, 7> link;  // the route, if it is not longer
   };
   static_assert(sizeof(Flow) == 64);
   [[nodiscard]] std::span<const LinkId> route_of(std::uint32_t flow) const {
@@ -152,12 +156,19 @@ class MaxMin final : public SharingModel {
     };
   }
   bool disturbs();
+  [[nodiscard]] bool calm(std::uint32_t link) const { return lean_ && calm_[link] != 0; }
+  void promise(std::uint32_t flow, double rate);
+  void make_calm(std::uint32_t link);
+  void wake(std::uint32_t link);
+  void wake_overdrawn();
+  [[nodiscard]] bool overfull() const;
   void commit();
   void sort_changed();
   void check_certificate();
 
   std::span<const double> capacity_;
   Scope scope_;
+  std::size_t large_solve_;
   FlowTable table_;
   // columns over flow
   std::vector<double> rate_;
@@ -167,11 +178,13 @@ class MaxMin final : public SharingModel {
   std::vector<std::uint32_t> rising_;  // filling in which it still rises
   // columns over link
   std::vector<Link> link_;
-  std::vector<double> weight_;  // of the flows still rising; empty unless some flow has a weight
+  std::vector<std::uint8_t> calm_;  // empty unless lean_
+  std::vector<double> weight_;      // of the flows still rising; empty unless some flow has a weight
   // of the current solve
   std::uint32_t solve_ = 1;
   std::uint32_t filling_ = 0;
   std::uint32_t open_ = 0;  // flows still rising
+  bool lean_ = false;       // once a solve was large, links may be calm
   std::size_t filled_ = 0;  // members_ that the last filling had
   std::vector<std::uint32_t> added_;
   std::vector<std::uint32_t> dirty_;
@@ -180,7 +193,8 @@ class MaxMin final : public SharingModel {
   std::vector<std::uint32_t> limited_;  // heap: lowest limit first
   std::vector<std::uint32_t> freed_;    // links that got room while they hold back flows outside
   std::vector<std::uint32_t> at_link_;
-  LevelQueue levels_;  // by slot in touched_
+  std::vector<std::uint32_t> overdrawn_;  // calm links whose promises exceed the capacity
+  LevelQueue levels_;                     // by slot in touched_
   std::vector<FlowId> changed_;
   std::vector<FlowId> moved_;
   SolveStats stats_;
