@@ -19,12 +19,6 @@ constexpr std::size_t kAhead = 8;
 constexpr double kSameLevel = 2e-14;
 // The same of a rate.
 constexpr double kSameRate = 4e-15;
-// A promise is kPromise times the rate, and renewed where the rate is above it, or below 1 / kStalePromise of it. A link
-// may become calm when kCalmRoom of it is free.
-constexpr double kPromise = 1.25;
-constexpr double kStalePromise = 1.6;
-constexpr double kCalmRoom = 0.25;
-constexpr std::uint32_t kCalmPeriod = 8;  // solves from one try to the next; a power of two
 // After so many rounds the local scope takes the whole component: bounds the work on adverse loads.
 constexpr int kMaxRounds = 12;
 #ifdef NDEBUG
@@ -507,63 +501,6 @@ bool MaxMin::disturbs() {
   return overfull() || members_.size() > before;
 }
 
-// Calm links. On most links of a large filling there is room to spare, and what their flows get changes by little. Once
-// a solve was large, such a link counts each of its flows with a promise, a little more than the rate, and as long as
-// the promises fit into its capacity no filling looks at it: it cannot be full. A flow that goes beyond its promise gets
-// a larger one; a link on which these no longer fit is calm no more, and if it is overfull indeed, which is rare, the
-// filling is done again with it. So calm links change no rate.
-inline void MaxMin::promise(std::uint32_t flow, double rate) {
-  Flow& f = flow_[flow];
-  if (rate <= f.most && rate * kStalePromise >= f.most) return;
-  const double most = rate * kPromise;
-  for (const LinkId id : route_of(flow)) {
-    if (!calm(id.index())) continue;
-    Link& l = link_[id.index()];
-    const bool fitted = l.free >= 0;
-    l.free += l.quanta(f.most) - l.quanta(most);
-    if (fitted && l.free < 0) overdrawn_.push_back(id.index());
-  }
-  f.most = most;
-}
-
-void MaxMin::make_calm(std::uint32_t link) {
-  Link& l = link_[link];
-  std::int64_t free = l.quanta(capacity_[link]);
-  for (const FlowTable::Entry e : table_.flows_on(link)) {
-    promise(e.flow, flow_[e.flow].rate);
-    free -= l.quanta(flow_[e.flow].most);
-  }
-  if (free < 0) return;
-  l.free = free;
-  calm_[link] = 1;
-}
-
-void MaxMin::wake(std::uint32_t link) {
-  if (!calm(link)) return;
-  calm_[link] = 0;
-  Link& l = link_[link];
-  l.free = l.quanta(capacity_[link]);
-  for (const FlowTable::Entry e : table_.flows_on(link)) l.free -= l.quanta(flow_[e.flow].rate);
-}
-
-void MaxMin::wake_overdrawn() {
-  for (const std::uint32_t link : overdrawn_) wake(link);
-  overdrawn_.clear();
-}
-
-// After a filling: do flows want more of a calm link than it has?
-bool MaxMin::overfull() const {
-  bool over = false;
-  for (const std::uint32_t link : overdrawn_) {
-    const Link& l = link_[link];
-    std::int64_t free = l.quanta(capacity_[link]);
-    for (const FlowTable::Entry e : table_.flows_on(link))
-      free -= l.quanta(member_[e.flow] == solve_ ? flow_[e.flow].next_rate : flow_[e.flow].rate);
-    over |= free < 0;
-  }
-  return over;
-}
-
 // Undoes a filling of members_[0...filled_): they have again what they had before.
 void MaxMin::take_back() {
   for (std::size_t i = 0; i < filled_; ++i) {
@@ -601,13 +538,7 @@ void MaxMin::commit() {
     }
   }
   if (lean_) {
-    wake_overdrawn();
-    for (const std::uint32_t link : touched_) {
-      const Link& l = link_[link];
-      if (l.bound > 0 || l.count < 2 || ((link ^ solve_) & (kCalmPeriod - 1)) != 0) continue;
-      if (l.room() > kCalmRoom * capacity_[link]) make_calm(link);
-    }
-    wake_overdrawn();  // promises were renewed for the newly calm
+    calm_down();
   } else if (members_.size() > large_solve_ && scope_ == Scope::kLocal) {
     lean_ = true;
     calm_.assign(link_.size(), 0);

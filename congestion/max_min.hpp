@@ -50,7 +50,7 @@ class MaxMin final : public SharingModel {
  public:
   enum class Scope : std::uint8_t { kLocal, kComponent };
 
-  // From the first solve of more than `large_solve` flows on, links with room to spare are left out (see make_calm());
+  // From the first solve of more than `large_solve` flows on, links with room to spare are left out (calm_links.cpp);
   // rates do not depend on it.
   static constexpr std::size_t kLargeSolve = 512;
   MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve = kLargeSolve);
@@ -161,6 +161,7 @@ class MaxMin final : public SharingModel {
   void make_calm(std::uint32_t link);
   void wake(std::uint32_t link);
   void wake_overdrawn();
+  void calm_down();
   [[nodiscard]] bool overfull() const;
   void commit();
   void sort_changed();
