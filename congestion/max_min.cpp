@@ -12,13 +12,13 @@
 namespace weft::congestion {
 namespace {
 
+// Rows are asked for so many flows ahead, once the model is lean.
+constexpr std::size_t kAhead = 8;
 // Relative change of a level that counts as none. Rounding of a level is about (flows on the link) x 1e-16; a
 // value that is too small costs an idle round, one that is too large costs accuracy.
 constexpr double kSameLevel = 2e-14;
-// Relative change of a rate that is not worth a new completion event (local scope only).
+// The same of a rate.
 constexpr double kSameRate = 4e-15;
-// A filling of more flows than this takes in the neighbours of the disturbed at once.
-constexpr std::size_t kEagerMembers = 512;
 // After so many rounds the local scope takes the whole component: bounds the work on adverse loads.
 constexpr int kMaxRounds = 12;
 #ifdef NDEBUG
@@ -31,42 +31,57 @@ constexpr std::uint64_t kCertificateBudget = ~std::uint64_t{0};
 
 }  // namespace
 
-MaxMin::MaxMin(std::span<const double> capacity, Scope scope)
+MaxMin::MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve)
     : capacity_(capacity),
       scope_(scope),
+      large_solve_(large_solve),
       table_(static_cast<std::uint32_t>(capacity.size())),
-      link_(capacity.size()),
-      work_(capacity.size()) {
+      link_(capacity.size()) {
   for (std::size_t l = 0; l < capacity.size(); ++l) {
     WEFT_CHECK(capacity[l] > 0 && std::isfinite(capacity[l]),
                fmt::format("capacity of link {} is {}", l, capacity[l]));
     int exponent = 0;
     (void)std::frexp(capacity[l], &exponent);  // capacity < 2^exponent
-    link_[l].capacity = capacity[l];
     link_[l].to_quanta = std::ldexp(1.0, 61 - exponent);
-    link_[l].from_quanta = std::ldexp(1.0, exponent - 61);
+    link_[l].free = link_[l].quanta(capacity[l]);
   }
 }
 
 void MaxMin::mark_dirty(std::uint32_t link) {
-  if (work_[link].dirty == solve_) return;
-  work_[link].dirty = solve_;
+  if (link_[link].dirty == solve_) return;
+  link_[link].dirty = solve_;
   dirty_.push_back(link);
 }
 
 FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap) {
   const std::uint32_t flow = table_.add(route, weight, rate_cap);
+  const bool lean = lean_;
   if (flow == rate_.size()) {
     rate_.push_back(0);
-    next_rate_.push_back(0);
     bottleneck_.emplace_back();
-    next_bottleneck_.push_back(kNone);
+    flow_.emplace_back();
     member_.push_back(0);
     rising_.push_back(0);
   }
   rate_[flow] = 0;
   bottleneck_[flow] = LinkId();
   member_[flow] = 0;
+  Flow& f = flow_[flow];
+  f.rate = f.most = 0;
+  f.bottleneck = kNone;
+  f.hops = static_cast<std::uint32_t>(route.size());
+  if (route.size() <= f.link.size()) std::copy(route.begin(), route.end(), f.link.begin());
+  if (weight != 1.0 && weight_.empty()) weight_.resize(link_.size());
+  for (const LinkId id : route) {
+    Link& l = link_[id.index()];
+    // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
+    if (++l.count != 2) {
+      // No flow without a link that can stop it.
+      if (lean) wake(id.index());
+      continue;
+    }
+    l.free = l.quanta(capacity_[id.index()]) - l.quanta(rate_[table_.flows_on(id.index())[0].flow]);
+  }
   added_.push_back(flow);
   return FlowId(flow);
 }
@@ -75,12 +90,16 @@ void MaxMin::remove(FlowId id) {
   const std::uint32_t flow = id.index();
   WEFT_CHECK(table_.alive(flow), fmt::format("flow {} is not in the table", flow));
   const double rate = rate_[flow];
+  const bool lean = lean_;
   const std::uint32_t bottleneck = bottleneck_[flow].index();
   if (bottleneck != kNone) --link_[bottleneck].bound;
   for (const LinkId link : table_.route(flow)) {
-    link_[link.index()].load -= quanta(link.index(), rate);
+    Link& l = link_[link.index()];
+    --l.count;
+    l.free += l.quanta(lean && calm_[link.index()] != 0 ? flow_[flow].most : rate);
+    if (lean && l.count < 2) calm_[link.index()] = 0;
     // In the local scope only the flows that the link held back can tell that it has room again.
-    if (scope_ == Scope::kComponent || link_[link.index()].bound > 0) mark_dirty(link.index());
+    if (scope_ == Scope::kComponent || l.bound > 0) mark_dirty(link.index());
   }
   table_.remove(flow);
 }
@@ -88,6 +107,7 @@ void MaxMin::remove(FlowId id) {
 bool MaxMin::join(std::uint32_t flow) {
   if (member_[flow] == solve_) return false;
   member_[flow] = solve_;
+  __builtin_prefetch(&flow_[flow]);
   members_.push_back(flow);
   return true;
 }
@@ -103,9 +123,9 @@ void MaxMin::close_component(std::size_t from) {
   ++filling_;
   for (std::size_t i = from; i < members_.size(); ++i) {
     for (const LinkId link : table_.route(members_[i])) {
-      LinkWork& w = work_[link.index()];
-      if (w.stamp == filling_) continue;
-      w.stamp = filling_;
+      Link& l = link_[link.index()];
+      if (l.stamp == filling_) continue;
+      l.stamp = filling_;
       for (const FlowTable::Entry e : table_.flows_on(link.index())) join(e.flow);
     }
   }
@@ -154,6 +174,7 @@ std::span<const FlowId> MaxMin::solve() {
     if (!members_.empty()) {
       fill();
       for (int round = 1; disturbs(); ++round) {
+        take_back();
         if (round == kMaxRounds) close_component(0);
         fill();
       }
@@ -168,88 +189,138 @@ std::span<const FlowId> MaxMin::solve() {
   return changed_;
 }
 
-inline void MaxMin::reset(LinkWork& w, std::uint32_t link) {
-  w.stamp = filling_;
-  w.weight = 0;
-  w.filled_at = kInfinity;
-  w.inside = 0;
-  w.members = 0;
-  w.bound_inside = 0;
+inline MaxMin::Link& MaxMin::touch(std::uint32_t link) {
+  Link& l = link_[link];
+  if (l.stamp == filling_) return l;
+  l.stamp = filling_;
+  l.filled_at = kInfinity;
+  l.rising = 0;
+  l.outside = l.count;
+  l.held = l.bound;
+  l.searched = 0;
+  l.slot = static_cast<std::uint32_t>(touched_.size()) & 0x7fffffffu;
   touched_.push_back(link);
+  return l;
 }
 
-// Fills members_ over what all other flows leave; the result is in next_rate_ and next_bottleneck_.
-void MaxMin::fill() {
-  ++filling_;
-  touched_.clear();
-  stats_.flows_solved += members_.size();
-  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(members_.size()));
-  if (members_.size() == 1) {
-    fill_one(members_[0]);
-    stats_.links_touched += touched_.size();
-    return;
-  }
-  const bool weighted = table_.weighted() > 0;
+inline void MaxMin::prefetch_links(std::uint32_t flow) const {
+  for (const LinkId id : route_of(flow))
+    if (!calm(id.index())) __builtin_prefetch(&link_[id.index()]);
+}
+
+// At which all of its flows that still rise fill the link up.
+template <bool kWeighted>
+inline double MaxMin::level_of(std::uint32_t link) const {
+  const Link& l = link_[link];
+  return l.room() / (kWeighted ? weight_[link] : static_cast<double>(l.rising));
+}
+
+// The place in the order of filling. A link that holds back flows outside, all of them above its level, gives way a
+// little: a member that stops at what it had, but for rounding, does not make them rise again.
+template <bool kWeighted>
+inline double MaxMin::key(std::uint32_t link) const {
+  const double level = level_of<kWeighted>(link);
+  return link_[link].held > 0 ? level * (1 + kSameLevel) : level;
+}
+
+// members_[from...] begin to rise. kRisingNow: while others do, so that keys are kept up to date.
+template <bool kWeighted, bool kRisingNow>
+void MaxMin::enter(std::size_t from) {
+  const auto known = static_cast<std::uint32_t>(touched_.size());
   const bool limited = table_.limited() > 0;
-  limited_.clear();
-  for (const std::uint32_t flow : members_) {
-    const double rate = rate_[flow];
+  const bool lean = lean_;
+  if (lean_)
+    for (std::size_t i = from; i < std::min(from + kAhead, members_.size()); ++i) prefetch_links(members_[i]);
+  for (std::size_t i = from; i < members_.size(); ++i) {
+    if (lean_ && i + kAhead < members_.size()) prefetch_links(members_[i + kAhead]);
+    const std::uint32_t flow = members_[i];
+    const double rate = flow_[flow].rate;
+    const double weight = kWeighted ? table_.weight(flow) : 1.0;
     rising_[flow] = filling_;
-    if (limited && table_.limit(flow) < kInfinity) limited_.push_back(flow);
-    const double weight = weighted ? table_.weight(flow) : 1.0;
-    const auto enter = [&](std::uint32_t link) {
-      LinkWork& w = work_[link];
-      if (w.stamp != filling_) reset(w, link);
-      w.weight += weight;
-      w.inside += quanta(link, rate);
-      ++w.members;
+    if (limited && table_.limit(flow) < kInfinity) {
+      limited_.push_back(flow);
+      if constexpr (kRisingNow) std::push_heap(limited_.begin(), limited_.end(), later());
+    }
+    const auto rise = [&](std::uint32_t link) -> Link& {
+      const bool fresh = kWeighted && link_[link].stamp != filling_;
+      Link& l = touch(link);
+      l.free += l.quanta(rate);
+      if constexpr (kWeighted) weight_[link] = fresh ? weight : weight_[link] + weight;
+      ++l.rising;
+      --l.outside;
+      if constexpr (kRisingNow)
+        if (l.slot < known && rate < levels_.key(l.slot) * weight) levels_.set(l.slot, key<kWeighted>(link));
+      return l;
     };
     // Of the links that the flow has to itself only the narrowest can stop it.
     std::uint32_t own = kNone;
     double narrowest = kInfinity;
-    for (const LinkId link : table_.route(flow)) {
-      if (table_.count_on(link.index()) > 1) {
-        enter(link.index());
-      } else if (link_[link.index()].capacity < narrowest) {
-        narrowest = link_[link.index()].capacity;
-        own = link.index();
+    for (const LinkId id : route_of(flow)) {
+      const std::uint32_t link = id.index();
+      if (lean && calm_[link] != 0) continue;
+      if (link_[link].count > 1) {
+        rise(link);
+      } else if (capacity_[link] < narrowest) {
+        narrowest = capacity_[link];
+        own = link;
       }
     }
-    if (own != kNone) enter(own);
-    if (bottleneck_[flow].valid()) ++work_[bottleneck_[flow].index()].bound_inside;
+    if (own != kNone) {
+      Link& l = rise(own);
+      l.free = l.quanta(narrowest);
+    }
+    if (flow_[flow].bottleneck != kNone) --link_[flow_[flow].bottleneck].held;
   }
+  open_ += static_cast<std::uint32_t>(members_.size() - from);
+  if constexpr (kRisingNow) {
+    for (std::size_t slot = known; slot < touched_.size(); ++slot)
+      levels_.add(key<kWeighted>(touched_[slot]));
+  }
+}
+
+// A rate that is the old one but for rounding is the old one: not worth a new completion event (local scope only).
+inline double MaxMin::settled(std::uint32_t flow, double rate) const {
+  const double old = flow_[flow].rate;
+  return scope_ == Scope::kLocal && std::abs(rate - old) <= kSameRate * old ? old : rate;
+}
+
+// Fills members_ over what all other flows leave; the result is in next_rate_ and next_bottleneck_. Others join on the
+// way where the filling reaches them.
+void MaxMin::fill() {
+  ++filling_;
+  touched_.clear();
+  if (members_.size() == 1) {
+    fill_one(members_[0]);
+  } else {
+    open_ = 0;
+    limited_.clear();
+    if (table_.weighted() > 0)
+      fill_links<true>();
+    else
+      fill_links<false>();
+  }
+  stats_.flows_solved += members_.size();
+  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(members_.size()));
   stats_.links_touched += touched_.size();
-  const auto links = static_cast<std::uint32_t>(touched_.size());
-  tournament_.resize(links);
-  for (std::uint32_t slot = 0; slot < links; ++slot) {
-    const std::uint32_t link = touched_[slot];
-    LinkWork& w = work_[link];
-    w.rising = w.members;
-    w.room = room(link, w.inside);
-    tournament_.set(slot, w.room / w.weight);
-  }
-  tournament_.play();
-  open_ = static_cast<std::uint32_t>(members_.size());
-  if (weighted)
-    fill_links<true>();
-  else
-    fill_links<false>();
 }
 
 // One flow alone: its rate is the least room on its route, or its limit.
 void MaxMin::fill_one(std::uint32_t flow) {
+  const bool lean = lean_;
   const double old_rate = rate_[flow];
-  const double weight = table_.weight(flow);
   double rate = table_.limit(flow);
   std::uint32_t bottleneck = kNone;
   for (const LinkId id : table_.route(flow)) {
     const std::uint32_t link = id.index();
-    double least = link_[link].capacity;
-    if (table_.count_on(link) > 1) {
-      LinkWork& w = work_[link];
-      reset(w, link);
-      w.members = 1;
-      w.room = least = room(link, quanta(link, old_rate));
+    if (lean && calm_[link] != 0) continue;
+    double least = 0;
+    if (link_[link].count > 1) {
+      Link& l = touch(link);
+      --l.outside;
+      l.free += l.quanta(old_rate);
+      least = l.room();
+    } else {
+      least = capacity_[link];
     }
     // A tie goes to the first link.
     if (least < rate) {
@@ -257,47 +328,45 @@ void MaxMin::fill_one(std::uint32_t flow) {
       bottleneck = link;
     }
   }
-  const double level = rate / weight;
-  for (const std::uint32_t link : touched_) {
-    LinkWork& w = work_[link];
-    w.room -= rate;
-    w.highest = level;
-  }
-  if (bottleneck_[flow].valid()) work_[bottleneck_[flow].index()].bound_inside = 1;
+  rate = settled(flow, rate);
+  for (const std::uint32_t link : touched_) link_[link].free -= link_[link].quanta(rate);
+  if (lean_) promise(flow, rate);
   if (bottleneck != kNone) {
-    LinkWork& w = work_[bottleneck];
-    if (w.stamp != filling_) {
-      const std::uint32_t held = bottleneck_[flow].index() == bottleneck;
-      reset(w, bottleneck);
-      w.members = 1;
-      w.bound_inside = held;
-    }
-    w.filled_at = level;
+    Link& l = touch(bottleneck);
+    if (l.count == 1) l.outside = 0;
+    l.filled_at = rate / table_.weight(flow);
   }
-  next_rate_[flow] = rate;
-  next_bottleneck_[flow] = bottleneck;
+  if (bottleneck_[flow].valid()) --link_[bottleneck_[flow].index()].held;
+  flow_[flow].next_rate = rate;
+  flow_[flow].next_bottleneck = bottleneck;
 }
 
 template <bool kWeighted>
-void MaxMin::stop(std::uint32_t flow, double level, double rate, std::uint32_t bottleneck) {
+void MaxMin::stop(std::uint32_t flow, double rate, std::uint32_t bottleneck) {
   rising_[flow] = 0;
-  next_rate_[flow] = rate;
-  next_bottleneck_[flow] = bottleneck;
+  const double old_rate = flow_[flow].rate;
+  const bool lean = lean_;
+  const bool slower = rate < old_rate * (1 - kSameLevel);
+  rate = settled(flow, rate);
+  flow_[flow].next_rate = rate;
+  flow_[flow].next_bottleneck = bottleneck;
   --open_;
   const double weight = kWeighted ? table_.weight(flow) : 1.0;
-  for (const LinkId link : table_.route(flow)) {
-    LinkWork& w = work_[link.index()];
-    w.room -= rate;
-    w.weight -= weight;
-    w.highest = level;
-    --w.rising;
+  if (lean_) promise(flow, rate);
+  for (const LinkId id : route_of(flow)) {
+    if (lean && calm_[id.index()] != 0) continue;
+    Link& l = link_[id.index()];
+    l.free -= l.quanta(rate);
+    if constexpr (kWeighted) weight_[id.index()] -= weight;
+    --l.rising;
+    if (slower && l.held > 0) freed_.push_back(id.index());
   }
 }
 
 // Stops all flows still rising on `link`, at `level`.
 template <bool kWeighted>
 void MaxMin::stop_at_link(std::uint32_t link, double level) {
-  LinkWork& w = work_[link];
+  Link& l = link_[link];
   if constexpr (kWeighted) {
     // In ascending order, so that the sums do not depend on the order of the link's list; and with the weight
     // summed afresh, free of what cancellation left in it.
@@ -307,130 +376,172 @@ void MaxMin::stop_at_link(std::uint32_t link, double level) {
     std::sort(at_link_.begin(), at_link_.end());
     double weight = 0;
     for (const std::uint32_t flow : at_link_) weight += table_.weight(flow);
-    level = std::max(0.0, w.room) / weight;
-    w.filled_at = level;
-    for (const std::uint32_t flow : at_link_) stop<true>(flow, level, level * table_.weight(flow), link);
+    level = l.room() / weight;
+    l.filled_at = level;
+    for (const std::uint32_t flow : at_link_) stop<true>(flow, level * table_.weight(flow), link);
   } else {
-    // Equal weights: all subtract the same rate, in any order.
-    w.filled_at = level;
+    l.filled_at = level;
+    at_link_.clear();
     const FlowTable::Entry* entry = table_.flows_on(link).data();
-    for (std::uint32_t left = w.rising; left > 0; ++entry) {
+    for (std::uint32_t left = l.rising; left > 0; ++entry) {
       if (rising_[entry->flow] != filling_) continue;
-      stop<false>(entry->flow, level, level, link);
+      __builtin_prefetch(&flow_[entry->flow]);
+      at_link_.push_back(entry->flow);
       --left;
+    }
+    if (lean_)
+      for (std::size_t i = 0; i < std::min(kAhead, at_link_.size()); ++i) prefetch_links(at_link_[i]);
+    for (std::size_t i = 0; i < at_link_.size(); ++i) {
+      if (lean_ && i + kAhead < at_link_.size()) prefetch_links(at_link_[i + kAhead]);
+      stop<false>(at_link_[i], level, link);
     }
   }
 }
 
+// `link` is full at `level` as long as flows outside keep what they had. False: they may, none of them is above that
+// level. Else those that are have joined.
+template <bool kWeighted>
+bool MaxMin::pull(std::uint32_t link, double level) {
+  Link& l = link_[link];
+  if (l.outside == 0) return false;
+  const std::size_t before = members_.size();
+  if (l.held > 0 && l.level > level * (1 + kSameLevel)) {
+    join_bound(link);
+  } else if (!l.searched && (l.bound == 0 || level < l.level * (1 - kSameLevel))) {
+    l.searched = 1;  // the level only rises from here
+    const double bar = level * (1 + kSameLevel);
+    for (const FlowTable::Entry e : table_.flows_on(link))
+      if (rate_[e.flow] > (kWeighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
+  }
+  if (members_.size() == before) return false;
+  enter<kWeighted, true>(before);
+  return true;
+}
+
 template <bool kWeighted>
 void MaxMin::fill_links() {
-  // Limits in the order in which they are reached.
-  const auto limit_level = [&](std::uint32_t flow) { return table_.limit(flow) / table_.weight(flow); };
-  if (limited_.size() > 1)
-    std::sort(limited_.begin(), limited_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const double la = limit_level(a);
-      const double lb = limit_level(b);
-      return la < lb || (la == lb && a < b);
-    });
-  std::size_t next_limited = 0;
+  enter<kWeighted, false>(0);
+  levels_.clear();
+  for (const std::uint32_t link : touched_) levels_.add(key<kWeighted>(link));
+  if (limited_.size() > 1) std::make_heap(limited_.begin(), limited_.end(), later());
+  freed_.clear();
   while (open_ > 0) {
-    const double lowest = tournament_.lowest();
-    const std::uint32_t slot = tournament_.winner();
-    while (next_limited < limited_.size() && rising_[limited_[next_limited]] != filling_) ++next_limited;
-    if (next_limited < limited_.size()) {
-      const std::uint32_t flow = limited_[next_limited];
-      const double level = limit_level(flow);
+    const double lowest = levels_.lowest(
+        [&](std::uint32_t slot) {
+          const std::uint32_t link = touched_[slot];
+          return link_[link].rising == 0 ? LevelQueue::kNever : key<kWeighted>(link);
+        },
+        [&](std::uint32_t slot) { __builtin_prefetch(&link_[touched_[slot]]); });
+    const auto drop_limited = [&] {
+      std::pop_heap(limited_.begin(), limited_.end(), later());
+      limited_.pop_back();
+    };
+    while (!limited_.empty() && rising_[limited_.front()] != filling_) drop_limited();
+    if (!limited_.empty()) {
+      const std::uint32_t flow = limited_.front();
       // A key may be out of date, never too high: at worst the limit waits until the lowest is refreshed.
-      if (level <= lowest) {
-        stop<kWeighted>(flow, level, table_.limit(flow), kNone);
+      if (limit_level(flow) <= lowest) {
+        drop_limited();
+        stop<kWeighted>(flow, table_.limit(flow), kNone);
         continue;
       }
     }
     WEFT_DCHECK(lowest < kInfinity, "flows rise over no link");
-    const std::uint32_t link = touched_[slot];
-    const LinkWork& w = work_[link];
-    if (w.rising == 0) {
-      tournament_.update(slot, kInfinity);
+    const std::uint32_t link = touched_[levels_.winner()];
+    if (link_[link].rising == 0) {
+      levels_.drop_winner();
       continue;
     }
-    const double level = std::max(0.0, w.room) / w.weight;
-    if (level > lowest) {
-      tournament_.update(slot, level);
-    } else {
-      stop_at_link<kWeighted>(link, level);
-      if (open_ > 0) tournament_.update(slot, kInfinity);
+    const double now = key<kWeighted>(link);
+    if (now > lowest) {
+      levels_.raise_winner(now);
+      continue;
     }
+    const double level = level_of<kWeighted>(link);
+    levels_.drop_winner();
+    if (pull<kWeighted>(link, level)) {
+      levels_.set(link_[link].slot, key<kWeighted>(link));
+      continue;
+    }
+    stop_at_link<kWeighted>(link, level);
+    if (freed_.empty()) continue;
+    // A flow went slower than before: what its other links hold back can rise.
+    const std::size_t before = members_.size();
+    for (const std::uint32_t freed : freed_)
+      if (link_[freed].held > 0) join_bound(freed);
+    freed_.clear();
+    if (members_.size() > before) enter<kWeighted, true>(before);
   }
 }
 
 // Finds the flows outside that this filling disturbs; they join. False: none, the filling stands.
 bool MaxMin::disturbs() {
   const std::size_t before = members_.size();
+  const bool alone = members_.size() == 1;
   const bool weighted = table_.weighted() > 0;
   for (const std::uint32_t link : touched_) {
-    const LinkWork& w = work_[link];
-    if (w.members == table_.count_on(link)) continue;
-    const std::uint32_t held = link_[link].bound - w.bound_inside;  // flows outside that this link holds back
-    const double old_level = link_[link].level;
-    if (w.filled_at < kInfinity) {
-      const double new_level = w.filled_at;
-      if (held > 0 && new_level > old_level * (1 + kSameLevel)) {
-        for (const FlowTable::Entry e : table_.flows_on(link))
-          if (bottleneck_[e.flow].index() == link) join(e.flow);
-      } else if (link_[link].bound == 0 || new_level < old_level * (1 - kSameLevel)) {
-        const double bar = new_level * (1 + kSameLevel);
+    const Link& l = link_[link];
+    if (l.outside == 0) continue;
+    if (l.filled_at < kInfinity) {
+      if (!alone) continue;  // pull() saw to it
+      const double level = l.filled_at;
+      if (l.held > 0 && level > l.level * (1 + kSameLevel)) {
+        join_bound(link);
+      } else if (l.bound == 0 || level < l.level * (1 - kSameLevel)) {
+        const double bar = level * (1 + kSameLevel);
         for (const FlowTable::Entry e : table_.flows_on(link))
           if (rate_[e.flow] > (weighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
       }
-    } else if (held > 0) {
-      const double slack = kSameLevel * old_level * held + table_.count_on(link) * link_[link].from_quanta;
-      if (w.room > slack || w.highest > old_level * (1 + kSameLevel))
-        for (const FlowTable::Entry e : table_.flows_on(link))
-          if (bottleneck_[e.flow].index() == link) join(e.flow);
+    } else if (l.held > 0) {
+      const double slack = kSameLevel * l.level * l.held + l.count / l.to_quanta;
+      if (l.room() > slack) join_bound(link);
     }
   }
-  // Where many are disturbed, more will be: those that share a full link with the new ones join at once,
-  // which saves rounds.
-  const std::size_t joined = members_.size();
-  if (joined > kEagerMembers)
-    for (std::size_t i = before; i < joined; ++i)
-      for (const LinkId id : table_.route(members_[i])) {
-        const std::uint32_t link = id.index();
-        LinkWork& w = work_[link];
-        if (w.stamp == filling_ && w.bound_inside == link_[link].bound) continue;
-        w.stamp = filling_;
-        w.bound_inside = link_[link].bound;
-        join_bound(link);
-      }
-  return members_.size() > before;
+  filled_ = before;
+  return overfull() || members_.size() > before;
+}
+
+// Undoes a filling of members_[0...filled_): they have again what they had before.
+void MaxMin::take_back() {
+  for (std::size_t i = 0; i < filled_; ++i) {
+    const std::uint32_t flow = members_[i];
+    for (const LinkId id : route_of(flow)) {
+      if (calm(id.index())) continue;
+      Link& l = link_[id.index()];
+      l.free += l.quanta(flow_[flow].next_rate) - l.quanta(flow_[flow].rate);
+    }
+  }
+  wake_overdrawn();
 }
 
 void MaxMin::commit() {
-  const double same = scope_ == Scope::kLocal ? kSameRate : 0;
   for (const std::uint32_t link : touched_) {
-    const LinkWork& w = work_[link];
+    Link& l = link_[link];
     // Flows outside keep the level that they were given, so that levels cannot creep by one tolerance a
     // solve.
-    if (w.filled_at < kInfinity && link_[link].bound == w.bound_inside) link_[link].level = w.filled_at;
+    if (l.filled_at < kInfinity && l.held == 0) l.level = l.filled_at;
   }
   for (const std::uint32_t flow : members_) {
-    const std::uint32_t from = bottleneck_[flow].index();
-    const std::uint32_t to = next_bottleneck_[flow];
-    if (from != to) {
-      if (from != kNone) --link_[from].bound;
-      if (to != kNone) ++link_[to].bound;
-      bottleneck_[flow] = LinkId(to);
+    Flow& f = flow_[flow];
+    const bool elsewhere = f.bottleneck != f.next_bottleneck;
+    if (elsewhere) {
+      if (f.bottleneck != kNone) --link_[f.bottleneck].bound;
+      if (f.next_bottleneck != kNone) ++link_[f.next_bottleneck].bound;
+      f.bottleneck = f.next_bottleneck;
+      bottleneck_[flow] = LinkId(f.bottleneck);
     }
-    const double old_rate = rate_[flow];
-    const double new_rate = next_rate_[flow];
-    if (std::abs(new_rate - old_rate) <= same * old_rate) {
-      if (from != to) moved_.push_back(FlowId(flow));
-      continue;
+    if (f.next_rate != f.rate) {
+      rate_[flow] = f.rate = f.next_rate;
+      changed_.push_back(FlowId(flow));
+    } else if (elsewhere) {
+      moved_.push_back(FlowId(flow));
     }
-    for (const LinkId link : table_.route(flow))
-      link_[link.index()].load += quanta(link.index(), new_rate) - quanta(link.index(), old_rate);
-    rate_[flow] = new_rate;
-    changed_.push_back(FlowId(flow));
+  }
+  if (lean_) {
+    calm_down();
+  } else if (members_.size() > large_solve_ && scope_ == Scope::kLocal) {
+    lean_ = true;
+    calm_.assign(link_.size(), 0);
   }
   if (stats_.solves % kCertificatePeriod == 0) check_certificate();
 }

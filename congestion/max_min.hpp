@@ -16,27 +16,33 @@
 // What is filled again after a change is set by the Scope:
 //  kComponent: all flows connected to a change through shared links. The rates are a pure function of the
 //    component's content: same flows, same bits, whatever happened before.
-//  kLocal: only the flows that the change reaches. It starts from the new flows and those that were held back
-//    by a link that changed, fills these alone over what the others leave, then looks for others that this
-//    disturbs: on a link that filled up, flows above its level; on a link that has room again, or a higher
-//    level, flows that it held back. These join and the filling is repeated until nobody is disturbed. Then
-//    each flow still has a full link on which it is highest, so this is the max-min fair allocation, which is
+//  kLocal: only the flows that the change reaches, in the order of levels. It starts from the new flows and those that
+//    were held back by a link that changed, and fills these over what the others leave. Others join on the way, at the
+//    level t at which the filling reaches them, when it is still below what they have:
+//      - a link is full at t and flows outside go faster: first those that it held back, then any above t;
+//      - a flow stops at t, slower than before: what its other links held back can rise.
+//    Flows outside that are slower than t keep their rate, which is final; those that are faster are counted at what
+//    they have, so no link can fill unnoticed. So each flow that ends with another rate is visited once, and few others
+//    are (levels decide downwards only: Ros-Giralt et al., On the Bottleneck Structure of Congestion-Controlled Networks,
+//    2019). In the end each flow has a full link on which it is highest: this is the max-min fair allocation, which is
 //    unique. Same calls, same bits; but rates may differ from kComponent's by rounding (tests: below 1e-12).
 // Invariants between solves:
-//  1. link_[l].load is the exact sum of the rates on l, each rounded to quanta of 2^-60 of l's capacity or finer:
-//     sums of integers do not drift and do not depend on order.
+//  1. link_[l].free is the capacity less the exact sum of the rates on l, each rounded to quanta of 2^-60 of l's capacity
+//     or finer: sums of integers do not drift and do not depend on order.
 //  2. bottleneck_[f] is a full link where f's level is highest, or none: f is at its limit. link_[l].bound counts
 //     the flows with bottleneck l, whose common level is link_[l].level.
-// Complexity of a solve: O(h + L log L) for h hops and L links of the flows filled, times the rounds of
-// kLocal (mostly one to three). No allocation once the columns have grown to the peak.
+// Complexity of a solve: O(h + L log L) for h hops and L links of the flows filled. A second filling follows where
+// rounding left room, rarely. No allocation once the columns have grown to the peak.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
 
 #include "congestion/flow_table.hpp"
+#include "congestion/level_queue.hpp"
 #include "congestion/sharing_model.hpp"
-#include "congestion/tournament.hpp"
 
 namespace weft::congestion {
 
@@ -44,7 +50,10 @@ class MaxMin final : public SharingModel {
  public:
   enum class Scope : std::uint8_t { kLocal, kComponent };
 
-  MaxMin(std::span<const double> capacity, Scope scope);
+  // From the first solve of more than `large_solve` flows on, links with room to spare are left out (calm_links.cpp);
+  // rates do not depend on it.
+  static constexpr std::size_t kLargeSolve = 512;
+  MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve = kLargeSolve);
 
   [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
   void remove(FlowId flow) override;
@@ -66,39 +75,50 @@ class MaxMin final : public SharingModel {
   static constexpr std::uint32_t kChanged = 0xffffffffu;  // in rising_; beyond any filling
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-  // Working state of one link during a filling; one cache line.
-  struct alignas(64) LinkWork {
-    double room = 0;                 // capacity less the flows outside and those stopped
-    double weight = 0;               // of the flows still rising
+  // All of a link, one cache line: a filling waits for memory more than for anything else.
+  struct alignas(64) Link {
+    // Between solves, and of the flows outside during one.
+    std::int64_t free =
+        0;  // quanta: capacity less the rates of all flows but those that rise; see add() for one flow
+    double to_quanta = 0;     // a power of two, so that scaling is exact; never changes
+    double level = 0;         // common level of the flows with this bottleneck
+    std::uint32_t bound = 0;  // how many these are
+    std::uint32_t count = 0;  // flows
+    std::uint32_t dirty = 0;  // solve() that has it in dirty_
+    // Of a filling.
+    std::uint32_t stamp = 0;         // filling that the rest belongs to
     double filled_at = kInfinity;    // level at which the link stopped flows
-    double highest = 0;              // level of the last flow stopped on it
-    std::uint64_t inside = 0;        // quanta that the flows being filled had before
     std::uint32_t rising = 0;        // flows still rising
-    std::uint32_t members = 0;       // flows being filled
-    std::uint32_t bound_inside = 0;  // of these, flows that the link held back before
-    std::uint32_t stamp = 0;         // filling that this state belongs to
-    std::uint32_t dirty = 0;         // solve() that has it in dirty_
-  };
-  static_assert(sizeof(LinkWork) == 64);
-  // What stays of a link between solves; one cache line.
-  struct alignas(64) LinkState {
-    double capacity = 0;
-    double to_quanta = 0;  // powers of two, so that scaling is exact
-    double from_quanta = 0;
-    std::uint64_t load = 0;
-    double level = 0;
-    std::uint32_t bound = 0;
-  };
-  static_assert(sizeof(LinkState) == 64);
-  [[nodiscard]] std::uint64_t quanta(std::uint32_t link, double rate) const {
+    std::uint32_t outside = 0;       // flows that are not being filled
+    std::uint32_t held = 0;          // of these, flows with this bottleneck
+    std::uint32_t slot : 31 = 0;     // in touched_ and in levels_
+    std::uint32_t searched : 1 = 0;  // for flows outside above its level
     // Rates are not negative, so this rounds; lround would be a call.
-    const double whole = rate * link_[link].to_quanta + 0.5;
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole));
-  }
-  // Capacity of `link` less the load of the flows outside, given the quanta of those inside.
-  [[nodiscard]] double room(std::uint32_t link, std::uint64_t inside) const {
-    const auto outside = static_cast<std::int64_t>(link_[link].load - inside);
-    return std::max(0.0, link_[link].capacity - static_cast<double>(outside) * link_[link].from_quanta);
+    [[nodiscard]] std::int64_t quanta(double rate) const {
+      return static_cast<std::int64_t>(rate * to_quanta + 0.5);
+    }
+    [[nodiscard]] double room() const {
+      const double from_quanta =
+          std::bit_cast<double>((std::uint64_t{2046} << 52) - std::bit_cast<std::uint64_t>(to_quanta));
+      return static_cast<double>(std::max<std::int64_t>(0, free)) * from_quanta;
+    }
+  };
+  static_assert(sizeof(Link) == 64);
+  // All that a filling needs of a flow, one cache line.
+  struct alignas(64) Flow {
+    double rate = 0;
+    double next_rate = 0;
+    double most = 0;  // bytes/s that it is counted with on calm links; not less than its rate
+    std::uint32_t bottleneck = kNone;
+    std::uint32_t next_bottleneck = kNone;
+    std::uint32_t hops = 0;
+    std::array<LinkId, 7> link;  // the route, if it is not longer
+  };
+  static_assert(sizeof(Flow) == 64);
+  [[nodiscard]] std::span<const LinkId> route_of(std::uint32_t flow) const {
+    const Flow& f = flow_[flow];
+    if (f.hops > f.link.size()) return table_.route(flow);
+    return {f.link.data(), f.hops};
   }
   void mark_dirty(std::uint32_t link);
   bool join(std::uint32_t flow);
@@ -106,42 +126,76 @@ class MaxMin final : public SharingModel {
   void close_component(std::size_t from);
   void fill();
   void fill_one(std::uint32_t flow);
-  void reset(LinkWork& work, std::uint32_t link);
+  Link& touch(std::uint32_t link);
+  void take_back();
+  void prefetch_links(std::uint32_t flow) const;
+  template <bool kWeighted, bool kRisingNow>
+  void enter(std::size_t from);
+  template <bool kWeighted>
+  double level_of(std::uint32_t link) const;
+  template <bool kWeighted>
+  double key(std::uint32_t link) const;
   template <bool kWeighted>
   void fill_links();
   template <bool kWeighted>
-  void stop(std::uint32_t flow, double level, double rate, std::uint32_t bottleneck);
+  bool pull(std::uint32_t link, double level);
+  template <bool kWeighted>
+  void stop(std::uint32_t flow, double rate, std::uint32_t bottleneck);
+  [[nodiscard]] double settled(std::uint32_t flow, double rate) const;
   template <bool kWeighted>
   void stop_at_link(std::uint32_t link, double level);
+  [[nodiscard]] double limit_level(std::uint32_t flow) const {
+    return table_.limit(flow) / table_.weight(flow);
+  }
+  // Order of limited_ as a heap.
+  [[nodiscard]] auto later() const {
+    return [this](std::uint32_t a, std::uint32_t b) {
+      const double la = limit_level(a);
+      const double lb = limit_level(b);
+      return la > lb || (la == lb && a > b);
+    };
+  }
   bool disturbs();
+  [[nodiscard]] bool calm(std::uint32_t link) const { return lean_ && calm_[link] != 0; }
+  void promise(std::uint32_t flow, double rate);
+  void make_calm(std::uint32_t link);
+  void wake(std::uint32_t link);
+  void wake_overdrawn();
+  void calm_down();
+  [[nodiscard]] bool overfull() const;
   void commit();
   void sort_changed();
   void check_certificate();
 
   std::span<const double> capacity_;
   Scope scope_;
+  std::size_t large_solve_;
   FlowTable table_;
   // columns over flow
   std::vector<double> rate_;
-  std::vector<double> next_rate_;
   std::vector<LinkId> bottleneck_;
-  std::vector<std::uint32_t> next_bottleneck_;
+  std::vector<Flow> flow_;
   std::vector<std::uint32_t> member_;  // solve() that has it in members_
   std::vector<std::uint32_t> rising_;  // filling in which it still rises
   // columns over link
-  std::vector<LinkState> link_;
-  std::vector<LinkWork> work_;
+  std::vector<Link> link_;
+  std::vector<std::uint8_t> calm_;  // empty unless lean_
+  std::vector<double> weight_;      // of the flows still rising; empty unless some flow has a weight
   // of the current solve
   std::uint32_t solve_ = 1;
   std::uint32_t filling_ = 0;
   std::uint32_t open_ = 0;  // flows still rising
+  bool lean_ = false;       // once a solve was large, links may be calm
+  std::size_t filled_ = 0;  // members_ that the last filling had
   std::vector<std::uint32_t> added_;
   std::vector<std::uint32_t> dirty_;
   std::vector<std::uint32_t> members_;
   std::vector<std::uint32_t> touched_;
-  std::vector<std::uint32_t> limited_;
+  std::vector<std::uint32_t> limited_;  // heap: lowest limit first
+  std::vector<std::uint32_t> freed_;    // links that got room while they hold back flows outside
   std::vector<std::uint32_t> at_link_;
-  Tournament tournament_;
+  std::vector<std::uint32_t> overdrawn_;  // calm links whose promises exceed the capacity
+  LevelQueue levels_;                     // by slot in touched_
   std::vector<FlowId> changed_;
   std::vector<FlowId> moved_;
   SolveStats stats_;

@@ -105,6 +105,12 @@ class CompletionQueue {
   [[nodiscard]] std::span<const Entry> next_few() const {
     return std::span<const Entry>(heap_).first(std::min<std::size_t>(heap_.size(), 5));
   }
+  // Hints to the processor that the flow will be moved: `near` soon, else later.
+  void prefetch(FlowId flow, bool near) const {
+    if (flow.index() >= position_.size()) return;
+    if (!near) return __builtin_prefetch(&position_[flow.index()]);
+    if (position_[flow.index()] != kAbsent) __builtin_prefetch(&heap_[position_[flow.index()]]);
+  }
   // Inserts the flow or moves it to its new time.
   void set(FlowId flow, Instant time, std::uint64_t sequence) {
     if (flow.index() >= position_.size()) position_.resize(flow.index() + 1, kAbsent);

@@ -157,7 +157,14 @@ void Network::settle(Instant now, std::uint64_t& sequence) {
   const std::span<const FlowId> changed = model_->solve();
   const std::span<const double> rates = model_->rates();
   const std::span<const LinkId> bottlenecks = model_->bottlenecks();
-  for (FlowId id : changed) {
+  constexpr std::size_t kAhead = 8;  // many changed: their rows and queue entries are not near
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    const FlowId id = changed[i];
+    if (i + 2 * kAhead < changed.size()) {
+      __builtin_prefetch(&flows_[changed[i + 2 * kAhead].index()]);
+      completions_.prefetch(changed[i + 2 * kAhead], false);
+      completions_.prefetch(changed[i + kAhead], true);
+    }
     if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
       Bundle& b = bundles_[c->bundle];
       advance(b, now);

@@ -55,7 +55,8 @@ inline void check_incremental(std::uint64_t seed, std::uint32_t operations, std:
   const RouteMaker maker(kShapes[rng.below(4)], rng);
   const auto options = random_options(rng);
   const auto capacity = random_capacity(maker.links(), options, rng);
-  MaxMin local(capacity, MaxMin::Scope::kLocal);
+  // Half of them leave out links with room to spare from the first solve on.
+  MaxMin local(capacity, MaxMin::Scope::kLocal, seed % 2 == 0 ? 0 : MaxMin::kLargeSolve);
   MaxMin component(capacity, MaxMin::Scope::kComponent);
   std::vector<Flow> flow_of;  // by id
   std::vector<bool> alive;

@@ -114,6 +114,51 @@ TEST(MaxMin, IncrementalEqualsFromScratch) {
   }
 }
 
+// Many flows on few links: nearly all are one component and the end of one reaches far. After every end all are checked,
+// with and without links left out that have room to spare, which changes no rate.
+TEST(MaxMin, OneLargeComponentIsCertifiedAfterEveryEnd) {
+  const std::uint64_t base = base_seed(1);
+  for (std::uint64_t seed = base; seed < base + 24; ++seed) {
+    Rng rng(seed);
+    const problems::RouteMaker maker(problems::kShapes[seed % 4], rng);
+    const problems::CaseOptions o{
+        .equal_capacity = seed % 3 != 0, .weighted = seed % 5 == 0, .limits = seed % 7 == 0};
+    Case c;
+    c.capacity = problems::random_capacity(maker.links(), o, rng);
+    for (std::uint32_t i = 0; i < 2 * maker.links(); ++i)
+      c.flows.push_back(problems::random_flow(maker, o, rng));
+    SCOPED_TRACE(describe(seed, c));
+    MaxMin plain(c.capacity, MaxMin::Scope::kLocal, ~std::size_t{0});
+    MaxMin lean(c.capacity, MaxMin::Scope::kLocal, 0);
+    std::vector<FlowId> id;
+    for (const Flow& f : c.flows) {
+      id.push_back(plain.add(f.route, f.weight, f.limit));
+      ASSERT_EQ(lean.add(f.route, f.weight, f.limit), id.back());
+    }
+    for (std::uint32_t end = 0; end < 100 && !c.flows.empty(); ++end) {
+      (void)plain.solve();
+      (void)lean.solve();
+      std::vector<double> rate;
+      for (const FlowId f : id) {
+        rate.push_back(lean.rate(f));
+        ASSERT_NEAR(plain.rate(f), rate.back(), 1e-12 * rate.back()) << "after end " << end;
+      }
+      ASSERT_EQ(certify_case(c, rate).value_or(""), "") << "after end " << end;
+      const std::uint64_t k = rng.below(id.size());
+      plain.remove(id[k]);
+      lean.remove(id[k]);
+      if (rng.below(3) == 0) {  // another takes its place
+        c.flows[k] = problems::random_flow(maker, o, rng);
+        id[k] = plain.add(c.flows[k].route, c.flows[k].weight, c.flows[k].limit);
+        ASSERT_EQ(lean.add(c.flows[k].route, c.flows[k].weight, c.flows[k].limit), id[k]);
+        continue;
+      }
+      c.flows.erase(c.flows.begin() + static_cast<std::ptrdiff_t>(k));
+      id.erase(id.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+  }
+}
+
 TEST(MaxMin, ScalingCapacitiesByAPowerOfTwoScalesRatesExactly) {
   for (std::uint64_t seed = 1; seed < 50; ++seed) {
     Case c = random_case(seed, 100);
