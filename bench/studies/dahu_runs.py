@@ -34,10 +34,11 @@ def group(r):
     return "flat (P < Q / 4)" if 4 * r["p"] < r["q"] else "tall (P > 4 Q)" if r["p"] > 4 * r["q"] else "square"
 
 
-def name(r):
-    if (r["p"], r["q"]) == (32, 32) and r["n"] == N:
-        return "NB %d DEPTH %d %s %s" % (r["nb"], r["depth"], BCAST[r["bcast"]], SWAP[r["swap"]])
-    return "%d x %d" % (r["p"], r["q"]) if r["n"] == N else "N = %d" % r["n"]
+NAMES = {
+    "grids": lambda r: "%d x %d" % (r["p"], r["q"]),
+    "cells": lambda r: "NB %d, DEPTH %d, %s, %s" % (r["nb"], r["depth"], BCAST[r["bcast"]], SWAP[r["swap"]]),
+    "sizes": lambda r: "N = %s" % format(r["n"], ","),
+}
 
 
 class Runner:
@@ -87,7 +88,7 @@ def summary(rows):
               (g, len(e), statistics.mean(map(abs, e)), statistics.mean(e), max(e, key=abs)))
 
 
-def table(runner, platform, runs, measured):
+def table(runner, what, platform, runs, measured):
     got = runner.all([(platform, r) for r in runs])
     print("| run | predicted, Gflop/s | estimate | measured | error |\n|---|---|---|---|---|")
     errors = []
@@ -97,7 +98,7 @@ def table(runner, platform, runs, measured):
         if error is not None:
             errors.append((group(r), error))
         print("| %s | %s | %s | %s | %s |" % (
-            name(r), format(round(gflops), ","), "-" if estimate is None else "%.1f %%" % (100 * estimate),
+            NAMES[what](r), format(round(gflops), ","), "-" if estimate is None else "%.1f %%" % (100 * estimate),
             "" if m is None else format(round(m), ","), "" if error is None else "%+.1f %%" % error))
     if errors:
         print()
@@ -164,12 +165,12 @@ def main():
     if args.measured:
         measured = measured_sizes(args.measured) if args.what == "sizes" else measured_runs(args.measured)
     if args.what == "grids":
-        table(runner, "dahu", [run(p=p, q=960 // p) for p in GRIDS], measured)
+        table(runner, args.what, "dahu", [run(p=p, q=960 // p) for p in GRIDS], measured)
     elif args.what == "cells":
-        table(runner, "dahu", [run(nb, 32, 32, d, b, s) for s in range(3) for nb in (128, 256) for d in (0, 1) for b in range(6)],
+        table(runner, args.what, "dahu", [run(nb, 32, 32, d, b, s) for s in range(3) for nb in (128, 256) for d in (0, 1) for b in range(6)],
               measured)
     elif args.what == "sizes":
-        table(runner, "dahu-2019-04", [run(n=n) for n in
+        table(runner, args.what, "dahu-2019-04", [run(n=n) for n in
                                        (50000, 75000, 100000, 125000, 150000, 175000, 200000, 250000, 300000, 350000, 400000,
                                         450000, 500000)], measured)
     elif not measured:

@@ -148,6 +148,9 @@ const std::vector<Verb>& verbs() {
         {"--from-date", {"--from-date 2020-01-02", "dgemm kd.csv"}},
         {"--to-date", {"--to-date 2020-01-02", "dgemm kd.csv"}},
         {"--mean", {"--mean", "dgemm kr.csv"}},
+        {"--for-k", {"--for-k 128", "dgemm kp.csv"}},
+        {"--loaded", {"--loaded pp.csv", "network n.csv"}},
+        {"--poll-interval", {"--poll-interval 1ns", "network n.csv --loaded pp.csv"}},
         {"--latency", {"--latency 1us", "network n.csv"}},
         {"--bandwidth", {"--bandwidth 5GB/s", "network n.csv"}},
         {"--eager-limit", {"--eager-limit 4KiB", "network n.csv"}},
@@ -231,15 +234,17 @@ class FlagsTest : public ::testing::TestWithParam<Verb> {
             "1 init\n1 send 0 0 4 6\n1 recv 0 0 4 6\n1 finalize\n");
     w.write("f.csv", "src,dst,bytes,start\n0,5,1MiB,0\n1,5,1MiB,1us\n2,5,2MiB,0\n0,10,1MiB,0\n3,5,1MiB,0\n");
     std::string k = "m,n,k,seconds\n", kc = "cluster,m,n,k,seconds\n", kd = "timestamp,m,n,k,seconds\n",
-                n = "size,duration\n";
+                kp = "m,n,k,seconds\n", n = "size,duration\n";
     for (int i = 4; i <= 10; ++i) {
       const double s = 1 << i, t = 2e-10 * s * s * s + 1e-6 * i;
       k += fmt_row({s, s, 2 * s, 2 * t});
+      kp += fmt_row({s, s, 128, 1e-6 + 1e-10 * s * s * 128}) + fmt_row({s, s, 64, 1e-6 + 2e-10 * s * s * 64});
       kc += (i % 2 ? "a," : "b,") + fmt_row({s, s, s, t});
       kd += std::to_string(1577836800 + i * 20000) + "," + fmt_row({s, s, s, t * (1 + 0.01 * i)});
       n += fmt_row({s, 1e-6 + s * 1e-10}) + fmt_row({s * 1024, 5e-6 + s * 1024 * 2e-10});
     }
     w.write("k.csv", k);
+    w.write("kp.csv", kp);
     w.write("kc.csv", kc);
     w.write("kd.csv", kd);
     w.write("kr.csv",
