@@ -325,8 +325,7 @@ Result<std::shared_ptr<const RecordedRows>> read_recorded_rows(traces::TraceRead
   std::vector<std::string> warnings;
   const std::vector<std::string> of_trace = traces::trace_warnings(trace.header());
   warnings.reserve(of_trace.size());
-  for (const std::string& w : of_trace)
-    warnings.push_back(fmt::format("{}: {}", name, w));
+  for (const std::string& w : of_trace) warnings.push_back(fmt::format("{}: {}", name, w));
   rows->set_warnings(std::move(warnings));
   const ProcessGrid grid{c.p, c.q, c.pmap, 1};
   trace.rewind();

@@ -41,7 +41,7 @@ struct KernelCost {
   KernelPolynomial polynomial;
   double rate = 0;        // flop/s; 0 = flops cost nothing beyond the polynomial
   double efficiency = 0;  // what the rate is of the host's speed, where it was given so; else 0
-  double bandwidth = 0;  // bytes/s of one rank; 0 = bytes cost nothing
+  double bandwidth = 0;   // bytes/s of one rank; 0 = bytes cost nothing
   // Standard deviation of a call: a polynomial plus noise*t.
   KernelPolynomial noise_polynomial;
   double noise = 0;

@@ -207,7 +207,8 @@ Result<PlatformSource> parse_textproto(std::string_view file, std::string_view t
 Result<PlatformSource> read_source(std::string_view spec) {
   const std::string path(spec);
   for (const CatalogueEntry& e : catalogue())
-    if (e.name == catalogue_name(spec)) return parse_textproto(fmt::format("built-in {}.textproto", e.name), e.text);
+    if (e.name == catalogue_name(spec))
+      return parse_textproto(fmt::format("built-in {}.textproto", e.name), e.text);
   const std::string_view head = spec.substr(0, spec.find(':'));
   if (is_family(head)) return parse_shorthand(spec);
   // "fattree:m=4,bw=1GB/s": the family is what is wrong, and the slash makes it no path.
