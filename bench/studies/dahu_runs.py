@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Predictions of the measured runs of HPL on Dahu, their errors by group, and which constant moves what (docs/validation-hpl.md).
 
-  python3 bench/studies/dahu_runs.py WEFT grids|cells|sizes [--measured CSV] [--threads N]
+  python3 bench/studies/dahu_runs.py WEFT grids|cells|sizes [--measured CSV] [--threads N] [--exchanges series]
   python3 bench/studies/dahu_runs.py WEFT sensitivity --measured CSV [--threads N]
 
 grids: 28 shapes of 960 ranks; cells: 72 combinations of NB, DEPTH, BCAST and SWAP on 32 x 32; sizes: 13 matrices on 32 x 32
@@ -42,12 +42,14 @@ NAMES = {
 
 
 class Runner:
-    def __init__(self, weft, threads):
+    def __init__(self, weft, threads, exchanges):
         self.weft, self.pool = os.path.abspath(weft), concurrent.futures.ThreadPoolExecutor(threads)
+        self.exchanges = exchanges
 
     def predict(self, platform, r):
         words = [self.weft, "predict", "hpl", "--on", platform, "--noise", "--seed", "1", "--sample", "--nbmin", "2",
-                 "--pfact", "crout", "--rfact", "right", "--threads", "1", "--quiet", "--json", "-"]
+                 "--pfact", "crout", "--rfact", "right", "--threads", "1", "--quiet", "--json", "-",
+                 "--exchanges=" + self.exchanges]
         for key in ("n", "nb", "p", "q", "depth", "bcast", "swap"):
             words += ["--" + key, str(r[key])]
         if r["swap"] == 2:
@@ -159,8 +161,9 @@ def main():
     parser.add_argument("what", choices=["grids", "cells", "sizes", "sensitivity"])
     parser.add_argument("--measured")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--exchanges", default="auto")
     args = parser.parse_args()
-    runner = Runner(args.weft, args.threads)
+    runner = Runner(args.weft, args.threads, args.exchanges)
     measured = {}
     if args.measured:
         measured = measured_sizes(args.measured) if args.what == "sizes" else measured_runs(args.measured)
