@@ -95,7 +95,7 @@ class MaxMin final : public SharingModel {
     std::uint32_t searched : 1 = 0;  // for flows outside above its level
     // Rates are not negative, so this rounds; lround would be a call.
     [[nodiscard]] std::int64_t quanta(double rate) const {
-      return static_cast<std::int64_t>(rate * to_quanta + 0.5);
+      return static_cast<std::int64_t>(rate * to_quanta + 0.5);  // NOLINT(bugprone-incorrect-roundings)
     }
     [[nodiscard]] double room() const {
       const double from_quanta =

@@ -35,8 +35,7 @@ together() {
   { grep -hE '^#include (<|"[^"]*[.](hpp|h)")' "$@" || true; } | sort -u
   for f in "$@"; do
     module=$(grep -m1 -oE '^namespace weft::[a-z_]+' "$f" | sed 's/.*:://') || module=
-    # A file with a header of its own defines what that header declares: it stays in its namespace.
-    if [ ! -e "${f%.cpp}.hpp" ] && grep -qE '^((Family|Pattern|Action) [a-z_]+[(]|constexpr PatternKey kKeys)' "$f"; then
+    if grep -qE '^(Family family_|Action setup_|constexpr PatternKey kKeys)' "$f"; then
       copy=$work/$f
       mkdir -p "$(dirname "$copy")"
       sed -E "s/^namespace weft::$module( |::|$)/namespace weft::${module}_in_$(basename "$f" .cpp)\\1/" "$f" >"$copy"

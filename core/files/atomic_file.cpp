@@ -162,7 +162,7 @@ Result<AtomicFile> AtomicFile::open(std::string path) {
     std::string name;
     fd = open_beside(f.target_, target.exists ? 0600 : 0666, name);
     if (fd < 0) return f.failure(errno);
-    f.temporary_ = Temporary(std::move(name), Temporary::Kind::kFile);
+    f.temporary_ = Temporary(name, Temporary::Kind::kFile);
     if (target.exists)
       if (const int error = keep_mode(fd, target.st); error != 0) {
         ::close(fd);

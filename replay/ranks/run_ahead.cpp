@@ -38,7 +38,7 @@ bool RunAhead::poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) {
 
 bool RunAhead::look_ahead(const Rank& k, ProgramCursor& program, CallWindow& window, std::uint64_t& end) {
   for (end = k.pc; !(k.in_detour && end >= k.detour_end); ++end) {
-    const auto at = program.at(end);
+    auto at = program.at(end);
     if (!at) {
       agenda_.fail(std::move(at).error());
       return false;

@@ -144,7 +144,7 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       la_int64_t offset = 0;
       const int d = archive_read_data_block(a.get(), &block, &n, &offset);
       if (d == ARCHIVE_EOF) break;
-      if (d < ARCHIVE_WARN) return archive_fault(raw ? path : path + "!" + name, a.get());
+      if (d < ARCHIVE_WARN) return archive_fault(raw ? path : fmt::format("{}!{}", path, name), a.get());
       unpacked += n;
       if (unpacked > most)
         return bad_input(BytePos{path, static_cast<std::uint64_t>(archive_filter_bytes(a.get(), -1))}.text(),
@@ -367,6 +367,7 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
   }
   if (order.empty()) {
     std::vector<std::string> names;
+    names.reserve(members.size());
     for (const Member& m : members) names.push_back(m.name);
     WEFT_ASSIGN(order, by_number(path, names));
   }
