@@ -128,6 +128,7 @@ Error parse_error(const CLI::App& app, const CLI::ParseError& error) {
   if (const auto kinds = verb.get_subcommands([](const CLI::App*) { return true; });
       !kinds.empty() && verb.get_subcommands().empty()) {
     std::vector<std::string> names;
+    names.reserve(kinds.size());
     for (const CLI::App* kind : kinds) names.push_back(kind->get_name());
     const auto rest = app.remaining(true);
     const std::string got = rest.empty() ? std::string() : rest.front();
