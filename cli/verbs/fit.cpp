@@ -16,7 +16,7 @@
 #include "report/table.hpp"
 #include "topology/fit/kernel_fit.hpp"
 #include "topology/fit/network_fit.hpp"
-#include "topology/platform/params.hpp"
+#include "topology/platform/compute_reader.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::cli {
@@ -96,20 +96,12 @@ std::vector<std::pair<std::string, double>> numbers_of(const fit::CpuFit& c) {
 Result<fit::FitPart> part_of(const std::string& text) {
   const std::string flag = "--for-k";
   const auto colon = text.find(':');
-  const auto number = [&](std::string_view s) {
-    return of_flag(parse_integer(s, 1, std::int64_t{1} << 40, flag));
-  };
   fit::FitPart p;
-  WEFT_ASSIGN(p.k, number(std::string_view(text).substr(0, colon)));
+  WEFT_ASSIGN(
+      p.k, of_flag(parse_integer(std::string_view(text).substr(0, colon), 1, std::int64_t{1} << 40, flag)));
   p.bounds = {p.k, p.k};
   if (colon == std::string::npos) return p;
-  const auto ends = topology::split(std::string_view(text).substr(colon + 1), '-');
-  if (ends.size() != 2) return usage_error(flag, text, "K or K:FROM-TO, as in 128:96-191 or 512:384-");
-  WEFT_ASSIGN(p.bounds.from, number(ends[0]));
-  p.bounds.to = topology::ShapeBounds::kUnbounded;
-  if (!ends[1].empty()) {
-    WEFT_ASSIGN(p.bounds.to, number(ends[1]));
-  }
+  WEFT_ASSIGN(p.bounds, of_flag(topology::parse_size_range(text.substr(colon + 1), flag)));
   if (!p.bounds.holds(p.k)) return usage_error(flag, text, "bounds that hold K");
   return p;
 }
@@ -134,7 +126,7 @@ std::string misfit_text(const fit::KernelFit& f) {
       if (&c == &f.mean)
         text += fmt::format("  {:.0f} x {:.0f} x {:.0f}: {:+.1f} %\n", w.m, w.n, w.k, 100 * w.deviation);
   };
-  for (const fit::CpuFit& part : f.mean.parts) add(part, " with k of " + fit::range_text(part.bounds.k));
+  for (const fit::CpuFit& part : f.mean.parts) add(part, " with k of " + topology::text_of(part.bounds.k));
   add(f.mean, f.mean.parts.empty() ? "" : " with other k");
   return text;
 }
@@ -223,7 +215,7 @@ Result<void> fit_kernel(const Options& o) {
       row.push_back(show_percent(c.max_relative));
       row.push_back(c.repeated > 0 ? show_percent(c.scatter) : "-");
     }
-    if (parts) row.insert(row.begin() + 2, c.bounds.all() ? "others" : fit::range_text(c.bounds.k));
+    if (parts) row.insert(row.begin() + 2, c.bounds.all() ? "others" : topology::text_of(c.bounds.k));
     table.add(std::move(row));
   };
   const auto add = [&](const fit::CpuFit& c, const std::string& host, const std::string& socket) {

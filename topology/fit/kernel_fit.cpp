@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "core/least_squares.hpp"
+#include "topology/platform/compute_reader.hpp"
 
 namespace weft::topology::fit {
 namespace {
@@ -230,7 +231,7 @@ std::string polynomial_text(std::string_view prefix, const KernelPolynomial& p, 
 std::string kernel_text(const KernelFit& f, const CpuFit& c) {
   const bool rate = f.options.model == KernelModel::kRate && !f.from_regressions;
   std::string s = fmt::format("kernel {{ name: \"{}\"", f.options.kernel);
-  if (!c.bounds.all()) s += fmt::format(" for_k: \"{}\"", range_text(c.bounds.k));
+  if (!c.bounds.all()) s += fmt::format(" for_k: \"{}\"", text_of(c.bounds.k));
   s += polynomial_text("", c.time, rate ? 1 : 2);
   if (rate) s += fmt::format(" rate: \"{:.6g}Gflops\"", c.per_flop > 0 ? 1e-9 / c.per_flop : 1e9);
   s += polynomial_text("noise_", c.noise_time, 0);
@@ -265,12 +266,6 @@ CpuFit mean_of(std::span<const CpuFit> fits) {
 }
 
 }  // namespace
-
-std::string range_text(const ShapeBounds::Range& r) {
-  if (r.from == r.to) return fmt::format("{}", r.from);
-  if (r.to == ShapeBounds::kUnbounded) return fmt::format("{}-", r.from);
-  return fmt::format("{}-{}", r.from, r.to);
-}
 
 double KernelFit::seconds(const CpuFit& c, double m, double n, double k) const {
   for (const CpuFit& part : c.parts)

@@ -3,8 +3,7 @@
 // Two kinds of input, told apart by their columns:
 //  1. calls: m, n, k (absent ones count 1) and seconds, duration or time; with node and cpu columns every CPU is fitted
 //     alone. Least squares relative to the duration: weights 1/t^2, so that small calls count as large ones do; an
-//     intercept that would be below 0 is 0. Calls
-//     of one k may have a fit of their own (KernelFitOptions::parts). Noise is how far calls of the same shape scatter;
+//     intercept that would be below 0 is 0. Calls of one k may have a fit of their own (KernelFitOptions::parts). Noise is how far calls of the same shape scatter;
 //     what the fit is off by beyond that is misfit, and no noise: where every shape was called once, nobody can tell.
 //  2. regressions: intercept, mnk (and what there is of mn, mk, nk, intercept_residual, mnk_residual), one row per CPU
 //     and day. A CPU's coefficients are the medians over its rows: one bad day moves nothing.
@@ -88,8 +87,6 @@ struct KernelFit {
 };
 
 [[nodiscard]] Result<KernelFit> fit_kernel(const Measurements& data, const KernelFitOptions& options);
-// As a platform file writes it: "96-191", "192-", "128".
-[[nodiscard]] std::string range_text(const ShapeBounds::Range& r);
 // "2019-11-27" -> Unix seconds of its midnight UTC.
 [[nodiscard]] Result<double> parse_date(const std::string& text, const std::string& where);
 

@@ -85,11 +85,11 @@ std::int64_t find_eager_limit(const std::vector<DataPoint>& send, std::span<cons
   return first == 0 ? 0 : static_cast<std::int64_t>(sorted[first - 1].x);
 }
 
-// "from: ..." of a segment, and its line with a floor at 0.
-std::string segment_text(std::string_view name, const LineSegment& s, double lowered_by) {
+// "from: ..." of a segment, and its line, whose intercept is `floor` at least.
+std::string segment_text(std::string_view name, const LineSegment& s, double lowered_by, double floor = 0) {
   std::string out = fmt::format("  {} {{ ", name);
   if (s.from > 0) out += fmt::format("from: \"{:.0f}B\" ", std::ceil(s.from));
-  out += fmt::format("intercept: \"{:.5g}us\"", std::max(0.0, s.intercept - lowered_by) * 1e6);
+  out += fmt::format("intercept: \"{:.5g}us\"", std::max(floor, s.intercept - lowered_by) * 1e6);
   if (s.slope != 0) out += fmt::format(" per_byte: \"{:.5g}ps\"", s.slope * 1e12);
   return out + " }\n";
 }
@@ -140,8 +140,9 @@ std::string NetworkFit::textproto() const {
       if (i + 1 < list.size() && list[i + 1].from <= first) continue;
       LineSegment c = list[i];
       c.from = std::max(c.from, first);
-      if (c.intercept <= options.poll_interval) c.intercept = 0;
-      s += segment_text(name, c, 0);
+      // The wait for a poll is a replay's own; what is below 0 shortens the transfer.
+      if (c.intercept <= options.poll_interval) c.intercept = std::min(c.intercept, 0.0);
+      s += segment_text(name, c, 0, -1e300);
     }
   };
   under_load("loaded_transfer", loaded);

@@ -44,24 +44,6 @@ Result<bool> read_polynomial(const proto::Kernel& k, std::string_view prefix, co
   return any;
 }
 
-// "96-191", "192-", "-95" or "128".
-Result<ShapeBounds::Range> read_range(const std::string& text, const std::string& where) {
-  constexpr std::int64_t kMax = std::int64_t{1} << 40;
-  ShapeBounds::Range r;
-  const auto ends = split(text, '-');
-  if (ends.size() > 2 || (ends.front().empty() && ends.back().empty()))
-    return bad_input(where, "not a range of sizes", text, "128, 96-191, 192- or -95");
-  if (!ends.front().empty()) {
-    WEFT_ASSIGN(r.from, parse_integer(ends.front(), 0, kMax, where));
-  }
-  if (ends.size() == 1) {
-    r.to = r.from;
-  } else if (!ends.back().empty()) {
-    WEFT_ASSIGN(r.to, parse_integer(ends.back(), r.from, kMax, where));
-  }
-  return r;
-}
-
 Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, const std::string& path,
                                const ComputeModel& model, double speed, double memory_bandwidth) {
   KernelCost c;
@@ -71,13 +53,13 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
     return bad_input(c.where, "kernel without a name", {}, "name: \"dgemm\", or \"*\" for all others");
   const auto at = [&](std::string_view field) { return s.where_of(fmt::format("{}.{}", path, field)); };
   if (k.has_for_m()) {
-    WEFT_ASSIGN(c.bounds.m, read_range(k.for_m(), at("for_m")));
+    WEFT_ASSIGN(c.bounds.m, parse_size_range(k.for_m(), at("for_m")));
   }
   if (k.has_for_n()) {
-    WEFT_ASSIGN(c.bounds.n, read_range(k.for_n(), at("for_n")));
+    WEFT_ASSIGN(c.bounds.n, parse_size_range(k.for_n(), at("for_n")));
   }
   if (k.has_for_k()) {
-    WEFT_ASSIGN(c.bounds.k, read_range(k.for_k(), at("for_k")));
+    WEFT_ASSIGN(c.bounds.k, parse_size_range(k.for_k(), at("for_k")));
   }
   WEFT_ASSIGN(const bool polynomial, read_polynomial(k, "", at, c.polynomial));
   WEFT_TRY(read_polynomial(k, "noise_", at, c.noise_polynomial));
@@ -158,6 +140,29 @@ Result<std::vector<std::pair<std::uint32_t, std::uint32_t>>> host_ranges(const s
 }
 
 }  // namespace
+
+Result<ShapeBounds::Range> parse_size_range(const std::string& text, const std::string& where) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;
+  ShapeBounds::Range r;
+  const auto ends = split(text, '-');
+  if (ends.size() > 2 || (ends.front().empty() && ends.back().empty()))
+    return bad_input(where, "not a range of sizes", text, "128, 96-191, 192- or -95");
+  if (!ends.front().empty()) {
+    WEFT_ASSIGN(r.from, parse_integer(ends.front(), 0, kMax, where));
+  }
+  if (ends.size() == 1) {
+    r.to = r.from;
+  } else if (!ends.back().empty()) {
+    WEFT_ASSIGN(r.to, parse_integer(ends.back(), r.from, kMax, where));
+  }
+  return r;
+}
+
+std::string text_of(const ShapeBounds::Range& r) {
+  if (r.from == r.to) return fmt::format("{}", r.from);
+  if (r.to == ShapeBounds::kUnbounded) return fmt::format("{}-", r.from);
+  return fmt::format("{}-{}", r.from, r.to);
+}
 
 Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::uint32_t ranks,
                                   std::uint32_t hosts) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/result.hpp"
 #include "topology/platform/compute_model.hpp"
@@ -14,6 +15,10 @@ namespace weft::topology {
 // position. Names of kernels are not checked here. O(hosts x sockets + hosts named by groups).
 [[nodiscard]] Result<ComputeModel> read_compute(const PlatformSource& source, double speed,
                                                 std::uint32_t ranks, std::uint32_t hosts);
+
+// "128", "96-191", "192-" or "-95", ends included, and back. Errors (kBadInput at `where`): anything else.
+[[nodiscard]] Result<ShapeBounds::Range> parse_size_range(const std::string& text, const std::string& where);
+[[nodiscard]] std::string text_of(const ShapeBounds::Range& r);
 
 // Defaults where the file is silent; `assumed` lists those.
 [[nodiscard]] Result<MpiParameters> read_mpi(const PlatformSource& source);
