@@ -137,10 +137,6 @@ class MessageCost {
   [[nodiscard]] Parts uncontended(std::int64_t bytes, const Path& path,
                                   traces::OpKind kind = traces::OpKind::send,
                                   Found found = Found::kWaitedFor) const;
-  // Some message takes longer than others for being found at a poll.
-  [[nodiscard]] bool knows_load() const {
-    return !mpi_->loaded_transfer.empty() || !mpi_->loaded_local_transfer.empty();
-  }
 
  private:
   template <class Segment>
