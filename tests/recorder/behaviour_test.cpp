@@ -133,8 +133,9 @@ TEST(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
       polls += op.amount;
       ++places;
     }
-  // A preempted spin begins a new place; the polls of one turn of the core are one.
-  EXPECT_GT(polls, static_cast<std::int64_t>(10 * places));
+  // Polls that were not joined would be as many places as polls. How many are joined is the machine's affair: a preempted
+  // spin begins a new place.
+  EXPECT_GT(polls, static_cast<std::int64_t>(places));
 }
 
 TEST(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
