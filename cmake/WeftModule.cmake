@@ -2,9 +2,10 @@
 
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE)
-  # Precompiled headers are hits too if ccache need not look at their defines and times (-fpch-preprocess, below).
+  # Precompiled headers are hits too if ccache need not look at their defines and times (-fpch-preprocess, below). What a file
+  # includes is taken from the compiler's own list: a miss is not preprocessed first.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-    ${WEFT_CCACHE})
+    CCACHE_DEPEND=1 ${WEFT_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
@@ -18,9 +19,13 @@ target_compile_options(weft_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual>
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 
-# For targets with precompiled headers.
+# For targets with precompiled headers. GCC 12 forgets there that std::string is the system's and warns of overflows in it that
+# cannot be.
 add_library(weft_pch INTERFACE)
-target_compile_options(weft_pch INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+target_compile_options(weft_pch INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess -Wno-stringop-overflow -Wno-array-bounds>)
+set(WEFT_COMMON_HEADERS <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <bit> <cmath> <cstdint> <deque> <functional> <limits>
+  <map> <memory> <numeric> <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <vector>)
 
 # Same bits on every machine that runs the same build: no contraction, no fast-math.
 add_library(weft_flags INTERFACE)
@@ -49,9 +54,10 @@ function(weft_sources out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# weft_module(NAME DEPENDS core ... LIBRARIES fmt::fmt ... [SOURCES generated.cpp ...])
+# weft_module(NAME DEPENDS core ... LIBRARIES fmt::fmt ... [SOURCES generated.cpp ...] [HEADERS_OF OTHER | HEADERS <a> ...])
+# The common headers and HEADERS are parsed once for the module, or shared with a module of the same compile options.
 function(weft_module name)
-  cmake_parse_arguments(M "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(M "" "HEADERS_OF" "SOURCES;DEPENDS;LIBRARIES;HEADERS" ${ARGN})
   weft_sources(found)
   add_library(weft_${name} STATIC ${found} ${M_SOURCES})
   add_library(weft::${name} ALIAS weft_${name})
@@ -60,7 +66,12 @@ function(weft_module name)
   foreach(d IN LISTS M_DEPENDS)
     target_link_libraries(weft_${name} PUBLIC weft::${d})
   endforeach()
-  target_link_libraries(weft_${name} PUBLIC ${M_LIBRARIES} PRIVATE weft_warnings PUBLIC weft_flags)
+  target_link_libraries(weft_${name} PUBLIC ${M_LIBRARIES} PRIVATE weft_warnings weft_pch PUBLIC weft_flags)
+  if(M_HEADERS_OF)
+    target_precompile_headers(weft_${name} REUSE_FROM weft_${M_HEADERS_OF})
+  else()
+    target_precompile_headers(weft_${name} PRIVATE ${WEFT_COMMON_HEADERS} ${M_HEADERS})
+  endif()
 endfunction()
 
 # weft_tests(NAME BUT a_test.cpp ... MODULES ...): weft_test over every *_test.cpp of this folder but those that have a binary

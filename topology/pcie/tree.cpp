@@ -87,7 +87,8 @@ Result<std::vector<LinkValues>> level_values(const Params& p, const std::vector<
     for (std::size_t i = 0; i < levels.size(); ++i) {
       kind.generation = static_cast<std::uint32_t>(gen[i]);
       kind.width = static_cast<std::uint32_t>(width[i]);
-      text += (i == 0 ? "" : "x") + exact(pcie_payload_rate(kind));
+      if (i != 0) text += 'x';
+      text += exact(pcie_payload_rate(kind));
     }
     values.set("bw", text, p.where());
   }
