@@ -217,6 +217,7 @@ std::uint32_t Network::finish_top(Instant now) {
     Link& k = links_[l.index()];
     if (--k.flows == 0) k.busy += now - k.since;
   }
+  last_held_by_ = flows_[id.index()].held_by;
   if (Crowd* const c = crowd_of(id); c != nullptr) {
     if (c->bundle != Bundles::kNone) return finish_member(c->bundle, now);
     --bundles_.kind(c->kind).singles;

@@ -52,6 +52,8 @@ class Network {
   [[nodiscard]] std::uint32_t next_owner() const;  // of the flow of next_completion()
   // Ends the flow of next_completion() and returns its owner.
   std::uint32_t finish_top(Instant now);
+  // The link that held back, in the end, the flow which finish_top() ended last; none: its own limit.
+  [[nodiscard]] LinkId last_held_by() const { return last_held_by_; }
 
   // Hints to the processor: the rows of what ends next, of its owner and of the ranks that wait for it.
   template <class Owners, class Ranks>
@@ -135,6 +137,7 @@ class Network {
   CompletionQueue completions_;
   std::uint64_t started_ = 0;
   bool dirty_ = false;
+  LinkId last_held_by_;
   bool may_bundle_ = false;
   Bundles bundles_;
   std::vector<Crowd> crowd_;              // by FlowId; empty as long as there was no crowd

@@ -28,6 +28,7 @@ struct RunFacts {
   traces::TraceTotals totals;
   const topology::Platform* platform = nullptr;
   const replay::ReplayOptions* options = nullptr;
+  std::optional<Duration> ideal{};  // the makespan on the ideal network, where it was asked for
   const replay::ReplayResult* result = nullptr;
   LinkSharers worst_link_sharers;  // of the most used link, where they were asked for
   // The machine that ran the replay, not the one that was simulated.

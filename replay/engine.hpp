@@ -46,6 +46,10 @@ struct ReplayOptions {
   bool join_computations = true;
   bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
+  bool critical_path = false;  // fills ReplayResult::path
+  // Messages take no time, not even that of processors: what is left is computation and who waits for whom. (Dimemas: an
+  // ideal network.)
+  bool ideal_network = false;
   // Called now and then with operations done of total; may print progress.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
   // When set: start and end of every operation of every rank, in order of completion on that rank (tests,

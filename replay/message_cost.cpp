@@ -15,7 +15,8 @@ const topology::MpiParameters& free_of_charge() {
 }  // namespace
 
 MessageCost::MessageCost(const topology::MpiParameters& mpi, const ReplayOptions& options)
-    : mpi_(options.raw == RawMode::kOff ? &mpi : &free_of_charge()),
+    : mpi_(options.raw == RawMode::kOff && !options.ideal_network ? &mpi : &free_of_charge()),
+      ideal_(options.ideal_network),
       raw_(options.raw),
       raw_switch_(options.raw_switch),
       eager_limit_(mpi.eager_limit),

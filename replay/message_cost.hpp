@@ -16,6 +16,7 @@
 // need per_byte*s at least, within a host intercept + per_byte*s.
 // Within a host: local_transfer, or local_latency + s / local_bandwidth; a rendezvous' handshake takes two
 // local_latency more, and none where local_transfer says it all.
+// On the ideal network (ReplayOptions::ideal_network) no message takes any time; the order of matching is the same.
 // Raw: processors, handshakes and data within a host take no time; L(s) is the latency of the route, the rate that of
 // its narrowest link.
 #pragma once
@@ -73,7 +74,7 @@ class MessageCost {
   // of earlier messages. Only probes see it when an envelope would be there.
   [[nodiscard]] bool known_at_once() const { return raw_ != RawMode::kOff; }
   // What crosses the links: payload and header.
-  [[nodiscard]] std::int64_t size(std::int64_t bytes) const { return bytes + header_; }
+  [[nodiscard]] std::int64_t size(std::int64_t bytes) const { return ideal_ ? 0 : bytes + header_; }
 
   [[nodiscard]] bool has_cpu_costs() const { return has_cpu_; }
   [[nodiscard]] Elapsed send(std::int64_t bytes) const {
@@ -96,10 +97,11 @@ class MessageCost {
   [[nodiscard]] Elapsed envelope(Duration route_latency) const { return scaled(route_latency, 0); }
   // From the match to the departure of the data, which then wait out data_latency().
   [[nodiscard]] Elapsed permission(Duration route_latency) const {
-    return mpi_->transfer.empty() && !known_at_once() ? Elapsed(route_latency) : kNoTime;
+    return mpi_->transfer.empty() && !known_at_once() && !ideal_ ? Elapsed(route_latency) : kNoTime;
   }
   [[nodiscard]] Elapsed data_latency(std::int64_t bytes, Duration route_latency, bool eager,
                                      Found found = Found::kWaitedFor) const {
+    if (ideal_) return kNoTime;
     const Elapsed more = found == Found::kAtPoll ? loaded_intercept(bytes) : kNoTime;
     if (mpi_->transfer.empty()) return Elapsed(route_latency) + more;
     const Elapsed all = scaled(route_latency, bytes);
@@ -163,11 +165,13 @@ class MessageCost {
     return Elapsed::of_seconds(seconds * static_cast<double>(bytes));
   }
   [[nodiscard]] Elapsed scaled(Duration latency, std::int64_t bytes) const {
+    if (ideal_) return kNoTime;
     if (mpi_->transfer.empty()) return Elapsed(latency);
     return Elapsed::of_seconds(to_seconds(latency) * segment(mpi_->transfer, bytes).latency_factor);
   }
 
-  const topology::MpiParameters* mpi_;  // raw: those of a platform where nothing takes time
+  const topology::MpiParameters* mpi_;  // raw, ideal: those of a platform where nothing takes time
+  bool ideal_;
   RawMode raw_;
   std::optional<Bytes> raw_switch_;
   Bytes eager_limit_;

@@ -91,6 +91,50 @@ struct DeadlockReport {
   [[nodiscard]] std::string summary() const;  // one line
 };
 
+// What the makespan is made of, along the critical path (critical_path.hpp).
+enum class PathPart : std::uint8_t {
+  kCompute,
+  kSendOverhead,
+  kRecvOverhead,
+  kPolls,
+  kHandshake,  // of messages on the path, as Cause has them
+  kLatency,
+  kTransfer,
+  kContention,
+  kInOrder,
+  kOther,  // time of a rank that no account holds; 0 unless a model forgets something
+};
+inline constexpr std::size_t kPathPartCount = 10;
+inline constexpr std::array<std::string_view, kPathPartCount> kPathPartNames{
+    "compute", "send_overhead", "recv_overhead", "polls",    "handshake",
+    "latency", "transfer",      "contention",    "in_order", "other"};
+using PathParts = std::array<Duration, kPathPartCount>;
+
+// A stretch of one rank's own time, or the life of a message as far as it counts. Each begins where the one before ends.
+struct PathSegment {
+  SimTime from, to;
+  PathParts parts{};        // add up to `to` - `from`
+  RankId rank;              // whose time; of a message: its sender
+  RankId receiver;          // of a message; otherwise invalid
+  RegionId region;          // that the rank, or who waited for the message, was in; may be invalid
+  std::uint64_t op = 0;     // own time: the first operation
+  std::uint64_t bytes = 0;  // of a message
+  LinkId held_by;           // the link that held the message back last, if one did
+  [[nodiscard]] bool is_message() const { return receiver.valid(); }
+};
+
+struct PathResult {
+  bool known = false;
+  PathParts parts{};                  // add up to the makespan
+  std::vector<PathSegment> segments;  // from 0 to the makespan
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;  // of them
+  // Latencies paid: one a message sent eagerly, three a rendezvous (request, permission, data), fewer where the receive
+  // was late. Without contention it is dT / dL, L the latency of a message; `hops` of a link.
+  std::uint64_t trips = 0;
+  std::uint64_t hops = 0;
+};
+
 struct ReplayResult {
   Duration makespan{0};
   std::uint64_t fingerprint = 0;
@@ -100,6 +144,7 @@ struct ReplayResult {
   MessageCosts point_to_point;          // messages written in the trace as point-to-point
   MessageCosts network;                 // all, with collectives expanded
   EngineStats engine;
+  PathResult path;  // when asked for, and finished
   bool finished = true;
   DeadlockReport deadlock;  // when !finished
   // When finished: messages that no receive took, receives that no message came for.

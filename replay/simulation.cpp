@@ -26,20 +26,21 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       router_(platform.fabric, placement, network_, messages_, matcher_),
       cost_(platform.mpi, options),
       causes_(ranks_.count(), cost_.known_at_once()),
-      waits_(ranks_, causes_, agenda_),
+      path_(options.critical_path, ranks_, causes_, agenda_),
+      waits_(ranks_, causes_, path_, agenda_),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
-      probes_(messages_, matcher_, ranks_, causes_, agenda_),
+      probes_(messages_, matcher_, ranks_, causes_, path_, agenda_),
       // Raw messages can be seen before they are there; timelines want every operation.
       run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,
                  !cost_.known_at_once() && !options.on_op && options.join_computations),
-      collectives_(comms_, std::move(chosen), cost_, ranks_, waits_, causes_, agenda_),
+      collectives_(comms_, std::move(chosen), cost_, ranks_, waits_, causes_, path_, agenda_),
       transfers_({messages_, matcher_, router_, network_, cost_, traffic_, platform.fabric, placement},
-                 {ranks_, waits_, collectives_, probes_, run_ahead_}, options, agenda_),
+                 {ranks_, waits_, collectives_, probes_, run_ahead_, path_}, options, agenda_),
       series_({router_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
-              causes_, agenda_),
+              causes_, path_, agenda_),
       regions_(trace.regions().size(), ranks_.count()),
       operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, regions_,
-                   causes_, cost_},
+                   causes_, path_, cost_},
                   options, agenda_) {}
 
 void Simulation::run_rank(std::uint32_t r) {
@@ -233,6 +234,7 @@ ReplayResult Simulation::collect() {
   if (!out.finished)
     out.deadlock = explain_deadlock({ranks_, matcher_, comms_, messages_, waits_, collectives_, series_});
   collect_ranks(out);
+  if (path_.on() && out.finished) out.path = path_.path();
   out.fingerprint = traffic_.fingerprint();
   out.regions = regions_.totals(trace_.regions());
   out.links = network_.link_use(agenda_.now());

@@ -10,6 +10,7 @@
 //   RunAhead       computations and polls taken as one          Matcher         which send a receive takes
 //   SeriesRuns     series of exchanges in progress              MessageRouter   which links a message takes
 //   ComputeTimes   how long computations take                   Waits, CauseBook  what ends a wait, and why
+//   CriticalPath   what made the replay as long as it is
 //
 // Members are declared in the order in which one needs the other; none knows the Simulation.
 #pragma once
@@ -24,6 +25,7 @@
 #include "replay/cause_book.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/communicators.hpp"
+#include "replay/critical_path.hpp"
 #include "replay/engine.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
@@ -76,6 +78,7 @@ class Simulation {
   MessageCost cost_;
   Traffic traffic_;
   CauseBook causes_;
+  CriticalPath path_;
   Waits waits_;
   ComputeTimes compute_;
   Probes probes_;

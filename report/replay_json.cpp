@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "network/sharing.hpp"
+#include "report/critical_path.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 
@@ -151,6 +152,7 @@ std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& o
   const predict::TimeSums sums = predict::time_sums(r);
   j["causes"] = causes_json([&](std::size_t c) { return sums.causes[c]; });
   j["costs"] = Json{{"point_to_point", costs_json(r.point_to_point)}, {"network", costs_json(r.network)}};
+  if (r.path.known) add_critical_path_json(j, run);
   if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs);
   j["warnings"] = r.warnings;
   j["engine"] = Json{{"events", r.engine.events},

@@ -8,6 +8,7 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "network/sharing.hpp"
+#include "report/critical_path.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -241,8 +242,10 @@ std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& o
   const std::size_t width = options.width;
   std::string out = wrap(headline(run), width);
   if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs, width);
-  for (const std::string& part : {time_table(run), cost_table(run, width), link_table(run, options),
-                                  region_table(run, width), wrap(model_lines(run), width, 2)})
+  for (const std::string& part :
+       {time_table(run), cost_table(run, width),
+        run.result->path.known ? critical_path_text(run, width) : std::string(), link_table(run, options),
+        region_table(run, width), wrap(model_lines(run), width, 2)})
     if (!part.empty()) out += "\n" + part;
   return out;
 }

@@ -28,6 +28,7 @@ struct Options {
   std::vector<std::string> with, with_map;
   bool all_links = false;
   bool per_rank = false;
+  bool critical_path = false;
   std::string rank_links = "utilization";
 };
 
@@ -89,13 +90,22 @@ Result<void> run(const Options& o) {
 
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
-  replay::ReplayResult result;
-  // The run of all together comes first, then each job alone.
+  replay::ReplayResult result, ideal;
+  // The run of all together comes first, then each job alone, then the one without a network to compare with.
+  const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
   WEFT_TRY(run_parallel(
-      jobs.size() > 1 ? jobs.size() + 1 : 1, o.common.threads,
+      1 + alone + (o.critical_path ? 1 : 0), o.common.threads,
       [&](std::size_t i) -> Result<void> {
+        if (i > alone) {
+          WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
+          auto without = options;
+          without.ideal_network = true;
+          WEFT_ASSIGN(ideal, replay::replay(*again, platform, placement, without));
+          return {};
+        }
         if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
         auto mine = options;
+        mine.critical_path = o.critical_path;
         mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
         const auto start = std::chrono::steady_clock::now();
         WEFT_ASSIGN(result, replay::replay(*trace, platform, placement, mine));
@@ -129,6 +139,7 @@ Result<void> run(const Options& o) {
   facts.platform = &platform;
   facts.options = &options;
   facts.result = &result;
+  if (o.critical_path && ideal.finished) facts.ideal = ideal.makespan;
   facts.wall_s = wall.count();
   facts.peak_rss_bytes = peak_rss_bytes();
 
@@ -173,6 +184,10 @@ Action setup_replay(CLI::App& app) {
                  "[utilization]")
       ->check(CLI::IsMember({"utilization", "waited"}))
       ->type_name("utilization|waited");
+  app.add_flag(
+      "--critical-path", o->critical_path,
+      "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
+      "add up to it; what would shorten it; efficiencies (one more replay, without a network)");
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return run(*o); });

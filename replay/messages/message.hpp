@@ -28,6 +28,7 @@ enum MessageState : std::uint8_t {
   kCollective = 16,
   kEnvelopeHere = 32,  // its envelope is there; it may wait for earlier messages of its channel (matcher.hpp)
   kFoundAtPoll = 64,   // its receiver polled for it after a computation (Found::kAtPoll)
+  kLateReceived = 128,  // its data waited for the receive (critical_path.hpp)
 };
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
@@ -59,6 +60,10 @@ struct alignas(64) Message {
   Instant posted;   // send posted
   Instant visible;  // envelope at the receiver, if it is not matched earlier (probes)
   Instant matched;  // a receive was found, unless the data left without one
+
+  // For the critical path: the node that it began at, and the link that held it back last.
+  std::uint32_t path = kNone;
+  LinkId held_by;
 
   [[nodiscard]] Found found() const {
     return (state & kFoundAtPoll) != 0 ? Found::kAtPoll : Found::kWaitedFor;

@@ -9,6 +9,7 @@
 
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
+#include "replay/critical_path.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/ranks/ranks.hpp"
@@ -18,8 +19,14 @@ namespace weft::replay {
 class Probes {
  public:
   // All outlive it.
-  Probes(Pool<Message>& messages, Matcher& matcher, Ranks& ranks, CauseBook& causes, Agenda& agenda)
-      : messages_(messages), matcher_(matcher), ranks_(ranks), causes_(causes), agenda_(agenda) {}
+  Probes(Pool<Message>& messages, Matcher& matcher, Ranks& ranks, CauseBook& causes, CriticalPath& path,
+         Agenda& agenda)
+      : messages_(messages),
+        matcher_(matcher),
+        ranks_(ranks),
+        causes_(causes),
+        path_(path),
+        agenda_(agenda) {}
 
   // Operation `op` of rank r, a probe, finds a message now.
   [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) {
@@ -49,6 +56,7 @@ class Probes {
   Matcher& matcher_;
   Ranks& ranks_;
   CauseBook& causes_;
+  CriticalPath& path_;
   Agenda& agenda_;
 };
 

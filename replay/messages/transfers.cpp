@@ -27,6 +27,7 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   m.protocol = cost_.protocol_of(kind, bytes);
   m.posted = agenda_.now();
   if ((context & Target::kActivity) != 0) m.state |= kCollective;
+  path_.sent(m, src, target);
   if (m.protocol != Protocol::kRendezvous) {
     m.send_target.value = Target::kNobody;
     tell(src, target, 0, nullptr, true);
@@ -74,7 +75,7 @@ void Transfers::delivered(std::uint32_t i, std::uint32_t r) {
   if (r == kNone) return may_be_seen(messages_[i].dst);
   const PostedRecv recv = matcher_.receives()[r];
   matcher_.receives().give(r);
-  match(i, recv.target, recv.bytes);
+  match(i, recv.target, recv.bytes, false);
 }
 
 void Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
@@ -86,20 +87,21 @@ void Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t
   const std::uint32_t m = matcher_.post(r);
   if (m == kNone) return;
   matcher_.receives().give(r);
-  match(m, target, bytes);
+  match(m, target, bytes, true);
 }
 
 // Message i belongs to a posted receive. The later of the two sides is this instant.
-void Transfers::match(std::uint32_t i, Target target, std::int64_t posted_bytes) {
+void Transfers::match(std::uint32_t i, Target target, std::int64_t posted_bytes, bool late) {
   Message& m = messages_[i];
   if (m.bytes > posted_bytes) ++truncated_;
   m.recv_target = target;
   m.matched = agenda_.now();
   if ((m.state & kArrived) != 0) {
     tell(m.dst, target, m.bytes, &m, false);
-    return messages_.give(i);
+    return over(i);
   }
   if (m.protocol == Protocol::kEager) return;
+  if (late) path_.late_receiver(m, target);
   // Permission to send travels back before the data leave.
   Elapsed back;
   if (!cost_.known_at_once())
@@ -164,6 +166,7 @@ void Transfers::arrive(std::uint32_t i) {
   if (look_ahead_)
     for (const std::uint32_t r : {n.src, n.dst}) ranks_[r].program.prefetch(ranks_[r].pc);
   n.state |= kArrived;
+  if (n.flow.valid()) path_.arrived(n, network_.last_held_by());
   n.started = agenda_.now();  // from here on: since when the data wait
   traffic_.arrived(n, agenda_.now());
   if (options_.on_message)
@@ -174,7 +177,7 @@ void Transfers::arrive(std::uint32_t i) {
   n.send_target.value = Target::kNobody;
   if ((n.state & kMatched) != 0) {
     tell(n.dst, n.recv_target, n.bytes, &n, false);
-    return messages_.give(i);
+    return over(i);
   }
   may_be_seen(n.dst);
 }

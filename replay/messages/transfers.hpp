@@ -16,6 +16,7 @@
 
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
+#include "replay/critical_path.hpp"
 #include "replay/engine.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/matcher.hpp"
@@ -50,6 +51,7 @@ class Transfers {
     CollectiveRuns& collectives;
     Probes& probes;
     RunAhead& run_ahead;
+    CriticalPath& path;
   };
   Transfers(const Ways& ways, const Listeners& listeners, const ReplayOptions& options, Agenda& agenda)
       : messages_(ways.messages),
@@ -65,6 +67,7 @@ class Transfers {
         collectives_(listeners.collectives),
         probes_(listeners.probes),
         run_ahead_(listeners.run_ahead),
+        path_(listeners.path),
         options_(options),
         agenda_(agenda),
         look_ahead_(ranks_.many()) {}
@@ -93,7 +96,13 @@ class Transfers {
 
  private:
   void delivered(std::uint32_t i, std::uint32_t recv);
-  void match(std::uint32_t i, Target target, std::int64_t posted_bytes);
+  // `late`: the receive is posted only now.
+  void match(std::uint32_t i, Target target, std::int64_t posted_bytes, bool late);
+  // Both sides were told.
+  void over(std::uint32_t i) {
+    path_.over(messages_[i]);
+    messages_.give(i);
+  }
   void leave(std::uint32_t i, Elapsed before);
   void no_route(const Message& m);
   void may_be_seen(std::uint32_t receiver);
@@ -118,6 +127,7 @@ class Transfers {
   CollectiveRuns& collectives_;
   Probes& probes_;
   RunAhead& run_ahead_;
+  CriticalPath& path_;
   const ReplayOptions& options_;
   Agenda& agenda_;
   bool look_ahead_;  // hints to the processor pay

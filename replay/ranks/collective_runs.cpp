@@ -62,6 +62,7 @@ std::uint32_t CollectiveRuns::begin(std::uint32_t r, const traces::Op& op, Targe
   if (!describe(r, op, comm, call, me)) return kNone;
 
   const std::uint32_t run = take();
+  path_.run_begins(run, r);
   Run& c = runs_[run];
   std::vector<std::uint32_t>& calls = calls_[r];
   if (comm >= calls.size()) calls.resize(comm + std::size_t{1}, 0);
@@ -102,7 +103,8 @@ Elapsed CollectiveRuns::open_round(Run& c) {
 void CollectiveRuns::finish(std::uint32_t run) {
   const Run& c = runs_[run];
   free_.push_back(run);
-  waits_.collective_over(c.rank, c.target, c.window, c.causes);
+  waits_.collective_over(c.rank, run, c.target, c.window, c.causes);
+  path_.run_ends(run);
 }
 
 // ---- Why ranks wait for them; cause_book.hpp has the rest.

@@ -34,7 +34,8 @@ class CollectiveRuns {
  public:
   // `chosen`: algorithms by blocking kind; null: the default of the call. The rest outlives it.
   CollectiveRuns(const Communicators& comms, std::vector<const CollectiveAlgorithm*> chosen,
-                 const MessageCost& cost, Ranks& ranks, Waits& waits, CauseBook& causes, Agenda& agenda)
+                 const MessageCost& cost, Ranks& ranks, Waits& waits, CauseBook& causes, CriticalPath& path,
+                 Agenda& agenda)
       : comms_(comms),
         chosen_(std::move(chosen)),
         cost_(cost),
@@ -42,6 +43,7 @@ class CollectiveRuns {
         ranks_(ranks),
         waits_(waits),
         causes_(causes),
+        path_(path),
         agenda_(agenda),
         calls_(ranks.count()) {}
 
@@ -57,11 +59,16 @@ class CollectiveRuns {
   void message_over(std::uint32_t run, const Message* m, bool sender) {
     Run& c = runs_[run];
     if (--c.pending != 0) return;
-    if (m != nullptr) explain_round(c, *m, sender);
+    if (m != nullptr) {
+      explain_round(c, *m, sender);
+      path_.run_woken(run, *m, sender);
+    }
     ranks_.make_collective_ready(run);
   }
   // The processor time that `run` posted an event for has passed.
   void overheads_over(std::uint32_t run) {
+    const Run& c = runs_[run];
+    path_.run_paid(run, c.rank, c.step == Step::kReceived ? Cause::kRecvOverhead : Cause::kSendOverhead);
     explain_overheads(runs_[run]);
     ranks_.make_collective_ready(run);
   }
@@ -115,6 +122,7 @@ class CollectiveRuns {
   Ranks& ranks_;
   Waits& waits_;
   CauseBook& causes_;
+  CriticalPath& path_;
   Agenda& agenda_;
   std::deque<Run> runs_;  // stable addresses: what a run posts may complete others
   std::vector<std::uint32_t> free_;

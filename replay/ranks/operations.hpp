@@ -46,6 +46,7 @@ class Operations {
     ComputeTimes& compute;
     Regions& regions;
     CauseBook& causes;
+    CriticalPath& path;
     const MessageCost& cost;
   };
   Operations(const Owners& owners, const ReplayOptions& options, Agenda& agenda)
@@ -58,6 +59,7 @@ class Operations {
         compute_(owners.compute),
         regions_(owners.regions),
         causes_(owners.causes),
+        path_(owners.path),
         cost_(owners.cost),
         options_(options),
         agenda_(agenda),
@@ -122,6 +124,7 @@ class Operations {
   ComputeTimes& compute_;
   Regions& regions_;
   CauseBook& causes_;
+  CriticalPath& path_;
   const MessageCost& cost_;
   const ReplayOptions& options_;
   Agenda& agenda_;

@@ -36,6 +36,12 @@ class Regions {
     return std::nullopt;
   }
 
+  // The region that the rank is in, the innermost; nothing: in none.
+  [[nodiscard]] std::optional<std::uint64_t> innermost(std::uint32_t rank) const {
+    if (open_[rank].empty()) return std::nullopt;
+    return open_[rank].back().first;
+  }
+
   // `names` by id.
   [[nodiscard]] std::vector<RegionTimes> totals(const std::vector<std::string>& names) const {
     std::vector<RegionTimes> out;

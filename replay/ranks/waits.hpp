@@ -9,6 +9,7 @@
 
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
+#include "replay/critical_path.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/ranks/ranks.hpp"
 
@@ -17,22 +18,26 @@ namespace weft::replay {
 class Waits {
  public:
   // All outlive it.
-  Waits(Ranks& ranks, CauseBook& causes, const Agenda& agenda)
-      : ranks_(ranks), causes_(causes), agenda_(agenda) {}
+  Waits(Ranks& ranks, CauseBook& causes, CriticalPath& path, const Agenda& agenda)
+      : ranks_(ranks), causes_(causes), path_(path), agenda_(agenda) {}
 
   // A side of a message is over: that of `rank`, who is its sender or its receiver. `m`: null if nobody can have
   // waited.
   void message_over(std::uint32_t rank, Target t, std::int64_t bytes, const Message* m, bool sender) {
     if (!ends(rank, t, bytes)) return;
-    if (m != nullptr)
+    if (m != nullptr) {
       causes_.explain(causes_.of(rank), *m, sender, ranks_[rank].blocked_since, agenda_.now());
+      path_.woken(rank, *m, sender);
+    }
     ranks_.make_ready(rank);
   }
-  // A collective of `rank` is over. `causes`: of what the rank waited for it since `window`, unless the call was
+  // Collective `run` of `rank` is over. `causes`: of what the rank waited for it since `window`, unless the call was
   // blocking: then they are in the book already.
-  void collective_over(std::uint32_t rank, Target t, Instant window, const CauseBook::Account& causes) {
+  void collective_over(std::uint32_t rank, std::uint32_t run, Target t, Instant window,
+                       const CauseBook::Account& causes) {
     if (!ends(rank, t, 0)) return;
     if (t.value != Target::kBlocking && window == ranks_[rank].blocked_since) causes_.add(rank, causes);
+    path_.woken_by_run(rank, run);
     ranks_.make_ready(rank);
   }
   // Rank r waits in a wait or test for request `t`, or in a blocking call.
@@ -51,6 +56,7 @@ class Waits {
 
   Ranks& ranks_;
   CauseBook& causes_;
+  CriticalPath& path_;
   const Agenda& agenda_;
 };
 

@@ -27,6 +27,7 @@ struct World {
   Ranks ranks;
   Communicators comms;
   CauseBook causes;
+  CriticalPath path;
   Waits waits;
   CollectiveRuns runs;
 
@@ -56,8 +57,9 @@ struct World {
         ranks(trace),
         comms(trace.communicators()),
         causes(ranks.count(), false),
-        waits(ranks, causes, agenda),
-        runs(comms, choice(algorithm), cost, ranks, waits, causes, agenda) {
+        path(false, ranks, causes, agenda),
+        waits(ranks, causes, path, agenda),
+        runs(comms, choice(algorithm), cost, ranks, waits, causes, path, agenda) {
     while (ranks.any_ready()) (void)ranks.take_ready();
     for (std::uint32_t r = 0; r < ranks.count(); ++r) EXPECT_TRUE(ranks[r].program.at(0));  // read the block
   }

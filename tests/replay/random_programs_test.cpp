@@ -13,6 +13,7 @@
 
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
+#include "tests/replay/well_formed.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
@@ -22,6 +23,8 @@ namespace weft::replay {
 namespace {
 
 using testing::MemoryTrace;
+using testing::Program;
+using testing::well_formed;
 using traces::Op;
 using traces::OpKind;
 
@@ -52,84 +55,38 @@ std::vector<HostId> hosts(std::uint32_t ranks) {
   return h;
 }
 
+// The same replay with its critical path: nothing else changes, and every instant has one explanation.
+void expect_path(traces::TraceReader& trace, const topology::Platform& where, const std::vector<HostId>& map,
+                 ReplayOptions o, const ReplayResult& without) {
+  o.critical_path = true;
+  const auto r = replay(trace, where, map, o);
+  ASSERT_TRUE(r) << r.error().message();
+  EXPECT_EQ(r->fingerprint, without.fingerprint);
+  EXPECT_EQ(r->engine.events, without.engine.events);
+  const PathResult& path = r->path;
+  ASSERT_TRUE(path.known);
+  Duration sum{0}, parts{0};
+  SimTime at{};
+  for (const PathSegment& s : path.segments) {
+    EXPECT_EQ(s.from, at);
+    EXPECT_GE(s.to, s.from);
+    at = s.to;
+    for (const Duration d : s.parts) {
+      EXPECT_GE(d, Duration(-1)) << "rounded as a whole, so that one of two parts may lose a tick";
+      parts += d;
+    }
+  }
+  for (const Duration d : path.parts) sum += d;
+  EXPECT_EQ(sum, r->makespan);
+  EXPECT_EQ(parts, r->makespan);
+  EXPECT_EQ(at, SimTime(r->makespan));
+  EXPECT_EQ(path.parts[static_cast<std::size_t>(PathPart::kOther)], Duration(0));
+}
+
 Duration sum_of_causes(const RankTimes& t) {
   Duration sum{0};
   for (const Duration d : t.causes) sum += d;
   return sum;
-}
-
-struct Program {
-  MemoryTrace trace;
-  std::vector<std::uint64_t> sent, received;  // bytes by rank
-  std::vector<std::int64_t> compute;          // ticks by rank
-  std::uint64_t messages = 0;
-};
-
-// Phases. In each, every rank computes, then random pairs exchange messages: receives posted first (some from
-// any source, with a tag of their own), then sends, then a waitall; now and then a collective or a blocking
-// ring.
-Program well_formed(std::uint64_t seed) {
-  Rng rng(seed);
-  const auto ranks = static_cast<std::uint32_t>(2 + rng.below(15));
-  Program p{MemoryTrace(ranks), std::vector<std::uint64_t>(ranks), std::vector<std::uint64_t>(ranks),
-            std::vector<std::int64_t>(ranks), 0};
-  const int phases = static_cast<int>(1 + rng.below(12));
-  for (int phase = 0; phase < phases; ++phase) {
-    for (std::uint32_t r = 0; r < ranks; ++r) {
-      const auto d = static_cast<std::int64_t>(rng.below(20'000'000));
-      p.trace.compute(r, Duration(d));
-      p.compute[r] += d;
-    }
-    struct Message {
-      std::uint32_t src, dst;
-      std::int32_t tag;
-      std::int64_t bytes;
-    };
-    std::vector<Message> list;
-    for (std::uint64_t i = rng.below(3 * ranks); i > 0; --i) {
-      const auto src = static_cast<std::uint32_t>(rng.below(ranks)),
-                 dst = static_cast<std::uint32_t>(rng.below(ranks));
-      list.push_back(
-          {src, dst, static_cast<std::int32_t>(phase * 1000 + static_cast<int>(list.size())),
-           static_cast<std::int64_t>(rng.below(4) == 0 ? rng.below(2'000'000) : rng.below(5'000))});
-    }
-    std::vector<std::uint32_t> slots(ranks, 0);
-    std::vector<std::vector<std::int64_t>> asked(ranks);
-    const auto next = [&](std::uint32_t r) {
-      asked[r].push_back(slots[r]);
-      return slots[r]++;
-    };
-    std::vector<Message> shuffled = list;
-    rng.shuffle(std::span<Message>(shuffled));
-    for (const Message& m : shuffled)
-      p.trace.p2p(m.dst, OpKind::irecv,
-                  rng.below(3) == 0 ? traces::kAnySource : static_cast<std::int32_t>(m.src), m.tag, m.bytes,
-                  CommId(0), next(m.dst));
-    for (const Message& m : list) {
-      p.trace.p2p(m.src, rng.below(4) == 0 ? OpKind::issend : OpKind::isend, static_cast<std::int32_t>(m.dst),
-                  m.tag, m.bytes, CommId(0), next(m.src));
-      p.sent[m.src] += static_cast<std::uint64_t>(m.bytes);
-      p.received[m.dst] += static_cast<std::uint64_t>(m.bytes);
-      ++p.messages;
-    }
-    for (std::uint32_t r = 0; r < ranks; ++r)
-      if (!asked[r].empty()) {
-        Op w;
-        w.kind = OpKind::waitall;
-        p.trace.add(r, w, asked[r]);
-      }
-    if (rng.below(3) == 0) {
-      constexpr OpKind kinds[] = {OpKind::barrier,  OpKind::bcast,  OpKind::allreduce,
-                                  OpKind::alltoall, OpKind::gather, OpKind::scan};
-      const OpKind kind = kinds[rng.below(std::size(kinds))];
-      const auto bytes = static_cast<std::int64_t>(rng.below(100'000));
-      const bool rooted = kind == OpKind::bcast || kind == OpKind::gather;
-      const auto root = static_cast<std::int32_t>(rng.below(ranks));
-      for (std::uint32_t r = 0; r < ranks; ++r)
-        p.trace.collective(r, kind, rooted ? root : traces::kAnySource, bytes, CommId(0));
-    }
-  }
-  return p;
 }
 
 TEST(RandomPrograms, WellFormedOnesEndInEveryModeWithinBoundsAndTheSameTwice) {
@@ -167,6 +124,7 @@ TEST(RandomPrograms, WellFormedOnesEndInEveryModeWithinBoundsAndTheSameTwice) {
       ASSERT_TRUE(again);
       EXPECT_EQ(again->fingerprint, r->fingerprint);
       EXPECT_EQ(again->engine.events, r->engine.events);
+      expect_path(p.trace, where, map, o, *r);
     }
   }
 }
@@ -373,11 +331,13 @@ TEST(RandomPrograms, OpSoupIsRefusedByNameOrEndsWithItsMessagesOrStopsWhereItWai
     }
     EXPECT_EQ(soup.illegal, 0u) << "an operation that breaks a rule was replayed";
     EXPECT_EQ(again->fingerprint, result->fingerprint);
-    for (const RankTimes& t : result->ranks) {
-      EXPECT_EQ(sum_of_causes(t), t.finish - t.compute);
-      for (const Duration d : t.causes) EXPECT_GE(d, Duration(0));
+    for (const RankTimes& times : result->ranks) {
+      EXPECT_EQ(sum_of_causes(times), times.finish - times.compute);
+      for (const Duration d : times.causes) EXPECT_GE(d, Duration(0));
     }
     if (result->finished) {
+      t.rewind();
+      expect_path(t, platform(seed / 4 % kPlatforms), hosts(ranks), o, *result);
       // Every message that was sent has come, or nobody took it (those may be of collectives that disagree, too).
       const traces::TraceTotals& sent = soup.sends.totals();
       EXPECT_LE(result->point_to_point.count, sent.messages);

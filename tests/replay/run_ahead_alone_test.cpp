@@ -23,6 +23,7 @@ struct World {
   Agenda agenda;
   Ranks ranks;
   CauseBook causes;
+  CriticalPath path;
   Pool<Message> messages;
   Matcher matcher;
   ComputeTimes compute;
@@ -42,9 +43,10 @@ struct World {
         cost(platform.mpi),
         ranks(trace),
         causes(2, false),
+        path(false, ranks, causes, agenda),
         matcher(messages, 2),
         compute(*KernelClock::create(platform), placement, 2, options, ranks, agenda),
-        probes(messages, matcher, ranks, causes, agenda),
+        probes(messages, matcher, ranks, causes, path, agenda),
         runs(ranks, compute, probes, causes, agenda, cost, true) {
     EXPECT_TRUE(ranks[1].program.at(0));  // reads the block
     while (ranks.any_ready()) (void)ranks.take_ready();

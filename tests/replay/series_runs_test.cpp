@@ -30,6 +30,7 @@ struct World {
   Ranks ranks;
   Communicators comms;
   CauseBook causes;
+  CriticalPath path;
   network::Network network;
   Pool<Message> messages;
   Matcher matcher;
@@ -58,12 +59,13 @@ struct World {
         ranks(trace),
         comms(trace.communicators()),
         causes(ranks.count(), false),
+        path(false, ranks, causes, agenda),
         network(platform.fabric.links().capacity, *network::make_model("", platform.fabric)),
         matcher(messages, ranks.count()),
         router(platform.fabric, placement, network, messages, matcher),
         compute(*KernelClock::create(platform), placement, 8, options, ranks, agenda),
         runs({router, network, cost, traffic, platform.fabric, placement}, comms, ranks, compute, causes,
-             agenda) {}
+             path, agenda) {}
   void arrive(std::uint32_t r, Duration at) {
     agenda.move_to(Instant() + Elapsed(at));
     ranks[r].op_start = agenda.now();

@@ -1,0 +1,249 @@
+#include "replay/critical_path.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::replay {
+
+namespace {
+
+constexpr std::uint32_t kRoot = 0;
+
+constexpr std::array<PathPart, 5> kOwnParts{PathPart::kCompute, PathPart::kSendOverhead,
+                                            PathPart::kRecvOverhead, PathPart::kPolls, PathPart::kOther};
+constexpr std::array<PathPart, 5> kWireParts{PathPart::kHandshake, PathPart::kLatency, PathPart::kTransfer,
+                                             PathPart::kContention, PathPart::kInOrder};
+
+Elapsed of(const CauseBook::Account& a, Cause c) { return a[static_cast<std::size_t>(c)]; }
+
+}  // namespace
+
+CriticalPath::CriticalPath(bool on, const Ranks& ranks, CauseBook& causes, const Agenda& agenda)
+    : on_(on), ranks_(ranks), causes_(causes), agenda_(agenda) {
+  if (!on_) return;
+  nodes_.emplace_back();
+  nodes_[kRoot].holders = ranks.count() + 1;
+  heads_.resize(ranks.count());
+}
+
+std::uint32_t CriticalPath::take() {
+  if (free_.empty()) {
+    nodes_.emplace_back();
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+  }
+  const std::uint32_t node = free_.back();
+  free_.pop_back();
+  nodes_[node] = Node{};
+  return node;
+}
+
+// Gives back all that only this hold kept.
+void CriticalPath::drop(std::uint32_t& node) {
+  std::uint32_t n = std::exchange(node, kNone);
+  while (n != kNone && --nodes_[n].holders == 0) {
+    free_.push_back(n);
+    n = nodes_[n].parent;
+  }
+}
+
+void CriticalPath::remember(std::uint32_t rank, Instant since) {
+  const Rank& k = ranks_[rank];
+  const CauseBook::Account& a = causes_.of(rank);
+  Head& h = heads_[rank];
+  h.since = since;
+  h.op = k.pc;
+  h.computed = k.spent[static_cast<int>(Part::kCompute)];
+  h.sends = of(a, Cause::kSendOverhead);
+  h.receives = of(a, Cause::kRecvOverhead);
+  h.polls = of(a, Cause::kPolls);
+}
+
+std::uint32_t CriticalPath::cut(std::uint32_t rank, Instant now) {
+  Head& h = heads_[rank];
+  if (now == h.since) return h.node;
+  const CauseBook::Account& a = causes_.of(rank);
+  std::array<Elapsed, 5> parts;
+  parts[kCompute] = ranks_[rank].spent[static_cast<int>(Part::kCompute)] - h.computed;
+  parts[kSend] = of(a, Cause::kSendOverhead) - h.sends;
+  parts[kRecv] = of(a, Cause::kRecvOverhead) - h.receives;
+  parts[kPoll] = of(a, Cause::kPolls) - h.polls;
+  parts[kOther] = (now - h.since) - (parts[kCompute] + parts[kSend] + parts[kRecv] + parts[kPoll]);
+  const Node& before = nodes_[h.node];
+  const bool joins = h.node != kRoot && !before.is_message && before.rank == rank &&
+                     before.region == h.region && before.holders == 1;
+  if (!joins) {
+    const std::uint32_t node = take();
+    Node& n = nodes_[node];
+    n.op = h.op;
+    n.rank = rank;
+    n.region = h.region;
+    n.parent = h.node;
+    n.holders = 1;
+    h.node = node;
+  }
+  Node& n = nodes_[h.node];
+  for (std::size_t i = 0; i < parts.size(); ++i) n.parts[i] += parts[i];
+  n.end = now;
+  remember(rank, now);
+  return h.node;
+}
+
+std::uint32_t CriticalPath::message(const Message& m, bool sender) {
+  CauseBook::Account a{};
+  causes_.explain(a, m, sender, nodes_[m.path].end, agenda_.now());
+  const std::uint32_t parent = hold(m.path);
+  const std::uint32_t node = take();
+  Node& n = nodes_[node];
+  n.parts[kHand] = of(a, Cause::kHandshake);
+  n.parts[kLat] = of(a, Cause::kLatency);
+  n.parts[kMove] = of(a, Cause::kTransfer);
+  n.parts[kShare] = of(a, Cause::kContention);
+  n.parts[kTurn] = of(a, Cause::kInOrder) + of(a, Cause::kLateSender) + of(a, Cause::kLateReceiver);
+  n.end = agenda_.now();
+  n.op = static_cast<std::uint64_t>(m.bytes);
+  n.rank = m.src;
+  n.receiver = m.dst;
+  n.region = heads_[sender ? m.src : m.dst].region;
+  n.parent = parent;
+  n.holders = 1;
+  n.held_by = m.held_by;
+  n.is_message = true;
+  if (m.hops > 0) {
+    const bool asks = m.protocol != Protocol::kEager && of(a, Cause::kHandshake) > kNoTime;
+    n.trips = static_cast<std::uint8_t>(1 + (asks ? ((m.state & kLateReceived) != 0 ? 1 : 2) : 0));
+    n.hops = static_cast<std::uint16_t>(std::min(0xffff, n.trips * m.hops));
+  }
+  return node;
+}
+
+void CriticalPath::go_on(std::uint32_t rank, std::uint32_t node) {
+  drop(heads_[rank].node);
+  heads_[rank].node = node;
+  remember(rank, agenda_.now());
+}
+
+void CriticalPath::run_begins(std::uint32_t run, std::uint32_t rank) {
+  if (!on_) return;
+  if (run >= runs_.size()) runs_.resize(run + std::size_t{1}, kNone);
+  runs_[run] = hold(cut(rank, agenda_.now()));
+}
+
+void CriticalPath::run_woken(std::uint32_t run, const Message& m, bool sender) {
+  if (!on_) return;
+  const std::uint32_t node = message(m, sender);
+  drop(runs_[run]);
+  runs_[run] = node;
+}
+
+void CriticalPath::run_paid(std::uint32_t run, std::uint32_t rank, Cause cause) {
+  if (!on_) return;
+  const std::uint32_t node = take();
+  Node& n = nodes_[node];
+  n.end = agenda_.now();
+  n.parts[cause == Cause::kRecvOverhead ? kRecv : kSend] = n.end - nodes_[runs_[run]].end;
+  n.op = ranks_[rank].pc;
+  n.rank = rank;
+  n.region = heads_[rank].region;
+  n.parent = runs_[run];  // whose hold it takes over
+  n.holders = 1;
+  runs_[run] = node;
+}
+
+void CriticalPath::run_ends(std::uint32_t run) {
+  if (on_) drop(runs_[run]);
+}
+
+// The exchanges are timed at once, so which member waited for which is not kept: after the last one came, `rank` computes,
+// and what is left is divided as its waits were.
+void CriticalPath::series_over(std::uint32_t rank, std::uint32_t last, std::uint32_t past, Instant end,
+                               Elapsed computed, const std::array<double, kCauseCount>& seconds) {
+  if (!on_) return;
+  const Elapsed total = end - agenda_.now();
+  const std::uint32_t own = take();
+  const std::uint32_t wire = take();
+  Node& c = nodes_[own];
+  c.parts[kCompute] = std::min(std::max(computed, kNoTime), total);
+  c.end = agenda_.now() + c.parts[kCompute];
+  c.op = ranks_[rank].pc;
+  c.rank = rank;
+  c.region = heads_[rank].region;
+  c.parent = hold(past);
+  c.holders = 1;
+  Node& w = nodes_[wire];
+  const std::array<double, 5> share{seconds[static_cast<std::size_t>(Cause::kHandshake)],
+                                    seconds[static_cast<std::size_t>(Cause::kLatency)],
+                                    seconds[static_cast<std::size_t>(Cause::kTransfer)], 0.0, 0.0};
+  const double sum = share[kHand] + share[kLat] + share[kMove];
+  Elapsed left = total - c.parts[kCompute];
+  for (const std::size_t i : {std::size_t{kHand}, std::size_t{kLat}}) {
+    if (!(sum > 0)) break;
+    w.parts[i] = std::min(left, Elapsed::of_seconds(left.seconds() * share[i] / sum));
+  }
+  w.parts[kMove] = left - w.parts[kHand] - w.parts[kLat];
+  w.end = end;
+  w.rank = last;
+  w.receiver = rank;
+  w.region = heads_[rank].region;
+  w.parent = own;
+  w.holders = 1;
+  w.is_message = true;
+  go_on(rank, wire);
+  heads_[rank].since = end;
+}
+
+void CriticalPath::enters(std::uint32_t rank, std::uint32_t region) {
+  cut(rank, agenda_.now());
+  heads_[rank].region = region;
+}
+
+PathResult CriticalPath::path() {
+  std::uint32_t last = 0;
+  for (std::uint32_t r = 1; r < ranks_.count(); ++r)
+    if (ranks_[r].finish > ranks_[last].finish) last = r;
+  PathResult out;
+  out.known = true;
+  std::vector<std::uint32_t> chain;
+  if (ranks_.count() > 0)
+    for (std::uint32_t n = cut(last, ranks_[last].finish); n != kRoot; n = nodes_[n].parent)
+      chain.push_back(n);
+  std::reverse(chain.begin(), chain.end());
+  Elapsed sum;  // rounded as a whole, so that parts add up
+  Duration before{0};
+  const auto add = [&](Elapsed d, PathPart part, PathSegment& s) {
+    sum += d;
+    const Duration rounded = sum.rounded() - before;
+    before = sum.rounded();
+    s.parts[static_cast<std::size_t>(part)] += rounded;
+    out.parts[static_cast<std::size_t>(part)] += rounded;
+  };
+  for (const std::uint32_t i : chain) {
+    const Node& n = nodes_[i];
+    const bool goes_on = !n.is_message && !out.segments.empty() && !out.segments.back().is_message() &&
+                         out.segments.back().rank.index() == n.rank &&
+                         out.segments.back().region == (n.region == kNone ? RegionId() : RegionId(n.region));
+    if (!goes_on) {
+      PathSegment& s = out.segments.emplace_back();
+      s.from = SimTime(before);
+      s.rank = RankId(n.rank);
+      if (n.region != kNone) s.region = RegionId(n.region);
+      if (n.is_message) {
+        s.receiver = RankId(n.receiver);
+        s.bytes = n.op;
+        s.held_by = n.held_by;
+        ++out.messages;
+        out.bytes += n.op;
+        out.trips += n.trips;
+        out.hops += n.hops;
+      } else {
+        s.op = n.op;
+      }
+    }
+    PathSegment& s = out.segments.back();
+    const auto& names = n.is_message ? kWireParts : kOwnParts;
+    for (std::size_t p = 0; p < names.size(); ++p) add(n.parts[p], names[p], s);
+    s.to = SimTime(before);
+  }
+  return out;
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,228 @@
+#include "report/critical_path.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/counted.hpp"
+#include "core/quantity_text.hpp"
+#include "report/table.hpp"
+
+namespace weft::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using replay::PathPart;
+
+constexpr std::size_t kTextRows = 5;
+constexpr std::size_t kJsonSegments = 10'000;
+
+constexpr std::size_t at(PathPart p) { return static_cast<std::size_t>(p); }
+
+constexpr std::array<const char*, replay::kPathPartCount> kPartTexts{
+    "computation",
+    "processor time of sends",
+    "processor time of receives",
+    "processor time of polls and tests",
+    "handshakes of rendezvous",
+    "latency",
+    "data at the narrowest link's rate",
+    "contention: waiting for a share",
+    "order: a message sent before is not there",
+    "other"};
+
+struct RegionShare {
+  Duration own{0}, messages{0};
+  [[nodiscard]] Duration all() const { return own + messages; }
+};
+struct LinkShare {
+  Duration contention{0};
+  std::uint64_t messages = 0;
+};
+
+std::string region_name(const predict::RunFacts& run, RegionId region) {
+  const auto& names = run.result->regions;
+  return region.valid() && region.index() < names.size() ? names[region.index()].name : "outside regions";
+}
+
+Duration time(const replay::PathSegment& s) { return s.to - s.from; }
+
+// Largest first; equal ones by id.
+template <class Key, class Value, class Size>
+std::vector<std::pair<Key, Value>> ranking(const std::map<Key, Value>& all, Size size) {
+  std::vector<std::pair<Key, Value>> list(all.begin(), all.end());
+  std::stable_sort(list.begin(), list.end(),
+                   [&](const auto& a, const auto& b) { return size(a.second) > size(b.second); });
+  return list;
+}
+
+std::vector<std::pair<RegionId, RegionShare>> by_region(const replay::PathResult& path) {
+  std::map<RegionId, RegionShare> shares;
+  for (const auto& s : path.segments)
+    (s.is_message() ? shares[s.region].messages : shares[s.region].own) += time(s);
+  return ranking(shares, [](const RegionShare& r) { return r.all(); });
+}
+
+std::vector<std::pair<LinkId, LinkShare>> by_link(const replay::PathResult& path) {
+  std::map<LinkId, LinkShare> shares;
+  for (const auto& s : path.segments) {
+    const Duration d = s.parts[at(PathPart::kContention)];
+    if (!s.held_by.valid() || d.count() <= 0) continue;
+    shares[s.held_by].contention += d;
+    ++shares[s.held_by].messages;
+  }
+  return ranking(shares, [](const LinkShare& l) { return l.contention; });
+}
+
+std::vector<std::pair<RankId, Duration>> by_rank(const replay::PathResult& path) {
+  std::map<RankId, Duration> own;
+  for (const auto& s : path.segments)
+    if (!s.is_message()) own[s.rank] += time(s);
+  return ranking(own, [](Duration d) { return d; });
+}
+
+// The part that a segment is mostly made of.
+PathPart main_part(const replay::PathSegment& s) {
+  return static_cast<PathPart>(std::max_element(s.parts.begin(), s.parts.end()) - s.parts.begin());
+}
+
+std::string share(Duration d, Duration of) {
+  return of.count() > 0 ? fmt::format("{:.1f} %", 100 * to_seconds(d) / to_seconds(of)) : "-";
+}
+
+}  // namespace
+
+std::optional<Efficiency> efficiency(const replay::ReplayResult& result, Duration ideal) {
+  double sum = 0, most = 0;
+  for (const auto& r : result.ranks) {
+    const double u = to_seconds(r.compute);
+    sum += u;
+    most = std::max(most, u);
+  }
+  const double t = to_seconds(result.makespan), t0 = to_seconds(ideal);
+  if (!(most > 0) || !(t > 0) || !(t0 > 0)) return std::nullopt;
+  const double mean = sum / static_cast<double>(result.ranks.size());
+  return Efficiency{mean / t, mean / most, most / t, most / t0, t0 / t};
+}
+
+std::string critical_path_text(const predict::RunFacts& run, std::size_t width) {
+  const auto& r = *run.result;
+  const replay::PathResult& path = r.path;
+  const auto ranks = by_rank(path);
+  std::string out =
+      wrap(fmt::format("critical path: {} and {} of {}{}\n",
+                       counted(path.segments.size() - path.messages, "stretch") + " of " +
+                           counted(ranks.size(), "rank"),
+                       counted(path.messages, "message"), show(Bytes(static_cast<std::int64_t>(path.bytes))),
+                       ranks.empty() ? ""
+                                     : fmt::format(", longest on rank {} ({})", ranks.front().first.index(),
+                                                   show(ranks.front().second))),
+           width);
+  Table parts({{"the makespan is", Table::Align::kLeft}, {"time"}, {"share"}});
+  for (std::size_t p = 0; p < replay::kPathPartCount; ++p)
+    if (path.parts[p].count() != 0)
+      parts.add({kPartTexts[p], show(path.parts[p]), share(path.parts[p], r.makespan)});
+  parts.add({"makespan", show(r.makespan), share(r.makespan, r.makespan)});
+  out += parts.text(width);
+  if (const auto regions = by_region(path); regions.size() > 1) {
+    Table table({{"path by region", Table::Align::kLeft}, {"own time"}, {"messages"}, {"share"}});
+    for (std::size_t i = 0; i < std::min(kTextRows, regions.size()); ++i)
+      table.add({region_name(run, regions[i].first), show(regions[i].second.own),
+                 show(regions[i].second.messages), share(regions[i].second.all(), r.makespan)});
+    out += table.text(width);
+  }
+  if (const auto links = by_link(path); !links.empty()) {
+    Table table({{"contention on the path", Table::Align::kLeft}, {"time"}, {"messages"}, {"share"}});
+    for (std::size_t i = 0; i < std::min(kTextRows, links.size()); ++i)
+      table.add({run.platform->fabric.link_name(links[i].first), show(links[i].second.contention),
+                 std::to_string(links[i].second.messages), share(links[i].second.contention, r.makespan)});
+    out += table.text(width);
+  }
+  out += wrap(
+      fmt::format("along this path: 1 us more latency a message is {} more, computation 1 % faster {} less, "
+                  "links 1 % faster {} less\n",
+                  show(Duration(static_cast<std::int64_t>(path.trips) * 1'000'000)),
+                  show(path.parts[at(PathPart::kCompute)] / 100),
+                  show((path.parts[at(PathPart::kTransfer)] + path.parts[at(PathPart::kContention)]) / 100)),
+      width, 2);
+  if (const auto e = run.ideal ? efficiency(r, *run.ideal) : std::nullopt)
+    out +=
+        wrap(fmt::format("efficiency {:.3f} = load balance {:.3f} x serialisation {:.3f} x transfer {:.3f} "
+                         "(on an ideal network: {})\n",
+                         e->parallel, e->load_balance, e->serialisation, e->transfer, show(*run.ideal)),
+             width, 2);
+  return out;
+}
+
+void add_critical_path_json(Json& to, const predict::RunFacts& run) {
+  const auto& r = *run.result;
+  const replay::PathResult& path = r.path;
+  Json parts = Json::object();
+  for (std::size_t p = 0; p < replay::kPathPartCount; ++p)
+    parts[fmt::format("{}_s", replay::kPathPartNames[p])] = to_seconds(path.parts[p]);
+  Json links = Json::array();
+  for (const auto& [link, l] : by_link(path))
+    links.push_back(Json{{"name", run.platform->fabric.link_name(link)},
+                         {"contention_s", to_seconds(l.contention)},
+                         {"messages", l.messages}});
+  Json regions = Json::array();
+  for (const auto& [region, g] : by_region(path))
+    regions.push_back(Json{{"name", region.valid() ? Json(region_name(run, region)) : Json(nullptr)},
+                           {"own_s", to_seconds(g.own)},
+                           {"messages_s", to_seconds(g.messages)}});
+  Json ranks = Json::array();
+  for (const auto& [rank, own] : by_rank(path))
+    ranks.push_back(Json{{"rank", rank.index()}, {"own_s", to_seconds(own)}});
+  // The longest ones, in order of time.
+  std::vector<std::size_t> shown(path.segments.size());
+  for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = i;
+  if (shown.size() > kJsonSegments) {
+    std::stable_sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
+      return time(path.segments[a]) > time(path.segments[b]);
+    });
+    shown.resize(kJsonSegments);
+    std::sort(shown.begin(), shown.end());
+  }
+  Json segments = Json::array();
+  for (const std::size_t i : shown) {
+    const auto& s = path.segments[i];
+    Json j{{"rank", s.rank.index()},
+           {"from_s", to_seconds(s.from.time_since_epoch())},
+           {"to_s", to_seconds(s.to.time_since_epoch())},
+           {"what", s.is_message() ? "message" : "own"},
+           {"mostly", replay::kPathPartNames[at(main_part(s))]}};
+    if (s.is_message()) {
+      j["receiver"] = s.receiver.index();
+      j["bytes"] = s.bytes;
+      if (s.held_by.valid()) j["held_by"] = run.platform->fabric.link_name(s.held_by);
+    } else {
+      j["op"] = s.op;
+    }
+    if (s.region.valid()) j["region"] = region_name(run, s.region);
+    segments.push_back(std::move(j));
+  }
+  to["critical_path"] = Json{{"parts", std::move(parts)},
+                             {"messages", path.messages},
+                             {"bytes", path.bytes},
+                             {"by_region", std::move(regions)},
+                             {"by_link", std::move(links)},
+                             {"by_rank", std::move(ranks)},
+                             {"segments_total", path.segments.size()},
+                             {"segments", std::move(segments)}};
+  to["sensitivity"] = Json{{"dT_dL", path.trips},
+                           {"dT_dL_link", path.hops},
+                           {"dT_dG", path.bytes},
+                           {"dT_dcompute_s", to_seconds(path.parts[at(PathPart::kCompute)])},
+                           {"dT_dbandwidth_s", -to_seconds(path.parts[at(PathPart::kTransfer)] +
+                                                           path.parts[at(PathPart::kContention)])}};
+  if (const auto e = run.ideal ? efficiency(r, *run.ideal) : std::nullopt)
+    to["efficiency"] = Json{{"parallel", e->parallel},           {"load_balance", e->load_balance},
+                            {"communication", e->communication}, {"serialisation", e->serialisation},
+                            {"transfer", e->transfer},           {"ideal_network_s", to_seconds(*run.ideal)}};
+}
+
+}  // namespace weft::report

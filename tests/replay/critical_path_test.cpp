@@ -1,0 +1,224 @@
+// The critical path against what can be worked out by hand, and its slopes against the same replay with a little more
+// latency or computation. (That its parts add up to the makespan: random_programs_test.cpp.)
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "replay/engine.hpp"
+#include "tests/replay/well_formed.hpp"
+#include "tests/support/memory_trace.hpp"
+
+namespace weft::replay {
+namespace {
+
+using testing::MemoryTrace;
+using traces::Op;
+using traces::OpKind;
+
+constexpr std::int64_t kMicro = 1'000'000;  // ticks
+constexpr std::int64_t kSmall = 1000, kLarge = 1'000'000;
+
+// 1 GB/s, 1 us from host to host, so that a KB takes 1 us. Send 3 us, receive 2 us.
+topology::Platform platform() {
+  auto p = topology::load_platform("crossbar:n=6,bw=1GB/s,lat=500ns").value();
+  p.mpi.send_overhead = Duration(3 * kMicro);
+  p.mpi.recv_overhead = Duration(2 * kMicro);
+  p.mpi.eager_limit = Bytes(65536);
+  return p;
+}
+
+std::vector<HostId> hosts(std::uint32_t ranks) {
+  std::vector<HostId> h;
+  for (std::uint32_t r = 0; r < ranks; ++r) h.emplace_back(r);
+  return h;
+}
+
+ReplayResult run(traces::TraceReader& t, const topology::Platform& p, ReplayOptions options = {}) {
+  options.critical_path = true;
+  auto r = replay(t, p, hosts(t.header().ranks), options);
+  EXPECT_TRUE(r) << (r ? "" : r.error().message());
+  return r ? std::move(r).value() : ReplayResult{};
+}
+
+// The parts that are not 0, in microseconds.
+using Micros = std::map<std::string, double>;
+Micros parts(const ReplayResult& r) {
+  Micros out;
+  for (std::size_t p = 0; p < kPathPartCount; ++p)
+    if (r.path.parts[p].count() != 0)
+      out[std::string(kPathPartNames[p])] = static_cast<double>(r.path.parts[p].count()) / kMicro;
+  return out;
+}
+// "0 3>1 1" : stretches of ranks and messages, in order.
+std::string way(const ReplayResult& r) {
+  std::string out;
+  for (const PathSegment& s : r.path.segments)
+    out += fmt::format("{}{}", out.empty() ? "" : " ",
+                       s.is_message() ? fmt::format("{}>{}", s.rank.index(), s.receiver.index())
+                                      : fmt::format("{}", s.rank.index()));
+  return out;
+}
+
+// Rank 1 computes for 40 us and sends; rank 0, who computed for less, waits for it. Whoever comes later is the path.
+TEST(CriticalPath, GoesThroughWhoeverWasLate) {
+  for (const std::int64_t own : {10, 100}) {
+    MemoryTrace t(2);
+    t.compute(0, Duration(own * kMicro));
+    t.compute(1, Duration(40 * kMicro));
+    t.p2p(1, OpKind::send, 0, 0, kSmall);
+    t.p2p(0, OpKind::recv, 1, 0, kSmall);
+    t.compute(0, Duration(5 * kMicro));
+    const auto r = run(t, platform());
+    if (own == 10) {
+      EXPECT_EQ(way(r), "1 1>0 0");
+      EXPECT_EQ(
+          parts(r),
+          (Micros{
+              {"compute", 45}, {"send_overhead", 3}, {"latency", 1}, {"transfer", 1}, {"recv_overhead", 2}}));
+      EXPECT_EQ(r.path.trips, 1u);
+      EXPECT_EQ(r.path.bytes, 1000u);
+    } else {
+      EXPECT_EQ(way(r), "0");
+      EXPECT_EQ(parts(r), (Micros{{"compute", 105}, {"recv_overhead", 2}}));
+      EXPECT_EQ(r.path.trips, 0u);
+    }
+  }
+}
+
+// A rendezvous begins with the later of its two sides: three trips from the sender, two from a late receiver.
+TEST(CriticalPath, ARendezvousBeginsWithItsLaterSide) {
+  for (const std::int64_t late : {-100, 100}) {
+    MemoryTrace t(2);
+    if (late < 0) t.compute(1, Duration(-late * kMicro));
+    if (late > 0) t.compute(0, Duration(late * kMicro));
+    t.p2p(1, OpKind::send, 0, 0, kLarge);
+    t.p2p(0, OpKind::recv, 1, 0, kLarge);
+    const auto r = run(t, platform());
+    Micros want{{"compute", 100}, {"latency", 1}, {"transfer", 1000}, {"recv_overhead", 2}};
+    want["handshake"] = late < 0 ? 2 : 1;
+    if (late < 0) want["send_overhead"] = 3;
+    EXPECT_EQ(parts(r), want) << late;
+    EXPECT_EQ(way(r), late < 0 ? "1 1>0 0" : "0 1>0 0");
+    EXPECT_EQ(r.path.trips, late < 0 ? 3u : 2u);
+  }
+}
+
+// Two messages of 1 MB into one host: the path is one of them, and half of its time is the other one's doing, on the link
+// that both cross.
+TEST(CriticalPath, ContentionIsBookedOnTheLinkThatHeldTheMessage) {
+  MemoryTrace t(3);
+  for (const std::uint32_t s : {1u, 2u}) {
+    t.p2p(s, OpKind::isend, 0, 0, kLarge, CommId(0), 0);
+    t.wait(s, 0);
+    t.p2p(0, OpKind::irecv, static_cast<std::int32_t>(s), 0, kLarge, CommId(0), s);
+  }
+  t.wait(0, 1);
+  t.wait(0, 2);
+  const auto p = platform();
+  const auto r = run(t, p);
+  EXPECT_EQ(parts(r), (Micros{{"send_overhead", 3},
+                              {"handshake", 2},
+                              {"latency", 1},
+                              {"transfer", 1000},
+                              {"contention", 1000},
+                              {"recv_overhead", 4}}));
+  for (const PathSegment& s : r.path.segments) {
+    if (!s.is_message()) continue;
+    ASSERT_TRUE(s.held_by.valid());
+    EXPECT_GT(r.links[s.held_by.index()].waited, Duration(0));
+  }
+}
+
+// A token that goes around twice while each rank computes: the path is the token, every region and rank by name.
+TEST(CriticalPath, FollowsATokenThroughRegionsAndCollectives) {
+  MemoryTrace t(4);
+  const auto lap = static_cast<std::int64_t>(t.add_region("lap").index());
+  const auto region = [&](std::uint32_t r, OpKind kind) {
+    Op op;
+    op.kind = kind;
+    op.amount = lap;
+    t.add(r, op);
+  };
+  for (std::uint32_t r = 0; r < 4; ++r) {
+    region(r, OpKind::region_begin);
+    if (r > 0) t.p2p(r, OpKind::recv, static_cast<std::int32_t>(r - 1), 0, kSmall);
+    t.compute(r, Duration(10 * kMicro));
+    if (r < 3) t.p2p(r, OpKind::send, static_cast<std::int32_t>(r + 1), 0, kSmall);
+    region(r, OpKind::region_end);
+    t.collective(r, OpKind::barrier, traces::kAnySource, 0, CommId(0));
+  }
+  const auto r = run(t, platform());
+  EXPECT_TRUE(way(r).starts_with("0 0>1 1 1>2 2 2>3 3 3 3>")) << way(r);
+  EXPECT_EQ(parts(r)["compute"], 40);
+  Duration in_lap{0};
+  for (const PathSegment& s : r.path.segments)
+    if (s.region.valid()) in_lap += s.to - s.from;
+  // 4 computations, 3 times send, latency, data, receive.
+  EXPECT_EQ(in_lap, Duration((4 * 10 + 3 * (3 + 1 + 1 + 2)) * kMicro));
+}
+
+// Without contention the makespan is a largest sum of costs, so it is convex in each of them, and the path's counts are
+// its slope: the line through the replay with that slope lies nowhere above it, and touches it on a side where the path
+// stays.
+TEST(CriticalPath, SlopesAreThoseOfTheMakespan) {
+  const char* const one = std::getenv("WEFT_SEED");
+  std::size_t cases = 0, touched = 0;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    if (one != nullptr && seed != std::strtoull(one, nullptr, 10)) continue;
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    auto program = testing::well_formed(seed);
+    const auto at = [&](double latency_ns, double scale) {
+      auto p = topology::load_platform(fmt::format("{},bw=10GB/s,lat={}ns",
+                                                   seed % 2 == 0 ? "crossbar:n=16" : "fat-tree:m=4,n=3",
+                                                   latency_ns))
+                   .value();
+      p.mpi.send_overhead = Duration(static_cast<std::int64_t>(seed % 3) * kMicro);
+      p.mpi.eager_limit = Bytes(2000);
+      ReplayOptions o;
+      o.model = "contention-free";
+      o.compute_scale = scale;
+      program.trace.rewind();
+      return run(program.trace, p, o);
+    };
+    const auto base = at(500, 1);
+    const auto slope_fits = [&](const ReplayResult& less, const ReplayResult& more, double step_ps) {
+      const double down = static_cast<double>((less.makespan - base.makespan).count()) + step_ps;
+      const double up = static_cast<double>((more.makespan - base.makespan).count()) - step_ps;
+      EXPECT_GE(down, -2) << "below the line by " << -down << " ps";
+      EXPECT_GE(up, -2) << "below the line by " << -up << " ps";
+      ++cases;
+      touched += std::min(down, up) <= 2 ? 1 : 0;
+    };
+    slope_fits(at(499.9, 1), at(500.1, 1), 100 * static_cast<double>(base.path.hops));
+    const double computed =
+        static_cast<double>(base.path.parts[static_cast<std::size_t>(PathPart::kCompute)].count());
+    slope_fits(at(500, 1 - 1e-6), at(500, 1 + 1e-6), 1e-6 * computed);
+  }
+  EXPECT_EQ(touched, cases);
+}
+
+// What is left on an ideal network is computation and who waits for whom: the token of above without its messages.
+TEST(CriticalPath, OnAnIdealNetworkOnlyComputationIsLeft) {
+  for (const std::int64_t bytes : {kSmall, kLarge}) {
+    MemoryTrace t(3);
+    for (std::uint32_t r = 0; r < 3; ++r) {
+      if (r > 0) t.p2p(r, OpKind::recv, static_cast<std::int32_t>(r - 1), 0, bytes);
+      t.compute(r, Duration((10 + r) * kMicro));
+      if (r < 2) t.p2p(r, OpKind::send, static_cast<std::int32_t>(r + 1), 0, bytes);
+      t.collective(r, OpKind::allreduce, traces::kAnySource, 800'000, CommId(0));
+    }
+    ReplayOptions o;
+    o.ideal_network = true;
+    const auto r = run(t, platform(), o);
+    EXPECT_EQ(r.makespan, Duration(33 * kMicro));
+    EXPECT_EQ(parts(r), (Micros{{"compute", 33}}));
+  }
+}
+
+}  // namespace
+}  // namespace weft::replay
