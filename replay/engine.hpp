@@ -29,8 +29,10 @@ struct MessageSeen {
   std::int32_t tag = 0;
   std::int64_t bytes = 0;  // without header
   bool of_collective = false;
-  SimTime posted;   // when the send was called, its overhead paid
-  SimTime arrived;  // when all data were there
+  SimTime posted;    // when the send was called, its overhead paid
+  SimTime left;      // when the data left
+  SimTime received;  // when a receive was there for it, if that was before; otherwise as `arrived`
+  SimTime arrived;   // when all data were there
 };
 
 struct ReplayOptions {

@@ -171,7 +171,9 @@ void Transfers::arrive(std::uint32_t i) {
   traffic_.arrived(n, agenda_.now());
   if (options_.on_message)
     options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes,
-                         (n.state & kCollective) != 0, n.posted.rounded(), agenda_.now().rounded()});
+                         (n.state & kCollective) != 0, n.posted.rounded(), n.left.rounded(),
+                         ((n.state & kMatched) != 0 ? n.matched : agenda_.now()).rounded(),
+                         agenda_.now().rounded()});
   router_.give_back(i);
   if (n.send_target.value != Target::kNobody) tell(n.src, n.send_target, 0, &n, true);
   n.send_target.value = Target::kNobody;

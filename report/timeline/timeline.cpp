@@ -1,0 +1,95 @@
+#include "report/timeline/timeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace weft::report {
+
+TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions options)
+    : options_(std::move(options)) {
+  timeline_.ranks = ranks;
+  timeline_.spans.resize(ranks);
+}
+
+void TimelineCollector::attach(replay::ReplayOptions& options) {
+  options.on_op = [this](RankId rank, std::uint64_t op, SimTime begin, SimTime end) {
+    if (!wanted(rank.index()) || end < options_.from || begin > options_.to) return;
+    if (count_ == options_.limit) {
+      ++timeline_.spans_left_out;
+      return;
+    }
+    ++count_;
+    timeline_.spans[rank.index()].push_back({begin, end, op, {}, 0, 0, 0});
+  };
+  options.on_message = [this](const replay::MessageSeen& m) {
+    if (!wanted(m.src.index()) || !wanted(m.dst.index()) || m.arrived < options_.from ||
+        m.posted > options_.to)
+      return;
+    if (timeline_.messages.size() == options_.limit) {
+      ++timeline_.messages_left_out;
+      return;
+    }
+    timeline_.messages.push_back(m);
+  };
+}
+
+Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration makespan) {
+  timeline_.end = SimTime(makespan);
+  timeline_.regions = trace.regions();
+  traces::OpBlock block;
+  for (std::uint32_t r = 0; r < timeline_.ranks; ++r) {
+    auto& spans = timeline_.spans[r];
+    if (spans.empty()) continue;
+    // Bodies of conditional steps run early: not in the order of the program.
+    std::vector<std::uint32_t> by_op(spans.size());
+    for (std::uint32_t i = 0; i < by_op.size(); ++i) by_op[i] = i;
+    std::stable_sort(by_op.begin(), by_op.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return spans[a].op < spans[b].op; });
+    std::uint64_t first = 0;
+    for (std::size_t next = 0; next < by_op.size();) {
+      WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
+      if (!more) break;
+      for (; next < by_op.size() && spans[by_op[next]].op < first + block.ops.size(); ++next) {
+        TimelineSpan& s = spans[by_op[next]];
+        const traces::Op& op = block.ops[s.op - first];
+        s.kind = op.kind;
+        s.peer = op.peer;
+        s.amount = op.amount;
+        if (op.kind == traces::OpKind::compute_kernel)
+          if (const auto list = block.list(op); !list.empty()) s.kernel = static_cast<std::uint8_t>(list[0]);
+      }
+      first += block.ops.size();
+    }
+  }
+  return std::move(timeline_);
+}
+
+Result<std::vector<bool>> parse_rank_set(std::string_view text, std::uint32_t count, std::string_view where) {
+  std::vector<bool> set(count, false);
+  const auto bad = [&](std::string_view part) {
+    return usage_error(fmt::format("{}: no set of ranks", where), std::string(part),
+                       fmt::format("ranks below {}, as 0-3,8", count));
+  };
+  while (true) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, comma);
+    const std::size_t dash = std::min(part.find('-'), part.size());
+    std::uint32_t low = 0, high = 0;
+    const auto number = [](std::string_view t, std::uint32_t& out) {
+      const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), out);
+      return error == std::errc() && end == t.data() + t.size();
+    };
+    if (!number(part.substr(0, dash), low)) return bad(part);
+    high = low;
+    if (dash < part.size() && !number(part.substr(dash + 1), high)) return bad(part);
+    if (high < low || high >= count) return bad(part);
+    for (std::uint32_t r = low; r <= high; ++r) set[r] = true;
+    if (comma == text.size()) return set;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace weft::report

@@ -1,0 +1,75 @@
+// Timeline: what every rank did when, and which messages went between them, of one replay; for viewers.
+//
+// Collected while the replay runs, through its callbacks, then joined with the trace for the names. Memory: 32 B an
+// operation and 72 B a message that are kept; `limit` bounds both, and what comes later is counted, not kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "replay/engine.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::report {
+
+struct TimelineOptions {
+  std::vector<bool> ranks;          // which; empty: all
+  SimTime from{};                   // what ended before is left out
+  SimTime to{Duration::max()};      // what began after is left out
+  std::uint64_t limit = 2'000'000;  // operations, and messages
+};
+
+// An operation. Those of a rank follow each other and do not overlap.
+struct TimelineSpan {
+  SimTime begin, end;
+  std::uint64_t op = 0;  // index in the rank's program
+  traces::OpKind kind{};
+  std::uint8_t kernel = 0;  // of a compute_kernel
+  std::int32_t peer = 0;
+  std::int64_t amount = 0;  // bytes; a region of region_begin and region_end
+};
+
+struct Timeline {
+  std::uint32_t ranks = 0;                       // of the trace
+  std::vector<std::vector<TimelineSpan>> spans;  // by rank, in order of time
+  std::vector<replay::MessageSeen> messages;     // in order of their ends
+  std::vector<std::string> regions;
+  SimTime end;                                              // of the replay
+  std::uint64_t spans_left_out = 0, messages_left_out = 0;  // for the limit alone
+};
+
+class TimelineCollector {
+ public:
+  TimelineCollector(std::uint32_t ranks, TimelineOptions options);
+  // Sets the callbacks of `options`; this must outlive the replay.
+  void attach(replay::ReplayOptions& options);
+  // After the replay: `trace` again from its start, for what the operations are. Errors: the trace's.
+  [[nodiscard]] Result<Timeline> finish(traces::TraceReader& trace, Duration makespan);
+
+ private:
+  [[nodiscard]] bool wanted(std::uint32_t rank) const {
+    return options_.ranks.empty() || options_.ranks[rank];
+  }
+  TimelineOptions options_;
+  Timeline timeline_;
+  std::uint64_t count_ = 0;
+};
+
+// "0-3,8": ranks below `count`. Error: kUsage.
+[[nodiscard]] Result<std::vector<bool>> parse_rank_set(std::string_view text, std::uint32_t count,
+                                                       std::string_view where);
+
+// Google's Perfetto (ui.perfetto.dev): a track a rank, slices of operations inside those of regions, an arrow a message.
+// Whole nanoseconds, rounded down.
+[[nodiscard]] std::string perfetto(const Timeline& timeline, std::string_view title);
+
+// BSC's Paraver: .prv, .pcf and .row, of the same names. Nanoseconds. `node_of_rank`: 0-based, in order of first use.
+struct Paraver {
+  std::string prv, pcf, row;
+};
+[[nodiscard]] Paraver paraver(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
+                              const std::vector<traces::Communicator>& communicators);
+
+}  // namespace weft::report
