@@ -195,13 +195,27 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
       .injection = Bandwidth(rate),
       .latency = from_seconds(out.alpha)};
   if (platform.compute.device.bandwidth > 0) machine.host_link = Bandwidth(platform.compute.device.bandwidth);
-  const hpl_gen::PhaseRun phases{
-      .n = config.n,
-      .nb = config.nb,
-      .p = config.p,
-      .q = config.q,
-      .row_major = config.pmap == hpl_gen::ProcessMap::kRowMajor,
-      .overlap = config.depth > 0 ? hpl_gen::Overlap::kPanel : hpl_gen::Overlap::kNone};
+  const hpl_gen::PhaseRun phases{.n = config.n,
+                                 .nb = config.nb,
+                                 .p = config.p,
+                                 .q = config.q,
+                                 .row_major = config.pmap == hpl_gen::ProcessMap::kRowMajor,
+                                 .overlap = device             ? hpl_gen::Overlap::kSplit
+                                            : config.depth > 0 ? hpl_gen::Overlap::kPanel
+                                                               : hpl_gen::Overlap::kNone,
+                                 .split = config.rochpl.split};
+  if (device) {
+    const auto rate_of = [&](const traces::KernelShape& s, double work) {
+      const double seconds = clock.seconds(clock.row_of(placement[0], 0), s);
+      return seconds > 0 ? work / seconds : 0;
+    };
+    const std::int64_t half = std::max<std::int64_t>(1, config.nb / 2);
+    const traces::KernelShape inner{traces::Kernel::dgemm, m, half, half};
+    if (const double r = rate_of(inner, traces::kernel_flops(inner)); r > 0) machine.factor = FlopRate(r);
+    const traces::KernelShape copy{traces::Kernel::copy_to_host, m, config.nb, 1};
+    if (const double r = rate_of(copy, 8 * static_cast<double>(m) * static_cast<double>(config.nb)); r > 0)
+      machine.panel_link = Bandwidth(r);
+  }
   out.phases = hpl_gen::phase_model(machine, phases).gflops;
   double peak = 0, memory = 0;
   for (const HostId h : placement) {

@@ -113,6 +113,26 @@ TEST(PredictHpl, RocHplTakesBetweenTheLongerOfHostAndDeviceAndTheirSum) {
   }
 }
 
+// Two ways to the same time that share no code: messages and kernels replayed, and an equation panel by panel.
+TEST(PredictHpl, RocHplsReplayAndItsPhaseModelAgreeWhereUpdatesAreMostOfTheTime) {
+  const Workspace here;
+  here.write("p.textproto",
+             "topology { family: \"crossbar\" set: \"n=8\" set: \"bw=10GB/s\" set: \"lat=1us\" }\n"
+             "host { speed: \"1Tflops\" kernel { name: \"device_dgemm\" rate: \"1Tflops\" }\n"
+             "  kernel { name: \"device_dtrsm_right\" rate: \"1Tflops\" }\n"
+             "  kernel { name: \"copy_to_host\" bandwidth: \"10GB/s\" } kernel { name: \"copy_to_device\" "
+             "bandwidth: \"10GB/s\" }\n"
+             "  kernel { name: \"dgemm\" rate: \"100Gflops\" } kernel { name: \"*\" intercept: \"0\" } }\n"
+             "mpi { eager_limit: \"0B\" }\n");
+  for (const std::string grid : {"--p 2 --q 4", "--p 4 --q 2", "--p 2 --q 2"})
+    for (const std::string split : {"0.3", "0.6"}) {
+      const json j =
+          predict_rochpl(here, "p.textproto", "--n 40960 --nb 256 --bcast 1rM --split " + split + " " + grid);
+      const double replay = j["gflops"], equation = j["closed_form"]["phases_gflops"];
+      EXPECT_NEAR(equation / replay, 1, 0.03) << grid << " split " << split;
+    }
+}
+
 TEST(PredictHpl, OneProcessTakesItsFlopsOverItsSpeed) {
   const Workspace here;
   const json j = predict(here, "--n 1000 --nb 50 --p 1 --q 1");
