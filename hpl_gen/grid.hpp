@@ -3,6 +3,9 @@
 // PMAP says how world ranks fill the P x Q grid: row by row or column by column. HPL splits the world into `all` (the
 // ranks of the grid), then `all` into process rows and process columns; ranks beyond P x Q are in none.
 //
+// rocHPL fills nodes, local_p x local_q processes each, with PMAP column: ranks of a node go down its columns, nodes go
+// down the columns of nodes. With PMAP row it fills the grid row by row whatever the nodes are, as HPL does.
+//
 // Ids of a trace with several grids: grid g has a first id f; `all` = f, row r = f + 1 + r, column c = f + 1 + P + c.
 #pragma once
 
@@ -17,12 +20,25 @@ struct ProcessGrid {
   int p = 1, q = 1;
   ProcessMap pmap = ProcessMap::kRowMajor;
   std::uint32_t first_comm = 1;
+  int local_p = 0, local_q = 0;  // of a node that is filled at a time; 0: the grid as one
 
   [[nodiscard]] int size() const { return p * q; }
-  [[nodiscard]] int row_of(int rank) const { return pmap == ProcessMap::kRowMajor ? rank / q : rank % p; }
-  [[nodiscard]] int col_of(int rank) const { return pmap == ProcessMap::kRowMajor ? rank % q : rank / p; }
+  [[nodiscard]] int row_of(int rank) const {
+    if (pmap == ProcessMap::kRowMajor) return rank / q;
+    if (local_p == 0) return rank % p;
+    return rank / (local_p * local_q) % (p / local_p) * local_p + rank % local_p;
+  }
+  [[nodiscard]] int col_of(int rank) const {
+    if (pmap == ProcessMap::kRowMajor) return rank % q;
+    if (local_p == 0) return rank / p;
+    const int on_node = local_p * local_q;
+    return rank / on_node / (p / local_p) * local_q + rank % on_node / local_p;
+  }
   [[nodiscard]] int rank_of(int row, int col) const {
-    return pmap == ProcessMap::kRowMajor ? row * q + col : col * p + row;
+    if (pmap == ProcessMap::kRowMajor) return row * q + col;
+    if (local_p == 0) return col * p + row;
+    const int node = col / local_q * (p / local_p) + row / local_p;
+    return node * local_p * local_q + col % local_q * local_p + row % local_p;
   }
   [[nodiscard]] CommId all_comm() const { return CommId(first_comm); }
   [[nodiscard]] CommId row_comm(int row) const {

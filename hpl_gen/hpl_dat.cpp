@@ -182,6 +182,8 @@ std::vector<HplConfig> HplDat::runs() const {
   c.equil = equil;
   c.align = align;
   c.threshold = threshold;
+  c.program = program;
+  c.rochpl = rochpl;
   for (const Grid& g : grids)
     for (const auto order : n)
       for (const auto width : nb)
@@ -274,6 +276,7 @@ HplDat to_dat(const HplConfig& c) {
   d.pfact = {c.pfact}, d.nbmin = {c.nbmin}, d.ndiv = {c.ndiv}, d.rfact = {c.rfact}, d.bcast = {c.bcast};
   d.depth = {c.depth}, d.swap = c.swap, d.swap_threshold = c.swap_threshold;
   d.l1_transposed = c.l1_transposed, d.u_transposed = c.u_transposed, d.equil = c.equil, d.align = c.align;
+  d.program = c.program, d.rochpl = c.rochpl;
   return d;
 }
 
@@ -326,6 +329,16 @@ Result<void> check_config(const HplConfig& c) {
   if (c.ndiv < 2) return fail("NDIV is out of range", c.ndiv, "at least 2");
   if (c.depth < 0 || c.depth > kMaxDepth) return fail("DEPTH is out of range", c.depth, "0 to 64");
   if (c.swap_threshold < 0) return fail("the swapping threshold is negative", c.swap_threshold, "at least 0");
+  if (c.program == Program::kRocHpl) {
+    const RocHplArguments& r = c.rochpl;
+    if (!(r.split >= 0 && r.split <= 1)) return fail("the split is out of range", r.split, "0 to 1");
+    if (r.local_p < 0 || (r.local_p > 0 && c.p % r.local_p != 0))
+      return fail("P is no multiple of the process rows on a node", r.local_p,
+                  fmt::format("a divisor of {}", c.p));
+    if (r.local_q < 0 || (r.local_q > 0 && c.q % r.local_q != 0))
+      return fail("Q is no multiple of the process columns on a node", r.local_q,
+                  fmt::format("a divisor of {}", c.q));
+  }
   return {};
 }
 
@@ -338,6 +351,13 @@ Result<ProcessMap> parse_pmap(std::string_view t, std::string_view o) {
   return parse_name<ProcessMap>(t, o, kMaps);
 }
 
+Result<Program> parse_program(std::string_view t, std::string_view o) {
+  for (const Program p : {Program::kNetlib, Program::kRocHpl})
+    if (t == name_of(p)) return p;
+  return usage_error(fmt::format("{}: unknown value", o), std::string(t), "one of: netlib, rochpl");
+}
+
+std::string_view name_of(Program p) { return p == Program::kRocHpl ? "rochpl" : "netlib"; }
 std::string_view name_of(Factor f) { return kFactors[static_cast<std::size_t>(f)]; }
 std::string_view name_of(Bcast b) { return kBcasts[static_cast<std::size_t>(b)]; }
 std::string_view name_of(Swap s) { return kSwaps[static_cast<std::size_t>(s)]; }

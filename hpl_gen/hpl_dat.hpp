@@ -26,6 +26,17 @@ enum class Bcast : std::uint8_t { k1Ring, k1RingM, k2Ring, k2RingM, kLong, kLong
 enum class Swap : std::uint8_t { kBinaryExchange, kSpreadRoll, kMix };                // SWAP
 enum class ProcessMap : std::uint8_t { kRowMajor, kColumnMajor };                     // PMAP
 
+// Which program reads the file, and what it is told beside it.
+enum class Program : std::uint8_t {
+  kNetlib,  // HPL 2.3
+  kRocHpl,  // AMD's for its GPUs, ROCm/rocHPL 6.1 (steps/rochpl_step.hpp)
+};
+struct RocHplArguments {
+  double split = 0.6;            // -f: share of a process's columns that the second part of an update has
+  int local_p = 0, local_q = 0;  // -p, -q: process rows and columns on a node; 0 = all of the grid
+  friend bool operator==(const RocHplArguments&, const RocHplArguments&) = default;
+};
+
 // One run of HPL.
 struct HplConfig {
   std::int64_t n = 0;    // order of the matrix
@@ -45,12 +56,14 @@ struct HplConfig {
   bool equil = true;
   int align = 8;
   double threshold = 16.0;  // of the residual check; <= 0: no check
+  Program program = Program::kNetlib;
+  RocHplArguments rochpl;
 
   [[nodiscard]] int ranks() const { return p * q; }
   // Panels of the main loop: ceil(n / nb).
   [[nodiscard]] std::int64_t panels() const { return (n + nb - 1) / nb; }
-  // DEPTH as it takes effect: with one process column there is nothing to look ahead to.
-  [[nodiscard]] int look_ahead() const { return q == 1 ? 0 : depth; }
+  // DEPTH as it takes effect: with one process column there is nothing to look ahead to; rocHPL always looks one ahead.
+  [[nodiscard]] int look_ahead() const { return program == Program::kRocHpl ? 1 : q == 1 ? 0 : depth; }
   // Which of the two algorithms swaps the rows of so many local columns.
   [[nodiscard]] bool long_swap(std::int64_t columns) const {
     return swap == Swap::kSpreadRoll || (swap == Swap::kMix && columns > swap_threshold);
@@ -82,6 +95,8 @@ struct HplDat {
   bool u_transposed = true;
   bool equil = true;
   int align = 8;
+  Program program = Program::kNetlib;  // not in the file
+  RocHplArguments rochpl;
   std::vector<std::string> notes;  // what HPL replaces silently, one sentence each
 
   // The ranks that a job for all grids needs.
@@ -110,10 +125,12 @@ inline constexpr std::int64_t kMaxProcesses = 1 << 20;  // of a grid; bounds wha
 [[nodiscard]] Result<Bcast> parse_bcast(std::string_view text, std::string_view option);
 [[nodiscard]] Result<Swap> parse_swap(std::string_view text, std::string_view option);
 [[nodiscard]] Result<ProcessMap> parse_pmap(std::string_view text, std::string_view option);
+[[nodiscard]] Result<Program> parse_program(std::string_view text, std::string_view option);
 
 [[nodiscard]] std::string_view name_of(Factor f);
 [[nodiscard]] std::string_view name_of(Bcast b);
 [[nodiscard]] std::string_view name_of(Swap s);
 [[nodiscard]] std::string_view name_of(ProcessMap m);
+[[nodiscard]] std::string_view name_of(Program p);
 
 }  // namespace weft::hpl_gen

@@ -63,6 +63,8 @@ Result<void> HplTrace::prepare() {
   header_.recorder = "weft generate hpl";
   header_.hpl_dat = write_hpl_dat(dat_);
   header_.notes = dat_.notes;
+  if (dat_.program == Program::kRocHpl)
+    header_.notes.push_back(fmt::format("program rocHPL, split {}", dat_.rochpl.split));
 
   traces::Communicator world{"world", {}};
   for (int r = 0; r < ranks; ++r) world.members.push_back(r);
@@ -76,6 +78,10 @@ Result<void> HplTrace::prepare() {
       continue;
     }
     ProcessGrid g{c.p, c.q, c.pmap, static_cast<std::uint32_t>(communicators_.size())};
+    if (c.program == Program::kRocHpl && (c.rochpl.local_p > 0 || c.rochpl.local_q > 0)) {
+      g.local_p = c.rochpl.local_p > 0 ? c.rochpl.local_p : c.p;
+      g.local_q = c.rochpl.local_q > 0 ? c.rochpl.local_q : c.q;
+    }
     traces::Communicator all{fmt::format("split{}", splits + 1), {}};
     for (int r = 0; r < g.size(); ++r) all.members.push_back(r);
     communicators_.push_back(std::move(all));
@@ -115,6 +121,8 @@ Result<void> HplTrace::prepare() {
 
 Result<void> HplTrace::prepare_pivots() {
   if (options_.pivots == PivotKind::kRecorded) {
+    if (dat_.program == Program::kRocHpl)
+      return not_supported("pivots of a recorded run for rocHPL", "--pivots random or exact");
     WEFT_CHECK(options_.recorded != nullptr, "recorded pivots without a recording");
     for (const HplConfig& c : runs_) WEFT_TRY(check_recorded(c, *options_.recorded));
     header_.notes.push_back(options_.recorded->describe());
@@ -251,10 +259,10 @@ std::uint32_t HplTrace::panel_region(std::int64_t panel) const {
   return kFirstPanel + (options_.one_panel_region ? 0 : static_cast<std::uint32_t>(panel));
 }
 
-const HplTrace::Program& HplTrace::program_of(std::uint32_t run, std::int64_t jb) {
-  for (const Program& p : programs_)
+const HplTrace::Factorisation& HplTrace::program_of(std::uint32_t run, std::int64_t jb) {
+  for (const Factorisation& p : programs_)
     if (p.jb == jb && p.run == run) return p;
-  Program& p = programs_[next_program_];
+  Factorisation& p = programs_[next_program_];
   next_program_ = (next_program_ + 1) % programs_.size();
   p = {run, jb, make_panel_program(runs_[run], jb), {}, {}};
   p.current = make_panel_series(p.program, jb, true);
@@ -287,16 +295,17 @@ const RowExchange& HplTrace::exchange_of(std::uint32_t run, std::int64_t panel) 
 
 bool HplTrace::factor(const Place& p, Cursor& c, OpSink& out, std::size_t budget) {
   if (p.owns() && p.panel.width > 0) {
-    const Program& made = program_of(p.run, p.panel.width);
+    const Factorisation& made = program_of(p.run, p.panel.width);
     const PanelProgram& program = made.program;
+    const PivotCalls calls = pivot_calls(*p.config, p.panel);
     if (c.sub == 0) out.begin(kPfact);
     if (options_.aggregate_pfact) {
-      emit_panel_series(p.current() ? made.current : made.others, p, series_, out);
+      emit_panel_series(p.current() ? made.current : made.others, p, calls, series_, out);
       c.sub = static_cast<std::uint32_t>(program.size());
     }
     for (; c.sub < program.size(); ++c.sub) {
       if (out.size() >= budget) return false;
-      emit_panel_instruction(program[c.sub], p, out);
+      emit_panel_instruction(program[c.sub], p, calls, out);
     }
     out.end(kPfact);
   }
@@ -315,6 +324,7 @@ void HplTrace::update(const Place& p, std::int64_t columns, PanelBcast& bcast, O
 // Iteration c.item. Without look-ahead: factor, broadcast, update. With: the panel's own columns are brought up to
 // date by the `depth` panels before it, it is factored and its broadcast overlaps the update with the oldest of them.
 void HplTrace::panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
+  if (runs_[c.run].program == Program::kRocHpl) return rochpl_panel_step(rank, c, out, budget);
   const Place me = place_of(rank, c.run, c.item);
   const HplConfig& config = *me.config;
   const PanelWindow w = window_of(config);
@@ -353,9 +363,42 @@ void HplTrace::panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget) 
   ++c.item;
 }
 
+RocHplPanel HplTrace::rochpl_panel_of(const Place& p) {
+  const RowExchange* const moves =
+      p.grid->p > 1 && p.panel.width > 0 ? &exchange_of(p.run, p.panel.index) : nullptr;
+  return rochpl_panel(*p.config, p, moves);
+}
+
+// Iteration c.item of rocHPL factors that panel while the accelerators update with the one before.
+void HplTrace::rochpl_panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
+  const Place me = place_of(rank, c.run, c.item);
+  if (c.phase == kFactorPhase) {
+    if (factor(me, c, out, budget)) c.phase = kUpdatePhase;
+    return;
+  }
+  const bool first = c.item == window_of(*me.config).first;
+  const RocHplPanel next = rochpl_panel_of(me);
+  const RocHplPanel before = first ? next : rochpl_panel_of(place_of(rank, c.run, c.item - 1));
+  const RocHplPanel* const curr = first ? nullptr : &before;
+  if (c.phase == 0) {
+    out.begin(panel_region(c.item));
+    emit_rochpl_until_factor(curr, next, c.launched, out);
+    c.phase = kFactorPhase;
+    return;
+  }
+  emit_rochpl_after_factor(curr, next, c.launched, out);
+  out.end(panel_region(c.item));
+  c.phase = 0;
+  ++c.item;
+}
+
 // After the loop the last `depth` panels have not reached the right-hand side yet.
-void HplTrace::last_updates(int rank, const Cursor& c, OpSink& out) {
+void HplTrace::last_updates(int rank, Cursor& c, OpSink& out) {
   const HplConfig& config = runs_[c.run];
+  if (config.program == Program::kRocHpl) {
+    const RocHplPanel last = rochpl_panel_of(place_of(rank, c.run, config.panels() - 1));
+    return emit_rochpl_end(last, c.launched, out);
+  }
   const int depth = config.look_ahead();
   const std::int64_t end = std::max<std::int64_t>(config.panels(), depth);
   PanelBcast none;
@@ -379,9 +422,13 @@ void HplTrace::next_run(int rank, Cursor& c) const {
 void HplTrace::step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
   const HplConfig& config = runs_[c.run];
   const ProcessGrid& grid = grids_[c.run];
+  const bool netlib = config.program == Program::kNetlib;
   switch (c.stage) {
     case Stage::kStart:
-      if (options_.start_end) emit_program_start(dat_, static_cast<int>(header_.ranks), rank, out);
+      if (options_.start_end && netlib)
+        emit_program_start(dat_, static_cast<int>(header_.ranks), rank, out);
+      else if (options_.start_end)
+        out.simple(traces::OpKind::init);
       c.stage = Stage::kGridStart;
       break;
     case Stage::kGridStart:
@@ -393,7 +440,7 @@ void HplTrace::step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
       }
       break;
     case Stage::kRunStart:
-      if (options_.start_end) emit_run_start(grid, rank, out);
+      if (options_.start_end && netlib) emit_run_start(grid, rank, out);
       c.stage = Stage::kPanel;
       c.item = window_of(config).first;
       break;
@@ -423,7 +470,7 @@ void HplTrace::step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
       }
       break;
     case Stage::kRunEnd:
-      if (options_.start_end) emit_run_end(config, grid, rank, out);
+      if (options_.start_end && netlib) emit_run_end(config, grid, rank, out);
       next_run(rank, c);
       break;
     case Stage::kGridEnd:

@@ -9,6 +9,8 @@
 // end of an update is the wait for a panel that was polled for (look-ahead); what a poll found earlier runs inside
 // "swap" or "update".
 //
+// Of rocHPL a trace has what its clock covers, and the communicators; set-up, warm-up and checks are left out.
+//
 // The number of operations is not known before the end (kUnknownOps) unless count() was called; totals() are those of
 // what was generated since the last rewind().
 #pragma once
@@ -26,6 +28,7 @@
 #include "hpl_gen/steps/panel_bcast.hpp"
 #include "hpl_gen/steps/panel_factor.hpp"
 #include "hpl_gen/steps/panel_series.hpp"
+#include "hpl_gen/steps/rochpl_step.hpp"
 #include "hpl_gen/steps/row_exchange.hpp"
 #include "traces/trace.hpp"
 
@@ -95,6 +98,7 @@ class HplTrace final : public traces::TraceReader {
   struct Cursor {
     Stage stage = Stage::kStart;
     std::uint8_t phase = 0;  // within a panel
+    RocHplLaunches launched = 0;
     std::uint32_t run = 0;
     std::uint32_t sub = 0;    // instruction of a panel factorisation
     std::uint32_t given = 0;  // operations of this step already handed out
@@ -109,7 +113,9 @@ class HplTrace final : public traces::TraceReader {
   // Generates the step at `c` and moves `c` on. `budget`: operations after which a long step may stop.
   void step(int rank, Cursor& c, OpSink& out, std::size_t budget);
   void panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget);
-  void last_updates(int rank, const Cursor& c, OpSink& out);
+  void rochpl_panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget);
+  [[nodiscard]] RocHplPanel rochpl_panel_of(const Place& place);
+  void last_updates(int rank, Cursor& c, OpSink& out);
   bool factor(const Place& place, Cursor& c, OpSink& out, std::size_t budget);
   void update(const Place& place, std::int64_t columns, PanelBcast& bcast, OpSink& out);
   [[nodiscard]] Place place_of(int rank, std::uint32_t run, std::int64_t panel) const;
@@ -132,15 +138,15 @@ class HplTrace final : public traces::TraceReader {
   std::vector<RowExchange> ring_;
   RowExchangeBuilder builder_;
   std::vector<std::int32_t> none_;
-  struct Program {
+  struct Factorisation {
     std::uint32_t run = 0;
     std::int64_t jb = -1;
     PanelProgram program;
     PanelSeries current, others;  // the same as series, on the current process row and elsewhere
   };
-  [[nodiscard]] const Program& program_of(std::uint32_t run, std::int64_t jb);
+  [[nodiscard]] const Factorisation& program_of(std::uint32_t run, std::int64_t jb);
   [[nodiscard]] std::uint32_t panel_region(std::int64_t panel) const;
-  std::vector<Program> programs_;
+  std::vector<Factorisation> programs_;
   std::vector<std::int64_t> series_;
   std::size_t next_program_ = 0;
   traces::OpBlock scratch_;

@@ -90,6 +90,7 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   // The last window runs to the end: what comes after its last panel, the solve included.
   const WindowRun& last = runs.back();
   const bool all = windows.size() == 1;
+  if (all && last.device_s > 0) out.device_s = last.device_s;
   out.solve_s = last.solve_s;
   out.time_s = all ? last.time_s : fit.total.s[Part::kTime] + last.after_last_panel_s;
   if (fit.error && out.exchanges.differs_at_most) {
@@ -142,7 +143,9 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
   // gamma: the dgemm of a middling update, mean over the ranks of the first host.
   const std::int64_t m = std::max<std::int64_t>(1, config.n / config.p / 2);
   const std::int64_t n = std::max<std::int64_t>(1, config.n / config.q / 2);
-  const traces::KernelShape shape{traces::Kernel::dgemm, m, n, config.nb};
+  const bool device = config.program == hpl_gen::Program::kRocHpl;
+  const traces::KernelShape shape{device ? traces::Kernel::device_dgemm : traces::Kernel::dgemm, m, n,
+                                  config.nb};
   out.gamma = clock.seconds(clock.row_of(placement[0], 0), shape) / traces::kernel_flops(shape);
 
   // alpha and beta: an empty and a long message between the first two hosts of the placement that differ.
@@ -192,13 +195,27 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
       .injection = Bandwidth(rate),
       .latency = from_seconds(out.alpha)};
   if (platform.compute.device.bandwidth > 0) machine.host_link = Bandwidth(platform.compute.device.bandwidth);
-  const hpl_gen::PhaseRun phases{
-      .n = config.n,
-      .nb = config.nb,
-      .p = config.p,
-      .q = config.q,
-      .row_major = config.pmap == hpl_gen::ProcessMap::kRowMajor,
-      .overlap = config.depth > 0 ? hpl_gen::Overlap::kPanel : hpl_gen::Overlap::kNone};
+  const hpl_gen::PhaseRun phases{.n = config.n,
+                                 .nb = config.nb,
+                                 .p = config.p,
+                                 .q = config.q,
+                                 .row_major = config.pmap == hpl_gen::ProcessMap::kRowMajor,
+                                 .overlap = device             ? hpl_gen::Overlap::kSplit
+                                            : config.depth > 0 ? hpl_gen::Overlap::kPanel
+                                                               : hpl_gen::Overlap::kNone,
+                                 .split = config.rochpl.split};
+  if (device) {
+    const auto rate_of = [&](const traces::KernelShape& s, double work) {
+      const double seconds = clock.seconds(clock.row_of(placement[0], 0), s);
+      return seconds > 0 ? work / seconds : 0;
+    };
+    const std::int64_t half = std::max<std::int64_t>(1, config.nb / 2);
+    const traces::KernelShape inner{traces::Kernel::dgemm, m, half, half};
+    if (const double r = rate_of(inner, traces::kernel_flops(inner)); r > 0) machine.factor = FlopRate(r);
+    const traces::KernelShape copy{traces::Kernel::copy_to_host, m, config.nb, 1};
+    if (const double r = rate_of(copy, 8 * static_cast<double>(m) * static_cast<double>(config.nb)); r > 0)
+      machine.panel_link = Bandwidth(r);
+  }
   out.phases = hpl_gen::phase_model(machine, phases).gflops;
   double peak = 0, memory = 0;
   for (const HostId h : placement) {

@@ -74,6 +74,9 @@ struct HplPrediction {
   double pfact_s = 0, bcast_s = 0, swap_s = 0, update_s = 0, solve_s = 0;
   double bcast_took_s =
       0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
+  // Of rocHPL, mean over ranks: their accelerators worked, in all panels together; nullopt: only some were simulated,
+  // or there are none. update_s is the part of it that the host waited for, so the rest went on behind other phases.
+  std::optional<double> device_s;
   std::int64_t panels_simulated = 0, panels_total = 0;
   std::int64_t shortest_window = 0;  // panels, warm-up included
   // Half the width of the interval that holds, with hpl_gen::kConfidence, what a simulation of all panels and messages

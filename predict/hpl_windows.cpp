@@ -170,6 +170,8 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   run.time_s = to_seconds(result.makespan);
   run.after_last_panel_s += run.time_s;
   run.ops = trace->totals().ops;
+  for (const replay::RankTimes& r : result.ranks) run.device_s += to_seconds(r.device);
+  run.device_s /= static_cast<double>(config.ranks());
   run.result = std::move(result);
   run.result.ranks.clear();
   run.result.regions.clear();

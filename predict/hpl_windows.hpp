@@ -16,6 +16,7 @@ struct WindowRun {
   std::vector<hpl_gen::PanelSeconds> panels;  // measured ones
   double solve_s = 0;
   double time_s = 0;
+  double device_s = 0;            // that accelerators worked, mean over ranks
   double after_last_panel_s = 0;  // what the look-ahead left to update, and the solve
   replay::ReplayResult result;
   std::uint64_t ops = 0;

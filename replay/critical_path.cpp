@@ -153,6 +153,30 @@ void CriticalPath::run_ends(std::uint32_t run) {
   if (on_) drop(runs_[run]);
 }
 
+void CriticalPath::launched(std::uint32_t rank, std::uint32_t& since) {
+  if (!on_) return;
+  const std::uint32_t node = hold(cut(rank, agenda_.now()));
+  drop(since);
+  since = node;
+}
+
+void CriticalPath::woken_by_kernel(std::uint32_t rank, std::uint32_t since) {
+  if (!on_) return;
+  const std::uint32_t parent = hold(since);
+  const std::uint32_t node = take();
+  Node& n = nodes_[node];
+  n.end = agenda_.now();
+  n.parts[kCompute] = n.end - nodes_[parent].end;
+  n.op = ranks_[rank].pc;
+  n.rank = rank;
+  n.region = heads_[rank].region;
+  n.parent = parent;
+  n.holders = 1;
+  go_on(rank, node);
+  // The wait counts as computation, which is booked when the rank goes on.
+  heads_[rank].computed += n.end - ranks_[rank].blocked_since;
+}
+
 // The exchanges are timed at once, so which member waited for which is not kept: after the last one came, `rank` computes,
 // and what is left is divided as its waits were.
 void CriticalPath::series_over(std::uint32_t rank, std::uint32_t last, std::uint32_t past, Instant end,

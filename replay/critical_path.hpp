@@ -69,6 +69,11 @@ class CriticalPath {
   void run_paid(std::uint32_t run, std::uint32_t rank, Cause cause);
   void run_ends(std::uint32_t run);
 
+  // ---- Launched kernels (device_queues.hpp): the rank finds its accelerator idle now, which is kept in `since`; a wait of
+  // the rank ends with a kernel of what ran without a break from there on.
+  void launched(std::uint32_t rank, std::uint32_t& since);
+  void woken_by_kernel(std::uint32_t rank, std::uint32_t since);
+
   // ---- Series of exchanges: all its members are there; `last` came last. Held until series_told().
   [[nodiscard]] std::uint32_t series_begins(std::uint32_t last) {
     return on_ ? hold(cut(last, agenda_.now())) : kNone;

@@ -38,12 +38,13 @@ inline constexpr std::array<std::string_view, kCauseCount> kCauseNames{
 // The five parts add up to `finish`.
 struct RankTimes {
   Duration finish{0};
-  Duration compute{0};                         // computation and sleep
+  Duration compute{0};                         // computation and sleep, waits for launched kernels
   Duration send{0};                            // inside blocking sends, and send overheads
   Duration recv{0};                            // inside blocking receives and probes, and receive overheads
   Duration wait{0};                            // inside wait*, test*
   Duration collective{0};                      // inside collectives and communicator operations
   std::array<Duration, kCauseCount> causes{};  // add up to send + recv + wait + collective
+  Duration device{0};                          // its accelerator worked, hidden behind the rest or not
   [[nodiscard]] Duration cause(Cause c) const { return causes[static_cast<std::size_t>(c)]; }
 };
 

@@ -29,6 +29,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       path_(options.critical_path, ranks_, causes_, agenda_),
       waits_(ranks_, causes_, path_, agenda_),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
+      devices_(ranks_.count(), waits_, path_, agenda_),
       probes_(messages_, matcher_, ranks_, causes_, path_, agenda_),
       // Raw messages can be seen before they are there; timelines want every operation.
       run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,
@@ -39,8 +40,8 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       series_({router_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
               causes_, path_, agenda_),
       regions_(trace.regions().size(), ranks_.count()),
-      operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, regions_,
-                   causes_, path_, cost_},
+      operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
+                   regions_, causes_, path_, cost_},
                   options, agenda_) {}
 
 void Simulation::run_rank(std::uint32_t r) {
@@ -104,12 +105,16 @@ void Simulation::handle(const Agenda::Event& e) {
       return collectives_.overheads_over(e.index);
     case EventKind::kRunEnd:
       return run_ahead_.end(e.index, e.sequence);
+    case EventKind::kLaunchEnd:
+      return devices_.ended(e.index);
   }
 }
 
 namespace {
 
-bool by_rank(EventKind k) { return k == EventKind::kRankTimer || k == EventKind::kRunEnd; }
+bool by_rank(EventKind k) {
+  return k == EventKind::kRankTimer || k == EventKind::kRunEnd || k == EventKind::kLaunchEnd;
+}
 bool by_message(EventKind k) {
   return k == EventKind::kTransferStart || k == EventKind::kEnvelope || k == EventKind::kMessageDone;
 }
@@ -208,6 +213,7 @@ void Simulation::collect_ranks(ReplayResult& out) {
       before = sum.rounded();
     }
     causes_.round(t, r, k.spent[static_cast<int>(Part::kCompute)], finished);
+    t.device = devices_.busy(r).rounded();
     out.makespan = std::max(out.makespan, t.finish);
     traffic_.mix(static_cast<std::uint64_t>(t.finish.count()));
     out.ranks.push_back(t);

@@ -10,6 +10,7 @@
 //   RunAhead       computations and polls taken as one          Matcher         which send a receive takes
 //   SeriesRuns     series of exchanges in progress              MessageRouter   which links a message takes
 //   ComputeTimes   how long computations take                   Waits, CauseBook  what ends a wait, and why
+//   DeviceQueues   what ranks launched on their accelerators
 //   CriticalPath   what made the replay as long as it is
 //
 // Members are declared in the order in which one needs the other; none knows the Simulation.
@@ -37,6 +38,7 @@
 #include "replay/messages/transfers.hpp"
 #include "replay/ranks/collective_runs.hpp"
 #include "replay/ranks/compute_times.hpp"
+#include "replay/ranks/device_queues.hpp"
 #include "replay/ranks/operations.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/regions.hpp"
@@ -81,6 +83,7 @@ class Simulation {
   CriticalPath path_;
   Waits waits_;
   ComputeTimes compute_;
+  DeviceQueues devices_;
   Probes probes_;
   RunAhead run_ahead_;
   CollectiveRuns collectives_;

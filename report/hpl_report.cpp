@@ -43,6 +43,9 @@ constexpr PhaseRow kPhases[] = {
 };
 
 std::string config_text(const hpl_gen::HplConfig& c) {
+  if (c.program == hpl_gen::Program::kRocHpl)
+    return fmt::format("rocHPL, N {} NB {} on {} x {}, {}, split {}", c.n, c.nb, c.p, c.q,
+                       hpl_gen::name_of(c.bcast), c.rochpl.split);
   return fmt::format("N {} NB {} on {} x {}, {}, depth {}, swap {}", c.n, c.nb, c.p, c.q,
                      hpl_gen::name_of(c.bcast), c.depth, hpl_gen::name_of(c.swap));
 }
@@ -52,7 +55,11 @@ std::string limits(const predict::HplPrediction& run) {
   for (const PhaseRow& p : kPhases)
     if (&p != &kPhases[0] && run.*p.seconds > run.*second->seconds) second = &p;
   std::string text;
-  if (run.update_s >= run.*second->seconds)
+  if (run.device_s)  // what the host is in says little: most of it hides
+    text = fmt::format("Accelerators work {} of the time; hosts wait for them {}, next {} with {}",
+                       show_percent(*run.device_s / run.time_s), show_percent(run.update_s / run.time_s),
+                       second->name, show_percent(run.*second->seconds / run.time_s));
+  else if (run.update_s >= run.*second->seconds)
     text = fmt::format("Computation limits it: {} of the time is update; next {} with {}",
                        show_percent(run.update_s / run.time_s), second->name,
                        show_percent(run.*second->seconds / run.time_s));
@@ -88,6 +95,12 @@ std::string exchanges_text(const predict::ExchangeChoice& e) {
 
 double hidden(const predict::HplPrediction& run) {
   return run.bcast_took_s > 0 ? std::max(0.0, 1 - run.bcast_s / run.bcast_took_s) : 0;
+}
+
+// Share of the host's phases during which its accelerator worked.
+double hidden_behind_device(const predict::HplPrediction& run) {
+  const double host = run.pfact_s + run.bcast_s + run.swap_s;
+  return run.device_s && host > 0 ? std::clamp((*run.device_s - run.update_s) / host, 0.0, 1.0) : 0;
 }
 
 }  // namespace
@@ -156,6 +169,12 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
   }
   add_part("other", std::max(0.0, run.time_s - sum), "-", "between them, first and last panels");
   out += parts.text(width);
+  if (run.device_s)
+    out += fmt::format(
+        "accelerators work {}; hosts wait {} for them (update) and are in other phases during the rest: {} "
+        "of "
+        "pfact, bcast and swap is hidden\n",
+        show_seconds(*run.device_s), show_seconds(run.update_s), show_percent(hidden_behind_device(run)));
   if (run.bcast_took_s > 0)
     out += fmt::format(
         "panel broadcasts take {} from first send to last arrival; ranks wait {} for them: {} hidden\n",
@@ -279,6 +298,16 @@ Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFor
                      {"update_s", run.update_s},
                      {"solve_s", run.solve_s}};
   j["bcast"] = Json{{"took_s", run.bcast_took_s}, {"waited_s", run.bcast_s}, {"hidden", hidden(run)}};
+  if (run.config.program == hpl_gen::Program::kRocHpl) {
+    j["program"] = hpl_gen::name_of(run.config.program);
+    j["split"] = run.config.rochpl.split;
+    j["device"] = nullptr;
+    if (run.device_s)
+      j["device"] = Json{{"busy_s", *run.device_s},
+                         {"waited_s", run.update_s},
+                         {"overlap_s", std::max(0.0, *run.device_s - run.update_s)},
+                         {"hidden", hidden_behind_device(run)}};
+  }
   j["closed_form"] = forms_json(closed);
   j["panels_simulated"] = run.panels_simulated;
   j["panels_total"] = run.panels_total;

@@ -125,6 +125,7 @@ std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& o
                            {"wait_s", to_seconds(t.wait)},
                            {"collective_s", to_seconds(t.collective)},
                            {"causes", causes_json([&](std::size_t c) { return to_seconds(t.causes[c]); })}});
+      if (t.device > Duration(0)) ranks.back()["device_s"] = to_seconds(t.device);
     }
     j["ranks"] = std::move(ranks);
   }

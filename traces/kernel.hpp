@@ -35,19 +35,50 @@ namespace weft::traces {
   X(dlaswp04, 0.0 * m, 16.0 * m * n, "... from U into A and from a buffer into U")                          \
   X(dlaswp05, 0.0 * m, 16.0 * m * n, "... from U into A")                                                   \
   X(dlaswp06, 0.0 * m, 16.0 * m * n, "... swapped between U and A")                                         \
-  X(dlaswp10, 0.0 * m, 16.0 * m * n, "... of U put into another order")
+  X(dlaswp10, 0.0 * m, 16.0 * m * n, "... of U put into another order")                                     \
+  X(device_dgemm, 2.0 * m * n * k, 8.0 * (m * k + k * n + 2.0 * m * n), "dgemm on an accelerator")          \
+  X(device_dtrsm_left, m* m* n, 8.0 * (m * m / 2.0 + 2.0 * m * n), "dtrsm_left on an accelerator")          \
+  X(device_dtrsm_right, m* n* n, 8.0 * (n * n / 2.0 + 2.0 * m * n), "dtrsm_right on an accelerator")        \
+  X(device_dgemv, 2.0 * m * n, 8.0 * (m * n + m + n), "dgemv on an accelerator")                            \
+  X(device_dtrsv, m* m, 8.0 * (m * m / 2.0 + 2.0 * m), "dtrsv on an accelerator")                           \
+  X(device_daxpy, 2.0 * m, 24.0 * m, "daxpy on an accelerator")                                             \
+  X(device_dlatcpy, 0.0 * m, 16.0 * m * n, "dlatcpy, or dlacpy, on an accelerator")                         \
+  X(device_dlaswp, 0.0 * m, 16.0 * m * n, "m rows of n columns copied, on an accelerator")                  \
+  X(copy_to_host, 0.0 * m, 8.0 * m * n, "m x n numbers from an accelerator to the host")                    \
+  X(copy_to_device, 0.0 * m, 8.0 * m * n, "m x n numbers from the host to an accelerator")
 
 enum class Kernel : std::uint8_t {
 #define WEFT_X(name, flops, bytes, doc) name,
   WEFT_KERNELS(WEFT_X)
 #undef WEFT_X
 };
-inline constexpr std::size_t kKernelCount = static_cast<std::size_t>(Kernel::dlaswp10) + 1;
+inline constexpr std::size_t kKernelCount = static_cast<std::size_t>(Kernel::copy_to_device) + 1;
 
 // The kernel whose entry a platform uses where it has none for k: the copies of HPL's row swap, numbered as its
-// functions HPL_dlaswpXX are, are kinds of dlaswp. k itself where there is no wider one.
+// functions HPL_dlaswpXX are, are kinds of dlaswp; what runs on an accelerator is a kind of the kernel without
+// "device_", for platforms whose ranks are the accelerators. k itself where there is no wider one.
 [[nodiscard]] constexpr Kernel wider_kernel(Kernel k) {
-  return k >= Kernel::dlaswp00 && k <= Kernel::dlaswp10 ? Kernel::dlaswp : k;
+  if (k >= Kernel::dlaswp00 && k <= Kernel::dlaswp10) return Kernel::dlaswp;
+  switch (k) {
+    case Kernel::device_dgemm:
+      return Kernel::dgemm;
+    case Kernel::device_dtrsm_left:
+      return Kernel::dtrsm_left;
+    case Kernel::device_dtrsm_right:
+      return Kernel::dtrsm_right;
+    case Kernel::device_dgemv:
+      return Kernel::dgemv;
+    case Kernel::device_dtrsv:
+      return Kernel::dtrsv;
+    case Kernel::device_daxpy:
+      return Kernel::daxpy;
+    case Kernel::device_dlatcpy:
+      return Kernel::dlatcpy;
+    case Kernel::device_dlaswp:
+      return Kernel::dlaswp;
+    default:
+      return k;
+  }
 }
 
 inline constexpr std::array<std::string_view, kKernelCount> kKernelNames = {

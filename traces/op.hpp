@@ -133,14 +133,16 @@ inline constexpr std::uint32_t kNoList = 0xffffffffu;
   X(region_end, "region_end", "amount = RegionId")                                                          \
   /* collective over `comm`: kernels and exchanges of a panel's factorisation (exchange_series.hpp) */      \
   X(exchange_series, "exchange_series",                                                                     \
-    "peer = root; amount = bytes of a candidate; list = {row bytes, segments}")
+    "peer = root; amount = bytes of a candidate; list = {row bytes, segments}")                             \
+  /* accelerators: the rank goes on at once; what it launches runs in this order, one after the other */    \
+  X(launch, "launch", "kernel on the rank's accelerator, as compute_kernel; request = slot, ended by a wait")
 
 enum class OpKind : std::uint8_t {
 #define WEFT_X(id, text, doc) id,
   WEFT_OP_KINDS(WEFT_X)
 #undef WEFT_X
 };
-inline constexpr std::size_t kOpKindCount = static_cast<std::size_t>(OpKind::exchange_series) + 1;
+inline constexpr std::size_t kOpKindCount = static_cast<std::size_t>(OpKind::launch) + 1;
 
 [[nodiscard]] std::string_view op_name(OpKind k);
 

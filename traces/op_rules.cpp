@@ -85,7 +85,7 @@ constexpr KindRules make_rules(OpKind k) {
     r.needs_request = true;
   } else if (k == OpKind::compute_time || k == OpKind::sleep) {
     r.amount = AmountUnit::kPicoseconds;
-  } else if (is_compute(k)) {
+  } else if (is_compute(k) || k == OpKind::launch) {
     r.amount = AmountUnit::kFlops;
   } else if (k >= OpKind::probe && k <= OpKind::improbe) {
     r.amount = AmountUnit::kPolls;
@@ -119,6 +119,7 @@ bool list_required(OpKind k, std::uint8_t flags) {
   if (k == OpKind::iprobe || k == OpKind::improbe) return (flags & kHit) != 0;
   switch (blocking_form(k)) {
     case OpKind::compute_kernel:
+    case OpKind::launch:
     case OpKind::startall:
     case OpKind::waitall:
     case OpKind::waitany:
@@ -148,6 +149,7 @@ const char* list_fault(const Op& op, List l, const OpLimits& limits) {
   const auto comm_size = [&] { return (*limits.communicators)[op.comm.index()].members.size(); };
   switch (blocking_form(op.kind)) {
     case OpKind::compute_kernel:
+    case OpKind::launch:
       if (l.size() != 4 || !all_at_least(l, 0)) return "the list of a kernel must be kernel, m, n, k";
       return l[0] < static_cast<std::int64_t>(kKernelCount) ? nullptr : "unknown kernel";
     case OpKind::recv:

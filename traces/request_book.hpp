@@ -68,9 +68,10 @@ class RequestBook {
   std::map<std::uint32_t, Entry> far_;
 };
 
-// True for operations that make a request: isend ..., *_init, non-blocking collectives.
+// True for operations that make a request: isend ..., *_init, non-blocking collectives, launches that are waited for.
 [[nodiscard]] constexpr bool makes_request(OpKind k) {
-  return (k >= OpKind::isend && k <= OpKind::recv_init) || is_nonblocking_collective(k);
+  return (k >= OpKind::isend && k <= OpKind::recv_init) || is_nonblocking_collective(k) ||
+         k == OpKind::launch;
 }
 [[nodiscard]] constexpr bool is_completion(OpKind k) { return k >= OpKind::wait && k <= OpKind::testsome; }
 [[nodiscard]] constexpr bool is_receive_request(OpKind k) {

@@ -9,6 +9,9 @@ PCIe 11.6GiB/s (measured on such links, SC'16), FDR 6.8GB/s, memory 732.2GB/s; N
 square P x Q, P <= Q, or with --tall P >= Q as NVIDIA's input files. GPUs are ranks; messages between GPUs of a node cross its
 switch, others the node's network card. A rank is a GPU and the thread on the host that drives it: while the GPU updates, the host
 takes a panel that comes in, so messages need no receiver that waits (eager_limit). --rows prints some rows only.
+
+--program rochpl replays AMD's program, whose accelerators work beside their hosts (docs/hpl.md, 11): the split update with its own
+0.6, the panel copied over PCIe. Nothing else changes, but that hosts take part in messages themselves, so eager_limit is 64KiB.
 """
 import argparse
 import csv
@@ -29,7 +32,7 @@ def grid(ranks, tall):
     return (ranks // p, p) if tall else (p, ranks // p)
 
 
-def platform(nodes, gpus, rate, share):
+def platform(options, nodes, gpus, rate, share):
     tree = ['sockets=1', 'switches=1', f'cards={gpus}', 'gpus=1', 'gen=3', 'width=16', 'bw=11.6GiB/s', 'lat=150ns']
     network = ['n=%d' % nodes, 'bw=6.8GB/s', 'lat=345ns']
 
@@ -41,13 +44,16 @@ def platform(nodes, gpus, rate, share):
     else:
         text = block('topology', 'crossbar', network) + block('node', 'pcie', tree + ['nics=1'])
     transfer = '' if share == 1 else f' transfer {{ latency_factor: "1" bandwidth_factor: "{share:.9g}" }}'
+    rochpl = options.program == 'rochpl'
+    copies = ''.join(f'  kernel {{ name: "{k}" bandwidth: "11.6GiB/s" }}\n' for k in ('copy_to_host', 'copy_to_device')) if rochpl else ''
+    eager = '64KiB' if rochpl else '1TiB'
     return f'''name: "p100"
 {text}host {{
   speed: "4.7Tflops"
   memory_bandwidth: "732.2GB/s"
-  kernel {{ name: "*" rate: "{rate / 1e12:.9g}Tflops" }}
+{copies}  kernel {{ name: "*" rate: "{rate / 1e12:.9g}Tflops" }}
 }}
-mpi {{ eager_limit: "1TiB" send_overhead: "400ns" recv_overhead: "400ns"{transfer} }}
+mpi {{ eager_limit: "{eager}" send_overhead: "400ns" recv_overhead: "400ns"{transfer} }}
 '''
 
 
@@ -55,10 +61,11 @@ def predict(options, folder, row, rate, share):
     path = os.path.join(folder, 'p100.textproto')
     nodes, ranks = int(row['nodes']), int(row['gpus'])
     with open(path, 'w') as f:
-        f.write(platform(nodes, ranks // nodes, rate, share))
+        f.write(platform(options, nodes, ranks // nodes, rate, share))
     p, q = grid(ranks, options.tall)
     run = subprocess.run([options.weft, 'predict', 'hpl', '--on', path, '--n', row['n'], '--nb', str(options.nb), '--p', str(p), '--q', str(q),
-                          '--pmap', options.pmap, '--depth', '1', '--bcast', '1rM', '--swap', 'long', '--quiet', '--json', '-'],
+                          '--pmap', options.pmap, '--depth', '1', '--bcast', '1rM', '--swap', 'long', '--quiet', '--json', '-',
+                          '--program', options.program],
                          capture_output=True, text=True)
     if run.returncode:
         sys.exit(run.stderr)
@@ -83,6 +90,7 @@ def main():
     parser.add_argument('--nb', type=int, default=384)
     parser.add_argument('--tall', action='store_true')
     parser.add_argument('--pmap', choices=['row', 'col'], default='row')
+    parser.add_argument('--program', choices=['netlib', 'rochpl'], default='netlib')
     parser.add_argument('--second', metavar='ROW')
     parser.add_argument('--share', type=float, default=1)
     parser.add_argument('--rows', metavar='ROW,...')

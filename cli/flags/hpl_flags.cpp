@@ -92,6 +92,13 @@ void add_hpl_flags(CLI::App& app, HplFlags& f) {
   app.add_option("--u", f.u, "0|transposed, 1|no-transposed: form of U [transposed]");
   app.add_option("--equil", f.equil, "0|no, 1|yes: even parts of U in long swaps [yes]");
   app.add_option("--align", f.align, "memory alignment in doubles [8]");
+  app.add_option(
+      "--program", f.program,
+      "netlib | rochpl: which program runs; rochpl = AMD's rocHPL 6.1, with its defaults: NB 512, BCAST "
+      "1rg, NBMIN 16, RFACT right, PMAP col, DEPTH 1 [netlib]");
+  app.add_option("--split", f.split, "rochpl: its -f, the share of the columns updated first [0.6]");
+  app.add_option("--local-p", f.local_p, "rochpl: its -p, process rows on a node [all]");
+  app.add_option("--local-q", f.local_q, "rochpl: its -q, process columns on a node [all]");
   app.add_option("--threshold", f.threshold, "of the residual check; 0 or less: no check [16]");
   app.add_option("--pivots", f.pivots,
                  "random (by --seed) | exact (factors HPL's own matrix) | from:TRACE (of a recorded run with "
@@ -102,11 +109,47 @@ void add_hpl_flags(CLI::App& app, HplFlags& f) {
       ->type_name("N");
 }
 
+namespace {
+
+Result<void> program_of(const HplFlags& f, HplDat& d) {
+  if (!f.program.empty()) {
+    WEFT_ASSIGN(d.program, parse_program(f.program, "--program"));
+  }
+  if (d.program == Program::kRocHpl) {
+    // Without an HPL.dat: what its command line takes.
+    if (f.dat.empty()) {
+      d.nb = {512}, d.bcast = {Bcast::k1Ring}, d.nbmin = {16}, d.rfact = {Factor::kRight}, d.depth = {1};
+      d.pmap = ProcessMap::kColumnMajor, d.swap = Swap::kSpreadRoll;
+    }
+  } else {
+    for (const auto& [flag, text] :
+         {std::pair{"--split", f.split}, {"--local-p", f.local_p}, {"--local-q", f.local_q}})
+      if (!text.empty()) return usage_error(fmt::format("{} needs --program rochpl", flag), text, "");
+  }
+  if (!f.split.empty()) {
+    const char* end = f.split.data() + f.split.size();
+    const auto [at, code] = std::from_chars(f.split.data(), end, d.rochpl.split);
+    if (code != std::errc{} || at != end || !(d.rochpl.split >= 0 && d.rochpl.split <= 1))
+      return usage_error("--split: not a share", f.split, "a number from 0 to 1");
+  }
+  const auto count_of = [](const std::string& text, std::string_view flag, int& out) -> Result<void> {
+    if (text.empty()) return {};
+    WEFT_ASSIGN(const std::int64_t v, whole(text, flag, 1));
+    out = static_cast<int>(v);
+    return {};
+  };
+  WEFT_TRY(count_of(f.local_p, "--local-p", d.rochpl.local_p));
+  return count_of(f.local_q, "--local-q", d.rochpl.local_q);
+}
+
+}  // namespace
+
 Result<HplDat> hpl_dat_of(const HplFlags& f) {
   HplDat d;
   if (!f.dat.empty()) {
     WEFT_ASSIGN(d, read_hpl_dat(f.dat));
   }
+  WEFT_TRY(program_of(f, d));
   WEFT_TRY(numbers(f.n, "--n", 0, d.n));
   WEFT_TRY(numbers(f.nb, "--nb", 1, d.nb));
   WEFT_TRY(numbers(f.nbmin, "--nbmin", 1, d.nbmin));
@@ -158,7 +201,7 @@ Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Pl
   predict::Open open;
   HplFlags given = flags;
   open.n = flags.n == "auto" || (flags.n.empty() && flags.dat.empty());
-  open.nb = flags.nb.empty() && flags.dat.empty();
+  open.nb = flags.nb.empty() && flags.dat.empty() && (flags.program.empty() || flags.program == "netlib");
   open.grid = flags.p.empty() && flags.q.empty() && flags.dat.empty();
   if (open.n) given.n.clear();
   WEFT_ASSIGN(auto dat, hpl_dat_of(given));

@@ -46,12 +46,15 @@ Result<void> run(const Options& o) {
   WEFT_ASSIGN(const auto chosen, hpl_dat_for(o.hpl, platform));
   const HplConfig base = chosen.dat.runs().front();
   const HplFlags& given = o.hpl;
-  const hpl_gen::SearchSpace space = predict::tuning_space(chosen.dat, {.nb = given.nb.empty(),
-                                                                        .grid = given.p.empty(),
-                                                                        .bcast = given.bcast.empty(),
-                                                                        .depth = given.depth.empty(),
-                                                                        .swap = given.swap.empty(),
-                                                                        .pmap = given.pmap.empty()});
+  // rocHPL reads DEPTH and SWAP and goes its own way.
+  const bool netlib = base.program == hpl_gen::Program::kNetlib;
+  const hpl_gen::SearchSpace space =
+      predict::tuning_space(chosen.dat, {.nb = given.nb.empty(),
+                                         .grid = given.p.empty(),
+                                         .bcast = given.bcast.empty(),
+                                         .depth = netlib && given.depth.empty(),
+                                         .swap = netlib && given.swap.empty(),
+                                         .pmap = given.pmap.empty()});
   predict::PredictOptions options;
   options.map = o.map;
   options.seed = o.common.seed;

@@ -41,7 +41,7 @@ Result<std::vector<KernelFlops>> count_flops(traces::TraceReader& trace) {
       WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
       if (!more) break;
       for (const traces::Op& op : block.ops) {
-        if (op.kind == traces::OpKind::compute_kernel) {
+        if (op.kind == traces::OpKind::compute_kernel || op.kind == traces::OpKind::launch) {
           const auto l = block.list(op);
           out[r].add({static_cast<traces::Kernel>(l[0]), l[1], l[2], l[3]});
         } else if (op.kind == traces::OpKind::exchange_series) {

@@ -19,8 +19,12 @@ struct GroupTraffic {
 };
 
 GroupTraffic fullest_group(const PhaseRun& run, std::int64_t per) {
-  const ProcessGrid grid{static_cast<int>(run.p), static_cast<int>(run.q),
-                         run.row_major ? ProcessMap::kRowMajor : ProcessMap::kColumnMajor};
+  const ProcessGrid grid{static_cast<int>(run.p),
+                         static_cast<int>(run.q),
+                         run.row_major ? ProcessMap::kRowMajor : ProcessMap::kColumnMajor,
+                         1,
+                         static_cast<int>(run.local_p),
+                         static_cast<int>(run.local_q)};
   const std::int64_t ranks = grid.size();
   const auto p = static_cast<double>(run.p);
   GroupTraffic most;
@@ -69,27 +73,37 @@ PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
   const double column_rate = machine.message_share * (node.swap_out > 0 ? outside : inside);
   const double row_rate = machine.message_share * (node.rows_out > 0 ? outside : inside);
 
+  // What U of so many local columns takes.
+  const auto swap_of = [&](double columns, double width) {
+    const double u_bytes = 8 * columns * width;
+    double swap = node.swap_out * u_bytes / machine.injection.value();
+    if (run.p > 1) swap = std::max(swap, 2 * own_share * u_bytes / column_rate);
+    if (machine.host_link) swap = std::max(swap, device.swap_sent * u_bytes / machine.host_link->value());
+    if (run.p > 1 && columns > 0) swap += (lg_p + p - 1) * alpha;
+    return swap;
+  };
+  const auto update_of = [&](double m, double columns, double width) {
+    return (2 * m * columns * width + columns * width * width) / machine.gemm.value();
+  };
+
   PhaseTimes t;
   for (std::int64_t done = 0; done < run.n; done += run.nb) {
     const double width = std::min(nb, static_cast<double>(run.n - done));
     const double left = static_cast<double>(run.n - done);
     const double m = left / p, n = left / q;
-    const double arithmetic = (2 * m * n * width + n * width * width) / machine.gemm.value();
-    const double l_bytes = 8 * m * width, u_bytes = 8 * n * width;
+    const double arithmetic = update_of(m, n, width);
+    const double l_bytes = 8 * m * width;
 
     double update = arithmetic;
     double bcast = node.rows_out * l_bytes / machine.injection.value();
-    double swap = node.swap_out * u_bytes / machine.injection.value();
+    double swap = swap_of(n, width);
     if (run.q > 1) bcast = std::max(bcast, l_bytes / row_rate);
-    if (run.p > 1) swap = std::max(swap, 2 * own_share * u_bytes / column_rate);
     if (machine.host_link) {
       const double link = machine.host_link->value();
       if (memory > 0) update = std::max(update, sharing * std::max(0.0, 8 * m * n - memory) / link);
       if (run.q > 1) bcast = std::max(bcast, sharing * l_bytes / link);
-      swap = std::max(swap, device.swap_sent * u_bytes / link);
     }
-    if (run.p > 1) swap += (lg_p + p - 1) * alpha;
-    const double panel = bcast + 2 * width * lg_p * alpha;
+    double panel = bcast + 2 * width * lg_p * alpha;
 
     double total = 0, exposed_swap = swap;
     switch (run.overlap) {
@@ -103,6 +117,26 @@ PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
         total = std::max({update, swap, panel});
         exposed_swap = std::max(0.0, swap - update);
         break;
+      case Overlap::kSplit: {
+        if (machine.panel_link) panel += 2 * l_bytes / machine.panel_link->value();
+        if (machine.factor) panel += m * width * width / machine.factor->value();
+        const double ahead = std::min(width, n);
+        const double second =
+            run.p > 1 ? std::min(n - ahead, run.split * static_cast<double>(run.n) / q) : n - ahead;
+        const double first = n - ahead - second;
+        const double streamed =
+            arithmetic > 0 ? update / arithmetic : 1;  // what does not fit slows all parts alike
+        const double under_second = streamed * update_of(m, second, width),
+                     under_first = streamed * update_of(m, first, width);
+        const double swap_first = swap_of(first, width), swap_second = swap_of(second, width),
+                     swap_ahead = swap_of(ahead, width);
+        swap = swap_first + swap_second + swap_ahead;
+        const double before = std::max(0.0, panel + swap_first - under_second);
+        const double after = std::max(0.0, swap_second - under_first);
+        total = update + before + after + swap_ahead;
+        exposed_swap = swap_ahead + after + std::min(before, swap_first);
+        break;
+      }
     }
     t.time_s += total;
     t.update_s += arithmetic;
@@ -110,7 +144,7 @@ PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
     t.swap_s += exposed_swap;
     const double exposed_panel = std::max(0.0, total - update - exposed_swap);
     t.bcast_s += exposed_panel;
-    t.hidden_s += (panel - exposed_panel) + (swap - exposed_swap);
+    t.hidden_s += std::max(0.0, (panel - exposed_panel) + (swap - exposed_swap));
   }
   t.gflops = hpl_gflops(run.n, t.time_s);
   t.efficiency_of_gemm = t.gflops * 1e9 / (p * q * machine.gemm.value());

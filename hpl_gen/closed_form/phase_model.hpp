@@ -17,7 +17,12 @@
 // One message gets at most message_share of the narrowest link on its way, links and ports are shared at their full
 // rates (the max-rate model: Gropp, Olson, Samfass, EuroMPI'16). It is what a replay's bandwidth_factor does.
 // Netlib's order (DEPTH >= 1): the look-ahead hides the broadcast behind the update, nothing hides the swap.
-// Overlap::kSwap is what vendor binaries do that split the update: the swap hides too. Overlap::kNone is DEPTH 0.
+// Overlap::kSwap is an update that hides the swap whole. Overlap::kNone is DEPTH 0.
+// Overlap::kSplit is rocHPL's order (docs/hpl.md, 11). c columns take update(c) and swap(c), the terms above with c for n;
+// of n columns w = min(NB, n) are the look-ahead's, s = min(n - w, split N / Q) the second part, f the rest:
+//   panel = copies of the panel + factorisation + pivots + bcast
+//   T_k   = update(w) + max(update(s), panel + swap(f)) + max(update(f), swap(s)) + swap(w)
+// (rocHPL's matrix must fit into the devices' memory; one that does not slows all parts of the update alike here.)
 //
 // Sources: the algorithm of netlib HPL (its scalability page gives the same terms, eq. 3, with 3 U instead of the
 // 2 U (P - 1) / P of the spread-roll critical path). Host link and memory: the layers of the MCL HPL model, used as
@@ -35,6 +40,7 @@ enum class Overlap : std::uint8_t {
   kNone,   // every phase after the other
   kPanel,  // look-ahead: panel factorisation and broadcast behind the update
   kSwap,   // and the swap behind the update too
+  kSplit,  // rocHPL: panel and one part of the swap behind one part of the update, the other behind the other
 };
 
 // A machine as the phase model sees it: equal nodes of equal ranks. A rank is what has one place in the P x Q grid:
@@ -49,13 +55,20 @@ struct PhaseMachine {
   std::uint32_t ranks_per_host_link = 1;  // ranks that share it
   Bytes device_memory{0};                 // of a rank; 0: no limit
   double message_share = 1;               // in (0, 1]: what staging and protocol leave of the narrowest link
+  // kSplit only: the host factors panels.
+  std::optional<Bandwidth> panel_link =
+      std::nullopt;                               // of a rank to its host, one direction; nullopt: no copies
+  std::optional<FlopRate> factor = std::nullopt;  // of the cores that factor a rank's rows; nullopt: no time
 };
 
 struct PhaseRun {
   std::int64_t n = 0, nb = 0;
   std::int64_t p = 1, q = 1;
   bool row_major = true;  // PMAP: rank = row * Q + column
+  std::int64_t local_p = 0,
+               local_q = 0;  // of a node that is filled at a time (grid.hpp), without row_major; 0: none
   Overlap overlap = Overlap::kPanel;
+  double split = 0.6;  // kSplit: the second part's share of all columns
 };
 
 // Seconds over all panels. time_s is their overlap, not their sum.

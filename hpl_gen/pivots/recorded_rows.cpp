@@ -110,7 +110,7 @@ class ColumnWalk {
       made_.clear();
       OpSink sink(made_);
       const PanelSeat seat = seat_of(c_, g_, r, column_, panel);
-      emit_pivot_exchange(seat, sink);
+      emit_pivot_exchange(seat, {seat.panel.width, false}, sink);
       for (std::int64_t column = seat.panel.first; column < seat.panel.end(); ++column) {
         WEFT_ASSIGN(const auto count, matches(r));
         if (!count) return mismatch(r, fmt::format("not the pivot exchange of column {}", column));

@@ -39,11 +39,14 @@ class OpSink {
 
   // A BLAS call; nothing if a dimension is 0.
   void kernel(traces::Kernel k, std::int64_t m, std::int64_t n = 1, std::int64_t depth = 1) {
-    if (m <= 0 || n <= 0 || depth <= 0) return;
-    traces::Op op = make(traces::OpKind::compute_kernel);
-    op.amount = std::bit_cast<std::int64_t>(traces::kernel_flops({k, m, n, depth}));
-    op.extra = list({static_cast<std::int64_t>(k), m, n, depth});
-    out_.ops.push_back(op);
+    computation(traces::OpKind::compute_kernel, {k, m, n, depth});
+  }
+  // The same on the accelerator, while the rank goes on; `request`: for wait_launched(), or traces::kNoRequest.
+  void launch(const traces::KernelShape& s, std::uint32_t request) {
+    if (computation(traces::OpKind::launch, s)) out_.ops.back().request = request;
+  }
+  void wait_launched(std::uint32_t request) {
+    message(traces::OpKind::wait, traces::kAnySource, traces::kAnyTag, 0, CommId(0)).request = request;
   }
   void send(int to, std::int32_t tag, std::int64_t bytes, CommId comm) {
     message(traces::OpKind::send, to, tag, bytes, comm);
@@ -63,6 +66,30 @@ class OpSink {
   // Of the one request that HPL has in flight at a time; the fields of the message it completes.
   void wait(int peer, std::int32_t tag, std::int64_t bytes, CommId comm) {
     message(traces::OpKind::wait, peer, tag, bytes, comm).request = 0;
+  }
+  // Of any number of requests at a time.
+  void isend(int to, std::int32_t tag, std::int64_t bytes, CommId comm, std::uint32_t request) {
+    message(traces::OpKind::isend, to, tag, bytes, comm).request = request;
+  }
+  void irecv(int from, std::int32_t tag, std::int64_t bytes, CommId comm, std::uint32_t request) {
+    message(traces::OpKind::irecv, from, tag, bytes, comm).request = request;
+  }
+  void wait(int peer, std::int32_t tag, std::int64_t bytes, CommId comm, std::uint32_t request) {
+    message(traces::OpKind::wait, peer, tag, bytes, comm).request = request;
+  }
+  void waitall(std::span<const std::int64_t> requests) {
+    traces::Op op = make(traces::OpKind::waitall);
+    op.extra = out_.add_list(requests);
+    out_.ops.push_back(op);
+  }
+  // One call that sends and receives.
+  void sendrecv(int partner, std::int32_t tag, std::int64_t sent, std::int64_t received, CommId comm) {
+    message(traces::OpKind::sendrecv, partner, tag, sent, comm);
+    message(traces::OpKind::recv, partner, tag, received, comm).flags = traces::kPairedRecv;
+  }
+  // The library's own broadcast. `root`: world rank.
+  void bcast(int root, std::int64_t bytes, CommId comm) {
+    message(traces::OpKind::bcast, root, 0, bytes, comm);
   }
   // Sends and receives at once, receive posted first; a side of zero bytes does not take place.
   void exchange(int partner, std::int32_t tag, std::int64_t sent, std::int64_t received, CommId comm) {
@@ -109,6 +136,14 @@ class OpSink {
   }
 
  private:
+  bool computation(traces::OpKind kind, const traces::KernelShape& s) {
+    if (s.m <= 0 || s.n <= 0 || s.k <= 0) return false;
+    traces::Op op = make(kind);
+    op.amount = std::bit_cast<std::int64_t>(traces::kernel_flops(s));
+    op.extra = list({static_cast<std::int64_t>(s.kernel), s.m, s.n, s.k});
+    out_.ops.push_back(op);
+    return true;
+  }
   static traces::Op make(traces::OpKind kind) {
     traces::Op op;
     op.kind = kind;

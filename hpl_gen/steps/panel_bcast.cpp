@@ -1,8 +1,6 @@
 #include "hpl_gen/steps/panel_bcast.hpp"
 
-#include <algorithm>
-
-#include "hpl_gen/steps/collectives.hpp"
+#include "hpl_gen/steps/scatter_roll.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -60,46 +58,23 @@ void PanelBcast::ring_root(OpSink& out) {
   if (seat_.kind == Bcast::k2Ring || seat_.kind == Bcast::k2RingM) send(middle);
 }
 
-// Binomial scatter of `size` pieces from member 0, then the roll. Pieces of a size that rounds down; the last takes
-// the rest. Pieces without data travel as empty messages.
+// Pieces without data travel as empty messages.
 void PanelBcast::scatter_roll(OpSink& out, int me, int size, auto&& world) {
   const CommId comm = seat_.row_comm();
-  const std::int64_t words = seat_.words;
-  const std::int64_t piece = std::max<std::int64_t>(words / size, 1);
-  int bit = size > 1 ? floor_power(size - 1).value : 1;
-  int mask = 2 * bit - 1, rest = me, index = bit;
-  for (; bit > 0;) {
-    mask ^= bit;
-    if ((me & mask) == 0) {
-      std::int64_t length = words - index * piece;
-      if (index + bit < size) length = std::min(length, bit * piece);
-      length = std::max<std::int64_t>(length, 0);
-      const int partner = me ^ bit;
-      if ((me & bit) != 0)
-        out.recv(world(partner), seat_.tag, length * kDouble, comm);
-      else if (partner < size)
-        out.ssend(world(partner), seat_.tag, length * kDouble, comm);
-    }
-    const bool lower = rest < bit;
-    if (!lower) rest -= bit;
-    bit >>= 1;
-    index += lower ? -bit : bit;
-  }
-  const auto length_of = [&](int i) {
-    const std::int64_t begin = i * piece;
-    const std::int64_t end = i == size - 1 ? words : std::min(words, begin + piece);
-    return std::max<std::int64_t>(end - begin, 0);
-  };
-  for (int k = 0; k + 1 < size; ++k) {
-    const int l = k / 2;
-    const bool backward = ((me + k) & 1) != 0;
-    const int sent = backward ? ring_add(me, l, size) : ring_sub(me, l, size);
-    const int got = backward ? ring_sub(me, l + 1, size) : ring_add(me, l + 1, size);
-    const int partner = world(backward ? prev_of(me, size) : next_of(me, size));
-    out.issend(partner, seat_.tag, length_of(sent) * kDouble, comm);
-    out.recv(partner, seat_.tag, length_of(got) * kDouble, comm);
-    out.wait(partner, seat_.tag, 0, comm);
-  }
+  scatter_and_roll(
+      me, size, seat_.words,
+      [&](int partner, std::int64_t words, bool receives) {
+        if (receives)
+          out.recv(world(partner), seat_.tag, words * kDouble, comm);
+        else
+          out.ssend(world(partner), seat_.tag, words * kDouble, comm);
+      },
+      [&](int partner, std::int64_t sent, std::int64_t received) {
+        const int peer = world(partner);
+        out.issend(peer, seat_.tag, sent * kDouble, comm);
+        out.recv(peer, seat_.tag, received * kDouble, comm);
+        out.wait(peer, seat_.tag, 0, comm);
+      });
 }
 
 void PanelBcast::long_bcast(OpSink& out) {

@@ -125,26 +125,32 @@ PanelProgram make_panel_program(const HplConfig& config, std::int64_t jb) {
   return maker.take();
 }
 
-void emit_pivot_exchange(const PanelSeat& s, OpSink& out) {
+void emit_pivot_exchange(const PanelSeat& s, const PivotCalls& calls, OpSink& out) {
   const int p = s.grid->p;
   if (p <= 1) return;
   const CommId comm = s.col_comm();
   const int cube = floor_power(p).value;
   const int beyond = p - cube;
   const int me = s.distance();
-  const std::int64_t row = s.panel.width * kDouble;
+  const std::int64_t row = calls.columns * kDouble;
   const std::int64_t candidate = row + 4 * kDouble;
   const std::int64_t both = candidate + row;
+  const auto exchange = [&](int peer, std::int64_t sent, std::int64_t received) {
+    if (calls.sendrecv)
+      out.sendrecv(peer, kTagSwap, sent, received, comm);
+    else
+      out.exchange(peer, kTagSwap, sent, received, comm);
+  };
   const int folded = me ^ cube;  // partner across the largest power of two
   const bool folds = beyond > 0 && folded < p;
   if (folds) {
     const int peer = s.rank_at(folded);
     if (me == cube)
-      out.exchange(peer, kTagSwap, candidate, row, comm);
+      exchange(peer, candidate, row);
     else if (me > cube)
       out.send(peer, kTagSwap, candidate, comm);
     else if (me == 0)
-      out.exchange(peer, kTagSwap, row, candidate, comm);
+      exchange(peer, row, candidate);
     else
       out.recv(peer, kTagSwap, candidate, comm);
   }
@@ -152,7 +158,7 @@ void emit_pivot_exchange(const PanelSeat& s, OpSink& out) {
     for (int k = 0; (1 << k) < cube; ++k) {
       // The displaced row spreads from process 0: who has it sends it along to who has not.
       const bool has = (me >> k) == 0, gets = !has && (me >> (k + 1)) == 0;
-      out.exchange(s.rank_at(me ^ (1 << k)), kTagSwap, has ? both : candidate, gets ? both : candidate, comm);
+      exchange(s.rank_at(me ^ (1 << k)), has ? both : candidate, gets ? both : candidate);
     }
   } else {
     // Beyond the cube the displaced row takes a tree of its own; its root got it in the fold.
@@ -171,7 +177,8 @@ void emit_pivot_exchange(const PanelSeat& s, OpSink& out) {
   }
 }
 
-void emit_panel_instruction(const PanelInstruction& i, const PanelSeat& s, OpSink& out) {
+void emit_panel_instruction(const PanelInstruction& i, const PanelSeat& s, const PivotCalls& calls,
+                            OpSink& out) {
   const bool current = s.current();
   const std::int64_t left = s.rows - (current ? i.done : 0);
   switch (i.kind) {
@@ -187,7 +194,7 @@ void emit_panel_instruction(const PanelInstruction& i, const PanelSeat& s, OpSin
     case Kind::kExchange:
       // The candidate row (and on the current row the one it displaces) is copied out, then the pivot row in.
       if (left > 0) out.kernel(Kernel::dcopy, current ? 2 * s.panel.width : s.panel.width);
-      emit_pivot_exchange(s, out);
+      emit_pivot_exchange(s, calls, out);
       out.kernel(Kernel::dcopy, current ? 2 * s.panel.width : s.panel.width);
       break;
   }

@@ -39,10 +39,20 @@ using PanelProgram = std::vector<PanelInstruction>;
 // The program for a panel of `jb` columns. O(jb) instructions.
 [[nodiscard]] PanelProgram make_panel_program(const HplConfig& config, std::int64_t jb);
 
+// How a program sends the rows of a pivot exchange.
+struct PivotCalls {
+  std::int64_t columns = 0;  // that a row has
+  bool sendrecv = false;     // both ways in one call; else receive, send, wait
+};
+[[nodiscard]] inline PivotCalls pivot_calls(const HplConfig& c, const Panel& panel) {
+  return c.program == Program::kRocHpl ? PivotCalls{c.nb, true} : PivotCalls{panel.width, false};
+}
+
 // Emits one instruction; the seat's column owns the panel.
-void emit_panel_instruction(const PanelInstruction& i, const PanelSeat& seat, OpSink& out);
+void emit_panel_instruction(const PanelInstruction& i, const PanelSeat& seat, const PivotCalls& calls,
+                            OpSink& out);
 
 // The messages of one pivot exchange.
-void emit_pivot_exchange(const PanelSeat& seat, OpSink& out);
+void emit_pivot_exchange(const PanelSeat& seat, const PivotCalls& calls, OpSink& out);
 
 }  // namespace weft::hpl_gen

@@ -103,12 +103,12 @@ PanelSeries make_panel_series(const PanelProgram& program, std::int64_t jb, bool
   return out;
 }
 
-void emit_panel_series(const PanelSeries& series, const PanelSeat& seat, std::vector<std::int64_t>& scratch,
-                       OpSink& out) {
-  scratch.assign(1, seat.panel.width * kDouble);
+void emit_panel_series(const PanelSeries& series, const PanelSeat& seat, const PivotCalls& calls,
+                       std::vector<std::int64_t>& scratch, OpSink& out) {
+  scratch.assign(1, calls.columns * kDouble);
   scratch.insert(scratch.end(), series.values.begin(), series.values.end());
   for (const std::uint32_t at : series.rows_at) scratch[at + 1] += seat.rows;
-  out.series(seat.rank_at(0), (4 + seat.panel.width) * kDouble, seat.col_comm(), scratch);
+  out.series(seat.rank_at(0), (4 + calls.columns) * kDouble, seat.col_comm(), scratch);
 }
 
 }  // namespace weft::hpl_gen

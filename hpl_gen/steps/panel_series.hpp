@@ -22,7 +22,7 @@ struct PanelSeries {
 // O(instructions).
 [[nodiscard]] PanelSeries make_panel_series(const PanelProgram& program, std::int64_t jb, bool current);
 // `scratch` is any vector; its memory is reused.
-void emit_panel_series(const PanelSeries& series, const PanelSeat& seat, std::vector<std::int64_t>& scratch,
-                       OpSink& out);
+void emit_panel_series(const PanelSeries& series, const PanelSeat& seat, const PivotCalls& calls,
+                       std::vector<std::int64_t>& scratch, OpSink& out);
 
 }  // namespace weft::hpl_gen

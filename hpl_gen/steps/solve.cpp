@@ -9,8 +9,22 @@ namespace weft::hpl_gen {
 
 using traces::Kernel;
 
+namespace {
+
+// Where the solve's kernels run.
+struct SolveKernels {
+  Kernel dgemv, dtrsv, daxpy, dcopy;
+};
+constexpr SolveKernels kOnHost{Kernel::dgemv, Kernel::dtrsv, Kernel::daxpy, Kernel::dcopy};
+constexpr SolveKernels kOnDevice{Kernel::device_dgemv, Kernel::device_dtrsv, Kernel::device_daxpy,
+                                 Kernel::device_dlatcpy};
+
+}  // namespace
+
 void emit_solve_step(const HplConfig& c, const ProcessGrid& g, int rank, std::int64_t step, OpSink& out) {
   const int row = g.row_of(rank), col = g.col_of(rank), p = g.p, q = g.q;
+  const bool rochpl = c.program == Program::kRocHpl;
+  const SolveKernels& on = rochpl ? kOnDevice : kOnHost;
   // The blocks of x are the diagonal blocks of the panels; step 0 solves the last.
   const Panel block = panel_of(c, c.panels() - 1 - step);
   const CommId row_comm = g.row_comm(row), col_comm = g.col_comm(col);
@@ -44,7 +58,7 @@ void emit_solve_step(const HplConfig& c, const ProcessGrid& g, int rank, std::in
         out.recv(down, col_tag, done.width * kDouble, col_comm);
       }
       if (early > 0) {
-        out.kernel(Kernel::dgemv, early, done.width);
+        out.kernel(on.dgemv, early, done.width);
         if (q > 1) out.send(g.rank_of(row, block.col), row_tag, early * kDouble, row_comm);
       }
       // x goes all the way round, but not back to its owner.
@@ -52,19 +66,22 @@ void emit_solve_step(const HplConfig& c, const ProcessGrid& g, int rank, std::in
         out.send(up, col_tag, done.width * kDouble, col_comm);
     } else if (col == block.col && early > 0) {
       out.recv(g.rank_of(row, done.col), row_tag, early * kDouble, row_comm);
-      out.kernel(Kernel::daxpy, early);
+      out.kernel(on.daxpy, early);
     }
     if (col == block.col && row == block.row) {
-      out.kernel(Kernel::dtrsv, block.width);
-      out.kernel(Kernel::dcopy, block.width);
+      out.kernel(on.dtrsv, block.width);
+      out.kernel(on.dcopy, block.width);
     }
-    if (col == done.col) out.kernel(Kernel::dgemv, above - early, done.width);
+    if (col == done.col) out.kernel(on.dgemv, above - early, done.width);
   }
   if (step == 0 && col == block.col && row == block.row) {
-    out.kernel(Kernel::dtrsv, block.width);
-    out.kernel(Kernel::dcopy, block.width);
+    out.kernel(on.dtrsv, block.width);
+    out.kernel(on.dcopy, block.width);
   }
-  if (block.index == 0 && col == block.col)
+  if (block.index != 0 || col != block.col) return;
+  if (rochpl)
+    out.bcast(g.rank_of(block.row, col), block.width * kDouble, col_comm);
+  else
     broadcast(out, col_members(g, rank), block.width * kDouble, block.row);
 }
 

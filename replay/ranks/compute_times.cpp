@@ -33,6 +33,7 @@ Elapsed ComputeTimes::of(std::uint32_t r, std::uint64_t pc, const traces::Op& op
     }
     case OpKind::sleep:
       return Elapsed(Duration(op.amount));
+    case OpKind::launch:
     case OpKind::compute_kernel: {
       const auto list = ranks_[r].program.list(pc, op);
       if (list.size() < 4 || list[0] < 0 || list[0] >= static_cast<std::int64_t>(traces::kKernelCount)) {

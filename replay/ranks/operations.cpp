@@ -18,6 +18,11 @@ Operations::Step Operations::in_use(std::uint32_t r, const Op& op) {
   return bad(r, fmt::format("request {} is started while it is in use", op.request));
 }
 
+Operations::Step Operations::not_for_launched(std::uint32_t r, const Op& op, std::int64_t slot) {
+  return bad(r, fmt::format("{} on request {}, a launched kernel: only a wait may name it",
+                            traces::op_name(op.kind), slot));
+}
+
 Operations::Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage != Stage::kFresh) return Step::kDone;
   k.computed = k.computed || ComputeTimes::more_than_copies(k.program, k.pc, op);
@@ -27,6 +32,18 @@ Operations::Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
   if (d == kNoTime) return Step::kDone;
   k.part = Part::kCompute;
   return pass(r, k, d, Stage::kFinishing);
+}
+
+// The rank goes on at once; its accelerator does the rest.
+Operations::Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
+  const Elapsed d = compute_.of(r, k.pc, op);
+  if (agenda_.failed()) return Step::kBlocked;
+  if (op.request != traces::kNoRequest) {
+    if (!k.requests.begin(op.request, false)) return in_use(r, op);
+    k.requests.mark_launched(op.request);
+  }
+  devices_.launch(r, op.request, d);
+  return Step::kDone;
 }
 
 Operations::Step Operations::send(std::uint32_t r, Rank& k, const Op& op) {
@@ -151,6 +168,7 @@ Operations::Step Operations::irecv(std::uint32_t r, Rank& k, const Op& op) {
 
 // What is still under way goes on, and nobody is told of its end (MPI-3.1, section 3.7.3).
 Operations::Step Operations::request_free(std::uint32_t r, Rank& k, const Op& op) {
+  if (k.requests.is_launched(op.request)) return not_for_launched(r, op, op.request);
   if (k.requests.is_active(op.request)) transfers_.forget(r, Target{op.request});
   k.requests.release(op.request);
   return Step::kDone;
@@ -159,6 +177,7 @@ Operations::Step Operations::request_free(std::uint32_t r, Rank& k, const Op& op
 // A receive that nothing matched yet is withdrawn; its wait returns at once. Anything else completes as if
 // there were no cancel (sends are rarely cancelled in time; MPI-4.0 deprecates it).
 Operations::Step Operations::cancel(std::uint32_t r, Rank& k, const Op& op) {
+  if (k.requests.is_launched(op.request)) return not_for_launched(r, op, op.request);
   if (k.requests.is_active(op.request) && k.requests.is_receive(op.request) &&
       transfers_.withdraw(r, Target{op.request}))
     k.requests.complete(op.request, 0);
@@ -215,6 +234,12 @@ Operations::Step Operations::wait(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage == Stage::kFinishing) return Step::kDone;
   std::int64_t single = 0;
   const auto slots = awaited_slots(k, op, single);
+  // What a rank waits for on its accelerator is its own work, so such waits are computation and stand alone.
+  for (const std::int64_t v : slots) {
+    if (!k.requests.is_launched(v)) continue;
+    if (op.kind != OpKind::wait) return not_for_launched(r, op, v);
+    k.part = Part::kCompute;
+  }
   if (k.stage == Stage::kFresh) {
     if (const std::int64_t* const never = k.requests.await(slots, k.pending))
       return bad(r,
@@ -338,6 +363,8 @@ Operations::Step Operations::run(std::uint32_t r, Rank& k, const Op& op) {
     case OpKind::compute_kernel:
     case OpKind::sleep:
       return compute(r, k, op);
+    case OpKind::launch:
+      return launch(r, k, op);
     case OpKind::send:
     case OpKind::ssend:
     case OpKind::bsend:

@@ -21,6 +21,7 @@
 #include "replay/messages/transfers.hpp"
 #include "replay/ranks/collective_runs.hpp"
 #include "replay/ranks/compute_times.hpp"
+#include "replay/ranks/device_queues.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/regions.hpp"
 #include "replay/ranks/run_ahead.hpp"
@@ -44,6 +45,7 @@ class Operations {
     Probes& probes;
     RunAhead& run_ahead;
     ComputeTimes& compute;
+    DeviceQueues& devices;
     Regions& regions;
     CauseBook& causes;
     CriticalPath& path;
@@ -57,6 +59,7 @@ class Operations {
         probes_(owners.probes),
         run_ahead_(owners.run_ahead),
         compute_(owners.compute),
+        devices_(owners.devices),
         regions_(owners.regions),
         causes_(owners.causes),
         path_(owners.path),
@@ -84,6 +87,7 @@ class Operations {
   Step request_free(std::uint32_t r, Rank& k, const Op& op);
   Step cancel(std::uint32_t r, Rank& k, const Op& op);
   Step wait(std::uint32_t r, Rank& k, const Op& op);
+  Step launch(std::uint32_t r, Rank& k, const Op& op);
   Step probe(std::uint32_t r, Rank& k, const Op& op);
   Step iprobe(std::uint32_t r, Rank& k, const Op& op);
   Step missed_poll(std::uint32_t r, Rank& k, const Op& op);
@@ -114,6 +118,7 @@ class Operations {
   }
   Step bad(std::uint32_t r, std::string_view what);
   Step in_use(std::uint32_t r, const Op& op);
+  Step not_for_launched(std::uint32_t r, const Op& op, std::int64_t slot);
 
   Ranks& ranks_;
   Transfers& transfers_;
@@ -122,6 +127,7 @@ class Operations {
   Probes& probes_;
   RunAhead& run_ahead_;
   ComputeTimes& compute_;
+  DeviceQueues& devices_;
   Regions& regions_;
   CauseBook& causes_;
   CriticalPath& path_;

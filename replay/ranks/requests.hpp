@@ -26,8 +26,15 @@ class Requests {
     if (row.state == State::kActive || row.state == State::kInactive) return false;
     row.persistent = false;
     row.receive = receive;
+    row.launched = false;
     row.start();
     return true;
+  }
+  // It was begun for a launched kernel, not for a message. REQUIRES: the slot was made.
+  void mark_launched(std::uint32_t slot) { rows_[slot].launched = true; }
+  [[nodiscard]] bool is_launched(std::int64_t slot) const {
+    return static_cast<std::uint64_t>(slot) < rows_.size() && rows_[slot].launched &&
+           rows_[slot].state != State::kIdle;
   }
   // A persistent one is made; restart() posts `op`, the *_init operation as its non-blocking form.
   void init(std::uint32_t slot, const traces::Op& op);
@@ -89,6 +96,7 @@ class Requests {
     bool awaited = false;
     bool persistent = false;
     bool receive = false;
+    bool launched = false;
     std::int64_t bytes = 0;  // of a completed receive: its overhead is paid when it is waited for
     traces::Op op;           // persistent: what restart() posts
     void start() {

@@ -31,6 +31,12 @@ class Waits {
     }
     ranks_.make_ready(rank);
   }
+  // A kernel that `rank` launched is over; its accelerator has worked without a break `since` there (critical_path.hpp).
+  void kernel_over(std::uint32_t rank, Target t, std::uint32_t since) {
+    if (!ends(rank, t, 0)) return;
+    path_.woken_by_kernel(rank, since);
+    ranks_.make_ready(rank);
+  }
   // Collective `run` of `rank` is over. `causes`: of what the rank waited for it since `window`, unless the call was
   // blocking: then they are in the book already.
   void collective_over(std::uint32_t rank, std::uint32_t run, Target t, Instant window,

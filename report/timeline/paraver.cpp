@@ -106,6 +106,7 @@ void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank) {
     }
     out.state(rank, s.begin, s.end, state_of(s.kind));
     last = s.end;
+    if (s.kind == OpKind::launch) continue;  // it takes the rank no time
     if (s.kind == OpKind::compute_kernel) {
       out.event(rank, s.begin, kKernel, s.kernel + 1);
       out.event(rank, s.end, kKernel, 0);

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "tests/cli/run_weft.hpp"
 
@@ -88,6 +90,39 @@ TEST(GenerateHpl, SeedsDrawOtherPivots) {
   ASSERT_EQ(here.weft(run + "--seed 1 -o again.weft").exit_code, 0);
   EXPECT_TRUE(here.read("s1.weft") == here.read("again.weft"));
   EXPECT_TRUE(here.read("s1.weft") != here.read("s2.weft"));
+}
+
+TEST(GenerateHpl, RocHplIsAProgramOfItsOwnWithItsOwnDefaults) {
+  const Workspace here;
+  const std::string base = "generate hpl --n 600 --p 2 --q 2 ";
+  ASSERT_EQ(here.weft(base + "-o a.weft").exit_code, 0);
+  ASSERT_EQ(here.weft(base + "--program netlib -o b.weft").exit_code, 0);
+  EXPECT_TRUE(here.read("a.weft") == here.read("b.weft"));
+  ASSERT_EQ(here.weft(base + "--program rochpl -o c.weft").exit_code, 0);
+  ASSERT_EQ(here.weft(base + "--program rochpl --nb 512 --bcast 1rg --nbmin 16 --rfact right --pmap col "
+                             "--split 0.6 --local-p 2 --local-q 2 -o d.weft")
+                .exit_code,
+            0);
+  ASSERT_EQ(here.weft("export c.weft --to text -o c.txt").exit_code, 0);
+  ASSERT_EQ(here.weft("export d.weft --to text -o d.txt").exit_code, 0);
+  EXPECT_TRUE(here.read("c.txt") == here.read("d.txt"));
+  EXPECT_THAT(here.read("c.txt"), HasSubstr(" launch "));
+  EXPECT_EQ(here.weft("check c.weft").exit_code, 0);
+  for (const auto& [flags, code, what] : std::vector<std::tuple<std::string, int, std::string>>{
+           {"--program hpl-ai", 2,
+            "--program: unknown value; got \"hpl-ai\"; expected one of: netlib, rochpl"},
+           {"--split 0.5", 2, "--split needs --program rochpl"},
+           {"--local-q 2", 2, "--local-q needs --program rochpl"},
+           {"--program rochpl --split 1.01", 2, "--split: not a share; got \"1.01\""},
+           {"--program rochpl --split nan", 2, "--split: not a share"},
+           {"--program rochpl --local-p 0", 2, "--local-p: not a valid number"},
+           {"--program rochpl --local-p 3", 3, "P is no multiple of the process rows on a node; got \"3\""},
+           {"--program rochpl --pivots from:a.weft", 2, "pivots of a recorded run for rocHPL"}}) {
+    const Outcome o = here.weft(base + flags + " -o x.weft");
+    EXPECT_EQ(o.exit_code, code) << flags << ": " << o.err;
+    EXPECT_THAT(o.err, HasSubstr(what));
+    EXPECT_FALSE(std::filesystem::exists(here.path() + "/x.weft"));
+  }
 }
 
 TEST(GenerateHpl, FaultsAreNamedAndLeaveNothing) {

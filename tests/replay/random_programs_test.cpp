@@ -157,6 +157,7 @@ std::vector<std::int64_t> legal_list(const Op& op, std::int64_t p, Rng& rng) {
   };
   switch (traces::blocking_form(op.kind)) {
     case OpKind::compute_kernel:
+    case OpKind::launch:
       numbers(1, traces::kKernelCount);
       numbers(3, 100);
       break;
@@ -239,7 +240,7 @@ bool is_a_rule_of_programs(const std::string& what) {
        {"is started while it is in use", "is not an inactive persistent one", "which was never started",
         "a poll that points at no hit", "of which it is no member", "is not in communicator",
         "a sendrecv without its receive half", "both must be members", "disagrees with rank",
-        "neighbour outside of the communicator"})
+        "neighbour outside of the communicator", "only a wait may name it"})
     if (what.find(rule) != std::string::npos) return true;
   return false;
 }
@@ -313,6 +314,9 @@ TEST(RandomPrograms, OpSoupIsRefusedByNameOrEndsWithItsMessagesOrStopsWhereItWai
       const Error& e = result.error();
       EXPECT_EQ(again.error().message(), e.message());
       EXPECT_EQ(e.code, ErrorCode::kBadInput) << e.message();
+      ++refused;
+      // Kernels launched after the longest of sleeps: of no one operation.
+      if (e.what == "simulated time runs past its end") continue;
       // The place is that of an operation; a fault of its own is that operation's, in the words of the rule.
       bool placed = false;
       for (std::uint32_t r = 0; r < ranks; ++r)
@@ -326,7 +330,6 @@ TEST(RandomPrograms, OpSoupIsRefusedByNameOrEndsWithItsMessagesOrStopsWhereItWai
           }
         }
       EXPECT_TRUE(placed) << e.message();
-      ++refused;
       continue;
     }
     EXPECT_EQ(soup.illegal, 0u) << "an operation that breaks a rule was replayed";

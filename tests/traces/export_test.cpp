@@ -180,6 +180,34 @@ TEST(Export, TiRefusesACollectiveOfLessThanTheWorldAndNamesIt) {
 using Lists =
     std::map<std::pair<int, int>, std::vector<std::pair<long, long>>>;  // (src, dst) -> (tag, bytes)
 
+TEST(Export, ALaunchIsALineOfTextAndNothingThatTiCanSay) {
+  const TempDir dir;
+  TraceHeader h;
+  h.ranks = 1;
+  auto w = TraceWriter::create(dir.path("t.weft"), h);
+  OpBlock b;
+  b.rank = RankId(0);
+  const std::vector<std::int64_t> call = {static_cast<std::int64_t>(Kernel::device_dgemm), 2, 3, 4};
+  b.ops = {{.kind = OpKind::launch,
+            .amount = std::bit_cast<std::int64_t>(48.0),
+            .request = 5,
+            .extra = b.add_list(call)},
+           {.kind = OpKind::launch, .amount = std::bit_cast<std::int64_t>(48.0), .extra = b.add_list(call)},
+           {.kind = OpKind::wait, .peer = kAnySource, .tag = kAnyTag, .request = 5}};
+  w->append(b);
+  ASSERT_TRUE(w->finish());
+  auto t = open_trace({dir.path("t.weft")});
+  ASSERT_TRUE(t);
+  ASSERT_TRUE(export_trace(**t, "text", dir.path("t.txt")));
+  EXPECT_EQ(slurp(dir.path("t.txt")), "0 launch - 48flop - -\n0 launch - 48flop - -\n0 wait - - - -\n");
+  const auto ti = export_trace(**t, "ti", dir.path("t.ti"));
+  ASSERT_FALSE(ti);
+  EXPECT_EQ(ti.error().code, ErrorCode::kNotSupported);
+  EXPECT_NE(ti.error().message().find("this launch: its ranks have no accelerators beside them"),
+            std::string::npos)
+      << ti.error().message();
+}
+
 TEST(Export, TextOfHplHoldsTheMessagesThatAnotherRecorderSaw) {
   const std::string archive = support::oracle_dir() + "/messages/ti_2x2_500_64.tar.zst";
   const std::string trace = support::oracle_dir() + "/2x2_500_64/trace.tar.zst";

@@ -150,6 +150,7 @@ inline Op random_op(Rng& rng, OpKind kind, const OpLimits& limits, OpBlock& bloc
   bool with = list_required(kind, 0);
   switch (blocking_form(kind)) {
     case OpKind::compute_kernel:
+    case OpKind::launch:
       list = {static_cast<std::int64_t>(rng.below(kKernelCount)), big(), big(), big()};
       break;
     case OpKind::recv:

@@ -81,7 +81,7 @@ void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot,
   q.guess.reset();
   q.source = op.peer;
   q.tag = op.tag;
-  if (op.peer == kProcNull) return;
+  if (op.peer == kProcNull || op.kind == OpKind::launch) return;  // neither waits for another rank
   if (!is_receive_request(op.kind)) {
     if (!member(r, op, op.peer, "destination", index)) return;
     const bool sync = op.kind == OpKind::issend || op.kind == OpKind::ssend_init;
@@ -255,7 +255,8 @@ bool Doctor::step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::
   if (k == OpKind::recv) return receive(r, me, op, list) && ((op.flags & kPairedRecv) == 0 || !me.pair_open);
   if (is_collective(k) || is_comm_create(k)) return collective(r, me, op, list);
   if (makes_request(k)) {
-    post(r, me, op, list);
+    // Nobody asks for the end of a launch without a request.
+    if (k != OpKind::launch || op.request != kNoRequest) post(r, me, op, list);
     return true;
   }
   if (is_completion(k)) return complete(r, me, op, list);

@@ -8,6 +8,12 @@
 #include "traces/exchange_series.hpp"
 
 namespace weft::traces {
+namespace {
+
+// Kernels of version 1.0, which files had no names for.
+constexpr std::size_t kUnnamed = static_cast<std::size_t>(Kernel::dlaswp10) + 1;
+
+}  // namespace
 
 Result<KernelNumbers> KernelNumbers::of(std::vector<std::string> names) {
   if (names.size() > kMaxNames)
@@ -26,7 +32,7 @@ Result<KernelNumbers> KernelNumbers::of(std::vector<std::string> names) {
 }
 
 Result<void> KernelNumbers::translate(std::int64_t& number) const {
-  const std::size_t known = names_.empty() ? kKernelCount : names_.size();
+  const std::size_t known = names_.empty() ? kUnnamed : names_.size();
   if (number < 0 || static_cast<std::uint64_t>(number) >= known)
     return bad_input({}, "unknown kernel", std::to_string(number),
                      fmt::format("a number from 0 to {}", known - 1));
@@ -43,7 +49,7 @@ Result<void> KernelNumbers::translate(std::int64_t& number) const {
 }
 
 Result<void> KernelNumbers::translate(const Op& op, std::span<std::int64_t> list) const {
-  if (op.kind == OpKind::compute_kernel) {
+  if (op.kind == OpKind::compute_kernel || op.kind == OpKind::launch) {
     if (list.empty()) return {};
     return translate(list[0]);
   }

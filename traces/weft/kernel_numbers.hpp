@@ -38,7 +38,7 @@ class KernelNumbers {
 
 // True if the list of an operation of this kind holds numbers of kernels.
 [[nodiscard]] constexpr bool names_kernels(OpKind k) {
-  return k == OpKind::compute_kernel || k == OpKind::exchange_series;
+  return k == OpKind::compute_kernel || k == OpKind::launch || k == OpKind::exchange_series;
 }
 
 }  // namespace weft::traces

@@ -59,8 +59,10 @@ class TextWriter {
 void TextWriter::completion(const Op& op) {
   const std::string_view name = op_name(op.kind);
   const RequestBook::Entry* e = requests_.find(op.request);
-  if (e == nullptr || is_nonblocking_collective(e->op.kind)) {
-    line(name, "-", "-", "-", e != nullptr ? comm_name(e->op.comm) : "-");
+  if (e == nullptr || e->op.kind == OpKind::launch) {
+    line(name, "-", "-", "-", "-");
+  } else if (is_nonblocking_collective(e->op.kind)) {
+    line(name, "-", "-", "-", comm_name(e->op.comm));
   } else if (is_receive_request(e->op.kind)) {
     message(name, op.peer, op.amount, op.tag, e->op.comm);
   } else {
@@ -73,7 +75,7 @@ void TextWriter::write(const Op& op, std::span<const std::int64_t> list) {
   const std::uint64_t index = index_++;
   if (op.kind == OpKind::compute_time || op.kind == OpKind::sleep) {
     line(name, "-", fmt::format("{}s", static_cast<double>(op.amount) / kTicksPerSecond), "-", "-");
-  } else if (is_compute(op.kind)) {
+  } else if (is_compute(op.kind) || op.kind == OpKind::launch) {
     line(name, "-", fmt::format("{}flop", op.flops()), "-", "-");
   } else if (op.kind == OpKind::recv && !list.empty()) {
     message(name, list[0], list[2], list[1], op.comm);
@@ -105,7 +107,7 @@ void TextWriter::write(const Op& op, std::span<const std::int64_t> list) {
   } else if (op.kind != OpKind::region_begin && op.kind != OpKind::region_end) {
     line(name, "-", "-", "-", "-");
   }
-  if (makes_request(op.kind)) requests_.post(op, index);
+  if (makes_request(op.kind) && op.request != kNoRequest) requests_.post(op, index);
   std::int64_t one = 0;
   if (is_completion(op.kind))
     for (const std::int64_t r : completed_requests(op, list, one))

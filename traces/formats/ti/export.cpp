@@ -201,6 +201,8 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
     case OpKind::request_free:
       requests_.free(op.request);
       break;
+    case OpKind::launch:
+      return cannot(op, index, "its ranks have no accelerators beside them");
     default:
       if (is_collective(op.kind)) return collective(op, list, index);
       if (makes_request(op.kind)) {

@@ -1,0 +1,66 @@
+// DeviceQueues: the accelerators of the ranks, one each: what a rank launches there runs in the order of the launches,
+// one kernel after the other, while the rank goes on.
+//
+// A launch takes no time of the rank. A kernel begins when it is launched or when the one before it ends, whichever is
+// later, and its request completes at its end; only waits for that see the accelerator (docs/model.md, "Accelerators").
+// Complexity: O(1) a launch; no allocation but while a queue grows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "replay/agenda.hpp"
+#include "replay/messages/message.hpp"
+#include "replay/ranks/waits.hpp"
+#include "replay/time.hpp"
+#include "traces/op.hpp"
+
+namespace weft::replay {
+
+class DeviceQueues {
+ public:
+  // All outlive it. `ranks`: how many there are.
+  DeviceQueues(std::size_t ranks, Waits& waits, CriticalPath& path, Agenda& agenda)
+      : ranks_(ranks), waits_(waits), path_(path), agenda_(agenda) {}
+
+  // A kernel of rank r that takes `d`, for request `slot`, which was begun, or for traces::kNoRequest.
+  void launch(std::uint32_t r, std::uint32_t slot, Elapsed d) {
+    if (queues_.empty()) queues_.resize(ranks_);
+    Queue& q = queues_[r];
+    if (q.free.past_the_end()) return;  // the event of that instant ends the replay
+    if (q.free <= agenda_.now()) path_.launched(r, q.since);
+    q.free = std::max(q.free, agenda_.now()) + d;
+    q.busy += d;
+    if (slot == traces::kNoRequest) return;
+    q.slots.push_back(slot);
+    // Posted in order of their ends: the first event of a rank is that of its first kernel.
+    agenda_.post(q.free, EventKind::kLaunchEnd, r);
+  }
+  // The first kernel of rank r with a request that was not told of yet is over.
+  void ended(std::uint32_t r) {
+    Queue& q = queues_[r];
+    const std::uint32_t slot = q.slots.front();
+    q.slots.pop_front();
+    waits_.kernel_over(r, Target{slot}, q.since);
+  }
+  // How long the accelerator of rank r has worked, what it was given last included.
+  [[nodiscard]] Elapsed busy(std::uint32_t r) const { return queues_.empty() ? kNoTime : queues_[r].busy; }
+
+ private:
+  struct Queue {
+    Instant free;  // when all of it is done
+    Elapsed busy;
+    std::deque<std::uint32_t> slots;  // requests of what is not done, in order
+    std::uint32_t since =
+        kNone;  // where the rank's critical path stood when it last found the accelerator idle
+  };
+  std::size_t ranks_;
+  Waits& waits_;
+  CriticalPath& path_;
+  Agenda& agenda_;
+  std::vector<Queue> queues_;  // by rank; empty until somebody launches
+};
+
+}  // namespace weft::replay

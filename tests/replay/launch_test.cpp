@@ -1,0 +1,237 @@
+// Accelerators: what a rank launches runs in order beside it (docs/model.md, "Accelerators").
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include "core/rng.hpp"
+#include "replay/engine.hpp"
+#include "tests/support/memory_trace.hpp"
+#include "traces/kernel.hpp"
+
+namespace weft::replay {
+namespace {
+
+using testing::MemoryTrace;
+using traces::Kernel;
+using traces::Op;
+using traces::OpKind;
+
+constexpr std::int64_t kUs = 1'000'000;  // ticks
+
+// device_dgemm takes m us; a message of 1,000 bytes takes 1 us, rendezvous.
+topology::Platform machine() {
+  const std::string path = ::testing::TempDir() + "launch_" + std::to_string(::getpid()) + ".textproto";
+  std::ofstream(path) << "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=1GB/s\" set: \"lat=0\" }\n"
+                         "host { ranks: 1 kernel { name: \"device_dgemm\" mnk: \"1us\" } }\n"
+                         "mpi { eager_limit: \"0B\" }\n";
+  auto p = topology::load_platform(path);
+  EXPECT_TRUE(p) << (p ? "" : p.error().message());
+  return std::move(p).value();
+}
+
+void launch(MemoryTrace& t, std::uint32_t rank, std::int64_t us, std::uint32_t request = traces::kNoRequest) {
+  t.add(rank, {.kind = OpKind::launch, .request = request},
+        {static_cast<std::int64_t>(Kernel::device_dgemm), us, 1, 1});
+}
+void compute(MemoryTrace& t, std::uint32_t rank, std::int64_t us) { t.compute(rank, Duration(us * kUs)); }
+
+Result<ReplayResult> run(MemoryTrace& t) {
+  std::vector<HostId> hosts;
+  for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
+  return replay(t, machine(), hosts, {});
+}
+std::int64_t finish_us(MemoryTrace& t, std::uint32_t rank = 0) {
+  const auto r = run(t);
+  EXPECT_TRUE(r) << (r ? "" : r.error().message());
+  if (!r) return -1;
+  const RankTimes& k = r->ranks[rank];
+  EXPECT_EQ(k.compute + k.send + k.recv + k.wait + k.collective, k.finish);
+  EXPECT_EQ(k.finish.count() % kUs, 0);
+  return k.finish.count() / kUs;
+}
+
+TEST(Launch, ARankGoesOnAndItsWaitEndsWithTheKernel) {
+  MemoryTrace t(1);
+  launch(t, 0, 100, 1);
+  compute(t, 0, 30);
+  t.wait(0, 1);
+  EXPECT_EQ(finish_us(t), 100);
+}
+
+TEST(Launch, KernelsOfARankRunOneAfterTheOther) {
+  MemoryTrace t(1);
+  launch(t, 0, 100);
+  launch(t, 0, 40, 1);
+  t.wait(0, 1);
+  EXPECT_EQ(finish_us(t), 140);
+}
+
+TEST(Launch, AnAcceleratorThatWasIdleBeginsAtTheLaunch) {
+  MemoryTrace t(1);
+  launch(t, 0, 10);
+  compute(t, 0, 30);
+  launch(t, 0, 5, 1);
+  t.wait(0, 1);
+  EXPECT_EQ(finish_us(t), 35);
+}
+
+TEST(Launch, WhatNobodyWaitsForHoldsNobodyUp) {
+  MemoryTrace t(1);
+  launch(t, 0, 500);
+  compute(t, 0, 3);
+  EXPECT_EQ(finish_us(t), 3);
+}
+
+TEST(Launch, AMessageHidesBehindAKernelOfEitherSide) {
+  // Send 50 us of data under 80 us of work; then 50 us over the top of 20.
+  for (const auto& [work, expected] : {std::pair{80, 80}, std::pair{20, 50}}) {
+    MemoryTrace t(2);
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      launch(t, r, work, 1);
+      t.p2p(r, r == 0 ? OpKind::send : OpKind::recv, r == 0 ? 1 : 0, 5, 50'000);
+      t.wait(r, 1);
+    }
+    EXPECT_EQ(finish_us(t, 0), expected);
+    EXPECT_EQ(finish_us(t, 1), expected);
+  }
+}
+
+TEST(Launch, TheWaitIsComputationAndTheDeviceTimeIsTold) {
+  MemoryTrace t(2);
+  launch(t, 0, 60);
+  launch(t, 0, 40, 1);
+  t.p2p(0, OpKind::send, 1, 5, 30'000);
+  t.wait(0, 1);
+  t.p2p(1, OpKind::recv, 0, 5, 30'000);
+  const auto r = run(t);
+  ASSERT_TRUE(r) << r.error().message();
+  EXPECT_EQ(r->ranks[0].send.count(), 30 * kUs);
+  EXPECT_EQ(r->ranks[0].compute.count(), 70 * kUs);  // of 100, 30 are hidden
+  EXPECT_EQ(r->ranks[0].wait.count(), 0);
+  EXPECT_EQ(r->ranks[0].device.count(), 100 * kUs);
+  EXPECT_EQ(r->ranks[1].device.count(), 0);
+}
+
+TEST(Launch, OnlyAWaitMayNameIt) {
+  const auto message = [](auto add) {
+    MemoryTrace t(1);
+    launch(t, 0, 10, 3);
+    add(t);
+    const auto r = run(t);
+    EXPECT_FALSE(r);
+    return r ? std::string() : r.error().message();
+  };
+  EXPECT_NE(message([](MemoryTrace& t) {
+              t.add(0, {.kind = OpKind::waitall}, {3});
+            }).find("waitall on request 3, a launched kernel: only a wait may name it"),
+            std::string::npos);
+  EXPECT_NE(message([](MemoryTrace& t) {
+              t.add(0, {.kind = OpKind::test, .request = 3});
+            }).find("test on request 3"),
+            std::string::npos);
+  EXPECT_NE(message([](MemoryTrace& t) {
+              t.add(0, {.kind = OpKind::request_free, .request = 3});
+            }).find("request_free on request 3"),
+            std::string::npos);
+  EXPECT_NE(message([](MemoryTrace& t) {
+              t.add(0, {.kind = OpKind::cancel, .request = 3});
+            }).find("cancel on request 3"),
+            std::string::npos);
+  EXPECT_NE(
+      message([](MemoryTrace& t) { launch(t, 0, 1, 3); }).find("request 3 is started while it is in use"),
+      std::string::npos);
+}
+
+TEST(Launch, KernelsBeyondTheEndOfTimeAreAnError) {
+  MemoryTrace t(1);
+  for (int i = 0; i < 300; ++i)
+    t.add(0, {.kind = OpKind::launch, .request = i == 299 ? 1u : traces::kNoRequest},
+          {static_cast<std::int64_t>(Kernel::device_dgemm), INT64_MAX, INT64_MAX, INT64_MAX});
+  t.wait(0, 1);
+  const auto r = run(t);
+  EXPECT_FALSE(r && r->finished);
+}
+
+// One rank alone, by the definition: host and accelerator are two clocks.
+TEST(Launch, RandomProgramsTakeWhatTwoClocksSay) {
+  const char* given = std::getenv("WEFT_SEED");
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : 23;
+  SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+  Rng rng(seed);
+  for (int i = 0; i < 200; ++i) {
+    MemoryTrace t(1);
+    std::int64_t host = 0, device = 0, busy = 0;
+    std::map<std::uint32_t, std::int64_t> ends;
+    for (int op = 0; op < 40; ++op) {
+      const auto us = static_cast<std::int64_t>(rng.next() % 50);
+      const auto slot = static_cast<std::uint32_t>(rng.next() % 6);
+      switch (rng.next() % 4) {
+        case 0:
+          compute(t, 0, us);
+          host += us;
+          break;
+        case 1:
+          launch(t, 0, us);
+          device = std::max(device, host) + us;
+          busy += us;
+          break;
+        case 2:
+          if (ends.contains(slot)) break;
+          launch(t, 0, us, slot);
+          device = std::max(device, host) + us;
+          busy += us;
+          ends[slot] = device;
+          break;
+        default:
+          if (!ends.contains(slot)) break;
+          t.wait(0, slot);
+          host = std::max(host, ends[slot]);
+          ends.erase(slot);
+      }
+    }
+    const auto r = run(t);
+    ASSERT_TRUE(r) << r.error().message();
+    EXPECT_EQ(r->makespan.count(), host * kUs) << "program " << i;
+    EXPECT_EQ(r->ranks[0].device.count(), busy * kUs) << "program " << i;
+  }
+}
+
+// Rank 0 launches, computes, takes a message, and waits for its accelerator: the path is whatever was over last.
+TEST(Launch, TheCriticalPathGoesThroughTheAcceleratorOrTheMessage) {
+  for (const std::int64_t late : {20, 200}) {
+    MemoryTrace t(2);
+    compute(t, 0, 5);
+    launch(t, 0, 60);
+    launch(t, 0, 40, 1);
+    compute(t, 0, 10);
+    t.p2p(0, OpKind::recv, 1, 0, 1000);
+    t.wait(0, 1);
+    compute(t, 0, 7);
+    compute(t, 1, late);
+    t.p2p(1, OpKind::send, 0, 0, 1000);
+    ReplayOptions o;
+    o.critical_path = true;
+    const auto r = replay(t, machine(), {HostId(0), HostId(1)}, o);
+    ASSERT_TRUE(r);
+    const PathParts& parts = r->path.parts;
+    EXPECT_EQ(parts[static_cast<std::size_t>(PathPart::kOther)], Duration(0));
+    if (late == 20) {
+      ASSERT_EQ(r->path.segments.size(), 1u);
+      EXPECT_EQ(r->path.segments[0].rank, RankId(0));
+      EXPECT_EQ(parts[static_cast<std::size_t>(PathPart::kCompute)], Duration((5 + 60 + 40 + 7) * kUs));
+    } else {
+      EXPECT_EQ(r->path.messages, 1u);
+      EXPECT_EQ(parts[static_cast<std::size_t>(PathPart::kCompute)], Duration((200 + 7) * kUs));
+    }
+    Duration sum{0};
+    for (const Duration d : parts) sum += d;
+    EXPECT_EQ(sum, r->makespan);
+  }
+}
+
+}  // namespace
+}  // namespace weft::replay
