@@ -1,9 +1,12 @@
 #include "replay/collectives/rules.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
+#include "core/files/input_file.hpp"
 #include "replay/collectives/openmpi/trees.hpp"
+#include "replay/collectives/rule_files.hpp"
 
 namespace weft::replay {
 namespace {
@@ -49,8 +52,19 @@ NodeShape::NodeShape(std::span<const std::uint32_t> host_by_rank)
 
 std::string collective_rules_names(std::string_view separator) {
   std::string out = "default";
-  for (const std::string_view name : {"openmpi4", "mpich"}) out.append(separator).append(name);
+  for (const std::string_view name : {"openmpi4", "mpich", "FILE"}) out.append(separator).append(name);
   return out;
+}
+
+Result<std::shared_ptr<const CollectiveRules>> parse_collective_rules(const std::string& path,
+                                                                      std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] != '{') return collectives::read_openmpi_rules(path, text);
+  WEFT_ASSIGN(const collectives::Json root, collectives::parse_json(path, text));
+  for (const auto& m : root.members)
+    if (m.key == "collectives" || m.key == "rule_file_version")
+      return collectives::read_openmpi_rules(path, root);
+  return collectives::read_mpich_rules(path, root);
 }
 
 Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string_view name) {
@@ -58,12 +72,21 @@ Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string
   if (name.empty() || name == "default") return Rules(std::make_shared<DefaultRules>());
   if (name == "openmpi4") return Rules(&openmpi_rules(), [](const CollectiveRules*) {});
   if (name == "mpich") return mpich_rules();
-  return usage_error("unknown rules for collectives", std::string(name), collective_rules_names(", "));
+  const std::string path(name);
+  if (!std::ifstream(path))
+    return usage_error("unknown rules for collectives", path, collective_rules_names(", "));
+  constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
+  WEFT_ASSIGN(const std::string text, read_text(path, kMostBytes));
+  return parse_collective_rules(path, text);
 }
 
 const CollectiveAlgorithm& build_chosen(const CollectiveRules& rules, CollectiveCall call, std::uint32_t me,
                                         RankSchedule& out) {
   const CollectiveRules::Pick pick = rules.pick(call);
+  if (pick.algorithm == nullptr) {
+    out.not_supported = pick.not_supported;
+    return default_collective({.kind = call.kind});
+  }
   call.rules = &rules;
   call.segment = pick.segment;
   call.fan = pick.fan;

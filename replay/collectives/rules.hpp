@@ -1,7 +1,7 @@
 // Rules: which algorithm a collective call takes. A value that every rank asks alike.
 //
 // "default": Weft's own (defaults.cpp). "openmpi4": Open MPI's fixed tables (openmpi/rules.cpp). "mpich": MPICH's
-// (mpich/rules.cpp).
+// (mpich/rules.cpp). Files: rule_files.hpp.
 // docs/collectives.md has the tables.
 #pragma once
 
@@ -51,6 +51,7 @@ class CollectiveRules {
     std::int64_t segment = 0;
     std::uint32_t fan = 0;
     std::uint32_t at_once = 0;
+    std::string_view not_supported = {};  // why there is no algorithm
   };
   virtual ~CollectiveRules() = default;
   // Every rank of a call gets the same answer.
@@ -61,8 +62,12 @@ class CollectiveRules {
 
 // "default|openmpi4|...": every name, for help and errors.
 [[nodiscard]] std::string collective_rules_names(std::string_view separator);
-// By name, or "" for "default". Errors: unknown name, with the known ones.
+// By name, "" for "default", or from a file: Open MPI's dynamic rules (text or JSON), MPICH's selection (JSON). Errors:
+// unknown name, with the known ones; FILE:LINE:COLUMN of what is wrong in a file.
 [[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string_view name);
+// The rules of a file of that name and text.
+[[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> parse_collective_rules(const std::string& path,
+                                                                                    std::string_view text);
 // Number of the algorithm that Open MPI's fixed table names; 0: it has no table for that kind.
 [[nodiscard]] std::uint8_t openmpi_number(const CollectiveCall& call);
 // Open MPI's fixed rules, which decide about parts of a call where no others are given.

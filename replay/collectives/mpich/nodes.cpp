@@ -1,6 +1,8 @@
 // MPICH's forms that know which ranks share a node (src/mpid/ch4/src/ch4_coll_impl.h; scan: src/mpi/coll/scan). The
 // first rank of each node stands for it among the nodes. What goes on within a node is messages here too, where MPICH
 // may use shared memory.
+#include <algorithm>
+
 #include "replay/collectives/groups.hpp"
 #include "replay/collectives/parts.hpp"
 
@@ -109,6 +111,10 @@ void mpich_allreduce_alpha(const CollectiveCall& c, std::uint32_t me, RankSchedu
 // one's first rank sends it to its node.
 void mpich_scan_smp(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   with_nodes(c, me, [&](const Hierarchy& h) {
+    if (!std::is_sorted(h.shape.node.begin(), h.shape.node.end())) {
+      out.not_supported = "smp wants the ranks of each node to follow one another";
+      return;
+    }
     const auto mine = h.shape.on(h.node);
     h.within(OpKind::scan, c.bytes, 0, out);
     if (h.first || me == mine.back()) h.message(mine.back(), mine.front(), c.bytes, out);
