@@ -10,19 +10,25 @@ namespace {
 
 using Choices = std::map<std::string, std::string>;
 
-// Algorithm by blocking kind, null = the default of the call. The command line's choices win over the
-// platform's.
-Result<std::vector<const CollectiveAlgorithm*>> choose_collectives(const Choices& platform,
-                                                                   const Choices& line) {
-  std::vector<const CollectiveAlgorithm*> chosen(traces::kOpKindCount, nullptr);
-  for (const Choices* choices : {&platform, &line}) {
+// The command line's choices win over the platform's, those for one collective over rules.
+Result<CollectiveChoices> choose_collectives(const topology::MpiParameters& mpi, const ReplayOptions& options,
+                                             const std::vector<HostId>& placement) {
+  WEFT_ASSIGN(auto rules, open_collective_rules(options.collective_rules.empty() ? mpi.collective_rules
+                                                                                 : options.collective_rules));
+  CollectiveChoices out(std::move(rules));
+  for (const Choices* choices : {&mpi.collectives, &options.collectives}) {
     for (const auto& [collective, algorithm] : *choices) {
       WEFT_ASSIGN(const traces::OpKind kind, find_collective_kind(collective));
       if (algorithm.empty() || algorithm == "default") continue;
-      WEFT_ASSIGN(chosen[static_cast<std::size_t>(kind)], find_collective(kind, algorithm));
+      WEFT_ASSIGN(const CollectiveAlgorithm* chosen, find_collective(kind, algorithm));
+      out.choose(*chosen);
     }
   }
-  return chosen;
+  std::vector<std::uint32_t> hosts;
+  hosts.reserve(placement.size());
+  for (const HostId h : placement) hosts.push_back(h.index());
+  out.place(std::move(hosts));
+  return out;
 }
 
 }  // namespace
@@ -37,11 +43,11 @@ Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform
     if (h.index() >= platform.fabric.host_count())
       return usage_error("placement names an unknown host", std::to_string(h.index()),
                          fmt::format("below {}", platform.fabric.host_count()));
-  WEFT_ASSIGN(auto chosen, choose_collectives(platform.mpi.collectives, options.collectives));
+  WEFT_ASSIGN(auto choices, choose_collectives(platform.mpi, options, placement));
   WEFT_ASSIGN(auto model, network::make_model(options.model, platform.fabric));
   WEFT_ASSIGN(auto kernels, KernelClock::create(platform));
   trace.rewind();
-  Simulation simulation(trace, platform, placement, options, std::move(model), std::move(chosen),
+  Simulation simulation(trace, platform, placement, options, std::move(model), std::move(choices),
                         std::move(kernels));
   return simulation.run();
 }

@@ -43,6 +43,7 @@ struct ReplayOptions {
   std::string model;                // of sharing links; empty: as model_name() decides (network/sharing.hpp)
   double compute_scale = 1.0;       // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
+  std::string collective_rules;                    // as open_collective_rules(); empty: the platform's
   // Computations and polls that miss are taken as one event. Off: an event an operation, as with on_op and in raw
   // modes; the results are the same.
   bool join_computations = true;

@@ -10,6 +10,7 @@
 #include "core/id.hpp"
 #include "core/units.hpp"
 #include "network/link_use.hpp"
+#include "replay/collectives/use.hpp"
 
 namespace weft::replay {
 
@@ -141,6 +142,7 @@ struct ReplayResult {
   std::uint64_t fingerprint = 0;
   std::vector<RankTimes> ranks;
   std::vector<RegionTimes> regions;
+  std::vector<CollectiveUse> collectives;  // which algorithms they took
   std::vector<network::LinkUse> links;  // by LinkId
   MessageCosts point_to_point;          // messages written in the trace as point-to-point
   MessageCosts network;                 // all, with collectives expanded

@@ -15,8 +15,8 @@ namespace weft::replay {
 
 Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& platform,
                        const std::vector<HostId>& placement, const ReplayOptions& options,
-                       std::unique_ptr<congestion::SharingModel> model,
-                       std::vector<const CollectiveAlgorithm*> chosen, KernelClock kernels)
+                       std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices,
+                       KernelClock kernels)
     : trace_(trace),
       options_(options),
       ranks_(trace),
@@ -34,7 +34,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       // Raw messages can be seen before they are there; timelines want every operation.
       run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,
                  !cost_.known_at_once() && !options.on_op && options.join_computations),
-      collectives_(comms_, std::move(chosen), cost_, ranks_, waits_, causes_, path_, agenda_),
+      collectives_(comms_, std::move(choices), cost_, ranks_, waits_, causes_, path_, agenda_),
       transfers_({messages_, matcher_, router_, network_, cost_, traffic_, platform.fabric, placement},
                  {ranks_, waits_, collectives_, probes_, run_ahead_, path_}, options, agenda_),
       series_({router_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
@@ -243,6 +243,7 @@ ReplayResult Simulation::collect() {
   if (path_.on() && out.finished) out.path = path_.path();
   out.fingerprint = traffic_.fingerprint();
   out.regions = regions_.totals(trace_.regions());
+  out.collectives = collectives_.algorithms_used();
   out.links = network_.link_use(agenda_.now());
   out.point_to_point = traffic_.point_to_point().rounded();
   Costs all = traffic_.all();

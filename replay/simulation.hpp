@@ -24,7 +24,7 @@
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
-#include "replay/collectives/schedule.hpp"
+#include "replay/collectives/choices.hpp"
 #include "replay/communicators.hpp"
 #include "replay/critical_path.hpp"
 #include "replay/engine.hpp"
@@ -50,11 +50,10 @@ namespace weft::replay {
 
 class Simulation {
  public:
-  // `chosen`: algorithms by blocking kind; null: the default of the call. All references outlive it.
+  // All references outlive it.
   Simulation(traces::TraceReader& trace, const topology::Platform& platform,
              const std::vector<HostId>& placement, const ReplayOptions& options,
-             std::unique_ptr<congestion::SharingModel> model, std::vector<const CollectiveAlgorithm*> chosen,
-             KernelClock kernels);
+             std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices, KernelClock kernels);
   // To be called once.
   [[nodiscard]] Result<ReplayResult> run();
 

@@ -29,6 +29,9 @@ Json model_json(const predict::RunFacts& run) {
   for (const auto& [kind, algorithm] : run.platform->mpi.collectives) chosen[kind] = algorithm;
   for (const auto& [kind, algorithm] : o.collectives) chosen[kind] = algorithm;
   m["collectives"] = std::move(chosen);
+  const std::string& rules =
+      o.collective_rules.empty() ? run.platform->mpi.collective_rules : o.collective_rules;
+  m["collective_rules"] = rules.empty() ? "default" : rules;
   if (o.raw == replay::RawMode::kOff) {
     const auto& mpi = run.platform->mpi;
     m["mpi"] = Json{{"eager_limit_bytes", mpi.eager_limit.value()},
@@ -133,6 +136,10 @@ std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& o
   for (const auto& g : r.regions)
     regions.push_back(Json{{"name", g.name}, {"count", g.count}, {"total_s", to_seconds(g.total)}});
   j["regions"] = std::move(regions);
+  Json collectives = Json::array();
+  for (const auto& c : r.collectives)
+    collectives.push_back(Json{{"name", c.collective}, {"algorithm", c.algorithm}, {"calls", c.calls}});
+  j["collectives"] = std::move(collectives);
 
   std::vector<LinkId> shown;
   if (options.all_links)

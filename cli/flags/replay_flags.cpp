@@ -5,7 +5,7 @@
 #include "cli/flags/model_flag.hpp"
 #include "cli/flags/values.hpp"
 #include "core/quantity_text.hpp"
-#include "replay/collectives/schedule.hpp"
+#include "replay/collectives/rules.hpp"
 #include "traces/formats.hpp"
 
 namespace weft::cli {
@@ -42,6 +42,9 @@ void ReplayFlags::add(CLI::App& app) {
                  "algorithm of a collective, like bcast=ring; once for each [the platform's]")
       ->type_name("KIND=ALGORITHM")
       ->allow_extra_args(false);
+  app.add_option("--collectives", collective_rules,
+                 "whose rules choose the algorithms of collectives [the platform's, else default]")
+      ->type_name(replay::collective_rules_names("|"));
   app.add_option("--from", from, "format of the trace [sniffed]")
       ->type_name(traces::supported_names(traces::trace_formats(), "|"));
 }
@@ -67,6 +70,11 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
     WEFT_ASSIGN(o.compute_scale, of_flag(parse_ratio(compute_scale, "--compute-scale")));
     if (o.compute_scale < 0) return usage_error("--compute-scale is negative", compute_scale, "0 or more");
   }
+  if (!collective_rules.empty()) {
+    // Wrong rules are answered before anything is read.
+    WEFT_TRY(replay::open_collective_rules(collective_rules));
+    o.collective_rules = collective_rules;
+  }
   for (const auto& choice : collectives) {
     const auto eq = choice.find('=');
     if (eq == std::string::npos)
@@ -90,6 +98,7 @@ std::vector<std::string> ReplayFlags::told(std::uint64_t seed) const {
   tell("weights", weights, defaults.weights);
   tell("model", model, defaults.model);
   tell("compute-scale", compute_scale, defaults.compute_scale);
+  tell("collectives", collective_rules, defaults.collective_rules);
   for (const auto& c : collectives) out.push_back("--collective " + c);
   if (noise) out.emplace_back("--noise");
   tell("from", from, defaults.from);

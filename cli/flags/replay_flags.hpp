@@ -15,6 +15,7 @@ struct ReplayFlags : PlatformFlags {
   std::string raw;  // empty: not raw
   std::string raw_switch, header, weights = "none", model, compute_scale;
   std::vector<std::string> collectives;  // "bcast=ring"
+  std::string collective_rules;          // "openmpi4"; empty: the platform's
   std::string from;
   bool noise = false;
 

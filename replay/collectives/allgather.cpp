@@ -21,14 +21,12 @@ void append_ring_pass(const Blocks& b, Relative r, std::uint32_t first, std::uin
 }
 
 void allgather_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   const Blocks b = rank_blocks(c);
   if (b.total() > 0) append_allgather_ring(b, {c.ranks}, 0, me, out);
 }
 
 // Ranges double; a rank that sits out hands its block over before and gets the others after.
 void allgather_recursive_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   const Blocks b = rank_blocks(c);
   if (b.total() == 0) return;
   const std::uint32_t p = c.ranks;
@@ -67,13 +65,11 @@ void append_allgather_bruck(const Blocks& b, std::uint32_t me, RankSchedule& out
 }
 
 void allgather_bruck(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   const Blocks b = rank_blocks(c);
   if (b.total() > 0) append_allgather_bruck(b, me, out);
 }
 
 void allgather_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   const Blocks b = rank_blocks(c);
   for (std::uint32_t k = 1; k < c.ranks; ++k) {
     const std::uint32_t to = plus(me, k, c.ranks);

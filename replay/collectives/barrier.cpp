@@ -5,7 +5,6 @@ namespace weft::replay::collectives {
 
 // Hensgen, Finkel, Manber, IJPP 1988: in round k to rank + 2^k.
 void barrier_dissemination(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   for (std::uint32_t d = 1; d < c.ranks; d *= 2) {
     out.send(plus(me, d, c.ranks), 0);
     out.recv(minus(me, d, c.ranks), 0);
@@ -14,12 +13,10 @@ void barrier_dissemination(const CollectiveCall& c, std::uint32_t me, RankSchedu
 }
 
 void barrier_recursive_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   append_allreduce_recursive_doubling(0, c.ranks, me, out);
 }
 
 void barrier_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (me != 0) {
     out.send(0, 0);
     out.next_round();
@@ -33,7 +30,6 @@ void barrier_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out
 }
 
 void barrier_tree(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   append_reduce_binomial(0, {c.ranks}, me, out);
   append_bcast_binomial(0, {c.ranks}, me, out);
 }

@@ -29,19 +29,74 @@ void append_bcast_linear(std::int64_t bytes, Relative r, std::uint32_t me, RankS
   out.next_round();
 }
 
+namespace {
+// Binomial scatter of the blocks; nobody sends what is empty.
+void scatter(const Blocks& b, Relative r, std::uint32_t me, RankSchedule& out) {
+  const std::uint32_t rel = r.of(me);
+  walk_binomial(
+      rel, r.p,
+      [&](std::uint32_t parent, std::uint32_t subtree) {
+        if (b.of(rel, subtree) > 0) recv_blocks(out, b, r.rank(parent), rel, subtree);
+        out.next_round();
+      },
+      [&](std::uint32_t child, std::uint32_t subtree) {
+        if (b.of(child, subtree) > 0) send_blocks(out, b, r.rank(child), child, subtree);
+        out.next_round();
+      });
+}
+
+}  // namespace
+
+void append_bcast_scatter_doubling(std::int64_t bytes, std::int64_t each, Relative r, std::uint32_t me,
+                                   RankSchedule& out) {
+  const Blocks b = Blocks::filled(bytes, each, r.p);
+  scatter(b, r, me, out);
+  append_allgather_doubling(b, r, me, out);
+}
+
+void append_allgather_doubling(const Blocks& b, Relative r, std::uint32_t me, RankSchedule& out) {
+  const std::uint32_t p = r.p;
+  const std::uint32_t v = r.of(me);
+  for (std::uint32_t mask = 1; mask < p; mask *= 2) {
+    const std::uint32_t mine = v & ~(mask - 1);
+    const std::uint32_t theirs = mine ^ mask;
+    if ((v ^ mask) < p) {
+      send_blocks(out, b, r.rank(v ^ mask), mine, std::min(mask, p - mine));
+      recv_blocks(out, b, r.rank(v ^ mask), theirs, std::min(mask, p - theirs));
+      out.next_round();
+    }
+    if (theirs < mine || theirs >= p || theirs + mask <= p) continue;
+    const std::uint32_t have = p - theirs;  // ranks of a half that had a partner
+    for (std::uint32_t half = mask / 2; half > 0; half /= 2) {
+      const std::uint32_t peer = v ^ half;
+      const std::uint32_t end = (v & ~(2 * half - 1)) + have;
+      if (peer > v && v < end && peer >= end) {
+        send_blocks(out, b, r.rank(peer), theirs, have);
+      } else if (peer < v && peer < end && v >= end) {
+        recv_blocks(out, b, r.rank(peer), theirs, have);
+      }
+      out.next_round();
+    }
+  }
+}
+
+void append_bcast_scatter_ring(std::int64_t bytes, std::int64_t each, Relative r, std::uint32_t me,
+                               RankSchedule& out) {
+  const Blocks b = Blocks::filled(bytes, each, r.p);
+  scatter(b, r, me, out);
+  append_allgather_ring(b, r, 0, me, out);
+}
+
 void bcast_binomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (c.bytes > 0) append_bcast_binomial(c.bytes, {c.ranks, c.root}, me, out);
 }
 
 void bcast_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (c.bytes > 0) append_bcast_linear(c.bytes, {c.ranks, c.root}, me, out);
 }
 
 // A chain of ranks; a segment goes on while the next one comes in.
 void bcast_pipeline(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (c.bytes == 0 || c.ranks == 1) return;
   const Relative r{c.ranks, c.root};
   const std::uint32_t rel = r.of(me);
@@ -57,7 +112,6 @@ void bcast_pipeline(const CollectiveCall& c, std::uint32_t me, RankSchedule& out
 
 // van de Geijn: binomial scatter of p pieces, then ring allgather.
 void bcast_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (c.bytes == 0) return;
   const Relative r{c.ranks, c.root};
   const Blocks b = Blocks::cut(c.bytes, c.ranks);
@@ -68,7 +122,6 @@ void bcast_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
 // Binomial scatter over the largest power of two of ranks, recursive-doubling allgather among them; each of
 // the others then gets the whole message from one of them.
 void bcast_recursive_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (c.bytes == 0) return;
   const Relative r{c.ranks, c.root};
   const std::uint32_t n = std::bit_floor(c.ranks);

@@ -72,7 +72,6 @@ const CollectiveAlgorithm& default_collective(const CollectiveCall& call) {
 void schedule_comm_operation(OpKind kind, std::uint32_t ranks, std::uint32_t me, RankSchedule& out) {
   constexpr std::int64_t kColourAndKey = 8;
   constexpr std::int64_t kIdentifier = 8;
-  out.clear();
   if (kind == OpKind::comm_free) return;
   const bool gathers =
       kind == OpKind::comm_split || kind == OpKind::comm_create || kind == OpKind::cart_create;

@@ -19,18 +19,18 @@ void append_scatter_binomial(const Blocks& b, Relative r, std::uint32_t me, Rank
 }
 
 void scatter_binomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (c.bytes > 0) append_scatter_binomial(Blocks::equal(c.bytes, c.ranks), {c.ranks, c.root}, me, out);
 }
 
 void gather_binomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  const std::size_t from = out.messages.size();
+  const std::uint32_t round = out.rounds;
   scatter_binomial(c, me, out);
-  reverse(out);
+  reverse(out, from, round);
 }
 
 // Scatter and scatterv: the root posts all sends at once.
 void scatter_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   const Relative r{c.ranks, c.root};
   if (me != c.root) {
     if (c.bytes > 0) out.recv(c.root, c.bytes, r.of(me), 1);
@@ -45,8 +45,10 @@ void scatter_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out
 }
 
 void gather_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  const std::size_t from = out.messages.size();
+  const std::uint32_t round = out.rounds;
   scatter_linear(c, me, out);
-  reverse(out);
+  reverse(out, from, round);
 }
 
 }  // namespace weft::replay::collectives

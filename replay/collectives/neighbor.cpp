@@ -7,7 +7,6 @@ namespace weft::replay::collectives {
 
 // {n_in, sources..., n_out, destinations...}, then for the v-forms {bytes in..., bytes out...}.
 void neighbor_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (c.counts.empty()) return;
   const auto n_in = static_cast<std::size_t>(c.counts[0]);
   const auto n_out = static_cast<std::size_t>(c.counts[1 + n_in]);

@@ -5,14 +5,12 @@
 namespace weft::replay::collectives {
 
 void reduce_scatter_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   const Blocks b = rank_blocks(c);
   if (b.total() > 0) append_reduce_scatter_ring(b, {c.ranks}, 0, me, out);
 }
 
 // In round k the block of rank + k goes straight to it.
 void reduce_scatter_pairwise(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   const Blocks b = rank_blocks(c);
   if (b.total() == 0) return;
   for (std::uint32_t k = 1; k < c.ranks; ++k) {
@@ -25,7 +23,6 @@ void reduce_scatter_pairwise(const CollectiveCall& c, std::uint32_t me, RankSche
 
 // Distance halving: the far half of the ranks' blocks goes to the partner there.
 void reduce_scatter_recursive_halving(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   const Blocks b = rank_blocks(c);
   if (b.total() == 0) return;
   const Fold f(c.ranks);

@@ -1,4 +1,5 @@
-// The list of collective algorithms: one row per algorithm declares its function and puts it in the table.
+// The list of collective algorithms: one row per algorithm declares its function and puts it in the table. Here are the
+// textbook forms; a library's own are in its folder's algorithms.def.
 #include <string>
 
 #include "replay/collectives/parts.hpp"
@@ -76,6 +77,14 @@ namespace collectives {
   void function(const CollectiveCall& c, std::uint32_t me, RankSchedule& out);
 WEFT_COLLECTIVES(WEFT_X)
 #undef WEFT_X
+#define X(kind, number, name, function, summary) \
+  void function(const CollectiveCall& c, std::uint32_t me, RankSchedule& out);
+#include "replay/collectives/openmpi/algorithms.def"
+#undef X
+#define X(kind, name, function, nodes, summary) \
+  void function(const CollectiveCall& c, std::uint32_t me, RankSchedule& out);
+#include "replay/collectives/mpich/algorithms.def"
+#undef X
 }  // namespace collectives
 
 namespace {
@@ -83,6 +92,14 @@ constexpr CollectiveAlgorithm kAlgorithms[] = {
 #define WEFT_X(kind, name, function, summary) {traces::OpKind::kind, #name, summary, &collectives::function},
     WEFT_COLLECTIVES(WEFT_X)
 #undef WEFT_X
+#define X(kind, number, name, function, summary) \
+  {traces::OpKind::kind, "openmpi." #name, summary, &collectives::function, number},
+#include "replay/collectives/openmpi/algorithms.def"
+#undef X
+#define X(kind, name, function, nodes, summary) \
+  {traces::OpKind::kind, "mpich." #name, summary, &collectives::function, 0, nodes},
+#include "replay/collectives/mpich/algorithms.def"
+#undef X
 };
 
 std::string known_algorithms(traces::OpKind kind) {
@@ -94,6 +111,14 @@ std::string known_algorithms(traces::OpKind kind) {
 }  // namespace
 
 std::span<const CollectiveAlgorithm> collective_algorithms() { return kAlgorithms; }
+
+const CollectiveAlgorithm& library_collective(traces::OpKind kind, std::string_view prefix,
+                                              std::string_view name) {
+  for (const auto& a : kAlgorithms)
+    if (a.kind == kind && a.name.starts_with(prefix) && a.name.substr(prefix.size()) == name) return a;
+  WEFT_CHECK(false, "no algorithm " + std::string(prefix) + std::string(name));
+  return kAlgorithms[0];
+}
 
 Result<const CollectiveAlgorithm*> find_collective(traces::OpKind kind, std::string_view name) {
   const traces::OpKind wanted = traces::blocking_form(kind);
@@ -111,7 +136,8 @@ Result<traces::OpKind> find_collective_kind(std::string_view name) {
   traces::OpKind last = traces::OpKind::send;
   for (const auto& a : kAlgorithms) {
     if (traces::op_name(a.kind) == name) return a.kind;
-    if (a.kind != last) known += (known.empty() ? "" : ", ") + std::string(traces::op_name(a.kind));
+    if (a.kind <= last) continue;  // rows of one kind stand together, those of a library after the others
+    known += (known.empty() ? "" : ", ") + std::string(traces::op_name(a.kind));
     last = a.kind;
   }
   return usage_error("unknown collective", std::string(name), known);

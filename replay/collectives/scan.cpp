@@ -6,7 +6,6 @@
 namespace weft::replay::collectives {
 
 void scan_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (c.bytes == 0) return;
   if (me > 0) out.recv(me - 1, c.bytes);
   out.next_round();
@@ -17,7 +16,6 @@ void scan_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
 // Partners rank xor 2^k exchange the sums of their groups; the upper one also adds it to its own result. A
 // group below an existing rank is always complete, so a missing upper partner does no harm.
 void scan_recursive_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  out.clear();
   if (c.bytes == 0) return;
   for (std::uint32_t mask = 1; mask < c.ranks; mask *= 2) {
     const std::uint32_t peer = me ^ mask;

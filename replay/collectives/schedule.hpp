@@ -12,8 +12,8 @@
 // call that moves no bytes at all sends nothing, as in MPICH and Open MPI (a barrier always does). Operators
 // count as commutative.
 //
-// Default choice: MPICH's rules (its generic tuning file), where a vector's element counts as 8 bytes because
-// a trace holds bytes only; the table is in defaults.cpp and docs/collectives.md.
+// Which algorithm a call takes: rules.hpp. Names with a dot are a library's own ("openmpi.split_binary_tree"); the
+// others are textbook forms.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,9 @@
 
 namespace weft::replay {
 
+class CollectiveRules;
+struct NodeShape;
+
 struct CollectiveCall {
   traces::OpKind kind{};    // blocking form
   std::uint32_t ranks = 1;  // p
@@ -34,6 +37,16 @@ struct CollectiveCall {
   // Per-rank bytes of the v-variants, as the kind's list says (empty otherwise). For gatherv/scatterv known
   // on the root only: elsewhere the own contribution is `bytes`.
   std::span<const std::int64_t> counts = {};
+  bool nonblocking = false;
+  // What a rule asks of an algorithm of a library; 0: the library's own choice (whole messages, its usual fan).
+  std::int64_t segment = 0;   // bytes
+  std::uint32_t fan = 0;      // chains, radix
+  std::uint32_t at_once = 0;  // messages under way
+  std::int64_t element = 0;   // bytes of an element; 0: not known, element_of() says what is taken
+  // For algorithms made of others: who decides about their parts, null: Open MPI's fixed rules; which ranks share a
+  // node, null: none do.
+  const CollectiveRules* rules = nullptr;
+  const NodeShape* nodes = nullptr;
 };
 
 struct ScheduleMessage {
@@ -45,13 +58,15 @@ struct ScheduleMessage {
   std::uint32_t blocks = 0;
 };
 
-// One rank's part. Reused: build() clears it first.
+// One rank's part. build() appends to it.
 struct RankSchedule {
   std::vector<ScheduleMessage> messages;
   std::uint32_t rounds = 0;
+  std::string_view not_supported;  // why the algorithm cannot be had for this call; empty: it can
   void clear() {
     messages.clear();
     rounds = 0;
+    not_supported = {};
   }
   void send(std::uint32_t to, std::int64_t bytes, std::uint32_t first_block = 0, std::uint32_t blocks = 1) {
     messages.push_back({rounds, true, to, bytes, first_block, blocks});
@@ -66,19 +81,25 @@ struct RankSchedule {
   }
 };
 
-// Builds rank `me`'s rounds. O(messages of that rank) time and memory.
+// Appends rank `me`'s rounds. O(messages of that rank) time and memory.
 using BuildSchedule = void (*)(const CollectiveCall& call, std::uint32_t me, RankSchedule& out);
 
 struct CollectiveAlgorithm {
   traces::OpKind kind;
-  std::string_view name;     // "binomial", "ring"...
+  std::string_view name;     // "binomial", "openmpi.binary_tree"...
   std::string_view summary;  // one line: rounds, bytes, source
   BuildSchedule build;
+  std::uint8_t number = 0;      // in the list of its library; 0: not in one
+  bool asks_for_nodes = false;  // of CollectiveCall::nodes
 };
 
 [[nodiscard]] std::span<const CollectiveAlgorithm> collective_algorithms();
 // `name` empty: the default of the kind for that call. Errors: unknown algorithm with the known ones.
 [[nodiscard]] Result<const CollectiveAlgorithm*> find_collective(traces::OpKind kind, std::string_view name);
+// The algorithm `prefix` + `name`, which is in the registry.
+[[nodiscard]] const CollectiveAlgorithm& library_collective(traces::OpKind kind, std::string_view prefix,
+                                                            std::string_view name);
+// Weft's own choice: MPICH's rules on a flat communicator, with textbook forms; docs/collectives.md has the table.
 // Every rank of a call gets the same answer.
 [[nodiscard]] const CollectiveAlgorithm& default_collective(const CollectiveCall& call);
 // The kind with that MPI name in lower case ("bcast"). Error: unknown, with the known ones.

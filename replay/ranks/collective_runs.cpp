@@ -22,6 +22,7 @@ bool CollectiveRuns::describe(std::uint32_t r, const traces::Op& op, std::uint32
   call.ranks = static_cast<std::uint32_t>(comms_.members(comm).size());
   if (!traces::is_collective(op.kind)) return true;
   call.kind = traces::blocking_form(op.kind);
+  call.nonblocking = traces::is_nonblocking_collective(op.kind);
   call.bytes = op.amount;
   call.counts = ranks_[r].program.list(ranks_[r].pc, op);
   if (op.peer >= 0) {
@@ -77,9 +78,13 @@ std::uint32_t CollectiveRuns::begin(std::uint32_t r, const traces::Op& op, Targe
   c.mark = agenda_.now();
   c.schedule.clear();
   if (traces::is_collective(op.kind)) {
-    const CollectiveAlgorithm* algorithm = chosen_[static_cast<std::size_t>(call.kind)];
-    if (algorithm == nullptr) algorithm = &default_collective(call);
-    algorithm->build(call, me, c.schedule);
+    choices_.build(call, comm, comms_.members(comm), me, c.schedule);
+    if (!c.schedule.not_supported.empty()) {
+      free_.push_back(run);
+      agenda_.fail(not_supported(
+          fmt::format("{} of {} ranks: {}", traces::op_name(op.kind), call.ranks, c.schedule.not_supported)));
+      return kNone;
+    }
   } else {
     schedule_comm_operation(op.kind, call.ranks, me, c.schedule);
   }

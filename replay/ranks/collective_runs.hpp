@@ -21,6 +21,7 @@
 
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
+#include "replay/collectives/choices.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/communicators.hpp"
 #include "replay/message_cost.hpp"
@@ -32,12 +33,11 @@ namespace weft::replay {
 
 class CollectiveRuns {
  public:
-  // `chosen`: algorithms by blocking kind; null: the default of the call. The rest outlives it.
-  CollectiveRuns(const Communicators& comms, std::vector<const CollectiveAlgorithm*> chosen,
-                 const MessageCost& cost, Ranks& ranks, Waits& waits, CauseBook& causes, CriticalPath& path,
-                 Agenda& agenda)
+  // All references outlive it.
+  CollectiveRuns(const Communicators& comms, CollectiveChoices choices, const MessageCost& cost, Ranks& ranks,
+                 Waits& waits, CauseBook& causes, CriticalPath& path, Agenda& agenda)
       : comms_(comms),
-        chosen_(std::move(chosen)),
+        choices_(std::move(choices)),
         cost_(cost),
         overheads_(cost.has_cpu_costs()),
         ranks_(ranks),
@@ -78,6 +78,7 @@ class CollectiveRuns {
     for (Run& c : runs_)
       if (c.rank == r && c.target.value == t.value) c.target.value = Target::kNobody;
   }
+  [[nodiscard]] std::vector<CollectiveUse> algorithms_used() const { return choices_.used(); }
   // Who is told when `run` is over.
   [[nodiscard]] Target target(std::uint32_t run) const { return runs_[run].target; }
 
@@ -116,7 +117,7 @@ class CollectiveRuns {
   void post(std::uint32_t run, Port& port, bool receives, bool sends);
 
   const Communicators& comms_;
-  std::vector<const CollectiveAlgorithm*> chosen_;
+  CollectiveChoices choices_;
   const MessageCost& cost_;
   bool overheads_;  // calls take processor time
   Ranks& ranks_;

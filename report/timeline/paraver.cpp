@@ -139,8 +139,8 @@ std::string pcf(const Timeline& timeline) {
     Values values;
     for (std::size_t k = 0; k < traces::kOpKindCount; ++k) {
       const auto kind = static_cast<OpKind>(k);
-      if (!traces::is_compute(kind) && kind != OpKind::region_begin && kind != OpKind::region_end &&
-          type_of(kind) == number)
+      if (!traces::is_compute(kind) && kind != OpKind::launch && kind != OpKind::region_begin &&
+          kind != OpKind::region_end && type_of(kind) == number)
         values.emplace_back(static_cast<std::int64_t>(k) + 1, "MPI_" + std::string(traces::op_name(kind)));
     }
     type(number, name, values);

@@ -50,6 +50,7 @@ std::map<std::string, Try> with_replay(const std::string& line, std::map<std::st
       {"--model", {"--model contention-free"}},
       {"--compute-scale", {"--compute-scale 3"}},
       {"--collective", {"--collective allreduce=ring"}},
+      {"--collectives", {"--collectives openmpi4"}},
       {"--from", {"--from ti"}},
       {"--seed", {"--seed 3 --map random", line + kOn + "--map random"}},
   };

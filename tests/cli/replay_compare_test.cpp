@@ -81,6 +81,49 @@ TEST(CliReplay, CollectivesTakeTheirClosedFormsAndFollowTheOverride) {
   EXPECT_EQ(ring["model"]["collectives"]["allreduce"], "ring");
 }
 
+TEST(CliReplay, CollectivesFollowALibrarysRulesAndTheResultSaysWhichAlgorithmEachTook) {
+  const Workspace w;
+  std::string text;
+  for (const char r : {'0', '1', '2', '3'})
+    for (const char* op : {"init 1", "bcast 1000000 0 6", "barrier", "finalize"})
+      text += std::string(1, r) + ' ' + op + '\n';
+  w.write("t.txt", text);
+  w.write("bcast.txt", program(4, "bcast 1000000 0 6"));
+  const std::string raw = " --raw=rendezvous" + kOn;
+  const auto open = replay_json(w, "t.txt --collectives openmpi4" + raw);
+  EXPECT_EQ(open["collectives"].dump(), R"([{"name":"barrier","algorithm":"openmpi.linear","calls":1},)"
+                                        R"({"name":"bcast","algorithm":"openmpi.basic_linear","calls":1}])");
+  EXPECT_EQ(open["model"]["collective_rules"], "openmpi4");
+  const auto mpich = replay_json(w, "t.txt --collectives mpich" + raw);
+  EXPECT_EQ(mpich["collectives"].dump(),
+            R"([{"name":"barrier","algorithm":"mpich.k_dissemination","calls":1},)"
+            R"({"name":"bcast","algorithm":"mpich.binomial","calls":1}])");
+  EXPECT_EQ(replay_json(w, "t.txt" + raw)["collectives"][1]["algorithm"], "binomial");
+  EXPECT_EQ(replay_json(w, "t.txt" + raw)["model"]["collective_rules"], "default");
+  // A choice for one collective wins over the rules; a form that needs nodes sees who shares a host.
+  const std::string pairs = " --set ranks_per_host=2" + raw;
+  const auto both =
+      replay_json(w, "t.txt --collectives openmpi4 --collective bcast=mpich.composition-alpha" + pairs);
+  EXPECT_EQ(both["collectives"][0]["algorithm"], "openmpi.linear");
+  EXPECT_EQ(both["collectives"][1]["algorithm"], "mpich.composition_alpha");
+  // One message between the hosts: 2 us + 1 ms; those within take no time.
+  EXPECT_EQ(replay_json(w, "bcast.txt --collectives mpich" + pairs)["makespan_s"], 0.001002);
+}
+
+TEST(CliReplay, APlatformCanSayWhoseRulesChooseCollectives) {
+  const Workspace w;
+  w.write("t.txt", program(4, "bcast 1000000 0 6"));
+  w.write("p.textproto",
+          "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=1GB/s\" set: \"lat=1us\" }\n"
+          "mpi { collectives: \"openmpi4\" }\n");
+  EXPECT_EQ(replay_json(w, "t.txt --on p.textproto")["collectives"][0]["algorithm"], "openmpi.basic_linear");
+  EXPECT_EQ(replay_json(w, "t.txt --on p.textproto --collectives default")["collectives"][0]["algorithm"],
+            "binomial");
+  EXPECT_EQ(
+      replay_json(w, "t.txt --on p.textproto --set mpi.collectives=mpich")["collectives"][0]["algorithm"],
+      "mpich.binomial");
+}
+
 TEST(CliReplay, FivePartsOfEveryRankAddUpToItsFinish) {
   const Workspace w;
   w.write("t.txt",
@@ -142,6 +185,9 @@ TEST(CliReplay, RefusesWhatItDoesNotKnow) {
           "got \"rings\"; expected binomial, linear, pipeline, ring, recursive_doubling");
   refused("--collective broadcast=ring", "got \"broadcast\"; expected barrier, bcast");
   refused("--collective bcast", "expected KIND=ALGORITHM");
+  refused("--collectives openmpi3",
+          "unknown rules for collectives; got \"openmpi3\"; expected default, openmpi4");
+  refused("--collective barrier=openmpi.three_proc", "openmpi.two_proc");
   refused("--compute-scale -1", "got \"-1\"; expected 0 or more");
   refused("--raw-switch 64", "got \"64\"; expected a number with a unit");
   refused("--model pci", "unknown network model");

@@ -3,6 +3,7 @@
 #include "hpl_gen/hpl_trace.hpp"
 #include "network/flow_list.hpp"
 #include "network/flow_run.hpp"
+#include "replay/collectives/rules.hpp"
 #include "schedule/exchange.hpp"
 #include "tests/fuzz/replay_some.hpp"
 #include "tests/fuzz/target.hpp"
@@ -45,6 +46,17 @@ bool run_flows(std::string_view bytes) {
     run->add(r.links, f.bytes, f.start, r.latency);
   }
   (void)run->run(true);
+  return true;
+}
+
+bool run_collective_rules(std::string_view bytes) {
+  const auto rules = replay::parse_collective_rules("F", bytes);
+  if (!rules) return false;
+  for (const std::uint32_t ranks : {1u, 2u, 7u})
+    for (const std::int64_t size : {0, 100, 100000}) {
+      replay::RankSchedule s;
+      replay::build_chosen(**rules, {.kind = traces::OpKind::bcast, .ranks = ranks, .bytes = size}, 0, s);
+    }
   return true;
 }
 
@@ -102,6 +114,16 @@ std::vector<Target> table_targets() {
        {"KiB", "us", "\"\"", "node-3", "bytes_B", "\r\n", "1e18", "EiB"},
        1000,
        run_flows},
+      {"collective_rules",
+       [] {
+         return std::vector<std::string>{
+             "# text\n2\n7 2\n 8 2\n  0 6 0 0\n  4096 3 0 8192\n 64 1\n  0 0 0 0\n0 1 4 1  0 4 0 0\n",
+             R"({"rule_file_version":3,"collectives":{"bcast":[{"rules":[{"msg_size_max":"inf","alg":3}]}]}})",
+             R"({"collective=bcast":{"comm_size<8":{"algorithm=MPIR_Bcast_intra_smp":{}},"count<pow2":{}}})"};
+       },
+       {"rule-file-version-2", "comm_hierarchy=parent", "=any", "\"inf\"", "-1", "{}", "[", "99999999999"},
+       1000,
+       run_collective_rules},
       {"pattern",
        [] {
          return std::vector<std::string>{"src,dst,bytes\n0,1,64KiB\n1,2,0\n",

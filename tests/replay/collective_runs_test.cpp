@@ -63,9 +63,9 @@ struct World {
     while (ranks.any_ready()) (void)ranks.take_ready();
     for (std::uint32_t r = 0; r < ranks.count(); ++r) EXPECT_TRUE(ranks[r].program.at(0));  // read the block
   }
-  static std::vector<const CollectiveAlgorithm*> choice(const CollectiveAlgorithm* a) {
-    std::vector<const CollectiveAlgorithm*> chosen(traces::kOpKindCount, nullptr);
-    if (a != nullptr) chosen[static_cast<std::size_t>(a->kind)] = a;
+  static CollectiveChoices choice(const CollectiveAlgorithm* a) {
+    CollectiveChoices chosen;
+    if (a != nullptr) chosen.choose(*a);
     return chosen;
   }
 

@@ -134,6 +134,7 @@ Result<MpiParameters> read_mpi(const PlatformSource& s) {
                  into(mpi.local_latency)));
   WEFT_TRY(field(m.has_local_bandwidth(), m.local_bandwidth(), "local_bandwidth", parse_bandwidth,
                  [&](Bandwidth b) { mpi.local_bandwidth = b.value(); }));
+  mpi.collective_rules = m.collectives();
   for (int i = 0; i < m.collective_size(); ++i) {
     const proto::CollectiveChoice& c = m.collective(i);
     if (c.collective().empty() || c.algorithm().empty())

@@ -43,7 +43,8 @@ struct MpiParameters {
   std::vector<CostSegment> loaded_transfer, loaded_local_transfer;
   Duration iprobe_cost{0};                         // processor time of a poll
   Duration test_cost{0};                           // ... of a successful test
-  std::map<std::string, std::string> collectives;  // collective -> algorithm name; empty = default choice
+  std::map<std::string, std::string> collectives;  // collective -> algorithm name, over what the rules select
+  std::string collective_rules;                    // whose rules select; empty = the default ones
   std::vector<std::string> assumed;                // names of the parameters that nobody set
   [[nodiscard]] bool piecewise() const {
     return !(send_cost.empty() && recv_cost.empty() && transfer.empty() && local_transfer.empty());

@@ -1,0 +1,65 @@
+// Algorithms of MPICH (src/mpi/coll) whose messages differ from the textbook forms and from Open MPI's. Blocks: as in the
+// file of each family.
+#include "replay/collectives/pairs.hpp"
+
+namespace weft::replay::collectives {
+namespace {
+
+constexpr std::uint32_t kThrottle = 32;  // MPIR_CVAR_ALLTOALL_THROTTLE
+
+}  // namespace
+
+// The message is cut into bytes, not elements.
+void mpich_bcast_scatter_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (c.bytes > 0)
+    append_bcast_scatter_doubling(c.bytes, (c.bytes + c.ranks - 1) / c.ranks, {c.ranks, c.root}, me, out);
+}
+
+void mpich_bcast_scatter_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (c.bytes > 0)
+    append_bcast_scatter_ring(c.bytes, (c.bytes + c.ranks - 1) / c.ranks, {c.ranks, c.root}, me, out);
+}
+
+void mpich_allgather_recursive_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  const Blocks b = rank_blocks(c);
+  if (b.total() > 0) append_allgather_doubling(b, {c.ranks}, me, out);
+}
+
+// Batches count from the rank itself, so that the first one has 31 others.
+void mpich_alltoall_scattered(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  append_pairs_in_batches(kThrottle, 0, c, me, out);
+}
+
+// Odd ranks of the fold hand their vector over, so that rank 0, the usual root, takes part.
+void mpich_reduce_scatter_gather(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (c.bytes == 0 || c.ranks == 1) return;
+  const Fold f(c.ranks);
+  const Blocks b = Blocks::cut(c.bytes, f.pof2, element_of(c));
+  if (f.sits_out(me)) send_blocks(out, b, me - 1, 0, f.pof2);
+  if (f.paired(me) && !f.sits_out(me)) recv_blocks(out, b, me + 1, 0, f.pof2);
+  out.next_round();
+  append_reduce_by_halving(b, f, c.root, me, out);
+}
+
+void mpich_allreduce_scatter_allgather(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (c.bytes == 0) return;
+  const EvenFold f(c.ranks);
+  const Blocks b = Blocks::cut(c.bytes, f.pof2, element_of(c));
+  if (f.sits_out(me)) {
+    send_blocks(out, b, me + 1, 0, f.pof2);
+    out.next_round();
+    recv_blocks(out, b, me + 1, 0, f.pof2);
+    out.next_round();
+    return;
+  }
+  if (f.paired(me)) recv_blocks(out, b, me - 1, 0, f.pof2);
+  out.next_round();
+  const auto runs = [&](std::uint32_t other) { return f.runs(other); };
+  const std::uint32_t v = f.folded(me);
+  const HalvedRange mine = append_vector_halving(b, f.pof2, v, runs, out);
+  append_halving_back(b, f.pof2, v, runs, mine, out);
+  if (f.paired(me)) send_blocks(out, b, me - 1, 0, f.pof2);
+  out.next_round();
+}
+
+}  // namespace weft::replay::collectives

@@ -1,0 +1,110 @@
+// MPICH's rules (maint/tuning/coll/mpir/generic.json and, on communicators with several ranks on a node of several,
+// maint/tuning/coll/ch4/generic.json; 4.1 to 5.0). Operators count as commutative and built in, buffers as not in place.
+// Non-blocking forms have the messages of the blocking ones, and thresholds of their own.
+#include <algorithm>
+
+#include "replay/collectives/parts.hpp"
+#include "replay/collectives/rules.hpp"
+
+namespace weft::replay {
+namespace {
+
+using collectives::elements_of;
+using collectives::rank_blocks;
+using traces::OpKind;
+
+constexpr std::uint32_t kFew = 8;  // ranks
+constexpr std::int64_t kBcastShort = 12288;
+constexpr std::int64_t kBcastLong = 524288;
+constexpr std::int64_t kReduceShort = 2048;
+constexpr std::int64_t kAllreduceShort = 8;
+constexpr std::int64_t kIallreduceShort = 2048;
+constexpr std::int64_t kAllgatherLong = 524288;
+constexpr std::int64_t kAllgatherBrucks = 81920;
+constexpr std::int64_t kReduceScatterLong = 524288;
+constexpr std::int64_t kAlltoallShort = 256;
+constexpr std::int64_t kIalltoallShort = 2048;
+constexpr std::int64_t kAlltoallMedium = 32768;
+
+[[nodiscard]] bool fewer_than_pof2(const CollectiveCall& c) {
+  return elements_of(c) < static_cast<std::int64_t>(std::bit_floor(c.ranks));
+}
+
+// On a communicator with a hierarchy of nodes; empty: as a flat one.
+std::string_view among_nodes(const CollectiveCall& c) {
+  switch (c.kind) {
+    case OpKind::barrier:
+      return c.nonblocking ? "" : "composition_alpha";
+    case OpKind::bcast:
+      if (c.nonblocking || c.ranks < kFew || c.bytes < kBcastShort) return "composition_alpha";
+      return std::has_single_bit(c.ranks) && c.bytes < kBcastLong ? "composition_beta" : "";
+    case OpKind::reduce:
+      return c.nonblocking || c.bytes <= kReduceShort ? "composition_beta" : "composition_alpha";
+    case OpKind::allreduce:
+      return c.nonblocking ? "" : "composition_alpha";
+    case OpKind::scan:
+      return std::is_sorted(c.nodes->node.begin(), c.nodes->node.end()) ? "smp" : "";
+    default:
+      return "";
+  }
+}
+
+std::string_view flat(const CollectiveCall& c) {
+  const bool power = std::has_single_bit(c.ranks);
+  switch (c.kind) {
+    case OpKind::barrier:
+      return "k_dissemination";
+    case OpKind::bcast: {
+      // The non-blocking form's bounds are strict.
+      const std::int64_t bytes = c.nonblocking ? c.bytes + 1 : c.bytes;
+      if (c.ranks < kFew || bytes <= kBcastShort) return "binomial";
+      return power && bytes <= kBcastLong ? "scatter_recursive_doubling_allgather" : "scatter_ring_allgather";
+    }
+    case OpKind::reduce:
+      return c.bytes <= kReduceShort || fewer_than_pof2(c) ? "binomial" : "reduce_scatter_gather";
+    case OpKind::allreduce:
+      return c.bytes <= (c.nonblocking ? kIallreduceShort : kAllreduceShort) || fewer_than_pof2(c)
+                 ? "recursive_doubling"
+                 : "reduce_scatter_allgather";
+    case OpKind::allgather:
+    case OpKind::allgatherv: {
+      const std::int64_t total = rank_blocks(c).total();
+      if (power) return total < kAllgatherLong ? "recursive_doubling" : "ring";
+      return total < kAllgatherBrucks ? "brucks" : "ring";
+    }
+    case OpKind::reduce_scatter:
+    case OpKind::reduce_scatter_block:
+      return rank_blocks(c).total() < kReduceScatterLong ? "recursive_halving" : "pairwise";
+    case OpKind::gather:
+    case OpKind::scatter:
+      return "binomial";
+    case OpKind::alltoall:
+      if (c.ranks >= kFew && c.bytes <= (c.nonblocking ? kIalltoallShort : kAlltoallShort)) return "brucks";
+      return c.bytes <= kAlltoallMedium ? "scattered" : "pairwise";
+    case OpKind::alltoallv:
+    case OpKind::alltoallw:
+      return "scattered";
+    case OpKind::scan:
+    case OpKind::exscan:
+      return "recursive_doubling";
+    default:
+      return "linear";  // gatherv, scatterv
+  }
+}
+
+class MpichRules final : public CollectiveRules {
+ public:
+  [[nodiscard]] Pick pick(const CollectiveCall& c) const override {
+    if (c.kind >= OpKind::neighbor_allgather) return {&default_collective(c)};
+    const bool hierarchy = c.nodes != nullptr && c.nodes->hierarchical();
+    const std::string_view name = hierarchy ? among_nodes(c) : "";
+    return {&library_collective(c.kind, "mpich.", name.empty() ? flat(c) : name)};
+  }
+  [[nodiscard]] bool asks_for_nodes() const override { return true; }
+};
+
+}  // namespace
+
+std::shared_ptr<const CollectiveRules> mpich_rules() { return std::make_shared<MpichRules>(); }
+
+}  // namespace weft::replay

@@ -1,0 +1,24 @@
+// Readers of files of rules. Internal to replay/collectives.
+//
+// Errors: kBadInput at FILE:LINE:COLUMN; an algorithm that the library has and Weft has not: not supported.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "replay/collectives/rule_text.hpp"
+#include "replay/collectives/rules.hpp"
+
+namespace weft::replay::collectives {
+
+// Open MPI, text and JSON: coll_tuned_dynamic_rules_filename.
+[[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> read_openmpi_rules(const std::string& file,
+                                                                                std::string_view text);
+[[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> read_openmpi_rules(const std::string& file,
+                                                                                const Json& root);
+// MPICH: MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE and the same of CH4.
+[[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> read_mpich_rules(const std::string& file,
+                                                                              const Json& root);
+
+}  // namespace weft::replay::collectives

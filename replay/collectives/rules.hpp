@@ -1,0 +1,81 @@
+// Rules: which algorithm a collective call takes. A value that every rank asks alike.
+//
+// "default": Weft's own (defaults.cpp). "openmpi4": Open MPI's fixed tables (openmpi/rules.cpp). "mpich": MPICH's
+// (mpich/rules.cpp). Files: rule_files.hpp.
+// docs/collectives.md has the tables.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "replay/collectives/schedule.hpp"
+
+namespace weft::replay {
+
+// Which ranks of a communicator share a node (a host of the platform). Nodes are numbered in the order of their first
+// rank, ranks of a node in the order of the communicator.
+struct NodeShape {
+  std::vector<std::uint32_t> node;   // by rank
+  std::vector<std::uint32_t> local;  // by rank: its index on its node
+  std::vector<std::uint32_t> start;  // by node, and one more: where its ranks are in `ranks`
+  std::vector<std::uint32_t> ranks;
+  std::vector<std::uint32_t> local_start;  // by local index, and one more: where its ranks are in `by_local`
+  std::vector<std::uint32_t> by_local;     // in the order of the nodes
+
+  explicit NodeShape(std::span<const std::uint32_t> host_by_rank);
+  [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(start.size() - 1); }
+  [[nodiscard]] std::span<const std::uint32_t> on(std::uint32_t node_index) const {
+    return std::span(ranks).subspan(start[node_index], start[node_index + 1] - start[node_index]);
+  }
+  // The ranks with that index on their nodes.
+  [[nodiscard]] std::span<const std::uint32_t> with_local(std::uint32_t index) const {
+    return std::span(by_local).subspan(local_start[index], local_start[index + 1] - local_start[index]);
+  }
+  // Several nodes, and several ranks on one of them.
+  [[nodiscard]] bool hierarchical() const { return nodes() > 1 && nodes() < node.size(); }
+  [[nodiscard]] bool even() const { return even_; }  // as many ranks on each
+
+ private:
+  bool even_ = true;
+};
+
+class CollectiveRules {
+ public:
+  struct Pick {
+    const CollectiveAlgorithm* algorithm = nullptr;
+    std::int64_t segment = 0;
+    std::uint32_t fan = 0;
+    std::uint32_t at_once = 0;
+    std::string_view not_supported = {};  // why there is no algorithm
+  };
+  virtual ~CollectiveRules() = default;
+  // Every rank of a call gets the same answer.
+  [[nodiscard]] virtual Pick pick(const CollectiveCall& call) const = 0;
+  // Whether calls must say which ranks share a node.
+  [[nodiscard]] virtual bool asks_for_nodes() const { return false; }
+};
+
+// "default|openmpi4|...": every name, for help and errors.
+[[nodiscard]] std::string collective_rules_names(std::string_view separator);
+// By name, "" for "default", or from a file: Open MPI's dynamic rules (text or JSON), MPICH's selection (JSON). Errors:
+// unknown name, with the known ones; FILE:LINE:COLUMN of what is wrong in a file.
+[[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string_view name);
+// The rules of a file of that name and text.
+[[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> parse_collective_rules(const std::string& path,
+                                                                                    std::string_view text);
+// Number of the algorithm that Open MPI's fixed table names; 0: it has no table for that kind.
+[[nodiscard]] std::uint8_t openmpi_number(const CollectiveCall& call);
+// Open MPI's fixed rules, which decide about parts of a call where no others are given.
+[[nodiscard]] const CollectiveRules& openmpi_rules();
+[[nodiscard]] std::shared_ptr<const CollectiveRules> mpich_rules();
+
+// Appends rank `me`'s rounds of the algorithm that the rules choose, and returns it.
+const CollectiveAlgorithm& build_chosen(const CollectiveRules& rules, CollectiveCall call, std::uint32_t me,
+                                        RankSchedule& out);
+
+}  // namespace weft::replay
