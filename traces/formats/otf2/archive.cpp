@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "traces/formats/otf2/definition_file.hpp"
 #include "traces/formats/otf2/event_file.hpp"
 
 namespace weft::traces::otf2 {
@@ -235,9 +236,10 @@ std::string find_anchor(const std::string& path) {
   return found.size() == 1 ? found[0] : std::string();
 }
 
-Archive::Archive(std::string anchor)
+Archive::Archive(std::string anchor, std::uint64_t buffer_bytes)
     : anchor_(std::move(anchor)),
       base_(anchor_.substr(0, anchor_.size() - std::string_view(".otf2").size())),
+      buffer_bytes_(buffer_bytes),
       library_(std::make_unique<Library>()) {}
 
 Archive::~Archive() = default;
@@ -251,44 +253,27 @@ std::string Archive::event_path(std::uint64_t location) const {
   return fmt::format("{}/{}.evt", base_, location);
 }
 
-Result<std::unique_ptr<Archive>> Archive::open(const std::string& path) {
+Result<std::unique_ptr<Archive>> Archive::open(const std::string& path, std::uint64_t buffer_bytes) {
   const std::string anchor = find_anchor(path);
   if (anchor.empty())
     return bad_input(path, "no OTF2 archive is here", {}, "a file NAME.otf2, or a directory with one");
   std::error_code ec;
   if (!fs::is_regular_file(anchor, ec)) return bad_input(anchor, "the anchor file of the archive is missing");
   OTF2_Error_RegisterCallback(silent, nullptr);
-  std::unique_ptr<Archive> a(new Archive(anchor));
-  WEFT_TRY(a->read_anchor());
+  std::unique_ptr<Archive> a(new Archive(anchor, buffer_bytes));
+  WEFT_ASSIGN(a->facts_, read_anchor(anchor));
+  WEFT_TRY(a->open_library());
   WEFT_TRY(a->read_definitions());
   return a;
 }
 
-Result<void> Archive::read_anchor() {
+Result<void> Archive::open_library() {
   library_->reader = OTF2_Reader_Open(anchor_.c_str());
   if (library_->reader == nullptr)
     return bad_input(anchor_, "the anchor of the archive cannot be read", {},
                      "an archive of OTF2 2.0 to 3.x");
   OTF2_Reader* r = library_->reader;
   OTF2_Reader_SetSerialCollectiveCallbacks(r);
-  std::uint8_t major = 0, minor = 0, patch = 0;
-  OTF2_FileSubstrate substrate = OTF2_SUBSTRATE_UNDEFINED;
-  std::uint64_t definition_chunk = 0;
-  if (OTF2_Reader_GetVersion(r, &major, &minor, &patch) != OTF2_SUCCESS ||
-      OTF2_Reader_GetFileSubstrate(r, &substrate) != OTF2_SUCCESS ||
-      OTF2_Reader_GetChunkSize(r, &chunk_bytes_, &definition_chunk) != OTF2_SUCCESS ||
-      OTF2_Reader_GetNumberOfLocations(r, &locations_) != OTF2_SUCCESS)
-    return bad_input(anchor_, "the anchor of the archive cannot be read");
-  version_ = fmt::format("{}.{}.{}", major, minor, patch);
-  if (substrate != OTF2_SUBSTRATE_POSIX) {
-    Error e = not_supported("an OTF2 archive whose files are not plain files", "file substrate POSIX");
-    e.where = anchor_;
-    return e;
-  }
-  if (char* creator = nullptr; OTF2_Reader_GetCreator(r, &creator) == OTF2_SUCCESS && creator != nullptr) {
-    creator_ = creator;
-    std::free(creator);
-  }
   library_->callbacks = event_callbacks();
   return {};
 }
@@ -297,6 +282,7 @@ Result<void> Archive::read_definitions() {
   const std::string path = base_ + ".def";
   std::error_code ec;
   if (!fs::is_regular_file(path, ec)) return bad_input(path, "the definitions of the archive are missing");
+  WEFT_TRY(check_definitions(path, true));
   OTF2_Reader* r = library_->reader;
   OTF2_GlobalDefReader* reader = OTF2_Reader_GetGlobalDefReader(r);
   if (reader == nullptr) return bad_input(path, "the definitions of the archive cannot be read");
@@ -318,20 +304,18 @@ Result<void> Archive::read_definitions() {
   OTF2_Reader_CloseGlobalDefReader(r, reader);
   if (!l.twice.empty()) return bad_input(path, "a definition is there twice", l.twice, "each reference once");
   if (code != OTF2_SUCCESS) return failure(path, "the definitions of the archive are damaged", code);
-  std::uint64_t expected = 0;
-  OTF2_Reader_GetNumberOfGlobalDefinitions(r, &expected);
-  if (read != expected)
+  if (read != facts_.definitions)
     return bad_input(path, "the archive has another number of definitions", std::to_string(read),
-                     std::to_string(expected));
-  if (definitions_.locations.size() != locations_)
+                     std::to_string(facts_.definitions));
+  if (definitions_.locations.size() != facts_.locations)
     return bad_input(path, "the archive has another number of locations",
-                     std::to_string(definitions_.locations.size()), std::to_string(locations_));
+                     std::to_string(definitions_.locations.size()), std::to_string(facts_.locations));
   return definitions_.finish(path);
 }
 
 Result<void> Archive::prepare(std::uint64_t location, std::int64_t rank) {
   const std::string path = event_path(location);
-  WEFT_ASSIGN(const std::uint64_t events, count_events(path, chunk_bytes_, rank));
+  WEFT_ASSIGN(const std::uint64_t events, count_events(path, facts_.chunk_bytes, rank));
   if (const std::uint64_t said = definitions_.locations.at(location).events; events != said)
     return bad_input(path, "the location has another number of events", std::to_string(events),
                      fmt::format("{}, as the archive defines it", said));
@@ -341,6 +325,7 @@ Result<void> Archive::prepare(std::uint64_t location, std::int64_t rank) {
   const std::string local = fmt::format("{}/{}.def", base_, location);
   std::error_code ec;
   if (!fs::is_regular_file(local, ec)) return {};  // nothing to map
+  WEFT_TRY(check_definitions(local, false));
   if (const OTF2_ErrorCode code = OTF2_Reader_OpenDefFiles(r); code != OTF2_SUCCESS)
     return failure(local, "the definitions of a location cannot be opened", code);
   OTF2_DefReader* reader = OTF2_Reader_GetDefReader(r, location);
@@ -365,7 +350,7 @@ Result<Archive::Source*> Archive::source(std::uint64_t location, std::int64_t ra
     open_.splice(open_.begin(), open_, it->second);
     return &open_.front();
   }
-  while (!open_.empty() && (open_.size() + 1) * 2 * chunk_bytes_ > kBufferBytes) close_oldest();
+  while (!open_.empty() && (open_.size() + 1) * 2 * facts_.chunk_bytes > buffer_bytes_) close_oldest();
   const std::string path = event_path(location);
   if (const OTF2_ErrorCode code = OTF2_Reader_OpenEvtFiles(library_->reader); code != OTF2_SUCCESS)
     return failure(path, "the events of a location cannot be opened", code);
@@ -401,7 +386,7 @@ Result<void> Archive::read(std::uint64_t location, std::int64_t rank, std::uint6
   std::uint64_t read = 0;
   const OTF2_ErrorCode code = OTF2_Reader_ReadLocalEvents(library_->reader, s->events, asked, &read);
   if (code != OTF2_SUCCESS || read != asked) {
-    const std::string where = event_position(event_path(location), chunk_bytes_, rank, next + read);
+    const std::string where = event_position(event_path(location), facts_.chunk_bytes, rank, next + read);
     return code != OTF2_SUCCESS ? failure(where, "the event is damaged", code)
                                 : bad_input(where, "the events of the location end early",
                                             std::to_string(read), std::to_string(asked));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "traces/formats/otf2/anchor_file.hpp"
 #include "traces/formats/otf2/definitions.hpp"
 
 namespace weft::traces::otf2 {
@@ -61,16 +62,17 @@ struct Event {
 class Archive {
  public:
   // A directory with one archive, or its anchor file.
-  static Result<std::unique_ptr<Archive>> open(const std::string& path);
+  static Result<std::unique_ptr<Archive>> open(const std::string& path,
+                                               std::uint64_t buffer_bytes = kBufferBytes);
   ~Archive();
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
   [[nodiscard]] const Definitions& definitions() const { return definitions_; }
   [[nodiscard]] const std::string& path() const { return anchor_; }
-  [[nodiscard]] const std::string& creator() const { return creator_; }
-  [[nodiscard]] const std::string& version() const { return version_; }
-  [[nodiscard]] std::uint64_t chunk_bytes() const { return chunk_bytes_; }
+  [[nodiscard]] const std::string& creator() const { return facts_.creator; }
+  [[nodiscard]] const std::string& version() const { return facts_.version; }
+  [[nodiscard]] std::uint64_t chunk_bytes() const { return facts_.chunk_bytes; }
   [[nodiscard]] std::string event_path(std::uint64_t location) const;
 
   // Walks the event file of a location (event_file.hpp) and reads its mapping tables and clock offsets. To be called
@@ -84,8 +86,8 @@ class Archive {
  private:
   struct Library;  // handles of the OTF2 library
   struct Source;   // an open event file
-  explicit Archive(std::string anchor);
-  Result<void> read_anchor();
+  Archive(std::string anchor, std::uint64_t buffer_bytes);
+  Result<void> open_library();
   Result<void> read_definitions();
   Result<Source*> source(std::uint64_t location, std::int64_t rank);
   Result<void> position(Source& s, std::uint64_t location, std::int64_t rank, std::uint64_t next);
@@ -93,9 +95,8 @@ class Archive {
   [[nodiscard]] Error failure(const std::string& where, std::string what, int code) const;
 
   std::string anchor_, base_;  // base_: the anchor without .otf2
-  std::string creator_, version_;
-  std::uint64_t chunk_bytes_ = 0;
-  std::uint64_t locations_ = 0;
+  Anchor facts_;
+  std::uint64_t buffer_bytes_;
   Definitions definitions_;
   std::unique_ptr<Library> library_;
   std::list<Source> open_;  // the one used last first

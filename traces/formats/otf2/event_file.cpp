@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/source_pos.hpp"
+#include "traces/formats/otf2/record_shape.hpp"
 
 namespace weft::traces::otf2 {
 namespace {
@@ -26,12 +27,6 @@ enum Entry : std::uint8_t {
 bool one_number(std::uint8_t id) {
   return id == 12 || id == 13 || id == 16 || id == 17 || id == 20 || id == 21 || id == 24 ||
          (id >= 28 && id <= 30);
-}
-
-std::uint64_t u64_at(const std::uint8_t* b, bool little) {
-  std::uint64_t v = 0;
-  for (int i = 0; i < 8; ++i) v |= std::uint64_t{b[little ? i : 7 - i]} << (8 * i);
-  return v;
 }
 
 struct Walk {
@@ -78,6 +73,10 @@ Result<std::size_t> Walk::length_of(std::size_t pos, bool little) const {
     return bad_input(at(pos), "a record does not fit into its chunk", fmt::format("{} bytes", length),
                      fmt::format("at most {}", chunk_bytes - pos));
   if (length > size - pos) return cut_off(pos);
+  const std::size_t head = one_number(chunk[pos]) ? 1 : n == 0xff ? 10 : 2;
+  if (!fields_fit(std::span(chunk).subspan(pos + head, length - head), event_layout(chunk[pos]), little))
+    return bad_input(at(pos), "the fields of a record do not fit into it",
+                     fmt::format("record {} of {} bytes", chunk[pos], length - head));
   return static_cast<std::size_t>(length);
 }
 

@@ -1,4 +1,4 @@
-// The shape of an OTF2 event file, walked without knowing what its records say.
+// The shape of an OTF2 event file, walked without knowing what its records mean.
 //
 //   file  = chunk...                      each but the last as long as the anchor says
 //   chunk = 03, 'B' (little-endian) or '#', u64 first event, u64 last event, entries, 00 (02 at the end of the file)
