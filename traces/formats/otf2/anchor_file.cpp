@@ -99,6 +99,7 @@ Result<Anchor> read_anchor(const std::string& path) {
     if (!r.short_of && properties > (text.size() - r.pos) / 2)
       return r.fault(at, "the anchor has more properties than bytes", std::to_string(properties));
     for (std::uint64_t i = 0; i < 2 * properties && !r.short_of; ++i) r.text();
+    a.trace_id_at = r.pos;
     r.full(8);
   }
   if (format >= 3) r.full(8);

@@ -16,6 +16,7 @@ struct Anchor {
   std::string version, creator;
   std::uint64_t chunk_bytes = 0;  // of events; 256 KiB to 16 MiB
   std::uint64_t locations = 0, definitions = 0;
+  std::uint64_t trace_id_at = 0;  // byte; 0: has none
 };
 
 // Errors: kBadInput with the byte; kNotSupported for archives that are not plain files.
