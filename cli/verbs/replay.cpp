@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/flags/export_flag.hpp"
 #include "cli/flags/replay_flags.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
@@ -22,6 +23,7 @@ namespace {
 struct Options {
   CommonOptions common;
   ReplayFlags flags;
+  std::shared_ptr<ExportFlag> timed = std::make_shared<ExportFlag>();
   std::vector<std::string> traces;
   std::string on;
   std::string map = "block";
@@ -87,6 +89,8 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
+  auto together = options;
+  WEFT_TRY(o.timed->open(together));
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
   replay::ReplayResult result;
@@ -95,7 +99,7 @@ Result<void> run(const Options& o) {
       jobs.size() > 1 ? jobs.size() + 1 : 1, o.common.threads,
       [&](std::size_t i) -> Result<void> {
         if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
-        auto mine = options;
+        auto mine = together;
         mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
         const auto start = std::chrono::steady_clock::now();
         WEFT_ASSIGN(result, replay::replay(*trace, platform, placement, mine));
@@ -104,6 +108,7 @@ Result<void> run(const Options& o) {
       },
       tell_fewer_threads));
   progress.finish();
+  WEFT_TRY(o.timed->write(*trace));
   std::vector<report::JobFacts> job_facts;
   std::uint32_t first_rank = 0;
   for (const Job& job : jobs) {
@@ -173,6 +178,7 @@ Action setup_replay(CLI::App& app) {
                  "[utilization]")
       ->check(CLI::IsMember({"utilization", "waited"}))
       ->type_name("utilization|waited");
+  o->timed->add(app);
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return run(*o); });

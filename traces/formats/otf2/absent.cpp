@@ -1,5 +1,7 @@
 // In place of the other files of this folder where the OTF2 library was not there when Weft was built.
-#include "traces/formats.hpp"
+#include <filesystem>
+
+#include "traces/timed_export.hpp"
 
 namespace weft::traces {
 namespace {
@@ -12,7 +14,8 @@ Error built_without() {
 }  // namespace
 
 bool sniff_otf2(const std::string& path, std::string_view first_bytes) {
-  return path.ends_with(".otf2") ||
+  std::error_code ec;
+  return path.ends_with(".otf2") || std::filesystem::is_regular_file(path + "/traces.otf2", ec) ||
          (first_bytes.size() > 6 && first_bytes[0] == '\x03' && first_bytes.substr(2, 4) == "OTF2");
 }
 
@@ -24,5 +27,7 @@ Result<std::unique_ptr<TraceReader>> open_otf2(const std::vector<std::string>& p
 }
 
 Result<void> export_otf2(TraceReader& /*trace*/, const std::string& /*path*/) { return built_without(); }
+
+Result<std::unique_ptr<TimedExport>> open_timed_otf2(const std::string& /*path*/) { return built_without(); }
 
 }  // namespace weft::traces
