@@ -2,22 +2,18 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
 #include <deque>
-#include <map>
 #include <memory>
-#include <optional>
 #include <set>
 
+#include "cli/flags/export_flag.hpp"
 #include "cli/flags/replay_flags.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/parallel.hpp"
-#include "core/quantity_text.hpp"
 #include "report/jobs.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
-#include "report/timeline/timeline.hpp"
 #include "topology/placement/placement.hpp"
 #include "traces/joined_trace.hpp"
 
@@ -34,47 +30,8 @@ struct Options {
   bool all_links = false;
   bool per_rank = false;
   bool critical_path = false;
-  std::vector<std::string> exports_given;
-  std::string perfetto, prv, pcf, row;  // files of --export
-  std::string only_ranks, from_time, to_time;
   std::string rank_links = "utilization";
-
-  [[nodiscard]] bool exports() const { return !perfetto.empty() || !prv.empty(); }
-  // Takes "perfetto:OUT" or "paraver:OUT"; what is wrong with it, or nothing.
-  [[nodiscard]] std::string add_export(const std::string& text) {
-    const std::size_t colon = text.find(':');
-    const std::string format = text.substr(0, colon),
-                      file = colon == std::string::npos ? "" : text.substr(colon + 1);
-    if (file.empty()) return "no file; expected FORMAT:OUT";
-    if (format == "perfetto") {
-      perfetto = file;
-    } else if (format == "paraver") {
-      const std::string name = file.ends_with(".prv") ? file.substr(0, file.size() - 4) : file;
-      prv = name + ".prv";
-      pcf = name + ".pcf";
-      row = name + ".row";
-    } else {
-      return "unknown format \"" + format + "\"; expected perfetto or paraver";
-    }
-    return {};
-  }
-  [[nodiscard]] Result<report::TimelineOptions> timeline(std::uint32_t ranks) const {
-    report::TimelineOptions t;
-    if (!only_ranks.empty()) {
-      WEFT_ASSIGN(t.ranks, report::parse_rank_set(only_ranks, ranks, "--ranks"));
-    }
-    if (!from_time.empty()) {
-      WEFT_ASSIGN(const Duration d, parse_duration(from_time, "--from-time"));
-      t.from = SimTime(d);
-    }
-    if (!to_time.empty()) {
-      WEFT_ASSIGN(const Duration d, parse_duration(to_time, "--to-time"));
-      t.to = SimTime(d);
-    }
-    if (t.to < t.from)
-      return usage_error("--to-time is before --from-time", to_time, "a time after " + from_time);
-    return t;
-  }
+  std::shared_ptr<ExportFlag> exported = std::make_shared<ExportFlag>();
 };
 
 // One job: its trace and where it runs.
@@ -117,35 +74,6 @@ Result<std::unique_ptr<traces::TraceReader>> open_jobs(const Options& o, const s
   return std::unique_ptr<traces::TraceReader>(std::move(joined));
 }
 
-// What was collected, in the formats that were asked for.
-Result<void> write_timeline(const Options& o, const predict::RunFacts& facts,
-                            report::TimelineCollector& collector, const std::deque<Job>& jobs,
-                            const std::vector<HostId>& placement) {
-  WEFT_ASSIGN(const auto trace, open_jobs(o, jobs));
-  WEFT_ASSIGN(const report::Timeline timeline, collector.finish(*trace, facts.result->makespan));
-  if (timeline.spans_left_out + timeline.messages_left_out > 0)
-    std::fputs(
-        fmt::format("note: the export holds the first {} operations and {} messages; {} and {} are left out "
-                    "(--ranks, --from-time and --to-time choose)\n",
-                    show_count(static_cast<double>(report::TimelineOptions{}.limit)),
-                    timeline.messages.size(), timeline.spans_left_out, timeline.messages_left_out)
-            .c_str(),
-        stderr);
-  if (!o.perfetto.empty())
-    WEFT_TRY(o.common.outputs->write(
-        "--export perfetto",
-        report::perfetto(timeline, fmt::format("{} on {}", predict::short_name(facts.trace),
-                                               predict::platform_label(*facts.platform)))));
-  if (o.prv.empty()) return {};
-  std::map<HostId, std::uint32_t> nodes;
-  std::vector<std::uint32_t> node_of_rank;
-  for (const HostId h : placement) node_of_rank.push_back(nodes.try_emplace(h, nodes.size()).first->second);
-  const report::Paraver p = report::paraver(timeline, node_of_rank, trace->communicators());
-  WEFT_TRY(o.common.outputs->write("--export paraver", p.prv));
-  WEFT_TRY(o.common.outputs->write("--export paraver (.pcf)", p.pcf));
-  return o.common.outputs->write("--export paraver (.row)", p.row);
-}
-
 Result<void> run(const Options& o) {
   if (!o.with_map.empty() && o.with_map.size() != o.with.size())
     return usage_error("--with-map must be given once for each --with, or not at all",
@@ -162,12 +90,9 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
-  std::optional<report::TimelineCollector> collector;
-  if (o.exports()) {
-    WEFT_ASSIGN(auto which, o.timeline(trace->header().ranks));
-    collector.emplace(trace->header().ranks, std::move(which));
-  }
-
+  auto together = options;
+  together.critical_path = o.critical_path;
+  WEFT_TRY(o.exported->open(together, trace->header().ranks));
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
   replay::ReplayResult result, ideal;
@@ -184,9 +109,7 @@ Result<void> run(const Options& o) {
           return {};
         }
         if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
-        auto mine = options;
-        mine.critical_path = o.critical_path;
-        if (collector) collector->attach(mine);
+        auto mine = together;
         mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
         const auto start = std::chrono::steady_clock::now();
         WEFT_ASSIGN(result, replay::replay(*trace, platform, placement, mine));
@@ -231,7 +154,7 @@ Result<void> run(const Options& o) {
   if (!o.common.json.empty())
     WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
-  if (collector) WEFT_TRY(write_timeline(o, facts, *collector, jobs, placement));
+  WEFT_TRY(o.exported->write(*trace, facts, placement));
   if (std::string found = result.finding(); !found.empty())
     return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
   return {};
@@ -270,28 +193,7 @@ Action setup_replay(CLI::App& app) {
       "--critical-path", o->critical_path,
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
       "add up to it; what would shorten it; efficiencies (one more replay, without a network)");
-  // CLI11 calls the check as it parses, before the outputs are opened.
-  auto* const exported =
-      app.add_option(
-             "--export", o->exports_given,
-             "the replay in time for a viewer, once for each format: perfetto:FILE (ui.perfetto.dev) or "
-             "paraver:NAME (NAME.prv, .pcf, .row); at most 2,000,000 operations and messages")
-          ->type_name("FORMAT:OUT")
-          ->allow_extra_args(false)
-          ->check([o](const std::string& text) { return o->add_export(text); });
-  for (const auto& [flag, path] :
-       {std::pair("--export perfetto", &o->perfetto), std::pair("--export paraver", &o->prv),
-        std::pair("--export paraver (.pcf)", &o->pcf), std::pair("--export paraver (.row)", &o->row)})
-    o->common.outputs->add(flag, path);
-  app.add_option("--ranks", o->only_ranks, "only these ranks in the export: 0-15,32 [all]")
-      ->type_name("SET")
-      ->needs(exported);
-  app.add_option("--from-time", o->from_time, "leave out of the export what ended before [0]")
-      ->type_name("TIME")
-      ->needs(exported);
-  app.add_option("--to-time", o->to_time, "... what began after [the end]")
-      ->type_name("TIME")
-      ->needs(exported);
+  o->exported->add(app, o->common);
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return run(*o); });

@@ -1,0 +1,83 @@
+// An OTF2 archive being written: the only file that calls the writing side of the OTF2 library.
+//
+// Ranks are written one after the other; definitions come last, when all is known. The archive appears whole: it is
+// written beside its place and renamed by commit().
+// Memory: one chunk of events, the names, and 16 bytes a rank. Times are picoseconds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/result.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::traces::otf2 {
+
+// Regions: one for each kind of operation (named after its MPI function), then those of the program.
+[[nodiscard]] inline std::uint32_t region_of(OpKind kind) {
+  return static_cast<std::uint32_t>(kind) - static_cast<std::uint32_t>(OpKind::send);  // computation has none
+}
+[[nodiscard]] inline std::uint32_t region_of(std::int64_t region) {
+  return static_cast<std::uint32_t>(kOpKindCount) - static_cast<std::uint32_t>(OpKind::send) +
+         static_cast<std::uint32_t>(region);
+}
+
+class ArchiveWriter {
+ public:
+  // `path`: a directory that does not exist, or is empty. Errors: kUsage, kBadInput.
+  static Result<std::unique_ptr<ArchiveWriter>> open(const std::string& path);
+  ~ArchiveWriter();
+  ArchiveWriter(const ArchiveWriter&) = delete;
+  ArchiveWriter& operator=(const ArchiveWriter&) = delete;
+
+  void begin_rank(std::uint32_t rank);
+  // Events of the rank, times never falling. Failures (disk full) are remembered for commit().
+  void enter(std::int64_t time, std::uint32_t region);
+  void leave(std::int64_t time, std::uint32_t region);
+  void send(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes);
+  void isend(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes,
+             std::uint64_t request);
+  void isend_complete(std::int64_t time, std::uint64_t request);
+  void irecv_request(std::int64_t time, std::uint64_t request);
+  void recv(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes);
+  void irecv(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes,
+             std::uint64_t request);
+  void request_test(std::int64_t time, std::uint64_t request);
+  void request_cancelled(std::int64_t time, std::uint64_t request);
+  // `op`: OTF2_CollectiveOp; `root` kNoRoot = none.
+  static constexpr std::uint32_t kNoRoot = 0xffffffffu;
+  void collective_begin(std::int64_t time);
+  void collective_end(std::int64_t time, std::uint8_t op, std::uint32_t comm, std::uint32_t root,
+                      std::uint64_t sent, std::uint64_t received);
+  void icollective_request(std::int64_t time, std::uint64_t request);
+  void icollective_complete(std::int64_t time, std::uint8_t op, std::uint32_t comm, std::uint32_t root,
+                            std::uint64_t sent, std::uint64_t received, std::uint64_t request);
+  void comm_create(std::int64_t time, std::uint32_t comm);
+  void comm_destroy(std::int64_t time, std::uint32_t comm);
+  void end_rank();
+
+  // Definitions of the trace, and the archive gets its name.
+  Result<void> commit(const TraceReader& trace);
+
+ private:
+  struct Library;
+  explicit ArchiveWriter(std::string path);
+  void check(int code);
+  void define(const TraceReader& trace);
+  [[nodiscard]] std::uint32_t text(const std::string& s);
+  [[nodiscard]] Result<void> settle() const;
+
+  std::string path_, temporary_;
+  std::unique_ptr<Library> library_;
+  std::vector<std::uint64_t> events_;  // of each rank
+  std::int64_t last_time_ = 0;
+  int failed_ = 0;  // the library's first error
+  std::unordered_map<std::string, std::uint32_t> strings_;
+  std::vector<bool> made_;  // communicators with an event of their making
+  bool done_ = false;
+};
+
+}  // namespace weft::traces::otf2

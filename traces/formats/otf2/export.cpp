@@ -1,0 +1,110 @@
+// A trace -> an OTF2 archive. In recorded time the clock of a rank is its computation, and calls of MPI take none, since a
+// trace does not say how long they took; in the time of a replay everything is where the replay had it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "traces/formats.hpp"
+#include "traces/formats/otf2/export_rank.hpp"
+#include "traces/timed_export.hpp"
+
+namespace weft::traces {
+namespace {
+
+Result<void> write_recorded(TraceReader& trace, std::uint32_t r, otf2::RankExporter& rank) {
+  OpBlock block;
+  std::int64_t now = 0;
+  while (true) {
+    WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
+    if (!more) return {};
+    for (std::size_t i = 0; i < block.ops.size(); ++i) {
+      const Op& op = block.ops[i];
+      const std::uint64_t index = block.first_op + i;
+      if (op.kind == OpKind::compute_time || op.kind == OpKind::sleep) {
+        if (__builtin_add_overflow(now, op.amount, &now))
+          return bad_input(trace.position(RankId(r), index), "the computation of the rank is out of range");
+      } else if (is_compute(op.kind)) {
+        Error e = not_supported("computation without a duration in an OTF2 archive of recorded time",
+                                "a trace with recorded times, or replay --export");
+        e.where = trace.position(RankId(r), index);
+        return e;
+      } else {
+        WEFT_TRY(rank.write(op, block.list(op), index, now, now));
+      }
+    }
+  }
+}
+
+// Operations in the order of their time: a poll that hit earlier than it did in the recording runs what follows earlier.
+// Memory: the operations of one rank.
+Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const std::vector<OpTime>& times,
+                            otf2::RankExporter& rank) {
+  std::vector<Op> ops;
+  std::vector<std::vector<std::int64_t>> lists;
+  OpBlock block;
+  while (true) {
+    WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
+    if (!more) break;
+    for (Op op : block.ops) {
+      const auto list = block.list(op);
+      if (op.extra != kNoList) {
+        op.extra = static_cast<std::uint32_t>(lists.size());
+        lists.emplace_back(list.begin(), list.end());
+      }
+      ops.push_back(op);
+    }
+  }
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < std::min(ops.size(), times.size()); ++i)
+    if (times[i].end >= 0 && !is_compute(ops[i].kind)) order.push_back(i);
+  const auto begin = [&times](std::size_t i) { return times[i].begin; };
+  if (!std::ranges::is_sorted(order, {}, begin)) std::ranges::stable_sort(order, {}, begin);
+  for (const std::size_t i : order) {
+    const Op& op = ops[i];
+    const std::span<const std::int64_t> list = op.extra == kNoList
+                                                   ? std::span<const std::int64_t>()
+                                                   : std::span<const std::int64_t>(lists[op.extra]);
+    WEFT_TRY(rank.write(op, list, i, times[i].begin, times[i].end));
+  }
+  return {};
+}
+
+class TimedOtf2 final : public TimedExport {
+ public:
+  explicit TimedOtf2(std::unique_ptr<otf2::ArchiveWriter> out) : out_(std::move(out)) {}
+  Result<void> write(TraceReader& trace, const OpTimes& times) override {
+    trace.rewind();
+    static const std::vector<OpTime> none;
+    for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
+      otf2::RankExporter rank(trace, r, *out_);
+      out_->begin_rank(r);
+      WEFT_TRY(write_replayed(trace, r, r < times.size() ? times[r] : none, rank));
+      out_->end_rank();
+    }
+    return out_->commit(trace);
+  }
+
+ private:
+  std::unique_ptr<otf2::ArchiveWriter> out_;
+};
+
+}  // namespace
+
+Result<void> export_otf2(TraceReader& trace, const std::string& path) {
+  WEFT_ASSIGN(const auto out, otf2::ArchiveWriter::open(path));
+  for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
+    otf2::RankExporter rank(trace, r, *out);
+    out->begin_rank(r);
+    WEFT_TRY(write_recorded(trace, r, rank));
+    out->end_rank();
+  }
+  return out->commit(trace);
+}
+
+Result<std::unique_ptr<TimedExport>> open_timed_otf2(const std::string& path) {
+  WEFT_ASSIGN(auto out, otf2::ArchiveWriter::open(path));
+  return std::unique_ptr<TimedExport>(std::make_unique<TimedOtf2>(std::move(out)));
+}
+
+}  // namespace weft::traces

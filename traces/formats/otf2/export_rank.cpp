@@ -1,0 +1,316 @@
+#include "traces/formats/otf2/export_rank.hpp"
+
+#include <fmt/format.h>
+#include <otf2/otf2.h>
+
+#include <algorithm>
+
+#include "traces/op_rules.hpp"
+
+namespace weft::traces::otf2 {
+namespace {
+
+// OTF2's number of a blocking form, barrier to exscan.
+std::uint8_t collective_number(OpKind k) {
+  switch (k) {
+    case OpKind::barrier:
+      return OTF2_COLLECTIVE_OP_BARRIER;
+    case OpKind::bcast:
+      return OTF2_COLLECTIVE_OP_BCAST;
+    case OpKind::gather:
+      return OTF2_COLLECTIVE_OP_GATHER;
+    case OpKind::gatherv:
+      return OTF2_COLLECTIVE_OP_GATHERV;
+    case OpKind::scatter:
+      return OTF2_COLLECTIVE_OP_SCATTER;
+    case OpKind::scatterv:
+      return OTF2_COLLECTIVE_OP_SCATTERV;
+    case OpKind::allgather:
+      return OTF2_COLLECTIVE_OP_ALLGATHER;
+    case OpKind::allgatherv:
+      return OTF2_COLLECTIVE_OP_ALLGATHERV;
+    case OpKind::alltoall:
+      return OTF2_COLLECTIVE_OP_ALLTOALL;
+    case OpKind::alltoallv:
+      return OTF2_COLLECTIVE_OP_ALLTOALLV;
+    case OpKind::alltoallw:
+      return OTF2_COLLECTIVE_OP_ALLTOALLW;
+    case OpKind::allreduce:
+      return OTF2_COLLECTIVE_OP_ALLREDUCE;
+    case OpKind::reduce:
+      return OTF2_COLLECTIVE_OP_REDUCE;
+    case OpKind::reduce_scatter:
+      return OTF2_COLLECTIVE_OP_REDUCE_SCATTER;
+    case OpKind::reduce_scatter_block:
+      return OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK;
+    case OpKind::scan:
+      return OTF2_COLLECTIVE_OP_SCAN;
+    default:
+      return OTF2_COLLECTIVE_OP_EXSCAN;
+  }
+}
+
+bool is_neighbor(OpKind k) {
+  return blocking_form(k) >= OpKind::neighbor_allgather && blocking_form(k) <= OpKind::neighbor_alltoallw;
+}
+
+}  // namespace
+
+Error RankExporter::cannot(const Op& op, std::uint64_t index, const std::string& why) const {
+  Error e = not_supported(fmt::format("OTF2 cannot say this {}: {}", op_name(op.kind), why));
+  e.where = trace_.position(RankId(rank_), index);
+  return e;
+}
+
+std::uint32_t RankExporter::rank_in(CommId comm, std::int64_t world) {
+  if (comm.index() == 0) return static_cast<std::uint32_t>(world);
+  const auto [it, fresh] = ranks_in_.try_emplace(comm.index());
+  const auto& members = trace_.communicators()[comm.index()].members;
+  if (fresh)
+    for (std::size_t i = 0; i < members.size(); ++i)
+      it->second.emplace(members[i], static_cast<std::uint32_t>(i));
+  const auto at = it->second.find(static_cast<std::int32_t>(world));
+  return at == it->second.end() ? OTF2_UNDEFINED_UINT32 : at->second;
+}
+
+// --- messages ---
+
+Result<void> RankExporter::send(const Op& op, std::int64_t time) {
+  if (op.peer >= 0) out_.send(time, rank_in(op.comm, op.peer), op.comm.index(), op.tag, op.amount);
+  return {};
+}
+
+Result<void> RankExporter::receive(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                                   std::int64_t time) {
+  if (op.peer == kProcNull) return {};
+  Matched m{op.peer, op.tag, op.amount};
+  if (list.size() == 3) m = {list[0], list[1], list[2]};
+  if (m.peer < 0 || m.tag < 0)
+    return cannot(op, index,
+                  "it receives from any source or of any tag, and the trace does not say what came");
+  out_.recv(time, rank_in(op.comm, m.peer), op.comm.index(), static_cast<std::int32_t>(m.tag), m.bytes);
+  return {};
+}
+
+void RankExporter::post_now(const Op& op, std::int64_t time) {
+  Posted& p = posted_[op.request];
+  p.id = ++next_id_;
+  p.cancelled = false;
+  if (is_nonblocking_collective(op.kind)) {
+    out_.icollective_request(time, p.id);
+  } else if (op.peer == kProcNull) {
+    return;
+  } else if (is_receive_request(op.kind)) {
+    out_.irecv_request(time, p.id);
+  } else {
+    out_.isend(time, rank_in(op.comm, op.peer), op.comm.index(), op.tag, op.amount, p.id);
+  }
+}
+
+Result<void> RankExporter::post(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                                std::int64_t time) {
+  if (is_neighbor(op.kind)) return cannot(op, index, "it has no record of neighbours");
+  requests_.post(op, index);
+  Posted& p = posted_[op.request];
+  p.list.assign(list.begin(), list.end());
+  if (!is_send_init(op.kind) && op.kind != OpKind::recv_init) post_now(op, time);
+  return {};
+}
+
+void RankExporter::start(std::uint32_t slot, std::int64_t time) {
+  requests_.start(slot);
+  if (const RequestBook::Entry* e = requests_.find(slot)) post_now(e->op, time);
+}
+
+Result<void> RankExporter::complete_one(const Op& completion, std::uint32_t slot, std::uint64_t index,
+                                        std::int64_t time) {
+  const RequestBook::Entry* e = requests_.find(slot);
+  if (e == nullptr || !e->active) return {};
+  const Op& op = e->op;
+  const Posted& p = posted_[slot];
+  if (is_nonblocking_collective(op.kind)) {
+    WEFT_ASSIGN(const Totals t, totals(op, p.list, index));
+    out_.icollective_complete(time, collective_number(blocking_form(op.kind)), op.comm.index(),
+                              is_rooted(op.kind) ? rank_in(op.comm, op.peer) : ArchiveWriter::kNoRoot, t.sent,
+                              t.received, p.id);
+  } else if (op.peer == kProcNull) {
+    // nothing was posted
+  } else if (p.cancelled && is_receive_request(op.kind)) {
+    out_.request_cancelled(time, p.id);
+  } else if (is_receive_request(op.kind)) {
+    Matched m{op.peer, op.tag, op.amount};
+    if (p.list.size() == 3) m = {p.list[0], p.list[1], p.list[2]};
+    if ((completion.kind == OpKind::wait || completion.kind == OpKind::test) && completion.peer >= 0)
+      m = {completion.peer, completion.tag, completion.amount};
+    if (m.peer < 0 || m.tag < 0)
+      return cannot(op, e->index,
+                    "it receives from any source or of any tag, and the trace does not say what came");
+    out_.irecv(time, rank_in(op.comm, m.peer), op.comm.index(), static_cast<std::int32_t>(m.tag), m.bytes,
+               p.id);
+  } else {
+    out_.isend_complete(time, p.id);
+  }
+  return {};
+}
+
+Result<void> RankExporter::complete(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                                    std::int64_t time) {
+  std::int64_t one = 0;
+  const auto done = completed_requests(op, list, one);
+  const bool lists_asked = op.kind == OpKind::waitany || op.kind == OpKind::waitsome ||
+                           op.kind == OpKind::testany || op.kind == OpKind::testsome;
+  std::vector<bool> gone;
+  if (lists_asked && !list.empty()) {
+    // In the order that they were asked for: completed, or tested only.
+    const auto asked = list.subspan(1, static_cast<std::size_t>(list[0]));
+    for (const std::int64_t slot : asked) {
+      const auto s = static_cast<std::uint32_t>(slot);
+      const RequestBook::Entry* e = requests_.find(s);
+      if (e == nullptr || !e->active) continue;
+      if (std::find(done.begin(), done.end(), slot) != done.end()) {
+        WEFT_TRY(complete_one(op, s, index, time));
+        requests_.complete(s);
+      } else if (e->op.peer != kProcNull || is_nonblocking_collective(e->op.kind)) {
+        out_.request_test(time, posted_[s].id);
+      }
+    }
+    return {};
+  }
+  for (const std::int64_t slot : done) {
+    const auto s = static_cast<std::uint32_t>(slot);
+    WEFT_TRY(complete_one(op, s, index, time));
+    requests_.complete(s);
+  }
+  return {};
+}
+
+// --- collectives ---
+
+// Sums over the communicator, as Score-P makes them (sums.hpp).
+Result<RankExporter::Totals> RankExporter::totals(const Op& op, std::span<const std::int64_t> list,
+                                                  std::uint64_t index) {
+  const auto& members = trace_.communicators()[op.comm.index()].members;
+  const auto n = static_cast<std::uint64_t>(members.size());
+  const std::uint64_t me = rank_in(op.comm, rank_);
+  const auto bytes = static_cast<std::uint64_t>(op.amount);
+  const bool root = op.peer == static_cast<std::int32_t>(rank_);
+  std::uint64_t all = 0;  // of the list
+  const auto sum = [&](std::size_t from, std::size_t count) {
+    all = 0;
+    for (std::size_t i = from; i < from + count && i < list.size(); ++i)
+      all += static_cast<std::uint64_t>(list[i]);
+    return all;
+  };
+  if (bytes != 0 && n > (std::uint64_t{1} << 60) / bytes)
+    return cannot(op, index, "the sum over the communicator is beyond 2^60 bytes");
+  Totals t;
+  switch (blocking_form(op.kind)) {
+    case OpKind::barrier:
+      break;
+    case OpKind::bcast:
+      t = {root ? n * bytes : 0, bytes};
+      break;
+    case OpKind::gather:
+    case OpKind::reduce:
+      t = {bytes, root ? n * bytes : 0};
+      break;
+    case OpKind::scatter:
+      t = {root ? n * bytes : 0, bytes};
+      break;
+    case OpKind::gatherv:
+      t = {bytes, root ? sum(0, n) : 0};
+      break;
+    case OpKind::scatterv:
+      t = {root ? sum(0, n) : 0, bytes};
+      break;
+    case OpKind::allgatherv:
+      t = {n * bytes, sum(0, n)};
+      break;
+    case OpKind::alltoallv:
+    case OpKind::alltoallw:
+      t.sent = sum(1, n);
+      t.received = sum(1 + n, n);
+      break;
+    case OpKind::reduce_scatter:
+      t = {bytes, me < list.size() ? n * static_cast<std::uint64_t>(list[me]) : 0};
+      break;
+    case OpKind::scan:
+      t = {(n - me) * bytes, (me + 1) * bytes};
+      break;
+    case OpKind::exscan:
+      t = {(n - me - 1) * bytes, me * bytes};
+      break;
+    default:
+      t = {n * bytes, n * bytes};
+      break;
+  }
+  return t;
+}
+
+Result<void> RankExporter::collective(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                                      std::int64_t begin, std::int64_t end) {
+  if (is_neighbor(op.kind)) return cannot(op, index, "it has no record of neighbours");
+  WEFT_ASSIGN(const Totals t, totals(op, list, index));
+  out_.collective_begin(begin);
+  out_.collective_end(end, collective_number(op.kind), op.comm.index(),
+                      is_rooted(op.kind) ? rank_in(op.comm, op.peer) : ArchiveWriter::kNoRoot, t.sent,
+                      t.received);
+  return {};
+}
+
+void RankExporter::make_comm(const Op& op, std::int64_t begin, std::int64_t end) {
+  out_.collective_begin(begin);
+  if (op.kind == OpKind::comm_free)
+    out_.comm_destroy(end, op.comm.index());
+  else if (op.amount >= 0)
+    out_.comm_create(end, static_cast<std::uint32_t>(op.amount));
+  out_.collective_end(
+      end,
+      op.kind == OpKind::comm_free ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE : OTF2_COLLECTIVE_OP_CREATE_HANDLE,
+      op.comm.index(), ArchiveWriter::kNoRoot, 0, 0);
+}
+
+// --- all ---
+
+Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                                 std::int64_t begin, std::int64_t end) {
+  if (op.kind == OpKind::region_begin) {
+    out_.enter(begin, region_of(op.amount));
+    return {};
+  }
+  if (op.kind == OpKind::region_end) {
+    out_.leave(end, region_of(op.amount));
+    return {};
+  }
+  if (op.kind == OpKind::exchange_series)
+    return cannot(op, index, "it stands for many kernels and exchanges");
+  // Both halves of a sendrecv are one region.
+  if (!in_sendrecv_) out_.enter(begin, region_of(op.kind));
+  const bool second_half = in_sendrecv_;
+  in_sendrecv_ = op.kind == OpKind::sendrecv;
+  if (is_blocking_send(op.kind) || op.kind == OpKind::sendrecv) {
+    WEFT_TRY(send(op, begin));
+  } else if (op.kind == OpKind::recv) {
+    WEFT_TRY(receive(op, list, index, end));
+  } else if (makes_request(op.kind)) {
+    WEFT_TRY(post(op, list, index, begin));
+  } else if (is_completion(op.kind)) {
+    WEFT_TRY(complete(op, list, index, end));
+  } else if (is_collective(op.kind)) {
+    WEFT_TRY(collective(op, list, index, begin, end));
+  } else if (is_comm_create(op.kind) || op.kind == OpKind::comm_free) {
+    make_comm(op, begin, end);
+  } else if (op.kind == OpKind::start) {
+    start(op.request, begin);
+  } else if (op.kind == OpKind::startall) {
+    for (const std::int64_t slot : list) start(static_cast<std::uint32_t>(slot), begin);
+  } else if (op.kind == OpKind::request_free) {
+    requests_.free(op.request);
+  } else if (op.kind == OpKind::cancel) {
+    posted_[op.request].cancelled = true;
+  }
+  if (!in_sendrecv_) out_.leave(end, region_of(second_half ? OpKind::sendrecv : op.kind));
+  return {};
+}
+
+}  // namespace weft::traces::otf2

@@ -1,0 +1,68 @@
+// Operations of one rank -> events of its location, at the times that the caller says.
+//
+// What comes back from reading the archive are the same messages, completions, collectives and communicators in the same
+// order (docs/otf2.md). What OTF2 has no record for is refused with the position of the operation, or, where nothing of
+// it moves data (probes, polls), kept as a region only.
+// Memory: the request slots in use, and of each communicator that the rank uses where it stands in it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/formats/otf2/archive_writer.hpp"
+#include "traces/request_book.hpp"
+
+namespace weft::traces::otf2 {
+
+class RankExporter {
+ public:
+  RankExporter(const TraceReader& trace, std::uint32_t rank, ArchiveWriter& out)
+      : trace_(trace), rank_(rank), out_(out) {}
+
+  // An operation that is no computation, from `begin` to `end` (picoseconds). Errors: kNotSupported.
+  Result<void> write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                     std::int64_t begin, std::int64_t end);
+
+ private:
+  struct Posted {
+    std::uint64_t id = 0;  // OTF2's number of the request
+    bool cancelled = false;
+    std::vector<std::int64_t> list;  // of the operation that made it
+  };
+  struct Matched {
+    std::int64_t peer, tag, bytes;
+  };
+  struct Totals {
+    std::uint64_t sent = 0, received = 0;
+  };
+  [[nodiscard]] Error cannot(const Op& op, std::uint64_t index, const std::string& why) const;
+  // Rank of a world rank in a communicator.
+  [[nodiscard]] std::uint32_t rank_in(CommId comm, std::int64_t world);
+  Result<void> send(const Op& op, std::int64_t time);
+  Result<void> receive(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                       std::int64_t time);
+  Result<void> post(const Op& op, std::span<const std::int64_t> list, std::uint64_t index, std::int64_t time);
+  void start(std::uint32_t slot, std::int64_t time);
+  void post_now(const Op& op, std::int64_t time);
+  Result<void> complete(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                        std::int64_t time);
+  Result<void> complete_one(const Op& completion, std::uint32_t slot, std::uint64_t index, std::int64_t time);
+  Result<void> collective(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                          std::int64_t begin, std::int64_t end);
+  Result<Totals> totals(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
+  void make_comm(const Op& op, std::int64_t begin, std::int64_t end);
+
+  const TraceReader& trace_;
+  const std::uint32_t rank_;
+  ArchiveWriter& out_;
+  RequestBook requests_;
+  std::unordered_map<std::uint32_t, Posted> posted_;  // by slot
+  std::uint64_t next_id_ = 0;
+  std::unordered_map<std::uint32_t, std::unordered_map<std::int32_t, std::uint32_t>>
+      ranks_in_;  // by communicator
+  bool in_sendrecv_ = false;
+};
+
+}  // namespace weft::traces::otf2
