@@ -81,6 +81,14 @@ WEFT_COLLECTIVES(WEFT_X)
   void function(const CollectiveCall& c, std::uint32_t me, RankSchedule& out);
 #include "replay/collectives/openmpi/algorithms.def"
 #undef X
+#define X(kind, function, summary) \
+  void function(const CollectiveCall& c, std::uint32_t me, RankSchedule& out);
+#include "replay/collectives/openmpi/nodes.def"
+#undef X
+#define X(kind, name, function, summary) \
+  void function(const CollectiveCall& c, std::uint32_t me, RankSchedule& out);
+#include "replay/collectives/openmpi/libnbc.def"
+#undef X
 #define X(kind, name, function, nodes, summary) \
   void function(const CollectiveCall& c, std::uint32_t me, RankSchedule& out);
 #include "replay/collectives/mpich/algorithms.def"
@@ -95,6 +103,14 @@ constexpr CollectiveAlgorithm kAlgorithms[] = {
 #define X(kind, number, name, function, summary) \
   {traces::OpKind::kind, "openmpi." #name, summary, &collectives::function, number},
 #include "replay/collectives/openmpi/algorithms.def"
+#undef X
+#define X(kind, function, summary) \
+  {traces::OpKind::kind, "openmpi.han", summary, &collectives::function, 0, true},
+#include "replay/collectives/openmpi/nodes.def"
+#undef X
+#define X(kind, name, function, summary) \
+  {traces::OpKind::kind, "libnbc." #name, summary, &collectives::function},
+#include "replay/collectives/openmpi/libnbc.def"
 #undef X
 #define X(kind, name, function, nodes, summary) \
   {traces::OpKind::kind, "mpich." #name, summary, &collectives::function, 0, nodes},

@@ -52,7 +52,8 @@ NodeShape::NodeShape(std::span<const std::uint32_t> host_by_rank)
 
 std::string collective_rules_names(std::string_view separator) {
   std::string out = "default";
-  for (const std::string_view name : {"openmpi4", "mpich", "FILE"}) out.append(separator).append(name);
+  for (const std::string_view name : {"openmpi4", "openmpi5", "mpich", "FILE"})
+    out.append(separator).append(name);
   return out;
 }
 
@@ -71,6 +72,7 @@ Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string
   using Rules = std::shared_ptr<const CollectiveRules>;
   if (name.empty() || name == "default") return Rules(std::make_shared<DefaultRules>());
   if (name == "openmpi4") return Rules(&openmpi_rules(), [](const CollectiveRules*) {});
+  if (name == "openmpi5") return openmpi_rules_with_han();
   if (name == "mpich") return mpich_rules();
   const std::string path(name);
   if (!std::ifstream(path))

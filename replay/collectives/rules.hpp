@@ -1,6 +1,6 @@
 // Rules: which algorithm a collective call takes. A value that every rank asks alike.
 //
-// "default": Weft's own (defaults.cpp). "openmpi4": Open MPI's fixed tables (openmpi/rules.cpp). "mpich": MPICH's
+// "default": Weft's own (defaults.cpp). "openmpi4": Open MPI's fixed tables, "openmpi5": with HAN (openmpi/rules.cpp). "mpich": MPICH's
 // (mpich/rules.cpp). Files: rule_files.hpp.
 // docs/collectives.md has the tables.
 #pragma once
@@ -72,6 +72,8 @@ class CollectiveRules {
 [[nodiscard]] std::uint8_t openmpi_number(const CollectiveCall& call);
 // Open MPI's fixed rules, which decide about parts of a call where no others are given.
 [[nodiscard]] const CollectiveRules& openmpi_rules();
+// ... with HAN where it comes first.
+[[nodiscard]] std::shared_ptr<const CollectiveRules> openmpi_rules_with_han();
 [[nodiscard]] std::shared_ptr<const CollectiveRules> mpich_rules();
 
 // Appends rank `me`'s rounds of the algorithm that the rules choose, and returns it.

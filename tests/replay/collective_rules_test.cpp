@@ -116,7 +116,7 @@ TEST(OpenMpiRules, EveryKindAndNumberIsAnAlgorithmAndAllRanksTakeOne) {
         const auto pick = (*rules)->pick(c);
         ASSERT_NE(pick.algorithm, nullptr);
         EXPECT_EQ(pick.algorithm->kind, kind);
-        EXPECT_EQ(pick.algorithm->number, openmpi_number(c));
+        EXPECT_EQ(pick.algorithm->number, kind < OpKind::neighbor_allgather ? openmpi_number(c) : 0);
         if (kind < OpKind::neighbor_allgather) {
           EXPECT_TRUE(pick.algorithm->name.starts_with("openmpi.")) << pick.algorithm->name;
         }
@@ -125,12 +125,104 @@ TEST(OpenMpiRules, EveryKindAndNumberIsAnAlgorithmAndAllRanksTakeOne) {
   }
 }
 
+TEST(OpenMpiRules, HanComesFirstOnSeveralNodesWithSeveralRanksOnOne) {
+  const auto four = *open_collective_rules("openmpi4");
+  const auto five = *open_collective_rules("openmpi5");
+  const NodeShape pairs(std::vector<std::uint32_t>{0, 0, 1, 1});
+  const NodeShape uneven(std::vector<std::uint32_t>{0, 0, 0, 1});
+  const NodeShape one(std::vector<std::uint32_t>{3, 3, 3, 3});
+  const NodeShape apart(std::vector<std::uint32_t>{0, 1, 2, 3});
+  const std::vector<std::int64_t> list(4, 100);
+  for (int k = static_cast<int>(OpKind::barrier); k <= static_cast<int>(OpKind::exscan); ++k) {
+    const auto kind = static_cast<OpKind>(k);
+    CollectiveCall c = call(kind, 4, 100);
+    if (kind == OpKind::allgatherv || kind == OpKind::reduce_scatter) c.counts = list;
+    const auto tuned = four->pick(c).algorithm;
+    const bool han = kind == OpKind::barrier || kind == OpKind::bcast || kind == OpKind::reduce ||
+                     kind == OpKind::allreduce || kind == OpKind::allgather || kind == OpKind::gather ||
+                     kind == OpKind::scatter;
+    for (const NodeShape* shape : {&pairs, &uneven, &one, &apart}) {
+      c.nodes = shape;
+      EXPECT_EQ(four->pick(c).algorithm, tuned);
+      const bool here = han && (shape == &pairs ||
+                                (shape == &uneven && (kind == OpKind::barrier || kind == OpKind::allreduce)));
+      EXPECT_EQ(five->pick(c).algorithm->name, here ? "openmpi.han" : tuned->name) << traces::op_name(kind);
+    }
+  }
+}
+
+// Bounds of libnbc 5.0.10 (nbc_i*.c); tests/replay/collective_wire_test.cpp has what 4.1.4 sent.
+TEST(OpenMpiRules, NonBlockingCallsAreLibnbcs) {
+  const auto rules = *open_collective_rules("openmpi4");
+  const auto pick = [&](OpKind kind, std::uint32_t ranks, std::int64_t bytes) {
+    CollectiveCall c = call(kind, ranks, bytes);
+    c.nonblocking = true;
+    return rules->pick(c).algorithm->name;
+  };
+  EXPECT_EQ(pick(OpKind::bcast, 4, kMi), "libnbc.linear");
+  EXPECT_EQ(pick(OpKind::bcast, 5, 8), "libnbc.binomial");
+  EXPECT_EQ(pick(OpKind::bcast, 5, kMi), "libnbc.binomial");
+  EXPECT_EQ(pick(OpKind::reduce, 2, 64 * kKi), "libnbc.chain");
+  EXPECT_EQ(pick(OpKind::reduce, 2, 8), "libnbc.binomial");
+  EXPECT_EQ(pick(OpKind::reduce, 8, 56), "libnbc.binomial") << "7 elements";
+  EXPECT_EQ(pick(OpKind::reduce, 8, 64), "libnbc.rabenseifner");
+  EXPECT_EQ(pick(OpKind::allreduce, 3, kMi), "libnbc.binomial");
+  EXPECT_EQ(pick(OpKind::allreduce, 4, 64 * kKi - 8), "libnbc.binomial");
+  EXPECT_EQ(pick(OpKind::allreduce, 4, 64 * kKi), "libnbc.rabenseifner");
+  EXPECT_EQ(pick(OpKind::allreduce, 16384, 64 * kKi), "libnbc.ring") << "fewer elements than ranks";
+  EXPECT_EQ(pick(OpKind::barrier, 9, 0), "libnbc.dissemination");
+  EXPECT_EQ(pick(OpKind::alltoall, 9, 1), "libnbc.linear");
+  EXPECT_EQ(pick(OpKind::reduce_scatter_block, 9, 1), "libnbc.binomial");
+  EXPECT_EQ(pick(OpKind::scan, 9, 1), "libnbc.linear");
+  CollectiveCall c = call(OpKind::bcast, 5, 600000);
+  const auto chain = find_collective(OpKind::bcast, "libnbc.chain");
+  ASSERT_TRUE(chain);
+  RankSchedule s;
+  (*chain)->build(c, 0, s);
+  EXPECT_EQ(s.messages.size(), 19u) << "segments of 32 KiB";
+  c.bytes = 500000;
+  s.clear();
+  (*chain)->build(c, 0, s);
+  EXPECT_EQ(s.messages.size(), 62u) << "of 8 KiB";
+}
+
+// Of an even shape: r ranks on each of n nodes. Messages of han by its steps.
+TEST(OpenMpiRules, HansMessagesAreThoseOfItsSteps) {
+  const auto rules = *open_collective_rules("openmpi5");
+  const auto sent = [&](OpKind kind, std::int64_t bytes, std::uint32_t n, std::uint32_t r) {
+    std::vector<std::uint32_t> hosts;
+    for (std::uint32_t i = 0; i < n * r; ++i) hosts.push_back(i / r);
+    const NodeShape shape(hosts);
+    std::pair<std::int64_t, std::int64_t> between_and_within{0, 0};
+    for (std::uint32_t me = 0; me < n * r; ++me) {
+      CollectiveCall c = call(kind, n * r, bytes);
+      c.nodes = &shape;
+      RankSchedule s;
+      EXPECT_EQ(build_chosen(*rules, c, me, s).name, "openmpi.han");
+      EXPECT_TRUE(s.not_supported.empty());
+      for (const auto& m : s.messages)
+        if (m.send)
+          (shape.node[m.peer] == shape.node[me] ? between_and_within.second : between_and_within.first) +=
+              m.bytes;
+    }
+    return between_and_within;
+  };
+  using P = std::pair<std::int64_t, std::int64_t>;
+  // 3 segments: each crosses to n - 1 nodes once, and to r - 1 ranks of each node.
+  const std::int64_t big = 3 * 65536;
+  EXPECT_EQ(sent(OpKind::bcast, big, 3, 4), P(big * 2, big * 3 * 3));
+  EXPECT_EQ(sent(OpKind::allgather, 96, 3, 4).first, 4 * 96 * 3 * 2) << "all but its own of 3 nodes' blocks";
+  // A binomial tree of four ranks carries four blocks.
+  EXPECT_EQ(sent(OpKind::gather, 96, 3, 4), P(2 * 4 * 96, 3 * 4 * 96));
+  EXPECT_EQ(sent(OpKind::scatter, 96, 3, 4), P(2 * 4 * 96, 3 * 4 * 96));
+}
+
 TEST(CollectiveRules, UnknownNamesAreAnsweredWithTheKnownOnes) {
   const auto r = open_collective_rules("openmp");
   ASSERT_FALSE(r);
   EXPECT_THAT(r.error().message(),
               ::testing::StartsWith("error: unknown rules for collectives; got \"openmp\"; "
-                                    "expected default, openmpi4"));
+                                    "expected default, openmpi4, openmpi5, mpich, FILE"));
   EXPECT_EQ(exit_code(r.error().code), 2);
 }
 

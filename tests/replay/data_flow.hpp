@@ -57,17 +57,23 @@ inline bool sums(OpKind k) {
   return k == OpKind::reduce || k == OpKind::allreduce || is_reduce_scatter(k) || is_scan(k);
 }
 
-// Made of collectives that the rules choose; or forwarding what came, not the sum that it went into.
+// Made of collectives that the rules choose; or forwarding what came, not the sum that it went into; or blocks out of order.
 inline bool is_composed(const CollectiveAlgorithm& a) {
   static const char* const kComposed[] = {"allreduce=openmpi.nonoverlapping",
                                           "allgather=openmpi.linear",
                                           "allgatherv=openmpi.default",
                                           "reduce_scatter=openmpi.non_overlapping",
                                           "reduce_scatter_block=openmpi.basic_linear",
-                                          "reduce_scatter_block=openmpi.recursive_doubling"};
+                                          "reduce_scatter_block=openmpi.recursive_doubling",
+                                          "reduce_scatter_block=openmpi.butterfly"};
   if (a.asks_for_nodes) return true;
   const std::string name = std::string(traces::op_name(a.kind)) + "=" + std::string(a.name);
   return std::find(std::begin(kComposed), std::end(kComposed), name) != std::end(kComposed);
+}
+// Cut into segments of that size.
+inline std::int64_t segment_of(const CollectiveAlgorithm& a, std::int64_t bytes) {
+  if (a.name != "libnbc.chain") return 0;
+  return a.kind == traces::OpKind::bcast && bytes >= 524288 ? 32768 : 8192;
 }
 inline bool is_for_two(const CollectiveAlgorithm& a) { return a.name.ends_with(".two_proc"); }
 
@@ -78,6 +84,8 @@ inline std::int64_t vector_block(const CollectiveAlgorithm& a, std::int64_t byte
   const std::int64_t element = bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 1;
   const std::int64_t count = bytes / element;
   if (n == 1) return bytes;
+  if (const std::int64_t segment = segment_of(a, bytes); segment > 0)
+    return std::clamp<std::int64_t>(bytes - segment * b, 0, segment);
   if (a.name.starts_with("mpich.scatter_")) {  // bytes, not elements
     const std::int64_t each = (bytes + p - 1) / p;
     return std::clamp<std::int64_t>(bytes - each * b, 0, each);
@@ -87,7 +95,8 @@ inline std::int64_t vector_block(const CollectiveAlgorithm& a, std::int64_t byte
     const std::int64_t each = (count + p - 1) / p;
     return std::clamp<std::int64_t>(count - each * b, 0, each) * element;
   }
-  if (a.name == "openmpi.rabenseifner") {  // by halves, the lower one rounded down
+  if (a.name == "openmpi.rabenseifner" ||
+      a.name == "libnbc.rabenseifner") {  // by halves, the lower one rounded down
     std::int64_t size = count;
     for (std::uint32_t half = n / 2; half > 0; half /= 2) size = (b & half) == 0 ? size / 2 : size - size / 2;
     return size * element;

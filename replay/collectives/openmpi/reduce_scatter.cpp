@@ -123,6 +123,19 @@ void openmpi_reduce_scatter_butterfly(const CollectiveCall& c, std::uint32_t me,
   out.next_round();
 }
 
+// Where p is a power of two the blocks are put into mirrored order first, so that nothing is left to exchange. (What a
+// message carries is no range of blocks then: its first block stands for as many.)
+void openmpi_reduce_scatter_block_butterfly(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (!std::has_single_bit(c.ranks)) return openmpi_reduce_scatter_butterfly(c, me, out);
+  if (c.bytes == 0) return;
+  for (std::uint32_t mask = 1; mask < c.ranks; mask *= 2) {
+    const std::uint32_t blocks = c.ranks / (2 * mask);
+    out.send(me ^ mask, c.bytes * blocks, 0, blocks);
+    out.recv(me ^ mask, c.bytes * blocks, 0, blocks);
+    out.next_round();
+  }
+}
+
 // At distance d every rank sends what its group of d ranks has of all blocks but the group's own. Where the partner does
 // not exist, the data come from a rank of the own group (the second part of the loop).
 void openmpi_reduce_scatter_block_recursive_doubling(const CollectiveCall& c, std::uint32_t me,

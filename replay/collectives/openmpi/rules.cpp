@@ -1,6 +1,7 @@
 // Open MPI's decisions (ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, the same from 4.1.0 to 6.0): the first row
 // whose communicator is larger and whose bytes are more than the call's names the algorithm by its number. The rows are
-// facts about that library, extracted by a program. What is not tuned has one algorithm (component basic).
+// facts about that library, extracted by a program. What is not tuned has one algorithm (component basic). Before them comes
+// han, from 5.0 on; non-blocking calls are those of libnbc.
 #include <array>
 #include <limits>
 
@@ -10,6 +11,7 @@
 namespace weft::replay {
 namespace {
 
+using collectives::elements_of;
 using collectives::rank_blocks;
 using traces::OpKind;
 
@@ -203,26 +205,69 @@ constexpr Rule kReduceScatterBlock[] = {
   return c.bytes;
 }
 
+// Component libnbc (nbc_i*.c): what a non-blocking call takes. Operators count as commutative.
+[[nodiscard]] std::string_view nonblocking(const CollectiveCall& c) {
+  constexpr std::int64_t kShort = 64 * kKi;
+  const bool spreads = elements_of(c) >= static_cast<std::int64_t>(std::bit_floor(c.ranks));
+  switch (c.kind) {
+    case OpKind::barrier:
+      return "dissemination";
+    case OpKind::bcast:
+      return c.ranks <= 4 ? "linear" : "binomial";  // libnbc_ibcast_skip_dt_decision: bytes do not count
+    case OpKind::reduce:
+      if (c.ranks > 2 && spreads) return "rabenseifner";
+      return c.ranks > 4 || c.bytes < kShort ? "binomial" : "chain";
+    case OpKind::allreduce:
+      if (c.ranks < 4 || c.bytes < kShort) return "binomial";
+      return spreads ? "rabenseifner" : "ring";
+    case OpKind::reduce_scatter:
+    case OpKind::reduce_scatter_block:
+      return "binomial";
+    default:
+      return "linear";
+  }
+}
+
+// Component han, which 5.0 asks first on several nodes with several ranks on one. All but allreduce and barrier give way
+// where nodes have unequal numbers of ranks.
+[[nodiscard]] bool takes_han(const CollectiveCall& c) {
+  if (c.nodes == nullptr || !c.nodes->hierarchical()) return false;
+  switch (c.kind) {
+    case OpKind::barrier:
+    case OpKind::allreduce:
+      return true;
+    case OpKind::bcast:
+    case OpKind::reduce:
+    case OpKind::allgather:
+    case OpKind::gather:
+    case OpKind::scatter:
+      return c.nodes->even();
+    default:
+      return false;
+  }
+}
+
 class OpenMpiRules final : public CollectiveRules {
  public:
-  OpenMpiRules() {
+  explicit OpenMpiRules(bool han) : han_(han) {
     for (const CollectiveAlgorithm& a : collective_algorithms()) {
-      if (!a.name.starts_with("openmpi.")) continue;
+      if (!a.name.starts_with("openmpi.") || a.asks_for_nodes) continue;
       auto& row = by_number_[static_cast<std::size_t>(a.kind)];
       WEFT_CHECK(a.number < row.size(), "number of an Open MPI algorithm");
       row[a.number] = &a;
     }
   }
   [[nodiscard]] Pick pick(const CollectiveCall& c) const override {
-    return {by_number(c.kind, openmpi_number(c))};
+    if (c.kind >= OpKind::neighbor_allgather) return {&default_collective(c)};
+    if (c.nonblocking) return {&library_collective(c.kind, "libnbc.", nonblocking(c))};
+    if (han_ && takes_han(c)) return {&library_collective(c.kind, "openmpi.", "han")};
+    return {by_number_[static_cast<std::size_t>(c.kind)][openmpi_number(c)]};
   }
+  [[nodiscard]] bool asks_for_nodes() const override { return han_; }
 
  private:
-  [[nodiscard]] const CollectiveAlgorithm* by_number(OpKind kind, std::uint8_t number) const {
-    const CollectiveAlgorithm* a = by_number_[static_cast<std::size_t>(kind)][number];
-    return a != nullptr ? a : &default_collective({.kind = kind});  // neighbourhoods
-  }
   std::array<std::array<const CollectiveAlgorithm*, 10>, traces::kOpKindCount> by_number_{};
+  bool han_;
 };
 
 }  // namespace
@@ -236,8 +281,12 @@ std::uint8_t openmpi_number(const CollectiveCall& c) {
 }
 
 const CollectiveRules& openmpi_rules() {
-  static const OpenMpiRules rules;
+  static const OpenMpiRules rules(false);
   return rules;
+}
+
+std::shared_ptr<const CollectiveRules> openmpi_rules_with_han() {
+  return std::make_shared<OpenMpiRules>(true);
 }
 
 }  // namespace weft::replay

@@ -1,0 +1,171 @@
+// Open MPI's HAN (ompi/mca/coll/han): a collective as one among the ranks of a node (low) and one among the ranks with
+// the same place on their nodes (up), in segments of 64 KiB that overlap: while one segment is under way between nodes,
+// the one before or after it is within them.
+//
+// What overlaps is put into the same rounds here: round k of the one with round k of the other. That waits for the
+// longer of the two in each round, and never for ever: of two such parts one is within a node, and a node has one rank in
+// the other. (The library's allreduce has four parts under way; here they go two by two.)
+#include "replay/collectives/groups.hpp"
+#include "replay/collectives/parts.hpp"
+
+namespace weft::replay::collectives {
+
+using traces::OpKind;
+
+namespace {
+
+constexpr std::int64_t kSegment = 65536;  // han_bcast_segsize and the others
+
+// Appends two schedules side by side. Each lists its messages by ascending rounds.
+void merge(const RankSchedule& a, const RankSchedule& b, RankSchedule& out) {
+  std::size_t i = 0;
+  std::size_t k = 0;
+  for (std::uint32_t round = 0; round < std::max(a.rounds, b.rounds); ++round) {
+    for (; i < a.messages.size() && a.messages[i].round == round; ++i) {
+      out.messages.push_back(a.messages[i]);
+      out.messages.back().round = out.rounds;
+    }
+    for (; k < b.messages.size() && b.messages[k].round == round; ++k) {
+      out.messages.push_back(b.messages[k]);
+      out.messages.back().round = out.rounds;
+    }
+    out.next_round();
+  }
+}
+
+// One rank's view of a call.
+class Han {
+ public:
+  Han(const CollectiveCall& c, std::uint32_t me)
+      : c_(c), shape_(*c.nodes), me_(me), element_(element_of(c)), each_(kSegment / element_ * element_) {
+    if (each_ == 0) each_ = element_;
+  }
+  [[nodiscard]] std::uint32_t root_local() const { return shape_.local[c_.root]; }
+  [[nodiscard]] std::uint32_t root_node() const { return shape_.node[c_.root]; }
+  [[nodiscard]] std::uint32_t local() const { return shape_.local[me_]; }
+  [[nodiscard]] std::int64_t ranks_on_node() const {
+    return static_cast<std::int64_t>(shape_.on(shape_.node[me_]).size());
+  }
+  [[nodiscard]] std::int64_t segments() const { return (c_.bytes + each_ - 1) / each_; }
+  [[nodiscard]] bool is_segment(std::int64_t s) const { return s >= 0 && s < segments(); }
+  [[nodiscard]] std::int64_t size(std::int64_t s) const { return std::min(each_, c_.bytes - s * each_); }
+
+  void low(OpKind kind, std::int64_t bytes, std::uint32_t root, RankSchedule& out) const {
+    append_among(part(kind, bytes, false), shape_.on(shape_.node[me_]), root, local(), out);
+  }
+  void up(OpKind kind, std::int64_t bytes, bool nonblocking, std::uint32_t root, RankSchedule& out) const {
+    append_among(part(kind, bytes, nonblocking), shape_.with_local(local()), root, shape_.node[me_], out);
+  }
+
+ private:
+  [[nodiscard]] CollectiveCall part(OpKind kind, std::int64_t bytes, bool nonblocking) const {
+    CollectiveCall p = c_;
+    p.kind = kind;
+    p.bytes = bytes;
+    p.element = kind == OpKind::reduce || kind == OpKind::bcast ? element_ : 0;
+    p.nonblocking = nonblocking;
+    return p;
+  }
+  const CollectiveCall& c_;
+  const NodeShape& shape_;
+  std::uint32_t me_;
+  std::int64_t element_;
+  std::int64_t each_;
+};
+
+// False: nothing to do. As many ranks on every node is what all but allreduce and barrier need.
+bool ready(const CollectiveCall& c, bool even, RankSchedule& out) {
+  if (c.ranks == 1 || (c.bytes == 0 && c.kind != OpKind::barrier)) return false;
+  if (c.nodes == nullptr || !c.nodes->hierarchical())
+    out.not_supported = "han wants several nodes with several ranks on one";
+  else if (even && !c.nodes->even())
+    out.not_supported = "han wants as many ranks on every node";
+  return out.not_supported.empty();
+}
+
+}  // namespace
+
+void openmpi_han_bcast(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (!ready(c, true, out)) return;
+  const Han h(c, me);
+  const bool leader = h.local() == h.root_local();
+  if (leader) h.up(OpKind::bcast, h.size(0), false, h.root_node(), out);
+  RankSchedule up;
+  RankSchedule low;
+  for (std::int64_t s = 0; s < h.segments(); ++s) {
+    up.clear();
+    low.clear();
+    if (leader && h.is_segment(s + 1)) h.up(OpKind::bcast, h.size(s + 1), true, h.root_node(), up);
+    h.low(OpKind::bcast, h.size(s), h.root_local(), low);
+    merge(up, low, out);
+  }
+}
+
+void openmpi_han_reduce(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (!ready(c, true, out)) return;
+  const Han h(c, me);
+  const bool leader = h.local() == h.root_local();
+  RankSchedule up;
+  RankSchedule low;
+  for (std::int64_t s = 0; s <= h.segments(); ++s) {
+    up.clear();
+    low.clear();
+    if (leader && h.is_segment(s - 1)) h.up(OpKind::reduce, h.size(s - 1), true, h.root_node(), up);
+    if (h.is_segment(s)) h.low(OpKind::reduce, h.size(s), h.root_local(), low);
+    merge(up, low, out);
+  }
+}
+
+void openmpi_han_allreduce(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (!ready(c, false, out)) return;
+  const Han h(c, me);
+  const bool leader = h.local() == 0;
+  RankSchedule up;
+  RankSchedule low;
+  for (std::int64_t s = 0; s < h.segments() + 3; ++s) {
+    up.clear();
+    low.clear();
+    if (leader && h.is_segment(s - 1)) h.up(OpKind::reduce, h.size(s - 1), true, 0, up);
+    if (h.is_segment(s)) h.low(OpKind::reduce, h.size(s), 0, low);
+    merge(up, low, out);
+    up.clear();
+    low.clear();
+    if (leader && h.is_segment(s - 2)) h.up(OpKind::bcast, h.size(s - 2), true, 0, up);
+    if (h.is_segment(s - 3)) h.low(OpKind::bcast, h.size(s - 3), 0, low);
+    merge(up, low, out);
+  }
+}
+
+void openmpi_han_allgather(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (!ready(c, true, out)) return;
+  const Han h(c, me);
+  h.low(OpKind::gather, c.bytes, 0, out);
+  if (h.local() == 0) h.up(OpKind::allgather, c.bytes * h.ranks_on_node(), false, 0, out);
+  h.low(OpKind::bcast, c.bytes * c.ranks, 0, out);
+}
+
+void openmpi_han_gather(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (!ready(c, true, out)) return;
+  const Han h(c, me);
+  h.low(OpKind::gather, c.bytes, h.root_local(), out);
+  if (h.local() == h.root_local())
+    h.up(OpKind::gather, c.bytes * h.ranks_on_node(), false, h.root_node(), out);
+}
+
+void openmpi_han_scatter(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (!ready(c, true, out)) return;
+  const Han h(c, me);
+  if (h.local() == h.root_local())
+    h.up(OpKind::scatter, c.bytes * h.ranks_on_node(), false, h.root_node(), out);
+  h.low(OpKind::scatter, c.bytes, h.root_local(), out);
+}
+
+void openmpi_han_barrier(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  if (!ready(c, false, out)) return;
+  const Han h(c, me);
+  h.low(OpKind::barrier, 0, 0, out);
+  if (h.local() == 0) h.up(OpKind::barrier, 0, false, 0, out);
+  h.low(OpKind::barrier, 0, 0, out);
+}
+
+}  // namespace weft::replay::collectives
