@@ -89,6 +89,21 @@ TEST(PredictHpl, RocHplOnOneAcceleratorTakesItsMultiplications) {
   EXPECT_EQ(j["program"], "rochpl");
 }
 
+TEST(PredictHpl, RocHplTellsWhatThePlatformDoesNotSayOfAccelerators) {
+  const Workspace here;
+  const json bare = json::parse(
+      here.weft("predict hpl --program rochpl" + kOn + "--n 2000 --nb 100 --p 2 --q 2 --json -").out);
+  ASSERT_EQ(bare["warnings"].size(), 2u);
+  EXPECT_THAT(bare["warnings"][0].get<std::string>(), HasSubstr("no kernel \"device_dgemm\""));
+  EXPECT_THAT(bare["warnings"][1].get<std::string>(), HasSubstr("copies of panels take no time"));
+  here.write(
+      "p.textproto",
+      "topology { family: \"crossbar\" set: \"n=4\" }\nhost { speed: \"1Tflops\" kernel { name: "
+      "\"device_dgemm\" rate: \"1Tflops\" } kernel { name: \"copy_to_host\" bandwidth: \"9GB/s\" } kernel { "
+      "name: \"copy_to_device\" bandwidth: \"9GB/s\" } }\n");
+  EXPECT_EQ(predict_rochpl(here, "p.textproto", "--n 2000 --nb 100 --p 2 --q 2")["warnings"].size(), 0u);
+}
+
 TEST(PredictHpl, RocHplTakesBetweenTheLongerOfHostAndDeviceAndTheirSum) {
   const Workspace here;
   for (const std::string grid : {"--p 2 --q 2", "--p 4 --q 2", "--p 1 --q 4"}) {
