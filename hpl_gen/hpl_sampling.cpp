@@ -75,6 +75,9 @@ struct FittedWindow {
 
 // What interval a spread of 1 s needs to hold 95 % of the errors, by part: docs/hpl.md.
 constexpr std::array<double, PanelSeconds::kParts> kWiden = {1.75, 1.5, 3.25, 2.0, 2.5, 0};
+// rocHPL's split update: how long hosts wait for panels and for their accelerators changes where the first part of the
+// columns is used up, which windows miss. That many times the above.
+constexpr std::array<double, PanelSeconds::kParts> kWidenSplit = {1.5, 1.0, 10.0, 1.25, 8.0, 1.0};
 // The same for the solve, of a panel's mean time in the last window.
 constexpr double kSolveWiden = 0.6;
 
@@ -201,6 +204,7 @@ SampleFit fit_panels(const HplConfig& config, std::span<const SampleWindow> wind
       squares += unrest(about_curve, f.speaks_for);
     }
     fit.error->s[p] = kWiden[p] * std::sqrt(squares);
+    if (config.program == Program::kRocHpl) fit.error->s[p] *= kWidenSplit[p];
   }
   return fit;
 }

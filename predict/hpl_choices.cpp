@@ -52,6 +52,27 @@ Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topo
   return out;
 }
 
+std::vector<std::string> device_warnings(const topology::Platform& platform, hpl_gen::Program program) {
+  if (program != hpl_gen::Program::kRocHpl || platform.compute.classes.empty()) return {};
+  const auto& kernels = platform.compute.classes.front().kernels;
+  const auto names = [&](std::string_view kernel) {
+    return std::any_of(kernels.begin(), kernels.end(), [&](const auto& k) { return k.kernel == kernel; });
+  };
+  std::vector<std::string> out;
+  if (!names("device_dgemm"))
+    out.push_back(
+        "the platform has no kernel \"device_dgemm\": its accelerators and the cores that factor panels "
+        "compute "
+        "alike");
+  if (!names("copy_to_host") || !names("copy_to_device"))
+    out.push_back(names("*")
+                      ? "the platform has no kernels \"copy_to_host\" and \"copy_to_device\": panels are "
+                        "copied at the rate of \"*\""
+                      : "the platform has no kernels \"copy_to_host\" and \"copy_to_device\": copies of "
+                        "panels take no time");
+  return out;
+}
+
 std::vector<std::string> width_warnings(const topology::Platform& platform,
                                         const std::vector<std::int64_t>& widths) {
   if (widths.empty()) return {};

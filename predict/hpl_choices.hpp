@@ -32,6 +32,10 @@ struct ChosenDat {
 [[nodiscard]] Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open,
                                              const topology::Platform& platform);
 
+// What the platform does not say of the kernels of a program on accelerators, which then cost what others do or nothing.
+[[nodiscard]] std::vector<std::string> device_warnings(const topology::Platform& platform,
+                                                       hpl_gen::Program program);
+
 // What the platform cannot say about widths of blocks that are compared: nothing, or that its dgemm is as fast at each
 // of them, so that the smallest looks best.
 [[nodiscard]] std::vector<std::string> width_warnings(const topology::Platform& platform,

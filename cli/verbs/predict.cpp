@@ -168,7 +168,9 @@ Result<void> run(const Options& o) {
   for (const Task& task : tasks) {
     std::vector<std::int64_t> widths;
     for (const auto& config : task.configs) widths.push_back(config.nb);
-    for (std::string& w : predict::width_warnings(task.platform, widths))
+    std::vector<std::string> of_task = predict::device_warnings(task.platform, task.chosen.dat.program);
+    for (std::string& w : predict::width_warnings(task.platform, widths)) of_task.push_back(std::move(w));
+    for (std::string& w : of_task)
       warnings.push_back(tasks.size() == 1 ? std::move(w)
                                            : predict::platform_label(task.platform) + ": " + w);
   }

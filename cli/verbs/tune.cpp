@@ -74,6 +74,7 @@ Result<void> run(const Options& o) {
   const double gain = result.best.gflops / result.base.gflops - 1;
   const std::string dat = hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config));
   std::vector<std::string> warnings = pivot_warnings(options.pivots);
+  for (std::string& w : predict::device_warnings(platform, base.program)) warnings.push_back(std::move(w));
   for (std::string& w : predict::width_warnings(platform, space.nb)) warnings.push_back(std::move(w));
   std::string text;
   for (const std::string& c : chosen.chosen) text += fmt::format("chosen: {}\n", c);

@@ -89,6 +89,45 @@ TEST(PredictHpl, RocHplOnOneAcceleratorTakesItsMultiplications) {
   EXPECT_EQ(j["program"], "rochpl");
 }
 
+// An interval of 95 % is left by one phase in twenty: of these fifteen by one at most.
+TEST(PredictHpl, RocHplsSampleLiesWithinItsEstimate) {
+  const Workspace here;
+  const std::string on = accelerated(here, "1Tflops", "200Gflops", "3GB/s");
+  int outside = 0;
+  for (const std::string run : {"--n 40000 --nb 160 --p 2 --q 4 --bcast 1rM --sample 6",
+                                "--n 40000 --nb 160 --p 4 --q 2 --bcast 3 --sample 5",
+                                "--n 36000 --nb 128 --p 3 --q 2 --bcast 0 --split 0.4 --sample 8"}) {
+    const json part = predict_rochpl(here, on, run + " --exchanges=messages");
+    const json all = predict_rochpl(here, on, run.substr(0, run.find(" --sample")) + " --exchanges=messages");
+    ASSERT_LT(part["panels_simulated"].get<int>(), part["panels_total"].get<int>());
+    EXPECT_TRUE(part["device"].is_null());
+    const double t = all["time_s"];
+    EXPECT_LE(std::abs(part["time_s"].get<double>() / t - 1), part["error_estimate"].get<double>()) << run;
+    EXPECT_LT(part["error_estimate"].get<double>(), 0.2) << run;
+    for (const char* phase : {"pfact_s", "bcast_s", "swap_s", "update_s", "solve_s"})
+      outside += std::abs(part["phases"][phase].get<double>() - all["phases"][phase].get<double>()) >
+                         part["phases_error"][phase].get<double>()
+                     ? 1
+                     : 0;
+  }
+  EXPECT_LE(outside, 1);
+}
+
+TEST(PredictHpl, RocHplTellsWhatThePlatformDoesNotSayOfAccelerators) {
+  const Workspace here;
+  const json bare = json::parse(
+      here.weft("predict hpl --program rochpl" + kOn + "--n 2000 --nb 100 --p 2 --q 2 --json -").out);
+  ASSERT_EQ(bare["warnings"].size(), 2u);
+  EXPECT_THAT(bare["warnings"][0].get<std::string>(), HasSubstr("no kernel \"device_dgemm\""));
+  EXPECT_THAT(bare["warnings"][1].get<std::string>(), HasSubstr("copies of panels take no time"));
+  here.write(
+      "p.textproto",
+      "topology { family: \"crossbar\" set: \"n=4\" }\nhost { speed: \"1Tflops\" kernel { name: "
+      "\"device_dgemm\" rate: \"1Tflops\" } kernel { name: \"copy_to_host\" bandwidth: \"9GB/s\" } kernel { "
+      "name: \"copy_to_device\" bandwidth: \"9GB/s\" } }\n");
+  EXPECT_EQ(predict_rochpl(here, "p.textproto", "--n 2000 --nb 100 --p 2 --q 2")["warnings"].size(), 0u);
+}
+
 TEST(PredictHpl, RocHplTakesBetweenTheLongerOfHostAndDeviceAndTheirSum) {
   const Workspace here;
   for (const std::string grid : {"--p 2 --q 2", "--p 4 --q 2", "--p 1 --q 4"}) {
