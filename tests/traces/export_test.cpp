@@ -180,7 +180,7 @@ TEST(Export, TiRefusesACollectiveOfLessThanTheWorldAndNamesIt) {
 using Lists =
     std::map<std::pair<int, int>, std::vector<std::pair<long, long>>>;  // (src, dst) -> (tag, bytes)
 
-TEST(Export, ALaunchIsALineOfTextAndNothingThatTiCanSay) {
+TEST(Export, ALaunchIsALineOfTextAndNothingThatTiOrOtf2CanSay) {
   const TempDir dir;
   TraceHeader h;
   h.ranks = 1;
@@ -206,6 +206,9 @@ TEST(Export, ALaunchIsALineOfTextAndNothingThatTiCanSay) {
   EXPECT_NE(ti.error().message().find("this launch: its ranks have no accelerators beside them"),
             std::string::npos)
       << ti.error().message();
+  const auto otf2 = export_trace(**t, "otf2", dir.path("t.otf2"));
+  ASSERT_FALSE(otf2);
+  EXPECT_EQ(otf2.error().code, ErrorCode::kNotSupported);
 }
 
 TEST(Export, TextOfHplHoldsTheMessagesThatAnotherRecorderSaw) {

@@ -284,6 +284,7 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
   }
   if (op.kind == OpKind::exchange_series)
     return cannot(op, index, "it stands for many kernels and exchanges");
+  if (op.kind == OpKind::launch) return cannot(op, index, "its ranks have no accelerators beside them");
   // Both halves of a sendrecv are one region.
   if (!in_sendrecv_) out_.enter(begin, region_of(op.kind));
   const bool second_half = in_sendrecv_;
