@@ -57,7 +57,7 @@ inline bool sums(OpKind k) {
   return k == OpKind::reduce || k == OpKind::allreduce || is_reduce_scatter(k) || is_scan(k);
 }
 
-// Made of collectives that the rules choose; or forwarding what came, not the sum that it went into; or blocks out of order.
+// Made of collectives that the rules choose; or forwarding what came, not the sum that it went into; or blocks out of order or in pieces.
 inline bool is_composed(const CollectiveAlgorithm& a) {
   static const char* const kComposed[] = {"allreduce=openmpi.nonoverlapping",
                                           "allgather=openmpi.linear",
@@ -66,7 +66,7 @@ inline bool is_composed(const CollectiveAlgorithm& a) {
                                           "reduce_scatter_block=openmpi.basic_linear",
                                           "reduce_scatter_block=openmpi.recursive_doubling",
                                           "reduce_scatter_block=openmpi.butterfly"};
-  if (a.asks_for_nodes) return true;
+  if (a.asks_for_nodes || (a.kind == OpKind::allgatherv && a.name == "mpich.ring")) return true;
   const std::string name = std::string(traces::op_name(a.kind)) + "=" + std::string(a.name);
   return std::find(std::begin(kComposed), std::end(kComposed), name) != std::end(kComposed);
 }

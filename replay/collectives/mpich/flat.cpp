@@ -25,6 +25,44 @@ void mpich_allgather_recursive_doubling(const CollectiveCall& c, std::uint32_t m
   if (b.total() > 0) append_allgather_doubling(b, {c.ranks}, me, out);
 }
 
+// Blocks go round in pieces of 32 KiB, as many as each has: one piece comes while one goes. (A message that is no whole
+// block carries none.)
+void mpich_allgatherv_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
+  constexpr std::int64_t kPiece = 32768;  // MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE
+  const Blocks b = rank_blocks(c);
+  const std::uint32_t p = c.ranks;
+  const std::uint32_t next = plus(me, 1 % p, p);
+  const std::uint32_t previous = minus(me, 1 % p, p);
+  // What is left of the blocks that go out and come in, and which are under way.
+  struct Side {
+    std::int64_t left;
+    std::uint32_t block;
+    std::int64_t done = 0;
+  };
+  Side going{b.total() - b.of(next), me};
+  Side coming{b.total() - b.of(me), previous};
+  if (p == 1) return;
+  const auto piece = [&](const Side& s) {
+    return s.left == 0 ? 0 : std::min(kPiece, b.of(s.block) - s.done);
+  };
+  const auto advance = [&](Side& s, std::int64_t bytes) {
+    s.left -= bytes;
+    s.done += bytes;
+    if (s.done != b.of(s.block)) return;
+    s.done = 0;
+    s.block = minus(s.block, 1, p);
+  };
+  while (going.left > 0 || coming.left > 0) {
+    const std::int64_t sent = piece(going);
+    const std::int64_t received = piece(coming);
+    if (sent > 0) out.send(next, sent, 0, 0);
+    if (received > 0) out.recv(previous, received, 0, 0);
+    out.next_round();
+    advance(going, sent);
+    advance(coming, received);
+  }
+}
+
 // Batches count from the rank itself, so that the first one has 31 others.
 void mpich_alltoall_scattered(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   append_pairs_in_batches(kThrottle, 0, c, me, out);

@@ -73,8 +73,12 @@ std::string_view flat(const CollectiveCall& c) {
       return total < kAllgatherBrucks ? "brucks" : "ring";
     }
     case OpKind::reduce_scatter:
-    case OpKind::reduce_scatter_block:
-      return rank_blocks(c).total() < kReduceScatterLong ? "recursive_halving" : "pairwise";
+    case OpKind::reduce_scatter_block: {
+      // csel.c counts elements for the non-blocking block form.
+      const bool elements = c.nonblocking && c.kind == OpKind::reduce_scatter_block;
+      const std::int64_t total = rank_blocks(c).total() / (elements ? collectives::element_of(c) : 1);
+      return total < kReduceScatterLong ? "recursive_halving" : "pairwise";
+    }
     case OpKind::gather:
     case OpKind::scatter:
       return "binomial";
