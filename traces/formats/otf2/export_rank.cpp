@@ -285,6 +285,10 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
   if (op.kind == OpKind::exchange_series)
     return cannot(op, index, "it stands for many kernels and exchanges");
   // Both halves of a sendrecv are one region.
+  if (in_sendrecv_ && (op.flags & kPairedRecv) == 0) {
+    out_.leave(begin, region_of(OpKind::sendrecv));
+    in_sendrecv_ = false;
+  }
   if (!in_sendrecv_) out_.enter(begin, region_of(op.kind));
   const bool second_half = in_sendrecv_;
   in_sendrecv_ = op.kind == OpKind::sendrecv;
