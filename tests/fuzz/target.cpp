@@ -27,6 +27,9 @@ void require(bool kept, std::string_view what) {
 
 std::vector<Target> all_targets() {
   std::vector<Target> all = trace_targets();
+#ifdef WEFT_FUZZ_OTF2
+  for (const Target& t : otf2_targets()) all.push_back(t);
+#endif
   for (auto part : {recorder_targets(), platform_targets(), table_targets(), recording_targets()})
     all.insert(all.end(), part.begin(), part.end());
   return all;

@@ -24,6 +24,7 @@ struct Target {
 // All targets, by folder of what they read.
 [[nodiscard]] std::vector<Target> all_targets();
 [[nodiscard]] std::vector<Target> trace_targets();
+[[nodiscard]] std::vector<Target> otf2_targets();  // where the library of OTF2 is
 [[nodiscard]] std::vector<Target> recorder_targets();
 [[nodiscard]] std::vector<Target> platform_targets();
 [[nodiscard]] std::vector<Target> table_targets();

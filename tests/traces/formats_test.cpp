@@ -32,6 +32,12 @@ std::string small_trace(const TempDir& dir) {
   return path;
 }
 
+// A format whose library was not there when the program was built says so.
+bool built_without(const Error& e) {
+  return e.code == ErrorCode::kNotSupported &&
+         e.message().find("built without its library") != std::string::npos;
+}
+
 TEST(Formats, ListsAreMadeOfTheRows) {
   const std::vector<FormatName> rows = {{"a", "first"}, {"b", "second"}, {"c", "third", false}, {"d", "x"}};
   EXPECT_EQ(known_names(rows), "a, b, c (not supported in this version), d");
@@ -50,6 +56,7 @@ TEST(Formats, EveryRowIsFoundByNameAndTheOthersAreRefusedByName) {
     // By name, a reader is asked to read it, whatever it looks like; it says where it is no trace of its.
     const auto r = open_trace({no_trace}, std::string(row.name));
     ASSERT_FALSE(r);
+    if (built_without(r.error())) continue;
     if (row.supported) {
       EXPECT_EQ(r.error().code, ErrorCode::kBadInput);
       EXPECT_THAT(r.error().message(), HasSubstr(no_trace));
@@ -108,8 +115,10 @@ TEST(Formats, WhatIsWrittenAndReadHoldsTheSame) {
                                                supported_names(trace_exports()));
       continue;
     }
+    if (!written && built_without(written.error())) continue;
     ASSERT_TRUE(written) << written.error().message();
-    EXPECT_GT(testing::fs::file_size(out), 0u);
+    // A file, or a directory of files.
+    EXPECT_FALSE(testing::fs::is_empty(out));
     bool read = false;
     for (const FormatName& r : trace_formats()) read = read || (r.name == row.name && r.supported);
     if (!read) continue;

@@ -108,7 +108,6 @@ Result<bool> Walk::walk_chunk() {
       if (last != events && !(id == kEndOfFile && first > last))
         return bad_input(at(10), "the last event of the chunk has another number", std::to_string(last),
                          std::to_string(events));
-      if (id == kEndOfChunk && size < chunk_bytes) return cut_off(size);
       return id == kEndOfChunk;
     }
     if (id != kAttributes && id < kFirstRecord)

@@ -55,17 +55,33 @@ Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const std::vect
       ops.push_back(op);
     }
   }
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < std::min(ops.size(), times.size()); ++i)
-    if (times[i].end >= 0 && !is_compute(ops[i].kind)) order.push_back(i);
-  const auto begin = [&times](std::size_t i) { return times[i].begin; };
+  // Both halves of a sendrecv are one call: they begin and end together.
+  const auto is_pair = [&ops](std::size_t i) {
+    return ops[i].kind == OpKind::sendrecv && i + 1 < ops.size() && (ops[i + 1].flags & kPairedRecv) != 0;
+  };
+  const auto time_of = [&times](std::size_t i) { return i < times.size() ? times[i] : OpTime(); };
+  std::vector<std::pair<OpTime, std::size_t>> order;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    OpTime t = time_of(i);
+    const bool pair = is_pair(i);
+    if (pair) {
+      const OpTime half = time_of(i + 1);
+      t = {t.begin >= 0 ? t.begin : half.begin, std::max(t.end, half.end)};
+    }
+    if (t.end >= 0 && !is_compute(ops[i].kind)) order.emplace_back(t, i);
+    if (pair) ++i;
+  }
+  const auto begin = [](const auto& at) { return at.first.begin; };
   if (!std::ranges::is_sorted(order, {}, begin)) std::ranges::stable_sort(order, {}, begin);
-  for (const std::size_t i : order) {
-    const Op& op = ops[i];
-    const std::span<const std::int64_t> list = op.extra == kNoList
+  const auto write = [&](std::size_t i, const OpTime& t) {
+    const std::span<const std::int64_t> list = ops[i].extra == kNoList
                                                    ? std::span<const std::int64_t>()
-                                                   : std::span<const std::int64_t>(lists[op.extra]);
-    WEFT_TRY(rank.write(op, list, i, times[i].begin, times[i].end));
+                                                   : std::span<const std::int64_t>(lists[ops[i].extra]);
+    return rank.write(ops[i], list, i, t.begin, t.end);
+  };
+  for (const auto& [t, i] : order) {
+    WEFT_TRY(write(i, t));
+    if (is_pair(i)) WEFT_TRY(write(i + 1, t));
   }
   return {};
 }

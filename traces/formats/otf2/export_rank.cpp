@@ -286,6 +286,10 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
     return cannot(op, index, "it stands for many kernels and exchanges");
   if (op.kind == OpKind::launch) return cannot(op, index, "its ranks have no accelerators beside them");
   // Both halves of a sendrecv are one region.
+  if (in_sendrecv_ && (op.flags & kPairedRecv) == 0) {
+    out_.leave(begin, region_of(OpKind::sendrecv));
+    in_sendrecv_ = false;
+  }
   if (!in_sendrecv_) out_.enter(begin, region_of(op.kind));
   const bool second_half = in_sendrecv_;
   in_sendrecv_ = op.kind == OpKind::sendrecv;

@@ -139,8 +139,7 @@ struct Fields {
           const std::size_t end = layout.find('.', i);
           const std::string_view item =
               layout.substr(i + 1, end == std::string_view::npos ? end : end - i - 1);
-          // Every item has a byte at least.
-          if (n > rest.size()) return false;
+          // Every item has a byte at least: a count that is too large ends with the bytes.
           for (std::uint64_t k = 0; k < n; ++k)
             if (!fit(item)) return false;
           if (end == std::string_view::npos) return true;

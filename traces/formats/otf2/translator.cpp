@@ -111,10 +111,10 @@ void Translator::drain(std::size_t most, OpBlock& out) {
 
 // --- regions ---
 
-void Translator::enter_call(const Open& open, std::uint64_t time) {
+void Translator::enter_call(const Call& entered, std::uint64_t time) {
   if (calls_.empty()) compute_until(time);
-  calls_.push_back(open);
-  const MpiCall& call = open.call;
+  calls_.push_back(entered);
+  const MpiCall& call = entered.call;
   switch (call.cls) {
     case CallClass::init:
       push({.kind = OpKind::init});
@@ -126,7 +126,7 @@ void Translator::enter_call(const Open& open, std::uint64_t time) {
       // A poll of a spinning program is no computation, nor is the time before it.
       if (call_gap_ps_ < kSpinGapNs * 1000) gap_ps_ -= call_gap_ps_;
       call_gap_ps_ = 0;
-      if (losses_ != nullptr) ++losses_->probes[open.region];
+      if (losses_ != nullptr) ++losses_->probes[entered.region];
       break;
     case CallClass::lost:
       lose(call.group);
@@ -143,56 +143,57 @@ bool Translator::enter(const Event& e) {
                 "a region of the archive");
   const MpiCall& call = it->second.call;
   if (!clock_known_) advance(e.time);
-  if (call.cls == CallClass::user) {
-    if (calls_.empty()) {
-      compute_until(e.time);
-      std::int64_t id = 0;
-      if (losses_ != nullptr)
-        used_.regions.insert(e.region);
-      else
-        id = used_.region_ids.at(e.region);
-      push({.kind = OpKind::region_begin, .amount = id});
-    }
-  } else if (call.cls != CallClass::local) {
+  if (call.cls == CallClass::local) return true;
+  ++open_[e.region].times;
+  if (call.cls != CallClass::user) {
     enter_call({e.region, call}, e.time);
+  } else if (!calls_.empty()) {
+    ++open_[e.region].inside;
+  } else {
+    region(OpKind::region_begin, e);
   }
-  regions_.push_back(e.region);
-  ++is_open_[e.region];
   return true;
 }
 
-// The region that was entered last.
-void Translator::close_region(std::uint64_t time) {
-  const std::uint32_t ref = regions_.back();
-  regions_.pop_back();
-  --is_open_[ref];
-  const MpiCall& call = definitions_.regions.at(ref).call;
-  if (call.cls == CallClass::local) return;
-  if (call.cls != CallClass::user) {
-    calls_.pop_back();
-    if (calls_.empty()) advance(time);
-    return;
-  }
-  if (!calls_.empty()) return;
-  compute_until(time);
-  push({.kind = OpKind::region_end, .amount = losses_ != nullptr ? 0 : used_.region_ids.at(ref)});
+// A region of the program begins or ends: they may overlap, and need not nest.
+void Translator::region(OpKind kind, const Event& e) {
+  compute_until(e.time);
+  std::int64_t id = 0;
+  if (losses_ != nullptr)
+    used_.regions.insert(e.region);
+  else
+    id = used_.region_ids.at(e.region);
+  push({.kind = kind, .amount = id});
 }
 
 bool Translator::leave(const Event& e) {
-  if (const auto it = is_open_.find(e.region); it == is_open_.end() || it->second == 0) {
-    if (!definitions_.regions.contains(e.region))
-      return fail("a region is left that is not defined", std::to_string(e.region),
-                  "a region of the archive");
+  const auto it = definitions_.regions.find(e.region);
+  if (it == definitions_.regions.end())
+    return fail("a region is left that is not defined", std::to_string(e.region), "a region of the archive");
+  const CallClass cls = it->second.call.cls;
+  if (cls == CallClass::local) return true;
+  Open& open = open_[e.region];
+  if (open.times == 0) {
     if (losses_ != nullptr) ++losses_->unbalanced;
     return true;
   }
-  for (bool found = false; !found;) {
-    found = regions_.back() == e.region;
-    if (!found && losses_ != nullptr) ++losses_->unbalanced;
-    const CallClass cls = definitions_.regions.at(regions_.back()).call.cls;
-    if (cls != CallClass::user && cls != CallClass::local && !finish_call()) return false;
-    close_region(e.time);
+  if (cls == CallClass::user) {
+    --open.times;
+    if (open.inside > 0)
+      --open.inside;
+    else if (calls_.empty())
+      region(OpKind::region_end, e);
+    return true;
   }
+  // Calls nest: those that were made inside of this one end with it.
+  for (bool found = false; !found;) {
+    found = calls_.back().region == e.region;
+    if (!found && losses_ != nullptr) ++losses_->unbalanced;
+    if (!finish_call()) return false;
+    --open_[calls_.back().region].times;
+    calls_.pop_back();
+  }
+  if (calls_.empty()) advance(e.time);
   return true;
 }
 
@@ -272,11 +273,11 @@ std::optional<Error> Translator::add(const Event& e) {
 }
 
 std::optional<Error> Translator::finish() {
-  if (losses_ != nullptr) losses_->unbalanced += regions_.size();
-  while (!regions_.empty()) {
-    const CallClass cls = definitions_.regions.at(regions_.back()).call.cls;
-    if (cls != CallClass::user && cls != CallClass::local && !finish_call()) return std::move(error_);
-    close_region(last_);
+  if (losses_ != nullptr)
+    for (const auto& [ref, open] : open_) losses_->unbalanced += open.times;
+  while (!calls_.empty()) {
+    if (!finish_call()) return std::move(error_);
+    calls_.pop_back();
   }
   flush_compute();
   // What nothing completed never was.

@@ -92,9 +92,13 @@ class Translator {
     CommId comm{0};
     OpKind form = OpKind::ibarrier;  // of a collective, by its region
   };
-  struct Open {
+  struct Call {
     std::uint32_t region;
     MpiCall call;
+  };
+  struct Open {
+    std::uint64_t times = 0;   // that it was entered and not left
+    std::uint64_t inside = 0;  // of these, of the program's regions, inside of a call: no operations
   };
   struct Here {  // a communicator that this rank uses
     const CommDef* def = nullptr;
@@ -107,8 +111,8 @@ class Translator {
   // regions and time
   bool enter(const Event& e);
   bool leave(const Event& e);
-  void close_region(std::uint64_t time);
-  void enter_call(const Open& open, std::uint64_t time);
+  void region(OpKind kind, const Event& e);
+  void enter_call(const Call& entered, std::uint64_t time);
   void compute_until(std::uint64_t time);
   void advance(std::uint64_t time);
   [[nodiscard]] std::int64_t picoseconds(std::uint64_t ticks) const;
@@ -150,9 +154,8 @@ class Translator {
   std::optional<Error> error_;
 
   // regions
-  std::vector<std::uint32_t> regions_;                        // open, of the program and of MPI
-  std::unordered_map<std::uint32_t, std::uint32_t> is_open_;  // how often
-  std::vector<Open> calls_;                                   // of MPI that are not local
+  std::unordered_map<std::uint32_t, Open> open_;
+  std::vector<Call> calls_;  // of MPI that are under way and not local
   // time
   std::uint64_t last_ = 0;  // computation is counted from here
   bool clock_known_ = false;
