@@ -143,9 +143,9 @@ struct ReplayResult {
   std::vector<RankTimes> ranks;
   std::vector<RegionTimes> regions;
   std::vector<CollectiveUse> collectives;  // which algorithms they took
-  std::vector<network::LinkUse> links;  // by LinkId
-  MessageCosts point_to_point;          // messages written in the trace as point-to-point
-  MessageCosts network;                 // all, with collectives expanded
+  std::vector<network::LinkUse> links;     // by LinkId
+  MessageCosts point_to_point;             // messages written in the trace as point-to-point
+  MessageCosts network;                    // all, with collectives expanded
   EngineStats engine;
   PathResult path;  // when asked for, and finished
   bool finished = true;
