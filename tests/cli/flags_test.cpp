@@ -167,6 +167,7 @@ const std::vector<Verb>& verbs() {
             {"--noise", {"--noise", "long.weft --on dahu"}},
             {"--all-links", {"--all-links"}},
             {"--rank-links", {"--rank-links waited", "long.weft --on torus-16"}},
+            {"--export", {"--export otf2:o"}},
             {"--per-rank", {"--per-rank", "many.weft --on crossbar:n=5000,bw=1GB/s,lat=1us"}}})},
       {"compare", "t.weft" + kOn,
        with_replay("t.weft", {{"--routing",
@@ -284,7 +285,11 @@ class FlagsTest : public ::testing::TestWithParam<Verb> {
     const Outcome o = w.weft(line + (with_json ? " --json out.json --csv out.csv" : ""));
     Seen s{o.exit_code, o.out, std::to_string(o.exit_code) + o.err};
     for (const auto& name : w.list()) {
-      if (ours.contains(name) || !fs::is_regular_file(w.path() + "/" + name)) continue;
+      if (ours.contains(name)) continue;
+      if (!fs::is_regular_file(w.path() + "/" + name)) {
+        s.all += "\n" + name + "/";
+        continue;
+      }
       std::string content = w.read(name);
       if (name == "out.json" && !content.empty()) {
         json j = json::parse(content);
