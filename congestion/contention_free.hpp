@@ -25,6 +25,7 @@ class ContentionFree final : public SharingModel {
   [[nodiscard]] std::span<const LinkId> bottlenecks() const override { return bottleneck_; }
   [[nodiscard]] std::span<const FlowId> moved() const override { return {}; }
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
+  [[nodiscard]] bool set_accuracy(double /*ratio*/) override { return true; }  // nothing changes
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 
  private:

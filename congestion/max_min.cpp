@@ -12,8 +12,6 @@
 namespace weft::congestion {
 namespace {
 
-// Rows are asked for so many flows ahead, once the model is lean.
-constexpr std::size_t kAhead = 8;
 // Relative change of a level that counts as none. Rounding of a level is about (flows on the link) x 1e-16; a
 // value that is too small costs an idle round, one that is too large costs accuracy.
 constexpr double kSameLevel = 2e-14;
@@ -31,10 +29,12 @@ constexpr std::uint64_t kCertificateBudget = ~std::uint64_t{0};
 
 }  // namespace
 
-MaxMin::MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve)
+MaxMin::MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve,
+               std::uint64_t most_visits)
     : capacity_(capacity),
       scope_(scope),
       large_solve_(large_solve),
+      most_visits_(most_visits),
       table_(static_cast<std::uint32_t>(capacity.size())),
       link_(capacity.size()) {
   for (std::size_t l = 0; l < capacity.size(); ++l) {
@@ -55,7 +55,6 @@ void MaxMin::mark_dirty(std::uint32_t link) {
 
 FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap) {
   const std::uint32_t flow = table_.add(route, weight, rate_cap);
-  const bool lean = lean_;
   if (flow == rate_.size()) {
     rate_.push_back(0);
     bottleneck_.emplace_back();
@@ -67,7 +66,7 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
   bottleneck_[flow] = LinkId();
   member_[flow] = 0;
   Flow& f = flow_[flow];
-  f.rate = f.most = 0;
+  f.rate = 0;
   f.bottleneck = kNone;
   f.hops = static_cast<std::uint32_t>(route.size());
   if (route.size() <= f.link.size()) std::copy(route.begin(), route.end(), f.link.begin());
@@ -75,11 +74,7 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
   for (const LinkId id : route) {
     Link& l = link_[id.index()];
     // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
-    if (++l.count != 2) {
-      // No flow without a link that can stop it.
-      if (lean) wake(id.index());
-      continue;
-    }
+    if (++l.count != 2) continue;
     l.free = l.quanta(capacity_[id.index()]) - l.quanta(rate_[table_.flows_on(id.index())[0].flow]);
   }
   added_.push_back(flow);
@@ -89,15 +84,20 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
 void MaxMin::remove(FlowId id) {
   const std::uint32_t flow = id.index();
   WEFT_CHECK(table_.alive(flow), fmt::format("flow {} is not in the table", flow));
+  if (groups_) {
+    if (groups_->group(flow) != LevelGroups::kNone) groups_->remove(flow);
+    for (const LinkId link : table_.route(flow)) --link_[link.index()].count;
+    table_.remove(flow);
+    ++removed_;
+    return;
+  }
   const double rate = rate_[flow];
-  const bool lean = lean_;
   const std::uint32_t bottleneck = bottleneck_[flow].index();
   if (bottleneck != kNone) --link_[bottleneck].bound;
   for (const LinkId link : table_.route(flow)) {
     Link& l = link_[link.index()];
     --l.count;
-    l.free += l.quanta(lean && calm_[link.index()] != 0 ? flow_[flow].most : rate);
-    if (lean && l.count < 2) calm_[link.index()] = 0;
+    l.free += l.quanta(rate);
     // In the local scope only the flows that the link held back can tell that it has room again.
     if (scope_ == Scope::kComponent || l.bound > 0) mark_dirty(link.index());
   }
@@ -132,6 +132,7 @@ void MaxMin::close_component(std::size_t from) {
 }
 
 std::span<const FlowId> MaxMin::solve() {
+  if (groups_) return solve_groups();
   changed_.clear();
   moved_.clear();
   if (added_.empty() && dirty_.empty()) return {};
@@ -181,10 +182,12 @@ std::span<const FlowId> MaxMin::solve() {
       commit();
     }
   }
+  const bool large = scope_ == Scope::kLocal && members_.size() > large_solve_ && !never_group_;
   added_.clear();
   dirty_.clear();
   ++solve_;
   WEFT_CHECK(solve_ != 0 && filling_ < 0xfffffff0u, "more than 2^32 solves by one model");
+  if (large) enter_groups();
   sort_changed();
   return changed_;
 }
@@ -201,11 +204,6 @@ inline MaxMin::Link& MaxMin::touch(std::uint32_t link) {
   l.slot = static_cast<std::uint32_t>(touched_.size()) & 0x7fffffffu;
   touched_.push_back(link);
   return l;
-}
-
-inline void MaxMin::prefetch_links(std::uint32_t flow) const {
-  for (const LinkId id : route_of(flow))
-    if (!calm(id.index())) __builtin_prefetch(&link_[id.index()]);
 }
 
 // At which all of its flows that still rise fill the link up.
@@ -228,11 +226,7 @@ template <bool kWeighted, bool kRisingNow>
 void MaxMin::enter(std::size_t from) {
   const auto known = static_cast<std::uint32_t>(touched_.size());
   const bool limited = table_.limited() > 0;
-  const bool lean = lean_;
-  if (lean_)
-    for (std::size_t i = from; i < std::min(from + kAhead, members_.size()); ++i) prefetch_links(members_[i]);
   for (std::size_t i = from; i < members_.size(); ++i) {
-    if (lean_ && i + kAhead < members_.size()) prefetch_links(members_[i + kAhead]);
     const std::uint32_t flow = members_[i];
     const double rate = flow_[flow].rate;
     const double weight = kWeighted ? table_.weight(flow) : 1.0;
@@ -257,7 +251,6 @@ void MaxMin::enter(std::size_t from) {
     double narrowest = kInfinity;
     for (const LinkId id : route_of(flow)) {
       const std::uint32_t link = id.index();
-      if (lean && calm_[link] != 0) continue;
       if (link_[link].count > 1) {
         rise(link);
       } else if (capacity_[link] < narrowest) {
@@ -306,13 +299,11 @@ void MaxMin::fill() {
 
 // One flow alone: its rate is the least room on its route, or its limit.
 void MaxMin::fill_one(std::uint32_t flow) {
-  const bool lean = lean_;
   const double old_rate = rate_[flow];
   double rate = table_.limit(flow);
   std::uint32_t bottleneck = kNone;
   for (const LinkId id : table_.route(flow)) {
     const std::uint32_t link = id.index();
-    if (lean && calm_[link] != 0) continue;
     double least = 0;
     if (link_[link].count > 1) {
       Link& l = touch(link);
@@ -330,7 +321,6 @@ void MaxMin::fill_one(std::uint32_t flow) {
   }
   rate = settled(flow, rate);
   for (const std::uint32_t link : touched_) link_[link].free -= link_[link].quanta(rate);
-  if (lean_) promise(flow, rate);
   if (bottleneck != kNone) {
     Link& l = touch(bottleneck);
     if (l.count == 1) l.outside = 0;
@@ -345,16 +335,13 @@ template <bool kWeighted>
 void MaxMin::stop(std::uint32_t flow, double rate, std::uint32_t bottleneck) {
   rising_[flow] = 0;
   const double old_rate = flow_[flow].rate;
-  const bool lean = lean_;
   const bool slower = rate < old_rate * (1 - kSameLevel);
   rate = settled(flow, rate);
   flow_[flow].next_rate = rate;
   flow_[flow].next_bottleneck = bottleneck;
   --open_;
   const double weight = kWeighted ? table_.weight(flow) : 1.0;
-  if (lean_) promise(flow, rate);
   for (const LinkId id : route_of(flow)) {
-    if (lean && calm_[id.index()] != 0) continue;
     Link& l = link_[id.index()];
     l.free -= l.quanta(rate);
     if constexpr (kWeighted) weight_[id.index()] -= weight;
@@ -389,12 +376,7 @@ void MaxMin::stop_at_link(std::uint32_t link, double level) {
       at_link_.push_back(entry->flow);
       --left;
     }
-    if (lean_)
-      for (std::size_t i = 0; i < std::min(kAhead, at_link_.size()); ++i) prefetch_links(at_link_[i]);
-    for (std::size_t i = 0; i < at_link_.size(); ++i) {
-      if (lean_ && i + kAhead < at_link_.size()) prefetch_links(at_link_[i + kAhead]);
-      stop<false>(at_link_[i], level, link);
-    }
+    for (const std::uint32_t flow : at_link_) stop<false>(flow, level, link);
   }
 }
 
@@ -498,7 +480,7 @@ bool MaxMin::disturbs() {
     }
   }
   filled_ = before;
-  return overfull() || members_.size() > before;
+  return members_.size() > before;
 }
 
 // Undoes a filling of members_[0...filled_): they have again what they had before.
@@ -506,12 +488,10 @@ void MaxMin::take_back() {
   for (std::size_t i = 0; i < filled_; ++i) {
     const std::uint32_t flow = members_[i];
     for (const LinkId id : route_of(flow)) {
-      if (calm(id.index())) continue;
       Link& l = link_[id.index()];
       l.free += l.quanta(flow_[flow].next_rate) - l.quanta(flow_[flow].rate);
     }
   }
-  wake_overdrawn();
 }
 
 void MaxMin::commit() {
@@ -537,13 +517,7 @@ void MaxMin::commit() {
       moved_.push_back(FlowId(flow));
     }
   }
-  if (lean_) {
-    calm_down();
-  } else if (members_.size() > large_solve_ && scope_ == Scope::kLocal) {
-    lean_ = true;
-    calm_.assign(link_.size(), 0);
-  }
-  if (stats_.solves % kCertificatePeriod == 0) check_certificate();
+  if (certificate_due()) check_certificate(rate_);
 }
 
 // Ascending; by a pass over all rows where many have changed.
@@ -561,9 +535,12 @@ void MaxMin::sort_changed() {
   }
 }
 
-void MaxMin::check_certificate() {
+bool MaxMin::certificate_due() const { return stats_.solves % kCertificatePeriod == 0; }
+
+void MaxMin::check_certificate(std::span<const double> rate) {
   ++stats_.certificates;
-  const auto violation = certify(table_, capacity_, rate_, members_, kCertificateBudget);
+  const auto violation =
+      certify(table_, capacity_, rate, members_, kCertificateBudget, kCertificateTolerance + 2 * accuracy_);
   WEFT_CHECK(!violation, *violation);
 }
 

@@ -39,8 +39,10 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <memory>
 
 #include "congestion/flow_table.hpp"
+#include "congestion/level_groups.hpp"
 #include "congestion/level_queue.hpp"
 #include "congestion/sharing_model.hpp"
 
@@ -50,15 +52,19 @@ class MaxMin final : public SharingModel {
  public:
   enum class Scope : std::uint8_t { kLocal, kComponent };
 
-  // From the first solve of more than `large_solve` flows on, links with room to spare are left out (calm_links.cpp);
-  // rates do not depend on it.
+  // From the first solve of more than `large_solve` flows on, rates are kept by groups (level_groups.hpp), in the local
+  // scope only.
   static constexpr std::size_t kLargeSolve = 512;
-  MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve = kLargeSolve);
+  // `most_visits`: links that a solve by groups may visit before it gives up, as LevelGroups has it.
+  MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve = kLargeSolve,
+         std::uint64_t most_visits = 0);
 
   [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
   void remove(FlowId flow) override;
   std::span<const FlowId> solve() override;
-  [[nodiscard]] double rate(FlowId flow) const override { return rate_[flow.index()]; }
+  [[nodiscard]] double rate(FlowId flow) const override {
+    return groups_ ? groups_->rate(flow.index()) : rate_[flow.index()];
+  }
   [[nodiscard]] std::span<const double> rates() const override { return rate_; }
   [[nodiscard]] std::span<const LinkId> route(FlowId flow) const override {
     return table_.route(flow.index());
@@ -68,6 +74,15 @@ class MaxMin final : public SharingModel {
   [[nodiscard]] std::span<const FlowId> moved() const override { return moved_; }
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
   [[nodiscard]] bool weight_counts_flows() const override { return true; }
+  // From the first large solve on; smaller ones are exact.
+  [[nodiscard]] bool set_accuracy(double ratio) override {
+    accuracy_ = ratio;
+    return scope_ == Scope::kLocal || ratio == 0;
+  }
+  void report_groups(bool yes) override { report_groups_ = yes; }
+  [[nodiscard]] const LevelGroups* groups() const override {
+    return report_groups_ ? groups_.get() : nullptr;
+  }
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 
  private:
@@ -108,11 +123,10 @@ class MaxMin final : public SharingModel {
   struct alignas(64) Flow {
     double rate = 0;
     double next_rate = 0;
-    double most = 0;  // bytes/s that it is counted with on calm links; not less than its rate
     std::uint32_t bottleneck = kNone;
     std::uint32_t next_bottleneck = kNone;
     std::uint32_t hops = 0;
-    std::array<LinkId, 7> link;  // the route, if it is not longer
+    std::array<LinkId, 9> link;  // the route, if it is not longer
   };
   static_assert(sizeof(Flow) == 64);
   [[nodiscard]] std::span<const LinkId> route_of(std::uint32_t flow) const {
@@ -156,20 +170,20 @@ class MaxMin final : public SharingModel {
     };
   }
   bool disturbs();
-  [[nodiscard]] bool calm(std::uint32_t link) const { return lean_ && calm_[link] != 0; }
-  void promise(std::uint32_t flow, double rate);
-  void make_calm(std::uint32_t link);
-  void wake(std::uint32_t link);
-  void wake_overdrawn();
-  void calm_down();
-  [[nodiscard]] bool overfull() const;
   void commit();
   void sort_changed();
-  void check_certificate();
+  [[nodiscard]] bool certificate_due() const;
+  void check_certificate(std::span<const double> rate);
+  void check_groups();
+  void enter_groups();
+  std::span<const FlowId> solve_groups();
+  void leave_groups();
+  void fill_all();
 
   std::span<const double> capacity_;
   Scope scope_;
   std::size_t large_solve_;
+  std::uint64_t most_visits_;
   FlowTable table_;
   // columns over flow
   std::vector<double> rate_;
@@ -179,13 +193,11 @@ class MaxMin final : public SharingModel {
   std::vector<std::uint32_t> rising_;  // filling in which it still rises
   // columns over link
   std::vector<Link> link_;
-  std::vector<std::uint8_t> calm_;  // empty unless lean_
-  std::vector<double> weight_;      // of the flows still rising; empty unless some flow has a weight
+  std::vector<double> weight_;  // of the flows still rising; empty unless some flow has a weight
   // of the current solve
   std::uint32_t solve_ = 1;
   std::uint32_t filling_ = 0;
   std::uint32_t open_ = 0;  // flows still rising
-  bool lean_ = false;       // once a solve was large, links may be calm
   std::size_t filled_ = 0;  // members_ that the last filling had
   std::vector<std::uint32_t> added_;
   std::vector<std::uint32_t> dirty_;
@@ -194,11 +206,17 @@ class MaxMin final : public SharingModel {
   std::vector<std::uint32_t> limited_;  // heap: lowest limit first
   std::vector<std::uint32_t> freed_;    // links that got room while they hold back flows outside
   std::vector<std::uint32_t> at_link_;
-  std::vector<std::uint32_t> overdrawn_;  // calm links whose promises exceed the capacity
-  LevelQueue levels_;                     // by slot in touched_
+  LevelQueue levels_;  // by slot in touched_
   std::vector<FlowId> changed_;
   std::vector<FlowId> moved_;
   SolveStats stats_;
+  // Of groups (max_min_groups.cpp).
+  std::unique_ptr<LevelGroups> groups_;
+  bool report_groups_ = false;
+  double accuracy_ = 0;
+  std::size_t removed_ = 0;  // flows, since the last solve
+  std::vector<double> old_rate_;
+  bool never_group_ = false;  // it was given up
 };
 
 }  // namespace weft::congestion

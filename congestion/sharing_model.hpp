@@ -15,6 +15,7 @@
 
 namespace weft::congestion {
 
+class LevelGroups;   // congestion/level_groups.hpp
 struct PcieNetwork;  // congestion/pcie_model.hpp
 
 struct SolveStats {
@@ -52,6 +53,14 @@ class SharingModel {
   // A flow of weight n w and limit n c takes what n flows of weight w and limit c would. False: it is one flow among
   // others, whatever its weight.
   [[nodiscard]] virtual bool weight_counts_flows() const { return false; }
+  // Who keeps accounts by group of flows says so before the first solve(). Then solve() may do so, too: groups() is not null
+  // after it, solve() names only flows that are new or in another group, groups() says which groups go at another
+  // level, and rates() means nothing. Whenever groups() becomes null again, solve() names all flows.
+  virtual void report_groups(bool /*yes*/) {}
+  [[nodiscard]] virtual const LevelGroups* groups() const { return nullptr; }
+  // A relative change of a rate below `ratio` need not be passed on: rates meet the conditions of certificate.hpp to 2 x
+  // ratio, not exactly. Before the first flow. False: not this model.
+  [[nodiscard]] virtual bool set_accuracy(double ratio) { return ratio == 0; }
   [[nodiscard]] virtual const SolveStats& stats() const = 0;
 };
 

@@ -126,6 +126,22 @@ class CompletionQueue {
       down(at, e);
     }
   }
+  // REQUIRES: it is in the queue.
+  void remove(FlowId flow) {
+    const std::uint32_t at = position_[flow.index()];
+    position_[flow.index()] = kAbsent;
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    if (last.flow == flow) return;
+    if (at > 0 && heap::before(last, heap_[(at - 1) >> 2]))
+      up(at, last);
+    else
+      down(at, last);
+  }
+  void clear() {
+    heap_.clear();
+    position_.clear();
+  }
   void pop() {
     position_[heap_.front().flow.index()] = kAbsent;
     const Entry last = heap_.back();

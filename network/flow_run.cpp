@@ -20,8 +20,8 @@ Result<FlowRun> FlowRun::create(std::string_view model, std::span<const double> 
   return FlowRun(capacity, std::move(made));
 }
 
-Result<FlowRun> FlowRun::create(std::string_view model, const topology::Fabric& fabric) {
-  WEFT_ASSIGN(auto made, make_model(model, fabric));
+Result<FlowRun> FlowRun::create(std::string_view model, const topology::Fabric& fabric, double accuracy) {
+  WEFT_ASSIGN(auto made, make_model(model, fabric, accuracy));
   return FlowRun(fabric.links().capacity, std::move(made));
 }
 

@@ -37,8 +37,9 @@ class FlowRun final : private FlowWatcher {
  public:
   // `capacity` by LinkId must outlive the run. `model` as in congestion::make_sharing_model; errors likewise.
   [[nodiscard]] static Result<FlowRun> create(std::string_view model, std::span<const double> capacity);
-  // The same on the links of `fabric`, its PCIe trees included.
-  [[nodiscard]] static Result<FlowRun> create(std::string_view model, const topology::Fabric& fabric);
+  // The same on the links of `fabric`, its PCIe trees included. `accuracy` as make_model (network/sharing.hpp) takes it.
+  [[nodiscard]] static Result<FlowRun> create(std::string_view model, const topology::Fabric& fabric,
+                                              double accuracy = 0);
 
   // Flows are numbered from 0 in the order of adding. An empty route (a host to itself) takes no time.
   // REQUIRES: before run(); bytes >= 0, start and latency >= 0, weight > 0.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "congestion/level_groups.hpp"
 #include "core/check.hpp"
 
 namespace weft::network {
@@ -11,12 +12,15 @@ Network::Network(std::span<const double> capacity, std::unique_ptr<congestion::S
     : capacity_(capacity),
       model_(std::move(model)),
       links_(capacity.size()),
-      may_bundle_(model_->weight_counts_flows()) {}
+      may_bundle_(model_->weight_counts_flows()) {
+  model_->report_groups(true);
+}
 
 void Network::watch(FlowWatcher* watcher) {
   WEFT_CHECK(started_ == 0, "a watcher that has missed flows");
   watcher_ = watcher;
   may_bundle_ = false;
+  model_->report_groups(false);
 }
 
 double Network::narrowest(std::span<const LinkId> route) const {
@@ -36,6 +40,13 @@ void Network::carry(std::span<const LinkId> route, std::int64_t bytes, Instant n
     k.bytes += static_cast<std::uint64_t>(bytes);
     if (k.flows++ == 0) k.since = now;
     k.peak = std::max(k.peak, k.flows);
+  }
+}
+
+void Network::uncarry(FlowId flow, Instant now) {
+  for (const LinkId l : model_->route(flow)) {
+    Link& k = links_[l.index()];
+    if (--k.flows == 0) k.busy += now - k.since;
   }
 }
 
@@ -67,6 +78,7 @@ std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, 
     if (b.flow.index() >= flows_.size()) flows_.resize(b.flow.index() + 1);
     flows_[b.flow.index()] = {};
     flows_[b.flow.index()].inverse_alone = 1.0 / alone;
+    if (grouped_) accounts_.set_order(b.flow.index(), started_);
   }
   Bundle& b = bundles_[k.bundle];
   if (b.weight == weight && b.limit == rate_cap && std::ranges::equal(model_->route(b.flow), route)) {
@@ -79,6 +91,13 @@ std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, 
 
 // What the members of a bundle got and lost since it was last looked at.
 void Network::advance(Bundle& b, Instant now) {
+  if (grouped_) {
+    // Who asks changes the bundle, so it joins a group anew.
+    b.updated = now;
+    if (accounts_.group_of(b.flow.index()) == GroupAccounts::kNone) return;
+    b.served = b.members.front().end - leave_group(b.flow.index(), now) * b.weight;
+    return;
+  }
   const double seconds = (now - b.updated).seconds() * static_cast<double>(b.members.size());
   book(flows_[b.flow.index()], seconds, b.rate * seconds);
   b.advance(now);
@@ -146,6 +165,7 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
   for (std::size_t i = 0; i < std::min(route.size(), flow.links.size()); ++i)
     flow.links[i] = route[i].index();
   carry(route, bytes, now);
+  if (grouped_) accounts_.set_order(f.index(), started_);
   ++started_;
   dirty_ = true;
   return f;
@@ -155,6 +175,9 @@ void Network::settle(Instant now, std::uint64_t& sequence) {
   if (!reweighed_.empty()) weigh_bundles(now);
   dirty_ = false;
   const std::span<const FlowId> changed = model_->solve();
+  if (const congestion::LevelGroups* const groups = model_->groups(); groups != nullptr)
+    return settle_groups(*groups, changed, now, sequence);
+  if (grouped_) leave_groups(now);
   const std::span<const double> rates = model_->rates();
   const std::span<const LinkId> bottlenecks = model_->bottlenecks();
   constexpr std::size_t kAhead = 8;  // many changed: their rows and queue entries are not near
@@ -204,19 +227,18 @@ void Network::settle(Instant now, std::uint64_t& sequence) {
 }
 
 std::uint32_t Network::next_owner() const {
-  const FlowId id = completions_.top().flow;
+  FlowId id = completions_.top().flow;
+  if (grouped_) id = FlowId(accounts_.next(id.index()));
   if (id.index() < crowd_.size() && crowd_[id.index()].bundle != Bundles::kNone)
     return bundles_[crowd_[id.index()].bundle].members.front().owner;
   return flows_[id.index()].owner;
 }
 
 std::uint32_t Network::finish_top(Instant now) {
+  if (grouped_) return finish_in_group(now);
   const FlowId id = completions_.top().flow;
   completions_.pop();
-  for (LinkId l : model_->route(id)) {
-    Link& k = links_[l.index()];
-    if (--k.flows == 0) k.busy += now - k.since;
-  }
+  uncarry(id, now);
   last_held_by_ = flows_[id.index()].held_by;
   if (Crowd* const c = crowd_of(id); c != nullptr) {
     if (c->bundle != Bundles::kNone) return finish_member(c->bundle, now);

@@ -19,6 +19,7 @@
 #include "congestion/sharing_model.hpp"
 #include "network/bundles.hpp"
 #include "network/event_queue.hpp"
+#include "network/group_accounts.hpp"
 #include "network/link_use.hpp"
 
 namespace weft::network {
@@ -58,6 +59,7 @@ class Network {
   // Hints to the processor: the rows of what ends next, of its owner and of the ranks that wait for it.
   template <class Owners, class Ranks>
   void prefetch_next(const Owners& owners, const Ranks& ranks) const {
+    if (grouped_) return;
     const auto next = completions_.next_few();
     for (std::size_t i = 1; i < next.size(); ++i) __builtin_prefetch(&flows_[next[i].flow.index()]);
     if (next.empty()) return;
@@ -118,6 +120,16 @@ class Network {
   std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                            Instant now, std::uint64_t& kind);
   void advance(Bundle& b, Instant now);
+  void settle_groups(const congestion::LevelGroups& groups, std::span<const FlowId> moved, Instant now,
+                     std::uint64_t& sequence);
+  void enter_groups(const congestion::LevelGroups& groups, Instant now);
+  void leave_groups(Instant now);
+  void join_group(std::uint32_t flow, const congestion::LevelGroups& groups, double service);
+  double service_to_go(std::uint32_t flow, const congestion::LevelGroups& groups);
+  void advance_group(std::uint32_t group, Instant now);
+  double leave_group(std::uint32_t flow, Instant now);
+  std::uint32_t finish_in_group(Instant now);
+  void uncarry(FlowId flow, Instant now);
   static constexpr std::uint32_t kChanged = 0xffffffffu;
   void carry(std::span<const LinkId> route, std::int64_t bytes, Instant now);
   void change(std::uint32_t bundle);
@@ -133,8 +145,10 @@ class Network {
   FlowWatcher* watcher_ = nullptr;
   std::unique_ptr<congestion::SharingModel> model_;
   std::vector<Link> links_;
-  std::vector<Flow> flows_;  // by FlowId
-  CompletionQueue completions_;
+  std::vector<Flow> flows_;      // by FlowId
+  CompletionQueue completions_;  // by FlowId; by number of the group while grouped_
+  bool grouped_ = false;
+  GroupAccounts accounts_;  // while grouped_
   std::uint64_t started_ = 0;
   bool dirty_ = false;
   LinkId last_held_by_;

@@ -44,14 +44,17 @@ bool shares_links(std::string_view asked, const topology::Fabric& fabric) {
 }
 
 Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
-                                                             const topology::Fabric& fabric) {
+                                                             const topology::Fabric& fabric,
+                                                             double accuracy) {
   const std::vector<double>& capacity = fabric.links().capacity;
   const std::string_view name = model_name(asked, fabric);
   const congestion::ModelRow* model = congestion::find_model(name);
   const bool trees = model != nullptr && model->is(congestion::kReadsTrees) && fabric.pcie() != nullptr;
-  if (!trees) return congestion::make_sharing_model(name, capacity);
-  const congestion::PcieNetwork pcie = pcie_network(fabric);
-  return congestion::make_sharing_model(name, capacity, &pcie);
+  const congestion::PcieNetwork pcie = trees ? pcie_network(fabric) : congestion::PcieNetwork{};
+  WEFT_ASSIGN(auto made, congestion::make_sharing_model(name, capacity, trees ? &pcie : nullptr));
+  if (!made->set_accuracy(accuracy))
+    return not_supported("--accuracy with --model " + std::string(name), "--model max-min, or no --accuracy");
+  return made;
 }
 
 }  // namespace weft::network

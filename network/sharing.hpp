@@ -24,8 +24,9 @@ namespace weft::network {
 [[nodiscard]] bool shares_links(std::string_view asked, const topology::Fabric& fabric);
 
 // As congestion::make_sharing_model for model_name(asked, fabric), with the capacities and PCIe trees of `fabric`,
-// which must outlive it.
+// which must outlive it. `accuracy`: SharingModel::set_accuracy(); a model that knows none is an error (kNotSupported).
 [[nodiscard]] Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
-                                                                           const topology::Fabric& fabric);
+                                                                           const topology::Fabric& fabric,
+                                                                           double accuracy = 0);
 
 }  // namespace weft::network

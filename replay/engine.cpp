@@ -44,7 +44,7 @@ Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform
       return usage_error("placement names an unknown host", std::to_string(h.index()),
                          fmt::format("below {}", platform.fabric.host_count()));
   WEFT_ASSIGN(auto choices, choose_collectives(platform.mpi, options, placement));
-  WEFT_ASSIGN(auto model, network::make_model(options.model, platform.fabric));
+  WEFT_ASSIGN(auto model, network::make_model(options.model, platform.fabric, options.accuracy));
   WEFT_ASSIGN(auto kernels, KernelClock::create(platform));
   trace.rewind();
   Simulation simulation(trace, platform, placement, options, std::move(model), std::move(choices),

@@ -41,6 +41,7 @@ struct ReplayOptions {
   Bytes header{0};                  // added to every message
   bool rtt_weights = false;         // share proportional to 1 / latency of the route
   std::string model;                // of sharing links; empty: as model_name() decides (network/sharing.hpp)
+  double accuracy = 0;              // of sharing links, as network::make_model takes it; 0: exact
   double compute_scale = 1.0;       // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
   std::string collective_rules;                    // as open_collective_rules(); empty: the platform's

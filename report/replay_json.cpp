@@ -20,6 +20,10 @@ Json model_json(const predict::RunFacts& run) {
   m["raw_switch_bytes"] = o.raw_switch ? Json(o.raw_switch->value()) : Json(nullptr);
   m["header_bytes"] = o.header.value();
   m["weights"] = o.rtt_weights ? "rtt" : "none";
+  if (o.accuracy > 0) {
+    m["accuracy"] = o.accuracy;
+    m["max_min_to"] = 2 * o.accuracy;
+  }
   m["compute_scale"] = o.compute_scale;
   m["kernel_models"] = run.platform->compute.has_kernels();
   m["noise"] = o.noise;

@@ -1,12 +1,38 @@
 #include "cli/flags/model_flag.hpp"
 
+#include <fmt/format.h>
+
 #include "congestion/models.hpp"
+#include "core/quantity_text.hpp"
 
 namespace weft::cli {
 
 void add_model(CLI::App& app, std::string& model) {
   app.add_option("--model", model, "how flows share links [" + congestion::default_model_rule() + "]")
       ->type_name(congestion::listed_models());
+}
+
+void add_accuracy(CLI::App& app, std::string& accuracy) {
+  app.add_option(
+         "--accuracy", accuracy,
+         "among hundreds of flows, changes of a rate below it are not passed on; max-min only [0: exact]")
+      ->type_name("RATIO");
+}
+
+Result<double> parse_accuracy(const std::string& accuracy) {
+  constexpr double kMost = 0.1;
+  if (accuracy.empty()) return 0.0;
+  const auto ratio = parse_ratio(accuracy, "--accuracy");
+  if (!ratio || *ratio < 0 || *ratio > kMost)
+    return usage_error("--accuracy out of range", accuracy, "a ratio from 0 (exact) to 0.1, like 1e-4");
+  return *ratio;
+}
+
+std::string accuracy_note(double accuracy) {
+  if (accuracy == 0) return {};
+  return fmt::format(
+      "not exact: every link's load and every rate is max-min to {:g} at all times (--accuracy {:g})",
+      2 * accuracy, accuracy);
 }
 
 }  // namespace weft::cli

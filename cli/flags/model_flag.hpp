@@ -1,13 +1,22 @@
-// --model: how flows share links, in every verb that has flows. Names and default are the rows of
+// --model, --accuracy: how flows share links, in every verb that has flows. Names and default are the rows of
 // congestion/models.def.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "core/result.hpp"
+
 namespace weft::cli {
 
 // `model` stays empty where nothing is asked for: the platform decides (network/sharing.hpp).
 void add_model(CLI::App& app, std::string& model);
+
+// --accuracy: how much of a change of rates need not be passed on; empty = 0: exact.
+void add_accuracy(CLI::App& app, std::string& accuracy);
+// Errors: kUsage.
+[[nodiscard]] Result<double> parse_accuracy(const std::string& accuracy);
+// For people: what the result may be off by; empty where it is exact.
+[[nodiscard]] std::string accuracy_note(double accuracy);
 
 }  // namespace weft::cli

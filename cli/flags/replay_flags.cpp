@@ -35,6 +35,7 @@ void ReplayFlags::add(CLI::App& app) {
       ->check(word({"none", "rtt"}))
       ->type_name("none|rtt");
   add_model(app, model);
+  add_accuracy(app, accuracy);
   app.add_option("--compute-scale", compute_scale, "multiplies recorded durations of computation [1]")
       ->type_name("RATIO");
   app.add_flag("--noise", noise, "kernels vary from call to call as the platform says, drawn from --seed");
@@ -53,6 +54,7 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
   replay::ReplayOptions o;
   o.seed = seed;
   o.model = model;
+  WEFT_ASSIGN(o.accuracy, parse_accuracy(accuracy));
   o.rtt_weights = weights == "rtt";
   o.noise = noise;
   if (raw == "eager") o.raw = replay::RawMode::kEager;
@@ -97,6 +99,7 @@ std::vector<std::string> ReplayFlags::told(std::uint64_t seed) const {
   tell("header", header, defaults.header);
   tell("weights", weights, defaults.weights);
   tell("model", model, defaults.model);
+  tell("accuracy", accuracy, defaults.accuracy);
   tell("compute-scale", compute_scale, defaults.compute_scale);
   tell("collectives", collective_rules, defaults.collective_rules);
   for (const auto& c : collectives) out.push_back("--collective " + c);

@@ -13,7 +13,7 @@ namespace weft::cli {
 
 struct ReplayFlags : PlatformFlags {
   std::string raw;  // empty: not raw
-  std::string raw_switch, header, weights = "none", model, compute_scale;
+  std::string raw_switch, header, weights = "none", model, accuracy, compute_scale;
   std::vector<std::string> collectives;  // "bcast=ring"
   std::string collective_rules;          // "openmpi4"; empty: the platform's
   std::string from;

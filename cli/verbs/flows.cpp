@@ -43,6 +43,7 @@ struct Options {
   std::string platform;
   PlatformFlags flags;
   std::string model;
+  std::string accuracy;
   std::string weights = "none";
   std::string header = "0";
   bool no_phases = false;
@@ -53,14 +54,16 @@ struct Done {
   std::vector<FlowRequest> requests;
   Bytes header{0};
   std::string model;
+  double accuracy = 0;
 };
 
 Result<FlowRun> build(const Options& o, Done& done) {
+  WEFT_ASSIGN(done.accuracy, parse_accuracy(o.accuracy));
   WEFT_ASSIGN(done.header, parse_bytes(o.header, "--header"));
   WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.flags.changes(o.common.seed)));
   const topology::Fabric& fabric = done.platform.fabric;
   done.model = network::model_name(o.model, fabric);
-  WEFT_ASSIGN(FlowRun run, FlowRun::create(done.model, fabric));
+  WEFT_ASSIGN(FlowRun run, FlowRun::create(done.model, fabric, done.accuracy));
   WEFT_ASSIGN(const std::string text, read_text(o.flows));
   WEFT_ASSIGN(done.requests, network::parse_flow_list(text, o.flows, fabric));
   const topology::RouteScope scope = fabric.routing().scope();
@@ -121,6 +124,10 @@ std::string to_json(const Options& o, const FlowRun& run, const Done& done, doub
   j["platform"] = {
       {"name", done.platform.name}, {"hosts", fabric.host_count()}, {"links", fabric.link_count()}};
   j["model"] = {{"name", done.model}, {"weights", o.weights}, {"header_bytes", done.header.value()}};
+  if (done.accuracy > 0) {
+    j["model"]["accuracy"] = done.accuracy;
+    j["model"]["max_min_to"] = 2 * done.accuracy;
+  }
   j["makespan_s"] = to_seconds(run.makespan());
   ordered_json flows = ordered_json::array();
   for (std::uint32_t f = 0; f < run.size(); ++f) {
@@ -226,6 +233,7 @@ std::string to_text(const FlowRun& run, const Done& done, bool phases) {
                      show(run.makespan() - kTimeZero), done.model);
   if (run.size() > 0)
     out += fmt::format("; the most delayed is flow {}, {:.2f} times its time alone", worst_flow, worst);
+  if (done.accuracy > 0) out += "\n" + accuracy_note(done.accuracy);
   return out + "\n";
 }
 
@@ -314,6 +322,7 @@ Action setup_flows(CLI::App& app) {
       ->type_name("PLATFORM");
   o->flags.add(app);
   add_model(app, o->model);
+  add_accuracy(app, o->accuracy);
   app.add_option("--weights", o->weights,
                  "rtt: share inverse to the route's latency, as SimGrid's CM02; none: all flows alike [none]")
       ->check(word({"none", "rtt"}))

@@ -1,0 +1,479 @@
+#include "congestion/level_groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.hpp"
+
+namespace weft::congestion {
+namespace {
+
+// Relative difference of levels, and of one level before and after, that is rounding: about (flows on the link) x 1e-16.
+constexpr double kSameLevel = 2e-14;
+constexpr double kSameRate = 4e-15;
+// Links that a solve may visit: so many times the links of the network, and some.
+constexpr std::uint64_t kVisitsPerLink = 64;
+constexpr std::uint64_t kVisits = 4096;
+// A promise is kPromise times the level, and renewed where the level is above it or below 1 / kStalePromise of it. A link
+// may become calm when kCalmRoom of it is free, which always suffices; each solve looks at kSweep links.
+constexpr double kPromise = 1.03;
+constexpr double kStalePromise = 1.06;
+constexpr double kCalmRoom = 0.08;
+constexpr std::uint32_t kSweep = 32;
+
+}  // namespace
+
+LevelGroups::LevelGroups(const FlowTable& table, std::span<const double> capacity, double accuracy,
+                         std::span<const LinkId> bottleneck, std::span<const double> rate,
+                         std::uint64_t most_visits)
+    : table_(table),
+      capacity_(capacity),
+      same_level_(std::max(kSameLevel, accuracy)),
+      same_rate_(std::max(kSameRate, accuracy)),
+      most_visits_(most_visits) {
+  row_.reserve(capacity.size());
+  members_.resize(capacity.size());
+  calm_.resize(capacity.size());
+  for (std::uint32_t l = 0; l < capacity.size(); ++l) open_row(l, capacity[l]);
+  assign(bottleneck, rate);
+}
+
+// Columns for the flow, and its link if it has a limit.
+void LevelGroups::know(std::uint32_t flow) {
+  if (flow >= group_.size()) {
+    group_.resize(flow + 1, kNone);
+    place_.resize(flow + 1);
+    own_.resize(flow + 1, kNone);
+    moved_at_.resize(flow + 1, 0);
+  }
+  if (own_[flow] != kNone || table_.limit(flow) == kInfinity) return;
+  if (free_own_.empty()) {
+    own_[flow] = static_cast<std::uint32_t>(row_.size());
+    owner_.push_back(flow);
+  } else {
+    own_[flow] = free_own_.back();
+    free_own_.pop_back();
+    owner_[own_[flow] - table_.link_count()] = flow;
+  }
+  open_row(own_[flow], table_.limit(flow));
+}
+
+void LevelGroups::assign(std::span<const LinkId> bottleneck, std::span<const double> rate) {
+  forget_reported();
+  std::ranges::fill(calm_, std::uint8_t{0});
+  overdrawn_.clear();
+  std::vector<double> old(group_row_.size());
+  for (std::uint32_t l = 0; l < row_.size(); ++l) {
+    old[l] = group_row_[l].held > 0 ? group_row_[l].level : 0;
+    members_[l].clear();
+    group_row_[l].held = 0;
+    open_row(l, l < table_.link_count() ? capacity_[l] : table_.limit(owner_[l - table_.link_count()]));
+  }
+  for (std::uint32_t f = 0; f < table_.rows(); ++f) {
+    if (!table_.alive(f)) continue;
+    know(f);
+    const std::uint32_t link = bottleneck[f].valid() ? bottleneck[f].index() : own_[f];
+    WEFT_CHECK(link != kNone, "a flow that nothing holds back");
+    if (group_[f] != link) note_moved(f);
+    group_row_[link].level = std::max(group_row_[link].level, rate[f] / table_.weight(f));
+    bind(f, link);
+  }
+  for (std::uint32_t f = 0; f < table_.rows(); ++f) {
+    if (!table_.alive(f)) continue;
+    const double level = group_row_[group_[f]].level;
+    const auto cross = [&](std::uint32_t link) {
+      Row& r = row_[link];
+      r.free -= r.quanta(level * table_.weight(f));
+      if (group_[f] != link) r.highest = std::max(r.highest, level);
+    };
+    for (const LinkId l : table_.route(f)) cross(l.index());
+    if (own_[f] != kNone) cross(own_[f]);
+  }
+  for (std::uint32_t l = 0; l < row_.size(); ++l) {
+    set_thresholds(l);
+    if (row_[l].off()) due(l);
+    if (group_row_[l].held > 0 && (l >= old.size() || group_row_[l].level != old[l])) {
+      changed_at_[l] = solve_;
+      changed_.push_back(l);
+    }
+    group_row_[l].promise = group_row_[l].level * kPromise;
+  }
+  for (std::uint32_t l = 0; l < table_.link_count(); ++l) sweep(l);
+}
+
+// Makes the link calm if that is worth while.
+void LevelGroups::sweep(std::uint32_t link) {
+  const Row& r = row_[link];
+  if (calm_[link] != 0 || group_row_[link].held > 0 || table_.count_on(link) == 0) return;
+  if (r.bytes(r.free) > kCalmRoom * capacity_[link]) try_calm(link);
+}
+
+// Row `link`, the next one or one that is used again.
+void LevelGroups::open_row(std::uint32_t link, double capacity) {
+  if (link >= row_.size()) {
+    row_.emplace_back();
+    group_row_.emplace_back();
+    if (link >= members_.size()) members_.emplace_back();
+    changed_at_.push_back(0);
+  }
+  Row& r = row_[link];
+  r = {};
+  group_row_[link].level = 0;
+  int exponent = 0;
+  (void)std::frexp(capacity, &exponent);  // capacity < 2^exponent
+  r.to_quanta = std::ldexp(1.0F, 61 - exponent);
+  r.free = r.quanta(capacity);
+}
+
+template <class Each>
+void LevelGroups::for_each_active(const Member& m, std::uint32_t link, Each each) const {
+  if (m.others != kLong) {
+    for (std::uint32_t i = 0; i < m.active; ++i) each(m.other[i]);
+    return;
+  }
+  for (const LinkId l : table_.route(m.flow))
+    if (l.index() != link && calm_[l.index()] == 0) each(l.index());
+  if (own_[m.flow] != kNone && own_[m.flow] != link) each(own_[m.flow]);
+}
+
+template <class Each>
+void LevelGroups::for_each_calm(const Member& m, std::uint32_t link, Each each) const {
+  if (m.others != kLong) {
+    for (std::uint32_t i = m.active; i < m.others; ++i) each(m.other[i]);
+    return;
+  }
+  for (const LinkId l : table_.route(m.flow))
+    if (l.index() != link && calm_[l.index()] != 0) each(l.index());
+}
+
+// A flow on a calm link has another promise, both in bytes/s.
+inline void LevelGroups::promise(std::uint32_t link, double before, double after) {
+  Row& r = row_[link];
+  const bool fitted = r.free >= 0;
+  r.free += r.quanta(before) - r.quanta(after);
+  if (fitted && r.free < 0) overdrawn_.push_back(link);
+}
+
+// `link` of the flow's route has become calm, or active.
+void LevelGroups::regroup(std::uint32_t flow, std::uint32_t link, bool calm) {
+  Member& m = members_[group_[flow]][place_[flow]];
+  if (m.others == kLong) return;
+  std::uint32_t at = 0;
+  while (m.other[at] != link) ++at;
+  if (calm)
+    std::swap(m.other[at], m.other[--m.active]);
+  else
+    std::swap(m.other[at], m.other[m.active++]);
+}
+
+void LevelGroups::try_calm(std::uint32_t link) {
+  Row& r = row_[link];
+  std::int64_t free = r.quanta(capacity_[link]);
+  for (const FlowTable::Entry e : table_.flows_on(link))
+    free -= r.quanta(group_row_[group_[e.flow]].promise * table_.weight(e.flow));
+  if (free < 0) return;
+  r.free = free;
+  calm_[link] = 1;
+  for (const FlowTable::Entry e : table_.flows_on(link)) regroup(e.flow, link, true);
+}
+
+void LevelGroups::wake(std::uint32_t link) {
+  if (calm_[link] == 0) return;
+  calm_[link] = 0;
+  Row& r = row_[link];
+  r.free = r.quanta(capacity_[link]);
+  r.highest = 0;
+  for (const FlowTable::Entry e : table_.flows_on(link)) {
+    if (group(e.flow) == kNone) continue;  // about to be added
+    const double level = group_row_[group_[e.flow]].level;
+    r.free -= r.quanta(level * table_.weight(e.flow));
+    r.highest = std::max(r.highest, level);
+    regroup(e.flow, link, false);
+  }
+  set_thresholds(link);
+  if (r.off()) due(link);
+}
+
+void LevelGroups::wake_overdrawn() {
+  for (const std::uint32_t link : overdrawn_) wake(link);
+  overdrawn_.clear();
+}
+
+void LevelGroups::bind(std::uint32_t flow, std::uint32_t link) {
+  Member m;
+  m.flow = flow;
+  const auto add = [&](std::uint32_t other) {
+    if (other == link || m.others == kLong) return;
+    if (m.others == std::size(m.other))
+      m.others = kLong;
+    else
+      m.other[m.others++] = other;
+  };
+  for (const LinkId l : table_.route(flow))
+    if (calm_[l.index()] == 0) add(l.index());
+  if (own_[flow] != kNone) add(own_[flow]);
+  m.active = m.others;
+  for (const LinkId l : table_.route(flow))
+    if (calm_[l.index()] != 0) add(l.index());
+  group_[flow] = link;
+  place_[flow] = static_cast<std::uint32_t>(members_[link].size());
+  members_[link].push_back(m);
+  group_row_[link].first = members_[link].data();
+  ++group_row_[link].held;
+  longest_ = std::max(longest_, table_.route(flow).size() + 1);
+}
+
+void LevelGroups::unbind(std::uint32_t flow) {
+  const std::uint32_t link = group_[flow];
+  std::vector<Member>& m = members_[link];
+  m[place_[flow]] = m.back();
+  place_[m.back().flow] = place_[flow];
+  m.pop_back();
+  --group_row_[link].held;
+  set_thresholds(link);
+}
+
+// Where the level or the group changed.
+void LevelGroups::set_thresholds(std::uint32_t link) {
+  Row& r = row_[link];
+  const Group& g = group_row_[link];
+  const double rounding = flows_on(link) + 1.0;
+  if (g.held == 0) {
+    r.slack = static_cast<float>(same_rate_ * 0x1p60 + rounding);
+    r.bar = kInfinity;
+    return;
+  }
+  double weight = g.held;
+  if (table_.weighted() > 0) {
+    weight = 0;
+    for (const Member& m : members_[link]) weight += table_.weight(m.flow);
+  }
+  r.slack = static_cast<float>(same_rate_ * g.level * weight * static_cast<double>(r.to_quanta) + rounding);
+  r.bar = g.level * (1 + same_level_);
+}
+
+void LevelGroups::due(std::uint32_t link) {
+  Group& g = group_row_[link];
+  if ((g.state & kDue) != 0) return;
+  __builtin_prefetch(g.first);
+  __builtin_prefetch(g.first + 2);
+  __builtin_prefetch(g.first + 4);
+  const double key = g.held > 0 ? g.level : row_[link].highest;
+  if (g.state == 0) {
+    touched_.push_back(link);
+    g.state = static_cast<std::uint32_t>(touched_.size()) | kDue;
+    queue_.add(key);
+  } else {
+    g.state |= kDue;
+    queue_.set((g.state & ~kDue) - 1, key);
+  }
+}
+
+void LevelGroups::forget_reported() {
+  if (!reported_) return;
+  changed_.clear();
+  moved_.clear();
+  reported_ = false;
+}
+
+void LevelGroups::note_moved(std::uint32_t flow) {
+  if (moved_at_[flow] == solve_) return;
+  moved_at_[flow] = solve_;
+  moved_.push_back(flow);
+}
+
+void LevelGroups::add(std::uint32_t flow) {
+  know(flow);
+  // It joins the group where it will probably get least; solve() mends what was a wrong guess.
+  std::uint32_t best = kNone;
+  double least = kInfinity;
+  const double weight = table_.weight(flow);
+  const auto look = [&](std::uint32_t link) {
+    const Row& r = row_[link];
+    const Group& g = group_row_[link];
+    const double n = g.held;
+    const double room = r.bytes(std::max<std::int64_t>(0, r.free));
+    const double level =
+        g.held > 0
+            ? (g.level * n + room) / (n + 1)
+            : std::max(room, (link < capacity_.size() ? capacity_[link] : room) / flows_on(link)) / weight;
+    if (level < least) {
+      least = level;
+      best = link;
+    }
+  };
+  for (const LinkId l : table_.route(flow)) look(l.index());
+  if (own_[flow] != kNone) look(own_[flow]);
+  if (best < calm_.size()) wake(best);
+  if (group_row_[best].held == 0) {
+    group_row_[best].level = least;
+    group_row_[best].promise = least * kPromise;
+  }
+  bind(flow, best);
+  set_thresholds(best);
+  forget_reported();
+  note_moved(flow);
+  const double level = group_row_[best].level;
+  const Member m = members_[best].back();
+  for_each_active(m, best, [&](std::uint32_t link) {
+    if (update(link, 0, level * weight, level)) due(link);
+  });
+  for_each_calm(m, best, [&](std::uint32_t link) { promise(link, 0, group_row_[best].promise * weight); });
+  Row& r = row_[best];
+  r.free -= r.quanta(level * weight);
+  if (r.off()) due(best);
+  wake_overdrawn();
+}
+
+void LevelGroups::remove(std::uint32_t flow) {
+  const double rate = this->rate(flow);
+  const double promised = group_row_[group_[flow]].promise * table_.weight(flow);
+  unbind(flow);
+  for (const LinkId l : table_.route(flow)) {
+    if (calm_[l.index()] != 0)
+      promise(l.index(), promised, 0);
+    else if (update(l.index(), rate, 0, 0))
+      due(l.index());
+  }
+  if (own_[flow] != kNone) {
+    if (update(own_[flow], rate, 0, 0)) due(own_[flow]);
+    free_own_.push_back(own_[flow]);
+    own_[flow] = kNone;
+  }
+  group_[flow] = kNone;
+}
+
+inline void LevelGroups::consider(std::uint32_t flow, std::uint32_t link, double bar, double& rest) {
+  if (group_[flow] == link) return;
+  const double level = group_row_[group_[flow]].level;
+  if (level > bar)
+    candidates_.push_back({level, flow});
+  else
+    rest = std::max(rest, level);
+}
+
+// The link's group shares what the other flows leave; those that are above its level join, highest first.
+template <bool kWeighted>
+void LevelGroups::share(std::uint32_t link) {
+  Row& r = row_[link];
+  Group& g = group_row_[link];
+  const std::size_t had = g.held;
+  if (had == 0 && !r.off()) return;
+  ++links_visited_;
+  const double before = g.level;
+  std::int64_t room = r.free;
+  double weight = 0;
+  if constexpr (kWeighted) {
+    for (const Member& m : members_[link]) {
+      const double w = table_.weight(m.flow);
+      weight += w;
+      room += r.quanta(before * w);
+    }
+  } else {
+    weight = static_cast<double>(had);
+    room += static_cast<std::int64_t>(had) * r.quanta(before);
+  }
+  double level = had > 0 ? r.bytes(std::max<std::int64_t>(0, room)) / weight : 0;
+  candidates_.clear();
+  std::size_t joining = 0;
+  if (r.highest > level * (1 + same_level_)) {
+    double rest = 0;
+    const double bar = level * (1 + same_level_);
+    if (link < table_.link_count())
+      for (const FlowTable::Entry e : table_.flows_on(link)) consider(e.flow, link, bar, rest);
+    else
+      consider(owner_[link - table_.link_count()], link, bar, rest);
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+      return a.level != b.level ? a.level > b.level : a.flow < b.flow;
+    });
+    for (; joining < candidates_.size(); ++joining) {
+      const Candidate& c = candidates_[joining];
+      if (weight > 0 && c.level <= level * (1 + same_level_)) {
+        rest = std::max(rest, c.level);
+        break;
+      }
+      const double w = kWeighted ? table_.weight(c.flow) : 1.0;
+      room += r.quanta(c.level * w);
+      weight += w;
+      level = r.bytes(std::max<std::int64_t>(0, room)) / weight;
+    }
+    r.highest = rest;
+  }
+  if (joining == 0 && std::abs(level - before) <= same_rate_ * before) return;
+  flows_visited_ += had + joining;
+  if (changed_at_[link] != solve_) {
+    changed_at_[link] = solve_;
+    changed_.push_back(link);
+  }
+  g.level = level;
+  const double promised = g.promise;
+  const bool renew = level > promised || level * kStalePromise < promised;
+  if (renew) g.promise = level * kPromise;
+  due_.resize(std::max(due_.size(), (had + joining) * longest_));
+  std::size_t due_count = 0;
+  const auto pass_on = [&](std::uint32_t other, double old_rate, double new_rate) {
+    due_[due_count] = other;
+    due_count += update(other, old_rate, new_rate, level) ? 1 : 0;
+  };
+  for (std::size_t i = 0; i < had; ++i) {
+    const Member& m = members_[link][i];
+    const double w = kWeighted ? table_.weight(m.flow) : 1.0;
+    const double new_rate = level * w;
+    room -= r.quanta(new_rate);
+    for_each_active(m, link, [&](std::uint32_t other) { pass_on(other, before * w, new_rate); });
+    if (renew)
+      for_each_calm(m, link, [&](std::uint32_t other) { promise(other, promised * w, g.promise * w); });
+  }
+  for (std::size_t i = 0; i < joining; ++i) {
+    const std::uint32_t flow = candidates_[i].flow;
+    const double w = kWeighted ? table_.weight(flow) : 1.0;
+    const double old_promise = group_row_[group_[flow]].promise;
+    unbind(flow);
+    bind(flow, link);
+    note_moved(flow);
+    room -= r.quanta(level * w);
+    const Member& m = members_[link].back();
+    for_each_active(m, link,
+                    [&](std::uint32_t other) { pass_on(other, candidates_[i].level * w, level * w); });
+    for_each_calm(m, link, [&](std::uint32_t other) { promise(other, old_promise * w, g.promise * w); });
+  }
+  r.free = room;
+  set_thresholds(link);
+  for (std::size_t i = 0; i < due_count; ++i) due(due_[i]);
+  wake_overdrawn();
+}
+
+bool LevelGroups::solve() {
+  forget_reported();
+  std::erase_if(moved_, [&](std::uint32_t flow) { return group_[flow] == kNone; });  // they left again
+  links_visited_ = flows_visited_ = 0;
+  const std::uint64_t most = most_visits_ > 0 ? most_visits_ : kVisits + kVisitsPerLink * row_.size();
+  const bool weighted = table_.weighted() > 0;
+  bool done = true;
+  while (done) {
+    const double lowest = queue_.lowest(
+        [&](std::uint32_t slot) {
+          return (group_row_[touched_[slot]].state & kDue) != 0 ? queue_.key(slot) : LevelQueue::kNever;
+        },
+        [&](std::uint32_t slot) { __builtin_prefetch(&group_row_[touched_[slot]]); });
+    if (lowest == LevelQueue::kNever) break;
+    const std::uint32_t link = touched_[queue_.winner()];
+    queue_.drop_winner();
+    group_row_[link].state &= ~kDue;
+    weighted ? share<true>(link) : share<false>(link);
+    done = links_visited_ <= most;
+  }
+  for (const std::uint32_t link : touched_) group_row_[link].state = 0;
+  touched_.clear();
+  queue_.clear();
+  for (std::uint32_t i = 0; i < std::min(kSweep, table_.link_count()); ++i) {
+    if (++sweep_ >= table_.link_count()) sweep_ = 0;
+    sweep(sweep_);
+  }
+  reported_ = true;
+  ++solve_;
+  WEFT_CHECK(solve_ != 0, "more than 2^32 solves by one model");
+  return done;
+}
+
+}  // namespace weft::congestion

@@ -1,0 +1,175 @@
+// Rates by groups of flows: the same allocation as any other way to find it, in every state of a run with starts and ends.
+#include "congestion/level_groups.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/congestion/checks.hpp"
+
+namespace weft::congestion {
+namespace {
+
+using problems::base_seed;
+using problems::Case;
+using problems::certify_case;
+using problems::describe;
+
+// A run: twice as many flows as links, then each step one or a few end, and now and then some start.
+class Life {
+ public:
+  Life(std::uint64_t seed, MaxMin::Scope scope, std::size_t large_solve, std::uint64_t most_visits,
+       double accuracy, bool groups)
+      : rng_(seed),
+        maker_(problems::kShapes[seed % 4], rng_),
+        options_{.equal_capacity = seed % 3 != 0, .weighted = seed % 5 == 0, .limits = seed % 7 == 0},
+        load_{problems::random_capacity(maker_.links(), options_, rng_), {}},
+        model_(load_.capacity, scope, large_solve, most_visits) {
+    EXPECT_TRUE(model_.set_accuracy(accuracy));
+    model_.report_groups(groups);
+    for (std::uint32_t i = 0; i < 2 * maker_.links(); ++i) start();
+  }
+  void step() {
+    const std::uint64_t ends = 1 + (rng_.below(4) == 0 ? rng_.below(5) : 0);
+    for (std::uint64_t i = 0; i < ends && !id_.empty(); ++i) {
+      const auto k = static_cast<std::ptrdiff_t>(rng_.below(id_.size()));
+      model_.remove(id_[static_cast<std::size_t>(k)]);
+      load_.flows.erase(load_.flows.begin() + k);
+      id_.erase(id_.begin() + k);
+    }
+    if (rng_.below(3) == 0)
+      for (std::uint64_t i = 0; i <= rng_.below(6); ++i) start();
+    if (rng_.below(40) == 0)
+      for (std::uint32_t i = 0; i < maker_.links(); ++i) start();
+  }
+  MaxMin& model() { return model_; }
+  const Case& load() const { return load_; }
+  const std::vector<FlowId>& ids() const { return id_; }
+  std::vector<double> rates() const {
+    std::vector<double> rate;
+    for (const FlowId f : id_) rate.push_back(model_.rate(f));
+    return rate;
+  }
+
+ private:
+  void start() {
+    load_.flows.push_back(problems::random_flow(maker_, options_, rng_));
+    const problems::Flow& f = load_.flows.back();
+    id_.push_back(model_.add(f.route, f.weight, f.limit));
+  }
+  Rng rng_;
+  problems::RouteMaker maker_;
+  problems::CaseOptions options_;
+  Case load_;
+  MaxMin model_;
+  std::vector<FlowId> id_;
+};
+
+TEST(LevelGroups, EveryStateOfARunIsCertifiedAndEqualsTheReferenceTo1em12) {
+  const std::uint64_t base = base_seed(1);
+  for (std::uint64_t seed = base; seed < base + 30; ++seed) {
+    Life life(seed, MaxMin::Scope::kLocal, 0, 0, 0, seed % 2 == 0);
+    SCOPED_TRACE(describe(seed, life.load()));
+    for (int i = 0; i < 80 && !life.ids().empty(); ++i, life.step()) {
+      (void)life.model().solve();
+      ASSERT_EQ(certify_case(life.load(), life.rates()).value_or(""), "") << "step " << i;
+      if (i % 20 == 19)
+        problems::expect_rates(life.model(), life.ids(), problems::reference_rates(life.load()), 1e-12);
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// Who asks by group hears of every change: levels and groups of all flows follow from what was named since the start.
+TEST(LevelGroups, WhatIsNamedIsAllThatChanged) {
+  const std::uint64_t base = base_seed(1);
+  for (std::uint64_t seed = base; seed < base + 20; ++seed) {
+    Life life(seed, MaxMin::Scope::kLocal, 0, 0, 0, true);
+    SCOPED_TRACE(describe(seed, life.load()));
+    std::vector<std::uint32_t> group;
+    std::vector<double> level;
+    bool before = false;
+    for (int i = 0; i < 80 && !life.ids().empty(); ++i, life.step()) {
+      const auto named = life.model().solve();
+      const LevelGroups* const groups = life.model().groups();
+      ASSERT_NE(groups, nullptr);
+      level.resize(groups->groups());
+      const auto see = [&](std::uint32_t flow) {
+        if (flow >= group.size()) group.resize(flow + 1);
+        group[flow] = groups->group(flow);
+        level[group[flow]] = groups->level(group[flow]);
+      };
+      if (!before)
+        for (const FlowId f : life.ids()) see(f.index());
+      before = true;
+      for (const FlowId f : named) see(f.index());
+      for (const std::uint32_t g : groups->changed()) level[g] = groups->level(g);
+      for (const FlowId f : life.ids()) {
+        ASSERT_EQ(group[f.index()], groups->group(f.index())) << "step " << i << ", flow " << f.index();
+        ASSERT_EQ(level[group[f.index()]] * groups->weight(f.index()), life.model().rate(f)) << "step " << i;
+        const LinkId link = life.model().bottleneck(f);
+        ASSERT_EQ(link.valid() ? link.index() : group[f.index()], group[f.index()]);
+      }
+    }
+  }
+}
+
+// With an accuracy the two conditions hold to twice of it, in every state: it does not add up. And it saves work.
+TEST(LevelGroups, AccuracyIsKeptInEveryStateAndSavesWork) {
+  const std::uint64_t base = base_seed(1);
+  std::uint64_t exact_flows = 0, flows = 0;
+  double off = 0;
+  for (std::uint64_t seed = base; seed < base + 20; ++seed) {
+    const double accuracy = seed % 2 == 0 ? 1e-2 : 1e-4;
+    Life exact(seed, MaxMin::Scope::kLocal, 0, 0, 0, false);
+    Life life(seed, MaxMin::Scope::kLocal, 0, 0, accuracy, false);
+    SCOPED_TRACE(describe(seed, life.load()));
+    for (int i = 0; i < 100 && !life.ids().empty(); ++i, life.step(), exact.step()) {
+      (void)life.model().solve();
+      (void)exact.model().solve();
+      FlowTable table(static_cast<std::uint32_t>(life.load().capacity.size()));
+      std::vector<std::uint32_t> all;
+      for (const problems::Flow& f : life.load().flows) all.push_back(table.add(f.route, f.weight, f.limit));
+      ASSERT_EQ(certify(table, life.load().capacity, life.rates(), all, ~std::uint64_t{0},
+                        kCertificateTolerance + 2 * accuracy)
+                    .value_or(""),
+                "")
+          << "step " << i;
+      const auto rates = life.rates(), want = exact.rates();
+      for (std::size_t f = 0; f < rates.size(); ++f)
+        off = std::max(off, std::abs(rates[f] - want[f]) / want[f] / accuracy);
+    }
+    exact_flows += exact.model().stats().flows_solved;
+    flows += life.model().stats().flows_solved;
+  }
+  EXPECT_LT(flows, exact_flows);
+  EXPECT_GT(off, 0.1);  // it is not exact
+  EXPECT_LT(off, 100);  // chains of links add up, but not without end
+}
+
+// A solve that visits more links than it may falls back to filling everything, by flow, for good.
+TEST(LevelGroups, GivingUpLosesNothing) {
+  const std::uint64_t base = base_seed(1);
+  int gave_up = 0;
+  for (std::uint64_t seed = base; seed < base + 20; ++seed) {
+    Life life(seed, MaxMin::Scope::kLocal, 0, 6, 0, true);
+    SCOPED_TRACE(describe(seed, life.load()));
+    bool grouped = false;
+    for (int i = 0; i < 60 && !life.ids().empty(); ++i, life.step()) {
+      const auto named = life.model().solve();
+      const bool now = life.model().groups() != nullptr;
+      if (grouped && !now) {
+        ++gave_up;
+        ASSERT_EQ(named.size(), life.ids().size()) << "all are named";
+      }
+      grouped = now;
+      ASSERT_EQ(certify_case(life.load(), life.rates()).value_or(""), "") << "step " << i;
+    }
+    (void)life.model().solve();
+    problems::expect_rates(life.model(), life.ids(), problems::reference_rates(life.load()), 1e-12);
+  }
+  EXPECT_GT(gave_up, 5);
+}
+
+}  // namespace
+}  // namespace weft::congestion
