@@ -57,7 +57,7 @@ struct HplConfig {
   int align = 8;
   double threshold = 16.0;  // of the residual check; <= 0: no check
   Program program = Program::kNetlib;
-  RocHplArguments rochpl;
+  RocHplArguments rochpl{};
 
   [[nodiscard]] int ranks() const { return p * q; }
   // Panels of the main loop: ceil(n / nb).
@@ -96,7 +96,7 @@ struct HplDat {
   bool equil = true;
   int align = 8;
   Program program = Program::kNetlib;  // not in the file
-  RocHplArguments rochpl;
+  RocHplArguments rochpl{};
   std::vector<std::string> notes;  // what HPL replaces silently, one sentence each
 
   // The ranks that a job for all grids needs.
