@@ -101,7 +101,9 @@ class Iteration {
   [[nodiscard]] OpSink& out() { return out_; }
 
  private:
-  static std::uint32_t request(Event e) { return kLaunched + e; }
+  static std::uint32_t request(Event e) {
+    return static_cast<std::uint32_t>(kLaunched) + static_cast<std::uint32_t>(e);
+  }
   static std::int64_t rows_of(const RocHplPanel& p, int row) {
     const auto slot = static_cast<std::size_t>(p.moves->slot_of[static_cast<std::size_t>(row)]);
     return p.moves->u_prefix[slot + 1] - p.moves->u_prefix[slot];

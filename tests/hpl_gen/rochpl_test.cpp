@@ -145,7 +145,9 @@ TEST(RocHpl, VolumesAreThoseOfTheClosedForm) {
       // A hypercube where P is a power of two: (P - 1) of all candidates go with the current row beside them.
       if ((p & (p - 1)) == 0)
         for (int d = 1; d < p; d *= 2)
-          want.pivots += static_cast<double>(jb) * 8.0 * (static_cast<double>(p) * (4.0 + nb) + d * 1.0 * nb);
+          want.pivots +=
+              static_cast<double>(jb) * 8.0 *
+              (static_cast<double>(p) * (4.0 + static_cast<double>(nb)) + d * static_cast<double>(nb));
       for (int col = 0; col < q && p > 1; ++col) {
         const std::int64_t left = owned((k + 1) * nb, n + 1, col, q) +
                                   // the right-hand side may stand in the panel's own block column
@@ -164,11 +166,15 @@ TEST(RocHpl, VolumesAreThoseOfTheClosedForm) {
     }
     SCOPED_TRACE(std::to_string(p) + " x " + std::to_string(q));
     EXPECT_EQ(got.panels, want.panels);
-    if ((p & (p - 1)) == 0) EXPECT_EQ(got.pivots, want.pivots);
+    if ((p & (p - 1)) == 0) {
+      EXPECT_EQ(got.pivots, want.pivots);
+    }
     EXPECT_GE(got.rows, rows_least);
     EXPECT_LE(got.rows, rows_most);
     // A share of about 1/P of the rows is on the current process row already.
-    if (p > 1) EXPECT_NEAR(got.rows / rows_least, 1 + 1.0 / p, 0.1);
+    if (p > 1) {
+      EXPECT_NEAR(got.rows / rows_least, 1 + 1.0 / p, 0.1);
+    }
   }
 }
 

@@ -178,7 +178,6 @@ TEST(PhaseModel, ThirteenTop500EntriesOfOneAmdNode) {
     std::string grid;
     for (const Rule& rule : rules) {
       // The most square grid that nodes of local_p x local_q fill.
-      auto [p, q] = most_square(ranks / (rule.local_p * rule.local_q));
       std::vector<std::pair<int, int>> grids;
       for (int d = 1; d <= ranks; ++d)
         if (ranks % d == 0 && d % rule.local_p == 0 && ranks / d % rule.local_q == 0)
