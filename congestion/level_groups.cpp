@@ -20,6 +20,7 @@ constexpr double kPromise = 1.03;
 constexpr double kStalePromise = 1.06;
 constexpr double kCalmRoom = 0.08;
 constexpr std::uint32_t kSweep = 32;
+constexpr int kLargest = 180;  // log2 of the largest limit that is told from larger ones
 
 }  // namespace
 
@@ -120,9 +121,10 @@ void LevelGroups::open_row(std::uint32_t link, double capacity) {
   r = {};
   group_row_[link].level = 0;
   int exponent = 0;
-  (void)std::frexp(capacity, &exponent);  // capacity < 2^exponent
+  (void)std::frexp(capacity, &exponent);           // capacity < 2^exponent
+  exponent = std::clamp(exponent, -60, kLargest);  // a limit may be any number; float holds these
   r.to_quanta = std::ldexp(1.0F, 61 - exponent);
-  r.free = r.quanta(capacity);
+  r.free = r.quanta(std::min(capacity, std::ldexp(1.0, kLargest)));
 }
 
 template <class Each>
