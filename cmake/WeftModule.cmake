@@ -23,7 +23,7 @@ target_compile_options(weft_warnings INTERFACE
 # cannot be.
 add_library(weft_pch INTERFACE)
 target_compile_options(weft_pch INTERFACE
-  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess -Wno-stringop-overflow -Wno-array-bounds>)
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds>)
 set(WEFT_COMMON_HEADERS <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <bit> <cmath> <cstdint> <deque> <functional> <limits>
   <map> <memory> <numeric> <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <vector>)
 
