@@ -290,7 +290,8 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
   }
   if (!names.legend().empty()) out.append("\n").append(wrap(names.legend(), width, 5));
   if (!sweep.rows.empty() && !sweep.rows[0].row.changes.empty())
-    out.append("\n").append(wrap(fmt::format("all with {}\n", fmt::join(sweep.rows[0].row.changes, " ")), width, 2));
+    out.append("\n").append(
+        wrap(fmt::format("all with {}\n", fmt::join(sweep.rows[0].row.changes, " ")), width, 2));
   return out;
 }
 
