@@ -64,7 +64,7 @@ std::span<const FlowId> MaxMin::solve_groups() {
     leave_groups();
     return changed_;
   }
-  if (groups_->links_visited() == 0 && groups_->moved().empty())
+  if (groups_->links_visited() == 0 && groups_->moved().empty() && groups_->changed().empty())
     return {};  // nobody was held back by what left
   ++stats_.solves;
   if (certificate_due()) check_groups();

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tests/replay/data_flow.hpp"
+#include "tests/replay/collectives/data_flow.hpp"
 
 namespace weft::replay {
 namespace {
