@@ -50,7 +50,7 @@ int fail(const Error& e) {
 }
 
 // 0, or 3 where standard output did not take the page.
-int show(const std::string& page) {
+int print_page(const std::string& page) {
   Outputs out;
   out.print(page);
   const Result<void> printed = out.finish();
@@ -90,7 +90,7 @@ int run(int argc, char** argv) {
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
     verbs.push_back(sub->get_name());
   if (words.empty()) {
-    const int shown = show(app.help());
+    const int shown = print_page(app.help());
     return shown != 0 ? shown : fail(usage_error("no verb", {}, "one of those above, or weft --help"));
   }
   const bool help = words.front() == "help";
@@ -101,16 +101,18 @@ int run(int argc, char** argv) {
   if (help) {
     const CLI::App& verb = deepest(app, words);
     const bool kind = verb.get_parent() != nullptr && verb.get_parent() != &app;
-    return show(verb.help(&verb == &app ? "" : kind ? "weft " + verb.get_parent()->get_name() : "weft"));
+    return print_page(verb.help(&verb == &app ? ""
+                                : kind        ? "weft " + verb.get_parent()->get_name()
+                                              : "weft"));
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForVersion&) {
-    return show("weft " WEFT_VERSION "\n");
+    return print_page("weft " WEFT_VERSION "\n");
   } catch (const CLI::CallForHelp&) {
-    return show(app.help());
+    return print_page(app.help());
   } catch (const CLI::CallForAllHelp&) {
-    return show(app.help("", CLI::AppFormatMode::All));
+    return print_page(app.help("", CLI::AppFormatMode::All));
   } catch (const CLI::ParseError& e) {
     return fail(parse_error(app, e));
   }

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "congestion/rounding.hpp"
 #include "core/check.hpp"
 
 namespace weft::congestion {
 namespace {
 
-// Relative difference of levels, and of one level before and after, that is rounding: about (flows on the link) x 1e-16.
-constexpr double kSameLevel = 2e-14;
-constexpr double kSameRate = 4e-15;
 // Links that a solve may visit: so many times the links of the network, and some.
 constexpr std::uint64_t kVisitsPerLink = 64;
 constexpr std::uint64_t kVisits = 4096;

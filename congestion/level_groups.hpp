@@ -104,8 +104,8 @@ class LevelGroups {
     float to_quanta = 0;  // a power of two, so that scaling is exact
     // Rates are not negative, so this rounds; lround would be a call.
     [[nodiscard]] std::int64_t quanta(double rate) const {
-      return static_cast<std::int64_t>(rate * static_cast<double>(to_quanta) +
-                                       0.5);  // NOLINT(bugprone-incorrect-roundings)
+      // NOLINTNEXTLINE(bugprone-incorrect-roundings)
+      return static_cast<std::int64_t>(rate * static_cast<double>(to_quanta) + 0.5);
     }
     [[nodiscard]] double bytes(std::int64_t quanta) const {
       return static_cast<double>(quanta) / static_cast<double>(to_quanta);

@@ -7,16 +7,12 @@
 
 #include "congestion/certificate.hpp"
 #include "congestion/models.hpp"
+#include "congestion/rounding.hpp"
 #include "core/check.hpp"
 
 namespace weft::congestion {
 namespace {
 
-// Relative change of a level that counts as none. Rounding of a level is about (flows on the link) x 1e-16; a
-// value that is too small costs an idle round, one that is too large costs accuracy.
-constexpr double kSameLevel = 2e-14;
-// The same of a rate.
-constexpr double kSameRate = 4e-15;
 // After so many rounds the local scope takes the whole component: bounds the work on adverse loads.
 constexpr int kMaxRounds = 12;
 #ifdef NDEBUG

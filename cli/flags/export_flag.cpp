@@ -119,6 +119,7 @@ Result<void> ExportFlag::write_timeline(traces::TraceReader& trace, const predic
   if (prv_.empty()) return {};
   std::map<HostId, std::uint32_t> nodes;
   std::vector<std::uint32_t> node_of_rank;
+  node_of_rank.reserve(placement.size());
   for (const HostId h : placement) node_of_rank.push_back(nodes.try_emplace(h, nodes.size()).first->second);
   const report::Paraver p = report::paraver(timeline, node_of_rank, trace.communicators());
   WEFT_TRY(common_->outputs->write("--export paraver", p.prv));

@@ -84,6 +84,7 @@ class Iteration {
     if (p.grid->p == 1 || p.columns_of(part) <= 0 || p.panel.width <= 0) return;
     wait(packed(part));
     std::vector<std::int64_t> counts;
+    counts.reserve(static_cast<std::size_t>(p.grid->p));
     for (int row = 0; row < p.grid->p; ++row) counts.push_back(rows_of(p, row));
     out_.begin(kSwap);
     emit_rochpl_rows(p, counts, p.width[static_cast<std::size_t>(part)], out_);

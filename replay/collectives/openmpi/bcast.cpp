@@ -5,6 +5,7 @@
 namespace weft::replay::collectives {
 
 using openmpi::append_down;
+using openmpi::relative_rank;
 using openmpi::segments_of;
 using openmpi::Tree;
 
@@ -14,9 +15,6 @@ constexpr std::uint32_t kRadix = 4;  // coll_tuned_bcast_knomial_radix; no rule 
 
 void down(const CollectiveCall& c, const Tree& t, RankSchedule& out) {
   if (c.bytes > 0 && c.ranks > 1) append_down(segments_of(c, c.bytes), {c.ranks, c.root}, t, out);
-}
-[[nodiscard]] std::uint32_t relative(const CollectiveCall& c, std::uint32_t me) {
-  return Relative{c.ranks, c.root}.of(me);
 }
 
 // The elements divided by p, rounded up, in bytes.
@@ -35,23 +33,23 @@ void openmpi_bcast_linear(const CollectiveCall& c, std::uint32_t me, RankSchedul
 }
 
 void openmpi_bcast_chain(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  down(c, Tree::chain(relative(c, me), c.ranks, c.fan), out);
+  down(c, Tree::chain(relative_rank(c, me), c.ranks, c.fan), out);
 }
 
 void openmpi_bcast_pipeline(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  down(c, Tree::chain(relative(c, me), c.ranks, 1), out);
+  down(c, Tree::chain(relative_rank(c, me), c.ranks, 1), out);
 }
 
 void openmpi_bcast_binary(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  down(c, Tree::binary(relative(c, me), c.ranks), out);
+  down(c, Tree::binary(relative_rank(c, me), c.ranks), out);
 }
 
 void openmpi_bcast_binomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  down(c, Tree::binomial(relative(c, me), c.ranks), out);
+  down(c, Tree::binomial(relative_rank(c, me), c.ranks), out);
 }
 
 void openmpi_bcast_knomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  down(c, Tree::knomial(relative(c, me), c.ranks, kRadix), out);
+  down(c, Tree::knomial(relative_rank(c, me), c.ranks, kRadix), out);
 }
 
 // Odd relative ranks get the first half down a binary tree, even ones the second; then neighbours exchange halves.

@@ -6,6 +6,7 @@ namespace weft::replay::collectives {
 
 using openmpi::append_chosen;
 using openmpi::append_up;
+using openmpi::relative_rank;
 using openmpi::segments_of;
 using openmpi::Tree;
 
@@ -14,9 +15,6 @@ namespace {
 [[nodiscard]] bool nothing(const CollectiveCall& c) { return c.bytes == 0 || c.ranks == 1; }
 void up(const CollectiveCall& c, const Tree& t, RankSchedule& out) {
   if (!nothing(c)) append_up(segments_of(c, c.bytes), {c.ranks, c.root}, t, out);
-}
-[[nodiscard]] std::uint32_t relative(const CollectiveCall& c, std::uint32_t me) {
-  return Relative{c.ranks, c.root}.of(me);
 }
 
 // Ranks of a pair add up one half each; then the odd one hands its half over and sits out.
@@ -49,19 +47,19 @@ void openmpi_reduce_linear(const CollectiveCall& c, std::uint32_t me, RankSchedu
 }
 
 void openmpi_reduce_chain(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  up(c, Tree::chain(relative(c, me), c.ranks, c.fan), out);
+  up(c, Tree::chain(relative_rank(c, me), c.ranks, c.fan), out);
 }
 
 void openmpi_reduce_pipeline(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  up(c, Tree::chain(relative(c, me), c.ranks, 1), out);
+  up(c, Tree::chain(relative_rank(c, me), c.ranks, 1), out);
 }
 
 void openmpi_reduce_binary(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  up(c, Tree::binary(relative(c, me), c.ranks), out);
+  up(c, Tree::binary(relative_rank(c, me), c.ranks), out);
 }
 
 void openmpi_reduce_binomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  up(c, Tree::in_order_binomial(relative(c, me), c.ranks), out);
+  up(c, Tree::in_order_binomial(relative_rank(c, me), c.ranks), out);
 }
 
 // The result is on the last rank, which sends it to the root.

@@ -43,6 +43,11 @@ class Tree {
   std::array<std::uint32_t, 224> children_;
 };
 
+// The rank as its distance from the root.
+[[nodiscard]] inline std::uint32_t relative_rank(const CollectiveCall& c, std::uint32_t me) {
+  return Relative{c.ranks, c.root}.of(me);
+}
+
 // Bytes in segments of c.segment, rounded down to whole elements; 0: one segment. Longer segments, so that there are
 // at most 65536.
 [[nodiscard]] Blocks segments_of(const CollectiveCall& c, std::int64_t bytes);

@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The library would print its messages on standard error; what went wrong is told by the codes that it returns.
 OTF2_ErrorCode silent(void* /*user*/, const char* /*file*/, uint64_t /*line*/, const char* /*function*/,
                       OTF2_ErrorCode code, const char* /*format*/, std::va_list /*args*/) {
   return code;
@@ -253,13 +252,15 @@ std::string Archive::event_path(std::uint64_t location) const {
   return fmt::format("{}/{}.evt", base_, location);
 }
 
+void silence_library() { OTF2_Error_RegisterCallback(silent, nullptr); }
+
 Result<std::unique_ptr<Archive>> Archive::open(const std::string& path, std::uint64_t buffer_bytes) {
   const std::string anchor = find_anchor(path);
   if (anchor.empty())
     return bad_input(path, "no OTF2 archive is here", {}, "a file NAME.otf2, or a directory with one");
   std::error_code ec;
   if (!fs::is_regular_file(anchor, ec)) return bad_input(anchor, "the anchor file of the archive is missing");
-  OTF2_Error_RegisterCallback(silent, nullptr);
+  silence_library();
   std::unique_ptr<Archive> a(new Archive(anchor, buffer_bytes));
   WEFT_ASSIGN(a->facts_, read_anchor(anchor));
   WEFT_TRY(a->open_library());

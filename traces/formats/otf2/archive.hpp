@@ -59,6 +59,9 @@ struct Event {
   std::uint64_t received = 0;  // by a collective; end of a flush
 };
 
+// The library would print its messages on standard error; what went wrong is told by the codes that it returns.
+void silence_library();
+
 class Archive {
  public:
   // A directory with one archive, or its anchor file.

@@ -13,6 +13,7 @@
 
 #include "core/files/temporaries.hpp"
 #include "traces/formats/otf2/anchor_file.hpp"
+#include "traces/formats/otf2/archive.hpp"
 
 namespace weft::traces::otf2 {
 namespace {
@@ -25,11 +26,6 @@ OTF2_FlushType flush(void* /*user*/, OTF2_FileType, OTF2_LocationRef, void* /*ca
   return OTF2_FLUSH;
 }
 constexpr OTF2_FlushCallbacks kFlush{flush, nullptr};
-
-OTF2_ErrorCode silent(void* /*user*/, const char* /*file*/, uint64_t /*line*/, const char* /*function*/,
-                      OTF2_ErrorCode code, const char* /*format*/, std::va_list /*args*/) {
-  return code;
-}
 
 // MPI_Reduce_scatter of "reduce_scatter".
 std::string function_name(OpKind k) {
@@ -77,7 +73,7 @@ Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::open(const std::string& pa
     return bad_input(path, fmt::format("cannot create the directory: {}", std::strerror(errno)));
   std::unique_ptr<ArchiveWriter> w(new ArchiveWriter(dir));
   w->temporary_ = temporary;
-  OTF2_Error_RegisterCallback(silent, nullptr);
+  silence_library();
   OTF2_Archive* a = w->library_->archive =
       OTF2_Archive_Open(temporary.c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
                         OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);

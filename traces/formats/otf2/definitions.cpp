@@ -121,8 +121,8 @@ Result<void> Definitions::finish(const std::string& path) {
     if (comm.kind != CommKind::normal || comm.members->size() != rank_locations.size() ||
         !std::ranges::is_sorted(*comm.members))
       continue;
-    const auto before = [&](std::uint32_t other) {
-      return other == kUndefined32 || comm.order < comms.at(other).order;
+    const auto before = [this, order = comm.order](std::uint32_t other) {
+      return other == kUndefined32 || order < comms.at(other).order;
     };
     if (before(first_whole)) first_whole = ref;
     if (text(comm.name) == "MPI_COMM_WORLD" && before(first_named)) first_named = ref;

@@ -230,7 +230,7 @@ Result<bool> Otf2Reader::next_block(RankId id, OpBlock& out) {
 std::string Otf2Reader::position(RankId id, std::uint64_t index) const {
   const std::uint32_t rank = id.index();
   const std::uint64_t from = location(rank);
-  const std::string path = archive_->event_path(from);
+  std::string path = archive_->event_path(from);
   auto again = Archive::open(archive_->path());
   if (!again || !(*again)->prepare(from, rank)) return path;
   Translator translator((*again)->definitions(), rank, &ranks_[rank].ahead, used_, vectors_, nullptr);
