@@ -432,9 +432,8 @@ TEST(Dumpi, ANumberOfTwoRequestsMeansTheOldestAndIsTold) {
                           "waitall peer=-1 tag=-1 list=[0,1]"));
   EXPECT_THAT(
       trace_warnings((*t)->header()),
-      ElementsAre(
-          "1 request got a number that was in use: a wait on it is taken to complete the oldest request "
-          "of that number"));
+      ElementsAre("1 request got a number that was in use: a completion is taken to be of the oldest request "
+                  "of that number"));
   expect_checked(**t);
 }
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/counted.hpp"
 #include "traces/formats/dumpi/layout.hpp"
+#include "traces/formats/loss_notes.hpp"
 
 namespace weft::traces::dumpi {
 namespace {
@@ -29,9 +29,7 @@ void Losses::describe(TraceHeader& header) const {
                 : cpu_ranks > 0 ? ComputeClock::kCpu
                                 : ComputeClock::kUnknown;
 
-  const auto warn = [&header](bool yes, std::string text) {
-    if (yes) header.warnings.push_back(std::move(text));
-  };
+  LossNotes say(header);
   if (!outside.empty()) {
     std::uint64_t all = 0;
     std::pair<std::uint64_t, std::uint16_t> most{0, 0};
@@ -39,62 +37,59 @@ void Losses::describe(TraceHeader& header) const {
       all += n;
       if (n > most.first) most = {n, call};
     }
-    warn(true,
-         fmt::format("{} (MPI_{} {} of them) made while DUMPI did not record: they are not in the trace",
-                     counted(all, "call"), kLayouts[most.second].name, most.first));
+    say.warn(true,
+             fmt::format("{} (MPI_{} {} of them) made while DUMPI did not record: they are not in the trace",
+                         counted(all, "call"), kLayouts[most.second].name, most.first));
   }
-  warn(unknown_requests > 0, fmt::format("{} of requests whose start is not in the trace: left out",
-                                         counted(unknown_requests, "completion")));
-  warn(shared_requests > 0, fmt::format("{} got a number that was in use: a wait on it is taken to complete "
-                                        "the oldest request of that number",
-                                        counted(shared_requests, "request")));
-  warn(cancelled_assumed > 0,
-       fmt::format("{} cancelled without a status that says that it took effect: taken as if it did",
-                   counted(cancelled_assumed, "receive")));
-  warn(clockless_ranks > 0, fmt::format("{} without times: their computation is not in the trace",
-                                        counted(clockless_ranks, "rank")));
-  warn(wall_ranks > 0 && cpu_ranks > 0,
-       fmt::format("{} with the wall clock and {} with the CPU clock only: computation is of both",
-                   counted(wall_ranks, "rank"), counted(cpu_ranks, "rank")));
-  warn(untimed > 0 && clockless_ranks == 0,
-       fmt::format("{} without the clock that their rank began with: the time in them counts as computation",
-                   counted(untimed, "call")));
-  warn(sends_to_minus_one > 0 && any_or_none > 0,
-       fmt::format(
-           "{} from -1 without a status: DUMPI writes any source and, for MPI libraries such as MPICH, no "
-           "process the same way; taken as any source",
-           counted(any_or_none, "receive")));
-  warn(unknown_hits > 0,
-       fmt::format("{} found a message, and no status says which: its source, tag or size is not known",
-                   counted(unknown_hits, "poll")));
-  warn(no_sizes > 0,
-       fmt::format("{} without sizes of datatypes (DUMPI before 0.6.6): those of a 64-bit machine are taken",
-                   counted(no_sizes, "rank")));
-  warn(assumed_order > 0, fmt::format("{} made with reorder, and not all members asked for their rank: the "
-                                      "order of the ranks is taken to "
-                                      "be that of the old one",
-                                      counted(assumed_order, "communicator")));
-  const auto note = [&header](bool yes, std::string text) {
-    if (yes) header.notes.push_back(std::move(text));
-  };
-  note(cancelled > 0, fmt::format("{} cancelled before anything matched: left out, with MPI_Cancel.",
-                                  counted(cancelled, "receive")));
-  note(backwards > 0,
-       fmt::format("{} began before the one before ended, by the clock: no computation between them.",
-                   counted(backwards, "call")));
-  note(type_conflicts > 0,
-       fmt::format("{} made with another size than the file says: the size that was made is taken.",
-                   counted(type_conflicts, "datatype")));
+  say.requests(unknown_requests, shared_requests);
+  say.warn(cancelled_assumed > 0,
+           fmt::format("{} cancelled without a status that says that it took effect: taken as if it did",
+                       counted(cancelled_assumed, "receive")));
+  say.warn(clockless_ranks > 0, fmt::format("{} without times: their computation is not in the trace",
+                                            counted(clockless_ranks, "rank")));
+  say.warn(wall_ranks > 0 && cpu_ranks > 0,
+           fmt::format("{} with the wall clock and {} with the CPU clock only: computation is of both",
+                       counted(wall_ranks, "rank"), counted(cpu_ranks, "rank")));
+  say.warn(
+      untimed > 0 && clockless_ranks == 0,
+      fmt::format("{} without the clock that their rank began with: the time in them counts as computation",
+                  counted(untimed, "call")));
+  say.warn(
+      sends_to_minus_one > 0 && any_or_none > 0,
+      fmt::format(
+          "{} from -1 without a status: DUMPI writes any source and, for MPI libraries such as MPICH, no "
+          "process the same way; taken as any source",
+          counted(any_or_none, "receive")));
+  say.warn(unknown_hits > 0,
+           fmt::format("{} found a message, and no status says which: its source, tag or size is not known",
+                       counted(unknown_hits, "poll")));
+  say.warn(
+      no_sizes > 0,
+      fmt::format("{} without sizes of datatypes (DUMPI before 0.6.6): those of a 64-bit machine are taken",
+                  counted(no_sizes, "rank")));
+  say.warn(assumed_order > 0,
+           fmt::format("{} made with reorder, and not all members asked for their rank: the "
+                       "order of the ranks is taken to "
+                       "be that of the old one",
+                       counted(assumed_order, "communicator")));
+  say.note(cancelled > 0, fmt::format("{} cancelled before anything matched: left out, with MPI_Cancel.",
+                                      counted(cancelled, "receive")));
+  say.note(backwards > 0,
+           fmt::format("{} began before the one before ended, by the clock: no computation between them.",
+                       counted(backwards, "call")));
+  say.note(type_conflicts > 0,
+           fmt::format("{} made with another size than the file says: the size that was made is taken.",
+                       counted(type_conflicts, "datatype")));
   if (with_counters > 0) {
     std::string names;
     for (const std::string& c : counters) names += fmt::format("{}{}", names.empty() ? "" : ", ", c);
-    note(true,
-         fmt::format("{} with performance counters ({}): not used, computation is the time between calls.",
-                     counted(with_counters, "call"), names.empty() ? "no names" : names));
+    say.note(true, fmt::format(
+                       "{} with performance counters ({}): not used, computation is the time between calls.",
+                       counted(with_counters, "call"), names.empty() ? "no names" : names));
   }
-  note(facts.clock != ComputeClock::kUnknown, facts.clock == ComputeClock::kWall
-                                                  ? "Compute times are wall times between MPI calls."
-                                                  : "Compute times are CPU times between MPI calls.");
+  say.note(facts.clock != ComputeClock::kUnknown, facts.clock == ComputeClock::kWall
+                                                      ? "Compute times are wall times between MPI calls."
+                                                      : "Compute times are CPU times between MPI calls.");
 }
 
 }  // namespace weft::traces::dumpi

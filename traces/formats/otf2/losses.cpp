@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/counted.hpp"
+#include "traces/formats/loss_notes.hpp"
 
 namespace weft::traces::otf2 {
 namespace {
@@ -34,57 +34,49 @@ void Losses::describe(const Definitions& d, TraceHeader& header) const {
         {std::string(kGroups[static_cast<std::size_t>(what.first)]), what.second, n});
   facts.clock = ComputeClock::kWall;
 
-  const auto warn = [&header](bool yes, std::string text) {
-    if (yes) header.warnings.push_back(std::move(text));
-  };
-  const auto note = [&header](bool yes, std::string text) {
-    if (yes) header.notes.push_back(std::move(text));
-  };
+  LossNotes say(header);
   std::uint64_t all = 0;
   if (const std::string text = names(d, probes, all); !probes.empty())
-    warn(true,
-         fmt::format("{} without a record of what was found: left out ({})", counted(all, "probe"), text));
+    say.warn(true, fmt::format("{} without a record of what was found: left out ({})", counted(all, "probe"),
+                               text));
   all = 0;
   if (const std::string text = names(d, unmade, all); !unmade.empty())
-    warn(true,
-         fmt::format("{} that make or free communicators without a record of which (OTF2 before 3.0): left "
-                     "out, the communicators are there ({})",
-                     counted(all, "call"), text));
-  warn(thread_events > 0, fmt::format("{} of MPI by {} beside the one that MPI's groups name: left out",
-                                      counted(thread_events, "event"), counted(threads, "thread")));
-  warn(off > 0, fmt::format("the tracer was switched off {}: what ran meanwhile counts as computation",
-                            counted(off, "time")));
-  warn(never_received > 0,
-       fmt::format("{} that nothing completed: left out", counted(never_received, "receive")));
-  warn(never_sent > 0, fmt::format("{} that nothing completed: taken as freed", counted(never_sent, "send")));
-  warn(unknown_requests > 0, fmt::format("{} of requests whose start is not in the trace: left out",
-                                         counted(unknown_requests, "completion")));
-  warn(shared_requests > 0,
-       fmt::format("{} got a number that was in use: a completion is taken to be of the oldest "
-                   "request of that number",
-                   counted(shared_requests, "request")));
-  warn(vectors > 0,
-       fmt::format("{} with counts of their own for each peer: OTF2 has sums only, sizes averaged",
-                   counted(vectors, "call")));
-  warn(plain_sums > 0, fmt::format("{} whose sum is no multiple of the members: taken as it stands",
-                                   counted(plain_sums, "size of collectives")));
-  warn(unbalanced > 0,
-       fmt::format("{} entered and not left, or left and not entered", counted(unbalanced, "region")));
-  note(receives > 0,
-       fmt::format("{}: OTF2 says what came, not what was asked for: any source, any tag and larger "
-                   "buffers are taken as what came.",
-                   counted(receives, "receive")));
-  note(waits_of_some > 0,
-       fmt::format("{} for some of several requests: those that were not complete are not recorded.",
-                   counted(waits_of_some, "wait")));
-  note(persistent > 0,
-       fmt::format("{} of persistent requests: taken as non-blocking calls of the standard mode.",
-                   counted(persistent, "start")));
-  note(cancelled > 0, fmt::format("{} cancelled: left out, with MPI_Cancel.", counted(cancelled, "request")));
-  note(flushes > 0,
-       fmt::format("{} of the tracer's buffer: their time is left out.", counted(flushes, "flush")));
-  note(backwards > 0, fmt::format("{} before the one before, by the clock: no computation between them.",
-                                  counted(backwards, "event")));
+    say.warn(true, fmt::format(
+                       "{} that make or free communicators without a record of which (OTF2 before 3.0): left "
+                       "out, the communicators are there ({})",
+                       counted(all, "call"), text));
+  say.warn(thread_events > 0, fmt::format("{} of MPI by {} beside the one that MPI's groups name: left out",
+                                          counted(thread_events, "event"), counted(threads, "thread")));
+  say.warn(off > 0, fmt::format("the tracer was switched off {}: what ran meanwhile counts as computation",
+                                counted(off, "time")));
+  say.warn(never_received > 0,
+           fmt::format("{} that nothing completed: left out", counted(never_received, "receive")));
+  say.warn(never_sent > 0,
+           fmt::format("{} that nothing completed: taken as freed", counted(never_sent, "send")));
+  say.requests(unknown_requests, shared_requests);
+  say.warn(vectors > 0,
+           fmt::format("{} with counts of their own for each peer: OTF2 has sums only, sizes averaged",
+                       counted(vectors, "call")));
+  say.warn(plain_sums > 0, fmt::format("{} whose sum is no multiple of the members: taken as it stands",
+                                       counted(plain_sums, "size of collectives")));
+  say.warn(unbalanced > 0,
+           fmt::format("{} entered and not left, or left and not entered", counted(unbalanced, "region")));
+  say.note(receives > 0,
+           fmt::format("{}: OTF2 says what came, not what was asked for: any source, any tag and larger "
+                       "buffers are taken as what came.",
+                       counted(receives, "receive")));
+  say.note(waits_of_some > 0,
+           fmt::format("{} for some of several requests: those that were not complete are not recorded.",
+                       counted(waits_of_some, "wait")));
+  say.note(persistent > 0,
+           fmt::format("{} of persistent requests: taken as non-blocking calls of the standard mode.",
+                       counted(persistent, "start")));
+  say.note(cancelled > 0,
+           fmt::format("{} cancelled: left out, with MPI_Cancel.", counted(cancelled, "request")));
+  say.note(flushes > 0,
+           fmt::format("{} of the tracer's buffer: their time is left out.", counted(flushes, "flush")));
+  say.note(backwards > 0, fmt::format("{} before the one before, by the clock: no computation between them.",
+                                      counted(backwards, "event")));
   const auto& s = d.skipped;
   std::string others;
   const auto skipped = [&others](std::uint64_t n, std::string_view what) {
@@ -94,8 +86,8 @@ void Losses::describe(const Definitions& d, TraceHeader& header) const {
   skipped(s.gpus, "GPU stream");
   skipped(s.metrics, "set of metrics");
   skipped(s.others, "location of unknown type");
-  note(!others.empty(), fmt::format("Locations that are no rank of MPI: {}; not read.", others));
-  note(true, "Compute times are wall times between MPI calls.");
+  say.note(!others.empty(), fmt::format("Locations that are no rank of MPI: {}; not read.", others));
+  say.note(true, "Compute times are wall times between MPI calls.");
 }
 
 }  // namespace weft::traces::otf2

@@ -52,37 +52,21 @@ class Parser {
 
   // How the fields of an action are read, to become an operation of that kind: one for each column of actions.hpp. Each
   // has read the line to its end when it returns true; false: the error is in the context.
-  using Read = bool (Parser::*)(RankState& s, TiFields& l, OpKind kind);
+  using Reader = bool(RankState& s, TiFields& l, OpKind kind);
   struct Row {
-    Read read;
+    Reader Parser::*read;
     OpKind kind;
   };
   static const Row kRows[];  // by Action
 
   // ---- actions.cpp
-  bool init(RankState& s, TiFields& l, OpKind kind);
-  bool finalize(RankState& s, TiFields& l, OpKind kind);
-  bool communicator(RankState& s, TiFields& l, OpKind kind);
-  bool location(RankState& s, TiFields& l, OpKind kind);
-  bool compute(RankState& s, TiFields& l, OpKind kind);
-  bool sleep(RankState& s, TiFields& l, OpKind kind);
-  bool message(RankState& s, TiFields& l, OpKind kind);
-  bool send_recv(RankState& s, TiFields& l, OpKind kind);
-  bool wait(RankState& s, TiFields& l, OpKind kind);
-  bool waitall(RankState& s, TiFields& l, OpKind kind);
+  Reader init, finalize, communicator, location, compute, sleep, message, send_recv, wait, waitall;
   bool message_count(TiFields& l, bool receive, std::int64_t& n);
   bool open_request(RankState& s, TiFields& l, Op& op);
   void push_wait(RankState& s, std::int64_t src, std::int64_t dst, std::int64_t tag);
 
   // ---- collective_actions.cpp
-  bool barrier(RankState& s, TiFields& l, OpKind kind);
-  bool bcast(RankState& s, TiFields& l, OpKind kind);
-  bool reduction(RankState& s, TiFields& l, OpKind kind);
-  bool exchange(RankState& s, TiFields& l, OpKind kind);
-  bool alltoallv(RankState& s, TiFields& l, OpKind kind);
-  bool allgatherv(RankState& s, TiFields& l, OpKind kind);
-  bool gatherv(RankState& s, TiFields& l, OpKind kind);
-  bool reduce_scatter(RankState& s, TiFields& l, OpKind kind);
+  Reader barrier, bcast, reduction, exchange, alltoallv, allgatherv, gatherv, reduce_scatter;
   // Where the first field of a collective stands; nothing of it is in list_ yet.
   const char* open_collective(TiFields& l) {
     list_.clear();
