@@ -8,6 +8,7 @@
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/dumpi_writer.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::testing {
 namespace {
@@ -91,7 +92,7 @@ TEST(Dumpi, RecordedTracesAreRightProgramsAndReplayEverywhere) {
   std::vector<std::string> traces;
   for (const auto& e : std::filesystem::recursive_directory_iterator(support::shared_dir() + "/traces", ec))
     if (e.path().extension() == ".meta") traces.push_back(e.path().parent_path().string());
-  if (traces.empty()) GTEST_SKIP() << "no recorded traces beside the checkout";
+  WEFT_NEEDS(!traces.empty(), "no recorded traces beside the checkout");
   std::sort(traces.begin(), traces.end());
   const Workspace w;
   for (const std::string& t : traces) {

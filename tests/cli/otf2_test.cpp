@@ -11,6 +11,7 @@
 
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::testing {
 namespace {
@@ -34,8 +35,8 @@ bool built_with_otf2(const Workspace& w) {
 // Recorded archives on two platforms: what is replayed is what was recorded, and an import is the same program.
 TEST(Otf2Cli, RecordedArchivesAreReplayedOnTwoPlatforms) {
   const Workspace w;
-  if (!built_with_otf2(w)) GTEST_SKIP() << "built without OTF2";
-  if (!std::filesystem::exists(recorded("otf2_sstmacro"))) GTEST_SKIP() << "no ../shared/traces";
+  WEFT_NEEDS(built_with_otf2(w), "built without OTF2");
+  WEFT_NEEDS(std::filesystem::exists(recorded("otf2_sstmacro")), "no ../shared/traces");
   struct Archive {
     const char* name;
     int ranks, messages, check;
@@ -97,8 +98,8 @@ std::int64_t number(const std::string& text, const std::string& key, char before
 // Two links of 1 us, 1000 B at 1 GB/s, by hand: sent at 10 us, received at 13 us.
 TEST(Otf2Cli, AReplayIsExportedAtTheTimesOfTheReplay) {
   const Workspace w;
-  if (!built_with_otf2(w)) GTEST_SKIP() << "built without OTF2";
-  if (!have_otf2_print()) GTEST_SKIP() << "no otf2-print (package otf2-tools): THE TIMES ARE NOT COMPARED";
+  WEFT_NEEDS(built_with_otf2(w), "built without OTF2");
+  WEFT_NEEDS(have_otf2_print(), "no otf2-print (package otf2-tools): THE TIMES ARE NOT COMPARED");
   w.write("a.txt", "0 init\n0 sleep 1e-5\n0 send 1 5 1000 6\n0 sleep 2e-6\n0 barrier\n0 finalize\n");
   w.write("b.txt", "1 init\n1 recv 0 5 1000 6\n1 barrier\n1 finalize\n");
   const std::string on = " --on crossbar:n=2,bw=8Gbps,lat=1us --raw=eager";
@@ -117,8 +118,8 @@ TEST(Otf2Cli, AReplayIsExportedAtTheTimesOfTheReplay) {
 
 TEST(Otf2Cli, AReplayOfHplIsExportedWhole) {
   const Workspace w;
-  if (!built_with_otf2(w)) GTEST_SKIP() << "built without OTF2";
-  if (!have_otf2_print()) GTEST_SKIP() << "no otf2-print (package otf2-tools): THE ARCHIVE IS NOT READ BY IT";
+  WEFT_NEEDS(built_with_otf2(w), "built without OTF2");
+  WEFT_NEEDS(have_otf2_print(), "no otf2-print (package otf2-tools): THE ARCHIVE IS NOT READ BY IT");
   const std::string sample = support::source_dir() + "/traces/samples/hpl_4x4_2000_64.weft";
   const auto plain = json_of(w, "replay " + sample + " --on fat-tree-16");
   const auto j = json_of(w, "replay " + sample + " --on fat-tree-16 --export otf2:out");
@@ -158,7 +159,7 @@ TEST(Otf2Cli, AReplayOfHplIsExportedWhole) {
 // Patterns with sendrecv, requests and collectives: what was replayed comes back as it was.
 TEST(Otf2Cli, ReplayedPatternsComeBack) {
   const Workspace w;
-  if (!built_with_otf2(w)) GTEST_SKIP() << "built without OTF2";
+  WEFT_NEEDS(built_with_otf2(w), "built without OTF2");
   for (const std::string kind : {"ring", "halo", "stencil", "alltoall", "random"}) {
     SCOPED_TRACE(kind);
     const std::string size = kind == "halo" || kind == "stencil" ? " --dims 2x4" : " --ranks 8";

@@ -14,6 +14,7 @@
 #include "hpl_gen/closed_form/flops.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -49,7 +50,7 @@ std::vector<double> counted_flops(const fs::path& dir, int ranks) {
 void compare_with_counted(const std::string& name) {
   std::string dir = support::oracle_dir() + "/" + name;
   if (!fs::exists(dir)) dir = support::shared_dir() + "/traces/hpl_ti_flops/" + name;
-  if (!fs::exists(dir)) GTEST_SKIP() << "no trace " << dir;
+  WEFT_NEEDS(fs::exists(dir), "no trace " << dir);
   const fs::path work =
       fs::path(testing::TempDir()) / ("weft_flops_" + name + "_" + std::to_string(::getpid()));
   fs::remove_all(work);

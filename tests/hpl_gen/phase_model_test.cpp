@@ -22,6 +22,7 @@
 #include "hpl_gen/grid.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/hpl_gen/measured_runs.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -336,7 +337,7 @@ double scatter_of_the_table(const std::vector<Row>& rows) {
 // the sixteen P100 above suggest, seen to be nearer before they were asked.
 TEST(PhaseModel, P100ClusterFromOneRow) {
   const auto rows = read_csv(measured("gpu_cluster_table5.csv"));
-  if (rows.empty()) GTEST_SKIP() << "the measured runs (gpu_cluster_table5.csv) are not here";
+  WEFT_NEEDS(!rows.empty(), "the measured runs (gpu_cluster_table5.csv) are not here");
   ASSERT_EQ(rows.size(), 15u);
   const ClusterRule rules[] = {
       {.name = "rule"},
@@ -367,7 +368,7 @@ TEST(PhaseModel, P100ClusterFromOneRow) {
 // a node's GPUs in rows. And what hides everything behind the update.
 TEST(PhaseModel, P100ClusterFromTwoRows) {
   const auto rows = read_csv(measured("gpu_cluster_table5.csv"));
-  if (rows.empty()) GTEST_SKIP() << "the measured runs (gpu_cluster_table5.csv) are not here";
+  WEFT_NEEDS(!rows.empty(), "the measured runs (gpu_cluster_table5.csv) are not here");
   const ClusterRule rules[] = {{.name = "2N2G", .tall = true, .second = "2N2G"},
                                {.name = "f=1", .tall = true},
                                {.name = "f=.48", .tall = true, .share = 0.48},

@@ -9,6 +9,7 @@
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/hpl_gen/message_lists.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -21,7 +22,7 @@ using testing_hpl::read_recorded;
 void compare_archive(const std::string& name) {
   std::string archive = support::oracle_dir() + "/messages/" + name + ".tar.zst";
   if (!fs::exists(archive)) archive = support::shared_dir() + "/traces/hpl_messages/" + name + ".tar.zst";
-  if (!fs::exists(archive)) GTEST_SKIP() << "no recording " << archive;
+  WEFT_NEEDS(fs::exists(archive), "no recording " << archive);
   const fs::path dir = fs::path(testing::TempDir()) / ("weft_hpl_" + name + "_" + std::to_string(::getpid()));
   fs::remove_all(dir);
   fs::create_directories(dir);

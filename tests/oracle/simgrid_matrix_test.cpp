@@ -5,6 +5,7 @@
 
 #include "tests/oracle/compare.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::testing {
 namespace {
@@ -18,8 +19,8 @@ TEST_P(SimgridMatrix, EveryRankFinishesWhenSimGridSays) {
     folder = support::shared_dir() + "/traces/hpl_ti_flops";
     hosts = support::shared_dir() + "/tools/simgrid";
   }
-  if (!std::filesystem::exists(folder + "/" + GetParam() + "/trace.tar.zst"))
-    GTEST_SKIP() << "needs the oracle folder beside the checkout: " << folder << "/" << GetParam();
+  WEFT_NEEDS(std::filesystem::exists(folder + "/" + GetParam() + "/trace.tar.zst"),
+             "needs the oracle folder beside the checkout: " << folder << "/" << GetParam());
   compare_with_simgrid(folder, hosts, GetParam());
 }
 INSTANTIATE_TEST_SUITE_P(Trace, SimgridMatrix, ::testing::Values("8x8_4000_64", "16x16_4000_64"),

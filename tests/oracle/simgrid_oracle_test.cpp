@@ -8,6 +8,7 @@
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/simgrid_oracle.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::testing {
 namespace {
@@ -98,7 +99,7 @@ struct FlatRow {
 class SimgridFlat : public ::testing::TestWithParam<FlatRow> {};
 TEST_P(SimgridFlat, MakespanOfTheHpccTracesIsSimGridsWithin2e4) {
   const std::string path = kShared + "/traces/hpl_ti/" + GetParam().trace + ".tar.gz";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "needs the oracle folder beside the checkout: " << path;
+  WEFT_NEEDS(std::filesystem::exists(path), "needs the oracle folder beside the checkout: " << path);
   auto reader = traces::open_trace({path});
   ASSERT_TRUE(reader) << reader.error().message();
   auto platform = topology::load_platform("crossbar:n=64,bw=12.5GB/s,lat=1us,speed=10Gflops");

@@ -1,5 +1,6 @@
 // The three Fortran bindings of MPI: the same calls, the same trace.
 #include "tests/recorder/recorder_testing.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::recorder::testing {
 namespace {
@@ -8,8 +9,7 @@ class RecordedFortran : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RecordedFortran, ProgramLeavesTheSameOperationsAsC) {
   WEFT_NEEDS_MPIRUN();
-  if (!fs::exists(program(GetParam())))
-    GTEST_SKIP() << "NO mpifort ON THIS MACHINE: Fortran programs are not tested";
+  WEFT_NEEDS(fs::exists(program(GetParam())), "NO mpifort ON THIS MACHINE: Fortran programs are not tested");
   const Folder folder;
   ASSERT_EQ(record(folder, mpirun(4) + program(GetParam())), 0) << slurp(folder / "err");
   const Recorded r = read_back(folder / "t.weft");

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "tests/recorder/recorder_testing.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::recorder::testing {
 namespace {
@@ -48,7 +49,7 @@ constexpr const char* kInput =
 
 TEST(RecordHpcc, AllSevenBenchmarksPassAndTheTraceHoldsTheirMessages) {
   WEFT_NEEDS_MPIRUN();
-  if (std::system("command -v hpcc >/dev/null 2>&1") != 0) GTEST_SKIP() << "NO hpcc ON THIS MACHINE";
+  WEFT_NEEDS(std::system("command -v hpcc >/dev/null 2>&1") == 0, "NO hpcc ON THIS MACHINE");
   const Folder folder;
   std::ofstream(folder / "hpccinf.txt") << kInput;
   ASSERT_EQ(record(folder, mpirun(4) + "hpcc"), 0) << slurp(folder / "err");

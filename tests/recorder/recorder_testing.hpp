@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/trace.hpp"
 #include "traces/trace_warnings.hpp"
@@ -163,6 +164,6 @@ inline bool has_note(const Recorded& r, const std::string& part) {
 }  // namespace weft::recorder::testing
 
 // Without a launcher nothing of the recorder can run: say so instead of passing.
-#define WEFT_NEEDS_MPIRUN()                    \
-  if (!weft::recorder::testing::have_mpirun()) \
-  GTEST_SKIP() << "NO mpirun ON THIS MACHINE: the recorder is not tested"
+#define WEFT_NEEDS_MPIRUN()                                                                            \
+  WEFT_NEEDS(weft::recorder::testing::have_mpirun(), "NO mpirun ON THIS MACHINE: the recorder is not " \
+                                                     "tested")

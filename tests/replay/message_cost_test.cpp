@@ -11,6 +11,7 @@
 #include "replay/engine.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "tests/support/needs.hpp"
 #include "topology/fit/network_fit.hpp"
 
 namespace weft::replay {
@@ -242,7 +243,7 @@ TEST(MessageCost, SegmentsThatContradictAreRefusedWithTheirPlace) {
 // what two-way traffic reaches, so large messages take longer there.
 TEST(MessageCost, DahusPingPongsComeBackFromTheirFit) {
   const std::filesystem::path data = std::filesystem::path(support::shared_dir()) / "data/dahu";
-  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
+  WEFT_NEEDS(std::filesystem::exists(data), "no " << data);
   const auto read = [&](const char* name) {
     auto m = topology::fit::Measurements::read((data / name).string());
     EXPECT_TRUE(m) << m.error().message();

@@ -7,6 +7,7 @@
 
 #include "core/least_squares.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/topology/support.hpp"
 #include "topology/fit/kernel_fit.hpp"
 #include "topology/fit/network_fit.hpp"
@@ -434,7 +435,7 @@ TEST(Fit, MutatedFilesAreFittedOrRefusedWithTheirPlace) {
 
 TEST(DahuCalibration, RatesAndSegmentsAreThoseOfTheMeasurements) {
   const std::filesystem::path data = std::filesystem::path(support::shared_dir()) / "data/dahu";
-  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
+  WEFT_NEEDS(std::filesystem::exists(data), "no " << data);
   auto regressions = Measurements::read((data / "dgemm_calibration.csv").string());
   ASSERT_TRUE(regressions) << regressions.error().message();
   auto f = fit_kernel(*regressions, {});

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "tests/support/needs.hpp"
 #include "tests/traces/dumpi_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/info.hpp"
@@ -235,7 +236,7 @@ std::vector<DumpiWriter> random_program(Rng& rng, DumpiWriter::Version version) 
 }
 
 TEST(DumpiTwin, RandomProgramsHaveTheCountsOfTheSecondDecoder) {
-  if (!have_python()) GTEST_SKIP() << "python3 is not here";
+  WEFT_NEEDS(have_python(), "python3 is not here");
   const std::uint64_t seed = seed_or(9);
   const DumpiWriter::Version versions[] = {{0, 5, 0}, {0, 6, 2}, {0, 6, 3}, {0, 6, 6},
                                            {0, 6, 8}, {0, 7, 1}, {8, 1, 0}};
@@ -267,8 +268,7 @@ std::vector<std::string> recorded() {
 
 TEST(DumpiTwin, RecordedTracesHaveTheCountsOfTheSecondDecoder) {
   const auto traces = recorded();
-  if (traces.empty() || !have_python())
-    GTEST_SKIP() << "no recorded traces beside the checkout, or no python3";
+  WEFT_NEEDS(!traces.empty() && have_python(), "no recorded traces beside the checkout, or no python3");
   const auto want = twin(traces);
   for (const std::string& trace : traces) {
     SCOPED_TRACE(trace);
@@ -279,7 +279,7 @@ TEST(DumpiTwin, RecordedTracesHaveTheCountsOfTheSecondDecoder) {
 // libdumpi's own text of rank 0 of testtrace, call by call.
 TEST(DumpiTwin, ARecordedTraceIsWhatLibdumpisOwnTextSays) {
   const std::string folder = support::shared_dir() + "/traces/dumpi_testtrace";
-  if (!fs::exists(folder)) GTEST_SKIP() << "no recorded traces beside the checkout";
+  WEFT_NEEDS(fs::exists(folder), "no recorded traces beside the checkout");
   auto t = open_trace({folder});
   ASSERT_TRUE(t) << t.error().message();
   std::vector<std::string> want;

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "tests/support/needs.hpp"
 #include "tests/traces/otf2_testing.hpp"
 #include "traces/check/check.hpp"
 
@@ -181,8 +182,8 @@ std::string call_of(const TraceReader& t, std::uint32_t rank, const PlainOp& p) 
 
 TEST(Otf2Print, EveryCallOfTheRecordedArchivesIsThatOfOtf2Print) {
   const std::string traces = support::shared_dir() + "/traces";
-  if (!fs::exists(traces + "/otf2_sstmacro")) GTEST_SKIP() << "no ../shared/traces";
-  if (!have_otf2_print()) GTEST_SKIP() << "no otf2-print (package otf2-tools): OTF2 IS NOT COMPARED WITH IT";
+  WEFT_NEEDS(fs::exists(traces + "/otf2_sstmacro"), "no ../shared/traces");
+  WEFT_NEEDS(have_otf2_print(), "no otf2-print (package otf2-tools): OTF2 IS NOT COMPARED WITH IT");
   struct Archive {
     const char* path;
     std::uint64_t messages, errors;

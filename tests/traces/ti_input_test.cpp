@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/traces/archive_testing.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check/check.hpp"
@@ -129,7 +130,7 @@ TEST(TiInput, FormsThatAreNotATraceAreRefusedByName) {
 
 TEST(TiInput, SimGridsOwnReplayExamplesAreRead) {
   const std::string base = kShared + "/simgrid_ti";
-  if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
+  WEFT_NEEDS(fs::exists(base), "no " << base);
   std::size_t read = 0;
   for (const auto& e : fs::directory_iterator(base + "/replay")) {
     const std::string name = e.path().filename().string();
@@ -181,7 +182,7 @@ TEST(TiInput, EveryHplTraceRecordedWithFlopsIsReadLineByLineAndChecks) {
 
 TEST(TiInput, EveryHplTraceRecordedWithTimesIsReadLineByLineAndChecks) {
   const std::string base = kShared + "/hpl_ti";
-  if (!fs::exists(base)) GTEST_SKIP() << "no " << base;
+  WEFT_NEEDS(fs::exists(base), "no " << base);
   std::size_t read = 0;
   for (const auto& e : fs::directory_iterator(base)) {
     if (e.path().extension() != ".gz") continue;
