@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 
-#include "replay/engine.hpp"
+#include "tests/replay/microseconds.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
 
@@ -16,41 +16,15 @@ using testing::MemoryTrace;
 using traces::Op;
 using traces::OpKind;
 
-constexpr std::int64_t kMicro = 1'000'000;  // ticks
-constexpr std::int64_t kSmall = 1000, kLarge = 1'000'000;
-
-// 1 GB/s, 1 us from host to host, so that a KB takes 1 us. Send 3 us, receive 2 us, poll 5 us, test 7 us.
-topology::Platform platform() {
-  auto p = topology::load_platform("crossbar:n=6,bw=1GB/s,lat=500ns").value();
-  p.mpi.send_overhead = Duration(3 * kMicro);
-  p.mpi.recv_overhead = Duration(2 * kMicro);
-  p.mpi.iprobe_cost = Duration(5 * kMicro);
-  p.mpi.test_cost = Duration(7 * kMicro);
-  p.mpi.eager_limit = Bytes(65536);
-  return p;
+ReplayResult run(MemoryTrace& t, const ReplayOptions& options = {}) {
+  return replayed(t, microsecond_platform(), options);
 }
 
-ReplayResult run(MemoryTrace& t, ReplayOptions options = {}) {
-  const auto p = platform();
-  std::vector<HostId> hosts;
-  for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
-  auto r = replay(t, p, hosts, options);
-  EXPECT_TRUE(r) << (r ? "" : r.error().message());
-  return r ? std::move(r).value() : ReplayResult{};
-}
-
-// The causes of a rank that are not 0, in microseconds.
-using Micros = std::map<std::string, double>;
+// The causes of a rank, which add up to all the time that it did not compute.
 Micros causes(const ReplayResult& r, std::size_t rank) {
-  Micros out;
-  Duration sum{0};
-  for (std::size_t c = 0; c < kCauseCount; ++c) {
-    const Duration d = r.ranks[rank].causes[c];
-    sum += d;
-    if (d.count() != 0) out[std::string(kCauseNames[c])] = static_cast<double>(d.count()) / kMicro;
-  }
-  EXPECT_EQ(sum, r.ranks[rank].finish - r.ranks[rank].compute);
-  return out;
+  const auto& of = r.ranks[rank];
+  EXPECT_EQ(std::accumulate(std::begin(of.causes), std::end(of.causes), Duration{0}), of.finish - of.compute);
+  return micros(of.causes, kCauseNames);
 }
 
 Op probe(OpKind kind, std::uint8_t flags = 0) {

@@ -5,11 +5,10 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "replay/engine.hpp"
+#include "tests/replay/microseconds.hpp"
 #include "tests/replay/well_formed.hpp"
 #include "tests/support/memory_trace.hpp"
 
@@ -20,40 +19,11 @@ using testing::MemoryTrace;
 using traces::Op;
 using traces::OpKind;
 
-constexpr std::int64_t kMicro = 1'000'000;  // ticks
-constexpr std::int64_t kSmall = 1000, kLarge = 1'000'000;
-
-// 1 GB/s, 1 us from host to host, so that a KB takes 1 us. Send 3 us, receive 2 us.
-topology::Platform platform() {
-  auto p = topology::load_platform("crossbar:n=6,bw=1GB/s,lat=500ns").value();
-  p.mpi.send_overhead = Duration(3 * kMicro);
-  p.mpi.recv_overhead = Duration(2 * kMicro);
-  p.mpi.eager_limit = Bytes(65536);
-  return p;
-}
-
-std::vector<HostId> hosts(std::uint32_t ranks) {
-  std::vector<HostId> h;
-  for (std::uint32_t r = 0; r < ranks; ++r) h.emplace_back(r);
-  return h;
-}
-
 ReplayResult run(traces::TraceReader& t, const topology::Platform& p, ReplayOptions options = {}) {
   options.critical_path = true;
-  auto r = replay(t, p, hosts(t.header().ranks), options);
-  EXPECT_TRUE(r) << (r ? "" : r.error().message());
-  return r ? std::move(r).value() : ReplayResult{};
+  return replayed(t, p, options);
 }
-
-// The parts that are not 0, in microseconds.
-using Micros = std::map<std::string, double>;
-Micros parts(const ReplayResult& r) {
-  Micros out;
-  for (std::size_t p = 0; p < kPathPartCount; ++p)
-    if (r.path.parts[p].count() != 0)
-      out[std::string(kPathPartNames[p])] = static_cast<double>(r.path.parts[p].count()) / kMicro;
-  return out;
-}
+Micros parts(const ReplayResult& r) { return micros(r.path.parts, kPathPartNames); }
 // "0 3>1 1" : stretches of ranks and messages, in order.
 std::string way(const ReplayResult& r) {
   std::string out;
@@ -73,7 +43,7 @@ TEST(CriticalPath, GoesThroughWhoeverWasLate) {
     t.p2p(1, OpKind::send, 0, 0, kSmall);
     t.p2p(0, OpKind::recv, 1, 0, kSmall);
     t.compute(0, Duration(5 * kMicro));
-    const auto r = run(t, platform());
+    const auto r = run(t, microsecond_platform());
     if (own == 10) {
       EXPECT_EQ(way(r), "1 1>0 0");
       EXPECT_EQ(
@@ -98,7 +68,7 @@ TEST(CriticalPath, ARendezvousBeginsWithItsLaterSide) {
     if (late > 0) t.compute(0, Duration(late * kMicro));
     t.p2p(1, OpKind::send, 0, 0, kLarge);
     t.p2p(0, OpKind::recv, 1, 0, kLarge);
-    const auto r = run(t, platform());
+    const auto r = run(t, microsecond_platform());
     Micros want{{"compute", 100}, {"latency", 1}, {"transfer", 1000}, {"recv_overhead", 2}};
     want["handshake"] = late < 0 ? 2 : 1;
     if (late < 0) want["send_overhead"] = 3;
@@ -119,7 +89,7 @@ TEST(CriticalPath, ContentionIsBookedOnTheLinkThatHeldTheMessage) {
   }
   t.wait(0, 1);
   t.wait(0, 2);
-  const auto p = platform();
+  const auto p = microsecond_platform();
   const auto r = run(t, p);
   EXPECT_EQ(parts(r), (Micros{{"send_overhead", 3},
                               {"handshake", 2},
@@ -152,7 +122,7 @@ TEST(CriticalPath, FollowsATokenThroughRegionsAndCollectives) {
     region(r, OpKind::region_end);
     t.collective(r, OpKind::barrier, traces::kAnySource, 0, CommId(0));
   }
-  const auto r = run(t, platform());
+  const auto r = run(t, microsecond_platform());
   EXPECT_TRUE(way(r).starts_with("0 0>1 1 1>2 2 2>3 3 3 3>")) << way(r);
   EXPECT_EQ(parts(r)["compute"], 40);
   Duration in_lap{0};
@@ -214,7 +184,7 @@ TEST(CriticalPath, OnAnIdealNetworkOnlyComputationIsLeft) {
     }
     ReplayOptions o;
     o.ideal_network = true;
-    const auto r = run(t, platform(), o);
+    const auto r = run(t, microsecond_platform(), o);
     EXPECT_EQ(r.makespan, Duration(33 * kMicro));
     EXPECT_EQ(parts(r), (Micros{{"compute", 33}}));
   }

@@ -10,6 +10,7 @@
 #include "replay/engine.hpp"
 #include "tests/replay/interleavings.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "traces/check/check.hpp"
 
@@ -17,6 +18,7 @@ namespace weft::replay {
 namespace {
 
 using testing::Explorer;
+using testing::first_hosts;
 using testing::kAny;
 using testing::MemoryTrace;
 using testing::Program;
@@ -283,12 +285,6 @@ std::string text_of(const traces::CheckReport& r) {
   return s;
 }
 
-std::vector<HostId> hosts(std::size_t ranks) {
-  std::vector<HostId> h;
-  for (std::size_t r = 0; r < ranks; ++r) h.emplace_back(static_cast<std::uint32_t>(r));
-  return h;
-}
-
 TEST(DoctorVerdict, AgreesWithEveryInterleavingAndWithTheReplayOnRandomPrograms) {
   std::vector<std::uint64_t> seeds;
   if (const char* one = std::getenv("WEFT_SEED"))
@@ -319,7 +315,7 @@ TEST(DoctorVerdict, AgreesWithEveryInterleavingAndWithTheReplayOnRandomPrograms)
       ReplayOptions o;
       o.raw = mode;
       o.model = seed % 2 == 0 ? "contention-free" : "max-min";
-      const auto r = replay(t, where, hosts(p.ranks.size()), o);
+      const auto r = replay(t, where, first_hosts(p.ranks.size()), o);
       ASSERT_TRUE(r) << r.error().message();
       if (race) continue;
       ASSERT_EQ(r->finished && r->warnings.empty(), report->ok()) << text_of(*report);
@@ -333,7 +329,7 @@ TEST(DoctorVerdict, AgreesWithEveryInterleavingAndWithTheReplayOnRandomPrograms)
     ASSERT_EQ(stops, !truth_synchronous.some_clean) << text_of(*report);
     ReplayOptions o;
     o.raw = RawMode::kRendezvous;
-    const auto r = replay(t, where, hosts(p.ranks.size()), o);
+    const auto r = replay(t, where, first_hosts(p.ranks.size()), o);
     ASSERT_TRUE(r) << r.error().message();
     ASSERT_EQ(r->finished, !stops) << text_of(*report);
   }
@@ -371,7 +367,7 @@ TEST(DoctorVerdict, RecordedProgramsThatRelyOnProgressEndForBoth) {
         ReplayOptions o;
         o.raw = mode;
         o.model = model;
-        const auto r = replay(**t, where, hosts((*t)->header().ranks), o);
+        const auto r = replay(**t, where, first_hosts((*t)->header().ranks), o);
         ASSERT_TRUE(r) << r.error().message();
         EXPECT_TRUE(r->finished) << r->deadlock.summary();
         EXPECT_TRUE(r->warnings.empty()) << r->warnings.front();

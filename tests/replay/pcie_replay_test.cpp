@@ -9,12 +9,14 @@
 
 #include "network/sharing.hpp"
 #include "replay/engine.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "topology/routing/route_cache.hpp"
 
 namespace weft::replay {
 namespace {
 
+using testing::first_hosts;
 using testing::MemoryTrace;
 using traces::OpKind;
 
@@ -37,12 +39,6 @@ ReplayResult run(MemoryTrace& t, const topology::Platform& p, const std::vector<
   if (!r) return {};
   EXPECT_TRUE(r->finished);
   return std::move(r).value();
-}
-
-std::vector<HostId> first_hosts(std::uint32_t n) {
-  std::vector<HostId> hosts;
-  for (std::uint32_t h = 0; h < n; ++h) hosts.emplace_back(h);
-  return hosts;
 }
 
 // Sends of `bytes`, each rank's in its order, one at a time; every receive is posted before.

@@ -14,6 +14,7 @@
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
 #include "tests/replay/well_formed.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
@@ -22,6 +23,7 @@
 namespace weft::replay {
 namespace {
 
+using testing::first_hosts;
 using testing::MemoryTrace;
 using testing::Program;
 using testing::well_formed;
@@ -48,12 +50,6 @@ const topology::Platform& platform(std::size_t i) {
   return all[i % all.size()];
 }
 constexpr std::size_t kPlatforms = 4;
-
-std::vector<HostId> hosts(std::uint32_t ranks) {
-  std::vector<HostId> h;
-  for (std::uint32_t r = 0; r < ranks; ++r) h.emplace_back(r);
-  return h;
-}
 
 // The same replay with its critical path: nothing else changes, and every instant has one explanation.
 void expect_path(traces::TraceReader& trace, const topology::Platform& where, const std::vector<HostId>& map,
@@ -94,7 +90,7 @@ TEST(RandomPrograms, WellFormedOnesEndInEveryModeWithinBoundsAndTheSameTwice) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     Program p = well_formed(seed);
     const auto& where = platform(seed);
-    const auto map = hosts(p.trace.header().ranks);
+    const auto map = first_hosts(p.trace.header().ranks);
     for (const RawMode mode : kModes) {
       ReplayOptions o;
       o.raw = mode;
@@ -134,7 +130,7 @@ TEST(RandomPrograms, BothScopesOfTheSolverGiveTheSameTimes) {
   for (const std::uint64_t seed : seeds(60)) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     Program p = well_formed(seed);
-    const auto map = hosts(p.trace.header().ranks);
+    const auto map = first_hosts(p.trace.header().ranks);
     ReplayOptions o;
     o.raw = RawMode::kRendezvous;
     auto local = replay(p.trace, platform(seed), map, o);
@@ -306,9 +302,9 @@ TEST(RandomPrograms, OpSoupIsRefusedByNameOrEndsWithItsMessagesOrStopsWhereItWai
     }
     ReplayOptions o;
     o.raw = kModes[seed % 4];
-    const auto result = replay(t, platform(seed / 4 % kPlatforms), hosts(ranks), o);
+    const auto result = replay(t, platform(seed / 4 % kPlatforms), first_hosts(ranks), o);
     t.rewind();
-    const auto again = replay(t, platform(seed / 4 % kPlatforms), hosts(ranks), o);
+    const auto again = replay(t, platform(seed / 4 % kPlatforms), first_hosts(ranks), o);
     ASSERT_EQ(again.has_value(), result.has_value());
     if (!result) {
       const Error& e = result.error();
@@ -340,7 +336,7 @@ TEST(RandomPrograms, OpSoupIsRefusedByNameOrEndsWithItsMessagesOrStopsWhereItWai
     }
     if (result->finished) {
       t.rewind();
-      expect_path(t, platform(seed / 4 % kPlatforms), hosts(ranks), o, *result);
+      expect_path(t, platform(seed / 4 % kPlatforms), first_hosts(ranks), o, *result);
       // Every message that was sent has come, or nobody took it (those may be of collectives that disagree, too).
       const traces::TraceTotals& sent = soup.sends.totals();
       EXPECT_LE(result->point_to_point.count, sent.messages);

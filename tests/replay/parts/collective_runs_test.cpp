@@ -7,7 +7,7 @@
 #include <bit>
 #include <optional>
 
-#include "tests/support/memory_trace.hpp"
+#include "tests/replay/parts/bare_replay.hpp"
 
 namespace weft::replay {
 namespace {
@@ -19,15 +19,8 @@ using traces::OpKind;
 constexpr Duration kSend{3'000}, kRecv{5'000}, kWay{70'000};
 
 // Everything a replay has around its collectives, and posts that meet in the order of their channel.
-struct World {
-  MemoryTrace trace;
-  topology::MpiParameters mpi;
-  MessageCost cost;
-  Agenda agenda;
-  Ranks ranks;
+struct World : BareReplay {
   Communicators comms;
-  CauseBook causes;
-  CriticalPath path;
   Waits waits;
   CollectiveRuns runs;
 
@@ -45,19 +38,14 @@ struct World {
   std::vector<UnderWay> under_way;
   std::uint64_t messages = 0;
 
-  static topology::MpiParameters overheads(bool cpu) {
-    topology::MpiParameters m;
-    if (cpu) m.send_overhead = kSend, m.recv_overhead = kRecv;
-    return m;
+  static topology::Platform overheads(bool cpu) {
+    topology::Platform p;
+    if (cpu) p.mpi.send_overhead = kSend, p.mpi.recv_overhead = kRecv;
+    return p;
   }
   World(MemoryTrace t, bool cpu, const CollectiveAlgorithm* algorithm = nullptr)
-      : trace(std::move(t)),
-        mpi(overheads(cpu)),
-        cost(mpi),
-        ranks(trace),
+      : BareReplay(std::move(t), overheads(cpu)),
         comms(trace.communicators()),
-        causes(ranks.count(), false),
-        path(false, ranks, causes, agenda),
         waits(ranks, causes, path, agenda),
         runs(comms, choice(algorithm), cost, ranks, waits, causes, path, agenda) {
     while (ranks.any_ready()) (void)ranks.take_ready();

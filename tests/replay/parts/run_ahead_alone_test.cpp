@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/memory_trace.hpp"
+#include "tests/replay/parts/bare_replay.hpp"
 
 namespace weft::replay {
 namespace {
@@ -14,38 +14,17 @@ using traces::OpKind;
 
 constexpr Duration kPoll{700}, kWork{10'000};
 
-struct World {
-  MemoryTrace trace;
-  topology::Platform platform;
-  ReplayOptions options;
-  std::vector<HostId> placement;
-  MessageCost cost;
-  Agenda agenda;
-  Ranks ranks;
-  CauseBook causes;
-  CriticalPath path;
-  Pool<Message> messages;
-  Matcher matcher;
-  ComputeTimes compute;
+struct World : BareMessages {
   Probes probes;
   RunAhead runs;
 
-  static topology::Platform load() {
-    auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=0,speed=1Gflops");
-    EXPECT_TRUE(p);
-    p->mpi.iprobe_cost = kPoll;
-    return std::move(p).value();
+  static topology::Platform polled() {
+    auto p = load("crossbar:n=2,bw=1GB/s,lat=0,speed=1Gflops");
+    p.mpi.iprobe_cost = kPoll;
+    return p;
   }
   explicit World(MemoryTrace t)
-      : trace(std::move(t)),
-        platform(load()),
-        placement{HostId(0), HostId(1)},
-        cost(platform.mpi),
-        ranks(trace),
-        causes(2, false),
-        path(false, ranks, causes, agenda),
-        matcher(messages, 2),
-        compute(*KernelClock::create(platform), placement, 2, options, ranks, agenda),
+      : BareMessages(std::move(t), polled()),
         probes(messages, matcher, ranks, causes, path, agenda),
         runs(ranks, compute, probes, causes, agenda, cost, true) {
     EXPECT_TRUE(ranks[1].program.at(0));  // reads the block

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "network/sharing.hpp"
-#include "tests/support/memory_trace.hpp"
+#include "tests/replay/parts/bare_replay.hpp"
 
 namespace weft::replay {
 namespace {
@@ -20,50 +20,24 @@ constexpr Duration kSend{2'000}, kRecv{3'000}, kLatency{2'000'000};
 constexpr std::int64_t kBytes = 5'000;
 constexpr double kRate = 10e9;
 
-struct World {
-  MemoryTrace trace;
-  topology::Platform platform;
-  ReplayOptions options;
-  std::vector<HostId> placement;
-  MessageCost cost;
-  Agenda agenda;
-  Ranks ranks;
+struct World : BareMessages {
   Communicators comms;
-  CauseBook causes;
-  CriticalPath path;
   network::Network network;
-  Pool<Message> messages;
-  Matcher matcher;
   MessageRouter router;
   Traffic traffic;
-  ComputeTimes compute;
   SeriesRuns runs;
 
-  static topology::Platform load() {
-    auto p = topology::load_platform("crossbar:n=8,bw=10GB/s,lat=1us,speed=1Gflops");
-    EXPECT_TRUE(p);
-    p->mpi.send_overhead = kSend;
-    p->mpi.recv_overhead = kRecv;
-    return std::move(p).value();
-  }
-  static std::vector<HostId> hosts(std::uint32_t n) {
-    std::vector<HostId> h;
-    for (std::uint32_t r = 0; r < n; ++r) h.emplace_back(r);
-    return h;
+  static topology::Platform with_overheads() {
+    auto p = load("crossbar:n=8,bw=10GB/s,lat=1us,speed=1Gflops");
+    p.mpi.send_overhead = kSend;
+    p.mpi.recv_overhead = kRecv;
+    return p;
   }
   explicit World(MemoryTrace t)
-      : trace(std::move(t)),
-        platform(load()),
-        placement(hosts(trace.header().ranks)),
-        cost(platform.mpi),
-        ranks(trace),
+      : BareMessages(std::move(t), with_overheads()),
         comms(trace.communicators()),
-        causes(ranks.count(), false),
-        path(false, ranks, causes, agenda),
         network(platform.fabric.links().capacity, *network::make_model("", platform.fabric)),
-        matcher(messages, ranks.count()),
         router(platform.fabric, placement, network, messages, matcher),
-        compute(*KernelClock::create(platform), placement, 8, options, ranks, agenda),
         runs({router, network, cost, traffic, platform.fabric, placement}, comms, ranks, compute, causes,
              path, agenda) {}
   void arrive(std::uint32_t r, Duration at) {
