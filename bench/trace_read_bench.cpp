@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/rng.hpp"
-#include "traces/export.hpp"
+#include "traces/exports/export.hpp"
 #include "traces/trace.hpp"
 #include "traces/weft/writer.hpp"
 

@@ -15,17 +15,6 @@ const std::vector<FormatName>& trace_formats() {
   return rows;
 }
 
-const std::vector<FormatName>& trace_exports() {
-  static const std::vector<FormatName> rows = {
-#define WEFT_TRACE_EXPORT(id, name, what) {name, what, true},
-#define WEFT_TRACE_EXPORT_LATER(name, what) {name, what, false},
-#include "traces/exports.def"
-#undef WEFT_TRACE_EXPORT
-#undef WEFT_TRACE_EXPORT_LATER
-  };
-  return rows;
-}
-
 std::string known_names(const std::vector<FormatName>& rows) {
   std::string all;
   for (const FormatName& row : rows) {

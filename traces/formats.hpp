@@ -1,7 +1,7 @@
-// The rows of formats.def and exports.def: what each must define, and their names for messages and help pages.
+// The rows of formats.def: what each must define, and names of formats for messages and help pages.
 //
 // A format is one source file that includes this header, one row, one test. Nothing else names it: who opens a trace
-// goes through trace.hpp, who writes one through export.hpp, and help pages list the rows.
+// goes through trace.hpp, who writes one through exports/export.hpp, and help pages list the rows.
 #pragma once
 
 #include <memory>
@@ -25,22 +25,13 @@ namespace weft::traces {
 #undef WEFT_TRACE_FORMAT
 #undef WEFT_TRACE_FORMAT_LATER
 
-// export: the whole trace, from its start, to `path` ("-" = standard output where the format is one file).
-#define WEFT_TRACE_EXPORT(id, name, what) \
-  [[nodiscard]] Result<void> export_##id(TraceReader& trace, const std::string& path);
-#define WEFT_TRACE_EXPORT_LATER(name, what)
-#include "traces/exports.def"
-#undef WEFT_TRACE_EXPORT
-#undef WEFT_TRACE_EXPORT_LATER
-
-// A row of either table, for people.
+// A row of formats.def, exports.def or another table of formats, for people.
 struct FormatName {
   std::string_view name;
   std::string_view what;
   bool supported = true;
 };
 [[nodiscard]] const std::vector<FormatName>& trace_formats();
-[[nodiscard]] const std::vector<FormatName>& trace_exports();
 
 // "a, b, c (not supported in this version)".
 [[nodiscard]] std::string known_names(const std::vector<FormatName>& rows);

@@ -1,8 +1,9 @@
-// --export FORMAT:OUT of a replay, once for each format: for viewers (report/timeline) and for tools that read traces
-// (traces/timed_export.hpp), at the replay's own times. --ranks, --from-time and --to-time choose what viewers get.
+// --export FORMAT:OUT of a replay, any number of times: the rows of report/timeline/replay_exports.def. --ranks, --from-time
+// and --to-time choose what viewers get.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +12,7 @@
 #include "cli/verb.hpp"
 #include "predict/run_facts.hpp"
 #include "replay/engine.hpp"
-#include "report/timeline/timeline.hpp"
-#include "traces/timed_export.hpp"
+#include "report/timeline/replay_export.hpp"
 
 namespace weft::cli {
 
@@ -29,17 +29,17 @@ class ExportFlag {
  private:
   [[nodiscard]] std::string take(const std::string& spec);
   [[nodiscard]] Result<report::TimelineOptions> chosen(std::uint32_t ranks) const;
-  Result<void> write_timeline(traces::TraceReader& trace, const predict::RunFacts& facts,
-                              const std::vector<HostId>& placement);
+  void collect_times(replay::ReplayOptions& options);
+  Result<report::Timeline> timeline(traces::TraceReader& trace, Duration makespan);
 
   CommonOptions* common_ = nullptr;
   std::vector<std::string> given_;
-  std::string format_, place_;              // of a format of traces/timed_exports.def
-  std::string perfetto_, prv_, pcf_, row_;  // files of the viewers
   std::string ranks_, from_time_, to_time_;
-  std::unique_ptr<traces::TimedExport> out_;
-  traces::OpTimes times_;
+  std::vector<std::unique_ptr<report::ReplayExport>> exports_;
+  std::deque<std::string> places_;  // of all of them; the list of outputs points here
+  // What the replay fills, each where some export shows it.
   std::optional<report::TimelineCollector> collector_;
+  traces::OpTimes times_;
 };
 
 }  // namespace weft::cli

@@ -1,12 +1,14 @@
 // weft export T --to FORMAT -o OUT: the trace for other tools; --salvage reads a .weft file that was cut off.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/summary.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
-#include "traces/export.hpp"
+#include "report/timeline/replay_export.hpp"
+#include "traces/exports/export.hpp"
 #include "traces/formats.hpp"
 #include "traces/trace_warnings.hpp"
 #include "traces/weft/copy.hpp"
@@ -22,7 +24,16 @@ struct ExportOptions {
   bool salvage = false;
 };
 
+bool listed(const std::vector<traces::FormatName>& rows, const std::string& name) {
+  return std::ranges::any_of(rows, [&name](const traces::FormatName& row) { return row.name == name; });
+}
+
 Result<void> run_export(const ExportOptions& o) {
+  // Viewers show times, and only a replay has them.
+  if (!listed(traces::trace_exports(), o.to) && listed(report::replay_exports(), o.to))
+    return usage_error(
+        "that format shows a replay", o.to,
+        fmt::format("weft replay {} --on PLATFORM --export {}:{}", o.inputs[0], o.to, o.output));
   WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
   WEFT_TRY(traces::export_trace(*trace, o.to, o.output));
   const std::vector<std::string> warnings = traces::trace_warnings(trace->header());

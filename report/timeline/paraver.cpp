@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "report/timeline/timeline.hpp"
+#include "report/timeline/replay_export.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::report {
@@ -214,6 +214,27 @@ Paraver paraver(const Timeline& timeline, const std::vector<std::uint32_t>& node
   out.row += fmt::format("\nLEVEL THREAD SIZE {}\n", timeline.ranks);
   for (std::uint32_t r = 0; r < timeline.ranks; ++r) out.row += fmt::format("rank {}\n", r);
   return out;
+}
+
+namespace {
+
+class ParaverFiles final : public ReplayFiles {
+ public:
+  using ReplayFiles::ReplayFiles;
+
+ private:
+  [[nodiscard]] std::vector<std::string> texts(const Replayed& run) const override {
+    Paraver p = paraver(run.timeline, run.node_of_rank, run.trace.communicators());
+    return {std::move(p.prv), std::move(p.pcf), std::move(p.row)};
+  }
+};
+
+}  // namespace
+
+// NAME, or NAME.prv as the viewer's own dialogs call it.
+std::unique_ptr<ReplayExport> replay_export_paraver(std::string place) {
+  if (place.ends_with(".prv")) place.resize(place.size() - 4);
+  return std::make_unique<ParaverFiles>(std::vector{place + ".prv", place + ".pcf", place + ".row"});
 }
 
 }  // namespace weft::report

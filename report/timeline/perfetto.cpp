@@ -3,7 +3,7 @@
 #include <string>
 
 #include "report/timeline/perfetto.pb.h"
-#include "report/timeline/timeline.hpp"
+#include "report/timeline/replay_export.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::report {
@@ -180,6 +180,24 @@ std::string perfetto(const Timeline& timeline, std::string_view title) {
     out.flush();
   }
   return out.take();
+}
+
+namespace {
+
+class PerfettoFile final : public ReplayFiles {
+ public:
+  using ReplayFiles::ReplayFiles;
+
+ private:
+  [[nodiscard]] std::vector<std::string> texts(const Replayed& run) const override {
+    return {perfetto(run.timeline, run.title)};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ReplayExport> replay_export_perfetto(std::string place) {
+  return std::make_unique<PerfettoFile>(std::vector{std::move(place)});
 }
 
 }  // namespace weft::report

@@ -126,10 +126,31 @@ TEST_F(OutputTest, TwoOutputsInOneFileAreRefused) {
     EXPECT_THAT(o.err, HasSubstr("error: --json and --csv name one file")) << flags;
   }
   EXPECT_EQ(w.weft("export t.weft --to text -o x --json x").exit_code, 2);
+  // Exports of a replay are outputs like any other, however many files each of them is.
+  const std::string replay = "replay t.weft --on crossbar:n=8,bw=1GB/s,lat=1us --export ";
+  for (const std::string twice :
+       {"perfetto:x --json x", "paraver:x --csv x.row", "otf2:x --export perfetto:x"}) {
+    const auto o = w.weft(replay + twice);
+    EXPECT_EQ(o.exit_code, 2) << twice;
+    EXPECT_THAT(o.err, HasSubstr("name one file")) << twice;
+  }
+  EXPECT_THAT(
+      w.weft(replay + "paravr:x").err,
+      HasSubstr("unknown format \"paravr\"; expected one of perfetto, paraver, otf2; did you mean paraver?"));
+  EXPECT_THAT(w.weft("export t.weft --to perfetto -o x").err,
+              HasSubstr("expected weft replay t.weft --on PLATFORM --export perfetto:x"));
   EXPECT_EQ(w.weft("generate ring --ranks 2 -o x --csv x").exit_code, 2);
   EXPECT_EQ(w.weft("search halo --grid 2x2 --on cs-storm --svg x --histogram x").exit_code, 2);
   EXPECT_EQ(w.weft("fit dgemm k.csv -o - --json -").exit_code, 2);
   EXPECT_FALSE(fs::exists(at("x")));
+}
+
+TEST_F(OutputTest, AReplayGoesToSeveralViewersAtOnce) {
+  EXPECT_EQ(w.weft("replay t.weft --on torus-16 --export perfetto:x --export paraver:y --export perfetto:z")
+                .exit_code,
+            0);
+  for (const char* whole : {"x", "y.prv", "y.pcf", "y.row"}) EXPECT_FALSE(w.read(whole).empty()) << whole;
+  EXPECT_EQ(w.read("x"), w.read("z"));
 }
 
 TEST_F(OutputTest, LinksAndPermissionsOfOldOutputsStay) {

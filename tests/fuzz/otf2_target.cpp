@@ -10,7 +10,7 @@
 #include "tests/fuzz/target.hpp"
 #include "tests/support/otf2_writer.hpp"
 #include "traces/check/check.hpp"
-#include "traces/export.hpp"
+#include "traces/exports/export.hpp"
 #include "traces/info.hpp"
 
 namespace weft::fuzz {

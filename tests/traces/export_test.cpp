@@ -1,6 +1,6 @@
 // info and the exporters: totals of a trace made by hand, csv field by field, TI round trips, and the text
 // export against message lists that another recorder took from HPL itself.
-#include "traces/export.hpp"
+#include "traces/exports/export.hpp"
 #include "tests/support/checkout.hpp"
 #include "traces/formats.hpp"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/traces/trace_testing.hpp"
-#include "traces/export.hpp"
+#include "traces/exports/export.hpp"
 #include "traces/formats.hpp"
 #include "traces/info.hpp"
 

@@ -6,7 +6,7 @@
 #include "tests/support/memory_trace.hpp"
 #include "tests/traces/otf2_testing.hpp"
 #include "traces/check/check.hpp"
-#include "traces/export.hpp"
+#include "traces/exports/export.hpp"
 
 namespace weft::traces {
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/support/checkout.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check/check.hpp"
-#include "traces/export.hpp"
+#include "traces/exports/export.hpp"
 #include "traces/synthetic/pattern.hpp"
 #include "traces/weft/copy.hpp"
 

@@ -1,6 +1,6 @@
 #include "traces/weft/copy.hpp"
 
-#include "traces/formats.hpp"
+#include "traces/exports/export.hpp"
 #include "traces/weft/writer.hpp"
 
 namespace weft::traces {

@@ -3,8 +3,8 @@
 
 #include <iterator>
 
-#include "traces/formats.hpp"
-#include "traces/formats/export_file.hpp"
+#include "traces/exports/export.hpp"
+#include "traces/exports/export_file.hpp"
 #include "traces/op_rules.hpp"
 
 namespace weft::traces {

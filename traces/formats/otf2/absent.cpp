@@ -1,7 +1,8 @@
 // In place of the other files of this folder where the OTF2 library was not there when Weft was built.
 #include <filesystem>
 
-#include "traces/timed_export.hpp"
+#include "traces/exports/export.hpp"
+#include "traces/formats/otf2/write/replayed.hpp"
 
 namespace weft::traces {
 namespace {
@@ -28,6 +29,8 @@ Result<std::unique_ptr<TraceReader>> open_otf2(const std::vector<std::string>& p
 
 Result<void> export_otf2(TraceReader& /*trace*/, const std::string& /*path*/) { return built_without(); }
 
-Result<std::unique_ptr<TimedExport>> open_timed_otf2(const std::string& /*path*/) { return built_without(); }
+Result<std::unique_ptr<ReplayedArchive>> open_replayed_otf2(const std::string& /*path*/) {
+  return built_without();
+}
 
 }  // namespace weft::traces

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <unordered_map>
 
-#include "traces/formats.hpp"
-#include "traces/formats/export_file.hpp"
+#include "traces/exports/export.hpp"
+#include "traces/exports/export_file.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/request_book.hpp"
 

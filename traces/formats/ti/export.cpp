@@ -11,8 +11,8 @@
 #include <iterator>
 #include <vector>
 
-#include "traces/formats.hpp"
-#include "traces/formats/export_file.hpp"
+#include "traces/exports/export.hpp"
+#include "traces/exports/export_file.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/request_book.hpp"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "traces/formats.hpp"
-#include "traces/formats/otf2/export_rank.hpp"
-#include "traces/timed_export.hpp"
+#include "traces/exports/export.hpp"
+#include "traces/formats/otf2/write/export_rank.hpp"
+#include "traces/formats/otf2/write/replayed.hpp"
 
 namespace weft::traces {
 namespace {
@@ -86,9 +86,9 @@ Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const std::vect
   return {};
 }
 
-class TimedOtf2 final : public TimedExport {
+class WrittenArchive final : public ReplayedArchive {
  public:
-  explicit TimedOtf2(std::unique_ptr<otf2::ArchiveWriter> out) : out_(std::move(out)) {}
+  explicit WrittenArchive(std::unique_ptr<otf2::ArchiveWriter> out) : out_(std::move(out)) {}
   Result<void> write(TraceReader& trace, const OpTimes& times) override {
     trace.rewind();
     static const std::vector<OpTime> none;
@@ -118,9 +118,9 @@ Result<void> export_otf2(TraceReader& trace, const std::string& path) {
   return out->commit(trace);
 }
 
-Result<std::unique_ptr<TimedExport>> open_timed_otf2(const std::string& path) {
+Result<std::unique_ptr<ReplayedArchive>> open_replayed_otf2(const std::string& path) {
   WEFT_ASSIGN(auto out, otf2::ArchiveWriter::open(path));
-  return std::unique_ptr<TimedExport>(std::make_unique<TimedOtf2>(std::move(out)));
+  return std::unique_ptr<ReplayedArchive>(std::make_unique<WrittenArchive>(std::move(out)));
 }
 
 }  // namespace weft::traces

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "traces/formats/otf2/archive_writer.hpp"
+#include "traces/formats/otf2/write/archive_writer.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces::otf2 {

@@ -1,4 +1,4 @@
-#include "traces/formats/otf2/export_rank.hpp"
+#include "traces/formats/otf2/write/export_rank.hpp"
 
 #include <fmt/format.h>
 #include <otf2/otf2.h>

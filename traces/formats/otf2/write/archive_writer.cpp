@@ -1,4 +1,4 @@
-#include "traces/formats/otf2/archive_writer.hpp"
+#include "traces/formats/otf2/write/archive_writer.hpp"
 
 #include <fmt/format.h>
 #include <otf2/otf2.h>

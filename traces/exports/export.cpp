@@ -1,8 +1,17 @@
-#include "traces/export.hpp"
-
-#include "traces/formats.hpp"
+#include "traces/exports/export.hpp"
 
 namespace weft::traces {
+
+const std::vector<FormatName>& trace_exports() {
+  static const std::vector<FormatName> rows = {
+#define WEFT_TRACE_EXPORT(id, name, what) {name, what, true},
+#define WEFT_TRACE_EXPORT_LATER(name, what) {name, what, false},
+#include "traces/exports/exports.def"
+#undef WEFT_TRACE_EXPORT
+#undef WEFT_TRACE_EXPORT_LATER
+  };
+  return rows;
+}
 
 Result<void> export_trace(TraceReader& trace, const std::string& format, const std::string& path) {
   trace.rewind();
@@ -10,7 +19,7 @@ Result<void> export_trace(TraceReader& trace, const std::string& format, const s
   if (format == name) return export_##id(trace, path);
 #define WEFT_TRACE_EXPORT_LATER(name, what) \
   if (format == name) return not_supported("export to " name " (" what ")", supported_names(trace_exports()));
-#include "traces/exports.def"
+#include "traces/exports/exports.def"
 #undef WEFT_TRACE_EXPORT
 #undef WEFT_TRACE_EXPORT_LATER
   return usage_error("unknown export format", format, expected_names(trace_exports(), format));

@@ -1,0 +1,29 @@
+// A trace for other tools: the rows of exports.def. A format is one source file that includes this header, one row, one test.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "traces/formats.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::traces {
+
+// export: the whole trace, from its start, to `path` ("-" = standard output where the format is one file).
+#define WEFT_TRACE_EXPORT(id, name, what) \
+  [[nodiscard]] Result<void> export_##id(TraceReader& trace, const std::string& path);
+#define WEFT_TRACE_EXPORT_LATER(name, what)
+#include "traces/exports/exports.def"
+#undef WEFT_TRACE_EXPORT
+#undef WEFT_TRACE_EXPORT_LATER
+
+[[nodiscard]] const std::vector<FormatName>& trace_exports();
+
+// Writes `trace` to `path` ("-" = standard output where the format is one file). Streams rank by rank; memory
+// is one block and the names of communicators. Files appear whole. Errors: kUsage (unknown format, with the
+// known ones), kNotSupported (format, or an operation the format cannot say, with the operation's position),
+// kBadInput.
+[[nodiscard]] Result<void> export_trace(TraceReader& trace, const std::string& format,
+                                        const std::string& path);
+
+}  // namespace weft::traces
