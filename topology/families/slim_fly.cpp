@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "core/check.hpp"
+#include "topology/families/galois_field.hpp"
 #include "topology/registry.hpp"
 #include "topology/routing/graph_routing.hpp"
 
@@ -25,72 +25,11 @@ constexpr std::array<ParamInfo, 3> kParams = {{
 }};
 constexpr std::uint64_t kMaxField = 512;
 
-// The field of p^e elements; element = number whose digits to base p are the coefficients of a polynomial.
-class Field {
- public:
-  Field(std::uint64_t p, std::uint64_t e) : p_(p), e_(e) {
-    q_ = 1;
-    for (std::uint64_t i = 0; i < e; ++i) q_ *= p;
-    // The first monic polynomial of degree e that makes the powers of some element run through the whole field.
-    for (reduction_ = 0; reduction_ < q_; ++reduction_)
-      for (primitive_ = e == 1 ? 2 % p : p; primitive_ < q_; ++primitive_)
-        if (runs_through()) return;
-    primitive_ = 1;  // q = 2
-  }
-  [[nodiscard]] std::uint64_t size() const { return q_; }
-  [[nodiscard]] std::uint64_t primitive() const { return primitive_; }
-  [[nodiscard]] std::uint64_t add(std::uint64_t a, std::uint64_t b) const {
-    std::uint64_t sum = 0, unit = 1;
-    for (std::uint64_t i = 0; i < e_; ++i, unit *= p_, a /= p_, b /= p_) sum += (a % p_ + b % p_) % p_ * unit;
-    return sum;
-  }
-  [[nodiscard]] std::uint64_t multiply(std::uint64_t a, std::uint64_t b) const {
-    std::uint64_t product = 0;
-    // Horner: from the highest coefficient of b on, shift and add.
-    std::uint64_t unit = q_ / p_;
-    for (std::uint64_t i = 0; i < e_; ++i, unit /= p_) {
-      product = shift(product);
-      for (std::uint64_t n = b / unit % p_; n > 0; --n) product = add(product, a);
-    }
-    return product;
-  }
+bool has_slim_fly(std::uint64_t q) { return is_prime_power(q) && q % 4 != 2; }
 
- private:
-  // Times the unknown: the coefficient that leaves comes back by the reduction x^e = reduction_.
-  [[nodiscard]] std::uint64_t shift(std::uint64_t a) const {
-    if (e_ == 1) return 0;
-    const std::uint64_t top = a / (q_ / p_);
-    std::uint64_t out = a % (q_ / p_) * p_;
-    for (std::uint64_t n = 0; n < top; ++n) out = add(out, reduction_);
-    return out;
-  }
-  [[nodiscard]] bool runs_through() const {
-    std::vector<bool> seen(q_, false);
-    std::uint64_t x = 1;
-    for (std::uint64_t i = 0; i + 1 < q_; ++i) {
-      if (x == 0 || seen[x]) return false;
-      seen[x] = true;
-      x = multiply(x, primitive_);
-    }
-    return x == 1;
-  }
-  std::uint64_t p_, e_, q_ = 1, reduction_ = 0, primitive_ = 1;
-};
-
-// q = p^e, or e = 0.
-std::pair<std::uint64_t, std::uint64_t> prime_power(std::uint64_t q) {
-  std::uint64_t p = 2;
-  while (p * p <= q && q % p != 0) ++p;
-  if (p * p > q) return {q, 1};
-  std::uint64_t e = 0;
-  for (; q % p == 0; q /= p) ++e;
-  return {p, q == 1 ? e : 0};
-}
-
-std::pair<std::vector<bool>, std::vector<bool>> generators(const Field& f) {
+std::pair<std::vector<bool>, std::vector<bool>> generators(const GaloisField& f) {
   const std::uint64_t q = f.size();
-  std::vector<std::uint64_t> power = {1};
-  while (power.size() + 1 < q) power.push_back(f.multiply(power.back(), f.primitive()));
+  const std::vector<std::uint64_t>& power = f.powers();
   std::vector<bool> x(q, false), y(q, false);
   if (q % 4 == 3) {
     const std::uint64_t w = (q + 1) / 4;
@@ -110,14 +49,10 @@ std::pair<std::vector<bool>, std::vector<bool>> generators(const Field& f) {
 
 Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const std::uint64_t q, params.integer("q", 3, static_cast<std::int64_t>(kMaxField)));
-  const auto [p, e] = prime_power(q);
-  if (e == 0 || q % 4 == 2) {
-    std::string near;
-    for (std::uint64_t n = q > 8 ? q - 8 : 3; n <= q + 8; ++n)
-      if (prime_power(n).second > 0 && n % 4 != 2) near += fmt::format("{}{}", near.empty() ? "" : ", ", n);
-    return params.error("q", "no such Slim Fly", fmt::format("a prime power from 3 on, like {}", near));
-  }
-  const Field field(p, e);
+  if (!has_slim_fly(q))
+    return params.error("q", "no such Slim Fly",
+                        "a prime power from 3 on, " + field_sizes_near(q, has_slim_fly));
+  const GaloisField field = *GaloisField::of(q);
   const auto [x_set, y_set] = generators(field);
   const auto degree = q + static_cast<std::uint64_t>(std::count(x_set.begin(), x_set.end(), true));
   constexpr std::int64_t kTop = static_cast<std::int64_t>(kMaxVertices);
