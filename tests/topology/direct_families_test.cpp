@@ -80,6 +80,26 @@ TEST(HyperX, AnAriesGroupIsOne) {
   EXPECT_EQ(a.fabric.routing().hop_histogram()->pairs, h.fabric.routing().hop_histogram()->pairs);
 }
 
+// Any two routers that are not joined have exactly one neighbour in common; two that are have at most one, or none where
+// the graph has no triangles.
+void expect_common_neighbours(const Fabric& f, bool no_triangles) {
+  const std::uint32_t hosts = f.host_count(), end = hosts + f.switch_count();
+  std::vector<std::set<std::uint32_t>> of(end);
+  for (std::uint32_t v = hosts; v < end; ++v)
+    for (std::uint32_t l = f.first_link(VertexId(v)); l < f.first_link(VertexId(v)) + f.degree(VertexId(v));
+         ++l)
+      if (const std::uint32_t to = f.links().to[l].index(); to >= hosts) of[v].insert(to);
+  for (std::uint32_t a = hosts; a < end; ++a)
+    for (std::uint32_t b = hosts; b < end; ++b) {
+      if (a == b) continue;
+      const auto common = std::ranges::count_if(of[b], [&](std::uint32_t to) { return of[a].contains(to); });
+      if (!of[a].contains(b))
+        ASSERT_EQ(common, 1) << a << " and " << b;
+      else
+        ASSERT_LE(common, no_triangles ? 0 : 1) << a << " and " << b;
+    }
+}
+
 TEST(SlimFly, FiveGivesThePublishedGraph) {
   const Platform p = load("slim-fly:q=5");
   EXPECT_EQ(p.fabric.switch_count(), 50u);
@@ -89,24 +109,7 @@ TEST(SlimFly, FiveGivesThePublishedGraph) {
   EXPECT_EQ(*m.router_diameter_hops, 2u);
   EXPECT_NEAR(*m.router_mean_hops, 1.857143, 1e-6);
   // Hoffman-Singleton: any two routers that are not joined have exactly one neighbour in common.
-  for (std::uint32_t a = 200; a < 250; ++a)
-    for (std::uint32_t b = 200; b < 250; ++b) {
-      if (a == b) continue;
-      std::set<std::uint32_t> of_a;
-      bool joined = false;
-      std::uint32_t common = 0;
-      const auto each = [&](std::uint32_t v, auto use) {
-        for (std::uint32_t l = p.fabric.first_link(VertexId(v));
-             l < p.fabric.first_link(VertexId(v)) + p.fabric.degree(VertexId(v)); ++l)
-          if (const std::uint32_t to = p.fabric.links().to[l].index(); to >= 200) use(to);
-      };
-      each(a, [&](std::uint32_t to) {
-        of_a.insert(to);
-        joined = joined || to == b;
-      });
-      each(b, [&](std::uint32_t to) { common += of_a.count(to) != 0 ? 1 : 0; });
-      EXPECT_EQ(common, joined ? 0u : 1u);
-    }
+  expect_common_neighbours(p.fabric, true);
 }
 
 TEST(SlimFly, EveryPrimePowerGivesDiameterTwoAndItsDegree) {
@@ -124,6 +127,62 @@ TEST(SlimFly, EveryPrimePowerGivesDiameterTwoAndItsDegree) {
   }
   EXPECT_THAT(error_of("slim-fly:q=6"), HasSubstr("like 3, 4, 5, 7, 8, 9, 11, 13"));
   EXPECT_THAT(error_of("slim-fly:q=12"), HasSubstr("no such Slim Fly"));
+}
+
+// The polarity graph by its definition: routers by their names, joined iff the dot product is 0 modulo a prime q.
+TEST(PolarFly, RoutersAreJoinedWhereTheirPointsAreOrthogonal) {
+  for (const std::uint32_t q : {2u, 3u, 5u, 7u, 11u}) {
+    SCOPED_TRACE(q);
+    const Platform p = load("polarfly:hosts_per_switch=1,q=" + std::to_string(q));
+    const Fabric& f = p.fabric;
+    const std::uint32_t n = q * q + q + 1;
+    ASSERT_EQ(f.switch_count(), n);
+    EXPECT_EQ(f.cable_count(), n + q * (q + 1) * (q + 1) / 2);
+    const auto point = [&](std::uint32_t v) {
+      std::array<std::uint32_t, 3> x{};
+      EXPECT_EQ(std::sscanf(f.vertex_name(VertexId(v)).c_str(), "(%u,%u,%u)", &x[0], &x[1], &x[2]), 3);
+      return x;
+    };
+    std::uint32_t quadrics = 0;
+    for (std::uint32_t a = n; a < 2 * n; ++a) {
+      std::set<std::uint32_t> joined, orthogonal;
+      for (std::uint32_t l = f.first_link(VertexId(a)); l < f.first_link(VertexId(a)) + f.degree(VertexId(a));
+           ++l)
+        if (const std::uint32_t to = f.links().to[l].index(); to >= n) joined.insert(to);
+      const auto x = point(a);
+      for (std::uint32_t b = n; b < 2 * n; ++b) {
+        const auto y = point(b);
+        if ((x[0] * y[0] + x[1] * y[1] + x[2] * y[2]) % q != 0) continue;
+        if (a == b)
+          ++quadrics;
+        else
+          orthogonal.insert(b);
+      }
+      EXPECT_EQ(joined, orthogonal) << f.vertex_name(VertexId(a));
+    }
+    EXPECT_EQ(quadrics, q + 1);
+  }
+}
+
+// Erdos, Renyi and Sos: any two routers that are not joined have one neighbour in common, so that the diameter is 2; two that
+// are joined have one or none.
+TEST(PolarFly, EveryPrimePowerGivesDiameterTwoAndItsDegrees) {
+  for (const std::uint64_t q : {2u, 3u, 4u, 5u, 7u, 8u, 9u, 11u, 13u, 16u, 25u, 27u}) {
+    SCOPED_TRACE(q);
+    const Platform p = load("polarfly:hosts_per_switch=1,q=" + std::to_string(q));
+    const std::uint64_t n = q * q + q + 1;
+    const VerifyReport v = verify(p.fabric, 2000);
+    EXPECT_EQ(v.switch_degree_min, q + 1);  // q and a host: a quadric
+    EXPECT_EQ(v.switch_degree_max, q + 2);
+    EXPECT_THAT(v.findings, ::testing::IsEmpty());
+    const Metrics m = measure(p.fabric);
+    EXPECT_EQ(*m.router_diameter_hops, 2u);
+    const auto pairs = static_cast<double>(n * (n - 1)), joined = static_cast<double>(q * (q + 1) * (q + 1));
+    EXPECT_NEAR(*m.router_mean_hops, 2 - joined / pairs, 1e-12);
+    if (q < 10) expect_common_neighbours(p.fabric, false);
+  }
+  EXPECT_EQ(load("polarfly:q=31").fabric.host_count(), 993u * 16u);
+  EXPECT_THAT(error_of("polarfly:q=6"), HasSubstr("like 3, 4, 5, 7, 8, 9, 11, 13"));
 }
 
 TEST(Jellyfish, IsRegularConnectedSimpleAndSeeded) {

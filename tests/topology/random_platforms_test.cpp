@@ -193,6 +193,15 @@ const std::map<std::string, Draw>& families_drawn() {
                           ",routing=" + pick(rng, {"shortest", "ecmp", "random", "adaptive"}),
                       1, always(p + (n % 4 == 3 ? 3 * n + 1 : (n % 4 == 1 ? 3 * n - 1 : 3 * n)) / 2)};
        }},
+      {"polarfly",
+       [](Rng& rng, std::uint64_t size) {
+         const std::string q = size < 1000 ? pick(rng, {"2", "3", "4", "5", "7"})
+                                           : pick(rng, {"8", "9", "11", "13", "16", "25"});
+         const std::uint64_t n = std::stoull(q), p = 1 + rng.below(4);
+         return Drawn{"polarfly:q=" + q + ",hosts_per_switch=" + num(p) +
+                          ",routing=" + pick(rng, {"shortest", "ecmp", "random", "adaptive"}),
+                      1, std::pair(p + n, p + n + 1)};  // quadrics, others
+       }},
       {"jellyfish",
        [](Rng& rng, std::uint64_t size) {
          const std::uint64_t p = 1 + rng.below(4),
