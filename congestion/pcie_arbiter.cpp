@@ -263,7 +263,7 @@ void PcieArbiter::share(double room) {
     g.rate = 0;
     g.open = g.demand > 0;
   }
-  share_open(room);
+  fill_link(groups_, room);
   // Who would fall below its floor has that; the others share the rest, which may push more of them down.
   for (bool more = true; more;) {
     more = false;
@@ -278,38 +278,7 @@ void PcieArbiter::share(double room) {
       g.rate = g.pinned ? g.floor : 0;
       if (g.pinned) rest -= g.floor;
     }
-    share_open(std::max(rest, 0.0));
-  }
-}
-
-void PcieArbiter::share_open(double room) {
-  std::size_t open = 0;
-  for (const Group& g : groups_) open += g.open ? 1 : 0;
-  while (open > 0 && room > 0) {
-    double weights = 0;
-    for (const Group& g : groups_) weights += g.open ? g.weight : 0;
-    const bool equal = !(weights > 0);
-    if (equal) weights = static_cast<double>(open);
-    bool satisfied = false;
-    double left = room;
-    for (Group& g : groups_) {
-      if (!g.open) continue;
-      const double part = room * ((equal ? 1.0 : g.weight) / weights);
-      if (g.demand <= part) {
-        g.rate = g.demand;
-        g.open = false;
-        left -= g.demand;
-        --open;
-        satisfied = true;
-      }
-    }
-    if (!satisfied) {
-      for (Group& g : groups_) {
-        if (g.open) g.rate = room * ((equal ? 1.0 : g.weight) / weights);
-      }
-      return;
-    }
-    room = left;
+    fill_link(groups_, std::max(rest, 0.0));
   }
 }
 

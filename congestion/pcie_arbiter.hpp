@@ -48,6 +48,8 @@
 #include <span>
 #include <vector>
 
+#include "congestion/link_shares.hpp"
+
 namespace weft::congestion {
 
 // A simplex link: 2 * node for the link up from the node, 2 * node + 1 for the link down to it.
@@ -125,15 +127,12 @@ class PcieArbiter {
     PcieLink port;
     bool crosses;
   };
-  struct Group {
-    double demand = 0;  // of the members that are not frozen
-    double floor = 0;   // what these had before the release
+  // Its demand is that of the members that are not frozen.
+  struct Group : LinkShare {
+    double floor = 0;  // what these had before the release
     double frozen = 0;
     double fixed = 0;
-    double weight = 0;
-    double rate = 0;
     bool crosses = false;
-    bool open = false;
     bool pinned = false;
   };
 
@@ -144,7 +143,6 @@ class PcieArbiter {
   void downstream_pass();
   void contend(std::size_t at, double capacity);
   void share(double room);
-  void share_open(double room);
   void lift_to_floors(std::size_t at);
   bool press_back();
   bool find_room();

@@ -1,5 +1,5 @@
-// The topology families: one row each in families.def, one file each. Adding one touches its file, that list,
-// the source list of this folder's CMake target and its test; nothing else.
+// The topology families: one row each in families.def, one file each. Adding one touches its file, that list and
+// its tests; nothing else.
 #pragma once
 
 #include <span>
