@@ -1,9 +1,13 @@
 #include "core/files/temporaries.hpp"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -59,8 +63,31 @@ struct TemporaryList {
     return name;
   }
 
+  // By system calls alone: opendir() allocates, which a handler may not. Who is removed while a folder is read may hide
+  // another one from that pass, so it is read again until nothing is left.
+  static void remove_tree(int at, const char* name) {
+    if (::unlinkat(at, name, 0) == 0 || errno == ENOENT) return;
+    const int folder = ::openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) return;
+    constexpr int kPasses = 100;
+    for (int pass = 0; pass < kPasses && ::unlinkat(at, name, AT_REMOVEDIR) != 0; ++pass) {
+      ::lseek(folder, 0, SEEK_SET);
+      alignas(dirent64) char entries[4096];
+      for (long n; (n = ::syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;)
+        for (long i = 0; i < n;) {
+          const auto* e = reinterpret_cast<const dirent64*>(entries + i);
+          i += e->d_reclen;
+          if (std::strcmp(e->d_name, ".") != 0 && std::strcmp(e->d_name, "..") != 0)
+            remove_tree(folder, e->d_name);
+        }
+    }
+    ::close(folder);
+  }
+
   static void remove_one(const char* name, Temporary::Kind kind) {
-    if (kind == Temporary::Kind::kFolder)
+    if (kind == Temporary::Kind::kTree)
+      remove_tree(AT_FDCWD, name);
+    else if (kind == Temporary::Kind::kFolder)
       ::rmdir(name);
     else
       ::unlink(name);
@@ -76,6 +103,7 @@ struct TemporaryList {
   // Runs in the handler.
   void end_by(int signal) {
     remove_all(Temporary::Kind::kFile);
+    remove_all(Temporary::Kind::kTree);
     remove_all(Temporary::Kind::kFolder);
     ::signal(signal, SIG_DFL);
     ::raise(signal);

@@ -8,11 +8,15 @@
 
 namespace weft {
 
-// The name of a file or an empty folder that is to go away unless keep() was called: with the object, or when an
+// The name of a file or a folder that is to go away unless keep() was called: with the object, or when an
 // interrupt ends the program. Movable; the name stays where the handler saw it.
 class Temporary {
  public:
-  enum class Kind { kFile, kFolder };
+  enum class Kind {
+    kFile,
+    kFolder,  // goes away only where it is empty
+    kTree,    // a folder and all that is in it
+  };
   Temporary() = default;
   Temporary(const std::string& path, Kind kind);  // the thing exists already and is ours
   Temporary(Temporary&& o) noexcept;
@@ -24,7 +28,7 @@ class Temporary {
   [[nodiscard]] bool active() const { return entry_ != nullptr; }
   [[nodiscard]] const char* path() const;
   void keep();    // it is no longer ours: renamed, or wanted
-  void remove();  // now; a folder only where it is empty
+  void remove();  // now
 
  private:
   struct Entry;

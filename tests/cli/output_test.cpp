@@ -13,6 +13,7 @@
 
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::testing {
 namespace {
@@ -193,6 +194,17 @@ TEST_F(OutputTest, AnInterruptLeavesNothingBehindAndEndsAsASignalDoes) {
   const std::string endless = "weft generate ring --ranks 64 --iterations 1000000 -o t2.weft >/dev/null";
   EXPECT_EQ(shell("timeout --preserve-status -s TERM 0.5 " + endless), 143);
   EXPECT_EQ(shell("timeout --preserve-status -s INT 0.5 " + endless), 130);
+  EXPECT_EQ(w.list(), before);
+}
+
+TEST_F(OutputTest, AnInterruptedArchiveLeavesNothingBehind) {
+  WEFT_NEEDS(w.weft("export t.weft --to otf2 -o whole").exit_code == 0, "built without OTF2");
+  ASSERT_EQ(shell("weft generate ring --ranks 32 --iterations 200000 -o large.weft >/dev/null"), 0);
+  const auto before = w.list();
+  EXPECT_EQ(shell("timeout --preserve-status -s TERM 0.7 weft export large.weft --to otf2 -o a >/dev/null"),
+            143);
+  EXPECT_EQ(shell("timeout --preserve-status -s INT 0.7 weft export large.weft --to otf2 -o a >/dev/null"),
+            130);
   EXPECT_EQ(w.list(), before);
 }
 

@@ -213,6 +213,36 @@ TEST_F(AtomicFileTest, AnInterruptRemovesTheTemporaryAndEndsTheProgramAsItWould)
   EXPECT_EQ(read_file(at("out")).value(), "old");
 }
 
+// More entries than one read of a folder gives, one folder in another, and a link that must not be followed.
+TEST_F(AtomicFileTest, AnInterruptRemovesAFolderWithAllThatIsInIt) {
+  fs::create_directory(at("kept"));
+  ASSERT_TRUE(write_output(at("kept/file"), "kept"));
+  for (const bool interrupted : {true, false}) {
+    const auto fill = [&] {
+      fs::create_directories(at("tree/in/deep"));
+      for (int i = 0; i < 1000; ++i) {
+        (void)write_output(at("tree/in/" + std::to_string(i)), "x");
+        (void)write_output(at("tree/in/deep/" + std::to_string(i)), "x");
+      }
+      fs::create_symlink(at("kept"), at("tree/link"));
+    };
+    if (interrupted) {
+      const int status = end_child(SIGTERM, [&](auto ready) {
+        fill();
+        const Temporary tree(at("tree"), Temporary::Kind::kTree);
+        ready();
+        for (;;) ::pause();
+      });
+      EXPECT_EQ(WTERMSIG(status), SIGTERM);
+    } else {
+      fill();
+      { const Temporary tree(at("tree"), Temporary::Kind::kTree); }
+    }
+    EXPECT_FALSE(fs::exists(at("tree"))) << interrupted;
+    EXPECT_EQ(read_file(at("kept/file")).value(), "kept");
+  }
+}
+
 TEST_F(AtomicFileTest, AnIgnoredInterruptStaysIgnored) {
   const int status = end_child(SIGKILL, [&](auto ready) {
     ::signal(SIGHUP, SIG_IGN);

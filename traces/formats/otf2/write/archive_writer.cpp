@@ -11,7 +11,6 @@
 #include <fstream>
 #include <map>
 
-#include "core/files/temporaries.hpp"
 #include "traces/formats/otf2/anchor_file.hpp"
 #include "traces/formats/otf2/archive.hpp"
 
@@ -54,11 +53,8 @@ struct ArchiveWriter::Library {
 ArchiveWriter::ArchiveWriter(std::string path)
     : path_(std::move(path)), library_(std::make_unique<Library>()) {}
 
-ArchiveWriter::~ArchiveWriter() {
-  library_.reset();
-  std::error_code ec;
-  if (!done_ && !temporary_.empty()) fs::remove_all(temporary_, ec);
-}
+// The library writes once more when it closes: before the folder goes away.
+ArchiveWriter::~ArchiveWriter() { library_.reset(); }
 
 Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::open(const std::string& path) {
   std::string dir = path;
@@ -72,7 +68,7 @@ Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::open(const std::string& pa
   if (::mkdtemp(temporary.data()) == nullptr)
     return bad_input(path, fmt::format("cannot create the directory: {}", std::strerror(errno)));
   std::unique_ptr<ArchiveWriter> w(new ArchiveWriter(dir));
-  w->temporary_ = temporary;
+  w->folder_ = Temporary(temporary, Temporary::Kind::kTree);
   silence_library();
   OTF2_Archive* a = w->library_->archive =
       OTF2_Archive_Open(temporary.c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
@@ -227,9 +223,9 @@ void ArchiveWriter::define(const TraceReader& trace) {
 
 // The library draws the number of the trace from the clock; the same trace is to be the same bytes: from its definitions.
 Result<void> ArchiveWriter::settle() const {
-  const std::string anchor = temporary_ + "/traces.otf2";
+  const std::string anchor = std::string(folder_.path()) + "/traces.otf2";
   WEFT_ASSIGN(const Anchor a, read_anchor(anchor));
-  std::ifstream definitions(temporary_ + "/traces.def", std::ios::binary);
+  std::ifstream definitions(std::string(folder_.path()) + "/traces.def", std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (char c = 0; definitions.get(c);) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   std::fstream out(anchor, std::ios::binary | std::ios::in | std::ios::out);
@@ -264,13 +260,13 @@ Result<void> ArchiveWriter::commit(const TraceReader& trace) {
   WEFT_TRY(settle());
   const HoldInterrupts hold;
   std::error_code ec;
-  fs::permissions(temporary_,
+  fs::permissions(folder_.path(),
                   fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                       fs::perms::others_read | fs::perms::others_exec,
                   ec);
-  fs::rename(temporary_, path_, ec);  // in place of an empty directory, too
+  fs::rename(folder_.path(), path_, ec);  // in place of an empty directory, too
   if (ec) return bad_input(path_, "cannot name the archive: " + ec.message());
-  done_ = true;
+  folder_.keep();
   return {};
 }
 

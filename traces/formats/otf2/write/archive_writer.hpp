@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/files/temporaries.hpp"
 #include "core/result.hpp"
 #include "traces/trace.hpp"
 
@@ -70,14 +71,14 @@ class ArchiveWriter {
   [[nodiscard]] std::uint32_t text(const std::string& s);
   [[nodiscard]] Result<void> settle() const;
 
-  std::string path_, temporary_;
+  std::string path_;
+  Temporary folder_;  // where it grows
   std::unique_ptr<Library> library_;
   std::vector<std::uint64_t> events_;  // of each rank
   std::int64_t last_time_ = 0;
   int failed_ = 0;  // the library's first error
   std::unordered_map<std::string, std::uint32_t> strings_;
   std::vector<bool> made_;  // communicators with an event of their making
-  bool done_ = false;
 };
 
 }  // namespace weft::traces::otf2
