@@ -44,7 +44,7 @@ void ReplayFlags::add(CLI::App& app) {
       ->type_name("KIND=ALGORITHM")
       ->allow_extra_args(false);
   app.add_option("--collectives", collective_rules,
-                 "whose rules choose the algorithms of collectives [the platform's, else default]")
+                 "whose rules choose the algorithms of collectives [the platform's, else the recorded library's, else default]")
       ->type_name(replay::collective_rules_names("|"));
   app.add_option("--from", from, "format of the trace [sniffed]")
       ->type_name(traces::supported_names(traces::trace_formats(), "|"));

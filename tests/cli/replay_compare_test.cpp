@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/cli/run_weft.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::testing {
 namespace {
@@ -100,6 +101,13 @@ TEST(CliReplay, CollectivesFollowALibrarysRulesAndTheResultSaysWhichAlgorithmEac
             R"({"name":"bcast","algorithm":"mpich.binomial","calls":1}])");
   EXPECT_EQ(replay_json(w, "t.txt" + raw)["collectives"][1]["algorithm"], "binomial");
   EXPECT_EQ(replay_json(w, "t.txt" + raw)["model"]["collective_rules"], "default");
+  EXPECT_EQ(replay_json(w, "t.txt" + raw)["model"]["collective_rules_from"], "default");
+  EXPECT_EQ(mpich["model"]["collective_rules_from"], "options");
+  // A recording is replayed with the algorithms of its library: Open MPI 4.1.4.
+  const std::string sample = support::source_dir() + "/traces/samples/hpl_2x2_1000_64.weft" + raw;
+  const auto recorded = replay_json(w, sample);
+  EXPECT_EQ(recorded["model"]["collective_rules"], "openmpi4");
+  EXPECT_EQ(recorded["model"]["collective_rules_from"], "recording");
   // A choice for one collective wins over the rules; a form that needs nodes sees who shares a host.
   const std::string pairs = " --set ranks_per_host=2" + raw;
   const auto both =
