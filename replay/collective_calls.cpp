@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "replay/collectives/rules.hpp"
 
 namespace weft::replay {
@@ -58,6 +60,37 @@ Result<CollectiveChoices> choose_collectives(const std::string& rules,
   }
   out.place(std::move(hosts));
   return out;
+}
+
+Result<void> ExpandedCollectives::find(RankId rank, const traces::Op& op, std::span<const std::int64_t> list,
+                                       std::vector<traces::CollectiveMessage>& out) {
+  const bool group = op.kind == OpKind::comm_create_group;
+  const auto comm = group ? static_cast<std::uint32_t>(op.amount) : op.comm.index();
+  WEFT_ASSIGN(const CallOfRank asked, call_of(comms_, rank.index(), op, comm, list));
+  const auto& members = comms_.members(comm);
+  schedule_.clear();
+  if (traces::is_collective(op.kind))
+    choices_.build(asked.call, comm, members, asked.me, schedule_);
+  else
+    schedule_comm_operation(op.kind, asked.call.ranks, asked.me, schedule_);
+  if (!schedule_.not_supported.empty())
+    return not_supported(fmt::format("{} of {} ranks: {}", traces::op_name(op.kind), asked.call.ranks,
+                                     schedule_.not_supported));
+  out.clear();
+  for (const ScheduleMessage& m : schedule_.messages)
+    out.push_back({m.round, m.send, members[m.peer], m.bytes});
+  return {};
+}
+
+std::vector<std::uint32_t> recorded_hosts(const traces::TraceHeader& header) {
+  std::vector<std::uint32_t> hosts(header.ranks);
+  std::iota(hosts.begin(), hosts.end(), 0u);
+  if (header.hostnames.size() != header.ranks) return hosts;
+  std::map<std::string_view, std::uint32_t> numbers;
+  for (std::uint32_t r = 0; r < header.ranks; ++r)
+    hosts[r] =
+        numbers.try_emplace(header.hostnames[r], static_cast<std::uint32_t>(numbers.size())).first->second;
+  return hosts;
 }
 
 }  // namespace weft::replay

@@ -1,4 +1,4 @@
-// Calls of collectives as a trace has them: what a call asks for and which algorithms answer.
+// Calls of collectives as a trace has them: what a call asks for, which algorithms answer, and what it sends then.
 //
 // Whose rules choose: what the options say, else the platform, else the library that a recording names
 // (rules_of_library), else the default ones. A choice for one collective wins over all rules, the options' over the
@@ -15,6 +15,7 @@
 #include "replay/collectives/choices.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/communicators.hpp"
+#include "traces/exports/collective_messages.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::replay {
@@ -37,5 +38,24 @@ using AlgorithmNames = std::map<std::string, std::string>;  // by collective: "b
 [[nodiscard]] Result<CollectiveChoices> choose_collectives(
     const std::string& rules, std::initializer_list<const AlgorithmNames*> algorithms,
     std::vector<std::uint32_t> hosts);
+
+// The messages of a trace's collectives, as a replay sends them.
+class ExpandedCollectives final : public traces::CollectiveMessages {
+ public:
+  // `trace` outlives it.
+  ExpandedCollectives(const traces::TraceReader& trace, CollectiveChoices choices)
+      : comms_(trace.communicators()), choices_(std::move(choices)) {}
+  Result<void> find(RankId rank, const traces::Op& op, std::span<const std::int64_t> list,
+                    std::vector<traces::CollectiveMessage>& out) override;
+  [[nodiscard]] std::vector<CollectiveUse> used() const { return choices_.used(); }
+
+ private:
+  Communicators comms_;
+  CollectiveChoices choices_;
+  RankSchedule schedule_;
+};
+
+// By world rank: numbers that are the same where the host names of the recording are; no two where it names none.
+[[nodiscard]] std::vector<std::uint32_t> recorded_hosts(const traces::TraceHeader& header);
 
 }  // namespace weft::replay

@@ -10,6 +10,7 @@
 #include "tests/fuzz/target.hpp"
 #include "tests/support/dumpi_writer.hpp"
 #include "traces/check/check.hpp"
+#include "traces/exports/export.hpp"
 #include "traces/info.hpp"
 #include "traces/kernel.hpp"
 #include "traces/weft/copy.hpp"
@@ -183,6 +184,24 @@ std::string dumpi_seed(weft::testing::DumpiWriter::Version version) {
   return all;
 }
 
+// What a schedule becomes is a schedule again, with the same messages.
+bool run_goal(std::string_view bytes) {
+  if (!run_file(bytes)) return false;
+  const MemFile file(bytes);
+  auto t = open_trace({file.path()});
+  if (!t || (*t)->header().recorder != "goal") return true;
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("weft_fuzz_" + std::to_string(::getpid()) + ".goal");
+  require(export_trace(**t, "goal", path).has_value(), "an accepted schedule is written");
+  auto again = open_trace({path}, "goal");
+  require(again.has_value(), "a written schedule opens");
+  require((*again)->totals().messages == (*t)->totals().messages &&
+              (*again)->totals().bytes == (*t)->totals().bytes,
+          "a written schedule has the same messages");
+  std::filesystem::remove(path);
+  return true;
+}
+
 // Two ranks with dependencies of both kinds, and the binary of two others.
 std::vector<std::string> goal_seeds() {
   std::string binary(bytes_of("\x7f\x10\0\0\0\0\0\0\x02\0\0\0\0\0"));
@@ -270,7 +289,7 @@ std::vector<Target> trace_targets() {
        {"l1: ", "l2 requires l3\n", "l3 irequires l1\n", "recv 8b from 1 tag 3\n", "calc 0\n", " cpu 1",
         " tag -1", "}\nrank 1 {\n", "/*", "*/", "//", std::string(4, '\0'), std::string(4, '\xff')},
        1000,
-       run_file},
+       run_goal},
       {"ti",
        [] {
          return std::vector<std::string>{ti_seed(), compressed(ti_seed())};
