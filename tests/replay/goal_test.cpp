@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <cmath>
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -12,6 +12,7 @@
 #include "tests/replay/well_formed.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/hosts.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/exports/export.hpp"
 
@@ -139,7 +140,7 @@ constexpr Parameters kParameters[] = {{"slow", 2505, 1500, 1000, 5}, {"fast", 10
 // A message of s bytes: o, then L + (s - 1) G, then o.
 topology::Platform platform_of(const Parameters& p) {
   auto out = topology::load_platform(
-                 fmt::format("crossbar:n=16,bw={}B/s,lat={}ns", 1'000'000'000 / p.G, (p.L - p.G) / 2))
+                 fmt::format("crossbar:n=32,bw={}B/s,lat={}ns", 1'000'000'000 / p.G, (p.L - p.G) / 2))
                  .value();
   out.mpi.send_overhead = out.mpi.recv_overhead = Duration(p.o * 1000);
   out.mpi.eager_limit = Bytes(std::int64_t{1} << 40);
@@ -190,6 +191,24 @@ TEST(LogGopSim, RunsWhatIsWrittenAndTakesTheSameTime) {
         EXPECT_EQ(finish(**back, where, o), want);
       }
     }
+  }
+}
+
+// "Maximum finishing time" of LogGOPSim with the slow parameters.
+TEST(LogGopSim, TheSchedulesOfItsRepositoryTakeTheSameTime) {
+  const std::string folder = support::shared_dir() + "/traces/goal_samples/";
+  WEFT_NEEDS(std::ifstream(folder + "SOURCE.txt"), folder << " is not here");
+  const std::pair<const char*, std::int64_t> samples[] = {
+      {"binary_tree_16", 22020},   {"binary_tree_32", 27525}, {"dissemination_16", 22020},
+      {"dissemination_32", 27525}, {"llamp/blocking", 8520},  {"llamp/non_blocking", 8520}};
+  const auto where = platform_of(kParameters[0]);
+  for (const auto& [name, ns] : samples) {
+    SCOPED_TRACE(name);
+    auto t = traces::open_trace({folder + name + ".goal"});
+    ASSERT_TRUE(t) << t.error().message();
+    const std::vector<std::int64_t> times = finish(**t, where, {});
+    ASSERT_FALSE(times.empty());
+    EXPECT_EQ(*std::ranges::max_element(times), ns * 1000);
   }
 }
 

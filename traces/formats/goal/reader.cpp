@@ -89,7 +89,7 @@ class Import {
     if (open_.places > 0)
       trace_->add_warning(fmt::format(
           "{} where the schedule leaves open which operation of a cpu is next (the first: {}): the "
-          "order of the file is taken",
+          "order of the file is taken, which may take longer",
           counted(open_.places, "place"), first_open_));
     if (most_cpus_ > 1)
       trace_->add_note(
