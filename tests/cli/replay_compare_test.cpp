@@ -82,6 +82,21 @@ TEST(CliReplay, CollectivesTakeTheirClosedFormsAndFollowTheOverride) {
   EXPECT_EQ(ring["model"]["collectives"]["allreduce"], "ring");
 }
 
+TEST(CliReplay, AReplayOfFlopsIsAScheduleInTheTimeOfItsPlatform) {
+  const Workspace w;
+  w.write("t.txt", program(4, "compute 1234567") + program(4, "bcast 1000 0 6") + kPingPong);
+  ASSERT_EQ(w.weft("replay t.txt --raw" + kOn + "--collective bcast=linear --export goal:t.goal").exit_code,
+            0);
+  const std::string text = w.read("t.goal");
+  // 1 Gflop/s; the root's messages go out together.
+  EXPECT_THAT(text,
+              HasSubstr("rank 0 {\nl1: calc 1234567\nl2: send 1000b to 1 tag 1610612736\nl2 requires l1\n"
+                        "l3: send 1000b to 2 tag 1610612736\nl3 requires l1\n"));
+  EXPECT_EQ(replay_json(w, "t.goal --raw" + kOn)["makespan_s"],
+            replay_json(w, "t.txt --raw --collective bcast=linear" + kOn)["makespan_s"]);
+  EXPECT_THAT(w.weft("export t.txt --to goal -o u.goal").err, HasSubstr("GOAL: computation in flops"));
+}
+
 TEST(CliReplay, CollectivesFollowALibrarysRulesAndTheResultSaysWhichAlgorithmEachTook) {
   const Workspace w;
   std::string text;

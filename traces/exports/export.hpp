@@ -1,6 +1,8 @@
 // A trace for other tools: the rows of exports.def. A format is one source file that includes this header, one row, one test.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,8 @@ namespace weft::traces {
 // What the trace does not say and some formats need.
 struct ExportOptions {
   CollectiveMessages* collectives = nullptr;  // null: who asks refuses collectives
+  // Picoseconds that operation `index` of `rank` takes, a computation in flops or a kernel. Empty: who asks refuses it.
+  std::function<std::int64_t(RankId rank, std::uint64_t index)> computation = {};
 };
 
 // export: the whole trace, from its start, to `path` ("-" = standard output where the format is one file).

@@ -148,6 +148,7 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
       return compute(op.amount);
     case OpKind::compute_flops:
     case OpKind::compute_kernel:
+      if (options_.computation) return compute(options_.computation(rank_, index_));
       return refuse("computation in flops: its times are nanoseconds");
     case OpKind::launch:
       return refuse("accelerators");
