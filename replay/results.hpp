@@ -143,6 +143,7 @@ struct ReplayResult {
   std::vector<RankTimes> ranks;
   std::vector<RegionTimes> regions;
   std::vector<CollectiveUse> collectives;  // which algorithms they took
+  RulesName collective_rules;              // ... and whose rules chose them
   std::vector<network::LinkUse> links;     // by LinkId
   MessageCosts point_to_point;             // messages written in the trace as point-to-point
   MessageCosts network;                    // all, with collectives expanded

@@ -12,6 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// By RulesFrom.
+constexpr const char* kRulesFrom[] = {"options", "platform", "recording", "default"};
+
 Json model_json(const predict::RunFacts& run) {
   const auto& o = *run.options;
   Json m;
@@ -33,9 +36,9 @@ Json model_json(const predict::RunFacts& run) {
   for (const auto& [kind, algorithm] : run.platform->mpi.collectives) chosen[kind] = algorithm;
   for (const auto& [kind, algorithm] : o.collectives) chosen[kind] = algorithm;
   m["collectives"] = std::move(chosen);
-  const std::string& rules =
-      o.collective_rules.empty() ? run.platform->mpi.collective_rules : o.collective_rules;
-  m["collective_rules"] = rules.empty() ? "default" : rules;
+  const replay::RulesName& rules = run.result->collective_rules;
+  m["collective_rules"] = rules.name.empty() ? "default" : rules.name;
+  m["collective_rules_from"] = kRulesFrom[static_cast<std::size_t>(rules.from)];
   if (o.raw == replay::RawMode::kOff) {
     const auto& mpi = run.platform->mpi;
     m["mpi"] = Json{{"eager_limit_bytes", mpi.eager_limit.value()},

@@ -29,6 +29,7 @@ class MemoryTrace final : public TraceReader {
   // well formed (op_rules.hpp), at most kMaxBlockOps.
   void append(const OpBlock& block, std::uint32_t source, const std::vector<std::uint32_t>& lines);
   void add_note(std::string note) { header_.notes.push_back(std::move(note)); }
+  void add_warning(std::string warning) { header_.warnings.push_back(std::move(warning)); }
 
   // --- reading ---
   const TraceHeader& header() const override { return header_; }

@@ -122,7 +122,10 @@ Result<void> ExportFlag::write(traces::TraceReader& trace, const predict::RunFac
   const report::Replayed run{
       trace,
       fmt::format("{} on {}", predict::short_name(facts.trace), predict::platform_label(*facts.platform)),
-      node_of_rank, drawn, times_};
+      node_of_rank,
+      drawn,
+      times_,
+      facts};
   for (const auto& e : exports_) WEFT_TRY(e->write(run));
   return {};
 }

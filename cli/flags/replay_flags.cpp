@@ -5,7 +5,6 @@
 #include "cli/flags/model_flag.hpp"
 #include "cli/flags/values.hpp"
 #include "core/quantity_text.hpp"
-#include "replay/collectives/rules.hpp"
 #include "traces/formats.hpp"
 
 namespace weft::cli {
@@ -39,13 +38,7 @@ void ReplayFlags::add(CLI::App& app) {
   app.add_option("--compute-scale", compute_scale, "multiplies recorded durations of computation [1]")
       ->type_name("RATIO");
   app.add_flag("--noise", noise, "kernels vary from call to call as the platform says, drawn from --seed");
-  app.add_option("--collective", collectives,
-                 "algorithm of a collective, like bcast=ring; once for each [the platform's]")
-      ->type_name("KIND=ALGORITHM")
-      ->allow_extra_args(false);
-  app.add_option("--collectives", collective_rules,
-                 "whose rules choose the algorithms of collectives [the platform's, else default]")
-      ->type_name(replay::collective_rules_names("|"));
+  CollectiveFlags::add(app, "the platform's", "the platform's, else the recorded library's, else default");
   app.add_option("--from", from, "format of the trace [sniffed]")
       ->type_name(traces::supported_names(traces::trace_formats(), "|"));
 }
@@ -72,19 +65,8 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
     WEFT_ASSIGN(o.compute_scale, of_flag(parse_ratio(compute_scale, "--compute-scale")));
     if (o.compute_scale < 0) return usage_error("--compute-scale is negative", compute_scale, "0 or more");
   }
-  if (!collective_rules.empty()) {
-    // Wrong rules are answered before anything is read.
-    WEFT_TRY(replay::open_collective_rules(collective_rules));
-    o.collective_rules = collective_rules;
-  }
-  for (const auto& choice : collectives) {
-    const auto eq = choice.find('=');
-    if (eq == std::string::npos)
-      return usage_error("--collective without \"=\"", choice, "KIND=ALGORITHM, like bcast=ring");
-    WEFT_ASSIGN(const traces::OpKind kind, replay::find_collective_kind(choice.substr(0, eq)));
-    WEFT_ASSIGN(const auto* algorithm, replay::find_collective(kind, choice.substr(eq + 1)));
-    o.collectives[std::string(traces::op_name(kind))] = std::string(algorithm->name);
-  }
+  WEFT_ASSIGN(o.collectives, algorithms());
+  o.collective_rules = collective_rules;
   return o;
 }
 

@@ -5,17 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "cli/flags/collective_flags.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "core/result.hpp"
 #include "replay/engine.hpp"
 
 namespace weft::cli {
 
-struct ReplayFlags : PlatformFlags {
+struct ReplayFlags : PlatformFlags, CollectiveFlags {
   std::string raw;  // empty: not raw
   std::string raw_switch, header, weights = "none", model, accuracy, compute_scale;
-  std::vector<std::string> collectives;  // "bcast=ring"
-  std::string collective_rules;          // "openmpi4"; empty: the platform's
   std::string from;
   bool noise = false;
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/flags/collective_flags.hpp"
 #include "cli/summary.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
+#include "replay/collective_calls.hpp"
 #include "report/timeline/replay_export.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/formats.hpp"
@@ -22,6 +24,7 @@ struct ExportOptions {
   std::string output;
   std::string to;
   bool salvage = false;
+  CollectiveFlags collectives;
 };
 
 bool listed(const std::vector<traces::FormatName>& rows, const std::string& name) {
@@ -34,8 +37,14 @@ Result<void> run_export(const ExportOptions& o) {
     return usage_error(
         "that format shows a replay", o.to,
         fmt::format("weft replay {} --on PLATFORM --export {}:{}", o.inputs[0], o.to, o.output));
+  WEFT_ASSIGN(const auto algorithms, o.collectives.algorithms());
   WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
-  WEFT_TRY(traces::export_trace(*trace, o.to, o.output));
+  // Ranks that share a node: as recorded. No platform says anything here.
+  const auto rules = replay::name_of_rules(o.collectives.collective_rules, {}, trace->header());
+  WEFT_ASSIGN(auto choices,
+              replay::choose_collectives(rules.name, {&algorithms}, replay::recorded_hosts(trace->header())));
+  replay::ExpandedCollectives expanded(*trace, std::move(choices));
+  WEFT_TRY(traces::export_trace(*trace, o.to, o.output, {&expanded}));
   const std::vector<std::string> warnings = traces::trace_warnings(trace->header());
   // On standard error: the trace itself may go to standard output.
   if (!o.common.quiet)
@@ -46,6 +55,9 @@ Result<void> run_export(const ExportOptions& o) {
   if (o.salvage) notes = trace->header().notes;
   for (const auto& n : notes) text += "note: " + n + "\n";
   o.common.print(text);
+  auto used = nlohmann::ordered_json::array();
+  for (const replay::CollectiveUse& u : expanded.used())
+    used.push_back({{"name", u.collective}, {"algorithm", u.algorithm}});
   const nlohmann::ordered_json j = {{"schema", "weft.export/1"},
                                     {"to", o.to},
                                     {"output", o.output},
@@ -53,6 +65,8 @@ Result<void> run_export(const ExportOptions& o) {
                                     {"ops", trace->totals().ops},
                                     {"messages", trace->totals().messages},
                                     {"bytes", trace->totals().bytes},
+                                    {"collective_rules", rules.name.empty() ? "default" : rules.name},
+                                    {"collectives", used},
                                     {"notes", notes},
                                     {"warnings", warnings}};
   return write_summary(o.common, j);
@@ -71,6 +85,8 @@ Action setup_export_trace(CLI::App& app) {
              Outputs::Opened::kByVerb)
       ->required()
       ->type_name("OUT");
+  o->collectives.add(app, "as the rules choose",
+                     "the recorded library's, else default; for formats without collectives");
   app.add_flag("--salvage", o->salvage, "read the whole blocks of a .weft file that was cut off");
   return with_outputs(o->common, [o] { return run_export(*o); });
 }

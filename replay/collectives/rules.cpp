@@ -1,6 +1,7 @@
 #include "replay/collectives/rules.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <utility>
 
@@ -80,6 +81,20 @@ Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string
   constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
   WEFT_ASSIGN(const std::string text, read_text(path, kMostBytes));
   return parse_collective_rules(path, text);
+}
+
+std::string_view rules_of_library(std::string_view mpi_version) {
+  constexpr std::string_view kOpenMpi = "Open MPI v", kMpich = "MPICH Version:";
+  if (mpi_version.starts_with(kMpich)) return "mpich";
+  if (!mpi_version.starts_with(kOpenMpi)) return {};
+  // "4.1.4, package: ...". The tables of versions before 4.1 were others.
+  const std::string_view text = mpi_version.substr(kOpenMpi.size());
+  int major = 0, minor = 0;
+  const auto [dot, error] = std::from_chars(text.data(), text.data() + text.size(), major);
+  if (error != std::errc() || dot == text.data() + text.size() || *dot != '.') return {};
+  std::from_chars(dot + 1, text.data() + text.size(), minor);
+  if (major >= 5) return "openmpi5";
+  return major == 4 && minor >= 1 ? "openmpi4" : "";
 }
 
 const CollectiveAlgorithm& build_chosen(const CollectiveRules& rules, CollectiveCall call, std::uint32_t me,

@@ -1,10 +1,18 @@
-// CollectiveUse: what a replay tells of its collectives.
+// What a replay tells of its collectives: whose rules chose, and what.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace weft::replay {
+
+// Whose rules chose the algorithms, and who said so.
+enum class RulesFrom : std::uint8_t { kOptions, kPlatform, kRecording, kDefault };
+struct RulesName {
+  std::string name;  // as open_collective_rules(); empty: the default ones
+  RulesFrom from = RulesFrom::kDefault;
+};
 
 // Calls of one collective that took one algorithm.
 struct CollectiveUse {

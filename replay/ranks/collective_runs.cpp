@@ -4,39 +4,11 @@
 
 #include <algorithm>
 
+#include "replay/collective_calls.hpp"
+
 namespace weft::replay {
 
 using traces::OpKind;
-
-bool CollectiveRuns::describe(std::uint32_t r, const traces::Op& op, std::uint32_t comm, CollectiveCall& call,
-                              std::uint32_t& me) {
-  const auto bad = [&](std::string_view what) {
-    agenda_.fail(ranks_.bad_operation(r, what));
-    return false;
-  };
-  const std::int64_t rank = comms_.rank_in(comm, r);
-  if (rank < 0)
-    return bad(fmt::format("{} on communicator {} (\"{}\"), of which it is no member",
-                           traces::op_name(op.kind), comm, comms_.name(comm)));
-  me = static_cast<std::uint32_t>(rank);
-  call.ranks = static_cast<std::uint32_t>(comms_.members(comm).size());
-  if (!traces::is_collective(op.kind)) return true;
-  call.kind = traces::blocking_form(op.kind);
-  call.nonblocking = traces::is_nonblocking_collective(op.kind);
-  call.bytes = op.amount;
-  call.counts = ranks_[r].program.list(ranks_[r].pc, op);
-  if (op.peer >= 0) {
-    const std::int64_t root = comms_.rank_in(comm, static_cast<std::uint32_t>(op.peer));
-    if (root < 0) return bad(fmt::format("root {} is not in communicator {}", op.peer, comm));
-    call.root = static_cast<std::uint32_t>(root);
-  }
-  if (auto good = check_collective(call, me, {}); !good) {
-    good.error().where = ranks_.position(r);
-    agenda_.fail(std::move(good.error()));
-    return false;
-  }
-  return true;
-}
 
 std::uint32_t CollectiveRuns::take() {
   if (free_.empty()) {
@@ -58,9 +30,14 @@ std::uint32_t CollectiveRuns::begin(std::uint32_t r, const traces::Op& op, Targe
     }
     comm = static_cast<std::uint32_t>(op.amount);
   }
-  CollectiveCall call;
-  std::uint32_t me = 0;
-  if (!describe(r, op, comm, call, me)) return kNone;
+  auto asked = call_of(comms_, r, op, comm, ranks_[r].program.list(ranks_[r].pc, op));
+  if (!asked) {
+    asked.error().where = ranks_.position(r);
+    agenda_.fail(std::move(asked.error()));
+    return kNone;
+  }
+  const CollectiveCall& call = asked->call;
+  const std::uint32_t me = asked->me;
 
   const std::uint32_t run = take();
   path_.run_begins(run, r);

@@ -103,9 +103,6 @@ class CollectiveRuns {
     CauseBook::Account causes{};
   };
 
-  // Who calls what, or false: the replay failed.
-  [[nodiscard]] bool describe(std::uint32_t r, const traces::Op& op, std::uint32_t comm, CollectiveCall& call,
-                              std::uint32_t& me);
   [[nodiscard]] std::uint32_t take();
   // Makes the next round the one that is posted; returns its send overheads.
   Elapsed open_round(Run& c);

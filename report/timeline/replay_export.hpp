@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/files/atomic_file.hpp"
+#include "predict/run_facts.hpp"
 #include "report/timeline/timeline.hpp"
 #include "traces/formats.hpp"
 #include "traces/formats/otf2/write/replayed.hpp"
@@ -24,6 +25,7 @@ struct Replayed {
   const std::vector<std::uint32_t>& node_of_rank;  // 0-based, in order of first use
   const Timeline& timeline;                        // where a format shows a choice of ranks and times,
   const traces::OpTimes& times;  // and where it shows every operation; the other one is empty
+  const predict::RunFacts& facts;
 };
 
 class ReplayExport {

@@ -74,6 +74,8 @@ const std::vector<Verb>& verbs() {
        "t.weft --to text -o o.txt",
        {{"--to", {"--to csv", "t.weft -o o.txt"}},
         {"--output", {"-o p.txt", "t.weft --to text"}},
+        {"--collective", {"--collective allreduce=ring", "t.weft --to goal -o o.txt"}},
+        {"--collectives", {"--collectives openmpi4", "t.weft --to goal -o o.txt"}},
         {"--salvage", {"--salvage", "cut.weft --to text -o o.txt"}}},
        {"--threads", "--progress", "--seed"}},
       {"generate ring",

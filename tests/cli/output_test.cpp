@@ -137,7 +137,8 @@ TEST_F(OutputTest, TwoOutputsInOneFileAreRefused) {
   }
   EXPECT_THAT(
       w.weft(replay + "paravr:x").err,
-      HasSubstr("unknown format \"paravr\"; expected one of perfetto, paraver, otf2; did you mean paraver?"));
+      HasSubstr(
+          "unknown format \"paravr\"; expected one of perfetto, paraver, otf2, goal; did you mean paraver?"));
   EXPECT_THAT(w.weft("export t.weft --to perfetto -o x").err,
               HasSubstr("expected weft replay t.weft --on PLATFORM --export perfetto:x"));
   EXPECT_EQ(w.weft("generate ring --ranks 2 -o x --csv x").exit_code, 2);

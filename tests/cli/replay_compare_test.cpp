@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/cli/run_weft.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::testing {
 namespace {
@@ -81,6 +82,21 @@ TEST(CliReplay, CollectivesTakeTheirClosedFormsAndFollowTheOverride) {
   EXPECT_EQ(ring["model"]["collectives"]["allreduce"], "ring");
 }
 
+TEST(CliReplay, AReplayOfFlopsIsAScheduleInTheTimeOfItsPlatform) {
+  const Workspace w;
+  w.write("t.txt", program(4, "compute 1234567") + program(4, "bcast 1000 0 6") + kPingPong);
+  ASSERT_EQ(w.weft("replay t.txt --raw" + kOn + "--collective bcast=linear --export goal:t.goal").exit_code,
+            0);
+  const std::string text = w.read("t.goal");
+  // 1 Gflop/s; the root's messages go out together.
+  EXPECT_THAT(text,
+              HasSubstr("rank 0 {\nl1: calc 1234567\nl2: send 1000b to 1 tag 1610612736\nl2 requires l1\n"
+                        "l3: send 1000b to 2 tag 1610612736\nl3 requires l1\n"));
+  EXPECT_EQ(replay_json(w, "t.goal --raw" + kOn)["makespan_s"],
+            replay_json(w, "t.txt --raw --collective bcast=linear" + kOn)["makespan_s"]);
+  EXPECT_THAT(w.weft("export t.txt --to goal -o u.goal").err, HasSubstr("GOAL: computation in flops"));
+}
+
 TEST(CliReplay, CollectivesFollowALibrarysRulesAndTheResultSaysWhichAlgorithmEachTook) {
   const Workspace w;
   std::string text;
@@ -100,6 +116,13 @@ TEST(CliReplay, CollectivesFollowALibrarysRulesAndTheResultSaysWhichAlgorithmEac
             R"({"name":"bcast","algorithm":"mpich.binomial","calls":1}])");
   EXPECT_EQ(replay_json(w, "t.txt" + raw)["collectives"][1]["algorithm"], "binomial");
   EXPECT_EQ(replay_json(w, "t.txt" + raw)["model"]["collective_rules"], "default");
+  EXPECT_EQ(replay_json(w, "t.txt" + raw)["model"]["collective_rules_from"], "default");
+  EXPECT_EQ(mpich["model"]["collective_rules_from"], "options");
+  // A recording is replayed with the algorithms of its library: Open MPI 4.1.4.
+  const std::string sample = support::source_dir() + "/traces/samples/hpl_2x2_1000_64.weft" + raw;
+  const auto recorded = replay_json(w, sample);
+  EXPECT_EQ(recorded["model"]["collective_rules"], "openmpi4");
+  EXPECT_EQ(recorded["model"]["collective_rules_from"], "recording");
   // A choice for one collective wins over the rules; a form that needs nodes sees who shares a host.
   const std::string pairs = " --set ranks_per_host=2" + raw;
   const auto both =

@@ -1,4 +1,4 @@
-// Readers of traces: .weft files, the messages inside of their frames, DUMPI files, TI text.
+// Readers of traces: .weft files, the messages inside of their frames, DUMPI files, GOAL schedules, TI text.
 #include <unistd.h>
 #include <zstd.h>
 
@@ -10,6 +10,7 @@
 #include "tests/fuzz/target.hpp"
 #include "tests/support/dumpi_writer.hpp"
 #include "traces/check/check.hpp"
+#include "traces/exports/export.hpp"
 #include "traces/info.hpp"
 #include "traces/kernel.hpp"
 #include "traces/weft/copy.hpp"
@@ -183,6 +184,46 @@ std::string dumpi_seed(weft::testing::DumpiWriter::Version version) {
   return all;
 }
 
+// What a schedule becomes is a schedule again, with the same messages.
+bool run_goal(std::string_view bytes) {
+  if (!run_file(bytes)) return false;
+  const MemFile file(bytes);
+  auto t = open_trace({file.path()});
+  if (!t || (*t)->header().recorder != "goal") return true;
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("weft_fuzz_" + std::to_string(::getpid()) + ".goal");
+  require(export_trace(**t, "goal", path).has_value(), "an accepted schedule is written");
+  auto again = open_trace({path}, "goal");
+  require(again.has_value(), "a written schedule opens");
+  require((*again)->totals().messages == (*t)->totals().messages &&
+              (*again)->totals().bytes == (*t)->totals().bytes,
+          "a written schedule has the same messages");
+  std::filesystem::remove(path);
+  return true;
+}
+
+// Two ranks with dependencies of both kinds, and the binary of two others.
+std::vector<std::string> goal_seeds() {
+  std::string binary(bytes_of("\x7f\x10\0\0\0\0\0\0\x02\0\0\0\0\0"));
+  const auto put = [&binary](std::uint64_t v, int width) {
+    for (int i = 0; i < width; ++i) binary += static_cast<char>(v >> (8 * i));
+  };
+  const auto node = [&put](std::uint64_t deps, std::uint64_t kind, std::uint64_t peer, std::uint64_t later) {
+    put(deps, 4), put(kind, 1), put(peer, 4), put(64, 8), put(7, 4), put(0, 2);
+    put(later, 4), put(0, 4), put(0, 4), put(later, 4);
+  };
+  for (const std::uint64_t offset : {38, 132, 132, 183}) put(offset, 8);
+  put(2, 4), put(1, 4), put(0, 4), node(0, 3, 0, 1), node(1, 1, 1, 0), put(1, 4);
+  put(1, 4), put(1, 4), put(0, 4), node(0, 2, 0, 0);
+  return {
+      "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 3\nl2: calc 10\nl2 irequires l1\nl3: recv 4b from 1 tag "
+      "4\n"
+      "l4: calc 5 cpu 1 // c\nl4 requires l3\nl4 requires l2\n}\nrank 1 {\na: recv 8b from -1 tag -1\nb: "
+      "send 4b to "
+      "0 tag 4 cpu 0 nic 1\nb requires a\n}\n",
+      binary};
+}
+
 std::string message(format::FrameType type, std::string_view m, std::size_t ops) {
   return std::string{static_cast<char>(type), static_cast<char>(ops)} + std::string(m);
 }
@@ -243,6 +284,12 @@ std::vector<Target> trace_targets() {
         std::string("\0\x04", 2), std::string("\0\0\0\0\0\0\0\x08", 8)},
        600,
        run_dumpi},
+      {"goal",
+       goal_seeds,
+       {"l1: ", "l2 requires l3\n", "l3 irequires l1\n", "recv 8b from 1 tag 3\n", "calc 0\n", " cpu 1",
+        " tag -1", "}\nrank 1 {\n", "/*", "*/", "//", std::string(4, '\0'), std::string(4, '\xff')},
+       1000,
+       run_goal},
       {"ti",
        [] {
          return std::vector<std::string>{ti_seed(), compressed(ti_seed())};

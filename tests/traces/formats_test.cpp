@@ -97,6 +97,16 @@ TEST(Formats, ARecognisedFormatIsCalledByItsName) {
 #undef WEFT_TRACE_FORMAT_LATER
 }
 
+std::size_t calls_and_computations(TraceReader& t) {
+  std::size_t n = 0;
+  t.rewind();
+  for (std::uint32_t r = 0; r < t.header().ranks; ++r) {
+    const auto ops = testing::read_rank(t, r);
+    for (const auto& p : *ops) n += p.op.kind != OpKind::init && p.op.kind != OpKind::finalize ? 1 : 0;
+  }
+  return n;
+}
+
 // Written by a row of exports.def, read by the row of formats.def of the same name, found by its first bytes.
 TEST(Formats, WhatIsWrittenAndReadHoldsTheSame) {
   const TempDir dir;
@@ -125,13 +135,14 @@ TEST(Formats, WhatIsWrittenAndReadHoldsTheSame) {
     ++both;
     auto again = open_trace({out});
     ASSERT_TRUE(again) << again.error().message();
-    const auto want = scan_trace(**t), got = scan_trace(**again);
-    ASSERT_TRUE(want && got);
-    EXPECT_EQ(got->totals.ops, want->totals.ops);
+    const auto got = scan_trace(**again);
+    ASSERT_TRUE(got);
+    // Not every format says when a program begins and ends.
+    EXPECT_EQ(calls_and_computations(**again), calls_and_computations(**t));
     EXPECT_EQ(got->totals.messages, 1u);
     EXPECT_EQ(got->totals.bytes, 1000u);
   }
-  EXPECT_GE(both, 2u);  // weft and ti
+  EXPECT_GE(both, 3u);  // weft, ti and goal
 }
 
 // OpenOptions reach every format: what each makes of a file that ends early, with and without salvage.

@@ -13,10 +13,11 @@ const std::vector<FormatName>& trace_exports() {
   return rows;
 }
 
-Result<void> export_trace(TraceReader& trace, const std::string& format, const std::string& path) {
+Result<void> export_trace(TraceReader& trace, const std::string& format, const std::string& path,
+                          const ExportOptions& options) {
   trace.rewind();
 #define WEFT_TRACE_EXPORT(id, name, what) \
-  if (format == name) return export_##id(trace, path);
+  if (format == name) return export_##id(trace, path, options);
 #define WEFT_TRACE_EXPORT_LATER(name, what) \
   if (format == name) return not_supported("export to " name " (" what ")", supported_names(trace_exports()));
 #include "traces/exports/exports.def"

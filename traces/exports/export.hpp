@@ -1,17 +1,28 @@
 // A trace for other tools: the rows of exports.def. A format is one source file that includes this header, one row, one test.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "traces/exports/collective_messages.hpp"
 #include "traces/formats.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::traces {
 
+// What the trace does not say and some formats need.
+struct ExportOptions {
+  CollectiveMessages* collectives = nullptr;  // null: who asks refuses collectives
+  // Picoseconds that operation `index` of `rank` takes, a computation in flops or a kernel. Empty: who asks refuses it.
+  std::function<std::int64_t(RankId rank, std::uint64_t index)> computation = {};
+};
+
 // export: the whole trace, from its start, to `path` ("-" = standard output where the format is one file).
-#define WEFT_TRACE_EXPORT(id, name, what) \
-  [[nodiscard]] Result<void> export_##id(TraceReader& trace, const std::string& path);
+#define WEFT_TRACE_EXPORT(id, name, what)                                             \
+  [[nodiscard]] Result<void> export_##id(TraceReader& trace, const std::string& path, \
+                                         const ExportOptions& options);
 #define WEFT_TRACE_EXPORT_LATER(name, what)
 #include "traces/exports/exports.def"
 #undef WEFT_TRACE_EXPORT
@@ -24,6 +35,6 @@ namespace weft::traces {
 // known ones), kNotSupported (format, or an operation the format cannot say, with the operation's position),
 // kBadInput.
 [[nodiscard]] Result<void> export_trace(TraceReader& trace, const std::string& format,
-                                        const std::string& path);
+                                        const std::string& path, const ExportOptions& options = {});
 
 }  // namespace weft::traces

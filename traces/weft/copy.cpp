@@ -27,7 +27,7 @@ Result<std::uint64_t> copy_to_weft(TraceReader& from, const std::string& path,
   return out.bytes_written();
 }
 
-Result<void> export_weft(TraceReader& trace, const std::string& path) {
+Result<void> export_weft(TraceReader& trace, const std::string& path, const ExportOptions& /*options*/) {
   WEFT_TRY(copy_to_weft(trace, path));
   return {};
 }

@@ -10,7 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "replay/collective_calls.hpp"
+#include "replay/engine.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/hosts.hpp"
+#include "tests/traces/trace_testing.hpp"
 
 namespace weft::replay {
 namespace {
@@ -224,6 +228,66 @@ TEST(CollectiveRules, UnknownNamesAreAnsweredWithTheKnownOnes) {
               ::testing::StartsWith("error: unknown rules for collectives; got \"openmp\"; "
                                     "expected default, openmpi4, openmpi5, mpich, FILE"));
   EXPECT_EQ(exit_code(r.error().code), 2);
+}
+
+TEST(CollectiveRules, ALibraryThatNamesItselfHasItsRules) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022", "openmpi4"},
+      {"Open MPI v5.0.3, package: Open MPI", "openmpi5"},
+      {"Open MPI v10.1", "openmpi5"},
+      {"Open MPI v4.0.7, package: Open MPI", ""},  // its tables were others
+      {"Open MPI v3.1.6", ""},
+      {"Open MPI v4", ""},
+      {"Open MPI vx.y", ""},
+      {"MPICH Version:      4.0.2\nMPICH Release date: Thu Apr  7 12:34:45 CDT 2022", "mpich"},
+      {"Intel(R) MPI Library 2021.11 for Linux* OS", ""},
+      {"MVAPICH2 Version      :\t2.3.7", ""},
+      {"MPI VERSION    : CRAY MPICH version 8.1.25.17", ""},
+      {"", ""},
+  };
+  for (const auto& [version, rules] : cases) EXPECT_EQ(rules_of_library(version), rules) << version;
+}
+
+TEST(CollectiveRules, TheCommandLineIsHeardBeforeThePlatformAndThatBeforeTheRecording) {
+  traces::TraceHeader recorded, other;
+  recorded.mpi_version = "Open MPI v5.0.3, package: x";
+  const auto told = [](const RulesName& r) { return std::pair(r.name, r.from); };
+  using Told = std::pair<std::string, RulesFrom>;
+  EXPECT_EQ(told(name_of_rules("mpich", "openmpi4", recorded)), Told("mpich", RulesFrom::kOptions));
+  EXPECT_EQ(told(name_of_rules("", "openmpi4", recorded)), Told("openmpi4", RulesFrom::kPlatform));
+  EXPECT_EQ(told(name_of_rules("", "", recorded)), Told("openmpi5", RulesFrom::kRecording));
+  EXPECT_EQ(told(name_of_rules("default", "", recorded)), Told("default", RulesFrom::kOptions));
+  EXPECT_EQ(told(name_of_rules("", "", other)), Told("", RulesFrom::kDefault));
+}
+
+TEST(CollectiveRules, ARecordingIsReplayedWithThoseOfItsLibraryAndTheResultSaysSo) {
+  const traces::testing::TempDir dir;
+  traces::TraceHeader h;
+  h.ranks = 4;
+  h.mpi_version = "Open MPI v4.1.4, package: x";
+  auto w = traces::TraceWriter::create(dir.path("t.weft"), h);
+  ASSERT_TRUE(w);
+  for (std::uint32_t r = 0; r < h.ranks; ++r) {
+    traces::OpBlock b;
+    b.rank = RankId(r);
+    b.ops = {{.kind = OpKind::bcast, .peer = 0, .amount = kMi}};
+    w->append(b);
+  }
+  ASSERT_TRUE(w->finish());
+  auto t = traces::open_trace({dir.path("t.weft")});
+  ASSERT_TRUE(t);
+  auto p = topology::load_platform("crossbar:n=4,bw=1GB/s,lat=1us").value();
+  const auto algorithm = [&](const std::string& rules, RulesFrom from) {
+    ReplayOptions o;
+    o.collective_rules = rules;
+    const auto r = replay(**t, p, testing::first_hosts(4), o);
+    EXPECT_EQ(r->collective_rules.from, from);
+    return std::string(r->collectives.at(0).algorithm);
+  };
+  EXPECT_EQ(algorithm("", RulesFrom::kRecording), "openmpi.chain");
+  EXPECT_EQ(algorithm("default", RulesFrom::kOptions), "binomial");
+  p.mpi.collective_rules = "mpich";
+  EXPECT_EQ(algorithm("", RulesFrom::kPlatform).substr(0, 6), "mpich.");
 }
 
 // Brute force over the definition.

@@ -32,7 +32,7 @@ std::string_view unit_name(AmountUnit u) {
 
 }  // namespace
 
-Result<void> export_csv(TraceReader& trace, const std::string& path) {
+Result<void> export_csv(TraceReader& trace, const std::string& path, const ExportOptions& /*options*/) {
   WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
   std::string& out = file.buffer();
   out = "rank,index,op,flags,comm,peer,tag,amount,unit,request,list\n";

@@ -27,7 +27,10 @@ Result<std::unique_ptr<TraceReader>> open_otf2(const std::vector<std::string>& p
   return e;
 }
 
-Result<void> export_otf2(TraceReader& /*trace*/, const std::string& /*path*/) { return built_without(); }
+Result<void> export_otf2(TraceReader& /*trace*/, const std::string& /*path*/,
+                         const ExportOptions& /*options*/) {
+  return built_without();
+}
 
 Result<std::unique_ptr<ReplayedArchive>> open_replayed_otf2(const std::string& /*path*/) {
   return built_without();

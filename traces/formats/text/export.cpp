@@ -116,7 +116,7 @@ void TextWriter::write(const Op& op, std::span<const std::int64_t> list) {
 
 }  // namespace
 
-Result<void> export_text(TraceReader& trace, const std::string& path) {
+Result<void> export_text(TraceReader& trace, const std::string& path, const ExportOptions& /*options*/) {
   WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
   TextWriter writer(trace, file.buffer());
   OpBlock block;

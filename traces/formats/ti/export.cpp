@@ -221,7 +221,7 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
 
 }  // namespace
 
-Result<void> export_ti(TraceReader& trace, const std::string& path) {
+Result<void> export_ti(TraceReader& trace, const std::string& path, const ExportOptions& /*options*/) {
   WEFT_ASSIGN(AtomicFile index, AtomicFile::open(path));
   if (index.straight()) return usage_error("SimGrid TI text is several files", path, "-o FILE");
   const std::string dir = path + "_files";

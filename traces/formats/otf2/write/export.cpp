@@ -107,7 +107,7 @@ class WrittenArchive final : public ReplayedArchive {
 
 }  // namespace
 
-Result<void> export_otf2(TraceReader& trace, const std::string& path) {
+Result<void> export_otf2(TraceReader& trace, const std::string& path, const ExportOptions& /*options*/) {
   WEFT_ASSIGN(const auto out, otf2::ArchiveWriter::open(path));
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
     otf2::RankExporter rank(trace, r, *out);

@@ -1,0 +1,96 @@
+#include "replay/collective_calls.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "replay/collectives/rules.hpp"
+
+namespace weft::replay {
+
+using traces::OpKind;
+
+Result<CallOfRank> call_of(const Communicators& comms, std::uint32_t rank, const traces::Op& op,
+                           std::uint32_t comm, std::span<const std::int64_t> list) {
+  const auto bad = [rank](const std::string& what) {
+    return bad_input({}, fmt::format("rank {}: {}", rank, what));
+  };
+  const std::int64_t me = comms.rank_in(comm, rank);
+  if (me < 0)
+    return bad(fmt::format("{} on communicator {} (\"{}\"), of which it is no member",
+                           traces::op_name(op.kind), comm, comms.name(comm)));
+  CallOfRank out;
+  out.me = static_cast<std::uint32_t>(me);
+  CollectiveCall& call = out.call;
+  call.ranks = static_cast<std::uint32_t>(comms.members(comm).size());
+  if (!traces::is_collective(op.kind)) return out;
+  call.kind = traces::blocking_form(op.kind);
+  call.nonblocking = traces::is_nonblocking_collective(op.kind);
+  call.bytes = op.amount;
+  call.counts = list;
+  if (op.peer >= 0) {
+    const std::int64_t root = comms.rank_in(comm, static_cast<std::uint32_t>(op.peer));
+    if (root < 0) return bad(fmt::format("root {} is not in communicator {}", op.peer, comm));
+    call.root = static_cast<std::uint32_t>(root);
+  }
+  WEFT_TRY(check_collective(call, out.me, {}));
+  return out;
+}
+
+RulesName name_of_rules(const std::string& options, const std::string& platform,
+                        const traces::TraceHeader& header) {
+  if (!options.empty()) return {options, RulesFrom::kOptions};
+  if (!platform.empty()) return {platform, RulesFrom::kPlatform};
+  const std::string_view library = rules_of_library(header.mpi_version);
+  return {std::string(library), library.empty() ? RulesFrom::kDefault : RulesFrom::kRecording};
+}
+
+Result<CollectiveChoices> choose_collectives(const std::string& rules,
+                                             std::initializer_list<const AlgorithmNames*> algorithms,
+                                             std::vector<std::uint32_t> hosts) {
+  WEFT_ASSIGN(auto opened, open_collective_rules(rules));
+  CollectiveChoices out(std::move(opened));
+  for (const AlgorithmNames* names : algorithms) {
+    for (const auto& [collective, algorithm] : *names) {
+      WEFT_ASSIGN(const OpKind kind, find_collective_kind(collective));
+      if (algorithm.empty() || algorithm == "default") continue;
+      WEFT_ASSIGN(const CollectiveAlgorithm* chosen, find_collective(kind, algorithm));
+      out.choose(*chosen);
+    }
+  }
+  out.place(std::move(hosts));
+  return out;
+}
+
+Result<void> ExpandedCollectives::find(RankId rank, const traces::Op& op, std::span<const std::int64_t> list,
+                                       std::vector<traces::CollectiveMessage>& out) {
+  const bool group = op.kind == OpKind::comm_create_group;
+  const auto comm = group ? static_cast<std::uint32_t>(op.amount) : op.comm.index();
+  WEFT_ASSIGN(const CallOfRank asked, call_of(comms_, rank.index(), op, comm, list));
+  const auto& members = comms_.members(comm);
+  schedule_.clear();
+  if (traces::is_collective(op.kind))
+    choices_.build(asked.call, comm, members, asked.me, schedule_);
+  else
+    schedule_comm_operation(op.kind, asked.call.ranks, asked.me, schedule_);
+  if (!schedule_.not_supported.empty())
+    return not_supported(fmt::format("{} of {} ranks: {}", traces::op_name(op.kind), asked.call.ranks,
+                                     schedule_.not_supported));
+  out.clear();
+  for (const ScheduleMessage& m : schedule_.messages)
+    out.push_back({m.round, m.send, members[m.peer], m.bytes});
+  return {};
+}
+
+std::vector<std::uint32_t> recorded_hosts(const traces::TraceHeader& header) {
+  std::vector<std::uint32_t> hosts(header.ranks);
+  std::iota(hosts.begin(), hosts.end(), 0u);
+  if (header.hostnames.size() != header.ranks) return hosts;
+  std::map<std::string_view, std::uint32_t> numbers;
+  for (std::uint32_t r = 0; r < header.ranks; ++r)
+    hosts[r] =
+        numbers.try_emplace(header.hostnames[r], static_cast<std::uint32_t>(numbers.size())).first->second;
+  return hosts;
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,162 @@
+// GOAL schedules in program order: against an execution of the schedule itself, with all its freedom, for random schedules and
+// random times of messages.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/traces/trace_testing.hpp"
+#include "traces/formats/goal/order.hpp"
+
+namespace weft::traces {
+namespace {
+
+using namespace testing;
+using goal::Dependency;
+using goal::Kind;
+using goal::Operation;
+using goal::Schedule;
+
+constexpr std::int64_t kNever = -1;
+
+struct Times {
+  std::vector<std::int64_t> start, end;  // by operation of the schedule
+};
+
+// What the schedule says, and no more: an operation starts once what it requires is over and its cpu is free. Calls take
+// no time, a message is over `delay` after its call, a computation holds its cpu.
+Times execute(const Schedule& s, const std::vector<std::int64_t>& delay) {
+  const std::size_t n = s.ops.size();
+  Times t{std::vector<std::int64_t>(n, kNever), std::vector<std::int64_t>(n, kNever)};
+  std::map<int, std::int64_t> free_at;
+  for (std::int64_t now = 0;;) {
+    const auto may = [&](std::uint32_t v, bool computes) {
+      const bool takes_time = s.ops[v].kind == Kind::kCalc && s.ops[v].size > 0;
+      if (t.start[v] != kNever || takes_time != computes || free_at[s.ops[v].cpu] > now) return false;
+      return std::ranges::all_of(s.dependencies, [&](const Dependency& d) {
+        const std::uint32_t e = d.earlier & ~Dependency::kAtStart;
+        const std::int64_t at = (d.earlier & Dependency::kAtStart) != 0 ? t.start[e] : t.end[e];
+        return d.later != v || (at != kNever && at <= now);
+      });
+    };
+    bool went = false;
+    for (const bool computes : {false, true})
+      for (std::uint32_t v = 0; v < n && !(computes && went); ++v) {
+        if (!may(v, computes)) continue;
+        t.start[v] = now;
+        t.end[v] = now + (computes ? static_cast<std::int64_t>(s.ops[v].size) * 1000 : delay[v]);
+        if (computes) free_at[s.ops[v].cpu] = t.end[v];
+        went = true;
+      }
+    if (went) continue;
+    std::int64_t next = INT64_MAX;
+    for (const std::int64_t e : t.end)
+      if (e > now) next = std::min(next, e);
+    if (next == INT64_MAX) return t;
+    now = next;
+  }
+}
+
+// The program that was made of it. Operations of the schedule are found by their lines.
+Times execute(const std::vector<PlainOp>& program, const std::vector<std::uint32_t>& lines, std::size_t n,
+              const std::vector<std::int64_t>& delay) {
+  Times t{std::vector<std::int64_t>(n, kNever), std::vector<std::int64_t>(n, kNever)};
+  std::map<std::int64_t, std::int64_t> over;  // by slot
+  std::int64_t now = 0;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const Op& op = program[i].op;
+    const std::uint32_t v = lines[i];
+    const bool waits = op.kind == OpKind::wait || op.kind == OpKind::waitall;
+    if (!waits) {
+      EXPECT_EQ(t.start[v], kNever) << "an operation stands twice";
+      t.start[v] = now;
+      t.end[v] = now + (op.kind == OpKind::compute_time ? op.amount : delay[v]);
+    }
+    if (op.kind == OpKind::isend || op.kind == OpKind::irecv)
+      over[op.request] = t.end[v];
+    else if (op.kind == OpKind::wait)
+      now = std::max(now, over.at(op.request));
+    else if (op.kind == OpKind::waitall)
+      for (const std::int64_t slot : program[i].list) now = std::max(now, over.at(slot));
+    else
+      now = t.end[v];
+  }
+  return t;
+}
+
+Schedule random_schedule(Rng& rng, std::size_t n, unsigned cpus) {
+  Schedule s;
+  std::vector<std::uint32_t> order(n);
+  for (std::uint32_t v = 0; v < n; ++v) {
+    order[v] = v;
+    std::swap(order[v], order[rng.below(v + 1)]);
+    Operation op{.size = rng.below(4), .line = v, .kind = static_cast<Kind>(1 + rng.below(3))};
+    op.cpu = static_cast<std::uint8_t>(rng.below(cpus));
+    s.ops.push_back(op);
+  }
+  const std::uint64_t dense = 1 + rng.below(6);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (rng.below(8) < dense)
+        s.dependencies.push_back({order[i], order[k] | (rng.below(3) == 0 ? Dependency::kAtStart : 0)});
+  return s;
+}
+
+TEST(GoalOrder, AProgramStartsEveryOperationWhenItsScheduleDoes) {
+  Rng rng(seed_or(14));
+  std::map<std::string, int> seen;
+  for (int round = 0; round < 6000; ++round) {
+    SCOPED_TRACE(fmt::format("round {} of seed {}", round, seed_or(14)));
+    const std::size_t n = 1 + rng.below(9);
+    const Schedule s = random_schedule(rng, n, 1 + static_cast<unsigned>(rng.below(2)));
+    TraceHeader header;
+    header.ranks = 1;
+    MemoryTrace trace(header);
+    (void)trace.add_source("F");
+    Schedule copy = s;
+    goal::Program program(trace, RankId(0), 0);
+    const auto open = goal::put_in_order(
+        copy, [](const Operation& op) { return std::to_string(op.line); }, program);
+    if (!open) {
+      EXPECT_EQ(open.error().code, ErrorCode::kNotSupported) << open.error().message();
+      ++seen["refused"];
+      continue;
+    }
+    const auto ops = read_rank(trace, 0);
+    ASSERT_TRUE(ops);
+    std::vector<std::uint32_t> lines;
+    for (std::size_t i = 0; i < ops->size(); ++i)
+      lines.push_back(static_cast<std::uint32_t>(std::stoul(trace.position(RankId(0), i).substr(2))));
+    ++seen[open->places == 0 ? "exact" : "open"];
+    for (int times = 0; times < 8; ++times) {
+      std::vector<std::int64_t> delay(n);
+      for (std::size_t v = 0; v < n; ++v)
+        delay[v] = s.ops[v].kind == Kind::kCalc ? 0 : 1 + static_cast<std::int64_t>(rng.below(5000));
+      const Times want = execute(s, delay);
+      Times got = execute(*ops, lines, n, delay);
+      for (std::size_t v = 0; v < n; ++v) {
+        ASSERT_NE(want.start[v], kNever);
+        // Computations of no time leave no operation.
+        const bool none = s.ops[v].kind == Kind::kCalc && s.ops[v].size == 0;
+        ASSERT_EQ(got.start[v] == kNever, none);
+        if (none) got.start[v] = got.end[v] = want.start[v];
+      }
+      if (open->places == 0) {
+        EXPECT_EQ(got.start, want.start);
+      } else {
+        for (const Dependency& d : s.dependencies) {
+          const std::uint32_t e = d.earlier & ~Dependency::kAtStart;
+          if (s.ops[e].kind == Kind::kCalc || s.ops[d.later].kind == Kind::kCalc) continue;
+          EXPECT_GE(got.start[d.later], (d.earlier & Dependency::kAtStart) != 0 ? got.start[e] : got.end[e]);
+        }
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(seen["exact"], 1500);
+  EXPECT_GT(seen["open"], 500);
+  EXPECT_GT(seen["refused"], 500);
+}
+
+}  // namespace
+}  // namespace weft::traces

@@ -1,0 +1,170 @@
+// Operations -> LogGOPSim's GOAL, text (text.hpp) or binary (binary.hpp). docs/goal.md says what becomes of what.
+//
+// Text is written as the trace is read. Binary needs the size of every rank's block in front: the trace is read twice, and
+// one rank's schedule is in memory.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <iterator>
+
+#include "traces/exports/export.hpp"
+#include "traces/exports/export_file.hpp"
+#include "traces/formats/goal/binary.hpp"
+#include "traces/formats/goal/schedule_maker.hpp"
+
+namespace weft::traces {
+namespace {
+
+using goal::Dependency;
+using goal::Kind;
+using goal::Operation;
+using goal::Schedule;
+using goal::ScheduleMaker;
+
+// What a rank's program becomes: `part` is called after each block of the trace, and once more at its end.
+template <class Part>
+Result<void> make_schedule(TraceReader& trace, std::uint32_t rank, const goal::Tags& tags,
+                           const ExportOptions& options, Part part) {
+  ScheduleMaker maker(trace, RankId(rank), tags, options);
+  OpBlock block;
+  for (;;) {
+    WEFT_ASSIGN(const bool more, trace.next_block(RankId(rank), block));
+    if (!more) break;
+    for (std::size_t i = 0; i < block.ops.size(); ++i)
+      WEFT_TRY(maker.add(block.ops[i], block.list(block.ops[i]), block.first_op + i));
+    part(maker, false);
+  }
+  part(maker, true);
+  return {};
+}
+
+std::string any_or(std::uint32_t v) { return v == goal::kAny ? "-1" : std::to_string(v); }
+
+// Labels are l1, l2, ... A dependency stands right after the operation that has it.
+void write_text(const Schedule& s, std::uint32_t first, std::string& out) {
+  const auto to = std::back_inserter(out);
+  std::size_t d = 0;
+  for (std::size_t i = 0; i < s.ops.size(); ++i) {
+    const Operation& op = s.ops[i];
+    const auto v = static_cast<std::uint32_t>(first + i);
+    if (op.kind == Kind::kCalc)
+      fmt::format_to(to, "l{}: calc {}", v + 1, op.size);
+    else
+      fmt::format_to(to, "l{}: {} {}b {} {} tag {}", v + 1, op.kind == Kind::kSend ? "send" : "recv", op.size,
+                     op.kind == Kind::kSend ? "to" : "from", any_or(op.peer), any_or(op.tag));
+    out += '\n';
+    for (; d < s.dependencies.size() && s.dependencies[d].later == v; ++d) {
+      const std::uint32_t e = s.dependencies[d].earlier;
+      fmt::format_to(to, "l{} {} l{}\n", v + 1, (e & Dependency::kAtStart) != 0 ? "irequires" : "requires",
+                     (e & ~Dependency::kAtStart) + 1);
+    }
+  }
+}
+
+template <class T>
+void put(std::string& out, T v) {
+  char bytes[sizeof v];
+  std::memcpy(bytes, &v, sizeof v);
+  out.append(bytes, sizeof v);
+}
+
+std::uint64_t block_bytes(std::uint64_t nodes, std::uint64_t roots, std::uint64_t dependencies) {
+  return 8 + 4 * roots + goal::kNodeBytes * nodes + 4 * dependencies;
+}
+
+void write_binary(const Schedule& s, ExportFile& file) {
+  std::string& out = file.buffer();
+  const std::size_t nodes = s.ops.size();
+  std::vector<std::uint32_t> earlier(nodes, 0);
+  // Who comes after each, by operation: at its end, at its start.
+  std::vector<std::uint32_t> after[2], next[2];
+  for (auto& from : after) from.assign(nodes + 1, 0);
+  const auto at_start = [](const Dependency& d) { return d.earlier >> 31; };
+  const auto operation = [](const Dependency& d) { return d.earlier & ~Dependency::kAtStart; };
+  for (const Dependency& d : s.dependencies) {
+    ++earlier[d.later];
+    ++after[at_start(d)][operation(d)];
+  }
+  put(out, static_cast<std::uint32_t>(nodes));
+  put(out, static_cast<std::uint32_t>(std::ranges::count(earlier, 0u)));
+  for (std::uint32_t v = 0; v < nodes; ++v)
+    if (earlier[v] == 0) put(out, v);
+  std::uint32_t entries = 0;
+  for (auto& from : next) from.resize(nodes);
+  for (std::size_t v = 0; v < nodes; ++v) {
+    const Operation& op = s.ops[v];
+    put(out, earlier[v]);
+    put(out, static_cast<std::uint8_t>(op.kind));
+    put(out, op.peer);
+    put(out, op.size);
+    put(out, op.tag);
+    put(out, op.cpu);
+    put(out, op.nic);
+    for (const int side : {0, 1}) {
+      put(out, after[side][v]);
+      put(out, entries);
+      next[side][v] = entries;
+      entries += after[side][v];
+    }
+    file.drain();
+  }
+  std::vector<std::uint32_t> appendix(s.dependencies.size());
+  for (const Dependency& d : s.dependencies) appendix[next[at_start(d)][operation(d)]++] = d.later;
+  for (const std::uint32_t later : appendix) put(out, later);
+  file.drain();
+}
+
+}  // namespace
+
+Result<void> export_goal(TraceReader& trace, const std::string& path, const ExportOptions& options) {
+  WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
+  const goal::Tags tags(trace.communicators().size());
+  std::string& out = file.buffer();
+  out += fmt::format("num_ranks {}\n", trace.header().ranks);
+  for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
+    out += fmt::format("\nrank {} {{\n", r);
+    WEFT_TRY(make_schedule(trace, r, tags, options, [&](ScheduleMaker& maker, bool /*end*/) {
+      write_text(maker.schedule(), maker.first(), out);
+      maker.forget();
+      file.drain();
+    }));
+    out += "}\n";
+  }
+  return file.close();
+}
+
+Result<void> export_goal_binary(TraceReader& trace, const std::string& path, const ExportOptions& options) {
+  WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
+  const goal::Tags tags(trace.communicators().size());
+  const std::uint32_t ranks = trace.header().ranks;
+  std::string& out = file.buffer();
+  put(out, goal::kMagic);
+  put(out, ranks);
+  put(out, std::uint16_t{0});                        // the greatest cpu and nic
+  std::uint64_t at = 6 + std::uint64_t{16} * ranks;  // from byte 8
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    std::uint64_t nodes = 0, dependencies = 0, roots = 0;
+    WEFT_TRY(make_schedule(trace, r, tags, options, [&](ScheduleMaker& maker, bool /*end*/) {
+      const Schedule& s = maker.schedule();
+      nodes += s.ops.size();
+      dependencies += s.dependencies.size();
+      roots += s.ops.size();
+      // The dependencies of an operation stand together.
+      for (std::size_t d = 0; d < s.dependencies.size(); ++d)
+        roots -= d == 0 || s.dependencies[d].later != s.dependencies[d - 1].later ? 1 : 0;
+      maker.forget();
+    }));
+    put(out, at);
+    at += block_bytes(nodes, roots, dependencies);
+    put(out, at);
+    file.drain();
+  }
+  trace.rewind();
+  for (std::uint32_t r = 0; r < ranks; ++r)
+    WEFT_TRY(make_schedule(trace, r, tags, options, [&](ScheduleMaker& maker, bool end) {
+      if (end) write_binary(maker.schedule(), file);
+    }));
+  return file.close();
+}
+
+}  // namespace weft::traces

@@ -1,0 +1,376 @@
+#include "traces/formats/goal/order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <queue>
+#include <vector>
+
+#include "traces/op_rules.hpp"
+
+namespace weft::traces::goal {
+namespace {
+
+constexpr std::uint32_t kNone = 0xffffffffu;
+constexpr std::size_t kListAtOnce = 1u << 16;  // requests of one waitall
+template <class T>
+using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
+
+constexpr std::uint32_t kAtStart = Dependency::kAtStart;
+
+// Who stands at the other end of each dependency of each operation. An end is the other operation, with kAtStart where
+// a start is enough.
+class Ends {
+ public:
+  Ends(const std::vector<Dependency>& all, std::size_t operations, bool of_later) : from_(operations + 1, 0) {
+    const auto key = [of_later](const Dependency& d) { return of_later ? d.later : d.earlier & ~kAtStart; };
+    for (const Dependency& d : all) ++from_[key(d) + 1];
+    for (std::size_t i = 1; i < from_.size(); ++i) from_[i] += from_[i - 1];
+    ends_.resize(all.size());
+    std::vector<std::uint32_t> next(from_.begin(), from_.end() - 1);
+    for (const Dependency& d : all)
+      ends_[next[key(d)]++] = of_later ? d.earlier : d.later | (d.earlier & kAtStart);
+  }
+  [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t v) const {
+    return {ends_.data() + from_[v], ends_.data() + from_[v + 1]};
+  }
+
+ private:
+  std::vector<std::uint32_t> from_;
+  std::vector<std::uint32_t> ends_;
+};
+
+// Leaves one of several dependencies between the same two operations: that on the end, if there is one.
+void drop_doubles(std::vector<Dependency>& all) {
+  const auto key = [](const Dependency& d) {
+    return static_cast<std::uint64_t>(d.later) << 32 | (d.earlier << 1 | d.earlier >> 31);
+  };
+  const auto order = [key](const Dependency& a, const Dependency& b) { return key(a) < key(b); };
+  // Files name the dependencies of an operation after it, so mostly they are in order.
+  if (!std::ranges::is_sorted(all, order)) std::ranges::sort(all, order);
+  const auto same = [key](const Dependency& a, const Dependency& b) { return key(a) >> 1 == key(b) >> 1; };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+}
+
+class Ordering {
+ public:
+  Ordering(Schedule& s, const Place& place, Program& out)
+      : ops_(s.ops),
+        place_(place),
+        out_(out),
+        later_(s.dependencies, s.ops.size(), false),
+        earlier_(s.dependencies, s.ops.size(), true),
+        missing_(s.ops.size(), 0),
+        lacks_(s.ops.size(), 0),
+        asked_(s.ops.size(), 0),
+        state_(s.ops.size(), State::kBlocked) {
+    for (const Dependency& d : s.dependencies) ++missing_[d.later];
+    std::vector<Dependency>().swap(s.dependencies);
+  }
+  Result<Open> run();
+
+ private:
+  enum class State : std::uint8_t {
+    kBlocked,  // something it depends on was not started
+    kLacking,  // all of that was started, but not all of it is over
+    kReady,
+    kPosted,    // a send or receive that nobody has waited for
+    kFinished,  // computed, or waited for
+  };
+  [[nodiscard]] bool is_message(std::uint32_t v) const { return ops_[v].kind != Kind::kCalc; }
+  // One thing that v depends on was started (a computation: has ended).
+  void one_less(std::uint32_t v) {
+    if (--missing_[v] == 0) may_start(v);
+  }
+  void may_start(std::uint32_t v);
+  void make_ready(std::uint32_t v);
+  [[nodiscard]] std::uint32_t take_call();
+  void start_call(std::uint32_t v);
+  void post(std::uint32_t v);
+  void start_computation(std::uint32_t v);
+  Result<void> compute(std::uint32_t v);
+  Result<void> wait_for_one();
+  void finish(std::uint32_t v);
+  void write_held();
+  void write_waits(std::vector<std::uint32_t>& posted, std::uint32_t line);
+  [[nodiscard]] Op message(std::uint32_t v, bool blocking) const;
+  void note_open(std::uint32_t v) {
+    if (open_.places++ == 0) open_.first = ops_[v].line;
+  }
+  [[nodiscard]] Error side_by_side(std::uint32_t v) const;
+  [[nodiscard]] Error circle() const;
+
+  const std::vector<Operation>& ops_;
+  const Place& place_;
+  Program& out_;
+  Ends later_, earlier_;
+  std::vector<std::uint32_t> missing_;  // by operation; once it is posted its request
+  std::vector<std::uint32_t> lacks_;    // messages that are under way and that it requires
+  std::vector<std::uint32_t> asked_;    // of a message: how many lacking operations require it
+  std::vector<State> state_;
+
+  LeastFirst<std::uint32_t> passes_, receives_, sends_,
+      computations_;                                             // ready; passes: computations of no time
+  LeastFirst<std::pair<std::uint32_t, std::uint32_t>> lacking_;  // (lacks, operation); some are out of date
+  std::uint64_t lacking_count_ = 0;
+  std::array<std::uint64_t, 256> lacking_on_{}, computing_on_{};  // by cpu; ready computations
+  LeastFirst<std::uint32_t> free_slots_;
+  std::uint32_t slots_ = 0;
+  std::uint32_t held_ = kNone;  // posted, but not written: it may turn out to be waited for at once
+  std::uint64_t started_ = 0;
+  std::vector<std::uint32_t> waits_;
+  std::vector<std::int64_t> list_;
+  Open open_;
+  bool too_many_ = false;
+};
+
+void Ordering::may_start(std::uint32_t v) {
+  if (lacks_[v] == 0) return make_ready(v);
+  state_[v] = State::kLacking;
+  ++lacking_count_;
+  ++lacking_on_[ops_[v].cpu];
+  lacking_.emplace(lacks_[v], v);
+  for (const std::uint32_t e : earlier_.of(v))
+    if ((e & kAtStart) == 0 && state_[e] == State::kPosted) ++asked_[e];
+}
+
+void Ordering::make_ready(std::uint32_t v) {
+  state_[v] = State::kReady;
+  switch (ops_[v].kind) {
+    case Kind::kRecv:
+      return receives_.push(v);
+    case Kind::kSend:
+      return sends_.push(v);
+    case Kind::kCalc:
+      if (ops_[v].size == 0) return passes_.push(v);
+      ++computing_on_[ops_[v].cpu];
+      return computations_.push(v);
+  }
+}
+
+// The next ready operation that takes no processor time but that of a call; kNone: there is none.
+std::uint32_t Ordering::take_call() {
+  for (LeastFirst<std::uint32_t>* const ready : {&passes_, &receives_, &sends_})
+    if (!ready->empty()) {
+      const std::uint32_t v = ready->top();
+      ready->pop();
+      return v;
+    }
+  return kNone;
+}
+
+void Ordering::start_call(std::uint32_t v) {
+  if (is_message(v)) return post(v);
+  start_computation(v);
+  finish(v);
+}
+
+Op Ordering::message(std::uint32_t v, bool blocking) const {
+  const Operation& o = ops_[v];
+  Op op{.kind = o.kind == Kind::kSend ? (blocking ? OpKind::send : OpKind::isend)
+                                      : (blocking ? OpKind::recv : OpKind::irecv),
+        .peer = o.peer == kAny ? kAnySource : static_cast<std::int32_t>(o.peer),
+        .tag = o.tag == kAny ? kAnyTag : static_cast<std::int32_t>(o.tag),
+        .amount = static_cast<std::int64_t>(o.size)};
+  if (!blocking) op.request = missing_[v];
+  return op;
+}
+
+void Ordering::write_held() {
+  if (held_ == kNone) return;
+  out_.add(message(held_, false), ops_[held_].line);
+  held_ = kNone;
+}
+
+void Ordering::post(std::uint32_t v) {
+  write_held();
+  std::uint32_t slot = slots_;
+  if (free_slots_.empty()) {
+    ++slots_;
+  } else {
+    slot = free_slots_.top();
+    free_slots_.pop();
+  }
+  too_many_ |= slots_ > kMaxRequestSlots;
+  missing_[v] = slot;
+  held_ = v;
+  state_[v] = State::kPosted;
+  ++started_;
+  for (const std::uint32_t e : later_.of(v)) {
+    const std::uint32_t w = e & ~kAtStart;
+    if ((e & kAtStart) == 0) ++lacks_[w];
+    one_less(w);
+  }
+}
+
+// The end of a message, or of a computation, which was started before.
+void Ordering::finish(std::uint32_t v) {
+  const bool was_posted = state_[v] == State::kPosted;
+  state_[v] = State::kFinished;
+  if (was_posted) free_slots_.push(missing_[v]);
+  for (const std::uint32_t w : later_.of(v)) {
+    if ((w & kAtStart) != 0) continue;
+    if (!was_posted) {
+      one_less(w);
+      continue;
+    }
+    --lacks_[w];
+    if (state_[w] != State::kLacking) continue;
+    if (lacks_[w] > 0) {
+      lacking_.emplace(lacks_[w], w);
+      continue;
+    }
+    --lacking_count_;
+    --lacking_on_[ops_[w].cpu];
+    make_ready(w);
+  }
+}
+
+// Waits for `posted`, in the order of the file.
+void Ordering::write_waits(std::vector<std::uint32_t>& posted, std::uint32_t line) {
+  if (posted.size() == 1 && posted[0] == held_) {
+    out_.add(message(held_, true), ops_[held_].line);
+    held_ = kNone;
+  } else {
+    write_held();
+    std::ranges::sort(posted);
+    if (posted.size() == 1) {
+      Op op{.kind = OpKind::wait, .peer = kAnySource, .tag = kAnyTag, .request = missing_[posted[0]]};
+      if (ops_[posted[0]].kind == Kind::kRecv) {
+        const Op received = message(posted[0], false);
+        op.peer = received.peer;
+        op.tag = received.tag;
+        op.amount = received.amount;
+      }
+      out_.add(op, line);
+    }
+    for (std::size_t at = 0; posted.size() > 1 && at < posted.size(); at += kListAtOnce) {
+      list_.clear();
+      for (std::size_t i = at; i < std::min(at + kListAtOnce, posted.size()); ++i)
+        list_.push_back(missing_[posted[i]]);
+      out_.add({.kind = OpKind::waitall}, list_, line);
+    }
+  }
+  for (const std::uint32_t v : posted) finish(v);
+}
+
+void Ordering::start_computation(std::uint32_t v) {
+  ++started_;
+  for (const std::uint32_t e : later_.of(v))
+    if ((e & kAtStart) != 0) one_less(e & ~kAtStart);
+}
+
+Result<void> Ordering::compute(std::uint32_t v) {
+  const Operation& o = ops_[v];
+  --computing_on_[o.cpu];
+  start_computation(v);
+  // What its start lets go on other cpus goes before it; what is on its own cpu has to wait anyway.
+  waits_.clear();
+  for (std::uint32_t w = take_call(); w != kNone; w = take_call()) {
+    if (ops_[w].cpu == o.cpu)
+      waits_.push_back(w);
+    else
+      start_call(w);
+  }
+  for (const std::uint32_t w : waits_) make_ready(w);
+  if (lacking_count_ != lacking_on_[o.cpu] || computations_.size() != computing_on_[o.cpu])
+    return side_by_side(v);
+  if (lacking_count_ > 0) note_open(v);
+  write_held();
+  out_.add({.kind = OpKind::compute_time, .amount = static_cast<std::int64_t>(o.size) * 1000}, o.line);
+  finish(v);
+  return {};
+}
+
+Result<void> Ordering::wait_for_one() {
+  while (lacking_.top().first != lacks_[lacking_.top().second] ||
+         state_[lacking_.top().second] != State::kLacking)
+    lacking_.pop();
+  const std::uint32_t v = lacking_.top().second;
+  waits_.clear();
+  bool all_ask = true;
+  for (const std::uint32_t e : earlier_.of(v))
+    if ((e & kAtStart) == 0 && state_[e] == State::kPosted) {
+      waits_.push_back(e);
+      all_ask = all_ask && asked_[e] == lacking_count_;
+    }
+  if (!all_ask) {
+    if (lacking_count_ != lacking_on_[ops_[v].cpu]) return side_by_side(v);
+    note_open(v);
+  }
+  write_waits(waits_, ops_[v].line);
+  return {};
+}
+
+Error Ordering::side_by_side(std::uint32_t v) const {
+  for (std::uint32_t w = 0; w < ops_.size(); ++w) {
+    if (w == v || ops_[w].cpu == ops_[v].cpu || (state_[w] != State::kLacking && state_[w] != State::kReady))
+      continue;
+    Error e =
+        not_supported(fmt::format("operations of one rank that run side by side on cpu {} and on cpu {} ({})",
+                                  ops_[v].cpu, ops_[w].cpu, place_(ops_[w])),
+                      "cpus whose operations dependencies put in order");
+    e.where = place_(ops_[v]);
+    return e;
+  }
+  WEFT_CHECK(false, "nothing runs side by side");
+}
+
+// From an operation that never started, back along what never started, one comes round.
+Error Ordering::circle() const {
+  const auto never = [this](std::uint32_t v) { return state_[v] == State::kBlocked; };
+  std::uint32_t v = 0;
+  while (!never(v)) ++v;
+  std::vector<bool> seen(ops_.size(), false);
+  while (!seen[v]) {
+    seen[v] = true;
+    for (const std::uint32_t e : earlier_.of(v))
+      if (never(e & ~kAtStart)) {
+        v = e & ~kAtStart;
+        break;
+      }
+  }
+  return bad_input(place_(ops_[v]), "the operation requires, along others, itself", {},
+                   "dependencies without a circle");
+}
+
+Result<Open> Ordering::run() {
+  for (std::uint32_t v = 0; v < ops_.size(); ++v)
+    if (missing_[v] == 0) may_start(v);
+  for (;;) {
+    if (too_many_) {
+      Error e = not_supported("more than 4,194,304 messages of a rank under way at once");
+      e.where = place_(ops_[held_]);
+      return e;
+    }
+    if (const std::uint32_t call = take_call(); call != kNone) {
+      start_call(call);
+    } else if (!computations_.empty()) {
+      const std::uint32_t v = computations_.top();
+      computations_.pop();
+      WEFT_TRY(compute(v));
+    } else if (lacking_count_ > 0) {
+      WEFT_TRY(wait_for_one());
+    } else {
+      break;
+    }
+  }
+  if (started_ != ops_.size()) return circle();
+  waits_.clear();
+  for (std::uint32_t v = 0; v < ops_.size(); ++v)
+    if (state_[v] == State::kPosted) waits_.push_back(v);
+  if (!waits_.empty()) write_waits(waits_, ops_.back().line);
+  out_.flush();
+  return open_;
+}
+
+}  // namespace
+
+Result<Open> put_in_order(Schedule& schedule, const Place& place, Program& out) {
+  if (schedule.ops.empty()) return Open{};
+  drop_doubles(schedule.dependencies);
+  return Ordering(schedule, place, out).run();
+}
+
+}  // namespace weft::traces::goal

@@ -1,0 +1,217 @@
+#include "traces/formats/goal/schedule_maker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::traces::goal {
+namespace {
+
+constexpr std::uint32_t kAtStart = Dependency::kAtStart;
+
+}  // namespace
+
+Error ScheduleMaker::refuse(std::string what) const { return not_supported("GOAL: " + what); }
+
+Result<std::uint32_t> ScheduleMaker::start(const Operation& op, const Ends& after) {
+  const std::uint64_t v = first_ + schedule_.ops.size();
+  if (v >= kMaxOperations) return refuse("more than 2^31 operations of a rank");
+  schedule_.ops.push_back(op);
+  for (const std::uint32_t e : after) schedule_.dependencies.push_back({static_cast<std::uint32_t>(v), e});
+  return static_cast<std::uint32_t>(v);
+}
+
+Result<void> ScheduleMaker::go_on_after(Result<std::uint32_t> operation, bool at_start) {
+  if (!operation) return std::move(operation).error();
+  after_.assign(1, *operation | (at_start ? kAtStart : 0));
+  return {};
+}
+
+// Not both (tags.hpp).
+Result<void> ScheduleMaker::one_context() const {
+  if (shared_tag_ == 0 || !other_context_) return {};
+  Error e = refuse(
+      fmt::format("a receive of any tag, or of one from {} on, beside collectives or messages of other "
+                  "communicators",
+                  Tags::kShared));
+  e.where = trace_.position(rank_, shared_tag_ - 1);
+  return e;
+}
+
+Result<std::uint32_t> ScheduleMaker::message(const Op& op, bool send, const Ends& after) {
+  Operation o{.size = static_cast<std::uint64_t>(op.amount), .kind = send ? Kind::kSend : Kind::kRecv};
+  o.peer = op.peer == kAnySource ? kAny : static_cast<std::uint32_t>(op.peer);
+  if (!send) {
+    const bool world = op.comm.index() == 0;
+    if (world && (op.tag == kAnyTag || static_cast<std::uint32_t>(op.tag) >= Tags::kShared))
+      shared_tag_ = index_ + 1;
+    other_context_ |= !world;
+    WEFT_TRY(one_context());
+  }
+  if (op.tag == kAnyTag) {
+    o.tag = kAny;
+    return start(o, after);
+  }
+  const auto tag = tags_.message(op.comm.index(), static_cast<std::uint32_t>(op.tag));
+  if (!tag)
+    return refuse(fmt::format("the tag {} on communicator {}: tags end below {}", op.tag, op.comm.index(),
+                              tags_.limit(op.comm.index())));
+  o.tag = *tag;
+  return start(o, after);
+}
+
+Result<void> ScheduleMaker::compute(std::int64_t picoseconds) {
+  if (picoseconds > INT64_MAX - 1'000'000) return refuse("a computation of more than 106 days");
+  rest_ += picoseconds;
+  const std::int64_t nanoseconds = (rest_ + 500) / 1000;
+  if (nanoseconds <= 0) return {};
+  rest_ -= nanoseconds * 1000;
+  return go_on_after(start({.size = static_cast<std::uint64_t>(nanoseconds), .kind = Kind::kCalc}, after_),
+                     false);
+}
+
+// A non-blocking message; the chain goes on when it has started.
+Result<void> ScheduleMaker::post(const Op& op, std::uint32_t slot) {
+  const bool send = !is_receive_request(op.kind);
+  if (op.peer == kProcNull) {
+    if (slot != kNoRequest) under_way_.erase(slot);
+    return {};
+  }
+  WEFT_ASSIGN(const std::uint32_t v, message(op, send, after_));
+  if (slot != kNoRequest) under_way_[slot] = {v};
+  return go_on_after(v, true);
+}
+
+Result<void> ScheduleMaker::collective(const Op& op, std::span<const std::int64_t> list) {
+  if (options_.collectives == nullptr)
+    return refuse("collectives without somebody who knows their algorithms");
+  std::uint32_t comm = op.comm.index();
+  if (op.kind == OpKind::comm_create_group) {
+    // Only the members of the new communicator take part.
+    if (op.amount < 0) return {};
+    comm = static_cast<std::uint32_t>(op.amount);
+  }
+  messages_.clear();
+  WEFT_TRY(options_.collectives->find(rank_, op, list, messages_));
+  if (comm >= calls_.size()) calls_.resize(comm + std::size_t{1}, 0);
+  const std::uint32_t tag = tags_.collective(comm, calls_[comm]++);
+  Ends before = after_, round;
+  for (std::size_t i = 0; i < messages_.size();) {
+    const std::uint32_t number = messages_[i].round;
+    round.clear();
+    std::size_t end = i;
+    while (end < messages_.size() && messages_[end].round == number) ++end;
+    // Receives are there before anything is sent.
+    for (const bool send : {false, true})
+      for (std::size_t k = i; k < end; ++k) {
+        const CollectiveMessage& m = messages_[k];
+        if (m.send != send) continue;
+        other_context_ |= !send;
+        WEFT_TRY(one_context());
+        WEFT_ASSIGN(const std::uint32_t v, start({.size = static_cast<std::uint64_t>(m.bytes),
+                                                  .peer = static_cast<std::uint32_t>(m.peer),
+                                                  .tag = tag,
+                                                  .kind = send ? Kind::kSend : Kind::kRecv},
+                                                 before));
+        round.push_back(v);
+      }
+    before = round;
+    i = end;
+  }
+  if (is_nonblocking_collective(op.kind)) {
+    if (op.request != kNoRequest) under_way_[op.request] = messages_.empty() ? Ends{} : std::move(before);
+  } else {
+    after_ = std::move(before);
+  }
+  return {};
+}
+
+Result<void> ScheduleMaker::wait(const Op& op, std::span<const std::int64_t> list) {
+  std::int64_t one = 0;
+  for (const std::int64_t slot : completed_requests(op, list, one)) {
+    requests_.complete(static_cast<std::uint32_t>(slot));
+    const auto it = under_way_.find(static_cast<std::uint32_t>(slot));
+    if (it == under_way_.end()) continue;
+    for (const std::uint32_t v : it->second) {
+      std::erase(after_, v | kAtStart);
+      if (std::ranges::find(after_, v) == after_.end()) after_.push_back(v);
+    }
+    under_way_.erase(it);
+  }
+  return {};
+}
+
+Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> list) {
+  switch (op.kind) {
+    case OpKind::compute_time:
+    case OpKind::sleep:
+      return compute(op.amount);
+    case OpKind::compute_flops:
+    case OpKind::compute_kernel:
+      if (options_.computation) return compute(options_.computation(rank_, index_));
+      return refuse("computation in flops: its times are nanoseconds");
+    case OpKind::launch:
+      return refuse("accelerators");
+    case OpKind::exchange_series:
+      return refuse("exchange series of generated HPL");
+    case OpKind::cancel:
+      if (under_way_.contains(op.request)) return refuse("cancelled requests");
+      return {};
+    case OpKind::send:
+    case OpKind::ssend:
+    case OpKind::rsend:
+    case OpKind::bsend:
+      if (op.peer == kProcNull) return {};
+      return go_on_after(message(op, true, after_), op.kind == OpKind::bsend);
+    case OpKind::sendrecv:
+      before_half_ = after_;
+      half_open_ = true;
+      if (op.peer == kProcNull) return {};
+      return go_on_after(message(op, true, after_), false);
+    case OpKind::recv: {
+      // Both halves of a sendrecv begin together, and it is over with the later one.
+      const bool half = half_open_ && (op.flags & kPairedRecv) != 0;
+      half_open_ = false;
+      if (op.peer == kProcNull) return {};
+      if (!half) return go_on_after(message(op, false, after_), false);
+      WEFT_ASSIGN(const std::uint32_t v, message(op, false, before_half_));
+      if (after_ == before_half_) after_.clear();
+      after_.push_back(v);
+      return {};
+    }
+    case OpKind::start: {
+      if (const auto* e = requests_.find(op.request)) WEFT_TRY(post(e->op, op.request));
+      requests_.start(op.request);
+      return {};
+    }
+    case OpKind::startall:
+      for (const std::int64_t r : list) {
+        const auto slot = static_cast<std::uint32_t>(r);
+        if (const auto* e = requests_.find(slot)) WEFT_TRY(post(e->op, slot));
+        requests_.start(slot);
+      }
+      return {};
+    case OpKind::request_free:
+      requests_.free(op.request);
+      under_way_.erase(op.request);
+      return {};
+    default:
+      if (is_collective(op.kind) || is_comm_create(op.kind)) return collective(op, list);
+      if (op.kind <= OpKind::irecv && op.kind >= OpKind::isend) return post(op, op.request);
+      if (makes_request(op.kind)) {
+        if (op.request != kNoRequest) requests_.post(op, index_);
+        return {};
+      }
+      if (is_completion(op.kind)) return wait(op, list);
+      return {};  // init, finalize, probes, regions: nothing that takes time or sends
+  }
+}
+
+Result<void> ScheduleMaker::add(const Op& op, std::span<const std::int64_t> list, std::uint64_t index) {
+  index_ = index;
+  auto written = write(op, list);
+  if (!written && written.error().where.empty()) written.error().where = trace_.position(rank_, index);
+  return written;
+}
+
+}  // namespace weft::traces::goal
