@@ -142,8 +142,10 @@ Result<void> program_of(const HplFlags& f, HplDat& d) {
   if (!f.device_memory.empty()) {
     if (d.program != Program::kNvidia)
       return usage_error("--device-memory needs --program nvidia", f.device_memory, "");
-    WEFT_ASSIGN(const Bytes bytes, parse_bytes(f.device_memory, "--device-memory"));
-    d.rochpl.device_memory = bytes.value();
+    const auto bytes = parse_bytes(f.device_memory, "--device-memory");
+    if (!bytes)
+      return usage_error("--device-memory: not a size", f.device_memory, "a number with a unit, like 38GiB");
+    d.rochpl.device_memory = bytes->value();
   }
   if (!f.split.empty()) {
     const char* end = f.split.data() + f.split.size();

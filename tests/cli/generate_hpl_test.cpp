@@ -119,7 +119,7 @@ TEST(GenerateHpl, RocHplIsAProgramOfItsOwnWithItsOwnDefaults) {
            {"--program rochpl --local-p 3", 3, "P is no multiple of the process rows on a node; got \"3\""},
            {"--program rochpl --pivots from:a.weft", 2, "pivots of a recorded run for rochpl"},
            {"--program rochpl --device-memory 1GB", 2, "--device-memory needs --program nvidia; got \"1GB\""},
-           {"--program nvidia --device-memory much", 2, "--device-memory"},
+           {"--program nvidia --device-memory much", 2, "--device-memory: not a size; got \"much\""},
            {"--program nvidia --pivots from:a.weft", 2, "pivots of a recorded run for nvidia"}}) {
     const Outcome o = here.weft(base + flags + " -o x.weft");
     EXPECT_EQ(o.exit_code, code) << flags << ": " << o.err;
