@@ -1,6 +1,7 @@
 #include "hpl_gen/hpl_dat.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,7 @@ constexpr std::array<std::string_view, 3> kFactors = {"left", "crout", "right"};
 constexpr std::array<std::string_view, 6> kBcasts = {"1rg", "1rM", "2rg", "2rM", "Lng", "LnM"};
 constexpr std::array<std::string_view, 3> kSwaps = {"bin-exch", "long", "mix"};
 constexpr std::array<std::string_view, 2> kMaps = {"row", "col"};
+constexpr std::array<std::string_view, 3> kPrograms = {"netlib", "rochpl", "nvidia"};
 
 constexpr std::int64_t kMaxInt = 2147483647;  // HPL counts in int
 constexpr std::int64_t kMaxOrder = kMaxInt - 1;
@@ -329,9 +331,11 @@ Result<void> check_config(const HplConfig& c) {
   if (c.ndiv < 2) return fail("NDIV is out of range", c.ndiv, "at least 2");
   if (c.depth < 0 || c.depth > kMaxDepth) return fail("DEPTH is out of range", c.depth, "0 to 64");
   if (c.swap_threshold < 0) return fail("the swapping threshold is negative", c.swap_threshold, "at least 0");
-  if (c.program == Program::kRocHpl) {
+  if (on_accelerators(c.program)) {
     const RocHplArguments& r = c.rochpl;
     if (!(r.split >= 0 && r.split <= 1)) return fail("the split is out of range", r.split, "0 to 1");
+    if (r.device_memory < 0)
+      return fail("the accelerator's memory is negative", r.device_memory, "at least 0 bytes");
     if (r.local_p < 0 || (r.local_p > 0 && c.p % r.local_p != 0))
       return fail("P is no multiple of the process rows on a node", r.local_p,
                   fmt::format("a divisor of {}", c.p));
@@ -352,12 +356,13 @@ Result<ProcessMap> parse_pmap(std::string_view t, std::string_view o) {
 }
 
 Result<Program> parse_program(std::string_view t, std::string_view o) {
-  for (const Program p : {Program::kNetlib, Program::kRocHpl})
+  for (const Program p : {Program::kNetlib, Program::kRocHpl, Program::kNvidia})
     if (t == name_of(p)) return p;
-  return usage_error(fmt::format("{}: unknown value", o), std::string(t), "one of: netlib, rochpl");
+  return usage_error(fmt::format("{}: unknown value", o), std::string(t),
+                     fmt::format("one of: {}", fmt::join(kPrograms, ", ")));
 }
 
-std::string_view name_of(Program p) { return p == Program::kRocHpl ? "rochpl" : "netlib"; }
+std::string_view name_of(Program p) { return kPrograms[static_cast<std::size_t>(p)]; }
 std::string_view name_of(Factor f) { return kFactors[static_cast<std::size_t>(f)]; }
 std::string_view name_of(Bcast b) { return kBcasts[static_cast<std::size_t>(b)]; }
 std::string_view name_of(Swap s) { return kSwaps[static_cast<std::size_t>(s)]; }

@@ -30,10 +30,15 @@ enum class ProcessMap : std::uint8_t { kRowMajor, kColumnMajor };               
 enum class Program : std::uint8_t {
   kNetlib,  // HPL 2.3
   kRocHpl,  // AMD's for its GPUs, ROCm/rocHPL 6.1 (steps/rochpl_step.hpp)
+  kNvidia,  // NVIDIA's for its GPUs, HPL-NVIDIA 1.0, as far as it is known: rocHPL's order, rows and panels through hosts
 };
+// Processes have accelerators, which update while hosts factor.
+[[nodiscard]] constexpr bool on_accelerators(Program p) { return p != Program::kNetlib; }
 struct RocHplArguments {
   double split = 0.6;            // -f: share of a process's columns that the second part of an update has
   int local_p = 0, local_q = 0;  // -p, -q: process rows and columns on a node; 0 = all of the grid
+  // nvidia: bytes of an accelerator for the matrix and its buffers; columns beyond stay with the host. 0: all fits
+  std::int64_t device_memory = 0;
   friend bool operator==(const RocHplArguments&, const RocHplArguments&) = default;
 };
 
@@ -62,8 +67,8 @@ struct HplConfig {
   [[nodiscard]] int ranks() const { return p * q; }
   // Panels of the main loop: ceil(n / nb).
   [[nodiscard]] std::int64_t panels() const { return (n + nb - 1) / nb; }
-  // DEPTH as it takes effect: with one process column there is nothing to look ahead to; rocHPL always looks one ahead.
-  [[nodiscard]] int look_ahead() const { return program == Program::kRocHpl ? 1 : q == 1 ? 0 : depth; }
+  // DEPTH as it takes effect: with one process column there is nothing to look ahead to; accelerators' programs always look one ahead.
+  [[nodiscard]] int look_ahead() const { return on_accelerators(program) ? 1 : q == 1 ? 0 : depth; }
   // Which of the two algorithms swaps the rows of so many local columns.
   [[nodiscard]] bool long_swap(std::int64_t columns) const {
     return swap == Swap::kSpreadRoll || (swap == Swap::kMix && columns > swap_threshold);

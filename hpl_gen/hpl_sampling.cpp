@@ -204,7 +204,7 @@ SampleFit fit_panels(const HplConfig& config, std::span<const SampleWindow> wind
       squares += unrest(about_curve, f.speaks_for);
     }
     fit.error->s[p] = kWiden[p] * std::sqrt(squares);
-    if (config.program == Program::kRocHpl) fit.error->s[p] *= kWidenSplit[p];
+    if (on_accelerators(config.program)) fit.error->s[p] *= kWidenSplit[p];
   }
   return fit;
 }

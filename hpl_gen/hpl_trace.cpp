@@ -63,8 +63,8 @@ Result<void> HplTrace::prepare() {
   header_.recorder = "weft generate hpl";
   header_.hpl_dat = write_hpl_dat(dat_);
   header_.notes = dat_.notes;
-  if (dat_.program == Program::kRocHpl)
-    header_.notes.push_back(fmt::format("program rocHPL, split {}", dat_.rochpl.split));
+  if (on_accelerators(dat_.program))
+    header_.notes.push_back(fmt::format("program {}, split {}", name_of(dat_.program), dat_.rochpl.split));
 
   traces::Communicator world{"world", {}};
   for (int r = 0; r < ranks; ++r) world.members.push_back(r);
@@ -78,7 +78,7 @@ Result<void> HplTrace::prepare() {
       continue;
     }
     ProcessGrid g{c.p, c.q, c.pmap, static_cast<std::uint32_t>(communicators_.size())};
-    if (c.program == Program::kRocHpl && (c.rochpl.local_p > 0 || c.rochpl.local_q > 0)) {
+    if (on_accelerators(c.program) && (c.rochpl.local_p > 0 || c.rochpl.local_q > 0)) {
       g.local_p = c.rochpl.local_p > 0 ? c.rochpl.local_p : c.p;
       g.local_q = c.rochpl.local_q > 0 ? c.rochpl.local_q : c.q;
     }
@@ -121,8 +121,9 @@ Result<void> HplTrace::prepare() {
 
 Result<void> HplTrace::prepare_pivots() {
   if (options_.pivots == PivotKind::kRecorded) {
-    if (dat_.program == Program::kRocHpl)
-      return not_supported("pivots of a recorded run for rocHPL", "--pivots random or exact");
+    if (on_accelerators(dat_.program))
+      return not_supported(fmt::format("pivots of a recorded run for {}", name_of(dat_.program)),
+                           "--pivots random or exact");
     WEFT_CHECK(options_.recorded != nullptr, "recorded pivots without a recording");
     for (const HplConfig& c : runs_) WEFT_TRY(check_recorded(c, *options_.recorded));
     header_.notes.push_back(options_.recorded->describe());
@@ -324,7 +325,7 @@ void HplTrace::update(const Place& p, std::int64_t columns, PanelBcast& bcast, O
 // Iteration c.item. Without look-ahead: factor, broadcast, update. With: the panel's own columns are brought up to
 // date by the `depth` panels before it, it is factored and its broadcast overlaps the update with the oldest of them.
 void HplTrace::panel_step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
-  if (runs_[c.run].program == Program::kRocHpl) return rochpl_panel_step(rank, c, out, budget);
+  if (on_accelerators(runs_[c.run].program)) return rochpl_panel_step(rank, c, out, budget);
   const Place me = place_of(rank, c.run, c.item);
   const HplConfig& config = *me.config;
   const PanelWindow w = window_of(config);
@@ -395,7 +396,7 @@ void HplTrace::rochpl_panel_step(int rank, Cursor& c, OpSink& out, std::size_t b
 // After the loop the last `depth` panels have not reached the right-hand side yet.
 void HplTrace::last_updates(int rank, Cursor& c, OpSink& out) {
   const HplConfig& config = runs_[c.run];
-  if (config.program == Program::kRocHpl) {
+  if (on_accelerators(config.program)) {
     const RocHplPanel last = rochpl_panel_of(place_of(rank, c.run, config.panels() - 1));
     return emit_rochpl_end(last, c.launched, out);
   }

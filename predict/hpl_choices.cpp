@@ -53,7 +53,7 @@ Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topo
 }
 
 std::vector<std::string> device_warnings(const topology::Platform& platform, hpl_gen::Program program) {
-  if (program != hpl_gen::Program::kRocHpl || platform.compute.classes.empty()) return {};
+  if (!hpl_gen::on_accelerators(program) || platform.compute.classes.empty()) return {};
   const auto& kernels = platform.compute.classes.front().kernels;
   const auto names = [&](std::string_view kernel) {
     return std::any_of(kernels.begin(), kernels.end(), [&](const auto& k) { return k.kernel == kernel; });

@@ -143,7 +143,7 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
   // gamma: the dgemm of a middling update, mean over the ranks of the first host.
   const std::int64_t m = std::max<std::int64_t>(1, config.n / config.p / 2);
   const std::int64_t n = std::max<std::int64_t>(1, config.n / config.q / 2);
-  const bool device = config.program == hpl_gen::Program::kRocHpl;
+  const bool device = hpl_gen::on_accelerators(config.program);
   const traces::KernelShape shape{device ? traces::Kernel::device_dgemm : traces::Kernel::dgemm, m, n,
                                   config.nb};
   out.gamma = clock.seconds(clock.row_of(placement[0], 0), shape) / traces::kernel_flops(shape);

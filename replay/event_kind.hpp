@@ -13,7 +13,7 @@ enum class EventKind : std::uint8_t {
   kProbeWake,      // index = rank: a message that it probes for may have become visible
   kActivityTimer,  // index = activity: overheads of a collective's round are over
   kRunEnd,         // index = rank: a run of computations and polls is over, unless it was cut short
-  kLaunchEnd,      // index = rank: the first of its launched kernels is over
+  kLaunchEnd,      // index = queue of DeviceQueues: its first kernel is over
 };
 
 }  // namespace weft::replay

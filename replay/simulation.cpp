@@ -112,9 +112,7 @@ void Simulation::handle(const Agenda::Event& e) {
 
 namespace {
 
-bool by_rank(EventKind k) {
-  return k == EventKind::kRankTimer || k == EventKind::kRunEnd || k == EventKind::kLaunchEnd;
-}
+bool by_rank(EventKind k) { return k == EventKind::kRankTimer || k == EventKind::kRunEnd; }
 bool by_message(EventKind k) {
   return k == EventKind::kTransferStart || k == EventKind::kEnvelope || k == EventKind::kMessageDone;
 }

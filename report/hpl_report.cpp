@@ -43,8 +43,9 @@ constexpr PhaseRow kPhases[] = {
 };
 
 std::string config_text(const hpl_gen::HplConfig& c) {
-  if (c.program == hpl_gen::Program::kRocHpl)
-    return fmt::format("rocHPL, N {} NB {} on {} x {}, {}, split {}", c.n, c.nb, c.p, c.q,
+  if (hpl_gen::on_accelerators(c.program))
+    return fmt::format("{}, N {} NB {} on {} x {}, {}, split {}",
+                       c.program == hpl_gen::Program::kRocHpl ? "rocHPL" : "HPL-NVIDIA", c.n, c.nb, c.p, c.q,
                        hpl_gen::name_of(c.bcast), c.rochpl.split);
   return fmt::format("N {} NB {} on {} x {}, {}, depth {}, swap {}", c.n, c.nb, c.p, c.q,
                      hpl_gen::name_of(c.bcast), c.depth, hpl_gen::name_of(c.swap));
@@ -298,7 +299,7 @@ Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFor
                      {"update_s", run.update_s},
                      {"solve_s", run.solve_s}};
   j["bcast"] = Json{{"took_s", run.bcast_took_s}, {"waited_s", run.bcast_s}, {"hidden", hidden(run)}};
-  if (run.config.program == hpl_gen::Program::kRocHpl) {
+  if (hpl_gen::on_accelerators(run.config.program)) {
     j["program"] = hpl_gen::name_of(run.config.program);
     j["split"] = run.config.rochpl.split;
     j["device"] = nullptr;

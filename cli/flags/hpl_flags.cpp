@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/flags/values.hpp"
+#include "core/quantity_text.hpp"
 
 namespace weft::cli {
 namespace {
@@ -92,13 +93,21 @@ void add_hpl_flags(CLI::App& app, HplFlags& f) {
   app.add_option("--u", f.u, "0|transposed, 1|no-transposed: form of U [transposed]");
   app.add_option("--equil", f.equil, "0|no, 1|yes: even parts of U in long swaps [yes]");
   app.add_option("--align", f.align, "memory alignment in doubles [8]");
+  app.add_option("--program", f.program,
+                 "netlib | rochpl | nvidia: which program runs; rochpl = AMD's rocHPL 6.1, with its "
+                 "defaults: NB 512, BCAST "
+                 "1rg, NBMIN 16, RFACT right, PMAP col, DEPTH 1; nvidia = HPL-NVIDIA 1.0 as far as it is "
+                 "known, with its input "
+                 "files' NB 288, NBMIN 2, RFACT left [netlib]");
+  app.add_option("--split", f.split,
+                 "rochpl, nvidia: rocHPL's -f, the share of the columns updated first [0.6]");
+  app.add_option("--local-p", f.local_p, "rochpl, nvidia: rocHPL's -p, process rows on a node [all]");
+  app.add_option("--local-q", f.local_q, "rochpl, nvidia: rocHPL's -q, process columns on a node [all]");
   app.add_option(
-      "--program", f.program,
-      "netlib | rochpl: which program runs; rochpl = AMD's rocHPL 6.1, with its defaults: NB 512, BCAST "
-      "1rg, NBMIN 16, RFACT right, PMAP col, DEPTH 1 [netlib]");
-  app.add_option("--split", f.split, "rochpl: its -f, the share of the columns updated first [0.6]");
-  app.add_option("--local-p", f.local_p, "rochpl: its -p, process rows on a node [all]");
-  app.add_option("--local-q", f.local_q, "rochpl: its -q, process columns on a node [all]");
+         "--device-memory", f.device_memory,
+         "nvidia: of an accelerator, for its part of the matrix and for buffers; columns that do not fit are "
+         "updated through the host's [all fits]")
+      ->type_name("BYTES");
   app.add_option("--threshold", f.threshold, "of the residual check; 0 or less: no check [16]");
   app.add_option("--pivots", f.pivots,
                  "random (by --seed) | exact (factors HPL's own matrix) | from:TRACE (of a recorded run with "
@@ -115,16 +124,28 @@ Result<void> program_of(const HplFlags& f, HplDat& d) {
   if (!f.program.empty()) {
     WEFT_ASSIGN(d.program, parse_program(f.program, "--program"));
   }
-  if (d.program == Program::kRocHpl) {
+  if (f.dat.empty() && on_accelerators(d.program)) d.depth = {1}, d.swap = Swap::kSpreadRoll;
+  if (f.dat.empty() && d.program == Program::kRocHpl) {
     // Without an HPL.dat: what its command line takes.
-    if (f.dat.empty()) {
-      d.nb = {512}, d.bcast = {Bcast::k1Ring}, d.nbmin = {16}, d.rfact = {Factor::kRight}, d.depth = {1};
-      d.pmap = ProcessMap::kColumnMajor, d.swap = Swap::kSpreadRoll;
-    }
-  } else {
+    d.nb = {512}, d.bcast = {Bcast::k1Ring}, d.nbmin = {16}, d.rfact = {Factor::kRight};
+    d.pmap = ProcessMap::kColumnMajor;
+  }
+  if (f.dat.empty() && d.program == Program::kNvidia) {
+    // What NVIDIA's input files for nodes of 8 A100 say (github NVIDIA/deepops, workloads/burn-in/hplfiles).
+    d.nb = {288}, d.bcast = {Bcast::k1RingM}, d.nbmin = {2}, d.rfact = {Factor::kLeft};
+  }
+  if (!on_accelerators(d.program))
     for (const auto& [flag, text] :
          {std::pair{"--split", f.split}, {"--local-p", f.local_p}, {"--local-q", f.local_q}})
-      if (!text.empty()) return usage_error(fmt::format("{} needs --program rochpl", flag), text, "");
+      if (!text.empty())
+        return usage_error(fmt::format("{} needs --program rochpl or nvidia", flag), text, "");
+  if (!f.device_memory.empty()) {
+    if (d.program != Program::kNvidia)
+      return usage_error("--device-memory needs --program nvidia", f.device_memory, "");
+    const auto bytes = parse_bytes(f.device_memory, "--device-memory");
+    if (!bytes)
+      return usage_error("--device-memory: not a size", f.device_memory, "a number with a unit, like 38GiB");
+    d.rochpl.device_memory = bytes->value();
   }
   if (!f.split.empty()) {
     const char* end = f.split.data() + f.split.size();

@@ -17,7 +17,7 @@ struct HplFlags {
   // As typed; empty = not given. Lists are joined by commas, names or HPL's numbers.
   std::string n, nb, p, q, pmap, pfact, nbmin, ndiv, rfact, bcast, depth, swap, swap_threshold, l1, u, equil,
       align, threshold;
-  std::string program, split, local_p, local_q;
+  std::string program, split, local_p, local_q, device_memory;
   std::string pivots = "random";
   std::int64_t matrix_seed = 100;
 };

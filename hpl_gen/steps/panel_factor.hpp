@@ -45,7 +45,7 @@ struct PivotCalls {
   bool sendrecv = false;     // both ways in one call; else receive, send, wait
 };
 [[nodiscard]] inline PivotCalls pivot_calls(const HplConfig& c, const Panel& panel) {
-  return c.program == Program::kRocHpl ? PivotCalls{c.nb, true} : PivotCalls{panel.width, false};
+  return on_accelerators(c.program) ? PivotCalls{c.nb, true} : PivotCalls{panel.width, false};
 }
 
 // Emits one instruction; the seat's column owns the panel.

@@ -13,8 +13,9 @@ using traces::Kernel;
 using traces::KernelShape;
 using enum RocHplPart;
 
-// Events: the end of each part's update, of the packing of its rows, and of the copy of L1.
-enum Event : std::uint32_t { kUpdated = 0, kPacked = 3, kL1 = 6, kEvents = 7 };
+// Events: the end of each part's update, of the packing of its rows, of the copy of L1, of the columns in the host's
+// memory.
+enum Event : std::uint32_t { kUpdated = 0, kPacked = 3, kL1 = 6, kStreamed = 7, kEvents = 8 };
 constexpr Event updated(RocHplPart p) { return static_cast<Event>(kUpdated + static_cast<int>(p)); }
 constexpr Event packed(RocHplPart p) { return static_cast<Event>(kPacked + static_cast<int>(p)); }
 
@@ -86,18 +87,31 @@ class Iteration {
     std::vector<std::int64_t> counts;
     counts.reserve(static_cast<std::size_t>(p.grid->p));
     for (int row = 0; row < p.grid->p; ++row) counts.push_back(rows_of(p, row));
+    const std::int64_t width = p.width[static_cast<std::size_t>(part)];
     out_.begin(kSwap);
-    emit_rochpl_rows(p, counts, p.width[static_cast<std::size_t>(part)], out_);
+    if (p.through_host()) out_.kernel(Kernel::copy_to_host, p.current() ? p.panel.width : own_rows(p), width);
+    emit_rochpl_rows(p, counts, width, out_);
+    if (p.through_host()) {
+      out_.kernel(Kernel::copy_to_device, p.panel.width, width);
+      if (p.current())
+        out_.kernel(Kernel::copy_to_host, p.panel.width, width);  // U, solved for, to its place
+    }
     out_.end(kSwap);
   }
   void broadcast(const RocHplPanel& p) {
-    if (p.grid->q == 1) return;
+    if (p.grid->q == 1 && !p.through_host()) return;
     out_.begin(kBcast);
+    // From its place in the matrix to where it is sent from, as in HPL 2.1 (HPL_copyL).
+    if (p.through_host() && p.owns() && p.grid->q > 1) out_.kernel(Kernel::dlacpy, p.below(), p.panel.width);
     emit_rochpl_bcast(p, p.config->bcast, p.words, out_);
-    // The host reads how many rows go where.
-    if (!p.owns()) out_.kernel(Kernel::copy_to_host, ints(p.grid->p + 2));
+    if (p.through_host())
+      out_.kernel(Kernel::copy_to_device, p.words);
+    else if (!p.owns())  // the host reads how many rows go where
+      out_.kernel(Kernel::copy_to_host, ints(p.grid->p + 2));
     out_.end(kBcast);
   }
+  // What stays with the host goes to the accelerator and comes back: 2 = both ways at once.
+  void stream(const RocHplPanel& p) { launch(kStreamed, {{Kernel::copy_to_device, p.rows, p.streamed, 2}}); }
 
   [[nodiscard]] OpSink& out() { return out_; }
 
@@ -117,17 +131,29 @@ class Iteration {
 
 }  // namespace
 
+std::int64_t columns_without_room(std::int64_t memory, std::int64_t rows, std::int64_t columns,
+                                  std::int64_t nb) {
+  if (memory == 0 || rows <= 0) return 0;
+  const std::int64_t buffers = 4 * nb * (rows + columns) * kDouble;
+  const std::int64_t room = std::max<std::int64_t>(memory - buffers, 0) / (rows * kDouble);
+  return std::min((std::max<std::int64_t>(columns - room, 0) + nb - 1) / nb * nb, columns);
+}
+
 RocHplPanel rochpl_panel(const HplConfig& c, const PanelSeat& seat, const RowExchange* moves) {
-  RocHplPanel p{seat, &c, moves, {}, {}, 0};
+  RocHplPanel p{seat, &c, moves, {}, {}, 0, 0};
   const std::int64_t jb = seat.panel.width, nb = c.nb;
   const std::int64_t left =
       local_count(seat.panel.first, c.n + 1, nb, seat.col, c.q) - (seat.owns() ? jb : 0);
   const bool next_is_mine = seat.col == ring_add(seat.panel.col, 1, c.q);
+  const std::int64_t mine = local_count(c.n + 1, nb, seat.col, c.q);
+  const std::int64_t outside =
+      columns_without_room(c.rochpl.device_memory, local_count(c.n, nb, seat.row, c.p), mine, nb);
+  p.streamed = std::max<std::int64_t>(left - (mine - outside), 0);
   const std::int64_t ahead = next_is_mine ? std::min(jb, left) : 0;
   std::int64_t second = left - ahead;
   if (c.p > 1) {
-    const auto all = static_cast<double>(local_count(c.n + 1, nb, seat.col, c.q));
-    second = std::min(second, static_cast<std::int64_t>(all * c.rochpl.split) / nb * nb);
+    second =
+        std::min(second, static_cast<std::int64_t>(static_cast<double>(mine) * c.rochpl.split) / nb * nb);
   }
   const std::int64_t first = left - ahead - second;
   p.columns = {ahead, first, second};
@@ -143,6 +169,7 @@ void emit_rochpl_until_factor(const RocHplPanel* curr, const RocHplPanel& next, 
   if (curr != nullptr) {
     if (next.owns()) it.update(*curr, kLookAhead);
     it.update(*curr, kSecond);
+    it.stream(*curr);
   }
   if (!next.owns()) return;
   it.wait(updated(kLookAhead));
@@ -156,10 +183,12 @@ void emit_rochpl_after_factor(const RocHplPanel* curr, const RocHplPanel& next, 
   Iteration it(launched, out);
   const std::int64_t jb = next.panel.width;
   if (next.owns()) {
-    out.begin(kPfact);
-    out.kernel(Kernel::copy_to_device, next.words);
-    out.kernel(Kernel::copy_to_device, ints(next.grid->p == 1 ? 2 * jb : 4 * jb + 1 + next.grid->p + 1));
-    out.end(kPfact);
+    if (!next.through_host()) {
+      out.begin(kPfact);
+      out.kernel(Kernel::copy_to_device, next.words);
+      out.kernel(Kernel::copy_to_device, ints(next.grid->p == 1 ? 2 * jb : 4 * jb + 1 + next.grid->p + 1));
+      out.end(kPfact);
+    }
     // The first iteration does not wait for its accelerator at its end.
     it.wait(kL1);
     if (next.current()) it.launch(kL1, {{Kernel::device_dlatcpy, jb, jb}});

@@ -28,6 +28,11 @@
 namespace weft::hpl_gen {
 
 // Parts of the columns of a process behind a panel.
+// NVIDIA's program (Program::kNvidia) is closed; it is taken to go in the same order, with these differences
+// (docs/hpl.md, 12):
+// - messages leave from and arrive in the host's memory, so panel and rows are copied on either side;
+// - the columns that do not fit into the accelerator, the first that a process has, stay in the host's memory; each
+//   update brings them to the accelerator and back, beside its kernels, on the queue for copies (docs/model.md).
 enum class RocHplPart : std::uint8_t { kLookAhead, kFirst, kSecond };
 
 // A panel as rocHPL lays it out for one process.
@@ -37,10 +42,17 @@ struct RocHplPanel : PanelSeat {
   std::array<std::int64_t, 3> columns{};
   std::array<std::int64_t, 3> width{};  // doubles of a row of U: columns, padded
   std::int64_t words = 0;               // doubles of the panel's message
+  std::int64_t streamed = 0;            // columns behind the panel that stay in the host's memory
+  [[nodiscard]] bool through_host() const { return config->program == Program::kNvidia; }
   [[nodiscard]] std::int64_t columns_of(RocHplPart part) const {
     return columns[static_cast<std::size_t>(part)];
   }
 };
+// Columns of a process that its accelerator has no room for, whole blocks: besides its columns it holds four panels
+// and four blocks of rows of U. What HPL-NVIDIA 1.0 prints as CPU_COLS before it starts is that, over 4 sizes.
+[[nodiscard]] std::int64_t columns_without_room(std::int64_t memory, std::int64_t rows, std::int64_t columns,
+                                                std::int64_t nb);
+
 [[nodiscard]] RocHplPanel rochpl_panel(const HplConfig& config, const PanelSeat& seat,
                                        const RowExchange* moves);
 

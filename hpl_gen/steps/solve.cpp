@@ -23,8 +23,9 @@ constexpr SolveKernels kOnDevice{Kernel::device_dgemv, Kernel::device_dtrsv, Ker
 
 void emit_solve_step(const HplConfig& c, const ProcessGrid& g, int rank, std::int64_t step, OpSink& out) {
   const int row = g.row_of(rank), col = g.col_of(rank), p = g.p, q = g.q;
-  const bool rochpl = c.program == Program::kRocHpl;
-  const SolveKernels& on = rochpl ? kOnDevice : kOnHost;
+  const bool rochpl = on_accelerators(c.program);
+  // NVIDIA's program keeps the matrix with the host, too (docs/hpl.md, 12).
+  const SolveKernels& on = c.program == Program::kRocHpl ? kOnDevice : kOnHost;
   // The blocks of x are the diagonal blocks of the panels; step 0 solves the last.
   const Panel block = panel_of(c, c.panels() - 1 - step);
   const CommId row_comm = g.row_comm(row), col_comm = g.col_comm(col);

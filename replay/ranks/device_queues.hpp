@@ -1,5 +1,5 @@
 // DeviceQueues: the accelerators of the ranks, one each: what a rank launches there runs in the order of the launches,
-// one kernel after the other, while the rank goes on.
+// one kernel after the other, while the rank goes on. Copies run beside the kernels, one copy after the other.
 //
 // A launch takes no time of the rank. A kernel begins when it is launched or when the one before it ends, whichever is
 // later, and its request completes at its end; only waits for that see the accelerator (docs/model.md, "Accelerators").
@@ -15,6 +15,7 @@
 #include "replay/messages/message.hpp"
 #include "replay/ranks/waits.hpp"
 #include "replay/time.hpp"
+#include "traces/kernel.hpp"
 #include "traces/op.hpp"
 
 namespace weft::replay {
@@ -26,9 +27,10 @@ class DeviceQueues {
       : ranks_(ranks), waits_(waits), path_(path), agenda_(agenda) {}
 
   // A kernel of rank r that takes `d`, for request `slot`, which was begun, or for traces::kNoRequest.
-  void launch(std::uint32_t r, std::uint32_t slot, Elapsed d) {
-    if (queues_.empty()) queues_.resize(ranks_);
-    Queue& q = queues_[r];
+  void launch(std::uint32_t r, traces::Kernel kernel, std::uint32_t slot, Elapsed d) {
+    if (queues_.empty()) queues_.resize(2 * ranks_);
+    const std::uint32_t index = 2 * r + (is_copy(kernel) ? 1 : 0);
+    Queue& q = queues_[index];
     if (q.free.past_the_end()) return;  // the event of that instant ends the replay
     if (q.free <= agenda_.now()) path_.launched(r, q.since);
     q.free = std::max(q.free, agenda_.now()) + d;
@@ -36,19 +38,24 @@ class DeviceQueues {
     if (slot == traces::kNoRequest) return;
     q.slots.push_back(slot);
     // Posted in order of their ends: the first event of a rank is that of its first kernel.
-    agenda_.post(q.free, EventKind::kLaunchEnd, r);
+    agenda_.post(q.free, EventKind::kLaunchEnd, index);
   }
-  // The first kernel of rank r with a request that was not told of yet is over.
-  void ended(std::uint32_t r) {
-    Queue& q = queues_[r];
+  // The first kernel of queue `index` with a request that was not told of yet is over.
+  void ended(std::uint32_t index) {
+    Queue& q = queues_[index];
     const std::uint32_t slot = q.slots.front();
     q.slots.pop_front();
-    waits_.kernel_over(r, Target{slot}, q.since);
+    waits_.kernel_over(index / 2, Target{slot}, q.since);
   }
-  // How long the accelerator of rank r has worked, what it was given last included.
-  [[nodiscard]] Elapsed busy(std::uint32_t r) const { return queues_.empty() ? kNoTime : queues_[r].busy; }
+  // How long the accelerator of rank r has worked, what it was given last included, copies not.
+  [[nodiscard]] Elapsed busy(std::uint32_t r) const {
+    return queues_.empty() ? kNoTime : queues_[std::size_t{2} * r].busy;
+  }
 
  private:
+  [[nodiscard]] static constexpr bool is_copy(traces::Kernel k) {
+    return k == traces::Kernel::copy_to_host || k == traces::Kernel::copy_to_device;
+  }
   struct Queue {
     Instant free;  // when all of it is done
     Elapsed busy;
@@ -60,7 +67,7 @@ class DeviceQueues {
   Waits& waits_;
   CriticalPath& path_;
   Agenda& agenda_;
-  std::vector<Queue> queues_;  // by rank; empty until somebody launches
+  std::vector<Queue> queues_;  // by rank, kernels then copies; empty until somebody launches
 };
 
 }  // namespace weft::replay

@@ -42,7 +42,8 @@ Operations::Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
     if (!k.requests.begin(op.request, false)) return in_use(r, op);
     k.requests.mark_launched(op.request);
   }
-  devices_.launch(r, op.request, d);
+  const auto kernel = static_cast<traces::Kernel>(k.program.list(k.pc, op)[0]);
+  devices_.launch(r, kernel, op.request, d);
   return Step::kDone;
 }
 

@@ -110,14 +110,17 @@ TEST(GenerateHpl, RocHplIsAProgramOfItsOwnWithItsOwnDefaults) {
   EXPECT_EQ(here.weft("check c.weft").exit_code, 0);
   for (const auto& [flags, code, what] : std::vector<std::tuple<std::string, int, std::string>>{
            {"--program hpl-ai", 2,
-            "--program: unknown value; got \"hpl-ai\"; expected one of: netlib, rochpl"},
-           {"--split 0.5", 2, "--split needs --program rochpl"},
-           {"--local-q 2", 2, "--local-q needs --program rochpl"},
+            "--program: unknown value; got \"hpl-ai\"; expected one of: netlib, rochpl, nvidia"},
+           {"--split 0.5", 2, "--split needs --program rochpl or nvidia"},
+           {"--local-q 2", 2, "--local-q needs --program rochpl or nvidia"},
            {"--program rochpl --split 1.01", 2, "--split: not a share; got \"1.01\""},
            {"--program rochpl --split nan", 2, "--split: not a share"},
            {"--program rochpl --local-p 0", 2, "--local-p: not a valid number"},
            {"--program rochpl --local-p 3", 3, "P is no multiple of the process rows on a node; got \"3\""},
-           {"--program rochpl --pivots from:a.weft", 2, "pivots of a recorded run for rocHPL"}}) {
+           {"--program rochpl --pivots from:a.weft", 2, "pivots of a recorded run for rochpl"},
+           {"--program rochpl --device-memory 1GB", 2, "--device-memory needs --program nvidia; got \"1GB\""},
+           {"--program nvidia --device-memory much", 2, "--device-memory: not a size; got \"much\""},
+           {"--program nvidia --pivots from:a.weft", 2, "pivots of a recorded run for nvidia"}}) {
     const Outcome o = here.weft(base + flags + " -o x.weft");
     EXPECT_EQ(o.exit_code, code) << flags << ": " << o.err;
     EXPECT_THAT(o.err, HasSubstr(what));

@@ -89,6 +89,41 @@ TEST(PredictHpl, RocHplOnOneAcceleratorTakesItsMultiplications) {
   EXPECT_EQ(j["program"], "rochpl");
 }
 
+// Columns that do not fit are copied both ways beside the multiplications: the longer of the two counts, panel by panel.
+TEST(PredictHpl, NvidiaTakesTheLongerOfMultiplicationsAndCopiesOfWhatDoesNotFit) {
+  const Workspace here;
+  constexpr std::int64_t kN = 4096, kNb = 128, kMemory = 60'000'000;
+  for (const double rate : {1e12, 1e15}) {
+    SCOPED_TRACE(rate);
+    here.write("n.textproto",
+               "topology { family: \"crossbar\" set: \"n=1\" }\nhost { speed: \"1Tflops\" kernel { name: "
+               "\"device_dgemm\" rate: \"" +
+                   std::to_string(rate / 1e12) +
+                   "Tflops\" } kernel { name: \"copy_to_device\" for_k: \"2\" bandwidth: \"10GB/s\" } " +
+                   "kernel { name: \"*\" intercept: \"0\" } }\n");
+    const Outcome o = here.weft(
+        "predict hpl --program nvidia --on n.textproto --n 4096 --nb 128 --p 1 --q 1 --device-memory " +
+        std::to_string(kMemory) + "B --json -");
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const json j = json::parse(o.out);
+    // Its room: what four panels and four blocks of rows leave.
+    const std::int64_t room = (kMemory - 4 * kNb * (2 * kN + 1) * 8) / (kN * 8);
+    const std::int64_t outside = (kN + 1 - room + kNb - 1) / kNb * kNb;
+    double seconds = 0, longer = 0;
+    for (std::int64_t from = 0; from < kN; from += kNb) {
+      const double left = static_cast<double>(kN - from - kNb),
+                   copied = static_cast<double>(outside - from - kNb);
+      const double multiply = 2 * kNb * left * (left + 1) / rate;
+      const double copy = copied > 0 ? 8 * static_cast<double>(kN - from) * copied / 1e10 : 0;
+      seconds += std::max(multiply, copy);
+      longer += copy > multiply ? 1 : 0;
+    }
+    EXPECT_GT(longer, 5);
+    EXPECT_NEAR(j["time_s"].get<double>(), seconds, 1e-6 * seconds);
+    EXPECT_EQ(j["program"], "nvidia");
+  }
+}
+
 // An interval of 95 % is left by one phase in twenty: of these fifteen by one at most.
 TEST(PredictHpl, RocHplsSampleLiesWithinItsEstimate) {
   const Workspace here;

@@ -26,16 +26,17 @@ constexpr std::int64_t kUs = 1'000'000;  // ticks
 topology::Platform machine() {
   const std::string path = ::testing::TempDir() + "launch_" + std::to_string(::getpid()) + ".textproto";
   std::ofstream(path) << "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=1GB/s\" set: \"lat=0\" }\n"
-                         "host { ranks: 1 kernel { name: \"device_dgemm\" mnk: \"1us\" } }\n"
+                         "host { ranks: 1 kernel { name: \"device_dgemm\" mnk: \"1us\" }\n"
+                         "       kernel { name: \"copy_to_device\" mnk: \"1us\" } }\n"
                          "mpi { eager_limit: \"0B\" }\n";
   auto p = topology::load_platform(path);
   EXPECT_TRUE(p) << (p ? "" : p.error().message());
   return std::move(p).value();
 }
 
-void launch(MemoryTrace& t, std::uint32_t rank, std::int64_t us, std::uint32_t request = traces::kNoRequest) {
-  t.add(rank, {.kind = OpKind::launch, .request = request},
-        {static_cast<std::int64_t>(Kernel::device_dgemm), us, 1, 1});
+void launch(MemoryTrace& t, std::uint32_t rank, std::int64_t us, std::uint32_t request = traces::kNoRequest,
+            Kernel kernel = Kernel::device_dgemm) {
+  t.add(rank, {.kind = OpKind::launch, .request = request}, {static_cast<std::int64_t>(kernel), us, 1, 1});
 }
 void compute(MemoryTrace& t, std::uint32_t rank, std::int64_t us) { t.compute(rank, Duration(us * kUs)); }
 
@@ -77,6 +78,27 @@ TEST(Launch, AnAcceleratorThatWasIdleBeginsAtTheLaunch) {
   launch(t, 0, 5, 1);
   t.wait(0, 1);
   EXPECT_EQ(finish_us(t), 35);
+}
+
+TEST(Launch, CopiesRunBesideKernelsOneAfterTheOther) {
+  // Kernels 70 + 20, copies 30 + 50; the rank waits for what ends first, last, and goes on in between.
+  MemoryTrace t(2);
+  launch(t, 1, 70, 1);
+  launch(t, 1, 30, 2, Kernel::copy_to_device);
+  launch(t, 1, 50, 3, Kernel::copy_to_device);
+  launch(t, 1, 20, 4);
+  launch(t, 0, 1);  // of another rank
+  for (const std::uint32_t request : {2, 3, 1, 4}) t.wait(1, request);
+  EXPECT_EQ(finish_us(t, 1), 90);
+
+  MemoryTrace first(1);
+  launch(first, 0, 70, 1);
+  launch(first, 0, 30, 2, Kernel::copy_to_device);
+  first.wait(0, 2);
+  EXPECT_EQ(finish_us(first), 30);
+  const auto r = run(first);
+  ASSERT_TRUE(r) << r.error().message();
+  EXPECT_EQ(r->ranks[0].device.count(), 70 * kUs);  // kernels alone
 }
 
 TEST(Launch, WhatNobodyWaitsForHoldsNobodyUp) {
