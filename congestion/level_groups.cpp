@@ -91,10 +91,7 @@ void LevelGroups::assign(std::span<const LinkId> bottleneck, std::span<const dou
   for (std::uint32_t l = 0; l < row_.size(); ++l) {
     set_thresholds(l);
     if (row_[l].off()) due(l);
-    if (group_row_[l].held > 0 && (l >= old.size() || group_row_[l].level != old[l])) {
-      changed_at_[l] = solve_;
-      changed_.push_back(l);
-    }
+    if (group_row_[l].held > 0 && (l >= old.size() || group_row_[l].level != old[l])) note_changed(l);
     group_row_[l].promise = group_row_[l].level * kPromise;
   }
   for (std::uint32_t l = 0; l < table_.link_count(); ++l) sweep(l);
@@ -276,6 +273,12 @@ void LevelGroups::forget_reported() {
   reported_ = false;
 }
 
+void LevelGroups::note_changed(std::uint32_t group) {
+  if (changed_at_[group] == solve_) return;
+  changed_at_[group] = solve_;
+  changed_.push_back(group);
+}
+
 void LevelGroups::note_moved(std::uint32_t flow) {
   if (moved_at_[flow] == solve_) return;
   moved_at_[flow] = solve_;
@@ -401,10 +404,7 @@ void LevelGroups::share(std::uint32_t link) {
   }
   if (joining == 0 && std::abs(level - before) <= same_rate_ * before) return;
   flows_visited_ += had + joining;
-  if (changed_at_[link] != solve_) {
-    changed_at_[link] = solve_;
-    changed_.push_back(link);
-  }
+  note_changed(link);
   g.level = level;
   const double promised = g.promise;
   const bool renew = level > promised || level * kStalePromise < promised;
@@ -470,10 +470,11 @@ bool LevelGroups::solve() {
     if (++sweep_ >= table_.link_count()) sweep_ = 0;
     sweep(sweep_);
   }
+  if (!done) return false;  // what it has named so far is still to be told
   reported_ = true;
   ++solve_;
   WEFT_CHECK(solve_ != 0, "more than 2^32 solves by one model");
-  return done;
+  return true;
 }
 
 }  // namespace weft::congestion

@@ -57,7 +57,7 @@ class LevelGroups {
   void remove(std::uint32_t flow);
   // The same allocation as the constructor's, after flows came and went without the two calls above or with them.
   void assign(std::span<const LinkId> bottleneck, std::span<const double> rate);
-  // False: gave up, rates mean nothing.
+  // False: gave up, rates mean nothing until assign(); what it named is named by the next solve(), too.
   [[nodiscard]] bool solve();
 
   // Groups are numbered as links; from link_count() on come those of flows at their limits.
@@ -163,6 +163,7 @@ class LevelGroups {
   template <bool kWeighted>
   void share(std::uint32_t link);
   void forget_reported();
+  void note_changed(std::uint32_t group);
   void note_moved(std::uint32_t flow);
 
   const FlowTable& table_;

@@ -179,6 +179,8 @@ class MaxMin final : public SharingModel {
   std::span<const FlowId> solve_groups();
   void leave_groups();
   void fill_all();
+  void regroup_all();
+  void count_visits();
 
   std::span<const double> capacity_;
   Scope scope_;
@@ -216,7 +218,8 @@ class MaxMin final : public SharingModel {
   double accuracy_ = 0;
   std::size_t removed_ = 0;  // flows, since the last solve
   std::vector<double> old_rate_;
-  bool never_group_ = false;  // it was given up
+  std::uint32_t gave_up_ = 0;  // solves
+  bool never_group_ = false;   // it was given up
 };
 
 }  // namespace weft::congestion

@@ -10,6 +10,8 @@ namespace {
 
 // Once more than one flow in so many came or went at once, all are filled anew.
 constexpr std::size_t kMostChange = 8;
+// Solves by groups that may be given up before groups are.
+constexpr std::uint32_t kMostGivenUp = 64;
 
 }  // namespace
 
@@ -41,6 +43,22 @@ void MaxMin::enter_groups() {
   }
 }
 
+// All rates anew, from scratch; rate_ stays what solve() has told.
+void MaxMin::regroup_all() {
+  old_rate_ = rate_;
+  fill_all();
+  groups_->assign(bottleneck_, rate_);
+  rate_.swap(old_rate_);
+}
+
+// Of the last solve by groups.
+void MaxMin::count_visits() {
+  stats_.flows_solved += groups_->flows_visited();
+  stats_.links_touched += groups_->links_visited();
+  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                                            groups_->flows_visited(), table_.active())));
+}
+
 std::span<const FlowId> MaxMin::solve_groups() {
   changed_.clear();
   moved_.clear();
@@ -50,28 +68,27 @@ std::span<const FlowId> MaxMin::solve_groups() {
   removed_ = 0;
   if (most_change) {
     // From link to link would take longer than from scratch.
-    old_rate_ = rate_;
-    fill_all();
-    groups_->assign(bottleneck_, rate_);
-    rate_.swap(old_rate_);
+    regroup_all();
   } else {
     for (const std::uint32_t flow : added_)
       if (table_.alive(flow) && groups_->group(flow) == LevelGroups::kNone) groups_->add(flow);
   }
   added_.clear();
   if (!groups_->solve()) {
-    ++stats_.solves;
-    leave_groups();
-    return changed_;
+    // Levels that are nearly equal may creep for long. From scratch they come out at once, and groups go on from there.
+    count_visits();
+    regroup_all();
+    if (++gave_up_ > kMostGivenUp || !groups_->solve()) {
+      ++stats_.solves;
+      leave_groups();
+      return changed_;
+    }
   }
   if (groups_->links_visited() == 0 && groups_->moved().empty() && groups_->changed().empty())
     return {};  // nobody was held back by what left
   ++stats_.solves;
   if (certificate_due()) check_groups();
-  stats_.flows_solved += groups_->flows_visited();
-  stats_.links_touched += groups_->links_visited();
-  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(std::min<std::uint64_t>(
-                                                            groups_->flows_visited(), table_.active())));
+  count_visits();
   const auto place = [&](std::uint32_t flow) {
     const std::uint32_t group = groups_->group(flow);
     bottleneck_[flow] = group < link_.size() ? LinkId(group) : LinkId();

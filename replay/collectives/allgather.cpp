@@ -10,14 +10,12 @@ void append_ring_pass(const Blocks& b, Relative r, std::uint32_t first, std::uin
   const std::uint32_t rel = r.of(me);
   const std::uint32_t next = r.rank(plus(rel, 1, p));
   const std::uint32_t previous = r.rank(minus(rel, 1, p));
-  std::uint32_t block = plus(rel, first, p);
-  for (std::uint32_t k = 1; k < p; ++k) {
-    const std::uint32_t coming = minus(block, 1, p);
-    send_blocks(out, b, next, block, 1);
-    recv_blocks(out, b, previous, coming, 1);
+  const std::uint32_t start = plus(rel, first, p);
+  out.steps(1, p, [&](std::uint32_t k) {
+    send_blocks(out, b, next, minus(start, k - 1, p), 1);
+    recv_blocks(out, b, previous, minus(start, k, p), 1);
     out.next_round();
-    block = coming;
-  }
+  });
 }
 
 void allgather_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {

@@ -22,11 +22,11 @@ void alltoall_pairwise(const CollectiveCall& c, std::uint32_t me, RankSchedule& 
   if (c.counts.empty() && c.bytes == 0) return;
   const Pairs pairs{c, me};
   const bool power = std::has_single_bit(c.ranks);
-  for (std::uint32_t k = 1; k < c.ranks; ++k) {
+  out.steps(1, c.ranks, [&](std::uint32_t k) {
     pairs.send(out, power ? me ^ k : plus(me, k, c.ranks));
     pairs.recv(out, power ? me ^ k : minus(me, k, c.ranks));
     out.next_round();
-  }
+  });
 }
 
 // Bruck et al., IEEE TPDS 1997: ceil(lg p) rounds, each block travels once per bit of its distance.

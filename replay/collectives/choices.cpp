@@ -17,6 +17,7 @@ const NodeShape& CollectiveChoices::nodes(std::uint32_t comm, std::span<const st
 
 void CollectiveChoices::build(CollectiveCall call, std::uint32_t comm, std::span<const std::int32_t> members,
                               std::uint32_t me, RankSchedule& out) {
+  const bool goes_on = out.goes_on();
   const CollectiveAlgorithm* algorithm = chosen_[static_cast<std::size_t>(call.kind)];
   if (rules_->asks_for_nodes() || (algorithm != nullptr && algorithm->asks_for_nodes))
     call.nodes = &nodes(comm, members);
@@ -26,7 +27,7 @@ void CollectiveChoices::build(CollectiveCall call, std::uint32_t comm, std::span
   } else {
     algorithm = &build_chosen(*rules_, call, me, out);
   }
-  if (me != 0) return;
+  if (me != 0 || goes_on) return;
   const auto all = collective_algorithms();
   calls_.resize(all.size());
   ++calls_[static_cast<std::size_t>(algorithm - all.data())];

@@ -25,7 +25,8 @@ class CollectiveChoices {
   // By world rank.
   void place(std::vector<std::uint32_t> hosts) { hosts_ = std::move(hosts); }
 
-  // Appends rank `me`'s rounds of a call on communicator `comm`, whose world ranks are `members`.
+  // Appends rank `me`'s rounds of a call on communicator `comm`, whose world ranks are `members`; where the schedule
+  // goes on, those that follow.
   void build(CollectiveCall call, std::uint32_t comm, std::span<const std::int32_t> members, std::uint32_t me,
              RankSchedule& out);
   // In the order of the registry.

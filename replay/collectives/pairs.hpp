@@ -26,13 +26,13 @@ struct Pairs {
 inline void append_pairs_in_batches(std::uint32_t width, std::uint32_t first, const CollectiveCall& c,
                                     std::uint32_t me, RankSchedule& out) {
   const Pairs pairs{c, me};
-  for (std::uint32_t k = 1; k < c.ranks; ++k) {
+  out.steps(1, c.ranks, [&](std::uint32_t k) {
     const std::uint32_t from = plus(me, k, c.ranks);
     const std::uint32_t to = minus(me, k, c.ranks);
     if (pairs.from(from) > 0) pairs.recv(out, from);
     if (pairs.to(to) > 0) pairs.send(out, to);
     if ((k - first + 1) % width == 0) out.next_round();
-  }
+  });
   out.next_round();
 }
 

@@ -13,12 +13,12 @@ void reduce_scatter_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule
 void reduce_scatter_pairwise(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   const Blocks b = rank_blocks(c);
   if (b.total() == 0) return;
-  for (std::uint32_t k = 1; k < c.ranks; ++k) {
+  out.steps(1, c.ranks, [&](std::uint32_t k) {
     const std::uint32_t to = plus(me, k, c.ranks);
     send_blocks(out, b, to, to, 1);
     recv_blocks(out, b, minus(me, k, c.ranks), me, 1);
     out.next_round();
-  }
+  });
 }
 
 // Distance halving: the far half of the ranks' blocks goes to the partner there.

@@ -59,29 +59,89 @@ struct ScheduleMessage {
 };
 
 // One rank's part. build() appends to it.
-struct RankSchedule {
+//
+// With a window() build() stops between two rounds once it has so many messages: more() is true, and after go_on() the
+// same build() appends the next ones to an empty list. It goes through the algorithm again from the start: what was there
+// already is dropped, and of loops over ranks, which are steps(), passed over. So a rank of an all-to-all of thousands
+// needs a few messages at a time, and algorithms whose loops are short need not know.
+class RankSchedule {
+ public:
   std::vector<ScheduleMessage> messages;
   std::uint32_t rounds = 0;
   std::string_view not_supported;  // why the algorithm cannot be had for this call; empty: it can
+
   void clear() {
     messages.clear();
     rounds = 0;
     not_supported = {};
+    window_ = kAll;
+    phase_ = Phase::kTakes;
+    stopped_in_ = loop_ = 0;
   }
+  // Before build(), after clear().
+  void window(std::uint32_t least) { window_ = least; }
+  [[nodiscard]] bool more() const { return phase_ == Phase::kFull; }
+  // build() was called before for this call.
+  [[nodiscard]] bool goes_on() const { return stopped_in_ > 0; }
+  // REQUIRES: more(). The rounds so far are done with.
+  void go_on() {
+    messages.clear();
+    phase_ = Phase::kPasses;
+    loop_ = 0;
+  }
+
   void send(std::uint32_t to, std::int64_t bytes, std::uint32_t first_block = 0, std::uint32_t blocks = 1) {
-    messages.push_back({rounds, true, to, bytes, first_block, blocks});
+    add({0, true, to, bytes, first_block, blocks});
   }
   void recv(std::uint32_t from, std::int64_t bytes, std::uint32_t first_block = 0, std::uint32_t blocks = 1) {
-    messages.push_back({rounds, false, from, bytes, first_block, blocks});
+    add({0, false, from, bytes, first_block, blocks});
+  }
+  // In the current round, whatever m.round is.
+  void add(ScheduleMessage m) {
+    if (phase_ != Phase::kTakes) return;
+    m.round = rounds;
+    messages.push_back(m);
   }
   // Ends the current round, if it has messages: no round is empty, and after build() `rounds` is their
   // number.
   void next_round() {
-    if (!messages.empty() && messages.back().round == rounds) ++rounds;
+    if (phase_ == Phase::kTakes && in_round()) ++rounds;
   }
+  // step(k) for k = first...end - 1, which appends what belongs to k, whatever came before. Not within another.
+  template <class Step>
+  void steps(std::uint32_t first, std::uint32_t end, Step step) {
+    ++loop_;
+    if (phase_ == Phase::kFull || (phase_ == Phase::kPasses && loop_ < stopped_in_)) return;
+    const std::uint32_t from = phase_ == Phase::kPasses ? stopped_at_ : first;
+    phase_ = Phase::kTakes;
+    for (std::uint32_t k = from; k < end; ++k) {
+      if (messages.size() >= window_ && !in_round()) {
+        phase_ = Phase::kFull;
+        stopped_in_ = loop_;
+        stopped_at_ = k;
+        return;
+      }
+      step(k);
+    }
+  }
+
+ private:
+  enum class Phase : std::uint8_t {
+    kTakes,   // appends
+    kPasses,  // what was there before go_on()
+    kFull,    // what comes after go_on()
+  };
+  static constexpr std::uint32_t kAll = 0xffffffffu;
+  [[nodiscard]] bool in_round() const { return !messages.empty() && messages.back().round == rounds; }
+
+  std::uint32_t window_ = kAll;  // messages
+  Phase phase_ = Phase::kTakes;
+  std::uint32_t loop_ = 0;        // calls of steps() in this build()
+  std::uint32_t stopped_in_ = 0;  // of these, the one that the window ended; 0: none yet
+  std::uint32_t stopped_at_ = 0;
 };
 
-// Appends rank `me`'s rounds. O(messages of that rank) time and memory.
+// Appends rank `me`'s rounds. O(messages of that rank, or of the window) time and memory.
 using BuildSchedule = void (*)(const CollectiveCall& call, std::uint32_t me, RankSchedule& out);
 
 struct CollectiveAlgorithm {

@@ -55,7 +55,15 @@ std::uint32_t CollectiveRuns::begin(std::uint32_t r, const traces::Op& op, Targe
   c.mark = agenda_.now();
   c.schedule.clear();
   if (traces::is_collective(op.kind)) {
+    c.schedule.window(kWindow);
     choices_.build(call, comm, comms_.members(comm), me, c.schedule);
+    if (c.schedule.more()) {
+      // The lists are the program's, which may let go of them.
+      c.counts.assign(call.counts.begin(), call.counts.end());
+      c.call = call;
+      c.call.counts = c.counts;
+      c.me = me;
+    }
     if (!c.schedule.not_supported.empty()) {
       free_.push_back(run);
       agenda_.fail(not_supported(
@@ -66,6 +74,12 @@ std::uint32_t CollectiveRuns::begin(std::uint32_t r, const traces::Op& op, Targe
     schedule_comm_operation(op.kind, call.ranks, me, c.schedule);
   }
   return run;
+}
+
+void CollectiveRuns::next_rounds(Run& c) {
+  c.schedule.go_on();
+  choices_.build(c.call, c.comm, comms_.members(c.comm), c.me, c.schedule);
+  c.next = 0;
 }
 
 Elapsed CollectiveRuns::open_round(Run& c) {

@@ -12,7 +12,8 @@
 //  3. The time of a run up to `mark` is explained: in the rank's account if that waits in the blocking call, else in
 //     the run's, as far as the rank waited for it since `window`.
 // It posts messages through a port: anything with post_send() and post_recv() as Transfers has them.
-// Complexity: O(1) a message; no allocation once schedules have had their greatest length.
+// Complexity: O(1) a message; no allocation once schedules have had their greatest length. Of a long schedule a run has
+// the rounds up to kWindow messages at a time: below 1 KB a waiting rank, if a round is not longer.
 #pragma once
 
 #include <cstdint>
@@ -83,6 +84,7 @@ class CollectiveRuns {
   [[nodiscard]] Target target(std::uint32_t run) const { return runs_[run].target; }
 
  private:
+  static constexpr std::uint32_t kWindow = 16;
   enum class Step : std::uint8_t {
     kRoundOver,  // its messages are there
     kReceived,   // ... and their receive overheads paid
@@ -94,6 +96,10 @@ class CollectiveRuns {
     std::int32_t tag = 0;
     Target target;
     RankSchedule schedule;
+    // Whose rounds follow those of the schedule; its lists are in `counts`. Only while schedule.more().
+    CollectiveCall call;
+    std::vector<std::int64_t> counts;
+    std::uint32_t me = 0;    // rank in the communicator
     std::uint32_t next = 0;  // first message of the next round
     std::uint32_t pending = 0;
     Elapsed receive_cost;         // overheads of the round that ends
@@ -104,6 +110,8 @@ class CollectiveRuns {
   };
 
   [[nodiscard]] std::uint32_t take();
+  // REQUIRES: all rounds of the schedule are over, and there are more().
+  void next_rounds(Run& c);
   // Makes the next round the one that is posted; returns its send overheads.
   Elapsed open_round(Run& c);
   void finish(std::uint32_t run);
@@ -157,7 +165,10 @@ void CollectiveRuns::advance(std::uint32_t run, Port& port) {
     }
     if (c.step == Step::kReceived) {
       c.receive_cost = kNoTime;
-      if (c.next == c.schedule.messages.size()) return finish(run);
+      if (c.next == c.schedule.messages.size()) {
+        if (!c.schedule.more()) return finish(run);
+        next_rounds(c);
+      }
       const Elapsed cost = open_round(c);
       if (cost > kNoTime) {
         post(run, port, true, false);

@@ -45,6 +45,7 @@ TEST(Scale, RouteCacheReturnsWhatTheRoutingSays) {
     const auto expected = route_of(p.fabric, s, d);
     const RouteCache::Route r = cache.find(HostId(s), HostId(d));
     ASSERT_TRUE(r.reachable);
+    ASSERT_LE(cache.size(), 500u);
     ASSERT_TRUE(std::equal(r.links.begin(), r.links.end(), expected.begin(), expected.end()))
         << "seed " << seed;
     ASSERT_EQ(r.latency, Duration(500'000) * static_cast<int>(expected.size()));

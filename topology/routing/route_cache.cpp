@@ -8,8 +8,8 @@ namespace {
 constexpr std::uint64_t kEmpty = ~0ULL;
 }  // namespace
 
-RouteCache::RouteCache(const Fabric& fabric, std::size_t max_links)
-    : fabric_(fabric), max_links_(max_links), slots_(1024, Slot{kEmpty, 0, 0}) {}
+RouteCache::RouteCache(const Fabric& fabric, std::size_t max_routes)
+    : fabric_(fabric), max_routes_(max_routes), slots_(1024, Slot{kEmpty, 0, 0}) {}
 
 void RouteCache::insert(std::uint64_t key, RouteId id) {
   std::size_t i = mix(key) & (slots_.size() - 1);
@@ -30,7 +30,7 @@ RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
        i = (i + 1) & (slots_.size() - 1))
     if (slots_[i].key == key) return slots_[i].id;
   // Full: start again. Callers copy what they keep, so nothing dangles past the next find().
-  if (arena_.size() > max_links_ || entries_.size() > max_links_) {
+  if (entries_.size() >= max_routes_ || arena_.size() >= kLinksPerRoute * max_routes_) {
     arena_.clear();
     entries_.clear();
     slots_.assign(1024, Slot{kEmpty, 0, 0});

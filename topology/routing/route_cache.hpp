@@ -1,5 +1,6 @@
-// RouteCache: routes on demand, kept in one arena. Memory is bounded by `max_entries`, never by hosts
-// squared.
+// RouteCache: routes on demand, kept in one arena. Memory is bounded by `max_routes`, never by hosts squared: 64 bytes a
+// route and 4 for each of its links, of which there are at most 16 x max_routes (some 130 MB by default). When it is full
+// it starts again, which costs each pair that is still in use one more search.
 //
 // A span returned by find() or at() is valid until the next call of find() or id(). Not thread-safe: one per engine.
 #pragma once
@@ -22,7 +23,8 @@ class RouteCache {
   };
   // A route to come back to without a search, as long as epoch() is that of its id().
   using RouteId = std::uint32_t;
-  explicit RouteCache(const Fabric& fabric, std::size_t max_links = std::size_t{1} << 26);
+  explicit RouteCache(const Fabric& fabric, std::size_t max_routes = std::size_t{1} << 20);
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
   // O(1) after the first use of a pair.
   [[nodiscard]] Route find(HostId src, HostId dst) { return at(id(src, dst)); }
   [[nodiscard]] RouteId id(HostId src, HostId dst);
@@ -41,6 +43,7 @@ class RouteCache {
 
  private:
   static constexpr std::uint32_t kUnreachable = ~0u;
+  static constexpr std::size_t kLinksPerRoute = 16;
   struct Slot {
     std::uint64_t key;
     RouteId id;
@@ -65,7 +68,7 @@ class RouteCache {
   void grow();
   void insert(std::uint64_t key, RouteId id);
   const Fabric& fabric_;
-  std::size_t max_links_;
+  std::size_t max_routes_;
   std::vector<Slot> slots_;  // open addressing, power of two
   std::vector<Entry> entries_;
   std::vector<LinkId> arena_;

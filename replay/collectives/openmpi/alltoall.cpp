@@ -17,13 +17,13 @@ void openmpi_alltoall_linear_sync(const CollectiveCall& c, std::uint32_t me, Ran
 // To rank + k and from rank - k, also where p is a power of two. Nobody sends what is empty.
 void openmpi_alltoall_pairwise(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   const Pairs pairs{c, me};
-  for (std::uint32_t k = 1; k < c.ranks; ++k) {
+  out.steps(1, c.ranks, [&](std::uint32_t k) {
     const std::uint32_t to = plus(me, k, c.ranks);
     const std::uint32_t from = minus(me, k, c.ranks);
     if (pairs.to(to) > 0) pairs.send(out, to);
     if (pairs.from(from) > 0) pairs.recv(out, from);
     out.next_round();
-  }
+  });
 }
 
 void openmpi_alltoall_two_proc(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {

@@ -21,14 +21,8 @@ void merge(const RankSchedule& a, const RankSchedule& b, RankSchedule& out) {
   std::size_t i = 0;
   std::size_t k = 0;
   for (std::uint32_t round = 0; round < std::max(a.rounds, b.rounds); ++round) {
-    for (; i < a.messages.size() && a.messages[i].round == round; ++i) {
-      out.messages.push_back(a.messages[i]);
-      out.messages.back().round = out.rounds;
-    }
-    for (; k < b.messages.size() && b.messages[k].round == round; ++k) {
-      out.messages.push_back(b.messages[k]);
-      out.messages.back().round = out.rounds;
-    }
+    for (; i < a.messages.size() && a.messages[i].round == round; ++i) out.add(a.messages[i]);
+    for (; k < b.messages.size() && b.messages[k].round == round; ++k) out.add(b.messages[k]);
     out.next_round();
   }
 }

@@ -96,23 +96,23 @@ Blocks segments_of(const CollectiveCall& c, std::int64_t bytes) {
 void append_down(const Blocks& segments, Relative r, const Tree& t, RankSchedule& out) {
   const std::uint32_t n = segments.count();
   const std::uint32_t lag = t.is_top() ? 0 : 1;
-  for (std::uint32_t s = 0; s < n + lag; ++s) {
+  out.steps(0, n + lag, [&](std::uint32_t s) {
     if (lag == 1 && s < n) recv_blocks(out, segments, r.rank(t.parent()), s, 1);
     if (s >= lag)
       for (const std::uint32_t child : t.children()) send_blocks(out, segments, r.rank(child), s - lag, 1);
     out.next_round();
-  }
+  });
 }
 
 void append_up(const Blocks& segments, Relative r, const Tree& t, RankSchedule& out) {
-  for (std::uint32_t s = 0; s < segments.count(); ++s) {
+  out.steps(0, segments.count(), [&](std::uint32_t s) {
     for (const std::uint32_t child : t.children()) {
       recv_blocks(out, segments, r.rank(child), s, 1);
       out.next_round();
     }
     if (!t.is_top()) send_blocks(out, segments, r.rank(t.parent()), s, 1);
     out.next_round();
-  }
+  });
 }
 
 }  // namespace weft::replay::collectives::openmpi

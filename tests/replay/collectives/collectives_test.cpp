@@ -307,6 +307,30 @@ TEST(Collectives, RabenseifnerAndRingAllreduceSendTheOptimalShareFromEveryRank) 
         EXPECT_EQ(sent, 2 * 1024 * (static_cast<std::int64_t>(p) - 1)) << a;
 }
 
+// Rounds of a rank among 4,096 are there a few at a time: a window is the least and what ends its last round.
+TEST(Collectives, LongSchedulesAreNeverThereAsAWhole) {
+  constexpr std::uint32_t kRanks = 4096;
+  const std::tuple<OpKind, std::string_view, std::size_t, std::size_t> cases[] = {
+      {OpKind::alltoall, "pairwise", 2 * (kRanks - 1), 16},
+      {OpKind::alltoall, "scattered", 2 * (kRanks - 1), 64},
+      {OpKind::alltoall, "openmpi.pairwise", 2 * (kRanks - 1), 16},
+      {OpKind::allgather, "ring", 2 * (kRanks - 1), 16},
+      {OpKind::reduce_scatter_block, "ring", 2 * (kRanks - 1), 16},
+      {OpKind::reduce_scatter_block, "pairwise", 2 * (kRanks - 1), 16},
+      {OpKind::allreduce, "ring", 4 * (kRanks - 1), 16},
+  };
+  for (const auto& [kind, name, messages, most] : cases) {
+    SCOPED_TRACE(std::string(traces::op_name(kind)) + " " + std::string(name));
+    const auto algorithm = find_collective(kind, name);
+    ASSERT_TRUE(algorithm);
+    const CollectiveCall call{.kind = kind, .ranks = kRanks, .bytes = std::int64_t{1} << 30};
+    RankSchedule whole;
+    (*algorithm)->build(call, 1000, whole);
+    EXPECT_EQ(whole.messages.size(), messages);
+    EXPECT_EQ(expect_windows_are(whole, **algorithm, call, 1000, 16), most);
+  }
+}
+
 TEST(Collectives, UnevenCountsFromTwentySeedsAreDelivered) {
   for (std::uint64_t s = 0; s < 20; ++s)
     for (const auto& a : collective_algorithms())

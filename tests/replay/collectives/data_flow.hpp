@@ -175,6 +175,33 @@ struct Outcome {
   std::vector<std::int64_t> sent;  // bytes by rank
 };
 
+// The same schedule by windows of `least` messages, one after the other, is `whole`. Returns the most messages of one.
+inline std::size_t expect_windows_are(const RankSchedule& whole, const CollectiveAlgorithm& a,
+                                      const CollectiveCall& call, std::uint32_t me, std::uint32_t least) {
+  RankSchedule s;
+  s.clear();
+  s.window(least);
+  std::size_t at = 0, most = 0;
+  bool more = true;
+  while (more) {
+    a.build(call, me, s);
+    EXPECT_LE(at + s.messages.size(), whole.messages.size());
+    for (const ScheduleMessage& m : s.messages) {
+      if (at == whole.messages.size()) break;
+      const ScheduleMessage& w = whole.messages[at++];
+      EXPECT_TRUE(m.round == w.round && m.send == w.send && m.peer == w.peer && m.bytes == w.bytes &&
+                  m.first_block == w.first_block && m.blocks == w.blocks)
+          << "message " << at - 1 << " of rank " << me << ", windows of " << least;
+    }
+    most = std::max(most, s.messages.size());
+    more = s.more() && !s.messages.empty();
+    if (more) s.go_on();
+  }
+  EXPECT_EQ(at, whole.messages.size()) << "rank " << me << ", windows of " << least;
+  EXPECT_EQ(s.rounds, whole.rounds);
+  return most;
+}
+
 inline constexpr std::int64_t kAlpha =
     1'000'000'000;  // a message takes alpha + its bytes, from when both sides are there
 
@@ -184,6 +211,8 @@ class Simulation {
     for (std::uint32_t me = 0; me < job.p; ++me) {
       EXPECT_TRUE(check_collective(job.call(me), me, "test"));
       a.build(job.call(me), me, ranks_[me].schedule);
+      for (const std::uint32_t window : {1u, 16u})
+        expect_windows_are(ranks_[me].schedule, a, job.call(me), me, window);
       std::uint32_t round = 0;
       for (auto& m : ranks_[me].schedule.messages) {
         EXPECT_TRUE(m.round == round || m.round == round + 1) << "rounds ascend without a gap";
