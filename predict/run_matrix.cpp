@@ -25,6 +25,14 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
     counted = std::max(counted, done);
   };
   WEFT_ASSIGN(run.result, replay::replay(*trace, platform, placement.hosts, mine));
+  if (request.ideal && run.result.finished) {
+    trace->rewind();
+    auto without = matrix.options;
+    without.ideal_network = true;
+    without.critical_path = false;
+    WEFT_ASSIGN(const auto ideal, replay::replay(*trace, platform, placement.hosts, without));
+    if (ideal.finished) run.facts.ideal = ideal.makespan;
+  }
   run.result.warnings.insert(run.result.warnings.end(), placement.notes.begin(), placement.notes.end());
   on_done(trace->totals().ops - std::min(counted, trace->totals().ops));
   run.facts.trace = run.trace;

@@ -30,6 +30,7 @@ struct MatrixRequest {
   std::uint64_t seed = 0;         // of placements
   unsigned threads = 1;
   std::vector<std::string> changes;  // RunFacts::changes of every run
+  bool ideal = false;                // every run once more on an ideal network: RunFacts::ideal
   // Operations replayed so far and in all, from any thread, one call at a time.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
   OnFewerThreads on_fewer_threads;

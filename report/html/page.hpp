@@ -1,0 +1,41 @@
+// The page of `weft report` and --report: one HTML file that holds everything, opens from a disk and asks no network.
+//
+// The page is the built bundle of report/web (report/html/page.html, embedded in the program) around one JSON object,
+// "weft.report/1", in a data block. The object holds what the verbs' JSON holds (rows of a comparison, results of
+// replays), under the same keys, and per run what only a picture needs, one struct a section.
+// Nothing that a user named can end the data block: every '<' and '>' of the JSON is written as an escape, and the page
+// takes texts as text. Same runs, same page: nothing of the machine that replayed is in it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "predict/run_facts.hpp"
+#include "report/compare.hpp"
+
+namespace weft::report {
+
+// A run that is shown in full.
+struct PageRun {
+  predict::RunFacts facts;  // what it points at must outlive the page
+};
+
+struct Page {
+  std::string verb;                 // "replay", "compare"...
+  std::string command, version;     // to repeat it
+  std::vector<std::string> answer;  // sentences, one a trace
+  std::vector<CompareRow> ranking;  // CompareRow::run: index into `runs`
+  std::vector<PageRun> runs;
+};
+
+// The object of the page, and the page around it.
+[[nodiscard]] std::string page_json(const Page& page);
+[[nodiscard]] std::string page_html(const Page& page);
+
+// The ranking and answers of `runs`, which must be in the order in which they were asked for.
+[[nodiscard]] Page page_of(std::string verb, std::vector<PageRun> runs);
+
+// JSON as it may stand in a <script> element: no '<', no '>'.
+[[nodiscard]] std::string script_safe(std::string json);
+
+}  // namespace weft::report

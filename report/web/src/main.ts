@@ -1,0 +1,68 @@
+// The page: the answer, the ranking, and the sections of the run that was chosen.
+import { readPage, type Page } from './data';
+import { el } from './dom';
+import { efficiency } from './efficiency';
+import { links } from './links';
+import { path } from './path';
+import { ranking, rowName } from './ranking';
+import { ranks } from './ranks';
+import { repeat } from './repeat';
+import { Choice, type Section } from './section';
+
+// In the order of the page: one more section is one file and one row.
+const kSections: Section[] = [path, efficiency, ranks, links, repeat];
+
+function themeButton(): HTMLElement {
+  const dark = () => document.documentElement.dataset['theme'] === 'dark';
+  document.documentElement.dataset['theme'] = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  const button = el('button', {
+    type: 'button', id: 'theme', 'aria-pressed': String(dark()),
+    click: () => {
+      document.documentElement.dataset['theme'] = dark() ? 'light' : 'dark';
+      button.setAttribute('aria-pressed', String(dark()));
+      dispatchEvent(new Event('themechange'));
+    },
+  }, 'dark');
+  return button;
+}
+
+function show(page: Page, root: HTMLElement): void {
+  let run = page.rows.find((r) => !r.error)?.run ?? 0;
+  const choice = new Choice();
+  const nav = el('nav', { 'aria-label': 'sections' });
+  const below = el('div', { id: 'run' });
+  const top = ranking(page, () => run, (chosen) => { run = chosen; draw(); });
+
+  function draw(): void {
+    choice.forget();
+    top.update();
+    nav.replaceChildren(el('a', { href: '#ranking' }, 'Ranking'));
+    below.replaceChildren();
+    const shown = page.runs[run];
+    if (!shown) return;
+    const row = page.rows.find((r) => r.run === run);
+    if (page.runs.length > 1 && row) below.append(el('h2', { id: 'shown', class: 'run' }, rowName(row, page)));
+    if (shown.result.error) below.append(el('p', { class: 'error' }, shown.result.error.message));
+    for (const s of kSections) {
+      const box = el('section', { id: s.id }, el('h2', {}, s.title));
+      if (!s.draw(box, shown, choice, page)) continue;
+      below.append(box);
+      nav.append(el('a', { href: `#${s.id}` }, s.title));
+    }
+  }
+
+  root.append(
+    el('header', {}, el('p', { class: 'brand' }, `weft ${page.verb}`, ' ', themeButton()),
+      ...page.answer.map((a) => el('h1', {}, a))),
+    nav, el('section', { id: 'ranking' }, el('h2', {}, 'Ranking'), top.root), below);
+  draw();
+}
+
+const root = document.getElementById('page')!;
+const page = readPage();
+if (page) {
+  document.title = page.answer[0] ?? 'Weft';
+  show(page, root);
+} else {
+  root.append(el('p', {}, 'No data: this is the empty page, which weft fills in.'));
+}

@@ -1,0 +1,34 @@
+// What it takes to repeat the run, and what was assumed.
+import type { Page, Run } from './data';
+import { copyText, el } from './dom';
+import { bytes, count } from './format';
+import type { Choice, Section } from './section';
+
+function fact(name: string, ...values: (string | Node)[]): HTMLElement[] {
+  return [el('dt', {}, name), el('dd', {}, ...values)];
+}
+
+export const repeat: Section = {
+  id: 'repeat',
+  title: 'To repeat it',
+  draw(box: HTMLElement, run: Run, _choice: Choice, page: Page): boolean {
+    const r = run.result;
+    const copy = el('button', { type: 'button', click: () => void copyText(page.command, copy) }, 'copy');
+    const { mpi, ...model } = r.model;
+    const told = Object.entries(model).filter(([, v]) => v !== null && v !== false && !(typeof v === 'object' && Object.keys(v as object).length === 0))
+      .map(([k, v]) => `${k} ${typeof v === 'object' ? JSON.stringify(v) : String(v)}`).join(', ');
+    box.append(el('dl', {},
+      ...fact('command', el('code', { id: 'command' }, page.command), ' ', copy),
+      ...fact('version', `weft ${page.version}`),
+      ...fact('trace', `${r.trace.name}: ${count(r.trace.ranks)} ranks, ${count(r.trace.ops)} operations, ${count(r.trace.messages)} messages of ${bytes(r.trace.bytes)}`),
+      ...fact('platform', `${r.platform.name}: ${count(r.platform.hosts)} hosts, ${count(r.platform.links)} links, routing ${r.platform.routing}`),
+      ...fact('model', told),
+      ...(r.changes.length > 0 ? fact('flags', r.changes.join(' ')) : []),
+      ...(mpi && mpi.assumed.length > 0
+        ? fact('assumed', `${mpi.assumed.join(', ')} (neither the platform nor the command says)`) : []),
+      ...fact('fingerprint', r.fingerprint)));
+    if (page.warnings.length > 0)
+      box.append(el('h3', {}, 'Warnings'), el('ul', { class: 'warnings' }, ...page.warnings.map((w) => el('li', {}, w))));
+    return true;
+  },
+};
