@@ -2,6 +2,7 @@
 
 #include "cli/text_width.hpp"
 #include "report/compare.hpp"
+#include "report/html/runs_of_page.hpp"
 
 namespace weft::cli {
 
@@ -21,18 +22,15 @@ Result<void> Comparison::run(const char* verb) const {
       request.platforms.push_back({spec, flags.changes(common.seed)});
       if (!routing.empty()) request.platforms.back().changes.routing = routing;
     }
-  request.options.critical_path = request.ideal = report.wanted();
+  report::RunsOfPage page;
+  if (report.wanted()) report::watch(request, page);
   predict::Matrix runs;
   WEFT_TRY(run_with_progress(std::move(request), verb, common, runs));
   const auto rows = report::rank_runs(runs.facts());
   common.print(report::compare_text(rows, text_width()));
   if (!common.json.empty()) WEFT_TRY(common.write_json(report::compare_json(rows)));
   if (!common.csv.empty()) WEFT_TRY(common.write_csv(report::compare_csv(rows)));
-  if (report.wanted()) {
-    std::vector<report::PageRun> shown;
-    for (const predict::MatrixRun& run : runs.runs) shown.push_back({run.facts});
-    WEFT_TRY(report.write(report::page_of(verb, std::move(shown))));
-  }
+  if (report.wanted()) WEFT_TRY(report.write(report::page_of(verb, page.take())));
   for (const auto& row : rows)
     if (!row.error.empty())
       return Error{ErrorCode::kFinding, row.trace, "on " + row.platform + ": " + row.error, {}, {}};

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "cli/flags/export_flag.hpp"
@@ -12,6 +13,7 @@
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/parallel.hpp"
+#include "report/html/run_collector.hpp"
 #include "report/jobs.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
@@ -96,6 +98,9 @@ Result<void> run(const Options& o) {
   auto together = options;
   together.critical_path = with_path;
   WEFT_TRY(o.exported->open(together, trace->header().ranks));
+  std::optional<report::RunCollector> seen;
+  if (o.report.wanted())
+    seen.emplace(trace->header().ranks, platform, placement, together, report::PageBudget{}).attach(together);
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
   replay::ReplayResult result, ideal;
@@ -158,7 +163,11 @@ Result<void> run(const Options& o) {
     WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
   WEFT_TRY(o.exported->write(*trace, facts, placement));
-  if (o.report.wanted()) WEFT_TRY(o.report.write(report::page_of("replay", {{facts}})));
+  if (seen) {
+    std::vector<report::PageRun> shown(1);
+    WEFT_ASSIGN(shown.front(), seen->finish(*trace, facts));
+    WEFT_TRY(o.report.write(report::page_of("replay", std::move(shown))));
+  }
   if (std::string found = result.finding(); !found.empty())
     return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
   return {};

@@ -21,7 +21,11 @@ Json result_json(const predict::RunFacts& facts) {
 }
 
 Json run_json(const PageRun& run) {
-  return Json{{"name", predict::platform_label(*run.facts.platform)}, {"result", result_json(run.facts)}};
+  Json j{{"name", predict::platform_label(*run.facts.platform)}, {"result", result_json(run.facts)}};
+  if (run.timeline) j["timeline"] = to_json(*run.timeline);
+  if (run.traffic) j["traffic"] = to_json(*run.traffic, run.facts.platform->fabric);
+  if (run.drawing) j["drawing"] = to_json(*run.drawing, run.facts);
+  return j;
 }
 
 }  // namespace

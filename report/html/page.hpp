@@ -7,17 +7,24 @@
 // takes texts as text. Same runs, same page: nothing of the machine that replayed is in it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "predict/run_facts.hpp"
 #include "report/compare.hpp"
+#include "report/html/drawing.hpp"
+#include "report/html/timeline_section.hpp"
+#include "report/html/traffic_section.hpp"
 
 namespace weft::report {
 
-// A run that is shown in full.
+// A run that is shown in full: its result, and what was collected while it was replayed (run_collector.hpp), if it was.
 struct PageRun {
   predict::RunFacts facts;  // what it points at must outlive the page
+  std::optional<TimelineSection> timeline{};
+  std::optional<TrafficSection> traffic{};
+  std::optional<Drawing> drawing{};  // of a network that is small enough
 };
 
 struct Page {

@@ -89,6 +89,68 @@ async function oneReplay({ weft, open, folder }) {
   assert.notEqual(await dark.evaluate(() => getComputedStyle(document.body).backgroundColor), light);
 }
 
+// Pictures of a run: what is drawn is asked of the page's own objects, what is clicked is where they are.
+async function pictures({ weft, open, folder }) {
+  weft('replay', kSample, '--on', 'torus-16', '--report', 'pictures.html', '--json', 'pictures.json', '--all-links');
+  const result = JSON.parse(readFileSync(path.join(folder, 'pictures.json')));
+  const page = await open('pictures.html');
+  for (const id of ['timeline', 'heat', 'network', 'matrix']) await page.waitForSelector(`#${id} canvas`);
+  const canvas = page.locator('#timeline canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const seen = () => page.evaluate(() => {
+    const v = document.querySelector('#timeline canvas').view;
+    return { from: v.from * v.data.tick_s, to: v.to * v.data.tick_s, frame: v.lastFrame_ms };
+  });
+  const settle = () => page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+  assert.ok(Math.abs((await seen()).to - result.makespan_s) < 1e-6 * result.makespan_s);
+  // Zoom and move by keys and by the wheel, down to a microsecond, and back to all.
+  await canvas.focus();
+  for (let i = 0; i < 16; ++i) await page.keyboard.press('+');
+  await settle();
+  const zoomed = await seen();
+  assert.ok(zoomed.to - zoomed.from < 2e-6, JSON.stringify(zoomed));
+  await page.keyboard.press('ArrowRight');
+  assert.ok((await seen()).from > zoomed.from);
+  await page.keyboard.press('0');
+  assert.equal((await seen()).from, 0);
+  await canvas.hover({ position: { x: 300, y: 100 } });
+  await page.mouse.wheel(0, -600);
+  await page.waitForFunction(() => document.querySelector('#timeline canvas').view.from > 0);
+  await settle();
+  console.log(`a frame of the timeline takes ${(await seen()).frame.toFixed(1)} ms`);
+  // A click on the row of a rank chooses it, here and in the table of ranks.
+  const size = await canvas.boundingBox();
+  await canvas.click({ position: { x: size.width / 2, y: 22 + ((size.height - 22) * 5.5) / 16 } });
+  assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), '5');
+  // Under the pointer: what the rank does there.
+  await canvas.hover({ position: { x: size.width / 2 + 3, y: 22 + ((size.height - 22) * 5.5) / 16 } });
+  assert.match(await page.locator('#timeline-about').textContent(), /^rank 5: |messages? in view/);
+  // A click on a link of the drawing chooses it in the table; what is told of it is what the replay says.
+  const link = result.links.slice().sort((a, b) => b.utilization - a.utilization)[0];
+  const drawing = page.locator('#network canvas');
+  await drawing.scrollIntoViewIfNeeded();
+  const [x, y] = await drawing.evaluate((c, name) => c.linkAt(name), link.name);
+  await drawing.click({ position: { x, y } });
+  const told = await page.locator('#network-about').textContent();
+  assert.ok(told.startsWith(`${link.name}: ${Number((100 * link.utilization).toPrecision(3))} % used`), told);
+  assert.equal(await page.locator('#links tr[aria-selected] td').first().textContent(), link.name);
+  // Another row of the heat map, and a row of the matrix.
+  await page.locator('#heat canvas').click({ position: { x: 400, y: 20 + 18 } });
+  const first = await page.locator('#links tr[aria-selected] td').first().textContent();
+  await page.locator('#heat canvas').hover({ position: { x: 402, y: 20 + 18 } });
+  assert.ok((await page.locator('#heat .about').textContent()).startsWith(`${first}: `));
+  const square = await page.locator('#matrix canvas').boundingBox();
+  await page.locator('#matrix canvas').click({ position: { x: 80, y: 20 + ((square.height - 20) * 2.5) / 16 } });
+  assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), '2');
+  // Something is drawn: more than one colour on every canvas.
+  for (const id of ['timeline', 'heat', 'network', 'matrix']) {
+    const colours = await page.locator(`#${id} canvas`).evaluate((c) =>
+      new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size);
+    assert.ok(colours > 5, `${id}: ${colours} colours`);
+  }
+  page.quiet();
+}
+
 async function hostileNames({ weft, open, folder }) {
   // A path of folders that reads as markup.
   const name = '</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1><!--&quot;"\'.weft';
@@ -104,7 +166,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, hostileNames]) {
     await test(tools);
     console.log(`ok ${test.name}`);
   }

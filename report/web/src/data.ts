@@ -1,6 +1,10 @@
 // The object that the page shows: "weft.report/1". Keys of rows and results are those of `compare --json` and
 // `replay --json`; docs/report.md lists the others.
 
+import type { DrawingData } from './network';
+import type { TimelineData } from './timeline';
+import type { TrafficData } from './traffic';
+
 export interface Row {
   run: number; // index into Page.runs
   trace: string;
@@ -94,6 +98,9 @@ export interface Result {
 export interface Run {
   name: string;
   result: Result;
+  timeline?: TimelineData;
+  traffic?: TrafficData;
+  drawing?: DrawingData;
 }
 
 export interface Page {

@@ -6,11 +6,14 @@ import { links } from './links';
 import { path } from './path';
 import { ranking, rowName } from './ranking';
 import { ranks } from './ranks';
+import { network } from './network';
 import { repeat } from './repeat';
 import { Choice, type Section } from './section';
+import { timeline } from './timeline';
+import { heat, matrix } from './traffic';
 
 // In the order of the page: one more section is one file and one row.
-const kSections: Section[] = [path, efficiency, ranks, links, repeat];
+const kSections: Section[] = [path, efficiency, timeline, heat, network, links, matrix, ranks, repeat];
 
 function themeButton(): HTMLElement {
   const dark = () => document.documentElement.dataset['theme'] === 'dark';
