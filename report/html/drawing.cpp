@@ -175,7 +175,7 @@ void groups(const Fabric& f, Drawing& d) {
   for (std::uint32_t v = f.host_count(); v < f.vertex_count(); ++v)
     group[place_in_name(f, v, 'g', 1, 9)->front()].push_back(v);
   const double step = 2 * std::numbers::pi / static_cast<double>(group.size());
-  const double inner = std::min(0.12, 0.35 * step * 0.4);
+  const double inner = std::min(0.12, 0.34 * step * 0.28);
   std::size_t i = 0;
   for (const auto& [number, routers] : group) {
     const double angle = step * static_cast<double>(i++) - std::numbers::pi / 2;

@@ -54,6 +54,8 @@ class View {
   private readonly c: Canvas;
   private readonly about = el('p', { class: 'note', id: 'timeline-about', 'aria-live': 'polite' });
   private readonly seen = el('p', { class: 'note', id: 'timeline-seen' });
+  private buffer = new OffscreenCanvas(1, 1); // rows, a pixel a rank
+  private image = new ImageData(1, 1);
   private showMessages = true;
   private showPath = true;
   private over: number | null = null; // span under the pointer
@@ -162,40 +164,48 @@ class View {
 
   private rows(): void {
     const { width, height } = this.plot;
-    const columns = Math.round(width);
-    const image = new ImageData(columns, this.data.ranks);
-    const pixels = new Uint32Array(image.data.buffer);
-    const scale = columns / (this.to - this.from);
-    const kind = this.spans['kind']!;
-    for (let r = 0; r < this.data.ranks; ++r) {
-      const row = r * columns;
-      const last = this.spans['first']![r + 1]!;
+    const columns = Math.round(width), ranks = this.data.ranks;
+    if (this.buffer.width !== columns) {
+      this.buffer = new OffscreenCanvas(columns, ranks);
+      this.image = new ImageData(columns, ranks);
+    }
+    const pixels = new Uint32Array(this.image.data.buffer);
+    pixels.fill(0);
+    // Names of their own: this is where a frame's time goes.
+    const { begin, end, colours, from, to } = this;
+    const first = this.spans['first'] as Uint32Array, kind = this.spans['kind'] as Uint8Array;
+    const scale = columns / (to - from);
+    for (let r = 0; r < ranks; ++r) {
+      const row = r * columns, last = first[r + 1]!;
       let column = -1; // of spans within one column: the longest so far
       let longest = 0;
-      for (let i = this.after(r, this.from); i < last && this.begin[i]! < this.to; ++i) {
-        const a = Math.max(0, (this.begin[i]! - this.from) * scale), b = Math.min(columns, (this.end[i]! - this.from) * scale);
-        const first = Math.min(columns - 1, Math.floor(a)), end = Math.max(first + 1, Math.round(b));
-        if (end - first === 1) {
-          if (first !== column) longest = 0;
-          column = first;
-          if (b - a > longest) {
-            longest = b - a;
-            pixels[row + first] = this.colours[kind[i]!]!;
-          }
-        } else {
-          pixels.fill(this.colours[kind[i]!]!, row + first, row + end);
+      for (let i = this.after(r, from); i < last; ++i) {
+        const a = (begin[i]! - from) * scale, b = (end[i]! - from) * scale;
+        if (a >= columns) break;
+        const left = a > 0 ? a | 0 : 0;
+        const right = b < columns ? (b + 0.5) | 0 : columns;
+        if (right - left > 1) {
+          pixels.fill(colours[kind[i]!]!, row + left, row + right);
+          continue;
+        }
+        if (left !== column) {
+          column = left;
+          longest = 0;
+        }
+        if (b - a > longest) {
+          longest = b - a;
+          pixels[row + left] = colours[kind[i]!]!;
         }
       }
     }
-    const buffer = new OffscreenCanvas(columns, this.data.ranks);
-    buffer.getContext('2d')!.putImageData(image, 0, 0);
+    this.buffer.getContext('2d')!.putImageData(this.image, 0, 0);
     const g = this.c.context;
     g.imageSmoothingEnabled = false;
-    g.drawImage(buffer, kLeft, kTop, width, height);
-    const each = height / this.data.ranks;
+    g.drawImage(this.buffer, kLeft, kTop, width, height);
+    const each = height / ranks;
     if (each < 6) return;
     g.fillStyle = colour('--back'); // rows apart
-    for (let r = 0; r <= this.data.ranks; ++r) g.fillRect(kLeft, kTop + r * each - 0.5, width, 1);
+    for (let r = 0; r <= ranks; ++r) g.fillRect(kLeft, kTop + r * each - 0.5, width, 1);
   }
 
   private axis(): void {
