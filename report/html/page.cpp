@@ -12,10 +12,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The result as `replay --json` has it, without what the machine that ran it adds and the path's segments one by one.
+// Without what the machine that ran it adds.
+void drop_machine(Json& j) {
+  if (j.is_object())
+    for (const char* key : {"engine", "wall_s", "peak_rss_bytes"}) j.erase(key);
+  for (Json& below : j)
+    if (below.is_structured()) drop_machine(below);
+}
+
+// The result as `replay --json` has it, without the path's segments one by one.
 Json result_json(const predict::RunFacts& facts) {
   Json j = Json::parse(replay_json(facts, {}));
-  j.erase("engine");
+  drop_machine(j);
   if (j.contains("critical_path")) j["critical_path"].erase("segments");
   return j;
 }
@@ -43,6 +51,21 @@ Page page_of(std::string verb, std::vector<PageRun> runs) {
   return page;
 }
 
+Page page_of_document(std::string verb, std::string_view answer, std::string json) {
+  Page page;
+  page.verb = std::move(verb);
+  page.answer.emplace_back(answer);
+  page.document = std::move(json);
+  return page;
+}
+
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+std::string_view last_line(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return text.substr(text.rfind('\n') + 1);
+}
+
 std::string page_json(const Page& page) {
   Json j;
   j["schema"] = "weft.report/1";
@@ -58,6 +81,13 @@ std::string page_json(const Page& page) {
   j["runs"] = Json::array();
   for (const PageRun& run : page.runs) j["runs"].push_back(run_json(run));
   j["warnings"] = all_warnings(page.ranking);
+  if (!page.document.empty()) {
+    Json document = Json::parse(page.document);
+    drop_machine(document);
+    if (document.contains("warnings")) j["warnings"] = document["warnings"];
+    document.erase("warnings");
+    j["document"] = std::move(document);
+  }
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

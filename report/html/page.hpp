@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "predict/run_facts.hpp"
@@ -33,6 +34,7 @@ struct Page {
   std::vector<std::string> answer;  // sentences, one a trace
   std::vector<CompareRow> ranking;  // CompareRow::run: index into `runs`
   std::vector<PageRun> runs;
+  std::string document;  // instead of ranking and runs: the object of the verb's --json, as text
 };
 
 // The object of the page, and the page around it.
@@ -41,6 +43,14 @@ struct Page {
 
 // The ranking and answers of `runs`, which must be in the order in which they were asked for.
 [[nodiscard]] Page page_of(std::string verb, std::vector<PageRun> runs);
+
+// Of a verb whose own JSON is what there is to draw: "sweep", "predict", "tune", "search".
+[[nodiscard]] Page page_of_document(std::string verb, std::string_view answer, std::string json);
+// The answer of a text for people, which its first or last line is.
+[[nodiscard]] std::string_view first_line(std::string_view text);
+[[nodiscard]] std::string_view last_line(std::string_view text);
+// A width at which sentences are not wrapped.
+inline constexpr std::size_t kUnwrapped = 1u << 20;
 
 // JSON as it may stand in a <script> element: no '<', no '>'.
 [[nodiscard]] std::string script_safe(std::string json);

@@ -87,6 +87,48 @@ TEST(CliReport, ADeadlockIsShownAndIsAFinding) {
   EXPECT_THAT(data_of(w.read("page.html"))["answer"][0].get<std::string>(), HasSubstr("deadlock after"));
 }
 
+// Of a page or an output without what the machine that ran it adds.
+void drop_machine(ordered_json& j) {
+  if (j.is_object())
+    for (const char* key : {"engine", "wall_s", "peak_rss_bytes", "command", "version", "warnings"})
+      j.erase(key);
+  for (auto& below : j)
+    if (below.is_structured()) drop_machine(below);
+}
+
+TEST(CliReport, OtherVerbsShowTheirOwnObject) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const std::string on = " --on " + kSlow;
+  for (const std::string& command :
+       {"sweep t.txt --raw" + on + " --set lat=1us,2us",
+        std::string("predict hpl --on crossbar-16 --n 400 --nb 50 --p 2 --q 2"),
+        std::string("predict hpl --on crossbar-16 --on torus-16 --n 400 --nb 50 --p 2 --q 2"),
+        std::string("tune hpl --on crossbar-16 --n 400 --nb 50 --p 2 --q 2 --evaluations 8"),
+        std::string("search halo --grid 2x2 --on cs-storm")}) {
+    SCOPED_TRACE(command);
+    const Outcome o = w.weft(command + " --report page.html --json out.json");
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    auto page = data_of(w.read("page.html"));
+    EXPECT_EQ(page["verb"], command.substr(0, command.find(' ')));
+    EXPECT_EQ(page["command"], "weft " + command);
+    EXPECT_TRUE(page["rows"].empty() && page["runs"].empty());
+    std::string text = o.out, answer = page["answer"][0];
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    std::erase_if(answer, [](char c) { return c == ' '; });
+    EXPECT_THAT(text, HasSubstr(answer));
+    auto out = ordered_json::parse(w.read("out.json"));
+    EXPECT_EQ(page["warnings"].dump(), out["warnings"].dump());
+    drop_machine(out);
+    EXPECT_EQ(page["document"].dump(), out.dump());
+    ASSERT_EQ(w.weft(command + " --report again.html --quiet").exit_code, 0);
+    EXPECT_EQ(w.read("again.html"), w.read("page.html"));
+  }
+  EXPECT_EQ(w.weft("predict hpl --closed-form --on crossbar-16 --n 400 --nb 50 --p 2 --q 2 --report x.html")
+                .exit_code,
+            2);
+}
+
 TEST(CliReport, WhatCannotBeWrittenIsToldFirst) {
   const Workspace w;
   w.write("t.txt", kPingPong);

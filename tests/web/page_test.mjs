@@ -151,6 +151,57 @@ async function pictures({ weft, open, folder }) {
   page.quiet();
 }
 
+// sweep, predict, tune and search show the object of their --json.
+async function otherVerbs({ weft, open, folder }) {
+  const shown = async (verb, ...args) => {
+    const text = weft(verb, ...args, '--report', `${verb}.html`, '--json', `${verb}.json`);
+    const page = await open(`${verb}.html`);
+    const answer = await page.locator('h1').textContent();
+    assert.ok(text.replace(/\s+/g, ' ').includes(answer.replace(/\s+/g, ' ')), `${answer}\n${text}`);
+    return { page, json: JSON.parse(readFileSync(path.join(folder, `${verb}.json`))) };
+  };
+  const three = (v) => String(Number(v.toPrecision(3)));
+  {
+    // Slow links and few hops against fast links and many: the latency decides.
+    const { page, json } = await shown('sweep', path.resolve('traces/samples/hpl_2x2_1000_64.weft'), '--on', 'near=crossbar:n=4,bw=1Gbps,lat=1us,speed=10Gflops',
+      '--on', 'far=fat-tree:m=4,n=3,bw=100Gbps,lat=1us,speed=10Gflops', '--set', 'lat=100ns,10us,1ms');
+    assert.equal(json.flips.length, 1);
+    assert.ok((await page.locator('#flips li').textContent()).startsWith(`far is faster with lat=${json.flips[0].from}, near with lat=${json.flips[0].to}`));
+    assert.deepEqual(await cells(page, '#sweep table', 1), json.rows.map((r) => r.set.lat));
+    assert.deepEqual(await cells(page, '#sweep table', 2), json.rows.map((r) => r.label));
+    assert.equal(await page.locator('#curves .u-legend .u-series').count(), 3); // the key and two platforms
+    page.quiet();
+  }
+  {
+    const { page, json } = await shown('predict', 'hpl', '--on', 'crossbar-16', '--n', '2000', '--nb', '100', '--p', '4', '--q', '4');
+    assert.deepEqual(await cells(page, '#predictions table', 10), [`${three(json.gflops)} Gflop/s`]);
+    const widths = await page.locator('#phases .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
+    assert.ok(Math.abs(widths.reduce((x, y) => x + y, 0) - 100) < 1e-2, String(widths));
+    assert.equal(await page.locator('#panels canvas').count(), 1);
+    assert.equal(await page.locator('#closed-forms tbody tr').count(), 4);
+    page.quiet();
+  }
+  {
+    const { page, json } = await shown('tune', 'hpl', '--on', 'crossbar-16', '--n', '1000', '--nb', '50,100', '--p', '4', '--q', '4', '--evaluations', '8');
+    assert.deepEqual(await cells(page, '#tuned table', 2), json.rows.map((r) => String(r.nb)));
+    assert.equal(await page.locator('#hpl-dat pre').textContent(), json.hpl_dat_text);
+    page.quiet();
+  }
+  {
+    const { page, json } = await shown('search', 'halo', '--grid', '4x2', '--on', 'cs-storm');
+    assert.deepEqual(await cells(page, '#schedule table', 3), json.best.map((b) => b.sends.join(' ')));
+    // Under the pointer: the message that the step has there.
+    const chart = page.locator('#schedule canvas');
+    await chart.scrollIntoViewIfNeeded();
+    const size = await chart.boundingBox();
+    const step = json.steps[0], [from, to] = step.messages[0], end = json.steps.at(-1).finish_s;
+    await chart.hover({ position: { x: 70 + ((size.width - 74) * (step.start_s + step.finish_s)) / 2 / end, y: 20 + (from + 0.5) * 26 } });
+    assert.ok((await page.locator('#schedule-about').textContent()).startsWith(`${from} sends to ${to} from `));
+    assert.ok((await page.locator('#distribution').textContent()).includes('proven optimal'));
+    page.quiet();
+  }
+}
+
 async function hostileNames({ weft, open, folder }) {
   // A path of folders that reads as markup.
   const name = '</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1><!--&quot;"\'.weft';
@@ -166,7 +217,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, otherVerbs, hostileNames]) {
     await test(tools);
     console.log(`ok ${test.name}`);
   }

@@ -112,6 +112,7 @@ export interface Page {
   rows: Row[];
   runs: Run[];
   warnings: string[];
+  document?: unknown; // of other verbs: the object of their --json
 }
 
 export function readPage(): Page | null {

@@ -7,13 +7,24 @@ import { path } from './path';
 import { ranking, rowName } from './ranking';
 import { ranks } from './ranks';
 import { network } from './network';
-import { repeat } from './repeat';
-import { Choice, type Section } from './section';
+import { closedForms, hplDat, panelCurve, phases, predictions, tuned } from './hpl';
+import { repeat, repeatDocument } from './repeat';
+import { distribution, schedule } from './search';
+import { Choice, type DocumentSection, type Section } from './section';
+import { sweepCurves, sweepRows } from './sweep';
 import { timeline } from './timeline';
 import { heat, matrix } from './traffic';
 
 // In the order of the page: one more section is one file and one row.
 const kSections: Section[] = [path, efficiency, timeline, heat, network, links, matrix, ranks, repeat];
+
+// Of verbs whose own object is shown.
+const kDocuments: Record<string, DocumentSection[]> = {
+  sweep: [sweepCurves, sweepRows, repeatDocument],
+  predict: [predictions, phases, panelCurve, closedForms, repeatDocument],
+  tune: [tuned, hplDat, repeatDocument],
+  search: [schedule, distribution, repeatDocument],
+};
 
 function themeButton(): HTMLElement {
   const dark = () => document.documentElement.dataset['theme'] === 'dark';
@@ -27,6 +38,21 @@ function themeButton(): HTMLElement {
     },
   }, 'dark');
   return button;
+}
+
+function header(page: Page): HTMLElement {
+  return el('header', {}, el('p', { class: 'brand' }, `weft ${page.verb}`, ' ', themeButton()), ...page.answer.map((a) => el('h1', {}, a)));
+}
+
+function showDocument(page: Page, root: HTMLElement): void {
+  const nav = el('nav', { 'aria-label': 'sections' });
+  root.append(header(page), nav);
+  for (const s of kDocuments[page.verb] ?? []) {
+    const box = el('section', { id: s.id }, el('h2', {}, s.title));
+    root.append(box);
+    if (s.draw(box, page.document, page)) nav.append(el('a', { href: `#${s.id}` }, s.title));
+    else box.remove();
+  }
 }
 
 function show(page: Page, root: HTMLElement): void {
@@ -54,10 +80,7 @@ function show(page: Page, root: HTMLElement): void {
     }
   }
 
-  root.append(
-    el('header', {}, el('p', { class: 'brand' }, `weft ${page.verb}`, ' ', themeButton()),
-      ...page.answer.map((a) => el('h1', {}, a))),
-    nav, el('section', { id: 'ranking' }, el('h2', {}, 'Ranking'), top.root), below);
+  root.append(header(page), nav, el('section', { id: 'ranking' }, el('h2', {}, 'Ranking'), top.root), below);
   draw();
 }
 
@@ -65,7 +88,8 @@ const root = document.getElementById('page')!;
 const page = readPage();
 if (page) {
   document.title = page.answer[0] ?? 'Weft';
-  show(page, root);
+  if (page.document !== undefined) showDocument(page, root);
+  else show(page, root);
 } else {
   root.append(el('p', {}, 'No data: this is the empty page, which weft fills in.'));
 }

@@ -38,3 +38,10 @@ export interface Section {
   // Fills `box` with what it has to say of `run`. False: nothing, the section is left out.
   draw(box: HTMLElement, run: Run, choice: Choice, page: Page): boolean;
 }
+
+// A section of a page that shows the object of a verb's --json.
+export interface DocumentSection {
+  id: string;
+  title: string;
+  draw(box: HTMLElement, document: unknown, page: Page): boolean;
+}
