@@ -307,6 +307,7 @@ class View {
       }
     }
     g.stroke();
+    g.globalAlpha = 0.4; // of many beside each other what is below still shows
     for (let column = 0; column < columns; ++column)
       if (bottom[column]! >= top[column]!) g.fillRect(kLeft + column, top[column]!, 1, bottom[column]! - top[column]!);
     g.restore();
