@@ -151,6 +151,19 @@ async function pictures({ weft, open, folder }) {
   page.quiet();
 }
 
+// The phases of HPL, where the trace names them.
+async function phasesOfHpl({ weft, open, folder }) {
+  weft('generate', 'hpl', '--n', '1000', '--nb', '100', '--p', '2', '--q', '2', '-o', 'hpl.weft', '--quiet');
+  weft('replay', 'hpl.weft', '--on', 'crossbar-16', '--report', 'hpl.html', '--json', 'hpl.json');
+  const { regions, makespan_s } = JSON.parse(readFileSync(path.join(folder, 'hpl.json')));
+  const page = await open('hpl.html');
+  const shown = regions.filter((r) => r.count > 0);
+  assert.ok(shown.length >= 4);
+  assert.deepEqual(await cells(page, '#regions table', 1), shown.map((r) => r.name));
+  assert.deepEqual(await cells(page, '#regions table', 5), shown.map((r) => `${Number(((100 * r.total_s) / makespan_s / 4).toPrecision(3))} %`));
+  page.quiet();
+}
+
 // sweep, predict, tune and search show the object of their --json.
 async function otherVerbs({ weft, open, folder }) {
   const shown = async (verb, ...args) => {
@@ -217,7 +230,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, otherVerbs, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, phasesOfHpl, otherVerbs, hostileNames]) {
     await test(tools);
     console.log(`ok ${test.name}`);
   }

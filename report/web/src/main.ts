@@ -8,6 +8,7 @@ import { ranking, rowName } from './ranking';
 import { ranks } from './ranks';
 import { network } from './network';
 import { closedForms, hplDat, panelCurve, phases, predictions, tuned } from './hpl';
+import { regions } from './regions';
 import { repeat, repeatDocument } from './repeat';
 import { distribution, schedule } from './search';
 import { Choice, type DocumentSection, type Section } from './section';
@@ -16,7 +17,7 @@ import { timeline } from './timeline';
 import { heat, matrix } from './traffic';
 
 // In the order of the page: one more section is one file and one row.
-const kSections: Section[] = [path, efficiency, timeline, heat, network, links, matrix, ranks, repeat];
+const kSections: Section[] = [path, efficiency, timeline, heat, network, links, matrix, ranks, regions, repeat];
 
 // Of verbs whose own object is shown.
 const kDocuments: Record<string, DocumentSection[]> = {
