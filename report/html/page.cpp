@@ -91,7 +91,7 @@ std::string page_json(const Page& page) {
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string script_safe(std::string json) {
+std::string script_safe(std::string_view json) {
   std::string out;
   out.reserve(json.size() + 64);
   for (const char c : json) {

@@ -53,6 +53,6 @@ struct Page {
 inline constexpr std::size_t kUnwrapped = 1u << 20;
 
 // JSON as it may stand in a <script> element: no '<', no '>'.
-[[nodiscard]] std::string script_safe(std::string json);
+[[nodiscard]] std::string script_safe(std::string_view json);
 
 }  // namespace weft::report

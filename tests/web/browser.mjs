@@ -18,7 +18,7 @@ export async function withBrowser(f) {
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--force-color-profile=srgb'],
   });
-  const weft = (...args) => execFileSync(kWeft, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] }).toString();
+  const weft = (...args) => execFileSync(kWeft, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] }).toString();
   const open = async (file, options = {}) => {
     const context = await browser.newContext({ viewport: { width: 1240, height: 900 }, ...options });
     const page = await context.newPage();

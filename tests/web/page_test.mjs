@@ -1,7 +1,7 @@
 // The report page does what it says: numbers as in the JSON, clicks, keys, dark, print, no network, no injection.
 // Run by scripts/web.sh --test WEFT.
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { kSample, withBrowser } from './browser.mjs';
 
@@ -215,6 +215,26 @@ async function otherVerbs({ weft, open, folder }) {
   }
 }
 
+// Runs with nothing to draw: no message, no time, a deadlock.
+async function oddRuns({ weft, open, folder }) {
+  const ranks = (body) => `0 init\n1 init\n${body}0 finalize\n1 finalize\n`;
+  const on = ['--on', 'crossbar-16', '--quiet'];
+  writeFileSync(path.join(folder, 'nothing.txt'), ranks(''));
+  weft('replay', 'nothing.txt', ...on, '--report', 'nothing.html');
+  writeFileSync(path.join(folder, 'alone.txt'), ranks('0 compute 1000000\n'));
+  weft('replay', 'alone.txt', ...on, '--report', 'alone.html');
+  writeFileSync(path.join(folder, 'stuck.txt'), ranks('0 recv 1 8 1000 6\n1 recv 0 7 1000 6\n'));
+  assert.throws(() => weft('replay', 'stuck.txt', ...on, '--report', 'stuck.html'), { status: 1 });
+  for (const file of ['nothing.html', 'alone.html', 'stuck.html']) {
+    const page = await open(file);
+    await page.waitForSelector('#timeline canvas');
+    await page.waitForFunction(() => document.querySelector('#timeline canvas').view.lastFrame_ms > 0);
+    assert.ok(!/NaN|undefined|Infinity/.test(await page.locator('main').textContent()), file);
+    if (file === 'stuck.html') assert.ok((await page.locator('.error').textContent()).includes('wait'));
+    page.quiet();
+  }
+}
+
 async function hostileNames({ weft, open, folder }) {
   // A path of folders that reads as markup.
   const name = '</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1><!--&quot;"\'.weft';
@@ -230,7 +250,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, phasesOfHpl, otherVerbs, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, phasesOfHpl, otherVerbs, oddRuns, hostileNames]) {
     await test(tools);
     console.log(`ok ${test.name}`);
   }

@@ -13,7 +13,7 @@ export const path: Section = {
   draw(box: HTMLElement, run: Run, choice: Choice): boolean {
     const p = run.result.critical_path;
     if (!p) return false;
-    const whole = run.result.makespan_s;
+    const whole = run.result.makespan_s || 1; // where nothing takes time every share is 0
     const parts = Object.entries(p.parts).filter(([, s]) => s > 0).map(([name, value]) => ({ ...partOf(name), name, value }))
       .sort((a, b) => b.value - a.value);
     box.append(el('p', {}, `The makespan of ${seconds(whole)} is one chain of ` +

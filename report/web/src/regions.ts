@@ -10,7 +10,7 @@ export const regions: Section = {
   draw(box: HTMLElement, run: Run, _choice: Choice): boolean {
     const list = run.result.regions.filter((r) => r.count > 0);
     if (list.length === 0) return false;
-    const whole = run.result.makespan_s * run.result.trace.ranks;
+    const whole = run.result.makespan_s * run.result.trace.ranks || 1;
     box.append(table([
       { title: 'region', value: (r) => r.name },
       { title: 'times', csv: 'count', value: (r) => r.count, text: (r) => count(r.count) },
