@@ -71,6 +71,8 @@ async function oneReplay({ weft, open, folder }) {
   const rank = page.locator('#ranks table tbody tr').nth(3);
   await rank.click();
   assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), '3');
+  await page.locator('#path').getByRole('button', { name: /^show all \d+ rows$/ }).last().click();
+  assert.equal(await page.locator('#path tr[aria-selected] td').first().textContent(), '3');
   await rank.click();
   assert.equal(await page.locator('#ranks tr[aria-selected]').count(), 0);
   await page.locator('#path td', { hasText: result.critical_path.by_link[0].name }).first().click();

@@ -5,7 +5,7 @@ import type { Run } from './data';
 import { el } from './dom';
 import { bytes, count, counted, percent, seconds } from './format';
 import type { Choice, Section } from './section';
-import { table } from './table';
+import { table, type Table } from './table';
 
 export const path: Section = {
   id: 'path',
@@ -25,26 +25,30 @@ export const path: Section = {
     box.append(el('table', { class: 'legend', id: 'path-parts' }, el('caption', {}, 'Parts of the makespan'), body));
 
     const tables = el('div', { class: 'columns' });
+    const add = (t: Table) => {
+      choice.onChange(t.update);
+      tables.append(t.root);
+    };
     if (p.by_link.length > 0)
-      tables.append(table([
+      add(table([
         { title: 'contention on the path', csv: 'link', value: (l) => l.name },
         { title: 'time', csv: 'contention_s', value: (l) => l.contention_s, text: (l) => seconds(l.contention_s) },
         { title: 'messages', value: (l) => l.messages },
         { title: 'share', value: (l) => l.contention_s / whole, text: (l) => percent(l.contention_s / whole) },
-      ], p.by_link, { caption: 'Links that held the path back', most: 10, choose: (l) => choice.link(l.name), chosen: (l) => l.name === choice.chosen.link }).root);
+      ], p.by_link, { caption: 'Links that held the path back', most: 10, choose: (l) => choice.link(l.name), chosen: (l) => l.name === choice.chosen.link }));
     if (p.by_region.length > 1)
-      tables.append(table([
+      add(table([
         { title: 'region', value: (r) => r.name ?? 'outside regions' },
         { title: 'own time', csv: 'own_s', value: (r) => r.own_s, text: (r) => seconds(r.own_s) },
         { title: 'messages', csv: 'messages_s', value: (r) => r.messages_s, text: (r) => seconds(r.messages_s) },
         { title: 'share', value: (r) => (r.own_s + r.messages_s) / whole, text: (r) => percent((r.own_s + r.messages_s) / whole) },
-      ], p.by_region, { caption: 'The path by region', most: 10 }).root);
+      ], p.by_region, { caption: 'The path by region', most: 10 }));
     if (p.by_rank.length > 0)
-      tables.append(table([
+      add(table([
         { title: 'rank', value: (r) => r.rank },
         { title: 'own time on the path', csv: 'own_s', value: (r) => r.own_s, text: (r) => seconds(r.own_s) },
         { title: 'share', value: (r) => r.own_s / whole, text: (r) => percent(r.own_s / whole) },
-      ], p.by_rank, { caption: 'Ranks on the path', most: 10, choose: (r) => choice.rank(r.rank), chosen: (r) => r.rank === choice.chosen.rank }).root);
+      ], p.by_rank, { caption: 'Ranks on the path', most: 10, choose: (r) => choice.rank(r.rank), chosen: (r) => r.rank === choice.chosen.rank }));
     box.append(tables);
 
     const s = run.result.sensitivity;
