@@ -32,7 +32,7 @@ std::string told_command(const std::vector<std::string>& words) {
     }
     if (word == "--quiet") continue;
     bool left_out = false;
-    for (const std::string_view flag : {"--json", "--csv", "--threads", "--progress"}) {
+    for (const std::string_view flag : {"--json", "--csv", "--report", "--threads", "--progress"}) {
       left_out = left_out || word == flag || (word.starts_with(flag) && word[flag.size()] == '=');
       if (word == flag) ++i;
     }

@@ -11,7 +11,7 @@ namespace {
 using OnDone = std::function<void(std::uint64_t)>;
 
 Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, const OnDone& on_done,
-                        MatrixRun& run) {
+                        std::size_t index, MatrixRun& run) {
   const topology::Platform& platform = matrix.platforms[run.platform];
   WEFT_ASSIGN(auto trace, traces::open_trace({run.trace}, request.format));
   const std::uint32_t ranks = trace->header().ranks;
@@ -19,12 +19,21 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   auto mine = matrix.options;
   PairTraffic traffic;
   mine.on_message = [&traffic](const replay::MessageSeen& m) { traffic.add(m.src, m.dst, Bytes(m.bytes)); };
+  if (request.on_start) request.on_start({index, ranks, platform, placement.hosts}, mine);
   std::uint64_t counted = 0;
   mine.on_progress = [&](std::uint64_t done, std::uint64_t) {
     on_done(done - std::min(counted, done));
     counted = std::max(counted, done);
   };
   WEFT_ASSIGN(run.result, replay::replay(*trace, platform, placement.hosts, mine));
+  if (request.ideal && run.result.finished) {
+    trace->rewind();
+    auto without = matrix.options;
+    without.ideal_network = true;
+    without.critical_path = false;
+    WEFT_ASSIGN(const auto ideal, replay::replay(*trace, platform, placement.hosts, without));
+    if (ideal.finished) run.facts.ideal = ideal.makespan;
+  }
   run.result.warnings.insert(run.result.warnings.end(), placement.notes.begin(), placement.notes.end());
   on_done(trace->totals().ops - std::min(counted, trace->totals().ops));
   run.facts.trace = run.trace;
@@ -38,7 +47,9 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   run.facts.result = &run.result;
   if (const auto worst = busiest_links(run.facts, 1); !worst.empty())
     run.facts.worst_link_sharers = traffic.sharers_of(worst.front(), platform.fabric, placement.hosts);
-  return {};
+  if (!request.on_end) return {};
+  trace->rewind();
+  return request.on_end(index, *trace, run.facts);
 }
 
 }  // namespace
@@ -82,7 +93,7 @@ Result<void> run_matrix(const MatrixRequest& request, Matrix& out) {
   };
   return run_parallel(
       out.runs.size(), request.threads,
-      [&](std::size_t i) { return replay_one(request, out, on_done, out.runs[i]); },
+      [&](std::size_t i) { return replay_one(request, out, on_done, i, out.runs[i]); },
       request.on_fewer_threads);
 }
 

@@ -21,6 +21,14 @@ struct PlatformRequest {
   topology::PlatformChanges changes;
 };
 
+// A run that is about to begin.
+struct RunStart {
+  std::size_t run = 0;  // index into Matrix::runs
+  std::uint32_t ranks = 0;
+  const topology::Platform& platform;
+  const std::vector<HostId>& placement;  // of this call only
+};
+
 struct MatrixRequest {
   std::vector<std::string> traces;  // one path each
   std::string format;               // of all traces; empty: sniffed
@@ -30,9 +38,14 @@ struct MatrixRequest {
   std::uint64_t seed = 0;         // of placements
   unsigned threads = 1;
   std::vector<std::string> changes;  // RunFacts::changes of every run
+  bool ideal = false;                // every run once more on an ideal network: RunFacts::ideal
   // Operations replayed so far and in all, from any thread, one call at a time.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
   OnFewerThreads on_fewer_threads;
+  // Before a run, from its thread: may add callbacks to its options (on_message is taken, and to be called on).
+  std::function<void(const RunStart&, replay::ReplayOptions&)> on_start;
+  // After it, with its trace from the start.
+  std::function<Result<void>(std::size_t run, traces::TraceReader&, const RunFacts&)> on_end;
 };
 
 struct MatrixRun {

@@ -68,7 +68,10 @@ std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs) {
       if (a->result->finished != b->result->finished) return a->result->finished;
       return a->result->makespan < b->result->makespan;
     });
-    for (const predict::RunFacts* r : group) rows.push_back(compare_row(*r, group.front()));
+    for (const predict::RunFacts* r : group) {
+      rows.push_back(compare_row(*r, group.front()));
+      rows.back().run = static_cast<std::size_t>(r - runs.data());
+    }
   }
   return rows;
 }
@@ -249,7 +252,7 @@ std::string headline(std::span<const CompareRow> rows, const PlatformNames& name
   const bool one_platform = !differ.platform && (differ.map || differ.routing);
   const std::string trace =
       predict::short_name(best.trace) + (one_platform ? " on " + name_of(best, names) : "");
-  if (!best.slowdown) return fmt::format("{}: deadlock in every run\n", trace);
+  if (!best.slowdown) return fmt::format("{}: deadlock in every run", trace);
   std::string out =
       fmt::format("{}: fastest {}, {}", trace, differ.of(best, names), show_seconds(best.makespan_s));
   const CompareRow* last = &best;
@@ -258,20 +261,43 @@ std::string headline(std::span<const CompareRow> rows, const PlatformNames& name
   if (last != &best)
     out += fmt::format("; slowest {}, {} ({:.2f} times as long)", differ.of(*last, names),
                        show_seconds(last->makespan_s), *last->slowdown);
-  return out + "\n";
+  return out;
+}
+
+PlatformNames names_of(const std::vector<CompareRow>& rows) {
+  PlatformNames names;
+  for (const CompareRow& r : rows) names.add(r.label, r.platform);
+  return names;
+}
+
+// Calls `f(first, end)` for the rows of every trace.
+template <class F>
+void for_each_trace(const std::vector<CompareRow>& rows, F f) {
+  for (std::size_t i = 0; i < rows.size();) {
+    std::size_t end = i;
+    while (end < rows.size() && rows[end].trace == rows[i].trace) ++end;
+    f(i, end);
+    i = end;
+  }
 }
 
 }  // namespace
 
+std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows) {
+  const PlatformNames names = names_of(rows);
+  std::vector<std::string> out;
+  for_each_trace(rows, [&](std::size_t i, std::size_t end) {
+    out.push_back(headline(std::span(rows).subspan(i, end - i), names));
+  });
+  return out;
+}
+
 std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width) {
   std::string out;
-  PlatformNames names;
-  for (const CompareRow& r : rows) names.add(r.label, r.platform);
-  for (std::size_t i = 0; i < rows.size();) {
-    std::size_t end = i;
-    while (end < rows.size() && rows[end].trace == rows[i].trace) ++end;
+  const PlatformNames names = names_of(rows);
+  for_each_trace(rows, [&](std::size_t i, std::size_t end) {
     if (!out.empty()) out += "\n";
-    out += wrap(headline(std::span(rows).subspan(i, end - i), names), width, 2) + "\n";
+    out += wrap(headline(std::span(rows).subspan(i, end - i), names) + "\n", width, 2) + "\n";
     Table table({{"#"},
                  {"platform", Table::Align::kLeft},
                  {"map", Table::Align::kLeft},
@@ -305,8 +331,7 @@ std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width)
         out += wrap(fmt::format("   {}: {}\n", rows[k].worst_link, s), width, 5);
     }
     out += models_line(rows, i, end);
-    i = end;
-  }
+  });
   for (const std::string& w : all_warnings(rows)) out += wrap("warning: " + w + "\n", width, 3);
   if (!names.legend().empty()) out += "\n" + wrap(names.legend(), width, 5);
   if (!rows.empty() && !rows[0].changes.empty())

@@ -21,6 +21,7 @@
 namespace weft::report {
 
 struct CompareRow {
+  std::size_t run = 0;  // index into the runs that were ranked
   std::string trace, platform, map, routing;
   std::string model;  // that shared the links
   std::string label;  // of the platform; empty: the user gave none
@@ -50,6 +51,8 @@ struct CompareRow {
 [[nodiscard]] nlohmann::ordered_json compare_row_json(const CompareRow& row);
 // The warnings of all rows, "TRACE: sentence", each once in order of the rows.
 [[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);
+// What is fastest and what slowest, a sentence a trace.
+[[nodiscard]] std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows);
 [[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows);
 [[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
 // Names of platforms that are too long for the table are numbered, with a legend below.

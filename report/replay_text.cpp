@@ -35,24 +35,7 @@ std::string whole_percent(double ratio) { return fmt::format("{:.0f} %", ratio *
 
 std::string headline(const predict::RunFacts& run) {
   const auto& r = *run.result;
-  const std::string ranks = counted(run.ranks, "rank");
-  if (!r.finished)
-    return fmt::format("{}: {} on {} deadlock after {}\n{}", predict::short_name(run.trace), ranks,
-                       predict::platform_label(*run.platform), show(r.makespan), deadlock_text(r.deadlock));
-  const predict::TimeSums t = predict::time_sums(r);
-  std::string split;
-  if (t.finish > 0) {
-    std::vector<std::pair<double, const char*>> parts;
-    for (const Part& p : kParts)
-      if (t.*p.sum / t.finish >= 0.005) parts.emplace_back(t.*p.sum, p.name);
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (const auto& [sum, name] : parts)
-      split += fmt::format("{}{} {}", split.empty() ? "; " : ", ", whole_percent(sum / t.finish), name);
-  }
-  return fmt::format("{}: {} take{} {} on {}{}\n", predict::short_name(run.trace), ranks,
-                     run.ranks == 1 ? "s" : "", show(r.makespan), predict::platform_label(*run.platform),
-                     split);
+  return replay_answer(run) + "\n" + (r.finished ? "" : deadlock_text(r.deadlock));
 }
 
 std::string time_table(const predict::RunFacts& run) {
@@ -237,6 +220,28 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
   if (deadlock.blocked.size() > shown)
     out += fmt::format("  ... and {} more\n", deadlock.blocked.size() - shown);
   return out;
+}
+
+std::string replay_answer(const predict::RunFacts& run) {
+  const auto& r = *run.result;
+  const std::string ranks = counted(run.ranks, "rank");
+  if (!r.finished)
+    return fmt::format("{}: {} on {} deadlock after {}", predict::short_name(run.trace), ranks,
+                       predict::platform_label(*run.platform), show(r.makespan));
+  const predict::TimeSums t = predict::time_sums(r);
+  std::string split;
+  if (t.finish > 0) {
+    std::vector<std::pair<double, const char*>> parts;
+    for (const Part& p : kParts)
+      if (t.*p.sum / t.finish >= 0.005) parts.emplace_back(t.*p.sum, p.name);
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (const auto& [sum, name] : parts)
+      split += fmt::format("{}{} {}", split.empty() ? "; " : ", ", whole_percent(sum / t.finish), name);
+  }
+  return fmt::format("{}: {} take{} {} on {}{}", predict::short_name(run.trace), ranks,
+                     run.ranks == 1 ? "s" : "", show(r.makespan), predict::platform_label(*run.platform),
+                     split);
 }
 
 std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& options) {

@@ -19,6 +19,8 @@ struct ReplayTextOptions {
       nullptr;  // several jobs on one fabric: their slowdowns and shared links
 };
 
+// How long it took, and the shares of the ranks' time; of a deadlock who waits for whom.
+[[nodiscard]] std::string replay_answer(const predict::RunFacts& run);
 [[nodiscard]] std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& options);
 // "rank 3 in recv from 0 ... waits for rank 0" line by line: the cycle, or the first blocked ranks if there
 // is none.

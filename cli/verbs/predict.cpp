@@ -9,6 +9,7 @@
 #include "cli/flags/model_flag.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/replay_flags.hpp"
+#include "cli/flags/report_flag.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 struct Options {
   CommonOptions common;
+  ReportFlag report;
   HplFlags hpl;
   std::vector<std::string> on;
   PlatformFlags flags;
@@ -123,6 +125,8 @@ Result<void> run(const Options& o) {
   WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
   options.threads = o.common.threads;
   options.on_fewer_threads = tell_fewer_threads;
+  if (o.closed_form && o.report.wanted())
+    return not_supported("a page of closed forms alone", "--report without --closed-form");
   if (o.closed_form) return run_closed_forms(o, tasks, options);
 
   std::size_t runs = 0;
@@ -181,11 +185,18 @@ Result<void> run(const Options& o) {
             : report::predictions_text(all.runs, text_width());
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   o.common.print(text);
-  if (!o.common.json.empty()) {
+  if (!o.common.json.empty() || o.report.wanted()) {
     auto j = predictions_json(all, one, options);
     j["warnings"] = warnings;
     if (!stopped.empty()) j["error"] = stopped;
     WEFT_TRY(o.common.write_json(report::json_text(j)));
+    if (o.report.wanted() && !all.runs.empty()) {
+      const std::string whole =
+          one ? report::prediction_text(all.runs[0], all.closed[0], {}, report::kUnwrapped)
+              : report::predictions_text(all.runs, report::kUnwrapped);
+      WEFT_TRY(o.report.write(
+          report::page_of_document("predict", report::first_line(whole), report::json_text(j))));
+    }
   }
   if (!o.common.csv.empty() && !(one && all.runs.empty()))
     WEFT_TRY(o.common.write_csv(one ? report::panel_csv(all.runs[0])
@@ -236,6 +247,7 @@ Action setup_predict(CLI::App& app) {
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");
   add_hpl_flags(*hpl, o->hpl);
+  o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);
   hpl->get_option("--threads")
       ->description(

@@ -4,13 +4,16 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "cli/flags/export_flag.hpp"
 #include "cli/flags/replay_flags.hpp"
+#include "cli/flags/report_flag.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/parallel.hpp"
+#include "report/html/run_collector.hpp"
 #include "report/jobs.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
@@ -31,6 +34,7 @@ struct Options {
   bool per_rank = false;
   bool critical_path = false;
   std::string rank_links = "utilization";
+  ReportFlag report;
   std::shared_ptr<ExportFlag> exported = std::make_shared<ExportFlag>();
 };
 
@@ -90,16 +94,20 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
+  const bool with_path = o.critical_path || o.report.wanted();
   auto together = options;
-  together.critical_path = o.critical_path;
+  together.critical_path = with_path;
   WEFT_TRY(o.exported->open(together, trace->header().ranks));
+  std::optional<report::RunCollector> seen;
+  if (o.report.wanted())
+    seen.emplace(trace->header().ranks, platform, placement, together, report::PageBudget{}).attach(together);
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
   replay::ReplayResult result, ideal;
   // The run of all together comes first, then each job alone, then the one without a network to compare with.
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
   WEFT_TRY(run_parallel(
-      1 + alone + (o.critical_path ? 1 : 0), o.common.threads,
+      1 + alone + (with_path ? 1 : 0), o.common.threads,
       [&](std::size_t i) -> Result<void> {
         if (i > alone) {
           WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
@@ -143,7 +151,7 @@ Result<void> run(const Options& o) {
   facts.platform = &platform;
   facts.options = &options;
   facts.result = &result;
-  if (o.critical_path && ideal.finished) facts.ideal = ideal.makespan;
+  if (with_path && ideal.finished) facts.ideal = ideal.makespan;
   facts.wall_s = wall.count();
   facts.peak_rss_bytes = peak_rss_bytes();
 
@@ -155,6 +163,11 @@ Result<void> run(const Options& o) {
     WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
   WEFT_TRY(o.exported->write(*trace, facts, placement));
+  if (seen) {
+    std::vector<report::PageRun> shown(1);
+    WEFT_ASSIGN(shown.front(), seen->finish(*trace, facts));
+    WEFT_TRY(o.report.write(report::page_of("replay", std::move(shown))));
+  }
   if (std::string found = result.finding(); !found.empty())
     return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
   return {};
@@ -194,6 +207,7 @@ Action setup_replay(CLI::App& app) {
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
       "add up to it; what would shorten it; efficiencies (one more replay, without a network)");
   o->exported->add(app, o->common);
+  o->report.add(app, o->common);
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return run(*o); });

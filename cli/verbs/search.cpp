@@ -8,6 +8,7 @@
 
 #include "cli/flags/model_flag.hpp"
 #include "cli/flags/platform_flags.hpp"
+#include "cli/flags/report_flag.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/verb.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 struct Options {
   CommonOptions common;
+  ReportFlag report;
   std::string kind;
   std::string grid;
   std::string pattern;
@@ -191,6 +193,9 @@ Result<void> search(const Options& o) {
   o.common.print(report::search_text(facts));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::search_json(facts)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::search_csv(facts)));
+  if (o.report.wanted())
+    WEFT_TRY(o.report.write(report::page_of_document("search", report::last_line(report::search_text(facts)),
+                                                     report::search_json(facts))));
   if (!o.histogram.empty()) WEFT_TRY(o.common.outputs->write("--histogram", report::histogram_csv(facts)));
   if (!o.svg.empty()) {
     WEFT_ASSIGN(const std::string picture, report::search_svg(facts));
@@ -247,6 +252,7 @@ Action setup_search(CLI::App& app) {
              "picture of the PCIe trees with the congested links of each step (- = stdout)");
   add_output(app, o->common, "--histogram", o->histogram,
              "CSV of the distinct times and how many schedules take each (- = stdout)");
+  o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return search(*o); });
 }

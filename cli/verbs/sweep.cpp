@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/flags/matrix_flags.hpp"
+#include "cli/flags/report_flag.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
@@ -17,6 +18,7 @@ constexpr std::size_t kMaxCombinations = 100000;
 
 struct Options {
   CommonOptions common;
+  ReportFlag report;
   ReplayFlags flags;
   MatrixFlags matrix;
   unsigned bisect = 0;
@@ -105,6 +107,11 @@ Result<void> run(const Options& o) {
   o.common.print(report::sweep_text(sweep, text_width()));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::sweep_json(sweep)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::sweep_csv(sweep)));
+  if (o.report.wanted()) {
+    const std::string text = report::sweep_text(sweep, report::kUnwrapped);
+    WEFT_TRY(o.report.write(
+        report::page_of_document("sweep", report::first_line(text), report::sweep_json(sweep))));
+  }
   for (const auto& [row, set] : sweep.rows)
     if (!row.error.empty())
       return Error{ErrorCode::kFinding, row.trace, "on " + row.platform + ": " + row.error, {}, {}};
@@ -125,6 +132,7 @@ Action setup_sweep(CLI::App& app) {
          "each; without it the place is interpolated [0]")
       ->transform(count(0, 60))
       ->type_name("N");
+  o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return run(*o); });
 }

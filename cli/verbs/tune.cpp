@@ -6,6 +6,7 @@
 
 #include "cli/flags/hpl_flags.hpp"
 #include "cli/flags/platform_flags.hpp"
+#include "cli/flags/report_flag.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
@@ -30,6 +31,7 @@ using hpl_gen::HplConfig;
 
 struct Options {
   CommonOptions common;
+  ReportFlag report;
   HplFlags hpl;
   std::string on, map = "block", out;
   PlatformFlags flags;
@@ -78,9 +80,11 @@ Result<void> run(const Options& o) {
   for (std::string& w : predict::width_warnings(platform, space.nb)) warnings.push_back(std::move(w));
   std::string text;
   for (const std::string& c : chosen.chosen) text += fmt::format("chosen: {}\n", c);
-  text += fmt::format("{}: {}, {:+.1f} % over the base ({}: {})\n", row_text(result.best.config),
-                      show(FlopRate(result.best.gflops * 1e9)), gain * 100, row_text(base),
-                      show(FlopRate(result.base.gflops * 1e9)));
+  const std::string answer =
+      fmt::format("{}: {}, {:+.1f} % over the base ({}: {})", row_text(result.best.config),
+                  show(FlopRate(result.best.gflops * 1e9)), gain * 100, row_text(base),
+                  show(FlopRate(result.base.gflops * 1e9)));
+  text += answer + "\n";
   text += fmt::format("{} predictions, each of windows of panels; {}\n", result.evaluations,
                       o.out.empty() ? "the HPL.dat is below, -o FILE writes it"
                                     : fmt::format("HPL.dat written to {}", o.out));
@@ -158,6 +162,8 @@ Result<void> run(const Options& o) {
   if (!result.complete) j["error"] = stopped;
   WEFT_TRY(o.common.write_json(report::json_text(j)));
   WEFT_TRY(o.common.write_csv(csv));
+  if (o.report.wanted())
+    WEFT_TRY(o.report.write(report::page_of_document("tune", answer, report::json_text(j))));
   if (!result.complete) return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
   return {};
 }
@@ -181,6 +187,7 @@ Action setup_tune(CLI::App& app) {
   add_output(*hpl, o->common, "-o,--output", o->out,
              "write the HPL.dat to FILE, - = stdout [print it below the table]");
   add_hpl_flags(*hpl, o->hpl);
+  o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);
   hpl->get_option("--threads")
       ->description(

@@ -322,7 +322,7 @@ TEST_P(FlagsTest, EveryAcceptedFlagActsOrIsRefused) {
   for (const std::string& flag : flags_of(w, page)) {
     if (v.decide_nothing.contains(flag)) continue;
     const auto found = v.tries.find(flag);
-    const bool machine = flag == "--json" || flag == "--csv";
+    const bool machine = flag == "--json" || flag == "--csv" || flag == "--report";
     if (found == v.tries.end() && (machine || flag == "--quiet")) {
       const Outcome o = w.weft(v.words + " " + v.base + " " + flag + (machine ? " made" : ""));
       EXPECT_EQ(o.exit_code, 0) << v.words << " " << flag << "\n" << o.err;

@@ -60,7 +60,7 @@ TEST(Help, EveryFlagSaysItsDefaultOrThatItIsRequired) {
   const Workspace w;
   for (const std::string verb : {"record", "generate hpl", "generate ring", "generate random", "import",
                                  "export", "info", "check", "replay", "compare", "sweep", "flows",
-                                 "predict hpl", "tune hpl", "fit", "search", "platform", "route"}) {
+                                 "predict hpl", "tune hpl", "fit", "search", "platform", "route", "report"}) {
     std::istringstream in(w.weft(verb + " --help").out);
     std::string flag;  // with all its lines
     const auto look = [&] {

@@ -1,0 +1,40 @@
+#include "cli/flags/comparison.hpp"
+
+#include "cli/text_width.hpp"
+#include "report/compare.hpp"
+#include "report/html/runs_of_page.hpp"
+
+namespace weft::cli {
+
+void Comparison::add(CLI::App& app) {
+  matrix.add(app);
+  app.add_option("--routing", routings, "routing, once for each; every platform must know it [its own]")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  flags.add(app);
+}
+
+Result<void> Comparison::run(const char* verb) const {
+  WEFT_ASSIGN(predict::MatrixRequest request, matrix_request(matrix, flags, common, flags));
+  const std::vector<std::string> own{""};
+  for (const auto& spec : matrix.on)
+    for (const auto& routing : routings.empty() ? own : routings) {
+      request.platforms.push_back({spec, flags.changes(common.seed)});
+      if (!routing.empty()) request.platforms.back().changes.routing = routing;
+    }
+  report::RunsOfPage page;
+  if (report.wanted()) report::watch(request, page);
+  predict::Matrix runs;
+  WEFT_TRY(run_with_progress(std::move(request), verb, common, runs));
+  const auto rows = report::rank_runs(runs.facts());
+  common.print(report::compare_text(rows, text_width()));
+  if (!common.json.empty()) WEFT_TRY(common.write_json(report::compare_json(rows)));
+  if (!common.csv.empty()) WEFT_TRY(common.write_csv(report::compare_csv(rows)));
+  if (report.wanted()) WEFT_TRY(report.write(report::page_of(verb, page.take())));
+  for (const auto& row : rows)
+    if (!row.error.empty())
+      return Error{ErrorCode::kFinding, row.trace, "on " + row.platform + ": " + row.error, {}, {}};
+  return {};
+}
+
+}  // namespace weft::cli

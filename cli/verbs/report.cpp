@@ -1,0 +1,16 @@
+// weft report T... --on P... -o FILE: a comparison as a page to look at.
+#include <memory>
+
+#include "cli/flags/comparison.hpp"
+
+namespace weft::cli {
+
+Action setup_report(CLI::App& app) {
+  auto o = std::make_shared<Comparison>();
+  o->add(app);
+  o->report.add(app, o->common, "-o,--output")->required();
+  add_common(app, o->common);
+  return with_outputs(o->common, [o] { return o->run("report"); });
+}
+
+}  // namespace weft::cli

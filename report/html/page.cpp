@@ -1,0 +1,118 @@
+#include "report/html/page.hpp"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "report/html/bundle.hpp"
+#include "report/replay_json.hpp"
+#include "report/replay_text.hpp"
+
+namespace weft::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Without what the machine that ran it adds.
+void drop_machine(Json& j) {
+  if (j.is_object())
+    for (const char* key : {"engine", "wall_s", "peak_rss_bytes"}) j.erase(key);
+  for (Json& below : j)
+    if (below.is_structured()) drop_machine(below);
+}
+
+// The result as `replay --json` has it, without the path's segments one by one.
+Json result_json(const predict::RunFacts& facts) {
+  Json j = Json::parse(replay_json(facts, {}));
+  drop_machine(j);
+  if (j.contains("critical_path")) j["critical_path"].erase("segments");
+  return j;
+}
+
+Json run_json(const PageRun& run) {
+  Json j{{"name", predict::platform_label(*run.facts.platform)}, {"result", result_json(run.facts)}};
+  if (run.timeline) j["timeline"] = to_json(*run.timeline);
+  if (run.traffic) j["traffic"] = to_json(*run.traffic, run.facts.platform->fabric);
+  if (run.drawing) j["drawing"] = to_json(*run.drawing, run.facts);
+  return j;
+}
+
+}  // namespace
+
+Page page_of(std::string verb, std::vector<PageRun> runs) {
+  Page page;
+  page.verb = std::move(verb);
+  std::vector<predict::RunFacts> facts;
+  facts.reserve(runs.size());
+  for (const PageRun& run : runs) facts.push_back(run.facts);
+  page.ranking = rank_runs(facts);
+  page.answer = runs.size() == 1 ? std::vector<std::string>{replay_answer(facts.front())}
+                                 : compare_answers(page.ranking);
+  page.runs = std::move(runs);
+  return page;
+}
+
+Page page_of_document(std::string verb, std::string_view answer, std::string json) {
+  Page page;
+  page.verb = std::move(verb);
+  page.answer.emplace_back(answer);
+  page.document = std::move(json);
+  return page;
+}
+
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+std::string_view last_line(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return text.substr(text.rfind('\n') + 1);
+}
+
+std::string page_json(const Page& page) {
+  Json j;
+  j["schema"] = "weft.report/1";
+  j["verb"] = page.verb;
+  j["command"] = page.command;
+  j["version"] = page.version;
+  j["answer"] = page.answer;
+  j["rows"] = Json::array();
+  for (const CompareRow& row : page.ranking) {
+    j["rows"].push_back(compare_row_json(row));
+    j["rows"].back()["run"] = row.run;
+  }
+  j["runs"] = Json::array();
+  for (const PageRun& run : page.runs) j["runs"].push_back(run_json(run));
+  j["warnings"] = all_warnings(page.ranking);
+  if (!page.document.empty()) {
+    Json document = Json::parse(page.document);
+    drop_machine(document);
+    if (document.contains("warnings")) j["warnings"] = document["warnings"];
+    document.erase("warnings");
+    j["document"] = std::move(document);
+  }
+  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string script_safe(std::string_view json) {
+  std::string out;
+  out.reserve(json.size() + 64);
+  for (const char c : json) {
+    if (c == '<')
+      out += "\\u003c";
+    else if (c == '>')
+      out += "\\u003e";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string page_html(const Page& page) {
+  const std::string_view bundle = page_bundle();
+  const std::size_t place = bundle.find(kDataPlace);
+  WEFT_CHECK(place != std::string_view::npos, "the page has no place for its data");
+  std::string out(bundle.substr(0, place));
+  out += script_safe(page_json(page));
+  out += bundle.substr(place + kDataPlace.size());
+  return out;
+}
+
+}  // namespace weft::report

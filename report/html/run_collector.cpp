@@ -1,0 +1,42 @@
+#include "report/html/run_collector.hpp"
+
+#include <utility>
+
+namespace weft::report {
+
+RunCollector::RunCollector(std::uint32_t ranks, const topology::Platform& platform,
+                           std::vector<HostId> placement, const replay::ReplayOptions& options,
+                           PageBudget budget)
+    : platform_(platform),
+      placement_(std::move(placement)),
+      budget_(budget),
+      spans_(ranks, budget.spans),
+      messages_(budget.messages),
+      traffic_(ranks, platform.fabric, placement_, options.header) {}
+
+void RunCollector::attach(replay::ReplayOptions& options) {
+  options.on_op = [this, before = std::move(options.on_op)](RankId rank, std::uint64_t op, SimTime begin,
+                                                            SimTime end) {
+    if (before) before(rank, op, begin, end);
+    spans_.add(rank.index(), op, begin, end);
+  };
+  options.on_message = [this, before = std::move(options.on_message)](const replay::MessageSeen& m) {
+    if (before) before(m);
+    messages_.add(m);
+    traffic_.add(m);
+  };
+}
+
+Result<PageRun> RunCollector::finish(traces::TraceReader& trace, const predict::RunFacts& facts) {
+  PageRun run;
+  run.facts = facts;
+  spans_.finish();
+  messages_.finish();
+  trace.rewind();
+  WEFT_ASSIGN(run.timeline, timeline_section(spans_, messages_, *facts.result, trace, budget_.path));
+  run.traffic = traffic_.finish(facts.result->makespan);
+  if (can_draw(platform_)) run.drawing = draw(platform_);
+  return run;
+}
+
+}  // namespace weft::report

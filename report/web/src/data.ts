@@ -1,0 +1,121 @@
+// The object that the page shows: "weft.report/1". Keys of rows and results are those of `compare --json` and
+// `replay --json`; docs/report.md lists the others.
+
+import type { DrawingData } from './network';
+import type { TimelineData } from './timeline';
+import type { TrafficData } from './traffic';
+
+export interface Row {
+  run: number; // index into Page.runs
+  trace: string;
+  platform: string;
+  label?: string;
+  map: string;
+  routing: string;
+  model: string;
+  makespan_s: number;
+  slowdown: number | null;
+  hosts: number;
+  switches: number;
+  cables: number;
+  links_per_host: number;
+  mean_hops: number;
+  worst_link: string | null;
+  worst_link_utilization: number;
+  most_waited_link: string | null;
+  most_waited_s: number;
+  why: string;
+  changes?: string[];
+  error?: string;
+}
+
+export interface RankTimes {
+  rank: number;
+  finish_s: number;
+  compute_s: number;
+  send_s: number;
+  recv_s: number;
+  wait_s: number;
+  collective_s: number;
+  causes: Record<string, number>;
+}
+
+export interface LinkUse {
+  name: string;
+  bytes: number;
+  busy_s: number;
+  utilization: number;
+  peak_flows: number;
+  waited_s: number;
+}
+
+export interface CriticalPath {
+  parts: Record<string, number>;
+  messages: number;
+  bytes: number;
+  by_region: { name: string | null; own_s: number; messages_s: number }[];
+  by_link: { name: string; contention_s: number; messages: number }[];
+  by_rank: { rank: number; own_s: number }[];
+  segments_total: number;
+}
+
+export interface Sensitivity {
+  dT_dL: number;
+  dT_dL_link: number;
+  dT_dG: number;
+  dT_dcompute_s: number;
+  dT_dbandwidth_s: number;
+}
+
+export interface Efficiency {
+  parallel: number;
+  load_balance: number;
+  communication: number;
+  serialisation: number;
+  transfer: number;
+  ideal_network_s: number;
+}
+
+export interface Result {
+  trace: { name: string; ranks: number; ops: number; messages: number; bytes: number };
+  platform: { name: string; label?: string; hosts: number; links: number; routing: string };
+  changes: string[];
+  model: Record<string, unknown> & { name: string; map: string; seed: number; mpi?: { assumed: string[] } };
+  makespan_s: number;
+  fingerprint: string;
+  network_messages: number;
+  network_bytes: number;
+  error?: { kind: string; message: string };
+  ranks?: RankTimes[];
+  regions: { name: string; count: number; total_s: number }[];
+  links: LinkUse[];
+  critical_path?: CriticalPath;
+  sensitivity?: Sensitivity;
+  efficiency?: Efficiency;
+  warnings: string[];
+}
+
+export interface Run {
+  name: string;
+  result: Result;
+  timeline?: TimelineData;
+  traffic?: TrafficData;
+  drawing?: DrawingData;
+}
+
+export interface Page {
+  schema: string;
+  verb: string;
+  command: string;
+  version: string;
+  answer: string[];
+  rows: Row[];
+  runs: Run[];
+  warnings: string[];
+  document?: unknown; // of other verbs: the object of their --json
+}
+
+export function readPage(): Page | null {
+  const data: unknown = JSON.parse(document.getElementById('data')!.textContent!);
+  return typeof data === 'object' ? (data as Page) : null;
+}

@@ -1,0 +1,124 @@
+// HPL: predictions with their parts and panel curve, and what tuning found.
+import { dot, shares } from './bars';
+import { curves } from './curves';
+import { copyText, el } from './dom';
+import { percent, seconds } from './format';
+import type { DocumentSection } from './section';
+import { table } from './table';
+
+interface Prediction {
+  platform: string; n: number; nb: number; p: number; q: number; config: Record<string, string | number | boolean>;
+  time_s: number; gflops: number; efficiency: number; phases: Record<string, number>;
+  closed_form: Record<string, number | null>; error_estimate: number | null;
+  panel_curve?: { column: number; time_s: number; gflops: number }[];
+}
+interface Tune { rows: Record<string, string | number | null>[]; hpl_dat_text: string }
+
+const kPhases: [string, string, string][] = [
+  ['update_s', 'update: multiplication and triangular solve', '#009E73'],
+  ['swap_s', 'swap: row exchanges and U', '#E69F00'],
+  ['bcast_s', 'broadcast: waiting for panels and sending them on', '#56B4E9'],
+  ['pfact_s', 'panel factorisation', '#0072B2'],
+  ['solve_s', 'solve: back substitution', '#CC79A7'],
+];
+function rate(gflops: number): string {
+  const [factor, unit] = gflops >= 1e6 ? [1e6, 'P'] : gflops >= 1e3 ? [1e3, 'T'] : [1, 'G'];
+  return `${Number((gflops / factor).toPrecision(3))} ${unit}flop/s`;
+}
+const runsOf = (document: unknown): Prediction[] => {
+  const d = document as { runs?: Prediction[] } & Prediction;
+  return d.runs ?? [d];
+};
+
+export const predictions: DocumentSection = {
+  id: 'predictions',
+  title: 'Predictions',
+  draw(box: HTMLElement, document: unknown): boolean {
+    box.append(table<Prediction>([
+      { title: 'platform', value: (r) => r.platform },
+      { title: 'N', value: (r) => r.n }, { title: 'NB', value: (r) => r.nb }, { title: 'P', value: (r) => r.p }, { title: 'Q', value: (r) => r.q },
+      { title: 'bcast', value: (r) => String(r.config['bcast']) }, { title: 'depth', value: (r) => Number(r.config['depth']) },
+      { title: 'swap', value: (r) => String(r.config['swap']) },
+      { title: 'time', csv: 'time_s', value: (r) => r.time_s, text: (r) => seconds(r.time_s) },
+      { title: 'rate', csv: 'gflops', value: (r) => r.gflops, text: (r) => rate(r.gflops) },
+      { title: 'of peak', csv: 'efficiency', value: (r) => r.efficiency, text: (r) => percent(r.efficiency) },
+      { title: '+-', csv: 'error_estimate', value: (r) => r.error_estimate, text: (r) => (r.error_estimate === null ? '-' : percent(r.error_estimate)) },
+    ], runsOf(document), { caption: 'By replay' }).root);
+    return true;
+  },
+};
+
+export const phases: DocumentSection = {
+  id: 'phases',
+  title: 'Phases',
+  draw(box: HTMLElement, document: unknown): boolean {
+    for (const run of runsOf(document)) {
+      const whole = run.time_s;
+      const rest = whole - kPhases.reduce((a, [key]) => a + (run.phases[key] ?? 0), 0);
+      const parts = [...kPhases.map(([key, name, colour]) => ({ name, colour, value: run.phases[key] ?? 0 })), { name: 'other', colour: '#999999', value: Math.max(0, rest) }];
+      const name = `${run.platform}, N ${run.n}, NB ${run.nb}, ${run.p} x ${run.q}`;
+      box.append(el('h3', {}, name), shares(parts, whole, `phases of ${name}`),
+        el('table', { class: 'legend phases' }, el('caption', {}, 'Mean over the ranks'), el('tbody', {}, ...parts.map((x) => el('tr', {},
+          el('td', {}, dot(x.colour), x.name), el('td', { class: 'number' }, seconds(x.value)), el('td', { class: 'number' }, percent(x.value / whole)))))));
+    }
+    return true;
+  },
+};
+
+export const panelCurve: DocumentSection = {
+  id: 'panels',
+  title: 'Panel curve',
+  draw(box: HTMLElement, document: unknown): boolean {
+    const run = runsOf(document)[0];
+    const curve = run?.panel_curve;
+    if (!run || !curve || curve.length < 2) return false;
+    box.append(curves(curve.map((c) => c.column), [{ name: 'while these columns are factored', values: curve.map((c) => c.gflops) },
+      { name: 'the whole run', values: curve.map(() => run.gflops) }],
+    { label: 'column', text: (c) => String(c) }, { label: 'rate', text: rate }));
+    return true;
+  },
+};
+
+export const closedForms: DocumentSection = {
+  id: 'closed-forms',
+  title: 'Closed forms beside it',
+  draw(box: HTMLElement, document: unknown): boolean {
+    const names: Record<string, string> = { hpl_gflops: "HPL's own equation", mcl_gflops: 'layered', roofline_gflops: 'roofline', phases_gflops: 'phase model' };
+    const rows = runsOf(document).flatMap((r) => Object.entries(names).filter(([k]) => typeof r.closed_form[k] === 'number')
+      .map(([k, name]) => ({ platform: r.platform, name, gflops: r.closed_form[k] as number, ratio: (r.closed_form[k] as number) / r.gflops })));
+    if (rows.length === 0) return false;
+    box.append(table([
+      { title: 'platform', value: (r) => r.platform }, { title: 'closed form', value: (r) => r.name },
+      { title: 'rate', csv: 'gflops', value: (r) => r.gflops, text: (r) => rate(r.gflops) },
+      { title: 'to the replay', value: (r) => r.ratio, text: (r) => r.ratio.toFixed(3) },
+    ], rows, { caption: 'Equations beside the simulation (docs/hpl.md)' }).root);
+    return true;
+  },
+};
+
+export const tuned: DocumentSection = {
+  id: 'tuned',
+  title: 'Parameters by rate',
+  draw(box: HTMLElement, document: unknown): boolean {
+    const { rows } = document as Tune;
+    const keys = ['n', 'nb', 'p', 'q', 'pmap', 'bcast', 'depth', 'swap'];
+    box.append(table<Tune['rows'][number]>([
+      ...keys.map((k) => ({ title: k, value: (r: Tune['rows'][number]) => r[k] ?? null })),
+      { title: 'rate', csv: 'gflops', value: (r) => r['gflops']!, text: (r) => rate(r['gflops'] as number) },
+      { title: '+-', csv: 'error_estimate', value: (r) => r['error_estimate'] ?? null, text: (r) => (typeof r['error_estimate'] === 'number' ? percent(r['error_estimate']) : '-') },
+      { title: 'round', value: (r) => r['round'] ?? null },
+    ], rows, { caption: 'What was tried, best first', most: 40 }).root);
+    return true;
+  },
+};
+
+export const hplDat: DocumentSection = {
+  id: 'hpl-dat',
+  title: 'The best HPL.dat',
+  draw(box: HTMLElement, document: unknown): boolean {
+    const text = (document as Tune).hpl_dat_text;
+    const copy = el('button', { type: 'button', click: () => void copyText(text, copy) }, 'copy');
+    box.append(copy, el('pre', {}, text));
+    return true;
+  },
+};

@@ -1,0 +1,96 @@
+// The page: the answer, the ranking, and the sections of the run that was chosen.
+import { readPage, type Page } from './data';
+import { el } from './dom';
+import { efficiency } from './efficiency';
+import { links } from './links';
+import { path } from './path';
+import { ranking, rowName } from './ranking';
+import { ranks } from './ranks';
+import { network } from './network';
+import { closedForms, hplDat, panelCurve, phases, predictions, tuned } from './hpl';
+import { regions } from './regions';
+import { repeat, repeatDocument } from './repeat';
+import { distribution, schedule } from './search';
+import { Choice, type DocumentSection, type Section } from './section';
+import { sweepCurves, sweepRows } from './sweep';
+import { timeline } from './timeline';
+import { heat, matrix } from './traffic';
+
+// In the order of the page: one more section is one file and one row.
+const kSections: Section[] = [path, efficiency, timeline, heat, network, links, matrix, ranks, regions, repeat];
+
+// Of verbs whose own object is shown.
+const kDocuments: Record<string, DocumentSection[]> = {
+  sweep: [sweepCurves, sweepRows, repeatDocument],
+  predict: [predictions, phases, panelCurve, closedForms, repeatDocument],
+  tune: [tuned, hplDat, repeatDocument],
+  search: [schedule, distribution, repeatDocument],
+};
+
+function themeButton(): HTMLElement {
+  const dark = () => document.documentElement.dataset['theme'] === 'dark';
+  document.documentElement.dataset['theme'] = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  const button = el('button', {
+    type: 'button', id: 'theme', 'aria-pressed': String(dark()),
+    click: () => {
+      document.documentElement.dataset['theme'] = dark() ? 'light' : 'dark';
+      button.setAttribute('aria-pressed', String(dark()));
+      dispatchEvent(new Event('themechange'));
+    },
+  }, 'dark');
+  return button;
+}
+
+function header(page: Page): HTMLElement {
+  return el('header', {}, el('p', { class: 'brand' }, `weft ${page.verb}`, ' ', themeButton()), ...page.answer.map((a) => el('h1', {}, a)));
+}
+
+function showDocument(page: Page, root: HTMLElement): void {
+  const nav = el('nav', { 'aria-label': 'sections' });
+  root.append(header(page), nav);
+  for (const s of kDocuments[page.verb] ?? []) {
+    const box = el('section', { id: s.id }, el('h2', {}, s.title));
+    root.append(box);
+    if (s.draw(box, page.document, page)) nav.append(el('a', { href: `#${s.id}` }, s.title));
+    else box.remove();
+  }
+}
+
+function show(page: Page, root: HTMLElement): void {
+  let run = page.rows.find((r) => !r.error)?.run ?? 0;
+  const choice = new Choice();
+  const nav = el('nav', { 'aria-label': 'sections' });
+  const below = el('div', { id: 'run' });
+  const top = ranking(page, () => run, (chosen) => { run = chosen; draw(); });
+
+  function draw(): void {
+    choice.forget();
+    top.update();
+    nav.replaceChildren(el('a', { href: '#ranking' }, 'Ranking'));
+    below.replaceChildren();
+    const shown = page.runs[run];
+    if (!shown) return;
+    const row = page.rows.find((r) => r.run === run);
+    if (page.runs.length > 1 && row) below.append(el('h2', { id: 'shown', class: 'run' }, rowName(row, page)));
+    if (shown.result.error) below.append(el('p', { class: 'error' }, shown.result.error.message));
+    for (const s of kSections) {
+      const box = el('section', { id: s.id }, el('h2', {}, s.title));
+      if (!s.draw(box, shown, choice, page)) continue;
+      below.append(box);
+      nav.append(el('a', { href: `#${s.id}` }, s.title));
+    }
+  }
+
+  root.append(header(page), nav, el('section', { id: 'ranking' }, el('h2', {}, 'Ranking'), top.root), below);
+  draw();
+}
+
+const root = document.getElementById('page')!;
+const page = readPage();
+if (page) {
+  document.title = page.answer[0] ?? 'Weft';
+  if (page.document !== undefined) showDocument(page, root);
+  else show(page, root);
+} else {
+  root.append(el('p', {}, 'No data: this is the empty page, which weft fills in.'));
+}

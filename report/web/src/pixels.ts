@@ -1,0 +1,66 @@
+// A grid of amounts as pixels, stretched over a canvas, with what is under the pointer told below it.
+import { kAmountPixels } from './amounts';
+import { canvas, colour, type Canvas } from './canvas';
+import { el } from './dom';
+
+export interface Grid {
+  columns: number;
+  rows: number;
+  value(column: number, row: number): number; // 0..255
+  rowName(row: number): string;
+  tell(column: number, row: number): string;
+  choose(column: number, row: number): void;
+  chosenRow(): number | null;
+  axis(g: CanvasRenderingContext2D, left: number, width: number): void; // above, 18 pixels high
+}
+
+const kTop = 20;
+
+export function pixelGrid(grid: Grid, label: string, left: number, rowHeight: number, most: number): { nodes: HTMLElement[]; redraw: () => void } {
+  const image = new ImageData(grid.columns, grid.rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let r = 0; r < grid.rows; ++r)
+    for (let c = 0; c < grid.columns; ++c) pixels[r * grid.columns + c] = kAmountPixels[grid.value(c, r)]!;
+  const buffer = new OffscreenCanvas(grid.columns, grid.rows);
+  buffer.getContext('2d')!.putImageData(image, 0, 0);
+  const about = el('p', { class: 'note about', 'aria-live': 'polite' }, ' ');
+
+  const c: Canvas = canvas(kTop + Math.min(most, grid.rows * rowHeight), label, () => {
+    const g = c.context, width = c.width() - left, height = c.height() - kTop, each = height / grid.rows;
+    g.imageSmoothingEnabled = false;
+    g.drawImage(buffer, left, kTop, width, height);
+    g.font = '11px system-ui, sans-serif';
+    g.textBaseline = 'middle';
+    g.textAlign = 'right';
+    g.fillStyle = colour('--quiet');
+    const every = Math.max(1, Math.ceil(12 / each));
+    for (let r = 0; r < grid.rows; r += every) {
+      let name = grid.rowName(r);
+      while (name.length > 4 && g.measureText(name).width > left - 8) name = `${name.slice(0, -2)}…`;
+      g.fillText(name, left - 6, kTop + (r + 0.5) * each);
+    }
+    g.textBaseline = 'alphabetic';
+    g.textAlign = 'center';
+    grid.axis(g, left, width);
+    const chosen = grid.chosenRow();
+    if (chosen === null) return;
+    g.strokeStyle = colour('--mark');
+    g.lineWidth = 2;
+    g.strokeRect(left, kTop + chosen * each, width - 1, each);
+  });
+  const at = (e: MouseEvent): [number, number] | null => {
+    const column = Math.floor(((e.offsetX - left) / (c.width() - left)) * grid.columns);
+    const row = Math.floor(((e.offsetY - kTop) / (c.height() - kTop)) * grid.rows);
+    return row >= 0 && row < grid.rows && column < grid.columns ? [Math.max(0, column), row] : null;
+  };
+  c.root.addEventListener('pointermove', (e) => {
+    const p = at(e);
+    about.textContent = p ? grid.tell(...p) : ' ';
+  });
+  c.root.addEventListener('click', (e) => {
+    const p = at(e);
+    if (p) grid.choose(...p);
+  });
+  c.redraw();
+  return { nodes: [c.root, about], redraw: c.redraw };
+}

@@ -1,0 +1,92 @@
+// A schedule of halo messages: who sends to whom when, and how all schedules are distributed.
+import { amountColour, amountLegend } from './amounts';
+import { canvas, colour } from './canvas';
+import { el } from './dom';
+import { count, seconds } from './format';
+import type { DocumentSection } from './section';
+import { table } from './table';
+
+interface Step { step: number; start_s: number; finish_s: number; messages: [number, number][]; factors: number[]; congested: string[] }
+interface Search {
+  ranks: number; best_s: number; worst_s: number; mean_s: number; lower_bound_s: number; hosts: string[];
+  best: { rank: number; sends: number[] }[]; steps: Step[]; histogram?: { from_s: number; to_s: number; count: number }[];
+  schedules_total: number; schedules_evaluated: number; proved_optimal: boolean; proof: string | null;
+}
+
+const kLeft = 70;
+const kRow = 26;
+
+export const schedule: DocumentSection = {
+  id: 'schedule',
+  title: 'The best schedule',
+  draw(box: HTMLElement, document: unknown): boolean {
+    const s = document as Search;
+    const end = Math.max(...s.steps.map((p) => p.finish_s));
+    const about = el('p', { class: 'note about', id: 'schedule-about', 'aria-live': 'polite' }, ' ');
+    const x = (t: number, width: number) => kLeft + (t / end) * (width - kLeft - 4);
+    const c = canvas(20 + s.ranks * kRow, 'messages by sender over time', () => {
+      const g = c.context;
+      g.font = '11px system-ui, sans-serif';
+      g.textBaseline = 'middle';
+      for (let r = 0; r < s.ranks; ++r) {
+        g.fillStyle = colour('--quiet');
+        g.textAlign = 'right';
+        g.fillText(`${r} ${s.hosts[r] ?? ''}`, kLeft - 6, 20 + (r + 0.5) * kRow);
+      }
+      g.textAlign = 'center';
+      for (const p of s.steps) {
+        g.fillStyle = colour('--quiet');
+        g.fillText(seconds(p.start_s), Math.max(kLeft + 10, x(p.start_s, c.width())), 8);
+        p.messages.forEach(([from, to], i) => {
+          const left = x(p.start_s, c.width()), right = x(p.finish_s, c.width());
+          g.fillStyle = amountColour(p.factors[i]!);
+          g.fillRect(left, 20 + from * kRow + 3, right - left - 1, kRow - 6);
+          g.fillStyle = p.factors[i]! > 0.4 ? '#000' : '#fff';
+          if (right - left > 24) g.fillText(`to ${to}`, (left + right) / 2, 20 + (from + 0.5) * kRow);
+        });
+      }
+    });
+    c.root.addEventListener('pointermove', (e) => {
+      const rank = Math.floor((e.offsetY - 20) / kRow), t = ((e.offsetX - kLeft) / (c.width() - kLeft - 4)) * end;
+      const p = s.steps.find((q) => q.start_s <= t && t < q.finish_s && q.messages.some(([from]) => from === rank));
+      const i = p ? p.messages.findIndex(([from]) => from === rank) : -1;
+      about.textContent = p ? `${rank} sends to ${p.messages[i]![1]} from ${seconds(p.start_s)} to ${seconds(p.finish_s)}, at ${p.factors[i]!.toFixed(3)} of its rate alone` +
+        (p.congested.length > 0 ? `; congested: ${p.congested.join(', ')}` : '') : ' ';
+    });
+    box.append(amountLegend('0', '1: congestion factor, the share of its rate alone'), c.root, about,
+      table([
+        { title: 'rank', value: (b) => b.rank }, { title: 'host', value: (b) => s.hosts[b.rank] ?? '' }, { title: 'sends in this order to', value: (b) => b.sends.join(' ') },
+      ], s.best, { caption: 'The schedule' }).root);
+    c.redraw();
+    return true;
+  },
+};
+
+export const distribution: DocumentSection = {
+  id: 'distribution',
+  title: 'All schedules',
+  draw(box: HTMLElement, document: unknown): boolean {
+    const s = document as Search;
+    box.append(el('p', {}, `${count(s.schedules_evaluated)} of ${count(s.schedules_total)} schedules were timed; best ${seconds(s.best_s)}, mean ${seconds(s.mean_s)}, ` +
+      `worst ${seconds(s.worst_s)}, none can be below ${seconds(s.lower_bound_s)}. ${s.proved_optimal ? `The best is proven optimal: ${s.proof}.` : 'Not proven optimal.'}`));
+    const bins = s.histogram ?? [];
+    if (bins.length === 0) return true;
+    const most = Math.max(...bins.map((b) => b.count));
+    const c = canvas(240, 'how many schedules take how long', () => {
+      const g = c.context, wide = (c.width() - kLeft) / bins.length, high = c.height() - 40;
+      g.font = '11px system-ui, sans-serif';
+      bins.forEach((b, i) => {
+        const h = (b.count / most) * high;
+        g.fillStyle = '#0072B2';
+        g.fillRect(kLeft + i * wide + 1, 20 + high - h, wide - 2, h);
+        g.fillStyle = colour('--quiet');
+        g.textAlign = 'center';
+        g.fillText(count(b.count), kLeft + (i + 0.5) * wide, 14 + high - h);
+        if (i % Math.ceil(70 / wide) === 0) g.fillText(seconds(b.from_s), kLeft + i * wide, c.height() - 4);
+      });
+    });
+    box.append(c.root);
+    c.redraw();
+    return true;
+  },
+};

@@ -1,0 +1,398 @@
+// What every rank did when: a row a rank, messages as arrows, the critical path over it.
+//
+// Rows are drawn as pixels, not as shapes: a frame costs a look at every span in view and one pixel a column and rank, so
+// that a million spans stay fluent. In a column the span that takes most of it gives the colour.
+import { ticks } from 'd3-array';
+import { dot } from './bars';
+import { canvas, colour, pixel, type Canvas } from './canvas';
+import { kKinds } from './colours';
+import { unpackAll, type Column, type Packed } from './columns';
+import type { Run } from './data';
+import { el } from './dom';
+import { bytes as showBytes, count, counted, seconds } from './format';
+import type { Choice, Section } from './section';
+
+export interface TimelineData {
+  ranks: number;
+  tick_s: number;
+  kinds: string[];
+  groups: (keyof typeof kKinds)[];
+  spans: Record<'first' | 'gap' | 'length' | 'kind' | 'ops' | 'peer' | 'amount', Packed>;
+  operations: number;
+  joined_below_s: number;
+  messages: Record<'src' | 'dst' | 'sent' | 'arrived' | 'bytes', Packed>;
+  messages_total: number;
+  path: Record<'rank' | 'receiver' | 'from' | 'to' | 'part', Packed>;
+  path_parts: string[];
+  path_total: number;
+}
+
+const kLeft = 52; // of the names of ranks
+const kTop = 22; // of the axis
+const kMostArrows = 1500; // drawn at once: the longest
+
+export const timeline: Section = {
+  id: 'timeline',
+  title: 'Timeline',
+  draw(box: HTMLElement, run: Run, choice: Choice): boolean {
+    const data = run.timeline;
+    if (!data) return false;
+    void Promise.all([unpackAll(data.spans), unpackAll(data.messages), unpackAll(data.path)]).then(([spans, messages, path]) =>
+      new View(box, run, data, spans, messages, path, choice));
+    return true;
+  },
+};
+
+class View {
+  private from = 0; // of what is seen, in ticks
+  private to: number;
+  private readonly whole: number;
+  private readonly begin: Uint32Array; // of spans, in ticks
+  private readonly end: Uint32Array;
+  private readonly colours: Uint32Array; // by kind, as pixels
+  private readonly longestFirst: Uint32Array; // messages
+  private readonly c: Canvas;
+  private readonly about = el('p', { class: 'note', id: 'timeline-about', 'aria-live': 'polite' });
+  private readonly seen = el('p', { class: 'note', id: 'timeline-seen' });
+  private buffer = new OffscreenCanvas(1, 1); // rows, a pixel a rank
+  private image = new ImageData(1, 1);
+  private showMessages = true;
+  private showPath = true;
+  private over: number | null = null; // span under the pointer
+  lastFrame_ms = 0;
+
+  constructor(
+    box: HTMLElement, run: Run, private readonly data: TimelineData, private readonly spans: Record<string, Column>,
+    private readonly messages: Record<string, Column>, private readonly path: Record<string, Column>, private readonly choice: Choice) {
+    const n = spans['gap']!.length;
+    this.begin = new Uint32Array(n);
+    this.end = new Uint32Array(n);
+    for (let r = 0; r < data.ranks; ++r) {
+      let at = 0;
+      for (let i = spans['first']![r]!; i < spans['first']![r + 1]!; ++i) {
+        at += spans['gap']![i]!;
+        this.begin[i] = at;
+        at += spans['length']![i]!;
+        this.end[i] = at;
+      }
+    }
+    this.whole = this.to = Math.max(1, Math.round(run.result.makespan_s / data.tick_s));
+    const { sent, arrived } = messages as Record<'sent' | 'arrived', Column>;
+    this.longestFirst = new Uint32Array(sent.length).map((_, i) => i).sort((a, b) => arrived[b]! - sent[b]! - (arrived[a]! - sent[a]!) || a - b);
+    this.colours = new Uint32Array(data.kinds.map((_, k) => pixel(kKinds[data.groups[k]!])));
+    this.c = canvas(kTop + Math.min(640, Math.max(96, data.ranks * 16)), 'timeline of ranks; arrow keys move, + and - zoom, 0 shows all', () => this.frame());
+    this.build(box);
+    this.listen();
+    choice.onChange(() => this.c.redraw());
+    this.c.redraw();
+    Object.assign(this.c.root, { view: this }); // for the test of the page
+  }
+
+  private build(box: HTMLElement): void {
+    const d = this.data;
+    const legend = el('p', { class: 'legend' });
+    for (const group of new Set(d.groups)) legend.append(dot(kKinds[group]), `${group}  `);
+    legend.append(dot(kKinds.path), 'critical path');
+    const toggle = (text: string, id: string, set: (on: boolean) => void) => {
+      const input = el('input', { type: 'checkbox', id, checked: true, change: () => { set(input.checked); this.c.redraw(); } });
+      return el('label', {}, input, ` ${text} `);
+    };
+    const button = (text: string, f: () => void) => el('button', { type: 'button', click: f }, text);
+    const thinned: string[] = [];
+    if (d.joined_below_s > 0)
+      thinned.push(`${count(d.operations)} operations are drawn as ${counted(this.begin.length, 'span')}: neighbours that take less than ${seconds(d.joined_below_s)} together are one, named by the longest.`);
+    if (d.messages_total > this.messages['src']!.length)
+      thinned.push(`Of ${count(d.messages_total)} messages the ${count(this.messages['src']!.length)} longest are kept.`);
+    if (d.path_total > this.path['rank']!.length)
+      thinned.push(`Of ${count(d.path_total)} stretches of the critical path the ${count(this.path['rank']!.length)} longest are kept.`);
+    box.append(legend,
+      el('div', { class: 'tools' }, button('all', () => this.look(0, this.whole)), button('+', () => this.zoom(0.5)), button('-', () => this.zoom(2)),
+        toggle('messages', 'timeline-messages', (on) => (this.showMessages = on)), toggle('critical path', 'timeline-path', (on) => (this.showPath = on))),
+      this.c.root, this.about, this.seen);
+    if (thinned.length > 0) box.append(el('p', { class: 'note', id: 'timeline-thinned' }, thinned.join(' ')));
+    box.append(el('p', { class: 'note' }, 'Wheel or + and - zoom, dragging or arrow keys move, 0 shows all, a click chooses a rank.'));
+  }
+
+  // ---- what is seen
+  look(from: number, to: number): void {
+    const least = Math.min(this.whole, Math.max(10, 1e-7 / this.data.tick_s)); // 100 ns across
+    const width = Math.min(this.whole, Math.max(least, to - from));
+    this.from = Math.max(0, Math.min(from, this.whole - width));
+    this.to = this.from + width;
+    this.c.redraw();
+  }
+  private zoom(factor: number, at = (this.from + this.to) / 2): void {
+    this.look(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+  private get plot(): { width: number; height: number } {
+    return { width: Math.max(1, this.c.width() - kLeft), height: Math.max(1, this.c.height() - kTop) };
+  }
+  private x(t: number): number {
+    return kLeft + ((t - this.from) / (this.to - this.from)) * this.plot.width;
+  }
+  private y(rank: number): number {
+    return kTop + ((rank + 0.5) / this.data.ranks) * this.plot.height;
+  }
+  private time(x: number): number {
+    return this.from + ((x - kLeft) / this.plot.width) * (this.to - this.from);
+  }
+  private rankAt(y: number): number {
+    return Math.min(this.data.ranks - 1, Math.max(0, Math.floor(((y - kTop) / this.plot.height) * this.data.ranks)));
+  }
+  // First span of a rank that ends after t.
+  private after(rank: number, t: number): number {
+    let low = this.spans['first']![rank]!, high = this.spans['first']![rank + 1]!;
+    while (low < high) {
+      const mid = (low + high) >> 1;
+      if (this.end[mid]! > t) high = mid;
+      else low = mid + 1;
+    }
+    return low;
+  }
+
+  // ---- drawing
+  private frame(): void {
+    const started = performance.now();
+    this.rows();
+    this.axis();
+    if (this.showMessages) this.arrows();
+    if (this.showPath) this.criticalPath();
+    this.marks();
+    this.lastFrame_ms = performance.now() - started;
+    this.seen.textContent = `${seconds(this.from * this.data.tick_s)} to ${seconds(this.to * this.data.tick_s)}`;
+  }
+
+  private rows(): void {
+    const { width, height } = this.plot;
+    const columns = Math.round(width), ranks = this.data.ranks;
+    if (this.buffer.width !== columns) {
+      this.buffer = new OffscreenCanvas(columns, ranks);
+      this.image = new ImageData(columns, ranks);
+    }
+    const pixels = new Uint32Array(this.image.data.buffer);
+    pixels.fill(0);
+    // Names of their own: this is where a frame's time goes.
+    const { begin, end, colours, from, to } = this;
+    const first = this.spans['first'] as Uint32Array, kind = this.spans['kind'] as Uint8Array;
+    const scale = columns / (to - from);
+    for (let r = 0; r < ranks; ++r) {
+      const row = r * columns, last = first[r + 1]!;
+      let column = -1; // of spans within one column: the longest so far
+      let longest = 0;
+      for (let i = this.after(r, from); i < last; ++i) {
+        const a = (begin[i]! - from) * scale, b = (end[i]! - from) * scale;
+        if (a >= columns) break;
+        const left = a > 0 ? a | 0 : 0;
+        const right = b < columns ? (b + 0.5) | 0 : columns;
+        if (right - left > 1) {
+          pixels.fill(colours[kind[i]!]!, row + left, row + right);
+          continue;
+        }
+        if (left !== column) {
+          column = left;
+          longest = 0;
+        }
+        if (b - a > longest) {
+          longest = b - a;
+          pixels[row + left] = colours[kind[i]!]!;
+        }
+      }
+    }
+    this.buffer.getContext('2d')!.putImageData(this.image, 0, 0);
+    const g = this.c.context;
+    g.imageSmoothingEnabled = false;
+    g.drawImage(this.buffer, kLeft, kTop, width, height);
+    const each = height / ranks;
+    if (each < 6) return;
+    g.fillStyle = colour('--back'); // rows apart
+    for (let r = 0; r <= ranks; ++r) g.fillRect(kLeft, kTop + r * each - 0.5, width, 1);
+  }
+
+  private axis(): void {
+    const g = this.c.context;
+    g.font = '11px system-ui, sans-serif';
+    g.fillStyle = colour('--quiet');
+    g.strokeStyle = colour('--line');
+    g.textAlign = 'center';
+    g.textBaseline = 'alphabetic';
+    const tick = this.data.tick_s;
+    for (const t of ticks(this.from * tick, this.to * tick, Math.max(2, this.plot.width / 120))) {
+      const x = this.x(t / tick);
+      if (x < kLeft || x > this.c.width()) continue;
+      g.beginPath();
+      g.moveTo(x, kTop - 4);
+      g.lineTo(x, kTop);
+      g.stroke();
+      g.fillText(this.label(t), Math.min(x, this.c.width() - 24), kTop - 8);
+    }
+    g.textAlign = 'right';
+    g.textBaseline = 'middle';
+    const every = Math.max(1, Math.ceil((this.data.ranks * 12) / this.plot.height));
+    for (let r = 0; r < this.data.ranks; r += every) {
+      g.fillStyle = this.choice.chosen.rank === r ? colour('--mark') : colour('--quiet');
+      g.fillText(String(r), kLeft - 6, this.y(r));
+    }
+  }
+  // As many digits as neighbouring ticks need.
+  private label(t: number): string {
+    const width = (this.to - this.from) * this.data.tick_s;
+    const [factor, unit] = t >= 1 ? [1, 's'] : t >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'us'];
+    return `${(t / factor).toFixed(Math.max(0, Math.ceil(Math.log10((factor * 12) / width))))} ${unit}`;
+  }
+
+  private arrows(): void {
+    const { src, dst, sent, arrived } = this.messages as Record<'src' | 'dst' | 'sent' | 'arrived', Column>;
+    const chosen = this.choice.chosen.rank;
+    const inView: number[] = [];
+    let total = 0;
+    for (const i of this.longestFirst) {
+      if (arrived[i]! < this.from || sent[i]! > this.to || (chosen !== null && src[i] !== chosen && dst[i] !== chosen)) continue;
+      if (++total <= kMostArrows) inView.push(i);
+    }
+    this.arrowsTold(total, inView.length);
+    const g = this.c.context;
+    g.save();
+    g.beginPath();
+    g.rect(kLeft, kTop, this.plot.width, this.plot.height);
+    g.clip();
+    g.strokeStyle = g.fillStyle = colour('--text');
+    g.globalAlpha = Math.max(0.12, Math.min(0.8, 120 / Math.max(1, inView.length)));
+    g.lineWidth = 1;
+    g.beginPath();
+    for (const i of inView) {
+      const x1 = this.x(sent[i]!), y1 = this.y(src[i]!), x2 = this.x(arrived[i]!), y2 = this.y(dst[i]!);
+      g.moveTo(x1, y1);
+      g.lineTo(x2, y2);
+      if (inView.length > 400) continue;
+      const angle = Math.atan2(y2 - y1, x2 - x1);
+      for (const turn of [2.7, -2.7]) {
+        g.moveTo(x2, y2);
+        g.lineTo(x2 + 7 * Math.cos(angle + turn), y2 + 7 * Math.sin(angle + turn));
+      }
+    }
+    g.stroke();
+    g.restore();
+  }
+  private arrowsTold(total: number, drawn: number): void {
+    if (this.over !== null) return;
+    this.about.textContent = total === drawn ? `${counted(total, 'message')} in view` : `${count(total)} messages in view, the ${count(drawn)} longest drawn`;
+  }
+
+  private criticalPath(): void {
+    const { rank, receiver, from, to } = this.path as Record<'rank' | 'receiver' | 'from' | 'to', Column>;
+    const g = this.c.context;
+    g.save();
+    g.beginPath();
+    g.rect(kLeft, kTop, this.plot.width, this.plot.height);
+    g.clip();
+    // Stretches of ranks thick, messages thin; messages that lie within one column are one line over all their rows.
+    const thick = Math.max(1.5, Math.min(5, this.plot.height / this.data.ranks / 3));
+    const columns = Math.ceil(this.plot.width) + 1;
+    const top = new Float32Array(columns).fill(Infinity), bottom = new Float32Array(columns).fill(-Infinity);
+    g.fillStyle = g.strokeStyle = kKinds.path;
+    g.lineWidth = 1.2;
+    g.beginPath();
+    for (let i = 0; i < rank.length; ++i) {
+      if (to[i]! < this.from || from[i]! > this.to) continue;
+      const x = this.x(from[i]!), end = this.x(to[i]!), y = this.y(rank[i]!), y2 = this.y(receiver[i]!);
+      if (y === y2) {
+        g.fillRect(x, y - thick / 2, Math.max(1, end - x), thick);
+      } else if (end - x < 1.5) {
+        const column = Math.max(0, Math.min(columns - 1, Math.floor(end - kLeft)));
+        top[column] = Math.min(top[column]!, y, y2);
+        bottom[column] = Math.max(bottom[column]!, y, y2);
+      } else {
+        g.moveTo(x, y);
+        g.lineTo(end, y2);
+      }
+    }
+    g.stroke();
+    g.globalAlpha = 0.4; // of many beside each other what is below still shows
+    for (let column = 0; column < columns; ++column)
+      if (bottom[column]! >= top[column]!) g.fillRect(kLeft + column, top[column]!, 1, bottom[column]! - top[column]!);
+    g.restore();
+  }
+
+  private marks(): void {
+    const g = this.c.context;
+    const each = this.plot.height / this.data.ranks;
+    const chosen = this.choice.chosen.rank;
+    if (chosen !== null && chosen < this.data.ranks) {
+      g.strokeStyle = colour('--mark');
+      g.lineWidth = 2;
+      g.strokeRect(kLeft + 1, this.y(chosen) - each / 2, this.plot.width - 2, each);
+    }
+    if (this.over === null) return;
+    const x = Math.max(kLeft, this.x(this.begin[this.over]!)), rank = this.rankOf(this.over);
+    g.strokeStyle = colour('--text');
+    g.lineWidth = 1.5;
+    g.strokeRect(x, this.y(rank) - each / 2, Math.max(2, this.x(this.end[this.over]!) - x), each);
+  }
+  private rankOf(span: number): number {
+    let r = 0;
+    while (this.spans['first']![r + 1]! <= span) ++r;
+    return r;
+  }
+
+  // ---- pointer and keys
+  private listen(): void {
+    const c = this.c.root;
+    let dragged: { x: number; from: number; moved: boolean } | null = null;
+    c.addEventListener('wheel', (e) => {
+      e.preventDefault();
+      this.zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY / 300))), this.time(e.offsetX));
+    }, { passive: false });
+    c.addEventListener('pointerdown', (e) => {
+      dragged = { x: e.offsetX, from: this.from, moved: false };
+      c.setPointerCapture(e.pointerId);
+    });
+    c.addEventListener('pointermove', (e) => {
+      if (!dragged) return this.point(e.offsetX, e.offsetY);
+      if (Math.abs(e.offsetX - dragged.x) > 3) dragged.moved = true;
+      if (!dragged.moved) return;
+      const by = ((e.offsetX - dragged.x) / this.plot.width) * (this.to - this.from);
+      this.look(dragged.from - by, dragged.from - by + (this.to - this.from));
+    });
+    c.addEventListener('pointerup', (e) => {
+      if (dragged && !dragged.moved && e.offsetY > kTop) this.choice.rank(this.rankAt(e.offsetY));
+      dragged = null;
+    });
+    c.addEventListener('pointerleave', () => {
+      this.over = null;
+      this.c.redraw();
+    });
+    c.addEventListener('keydown', (e) => {
+      const width = this.to - this.from;
+      const step: Record<string, () => void> = {
+        ArrowLeft: () => this.look(this.from - width / 8, this.to - width / 8),
+        ArrowRight: () => this.look(this.from + width / 8, this.to + width / 8),
+        '+': () => this.zoom(0.5), '-': () => this.zoom(2), '0': () => this.look(0, this.whole),
+      };
+      const f = step[e.key];
+      if (!f) return;
+      e.preventDefault();
+      f();
+    });
+  }
+
+  private point(x: number, y: number): void {
+    this.over = null;
+    if (x > kLeft && y > kTop) {
+      const t = this.time(x), rank = this.rankAt(y);
+      const i = this.after(rank, t);
+      if (i < this.spans['first']![rank + 1]! && this.begin[i]! <= t) {
+        this.over = i;
+        this.about.textContent = this.tell(rank, i);
+      }
+    }
+    this.c.redraw();
+  }
+  private tell(rank: number, i: number): string {
+    const kind = this.spans['kind']![i]!, ops = this.spans['ops']![i]!, peer = this.spans['peer']![i]!;
+    const tick = this.data.tick_s;
+    const amount = this.spans['amount']![i]!;
+    return `rank ${rank}: ${ops > 1 ? `${count(ops)} operations, longest ` : ''}${this.data.kinds[kind]!}` +
+      `${peer >= 0 && this.data.groups[kind] !== 'compute' ? ` with ${peer}` : ''}${amount > 0 ? `, ${showBytes(amount)}` : ''}, ` +
+      `${seconds((this.end[i]! - this.begin[i]!) * tick)} from ${seconds(this.begin[i]! * tick)}`;
+  }
+}

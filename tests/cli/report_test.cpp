@@ -1,0 +1,142 @@
+// weft report and --report through the built binary: the page is written, whole, the same each time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/run_weft.hpp"
+
+namespace weft::testing {
+namespace {
+
+using nlohmann::ordered_json;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string kPingPong =
+    "0 init\n1 init\n"
+    "0 send 1 7 1000000 6\n0 recv 1 8 1000000 6\n"
+    "1 recv 0 7 1000000 6\n1 send 0 8 1000000 6\n"
+    "0 finalize\n1 finalize\n";
+const std::string kSlow = "crossbar:n=4,bw=8Gbps,lat=1us,speed=1Gflops";
+const std::string kFast = "crossbar:n=4,bw=80Gbps,lat=1us,speed=1Gflops";
+
+ordered_json data_of(const std::string& html) {
+  const std::string open = "type=\"application/json\">";
+  const std::size_t begin = html.find(open) + open.size();
+  return ordered_json::parse(html.substr(begin, html.find("</script", begin) - begin));
+}
+
+TEST(CliReport, ComparesOnOnePage) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const std::string command = "report --raw t.txt --on slow=" + kSlow + " --on fast=" + kFast;
+  const Outcome o = w.weft(command + " -o page.html --json out.json");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_THAT(o.out, StartsWith("t.txt: fastest on fast"));
+  const std::string html = w.read("page.html");
+  EXPECT_THAT(html, StartsWith("<!doctype html>"));
+  EXPECT_THAT(html, EndsWith("</html>\n"));
+  const auto j = data_of(html);
+  const auto rows = ordered_json::parse(w.read("out.json"))["rows"];
+  ASSERT_EQ(j["rows"].size(), 2u);
+  EXPECT_EQ(j["rows"][0]["label"], "fast");
+  EXPECT_EQ(j["rows"][1]["makespan_s"], rows[1]["makespan_s"]);
+  // Two messages of 2 us + 1 ms, all of it on the path; without a network nothing is left.
+  const auto& slow = j["runs"][0]["result"];
+  EXPECT_EQ(slow["makespan_s"], 0.002004);
+  EXPECT_NEAR(slow["critical_path"]["parts"]["transfer_s"].get<double>(), 0.002, 1e-15);
+  EXPECT_NEAR(slow["critical_path"]["parts"]["latency_s"].get<double>(), 4e-6, 1e-15);
+  // The same bytes from another run, by any number of threads.
+  ASSERT_EQ(w.weft(command + " -o page2.html --threads 2").exit_code, 0);
+  EXPECT_EQ(data_of(w.read("page2.html"))["runs"].dump(), j["runs"].dump());
+  ASSERT_EQ(w.weft(command + " -o page.html").exit_code, 0);
+  EXPECT_EQ(w.read("page.html"), html);
+}
+
+TEST(CliReport, OfAReplayHoldsItsCriticalPathAndEfficiency) {
+  const Workspace w;
+  w.write(
+      "t.txt",
+      "0 init\n1 init\n0 compute 1000000\n0 send 1 7 1000 6\n1 recv 0 7 1000 6\n0 finalize\n1 finalize\n");
+  const Outcome o = w.weft("replay t.txt --raw --on " + kSlow + " --report page.html --quiet");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(o.out, "");
+  const auto j = data_of(w.read("page.html"));
+  EXPECT_EQ(j["verb"], "replay");
+  // 1 ms of computation, 3 us for the message.
+  const auto& result = j["runs"][0]["result"];
+  EXPECT_NEAR(result["critical_path"]["parts"]["compute_s"].get<double>(), 1e-3, 1e-15);
+  EXPECT_NEAR(result["efficiency"]["transfer"].get<double>(), 1000.0 / 1003.0, 1e-12);
+  EXPECT_EQ(j["command"], "weft replay t.txt --raw --on " + kSlow) << "where the page went is no part of it";
+  // To standard output, alone there.
+  const Outcome piped = w.weft("replay t.txt --raw --on " + kSlow + " --report -");
+  EXPECT_EQ(piped.out, w.read("page.html"));
+}
+
+TEST(CliReport, ADeadlockIsShownAndIsAFinding) {
+  const Workspace w;
+  w.write("t.txt", "0 init\n1 init\n0 recv 1 8 1000 6\n1 recv 0 7 1000 6\n0 finalize\n1 finalize\n");
+  EXPECT_EQ(w.weft("report t.txt --on " + kSlow + " --on " + kFast + " -o page.html").exit_code, 1);
+  const auto j = data_of(w.read("page.html"));
+  EXPECT_THAT(j["answer"][0].get<std::string>(), HasSubstr("deadlock in every run"));
+  EXPECT_EQ(j["runs"][0]["result"]["error"]["kind"], "deadlock");
+  EXPECT_EQ(w.weft("replay t.txt --on " + kSlow + " --report page.html").exit_code, 1);
+  EXPECT_THAT(data_of(w.read("page.html"))["answer"][0].get<std::string>(), HasSubstr("deadlock after"));
+}
+
+// Of a page or an output without what the machine that ran it adds.
+void drop_machine(ordered_json& j) {
+  if (j.is_object())
+    for (const char* key : {"engine", "wall_s", "peak_rss_bytes", "command", "version", "warnings"})
+      j.erase(key);
+  for (auto& below : j)
+    if (below.is_structured()) drop_machine(below);
+}
+
+TEST(CliReport, OtherVerbsShowTheirOwnObject) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const std::string on = " --on " + kSlow;
+  for (const std::string& command :
+       {"sweep t.txt --raw" + on + " --set lat=1us,2us",
+        std::string("predict hpl --on crossbar-16 --n 400 --nb 50 --p 2 --q 2"),
+        std::string("predict hpl --on crossbar-16 --on torus-16 --n 400 --nb 50 --p 2 --q 2"),
+        std::string("tune hpl --on crossbar-16 --n 400 --nb 50 --p 2 --q 2 --evaluations 8"),
+        std::string("search halo --grid 2x2 --on cs-storm")}) {
+    SCOPED_TRACE(command);
+    const Outcome o = w.weft(command + " --report page.html --json out.json");
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    auto page = data_of(w.read("page.html"));
+    EXPECT_EQ(page["verb"], command.substr(0, command.find(' ')));
+    EXPECT_EQ(page["command"], "weft " + command);
+    EXPECT_TRUE(page["rows"].empty() && page["runs"].empty());
+    std::string text = o.out, answer = page["answer"][0];
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    std::erase_if(answer, [](char c) { return c == ' '; });
+    EXPECT_THAT(text, HasSubstr(answer));
+    auto out = ordered_json::parse(w.read("out.json"));
+    EXPECT_EQ(page["warnings"].dump(), out["warnings"].dump());
+    drop_machine(out);
+    EXPECT_EQ(page["document"].dump(), out.dump());
+    ASSERT_EQ(w.weft(command + " --report again.html --quiet").exit_code, 0);
+    EXPECT_EQ(w.read("again.html"), w.read("page.html"));
+  }
+  EXPECT_EQ(w.weft("predict hpl --closed-form --on crossbar-16 --n 400 --nb 50 --p 2 --q 2 --report x.html")
+                .exit_code,
+            2);
+}
+
+TEST(CliReport, WhatCannotBeWrittenIsToldFirst) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  EXPECT_EQ(w.weft("report t.txt --on " + kSlow).exit_code, 2) << "no -o";
+  EXPECT_EQ(w.weft("report t.txt --on " + kSlow + " -o none/page.html").exit_code, 3);
+  EXPECT_EQ(w.weft("replay t.txt --on " + kSlow + " --report a --json a").exit_code, 2) << "one file twice";
+  EXPECT_EQ(w.list(), std::vector<std::string>{"t.txt"});
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,260 @@
+// The report page does what it says: numbers as in the JSON, clicks, keys, dark, print, no network, no injection.
+// Run by scripts/web.sh --test WEFT.
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { kSample, withBrowser } from './browser.mjs';
+
+const kPlatforms = ['fat-tree-16', 'dragonfly-18', 'torus-16', 'crossbar-16'];
+const kOn = kPlatforms.flatMap((p) => ['--on', p]);
+
+const cells = (page, table, column) => page.locator(`${table} tbody tr td:nth-child(${column})`).allTextContents();
+
+async function comparison({ weft, open, folder }) {
+  const text = weft('report', kSample, ...kOn, '-o', 'compare.html', '--json', 'compare.json');
+  const rows = JSON.parse(readFileSync(path.join(folder, 'compare.json'))).rows;
+  const page = await open('compare.html');
+
+  const paint = await page.evaluate(async () => {
+    for (let i = 0; i < 100 && performance.getEntriesByName('first-contentful-paint').length === 0; ++i)
+      await new Promise((r) => setTimeout(r, 20));
+    return performance.getEntriesByName('first-contentful-paint')[0]?.startTime;
+  });
+  console.log(`first paint after ${Math.round(paint)} ms, page of ${statSync(path.join(folder, 'compare.html')).size} bytes`);
+  assert.ok(paint < 3000, `first paint after ${paint} ms`); // 1 s on an idle machine
+
+  // The answer is the sentence of the terminal.
+  const answer = await page.locator('h1').textContent();
+  assert.ok(text.replace(/\s+/g, ' ').startsWith(answer), `${answer}\n${text}`);
+  const head = (name) => page.locator('#ranking').getByRole('button', { name, exact: true });
+  // The ranking is that of the JSON, and can be sorted by a click on a head, from the keyboard too.
+  assert.deepEqual(await cells(page, '#ranking table', 2), rows.map((r) => r.platform));
+  assert.deepEqual(await cells(page, '#ranking table', 6), rows.map((r) => r.slowdown.toFixed(3)));
+  await head('cables').click();
+  const byCables = rows.slice().sort((a, b) => b.cables - a.cables).map((r) => String(r.cables));
+  assert.deepEqual(await cells(page, '#ranking table', 14), byCables);
+  await head('time').focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Enter');
+  assert.deepEqual(await cells(page, '#ranking table', 2), rows.map((r) => r.platform));
+  // Copied at full precision.
+  await page.locator('#ranking .tools button:visible').last().click();
+  const csv = (await page.evaluate(() => window.copied)).trim().split('\n').map((l) => l.split(','));
+  assert.equal(csv.length, 1 + rows.length);
+  rows.forEach((r, i) => assert.equal(Number(csv[i + 1][csv[0].indexOf('makespan_s')]), r.makespan_s));
+  // The fastest is shown; a row shows its run, by mouse and by key.
+  assert.ok((await page.locator('#shown').textContent()).startsWith(rows[0].platform));
+  for (const [i, press] of [[2, (row) => row.click()], [3, async (row) => { await row.focus(); await page.keyboard.press('Enter'); }]]) {
+    await press(page.locator('#ranking table tbody tr').nth(i));
+    assert.ok((await page.locator('#shown').textContent()).startsWith(rows[i].platform));
+    assert.equal(await page.locator('#ranking tr[aria-selected] td:nth-child(2)').textContent(), rows[i].platform);
+  }
+  page.quiet();
+  return { page, rows };
+}
+
+async function oneReplay({ weft, open, folder }) {
+  weft('replay', kSample, '--on', 'torus-16', '--critical-path', '--report', 'replay.html', '--json', 'replay.json');
+  const result = JSON.parse(readFileSync(path.join(folder, 'replay.json')));
+  const page = await open('replay.html');
+  // Shares of the critical path add up to the makespan, and are those of the JSON.
+  const parts = Object.values(result.critical_path.parts).filter((s) => s > 0).sort((a, b) => b - a);
+  const share = (s) => `${Number(((100 * s) / result.makespan_s).toPrecision(3))} %`;
+  assert.deepEqual(await cells(page, '#path-parts', 3), parts.map(share));
+  const widths = await page.locator('#path .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
+  assert.ok(Math.abs(widths.reduce((a, b) => a + b, 0) - 100) < 1e-3, String(widths));
+  // Efficiencies, in the order of the tree.
+  const e = result.efficiency;
+  assert.deepEqual(await page.locator('#efficiency .value').allTextContents(),
+    [e.parallel, e.load_balance, e.communication, e.serialisation, e.transfer].map((v) => v.toFixed(3)));
+  // A rank and a link are chosen, everywhere at once, and let go again.
+  const rank = page.locator('#ranks table tbody tr').nth(3);
+  await rank.click();
+  assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), '3');
+  await page.locator('#path').getByRole('button', { name: /^show all \d+ rows$/ }).last().click();
+  assert.equal(await page.locator('#path tr[aria-selected] td').first().textContent(), '3');
+  await rank.click();
+  assert.equal(await page.locator('#ranks tr[aria-selected]').count(), 0);
+  await page.locator('#path td', { hasText: result.critical_path.by_link[0].name }).first().click();
+  if (result.links.some((l) => l.name === result.critical_path.by_link[0].name))
+    assert.equal(await page.locator('#links tr[aria-selected] td').first().textContent(), result.critical_path.by_link[0].name);
+  assert.equal(await page.locator('#command').textContent(), result.command);
+  // Dark and print.
+  const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await back();
+  await page.locator('#theme').click();
+  assert.notEqual(await back(), light);
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await page.locator('nav').isVisible(), false);
+  page.quiet();
+  const dark = await open('replay.html', { colorScheme: 'dark' });
+  assert.notEqual(await dark.evaluate(() => getComputedStyle(document.body).backgroundColor), light);
+}
+
+// Pictures of a run: what is drawn is asked of the page's own objects, what is clicked is where they are.
+async function pictures({ weft, open, folder }) {
+  weft('replay', kSample, '--on', 'torus-16', '--report', 'pictures.html', '--json', 'pictures.json', '--all-links');
+  const result = JSON.parse(readFileSync(path.join(folder, 'pictures.json')));
+  const page = await open('pictures.html');
+  for (const id of ['timeline', 'heat', 'network', 'matrix']) await page.waitForSelector(`#${id} canvas`);
+  const canvas = page.locator('#timeline canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const seen = () => page.evaluate(() => {
+    const v = document.querySelector('#timeline canvas').view;
+    return { from: v.from * v.data.tick_s, to: v.to * v.data.tick_s, frame: v.lastFrame_ms };
+  });
+  const settle = () => page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+  assert.ok(Math.abs((await seen()).to - result.makespan_s) < 1e-6 * result.makespan_s);
+  // Zoom and move by keys and by the wheel, down to a microsecond, and back to all.
+  await canvas.focus();
+  for (let i = 0; i < 16; ++i) await page.keyboard.press('+');
+  await settle();
+  const zoomed = await seen();
+  assert.ok(zoomed.to - zoomed.from < 2e-6, JSON.stringify(zoomed));
+  await page.keyboard.press('ArrowRight');
+  assert.ok((await seen()).from > zoomed.from);
+  await page.keyboard.press('0');
+  assert.equal((await seen()).from, 0);
+  await canvas.hover({ position: { x: 300, y: 100 } });
+  await page.mouse.wheel(0, -600);
+  await page.waitForFunction(() => document.querySelector('#timeline canvas').view.from > 0);
+  await settle();
+  console.log(`a frame of the timeline takes ${(await seen()).frame.toFixed(1)} ms`);
+  // A click on the row of a rank chooses it, here and in the table of ranks.
+  const size = await canvas.boundingBox();
+  await canvas.click({ position: { x: size.width / 2, y: 22 + ((size.height - 22) * 5.5) / 16 } });
+  assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), '5');
+  // Under the pointer: what the rank does there.
+  await canvas.hover({ position: { x: size.width / 2 + 3, y: 22 + ((size.height - 22) * 5.5) / 16 } });
+  assert.match(await page.locator('#timeline-about').textContent(), /^rank 5: |messages? in view/);
+  // A click on a link of the drawing chooses it in the table; what is told of it is what the replay says.
+  const link = result.links.slice().sort((a, b) => b.utilization - a.utilization)[0];
+  const drawing = page.locator('#network canvas');
+  await drawing.scrollIntoViewIfNeeded();
+  const [x, y] = await drawing.evaluate((c, name) => c.linkAt(name), link.name);
+  await drawing.click({ position: { x, y } });
+  const told = await page.locator('#network-about').textContent();
+  assert.ok(told.startsWith(`${link.name}: ${Number((100 * link.utilization).toPrecision(3))} % used`), told);
+  assert.equal(await page.locator('#links tr[aria-selected] td').first().textContent(), link.name);
+  // Another row of the heat map, and a row of the matrix.
+  await page.locator('#heat canvas').click({ position: { x: 400, y: 20 + 18 } });
+  const first = await page.locator('#links tr[aria-selected] td').first().textContent();
+  await page.locator('#heat canvas').hover({ position: { x: 402, y: 20 + 18 } });
+  assert.ok((await page.locator('#heat .about').textContent()).startsWith(`${first}: `));
+  const square = await page.locator('#matrix canvas').boundingBox();
+  await page.locator('#matrix canvas').click({ position: { x: 80, y: 20 + ((square.height - 20) * 2.5) / 16 } });
+  assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), '2');
+  // Something is drawn: more than one colour on every canvas.
+  for (const id of ['timeline', 'heat', 'network', 'matrix']) {
+    const colours = await page.locator(`#${id} canvas`).evaluate((c) =>
+      new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size);
+    assert.ok(colours > 5, `${id}: ${colours} colours`);
+  }
+  page.quiet();
+}
+
+// The phases of HPL, where the trace names them.
+async function phasesOfHpl({ weft, open, folder }) {
+  weft('generate', 'hpl', '--n', '1000', '--nb', '100', '--p', '2', '--q', '2', '-o', 'hpl.weft', '--quiet');
+  weft('replay', 'hpl.weft', '--on', 'crossbar-16', '--report', 'hpl.html', '--json', 'hpl.json');
+  const { regions, makespan_s } = JSON.parse(readFileSync(path.join(folder, 'hpl.json')));
+  const page = await open('hpl.html');
+  const shown = regions.filter((r) => r.count > 0);
+  assert.ok(shown.length >= 4);
+  assert.deepEqual(await cells(page, '#regions table', 1), shown.map((r) => r.name));
+  assert.deepEqual(await cells(page, '#regions table', 5), shown.map((r) => `${Number(((100 * r.total_s) / makespan_s / 4).toPrecision(3))} %`));
+  page.quiet();
+}
+
+// sweep, predict, tune and search show the object of their --json.
+async function otherVerbs({ weft, open, folder }) {
+  const shown = async (verb, ...args) => {
+    const text = weft(verb, ...args, '--report', `${verb}.html`, '--json', `${verb}.json`);
+    const page = await open(`${verb}.html`);
+    const answer = await page.locator('h1').textContent();
+    assert.ok(text.replace(/\s+/g, ' ').includes(answer.replace(/\s+/g, ' ')), `${answer}\n${text}`);
+    return { page, json: JSON.parse(readFileSync(path.join(folder, `${verb}.json`))) };
+  };
+  const three = (v) => String(Number(v.toPrecision(3)));
+  {
+    // Slow links and few hops against fast links and many: the latency decides.
+    const { page, json } = await shown('sweep', path.resolve('traces/samples/hpl_2x2_1000_64.weft'), '--on', 'near=crossbar:n=4,bw=1Gbps,lat=1us,speed=10Gflops',
+      '--on', 'far=fat-tree:m=4,n=3,bw=100Gbps,lat=1us,speed=10Gflops', '--set', 'lat=100ns,10us,1ms');
+    assert.equal(json.flips.length, 1);
+    assert.ok((await page.locator('#flips li').textContent()).startsWith(`far is faster with lat=${json.flips[0].from}, near with lat=${json.flips[0].to}`));
+    assert.deepEqual(await cells(page, '#sweep table', 1), json.rows.map((r) => r.set.lat));
+    assert.deepEqual(await cells(page, '#sweep table', 2), json.rows.map((r) => r.label));
+    assert.equal(await page.locator('#curves .u-legend .u-series').count(), 3); // the key and two platforms
+    page.quiet();
+  }
+  {
+    const { page, json } = await shown('predict', 'hpl', '--on', 'crossbar-16', '--n', '2000', '--nb', '100', '--p', '4', '--q', '4');
+    assert.deepEqual(await cells(page, '#predictions table', 10), [`${three(json.gflops)} Gflop/s`]);
+    const widths = await page.locator('#phases .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
+    assert.ok(Math.abs(widths.reduce((x, y) => x + y, 0) - 100) < 1e-2, String(widths));
+    assert.equal(await page.locator('#panels canvas').count(), 1);
+    assert.equal(await page.locator('#closed-forms tbody tr').count(), 4);
+    page.quiet();
+  }
+  {
+    const { page, json } = await shown('tune', 'hpl', '--on', 'crossbar-16', '--n', '1000', '--nb', '50,100', '--p', '4', '--q', '4', '--evaluations', '8');
+    assert.deepEqual(await cells(page, '#tuned table', 2), json.rows.map((r) => String(r.nb)));
+    assert.equal(await page.locator('#hpl-dat pre').textContent(), json.hpl_dat_text);
+    page.quiet();
+  }
+  {
+    const { page, json } = await shown('search', 'halo', '--grid', '4x2', '--on', 'cs-storm');
+    assert.deepEqual(await cells(page, '#schedule table', 3), json.best.map((b) => b.sends.join(' ')));
+    // Under the pointer: the message that the step has there.
+    const chart = page.locator('#schedule canvas');
+    await chart.scrollIntoViewIfNeeded();
+    const size = await chart.boundingBox();
+    const step = json.steps[0], [from, to] = step.messages[0], end = json.steps.at(-1).finish_s;
+    await chart.hover({ position: { x: 70 + ((size.width - 74) * (step.start_s + step.finish_s)) / 2 / end, y: 20 + (from + 0.5) * 26 } });
+    assert.ok((await page.locator('#schedule-about').textContent()).startsWith(`${from} sends to ${to} from `));
+    assert.ok((await page.locator('#distribution').textContent()).includes('proven optimal'));
+    page.quiet();
+  }
+}
+
+// Runs with nothing to draw: no message, no time, a deadlock.
+async function oddRuns({ weft, open, folder }) {
+  const ranks = (body) => `0 init\n1 init\n${body}0 finalize\n1 finalize\n`;
+  const on = ['--on', 'crossbar-16', '--quiet'];
+  writeFileSync(path.join(folder, 'nothing.txt'), ranks(''));
+  weft('replay', 'nothing.txt', ...on, '--report', 'nothing.html');
+  writeFileSync(path.join(folder, 'alone.txt'), ranks('0 compute 1000000\n'));
+  weft('replay', 'alone.txt', ...on, '--report', 'alone.html');
+  writeFileSync(path.join(folder, 'stuck.txt'), ranks('0 recv 1 8 1000 6\n1 recv 0 7 1000 6\n'));
+  assert.throws(() => weft('replay', 'stuck.txt', ...on, '--report', 'stuck.html'), { status: 1 });
+  for (const file of ['nothing.html', 'alone.html', 'stuck.html']) {
+    const page = await open(file);
+    await page.waitForSelector('#timeline canvas');
+    await page.waitForFunction(() => document.querySelector('#timeline canvas').view.lastFrame_ms > 0);
+    assert.ok(!/NaN|undefined|Infinity/.test(await page.locator('main').textContent()), file);
+    if (file === 'stuck.html') assert.ok((await page.locator('.error').textContent()).includes('wait'));
+    page.quiet();
+  }
+}
+
+async function hostileNames({ weft, open, folder }) {
+  // A path of folders that reads as markup.
+  const name = '</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1><!--&quot;"\'.weft';
+  mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+  copyFileSync(kSample, path.join(folder, name));
+  weft('report', name, '--on', 'torus-16', '--on', 'crossbar-16', '-o', 'hostile.html');
+  const page = await open('hostile.html');
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.equal(await page.locator('img').count(), 0);
+  assert.ok((await page.locator('#repeat').textContent()).includes(`${name}: 16 ranks`));
+  page.quiet();
+}
+
+const started = Date.now();
+await withBrowser(async (tools) => {
+  for (const test of [comparison, oneReplay, pictures, phasesOfHpl, otherVerbs, oddRuns, hostileNames]) {
+    await test(tools);
+    console.log(`ok ${test.name}`);
+  }
+});
+console.log(`took ${((Date.now() - started) / 1000).toFixed(1)} s`);
