@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/traces/address_limit.hpp"
-#include "tests/traces/otf2_testing.hpp"
+#include "tests/traces/otf2/otf2_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/formats/otf2/archive.hpp"
 #include "traces/formats/otf2/vector_sizes.hpp"

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "tests/support/needs.hpp"
-#include "tests/traces/otf2_testing.hpp"
+#include "tests/traces/otf2/otf2_testing.hpp"
 #include "traces/check/check.hpp"
 
 namespace weft::traces {

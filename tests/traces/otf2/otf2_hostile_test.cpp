@@ -1,7 +1,7 @@
 // OTF2 archives that are broken, by accident or on purpose: a message that says where, never a crash, a hang or memory.
 #include <gmock/gmock.h>
 
-#include "tests/traces/otf2_testing.hpp"
+#include "tests/traces/otf2/otf2_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/info.hpp"
 

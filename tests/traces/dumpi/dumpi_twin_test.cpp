@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "tests/support/needs.hpp"
-#include "tests/traces/dumpi_testing.hpp"
+#include "tests/traces/dumpi/dumpi_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/info.hpp"
 
@@ -18,7 +18,7 @@ using Counts = std::map<std::string, std::int64_t>;
 
 // What the twin says of each trace.
 std::map<std::string, Counts> twin(const std::vector<std::string>& traces) {
-  std::string command = "python3 '" + support::source_dir() + "/tests/traces/dumpi_twin.py'";
+  std::string command = "python3 '" + support::source_dir() + "/tests/traces/dumpi/dumpi_twin.py'";
   for (const std::string& t : traces) command += " '" + t + "'";
   std::FILE* f = ::popen((command + " 2>&1").c_str(), "r");
   std::map<std::string, Counts> out;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/support/otf2_writer.hpp"
-#include "tests/traces/dumpi_testing.hpp"
+#include "tests/traces/dumpi/dumpi_testing.hpp"
 
 namespace weft::traces::testing {
 

@@ -2,7 +2,7 @@
 // in dumpi_comm_test.cpp.
 #include <gmock/gmock.h>
 
-#include "tests/traces/dumpi_testing.hpp"
+#include "tests/traces/dumpi/dumpi_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/info.hpp"
 #include "traces/trace_warnings.hpp"

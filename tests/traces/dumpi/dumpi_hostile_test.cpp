@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "tests/traces/address_limit.hpp"
-#include "tests/traces/dumpi_testing.hpp"
+#include "tests/traces/dumpi/dumpi_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/info.hpp"
 

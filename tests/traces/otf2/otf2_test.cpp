@@ -1,7 +1,7 @@
 // OTF2 archives -> operations: what each kind of event becomes (docs/otf2.md), by archives written event by event.
 #include <gmock/gmock.h>
 
-#include "tests/traces/otf2_testing.hpp"
+#include "tests/traces/otf2/otf2_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/formats/otf2/mpi_calls.hpp"
 #include "traces/formats/otf2/sums.hpp"

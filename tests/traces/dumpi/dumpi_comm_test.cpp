@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "tests/traces/dumpi_testing.hpp"
+#include "tests/traces/dumpi/dumpi_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/trace_warnings.hpp"
 

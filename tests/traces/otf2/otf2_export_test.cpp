@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "tests/support/memory_trace.hpp"
-#include "tests/traces/otf2_testing.hpp"
+#include "tests/traces/otf2/otf2_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/exports/export.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "tests/traces/address_limit.hpp"
-#include "tests/traces/dumpi_testing.hpp"
+#include "tests/traces/dumpi/dumpi_testing.hpp"
 #include "traces/info.hpp"
 
 namespace weft::traces {
