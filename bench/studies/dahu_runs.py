@@ -2,11 +2,12 @@
 """Predictions of the measured runs of HPL on Dahu, their errors by group, and which constant moves what (docs/validation-hpl.md).
 
   python3 bench/studies/dahu_runs.py WEFT grids|cells|sizes [--measured CSV] [--threads N] [--exchanges series]
-  python3 bench/studies/dahu_runs.py WEFT sensitivity --measured CSV [--threads N]
+  python3 bench/studies/dahu_runs.py WEFT sensitivity --measured CSV [--threads N] [--first I --every K] [--exchanges series]
 
 grids: 28 shapes of 960 ranks; cells: 72 combinations of NB, DEPTH, BCAST and SWAP on 32 x 32; sizes: 13 matrices on 32 x 32
 (platform dahu-2019-04). CSV: set,n,nb,p,q,depth,bcast,swap,measured_gflops_median as in hpl_measured_grids_parameters.csv, or
-matrix_size,gflops,date for sizes. Every run is `weft predict hpl --noise --seed 1 --sample`; nothing is fitted here.
+matrix_size,gflops,date for sizes. sensitivity: what a change of each constant does to each group of runs (the I-th, then every K-th), and leave one group out:
+the change that would make the other groups' errors least, and what it does to the group that was left out. Every run is `weft predict hpl --noise --seed 1 --sample`; nothing is fitted here.
 """
 import argparse
 import concurrent.futures
@@ -128,11 +129,23 @@ VARIANTS = {
 }
 
 
-def sensitivity(runner, measured):
+def leave_one_out(groups, size):
+    """size[variant][group]: mean size of the errors. What choosing by all groups but one does to that one."""
+    print("\n| left out | as it is | best for the others | with that |\n|---|---|---|---|")
+    chosen = []
+    for g in groups:
+        best = min(size, key=lambda v: statistics.mean(size[v][h] for h in groups if h != g))
+        chosen.append(size[best][g])
+        print("| %s | %.1f %% | %s | %.1f %% |" % (g, size["as it is"][g], best, size[best][g]))
+    print("| mean | %.1f %% | | %.1f %% |" % (statistics.mean(size["as it is"][g] for g in groups), statistics.mean(chosen)))
+
+
+def sensitivity(runner, measured, first, every):
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../platforms/dahu.textproto")) as f:
         text = f.read()
     runs = [dict(k) for k in measured]
-    runs = [r for r in runs if r["q"] != 32 or r["p"] != 32 or r["bcast"] in (2, 4)]
+    runs = [r for r in runs if r["q"] != 32 or r["p"] != 32 or r["bcast"] in (2, 4)][first::every]
+    size = {}
     with tempfile.TemporaryDirectory(prefix="weft-dahu-") as folder:
         groups = sorted({group(r) for r in runs})
         print("| constant | " + " | ".join(groups) + " | mean size |\n|---|" + "---|" * (len(groups) + 1))
@@ -147,12 +160,14 @@ def sensitivity(runner, measured):
             got = [g for g, _ in runner.all([(path, r) for r in runs])]
             error = [100 * (g / measured[tuple(r.items())] - 1) for g, r in zip(got, runs)]
             base = base or error
+            size[title] = {g: statistics.mean(abs(e) for e, r in zip(error, runs) if group(r) == g) for g in groups}
             cells = []
             for g in groups:
                 here = [k for k, r in enumerate(runs) if group(r) == g]
                 value = statistics.mean((error if i == 0 else [e - b for e, b in zip(error, base)])[k] for k in here)
                 cells.append("%+.1f" % value)
             print("| %s | %s | %.1f %% |" % (title, " | ".join(cells), statistics.mean(map(abs, error))), flush=True)
+        leave_one_out(groups, size)
 
 
 def main():
@@ -162,6 +177,8 @@ def main():
     parser.add_argument("--measured")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--exchanges", default="auto")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--every", type=int, default=1)
     args = parser.parse_args()
     runner = Runner(args.weft, args.threads, args.exchanges)
     measured = {}
@@ -179,7 +196,7 @@ def main():
     elif not measured:
         parser.error("sensitivity needs --measured")
     else:
-        sensitivity(runner, measured)
+        sensitivity(runner, measured, args.first, args.every)
 
 
 if __name__ == "__main__":
