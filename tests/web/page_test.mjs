@@ -253,8 +253,9 @@ async function hostileNames({ weft, open, folder }) {
 const started = Date.now();
 await withBrowser(async (tools) => {
   for (const test of [comparison, oneReplay, pictures, phasesOfHpl, otherVerbs, oddRuns, hostileNames]) {
+    const begun = Date.now();
     await test(tools);
-    console.log(`ok ${test.name}`);
+    console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);
   }
 });
 console.log(`took ${((Date.now() - started) / 1000).toFixed(1)} s`);
