@@ -29,6 +29,7 @@ struct TemporaryList {
   std::vector<Entry*> unused;
   std::atomic<int> holds{0};
   std::atomic<int> waiting{0};  // the signal that came while somebody held it
+  std::atomic<bool> ending{false};
 
   static TemporaryList& the() {
     static TemporaryList* const list = new TemporaryList;  // outlives every static destructor
@@ -100,13 +101,26 @@ struct TemporaryList {
     }
   }
 
-  // Runs in the handler.
+  static sigset_t ours() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::sigaddset(&set, signal);
+    return set;
+  }
+
+  // Runs in the handler. A program is often told twice (timeout and shells send to the process and to its group), and the
+  // second one may come to another thread: that one waits for its end here, since to end it there would be too early.
   void end_by(int signal) {
+    sigset_t set = ours();
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    if (ending.exchange(true))
+      for (;;) ::pause();
     remove_all(Temporary::Kind::kFile);
     remove_all(Temporary::Kind::kTree);
     remove_all(Temporary::Kind::kFolder);
     ::signal(signal, SIG_DFL);
     ::raise(signal);
+    ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   }
 };
 
@@ -156,6 +170,7 @@ void remove_temporaries_when_interrupted() {
     if (::sigaction(signal, nullptr, &old) != 0 || old.sa_handler == SIG_IGN) continue;
     struct sigaction ours {};
     ours.sa_handler = on_signal;
+    ours.sa_mask = TemporaryList::ours();
     ::sigaction(signal, &ours, nullptr);
   }
 }

@@ -243,6 +243,31 @@ TEST_F(AtomicFileTest, AnInterruptRemovesAFolderWithAllThatIsInIt) {
   }
 }
 
+// timeout and shells tell a program twice; the second signal comes to another thread while the first is at work.
+TEST_F(AtomicFileTest, ASecondInterruptDoesNotEndTheProgramBeforeTheFirstIsDone) {
+  for (int round = 0; round < 20; ++round) {
+    const int status = end_child(SIGTERM, [&](auto ready) {
+      fs::create_directories(at("tree"));
+      for (int i = 0; i < 500; ++i) (void)write_output(at("tree/" + std::to_string(i)), "x");
+      const Temporary tree(at("tree"), Temporary::Kind::kTree);
+      // Says again what was said, once the first of the files is gone.
+      std::thread([&] {
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+        while (fs::exists(at("tree/0")) && fs::exists(at("tree/499"))) {
+        }
+        ::pthread_kill(::pthread_self(), SIGINT);
+        for (;;) ::pause();
+      }).detach();
+      ready();
+      for (;;) ::pause();
+    });
+    EXPECT_EQ(WTERMSIG(status), SIGTERM);
+    ASSERT_FALSE(fs::exists(at("tree"))) << "round " << round;
+  }
+}
+
 TEST_F(AtomicFileTest, AnIgnoredInterruptStaysIgnored) {
   const int status = end_child(SIGKILL, [&](auto ready) {
     ::signal(SIGHUP, SIG_IGN);
