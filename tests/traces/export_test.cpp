@@ -1,14 +1,16 @@
 // info and the exporters: totals of a trace made by hand, csv field by field, TI round trips, and the text
 // export against message lists that another recorder took from HPL itself.
 #include "traces/exports/export.hpp"
-#include "tests/support/checkout.hpp"
-#include "traces/formats.hpp"
+
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <map>
 
+#include "tests/support/checkout.hpp"
 #include "tests/traces/archive_testing.hpp"
 #include "tests/traces/trace_testing.hpp"
+#include "traces/formats.hpp"
 #include "traces/info.hpp"
 #include "traces/weft/copy.hpp"
 
@@ -175,6 +177,48 @@ TEST(Export, TiRefusesACollectiveOfLessThanTheWorldAndNamesIt) {
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, ErrorCode::kNotSupported);
   EXPECT_NE(r.error().where.find("rank 1), operation 1"), std::string::npos) << r.error().where;
+}
+
+// Two messages of one pair and tag, on two communicators: received in the other order, which TI's matching by tag alone must
+// not undo.
+TEST(Export, TiTellsMessagesOfTwoCommunicatorsApart) {
+  const TempDir dir;
+  const auto written = [&](std::int32_t tag_of_second) {
+    TraceHeader h;
+    h.ranks = 2;
+    auto w = TraceWriter::create(dir.path("t.weft"), h);
+    const CommId twin = w->add_communicator({"twin", {0, 1}});
+    OpBlock b;
+    b.rank = RankId(0);
+    b.ops = {{.kind = OpKind::send, .peer = 1, .tag = 7, .amount = 10},
+             {.kind = OpKind::send, .comm = twin, .peer = 1, .tag = 7, .amount = 20}};
+    w->append(b);
+    b.clear();
+    b.rank = RankId(1);
+    b.ops = {{.kind = OpKind::recv, .comm = twin, .peer = 0, .tag = 7, .amount = 20},
+             {.kind = OpKind::recv, .peer = 0, .tag = tag_of_second, .amount = 10}};
+    w->append(b);
+    EXPECT_TRUE(w->finish());
+    auto t = open_trace({dir.path("t.weft")});
+    return export_trace(**t, "ti", dir.path("out"));
+  };
+  ASSERT_TRUE(written(7));
+  auto t = open_trace({dir.path("out")});
+  ASSERT_TRUE(t) << t.error().message();
+  const auto sent = *read_rank(**t, 0), received = *read_rank(**t, 1);
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].op.tag, 7);
+  EXPECT_NE(sent[1].op.tag, 7);
+  EXPECT_EQ(received[0].op.tag, sent[1].op.tag);
+  EXPECT_EQ(received[1].op.tag, 7);
+  // A receive of any tag would take both.
+  const auto refused = written(kAnyTag);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
+  EXPECT_THAT(refused.error().message(),
+              ::testing::HasSubstr(
+                  "rank 1), operation 1: error: not supported: SimGrid TI text cannot say this recv: a "
+                  "receive of any tag"));
 }
 
 using Lists =

@@ -8,8 +8,8 @@
 #include "tests/support/memory_trace.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/exports/export.hpp"
+#include "traces/exports/tags.hpp"
 #include "traces/formats/goal/schedule.hpp"
-#include "traces/formats/goal/tags.hpp"
 
 namespace weft::traces {
 namespace {
@@ -134,14 +134,14 @@ TEST(GoalExport, ACollectiveIsItsRoundsAndANonBlockingOneGoesOnBesideTheProgram)
 
 TEST(GoalExport, EveryContextHasTagsOfItsOwn) {
   for (const std::size_t comms : {1, 2, 3, 100, 4096}) {
-    const goal::Tags tags(comms);
+    const Tags tags(comms);
     std::set<std::uint32_t> seen;
     const auto add = [&](std::uint32_t tag) {
       EXPECT_LE(tag, goal::kMaxTag);
       EXPECT_TRUE(seen.insert(tag).second) << tag;
     };
     for (std::uint32_t c = 0; c < comms; ++c) {
-      for (const std::uint32_t tag : {0u, 1u, (c == 0 ? goal::Tags::kShared : tags.limit(c)) - 1})
+      for (const std::uint32_t tag : {0u, 1u, (c == 0 ? Tags::kShared : tags.limit(c)) - 1})
         add(*tags.message(c, tag));
       EXPECT_FALSE(tags.message(c, tags.limit(c)));
       for (const std::uint32_t n : {0u, 1u, tags.limit(1) - 1}) add(tags.collective(c, n));

@@ -23,7 +23,7 @@ using goal::ScheduleMaker;
 
 // What a rank's program becomes: `part` is called after each block of the trace, and once more at its end.
 template <class Part>
-Result<void> make_schedule(TraceReader& trace, std::uint32_t rank, const goal::Tags& tags,
+Result<void> make_schedule(TraceReader& trace, std::uint32_t rank, const Tags& tags,
                            const ExportOptions& options, Part part) {
   ScheduleMaker maker(trace, RankId(rank), tags, options);
   OpBlock block;
@@ -118,7 +118,7 @@ void write_binary(const Schedule& s, ExportFile& file) {
 
 Result<void> export_goal(TraceReader& trace, const std::string& path, const ExportOptions& options) {
   WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
-  const goal::Tags tags(trace.communicators().size());
+  const Tags tags(trace.communicators().size());
   std::string& out = file.buffer();
   out += fmt::format("num_ranks {}\n", trace.header().ranks);
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
@@ -135,7 +135,7 @@ Result<void> export_goal(TraceReader& trace, const std::string& path, const Expo
 
 Result<void> export_goal_binary(TraceReader& trace, const std::string& path, const ExportOptions& options) {
   WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
-  const goal::Tags tags(trace.communicators().size());
+  const Tags tags(trace.communicators().size());
   const std::uint32_t ranks = trace.header().ranks;
   std::string& out = file.buffer();
   put(out, goal::kMagic);

@@ -27,27 +27,18 @@ Result<void> ScheduleMaker::go_on_after(Result<std::uint32_t> operation, bool at
   return {};
 }
 
-// Not both (tags.hpp).
-Result<void> ScheduleMaker::one_context() const {
-  if (shared_tag_ == 0 || !other_context_) return {};
-  Error e = refuse(
-      fmt::format("a receive of any tag, or of one from {} on, beside collectives or messages of other "
-                  "communicators",
-                  Tags::kShared));
-  e.where = trace_.position(rank_, shared_tag_ - 1);
+Result<void> ScheduleMaker::received(std::uint32_t comm, std::int32_t tag) {
+  const auto taken = contexts_.receive(comm, tag, index_);
+  if (!taken) return {};
+  Error e = refuse(ReceivedContexts::refusal());
+  e.where = trace_.position(rank_, *taken);
   return e;
 }
 
 Result<std::uint32_t> ScheduleMaker::message(const Op& op, bool send, const Ends& after) {
   Operation o{.size = static_cast<std::uint64_t>(op.amount), .kind = send ? Kind::kSend : Kind::kRecv};
   o.peer = op.peer == kAnySource ? kAny : static_cast<std::uint32_t>(op.peer);
-  if (!send) {
-    const bool world = op.comm.index() == 0;
-    if (world && (op.tag == kAnyTag || static_cast<std::uint32_t>(op.tag) >= Tags::kShared))
-      shared_tag_ = index_ + 1;
-    other_context_ |= !world;
-    WEFT_TRY(one_context());
-  }
+  if (!send) WEFT_TRY(received(op.comm.index(), op.tag));
   if (op.tag == kAnyTag) {
     o.tag = kAny;
     return start(o, after);
@@ -106,8 +97,7 @@ Result<void> ScheduleMaker::collective(const Op& op, std::span<const std::int64_
       for (std::size_t k = i; k < end; ++k) {
         const CollectiveMessage& m = messages_[k];
         if (m.send != send) continue;
-        other_context_ |= !send;
-        WEFT_TRY(one_context());
+        if (!send) WEFT_TRY(received(ReceivedContexts::kCollectives, 0));
         WEFT_ASSIGN(const std::uint32_t v, start({.size = static_cast<std::uint64_t>(m.bytes),
                                                   .peer = static_cast<std::uint32_t>(m.peer),
                                                   .tag = tag,

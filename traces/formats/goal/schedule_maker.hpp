@@ -14,8 +14,8 @@
 
 #include "core/result.hpp"
 #include "traces/exports/export.hpp"
+#include "traces/exports/tags.hpp"
 #include "traces/formats/goal/schedule.hpp"
-#include "traces/formats/goal/tags.hpp"
 #include "traces/request_book.hpp"
 #include "traces/trace.hpp"
 
@@ -44,7 +44,7 @@ class ScheduleMaker {
 
   Result<std::uint32_t> start(const Operation& op, const Ends& after);
   Result<void> go_on_after(Result<std::uint32_t> operation, bool at_start);
-  [[nodiscard]] Result<void> one_context() const;
+  [[nodiscard]] Result<void> received(std::uint32_t comm, std::int32_t tag);
   Result<std::uint32_t> message(const Op& op, bool send, const Ends& after);
   Result<void> compute(std::int64_t picoseconds);
   Result<void> post(const Op& op, std::uint32_t slot);
@@ -59,14 +59,13 @@ class ScheduleMaker {
   const ExportOptions& options_;
   Schedule schedule_;
   std::uint32_t first_ = 0;
-  std::uint64_t index_ = 0;       // of the operation that is being added
-  Ends after_;                    // what the next operation starts after
-  Ends before_half_;              // the same for the send half of a sendrecv
-  bool half_open_ = false;        // its receive half comes next
-  std::int64_t rest_ = 0;         // picoseconds of computation that no nanosecond was written for
-  std::uint64_t shared_tag_ = 0;  // operation, + 1, that receives on the world what other contexts may send
-  bool other_context_ = false;    // messages came in that are not on the world
-  RequestBook requests_;          // of persistent ones
+  std::uint64_t index_ = 0;  // of the operation that is being added
+  Ends after_;               // what the next operation starts after
+  Ends before_half_;         // the same for the send half of a sendrecv
+  bool half_open_ = false;   // its receive half comes next
+  std::int64_t rest_ = 0;    // picoseconds of computation that no nanosecond was written for
+  ReceivedContexts contexts_;
+  RequestBook requests_;                               // of persistent ones
   std::unordered_map<std::uint32_t, Ends> under_way_;  // by slot; never iterated
   std::vector<std::uint32_t> calls_;                   // of collectives, by communicator
   std::vector<CollectiveMessage> messages_;

@@ -1,9 +1,8 @@
 // export --to ti: what SimGrid's smpi_replay reads. PATH becomes the index, PATH_files/rank-<r>.txt the
 // ranks.
 //
-// Sizes are written as bytes (datatype 6). TI has no communicators, so messages of different communicators
-// are told apart by tag only, and a collective on less than the world cannot be said (kNotSupported with its
-// position). Ssend and ISsend are written as SMPI writes them. Probes, regions and communicator calls leave
+// Sizes are written as bytes (datatype 6). TI has no communicators: messages on another than the world get tags of their own
+// (exports/tags.hpp), and a collective on less than the world cannot be said (kNotSupported with its position). Ssend and ISsend are written as SMPI writes them. Probes, regions and communicator calls leave
 // no line.
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
+#include "traces/exports/tags.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/request_book.hpp"
 
@@ -25,16 +25,21 @@ constexpr int kSmpiAnyTag = -444;
 
 class TiWriter {
  public:
-  TiWriter(const TraceReader& trace, std::uint32_t rank, std::string& out)
-      : trace_(trace), rank_(rank), out_(out), to_(std::back_inserter(out)) {}
+  TiWriter(const TraceReader& trace, std::uint32_t rank, const Tags& tags, std::string& out)
+      : trace_(trace), rank_(rank), tags_(tags), out_(out), to_(std::back_inserter(out)) {}
   Result<void> write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
 
  private:
   static int source(std::int32_t peer) { return peer == kAnySource ? kSmpiAnySource : peer; }
-  static int tag_of(std::int32_t tag) { return tag == kAnyTag ? kSmpiAnyTag : tag; }
+  // Of a message that can_tell().
+  [[nodiscard]] int tag_of(const Op& op) const {
+    if (op.tag == kAnyTag) return kSmpiAnyTag;
+    return static_cast<int>(*tags_.message(op.comm.index(), static_cast<std::uint32_t>(op.tag)));
+  }
+  Result<void> can_tell(const Op& op, std::uint64_t index);
   void message(std::string_view action, const Op& op) {
     if (op.peer == kProcNull) return;
-    fmt::format_to(to_, "{} {} {} {} {} 6\n", rank_, action, source(op.peer), tag_of(op.tag), op.amount);
+    fmt::format_to(to_, "{} {} {} {} {} 6\n", rank_, action, source(op.peer), tag_of(op), op.amount);
   }
   void post(const Op& op) {
     switch (op.kind) {
@@ -52,15 +57,15 @@ class TiWriter {
     const RequestBook::Entry* e = requests_.find(slot);
     if (e == nullptr || !e->active || e->op.peer == kProcNull) return;
     if (is_receive_request(e->op.kind))
-      fmt::format_to(to_, "{} wait {} {} {}\n", rank_, source(e->op.peer), rank_, tag_of(e->op.tag));
+      fmt::format_to(to_, "{} wait {} {} {}\n", rank_, source(e->op.peer), rank_, tag_of(e->op));
     else
-      fmt::format_to(to_, "{} wait {} {} {}\n", rank_, rank_, e->op.peer, e->op.tag);
+      fmt::format_to(to_, "{} wait {} {} {}\n", rank_, rank_, e->op.peer, tag_of(e->op));
   }
   void list_of(std::span<const std::int64_t> l) {
     for (const std::int64_t v : l) fmt::format_to(to_, " {}", v);
   }
   Result<void> collective(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
-  Result<void> cannot(const Op& op, std::uint64_t index, const char* why) const {
+  Result<void> cannot(const Op& op, std::uint64_t index, std::string_view why) const {
     Error e = not_supported(fmt::format("SimGrid TI text cannot say this {}: {}", op_name(op.kind), why));
     e.where = trace_.position(RankId(rank_), index);
     return e;
@@ -68,11 +73,23 @@ class TiWriter {
 
   const TraceReader& trace_;
   std::uint32_t rank_;
+  const Tags& tags_;
+  ReceivedContexts contexts_;
   std::string& out_;
   std::back_insert_iterator<std::string> to_;
   RequestBook requests_;
   Op send_half_;  // of the sendrecv right before
 };
+
+// Whether a message has a tag in TI, and no receive of this rank could take one that is not meant for it.
+Result<void> TiWriter::can_tell(const Op& op, std::uint64_t index) {
+  if (op.peer == kProcNull) return {};
+  if (op.tag != kAnyTag && !tags_.message(op.comm.index(), static_cast<std::uint32_t>(op.tag)))
+    return cannot(op, index, fmt::format("its communicator has tags below {}", tags_.limit(op.comm.index())));
+  if (is_send(op.kind) || is_send_init(op.kind)) return {};
+  const auto taken = contexts_.receive(op.comm.index(), op.tag, index);
+  return taken ? cannot(op, *taken, ReceivedContexts::refusal()) : Result<void>();
+}
 
 Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l, std::uint64_t index) {
   if (is_nonblocking_collective(op.kind)) return cannot(op, index, "it has no non-blocking collectives");
@@ -155,6 +172,8 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
 }
 
 Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index) {
+  if (is_send(op.kind) || is_send_init(op.kind) || op.kind == OpKind::recv || is_receive_request(op.kind))
+    WEFT_TRY(can_tell(op, index));
   switch (op.kind) {
     case OpKind::init:
       fmt::format_to(to_, "{} init\n", rank_);
@@ -182,7 +201,7 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       message("recv", op);
       // The send half went out as an isend (TI's own sendRecv has no tags); it ends here.
       if ((op.flags & kPairedRecv) != 0 && send_half_.peer != kProcNull)
-        fmt::format_to(to_, "{} wait {} {} {}\n", rank_, rank_, send_half_.peer, send_half_.tag);
+        fmt::format_to(to_, "{} wait {} {} {}\n", rank_, rank_, send_half_.peer, tag_of(send_half_));
       break;
     case OpKind::sendrecv:
       message("isend", op);
@@ -231,12 +250,13 @@ Result<void> export_ti(TraceReader& trace, const std::string& path, const Export
   if (ec) return bad_input(dir, "cannot create the directory: " + ec.message());
   // The names of all ranks' files and of the index appear at once, when the last of them is whole.
   std::vector<AtomicFile> files;
+  const Tags tags(trace.communicators().size());
   OpBlock block;
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
     const std::string name = fmt::format("{}/rank-{}.txt", dir, r);
     index.write(name + "\n");
     WEFT_ASSIGN(ExportFile file, ExportFile::open(name));
-    TiWriter writer(trace, r, file.buffer());
+    TiWriter writer(trace, r, tags, file.buffer());
     while (true) {
       WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
       if (!more) break;
