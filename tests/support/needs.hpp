@@ -7,20 +7,20 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace weft::testing {
+namespace weft::support {
 
 inline bool machine_has_everything() {
   const char* ci = std::getenv("CI");
   return ci != nullptr && std::string_view(ci) != "" && std::string_view(ci) != "false";
 }
 
-}  // namespace weft::testing
+}  // namespace weft::support
 
 // WEFT_NEEDS(fs::exists(path), path << " is not here");
 #define WEFT_NEEDS(condition, missing)                                                       \
   do {                                                                                       \
     if (!(condition)) {                                                                      \
-      if (weft::testing::machine_has_everything()) FAIL() << "CI must have it: " << missing; \
+      if (weft::support::machine_has_everything()) FAIL() << "CI must have it: " << missing; \
       GTEST_SKIP() << missing;                                                               \
     }                                                                                        \
   } while (false)

@@ -20,7 +20,7 @@ END = 293
 
 def layouts():
     table = {}
-    for line in open(os.path.join(HERE, "data", "dumpi_layouts.tsv")):
+    for line in open(os.path.join(HERE, "..", "data", "dumpi_layouts.tsv")):
         if line.startswith("#"):
             continue
         number, name, text = (line.rstrip("\n").split("\t") + [""])[:3]
