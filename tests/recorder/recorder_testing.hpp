@@ -164,6 +164,7 @@ inline bool has_note(const Recorded& r, const std::string& part) {
 }  // namespace weft::recorder::testing
 
 // Without a launcher nothing of the recorder can run: say so instead of passing.
-#define WEFT_NEEDS_MPIRUN()                                                                            \
-  WEFT_NEEDS(weft::recorder::testing::have_mpirun(), "NO mpirun ON THIS MACHINE: the recorder is not " \
-                                                     "tested")
+#define WEFT_NEEDS_MPIRUN()                                    \
+  WEFT_NEEDS(weft::recorder::testing::have_mpirun(),           \
+             "NO mpirun ON THIS MACHINE: the recorder is not " \
+             "tested")
