@@ -10,11 +10,11 @@ missing=()
 for p in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing+=("$p")
 done
-# Only for the tests of the report page, which say so where one is missing. Node.js comes from elsewhere on many machines, and
-# Ubuntu has no package of Chromium.
+# Only for the tests of the report page and of completion, which say so where one is missing. Node.js comes from elsewhere on many
+# machines, and Ubuntu has no package of Chromium.
 optional=()
 command -v npm >/dev/null || optional+=(npm)
-command -v chromium >/dev/null || optional+=(chromium)
+for program in chromium zsh fish; do command -v "$program" >/dev/null || optional+=("$program"); done
 [ $((${#missing[@]} + ${#optional[@]})) -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
@@ -38,6 +38,6 @@ quietly "${as_root[@]}" apt-get update -q
 install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends)
 [ ${#missing[@]} -eq 0 ] || quietly "${install[@]}" "${missing[@]}"
 for p in "${optional[@]}"; do
-  "${install[@]}" "$p" >"$log" 2>&1 </dev/null || echo "no package $p here: tests of the report page need it"
+  "${install[@]}" "$p" >"$log" 2>&1 </dev/null || echo "no package $p here: some tests need it"
 done
 echo "installed in $((SECONDS - started)) s"

@@ -1,6 +1,7 @@
 // Where ranks run in tests that do not care.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,7 +10,7 @@
 namespace weft::testing {
 
 // Rank r on host r.
-inline std::vector<HostId> first_hosts(std::uint32_t ranks) {
+inline std::vector<HostId> first_hosts(std::size_t ranks) {
   std::vector<HostId> h;
   h.reserve(ranks);
   for (std::uint32_t r = 0; r < ranks; ++r) h.emplace_back(r);

@@ -1,0 +1,143 @@
+// weft completion SHELL: what bash and fish offer at the Tab key, asked of the shells themselves, and that no verb or flag of
+// the help pages is missing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <regex>
+#include <sstream>
+
+#include "tests/cli/run_weft.hpp"
+#include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
+
+namespace weft::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> lines_of(const std::string& command) {
+  std::FILE* f = ::popen(command.c_str(), "r");
+  std::string out;
+  char buffer[4096];
+  while (f != nullptr && std::fgets(buffer, sizeof buffer, f) != nullptr) out += buffer;
+  EXPECT_TRUE(f != nullptr && ::pclose(f) == 0) << command << "\n" << out;
+  std::vector<std::string> lines;
+  std::istringstream in(out);
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) lines.push_back(line);
+  return lines;
+}
+bool have(const std::string& program) {
+  return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+class CompletionTest : public ::testing::Test {
+ protected:
+  CompletionTest() {
+    for (const char* shell : {"bash", "zsh", "fish"}) {
+      const Outcome o = w.weft(std::string("completion ") + shell);
+      EXPECT_EQ(o.exit_code, 0) << o.err;
+      w.write(shell, o.out);
+    }
+    w.write("t.weft", "");
+  }
+  // What bash offers at the end of that line.
+  [[nodiscard]] std::vector<std::string> bash(const std::string& line) const {
+    w.write("ask", "source ./bash\nCOMP_WORDS=(" + line +
+                       ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_weft\n"
+                       "((${#COMPREPLY[@]} == 0)) || printf '%s\\n' \"${COMPREPLY[@]}\"\n");
+    return lines_of("cd '" + w.path() + "' && bash ask");
+  }
+  // The same of fish, without what it says of each.
+  [[nodiscard]] std::vector<std::string> fish(const std::string& line) const {
+    auto lines =
+        lines_of("cd '" + w.path() + "' && HOME=. fish --no-config -c 'source ./fish; complete -C \"" + line +
+                 "\"' | cut -f1");
+    return lines;
+  }
+  Workspace w;
+};
+
+TEST_F(CompletionTest, BashOffersVerbsKindsFlagsValuesPlatformsAndFiles) {
+  EXPECT_THAT(bash("weft rep"), UnorderedElementsAre("replay", "report"));
+  EXPECT_THAT(bash("weft generate h"), UnorderedElementsAre("hpl", "halo"));
+  EXPECT_THAT(bash("weft replay --crit"), ElementsAre("--critical-path"));
+  EXPECT_THAT(bash("weft replay t.weft --model ''"),
+              UnorderedElementsAre("max-min", "contention-free", "pcie"));
+  EXPECT_THAT(bash("weft replay t.weft --on cs-"), UnorderedElementsAre("cs-storm", "cs-storm-16"));
+  EXPECT_THAT(bash("weft predict hpl --on torus-1"), Contains("torus-16"));
+  EXPECT_THAT(bash("weft check t."), ElementsAre("t.weft"));
+  EXPECT_THAT(bash("weft export t.weft -o t."), ElementsAre("t.weft"));
+  EXPECT_THAT(bash("weft replay t.weft --seed ''"), IsEmpty()) << "a number: nothing to offer";
+  EXPECT_THAT(bash("weft help sel"), ElementsAre("selftest"));
+  EXPECT_THAT(bash("weft completion ''"), UnorderedElementsAre("bash", "zsh", "fish"));
+}
+
+TEST_F(CompletionTest, FishOffersTheSame) {
+  WEFT_NEEDS(have("fish"), "no fish here");
+  EXPECT_THAT(fish("weft rep"), UnorderedElementsAre("replay", "report"));
+  EXPECT_THAT(fish("weft generate h"), UnorderedElementsAre("hpl", "halo"));
+  EXPECT_THAT(fish("weft replay --crit"), ElementsAre("--critical-path"));
+  EXPECT_THAT(fish("weft replay t.weft --model "),
+              UnorderedElementsAre("max-min", "contention-free", "pcie"));
+  EXPECT_THAT(fish("weft replay t.weft --on cs-"), Contains("cs-storm"));
+  EXPECT_THAT(fish("weft check t."), Contains("t.weft"));
+  EXPECT_THAT(fish("weft generate hpl --p"), Contains("--pivots"));
+  EXPECT_THAT(fish("weft completion "), UnorderedElementsAre("bash", "zsh", "fish"));
+}
+
+// zsh's own completion runs at a terminal only: the script is read, and its function for a verb defined.
+TEST_F(CompletionTest, ZshReadsItsScript) {
+  WEFT_NEEDS(have("zsh"), "no zsh here");
+  EXPECT_THAT(lines_of("cd '" + w.path() + "' && zsh -n zsh 2>&1"), IsEmpty());
+  EXPECT_THAT(
+      lines_of(
+          "cd '" + w.path() +
+          "' && zsh -fc 'autoload -U compinit; _arguments() { print -l -- $@ }; source ./zsh 2>/dev/null; "
+          "_weft_replay' | grep -- '^\\*--model'"),
+      ElementsAre(HasSubstr(":value:(max-min contention-free pcie)")));
+}
+
+TEST_F(CompletionTest, NoVerbAndNoFlagIsMissing) {
+  const std::string bash = w.read("bash"), zsh = w.read("zsh"), fish = w.read("fish");
+  const std::regex verb("^  ([a-z][a-z-]*) ", std::regex::multiline), flag("--([a-z][a-z-]*)");
+  const std::string first = w.weft("--help").out;
+  const auto listed = first.find("Subcommands:");
+  const std::string verbs = first.substr(listed, first.find("\n\n", listed) - listed);
+  std::size_t flags = 0;
+  for (std::sregex_iterator v(verbs.begin(), verbs.end(), verb), end; v != end; ++v) {
+    const std::string name = (*v)[1];
+    EXPECT_NE(fish.find(" -a " + name + " "), std::string::npos);
+    EXPECT_NE(zsh.find("\n_weft_" + name + "() {"), std::string::npos);
+    if (name == "help") continue;
+    SCOPED_TRACE(name);
+    std::istringstream page(w.weft("help " + name).out);
+    const auto at = bash.find("\n    \"" + name + "\") flags=\"");
+    ASSERT_NE(at, std::string::npos) << name;
+    const std::string mine = bash.substr(at, bash.find('\n', at + 1) - at);
+    for (std::string line; std::getline(page, line);) {
+      std::smatch m;
+      if (!line.starts_with("  -") || !std::regex_search(line, m, flag)) continue;
+      ++flags;
+      EXPECT_THAT(mine, HasSubstr("--" + m[1].str()));
+      EXPECT_NE(fish.find(" -l " + m[1].str() + " "), std::string::npos) << m[1];
+      EXPECT_NE(zsh.find("*--" + m[1].str() + "["), std::string::npos) << m[1];
+    }
+  }
+  EXPECT_GT(flags, 150u);
+}
+
+TEST_F(CompletionTest, AnUnknownShellIsToldTheKnownOnes) {
+  const Outcome o = w.weft("completion tcsh");
+  EXPECT_EQ(o.exit_code, 2);
+  EXPECT_THAT(o.err, HasSubstr("bash"));
+}
+
+}  // namespace
+}  // namespace weft::testing
