@@ -1,0 +1,29 @@
+# What a package holds besides the library: completions, platforms, sample traces; and the package itself: cpack makes a .deb.
+set(completions ${PROJECT_BINARY_DIR}/completions)
+file(MAKE_DIRECTORY ${completions})
+add_custom_command(OUTPUT ${completions}/weft ${completions}/_weft ${completions}/weft.fish
+  COMMAND weft completion bash > ${completions}/weft
+  COMMAND weft completion zsh > ${completions}/_weft
+  COMMAND weft completion fish > ${completions}/weft.fish
+  DEPENDS weft VERBATIM)
+add_custom_target(weft_completions ALL DEPENDS ${completions}/weft)
+install(FILES ${completions}/weft DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${completions}/weft.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+# Debian's zsh looks into the first of these below /usr, and into the second below /usr/local.
+install(FILES ${completions}/_weft DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES ${completions}/_weft DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(DIRECTORY platforms traces/samples DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME weft)
+set(CPACK_PACKAGE_VENDOR "Weft")
+set(CPACK_PACKAGE_CONTACT "The Weft developers")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# What recording needs beside the library that shlibdeps finds.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openmpi-bin")
+include(CPack)
