@@ -10,8 +10,7 @@
 #include <functional>
 #include <new>
 
-namespace weft::traces::testing {
-
+// Under the address sanitizer, which CI does not use, a limit of addresses leaves no room for its own.
 #if defined(__SANITIZE_ADDRESS__)
 #define WEFT_NO_ADDRESS_LIMIT 1
 #elif defined(__has_feature)
@@ -19,6 +18,13 @@ namespace weft::traces::testing {
 #define WEFT_NO_ADDRESS_LIMIT 1
 #endif
 #endif
+#ifdef WEFT_NO_ADDRESS_LIMIT
+#define WEFT_NEEDS_ADDRESS_LIMIT() GTEST_SKIP() << "the address sanitizer needs the whole address space"
+#else
+#define WEFT_NEEDS_ADDRESS_LIMIT() (void)0
+#endif
+
+namespace weft::traces::testing {
 
 // Runs `body` in a child that may map only `room` bytes more than this process has now. True if it returned
 // true.

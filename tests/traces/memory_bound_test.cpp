@@ -39,9 +39,7 @@ std::string large_trace(const TempDir& dir) {
 }
 
 TEST(MemoryBound, AMillionsOfOperationsTraceIsReadInABlockPerRank) {
-#ifdef WEFT_NO_ADDRESS_LIMIT
-  GTEST_SKIP() << "the address sanitizer needs the whole address space";
-#endif
+  WEFT_NEEDS_ADDRESS_LIMIT();
   const TempDir dir;
   const std::string path = large_trace(dir);
   constexpr std::size_t kRoom = 24u << 20;

@@ -374,9 +374,7 @@ TEST(DumpiHostile, AStreamThatWasCutAnywhereIsNoTrace) {
 
 // Numbers alone cost nothing: a process of little memory answers them.
 TEST(DumpiHostile, LiesAreAnsweredInLittleMemory) {
-#ifdef WEFT_NO_ADDRESS_LIMIT
-  GTEST_SKIP() << "the address sanitizer needs the whole address space";
-#endif
+  WEFT_NEEDS_ADDRESS_LIMIT();
   const TempDir dir;
   const auto refused = [&](const std::string& bytes) {
     const std::string path = dir.write("t-0000.bin", bytes);

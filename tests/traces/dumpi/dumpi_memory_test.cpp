@@ -49,9 +49,7 @@ std::string halo(const std::string& dir, std::size_t bytes) {
 }
 
 TEST(DumpiMemory, AStreamIsReadInABlockPerRank) {
-#ifdef WEFT_NO_ADDRESS_LIMIT
-  GTEST_SKIP() << "the address sanitizer needs the whole address space";
-#endif
+  WEFT_NEEDS_ADDRESS_LIMIT();
   const TempDir temporary;
   const char* keep = std::getenv("WEFT_DUMPI_DIR");
   const char* megabytes = std::getenv("WEFT_DUMPI_MB");

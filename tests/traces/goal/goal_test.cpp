@@ -420,9 +420,7 @@ TEST(Goal, NothingThatIsCutOffOrChangedIsMoreThanAnError) {
 }
 
 TEST(Goal, ALargeScheduleIsReadARankAtATime) {
-#ifdef WEFT_NO_ADDRESS_LIMIT
-  GTEST_SKIP() << "the address sanitizer needs the whole address space";
-#endif
+  WEFT_NEEDS_ADDRESS_LIMIT();
   const TempDir dir;
   constexpr std::uint32_t kRanks = 48, kSteps = 9000;
   std::string text = fmt::format("num_ranks {}\n", kRanks);

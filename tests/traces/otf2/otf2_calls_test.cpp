@@ -351,9 +351,7 @@ TEST(Otf2Calls, ALocationThatWasClosedIsReadOnWhereItStopped) {
 }
 
 TEST(Otf2Calls, ALargeArchiveIsReadInLessMemoryThanItHasBytes) {
-#ifdef WEFT_NO_ADDRESS_LIMIT
-  GTEST_SKIP() << "the address sanitizer needs the whole address space";
-#endif
+  WEFT_NEEDS_ADDRESS_LIMIT();
   const TempDir dir;
   const char* keep = std::getenv("WEFT_OTF2_DIR");
   const char* megabytes = std::getenv("WEFT_OTF2_MB");
