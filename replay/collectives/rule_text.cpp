@@ -37,14 +37,7 @@ class Parser {
 
  private:
   [[nodiscard]] char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  void step() {
-    if (text_[at_++] == '\n') {
-      ++place_.line;
-      place_.column = 1;
-    } else {
-      ++place_.column;
-    }
-  }
+  void step() { place_.step(text_[at_++]); }
   void skip() {
     while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
       step();

@@ -16,6 +16,11 @@ namespace weft::replay::collectives {
 struct Place {
   std::uint32_t line = 1;
   std::uint32_t column = 1;
+  // Past that character.
+  void step(char c) {
+    column = c == '\n' ? 1 : column + 1;
+    line += c == '\n' ? 1 : 0;
+  }
 };
 [[nodiscard]] std::string where(const std::string& file, Place at);
 

@@ -203,14 +203,7 @@ class TextReader {
     }
     return {};
   }
-  void step() {
-    if (text_[at_++] == '\n') {
-      ++place_.line;
-      place_.column = 1;
-    } else {
-      ++place_.column;
-    }
-  }
+  void step() { place_.step(text_[at_++]); }
   void skip() {
     bool comment = false;
     for (; at_ < text_.size(); step()) {
