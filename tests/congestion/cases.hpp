@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <vector>
@@ -13,10 +14,19 @@
 
 namespace weft::congestion::problems {
 
+inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+// Links by their numbers.
+inline std::vector<LinkId> links(std::initializer_list<std::uint32_t> ids) {
+  std::vector<LinkId> r;
+  for (const auto i : ids) r.emplace_back(i);
+  return r;
+}
+
 struct Flow {
   std::vector<LinkId> route;
   double weight = 1;
-  double limit = std::numeric_limits<double>::infinity();
+  double limit = kNoLimit;
 };
 
 struct Case {

@@ -10,7 +10,8 @@
 namespace weft::congestion {
 namespace {
 
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+using problems::kNoLimit;
+using problems::links;
 
 // What the links are: of a network alone, of PCIe trees alone, of PCIe trees with a network beside them.
 enum class Links { kNetwork, kTrees, kBoth };
@@ -85,12 +86,6 @@ class Conformance : public ::testing::TestWithParam<Named> {
     return make(capacity, &pcie);
   }
 };
-
-std::vector<LinkId> links(std::initializer_list<std::uint32_t> ids) {
-  std::vector<LinkId> r;
-  for (const auto i : ids) r.emplace_back(i);
-  return r;
-}
 
 TEST_P(Conformance, AFlowAloneRunsAtItsNarrowestLink) {
   const std::vector<double> capacity{9e9, 3e9, 5e9};

@@ -17,16 +17,10 @@ using problems::check_incremental;
 using problems::check_problem;
 using problems::describe;
 using problems::Flow;
+using problems::kNoLimit;
 using problems::kScopes;
+using problems::links;
 using problems::random_case;
-
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-std::vector<LinkId> links(std::initializer_list<std::uint32_t> ids) {
-  std::vector<LinkId> r;
-  for (const auto i : ids) r.emplace_back(i);
-  return r;
-}
 
 TEST(MaxMin, EqualFlowsOnOneLinkGetEqualShares) {
   for (const auto scope : kScopes) {

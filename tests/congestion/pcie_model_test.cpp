@@ -14,11 +14,11 @@ namespace weft::congestion {
 namespace {
 
 using problems::base_seed;
+using problems::kNoLimit;
 using problems::Machine;
 using problems::random_flows;
 using problems::random_machine;
 using Flow = problems::Flow;
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 std::vector<double> solve(const Machine& m, const std::vector<Flow>& flows, PcieModel::Ways* ways = nullptr) {
   PcieModel model(m.capacity, &m.pcie);

@@ -20,8 +20,6 @@ namespace {
 using namespace hpl_gen;
 using traces::OpKind;
 
-const std::string kData = support::source_dir() + "/tests/hpl_gen/data/";
-
 // Sends outside of the region "swap" as lists, and the bytes of those inside.
 struct Parts {
   MessageLists others;
@@ -119,7 +117,7 @@ TEST(HplRandomPivots, ChangeNothingButTheRowSwapsAndThoseByLessThanTwoPercentInA
   std::uint64_t exact_bytes = 0, random_bytes = 0;
   double worst = 0;
   std::string worst_run;
-  for (const std::string& line : read_lines(kData + "configurations.txt")) {
+  for (const std::string& line : read_lines(data_dir() + "configurations.txt")) {
     const Configuration c = parse_configuration(line);
     const Parts exact = parts_of(c, PivotKind::kExact, 0);
     const Parts random = parts_of(c, PivotKind::kRandom, 1);

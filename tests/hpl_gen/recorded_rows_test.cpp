@@ -35,8 +35,7 @@ Result<std::shared_ptr<const RecordedRows>> rows_of(const HplConfig& c, std::uin
 
 TEST(HplRecordedRows, ARunIsMadeAgainFromItsMessages) {
   std::uint64_t seed = 0;
-  for (const std::string& line :
-       read_lines(support::source_dir() + "/tests/hpl_gen/data/configurations.txt")) {
+  for (const std::string& line : read_lines(data_dir() + "configurations.txt")) {
     const HplConfig c = parse_configuration(line).config;
     auto rows = rows_of(c, ++seed);
     ASSERT_TRUE(rows) << line << "\n" << rows.error().message();

@@ -7,6 +7,7 @@
 
 #include "hpl_gen/hpl_dat.hpp"
 #include "tests/hpl_gen/message_lists.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft::testing_hpl {
 
@@ -16,6 +17,8 @@ struct Configuration {
   std::int64_t matrix_seed = 100;
 };
 [[nodiscard]] Configuration parse_configuration(const std::string& line);
+// Where configurations.txt and its fellows are.
+[[nodiscard]] inline std::string data_dir() { return support::source_dir() + "/tests/hpl_gen/data/"; }
 // Lines of configurations.txt that are not comments.
 [[nodiscard]] std::vector<std::string> read_lines(const std::string& path);
 

@@ -11,8 +11,6 @@ namespace {
 
 using namespace hpl_gen;
 
-const std::string kData = support::source_dir() + "/tests/hpl_gen/data/";
-
 std::vector<std::string> generated(const Configuration& c) {
   HplTraceOptions options;
   options.pivots = PivotKind::kExact;
@@ -23,7 +21,7 @@ std::vector<std::string> generated(const Configuration& c) {
 }
 
 TEST(HplRecordedRuns, EveryRankOfEveryConfigurationSendsWhatWasRecorded) {
-  const auto lines = read_lines(kData + "recorded_runs.txt");
+  const auto lines = read_lines(data_dir() + "recorded_runs.txt");
   std::size_t runs = 0;
   for (std::size_t i = 0; i < lines.size();) {
     ASSERT_TRUE(lines[i].starts_with("run ")) << lines[i];
@@ -34,7 +32,7 @@ TEST(HplRecordedRuns, EveryRankOfEveryConfigurationSendsWhatWasRecorded) {
     ++runs;
   }
   EXPECT_GE(runs, 40u);
-  EXPECT_EQ(runs, read_lines(kData + "configurations.txt").size());
+  EXPECT_EQ(runs, read_lines(data_dir() + "configurations.txt").size());
 }
 
 TEST(HplRecordedRuns, AnotherMatrixSeedChangesWhatTheSwapsSend) {

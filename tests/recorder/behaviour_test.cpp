@@ -10,8 +10,6 @@ namespace {
 using traces::Op;
 using traces::OpKind;
 
-std::string behaviour(const std::string& mode) { return program("behaviour") + " " + mode; }
-
 double computed_seconds(const Recorded& r, std::size_t rank) {
   double s = 0;
   for (const Op& op : r.ops[rank])

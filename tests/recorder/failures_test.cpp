@@ -13,8 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string behaviour(const std::string& mode) { return program("behaviour") + " " + mode; }
-
 std::string spool_folder(const Folder& folder) {
   for (const auto& e : fs::directory_iterator(folder.path()))
     if (e.path().filename().string().find(".spool.") != std::string::npos) return e.path().string();

@@ -63,6 +63,7 @@ inline std::string weft() { return support::binary_dir() + "/cli/weft"; }
 inline std::string program(const std::string& name) {
   return support::binary_dir() + "/tests/recorder/programs/" + name;
 }
+inline std::string behaviour(const std::string& mode) { return program("behaviour") + " " + mode; }
 inline std::string mpirun(int ranks) { return fmt::format("mpirun --oversubscribe -n {} ", ranks); }
 
 // Runs a shell command in `folder`, output to folder/out and folder/err; the exit code.

@@ -6,11 +6,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::map<std::string, std::uint64_t> cables_by_class(const Fabric& f) {
-  std::map<std::string, std::uint64_t> out;
-  for (const ClassSummary& c : summarize_classes(f)) out[c.name] = c.links / 2;
-  return out;
-}
 void expect_simple_messages(const Fabric& f, std::uint32_t pairs) {
   Rng rng(test_seed(3));
   std::vector<std::uint32_t> load(f.link_count());

@@ -77,12 +77,6 @@ TEST(Hypercube, HasNBitsOfDistance) {
   EXPECT_NEAR(*measure(p.fabric).mean_hops, 4.0 * 256 / 255, 1e-12);
 }
 
-double latency_s(const Fabric& f, std::uint32_t src, std::uint32_t dst) {
-  Duration sum(0);
-  for (const LinkId l : route_of(f, src, dst)) sum += f.links().latency[l.index()];
-  return to_seconds(sum);
-}
-
 TEST(Gemini, HopperHasItsPublishedCountsAndLatencies) {
   const Platform p = load("gemini:dims=17x8x24");
   EXPECT_EQ(p.fabric.host_count(), 6528u);

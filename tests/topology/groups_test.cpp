@@ -8,16 +8,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::map<std::string, std::uint64_t> cables_by_class(const Fabric& f) {
-  std::map<std::string, std::uint64_t> out;
-  for (const ClassSummary& c : summarize_classes(f)) out[c.name] = c.links / 2;
-  return out;
-}
-double latency_s(const Fabric& f, std::uint32_t src, std::uint32_t dst) {
-  Duration sum(0);
-  for (const LinkId l : route_of(f, src, dst)) sum += f.links().latency[l.index()];
-  return to_seconds(sum);
-}
 std::uint32_t count_class(const Fabric& f, std::span<const LinkId> route, const std::string& name) {
   std::uint32_t n = 0;
   for (const LinkId l : route) n += f.links().class_names[f.links().link_class[l.index()]] == name ? 1 : 0;

@@ -26,6 +26,19 @@ inline std::vector<std::uint32_t> bfs_from(const Fabric& f, std::uint32_t src) {
   return d;
 }
 
+inline std::map<std::string, std::uint64_t> cables_by_class(const Fabric& f) {
+  std::map<std::string, std::uint64_t> out;
+  for (const ClassSummary& c : summarize_classes(f)) out[c.name] = c.links / 2;
+  return out;
+}
+
+// The latencies of a route, added up.
+inline double latency_s(const Fabric& f, std::uint32_t src, std::uint32_t dst) {
+  Duration sum(0);
+  for (const LinkId l : route_of(f, src, dst)) sum += f.links().latency[l.index()];
+  return to_seconds(sum);
+}
+
 // Route lengths by walking every pair, not by the closed form.
 inline HopHistogram walked_histogram(const Fabric& f) {
   HopHistogram h;

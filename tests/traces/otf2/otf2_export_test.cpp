@@ -24,7 +24,6 @@ std::string output_of(const std::string& command) {
   EXPECT_TRUE(f != nullptr && ::pclose(f) == 0) << command << "\n" << out;
   return out;
 }
-bool have_otf2_print() { return std::system("otf2-print --version >/dev/null 2>&1") == 0; }
 
 // Nothing on standard error, and as many events as the archive says.
 void otf2_print_is_content(const std::string& dir) {

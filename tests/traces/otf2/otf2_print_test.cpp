@@ -25,7 +25,6 @@ std::string run(const std::string& command) {
   EXPECT_TRUE(f != nullptr && ::pclose(f) == 0) << command;
   return out;
 }
-bool have_otf2_print() { return std::system("otf2-print --version >/dev/null 2>&1") == 0; }
 
 // The number after `key` in a line; `key` "Communicator: " skips a quoted name: the number in <>.
 std::int64_t number(const std::string& line, const std::string& key, bool reference = false) {

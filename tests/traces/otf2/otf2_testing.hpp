@@ -1,12 +1,16 @@
 // OTF2 archives of tests, written and opened.
 #pragma once
 
+#include <cstdlib>
+
 #include "tests/support/otf2_writer.hpp"
 #include "tests/traces/dumpi/dumpi_testing.hpp"
 
 namespace weft::traces::testing {
 
 using weft::testing::Otf2Writer;
+
+inline bool have_otf2_print() { return std::system("otf2-print --version >/dev/null 2>&1") == 0; }
 
 // Operations of a rank without computation.
 inline std::vector<std::string> shown_program(TraceReader& t, std::uint32_t rank) {
