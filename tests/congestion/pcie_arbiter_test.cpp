@@ -11,7 +11,7 @@
 #include "tests/congestion/cases.hpp"
 #include "tests/congestion/pcie_testing.hpp"
 
-namespace weft::congestion {
+namespace weft::congestion::pcie_arbiter_test {
 namespace {
 
 using weft::testing::arbiter_tree;
@@ -288,4 +288,4 @@ TEST(PcieArbiter, PathsByLinkEqualPathsByNodesAndIdsAreReused) {
 }
 
 }  // namespace
-}  // namespace weft::congestion
+}  // namespace weft::congestion::pcie_arbiter_test

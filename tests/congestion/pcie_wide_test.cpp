@@ -12,7 +12,7 @@
 #include "tests/congestion/cases.hpp"
 #include "tests/congestion/pcie_testing.hpp"
 
-namespace weft::congestion {
+namespace weft::congestion::pcie_wide_test {
 namespace {
 
 using weft::testing::arbiter_tree;
@@ -316,4 +316,4 @@ TEST(PcieWide, WhatAQueueLosesFurtherDownIsReleasedWhoeverElseIsThere) {
 }
 
 }  // namespace
-}  // namespace weft::congestion
+}  // namespace weft::congestion::pcie_wide_test

@@ -8,7 +8,7 @@
 #include "tests/oracle/compare.hpp"
 #include "tests/support/checkout.hpp"
 
-namespace weft::testing {
+namespace weft::testing::own_builders_test {
 namespace {
 
 const std::string kData = support::source_dir() + "/tests/oracle/data";
@@ -58,4 +58,4 @@ INSTANTIATE_TEST_SUITE_P(Shape, OwnBuilders,
                          [](const auto& p) { return std::string(p.param.platform); });
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::own_builders_test

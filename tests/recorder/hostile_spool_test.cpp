@@ -11,7 +11,7 @@
 #include "tests/recorder/fake_spool.hpp"
 #include "traces/recorder/program.hpp"
 
-namespace weft::recorder {
+namespace weft::recorder::hostile_spool_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ TEST(HostileSpool, CancelledReceivesOfRandomProgramsAreInNoCompletion) {
 }
 
 }  // namespace
-}  // namespace weft::recorder
+}  // namespace weft::recorder::hostile_spool_test

@@ -11,7 +11,7 @@
 #include "replay/kernel_time.hpp"
 #include "tests/support/memory_trace.hpp"
 
-namespace weft::replay {
+namespace weft::replay::call_window_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -189,4 +189,4 @@ TEST(CallWindow, AJoinedCallDrawsItsNoiseOnce) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::call_window_test

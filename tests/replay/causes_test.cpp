@@ -9,7 +9,7 @@
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
 
-namespace weft::replay {
+namespace weft::replay::causes_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -234,4 +234,4 @@ TEST(Causes, AddUpToTheTimeInMpiForRecordedHpl) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::causes_test

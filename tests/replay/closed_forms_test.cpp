@@ -6,7 +6,7 @@
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
 
-namespace weft::replay {
+namespace weft::replay::closed_forms_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -278,4 +278,4 @@ TEST(Determinism, TheSameReplayTwiceHasTheSameFingerprint) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::closed_forms_test

@@ -12,7 +12,7 @@
 #include "tests/replay/well_formed.hpp"
 #include "tests/support/memory_trace.hpp"
 
-namespace weft::replay {
+namespace weft::replay::critical_path_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -191,4 +191,4 @@ TEST(CriticalPath, OnAnIdealNetworkOnlyComputationIsLeft) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::critical_path_test

@@ -11,7 +11,7 @@
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
 
-namespace weft::replay {
+namespace weft::replay::kernel_time_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -254,4 +254,4 @@ TEST(KernelTime, AKernelBeyondTheTableIsAnErrorNotATime) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::kernel_time_test

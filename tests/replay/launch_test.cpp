@@ -12,7 +12,7 @@
 #include "tests/support/memory_trace.hpp"
 #include "traces/kernel.hpp"
 
-namespace weft::replay {
+namespace weft::replay::launch_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -256,4 +256,4 @@ TEST(Launch, TheCriticalPathGoesThroughTheAcceleratorOrTheMessage) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::launch_test

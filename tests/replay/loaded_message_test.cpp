@@ -9,7 +9,7 @@
 #include "tests/support/memory_trace.hpp"
 #include "traces/kernel.hpp"
 
-namespace weft::replay {
+namespace weft::replay::loaded_message_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -152,4 +152,4 @@ TEST(LoadedMessage, TheCostSaysWhatTheEngineDoes) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::loaded_message_test

@@ -4,7 +4,7 @@
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
 
-namespace weft::replay {
+namespace weft::replay::matching_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -260,4 +260,4 @@ TEST(BadOperations, PeersCommunicatorsAndSizesOutOfRangeAreBadInput) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::matching_test

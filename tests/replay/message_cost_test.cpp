@@ -14,7 +14,7 @@
 #include "tests/support/needs.hpp"
 #include "topology/fit/network_fit.hpp"
 
-namespace weft::replay {
+namespace weft::replay::message_cost_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -287,4 +287,4 @@ TEST(MessageCost, DahusPingPongsComeBackFromTheirFit) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::message_cost_test

@@ -9,7 +9,7 @@
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
 
-namespace weft::replay {
+namespace weft::replay::message_order_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -310,4 +310,4 @@ TEST(LongQueues, SixtyThousandReceivesInReverseOrderOfTheirTagsAreFoundAtOnce) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::message_order_test

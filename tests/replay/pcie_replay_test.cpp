@@ -13,7 +13,7 @@
 #include "tests/support/memory_trace.hpp"
 #include "topology/routing/route_cache.hpp"
 
-namespace weft::replay {
+namespace weft::replay::pcie_replay_test {
 namespace {
 
 using testing::first_hosts;
@@ -286,4 +286,4 @@ TEST(PcieReplay, EveryOrderOfAHaloExchangeOverTreeAndFabricReplaysAsItsPhasesSay
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::pcie_replay_test

@@ -7,7 +7,7 @@
 #include "traces/joined_trace.hpp"
 #include "traces/synthetic/pattern.hpp"
 
-namespace weft::replay {
+namespace weft::replay::several_jobs_test {
 namespace {
 
 using Args = std::vector<std::pair<std::string, std::string>>;
@@ -110,4 +110,4 @@ TEST(SeveralJobs, JobsPlacedOneAfterTheOtherUseDifferentHosts) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::several_jobs_test

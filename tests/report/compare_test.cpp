@@ -12,12 +12,12 @@
 namespace weft::report {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 using replay::Cause;
-using testing::StartsWith;
+using ::testing::StartsWith;
 
 HandMade slower_by(double us) {
   HandMade h;
@@ -172,8 +172,8 @@ TEST(Compare, RanksWithinEachTraceAndPutsDeadlocksLast) {
   EXPECT_EQ(rows[3].slowdown, 1.0) << "the smallest makespan of the same trace";
   const std::string text = compare_text(rows);
   EXPECT_THAT(text,
-              testing::StartsWith("b: fastest on P1, 2 ms; slowest on P1, 4 ms (2.00 times as long)\n"));
-  EXPECT_THAT(text, testing::EndsWith("\nP1 = crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops\n"));
+              ::testing::StartsWith("b: fastest on P1, 2 ms; slowest on P1, 4 ms (2.00 times as long)\n"));
+  EXPECT_THAT(text, ::testing::EndsWith("\nP1 = crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops\n"));
 }
 
 // The first line says what makes the difference, and only that.
@@ -228,10 +228,10 @@ TEST(Compare, JsonAndCsvHaveTheContractsColumns) {
   EXPECT_EQ(j["schema"], "weft.compare/1");
   std::vector<std::string> keys;
   for (const auto& [k, v] : j["rows"][0].items()) keys.push_back(k);
-  EXPECT_THAT(keys, testing::ElementsAre("trace", "platform", "map", "routing", "model", "makespan_s",
-                                         "slowdown", "hosts", "switches", "links", "mean_hops", "worst_link",
-                                         "worst_link_utilization", "why", "cables", "links_per_host",
-                                         "worst_link_pairs", "most_waited_link", "most_waited_s"));
+  EXPECT_THAT(keys, ::testing::ElementsAre(
+                        "trace", "platform", "map", "routing", "model", "makespan_s", "slowdown", "hosts",
+                        "switches", "links", "mean_hops", "worst_link", "worst_link_utilization", "why",
+                        "cables", "links_per_host", "worst_link_pairs", "most_waited_link", "most_waited_s"));
   EXPECT_EQ(j["rows"][0]["most_waited_link"], fast.platform.fabric.link_name(LinkId(0)));
   EXPECT_EQ(j["rows"][0]["most_waited_s"], 300e-6);
   EXPECT_EQ(j["rows"][0]["cables"], 4);

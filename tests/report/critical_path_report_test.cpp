@@ -6,14 +6,14 @@
 #include "report/replay_text.hpp"
 #include "tests/report/hand_made.hpp"
 
-namespace weft::report {
+namespace weft::report::critical_path_report_test {
 namespace {
 
 using nlohmann::ordered_json;
 using replay::PathPart;
 using replay::PathSegment;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::int64_t kMicro = 1'000'000;
 
@@ -116,4 +116,4 @@ TEST(CriticalPathReport, EfficienciesMultiply) {
 }
 
 }  // namespace
-}  // namespace weft::report
+}  // namespace weft::report::critical_path_report_test

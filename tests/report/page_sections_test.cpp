@@ -82,7 +82,7 @@ TEST(SpanThinner, KeepsEveryOperationThatTakesTimeWhileThereAreFew) {
 
 TEST(SpanThinner, JoinsShortNeighboursAndNeverALongOne) {
   const std::uint64_t seed = seed_of_test();
-  SCOPED_TRACE(testing::Message() << "WEFT_SEED=" << seed);
+  SCOPED_TRACE(::testing::Message() << "WEFT_SEED=" << seed);
   Rng rng(seed);
   constexpr std::uint32_t kRanks = 3;
   constexpr std::size_t kMost = 500;
@@ -139,7 +139,7 @@ TEST(SpanThinner, JoinsShortNeighboursAndNeverALongOne) {
 
 TEST(MessageThinner, KeepsTheLongestAsASortWould) {
   const std::uint64_t seed = seed_of_test();
-  SCOPED_TRACE(testing::Message() << "WEFT_SEED=" << seed);
+  SCOPED_TRACE(::testing::Message() << "WEFT_SEED=" << seed);
   Rng rng(seed);
   constexpr std::size_t kMost = 40;
   MessageThinner t(kMost);

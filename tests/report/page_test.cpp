@@ -10,8 +10,8 @@ namespace weft::report {
 namespace {
 
 using nlohmann::ordered_json;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::string_view kOpen = "<script id=\"data\" type=\"application/json\">";
 

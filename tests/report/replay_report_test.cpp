@@ -11,10 +11,10 @@ namespace weft::report {
 namespace {
 
 using nlohmann::ordered_json;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsSupersetOf;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 std::vector<std::string> keys(const ordered_json& j) {
   std::vector<std::string> out;
@@ -133,7 +133,7 @@ TEST(ReplayJson, TellsADeadlockWithItsCycle) {
   EXPECT_EQ(j["error"]["blocked"][1]["position"], "t.txt:12");
   const std::string text = replay_text(h.facts(), {});
   EXPECT_THAT(text,
-              testing::StartsWith(
+              ::testing::StartsWith(
                   "t.weft: 4 ranks on crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops deadlock after 2 ms\n"));
   EXPECT_THAT(text,
               HasSubstr("rank 1 in recv from 2 tag 0 on world (operation 7, t.txt:9) waits for rank 2\n"));
@@ -179,8 +179,9 @@ TEST(ReplayText, GivesTheAnswerInItsFirstLine) {
       "b/hpl.weft: 4 ranks take 2 ms on crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops; 54 % compute, 22 % "
       "wait, "
       "11 % collective, 8 % receive, 5 % send";
-  EXPECT_THAT(replay_text(h.facts("runs/a/b/hpl.weft"), {.width = 200}), testing::StartsWith(answer + '\n'));
-  EXPECT_THAT(text, testing::StartsWith(wrap(answer, kUsualWidth) + '\n'));
+  EXPECT_THAT(replay_text(h.facts("runs/a/b/hpl.weft"), {.width = 200}),
+              ::testing::StartsWith(answer + '\n'));
+  EXPECT_THAT(text, ::testing::StartsWith(wrap(answer, kUsualWidth) + '\n'));
 }
 
 TEST(ReplayText, TablesCarryTheCostsAndAreAligned) {
@@ -224,7 +225,7 @@ TEST(ReplayText, TellsFlagsThatAreNotAtTheirDefaultsAndTheLabel) {
   predict::RunFacts run = h.facts();
   run.changes = {"--fail switch=s0", "--seed 3"};
   const std::string text = replay_text(run, {});
-  EXPECT_THAT(text, testing::StartsWith("t.weft: 4 ranks take 2 ms on box; "));
+  EXPECT_THAT(text, ::testing::StartsWith("t.weft: 4 ranks take 2 ms on box; "));
   EXPECT_THAT(text, HasSubstr("\nbox: crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops\n"));
   EXPECT_THAT(text, HasSubstr("\nwith --fail switch=s0 --seed 3\n"));
   const auto j = ordered_json::parse(replay_json(run, {}));

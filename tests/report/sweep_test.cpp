@@ -10,7 +10,7 @@
 namespace weft::report {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Makespans in us by platform (a, b) and value of "bw" (x, y, z).
 struct Grid {

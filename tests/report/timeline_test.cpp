@@ -12,7 +12,7 @@
 #include "report/timeline/timeline.hpp"
 #include "tests/support/memory_trace.hpp"
 
-namespace weft::report {
+namespace weft::report::timeline_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -216,4 +216,4 @@ TEST(Timeline, SetsOfRanksAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace weft::report
+}  // namespace weft::report::timeline_test

@@ -1,6 +1,6 @@
 #include "tests/topology/oracles.hpp"
 
-namespace weft::topology {
+namespace weft::topology::dragonfly_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -221,4 +221,4 @@ TEST(Dragonfly, BadParametersAreNamed) {
 }
 
 }  // namespace
-}  // namespace weft::topology
+}  // namespace weft::topology::dragonfly_test

@@ -1,6 +1,6 @@
 #include "tests/topology/oracles.hpp"
 
-namespace weft::topology {
+namespace weft::topology::fat_tree_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -191,4 +191,4 @@ TEST(FatTree, BadParametersAreNamed) {
 }
 
 }  // namespace
-}  // namespace weft::topology
+}  // namespace weft::topology::fat_tree_test

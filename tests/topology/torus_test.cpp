@@ -3,7 +3,7 @@
 
 #include "tests/topology/oracles.hpp"
 
-namespace weft::topology {
+namespace weft::topology::torus_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -190,4 +190,4 @@ TEST(Torus, BadParametersAreNamed) {
 }
 
 }  // namespace
-}  // namespace weft::topology
+}  // namespace weft::topology::torus_test

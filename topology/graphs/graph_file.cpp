@@ -23,7 +23,7 @@
 namespace weft::topology {
 namespace {
 
-constexpr std::array<ParamInfo, 3> kParams = {{
+constexpr std::array<ParamInfo, 3> kGraphParams = {{
     {"path", "required", "GraphML or DOT file"},
     {"routing", "shortest", "shortest, ecmp, random, adaptive"},
     {"hosts_per_switch", "0", "hosts on every router of a file that has no hosts"},
@@ -140,7 +140,7 @@ Result<Nodes> number_nodes(const GraphText& g, const std::string& path, std::uin
   return n;
 }
 
-Result<Fabric> build(const Params& params) {
+Result<Fabric> build_graph(const Params& params) {
   const Params::Entry* path = params.find("path");
   if (path == nullptr) return params.error("path", "key path is missing", "path=<GraphML or DOT file>");
   WEFT_ASSIGN(const GraphWay routing, params.choice("routing", kGraphRoutings));
@@ -202,6 +202,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_graph_file() { return {kParams, build, {}, {}}; }
+Family family_graph_file() { return {kGraphParams, build_graph, {}, {}}; }
 
 }  // namespace weft::topology

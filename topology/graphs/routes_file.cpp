@@ -27,7 +27,7 @@
 namespace weft::topology {
 namespace {
 
-constexpr std::array<ParamInfo, 3> kParams = {{
+constexpr std::array<ParamInfo, 3> kRoutesParams = {{
     {"path", "required", "routes file, plain or zstd"},
     {"bw", "the file's", "replaces the bandwidth of every link"},
     {"lat", "the file's", "replaces the latency of every link"},
@@ -296,7 +296,7 @@ Wiring infer_wiring(const FileContents& c) {
   return w;
 }
 
-Result<Fabric> build(const Params& params) {
+Result<Fabric> build_routes(const Params& params) {
   const Params::Entry* entry = params.find("path");
   if (entry == nullptr || entry->value.empty())
     return bad_input(params.where(), "key path is missing", {}, "routes:path=FILE");
@@ -352,6 +352,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_routes_file() { return {kParams, build, {}, {}}; }
+Family family_routes_file() { return {kRoutesParams, build_routes, {}, {}}; }
 
 }  // namespace weft::topology

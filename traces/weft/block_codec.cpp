@@ -185,26 +185,6 @@ std::size_t BlockEncoder::encode(const OpBlock& b, std::size_t begin, std::strin
 
 namespace {
 
-// Where the next value of each field of a group stands. A constant is a column that does not advance.
-struct Cursor {
-  const std::int32_t* peer = nullptr;
-  const std::int32_t* tag = nullptr;
-  const std::int64_t* amount = nullptr;
-  const std::uint32_t* request = nullptr;
-  std::uint32_t peer_step = 0, tag_step = 0, amount_step = 0, request_step = 0;
-  std::uint32_t kind_flags = 0;
-  std::uint32_t comm = 0;
-  bool lists = false;
-  const std::uint32_t* list_size = nullptr;
-  std::uint32_t list_size_step = 0;
-  const std::int64_t* values = nullptr;
-  const std::int64_t* values_end = nullptr;
-  // Constants.
-  std::int32_t peer0 = 0, tag0 = 0;
-  std::int64_t amount0 = 0;
-  std::uint32_t request0 = 0, list_size0 = 0;
-};
-
 Error fault(std::string what, std::string got = {}, std::string expected = {}) {
   return bad_input({}, std::move(what), std::move(got), std::move(expected));
 }
@@ -248,6 +228,26 @@ bool worth_building(std::string_view raw) {
 }  // namespace
 
 struct BlockDecoder::Impl {
+  // Where the next value of each field of a group stands. A constant is a column that does not advance.
+  struct Cursor {
+    const std::int32_t* peer = nullptr;
+    const std::int32_t* tag = nullptr;
+    const std::int64_t* amount = nullptr;
+    const std::uint32_t* request = nullptr;
+    std::uint32_t peer_step = 0, tag_step = 0, amount_step = 0, request_step = 0;
+    std::uint32_t kind_flags = 0;
+    std::uint32_t comm = 0;
+    bool lists = false;
+    const std::uint32_t* list_size = nullptr;
+    std::uint32_t list_size_step = 0;
+    const std::int64_t* values = nullptr;
+    const std::int64_t* values_end = nullptr;
+    // Constants.
+    std::int32_t peer0 = 0, tag0 = 0;
+    std::int64_t amount0 = 0;
+    std::uint32_t request0 = 0, list_size0 = 0;
+  };
+
   pb::OpBlock message;
   std::array<Cursor, kMaxGroups> cursors;
   std::array<std::uint32_t, kMaxGroups> counts{};
@@ -384,7 +384,7 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
   out.ops.resize(ops);
   Op* o = out.ops.data();
   for (const char gc : group_of) {
-    Cursor& c = impl_->cursors[static_cast<unsigned char>(gc)];
+    Impl::Cursor& c = impl_->cursors[static_cast<unsigned char>(gc)];
     o->kind = static_cast<OpKind>(c.kind_flags & 0xff);
     o->flags = static_cast<std::uint8_t>(c.kind_flags >> 8);
     o->reserved = 0;

@@ -10,7 +10,7 @@
 #include "core/rng.hpp"
 #include "replay/collectives/rules.hpp"
 
-namespace weft::replay {
+namespace weft::replay::collective_rule_files_test {
 namespace {
 
 using traces::OpKind;
@@ -379,4 +379,4 @@ TEST(RuleFiles, AreOpenedByTheirPathAndUnknownNamesAreNot) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::collective_rule_files_test

@@ -16,7 +16,7 @@
 #include "tests/support/hosts.hpp"
 #include "tests/traces/trace_testing.hpp"
 
-namespace weft::replay {
+namespace weft::replay::collective_rules_test {
 namespace {
 
 using traces::OpKind;
@@ -313,4 +313,4 @@ TEST(NodeShape, RanksOfAHostAreANodeAndNodesAreInTheOrderOfTheirFirstRank) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::collective_rules_test

@@ -12,14 +12,14 @@ namespace {
 
 using namespace data_flow;
 
-class EveryAlgorithm : public testing::TestWithParam<CollectiveAlgorithm> {};
+class EveryAlgorithm : public ::testing::TestWithParam<CollectiveAlgorithm> {};
 
 TEST_P(EveryAlgorithm, DeliversWhatMpiSaysForOneTo40Ranks) {
   const auto& a = GetParam();
   if (a.name == "openmpi.han") return;  // FormsThatKnowNodes...: it is nothing without
   for (std::uint32_t p = 1; p <= (is_for_two(a) ? 2 : 40); ++p) {
     std::vector<std::uint32_t> roots{0};
-    if (is_rooted(a.kind))
+    if (has_root(a.kind))
       for (std::uint32_t r : {1u, p / 2, p - 1})
         if (r < p) roots.push_back(r);
     for (const std::uint32_t root : roots)
@@ -53,7 +53,7 @@ TEST(Collectives, FormsThatKnowNodesDeliverOnThreeShapesOfNodes) {
           continue;
         for (const std::uint32_t root : {0u, p / 2, p - 1})
           for (const std::int64_t bytes : {8, 20000, 800000}) {
-            if (root > 0 && !is_rooted(a.kind)) continue;
+            if (root > 0 && !has_root(a.kind)) continue;
             play(a.kind, a.name, p, root, bytes, seed(), &nodes, (han ? openmpi : mpich)->get());
             if (HasFailure()) return;
           }
@@ -62,7 +62,7 @@ TEST(Collectives, FormsThatKnowNodesDeliverOnThreeShapesOfNodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Collectives, EveryAlgorithm,
-                         testing::ValuesIn(collective_algorithms().begin(), collective_algorithms().end()),
+                         ::testing::ValuesIn(collective_algorithms().begin(), collective_algorithms().end()),
                          [](const auto& i) {
                            std::string name =
                                std::string(traces::op_name(i.param.kind)) + "_" + std::string(i.param.name);
@@ -377,7 +377,7 @@ TEST(Collectives, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_TRUE(find_collective(OpKind::ibcast, "recursive-doubling"));
   const auto k = find_collective_kind("broadcast");
   ASSERT_FALSE(k);
-  EXPECT_THAT(k.error().message(), testing::HasSubstr("barrier, bcast, gather, gatherv"));
+  EXPECT_THAT(k.error().message(), ::testing::HasSubstr("barrier, bcast, gather, gatherv"));
   EXPECT_EQ(*find_collective_kind("allreduce"), OpKind::allreduce);
 }
 
@@ -388,7 +388,7 @@ TEST(Collectives, MalformedCallsAreErrorsAndNotCrashes) {
     const auto r = check_collective(c, me, "t.weft");
     ASSERT_FALSE(r);
     EXPECT_THAT(r.error().message(),
-                testing::AllOf(testing::StartsWith("t.weft: error: "), testing::HasSubstr(why)));
+                ::testing::AllOf(::testing::StartsWith("t.weft: error: "), ::testing::HasSubstr(why)));
   };
   rejects({.kind = OpKind::bcast, .ranks = 4, .root = 4, .bytes = 1}, {}, 0, "root outside");
   rejects({.kind = OpKind::bcast, .ranks = 4, .bytes = -1}, {}, 0, "negative");

@@ -44,7 +44,7 @@ inline bool is_neighbor(OpKind k) {
   return k >= OpKind::neighbor_allgather && k <= OpKind::neighbor_alltoallw;
 }
 inline bool is_scan(OpKind k) { return k == OpKind::scan || k == OpKind::exscan; }
-inline bool is_rooted(OpKind k) {
+inline bool has_root(OpKind k) {
   return k == OpKind::bcast || k == OpKind::reduce || (k >= OpKind::gather && k <= OpKind::scatterv);
 }
 inline bool is_scatter(OpKind k) { return k == OpKind::scatter || k == OpKind::scatterv; }

@@ -9,7 +9,7 @@
 
 #include "tests/replay/parts/bare_replay.hpp"
 
-namespace weft::replay {
+namespace weft::replay::collective_runs_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -229,4 +229,4 @@ TEST(Communicators, RankInIsThePlaceInTheListOfMembers) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::collective_runs_test

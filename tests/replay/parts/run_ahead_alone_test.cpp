@@ -5,7 +5,7 @@
 
 #include "tests/replay/parts/bare_replay.hpp"
 
-namespace weft::replay {
+namespace weft::replay::run_ahead_alone_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -114,4 +114,4 @@ TEST(RunAhead, AMessageThatIsThereAlreadyEndsTheRunBeforeThePollThatFindsIt) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::run_ahead_alone_test

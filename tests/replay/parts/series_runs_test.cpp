@@ -9,7 +9,7 @@
 #include "network/sharing.hpp"
 #include "tests/replay/parts/bare_replay.hpp"
 
-namespace weft::replay {
+namespace weft::replay::series_runs_test {
 namespace {
 
 using testing::MemoryTrace;
@@ -128,4 +128,4 @@ TEST(SeriesRuns, MembersThatDisagreeFailTheReplayAtTheirOwnPlace) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::series_runs_test

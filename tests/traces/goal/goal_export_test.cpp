@@ -11,7 +11,7 @@
 #include "traces/exports/tags.hpp"
 #include "traces/formats/goal/schedule.hpp"
 
-namespace weft::traces {
+namespace weft::traces::goal_export_test {
 namespace {
 
 using namespace testing;
@@ -219,4 +219,4 @@ TEST(GoalExport, TextAndBinaryAreReadBackAlike) {
 }
 
 }  // namespace
-}  // namespace weft::traces
+}  // namespace weft::traces::goal_export_test

@@ -8,7 +8,7 @@
 #include "tests/traces/trace_testing.hpp"
 #include "traces/formats/goal/order.hpp"
 
-namespace weft::traces {
+namespace weft::traces::goal_order_test {
 namespace {
 
 using namespace testing;
@@ -159,4 +159,4 @@ TEST(GoalOrder, AProgramStartsEveryOperationWhenItsScheduleDoes) {
 }
 
 }  // namespace
-}  // namespace weft::traces
+}  // namespace weft::traces::goal_order_test

@@ -10,7 +10,7 @@
 #include "traces/formats/goal/binary.hpp"
 #include "traces/info.hpp"
 
-namespace weft::traces {
+namespace weft::traces::goal_test {
 namespace {
 
 using namespace testing;
@@ -449,4 +449,4 @@ TEST(Goal, SeveralFilesAreNoSchedule) {
 }
 
 }  // namespace
-}  // namespace weft::traces
+}  // namespace weft::traces::goal_test

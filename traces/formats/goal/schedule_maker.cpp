@@ -5,12 +5,6 @@
 #include <algorithm>
 
 namespace weft::traces::goal {
-namespace {
-
-constexpr std::uint32_t kAtStart = Dependency::kAtStart;
-
-}  // namespace
-
 Error ScheduleMaker::refuse(std::string what) const { return not_supported("GOAL: " + what); }
 
 Result<std::uint32_t> ScheduleMaker::start(const Operation& op, const Ends& after) {
@@ -23,7 +17,7 @@ Result<std::uint32_t> ScheduleMaker::start(const Operation& op, const Ends& afte
 
 Result<void> ScheduleMaker::go_on_after(Result<std::uint32_t> operation, bool at_start) {
   if (!operation) return std::move(operation).error();
-  after_.assign(1, *operation | (at_start ? kAtStart : 0));
+  after_.assign(1, *operation | (at_start ? Dependency::kAtStart : 0));
   return {};
 }
 
@@ -123,7 +117,7 @@ Result<void> ScheduleMaker::wait(const Op& op, std::span<const std::int64_t> lis
     const auto it = under_way_.find(static_cast<std::uint32_t>(slot));
     if (it == under_way_.end()) continue;
     for (const std::uint32_t v : it->second) {
-      std::erase(after_, v | kAtStart);
+      std::erase(after_, v | Dependency::kAtStart);
       if (std::ranges::find(after_, v) == after_.end()) after_.push_back(v);
     }
     under_way_.erase(it);
