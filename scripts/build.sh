@@ -12,7 +12,10 @@ if [ -r /proc/meminfo ]; then
   [ "$jobs" -le "$fit" ] || jobs=$fit
 fi
 export NINJA_STATUS='[%f/%t %es] '
-cmake --preset release >build-release.log 2>&1 || { cat build-release.log >&2; exit 1; }
+# A tree that is built for the first time: all of it, so several files at a time. Who works on it asks CMake (CONTRIBUTING.md).
+unity=
+[ -f build-release/CMakeCache.txt ] || unity=-DWEFT_UNITY=ON
+cmake --preset release $unity >build-release.log 2>&1 || { cat build-release.log >&2; exit 1; }
 rm -f build-release.log
 if [ -t 1 ]; then
   cmake --build --preset release -j "$jobs" ${1+--target "$@"}
