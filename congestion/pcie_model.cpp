@@ -275,8 +275,7 @@ void PcieModel::fill_up() {
   }
   rising_.clear();
   for (const std::uint32_t f : flows_) {
-    Parts& p = parts_[f];
-    p.aside = p.pcie != kNone && below(p.share, p.allowed);
+    const Parts& p = parts_[f];
     rising_.push_back({f, std::max(0.0, p.own - p.share)});
   }
   fill();
@@ -327,10 +326,7 @@ bool PcieModel::look_up() {
   if (at == known_.end()) return false;
   ++ways_.looked_up;
   const Known& k = at->second;
-  for (std::size_t i = 0; i < flows_.size(); ++i) {
-    parts_[flows_[i]].aside = k.aside[i] != 0;
-    set_rate(flows_[i], k.rate[i], k.held[i]);
-  }
+  for (std::size_t i = 0; i < flows_.size(); ++i) set_rate(flows_[i], k.rate[i], k.held[i]);
   return true;
 }
 
@@ -345,7 +341,6 @@ void PcieModel::remember() {
   for (const std::uint32_t f : flows_) {
     k.rate.push_back(rate_[f]);
     k.held.push_back(bottleneck_[f]);
-    k.aside.push_back(parts_[f].aside ? 1 : 0);
   }
 }
 

@@ -68,9 +68,6 @@ class PcieModel final : public SharingModel {
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 
-  // The network, not arbitration, limits the flow (steps 3 and 4).
-  [[nodiscard]] bool set_aside(FlowId flow) const { return parts_[flow.index()].aside; }
-
   // How components were solved: by step 1, 2, 3 or 4, or looked up; and the rounds of steps 3 and 4.
   struct Ways {
     std::uint64_t max_min = 0, factors = 0, rounds_met = 0, filled_up = 0, looked_up = 0, rounds = 0;
@@ -91,14 +88,13 @@ class PcieModel final : public SharingModel {
     double fabric_limit = 0;     // limit in force in fabric_
     double allowed = 0;          // a
     double share = 0;            // m
-    bool aside = false;
+    bool aside = false;          // set aside at its fabric rate, during a solve
     std::uint32_t kind = kNone;  // class; kNone: too many classes, its components are not remembered
   };
   // A solved component, flow by flow in the order of classes.
   struct Known {
     std::vector<double> rate;
     std::vector<LinkId> held;
-    std::vector<std::uint8_t> aside;
   };
 
   struct Rising {
