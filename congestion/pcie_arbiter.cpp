@@ -159,7 +159,8 @@ void PcieArbiter::set_fixed(std::uint32_t id, bool fixed) {
   communications_[id].fixed = fixed;
 }
 
-void PcieArbiter::index_members(std::span<const std::uint32_t> active) {
+void PcieArbiter::choose(std::span<const std::uint32_t> active) {
+  active_ = active;
   if (++stamp_ == 0) {
     std::fill(seen_.begin(), seen_.end(), 0);
     stamp_ = 1;
@@ -483,9 +484,9 @@ void PcieArbiter::rise() {
     if (held_by_[bundle_[p]] != kNone) limiter_[p] = held_by_[bundle_[p]];
 }
 
-std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active) {
-  const std::size_t n = active.size();
-  index_members(active);
+std::span<const double> PcieArbiter::solve() {
+  const std::size_t n = active_.size();
+  for (LinkState& s : states_) s.short_of_capacity = false;
   rho_.resize(n);
   bundle_.resize(n);
   slowest_.assign(n, kNone);
@@ -495,8 +496,8 @@ std::span<const double> PcieArbiter::solve(std::span<const std::uint32_t> active
   frozen_.resize(n);
   up_limiter_.assign(n, kNone);
   for (std::uint32_t i = 0; i < n; ++i) {
-    rho_[i] = communications_[active[i]].ceiling;
-    fixed_[i] = frozen_[i] = communications_[active[i]].fixed ? 1 : 0;
+    rho_[i] = communications_[active_[i]].ceiling;
+    fixed_[i] = frozen_[i] = communications_[active_[i]].fixed ? 1 : 0;
     bundle_[i] = i;
   }
   upstream();

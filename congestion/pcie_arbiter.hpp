@@ -100,7 +100,14 @@ class PcieArbiter {
   void set_fixed(std::uint32_t id, bool fixed);
 
   // Factors of `active`, by position in it; valid until the next call. REQUIRES: ids declared, each once.
-  std::span<const double> solve(std::span<const std::uint32_t> active);
+  std::span<const double> solve(std::span<const std::uint32_t> active) {
+    choose(active);
+    return solve();
+  }
+  // The same in two steps, for those who solve several times with other ceilings: who crosses which link is found once.
+  // REQUIRES of solve(): nothing was added or removed since choose(); `active` is still there.
+  void choose(std::span<const std::uint32_t> active);
+  std::span<const double> solve();
 
   // Of the last solve, by position: the results of steps A, B, C. D is what solve() returned.
   [[nodiscard]] std::span<const double> offered() const { return offered_; }
@@ -138,7 +145,6 @@ class PcieArbiter {
 
   std::uint32_t take_id(double ceiling);
   void mark_parts(Communication& c);
-  void index_members(std::span<const std::uint32_t> active);
   void upstream();
   void downstream_pass();
   void contend(std::size_t at, double capacity);
@@ -177,6 +183,7 @@ class PcieArbiter {
   bool any_arbitrated_ = false;
   bool any_wide_ = false;
   bool releasing_ = false;
+  std::span<const std::uint32_t> active_;
   std::vector<double> rho_;
   std::vector<double> offered_;
   std::vector<double> downstream_;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "congestion/models.hpp"
 #include "core/check.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 // Rates that differ by less than this, relatively, do not differ.
 constexpr double kSame = 1e-12;
+constexpr auto kNoGroups = std::numeric_limits<std::size_t>::max();
 
 // The nearest number of 40 bits: flows in the same situation get the same rate to the bit, whatever sums it came
 // from, and end at the same instant instead of one after the other.
@@ -31,7 +33,6 @@ PcieModel::PcieModel(std::span<const double> capacity, const PcieNetwork* pcie)
       pcie_link_(pcie != nullptr ? pcie->pcie_link
                                  : std::vector<PcieLink>(capacity.size(), PcieNetwork::kFabric)),
       table_(static_cast<std::uint32_t>(capacity.size())),
-      fabric_(capacity, MaxMin::Scope::kComponent),
       arbiter_(pcie != nullptr ? pcie->tree : PcieTree{}),
       seen_(capacity.size(), 0),
       dirty_stamp_(capacity.size(), 0),
@@ -68,8 +69,7 @@ FlowId PcieModel::add(std::span<const LinkId> route, double flow_weight, double 
     path_.push_back(pcie);
   }
   if (!path_.empty()) p.pcie = arbiter_.add(path_, p.own);
-  if (!route_.empty()) p.fabric = fabric_.add(route_, flow_weight, p.own);
-  p.fabric_limit = p.own;
+  p.fabric = !route_.empty();
   p.kind = kind_of(route, flow_weight, rate_cap);
   added_.push_back(flow);
   return FlowId(flow);
@@ -84,7 +84,8 @@ void PcieModel::remove(FlowId id) {
     dirty_.push_back(l.index());
   }
   if (parts_[flow].pcie != kNone) arbiter_.remove(parts_[flow].pcie);
-  if (parts_[flow].fabric.valid()) fabric_.remove(parts_[flow].fabric);
+  for (Stage& s : stages_)
+    if (flow < s.id.size() && s.id[flow].valid()) s.shares.remove(std::exchange(s.id[flow], FlowId()));
   table_.remove(flow);
 }
 
@@ -134,7 +135,6 @@ void PcieModel::close_component() {
   std::sort(flows_.begin(), flows_.end(), [&](std::uint32_t a, std::uint32_t b) {
     return parts_[a].kind != parts_[b].kind ? parts_[a].kind < parts_[b].kind : a < b;
   });
-  stats_.flows_solved += flows_.size();
   stats_.links_touched += links_.size();
   stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(flows_.size()));
 }
@@ -151,14 +151,15 @@ void PcieModel::solve_component() {
   }
   limiter_.assign(pcie_flows_.size(), LinkId());
   filled_ = false;
-  solve_fabric();
+  solve_fabric(0);
   if (pcie_uncontended()) {
     ++ways_.max_min;
     return;
   }
   for (const std::uint32_t f : pcie_flows_) take_back(f);
+  arbiter_.choose(active_);
   arbitrate();
-  solve_fabric();
+  solve_fabric(1);
   const bool fits = std::none_of(pcie_flows_.begin(), pcie_flows_.end(),
                                  [&](std::uint32_t f) { return below(parts_[f].share, parts_[f].allowed); });
   if (fits) {
@@ -187,7 +188,7 @@ void PcieModel::take_back(std::uint32_t flow) {
 }
 
 void PcieModel::arbitrate() {
-  const std::span<const double> a = arbiter_.solve(active_);
+  const std::span<const double> a = arbiter_.solve();
   for (std::size_t i = 0; i < pcie_flows_.size(); ++i) {
     Parts& p = parts_[pcie_flows_[i]];
     if (p.aside) continue;
@@ -197,29 +198,39 @@ void PcieModel::arbitrate() {
   }
 }
 
-void PcieModel::limit_fabric(std::uint32_t flow, double limit) {
-  Parts& p = parts_[flow];
-  if (!p.fabric.valid() || p.fabric_limit == limit) return;
-  const auto route = fabric_.route(p.fabric);
-  route_.assign(route.begin(), route.end());
-  fabric_.remove(p.fabric);
-  p.fabric = fabric_.add(route_, weight(flow), limit);
-  p.fabric_limit = limit;
+void PcieModel::limit_fabric(Stage& stage, std::uint32_t flow, double limit) {
+  FlowId& id = stage.id[flow];
+  if (id.valid() && stage.limit[flow] == limit) return;
+  if (id.valid()) stage.shares.remove(id);
+  route_.clear();
+  for (const LinkId l : table_.route(flow))
+    if (pcie_link_[l.index()] == PcieNetwork::kFabric) route_.push_back(l);
+  id = stage.shares.add(route_, weight(flow), limit);
+  stage.limit[flow] = limit;
 }
 
-// M under the limits `allowed`.
-void PcieModel::solve_fabric() {
-  for (const std::uint32_t f : flows_) limit_fabric(f, parts_[f].allowed);
-  (void)fabric_.solve();
+// M under the limits `allowed`. Not by groups, however many flows: limits of many change at a time.
+void PcieModel::solve_fabric(std::size_t stage) {
+  stage_ = std::min(stage, kMaxStages - 1);
+  while (stages_.size() <= stage_)
+    stages_.push_back({MaxMin(capacity_, MaxMin::Scope::kLocal, kNoGroups), {}, {}});
+  Stage& s = stages_[stage_];
+  s.id.resize(parts_.size());
+  s.limit.resize(parts_.size());
+  for (const std::uint32_t f : flows_)
+    if (parts_[f].fabric) limit_fabric(s, f, parts_[f].allowed);
+  (void)s.shares.solve();
+  stats_.flows_solved += flows_.size();  // once a round
   for (const std::uint32_t f : flows_) {
     Parts& p = parts_[f];
-    p.share = p.fabric.valid() ? fabric_.rate(p.fabric) : p.allowed;
+    p.share = p.fabric ? s.shares.rate(s.id[f]) : p.allowed;
   }
 }
 
 // Step 3. Here every flow is in arbitration and `share` is M under what arbitration allows.
 void PcieModel::meet() {
   aside_at_.resize(pcie_flows_.size());  // what those set aside are fixed at
+  states_.clear();
   for (int round = 0; round < kMaxRounds; ++round) {
     ++ways_.rounds;
     bool same = true;
@@ -256,11 +267,33 @@ void PcieModel::meet() {
       ++ways_.rounds_met;
       return;
     }
+    if (seen_state()) break;
     arbitrate();
-    solve_fabric();
+    solve_fabric(2 + static_cast<std::size_t>(round));
   }
   ++ways_.filled_up;
   fill_up();
+}
+
+// What the next round depends on. Rounds that come to a state a second time go round for ever.
+bool PcieModel::seen_state() {
+  std::uint64_t state = 0;
+  const auto mix = [&](double x) {
+    state = (state ^ std::bit_cast<std::uint64_t>(forty_bits(x))) * 0x9e3779b97f4a7c15u;
+    state ^= state >> 29;
+  };
+  for (std::size_t i = 0; i < pcie_flows_.size(); ++i) {
+    const Parts& p = parts_[pcie_flows_[i]];
+    if (!p.aside) continue;
+    mix(static_cast<double>(i + 1));
+    mix(aside_at_[i]);
+    mix(p.allowed);
+  }
+  // Like the one just before: it creeps by what is rounded here, and may end yet.
+  const bool seen =
+      !states_.empty() && std::find(states_.begin(), states_.end() - 1, state) != states_.end() - 1;
+  states_.push_back(state);
+  return seen;
 }
 
 // Step 4.
@@ -268,7 +301,7 @@ void PcieModel::fill_up() {
   filled_ = true;
   for (const std::uint32_t f : pcie_flows_) take_back(f);
   arbitrate();
-  solve_fabric();
+  solve_fabric(1);
   for (const std::uint32_t l : links_) {
     room_[l] = capacity_[l];
     for (const FlowTable::Entry e : table_.flows_on(l)) room_[l] -= parts_[e.flow].share;
@@ -357,14 +390,15 @@ void PcieModel::set_rate(std::uint32_t flow, double rate, LinkId held) {
 
 void PcieModel::commit() {
   std::size_t i = 0;
+  const Stage& s = stages_[stage_];
   for (const std::uint32_t f : flows_) {
     const Parts& p = parts_[f];
     const bool pcie = p.pcie != kNone;
     LinkId held;
-    if (p.fabric.valid() && below(p.share, p.allowed)) held = fabric_.bottleneck(p.fabric);
-    if (!p.fabric.valid() || !below(p.share, p.allowed)) {
+    if (p.fabric && below(p.share, p.allowed)) held = s.shares.bottleneck(s.id[f]);
+    if (!p.fabric || !below(p.share, p.allowed)) {
       if (pcie) held = limiter_[i];
-      if (!pcie && p.fabric.valid()) held = fabric_.bottleneck(p.fabric);
+      if (!pcie && p.fabric) held = s.shares.bottleneck(s.id[f]);
       if (pcie && !held.valid() && p.share < table_.limit(f) * (1 - kSame)) held = first_pcie_link(f);
     }
     if (filled_) held = fullest(f);  // nobody's account is up to date

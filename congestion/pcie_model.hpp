@@ -13,8 +13,8 @@
 //     at a PCIe link. The rounds end where m and the flows set aside repeat: then
 //       every flow set aside is held by a full fabric link on which no flow has a higher rate/weight,
 //       every other flow has what arbitration gives it over what those leave.
-//  4. After kMaxRounds (arbitration is not continuous: a link ties its members once it is over-full, so there
-//     may be no such point): M under the limits of A as if there were no fabric, and what is then free on all links
+//  4. Where rounds come to a state a second time, or after kMaxRounds (arbitration is not continuous: a link ties its
+//     members once it is over-full, so there may be no such point): M under the limits of A as if there were no fabric, and what is then free on all links
 //     of their routes is shared max-min by everybody.
 // Hence: no link over capacity; every rate above 0; a flow's rate cannot rise without another falling, unless
 // arbitration (its proportions, quotas, back-pressure) fixes it; the result does not depend on the order of flows,
@@ -27,10 +27,12 @@
 // equal, so that flows end together that should.
 //
 // Weights count on fabric links only: a PCIe port knows no flows. A route whose part in a tree is contiguous may
-// visit several trees. Complexity of a solve: rounds (mostly 1 to 4) x O(h log h) for h hops in the component.
+// visit several trees. Complexity of a solve: rounds (mostly 1 to 4) x O(h log h) for h hops in the component; of M in
+// each round, only what differs from the same round of the solve before.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -82,10 +84,9 @@ class PcieModel final : public SharingModel {
 
   // Columns over flow.
   struct Parts {
-    FlowId fabric;               // in fabric_; none: no fabric link on the route
+    bool fabric = false;         // a link on the route that is no PCIe link
     std::uint32_t pcie = kNone;  // in arbiter_; kNone: no PCIe link
     double own = 0;              // its limit, or its first PCIe link: what arbitration starts from
-    double fabric_limit = 0;     // limit in force in fabric_
     double allowed = 0;          // a
     double share = 0;            // m
     bool aside = false;          // set aside at its fabric rate, during a solve
@@ -101,15 +102,25 @@ class PcieModel final : public SharingModel {
     std::uint32_t flow;
     double limit;
   };
+  // M at one point of a solve: with everybody's own limit, under A, in the first round, in the second... Each keeps its
+  // flows and limits until the next solve comes to that point, which then differs by little, and so is solved by little.
+  struct Stage {
+    MaxMin shares;
+    // columns over flow
+    std::vector<FlowId> id;     // none: not here yet
+    std::vector<double> limit;  // in force
+  };
+  static constexpr std::size_t kMaxStages = 8;  // the last is that of all later rounds
 
   void collect(std::uint32_t flow);
   void close_component();
   void solve_component();
   bool pcie_uncontended();
   void arbitrate();
-  void limit_fabric(std::uint32_t flow, double limit);
-  void solve_fabric();
+  void limit_fabric(Stage& stage, std::uint32_t flow, double limit);
+  void solve_fabric(std::size_t stage);
   void meet();
+  bool seen_state();
   void fill_up();
   void fill();
   void take_back(std::uint32_t flow);
@@ -127,7 +138,8 @@ class PcieModel final : public SharingModel {
   std::vector<PcieLink> pcie_link_;  // by LinkId
   std::vector<LinkId> link_of_;      // by PcieLink
   FlowTable table_;
-  MaxMin fabric_;
+  std::deque<Stage> stages_;  // never moved: MaxMin points into itself
+  std::size_t stage_ = 0;     // whose shares the flows of the component have
   PcieArbiter arbiter_;
   // columns over flow
   std::vector<Parts> parts_;
@@ -146,11 +158,12 @@ class PcieModel final : public SharingModel {
   std::vector<std::uint32_t> links_;   // its links
   std::vector<std::uint32_t> active_;  // its ids in arbiter_
   std::vector<std::uint32_t> pcie_flows_;
-  std::vector<double> aside_at_;     // by position in pcie_flows_: what it was set aside at
-  std::vector<std::uint32_t> back_;  // of a round
-  std::vector<Rising> rising_;       // of fill()
-  std::vector<LinkId> limiter_;      // by position in pcie_flows_
-  bool filled_ = false;              // step 4 solved the component
+  std::vector<double> aside_at_;       // by position in pcie_flows_: what it was set aside at
+  std::vector<std::uint32_t> back_;    // of a round
+  std::vector<std::uint64_t> states_;  // of the rounds so far, each as one number
+  std::vector<Rising> rising_;         // of fill()
+  std::vector<LinkId> limiter_;        // by position in pcie_flows_
+  bool filled_ = false;                // step 4 solved the component
   std::vector<LinkId> route_;
   std::vector<PcieLink> path_;
   // what was solved before

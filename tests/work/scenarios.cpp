@@ -114,6 +114,8 @@ constexpr Scenario kScenarios[] = {
      [] { return random_flows("torus:dims=10x10x10", 1'000); }},
     {"flows-pcie", "300 among 64 GPUs of one PCIe tree, arbitrated",
      [] { return random_flows("pcie:tree=rc(8*switch(8*gpu)),bw=12GB/s,lat=1us", 300, "pcie"); }},
+    {"flows-pcie-nodes", "300 among 128 GPUs in 16 nodes, arbitrated there, on a fat-tree",
+     [] { return random_flows("fat-tree:m=8,n=2,bw=100Gbps,lat=500ns,node=cs-storm", 300, "pcie"); }},
     {"hpl-crossbar", "HPL N=2000 NB=64 on 8x8, look-ahead 1, crossbar",
      [] { return hpl_on("crossbar:n=64,bw=12.5GB/s,lat=1us,speed=10Gflops"); }},
     {"hpl-fat-tree", "the same on a fat-tree",
