@@ -1,4 +1,4 @@
-# What a package holds besides the library: completions, platforms, sample traces; and the package itself: cpack makes a .deb.
+# What a package holds besides the library: completions, manual pages, platforms, sample traces; and the package itself: cpack makes a .deb.
 set(completions ${PROJECT_BINARY_DIR}/completions)
 file(MAKE_DIRECTORY ${completions})
 add_custom_command(OUTPUT ${completions}/weft ${completions}/_weft ${completions}/weft.fish
@@ -12,6 +12,18 @@ install(FILES ${completions}/weft.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish
 # Debian's zsh looks into the first of these below /usr, and into the second below /usr/local.
 install(FILES ${completions}/_weft DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${completions}/_weft DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+# Manual pages, made of the help pages, where help2man is.
+find_program(WEFT_HELP2MAN help2man)
+if(WEFT_HELP2MAN)
+  set(man ${PROJECT_BINARY_DIR}/man)
+  add_custom_command(OUTPUT ${man}/weft.1
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/man.sh $<TARGET_FILE:weft> ${man}
+    DEPENDS weft scripts/man.sh VERBATIM)
+  add_custom_target(weft_man ALL DEPENDS ${man}/weft.1)
+  install(DIRECTORY ${man}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+else()
+  message(STATUS "No manual pages: no help2man")
+endif()
 install(DIRECTORY platforms traces/samples DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <regex>
 #include <sstream>
 
@@ -131,6 +133,41 @@ TEST_F(CompletionTest, NoVerbAndNoFlagIsMissing) {
     }
   }
   EXPECT_GT(flags, 150u);
+}
+
+// The manual pages that the build made of the help pages: none is missing, nor a flag, and groff has nothing to say.
+TEST_F(CompletionTest, EveryVerbHasAManualPageWithItsFlags) {
+  const std::filesystem::path man = support::binary_dir() + "/man";
+  WEFT_NEEDS(std::filesystem::exists(man / "weft.1") && have("groff"), "no manual pages here: no help2man");
+  std::size_t flags = 0, pages = 0;
+  for (const auto& file : std::filesystem::directory_iterator(man)) {
+    ++pages;
+    EXPECT_THAT(lines_of("groff -man -Tutf8 -ww -z '" + file.path().string() + "' 2>&1"), IsEmpty());
+    std::string text;
+    for (const std::string& line : lines_of("cat '" + file.path().string() + "'")) text += line + "\n";
+    std::string words = file.path().stem().string().substr(4);
+    std::ranges::replace(words, '-', ' ');
+    EXPECT_THAT(text, HasSubstr(".SH NAME\n" + file.path().stem().string() + " \\- "));
+    std::istringstream page(w.weft("help" + words).out);
+    const std::regex flag("^  (?:-[a-z],)?(--[a-z][a-z-]*)");
+    for (std::string line; std::getline(page, line);) {
+      std::smatch m;
+      if (!std::regex_search(line, m, flag)) continue;
+      ++flags;
+      EXPECT_THAT(text, HasSubstr(std::regex_replace(m[1].str(), std::regex("-"), "\\-"))) << words;
+    }
+  }
+  EXPECT_GT(flags, 250u);
+  const std::string first = w.weft("help").out;
+  std::size_t verbs = 0;
+  const std::regex verb("\n  ([a-z]+) ");
+  for (std::sregex_iterator v(first.begin(), first.end(), verb), end; v != end; ++v)
+    if ((*v)[1] != "weft" && (*v)[1] != "help") {
+      ++verbs;
+      EXPECT_TRUE(std::filesystem::exists(man / ("weft-" + (*v)[1].str() + ".1"))) << (*v)[1];
+    }
+  EXPECT_GT(pages, verbs);
+  EXPECT_GT(verbs, 15u);
 }
 
 TEST_F(CompletionTest, AnUnknownShellIsToldTheKnownOnes) {
