@@ -24,6 +24,7 @@
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
+#include "traces/recorder/choice/choose.hpp"
 #include "traces/recorder/launch.hpp"
 #include "traces/recorder/merge.hpp"
 #include "traces/recorder/spool.hpp"
@@ -225,9 +226,12 @@ Result<void> record(const Options& o) {
   recorder::Launch launch;
   launch.command = o.command;
   launch.clock = o.clock;
-  launch.library = recorder::find_library();
-  if (launch.library.empty())
-    return not_supported("recording", "a build of Weft with MPI (libweft_record.so is missing)");
+  const std::string libraries = recorder::find_libraries();
+  if (libraries.empty())
+    return not_supported("recording", "a build of Weft with MPI (libweft_record_*.so are missing)");
+  WEFT_ASSIGN(auto choice, recorder::choose_library(o.command, libraries));
+  launch.library = std::move(choice.library);
+  launch.launcher = choice.launcher;
   if (launch.library.find_first_of(" :") != std::string::npos)
     return not_supported("a recorder library in " + launch.library, "a path without space and colon");
   WEFT_ASSIGN(launch.spool_directory, make_spool_directory(o.output));

@@ -311,6 +311,16 @@ void describe(const Job& job, const Survey& survey, traces::TraceHeader& header,
   for (const std::string& p : programs) header.notes.push_back("Program: " + p + ".");
 }
 
+// Columns made of blanks and tabs (MPICH's "MPICH Version:\t4.0.2") become words of a line; lines stay.
+std::string single_spaced(const std::string& text) {
+  std::string words;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\t';
+    if (!blank || (!words.empty() && words.back() != ' ')) words += blank ? ' ' : c;
+  }
+  return words;
+}
+
 traces::TraceHeader header_of(const Job& job, const RunInfo& info) {
   traces::TraceHeader h;
   h.ranks = static_cast<std::uint32_t>(job.ranks.size());
@@ -325,7 +335,7 @@ traces::TraceHeader header_of(const Job& job, const RunInfo& info) {
     const SpoolHeader& s = spool->header();
     h.hostnames.push_back(text_of(s.hostname, sizeof s.hostname));
     h.clock_resolution_ps = s.clock_resolution_ns * 1000;
-    h.mpi_version = text_of(s.mpi_version, sizeof s.mpi_version);
+    h.mpi_version = single_spaced(text_of(s.mpi_version, sizeof s.mpi_version));
   }
   return h;
 }

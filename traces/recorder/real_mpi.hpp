@@ -16,7 +16,20 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <cstdint>
+#include <type_traits>
+
 namespace weft::recorder {
+
+// A handle as a number: Open MPI's are addresses, MPICH's integers.
+template <class Handle>
+std::uint64_t bits_of(Handle h) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<std::uintptr_t>(h);
+  } else {
+    return static_cast<std::uint64_t>(h);
+  }
+}
 
 // Address of a symbol of the program's MPI library; ends the program with a message if there is none.
 void* mpi_symbol(const char* name);

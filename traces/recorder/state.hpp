@@ -64,8 +64,7 @@ class Requests {
   void link(std::uint32_t slot);
   void unlink(std::uint32_t slot);
   [[nodiscard]] std::uint32_t bucket_of(MPI_Request h) const {
-    return static_cast<std::uint32_t>(CommKey::scramble(reinterpret_cast<std::uintptr_t>(h))) &
-           (capacity_ - 1);
+    return static_cast<std::uint32_t>(CommKey::scramble(bits_of(h))) & (capacity_ - 1);
   }
   Slot* slots_ = nullptr;
   std::uint32_t capacity_ = 0;  // also the number of buckets: a power of two

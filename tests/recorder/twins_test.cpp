@@ -1,0 +1,94 @@
+// One program, two MPI libraries, one trace: every line of every rank, and every communicator.
+#include "tests/recorder/recorder_testing.hpp"
+
+namespace weft::recorder::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+Recorded record_under(const char* mpi, const Folder& folder, const std::string& name) {
+  current_mpi = mpi_named(mpi);
+  const std::string word = name.substr(0, name.find(' '));
+  EXPECT_EQ(record(folder, mpirun(4) + program(word) + name.substr(word.size())), 0) << slurp(folder / "err");
+  return read_back(folder / "t.weft");
+}
+
+class RecordedTwins : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RecordedTwins, AreTheSameButForHeaderAndTimes) {
+  WEFT_USE_MPI("openmpi");
+  WEFT_USE_MPI("mpich");
+  const Folder folder;
+  const Recorded open_mpi = record_under("openmpi", folder, GetParam());
+  const Recorded mpich = record_under("mpich", folder, GetParam());
+  EXPECT_THAT(open_mpi.header.mpi_version, ::testing::StartsWith("Open MPI v"));
+  EXPECT_THAT(mpich.header.mpi_version, HasSubstr("MPICH Version:"));
+  ASSERT_EQ(open_mpi.lines.size(), 4u);
+  std::size_t lines = 0;
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(open_mpi.lines[rank], mpich.lines.at(rank)) << "rank " << rank;
+    lines += open_mpi.lines[rank].size();
+  }
+  EXPECT_GT(lines, 2 * 4u) << "more than init and finalize";
+  ASSERT_EQ(open_mpi.communicators.size(), mpich.communicators.size());
+  for (std::size_t i = 0; i < mpich.communicators.size(); ++i)
+    EXPECT_EQ(open_mpi.communicators[i].members, mpich.communicators[i].members)
+        << mpich.communicators[i].name;
+  EXPECT_EQ(open_mpi.header.warnings, mpich.header.warnings);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, RecordedTwins,
+                         ::testing::Values("calls p2p", "calls persistent", "calls completion", "calls probe",
+                                           "calls collectives", "calls icollectives", "calls neighbours",
+                                           "calls communicators", "calls intercomm", "calls types",
+                                           "calls shared_handles", "calls unrecorded", "behaviour exit 0"),
+                         [](const auto& name) {
+                           std::string text = name.param;
+                           for (char& c : text)
+                             if (c == ' ') c = '_';
+                           return text;
+                         });
+
+// Replay takes the rules of the library that made the recording.
+TEST(RecordedTwins, AreReplayedWithTheCollectivesOfTheirOwnLibrary) {
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    WEFT_USE_MPI(mpi);
+    const Folder folder;
+    ASSERT_EQ(record(folder, mpirun(4) + program("calls") + " collectives"), 0) << slurp(folder / "err");
+    ASSERT_EQ(shell(folder, weft() + " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us --json r.json"), 0)
+        << slurp(folder / "err");
+    EXPECT_THAT(slurp(folder / "r.json"), HasSubstr(std::string("\"collective_rules_from\": \"recording\"")));
+    EXPECT_THAT(slurp(folder / "r.json"), HasSubstr(std::string("\"collective_rules\": \"") + mpi));
+  }
+}
+
+// A script hides the program from weft: the library inside it finds out.
+TEST(RecordedChoice, ProgramBehindAScriptIsRecordedByTheRightLibrary) {
+  for (const char* mpi : {"mpich", "openmpi"}) {
+    WEFT_USE_MPI(mpi);
+    const Folder folder;
+    std::ofstream(folder / "job.sh") << mpirun(2) + program("behaviour") + " exit 7\n";
+    EXPECT_EQ(record(folder, "sh job.sh"), 7) << slurp(folder / "err");
+    const Recorded r = read_back(folder / "t.weft");
+    ASSERT_EQ(r.lines.size(), 2u);
+    EXPECT_THAT(inside(r.lines[1]), ::testing::ElementsAre("barrier - 0 - world"));
+    EXPECT_THAT(r.header.mpi_version, HasSubstr(mpi == std::string("mpich") ? "MPICH" : "Open MPI"));
+  }
+}
+
+// Two jobs of one script, each with its MPI.
+TEST(RecordedChoice, OneScriptMayRunProgramsOfBoth) {
+  const Folder folder;
+  std::string script;
+  for (const char* mpi : {"mpich", "openmpi"}) {
+    WEFT_USE_MPI(mpi);
+    script += mpirun(2) + program("behaviour") + " exit 0\n";
+  }
+  std::ofstream(folder / "job.sh") << script;
+  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder / "err");
+  EXPECT_THAT(read_back(folder / "t.weft").header.mpi_version, HasSubstr("MPICH"));
+  EXPECT_THAT(read_back(folder / "t.2.weft").header.mpi_version, HasSubstr("Open MPI"));
+}
+
+}  // namespace
+}  // namespace weft::recorder::testing
