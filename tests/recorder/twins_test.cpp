@@ -76,6 +76,24 @@ TEST(RecordedChoice, ProgramBehindAScriptIsRecordedByTheRightLibrary) {
   }
 }
 
+// An interpreter that loads MPI later than at its start: here a program that was linked without it, in the hands of the
+// other launcher.
+TEST(RecordedChoice, MpiThatIsLoadedTooLateForTheRightRecorderIsNamed) {
+  WEFT_USE_MPI("openmpi");
+  const Mpi launcher = current_mpi;
+  WEFT_USE_MPI("mpich");
+  const Folder folder;
+  const std::string command = launcher.launcher + " --oversubscribe -n 1 " + program("late");
+  EXPECT_EQ(record(folder, command), 3);
+  EXPECT_THAT(slurp(folder / "out"), HasSubstr("1 rank"))
+      << "the program runs as it would without the recorder";
+  EXPECT_THAT(slurp(folder / "err"),
+              ::testing::AllOf(HasSubstr("loads another MPI than its launcher's"), HasSubstr("/late loads "),
+                               HasSubstr("libmpich.so.12, for which there is no recorder here")));
+  EXPECT_EQ(record(folder, mpirun(2) + program("late")), 0) << slurp(folder / "err");
+  EXPECT_EQ(read_back(folder / "t.weft").lines.size(), 2u);
+}
+
 // Two jobs of one script, each with its MPI.
 TEST(RecordedChoice, OneScriptMayRunProgramsOfBoth) {
   const Folder folder;

@@ -34,7 +34,7 @@ __attribute__((constructor)) void remember() {
   real.execvpe_ = next<decltype(&::execvpe)>("execvpe");
   real.spawn = next<decltype(&::posix_spawn)>("posix_spawn");
   real.spawnp = next<decltype(&::posix_spawnp)>("posix_spawnp");
-  weft::recorder::lost_file(lost_path, sizeof lost_path);
+  weft::recorder::lost_file(weft::recorder::kLostFile, lost_path, sizeof lost_path);
 }
 
 const char* value_of(const char* name, char* const* environment) {

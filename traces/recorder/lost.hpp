@@ -12,14 +12,14 @@
 
 namespace weft::recorder {
 
-// The path of kLostFile of the recording this process belongs to; false and an empty path if it is none.
-inline bool lost_file(char* to, std::size_t room) {
+// The path of kLostFile or kWrongMpiFile of the recording this process belongs to; false and an empty path if it is none.
+inline bool lost_file(const char* file, char* to, std::size_t room) {
   to[0] = '\0';
   const char* directory = getenv(kEnvDirectory);
-  if (directory == nullptr || strlen(directory) + strlen(kLostFile) + 2 > room) return false;
+  if (directory == nullptr || strlen(directory) + strlen(file) + 2 > room) return false;
   strcpy(to, directory);
   strcat(to, "/");
-  strcat(to, kLostFile);
+  strcat(to, file);
   return true;
 }
 

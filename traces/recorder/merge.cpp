@@ -383,7 +383,8 @@ Result<RecordedTrace> merge_job(const Job& job, const std::string& directory, co
   traces::TraceHeader header = header_of(job, info);
   describe(job, survey, header, made.remarks);
   if (std::ranges::any_of(job.ranks, [](const auto& r) { return !r; }))
-    if (const std::string lost = lost_program(directory); !lost.empty()) header.warnings.push_back(lost);
+    for (const std::string& why : {lost_program(directory), wrong_mpi(directory)})
+      if (!why.empty()) header.warnings.push_back(why);
   made.warnings = traces::trace_warnings(header);
   made.notes = header.notes;
   WEFT_ASSIGN(auto writer, traces::TraceWriter::create(path, header));
@@ -410,10 +411,16 @@ Result<RecordedTrace> merge_job(const Job& job, const std::string& directory, co
 
 }  // namespace
 
-std::string lost_program(const std::string& directory) {
-  auto text = read_file(directory + "/" + kLostFile, 1 << 16);
+namespace {
+std::string left_in(const std::string& path) {
+  auto text = read_file(path, 1 << 16);
   return text ? std::move(text).value() : std::string();
 }
+}  // namespace
+
+std::string lost_program(const std::string& directory) { return left_in(directory + "/" + kLostFile); }
+
+std::string wrong_mpi(const std::string& directory) { return left_in(directory + "/" + kWrongMpiFile); }
 
 Result<std::vector<RecordedTrace>> merge_spools(const std::string& directory, const std::string& output,
                                                 const RunInfo& info) {

@@ -68,7 +68,7 @@ LoadedMpi loaded_mpi() {
 
 void tell_wrong_mpi(const LoadedMpi& mpi) {
   char path[4096];
-  if (!lost_file(path, sizeof path)) return;
+  if (!lost_file(kWrongMpiFile, path, sizeof path)) return;
   char program[4096];
   const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
   program[n > 0 ? n : 0] = '\0';

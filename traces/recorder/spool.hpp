@@ -33,6 +33,8 @@ inline constexpr const char* kEnvClock = "WEFT_RECORD_CLOCK";    // "cpu" (defau
 
 // In the spool directory: a line that says which program was started without the recorder (lost.cpp).
 inline constexpr const char* kLostFile = "lost.txt";
+// And one that says whose MPI no recorder was there for (right_library.cpp).
+inline constexpr const char* kWrongMpiFile = "wrong_mpi.txt";
 
 // Groups of MPI functions that a trace has no place for; not_recorded.def lists the functions.
 #define WEFT_NOT_RECORDED_GROUPS(X) \

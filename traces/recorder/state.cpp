@@ -27,7 +27,7 @@ void* private_library() {
   if (library == nullptr) {
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void*) {
-          if (abi_of_library(info->dlpi_name) != kOwnAbi) return 0;
+          if (abi_of_library(info->dlpi_name) == Abi::kNone) return 0;
           library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
           return library != nullptr ? 1 : 0;
         },
