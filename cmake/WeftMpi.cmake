@@ -1,6 +1,7 @@
 # The MPI libraries of this machine that the recorder can be built for: one for each binary interface (ABI), told by what the
 # header of a wrapper compiler says. WEFT_MPI_ABIS: their names, as in traces/recorder/abi.hpp; for each of them
-# WEFT_MPI_<abi>_CC, its wrapper compiler, and WEFT_MPI_<abi>_INCLUDE, the folder of its mpi.h.
+# WEFT_MPI_<abi>_CC, its wrapper compiler, WEFT_MPI_<abi>_INCLUDE, the folder of its mpi.h, and WEFT_MPI_<abi>_STANDARD, the
+# version of MPI (3, 4).
 set(WEFT_MPICC "mpicc;mpicc.openmpi;mpicc.mpich;cc" CACHE STRING
   "MPI wrapper compilers to build recorders for; of several with one binary interface the first")
 
@@ -24,6 +25,8 @@ function(weft_find_mpis)
         list(APPEND abis ${abi})
         set(WEFT_MPI_${abi}_CC ${compiler} PARENT_SCOPE)
         set(WEFT_MPI_${abi}_INCLUDE ${CMAKE_MATCH_1} PARENT_SCOPE)
+        string(REGEX MATCH "#define MPI_VERSION +([0-9]+)" standard "${text}")
+        set(WEFT_MPI_${abi}_STANDARD ${CMAKE_MATCH_1} PARENT_SCOPE)
       endif()
     endif()
     unset(compiler)

@@ -1,4 +1,6 @@
 // One program, two MPI libraries, one trace: every line of every rank, and every communicator.
+#include <map>
+
 #include "tests/recorder/recorder_testing.hpp"
 
 namespace weft::recorder::testing {
@@ -48,6 +50,45 @@ INSTANTIATE_TEST_SUITE_P(Programs, RecordedTwins,
                              if (c == ' ') c = '_';
                            return text;
                          });
+
+// MPI 4 has a second form of every call with counts. Of the first, calls_test.cpp and the twins above know what is recorded.
+class RecordedLargeCounts : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RecordedLargeCounts, AreRecordedAsSmallOnes) {
+  WEFT_USE_MPI("mpich");
+  WEFT_NEEDS(fs::exists(program("large")), "THE MPICH OF THIS MACHINE IS OLDER THAN MPI 4");
+  const Folder folder;
+  const Recorded small = record_under("mpich", folder, std::string("calls ") + GetParam());
+  const Recorded large = record_under("mpich", folder, std::string("large ") + GetParam());
+  EXPECT_EQ(small.lines, large.lines);
+  EXPECT_EQ(small.header.warnings, large.header.warnings);
+  ASSERT_EQ(small.header.recording.not_recorded.size(), large.header.recording.not_recorded.size());
+  for (std::size_t i = 0; i < small.header.recording.not_recorded.size(); ++i) {
+    EXPECT_EQ(small.header.recording.not_recorded[i].call, large.header.recording.not_recorded[i].call);
+    EXPECT_EQ(small.header.recording.not_recorded[i].count, large.header.recording.not_recorded[i].count);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, RecordedLargeCounts,
+                         ::testing::Values("p2p", "persistent", "completion", "probe", "collectives",
+                                           "icollectives", "neighbours", "unrecorded"),
+                         [](const auto& name) { return std::string(name.param); });
+
+TEST(RecordedMpi4, CallsWithoutAPlaceInATraceAreCountedByName) {
+  WEFT_USE_MPI("mpich");
+  WEFT_NEEDS(fs::exists(program("large")), "THE MPICH OF THIS MACHINE IS OLDER THAN MPI 4");
+  const Folder folder;
+  const Recorded r = record_under("mpich", folder, "calls mpi4");
+  EXPECT_THAT(inside(r.lines.at(0)), ::testing::ElementsAre("barrier - 0 - world"));
+  std::map<std::string, std::uint64_t> counts;
+  for (const traces::NotRecorded& n : r.header.recording.not_recorded) counts[n.call] = n.count;
+  for (const char* once :
+       {"Isendrecv", "Psend_init", "Precv_init", "Pready", "Session_init", "Session_finalize"})
+    EXPECT_EQ(counts["MPI_" + std::string(once)], 4u) << once;
+  EXPECT_GE(counts["MPI_Parrived"], 4u);
+  EXPECT_THAT(slurp(folder / "err"), HasSubstr("of sessions, partitioned messages and Isendrecv of MPI 4"));
+  EXPECT_TRUE(has_note(r, "8 starts of requests whose making was not seen"));
+}
 
 // Replay takes the rules of the library that made the recording.
 TEST(RecordedTwins, AreReplayedWithTheCollectivesOfTheirOwnLibrary) {

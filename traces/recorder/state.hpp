@@ -262,7 +262,9 @@ class Lock {
 }
 [[nodiscard]] inline std::int32_t spool_tag(int tag) { return tag == MPI_ANY_TAG ? traces::kAnyTag : tag; }
 [[nodiscard]] std::int64_t type_bytes(MPI_Datatype type);
-[[nodiscard]] inline std::int64_t bytes_of(int count, MPI_Datatype type) { return count * type_bytes(type); }
+[[nodiscard]] inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
+  return count * type_bytes(type);
+}
 [[nodiscard]] std::int64_t received_bytes(const MPI_Status& status);
 [[nodiscard]] bool cancelled(const MPI_Status& status);
 
