@@ -37,5 +37,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # What recording needs beside the library that shlibdeps finds.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openmpi-bin")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openmpi-bin | mpich")
 include(CPack)

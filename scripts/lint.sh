@@ -49,7 +49,7 @@ together() {
 
 # Groups: the files of a folder, verbs in tens (they include more).
 groups() {
-  git -c safe.directory='*' ls-files '*.cpp' | grep -vE '^(tests|bench)/|^traces/recorder/(wrap_|state|writer|lost)|/otf2/absent' |
+  git -c safe.directory='*' ls-files '*.cpp' | grep -vE '^(tests|bench)/|^traces/recorder/(wrap_|state|writer|lost|right_library)|/otf2/absent' |
     awk '{ d = $0; sub("/[^/]*$", "", d); gsub("/", "-", d)
            n = ++count[d]; most = d ~ /^cli/ ? 10 : 100
            print d "-" int((n - 1) / most), $0 }'

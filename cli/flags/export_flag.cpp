@@ -78,13 +78,15 @@ void ExportFlag::collect_times(replay::ReplayOptions& options) {
   };
 }
 
-Result<void> ExportFlag::open(replay::ReplayOptions& options, std::uint32_t ranks) {
+Result<void> ExportFlag::open(replay::ReplayOptions& options, const topology::Fabric& fabric,
+                              const std::vector<HostId>& placement) {
+  const auto ranks = static_cast<std::uint32_t>(placement.size());
   const auto some = [this](ReplayExport::Shows what) {
     return std::ranges::any_of(exports_, [what](const auto& e) { return e->shows() == what; });
   };
   if (some(ReplayExport::Shows::kChoice)) {
     WEFT_ASSIGN(auto which, chosen(ranks));
-    collector_.emplace(ranks, std::move(which));
+    collector_.emplace(ranks, std::move(which), fabric, placement, options.header);
     collector_->attach(options);
   } else if (!ranks_.empty() || !from_time_.empty() || !to_time_.empty()) {
     return not_supported(fmt::format("--ranks, --from-time and --to-time for --export {}", given_.front()),
@@ -108,6 +110,14 @@ Result<report::Timeline> ExportFlag::timeline(traces::TraceReader& trace, Durati
                    show_count(static_cast<double>(t.messages_left_out)))
                    .c_str(),
                stderr);
+  if (!t.load.unknown.empty())
+    std::fputs(fmt::format("note: the export has no load of links: {}\n", t.load.unknown).c_str(), stderr);
+  if (t.load.left_out > 0)
+    std::fputs(
+        fmt::format("note: the export has the load of the {} busiest links; {} more carried something\n",
+                    t.load.links.size(), show_count(static_cast<double>(t.load.left_out)))
+            .c_str(),
+        stderr);
   return t;
 }
 

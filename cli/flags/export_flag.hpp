@@ -21,8 +21,10 @@ class ExportFlag {
   // `common` must live as long as this.
   void add(CLI::App& app, CommonOptions& common);
   // Before the replay: opens the outputs and asks the replay for what they need. Errors: kUsage, kNotSupported, kBadInput.
-  Result<void> open(replay::ReplayOptions& options, std::uint32_t ranks);
-  // After it. `trace` is the one that was replayed; `placement`: hosts by rank.
+  // `fabric` and `placement`, hosts by rank, live until write().
+  Result<void> open(replay::ReplayOptions& options, const topology::Fabric& fabric,
+                    const std::vector<HostId>& placement);
+  // After it. `trace` is the one that was replayed.
   Result<void> write(traces::TraceReader& trace, const predict::RunFacts& facts,
                      const std::vector<HostId>& placement);
 

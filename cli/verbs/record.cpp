@@ -24,6 +24,7 @@
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
+#include "traces/recorder/choice/choose.hpp"
 #include "traces/recorder/launch.hpp"
 #include "traces/recorder/merge.hpp"
 #include "traces/recorder/spool.hpp"
@@ -104,7 +105,8 @@ void remove_spools(const std::string& folder) {
   if (DIR* dir = ::opendir(folder.c_str())) {
     while (const dirent* entry = ::readdir(dir)) {
       const std::string_view name = entry->d_name;
-      if (name.ends_with(".spool") || name == kCommandFile || name == recorder::kLostFile)
+      if (name.ends_with(".spool") || name == kCommandFile || name == recorder::kLostFile ||
+          name == recorder::kWrongMpiFile)
         ::unlink((folder + "/" + entry->d_name).c_str());
     }
     ::closedir(dir);
@@ -172,6 +174,9 @@ void report(const Options& o, const std::vector<recorder::RecordedTrace>& made) 
 // A spool directory without a rank: why.
 Error nothing_recorded(const std::string& folder, const std::string& command) {
   const std::string where = command.empty() ? folder : command;
+  if (const std::string wrong = recorder::wrong_mpi(folder); !wrong.empty())
+    return bad_input(where, "no MPI rank was recorded: the program loads another MPI than its launcher's",
+                     wrong, "a build of Weft with that MPI, and its own launcher");
   if (const std::string lost = recorder::lost_program(folder); !lost.empty())
     return bad_input(where, "no MPI rank was recorded: the recorder was lost on the way", lost,
                      "a wrapper that keeps LD_PRELOAD (LD_PRELOAD=other.so:$LD_PRELOAD) and WEFT_RECORD_DIR");
@@ -225,9 +230,12 @@ Result<void> record(const Options& o) {
   recorder::Launch launch;
   launch.command = o.command;
   launch.clock = o.clock;
-  launch.library = recorder::find_library();
-  if (launch.library.empty())
-    return not_supported("recording", "a build of Weft with MPI (libweft_record.so is missing)");
+  const std::string libraries = recorder::find_libraries();
+  if (libraries.empty())
+    return not_supported("recording", "a build of Weft with MPI (libweft_record_*.so are missing)");
+  WEFT_ASSIGN(auto choice, recorder::choose_library(o.command, libraries));
+  launch.library = std::move(choice.library);
+  launch.launcher = choice.launcher;
   if (launch.library.find_first_of(" :") != std::string::npos)
     return not_supported("a recorder library in " + launch.library, "a path without space and colon");
   WEFT_ASSIGN(launch.spool_directory, make_spool_directory(o.output));

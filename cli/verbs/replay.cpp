@@ -97,7 +97,7 @@ Result<void> run(const Options& o) {
   const bool with_path = o.critical_path || o.report.wanted();
   auto together = options;
   together.critical_path = with_path;
-  WEFT_TRY(o.exported->open(together, trace->header().ranks));
+  WEFT_TRY(o.exported->open(together, platform.fabric, placement));
   std::optional<report::RunCollector> seen;
   if (o.report.wanted())
     seen.emplace(trace->header().ranks, platform, placement, together, report::PageBudget{}).attach(together);

@@ -1,81 +1,23 @@
 #include "report/html/traffic_section.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "report/html/packed.hpp"
 
 namespace weft::report {
-namespace {
-
-constexpr std::uint32_t kNone = 0xffffffffu;
-constexpr std::size_t kMostRoutes = 1u << 20;
-
-}  // namespace
 
 TrafficCollector::TrafficCollector(std::uint32_t ranks, const topology::Fabric& fabric,
                                    const std::vector<HostId>& placement, Bytes header)
-    : fabric_(fabric),
-      placement_(placement),
-      header_(static_cast<double>(header.value())),
-      per_block_((ranks + kBlocks - 1) / kBlocks),
+    : per_block_((ranks + kBlocks - 1) / kBlocks),
       blocks_(per_block_ > 0 ? (ranks + per_block_ - 1) / per_block_ : 0),
       matrix_(std::size_t{blocks_} * blocks_),
-      row_of_(fabric.link_count(), kNone),
-      carried_(fabric.link_count()) {
-  if (fabric.routing().scope() != topology::RouteScope::kPair)
-    no_heat_ = fmt::format("routing {} chooses a route for every message", fabric.routing().name());
-}
-
-const std::vector<LinkId>& TrafficCollector::route(RankId src, RankId dst) {
-  const HostId from = placement_[src.index()], to = placement_[dst.index()];
-  auto& links = routes_[std::uint64_t{from.index()} << 32 | to.index()];
-  if (links.empty() && from != to && !fabric_.routing().route(from, to, links)) links.clear();
-  return links;
-}
-
-// Twice as much time a bin.
-void TrafficCollector::widen() {
-  bin_ *= 2;
-  for (auto& row : rows_)
-    for (std::size_t i = 0; i < kBins; ++i) row[i] = i < kBins / 2 ? row[2 * i] + row[2 * i + 1] : 0.0f;
-}
+      load_(fabric, placement, header) {}
 
 void TrafficCollector::add(const replay::MessageSeen& m) {
   matrix_[std::size_t{m.src.index() / per_block_} * blocks_ + m.dst.index() / per_block_] +=
       static_cast<double>(m.bytes);
-  if (!no_heat_.empty()) return;
-  const double bytes = static_cast<double>(m.bytes) + header_;
-  if (bytes <= 0) return;
-  if (routes_.size() >= kMostRoutes) {
-    no_heat_ = "more pairs of hosts send to each other than are kept";
-    return;
-  }
-  const Duration left = m.left.time_since_epoch(), arrived = m.arrived.time_since_epoch();
-  while (arrived >= bin_ * kBins) widen();
-  const auto first = static_cast<std::size_t>(left / bin_), last = static_cast<std::size_t>(arrived / bin_);
-  const double whole = static_cast<double>((arrived - left).count());
-  for (const LinkId l : route(m.src, m.dst)) {
-    carried_[l.index()] += bytes;
-    std::uint32_t& at = row_of_[l.index()];
-    if (at == kNone) {
-      if (rows_.size() == kLinksKept) {
-        no_heat_ = fmt::format("more than {} links are used", kLinksKept);
-        return;
-      }
-      at = static_cast<std::uint32_t>(rows_.size());
-      rows_.emplace_back(kBins);
-    }
-    auto& row = rows_[at];
-    for (std::size_t b = first; b <= last; ++b) {
-      const Duration from = std::max(left, bin_ * static_cast<std::int64_t>(b));
-      const Duration to = std::min(arrived, bin_ * static_cast<std::int64_t>(b + 1));
-      const double share = whole > 0 ? static_cast<double>((to - from).count()) / whole : 1;
-      row[b] += static_cast<float>(bytes * share);
-    }
-  }
+  load_.add(m);
 }
 
 TrafficSection TrafficCollector::finish(Duration makespan) const {
@@ -83,38 +25,25 @@ TrafficSection TrafficCollector::finish(Duration makespan) const {
   t.blocks = blocks_;
   t.per_block = per_block_;
   t.bytes.assign(matrix_.begin(), matrix_.end());
-  t.no_heat = no_heat_;
-  if (!no_heat_.empty()) return t;
-  for (const double c : carried_) t.link_bytes.push_back(static_cast<std::uint64_t>(std::llround(c)));
-  for (std::uint32_t l = 0; l < row_of_.size(); ++l)
-    if (row_of_[l] != kNone) t.links.emplace_back(l);
-  std::stable_sort(t.links.begin(), t.links.end(), [&](LinkId a, LinkId b) {
-    return carried_[a.index()] / fabric_.links().capacity[a.index()] >
-           carried_[b.index()] / fabric_.links().capacity[b.index()];
-  });
-  if (t.links.size() > kLinksShown) t.links.resize(kLinksShown);
-  t.bin = bin_;
-  t.bins = static_cast<std::uint32_t>(std::min<std::int64_t>(kBins, makespan / bin_ + 1));
-  for (const LinkId l : t.links) {
-    const double most = fabric_.links().capacity[l.index()] * to_seconds(bin_);
-    const auto& row = rows_[row_of_[l.index()]];
-    for (std::uint32_t b = 0; b < t.bins; ++b)
-      t.heat.push_back(static_cast<std::uint8_t>(std::lround(255 * std::min(1.0, row[b] / most))));
-  }
+  t.load = load_.finish(makespan);
   return t;
 }
 
 nlohmann::ordered_json to_json(const TrafficSection& t, const topology::Fabric& fabric) {
   using Json = nlohmann::ordered_json;
   Json j{{"matrix", Json{{"blocks", t.blocks}, {"per_block", t.per_block}, {"bytes", packed(t.bytes)}}}};
-  if (!t.no_heat.empty()) {
-    j["no_heat"] = t.no_heat;
+  if (!t.load.unknown.empty()) {
+    j["no_heat"] = t.load.unknown;
     return j;
   }
+  std::vector<std::uint8_t> heat;  // 255: all of the bandwidth
+  for (const double u : t.load.used) heat.push_back(static_cast<std::uint8_t>(std::lround(255 * u)));
   Json names = Json::array();
-  for (const LinkId l : t.links) names.push_back(fabric.link_name(l));
-  j["heat"] = Json{
-      {"links", std::move(names)}, {"bins", t.bins}, {"bin_s", to_seconds(t.bin)}, {"used", packed(t.heat)}};
+  for (const LinkId l : t.load.links) names.push_back(fabric.link_name(l));
+  j["heat"] = Json{{"links", std::move(names)},
+                   {"bins", t.load.bins},
+                   {"bin_s", to_seconds(t.load.bin)},
+                   {"used", packed(heat)}};
   return j;
 }
 

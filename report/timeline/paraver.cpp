@@ -15,7 +15,7 @@ using traces::OpKind;
 
 constexpr std::uint32_t kPointToPoint = 50000001, kCollective = 50000002,
                         kOther = 50000003;  // as Extrae numbers them
-constexpr std::uint32_t kRegion = 60000019, kKernel = 60000119;
+constexpr std::uint32_t kRegion = 60000019, kKernel = 60000119, kLinkLoad = 60000219;
 
 struct State {
   int number;
@@ -66,10 +66,10 @@ std::int64_t ns(SimTime t) { return t.time_since_epoch().count() / 1000; }
 
 // One line of the .prv, before it is text.
 struct Record {
-  enum class What : std::uint8_t { kState, kEvent, kMessage };
+  enum class What : std::uint8_t { kState, kEvent, kMessage, kLoad };
   std::int64_t at = 0;
   What what{};
-  std::uint32_t rank = 0;
+  std::uint32_t rank = 0;  // or link
   std::uint32_t type = 0;  // of an event; the number of a message
   std::int64_t value = 0;  // of an event; a state's end
   std::int32_t state = 0;
@@ -85,6 +85,9 @@ class Records {
   }
   void message(std::size_t number, SimTime posted) {
     list_.push_back({ns(posted), Record::What::kMessage, 0, static_cast<std::uint32_t>(number), 0, 0});
+  }
+  void load(std::uint32_t link, const LoadStep& step) {
+    list_.push_back({ns(step.at), Record::What::kLoad, link, kLinkLoad, step.used, 0});
   }
   const std::vector<Record>& sorted() {
     // What a rank does at one instant stays in its order.
@@ -156,6 +159,9 @@ std::string pcf(const Timeline& timeline) {
     regions.emplace_back(static_cast<std::int64_t>(i) + 1, std::move(name));
   }
   type(kRegion, "User function", regions);
+  if (!timeline.link_names.empty())
+    out += fmt::format("\n\nEVENT_TYPE\n1    {}    Link load, hundredths of a percent of the bandwidth\n",
+                       kLinkLoad);
   return out + "\n";
 }
 
@@ -175,14 +181,22 @@ Paraver paraver(const Timeline& timeline, const std::vector<std::uint32_t>& node
   for (std::uint32_t r = 0; r < timeline.ranks; ++r) add_rank(records, timeline, r);
   for (std::size_t i = 0; i < timeline.messages.size(); ++i) records.message(i, timeline.messages[i].posted);
 
+  const auto links = static_cast<std::uint32_t>(timeline.link_names.size());
+  for (std::uint32_t l = 0; l < links; ++l)
+    for (const LoadStep& step : load_steps(timeline, l)) records.load(l, step);
+
   Paraver out;
   // No date: the same replay gives the same bytes.
-  out.prv = fmt::format("#Paraver (01/01/70 at 00:00):{}_ns:{}(", ns(timeline.end), nodes);
+  out.prv =
+      fmt::format("#Paraver (01/01/70 at 00:00):{}_ns:{}(", ns(timeline.end), nodes + (links > 0 ? 1 : 0));
   for (std::uint32_t n = 0; n < nodes; ++n) out.prv += fmt::format("{}{}", n == 0 ? "" : ",", on_node[n]);
-  out.prv += fmt::format("):1:{}(", timeline.ranks);
+  if (links > 0) out.prv += fmt::format(",{}", links);
+  out.prv += fmt::format("):{}:{}(", links > 0 ? 2 : 1, timeline.ranks);
   for (std::uint32_t r = 0; r < timeline.ranks; ++r)
     out.prv += fmt::format("{}1:{}", r == 0 ? "" : ",", node_of_rank[r] + 1);
-  out.prv += fmt::format("),{}\n", communicators.size());
+  out.prv += ')';
+  if (links > 0) out.prv += fmt::format(":1({}:{})", links, nodes + 1);
+  out.prv += fmt::format(",{}\n", communicators.size());
   auto to = std::back_inserter(out.prv);
   for (std::size_t c = 0; c < communicators.size(); ++c) {
     fmt::format_to(to, "c:1:{}:{}", c + 1, communicators[c].members.size());
@@ -197,6 +211,10 @@ Paraver paraver(const Timeline& timeline, const std::vector<std::uint32_t>& node
       case Record::What::kEvent:
         fmt::format_to(to, "2:{}:1:{}:1:{}:{}:{}\n", cpu[r.rank], r.rank + 1, r.at, r.type, r.value);
         break;
+      case Record::What::kLoad:
+        fmt::format_to(to, "2:{}:2:1:{}:{}:{}:{}\n", timeline.ranks + r.rank + 1, r.rank + 1, r.at, r.type,
+                       r.value);
+        break;
       case Record::What::kMessage: {
         const auto& m = timeline.messages[r.type];
         const std::uint32_t a = m.src.index(), b = m.dst.index();
@@ -207,12 +225,16 @@ Paraver paraver(const Timeline& timeline, const std::vector<std::uint32_t>& node
     }
   }
   out.pcf = pcf(timeline);
-  out.row = fmt::format("LEVEL CPU SIZE {}\n", timeline.ranks);
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) out.row += fmt::format("cpu {}\n", r + 1);
-  out.row += fmt::format("\nLEVEL NODE SIZE {}\n", nodes);
-  for (std::uint32_t n = 0; n < nodes; ++n) out.row += fmt::format("node {}\n", n + 1);
-  out.row += fmt::format("\nLEVEL THREAD SIZE {}\n", timeline.ranks);
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) out.row += fmt::format("rank {}\n", r);
+  const auto names = [&](const char* level, std::uint32_t count, const char* name, std::uint32_t first_number,
+                         auto&& more) {
+    out.row += fmt::format("{}LEVEL {} SIZE {}\n", out.row.empty() ? "" : "\n", level, count + more.size());
+    for (std::uint32_t i = 0; i < count; ++i) out.row += fmt::format("{} {}\n", name, i + first_number);
+    for (const std::string& text : more) out.row += text + "\n";
+  };
+  const std::vector<std::string> network(links > 0 ? 1 : 0, "links");
+  names("CPU", timeline.ranks, "cpu", 1, timeline.link_names);
+  names("NODE", nodes, "node", 1, network);
+  names("THREAD", timeline.ranks, "rank", 0, timeline.link_names);
   return out;
 }
 

@@ -12,7 +12,8 @@ namespace {
 using traces::OpKind;
 
 constexpr std::uint32_t kSequence = 1;
-constexpr std::uint64_t kRoot = 1;  // uuid of the track above those of the ranks
+// uuids of the tracks above those of the ranks and above those of the links
+constexpr std::uint64_t kRoot = 1, kLinks = std::uint64_t{1} << 40;
 
 std::uint64_t nanoseconds(SimTime t) {
   return static_cast<std::uint64_t>(t.time_since_epoch().count() / 1000);
@@ -30,6 +31,12 @@ class Writer {
       d.set_parent_uuid(parent);
       d.set_sibling_order_rank(place);
     }
+  }
+  void describe_counter(std::uint64_t uuid, std::uint64_t parent, std::string_view name, std::int32_t place,
+                        const char* unit) {
+    describe(uuid, parent, name, place);
+    auto& packet = *trace_.mutable_packet(trace_.packet_size() - 1);
+    packet.mutable_track_descriptor()->mutable_counter()->set_unit_name(unit);
   }
   perfetto::TrackEvent& event(SimTime t, std::uint64_t track, perfetto::TrackEvent::Type type,
                               std::string_view name) {
@@ -160,6 +167,19 @@ class Track {
   std::vector<std::int64_t> open_;  // regions, innermost last
 };
 
+void add_links(Writer& out, const Timeline& timeline) {
+  if (timeline.link_names.empty()) return;
+  out.describe(kLinks, 0, "links, the busiest first", 0);
+  for (std::size_t i = 0; i < timeline.link_names.size(); ++i) {
+    const std::uint64_t uuid = kLinks + 1 + i;
+    out.describe_counter(uuid, kLinks, timeline.link_names[i], static_cast<std::int32_t>(i),
+                         "% of bandwidth");
+    for (const LoadStep& step : load_steps(timeline, i))
+      out.event(step.at, uuid, perfetto::TrackEvent::COUNTER, {}).set_double_counter_value(step.used / 100.0);
+    out.flush();
+  }
+}
+
 }  // namespace
 
 std::string perfetto(const Timeline& timeline, std::string_view title) {
@@ -179,6 +199,7 @@ std::string perfetto(const Timeline& timeline, std::string_view title) {
     Track(out, timeline, r, marks[r]).write(timeline.spans[r]);
     out.flush();
   }
+  add_links(out, timeline);
   return out.take();
 }
 

@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace weft::report {
 
-TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions options)
-    : options_(std::move(options)) {
+TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions options,
+                                     const topology::Fabric& fabric, const std::vector<HostId>& placement,
+                                     Bytes header)
+    : options_(std::move(options)), fabric_(fabric), load_(fabric, placement, header) {
   timeline_.ranks = ranks;
+  timeline_.from = options_.from;
+  timeline_.to = options_.to;
   timeline_.spans.resize(ranks);
 }
 
@@ -25,6 +30,7 @@ void TimelineCollector::attach(replay::ReplayOptions& options) {
     timeline_.spans[rank.index()].push_back({begin, end, op, {}, 0, 0, 0});
   };
   options.on_message = [this](const replay::MessageSeen& m) {
+    load_.add(m);
     if (!wanted(m.src.index()) || !wanted(m.dst.index()) || m.arrived < options_.from ||
         m.posted > options_.to)
       return;
@@ -38,6 +44,8 @@ void TimelineCollector::attach(replay::ReplayOptions& options) {
 
 Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration makespan) {
   timeline_.end = SimTime(makespan);
+  timeline_.load = load_.finish(makespan);
+  for (const LinkId l : timeline_.load.links) timeline_.link_names.push_back(fabric_.link_name(l));
   timeline_.regions = trace.regions();
   traces::OpBlock block;
   for (std::uint32_t r = 0; r < timeline_.ranks; ++r) {
@@ -65,6 +73,25 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
     }
   }
   return std::move(timeline_);
+}
+
+std::vector<LoadStep> load_steps(const Timeline& timeline, std::size_t i) {
+  std::vector<LoadStep> steps;
+  const LinkLoad& load = timeline.load;
+  const SimTime end = std::min(timeline.to, timeline.end);
+  std::int32_t last = -1;
+  for (std::uint32_t b = 0; b < load.bins; ++b) {
+    const SimTime begin(load.bin * static_cast<std::int64_t>(b));
+    if (begin + load.bin <= timeline.from || begin >= end) continue;
+    // The replay ends within its last bin: what that carried, it carried before.
+    const double part = to_seconds(std::min(load.bin, timeline.end - begin)) / to_seconds(load.bin);
+    const double share = std::min(1.0, load.used[i * load.bins + b] / part);
+    const auto used = static_cast<std::int32_t>(std::lround(10'000 * share));
+    if (used != last) steps.push_back({std::max(begin, timeline.from), used});
+    last = used;
+  }
+  if (last > 0) steps.push_back({end, 0});
+  return steps;
 }
 
 Result<std::vector<bool>> parse_rank_set(std::string_view text, std::uint32_t count, std::string_view where) {

@@ -10,6 +10,7 @@
 
 #include "core/result.hpp"
 #include "replay/engine.hpp"
+#include "report/timeline/link_load.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::report {
@@ -36,13 +37,25 @@ struct Timeline {
   std::vector<std::vector<TimelineSpan>> spans;  // by rank, in order of time
   std::vector<replay::MessageSeen> messages;     // in order of their ends
   std::vector<std::string> regions;
-  SimTime end;                                              // of the replay
+  SimTime from, to, end;                                    // what was asked for, and of the replay
   std::uint64_t spans_left_out = 0, messages_left_out = 0;  // for the limit alone
+  LinkLoad load;                                            // of all messages, whichever ranks were asked for
+  std::vector<std::string> link_names;                      // of load.links
 };
+
+// The load of a link from `at` on, in hundredths of a percent of its bandwidth.
+struct LoadStep {
+  SimTime at;
+  std::int32_t used;
+};
+// Where the load of link `i` of load.links changes, within the time asked for; the last step is to 0.
+[[nodiscard]] std::vector<LoadStep> load_steps(const Timeline& timeline, std::size_t i);
 
 class TimelineCollector {
  public:
-  TimelineCollector(std::uint32_t ranks, TimelineOptions options);
+  // `fabric` and `placement`, hosts by rank, outlive it. `header`: as in LinkLoadCollector.
+  TimelineCollector(std::uint32_t ranks, TimelineOptions options, const topology::Fabric& fabric,
+                    const std::vector<HostId>& placement, Bytes header);
   // Sets the callbacks of `options`; this must outlive the replay.
   void attach(replay::ReplayOptions& options);
   // After the replay: `trace` again from its start, for what the operations are. Errors: the trace's.
@@ -55,17 +68,20 @@ class TimelineCollector {
   TimelineOptions options_;
   Timeline timeline_;
   std::uint64_t count_ = 0;
+  const topology::Fabric& fabric_;
+  LinkLoadCollector load_;
 };
 
 // "0-3,8": ranks below `count`. Error: kUsage.
 [[nodiscard]] Result<std::vector<bool>> parse_rank_set(std::string_view text, std::uint32_t count,
                                                        std::string_view where);
 
-// Google's Perfetto (ui.perfetto.dev): a track a rank, slices of operations inside those of regions, an arrow a message.
-// Whole nanoseconds, rounded down.
+// Google's Perfetto (ui.perfetto.dev): a track a rank, slices of operations inside those of regions, an arrow a message;
+// a counter a link. Whole nanoseconds, rounded down.
 [[nodiscard]] std::string perfetto(const Timeline& timeline, std::string_view title);
 
-// BSC's Paraver: .prv, .pcf and .row, of the same names. Nanoseconds. `node_of_rank`: 0-based, in order of first use.
+// BSC's Paraver: .prv, .pcf and .row, of the same names. Nanoseconds. `node_of_rank`: 0-based, in order of first use. Links
+// are the threads of a second application on a node of its own, since an event of the format is a thread's.
 struct Paraver {
   std::string prv, pcf, row;
 };

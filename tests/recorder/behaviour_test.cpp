@@ -7,6 +7,8 @@
 namespace weft::recorder::testing {
 namespace {
 
+WEFT_UNDER_EACH_MPI(Record);
+
 using traces::Op;
 using traces::OpKind;
 
@@ -17,22 +19,21 @@ double computed_seconds(const Recorded& r, std::size_t rank) {
   return s;
 }
 
-TEST(Record, ExitCodeIsTheProgramsAndTheTraceIsThereAnyway) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, ExitCodeIsTheProgramsAndTheTraceIsThereAnyway) {
   const Folder folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 0")), 0);
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 9")), 9);
   EXPECT_EQ(read_back(folder / "t.weft").lines.size(), 2u);
 }
 
-TEST(Record, ProgramWithoutALauncherIsOneRank) {
+TEST_P(Record, ProgramWithoutALauncherIsOneRank) {
   const Folder folder;
   EXPECT_EQ(record(folder, behaviour("exit 4")), 4);
   EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)),
               ::testing::ElementsAre("barrier - 0 - world"));
 }
 
-TEST(Record, CommandWithoutMpiKeepsItsExitCodeAndIsAnErrorOnlyIfItSucceeded) {
+TEST_P(Record, CommandWithoutMpiKeepsItsExitCodeAndIsAnErrorOnlyIfItSucceeded) {
   const Folder folder;
   EXPECT_EQ(record(folder, behaviour("no-mpi 6")), 6);
   EXPECT_EQ(record(folder, behaviour("no-mpi 0")), 3);
@@ -44,7 +45,7 @@ TEST(Record, CommandWithoutMpiKeepsItsExitCodeAndIsAnErrorOnlyIfItSucceeded) {
   EXPECT_EQ(shell(folder, weft() + " record -o no/such/folder/t.weft -- true"), 3);
 }
 
-TEST(Record, ArgumentsAndStandardStreamsReachTheProgramUntouched) {
+TEST_P(Record, ArgumentsAndStandardStreamsReachTheProgramUntouched) {
   const Folder folder;
   EXPECT_EQ(
       shell(
@@ -56,8 +57,7 @@ TEST(Record, ArgumentsAndStandardStreamsReachTheProgramUntouched) {
   EXPECT_THAT(slurp(folder / "err"), ::testing::StartsWith("oops\n"));
 }
 
-TEST(Record, NoSpoolIsLeftBehindUnlessAskedFor) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, NoSpoolIsLeftBehindUnlessAskedFor) {
   const Folder folder;
   const auto spools = [&] {
     std::vector<std::string> found;
@@ -75,8 +75,7 @@ TEST(Record, NoSpoolIsLeftBehindUnlessAskedFor) {
   EXPECT_EQ(read_back(folder / "again.weft").lines, read_back(folder / "t.weft").lines);
 }
 
-TEST(Record, KilledProgramLeavesATraceThatEndsInsideTheCallsItHungIn) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, KilledProgramLeavesATraceThatEndsInsideTheCallsItHungIn) {
   const Folder folder;
   // The launcher's own code, passed on: 128 + SIGKILL of Open MPI, SIGKILL of MPICH.
   EXPECT_THAT(record(folder, mpirun(3) + behaviour("killed")), ::testing::AnyOf(128 + SIGKILL, SIGKILL));
@@ -89,24 +88,21 @@ TEST(Record, KilledProgramLeavesATraceThatEndsInsideTheCallsItHungIn) {
                                                         "Ranks 1-2 ended without MPI_Finalize, inside recv"));
 }
 
-TEST(Record, AbortKeepsItsCodeAndTheTrace) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, AbortKeepsItsCodeAndTheTrace) {
   const Folder folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("abort")), 5);
   EXPECT_THAT(read_back(folder / "t.weft").lines.at(1),
               ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world"));
 }
 
-TEST(Record, ForkedChildWritesNothing) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, ForkedChildWritesNothing) {
   const Folder folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("fork")), 0);
   EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)),
               ::testing::ElementsAre("barrier - 0 - world"));
 }
 
-TEST(Record, TwoJobsOfOneCommandAreTwoTraces) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, TwoJobsOfOneCommandAreTwoTraces) {
   const Folder folder;
   const std::string script =
       "#!/bin/sh\n" + mpirun(2) + behaviour("exit 0") + "\n" + mpirun(3) + behaviour("exit 0") + "\n";
@@ -116,8 +112,7 @@ TEST(Record, TwoJobsOfOneCommandAreTwoTraces) {
   EXPECT_EQ(read_back(folder / "t.2.weft").lines.size(), 3u);
 }
 
-TEST(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
   const Folder folder;
   ASSERT_EQ(record(folder, mpirun(3) + behaviour("spin")), 0);
   const Recorded r = read_back(folder / "t.weft");
@@ -136,8 +131,7 @@ TEST(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
   EXPECT_GT(polls, static_cast<std::int64_t>(places));
 }
 
-TEST(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
   const Folder folder;
   ASSERT_EQ(record(folder, mpirun(4) + behaviour("poll")), 0);
   const Recorded r = read_back(folder / "t.weft");
@@ -162,8 +156,7 @@ TEST(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
   EXPECT_EQ(r.communicators[last.comm.index()].name, "split1");
 }
 
-TEST(Record, PollsGivenUpBeforeAReceiveBelongToNoHit) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, PollsGivenUpBeforeAReceiveBelongToNoHit) {
   const Folder folder;
   ASSERT_EQ(record(folder, mpirun(2) + behaviour("missed")), 0);
   const Recorded r = read_back(folder / "t.weft");
@@ -175,8 +168,7 @@ TEST(Record, PollsGivenUpBeforeAReceiveBelongToNoHit) {
     }
 }
 
-TEST(Record, CpuClockCountsWorkAndNotSleepWallClockCountsBoth) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, CpuClockCountsWorkAndNotSleepWallClockCountsBoth) {
   const Folder folder;
   ASSERT_EQ(record(folder, mpirun(2) + behaviour("clock")), 0);
   const Recorded cpu = read_back(folder / "t.weft");
@@ -186,8 +178,7 @@ TEST(Record, CpuClockCountsWorkAndNotSleepWallClockCountsBoth) {
   EXPECT_GT(computed_seconds(read_back(folder / "t.weft"), 0), 0.2199);
 }
 
-TEST(Record, HeaderTellsWhereTheTraceComesFrom) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(Record, HeaderTellsWhereTheTraceComesFrom) {
   const Folder folder;
   std::ofstream(folder / "HPL.dat") << "HPLinpack benchmark input file\n";
   ASSERT_EQ(record(folder, mpirun(2) + behaviour("exit 0")), 0);

@@ -4,6 +4,8 @@
 namespace weft::recorder::testing {
 namespace {
 
+WEFT_UNDER_ONE_MPI(RecordedCalls);
+
 using ::testing::ElementsAreArray;
 
 Recorded record_family(const Folder& folder, const std::string& family) {
@@ -17,8 +19,7 @@ Recorded record_family(const Folder& folder, const std::string& family) {
   return r;
 }
 
-TEST(RecordedCalls, BlockingMessagesKeepTheirModeAndWhatTheyMatched) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, BlockingMessagesKeepTheirModeAndWhatTheyMatched) {
   const Folder folder;
   const Recorded r = record_family(folder, "p2p");
   EXPECT_THAT(inside(r.lines[2]),
@@ -34,8 +35,7 @@ TEST(RecordedCalls, BlockingMessagesKeepTheirModeAndWhatTheyMatched) {
                         "send null 8 7 world", "recv null 8 7 world [-2 -1 0]"}));
 }
 
-TEST(RecordedCalls, PersistentRequestsKeepTheirSlotUntilFreed) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, PersistentRequestsKeepTheirSlotUntilFreed) {
   const Folder folder;
   const Recorded r = record_family(folder, "persistent");
   EXPECT_THAT(inside(r.lines[0]),
@@ -52,8 +52,7 @@ TEST(RecordedCalls, PersistentRequestsKeepTheirSlotUntilFreed) {
   EXPECT_THAT(freed, ElementsAreArray({0u, 1u, 2u, 3u, 4u}));
 }
 
-TEST(RecordedCalls, CompletionsNameTheirRequestsAndWhatArrived) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, CompletionsNameTheirRequestsAndWhatArrived) {
   const Folder folder;
   const Recorded r = record_family(folder, "completion");
   EXPECT_THAT(inside(r.lines[1]),
@@ -70,8 +69,7 @@ TEST(RecordedCalls, CompletionsNameTheirRequestsAndWhatArrived) {
                    "ibsend null 8 10 world",     "irsend null 8 11 world", "waitall - 0 - world [2 3]"}));
 }
 
-TEST(RecordedCalls, CancelledReceivesAreLeftOutAndCounted) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, CancelledReceivesAreLeftOutAndCounted) {
   const Folder folder;
   const Recorded r = record_family(folder, "completion");
   EXPECT_TRUE(has_note(r, "4 receives cancelled"));
@@ -79,8 +77,7 @@ TEST(RecordedCalls, CancelledReceivesAreLeftOutAndCounted) {
     for (const std::string& line : lines) EXPECT_EQ(line.find(" 99 "), std::string::npos) << line;
 }
 
-TEST(RecordedCalls, ProbesTellWhatTheyFoundAndMatchedReceivesFollow) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, ProbesTellWhatTheyFoundAndMatchedReceivesFollow) {
   const Folder folder;
   const Recorded r = record_family(folder, "probe");
   EXPECT_THAT(
@@ -110,8 +107,7 @@ const Lines kCollectives = {"barrier - 0 - world",
                             "scan - 56 - world",
                             "exscan - 64 - world"};
 
-TEST(RecordedCalls, CollectivesCarryRootBytesAndPerRankCounts) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, CollectivesCarryRootBytesAndPerRankCounts) {
   const Folder folder;
   const Recorded r = record_family(folder, "collectives");
   EXPECT_THAT(inside(r.lines[1]), ElementsAreArray(kCollectives));
@@ -119,8 +115,7 @@ TEST(RecordedCalls, CollectivesCarryRootBytesAndPerRankCounts) {
   EXPECT_THAT(r.lines[0], ::testing::Contains("gatherv 1 8 - world"));
 }
 
-TEST(RecordedCalls, NonBlockingCollectivesAreTheSameWithARequest) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, NonBlockingCollectivesAreTheSameWithARequest) {
   const Folder folder;
   const Recorded r = record_family(folder, "icollectives");
   Lines expected;
@@ -136,8 +131,7 @@ TEST(RecordedCalls, NonBlockingCollectivesAreTheSameWithARequest) {
   }
 }
 
-TEST(RecordedCalls, NeighbourCollectivesListTheNeighboursThatExist) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, NeighbourCollectivesListTheNeighboursThatExist) {
   const Folder folder;
   const Recorded r = record_family(folder, "neighbours");
   EXPECT_THAT(inside(r.lines[1]),
@@ -155,8 +149,7 @@ TEST(RecordedCalls, NeighbourCollectivesListTheNeighboursThatExist) {
   EXPECT_EQ(inside(r.lines[3])[4], "neighbor_alltoallv - 8 - split1 [1 2 1 2 8 8]");
 }
 
-TEST(RecordedCalls, CommunicatorsAreTheSameOnAllTheirMembers) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, CommunicatorsAreTheSameOnAllTheirMembers) {
   const Folder folder;
   const Recorded r = record_family(folder, "communicators");
   const auto members = [&](std::int64_t id) {
@@ -193,8 +186,7 @@ TEST(RecordedCalls, CommunicatorsAreTheSameOnAllTheirMembers) {
   EXPECT_THAT(r.lines[1], ::testing::Contains("recv 3 8 4 split5 [3 4 8]"));
 }
 
-TEST(RecordedCalls, InterCommunicatorMessagesAreKeptAndTheirCollectivesCounted) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, InterCommunicatorMessagesAreKeptAndTheirCollectivesCounted) {
   const Folder folder;
   const Recorded r = record_family(folder, "intercomm");
   EXPECT_THAT(
@@ -206,8 +198,7 @@ TEST(RecordedCalls, InterCommunicatorMessagesAreKeptAndTheirCollectivesCounted) 
   EXPECT_TRUE(has_note(r, "4 collectives on an inter-communicator")) << slurp(folder / "err");
 }
 
-TEST(RecordedCalls, DerivedDatatypesCountTheirBytesWithoutHoles) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, DerivedDatatypesCountTheirBytesWithoutHoles) {
   const Folder folder;
   const Recorded r = record_family(folder, "types");
   EXPECT_THAT(inside(r.lines[0]),
@@ -219,8 +210,7 @@ TEST(RecordedCalls, DerivedDatatypesCountTheirBytesWithoutHoles) {
                         "recv 0 26 3 world [0 3 26]", "recv 0 80 4 world [0 4 0]", "bcast 0 160 - world"}));
 }
 
-TEST(RecordedCalls, RequestsThatShareAHandleAreToldApart) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, RequestsThatShareAHandleAreToldApart) {
   const Folder folder;
   const Recorded r = record_family(folder, "shared_handles");
   std::vector<std::uint32_t> posted;
@@ -233,8 +223,7 @@ TEST(RecordedCalls, RequestsThatShareAHandleAreToldApart) {
   EXPECT_EQ(posted, waited) << "waited for in the opposite order";
 }
 
-TEST(RecordedCalls, WhatATraceCannotHoldIsCountedInTheHeader) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, WhatATraceCannotHoldIsCountedInTheHeader) {
   const Folder folder;
   const Recorded r = record_family(folder, "unrecorded");
   EXPECT_THAT(inside(r.lines[0]), ElementsAreArray({"barrier - 0 - world"}));
@@ -243,8 +232,7 @@ TEST(RecordedCalls, WhatATraceCannotHoldIsCountedInTheHeader) {
   EXPECT_THAT(slurp(folder / "err"), ::testing::HasSubstr("20 calls of one-sided"));
 }
 
-TEST(RecordedCalls, TwoRecordingsOfOneProgramAreTheSameButForTimes) {
-  WEFT_NEEDS_MPIRUN();
+TEST_P(RecordedCalls, TwoRecordingsOfOneProgramAreTheSameButForTimes) {
   for (const char* family : {"p2p", "completion", "communicators", "probe"}) {
     const Folder folder;
     const Recorded first = record_family(folder, family);

@@ -1,17 +1,21 @@
-// The three Fortran bindings of MPI: the same calls, the same trace.
+// The three Fortran bindings of each MPI: the same calls, the same trace.
+#include <tuple>
+
 #include "tests/recorder/recorder_testing.hpp"
 #include "tests/support/needs.hpp"
 
 namespace weft::recorder::testing {
 namespace {
 
-class RecordedFortran : public ::testing::TestWithParam<const char*> {};
+using Binding = std::tuple<const char*, const char*>;  // MPI, program
+class RecordedFortran : public ::testing::TestWithParam<Binding> {};
 
 TEST_P(RecordedFortran, ProgramLeavesTheSameOperationsAsC) {
-  WEFT_NEEDS_MPIRUN();
-  WEFT_NEEDS(fs::exists(program(GetParam())), "NO mpifort ON THIS MACHINE: Fortran programs are not tested");
+  const auto [mpi, name] = GetParam();
+  WEFT_USE_MPI(mpi);
+  WEFT_NEEDS(fs::exists(program(name)), "NO mpifort OF " << mpi << " ON THIS MACHINE: Fortran is not tested");
   const Folder folder;
-  ASSERT_EQ(record(folder, mpirun(4) + program(GetParam())), 0) << slurp(folder / "err");
+  ASSERT_EQ(record(folder, mpirun(4) + program(name)), 0) << slurp(folder / "err");
   const Recorded r = read_back(folder / "t.weft");
   ASSERT_EQ(r.lines.size(), 4u);
   EXPECT_THAT(
@@ -31,8 +35,12 @@ TEST_P(RecordedFortran, ProgramLeavesTheSameOperationsAsC) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bindings, RecordedFortran,
-                         ::testing::Values("fortran_mpifh", "fortran_mpi", "fortran_f08"),
-                         [](const auto& binding) { return std::string(binding.param); });
+                         ::testing::Combine(::testing::Values("openmpi", "mpich"),
+                                            ::testing::Values("fortran_mpifh", "fortran_mpi", "fortran_f08")),
+                         [](const auto& binding) {
+                           return fmt::format("{}_{}", std::get<0>(binding.param),
+                                              std::get<1>(binding.param));
+                         });
 
 }  // namespace
 }  // namespace weft::recorder::testing

@@ -1,11 +1,10 @@
-// Running programs under `weft record` and reading back what was recorded, as lines.
+// Running programs under `weft record`, with the MPI that a test chooses.
 #pragma once
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -14,57 +13,64 @@
 #include <string>
 #include <vector>
 
+#include "tests/recorder/folder.hpp"
+#include "tests/recorder/recorded.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
-#include "traces/op_rules.hpp"
-#include "traces/trace.hpp"
-#include "traces/trace_warnings.hpp"
 
 namespace weft::recorder::testing {
 
 namespace fs = std::filesystem;
-using Lines = std::vector<std::string>;
 
-inline bool have_mpirun() { return std::system("command -v mpirun >/dev/null 2>&1") == 0; }
-
-// A folder of one test, removed at its end.
-class Folder {
- public:
-  Folder() {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = fs::temp_directory_path() /
-            fmt::format("weft_{}_{}_{}", info->test_suite_name(), info->name(), ::getpid());
-    std::string name = path_.string();
-    for (char& c : name)
-      if (c == ' ') c = '_';
-    path_ = name;
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  fs::path path_;
+// The MPI whose programs a test runs: "openmpi" or "mpich", and its launcher; empty if it is not on this machine.
+struct Mpi {
+  std::string abi;
+  std::string launcher;
 };
-
-inline std::string slurp(const std::string& path) {
-  std::ifstream in(path);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
+inline Mpi mpi_named(const std::string& abi) {
+  std::istringstream built(WEFT_LAUNCHERS);  // "openmpi mpirun mpich mpirun.mpich"
+  Mpi mpi;
+  while (built >> mpi.abi >> mpi.launcher)
+    if (mpi.abi == abi && std::system(("command -v " + mpi.launcher + " >/dev/null 2>&1").c_str()) == 0)
+      return mpi;
+  return {abi, ""};
 }
+inline Mpi current_mpi;  // of the test that runs
+
+// Chooses the MPI for the rest of the test. Without its launcher nothing of the recorder can run: say so instead of
+// passing.
+#define WEFT_USE_MPI(name)                                                                 \
+  do {                                                                                     \
+    weft::recorder::testing::current_mpi = weft::recorder::testing::mpi_named(name);       \
+    WEFT_NEEDS(!weft::recorder::testing::current_mpi.launcher.empty(),                     \
+               "NO " << (name) << " ON THIS MACHINE: the recorder is not tested with it"); \
+  } while (false)
+
+// Every test of such a suite is run under each MPI.
+class UnderEachMpi : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { WEFT_USE_MPI(GetParam()); }
+};
+#define WEFT_UNDER_EACH_MPI(suite)                                            \
+  using suite = UnderEachMpi;                                                 \
+  INSTANTIATE_TEST_SUITE_P(Mpi, suite, ::testing::Values("openmpi", "mpich"), \
+                           [](const auto& mpi) { return std::string(mpi.param); })
+// Where the MPI library makes no difference that twins_test.cpp would not see: under the first there is.
+#define WEFT_UNDER_ONE_MPI(suite)                                                                          \
+  using suite = UnderEachMpi;                                                                              \
+  INSTANTIATE_TEST_SUITE_P(Mpi, suite,                                                                     \
+                           ::testing::Values(mpi_named("openmpi").launcher.empty() ? "mpich" : "openmpi"), \
+                           [](const auto& mpi) { return std::string(mpi.param); })
 
 inline std::string weft() { return support::binary_dir() + "/cli/weft"; }
 inline std::string program(const std::string& name) {
-  return support::binary_dir() + "/tests/recorder/programs/" + name;
+  return support::binary_dir() + "/tests/recorder/programs/" + current_mpi.abi + "/" + name;
+}
+inline std::string mpirun(int ranks) {
+  return fmt::format("{}{} -n {} ", current_mpi.launcher,
+                     current_mpi.abi == "openmpi" ? " --oversubscribe" : "", ranks);
 }
 inline std::string behaviour(const std::string& mode) { return program("behaviour") + " " + mode; }
-inline std::string mpirun(int ranks) { return fmt::format("mpirun --oversubscribe -n {} ", ranks); }
 
 // Runs a shell command in `folder`, output to folder/out and folder/err; the exit code.
 inline int shell(const Folder& folder, const std::string& command) {
@@ -80,92 +86,4 @@ inline int record(const Folder& folder, const std::string& command, const std::s
   return shell(folder, fmt::format("{} record -o t.weft {} -- {}", weft(), options, command));
 }
 
-struct Recorded {
-  traces::TraceHeader header;
-  std::vector<traces::Communicator> communicators;
-  std::vector<std::vector<traces::Op>> ops;  // [rank], computation included
-  std::vector<std::vector<std::vector<std::int64_t>>> lists;
-  std::vector<Lines> lines;         // [rank], without computation and failed polls
-  std::vector<std::string> faults;  // of op_fault
-};
-
-// "op peer amount tag comm [list]", "-" for none; "+" after op: second half of a sendrecv.
-inline std::string line_of(const traces::Op& op, std::span<const std::int64_t> list, const Recorded& r) {
-  const auto peer = op.peer == traces::kAnySource  ? std::string("-")
-                    : op.peer == traces::kProcNull ? std::string("null")
-                                                   : std::to_string(op.peer);
-  std::string amount = std::to_string(op.amount);
-  if (traces::is_comm_create(op.kind))
-    amount = op.amount < 0 ? "none" : r.communicators[static_cast<std::size_t>(op.amount)].name;
-  if (op.kind == traces::OpKind::iprobe || op.kind == traces::OpKind::improbe) amount = "hit";
-  std::string line = fmt::format("{}{} {} {} {} {}", traces::op_name(op.kind),
-                                 (op.flags & traces::kPairedRecv) != 0 ? "+" : "", peer, amount,
-                                 op.tag == traces::kAnyTag ? std::string("-") : std::to_string(op.tag),
-                                 r.communicators[op.comm.index()].name);
-  if (op.kind == traces::OpKind::iprobe || op.kind == traces::OpKind::improbe)
-    return line +
-           fmt::format(" [{} {} {}]", list[2], list[3], list[4]);  // distances count computation: not stable
-  if (list.empty()) return line;
-  line += " [";
-  for (const std::int64_t v : list) line += fmt::format("{}{}", line.back() == '[' ? "" : " ", v);
-  return line + "]";
-}
-
-inline Recorded read_back(const std::string& path) {
-  Recorded r;
-  auto reader = traces::open_trace({path});
-  EXPECT_TRUE(reader) << (reader ? "" : reader.error().message());
-  if (!reader) return r;
-  r.header = (*reader)->header();
-  r.communicators = (*reader)->communicators();
-  const traces::OpLimits limits{r.header.ranks, &r.communicators, 0};
-  for (std::uint32_t rank = 0; rank < r.header.ranks; ++rank) {
-    r.ops.emplace_back();
-    r.lists.emplace_back();
-    r.lines.emplace_back();
-    traces::OpBlock block;
-    for (;;) {
-      auto more = (*reader)->next_block(RankId(rank), block);
-      EXPECT_TRUE(more) << (more ? "" : more.error().message());
-      if (!more || !*more) break;
-      for (const traces::Op& op : block.ops) {
-        const auto list = block.list(op);
-        if (const char* fault = traces::op_fault(op, list, limits))
-          r.faults.push_back(fmt::format("rank {} {}: {}", rank, traces::op_name(op.kind), fault));
-        r.ops.back().push_back(op);
-        r.lists.back().emplace_back(list.begin(), list.end());
-        const bool poll = op.kind == traces::OpKind::iprobe || op.kind == traces::OpKind::improbe;
-        if (traces::is_compute(op.kind) || (poll && (op.flags & traces::kHit) == 0)) continue;
-        r.lines.back().push_back(line_of(op, list, r));
-      }
-    }
-  }
-  EXPECT_THAT(r.faults, ::testing::IsEmpty());
-  return r;
-}
-
-// The lines between init and finalize.
-inline Lines inside(const Lines& all) {
-  EXPECT_GE(all.size(), 2u);
-  if (all.size() < 2) return {};
-  EXPECT_EQ(all.front(), "init - 0 - world");
-  EXPECT_EQ(all.back(), "finalize - 0 - world");
-  return {all.begin() + 1, all.end() - 1};
-}
-
-// Among the notes and warnings of the trace.
-inline bool has_note(const Recorded& r, const std::string& part) {
-  Lines all = traces::trace_warnings(r.header);
-  all.insert(all.end(), r.header.notes.begin(), r.header.notes.end());
-  for (const std::string& note : all)
-    if (note.find(part) != std::string::npos) return true;
-  return false;
-}
-
 }  // namespace weft::recorder::testing
-
-// Without a launcher nothing of the recorder can run: say so instead of passing.
-#define WEFT_NEEDS_MPIRUN()                                    \
-  WEFT_NEEDS(weft::recorder::testing::have_mpirun(),           \
-             "NO mpirun ON THIS MACHINE: the recorder is not " \
-             "tested")

@@ -2,8 +2,9 @@
 #include <map>
 #include <tuple>
 
-#include "tests/recorder/recorder_testing.hpp"
+#include "tests/recorder/recorded.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::recorder::testing {
 namespace {

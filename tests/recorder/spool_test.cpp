@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/recorder/fake_spool.hpp"
-#include "traces/recorder/launch.hpp"
 #include "traces/recorder/merge.hpp"
 #include "traces/recorder/program.hpp"
 
@@ -136,17 +135,6 @@ TEST(ConditionalSteps, MissesBelongToTheNextHitOfTheSamePoll) {
   EXPECT_EQ(p.list(p.ops[0])[0], 3);
   EXPECT_EQ(p.list(p.ops[1])[0], 4);
   EXPECT_EQ(p.list(p.ops[2])[0], 1);
-}
-
-TEST(Launch, OpenMpiIsToldToExportAndKeepsThePreloadOfTheUser) {
-  using V = std::vector<std::string>;
-  EXPECT_EQ(exported_command({"mpirun", "-n", "2", "./a"}, true, "/r.so"),
-            (V{"mpirun", "-x", "LD_PRELOAD", "-x", "WEFT_RECORD_DIR", "-x", "WEFT_RECORD_CLOCK", "-n", "2",
-               "./a"}));
-  EXPECT_EQ(exported_command({"mpirun", "-x", "LD_PRELOAD=/u.so", "./a"}, true, "/r.so"),
-            (V{"mpirun", "-x", "WEFT_RECORD_DIR", "-x", "WEFT_RECORD_CLOCK", "-x", "LD_PRELOAD=/r.so:/u.so",
-               "./a"}));
-  EXPECT_EQ(exported_command({"srun", "./a"}, false, "/r.so"), (V{"srun", "./a"}));
 }
 
 }  // namespace

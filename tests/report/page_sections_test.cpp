@@ -199,29 +199,30 @@ TEST(PageSections, LinksCarryWhatTheReplayCounts) {
     SCOPED_TRACE(on);
     const Collected c(on);
     const TrafficSection& t = *c.run.traffic;
-    ASSERT_EQ(t.no_heat, "");
+    const LinkLoad& load = t.load;
+    ASSERT_EQ(load.unknown, "");
     std::vector<std::uint64_t> counted;
     for (const auto& use : c.result.links) counted.push_back(use.bytes);
-    EXPECT_EQ(t.link_bytes, counted);
+    EXPECT_EQ(load.link_bytes, counted);
     double sum = 0;
     for (const float b : t.bytes) sum += b;
     EXPECT_NEAR(sum, static_cast<double>(c.result.network.bytes), 1e-6 * sum);
-    // The use of a link over all bins is its utilization, as far as 8 bits say it.
-    ASSERT_EQ(t.heat.size(), t.links.size() * t.bins);
-    ASSERT_GT(t.bins, TrafficCollector::kBins / 2 - 1);
+    // The use of a link over all bins is its utilization.
+    ASSERT_EQ(load.used.size(), load.links.size() * load.bins);
+    ASSERT_GT(load.bins, LinkLoadCollector::kBins / 2 - 1);
     predict::RunFacts facts = c.run.facts;
-    for (std::size_t i = 0; i < t.links.size(); ++i) {
+    for (std::size_t i = 0; i < load.links.size(); ++i) {
       double used = 0;
-      for (std::uint32_t b = 0; b < t.bins; ++b) used += t.heat[i * t.bins + b] / 255.0;
-      used *= to_seconds(t.bin) / to_seconds(c.result.makespan);
-      EXPECT_NEAR(used, predict::utilization(facts, t.links[i]), 0.5 / 255 + 1e-9);
+      for (std::uint32_t b = 0; b < load.bins; ++b) used += load.used[i * load.bins + b];
+      used *= to_seconds(load.bin) / to_seconds(c.result.makespan);
+      EXPECT_NEAR(used, predict::utilization(facts, load.links[i]), 1e-6);
     }
   }
 }
 
 TEST(PageSections, ARoutingThatDrawsPerMessageHasNoHeat) {
   const Collected c("fat-tree:m=4,n=3,bw=100Gbps,lat=500ns,routing=random");
-  EXPECT_EQ(c.run.traffic->no_heat, "routing random chooses a route for every message");
+  EXPECT_EQ(c.run.traffic->load.unknown, "routing random chooses a route for every message");
   EXPECT_FALSE(to_json(*c.run.traffic, c.platform.fabric).contains("heat"));
 }
 

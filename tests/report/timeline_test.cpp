@@ -54,20 +54,22 @@ MemoryTrace program() {
 struct Seen {
   Timeline timeline;
   replay::ReplayResult result;
+  topology::Platform platform;
 };
-Seen see(const TimelineOptions& options = {}) {
+Seen see(const TimelineOptions& options = {}, const std::string& on = "crossbar:n=2,bw=1GB/s,lat=1us") {
   MemoryTrace t = program();
-  auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
+  auto p = topology::load_platform(on).value();
   p.mpi.send_overhead = Duration(2 * kMicro);
-  TimelineCollector collector(4, options);
+  const std::vector<HostId> hosts{HostId(0), HostId(0), HostId(1), HostId(1)};
   replay::ReplayOptions o;
+  TimelineCollector collector(4, options, p.fabric, hosts, o.header);
   collector.attach(o);
-  auto r = replay::replay(t, p, {HostId(0), HostId(0), HostId(1), HostId(1)}, o);
+  auto r = replay::replay(t, p, hosts, o);
   EXPECT_TRUE(r) << (r ? "" : r.error().message());
   t.rewind();
   auto timeline = collector.finish(t, r->makespan);
   EXPECT_TRUE(timeline);
-  return {std::move(timeline).value(), std::move(r).value()};
+  return {std::move(timeline).value(), std::move(r).value(), std::move(p)};
 }
 
 std::vector<std::int64_t> numbers(const std::string& line) {
@@ -89,8 +91,9 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   std::string line;
   std::getline(in, line);
   const std::int64_t end = seen.result.makespan.count() / 1000;
-  EXPECT_EQ(line,
-            "#Paraver (01/01/70 at 00:00):" + std::to_string(end) + "_ns:2(2,2):1:4(1:1,1:1,1:2,1:2),1");
+  EXPECT_EQ(line, "#Paraver (01/01/70 at 00:00):" + std::to_string(end) +
+                      "_ns:3(2,2,4):2:4(1:1,1:1,1:2,1:2):1(4:3),1")
+      << "the four links are threads on a node of their own";
   std::getline(in, line);
   EXPECT_EQ(line, "c:1:1:4:1:2:3:4");
   std::int64_t before = 0;
@@ -101,6 +104,7 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   while (std::getline(in, line)) {
     const auto f = numbers(line);
     ASSERT_GE(f.size(), 8u) << line;
+    if (f[2] == 2) continue;  // of links: below
     ASSERT_EQ(f[1], f[3]) << "one processor a rank, node by node: " << line;
     ASSERT_TRUE(f[2] == 1 && f[4] == 1 && f[3] >= 1 && f[3] <= 4) << line;
     ASSERT_GE(f[5], before) << "in order of time: " << line;
@@ -137,7 +141,7 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
     EXPECT_EQ(depth, 0) << "rank " << what.first << " type " << what.second;
   EXPECT_EQ(messages, seen.result.network.count);
   EXPECT_EQ(bytes, static_cast<std::int64_t>(seen.result.network.bytes));
-  EXPECT_EQ(std::count(p.row.begin(), p.row.end(), '\n'), 3 + 4 + 2 + 4 + 2);
+  EXPECT_EQ(std::count(p.row.begin(), p.row.end(), '\n'), 3 + (4 + 4) + (2 + 1) + (4 + 4) + 2);
   EXPECT_NE(p.pcf.find("1      step"), std::string::npos);
 }
 
@@ -153,11 +157,13 @@ TEST(Timeline, PerfettoSlicesNestAndEveryMessageHasItsArrow) {
   std::size_t regions = 0;
   for (const auto& packet : trace.packet()) {
     if (packet.has_track_descriptor()) {
+      if (packet.track_descriptor().has_counter()) continue;  // of links: below
       tracks.insert(packet.track_descriptor().uuid());
       continue;
     }
     for (const auto& n : packet.interned_data().event_names()) names[n.iid()] = n.name();
     const auto& e = packet.track_event();
+    if (e.type() == perfetto::TrackEvent::COUNTER) continue;
     const std::uint64_t track = e.track_uuid(), at = packet.timestamp();
     ASSERT_TRUE(tracks.contains(track));
     EXPECT_GE(at, last[track]);
@@ -175,7 +181,7 @@ TEST(Timeline, PerfettoSlicesNestAndEveryMessageHasItsArrow) {
       stack[track].pop_back();
     }
   }
-  EXPECT_EQ(tracks.size(), 5u);
+  EXPECT_EQ(tracks.size(), 6u) << "four ranks, what is above them, and what is above the links";
   EXPECT_EQ(regions, 4u * 4u);
   for (const auto& [track, open] : stack) EXPECT_TRUE(open.empty());
   EXPECT_EQ(from.size(), seen.result.network.count);
@@ -184,6 +190,134 @@ TEST(Timeline, PerfettoSlicesNestAndEveryMessageHasItsArrow) {
   for (std::uint32_t r = 0; r < 4; ++r)
     EXPECT_NEAR(static_cast<double>(computed[2 + r]),
                 static_cast<double>(seen.result.ranks[r].compute.count()) / 1000, 4);
+}
+
+// Percent of the bandwidth by time, of each link.
+using Loads = std::map<std::string, std::vector<std::pair<std::int64_t, double>>>;
+
+Loads loads_in_perfetto(const Seen& seen) {
+  perfetto::Trace trace;
+  EXPECT_TRUE(trace.ParseFromString(perfetto(seen.timeline, "four ranks")));
+  std::map<std::uint64_t, std::string> counters;
+  std::set<std::uint64_t> others;
+  Loads loads;
+  for (const auto& packet : trace.packet()) {
+    const auto& d = packet.track_descriptor();
+    if (packet.has_track_descriptor() && d.has_counter()) {
+      EXPECT_EQ(d.counter().unit_name(), "% of bandwidth");
+      EXPECT_TRUE(others.contains(d.parent_uuid())) << "below a track that is there";
+      counters[d.uuid()] = d.name();
+    } else if (packet.has_track_descriptor()) {
+      others.insert(d.uuid());
+    }
+    const auto& e = packet.track_event();
+    if (!packet.has_track_event() || e.type() != perfetto::TrackEvent::COUNTER) continue;
+    EXPECT_TRUE(counters.contains(e.track_uuid())) << "described before it counts";
+    loads[counters[e.track_uuid()]].emplace_back(packet.timestamp(), e.double_counter_value());
+  }
+  EXPECT_EQ(counters.size(), loads.size());
+  return loads;
+}
+
+Loads loads_in_paraver(const Seen& seen) {
+  const Paraver p = paraver(seen.timeline, {0, 0, 1, 1}, program().communicators());
+  // The threads by name: the ranks, then the links.
+  std::vector<std::string> names;
+  std::istringstream row(p.row.substr(p.row.find("LEVEL THREAD")));
+  std::string line;
+  std::getline(row, line);
+  while (std::getline(row, line)) names.push_back(line);
+  EXPECT_EQ(names.at(3), "rank 3");
+  Loads loads;
+  std::istringstream in(p.prv);
+  std::getline(in, line);
+  while (std::getline(in, line)) {
+    if (line.starts_with('c')) continue;
+    const auto f = numbers(line);
+    if (f[2] != 2) continue;
+    EXPECT_EQ(f.size(), 8u) << line;
+    EXPECT_TRUE(f[0] == 2 && f[1] == 4 + f[4] && f[3] == 1) << line;
+    EXPECT_NE(p.pcf.find(std::to_string(f[6]) + "    Link load"), std::string::npos) << "named in the .pcf";
+    loads[names.at(static_cast<std::size_t>(3 + f[4]))].emplace_back(f[5], static_cast<double>(f[7]) / 100);
+  }
+  return loads;
+}
+
+TEST(Timeline, LoadOfLinksIsWhatTheReplayCounted) {
+  for (const std::string on : {"crossbar:n=2,bw=1GB/s,lat=1us", "torus-16"}) {
+    SCOPED_TRACE(on);
+    const Seen seen = see({}, on);
+    const Loads loads = loads_in_perfetto(seen);
+    const double end = static_cast<double>(seen.result.makespan.count()) / 1000;
+    std::size_t used = 0;
+    for (std::uint32_t l = 0; l < seen.result.links.size(); ++l) {
+      const double bytes = static_cast<double>(seen.result.links[l].bytes);
+      if (bytes == 0) continue;
+      ++used;
+      const auto& steps = loads.at(seen.platform.fabric.link_name(LinkId(l)));
+      double percent_ns = 0;
+      for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+        ASSERT_LT(steps[i].first, steps[i + 1].first);
+        ASSERT_NE(steps[i].second, steps[i + 1].second) << "only what changes is written";
+        percent_ns += steps[i].second * static_cast<double>(steps[i + 1].first - steps[i].first);
+      }
+      EXPECT_EQ(steps.front().first, 0);
+      EXPECT_EQ(steps.back().second, 0.0) << "nothing moves after the end";
+      const double mean = 100 * bytes / seen.platform.fabric.links().capacity[l] / (end * 1e-9);
+      EXPECT_NEAR(percent_ns / end, mean, 0.005 + 1e-3 * mean) << "0.01 % steps, whole nanoseconds";
+    }
+    EXPECT_EQ(loads.size(), used);
+    EXPECT_EQ(loads_in_paraver(seen), loads);
+  }
+}
+
+TEST(Timeline, LoadOfLinksIsOfAllRanksAndOfTheTimeAskedFor) {
+  TimelineOptions some;
+  some.ranks = {true, false, false, false};
+  some.from = SimTime(Duration(20 * kMicro));
+  some.to = SimTime(Duration(60 * kMicro));
+  const Loads all = loads_in_perfetto(see());
+  const Loads part = loads_in_perfetto(see(some));
+  ASSERT_EQ(part.size(), all.size());
+  const auto at = [](const std::vector<std::pair<std::int64_t, double>>& steps, std::int64_t t) {
+    double value = 0;
+    for (const auto& [when, percent] : steps)
+      if (when <= t) value = percent;
+    return value;
+  };
+  for (const auto& [name, steps] : part) {
+    EXPECT_EQ(steps.front().first, 20'000);
+    EXPECT_LE(steps.back().first, 60'000);
+    for (std::int64_t t = 20'000; t < 60'000; t += 100)
+      ASSERT_EQ(at(steps, t), at(all.at(name), t)) << name << t;
+  }
+}
+
+TEST(Timeline, LoadOfLinksIsBoundedAndSaysWhatIsMissing) {
+  const Seen random = see({}, "fat-tree:m=4,n=3,bw=100Gbps,lat=500ns,routing=random");
+  EXPECT_EQ(random.timeline.load.unknown, "routing random chooses a route for every message");
+  EXPECT_TRUE(loads_in_perfetto(random).empty());
+  EXPECT_TRUE(random.timeline.link_names.empty());
+  EXPECT_EQ(paraver(random.timeline, {0, 0, 1, 1}, program().communicators()).pcf.find("Link load"),
+            std::string::npos);
+  // A message over three links each, from a host to its switch, on, and down: the busiest stay.
+  const auto p = topology::load_platform("torus:dims=100,bw=1GB/s,lat=1us").value();
+  std::vector<HostId> hosts;
+  for (std::uint32_t h = 0; h < 100; ++h) hosts.emplace_back(h);
+  LinkLoadCollector collector(p.fabric, hosts, Bytes(0));
+  for (std::uint32_t r = 0; r < 99; ++r) {
+    replay::MessageSeen m{};
+    m.src = RankId(r);
+    m.dst = RankId(r + 1);
+    m.bytes = 1000 + r;
+    m.arrived = SimTime(Duration(2 * kMicro));
+    collector.add(m);
+  }
+  const LinkLoad load = collector.finish(Duration(2 * kMicro));
+  EXPECT_EQ(load.links.size(), LinkLoadCollector::kLinksShown);
+  EXPECT_EQ(load.left_out, 3 * 99 - LinkLoadCollector::kLinksShown);
+  EXPECT_EQ(load.link_bytes[load.links.front().index()], 1098u);
+  EXPECT_EQ(load.link_bytes[load.links.back().index()], 1098u - (LinkLoadCollector::kLinksShown - 1) / 3);
 }
 
 TEST(Timeline, HoldsTheRanksAndTheTimeAskedForAndSaysWhatTheLimitLeavesOut) {

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "traces/recorder/abi.hpp"
 
 namespace weft::recorder {
 
 struct Launch {
   std::vector<std::string> command;  // program and arguments
-  std::string library;               // libweft_record.so
+  std::string library;               // libweft_record_<abi>.so
+  Abi launcher = Abi::kNone;         // whose launcher the command begins with
   std::string spool_directory;       // exists
   std::string clock;                 // "cpu" or "wall"
 };
@@ -22,12 +24,9 @@ struct Launch {
 // started.
 [[nodiscard]] Result<int> run_recorded(const Launch& launch);
 
-// The arguments that really run: Open MPI's launcher hands its environment to other hosts only when told to
-// (-x).
-[[nodiscard]] std::vector<std::string> exported_command(std::vector<std::string> command, bool is_open_mpi,
+// The arguments that really run: Open MPI's launcher hands its environment to other hosts only when told to (-x), and
+// where the user's own arguments preload a library, the recorder comes before it.
+[[nodiscard]] std::vector<std::string> exported_command(std::vector<std::string> command, Abi launcher,
                                                         const std::string& library);
-
-// libweft_record.so beside the running executable: ../lib, ../lib/weft, or the same folder; empty if none.
-[[nodiscard]] std::string find_library();
 
 }  // namespace weft::recorder

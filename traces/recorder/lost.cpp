@@ -4,13 +4,13 @@
 // Only looks and goes on: the environment stays what the caller wanted. These functions may run between vfork
 // and exec, so they use nothing but system calls and the stack.
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "traces/recorder/spool.hpp"
+#include "traces/recorder/abi.hpp"
+#include "traces/recorder/lost.hpp"
 
 extern "C" char** environ;
 
@@ -34,11 +34,7 @@ __attribute__((constructor)) void remember() {
   real.execvpe_ = next<decltype(&::execvpe)>("execvpe");
   real.spawn = next<decltype(&::posix_spawn)>("posix_spawn");
   real.spawnp = next<decltype(&::posix_spawnp)>("posix_spawnp");
-  const char* directory = getenv(weft::recorder::kEnvDirectory);
-  if (directory == nullptr || strlen(directory) + 16 > sizeof lost_path) return;
-  strcpy(lost_path, directory);
-  strcat(lost_path, "/");
-  strcat(lost_path, weft::recorder::kLostFile);
+  weft::recorder::lost_file(weft::recorder::kLostFile, lost_path, sizeof lost_path);
 }
 
 const char* value_of(const char* name, char* const* environment) {
@@ -48,33 +44,16 @@ const char* value_of(const char* name, char* const* environment) {
   return nullptr;
 }
 
-class Line {
- public:
-  void add(const char* text) {
-    while (*text != '\0' && used_ + 1 < sizeof text_) text_[used_++] = *text >= ' ' ? *text : '?', ++text;
-  }
-  void save(const char* path) {
-    const int fd = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);  // the first loss is told
-    if (fd < 0) return;
-    [[maybe_unused]] const ssize_t written = ::write(fd, text_, used_);
-    ::close(fd);
-  }
-
- private:
-  char text_[1024];
-  std::size_t used_ = 0;
-};
-
 void look(const char* program, char* const* environment) {
   if (lost_path[0] == '\0' || program == nullptr) return;
   const char* preload = value_of("LD_PRELOAD", environment);
-  const bool kept = preload != nullptr && strstr(preload, "libweft_record.so") != nullptr;
+  const bool kept = preload != nullptr && strstr(preload, weft::recorder::kRecorderPrefix) != nullptr;
   if (kept && value_of(weft::recorder::kEnvDirectory, environment) != nullptr) return;
   char self[256];
   const ssize_t n = ::readlink("/proc/self/exe", self, sizeof self - 1);
   self[n > 0 ? n : 0] = '\0';
   const char* base = strrchr(self, '/');
-  Line line;
+  weft::recorder::LostLine line;
   line.add(base != nullptr ? base + 1 : "a program");
   line.add(" started ");
   line.add(program);

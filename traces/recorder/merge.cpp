@@ -311,6 +311,16 @@ void describe(const Job& job, const Survey& survey, traces::TraceHeader& header,
   for (const std::string& p : programs) header.notes.push_back("Program: " + p + ".");
 }
 
+// Columns made of blanks and tabs (MPICH's "MPICH Version:\t4.0.2") become words of a line; lines stay.
+std::string single_spaced(const std::string& text) {
+  std::string words;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\t';
+    if (!blank || (!words.empty() && words.back() != ' ')) words += blank ? ' ' : c;
+  }
+  return words;
+}
+
 traces::TraceHeader header_of(const Job& job, const RunInfo& info) {
   traces::TraceHeader h;
   h.ranks = static_cast<std::uint32_t>(job.ranks.size());
@@ -325,7 +335,7 @@ traces::TraceHeader header_of(const Job& job, const RunInfo& info) {
     const SpoolHeader& s = spool->header();
     h.hostnames.push_back(text_of(s.hostname, sizeof s.hostname));
     h.clock_resolution_ps = s.clock_resolution_ns * 1000;
-    h.mpi_version = text_of(s.mpi_version, sizeof s.mpi_version);
+    h.mpi_version = single_spaced(text_of(s.mpi_version, sizeof s.mpi_version));
   }
   return h;
 }
@@ -373,7 +383,8 @@ Result<RecordedTrace> merge_job(const Job& job, const std::string& directory, co
   traces::TraceHeader header = header_of(job, info);
   describe(job, survey, header, made.remarks);
   if (std::ranges::any_of(job.ranks, [](const auto& r) { return !r; }))
-    if (const std::string lost = lost_program(directory); !lost.empty()) header.warnings.push_back(lost);
+    for (const std::string& why : {lost_program(directory), wrong_mpi(directory)})
+      if (!why.empty()) header.warnings.push_back(why);
   made.warnings = traces::trace_warnings(header);
   made.notes = header.notes;
   WEFT_ASSIGN(auto writer, traces::TraceWriter::create(path, header));
@@ -400,10 +411,16 @@ Result<RecordedTrace> merge_job(const Job& job, const std::string& directory, co
 
 }  // namespace
 
-std::string lost_program(const std::string& directory) {
-  auto text = read_file(directory + "/" + kLostFile, 1 << 16);
+namespace {
+std::string left_in(const std::string& path) {
+  auto text = read_file(path, 1 << 16);
   return text ? std::move(text).value() : std::string();
 }
+}  // namespace
+
+std::string lost_program(const std::string& directory) { return left_in(directory + "/" + kLostFile); }
+
+std::string wrong_mpi(const std::string& directory) { return left_in(directory + "/" + kWrongMpiFile); }
 
 Result<std::vector<RecordedTrace>> merge_spools(const std::string& directory, const std::string& output,
                                                 const RunInfo& info) {

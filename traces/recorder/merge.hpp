@@ -42,5 +42,7 @@ struct RecordedTrace {
 // What the recorder noticed of a program that was started without it: "env started ./a with LD_PRELOAD=...";
 // empty if nothing.
 [[nodiscard]] std::string lost_program(const std::string& directory);
+// The program whose MPI is not the one of its recorder, and that was not recorded for it; empty if there is none.
+[[nodiscard]] std::string wrong_mpi(const std::string& directory);
 
 }  // namespace weft::recorder

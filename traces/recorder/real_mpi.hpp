@@ -16,7 +16,26 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <cstdint>
+#include <type_traits>
+
+// Since MPI 4 there is a second form of every call with counts, MPI_X_c, that takes 64-bit ones. It is recorded as the
+// first. (Open MPI 5 is MPI 3.1 by its header, and has none.)
+#if MPI_VERSION >= 4
+#define WEFT_LARGE_COUNTS 1
+#endif
+
 namespace weft::recorder {
+
+// A handle as a number: Open MPI's are addresses, MPICH's integers.
+template <class Handle>
+std::uint64_t bits_of(Handle h) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<std::uintptr_t>(h);
+  } else {
+    return static_cast<std::uint64_t>(h);
+  }
+}
 
 // Address of a symbol of the program's MPI library; ends the program with a message if there is none.
 void* mpi_symbol(const char* name);
@@ -43,7 +62,8 @@ void* mpi_data(const char* name);
 #define WEFT_TEXT(a) WEFT_TEXT_(a)
 
 // WEFT_NEXT(Send)(...) in a wrapper: what would run if the recorder were not there.
-#define WEFT_NEXT(name) WEFT_SYMBOL(name, WEFT_TEXT(WEFT_ENTRY) #name)
+#define WEFT_NEXT(name) WEFT_NEXT_(name)
+#define WEFT_NEXT_(name) WEFT_SYMBOL(name, WEFT_TEXT(WEFT_ENTRY) #name)
 
 // Defines MPI_name or PMPI_name, with parameter list `params`, as an exported function.
 #define WEFT_WRAP(name, params) \

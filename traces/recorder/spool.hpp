@@ -24,7 +24,7 @@
 namespace weft::recorder {
 
 inline constexpr std::uint64_t kSpoolMagic = 0x31304c4f4f505357ULL;  // "WSPOOL01"
-inline constexpr std::uint32_t kSpoolVersion = 2;
+inline constexpr std::uint32_t kSpoolVersion = 3;
 inline constexpr std::size_t kSpoolHeaderBytes = 8192;
 
 // Environment of the recorded processes.
@@ -33,12 +33,15 @@ inline constexpr const char* kEnvClock = "WEFT_RECORD_CLOCK";    // "cpu" (defau
 
 // In the spool directory: a line that says which program was started without the recorder (lost.cpp).
 inline constexpr const char* kLostFile = "lost.txt";
+// And one that says whose MPI no recorder was there for (right_library.cpp).
+inline constexpr const char* kWrongMpiFile = "wrong_mpi.txt";
 
 // Groups of MPI functions that a trace has no place for; not_recorded.def lists the functions.
-#define WEFT_NOT_RECORDED_GROUPS(X) \
-  X(rma, "one-sided communication") \
-  X(io, "file I/O")                 \
-  X(dynamic, "dynamic process management")
+#define WEFT_NOT_RECORDED_GROUPS(X)        \
+  X(rma, "one-sided communication")        \
+  X(io, "file I/O")                        \
+  X(dynamic, "dynamic process management") \
+  X(mpi4, "sessions, partitioned messages and Isendrecv of MPI 4")
 
 // Other things that were seen and are not in the trace as such: X(id, weight, noun that is counted, the rest).
 // kPart: part of the program's behaviour is missing, a warning. kNote: the trace is right without it.
@@ -47,7 +50,7 @@ inline constexpr const char* kLostFile = "lost.txt";
   X(unknown_comm, kPart, "call", "on communicators whose creation was not seen (dynamic processes)")        \
   X(intercomm_collective, kPart, "collective", "on an inter-communicator")                                  \
   X(unknown_request, kPart, "completion", "of requests whose start was not seen (generalized, one-sided, file I/O)") \
-  X(persistent_collective, kPart, "start", "of requests whose making was not seen (persistent collectives)") \
+  X(persistent_collective, kPart, "start", "of requests whose making was not seen (persistent collectives, partitioned)") \
   X(failed, kNote, "call", "returned an error and did nothing: left out")                                   \
   X(truncated, kNote, "call", "returned MPI_ERR_TRUNCATE or MPI_ERR_IN_STATUS: kept as made")               \
   X(cancelled, kNote, "receive", "cancelled before anything matched: left out, with MPI_Cancel")

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "traces/recorder/right_library.hpp"
+
 namespace weft::recorder {
 
 Recorder recorder;
@@ -25,9 +27,7 @@ void* private_library() {
   if (library == nullptr) {
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void*) {
-          const char* base = strrchr(info->dlpi_name, '/');
-          base = base == nullptr ? info->dlpi_name : base + 1;
-          if (strncmp(base, "libmpi.so", 9) != 0) return 0;
+          if (abi_of_library(info->dlpi_name) == Abi::kNone) return 0;
           library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
           return library != nullptr ? 1 : 0;
         },
@@ -47,8 +47,9 @@ void* find_symbol(void* order, const char* name) {
 }
 
 void copy_text(char* to, std::size_t room, const char* from) {
-  strncpy(to, from, room - 1);
-  to[room - 1] = '\0';
+  const std::size_t n = strnlen(from, room - 1);
+  memcpy(to, from, n);
+  to[n] = '\0';
 }
 
 void program_name(char* to, std::size_t room) {
@@ -74,7 +75,7 @@ std::uint64_t agree_on_job() {
 }
 
 std::size_t bucket_of(MPI_Comm handle, std::size_t buckets) {
-  return CommKey::scramble(reinterpret_cast<std::uintptr_t>(handle)) % buckets;
+  return CommKey::scramble(bits_of(handle)) % buckets;
 }
 
 }  // namespace
@@ -116,6 +117,12 @@ void restart_clock() {
 void Recorder::start(int thread_level) {
   const char* directory = getenv(kEnvDirectory);
   if (directory == nullptr || on_ || writer_.is_open()) return;
+  const LoadedMpi mpi = loaded_mpi();
+  if (mpi.abi != kOwnAbi &&
+      mpi.abi != Abi::kNone) {  // loaded by the program itself: too late for the other recorder
+    tell_wrong_mpi(mpi);
+    return;
+  }
   int rank = 0;
   int size = 0;
   WEFT_REAL(Comm_rank)(WEFT_COMM_WORLD, &rank);

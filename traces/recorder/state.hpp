@@ -64,8 +64,7 @@ class Requests {
   void link(std::uint32_t slot);
   void unlink(std::uint32_t slot);
   [[nodiscard]] std::uint32_t bucket_of(MPI_Request h) const {
-    return static_cast<std::uint32_t>(CommKey::scramble(reinterpret_cast<std::uintptr_t>(h))) &
-           (capacity_ - 1);
+    return static_cast<std::uint32_t>(CommKey::scramble(bits_of(h))) & (capacity_ - 1);
   }
   Slot* slots_ = nullptr;
   std::uint32_t capacity_ = 0;  // also the number of buckets: a power of two
@@ -263,7 +262,9 @@ class Lock {
 }
 [[nodiscard]] inline std::int32_t spool_tag(int tag) { return tag == MPI_ANY_TAG ? traces::kAnyTag : tag; }
 [[nodiscard]] std::int64_t type_bytes(MPI_Datatype type);
-[[nodiscard]] inline std::int64_t bytes_of(int count, MPI_Datatype type) { return count * type_bytes(type); }
+[[nodiscard]] inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
+  return count * type_bytes(type);
+}
 [[nodiscard]] std::int64_t received_bytes(const MPI_Status& status);
 [[nodiscard]] bool cancelled(const MPI_Status& status);
 

@@ -21,11 +21,13 @@ class List {
     }
     data_[size_++] = v;
   }
-  void add_bytes(const int* counts, int n, MPI_Datatype type) {
+  template <class Count>
+  void add_bytes(const Count* counts, int n, MPI_Datatype type) {
     const std::int64_t unit = type_bytes(type);
     for (int i = 0; i < n; ++i) add(counts[i] * unit);
   }
-  void add_bytes(const int* counts, int n, const MPI_Datatype* types) {
+  template <class Count>
+  void add_bytes(const Count* counts, int n, const MPI_Datatype* types) {
     for (int i = 0; i < n; ++i) add(counts[i] * type_bytes(types[i]));
   }
   [[nodiscard]] std::int64_t sum(std::size_t from, std::size_t n) const {
@@ -209,143 +211,42 @@ using namespace weft::recorder;
 
 // Both forms of a collective: names, kinds, parameters, arguments, root, and the description: an expression
 // of type int64 over `c` (Comm), `list` and the parameters.
-#define WEFT_COLLECTIVE(Name, Iname, kind, ikind, PARAMS, ARGS, root, ...) \
-  WEFT_WRAP(Name, (WEFT_LIST PARAMS)) {                                    \
-    return blocking(                                                       \
-        OpKind::kind, comm, root,                                          \
-        [&](const Comm& c, List& list) -> std::int64_t {                   \
-          (void)c, (void)list;                                             \
-          __VA_ARGS__                                                      \
-        },                                                                 \
-        [&] { return WEFT_NEXT(Name) ARGS; });                             \
-  }                                                                        \
-  WEFT_WRAP(Iname, (WEFT_LIST PARAMS, MPI_Request * request)) {            \
-    return nonblocking(                                                    \
-        OpKind::ikind, comm, root, request,                                \
-        [&](const Comm& c, List& list) -> std::int64_t {                   \
-          (void)c, (void)list;                                             \
-          __VA_ARGS__                                                      \
-        },                                                                 \
-        [&] { return WEFT_NEXT(Iname)(WEFT_LIST ARGS, request); });        \
+#define WEFT_COLLECTIVE(Name, Iname, kind, ikind, PARAMS, ARGS, root, ...)      \
+  WEFT_WRAP(WEFT_SIZED(Name), (WEFT_LIST PARAMS)) {                             \
+    return blocking(                                                            \
+        OpKind::kind, comm, root,                                               \
+        [&](const Comm& c, List& list) -> std::int64_t {                        \
+          (void)c, (void)list;                                                  \
+          __VA_ARGS__                                                           \
+        },                                                                      \
+        [&] { return WEFT_NEXT(WEFT_SIZED(Name)) ARGS; });                      \
+  }                                                                             \
+  WEFT_WRAP(WEFT_SIZED(Iname), (WEFT_LIST PARAMS, MPI_Request * request)) {     \
+    return nonblocking(                                                         \
+        OpKind::ikind, comm, root, request,                                     \
+        [&](const Comm& c, List& list) -> std::int64_t {                        \
+          (void)c, (void)list;                                                  \
+          __VA_ARGS__                                                           \
+        },                                                                      \
+        [&] { return WEFT_NEXT(WEFT_SIZED(Iname))(WEFT_LIST ARGS, request); }); \
   }
 
+#define WEFT_SIZED(name) name
+#define COUNT int
+#define DISPLACEMENT int
 WEFT_COLLECTIVE(Barrier, Ibarrier, barrier, ibarrier, (MPI_Comm comm), (comm), kNoRoot, return 0;)
 
-WEFT_COLLECTIVE(Bcast, Ibcast, bcast, ibcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm comm),
-                (b, n, t, root, comm), root, return bytes_of(n, t);)
+#include "traces/recorder/collectives.def"
+#undef WEFT_SIZED
+#undef COUNT
+#undef DISPLACEMENT
 
-WEFT_COLLECTIVE(Gather, Igather, gather, igather,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, int root,
-                 MPI_Comm comm),
-                (sb, sn, st, rb, rn, rt, root, comm), root,
-                return sb == MPI_IN_PLACE ? bytes_of(rn, rt) : bytes_of(sn, st);)
-
-WEFT_COLLECTIVE(Gatherv, Igatherv, gatherv, igatherv,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs,
-                 MPI_Datatype rt, int root, MPI_Comm comm),
-                (sb, sn, st, rb, rn, displs, rt, root, comm), root,
-                if (c.rank == root) list.add_bytes(rn, c.size, rt);
-                return sb == MPI_IN_PLACE ? bytes_of(rn[c.rank], rt) : bytes_of(sn, st);)
-
-WEFT_COLLECTIVE(Scatter, Iscatter, scatter, iscatter,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, int root,
-                 MPI_Comm comm),
-                (sb, sn, st, rb, rn, rt, root, comm), root,
-                return rb == MPI_IN_PLACE ? bytes_of(sn, st) : bytes_of(rn, rt);)
-
-WEFT_COLLECTIVE(Scatterv, Iscatterv, scatterv, iscatterv,
-                (const void* sb, const int* sn, const int* displs, MPI_Datatype st, void* rb, int rn,
-                 MPI_Datatype rt, int root, MPI_Comm comm),
-                (sb, sn, displs, st, rb, rn, rt, root, comm), root,
-                if (c.rank == root) list.add_bytes(sn, c.size, st);
-                return rb == MPI_IN_PLACE ? bytes_of(sn[c.rank], st) : bytes_of(rn, rt);)
-
-WEFT_COLLECTIVE(Allgather, Iallgather, allgather, iallgather,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, st, rb, rn, rt, comm), kNoRoot,
-                return sb == MPI_IN_PLACE ? bytes_of(rn, rt) : bytes_of(sn, st);)
-
-WEFT_COLLECTIVE(Allgatherv, Iallgatherv, allgatherv, iallgatherv,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs,
-                 MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, st, rb, rn, displs, rt, comm), kNoRoot, list.add_bytes(rn, c.size, rt);
-                return sb == MPI_IN_PLACE ? list[static_cast<std::size_t>(c.rank)] : bytes_of(sn, st);)
-
-WEFT_COLLECTIVE(Alltoall, Ialltoall, alltoall, ialltoall,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, st, rb, rn, rt, comm), kNoRoot,
-                return sb == MPI_IN_PLACE ? bytes_of(rn, rt) : bytes_of(sn, st);)
-
-WEFT_COLLECTIVE(Alltoallv, Ialltoallv, alltoallv, ialltoallv,
-                (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* rb, const int* rn,
-                 const int* rd, MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot,
-                return describe_alltoall(
-                    c, list, sb == MPI_IN_PLACE, [&] { list.add_bytes(sn, c.size, st); },
-                    [&] { list.add_bytes(rn, c.size, rt); });)
-
-WEFT_COLLECTIVE(Alltoallw, Ialltoallw, alltoallw, ialltoallw,
-                (const void* sb, const int* sn, const int* sd, const MPI_Datatype* st, void* rb,
-                 const int* rn, const int* rd, const MPI_Datatype* rt, MPI_Comm comm),
-                (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot,
-                return describe_alltoall(
-                    c, list, sb == MPI_IN_PLACE, [&] { list.add_bytes(sn, c.size, st); },
-                    [&] { list.add_bytes(rn, c.size, rt); });)
-
-WEFT_COLLECTIVE(Reduce, Ireduce, reduce, ireduce,
-                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm comm),
-                (sb, rb, n, t, op, root, comm), root, return bytes_of(n, t);)
-
-WEFT_COLLECTIVE(Allreduce, Iallreduce, allreduce, iallreduce,
-                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
-                (sb, rb, n, t, op, comm), kNoRoot, return bytes_of(n, t);)
-
-WEFT_COLLECTIVE(Reduce_scatter, Ireduce_scatter, reduce_scatter, ireduce_scatter,
-                (const void* sb, void* rb, const int* n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
-                (sb, rb, n, t, op, comm), kNoRoot, list.add_bytes(n, c.size, t);
-                return list.sum(0, static_cast<std::size_t>(c.size));)
-
-WEFT_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, ireduce_scatter_block,
-                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
-                (sb, rb, n, t, op, comm), kNoRoot, return bytes_of(n, t);)
-
-WEFT_COLLECTIVE(Scan, Iscan, scan, iscan,
-                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
-                (sb, rb, n, t, op, comm), kNoRoot, return bytes_of(n, t);)
-
-WEFT_COLLECTIVE(Exscan, Iexscan, exscan, iexscan,
-                (const void* sb, void* rb, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
-                (sb, rb, n, t, op, comm), kNoRoot, return bytes_of(n, t);)
-
-WEFT_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, neighbor_allgather, ineighbor_allgather,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, st, rb, rn, rt, comm), kNoRoot, const Neighbours n(comm);
-                n.add_to(c, list); return bytes_of(sn, st);)
-
-WEFT_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, neighbor_allgatherv, ineighbor_allgatherv,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, const int* rn, const int* displs,
-                 MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, st, rb, rn, displs, rt, comm), kNoRoot, const std::int64_t unit = type_bytes(rt);
-                const std::int64_t own = bytes_of(sn, st); describe_neighbours(
-                    comm, c, list, [&](int i) { return rn[i] * unit; }, [&](int) { return own; });
-                return own;)
-
-WEFT_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, neighbor_alltoall, ineighbor_alltoall,
-                (const void* sb, int sn, MPI_Datatype st, void* rb, int rn, MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, st, rb, rn, rt, comm), kNoRoot, const Neighbours n(comm);
-                n.add_to(c, list); return bytes_of(sn, st);)
-
-WEFT_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, neighbor_alltoallv, ineighbor_alltoallv,
-                (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* rb, const int* rn,
-                 const int* rd, MPI_Datatype rt, MPI_Comm comm),
-                (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot, const std::int64_t out = type_bytes(st);
-                const std::int64_t in = type_bytes(rt); return describe_neighbours(
-                    comm, c, list, [&](int i) { return rn[i] * in; }, [&](int i) { return sn[i] * out; });)
-
-WEFT_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, neighbor_alltoallw, ineighbor_alltoallw,
-                (const void* sb, const int* sn, const MPI_Aint* sd, const MPI_Datatype* st, void* rb,
-                 const int* rn, const MPI_Aint* rd, const MPI_Datatype* rt, MPI_Comm comm),
-                (sb, sn, sd, st, rb, rn, rd, rt, comm), kNoRoot,
-                return describe_neighbours(
-                    comm, c, list, [&](int i) { return bytes_of(rn[i], rt[i]); },
-                    [&](int i) { return bytes_of(sn[i], st[i]); });)
+#ifdef WEFT_LARGE_COUNTS
+#define WEFT_SIZED(name) name##_c
+#define COUNT MPI_Count
+#define DISPLACEMENT MPI_Aint
+#include "traces/recorder/collectives.def"
+#undef WEFT_SIZED
+#undef COUNT
+#undef DISPLACEMENT
+#endif

@@ -116,6 +116,13 @@ WEFT_WRAP(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request)) {
   return create(
       OpKind::comm_dup, comm, made, [&] { return WEFT_NEXT(Comm_idup)(comm, made, request); }, request);
 }
+#ifdef WEFT_LARGE_COUNTS  // MPI 4
+WEFT_WRAP(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request)) {
+  return create(
+      OpKind::comm_dup, comm, made, [&] { return WEFT_NEXT(Comm_idup_with_info)(comm, info, made, request); },
+      request);
+}
+#endif
 WEFT_WRAP(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made)) {
   return create(OpKind::comm_create, comm, made, [&] { return WEFT_NEXT(Comm_create)(comm, group, made); });
 }

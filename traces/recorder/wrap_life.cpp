@@ -56,5 +56,13 @@ WEFT_WRAP(Finalize, (void)) {
   WEFT_WRAP(name, params) {                                                  \
     return counted(NotRecorded::name, [&] { return WEFT_NEXT(name) args; }); \
   }
+#ifdef WEFT_LARGE_COUNTS
+#define WEFT_COUNTED_LARGE(name, params, args)                                   \
+  WEFT_WRAP(name##_c, params) {                                                  \
+    return counted(NotRecorded::name, [&] { return WEFT_NEXT(name##_c) args; }); \
+  }
+#else
+#define WEFT_COUNTED_4(group, name, params, args)
+#endif
 #include "traces/recorder/not_recorded.def"
 #undef WEFT_COUNTED

@@ -28,7 +28,8 @@ void fill_match(SpoolRecord* r, const Comm& c, const MPI_Status& s) {
 }
 
 template <class Real>
-int blocking_send(OpKind kind, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, Real real) {
+int blocking_send(OpKind kind, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                  Real real) {
   const Call call;
   SpoolRecord* r = nullptr;
   if (call) {
@@ -157,18 +158,18 @@ void no_poll(const Call& call) {
 
 using namespace weft::recorder;  // the wrappers are C functions, outside any namespace
 
-#define WEFT_SEND(name, kind)                                                                             \
-  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)) { \
-    return blocking_send(OpKind::kind, count, type, dest, tag, comm,                                      \
-                         [&] { return WEFT_NEXT(name)(buffer, count, type, dest, tag, comm); });          \
+#define WEFT_SEND(name, kind, COUNT)                                                                        \
+  WEFT_WRAP(name, (const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)) { \
+    return blocking_send(OpKind::kind, count, type, dest, tag, comm,                                        \
+                         [&] { return WEFT_NEXT(name)(buffer, count, type, dest, tag, comm); });            \
   }
-WEFT_SEND(Send, send)
-WEFT_SEND(Ssend, ssend)
-WEFT_SEND(Bsend, bsend)
-WEFT_SEND(Rsend, rsend)
+WEFT_SEND(Send, send, int)
+WEFT_SEND(Ssend, ssend, int)
+WEFT_SEND(Bsend, bsend, int)
+WEFT_SEND(Rsend, rsend, int)
 
-#define WEFT_SEND_REQUEST(name, kind, persistent)                                                         \
-  WEFT_WRAP(name, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,    \
+#define WEFT_SEND_REQUEST(name, kind, persistent, COUNT)                                                  \
+  WEFT_WRAP(name, (const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,  \
                    MPI_Request* request)) {                                                               \
     const Call call;                                                                                      \
     const Comm* c = call ? locked_known(comm, call) : nullptr;                                            \
@@ -177,17 +178,17 @@ WEFT_SEND(Rsend, rsend)
                         false, persistent, call,                                                          \
                         [&] { return WEFT_NEXT(name)(buffer, count, type, dest, tag, comm, request); });  \
   }
-WEFT_SEND_REQUEST(Isend, isend, false)
-WEFT_SEND_REQUEST(Issend, issend, false)
-WEFT_SEND_REQUEST(Ibsend, ibsend, false)
-WEFT_SEND_REQUEST(Irsend, irsend, false)
-WEFT_SEND_REQUEST(Send_init, send_init, true)
-WEFT_SEND_REQUEST(Ssend_init, ssend_init, true)
-WEFT_SEND_REQUEST(Bsend_init, bsend_init, true)
-WEFT_SEND_REQUEST(Rsend_init, rsend_init, true)
+WEFT_SEND_REQUEST(Isend, isend, false, int)
+WEFT_SEND_REQUEST(Issend, issend, false, int)
+WEFT_SEND_REQUEST(Ibsend, ibsend, false, int)
+WEFT_SEND_REQUEST(Irsend, irsend, false, int)
+WEFT_SEND_REQUEST(Send_init, send_init, true, int)
+WEFT_SEND_REQUEST(Ssend_init, ssend_init, true, int)
+WEFT_SEND_REQUEST(Bsend_init, bsend_init, true, int)
+WEFT_SEND_REQUEST(Rsend_init, rsend_init, true, int)
 
-#define WEFT_RECV_REQUEST(name, kind, persistent)                                                           \
-  WEFT_WRAP(name, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
+#define WEFT_RECV_REQUEST(name, kind, persistent, COUNT)                                                    \
+  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,        \
                    MPI_Request* request)) {                                                                 \
     const Call call;                                                                                        \
     const Comm* c = call ? locked_known(comm, call) : nullptr;                                              \
@@ -196,45 +197,54 @@ WEFT_SEND_REQUEST(Rsend_init, rsend_init, true)
                         true, persistent, call,                                                             \
                         [&] { return WEFT_NEXT(name)(buffer, count, type, source, tag, comm, request); });  \
   }
-WEFT_RECV_REQUEST(Irecv, irecv, false)
-WEFT_RECV_REQUEST(Recv_init, recv_init, true)
+WEFT_RECV_REQUEST(Irecv, irecv, false, int)
+WEFT_RECV_REQUEST(Recv_init, recv_init, true, int)
 
-WEFT_WRAP(Recv, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                 MPI_Status* status)) {
-  const Call call;
-  const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Recv)(buffer, count, type, source, tag, comm, s); };
-  const Comm* c = call ? locked_known(comm, call) : nullptr;
-  if (c == nullptr) return real(status);
-  return blocking_recv(OpKind::recv, message(*c, source, tag, bytes_of(count, type)), *c, call, status, real);
-}
+#define WEFT_RECV(name, COUNT)                                                                            \
+  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,      \
+                   MPI_Status* status)) {                                                                 \
+    const Call call;                                                                                      \
+    const auto real = [&](MPI_Status* s) {                                                                \
+      return WEFT_NEXT(name)(buffer, count, type, source, tag, comm, s);                                  \
+    };                                                                                                    \
+    const Comm* c = call ? locked_known(comm, call) : nullptr;                                            \
+    if (c == nullptr) return real(status);                                                                \
+    return blocking_recv(OpKind::recv, message(*c, source, tag, bytes_of(count, type)), *c, call, status, \
+                         real);                                                                           \
+  }
+WEFT_RECV(Recv, int)
 
-WEFT_WRAP(Sendrecv,
-          (const void* sbuffer, int scount, MPI_Datatype stype, int dest, int stag, void* rbuffer, int rcount,
-           MPI_Datatype rtype, int source, int rtag, MPI_Comm comm, MPI_Status* status)) {
-  const Call call;
-  const auto real = [&](MPI_Status* s) {
-    return WEFT_NEXT(Sendrecv)(sbuffer, scount, stype, dest, stag, rbuffer, rcount, rtype, source, rtag, comm,
-                               s);
-  };
-  const Comm* c = call ? locked_known(comm, call) : nullptr;
-  if (c == nullptr) return real(status);
-  const Fields sent = message(*c, dest, stag, bytes_of(scount, stype));
-  return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(rcount, rtype)), *c, call, status,
-                       real, &sent);
-}
+#define WEFT_SENDRECV(name, COUNT)                                                                           \
+  WEFT_WRAP(name,                                                                                            \
+            (const void* sbuffer, COUNT scount, MPI_Datatype stype, int dest, int stag, void* rbuffer,       \
+             COUNT rcount, MPI_Datatype rtype, int source, int rtag, MPI_Comm comm, MPI_Status* status)) {   \
+    const Call call;                                                                                         \
+    const auto real = [&](MPI_Status* s) {                                                                   \
+      return WEFT_NEXT(name)(sbuffer, scount, stype, dest, stag, rbuffer, rcount, rtype, source, rtag, comm, \
+                             s);                                                                             \
+    };                                                                                                       \
+    const Comm* c = call ? locked_known(comm, call) : nullptr;                                               \
+    if (c == nullptr) return real(status);                                                                   \
+    const Fields sent = message(*c, dest, stag, bytes_of(scount, stype));                                    \
+    return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(rcount, rtype)), *c, call, status, \
+                         real, &sent);                                                                       \
+  }
+WEFT_SENDRECV(Sendrecv, int)
 
-WEFT_WRAP(Sendrecv_replace, (void* buffer, int count, MPI_Datatype type, int dest, int stag, int source,
-                             int rtag, MPI_Comm comm, MPI_Status* status)) {
-  const Call call;
-  const auto real = [&](MPI_Status* s) {
-    return WEFT_NEXT(Sendrecv_replace)(buffer, count, type, dest, stag, source, rtag, comm, s);
-  };
-  const Comm* c = call ? locked_known(comm, call) : nullptr;
-  if (c == nullptr) return real(status);
-  const Fields sent = message(*c, dest, stag, bytes_of(count, type));
-  return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(count, type)), *c, call, status, real,
-                       &sent);
-}
+#define WEFT_SENDRECV_REPLACE(name, COUNT)                                                                 \
+  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, int dest, int stag, int source, int rtag, \
+                   MPI_Comm comm, MPI_Status* status)) {                                                   \
+    const Call call;                                                                                       \
+    const auto real = [&](MPI_Status* s) {                                                                 \
+      return WEFT_NEXT(name)(buffer, count, type, dest, stag, source, rtag, comm, s);                      \
+    };                                                                                                     \
+    const Comm* c = call ? locked_known(comm, call) : nullptr;                                             \
+    if (c == nullptr) return real(status);                                                                 \
+    const Fields sent = message(*c, dest, stag, bytes_of(count, type));                                    \
+    return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(count, type)), *c, call, status, \
+                         real, &sent);                                                                     \
+  }
+WEFT_SENDRECV_REPLACE(Sendrecv_replace, int)
 
 WEFT_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
   const Call call;
@@ -285,31 +295,57 @@ WEFT_WRAP(Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* 
   return rc;
 }
 
-WEFT_WRAP(Mrecv, (void* buffer, int count, MPI_Datatype type, MPI_Message* m, MPI_Status* status)) {
-  const Call call;
-  const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Mrecv)(buffer, count, type, m, s); };
-  Taken t{};
-  bool found = false;
-  if (call) {
-    const Lock lock;
-    found = give(*m, t);
-    if (!found) recorder.count(NotRecorded::unknown_comm);
+#define WEFT_MRECV(name, COUNT)                                                                         \
+  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, MPI_Message* m, MPI_Status* status)) { \
+    const Call call;                                                                                    \
+    const auto real = [&](MPI_Status* s) { return WEFT_NEXT(name)(buffer, count, type, m, s); };        \
+    Taken t{};                                                                                          \
+    bool found = false;                                                                                 \
+    if (call) {                                                                                         \
+      const Lock lock;                                                                                  \
+      found = give(*m, t);                                                                              \
+      if (!found) recorder.count(NotRecorded::unknown_comm);                                            \
+    }                                                                                                   \
+    if (!found) return real(status);                                                                    \
+    const Fields f{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot};                        \
+    return blocking_recv(OpKind::recv, f, *t.comm, call, status, real);                                 \
   }
-  if (!found) return real(status);
-  const Fields f{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot};
-  return blocking_recv(OpKind::recv, f, *t.comm, call, status, real);
-}
+WEFT_MRECV(Mrecv, int)
 
-WEFT_WRAP(Imrecv, (void* buffer, int count, MPI_Datatype type, MPI_Message* m, MPI_Request* request)) {
-  const Call call;
-  Taken t{};
-  bool found = false;
-  if (call) {
-    const Lock lock;
-    found = give(*m, t);
-    if (!found) recorder.count(NotRecorded::unknown_comm);
+#define WEFT_IMRECV(name, COUNT)                                                                             \
+  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, MPI_Message* m, MPI_Request* request)) {    \
+    const Call call;                                                                                         \
+    Taken t{};                                                                                               \
+    bool found = false;                                                                                      \
+    if (call) {                                                                                              \
+      const Lock lock;                                                                                       \
+      found = give(*m, t);                                                                                   \
+      if (!found) recorder.count(NotRecorded::unknown_comm);                                                 \
+    }                                                                                                        \
+    const Fields f = found ? Fields{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot} : Fields{}; \
+    return with_request(OpKind::irecv, found ? t.comm : nullptr, f, request, true, false, call,              \
+                        [&] { return WEFT_NEXT(name)(buffer, count, type, m, request); });                   \
   }
-  const Fields f = found ? Fields{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot} : Fields{};
-  return with_request(OpKind::irecv, found ? t.comm : nullptr, f, request, true, false, call,
-                      [&] { return WEFT_NEXT(Imrecv)(buffer, count, type, m, request); });
-}
+WEFT_IMRECV(Imrecv, int)
+
+#ifdef WEFT_LARGE_COUNTS
+WEFT_SEND(Send_c, send, MPI_Count)
+WEFT_SEND(Ssend_c, ssend, MPI_Count)
+WEFT_SEND(Bsend_c, bsend, MPI_Count)
+WEFT_SEND(Rsend_c, rsend, MPI_Count)
+WEFT_SEND_REQUEST(Isend_c, isend, false, MPI_Count)
+WEFT_SEND_REQUEST(Issend_c, issend, false, MPI_Count)
+WEFT_SEND_REQUEST(Ibsend_c, ibsend, false, MPI_Count)
+WEFT_SEND_REQUEST(Irsend_c, irsend, false, MPI_Count)
+WEFT_SEND_REQUEST(Send_init_c, send_init, true, MPI_Count)
+WEFT_SEND_REQUEST(Ssend_init_c, ssend_init, true, MPI_Count)
+WEFT_SEND_REQUEST(Bsend_init_c, bsend_init, true, MPI_Count)
+WEFT_SEND_REQUEST(Rsend_init_c, rsend_init, true, MPI_Count)
+WEFT_RECV_REQUEST(Irecv_c, irecv, false, MPI_Count)
+WEFT_RECV_REQUEST(Recv_init_c, recv_init, true, MPI_Count)
+WEFT_RECV(Recv_c, MPI_Count)
+WEFT_SENDRECV(Sendrecv_c, MPI_Count)
+WEFT_SENDRECV_REPLACE(Sendrecv_replace_c, MPI_Count)
+WEFT_MRECV(Mrecv_c, MPI_Count)
+WEFT_IMRECV(Imrecv_c, MPI_Count)
+#endif

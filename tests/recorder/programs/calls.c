@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef COUNT /* large.h */
+#define COUNT int
+#define DISPLACEMENT int
+#endif
+
 static int rank, size;
 static double a[64], b[64];
 
@@ -128,11 +133,12 @@ static void probe(void) {
 }
 
 /* counts of the v-variants: rank r has r + 1 elements */
-static int counts[4] = {1, 2, 3, 4}, displs[4] = {0, 1, 3, 6}, ones[4] = {1, 1, 1, 1}, seq[4] = {0, 1, 2, 3};
+static COUNT counts[4] = {1, 2, 3, 4}, ones[4] = {1, 1, 1, 1};
+static DISPLACEMENT displs[4] = {0, 1, 3, 6}, seq[4] = {0, 1, 2, 3};
 
 static void collectives(void) {
   MPI_Datatype t[4] = {MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE};
-  int bytes[4] = {0, 8, 16, 24};
+  DISPLACEMENT bytes[4] = {0, 8, 16, 24};
   MPI_Comm w = MPI_COMM_WORLD;
   MPI_Barrier(w);
   MPI_Bcast(a, 3, MPI_DOUBLE, 2, w);
@@ -155,7 +161,7 @@ static void collectives(void) {
 
 static void icollectives(void) {
   MPI_Datatype t[4] = {MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE};
-  int bytes[4] = {0, 8, 16, 24};
+  DISPLACEMENT bytes[4] = {0, 8, 16, 24};
   MPI_Comm w = MPI_COMM_WORLD;
   MPI_Request q;
 #define DONE MPI_Wait(&q, MPI_STATUS_IGNORE)
@@ -182,7 +188,7 @@ static void neighbours(void) {
   const int dims[1] = {4}, open_ends[1] = {0};
   const MPI_Aint offsets[2] = {0, 8};
   MPI_Datatype t[2] = {MPI_DOUBLE, MPI_DOUBLE};
-  int one_two[2] = {1, 2};
+  COUNT one_two[2] = {1, 2};
   MPI_Comm line;
   MPI_Request q;
   MPI_Cart_create(MPI_COMM_WORLD, 1, dims, open_ends, 0, &line);
@@ -208,6 +214,10 @@ static void say(MPI_Comm c, int tag) { /* one message from the first to the last
   if (c == MPI_COMM_NULL) return;
   MPI_Comm_rank(c, &r);
   MPI_Comm_size(c, &n);
+  if (n == 1) { /* a Send to oneself may wait for its receive */
+    MPI_Sendrecv(a, 1, MPI_DOUBLE, 0, tag, b, 1, MPI_DOUBLE, 0, tag, c, MPI_STATUS_IGNORE);
+    return;
+  }
   if (r == 0) MPI_Send(a, 1, MPI_DOUBLE, n - 1, tag, c);
   if (r == n - 1) MPI_Recv(b, 1, MPI_DOUBLE, 0, tag, c, MPI_STATUS_IGNORE);
 }
@@ -313,6 +323,28 @@ static void unrecorded(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+#if MPI_VERSION >= 4
+static void mpi4(void) { /* all counted, none recorded but the barrier */
+  const int next = (rank + 1) % size, last = (rank + size - 1) % size;
+  MPI_Request q[2];
+  MPI_Session session;
+  int there = 0;
+  MPI_Isendrecv(a, 1, MPI_DOUBLE, next, 1, b, 1, MPI_DOUBLE, last, 1, MPI_COMM_WORLD, &q[0]);
+  MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+  MPI_Psend_init(a, 1, 1, MPI_DOUBLE, next, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &q[0]);
+  MPI_Precv_init(b, 1, 1, MPI_DOUBLE, last, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &q[1]);
+  MPI_Startall(2, q);
+  MPI_Pready(0, q[0]);
+  while (!there) MPI_Parrived(q[1], 0, &there);
+  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+  MPI_Request_free(&q[0]);
+  MPI_Request_free(&q[1]);
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+  MPI_Session_finalize(&session);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+#endif
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
@@ -328,6 +360,9 @@ int main(int argc, char** argv) {
                   {"intercomm", intercomm},
                   {"types", types},
                   {"shared_handles", shared_handles},
+#if MPI_VERSION >= 4
+                  {"mpi4", mpi4},
+#endif
                   {"unrecorded", unrecorded}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

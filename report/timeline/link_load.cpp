@@ -1,0 +1,99 @@
+#include "report/timeline/link_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::report {
+namespace {
+
+constexpr std::uint32_t kNone = 0xffffffffu;
+constexpr std::size_t kMostRoutes = 1u << 20;
+
+}  // namespace
+
+LinkLoadCollector::LinkLoadCollector(const topology::Fabric& fabric, const std::vector<HostId>& placement,
+                                     Bytes header)
+    : fabric_(fabric),
+      placement_(placement),
+      header_(static_cast<double>(header.value())),
+      row_of_(fabric.link_count(), kNone),
+      carried_(fabric.link_count()) {
+  if (fabric.routing().scope() != topology::RouteScope::kPair)
+    unknown_ = fmt::format("routing {} chooses a route for every message", fabric.routing().name());
+}
+
+const std::vector<LinkId>& LinkLoadCollector::route(RankId src, RankId dst) {
+  const HostId from = placement_[src.index()], to = placement_[dst.index()];
+  auto& links = routes_[std::uint64_t{from.index()} << 32 | to.index()];
+  if (links.empty() && from != to && !fabric_.routing().route(from, to, links)) links.clear();
+  return links;
+}
+
+// Twice as much time a bin.
+void LinkLoadCollector::widen() {
+  bin_ *= 2;
+  for (auto& row : rows_)
+    for (std::size_t i = 0; i < kBins; ++i) row[i] = i < kBins / 2 ? row[2 * i] + row[2 * i + 1] : 0.0f;
+}
+
+void LinkLoadCollector::add(const replay::MessageSeen& m) {
+  if (!unknown_.empty()) return;
+  const double bytes = static_cast<double>(m.bytes) + header_;
+  if (bytes <= 0) return;
+  if (routes_.size() >= kMostRoutes) {
+    unknown_ = "more pairs of hosts send to each other than are kept";
+    return;
+  }
+  const Duration left = m.left.time_since_epoch(), arrived = m.arrived.time_since_epoch();
+  while (arrived >= bin_ * kBins) widen();
+  const auto first = static_cast<std::size_t>(left / bin_), last = static_cast<std::size_t>(arrived / bin_);
+  const double whole = static_cast<double>((arrived - left).count());
+  for (const LinkId l : route(m.src, m.dst)) {
+    carried_[l.index()] += bytes;
+    std::uint32_t& at = row_of_[l.index()];
+    if (at == kNone) {
+      if (rows_.size() == kLinksKept) {
+        unknown_ = fmt::format("more than {} links are used", kLinksKept);
+        return;
+      }
+      at = static_cast<std::uint32_t>(rows_.size());
+      rows_.emplace_back(kBins);
+    }
+    auto& row = rows_[at];
+    for (std::size_t b = first; b <= last; ++b) {
+      const Duration from = std::max(left, bin_ * static_cast<std::int64_t>(b));
+      const Duration to = std::min(arrived, bin_ * static_cast<std::int64_t>(b + 1));
+      const double share = whole > 0 ? static_cast<double>((to - from).count()) / whole : 1;
+      row[b] += static_cast<float>(bytes * share);
+    }
+  }
+}
+
+LinkLoad LinkLoadCollector::finish(Duration makespan) const {
+  LinkLoad load;
+  load.unknown = unknown_;
+  if (!unknown_.empty()) return load;
+  for (const double c : carried_) load.link_bytes.push_back(static_cast<std::uint64_t>(std::llround(c)));
+  for (std::uint32_t l = 0; l < row_of_.size(); ++l)
+    if (row_of_[l] != kNone) load.links.emplace_back(l);
+  std::stable_sort(load.links.begin(), load.links.end(), [&](LinkId a, LinkId b) {
+    return carried_[a.index()] / fabric_.links().capacity[a.index()] >
+           carried_[b.index()] / fabric_.links().capacity[b.index()];
+  });
+  if (load.links.size() > kLinksShown) {
+    load.left_out = load.links.size() - kLinksShown;
+    load.links.resize(kLinksShown);
+  }
+  load.bin = bin_;
+  load.bins = static_cast<std::uint32_t>(std::min<std::int64_t>(kBins, makespan / bin_ + 1));
+  for (const LinkId l : load.links) {
+    const double most = fabric_.links().capacity[l.index()] * to_seconds(bin_);
+    const auto& row = rows_[row_of_[l.index()]];
+    for (std::uint32_t b = 0; b < load.bins; ++b) load.used.push_back(std::min(1.0, row[b] / most));
+  }
+  return load;
+}
+
+}  // namespace weft::report

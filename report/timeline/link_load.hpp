@@ -1,0 +1,56 @@
+// What every link carries when: for the heat map of the page and for the counters of viewers.
+//
+// From messages alone: a message's bytes are spread evenly over the time between the instant at which its data leave and that
+// at which all have come, over every link of its route. So the bytes of a link over all time are those that the replay
+// counts (network::LinkUse), and how they lie within a message's own time is not known. Where the routing chooses per
+// message nothing is known of links. Messages of exchange series are told to nobody (ReplayOptions::on_message).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/units.hpp"
+#include "replay/engine.hpp"
+#include "topology/fabric.hpp"
+
+namespace weft::report {
+
+struct LinkLoad {
+  std::string unknown;         // why nothing is known; then the rest is empty
+  std::vector<LinkId> links;   // those that carried most for their bandwidth, most first
+  std::uint64_t left_out = 0;  // links that carried something and are not in `links`
+  std::uint32_t bins = 0;      // of time, each `bin` long, from 0 to the end of the replay
+  Duration bin{0};
+  std::vector<double> used;               // share of the bandwidth, `bins` times a link: 0 to 1
+  std::vector<std::uint64_t> link_bytes;  // by LinkId, of all links
+};
+
+class LinkLoadCollector {
+ public:
+  static constexpr std::uint32_t kBins = 512;  // at most; of a run at least half as many
+  static constexpr std::uint32_t kLinksShown = 64;
+  static constexpr std::size_t kLinksKept = 16'384;  // with a row of bins each: 32 MB
+
+  // Both outlive it. `header`: bytes that every message carries besides its own.
+  LinkLoadCollector(const topology::Fabric& fabric, const std::vector<HostId>& placement, Bytes header);
+  void add(const replay::MessageSeen& m);
+  [[nodiscard]] LinkLoad finish(Duration makespan) const;
+
+ private:
+  const std::vector<LinkId>& route(RankId src, RankId dst);
+  void widen();
+
+  const topology::Fabric& fabric_;
+  const std::vector<HostId>& placement_;
+  double header_;
+  std::unordered_map<std::uint64_t, std::vector<LinkId>> routes_;  // by hosts, src << 32 | dst
+  std::vector<std::uint32_t> row_of_;                              // by LinkId; kNone: not used yet
+  std::vector<std::vector<float>> rows_;
+  std::vector<double> carried_;  // by LinkId
+  Duration bin_{1};
+  std::string unknown_;
+};
+
+}  // namespace weft::report

@@ -1,0 +1,93 @@
+#include "traces/recorder/choice/choose.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "traces/recorder/choice/program_file.hpp"
+#include "traces/recorder/command_output.hpp"
+
+namespace weft::recorder {
+namespace {
+
+std::string library_of(const AbiFacts& facts, const std::string& folder) {
+  return folder + "/" + kRecorderPrefix + facts.id + ".so";
+}
+
+bool is_there(const std::string& path) { return ::access(path.c_str(), R_OK) == 0; }
+
+// Asks the launcher itself, with `mpirun --version`.
+Abi abi_of_launcher(const std::string& program) {
+  const std::string_view name = base_name(program.c_str());
+  bool launcher = name == "orterun" || name == "prterun";
+  for (const std::string_view known : {"mpirun", "mpiexec"})
+    launcher = launcher || name == known || (name.starts_with(known) && name[known.size()] == '.');
+  if (!launcher) return Abi::kNone;
+  const std::string text = output_of({program, "--version"});
+  const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
+  if (says("Open MPI") || says("OpenRTE")) return Abi::kOpenMpi;
+  if (says("HYDRA") || says("Intel(R) MPI") || says("mpich")) return Abi::kMpich;
+  return Abi::kNone;
+}
+
+std::string spoken_abis() {
+  std::string text;
+  for (const AbiFacts& facts : kAbis) text += (text.empty() ? "" : ", or of ") + std::string(facts.spoken);
+  return text;
+}
+
+}  // namespace
+
+Result<Choice> choose_library(const std::vector<std::string>& command, const std::string& folder) {
+  Choice choice;
+  choice.launcher = abi_of_launcher(command.front());
+  Abi wanted = Abi::kNone;
+  std::string program;  // why it is wanted
+  std::string inside;   // a program with a static MPI
+  for (const std::string& word : command) {
+    if (word.starts_with('-')) continue;
+    const std::string path = executable_of(word);
+    if (path.empty()) continue;
+    const ProgramMpi mpi = mpi_of_program(path);
+    if (mpi.has_inside && inside.empty()) inside = word;
+    if (mpi.abi == Abi::kNone) continue;
+    wanted = mpi.abi;
+    program = word + " (" + mpi.library + ")";
+    break;
+  }
+  if (wanted == Abi::kOther)
+    return not_supported("a recording of " + program, "a program of " + spoken_abis());
+  if (wanted == Abi::kNone && !inside.empty())
+    return not_supported("a recording of " + inside + ", which has its MPI library inside",
+                         "a program that loads its MPI library when it starts (linked dynamically)");
+  if (wanted == Abi::kNone) wanted = choice.launcher;
+  for (const AbiFacts& facts : kAbis) {
+    choice.library = library_of(facts, folder);
+    if (wanted == facts.abi || (wanted == Abi::kNone && is_there(choice.library))) break;
+  }
+  if (!is_there(choice.library))
+    return not_supported(
+        program.empty() ? "a recording under the MPI of " + command.front() : "a recording of " + program,
+        "a build of Weft with that MPI (" + choice.library + " is missing)");
+  return choice;
+}
+
+std::string find_libraries() {
+  char self[4096];
+  const ssize_t n = ::readlink("/proc/self/exe", self, sizeof self - 1);
+  if (n <= 0) return {};
+  std::string folder(self, static_cast<std::size_t>(n));
+  folder.resize(folder.rfind('/'));
+  for (const char* place : {"/../lib", "/../lib/weft", ""}) {
+    char* real = ::realpath((folder + place).c_str(), nullptr);
+    if (real == nullptr) continue;
+    const std::string found = real;
+    std::free(real);
+    for (const AbiFacts& facts : kAbis)
+      if (is_there(library_of(facts, found))) return found;
+  }
+  return {};
+}
+
+}  // namespace weft::recorder
