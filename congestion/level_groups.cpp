@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "congestion/rounding.hpp"
 #include "core/check.hpp"
@@ -29,7 +30,8 @@ LevelGroups::LevelGroups(const FlowTable& table, std::span<const double> capacit
       capacity_(capacity),
       same_level_(std::max(kSameLevel, accuracy)),
       same_rate_(std::max(kSameRate, accuracy)),
-      most_visits_(most_visits) {
+      most_visits_(most_visits),
+      narrow_(capacity.size() <= kNarrowLinks) {
   row_.reserve(capacity.size());
   members_.resize(capacity.size());
   calm_.resize(capacity.size());
@@ -125,7 +127,9 @@ void LevelGroups::open_row(std::uint32_t link, double capacity) {
 template <class Each>
 void LevelGroups::for_each_active(const Member& m, std::uint32_t link, Each each) const {
   if (m.others != kLong) {
-    for (std::uint32_t i = 0; i < m.active; ++i) each(m.other[i]);
+    with_others(m, [&](auto other) {
+      for (std::uint32_t i = 0; i < m.active; ++i) each(std::uint32_t{other[i]});
+    });
     return;
   }
   for (const LinkId l : table_.route(m.flow))
@@ -136,7 +140,9 @@ void LevelGroups::for_each_active(const Member& m, std::uint32_t link, Each each
 template <class Each>
 void LevelGroups::for_each_calm(const Member& m, std::uint32_t link, Each each) const {
   if (m.others != kLong) {
-    for (std::uint32_t i = m.active; i < m.others; ++i) each(m.other[i]);
+    with_others(m, [&](auto other) {
+      for (std::uint32_t i = m.active; i < m.others; ++i) each(std::uint32_t{other[i]});
+    });
     return;
   }
   for (const LinkId l : table_.route(m.flow))
@@ -155,12 +161,11 @@ inline void LevelGroups::promise(std::uint32_t link, double before, double after
 void LevelGroups::regroup(std::uint32_t flow, std::uint32_t link, bool calm) {
   Member& m = members_[group_[flow]][place_[flow]];
   if (m.others == kLong) return;
-  std::uint32_t at = 0;
-  while (m.other[at] != link) ++at;
-  if (calm)
-    std::swap(m.other[at], m.other[--m.active]);
-  else
-    std::swap(m.other[at], m.other[m.active++]);
+  with_others(m, [&](auto other) {
+    std::uint32_t at = 0;
+    while (other[at] != link) ++at;
+    std::swap(other[at], other[calm ? --m.active : m.active++]);
+  });
 }
 
 void LevelGroups::try_calm(std::uint32_t link) {
@@ -201,10 +206,13 @@ void LevelGroups::bind(std::uint32_t flow, std::uint32_t link) {
   m.flow = flow;
   const auto add = [&](std::uint32_t other) {
     if (other == link || m.others == kLong) return;
-    if (m.others == std::size(m.other))
-      m.others = kLong;
-    else
-      m.other[m.others++] = other;
+    with_others(m, [&](auto others) {
+      using Number = typename decltype(others)::value_type;
+      if (m.others == others.size() || other > std::numeric_limits<Number>::max())
+        m.others = kLong;
+      else
+        others[m.others++] = static_cast<Number>(other);
+    });
   };
   for (const LinkId l : table_.route(flow))
     if (calm_[l.index()] == 0) add(l.index());

@@ -74,7 +74,11 @@ class LevelGroups {
     std::uint32_t flow = 0;
     std::uint16_t others = 0;  // links of the route without this one; kLong: they are not here
     std::uint16_t active = 0;  // of these, first, those that are not calm
-    std::uint32_t other[6];
+    // Narrow where few links have numbers of more than 16 bits: a torus has routes of 10 links and more.
+    union {
+      std::uint16_t narrow[12];
+      std::uint32_t wide[6];
+    };
   };
   static_assert(sizeof(Member) == 32);
   [[nodiscard]] std::span<const Member> members(std::uint32_t group) const { return members_[group]; }
@@ -90,6 +94,8 @@ class LevelGroups {
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   static constexpr std::uint16_t kLong = 0xffffu;
+  // Narrow below. The rest of the 16-bit numbers is for limits of flows; those beyond are read from the table.
+  static constexpr std::uint32_t kNarrowLinks = 1u << 15;
   static constexpr std::uint32_t kDue =
       0x80000000u;  // in Group::state; the rest is the slot + 1, 0: none yet
 
@@ -132,6 +138,14 @@ class LevelGroups {
 
   void know(std::uint32_t flow);
   void open_row(std::uint32_t link, double capacity);
+  // Calls with the others of m, whichever form they have.
+  template <class M, class With>
+  void with_others(M& m, With with) const {
+    if (narrow_)
+      with(std::span(m.narrow));
+    else
+      with(std::span(m.wide));
+  }
   template <class Each>
   void for_each_active(const Member& m, std::uint32_t link, Each each) const;
   template <class Each>
@@ -171,6 +185,7 @@ class LevelGroups {
   double same_level_;  // relative: flows above a link by no more may stay where they are
   double same_rate_;   // relative: a level that would change by no more stays
   std::uint64_t most_visits_;
+  bool narrow_;  // form of Member's others
   std::vector<Row> row_;
   std::vector<Group> group_row_;
   std::vector<std::vector<Member>> members_;  // by group
