@@ -63,7 +63,7 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
     const bool same = mine.finished == other.finished && mine.makespan == other.makespan &&
                       mine.fingerprint == other.fingerprint;
     idle.try_emplace(r.facts.trace, true).first->second &= same;
-    computes[r.facts.trace] |= predict::time_sums(mine).compute > 0;
+    computes[r.facts.trace] |= predict::digest_of(r.facts).sums.compute > 0;
   }
   for (const auto& [trace, nothing] : idle) {
     if (!nothing) continue;
