@@ -159,7 +159,7 @@ std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows) {
   return out;
 }
 
-std::string compare_json(const std::vector<CompareRow>& rows) {
+std::string compare_json(const std::vector<CompareRow>& rows, const std::string& error) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
   for (const auto& r : rows) list.push_back(compare_row_json(r));
@@ -167,6 +167,7 @@ std::string compare_json(const std::vector<CompareRow>& rows) {
   j["schema"] = "weft.compare/1";
   j["rows"] = std::move(list);
   j["warnings"] = all_warnings(rows);
+  if (!error.empty()) j["error"] = error;
   return json_text(j);
 }
 
