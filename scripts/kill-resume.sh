@@ -1,7 +1,7 @@
 #!/bin/bash
 # Kills a study at random moments, starts it again each time, and compares what comes out with one undisturbed run:
 #   scripts/kill-resume.sh [KILLS] [SEED]      (50 kills, a seed that is printed)
-# A 200-point sweep alone, in 3 shards that are killed and merged, and by 4 processes at once that are killed one by one.
+# A 200-point sweep alone, in 3 shards that are merged, and by 4 processes at once; and a schedule search.
 # WEFT is the program (build-release/cli/weft).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,38 +16,68 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "${sweep[@]}" --json "$work/one.json" --quiet
-say() { # what, folder
-  local lines unique
-  lines=$(grep -h -o '^{"point":"[0-9a-f]*"' "$2"/points-*.jsonl | wc -l)
-  unique=$(grep -h -o '^{"point":"[0-9a-f]*"' "$2"/points-*.jsonl | sort -u | wc -l)
-  cmp -s "$work/one.json" "$work/out.json" && same="same bytes" || same="DIFFERENT BYTES"
-  echo "$1: $same; $unique points, $((lines - unique)) run twice; $killed of $kills kills hit"
-  [[ $same == "same bytes" && $lines == "$unique" && $unique == 200 ]]
+# SECONDS_OF COMMAND...
+seconds_of() {
+  local from=$EPOCHREALTIME
+  "$@" >"$work/log" 2>&1
+  awk "BEGIN { print $EPOCHREALTIME - $from }"
 }
-# Up to a tenth of a second more than a start takes: most points are done by runs that are killed.
-moment() { echo "0.$(printf %03d $((30 + RANDOM % 170)))"; }
+# What a run takes that has nothing to do but to start, and all of it: kills come so that most of the work is done by
+# runs that are killed.
+span() { # COMMAND...
+  all=$(seconds_of "$@")
+  "$@" --journal "$work/span" >"$work/log" 2>&1
+  start=$(seconds_of "$@" --journal "$work/span")
+  rm -rf "$work/span"
+}
+moment() { awk "BEGIN { print $start * 0.9 + $RANDOM / 32768 * 4 * $all / $kills }"; }
+say() { # what folder expected-output output; fails unless all is well
+  local lines unique same="DIFFERENT BYTES"
+  lines=$(cat "$2"/points-*.jsonl | grep -c -o '"sum":"[0-9a-f]*"}$')
+  lines=$((lines - $(grep -l '^{"weft"' "$2"/points-*.jsonl | wc -l)))
+  unique=$(grep -h -o '^{"point":"[0-9a-f]*".*"sum":"[0-9a-f]*"}$' "$2"/points-*.jsonl | cut -c1-45 | sort -u | wc -l)
+  cmp -s <(grep -v wall_s "$3") <(grep -v wall_s "$4") && same="same bytes"
+  echo "$1: $same; $unique points, $before of them by runs that were killed, $((lines - unique)) run twice; $killed of $kills kills hit"
+  [[ $same == "same bytes" && $lines == "$unique" ]]
+}
+kept() { cat "$1"/points-*.jsonl 2>"$work/log" | grep -c '^{"point".*"sum":"[0-9a-f]*"}$' || true; }
+# Kills of what runs in the background are not told.
+killed_run() { # COMMAND...
+  { timeout -s KILL "$(moment)" "$@" >"$work/log" 2>&1 || killed=$((killed + 1)); } 2>"$work/log"
+}
+
+span "${sweep[@]}"
+killed=0
+for ((i = 0; i < kills; i++)); do killed_run "${sweep[@]}" --journal "$work/a"; done
+before=$(kept "$work/a")
+"${sweep[@]}" --journal "$work/a" --json "$work/out.json" --quiet 2>"$work/log"
+say "sweep, one process" "$work/a" "$work/one.json" "$work/out.json"
 
 killed=0
-for ((i = 0; i < kills; i++)); do
-  timeout -s KILL "$(moment)" "${sweep[@]}" --journal "$work/a" --quiet 2>/dev/null || killed=$((killed + 1))
-done
-"${sweep[@]}" --journal "$work/a" --json "$work/out.json" --quiet 2>/dev/null
-say "one process" "$work/a"
-
-killed=0
-for ((i = 0; i < kills; i++)); do
-  timeout -s KILL "$(moment)" "${sweep[@]}" --journal "$work/b" --shard $((1 + i % 3))/3 --quiet 2>/dev/null || killed=$((killed + 1))
-done
-for i in 1 2 3; do "${sweep[@]}" --journal "$work/b" --shard $i/3 --quiet 2>/dev/null; done
-"$weft" merge "$work/b" --json "$work/out.json" --quiet 2>/dev/null
-say "3 shards" "$work/b"
+for ((i = 0; i < kills; i++)); do killed_run "${sweep[@]}" --journal "$work/b" --shard $((1 + i % 3))/3; done
+before=$(kept "$work/b")
+for i in 1 2 3; do "${sweep[@]}" --journal "$work/b" --shard $i/3 --quiet 2>"$work/log"; done
+"$weft" merge "$work/b" --json "$work/out.json" --quiet 2>"$work/log"
+say "sweep, 3 shards" "$work/b" "$work/one.json" "$work/out.json"
 
 killed=0
 for ((i = 0; i < kills; i += 4)); do
+  pids=()
   for k in 1 2 3 4; do
-    timeout -s KILL "$(moment)" "${sweep[@]}" --journal "$work/c" --quiet 2>/dev/null &
+    timeout -s KILL "$(moment)" "${sweep[@]}" --journal "$work/c" --quiet >"$work/log" 2>&1 &
+    pids+=($!)
   done
-  for k in 1 2 3 4; do wait -n || killed=$((killed + 1)); done
-done 2>/dev/null
-"${sweep[@]}" --journal "$work/c" --json "$work/out.json" --quiet 2>/dev/null
-say "4 processes" "$work/c"
+  for pid in "${pids[@]}"; do { wait "$pid" || killed=$((killed + 1)); } 2>"$work/log"; done
+done
+before=$(kept "$work/c")
+"${sweep[@]}" --journal "$work/c" --json "$work/out.json" --quiet 2>"$work/log"
+say "sweep, 4 processes" "$work/c" "$work/one.json" "$work/out.json"
+
+search=("$weft" search halo --grid 4x2 --on cs-storm --place search --exhaustive)
+"${search[@]}" --json "$work/one.json" --quiet
+span "${search[@]}"
+killed=0
+for ((i = 0; i < kills; i++)); do killed_run "${search[@]}" --journal "$work/d"; done
+before=$(kept "$work/d")
+"${search[@]}" --journal "$work/d" --json "$work/out.json" --quiet 2>"$work/log"
+say "search" "$work/d" "$work/one.json" "$work/out.json"

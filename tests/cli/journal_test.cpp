@@ -301,6 +301,41 @@ while read i; do "${@//"{}"/$i}" >>log || exit 1; done
   }
 }
 
+std::string without_wall(const std::string& text) {
+  auto j = ordered_json::parse(text);
+  j.erase("wall_s");
+  return j.dump(1);
+}
+
+TEST(CliJournal, ASearchThatIsKilledGoesOnWithThePiecesThatItHas) {
+  const std::uint64_t seed = seed_of_tests();
+  SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+  Rng rng(seed);
+  const Workspace w;
+  // One exhaustive search in pieces; one search a class of placements; one that is a single piece.
+  for (const std::string search :
+       {"--grid 2x2x2 --on cs-storm --exhaustive", "--grid 3x2 --on cs-storm --place search --exhaustive",
+        "--grid 4x4 --on torus-16"}) {
+    const std::string command = "search halo " + search, folder = "j" + std::to_string(search.size());
+    const Output whole = output_of(w, command);
+    for (int round = 0; round < 4; ++round)
+      (void)w.interrupted_weft(
+          command + " --journal " + folder + " --threads " + std::to_string(1 + round % 2),
+          0.05 + 0.4 * rng.unit(), "KILL");
+    const Output resumed = output_of(w, command + " --journal " + folder);
+    EXPECT_EQ(resumed.text, whole.text) << search;
+    EXPECT_EQ(resumed.csv, whole.csv) << search;
+    EXPECT_EQ(without_wall(resumed.json), without_wall(whole.json)) << search;
+    const auto lines = lines_of(w, folder);
+    EXPECT_GE(lines.size(), 1u);
+    for (const auto& [point, times] : lines) EXPECT_EQ(times, 1) << search;
+  }
+  const Outcome o =
+      w.interrupted_weft("search halo --grid 6x2 --on torus-16 --exhaustive --journal k", 0.8, "TERM");
+  EXPECT_EQ(o.exit_code, 143) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("for the same command"));
+}
+
 TEST(CliJournal, FlagsThatDoNotGoTogetherAreToldBeforeAnythingRuns) {
   const Workspace w;
   const std::string sweep = "sweep " + kTrace + " --on torus-16 --set lat=1us,2us ";
