@@ -53,7 +53,7 @@ std::string told_command(const std::vector<std::string>& words) {
       told.insert(told.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
       break;
     }
-    if (word == "--quiet") continue;
+    if (word == "--quiet" || word == "--spread") continue;
     bool left_out = false;
     for (const std::string_view flag :
          {"--json", "--csv", "--report", "--threads", "--progress", "--journal", "--shard"}) {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Kills a study at random moments, starts it again each time, and compares what comes out with one undisturbed run:
 #   scripts/kill-resume.sh [KILLS] [SEED]      (50 kills, a seed that is printed)
-# A 200-point sweep alone, in 3 shards that are merged, and by 4 processes at once; and a schedule search.
+# A 200-point sweep alone, in 3 shards that are merged, and by 4 processes at once, by 4 ranks of mpirun; and a schedule search.
 # WEFT is the program (build-release/cli/weft).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -30,7 +30,7 @@ span() { # COMMAND...
   start=$(seconds_of "$@" --journal "$work/span")
   rm -rf "$work/span"
 }
-moment() { awk "BEGIN { print $start * 0.9 + $RANDOM / 32768 * 4 * $all / $kills }"; }
+moment() { awk "BEGIN { print $start * 0.9 + $RANDOM / 32768 * 1.2 * $all / $kills }"; }
 say() { # what folder expected-output output; fails unless all is well
   local lines unique same="DIFFERENT BYTES"
   lines=$(cat "$2"/points-*.jsonl | grep -c -o '"sum":"[0-9a-f]*"}$')
@@ -72,6 +72,17 @@ done
 before=$(kept "$work/c")
 "${sweep[@]}" --journal "$work/c" --json "$work/out.json" --quiet 2>"$work/log"
 say "sweep, 4 processes" "$work/c" "$work/one.json" "$work/out.json"
+
+if command -v mpirun >"$work/log"; then
+  killed=0
+  for ((i = 0; i < kills; i += 4)); do
+    timeout -s TERM "$(awk "BEGIN { print 1 + $(moment) }")" mpirun --allow-run-as-root --oversubscribe -n 4 "${sweep[@]}" \
+      --journal "$work/e" --spread --quiet >"$work/log" 2>&1 || killed=$((killed + 4))
+  done
+  before=$(kept "$work/e")
+  mpirun --allow-run-as-root --oversubscribe -n 4 "${sweep[@]}" --journal "$work/e" --spread --json "$work/out.json" --quiet 2>"$work/log"
+  say "sweep, 4 ranks of mpirun" "$work/e" "$work/one.json" "$work/out.json"
+fi
 
 search=("$weft" search halo --grid 4x2 --on cs-storm --place search --exhaustive)
 "${search[@]}" --json "$work/one.json" --quiet

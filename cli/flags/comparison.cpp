@@ -32,7 +32,7 @@ Result<void> Comparison::run(const char* verb) {
   predict::Matrix runs;
   WEFT_TRY(run_with_progress(std::move(request), verb, common, runs));
   const std::string stopped = journal.stopped(runs.points);
-  if (journal.sharded()) {
+  if (journal.silent()) {
     common.print(journal.shard_text(runs.points));
     if (!stopped.empty()) return journal.interrupted(stopped);
     return {};

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace weft::cli {
 namespace {
@@ -37,6 +38,21 @@ Result<predict::Shard> slurm_shard() {
   return predict::parse_shard(fmt::format("{}/{}", (*id - first) / step + 1, *count));
 }
 
+// Which of the processes that a launcher started this is. Open MPI, MPICH and those that descend from it, Slurm; the
+// innermost launcher's word counts, and mpirun runs inside of an allocation of Slurm.
+Result<std::uint32_t> launched_rank() {
+  for (const auto& [rank, size] :
+       {std::pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), std::pair("PMI_RANK", "PMI_SIZE"),
+        std::pair("SLURM_PROCID", "SLURM_NTASKS")}) {
+    const auto r = count_of(rank), n = count_of(size);
+    if (r && n && *r < *n) return *r;
+  }
+  return usage_error(
+      "--spread without a launcher", {},
+      "mpirun -n N weft ... or srun -n N weft ... (OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID "
+      "with its size)");
+}
+
 }  // namespace
 
 void JournalFlags::add(CLI::App& app, Shards shards) {
@@ -50,13 +66,25 @@ void JournalFlags::add(CLI::App& app, Shards shards) {
                  "with --journal: run only part I of N of the points; slurm: the part that the task of a "
                  "Slurm job array is; merge: run none, all must be there (as weft merge) [all points]")
       ->type_name("I/N|slurm|merge");
+  app.add_flag(
+      "--spread", spread_,
+      "with --journal, under mpirun or srun: all processes take points, the first one tells the result "
+      "when all are done, the others write nothing");
 }
 
 Result<void> JournalFlags::open(const CommonOptions& common, bool outputs) {
   if (!wanted()) {
     if (!shard_.empty())
       return usage_error("--shard without --journal", shard_, "--journal DIR, which keeps its points");
+    if (spread_)
+      return usage_error("--spread without --journal", {}, "--journal DIR, through which points are shared");
     return {};
+  }
+  if (spread_ && !shard_.empty())
+    return usage_error("--spread with --shard", shard_,
+                       "one of them: processes of --spread share all points");
+  if (spread_) {
+    WEFT_ASSIGN(rank_, launched_rank());
   }
   const bool merge = shard_ == kShardMerge;
   if (!shard_.empty() && !merge) {
@@ -79,6 +107,7 @@ Result<void> JournalFlags::open(const CommonOptions& common, bool outputs) {
 }
 
 std::string JournalFlags::shard_text(const predict::PointsDone& done) const {
+  if (!sharded()) return {};
   return fmt::format(
       "shard {}: {} of {} points done, {} of them before; when all shards are, weft merge {} tells the "
       "result\n",

@@ -1,4 +1,4 @@
-// --journal DIR and --shard i/n: finished points last, in every verb that runs many of them (predict/journal).
+// --journal DIR, --shard i/n and --spread: finished points last, in every verb that runs many of them (predict/journal).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -22,12 +22,15 @@ class JournalFlags {
   void add(CLI::App& app, Shards shards);
   [[nodiscard]] bool wanted() const { return !folders_.empty(); }
 
+  // What is taken by all processes together that mpirun or srun started is told by the first of them: this one is
+  // another, or a shard.
+  [[nodiscard]] bool silent() const { return sharded() || rank_ > 0; }
   // Opens the journal and listens for Ctrl-C and SIGTERM; nothing without --journal. A shard writes no output of its
   // own: `outputs` are those that were asked for. Errors: kUsage; a journal that cannot be opened.
   [[nodiscard]] Result<void> open(const CommonOptions& common, bool outputs);
   [[nodiscard]] const predict::PointsPlan& plan() const { return plan_; }
   [[nodiscard]] bool sharded() const { return plan_.shard.has_value(); }
-  // "shard 2/3: 67 points, ...": what a shard says when it is done.
+  // "shard 2/3: 67 points, ...": what a shard says when it is done; nothing of a rank.
   [[nodiscard]] std::string shard_text(const predict::PointsDone& done) const;
   // Why points are missing: "interrupted after 12 of 67 points, ..."; empty if none are.
   [[nodiscard]] std::string stopped(const predict::PointsDone& done) const;
@@ -38,6 +41,8 @@ class JournalFlags {
  private:
   std::vector<std::string> folders_;
   std::string shard_;
+  bool spread_ = false;
+  std::uint32_t rank_ = 0;  // among those of --spread
   std::unique_ptr<predict::Journal> journal_;
   std::optional<Interrupt> interrupt_;
   predict::PointsPlan plan_;

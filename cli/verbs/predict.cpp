@@ -206,7 +206,7 @@ Result<void> run(Options& o) {
     options.stop = o.journal.plan().stop;
     WEFT_ASSIGN(const auto points, predict_points(o, tasks, one, options, all));
     stopped = o.journal.stopped(points);
-    if (o.journal.sharded()) {
+    if (o.journal.silent()) {
       progress.finish();
       o.common.print(o.journal.shard_text(points));
       if (!stopped.empty()) return o.journal.interrupted(stopped);

@@ -104,7 +104,7 @@ Result<void> run(Options& o) {
   predict::Matrix matrix;
   WEFT_TRY(run_with_progress(request, "sweep", o.common, matrix));
   const std::string stopped = o.journal.stopped(matrix.points);
-  if (o.journal.sharded()) {
+  if (o.journal.silent()) {
     o.common.print(o.journal.shard_text(matrix.points));
     if (!stopped.empty()) return o.journal.interrupted(stopped);
     return {};

@@ -260,6 +260,31 @@ TEST(CliJournal, ATuneThatIsKilledGoesOn) {
   for (const auto& [point, times] : lines_of(w, "j")) EXPECT_EQ(times, 1) << point;
 }
 
+// As mpirun and srun start them: each process finds its rank in its environment.
+TEST(CliJournal, ProcessesOfALauncherShareThePointsAndTheFirstTellsTheResult) {
+  const Workspace w;
+  const Output whole = output_of(w, kSweep);
+  const std::string weft = support::binary_dir() + "/cli/weft ";
+  for (const auto& [rank, size] :
+       {std::pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), std::pair("PMI_RANK", "PMI_SIZE"),
+        std::pair("SLURM_PROCID", "SLURM_NTASKS")}) {
+    const std::string journal = std::string("j-") + rank;
+    std::string script = "for r in 0 1 2 3; do " + std::string(rank) + "=$r " + size + "=4 " + weft + kSweep +
+                         "--journal " + journal +
+                         " --spread --json spread.json --csv spread.csv >out.$r 2>err.$r & "
+                         "pids=\"$pids $!\"; done\nfor p in $pids; do wait $p || exit 1; done\n";
+    w.write("run.sh", script);
+    ASSERT_EQ(std::system(("cd '" + w.path() + "' && bash run.sh").c_str()), 0)
+        << w.read("err.0") << w.read("err.1");
+    EXPECT_EQ((Output{w.read("out.0"), w.read("spread.json"), w.read("spread.csv")}), whole) << rank;
+    for (const char* other : {"out.1", "out.2", "out.3", "err.1"}) EXPECT_EQ(w.read(other), "") << other;
+    const auto lines = lines_of(w, journal);
+    EXPECT_EQ(lines.size(), 12u);
+    for (const auto& [point, times] : lines) EXPECT_EQ(times, 1) << point;
+    for (const std::string& name : w.list()) EXPECT_THAT(name, Not(HasSubstr(".tmp")));
+  }
+}
+
 // The scripts with stand-ins for the schedulers, which start their tasks as those do.
 TEST(CliJournal, TheScriptsInExamplesGiveTheBytesOfOneRun) {
   const Workspace w;
@@ -345,6 +370,9 @@ TEST(CliJournal, FlagsThatDoNotGoTogetherAreToldBeforeAnythingRuns) {
            {sweep + "--shard 1/2 --journal j --json x", "some of the points only"},
            {sweep + "--shard 1/2 --journal j --bisect 3", "some of the points only"},
            {sweep + "--shard slurm --journal j", "outside a Slurm job array"},
+           {sweep + "--spread", "--spread without --journal"},
+           {sweep + "--spread --journal j", "--spread without a launcher"},
+           {sweep + "--spread --journal j --shard 1/2", "one of them"},
            {"compare " + kTrace + " --on torus-16 --journal j --report x.html", "not supported"},
            {"predict hpl --on torus-16 --n 1000 --closed-form --journal j", "not supported"}}) {
     const Outcome o = w.weft(line);
