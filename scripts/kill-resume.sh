@@ -30,7 +30,8 @@ span() { # COMMAND...
   start=$(seconds_of "$@" --journal "$work/span")
   rm -rf "$work/span"
 }
-moment() { awk "BEGIN { print $start * 0.9 + $RANDOM / 32768 * 1.2 * $all / $kills }"; }
+early=0.9 late=1.2 # when kills come: after so many starts, and within so many kills' share of the work more
+moment() { awk "BEGIN { print $early * $start + $RANDOM / 32768 * $late * $all / $kills }"; }
 say() { # what folder expected-output output; fails unless all is well
   local lines unique same="DIFFERENT BYTES"
   lines=$(cat "$2"/points-*.jsonl | grep -c -o '"sum":"[0-9a-f]*"}$')
@@ -60,7 +61,7 @@ for i in 1 2 3; do "${sweep[@]}" --journal "$work/b" --shard $i/3 --quiet 2>"$wo
 "$weft" merge "$work/b" --json "$work/out.json" --quiet 2>"$work/log"
 say "sweep, 3 shards" "$work/b" "$work/one.json" "$work/out.json"
 
-killed=0
+killed=0 early=3 late=8 # four at once, perhaps on two cores
 for ((i = 0; i < kills; i += 4)); do
   pids=()
   for k in 1 2 3 4; do
@@ -74,9 +75,9 @@ before=$(kept "$work/c")
 say "sweep, 4 processes" "$work/c" "$work/one.json" "$work/out.json"
 
 if command -v mpirun >"$work/log"; then
-  killed=0
+  killed=0 early=4 late=4 # mpirun starts too
   for ((i = 0; i < kills; i += 4)); do
-    timeout -s TERM "$(awk "BEGIN { print 1 + $(moment) }")" mpirun --allow-run-as-root --oversubscribe -n 4 "${sweep[@]}" \
+    timeout -s TERM "$(moment)" mpirun --allow-run-as-root --oversubscribe -n 4 "${sweep[@]}" \
       --journal "$work/e" --spread --quiet >"$work/log" 2>&1 || killed=$((killed + 4))
   done
   before=$(kept "$work/e")
@@ -87,7 +88,7 @@ fi
 search=("$weft" search halo --grid 4x2 --on cs-storm --place search --exhaustive)
 "${search[@]}" --json "$work/one.json" --quiet
 span "${search[@]}"
-killed=0
+killed=0 early=0.2 late=25 # a start reads long distributions of what is there
 for ((i = 0; i < kills; i++)); do killed_run "${search[@]}" --journal "$work/d"; done
 before=$(kept "$work/d")
 "${search[@]}" --journal "$work/d" --json "$work/out.json" --quiet 2>"$work/log"

@@ -12,7 +12,7 @@
 //  5. Who works on a point holds a lock on it (a byte of the file `claims`), which ends with the process however that
 //     ends. It saves work; where the file system knows no locks two may run the same point, and the first line counts.
 //
-// Memory: 56 bytes a point; values are read when asked for. Thread-safe.
+// Memory: about a hundred bytes a point; values are read when asked for. Thread-safe.
 #pragma once
 
 #include <cstdint>
