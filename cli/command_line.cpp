@@ -22,6 +22,29 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false, any = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '\'') {
+      quoted = !quoted;
+      any = true;
+    } else if (!quoted && c == ' ') {
+      if (any) words.push_back(std::move(word));
+      word.clear();
+      any = false;
+    } else {
+      if (!quoted && c == '\\' && i + 1 < line.size()) ++i;
+      word += line[i];
+      any = true;
+    }
+  }
+  if (any) words.push_back(std::move(word));
+  return words;
+}
+
 std::string told_command(const std::vector<std::string>& words) {
   std::vector<std::string> told{"weft"};
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -30,9 +53,10 @@ std::string told_command(const std::vector<std::string>& words) {
       told.insert(told.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
       break;
     }
-    if (word == "--quiet") continue;
+    if (word == "--quiet" || word == "--spread") continue;
     bool left_out = false;
-    for (const std::string_view flag : {"--json", "--csv", "--report", "--threads", "--progress"}) {
+    for (const std::string_view flag :
+         {"--json", "--csv", "--report", "--threads", "--progress", "--journal", "--shard"}) {
       left_out = left_out || word == flag || (word.starts_with(flag) && word[flag.size()] == '=');
       if (word == flag) ++i;
     }

@@ -1,32 +1,62 @@
 #include "cli/interrupt.hpp"
 
+#include <cstdio>
+
 namespace weft::cli {
 namespace {
 
 // A signal handler can reach nothing else.
 std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-struct sigaction before;
+std::atomic<int> by_signal{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+constexpr int kMostSignals = 2;
+struct Handled {
+  int signal = 0;
+  struct sigaction before;
+};
+Handled handled[kMostSignals];
+bool ends_by_signal = false;
 
-void on_interrupt(int) {
+void on_interrupt(int signal) {
+  by_signal.store(signal, std::memory_order_relaxed);
   interrupted.store(true, std::memory_order_relaxed);
-  sigaction(SIGINT, &before, nullptr);
+  for (const Handled& h : handled)
+    if (h.signal == signal) sigaction(signal, &h.before, nullptr);
 }
 
 }  // namespace
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(std::initializer_list<int> signals) {
   interrupted.store(false, std::memory_order_relaxed);
-  struct sigaction mine = {};
-  mine.sa_handler = on_interrupt;
-  sigaction(SIGINT, &mine, &before);
-  if (before.sa_handler == SIG_IGN) sigaction(SIGINT, &before, nullptr);  // nohup: it stays so
+  int n = 0;
+  for (const int signal : signals) {
+    Handled& h = handled[n++];
+    struct sigaction mine = {};
+    mine.sa_handler = on_interrupt;
+    sigaction(signal, nullptr, &h.before);
+    if (h.before.sa_handler == SIG_IGN) continue;  // nohup: it stays so
+    h.signal = signal;
+    sigaction(signal, &mine, nullptr);
+  }
 }
 
 Interrupt::~Interrupt() {
-  if (!interrupted.load(std::memory_order_relaxed)) sigaction(SIGINT, &before, nullptr);
+  for (Handled& h : handled) {
+    if (h.signal != 0 && (!raised() || by_signal.load() != h.signal)) sigaction(h.signal, &h.before, nullptr);
+    h.signal = 0;
+  }
 }
 
 const std::atomic<bool>* Interrupt::flag() const { return &interrupted; }
+
+void end_by_interrupt() { ends_by_signal = true; }
+
+void end_if_interrupted() {
+  const int signal = by_signal.load();
+  if (!ends_by_signal || signal == 0) return;
+  std::fflush(stdout);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
 
 }  // namespace weft::cli

@@ -12,6 +12,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/help.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/large_pages.hpp"
 #include "cli/verb.hpp"
 #include "core/files/temporaries.hpp"
@@ -129,7 +130,9 @@ int main(int argc, char** argv) {
   weft::cli::prefer_large_pages();
   weft::remove_temporaries_when_interrupted();
   try {
-    return weft::cli::run(argc, argv);
+    const int code = weft::cli::run(argc, argv);
+    weft::cli::end_if_interrupted();
+    return code;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "error: out of memory\n");
     return 70;

@@ -47,19 +47,26 @@ hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary) 
 Result<hpl_gen::SearchResult> tune_hpl(const hpl_gen::HplConfig& base, const hpl_gen::SearchSpace& space,
                                        const topology::Platform& platform, PredictOptions options,
                                        int evaluations,
-                                       const std::function<void(std::uint64_t)>& on_prediction) {
+                                       const std::function<void(std::uint64_t)>& on_prediction,
+                                       const KeptPredictions& kept) {
   using hpl_gen::Candidate;
   options.width = kWindowWidth;
   std::uint64_t done = 0;
   options.on_panels = [&](std::int64_t, std::int64_t) { on_prediction(done); };
+  const auto predict = [&](const hpl_gen::HplConfig& config) -> Result<std::optional<HplPrediction>> {
+    if (kept.plan.journal != nullptr) return predict_point(kept.study, kept.plan, config, platform, options);
+    WEFT_ASSIGN(auto p, predict_hpl(config, platform, options));
+    return std::optional<HplPrediction>(std::move(p));
+  };
   const auto evaluate = [&](const hpl_gen::HplConfig& config,
                             int windows) -> Result<std::optional<Candidate>> {
     options.sample = windows;
-    auto p = predict_hpl(config, platform, options);
+    auto p = predict(config);
     if (!p && options.stop != nullptr && options.stop->load()) return std::optional<Candidate>();
     if (!p) return std::move(p).error();
+    if (!*p) return std::optional<Candidate>();
     on_prediction(++done);
-    return std::optional<Candidate>(Candidate{config, p->gflops, p->error_estimate, 0});
+    return std::optional<Candidate>(Candidate{config, (*p)->gflops, (*p)->error_estimate, 0});
   };
   return hpl_gen::search_hpl(base, space, evaluations, kCoarseWindows, evaluate);
 }

@@ -7,6 +7,7 @@
 #include "core/result.hpp"
 #include "hpl_gen/hpl_search.hpp"
 #include "predict/hpl_prediction.hpp"
+#include "predict/journal/prediction_point.hpp"
 
 namespace weft::predict {
 
@@ -18,12 +19,19 @@ struct Vary {
 // to eight times as many columns as rows or twice as many rows, all broadcasts, depths 0 and 1, all swaps, both maps.
 [[nodiscard]] hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary);
 
-// Spends at most `evaluations` predictions; `on_prediction` is told how many are done, also while one is under way.
+// Where predictions last (predict/journal/prediction_point.hpp).
+struct KeptPredictions {
+  PredictionStudy study;
+  PointsPlan plan;  // without a journal nothing is kept
+};
+
+// Spends at most `evaluations` predictions, those that `kept` holds among them; `on_prediction` is told how many are done, also while one is under way.
 // When options.stop says so it ends with what it has (SearchResult::complete). Errors: those of predict_hpl.
 [[nodiscard]] Result<hpl_gen::SearchResult> tune_hpl(const hpl_gen::HplConfig& base,
                                                      const hpl_gen::SearchSpace& space,
                                                      const topology::Platform& platform,
                                                      PredictOptions options, int evaluations,
-                                                     const std::function<void(std::uint64_t)>& on_prediction);
+                                                     const std::function<void(std::uint64_t)>& on_prediction,
+                                                     const KeptPredictions& kept = {});
 
 }  // namespace weft::predict

@@ -6,9 +6,14 @@
 
 namespace weft::predict {
 
+double utilization(const RunFacts& run, const UsedLink& link) {
+  const double could =
+      run.platform->fabric.links().capacity[link.link.index()] * to_seconds(run.result->makespan);
+  return could > 0 ? static_cast<double>(link.use.bytes) / could : 0;
+}
+
 double utilization(const RunFacts& run, LinkId link) {
-  const double could = run.platform->fabric.links().capacity[link.index()] * to_seconds(run.result->makespan);
-  return could > 0 ? static_cast<double>(run.result->links[link.index()].bytes) / could : 0;
+  return utilization(run, UsedLink{link, run.result->links[link.index()]});
 }
 
 std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit, LinkOrder order) {
@@ -26,18 +31,28 @@ std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit, LinkOr
   return out;
 }
 
-LinkId most_waited_link(const RunFacts& run) {
-  const auto first = busiest_links(run, 1, LinkOrder::kWaited);
-  const bool any = !first.empty() && run.result->links[first.front().index()].waited.count() > 0;
-  return any ? first.front() : LinkId();
-}
-
-double narrowest_used(const RunFacts& run) {
-  double least = 0;
+RunDigest digest_of(const RunFacts& run) {
+  if (run.digest) return *run.digest;
+  RunDigest d;
+  const auto& links = run.result->links;
+  d.ranks = run.result->ranks.size();
+  d.sums = time_sums(*run.result);
+  const auto first = [&](LinkOrder order) {
+    const auto list = busiest_links(run, 1, order);
+    return list.empty() ? UsedLink{} : UsedLink{list.front(), links[list.front().index()]};
+  };
+  d.worst = first(LinkOrder::kUtilization);
+  d.most_waited = first(LinkOrder::kWaited);
+  if (d.most_waited.use.waited.count() <= 0) d.most_waited = {};
+  if (d.most_waited.link.valid())
+    d.waited_alike = static_cast<std::uint64_t>(std::count_if(links.begin(), links.end(), [&](const auto& l) {
+      return to_seconds(l.waited) >= kWaitedAlike * to_seconds(d.most_waited.use.waited);
+    }));
   const auto& capacity = run.platform->fabric.links().capacity;
-  for (std::size_t l = 0; l < run.result->links.size(); ++l)
-    if (run.result->links[l].bytes > 0 && (least == 0 || capacity[l] < least)) least = capacity[l];
-  return least;
+  for (std::size_t l = 0; l < links.size(); ++l)
+    if (links[l].bytes > 0 && (d.narrowest_used == 0 || capacity[l] < d.narrowest_used))
+      d.narrowest_used = capacity[l];
+  return d;
 }
 
 double mean_hops(const RunFacts& run) {

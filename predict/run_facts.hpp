@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "network/link_use.hpp"
 #include "predict/link_sharers.hpp"
 #include "replay/engine.hpp"
 #include "replay/results.hpp"
@@ -17,6 +18,32 @@
 #include "traces/trace.hpp"
 
 namespace weft::predict {
+
+// Sums over the ranks.
+struct TimeSums {
+  double finish = 0, compute = 0, send = 0, recv = 0, wait = 0, collective = 0;
+  std::array<double, replay::kCauseCount> causes{};  // add up to blocked()
+  [[nodiscard]] double blocked() const { return send + recv + wait + collective; }
+  [[nodiscard]] double cause(replay::Cause c) const { return causes[static_cast<std::size_t>(c)]; }
+};
+[[nodiscard]] TimeSums time_sums(const replay::ReplayResult& result);
+
+struct UsedLink {
+  LinkId link;  // invalid: there is none
+  network::LinkUse use;
+};
+// What comparisons ask of the ranks and links of a run: of one size whatever the machine's, so that it can be kept for
+// thousands of runs and written down.
+struct RunDigest {
+  std::uint64_t ranks = 0;
+  TimeSums sums;
+  UsedLink worst;                  // most used, as busiest_links() orders
+  UsedLink most_waited;            // on which messages lost most, if they lost anything
+  std::uint64_t waited_alike = 0;  // links on which they lost about as much, itself included
+  double narrowest_used = 0;  // smallest bandwidth among links that carried something, bytes/s; 0 if none did
+};
+// A link is waited for "about as much" from this share of the most on.
+inline constexpr double kWaitedAlike = 0.9;
 
 // Pointers are borrowed and never null.
 struct RunFacts {
@@ -29,7 +56,9 @@ struct RunFacts {
   const topology::Platform* platform = nullptr;
   const replay::ReplayOptions* options = nullptr;
   std::optional<Duration> ideal{};  // the makespan on the ideal network, where it was asked for
+  // Its ranks and links are empty where a digest stands for them.
   const replay::ReplayResult* result = nullptr;
+  std::optional<RunDigest> digest{};
   LinkSharers worst_link_sharers;  // of the most used link, where they were asked for
   // The machine that ran the replay, not the one that was simulated.
   double wall_s = 0;
@@ -37,28 +66,18 @@ struct RunFacts {
 };
 
 // bytes / (bandwidth x makespan); 0 for a makespan of 0.
+[[nodiscard]] double utilization(const RunFacts& run, const UsedLink& link);
 [[nodiscard]] double utilization(const RunFacts& run, LinkId link);
 // What puts one link before another: utilization, or the time that messages lost on it.
 enum class LinkOrder : std::uint8_t { kUtilization, kWaited };
 // Links that carried something, the first of the order first, ties by LinkId; at most `limit`. O(links log limit).
 [[nodiscard]] std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit,
                                                 LinkOrder order = LinkOrder::kUtilization);
-// The link on which messages lost most; invalid if none lost anything.
-[[nodiscard]] LinkId most_waited_link(const RunFacts& run);
-// Smallest bandwidth among the links that carried something, bytes/s; 0 if none did.
-[[nodiscard]] double narrowest_used(const RunFacts& run);
+// The digest of a run: its own, or made from its ranks and links. O(ranks + links).
+[[nodiscard]] RunDigest digest_of(const RunFacts& run);
 // Mean links per message written in the trace; of all messages if there are only collectives; 0 if there are
 // none.
 [[nodiscard]] double mean_hops(const RunFacts& run);
-
-// Sums over the ranks.
-struct TimeSums {
-  double finish = 0, compute = 0, send = 0, recv = 0, wait = 0, collective = 0;
-  std::array<double, replay::kCauseCount> causes{};  // add up to blocked()
-  [[nodiscard]] double blocked() const { return send + recv + wait + collective; }
-  [[nodiscard]] double cause(replay::Cause c) const { return causes[static_cast<std::size_t>(c)]; }
-};
-[[nodiscard]] TimeSums time_sums(const replay::ReplayResult& result);
 
 [[nodiscard]] std::string_view raw_name(replay::RawMode mode);  // "off", "eager"...
 

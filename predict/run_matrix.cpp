@@ -1,14 +1,41 @@
 #include "predict/run_matrix.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <mutex>
 
+#include "predict/journal/run_point.hpp"
 #include "topology/placement/placement.hpp"
 
 namespace weft::predict {
 namespace {
 
 using OnDone = std::function<void(std::uint64_t)>;
+
+// Leaves a replay from within its call-backs; never leaves this file.
+struct Interrupted {};
+
+// What a trace says of itself.
+struct TraceFacts {
+  std::uint32_t ranks = 0;
+  traces::TraceTotals totals;
+  std::string digest;  // with a journal
+};
+
+void fill_facts(const MatrixRequest& request, const Matrix& matrix, const TraceFacts& trace, MatrixRun& run) {
+  const topology::Platform& platform = matrix.platforms[run.platform];
+  run.facts.trace = run.trace;
+  run.facts.map = run.map;
+  run.facts.routing = std::string(platform.fabric.routing().name());
+  run.facts.changes = request.changes;
+  run.facts.ranks = trace.ranks;
+  run.facts.totals = trace.totals;
+  run.facts.platform = &platform;
+  run.facts.options = &matrix.options;
+  run.facts.result = &run.result;
+}
 
 Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, const OnDone& on_done,
                         std::size_t index, MatrixRun& run) {
@@ -21,7 +48,9 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   mine.on_message = [&traffic](const replay::MessageSeen& m) { traffic.add(m.src, m.dst, Bytes(m.bytes)); };
   if (request.on_start) request.on_start({index, ranks, platform, placement.hosts}, mine);
   std::uint64_t counted = 0;
+  const std::atomic<bool>* stop = request.points.stop;
   mine.on_progress = [&](std::uint64_t done, std::uint64_t) {
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Interrupted();
     on_done(done - std::min(counted, done));
     counted = std::max(counted, done);
   };
@@ -36,15 +65,7 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   }
   run.result.warnings.insert(run.result.warnings.end(), placement.notes.begin(), placement.notes.end());
   on_done(trace->totals().ops - std::min(counted, trace->totals().ops));
-  run.facts.trace = run.trace;
-  run.facts.map = run.map;
-  run.facts.routing = std::string(platform.fabric.routing().name());
-  run.facts.changes = request.changes;
-  run.facts.ranks = ranks;
-  run.facts.totals = trace->totals();
-  run.facts.platform = &platform;
-  run.facts.options = &matrix.options;
-  run.facts.result = &run.result;
+  fill_facts(request, matrix, {ranks, trace->totals(), {}}, run);
   if (const auto worst = busiest_links(run.facts, 1); !worst.empty())
     run.facts.worst_link_sharers = traffic.sharers_of(worst.front(), platform.fabric, placement.hosts);
   if (!request.on_end) return {};
@@ -52,11 +73,76 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   return request.on_end(index, *trace, run.facts);
 }
 
+// The runs as points: by what, and by what their results depend on.
+std::vector<Point> points_of(const MatrixRequest& request, const Matrix& matrix,
+                             const std::map<std::string, TraceFacts>& by_path) {
+  Journal& journal = *request.points.journal;
+  std::vector<Point> out;
+  for (const MatrixRun& run : matrix.runs) {
+    const PlatformRequest& platform = request.platforms[run.platform];
+    const TraceFacts& trace = by_path.at(run.trace);
+    KeyMaker key("run/1", journal.version(), journal.files());
+    key.add("trace", run.trace).add("content", trace.digest).add("format", request.format);
+    add_platform(key, platform.spec, platform.changes);
+    key.add_naming_files("map", run.map).add("placement_seed", request.seed);
+    add_options(key, request.options);
+    key.add("ideal", std::uint64_t{request.ideal});
+    std::string what =
+        fmt::format("{} on {}", short_name(run.trace), platform_label(matrix.platforms[run.platform]));
+    for (const std::string& set : platform.changes.set) what += " " + set;
+    if (!platform.changes.routing.empty()) what += " routing " + platform.changes.routing;
+    out.push_back({key.key(), what + " map " + run.map, static_cast<double>(trace.totals.ops)});
+  }
+  return out;
+}
+
+Result<void> run_with_journal(const MatrixRequest& request, const OnDone& on_done,
+                              const std::map<std::string, TraceFacts>& by_path, Matrix& out) {
+  WEFT_CHECK(!request.on_start && !request.on_end, "runs that a journal holds are not seen");
+  for (MatrixRun& run : out.runs) run.done = false;
+  PointsWork work;
+  std::vector<std::uint8_t> ran(out.runs.size(), 0);
+  work.run = [&](std::size_t i) -> Result<Json> {
+    MatrixRun run;
+    run.trace = out.runs[i].trace;
+    run.platform = out.runs[i].platform;
+    run.map = out.runs[i].map;
+    ran[i] = 1;
+    try {
+      WEFT_TRY(replay_one(request, out, on_done, i, run));
+    } catch (const Interrupted&) {
+      return Error{ErrorCode::kFinding, run.trace, "interrupted", {}, {}};
+    }
+    return run_point_json(run.facts);
+  };
+  work.take = [&](std::size_t i, const Json& json) {
+    auto point = run_point_of(json);
+    MatrixRun& run = out.runs[i];
+    const auto links = out.platforms[run.platform].fabric.link_count();
+    if (!point) return false;
+    for (const LinkId l : {point->digest.worst.link, point->digest.most_waited.link})
+      if (l.valid() && l.index() >= links) return false;
+    const TraceFacts& trace = by_path.at(run.trace);
+    if (ran[i] == 0) on_done(trace.totals.ops);
+    run.result = std::move(point->result);
+    fill_facts(request, out, trace, run);
+    run.facts.digest = point->digest;
+    run.facts.worst_link_sharers = std::move(point->sharers);
+    run.facts.ideal = point->ideal;
+    run.done = true;
+    return true;
+  };
+  WEFT_ASSIGN(out.points, run_points(points_of(request, out, by_path), request.points, request.threads, work,
+                                     request.on_fewer_threads));
+  return {};
+}
+
 }  // namespace
 
 std::vector<RunFacts> Matrix::facts() const {
   std::vector<RunFacts> out;
-  for (const MatrixRun& r : runs) out.push_back(r.facts);
+  for (const MatrixRun& r : runs)
+    if (r.done) out.push_back(r.facts);
   return out;
 }
 
@@ -69,8 +155,12 @@ Result<void> run_matrix(const MatrixRequest& request, Matrix& out) {
   const std::vector<std::string> maps =
       request.maps.empty() ? std::vector<std::string>{"block"} : request.maps;
   std::uint64_t total_ops = 0;
+  std::map<std::string, TraceFacts> by_path;
   for (const auto& path : request.traces) {
     WEFT_ASSIGN(const auto trace, traces::open_trace({path}, request.format));
+    TraceFacts& known = by_path[path];
+    known.ranks = trace->header().ranks;
+    known.totals = trace->totals();
     total_ops += trace->totals().ops * out.platforms.size() * maps.size();
     for (std::size_t p = 0; p < out.platforms.size(); ++p)
       for (const auto& map : maps) {
@@ -91,6 +181,13 @@ Result<void> run_matrix(const MatrixRequest& request, Matrix& out) {
     done_ops += ops;
     request.on_progress(done_ops, total_ops);
   };
+  if (request.points.journal != nullptr) {
+    for (auto& [path, known] : by_path) {
+      WEFT_ASSIGN(const auto trace, traces::open_trace({path}, request.format));
+      WEFT_ASSIGN(known.digest, trace_digest(*trace));
+    }
+    return run_with_journal(request, on_done, by_path, out);
+  }
   return run_parallel(
       out.runs.size(), request.threads,
       [&](std::size_t i) { return replay_one(request, out, on_done, i, out.runs[i]); },

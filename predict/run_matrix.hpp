@@ -10,6 +10,7 @@
 
 #include "core/parallel.hpp"
 #include "core/result.hpp"
+#include "predict/journal/points.hpp"
 #include "predict/run_facts.hpp"
 #include "replay/engine.hpp"
 #include "topology/platform/platform.hpp"
@@ -39,6 +40,8 @@ struct MatrixRequest {
   unsigned threads = 1;
   std::vector<std::string> changes;  // RunFacts::changes of every run
   bool ideal = false;                // every run once more on an ideal network: RunFacts::ideal
+  // With a journal every run is a point: what it holds is not run, and of each run only its digest is kept.
+  PointsPlan points;
   // Operations replayed so far and in all, from any thread, one call at a time.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
   OnFewerThreads on_fewer_threads;
@@ -53,19 +56,23 @@ struct MatrixRun {
   std::size_t platform = 0;  // index into MatrixRequest::platforms
   std::string map;
   replay::ReplayResult result;
-  RunFacts facts;  // points into the matrix, which must outlive it
+  RunFacts facts;    // points into the matrix, which must outlive it
+  bool done = true;  // false: of another shard, or the request was stopped before
 };
 
 // Not to be copied or moved once it is filled.
 struct Matrix {
   replay::ReplayOptions options;
   std::deque<topology::Platform> platforms;
-  std::deque<MatrixRun> runs;  // trace by trace, platform by platform, map by map
-  [[nodiscard]] std::vector<RunFacts> facts() const;
+  std::deque<MatrixRun> runs;                         // trace by trace, platform by platform, map by map
+  PointsDone points;                                  // with a journal
+  [[nodiscard]] std::vector<RunFacts> facts() const;  // of the runs that are done
 };
 
 // Errors: whatever stops the first run that fails, in the order of the runs; before any of them runs, what is wrong
-// with a trace's head, a platform or a placement. A run that ends in a deadlock is a result, no error.
+// with a trace's head, a platform or a placement. A run that ends in a deadlock is a result, no error. With a journal,
+// those of run_points(), and of the traces' operations before any run. REQUIRES with a journal: neither on_start nor
+// on_end, which see runs that are run here only.
 [[nodiscard]] Result<void> run_matrix(const MatrixRequest& request, Matrix& out);
 
 }  // namespace weft::predict

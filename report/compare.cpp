@@ -34,15 +34,16 @@ CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* be
   row.links_per_host = row.hosts > 0 ? static_cast<double>(row.cables) / row.hosts : 0;
   row.sharers = run.worst_link_sharers;
   row.mean_hops = predict::mean_hops(run);
-  if (const auto worst = predict::busiest_links(run, 1); !worst.empty()) {
-    row.worst_link = fabric.link_name(worst.front());
-    row.worst_link_utilization = predict::utilization(run, worst.front());
+  const predict::RunDigest digest = predict::digest_of(run);
+  if (digest.worst.link.valid()) {
+    row.worst_link = fabric.link_name(digest.worst.link);
+    row.worst_link_utilization = predict::utilization(run, digest.worst);
   }
   row.warnings = run.result->warnings;
   row.error = run.result->finding();
-  if (const LinkId l = predict::most_waited_link(run); l.valid()) {
-    row.most_waited_link = fabric.link_name(l);
-    row.most_waited_s = to_seconds(run.result->links[l.index()].waited);
+  if (const auto& most = digest.most_waited; most.link.valid()) {
+    row.most_waited_link = fabric.link_name(most.link);
+    row.most_waited_s = to_seconds(most.use.waited);
   }
   if (!run.result->finished) {
     row.why = row.error;
@@ -158,7 +159,7 @@ std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows) {
   return out;
 }
 
-std::string compare_json(const std::vector<CompareRow>& rows) {
+std::string compare_json(const std::vector<CompareRow>& rows, const std::string& error) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
   for (const auto& r : rows) list.push_back(compare_row_json(r));
@@ -166,6 +167,7 @@ std::string compare_json(const std::vector<CompareRow>& rows) {
   j["schema"] = "weft.compare/1";
   j["rows"] = std::move(list);
   j["warnings"] = all_warnings(rows);
+  if (!error.empty()) j["error"] = error;
   return json_text(j);
 }
 

@@ -53,7 +53,8 @@ struct CompareRow {
 [[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);
 // What is fastest and what slowest, a sentence a trace.
 [[nodiscard]] std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows);
-[[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows);
+// `error`: why some rows are not there; empty: all are.
+[[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows, const std::string& error = {});
 [[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
 // Names of platforms that are too long for the table are numbered, with a legend below.
 [[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width = kUsualWidth);

@@ -16,7 +16,6 @@ using replay::Cause;
 
 constexpr double kSame = 1e-9;         // relative difference of makespans that is no difference
 constexpr double kSecondCause = 0.5;   // of the first
-constexpr double kAlike = 0.9;         // of the largest waiting: links that are waited for about as much
 constexpr double kRounding = 0.5e-12;  // seconds: growth below it is rounding
 
 double per_message(const predict::RunFacts& run, Duration d) {
@@ -25,20 +24,18 @@ double per_message(const predict::RunFacts& run, Duration d) {
 }
 
 // "", or which link held messages back longest.
-std::string held_back(const predict::RunFacts& run) {
-  const LinkId l = predict::most_waited_link(run);
-  if (!l.valid()) return {};
-  const auto& use = run.result->links[l.index()];
-  const auto alike = std::count_if(
-      run.result->links.begin(), run.result->links.end(),
-      [&](const auto& other) { return to_seconds(other.waited) >= kAlike * to_seconds(use.waited); });
+std::string held_back(const predict::RunFacts& run, const predict::RunDigest& digest) {
+  const predict::UsedLink& most = digest.most_waited;
+  if (!most.link.valid()) return {};
+  const std::uint64_t alike = digest.waited_alike;
   const std::string others =
       alike > 1 ? fmt::format(" and about as much on {}",
                               alike == 2 ? std::string("one other") : fmt::format("{} others", alike - 1))
                 : "";
   return fmt::format("messages lost {} in all, {} of it on {}{}, crossed by up to {} at once",
-                     show(run.result->network.contention), show(use.waited),
-                     run.platform->fabric.link_name(l), others, counted(use.peak_flows, "message"));
+                     show(run.result->network.contention), show(most.use.waited),
+                     run.platform->fabric.link_name(most.link), others,
+                     counted(most.use.peak_flows, "message"));
 }
 
 // "6.00 instead of 3.00 hops", "3.00 hops as well".
@@ -52,9 +49,9 @@ struct Parts {
   double late_sender = 0, late_receiver = 0, idle = 0;
 };
 
-Parts parts_of(const predict::RunFacts& run) {
-  const predict::TimeSums t = predict::time_sums(*run.result);
-  const auto ranks = static_cast<double>(std::max<std::size_t>(run.result->ranks.size(), 1));
+Parts parts_of(const predict::RunFacts& run, const predict::RunDigest& digest) {
+  const predict::TimeSums& t = digest.sums;
+  const auto ranks = static_cast<double>(std::max<std::uint64_t>(digest.ranks, 1));
   Parts p;
   p.compute = t.compute / ranks;
   p.overhead =
@@ -80,7 +77,8 @@ void largest_first(std::vector<Growth>& list) {
 
 // What a platform can have.
 std::vector<Growth> own_causes(const predict::RunFacts& run, const predict::RunFacts& best, const Parts& now,
-                               const Parts& then) {
+                               const Parts& then, const predict::RunDigest& mine,
+                               const predict::RunDigest& other) {
   const auto& a = run.result->network;
   const auto& b = best.result->network;
   std::vector<Growth> out;
@@ -99,12 +97,12 @@ std::vector<Growth> own_causes(const predict::RunFacts& run, const predict::RunF
                                       instead(fmt::format("{:.2f}", predict::mean_hops(run)),
                                               fmt::format("{:.2f}", predict::mean_hops(best)), " hops"))});
   const double transfer = now.transfer - then.transfer;
-  out.push_back({transfer, fmt::format("moving the data takes {} more per rank (narrowest link used: {})",
-                                       show_seconds(transfer),
-                                       instead(show(Bandwidth(predict::narrowest_used(run))),
-                                               show(Bandwidth(predict::narrowest_used(best)))))});
+  out.push_back(
+      {transfer,
+       fmt::format("moving the data takes {} more per rank (narrowest link used: {})", show_seconds(transfer),
+                   instead(show(Bandwidth(mine.narrowest_used)), show(Bandwidth(other.narrowest_used))))});
   const double contention = now.contention - then.contention;
-  const std::string held = held_back(run);
+  const std::string held = held_back(run, mine);
   out.push_back({contention, fmt::format("contention takes {} more per rank{}", show_seconds(contention),
                                          held.empty() ? "" : " (" + held + ")")});
   largest_first(out);
@@ -114,12 +112,13 @@ std::vector<Growth> own_causes(const predict::RunFacts& run, const predict::RunF
 }  // namespace
 
 std::string explain_alone(const predict::RunFacts& run) {
-  const predict::TimeSums t = predict::time_sums(*run.result);
+  const predict::RunDigest digest = predict::digest_of(run);
+  const predict::TimeSums& t = digest.sums;
   if (t.finish <= 0) return "nothing takes time";
   const auto share = [&](double part) { return show_percent(part / t.finish); };
   std::string s = fmt::format("{} of the ranks' time is computation, {} is spent in MPI", share(t.compute),
                               share(t.blocked()));
-  const Parts p = parts_of(run);
+  const Parts p = parts_of(run, digest);
   std::vector<Growth> parts{{p.late_sender, "late senders"}, {p.late_receiver, "late receivers"},
                             {p.latency, "latency"},          {p.transfer, "moving data"},
                             {p.contention, "contention"},    {p.overhead, "message overheads"}};
@@ -129,7 +128,7 @@ std::string explain_alone(const predict::RunFacts& run) {
   if (parts[1].seconds > kRounding)
     s += fmt::format(", {} {}", parts[1].text, show_seconds(parts[1].seconds));
   const bool contended = parts[0].text == "contention" || parts[1].text == "contention";
-  if (const std::string held = held_back(run); contended && !held.empty()) s += " (" + held + ")";
+  if (const std::string held = held_back(run, digest); contended && !held.empty()) s += " (" + held + ")";
   return s;
 }
 
@@ -138,8 +137,9 @@ std::string explain_slower(const predict::RunFacts& run, const predict::RunFacts
   const double least = to_seconds(best.result->makespan);
   const double slower = mine - least;
   if (slower <= kSame * least) return "as fast as the best";
-  const Parts now = parts_of(run), then = parts_of(best);
-  const std::vector<Growth> own = own_causes(run, best, now, then);
+  const predict::RunDigest digest = predict::digest_of(run), of_best = predict::digest_of(best);
+  const Parts now = parts_of(run, digest), then = parts_of(best, of_best);
+  const std::vector<Growth> own = own_causes(run, best, now, then, digest, of_best);
   std::string s = show_seconds(slower) + " slower: ";
   double told = 0;
   if (own[0].seconds <= kRounding) {

@@ -63,7 +63,7 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
     const bool same = mine.finished == other.finished && mine.makespan == other.makespan &&
                       mine.fingerprint == other.fingerprint;
     idle.try_emplace(r.facts.trace, true).first->second &= same;
-    computes[r.facts.trace] |= predict::time_sums(mine).compute > 0;
+    computes[r.facts.trace] |= predict::digest_of(r.facts).sums.compute > 0;
   }
   for (const auto& [trace, nothing] : idle) {
     if (!nothing) continue;
@@ -194,7 +194,7 @@ std::vector<std::string> sweep_warnings(const Sweep& sweep) {
 
 }  // namespace
 
-std::string sweep_json(const Sweep& sweep) {
+std::string sweep_json(const Sweep& sweep, const std::string& error) {
   Json rows = Json::array();
   for (const auto& r : sweep.rows) {
     Json row = compare_row_json(r.row);
@@ -218,6 +218,7 @@ std::string sweep_json(const Sweep& sweep) {
   j["rows"] = std::move(rows);
   j["flips"] = std::move(flips);
   j["warnings"] = sweep_warnings(sweep);
+  if (!error.empty()) j["error"] = error;
   return json_text(j);
 }
 

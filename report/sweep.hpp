@@ -61,7 +61,8 @@ struct Sweep {
     const std::function<Result<std::optional<double>>(const std::string& platform, const std::string& value)>&
         time);
 
-[[nodiscard]] std::string sweep_json(const Sweep& sweep);
+// `error`: why some rows are not there; empty: all are.
+[[nodiscard]] std::string sweep_json(const Sweep& sweep, const std::string& error = {});
 [[nodiscard]] std::string sweep_csv(const Sweep& sweep);
 [[nodiscard]] std::string sweep_text(const Sweep& sweep, std::size_t width = kUsualWidth);
 

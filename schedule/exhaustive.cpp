@@ -1,9 +1,13 @@
 #include "schedule/exhaustive.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "core/check.hpp"
 #include "core/workers.hpp"
@@ -17,12 +21,21 @@ constexpr double kMaxRoots = 1 << 22;
 // The search for symmetries keeps a list per pair of ranks.
 constexpr std::uint32_t kMaxSymmetricRanks = 128;
 constexpr std::uint32_t kNoRoot = 0xffffffffu;
+// A search that is kept is kept in so many pieces at most, of so many schedules at least: a tenth of a second or more.
+constexpr double kMostPieces = 1024, kPieceSchedules = 1e5;
 
 struct Extreme {
   double seconds = 0;
   std::uint32_t root = kNoRoot;
   Order order;
 };
+
+// Whether `a` is shorter (longer) than `b`, or as long and of an earlier root.
+bool before(const Extreme& a, const Extreme& b, bool shorter) {
+  if (shorter ? sooner(a.seconds, b.seconds) : sooner(b.seconds, a.seconds)) return true;
+  if (shorter ? sooner(b.seconds, a.seconds) : sooner(a.seconds, b.seconds)) return false;
+  return a.root < b.root;
+}
 
 // What is kept of the schedules seen: their times counted, the first shortest and the first longest one.
 class Leaves {
@@ -36,6 +49,27 @@ class Leaves {
     tally.add(seconds, weight_);
     if (best.root == kNoRoot || sooner(seconds, best.seconds)) best = {seconds, root_, order};
     if (worst.root == kNoRoot || sooner(worst.seconds, seconds)) worst = {seconds, root_, order};
+  }
+
+  // Those of other roots.
+  void merge(const Leaves& other) {
+    tally.merge(other.tally);
+    count += other.count;
+    if (other.best.root == kNoRoot) return;
+    if (best.root == kNoRoot || before(other.best, best, true)) best = other.best;
+    if (worst.root == kNoRoot || before(other.worst, worst, false)) worst = other.worst;
+  }
+  [[nodiscard]] ExhaustivePiece piece() const {
+    return {tally.cells(), count,      best.seconds, worst.seconds,
+            best.root,     worst.root, best.order,   worst.order};
+  }
+  static Leaves of(const ExhaustivePiece& p) {
+    Leaves l;
+    for (const TimeBin& b : p.times) l.tally.add(b.seconds, b.count);
+    l.count = p.simulated;
+    l.best = {p.best_s, p.best_root, p.best};
+    l.worst = {p.worst_s, p.worst_root, p.worst};
+    return l;
   }
 
   TimeTally tally;
@@ -270,21 +304,57 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
   std::vector<std::unique_ptr<Walker>> walkers;
   const unsigned threads = std::max(1u, std::min(control.threads, tasks));
   for (unsigned t = 0; t < threads; ++t) walkers.push_back(std::make_unique<Walker>(workload, oracle, mode));
-  const auto work = [&](Walker& walker, bool reports) {
+  // Of a search that is not kept, or so short that it is one piece, every root is handed out alone.
+  const auto wanted = static_cast<std::uint32_t>(std::min(kMostPieces, e.schedules() / kPieceSchedules));
+  const KeptPieces* kept = wanted < 2 ? nullptr : control.kept;
+  const std::uint32_t pieces = kept == nullptr ? tasks : std::min(tasks, wanted);
+  const auto end_of = [&](std::uint32_t piece) {
+    return static_cast<std::uint32_t>(std::uint64_t{tasks} * (piece + 1) / pieces);
+  };
+  const auto root_of = [&](std::uint32_t task) { return reduced ? list[task] : Root{task, 1}; };
+  // Its roots into walker.leaves; false: stopped in the middle.
+  const auto walk = [&](Walker& walker, std::uint32_t piece, bool reports) {
     std::vector<std::uint32_t> first;
-    while (true) {
-      const std::uint32_t task = next.fetch_add(1, std::memory_order_relaxed);
-      if (task >= tasks) return;
-      if (control.stopped()) {
-        cut = true;
-        return;
-      }
-      const Root root = reduced ? list[task] : Root{task, 1};
+    const std::uint32_t begin = piece == 0 ? 0 : end_of(piece - 1);
+    for (std::uint32_t task = begin; task < end_of(piece); ++task) {
+      if (task != begin && control.stopped()) return false;
+      const Root root = root_of(task);
       roots.decode(root.index, first);
       walker.walk(root.index, first, root.weight);
       const std::uint64_t so_far = done.fetch_add(root.weight, std::memory_order_relaxed) + root.weight;
       if (reports && control.progress)
         control.progress(static_cast<double>(so_far) * below, e.schedules(), walker.leaves.best.seconds);
+    }
+    return true;
+  };
+  // The same, or what was kept of it, added to walker.leaves; a piece that is not whole is forgotten.
+  const auto walk_kept = [&](Walker& walker, std::uint32_t piece, bool reports) {
+    const std::uint32_t begin = piece == 0 ? 0 : end_of(piece - 1);
+    const std::string name =
+        fmt::format("{}roots {} to {} of {}", control.piece, begin, end_of(piece), tasks);
+    ExhaustivePiece known;
+    if (kept->find_roots(name, known)) {
+      walker.leaves.merge(Leaves::of(known));
+      std::uint64_t weight = 0;
+      for (std::uint32_t task = begin; task < end_of(piece); ++task) weight += root_of(task).weight;
+      done.fetch_add(weight, std::memory_order_relaxed);
+      return true;
+    }
+    Leaves all = std::exchange(walker.leaves, Leaves());
+    const bool whole = walk(walker, piece, reports) && kept->keep_roots(name, walker.leaves.piece());
+    if (whole) all.merge(walker.leaves);
+    walker.leaves = std::move(all);
+    return whole;
+  };
+  const auto work = [&](Walker& walker, bool reports) {
+    while (true) {
+      const std::uint32_t piece = next.fetch_add(1, std::memory_order_relaxed);
+      if (piece >= pieces) return;
+      if (control.stopped() ||
+          !(kept == nullptr ? walk(walker, piece, reports) : walk_kept(walker, piece, reports))) {
+        cut = true;
+        return;
+      }
     }
   };
   {
@@ -295,28 +365,17 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
 
   ExhaustiveResult result;
   result.complete = !cut;
-  TimeTally tally;
-  const Extreme* best = nullptr;
-  const Extreme* worst = nullptr;
+  Leaves seen;
   for (const auto& w : walkers) {
-    const Leaves& seen = w->leaves;
-    tally.merge(seen.tally);
-    result.simulated += seen.count;
+    seen.merge(w->leaves);
     result.sets_solved += w->sets_solved();
-    if (seen.best.root == kNoRoot) continue;
-    const auto before = [](const Extreme& a, const Extreme& b, bool shorter) {
-      if (shorter ? sooner(a.seconds, b.seconds) : sooner(b.seconds, a.seconds)) return true;
-      if (shorter ? sooner(b.seconds, a.seconds) : sooner(a.seconds, b.seconds)) return false;
-      return a.root < b.root;
-    };
-    if (best == nullptr || before(seen.best, *best, true)) best = &seen.best;
-    if (worst == nullptr || before(seen.worst, *worst, false)) worst = &seen.worst;
   }
-  if (best != nullptr) {
-    result.best = best->order;
-    result.worst = worst->order;
+  result.simulated = seen.count;
+  if (seen.best.root != kNoRoot) {
+    result.best = seen.best.order;
+    result.worst = seen.worst.order;
   }
-  result.statistics = tally.finish();
+  result.statistics = seen.tally.finish();
   result.schedules = static_cast<double>(result.statistics.count);
   return result;
 }

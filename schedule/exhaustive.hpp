@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 
 #include "schedule/evaluator.hpp"
+#include "schedule/kept_pieces.hpp"
 #include "schedule/symmetry.hpp"
 #include "schedule/time_tally.hpp"
 
@@ -28,6 +30,9 @@ struct Control {
   std::function<void(double done, double total, double best_s)> progress;
   // How many threads work, of how many that had something to do: the system may start fewer.
   std::function<void(unsigned started, unsigned wanted)> on_threads;
+  // Finished pieces last; null: nothing is kept. `piece`: what the names of this search's pieces begin with.
+  const KeptPieces* kept = nullptr;
+  std::string piece;
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
 };
 

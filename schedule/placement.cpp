@@ -250,6 +250,9 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     }
     WEFT_ASSIGN(Workload workload, place_exchange(e, fabric, c.host));
     WEFT_ASSIGN(const auto oracle, make_rate_oracle(o.model, workload, fabric));
+    inner.piece = "hosts";
+    for (const HostId h : c.host) inner.piece += fmt::format(" {}", h.index());
+    inner.piece += ": ";
     SearchResult s = search_schedule(workload, *oracle, o.search, inner);
     c.searched = true;
     c.best_s = s.best_s;

@@ -109,8 +109,10 @@ const char* proof_name(Proof proof) {
   return "none";
 }
 
-SearchResult search_schedule(const Workload& workload, const RateOracle& oracle, const SearchOptions& options,
-                             const Control& control) {
+namespace {
+
+SearchResult search_anew(const Workload& workload, const RateOracle& oracle, const SearchOptions& options,
+                         const Control& control) {
   const SearchOptions o = within_work(options, workload);
   SearchResult r;
   r.schedules = workload.exchange.schedules();
@@ -142,6 +144,18 @@ SearchResult search_schedule(const Workload& workload, const RateOracle& oracle,
   sample(evaluator, o, control, r);
   r.sets_solved = evaluator.memo().computed();
   r.interrupted = control.stopped();
+  return r;
+}
+
+}  // namespace
+
+SearchResult search_schedule(const Workload& workload, const RateOracle& oracle, const SearchOptions& options,
+                             const Control& control) {
+  const std::string piece = control.piece + "result";
+  SearchResult r;
+  if (control.kept != nullptr && control.kept->find_result(piece, r)) return r;
+  r = search_anew(workload, oracle, options, control);
+  if (control.kept != nullptr && !r.interrupted) r.interrupted = !control.kept->keep_result(piece, r);
   return r;
 }
 

@@ -40,13 +40,18 @@ void TimeTally::merge(const TimeTally& other) {
   }
 }
 
+std::vector<TimeBin> TimeTally::cells() const {
+  std::vector<TimeBin> out;
+  for (const Cell& c : cells_) {
+    if (c.key != 0) out.push_back({c.seconds, c.count});
+  }
+  std::sort(out.begin(), out.end(), [](const TimeBin& a, const TimeBin& b) { return a.seconds < b.seconds; });
+  return out;
+}
+
 TimeStatistics TimeTally::finish() const {
   TimeStatistics s;
-  for (const Cell& c : cells_) {
-    if (c.key != 0) s.distinct.push_back({c.seconds, c.count});
-  }
-  std::sort(s.distinct.begin(), s.distinct.end(),
-            [](const TimeBin& a, const TimeBin& b) { return a.seconds < b.seconds; });
+  s.distinct = cells();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < s.distinct.size(); ++i) {
     if (kept > 0 && !sooner(s.distinct[kept - 1].seconds, s.distinct[i].seconds)) {

@@ -33,6 +33,8 @@ class TimeTally {
   void add(double seconds, std::uint64_t count = 1);
   void merge(const TimeTally& other);
   [[nodiscard]] TimeStatistics finish() const;
+  // Cells as they are; add() of each into an empty tally makes the same one.
+  [[nodiscard]] std::vector<TimeBin> cells() const;
 
  private:
   struct Cell {

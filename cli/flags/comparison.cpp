@@ -14,7 +14,11 @@ void Comparison::add(CLI::App& app) {
   flags.add(app);
 }
 
-Result<void> Comparison::run(const char* verb) const {
+Result<void> Comparison::run(const char* verb) {
+  if (journal.wanted() && report.wanted())
+    return not_supported("a page of runs that a journal keeps",
+                         "--journal without --report, or the page without it");
+  WEFT_TRY(journal.open(common, false));
   WEFT_ASSIGN(predict::MatrixRequest request, matrix_request(matrix, flags, common, flags));
   const std::vector<std::string> own{""};
   for (const auto& spec : matrix.on)
@@ -24,13 +28,21 @@ Result<void> Comparison::run(const char* verb) const {
     }
   report::RunsOfPage page;
   if (report.wanted()) report::watch(request, page);
+  request.points = journal.plan();
   predict::Matrix runs;
   WEFT_TRY(run_with_progress(std::move(request), verb, common, runs));
+  const std::string stopped = journal.stopped(runs.points);
+  if (journal.silent()) {
+    common.print(journal.shard_text(runs.points));
+    if (!stopped.empty()) return journal.interrupted(stopped);
+    return {};
+  }
   const auto rows = report::rank_runs(runs.facts());
   common.print(report::compare_text(rows, text_width()));
-  if (!common.json.empty()) WEFT_TRY(common.write_json(report::compare_json(rows)));
+  if (!common.json.empty()) WEFT_TRY(common.write_json(report::compare_json(rows, stopped)));
   if (!common.csv.empty()) WEFT_TRY(common.write_csv(report::compare_csv(rows)));
   if (report.wanted()) WEFT_TRY(report.write(report::page_of(verb, page.take())));
+  if (!stopped.empty()) return journal.interrupted(stopped);
   for (const auto& row : rows)
     if (!row.error.empty())
       return Error{ErrorCode::kFinding, row.trace, "on " + row.platform + ": " + row.error, {}, {}};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/flags/journal_flags.hpp"
 #include "cli/flags/matrix_flags.hpp"
 #include "cli/flags/report_flag.hpp"
 #include "cli/verb.hpp"
@@ -17,11 +18,12 @@ struct Comparison {
   MatrixFlags matrix;
   std::vector<std::string> routings;  // empty: each platform's own
   ReportFlag report;
+  JournalFlags journal;
 
-  // All but the flag of `report`.
+  // All but the flags of `report` and `journal`.
   void add(CLI::App& app);
   // `verb`: as progress and the page name it. Errors: a run's; kFinding after everything was written.
-  [[nodiscard]] Result<void> run(const char* verb) const;
+  [[nodiscard]] Result<void> run(const char* verb);
 };
 
 }  // namespace weft::cli

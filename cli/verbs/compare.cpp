@@ -8,6 +8,7 @@ namespace weft::cli {
 Action setup_compare(CLI::App& app) {
   auto o = std::make_shared<Comparison>();
   o->add(app);
+  o->journal.add(app, JournalFlags::Shards::kYes);
   o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return o->run("compare"); });

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/flags/hpl_flags.hpp"
+#include "cli/flags/journal_flags.hpp"
 #include "cli/flags/model_flag.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/replay_flags.hpp"
@@ -15,6 +16,7 @@
 #include "cli/verb.hpp"
 #include "predict/hpl_choices.hpp"
 #include "predict/hpl_prediction.hpp"
+#include "predict/journal/prediction_point.hpp"
 #include "predict/run_facts.hpp"
 #include "report/hpl_report.hpp"
 #include "report/json_text.hpp"
@@ -31,6 +33,7 @@ struct Options {
   HplFlags hpl;
   std::vector<std::string> on;
   PlatformFlags flags;
+  JournalFlags journal;
   predict::PredictOptions predict;
   std::string sample, exchanges = "auto";
   bool closed_form = false;
@@ -38,6 +41,7 @@ struct Options {
 
 // What to predict on one platform.
 struct Task {
+  std::string on;  // the platform as it was asked for
   topology::Platform platform;
   predict::ChosenDat chosen;
   std::vector<hpl_gen::HplConfig> configs;
@@ -50,6 +54,7 @@ Result<std::vector<Task>> tasks_of(const Options& o) {
   std::uint64_t runs = 0;
   for (const std::string& on : o.on) {
     Task task;
+    task.on = on;
     WEFT_ASSIGN(task.platform, topology::load_platform(on, o.flags.changes(o.common.seed)));
     WEFT_ASSIGN(task.chosen, hpl_dat_for(o.hpl, task.platform));
     runs += task.chosen.dat.run_count();
@@ -92,6 +97,15 @@ struct Predictions {
   std::vector<predict::HplPrediction> runs;
   std::vector<predict::ClosedFormPrediction> closed;
   std::vector<double> walls;
+
+  Result<void> add(predict::TimedPrediction&& made, const hpl_gen::HplConfig& config,
+                   const topology::Platform& platform, const predict::PredictOptions& options) {
+    WEFT_ASSIGN(auto forms, predict::closed_forms(config, platform, options));
+    runs.push_back(std::move(made.prediction));
+    closed.push_back(forms);
+    walls.push_back(made.wall_s);
+    return {};
+  }
 };
 
 nlohmann::ordered_json predictions_json(const Predictions& p, bool one,
@@ -118,7 +132,46 @@ nlohmann::ordered_json predictions_json(const Predictions& p, bool one,
   return j;
 }
 
-Result<void> run(const Options& o) {
+// One of them, with the time that it took.
+Result<predict::TimedPrediction> predict_one(const hpl_gen::HplConfig& config, const Task& task,
+                                             const predict::PredictOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  predict::TimedPrediction out;
+  WEFT_ASSIGN(out.prediction, predict::predict_hpl(config, task.platform, options));
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  out.wall_s = wall.count();
+  return out;
+}
+
+// All of them as points of the journal, those that are done into `all`.
+Result<predict::PointsDone> predict_points(const Options& o, const std::vector<Task>& tasks, bool one,
+                                           const predict::PredictOptions& options, Predictions& all) {
+  std::vector<std::pair<const Task*, const hpl_gen::HplConfig*>> jobs;
+  std::vector<predict::PredictionStudy> studies;
+  std::vector<predict::Point> points;
+  for (const Task& task : tasks)
+    for (const auto& config : task.configs) {
+      jobs.emplace_back(&task, &config);
+      studies.push_back({task.on, o.flags.changes(o.common.seed), o.hpl.pivots, one});
+      points.push_back(predict::prediction_point(*o.journal.plan().journal, studies.back(), config, options));
+    }
+  std::vector<std::optional<predict::TimedPrediction>> made(jobs.size());
+  predict::PointsWork work;
+  work.run = [&](std::size_t i) -> Result<predict::Json> {
+    WEFT_ASSIGN(auto p, predict_one(*jobs[i].second, *jobs[i].first, options));
+    return predict::prediction_json(std::move(p), studies[i]);
+  };
+  work.take = [&](std::size_t i, const predict::Json& json) {
+    made[i] = predict::prediction_of(json);
+    return made[i].has_value();
+  };
+  WEFT_ASSIGN(auto done, predict::run_points(points, o.journal.plan(), 1, work));
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (made[i]) WEFT_TRY(all.add(std::move(*made[i]), *jobs[i].second, jobs[i].first->platform, options));
+  return done;
+}
+
+Result<void> run(Options& o) {
   WEFT_ASSIGN(const std::vector<Task> tasks, tasks_of(o));
   predict::PredictOptions options = o.predict;
   options.seed = o.common.seed;
@@ -127,6 +180,8 @@ Result<void> run(const Options& o) {
   options.on_fewer_threads = tell_fewer_threads;
   if (o.closed_form && o.report.wanted())
     return not_supported("a page of closed forms alone", "--report without --closed-form");
+  if (o.closed_form && o.journal.wanted())
+    return not_supported("a journal of closed forms", "--closed-form without --journal: they take no time");
   if (o.closed_form) return run_closed_forms(o, tasks, options);
 
   std::size_t runs = 0;
@@ -145,27 +200,35 @@ Result<void> run(const Options& o) {
     progress.update(static_cast<std::uint64_t>(done),
                     one ? "" : fmt::format("run {} of {}", all.runs.size() + 1, runs));
   };
-  const Interrupt interrupt;
-  options.stop = interrupt.flag();
+  WEFT_TRY(o.journal.open(o.common, o.report.wanted()));
   std::string stopped;
-  for (const Task& task : tasks)
-    for (const auto& config : task.configs) {
-      if (!stopped.empty()) break;
-      const auto start = std::chrono::steady_clock::now();
-      auto prediction = predict::predict_hpl(config, task.platform, options);
-      if (!prediction && interrupt.raised()) {
-        stopped = one ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
-                      : fmt::format("interrupted after {} of {} runs", all.runs.size(), runs);
-        break;
-      }
-      if (!prediction) return std::move(prediction).error();
-      WEFT_ASSIGN(auto forms, predict::closed_forms(config, task.platform, options));
-      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-      all.walls.push_back(wall.count());
-      if (!one) prediction->panels.clear();
-      all.runs.push_back(std::move(*prediction));
-      all.closed.push_back(forms);
+  if (o.journal.wanted()) {
+    options.stop = o.journal.plan().stop;
+    WEFT_ASSIGN(const auto points, predict_points(o, tasks, one, options, all));
+    stopped = o.journal.stopped(points);
+    if (o.journal.silent()) {
+      progress.finish();
+      o.common.print(o.journal.shard_text(points));
+      if (!stopped.empty()) return o.journal.interrupted(stopped);
+      return {};
     }
+  } else {
+    const Interrupt interrupt;
+    options.stop = interrupt.flag();
+    for (const Task& task : tasks)
+      for (const auto& config : task.configs) {
+        if (!stopped.empty()) break;
+        auto made = predict_one(config, task, options);
+        if (!made && interrupt.raised()) {
+          stopped = one ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
+                        : fmt::format("interrupted after {} of {} runs", all.runs.size(), runs);
+          break;
+        }
+        if (!made) return std::move(made).error();
+        if (!one) made->prediction.panels.clear();
+        WEFT_TRY(all.add(std::move(*made), config, task.platform, options));
+      }
+  }
   progress.finish();
 
   std::vector<std::string> warnings = pivot_warnings(options.pivots);
@@ -201,8 +264,9 @@ Result<void> run(const Options& o) {
   if (!o.common.csv.empty() && !(one && all.runs.empty()))
     WEFT_TRY(o.common.write_csv(one ? report::panel_csv(all.runs[0])
                                     : report::predictions_csv(all.runs, all.closed)));
-  if (!stopped.empty()) return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
-  return {};
+  if (stopped.empty()) return {};
+  if (o.journal.wanted()) return o.journal.interrupted(stopped);
+  return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
 }
 
 }  // namespace
@@ -247,6 +311,7 @@ Action setup_predict(CLI::App& app) {
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");
   add_hpl_flags(*hpl, o->hpl);
+  o->journal.add(*hpl, JournalFlags::Shards::kYes);
   o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);
   hpl->get_option("--threads")

@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 
+#include "cli/flags/journal_flags.hpp"
 #include "cli/flags/model_flag.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/report_flag.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/search_points.hpp"
 #include "cli/verb.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/files/input_file.hpp"
@@ -33,6 +35,7 @@ struct Options {
   std::string pattern;
   std::string platform;
   PlatformFlags flags;
+  JournalFlags journal;
   std::string map = "block";
   std::string place = "given";
   std::string mode = "async";
@@ -107,7 +110,23 @@ Result<Pattern> read_pattern(const Options& o) {
   return p;
 }
 
-Result<void> search(const Options& o) {
+// All that the result of a search depends on.
+predict::KeyMaker key_of(const Options& o, const schedule::Exchange& e,
+                         const schedule::PlacementOptions& options, const predict::PointsPlan& plan) {
+  const auto& [mode, exhaustive, exhaustive_limit, seed, evaluations, nodes, sample] = options.search;
+  predict::KeyMaker key("search/1", plan.journal->version(), plan.journal->files());
+  key.add("ranks", std::uint64_t{e.ranks});
+  for (const schedule::Message& m : e.messages)
+    key.add("message", fmt::format("{} {} {}", m.src, m.dst, m.bytes.value()));
+  predict::add_platform(key, o.platform, o.flags.changes(o.common.seed));
+  key.add_naming_files("map", o.map).add("place", o.place).add("model", options.model);
+  key.add("mode", static_cast<std::uint64_t>(mode)).add("exhaustive", std::uint64_t{exhaustive});
+  key.add("limit", exhaustive_limit).add("seed", seed).add("evaluations", evaluations);
+  key.add("nodes", nodes).add("sample", sample);
+  return key;
+}
+
+Result<void> search(Options& o) {
   const auto begin = std::chrono::steady_clock::now();
   if (o.kind != "halo") return usage_error("unknown kind of search", o.kind, "one of: halo");
   WEFT_ASSIGN(const Pattern pattern, read_pattern(o));
@@ -136,12 +155,19 @@ Result<void> search(const Options& o) {
         fmt::format("enumeration of {:.3g} schedules", e.schedules()),
         "at most 4e9 with --exhaustive; without it the search proves by bounds where it can");
 
+  WEFT_TRY(o.journal.open(o.common, false));
   const bool placing = o.place == "search";
   Progress progress(o.common.progress_mode(), "search", 0, placing ? "classes" : "schedules");
   schedule::Control control;
   control.threads = o.common.threads;
-  std::optional<Interrupt> interrupt(std::in_place);
-  control.stop = interrupt->flag();
+  std::optional<Interrupt> interrupt;
+  std::optional<SearchPoints> kept;
+  if (o.journal.wanted()) {
+    control.stop = o.journal.plan().stop;
+    control.kept = &kept.emplace(o.journal.plan(), key_of(o, e, options, o.journal.plan())).pieces();
+  } else {
+    control.stop = interrupt.emplace().flag();
+  }
   control.on_threads = tell_fewer_threads;
   control.progress = [&](double done, double, double best_s) {
     progress.update(static_cast<std::uint64_t>(done), fmt::format("best {}", show_seconds(best_s)));
@@ -180,11 +206,16 @@ Result<void> search(const Options& o) {
   interrupt.reset();
   progress.finish();
   if (counted) counted->finish();
+  if (kept) WEFT_TRY(kept->outcome());
+  const auto ended = [&](std::string why) {
+    if (!kept) return Error{ErrorCode::kFinding, {}, std::move(why), {}, {}};
+    return o.journal.interrupted(fmt::format("{}; journal {} keeps {} pieces for the same command", why,
+                                             o.journal.plan().journal->folder(), kept->finished()));
+  };
   // Interrupted after the proof only the distribution is incomplete.
   const bool proven = placing ? placement.proven : result.proof != schedule::Proof::kNone;
-  const bool stopped = !proven && (facts.result->interrupted || (placing && placement.interrupted));
-  if (facts.result->best.empty())
-    return Error{ErrorCode::kFinding, {}, "interrupted before the first schedule", {}, {}};
+  const bool stopped = (!proven || kept) && (facts.result->interrupted || (placing && placement.interrupted));
+  if (facts.result->best.empty()) return ended("interrupted before the first schedule");
   WEFT_ASSIGN(const auto oracle, schedule::make_rate_oracle(model, *facts.workload, fabric));
   schedule::Evaluator evaluator(*facts.workload, *oracle);
   facts.best = evaluator.timeline(facts.result->best, facts.mode);
@@ -201,8 +232,7 @@ Result<void> search(const Options& o) {
     WEFT_ASSIGN(const std::string picture, report::search_svg(facts));
     WEFT_TRY(o.common.outputs->write("--svg", picture));
   }
-  if (stopped)
-    return Error{ErrorCode::kFinding, {}, "interrupted: the best schedule so far is not the answer", {}, {}};
+  if (stopped) return ended("interrupted: the best schedule so far is not the answer");
   return {};
 }
 
@@ -252,6 +282,7 @@ Action setup_search(CLI::App& app) {
              "picture of the PCIe trees with the congested links of each step (- = stdout)");
   add_output(app, o->common, "--histogram", o->histogram,
              "CSV of the distinct times and how many schedules take each (- = stdout)");
+  o->journal.add(app, JournalFlags::Shards::kNo);
   o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return search(*o); });

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "cli/flags/journal_flags.hpp"
 #include "cli/flags/matrix_flags.hpp"
 #include "cli/flags/report_flag.hpp"
 #include "cli/flags/values.hpp"
@@ -21,6 +22,7 @@ struct Options {
   ReportFlag report;
   ReplayFlags flags;
   MatrixFlags matrix;
+  JournalFlags journal;
   unsigned bisect = 0;
 };
 
@@ -36,8 +38,11 @@ Result<std::optional<double>> replay_between(const Options& o, const report::Fli
   for (const auto& [key, other] : flip.others) p.changes.set.push_back(fmt::format("{}={}", key, other));
   if (!topology::load_platform(p.spec, p.changes)) return std::optional<double>();
   request.platforms.push_back(std::move(p));
+  request.points = o.journal.plan();
   predict::Matrix matrix;
   WEFT_TRY(run_with_progress(std::move(request), "bisect", o.common, matrix));
+  if (matrix.points.interrupted)
+    return o.journal.interrupted("interrupted between two values of " + flip.key);
   const auto& result = matrix.runs.front().result;
   if (!result.finished) return std::optional<double>();
   return std::optional<double>(to_seconds(result.makespan));
@@ -58,7 +63,7 @@ Result<report::SweepAxis> parse_axis(const std::string& text) {
   return axis;
 }
 
-Result<void> run(const Options& o) {
+Result<void> run(Options& o) {
   std::vector<report::SweepAxis> axes;
   std::size_t combinations = 1;
   for (const auto& text : o.flags.set) {
@@ -94,24 +99,34 @@ Result<void> run(const Options& o) {
       choices.push_back(choice);
     }
   }
+  WEFT_TRY(o.journal.open(o.common, o.report.wanted() || o.bisect > 0));
+  request.points = o.journal.plan();
   predict::Matrix matrix;
   WEFT_TRY(run_with_progress(request, "sweep", o.common, matrix));
+  const std::string stopped = o.journal.stopped(matrix.points);
+  if (o.journal.silent()) {
+    o.common.print(o.journal.shard_text(matrix.points));
+    if (!stopped.empty()) return o.journal.interrupted(stopped);
+    return {};
+  }
   std::vector<report::SweepRun> runs;
   for (const predict::MatrixRun& r : matrix.runs)
-    runs.push_back({r.facts, request.platforms[r.platform].spec, choices[r.platform]});
+    if (r.done) runs.push_back({r.facts, request.platforms[r.platform].spec, choices[r.platform]});
   auto sweep = report::sweep_runs(axes, runs);
   for (report::Flip& flip : sweep.flips)
-    WEFT_TRY(report::refine_flip(flip, o.bisect, [&](const std::string& platform, const std::string& value) {
-      return replay_between(o, flip, platform, value);
-    }));
+    WEFT_TRY(report::refine_flip(flip, stopped.empty() ? o.bisect : 0,
+                                 [&](const std::string& platform, const std::string& value) {
+                                   return replay_between(o, flip, platform, value);
+                                 }));
   o.common.print(report::sweep_text(sweep, text_width()));
-  if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::sweep_json(sweep)));
+  if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::sweep_json(sweep, stopped)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::sweep_csv(sweep)));
   if (o.report.wanted()) {
     const std::string text = report::sweep_text(sweep, report::kUnwrapped);
     WEFT_TRY(o.report.write(
-        report::page_of_document("sweep", report::first_line(text), report::sweep_json(sweep))));
+        report::page_of_document("sweep", report::first_line(text), report::sweep_json(sweep, stopped))));
   }
+  if (!stopped.empty()) return o.journal.interrupted(stopped);
   for (const auto& [row, set] : sweep.rows)
     if (!row.error.empty())
       return Error{ErrorCode::kFinding, row.trace, "on " + row.platform + ": " + row.error, {}, {}};
@@ -132,6 +147,7 @@ Action setup_sweep(CLI::App& app) {
          "each; without it the place is interpolated [0]")
       ->transform(count(0, 60))
       ->type_name("N");
+  o->journal.add(app, JournalFlags::Shards::kYes);
   o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return run(*o); });

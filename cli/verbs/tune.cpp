@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "cli/flags/hpl_flags.hpp"
+#include "cli/flags/journal_flags.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/report_flag.hpp"
 #include "cli/interrupt.hpp"
@@ -35,6 +37,7 @@ struct Options {
   HplFlags hpl;
   std::string on, map = "block", out;
   PlatformFlags flags;
+  JournalFlags journal;
   int evaluations = 64;
 };
 
@@ -43,7 +46,7 @@ std::string row_text(const HplConfig& c) {
                      c.depth, hpl_gen::name_of(c.swap), hpl_gen::name_of(c.pmap));
 }
 
-Result<void> run(const Options& o) {
+Result<void> run(Options& o) {
   WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.changes(o.common.seed)));
   WEFT_ASSIGN(const auto chosen, hpl_dat_for(o.hpl, platform));
   const HplConfig base = chosen.dat.runs().front();
@@ -65,13 +68,21 @@ Result<void> run(const Options& o) {
   options.on_fewer_threads = tell_fewer_threads;
   Progress progress(o.common.progress_mode(), "tune", static_cast<std::uint64_t>(o.evaluations),
                     "predictions");
-  const Interrupt interrupt;
-  options.stop = interrupt.flag();
-  WEFT_ASSIGN(const auto result, predict::tune_hpl(base, space, platform, options, o.evaluations,
-                                                   [&](std::uint64_t done) { progress.update(done); }));
+  WEFT_TRY(o.journal.open(o.common, false));
+  std::optional<Interrupt> interrupt;
+  if (!o.journal.wanted()) interrupt.emplace();
+  options.stop = interrupt ? interrupt->flag() : o.journal.plan().stop;
+  const predict::KeptPredictions kept{{o.on, o.flags.changes(o.common.seed), o.hpl.pivots, false},
+                                      o.journal.plan()};
+  WEFT_ASSIGN(const auto result, predict::tune_hpl(
+                                     base, space, platform, options, o.evaluations,
+                                     [&](std::uint64_t done) { progress.update(done); }, kept));
   progress.finish();
-  if (result.ranking.empty())
-    return Error{ErrorCode::kFinding, {}, "interrupted before the first prediction", {}, {}};
+  const auto ended = [&](std::string why) {
+    return o.journal.wanted() ? o.journal.interrupted(std::move(why))
+                              : Error{ErrorCode::kFinding, {}, std::move(why), {}, {}};
+  };
+  if (result.ranking.empty()) return ended("interrupted before the first prediction");
 
   const double gain = result.best.gflops / result.base.gflops - 1;
   const std::string dat = hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config));
@@ -164,7 +175,7 @@ Result<void> run(const Options& o) {
   WEFT_TRY(o.common.write_csv(csv));
   if (o.report.wanted())
     WEFT_TRY(o.report.write(report::page_of_document("tune", answer, report::json_text(j))));
-  if (!result.complete) return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
+  if (!result.complete) return ended(stopped);
   return {};
 }
 
@@ -187,6 +198,7 @@ Action setup_tune(CLI::App& app) {
   add_output(*hpl, o->common, "-o,--output", o->out,
              "write the HPL.dat to FILE, - = stdout [print it below the table]");
   add_hpl_flags(*hpl, o->hpl);
+  o->journal.add(*hpl, JournalFlags::Shards::kNo);
   o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);
   hpl->get_option("--threads")

@@ -53,6 +53,9 @@ std::map<std::string, Try> with_replay(const std::string& line, std::map<std::st
       {"--collective", {"--collective allreduce=ring"}},
       {"--collectives", {"--collectives openmpi4"}},
       {"--from", {"--from ti"}},
+      {"--journal", {"--journal kept"}},
+      {"--shard", {"--shard 1/2 --journal kept"}},
+      {"--spread", {"--spread --journal kept"}},
       {"--seed", {"--seed 3 --map random", line + kOn + "--map random"}},
   };
   own.insert(flags.begin(), flags.end());
@@ -192,6 +195,7 @@ const std::vector<Verb>& verbs() {
       {"search",
        "halo --grid 2x2 --on cs-storm",
        {{"--grid", {"--grid 3x2", "halo --on cs-storm"}},
+        {"--journal", {"--journal kept"}},
         {"--pattern", {"--pattern pattern.csv", "halo --on cs-storm"}},
         {"--periodic", {"--periodic", "halo --grid 3x2 --on cs-storm"}},
         {"--diagonals", {"--diagonals"}},

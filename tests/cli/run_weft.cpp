@@ -50,9 +50,11 @@ std::vector<std::string> Workspace::list() const {
 
 Outcome Workspace::weft(const std::string& arguments) const { return run("timeout 60", arguments); }
 
-Outcome Workspace::interrupted_weft(const std::string& arguments, double seconds) const {
+Outcome Workspace::interrupted_weft(const std::string& arguments, double seconds,
+                                    const std::string& signal) const {
   // In the foreground timeout signals weft alone; else also its group, so that weft would get a second one.
-  return run("timeout --foreground --preserve-status -s INT -k 60 " + std::to_string(seconds), arguments);
+  return run("timeout --foreground --preserve-status -s " + signal + " -k 60 " + std::to_string(seconds),
+             arguments);
 }
 
 Outcome Workspace::run(const std::string& timeout, const std::string& arguments) const {

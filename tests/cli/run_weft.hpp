@@ -26,8 +26,9 @@ class Workspace {
   [[nodiscard]] std::vector<std::string> list() const;
   // `arguments` is a shell line after `weft `; the working directory is the workspace.
   [[nodiscard]] Outcome weft(const std::string& arguments) const;
-  // The same, interrupted (SIGINT) after so many seconds if it still runs then.
-  [[nodiscard]] Outcome interrupted_weft(const std::string& arguments, double seconds) const;
+  // The same, sent a signal after so many seconds if it still runs then.
+  [[nodiscard]] Outcome interrupted_weft(const std::string& arguments, double seconds,
+                                         const std::string& signal = "INT") const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

@@ -144,7 +144,7 @@ TEST(Counterfactual, ALinkThatIsBlamedGivesBackWhatTheClosedFormSays) {
       const Replayed fast = with_link(trace, platform, m.hosts, m.link, 2);
       const double alone = kBytes / platform.fabric.links().capacity[m.link.index()];
       const double blamed = to_seconds(base.result.links[m.link.index()].waited);
-      EXPECT_EQ(predict::most_waited_link(base.facts()), m.link);
+      EXPECT_EQ(predict::digest_of(base.facts()).most_waited.link, m.link);
       EXPECT_NEAR(blamed / (n * (n - 1) * alone), 1, 1e-9);
       const double gave = moving(base) - moving(fast);
       const double share = gave / blamed, want = n / (2.0 * (n - 1));
@@ -204,7 +204,7 @@ TEST(Counterfactual, TheLinkWaitedForMostIsWaitedForWhateverTheOthersAre) {
       double sum = 0;
       for (const auto& l : base.result.links) sum += to_seconds(l.waited);
       EXPECT_NEAR(sum, to_seconds(base.result.network.contention), 1e-9 * sum + 1e-9);
-      const LinkId worst = predict::most_waited_link(base.facts());
+      const LinkId worst = predict::digest_of(base.facts()).most_waited.link;
       if (!worst.valid() || sum < 1e-6) continue;  // no contention worth a sentence
       ++cases;
       auto others = load(spec);

@@ -4,6 +4,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
 
 #include "tests/schedule/storm_workload.hpp"
 
@@ -96,6 +99,74 @@ TEST(Exhaustive, SymmetryAndThreadsChangeNothing) {
     Evaluator e(s.workload, *s.oracle);
     EXPECT_NEAR(e.makespan(a.best, mode), a.statistics.best, 1e-9);
     EXPECT_NEAR(e.makespan(a.worst, mode), a.statistics.worst, 1e-9);
+  }
+}
+
+// Pieces in memory; the search is stopped once `most` more of them are kept.
+struct Kept {
+  std::map<std::string, ExhaustivePiece> done;
+  std::mutex mutex;
+  std::atomic<bool> stop{false};
+  int most = 1000, times_kept = 0;
+  bool refuse = false;
+  KeptPieces pieces;
+
+  Kept() {
+    pieces.find_roots = [this](const std::string& name, ExhaustivePiece& out) {
+      const std::lock_guard lock(mutex);
+      const auto at = done.find(name);
+      if (at != done.end()) out = at->second;
+      return at != done.end();
+    };
+    pieces.keep_roots = [this](const std::string& name, const ExhaustivePiece& piece) {
+      const std::lock_guard lock(mutex);
+      if (refuse) return false;
+      EXPECT_TRUE(done.emplace(name, piece).second) << name << " was searched twice";
+      stop = ++times_kept >= most;
+      return true;
+    };
+  }
+};
+
+TEST(Exhaustive, APieceThatIsKeptIsNotSearchedAgainAndTheResultIsThatOfAWholeSearch) {
+  const StormWorkload s(unit_grid(2, 2, 1, true), 1, Fraction(21, 121));
+  for (const Mode mode : {Mode::kAsync, Mode::kBarrier}) {
+    const auto whole = all(s, mode);
+    ASSERT_EQ(whole.schedules, 331776);
+    Kept kept;
+    Control control;
+    control.kept = &kept.pieces;
+    control.stop = &kept.stop;
+    control.piece = "this one: ";
+    kept.refuse = true;
+    EXPECT_FALSE(
+        search_exhaustively(s.workload, *s.oracle, mode, workload_symmetry(s.workload), control).complete);
+    kept.refuse = false;
+    ExhaustiveResult r;
+    for (unsigned round = 0; round < 5; ++round) {
+      kept.stop = false;
+      kept.times_kept = 0;
+      kept.most = round < 2 ? 1 : 1000;
+      control.threads = round < 2 ? 1 : round;
+      r = search_exhaustively(s.workload, *s.oracle, mode, workload_symmetry(s.workload), control);
+      EXPECT_EQ(r.complete, round >= 2) << round;
+      if (round >= 3) {
+        EXPECT_EQ(kept.times_kept, 0) << "all are there";
+      }
+    }
+    EXPECT_EQ(kept.done.size(), 3u);
+    EXPECT_TRUE(kept.done.begin()->first.starts_with("this one: roots 0 to "));
+    EXPECT_EQ(r.simulated, whole.simulated);
+    EXPECT_EQ(r.schedules, whole.schedules);
+    EXPECT_EQ(r.best, whole.best);
+    EXPECT_EQ(r.worst, whole.worst);
+    ASSERT_EQ(r.statistics.distinct.size(), whole.statistics.distinct.size());
+    for (std::size_t i = 0; i < r.statistics.distinct.size(); ++i) {
+      EXPECT_EQ(r.statistics.distinct[i].seconds, whole.statistics.distinct[i].seconds);
+      EXPECT_EQ(r.statistics.distinct[i].count, whole.statistics.distinct[i].count);
+    }
+    EXPECT_EQ(r.statistics.median, whole.statistics.median);
+    EXPECT_EQ(r.statistics.mean, whole.statistics.mean);
   }
 }
 

@@ -1,0 +1,233 @@
+#include "predict/journal/point_key.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <bit>
+#include <charconv>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/files/input_file.hpp"
+
+namespace weft::predict {
+namespace {
+
+constexpr int kFilesDeep = 3;                     // a platform file, the node that it names, that one's graph
+constexpr std::uint64_t kMaxNaming = 1ULL << 20;  // bytes of a text that may name files: larger ones are data
+constexpr std::size_t kChunk = std::size_t{1} << 20;
+
+// XXH3 over pieces.
+class Hasher {
+ public:
+  Hasher() : state_(XXH3_createState(), &XXH3_freeState) {
+    WEFT_CHECK(state_ != nullptr, "no memory for a hash");
+    XXH3_128bits_reset(state_.get());
+  }
+  void add(const void* data, std::size_t size) { XXH3_128bits_update(state_.get(), data, size); }
+  void add(std::uint64_t v) { add(&v, sizeof v); }
+  void add(std::string_view s) {
+    add(s.size());
+    add(s.data(), s.size());
+  }
+  template <class T>
+  void add_all(const std::vector<T>& v) {
+    add(v.size());
+    add(v.data(), v.size() * sizeof(T));
+  }
+  [[nodiscard]] PointKey value() const {
+    const XXH128_hash_t h = XXH3_128bits_digest(state_.get());
+    return {h.high64, h.low64};
+  }
+
+ private:
+  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
+};
+
+bool is_regular_file(const std::string& path, std::uint64_t* size = nullptr) {
+  struct stat st {};
+  if (path.empty() || path.find('\0') != std::string::npos || ::stat(path.c_str(), &st) != 0) return false;
+  if (size != nullptr) *size = static_cast<std::uint64_t>(st.st_size);
+  return S_ISREG(st.st_mode);
+}
+
+std::string digest_of_file(const std::string& path) {
+  if (!is_regular_file(path)) return {};
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return {};
+  Hasher hash;
+  std::vector<char> chunk(kChunk);
+  ssize_t n = 0;
+  while ((n = ::read(fd, chunk.data(), chunk.size())) > 0)
+    hash.add(chunk.data(), static_cast<std::size_t>(n));
+  ::close(fd);
+  return n < 0 ? std::string() : hash.value().text();
+}
+
+// What in `text` may be the name of a file.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> out;
+  std::string word;
+  for (const char c : text) {
+    if (std::string_view(" \t\r\n\"',:={}[]<>;").find(c) == std::string_view::npos) {
+      word += c;
+      continue;
+    }
+    if (!word.empty()) out.push_back(std::move(word));
+    word.clear();
+  }
+  if (!word.empty()) out.push_back(std::move(word));
+  for (std::size_t at = text.find('"'); at != std::string_view::npos;) {
+    const std::size_t end = text.find('"', at + 1);
+    if (end == std::string_view::npos) break;
+    const std::string_view quoted = text.substr(at + 1, end - at - 1);
+    out.emplace_back(quoted);
+    if (const auto eq = quoted.find('='); eq != std::string_view::npos)
+      out.emplace_back(quoted.substr(eq + 1));
+    at = text.find('"', end + 1);
+  }
+  out.emplace_back(text);
+  if (const auto after = text.find_first_of("=:"); after != std::string_view::npos)
+    out.emplace_back(text.substr(after + 1));
+  return out;
+}
+
+}  // namespace
+
+std::string PointKey::text() const { return fmt::format("{:016x}{:016x}", high, low); }
+
+std::optional<PointKey> PointKey::parse(std::string_view text) {
+  PointKey k;
+  if (text.size() != 32) return std::nullopt;
+  const char* middle = text.data() + 16;
+  const char* end = text.data() + 32;
+  if (std::from_chars(text.data(), middle, k.high, 16).ptr != middle) return std::nullopt;
+  if (std::from_chars(middle, end, k.low, 16).ptr != end) return std::nullopt;
+  return k;
+}
+
+std::uint64_t checksum(std::string_view bytes) { return XXH64(bytes.data(), bytes.size(), 0); }
+
+const std::string& FileDigests::of(const std::string& path) {
+  const auto [at, fresh] = known_.try_emplace(path);
+  if (fresh) at->second = digest_of_file(path);
+  return at->second;
+}
+
+KeyMaker::KeyMaker(std::string_view kind, std::string_view version, FileDigests& files) : files_(&files) {
+  add("kind", kind);
+  add("version", version);
+}
+
+KeyMaker& KeyMaker::add(std::string_view name, std::string_view text) {
+  text_ += fmt::format("{}:{} {}:{}\n", name.size(), name, text.size(), text);
+  return *this;
+}
+
+KeyMaker& KeyMaker::add(std::string_view name, std::uint64_t number) {
+  return add(name, std::string_view(fmt::format("{}", number)));
+}
+
+KeyMaker& KeyMaker::add(std::string_view name, double number) {
+  return add(name, std::string_view(fmt::format("{:016x}", std::bit_cast<std::uint64_t>(number))));
+}
+
+KeyMaker& KeyMaker::add_naming_files(std::string_view name, std::string_view text) {
+  add(name, text);
+  add_files_of(text, kFilesDeep);
+  return *this;
+}
+
+void KeyMaker::add_files_of(std::string_view text, int depth) {
+  for (const std::string& word : words_of(text)) {
+    const std::string& digest = files_->of(word);
+    if (digest.empty()) continue;
+    add("file", digest);
+    std::uint64_t size = 0;
+    if (depth <= 1 || !is_regular_file(word, &size) || size > kMaxNaming) continue;
+    if (const auto inside = read_text(word, kMaxNaming)) add_files_of(*inside, depth - 1);
+  }
+}
+
+PointKey KeyMaker::key() const {
+  const XXH128_hash_t h = XXH3_128bits(text_.data(), text_.size());
+  return {h.high64, h.low64};
+}
+
+void add_options(KeyMaker& key, const replay::ReplayOptions& options) {
+  // Callbacks watch and decide nothing.
+  const auto& [raw, raw_switch, header, rtt_weights, model, accuracy, compute_scale, collectives,
+               collective_rules, join_computations, noise, seed, critical_path, ideal_network, on_progress,
+               on_op, on_region, on_message] = options;
+  key.add("raw", static_cast<std::uint64_t>(raw));
+  key.add("raw_switch", raw_switch ? fmt::format("{}", raw_switch->value()) : std::string("none"));
+  key.add("header", static_cast<std::uint64_t>(header.value()));
+  key.add("rtt_weights", std::uint64_t{rtt_weights});
+  key.add("model", model);
+  key.add("accuracy", accuracy);
+  key.add("compute_scale", compute_scale);
+  for (const auto& [collective, algorithm] : collectives) key.add(collective, algorithm);
+  key.add_naming_files("rules", collective_rules);
+  key.add("noise", std::uint64_t{noise});
+  key.add("seed", seed);
+}
+
+void add_platform(KeyMaker& key, std::string_view spec, const topology::PlatformChanges& changes) {
+  const auto& [set, routing, failures, seed] = changes;
+  key.add_naming_files("platform", spec);
+  for (const std::string& s : set) key.add_naming_files("set", s);
+  key.add("routing", routing);
+  for (const std::string& f : failures) key.add("fail", f);
+  key.add("platform_seed", seed);
+}
+
+Result<std::string> trace_digest(traces::TraceReader& trace) {
+  Hasher hash;
+  const traces::TraceHeader& h = trace.header();
+  const auto& [ranks, hostnames, recorder, mpi_version, command_line, hpl_dat, clock_resolution_ps, notes,
+               warnings, recording] = h;
+  hash.add(ranks);
+  for (const auto* list : {&hostnames, &notes, &warnings}) {
+    hash.add(list->size());
+    for (const std::string& s : *list) hash.add(std::string_view(s));
+  }
+  for (const auto* text : {&recorder, &mpi_version, &command_line, &hpl_dat})
+    hash.add(std::string_view(*text));
+  hash.add(static_cast<std::uint64_t>(clock_resolution_ps));
+  const auto& [not_recorded, thread_level, threads, concurrent_calls, clock, cpu_ps, wall_ps] = recording;
+  hash.add(not_recorded.size());
+  for (const traces::NotRecorded& n : not_recorded) {
+    hash.add(std::string_view(n.group));
+    hash.add(std::string_view(n.call));
+    hash.add(n.count);
+  }
+  for (const std::uint64_t v : {std::uint64_t{thread_level}, std::uint64_t{threads}, concurrent_calls,
+                                static_cast<std::uint64_t>(clock)})
+    hash.add(v);
+  hash.add_all(cpu_ps);
+  hash.add_all(wall_ps);
+  for (const traces::Communicator& c : trace.communicators()) {
+    hash.add(std::string_view(c.name));
+    hash.add_all(c.members);
+  }
+  for (const std::string& r : trace.regions()) hash.add(std::string_view(r));
+  traces::OpBlock block;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    while (true) {
+      block.clear();
+      WEFT_ASSIGN(const bool more, trace.next_block(RankId(rank), block));
+      if (!more) break;
+      hash.add(rank);
+      static_assert(std::has_unique_object_representations_v<traces::Op>);
+      hash.add_all(block.ops);
+      hash.add_all(block.lists);
+    }
+  trace.rewind();
+  return hash.value().text();
+}
+
+}  // namespace weft::predict

@@ -1,0 +1,180 @@
+#include "predict/journal/prediction_point.hpp"
+
+#include <fmt/format.h>
+
+#include "predict/journal/fields.hpp"
+#include "predict/run_facts.hpp"
+
+namespace weft::hpl_gen {
+
+template <class V>
+void fields(V& visit, RocHplArguments& a) {
+  auto& [split, local_p, local_q, device_memory] = a;
+  visit("split", split);
+  visit("local_p", local_p);
+  visit("local_q", local_q);
+  visit("device_memory", device_memory);
+}
+
+// All of them: a new one does not compile until it is here, and so in every key.
+template <class V>
+void fields(V& visit, HplConfig& c) {
+  auto& [n, nb, p, q, pmap, pfact, nbmin, ndiv, rfact, bcast, depth, swap, swap_threshold, l1_transposed,
+         u_transposed, equil, align, threshold, program, rochpl] = c;
+  visit("n", n);
+  visit("nb", nb);
+  visit("p", p);
+  visit("q", q);
+  visit("pmap", pmap);
+  visit("pfact", pfact);
+  visit("nbmin", nbmin);
+  visit("ndiv", ndiv);
+  visit("rfact", rfact);
+  visit("bcast", bcast);
+  visit("depth", depth);
+  visit("swap", swap);
+  visit("swap_threshold", swap_threshold);
+  visit("l1_transposed", l1_transposed);
+  visit("u_transposed", u_transposed);
+  visit("equil", equil);
+  visit("align", align);
+  visit("threshold", threshold);
+  visit("program", program);
+  visit("rochpl", rochpl);
+}
+
+template <class V>
+void fields(V& visit, PanelSeconds& p) {
+  visit("s", p.s);
+}
+
+}  // namespace weft::hpl_gen
+
+namespace weft::replay {
+
+template <class V>
+void fields(V& visit, EngineStats& e) {
+  visit("events", e.events);
+  visit("solves", e.solves);
+  visit("flows", e.flows);
+  visit("flows_solved", e.flows_solved);
+  visit("links_touched", e.links_touched);
+  visit("certificates", e.certificates);
+  visit("max_component", e.max_component);
+  visit("warnings", e.warnings);
+}
+
+}  // namespace weft::replay
+
+namespace weft::predict {
+
+template <class V>
+void fields(V& visit, PhaseErrors& e) {
+  visit("pfact_s", e.pfact_s);
+  visit("bcast_s", e.bcast_s);
+  visit("swap_s", e.swap_s);
+  visit("update_s", e.update_s);
+  visit("solve_s", e.solve_s);
+}
+
+template <class V>
+void fields(V& visit, ExchangeChoice& e) {
+  visit("series", e.series);
+  visit("why", e.why);
+  visit("differs_at_most", e.differs_at_most);
+  visit("panels_tried", e.panels_tried);
+}
+
+template <class V>
+void fields(V& visit, HplPrediction& p) {
+  auto& [config, platform, label, model, time_s, gflops, efficiency, peak_gflops, pfact_s, bcast_s, swap_s,
+         update_s, solve_s, bcast_took_s, device_s, panels_simulated, panels_total, shortest_window,
+         error_estimate, phase_error, exchanges, panels, engine, messages, ops, busiest_link,
+         busiest_utilization] = p;
+  visit("config", config);
+  visit("platform", platform);
+  visit("label", label);
+  visit("model", model);
+  visit("time_s", time_s);
+  visit("gflops", gflops);
+  visit("efficiency", efficiency);
+  visit("peak_gflops", peak_gflops);
+  visit("pfact_s", pfact_s);
+  visit("bcast_s", bcast_s);
+  visit("swap_s", swap_s);
+  visit("update_s", update_s);
+  visit("solve_s", solve_s);
+  visit("bcast_took_s", bcast_took_s);
+  visit("device_s", device_s);
+  visit("panels_simulated", panels_simulated);
+  visit("panels_total", panels_total);
+  visit("shortest_window", shortest_window);
+  visit("error_estimate", error_estimate);
+  visit("phase_error", phase_error);
+  visit("exchanges", exchanges);
+  visit("panels", panels);
+  visit("engine", engine);
+  visit("messages", messages);
+  visit("ops", ops);
+  visit("busiest_link", busiest_link);
+  visit("busiest_utilization", busiest_utilization);
+}
+
+template <class V>
+void fields(V& visit, TimedPrediction& p) {
+  visit("prediction", p.prediction);
+  visit("wall_s", p.wall_s);
+}
+
+Point prediction_point(Journal& journal, const PredictionStudy& study, const hpl_gen::HplConfig& config,
+                       const PredictOptions& options) {
+  // Threads and callbacks decide no result.
+  const auto& [sample, width, warm_up, exchanges, most_pieces, map, model, seed, pivots, noise, threads,
+               on_panels, on_fewer_threads, stop] = options;
+  KeyMaker key("hpl/1", journal.version(), journal.files());
+  hpl_gen::HplConfig c = config;
+  key.add("config", ToJson::of(c).dump());
+  add_platform(key, study.platform, study.changes);
+  key.add("sample", static_cast<std::uint64_t>(sample)).add("width", static_cast<std::uint64_t>(width));
+  key.add("warm_up", static_cast<std::uint64_t>(warm_up))
+      .add("exchanges", static_cast<std::uint64_t>(exchanges));
+  key.add("most_pieces", static_cast<std::uint64_t>(most_pieces)).add_naming_files("map", map);
+  key.add("model", model).add("seed", seed).add("noise", std::uint64_t{noise});
+  key.add_naming_files("pivots", study.pivots);
+  key.add("pivot_seed", pivots.seed).add("matrix_seed", static_cast<std::uint64_t>(pivots.matrix_seed));
+  key.add("panels", std::uint64_t{study.panels});
+  const double n = static_cast<double>(config.n);
+  return {key.key(),
+          fmt::format("N {} NB {} {} x {} on {}", config.n, config.nb, config.p, config.q,
+                      short_name(study.platform)),
+          n * n * n};
+}
+
+Json prediction_json(TimedPrediction prediction, const PredictionStudy& study) {
+  if (!study.panels) prediction.prediction.panels.clear();
+  return ToJson::of(prediction);
+}
+
+std::optional<TimedPrediction> prediction_of(const Json& json) { return FromJson::to<TimedPrediction>(json); }
+
+Result<std::optional<HplPrediction>> predict_point(const PredictionStudy& study, const PointsPlan& plan,
+                                                   const hpl_gen::HplConfig& config,
+                                                   const topology::Platform& platform,
+                                                   const PredictOptions& options) {
+  std::optional<HplPrediction> out;
+  PointsWork work;
+  work.run = [&](std::size_t) -> Result<Json> {
+    TimedPrediction p;
+    WEFT_ASSIGN(p.prediction, predict_hpl(config, platform, options));
+    return prediction_json(std::move(p), study);
+  };
+  work.take = [&](std::size_t, const Json& json) {
+    auto p = prediction_of(json);
+    if (p) out = std::move(p->prediction);
+    return p.has_value();
+  };
+  WEFT_TRY(run_points({prediction_point(*plan.journal, study, config, options)}, plan, 1, work));
+  return out;
+}
+
+}  // namespace weft::predict

@@ -1,0 +1,37 @@
+// A prediction of HPL as a point of a journal: its key, and its result as JSON and back.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "predict/hpl_prediction.hpp"
+#include "predict/journal/points.hpp"
+
+namespace weft::predict {
+
+// What predictions depend on besides the configuration and the options.
+struct PredictionStudy {
+  std::string platform;  // as topology::load_platform takes it
+  topology::PlatformChanges changes;
+  std::string pivots;   // where they come from, as it was asked; files that it names count
+  bool panels = false;  // HplPrediction::panels are kept: as much as the run is long
+};
+
+struct TimedPrediction {
+  HplPrediction prediction;
+  double wall_s = 0;  // that it took where it was made
+};
+
+[[nodiscard]] Point prediction_point(Journal& journal, const PredictionStudy& study,
+                                     const hpl_gen::HplConfig& config, const PredictOptions& options);
+[[nodiscard]] Json prediction_json(TimedPrediction prediction, const PredictionStudy& study);
+[[nodiscard]] std::optional<TimedPrediction> prediction_of(const Json& json);
+
+// predict_hpl() of one point: what the plan's journal holds is taken from there. None: interrupted.
+[[nodiscard]] Result<std::optional<HplPrediction>> predict_point(const PredictionStudy& study,
+                                                                 const PointsPlan& plan,
+                                                                 const hpl_gen::HplConfig& config,
+                                                                 const topology::Platform& platform,
+                                                                 const PredictOptions& options);
+
+}  // namespace weft::predict

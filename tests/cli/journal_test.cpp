@@ -1,0 +1,399 @@
+// --journal, --shard and weft merge: studies that are killed, divided or shared give the bytes of one undisturbed run,
+// and nothing that was finished is run again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "core/rng.hpp"
+#include "tests/cli/run_weft.hpp"
+#include "tests/support/checkout.hpp"
+
+namespace weft::testing {
+namespace {
+
+using nlohmann::ordered_json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::uint64_t seed_of_tests() {
+  const char* s = std::getenv("WEFT_SEED");
+  return s != nullptr ? std::strtoull(s, nullptr, 10) : 20261122;
+}
+
+const std::string kTrace = support::source_dir() + "/traces/samples/hpl_4x4_2000_64.weft";
+// 12 points of some 20 ms.
+const std::string kSweep =
+    "sweep " + kTrace +
+    " --on fat-tree-16 --on T=torus-16 --map block --map cyclic --set bw=10Gbps,40Gbps,100Gbps ";
+
+// Points of a journal, each with how many lines hold it.
+std::map<std::string, int> lines_of(const Workspace& w, const std::string& folder) {
+  std::map<std::string, int> out;
+  for (const std::string& name : w.list()) {
+    if (!name.starts_with(folder + "/points-")) continue;
+    std::istringstream in(w.read(name));
+    for (std::string line; std::getline(in, line);) {
+      const auto j = ordered_json::parse(line, nullptr, false);
+      if (j.is_object() && j.contains("point")) ++out[j["point"].get<std::string>()];
+    }
+  }
+  return out;
+}
+
+// What a command prints and writes, without the journal's flags.
+struct Output {
+  std::string text, json, csv;
+  friend bool operator==(const Output&, const Output&) = default;
+};
+Output output_of(const Workspace& w, const std::string& command) {
+  const Outcome o = w.weft(command + " --json out.json --csv out.csv");
+  EXPECT_EQ(o.exit_code, 0) << command << "\n" << o.err;
+  return {o.out, w.read("out.json"), w.read("out.csv")};
+}
+
+TEST(CliJournal, AStudyThatIsKilledAgainAndAgainGivesTheSameBytesAndRunsNothingTwice) {
+  const std::uint64_t seed = seed_of_tests();
+  SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+  Rng rng(seed);
+  const Workspace w;
+  const Output whole = output_of(w, kSweep);
+  const auto start = std::chrono::steady_clock::now();
+  (void)output_of(w, kSweep);
+  const std::chrono::duration<double> takes = std::chrono::steady_clock::now() - start;
+  int killed = 0;
+  for (int round = 0; round < 8; ++round) {
+    const Outcome o = w.interrupted_weft(kSweep + "--journal j --threads " + std::to_string(1 + round % 2),
+                                         (0.1 + 0.4 * rng.unit()) * takes.count(), "KILL");
+    killed += o.exit_code == 137 ? 1 : 0;
+  }
+  EXPECT_GT(killed, 0);
+  EXPECT_EQ(output_of(w, kSweep + "--journal j"), whole);
+  const auto lines = lines_of(w, "j");
+  EXPECT_EQ(lines.size(), 12u);
+  for (const auto& [point, times] : lines) EXPECT_EQ(times, 1) << point;
+  // Nothing is left to run: not even a file is added.
+  const auto files = w.list();
+  EXPECT_EQ(output_of(w, kSweep + "--journal j --threads 2"), whole);
+  EXPECT_EQ(w.list(), files);
+}
+
+TEST(CliJournal, AnInterruptTellsWhatIsDoneAndEndsByItsSignal) {
+  const Workspace w;
+  // The slowest first: some are done after a while, all never are before the signal.
+  std::string values;
+  for (int i = 1; i <= 400; ++i) values += (i == 1 ? "" : ",") + std::to_string(10 * i) + "Gbps";
+  const std::string command = "sweep " + kTrace + " --on torus-16 --set bw=" + values + " --journal j ";
+  const Outcome term = w.interrupted_weft(command + "--json part.json", 0.7, "TERM");
+  EXPECT_EQ(term.exit_code, 143) << term.err;
+  EXPECT_THAT(term.err, HasSubstr("of 400 points: journal j keeps them"));
+  const auto j = ordered_json::parse(w.read("part.json"));
+  EXPECT_THAT(j["error"].get<std::string>(), HasSubstr("interrupted after"));
+  EXPECT_EQ(j["rows"].size(), lines_of(w, "j").size());
+  EXPECT_LT(j["rows"].size(), 400u);
+  const Outcome interrupt = w.interrupted_weft(command, 0.7, "INT");
+  EXPECT_EQ(interrupt.exit_code, 130) << interrupt.err;
+  EXPECT_GT(lines_of(w, "j").size(), j["rows"].size()) << "it went on where the other one stopped";
+  for (const auto& [point, times] : lines_of(w, "j")) EXPECT_EQ(times, 1) << point;
+}
+
+TEST(CliJournal, ShardsMergeIntoTheOutputOfOneRun) {
+  const Workspace w;
+  const Output whole = output_of(w, kSweep);
+  for (const int shards : {1, 3, 5, 20}) {
+    const std::string n = std::to_string(shards);
+    std::string folders;
+    for (int i = 1; i <= shards; ++i) {
+      // In one folder, or one each.
+      const std::string folder = "j" + n + (shards == 3 ? "-" + std::to_string(i) : "");
+      if (folders.find(folder) == std::string::npos) folders += " " + folder;
+      if (i == shards && shards == 3) {
+        const Outcome early = w.weft("merge" + folders + " --json out.json");
+        EXPECT_EQ(early.exit_code, 3) << "the folder of the last shard is not there";
+        const Outcome missing = w.weft("merge j3-1 j3-2 --json out.json");
+        EXPECT_EQ(missing.exit_code, 3);
+        EXPECT_THAT(missing.err, HasSubstr("4 of 12 points are missing: 4 of the 4 of shard 3/3"));
+        EXPECT_THAT(missing.err, HasSubstr("map "));
+        EXPECT_EQ(missing.out, "");
+      }
+      const Outcome o = w.weft(kSweep + "--journal " + folder + " --shard " + std::to_string(i % shards) +
+                               "/" + n + " --threads " + std::to_string(1 + i % 3));
+      ASSERT_EQ(o.exit_code, 0) << o.err;
+      EXPECT_THAT(o.out, HasSubstr("weft merge"));
+    }
+    EXPECT_EQ(output_of(w, "merge" + folders), whole) << shards << " shards";
+    if (shards == 3) continue;
+    EXPECT_EQ(lines_of(w, "j" + n).size(), 12u);
+    for (const auto& [point, times] : lines_of(w, "j" + n)) EXPECT_EQ(times, 1) << point;
+  }
+}
+
+TEST(CliJournal, ASlurmTaskTakesItsPart) {
+  const Workspace w;
+  const std::string command = "sweep " + kTrace + " --on torus-16 --set lat=1us,2us,3us,4us --journal j";
+  const Output whole = output_of(w, "sweep " + kTrace + " --on torus-16 --set lat=1us,2us,3us,4us");
+  const auto task = [&](const std::string& variables) {
+    // The workspace runs "weft ARGUMENTS" in a shell; the variables stand before it.
+    return std::system(("cd '" + w.path() + "' && " + variables + " " + support::binary_dir() + "/cli/weft " +
+                        command + " --shard slurm >/dev/null 2>&1")
+                           .c_str());
+  };
+  EXPECT_NE(task("env -u SLURM_ARRAY_TASK_ID"), 0) << "no job array";
+  for (int id = 3; id <= 7; id += 2)
+    EXPECT_EQ(task("SLURM_ARRAY_TASK_ID=" + std::to_string(id) +
+                   " SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_STEP=2"),
+              0);
+  EXPECT_EQ(output_of(w, "merge j"), whole);
+  EXPECT_NE(
+      task("SLURM_ARRAY_TASK_ID=9 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_STEP=2"),
+      0);
+}
+
+TEST(CliJournal, TwoProcessesOnOneJournalShareTheWork) {
+  const Workspace w;
+  const Output whole = output_of(w, kSweep);
+  Outcome other;
+  const std::string elsewhere = " '" + w.path() + "/j'";
+  std::thread second([&] {
+    const Workspace mine;
+    other = mine.weft(kSweep + "--journal" + elsewhere + " --json - --quiet");
+  });
+  const Output mine = output_of(w, kSweep + "--journal j");
+  second.join();
+  EXPECT_EQ(mine, whole);
+  EXPECT_EQ(other.out, whole.json) << other.err;
+  EXPECT_EQ(lines_of(w, "j").size(), 12u);
+  for (const auto& [point, times] : lines_of(w, "j")) EXPECT_EQ(times, 1) << point;
+}
+
+TEST(CliJournal, AFullDiskKeepsWhatIsFinishedAndSaysSo) {
+  const Workspace w;
+  const Output whole = output_of(w, kSweep);
+  // Files of at most 8 KiB, and the signal of that ignored: write() fails as on a full disk.
+  const std::string shell = "cd '" + w.path() + "' && (trap '' XFSZ; ulimit -f 8; " + support::binary_dir() +
+                            "/cli/weft " + kSweep + "--journal j >out.txt 2>err.txt)";
+  const int status = std::system(shell.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_THAT(w.read("err.txt"), HasSubstr("cannot write the journal"));
+  EXPECT_EQ(w.read("out.txt"), "");
+  const auto before = lines_of(w, "j").size();
+  EXPECT_GT(before, 0u);
+  EXPECT_LT(before, 12u);
+  EXPECT_EQ(output_of(w, kSweep + "--journal j"), whole);
+  EXPECT_EQ(lines_of(w, "j").size(), 12u);
+}
+
+TEST(CliJournal, CompareKeepsDeadlocksAndUnmatchedMessagesToo) {
+  const Workspace w;
+  w.write("dead.txt", "0 init\n1 init\n0 recv 1 8 100 6\n1 recv 0 8 100 6\n0 finalize\n1 finalize\n");
+  w.write("lost.txt", "0 init\n1 init\n0 isend 1 8 100 6\n0 finalize\n1 finalize\n");
+  w.write("fine.txt", "0 init\n1 init\n0 send 1 8 100 6\n1 recv 0 8 100 6\n0 finalize\n1 finalize\n");
+  const std::string command =
+      "compare dead.txt lost.txt fine.txt --on torus-16 --on crossbar-16 --raw=rendezvous";
+  const Outcome plain = w.weft(command + " --json a.json");
+  EXPECT_EQ(plain.exit_code, 1);
+  const Outcome first = w.weft(command + " --json b.json --journal j");
+  const Outcome second = w.weft(command + " --json c.json --journal j");
+  for (const Outcome* o : {&first, &second}) {
+    EXPECT_EQ(o->exit_code, 1);
+    EXPECT_EQ(o->out, plain.out);
+    EXPECT_EQ(o->err, plain.err);
+  }
+  EXPECT_EQ(w.read("b.json"), w.read("a.json"));
+  EXPECT_EQ(w.read("c.json"), w.read("a.json"));
+  EXPECT_EQ(lines_of(w, "j").size(), 6u);
+  // Another content under the name of a trace is another point.
+  w.write("fine.txt", "0 init\n1 init\n0 send 1 8 101 6\n1 recv 0 8 101 6\n0 finalize\n1 finalize\n");
+  EXPECT_EQ(w.weft(command + " --journal j").exit_code, 1);
+  EXPECT_EQ(lines_of(w, "j").size(), 8u);
+}
+
+// Times and memory of the machine that predicted are the only difference.
+std::string without_engine(const std::string& text) {
+  auto j = ordered_json::parse(text);
+  j.erase("engine");
+  for (auto& run : j["runs"]) run["engine"].erase("wall_s");
+  return j.dump(1);
+}
+
+TEST(CliJournal, PredictionsOfAListAndTheirShards) {
+  const Workspace w;
+  const std::string command =
+      "predict hpl --on crossbar:n=16,bw=10GB/s,lat=1us,speed=20Gflops --n 1000,1500,2000 --nb 50,100 --p 4 "
+      "--q 4 "
+      "--sample 2";
+  const Output whole = output_of(w, command);
+  const auto same = [&](const Output& o) {
+    EXPECT_EQ(o.text, whole.text);
+    EXPECT_EQ(o.csv, whole.csv);
+    EXPECT_EQ(without_engine(o.json), without_engine(whole.json));
+  };
+  same(output_of(w, command + " --journal j"));
+  const Output again = output_of(w, command + " --journal j");
+  same(again);
+  EXPECT_EQ(lines_of(w, "j").size(), 6u);
+  for (const char* shard : {"1/2", "2/2"})
+    EXPECT_EQ(w.weft(command + " --journal k --shard " + shard).exit_code, 0);
+  same(output_of(w, "merge k"));
+  // One prediction keeps its panels.
+  const std::string one =
+      "predict hpl --on crossbar:n=16,bw=10GB/s,lat=1us,speed=20Gflops --n 1000 --nb 50 --p 4 --q 4";
+  const Output alone = output_of(w, one);
+  (void)output_of(w, one + " --journal j");
+  EXPECT_EQ(output_of(w, one + " --journal j").csv, alone.csv);
+}
+
+TEST(CliJournal, ATuneThatIsKilledGoesOn) {
+  const Workspace w;
+  const std::string command =
+      "tune hpl --on crossbar:n=16,bw=10GB/s,lat=1us,speed=20Gflops --n 2000 --nb 50,100 --p 4,2 --q 4,8 "
+      "--evaluations 16";
+  const Output whole = output_of(w, command);
+  for (const double seconds : {0.1, 0.2, 0.3})
+    (void)w.interrupted_weft(command + " --journal j", seconds, "KILL");
+  EXPECT_EQ(output_of(w, command + " --journal j"), whole);
+  for (const auto& [point, times] : lines_of(w, "j")) EXPECT_EQ(times, 1) << point;
+}
+
+// As mpirun and srun start them: each process finds its rank in its environment.
+TEST(CliJournal, ProcessesOfALauncherShareThePointsAndTheFirstTellsTheResult) {
+  const Workspace w;
+  const Output whole = output_of(w, kSweep);
+  const std::string weft = support::binary_dir() + "/cli/weft ";
+  for (const auto& [rank, size] :
+       {std::pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), std::pair("PMI_RANK", "PMI_SIZE"),
+        std::pair("SLURM_PROCID", "SLURM_NTASKS")}) {
+    const std::string journal = std::string("j-") + rank;
+    std::string script = "for r in 0 1 2 3; do " + std::string(rank) + "=$r " + size + "=4 " + weft + kSweep +
+                         "--journal " + journal +
+                         " --spread --json spread.json --csv spread.csv >out.$r 2>err.$r & "
+                         "pids=\"$pids $!\"; done\nfor p in $pids; do wait $p || exit 1; done\n";
+    w.write("run.sh", script);
+    ASSERT_EQ(std::system(("cd '" + w.path() + "' && bash run.sh").c_str()), 0)
+        << w.read("err.0") << w.read("err.1");
+    EXPECT_EQ((Output{w.read("out.0"), w.read("spread.json"), w.read("spread.csv")}), whole) << rank;
+    for (const char* other : {"out.1", "out.2", "out.3", "err.1"}) EXPECT_EQ(w.read(other), "") << other;
+    const auto lines = lines_of(w, journal);
+    EXPECT_EQ(lines.size(), 12u);
+    for (const auto& [point, times] : lines) EXPECT_EQ(times, 1) << point;
+    for (const std::string& name : w.list()) EXPECT_THAT(name, Not(HasSubstr(".tmp")));
+  }
+}
+
+// The scripts with stand-ins for the schedulers, which start their tasks as those do.
+TEST(CliJournal, TheScriptsInExamplesGiveTheBytesOfOneRun) {
+  const Workspace w;
+  std::filesystem::create_directory_symlink(support::source_dir() + "/traces", w.path() + "/traces");
+  w.write("bin/sbatch", R"(#!/bin/bash
+for a; do
+  case $a in
+    --array=1-*) n=${a#--array=1-} ;;
+    --wrap=*) bash -c "${a#--wrap=}" ;;
+    *.sh) cp "$a" job; for i in $(seq $n); do
+        SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=$n SLURM_ARRAY_TASK_MIN=1 bash ./job >>log || exit 1; done ;;
+  esac
+done
+echo 7
+)");
+  w.write("bin/hq", R"(#!/bin/bash
+n=${4#1-}
+while [ "$1" != -- ]; do shift; done
+shift
+for i in $(seq $n); do HQ_TASK_ID=$i "$@" >>log || exit 1; done
+)");
+  w.write("bin/parallel", R"(#!/bin/bash
+while [ "$1" != --quote ]; do shift; done
+shift
+while read i; do "${@//"{}"/$i}" >>log || exit 1; done
+)");
+  const auto sh = [&](const std::string& line) {
+    w.write("run.sh", "chmod +x bin/*\nexport PATH=$PWD/bin:" + support::binary_dir() +
+                          "/cli:$PATH SHARDS=3\n" + line + "\n");
+    return std::system(("cd '" + w.path() + "' && bash -e run.sh").c_str());
+  };
+  const std::string examples = support::source_dir() + "/examples/";
+  ASSERT_EQ(sh(". " + examples + "study.sh\nweft \"${study[@]}\" --json one.json --quiet"), 0);
+  for (const char* script : {"slurm-array.sh", "gnu-parallel.sh", "hyperqueue.sh"}) {
+    EXPECT_EQ(sh("rm -rf study.* log\n" + examples + script + " >out.txt 2>err.txt"), 0)
+        << script << w.read("err.txt");
+    EXPECT_EQ(w.read("study.json"), w.read("one.json")) << script;
+    EXPECT_THAT(w.read("log"), HasSubstr("shard 3/3: 8 of 8 points done")) << script;
+  }
+}
+
+std::string without_wall(const std::string& text) {
+  auto j = ordered_json::parse(text);
+  j.erase("wall_s");
+  return j.dump(1);
+}
+
+TEST(CliJournal, ASearchThatIsKilledGoesOnWithThePiecesThatItHas) {
+  const std::uint64_t seed = seed_of_tests();
+  SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+  Rng rng(seed);
+  const Workspace w;
+  // One exhaustive search in pieces; one search a class of placements; one that is a single piece.
+  for (const std::string search :
+       {"--grid 2x2x2 --on cs-storm --exhaustive", "--grid 3x2 --on cs-storm --place search --exhaustive",
+        "--grid 4x4 --on torus-16"}) {
+    const std::string command = "search halo " + search, folder = "j" + std::to_string(search.size());
+    const Output whole = output_of(w, command);
+    for (int round = 0; round < 4; ++round)
+      (void)w.interrupted_weft(
+          command + " --journal " + folder + " --threads " + std::to_string(1 + round % 2),
+          0.05 + 0.4 * rng.unit(), "KILL");
+    const Output resumed = output_of(w, command + " --journal " + folder);
+    EXPECT_EQ(resumed.text, whole.text) << search;
+    EXPECT_EQ(resumed.csv, whole.csv) << search;
+    EXPECT_EQ(without_wall(resumed.json), without_wall(whole.json)) << search;
+    const auto lines = lines_of(w, folder);
+    EXPECT_GE(lines.size(), 1u);
+    for (const auto& [point, times] : lines) EXPECT_EQ(times, 1) << search;
+  }
+  const Outcome o =
+      w.interrupted_weft("search halo --grid 6x2 --on torus-16 --exhaustive --journal k", 0.8, "TERM");
+  EXPECT_EQ(o.exit_code, 143) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("for the same command"));
+}
+
+TEST(CliJournal, FlagsThatDoNotGoTogetherAreToldBeforeAnythingRuns) {
+  const Workspace w;
+  const std::string sweep = "sweep " + kTrace + " --on torus-16 --set lat=1us,2us ";
+  for (const auto& [line, says] : std::map<std::string, std::string>{
+           {sweep + "--shard 1/2", "--shard without --journal"},
+           {sweep + "--shard 3/2 --journal j", "no part of a study"},
+           {sweep + "--shard 1/2 --journal j --json x", "some of the points only"},
+           {sweep + "--shard 1/2 --journal j --bisect 3", "some of the points only"},
+           {sweep + "--shard slurm --journal j", "outside a Slurm job array"},
+           {sweep + "--spread", "--spread without --journal"},
+           {sweep + "--spread --journal j", "--spread without a launcher"},
+           {sweep + "--spread --journal j --shard 1/2", "one of them"},
+           {"compare " + kTrace + " --on torus-16 --journal j --report x.html", "not supported"},
+           {"predict hpl --on torus-16 --n 1000 --closed-form --journal j", "not supported"}}) {
+    const Outcome o = w.weft(line);
+    EXPECT_EQ(o.exit_code, 2) << line;
+    EXPECT_THAT(o.err, HasSubstr(says)) << line;
+    EXPECT_EQ(o.out, "") << line;
+  }
+  EXPECT_TRUE(w.list().empty()) << w.list().front();
+  for (const auto& [line, says] : std::map<std::string, std::string>{
+           {"merge none", "cannot read the journal"}, {"merge .", "no journal is there"}}) {
+    const Outcome o = w.weft(line);
+    EXPECT_EQ(o.exit_code, 3) << line;
+    EXPECT_THAT(o.err, HasSubstr(says)) << line;
+  }
+  ASSERT_EQ(w.weft(sweep + "--journal j --quiet").exit_code, 0);
+  EXPECT_EQ(w.weft("merge j").exit_code, 0) << "one whole run merges as well";
+  ASSERT_EQ(w.weft("compare " + kTrace + " --on torus-16 --journal j --quiet").exit_code, 0);
+  const Outcome two = w.weft("merge j");
+  EXPECT_EQ(two.exit_code, 3);
+  EXPECT_THAT(two.err, HasSubstr("journals of several commands"));
+}
+
+}  // namespace
+}  // namespace weft::testing

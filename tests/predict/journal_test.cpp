@@ -1,0 +1,396 @@
+// The journal of finished points: what is written comes back bit for bit, what is torn, foreign or edited never does.
+#include "predict/journal/journal.hpp"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bit>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "core/rng.hpp"
+#include "predict/journal/points.hpp"
+#include "predict/journal/prediction_point.hpp"
+#include "predict/journal/run_point.hpp"
+#include "predict/journal/shard.hpp"
+#include "tests/predict/support.hpp"
+
+namespace weft::predict {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+std::uint64_t seed_of_tests() {
+  const char* s = std::getenv("WEFT_SEED");
+  return s != nullptr ? std::strtoull(s, nullptr, 10) : 20261122;
+}
+
+class JournalTest : public ::testing::Test {
+ protected:
+  JournalTest() {
+    std::string pattern = ::testing::TempDir() + "weft-journal-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~JournalTest() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::unique_ptr<Journal> open(Journal::Access access = Journal::Access::kAppend) const {
+    auto j = Journal::open({folder_}, access, {"weft sweep", "2/3"}, "1");
+    EXPECT_TRUE(j) << (j ? "" : j.error().message());
+    return j ? std::move(*j) : nullptr;
+  }
+  [[nodiscard]] std::vector<fs::path> files() const {
+    std::vector<fs::path> out;
+    for (const auto& e : fs::directory_iterator(folder_))
+      if (e.path().extension() == ".jsonl") out.push_back(e.path());
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  static PointKey key(std::uint64_t n) { return {0x1234, 4 * n + 1}; }
+  static Json value(std::uint64_t n) { return Json{{"n", n}, {"third", static_cast<double>(n) / 3}}; }
+
+  std::string folder_;
+};
+
+std::string slurp(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+void spill(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+
+TEST_F(JournalTest, WhatWasAppendedIsFoundByItselfByOthersAndLater) {
+  const auto mine = open(), other = open();
+  EXPECT_TRUE(files().empty()) << "nothing is made before the first point";
+  ASSERT_TRUE(mine->append(key(1), "first", value(1)));
+  EXPECT_EQ(mine->find(key(1)), value(1));
+  EXPECT_EQ(other->find(key(1)), value(1)) << "it was open before";
+  EXPECT_FALSE(other->find(key(2)));
+  ASSERT_TRUE(other->append(key(2), "second", value(2)));
+  EXPECT_EQ(mine->find(key(2)), value(2));
+  EXPECT_EQ(files().size(), 2u) << "a file of each";
+  const auto later = open(Journal::Access::kRead);
+  EXPECT_EQ(later->find(key(1)), value(1));
+  EXPECT_EQ(later->find(key(2)), value(2));
+  EXPECT_EQ(later->points(), 2u);
+  EXPECT_EQ(later->oddities(), "");
+  ASSERT_EQ(later->headers().size(), 1u);
+  EXPECT_EQ(later->headers()[0], (JournalHeader{"weft sweep", "2/3"}));
+}
+
+// Cut off after any byte, as a power cut or a full disk leaves it: all lines before are there, nothing else.
+TEST_F(JournalTest, ATornFileKeepsItsWholeLines) {
+  {
+    const auto j = open();
+    for (std::uint64_t n = 0; n < 6; ++n) ASSERT_TRUE(j->append(key(n), "p", value(n)));
+  }
+  const fs::path file = files().at(0);
+  const std::string whole = slurp(file);
+  std::vector<std::size_t> ends;  // of the points' lines
+  for (std::size_t at = whole.find('\n'); at != std::string::npos; at = whole.find('\n', at + 1))
+    ends.push_back(at);
+  for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
+    spill(file, whole.substr(0, cut));
+    const auto j = open(Journal::Access::kRead);
+    std::uint64_t expected = 0;
+    while (expected < 6 && ends[expected + 1] < cut) ++expected;
+    ASSERT_EQ(j->points(), expected) << "cut at " << cut;
+    for (std::uint64_t n = 0; n < 6; ++n)
+      ASSERT_EQ(j->find(key(n)), n < expected ? std::optional<Json>(value(n)) : std::nullopt) << cut;
+  }
+  // What another process appends goes into its own file: the torn line never becomes the head of a whole one.
+  spill(file, whole.substr(0, whole.size() - 5));
+  ASSERT_TRUE(open()->append(key(5), "again", value(5)));
+  EXPECT_EQ(open(Journal::Access::kRead)->find(key(5)), value(5));
+}
+
+TEST_F(JournalTest, AnEditedLineIsLeftOutAndCounted) {
+  {
+    const auto j = open();
+    for (std::uint64_t n = 0; n < 4; ++n) ASSERT_TRUE(j->append(key(n), "p", value(n)));
+  }
+  const fs::path file = files().at(0);
+  const std::string whole = slurp(file);
+  const std::uint64_t seed = seed_of_tests();
+  Rng rng(seed);
+  for (int round = 0; round < 400; ++round) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + " round " + std::to_string(round));
+    std::string broken = whole;
+    const std::size_t at = rng.below(whole.size());
+    broken[at] = static_cast<char>(broken[at] ^ static_cast<char>(1 + rng.below(255)));
+    spill(file, broken);
+    const auto j = open(Journal::Access::kRead);
+    std::size_t found = 0;
+    for (std::uint64_t n = 0; n < 4; ++n)
+      if (const auto v = j->find(key(n))) {
+        ASSERT_EQ(*v, value(n));
+        ++found;
+      }
+    ASSERT_GE(found, whole[at] == '\n' ? 2u : 3u) << "one byte harms one line, or the two that it joins";
+    if (at + 1 < whole.size()) {
+      ASSERT_NE(j->oddities(), "");
+    }
+  }
+  spill(file, "{\"point\":\"x\"}\n\n[]\nhello\n" + whole + std::string(3, '\0'));
+  const auto j = open(Journal::Access::kRead);
+  EXPECT_EQ(j->points(), 4u);
+  EXPECT_THAT(j->oddities(), HasSubstr("4 lines are not whole or not Weft's"));
+}
+
+TEST_F(JournalTest, WhatIsNoFileIsNotWaitedFor) {
+  ASSERT_EQ(::mkfifo((folder_ + "/points-fifo.jsonl").c_str(), 0600), 0);
+  ASSERT_TRUE(fs::create_directory(folder_ + "/points-folder.jsonl"));
+  const auto j = open();
+  EXPECT_FALSE(j->find(key(1)));
+  ASSERT_TRUE(j->append(key(1), "p", value(1)));
+  EXPECT_EQ(j->find(key(1)), value(1));
+  EXPECT_FALSE(Journal::open({folder_ + "/none/deep"}, Journal::Access::kAppend, {}, "1"));
+  EXPECT_FALSE(Journal::open({folder_ + "/none"}, Journal::Access::kRead, {}, "1"));
+}
+
+TEST_F(JournalTest, AClaimEndsWithItsHolderHoweverThatEnds) {
+  const auto mine = open();
+  {
+    const auto held = mine->claim(key(1));
+    ASSERT_TRUE(held);
+    EXPECT_FALSE(open()->claim(key(1))) << "a second process";
+    EXPECT_TRUE(open()->claim(key(2))) << "another point";
+  }
+  EXPECT_TRUE(open()->claim(key(1)));
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto theirs = Journal::open({folder_}, Journal::Access::kAppend, {}, "1");
+    const auto held = (*theirs)->claim(key(3));
+    const char c = held ? 'y' : 'n';
+    (void)!::write(told[1], &c, 1);
+    for (;;) ::pause();
+  }
+  char c = 0;
+  ASSERT_EQ(::read(told[0], &c, 1), 1);
+  EXPECT_EQ(c, 'y');
+  EXPECT_FALSE(mine->claim(key(3)));
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(mine->claim(key(3)));
+  ::close(told[0]);
+  ::close(told[1]);
+}
+
+double any_double(Rng& rng) {
+  // Any bits, so denormals, infinities and what is no number among them.
+  return std::bit_cast<double>(rng.next());
+}
+
+bool same_bits(double a, double b) {
+  return std::isnan(a) ? std::isnan(b) : std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+TEST_F(JournalTest, ResultsComeBackBitForBit) {
+  const std::uint64_t seed = seed_of_tests();
+  Rng rng(seed);
+  const auto j = open();
+  for (std::uint64_t n = 0; n < 100; ++n) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + " point " + std::to_string(n));
+    replay::ReplayResult result;
+    result.makespan = Duration(static_cast<std::int64_t>(rng.next() >> 1));
+    result.fingerprint = rng.next();
+    result.finished = n % 2 == 0;
+    result.deadlock.blocked = {
+        {RankId(3), rng.next(), "recv \"x\"\n", "t:1", {RankId(1), RankId(0xfffffffe)}}};
+    result.deadlock.cycle = {0};
+    result.network.count = std::numeric_limits<std::uint64_t>::max();
+    result.network.contention = Duration(std::numeric_limits<std::int64_t>::min());
+    result.warnings = {"", "\u00e9 \\ \x01"};
+    RunFacts facts;
+    facts.result = &result;
+    facts.digest.emplace();
+    facts.digest->sums.compute = any_double(rng);
+    for (double& cause : facts.digest->sums.causes) cause = any_double(rng);
+    facts.digest->narrowest_used = any_double(rng);
+    facts.digest->worst = {LinkId(7), {rng.next(), Duration(1), 9, Duration(-5)}};
+    facts.worst_link_sharers = {true, 2, 3, {{RankId(1), RankId(2), 3}}};
+    if (n % 3 == 0) facts.ideal = Duration(17);
+    ASSERT_TRUE(j->append(key(n), "p", run_point_json(facts)));
+    const auto back = run_point_of(*open(Journal::Access::kRead)->find(key(n)));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->result.makespan, result.makespan);
+    EXPECT_EQ(back->result.fingerprint, result.fingerprint);
+    EXPECT_EQ(back->result.finding(), result.finding());
+    EXPECT_EQ(back->result.deadlock.blocked[0].waits_for, result.deadlock.blocked[0].waits_for);
+    EXPECT_EQ(back->result.network.count, result.network.count);
+    EXPECT_EQ(back->result.network.contention, result.network.contention);
+    EXPECT_EQ(back->result.warnings, result.warnings);
+    EXPECT_TRUE(same_bits(back->digest.sums.compute, facts.digest->sums.compute));
+    for (std::size_t c = 0; c < replay::kCauseCount; ++c)
+      EXPECT_TRUE(same_bits(back->digest.sums.causes[c], facts.digest->sums.causes[c]));
+    EXPECT_TRUE(same_bits(back->digest.narrowest_used, facts.digest->narrowest_used));
+    EXPECT_EQ(back->digest.worst.link, LinkId(7));
+    EXPECT_EQ(back->digest.worst.use.waited, Duration(-5));
+    EXPECT_FALSE(back->digest.most_waited.link.valid());
+    EXPECT_EQ(back->sharers.most[0].bytes, 3u);
+    EXPECT_EQ(back->ideal, facts.ideal);
+
+    TimedPrediction p;
+    p.prediction.config.n = static_cast<std::int64_t>(rng.below(1000000));
+    p.prediction.config.rochpl.split = any_double(rng);
+    p.prediction.gflops = any_double(rng);
+    if (n % 2 == 0) p.prediction.error_estimate = any_double(rng);
+    p.prediction.panels.resize(n % 4);
+    for (auto& panel : p.prediction.panels) panel.s[2] = any_double(rng);
+    const auto again = prediction_of(prediction_json(p, {.panels = true}));
+    ASSERT_TRUE(again);
+    EXPECT_TRUE(same_bits(again->prediction.gflops, p.prediction.gflops));
+    EXPECT_EQ(again->prediction.error_estimate.has_value(), n % 2 == 0);
+    ASSERT_EQ(again->prediction.panels.size(), n % 4);
+    for (std::size_t i = 0; i < n % 4; ++i)
+      EXPECT_TRUE(same_bits(again->prediction.panels[i].s[2], p.prediction.panels[i].s[2]));
+    EXPECT_EQ(again->prediction.config.n, p.prediction.config.n);
+  }
+  // What lacks a field, or has one of another kind, is no result.
+  RunFacts facts;
+  replay::ReplayResult result;
+  facts.result = &result;
+  facts.digest.emplace();
+  const Json good = run_point_json(facts);
+  ASSERT_TRUE(run_point_of(good));
+  for (const auto& [name, part] : good.items()) {
+    Json bad = good;
+    bad.erase(name);
+    EXPECT_FALSE(run_point_of(bad)) << name;
+    bad[name] = "text";
+    EXPECT_FALSE(run_point_of(bad)) << name;
+  }
+  Json bad = good;
+  bad["digest"]["worst"]["use"]["peak_flows"] = 1ULL << 32;
+  EXPECT_FALSE(run_point_of(bad)) << "it does not fit";
+}
+
+TEST_F(JournalTest, AKeyIsEverythingThatAResultDependsOn) {
+  FileDigests files;
+  const auto of = [&](const auto& change) {
+    KeyMaker key("run/1", "1", files);
+    replay::ReplayOptions options;
+    topology::PlatformChanges changes;
+    std::string spec = "torus-16";
+    change(options, changes, spec);
+    add_platform(key, spec, changes);
+    add_options(key, options);
+    return key.key();
+  };
+  using O = replay::ReplayOptions;
+  using C = topology::PlatformChanges;
+  using S = std::string;
+  std::set<PointKey> keys;
+  keys.insert(of([](O&, C&, S&) {}));
+  keys.insert(of([](O& o, C&, S&) { o.raw = replay::RawMode::kEager; }));
+  keys.insert(of([](O& o, C&, S&) { o.raw_switch = Bytes(0); }));
+  keys.insert(of([](O& o, C&, S&) { o.header = Bytes(1); }));
+  keys.insert(of([](O& o, C&, S&) { o.rtt_weights = true; }));
+  keys.insert(of([](O& o, C&, S&) { o.model = "pcie"; }));
+  keys.insert(of([](O& o, C&, S&) { o.accuracy = 1e-300; }));
+  keys.insert(of([](O& o, C&, S&) { o.compute_scale = 1 + 1e-15; }));
+  keys.insert(of([](O& o, C&, S&) { o.collectives["bcast"] = "ring"; }));
+  keys.insert(of([](O& o, C&, S&) { o.collective_rules = "mpich"; }));
+  keys.insert(of([](O& o, C&, S&) { o.noise = true; }));
+  keys.insert(of([](O& o, C&, S&) { o.seed = 1; }));
+  keys.insert(of([](O&, C& c, S&) { c.set = {"bw=1GB/s"}; }));
+  keys.insert(of([](O&, C& c, S&) { c.set = {"bw=1GB/s", "lat=1us"}; }));
+  keys.insert(of([](O&, C& c, S&) { c.set = {"bw=1GB/s,lat=1us"}; }));
+  keys.insert(of([](O&, C& c, S&) { c.routing = "valiant"; }));
+  keys.insert(of([](O&, C& c, S&) { c.failures = {"2%"}; }));
+  keys.insert(of([](O&, C& c, S&) { c.seed = 1; }));
+  keys.insert(of([](O&, C&, S& s) { s = "A=torus-16"; }));
+  EXPECT_EQ(keys.size(), 19u);
+  EXPECT_EQ(keys.count(of([](O&, C&, S&) {})), 1u);
+  for (const PointKey& k : keys) EXPECT_EQ(PointKey::parse(k.text()), k);
+
+  // Files count by what they hold: the platform, and the graph that it names.
+  const std::string graph = folder_ + "/g.dot", platform = folder_ + "/p.textproto";
+  spill(graph, "graph { a -- b; }");
+  spill(platform, "topology { family: \"file\" set: \"path=" + graph + "\" }");
+  const auto file_key = [&] {
+    FileDigests fresh;
+    KeyMaker key("run/1", "1", fresh);
+    add_platform(key, "L=" + platform, {});
+    return key.key();
+  };
+  const PointKey before = file_key();
+  EXPECT_EQ(file_key(), before);
+  spill(graph, "graph { a -- c; }");
+  const PointKey other_graph = file_key();
+  EXPECT_NE(other_graph, before);
+  spill(platform, "topology { family: \"file\" set: \"path=" + graph + "\" } # a remark");
+  EXPECT_NE(file_key(), other_graph);
+}
+
+TEST_F(JournalTest, ATraceIsWhatItSays) {
+  const auto digest = [](const auto& change) {
+    testing::MemoryTrace t(2);
+    t.add(0, {.kind = traces::OpKind::init});
+    t.add(1, {.kind = traces::OpKind::init});
+    t.p2p(0, traces::OpKind::send, 1, 7, 100);
+    t.p2p(1, traces::OpKind::recv, 0, 7, 100);
+    change(t);
+    const auto d = trace_digest(t);
+    EXPECT_TRUE(d);
+    EXPECT_EQ(*trace_digest(t), *d) << "rewound";
+    return *d;
+  };
+  const std::string same = digest([](testing::MemoryTrace&) {});
+  EXPECT_EQ(digest([](testing::MemoryTrace&) {}), same);
+  EXPECT_NE(digest([](testing::MemoryTrace& t) { t.add(1, {.kind = traces::OpKind::finalize}); }), same);
+  EXPECT_NE(digest([](testing::MemoryTrace& t) { t.add(0, {.kind = traces::OpKind::finalize}); }),
+            digest([](testing::MemoryTrace& t) { t.add(1, {.kind = traces::OpKind::finalize}); }));
+}
+
+TEST(Shards, EveryPointIsInOneAndTheirLoadsAreEven) {
+  const std::uint64_t seed = seed_of_tests();
+  Rng rng(seed);
+  for (int round = 0; round < 200; ++round) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + " round " + std::to_string(round));
+    std::vector<double> weights(rng.below(60));
+    for (double& w : weights) w = static_cast<double>(1 + rng.below(1000));
+    const auto count = static_cast<std::uint32_t>(1 + rng.below(12));
+    const auto part = deal_points(weights, count);
+    ASSERT_EQ(part.size(), weights.size());
+    std::vector<double> load(count, 0);
+    double longest = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      ASSERT_GE(part[i], 1u);
+      ASSERT_LE(part[i], count);
+      load[part[i] - 1] += weights[i];
+      longest = std::max(longest, weights[i]);
+    }
+    // Of two rounds there and back the differences cancel but for telescoping sums of descending weights.
+    const auto [least, most] = std::minmax_element(load.begin(), load.end());
+    EXPECT_LE(*most - *least, longest);
+    EXPECT_EQ(deal_points(weights, count), part);
+  }
+  EXPECT_EQ(deal_points({1, 1, 1, 1, 1, 1, 1}, 3), (std::vector<std::uint32_t>{1, 2, 3, 3, 2, 1, 1}));
+  EXPECT_EQ(deal_points({1, 5, 3}, 2), (std::vector<std::uint32_t>{2, 1, 2}));
+}
+
+TEST(Shards, AreWrittenAsPartsOfAWhole) {
+  for (const char* good : {"1/1", "1/3", "3/3", "1000000/1000000"}) {
+    const auto s = parse_shard(good);
+    ASSERT_TRUE(s) << good;
+    EXPECT_EQ(s->text(), good);
+  }
+  EXPECT_EQ(parse_shard("0/4")->text(), "4/4");
+  for (const char* bad : {"", "1", "/", "1/", "/2", "3/2", "1/0", "0/0", "-1/2", "+1/2", "1/2 ", "1/2/3",
+                          "1.0/2", "a/b", "4294967297/4294967297", "1/1000001"})
+    EXPECT_FALSE(parse_shard(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace weft::predict
