@@ -213,8 +213,47 @@ async function otherVerbs({ weft, open, folder }) {
     await chart.hover({ position: { x: 70 + ((size.width - 74) * (step.start_s + step.finish_s)) / 2 / end, y: 20 + (from + 0.5) * 26 } });
     assert.ok((await page.locator('#schedule-about').textContent()).startsWith(`${from} sends to ${to} from `));
     assert.ok((await page.locator('#distribution').textContent()).includes('proven optimal'));
+    await linksByTime(page, json);
     page.quiet();
   }
+}
+
+// The Gantt over links: a message is on each link of its route, and a click or key chooses it there and in the table.
+async function linksByTime(page, json) {
+  const gantt = page.locator('#occupation canvas');
+  await gantt.scrollIntoViewIfNeeded();
+  const chosen = () => gantt.evaluate((c) => c.chosenMessage());
+  const rows = await cells(page, '#occupation table', 7);
+  assert.equal(rows.length, Math.min(24, json.transfers.length));
+  const most = json.transfers.findIndex((t) => t.links.length === Math.max(...json.transfers.map((o) => o.links.length)));
+  const t = json.transfers[most];
+  const places = await gantt.evaluate((c, m) => c.placesOf(m), most);
+  assert.deepEqual([...new Set(places.map(([link]) => link))].sort((a, b) => a - b), t.links.slice().sort((a, b) => a - b));
+  // Its height is its share of the link, its middle within its time.
+  for (const [link, , , height] of places)
+    assert.ok(t.rates.some(([, , rate]) => Math.abs(height - (19 * rate) / json.links[link].bandwidth_Bps) < 1e-6), `${link}: ${height}`);
+  const picture = () => gantt.evaluate(async (c) => {
+    await new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
+    return c.toDataURL();
+  });
+  const before = await picture();
+  await gantt.click({ position: { x: places[0][1], y: places[0][2] } });
+  assert.equal(await chosen(), most);
+  assert.notEqual(await picture(), before); // it is marked
+  const marked = page.locator('#occupation tr[aria-selected]');
+  assert.equal(await marked.locator('td').nth(6).textContent(), t.links.map((l) => json.links[l].name).join(' '));
+  assert.ok((await page.locator('#occupation-about').textContent()).startsWith(`${t.src} to ${t.dst}: `));
+  await page.mouse.move(0, 0);
+  await marked.click();
+  assert.equal(await chosen(), null);
+  assert.equal(await picture(), before);
+  await gantt.focus();
+  await page.keyboard.press('ArrowRight');
+  assert.equal(json.transfers[await chosen()].start_s, Math.min(...json.transfers.map((o) => o.start_s)));
+  await page.keyboard.press('ArrowLeft');
+  assert.equal(json.transfers[await chosen()].start_s, Math.max(...json.transfers.map((o) => o.start_s)));
+  await page.keyboard.press('Escape');
+  assert.equal(await marked.count(), 0);
 }
 
 // Runs with nothing to draw: no message, no time, a deadlock.

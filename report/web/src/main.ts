@@ -2,6 +2,7 @@
 import { readPage, type Page } from './data';
 import { el } from './dom';
 import { efficiency } from './efficiency';
+import { occupation } from './gantt';
 import { links } from './links';
 import { path } from './path';
 import { ranking, rowName } from './ranking';
@@ -24,7 +25,7 @@ const kDocuments: Record<string, DocumentSection[]> = {
   sweep: [sweepCurves, sweepRows, repeatDocument],
   predict: [predictions, phases, panelCurve, closedForms, repeatDocument],
   tune: [tuned, hplDat, repeatDocument],
-  search: [schedule, distribution, repeatDocument],
+  search: [schedule, occupation, distribution, repeatDocument],
 };
 
 function themeButton(): HTMLElement {
