@@ -166,6 +166,7 @@ Result<void> run(const Options& o) {
   if (seen) {
     std::vector<report::PageRun> shown(1);
     WEFT_ASSIGN(shown.front(), seen->finish(*trace, facts));
+    shown.front().jobs = several;
     WEFT_TRY(o.report.write(report::page_of("replay", std::move(shown))));
   }
   if (std::string found = result.finding(); !found.empty())

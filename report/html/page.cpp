@@ -21,15 +21,15 @@ void drop_machine(Json& j) {
 }
 
 // The result as `replay --json` has it, without the path's segments one by one.
-Json result_json(const predict::RunFacts& facts) {
-  Json j = Json::parse(replay_json(facts, {}));
+Json result_json(const PageRun& run) {
+  Json j = Json::parse(replay_json(run.facts, {.jobs = run.jobs}));
   drop_machine(j);
   if (j.contains("critical_path")) j["critical_path"].erase("segments");
   return j;
 }
 
 Json run_json(const PageRun& run) {
-  Json j{{"name", predict::platform_label(*run.facts.platform)}, {"result", result_json(run.facts)}};
+  Json j{{"name", predict::platform_label(*run.facts.platform)}, {"result", result_json(run)}};
   if (run.timeline) j["timeline"] = to_json(*run.timeline);
   if (run.traffic) j["traffic"] = to_json(*run.traffic, run.facts.platform->fabric);
   if (run.drawing) j["drawing"] = to_json(*run.drawing, run.facts);

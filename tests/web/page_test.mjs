@@ -167,6 +167,45 @@ async function phasesOfHpl({ weft, open, folder }) {
   page.quiet();
 }
 
+// Jobs beside each other: which rank is whose, how long each takes, where they meet; a chosen job stands out.
+async function severalJobs({ weft, open, folder }) {
+  weft('generate', 'permutation', '--ranks', '4', '--bytes', '10MB', '--iterations', '4', '-o', 'a.weft', '--quiet');
+  weft('generate', 'ring', '--ranks', '3', '-o', 'b.weft', '--quiet');
+  weft('replay', 'a.weft', '--with', 'b.weft', '--with', 'a.weft', '--map', 'strided:2', '--on', 'xgft:h=2,m=8x2,w=1x2,bw=8Gbps,lat=0', '--report', 'jobs.html', '--json', 'jobs.json');
+  const { jobs, shared_links: met, ranks } = JSON.parse(readFileSync(path.join(folder, 'jobs.json')));
+  const page = await open('jobs.html');
+  await page.waitForSelector('#timeline canvas');
+  const lines = page.locator('#jobs table').first().locator('tbody tr');
+  assert.deepEqual(await lines.locator('td:nth-child(4)').allTextContents(), ['0 to 3', '4 to 6', '7 to 10']);
+  assert.deepEqual(await lines.locator('td:nth-child(8)').allTextContents(), jobs.map((j) => j.slowdown.toFixed(3)));
+  // The finish of a job is that of its last rank.
+  for (const j of jobs) assert.equal(j.makespan_s, Math.max(...ranks.slice(j.first_rank, j.first_rank + j.ranks).map((r) => r.finish_s)));
+  assert.ok(met.length > 0);
+  assert.deepEqual(await page.locator('#jobs table').nth(1).locator('tbody tr td:first-child').allTextContents(), met.slice(0, 10).map((l) => l.name));
+  assert.deepEqual(await cells(page, '#ranks table', 2), ranks.map((r) => String(jobs.findIndex((j) => r.rank < j.first_rank + j.ranks) + 1)));
+  // Its name under the pointer; rows of the others fade where one is chosen.
+  const canvas = page.locator('#timeline canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const size = await canvas.boundingBox();
+  const row = (r) => 22 + ((size.height - 22) * (r + 0.5)) / ranks.length;
+  await canvas.hover({ position: { x: 56, y: row(4) } });
+  assert.match(await page.locator('#timeline-about').textContent(), /^rank 4 \(job 2, its rank 0\): /);
+  await page.mouse.move(0, 0);
+  const picture = () => canvas.evaluate(async (c) => {
+    await new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
+    return c.toDataURL();
+  });
+  const before = await picture();
+  await lines.nth(1).click();
+  assert.equal(await page.locator('#jobs tr[aria-selected] td').first().textContent(), '2');
+  assert.notEqual(await picture(), before);
+  await lines.nth(1).focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await page.locator('#jobs tr[aria-selected]').count(), 0);
+  assert.equal(await picture(), before);
+  page.quiet();
+}
+
 // sweep, predict, tune and search show the object of their --json.
 async function otherVerbs({ weft, open, folder }) {
   const shown = async (verb, ...args) => {
@@ -292,7 +331,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, otherVerbs, oddRuns, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, severalJobs, otherVerbs, oddRuns, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

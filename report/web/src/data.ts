@@ -76,6 +76,18 @@ export interface Efficiency {
   ideal_network_s: number;
 }
 
+// One of several jobs that run beside each other: its ranks are those from first_rank.
+export interface Job {
+  trace: string;
+  map: string;
+  first_rank: number;
+  ranks: number;
+  hosts: number;
+  makespan_s: number;
+  alone_s: number;
+  slowdown: number;
+}
+
 export interface Result {
   trace: { name: string; ranks: number; ops: number; messages: number; bytes: number };
   platform: { name: string; label?: string; hosts: number; links: number; routing: string };
@@ -92,6 +104,8 @@ export interface Result {
   critical_path?: CriticalPath;
   sensitivity?: Sensitivity;
   efficiency?: Efficiency;
+  jobs?: Job[];
+  shared_links?: { name: string; utilization: number; bytes: number; by_job: number[] }[];
   warnings: string[];
 }
 

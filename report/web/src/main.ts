@@ -3,6 +3,7 @@ import { readPage, type Page } from './data';
 import { el } from './dom';
 import { efficiency } from './efficiency';
 import { occupation } from './gantt';
+import { jobs } from './jobs';
 import { links } from './links';
 import { path } from './path';
 import { ranking, rowName } from './ranking';
@@ -18,7 +19,7 @@ import { timeline } from './timeline';
 import { heat, matrix } from './traffic';
 
 // In the order of the page: one more section is one file and one row.
-const kSections: Section[] = [path, efficiency, timeline, heat, network, links, matrix, ranks, regions, repeat];
+const kSections: Section[] = [jobs, path, efficiency, timeline, heat, network, links, matrix, ranks, regions, repeat];
 
 // Of verbs whose own object is shown.
 const kDocuments: Record<string, DocumentSection[]> = {

@@ -5,11 +5,12 @@
 import { ticks } from 'd3-array';
 import { dot } from './bars';
 import { canvas, colour, pixel, type Canvas } from './canvas';
-import { kKinds } from './colours';
+import { jobColour, kKinds } from './colours';
 import { unpackAll, type Column, type Packed } from './columns';
 import type { Run } from './data';
 import { el } from './dom';
 import { bytes as showBytes, count, counted, seconds } from './format';
+import { jobOf } from './jobs';
 import type { Choice, Section } from './section';
 
 export interface TimelineData {
@@ -54,6 +55,7 @@ class View {
   private readonly colours: Uint32Array; // by kind, as pixels
   private readonly arrow: Record<'src' | 'dst' | 'sent' | 'arrived', Uint32Array>; // messages, the longest first
   private readonly c: Canvas;
+  private readonly job: (number | null)[]; // by rank
   private readonly about = el('p', { class: 'note', id: 'timeline-about', 'aria-live': 'polite' });
   private readonly seen = el('p', { class: 'note', id: 'timeline-seen' });
   // Of a frame, kept for the next one: the plot's size in CSS pixels, rows with a pixel a rank, what is in view.
@@ -74,7 +76,7 @@ class View {
   lastFrame_ms = 0;
 
   constructor(
-    box: HTMLElement, run: Run, private readonly data: TimelineData, private readonly spans: Record<string, Column>,
+    box: HTMLElement, private readonly run: Run, private readonly data: TimelineData, private readonly spans: Record<string, Column>,
     private readonly messages: Record<string, Column>, private readonly path: Record<string, Column>, private readonly choice: Choice) {
     const n = spans['gap']!.length;
     this.begin = new Uint32Array(n);
@@ -89,6 +91,7 @@ class View {
       }
     }
     this.whole = this.to = Math.max(1, Math.round(run.result.makespan_s / data.tick_s));
+    this.job = Array.from({ length: data.ranks }, (_, r) => jobOf(run, r));
     this.first = spans['first'] as Uint32Array;
     this.kind = spans['kind'] as Uint8Array;
     const { src, dst, sent, arrived } = messages as Record<'src' | 'dst' | 'sent' | 'arrived', Column>;
@@ -277,7 +280,16 @@ class View {
     const every = Math.max(1, Math.ceil((this.data.ranks * 12) / this.height));
     for (let r = 0; r < this.data.ranks; r += every) {
       g.fillStyle = this.choice.chosen.rank === r ? this.colour('--mark') : this.colour('--quiet');
-      g.fillText(String(r), kLeft - 6, this.y(r));
+      g.fillText(String(r), kLeft - (this.run.result.jobs ? 10 : 6), this.y(r));
+    }
+    const tall = this.height / this.data.ranks;
+    for (const [i, j] of (this.run.result.jobs ?? []).entries()) {
+      const top = kTop + j.first_rank * tall;
+      g.fillStyle = jobColour(i);
+      g.fillRect(kLeft - 7, top, 5, j.ranks * tall - 1);
+      if (i === 0) continue;
+      g.fillStyle = this.colour('--text');
+      g.fillRect(kLeft - 7, top - 0.5, this.width + 7, 1); // jobs apart
     }
   }
   // As many digits as neighbouring ticks need.
@@ -290,10 +302,11 @@ class View {
   private arrows(): void {
     const { src, dst, sent, arrived } = this.arrow;
     const { inView, from, to } = this;
-    const chosen = this.choice.chosen.rank;
+    const { rank: chosen, job } = this.choice.chosen;
     let total = 0;
     for (let i = 0; i < sent.length; ++i) {
       if (arrived[i]! < from || sent[i]! > to || (chosen !== null && src[i] !== chosen && dst[i] !== chosen)) continue;
+      if (job !== null && this.job[src[i]!] !== job) continue;
       if (total < kMostArrows) inView[total] = i;
       ++total;
     }
@@ -370,7 +383,16 @@ class View {
   private marks(): void {
     const g = this.c.context;
     const each = this.height / this.data.ranks;
-    const chosen = this.choice.chosen.rank;
+    const { rank: chosen, job } = this.choice.chosen;
+    if (job !== null) { // the others fade
+      const mine = this.run.result.jobs![job]!;
+      g.fillStyle = this.colour('--back');
+      g.globalAlpha = 0.7;
+      g.fillRect(kLeft, kTop, this.width, mine.first_rank * each);
+      const below = (mine.first_rank + mine.ranks) * each;
+      g.fillRect(kLeft, kTop + below, this.width, this.height - below);
+      g.globalAlpha = 1;
+    }
     if (chosen !== null && chosen < this.data.ranks) {
       g.strokeStyle = this.colour('--mark');
       g.lineWidth = 2;
@@ -445,7 +467,9 @@ class View {
     const kind = this.kind[i]!, ops = this.spans['ops']![i]!, peer = this.spans['peer']![i]!;
     const tick = this.data.tick_s;
     const amount = this.spans['amount']![i]!;
-    return `rank ${rank}: ${ops > 1 ? `${count(ops)} operations, longest ` : ''}${this.data.kinds[kind]!}` +
+    const job = this.job[rank] ?? null;
+    const whose = job === null ? '' : ` (job ${job + 1}, its rank ${rank - this.run.result.jobs![job]!.first_rank})`;
+    return `rank ${rank}${whose}: ${ops > 1 ? `${count(ops)} operations, longest ` : ''}${this.data.kinds[kind]!}` +
       `${peer >= 0 && this.data.groups[kind] !== 'compute' ? ` with ${peer}` : ''}${amount > 0 ? `, ${showBytes(amount)}` : ''}, ` +
       `${seconds((this.end[i]! - this.begin[i]!) * tick)} from ${seconds(this.begin[i]! * tick)}`;
   }
