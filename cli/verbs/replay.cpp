@@ -100,7 +100,7 @@ Result<void> run(const Options& o) {
   WEFT_TRY(o.exported->open(together, trace->header().ranks));
   std::optional<report::RunCollector> seen;
   if (o.report.wanted())
-    seen.emplace(trace->header().ranks, platform, placement, together, report::PageBudget{}).attach(together);
+    seen.emplace(*trace, platform, placement, together, report::PageBudget{}).attach(together);
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
   replay::ReplayResult result, ideal;

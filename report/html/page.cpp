@@ -32,6 +32,7 @@ Json run_json(const PageRun& run) {
   Json j{{"name", predict::platform_label(*run.facts.platform)}, {"result", result_json(run)}};
   if (run.timeline) j["timeline"] = to_json(*run.timeline);
   if (run.traffic) j["traffic"] = to_json(*run.traffic, run.facts.platform->fabric);
+  if (run.panels.panels > 0 || !run.panels.none.empty()) j["panels"] = to_json(run.panels);
   if (run.drawing) j["drawing"] = to_json(*run.drawing, run.facts);
   return j;
 }

@@ -15,6 +15,7 @@
 #include "predict/run_facts.hpp"
 #include "report/compare.hpp"
 #include "report/html/drawing.hpp"
+#include "report/html/panel_section.hpp"
 #include "report/html/timeline_section.hpp"
 #include "report/html/traffic_section.hpp"
 #include "report/jobs.hpp"
@@ -27,6 +28,7 @@ struct PageRun {
   const std::vector<JobFacts>* jobs = nullptr;  // several jobs on one fabric; borrowed
   std::optional<TimelineSection> timeline{};
   std::optional<TrafficSection> traffic{};
+  PanelSection panels{};
   std::optional<Drawing> drawing{};  // of a network that is small enough
 };
 

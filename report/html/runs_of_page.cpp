@@ -14,7 +14,7 @@ void watch(predict::MatrixRequest& request, RunsOfPage& page) {
   const PageBudget budget = PageBudget{}.share(std::max<std::size_t>(1, runs));
   request.on_start = [&page, budget](const predict::RunStart& start, replay::ReplayOptions& options) {
     auto& collector = page.collectors_[start.run];
-    collector = std::make_unique<RunCollector>(start.ranks, start.platform, start.placement, options, budget);
+    collector = std::make_unique<RunCollector>(start.trace, start.platform, start.placement, options, budget);
     collector->attach(options);
   };
   request.on_end = [&page](std::size_t run, traces::TraceReader& trace,

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { inflateSync } from 'node:zlib';
 import { kSample, withBrowser } from './browser.mjs';
 import { millionSpans } from './million_spans.mjs';
 
@@ -164,6 +165,17 @@ async function phasesOfHpl({ weft, open, folder }) {
   assert.ok(shown.length >= 4);
   assert.deepEqual(await cells(page, '#regions table', 1), shown.map((r) => r.name));
   assert.deepEqual(await cells(page, '#regions table', 5), shown.map((r) => `${Number(((100 * r.total_s) / makespan_s / 4).toPrecision(3))} %`));
+  // Ten panels as curves: the run, its phases; and what look-ahead hid, from the columns of the page.
+  await page.waitForSelector('#look-ahead canvas');
+  assert.equal(await page.locator('#panels .u-legend .u-series').count(), 6);
+  const data = JSON.parse(await page.locator('#data').textContent()).runs[0].panels;
+  assert.equal(data.panels, 10);
+  const total = (name) => {
+    const bytes = inflateSync(Buffer.from(data.columns[name].data, 'base64'));
+    return new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8).reduce((a, b) => a + b, 0);
+  };
+  const share = Math.max(0, 1 - total('bcast_waited_s') / (total('factor_s') + total('bcast_took_s')));
+  assert.ok((await page.locator('#hidden').textContent()).includes(`: ${Number((100 * share).toPrecision(3))} % of it goes on behind`));
   page.quiet();
 }
 
@@ -232,7 +244,9 @@ async function otherVerbs({ weft, open, folder }) {
     assert.deepEqual(await cells(page, '#predictions table', 10), [`${three(json.gflops)} Gflop/s`]);
     const widths = await page.locator('#phases .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
     assert.ok(Math.abs(widths.reduce((x, y) => x + y, 0) - 100) < 1e-2, String(widths));
-    assert.equal(await page.locator('#panels canvas').count(), 1);
+    assert.equal(await page.locator('#panels canvas').count(), 2);
+    assert.equal(await page.locator('#panels .u-legend').nth(1).locator('.u-series').count(), 5); // the column and four phases
+    assert.deepEqual(await cells(page, '#look-ahead table', 7), [`${three(100 * json.bcast.hidden)} %`]);
     assert.equal(await page.locator('#closed-forms tbody tr').count(), 4);
     page.quiet();
   }

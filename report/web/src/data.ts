@@ -2,6 +2,7 @@
 // `replay --json`; docs/report.md lists the others.
 
 import type { DrawingData } from './network';
+import type { PanelData } from './panels';
 import type { TimelineData } from './timeline';
 import type { TrafficData } from './traffic';
 
@@ -115,6 +116,7 @@ export interface Run {
   timeline?: TimelineData;
   traffic?: TrafficData;
   drawing?: DrawingData;
+  panels?: PanelData;
 }
 
 export interface Page {

@@ -10,7 +10,9 @@ interface Prediction {
   platform: string; n: number; nb: number; p: number; q: number; config: Record<string, string | number | boolean>;
   time_s: number; gflops: number; efficiency: number; phases: Record<string, number>;
   closed_form: Record<string, number | null>; error_estimate: number | null;
-  panel_curve?: { column: number; time_s: number; gflops: number }[];
+  bcast?: { took_s: number; waited_s: number; hidden: number };
+  device?: { busy_s: number; waited_s: number; overlap_s: number; hidden: number } | null;
+  panel_curve?: { column: number; time_s: number; gflops: number; pfact_s: number; bcast_s: number; swap_s: number; update_s: number }[];
 }
 interface Tune { rows: Record<string, string | number | null>[]; hpl_dat_text: string }
 
@@ -74,7 +76,31 @@ export const panelCurve: DocumentSection = {
     if (!run || !curve || curve.length < 2) return false;
     box.append(curves(curve.map((c) => c.column), [{ name: 'while these columns are factored', values: curve.map((c) => c.gflops) },
       { name: 'the whole run', values: curve.map(() => run.gflops) }],
-    { label: 'column', text: (c) => String(c) }, { label: 'rate', text: rate }));
+    { label: 'column', text: (c) => String(c) }, { label: 'rate', text: rate }),
+    el('h3', {}, 'Where the time of these columns goes'), curves(curve.map((c) => c.column), kPhases.flatMap(([key, name]) => {
+      const values = curve.map((c) => c[key as 'update_s'] as number | undefined);
+      return values.every((v) => v !== undefined) ? [{ name, values }] : [];
+    }), { label: 'column', text: (c) => String(c) }, { label: 'time', text: seconds }));
+    return true;
+  },
+};
+
+export const hidden: DocumentSection = {
+  id: 'look-ahead',
+  title: 'Look-ahead',
+  draw(box: HTMLElement, document: unknown): boolean {
+    const runs = runsOf(document).filter((r) => r.bcast);
+    if (runs.length === 0) return false;
+    box.append(table<Prediction>([
+      { title: 'platform', value: (r) => r.platform }, { title: 'N', value: (r) => r.n }, { title: 'NB', value: (r) => r.nb }, { title: 'depth', value: (r) => Number(r.config['depth']) },
+      { title: 'panels on their way', csv: 'took_s', value: (r) => r.bcast!.took_s, text: (r) => seconds(r.bcast!.took_s) },
+      { title: 'waited for', csv: 'waited_s', value: (r) => r.bcast!.waited_s, text: (r) => seconds(r.bcast!.waited_s) },
+      { title: 'hidden', value: (r) => r.bcast!.hidden, text: (r) => percent(r.bcast!.hidden) },
+      ...(runs.some((r) => r.device) ? [
+        { title: 'accelerators busy', csv: 'device_busy_s', value: (r: Prediction) => r.device?.busy_s ?? null, text: (r: Prediction) => (r.device ? seconds(r.device.busy_s) : '-') },
+        { title: 'hidden behind them', csv: 'device_hidden', value: (r: Prediction) => r.device?.hidden ?? null, text: (r: Prediction) => (r.device ? percent(r.device.hidden) : '-') },
+      ] : []),
+    ], runs, { caption: 'Broadcasts of panels: from the first send to the last arrival, mean over the rows of processes, and the time that ranks stood still for them' }).root);
     return true;
   },
 };

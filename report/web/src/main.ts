@@ -9,7 +9,8 @@ import { path } from './path';
 import { ranking, rowName } from './ranking';
 import { ranks } from './ranks';
 import { network } from './network';
-import { closedForms, hplDat, panelCurve, phases, predictions, tuned } from './hpl';
+import { closedForms, hidden, hplDat, panelCurve, phases, predictions, tuned } from './hpl';
+import { lookAhead, panels } from './panels';
 import { regions } from './regions';
 import { repeat, repeatDocument } from './repeat';
 import { distribution, schedule } from './search';
@@ -19,12 +20,12 @@ import { timeline } from './timeline';
 import { heat, matrix } from './traffic';
 
 // In the order of the page: one more section is one file and one row.
-const kSections: Section[] = [jobs, path, efficiency, timeline, heat, network, links, matrix, ranks, regions, repeat];
+const kSections: Section[] = [jobs, path, efficiency, timeline, heat, network, links, matrix, ranks, regions, panels, lookAhead, repeat];
 
 // Of verbs whose own object is shown.
 const kDocuments: Record<string, DocumentSection[]> = {
   sweep: [sweepCurves, sweepRows, repeatDocument],
-  predict: [predictions, phases, panelCurve, closedForms, repeatDocument],
+  predict: [predictions, phases, panelCurve, hidden, closedForms, repeatDocument],
   tune: [tuned, hplDat, repeatDocument],
   search: [schedule, occupation, distribution, repeatDocument],
 };
