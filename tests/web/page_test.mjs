@@ -44,6 +44,24 @@ async function comparison({ weft, open, folder }) {
   const csv = (await page.evaluate(() => window.copied)).trim().split('\n').map((l) => l.split(','));
   assert.equal(csv.length, 1 + rows.length);
   rows.forEach((r, i) => assert.equal(Number(csv[i + 1][csv[0].indexOf('makespan_s')]), r.makespan_s));
+  // Parts side by side add up to each run's time, differences to the difference; and a bar's name shows its run.
+  const parts = JSON.parse(await page.locator('#data').textContent()).runs.map((r) => r.result.critical_path.parts);
+  const widths = await page.locator('#parts .bar').evaluateAll((all) => all.map((b) => [...b.children].reduce((a, e) => a + parseFloat(e.style.width), 0)));
+  const slowest = Math.max(...rows.map((r) => r.makespan_s));
+  rows.forEach((r, i) => assert.ok(Math.abs(widths[i] - (100 * r.makespan_s) / slowest) < 1e-3, `${r.platform}: ${widths[i]}`));
+  await page.locator('#parts .tools button:visible').last().click();
+  const beside = (await page.evaluate(() => window.copied)).trim().split('\n').map((l) => l.split(','));
+  rows.forEach((r, i) => {
+    const sum = (head) => beside.slice(1).reduce((a, line) => a + Number(line[beside[0].indexOf(head)]), 0);
+    assert.ok(Math.abs(sum(`${r.platform} s`) - r.makespan_s) < 1e-9, r.platform);
+    if (i > 0) assert.ok(Math.abs(sum(`${r.platform} more s`) - (r.makespan_s - rows[0].makespan_s)) < 1e-9, r.platform);
+    // The page's runs are in the order in which they were asked for.
+    const mine = parts[kPlatforms.indexOf(r.platform)];
+    for (const part of Object.values(mine).filter((s) => s > 0)) assert.ok(beside.some((line) => Number(line[beside[0].indexOf(`${r.platform} s`)]) === part), `${r.platform} ${part}`);
+  });
+  await page.locator('#parts .beside button').nth(1).click();
+  assert.ok((await page.locator('#shown').textContent()).startsWith(rows[1].platform));
+  await page.locator('#parts .beside button').first().click();
   // The fastest is shown; a row shows its run, by mouse and by key.
   assert.ok((await page.locator('#shown').textContent()).startsWith(rows[0].platform));
   for (const [i, press] of [[2, (row) => row.click()], [3, async (row) => { await row.focus(); await page.keyboard.press('Enter'); }]]) {

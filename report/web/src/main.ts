@@ -6,6 +6,7 @@ import { occupation } from './gantt';
 import { jobs } from './jobs';
 import { links } from './links';
 import { path } from './path';
+import { partsBeside } from './parts';
 import { ranking, rowName } from './ranking';
 import { ranks } from './ranks';
 import { network } from './network';
@@ -64,12 +65,14 @@ function show(page: Page, root: HTMLElement): void {
   const choice = new Choice();
   const nav = el('nav', { 'aria-label': 'sections' });
   const below = el('div', { id: 'run' });
-  const top = ranking(page, () => run, (chosen) => { run = chosen; draw(); });
+  const choose = (chosen: number) => { run = chosen; draw(); };
+  const top = ranking(page, () => run, choose);
+  const beside = partsBeside(page, choose);
 
   function draw(): void {
     choice.forget();
     top.update();
-    nav.replaceChildren(el('a', { href: '#ranking' }, 'Ranking'));
+    nav.replaceChildren(el('a', { href: '#ranking' }, 'Ranking'), ...(beside ? [el('a', { href: '#parts' }, 'Parts side by side')] : []));
     below.replaceChildren();
     const shown = page.runs[run];
     if (!shown) return;
@@ -84,7 +87,7 @@ function show(page: Page, root: HTMLElement): void {
     }
   }
 
-  root.append(header(page), nav, el('section', { id: 'ranking' }, el('h2', {}, 'Ranking'), top.root), below);
+  root.append(header(page), nav, el('section', { id: 'ranking' }, el('h2', {}, 'Ranking'), top.root), ...(beside ? [beside] : []), below);
   draw();
 }
 
