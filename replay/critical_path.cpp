@@ -216,6 +216,7 @@ void CriticalPath::series_over(std::uint32_t rank, std::uint32_t last, std::uint
 }
 
 void CriticalPath::enters(std::uint32_t rank, std::uint32_t region) {
+  if (!on_) return;
   cut(rank, agenda_.now());
   heads_[rank].region = region;
 }

@@ -51,6 +51,7 @@ struct ReplayOptions {
   bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
   bool critical_path = false;  // fills ReplayResult::path
+  bool wait_states = false;    // fills ReplayResult::wait_states
   // Messages take no time, not even that of processors: what is left is computation and who waits for whom. (Dimemas: an
   // ideal network.)
   bool ideal_network = false;

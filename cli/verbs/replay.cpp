@@ -33,6 +33,7 @@ struct Options {
   bool all_links = false;
   bool per_rank = false;
   bool critical_path = false;
+  bool wait_states = false;
   std::string rank_links = "utilization";
   ReportFlag report;
   std::shared_ptr<ExportFlag> exported = std::make_shared<ExportFlag>();
@@ -97,6 +98,7 @@ Result<void> run(const Options& o) {
   const bool with_path = o.critical_path || o.report.wanted();
   auto together = options;
   together.critical_path = with_path;
+  together.wait_states = o.wait_states;
   WEFT_TRY(o.exported->open(together, trace->header().ranks));
   std::optional<report::RunCollector> seen;
   if (o.report.wanted())
@@ -207,6 +209,9 @@ Action setup_replay(CLI::App& app) {
       "--critical-path", o->critical_path,
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
       "add up to it; what would shorten it; efficiencies (one more replay, without a network)");
+  app.add_flag("--wait-states", o->wait_states,
+               "where ranks waited for others that were late, by rank and region, and whose delays in what "
+               "region that is due to, directly and handed on by ranks that waited themselves");
   o->exported->add(app, o->common);
   o->report.add(app, o->common);
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");

@@ -1,0 +1,69 @@
+// What the verbs tell of a replay's past: wait states, sensitivity, differences by critical paths. Numbers of one output fit
+// together, threads change nothing, and without the flags nothing is there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_weft.hpp"
+
+namespace weft::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using json = nlohmann::json;
+
+constexpr const char* kTorus = " --on \"torus:dims=2x2,bw=1GB/s,lat=2us,speed=5Gflops\" ";
+
+json without_engine(const Outcome& o) {
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  json j = json::parse(o.out);
+  j.erase("engine");
+  j.erase("command");
+  return j;
+}
+
+class Hindsight : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(here_.weft("generate hpl --n 1000 --nb 50 --p 2 --q 2 -o T.weft").exit_code, 0);
+  }
+  const Workspace here_;
+};
+
+TEST_F(Hindsight, WaitStatesAddUpAndChangeNothing) {
+  const std::string replay = std::string("replay T.weft") + kTorus + "--json - ";
+  const json plain = without_engine(here_.weft(replay));
+  json j = without_engine(here_.weft(replay + "--wait-states"));
+  const json waits = j["wait_states"];
+  const double total = waits["total_s"].get<double>();
+  ASSERT_GT(total, 0);
+  EXPECT_GT(waits["waits"].get<int>(), 0);
+  EXPECT_NEAR(waits["caused_direct_s"].get<double>() + waits["caused_propagated_s"].get<double>(), total,
+              1e-13);
+  double kinds = 0;
+  for (const char* const kind : {"late_sender_s", "late_receiver_s", "wait_at_barrier_s", "wait_at_nxn_s",
+                                 "late_broadcast_s", "early_reduce_s", "early_scan_s"})
+    kinds += waits[kind].get<double>();
+  EXPECT_NEAR(kinds, total, 1e-13);
+  for (const char* const list : {"by_rank", "by_region"}) {
+    double all = 0;
+    for (const json& t : waits[list]) all += t["total_s"].get<double>();
+    EXPECT_NEAR(all, total, 1e-13) << list;
+  }
+  EXPECT_EQ(waits["by_rank"].size(), 4u);
+  double costs = 0;
+  for (const json& d : waits["delays"])
+    costs += d["direct_s"].get<double>() + d["propagated_s"].get<double>();
+  EXPECT_NEAR(costs, total, 1e-13);
+  EXPECT_EQ(waits["delays_total"].get<std::size_t>(), waits["delays"].size());
+  j.erase("wait_states");
+  EXPECT_EQ(j, plain);
+  EXPECT_THAT(here_.weft(std::string("replay T.weft") + kTorus).out, Not(HasSubstr("wait states")));
+  EXPECT_THAT(here_.weft(std::string("replay T.weft --wait-states") + kTorus).out,
+              HasSubstr("wait states: "));
+}
+
+}  // namespace
+}  // namespace weft::testing
