@@ -274,6 +274,7 @@ Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFor
   Json j;
   j["schema"] = "weft.predict/1";
   j["platform"] = run.platform;
+  if (run.label != run.platform) j["label"] = run.label;
   j["model"] = Json{{"name", run.model}};
   j["n"] = c.n;
   j["nb"] = c.nb;

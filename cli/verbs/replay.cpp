@@ -98,7 +98,7 @@ Result<void> run(const Options& o) {
   const bool with_path = o.critical_path || o.report.wanted();
   auto together = options;
   together.critical_path = with_path;
-  together.wait_states = o.wait_states;
+  together.wait_states = o.wait_states || o.report.wanted();
   WEFT_TRY(o.exported->open(together, trace->header().ranks));
   std::optional<report::RunCollector> seen;
   if (o.report.wanted())

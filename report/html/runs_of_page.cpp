@@ -10,7 +10,7 @@ void watch(predict::MatrixRequest& request, RunsOfPage& page) {
       request.traces.size() * request.platforms.size() * std::max<std::size_t>(1, request.maps.size());
   page.collectors_.resize(runs);
   page.runs_.resize(runs);
-  request.options.critical_path = request.ideal = true;
+  request.options.critical_path = request.options.wait_states = request.ideal = true;
   const PageBudget budget = PageBudget{}.share(std::max<std::size_t>(1, runs));
   request.on_start = [&page, budget](const predict::RunStart& start, replay::ReplayOptions& options) {
     auto& collector = page.collectors_[start.run];

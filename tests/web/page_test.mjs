@@ -83,6 +83,16 @@ async function oneReplay({ weft, open, folder }) {
   assert.deepEqual(await cells(page, '#path-parts', 3), parts.map(share));
   const widths = await page.locator('#path .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
   assert.ok(Math.abs(widths.reduce((a, b) => a + b, 0) - 100) < 1e-3, String(widths));
+  // Wait states: kinds add up, delays are those of the JSON, a click on one chooses its rank.
+  const waits = result.wait_states;
+  const kinds = await page.locator('#waits .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
+  assert.ok(Math.abs(kinds.reduce((a, b) => a + b, 0) - 100) < 1e-3, String(kinds));
+  const delays = page.locator('#waits table').nth(1).locator('tbody tr');
+  assert.deepEqual(await delays.locator('td:first-child').allTextContents(), waits.delays.slice(0, 10).map((d) => String(d.rank)));
+  assert.equal(await delays.first().locator('td').last().textContent(), `${Number(((100 * (waits.delays[0].direct_s + waits.delays[0].propagated_s)) / waits.total_s).toPrecision(3))} %`);
+  await delays.first().click();
+  assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), String(waits.delays[0].rank));
+  await delays.first().click();
   // Efficiencies, in the order of the tree.
   const e = result.efficiency;
   assert.deepEqual(await page.locator('#efficiency .value').allTextContents(),
@@ -262,10 +272,24 @@ async function otherVerbs({ weft, open, folder }) {
     assert.deepEqual(await cells(page, '#predictions table', 10), [`${three(json.gflops)} Gflop/s`]);
     const widths = await page.locator('#phases .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
     assert.ok(Math.abs(widths.reduce((x, y) => x + y, 0) - 100) < 1e-2, String(widths));
+    assert.equal(await page.locator('#phases .beside > span').first().textContent(), 'crossbar-16, N 2000, NB 100, 4 x 4');
     assert.equal(await page.locator('#panels canvas').count(), 2);
     assert.equal(await page.locator('#panels .u-legend').nth(1).locator('.u-series').count(), 5); // the column and four phases
     assert.deepEqual(await cells(page, '#look-ahead table', 7), [`${three(100 * json.bcast.hidden)} %`]);
     assert.equal(await page.locator('#closed-forms tbody tr').count(), 4);
+    page.quiet();
+  }
+  {
+    // Two networks under names of their own: bars of one scale, differences that add up.
+    const on = (name, bw) => ['--on', `${name}=crossbar:n=16,bw=${bw},lat=1us,speed=20Gflops`];
+    const { page, json } = await shown('predict', 'hpl', ...on('slow', '1Gbps'), ...on('fast', '10Gbps'), '--n', '2000', '--nb', '100', '--p', '4', '--q', '4');
+    const runs = json.runs;
+    assert.deepEqual(await page.locator('#phases .beside > span:first-child').allTextContents(), ['slow', 'fast']);
+    const widths = await page.locator('#phases .bar').evaluateAll((all) => all.map((b) => [...b.children].reduce((a, e) => a + parseFloat(e.style.width), 0)));
+    runs.forEach((r, i) => assert.ok(Math.abs(widths[i] - (100 * r.time_s) / runs[0].time_s) < 1e-2, `${widths}`));
+    const told = await page.locator('#phases .difference').textContent();
+    assert.ok(told.includes(`against slow (${three((100 * (runs[1].time_s - runs[0].time_s)) / runs[0].time_s)} %)`), told);
+    assert.deepEqual(await cells(page, '#predictions table', 1), ['slow', 'fast']);
     page.quiet();
   }
   {

@@ -5,6 +5,7 @@ import type { DrawingData } from './network';
 import type { PanelData } from './panels';
 import type { TimelineData } from './timeline';
 import type { TrafficData } from './traffic';
+import type { WaitStates } from './waits';
 
 export interface Row {
   run: number; // index into Page.runs
@@ -105,6 +106,7 @@ export interface Result {
   critical_path?: CriticalPath;
   sensitivity?: Sensitivity;
   efficiency?: Efficiency;
+  wait_states?: WaitStates;
   jobs?: Job[];
   shared_links?: { name: string; utilization: number; bytes: number; by_job: number[] }[];
   warnings: string[];

@@ -19,9 +19,10 @@ import { Choice, type DocumentSection, type Section } from './section';
 import { sweepCurves, sweepRows } from './sweep';
 import { timeline } from './timeline';
 import { heat, matrix } from './traffic';
+import { waits } from './waits';
 
 // In the order of the page: one more section is one file and one row.
-const kSections: Section[] = [jobs, path, efficiency, timeline, heat, network, links, matrix, ranks, regions, panels, lookAhead, repeat];
+const kSections: Section[] = [jobs, path, waits, efficiency, timeline, heat, network, links, matrix, ranks, regions, panels, lookAhead, repeat];
 
 // Of verbs whose own object is shown.
 const kDocuments: Record<string, DocumentSection[]> = {
