@@ -8,10 +8,10 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "network/sharing.hpp"
-#include "report/critical_path.hpp"
-#include "report/sensitivity.hpp"
 #include "report/table.hpp"
-#include "report/wait_states.hpp"
+#include "report/why/critical_path.hpp"
+#include "report/why/sensitivity.hpp"
+#include "report/why/wait_states.hpp"
 
 namespace weft::report {
 namespace {

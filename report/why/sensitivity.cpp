@@ -1,4 +1,4 @@
-#include "report/sensitivity.hpp"
+#include "report/why/sensitivity.hpp"
 
 #include <fmt/format.h>
 
