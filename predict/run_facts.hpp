@@ -18,7 +18,10 @@
 
 namespace weft::predict {
 
-// Pointers are borrowed and never null.
+struct Sensitivity;  // sensitivity.hpp
+struct PathDetails;  // path_details.hpp
+
+// Pointers are borrowed; never null but where it says so.
 struct RunFacts {
   std::string trace;                 // as the user named it
   std::string map;                   // "block"...
@@ -28,7 +31,10 @@ struct RunFacts {
   traces::TraceTotals totals;
   const topology::Platform* platform = nullptr;
   const replay::ReplayOptions* options = nullptr;
-  std::optional<Duration> ideal{};  // the makespan on the ideal network, where it was asked for
+  // Makespans where they were asked for: on the ideal network; without contention; without contention and latency.
+  std::optional<Duration> ideal{}, uncontended{}, without_latency{};
+  const Sensitivity* sensitivity = nullptr;   // null: not asked for
+  const PathDetails* path_details = nullptr;  // likewise
   const replay::ReplayResult* result = nullptr;
   LinkSharers worst_link_sharers;  // of the most used link, where they were asked for
   // The machine that ran the replay, not the one that was simulated.

@@ -20,7 +20,7 @@ class Hindsight {
   Hindsight(Wanted wanted, const MessageCost& cost, const Ranks& ranks, CauseBook& causes,
             const Agenda& agenda)
       : any_(wanted.path || wanted.wait_states),
-        path_(wanted.path, ranks, causes, agenda),
+        path_(wanted.path, cost, ranks, causes, agenda),
         waits_(wanted.wait_states, cost.known_at_once(), ranks, agenda) {}
 
   [[nodiscard]] bool any() const { return any_; }

@@ -13,6 +13,7 @@
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/parallel.hpp"
+#include "predict/sensitivity.hpp"
 #include "report/html/run_collector.hpp"
 #include "report/jobs.hpp"
 #include "report/replay_json.hpp"
@@ -34,6 +35,7 @@ struct Options {
   bool per_rank = false;
   bool critical_path = false;
   bool wait_states = false;
+  bool sensitivity = false;
   std::string rank_links = "utilization";
   ReportFlag report;
   std::shared_ptr<ExportFlag> exported = std::make_shared<ExportFlag>();
@@ -95,7 +97,7 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
-  const bool with_path = o.critical_path || o.report.wanted();
+  const bool with_path = o.critical_path || o.sensitivity || o.report.wanted();
   auto together = options;
   together.critical_path = with_path;
   together.wait_states = o.wait_states || o.report.wanted();
@@ -138,6 +140,13 @@ Result<void> run(const Options& o) {
     first_rank += job.ranks;
   }
 
+  std::optional<predict::Sensitivity> sensitivity;
+  if (o.sensitivity && result.finished) {
+    const predict::Question question{platform, placement, options, result,
+                                     [&] { return open_jobs(o, jobs); }};
+    WEFT_ASSIGN(sensitivity, predict::sensitivity_of(question, o.common.threads, tell_fewer_threads));
+  }
+
   predict::RunFacts facts;
   facts.map = o.map;
   facts.trace = o.traces.front();
@@ -154,6 +163,7 @@ Result<void> run(const Options& o) {
   facts.options = &options;
   facts.result = &result;
   if (with_path && ideal.finished) facts.ideal = ideal.makespan;
+  if (sensitivity) facts.sensitivity = &*sensitivity;
   facts.wall_s = wall.count();
   facts.peak_rss_bytes = peak_rss_bytes();
 
@@ -209,6 +219,11 @@ Action setup_replay(CLI::App& app) {
       "--critical-path", o->critical_path,
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
       "add up to it; what would shorten it; efficiencies (one more replay, without a network)");
+  app.add_flag(
+      "--sensitivity", o->sensitivity,
+      "what the makespan depends on, with --critical-path: how much more latency a message costs 1, 2 and "
+      "5 %, what 1 % more latency, bandwidth and computation do, and each class of links at twice the "
+      "speed; by some twenty to sixty more replays");
   app.add_flag("--wait-states", o->wait_states,
                "where ranks waited for others that were late, by rank and region, and whose delays in what "
                "region that is due to, directly and handed on by ranks that waited themselves");

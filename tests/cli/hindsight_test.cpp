@@ -23,6 +23,11 @@ json without_engine(const Outcome& o) {
   j.erase("command");
   return j;
 }
+double sum(const json& object) {
+  double all = 0;
+  for (const auto& [name, s] : object.items()) all += s.get<double>();
+  return all;
+}
 
 class Hindsight : public ::testing::Test {
  protected:
@@ -63,6 +68,32 @@ TEST_F(Hindsight, WaitStatesAddUpAndChangeNothing) {
   EXPECT_THAT(here_.weft(std::string("replay T.weft") + kTorus).out, Not(HasSubstr("wait states")));
   EXPECT_THAT(here_.weft(std::string("replay T.weft --wait-states") + kTorus).out,
               HasSubstr("wait states: "));
+}
+
+TEST_F(Hindsight, SensitivityIsWhatReplaysSay) {
+  const std::string replay = std::string("replay T.weft --sensitivity --json -") + kTorus;
+  const json j = without_engine(here_.weft(replay + "--threads 1")),
+             k = without_engine(here_.weft(replay + "--threads 3"));
+  EXPECT_EQ(j, k);
+  const json& s = j["sensitivity"];
+  double last = 0;
+  ASSERT_EQ(s["latency_tolerance"].size(), 3u);
+  for (const json& t : s["latency_tolerance"]) {
+    EXPECT_GT(t["latency_s"].get<double>(), last);
+    last = t["latency_s"].get<double>();
+  }
+  ASSERT_EQ(s["slopes"].size(), 3u);
+  for (const json& slope : s["slopes"])
+    EXPECT_NEAR(slope["one_percent_more_s"].get<double>() - slope["told_s"].get<double>(),
+                slope["difference_s"].get<double>(), 1e-15);
+  ASSERT_FALSE(s["twice_as_fast"].empty());
+  for (const json& c : s["twice_as_fast"])
+    EXPECT_NEAR(j["makespan_s"].get<double>() - c["makespan_s"].get<double>(), c["gain_s"].get<double>(),
+                1e-15);
+  EXPECT_TRUE(j.contains("critical_path"));
+  const std::string text = here_.weft(std::string("replay T.weft --sensitivity") + kTorus).out;
+  EXPECT_THAT(text, HasSubstr("latency tolerance"));
+  EXPECT_THAT(text, HasSubstr("links twice as fast"));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // What is told of a critical path, from a result written by hand: shares that add up, rankings, efficiencies.
 #include <gmock/gmock.h>
 
-#include "report/critical_path.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
+#include "report/why/critical_path.hpp"
 #include "tests/report/hand_made.hpp"
 
 namespace weft::report {

@@ -1,4 +1,4 @@
-#include "report/wait_states.hpp"
+#include "report/why/wait_states.hpp"
 
 #include <fmt/format.h>
 

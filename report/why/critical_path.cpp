@@ -1,4 +1,4 @@
-#include "report/critical_path.hpp"
+#include "report/why/critical_path.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
