@@ -207,6 +207,29 @@ async function phasesOfHpl({ weft, open, folder }) {
   page.quiet();
 }
 
+// What replays with something changed say, as in the JSON.
+async function whatIf({ weft, open, folder }) {
+  weft('generate', 'permutation', '--ranks', '8', '--bytes', '10MB', '--iterations', '2', '-o', 'p.weft', '--quiet');
+  // One cable between the leaves for four flows each way: that is what to double. Latency does not matter.
+  for (const [name, on, worth] of [['thin', 'xgft:h=2,m=4x2,w=1x1,bw=8Gbps,lat=1ns', true], ['far', 'xgft:h=2,m=4x2,w=1x1,bw=8Tbps,lat=1ms', false]]) {
+    weft('replay', 'p.weft', '--on', on, '--sensitivity', '--report', `${name}.html`, '--json', `${name}.json`, '--raw');
+    const { sensitivity: s, makespan_s } = JSON.parse(readFileSync(path.join(folder, `${name}.json`)));
+    const page = await open(`${name}.html`);
+    const classes = s.twice_as_fast.sort((a, b) => b.gain_s - a.gain_s);
+    assert.ok(classes.length >= 2);
+    const three = (v) => String(Number(v.toPrecision(3)));
+    assert.deepEqual(await cells(page, '#what-if table', 1), [...classes.map((c) => c.name), 'latency 1 % longer', 'data 1 % longer on links', 'computation 1 % longer']);
+    assert.deepEqual((await cells(page, '#what-if table', 5)).slice(0, classes.length), classes.map((c) => `${three((100 * c.gain_s) / makespan_s)} %`));
+    const told = await page.locator('#worth').textContent();
+    assert.ok(told.startsWith(worth ? `Worth doubling: ${classes[0].name} (` : 'No class of links is worth doubling'), told);
+    if (worth) assert.ok(classes[0].gain_s > 0.3 * makespan_s && /^up/.test(classes[0].name), JSON.stringify(classes));
+    const widths = await page.locator('#what-if .gain').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
+    if (worth) classes.forEach((c, i) => assert.ok(Math.abs(widths[i] - (100 * Math.max(0, c.gain_s)) / classes[0].gain_s) < 1e-3, `${widths}`));
+    assert.equal(await page.locator('#tolerance li').count(), s.latency_tolerance.length);
+    page.quiet();
+  }
+}
+
 // Jobs beside each other: which rank is whose, how long each takes, where they meet; a chosen job stands out.
 async function severalJobs({ weft, open, folder }) {
   weft('generate', 'permutation', '--ranks', '4', '--bytes', '10MB', '--iterations', '4', '-o', 'a.weft', '--quiet');
@@ -387,7 +410,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, severalJobs, otherVerbs, oddRuns, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, severalJobs, otherVerbs, oddRuns, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

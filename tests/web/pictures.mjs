@@ -30,6 +30,7 @@ const kPages = [
     },
   },
   { run: ['replay', 'hpl.weft', '--on', 'torus-16', '--report'], only: ['regions', 'panels', 'look-ahead'], wait: ['panels', 'look-ahead'] },
+  { run: ['replay', 'alltoall.weft', '--on', 'xgft:h=2,m=4x4,w=1x2,bw=100Gbps,lat=500ns', '--sensitivity', '--report'], only: ['what-if'], wait: [] },
   { run: ['replay', kSmall, '--with', kSmall, '--with', 'permutation.weft', '--map', 'strided:2', '--on', 'fat-tree-16', '--report'], only: ['jobs'], wait: [] },
   { run: ['sweep', kTrace, '--on', 'fat-tree-16', '--on', 'torus-16', '--set', 'lat=10ns,100ns,500ns,2us', '--set', 'bw=10Gbps,100Gbps', '--report'], wait: ['curves'] },
   { prefix: 'predict-', run: ['predict', 'hpl', '--on', 'torus-16', ...kHpl, '--report'], wait: ['panels'] },
@@ -45,6 +46,7 @@ await withBrowser(async ({ weft, open, folder: work }) => {
   mkdirSync(folder, { recursive: true });
   for (const file of [kTrace, kSmall]) copyFileSync(path.join(path.dirname(kSample), file), path.join(work, file));
   weft('generate', 'hpl', ...kHpl, '-o', 'hpl.weft', '--quiet');
+  weft('generate', 'alltoall', '--ranks', '16', '--bytes', '1MB', '-o', 'alltoall.weft', '--quiet');
   weft('generate', 'permutation', '--ranks', '8', '--bytes', '1MB', '--iterations', '4', '-o', 'permutation.weft', '--quiet');
   for (const [i, p] of kPages.entries()) {
     weft(...p.run, `page${i}.html`, '--quiet');

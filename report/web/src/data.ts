@@ -6,6 +6,7 @@ import type { PanelData } from './panels';
 import type { TimelineData } from './timeline';
 import type { TrafficData } from './traffic';
 import type { WaitStates } from './waits';
+import type { WhatIf } from './whatif';
 
 export interface Row {
   run: number; // index into Page.runs
@@ -104,7 +105,7 @@ export interface Result {
   regions: { name: string; count: number; total_s: number }[];
   links: LinkUse[];
   critical_path?: CriticalPath;
-  sensitivity?: Sensitivity;
+  sensitivity?: Sensitivity & Partial<WhatIf>;
   efficiency?: Efficiency;
   wait_states?: WaitStates;
   jobs?: Job[];

@@ -20,9 +20,10 @@ import { sweepCurves, sweepRows } from './sweep';
 import { timeline } from './timeline';
 import { heat, matrix } from './traffic';
 import { waits } from './waits';
+import { whatIf } from './whatif';
 
 // In the order of the page: one more section is one file and one row.
-const kSections: Section[] = [jobs, path, waits, efficiency, timeline, heat, network, links, matrix, ranks, regions, panels, lookAhead, repeat];
+const kSections: Section[] = [jobs, path, whatIf, waits, efficiency, timeline, heat, network, links, matrix, ranks, regions, panels, lookAhead, repeat];
 
 // Of verbs whose own object is shown.
 const kDocuments: Record<string, DocumentSection[]> = {
