@@ -107,17 +107,22 @@ Result<void> run(const Options& o) {
     seen.emplace(trace->header().ranks, platform, placement, together, report::PageBudget{}).attach(together);
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
-  replay::ReplayResult result, ideal;
-  // The run of all together comes first, then each job alone, then the one without a network to compare with.
+  replay::ReplayResult result;
+  // The run of all together comes first, then each job alone, then those to compare with: without a network, without
+  // contention, without that and latency.
+  std::array<std::optional<Duration>, 3> less;
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
   WEFT_TRY(run_parallel(
-      1 + alone + (with_path ? 1 : 0), o.common.threads,
+      1 + alone + (with_path ? less.size() : 0), o.common.threads,
       [&](std::size_t i) -> Result<void> {
         if (i > alone) {
           WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
-          auto without = options;
-          without.ideal_network = true;
-          WEFT_ASSIGN(ideal, replay::replay(*again, platform, placement, without));
+          const std::size_t which = i - alone - 1;
+          auto without = which == 0 ? options : predict::without_contention(options);
+          without.ideal_network = which == 0;
+          without.what_if.no_latency = which == 2;
+          WEFT_ASSIGN(const auto found, replay::replay(*again, platform, placement, without));
+          if (found.finished) less[which] = found.makespan;
           return {};
         }
         if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
@@ -162,7 +167,9 @@ Result<void> run(const Options& o) {
   facts.platform = &platform;
   facts.options = &options;
   facts.result = &result;
-  if (with_path && ideal.finished) facts.ideal = ideal.makespan;
+  facts.ideal = less[0];
+  facts.uncontended = less[1];
+  facts.without_latency = less[2];
   if (sensitivity) facts.sensitivity = &*sensitivity;
   facts.wall_s = wall.count();
   facts.peak_rss_bytes = peak_rss_bytes();
@@ -217,7 +224,8 @@ Action setup_replay(CLI::App& app) {
   app.add_flag(
       "--critical-path", o->critical_path,
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
-      "add up to it; what would shorten it; efficiencies (one more replay, without a network)");
+      "add up to it; what would shorten it; efficiencies (three more replays: without a network, without "
+      "contention, without latency)");
   app.add_flag(
       "--sensitivity", o->sensitivity,
       "what the makespan depends on, with --critical-path: how much more latency a message costs 1, 2 and "
