@@ -11,6 +11,7 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "report/table.hpp"
+#include "report/why/path_difference.hpp"
 
 namespace weft::report {
 namespace {
@@ -167,7 +168,6 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
                          "(on an ideal network: {})\n",
                          e->parallel, e->load_balance, e->serialisation, e->transfer, show(*run.ideal)),
              width, 2);
-  return out;
     if (e->split)
       out += wrap(
           fmt::format(
@@ -177,14 +177,13 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
               show(*run.uncontended), show(*run.without_latency), show(*run.ideal)),
           width, 2);
   }
+  return out;
 }
 
 void add_critical_path_json(Json& to, const predict::RunFacts& run) {
   const auto& r = *run.result;
   const replay::PathResult& path = r.path;
-  Json parts = Json::object();
-  for (std::size_t p = 0; p < replay::kPathPartCount; ++p)
-    parts[fmt::format("{}_s", replay::kPathPartNames[p])] = to_seconds(path.parts[p]);
+  Json parts = path_parts_json(path.parts);
   Json links = Json::array();
   for (const auto& [link, l] : by_link(path))
     links.push_back(Json{{"name", run.platform->fabric.link_name(link)},

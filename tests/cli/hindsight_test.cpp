@@ -96,5 +96,30 @@ TEST_F(Hindsight, SensitivityIsWhatReplaysSay) {
   EXPECT_THAT(text, HasSubstr("links twice as fast"));
 }
 
+TEST_F(Hindsight, DifferencesOfComparedRunsAddUp) {
+  const std::string compare =
+      std::string("compare T.weft --json - --on \"crossbar:n=4,bw=10GB/s,lat=1us,speed=5Gflops\"") + kTorus;
+  const json plain = without_engine(here_.weft(compare));
+  json j = without_engine(here_.weft(compare + "--critical-path"));
+  ASSERT_EQ(j["rows"].size(), 2u);
+  const json first = j["rows"][0], second = j["rows"][1];
+  EXPECT_FALSE(first["critical_path"].contains("difference"));
+  EXPECT_NEAR(sum(first["critical_path"]["parts"]), first["makespan_s"].get<double>(), 1e-13);
+  EXPECT_NEAR(sum(second["critical_path"]["parts"]), second["makespan_s"].get<double>(), 1e-13);
+  EXPECT_NEAR(sum(second["critical_path"]["difference"]),
+              second["makespan_s"].get<double>() - first["makespan_s"].get<double>(), 1e-13);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NE(j["rows"][i]["why"], plain["rows"][i]["why"]);
+    j["rows"][i].erase("critical_path");
+    j["rows"][i]["why"] = plain["rows"][i]["why"];
+  }
+  EXPECT_EQ(j, plain);
+  const json sweep = without_engine(
+      here_.weft(std::string("sweep T.weft --set bw=1GB/s,2GB/s --critical-path --json -") + kTorus));
+  const auto& rows = sweep["rows"];
+  EXPECT_NEAR(sum(rows[1]["critical_path"]["difference"]),
+              rows[1]["makespan_s"].get<double>() - rows[0]["makespan_s"].get<double>(), 1e-13);
+}
+
 }  // namespace
 }  // namespace weft::testing
