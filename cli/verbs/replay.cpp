@@ -18,6 +18,7 @@
 #include "report/jobs.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
+#include "report/why/brief.hpp"
 #include "topology/placement/placement.hpp"
 #include "traces/joined_trace.hpp"
 
@@ -36,6 +37,7 @@ struct Options {
   bool critical_path = false;
   bool wait_states = false;
   bool sensitivity = false;
+  bool explain = false;
   std::string rank_links = "utilization";
   ReportFlag report;
   std::shared_ptr<ExportFlag> exported = std::make_shared<ExportFlag>();
@@ -97,7 +99,7 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
-  const bool with_path = o.critical_path || o.sensitivity || o.report.wanted();
+  const bool with_path = o.critical_path || o.explain || o.sensitivity || o.report.wanted();
   auto together = options;
   together.critical_path = with_path;
   together.wait_states = o.wait_states;
@@ -177,7 +179,8 @@ Result<void> run(const Options& o) {
   const auto* several = jobs.size() > 1 ? &job_facts : nullptr;
   const auto order =
       o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
-  o.common.print(report::replay_text(facts, {o.all_links, order, text_width(), several}));
+  o.common.print(o.explain ? report::brief_text(facts, text_width())
+                           : report::replay_text(facts, {o.all_links, order, text_width(), several}));
   if (!o.common.json.empty())
     WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
@@ -226,6 +229,10 @@ Action setup_replay(CLI::App& app) {
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
       "add up to it; what would shorten it; efficiencies (three more replays: without a network, without "
       "contention, without latency)");
+  app.add_flag(
+      "--explain", o->explain,
+      "why it takes that long in a few sentences instead of tables (with --critical-path in the JSON); with "
+      "--wait-states and --sensitivity theirs, too");
   app.add_flag(
       "--sensitivity", o->sensitivity,
       "what the makespan depends on, with --critical-path: how much more latency a message costs 1, 2 and "

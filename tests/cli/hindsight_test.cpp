@@ -1,5 +1,6 @@
 // What the verbs tell of a replay's past: wait states, sensitivity, differences by critical paths. Numbers of one output fit
 // together, threads change nothing, and without the flags nothing is there.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -119,6 +120,22 @@ TEST_F(Hindsight, DifferencesOfComparedRunsAddUp) {
   const auto& rows = sweep["rows"];
   EXPECT_NEAR(sum(rows[1]["critical_path"]["difference"]),
               rows[1]["makespan_s"].get<double>() - rows[0]["makespan_s"].get<double>(), 1e-13);
+}
+
+// Its sentences say the numbers of the JSON beside them.
+TEST_F(Hindsight, ExplainSaysItInSentences) {
+  const std::string replay = std::string("replay T.weft --explain --wait-states --sensitivity") + kTorus;
+  const std::string text = here_.weft(replay).out;
+  EXPECT_THAT(text, Not(HasSubstr("busiest links")));
+  const json j = without_engine(here_.weft(replay + "--json -"));
+  const double computed =
+      j["critical_path"]["parts"]["compute_s"].get<double>() / j["makespan_s"].get<double>();
+  EXPECT_THAT(text, HasSubstr(fmt::format("The critical path is {:.1f} % computation", 100 * computed)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("{:.1f} % of the ranks' time is computation",
+                                          100 * j["efficiency"]["parallel"].get<double>())));
+  EXPECT_THAT(text, HasSubstr("latency a message"));
+  EXPECT_THAT(text, HasSubstr("Ranks waited"));
+  EXPECT_THAT(text, HasSubstr("It is 1 % longer with"));
 }
 
 }  // namespace
