@@ -64,6 +64,12 @@ Duration latency_step(const replay::ReplayResult& base) {
 
 }  // namespace
 
+replay::ReplayOptions without_contention(replay::ReplayOptions options) {
+  options.model = "contention-free";
+  options.accuracy = 0;
+  return options;
+}
+
 Result<Tolerance> tolerance_of(const Question& q, double ratio) {
   Tolerance out;
   out.ratio = ratio;

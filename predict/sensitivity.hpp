@@ -59,6 +59,9 @@ struct Question {
 [[nodiscard]] Result<Sensitivity> sensitivity_of(const Question& question, unsigned threads,
                                                  const OnFewerThreads& on_fewer_threads);
 
+// Every message has its links for itself; nothing is left to be approximated.
+[[nodiscard]] replay::ReplayOptions without_contention(replay::ReplayOptions options);
+
 // The largest added latency with a makespan of at most `most`, by replays. Memory: one replay.
 [[nodiscard]] Result<Tolerance> tolerance_of(const Question& question, double ratio);
 

@@ -26,7 +26,7 @@ Result<void> Comparison::run(const char* verb) const {
   if (report.wanted()) report::watch(request, page);
   predict::Matrix runs;
   WEFT_TRY(run_with_progress(std::move(request), verb, common, runs));
-  const auto rows = report::rank_runs(runs.facts());
+  const auto rows = report::rank_runs(runs.facts(), matrix.critical_path);
   common.print(report::compare_text(rows, text_width()));
   if (!common.json.empty()) WEFT_TRY(common.write_json(report::compare_json(rows)));
   if (!common.csv.empty()) WEFT_TRY(common.write_csv(report::compare_csv(rows)));

@@ -18,6 +18,7 @@
 #include "report/jobs.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
+#include "report/why/brief.hpp"
 #include "topology/placement/placement.hpp"
 #include "traces/joined_trace.hpp"
 
@@ -36,6 +37,7 @@ struct Options {
   bool critical_path = false;
   bool wait_states = false;
   bool sensitivity = false;
+  bool explain = false;
   std::string rank_links = "utilization";
   ReportFlag report;
   std::shared_ptr<ExportFlag> exported = std::make_shared<ExportFlag>();
@@ -97,7 +99,7 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
-  const bool with_path = o.critical_path || o.sensitivity || o.report.wanted();
+  const bool with_path = o.critical_path || o.explain || o.sensitivity || o.report.wanted();
   auto together = options;
   together.critical_path = with_path;
   together.wait_states = o.wait_states || o.report.wanted();
@@ -107,17 +109,22 @@ Result<void> run(const Options& o) {
     seen.emplace(*trace, platform, placement, together, report::PageBudget{}).attach(together);
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
-  replay::ReplayResult result, ideal;
-  // The run of all together comes first, then each job alone, then the one without a network to compare with.
+  replay::ReplayResult result;
+  // The run of all together comes first, then each job alone, then those to compare with: without a network, without
+  // contention, without that and latency.
+  std::array<std::optional<Duration>, 3> less;
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
   WEFT_TRY(run_parallel(
-      1 + alone + (with_path ? 1 : 0), o.common.threads,
+      1 + alone + (with_path ? less.size() : 0), o.common.threads,
       [&](std::size_t i) -> Result<void> {
         if (i > alone) {
           WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
-          auto without = options;
-          without.ideal_network = true;
-          WEFT_ASSIGN(ideal, replay::replay(*again, platform, placement, without));
+          const std::size_t which = i - alone - 1;
+          auto without = which == 0 ? options : predict::without_contention(options);
+          without.ideal_network = which == 0;
+          without.what_if.no_latency = which == 2;
+          WEFT_ASSIGN(const auto found, replay::replay(*again, platform, placement, without));
+          if (found.finished) less[which] = found.makespan;
           return {};
         }
         if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
@@ -162,7 +169,9 @@ Result<void> run(const Options& o) {
   facts.platform = &platform;
   facts.options = &options;
   facts.result = &result;
-  if (with_path && ideal.finished) facts.ideal = ideal.makespan;
+  facts.ideal = less[0];
+  facts.uncontended = less[1];
+  facts.without_latency = less[2];
   if (sensitivity) facts.sensitivity = &*sensitivity;
   facts.wall_s = wall.count();
   facts.peak_rss_bytes = peak_rss_bytes();
@@ -170,7 +179,8 @@ Result<void> run(const Options& o) {
   const auto* several = jobs.size() > 1 ? &job_facts : nullptr;
   const auto order =
       o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
-  o.common.print(report::replay_text(facts, {o.all_links, order, text_width(), several}));
+  o.common.print(o.explain ? report::brief_text(facts, text_width())
+                           : report::replay_text(facts, {o.all_links, order, text_width(), several}));
   if (!o.common.json.empty())
     WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
@@ -218,7 +228,12 @@ Action setup_replay(CLI::App& app) {
   app.add_flag(
       "--critical-path", o->critical_path,
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
-      "add up to it; what would shorten it; efficiencies (one more replay, without a network)");
+      "add up to it; what would shorten it; efficiencies (three more replays: without a network, without "
+      "contention, without latency)");
+  app.add_flag(
+      "--explain", o->explain,
+      "why it takes that long in a few sentences instead of tables (with --critical-path in the JSON); with "
+      "--wait-states and --sensitivity theirs, too");
   app.add_flag(
       "--sensitivity", o->sensitivity,
       "what the makespan depends on, with --critical-path: how much more latency a message costs 1, 2 and "

@@ -99,7 +99,7 @@ Result<void> run(const Options& o) {
   std::vector<report::SweepRun> runs;
   for (const predict::MatrixRun& r : matrix.runs)
     runs.push_back({r.facts, request.platforms[r.platform].spec, choices[r.platform]});
-  auto sweep = report::sweep_runs(axes, runs);
+  auto sweep = report::sweep_runs(axes, runs, o.matrix.critical_path);
   for (report::Flip& flip : sweep.flips)
     WEFT_TRY(report::refine_flip(flip, o.bisect, [&](const std::string& platform, const std::string& value) {
       return replay_between(o, flip, platform, value);

@@ -11,6 +11,7 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "report/table.hpp"
+#include "report/why/path_difference.hpp"
 
 namespace weft::report {
 namespace {
@@ -96,17 +97,29 @@ std::string share(Duration d, Duration of) {
 
 }  // namespace
 
-std::optional<Efficiency> efficiency(const replay::ReplayResult& result, Duration ideal) {
+std::optional<Efficiency> efficiency(const predict::RunFacts& run) {
+  if (!run.ideal) return std::nullopt;
+  const auto& result = *run.result;
   double sum = 0, most = 0;
   for (const auto& r : result.ranks) {
     const double u = to_seconds(r.compute);
     sum += u;
     most = std::max(most, u);
   }
-  const double t = to_seconds(result.makespan), t0 = to_seconds(ideal);
+  const double t = to_seconds(result.makespan), t0 = to_seconds(*run.ideal);
   if (!(most > 0) || !(t > 0) || !(t0 > 0)) return std::nullopt;
   const double mean = sum / static_cast<double>(result.ranks.size());
-  return Efficiency{mean / t, mean / most, most / t, most / t0, t0 / t};
+  Efficiency e{mean / t, mean / most, most / t, most / t0, t0 / t, {}};
+  if (run.uncontended && run.without_latency && run.without_latency->count() > 0) {
+    const double tc = to_seconds(*run.uncontended), tl = to_seconds(*run.without_latency);
+    e.split = Efficiency::Split{tc / t, tl / tc, t0 / tl};
+  }
+  return e;
+}
+
+LinkId most_contended_on_path(const replay::PathResult& path) {
+  const auto links = by_link(path);
+  return links.empty() ? LinkId() : links.front().first;
 }
 
 std::string critical_path_text(const predict::RunFacts& run, std::size_t width) {
@@ -149,21 +162,28 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
                   show(path.parts[at(PathPart::kCompute)] / 100),
                   show((path.parts[at(PathPart::kTransfer)] + path.parts[at(PathPart::kContention)]) / 100)),
       width, 2);
-  if (const auto e = run.ideal ? efficiency(r, *run.ideal) : std::nullopt)
+  if (const auto e = efficiency(run)) {
     out +=
         wrap(fmt::format("efficiency {:.3f} = load balance {:.3f} x serialisation {:.3f} x transfer {:.3f} "
                          "(on an ideal network: {})\n",
                          e->parallel, e->load_balance, e->serialisation, e->transfer, show(*run.ideal)),
              width, 2);
+    if (e->split)
+      out += wrap(
+          fmt::format(
+              "transfer {:.3f} = contention {:.3f} x latency {:.3f} x bandwidth and processor time {:.3f} "
+              "(taken away in this order: {}, {}, {})\n",
+              e->transfer, e->split->contention, e->split->latency, e->split->bandwidth,
+              show(*run.uncontended), show(*run.without_latency), show(*run.ideal)),
+          width, 2);
+  }
   return out;
 }
 
 void add_critical_path_json(Json& to, const predict::RunFacts& run) {
   const auto& r = *run.result;
   const replay::PathResult& path = r.path;
-  Json parts = Json::object();
-  for (std::size_t p = 0; p < replay::kPathPartCount; ++p)
-    parts[fmt::format("{}_s", replay::kPathPartNames[p])] = to_seconds(path.parts[p]);
+  Json parts = path_parts_json(path.parts);
   Json links = Json::array();
   for (const auto& [link, l] : by_link(path))
     links.push_back(Json{{"name", run.platform->fabric.link_name(link)},
@@ -219,10 +239,19 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
                            {"dT_dcompute_s", to_seconds(path.parts[at(PathPart::kCompute)])},
                            {"dT_dbandwidth_s", -to_seconds(path.parts[at(PathPart::kTransfer)] +
                                                            path.parts[at(PathPart::kContention)])}};
-  if (const auto e = run.ideal ? efficiency(r, *run.ideal) : std::nullopt)
-    to["efficiency"] = Json{{"parallel", e->parallel},           {"load_balance", e->load_balance},
-                            {"communication", e->communication}, {"serialisation", e->serialisation},
-                            {"transfer", e->transfer},           {"ideal_network_s", to_seconds(*run.ideal)}};
+  const auto e = efficiency(run);
+  if (!e) return;
+  to["efficiency"] = Json{{"parallel", e->parallel},           {"load_balance", e->load_balance},
+                          {"communication", e->communication}, {"serialisation", e->serialisation},
+                          {"transfer", e->transfer},           {"ideal_network_s", to_seconds(*run.ideal)}};
+  if (!e->split) return;
+  const auto without = [](const char* what, double efficiency, Duration makespan) {
+    return Json{{"without", what}, {"efficiency", efficiency}, {"makespan_s", to_seconds(makespan)}};
+  };
+  to["efficiency"]["transfer_split"] =
+      Json::array({without("contention", e->split->contention, *run.uncontended),
+                   without("latency", e->split->latency, *run.without_latency),
+                   without("bandwidth", e->split->bandwidth, *run.ideal)});
 }
 
 }  // namespace weft::report

@@ -1,5 +1,6 @@
 // What the verbs tell of a replay's past: wait states, sensitivity, differences by critical paths. Numbers of one output fit
 // together, threads change nothing, and without the flags nothing is there.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,6 +95,47 @@ TEST_F(Hindsight, SensitivityIsWhatReplaysSay) {
   const std::string text = here_.weft(std::string("replay T.weft --sensitivity") + kTorus).out;
   EXPECT_THAT(text, HasSubstr("latency tolerance"));
   EXPECT_THAT(text, HasSubstr("links twice as fast"));
+}
+
+TEST_F(Hindsight, DifferencesOfComparedRunsAddUp) {
+  const std::string compare =
+      std::string("compare T.weft --json - --on \"crossbar:n=4,bw=10GB/s,lat=1us,speed=5Gflops\"") + kTorus;
+  const json plain = without_engine(here_.weft(compare));
+  json j = without_engine(here_.weft(compare + "--critical-path"));
+  ASSERT_EQ(j["rows"].size(), 2u);
+  const json first = j["rows"][0], second = j["rows"][1];
+  EXPECT_FALSE(first["critical_path"].contains("difference"));
+  EXPECT_NEAR(sum(first["critical_path"]["parts"]), first["makespan_s"].get<double>(), 1e-13);
+  EXPECT_NEAR(sum(second["critical_path"]["parts"]), second["makespan_s"].get<double>(), 1e-13);
+  EXPECT_NEAR(sum(second["critical_path"]["difference"]),
+              second["makespan_s"].get<double>() - first["makespan_s"].get<double>(), 1e-13);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NE(j["rows"][i]["why"], plain["rows"][i]["why"]);
+    j["rows"][i].erase("critical_path");
+    j["rows"][i]["why"] = plain["rows"][i]["why"];
+  }
+  EXPECT_EQ(j, plain);
+  const json sweep = without_engine(
+      here_.weft(std::string("sweep T.weft --set bw=1GB/s,2GB/s --critical-path --json -") + kTorus));
+  const auto& rows = sweep["rows"];
+  EXPECT_NEAR(sum(rows[1]["critical_path"]["difference"]),
+              rows[1]["makespan_s"].get<double>() - rows[0]["makespan_s"].get<double>(), 1e-13);
+}
+
+// Its sentences say the numbers of the JSON beside them.
+TEST_F(Hindsight, ExplainSaysItInSentences) {
+  const std::string replay = std::string("replay T.weft --explain --wait-states --sensitivity") + kTorus;
+  const std::string text = here_.weft(replay).out;
+  EXPECT_THAT(text, Not(HasSubstr("busiest links")));
+  const json j = without_engine(here_.weft(replay + "--json -"));
+  const double computed =
+      j["critical_path"]["parts"]["compute_s"].get<double>() / j["makespan_s"].get<double>();
+  EXPECT_THAT(text, HasSubstr(fmt::format("The critical path is {:.1f} % computation", 100 * computed)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("{:.1f} % of the ranks' time is computation",
+                                          100 * j["efficiency"]["parallel"].get<double>())));
+  EXPECT_THAT(text, HasSubstr("latency a message"));
+  EXPECT_THAT(text, HasSubstr("Ranks waited"));
+  EXPECT_THAT(text, HasSubstr("It is 1 % longer with"));
 }
 
 }  // namespace

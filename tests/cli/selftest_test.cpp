@@ -55,6 +55,12 @@ TEST(CriticalPath, AddsUpAndChangesNothing) {
       e["parallel"].get<double>(),
       e["load_balance"].get<double>() * e["serialisation"].get<double>() * e["transfer"].get<double>(),
       1e-12);
+  double product = 1;
+  for (const json& part : e["transfer_split"]) product *= part["efficiency"].get<double>();
+  EXPECT_NEAR(product, e["transfer"].get<double>(), 1e-12);
+  ASSERT_EQ(e["transfer_split"].size(), 3u);
+  EXPECT_EQ(e["transfer_split"][0]["without"], "contention");
+  EXPECT_EQ(e["transfer_split"][2]["makespan_s"], e["ideal_network_s"]);
   EXPECT_LE(e["ideal_network_s"].get<double>(), j["makespan_s"].get<double>());
   for (const char* key : {"critical_path", "sensitivity", "efficiency"}) j.erase(key);
   EXPECT_EQ(j, plain);
