@@ -29,8 +29,7 @@ Json result_json(const PageRun& run) {
   if (j.contains("critical_path")) j["critical_path"].erase("segments");
   if (j.contains("wait_states")) {
     Json& waits = j["wait_states"];
-    if (Json& list = waits["delays"]; list.size() > kDelays)
-      list.erase(list.begin() + kDelays, list.end());
+    if (Json& list = waits["delays"]; list.size() > kDelays) list.erase(list.begin() + kDelays, list.end());
     if (run.facts.ranks > kMaxListedRanks) waits.erase("by_rank");
   }
   return j;

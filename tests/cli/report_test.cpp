@@ -76,6 +76,20 @@ TEST(CliReport, OfAReplayHoldsItsCriticalPathAndEfficiency) {
   EXPECT_EQ(piped.out, w.read("page.html"));
 }
 
+TEST(CliReport, HoldsTheCostliestDelays) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate hpl --n 400 --nb 50 --p 8 --q 8 -o t.weft").exit_code, 0);
+  const Outcome o =
+      w.weft("replay t.weft --on crossbar:n=64,bw=8Gbps,lat=1us --report page.html --json out.json --quiet");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  auto out = ordered_json::parse(w.read("out.json"))["wait_states"];
+  const auto kept = data_of(w.read("page.html"))["runs"][0]["result"]["wait_states"];
+  ASSERT_GT(out["delays"].size(), 200u);
+  auto& delays = out["delays"];
+  delays.erase(delays.begin() + 200, delays.end());
+  EXPECT_EQ(kept.dump(), out.dump());
+}
+
 TEST(CliReport, OfSeveralJobsTellsEachAsTheJsonDoes) {
   const Workspace w;
   w.write("t.txt", kPingPong);

@@ -96,7 +96,7 @@ async function oneReplay({ weft, open, folder }) {
   // Efficiencies, in the order of the tree.
   const e = result.efficiency;
   assert.deepEqual(await page.locator('#efficiency .value').allTextContents(),
-    [e.parallel, e.load_balance, e.communication, e.serialisation, e.transfer].map((v) => v.toFixed(3)));
+    [e.parallel, e.load_balance, e.communication, e.serialisation, e.transfer, ...e.transfer_split.map((s) => s.efficiency)].map((v) => v.toFixed(3)));
   // A rank and a link are chosen, everywhere at once, and let go again.
   const rank = page.locator('#ranks table tbody tr').nth(3);
   await rank.click();

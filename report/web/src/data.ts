@@ -77,6 +77,7 @@ export interface Efficiency {
   serialisation: number;
   transfer: number;
   ideal_network_s: number;
+  transfer_split?: { without: string; efficiency: number; makespan_s: number }[];
 }
 
 // One of several jobs that run beside each other: its ranks are those from first_rank.
