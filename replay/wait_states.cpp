@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/shares.hpp"
+
 namespace weft::replay {
 
 namespace {
@@ -36,20 +38,6 @@ std::optional<WaitKind> kind_of(OpKind k) {
       return WaitKind::kNxN;
   }
 }
-
-// `of` shared out by weights of sum `all`, one call a weight: the parts add up to it.
-class Shares {
- public:
-  Shares(std::int64_t of, std::int64_t all) : of_(of), all_(all) {}
-  std::int64_t next(std::int64_t weight) {
-    seen_ += weight;
-    const auto until = static_cast<std::int64_t>(network::Ticks{of_} * seen_ / all_);
-    return until - std::exchange(given_, until);
-  }
-
- private:
-  std::int64_t of_, all_, seen_ = 0, given_ = 0;
-};
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/parallel.hpp"
+#include "predict/path_details.hpp"
 #include "predict/sensitivity.hpp"
 #include "report/html/run_collector.hpp"
 #include "report/jobs.hpp"
@@ -147,10 +148,13 @@ Result<void> run(const Options& o) {
     first_rank += job.ranks;
   }
 
+  const predict::Question question{platform, placement, options, result, [&] { return open_jobs(o, jobs); }};
+  std::optional<predict::PathDetails> details;
+  if (o.critical_path && result.finished) {
+    WEFT_ASSIGN(details, predict::path_details(question));
+  }
   std::optional<predict::Sensitivity> sensitivity;
   if (o.sensitivity && result.finished) {
-    const predict::Question question{platform, placement, options, result,
-                                     [&] { return open_jobs(o, jobs); }};
     WEFT_ASSIGN(sensitivity, predict::sensitivity_of(question, o.common.threads, tell_fewer_threads));
   }
 
@@ -172,6 +176,7 @@ Result<void> run(const Options& o) {
   facts.ideal = less[0];
   facts.uncontended = less[1];
   facts.without_latency = less[2];
+  if (details) facts.path_details = &*details;
   if (sensitivity) facts.sensitivity = &*sensitivity;
   facts.wall_s = wall.count();
   facts.peak_rss_bytes = peak_rss_bytes();

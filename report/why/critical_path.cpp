@@ -10,6 +10,7 @@
 
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
+#include "predict/path_details.hpp"
 #include "report/table.hpp"
 #include "report/why/path_difference.hpp"
 
@@ -95,6 +96,24 @@ std::string share(Duration d, Duration of) {
   return of.count() > 0 ? fmt::format("{:.1f} %", 100 * to_seconds(d) / to_seconds(of)) : "-";
 }
 
+std::string details_text(const predict::PathDetails& d, Duration makespan, std::size_t width) {
+  std::string out;
+  if (d.kernels.size() > 1) {
+    Table table({{"computation on the path", Table::Align::kLeft}, {"time"}, {"share"}});
+    for (std::size_t i = 0; i < std::min(kTextRows, d.kernels.size()); ++i)
+      table.add({d.kernels[i].name, show(d.kernels[i].time), share(d.kernels[i].time, makespan)});
+    out += table.text(width);
+  }
+  if (!d.rivals.empty()) {
+    Table table({{"contention by messages", Table::Align::kLeft}, {"time"}, {"share"}});
+    for (std::size_t i = 0; i < std::min(kTextRows, d.rivals.size()); ++i)
+      table.add({fmt::format("{}->{}", d.rivals[i].src.index(), d.rivals[i].dst.index()),
+                 show(d.rivals[i].contention), share(d.rivals[i].contention, makespan)});
+    out += table.text(width);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Efficiency> efficiency(const predict::RunFacts& run) {
@@ -155,6 +174,7 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
                  std::to_string(links[i].second.messages), share(links[i].second.contention, r.makespan)});
     out += table.text(width);
   }
+  if (run.path_details != nullptr) out += details_text(*run.path_details, r.makespan, width);
   out += wrap(
       fmt::format("along this path: 1 us more latency a message is {} more, computation 1 % faster {} less, "
                   "links 1 % faster {} less\n",
@@ -233,6 +253,17 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
                              {"by_rank", std::move(ranks)},
                              {"segments_total", path.segments.size()},
                              {"segments", std::move(segments)}};
+  if (run.path_details != nullptr) {
+    Json kernels = Json::array(), rivals = Json::array();
+    for (const auto& k : run.path_details->kernels)
+      kernels.push_back(Json{{"name", k.name}, {"compute_s", to_seconds(k.time)}});
+    for (const auto& m : run.path_details->rivals)
+      rivals.push_back(
+          Json{{"src", m.src.index()}, {"dst", m.dst.index()}, {"contention_s", to_seconds(m.contention)}});
+    to["critical_path"]["by_kernel"] = std::move(kernels);
+    to["critical_path"]["by_messages"] = std::move(rivals);
+    to["critical_path"]["by_nobody_s"] = to_seconds(run.path_details->nobody);
+  }
   to["sensitivity"] = Json{{"dT_dL", path.trips},
                            {"dT_dL_link", path.hops},
                            {"dT_dG", path.bytes},

@@ -50,6 +50,11 @@ TEST(CriticalPath, AddsUpAndChangesNothing) {
   for (const auto& r : j["critical_path"]["by_region"])
     own += r["own_s"].get<double>() + r["messages_s"].get<double>();
   EXPECT_NEAR(own, sum, 1e-13);
+  double kernels = 0, rivals = j["critical_path"]["by_nobody_s"].get<double>();
+  for (const auto& kernel : j["critical_path"]["by_kernel"]) kernels += kernel["compute_s"].get<double>();
+  for (const auto& pair : j["critical_path"]["by_messages"]) rivals += pair["contention_s"].get<double>();
+  EXPECT_NEAR(kernels, j["critical_path"]["parts"]["compute_s"].get<double>(), 1e-13);
+  EXPECT_NEAR(rivals, j["critical_path"]["parts"]["contention_s"].get<double>(), 1e-13);
   const json& e = j["efficiency"];
   EXPECT_NEAR(
       e["parallel"].get<double>(),

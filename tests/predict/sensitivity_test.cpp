@@ -10,11 +10,9 @@
 #include <fstream>
 #include <string>
 
-#include "tests/replay/microseconds.hpp"
+#include "tests/predict/asked.hpp"
 #include "tests/replay/well_formed.hpp"
 #include "tests/support/checkout.hpp"
-#include "tests/support/hosts.hpp"
-#include "tests/support/memory_trace.hpp"
 #include "tests/support/needs.hpp"
 #include "traces/formats.hpp"
 
@@ -27,44 +25,16 @@ using replay::kSmall;
 using testing::MemoryTrace;
 using traces::OpKind;
 
-// A trace in memory, replayed as often as it is asked for.
-struct Asked {
-  MemoryTrace trace;
-  topology::Platform platform;
-  replay::ReplayOptions options;
-  std::vector<HostId> placement;
-  replay::ReplayResult base;
-
-  Asked(MemoryTrace t, topology::Platform p, const std::string& model = "contention-free")
-      : trace(std::move(t)), platform(std::move(p)), placement(testing::first_hosts(trace.header().ranks)) {
-    options.model = model;
-    base = at(Duration(0));
-  }
-  replay::ReplayResult at(Duration latency) {
-    auto o = options;
-    o.critical_path = true;
-    o.what_if.latency = latency;
-    trace.rewind();
-    return replay::replayed(trace, platform, o);
-  }
-  Question question() {
-    return {platform, placement, options, base, [this]() -> Result<std::unique_ptr<traces::TraceReader>> {
-              auto copy = std::make_unique<MemoryTrace>(trace);
-              copy->rewind();
-              return std::unique_ptr<traces::TraceReader>(std::move(copy));
-            }};
-  }
-  Tolerance tolerance(double ratio) {
-    auto t = tolerance_of(question(), ratio);
-    EXPECT_TRUE(t) << (t ? "" : t.error().message());
-    return t ? *t : Tolerance{};
-  }
-  Sensitivity all(unsigned threads = 1) {
-    auto s = sensitivity_of(question(), threads, {});
-    EXPECT_TRUE(s) << (s ? "" : s.error().message());
-    return s ? *s : Sensitivity{};
-  }
-};
+Tolerance tolerance(Asked& asked, double ratio) {
+  auto t = tolerance_of(asked.question(), ratio);
+  EXPECT_TRUE(t) << (t ? "" : t.error().message());
+  return t ? *t : Tolerance{};
+}
+Sensitivity all(Asked& asked, unsigned threads = 1) {
+  auto s = sensitivity_of(asked.question(), threads, {});
+  EXPECT_TRUE(s) << (s ? "" : s.error().message());
+  return s ? *s : Sensitivity{};
+}
 
 // A token of 10 hops, eager or not: with d more a way the run is longer by 10 d, or by 30 d.
 TEST(LatencyTolerance, OfATokenIsTheTimeOverItsHops) {
@@ -81,7 +51,7 @@ TEST(LatencyTolerance, OfATokenIsTheTimeOverItsHops) {
     for (const double ratio : {0.01, 0.02, 0.05}) {
       const auto lost =
           static_cast<std::int64_t>(std::llround(ratio * static_cast<double>(asked.base.makespan.count())));
-      const Tolerance found = asked.tolerance(ratio);
+      const Tolerance found = tolerance(asked, ratio);
       ASSERT_TRUE(found.latency);
       EXPECT_NEAR(static_cast<double>(found.latency->count()), static_cast<double>(lost / ways), 1);
       EXPECT_LE(found.replays, 8u);
@@ -100,7 +70,7 @@ TEST(LatencyTolerance, IsTheLastLatencyWithinTheLimit) {
     Asked asked(testing::well_formed(seed).trace, std::move(p));
     for (const double ratio : {0.01, 0.05}) {
       const Duration limit(std::llround((1 + ratio) * static_cast<double>(asked.base.makespan.count())));
-      const Tolerance found = asked.tolerance(ratio);
+      const Tolerance found = tolerance(asked, ratio);
       if (asked.at(limit).makespan <= limit) {
         EXPECT_FALSE(found.latency);
         continue;
@@ -117,7 +87,7 @@ TEST(LatencyTolerance, IsUnboundedWhereNoMessageIsWaitedFor) {
   t.compute(0, Duration(50 * kMicro));
   t.compute(1, Duration(70 * kMicro));
   Asked asked(std::move(t), replay::microsecond_platform());
-  EXPECT_FALSE(asked.tolerance(0.05).latency);
+  EXPECT_FALSE(tolerance(asked, 0.05).latency);
 }
 
 // LLAMP's test_graph_analysis.py: o = 1500, G = 6, a message of 4 bytes takes L + 18. From L = 482 on the receiver waits
@@ -157,7 +127,7 @@ TEST(Slopes, AreWhatReplaysGiveWhereThePathStays) {
   t.compute(0, Duration(300 * kMicro));
   Asked asked(std::move(t), replay::microsecond_platform(), "");
   for (const unsigned threads : {1u, 3u}) {
-    const Sensitivity s = asked.all(threads);
+    const Sensitivity s = all(asked, threads);
     ASSERT_EQ(s.slopes.size(), 3u);
     // A way takes 1 us, and there are three of them; a MB takes 1 ms.
     const Duration want[] = {Duration(30'000), Duration(10 * kMicro), Duration(7 * kMicro)};
@@ -183,7 +153,7 @@ TEST(Slopes, ContentionGrowsWithTheData) {
   t.wait(0, 1);
   t.wait(0, 2);
   Asked asked(std::move(t), replay::microsecond_platform(), "");
-  const Sensitivity s = asked.all();
+  const Sensitivity s = all(asked);
   EXPECT_EQ(s.slopes[1].told, Duration(20 * kMicro));
   EXPECT_NEAR(static_cast<double>(s.slopes[1].more.count()), 20.0 * kMicro, 2);
   ASSERT_EQ(s.classes.size(), 1u);

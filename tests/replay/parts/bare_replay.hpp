@@ -9,8 +9,8 @@
 
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
-#include "replay/hindsight.hpp"
 #include "replay/engine.hpp"
+#include "replay/hindsight.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/matcher.hpp"
