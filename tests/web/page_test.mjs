@@ -83,6 +83,12 @@ async function oneReplay({ weft, open, folder }) {
   assert.deepEqual(await cells(page, '#path-parts', 3), parts.map(share));
   const widths = await page.locator('#path .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
   assert.ok(Math.abs(widths.reduce((a, b) => a + b, 0) - 100) < 1e-3, String(widths));
+  // Where the path's computation and contention are.
+  const about = (caption) => page.locator('#path table', { has: page.getByText(caption, { exact: true }) }).locator('tbody tr');
+  const { by_kernel: kernels, by_messages: rivals } = result.critical_path;
+  assert.deepEqual(await about('Whose messages were in the way').locator('td:nth-child(2)').allTextContents(), rivals.slice(0, 10).map((m) => String(m.dst)));
+  assert.ok(rivals.length > 0);
+  assert.equal(await about('Computation by kernel').count(), kernels.length > 1 ? Math.min(10, kernels.length) : 0);
   // Wait states: kinds add up, delays are those of the JSON, a click on one chooses its rank.
   const waits = result.wait_states;
   const kinds = await page.locator('#waits .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));

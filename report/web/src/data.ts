@@ -59,6 +59,8 @@ export interface CriticalPath {
   by_region: { name: string | null; own_s: number; messages_s: number }[];
   by_link: { name: string; contention_s: number; messages: number }[];
   by_rank: { rank: number; own_s: number }[];
+  by_kernel?: { name: string; compute_s: number }[];
+  by_messages?: { src: number; dst: number; contention_s: number }[]; // whose were in the way
   segments_total: number;
 }
 
