@@ -45,7 +45,10 @@ struct RunDigest {
 // A link is waited for "about as much" from this share of the most on.
 inline constexpr double kWaitedAlike = 0.9;
 
-// Pointers are borrowed and never null.
+struct Sensitivity;  // sensitivity.hpp
+struct PathDetails;  // path_details.hpp
+
+// Pointers are borrowed; never null but where it says so.
 struct RunFacts {
   std::string trace;                 // as the user named it
   std::string map;                   // "block"...
@@ -55,7 +58,10 @@ struct RunFacts {
   traces::TraceTotals totals;
   const topology::Platform* platform = nullptr;
   const replay::ReplayOptions* options = nullptr;
-  std::optional<Duration> ideal{};  // the makespan on the ideal network, where it was asked for
+  // Makespans where they were asked for: on the ideal network; without contention; without contention and latency.
+  std::optional<Duration> ideal{}, uncontended{}, without_latency{};
+  const Sensitivity* sensitivity = nullptr;   // null: not asked for
+  const PathDetails* path_details = nullptr;  // likewise
   // Its ranks and links are empty where a digest stands for them.
   const replay::ReplayResult* result = nullptr;
   std::optional<RunDigest> digest{};

@@ -46,7 +46,7 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   auto mine = matrix.options;
   PairTraffic traffic;
   mine.on_message = [&traffic](const replay::MessageSeen& m) { traffic.add(m.src, m.dst, Bytes(m.bytes)); };
-  if (request.on_start) request.on_start({index, ranks, platform, placement.hosts}, mine);
+  if (request.on_start) request.on_start({index, *trace, platform, placement.hosts}, mine);
   std::uint64_t counted = 0;
   const std::atomic<bool>* stop = request.points.stop;
   mine.on_progress = [&](std::uint64_t done, std::uint64_t) {

@@ -25,7 +25,7 @@ struct PlatformRequest {
 // A run that is about to begin.
 struct RunStart {
   std::size_t run = 0;  // index into Matrix::runs
-  std::uint32_t ranks = 0;
+  const traces::TraceReader& trace;
   const topology::Platform& platform;
   const std::vector<HostId>& placement;  // of this call only
 };

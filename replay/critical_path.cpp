@@ -18,8 +18,9 @@ Elapsed of(const CauseBook::Account& a, Cause c) { return a[static_cast<std::siz
 
 }  // namespace
 
-CriticalPath::CriticalPath(bool on, const Ranks& ranks, CauseBook& causes, const Agenda& agenda)
-    : on_(on), ranks_(ranks), causes_(causes), agenda_(agenda) {
+CriticalPath::CriticalPath(bool on, const MessageCost& cost, const Ranks& ranks, CauseBook& causes,
+                           const Agenda& agenda)
+    : on_(on), cost_(cost), ranks_(ranks), causes_(causes), agenda_(agenda) {
   if (!on_) return;
   nodes_.emplace_back();
   nodes_[kRoot].holders = ranks.count() + 1;
@@ -109,8 +110,10 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender) {
   n.held_by = m.held_by;
   n.is_message = true;
   if (m.hops > 0) {
-    const bool asks = m.protocol != Protocol::kEager && of(a, Cause::kHandshake) > kNoTime;
-    n.trips = static_cast<std::uint8_t>(1 + (asks ? ((m.state & kLateReceived) != 0 ? 1 : 2) : 0));
+    const bool asks = m.protocol != Protocol::kEager && !cost_.known_at_once();
+    const bool asked_in_time = asks && (m.state & kLateReceived) == 0;
+    n.trips =
+        static_cast<std::uint8_t>(1 + (asked_in_time ? 1 : 0) + (asks && cost_.has_permission() ? 1 : 0));
     n.hops = static_cast<std::uint16_t>(std::min(0xffff, n.trips * m.hops));
   }
   return node;
@@ -216,6 +219,7 @@ void CriticalPath::series_over(std::uint32_t rank, std::uint32_t last, std::uint
 }
 
 void CriticalPath::enters(std::uint32_t rank, std::uint32_t region) {
+  if (!on_) return;
   cut(rank, agenda_.now());
   heads_[rank].region = region;
 }

@@ -32,7 +32,7 @@ namespace weft::replay {
 class CriticalPath {
  public:
   // All outlive it. `on`: otherwise it does nothing, and there is no path().
-  CriticalPath(bool on, const Ranks& ranks, CauseBook& causes, const Agenda& agenda);
+  CriticalPath(bool on, const MessageCost& cost, const Ranks& ranks, CauseBook& causes, const Agenda& agenda);
   [[nodiscard]] bool on() const { return on_; }
 
   // ---- Messages. Their sender, named by `rank` and `target`, posts m now.
@@ -138,6 +138,7 @@ class CriticalPath {
   void remember(std::uint32_t rank, Instant since);
 
   bool on_;
+  const MessageCost& cost_;
   const Ranks& ranks_;
   CauseBook& causes_;
   const Agenda& agenda_;

@@ -35,6 +35,14 @@ struct MessageSeen {
   SimTime arrived;   // when all data were there
 };
 
+// A replay as it would be if something were otherwise, to see what the makespan depends on.
+struct WhatIf {
+  Duration latency{
+      0};  // more, of every way between hosts: request, permission, data; none takes less than nothing
+  bool no_latency = false;  // those ways take no time
+  double compute = 1;       // multiplies every computation but sleep
+};
+
 struct ReplayOptions {
   RawMode raw = RawMode::kOff;
   std::optional<Bytes> raw_switch;  // payloads below go detached, from it on rendezvous
@@ -51,9 +59,11 @@ struct ReplayOptions {
   bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
   bool critical_path = false;  // fills ReplayResult::path
+  bool wait_states = false;    // fills ReplayResult::wait_states
   // Messages take no time, not even that of processors: what is left is computation and who waits for whom. (Dimemas: an
   // ideal network.)
   bool ideal_network = false;
+  WhatIf what_if;
   // Called now and then with operations done of total; may print progress.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
   // When set: start and end of every operation of every rank, in order of completion on that rank (tests,

@@ -23,7 +23,9 @@ MessageCost::MessageCost(const topology::MpiParameters& mpi, const ReplayOptions
       header_(options.header.value()),
       has_cpu_(mpi_->send_overhead.count() != 0 || mpi_->recv_overhead.count() != 0 ||
                mpi_->send_overhead_per_byte != 0 || mpi_->recv_overhead_per_byte != 0 ||
-               !mpi_->send_cost.empty() || !mpi_->isend_cost.empty() || !mpi_->recv_cost.empty()) {}
+               !mpi_->send_cost.empty() || !mpi_->isend_cost.empty() || !mpi_->recv_cost.empty()),
+      what_if_(options.what_if),
+      changed_(what_if_.no_latency || what_if_.latency != Duration(0)) {}
 
 Protocol MessageCost::protocol_of(OpKind kind, std::int64_t bytes) const {
   if (kind == OpKind::ssend || kind == OpKind::issend) return Protocol::kRendezvous;

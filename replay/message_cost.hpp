@@ -94,20 +94,22 @@ class MessageCost {
   [[nodiscard]] Elapsed test() const { return Elapsed(mpi_->test_cost); }
 
   // From the send of a message that is not eager until probes see it, between hosts: its envelope's way.
-  [[nodiscard]] Elapsed envelope(Duration route_latency) const { return scaled(route_latency, 0); }
+  [[nodiscard]] Elapsed envelope(Duration route_latency) const { return way(scaled(route_latency, 0)); }
+  // A rendezvous waits for its permission to come back.
+  [[nodiscard]] bool has_permission() const { return mpi_->transfer.empty() && !known_at_once() && !ideal_; }
   // From the match to the departure of the data, which then wait out data_latency().
   [[nodiscard]] Elapsed permission(Duration route_latency) const {
-    return mpi_->transfer.empty() && !known_at_once() && !ideal_ ? Elapsed(route_latency) : kNoTime;
+    return has_permission() ? way(Elapsed(route_latency)) : kNoTime;
   }
   [[nodiscard]] Elapsed data_latency(std::int64_t bytes, Duration route_latency, bool eager,
                                      Found found = Found::kWaitedFor) const {
     if (ideal_) return kNoTime;
     const Elapsed more = found == Found::kAtPoll ? loaded_intercept(bytes) : kNoTime;
-    if (mpi_->transfer.empty()) return Elapsed(route_latency) + more;
+    if (mpi_->transfer.empty()) return way(Elapsed(route_latency)) + more;
     const Elapsed all = scaled(route_latency, bytes);
-    if (eager) return all + more;
+    if (eager) return way(all) + more;
     const Elapsed sent = scaled(route_latency, 0);
-    return (all > sent ? all - sent : kNoTime) + more;
+    return way(all > sent ? all - sent : kNoTime) + more;
   }
   // Largest rate of one message, bytes/s; infinity = as fast as the links allow.
   [[nodiscard]] double rate_cap(std::int64_t bytes, double capacity, Found found = Found::kWaitedFor) const {
@@ -170,6 +172,13 @@ class MessageCost {
     return Elapsed::of_seconds(to_seconds(latency) * segment(mpi_->transfer, bytes).latency_factor);
   }
 
+  // A way between hosts that takes `d` as things are.
+  [[nodiscard]] Elapsed way(Elapsed d) const {
+    if (!changed_) return d;
+    if (what_if_.no_latency || ideal_) return kNoTime;
+    return std::max(kNoTime, d + Elapsed(what_if_.latency));
+  }
+
   const topology::MpiParameters* mpi_;  // raw, ideal: those of a platform where nothing takes time
   bool ideal_;
   RawMode raw_;
@@ -177,6 +186,8 @@ class MessageCost {
   Bytes eager_limit_;
   std::int64_t header_;
   bool has_cpu_;
+  WhatIf what_if_;
+  bool changed_;
 };
 
 }  // namespace weft::replay

@@ -137,6 +137,46 @@ struct PathResult {
   std::uint64_t hops = 0;
 };
 
+// Where ranks waited for others that were late (wait_states.hpp): Scalasca's kinds, by what the program called.
+enum class WaitKind : std::uint8_t {
+  kLateSender,    // in a receive or its wait, before the send is called
+  kLateReceiver,  // in a rendezvous or its wait, before the receive is called
+  kBarrier,       // before the last one comes
+  kNxN,  // allreduce, alltoall..., communicator operations, series of exchanges: before the last one comes
+  kLateBroadcast,  // bcast, scatter: before the root comes
+  kEarlyReduce,    // reduce, gather: the root, before the first of the others comes
+  kEarlyScan,      // scan, exscan: before all ranks below have come
+};
+inline constexpr std::size_t kWaitKindCount = 7;
+inline constexpr std::array<std::string_view, kWaitKindCount> kWaitKindNames{
+    "late_sender",    "late_receiver", "wait_at_barrier", "wait_at_nxn",
+    "late_broadcast", "early_reduce",  "early_scan"};
+// Of a rank, or of a region.
+struct WaitTimes {
+  std::array<Duration, kWaitKindCount> kinds{};  // waited there
+  Duration direct{0}, propagated{0};             // waiting, anywhere, that delays there cost
+  RankId longest_for;                            // of a rank: whom it waited for longest; may be invalid
+  Duration longest{0};
+  [[nodiscard]] Duration waited() const;
+};
+// What a rank did more of, in a region, than those that then waited for it; and what that cost in waiting: of those ranks,
+// and of others to which they handed it on.
+struct DelayCost {
+  RankId rank;
+  RegionId region;             // may be invalid
+  bool communication = false;  // not computation
+  Duration direct{0}, propagated{0};
+  [[nodiscard]] Duration cost() const { return direct + propagated; }
+};
+struct WaitResult {
+  bool known = false;
+  std::uint64_t count = 0;
+  WaitTimes all;                   // direct + propagated = waited()
+  std::vector<WaitTimes> ranks;    // add up to `all`
+  std::vector<WaitTimes> regions;  // by RegionId, then what is in none; add up to `all`
+  std::vector<DelayCost> delays;   // the most costly first; their costs add up to those of `all`
+};
+
 struct ReplayResult {
   Duration makespan{0};
   std::uint64_t fingerprint = 0;
@@ -148,7 +188,8 @@ struct ReplayResult {
   MessageCosts point_to_point;             // messages written in the trace as point-to-point
   MessageCosts network;                    // all, with collectives expanded
   EngineStats engine;
-  PathResult path;  // when asked for, and finished
+  PathResult path;         // when asked for, and finished
+  WaitResult wait_states;  // likewise
   bool finished = true;
   DeadlockReport deadlock;  // when !finished
   // When finished: messages that no receive took, receives that no message came for.

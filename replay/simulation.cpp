@@ -26,22 +26,22 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       router_(platform.fabric, placement, network_, messages_, matcher_),
       cost_(platform.mpi, options),
       causes_(ranks_.count(), cost_.known_at_once()),
-      path_(options.critical_path, ranks_, causes_, agenda_),
-      waits_(ranks_, causes_, path_, agenda_),
+      hindsight_({options.critical_path, options.wait_states}, cost_, ranks_, causes_, agenda_),
+      waits_(ranks_, causes_, hindsight_, agenda_),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
-      devices_(ranks_.count(), waits_, path_, agenda_),
-      probes_(messages_, matcher_, ranks_, causes_, path_, agenda_),
+      devices_(ranks_.count(), waits_, hindsight_, agenda_),
+      probes_(messages_, matcher_, ranks_, causes_, hindsight_, agenda_),
       // Raw messages can be seen before they are there; timelines want every operation.
       run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,
                  !cost_.known_at_once() && !options.on_op && options.join_computations),
-      collectives_(comms_, std::move(choices), cost_, ranks_, waits_, causes_, path_, agenda_),
+      collectives_(comms_, std::move(choices), cost_, ranks_, waits_, causes_, hindsight_, agenda_),
       transfers_({messages_, matcher_, router_, network_, cost_, traffic_, platform.fabric, placement},
-                 {ranks_, waits_, collectives_, probes_, run_ahead_, path_}, options, agenda_),
+                 {ranks_, waits_, collectives_, probes_, run_ahead_, hindsight_}, options, agenda_),
       series_({router_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
-              causes_, path_, agenda_),
+              causes_, hindsight_, agenda_),
       regions_(trace.regions().size(), ranks_.count()),
       operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
-                   regions_, causes_, path_, cost_},
+                   regions_, causes_, hindsight_, cost_},
                   options, agenda_) {}
 
 void Simulation::run_rank(std::uint32_t r) {
@@ -238,7 +238,9 @@ ReplayResult Simulation::collect() {
   if (!out.finished)
     out.deadlock = explain_deadlock({ranks_, matcher_, comms_, messages_, waits_, collectives_, series_});
   collect_ranks(out);
-  if (path_.on() && out.finished) out.path = path_.path();
+  if (hindsight_.path().on() && out.finished) out.path = hindsight_.path().path();
+  if (hindsight_.wait_states().on() && out.finished)
+    out.wait_states = hindsight_.wait_states().result(trace_.regions().size());
   out.fingerprint = traffic_.fingerprint();
   out.regions = regions_.totals(trace_.regions());
   out.collectives = collectives_.algorithms_used();

@@ -11,7 +11,7 @@
 //   SeriesRuns     series of exchanges in progress              MessageRouter   which links a message takes
 //   ComputeTimes   how long computations take                   Waits, CauseBook  what ends a wait, and why
 //   DeviceQueues   what ranks launched on their accelerators
-//   CriticalPath   what made the replay as long as it is
+//   Hindsight      what made the replay as long as it is, and who waited for whom
 //
 // Members are declared in the order in which one needs the other; none knows the Simulation.
 #pragma once
@@ -26,8 +26,8 @@
 #include "replay/cause_book.hpp"
 #include "replay/collectives/choices.hpp"
 #include "replay/communicators.hpp"
-#include "replay/critical_path.hpp"
 #include "replay/engine.hpp"
+#include "replay/hindsight.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/matcher.hpp"
@@ -79,7 +79,7 @@ class Simulation {
   MessageCost cost_;
   Traffic traffic_;
   CauseBook causes_;
-  CriticalPath path_;
+  Hindsight hindsight_;
   Waits waits_;
   ComputeTimes compute_;
   DeviceQueues devices_;

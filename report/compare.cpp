@@ -13,6 +13,7 @@
 #include "report/json_text.hpp"
 #include "report/platform_names.hpp"
 #include "report/table.hpp"
+#include "report/why/path_difference.hpp"
 
 namespace weft::report {
 
@@ -56,7 +57,19 @@ CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* be
   return row;
 }
 
-std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs) {
+void tell_path(CompareRow& row, const predict::RunFacts& run, const predict::RunFacts* other,
+               std::string_view than) {
+  if (!run.result->finished) return;
+  row.path = run.result->path.parts;
+  if (other == nullptr || !other->result->finished) {
+    row.why = explain_path(run);
+    return;
+  }
+  row.path_more = path_difference(run, *other);
+  row.why = explain_path_difference(run, *other, than);
+}
+
+std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs, bool by_path) {
   std::vector<std::string> traces;
   for (const auto& r : runs)
     if (std::find(traces.begin(), traces.end(), r.trace) == traces.end()) traces.push_back(r.trace);
@@ -72,6 +85,7 @@ std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs) {
     for (const predict::RunFacts* r : group) {
       rows.push_back(compare_row(*r, group.front()));
       rows.back().run = static_cast<std::size_t>(r - runs.data());
+      if (by_path) tell_path(rows.back(), *r, r == group.front() ? nullptr : group.front(), "the fastest");
     }
   }
   return rows;
@@ -146,6 +160,8 @@ nlohmann::ordered_json compare_row_json(const CompareRow& r) {
   if (!r.label.empty()) row["label"] = r.label;
   if (!r.changes.empty()) row["changes"] = r.changes;
   if (!r.error.empty()) row["error"] = r.error;
+  if (r.path) row["critical_path"] = Json{{"parts", path_parts_json(*r.path)}};
+  if (r.path_more) row["critical_path"]["difference"] = path_parts_json(*r.path_more);
   return row;
 }
 

@@ -37,6 +37,9 @@ struct CompareRow {
   double most_waited_s = 0;      // what messages lost on it
   predict::LinkSharers sharers;  // of the worst link
   std::string why;
+  // Where rows tell critical paths: parts of this one, and what they have more than those of the row that it is held
+  // against, if it is.
+  std::optional<replay::PathParts> path, path_more;
   std::string error;  // deadlock, unmatched messages: in one line
   std::vector<std::string> warnings;
   std::vector<std::string> changes;  // flags that are not at their defaults
@@ -44,10 +47,16 @@ struct CompareRow {
 
 // `runs` may come in any order of completion; the order here is the order asked for. O(runs log runs +
 // links).
-[[nodiscard]] std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs);
+// `by_path`: why by their critical paths, which are known of all that finished.
+[[nodiscard]] std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs,
+                                                bool by_path = false);
 
 // One run against the fastest of its group (null only if none finished).
 [[nodiscard]] CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* best);
+// Says why by the critical path, against that of `other` (null: alone), which the text calls `than`. REQUIRES: they are
+// known of those that finished.
+void tell_path(CompareRow& row, const predict::RunFacts& run, const predict::RunFacts* other,
+               std::string_view than);
 [[nodiscard]] nlohmann::ordered_json compare_row_json(const CompareRow& row);
 // The warnings of all rows, "TRACE: sentence", each once in order of the rows.
 [[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);

@@ -25,6 +25,7 @@ Json forms_json(const predict::ClosedFormPrediction& closed) {
 
 constexpr std::size_t kTextPoints = 20;
 constexpr std::size_t kFilePoints = 200;
+using Part = hpl_gen::PanelSeconds;
 
 struct PhaseRow {
   const char* name;
@@ -116,15 +117,16 @@ std::vector<CurvePoint> panel_curve(const predict::HplPrediction& run, std::size
   double seconds = 0;
   for (std::size_t i = 0; i < points; ++i) {
     const std::size_t from = i * panels / points, to = (i + 1) * panels / points;
-    double took = 0;
-    for (std::size_t k = from; k < to; ++k) took += run.panels[k].s[hpl_gen::PanelSeconds::kTime];
+    hpl_gen::PanelSeconds parts;
+    for (std::size_t k = from; k < to; ++k) parts += run.panels[k];
+    const double took = parts.s[hpl_gen::PanelSeconds::kTime];
     seconds += took;
     const auto left = [&](std::size_t k) {
       return std::max(0.0, n - static_cast<double>(k) * static_cast<double>(run.config.nb));
     };
     const double flops = 2.0 / 3.0 * (std::pow(left(from), 3) - std::pow(left(to), 3));
-    out.push_back(
-        {static_cast<std::int64_t>(from) * run.config.nb, seconds, took > 0 ? flops / took * 1e-9 : 0});
+    out.push_back({static_cast<std::int64_t>(from) * run.config.nb, seconds,
+                   took > 0 ? flops / took * 1e-9 : 0, parts});
   }
   return out;
 }
@@ -272,6 +274,7 @@ Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFor
   Json j;
   j["schema"] = "weft.predict/1";
   j["platform"] = run.platform;
+  if (run.label != run.platform) j["label"] = run.label;
   j["model"] = Json{{"name", run.model}};
   j["n"] = c.n;
   j["nb"] = c.nb;
@@ -328,7 +331,13 @@ Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFor
   j["busiest_link"] = Json{{"name", run.busiest_link}, {"utilization", run.busiest_utilization}};
   Json curve = Json::array();
   for (const CurvePoint& p : panel_curve(run, kFilePoints))
-    curve.push_back(Json{{"column", p.column}, {"time_s", p.seconds}, {"gflops", p.gflops}});
+    curve.push_back(Json{{"column", p.column},
+                         {"time_s", p.seconds},
+                         {"gflops", p.gflops},
+                         {"pfact_s", p.parts.s[Part::kPfact]},
+                         {"bcast_s", p.parts.s[Part::kBcast]},
+                         {"swap_s", p.parts.s[Part::kSwap]},
+                         {"update_s", p.parts.s[Part::kUpdate]}});
   if (!curve.empty()) j["panel_curve"] = std::move(curve);
   j["engine"] = Json{{"events", run.engine.events},
                      {"solves", run.engine.solves},

@@ -29,9 +29,10 @@ namespace weft::report {
 
 // A stretch of columns of the panel curve.
 struct CurvePoint {
-  std::int64_t column = 0;  // first
-  double seconds = 0;       // from the start to its end
-  double gflops = 0;        // while it was factored
+  std::int64_t column = 0;      // first
+  double seconds = 0;           // from the start to its end
+  double gflops = 0;            // while it was factored
+  hpl_gen::PanelSeconds parts;  // of its panels together
 };
 [[nodiscard]] std::vector<CurvePoint> panel_curve(const predict::HplPrediction& run, std::size_t points);
 

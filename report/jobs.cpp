@@ -47,6 +47,7 @@ void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& toge
   for (const JobFacts& j : jobs)
     list.push_back(Json{{"trace", j.trace},
                         {"map", j.map},
+                        {"first_rank", j.first_rank},
                         {"ranks", j.ranks},
                         {"hosts", j.hosts},
                         {"makespan_s", to_seconds(job_makespan(together, j))},

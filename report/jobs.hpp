@@ -26,7 +26,7 @@ struct JobFacts {
 // makespan beside the others / alone; 1 if both are 0.
 [[nodiscard]] double job_slowdown(const predict::RunFacts& together, const JobFacts& job);
 
-// "jobs": [{trace, map, ranks, hosts, makespan_s, alone_s, slowdown}...] and
+// "jobs": [{trace, map, first_rank, ranks, hosts, makespan_s, alone_s, slowdown}...] and
 // "shared_links": [{name, utilization, bytes, by_job: [bytes...]}...], the 20 most used that more than one job crosses.
 void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& together,
                    const std::vector<JobFacts>& jobs);

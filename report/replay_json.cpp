@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "network/sharing.hpp"
-#include "report/critical_path.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
+#include "report/why/critical_path.hpp"
+#include "report/why/sensitivity.hpp"
+#include "report/why/wait_states.hpp"
 
 namespace weft::report {
 namespace {
@@ -168,6 +170,8 @@ std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& o
   j["causes"] = causes_json([&](std::size_t c) { return sums.causes[c]; });
   j["costs"] = Json{{"point_to_point", costs_json(r.point_to_point)}, {"network", costs_json(r.network)}};
   if (r.path.known) add_critical_path_json(j, run);
+  if (run.sensitivity != nullptr) add_sensitivity_json(j, run);
+  if (r.wait_states.known) add_wait_states_json(j, run);
   if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs);
   j["warnings"] = r.warnings;
   j["engine"] = Json{{"events", r.engine.events},

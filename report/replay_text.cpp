@@ -8,8 +8,10 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "network/sharing.hpp"
-#include "report/critical_path.hpp"
 #include "report/table.hpp"
+#include "report/why/critical_path.hpp"
+#include "report/why/sensitivity.hpp"
+#include "report/why/wait_states.hpp"
 
 namespace weft::report {
 namespace {
@@ -250,8 +252,10 @@ std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& o
   if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs, width);
   for (const std::string& part :
        {time_table(run), cost_table(run, width),
-        run.result->path.known ? critical_path_text(run, width) : std::string(), link_table(run, options),
-        region_table(run, width), wrap(model_lines(run), width, 2)})
+        run.result->path.known ? critical_path_text(run, width) : std::string(),
+        run.sensitivity != nullptr ? sensitivity_text(run, width) : std::string(),
+        run.result->wait_states.known ? wait_states_text(run, width) : std::string(),
+        link_table(run, options), region_table(run, width), wrap(model_lines(run), width, 2)})
     if (!part.empty()) out += "\n" + part;
   return out;
 }

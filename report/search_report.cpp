@@ -89,6 +89,48 @@ nlohmann::ordered_json sends_json(const SearchFacts& f, const schedule::Order& o
   return list;
 }
 
+// Every message of the best schedule: when it is on its way, at which rates, over which of `links`.
+nlohmann::ordered_json transfers_json(const SearchFacts& f) {
+  using Json = nlohmann::ordered_json;
+  const auto& w = *f.workload;
+  const auto when = spans(f);
+  std::vector<Json> rates(w.messages(), Json::array());
+  for (const Phase& p : f.best) {
+    for (std::size_t i = 0; i < p.messages.size(); ++i) {
+      if (w.links_of(p.messages[i]).empty()) continue;  // within a host: no rate
+      Json& list = rates[p.messages[i]];
+      if (!list.empty() && list.back()[1] == p.from_s && list.back()[2] == p.rate_Bps[i]) {
+        list.back()[1] = p.to_s;
+      } else {
+        list.push_back({p.from_s, p.to_s, p.rate_Bps[i]});
+      }
+    }
+  }
+  Json out = Json::array();
+  for (std::uint32_t m = 0; m < w.messages(); ++m) {
+    const auto& message = w.exchange.messages[m];
+    const auto links = w.links_of(m);
+    out.push_back({{"src", message.src},
+                   {"dst", message.dst},
+                   {"bytes", message.bytes.value()},
+                   {"start_s", std::max(0.0, when[m].start_s)},
+                   {"finish_s", when[m].finish_s},
+                   {"links", std::vector<std::uint32_t>(links.begin(), links.end())},
+                   {"rates", std::move(rates[m])}});
+  }
+  return out;
+}
+
+nlohmann::ordered_json links_json(const SearchFacts& f) {
+  const auto& w = *f.workload;
+  auto out = nlohmann::ordered_json::array();
+  for (std::uint32_t l = 0; l < w.links(); ++l)
+    out.push_back({{"name", f.platform->fabric.link_name(w.link[l])},
+                   {"id", w.link[l].index()},
+                   {"bandwidth_Bps", w.capacity[l]}});
+  return out;
+}
+
 std::string proof_text(const SearchFacts& f, double unit_s) {
   const auto& r = *f.result;
   using schedule::Proof;
@@ -319,6 +361,8 @@ std::string search_json(const SearchFacts& f) {
                      {"congested", std::move(congested)}});
   }
   j["steps"] = std::move(steps);
+  j["links"] = links_json(f);
+  j["transfers"] = transfers_json(f);
   auto histogram = nlohmann::ordered_json::array();
   for (const Bar& b : bars(s)) {
     histogram.push_back({{"from_s", b.from_s}, {"to_s", b.to_s}, {"count", b.count}});

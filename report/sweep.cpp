@@ -80,7 +80,7 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
 
 }  // namespace
 
-Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs) {
+Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs, bool by_path) {
   Sweep out;
   std::vector<std::string> traces;
   for (const auto& r : runs)
@@ -100,8 +100,15 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
       if (a->facts.result->finished != b->facts.result->finished) return a->facts.result->finished;
       return a->facts.result->makespan < b->facts.result->makespan;
     });
+    std::map<std::pair<std::string, std::string>, const SweepRun*> before;  // by platform and map
     for (const SweepRun* r : group) {
       SweepRow row{compare_row(r->facts, best), setting_of(axes, r->choice, axes.size())};
+      if (by_path) {
+        const SweepRun*& last = before[{r->platform, r->facts.map}];
+        tell_path(row.row, r->facts, last == nullptr ? nullptr : &last->facts,
+                  last == nullptr ? "" : "with " + words(setting_of(axes, last->choice, axes.size())));
+        if (r->facts.result->finished) last = r;
+      }
       row.row.platform = r->platform;
       out.rows.push_back(std::move(row));
     }

@@ -53,7 +53,9 @@ struct Sweep {
 };
 
 // O(runs x platforms + runs log runs).
-[[nodiscard]] Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs);
+// `by_path`: every row says by its critical path why it is not as long as the one before it on its platform and map.
+[[nodiscard]] Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs,
+                               bool by_path = false);
 // Narrows `flip.at` by `steps` bisections: time(platform, value of the key as text) replays, in seconds, or nothing
 // where the value is not possible, which ends the search. Nothing happens to a flip without `at`.
 [[nodiscard]] Result<void> refine_flip(

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The report page. web.sh: builds report/web into report/html/page.html, which is committed, so that building Weft needs no npm.
 # web.sh --check: is what is committed what its source gives? web.sh --test WEFT: drives pages of that program in Chromium.
-# web.sh --pictures WEFT: the pictures in docs/images. What npm brings goes to $WEFT_WEB_DIR [build-release/web], as
+# web.sh --pictures WEFT [FOLDER]: the pictures in docs/images, or in FOLDER: are those of docs/images all there are? What npm brings goes to $WEFT_WEB_DIR [build-release/web], as
 # report/web/package-lock.json says. Exit code 77: npm or Chromium is missing (a failure where CI is set).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -41,10 +41,10 @@ case $mode in
     [ -n "$chromium" ] || missing "no Chromium here: apt-get install chromium"
     script=tests/web/page_test.mjs
     [ "$mode" = --test ] || script=tests/web/pictures.mjs
-    CHROMIUM=$chromium WEFT_WEB_DIR=$work node "$script" "$weft"
+    CHROMIUM=$chromium WEFT_WEB_DIR=$work node "$script" "$weft" ${3+"$3"}
     ;;
   *)
-    echo "unknown: $mode; expected --check, --test WEFT or --pictures WEFT" >&2
+    echo "unknown: $mode; expected --check, --test WEFT or --pictures WEFT [FOLDER]" >&2
     exit 2
     ;;
 esac

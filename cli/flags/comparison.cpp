@@ -37,7 +37,7 @@ Result<void> Comparison::run(const char* verb) {
     if (!stopped.empty()) return journal.interrupted(stopped);
     return {};
   }
-  const auto rows = report::rank_runs(runs.facts());
+  const auto rows = report::rank_runs(runs.facts(), matrix.critical_path);
   common.print(report::compare_text(rows, text_width()));
   if (!common.json.empty()) WEFT_TRY(common.write_json(report::compare_json(rows, stopped)));
   if (!common.csv.empty()) WEFT_TRY(common.write_csv(report::compare_csv(rows)));

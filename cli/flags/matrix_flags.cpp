@@ -13,6 +13,10 @@ void MatrixFlags::add(CLI::App& app) {
   app.add_option("--map", maps, "placement, once for each: " + std::string(topology::kMaps) + " [block]")
       ->type_name("MAP")
       ->allow_extra_args(false);
+  app.add_flag(
+      "--critical-path", critical_path,
+      "say why by the critical paths: the parts of each makespan, and of the differences, to which they "
+      "add up");
 }
 
 Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix, const ReplayFlags& flags,
@@ -22,6 +26,7 @@ Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix, const R
   r.maps = matrix.maps;
   r.format = flags.from;
   WEFT_ASSIGN(r.options, flags.options(common.seed));
+  r.options.critical_path = matrix.critical_path;
   r.seed = common.seed;
   r.threads = common.threads;
   r.changes = told.told(common.seed);

@@ -13,10 +13,13 @@
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/parallel.hpp"
+#include "predict/path_details.hpp"
+#include "predict/sensitivity.hpp"
 #include "report/html/run_collector.hpp"
 #include "report/jobs.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
+#include "report/why/brief.hpp"
 #include "topology/placement/placement.hpp"
 #include "traces/joined_trace.hpp"
 
@@ -33,6 +36,9 @@ struct Options {
   bool all_links = false;
   bool per_rank = false;
   bool critical_path = false;
+  bool wait_states = false;
+  bool sensitivity = false;
+  bool explain = false;
   std::string rank_links = "utilization";
   ReportFlag report;
   std::shared_ptr<ExportFlag> exported = std::make_shared<ExportFlag>();
@@ -94,26 +100,32 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
-  const bool with_path = o.critical_path || o.report.wanted();
+  const bool with_path = o.critical_path || o.explain || o.sensitivity || o.report.wanted();
   auto together = options;
   together.critical_path = with_path;
+  together.wait_states = o.wait_states || o.report.wanted();
   WEFT_TRY(o.exported->open(together, platform.fabric, placement));
   std::optional<report::RunCollector> seen;
   if (o.report.wanted())
-    seen.emplace(trace->header().ranks, platform, placement, together, report::PageBudget{}).attach(together);
+    seen.emplace(*trace, platform, placement, together, report::PageBudget{}).attach(together);
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
-  replay::ReplayResult result, ideal;
-  // The run of all together comes first, then each job alone, then the one without a network to compare with.
+  replay::ReplayResult result;
+  // The run of all together comes first, then each job alone, then those to compare with: without a network, without
+  // contention, without that and latency.
+  std::array<std::optional<Duration>, 3> less;
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
   WEFT_TRY(run_parallel(
-      1 + alone + (with_path ? 1 : 0), o.common.threads,
+      1 + alone + (with_path ? less.size() : 0), o.common.threads,
       [&](std::size_t i) -> Result<void> {
         if (i > alone) {
           WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
-          auto without = options;
-          without.ideal_network = true;
-          WEFT_ASSIGN(ideal, replay::replay(*again, platform, placement, without));
+          const std::size_t which = i - alone - 1;
+          auto without = which == 0 ? options : predict::without_contention(options);
+          without.ideal_network = which == 0;
+          without.what_if.no_latency = which == 2;
+          WEFT_ASSIGN(const auto found, replay::replay(*again, platform, placement, without));
+          if (found.finished) less[which] = found.makespan;
           return {};
         }
         if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
@@ -136,6 +148,16 @@ Result<void> run(const Options& o) {
     first_rank += job.ranks;
   }
 
+  const predict::Question question{platform, placement, options, result, [&] { return open_jobs(o, jobs); }};
+  std::optional<predict::PathDetails> details;
+  if (o.critical_path && result.finished) {
+    WEFT_ASSIGN(details, predict::path_details(question));
+  }
+  std::optional<predict::Sensitivity> sensitivity;
+  if (o.sensitivity && result.finished) {
+    WEFT_ASSIGN(sensitivity, predict::sensitivity_of(question, o.common.threads, tell_fewer_threads));
+  }
+
   predict::RunFacts facts;
   facts.map = o.map;
   facts.trace = o.traces.front();
@@ -151,14 +173,19 @@ Result<void> run(const Options& o) {
   facts.platform = &platform;
   facts.options = &options;
   facts.result = &result;
-  if (with_path && ideal.finished) facts.ideal = ideal.makespan;
+  facts.ideal = less[0];
+  facts.uncontended = less[1];
+  facts.without_latency = less[2];
+  if (details) facts.path_details = &*details;
+  if (sensitivity) facts.sensitivity = &*sensitivity;
   facts.wall_s = wall.count();
   facts.peak_rss_bytes = peak_rss_bytes();
 
   const auto* several = jobs.size() > 1 ? &job_facts : nullptr;
   const auto order =
       o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
-  o.common.print(report::replay_text(facts, {o.all_links, order, text_width(), several}));
+  o.common.print(o.explain ? report::brief_text(facts, text_width())
+                           : report::replay_text(facts, {o.all_links, order, text_width(), several}));
   if (!o.common.json.empty())
     WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
@@ -166,6 +193,7 @@ Result<void> run(const Options& o) {
   if (seen) {
     std::vector<report::PageRun> shown(1);
     WEFT_ASSIGN(shown.front(), seen->finish(*trace, facts));
+    shown.front().jobs = several;
     WEFT_TRY(o.report.write(report::page_of("replay", std::move(shown))));
   }
   if (std::string found = result.finding(); !found.empty())
@@ -205,7 +233,20 @@ Action setup_replay(CLI::App& app) {
   app.add_flag(
       "--critical-path", o->critical_path,
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
-      "add up to it; what would shorten it; efficiencies (one more replay, without a network)");
+      "add up to it; what would shorten it; efficiencies (three more replays: without a network, without "
+      "contention, without latency)");
+  app.add_flag(
+      "--explain", o->explain,
+      "why it takes that long in a few sentences instead of tables (with --critical-path in the JSON); with "
+      "--wait-states and --sensitivity theirs, too");
+  app.add_flag(
+      "--sensitivity", o->sensitivity,
+      "what the makespan depends on, with --critical-path: how much more latency a message costs 1, 2 and "
+      "5 %, what 1 % more latency, bandwidth and computation do, and each class of links at twice the "
+      "speed; by some twenty to sixty more replays");
+  app.add_flag("--wait-states", o->wait_states,
+               "where ranks waited for others that were late, by rank and region, and whose delays in what "
+               "region that is due to, directly and handed on by ranks that waited themselves");
   o->exported->add(app, o->common);
   o->report.add(app, o->common);
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");

@@ -112,7 +112,7 @@ Result<void> run(Options& o) {
   std::vector<report::SweepRun> runs;
   for (const predict::MatrixRun& r : matrix.runs)
     if (r.done) runs.push_back({r.facts, request.platforms[r.platform].spec, choices[r.platform]});
-  auto sweep = report::sweep_runs(axes, runs);
+  auto sweep = report::sweep_runs(axes, runs, o.matrix.critical_path);
   for (report::Flip& flip : sweep.flips)
     WEFT_TRY(report::refine_flip(flip, stopped.empty() ? o.bisect : 0,
                                  [&](const std::string& platform, const std::string& value) {

@@ -14,7 +14,7 @@ void Probes::poke(std::uint32_t r) {
   const Message& m = messages_[i];
   if (visible(m)) {
     causes_.explain(causes_.of(r), m, false, k.blocked_since, agenda_.now());
-    path_.woken(r, m, false);
+    hindsight_.woken(r, m, false);
     return ranks_.make_ready(r);
   }
   if (m.protocol != Protocol::kEager) agenda_.post(m.visible, EventKind::kProbeWake, r);

@@ -9,7 +9,7 @@
 
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
-#include "replay/critical_path.hpp"
+#include "replay/hindsight.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/ranks/ranks.hpp"
@@ -19,13 +19,13 @@ namespace weft::replay {
 class Probes {
  public:
   // All outlive it.
-  Probes(Pool<Message>& messages, Matcher& matcher, Ranks& ranks, CauseBook& causes, CriticalPath& path,
+  Probes(Pool<Message>& messages, Matcher& matcher, Ranks& ranks, CauseBook& causes, Hindsight& hindsight,
          Agenda& agenda)
       : messages_(messages),
         matcher_(matcher),
         ranks_(ranks),
         causes_(causes),
-        path_(path),
+        hindsight_(hindsight),
         agenda_(agenda) {}
 
   // Operation `op` of rank r, a probe, finds a message now.
@@ -56,7 +56,7 @@ class Probes {
   Matcher& matcher_;
   Ranks& ranks_;
   CauseBook& causes_;
-  CriticalPath& path_;
+  Hindsight& hindsight_;
   Agenda& agenda_;
 };
 

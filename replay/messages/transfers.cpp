@@ -27,7 +27,7 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   m.protocol = cost_.protocol_of(kind, bytes);
   m.posted = agenda_.now();
   if ((context & Target::kActivity) != 0) m.state |= kCollective;
-  path_.sent(m, src, target);
+  hindsight_.sent(m, src, target);
   if (m.protocol != Protocol::kRendezvous) {
     m.send_target.value = Target::kNobody;
     tell(src, target, 0, nullptr, true);
@@ -96,12 +96,13 @@ void Transfers::match(std::uint32_t i, Target target, std::int64_t posted_bytes,
   if (m.bytes > posted_bytes) ++truncated_;
   m.recv_target = target;
   m.matched = agenda_.now();
+  hindsight_.met(m, late);
   if ((m.state & kArrived) != 0) {
     tell(m.dst, target, m.bytes, &m, false);
     return over(i);
   }
   if (m.protocol == Protocol::kEager) return;
-  if (late) path_.late_receiver(m, target);
+  if (late) hindsight_.late_receiver(m, target);
   // Permission to send travels back before the data leave.
   Elapsed back;
   if (!cost_.known_at_once())
@@ -166,7 +167,7 @@ void Transfers::arrive(std::uint32_t i) {
   if (look_ahead_)
     for (const std::uint32_t r : {n.src, n.dst}) ranks_[r].program.prefetch(ranks_[r].pc);
   n.state |= kArrived;
-  if (n.flow.valid()) path_.arrived(n, network_.last_held_by());
+  if (n.flow.valid()) hindsight_.arrived(n, network_.last_held_by());
   n.started = agenda_.now();  // from here on: since when the data wait
   traffic_.arrived(n, agenda_.now());
   if (options_.on_message)

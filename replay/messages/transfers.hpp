@@ -16,8 +16,8 @@
 
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
-#include "replay/critical_path.hpp"
 #include "replay/engine.hpp"
+#include "replay/hindsight.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
@@ -51,7 +51,7 @@ class Transfers {
     CollectiveRuns& collectives;
     Probes& probes;
     RunAhead& run_ahead;
-    CriticalPath& path;
+    Hindsight& hindsight;
   };
   Transfers(const Ways& ways, const Listeners& listeners, const ReplayOptions& options, Agenda& agenda)
       : messages_(ways.messages),
@@ -67,7 +67,7 @@ class Transfers {
         collectives_(listeners.collectives),
         probes_(listeners.probes),
         run_ahead_(listeners.run_ahead),
-        path_(listeners.path),
+        hindsight_(listeners.hindsight),
         options_(options),
         agenda_(agenda),
         look_ahead_(ranks_.many()) {}
@@ -100,7 +100,7 @@ class Transfers {
   void match(std::uint32_t i, Target target, std::int64_t posted_bytes, bool late);
   // Both sides were told.
   void over(std::uint32_t i) {
-    path_.over(messages_[i]);
+    hindsight_.over(messages_[i]);
     messages_.give(i);
   }
   void leave(std::uint32_t i, Elapsed before);
@@ -127,7 +127,7 @@ class Transfers {
   CollectiveRuns& collectives_;
   Probes& probes_;
   RunAhead& run_ahead_;
-  CriticalPath& path_;
+  Hindsight& hindsight_;
   const ReplayOptions& options_;
   Agenda& agenda_;
   bool look_ahead_;  // hints to the processor pay

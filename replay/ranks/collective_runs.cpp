@@ -40,7 +40,7 @@ std::uint32_t CollectiveRuns::begin(std::uint32_t r, const traces::Op& op, Targe
   const std::uint32_t me = asked->me;
 
   const std::uint32_t run = take();
-  path_.run_begins(run, r);
+  hindsight_.run_begins(run, r, {comm, traces::blocking_form(op.kind), call.ranks, me, call.root});
   Run& c = runs_[run];
   std::vector<std::uint32_t>& calls = calls_[r];
   if (comm >= calls.size()) calls.resize(comm + std::size_t{1}, 0);
@@ -100,7 +100,7 @@ void CollectiveRuns::finish(std::uint32_t run) {
   const Run& c = runs_[run];
   free_.push_back(run);
   waits_.collective_over(c.rank, run, c.target, c.window, c.causes);
-  path_.run_ends(run);
+  hindsight_.run_ends(run);
 }
 
 // ---- Why ranks wait for them; cause_book.hpp has the rest.

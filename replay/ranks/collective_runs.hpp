@@ -36,7 +36,7 @@ class CollectiveRuns {
  public:
   // All references outlive it.
   CollectiveRuns(const Communicators& comms, CollectiveChoices choices, const MessageCost& cost, Ranks& ranks,
-                 Waits& waits, CauseBook& causes, CriticalPath& path, Agenda& agenda)
+                 Waits& waits, CauseBook& causes, Hindsight& hindsight, Agenda& agenda)
       : comms_(comms),
         choices_(std::move(choices)),
         cost_(cost),
@@ -44,7 +44,7 @@ class CollectiveRuns {
         ranks_(ranks),
         waits_(waits),
         causes_(causes),
-        path_(path),
+        hindsight_(hindsight),
         agenda_(agenda),
         calls_(ranks.count()) {}
 
@@ -62,14 +62,14 @@ class CollectiveRuns {
     if (--c.pending != 0) return;
     if (m != nullptr) {
       explain_round(c, *m, sender);
-      path_.run_woken(run, *m, sender);
+      hindsight_.run_woken(run, *m, sender);
     }
     ranks_.make_collective_ready(run);
   }
   // The processor time that `run` posted an event for has passed.
   void overheads_over(std::uint32_t run) {
     const Run& c = runs_[run];
-    path_.run_paid(run, c.rank, c.step == Step::kReceived ? Cause::kRecvOverhead : Cause::kSendOverhead);
+    hindsight_.run_paid(run, c.rank, c.step == Step::kReceived ? Cause::kRecvOverhead : Cause::kSendOverhead);
     explain_overheads(runs_[run]);
     ranks_.make_collective_ready(run);
   }
@@ -128,7 +128,7 @@ class CollectiveRuns {
   Ranks& ranks_;
   Waits& waits_;
   CauseBook& causes_;
-  CriticalPath& path_;
+  Hindsight& hindsight_;
   Agenda& agenda_;
   std::deque<Run> runs_;  // stable addresses: what a run posts may complete others
   std::vector<std::uint32_t> free_;

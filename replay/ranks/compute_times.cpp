@@ -29,7 +29,8 @@ Elapsed ComputeTimes::of(std::uint32_t r, std::uint64_t pc, const traces::Op& op
   switch (op.kind) {
     case OpKind::compute_time: {
       const Elapsed d{Duration(op.amount)};
-      return options_.compute_scale == 1.0 ? d : Elapsed::of_seconds(d.seconds() * options_.compute_scale);
+      const double scale = options_.compute_scale * options_.what_if.compute;
+      return scale == 1.0 ? d : Elapsed::of_seconds(d.seconds() * scale);
     }
     case OpKind::sleep:
       return Elapsed(Duration(op.amount));
@@ -44,7 +45,7 @@ Elapsed ComputeTimes::of(std::uint32_t r, std::uint64_t pc, const traces::Op& op
           kernel_seconds(r, {static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]}));
     }
     default:
-      return Elapsed::of_seconds(op.flops() / rows_[r].speed);
+      return Elapsed::of_seconds(options_.what_if.compute * (op.flops() / rows_[r].speed));
   }
 }
 

@@ -25,8 +25,9 @@ class ComputeTimes {
   // One call of a kernel, with its noise if there is some: the next of that rank.
   [[nodiscard]] double kernel_seconds(std::uint32_t r, const traces::KernelShape& shape) {
     Row& c = rows_[r];
-    return options_.noise ? kernels_.noisy_seconds(c.row, shape, options_.seed, r, c.calls++)
-                          : kernels_.seconds(c.row, shape);
+    return options_.what_if.compute * (options_.noise
+                                           ? kernels_.noisy_seconds(c.row, shape, options_.seed, r, c.calls++)
+                                           : kernels_.seconds(c.row, shape));
   }
   // Operation `pc` of rank r, a computation or a sleep. An unknown kernel fails the replay.
   [[nodiscard]] Elapsed of(std::uint32_t r, std::uint64_t pc, const traces::Op& op);

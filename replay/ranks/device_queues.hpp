@@ -23,8 +23,8 @@ namespace weft::replay {
 class DeviceQueues {
  public:
   // All outlive it. `ranks`: how many there are.
-  DeviceQueues(std::size_t ranks, Waits& waits, CriticalPath& path, Agenda& agenda)
-      : ranks_(ranks), waits_(waits), path_(path), agenda_(agenda) {}
+  DeviceQueues(std::size_t ranks, Waits& waits, Hindsight& hindsight, Agenda& agenda)
+      : ranks_(ranks), waits_(waits), hindsight_(hindsight), agenda_(agenda) {}
 
   // A kernel of rank r that takes `d`, for request `slot`, which was begun, or for traces::kNoRequest.
   void launch(std::uint32_t r, traces::Kernel kernel, std::uint32_t slot, Elapsed d) {
@@ -32,7 +32,7 @@ class DeviceQueues {
     const std::uint32_t index = 2 * r + (is_copy(kernel) ? 1 : 0);
     Queue& q = queues_[index];
     if (q.free.past_the_end()) return;  // the event of that instant ends the replay
-    if (q.free <= agenda_.now()) path_.launched(r, q.since);
+    if (q.free <= agenda_.now()) hindsight_.launched(r, q.since);
     q.free = std::max(q.free, agenda_.now()) + d;
     q.busy += d;
     if (slot == traces::kNoRequest) return;
@@ -65,7 +65,7 @@ class DeviceQueues {
   };
   std::size_t ranks_;
   Waits& waits_;
-  CriticalPath& path_;
+  Hindsight& hindsight_;
   Agenda& agenda_;
   std::vector<Queue> queues_;  // by rank, kernels then copies; empty until somebody launches
 };

@@ -353,7 +353,8 @@ Operations::Step Operations::region(std::uint32_t r, const Op& op) {
   } else if (const auto since = regions_.end(r, id, now); since && options_.on_region) {
     options_.on_region(RankId(r), RegionId(static_cast<std::uint32_t>(id)), since->rounded(), now.rounded());
   }
-  if (path_.on()) path_.enters(r, static_cast<std::uint32_t>(regions_.innermost(r).value_or(kNone)));
+  if (hindsight_.any())
+    hindsight_.enters(r, static_cast<std::uint32_t>(regions_.innermost(r).value_or(kNone)));
   return Step::kDone;
 }
 

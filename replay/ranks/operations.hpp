@@ -48,7 +48,7 @@ class Operations {
     DeviceQueues& devices;
     Regions& regions;
     CauseBook& causes;
-    CriticalPath& path;
+    Hindsight& hindsight;
     const MessageCost& cost;
   };
   Operations(const Owners& owners, const ReplayOptions& options, Agenda& agenda)
@@ -62,7 +62,7 @@ class Operations {
         devices_(owners.devices),
         regions_(owners.regions),
         causes_(owners.causes),
-        path_(owners.path),
+        hindsight_(owners.hindsight),
         cost_(owners.cost),
         options_(options),
         agenda_(agenda),
@@ -130,7 +130,7 @@ class Operations {
   DeviceQueues& devices_;
   Regions& regions_;
   CauseBook& causes_;
-  CriticalPath& path_;
+  Hindsight& hindsight_;
   const MessageCost& cost_;
   const ReplayOptions& options_;
   Agenda& agenda_;

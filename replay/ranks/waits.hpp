@@ -9,7 +9,7 @@
 
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
-#include "replay/critical_path.hpp"
+#include "replay/hindsight.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/ranks/ranks.hpp"
 
@@ -18,8 +18,8 @@ namespace weft::replay {
 class Waits {
  public:
   // All outlive it.
-  Waits(Ranks& ranks, CauseBook& causes, CriticalPath& path, const Agenda& agenda)
-      : ranks_(ranks), causes_(causes), path_(path), agenda_(agenda) {}
+  Waits(Ranks& ranks, CauseBook& causes, Hindsight& hindsight, const Agenda& agenda)
+      : ranks_(ranks), causes_(causes), hindsight_(hindsight), agenda_(agenda) {}
 
   // A side of a message is over: that of `rank`, who is its sender or its receiver. `m`: null if nobody can have
   // waited.
@@ -27,14 +27,14 @@ class Waits {
     if (!ends(rank, t, bytes)) return;
     if (m != nullptr) {
       causes_.explain(causes_.of(rank), *m, sender, ranks_[rank].blocked_since, agenda_.now());
-      path_.woken(rank, *m, sender);
+      hindsight_.woken(rank, *m, sender);
     }
     ranks_.make_ready(rank);
   }
   // A kernel that `rank` launched is over; its accelerator has worked without a break `since` there (critical_path.hpp).
   void kernel_over(std::uint32_t rank, Target t, std::uint32_t since) {
     if (!ends(rank, t, 0)) return;
-    path_.woken_by_kernel(rank, since);
+    hindsight_.woken_by_kernel(rank, since);
     ranks_.make_ready(rank);
   }
   // Collective `run` of `rank` is over. `causes`: of what the rank waited for it since `window`, unless the call was
@@ -43,7 +43,7 @@ class Waits {
                        const CauseBook::Account& causes) {
     if (!ends(rank, t, 0)) return;
     if (t.value != Target::kBlocking && window == ranks_[rank].blocked_since) causes_.add(rank, causes);
-    path_.woken_by_run(rank, run);
+    hindsight_.woken_by_run(rank, run);
     ranks_.make_ready(rank);
   }
   // Rank r waits in a wait or test for request `t`, or in a blocking call.
@@ -62,7 +62,7 @@ class Waits {
 
   Ranks& ranks_;
   CauseBook& causes_;
-  CriticalPath& path_;
+  Hindsight& hindsight_;
   const Agenda& agenda_;
 };
 

@@ -40,12 +40,12 @@ void SeriesRuns::run(std::uint32_t comm) {
   std::uint32_t last = column_.front().rank;
   for (const Member& m : column_)
     if (ranks_[m.rank].op_start > ranks_[last].op_start) last = m.rank;
-  const std::uint32_t past = path_.series_begins(last);
+  const std::uint32_t past = hindsight_.series_begins(last);
   for (std::size_t d = 0; d < column_.size(); ++d) {
     compute(d);
-    wake(d, base, last, past);
+    wake(d, base, comm, last, past);
   }
-  path_.series_told(past);
+  hindsight_.series_told(past);
 }
 
 SeriesRuns::Terms SeriesRuns::terms_of(std::uint32_t comm, std::uint32_t rank, const Op& op) const {
@@ -193,7 +193,8 @@ void SeriesRuns::book_waits(std::int64_t exchanges) {
   }
 }
 
-void SeriesRuns::wake(std::size_t distance, Instant base, std::uint32_t last, std::uint32_t past) {
+void SeriesRuns::wake(std::size_t distance, Instant base, std::uint32_t comm, std::uint32_t last,
+                      std::uint32_t past) {
   Member& m = column_[distance];
   Rank& k = ranks_[m.rank];
   // Never before the last member came: without exchanges nothing holds a member back, but its end is told here.
@@ -203,7 +204,8 @@ void SeriesRuns::wake(std::size_t distance, Instant base, std::uint32_t last, st
   k.spend(Part::kCollective, kNoTime - computed);
   m.waited[static_cast<std::size_t>(Cause::kLateSender)] += (end - base).seconds() - times_[distance];
   CauseBook::explain_series(causes_.of(m.rank), m.waited, (end - k.op_start) - computed);
-  path_.series_over(m.rank, last, past, end, computed, m.waited);
+  hindsight_.series_over(m.rank, last, past, end, computed, m.waited);
+  hindsight_.in_series(m.rank, comm, static_cast<std::uint32_t>(column_.size()), last, end, computed);
   ways_.traffic.mix(static_cast<std::uint64_t>(end.rounded().time_since_epoch().count()));
   agenda_.post(end, EventKind::kRankTimer, m.rank);
 }

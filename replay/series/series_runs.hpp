@@ -15,7 +15,7 @@
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
 #include "replay/communicators.hpp"
-#include "replay/critical_path.hpp"
+#include "replay/hindsight.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/message_router.hpp"
 #include "replay/messages/traffic.hpp"
@@ -38,13 +38,13 @@ class SeriesRuns {
     const std::vector<HostId>& placement;
   };
   SeriesRuns(const Ways& ways, const Communicators& comms, Ranks& ranks, ComputeTimes& compute,
-             CauseBook& causes, CriticalPath& path, Agenda& agenda)
+             CauseBook& causes, Hindsight& hindsight, Agenda& agenda)
       : ways_(ways),
         comms_(comms),
         ranks_(ranks),
         compute_(compute),
         causes_(causes),
-        path_(path),
+        hindsight_(hindsight),
         agenda_(agenda),
         gathered_(comms.count()) {}
 
@@ -98,14 +98,14 @@ class SeriesRuns {
                            SeriesMessage::Cost& out);
   void compute(std::size_t distance);
   void book_waits(std::int64_t exchanges);
-  void wake(std::size_t distance, Instant base, std::uint32_t last, std::uint32_t past);
+  void wake(std::size_t distance, Instant base, std::uint32_t comm, std::uint32_t last, std::uint32_t past);
 
   Ways ways_;
   const Communicators& comms_;
   Ranks& ranks_;
   ComputeTimes& compute_;
   CauseBook& causes_;
-  CriticalPath& path_;
+  Hindsight& hindsight_;
   Agenda& agenda_;
   std::vector<Gathered> gathered_;  // by communicator
   // Of the series that is being timed; kept for their memory.

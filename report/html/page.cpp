@@ -20,18 +20,26 @@ void drop_machine(Json& j) {
     if (below.is_structured()) drop_machine(below);
 }
 
-// The result as `replay --json` has it, without the path's segments one by one.
-Json result_json(const predict::RunFacts& facts) {
-  Json j = Json::parse(replay_json(facts, {}));
+constexpr std::size_t kDelays = 200;
+
+// The result as `replay --json` has it, without the path's segments one by one and without delays that cost little.
+Json result_json(const PageRun& run) {
+  Json j = Json::parse(replay_json(run.facts, {.jobs = run.jobs}));
   drop_machine(j);
   if (j.contains("critical_path")) j["critical_path"].erase("segments");
+  if (j.contains("wait_states")) {
+    Json& waits = j["wait_states"];
+    if (Json& list = waits["delays"]; list.size() > kDelays) list.erase(list.begin() + kDelays, list.end());
+    if (run.facts.ranks > kMaxListedRanks) waits.erase("by_rank");
+  }
   return j;
 }
 
 Json run_json(const PageRun& run) {
-  Json j{{"name", predict::platform_label(*run.facts.platform)}, {"result", result_json(run.facts)}};
+  Json j{{"name", predict::platform_label(*run.facts.platform)}, {"result", result_json(run)}};
   if (run.timeline) j["timeline"] = to_json(*run.timeline);
   if (run.traffic) j["traffic"] = to_json(*run.traffic, run.facts.platform->fabric);
+  if (run.panels.panels > 0 || !run.panels.none.empty()) j["panels"] = to_json(run.panels);
   if (run.drawing) j["drawing"] = to_json(*run.drawing, run.facts);
   return j;
 }

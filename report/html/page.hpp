@@ -15,16 +15,20 @@
 #include "predict/run_facts.hpp"
 #include "report/compare.hpp"
 #include "report/html/drawing.hpp"
+#include "report/html/panel_section.hpp"
 #include "report/html/timeline_section.hpp"
 #include "report/html/traffic_section.hpp"
+#include "report/jobs.hpp"
 
 namespace weft::report {
 
 // A run that is shown in full: its result, and what was collected while it was replayed (run_collector.hpp), if it was.
 struct PageRun {
-  predict::RunFacts facts;  // what it points at must outlive the page
+  predict::RunFacts facts;                      // what it points at must outlive the page
+  const std::vector<JobFacts>* jobs = nullptr;  // several jobs on one fabric; borrowed
   std::optional<TimelineSection> timeline{};
   std::optional<TrafficSection> traffic{};
+  PanelSection panels{};
   std::optional<Drawing> drawing{};  // of a network that is small enough
 };
 

@@ -4,15 +4,16 @@
 
 namespace weft::report {
 
-RunCollector::RunCollector(std::uint32_t ranks, const topology::Platform& platform,
+RunCollector::RunCollector(const traces::TraceReader& trace, const topology::Platform& platform,
                            std::vector<HostId> placement, const replay::ReplayOptions& options,
                            PageBudget budget)
     : platform_(platform),
       placement_(std::move(placement)),
       budget_(budget),
-      spans_(ranks, budget.spans),
+      spans_(trace.header().ranks, budget.spans),
       messages_(budget.messages),
-      traffic_(ranks, platform.fabric, placement_, options.header) {}
+      traffic_(trace.header().ranks, platform.fabric, placement_, options.header),
+      panels_(trace) {}
 
 void RunCollector::attach(replay::ReplayOptions& options) {
   options.on_op = [this, before = std::move(options.on_op)](RankId rank, std::uint64_t op, SimTime begin,
@@ -25,6 +26,11 @@ void RunCollector::attach(replay::ReplayOptions& options) {
     messages_.add(m);
     traffic_.add(m);
   };
+  options.on_region = [this, before = std::move(options.on_region)](RankId rank, RegionId region,
+                                                                    SimTime begin, SimTime end) {
+    if (before) before(rank, region, begin, end);
+    panels_.add(rank, region, begin, end);
+  };
 }
 
 Result<PageRun> RunCollector::finish(traces::TraceReader& trace, const predict::RunFacts& facts) {
@@ -35,6 +41,7 @@ Result<PageRun> RunCollector::finish(traces::TraceReader& trace, const predict::
   trace.rewind();
   WEFT_ASSIGN(run.timeline, timeline_section(spans_, messages_, *facts.result, trace, budget_.path));
   run.traffic = traffic_.finish(facts.result->makespan);
+  run.panels = panels_.finish();
   if (can_draw(platform_)) run.drawing = draw(platform_);
   return run;
 }

@@ -9,6 +9,7 @@
 #include "core/result.hpp"
 #include "replay/engine.hpp"
 #include "report/html/page.hpp"
+#include "report/html/panel_section.hpp"
 #include "report/html/span_thinner.hpp"
 #include "report/html/timeline_section.hpp"
 #include "report/html/traffic_section.hpp"
@@ -26,9 +27,9 @@ struct PageBudget {
 
 class RunCollector {
  public:
-  // `platform` outlives it.
-  RunCollector(std::uint32_t ranks, const topology::Platform& platform, std::vector<HostId> placement,
-               const replay::ReplayOptions& options, PageBudget budget);
+  // `trace`: the one that will be replayed. `platform` outlives it.
+  RunCollector(const traces::TraceReader& trace, const topology::Platform& platform,
+               std::vector<HostId> placement, const replay::ReplayOptions& options, PageBudget budget);
   RunCollector(const RunCollector&) = delete;
   RunCollector& operator=(const RunCollector&) = delete;
   // Adds itself to the callbacks of `options`; this must outlive the replay.
@@ -43,6 +44,7 @@ class RunCollector {
   SpanThinner spans_;
   MessageThinner messages_;
   TrafficCollector traffic_;
+  PanelCollector panels_;
 };
 
 }  // namespace weft::report

@@ -10,11 +10,11 @@ void watch(predict::MatrixRequest& request, RunsOfPage& page) {
       request.traces.size() * request.platforms.size() * std::max<std::size_t>(1, request.maps.size());
   page.collectors_.resize(runs);
   page.runs_.resize(runs);
-  request.options.critical_path = request.ideal = true;
+  request.options.critical_path = request.options.wait_states = request.ideal = true;
   const PageBudget budget = PageBudget{}.share(std::max<std::size_t>(1, runs));
   request.on_start = [&page, budget](const predict::RunStart& start, replay::ReplayOptions& options) {
     auto& collector = page.collectors_[start.run];
-    collector = std::make_unique<RunCollector>(start.ranks, start.platform, start.placement, options, budget);
+    collector = std::make_unique<RunCollector>(start.trace, start.platform, start.placement, options, budget);
     collector->attach(options);
   };
   request.on_end = [&page](std::size_t run, traces::TraceReader& trace,

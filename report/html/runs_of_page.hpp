@@ -20,8 +20,8 @@ class RunsOfPage {
   std::vector<PageRun> runs_;
 };
 
-// Makes the runs of `request` collect for `page`, which must outlive them, and keep their critical paths and times on an
-// ideal network. Call it when the request is complete.
+// Makes the runs of `request` collect for `page`, which must outlive them, and keep their critical paths, wait states and times on
+// an ideal network. Call it when the request is complete.
 void watch(predict::MatrixRequest& request, RunsOfPage& page);
 
 }  // namespace weft::report

@@ -57,6 +57,7 @@ std::map<std::string, Try> with_replay(const std::string& line, std::map<std::st
       {"--shard", {"--shard 1/2 --journal kept"}},
       {"--spread", {"--spread --journal kept"}},
       {"--seed", {"--seed 3 --map random", line + kOn + "--map random"}},
+      {"--critical-path", {"--critical-path"}},
   };
   own.insert(flags.begin(), flags.end());
   return own;
@@ -178,7 +179,9 @@ const std::vector<Verb>& verbs() {
             {"--ranks", {"--ranks 0", "t.weft --export perfetto:o" + kOn}},
             {"--from-time", {"--from-time 1s", "t.weft --export perfetto:o" + kOn}},
             {"--to-time", {"--to-time 1ps", "t.weft --export paraver:o" + kOn}},
-            {"--critical-path", {"--critical-path"}},
+            {"--explain", {"--explain"}},
+            {"--sensitivity", {"--sensitivity"}},
+            {"--wait-states", {"--wait-states"}},
             {"--per-rank", {"--per-rank", "many.weft --on crossbar:n=5000,bw=1GB/s,lat=1us"}}})},
       {"compare", "t.weft" + kOn,
        with_replay("t.weft", {{"--routing",

@@ -46,6 +46,12 @@ TEST(PredictHpl, SaysTimeRateAndPartsUnderTheContractsKeys) {
   }
   EXPECT_LE(sum, t * (1 + 1e-9));
   EXPECT_GT(sum, 0.9 * t);
+  // The curve's points share the phases out.
+  for (const char* part : {"pfact_s", "bcast_s", "swap_s", "update_s"}) {
+    double curve = 0;
+    for (const auto& point : j["panel_curve"]) curve += point[part].get<double>();
+    EXPECT_NEAR(curve, j["phases"][part].get<double>(), 1e-9 * t) << part;
+  }
   EXPECT_EQ(j["panels_total"], 47);
   EXPECT_EQ(j["panels_simulated"], 47);
   EXPECT_EQ(j["error_estimate"], 0.0);

@@ -76,6 +76,40 @@ TEST(CliReport, OfAReplayHoldsItsCriticalPathAndEfficiency) {
   EXPECT_EQ(piped.out, w.read("page.html"));
 }
 
+TEST(CliReport, HoldsTheCostliestDelays) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate hpl --n 400 --nb 50 --p 8 --q 8 -o t.weft").exit_code, 0);
+  const Outcome o =
+      w.weft("replay t.weft --on crossbar:n=64,bw=8Gbps,lat=1us --report page.html --json out.json --quiet");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  auto out = ordered_json::parse(w.read("out.json"))["wait_states"];
+  const auto kept = data_of(w.read("page.html"))["runs"][0]["result"]["wait_states"];
+  ASSERT_GT(out["delays"].size(), 200u);
+  auto& delays = out["delays"];
+  delays.erase(delays.begin() + 200, delays.end());
+  EXPECT_EQ(kept.dump(), out.dump());
+}
+
+TEST(CliReport, OfSeveralJobsTellsEachAsTheJsonDoes) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  w.write("u.txt",
+          "0 init\n1 init\n2 init\n1 send 2 7 1000 6\n2 recv 1 7 1000 6\n0 finalize\n1 finalize\n"
+          "2 finalize\n");
+  const Outcome o = w.weft(
+      "replay t.txt --with u.txt --raw --on crossbar:n=8,bw=8Gbps,lat=1us,speed=1Gflops"
+      " --report page.html --json out.json --quiet");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const auto out = ordered_json::parse(w.read("out.json"));
+  const auto result = data_of(w.read("page.html"))["runs"][0]["result"];
+  ASSERT_EQ(result["jobs"].size(), 2u);
+  EXPECT_EQ(result["jobs"].dump(), out["jobs"].dump());
+  EXPECT_EQ(result["shared_links"].dump(), out["shared_links"].dump());
+  EXPECT_EQ(result["jobs"][0]["first_rank"], 0);
+  EXPECT_EQ(result["jobs"][1]["first_rank"], 2);
+  EXPECT_EQ(result["jobs"][1]["ranks"], 3);
+}
+
 TEST(CliReport, ADeadlockIsShownAndIsAFinding) {
   const Workspace w;
   w.write("t.txt", "0 init\n1 init\n0 recv 1 8 1000 6\n1 recv 0 7 1000 6\n0 finalize\n1 finalize\n");

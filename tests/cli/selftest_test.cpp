@@ -50,11 +50,22 @@ TEST(CriticalPath, AddsUpAndChangesNothing) {
   for (const auto& r : j["critical_path"]["by_region"])
     own += r["own_s"].get<double>() + r["messages_s"].get<double>();
   EXPECT_NEAR(own, sum, 1e-13);
+  double kernels = 0, rivals = j["critical_path"]["by_nobody_s"].get<double>();
+  for (const auto& kernel : j["critical_path"]["by_kernel"]) kernels += kernel["compute_s"].get<double>();
+  for (const auto& pair : j["critical_path"]["by_messages"]) rivals += pair["contention_s"].get<double>();
+  EXPECT_NEAR(kernels, j["critical_path"]["parts"]["compute_s"].get<double>(), 1e-13);
+  EXPECT_NEAR(rivals, j["critical_path"]["parts"]["contention_s"].get<double>(), 1e-13);
   const json& e = j["efficiency"];
   EXPECT_NEAR(
       e["parallel"].get<double>(),
       e["load_balance"].get<double>() * e["serialisation"].get<double>() * e["transfer"].get<double>(),
       1e-12);
+  double product = 1;
+  for (const json& part : e["transfer_split"]) product *= part["efficiency"].get<double>();
+  EXPECT_NEAR(product, e["transfer"].get<double>(), 1e-12);
+  ASSERT_EQ(e["transfer_split"].size(), 3u);
+  EXPECT_EQ(e["transfer_split"][0]["without"], "contention");
+  EXPECT_EQ(e["transfer_split"][2]["makespan_s"], e["ideal_network_s"]);
   EXPECT_LE(e["ideal_network_s"].get<double>(), j["makespan_s"].get<double>());
   for (const char* key : {"critical_path", "sensitivity", "efficiency"}) j.erase(key);
   EXPECT_EQ(j, plain);

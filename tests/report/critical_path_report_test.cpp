@@ -1,9 +1,9 @@
 // What is told of a critical path, from a result written by hand: shares that add up, rankings, efficiencies.
 #include <gmock/gmock.h>
 
-#include "report/critical_path.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
+#include "report/why/critical_path.hpp"
 #include "tests/report/hand_made.hpp"
 
 namespace weft::report::critical_path_report_test {
@@ -101,7 +101,7 @@ TEST(CriticalPathReport, EfficienciesMultiply) {
   HandMade h = with_path();
   auto facts = h.facts();
   facts.ideal = h.result.makespan * 3 / 4;
-  const auto e = efficiency(h.result, *facts.ideal);
+  const auto e = efficiency(facts);
   ASSERT_TRUE(e);
   EXPECT_NEAR(e->parallel, e->load_balance * e->communication, 1e-12);
   EXPECT_NEAR(e->communication, e->serialisation * e->transfer, 1e-12);
@@ -112,7 +112,7 @@ TEST(CriticalPathReport, EfficienciesMultiply) {
   EXPECT_EQ(ordered_json::parse(replay_json(facts, {}))["efficiency"]["transfer"], e->transfer);
   EXPECT_THAT(replay_text(facts, {}), HasSubstr("efficiency "));
   for (auto& r : h.result.ranks) r.compute = Duration(0);
-  EXPECT_FALSE(efficiency(h.result, *facts.ideal)) << "nobody computes";
+  EXPECT_FALSE(efficiency(facts)) << "nobody computes";
 }
 
 }  // namespace

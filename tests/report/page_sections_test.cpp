@@ -179,7 +179,7 @@ struct Collected {
     options.header = Bytes(16);
     options.critical_path = true;
     auto mine = options;
-    RunCollector collector(ranks, platform, placement->hosts, options, budget);
+    RunCollector collector(**trace, platform, placement->hosts, options, budget);
     collector.attach(mine);
     auto done = replay::replay(**trace, platform, placement->hosts, mine);
     EXPECT_TRUE(done);

@@ -21,12 +21,13 @@ struct Searched {
   SearchFacts facts;
 
   explicit Searched(schedule::Mode mode, const std::string& spec = "cs-storm",
-                    const std::string& model = "pcie") {
+                    const std::string& model = "pcie", const std::vector<schedule::Message>& messages = {}) {
     auto p = topology::load_platform(spec);
     EXPECT_TRUE(p);
     platform = std::move(*p);
     const Bytes mb(1000000);
-    const auto e = schedule::make_exchange(3, {{0, 1, mb}, {0, 2, mb}, {2, 0, mb}});
+    const auto e = schedule::make_exchange(
+        3, messages.empty() ? std::vector<schedule::Message>{{0, 1, mb}, {0, 2, mb}, {2, 0, mb}} : messages);
     facts.host = {HostId(0), HostId(1), HostId(2)};
     auto w = schedule::place_exchange(e, platform.fabric, facts.host);
     EXPECT_TRUE(w);
@@ -71,6 +72,54 @@ TEST(SearchReport, JsonAndCsvAgreeOnTheSchedule) {
   const std::string histogram = histogram_csv(s.facts);
   EXPECT_EQ(histogram.substr(0, 17), "time_s,schedules\n");
   EXPECT_EQ(histogram.back(), '\n');
+}
+
+// What the Gantt over links draws: a message moves its bytes, over each of its links, and no link carries more than it can.
+TEST(SearchReport, TransfersMoveTheirBytesWithinWhatLinksCarry) {
+  // Two into one host, one of which has less to move: the other is faster once it is alone.
+  const std::vector<schedule::Message> uneven{{0, 2, Bytes(1000000)}, {1, 2, Bytes(400000)}};
+  bool changes = false;
+  for (const auto mode : {schedule::Mode::kAsync, schedule::Mode::kBarrier}) {
+    for (const char* spec : {"cs-storm", "crossbar:n=4,bw=8Gbps,lat=0"}) {
+      const Searched s(mode, spec, std::string_view(spec) == "cs-storm" ? "pcie" : "max-min", uneven);
+      const auto j = nlohmann::json::parse(search_json(s.facts));
+      ASSERT_EQ(j["transfers"].size(), uneven.size());
+      std::vector<double> moments;
+      for (const auto& t : j["transfers"]) {
+        double moved = 0;
+        double before = t["start_s"];
+        changes = changes || t["rates"].size() > 1;
+        for (const auto& r : t["rates"]) {
+          EXPECT_EQ(r[0], before);
+          moved += (r[1].get<double>() - r[0].get<double>()) * r[2].get<double>();
+          moments.push_back((r[0].get<double>() + r[1].get<double>()) / 2);
+          before = r[1];
+        }
+        EXPECT_EQ(t["finish_s"], before);
+        EXPECT_NEAR(moved, t["bytes"], 1);
+        // The route that the fabric itself tells.
+        std::vector<LinkId> route;
+        s.platform.fabric.routing().route(HostId(t["src"].get<std::uint32_t>()),
+                                          HostId(t["dst"].get<std::uint32_t>()), route);
+        ASSERT_EQ(t["links"].size(), route.size());
+        for (std::size_t i = 0; i < route.size(); ++i) {
+          const auto& link = j["links"][t["links"][i].get<std::size_t>()];
+          EXPECT_EQ(link["id"], route[i].index());
+          EXPECT_EQ(link["name"], s.platform.fabric.link_name(route[i]));
+        }
+      }
+      for (const double at : moments) {
+        std::vector<double> load(j["links"].size(), 0);
+        for (const auto& t : j["transfers"])
+          for (const auto& r : t["rates"])
+            if (r[0] <= at && at < r[1])
+              for (const auto& l : t["links"]) load[l.get<std::size_t>()] += r[2].get<double>();
+        for (std::size_t l = 0; l < load.size(); ++l)
+          EXPECT_LE(load[l], j["links"][l]["bandwidth_Bps"].get<double>() * (1 + 1e-9)) << spec;
+      }
+    }
+  }
+  EXPECT_TRUE(changes);
 }
 
 TEST(SearchReport, ThePictureNamesCongestedLinksOnlyWhereTwoMessagesFillOne) {

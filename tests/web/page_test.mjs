@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { inflateSync } from 'node:zlib';
 import { kSample, withBrowser } from './browser.mjs';
+import { millionSpans } from './million_spans.mjs';
 
 const kPlatforms = ['fat-tree-16', 'dragonfly-18', 'torus-16', 'crossbar-16'];
 const kOn = kPlatforms.flatMap((p) => ['--on', p]);
@@ -42,6 +44,24 @@ async function comparison({ weft, open, folder }) {
   const csv = (await page.evaluate(() => window.copied)).trim().split('\n').map((l) => l.split(','));
   assert.equal(csv.length, 1 + rows.length);
   rows.forEach((r, i) => assert.equal(Number(csv[i + 1][csv[0].indexOf('makespan_s')]), r.makespan_s));
+  // Parts side by side add up to each run's time, differences to the difference; and a bar's name shows its run.
+  const parts = JSON.parse(await page.locator('#data').textContent()).runs.map((r) => r.result.critical_path.parts);
+  const widths = await page.locator('#parts .bar').evaluateAll((all) => all.map((b) => [...b.children].reduce((a, e) => a + parseFloat(e.style.width), 0)));
+  const slowest = Math.max(...rows.map((r) => r.makespan_s));
+  rows.forEach((r, i) => assert.ok(Math.abs(widths[i] - (100 * r.makespan_s) / slowest) < 1e-3, `${r.platform}: ${widths[i]}`));
+  await page.locator('#parts .tools button:visible').last().click();
+  const beside = (await page.evaluate(() => window.copied)).trim().split('\n').map((l) => l.split(','));
+  rows.forEach((r, i) => {
+    const sum = (head) => beside.slice(1).reduce((a, line) => a + Number(line[beside[0].indexOf(head)]), 0);
+    assert.ok(Math.abs(sum(`${r.platform} s`) - r.makespan_s) < 1e-9, r.platform);
+    if (i > 0) assert.ok(Math.abs(sum(`${r.platform} more s`) - (r.makespan_s - rows[0].makespan_s)) < 1e-9, r.platform);
+    // The page's runs are in the order in which they were asked for.
+    const mine = parts[kPlatforms.indexOf(r.platform)];
+    for (const part of Object.values(mine).filter((s) => s > 0)) assert.ok(beside.some((line) => Number(line[beside[0].indexOf(`${r.platform} s`)]) === part), `${r.platform} ${part}`);
+  });
+  await page.locator('#parts .beside button').nth(1).click();
+  assert.ok((await page.locator('#shown').textContent()).startsWith(rows[1].platform));
+  await page.locator('#parts .beside button').first().click();
   // The fastest is shown; a row shows its run, by mouse and by key.
   assert.ok((await page.locator('#shown').textContent()).startsWith(rows[0].platform));
   for (const [i, press] of [[2, (row) => row.click()], [3, async (row) => { await row.focus(); await page.keyboard.press('Enter'); }]]) {
@@ -63,10 +83,26 @@ async function oneReplay({ weft, open, folder }) {
   assert.deepEqual(await cells(page, '#path-parts', 3), parts.map(share));
   const widths = await page.locator('#path .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
   assert.ok(Math.abs(widths.reduce((a, b) => a + b, 0) - 100) < 1e-3, String(widths));
+  // Where the path's computation and contention are.
+  const about = (caption) => page.locator('#path table', { has: page.getByText(caption, { exact: true }) }).locator('tbody tr');
+  const { by_kernel: kernels, by_messages: rivals } = result.critical_path;
+  assert.deepEqual(await about('Whose messages were in the way').locator('td:nth-child(2)').allTextContents(), rivals.slice(0, 10).map((m) => String(m.dst)));
+  assert.ok(rivals.length > 0);
+  assert.equal(await about('Computation by kernel').count(), kernels.length > 1 ? Math.min(10, kernels.length) : 0);
+  // Wait states: kinds add up, delays are those of the JSON, a click on one chooses its rank.
+  const waits = result.wait_states;
+  const kinds = await page.locator('#waits .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
+  assert.ok(Math.abs(kinds.reduce((a, b) => a + b, 0) - 100) < 1e-3, String(kinds));
+  const delays = page.locator('#waits table').nth(1).locator('tbody tr');
+  assert.deepEqual(await delays.locator('td:first-child').allTextContents(), waits.delays.slice(0, 10).map((d) => String(d.rank)));
+  assert.equal(await delays.first().locator('td').last().textContent(), `${Number(((100 * (waits.delays[0].direct_s + waits.delays[0].propagated_s)) / waits.total_s).toPrecision(3))} %`);
+  await delays.first().click();
+  assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), String(waits.delays[0].rank));
+  await delays.first().click();
   // Efficiencies, in the order of the tree.
   const e = result.efficiency;
   assert.deepEqual(await page.locator('#efficiency .value').allTextContents(),
-    [e.parallel, e.load_balance, e.communication, e.serialisation, e.transfer].map((v) => v.toFixed(3)));
+    [e.parallel, e.load_balance, e.communication, e.serialisation, e.transfer, ...e.transfer_split.map((s) => s.efficiency)].map((v) => v.toFixed(3)));
   // A rank and a link are chosen, everywhere at once, and let go again.
   const rank = page.locator('#ranks table tbody tr').nth(3);
   await rank.click();
@@ -155,7 +191,7 @@ async function pictures({ weft, open, folder }) {
 
 // The phases of HPL, where the trace names them.
 async function phasesOfHpl({ weft, open, folder }) {
-  weft('generate', 'hpl', '--n', '1000', '--nb', '100', '--p', '2', '--q', '2', '-o', 'hpl.weft', '--quiet');
+  weft('generate', 'hpl', '--n', '1000', '--nb', '100', '--p', '2', '--q', '2', '--depth', '1', '-o', 'hpl.weft', '--quiet');
   weft('replay', 'hpl.weft', '--on', 'crossbar-16', '--report', 'hpl.html', '--json', 'hpl.json');
   const { regions, makespan_s } = JSON.parse(readFileSync(path.join(folder, 'hpl.json')));
   const page = await open('hpl.html');
@@ -163,6 +199,80 @@ async function phasesOfHpl({ weft, open, folder }) {
   assert.ok(shown.length >= 4);
   assert.deepEqual(await cells(page, '#regions table', 1), shown.map((r) => r.name));
   assert.deepEqual(await cells(page, '#regions table', 5), shown.map((r) => `${Number(((100 * r.total_s) / makespan_s / 4).toPrecision(3))} %`));
+  // Ten panels as curves: the run, its phases; and what look-ahead hid, from the columns of the page.
+  await page.waitForSelector('#look-ahead canvas');
+  assert.equal(await page.locator('#panels .u-legend .u-series').count(), 6);
+  const data = JSON.parse(await page.locator('#data').textContent()).runs[0].panels;
+  assert.equal(data.panels, 10);
+  const total = (name) => {
+    const bytes = inflateSync(Buffer.from(data.columns[name].data, 'base64'));
+    return new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8).reduce((a, b) => a + b, 0);
+  };
+  const share = Math.max(0, 1 - total('bcast_waited_s') / (total('factor_s') + total('bcast_took_s')));
+  assert.ok(share > 0.05, String(share));
+  assert.ok((await page.locator('#hidden').textContent()).includes(`: ${Number((100 * share).toPrecision(3))} % of it goes on behind`));
+  page.quiet();
+}
+
+// What replays with something changed say, as in the JSON.
+async function whatIf({ weft, open, folder }) {
+  weft('generate', 'permutation', '--ranks', '8', '--bytes', '10MB', '--iterations', '2', '-o', 'p.weft', '--quiet');
+  // One cable between the leaves for four flows each way: that is what to double. Latency does not matter.
+  for (const [name, on, worth] of [['thin', 'xgft:h=2,m=4x2,w=1x1,bw=8Gbps,lat=1ns', true], ['far', 'xgft:h=2,m=4x2,w=1x1,bw=8Tbps,lat=1ms', false]]) {
+    weft('replay', 'p.weft', '--on', on, '--sensitivity', '--report', `${name}.html`, '--json', `${name}.json`, '--raw');
+    const { sensitivity: s, makespan_s } = JSON.parse(readFileSync(path.join(folder, `${name}.json`)));
+    const page = await open(`${name}.html`);
+    const classes = s.twice_as_fast.sort((a, b) => b.gain_s - a.gain_s);
+    assert.ok(classes.length >= 2);
+    const three = (v) => String(Number(v.toPrecision(3)));
+    assert.deepEqual(await cells(page, '#what-if table', 1), [...classes.map((c) => c.name), 'latency 1 % longer', 'data 1 % longer on links', 'computation 1 % longer']);
+    assert.deepEqual((await cells(page, '#what-if table', 5)).slice(0, classes.length), classes.map((c) => `${three((100 * c.gain_s) / makespan_s)} %`));
+    const told = await page.locator('#worth').textContent();
+    assert.ok(told.startsWith(worth ? `Worth doubling: ${classes[0].name} (` : 'No class of links is worth doubling'), told);
+    if (worth) assert.ok(classes[0].gain_s > 0.3 * makespan_s && /^up/.test(classes[0].name), JSON.stringify(classes));
+    const widths = await page.locator('#what-if .gain').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
+    if (worth) classes.forEach((c, i) => assert.ok(Math.abs(widths[i] - (100 * Math.max(0, c.gain_s)) / classes[0].gain_s) < 1e-3, `${widths}`));
+    assert.equal(await page.locator('#tolerance li').count(), s.latency_tolerance.length);
+    page.quiet();
+  }
+}
+
+// Jobs beside each other: which rank is whose, how long each takes, where they meet; a chosen job stands out.
+async function severalJobs({ weft, open, folder }) {
+  weft('generate', 'permutation', '--ranks', '4', '--bytes', '10MB', '--iterations', '4', '-o', 'a.weft', '--quiet');
+  weft('generate', 'ring', '--ranks', '3', '-o', 'b.weft', '--quiet');
+  weft('replay', 'a.weft', '--with', 'b.weft', '--with', 'a.weft', '--map', 'strided:2', '--on', 'xgft:h=2,m=8x2,w=1x2,bw=8Gbps,lat=0', '--report', 'jobs.html', '--json', 'jobs.json');
+  const { jobs, shared_links: met, ranks } = JSON.parse(readFileSync(path.join(folder, 'jobs.json')));
+  const page = await open('jobs.html');
+  await page.waitForSelector('#timeline canvas');
+  const lines = page.locator('#jobs table').first().locator('tbody tr');
+  assert.deepEqual(await lines.locator('td:nth-child(4)').allTextContents(), ['0 to 3', '4 to 6', '7 to 10']);
+  assert.deepEqual(await lines.locator('td:nth-child(8)').allTextContents(), jobs.map((j) => j.slowdown.toFixed(3)));
+  // The finish of a job is that of its last rank.
+  for (const j of jobs) assert.equal(j.makespan_s, Math.max(...ranks.slice(j.first_rank, j.first_rank + j.ranks).map((r) => r.finish_s)));
+  assert.ok(met.length > 0);
+  assert.deepEqual(await page.locator('#jobs table').nth(1).locator('tbody tr td:first-child').allTextContents(), met.slice(0, 10).map((l) => l.name));
+  assert.deepEqual(await cells(page, '#ranks table', 2), ranks.map((r) => String(jobs.findIndex((j) => r.rank < j.first_rank + j.ranks) + 1)));
+  // Its name under the pointer; rows of the others fade where one is chosen.
+  const canvas = page.locator('#timeline canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const size = await canvas.boundingBox();
+  const row = (r) => 22 + ((size.height - 22) * (r + 0.5)) / ranks.length;
+  await canvas.hover({ position: { x: 56, y: row(4) } });
+  assert.match(await page.locator('#timeline-about').textContent(), /^rank 4 \(job 2, its rank 0\): /);
+  await page.mouse.move(0, 0);
+  const picture = () => canvas.evaluate(async (c) => {
+    await new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
+    return c.toDataURL();
+  });
+  const before = await picture();
+  await lines.nth(1).click();
+  assert.equal(await page.locator('#jobs tr[aria-selected] td').first().textContent(), '2');
+  assert.notEqual(await picture(), before);
+  await lines.nth(1).focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await page.locator('#jobs tr[aria-selected]').count(), 0);
+  assert.equal(await picture(), before);
   page.quiet();
 }
 
@@ -192,8 +302,24 @@ async function otherVerbs({ weft, open, folder }) {
     assert.deepEqual(await cells(page, '#predictions table', 10), [`${three(json.gflops)} Gflop/s`]);
     const widths = await page.locator('#phases .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
     assert.ok(Math.abs(widths.reduce((x, y) => x + y, 0) - 100) < 1e-2, String(widths));
-    assert.equal(await page.locator('#panels canvas').count(), 1);
+    assert.equal(await page.locator('#phases .beside > span').first().textContent(), 'crossbar-16, N 2000, NB 100, 4 x 4');
+    assert.equal(await page.locator('#panels canvas').count(), 2);
+    assert.equal(await page.locator('#panels .u-legend').nth(1).locator('.u-series').count(), 5); // the column and four phases
+    assert.deepEqual(await cells(page, '#look-ahead table', 7), [`${three(100 * json.bcast.hidden)} %`]);
     assert.equal(await page.locator('#closed-forms tbody tr').count(), 4);
+    page.quiet();
+  }
+  {
+    // Two networks under names of their own: bars of one scale, differences that add up.
+    const on = (name, bw) => ['--on', `${name}=crossbar:n=16,bw=${bw},lat=1us,speed=20Gflops`];
+    const { page, json } = await shown('predict', 'hpl', ...on('slow', '1Gbps'), ...on('fast', '10Gbps'), '--n', '2000', '--nb', '100', '--p', '4', '--q', '4');
+    const runs = json.runs;
+    assert.deepEqual(await page.locator('#phases .beside > span:first-child').allTextContents(), ['slow', 'fast']);
+    const widths = await page.locator('#phases .bar').evaluateAll((all) => all.map((b) => [...b.children].reduce((a, e) => a + parseFloat(e.style.width), 0)));
+    runs.forEach((r, i) => assert.ok(Math.abs(widths[i] - (100 * r.time_s) / runs[0].time_s) < 1e-2, `${widths}`));
+    const told = await page.locator('#phases .difference').textContent();
+    assert.ok(told.includes(`against slow (${three((100 * (runs[1].time_s - runs[0].time_s)) / runs[0].time_s)} %)`), told);
+    assert.deepEqual(await cells(page, '#predictions table', 1), ['slow', 'fast']);
     page.quiet();
   }
   {
@@ -213,8 +339,47 @@ async function otherVerbs({ weft, open, folder }) {
     await chart.hover({ position: { x: 70 + ((size.width - 74) * (step.start_s + step.finish_s)) / 2 / end, y: 20 + (from + 0.5) * 26 } });
     assert.ok((await page.locator('#schedule-about').textContent()).startsWith(`${from} sends to ${to} from `));
     assert.ok((await page.locator('#distribution').textContent()).includes('proven optimal'));
+    await linksByTime(page, json);
     page.quiet();
   }
+}
+
+// The Gantt over links: a message is on each link of its route, and a click or key chooses it there and in the table.
+async function linksByTime(page, json) {
+  const gantt = page.locator('#occupation canvas');
+  await gantt.scrollIntoViewIfNeeded();
+  const chosen = () => gantt.evaluate((c) => c.chosenMessage());
+  const rows = await cells(page, '#occupation table', 7);
+  assert.equal(rows.length, Math.min(24, json.transfers.length));
+  const most = json.transfers.findIndex((t) => t.links.length === Math.max(...json.transfers.map((o) => o.links.length)));
+  const t = json.transfers[most];
+  const places = await gantt.evaluate((c, m) => c.placesOf(m), most);
+  assert.deepEqual([...new Set(places.map(([link]) => link))].sort((a, b) => a - b), t.links.slice().sort((a, b) => a - b));
+  // Its height is its share of the link, its middle within its time.
+  for (const [link, , , height] of places)
+    assert.ok(t.rates.some(([, , rate]) => Math.abs(height - (19 * rate) / json.links[link].bandwidth_Bps) < 1e-6), `${link}: ${height}`);
+  const picture = () => gantt.evaluate(async (c) => {
+    await new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
+    return c.toDataURL();
+  });
+  const before = await picture();
+  await gantt.click({ position: { x: places[0][1], y: places[0][2] } });
+  assert.equal(await chosen(), most);
+  assert.notEqual(await picture(), before); // it is marked
+  const marked = page.locator('#occupation tr[aria-selected]');
+  assert.equal(await marked.locator('td').nth(6).textContent(), t.links.map((l) => json.links[l].name).join(' '));
+  assert.ok((await page.locator('#occupation-about').textContent()).startsWith(`${t.src} to ${t.dst}: `));
+  await page.mouse.move(0, 0);
+  await marked.click();
+  assert.equal(await chosen(), null);
+  assert.equal(await picture(), before);
+  await gantt.focus();
+  await page.keyboard.press('ArrowRight');
+  assert.equal(json.transfers[await chosen()].start_s, Math.min(...json.transfers.map((o) => o.start_s)));
+  await page.keyboard.press('ArrowLeft');
+  assert.equal(json.transfers[await chosen()].start_s, Math.max(...json.transfers.map((o) => o.start_s)));
+  await page.keyboard.press('Escape');
+  assert.equal(await marked.count(), 0);
 }
 
 // Runs with nothing to draw: no message, no time, a deadlock.
@@ -252,7 +417,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, phasesOfHpl, otherVerbs, oddRuns, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, severalJobs, otherVerbs, oddRuns, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -49,6 +49,12 @@ export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+// A name, its end cut off where it is wider than `width`.
+export function shortened(g: CanvasRenderingContext2D, name: string, width: number): string {
+  while (name.length > 4 && g.measureText(name).width > width) name = `${name.slice(0, -2)}…`;
+  return name;
+}
+
 // "#rrggbb" as a pixel of ImageData.
 export function pixel(hex: string): number {
   const v = parseInt(hex.slice(1), 16);

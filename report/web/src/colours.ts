@@ -10,6 +10,12 @@ export const kKinds = {
   other: '#999999',
 } as const;
 
+// By job, in turns; its number is always beside it.
+const kJobs = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#F0E442', '#999999'];
+export function jobColour(job: number): string {
+  return kJobs[job % kJobs.length]!;
+}
+
 // By part of the critical path and cause of time in MPI.
 export const kParts: Record<string, { text: string; colour: string }> = {
   compute: { text: 'computation', colour: '#009E73' },

@@ -2,8 +2,11 @@
 // `replay --json`; docs/report.md lists the others.
 
 import type { DrawingData } from './network';
+import type { PanelData } from './panels';
 import type { TimelineData } from './timeline';
 import type { TrafficData } from './traffic';
+import type { WaitStates } from './waits';
+import type { WhatIf } from './whatif';
 
 export interface Row {
   run: number; // index into Page.runs
@@ -56,6 +59,8 @@ export interface CriticalPath {
   by_region: { name: string | null; own_s: number; messages_s: number }[];
   by_link: { name: string; contention_s: number; messages: number }[];
   by_rank: { rank: number; own_s: number }[];
+  by_kernel?: { name: string; compute_s: number }[];
+  by_messages?: { src: number; dst: number; contention_s: number }[]; // whose were in the way
   segments_total: number;
 }
 
@@ -74,6 +79,19 @@ export interface Efficiency {
   serialisation: number;
   transfer: number;
   ideal_network_s: number;
+  transfer_split?: { without: string; efficiency: number; makespan_s: number }[];
+}
+
+// One of several jobs that run beside each other: its ranks are those from first_rank.
+export interface Job {
+  trace: string;
+  map: string;
+  first_rank: number;
+  ranks: number;
+  hosts: number;
+  makespan_s: number;
+  alone_s: number;
+  slowdown: number;
 }
 
 export interface Result {
@@ -90,8 +108,11 @@ export interface Result {
   regions: { name: string; count: number; total_s: number }[];
   links: LinkUse[];
   critical_path?: CriticalPath;
-  sensitivity?: Sensitivity;
+  sensitivity?: Sensitivity & Partial<WhatIf>;
   efficiency?: Efficiency;
+  wait_states?: WaitStates;
+  jobs?: Job[];
+  shared_links?: { name: string; utilization: number; bytes: number; by_job: number[] }[];
   warnings: string[];
 }
 
@@ -101,6 +122,7 @@ export interface Run {
   timeline?: TimelineData;
   traffic?: TrafficData;
   drawing?: DrawingData;
+  panels?: PanelData;
 }
 
 export interface Page {

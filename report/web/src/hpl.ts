@@ -1,5 +1,5 @@
 // HPL: predictions with their parts and panel curve, and what tuning found.
-import { dot, shares } from './bars';
+import { beside } from './beside';
 import { curves } from './curves';
 import { copyText, el } from './dom';
 import { percent, seconds } from './format';
@@ -7,10 +7,12 @@ import type { DocumentSection } from './section';
 import { table } from './table';
 
 interface Prediction {
-  platform: string; n: number; nb: number; p: number; q: number; config: Record<string, string | number | boolean>;
+  platform: string; label?: string; n: number; nb: number; p: number; q: number; config: Record<string, string | number | boolean>;
   time_s: number; gflops: number; efficiency: number; phases: Record<string, number>;
   closed_form: Record<string, number | null>; error_estimate: number | null;
-  panel_curve?: { column: number; time_s: number; gflops: number }[];
+  bcast?: { took_s: number; waited_s: number; hidden: number };
+  device?: { busy_s: number; waited_s: number; overlap_s: number; hidden: number } | null;
+  panel_curve?: { column: number; time_s: number; gflops: number; pfact_s: number; bcast_s: number; swap_s: number; update_s: number }[];
 }
 interface Tune { rows: Record<string, string | number | null>[]; hpl_dat_text: string }
 
@@ -21,6 +23,8 @@ const kPhases: [string, string, string][] = [
   ['pfact_s', 'panel factorisation', '#0072B2'],
   ['solve_s', 'solve: back substitution', '#CC79A7'],
 ];
+const kMostRuns = 12;
+const called = (r: Prediction) => r.label ?? r.platform;
 function rate(gflops: number): string {
   const [factor, unit] = gflops >= 1e6 ? [1e6, 'P'] : gflops >= 1e3 ? [1e3, 'T'] : [1, 'G'];
   return `${Number((gflops / factor).toPrecision(3))} ${unit}flop/s`;
@@ -35,7 +39,7 @@ export const predictions: DocumentSection = {
   title: 'Predictions',
   draw(box: HTMLElement, document: unknown): boolean {
     box.append(table<Prediction>([
-      { title: 'platform', value: (r) => r.platform },
+      { title: 'platform', value: called },
       { title: 'N', value: (r) => r.n }, { title: 'NB', value: (r) => r.nb }, { title: 'P', value: (r) => r.p }, { title: 'Q', value: (r) => r.q },
       { title: 'bcast', value: (r) => String(r.config['bcast']) }, { title: 'depth', value: (r) => Number(r.config['depth']) },
       { title: 'swap', value: (r) => String(r.config['swap']) },
@@ -52,15 +56,20 @@ export const phases: DocumentSection = {
   id: 'phases',
   title: 'Phases',
   draw(box: HTMLElement, document: unknown): boolean {
-    for (const run of runsOf(document)) {
-      const whole = run.time_s;
-      const rest = whole - kPhases.reduce((a, [key]) => a + (run.phases[key] ?? 0), 0);
-      const parts = [...kPhases.map(([key, name, colour]) => ({ name, colour, value: run.phases[key] ?? 0 })), { name: 'other', colour: '#999999', value: Math.max(0, rest) }];
-      const name = `${run.platform}, N ${run.n}, NB ${run.nb}, ${run.p} x ${run.q}`;
-      box.append(el('h3', {}, name), shares(parts, whole, `phases of ${name}`),
-        el('table', { class: 'legend phases' }, el('caption', {}, 'Mean over the ranks'), el('tbody', {}, ...parts.map((x) => el('tr', {},
-          el('td', {}, dot(x.colour), x.name), el('td', { class: 'number' }, seconds(x.value)), el('td', { class: 'number' }, percent(x.value / whole)))))));
+    const all = runsOf(document), runs = all.slice(0, kMostRuns);
+    // What tells a run from the others, or all of a single one.
+    const differ = (value: (r: Prediction) => unknown) => runs.length === 1 || runs.some((r) => value(r) !== value(runs[0]!));
+    const nameOf = (r: Prediction) => [differ(called) ? called(r) : '', differ((o) => o.n) ? `N ${r.n}` : '', differ((o) => o.nb) ? `NB ${r.nb}` : '',
+      differ((o) => `${o.p} x ${o.q}`) ? `${r.p} x ${r.q}` : '', ...Object.keys(r.config).filter((k) => runs.length > 1 && differ((o) => o.config[k])).map((k) => `${k} ${r.config[k]}`)].filter((t) => t !== '').join(', ') || called(r);
+    const rest = (r: Prediction) => Math.max(0, r.time_s - kPhases.reduce((a, [key]) => a + (r.phases[key] ?? 0), 0));
+    box.append(beside(runs.map(nameOf), runs.map((r) => r.time_s),
+      [...kPhases.map(([key, text, colour]) => ({ text, colour, by: runs.map((r) => r.phases[key] ?? 0) })), { text: 'other', colour: '#999999', by: runs.map(rest) }], 'Phases, mean over the ranks'));
+    const [first] = runs;
+    if (first && first.time_s > 0) {
+      const update = first.phases['update_s'] ?? 0;
+      box.append(el('p', { class: 'note' }, `No network makes ${nameOf(first)} shorter than its updates: ${seconds(update)}, ${percent(update / first.time_s)} of the time.`));
     }
+    if (all.length > runs.length) box.append(el('p', { class: 'note' }, `The first ${kMostRuns} of ${all.length} predictions; the table has all.`));
     return true;
   },
 };
@@ -74,7 +83,31 @@ export const panelCurve: DocumentSection = {
     if (!run || !curve || curve.length < 2) return false;
     box.append(curves(curve.map((c) => c.column), [{ name: 'while these columns are factored', values: curve.map((c) => c.gflops) },
       { name: 'the whole run', values: curve.map(() => run.gflops) }],
-    { label: 'column', text: (c) => String(c) }, { label: 'rate', text: rate }));
+    { label: 'column', text: (c) => String(c) }, { label: 'rate', text: rate }),
+    el('h3', {}, 'Where the time of these columns goes'), curves(curve.map((c) => c.column), kPhases.flatMap(([key, name]) => {
+      const values = curve.map((c) => c[key as 'update_s'] as number | undefined);
+      return values.every((v) => v !== undefined) ? [{ name, values }] : [];
+    }), { label: 'column', text: (c) => String(c) }, { label: 'time', text: seconds }));
+    return true;
+  },
+};
+
+export const hidden: DocumentSection = {
+  id: 'look-ahead',
+  title: 'Look-ahead',
+  draw(box: HTMLElement, document: unknown): boolean {
+    const runs = runsOf(document).filter((r) => r.bcast);
+    if (runs.length === 0) return false;
+    box.append(table<Prediction>([
+      { title: 'platform', value: called }, { title: 'N', value: (r) => r.n }, { title: 'NB', value: (r) => r.nb }, { title: 'depth', value: (r) => Number(r.config['depth']) },
+      { title: 'panels on their way', csv: 'took_s', value: (r) => r.bcast!.took_s, text: (r) => seconds(r.bcast!.took_s) },
+      { title: 'waited for', csv: 'waited_s', value: (r) => r.bcast!.waited_s, text: (r) => seconds(r.bcast!.waited_s) },
+      { title: 'hidden', value: (r) => r.bcast!.hidden, text: (r) => percent(r.bcast!.hidden) },
+      ...(runs.some((r) => r.device) ? [
+        { title: 'accelerators busy', csv: 'device_busy_s', value: (r: Prediction) => r.device?.busy_s ?? null, text: (r: Prediction) => (r.device ? seconds(r.device.busy_s) : '-') },
+        { title: 'hidden behind them', csv: 'device_hidden', value: (r: Prediction) => r.device?.hidden ?? null, text: (r: Prediction) => (r.device ? percent(r.device.hidden) : '-') },
+      ] : []),
+    ], runs, { caption: 'Broadcasts of panels: from the first send to the last arrival, mean over the rows of processes, and the time that ranks stood still for them' }).root);
     return true;
   },
 };
@@ -85,7 +118,7 @@ export const closedForms: DocumentSection = {
   draw(box: HTMLElement, document: unknown): boolean {
     const names: Record<string, string> = { hpl_gflops: "HPL's own equation", mcl_gflops: 'layered', roofline_gflops: 'roofline', phases_gflops: 'phase model' };
     const rows = runsOf(document).flatMap((r) => Object.entries(names).filter(([k]) => typeof r.closed_form[k] === 'number')
-      .map(([k, name]) => ({ platform: r.platform, name, gflops: r.closed_form[k] as number, ratio: (r.closed_form[k] as number) / r.gflops })));
+      .map(([k, name]) => ({ platform: called(r), name, gflops: r.closed_form[k] as number, ratio: (r.closed_form[k] as number) / r.gflops })));
     if (rows.length === 0) return false;
     box.append(table([
       { title: 'platform', value: (r) => r.platform }, { title: 'closed form', value: (r) => r.name },

@@ -2,12 +2,16 @@
 import { readPage, type Page } from './data';
 import { el } from './dom';
 import { efficiency } from './efficiency';
+import { occupation } from './gantt';
+import { jobs } from './jobs';
 import { links } from './links';
 import { path } from './path';
+import { partsBeside } from './parts';
 import { ranking, rowName } from './ranking';
 import { ranks } from './ranks';
 import { network } from './network';
-import { closedForms, hplDat, panelCurve, phases, predictions, tuned } from './hpl';
+import { closedForms, hidden, hplDat, panelCurve, phases, predictions, tuned } from './hpl';
+import { lookAhead, panels } from './panels';
 import { regions } from './regions';
 import { repeat, repeatDocument } from './repeat';
 import { distribution, schedule } from './search';
@@ -15,16 +19,18 @@ import { Choice, type DocumentSection, type Section } from './section';
 import { sweepCurves, sweepRows } from './sweep';
 import { timeline } from './timeline';
 import { heat, matrix } from './traffic';
+import { waits } from './waits';
+import { whatIf } from './whatif';
 
 // In the order of the page: one more section is one file and one row.
-const kSections: Section[] = [path, efficiency, timeline, heat, network, links, matrix, ranks, regions, repeat];
+const kSections: Section[] = [jobs, path, whatIf, waits, efficiency, timeline, heat, network, links, matrix, ranks, regions, panels, lookAhead, repeat];
 
 // Of verbs whose own object is shown.
 const kDocuments: Record<string, DocumentSection[]> = {
   sweep: [sweepCurves, sweepRows, repeatDocument],
-  predict: [predictions, phases, panelCurve, closedForms, repeatDocument],
+  predict: [predictions, phases, panelCurve, hidden, closedForms, repeatDocument],
   tune: [tuned, hplDat, repeatDocument],
-  search: [schedule, distribution, repeatDocument],
+  search: [schedule, occupation, distribution, repeatDocument],
 };
 
 function themeButton(): HTMLElement {
@@ -61,12 +67,14 @@ function show(page: Page, root: HTMLElement): void {
   const choice = new Choice();
   const nav = el('nav', { 'aria-label': 'sections' });
   const below = el('div', { id: 'run' });
-  const top = ranking(page, () => run, (chosen) => { run = chosen; draw(); });
+  const choose = (chosen: number) => { run = chosen; draw(); };
+  const top = ranking(page, () => run, choose);
+  const beside = partsBeside(page, choose);
 
   function draw(): void {
     choice.forget();
     top.update();
-    nav.replaceChildren(el('a', { href: '#ranking' }, 'Ranking'));
+    nav.replaceChildren(el('a', { href: '#ranking' }, 'Ranking'), ...(beside ? [el('a', { href: '#parts' }, 'Parts side by side')] : []));
     below.replaceChildren();
     const shown = page.runs[run];
     if (!shown) return;
@@ -81,7 +89,7 @@ function show(page: Page, root: HTMLElement): void {
     }
   }
 
-  root.append(header(page), nav, el('section', { id: 'ranking' }, el('h2', {}, 'Ranking'), top.root), below);
+  root.append(header(page), nav, el('section', { id: 'ranking' }, el('h2', {}, 'Ranking'), top.root), ...(beside ? [beside] : []), below);
   draw();
 }
 

@@ -49,6 +49,18 @@ export const path: Section = {
         { title: 'own time on the path', csv: 'own_s', value: (r) => r.own_s, text: (r) => seconds(r.own_s) },
         { title: 'share', value: (r) => r.own_s / whole, text: (r) => percent(r.own_s / whole) },
       ], p.by_rank, { caption: 'Ranks on the path', most: 10, choose: (r) => choice.rank(r.rank), chosen: (r) => r.rank === choice.chosen.rank }));
+    if (p.by_kernel && p.by_kernel.length > 1)
+      add(table([
+        { title: 'computation on the path', csv: 'kernel', value: (k) => k.name },
+        { title: 'time', csv: 'compute_s', value: (k) => k.compute_s, text: (k) => seconds(k.compute_s) },
+        { title: 'share', value: (k) => k.compute_s / whole, text: (k) => percent(k.compute_s / whole) },
+      ], p.by_kernel, { caption: 'Computation by kernel', most: 10 }));
+    if (p.by_messages && p.by_messages.length > 0)
+      add(table([
+        { title: 'from', csv: 'src', value: (m) => m.src }, { title: 'to', csv: 'dst', value: (m) => m.dst },
+        { title: 'contention', csv: 'contention_s', value: (m) => m.contention_s, text: (m) => seconds(m.contention_s) },
+        { title: 'share', value: (m) => m.contention_s / whole, text: (m) => percent(m.contention_s / whole) },
+      ], p.by_messages, { caption: 'Whose messages were in the way', most: 10, choose: (m) => choice.rank(m.src), chosen: (m) => m.src === choice.chosen.rank }));
     box.append(tables);
 
     const s = run.result.sensitivity;

@@ -1,6 +1,6 @@
 // A grid of amounts as pixels, stretched over a canvas, with what is under the pointer told below it.
 import { kAmountPixels } from './amounts';
-import { canvas, colour, type Canvas } from './canvas';
+import { canvas, colour, shortened, type Canvas } from './canvas';
 import { el } from './dom';
 
 export interface Grid {
@@ -35,9 +35,7 @@ export function pixelGrid(grid: Grid, label: string, left: number, rowHeight: nu
     g.fillStyle = colour('--quiet');
     const every = Math.max(1, Math.ceil(12 / each));
     for (let r = 0; r < grid.rows; r += every) {
-      let name = grid.rowName(r);
-      while (name.length > 4 && g.measureText(name).width > left - 8) name = `${name.slice(0, -2)}…`;
-      g.fillText(name, left - 6, kTop + (r + 0.5) * each);
+      g.fillText(shortened(g, grid.rowName(r), left - 8), left - 6, kTop + (r + 0.5) * each);
     }
     g.textBaseline = 'alphabetic';
     g.textAlign = 'center';

@@ -4,12 +4,14 @@ import { el } from './dom';
 import { percent, seconds } from './format';
 import { table, type Column, type Table } from './table';
 
+// What tells a run from the others.
 export function rowName(r: Row, page: Page): string {
-  const differ = (value: (row: Row) => string) => page.rows.some((o) => value(o) !== value(r));
-  const parts = [r.label ?? r.platform];
+  const platform = (row: Row) => row.label ?? row.platform;
+  const differ = (value: (row: Row) => string) => page.rows.some((o) => platform(o) === platform(r) && value(o) !== value(r));
+  const parts = [platform(r)];
   if (differ((o) => o.map)) parts.push(`map ${r.map}`);
   if (differ((o) => o.routing)) parts.push(`routing ${r.routing}`);
-  if (differ((o) => o.trace)) parts.unshift(`${r.trace} on`);
+  if (page.rows.some((o) => o.trace !== r.trace)) parts.unshift(`${r.trace} on`);
   return parts.join(' ');
 }
 

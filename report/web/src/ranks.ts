@@ -1,9 +1,10 @@
 // Where every rank's time went.
-import { shares } from './bars';
-import { kKinds } from './colours';
+import { dot, shares } from './bars';
+import { jobColour, kKinds } from './colours';
 import type { RankTimes, Run } from './data';
 import { el } from './dom';
 import { percent, seconds } from './format';
+import { jobOf } from './jobs';
 import type { Choice, Section } from './section';
 import { table, type Column } from './table';
 
@@ -25,8 +26,16 @@ export const ranks: Section = {
     const whole = sum('finish_s') || 1;
     box.append(el('p', {}, 'Time of all ranks: ' + kTimes.map(([key, name]) => `${name} ${percent(sum(key) / whole)}`).join(', ') + '.'));
     box.append(shares(kTimes.map(([key, name, colour]) => ({ name, colour, value: sum(key) })), whole, 'time of all ranks'));
+    for (const [i, job] of (run.result.jobs ?? []).entries()) {
+      const mine = list.slice(job.first_rank, job.first_rank + job.ranks);
+      const of = (key: keyof RankTimes) => mine.reduce((a, r) => a + (r[key] as number), 0);
+      box.append(el('p', { class: 'note' }, dot(jobColour(i)), `job ${i + 1}, ${job.trace}: last of its ranks at ${seconds(job.makespan_s)}; ` +
+        kTimes.map(([key, name]) => `${name} ${percent(of(key) / (of('finish_s') || 1))}`).join(', ')),
+      shares(kTimes.map(([key, name, colour]) => ({ name, colour, value: of(key) })), of('finish_s') || 1, `time of the ranks of job ${i + 1}`));
+    }
     const columns: Column<RankTimes>[] = [
       { title: 'rank', value: (r) => r.rank },
+      ...(run.result.jobs ? [{ title: 'job', value: (r: RankTimes) => (jobOf(run, r.rank) ?? 0) + 1 }] : []),
       ...[...kTimes, ['finish_s', 'finish', ''] as const].map(([key, title]): Column<RankTimes> =>
         ({ title, csv: key, value: (r) => r[key] as number, text: (r) => seconds(r[key] as number) })),
     ];

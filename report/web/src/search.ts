@@ -7,7 +7,10 @@ import type { DocumentSection } from './section';
 import { table } from './table';
 
 interface Step { step: number; start_s: number; finish_s: number; messages: [number, number][]; factors: number[]; congested: string[] }
-interface Search {
+export interface Transfer { src: number; dst: number; bytes: number; start_s: number; finish_s: number; links: number[]; rates: [number, number, number][] }
+export interface Search {
+  links: { name: string; id: number; bandwidth_Bps: number }[]; // id: the fabric's order
+  transfers: Transfer[];
   ranks: number; best_s: number; worst_s: number; mean_s: number; lower_bound_s: number; hosts: string[];
   best: { rank: number; sends: number[] }[]; steps: Step[]; histogram?: { from_s: number; to_s: number; count: number }[];
   schedules_total: number; schedules_evaluated: number; proved_optimal: boolean; proof: string | null;

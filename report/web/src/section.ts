@@ -1,13 +1,14 @@
-// What a section of the page is, and what sections share: the run that is shown, and the rank or link that was chosen.
+// What a section of the page is, and what sections share: the run that is shown, and the rank, link or job that was chosen.
 import type { Page, Run } from './data';
 
 export interface Chosen {
   rank: number | null;
   link: string | null;
+  job: number | null; // of Result.jobs
 }
 
 export class Choice {
-  readonly chosen: Chosen = { rank: null, link: null };
+  readonly chosen: Chosen = { rank: null, link: null, job: null };
   private listeners: (() => void)[] = [];
 
   // Again takes the choice back.
@@ -19,13 +20,17 @@ export class Choice {
     this.chosen.link = this.chosen.link === link ? null : link;
     this.tell();
   }
+  job(job: number): void {
+    this.chosen.job = this.chosen.job === job ? null : job;
+    this.tell();
+  }
   onChange(listener: () => void): void {
     this.listeners.push(listener);
   }
   // Of a run that is shown no more.
   forget(): void {
     this.listeners = [];
-    this.chosen.rank = this.chosen.link = null;
+    this.chosen.rank = this.chosen.link = this.chosen.job = null;
   }
   private tell(): void {
     for (const l of this.listeners) l();

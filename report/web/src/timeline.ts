@@ -1,15 +1,16 @@
 // What every rank did when: a row a rank, messages as arrows, the critical path over it.
 //
 // Rows are drawn as pixels, not as shapes: a frame costs a look at every span in view and one pixel a column and rank, so
-// that a million spans stay fluent. In a column the span that takes most of it gives the colour.
+// that a million spans stay fluent. No frame allocates what grows with the spans.
 import { ticks } from 'd3-array';
 import { dot } from './bars';
 import { canvas, colour, pixel, type Canvas } from './canvas';
-import { kKinds } from './colours';
+import { jobColour, kKinds } from './colours';
 import { unpackAll, type Column, type Packed } from './columns';
 import type { Run } from './data';
 import { el } from './dom';
 import { bytes as showBytes, count, counted, seconds } from './format';
+import { jobOf } from './jobs';
 import type { Choice, Section } from './section';
 
 export interface TimelineData {
@@ -49,20 +50,33 @@ class View {
   private readonly whole: number;
   private readonly begin: Uint32Array; // of spans, in ticks
   private readonly end: Uint32Array;
+  private readonly first: Uint32Array; // span of a rank
+  private readonly kind: Uint8Array;
   private readonly colours: Uint32Array; // by kind, as pixels
-  private readonly longestFirst: Uint32Array; // messages
+  private readonly arrow: Record<'src' | 'dst' | 'sent' | 'arrived', Uint32Array>; // messages, the longest first
   private readonly c: Canvas;
+  private readonly job: (number | null)[]; // by rank
   private readonly about = el('p', { class: 'note', id: 'timeline-about', 'aria-live': 'polite' });
   private readonly seen = el('p', { class: 'note', id: 'timeline-seen' });
-  private buffer = new OffscreenCanvas(1, 1); // rows, a pixel a rank
+  // Of a frame, kept for the next one: the plot's size in CSS pixels, rows with a pixel a rank, what is in view.
+  private width = 1;
+  private height = 1;
+  private columns = 1;
+  private buffer = new OffscreenCanvas(1, 1);
   private image = new ImageData(1, 1);
+  private pixels = new Uint32Array(1);
+  private edges = new Float64Array(2); // of columns, in ticks
+  private readonly inView = new Uint32Array(kMostArrows);
+  private pathTop = new Float32Array(0);
+  private pathBottom = new Float32Array(0);
+  private readonly theme = new Map<string, string>();
   private showMessages = true;
   private showPath = true;
   private over: number | null = null; // span under the pointer
   lastFrame_ms = 0;
 
   constructor(
-    box: HTMLElement, run: Run, private readonly data: TimelineData, private readonly spans: Record<string, Column>,
+    box: HTMLElement, private readonly run: Run, private readonly data: TimelineData, private readonly spans: Record<string, Column>,
     private readonly messages: Record<string, Column>, private readonly path: Record<string, Column>, private readonly choice: Choice) {
     const n = spans['gap']!.length;
     this.begin = new Uint32Array(n);
@@ -77,8 +91,13 @@ class View {
       }
     }
     this.whole = this.to = Math.max(1, Math.round(run.result.makespan_s / data.tick_s));
-    const { sent, arrived } = messages as Record<'sent' | 'arrived', Column>;
-    this.longestFirst = new Uint32Array(sent.length).map((_, i) => i).sort((a, b) => arrived[b]! - sent[b]! - (arrived[a]! - sent[a]!) || a - b);
+    this.job = Array.from({ length: data.ranks }, (_, r) => jobOf(run, r));
+    this.first = spans['first'] as Uint32Array;
+    this.kind = spans['kind'] as Uint8Array;
+    const { src, dst, sent, arrived } = messages as Record<'src' | 'dst' | 'sent' | 'arrived', Column>;
+    const longest = new Uint32Array(sent.length).map((_, i) => i).sort((a, b) => arrived[b]! - sent[b]! - (arrived[a]! - sent[a]!) || a - b);
+    const ordered = (column: Column) => longest.map((i) => column[i]!);
+    this.arrow = { src: ordered(src), dst: ordered(dst), sent: ordered(sent), arrived: ordered(arrived) };
     this.colours = new Uint32Array(data.kinds.map((_, k) => pixel(kKinds[data.groups[k]!])));
     this.c = canvas(kTop + Math.min(640, Math.max(96, data.ranks * 16)), 'timeline of ranks; arrow keys move, + and - zoom, 0 shows all', () => this.frame());
     this.build(box);
@@ -124,24 +143,21 @@ class View {
   private zoom(factor: number, at = (this.from + this.to) / 2): void {
     this.look(at - (at - this.from) * factor, at + (this.to - at) * factor);
   }
-  private get plot(): { width: number; height: number } {
-    return { width: Math.max(1, this.c.width() - kLeft), height: Math.max(1, this.c.height() - kTop) };
-  }
   private x(t: number): number {
-    return kLeft + ((t - this.from) / (this.to - this.from)) * this.plot.width;
+    return kLeft + ((t - this.from) / (this.to - this.from)) * this.width;
   }
   private y(rank: number): number {
-    return kTop + ((rank + 0.5) / this.data.ranks) * this.plot.height;
+    return kTop + ((rank + 0.5) / this.data.ranks) * this.height;
   }
   private time(x: number): number {
-    return this.from + ((x - kLeft) / this.plot.width) * (this.to - this.from);
+    return this.from + ((x - kLeft) / this.width) * (this.to - this.from);
   }
   private rankAt(y: number): number {
-    return Math.min(this.data.ranks - 1, Math.max(0, Math.floor(((y - kTop) / this.plot.height) * this.data.ranks)));
+    return Math.min(this.data.ranks - 1, Math.max(0, Math.floor(((y - kTop) / this.height) * this.data.ranks)));
   }
   // First span of a rank that ends after t.
   private after(rank: number, t: number): number {
-    let low = this.spans['first']![rank]!, high = this.spans['first']![rank + 1]!;
+    let low = this.first[rank]!, high = this.first[rank + 1]!;
     while (low < high) {
       const mid = (low + high) >> 1;
       if (this.end[mid]! > t) high = mid;
@@ -153,6 +169,10 @@ class View {
   // ---- drawing
   private frame(): void {
     const started = performance.now();
+    this.width = Math.max(1, this.c.width() - kLeft);
+    this.height = Math.max(1, this.c.height() - kTop);
+    this.columns = Math.round(this.width);
+    this.theme.clear();
     this.rows();
     this.axis();
     if (this.showMessages) this.arrows();
@@ -161,62 +181,92 @@ class View {
     this.lastFrame_ms = performance.now() - started;
     this.seen.textContent = `${seconds(this.from * this.data.tick_s)} to ${seconds(this.to * this.data.tick_s)}`;
   }
+  // A colour of the style sheet, which is asked for it once a frame.
+  private colour(name: string): string {
+    let c = this.theme.get(name);
+    if (c === undefined) this.theme.set(name, (c = colour(name)));
+    return c;
+  }
 
+  // A column shows the span that takes most of it, of equal ones the first; where none is, the background.
   private rows(): void {
-    const { width, height } = this.plot;
-    const columns = Math.round(width), ranks = this.data.ranks;
-    if (this.buffer.width !== columns) {
+    const { width, height, columns } = this;
+    const ranks = this.data.ranks;
+    if (this.image.width !== columns) {
       this.buffer = new OffscreenCanvas(columns, ranks);
       this.image = new ImageData(columns, ranks);
+      this.pixels = new Uint32Array(this.image.data.buffer);
+      this.edges = new Float64Array(columns + 1);
     }
-    const pixels = new Uint32Array(this.image.data.buffer);
-    pixels.fill(0);
     // Names of their own: this is where a frame's time goes.
-    const { begin, end, colours, from, to } = this;
-    const first = this.spans['first'] as Uint32Array, kind = this.spans['kind'] as Uint8Array;
-    const scale = columns / (to - from);
+    const { begin, end, colours, kind, first, from, to, pixels, edges } = this;
+    const each = (to - from) / columns;
+    for (let c = 0; c < columns; ++c) edges[c] = from + c * each;
+    edges[columns] = to;
+    pixels.fill(0);
     for (let r = 0; r < ranks; ++r) {
       const row = r * columns, last = first[r + 1]!;
-      let column = -1; // of spans within one column: the longest so far
-      let longest = 0;
+      let column = 0, until = edges[1]!; // the column that is being filled, and its end
+      let most = 0; // of it, by the span that has most of it so far
       for (let i = this.after(r, from); i < last; ++i) {
-        const a = (begin[i]! - from) * scale, b = (end[i]! - from) * scale;
-        if (a >= columns) break;
-        const left = a > 0 ? a | 0 : 0;
-        const right = b < columns ? (b + 0.5) | 0 : columns;
-        if (right - left > 1) {
-          pixels.fill(colours[kind[i]!]!, row + left, row + right);
+        const e = end[i]!;
+        let b = begin[i]!;
+        if (e <= until && b >= from) { // most spans of a crowded view: within the column
+          if (e - b > most) {
+            most = e - b;
+            pixels[row + column] = colours[kind[i]!]!;
+          }
           continue;
         }
-        if (left !== column) {
-          column = left;
-          longest = 0;
+        if (b >= to) break;
+        if (b < from) b = from;
+        if (b >= until) {
+          // Not after the right one, whatever rounding does to the quotient.
+          if (b - until > 8 * each) column = Math.max(column, ((b - from) / each - 1) | 0);
+          while (edges[column + 1]! <= b) ++column;
+          until = edges[column + 1]!;
+          most = 0;
         }
-        if (b - a > longest) {
-          longest = b - a;
-          pixels[row + left] = colours[kind[i]!]!;
+        const pixel = colours[kind[i]!]!;
+        const here = (e < until ? e : until) - b;
+        if (here > most) {
+          most = here;
+          pixels[row + column] = pixel;
         }
+        if (e <= until) continue;
+        // Whole columns, then the one in which it ends.
+        let next = column + 1;
+        if (e - until > 8 * each) {
+          next = Math.min(columns, Math.max(next, ((e - from) / each - 1) | 0));
+          pixels.fill(pixel, row + column + 1, row + next);
+        }
+        for (; next < columns && edges[next + 1]! <= e; ++next) pixels[row + next] = pixel;
+        if (next === columns) break;
+        column = next;
+        until = edges[column + 1]!;
+        most = e - edges[column]!;
+        if (most > 0) pixels[row + column] = pixel;
       }
     }
     this.buffer.getContext('2d')!.putImageData(this.image, 0, 0);
     const g = this.c.context;
     g.imageSmoothingEnabled = false;
     g.drawImage(this.buffer, kLeft, kTop, width, height);
-    const each = height / ranks;
-    if (each < 6) return;
-    g.fillStyle = colour('--back'); // rows apart
-    for (let r = 0; r <= ranks; ++r) g.fillRect(kLeft, kTop + r * each - 0.5, width, 1);
+    const tall = height / ranks;
+    if (tall < 6) return;
+    g.fillStyle = this.colour('--back'); // rows apart
+    for (let r = 0; r <= ranks; ++r) g.fillRect(kLeft, kTop + r * tall - 0.5, width, 1);
   }
 
   private axis(): void {
     const g = this.c.context;
     g.font = '11px system-ui, sans-serif';
-    g.fillStyle = colour('--quiet');
-    g.strokeStyle = colour('--line');
+    g.fillStyle = this.colour('--quiet');
+    g.strokeStyle = this.colour('--line');
     g.textAlign = 'center';
     g.textBaseline = 'alphabetic';
     const tick = this.data.tick_s;
-    for (const t of ticks(this.from * tick, this.to * tick, Math.max(2, this.plot.width / 120))) {
+    for (const t of ticks(this.from * tick, this.to * tick, Math.max(2, this.width / 120))) {
       const x = this.x(t / tick);
       if (x < kLeft || x > this.c.width()) continue;
       g.beginPath();
@@ -227,10 +277,19 @@ class View {
     }
     g.textAlign = 'right';
     g.textBaseline = 'middle';
-    const every = Math.max(1, Math.ceil((this.data.ranks * 12) / this.plot.height));
+    const every = Math.max(1, Math.ceil((this.data.ranks * 12) / this.height));
     for (let r = 0; r < this.data.ranks; r += every) {
-      g.fillStyle = this.choice.chosen.rank === r ? colour('--mark') : colour('--quiet');
-      g.fillText(String(r), kLeft - 6, this.y(r));
+      g.fillStyle = this.choice.chosen.rank === r ? this.colour('--mark') : this.colour('--quiet');
+      g.fillText(String(r), kLeft - (this.run.result.jobs ? 10 : 6), this.y(r));
+    }
+    const tall = this.height / this.data.ranks;
+    for (const [i, j] of (this.run.result.jobs ?? []).entries()) {
+      const top = kTop + j.first_rank * tall;
+      g.fillStyle = jobColour(i);
+      g.fillRect(kLeft - 7, top, 5, j.ranks * tall - 1);
+      if (i === 0) continue;
+      g.fillStyle = this.colour('--text');
+      g.fillRect(kLeft - 7, top - 0.5, this.width + 7, 1); // jobs apart
     }
   }
   // As many digits as neighbouring ticks need.
@@ -241,29 +300,33 @@ class View {
   }
 
   private arrows(): void {
-    const { src, dst, sent, arrived } = this.messages as Record<'src' | 'dst' | 'sent' | 'arrived', Column>;
-    const chosen = this.choice.chosen.rank;
-    const inView: number[] = [];
+    const { src, dst, sent, arrived } = this.arrow;
+    const { inView, from, to } = this;
+    const { rank: chosen, job } = this.choice.chosen;
     let total = 0;
-    for (const i of this.longestFirst) {
-      if (arrived[i]! < this.from || sent[i]! > this.to || (chosen !== null && src[i] !== chosen && dst[i] !== chosen)) continue;
-      if (++total <= kMostArrows) inView.push(i);
+    for (let i = 0; i < sent.length; ++i) {
+      if (arrived[i]! < from || sent[i]! > to || (chosen !== null && src[i] !== chosen && dst[i] !== chosen)) continue;
+      if (job !== null && this.job[src[i]!] !== job) continue;
+      if (total < kMostArrows) inView[total] = i;
+      ++total;
     }
-    this.arrowsTold(total, inView.length);
+    const drawn = Math.min(total, kMostArrows);
+    this.arrowsTold(total, drawn);
     const g = this.c.context;
     g.save();
     g.beginPath();
-    g.rect(kLeft, kTop, this.plot.width, this.plot.height);
+    g.rect(kLeft, kTop, this.width, this.height);
     g.clip();
-    g.strokeStyle = g.fillStyle = colour('--text');
-    g.globalAlpha = Math.max(0.12, Math.min(0.8, 120 / Math.max(1, inView.length)));
+    g.strokeStyle = g.fillStyle = this.colour('--text');
+    g.globalAlpha = Math.max(0.12, Math.min(0.8, 120 / Math.max(1, drawn)));
     g.lineWidth = 1;
     g.beginPath();
-    for (const i of inView) {
+    for (let k = 0; k < drawn; ++k) {
+      const i = inView[k]!;
       const x1 = this.x(sent[i]!), y1 = this.y(src[i]!), x2 = this.x(arrived[i]!), y2 = this.y(dst[i]!);
       g.moveTo(x1, y1);
       g.lineTo(x2, y2);
-      if (inView.length > 400) continue;
+      if (drawn > 400) continue;
       const angle = Math.atan2(y2 - y1, x2 - x1);
       for (const turn of [2.7, -2.7]) {
         g.moveTo(x2, y2);
@@ -283,12 +346,16 @@ class View {
     const g = this.c.context;
     g.save();
     g.beginPath();
-    g.rect(kLeft, kTop, this.plot.width, this.plot.height);
+    g.rect(kLeft, kTop, this.width, this.height);
     g.clip();
     // Stretches of ranks thick, messages thin; messages that lie within one column are one line over all their rows.
-    const thick = Math.max(1.5, Math.min(5, this.plot.height / this.data.ranks / 3));
-    const columns = Math.ceil(this.plot.width) + 1;
-    const top = new Float32Array(columns).fill(Infinity), bottom = new Float32Array(columns).fill(-Infinity);
+    const thick = Math.max(1.5, Math.min(5, this.height / this.data.ranks / 3));
+    const columns = Math.ceil(this.width) + 1;
+    if (this.pathTop.length !== columns) {
+      this.pathTop = new Float32Array(columns);
+      this.pathBottom = new Float32Array(columns);
+    }
+    const top = this.pathTop.fill(Infinity), bottom = this.pathBottom.fill(-Infinity);
     g.fillStyle = g.strokeStyle = kKinds.path;
     g.lineWidth = 1.2;
     g.beginPath();
@@ -315,22 +382,31 @@ class View {
 
   private marks(): void {
     const g = this.c.context;
-    const each = this.plot.height / this.data.ranks;
-    const chosen = this.choice.chosen.rank;
+    const each = this.height / this.data.ranks;
+    const { rank: chosen, job } = this.choice.chosen;
+    if (job !== null) { // the others fade
+      const mine = this.run.result.jobs![job]!;
+      g.fillStyle = this.colour('--back');
+      g.globalAlpha = 0.7;
+      g.fillRect(kLeft, kTop, this.width, mine.first_rank * each);
+      const below = (mine.first_rank + mine.ranks) * each;
+      g.fillRect(kLeft, kTop + below, this.width, this.height - below);
+      g.globalAlpha = 1;
+    }
     if (chosen !== null && chosen < this.data.ranks) {
-      g.strokeStyle = colour('--mark');
+      g.strokeStyle = this.colour('--mark');
       g.lineWidth = 2;
-      g.strokeRect(kLeft + 1, this.y(chosen) - each / 2, this.plot.width - 2, each);
+      g.strokeRect(kLeft + 1, this.y(chosen) - each / 2, this.width - 2, each);
     }
     if (this.over === null) return;
     const x = Math.max(kLeft, this.x(this.begin[this.over]!)), rank = this.rankOf(this.over);
-    g.strokeStyle = colour('--text');
+    g.strokeStyle = this.colour('--text');
     g.lineWidth = 1.5;
     g.strokeRect(x, this.y(rank) - each / 2, Math.max(2, this.x(this.end[this.over]!) - x), each);
   }
   private rankOf(span: number): number {
     let r = 0;
-    while (this.spans['first']![r + 1]! <= span) ++r;
+    while (this.first[r + 1]! <= span) ++r;
     return r;
   }
 
@@ -350,7 +426,7 @@ class View {
       if (!dragged) return this.point(e.offsetX, e.offsetY);
       if (Math.abs(e.offsetX - dragged.x) > 3) dragged.moved = true;
       if (!dragged.moved) return;
-      const by = ((e.offsetX - dragged.x) / this.plot.width) * (this.to - this.from);
+      const by = ((e.offsetX - dragged.x) / this.width) * (this.to - this.from);
       this.look(dragged.from - by, dragged.from - by + (this.to - this.from));
     });
     c.addEventListener('pointerup', (e) => {
@@ -380,7 +456,7 @@ class View {
     if (x > kLeft && y > kTop) {
       const t = this.time(x), rank = this.rankAt(y);
       const i = this.after(rank, t);
-      if (i < this.spans['first']![rank + 1]! && this.begin[i]! <= t) {
+      if (i < this.first[rank + 1]! && this.begin[i]! <= t) {
         this.over = i;
         this.about.textContent = this.tell(rank, i);
       }
@@ -388,10 +464,12 @@ class View {
     this.c.redraw();
   }
   private tell(rank: number, i: number): string {
-    const kind = this.spans['kind']![i]!, ops = this.spans['ops']![i]!, peer = this.spans['peer']![i]!;
+    const kind = this.kind[i]!, ops = this.spans['ops']![i]!, peer = this.spans['peer']![i]!;
     const tick = this.data.tick_s;
     const amount = this.spans['amount']![i]!;
-    return `rank ${rank}: ${ops > 1 ? `${count(ops)} operations, longest ` : ''}${this.data.kinds[kind]!}` +
+    const job = this.job[rank] ?? null;
+    const whose = job === null ? '' : ` (job ${job + 1}, its rank ${rank - this.run.result.jobs![job]!.first_rank})`;
+    return `rank ${rank}${whose}: ${ops > 1 ? `${count(ops)} operations, longest ` : ''}${this.data.kinds[kind]!}` +
       `${peer >= 0 && this.data.groups[kind] !== 'compute' ? ` with ${peer}` : ''}${amount > 0 ? `, ${showBytes(amount)}` : ''}, ` +
       `${seconds((this.end[i]! - this.begin[i]!) * tick)} from ${seconds(this.begin[i]! * tick)}`;
   }

@@ -9,8 +9,8 @@
 
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
-#include "replay/critical_path.hpp"
 #include "replay/engine.hpp"
+#include "replay/hindsight.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/matcher.hpp"
@@ -29,7 +29,7 @@ struct BareReplay {
   Agenda agenda;
   Ranks ranks;
   CauseBook causes;
-  CriticalPath path;
+  Hindsight hindsight;
 
   BareReplay(weft::testing::MemoryTrace t, topology::Platform p)
       : trace(std::move(t)),
@@ -37,7 +37,7 @@ struct BareReplay {
         cost(platform.mpi),
         ranks(trace),
         causes(ranks.count(), false),
-        path(false, ranks, causes, agenda) {}
+        hindsight({}, cost, ranks, causes, agenda) {}
 
   static topology::Platform load(const std::string& shorthand) {
     auto p = topology::load_platform(shorthand);

@@ -46,8 +46,8 @@ struct World : BareReplay {
   World(MemoryTrace t, bool cpu, const CollectiveAlgorithm* algorithm = nullptr)
       : BareReplay(std::move(t), overheads(cpu)),
         comms(trace.communicators()),
-        waits(ranks, causes, path, agenda),
-        runs(comms, choice(algorithm), cost, ranks, waits, causes, path, agenda) {
+        waits(ranks, causes, hindsight, agenda),
+        runs(comms, choice(algorithm), cost, ranks, waits, causes, hindsight, agenda) {
     while (ranks.any_ready()) (void)ranks.take_ready();
     for (std::uint32_t r = 0; r < ranks.count(); ++r) EXPECT_TRUE(ranks[r].program.at(0));  // read the block
   }

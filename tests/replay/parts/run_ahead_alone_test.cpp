@@ -25,7 +25,7 @@ struct World : BareMessages {
   }
   explicit World(MemoryTrace t)
       : BareMessages(std::move(t), polled()),
-        probes(messages, matcher, ranks, causes, path, agenda),
+        probes(messages, matcher, ranks, causes, hindsight, agenda),
         runs(ranks, compute, probes, causes, agenda, cost, true) {
     EXPECT_TRUE(ranks[1].program.at(0));  // reads the block
     while (ranks.any_ready()) (void)ranks.take_ready();

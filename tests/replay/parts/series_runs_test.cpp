@@ -39,7 +39,7 @@ struct World : BareMessages {
         network(platform.fabric.links().capacity, *network::make_model("", platform.fabric)),
         router(platform.fabric, placement, network, messages, matcher),
         runs({router, network, cost, traffic, platform.fabric, placement}, comms, ranks, compute, causes,
-             path, agenda) {}
+             hindsight, agenda) {}
   void arrive(std::uint32_t r, Duration at) {
     agenda.move_to(Instant() + Elapsed(at));
     ranks[r].op_start = agenda.now();

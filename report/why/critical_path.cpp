@@ -1,4 +1,4 @@
-#include "report/critical_path.hpp"
+#include "report/why/critical_path.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,9 @@
 
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
+#include "predict/path_details.hpp"
 #include "report/table.hpp"
+#include "report/why/path_difference.hpp"
 
 namespace weft::report {
 namespace {
@@ -94,19 +96,49 @@ std::string share(Duration d, Duration of) {
   return of.count() > 0 ? fmt::format("{:.1f} %", 100 * to_seconds(d) / to_seconds(of)) : "-";
 }
 
+std::string details_text(const predict::PathDetails& d, Duration makespan, std::size_t width) {
+  std::string out;
+  if (d.kernels.size() > 1) {
+    Table table({{"computation on the path", Table::Align::kLeft}, {"time"}, {"share"}});
+    for (std::size_t i = 0; i < std::min(kTextRows, d.kernels.size()); ++i)
+      table.add({d.kernels[i].name, show(d.kernels[i].time), share(d.kernels[i].time, makespan)});
+    out += table.text(width);
+  }
+  if (!d.rivals.empty()) {
+    Table table({{"contention by messages", Table::Align::kLeft}, {"time"}, {"share"}});
+    for (std::size_t i = 0; i < std::min(kTextRows, d.rivals.size()); ++i)
+      table.add({fmt::format("{}->{}", d.rivals[i].src.index(), d.rivals[i].dst.index()),
+                 show(d.rivals[i].contention), share(d.rivals[i].contention, makespan)});
+    out += table.text(width);
+  }
+  return out;
+}
+
 }  // namespace
 
-std::optional<Efficiency> efficiency(const replay::ReplayResult& result, Duration ideal) {
+std::optional<Efficiency> efficiency(const predict::RunFacts& run) {
+  if (!run.ideal) return std::nullopt;
+  const auto& result = *run.result;
   double sum = 0, most = 0;
   for (const auto& r : result.ranks) {
     const double u = to_seconds(r.compute);
     sum += u;
     most = std::max(most, u);
   }
-  const double t = to_seconds(result.makespan), t0 = to_seconds(ideal);
+  const double t = to_seconds(result.makespan), t0 = to_seconds(*run.ideal);
   if (!(most > 0) || !(t > 0) || !(t0 > 0)) return std::nullopt;
   const double mean = sum / static_cast<double>(result.ranks.size());
-  return Efficiency{mean / t, mean / most, most / t, most / t0, t0 / t};
+  Efficiency e{mean / t, mean / most, most / t, most / t0, t0 / t, {}};
+  if (run.uncontended && run.without_latency && run.without_latency->count() > 0) {
+    const double tc = to_seconds(*run.uncontended), tl = to_seconds(*run.without_latency);
+    e.split = Efficiency::Split{tc / t, tl / tc, t0 / tl};
+  }
+  return e;
+}
+
+LinkId most_contended_on_path(const replay::PathResult& path) {
+  const auto links = by_link(path);
+  return links.empty() ? LinkId() : links.front().first;
 }
 
 std::string critical_path_text(const predict::RunFacts& run, std::size_t width) {
@@ -142,6 +174,7 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
                  std::to_string(links[i].second.messages), share(links[i].second.contention, r.makespan)});
     out += table.text(width);
   }
+  if (run.path_details != nullptr) out += details_text(*run.path_details, r.makespan, width);
   out += wrap(
       fmt::format("along this path: 1 us more latency a message is {} more, computation 1 % faster {} less, "
                   "links 1 % faster {} less\n",
@@ -149,21 +182,28 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
                   show(path.parts[at(PathPart::kCompute)] / 100),
                   show((path.parts[at(PathPart::kTransfer)] + path.parts[at(PathPart::kContention)]) / 100)),
       width, 2);
-  if (const auto e = run.ideal ? efficiency(r, *run.ideal) : std::nullopt)
+  if (const auto e = efficiency(run)) {
     out +=
         wrap(fmt::format("efficiency {:.3f} = load balance {:.3f} x serialisation {:.3f} x transfer {:.3f} "
                          "(on an ideal network: {})\n",
                          e->parallel, e->load_balance, e->serialisation, e->transfer, show(*run.ideal)),
              width, 2);
+    if (e->split)
+      out += wrap(
+          fmt::format(
+              "transfer {:.3f} = contention {:.3f} x latency {:.3f} x bandwidth and processor time {:.3f} "
+              "(taken away in this order: {}, {}, {})\n",
+              e->transfer, e->split->contention, e->split->latency, e->split->bandwidth,
+              show(*run.uncontended), show(*run.without_latency), show(*run.ideal)),
+          width, 2);
+  }
   return out;
 }
 
 void add_critical_path_json(Json& to, const predict::RunFacts& run) {
   const auto& r = *run.result;
   const replay::PathResult& path = r.path;
-  Json parts = Json::object();
-  for (std::size_t p = 0; p < replay::kPathPartCount; ++p)
-    parts[fmt::format("{}_s", replay::kPathPartNames[p])] = to_seconds(path.parts[p]);
+  Json parts = path_parts_json(path.parts);
   Json links = Json::array();
   for (const auto& [link, l] : by_link(path))
     links.push_back(Json{{"name", run.platform->fabric.link_name(link)},
@@ -213,16 +253,36 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
                              {"by_rank", std::move(ranks)},
                              {"segments_total", path.segments.size()},
                              {"segments", std::move(segments)}};
+  if (run.path_details != nullptr) {
+    Json kernels = Json::array(), rivals = Json::array();
+    for (const auto& k : run.path_details->kernels)
+      kernels.push_back(Json{{"name", k.name}, {"compute_s", to_seconds(k.time)}});
+    for (const auto& m : run.path_details->rivals)
+      rivals.push_back(
+          Json{{"src", m.src.index()}, {"dst", m.dst.index()}, {"contention_s", to_seconds(m.contention)}});
+    to["critical_path"]["by_kernel"] = std::move(kernels);
+    to["critical_path"]["by_messages"] = std::move(rivals);
+    to["critical_path"]["by_nobody_s"] = to_seconds(run.path_details->nobody);
+  }
   to["sensitivity"] = Json{{"dT_dL", path.trips},
                            {"dT_dL_link", path.hops},
                            {"dT_dG", path.bytes},
                            {"dT_dcompute_s", to_seconds(path.parts[at(PathPart::kCompute)])},
                            {"dT_dbandwidth_s", -to_seconds(path.parts[at(PathPart::kTransfer)] +
                                                            path.parts[at(PathPart::kContention)])}};
-  if (const auto e = run.ideal ? efficiency(r, *run.ideal) : std::nullopt)
-    to["efficiency"] = Json{{"parallel", e->parallel},           {"load_balance", e->load_balance},
-                            {"communication", e->communication}, {"serialisation", e->serialisation},
-                            {"transfer", e->transfer},           {"ideal_network_s", to_seconds(*run.ideal)}};
+  const auto e = efficiency(run);
+  if (!e) return;
+  to["efficiency"] = Json{{"parallel", e->parallel},           {"load_balance", e->load_balance},
+                          {"communication", e->communication}, {"serialisation", e->serialisation},
+                          {"transfer", e->transfer},           {"ideal_network_s", to_seconds(*run.ideal)}};
+  if (!e->split) return;
+  const auto without = [](const char* what, double efficiency, Duration makespan) {
+    return Json{{"without", what}, {"efficiency", efficiency}, {"makespan_s", to_seconds(makespan)}};
+  };
+  to["efficiency"]["transfer_split"] =
+      Json::array({without("contention", e->split->contention, *run.uncontended),
+                   without("latency", e->split->latency, *run.without_latency),
+                   without("bandwidth", e->split->bandwidth, *run.ideal)});
 }
 
 }  // namespace weft::report

@@ -13,11 +13,21 @@ namespace weft::report {
 // Of one replay, as the POP centre defines them; u: time a rank computes, T: the makespan, T0: that on the ideal network.
 //   parallel = mean u / T = load_balance * communication;  load_balance = mean u / max u;  communication = max u / T
 //   communication = serialisation * transfer;  serialisation = max u / T0;  transfer = T0 / T
+// Where the makespans without contention, Tc, and without that and latency, Tl, are known:
+//   transfer = contention * latency * bandwidth;  contention = Tc / T;  latency = Tl / Tc;  bandwidth = T0 / Tl
+// which depends on the order, and the last one holds the processor time of messages, too.
 struct Efficiency {
   double parallel = 0, load_balance = 0, communication = 0, serialisation = 0, transfer = 0;
+  struct Split {
+    double contention = 0, latency = 0, bandwidth = 0;
+  };
+  std::optional<Split> split;
 };
-// `ideal`: the makespan on the ideal network. Nothing where nobody computes, or nothing takes time.
-[[nodiscard]] std::optional<Efficiency> efficiency(const replay::ReplayResult& result, Duration ideal);
+// Nothing where the makespan on the ideal network is not known, nobody computes, or nothing takes time.
+[[nodiscard]] std::optional<Efficiency> efficiency(const predict::RunFacts& run);
+
+// The link that holds back the messages of the path longest; invalid: none does.
+[[nodiscard]] LinkId most_contended_on_path(const replay::PathResult& path);
 
 // REQUIRES of both: run.result->path.known.
 [[nodiscard]] std::string critical_path_text(const predict::RunFacts& run, std::size_t width);

@@ -1,0 +1,207 @@
+#include "predict/path_details.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/shares.hpp"
+#include "topology/routing/route_cache.hpp"
+#include "traces/kernel.hpp"
+#include "traces/op.hpp"
+
+namespace weft::predict {
+namespace {
+
+using replay::PathPart;
+using replay::PathSegment;
+
+Duration part(const PathSegment& s, PathPart p) { return s.parts[static_cast<std::size_t>(p)]; }
+
+// Segments of the path, by key, in order of time; they do not overlap.
+using Lists = std::vector<std::vector<std::uint32_t>>;
+
+// Calls f(segment, overlap) for those that [begin, end] overlaps.
+template <class F>
+void for_each_overlap(const std::vector<PathSegment>& all, const std::vector<std::uint32_t>& list,
+                      SimTime begin, SimTime end, F f) {
+  auto s =
+      std::partition_point(list.begin(), list.end(), [&](std::uint32_t i) { return all[i].to <= begin; });
+  for (; s != list.end() && all[*s].from < end; ++s)
+    f(*s, std::min(all[*s].to, end) - std::max(all[*s].from, begin));
+}
+
+// An operation that takes time on the path.
+struct Piece {
+  std::uint32_t rank = 0;
+  std::uint32_t segment = 0;
+  std::uint64_t op = 0;
+  Duration time{0};
+};
+
+// How computations of this operation are called; empty: it is none.
+std::string name_of(const traces::OpBlock& block, const traces::Op& op) {
+  switch (op.kind) {
+    case traces::OpKind::compute_time:
+      return "recorded";
+    case traces::OpKind::compute_flops:
+      return "flops";
+    case traces::OpKind::sleep:
+      return "sleep";
+    case traces::OpKind::compute_kernel: {
+      const auto list = block.list(op);
+      return list.empty() ? std::string()
+                          : std::string(traces::kKernelNames[static_cast<std::size_t>(list[0])]);
+    }
+    default:
+      return {};
+  }
+}
+
+// Adds to each piece's kernel what it has of its segment's computation.
+Result<void> add_kernels(traces::TraceReader& trace, const std::vector<PathSegment>& segments,
+                         std::vector<Piece> pieces, std::map<std::string, Duration>& kernels) {
+  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+    return std::tuple(a.rank, a.op) < std::tuple(b.rank, b.op);
+  });
+  std::vector<std::vector<std::pair<std::string, Duration>>> of(segments.size());
+  trace.rewind();
+  traces::OpBlock block;
+  for (auto p = pieces.begin(); p != pieces.end();) {
+    const std::uint32_t rank = p->rank;
+    while (p != pieces.end() && p->rank == rank) {
+      WEFT_ASSIGN(const bool more, trace.next_block(RankId(rank), block));
+      if (!more) break;
+      for (; p != pieces.end() && p->rank == rank && p->op < block.first_op + block.ops.size(); ++p)
+        if (std::string name = name_of(block, block.ops[p->op - block.first_op]); !name.empty())
+          of[p->segment].emplace_back(std::move(name), p->time);
+    }
+    while (p != pieces.end() && p->rank == rank) ++p;
+  }
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    Duration left = part(segments[i], PathPart::kCompute), found{0};
+    for (const auto& [name, time] : of[i]) found += time;
+    // Times of operations are rounded one by one: a picosecond each may be missing.
+    if (found > Duration(0) && found + Duration(static_cast<std::int64_t>(of[i].size()) + 1) >= left) {
+      Shares shares(left.count(), found.count());
+      for (const auto& [name, time] : of[i]) kernels[name] += Duration(shares.next(time.count()));
+      continue;
+    }
+    for (const auto& [name, time] : of[i]) {
+      kernels[name] += time;
+      left -= time;
+    }
+    if (left != Duration(0)) kernels["other"] += left;
+  }
+  return {};
+}
+
+// Messages that were on the links that held back those of the path.
+class Rivals {
+ public:
+  Rivals(const Question& q, const std::vector<PathSegment>& segments)
+      : q_(q), segments_(segments), routes_(q.platform.fabric), on_link_(q.platform.fabric.link_count()) {
+    if (q.platform.fabric.routing().scope() != topology::RouteScope::kPair) return;
+    for (std::uint32_t i = 0; i < segments.size(); ++i) {
+      const PathSegment& s = segments[i];
+      if (!s.held_by.valid() || part(s, PathPart::kContention) <= Duration(0)) continue;
+      any_ = true;
+      for (const LinkId l : routes_.find(q.placement[s.rank.index()], q.placement[s.receiver.index()]).links)
+        on_link_[l.index()].push_back(i);
+    }
+  }
+  [[nodiscard]] bool any() const { return any_; }
+
+  void add(const replay::MessageSeen& m) {
+    const HostId from = q_.placement[m.src.index()], to = q_.placement[m.dst.index()];
+    const Duration whole = m.arrived - m.left;
+    if (from == to || whole <= Duration(0)) return;
+    for (const LinkId l : routes_.find(from, to).links) {
+      if (on_link_[l.index()].empty()) continue;
+      for_each_overlap(
+          segments_, on_link_[l.index()], m.left, m.arrived, [&](std::uint32_t i, Duration overlap) {
+            const PathSegment& s = segments_[i];
+            if (m.src == s.rank && m.dst == s.receiver && m.arrived == s.to &&
+                static_cast<std::uint64_t>(m.bytes) == s.bytes)
+              return;  // itself
+            const double moved = static_cast<double>(m.bytes) * static_cast<double>(overlap.count()) /
+                                 static_cast<double>(whole.count());
+            if (moved < 1) return;
+            const bool elsewhere = l != s.held_by;
+            weights_[{i, elsewhere, m.src.index(), m.dst.index()}] += static_cast<std::int64_t>(moved);
+          });
+    }
+  }
+
+  void tell(PathDetails& out) const {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> sums;
+    Duration known{0}, all{0};
+    for (const PathSegment& s : segments_) all += part(s, PathPart::kContention);
+    for (auto w = weights_.begin(); w != weights_.end();) {
+      // Those on the link that held it back come first, and are alone to blame if there are some.
+      const std::uint32_t segment = std::get<0>(w->first);
+      const bool elsewhere = std::get<1>(w->first);
+      auto end = w;
+      std::int64_t total = 0;
+      for (; end != weights_.end() && std::get<0>(end->first) == segment &&
+             std::get<1>(end->first) == elsewhere;
+           ++end)
+        total += end->second;
+      const Duration contention = part(segments_[segment], PathPart::kContention);
+      known += contention;
+      Shares shares(contention.count(), total);
+      for (; w != end; ++w)
+        sums[{std::get<2>(w->first), std::get<3>(w->first)}] += Duration(shares.next(w->second));
+      while (w != weights_.end() && std::get<0>(w->first) == segment) ++w;
+    }
+    for (const auto& [pair, contention] : sums)
+      if (contention > Duration(0))
+        out.rivals.push_back({RankId(pair.first), RankId(pair.second), contention});
+    std::stable_sort(out.rivals.begin(), out.rivals.end(),
+                     [](const auto& a, const auto& b) { return a.contention > b.contention; });
+    out.nobody = all - known;
+  }
+
+ private:
+  const Question& q_;
+  const std::vector<PathSegment>& segments_;
+  topology::RouteCache routes_;
+  Lists on_link_;
+  bool any_ = false;
+  // Bytes by segment, whether only on other links of its route, and pair of ranks.
+  std::map<std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::int64_t> weights_;
+};
+
+}  // namespace
+
+Result<PathDetails> path_details(const Question& q) {
+  const std::vector<PathSegment>& segments = q.base.path.segments;
+  Lists of_rank(q.placement.size());
+  for (std::uint32_t i = 0; i < segments.size(); ++i)
+    if (!segments[i].is_message() && part(segments[i], PathPart::kCompute) > Duration(0))
+      of_rank[segments[i].rank.index()].push_back(i);
+  std::vector<Piece> pieces;
+  Rivals rivals(q, segments);
+  auto options = q.options;
+  options.critical_path = options.wait_states = false;
+  options.on_op = [&](RankId rank, std::uint64_t op, SimTime start, SimTime end) {
+    for_each_overlap(segments, of_rank[rank.index()], start, end, [&](std::uint32_t i, Duration overlap) {
+      pieces.push_back({rank.index(), i, op, overlap});
+    });
+  };
+  if (rivals.any()) options.on_message = [&](const replay::MessageSeen& m) { rivals.add(m); };
+  WEFT_ASSIGN(const auto trace, q.open());
+  WEFT_TRY(replay::replay(*trace, q.platform, q.placement, options));
+
+  PathDetails out;
+  std::map<std::string, Duration> kernels;
+  WEFT_TRY(add_kernels(*trace, segments, std::move(pieces), kernels));
+  for (const auto& [name, time] : kernels)
+    if (time != Duration(0)) out.kernels.push_back({name, time});
+  std::stable_sort(out.kernels.begin(), out.kernels.end(),
+                   [](const auto& a, const auto& b) { return a.time > b.time; });
+  rivals.tell(out);
+  return out;
+}
+
+}  // namespace weft::predict

@@ -1,0 +1,95 @@
+#include "report/why/brief.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/quantity_text.hpp"
+#include "predict/sensitivity.hpp"
+#include "report/replay_text.hpp"
+#include "report/table.hpp"
+#include "report/why/critical_path.hpp"
+#include "report/why/path_difference.hpp"
+
+namespace weft::report {
+namespace {
+
+Duration part(const replay::PathResult& path, replay::PathPart p) {
+  return path.parts[static_cast<std::size_t>(p)];
+}
+
+// The factor that costs most, and what it means.
+std::string efficiency_sentence(const Efficiency& e) {
+  const std::pair<double, const char*> factors[] = {
+      {e.load_balance, "load balance: some ranks compute longer than others"},
+      {e.serialisation, "serialisation: ranks wait for each other even where messages take no time"},
+      {e.transfer, "transfer: messages take time"}};
+  const auto* const least = std::min_element(std::begin(factors), std::end(factors));
+  return fmt::format(
+      "{:.1f} % of the ranks' time is computation (load balance {:.3f} x serialisation {:.3f} x transfer "
+      "{:.3f}); "
+      "most is lost to {}.\n",
+      100 * e.parallel, e.load_balance, e.serialisation, e.transfer, least->second);
+}
+
+std::string waits_sentence(const predict::RunFacts& run) {
+  const replay::WaitResult& w = run.result->wait_states;
+  if (w.count == 0) return "No rank waited for one that was late.\n";
+  const auto most = static_cast<std::size_t>(std::max_element(w.all.kinds.begin(), w.all.kinds.end()) -
+                                             w.all.kinds.begin());
+  const replay::DelayCost& d = w.delays.front();
+  std::string kind(replay::kWaitKindNames[most]);
+  std::replace(kind.begin(), kind.end(), '_', ' ');
+  return fmt::format(
+      "Ranks waited {} in all for others that were late, {:.1f} % of it as {}; the most costly delay is {} "
+      "of rank {}{} "
+      "({:.1f} %).\n",
+      show(w.all.waited()), 100 * to_seconds(w.all.kinds[most]) / to_seconds(w.all.waited()), kind,
+      d.communication ? "communication" : "computation", d.rank.index(),
+      d.region.valid() ? " in " + run.result->regions[d.region.index()].name : "",
+      100 * to_seconds(d.cost()) / to_seconds(w.all.waited()));
+}
+
+std::string sensitivity_sentences(const predict::Sensitivity& s, Duration base) {
+  std::string out;
+  if (!s.tolerances.empty()) {
+    const predict::Tolerance& t = s.tolerances.front();
+    out += t.latency ? fmt::format("It is {:g} % longer with {} more latency a message.\n", 100 * t.ratio,
+                                   show(*t.latency))
+                     : std::string("No more latency makes it longer.\n");
+  }
+  const auto best = std::min_element(s.classes.begin(), s.classes.end(),
+                                     [](const auto& a, const auto& b) { return a.makespan < b.makespan; });
+  if (best != s.classes.end() && best->makespan < base)
+    out += fmt::format("Of all classes of links \"{}\" is worth doubling most: {} then.\n", best->name,
+                       show(best->makespan));
+  else if (best != s.classes.end())
+    out += "Faster links of any one class do not help.\n";
+  return out;
+}
+
+}  // namespace
+
+std::string brief_text(const predict::RunFacts& run, std::size_t width) {
+  const auto& r = *run.result;
+  std::string out = replay_answer(run) + "\n";
+  if (!r.finished) return wrap(out + deadlock_text(r.deadlock), width);
+  std::string path = explain_path(run) + ".\n";
+  path.front() = 'T';
+  out += path;
+  if (const auto e = efficiency(run)) out += efficiency_sentence(*e);
+  const Duration computed = part(r.path, replay::PathPart::kCompute);
+  const Duration data =
+      part(r.path, replay::PathPart::kTransfer) + part(r.path, replay::PathPart::kContention);
+  out += fmt::format(
+      "By this path computation 1 % faster is worth {}, links 1 % faster {}, 1 us less latency a message "
+      "{}.\n",
+      show(computed / 100), show(data / 100),
+      show(Duration(static_cast<std::int64_t>(r.path.trips) * 1'000'000)));
+  if (r.wait_states.known) out += waits_sentence(run);
+  if (run.sensitivity != nullptr) out += sensitivity_sentences(*run.sensitivity, r.makespan);
+  for (const auto& w : r.warnings) out += "warning: " + w + "\n";
+  return wrap(out, width);
+}
+
+}  // namespace weft::report

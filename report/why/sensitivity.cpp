@@ -1,0 +1,73 @@
+#include "report/why/sensitivity.hpp"
+
+#include <fmt/format.h>
+
+#include "core/counted.hpp"
+#include "core/quantity_text.hpp"
+#include "predict/sensitivity.hpp"
+#include "report/table.hpp"
+
+namespace weft::report {
+namespace {
+
+// Two of the three names say what is changed, not what takes longer for it.
+std::string change(const std::string& what) {
+  if (what == "latency") return "latency 1 % longer";
+  if (what == "bandwidth") return "data 1 % longer on links";
+  return what + " 1 % longer";
+}
+
+}  // namespace
+
+std::string sensitivity_text(const predict::RunFacts& run, std::size_t width) {
+  const predict::Sensitivity& s = *run.sensitivity;
+  const Duration base = run.result->makespan;
+  std::string out;
+  Table tolerance({{"latency tolerance: a run longer by", Table::Align::kLeft}, {"more a message"}});
+  for (const auto& t : s.tolerances)
+    tolerance.add({fmt::format("{:g} %", 100 * t.ratio), t.latency ? show(*t.latency) : "any"});
+  out += tolerance.text(width);
+  Table slopes({{"what if", Table::Align::kLeft}, {"by the path"}, {"replayed"}, {"1 % less"}, {"off by"}});
+  for (const auto& slope : s.slopes) {
+    const Duration off = slope.more - slope.told;
+    slopes.add(
+        {change(slope.what), show(slope.told), show(slope.more), show(Duration(0) - slope.less), show(off)});
+  }
+  out += slopes.text(width);
+  Table classes({{"links twice as fast", Table::Align::kLeft}, {"links"}, {"time"}, {"gain"}});
+  for (const auto& c : s.classes)
+    classes.add({c.name, std::to_string(c.links), show(c.makespan),
+                 base.count() > 0
+                     ? fmt::format("{:.2f} %",
+                                   100 * (1 - c.makespan / std::chrono::duration<double, std::pico>(base)))
+                     : "-"});
+  if (classes.size() > 0) out += classes.text(width);
+  return out;
+}
+
+void add_sensitivity_json(nlohmann::ordered_json& to, const predict::RunFacts& run) {
+  using Json = nlohmann::ordered_json;
+  const predict::Sensitivity& s = *run.sensitivity;
+  Json tolerances = Json::array(), slopes = Json::array(), classes = Json::array();
+  for (const auto& t : s.tolerances)
+    tolerances.push_back(Json{{"ratio", t.ratio},
+                              {"latency_s", t.latency ? Json(to_seconds(*t.latency)) : Json(nullptr)},
+                              {"replays", t.replays}});
+  for (const auto& slope : s.slopes)
+    slopes.push_back(Json{{"what", slope.what},
+                          {"told_s", to_seconds(slope.told)},
+                          {"one_percent_more_s", to_seconds(slope.more)},
+                          {"one_percent_less_s", -to_seconds(slope.less)},
+                          {"difference_s", to_seconds(slope.more - slope.told)}});
+  for (const auto& c : s.classes)
+    classes.push_back(Json{{"name", c.name},
+                           {"links", c.links},
+                           {"makespan_s", to_seconds(c.makespan)},
+                           {"gain_s", to_seconds(run.result->makespan - c.makespan)}});
+  Json& j = to["sensitivity"];
+  j["latency_tolerance"] = std::move(tolerances);
+  j["slopes"] = std::move(slopes);
+  j["twice_as_fast"] = std::move(classes);
+}
+
+}  // namespace weft::report

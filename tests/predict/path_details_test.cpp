@@ -1,0 +1,110 @@
+// Computation of a critical path by kernel, and its contention by whose messages: small cases by hand, and sums.
+#include "predict/path_details.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "tests/predict/asked.hpp"
+#include "tests/replay/well_formed.hpp"
+#include "traces/kernel.hpp"
+
+namespace weft::predict {
+namespace {
+
+using replay::kLarge;
+using replay::kMicro;
+using replay::PathPart;
+using testing::MemoryTrace;
+using traces::OpKind;
+
+PathDetails details(Asked& asked) {
+  auto d = path_details(asked.question());
+  EXPECT_TRUE(d) << (d ? "" : d.error().message());
+  return d ? *d : PathDetails{};
+}
+Duration part(const Asked& asked, PathPart p) { return asked.base.path.parts[static_cast<std::size_t>(p)]; }
+void expect_sums(const Asked& asked, const PathDetails& d) {
+  Duration kernels{0}, contention = d.nobody;
+  for (const auto& k : d.kernels) kernels += k.time;
+  for (const auto& r : d.rivals) {
+    EXPECT_GT(r.contention, Duration(0));
+    contention += r.contention;
+  }
+  EXPECT_EQ(kernels, part(asked, PathPart::kCompute));
+  EXPECT_EQ(contention, part(asked, PathPart::kContention));
+}
+
+// Ranks 1, 2 and 3 send 1, 1 and 2 MB to rank 0 at once. All take a third of its link until the two of 1 MB are there;
+// the one of 2 MB is the path, and in its time either of the others moved as many bytes.
+TEST(PathDetails, ContentionIsOfTheMessagesThatWereInTheWay) {
+  MemoryTrace t(4);
+  for (const std::uint32_t s : {1u, 2u, 3u}) {
+    const std::int64_t bytes = s == 3 ? 2 * kLarge : kLarge;
+    t.p2p(s, OpKind::send, 0, 0, bytes);
+    t.p2p(0, OpKind::irecv, static_cast<std::int32_t>(s), 0, bytes, CommId(0), s);
+  }
+  for (const std::uint32_t s : {1u, 2u, 3u}) t.wait(0, s);
+  Asked asked(std::move(t), replay::microsecond_platform(), "");
+  ASSERT_NEAR(static_cast<double>(part(asked, PathPart::kContention).count()), 2000.0 * kMicro, 2);
+  const PathDetails d = details(asked);
+  expect_sums(asked, d);
+  ASSERT_EQ(d.rivals.size(), 2u);
+  EXPECT_EQ(d.nobody, Duration(0));
+  for (const auto& r : d.rivals) {
+    EXPECT_NE(r.src, RankId(3));
+    EXPECT_EQ(r.dst, RankId(0));
+    EXPECT_NEAR(static_cast<double>(r.contention.count()), 1000.0 * kMicro, 3);
+  }
+}
+
+TEST(PathDetails, ComputationIsThatOfTheKernelsOnThePath) {
+  MemoryTrace t(2);
+  const auto kernel = [&](std::uint32_t rank, traces::Kernel k, std::int64_t n) {
+    traces::Op op;
+    op.kind = OpKind::compute_kernel;
+    op.amount = std::bit_cast<std::int64_t>(traces::kernel_flops({k, n, n, n}));
+    t.add(rank, op, {static_cast<std::int64_t>(k), n, n, n});
+  };
+  kernel(0, traces::Kernel::dgemm, 100);
+  kernel(1, traces::Kernel::dgemm, 10);
+  t.compute(0, Duration(70 * kMicro));
+  t.p2p(0, OpKind::send, 1, 0, 100);
+  t.p2p(1, OpKind::recv, 0, 0, 100);
+  kernel(1, traces::Kernel::dgemv, 50);
+  Asked asked(std::move(t), topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us,speed=1Gflops").value(),
+              "");
+  const PathDetails d = details(asked);
+  expect_sums(asked, d);
+  std::map<std::string, Duration> found;
+  for (const auto& k : d.kernels) found[k.name] = k.time;
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found["recorded"], Duration(70 * kMicro));
+  EXPECT_EQ(found["dgemm"], Duration(2000 * kMicro));
+  EXPECT_EQ(d.kernels.front().name, "dgemm");
+}
+
+TEST(PathDetails, AddUpOnRandomPrograms) {
+  const char* const one = std::getenv("WEFT_SEED");
+  const char* const specs[] = {"crossbar:n=16,bw=1GB/s,lat=1us", "fat-tree:m=4,n=3,bw=1GB/s,lat=300ns",
+                               "torus:dims=4x4,bw=1GB/s,lat=100ns",
+                               "dragonfly:p=1,a=2,h=4,bw=1GB/s,lat=1us,routing=ugal-u"};
+  std::size_t named = 0;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    if (one != nullptr && seed != std::strtoull(one, nullptr, 10)) continue;
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    Asked asked(testing::well_formed(seed).trace, topology::load_platform(specs[seed % 4]).value(), "");
+    const PathDetails d = details(asked);
+    expect_sums(asked, d);
+    named += d.rivals.empty() ? 0 : 1;
+  }
+  if (one == nullptr) {
+    EXPECT_GT(named, 30u);
+  }
+}
+
+}  // namespace
+}  // namespace weft::predict

@@ -1,0 +1,328 @@
+// Wait states against programs whose waits and their reasons can be worked out by hand, and sums that must hold for any
+// program: every picosecond of waiting is of one kind, rank and region, and is blamed on one delay.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/replay/microseconds.hpp"
+#include "tests/replay/well_formed.hpp"
+#include "tests/support/checkout.hpp"
+#include "tests/support/memory_trace.hpp"
+#include "traces/exchange_series.hpp"
+#include "traces/formats.hpp"
+
+namespace weft::replay {
+namespace {
+
+using testing::MemoryTrace;
+using traces::kAnySource;
+using traces::Op;
+using traces::OpKind;
+
+ReplayResult run(traces::TraceReader& t, const topology::Platform& p = microsecond_platform(),
+                 ReplayOptions options = {}) {
+  options.wait_states = true;
+  return replayed(t, p, options);
+}
+void region(MemoryTrace& t, std::uint32_t rank, OpKind kind, RegionId id) {
+  Op op;
+  op.kind = kind;
+  op.amount = static_cast<std::int64_t>(id.index());
+  t.add(rank, op);
+}
+void compute(MemoryTrace& t, std::uint32_t rank, std::int64_t micros) {
+  t.compute(rank, Duration(micros * kMicro));
+}
+Micros kinds(const WaitTimes& t) { return micros(t.kinds, kWaitKindNames); }
+double in_micros(Duration d) { return static_cast<double>(d.count()) / kMicro; }
+// "0 computation r1": direct and propagated cost of the delays of a rank in a region.
+using Delays = std::map<std::string, std::pair<double, double>>;
+Delays delays(const ReplayResult& r) {
+  Delays out;
+  for (const DelayCost& d : r.wait_states.delays)
+    out[fmt::format("{} {}{}", d.rank.index(), d.communication ? "communication" : "computation",
+                    d.region.valid() ? " " + r.regions[d.region.index()].name : "")] = {
+        in_micros(d.direct), in_micros(d.propagated)};
+  return out;
+}
+
+void expect_sums(const ReplayResult& r) {
+  const WaitResult& w = r.wait_states;
+  ASSERT_TRUE(w.known);
+  const auto add_up = [](const std::vector<WaitTimes>& list) {
+    WaitTimes sum;
+    for (const WaitTimes& t : list) {
+      for (std::size_t k = 0; k < kWaitKindCount; ++k) {
+        EXPECT_GE(t.kinds[k], Duration(0));
+        sum.kinds[k] += t.kinds[k];
+      }
+      EXPECT_GE(t.direct, Duration(0));
+      EXPECT_GE(t.propagated, Duration(0));
+      sum.direct += t.direct;
+      sum.propagated += t.propagated;
+    }
+    return sum;
+  };
+  Duration direct{0}, propagated{0};
+  for (const DelayCost& d : w.delays) {
+    EXPECT_GE(d.direct, Duration(0));
+    EXPECT_GE(d.propagated, Duration(0));
+    direct += d.direct;
+    propagated += d.propagated;
+  }
+  for (const WaitTimes& sum : {add_up(w.ranks), add_up(w.regions)}) {
+    EXPECT_EQ(sum.kinds, w.all.kinds);
+    EXPECT_EQ(sum.direct, direct);
+    EXPECT_EQ(sum.propagated, propagated);
+  }
+  EXPECT_EQ(direct, w.all.direct);
+  EXPECT_EQ(direct + propagated, w.all.waited());
+  for (std::size_t i = 0; i < w.ranks.size(); ++i)
+    EXPECT_LE(w.ranks[i].waited(), r.ranks[i].finish - r.ranks[i].compute);
+}
+
+// Both compute in "first", one longer, then both for the same time in "second": what made the one late is the excess in
+// "first", although it is in "second" while the other one waits.
+TEST(WaitStates, ALateSenderIsBlamedForWhatItDidMoreOf) {
+  MemoryTrace t(2);
+  const RegionId first = t.add_region("first"), second = t.add_region("second");
+  for (const std::uint32_t r : {0u, 1u}) {
+    region(t, r, OpKind::region_begin, first);
+    compute(t, r, r == 0 ? 10 : 50);
+    region(t, r, OpKind::region_end, first);
+    region(t, r, OpKind::region_begin, second);
+    compute(t, r, 20);
+    region(t, r, OpKind::region_end, second);
+  }
+  t.p2p(1, OpKind::send, 0, 0, kSmall);
+  t.p2p(0, OpKind::recv, 1, 0, kSmall);
+  const auto r = run(t);
+  expect_sums(r);
+  // Called at 70, after 3 of overhead; awaited since 30.
+  EXPECT_EQ(kinds(r.wait_states.ranks[0]), (Micros{{"late_sender", 43}}));
+  EXPECT_EQ(kinds(r.wait_states.all), (Micros{{"late_sender", 43}}));
+  EXPECT_EQ(delays(r), (Delays{{"1 computation first", {40, 0}}, {"1 communication", {3, 0}}}));
+  EXPECT_EQ(r.wait_states.ranks[0].longest_for, RankId(1));
+  EXPECT_EQ(r.wait_states.ranks[1].direct, Duration(43 * kMicro));
+}
+
+// A rendezvous: sent at 3, its request there at 4, its receive called at 100.
+TEST(WaitStates, ALateReceiverIsWaitedForFromTheRequestOn) {
+  MemoryTrace t(2);
+  compute(t, 0, 100);
+  t.p2p(0, OpKind::recv, 1, 0, kLarge);
+  t.p2p(1, OpKind::send, 0, 0, kLarge);
+  const auto r = run(t);
+  expect_sums(r);
+  EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_receiver", 96}}));
+  EXPECT_EQ(delays(r), (Delays{{"0 computation", {96, 0}}}));
+}
+
+// 0 is late for 1, which is late for 2 because of that: what 2 waits for is 1's own time and, handed on, 0's.
+TEST(WaitStates, AWaitHandsTheBlameOn) {
+  MemoryTrace t(3);
+  compute(t, 0, 100);
+  t.p2p(0, OpKind::send, 1, 0, kSmall);
+  t.p2p(1, OpKind::recv, 0, 0, kSmall);
+  compute(t, 1, 10);
+  t.p2p(1, OpKind::send, 2, 0, kSmall);
+  t.p2p(2, OpKind::recv, 1, 0, kSmall);
+  const auto r = run(t);
+  expect_sums(r);
+  // 1 waits until 103, has the data at 105 and received them at 107, sends at 120.
+  EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_sender", 103}}));
+  EXPECT_EQ(kinds(r.wait_states.ranks[2]), (Micros{{"late_sender", 120}}));
+  EXPECT_EQ(delays(r), (Delays{{"0 computation", {100, 100}},
+                               {"0 communication", {3, 3}},
+                               {"1 computation", {10, 0}},
+                               {"1 communication", {7, 0}}}));
+}
+
+// As above, but 1 waits twice, for 0 and for 3: what 2 waits goes on to both in proportion to how long 1 waited for each.
+TEST(WaitStates, SeveralWaitsShareTheBlameByTheirLength) {
+  MemoryTrace t(4);
+  compute(t, 0, 27);
+  t.p2p(0, OpKind::send, 1, 0, kSmall);
+  t.p2p(1, OpKind::recv, 0, 0, kSmall);  // waits 30, goes on at 34
+  compute(t, 3, 121);
+  t.p2p(3, OpKind::send, 1, 0, kSmall);
+  t.p2p(1, OpKind::recv, 3, 0, kSmall);  // waits 90, goes on at 128
+  compute(t, 1, 20);
+  t.p2p(1, OpKind::send, 2, 0, kSmall);  // leaves at 151
+  compute(t, 2, 120);
+  t.p2p(2, OpKind::recv, 1, 0, kSmall);  // waits 31
+  const auto r = run(t);
+  expect_sums(r);
+  EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_sender", 120}}));
+  EXPECT_EQ(kinds(r.wait_states.ranks[2]), (Micros{{"late_sender", 31}}));
+  // Since the beginning 1 waited 120 and was busy 20 + 11, 2 computed 120: nothing but communication is more there.
+  const double waited = 31.0 * 120 / 131;
+  const Delays found = delays(r);
+  EXPECT_NEAR(found.at("1 communication").first, 31 - waited, 1e-5);
+  EXPECT_EQ(found.at("0 computation").first, 27);
+  EXPECT_NEAR(found.at("0 computation").second, waited / 4 * 27 / 30, 1e-5);
+  EXPECT_NEAR(found.at("0 communication").second, waited / 4 * 3 / 30, 1e-5);
+  // 1 was in communication for longer than 3 before it waited for 3: that is for its computation alone.
+  EXPECT_EQ(found.at("3 computation").first, 90);
+  EXPECT_NEAR(found.at("3 computation").second, waited * 3 / 4, 1e-5);
+}
+
+// What is before the last meeting of two ranks does not count: here a barrier, before which rank 0 was the late one.
+TEST(WaitStates, OnlyWhatRanksDidSinceTheyMetCounts) {
+  for (const bool message : {false, true}) {
+    MemoryTrace t(2);
+    const RegionId first = t.add_region("first"), second = t.add_region("second");
+    for (const std::uint32_t r : {0u, 1u}) region(t, r, OpKind::region_begin, first);
+    compute(t, 0, 1000);
+    for (const std::uint32_t r : {0u, 1u}) {
+      if (!message) {
+        t.collective(r, OpKind::barrier, kAnySource, 0, CommId(0));
+      } else {
+        t.p2p(r, r == 0 ? OpKind::send : OpKind::recv, r == 0 ? 1 : 0, 0, kSmall);
+      }
+      region(t, r, OpKind::region_end, first);
+      region(t, r, OpKind::region_begin, second);
+    }
+    compute(t, 1, 70);
+    t.p2p(1, OpKind::send, 0, 0, kSmall);
+    t.p2p(0, OpKind::recv, 1, 0, kSmall);
+    for (const std::uint32_t r : {0u, 1u}) region(t, r, OpKind::region_end, second);
+    const auto r = run(t);
+    expect_sums(r);
+    const Delays found = delays(r);
+    EXPECT_EQ(found.at("0 computation first").second, 0) << message;
+    EXPECT_EQ(found.at("0 computation first").first, 1000) << message;
+    EXPECT_EQ(found.at("1 computation second").first, 70) << message;
+  }
+}
+
+// Ranks come to a collective at 0, 10, 20, 30; who waits for whom is a matter of what it is.
+TEST(WaitStates, CollectivesAreWaitedForByWhatTheyAre) {
+  struct Case {
+    OpKind kind;
+    std::int32_t root;
+    std::string name;
+    std::array<double, 4> waits;
+  };
+  const Case cases[] = {{OpKind::barrier, kAnySource, "wait_at_barrier", {30, 20, 10, 0}},
+                        {OpKind::allreduce, kAnySource, "wait_at_nxn", {30, 20, 10, 0}},
+                        {OpKind::alltoall, kAnySource, "wait_at_nxn", {30, 20, 10, 0}},
+                        {OpKind::iallreduce, kAnySource, "wait_at_nxn", {30, 20, 10, 0}},
+                        {OpKind::bcast, 2, "late_broadcast", {20, 10, 0, 0}},
+                        {OpKind::scatter, 3, "late_broadcast", {30, 20, 10, 0}},
+                        {OpKind::reduce, 0, "early_reduce", {10, 0, 0, 0}},
+                        {OpKind::gather, 1, "early_reduce", {0, 0, 0, 0}},
+                        {OpKind::scan, kAnySource, "early_scan", {0, 0, 0, 0}}};
+  for (const Case& c : cases) {
+    MemoryTrace t(4);
+    for (std::uint32_t r = 0; r < 4; ++r) {
+      compute(t, r, 10 * r);
+      const bool waits = traces::is_nonblocking_collective(c.kind);
+      Op op;
+      op.kind = c.kind;
+      op.peer = c.root;
+      op.amount = 100;
+      if (waits) op.request = 0;
+      t.add(r, op);
+      if (waits) t.wait(r, 0);
+    }
+    const auto r = run(t);
+    expect_sums(r);
+    for (std::uint32_t k = 0; k < 4; ++k) {
+      Micros want;
+      if (c.waits[k] > 0) want[c.name] = c.waits[k];
+      EXPECT_EQ(kinds(r.wait_states.ranks[k]), want) << traces::op_name(c.kind) << " rank " << k;
+    }
+  }
+  // The other way round a rank of a scan waits for those below it.
+  MemoryTrace t(4);
+  for (std::uint32_t r = 0; r < 4; ++r) {
+    compute(t, r, 30 - 10 * r);
+    t.collective(r, OpKind::exscan, kAnySource, 100, CommId(0));
+  }
+  const auto r = run(t);
+  expect_sums(r);
+  EXPECT_EQ(kinds(r.wait_states.ranks[3]), (Micros{{"early_scan", 30}}));
+  EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"early_scan", 10}}));
+  EXPECT_EQ(r.wait_states.ranks[3].longest_for, RankId(0));
+}
+
+// A series of exchanges is waited for as any collective; what it does when all are there is no wait.
+TEST(WaitStates, ASeriesOfExchangesIsWaitedForUntilItsLastMemberComes) {
+  MemoryTrace t(3);
+  // Two exchanges of 64 bytes, each after a kernel of 0.1024 us.
+  const std::vector<std::int64_t> list{64, 2, 1, 1, static_cast<std::int64_t>(traces::Kernel::dgemm), 8, 0,
+                                       8,  0, 8, 0};
+  ASSERT_EQ(traces::series_fault(list), nullptr);
+  for (std::uint32_t r = 0; r < 3; ++r) {
+    compute(t, r, 25 * r);
+    Op op;
+    op.kind = OpKind::exchange_series;
+    op.peer = 0;
+    op.amount = 64;
+    t.add(r, op, list);
+  }
+  const auto r = run(t);
+  expect_sums(r);
+  EXPECT_EQ(kinds(r.wait_states.ranks[0]), (Micros{{"wait_at_nxn", 50}}));
+  EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"wait_at_nxn", 25}}));
+  EXPECT_EQ(delays(r), (Delays{{"2 computation", {75, 0}}}));
+}
+
+TEST(WaitStates, AddUpOnRandomProgramsAndChangeNothing) {
+  constexpr RawMode kModes[] = {RawMode::kOff, RawMode::kEager, RawMode::kDetached, RawMode::kRendezvous};
+  const char* const one = std::getenv("WEFT_SEED");
+  std::size_t without_collectives = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    if (one != nullptr && seed != std::strtoull(one, nullptr, 10)) continue;
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    auto program = testing::well_formed(seed);
+    auto p = topology::load_platform(seed % 2 == 0 ? "crossbar:n=16,bw=10GB/s,lat=1us"
+                                                   : "fat-tree:m=4,n=3,bw=10GB/s,lat=300ns")
+                 .value();
+    p.mpi.eager_limit = Bytes(2000);
+    p.mpi.recv_overhead = Duration(static_cast<std::int64_t>(seed % 5) * 100'000);
+    ReplayOptions o;
+    o.raw = kModes[seed % 4];
+    const auto plain = replayed(program.trace, p, o);
+    program.trace.rewind();
+    const auto r = run(program.trace, p, o);
+    EXPECT_EQ(r.fingerprint, plain.fingerprint);
+    EXPECT_EQ(r.engine.events, plain.engine.events);
+    EXPECT_FALSE(plain.wait_states.known);
+    expect_sums(r);
+    if (!r.collectives.empty()) continue;
+    // Without collectives they are what the causes of time in MPI say, but for rounding.
+    ++without_collectives;
+    const auto slack = static_cast<double>(r.wait_states.count + 1);
+    for (std::size_t k = 0; k < r.ranks.size(); ++k) {
+      const auto& kinds = r.wait_states.ranks[k].kinds;
+      EXPECT_NEAR(static_cast<double>(kinds[static_cast<std::size_t>(WaitKind::kLateSender)].count()),
+                  static_cast<double>(r.ranks[k].cause(Cause::kLateSender).count()), slack);
+      EXPECT_NEAR(static_cast<double>(kinds[static_cast<std::size_t>(WaitKind::kLateReceiver)].count()),
+                  static_cast<double>(r.ranks[k].cause(Cause::kLateReceiver).count()), slack);
+    }
+  }
+  if (one == nullptr) {
+    EXPECT_GT(without_collectives, 50u);
+  }
+}
+
+TEST(WaitStates, AddUpOnTheSamples) {
+  for (const char* const file : {"hpl_2x2_1000_64.weft", "hpl_4x4_2000_64.weft"}) {
+    for (const char* const on : {"fat-tree-16", "torus-16", "dahu"}) {
+      auto t = traces::open_trace({support::source_dir() + "/traces/samples/" + file});
+      ASSERT_TRUE(t) << t.error().message();
+      const auto r = run(**t, topology::load_platform(on).value());
+      SCOPED_TRACE(std::string(file) + " on " + on);
+      expect_sums(r);
+      EXPECT_GT(r.wait_states.count, 100u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::replay
