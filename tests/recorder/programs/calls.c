@@ -349,21 +349,23 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } families[] = {{"p2p", p2p},
-                  {"persistent", persistent},
-                  {"completion", completion},
-                  {"probe", probe},
-                  {"collectives", collectives},
-                  {"icollectives", icollectives},
-                  {"neighbours", neighbours},
-                  {"communicators", communicators},
-                  {"intercomm", intercomm},
-                  {"types", types},
-                  {"shared_handles", shared_handles},
+  } families[] = {
+    {"p2p", p2p},
+    {"persistent", persistent},
+    {"completion", completion},
+    {"probe", probe},
+    {"collectives", collectives},
+    {"icollectives", icollectives},
+    {"neighbours", neighbours},
+    {"communicators", communicators},
+    {"intercomm", intercomm},
+    {"types", types},
+    {"shared_handles", shared_handles},
 #if MPI_VERSION >= 4
-                  {"mpi4", mpi4},
+    {"mpi4", mpi4},
 #endif
-                  {"unrecorded", unrecorded}};
+    {"unrecorded", unrecorded}
+  };
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

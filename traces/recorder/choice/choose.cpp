@@ -82,7 +82,7 @@ std::string find_libraries() {
   for (const char* place : {"/../lib", "/../lib/weft", ""}) {
     char* real = ::realpath((folder + place).c_str(), nullptr);
     if (real == nullptr) continue;
-    const std::string found = real;
+    std::string found = real;
     std::free(real);
     for (const AbiFacts& facts : kAbis)
       if (is_there(library_of(facts, found))) return found;
