@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+
+#include "core/check.hpp"
 
 namespace weft::predict {
 
@@ -52,7 +55,35 @@ RunDigest digest_of(const RunFacts& run) {
   for (std::size_t l = 0; l < links.size(); ++l)
     if (links[l].bytes > 0 && (d.narrowest_used == 0 || capacity[l] < d.narrowest_used))
       d.narrowest_used = capacity[l];
+  if (run.result->path.known) d.path = path_digest_of(run);
   return d;
+}
+
+PathDigest path_digest_of(const RunFacts& run) {
+  if (run.digest) {
+    WEFT_CHECK(run.digest->path.has_value(), "a digest without the path that is asked for");
+    return *run.digest->path;
+  }
+  WEFT_CHECK(run.result->path.known, "a run without the path that is asked for");
+  const auto links = contention_on_path(run.result->path);
+  return {run.result->path.parts, links.empty() ? LinkId() : links.front().link};
+}
+
+std::vector<PathLink> contention_on_path(const replay::PathResult& path) {
+  std::map<LinkId, PathLink> by_link;
+  for (const replay::PathSegment& s : path.segments) {
+    const Duration d = s.parts[static_cast<std::size_t>(replay::PathPart::kContention)];
+    if (!s.held_by.valid() || d.count() <= 0) continue;
+    PathLink& l = by_link[s.held_by];
+    l.link = s.held_by;
+    l.contention += d;
+    ++l.messages;
+  }
+  std::vector<PathLink> out;
+  for (const auto& [link, l] : by_link) out.push_back(l);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const PathLink& a, const PathLink& b) { return a.contention > b.contention; });
+  return out;
 }
 
 double mean_hops(const RunFacts& run) {

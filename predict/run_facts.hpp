@@ -32,6 +32,18 @@ struct UsedLink {
   LinkId link;  // invalid: there is none
   network::LinkUse use;
 };
+// Links that held messages of a critical path back, from the one that did so longest.
+struct PathLink {
+  LinkId link;
+  Duration contention{0};
+  std::uint64_t messages = 0;
+};
+[[nodiscard]] std::vector<PathLink> contention_on_path(const replay::PathResult& path);
+// What comparisons ask of a critical path.
+struct PathDigest {
+  replay::PathParts parts{};  // add up to the makespan
+  LinkId most_contended;      // invalid: no link held a message of the path back
+};
 // What comparisons ask of the ranks and links of a run: of one size whatever the machine's, so that it can be kept for
 // thousands of runs and written down.
 struct RunDigest {
@@ -41,6 +53,7 @@ struct RunDigest {
   UsedLink most_waited;            // on which messages lost most, if they lost anything
   std::uint64_t waited_alike = 0;  // links on which they lost about as much, itself included
   double narrowest_used = 0;  // smallest bandwidth among links that carried something, bytes/s; 0 if none did
+  std::optional<PathDigest> path{};  // where it was asked for
 };
 // A link is waited for "about as much" from this share of the most on.
 inline constexpr double kWaitedAlike = 0.9;
@@ -81,6 +94,8 @@ enum class LinkOrder : std::uint8_t { kUtilization, kWaited };
                                                 LinkOrder order = LinkOrder::kUtilization);
 // The digest of a run: its own, or made from its ranks and links. O(ranks + links).
 [[nodiscard]] RunDigest digest_of(const RunFacts& run);
+// Its path alone. REQUIRES: it was asked for. O(segments).
+[[nodiscard]] PathDigest path_digest_of(const RunFacts& run);
 // Mean links per message written in the trace; of all messages if there are only collectives; 0 if there are
 // none.
 [[nodiscard]] double mean_hops(const RunFacts& run);

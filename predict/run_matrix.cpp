@@ -120,8 +120,10 @@ Result<void> run_with_journal(const MatrixRequest& request, const OnDone& on_don
     MatrixRun& run = out.runs[i];
     const auto links = out.platforms[run.platform].fabric.link_count();
     if (!point) return false;
-    for (const LinkId l : {point->digest.worst.link, point->digest.most_waited.link})
+    const LinkId on_path = point->digest.path ? point->digest.path->most_contended : LinkId();
+    for (const LinkId l : {point->digest.worst.link, point->digest.most_waited.link, on_path})
       if (l.valid() && l.index() >= links) return false;
+    if (request.options.critical_path && point->result.finished && !point->digest.path) return false;
     const TraceFacts& trace = by_path.at(run.trace);
     if (ran[i] == 0) on_done(trace.totals.ops);
     run.result = std::move(point->result);

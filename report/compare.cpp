@@ -60,7 +60,7 @@ CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* be
 void tell_path(CompareRow& row, const predict::RunFacts& run, const predict::RunFacts* other,
                std::string_view than) {
   if (!run.result->finished) return;
-  row.path = run.result->path.parts;
+  row.path = predict::path_digest_of(run).parts;
   if (other == nullptr || !other->result->finished) {
     row.why = explain_path(run);
     return;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kFilesDeep = 3;                     // a platform file, the node that it names, that one's graph
 constexpr std::uint64_t kMaxNaming = 1ULL << 20;  // bytes of a text that may name files: larger ones are data
-constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr std::size_t kKeyChunk = std::size_t{1} << 20;
 
 // XXH3 over pieces.
 class Hasher {
@@ -60,7 +60,7 @@ std::string digest_of_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return {};
   Hasher hash;
-  std::vector<char> chunk(kChunk);
+  std::vector<char> chunk(kKeyChunk);
   ssize_t n = 0;
   while ((n = ::read(fd, chunk.data(), chunk.size())) > 0)
     hash.add(chunk.data(), static_cast<std::size_t>(n));
@@ -161,8 +161,8 @@ PointKey KeyMaker::key() const {
 void add_options(KeyMaker& key, const replay::ReplayOptions& options) {
   // Callbacks watch and decide nothing.
   const auto& [raw, raw_switch, header, rtt_weights, model, accuracy, compute_scale, collectives,
-               collective_rules, join_computations, noise, seed, critical_path, ideal_network, on_progress,
-               on_op, on_region, on_message] = options;
+               collective_rules, join_computations, noise, seed, critical_path, wait_states, ideal_network,
+               what_if, on_progress, on_op, on_region, on_message] = options;
   key.add("raw", static_cast<std::uint64_t>(raw));
   key.add("raw_switch", raw_switch ? fmt::format("{}", raw_switch->value()) : std::string("none"));
   key.add("header", static_cast<std::uint64_t>(header.value()));
@@ -174,6 +174,7 @@ void add_options(KeyMaker& key, const replay::ReplayOptions& options) {
   key.add_naming_files("rules", collective_rules);
   key.add("noise", std::uint64_t{noise});
   key.add("seed", seed);
+  key.add("critical_path", std::uint64_t{critical_path});
 }
 
 void add_platform(KeyMaker& key, std::string_view spec, const topology::PlatformChanges& changes) {

@@ -78,6 +78,12 @@ void fields(V& visit, UsedLink& l) {
 }
 
 template <class V>
+void fields(V& visit, PathDigest& p) {
+  visit("parts_ps", p.parts);
+  visit("most_contended", p.most_contended);
+}
+
+template <class V>
 void fields(V& visit, RunDigest& d) {
   visit("ranks", d.ranks);
   visit("sums", d.sums);
@@ -85,6 +91,7 @@ void fields(V& visit, RunDigest& d) {
   visit("most_waited", d.most_waited);
   visit("waited_alike", d.waited_alike);
   visit("narrowest_used_Bps", d.narrowest_used);
+  visit("path", d.path);
 }
 
 template <class V>

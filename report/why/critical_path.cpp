@@ -41,9 +41,7 @@ struct RegionShare {
   Duration own{0}, messages{0};
   [[nodiscard]] Duration all() const { return own + messages; }
 };
-struct LinkShare {
-  Duration contention{0};
-  std::uint64_t messages = 0;
+std::uint64_t messages = 0;
 };
 
 std::string region_name(const predict::RunFacts& run, RegionId region) {
@@ -67,17 +65,6 @@ std::vector<std::pair<RegionId, RegionShare>> by_region(const replay::PathResult
   for (const auto& s : path.segments)
     (s.is_message() ? shares[s.region].messages : shares[s.region].own) += time(s);
   return ranking(shares, [](const RegionShare& r) { return r.all(); });
-}
-
-std::vector<std::pair<LinkId, LinkShare>> by_link(const replay::PathResult& path) {
-  std::map<LinkId, LinkShare> shares;
-  for (const auto& s : path.segments) {
-    const Duration d = s.parts[at(PathPart::kContention)];
-    if (!s.held_by.valid() || d.count() <= 0) continue;
-    shares[s.held_by].contention += d;
-    ++shares[s.held_by].messages;
-  }
-  return ranking(shares, [](const LinkShare& l) { return l.contention; });
 }
 
 std::vector<std::pair<RankId, Duration>> by_rank(const replay::PathResult& path) {
@@ -136,11 +123,6 @@ std::optional<Efficiency> efficiency(const predict::RunFacts& run) {
   return e;
 }
 
-LinkId most_contended_on_path(const replay::PathResult& path) {
-  const auto links = by_link(path);
-  return links.empty() ? LinkId() : links.front().first;
-}
-
 std::string critical_path_text(const predict::RunFacts& run, std::size_t width) {
   const auto& r = *run.result;
   const replay::PathResult& path = r.path;
@@ -167,11 +149,11 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
                  show(regions[i].second.messages), share(regions[i].second.all(), r.makespan)});
     out += table.text(width);
   }
-  if (const auto links = by_link(path); !links.empty()) {
+  if (const auto links = predict::contention_on_path(path); !links.empty()) {
     Table table({{"contention on the path", Table::Align::kLeft}, {"time"}, {"messages"}, {"share"}});
     for (std::size_t i = 0; i < std::min(kTextRows, links.size()); ++i)
-      table.add({run.platform->fabric.link_name(links[i].first), show(links[i].second.contention),
-                 std::to_string(links[i].second.messages), share(links[i].second.contention, r.makespan)});
+      table.add({run.platform->fabric.link_name(links[i].link), show(links[i].contention),
+                 std::to_string(links[i].messages), share(links[i].contention, r.makespan)});
     out += table.text(width);
   }
   if (run.path_details != nullptr) out += details_text(*run.path_details, r.makespan, width);
@@ -205,8 +187,8 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
   const replay::PathResult& path = r.path;
   Json parts = path_parts_json(path.parts);
   Json links = Json::array();
-  for (const auto& [link, l] : by_link(path))
-    links.push_back(Json{{"name", run.platform->fabric.link_name(link)},
+  for (const predict::PathLink& l : predict::contention_on_path(path))
+    links.push_back(Json{{"name", run.platform->fabric.link_name(l.link)},
                          {"contention_s", to_seconds(l.contention)},
                          {"messages", l.messages}});
   Json regions = Json::array();

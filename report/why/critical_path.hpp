@@ -26,9 +26,6 @@ struct Efficiency {
 // Nothing where the makespan on the ideal network is not known, nobody computes, or nothing takes time.
 [[nodiscard]] std::optional<Efficiency> efficiency(const predict::RunFacts& run);
 
-// The link that holds back the messages of the path longest; invalid: none does.
-[[nodiscard]] LinkId most_contended_on_path(const replay::PathResult& path);
-
 // REQUIRES of both: run.result->path.known.
 [[nodiscard]] std::string critical_path_text(const predict::RunFacts& run, std::size_t width);
 // Adds the keys critical_path, sensitivity and efficiency to `to`.

@@ -50,15 +50,16 @@ std::vector<std::pair<std::string, Duration>> by_size(const replay::PathParts& p
 
 // ", most of it on LINK", or nothing.
 std::string mostly_on(const predict::RunFacts& run) {
-  const LinkId l = most_contended_on_path(run.result->path);
+  const LinkId l = predict::path_digest_of(run).most_contended;
   return l.valid() ? fmt::format(" (most on {})", run.platform->fabric.link_name(l)) : std::string();
 }
 
 }  // namespace
 
 replay::PathParts path_difference(const predict::RunFacts& run, const predict::RunFacts& other) {
-  replay::PathParts out = run.result->path.parts;
-  for (std::size_t p = 0; p < out.size(); ++p) out[p] -= other.result->path.parts[p];
+  replay::PathParts out = predict::path_digest_of(run).parts;
+  const replay::PathParts less = predict::path_digest_of(other).parts;
+  for (std::size_t p = 0; p < out.size(); ++p) out[p] -= less[p];
   return out;
 }
 
@@ -67,7 +68,7 @@ std::string explain_path(const predict::RunFacts& run) {
   if (all.count() <= 0) return "nothing takes time";
   std::string s = "the critical path is";
   const char* between = " ";
-  for (const auto& [name, d] : by_size(run.result->path.parts, all)) {
+  for (const auto& [name, d] : by_size(predict::path_digest_of(run).parts, all)) {
     s += fmt::format("{}{} {} ({})", between, share_of(d, all), name, show(d));
     if (name == kPartTexts[static_cast<std::size_t>(replay::PathPart::kContention)]) s += mostly_on(run);
     between = ", ";
