@@ -96,8 +96,11 @@ TEST(CliJournal, AnInterruptTellsWhatIsDoneAndEndsByItsSignal) {
   EXPECT_THAT(j["error"].get<std::string>(), HasSubstr("interrupted after"));
   EXPECT_EQ(j["rows"].size(), lines_of(w, "j").size());
   EXPECT_LT(j["rows"].size(), 400u);
-  const Outcome interrupt = w.interrupted_weft(command, 0.7, "INT");
-  EXPECT_EQ(interrupt.exit_code, 130) << interrupt.err;
+  // On a machine that is busy with other things the time may be over before the first point.
+  for (double seconds = 0.7; seconds < 6 && lines_of(w, "j").size() <= j["rows"].size(); seconds *= 2) {
+    const Outcome interrupt = w.interrupted_weft(command, seconds, "INT");
+    EXPECT_EQ(interrupt.exit_code, 130) << interrupt.err;
+  }
   EXPECT_GT(lines_of(w, "j").size(), j["rows"].size()) << "it went on where the other one stopped";
   for (const auto& [point, times] : lines_of(w, "j")) EXPECT_EQ(times, 1) << point;
 }
