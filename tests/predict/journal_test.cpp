@@ -247,7 +247,9 @@ TEST_F(JournalTest, ResultsComeBackBitForBit) {
     if (n % 2 == 0) p.prediction.error_estimate = any_double(rng);
     p.prediction.panels.resize(n % 4);
     for (auto& panel : p.prediction.panels) panel.s[2] = any_double(rng);
-    const auto again = prediction_of(prediction_json(p, {.panels = true}));
+    PredictionStudy study;
+    study.panels = true;
+    const auto again = prediction_of(prediction_json(p, study));
     ASSERT_TRUE(again);
     EXPECT_TRUE(same_bits(again->prediction.gflops, p.prediction.gflops));
     EXPECT_EQ(again->prediction.error_estimate.has_value(), n % 2 == 0);

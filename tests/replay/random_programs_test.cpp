@@ -20,7 +20,7 @@
 #include "traces/op_rules.hpp"
 #include "traces/send_counter.hpp"
 
-namespace weft::replay {
+namespace weft::replay::random_programs_test {
 namespace {
 
 using testing::first_hosts;
@@ -367,4 +367,4 @@ TEST(RandomPrograms, OpSoupIsRefusedByNameOrEndsWithItsMessagesOrStopsWhereItWai
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::random_programs_test
