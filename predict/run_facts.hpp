@@ -73,6 +73,8 @@ struct RunFacts {
   const replay::ReplayOptions* options = nullptr;
   // Makespans where they were asked for: on the ideal network; without contention; without contention and latency.
   std::optional<Duration> ideal{}, uncontended{}, without_latency{};
+  std::vector<Duration>
+      ideal_regions{};  // longest time of a rank in each region on the ideal network; may be empty
   const Sensitivity* sensitivity = nullptr;   // null: not asked for
   const PathDetails* path_details = nullptr;  // likewise
   // Its ranks and links are empty where a digest stands for them.

@@ -53,6 +53,9 @@ struct RegionTimes {
   std::string name;
   std::uint64_t count = 0;
   Duration total{0};  // over all ranks
+  // Where ranks are told apart (regions.hpp): largest time of a rank in it; what all computed there, and the most of one.
+  bool by_rank = false;
+  Duration longest{0}, computed{0}, most_computed{0};
 };
 
 // Why messages took the time that they took: sums over all network messages.

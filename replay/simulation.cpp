@@ -39,7 +39,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
                  {ranks_, waits_, collectives_, probes_, run_ahead_, hindsight_}, options, agenda_),
       series_({router_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
               causes_, hindsight_, agenda_),
-      regions_(trace.regions().size(), ranks_.count()),
+      regions_(trace.regions().size(), ranks_.count(), options.critical_path || options.ideal_network),
       operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
                    regions_, causes_, hindsight_, cost_},
                   options, agenda_) {}

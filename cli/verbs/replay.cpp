@@ -114,6 +114,7 @@ Result<void> run(const Options& o) {
   // The run of all together comes first, then each job alone, then those to compare with: without a network, without
   // contention, without that and latency.
   std::array<std::optional<Duration>, 3> less;
+  std::vector<Duration> ideal_regions;
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
   WEFT_TRY(run_parallel(
       1 + alone + (with_path ? less.size() : 0), o.common.threads,
@@ -126,6 +127,8 @@ Result<void> run(const Options& o) {
           without.what_if.no_latency = which == 2;
           WEFT_ASSIGN(const auto found, replay::replay(*again, platform, placement, without));
           if (found.finished) less[which] = found.makespan;
+          if (which == 0)
+            for (const auto& g : found.regions) ideal_regions.push_back(g.longest);
           return {};
         }
         if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
@@ -174,6 +177,7 @@ Result<void> run(const Options& o) {
   facts.options = &options;
   facts.result = &result;
   facts.ideal = less[0];
+  facts.ideal_regions = std::move(ideal_regions);
   facts.uncontended = less[1];
   facts.without_latency = less[2];
   if (details) facts.path_details = &*details;

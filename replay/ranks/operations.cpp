@@ -348,9 +348,10 @@ Operations::Step Operations::series(std::uint32_t r, Rank& k, const Op& op) {
 Operations::Step Operations::region(std::uint32_t r, const Op& op) {
   const auto id = static_cast<std::uint64_t>(op.amount);
   const Instant now = agenda_.now();
+  const Elapsed computed = ranks_[r].spent[static_cast<int>(Part::kCompute)];
   if (op.kind == OpKind::region_begin) {
-    regions_.begin(r, id, now);
-  } else if (const auto since = regions_.end(r, id, now); since && options_.on_region) {
+    regions_.begin(r, id, now, computed);
+  } else if (const auto since = regions_.end(r, id, now, computed); since && options_.on_region) {
     options_.on_region(RankId(r), RegionId(static_cast<std::uint32_t>(id)), since->rounded(), now.rounded());
   }
   if (hindsight_.any())

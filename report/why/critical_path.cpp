@@ -41,8 +41,6 @@ struct RegionShare {
   Duration own{0}, messages{0};
   [[nodiscard]] Duration all() const { return own + messages; }
 };
-std::uint64_t messages = 0;
-};
 
 std::string region_name(const predict::RunFacts& run, RegionId region) {
   const auto& names = run.result->regions;
@@ -83,6 +81,26 @@ std::string share(Duration d, Duration of) {
   return of.count() > 0 ? fmt::format("{:.1f} %", 100 * to_seconds(d) / to_seconds(of)) : "-";
 }
 
+// Computation of all ranks and the most of one, how many they are, makespans with and without a network.
+std::optional<Efficiency> efficiency_of(Duration sum, Duration most, std::size_t ranks, Duration t,
+                                        Duration t0) {
+  if (most <= Duration(0) || t <= Duration(0) || t0 <= Duration(0)) return std::nullopt;
+  const double u = to_seconds(most), all = to_seconds(t), ideal = to_seconds(t0);
+  const double mean = to_seconds(sum) / static_cast<double>(ranks);
+  return Efficiency{mean / all, mean / u, u / all, u / ideal, ideal / all, {}};
+}
+
+// Regions with an efficiency, those in which ranks spend most first.
+std::vector<std::pair<RegionId, Efficiency>> region_efficiencies(const predict::RunFacts& run) {
+  std::vector<std::pair<RegionId, Efficiency>> out;
+  for (std::uint32_t i = 0; i < run.result->regions.size(); ++i)
+    if (const auto e = efficiency(run, RegionId(i))) out.emplace_back(RegionId(i), *e);
+  std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) {
+    return run.result->regions[a.first.index()].total > run.result->regions[b.first.index()].total;
+  });
+  return out;
+}
+
 std::string details_text(const predict::PathDetails& d, Duration makespan, std::size_t width) {
   std::string out;
   if (d.kernels.size() > 1) {
@@ -105,22 +123,24 @@ std::string details_text(const predict::PathDetails& d, Duration makespan, std::
 
 std::optional<Efficiency> efficiency(const predict::RunFacts& run) {
   if (!run.ideal) return std::nullopt;
-  const auto& result = *run.result;
-  double sum = 0, most = 0;
-  for (const auto& r : result.ranks) {
-    const double u = to_seconds(r.compute);
-    sum += u;
-    most = std::max(most, u);
+  Duration sum{0}, most{0};
+  for (const auto& r : run.result->ranks) {
+    sum += r.compute;
+    most = std::max(most, r.compute);
   }
-  const double t = to_seconds(result.makespan), t0 = to_seconds(*run.ideal);
-  if (!(most > 0) || !(t > 0) || !(t0 > 0)) return std::nullopt;
-  const double mean = sum / static_cast<double>(result.ranks.size());
-  Efficiency e{mean / t, mean / most, most / t, most / t0, t0 / t, {}};
-  if (run.uncontended && run.without_latency && run.without_latency->count() > 0) {
+  auto e = efficiency_of(sum, most, run.result->ranks.size(), run.result->makespan, *run.ideal);
+  if (e && run.uncontended && run.without_latency && run.without_latency->count() > 0) {
     const double tc = to_seconds(*run.uncontended), tl = to_seconds(*run.without_latency);
-    e.split = Efficiency::Split{tc / t, tl / tc, t0 / tl};
+    e->split = Efficiency::Split{tc / to_seconds(run.result->makespan), tl / tc, to_seconds(*run.ideal) / tl};
   }
   return e;
+}
+
+std::optional<Efficiency> efficiency(const predict::RunFacts& run, RegionId region) {
+  const auto& g = run.result->regions[region.index()];
+  if (!g.by_rank || region.index() >= run.ideal_regions.size()) return std::nullopt;
+  return efficiency_of(g.computed, g.most_computed, run.result->ranks.size(), g.longest,
+                       run.ideal_regions[region.index()]);
 }
 
 std::string critical_path_text(const predict::RunFacts& run, std::size_t width) {
@@ -178,6 +198,19 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
               e->transfer, e->split->contention, e->split->latency, e->split->bandwidth,
               show(*run.uncontended), show(*run.without_latency), show(*run.ideal)),
           width, 2);
+    const auto regions = region_efficiencies(run);
+    Table table({{"efficiency by region", Table::Align::kLeft},
+                 {"parallel"},
+                 {"load balance"},
+                 {"serialisation"},
+                 {"transfer"}});
+    for (std::size_t i = 0; i < std::min(kTextRows, regions.size()); ++i) {
+      const Efficiency& g = regions[i].second;
+      table.add({region_name(run, regions[i].first), fmt::format("{:.3f}", g.parallel),
+                 fmt::format("{:.3f}", g.load_balance), fmt::format("{:.3f}", g.serialisation),
+                 fmt::format("{:.3f}", g.transfer)});
+    }
+    if (!regions.empty()) out += table.text(width);
   }
   return out;
 }
@@ -257,6 +290,15 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
   to["efficiency"] = Json{{"parallel", e->parallel},           {"load_balance", e->load_balance},
                           {"communication", e->communication}, {"serialisation", e->serialisation},
                           {"transfer", e->transfer},           {"ideal_network_s", to_seconds(*run.ideal)}};
+  Json regions_json = Json::array();
+  for (const auto& [region, g] : region_efficiencies(run))
+    regions_json.push_back(Json{{"name", region_name(run, region)},
+                                {"parallel", g.parallel},
+                                {"load_balance", g.load_balance},
+                                {"communication", g.communication},
+                                {"serialisation", g.serialisation},
+                                {"transfer", g.transfer}});
+  to["efficiency"]["by_region"] = std::move(regions_json);
   if (!e->split) return;
   const auto without = [](const char* what, double efficiency, Duration makespan) {
     return Json{{"without", what}, {"efficiency", efficiency}, {"makespan_s", to_seconds(makespan)}};

@@ -26,6 +26,10 @@ struct Efficiency {
 // Nothing where the makespan on the ideal network is not known, nobody computes, or nothing takes time.
 [[nodiscard]] std::optional<Efficiency> efficiency(const predict::RunFacts& run);
 
+// Of a region, all of whose visits count as one: u and the time in it of a rank, T and T0 the longest times of a rank in it.
+// Nothing where ranks were not told apart, or nobody computes there.
+[[nodiscard]] std::optional<Efficiency> efficiency(const predict::RunFacts& run, RegionId region);
+
 // REQUIRES of both: run.result->path.known.
 [[nodiscard]] std::string critical_path_text(const predict::RunFacts& run, std::size_t width);
 // Adds the keys critical_path, sensitivity and efficiency to `to`.

@@ -60,6 +60,14 @@ TEST(CriticalPath, AddsUpAndChangesNothing) {
       e["parallel"].get<double>(),
       e["load_balance"].get<double>() * e["serialisation"].get<double>() * e["transfer"].get<double>(),
       1e-12);
+  ASSERT_FALSE(e["by_region"].empty());
+  for (const json& g : e["by_region"]) {
+    EXPECT_NEAR(
+        g["parallel"].get<double>(),
+        g["load_balance"].get<double>() * g["serialisation"].get<double>() * g["transfer"].get<double>(),
+        1e-12);
+    EXPECT_LE(g["communication"].get<double>(), 1 + 1e-12);
+  }
   double product = 1;
   for (const json& part : e["transfer_split"]) product *= part["efficiency"].get<double>();
   EXPECT_NEAR(product, e["transfer"].get<double>(), 1e-12);

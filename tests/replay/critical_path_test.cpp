@@ -130,6 +130,13 @@ TEST(CriticalPath, FollowsATokenThroughRegionsAndCollectives) {
     if (s.region.valid()) in_lap += s.to - s.from;
   // 4 computations, 3 times send, latency, data, receive.
   EXPECT_EQ(in_lap, Duration((4 * 10 + 3 * (3 + 1 + 1 + 2)) * kMicro));
+  // Rank 3 is in it from the start until it has computed, which is all of that.
+  const RegionTimes& g = r.regions[0];
+  EXPECT_TRUE(g.by_rank);
+  EXPECT_EQ(g.longest, in_lap);
+  EXPECT_EQ(g.computed, Duration(40 * kMicro));
+  EXPECT_EQ(g.most_computed, Duration(10 * kMicro));
+  EXPECT_FALSE(replayed(t, microsecond_platform(), {}).regions[0].by_rank);
 }
 
 // Without contention the makespan is a largest sum of costs, so it is convex in each of them, and the path's counts are

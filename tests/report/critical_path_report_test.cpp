@@ -111,6 +111,22 @@ TEST(CriticalPathReport, EfficienciesMultiply) {
   EXPECT_NEAR(e->parallel, sum / 4 / to_seconds(h.result.makespan), 1e-12);
   EXPECT_EQ(ordered_json::parse(replay_json(facts, {}))["efficiency"]["transfer"], e->transfer);
   EXPECT_THAT(replay_text(facts, {}), HasSubstr("efficiency "));
+  // A region by the same rules: 4 ranks compute 40 us there, one of them 30, and are in it for 50 us, ideally for 30.
+  auto& g = h.result.regions.at(0);
+  EXPECT_FALSE(efficiency(facts, RegionId(0)));
+  facts.ideal_regions.assign(h.result.regions.size(), HandMade::us(30));
+  g.by_rank = true;
+  g.computed = HandMade::us(40);
+  g.most_computed = HandMade::us(30);
+  g.longest = HandMade::us(50);
+  const auto in_region = efficiency(facts, RegionId(0));
+  ASSERT_TRUE(in_region);
+  EXPECT_NEAR(in_region->parallel, 0.2, 1e-12);
+  EXPECT_NEAR(in_region->load_balance, 1.0 / 3, 1e-12);
+  EXPECT_NEAR(in_region->serialisation, 1, 1e-12);
+  EXPECT_NEAR(in_region->transfer, 0.6, 1e-12);
+  EXPECT_EQ(ordered_json::parse(replay_json(facts, {}))["efficiency"]["by_region"][0]["transfer"],
+            in_region->transfer);
   for (auto& r : h.result.ranks) r.compute = Duration(0);
   EXPECT_FALSE(efficiency(facts)) << "nobody computes";
 }
