@@ -90,8 +90,8 @@ nlohmann::ordered_json sends_json(const SearchFacts& f, const schedule::Order& o
 }
 
 // Every message of the best schedule: when it is on its way, at which rates, over which of `links`.
+using Json = nlohmann::ordered_json;
 nlohmann::ordered_json transfers_json(const SearchFacts& f) {
-  using Json = nlohmann::ordered_json;
   const auto& w = *f.workload;
   const auto when = spans(f);
   std::vector<Json> rates(w.messages(), Json::array());

@@ -13,6 +13,7 @@
 #include "predict/path_details.hpp"
 #include "report/table.hpp"
 #include "report/why/path_difference.hpp"
+#include "report/why/shares.hpp"
 
 namespace weft::report {
 namespace {
@@ -20,7 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using replay::PathPart;
 
-constexpr std::size_t kTextRows = 5;
 constexpr std::size_t kJsonSegments = 10'000;
 
 constexpr std::size_t at(PathPart p) { return static_cast<std::size_t>(p); }
@@ -75,10 +75,6 @@ std::vector<std::pair<RankId, Duration>> by_rank(const replay::PathResult& path)
 // The part that a segment is mostly made of.
 PathPart main_part(const replay::PathSegment& s) {
   return static_cast<PathPart>(std::max_element(s.parts.begin(), s.parts.end()) - s.parts.begin());
-}
-
-std::string share(Duration d, Duration of) {
-  return of.count() > 0 ? fmt::format("{:.1f} %", 100 * to_seconds(d) / to_seconds(of)) : "-";
 }
 
 // Computation of all ranks and the most of one, how many they are, makespans with and without a network.

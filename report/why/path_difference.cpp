@@ -9,11 +9,12 @@
 
 #include "core/quantity_text.hpp"
 #include "report/why/critical_path.hpp"
+#include "report/why/shares.hpp"
 
 namespace weft::report {
 namespace {
 
-constexpr std::array<const char*, replay::kPathPartCount> kPartTexts{"computation",
+constexpr std::array<const char*, replay::kPathPartCount> kPartWords{"computation",
                                                                      "processor time of sends",
                                                                      "processor time of receives",
                                                                      "polls",
@@ -25,9 +26,6 @@ constexpr std::array<const char*, replay::kPathPartCount> kPartTexts{"computatio
                                                                      "other"};
 constexpr double kTold = 0.005;  // of all: parts below it are told as one
 
-std::string share_of(Duration d, Duration all) {
-  return fmt::format("{:.1f} %", 100 * to_seconds(d) / to_seconds(all));
-}
 std::string with_sign(Duration d) { return (d < Duration(0) ? "-" : "+") + show(std::chrono::abs(d)); }
 
 // Parts from the largest on, whatever its sign; the small ones as one.
@@ -39,7 +37,7 @@ std::vector<std::pair<std::string, Duration>> by_size(const replay::PathParts& p
     if (to_seconds(std::chrono::abs(parts[p])) < kTold * to_seconds(std::chrono::abs(all)))
       rest += parts[p];
     else
-      list.emplace_back(kPartTexts[p], parts[p]);
+      list.emplace_back(kPartWords[p], parts[p]);
   }
   std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
     return std::chrono::abs(a.second) > std::chrono::abs(b.second);
@@ -69,8 +67,8 @@ std::string explain_path(const predict::RunFacts& run) {
   std::string s = "the critical path is";
   const char* between = " ";
   for (const auto& [name, d] : by_size(predict::path_digest_of(run).parts, all)) {
-    s += fmt::format("{}{} {} ({})", between, share_of(d, all), name, show(d));
-    if (name == kPartTexts[static_cast<std::size_t>(replay::PathPart::kContention)]) s += mostly_on(run);
+    s += fmt::format("{}{} {} ({})", between, share(d, all), name, show(d));
+    if (name == kPartWords[static_cast<std::size_t>(replay::PathPart::kContention)]) s += mostly_on(run);
     between = ", ";
   }
   return s;
@@ -86,7 +84,7 @@ std::string explain_path_difference(const predict::RunFacts& run, const predict:
   const char* between = ", on the critical path: ";
   for (const auto& [name, d] : by_size(parts, all)) {
     s += fmt::format("{}{} {}", between, name, with_sign(d));
-    if (d > Duration(0) && name == kPartTexts[static_cast<std::size_t>(replay::PathPart::kContention)])
+    if (d > Duration(0) && name == kPartWords[static_cast<std::size_t>(replay::PathPart::kContention)])
       s += mostly_on(run);
     between = ", ";
   }

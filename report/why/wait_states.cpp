@@ -8,6 +8,7 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "report/table.hpp"
+#include "report/why/shares.hpp"
 
 namespace weft::report {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using replay::WaitTimes;
 
-constexpr std::size_t kTextRows = 5;
 constexpr std::size_t kJsonDelays = 10'000;
 
 constexpr std::array<const char*, replay::kWaitKindCount> kKindTexts{
@@ -30,10 +30,6 @@ std::string region_name(const predict::RunFacts& run, std::size_t region) {
 }
 std::size_t region_index(const predict::RunFacts& run, RegionId region) {
   return region.valid() ? region.index() : run.result->regions.size();
-}
-
-std::string share(Duration d, Duration of) {
-  return of.count() > 0 ? fmt::format("{:.1f} %", 100 * to_seconds(d) / to_seconds(of)) : "-";
 }
 
 // Indices of those that have something to tell, by what they waited, the longest first.

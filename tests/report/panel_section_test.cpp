@@ -10,7 +10,7 @@
 #include "topology/placement/placement.hpp"
 #include "topology/platform/platform.hpp"
 
-namespace weft::report {
+namespace weft::report::panel_section_test {
 namespace {
 
 hpl_gen::HplConfig config_of(std::int64_t n, std::int64_t nb, int p, int q, int depth) {
@@ -74,7 +74,7 @@ TEST(PanelSection, AddsUpToTheRegionsOfTheReplay) {
   ASSERT_TRUE(placement);
   for (const int depth : {0, 1, 2}) {
     for (const std::int64_t nb : {32, 2}) {  // 2: more panels than points
-      SCOPED_TRACE(testing::Message() << "depth " << depth << " NB " << nb);
+      SCOPED_TRACE(::testing::Message() << "depth " << depth << " NB " << nb);
       const auto trace = trace_of(config_of(nb == 2 ? 1200 : 1000, nb, 4, 4, depth));
       PanelCollector c(*trace);
       replay::ReplayOptions options;
@@ -121,4 +121,4 @@ TEST(PanelSection, OfSeveralRunsHasNoCurve) {
 }
 
 }  // namespace
-}  // namespace weft::report
+}  // namespace weft::report::panel_section_test

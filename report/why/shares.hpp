@@ -1,0 +1,20 @@
+// What the tables that say why have in common.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+
+#include "core/units.hpp"
+
+namespace weft::report {
+
+inline constexpr std::size_t kTextRows = 5;  // of a table; JSON has them all
+
+// "12.5 %"; "-" of nothing.
+[[nodiscard]] inline std::string share(Duration d, Duration of) {
+  return of.count() > 0 ? fmt::format("{:.1f} %", 100 * to_seconds(d) / to_seconds(of)) : "-";
+}
+
+}  // namespace weft::report
