@@ -20,12 +20,12 @@ constexpr std::size_t kTextLinks = 10;
 constexpr std::size_t kTextRegions = 20;
 constexpr std::size_t kTextBlocked = 10;
 
-struct Part {
+struct RankPart {
   const char* name;
   Duration replay::RankTimes::*time;
   double predict::TimeSums::*sum;
 };
-constexpr Part kParts[] = {
+constexpr RankPart kRankParts[] = {
     {"compute", &replay::RankTimes::compute, &predict::TimeSums::compute},
     {"send", &replay::RankTimes::send, &predict::TimeSums::send},
     {"receive", &replay::RankTimes::recv, &predict::TimeSums::recv},
@@ -55,7 +55,7 @@ std::string time_table(const predict::RunFacts& run) {
     table.add({name, show(least), show_seconds(sum / static_cast<double>(ranks.size())), show(most),
                t.finish > 0 ? whole_percent(sum / t.finish) : "-"});
   };
-  for (const Part& p : kParts) row(p.name, p.time, t.*p.sum);
+  for (const RankPart& p : kRankParts) row(p.name, p.time, t.*p.sum);
   row("finish", &replay::RankTimes::finish, t.finish);
   return table.text();
 }
@@ -234,7 +234,7 @@ std::string replay_answer(const predict::RunFacts& run) {
   std::string split;
   if (t.finish > 0) {
     std::vector<std::pair<double, const char*>> parts;
-    for (const Part& p : kParts)
+    for (const RankPart& p : kRankParts)
       if (t.*p.sum / t.finish >= 0.005) parts.emplace_back(t.*p.sum, p.name);
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -25,6 +25,7 @@ void wait_a_little() {
 
 std::vector<double> weights_of(const std::vector<Point>& points) {
   std::vector<double> out;
+  out.reserve(points.size());
   for (const Point& p : points) out.push_back(p.weight);
   return out;
 }

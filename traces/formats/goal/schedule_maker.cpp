@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace weft::traces::goal {
-Error ScheduleMaker::refuse(std::string what) const { return not_supported("GOAL: " + what); }
+Error ScheduleMaker::refuse(const std::string& what) const { return not_supported("GOAL: " + what); }
 
 Result<std::uint32_t> ScheduleMaker::start(const Operation& op, const Ends& after) {
   const std::uint64_t v = first_ + schedule_.ops.size();

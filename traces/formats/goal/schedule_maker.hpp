@@ -51,7 +51,7 @@ class ScheduleMaker {
   Result<void> collective(const Op& op, std::span<const std::int64_t> list);
   Result<void> wait(const Op& op, std::span<const std::int64_t> list);
   Result<void> write(const Op& op, std::span<const std::int64_t> list);
-  [[nodiscard]] Error refuse(std::string what) const;
+  [[nodiscard]] Error refuse(const std::string& what) const;
 
   const TraceReader& trace_;
   RankId rank_;
