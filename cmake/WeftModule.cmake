@@ -55,7 +55,7 @@ function(weft_sources out)
 endfunction()
 
 # weft_together(TARGET [APART room ...]): with WEFT_UNITY, the files of a folder are compiled up to eight at a time, as one. What
-# they include is parsed once and what they instantiate is made once: a full build takes half the time. Two files of a
+# they include is parsed once and what they instantiate is made once: a full build takes a third less time. Two files of a
 # target must then not give the same name to local things; the rooms APART, where every file is a row of a table and calls its
 # parameters or its options the same, are compiled one by one.
 function(weft_together target)
