@@ -7,6 +7,7 @@
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/steps/op_sink.hpp"
 #include "network/sharing.hpp"
+#include "predict/interrupted.hpp"
 
 namespace weft::predict {
 namespace {
@@ -113,9 +114,6 @@ class Collector {
   double solve_ = 0;
   double took_ = 0;
 };
-
-// Leaves a replay from within its call-backs; never leaves this file.
-struct Interrupted {};
 
 // How many panels are done, told by any thread, passed on one at a time; several times a panel, which may take minutes.
 class PanelCount {

@@ -80,6 +80,7 @@ std::vector<PathLink> contention_on_path(const replay::PathResult& path) {
     ++l.messages;
   }
   std::vector<PathLink> out;
+  out.reserve(by_link.size());
   for (const auto& [link, l] : by_link) out.push_back(l);
   std::stable_sort(out.begin(), out.end(),
                    [](const PathLink& a, const PathLink& b) { return a.contention > b.contention; });

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "predict/interrupted.hpp"
 #include "predict/journal/run_point.hpp"
 #include "topology/placement/placement.hpp"
 
@@ -13,9 +14,6 @@ namespace weft::predict {
 namespace {
 
 using OnDone = std::function<void(std::uint64_t)>;
-
-// Leaves a replay from within its call-backs; never leaves this file.
-struct Interrupted {};
 
 // What a trace says of itself.
 struct TraceFacts {

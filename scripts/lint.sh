@@ -47,10 +47,12 @@ together() {
   done
 }
 
-# Groups: the files of a folder, verbs in tens (they include more).
+# Groups: the files of a folder, verbs in tens (they include more); modules whose rooms agree about names as one.
 groups() {
   git -c safe.directory='*' ls-files '*.cpp' | grep -vE '^(tests|bench)/|^traces/recorder/(wrap_|state|writer|lost|right_library)|/otf2/absent' |
-    awk '{ d = $0; sub("/[^/]*$", "", d); gsub("/", "-", d)
+    awk '{ d = $0; sub("/[^/]*$", "", d);
+           if (d ~ "^(core|hpl_gen|predict|replay)/" && d !~ "collectives") sub("/.*", "", d)
+           gsub("/", "-", d)
            n = ++count[d]; most = d ~ /^cli/ ? 10 : 100
            print d "-" int((n - 1) / most), $0 }'
 }
