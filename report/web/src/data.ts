@@ -1,12 +1,12 @@
 // The object that the page shows: "weft.report/1". Keys of rows and results are those of `compare --json` and
 // `replay --json`; docs/report.md lists the others.
 
-import type { DrawingData } from './network';
-import type { PanelData } from './panels';
-import type { TimelineData } from './timeline';
-import type { TrafficData } from './traffic';
-import type { WaitStates } from './waits';
-import type { WhatIf } from './whatif';
+import type { DrawingData } from './sections/network';
+import type { PanelData } from './sections/panels';
+import type { TimelineData } from './sections/timeline';
+import type { TrafficData } from './sections/traffic';
+import type { WaitStates } from './sections/waits';
+import type { WhatIf } from './sections/whatif';
 
 export interface Row {
   run: number; // index into Page.runs

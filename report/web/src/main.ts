@@ -1,26 +1,26 @@
 // The page: the answer, the ranking, and the sections of the run that was chosen.
 import { readPage, type Page } from './data';
 import { el } from './dom';
-import { efficiency } from './efficiency';
-import { occupation } from './gantt';
-import { jobs } from './jobs';
-import { links } from './links';
-import { path } from './path';
-import { partsBeside } from './parts';
-import { ranking, rowName } from './ranking';
-import { ranks } from './ranks';
-import { network } from './network';
-import { closedForms, hidden, hplDat, panelCurve, phases, predictions, tuned } from './hpl';
-import { lookAhead, panels } from './panels';
-import { regions } from './regions';
-import { repeat, repeatDocument } from './repeat';
-import { distribution, schedule } from './search';
+import { efficiency } from './sections/efficiency';
+import { occupation } from './sections/gantt';
+import { jobs } from './sections/jobs';
+import { links } from './sections/links';
+import { path } from './sections/path';
+import { partsBeside } from './sections/parts';
+import { ranking, rowName } from './sections/ranking';
+import { ranks } from './sections/ranks';
+import { network } from './sections/network';
+import { closedForms, hidden, hplDat, panelCurve, phases, predictions, tuned } from './sections/hpl';
+import { lookAhead, panels } from './sections/panels';
+import { regions } from './sections/regions';
+import { repeat, repeatDocument } from './sections/repeat';
+import { distribution, schedule } from './sections/search';
 import { Choice, type DocumentSection, type Section } from './section';
-import { sweepCurves, sweepRows } from './sweep';
-import { timeline } from './timeline';
-import { heat, matrix } from './traffic';
-import { waits } from './waits';
-import { whatIf } from './whatif';
+import { sweepCurves, sweepRows } from './sections/sweep';
+import { timeline } from './sections/timeline';
+import { heat, matrix } from './sections/traffic';
+import { waits } from './sections/waits';
+import { whatIf } from './sections/whatif';
 
 // In the order of the page: one more section is one file and one row.
 const kSections: Section[] = [jobs, path, whatIf, waits, efficiency, timeline, heat, network, links, matrix, ranks, regions, panels, lookAhead, repeat];

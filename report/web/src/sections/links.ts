@@ -1,8 +1,8 @@
 // The links that were used most.
-import type { LinkUse, Run } from './data';
-import { bytes, percent, seconds } from './format';
-import type { Choice, Section } from './section';
-import { table, type Column } from './table';
+import type { LinkUse, Run } from '../data';
+import { bytes, percent, seconds } from '../format';
+import type { Choice, Section } from '../section';
+import { table, type Column } from '../table';
 
 export const links: Section = {
   id: 'links',

@@ -3,15 +3,15 @@
 // Rows are drawn as pixels, not as shapes: a frame costs a look at every span in view and one pixel a column and rank, so
 // that a million spans stay fluent. No frame allocates what grows with the spans.
 import { ticks } from 'd3-array';
-import { dot } from './bars';
-import { canvas, colour, pixel, type Canvas } from './canvas';
-import { jobColour, kKinds } from './colours';
-import { unpackAll, type Column, type Packed } from './columns';
-import type { Run } from './data';
-import { el } from './dom';
-import { bytes as showBytes, count, counted, seconds } from './format';
+import { dot } from '../bars';
+import { canvas, colour, pixel, type Canvas } from '../canvas';
+import { jobColour, kKinds } from '../colours';
+import { unpackAll, type Column, type Packed } from '../columns';
+import type { Run } from '../data';
+import { el } from '../dom';
+import { bytes as showBytes, count, counted, seconds } from '../format';
 import { jobOf } from './jobs';
-import type { Choice, Section } from './section';
+import type { Choice, Section } from '../section';
 
 export interface TimelineData {
   ranks: number;

@@ -1,10 +1,10 @@
 // A sweep: its runs, time over each key that was swept, and where the ranking flips.
-import { curves, type Curve } from './curves';
-import type { Row } from './data';
-import { el } from './dom';
-import { percent, seconds } from './format';
-import type { DocumentSection } from './section';
-import { table } from './table';
+import { curves, type Curve } from '../curves';
+import type { Row } from '../data';
+import { el } from '../dom';
+import { percent, seconds } from '../format';
+import type { DocumentSection } from '../section';
+import { table } from '../table';
 
 type SweepRow = Row & { set: Record<string, string> };
 interface Flip {

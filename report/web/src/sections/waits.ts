@@ -1,10 +1,10 @@
 // Where ranks waited for others that were late, and whose delays that is due to.
-import { dot, shares } from './bars';
-import type { Run } from './data';
-import { el } from './dom';
-import { counted, percent, seconds } from './format';
-import type { Choice, Section } from './section';
-import { table, type Column } from './table';
+import { dot, shares } from '../bars';
+import type { Run } from '../data';
+import { el } from '../dom';
+import { counted, percent, seconds } from '../format';
+import type { Choice, Section } from '../section';
+import { table, type Column } from '../table';
 
 // Of all, a rank or a region; beside these a key "KIND_s" for each kind.
 interface Times { total_s: number; caused_direct_s: number; caused_propagated_s: number }

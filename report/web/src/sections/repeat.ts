@@ -1,8 +1,8 @@
 // What it takes to repeat the run, and what was assumed.
-import type { Page, Run } from './data';
-import { copyText, el } from './dom';
-import { bytes, count } from './format';
-import type { Choice, DocumentSection, Section } from './section';
+import type { Page, Run } from '../data';
+import { copyText, el } from '../dom';
+import { bytes, count } from '../format';
+import type { Choice, DocumentSection, Section } from '../section';
 
 function fact(name: string, ...values: (string | Node)[]): HTMLElement[] {
   return [el('dt', {}, name), el('dd', {}, ...values)];

@@ -1,12 +1,12 @@
 // Where every rank's time went.
-import { dot, shares } from './bars';
-import { jobColour, kKinds } from './colours';
-import type { RankTimes, Run } from './data';
-import { el } from './dom';
-import { percent, seconds } from './format';
+import { dot, shares } from '../bars';
+import { jobColour, kKinds } from '../colours';
+import type { RankTimes, Run } from '../data';
+import { el } from '../dom';
+import { percent, seconds } from '../format';
 import { jobOf } from './jobs';
-import type { Choice, Section } from './section';
-import { table, type Column } from './table';
+import type { Choice, Section } from '../section';
+import { table, type Column } from '../table';
 
 const kTimes: [keyof RankTimes & string, string, string][] = [
   ['compute_s', 'compute', kKinds.compute],

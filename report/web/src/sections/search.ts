@@ -1,10 +1,10 @@
 // A schedule of halo messages: who sends to whom when, and how all schedules are distributed.
-import { amountColour, amountLegend } from './amounts';
-import { canvas, colour } from './canvas';
-import { el } from './dom';
-import { count, seconds } from './format';
-import type { DocumentSection } from './section';
-import { table } from './table';
+import { amountColour, amountLegend } from '../amounts';
+import { canvas, colour } from '../canvas';
+import { el } from '../dom';
+import { count, seconds } from '../format';
+import type { DocumentSection } from '../section';
+import { table } from '../table';
 
 interface Step { step: number; start_s: number; finish_s: number; messages: [number, number][]; factors: number[]; congested: string[] }
 export interface Transfer { src: number; dst: number; bytes: number; start_s: number; finish_s: number; links: number[]; rates: [number, number, number][] }

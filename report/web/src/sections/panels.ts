@@ -1,10 +1,10 @@
 // HPL's panels in a replayed trace: where the time of each went, and what look-ahead hid of making and sending it.
-import { curves } from './curves';
-import { unpackAll, type Column, type Packed } from './columns';
-import type { Run } from './data';
-import { el } from './dom';
-import { percent, seconds } from './format';
-import type { Choice, Section } from './section';
+import { curves } from '../curves';
+import { unpackAll, type Column, type Packed } from '../columns';
+import type { Run } from '../data';
+import { el } from '../dom';
+import { percent, seconds } from '../format';
+import type { Choice, Section } from '../section';
 
 type Name = 'end_s' | 'factor_s' | 'bcast_took_s' | 'bcast_waited_s' | 'pfact_s' | 'bcast_s' | 'swap_s' | 'update_s';
 export interface PanelData { panels: number; per_point: number; columns: Record<Name, Packed>; none?: string }

@@ -1,11 +1,11 @@
 // Several jobs beside each other: how long each takes, how long alone, and on which links they meet.
-import { dot, shares } from './bars';
-import { jobColour } from './colours';
-import type { Job, Run } from './data';
-import { el } from './dom';
-import { bytes, percent, seconds } from './format';
-import type { Choice, Section } from './section';
-import { table, type Column } from './table';
+import { dot, shares } from '../bars';
+import { jobColour } from '../colours';
+import type { Job, Run } from '../data';
+import { el } from '../dom';
+import { bytes, percent, seconds } from '../format';
+import type { Choice, Section } from '../section';
+import { table, type Column } from '../table';
 
 // Which job a rank belongs to; null where there is but one.
 export function jobOf(run: Run, rank: number): number | null {

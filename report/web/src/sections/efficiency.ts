@@ -1,8 +1,8 @@
 // The efficiency tree as the POP centre defines it: each product is the bar above it.
-import type { Run } from './data';
-import { el } from './dom';
-import { seconds } from './format';
-import type { Section } from './section';
+import type { Run } from '../data';
+import { el } from '../dom';
+import { seconds } from '../format';
+import type { Section } from '../section';
 
 const kWithout: Record<string, string> = { contention: 'contention', latency: 'latency', bandwidth: 'bandwidth and processor time' };
 const kGood = 0.8; // what POP calls acceptable

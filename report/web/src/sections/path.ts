@@ -1,11 +1,11 @@
 // What the makespan is made of along the critical path, where on it, and what would shorten it.
-import { shares, dot } from './bars';
-import { partOf } from './colours';
-import type { Run } from './data';
-import { el } from './dom';
-import { bytes, count, counted, percent, seconds } from './format';
-import type { Choice, Section } from './section';
-import { table, type Table } from './table';
+import { shares, dot } from '../bars';
+import { partOf } from '../colours';
+import type { Run } from '../data';
+import { el } from '../dom';
+import { bytes, count, counted, percent, seconds } from '../format';
+import type { Choice, Section } from '../section';
+import { table, type Table } from '../table';
 
 export const path: Section = {
   id: 'path',

@@ -1,8 +1,8 @@
 // The regions that the trace names: HPL's phases, or a program's own.
-import type { Run } from './data';
-import { count, percent, seconds } from './format';
-import type { Choice, Section } from './section';
-import { table } from './table';
+import type { Run } from '../data';
+import { count, percent, seconds } from '../format';
+import type { Choice, Section } from '../section';
+import { table } from '../table';
 
 export const regions: Section = {
   id: 'regions',

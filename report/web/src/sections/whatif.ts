@@ -1,9 +1,9 @@
 // What replays with something changed say: links of a class twice as fast, more latency, 1 % more or less of a thing.
-import type { Run } from './data';
-import { el } from './dom';
-import { count, counted, percent, seconds } from './format';
-import type { Choice, Section } from './section';
-import { table } from './table';
+import type { Run } from '../data';
+import { el } from '../dom';
+import { count, counted, percent, seconds } from '../format';
+import type { Choice, Section } from '../section';
+import { table } from '../table';
 
 interface Tolerance { ratio: number; latency_s: number | null; replays: number }
 interface Slope { what: string; told_s: number; one_percent_more_s: number; one_percent_less_s: number; difference_s: number }

@@ -1,10 +1,10 @@
 // HPL: predictions with their parts and panel curve, and what tuning found.
-import { beside } from './beside';
-import { curves } from './curves';
-import { copyText, el } from './dom';
-import { percent, seconds } from './format';
-import type { DocumentSection } from './section';
-import { table } from './table';
+import { beside } from '../beside';
+import { curves } from '../curves';
+import { copyText, el } from '../dom';
+import { percent, seconds } from '../format';
+import type { DocumentSection } from '../section';
+import { table } from '../table';
 
 interface Prediction {
   platform: string; label?: string; n: number; nb: number; p: number; q: number; config: Record<string, string | number | boolean>;

@@ -1,8 +1,8 @@
 // What each run's makespan is made of along its critical path, side by side: why one is slower than another.
-import { beside } from './beside';
-import { partOf } from './colours';
-import type { Page } from './data';
-import { el } from './dom';
+import { beside } from '../beside';
+import { partOf } from '../colours';
+import type { Page } from '../data';
+import { el } from '../dom';
 import { rowName } from './ranking';
 
 const kMostRuns = 12;

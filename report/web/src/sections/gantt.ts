@@ -1,12 +1,12 @@
 // The best schedule over links: a row a link, each message that it carries as tall as its share of the link.
 import { ticks } from 'd3-array';
-import { amountColour, amountLegend } from './amounts';
-import { canvas, colour, shortened } from './canvas';
-import { el } from './dom';
-import { bytes, count, seconds } from './format';
+import { amountColour, amountLegend } from '../amounts';
+import { canvas, colour, shortened } from '../canvas';
+import { el } from '../dom';
+import { bytes, count, seconds } from '../format';
 import type { Search, Transfer } from './search';
-import type { DocumentSection } from './section';
-import { table } from './table';
+import type { DocumentSection } from '../section';
+import { table } from '../table';
 
 const kLeft = 150;
 const kTop = 20;

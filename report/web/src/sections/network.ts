@@ -1,12 +1,12 @@
 // The network, drawn: hosts as squares, switches as circles, links coloured by use or waiting. Places come from Weft
 // (report/html/drawing.hpp).
-import { amountColour, amountLegend } from './amounts';
-import { canvas, colour, type Canvas } from './canvas';
-import { largest, unpackAll, type Packed } from './columns';
-import type { Run } from './data';
-import { el } from './dom';
-import { percent, seconds } from './format';
-import type { Choice, Section } from './section';
+import { amountColour, amountLegend } from '../amounts';
+import { canvas, colour, type Canvas } from '../canvas';
+import { largest, unpackAll, type Packed } from '../columns';
+import type { Run } from '../data';
+import { el } from '../dom';
+import { percent, seconds } from '../format';
+import type { Choice, Section } from '../section';
 
 export interface DrawingData {
   layout: 'rows' | 'roots' | 'groups' | 'grid' | 'springs';

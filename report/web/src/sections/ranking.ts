@@ -1,8 +1,8 @@
 // The ranking: a row a run, and why each is slower. Choosing a row shows that run below.
-import type { Page, Row } from './data';
-import { el } from './dom';
-import { percent, seconds } from './format';
-import { table, type Column, type Table } from './table';
+import type { Page, Row } from '../data';
+import { el } from '../dom';
+import { percent, seconds } from '../format';
+import { table, type Column, type Table } from '../table';
 
 // What tells a run from the others.
 export function rowName(r: Row, page: Page): string {
