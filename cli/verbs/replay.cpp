@@ -23,7 +23,7 @@
 #include "topology/placement/placement.hpp"
 #include "traces/joined_trace.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_replay {
 namespace {
 
 struct Options {
@@ -207,7 +207,7 @@ Result<void> run(const Options& o) {
 
 }  // namespace
 
-Action setup_replay(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("TRACE", o->traces, "a trace: one file, or all files of a format with one file per rank")
       ->required();
@@ -258,4 +258,4 @@ Action setup_replay(CLI::App& app) {
   return with_outputs(o->common, [o] { return run(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_replay

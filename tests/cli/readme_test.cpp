@@ -10,7 +10,7 @@
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
 
-namespace weft::testing {
+namespace weft::testing::readme_test {
 namespace {
 
 struct Shown {
@@ -65,4 +65,4 @@ TEST(Readme, ShowsWhatItsCommandsPrint) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::readme_test

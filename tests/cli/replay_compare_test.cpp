@@ -8,7 +8,7 @@
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
 
-namespace weft::testing {
+namespace weft::testing::replay_compare_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -329,4 +329,4 @@ TEST(SweepVerb, AKeyThatChangesNothingIsToldAndSpeedSaysWhy) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::replay_compare_test

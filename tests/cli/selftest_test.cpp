@@ -6,7 +6,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::selftest_test {
 namespace {
 
 using nlohmann::json;
@@ -82,4 +82,4 @@ TEST(CriticalPath, AddsUpAndChangesNothing) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::selftest_test
