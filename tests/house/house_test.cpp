@@ -125,7 +125,7 @@ TEST(House, ThePageNamesEveryFolderWithCode) {
         folders.insert(path.substr(0, slash));
   // Folders that the page describes though they hold no C++.
   for (const char* other :
-       {"tests", "docs", "platforms", "schemas", "scripts", "examples", "traces", "traces/samples"})
+       {"tests", "docs", "platforms", "schemas", "python", "scripts", "examples", "traces", "traces/samples"})
     folders.insert(other);
   for (const auto& path : files())
     if (path.starts_with("tests/") && path.find('/', 6) != std::string::npos) {
