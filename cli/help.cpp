@@ -40,6 +40,17 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
   return out;
 }
 
+// A list of choices that is longer than a line goes on in the next one: "a|b|" and "c|d".
+std::string broken(std::string choices) {
+  for (std::size_t from = 0; choices.size() - from > kWidth;) {
+    const std::size_t bar = choices.rfind('|', from + kWidth - 1);
+    if (bar == std::string::npos || bar < from) break;
+    choices.insert(bar + 1, "\n      ");
+    from = bar + 2;
+  }
+  return choices;
+}
+
 class Pages : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool positional) const override {
@@ -56,7 +67,7 @@ class Pages : public CLI::Formatter {
 
  private:
   static std::string row(const std::string& name, const std::string& description) {
-    std::string out = "  " + name;
+    std::string out = "  " + broken(name);
     if (out.size() + 1 > kNames)
       out += "\n" + std::string(kNames, ' ');
     else

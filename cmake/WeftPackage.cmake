@@ -1,4 +1,4 @@
-# What a package holds besides the library: completions, manual pages, platforms, sample traces; and the package itself: cpack makes a .deb.
+# What a package holds besides the library: completions, manual pages, platforms, sample traces, examples, the Python reader; and the package itself: cpack makes a .deb.
 set(completions ${PROJECT_BINARY_DIR}/completions)
 file(MAKE_DIRECTORY ${completions})
 add_custom_command(OUTPUT ${completions}/weft ${completions}/_weft ${completions}/weft.fish
@@ -24,7 +24,9 @@ if(WEFT_HELP2MAN)
 else()
   message(STATUS "No manual pages: no help2man")
 endif()
-install(DIRECTORY platforms traces/samples DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
+install(DIRECTORY platforms traces/samples examples DESTINATION ${CMAKE_INSTALL_DATADIR}/weft USE_SOURCE_PERMISSIONS)
+# Debian's Python looks there below /usr; with another prefix PYTHONPATH says so.
+install(FILES python/weft.py DESTINATION lib/python3/dist-packages)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB)

@@ -11,6 +11,11 @@ endfunction()
 if(MODE STREQUAL "find_package")
   run(${CMAKE_COMMAND} --install ${BINARY} --prefix ${dir}/prefix)
   run(${dir}/prefix/bin/weft help)
+  # The reader and the study in Python, as they are installed.
+  find_program(python python3 REQUIRED)
+  set(share ${dir}/prefix/share/weft)
+  run(${CMAKE_COMMAND} -E env WEFT=${dir}/prefix/bin/weft PYTHONPATH=${dir}/prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1
+    ${python} ${share}/examples/compare_networks.py ${share}/samples/hpl_4x4_2000_64.weft ${dir})
   set(extra -DCMAKE_PREFIX_PATH=${dir}/prefix)
 else()
   set(extra -DWEFT_SOURCE=${SOURCE})

@@ -124,7 +124,8 @@ TEST(House, ThePageNamesEveryFolderWithCode) {
       if (const auto slash = path.rfind('/'); slash != std::string::npos && !path.starts_with("tests/"))
         folders.insert(path.substr(0, slash));
   // Folders that the page describes though they hold no C++.
-  for (const char* other : {"tests", "docs", "platforms", "scripts", "examples", "traces", "traces/samples"})
+  for (const char* other : {"tests", "docs", "platforms", "schemas", "python", "packages", "scripts",
+                            "examples", "traces", "traces/samples"})
     folders.insert(other);
   for (const auto& path : files())
     if (path.starts_with("tests/") && path.find('/', 6) != std::string::npos) {
