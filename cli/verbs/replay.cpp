@@ -100,7 +100,9 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
-  const bool with_path = o.critical_path || o.explain || o.sensitivity || o.report.wanted();
+  // The path and the ideal network, which efficiencies need; and what costs three replays more.
+  const bool in_detail = o.explain || o.sensitivity || o.report.wanted();
+  const bool with_path = o.critical_path || in_detail;
   auto together = options;
   together.critical_path = with_path;
   together.wait_states = o.wait_states || o.report.wanted();
@@ -117,7 +119,11 @@ Result<void> run(const Options& o) {
   std::vector<Duration> ideal_regions;
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
   WEFT_TRY(run_parallel(
-      1 + alone + (with_path ? less.size() : 0), o.common.threads,
+      1 + alone +
+          (in_detail   ? less.size()
+           : with_path ? 1
+                       : 0),
+      o.common.threads,
       [&](std::size_t i) -> Result<void> {
         if (i > alone) {
           WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
@@ -153,7 +159,7 @@ Result<void> run(const Options& o) {
 
   const predict::Question question{platform, placement, options, result, [&] { return open_jobs(o, jobs); }};
   std::optional<predict::PathDetails> details;
-  if (o.critical_path && result.finished) {
+  if (in_detail && result.finished) {
     WEFT_ASSIGN(details, predict::path_details(question));
   }
   std::optional<predict::Sensitivity> sensitivity;
@@ -237,15 +243,16 @@ Action setup(CLI::App& app) {
   app.add_flag(
       "--critical-path", o->critical_path,
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
-      "add up to it; what would shorten it; efficiencies (three more replays: without a network, without "
-      "contention, without latency)");
+      "add up to it; what would shorten it; efficiencies, by one more replay, on an ideal network");
   app.add_flag(
       "--explain", o->explain,
-      "why it takes that long in a few sentences instead of tables (with --critical-path in the JSON); with "
-      "--wait-states and --sensitivity theirs, too");
+      "why it takes that long in a few sentences instead of tables (with --critical-path in the JSON, and by "
+      "three more replays computation by kernel, contention by whose messages, and what of transfer is "
+      "contention and latency); with --wait-states and --sensitivity theirs, too");
   app.add_flag(
       "--sensitivity", o->sensitivity,
-      "what the makespan depends on, with --critical-path: how much more latency a message costs 1, 2 and "
+      "what the makespan depends on, with all of --critical-path and --explain: how much more latency a "
+      "message costs 1, 2 and "
       "5 %, what 1 % more latency, bandwidth and computation do, and each class of links at twice the "
       "speed; by some twenty to sixty more replays");
   app.add_flag("--wait-states", o->wait_states,
