@@ -62,6 +62,31 @@ TEST(CliReplay, PingPongEqualsItsClosedForm) {
   EXPECT_EQ(replay_json(w, "t.txt --raw --set bw=4Gbps" + kOn)["makespan_s"], 0.004004);
 }
 
+TEST(CliReplay, AVerifiedReplayIsTheSameAndSaysWhatItChecked) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const auto plain = replay_json(w, "t.txt" + kOn + "--raw");
+  const auto verified = replay_json(w, "t.txt" + kOn + "--raw --verify");
+  EXPECT_EQ(verified.at("fingerprint"), plain.at("fingerprint"));
+  EXPECT_EQ(verified.at("ranks"), plain.at("ranks"));
+  EXPECT_FALSE(plain.contains("verification"));
+  const auto& v = verified.at("verification");
+  EXPECT_EQ(v.at("conditions"), "max-min certificate");
+  EXPECT_EQ(v.at("messages"), 2);
+  EXPECT_EQ(v.at("matches"), 2);
+  EXPECT_EQ(v.at("rates"), 2) << "each message alone";
+  EXPECT_EQ(v.at("links"), plain.at("platform").at("links"));
+  EXPECT_EQ(v.at("events"), plain.at("engine").at("events"));
+  EXPECT_EQ(v.at("wrong"), 0);
+  EXPECT_TRUE(v.at("findings").empty());
+  EXPECT_GT(v.at("time_ratio"), 0);
+  EXPECT_LT(v.at("worst_bytes_error"), 1e-9);
+  const Outcome o = w.weft("replay t.txt" + kOn + "--verify");
+  EXPECT_EQ(o.exit_code, 0);
+  EXPECT_THAT(o.out, HasSubstr("2 matches, "));
+  EXPECT_THAT(o.out, HasSubstr(" in order: all right; it took "));
+}
+
 TEST(CliReplay, CollectivesTakeTheirClosedFormsAndFollowTheOverride) {
   const Workspace w;
   w.write("bcast.txt", program(4, "bcast 1000000 0 6"));
