@@ -169,7 +169,9 @@ TEST_F(AtomicFileTest, WhatIsNoLeftOverOfOursIsNotRemoved) {
     fs::remove(at(name));
     ASSERT_TRUE(write_output(at("victim"), "precious"));
     if (kind == 0) fs::create_symlink("victim", at(name));
-    if (kind == 1) EXPECT_EQ(::mkfifo(at(name).c_str(), 0600), 0);
+    if (kind == 1) {
+      EXPECT_EQ(::mkfifo(at(name).c_str(), 0600), 0);
+    }
     if (kind == 2) fs::create_hard_link(at("victim"), at(name));
     const pid_t pid = ::fork();
     if (pid == 0) {

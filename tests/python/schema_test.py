@@ -28,6 +28,7 @@ UNSEEN = {
     "sweep": {"#/properties/error": "an interrupt"},
     "predict": {"#/properties/error": "an interrupt"},
     "tune": {"#/properties/error": "an interrupt"},
+    "replay": {f"#/properties/error/oneOf/2/properties/{key}": "a replay that is wrong" for key in ("kind", "message")},
 }
 
 
