@@ -68,7 +68,7 @@ int run(int argc, char** argv) {
 #define WEFT_VERB(id, name, summary)                   \
   {                                                    \
     CLI::App* sub = app.add_subcommand(name, summary); \
-    actions[sub] = setup_##id(*sub);                   \
+    actions[sub] = verb_##id::setup(*sub);             \
     finish_page(*sub, examples_of(name));              \
   }
 #define WEFT_VERB_LATER(name, summary)                                                    \

@@ -12,7 +12,7 @@ Result<void> run_verb(std::vector<std::string> words) {
   CLI::App app{"", "weft"};
   Action action;
 #define WEFT_VERB(id, name, summary) \
-  if (words.front() == (name)) action = setup_##id(*app.add_subcommand(name, summary));
+  if (words.front() == (name)) action = verb_##id::setup(*app.add_subcommand(name, summary));
 #define WEFT_VERB_LATER(name, summary)
 #include "cli/verbs/verbs.def"
 #undef WEFT_VERB

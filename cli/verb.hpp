@@ -58,9 +58,12 @@ CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string&
 // Says on stderr that fewer threads work than were asked for, if so (core/parallel.hpp).
 void tell_fewer_threads(unsigned started, unsigned wanted);
 
-// Every WEFT_VERB row of verbs.def declares `Action setup_<id>(CLI::App& app)`: it adds the verb's options to `app`
-// (storage owned by the returned closure) and returns what to do.
-#define WEFT_VERB(id, name, summary) Action setup_##id(CLI::App& app);
+// Every WEFT_VERB row of verbs.def declares a namespace verb_<id>, which the verb has to itself, with `Action setup(CLI::App& app)`:
+// it adds the verb's options to `app` (storage owned by the returned closure) and returns what to do.
+#define WEFT_VERB(id, name, summary) \
+  namespace verb_##id {              \
+    Action setup(CLI::App& app);     \
+  }
 #define WEFT_VERB_LATER(name, summary)
 #include "cli/verbs/verbs.def"
 #undef WEFT_VERB

@@ -54,22 +54,24 @@ function(weft_sources out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# weft_together(TARGET [APART room ...]): with WEFT_UNITY, the files of a folder are compiled up to eight at a time, as one. What
-# they include is parsed once and what they instantiate is made once: a full build takes a third less time. Two files of a
-# target must then not give the same name to local things; the rooms APART, where every file is a row of a table and calls its
-# parameters or its options the same, are compiled one by one.
+# weft_together(TARGET): with WEFT_UNITY, the files of a folder are compiled up to eight at a time, as one. What they include is
+# parsed once and what they instantiate is made once: a full build takes a third less time. Two files of a folder must then not
+# give the same name to local things; files that call theirs alike on purpose (a verb's options, a topology's parameters) have a
+# namespace each. Files marked HEADER_FILE_ONLY are left out. Not CMake's own UNITY_BUILD: its files hold absolute paths, so that
+# clones could not share a compiler cache.
 function(weft_together target)
   if(NOT WEFT_UNITY)
     return()
   endif()
-  cmake_parse_arguments(T "" "" "APART" ${ARGN})
   get_target_property(sources ${target} SOURCES)
   set(rooms)
   foreach(f IN LISTS sources)
     get_filename_component(f ${f} ABSOLUTE)
     file(RELATIVE_PATH room ${CMAKE_CURRENT_SOURCE_DIR} ${f})
     get_filename_component(room "${room}" DIRECTORY)
-    if(NOT f MATCHES "[.]cpp$" OR room IN_LIST T_APART OR room MATCHES "^[.][.]" OR f MATCHES "^${PROJECT_BINARY_DIR}/")
+    get_source_file_property(left_out ${f} HEADER_FILE_ONLY)
+    get_source_file_property(together ${f} WEFT_TOGETHER) # of another target of this folder
+    if((left_out AND NOT together) OR NOT f MATCHES "[.]cpp$" OR room MATCHES "^[.][.]" OR f MATCHES "^${PROJECT_BINARY_DIR}/")
       continue()
     endif()
     string(MAKE_C_IDENTIFIER "in_${room}" id)
@@ -86,18 +88,24 @@ function(weft_together target)
     set(n 0)
     foreach(f IN LISTS ${id})
       math(EXPR batch "${n} / ${size}")
-      set_source_files_properties(${f} PROPERTIES UNITY_GROUP ${id}_${batch})
+      file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${f})
+      string(APPEND text_${id}_${batch} "#include \"${name}\"\n")
       math(EXPR n "${n} + 1")
     endforeach()
+    foreach(batch RANGE ${batch})
+      set(unit ${CMAKE_CURRENT_BINARY_DIR}/${target}_together/${id}_${batch}.cpp)
+      file(CONFIGURE OUTPUT ${unit} CONTENT "${text_${id}_${batch}}" @ONLY)
+      target_sources(${target} PRIVATE ${unit})
+    endforeach()
+    set_source_files_properties(${${id}} PROPERTIES HEADER_FILE_ONLY ON WEFT_TOGETHER ON)
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
 endfunction()
 
-# weft_module(NAME DEPENDS core ... LIBRARIES fmt::fmt ... [SOURCES generated.cpp ...] [HEADERS_OF OTHER | HEADERS <a> ...]
-#             [APART room ...])
+# weft_module(NAME DEPENDS core ... LIBRARIES fmt::fmt ... [SOURCES generated.cpp ...] [HEADERS_OF OTHER | HEADERS <a> ...])
 # The common headers and HEADERS are parsed once for the module, or shared with a module of the same compile options.
 function(weft_module name)
-  cmake_parse_arguments(M "" "HEADERS_OF" "SOURCES;DEPENDS;LIBRARIES;HEADERS;APART" ${ARGN})
+  cmake_parse_arguments(M "" "HEADERS_OF" "SOURCES;DEPENDS;LIBRARIES;HEADERS" ${ARGN})
   weft_sources(found)
   add_library(weft_${name} STATIC ${found} ${M_SOURCES})
   add_library(weft::${name} ALIAS weft_${name})
@@ -112,7 +120,7 @@ function(weft_module name)
   else()
     target_precompile_headers(weft_${name} PRIVATE ${WEFT_COMMON_HEADERS} ${M_HEADERS})
   endif()
-  weft_together(weft_${name} APART ${M_APART})
+  weft_together(weft_${name})
 endfunction()
 
 # weft_tests(NAME BUT a_test.cpp ... MODULES ...): weft_test over every *_test.cpp of this folder but those that have a binary

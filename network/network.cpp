@@ -5,6 +5,7 @@
 
 #include "congestion/level_groups.hpp"
 #include "core/check.hpp"
+#include "network/flow_audit.hpp"
 
 namespace weft::network {
 
@@ -23,6 +24,11 @@ void Network::watch(FlowWatcher* watcher) {
   model_->report_groups(false);
 }
 
+void Network::audit(FlowAudit* audit) {
+  WEFT_CHECK(started_ == 0, "an audit that has missed flows");
+  audit_ = audit;
+}
+
 double Network::narrowest(std::span<const LinkId> route) const {
   double c = std::numeric_limits<double>::infinity();
   for (LinkId l : route) c = std::min(c, capacity_[l.index()]);
@@ -31,6 +37,7 @@ double Network::narrowest(std::span<const LinkId> route) const {
 
 void Network::count_bytes(std::span<const LinkId> route, std::uint64_t bytes) {
   for (LinkId l : route) links_[l.index()].bytes += bytes;
+  if (audit_ != nullptr) audit_->counted(route, bytes);
 }
 
 // One more flow on each link of the route.
@@ -152,6 +159,7 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
     bundles_[bundle].join(static_cast<double>(bytes), started_++, owner);
     change(bundle);
     carry(route, bytes, now);
+    if (audit_ != nullptr) audit_->started(bundles_[bundle].flow, route, weight, rate_cap, bytes, owner, now);
     return bundles_[bundle].flow;
   }
   const FlowId f = model_->add(route, weight, rate_cap);
@@ -168,10 +176,16 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
   if (grouped_) accounts_.set_order(f.index(), started_);
   ++started_;
   dirty_ = true;
+  if (audit_ != nullptr) audit_->started(f, route, weight, rate_cap, bytes, owner, now);
   return f;
 }
 
 void Network::settle(Instant now, std::uint64_t& sequence) {
+  share_out(now, sequence);
+  if (audit_ != nullptr) audit_->solved(*model_, now);
+}
+
+void Network::share_out(Instant now, std::uint64_t& sequence) {
   if (!reweighed_.empty()) weigh_bundles(now);
   dirty_ = false;
   const std::span<const FlowId> changed = model_->solve();
@@ -235,6 +249,12 @@ std::uint32_t Network::next_owner() const {
 }
 
 std::uint32_t Network::finish_top(Instant now) {
+  const std::uint32_t owner = end_top(now);
+  if (audit_ != nullptr) audit_->finished(owner, now);
+  return owner;
+}
+
+std::uint32_t Network::end_top(Instant now) {
   if (grouped_) return finish_in_group(now);
   const FlowId id = completions_.top().flow;
   completions_.pop();

@@ -31,6 +31,8 @@ class FlowWatcher {
   virtual void rate_changed(std::uint32_t owner, Instant now, double rate, LinkId held_by) = 0;
 };
 
+class FlowAudit;  // network/flow_audit.hpp
+
 class Network {
  public:
   // `capacity` by LinkId, bytes/s, must outlive the network.
@@ -38,6 +40,8 @@ class Network {
 
   // From now on every flow is one of its own (no bundles), and `watcher` is told of it. REQUIRES: no flow yet.
   void watch(FlowWatcher* watcher);
+  // Tells `audit` of every flow and every solve; nothing else changes. REQUIRES: no flow yet.
+  void audit(FlowAudit* audit);
 
   // A flow of `bytes` > 0 over `route`, never faster than `rate_cap` bytes/s (infinity: no limit of its own);
   // `alone`: its rate on an idle network. `owner` comes back from finish_top(). O(route).
@@ -119,6 +123,8 @@ class Network {
   // The bundle that a new flow joins, or kNone: it is one of its own, in `kind` if that is not 0.
   std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                            Instant now, std::uint64_t& kind);
+  void share_out(Instant now, std::uint64_t& sequence);
+  std::uint32_t end_top(Instant now);
   void advance(Bundle& b, Instant now);
   void settle_groups(const congestion::LevelGroups& groups, std::span<const FlowId> moved, Instant now,
                      std::uint64_t& sequence);
@@ -143,6 +149,7 @@ class Network {
 
   std::span<const double> capacity_;
   FlowWatcher* watcher_ = nullptr;
+  FlowAudit* audit_ = nullptr;
   std::unique_ptr<congestion::SharingModel> model_;
   std::vector<Link> links_;
   std::vector<Flow> flows_;      // by FlowId

@@ -235,6 +235,7 @@ PathResult CriticalPath::path() {
     for (std::uint32_t n = cut(last, ranks_[last].finish); n != kRoot; n = nodes_[n].parent)
       chain.push_back(n);
   std::reverse(chain.begin(), chain.end());
+  out.segments.reserve(chain.size());
   Elapsed sum;  // rounded as a whole, so that parts add up
   Duration before{0};
   const auto add = [&](Elapsed d, PathPart part, PathSegment& s) {

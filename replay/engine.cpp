@@ -2,13 +2,20 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.hpp"
+#include "network/flow_audit.hpp"
 #include "network/sharing.hpp"
 #include "replay/collective_calls.hpp"
+#include "replay/messages/match_audit.hpp"
 #include "replay/simulation.hpp"
+#include "replay/verification.hpp"
 
 namespace weft::replay {
-Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform& platform,
-                            const std::vector<HostId>& placement, const ReplayOptions& options) {
+namespace {
+
+Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platform& platform,
+                              const std::vector<HostId>& placement, const ReplayOptions& options,
+                              const Simulation::Audits& audits) {
   const std::uint32_t ranks = trace.header().ranks;
   if (placement.size() != ranks)
     return usage_error("placement does not fit the trace", fmt::format("{} hosts", placement.size()),
@@ -29,9 +36,47 @@ Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform
   trace.rewind();
   Simulation simulation(trace, platform, placement, options, std::move(model), std::move(choices),
                         std::move(kernels));
+  simulation.audit(audits);
   auto result = simulation.run();
   if (result) result->collective_rules = rules;
   return result;
+}
+
+}  // namespace
+
+Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform& platform,
+                            const std::vector<HostId>& placement, const ReplayOptions& options) {
+  return simulate(trace, platform, placement, options, {});
+}
+
+Result<ReplayResult> replay_verified(traces::TraceReader& trace, const topology::Platform& platform,
+                                     const std::vector<HostId>& placement, const ReplayOptions& options,
+                                     Verification& out) {
+  network::FlowAudit flows(options.model, platform.fabric, options.accuracy);
+  MatchAudit matches;
+  ClockAudit clock;
+  WEFT_ASSIGN(ReplayResult result, simulate(trace, platform, placement, options, {&flows, &matches, &clock}));
+  const network::FlowFindings& f = flows.close(result.links);
+  const MatchFindings& m = matches.findings();
+  out = {flows.conditions(),
+         f.solves,
+         f.rates,
+         f.messages,
+         f.links,
+         f.worst_bytes_error,
+         m.matches,
+         clock.instants,
+         clock.events,
+         f.wrong + m.wrong + clock.wrong,
+         f.told};
+  out.told.insert(out.told.end(), m.told.begin(), m.told.end());
+  if (clock.wrong > 0) out.told.push_back(counted(clock.wrong, "event") + " out of the order of time");
+  return result;
+}
+
+std::string Verification::finding() const {
+  if (wrong == 0) return {};
+  return fmt::format("--verify found {} wrong, the first: {}", counted(wrong, "thing"), told.front());
 }
 
 }  // namespace weft::replay

@@ -44,6 +44,12 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
                    regions_, causes_, hindsight_, cost_},
                   options, agenda_) {}
 
+void Simulation::audit(const Audits& audits) {
+  network_.audit(audits.flows);
+  transfers_.audit(audits.matches);
+  clock_audit_ = audits.clock;
+}
+
 void Simulation::run_rank(std::uint32_t r) {
   Rank& k = ranks_[r];
   if (k.stage != Stage::kFresh) k.spend(k.part, agenda_.now() - k.blocked_since);
@@ -165,6 +171,9 @@ Result<ReplayResult> Simulation::run() {
     const bool completion_now = !network_.idle() && network_.next_completion().time == agenda_.now();
     if (event_now || completion_now) {
       ++event_count_;
+      if (clock_audit_ != nullptr)
+        clock_audit_->happened(event_now ? agenda_.top().time : network_.next_completion().time,
+                               agenda_.now());
       if (event_now && (!completion_now || agenda_.top().sequence < network_.next_completion().sequence))
         handle(agenda_.take());
       else
@@ -185,6 +194,7 @@ Result<ReplayResult> Simulation::run() {
       next = std::min(agenda_.top().time, network_.next_completion().time);
     if (next.past_the_end())
       return bad_input({}, "simulated time runs past its end", {}, "a run shorter than 106 days");
+    if (clock_audit_ != nullptr) clock_audit_->moved(agenda_.now(), next);
     agenda_.move_to(next);
     if (options_.on_progress && ranks_.ops_done() >= next_report_) report_progress();
   }

@@ -48,12 +48,37 @@
 
 namespace weft::replay {
 
+// Does time ever go back? Every instant at which something happens, and every event.
+struct ClockAudit {
+  std::uint64_t instants = 0, events = 0, wrong = 0;
+  void moved(Instant from, Instant to) {
+    ++instants;
+    wrong += to < from;
+  }
+  // What was due at `due`.
+  void happened(Instant due, Instant now) {
+    ++events;
+    wrong += due != now || now < last_;
+    last_ = now;
+  }
+
+ private:
+  Instant last_;
+};
+
 class Simulation {
  public:
   // All references outlive it.
   Simulation(traces::TraceReader& trace, const topology::Platform& platform,
              const std::vector<HostId>& placement, const ReplayOptions& options,
              std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices, KernelClock kernels);
+  // What is to be verified: each is told what happens; nothing else changes. Before run().
+  struct Audits {
+    network::FlowAudit* flows = nullptr;
+    MatchAudit* matches = nullptr;
+    ClockAudit* clock = nullptr;
+  };
+  void audit(const Audits& audits);
   // To be called once.
   [[nodiscard]] Result<ReplayResult> run();
 
@@ -92,6 +117,7 @@ class Simulation {
   Operations operations_;
   std::uint64_t event_count_ = 0;
   std::uint64_t next_report_ = 0;  // operations
+  ClockAudit* clock_audit_ = nullptr;
 };
 
 }  // namespace weft::replay

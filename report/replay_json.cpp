@@ -125,6 +125,8 @@ std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& o
                       {"message", std::move(text)},
                       {"messages", r.unmatched_messages},
                       {"receives", r.unmatched_receives}};
+  else if (options.verified != nullptr && options.verified->checks.wrong > 0)
+    j["error"] = Json{{"kind", "verification"}, {"message", options.verified->checks.finding()}};
   if (r.ranks.size() <= kMaxListedRanks || options.per_rank) {
     Json ranks = Json::array();
     for (std::size_t i = 0; i < r.ranks.size(); ++i) {
@@ -173,6 +175,7 @@ std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& o
   if (run.sensitivity != nullptr) add_sensitivity_json(j, run);
   if (r.wait_states.known) add_wait_states_json(j, run);
   if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs);
+  if (options.verified != nullptr) j["verification"] = verification_json(*options.verified);
   j["warnings"] = r.warnings;
   j["engine"] = Json{{"events", r.engine.events},
                      {"solves", r.engine.solves},

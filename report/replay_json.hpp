@@ -11,6 +11,7 @@
 
 #include "predict/run_facts.hpp"
 #include "report/jobs.hpp"
+#include "report/verification.hpp"
 
 namespace weft::report {
 
@@ -19,6 +20,7 @@ struct ReplayJsonOptions {
   predict::LinkOrder link_order = predict::LinkOrder::kUtilization;
   bool per_rank = false;                        // "ranks" even above 4096 of them
   const std::vector<JobFacts>* jobs = nullptr;  // several jobs on one fabric: adds "jobs" and "shared_links"
+  const VerifiedRun* verified = nullptr;        // adds "verification"
 };
 inline constexpr std::size_t kTopLinks = 20;
 inline constexpr std::size_t kMaxListedRanks = 4096;

@@ -13,7 +13,6 @@ namespace weft::report {
 namespace {
 
 using schedule::Mode;
-using schedule::Phase;
 
 constexpr std::size_t kBars = 16;
 constexpr std::size_t kStepsForPeople = 40;
@@ -58,7 +57,7 @@ struct Span {
 
 std::vector<Span> spans(const SearchFacts& f) {
   std::vector<Span> out(f.workload->messages());
-  for (const Phase& p : f.best) {
+  for (const schedule::Phase& p : f.best) {
     for (std::uint32_t m : p.messages) {
       if (out[m].start_s < 0) out[m].start_s = p.from_s;
       out[m].finish_s = p.to_s;
@@ -95,7 +94,7 @@ nlohmann::ordered_json transfers_json(const SearchFacts& f) {
   const auto& w = *f.workload;
   const auto when = spans(f);
   std::vector<Json> rates(w.messages(), Json::array());
-  for (const Phase& p : f.best) {
+  for (const schedule::Phase& p : f.best) {
     for (std::size_t i = 0; i < p.messages.size(); ++i) {
       if (w.links_of(p.messages[i]).empty()) continue;  // within a host: no rate
       Json& list = rates[p.messages[i]];
@@ -222,10 +221,10 @@ double message_time(const schedule::Workload& w) {
   return longest > 0 ? longest : 1;
 }
 
-std::vector<Phase> steps_of(const SearchFacts& f) {
+std::vector<schedule::Phase> steps_of(const SearchFacts& f) {
   if (f.mode == Mode::kAsync) return f.best;
-  std::vector<Phase> steps;
-  for (const Phase& p : f.best) {
+  std::vector<schedule::Phase> steps;
+  for (const schedule::Phase& p : f.best) {
     if (steps.empty() || steps.back().step != p.step) {
       steps.push_back(p);
     } else {
@@ -235,7 +234,7 @@ std::vector<Phase> steps_of(const SearchFacts& f) {
   return steps;
 }
 
-std::vector<std::uint32_t> congested_links(const schedule::Workload& w, const Phase& p) {
+std::vector<std::uint32_t> congested_links(const schedule::Workload& w, const schedule::Phase& p) {
   std::vector<double> load(w.links(), 0);
   std::vector<std::uint32_t> messages(w.links(), 0);
   for (std::size_t i = 0; i < p.messages.size(); ++i) {
@@ -267,7 +266,7 @@ std::string search_text(const SearchFacts& f) {
   Table table({{"step"}, {"from"}, {"to"}, {"messages (congestion factor)", Table::Align::kLeft}});
   const auto steps = steps_of(f);
   for (std::size_t i = 0; i < steps.size() && i < kStepsForPeople; ++i) {
-    const Phase& p = steps[i];
+    const schedule::Phase& p = steps[i];
     std::string messages;
     for (std::size_t k = 0; k < p.messages.size(); ++k) {
       const auto& m = e.messages[p.messages[k]];
@@ -343,7 +342,7 @@ std::string search_json(const SearchFacts& f) {
   for (HostId h : f.host) hosts.push_back(fabric.host_name(h));
   j["hosts"] = std::move(hosts);
   auto steps = nlohmann::ordered_json::array();
-  for (const Phase& p : steps_of(f)) {
+  for (const schedule::Phase& p : steps_of(f)) {
     auto messages = nlohmann::ordered_json::array();
     auto factors = nlohmann::ordered_json::array();
     auto congested = nlohmann::ordered_json::array();

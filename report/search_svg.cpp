@@ -40,9 +40,9 @@ struct Place {
 };
 
 // Leaves side by side in order, every inner node over the middle of its children.
-class Layout {
+class NodeLayout {
  public:
-  Layout(const topology::PcieForest& forest, const std::vector<HostId>& hosts) : forest_(forest) {
+  NodeLayout(const topology::PcieForest& forest, const std::vector<HostId>& hosts) : forest_(forest) {
     for (HostId h : hosts) {
       std::uint32_t v = h.index();
       while (place_.try_emplace(v).second && forest.parent[v].valid()) {
@@ -83,7 +83,7 @@ class Layout {
   double deepest_ = 0;
 };
 
-std::string panel(const SearchFacts& f, const Layout& layout, const schedule::Phase& p) {
+std::string panel(const SearchFacts& f, const NodeLayout& layout, const schedule::Phase& p) {
   const auto& w = *f.workload;
   const auto& fabric = f.platform->fabric;
   const auto& forest = *fabric.pcie();
@@ -149,7 +149,7 @@ Result<std::string> search_svg(const SearchFacts& f) {
   if (forest == nullptr)
     return not_supported("a picture of a platform without PCIe trees",
                          "a platform of the family pcie, or one with nodes");
-  const Layout layout(*forest, f.host);
+  const NodeLayout layout(*forest, f.host);
   const auto steps = steps_of(f);
   const std::size_t panels = std::min(steps.size(), kMaxPanels);
   const std::size_t columns = std::min(std::max<std::size_t>(panels, 1), kPanelsPerRow);

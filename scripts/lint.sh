@@ -4,8 +4,7 @@
 # headers).
 #
 # clang-tidy looks at everything that a file includes, which takes longer than the file itself. So the files of a folder are
-# checked together, headers first. Files that define the same local names as their neighbours (families, patterns, verbs)
-# are checked as copies, each in a namespace of its own.
+# checked together, headers first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build-release
@@ -31,30 +30,18 @@ git -c safe.directory='*' ls-files '*.cpp' '*.hpp' '*.c' | xargs clang-format --
 
 # One file to check: the files given, in one translation unit.
 together() {
-  local f module copy
   { grep -hE '^#include (<|"[^"]*[.](hpp|h)")' "$@" || true; } | sort -u
-  for f in "$@"; do
-    module=$(grep -m1 -oE '^namespace weft::[a-z_]+' "$f" | sed 's/.*:://') || module=
-    if grep -qE '^(Family family_|Action setup_|constexpr PatternKey kKeys)' "$f"; then
-      copy=$work/$f
-      mkdir -p "$(dirname "$copy")"
-      sed -E "s/^namespace weft::$module( |::|$)/namespace weft::${module}_in_$(basename "$f" .cpp)\\1/" "$f" >"$copy"
-      echo "namespace weft { namespace $module {} namespace ${module}_in_$(basename "$f" .cpp) { using namespace $module; } }"
-      echo "#include \"$copy\""
-    else
-      echo "#include \"$f\""
-    fi
-  done
+  printf '#include "%s"\n' "$@"
 }
 
-# Groups: the files of a folder, verbs in tens (they include more); modules whose rooms agree about names as one.
+# Groups: the files of a module, at most forty; traces and collectives by folder, whose formats and algorithms give things the
+# same names.
 groups() {
   git -c safe.directory='*' ls-files '*.cpp' | grep -vE '^(tests|bench)/|^traces/recorder/(wrap_|state|writer|lost|right_library)|/otf2/absent' |
     awk '{ d = $0; sub("/[^/]*$", "", d);
-           if (d ~ "^(core|hpl_gen|predict|replay)/" && d !~ "collectives") sub("/.*", "", d)
+           if (d !~ "^traces/|collectives") sub("/.*", "", d)
            gsub("/", "-", d)
-           n = ++count[d]; most = d ~ /^cli/ ? 10 : 100
-           print d "-" int((n - 1) / most), $0 }'
+           n = count[d]++; print d "-" int(n / 40), $0 }'
 }
 for g in $(groups | cut -d' ' -f1 | sort -u | grep -F -- "$pattern"); do
   mapfile -t files < <(groups | awk -v g="$g" '$1 == g { print $2 }')

@@ -66,7 +66,7 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params) {
 
 std::vector<Family> families() {
   return {
-#define WEFT_TOPOLOGY(id, name, summary) named(family_##id(), name, summary),
+#define WEFT_TOPOLOGY(id, name, summary) named(family_##id::family(), name, summary),
 #define WEFT_TOPOLOGY_LATER(name, summary) named({}, name, summary),
 #include "topology/families/families.def"
 #undef WEFT_TOPOLOGY

@@ -18,7 +18,10 @@ struct Family {
   std::string_view summary;
 };
 
-#define WEFT_TOPOLOGY(id, name, summary) Family family_##id();
+#define WEFT_TOPOLOGY(id, name, summary) \
+  namespace family_##id {                \
+    Family family();                     \
+  }
 #define WEFT_TOPOLOGY_LATER(name, summary)
 #include "topology/families/families.def"
 #undef WEFT_TOPOLOGY

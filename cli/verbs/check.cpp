@@ -11,7 +11,7 @@
 #include "traces/check/check.hpp"
 #include "traces/trace_warnings.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_check {
 namespace {
 
 struct CheckOptions {
@@ -65,7 +65,7 @@ Result<void> run_check(const CheckOptions& o) {
 
 }  // namespace
 
-Action setup_check(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<CheckOptions>();
   add_common(app, o->common);
   app.add_option("T", o->inputs, "the trace")->required();
@@ -75,4 +75,4 @@ Action setup_check(CLI::App& app) {
   return with_outputs(o->common, [o] { return run_check(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_check

@@ -3,9 +3,9 @@
 
 #include "cli/flags/comparison.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_compare {
 
-Action setup_compare(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Comparison>();
   o->add(app);
   o->journal.add(app, JournalFlags::Shards::kYes);
@@ -14,4 +14,4 @@ Action setup_compare(CLI::App& app) {
   return with_outputs(o->common, [o] { return o->run("compare"); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_compare

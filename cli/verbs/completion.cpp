@@ -5,7 +5,7 @@
 #include "cli/verb.hpp"
 #include "core/files/atomic_file.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_completion {
 namespace {
 
 struct Shell {
@@ -20,7 +20,7 @@ constexpr Shell kShells[] = {
 
 }  // namespace
 
-Action setup_completion(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   std::string names, use;
   std::vector<std::string> known;
@@ -38,4 +38,4 @@ Action setup_completion(CLI::App& app) {
   };
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_completion

@@ -15,7 +15,7 @@
 #include "traces/trace_warnings.hpp"
 #include "traces/weft/copy.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_export_trace {
 namespace {
 
 struct ExportOptions {
@@ -74,7 +74,7 @@ Result<void> run_export(const ExportOptions& o) {
 
 }  // namespace
 
-Action setup_export_trace(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<ExportOptions>();
   add_common(app, o->common);
   app.add_option("T", o->inputs, "the trace")->required();
@@ -91,4 +91,4 @@ Action setup_export_trace(CLI::App& app) {
   return with_outputs(o->common, [o] { return run_export(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_export_trace

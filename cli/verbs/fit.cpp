@@ -19,7 +19,7 @@
 #include "topology/platform/compute_reader.hpp"
 #include "traces/kernel.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_fit {
 namespace {
 
 namespace fit = topology::fit;
@@ -388,7 +388,7 @@ const std::vector<std::string> kNetworkFlags{"--latency",  "--bandwidth", "--eag
 
 }  // namespace
 
-Action setup_fit(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("WHAT", o->what, "dgemm: times of a kernel; network: times of messages and calls")
       ->check(word({"dgemm", "network"}))
@@ -442,4 +442,4 @@ Action setup_fit(CLI::App& app) {
   });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_fit

@@ -27,7 +27,7 @@
 #include "topology/platform/platform.hpp"
 #include "topology/routing/route_cache.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_flows {
 namespace {
 
 using network::FlowPhase;
@@ -311,7 +311,7 @@ Result<void> flows(const Options& o) {
 
 }  // namespace
 
-Action setup_flows(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("FLOWS", o->flows,
                  "CSV with a header line: src,dst,bytes,start (64KiB, 1.5us) or src,dst,bytes_B,start_s "
@@ -335,4 +335,4 @@ Action setup_flows(CLI::App& app) {
   return with_outputs(o->common, [o] { return flows(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_flows

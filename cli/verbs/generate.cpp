@@ -46,13 +46,17 @@ Result<void> write_generated(traces::TraceReader& trace, const std::string& kind
   return write_summary(common, j);
 }
 
-Action setup_generate(CLI::App& app) {
+}  // namespace weft::cli
+
+namespace weft::cli::verb_generate {
+
+Action setup(CLI::App& app) {
   auto actions = std::make_shared<std::map<const CLI::App*, Action>>();
   std::vector<std::string> known;
 #define WEFT_GENERATOR(id, name, summary)              \
   {                                                    \
     CLI::App* sub = app.add_subcommand(name, summary); \
-    (*actions)[sub] = setup_generate_##id(*sub);       \
+    (*actions)[sub] = generator_##id::setup(*sub);     \
     known.emplace_back(name);                          \
   }
 #include "cli/verbs/generators.def"
@@ -73,4 +77,4 @@ Action setup_generate(CLI::App& app) {
   };
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_generate

@@ -8,7 +8,10 @@
 
 namespace weft::cli {
 
-#define WEFT_GENERATOR(id, name, summary) Action setup_generate_##id(CLI::App& app);
+#define WEFT_GENERATOR(id, name, summary) \
+  namespace generator_##id {              \
+    Action setup(CLI::App& app);          \
+  }
 #include "cli/verbs/generators.def"
 #undef WEFT_GENERATOR
 

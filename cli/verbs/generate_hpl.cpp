@@ -4,7 +4,7 @@
 #include "cli/flags/hpl_flags.hpp"
 #include "cli/verbs/generate.hpp"
 
-namespace weft::cli {
+namespace weft::cli::generator_hpl {
 namespace {
 
 struct GenerateHplOptions {
@@ -23,7 +23,7 @@ Result<void> generate_hpl(const GenerateHplOptions& o) {
 
 }  // namespace
 
-Action setup_generate_hpl(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<GenerateHplOptions>();
   add_common(app, o->common);
   add_hpl_flags(app, o->hpl);
@@ -33,4 +33,4 @@ Action setup_generate_hpl(CLI::App& app) {
   return with_outputs(o->common, [o] { return generate_hpl(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::generator_hpl

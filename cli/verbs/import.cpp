@@ -13,7 +13,7 @@
 #include "traces/trace_warnings.hpp"
 #include "traces/weft/copy.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_import {
 namespace {
 
 struct ImportOptions {
@@ -57,7 +57,7 @@ Result<void> import_trace(const ImportOptions& o) {
 
 }  // namespace
 
-Action setup_import(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<ImportOptions>();
   add_common(app, o->common);
   app.add_option("IN", o->inputs, "the trace: " + traces::described_names(traces::trace_formats()))
@@ -70,4 +70,4 @@ Action setup_import(CLI::App& app) {
   return with_outputs(o->common, [o] { return import_trace(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_import

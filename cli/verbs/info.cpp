@@ -13,7 +13,7 @@
 #include "traces/info.hpp"
 #include "traces/trace_warnings.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_info {
 namespace {
 
 using report::Table;
@@ -184,7 +184,7 @@ Result<void> run_info(const InfoOptions& o) {
 
 }  // namespace
 
-Action setup_info(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<InfoOptions>();
   add_common(app, o->common);
   app.add_option("T", o->inputs, "the trace")->required();
@@ -192,4 +192,4 @@ Action setup_info(CLI::App& app) {
   return with_outputs(o->common, [o] { return run_info(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_info

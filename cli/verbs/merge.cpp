@@ -11,7 +11,7 @@
 #include "cli/verb.hpp"
 #include "predict/journal/journal.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_merge {
 namespace {
 
 struct Options {
@@ -58,7 +58,7 @@ Result<void> run(const Options& o) {
 
 }  // namespace
 
-Action setup_merge(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("DIR", o->folders, "journals of the shards; the same one if they shared it")->required();
   app.add_option("--json", o->json, "write JSON to FILE (- = stdout)")->type_name("FILE");
@@ -73,4 +73,4 @@ Action setup_merge(CLI::App& app) {
   return [o](const std::string&) { return run(*o); };
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_merge

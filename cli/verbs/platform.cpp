@@ -22,7 +22,7 @@
 #include "topology/registry.hpp"
 #include "topology/verify.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_platform {
 namespace {
 
 using nlohmann::ordered_json;
@@ -223,7 +223,7 @@ const std::vector<std::string> kOfAPlatform{"--set", "--routing", "--fail"};
 
 }  // namespace
 
-Action setup_platform(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("action", o->action,
                  "list: built-in platforms and families; show: counts and distances; check: "
@@ -249,4 +249,4 @@ Action setup_platform(CLI::App& app) {
   };
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_platform

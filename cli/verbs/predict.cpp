@@ -24,7 +24,7 @@
 #include "topology/placement/placement.hpp"
 #include "topology/platform/platform.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_predict {
 namespace {
 
 struct Options {
@@ -271,7 +271,7 @@ Result<void> run(Options& o) {
 
 }  // namespace
 
-Action setup_predict(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.require_subcommand(1);
   CLI::App* hpl =
@@ -328,4 +328,4 @@ Action setup_predict(CLI::App& app) {
   });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_predict

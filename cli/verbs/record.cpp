@@ -29,7 +29,7 @@
 #include "traces/recorder/merge.hpp"
 #include "traces/recorder/spool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_record {
 namespace {
 
 struct Options {
@@ -272,7 +272,7 @@ Result<void> record(const Options& o) {
 
 }  // namespace
 
-Action setup_record(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   add_common(app, o->common);
   add_output(app, o->common, "-o,--output", o->output, "the trace to write", Outputs::Opened::kByVerb)
@@ -299,4 +299,4 @@ Action setup_record(CLI::App& app) {
   });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_record

@@ -23,7 +23,7 @@
 #include "topology/placement/placement.hpp"
 #include "traces/joined_trace.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_replay {
 namespace {
 
 struct Options {
@@ -39,6 +39,7 @@ struct Options {
   bool wait_states = false;
   bool sensitivity = false;
   bool explain = false;
+  bool verify = false;
   std::string rank_links = "utilization";
   ReportFlag report;
   std::shared_ptr<ExportFlag> exported = std::make_shared<ExportFlag>();
@@ -84,6 +85,22 @@ Result<std::unique_ptr<traces::TraceReader>> open_jobs(const Options& o, const s
   return std::unique_ptr<traces::TraceReader>(std::move(joined));
 }
 
+// The replay once more as it is without checks: what they cost, and whether it comes out the same.
+Result<void> compare_plain(const Options& o, const std::deque<Job>& jobs, const predict::Question& question,
+                           double wall_s, report::VerifiedRun& verified) {
+  WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
+  const auto start = std::chrono::steady_clock::now();
+  WEFT_ASSIGN(const auto plain,
+              replay::replay(*again, question.platform, question.placement, question.options));
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  if (wall.count() > 0) verified.time_ratio = wall_s / wall.count();
+  if (plain.makespan == question.base.makespan) return {};
+  ++verified.checks.wrong;
+  verified.checks.told.push_back(fmt::format("without --verify the makespan is {} ps, with it {} ps",
+                                             plain.makespan.count(), question.base.makespan.count()));
+  return {};
+}
+
 Result<void> run(const Options& o) {
   if (!o.with_map.empty() && o.with_map.size() != o.with.size())
     return usage_error("--with-map must be given once for each --with, or not at all",
@@ -100,7 +117,9 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
-  const bool with_path = o.critical_path || o.explain || o.sensitivity || o.report.wanted();
+  // The path and the ideal network, which efficiencies need; and what costs three replays more.
+  const bool in_detail = o.explain || o.sensitivity || o.report.wanted();
+  const bool with_path = o.critical_path || in_detail;
   auto together = options;
   together.critical_path = with_path;
   together.wait_states = o.wait_states || o.report.wanted();
@@ -111,13 +130,19 @@ Result<void> run(const Options& o) {
   Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
   std::chrono::duration<double> wall{0};
   replay::ReplayResult result;
+  std::optional<report::VerifiedRun> verified;
+  if (o.verify) verified.emplace();
   // The run of all together comes first, then each job alone, then those to compare with: without a network, without
   // contention, without that and latency.
   std::array<std::optional<Duration>, 3> less;
   std::vector<Duration> ideal_regions;
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
   WEFT_TRY(run_parallel(
-      1 + alone + (with_path ? less.size() : 0), o.common.threads,
+      1 + alone +
+          (in_detail   ? less.size()
+           : with_path ? 1
+                       : 0),
+      o.common.threads,
       [&](std::size_t i) -> Result<void> {
         if (i > alone) {
           WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
@@ -135,7 +160,11 @@ Result<void> run(const Options& o) {
         auto mine = together;
         mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
         const auto start = std::chrono::steady_clock::now();
-        WEFT_ASSIGN(result, replay::replay(*trace, platform, placement, mine));
+        if (verified) {
+          WEFT_ASSIGN(result, replay::replay_verified(*trace, platform, placement, mine, verified->checks));
+        } else {
+          WEFT_ASSIGN(result, replay::replay(*trace, platform, placement, mine));
+        }
         wall = std::chrono::steady_clock::now() - start;
         return {};
       },
@@ -152,8 +181,9 @@ Result<void> run(const Options& o) {
   }
 
   const predict::Question question{platform, placement, options, result, [&] { return open_jobs(o, jobs); }};
+  if (verified) WEFT_TRY(compare_plain(o, jobs, question, wall.count(), *verified));
   std::optional<predict::PathDetails> details;
-  if (o.critical_path && result.finished) {
+  if (in_detail && result.finished) {
     WEFT_ASSIGN(details, predict::path_details(question));
   }
   std::optional<predict::Sensitivity> sensitivity;
@@ -190,8 +220,11 @@ Result<void> run(const Options& o) {
       o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
   o.common.print(o.explain ? report::brief_text(facts, text_width())
                            : report::replay_text(facts, {o.all_links, order, text_width(), several}));
+  const report::VerifiedRun* const checked = verified ? &*verified : nullptr;
+  if (checked != nullptr) o.common.print(report::verification_text(*checked));
   if (!o.common.json.empty())
-    WEFT_TRY(o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several})));
+    WEFT_TRY(
+        o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several, checked})));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
   WEFT_TRY(o.exported->write(*trace, facts, placement));
   if (seen) {
@@ -202,12 +235,14 @@ Result<void> run(const Options& o) {
   }
   if (std::string found = result.finding(); !found.empty())
     return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
+  if (std::string found = checked != nullptr ? checked->checks.finding() : ""; !found.empty())
+    return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
   return {};
 }
 
 }  // namespace
 
-Action setup_replay(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("TRACE", o->traces, "a trace: one file, or all files of a format with one file per rank")
       ->required();
@@ -237,20 +272,27 @@ Action setup_replay(CLI::App& app) {
   app.add_flag(
       "--critical-path", o->critical_path,
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
-      "add up to it; what would shorten it; efficiencies (three more replays: without a network, without "
-      "contention, without latency)");
+      "add up to it; what would shorten it; efficiencies, by one more replay, on an ideal network");
   app.add_flag(
       "--explain", o->explain,
-      "why it takes that long in a few sentences instead of tables (with --critical-path in the JSON); with "
-      "--wait-states and --sensitivity theirs, too");
+      "why it takes that long in a few sentences instead of tables (with --critical-path in the JSON, and by "
+      "three more replays computation by kernel, contention by whose messages, and what of transfer is "
+      "contention and latency); with --wait-states and --sensitivity theirs, too");
   app.add_flag(
       "--sensitivity", o->sensitivity,
-      "what the makespan depends on, with --critical-path: how much more latency a message costs 1, 2 and "
+      "what the makespan depends on, with all of --critical-path and --explain: how much more latency a "
+      "message costs 1, 2 and "
       "5 %, what 1 % more latency, bandwidth and computation do, and each class of links at twice the "
       "speed; by some twenty to sixty more replays");
   app.add_flag("--wait-states", o->wait_states,
                "where ranks waited for others that were late, by rank and region, and whose delays in what "
                "region that is due to, directly and handed on by ranks that waited themselves");
+  app.add_flag("--verify", o->verify,
+               "checks while it replays, by accounts of its own: the rates of every solve against the "
+               "conditions of the "
+               "sharing model, every message's bytes against its rates, every link's sum, matching, and the "
+               "order of events; "
+               "tells what it checked and how much longer that took (one more replay)");
   o->exported->add(app, o->common);
   o->report.add(app, o->common);
   app.add_flag("--per-rank", o->per_rank, "times of every rank in the JSON, even of more than 4096");
@@ -258,4 +300,4 @@ Action setup_replay(CLI::App& app) {
   return with_outputs(o->common, [o] { return run(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_replay

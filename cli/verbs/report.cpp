@@ -3,9 +3,9 @@
 
 #include "cli/flags/comparison.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_report {
 
-Action setup_report(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Comparison>();
   o->add(app);
   o->report.add(app, o->common, "-o,--output")->required();
@@ -13,4 +13,4 @@ Action setup_report(CLI::App& app) {
   return with_outputs(o->common, [o] { return o->run("report"); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_report

@@ -14,7 +14,7 @@
 #include "topology/placement/host_lookup.hpp"
 #include "topology/platform/platform.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_route {
 namespace {
 
 struct Options {
@@ -80,7 +80,7 @@ Result<void> run(const Options& o) {
 
 }  // namespace
 
-Action setup_route(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("src", o->src, "source host, by index or name")->required()->type_name("SRC");
   app.add_option("dst", o->dst, "destination host, by index or name")->required()->type_name("DST");
@@ -92,4 +92,4 @@ Action setup_route(CLI::App& app) {
   return with_outputs(o->common, [o] { return run(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_route

@@ -10,7 +10,7 @@
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_schema {
 namespace {
 
 std::string list_of_schemas() {
@@ -48,7 +48,7 @@ Result<SchemaRow> row_of(const std::string& verb, const std::string& kind, const
 
 }  // namespace
 
-Action setup_schema(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto words = std::make_shared<std::vector<std::string>>(2);
   std::string verbs, kinds;
   std::string_view before;
@@ -72,4 +72,4 @@ Action setup_schema(CLI::App& app) {
   };
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_schema

@@ -24,7 +24,7 @@
 #include "topology/placement/placement.hpp"
 #include "topology/platform/platform.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_search {
 namespace {
 
 struct Options {
@@ -238,7 +238,7 @@ Result<void> search(Options& o) {
 
 }  // namespace
 
-Action setup_search(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("KIND", o->kind, "halo")->required();
   app.add_option("--grid", o->grid,
@@ -288,4 +288,4 @@ Action setup_search(CLI::App& app) {
   return with_outputs(o->common, [o] { return search(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_search

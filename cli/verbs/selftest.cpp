@@ -11,7 +11,7 @@
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_selftest {
 namespace {
 
 Result<void> run(const CommonOptions& common) {
@@ -49,10 +49,10 @@ Result<void> run(const CommonOptions& common) {
 
 }  // namespace
 
-Action setup_selftest(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<CommonOptions>();
   add_common(app, *o);
   return with_outputs(*o, [o] { return run(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_selftest

@@ -12,7 +12,7 @@
 #include "cli/verb.hpp"
 #include "report/sweep.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_sweep {
 namespace {
 
 constexpr std::size_t kMaxCombinations = 100000;
@@ -135,7 +135,7 @@ Result<void> run(Options& o) {
 
 }  // namespace
 
-Action setup_sweep(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   o->matrix.add(app);
   o->flags.add(app);
@@ -153,4 +153,4 @@ Action setup_sweep(CLI::App& app) {
   return with_outputs(o->common, [o] { return run(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_sweep

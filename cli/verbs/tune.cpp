@@ -25,7 +25,7 @@
 #include "topology/placement/placement.hpp"
 #include "topology/platform/platform.hpp"
 
-namespace weft::cli {
+namespace weft::cli::verb_tune {
 namespace {
 
 using hpl_gen::Candidate;
@@ -181,7 +181,7 @@ Result<void> run(Options& o) {
 
 }  // namespace
 
-Action setup_tune(CLI::App& app) {
+Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.require_subcommand(1);
   CLI::App* hpl = app.add_subcommand(
@@ -207,4 +207,4 @@ Action setup_tune(CLI::App& app) {
   return with_outputs(o->common, [o] { return run(*o); });
 }
 
-}  // namespace weft::cli
+}  // namespace weft::cli::verb_tune

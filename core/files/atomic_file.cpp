@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include "core/hash.hpp"
 
 namespace weft {
 namespace {
@@ -66,18 +69,88 @@ int follow(std::string path, Target& out) {
   return ELOOP;
 }
 
-// A new file beside `target`, which nobody else has a name for. -1 and errno on failure.
-int open_beside(const std::string& target, mode_t mode, std::string& name) {
+std::string folder_of(const std::string& target) {
   const auto slash = target.rfind('/');
-  const std::string folder = slash == std::string::npos ? std::string() : target.substr(0, slash + 1);
+  return slash == std::string::npos ? std::string() : target.substr(0, slash + 1);
+}
+
+// The name of a temporary of `target`, in its folder. The `first` is the same in every run, so that what a killed run left
+// is found by the next one that writes the same file; all others nobody can foresee. Empty, and errno, on failure.
+std::string temporary_name(const std::string& target, bool first) {
+  const std::string folder = folder_of(target);
+  Fingerprint of_target;
+  for (const char c : std::string_view(target).substr(folder.size()))
+    of_target.add(static_cast<unsigned char>(c));
+  if (first) return fmt::format("{}.weft-{:016x}.tmp", folder, of_target.value());
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != sizeof random) return {};
+  return fmt::format("{}.weft-{:016x}-{:016x}.tmp", folder, of_target.value(), random);
+}
+
+bool is_at(int fd, const std::string& name) {
+  struct stat mine {
+  }, there{};
+  return ::fstat(fd, &mine) == 0 && ::lstat(name.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
+         mine.st_ino == there.st_ino;
+}
+
+// Who writes a temporary holds a lock on it, which ends with its process however that ends. Where the file system knows
+// no locks nobody can take one, and nothing is removed.
+bool lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
+
+// Removes what stands under the name if it is a file that a process of this user left behind. Whether it did.
+bool remove_stale(const std::string& name) {
+  const int fd = ::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return false;
+  struct stat st {};
+  const bool left = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == ::geteuid() &&
+                    st.st_nlink == 1 && lock(fd) && is_at(fd, name) && ::unlink(name.c_str()) == 0;
+  ::close(fd);
+  return left;
+}
+
+// `make(name)` under new names beside `target`, or without the first one, until one is free. What it gave, or -1 and
+// errno.
+template <class Make>
+int under_new_name(const std::string& target, bool first, std::string& name, const Make& make) {
   for (int tries = 0; tries < 100; ++tries) {
-    std::uint64_t random = 0;
-    if (::getrandom(&random, sizeof random, 0) != sizeof random) return -1;
-    name = fmt::format("{}.weft-{:016x}.tmp", folder, random);
-    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    name = temporary_name(target, first);
+    if (name.empty()) return -1;
+    const int made = make(name);
+    if (made >= 0 || errno != EEXIST) return made;
+    first = first && remove_stale(name);
   }
   return -1;
+}
+
+// A new file beside `target`, locked. -1 and errno on failure.
+int open_beside(const std::string& target, mode_t mode, std::string& name) {
+  return under_new_name(target, true, name, [mode](const std::string& n) {
+    const int fd = ::open(n.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0 || (lock(fd), is_at(fd, n))) return fd;
+    ::close(fd);  // another process took it for one that was left
+    errno = EEXIST;
+    return -1;
+  });
+}
+
+// A file without a name in the folder of `target`, which is gone when its process is. -1 where the system has none: some
+// file systems, and where no /proc leads to a name for it later.
+int open_without_name(const std::string& target, mode_t mode) {
+  const std::string folder = folder_of(target);
+  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+  if (fd < 0) return -1;
+  if (::access(fmt::format("/proc/self/fd/{}", fd).c_str(), F_OK) == 0) {
+    lock(fd);
+    return fd;
+  }
+  ::close(fd);
+  return -1;
+}
+
+int give_name(int fd, const std::string& name) {
+  return ::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd).c_str(), AT_FDCWD, name.c_str(),
+                  AT_SYMLINK_FOLLOW);
 }
 
 // Owner, group and permissions of the file that is to be replaced.
@@ -102,6 +175,7 @@ AtomicFile::AtomicFile(AtomicFile&& o) noexcept
       written_(o.written_),
       first_error_(o.first_error_),
       straight_(o.straight_),
+      nameless_(o.nameless_),
       done_(std::exchange(o.done_, true)) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& o) noexcept {
@@ -114,6 +188,7 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& o) noexcept {
     written_ = o.written_;
     first_error_ = o.first_error_;
     straight_ = o.straight_;
+    nameless_ = o.nameless_;
     done_ = std::exchange(o.done_, true);
   }
   return *this;
@@ -159,10 +234,16 @@ Result<AtomicFile> AtomicFile::open(std::string path) {
   } else {
     if (target.exists && ::faccessat(AT_FDCWD, f.target_.c_str(), W_OK, AT_EACCESS) != 0)
       return f.failure(errno);
-    std::string name;
-    fd = open_beside(f.target_, target.exists ? 0600 : 0666, name);
-    if (fd < 0) return f.failure(errno);
-    f.temporary_ = Temporary(name, Temporary::Kind::kFile);
+    const mode_t mode = target.exists ? 0600 : 0666;
+    fd = open_without_name(f.target_, mode);
+    f.nameless_ = fd >= 0;
+    if (!f.nameless_) {
+      std::string name;
+      const HoldInterrupts hold;
+      fd = open_beside(f.target_, mode, name);
+      if (fd < 0) return f.failure(errno);
+      f.keep_name(name, fd);
+    }
     if (target.exists)
       if (const int error = keep_mode(fd, target.st); error != 0) {
         ::close(fd);
@@ -187,14 +268,41 @@ void AtomicFile::write(std::string_view bytes) {
   written_ += bytes.size();
 }
 
-Result<void> AtomicFile::close() {
-  if (file_ == nullptr) {
-    WEFT_CHECK(!done_, "close after commit");
-    return {};
+void AtomicFile::keep_name(const std::string& name, int fd) {
+  try {
+    temporary_ = Temporary(name, Temporary::Kind::kFile);
+  } catch (...) {
+    ::close(fd);
+    throw;
   }
+}
+
+// 0, or why the temporary has not got a name. `first`: the one that another run may take when the lock is gone.
+int AtomicFile::name_temporary(int fd, bool first) {
+  const HoldInterrupts hold;
+  const auto make = [&](const std::string& n) {
+    return nameless_ ? give_name(fd, n) : std::rename(temporary_.path(), n.c_str());
+  };
+  std::string name;
+  if (under_new_name(target_, first, name, make) < 0) return errno;
+  Temporary named(name, Temporary::Kind::kFile);
+  temporary_.keep();  // it is not there any more
+  temporary_ = std::move(named);
+  nameless_ = false;
+  return 0;
+}
+
+// All bytes are on the disk when it returns. `held`: the file stays open under this number, and with it the lock.
+Result<void> AtomicFile::finish(int* held) {
   if (first_error_ == 0 && std::fflush(file_) != 0) first_error_ = errno;
-  if (!straight_ && first_error_ == 0 && ::fsync(::fileno(file_)) != 0 && errno != EINVAL)
-    first_error_ = errno;
+  if (!straight_) {
+    if (first_error_ == 0 && ::fsync(::fileno(file_)) != 0 && errno != EINVAL) first_error_ = errno;
+    if (first_error_ == 0 && held == nullptr) first_error_ = name_temporary(::fileno(file_), false);
+    if (first_error_ == 0 && held != nullptr) {
+      *held = ::fcntl(::fileno(file_), F_DUPFD_CLOEXEC, 3);
+      if (*held < 0) first_error_ = errno;
+    }
+  }
   if (file_ != stdout && std::fclose(file_) != 0 && first_error_ == 0) first_error_ = errno;
   file_ = nullptr;
   if (first_error_ == 0) return {};
@@ -203,13 +311,37 @@ Result<void> AtomicFile::close() {
   return failure(error);
 }
 
+Result<void> AtomicFile::close() {
+  if (file_ == nullptr) {
+    WEFT_CHECK(!done_, "close after commit");
+    return {};
+  }
+  return finish(nullptr);
+}
+
+// 0, or why the file is not under its name.
+int AtomicFile::put_in_place(int fd) {
+  if (nameless_) {
+    if (give_name(fd, target_) == 0) return 0;  // there was none
+    if (errno != EEXIST) return errno;
+    if (const int error = name_temporary(fd, true); error != 0) return error;
+  }
+  if (fd >= 0 && !is_at(fd, temporary_.path())) return ESTALE;  // never another's file
+  return std::rename(temporary_.path(), target_.c_str()) == 0 ? 0 : errno;
+}
+
 Result<void> AtomicFile::commit() {
   WEFT_CHECK(!done_, "commit twice");
-  WEFT_TRY(close());
+  struct Held {
+    int fd = -1;
+    ~Held() {
+      if (fd >= 0) ::close(fd);
+    }
+  } held;
+  if (file_ != nullptr) WEFT_TRY(finish(&held.fd));
   done_ = true;
   if (straight_) return {};
-  if (std::rename(temporary_.path(), target_.c_str()) != 0) {
-    const int error = errno;
+  if (const int error = put_in_place(held.fd); error != 0) {
     temporary_.remove();
     return failure(error);
   }

@@ -1,10 +1,13 @@
-// An output that appears whole or not at all, where that can be: a regular file is written under a temporary name
-// beside it and renamed by commit(). An interrupted or failed write leaves the old file as it was.
+// An output that appears whole or not at all, where that can be: a regular file is written beside its place without a
+// name (O_TMPFILE), and gets its name in commit(). A write that fails, is interrupted or killed leaves the old file as it
+// was, and no other.
 //
 //  1. Symbolic links are followed: the link stays, the file behind it is replaced (or made).
-//  2. The temporary is new (O_EXCL) under a name that cannot be guessed, in the folder of the file: nothing that was
-//  put
-//     there beforehand is opened. It goes away with the object and with an interrupt (core/files/temporaries.hpp).
+//  2. Where the file system has no files without names, and for the moment in which an old file is replaced, it is called
+//     .weft-....tmp: made new (O_EXCL), so that nothing that was put there beforehand is opened. It goes away with the
+//     object and with an interrupt (core/files/temporaries.hpp). After SIGKILL the next run that writes the same file
+//     removes it; who writes one holds a lock on it, so no run removes another's. (What close() closed has a name of its own and no lock: those stay after
+//     SIGKILL.)
 //  3. The file keeps its permissions, and its owner and group where the system lets us; a new one has those of the
 //  umask.
 //     A file that may not be written is not replaced. Other hard links keep the old content.
@@ -37,7 +40,7 @@ class AtomicFile {
   [[nodiscard]] std::uint64_t written() const { return written_; }
   // Whether it is written straight, without a temporary.
   [[nodiscard]] bool straight() const { return straight_; }
-  // Flushes and syncs; holds no descriptor after it. For many files that are to appear together.
+  // Flushes and syncs; holds no descriptor after it, so it has a temporary name from here on. For many files that are to appear together.
   [[nodiscard]] Result<void> close();
   // close(), then renames over the target. After it the object is done.
   [[nodiscard]] Result<void> commit();
@@ -45,6 +48,10 @@ class AtomicFile {
  private:
   AtomicFile() = default;
   void discard();
+  [[nodiscard]] Result<void> finish(int* held);
+  [[nodiscard]] int put_in_place(int fd);
+  [[nodiscard]] int name_temporary(int fd, bool first);
+  void keep_name(const std::string& name, int fd);
   [[nodiscard]] Error failure(int error) const;
   std::string path_;    // as the user wrote it
   std::string target_;  // behind the links
@@ -53,6 +60,7 @@ class AtomicFile {
   std::uint64_t written_ = 0;
   int first_error_ = 0;
   bool straight_ = false;
+  bool nameless_ = false;  // the temporary has no name yet
   bool done_ = false;
 };
 

@@ -9,9 +9,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 namespace weft {
 
@@ -20,13 +20,14 @@ struct Temporary::Entry {
   std::atomic<char*> name{nullptr};  // null: not in use
   Kind kind = Kind::kFile;
   Entry* next = nullptr;
+  Entry* next_unused = nullptr;
 };
 
 struct TemporaryList {
   using Entry = Temporary::Entry;
   std::atomic<Entry*> head{nullptr};
-  std::mutex mutex;  // of `unused` and of changes of head
-  std::vector<Entry*> unused;
+  std::mutex mutex;         // of `unused` and of changes of head
+  Entry* unused = nullptr;  // a list of its own: to give one back takes no memory
   std::atomic<int> holds{0};
   std::atomic<int> waiting{0};  // the signal that came while somebody held it
   std::atomic<bool> ending{false};
@@ -37,21 +38,20 @@ struct TemporaryList {
   }
 
   Entry* add(const std::string& path, Temporary::Kind kind) {
-    char* name = new char[path.size() + 1];
-    std::memcpy(name, path.c_str(), path.size() + 1);
+    auto name = std::make_unique<char[]>(path.size() + 1);
+    std::memcpy(name.get(), path.c_str(), path.size() + 1);
     const std::lock_guard lock(mutex);
-    Entry* e = nullptr;
-    if (unused.empty()) {
+    Entry* e = unused;
+    if (e == nullptr) {
       e = new Entry;
       e->kind = kind;
-      e->name = name;
+      e->name = name.release();
       e->next = head;
       head = e;
     } else {
-      e = unused.back();
-      unused.pop_back();
+      unused = e->next_unused;
       e->kind = kind;
-      e->name = name;
+      e->name = name.release();
     }
     return e;
   }
@@ -60,7 +60,8 @@ struct TemporaryList {
   char* take(Entry* e) {
     char* name = e->name.exchange(nullptr);
     const std::lock_guard lock(mutex);
-    unused.push_back(e);
+    e->next_unused = unused;
+    unused = e;
     return name;
   }
 
@@ -101,6 +102,12 @@ struct TemporaryList {
     }
   }
 
+  void remove_all() {
+    remove_all(Temporary::Kind::kFile);
+    remove_all(Temporary::Kind::kTree);
+    remove_all(Temporary::Kind::kFolder);
+  }
+
   static sigset_t ours() {
     sigset_t set;
     ::sigemptyset(&set);
@@ -115,9 +122,7 @@ struct TemporaryList {
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     if (ending.exchange(true))
       for (;;) ::pause();
-    remove_all(Temporary::Kind::kFile);
-    remove_all(Temporary::Kind::kTree);
-    remove_all(Temporary::Kind::kFolder);
+    remove_all();
     ::signal(signal, SIG_DFL);
     ::raise(signal);
     ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
@@ -136,7 +141,11 @@ void on_signal(int signal) {
 }
 }  // namespace
 
-Temporary::Temporary(const std::string& path, Kind kind) : entry_(TemporaryList::the().add(path, kind)) {}
+// What exists goes away again where there is no memory to remember it.
+Temporary::Temporary(const std::string& path, Kind kind) try : entry_(TemporaryList::the().add(path, kind)) {
+} catch (...) {
+  TemporaryList::remove_one(path.c_str(), kind);
+}
 Temporary::Temporary(Temporary&& o) noexcept : entry_(std::exchange(o.entry_, nullptr)) {}
 Temporary& Temporary::operator=(Temporary&& o) noexcept {
   if (this != &o) {
@@ -174,6 +183,8 @@ void remove_temporaries_when_interrupted() {
     ::sigaction(signal, &ours, nullptr);
   }
 }
+
+void remove_temporaries() { TemporaryList::the().remove_all(); }
 
 HoldInterrupts::HoldInterrupts() { ++TemporaryList::the().holds; }
 HoldInterrupts::~HoldInterrupts() {

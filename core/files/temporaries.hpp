@@ -18,7 +18,8 @@ class Temporary {
     kTree,    // a folder and all that is in it
   };
   Temporary() = default;
-  Temporary(const std::string& path, Kind kind);  // the thing exists already and is ours
+  // The thing exists already and is ours: it goes away, too, where this throws std::bad_alloc.
+  Temporary(const std::string& path, Kind kind);
   Temporary(Temporary&& o) noexcept;
   Temporary& operator=(Temporary&& o) noexcept;
   Temporary(const Temporary&) = delete;
@@ -40,6 +41,9 @@ class Temporary {
 // Makes SIGINT, SIGTERM, SIGHUP and SIGPIPE remove every Temporary and then end the program as they would have (a shell
 // sees 130 and 143 for the first two). A signal that is ignored (nohup) stays so. Called once, by main().
 void remove_temporaries_when_interrupted();
+
+// Every Temporary now, for a program that is about to end in a way that runs no destructor. Takes no memory.
+void remove_temporaries();
 
 // While one exists, interrupts wait: for a few renames that belong together. Nests.
 class HoldInterrupts {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "replay/messages/match_audit.hpp"
+
 namespace weft::replay {
 
 using traces::OpKind;
@@ -28,6 +30,7 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   m.posted = agenda_.now();
   if ((context & Target::kActivity) != 0) m.state |= kCollective;
   hindsight_.sent(m, src, target);
+  if (audit_ != nullptr) audit_->sent(i, m);
   if (m.protocol != Protocol::kRendezvous) {
     m.send_target.value = Target::kNobody;
     tell(src, target, 0, nullptr, true);
@@ -74,6 +77,7 @@ void Transfers::may_be_seen(std::uint32_t receiver) {
 void Transfers::delivered(std::uint32_t i, std::uint32_t r) {
   if (r == kNone) return may_be_seen(messages_[i].dst);
   const PostedRecv recv = matcher_.receives()[r];
+  if (audit_ != nullptr) audit_->matched(i, r);
   matcher_.receives().give(r);
   match(i, recv.target, recv.bytes, false);
 }
@@ -84,8 +88,10 @@ void Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t
   const std::uint32_t r = matcher_.receives().take();
   PostedRecv& v = matcher_.receives()[r];
   v = PostedRecv{rank, context, source, tag, bytes, target, 0, kNone, kNone};
+  if (audit_ != nullptr) audit_->posted(r, v);
   const std::uint32_t m = matcher_.post(r);
   if (m == kNone) return;
+  if (audit_ != nullptr) audit_->matched(m, r);
   matcher_.receives().give(r);
   match(m, target, bytes, true);
 }
@@ -185,6 +191,12 @@ void Transfers::arrive(std::uint32_t i) {
   may_be_seen(n.dst);
 }
 
+bool Transfers::withdraw(std::uint32_t rank, Target target) {
+  const bool taken = matcher_.withdraw(rank, target);
+  if (taken && audit_ != nullptr) audit_->withdrawn(rank, target);
+  return taken;
+}
+
 void Transfers::forget(std::uint32_t rank, Target target) {
   const auto forget_in = [&](std::uint32_t of, Target& t) {
     if (of == rank && t.value == target.value) t.value = Target::kNobody;
@@ -194,6 +206,7 @@ void Transfers::forget(std::uint32_t rank, Target target) {
     if ((m.state & kMatched) != 0) forget_in(m.dst, m.recv_target);
   });
   matcher_.receives().for_each_live([&](PostedRecv& v) { forget_in(v.rank, v.target); });
+  if (audit_ != nullptr) audit_->forgotten(rank, target);
   collectives_.forget(rank, target);
 }
 

@@ -31,6 +31,8 @@
 
 namespace weft::replay {
 
+class MatchAudit;  // replay/messages/match_audit.hpp
+
 class Transfers {
  public:
   // Where messages are and what they cross; all outlive it.
@@ -80,7 +82,9 @@ class Transfers {
   // Nobody asks for that request any more: what is under way goes on, and nobody is told of its end. O(messages).
   void forget(std::uint32_t rank, Target target);
   // Takes back the receive of that request, if nothing matched it yet.
-  bool withdraw(std::uint32_t rank, Target target) { return matcher_.withdraw(rank, target); }
+  bool withdraw(std::uint32_t rank, Target target);
+  // Tells `audit` of every send, receive and match; nothing else changes. REQUIRES: none yet.
+  void audit(MatchAudit* audit) { audit_ = audit; }
 
   // ---- Events of message i.
   // Its envelope is at the receiver. It is delivered if all earlier messages of its channel were; then those that came
@@ -132,6 +136,7 @@ class Transfers {
   Agenda& agenda_;
   bool look_ahead_;  // hints to the processor pay
   std::uint64_t truncated_ = 0;
+  MatchAudit* audit_ = nullptr;
 };
 
 }  // namespace weft::replay

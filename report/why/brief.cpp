@@ -5,17 +5,38 @@
 #include <algorithm>
 
 #include "core/quantity_text.hpp"
+#include "predict/path_details.hpp"
 #include "predict/sensitivity.hpp"
 #include "report/replay_text.hpp"
 #include "report/table.hpp"
 #include "report/why/critical_path.hpp"
 #include "report/why/path_difference.hpp"
+#include "report/why/shares.hpp"
 
 namespace weft::report {
 namespace {
 
 Duration part(const replay::PathResult& path, replay::PathPart p) {
   return path.parts[static_cast<std::size_t>(p)];
+}
+
+constexpr int kWorthTelling = 200;  // one part in so many of the makespan
+
+// The kernel that takes most of the path, and whose messages were in its way most.
+std::string details_sentence(const predict::PathDetails& d, Duration makespan) {
+  std::string out;
+  if (d.kernels.size() > 1)
+    out = fmt::format("most of its computation is {} ({}, {} of the time)", d.kernels.front().name,
+                      show(d.kernels.front().time), share(d.kernels.front().time, makespan));
+  if (!d.rivals.empty() && d.rivals.front().contention >= makespan / kWorthTelling) {
+    const auto& worst = d.rivals.front();
+    out += fmt::format("{}what it waits for most on links are messages of rank {} to rank {} ({}, {})",
+                       out.empty() ? "" : "; ", worst.src.index(), worst.dst.index(), show(worst.contention),
+                       share(worst.contention, makespan));
+  }
+  if (out.empty()) return out;
+  out.front() = out.front() == 'm' ? 'M' : 'W';
+  return out + ".\n";
 }
 
 // The factor that costs most, and what it means.
@@ -25,11 +46,14 @@ std::string efficiency_sentence(const Efficiency& e) {
       {e.serialisation, "serialisation: ranks wait for each other even where messages take no time"},
       {e.transfer, "transfer: messages take time"}};
   const auto* const least = std::min_element(std::begin(factors), std::end(factors));
+  const std::string split = e.split ? fmt::format(" = contention {:.3f} x latency {:.3f} x all else {:.3f}",
+                                                  e.split->contention, e.split->latency, e.split->bandwidth)
+                                    : "";
   return fmt::format(
       "{:.1f} % of the ranks' time is computation (load balance {:.3f} x serialisation {:.3f} x transfer "
-      "{:.3f}); "
+      "{:.3f}{}); "
       "most is lost to {}.\n",
-      100 * e.parallel, e.load_balance, e.serialisation, e.transfer, least->second);
+      100 * e.parallel, e.load_balance, e.serialisation, e.transfer, split, least->second);
 }
 
 std::string waits_sentence(const predict::RunFacts& run) {
@@ -77,6 +101,7 @@ std::string brief_text(const predict::RunFacts& run, std::size_t width) {
   std::string path = explain_path(run) + ".\n";
   path.front() = 'T';
   out += path;
+  if (run.path_details != nullptr) out += details_sentence(*run.path_details, r.makespan);
   if (const auto e = efficiency(run)) out += efficiency_sentence(*e);
   const Duration computed = part(r.path, replay::PathPart::kCompute);
   const Duration data =

@@ -8,7 +8,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::bad_input_test {
 namespace {
 
 struct Bad {
@@ -401,4 +401,4 @@ TEST_F(Damaged, ACompressedTextTraceCutOffIsAnError) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::bad_input_test

@@ -13,7 +13,7 @@
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
 
-namespace weft::testing {
+namespace weft::testing::completion_test {
 namespace {
 
 using ::testing::Contains;
@@ -177,4 +177,4 @@ TEST_F(CompletionTest, AnUnknownShellIsToldTheKnownOnes) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::completion_test

@@ -10,7 +10,7 @@
 #include "tests/support/dumpi_writer.hpp"
 #include "tests/support/needs.hpp"
 
-namespace weft::testing {
+namespace weft::testing::dumpi_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -115,4 +115,4 @@ TEST(Dumpi, RecordedTracesAreRightProgramsAndReplayEverywhere) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::dumpi_test

@@ -6,7 +6,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::fit_test {
 namespace {
 
 TEST(Fit, FragmentsOfBothKindsMakeAPlatform) {
@@ -56,4 +56,4 @@ TEST(Fit, NoiseNeedsItsFlagAndFollowsItsSeed) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::fit_test

@@ -13,7 +13,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::flags_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -358,4 +358,4 @@ INSTANTIATE_TEST_SUITE_P(Verbs, FlagsTest, ::testing::ValuesIn(verbs()), [](cons
 });
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::flags_test

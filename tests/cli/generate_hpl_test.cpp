@@ -8,7 +8,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::generate_hpl_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -162,4 +162,4 @@ TEST(GenerateHpl, FaultsAreNamedAndLeaveNothing) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::generate_hpl_test

@@ -6,7 +6,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::generate_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -109,4 +109,4 @@ TEST(Sweep, TheFlipBetweenTwoBandwidthsIsFound) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::generate_test

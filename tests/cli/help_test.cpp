@@ -10,7 +10,7 @@
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
 
-namespace weft::testing {
+namespace weft::testing::help_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -151,4 +151,4 @@ TEST(Help, TheExamplesWork) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::help_test

@@ -8,7 +8,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::hindsight_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -139,4 +139,4 @@ TEST_F(Hindsight, ExplainSaysItInSentences) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::hindsight_test

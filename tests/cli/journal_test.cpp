@@ -14,7 +14,7 @@
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
 
-namespace weft::testing {
+namespace weft::testing::journal_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -399,4 +399,4 @@ TEST(CliJournal, FlagsThatDoNotGoTogetherAreToldBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::journal_test

@@ -13,7 +13,7 @@
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
 
-namespace weft::testing {
+namespace weft::testing::otf2_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -179,4 +179,4 @@ TEST(Otf2Cli, ReplayedPatternsComeBack) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::otf2_test

@@ -15,7 +15,7 @@
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
 
-namespace weft::testing {
+namespace weft::testing::output_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -246,4 +246,4 @@ TEST_F(OutputTest, ACountIsDigitsWithinItsRange) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::output_test

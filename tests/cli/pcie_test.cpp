@@ -8,7 +8,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::pcie_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -137,4 +137,4 @@ TEST(CliPcie, PlatformVerbsKnowTheTrees) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::pcie_test

@@ -7,7 +7,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::predict_test {
 namespace {
 
 using nlohmann::json;
@@ -538,4 +538,4 @@ TEST(TuneHpl, AnInterruptPrintsTheBestSoFar) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::predict_test

@@ -8,7 +8,7 @@
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
 
-namespace weft::testing {
+namespace weft::testing::replay_compare_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -60,6 +60,31 @@ TEST(CliReplay, PingPongEqualsItsClosedForm) {
   // A header of 1 kB takes 1 us more each.
   EXPECT_EQ(replay_json(w, "t.txt --raw --header 1kB" + kOn)["makespan_s"], 0.002006);
   EXPECT_EQ(replay_json(w, "t.txt --raw --set bw=4Gbps" + kOn)["makespan_s"], 0.004004);
+}
+
+TEST(CliReplay, AVerifiedReplayIsTheSameAndSaysWhatItChecked) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const auto plain = replay_json(w, "t.txt" + kOn + "--raw");
+  const auto verified = replay_json(w, "t.txt" + kOn + "--raw --verify");
+  EXPECT_EQ(verified.at("fingerprint"), plain.at("fingerprint"));
+  EXPECT_EQ(verified.at("ranks"), plain.at("ranks"));
+  EXPECT_FALSE(plain.contains("verification"));
+  const auto& v = verified.at("verification");
+  EXPECT_EQ(v.at("conditions"), "max-min certificate");
+  EXPECT_EQ(v.at("messages"), 2);
+  EXPECT_EQ(v.at("matches"), 2);
+  EXPECT_EQ(v.at("rates"), 2) << "each message alone";
+  EXPECT_EQ(v.at("links"), plain.at("platform").at("links"));
+  EXPECT_EQ(v.at("events"), plain.at("engine").at("events"));
+  EXPECT_EQ(v.at("wrong"), 0);
+  EXPECT_TRUE(v.at("findings").empty());
+  EXPECT_GT(v.at("time_ratio"), 0);
+  EXPECT_LT(v.at("worst_bytes_error"), 1e-9);
+  const Outcome o = w.weft("replay t.txt" + kOn + "--verify");
+  EXPECT_EQ(o.exit_code, 0);
+  EXPECT_THAT(o.out, HasSubstr("2 matches, "));
+  EXPECT_THAT(o.out, HasSubstr(" in order: all right; it took "));
 }
 
 TEST(CliReplay, CollectivesTakeTheirClosedFormsAndFollowTheOverride) {
@@ -329,4 +354,4 @@ TEST(SweepVerb, AKeyThatChangesNothingIsToldAndSpeedSaysWhy) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::replay_compare_test

@@ -7,7 +7,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::report_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -173,4 +173,4 @@ TEST(CliReport, WhatCannotBeWrittenIsToldFirst) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::report_test

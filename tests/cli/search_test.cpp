@@ -8,7 +8,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::search_test {
 namespace {
 
 using nlohmann::json;
@@ -107,4 +107,4 @@ TEST(SearchVerb, MistakesAreAnswered) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::search_test

@@ -6,7 +6,7 @@
 
 #include "tests/cli/run_weft.hpp"
 
-namespace weft::testing {
+namespace weft::testing::text_input_test {
 namespace {
 
 constexpr const char* kTrace = "0 init\n1 init\n0 send 1 7 100 6\n1 recv 0 7 100 6\n0 finalize\n1 finalize\n";
@@ -128,4 +128,4 @@ TEST(TextInput, AMessageHasNoControlCharactersAndIsNotAsLongAsItsInput) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::text_input_test

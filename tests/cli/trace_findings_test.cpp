@@ -10,7 +10,7 @@
 #include "traces/weft/copy.hpp"
 #include "traces/weft/writer.hpp"
 
-namespace weft::testing {
+namespace weft::testing::trace_findings_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -257,4 +257,4 @@ TEST(TraceFindings, PredictionsWithThePivotsOfATraceTellWhatItDoesNotHold) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::trace_findings_test

@@ -63,6 +63,7 @@ COMMANDS = [
     ("replay", f"replay A.weft --on '{NODES}' --critical-path --accuracy 0.01 --threads 2", 0),
     ("replay", f"replay T.weft --on '{NODES}' --raw=rendezvous --raw-switch 1KiB --header 16B --weights rtt", 0),
     ("replay", "replay A.weft --on cs-storm --model pcie", 0),
+    ("replay", f"replay T.weft --on '{NODES}' --verify", 0),
     ("replay", "replay A.weft --with A.weft --on torus:dims=4x2 --map strided:2", 0),
     ("replay", "replay D.weft --on device.textproto", 0),
     ("replay", f"replay deadlock.txt --on '{NODES}'", 1),

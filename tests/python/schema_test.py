@@ -30,6 +30,7 @@ UNSEEN = {
     "sweep": {"#/properties/error": INTERRUPT},
     "predict": {"#/properties/error": INTERRUPT},
     "tune": {"#/properties/error": INTERRUPT, "#/properties/rows/items/properties/error_estimate null": "too few panels to estimate"},
+    "replay": {f"#/properties/error/oneOf/2/properties/{key}": "a replay that is wrong" for key in ("kind", "message")},
     "search": {f"#/properties/{key} null": INTERRUPT for key in ("worst_s", "mean_s", "median_s")} |
               {"#/properties/step_load_bound_s": "a search that needs this bound"},
     "check": {f"#/properties/findings/items/properties/{key} null": "a finding on no single rank" for key in ("rank", "op")},

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "tests/recorder/recorder_testing.hpp"
+#include "traces/conditional_steps.hpp"
 
 namespace weft::recorder::testing {
 namespace {
@@ -131,16 +132,34 @@ TEST_P(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
   EXPECT_GT(polls, static_cast<std::int64_t>(places));
 }
 
+// The poll of rank 1 that hits.
+std::size_t hit_of(const Recorded& r) {
+  std::size_t hit = 0;
+  for (std::size_t i = 0; i < r.ops.at(1).size(); ++i)
+    if (r.ops[1][i].kind == OpKind::iprobe && (r.ops[1][i].flags & traces::kHit) != 0) hit = i;
+  return hit;
+}
+
 TEST_P(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
   const Folder folder;
-  ASSERT_EQ(record(folder, mpirun(4) + behaviour("poll")), 0);
-  const Recorded r = read_back(folder / "t.weft");
-  const auto& ops = r.ops.at(1);
+  Recorded r;
   std::size_t hit = 0;
+  std::int64_t body = 0;
+  // A body ends where more than kBodyComputePs pass between its operations: on a busy machine an interrupt can do that.
+  for (int attempt = 0; attempt < 5 && body < 2; ++attempt) {
+    ASSERT_EQ(record(folder, mpirun(4) + behaviour("poll")), 0);
+    r = read_back(folder / "t.weft");
+    hit = hit_of(r);
+    body = r.lists[1][hit].at(1);
+    const Op& next = r.ops[1][hit + static_cast<std::size_t>(body) + 1];
+    if (body < 2) {
+      EXPECT_TRUE(next.kind == OpKind::compute_time && next.amount > traces::kBodyComputePs);
+    }
+  }
+  const auto& ops = r.ops.at(1);
   std::vector<std::size_t> misses;
-  for (std::size_t i = 0; i < ops.size(); ++i)
-    if (ops[i].kind == OpKind::iprobe)
-      ((ops[i].flags & traces::kHit) != 0 ? hit = i : (misses.push_back(i), i));
+  for (std::size_t i = 0; i < hit; ++i)
+    if (ops[i].kind == OpKind::iprobe) misses.push_back(i);
   ASSERT_GE(misses.size(), 3u);
   for (const std::size_t m : misses)
     EXPECT_EQ(r.lists[1][m], std::vector<std::int64_t>{static_cast<std::int64_t>(hit - m)});
@@ -148,7 +167,6 @@ TEST_P(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
   EXPECT_EQ(ops[misses[1] - 1].kind, OpKind::compute_time);
   EXPECT_GT(ops[misses[1] - 1].amount, 290'000'000);
   // the body: the receive and the forward in `row`, not the message in `column`
-  const std::int64_t body = r.lists[1][hit].at(1);
   ASSERT_GE(body, 2);
   const Op& last = ops[hit + static_cast<std::size_t>(body)];
   EXPECT_EQ(last.kind, OpKind::send);

@@ -14,6 +14,7 @@
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
 #include "tests/replay/well_formed.hpp"
+#include "tests/replay/why_sums.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "traces/kernel.hpp"
@@ -59,24 +60,7 @@ void expect_path(traces::TraceReader& trace, const topology::Platform& where, co
   ASSERT_TRUE(r) << r.error().message();
   EXPECT_EQ(r->fingerprint, without.fingerprint);
   EXPECT_EQ(r->engine.events, without.engine.events);
-  const PathResult& path = r->path;
-  ASSERT_TRUE(path.known);
-  Duration sum{0}, parts{0};
-  SimTime at{};
-  for (const PathSegment& s : path.segments) {
-    EXPECT_EQ(s.from, at);
-    EXPECT_GE(s.to, s.from);
-    at = s.to;
-    for (const Duration d : s.parts) {
-      EXPECT_GE(d, Duration(-1)) << "rounded as a whole, so that one of two parts may lose a tick";
-      parts += d;
-    }
-  }
-  for (const Duration d : path.parts) sum += d;
-  EXPECT_EQ(sum, r->makespan);
-  EXPECT_EQ(parts, r->makespan);
-  EXPECT_EQ(at, SimTime(r->makespan));
-  EXPECT_EQ(path.parts[static_cast<std::size_t>(PathPart::kOther)], Duration(0));
+  expect_path_adds_up(*r);
 }
 
 Duration sum_of_causes(const RankTimes& t) {

@@ -9,6 +9,7 @@
 
 #include "tests/replay/microseconds.hpp"
 #include "tests/replay/well_formed.hpp"
+#include "tests/replay/why_sums.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "traces/exchange_series.hpp"
@@ -49,41 +50,6 @@ Delays delays(const ReplayResult& r) {
   return out;
 }
 
-void expect_sums(const ReplayResult& r) {
-  const WaitResult& w = r.wait_states;
-  ASSERT_TRUE(w.known);
-  const auto add_up = [](const std::vector<WaitTimes>& list) {
-    WaitTimes sum;
-    for (const WaitTimes& t : list) {
-      for (std::size_t k = 0; k < kWaitKindCount; ++k) {
-        EXPECT_GE(t.kinds[k], Duration(0));
-        sum.kinds[k] += t.kinds[k];
-      }
-      EXPECT_GE(t.direct, Duration(0));
-      EXPECT_GE(t.propagated, Duration(0));
-      sum.direct += t.direct;
-      sum.propagated += t.propagated;
-    }
-    return sum;
-  };
-  Duration direct{0}, propagated{0};
-  for (const DelayCost& d : w.delays) {
-    EXPECT_GE(d.direct, Duration(0));
-    EXPECT_GE(d.propagated, Duration(0));
-    direct += d.direct;
-    propagated += d.propagated;
-  }
-  for (const WaitTimes& sum : {add_up(w.ranks), add_up(w.regions)}) {
-    EXPECT_EQ(sum.kinds, w.all.kinds);
-    EXPECT_EQ(sum.direct, direct);
-    EXPECT_EQ(sum.propagated, propagated);
-  }
-  EXPECT_EQ(direct, w.all.direct);
-  EXPECT_EQ(direct + propagated, w.all.waited());
-  for (std::size_t i = 0; i < w.ranks.size(); ++i)
-    EXPECT_LE(w.ranks[i].waited(), r.ranks[i].finish - r.ranks[i].compute);
-}
-
 // Both compute in "first", one longer, then both for the same time in "second": what made the one late is the excess in
 // "first", although it is in "second" while the other one waits.
 TEST(WaitStates, ALateSenderIsBlamedForWhatItDidMoreOf) {
@@ -100,7 +66,7 @@ TEST(WaitStates, ALateSenderIsBlamedForWhatItDidMoreOf) {
   t.p2p(1, OpKind::send, 0, 0, kSmall);
   t.p2p(0, OpKind::recv, 1, 0, kSmall);
   const auto r = run(t);
-  expect_sums(r);
+  expect_waits_add_up(r);
   // Called at 70, after 3 of overhead; awaited since 30.
   EXPECT_EQ(kinds(r.wait_states.ranks[0]), (Micros{{"late_sender", 43}}));
   EXPECT_EQ(kinds(r.wait_states.all), (Micros{{"late_sender", 43}}));
@@ -116,7 +82,7 @@ TEST(WaitStates, ALateReceiverIsWaitedForFromTheRequestOn) {
   t.p2p(0, OpKind::recv, 1, 0, kLarge);
   t.p2p(1, OpKind::send, 0, 0, kLarge);
   const auto r = run(t);
-  expect_sums(r);
+  expect_waits_add_up(r);
   EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_receiver", 96}}));
   EXPECT_EQ(delays(r), (Delays{{"0 computation", {96, 0}}}));
 }
@@ -131,7 +97,7 @@ TEST(WaitStates, AWaitHandsTheBlameOn) {
   t.p2p(1, OpKind::send, 2, 0, kSmall);
   t.p2p(2, OpKind::recv, 1, 0, kSmall);
   const auto r = run(t);
-  expect_sums(r);
+  expect_waits_add_up(r);
   // 1 waits until 103, has the data at 105 and received them at 107, sends at 120.
   EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_sender", 103}}));
   EXPECT_EQ(kinds(r.wait_states.ranks[2]), (Micros{{"late_sender", 120}}));
@@ -155,7 +121,7 @@ TEST(WaitStates, SeveralWaitsShareTheBlameByTheirLength) {
   compute(t, 2, 120);
   t.p2p(2, OpKind::recv, 1, 0, kSmall);  // waits 31
   const auto r = run(t);
-  expect_sums(r);
+  expect_waits_add_up(r);
   EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_sender", 120}}));
   EXPECT_EQ(kinds(r.wait_states.ranks[2]), (Micros{{"late_sender", 31}}));
   // Since the beginning 1 waited 120 and was busy 20 + 11, 2 computed 120: nothing but communication is more there.
@@ -191,7 +157,7 @@ TEST(WaitStates, OnlyWhatRanksDidSinceTheyMetCounts) {
     t.p2p(0, OpKind::recv, 1, 0, kSmall);
     for (const std::uint32_t r : {0u, 1u}) region(t, r, OpKind::region_end, second);
     const auto r = run(t);
-    expect_sums(r);
+    expect_waits_add_up(r);
     const Delays found = delays(r);
     EXPECT_EQ(found.at("0 computation first").second, 0) << message;
     EXPECT_EQ(found.at("0 computation first").first, 1000) << message;
@@ -230,7 +196,7 @@ TEST(WaitStates, CollectivesAreWaitedForByWhatTheyAre) {
       if (waits) t.wait(r, 0);
     }
     const auto r = run(t);
-    expect_sums(r);
+    expect_waits_add_up(r);
     for (std::uint32_t k = 0; k < 4; ++k) {
       Micros want;
       if (c.waits[k] > 0) want[c.name] = c.waits[k];
@@ -244,7 +210,7 @@ TEST(WaitStates, CollectivesAreWaitedForByWhatTheyAre) {
     t.collective(r, OpKind::exscan, kAnySource, 100, CommId(0));
   }
   const auto r = run(t);
-  expect_sums(r);
+  expect_waits_add_up(r);
   EXPECT_EQ(kinds(r.wait_states.ranks[3]), (Micros{{"early_scan", 30}}));
   EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"early_scan", 10}}));
   EXPECT_EQ(r.wait_states.ranks[3].longest_for, RankId(0));
@@ -266,7 +232,7 @@ TEST(WaitStates, ASeriesOfExchangesIsWaitedForUntilItsLastMemberComes) {
     t.add(r, op, list);
   }
   const auto r = run(t);
-  expect_sums(r);
+  expect_waits_add_up(r);
   EXPECT_EQ(kinds(r.wait_states.ranks[0]), (Micros{{"wait_at_nxn", 50}}));
   EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"wait_at_nxn", 25}}));
   EXPECT_EQ(delays(r), (Delays{{"2 computation", {75, 0}}}));
@@ -293,7 +259,7 @@ TEST(WaitStates, AddUpOnRandomProgramsAndChangeNothing) {
     EXPECT_EQ(r.fingerprint, plain.fingerprint);
     EXPECT_EQ(r.engine.events, plain.engine.events);
     EXPECT_FALSE(plain.wait_states.known);
-    expect_sums(r);
+    expect_waits_add_up(r);
     if (!r.collectives.empty()) continue;
     // Without collectives they are what the causes of time in MPI say, but for rounding.
     ++without_collectives;
@@ -318,7 +284,7 @@ TEST(WaitStates, AddUpOnTheSamples) {
       ASSERT_TRUE(t) << t.error().message();
       const auto r = run(**t, topology::load_platform(on).value());
       SCOPED_TRACE(std::string(file) + " on " + on);
-      expect_sums(r);
+      expect_waits_add_up(r);
       EXPECT_GT(r.wait_states.count, 100u);
     }
   }

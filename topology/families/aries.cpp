@@ -17,7 +17,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/choice.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_aries {
 namespace {
 
 constexpr std::string_view kBandwidth = "10.2GB/sx5.25GB/sx5.25GB/sx4.7GB/s";
@@ -137,6 +137,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_aries() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_aries

@@ -5,7 +5,7 @@
 #include "topology/families/grid.hpp"
 #include "topology/registry.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_bgq {
 namespace {
 
 constexpr std::string_view kBandwidth = "20GB/sx2GB/s";
@@ -35,6 +35,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_bgq() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_bgq

@@ -5,7 +5,7 @@
 
 #include "topology/registry.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_crossbar {
 namespace {
 
 constexpr std::array<ParamInfo, 1> kParams = {{{"n", "required", "number of hosts"}}};
@@ -59,6 +59,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_crossbar() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_crossbar

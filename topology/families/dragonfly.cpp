@@ -22,7 +22,7 @@
 #include "topology/families/groups.hpp"
 #include "topology/registry.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_dragonfly {
 namespace {
 
 constexpr std::array<ParamInfo, 6> kParams = {{
@@ -180,6 +180,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_dragonfly() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_dragonfly

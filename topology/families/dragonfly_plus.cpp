@@ -12,7 +12,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/choice.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_dragonfly_plus {
 namespace {
 
 constexpr std::array<ParamInfo, 8> kParams = {{
@@ -144,6 +144,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_dragonfly_plus() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_dragonfly_plus

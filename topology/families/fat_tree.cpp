@@ -23,7 +23,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/choice.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_fat_tree {
 namespace {
 
 constexpr std::array<ParamInfo, 3> kParams = {{
@@ -212,6 +212,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_fat_tree() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_fat_tree

@@ -6,7 +6,7 @@
 #include "topology/families/grid.hpp"
 #include "topology/registry.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_gemini {
 namespace {
 
 constexpr std::string_view kBandwidth = "6GB/sx4.68GB/sx4.68GB/sx4.68GB/s";
@@ -38,6 +38,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_gemini() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_gemini

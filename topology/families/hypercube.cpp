@@ -3,7 +3,7 @@
 #include "topology/families/grid.hpp"
 #include "topology/registry.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_hypercube {
 namespace {
 
 constexpr std::array<ParamInfo, 3> kParams = {{
@@ -26,6 +26,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_hypercube() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_hypercube

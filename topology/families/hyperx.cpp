@@ -18,7 +18,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/choice.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_hyperx {
 namespace {
 
 constexpr std::array<ParamInfo, 4> kParams = {{
@@ -196,6 +196,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_hyperx() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_hyperx

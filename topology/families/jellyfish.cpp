@@ -17,7 +17,7 @@
 #include "topology/routing/choice.hpp"
 #include "topology/routing/graph_routing.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_jellyfish {
 namespace {
 
 constexpr std::array<ParamInfo, 4> kParams = {{
@@ -184,6 +184,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_jellyfish() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_jellyfish

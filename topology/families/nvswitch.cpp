@@ -8,7 +8,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/graph_routing.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_nvswitch {
 namespace {
 
 constexpr std::string_view kLatency = "200ns";
@@ -43,6 +43,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_nvswitch() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_nvswitch

@@ -16,7 +16,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/graph_routing.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_polarfly {
 namespace {
 
 constexpr std::array<ParamInfo, 3> kParams = {{
@@ -96,6 +96,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_polarfly() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_polarfly

@@ -16,7 +16,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/choice.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_rail {
 namespace {
 
 // HDR on the rails, A100's NVLink3 (600 GB/s in both directions) inside a node.
@@ -188,6 +188,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_rail() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_rail

@@ -15,7 +15,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/graph_routing.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_slim_fly {
 namespace {
 
 constexpr std::array<ParamInfo, 3> kParams = {{
@@ -94,6 +94,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_slim_fly() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_slim_fly

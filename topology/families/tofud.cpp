@@ -6,7 +6,7 @@
 #include "topology/families/grid.hpp"
 #include "topology/registry.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_tofud {
 namespace {
 
 constexpr std::string_view kBandwidth = "40.8GB/sx6.8GB/s";
@@ -37,6 +37,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_tofud() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_tofud

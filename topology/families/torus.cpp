@@ -2,7 +2,7 @@
 #include "topology/families/grid.hpp"
 #include "topology/registry.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_torus {
 namespace {
 
 constexpr std::array<ParamInfo, 4> kParams = {{
@@ -20,6 +20,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_torus() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_torus

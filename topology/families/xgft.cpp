@@ -21,7 +21,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/choice.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_xgft {
 namespace {
 
 constexpr std::array<ParamInfo, 7> kParams = {{
@@ -221,6 +221,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_xgft() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_xgft

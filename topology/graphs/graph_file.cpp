@@ -20,7 +20,7 @@
 #include "topology/registry.hpp"
 #include "topology/routing/graph_routing.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_graph_file {
 namespace {
 
 constexpr std::array<ParamInfo, 3> kGraphParams = {{
@@ -202,6 +202,6 @@ Result<Fabric> build_graph(const Params& params) {
 
 }  // namespace
 
-Family family_graph_file() { return {kGraphParams, build_graph, {}, {}}; }
+Family family() { return {kGraphParams, build_graph, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_graph_file

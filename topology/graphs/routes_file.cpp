@@ -24,7 +24,7 @@
 #include "topology/graphs/text_scanner.hpp"
 #include "topology/registry.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_routes_file {
 namespace {
 
 constexpr std::array<ParamInfo, 3> kRoutesParams = {{
@@ -352,6 +352,6 @@ Result<Fabric> build_routes(const Params& params) {
 
 }  // namespace
 
-Family family_routes_file() { return {kRoutesParams, build_routes, {}, {}}; }
+Family family() { return {kRoutesParams, build_routes, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_routes_file

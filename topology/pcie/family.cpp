@@ -8,7 +8,7 @@
 #include "topology/pcie/tree.hpp"
 #include "topology/registry.hpp"
 
-namespace weft::topology {
+namespace weft::topology::family_pcie {
 
 namespace {
 
@@ -62,6 +62,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family_pcie() { return {pcie_params(), build, {}, {}}; }
+Family family() { return {pcie_params(), build, {}, {}}; }
 
-}  // namespace weft::topology
+}  // namespace weft::topology::family_pcie

@@ -9,7 +9,7 @@
 //   1 recv 2 1024 0 world
 #include "traces/synthetic/pattern.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_alltoall {
 namespace {
 
 enum class How { kCollective, kPairwise, kSpread };
@@ -57,9 +57,9 @@ constexpr std::int64_t kMaxWrittenOut = 100000;
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_alltoall() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_alltoall(const PatternArgs& args, std::uint64_t) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   constexpr std::string_view kHow[] = {"collective", "pairwise", "spread"};
   WEFT_ASSIGN(const std::string how, args.choice("how", kHow));
   WEFT_ASSIGN(
@@ -75,4 +75,4 @@ Result<std::unique_ptr<Pattern>> make_alltoall(const PatternArgs& args, std::uin
                                                              static_cast<std::uint64_t>(iterations), work));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_alltoall

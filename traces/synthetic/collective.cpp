@@ -4,7 +4,7 @@
 //   1 bcast 0 1024 - world
 #include "traces/synthetic/pattern.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_collective {
 namespace {
 
 struct Kind {
@@ -61,9 +61,9 @@ constexpr PatternKey kKeys[] = {
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_collective() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_collective(const PatternArgs& args, std::uint64_t) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 1, kMaxPatternRanks, std::nullopt));
   std::vector<std::string_view> names;
   for (const Kind& k : kKinds) names.push_back(k.name);
@@ -80,4 +80,4 @@ Result<std::unique_ptr<Pattern>> make_collective(const PatternArgs& args, std::u
                                                                static_cast<std::uint64_t>(iterations), work));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_collective

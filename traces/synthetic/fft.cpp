@@ -23,7 +23,7 @@
 #include "traces/synthetic/pattern.hpp"
 #include "traces/synthetic/rank_grid.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_fft {
 namespace {
 
 class Fft final : public Pattern {
@@ -137,9 +137,9 @@ constexpr std::uint64_t kMaxSide = 4096;  // rows, columns: an Alltoallv lists t
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_fft() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_fft(const PatternArgs& args, std::uint64_t) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const auto grid, args.extents("grid", 2, 2, kMaxSide, {10, 10}));
   WEFT_ASSIGN(auto cells, args.extents("cells", 3, 3, 1u << 17, {200, 200, 200}));
   WEFT_ASSIGN(const std::int64_t element, args.integer("element-bytes", 1, 1024, 16));
@@ -156,4 +156,4 @@ Result<std::unique_ptr<Pattern>> make_fft(const PatternArgs& args, std::uint64_t
                                                         comms == "split", barriers, computes));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_fft

@@ -18,7 +18,7 @@
 #include "traces/synthetic/pattern.hpp"
 #include "traces/synthetic/rank_grid.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_halo {
 namespace {
 
 struct Direction {
@@ -86,9 +86,9 @@ constexpr PatternKey kKeys[] = {
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_halo() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_halo(const PatternArgs& args, std::uint64_t) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(RankGrid grid, read_rank_grid(args));
   constexpr std::string_view kNeighbors[] = {"faces", "edges", "corners"};
   WEFT_ASSIGN(const std::string neighbors, args.choice("neighbors", kNeighbors));
@@ -119,4 +119,4 @@ Result<std::unique_ptr<Pattern>> make_halo(const PatternArgs& args, std::uint64_
       std::make_unique<Halo>(std::move(grid), std::move(dirs), static_cast<std::uint64_t>(iterations), work));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_halo

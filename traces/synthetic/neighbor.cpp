@@ -12,7 +12,7 @@
 
 #include "traces/synthetic/pattern.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_neighbor {
 namespace {
 
 class Neighbor final : public Pattern {
@@ -62,9 +62,9 @@ constexpr PatternKey kKeys[] = {
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_neighbor() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_neighbor(const PatternArgs& args, std::uint64_t) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks, std::nullopt));
   constexpr std::string_view kSides[] = {"both", "one"};
   WEFT_ASSIGN(const std::string sides, args.choice("sides", kSides));
@@ -78,4 +78,4 @@ Result<std::unique_ptr<Pattern>> make_neighbor(const PatternArgs& args, std::uin
       static_cast<std::uint64_t>(messages), static_cast<std::uint64_t>(window), bytes, work));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_neighbor

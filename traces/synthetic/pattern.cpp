@@ -128,7 +128,7 @@ std::vector<Communicator> Pattern::communicators() const {
 
 std::vector<PatternKind> pattern_kinds() {
   return {
-#define WEFT_PATTERN(id, name, summary) {name, summary, keys_of_##id(), &make_##id},
+#define WEFT_PATTERN(id, name, summary) {name, summary, pattern_##id::keys(), &pattern_##id::make},
 #include "traces/synthetic/patterns.def"
 #undef WEFT_PATTERN
   };

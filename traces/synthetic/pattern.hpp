@@ -81,9 +81,11 @@ struct PatternKind {
   Result<std::unique_ptr<Pattern>> (*make)(const PatternArgs& args, std::uint64_t seed) = nullptr;
 };
 
-#define WEFT_PATTERN(id, name, summary)       \
-  std::span<const PatternKey> keys_of_##id(); \
-  [[nodiscard]] Result<std::unique_ptr<Pattern>> make_##id(const PatternArgs& args, std::uint64_t seed);
+#define WEFT_PATTERN(id, name, summary)                                                               \
+  namespace pattern_##id {                                                                            \
+    std::span<const PatternKey> keys();                                                               \
+    [[nodiscard]] Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t seed); \
+  }
 #include "traces/synthetic/patterns.def"
 #undef WEFT_PATTERN
 

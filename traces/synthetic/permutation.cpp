@@ -17,7 +17,7 @@
 #include "core/rng.hpp"
 #include "traces/synthetic/pattern.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_permutation {
 namespace {
 
 class Permutation final : public Pattern {
@@ -51,9 +51,9 @@ constexpr PatternKey kKeys[] = {
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_permutation() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_permutation(const PatternArgs& args, std::uint64_t seed) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t seed) {
   WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks, std::nullopt));
   constexpr std::string_view kPatterns[] = {"complement", "reverse", "transpose", "tornado", "random"};
   WEFT_ASSIGN(const std::string pattern, args.choice("pattern", kPatterns));
@@ -88,4 +88,4 @@ Result<std::unique_ptr<Pattern>> make_permutation(const PatternArgs& args, std::
       std::make_unique<Permutation>(std::move(to), bytes, static_cast<std::uint64_t>(iterations), work));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_permutation

@@ -15,7 +15,7 @@
 #include "core/rng.hpp"
 #include "traces/synthetic/pattern.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_random {
 namespace {
 
 class Random final : public Pattern {
@@ -78,9 +78,9 @@ constexpr PatternKey kKeys[] = {
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_random() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_random(const PatternArgs& args, std::uint64_t seed) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t seed) {
   WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks, std::nullopt));
   WEFT_ASSIGN(const std::int64_t messages, args.integer("messages", 1, kMaxDraws / ranks, 100));
   WEFT_ASSIGN(const std::int64_t window, args.integer("window", 1, 1000, 1));
@@ -91,4 +91,4 @@ Result<std::unique_ptr<Pattern>> make_random(const PatternArgs& args, std::uint6
                                static_cast<std::uint64_t>(window), bytes, work, seed));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_random

@@ -6,7 +6,7 @@
 //   1 recv 0 1024 0 world
 #include "traces/synthetic/pattern.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_ring {
 namespace {
 
 class Ring final : public Pattern {
@@ -41,9 +41,9 @@ constexpr PatternKey kKeys[] = {
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_ring() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_ring(const PatternArgs& args, std::uint64_t) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks, std::nullopt));
   WEFT_ASSIGN(const std::int64_t stride, args.integer("stride", 1, ranks - 1, 1));
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
@@ -54,4 +54,4 @@ Result<std::unique_ptr<Pattern>> make_ring(const PatternArgs& args, std::uint64_
                                                          static_cast<std::uint64_t>(iterations), work));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_ring

@@ -11,7 +11,7 @@
 #include "traces/synthetic/pattern.hpp"
 #include "traces/synthetic/rank_grid.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_stencil {
 namespace {
 
 class Stencil final : public Pattern {
@@ -62,9 +62,9 @@ constexpr PatternKey kKeys[] = {
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_stencil() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_stencil(const PatternArgs& args, std::uint64_t) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(RankGrid grid, read_rank_grid(args));
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
   WEFT_ASSIGN(const std::int64_t sum_bytes, args.bytes("sum-bytes", 8));
@@ -74,4 +74,4 @@ Result<std::unique_ptr<Pattern>> make_stencil(const PatternArgs& args, std::uint
                                                             static_cast<std::uint64_t>(iterations), work));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_stencil

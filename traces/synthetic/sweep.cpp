@@ -21,7 +21,7 @@
 #include "traces/synthetic/pattern.hpp"
 #include "traces/synthetic/rank_grid.hpp"
 
-namespace weft::traces {
+namespace weft::traces::pattern_sweep {
 namespace {
 
 class Sweep final : public Pattern {
@@ -78,9 +78,9 @@ constexpr PatternKey kKeys[] = {
 
 }  // namespace
 
-std::span<const PatternKey> keys_of_sweep() { return kKeys; }
+std::span<const PatternKey> keys() { return kKeys; }
 
-Result<std::unique_ptr<Pattern>> make_sweep(const PatternArgs& args, std::uint64_t) {
+Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const auto grid, args.extents("grid", 2, 2, kMaxPatternRanks, {}));
   WEFT_ASSIGN(const auto cells, args.extents("cells", 3, 3, 1u << 16, {32, 32, 48}));
   WEFT_ASSIGN(const std::int64_t ichunk, args.integer("ichunk", 1, 1 << 16, 8));
@@ -112,4 +112,4 @@ Result<std::unique_ptr<Pattern>> make_sweep(const PatternArgs& args, std::uint64
   return std::unique_ptr<Pattern>(std::make_unique<Sweep>(s));
 }
 
-}  // namespace weft::traces
+}  // namespace weft::traces::pattern_sweep

@@ -49,41 +49,47 @@ OpKind nonblocking(OpKind k) {
 
 // --- communicators ---
 
+// What a communicator is, when this rank uses it first.
+bool Translator::describe(std::uint32_t ref, Here& h) {
+  const auto def = definitions_.comms.find(ref);
+  if (def == definitions_.comms.end())
+    return fail("the communicator is not defined", std::to_string(ref), "a communicator of the archive");
+  h.def = &def->second;
+  if (h.def->kind == CommKind::broken || h.def->kind == CommKind::not_mpi)
+    return fail("the communicator is not one of MPI", std::to_string(ref),
+                "a communicator with a group of ranks of MPI");
+  if (h.def->kind == CommKind::normal) {
+    const auto& members = *h.def->members;
+    const auto at = std::ranges::find(members, static_cast<std::int32_t>(rank_));
+    if (at == members.end())
+      return fail(fmt::format("the rank is not in communicator {}", ref), std::to_string(rank_),
+                  fmt::format("one of its {} members", members.size()));
+    h.size = static_cast<std::int64_t>(members.size());
+    h.me = at - members.begin();
+    if (losses_ != nullptr)
+      used_.comms.insert(ref);
+    else
+      h.id = used_.comm_ids.at(ref);
+  } else if (h.def->kind == CommKind::self) {
+    if (losses_ != nullptr)
+      used_.selves.insert({ref, rank_});
+    else
+      h.id = used_.self_ids.at({ref, rank_});
+  }
+  return true;
+}
+
 // `lost`: nothing that is done on it has an operation.
 bool Translator::find_comm(std::uint32_t ref, const Here*& here, bool& lost) {
   lost = false;
-  const auto [it, fresh] = here_.try_emplace(ref);
-  Here& h = it->second;
-  here = &h;
-  if (fresh) {
-    const auto def = definitions_.comms.find(ref);
-    if (def == definitions_.comms.end())
-      return fail("the communicator is not defined", std::to_string(ref), "a communicator of the archive");
-    h.def = &def->second;
-    if (h.def->kind == CommKind::broken || h.def->kind == CommKind::not_mpi)
-      return fail("the communicator is not one of MPI", std::to_string(ref),
-                  "a communicator with a group of ranks of MPI");
-    if (h.def->kind == CommKind::normal) {
-      const auto& members = *h.def->members;
-      const auto at = std::ranges::find(members, static_cast<std::int32_t>(rank_));
-      if (at == members.end())
-        return fail(fmt::format("the rank is not in communicator {}", ref), std::to_string(rank_),
-                    fmt::format("one of its {} members", members.size()));
-      h.size = static_cast<std::int64_t>(members.size());
-      h.me = at - members.begin();
-      if (losses_ != nullptr)
-        used_.comms.insert(ref);
-      else
-        h.id = used_.comm_ids.at(ref);
-    } else if (h.def->kind == CommKind::self) {
-      if (losses_ != nullptr)
-        used_.selves.insert({ref, rank_});
-      else
-        h.id = used_.self_ids.at({ref, rank_});
-    }
+  if (last_here_.second == nullptr || last_here_.first != ref) {
+    const auto [it, fresh] = here_.try_emplace(ref);
+    last_here_ = {ref, &it->second};
+    if (fresh && !describe(ref, it->second)) return false;
   }
-  if (h.def == nullptr) return fail("the communicator is not defined", std::to_string(ref));
-  if (h.def->kind == CommKind::inter) {
+  here = last_here_.second;
+  if (here->def == nullptr) return fail("the communicator is not defined", std::to_string(ref));
+  if (here->def->kind == CommKind::inter) {
     lost = true;
     lose(Lost::inter);
   }
@@ -183,23 +189,41 @@ bool Translator::register_request(std::uint64_t id, Request r) {
     return fail("too many requests at a time", std::to_string(outstanding_ + 1),
                 fmt::format("at most {}", kMaxRequestSlots));
   ++outstanding_;
-  auto& same = requests_[id];
-  if (!same.empty() && losses_ != nullptr) ++losses_->shared_requests;
-  same.push_back(r);
+  bool fresh = false;
+  if (spare_.empty()) {
+    fresh = requests_.try_emplace(id, r).second;
+  } else {
+    spare_.back().key() = id;
+    spare_.back().mapped() = r;
+    auto done = requests_.insert(std::move(spare_.back()));
+    fresh = done.inserted;
+    spare_.back() = std::move(done.node);
+    if (fresh) spare_.pop_back();
+  }
+  if (!fresh) {
+    if (losses_ != nullptr) ++losses_->shared_requests;
+    same_[id].push_back(r);
+  }
   return true;
 }
 
 Translator::Request* Translator::oldest(std::uint64_t id) {
   const auto it = requests_.find(id);
-  return it == requests_.end() ? nullptr : &it->second.front();
+  return it == requests_.end() ? nullptr : &it->second;
 }
 
 void Translator::remove(std::uint64_t id) {
   const auto it = requests_.find(id);
-  if (it->second.front().slot != kNoRequest) free_later_.push_back(it->second.front().slot);
+  if (it->second.slot != kNoRequest) free_later_.push_back(it->second.slot);
   --outstanding_;
-  it->second.erase(it->second.begin());
-  if (it->second.empty()) requests_.erase(it);
+  const auto later = same_.empty() ? same_.end() : same_.find(id);
+  if (later == same_.end()) {
+    spare_.push_back(requests_.extract(it));
+    return;
+  }
+  it->second = later->second.front();
+  later->second.pop_front();
+  if (later->second.empty()) same_.erase(later);
 }
 
 // A receive or a collective whose completion will say what it is.

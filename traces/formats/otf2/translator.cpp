@@ -29,6 +29,10 @@ void Translator::lose(Lost group) {
 // --- time ---
 
 std::int64_t Translator::picoseconds(std::uint64_t ticks) const {
+  if (ps_per_tick_ != 0)
+    return ticks > static_cast<std::uint64_t>(kMostPs) / ps_per_tick_
+               ? kMostPs
+               : static_cast<std::int64_t>(ticks * ps_per_tick_);
   const auto ps = static_cast<unsigned __int128>(ticks) * 1'000'000'000'000u / definitions_.ticks_per_second;
   return ps > static_cast<unsigned __int128>(kMostPs) ? kMostPs : static_cast<std::int64_t>(ps);
 }
@@ -136,27 +140,38 @@ void Translator::enter_call(const Call& entered, std::uint64_t time) {
   }
 }
 
+const Translator::Known* Translator::region_of(std::uint32_t ref) {
+  Known& known = recent_[ref % recent_.size()];
+  if (known.open == nullptr || known.ref != ref) {
+    const auto it = definitions_.regions.find(ref);
+    if (it == definitions_.regions.end()) return nullptr;
+    known = {ref, &it->second.call, &open_[ref]};
+  }
+  return &known;
+}
+
 bool Translator::enter(const Event& e) {
-  const auto it = definitions_.regions.find(e.region);
-  if (it == definitions_.regions.end())
+  const Known* const region = region_of(e.region);
+  if (region == nullptr)
     return fail("a region is entered that is not defined", std::to_string(e.region),
                 "a region of the archive");
-  const MpiCall& call = it->second.call;
+  const MpiCall& call = *region->call;
   if (!clock_known_) advance(e.time);
   if (call.cls == CallClass::local) return true;
-  ++open_[e.region].times;
+  Open& open = *region->open;
+  ++open.times;
   if (call.cls != CallClass::user) {
     enter_call({e.region, call}, e.time);
   } else if (!calls_.empty()) {
-    ++open_[e.region].inside;
+    ++open.inside;
   } else {
-    region(OpKind::region_begin, e);
+    mark(OpKind::region_begin, e);
   }
   return true;
 }
 
 // A region of the program begins or ends: they may overlap, and need not nest.
-void Translator::region(OpKind kind, const Event& e) {
+void Translator::mark(OpKind kind, const Event& e) {
   compute_until(e.time);
   std::int64_t id = 0;
   if (losses_ != nullptr)
@@ -167,12 +182,12 @@ void Translator::region(OpKind kind, const Event& e) {
 }
 
 bool Translator::leave(const Event& e) {
-  const auto it = definitions_.regions.find(e.region);
-  if (it == definitions_.regions.end())
+  const Known* const region = region_of(e.region);
+  if (region == nullptr)
     return fail("a region is left that is not defined", std::to_string(e.region), "a region of the archive");
-  const CallClass cls = it->second.call.cls;
+  const CallClass cls = region->call->cls;
   if (cls == CallClass::local) return true;
-  Open& open = open_[e.region];
+  Open& open = *region->open;
   if (open.times == 0) {
     if (losses_ != nullptr) ++losses_->unbalanced;
     return true;
@@ -182,7 +197,7 @@ bool Translator::leave(const Event& e) {
     if (open.inside > 0)
       --open.inside;
     else if (calls_.empty())
-      region(OpKind::region_end, e);
+      mark(OpKind::region_end, e);
     return true;
   }
   // Calls nest: those that were made inside of this one end with it.
@@ -284,19 +299,19 @@ std::optional<Error> Translator::finish() {
   for (Queued& q : queue_)
     if (q.state == State::hole) q.state = State::dead;
   if (losses_ == nullptr) return {};
-  for (const auto& [id, same] : requests_)
-    for (const Request& r : same) {
-      if (r.kind == Request::Kind::send) {
-        if (r.slot == kNoRequest) continue;
-        found_.unfinished.push_back(r.ordinal);
-        ++totals_.ops;  // MPI_Request_free after it
-        ++losses_->never_sent;
-      } else {
-        found_.far.push_back({r.ordinal, true, {}, kUndefined32});
-        ++(r.kind == Request::Kind::receive ? losses_->never_received
-                                            : losses_->calls[{Lost::collective, kUndefined32}]);
-      }
+  const auto never_done = [this](const Request& r) {
+    if (r.kind != Request::Kind::send) {
+      found_.far.push_back({r.ordinal, true, {}, kUndefined32});
+      ++(r.kind == Request::Kind::receive ? losses_->never_received
+                                          : losses_->calls[{Lost::collective, kUndefined32}]);
+    } else if (r.slot != kNoRequest) {
+      found_.unfinished.push_back(r.ordinal);
+      ++totals_.ops;  // MPI_Request_free after it
+      ++losses_->never_sent;
     }
+  };
+  for (const auto& [id, request] : requests_) never_done(request);
+  for (const auto& [id, later] : same_) std::ranges::for_each(later, never_done);
   std::ranges::sort(found_.unfinished);
   std::ranges::sort(found_.far, {}, &Ahead::Far::ordinal);
   std::unordered_map<std::uint32_t, std::int64_t> me;

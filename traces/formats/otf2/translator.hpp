@@ -8,6 +8,7 @@
 // Errors: without a position; the caller has the event's.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -60,7 +61,11 @@ class Translator {
         ahead_(ahead),
         used_(used),
         vectors_(vectors),
-        losses_(losses) {}
+        losses_(losses),
+        ps_per_tick_(definitions.ticks_per_second <= kPsPerSecond &&
+                             kPsPerSecond % definitions.ticks_per_second == 0
+                         ? kPsPerSecond / definitions.ticks_per_second
+                         : 0) {}
 
   [[nodiscard]] std::optional<Error> add(const Event& e);
   [[nodiscard]] std::optional<Error> finish();
@@ -100,6 +105,11 @@ class Translator {
     std::uint64_t times = 0;   // that it was entered and not left
     std::uint64_t inside = 0;  // of these, of the program's regions, inside of a call: no operations
   };
+  struct Known {  // a region that was entered or left
+    std::uint32_t ref = kUndefined32;
+    const MpiCall* call = nullptr;
+    Open* open = nullptr;
+  };
   struct Here {  // a communicator that this rank uses
     const CommDef* def = nullptr;
     std::int64_t size = 1, me = 0;
@@ -109,9 +119,11 @@ class Translator {
   bool fail(std::string what, std::string got = {}, std::string expected = {});
   bool dispatch(const Event& e);
   // regions and time
+  // Null where the archive defines none of this number.
+  [[nodiscard]] const Known* region_of(std::uint32_t ref);
   bool enter(const Event& e);
   bool leave(const Event& e);
-  void region(OpKind kind, const Event& e);
+  void mark(OpKind kind, const Event& e);
   void enter_call(const Call& entered, std::uint64_t time);
   void compute_until(std::uint64_t time);
   void advance(std::uint64_t time);
@@ -121,6 +133,7 @@ class Translator {
   void push(const Op& op, std::span<const std::int64_t> list = {}, bool has_list = false);
   std::uint64_t append(Queued q);
   void count(const Op& op);
+  bool describe(std::uint32_t ref, Here& h);
   bool find_comm(std::uint32_t ref, const Here*& here, bool& lost);
   bool peer_in(const Here& here, std::uint32_t peer, std::int32_t& world) const;
   bool message(const Event& e, const char* peer, Op& op, bool& lost);
@@ -153,8 +166,14 @@ class Translator {
   Losses* losses_;
   std::optional<Error> error_;
 
+  // time: picoseconds of a tick where they are whole; 0: not
+  static constexpr std::uint64_t kPsPerSecond = 1'000'000'000'000;
+  const std::uint64_t ps_per_tick_;
+
   // regions
   std::unordered_map<std::uint32_t, Open> open_;
+  // Those that were asked for last, by the end of their number: most events are of a few regions.
+  std::array<Known, 16> recent_{};
   std::vector<Call> calls_;  // of MPI that are under way and not local
   // time
   std::uint64_t last_ = 0;  // computation is counted from here
@@ -171,13 +190,17 @@ class Translator {
   std::uint32_t made_ = kUndefined32;
   bool call_recorded_ = false;  // a record says what a collective or a maker of communicators did
   // requests
-  std::unordered_map<std::uint64_t, std::vector<Request>> requests_;
+  using Requests = std::unordered_map<std::uint64_t, Request>;
+  Requests requests_;                                            // the oldest of each number
+  std::vector<Requests::node_type> spare_;                       // of those that ended, for the next ones
+  std::unordered_map<std::uint64_t, std::deque<Request>> same_;  // those after it: MPI uses handles again
   std::uint64_t outstanding_ = 0, ordinal_ = 0;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_slots_;
   std::uint32_t next_slot_ = 0;
   std::size_t next_far_ = 0, next_unfinished_ = 0;
   // communicators
   std::unordered_map<std::uint32_t, Here> here_;
+  std::pair<std::uint32_t, Here*> last_here_{kUndefined32, nullptr};
   VectorSizes::Cursor vector_cursor_;
   // queue
   std::deque<Queued> queue_;

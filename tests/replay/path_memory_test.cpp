@@ -1,0 +1,88 @@
+// What a critical path takes of the heap: this program counts what is allocated and not given back.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <new>
+#include <string>
+
+#include "tests/replay/microseconds.hpp"
+#include "tests/support/checkout.hpp"
+#include "tests/support/needs.hpp"
+#include "traces/formats.hpp"
+
+namespace {
+
+std::size_t held = 0, most = 0;
+
+void* counted(std::size_t bytes) {
+  void* p = std::malloc(bytes);
+  if (p == nullptr) throw std::bad_alloc();
+  held += malloc_usable_size(p);
+  most = std::max(most, held);
+  return p;
+}
+void given_back(void* p) {
+  held -= p == nullptr ? 0 : malloc_usable_size(p);
+  std::free(p);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes); }
+void operator delete(void* p) noexcept { given_back(p); }
+void operator delete(void* p, std::size_t) noexcept { given_back(p); }
+
+namespace weft::replay::path_memory_test {
+namespace {
+
+struct Taken {
+  std::size_t most = 0;
+  std::uint64_t ops = 0;
+};
+Taken taken(const std::string& trace, const std::string& platform, bool path) {
+  auto t = traces::open_trace({trace});
+  EXPECT_TRUE(t) << (t ? "" : t.error().message());
+  const auto p = topology::load_platform(platform).value();
+  ReplayOptions o;
+  o.critical_path = path;
+  const std::size_t before = most = held;
+  const auto r = replayed(**t, p, o);
+  EXPECT_EQ(r.path.known, path);
+  return {most - before, (*t)->totals().ops};
+}
+
+double bytes_an_operation(const std::string& trace, const std::string& platform) {
+  const Taken plain = taken(trace, platform, false), with = taken(trace, platform, true);
+  EXPECT_GT(with.most, plain.most);
+  EXPECT_GT(plain.ops, 50'000u);
+  const double bytes =
+      (static_cast<double>(with.most) - static_cast<double>(plain.most)) / static_cast<double>(plain.ops);
+  std::printf("%.1f bytes an operation\n", bytes);
+  return bytes;
+}
+
+// The path, the segments of the result and the young branches, of HPL, whose ranks overtake each other all the time. The more ranks
+// share the operations, the fewer of these are on the path.
+TEST(PathMemory, OfHplIsBoundedByTheOperationsOfARank) {
+  EXPECT_LE(bytes_an_operation(support::oracle_dir() + "/4x4_2000_64/trace.tar.zst",
+                               "torus:dims=4x4,bw=10GB/s,lat=1us,speed=10Gflops"),
+            48);
+  EXPECT_LE(bytes_an_operation(support::oracle_dir() + "/8x8_4000_64/trace.tar.zst",
+                               "torus:dims=8x8,bw=10GB/s,lat=1us,speed=10Gflops"),
+            24);
+}
+
+TEST(PathMemory, IsAtMostSixteenBytesAnOperationOf256Ranks) {
+  const std::string trace = support::shared_dir() + "/traces/hpl_ti_flops/16x16_4000_64/trace.tar.zst";
+  WEFT_NEEDS(std::ifstream(trace), trace << " is not here");
+  for (const char* const platform : {"crossbar:n=256,bw=10GB/s,lat=1us,speed=10Gflops",
+                                     "dragonfly:p=4,a=8,h=4,bw=10GB/s,lat=1us,speed=10Gflops"})
+    EXPECT_LE(bytes_an_operation(trace, platform), 16) << platform;
+}
+
+}  // namespace
+}  // namespace weft::replay::path_memory_test
