@@ -38,6 +38,6 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# What recording needs beside the library that shlibdeps finds.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openmpi-bin | mpich")
+# What recording needs beside the library that shlibdeps finds, and the reader of outputs.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openmpi-bin | mpich, python3")
 include(CPack)

@@ -42,7 +42,7 @@ Result<SchemaRow> row_of(const std::string& verb, const std::string& kind, const
   if (std::ranges::find(verbs, verb) == verbs.end())
     return usage_error("no JSON output has a schema of this name", verb, one_of(verb, verbs));
   if (kinds.empty())
-    return usage_error("weft schema: weft " + verb + " has no kinds", kind, "nothing behind it");
+    return usage_error("weft schema: one schema is for all of weft " + verb, kind, "nothing behind " + verb);
   return usage_error("weft schema: which output of weft " + verb + "?", kind, one_of(kind, kinds));
 }
 

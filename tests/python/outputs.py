@@ -1,18 +1,26 @@
 """Commands whose --json is held against its schema, and the files that they read."""
 
 import pathlib
+import re
+import shlex
 import shutil
 import subprocess
+
+
+def latencies(sizes):
+    """As the OSU benchmarks print it: of so many sizes from 1 byte."""
+    return "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n" + "".join(f"{2**i}  {2 + 2**i / 1e4}\n" for i in range(sizes))
+
 
 HPL = "generate hpl --n 400 --nb 50 --p 2 --q 2 -o T.weft"
 DEVICE = "--program rochpl --n 2000 --nb 100 --p 2 --q 2"
 NODES = 'crossbar:n=4,bw=10GB/s,lat=1us,speed=5Gflops'
 DEADLOCK = "0 init\n1 init\n0 recv 1 0 8 6\n1 recv 0 0 8 6\n0 finalize\n1 finalize\n"
+ALONE = "0 init\n1 init\n0 compute 1e6\n1 compute 1e6\n0 finalize\n1 finalize\n"
 UNMATCHED = "0 init\n1 init\n0 send 1 0 8 6\n0 finalize\n1 finalize\n"
 COLLECTIVES = "".join(f"{r} {op}\n" for op in ("init", "compute 1e6", "bcast 4096 0 6", "allreduce 64 0 6", "barrier", "finalize")
                       for r in range(4))
 TIMES = "m,n,k,seconds\n" + "".join(f"{m},200,{k},{2e-6 + 8e-11 * m * 200 * k}\n" for k in (64, 128) for m in range(100, 2100, 100))
-OSU = "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n" + "".join(f"{2**i}  {2 + 2**i / 1e4}\n" for i in range(23))
 RATES = "# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n" + "".join(f"{2**i}  {2**i / (1 + 2**i / 1e4):.2f}\n" for i in range(23))
 CALLS = "experiment,msg_size,duration\n" + "".join(
     f"{what},{2**i},{base + 2**i / 1e10}\n"
@@ -27,8 +35,9 @@ PROGRAM = """#include <mpi.h>
 int main(int argc, char** argv) { MPI_Init(&argc, &argv); MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }
 """
 FILES = {
-    "deadlock.txt": DEADLOCK, "unmatched.txt": UNMATCHED, "collectives.txt": COLLECTIVES, "times.csv": TIMES, "osu.txt": OSU, "rates.txt": RATES, "calls.csv": CALLS,
+    "deadlock.txt": DEADLOCK, "unmatched.txt": UNMATCHED, "collectives.txt": COLLECTIVES, "times.csv": TIMES, "osu.txt": latencies(23), "small.txt": latencies(9), "alone.txt": ALONE, "rates.txt": RATES, "calls.csv": CALLS,
     "loaded.csv": LOADED, "device.textproto": ACCELERATOR, "program.c": PROGRAM,
+    "mixed.routes": "L 0 a 1e9 1e-6\nL 1 b 2e9 2e-6\nR 0 1 0 1\nR 1 0 1\n",
     "cut.routes": "L 0 a 1e9 1e-6\nL 1 b 1e9 1e-6\nR 0 1 0 1\n",
     "flows.csv": "src,dst,bytes,start\n0,1,1MiB,0\n2,1,1MiB,1us\n1,1,1KiB,0\n",
 }
@@ -59,6 +68,7 @@ COMMANDS = [
     ("replay", "replay D.weft --on device.textproto", 0),
     ("replay", f"replay deadlock.txt --on '{NODES}'", 1),
     ("replay", f"replay unmatched.txt --on '{NODES}'", 1),
+    ("replay", f"replay alone.txt --on '{NODES}' --sensitivity --wait-states", 0),
     ("compare", f"compare T.weft A.weft {TWO} --map block --map random", 0),
     ("compare", f"compare T.weft {TWO} --critical-path --set lat=2us", 0),
     ("compare", f"compare deadlock.txt {TWO}", 1),
@@ -66,6 +76,7 @@ COMMANDS = [
     ("report", f"report T.weft {TWO} -o page.html", 0),
     ("sweep", f"sweep T.weft {TWO} {BANDWIDTHS}", 0),
     ("sweep", f"sweep A.weft --on far=crossbar:n=4,lat=100us --on torus:dims=4,lat=1us,bw=1GB/s --set bw=10MB/s,1GB/s,100GB/s --bisect 3", 0),
+    ("sweep", "sweep A.weft --on far=crossbar:n=4,lat=100us --on torus:dims=4,lat=1us,bw=1GB/s --set ranks_per_host=1,2 --set bw=10MB/s,100GB/s", 0),
     ("sweep", f"sweep T.weft {TWO} {BANDWIDTHS} --critical-path --journal shards --shard 1/2", None),
     ("sweep", f"sweep T.weft {TWO} {BANDWIDTHS} --critical-path --journal shards --shard 2/2", None),
     ("merge", "merge shards", 0),
@@ -79,19 +90,25 @@ COMMANDS = [
     ("predict", f"predict hpl --on '{NODES}' --n 1000,2000 --nb 50 --p 2 --q 2 --closed-form", 0),
     ("predict", f"predict hpl --on device.textproto {DEVICE}", 0),
     ("predict", f"predict hpl --on '{NODES}' {DEVICE}", 0),
+    ("predict", "predict hpl --on device.textproto --program rochpl --n 20000 --nb 100 --p 2 --q 2 --sample 3", 0),
     ("merge", "merge predictions", 0),
     ("tune", f"tune hpl --on '{NODES}' --n 500 --nb 50,100 --p 2 --q 2 --evaluations 8", 0),
+    ("tune", f"tune hpl --on '{NODES}' --n 500 --nb 50,100 --p 2 --q 2 --evaluations 8 -o best.dat", 0),
     ("fit", "fit dgemm times.csv", 0),
     ("fit", "fit dgemm times.csv --for-k 64:1-100,128:101-200", 0),
     ("fit", "fit network calls.csv --loaded loaded.csv --poll-interval 1us", 0),
+    ("fit", "fit network rates.txt", 0),
+    ("fit", "fit network small.txt", 0),
     ("fit", "fit network osu.txt rates.txt -o osu.part", 0),
     ("search", "search halo --grid 2x2 --on cs-storm", 0),
     ("search", "search halo --grid 2x2 --on cs-storm --mode async", 0),
     ("search", "search halo --grid 2x2 --on cs-storm --place search", 0),
+    ("search", "search halo --grid 4x3 --on cs-storm-16 --evaluations 200 --nodes 100", 0),
     ("search", "search halo --grid 4x2 --on cs-storm --journal schedules", 0),
     ("platform list", "platform list", 0),
     ("platform show", "platform show torus-16", 0),
     ("platform show", "platform show summit", 0),
+    ("platform show", "platform show routes:path=mixed.routes", 0),
     ("platform check", "platform check torus-16", 0),
     ("platform check", "platform check routes:path=cut.routes", 1),
     ("route", "route 0 5 --on torus-16", 0),
@@ -125,6 +142,21 @@ PROMISED = [
     ("check", (), f"{ALWAYS} ok findings"), ("merge", (), f"{ALWAYS} rows"),
     ("platform list", (), ALWAYS), ("platform check", (), ALWAYS), ("route", (), ALWAYS), ("info", (), ALWAYS), ("tune", (), ALWAYS),
 ]
+
+
+def examples(source, folder, run, schemas):
+    """The examples of the help pages whose verb has JSON, as COMMANDS; the files that they name are made in `folder`."""
+    for command in ("generate alltoall --ranks 16 --iterations 1 -o T.weft", "export T.weft --to ti -o ti.txt",
+                    "tune hpl --on crossbar-16 --n 400 --nb 50 --p 4 --q 4 --evaluations 8 -o HPL.dat"):
+        run([*shlex.split(command), "--quiet"], folder)
+    for name, text in (("FLOWS.csv", FILES["flows.csv"]), ("TIMES.csv", FILES["times.csv"]), ("PINGPONG.csv", latencies(23))):
+        pathlib.Path(folder, name).write_text(text)
+    for command in re.findall(r'^WEFT_EXAMPLE\("[a-z]+", "weft (.*?)"', pathlib.Path(source, "cli/verbs/examples.def").read_text(), re.M):
+        words = shlex.split(command)
+        name = next((n for n in (words[0], " ".join(words[:2])) if n in schemas), None)
+        # Recordings need an MPI, journals an order; --json is there already.
+        if name and name not in ("record", "merge") and not {"--json", "--journal"} & set(words):
+            yield name, command, 0
 
 
 def prepare(folder):
