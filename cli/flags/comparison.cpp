@@ -11,6 +11,10 @@ void Comparison::add(CLI::App& app) {
   app.add_option("--routing", routings, "routing, once for each; every platform must know it [its own]")
       ->type_name("NAME")
       ->allow_extra_args(false);
+  app.add_flag(
+      "--sensitivity", sensitivity,
+      "on the page: what the fastest run and the one after it depend on, as replay --sensitivity tells it; "
+      "by some twenty to sixty more replays of each");
   flags.add(app);
 }
 
@@ -18,6 +22,9 @@ Result<void> Comparison::run(const char* verb) {
   if (journal.wanted() && report.wanted())
     return not_supported("a page of runs that a journal keeps",
                          "--journal without --report, or the page without it");
+  if (sensitivity && !report.wanted())
+    return usage_error("--sensitivity is told on the page, which is not asked for", "no --report",
+                       "--report FILE, or replay --sensitivity");
   WEFT_TRY(journal.open(common, false));
   WEFT_ASSIGN(predict::MatrixRequest request, matrix_request(matrix, flags, common, flags));
   const std::vector<std::string> own{""};
@@ -30,7 +37,8 @@ Result<void> Comparison::run(const char* verb) {
   if (report.wanted()) report::watch(request, page);
   request.points = journal.plan();
   predict::Matrix runs;
-  WEFT_TRY(run_with_progress(std::move(request), verb, common, runs));
+  WEFT_TRY(run_with_progress(request, verb, common, runs));
+  if (sensitivity) WEFT_TRY(report::ask_what_if(request, runs, page));
   const std::string stopped = journal.stopped(runs.points);
   if (journal.silent()) {
     common.print(journal.shard_text(runs.points));
@@ -41,7 +49,7 @@ Result<void> Comparison::run(const char* verb) {
   common.print(report::compare_text(rows, text_width()));
   if (!common.json.empty()) WEFT_TRY(common.write_json(report::compare_json(rows, stopped)));
   if (!common.csv.empty()) WEFT_TRY(common.write_csv(report::compare_csv(rows)));
-  if (report.wanted()) WEFT_TRY(report.write(report::page_of(verb, page.take())));
+  if (report.wanted()) WEFT_TRY(report.write(report::page_of(verb, page.take(), matrix.critical_path)));
   if (!stopped.empty()) return journal.interrupted(stopped);
   for (const auto& row : rows)
     if (!row.error.empty())

@@ -17,6 +17,7 @@ struct Comparison {
   ReplayFlags flags;
   MatrixFlags matrix;
   std::vector<std::string> routings;  // empty: each platform's own
+  bool sensitivity = false;
   ReportFlag report;
   JournalFlags journal;
 

@@ -1,11 +1,15 @@
 #include "report/html/page.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "report/html/bundle.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
+#include "report/why/sensitivity.hpp"
 
 namespace weft::report {
 namespace {
@@ -46,15 +50,25 @@ Json run_json(const PageRun& run) {
 
 }  // namespace
 
-Page page_of(std::string verb, std::vector<PageRun> runs) {
+Page page_of(std::string verb, std::vector<PageRun> runs, bool by_path) {
   Page page;
   page.verb = std::move(verb);
   std::vector<predict::RunFacts> facts;
   facts.reserve(runs.size());
   for (const PageRun& run : runs) facts.push_back(run.facts);
-  page.ranking = rank_runs(facts);
+  page.ranking = rank_runs(facts, by_path);
   page.answer = runs.size() == 1 ? std::vector<std::string>{replay_answer(facts.front())}
                                  : compare_answers(page.ranking);
+  for (const CompareRow& row : page.ranking) {
+    const predict::RunFacts& run = facts[row.run];
+    if (runs.size() == 1 || run.sensitivity == nullptr) continue;
+    std::string told = sensitivity_sentences(run);
+    while (told.ends_with('\n')) told.pop_back();
+    std::replace(told.begin(), told.end(), '\n', ' ');
+    page.answer.push_back(fmt::format("What if, on {} ({} of the ranking): {}",
+                                      predict::platform_label(*run.platform),
+                                      &row == page.ranking.data() ? "first" : "next", told));
+  }
   page.runs = std::move(runs);
   return page;
 }

@@ -45,8 +45,9 @@ struct Page {
 [[nodiscard]] std::string page_json(const Page& page);
 [[nodiscard]] std::string page_html(const Page& page);
 
-// The ranking and answers of `runs`, which must be in the order in which they were asked for.
-[[nodiscard]] Page page_of(std::string verb, std::vector<PageRun> runs);
+// The ranking and answers of `runs`, which must be in the order in which they were asked for, and of several what those depend on of
+// which it is known. `by_path`: as rank_runs() takes it.
+[[nodiscard]] Page page_of(std::string verb, std::vector<PageRun> runs, bool by_path = false);
 
 // Of a verb whose own JSON is what there is to draw: "sweep", "predict", "tune", "search".
 [[nodiscard]] Page page_of_document(std::string verb, std::string_view answer, std::string json);

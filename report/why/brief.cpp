@@ -6,11 +6,11 @@
 
 #include "core/quantity_text.hpp"
 #include "predict/path_details.hpp"
-#include "predict/sensitivity.hpp"
 #include "report/replay_text.hpp"
 #include "report/table.hpp"
 #include "report/why/critical_path.hpp"
 #include "report/why/path_difference.hpp"
+#include "report/why/sensitivity.hpp"
 #include "report/why/shares.hpp"
 
 namespace weft::report {
@@ -74,24 +74,6 @@ std::string waits_sentence(const predict::RunFacts& run) {
       100 * to_seconds(d.cost()) / to_seconds(w.all.waited()));
 }
 
-std::string sensitivity_sentences(const predict::Sensitivity& s, Duration base) {
-  std::string out;
-  if (!s.tolerances.empty()) {
-    const predict::Tolerance& t = s.tolerances.front();
-    out += t.latency ? fmt::format("It is {:g} % longer with {} more latency a message.\n", 100 * t.ratio,
-                                   show(*t.latency))
-                     : std::string("No more latency makes it longer.\n");
-  }
-  const auto best = std::min_element(s.classes.begin(), s.classes.end(),
-                                     [](const auto& a, const auto& b) { return a.makespan < b.makespan; });
-  if (best != s.classes.end() && best->makespan < base)
-    out += fmt::format("Of all classes of links \"{}\" is worth doubling most: {} then.\n", best->name,
-                       show(best->makespan));
-  else if (best != s.classes.end())
-    out += "Faster links of any one class do not help.\n";
-  return out;
-}
-
 }  // namespace
 
 std::string brief_text(const predict::RunFacts& run, std::size_t width) {
@@ -112,7 +94,7 @@ std::string brief_text(const predict::RunFacts& run, std::size_t width) {
       show(computed / 100), show(data / 100),
       show(Duration(static_cast<std::int64_t>(r.path.trips) * 1'000'000)));
   if (r.wait_states.known) out += waits_sentence(run);
-  if (run.sensitivity != nullptr) out += sensitivity_sentences(*run.sensitivity, r.makespan);
+  if (run.sensitivity != nullptr) out += sensitivity_sentences(run);
   for (const auto& w : r.warnings) out += "warning: " + w + "\n";
   return wrap(out, width);
 }

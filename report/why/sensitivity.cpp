@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "predict/sensitivity.hpp"
@@ -42,6 +44,26 @@ std::string sensitivity_text(const predict::RunFacts& run, std::size_t width) {
                                    100 * (1 - c.makespan / std::chrono::duration<double, std::pico>(base)))
                      : "-"});
   if (classes.size() > 0) out += classes.text(width);
+  return out;
+}
+
+std::string sensitivity_sentences(const predict::RunFacts& run) {
+  const predict::Sensitivity& s = *run.sensitivity;
+  const Duration base = run.result->makespan;
+  std::string out;
+  if (!s.tolerances.empty()) {
+    const predict::Tolerance& t = s.tolerances.front();
+    out += t.latency ? fmt::format("It is {:g} % longer with {} more latency a message.\n", 100 * t.ratio,
+                                   show(*t.latency))
+                     : std::string("No more latency makes it longer.\n");
+  }
+  const auto best = std::min_element(s.classes.begin(), s.classes.end(),
+                                     [](const auto& a, const auto& b) { return a.makespan < b.makespan; });
+  if (best != s.classes.end() && best->makespan < base)
+    out += fmt::format("Of all classes of links \"{}\" is worth doubling most: {} then.\n", best->name,
+                       show(best->makespan));
+  else if (best != s.classes.end())
+    out += "Faster links of any one class do not help.\n";
   return out;
 }
 

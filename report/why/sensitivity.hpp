@@ -8,8 +8,10 @@
 
 namespace weft::report {
 
-// REQUIRES of both: run.sensitivity.
+// REQUIRES of all: run.sensitivity.
 [[nodiscard]] std::string sensitivity_text(const predict::RunFacts& run, std::size_t width);
+// In short: a line each.
+[[nodiscard]] std::string sensitivity_sentences(const predict::RunFacts& run);
 // Adds latency_tolerance, slopes and classes to the key sensitivity of `to`.
 void add_sensitivity_json(nlohmann::ordered_json& to, const predict::RunFacts& run);
 

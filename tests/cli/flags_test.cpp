@@ -186,6 +186,7 @@ const std::vector<Verb>& verbs() {
       {"compare", "t.weft" + kOn,
        with_replay("t.weft", {{"--routing",
                                {"--routing valiant", "t.weft --on dragonfly:p=1,a=4,h=1,bw=1GB/s,lat=1us"}},
+                              {"--sensitivity", {"--sensitivity", "t.weft --report p.html" + kOn}},
                               {"--noise", {"--noise", "long.weft --on dahu"}}})},
       {"sweep", "t.weft --set lat=1us,2us" + kOn,
        with_replay(

@@ -56,6 +56,42 @@ TEST(CliReport, ComparesOnOnePage) {
   EXPECT_EQ(w.read("page.html"), html);
 }
 
+// What `replay --sensitivity` says of a platform stands on the page for the two best of three, and the sentences name them.
+TEST(CliReport, TellsWhatTheBestRunsDependOn) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate alltoall --ranks 4 --bytes 100kB --compute 20us -o t.weft --quiet").exit_code,
+            0);
+  const std::string best = "crossbar:n=4,bw=4GB/s,lat=1us", next = "crossbar:n=4,bw=2GB/s,lat=1us",
+                    last = "crossbar:n=4,bw=1GB/s,lat=1us";
+  const std::string command = "report t.weft --critical-path --sensitivity --on last=" + last +
+                              " --on best=" + best + " --on next=" + next + " -o page.html --json out.json";
+  ASSERT_EQ(w.weft(command + " --threads 1").exit_code, 0);
+  const auto j = data_of(w.read("page.html"));
+  ASSERT_EQ(j["runs"].size(), 3u);
+  EXPECT_FALSE(j["runs"][0]["result"]["sensitivity"].contains("twice_as_fast")) << "the slowest of three";
+  std::size_t run = 1;
+  for (const std::string& on : {best, next}) {
+    const auto alone = ordered_json::parse(w.weft("replay t.weft --sensitivity --json - --on " + on).out);
+    EXPECT_EQ(j["runs"][run++]["result"]["sensitivity"], alone["sensitivity"]) << on;
+    EXPECT_EQ(alone["sensitivity"]["twice_as_fast"].size(), 1u);
+  }
+  ASSERT_EQ(j["answer"].size(), 3u);
+  EXPECT_THAT(j["answer"][1].get<std::string>(),
+              StartsWith("What if, on best (first of the ranking): It is 1 % longer with "));
+  EXPECT_THAT(j["answer"][2].get<std::string>(),
+              HasSubstr("What if, on next (next of the ranking): It is 1 % longer with "));
+  EXPECT_THAT(j["answer"][1].get<std::string>(), HasSubstr("\"host\" is worth doubling most"));
+  // The page says why as the other outputs of the same run do.
+  const auto rows = ordered_json::parse(w.read("out.json"))["rows"];
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(j["rows"][i]["why"], rows[i]["why"]);
+  EXPECT_THAT(rows[1]["why"].get<std::string>(), HasSubstr("critical path"));
+  ASSERT_EQ(w.weft(command + " --threads 2").exit_code, 0);
+  EXPECT_EQ(data_of(w.read("page.html"))["runs"].dump(), j["runs"].dump());
+  const Outcome no_page = w.weft("compare t.weft --sensitivity --on " + best);
+  EXPECT_EQ(no_page.exit_code, 2);
+  EXPECT_THAT(no_page.err, HasSubstr("expected --report FILE"));
+}
+
 TEST(CliReport, OfAReplayHoldsItsCriticalPathAndEfficiency) {
   const Workspace w;
   w.write(
