@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <new>
@@ -16,6 +21,7 @@
 #include "cli/large_pages.hpp"
 #include "cli/verb.hpp"
 #include "core/files/temporaries.hpp"
+#include "core/out_of_memory.hpp"
 #include "core/suggest.hpp"
 
 namespace weft::cli {
@@ -26,7 +32,7 @@ constexpr const char* kAbout =
     "A quantity needs a unit: 100Gbps, 12.5GB/s, 1.5us, 64KiB (b = bit, B = byte, k = 10^3, Ki = 2^10).\n"
     "Exit codes: 0 ok, 1 the run found something (deadlock, unmatched message, failed check),\n"
     "            2 usage or not supported, 3 bad input or an output that cannot\n"
-    "            be written, 70 a bug in Weft.";
+    "            be written, 70 out of memory, or a bug in Weft.";
 
 // A descriptor that the caller closed would be taken by the first file that is opened, and what is printed would go
 // into it. Each is opened so that using it fails.
@@ -42,6 +48,32 @@ void finish_page(CLI::App& verb, const std::string& examples) {
   verb.footer(own.empty() ? examples : own + "\n\n" + examples);
   for (CLI::App* kind : verb.get_subcommands([](const CLI::App*) { return true; }))
     finish_page(*kind, examples);
+}
+
+// The C library looks for its unwinder when the first exception passes through a frame of its own (pthread_once), and
+// ends the program if there is no memory for that then.
+void load_unwinder() {
+#ifdef __GLIBC__
+  void* frame = nullptr;
+  (void)::backtrace(&frame, 1);
+#endif
+}
+
+// What no handler is there for: thrown where nothing may be thrown, or in a thread of a library. No destructor runs any
+// more, so what is unfinished is taken away here.
+[[noreturn]] void end_by_exception() {
+  remove_temporaries();
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+    std::fputs("weft: internal error\nThis is a bug in Weft.\n", stderr);
+  } catch (const std::bad_alloc&) {
+    end_out_of_memory();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "weft: internal error: %s\nThis is a bug in Weft.\n", e.what());
+  } catch (...) {
+    std::fputs("weft: internal error\nThis is a bug in Weft.\n", stderr);
+  }
+  std::_Exit(70);
 }
 
 int fail(const Error& e) {
@@ -128,14 +160,16 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   weft::cli::hold_standard_descriptors();
   weft::cli::prefer_large_pages();
-  weft::remove_temporaries_when_interrupted();
+  std::set_terminate(weft::cli::end_by_exception);
+  weft::end_when_out_of_memory();
+  weft::cli::load_unwinder();
   try {
+    weft::remove_temporaries_when_interrupted();
     const int code = weft::cli::run(argc, argv);
     weft::cli::end_if_interrupted();
     return code;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "error: out of memory\n");
-    return 70;
+    weft::end_out_of_memory();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "weft: internal error: %s\nThis is a bug in Weft.\n", e.what());
     return 70;

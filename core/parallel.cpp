@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/out_of_memory.hpp"
 #include "core/workers.hpp"
 
 namespace weft {
@@ -28,6 +29,8 @@ Result<void> run_parallel(std::size_t count, unsigned threads,
   };
   std::vector<std::uint8_t> once_more(count, 0);
   const auto attempt = [&](std::size_t i, bool alone) {
+    std::optional<MayRunOutOfMemory> tried_again;
+    if (!alone) tried_again.emplace();
     try {
       if (auto r = work(i); !r) {
         errors[i] = std::move(r.error());

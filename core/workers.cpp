@@ -6,12 +6,15 @@
 #include <system_error>
 #include <utility>
 
+#include "core/out_of_memory.hpp"
+
 namespace weft {
 
 Workers::Workers(unsigned wanted, std::function<void(unsigned)> work) : work_(std::move(work)) {
   threads_.reserve(wanted);
   unsigned started = 0;
   try {
+    const MayRunOutOfMemory then_fewer;
     for (; started < wanted; ++started) threads_.emplace_back(&Workers::wait_and_work, this, started + 1);
   } catch (const std::system_error&) {
     started /= 2;

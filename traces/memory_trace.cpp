@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/files/zstd_memory.hpp"
+
 namespace weft::traces {
 namespace {
 
@@ -42,6 +44,8 @@ struct MemoryTrace::Zstd {
 
 MemoryTrace::MemoryTrace(TraceHeader header)
     : header_(std::move(header)), ranks_(header_.ranks), zstd_(std::make_unique<Zstd>()) {
+  (void)zstd_made(zstd_->c);
+  (void)zstd_made(zstd_->d);
   communicators_.push_back({"world", {}});
   communicators_[0].members.resize(header_.ranks);
   for (std::uint32_t r = 0; r < header_.ranks; ++r)
@@ -60,8 +64,8 @@ void MemoryTrace::append(const OpBlock& block, std::uint32_t source,
   for (std::size_t at = 0; at < block.ops.size();) {
     const std::size_t end = encoder_.encode(block, at, raw_);
     packed_.resize(ZSTD_compressBound(raw_.size()));
-    const std::size_t n =
-        ZSTD_compressCCtx(zstd_->c, packed_.data(), packed_.size(), raw_.data(), raw_.size(), kFastLevel);
+    const std::size_t n = zstd_result(
+        ZSTD_compressCCtx(zstd_->c, packed_.data(), packed_.size(), raw_.data(), raw_.size(), kFastLevel));
     WEFT_CHECK(ZSTD_isError(n) == 0, ZSTD_getErrorName(n));
     Block b;
     b.packed.assign(packed_.data(), n);
@@ -92,7 +96,7 @@ Result<bool> MemoryTrace::next_block(RankId rank, OpBlock& out) {
   const Block& b = r.blocks[r.next++];
   raw_.resize(b.raw_bytes);
   const std::size_t n =
-      ZSTD_decompressDCtx(zstd_->d, raw_.data(), raw_.size(), b.packed.data(), b.packed.size());
+      zstd_result(ZSTD_decompressDCtx(zstd_->d, raw_.data(), raw_.size(), b.packed.data(), b.packed.size()));
   WEFT_CHECK(n == b.raw_bytes, "a block in memory does not decompress");
   out.rank = rank;
   out.first_op = b.first_op;

@@ -58,7 +58,9 @@ Result<std::string> first_bytes(const std::string& path) {
     return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)), {}, "a trace");
   b.resize(4096);
   b.resize(std::fread(b.data(), 1, b.size(), f));
+  const int error = std::ferror(f) != 0 ? errno : 0;
   std::fclose(f);
+  if (error != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(error)), {}, "a trace");
   if (b.empty()) return bad_input(path, "the file is empty", {}, "a trace");
   return b;
 }

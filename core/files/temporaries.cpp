@@ -13,6 +13,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/out_of_memory.hpp"
+
 namespace weft {
 
 // An entry is never freed, only used again, so that the handler can walk the list at any moment.
@@ -33,7 +35,9 @@ struct TemporaryList {
   std::atomic<bool> ending{false};
 
   static TemporaryList& the() {
-    static TemporaryList* const list = new TemporaryList;  // outlives every static destructor
+    // Outlives every static destructor, and needs no memory: it is asked for when there is none, too.
+    alignas(TemporaryList) static unsigned char room[sizeof(TemporaryList)];
+    static TemporaryList* const list = new (room) TemporaryList;
     return *list;
   }
 
@@ -141,8 +145,10 @@ void on_signal(int signal) {
 }
 }  // namespace
 
-// What exists goes away again where there is no memory to remember it.
-Temporary::Temporary(const std::string& path, Kind kind) try : entry_(TemporaryList::the().add(path, kind)) {
+// What exists goes away again where there is no memory to remember it: before the program ends.
+Temporary::Temporary(const std::string& path, Kind kind) try {
+  const MayRunOutOfMemory goes_away_first;
+  entry_ = TemporaryList::the().add(path, kind);
 } catch (...) {
   TemporaryList::remove_one(path.c_str(), kind);
 }

@@ -1,10 +1,12 @@
 #include "hpl_gen/pivots/pivots.hpp"
+#include "core/out_of_memory.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>
 
 #include <new>
 
+#include "core/out_of_memory.hpp"
 #include "core/rng.hpp"
 
 // LAPACK (Fortran calling convention).
@@ -119,6 +121,7 @@ Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t m
   std::vector<std::int32_t> rows(order);
   if (n > 0) {
     try {
+      const MayRunOutOfMemory is_told;
       std::vector<double> a(order * order);
       std::uint64_t state = start_of(matrix_seed);
       for (double& x : a) {

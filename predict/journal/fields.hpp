@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/id.hpp"
+#include "core/out_of_memory.hpp"
 #include "core/units.hpp"
 
 namespace weft::predict {
@@ -30,6 +31,7 @@ class ToJson {
   }
   template <class T>
   [[nodiscard]] static Json of(T& result) {
+    const MustNotRunOutOfMemory of_json;
     ToJson visit;
     fields(visit, result);
     return std::move(visit.out_);
@@ -76,6 +78,7 @@ class FromJson {
   [[nodiscard]] bool ok() const { return ok_; }
   template <class T>
   [[nodiscard]] static std::optional<T> to(const Json& from) {
+    const MustNotRunOutOfMemory of_json;
     T result;
     FromJson visit(from);
     fields(visit, result);

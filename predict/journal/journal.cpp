@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/counted.hpp"
+#include "core/out_of_memory.hpp"
 
 namespace weft::predict {
 namespace {
@@ -29,6 +30,7 @@ Error failure(const std::string& path, std::string_view what, int error) {
 
 // `object` with its sum as the last member, and the line's end.
 std::string sealed(const Json& object) {
+  const MustNotRunOutOfMemory of_json;
   std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace);
   line.pop_back();
   return line + fmt::format("{}{:016x}\"}}\n", kSum, checksum(line));
@@ -36,6 +38,7 @@ std::string sealed(const Json& object) {
 
 // What stands in a line whose sum is right; nothing in all others.
 std::optional<Json> opened(std::string_view line) {
+  const MustNotRunOutOfMemory of_json;
   if (line.size() <= kTail || line.front() != '{') return std::nullopt;
   const std::string_view body = line.substr(0, line.size() - kTail);
   if (line.substr(body.size()) != fmt::format("{}{:016x}\"}}", kSum, checksum(body))) return std::nullopt;

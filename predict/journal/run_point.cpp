@@ -126,6 +126,13 @@ Json run_point_json(const RunFacts& run) {
   return ToJson::of(p);
 }
 
-std::optional<RunPoint> run_point_of(const Json& json) { return FromJson::to<RunPoint>(json); }
+std::optional<RunPoint> run_point_of(const Json& json) {
+  auto p = FromJson::to<RunPoint>(json);
+  if (!p) return p;
+  const replay::DeadlockReport& d = p->result.deadlock;
+  for (const std::size_t i : d.cycle)
+    if (i >= d.blocked.size()) return std::nullopt;
+  return p;
+}
 
 }  // namespace weft::predict

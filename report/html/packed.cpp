@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <cstdint>
+#include <new>
 
 #include "core/result.hpp"
 
@@ -13,7 +14,8 @@ std::string base64_deflated(std::string_view bytes) {
   std::vector<Bytef> out(size);
   const int status =
       compress2(out.data(), &size, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 6);
-  WEFT_CHECK(status == Z_OK, "zlib has no memory");
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
+  WEFT_CHECK(status == Z_OK, "zlib does not compress");
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
   text.reserve((size + 2) / 3 * 4);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -155,6 +156,31 @@ TEST(CliJournal, ASlurmTaskTakesItsPart) {
   EXPECT_NE(
       task("SLURM_ARRAY_TASK_ID=9 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_STEP=2"),
       0);
+}
+
+// Three hosts at once, each with a name and a network of its own, in which nothing is up, not even a loop: all that shards need of
+// each other is the folder.
+TEST(CliJournal, ShardsOnHostsWithoutANetworkGiveTheBytesOfOneRun) {
+  if (std::system("unshare -rnu hostname host1 2>/dev/null") != 0)
+    GTEST_SKIP() << "NO NAMESPACES HERE: unshare -rnu is refused, hosts without a network are not tested";
+  const Workspace w;
+  const Output whole = output_of(w, kSweep);
+  std::string hosts;
+  for (int i = 1; i <= 3; ++i) {
+    const std::string n = std::to_string(i);
+    hosts += "unshare -rnu sh -c 'hostname host" + n +
+             "; ip link show up 2>/dev/null | grep . && exit 9; exec " + support::binary_dir() +
+             "/cli/weft " + kSweep + "--journal j --shard " + n + "/3 --quiet' & p" + n + "=$!; ";
+  }
+  const std::string command =
+      "cd '" + w.path() + "' && { " + hosts + "wait $p1 && wait $p2 && wait $p3; } 2>err >out";
+  ASSERT_EQ(std::system(command.c_str()), 0) << w.read("err") << w.read("out");
+  std::set<std::string> files;
+  for (const std::string& name : w.list())
+    if (name.starts_with("j/points-")) files.insert(name.substr(0, name.find('-', 9)));
+  EXPECT_THAT(files, ::testing::ElementsAre("j/points-host1", "j/points-host2", "j/points-host3"));
+  for (const auto& [point, times] : lines_of(w, "j")) EXPECT_EQ(times, 1) << point;
+  EXPECT_EQ(output_of(w, "merge j"), whole);
 }
 
 TEST(CliJournal, TwoProcessesOnOneJournalShareTheWork) {

@@ -99,6 +99,13 @@ TEST_P(Mutation, EndsInAnAnswerOrAnErrorAndCostsLittle) {
 #endif
 }
 
+// scripts/fuzz.sh asks for them by these names.
+TEST(Targets, EachHasAFuzzer) {
+  std::string names;
+  for (const Target& t : all_targets()) names += std::string(names.empty() ? "" : " ") + t.name;
+  EXPECT_EQ(names, WEFT_FUZZ_TARGETS);
+}
+
 INSTANTIATE_TEST_SUITE_P(Readers, Mutation, ::testing::ValuesIn(all_targets()),
                          [](const auto& p) { return std::string(p.param.name); });
 

@@ -30,7 +30,8 @@ std::vector<Target> all_targets() {
 #ifdef WEFT_FUZZ_OTF2
   for (const Target& t : otf2_targets()) all.push_back(t);
 #endif
-  for (auto part : {recorder_targets(), platform_targets(), table_targets(), recording_targets()})
+  for (auto part :
+       {recorder_targets(), platform_targets(), table_targets(), recording_targets(), journal_targets()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

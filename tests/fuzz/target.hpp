@@ -29,6 +29,7 @@ struct Target {
 [[nodiscard]] std::vector<Target> platform_targets();
 [[nodiscard]] std::vector<Target> table_targets();
 [[nodiscard]] std::vector<Target> recording_targets();
+[[nodiscard]] std::vector<Target> journal_targets();
 
 // Bytes under a name that opens as a regular file, in memory.
 class MemFile {

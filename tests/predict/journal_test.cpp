@@ -263,6 +263,10 @@ TEST_F(JournalTest, ResultsComeBackBitForBit) {
   replay::ReplayResult result;
   facts.result = &result;
   facts.digest.emplace();
+  // A cycle of ranks that are not among those which wait.
+  result.deadlock.cycle = {0};
+  EXPECT_FALSE(run_point_of(run_point_json(facts)));
+  result.deadlock.cycle.clear();
   const Json good = run_point_json(facts);
   ASSERT_TRUE(run_point_of(good));
   for (const auto& [name, part] : good.items()) {

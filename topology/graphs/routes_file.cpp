@@ -21,6 +21,7 @@
 #include <numeric>
 
 #include "core/files/input_file.hpp"
+#include "core/files/zstd_memory.hpp"
 #include "topology/graphs/text_scanner.hpp"
 #include "topology/registry.hpp"
 
@@ -90,7 +91,7 @@ struct FileContents {
 Result<std::string> decompress(const std::string& path, std::string packed) {
   constexpr std::string_view magic("\x28\xb5\x2f\xfd", 4);
   if (!std::string_view(packed).starts_with(magic)) return packed;
-  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> ctx(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> ctx(zstd_made(ZSTD_createDCtx()), &ZSTD_freeDCtx);
   ZSTD_DCtx_setParameter(ctx.get(), ZSTD_d_windowLogMax, 27);
   std::string out;
   const std::uint64_t most = std::min(kMaxTextBytes, most_unpacked(packed.size()));
@@ -101,7 +102,7 @@ Result<std::string> decompress(const std::string& path, std::string packed) {
   while (more) {
     ZSTD_outBuffer o{chunk.data(), chunk.size(), 0};
     const std::size_t before = in.pos;
-    left = ZSTD_decompressStream(ctx.get(), &o, &in);
+    left = zstd_result(ZSTD_decompressStream(ctx.get(), &o, &in));
     if (ZSTD_isError(left) != 0)
       return bad_input(fmt::format("{}@byte {:#x}", path, before), "broken zstd data",
                        ZSTD_getErrorName(left), "a whole zstd file");

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/files/zstd_memory.hpp"
 #include "core/source_pos.hpp"
 #include "traces/formats.hpp"
 #include "traces/send_counter.hpp"
@@ -86,9 +87,7 @@ class File {
 //   sum "WRFM"       kOps zstd  0      180 stored     600 unpacked  of rank 2     64 ops        from its operation 4096
 class WeftReader final : public TraceReader {
  public:
-  explicit WeftReader(File file) : file_(std::move(file)), zstd_(ZSTD_createDCtx()) {
-    WEFT_CHECK(zstd_ != nullptr, "no memory for a zstd context");
-  }
+  explicit WeftReader(File file) : file_(std::move(file)), zstd_(zstd_made(ZSTD_createDCtx())) {}
   ~WeftReader() override { ZSTD_freeDCtx(zstd_); }
   WeftReader(const WeftReader&) = delete;
   WeftReader& operator=(const WeftReader&) = delete;
@@ -197,7 +196,8 @@ Result<FrameHeader> WeftReader::read_frame(std::uint64_t at, std::int64_t record
                    content >= ZSTD_CONTENTSIZE_ERROR - 1 ? "a zstd frame that states its size"
                                                          : std::to_string(content));
   raw_.resize(h.raw_bytes);
-  const std::size_t n = ZSTD_decompressDCtx(zstd_, raw_.data(), raw_.size(), packed_.data(), packed_.size());
+  const std::size_t n =
+      zstd_result(ZSTD_decompressDCtx(zstd_, raw_.data(), raw_.size(), packed_.data(), packed_.size()));
   if (ZSTD_isError(n) != 0 || n != h.raw_bytes) return corrupt("the frame does not decompress");
   return h;
 }

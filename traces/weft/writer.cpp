@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/files/atomic_file.hpp"
+#include "core/files/zstd_memory.hpp"
 #include "traces/send_counter.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/definitions.hpp"
@@ -36,8 +37,8 @@ void put(std::string& out, T v) {
 }  // namespace
 
 struct TraceWriter::Impl {
-  Impl(AtomicFile f, const TraceHeader& h) : file(std::move(f)), ranks(h.ranks), zstd(ZSTD_createCCtx()) {
-    WEFT_CHECK(zstd != nullptr, "no memory for a zstd context");
+  Impl(AtomicFile f, const TraceHeader& h)
+      : file(std::move(f)), ranks(h.ranks), zstd(zstd_made(ZSTD_createCCtx())) {
     communicators.push_back({"world", {}});
     communicators[0].members.resize(ranks);
     for (std::uint32_t r = 0; r < ranks; ++r) communicators[0].members[r] = static_cast<std::int32_t>(r);
@@ -82,8 +83,8 @@ struct TraceWriter::Impl {
 
 std::size_t TraceWriter::Impl::pack(std::string_view raw_bytes) {
   packed.resize(ZSTD_compressBound(raw_bytes.size()));
-  const std::size_t n =
-      ZSTD_compressCCtx(zstd, packed.data(), packed.size(), raw_bytes.data(), raw_bytes.size(), kZstdLevel);
+  const std::size_t n = zstd_result(
+      ZSTD_compressCCtx(zstd, packed.data(), packed.size(), raw_bytes.data(), raw_bytes.size(), kZstdLevel));
   WEFT_CHECK(ZSTD_isError(n) == 0, ZSTD_getErrorName(n));
   return n;
 }

@@ -121,7 +121,9 @@ Result<std::unique_ptr<TraceReader>> open_goal(const std::vector<std::string>& p
   if (paths.size() != 1)
     return usage_error("a GOAL schedule is one file", fmt::format("{} paths", paths.size()), "one path");
   std::string first(8, '\0');
-  std::ifstream(paths[0], std::ios::binary).read(first.data(), 8);
+  std::ifstream in(paths[0], std::ios::binary);
+  in.read(first.data(), 8);
+  if (in.bad()) return bad_input(paths[0], "the file cannot be read");
   return Import(paths[0], is_binary(first)).run();
 }
 

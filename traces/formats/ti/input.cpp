@@ -107,7 +107,7 @@ std::uint64_t most_members(std::uint64_t packed) { return 65'536 + packed / 16; 
 Result<void> walk_archive(const std::string& path, const std::function<bool(const std::string&)>& enter,
                           const std::function<Result<void>(std::string_view, bool)>& data) {
   const ArchivePtr a(archive_read_new());
-  WEFT_CHECK(a != nullptr, "no memory for libarchive");
+  if (a == nullptr) throw std::bad_alloc();
   // Those that docs/trace-format.md names: others start programs.
   archive_read_support_filter_gzip(a.get());
   archive_read_support_filter_zstd(a.get());

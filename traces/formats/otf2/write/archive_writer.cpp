@@ -64,10 +64,10 @@ Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::open(const std::string& pa
   if (fs::exists(dir, ec) && (!fs::is_directory(dir, ec) || !fs::is_empty(dir, ec)))
     return usage_error("the place of the OTF2 archive is taken", path,
                        "a directory that is empty or does not exist");
+  std::unique_ptr<ArchiveWriter> w(new ArchiveWriter(dir));
   std::string temporary = dir + ".XXXXXX";
   if (::mkdtemp(temporary.data()) == nullptr)
     return bad_input(path, fmt::format("cannot create the directory: {}", std::strerror(errno)));
-  std::unique_ptr<ArchiveWriter> w(new ArchiveWriter(dir));
   w->folder_ = Temporary(temporary, Temporary::Kind::kTree);
   silence_library();
   OTF2_Archive* a = w->library_->archive =
@@ -224,12 +224,14 @@ void ArchiveWriter::define(const TraceReader& trace) {
 // The library draws the number of the trace from the clock; the same trace is to be the same bytes: from its definitions.
 Result<void> ArchiveWriter::settle() const {
   const std::string anchor = std::string(folder_.path()) + "/traces.otf2";
-  WEFT_ASSIGN(const Anchor a, read_anchor(anchor));
+  const auto a = read_anchor(anchor);
+  if (!a) return bad_input(path_, "cannot write the archive: its anchor is not whole");
   std::ifstream definitions(std::string(folder_.path()) + "/traces.def", std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (char c = 0; definitions.get(c);) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  if (!definitions.eof()) return bad_input(path_, "cannot write the archive: its definitions cannot be read");
   std::fstream out(anchor, std::ios::binary | std::ios::in | std::ios::out);
-  out.seekp(static_cast<std::streamoff>(a.trace_id_at));
+  out.seekp(static_cast<std::streamoff>(a->trace_id_at));
   out.write(reinterpret_cast<const char*>(&hash), sizeof hash);
   if (!out.flush()) return bad_input(path_, "cannot write the archive");
   return {};

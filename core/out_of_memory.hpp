@@ -1,0 +1,35 @@
+// Running out of memory ends the program at the place where it happens: with the message, without unfinished files. To
+// unwind instead means destructors and libraries that need memory themselves, or trip over what is half made.
+//
+// Work that is tried again where there was no memory for it says so: in the scope of a MayRunOutOfMemory of its thread
+// std::bad_alloc is thrown, as in a program that never called end_when_out_of_memory() (the tests).
+#pragma once
+
+namespace weft {
+
+// Called once, by main(). From then on operator new ends the program with exit code 70 where it finds nothing.
+void end_when_out_of_memory();
+// Says so, removes every Temporary and ends the program. Takes no memory.
+[[noreturn]] void end_out_of_memory();
+
+class MayRunOutOfMemory {
+ public:
+  MayRunOutOfMemory();
+  ~MayRunOutOfMemory();
+  MayRunOutOfMemory(const MayRunOutOfMemory&) = delete;
+  MayRunOutOfMemory& operator=(const MayRunOutOfMemory&) = delete;
+};
+
+// The opposite, within such work: what trips over std::bad_alloc (nlohmann/json 3.11 leaves an object without its map).
+class MustNotRunOutOfMemory {
+ public:
+  MustNotRunOutOfMemory();
+  ~MustNotRunOutOfMemory();
+  MustNotRunOutOfMemory(const MustNotRunOutOfMemory&) = delete;
+  MustNotRunOutOfMemory& operator=(const MustNotRunOutOfMemory&) = delete;
+
+ private:
+  int depth_;
+};
+
+}  // namespace weft

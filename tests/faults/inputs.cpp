@@ -1,0 +1,97 @@
+#include "tests/faults/inputs.hpp"
+
+#include <stdexcept>
+
+#include "tests/faults/faulty_run.hpp"
+#include "tests/support/dumpi_writer.hpp"
+
+namespace weft::faults {
+
+using testing::DumpiWriter;
+
+void make_inputs(const testing::Workspace& w) {
+  w.write(
+      "in/fit.csv",
+      "m,n,k,seconds\n100,100,100,1e-3\n200,200,200,7e-3\n300,300,300,2e-2\n50,50,50,2e-4\n70,20,90,3e-4\n");
+  w.write("in/osu.txt",
+          "# OSU MPI Latency Test v5.6\n# Size          Latency (us)\n0 1.0\n1000 2.0\n10000 11.0\n100000 "
+          "101.0\n");
+  std::vector<DumpiWriter> ranks(2);
+  for (DumpiWriter& r : ranks) r.init();
+  ranks[0].send(1000, testing::kDumpiByte, 1, 5);
+  ranks[1].recv(1000, testing::kDumpiByte, 0, 5, {{1000, 0, 5}});
+  for (DumpiWriter& r : ranks) r.allreduce(4, testing::kDumpiDouble).finalize();
+  testing::write_dumpi(w.path() + "/in/dumpi", ranks);
+  std::vector<std::string> commands = {
+      "generate stencil --dims 2x2 --iterations 2 --compute 20us -o in/t.weft",
+      "export in/t.weft --to ti -o in/ti.txt", "export in/t.weft --to goal -o in/t.goal",
+      "export in/t.weft --to goal-binary -o in/t.bin"};
+  if (kOtf2) commands.push_back("export in/t.weft --to otf2 -o in/otf2");
+  for (const std::string& c : commands)
+    if (const testing::Outcome o = w.weft(c + " --quiet"); o.exit_code != 0)
+      throw std::runtime_error("weft " + c + ": " + o.err);
+}
+
+std::vector<Case> cases() {
+  const std::string platform = " --on crossbar:n=4,bw=100Gbps,lat=1us";
+  std::vector<Case> all = {
+      // What every command does first: all verbs set their options up.
+      {"options", "--version"},
+      {"replay",
+       "replay in/t.weft" + platform + " --critical-path --wait-states --json out/r.json --csv out/r.csv",
+       {"r.json", "r.csv"},
+       {},
+       {"in/t.weft"}},
+      {"replay_pcie", "replay in/t.weft --on cs-storm --all-links --json out/r.json", {"r.json"}},
+      {"sensitivity",
+       "replay in/t.weft" + platform + " --sensitivity --explain --threads 2 --json out/r.json",
+       {"r.json"}},
+      {"predict_hpl",
+       "predict hpl --on crossbar:n=4,bw=100Gbps,lat=1us,speed=1Gflops --n 96 --nb 16 --p 2 --q 2 --json "
+       "out/p.json",
+       {"p.json"}},
+      {"compare",
+       "compare in/t.weft" + platform +
+           " --on torus-16 --map block --map cyclic --threads 2 --journal out/points "
+           "--json out/c.json --csv out/c.csv",
+       {"c.json", "c.csv"},
+       "points",
+       {"in/t.weft"}},
+      {"search",
+       "search halo --grid 2x2 --on cs-storm --json out/s.json --svg out/s.svg --histogram out/h.csv",
+       {"s.json", "s.svg", "h.csv"}},
+      {"fit_dgemm", "fit dgemm in/fit.csv -o out/fit.textproto", {"fit.textproto"}, {}, {"in/fit.csv"}},
+      {"fit_network", "fit network in/osu.txt -o out/fit.textproto", {"fit.textproto"}, {}, {"in/osu.txt"}},
+      {"report", "report in/t.weft" + platform + " -o out/page.html", {"page.html"}, {}, {"in/t.weft"}},
+      {"import_weft", "import in/t.weft -o out/t.weft", {"t.weft"}, {}, {"in/t.weft"}},
+      {"import_ti",
+       "import in/ti.txt -o out/t.weft",
+       {"t.weft"},
+       {},
+       {"in/ti.txt", "in/ti.txt_files/rank-1.txt"}},
+      {"import_goal", "import in/t.goal -o out/t.weft", {"t.weft"}, {}, {"in/t.goal"}},
+      {"import_goal_binary", "import in/t.bin -o out/t.weft", {"t.weft"}, {}, {"in/t.bin"}},
+      {"import_dumpi",
+       "import in/dumpi -o out/t.weft",
+       {"t.weft"},
+       {},
+       {"in/dumpi/run.meta", "in/dumpi/run-0001.bin"}},
+      {"export_weft", "export in/t.weft --to weft -o out/t.weft", {"t.weft"}},
+      {"export_text", "export in/t.weft --to text -o out/t.txt", {"t.txt"}},
+      {"export_ti", "export in/t.weft --to ti -o out/ti.txt"},
+      {"export_csv", "export in/t.weft --to csv -o out/t.csv", {"t.csv"}},
+      {"export_goal", "export in/t.weft --to goal -o out/t.goal", {"t.goal"}, {}, {"in/t.weft"}},
+      {"export_goal_binary", "export in/t.weft --to goal-binary -o out/t.bin", {"t.bin"}, {}, {"in/t.weft"}},
+      {"export_perfetto",
+       "replay in/t.weft" + platform + " --export perfetto:out/t.pb --export goal:out/t.goal",
+       {"t.pb", "t.goal"}},
+      {"export_paraver", "replay in/t.weft" + platform + " --export paraver:out/t", {}},
+  };
+  if (kOtf2) {
+    all.push_back({"import_otf2", "import in/otf2 -o out/t.weft", {"t.weft"}, {}, {"in/otf2/traces/1.evt"}});
+    all.push_back({"export_otf2", "export in/t.weft --to otf2 -o out/otf2"});
+  }
+  return all;
+}
+
+}  // namespace weft::faults
