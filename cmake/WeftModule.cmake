@@ -123,6 +123,12 @@ function(weft_module name)
   weft_together(weft_${name})
 endfunction()
 
+# weft_hot(NAME): of a module that runs for every message. Nothing of it is ever replaced when it is loaded, which position
+# independent code allows for: so a function may be inlined where it is called. Saves 2 % of a replay's instructions.
+function(weft_hot name)
+  target_compile_options(weft_${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-semantic-interposition>)
+endfunction()
+
 # weft_tests(NAME BUT a_test.cpp ... MODULES ...): weft_test over every *_test.cpp of this folder but those that have a binary
 # of their own.
 function(weft_tests name)

@@ -61,6 +61,7 @@ void FlowTable::grow_list(List& list) {
     free_lists_[list.size_class] = list.offset;
   }
   list.offset = block;
+  list.room = 1u << next;
   list.size_class = next;
 }
 
@@ -86,13 +87,17 @@ std::uint32_t FlowTable::add(std::span<const LinkId> route, double weight, doubl
   const std::uint32_t offset = take_route_block(class_of(length));
   offset_[flow] = offset;
   length_[flow] = length;
+  const std::uint32_t links = link_count();
+  LinkId* const hop_link = hop_link_.data() + offset;
+  std::uint32_t* const hop_position = hop_position_.data() + offset;
   for (std::uint32_t i = 0; i < length; ++i) {
     const std::uint32_t link = route[i].index();
-    WEFT_CHECK(link < link_count(), fmt::format("link {} of {}", link, link_count()));
+    WEFT_CHECK(link < links, fmt::format("link {} of {}", link, links));
     List& list = lists_[link];
-    if (list.size_class == kNil || list.size >> list.size_class != 0) grow_list(list);
-    hop_link_[offset + i] = route[i];
-    hop_position_[offset + i] = list.size;
+    if (list.size == list.room) [[unlikely]]
+      grow_list(list);
+    hop_link[i] = route[i];
+    hop_position[i] = list.size;
     entries_[list.offset + list.size++] = {flow, offset + i};
   }
   ++active_;
@@ -105,12 +110,16 @@ void FlowTable::remove(std::uint32_t flow) {
   WEFT_CHECK(alive(flow), fmt::format("flow {} is not in the table", flow));
   const std::uint32_t offset = offset_[flow];
   const std::uint32_t length = length_[flow];
+  List* const lists = lists_.data();
+  Entry* const entries = entries_.data();
+  const LinkId* const hop_link = hop_link_.data();
+  std::uint32_t* const hop_position = hop_position_.data();
   for (std::uint32_t hop = offset; hop < offset + length; ++hop) {
-    List& list = lists_[hop_link_[hop].index()];
-    const std::uint32_t position = hop_position_[hop];
-    const Entry last = entries_[list.offset + --list.size];
-    entries_[list.offset + position] = last;
-    hop_position_[last.hop] = position;
+    List& list = lists[hop_link[hop].index()];
+    const std::uint32_t position = hop_position[hop];
+    const Entry last = entries[list.offset + --list.size];
+    entries[list.offset + position] = last;
+    hop_position[last.hop] = position;
   }
   const std::uint32_t size_class = class_of(length);
   hop_position_[offset] = free_routes_[size_class];

@@ -65,6 +65,7 @@ class FlowTable {
   struct List {
     std::uint32_t offset = 0;
     std::uint32_t size = 0;
+    std::uint32_t room = 0;           // entries of its block
     std::uint32_t size_class = kNil;  // block of 2^size_class entries; kNil = no block yet
   };
   std::uint32_t take_route_block(std::uint32_t size_class);

@@ -4,7 +4,8 @@
 // higher than what is on file, or kNever: nothing rises there any more. Of equal keys the lowest slot wins, so the order
 // is total. Keys are not negative.
 //
-// Few keys: a 4-ary heap. Many: buckets by the leading bits of the key, 16 to a factor of two, and a heap of the bucket
+// A few keys are looked through each time, which takes fewer steps than to keep them in order: most fillings are of a few
+// links. More: a 4-ary heap. Many: buckets by the leading bits of the key, 16 to a factor of two, and a heap of the bucket
 // that is open. Most slots of a large filling are links that nothing will fill; in a bucket they cost a few nanoseconds
 // when they enter and again when it opens, where a heap of thousands waits for memory and for mispredicted branches.
 // Lowering a key leaves the old entry where it is; it is passed over. No allocation below the largest size so far.
@@ -26,6 +27,8 @@ class LevelQueue {
 
   void clear() {
     key_.clear();
+    if (!ordered_) return;
+    ordered_ = false;
     heap_.clear();
     if (spread_) {
       heads_.fill(kNone);
@@ -39,16 +42,25 @@ class LevelQueue {
   // The next slot.
   void add(double key) {
     key_.push_back(key);
-    insert({key, slots() - 1});
+    if (ordered_) return insert({key, slots() - 1});
+    if (key_.size() > kFew) put_in_order();
   }
   [[nodiscard]] double key(std::uint32_t slot) const { return key_[slot]; }
   void set(std::uint32_t slot, double key) {
     key_[slot] = key;
-    insert({key, slot});
+    if (ordered_) insert({key, slot});
   }
   // The lowest key on file, kNever if none is left. `now(slot)`: the slot's key now; `ahead(slot)`: it will be asked.
   template <class Now, class Ahead>
   double lowest(Now now, Ahead ahead) {
+    if (!ordered_) {
+      const double* const keys = key_.data();
+      std::uint32_t least = 0;
+      for (std::uint32_t slot = 1; slot < key_.size(); ++slot)
+        if (keys[slot] < keys[least]) least = slot;
+      winner_ = least;
+      return key_.empty() ? kNever : keys[least];
+    }
     while (true) {
       while (!heap_.empty()) {
         if (heap_.front().key == key_[heap_.front().slot]) return heap_.front().key;
@@ -58,8 +70,12 @@ class LevelQueue {
     }
   }
   // Its slot. REQUIRES: lowest() was just asked and is not kNever. The same of the next two.
-  [[nodiscard]] std::uint32_t winner() const { return heap_.front().slot; }
+  [[nodiscard]] std::uint32_t winner() const { return ordered_ ? heap_.front().slot : winner_; }
   void raise_winner(double key) {
+    if (!ordered_) {
+      key_[winner_] = key;
+      return;
+    }
     const std::uint32_t slot = heap_.front().slot;
     key_[slot] = key;
     if (bits(key) < horizon_) {
@@ -70,12 +86,17 @@ class LevelQueue {
     }
   }
   void drop_winner() {
+    if (!ordered_) {
+      key_[winner_] = kNever;
+      return;
+    }
     key_[heap_.front().slot] = kNever;
     pop();
   }
 
  private:
   static constexpr std::uint32_t kNone = ~0u;
+  static constexpr std::size_t kFew = 12;    // keys that need no order
   static constexpr std::size_t kSmall = 64;  // entries of a heap that needs no buckets
   static constexpr int kShift = 48;          // of the bits of a key: 16 buckets to a factor of two
   static constexpr std::size_t kBuckets = 1024;
@@ -89,6 +110,11 @@ class LevelQueue {
   // Keys that are not negative have the order of their bits.
   static std::uint64_t bits(double key) { return std::bit_cast<std::uint64_t>(key); }
 
+  void put_in_order() {
+    ordered_ = true;
+    for (std::uint32_t slot = 0; slot < slots(); ++slot)
+      if (key_[slot] != kNever) insert({key_[slot], slot});
+  }
   void insert(const Entry& e) {
     if (bits(e.key) >= horizon_) return file(e);
     std::size_t i = heap_.size();
@@ -176,10 +202,12 @@ class LevelQueue {
     if (!heap_.empty()) down(0, last);
   }
 
-  std::vector<double> key_;  // by slot; kNever: passed over
-  std::vector<Entry> heap_;  // keys below horizon_
-  bool spread_ = false;      // over buckets
-  std::uint64_t base_ = 0;   // bits of the key at which bucket 0 begins
+  std::vector<double> key_;   // by slot; kNever: passed over
+  bool ordered_ = false;      // heap_ and all that follows are in use
+  std::uint32_t winner_ = 0;  // unless they are
+  std::vector<Entry> heap_;   // keys below horizon_
+  bool spread_ = false;       // over buckets
+  std::uint64_t base_ = 0;    // bits of the key at which bucket 0 begins
   std::uint64_t horizon_ = ~std::uint64_t{0};
   std::vector<Entry> pool_;
   std::array<std::uint32_t, kBuckets> heads_ = filled();

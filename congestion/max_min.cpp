@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "congestion/certificate.hpp"
 #include "congestion/models.hpp"
@@ -133,6 +134,7 @@ std::span<const FlowId> MaxMin::solve() {
   moved_.clear();
   if (added_.empty() && dirty_.empty()) return {};
   ++stats_.solves;
+  if (solve_alone()) return changed_;
   members_.clear();
   if (scope_ == Scope::kComponent) {
     // One component after the other: each is filled as if it were alone.
@@ -165,7 +167,7 @@ std::span<const FlowId> MaxMin::solve() {
   } else {
     for (const std::uint32_t flow : added_) {
       if (!table_.alive(flow) || !join(flow)) continue;
-      for (const LinkId link : table_.route(flow)) join_bound(link.index());
+      for (const LinkId link : route_of(flow)) join_bound(link.index());
     }
     for (const std::uint32_t link : dirty_) join_bound(link);
     if (!members_.empty()) {
@@ -186,6 +188,42 @@ std::span<const FlowId> MaxMin::solve() {
   if (large) enter_groups();
   sort_changed();
   return changed_;
+}
+
+// The only change is a new flow that has all of its links to itself: the same as a filling of it, which would find nobody
+// else. False: it is not so.
+bool MaxMin::solve_alone() {
+  if (scope_ != Scope::kLocal || added_.size() != 1 || !dirty_.empty()) return false;
+  const std::uint32_t flow = added_[0];
+  if (!table_.alive(flow)) return false;
+  double rate = table_.limit(flow);
+  std::uint32_t bottleneck = kNone;
+  for (const LinkId id : route_of(flow)) {
+    if (link_[id.index()].count > 1) return false;
+    // A tie goes to the first link.
+    if (capacity_[id.index()] < rate) {
+      rate = capacity_[id.index()];
+      bottleneck = id.index();
+    }
+  }
+  if (bottleneck != kNone) {
+    Link& l = link_[bottleneck];
+    l.bound = 1;
+    l.level = rate / table_.weight(flow);
+    ++stats_.links_touched;
+  }
+  flow_[flow].bottleneck = bottleneck;
+  bottleneck_[flow] = LinkId(bottleneck);
+  rate_[flow] = flow_[flow].rate = rate;
+  ++stats_.flows_solved;
+  stats_.max_component = std::max(stats_.max_component, 1u);
+  changed_.push_back(FlowId(flow));
+  if (certificate_due()) {
+    members_.assign(1, flow);
+    check_certificate(rate_);
+  }
+  added_.clear();
+  return true;
 }
 
 inline MaxMin::Link& MaxMin::touch(std::uint32_t link) {
@@ -518,6 +556,13 @@ void MaxMin::commit() {
 
 // Ascending; by a pass over all rows where many have changed.
 void MaxMin::sort_changed() {
+  constexpr std::size_t kFew = 8;
+  if (changed_.size() <= kFew) {
+    for (std::size_t i = 1; i < changed_.size(); ++i)
+      for (std::size_t k = i; k > 0 && changed_[k] < changed_[k - 1]; --k)
+        std::swap(changed_[k], changed_[k - 1]);
+    return;
+  }
   if (changed_.size() < 32 || changed_.size() < table_.rows() / 16) {
     std::sort(changed_.begin(), changed_.end());
     return;

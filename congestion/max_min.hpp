@@ -135,6 +135,7 @@ class MaxMin final : public SharingModel {
     return {f.link.data(), f.hops};
   }
   void mark_dirty(std::uint32_t link);
+  bool solve_alone();
   bool join(std::uint32_t flow);
   void join_bound(std::uint32_t link);
   void close_component(std::size_t from);

@@ -33,6 +33,11 @@ namespace detail {
 // Nearest tick, ties to even; stops at +-2^120. NaN counts as the upper end.
 [[nodiscard]] inline Ticks to_ticks(double ticks) {
   constexpr double kSmall = 4503599627370496.0;  // 2^52: above it every double is whole
+  // Two doubles as large as kSmall round to whole numbers as they are added: no library call.
+  if (std::fabs(ticks) < kSmall / 2) {
+    constexpr double kWhole = 1.5 * kSmall;
+    return static_cast<std::int64_t>((ticks + kWhole) - kWhole);
+  }
   if (std::fabs(ticks) < kSmall) return std::llrint(ticks);
   if (std::fabs(ticks) < 9.2e18) return static_cast<std::int64_t>(ticks);
   constexpr double kLimit = 0x1p120;
@@ -91,6 +96,13 @@ class Instant {
   [[nodiscard]] constexpr SimTime rounded() const { return SimTime(since_start_.rounded()); }
   // Beyond what SimTime holds: no event may be there.
   [[nodiscard]] constexpr bool past_the_end() const { return since_start_ > Elapsed(Duration::max()); }
+  // Whole picoseconds, rounded down. REQUIRES: not after never().
+  [[nodiscard]] constexpr std::int64_t whole() const {
+    return static_cast<std::int64_t>(since_start_.ticks() >> kTickBits);
+  }
+  // The last instants that whole() can tell, both past the end: one that something may be posted for, one that nothing is.
+  [[nodiscard]] static constexpr Instant last() { return Instant(Elapsed::of_ticks((Ticks{1} << 95) - 2)); }
+  [[nodiscard]] static constexpr Instant never() { return Instant(Elapsed::of_ticks((Ticks{1} << 95) - 1)); }
 
   friend constexpr auto operator<=>(Instant, Instant) = default;
   friend constexpr Instant operator+(Instant t, Elapsed d) { return Instant(t.since_start_ + d); }

@@ -212,10 +212,12 @@ void Network::share_out(Instant now, std::uint64_t& sequence) {
       continue;
     }
     Flow& f = flows_[id.index()];
-    const double seconds = (now - f.updated).seconds();
-    const double bytes = f.rate * seconds;
-    book(f, seconds, bytes);
-    f.remaining = std::max(0.0, f.remaining - bytes);
+    if (f.rate > 0) {  // else it is new
+      const double seconds = (now - f.updated).seconds();
+      const double bytes = f.rate * seconds;
+      book(f, seconds, bytes);
+      f.remaining = std::max(0.0, f.remaining - bytes);
+    }
     f.rate = rates[id.index()];
     f.held_by = bottlenecks[id.index()];
     f.updated = now;

@@ -54,6 +54,8 @@ class Network {
   [[nodiscard]] bool dirty() const { return dirty_; }
   [[nodiscard]] bool idle() const { return completions_.empty(); }
   [[nodiscard]] const CompletionQueue::Entry& next_completion() const { return completions_.top(); }
+  // Its time; Instant::never() if there is none.
+  [[nodiscard]] Instant next_time() const { return completions_.next_time(); }
   [[nodiscard]] std::uint32_t next_owner() const;  // of the flow of next_completion()
   // Ends the flow of next_completion() and returns its owner.
   std::uint32_t finish_top(Instant now);

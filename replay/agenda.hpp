@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "core/result.hpp"
@@ -28,6 +27,10 @@ class Agenda {
   void post(Instant t, EventKind kind, std::uint32_t index) { events_.push({t, sequence_++, kind, index}); }
   // Time `d` from now.
   void post_in(Elapsed d, EventKind kind, std::uint32_t index) { post(now_ + d, kind, index); }
+  // The same where others come the same time after they are posted: costs no search.
+  void post_in_turn(Elapsed d, EventKind kind, std::uint32_t index) {
+    events_.push_in_turn({now_ + d, sequence_++, kind, index}, static_cast<std::uint64_t>(d.ticks()));
+  }
   // That of the event which is posted next: whoever posts it knows it again by that.
   [[nodiscard]] std::uint64_t next_sequence() const { return sequence_; }
   // For whoever numbers completions.
@@ -35,14 +38,19 @@ class Agenda {
 
   [[nodiscard]] bool empty() const { return events_.empty(); }
   [[nodiscard]] const Event& top() const { return events_.top(); }
+  // Of top(); Instant::never() if there is none.
+  [[nodiscard]] Instant next_time() const { return events_.next_time(); }
   // The first event, which happens now. REQUIRES: !empty().
   Event take() {
     const Event e = events_.top();
     events_.pop();
     return e;
   }
-  // The next event and the four that may come after it.
-  [[nodiscard]] std::span<const Event> next_few() const { return events_.next_few(); }
+  // f(event) for the next and, in no order, some that may come after it.
+  template <class F>
+  void next_few(F f) const {
+    events_.next_few(f);
+  }
 
   // The first error counts: later ones may be its consequence.
   void fail(Error e) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -129,20 +128,17 @@ bool by_message(EventKind k) {
 // cache from one event of a rank to its next, and each event waits for some five lines of memory, one after the other.
 // The first of the queue is known but for what is posted meanwhile; the second is among its four children.
 void Simulation::prefetch_next() {
-  const std::span<const Agenda::Event> next = agenda_.next_few();
-  for (std::size_t i = 1; i < next.size(); ++i) {
-    const Agenda::Event& e = next[i];
-    const char* const row = by_rank(e.kind)      ? reinterpret_cast<const char*>(&ranks_[e.index])
-                            : by_message(e.kind) ? reinterpret_cast<const char*>(&messages_[e.index])
-                                                 : nullptr;
-    if (row == nullptr) continue;
-    __builtin_prefetch(row);
-    __builtin_prefetch(row + 64);
-    __builtin_prefetch(row + 128);
-  }
-  if (!next.empty()) {
-    const Agenda::Event& e = next[0];
-    if (by_rank(e.kind)) {
+  bool first = true;
+  agenda_.next_few([&](const Agenda::Event& e) {
+    if (!std::exchange(first, false)) {
+      const char* const row = by_rank(e.kind)      ? reinterpret_cast<const char*>(&ranks_[e.index])
+                              : by_message(e.kind) ? reinterpret_cast<const char*>(&messages_[e.index])
+                                                   : nullptr;
+      if (row == nullptr) return;
+      __builtin_prefetch(row);
+      __builtin_prefetch(row + 64);
+      __builtin_prefetch(row + 128);
+    } else if (by_rank(e.kind)) {
       const Rank& k = ranks_[e.index];
       k.requests.prefetch();
       k.program.prefetch(k.pc);
@@ -151,7 +147,7 @@ void Simulation::prefetch_next() {
       if (e.kind == EventKind::kEnvelope) matcher_.prefetch(m);
       router_.prefetch(m);
     }
-  }
+  });
   network_.prefetch_next(messages_, ranks_);
 }
 
@@ -163,40 +159,31 @@ void Simulation::report_progress() {
 Result<ReplayResult> Simulation::run() {
   const bool many = ranks_.many();
   while (true) {
-    run_ready();
+    if (ranks_.any_ready()) run_ready();
     if (agenda_.failed()) return agenda_.take_error();
     if (many) prefetch_next();
-    // Everything of this instant comes before the solve; the solve may add completions at this very instant.
-    const bool event_now = !agenda_.empty() && agenda_.top().time == agenda_.now();
-    const bool completion_now = !network_.idle() && network_.next_completion().time == agenda_.now();
-    if (event_now || completion_now) {
-      ++event_count_;
-      if (clock_audit_ != nullptr)
-        clock_audit_->happened(event_now ? agenda_.top().time : network_.next_completion().time,
-                               agenda_.now());
-      if (event_now && (!completion_now || agenda_.top().sequence < network_.next_completion().sequence))
-        handle(agenda_.take());
-      else
-        transfers_.arrive(network_.finish_top(agenda_.now()));
-      continue;
+    const Instant event = agenda_.next_time(), completion = network_.next_time();
+    const Instant next = std::min(event, completion);
+    if (next != agenda_.now()) {
+      // Everything of an instant came before its solve; the solve may add completions at this very instant.
+      if (network_.dirty()) {
+        network_.settle(agenda_.now(), agenda_.sequence());
+        continue;
+      }
+      if (next == Instant::never()) break;
+      if (next.past_the_end())
+        return bad_input({}, "simulated time runs past its end", {}, "a run shorter than 106 days");
+      if (clock_audit_ != nullptr) clock_audit_->moved(agenda_.now(), next);
+      agenda_.move_to(next);
+      if (options_.on_progress && ranks_.ops_done() >= next_report_) report_progress();
     }
-    if (network_.dirty()) {
-      network_.settle(agenda_.now(), agenda_.sequence());
-      continue;
-    }
-    if (agenda_.empty() && network_.idle()) break;
-    Instant next;
-    if (agenda_.empty())
-      next = network_.next_completion().time;
-    else if (network_.idle())
-      next = agenda_.top().time;
+    ++event_count_;
+    if (clock_audit_ != nullptr) clock_audit_->happened(next, agenda_.now());
+    if (event < completion ||
+        (event == completion && agenda_.top().sequence < network_.next_completion().sequence))
+      handle(agenda_.take());
     else
-      next = std::min(agenda_.top().time, network_.next_completion().time);
-    if (next.past_the_end())
-      return bad_input({}, "simulated time runs past its end", {}, "a run shorter than 106 days");
-    if (clock_audit_ != nullptr) clock_audit_->moved(agenda_.now(), next);
-    agenda_.move_to(next);
-    if (options_.on_progress && ranks_.ops_done() >= next_report_) report_progress();
+      transfers_.arrive(network_.finish_top(next));
   }
   return collect();
 }

@@ -50,9 +50,10 @@ struct KindRules {
 
 // True only if op_fault(op, {}, limits) is null; false says nothing. The common kinds in a dozen
 // instructions, so that a reader's consumer can afford to check every operation.
-[[nodiscard]] inline bool surely_well_formed(const Op& op, const OpLimits& limits) {
-  if (op.extra != kNoList || op.comm.index() >= limits.communicators->size()) return false;
-  if (op.amount < 0 || op.peer >= static_cast<std::int64_t>(limits.ranks)) return false;
+// `ranks` and `communicators`: how many the trace has.
+[[nodiscard]] inline bool surely_well_formed(const Op& op, std::uint32_t ranks, std::size_t communicators) {
+  if (op.extra != kNoList || op.comm.index() >= communicators) return false;
+  if (op.amount < 0 || op.peer >= static_cast<std::int64_t>(ranks)) return false;
   const bool has_slot = op.request < kMaxRequestSlots;
   switch (op.kind) {
     case OpKind::compute_time:

@@ -52,14 +52,15 @@ struct Job {
   std::uint32_t ranks = 0;
   topology::Placement placement;
   replay::ReplayResult alone;
+  std::unique_ptr<traces::TraceReader> opened;  // to be placed; the first who replays it takes it
 };
 
 // Places the jobs one after the other, each on hosts that those before it left free.
 Result<void> place_jobs(const Options& o, const topology::Platform& platform, std::deque<Job>& jobs) {
   std::vector<bool> taken(platform.fabric.host_count(), false);
   for (Job& job : jobs) {
-    WEFT_ASSIGN(const auto trace, traces::open_trace(job.paths, o.flags.from));
-    job.ranks = trace->header().ranks;
+    WEFT_ASSIGN(job.opened, traces::open_trace(job.paths, o.flags.from));
+    job.ranks = job.opened->header().ranks;
     WEFT_ASSIGN(job.placement, topology::place(platform, job.ranks, job.map, o.common.seed, taken));
     for (const HostId h : job.placement.hosts) taken[h.index()] = true;
   }
@@ -73,12 +74,18 @@ Result<void> replay_alone(const Options& o, const topology::Platform& platform,
   return {};
 }
 
+// What place_jobs() opened, once; from then on the trace anew. To open is to parse all of a text.
+Result<std::unique_ptr<traces::TraceReader>> open_job(const Options& o, Job& job) {
+  if (job.opened) return std::move(job.opened);
+  return traces::open_trace(job.paths, o.flags.from);
+}
+
 // A single job is replayed as it is; several are joined.
-Result<std::unique_ptr<traces::TraceReader>> open_jobs(const Options& o, const std::deque<Job>& jobs) {
-  if (jobs.size() == 1) return traces::open_trace(jobs.front().paths, o.flags.from);
+Result<std::unique_ptr<traces::TraceReader>> open_jobs(const Options& o, std::deque<Job>& jobs) {
+  if (jobs.size() == 1) return open_job(o, jobs.front());
   std::vector<traces::JobTrace> parts;
-  for (const Job& job : jobs) {
-    WEFT_ASSIGN(auto trace, traces::open_trace(job.paths, o.flags.from));
+  for (Job& job : jobs) {
+    WEFT_ASSIGN(auto trace, open_job(o, job));
     parts.push_back({fmt::format("job {}", parts.size() + 1), std::move(trace)});
   }
   WEFT_ASSIGN(auto joined, traces::JoinedTrace::join(std::move(parts)));
@@ -108,9 +115,9 @@ Result<void> run(const Options& o) {
   WEFT_ASSIGN(auto options, o.flags.options(o.common.seed));
   WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.changes(o.common.seed)));
   std::deque<Job> jobs;
-  jobs.push_back({o.traces, o.map, 0, {}, {}});
+  jobs.push_back({o.traces, o.map, 0, {}, {}, {}});
   for (std::size_t i = 0; i < o.with.size(); ++i)
-    jobs.push_back({{o.with[i]}, o.with_map.empty() ? o.map : o.with_map[i], 0, {}, {}});
+    jobs.push_back({{o.with[i]}, o.with_map.empty() ? o.map : o.with_map[i], 0, {}, {}, {}});
   WEFT_TRY(place_jobs(o, platform, jobs));
   WEFT_ASSIGN(const auto trace, open_jobs(o, jobs));
   std::vector<HostId> placement;

@@ -1,7 +1,7 @@
 // Traffic: sums over all messages of a replay, and its fingerprint.
 //
 // Two sums: messages that the trace has as point-to-point, and all that cross the network, with collectives and series
-// of exchanges expanded. Latency counts when the data leave, everything else when they have come.
+// of exchanges expanded. Kept are the sum of all and that of the expanded ones, which most traces have few of. Latency counts when the data leave, everything else when they have come.
 //
 // The fingerprint mixes who sent to whom and when the data had come, message by message in the order of their arrival:
 // two replays with the same fingerprint went the same way. Complexity: O(1) a message.
@@ -38,13 +38,13 @@ class Traffic {
   // The data of m left and wait out `latency`.
   void left(const Message& m, Elapsed latency) {
     all_.latency += latency;
-    if ((m.state & kCollective) == 0) point_to_point_.latency += latency;
+    if ((m.state & kCollective) != 0) expanded_.latency += latency;
   }
   // The data of m have come.
   void arrived(const Message& m, Instant now) {
     const Elapsed took = m.flow.valid() ? now - m.flow_start : kNoTime;
     add(all_, m, took);
-    if ((m.state & kCollective) == 0) add(point_to_point_, m, took);
+    if ((m.state & kCollective) != 0) add(expanded_, m, took);
     const std::uint64_t who = (static_cast<std::uint64_t>(m.src) << 32) | m.dst;
     mix(static_cast<std::uint64_t>(now.rounded().time_since_epoch().count()));
     mix(who);
@@ -52,16 +52,27 @@ class Traffic {
   }
   // Messages that were timed together, of no contention.
   void add_series(const Costs& sums) {
-    all_.count += sums.count;
-    all_.bytes += sums.bytes;
-    all_.hops += sums.hops;
-    all_.latency += sums.latency;
-    all_.transfer += sums.transfer;
+    for (Costs* const c : {&all_, &expanded_}) {
+      c->count += sums.count;
+      c->bytes += sums.bytes;
+      c->hops += sums.hops;
+      c->latency += sums.latency;
+      c->transfer += sums.transfer;
+    }
   }
   // Something else that the fingerprint is to tell apart.
   void mix(std::uint64_t value) { fingerprint_ = (fingerprint_ ^ value) * 0x100000001b3ULL; }
 
-  [[nodiscard]] const Costs& point_to_point() const { return point_to_point_; }
+  [[nodiscard]] Costs point_to_point() const {
+    Costs c = all_;
+    c.count -= expanded_.count;
+    c.bytes -= expanded_.bytes;
+    c.hops -= expanded_.hops;
+    c.latency = c.latency - expanded_.latency;
+    c.transfer = c.transfer - expanded_.transfer;
+    c.contention = c.contention - expanded_.contention;
+    return c;
+  }
   [[nodiscard]] const Costs& all() const { return all_; }
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_ ^ (fingerprint_ >> 32); }
 
@@ -74,7 +85,7 @@ class Traffic {
     if (took > m.ideal) c.contention += took - m.ideal;
   }
 
-  Costs point_to_point_, all_;
+  Costs all_, expanded_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
 };
 

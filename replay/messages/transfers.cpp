@@ -53,8 +53,9 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   // Rendezvous: a request to send travels first.
   const auto route = router_.of_pair(m);
   if (!route.reachable) return no_route(m);
-  m.visible = agenda_.now() + (a == b ? cost_.local_leg() : cost_.envelope(route.latency));
-  agenda_.post(m.visible, EventKind::kEnvelope, i);
+  const Elapsed way = a == b ? cost_.local_leg() : cost_.envelope(route.latency);
+  m.visible = agenda_.now() + way;
+  agenda_.post_in_turn(way, EventKind::kEnvelope, i);
 }
 
 void Transfers::envelope_arrived(std::uint32_t i) {
@@ -138,7 +139,7 @@ void Transfers::leave(std::uint32_t i, Elapsed before) {
   traffic_.left(m, latency);
   m.started = now + latency;
   if (m.started == now) return start_flow(i);
-  agenda_.post(m.started, EventKind::kTransferStart, i);
+  agenda_.post_in_turn(latency, EventKind::kTransferStart, i);
 }
 
 void Transfers::start_flow(std::uint32_t i) {

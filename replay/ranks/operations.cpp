@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace weft::replay {
@@ -233,8 +234,15 @@ std::span<const std::int64_t> Operations::awaited_slots(const Rank& k, const Op&
 Operations::Step Operations::wait(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kWait;
   if (k.stage == Stage::kFinishing) return Step::kDone;
-  std::int64_t single = 0;
-  const auto slots = awaited_slots(k, op, single);
+  std::int64_t single = op.request;
+  // Of one request, as most waits are, no step is a loop.
+  if (op.kind == OpKind::wait && op.request != traces::kNoRequest)
+    return wait_for(r, k, op, std::array{single});
+  return wait_for(r, k, op, awaited_slots(k, op, single));
+}
+
+template <class Slots>
+Operations::Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, const Slots& slots) {
   // What a rank waits for on its accelerator is its own work, so such waits are computation and stand alone.
   for (const std::int64_t v : slots) {
     if (!k.requests.is_launched(v)) continue;

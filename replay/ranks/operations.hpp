@@ -87,6 +87,8 @@ class Operations {
   Step request_free(std::uint32_t r, Rank& k, const Op& op);
   Step cancel(std::uint32_t r, Rank& k, const Op& op);
   Step wait(std::uint32_t r, Rank& k, const Op& op);
+  template <class Slots>
+  Step wait_for(std::uint32_t r, Rank& k, const Op& op, const Slots& slots);
   Step launch(std::uint32_t r, Rank& k, const Op& op);
   Step probe(std::uint32_t r, Rank& k, const Op& op);
   Step iprobe(std::uint32_t r, Rank& k, const Op& op);

@@ -62,8 +62,9 @@ Result<void> ProgramCursor::validate(const OpBlock& block) const {
   if (block.first_op != loaded_) return fail(fmt::format("operations are missing after {}", loaded_));
   const traces::OpLimits limits{reader_->header().ranks, &reader_->communicators(),
                                 reader_->regions().size()};
+  const std::size_t communicators = limits.communicators->size();
   for (const Op& op : block.ops) {
-    if (traces::surely_well_formed(op, limits)) {
+    if (traces::surely_well_formed(op, limits.ranks, communicators)) {
       ++index;
       continue;
     }

@@ -34,16 +34,4 @@ void Requests::init(std::uint32_t slot, const traces::Op& op) {
   row.op.kind = started_form(op.kind);
 }
 
-const std::int64_t* Requests::await(std::span<const std::int64_t> slots, std::uint32_t& pending) {
-  pending = 0;
-  for (const std::int64_t& v : slots) {
-    if (static_cast<std::uint64_t>(v) >= rows_.size() || rows_[v].state == State::kIdle) return &v;
-    Row& row = rows_[v];
-    if (row.state != State::kActive || row.awaited) continue;
-    row.awaited = true;
-    ++pending;
-  }
-  return nullptr;
-}
-
 }  // namespace weft::replay

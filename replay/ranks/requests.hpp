@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "traces/op.hpp"
@@ -63,13 +62,24 @@ class Requests {
 
   // A completion operation names these slots: adds up in `pending` those that are active, each once. Returns the
   // first that was never started, or null.
-  [[nodiscard]] const std::int64_t* await(std::span<const std::int64_t> slots, std::uint32_t& pending);
+  template <class Slots>
+  [[nodiscard]] const std::int64_t* await(const Slots& slots, std::uint32_t& pending) {
+    pending = 0;
+    for (const std::int64_t& v : slots) {
+      if (static_cast<std::uint64_t>(v) >= rows_.size() || rows_[v].state == State::kIdle) return &v;
+      Row& row = rows_[v];
+      if (row.state != State::kActive || row.awaited) continue;
+      row.awaited = true;
+      ++pending;
+    }
+    return nullptr;
+  }
   [[nodiscard]] bool is_awaited(std::uint32_t slot) const {
     return slot < rows_.size() && rows_[slot].awaited;
   }
   // ... and they are over: each that is complete is idle or inactive from here on. `received(bytes)` for each receive.
-  template <class F>
-  void collect(std::span<const std::int64_t> slots, F received) {
+  template <class Slots, class F>
+  void collect(const Slots& slots, F received) {
     for (const std::int64_t v : slots) {
       Row& row = rows_[v];
       if (row.state != State::kComplete) continue;

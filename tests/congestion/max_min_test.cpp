@@ -33,6 +33,36 @@ TEST(MaxMin, EqualFlowsOnOneLinkGetEqualShares) {
   }
 }
 
+// Links 10, 6 and 6: alone, a has the least of its links, the first of equals, or its limit. Then b comes to link 2, to
+// which a's rate is what any other's is: 3 each. Alone again, a has 6.
+TEST(MaxMin, AFlowAloneHasItsNarrowestLinkUntilAnotherComes) {
+  for (const auto scope : kScopes) {
+    const std::vector<double> capacity{10, 6, 6};
+    MaxMin m(capacity, scope);
+    const FlowId limited = m.add(links({0}), 2, 4);
+    EXPECT_EQ(m.solve().size(), 1u);
+    EXPECT_EQ(m.rate(limited), 4);
+    EXPECT_FALSE(m.bottleneck(limited).valid());
+    m.remove(limited);
+    (void)m.solve();
+    const FlowId a = m.add(links({0, 1, 2}), 1, kNoLimit);
+    EXPECT_EQ(m.solve().size(), 1u);
+    EXPECT_EQ(m.rate(a), 6);
+    EXPECT_EQ(m.bottleneck(a), LinkId(1));
+    EXPECT_EQ(m.stats().flows_solved, 2u);
+    EXPECT_EQ(m.stats().max_component, 1u);
+    const FlowId b = m.add(links({2}), 1, kNoLimit);
+    EXPECT_EQ(m.solve().size(), 2u);
+    EXPECT_EQ(m.rate(a), 3);
+    EXPECT_EQ(m.rate(b), 3);
+    m.remove(b);
+    EXPECT_EQ(m.solve().size(), 1u);
+    EXPECT_EQ(m.rate(a), 6);
+    m.remove(a);
+    EXPECT_TRUE(m.solve().empty());
+  }
+}
+
 // Links 10 and 6. a over both, b over the first, c over the second: c and a share 6 -> 3 each; b takes 10 - 3
 // = 7.
 TEST(MaxMin, AFlowHeldBackElsewhereLeavesItsShareToOthers) {

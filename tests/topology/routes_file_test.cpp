@@ -67,6 +67,22 @@ TEST(RoutesFile, ZstdReadsLikePlainText) {
   EXPECT_FALSE(error_of("routes:path=" + bad.path()).empty());
 }
 
+// Numbers after one blank each are read by a loop of their own, everything else field by field.
+TEST(RoutesFile, BlanksTabsAndLeadingZerosChangeNothing) {
+  const std::string links = kChain.substr(0, kChain.find("R 0"));
+  const TempFile plain("plain", links + "R 0 1 0 2\nR 1 0 3\n");
+  const Platform a = load("routes:path=" + plain.path());
+  for (const std::string routes :
+       {"R 1 0 3\nR 0 1 0 2\n", "R\t0\t1 0 2\n  R 1 0 3\n", "R 0 1  0 2 \r\nR 1 0 0003\r\n",
+        "R 0 1 0 0000000000002\nR 1 0 3", "R 0 1 0 2\nR 0 0\nR 1 0 3\n"}) {
+    const TempFile f("spaced", links + routes);
+    const Platform b = load("routes:path=" + f.path());
+    for (const auto& [src, dst] : {std::pair{0, 1}, std::pair{1, 0}, std::pair{0, 0}})
+      EXPECT_EQ(names(b.fabric, route_of(b.fabric, src, dst)), names(a.fabric, route_of(a.fabric, src, dst)))
+          << routes;
+  }
+}
+
 TEST(RoutesFile, WiringIsInferredFromTheRoutes) {
   // A ring of three hosts that pass messages on: host = router, one link each way.
   const TempFile ring(

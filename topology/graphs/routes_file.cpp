@@ -182,6 +182,37 @@ Result<void> read_route(TextScanner& in, FileContents& c) {
   return {};
 }
 
+// A route's line as programs write them: R and whole numbers, one blank before each. False, and nothing read, for whatever
+// else read_route() may understand or refuse.
+bool read_plain_route(std::string_view text, std::uint32_t line, FileContents& c) {
+  constexpr std::ptrdiff_t kMostDigits = 9;
+  if (!text.starts_with('R')) return false;
+  const std::size_t begin = c.used.size();
+  std::array<std::uint32_t, 2> ends{};
+  std::size_t fields = 0;
+  bool plain = true;
+  for (const char *p = text.data() + 1, *const end = text.data() + text.size(); plain && p != end; ++fields) {
+    plain = *p++ == ' ';
+    const char* const first = p;
+    std::uint32_t v = 0;
+    for (; p != end && *p >= '0' && *p <= '9'; ++p) v = v * 10 + static_cast<std::uint32_t>(*p - '0');
+    plain = plain && p != first && p - first <= kMostDigits;
+    if (fields < ends.size())
+      ends[fields] = v;
+    else
+      c.used.push_back(v);
+    plain = plain && v < (fields < ends.size() ? kMaxHosts : static_cast<std::int64_t>(kMaxLinks));
+  }
+  if (!plain || fields <= ends.size() || ends[0] == ends[1]) {
+    c.used.resize(begin);
+    return false;
+  }
+  c.hosts = std::max({c.hosts, ends[0] + 1, ends[1] + 1});
+  c.routes.push_back(
+      {ends[0], ends[1], line, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(c.used.size())});
+  return true;
+}
+
 // Column of the k-th link field of a route's line, found again only for an error message.
 std::string where_link(const std::string& path, std::string_view text, std::uint32_t line, std::uint32_t k) {
   TextScanner in(path, text);
@@ -195,6 +226,7 @@ Result<FileContents> parse(const std::string& path, std::string_view text) {
   FileContents c;
   TextScanner in(path, text);
   while (in.next_line()) {
+    if (read_plain_route(in.line_text(), in.line(), c)) continue;
     const std::string_view kind = in.next_field();
     if (kind == "L") {
       WEFT_TRY(read_link(in, c));
@@ -221,9 +253,11 @@ Result<FileContents> parse(const std::string& path, std::string_view text) {
                          fmt::format("{}", l), "each link once");
       last[l] = r.line;
     }
-  std::stable_sort(c.routes.begin(), c.routes.end(), [](const FileRoute& a, const FileRoute& b) {
+  const auto before = [](const FileRoute& a, const FileRoute& b) {
     return a.src != b.src ? a.src < b.src : a.dst < b.dst;
-  });
+  };
+  if (!std::is_sorted(c.routes.begin(), c.routes.end(), before))
+    std::stable_sort(c.routes.begin(), c.routes.end(), before);
   for (std::size_t i = 1; i < c.routes.size(); ++i)
     if (c.routes[i - 1].src == c.routes[i].src && c.routes[i - 1].dst == c.routes[i].dst)
       return bad_input(SourcePos{path, c.routes[i].line, 1}.text(), "second route of a pair",

@@ -228,15 +228,14 @@ bool worth_building(std::string_view raw) {
 }  // namespace
 
 struct BlockDecoder::Impl {
-  // Where the next value of each field of a group stands. A constant is a column that does not advance.
+  // Where the first value of each field of a group stands. A constant is a column that does not advance.
   struct Cursor {
     const std::int32_t* peer = nullptr;
     const std::int32_t* tag = nullptr;
     const std::int64_t* amount = nullptr;
     const std::uint32_t* request = nullptr;
     std::uint32_t peer_step = 0, tag_step = 0, amount_step = 0, request_step = 0;
-    std::uint32_t kind_flags = 0;
-    std::uint32_t comm = 0;
+    Op head;  // what all of the group have alike
     bool lists = false;
     const std::uint32_t* list_size = nullptr;
     std::uint32_t list_size_step = 0;
@@ -251,6 +250,10 @@ struct BlockDecoder::Impl {
   pb::OpBlock message;
   std::array<Cursor, kMaxGroups> cursors;
   std::array<std::uint32_t, kMaxGroups> counts{};
+  std::array<Op, kMaxGroups> heads;  // an operation of each group, with the constants of the group
+  std::array<std::uint32_t, kMaxGroups> next{};  // place of its next operation in `place`
+  std::vector<std::uint16_t> place;              // operations, by group
+  std::vector<Op> rows = std::vector<Op>(kMaxBlockOps);
 
   Result<void> prepare(pb::OpGroup& g, std::uint32_t n, const OpLimits& limits, Cursor& c);
 };
@@ -277,8 +280,9 @@ Result<void> BlockDecoder::Impl::prepare(pb::OpGroup& g, std::uint32_t n, const 
   if (!column_ok(g.peers_size()) || !column_ok(g.tags_size()) || !column_ok(g.amounts_size()) ||
       !column_ok(g.real_amounts_size()) || !column_ok(g.requests_size()) || !column_ok(g.list_sizes_size()))
     return fault("a column has not one value for each operation of its group");
-  c.kind_flags = g.kind() | g.flags() << 8;
-  c.comm = g.comm();
+  c.head.kind = kind;
+  c.head.flags = static_cast<std::uint8_t>(g.flags());
+  c.head.comm = CommId(g.comm());
 
   c.peer0 = g.peer();
   c.peer_step = g.peers_size() > 0;
@@ -381,42 +385,64 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
     if (counts[g] == 0) return fault("the block defines a group that no operation names", std::to_string(g));
     WEFT_TRY(impl_->prepare(*m.mutable_groups(static_cast<int>(g)), counts[g], limits, impl_->cursors[g]));
   }
-  out.ops.resize(ops);
-  Op* o = out.ops.data();
-  for (const char gc : group_of) {
-    Impl::Cursor& c = impl_->cursors[static_cast<unsigned char>(gc)];
-    o->kind = static_cast<OpKind>(c.kind_flags & 0xff);
-    o->flags = static_cast<std::uint8_t>(c.kind_flags >> 8);
-    o->reserved = 0;
-    o->comm = CommId(c.comm);
-    o->peer = *c.peer;
-    o->tag = *c.tag;
-    o->amount = *c.amount;
-    o->request = *c.request - 1;  // 0 -> kNoRequest
-    o->extra = kNoList;
-    c.peer += c.peer_step;
-    c.tag += c.tag_step;
-    c.amount += c.amount_step;
-    c.request += c.request_step;
-    if (c.lists) [[unlikely]] {
-      const std::uint32_t code = *c.list_size;
-      c.list_size += c.list_size_step;
-      if (code != 0) {
-        if (code - 1 > static_cast<std::size_t>(c.values_end - c.values))
-          return fault("a list is longer than the values of its group");
-        const std::span<const std::int64_t> values(c.values, code - 1);
-        o->extra = out.add_list(values);
-        c.values += code - 1;
-        if (names_kernels(o->kind))
-          WEFT_TRY(kernels.translate(*o, std::span(out.lists).subspan(o->extra + 1, values.size())));
-        if (const char* f = list_fault(*o, out.list(*o), limits))
-          return fault(f, std::string(op_name(o->kind)));
-      } else if (list_required(o->kind, o->flags)) {
-        return fault("the operation needs a list", std::string(op_name(o->kind)));
-      }
-    }
-    ++o;
+  // What all of a group have alike first, row by row; then each column for itself, so that only what varies costs more.
+  auto& heads = impl_->heads;
+  auto& next = impl_->next;
+  auto& place = impl_->place;
+  place.resize(ops);
+  bool lists = false;
+  std::uint32_t begin = 0;
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    const Impl::Cursor& c = impl_->cursors[g];
+    heads[g] = c.head;
+    heads[g].peer = *c.peer;
+    heads[g].tag = *c.tag;
+    heads[g].amount = *c.amount;
+    heads[g].request = *c.request - 1;  // 0 -> kNoRequest
+    lists = lists || c.lists;
+    next[g] = begin;
+    begin += counts[g];
   }
+  // Not in `out`, whose rows would be cleared one by one before they are written.
+  Op* const rows = impl_->rows.data();
+  for (std::uint32_t i = 0; i < ops; ++i) {
+    const auto g = static_cast<unsigned char>(group_of[i]);
+    rows[i] = heads[g];
+    place[next[g]++] = static_cast<std::uint16_t>(i);
+  }
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    const Impl::Cursor& c = impl_->cursors[g];
+    const std::uint32_t n = counts[g];
+    const std::uint16_t* const at = place.data() + (next[g] - n);
+    const auto each = [&](auto set) {
+      for (std::uint32_t k = 0; k < n; ++k) set(rows[at[k]], k);
+    };
+    if (c.peer_step != 0) each([v = c.peer](Op& op, std::uint32_t k) { op.peer = v[k]; });
+    if (c.tag_step != 0) each([v = c.tag](Op& op, std::uint32_t k) { op.tag = v[k]; });
+    if (c.amount_step != 0) each([v = c.amount](Op& op, std::uint32_t k) { op.amount = v[k]; });
+    if (c.request_step != 0) each([v = c.request](Op& op, std::uint32_t k) { op.request = v[k] - 1; });
+  }
+  for (std::uint32_t i = 0; lists && i < ops; ++i) {
+    Impl::Cursor& c = impl_->cursors[static_cast<unsigned char>(group_of[i])];
+    Op* const o = rows + i;
+    if (!c.lists) continue;
+    const std::uint32_t code = *c.list_size;
+    c.list_size += c.list_size_step;
+    if (code != 0) {
+      if (code - 1 > static_cast<std::size_t>(c.values_end - c.values))
+        return fault("a list is longer than the values of its group");
+      const std::span<const std::int64_t> values(c.values, code - 1);
+      o->extra = out.add_list(values);
+      c.values += code - 1;
+      if (names_kernels(o->kind))
+        WEFT_TRY(kernels.translate(*o, std::span(out.lists).subspan(o->extra + 1, values.size())));
+      if (const char* f = list_fault(*o, out.list(*o), limits))
+        return fault(f, std::string(op_name(o->kind)));
+    } else if (list_required(o->kind, o->flags)) {
+      return fault("the operation needs a list", std::string(op_name(o->kind)));
+    }
+  }
+  out.ops.assign(rows, rows + ops);
   for (std::size_t g = 0; g < n_groups; ++g)
     if (impl_->cursors[g].values != impl_->cursors[g].values_end)
       return fault("a group has list values left over");
