@@ -93,7 +93,7 @@ Result<std::unique_ptr<traces::TraceReader>> open_jobs(const Options& o, std::de
 }
 
 // The replay once more as it is without checks: what they cost, and whether it comes out the same.
-Result<void> compare_plain(const Options& o, const std::deque<Job>& jobs, const predict::Question& question,
+Result<void> compare_plain(const Options& o, std::deque<Job>& jobs, const predict::Question& question,
                            double wall_s, report::VerifiedRun& verified) {
   WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
   const auto start = std::chrono::steady_clock::now();
