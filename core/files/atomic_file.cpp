@@ -96,7 +96,7 @@ bool is_at(int fd, const std::string& name) {
 
 // Who writes a temporary holds a lock on it, which ends with its process however that ends. Where the file system knows
 // no locks nobody can take one, and nothing is removed.
-bool lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
+bool take_lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
 // Removes what stands under the name if it is a file that a process of this user left behind. Whether it did.
 bool remove_stale(const std::string& name) {
@@ -104,7 +104,7 @@ bool remove_stale(const std::string& name) {
   if (fd < 0) return false;
   struct stat st {};
   const bool left = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == ::geteuid() &&
-                    st.st_nlink == 1 && lock(fd) && is_at(fd, name) && ::unlink(name.c_str()) == 0;
+                    st.st_nlink == 1 && take_lock(fd) && is_at(fd, name) && ::unlink(name.c_str()) == 0;
   ::close(fd);
   return left;
 }
@@ -127,7 +127,7 @@ int under_new_name(const std::string& target, bool first, std::string& name, con
 int open_beside(const std::string& target, mode_t mode, std::string& name) {
   return under_new_name(target, true, name, [mode](const std::string& n) {
     const int fd = ::open(n.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd < 0 || (lock(fd), is_at(fd, n))) return fd;
+    if (fd < 0 || (take_lock(fd), is_at(fd, n))) return fd;
     ::close(fd);  // another process took it for one that was left
     errno = EEXIST;
     return -1;
@@ -141,7 +141,7 @@ int open_without_name(const std::string& target, mode_t mode) {
   const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
   if (fd < 0) return -1;
   if (::access(fmt::format("/proc/self/fd/{}", fd).c_str(), F_OK) == 0) {
-    lock(fd);
+    take_lock(fd);
     return fd;
   }
   ::close(fd);

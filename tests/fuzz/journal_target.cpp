@@ -38,19 +38,19 @@ std::string read_twice(std::string_view bytes) {
 }
 
 // A folder in memory, where that can be, with one file that changes.
-struct Folder {
-  Folder() {
+struct JournalFolder {
+  JournalFolder() {
     const char* const where = std::getenv("TMPDIR");
     path = std::string(where != nullptr ? where : "/tmp") + "/weft-fuzz-journal-XXXXXX";
     require(::mkdtemp(path.data()) != nullptr, "a temporary folder");
     file = path + "/points-fuzz.jsonl";
   }
-  ~Folder() {
+  ~JournalFolder() {
     ::unlink(file.c_str());
     ::rmdir(path.c_str());
   }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  JournalFolder(const JournalFolder&) = delete;
+  JournalFolder& operator=(const JournalFolder&) = delete;
   std::string path, file;
 };
 
@@ -83,7 +83,7 @@ bool use_value(const Json& value) {
 }
 
 bool run_journal(std::string_view bytes) {
-  static const Folder folder;
+  static const JournalFolder folder;
   const std::string text = read_twice(bytes);
   std::ofstream(folder.file, std::ios::binary) << text;
   auto opened =

@@ -123,7 +123,7 @@ Result<std::unique_ptr<TraceReader>> open_goal(const std::vector<std::string>& p
   std::string first(8, '\0');
   std::ifstream in(paths[0], std::ios::binary);
   in.read(first.data(), 8);
-  if (in.bad()) return bad_input(paths[0], "the file cannot be read");
+  if (!in.is_open() || in.bad()) return bad_input(paths[0], "the file cannot be read");
   return Import(paths[0], is_binary(first)).run();
 }
 
