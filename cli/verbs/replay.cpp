@@ -52,7 +52,7 @@ struct Job {
   std::uint32_t ranks = 0;
   topology::Placement placement;
   replay::ReplayResult alone;
-  std::unique_ptr<traces::TraceReader> opened;  // to be placed; the first who replays it takes it
+  std::unique_ptr<traces::TraceReader> opened;  // by place_jobs(), for the run of all together
 };
 
 // Places the jobs one after the other, each on hosts that those before it left free.
@@ -74,26 +74,25 @@ Result<void> replay_alone(const Options& o, const topology::Platform& platform,
   return {};
 }
 
-// What place_jobs() opened, once; from then on the trace anew. To open is to parse all of a text.
-Result<std::unique_ptr<traces::TraceReader>> open_job(const Options& o, Job& job) {
-  if (job.opened) return std::move(job.opened);
-  return traces::open_trace(job.paths, o.flags.from);
-}
-
-// A single job is replayed as it is; several are joined.
-Result<std::unique_ptr<traces::TraceReader>> open_jobs(const Options& o, std::deque<Job>& jobs) {
-  if (jobs.size() == 1) return open_job(o, jobs.front());
+// A single job is replayed as it is; several are joined. `open(job)`: its trace.
+template <class Jobs, class Open>
+Result<std::unique_ptr<traces::TraceReader>> join_jobs(Jobs& jobs, Open open) {
+  if (jobs.size() == 1) return open(jobs.front());
   std::vector<traces::JobTrace> parts;
-  for (Job& job : jobs) {
-    WEFT_ASSIGN(auto trace, open_job(o, job));
+  for (auto& job : jobs) {
+    WEFT_ASSIGN(auto trace, open(job));
     parts.push_back({fmt::format("job {}", parts.size() + 1), std::move(trace)});
   }
   WEFT_ASSIGN(auto joined, traces::JoinedTrace::join(std::move(parts)));
   return std::unique_ptr<traces::TraceReader>(std::move(joined));
 }
 
+Result<std::unique_ptr<traces::TraceReader>> open_jobs(const Options& o, const std::deque<Job>& jobs) {
+  return join_jobs(jobs, [&](const Job& job) { return traces::open_trace(job.paths, o.flags.from); });
+}
+
 // The replay once more as it is without checks: what they cost, and whether it comes out the same.
-Result<void> compare_plain(const Options& o, std::deque<Job>& jobs, const predict::Question& question,
+Result<void> compare_plain(const Options& o, const std::deque<Job>& jobs, const predict::Question& question,
                            double wall_s, report::VerifiedRun& verified) {
   WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
   const auto start = std::chrono::steady_clock::now();
@@ -119,7 +118,10 @@ Result<void> run(const Options& o) {
   for (std::size_t i = 0; i < o.with.size(); ++i)
     jobs.push_back({{o.with[i]}, o.with_map.empty() ? o.map : o.with_map[i], 0, {}, {}, {}});
   WEFT_TRY(place_jobs(o, platform, jobs));
-  WEFT_ASSIGN(const auto trace, open_jobs(o, jobs));
+  // What place_jobs() opened: to open a text is to parse all of it.
+  WEFT_ASSIGN(const auto trace, join_jobs(jobs, [](Job& job) -> Result<std::unique_ptr<traces::TraceReader>> {
+                return std::move(job.opened);
+              }));
   std::vector<HostId> placement;
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
