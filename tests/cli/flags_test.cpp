@@ -182,6 +182,7 @@ const std::vector<Verb>& verbs() {
             {"--explain", {"--explain"}},
             {"--sensitivity", {"--sensitivity"}},
             {"--wait-states", {"--wait-states"}},
+            {"--verify", {"--verify"}},
             {"--per-rank", {"--per-rank", "many.weft --on crossbar:n=5000,bw=1GB/s,lat=1us"}}})},
       {"compare", "t.weft" + kOn,
        with_replay("t.weft", {{"--routing",
