@@ -107,6 +107,99 @@ Result<void> compare_plain(const Options& o, const std::deque<Job>& jobs, const 
   return {};
 }
 
+// What was replayed for one answer.
+struct Runs {
+  replay::ReplayResult result;  // of all jobs together
+  std::optional<report::VerifiedRun> verified;
+  std::chrono::duration<double> wall{0};  // of that run
+  // Makespans on networks that have less to wait for: an ideal one, one without contention, one without that and latency.
+  std::array<std::optional<Duration>, 3> less;
+  std::vector<Duration> ideal_regions;
+};
+
+// Number `which` of Runs::less.
+Result<void> replay_with_less(const Options& o, const topology::Platform& platform,
+                              const std::vector<HostId>& placement, const replay::ReplayOptions& options,
+                              const std::deque<Job>& jobs, std::size_t which, Runs& out) {
+  WEFT_ASSIGN(const auto trace, open_jobs(o, jobs));
+  auto without = which == 0 ? options : predict::without_contention(options);
+  without.ideal_network = which == 0;
+  without.what_if.no_latency = which == 2;
+  WEFT_ASSIGN(const auto found, replay::replay(*trace, platform, placement, without));
+  if (found.finished) out.less[which] = found.makespan;
+  if (which == 0)
+    for (const auto& g : found.regions) out.ideal_regions.push_back(g.longest);
+  return {};
+}
+
+// The run of all together comes first, then each job alone, if there are several, then `less` of those to compare with.
+Result<void> replay_all(const Options& o, const topology::Platform& platform,
+                        const std::vector<HostId>& placement, const replay::ReplayOptions& options,
+                        const replay::ReplayOptions& together, traces::TraceReader& trace,
+                        std::deque<Job>& jobs, std::size_t less, Runs& out) {
+  Progress progress(o.common.progress_mode(), "replay", trace.totals().ops, "ops");
+  if (o.verify) out.verified.emplace();
+  const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
+  WEFT_TRY(run_parallel(
+      1 + alone + less, o.common.threads,
+      [&](std::size_t i) -> Result<void> {
+        if (i > alone) return replay_with_less(o, platform, placement, options, jobs, i - alone - 1, out);
+        if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
+        auto mine = together;
+        mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
+        const auto start = std::chrono::steady_clock::now();
+        if (out.verified) {
+          WEFT_ASSIGN(out.result,
+                      replay::replay_verified(trace, platform, placement, mine, out.verified->checks));
+        } else {
+          WEFT_ASSIGN(out.result, replay::replay(trace, platform, placement, mine));
+        }
+        out.wall = std::chrono::steady_clock::now() - start;
+        return {};
+      },
+      tell_fewer_threads));
+  progress.finish();
+  for (const Job& job : jobs)
+    out.result.warnings.insert(out.result.warnings.end(), job.placement.notes.begin(),
+                               job.placement.notes.end());
+  return {};
+}
+
+std::vector<report::JobFacts> facts_of(const std::deque<Job>& jobs) {
+  std::vector<report::JobFacts> out;
+  std::uint32_t first_rank = 0;
+  for (const Job& job : jobs) {
+    const std::set<HostId> hosts(job.placement.hosts.begin(), job.placement.hosts.end());
+    out.push_back({job.paths.front(), job.map, first_rank, job.ranks,
+                   static_cast<std::uint32_t>(hosts.size()), &job.alone});
+    first_rank += job.ranks;
+  }
+  return out;
+}
+
+// "hpl.weft", or of several "hpl + halo".
+std::string name_of(const std::deque<Job>& jobs) {
+  if (jobs.size() == 1) return jobs.front().paths.front();
+  std::string out;
+  for (const Job& job : jobs) out += (out.empty() ? "" : " + ") + predict::short_name(job.paths.front());
+  return out;
+}
+
+// What the terminal shows, and --json and --csv. `several`: null for a job that is alone.
+Result<void> tell(const Options& o, const predict::RunFacts& facts, const Runs& runs,
+                  const std::vector<report::JobFacts>* several) {
+  const auto order =
+      o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
+  o.common.print(o.explain ? report::brief_text(facts, text_width())
+                           : report::replay_text(facts, {o.all_links, order, text_width(), several}));
+  const report::VerifiedRun* const checked = runs.verified ? &*runs.verified : nullptr;
+  if (checked != nullptr) o.common.print(report::verification_text(*checked));
+  if (!o.common.json.empty())
+    WEFT_TRY(
+        o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several, checked})));
+  return o.common.csv.empty() ? Result<void>() : o.common.write_csv(report::replay_csv(runs.result));
+}
+
 Result<void> run(const Options& o) {
   if (!o.with_map.empty() && o.with_map.size() != o.with.size())
     return usage_error("--with-map must be given once for each --with, or not at all",
@@ -126,115 +219,53 @@ Result<void> run(const Options& o) {
   for (const Job& job : jobs)
     placement.insert(placement.end(), job.placement.hosts.begin(), job.placement.hosts.end());
 
-  // The path and the ideal network, which efficiencies need; and what costs three replays more.
   const bool in_detail = o.explain || o.sensitivity || o.report.wanted();
-  const bool with_path = o.critical_path || in_detail;
   auto together = options;
-  together.critical_path = with_path;
+  together.critical_path = o.critical_path || in_detail;
   together.wait_states = o.wait_states || o.report.wanted();
   WEFT_TRY(o.exported->open(together, platform.fabric, placement));
   std::optional<report::RunCollector> seen;
   if (o.report.wanted())
     seen.emplace(*trace, platform, placement, together, report::PageBudget{}).attach(together);
-  Progress progress(o.common.progress_mode(), "replay", trace->totals().ops, "ops");
-  std::chrono::duration<double> wall{0};
-  replay::ReplayResult result;
-  std::optional<report::VerifiedRun> verified;
-  if (o.verify) verified.emplace();
-  // The run of all together comes first, then each job alone, then those to compare with: without a network, without
-  // contention, without that and latency.
-  std::array<std::optional<Duration>, 3> less;
-  std::vector<Duration> ideal_regions;
-  const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
-  WEFT_TRY(run_parallel(
-      1 + alone +
-          (in_detail   ? less.size()
-           : with_path ? 1
-                       : 0),
-      o.common.threads,
-      [&](std::size_t i) -> Result<void> {
-        if (i > alone) {
-          WEFT_ASSIGN(const auto again, open_jobs(o, jobs));
-          const std::size_t which = i - alone - 1;
-          auto without = which == 0 ? options : predict::without_contention(options);
-          without.ideal_network = which == 0;
-          without.what_if.no_latency = which == 2;
-          WEFT_ASSIGN(const auto found, replay::replay(*again, platform, placement, without));
-          if (found.finished) less[which] = found.makespan;
-          if (which == 0)
-            for (const auto& g : found.regions) ideal_regions.push_back(g.longest);
-          return {};
-        }
-        if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
-        auto mine = together;
-        mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
-        const auto start = std::chrono::steady_clock::now();
-        if (verified) {
-          WEFT_ASSIGN(result, replay::replay_verified(*trace, platform, placement, mine, verified->checks));
-        } else {
-          WEFT_ASSIGN(result, replay::replay(*trace, platform, placement, mine));
-        }
-        wall = std::chrono::steady_clock::now() - start;
-        return {};
-      },
-      tell_fewer_threads));
-  progress.finish();
-  std::vector<report::JobFacts> job_facts;
-  std::uint32_t first_rank = 0;
-  for (const Job& job : jobs) {
-    result.warnings.insert(result.warnings.end(), job.placement.notes.begin(), job.placement.notes.end());
-    const std::set<HostId> hosts(job.placement.hosts.begin(), job.placement.hosts.end());
-    job_facts.push_back({job.paths.front(), job.map, first_rank, job.ranks,
-                         static_cast<std::uint32_t>(hosts.size()), &job.alone});
-    first_rank += job.ranks;
-  }
+  // The path's efficiencies need the ideal network; parts of transfers the others, too.
+  Runs runs;
+  const std::size_t less = in_detail ? runs.less.size() : o.critical_path ? 1 : 0;
+  WEFT_TRY(replay_all(o, platform, placement, options, together, *trace, jobs, less, runs));
 
-  const predict::Question question{platform, placement, options, result, [&] { return open_jobs(o, jobs); }};
-  if (verified) WEFT_TRY(compare_plain(o, jobs, question, wall.count(), *verified));
+  const predict::Question question{platform, placement, options, runs.result,
+                                   [&] { return open_jobs(o, jobs); }};
+  if (runs.verified) WEFT_TRY(compare_plain(o, jobs, question, runs.wall.count(), *runs.verified));
   std::optional<predict::PathDetails> details;
-  if (in_detail && result.finished) {
+  if (in_detail && runs.result.finished) {
     WEFT_ASSIGN(details, predict::path_details(question));
   }
   std::optional<predict::Sensitivity> sensitivity;
-  if (o.sensitivity && result.finished) {
+  if (o.sensitivity && runs.result.finished) {
     WEFT_ASSIGN(sensitivity, predict::sensitivity_of(question, o.common.threads, tell_fewer_threads));
   }
 
   predict::RunFacts facts;
   facts.map = o.map;
-  facts.trace = o.traces.front();
-  if (jobs.size() > 1) {
-    facts.trace.clear();
-    for (const Job& job : jobs)
-      facts.trace += (facts.trace.empty() ? "" : " + ") + predict::short_name(job.paths.front());
-  }
+  facts.trace = name_of(jobs);
   facts.routing = std::string(platform.fabric.routing().name());
   facts.changes = o.flags.told(o.common.seed);
   facts.ranks = trace->header().ranks;
   facts.totals = trace->totals();
   facts.platform = &platform;
   facts.options = &options;
-  facts.result = &result;
-  facts.ideal = less[0];
-  facts.ideal_regions = std::move(ideal_regions);
-  facts.uncontended = less[1];
-  facts.without_latency = less[2];
+  facts.result = &runs.result;
+  facts.ideal = runs.less[0];
+  facts.ideal_regions = std::move(runs.ideal_regions);
+  facts.uncontended = runs.less[1];
+  facts.without_latency = runs.less[2];
   if (details) facts.path_details = &*details;
   if (sensitivity) facts.sensitivity = &*sensitivity;
-  facts.wall_s = wall.count();
+  facts.wall_s = runs.wall.count();
   facts.peak_rss_bytes = peak_rss_bytes();
 
+  const std::vector<report::JobFacts> job_facts = facts_of(jobs);
   const auto* several = jobs.size() > 1 ? &job_facts : nullptr;
-  const auto order =
-      o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
-  o.common.print(o.explain ? report::brief_text(facts, text_width())
-                           : report::replay_text(facts, {o.all_links, order, text_width(), several}));
-  const report::VerifiedRun* const checked = verified ? &*verified : nullptr;
-  if (checked != nullptr) o.common.print(report::verification_text(*checked));
-  if (!o.common.json.empty())
-    WEFT_TRY(
-        o.common.write_json(report::replay_json(facts, {o.all_links, order, o.per_rank, several, checked})));
-  if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::replay_csv(result)));
+  WEFT_TRY(tell(o, facts, runs, several));
   WEFT_TRY(o.exported->write(*trace, facts, placement));
   if (seen) {
     std::vector<report::PageRun> shown(1);
@@ -242,9 +273,9 @@ Result<void> run(const Options& o) {
     shown.front().jobs = several;
     WEFT_TRY(o.report.write(report::page_of("replay", std::move(shown))));
   }
-  if (std::string found = result.finding(); !found.empty())
+  if (std::string found = runs.result.finding(); !found.empty())
     return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
-  if (std::string found = checked != nullptr ? checked->checks.finding() : ""; !found.empty())
+  if (std::string found = runs.verified ? runs.verified->checks.finding() : ""; !found.empty())
     return Error{ErrorCode::kFinding, facts.trace, std::move(found), {}, {}};
   return {};
 }

@@ -1,5 +1,4 @@
 #include "hpl_gen/pivots/pivots.hpp"
-#include "core/out_of_memory.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>

@@ -13,6 +13,9 @@
 #include "traces/exports/export.hpp"
 #include "traces/info.hpp"
 
+// What the library allocates before it finds a mapping table damaged, it does not free.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libopen-trace-format2\n"; }
+
 namespace weft::fuzz {
 namespace {
 
