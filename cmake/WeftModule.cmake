@@ -54,6 +54,21 @@ function(weft_sources out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# weft_built_in(OUT.cpp TEMPLATE PATTERN): the files of the repository that PATTERN names as strings of one source: @ROWS@ of
+# TEMPLATE becomes rows of {name without extension, text}.
+function(weft_built_in out template pattern)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${pattern})
+  list(SORT files)
+  set(ROWS "")
+  foreach(f IN LISTS files)
+    get_filename_component(stem ${f} NAME_WE)
+    file(READ ${f} text)
+    string(APPEND ROWS "      {\"${stem}\", R\"weft(${text})weft\"},\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${f})
+  endforeach()
+  configure_file(${template} ${out} @ONLY)
+endfunction()
+
 # weft_together(TARGET): with WEFT_UNITY, the files of a folder are compiled up to eight at a time, as one. What they include is
 # parsed once and what they instantiate is made once: a full build takes a third less time. Two files of a folder must then not
 # give the same name to local things; files that call theirs alike on purpose (a verb's options, a topology's parameters) have a
