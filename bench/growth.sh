@@ -2,13 +2,15 @@
 # How time and memory grow with the size of a run: a curve per scenario, as numbers (CSV on standard output) and as a picture.
 #
 # usage: growth.sh [WEFT_BINARY] [PICTURE.svg]     defaults: build-release/cli/weft, docs/images/growth.svg
-# environment: RUNS=3 (the least user time of so many), SCENARIOS="ring halo alltoall hpl flows"
+# environment: RUNS=3 (the least user time of so many), SCENARIOS="ring halo alltoall hpl flows",
+#              DATA=FILE.csv (draws what was measured before)
 # needs: gnuplot, time (Debian packages gnuplot-nox, time). On an idle machine it takes some ten minutes.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 weft=$(realpath "${1-$root/build-release/cli/weft}")
 picture=$(realpath -m "${2-$root/docs/images/growth.svg}")
 runs=${RUNS-3}
+data=${DATA:+$(realpath "$DATA")}
 scenarios=${SCENARIOS-ring halo alltoall hpl flows}
 for tool in gnuplot /usr/bin/time awk; do
   command -v "$tool" >/dev/null || { echo "missing: $tool (apt-get install gnuplot-nox time)" >&2; exit 2; }
@@ -56,7 +58,7 @@ alltoall() {
 }
 hpl() {
   local p
-  for p in 4 8 16 32 64; do
+  for p in 4 8 16 32; do
     "$weft" generate hpl --n $((64 * p * 16)) --nb 64 --p "$p" --q "$p" -o t.weft --quiet
     measure hpl $((p * p)) json replay t.weft --on xgft:h=3,m=16x16x16,w=1x16x16
   done
@@ -66,13 +68,17 @@ flows() {
   for f in 1000 3000 10000 20000 30000 40000; do
     awk -v f="$f" 'BEGIN { srand(1); print "src,dst,bytes,start"
       for (i = 0; i < f; i++) { s = int(4096 * rand()); do { d = int(4096 * rand()) } while (d == s)
-        printf "%d,%d,%d,0\n", s, d, 1048576 * (1 + 15 * rand()) } }' >f.csv
+        printf "%d,%d,%dB,0\n", s, d, 1048576 * (1 + 15 * rand()) } }' >f.csv
     measure flows "$f" "$f" flows f.csv --on xgft:h=3,m=16x16x16,w=1x16x16 --no-phases
   done
 }
 
-echo "scenario,size,messages,user_s,us_per_message,peak_MiB,KiB_per_size" | tee growth.csv
-for s in $scenarios; do "$s"; done
+if [ -n "${data:=}" ]; then
+  cp "$data" growth.csv
+else
+  echo "scenario,size,messages,user_s,us_per_message,peak_MiB,KiB_per_size" | tee growth.csv
+  for s in $scenarios; do "$s"; done
+fi
 
 mkdir -p "$(dirname "$picture")"
 for s in $scenarios; do awk -F, -v s="$s" '$1 == s { print $2, $5, $7 }' growth.csv >"$s.dat"; done
