@@ -53,7 +53,9 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
     counted = std::max(counted, done);
   };
   WEFT_ASSIGN(run.result, replay::replay(*trace, platform, placement.hosts, mine));
-  if (request.ideal && run.result.finished) {
+  if (request.ideal && run.result.ideal.known) {
+    run.facts.ideal = run.result.ideal.makespan;
+  } else if (request.ideal && run.result.finished) {
     trace->rewind();
     auto without = matrix.options;
     without.ideal_network = true;

@@ -58,7 +58,7 @@ struct ReplayOptions {
   bool join_computations = true;
   bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
-  bool critical_path = false;  // fills ReplayResult::path
+  bool critical_path = false;  // fills ReplayResult::path and, where it can, ::ideal
   bool wait_states = false;    // fills ReplayResult::wait_states
   // Messages take no time, not even that of processors: what is left is computation and who waits for whom. (Dimemas: an
   // ideal network.)
@@ -66,6 +66,8 @@ struct ReplayOptions {
   WhatIf what_if;
   // Called now and then with operations done of total; may print progress.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
+  // Called once, when ReplayResult::ideal is asked for and turns out not to follow from this replay.
+  std::function<void()> on_no_ideal;
   // When set: start and end of every operation of every rank, in order of completion on that rank (tests,
   // timelines).
   std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_op;

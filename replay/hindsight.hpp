@@ -1,12 +1,15 @@
 // Hindsight: what a replay keeps of its past for questions that are asked when it is over: what the makespan is made of
-// (CriticalPath), and who waited for whom (WaitStates). The engine tells it what happens; each part takes what it needs.
+// (CriticalPath), what it would be on an ideal network (IdealClocks), and who waited for whom (WaitStates). The engine tells it what happens; each part takes what it needs.
 // Switched off, a call is one test of a flag.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "replay/critical_path.hpp"
+#include "replay/ideal_clocks.hpp"
 #include "replay/wait_states.hpp"
 
 namespace weft::replay {
@@ -15,31 +18,45 @@ class Hindsight {
  public:
   struct Wanted {
     bool path = false, wait_states = false;
+    std::size_t regions = 0;           // names of them in the trace
+    std::function<void()> no_ideal{};  // ReplayOptions::on_no_ideal
   };
   // All outlive it.
   Hindsight(Wanted wanted, const MessageCost& cost, const Ranks& ranks, CauseBook& causes,
             const Agenda& agenda)
       : any_(wanted.path || wanted.wait_states),
         path_(wanted.path, cost, ranks, causes, agenda),
+        ideal_(wanted.path, ranks, wanted.regions, std::move(wanted.no_ideal)),
         waits_(wanted.wait_states, cost.known_at_once(), ranks, agenda) {}
 
   [[nodiscard]] bool any() const { return any_; }
   [[nodiscard]] CriticalPath& path() { return path_; }
+  [[nodiscard]] const IdealClocks& ideal() const { return ideal_; }
   [[nodiscard]] WaitStates& wait_states() { return waits_; }
 
-  // ---- Messages: m is posted now; it meets its receive, which is called only now or was there; its data have come; its row is given back.
-  void sent(Message& m, std::uint32_t rank, Target target) {
+  // ---- Messages, by their rows: m is sent now; a receive is posted; m meets it, which is called only now or was there; a
+  // side of m is over; its data have come; its row is given back.
+  void sent(std::uint32_t row, Message& m, std::uint32_t rank, Target target) {
     if (!any_) return;
+    ideal_.sent(row, rank, target);
     path_.sent(m, rank, target);
     if ((m.state & kCollective) == 0) waits_.calls(rank);
   }
-  void met(const Message& m, bool late) {
-    if (any_) waits_.met(m, late);
+  void posted(std::uint32_t receive, std::uint32_t rank, Target target) {
+    if (any_) ideal_.posted(receive, rank, target);
+  }
+  void met(std::uint32_t row, const Message& m, std::uint32_t receive, bool late) {
+    if (!any_) return;
+    ideal_.met(row, receive);
+    waits_.met(m, late);
   }
   void late_receiver(Message& m, Target target) {
     if (!any_) return;
     path_.late_receiver(m, target);
     if ((m.state & kCollective) == 0) waits_.calls(m.dst);
+  }
+  void side_over(std::uint32_t row, std::uint32_t rank, Target target) {
+    if (any_) ideal_.side_over(row, rank, target);
   }
   void arrived(Message& m, LinkId held_by) {
     if (any_) path_.arrived(m, held_by);
@@ -54,6 +71,9 @@ class Hindsight {
     waits_.woken(rank, m, sender);
     path_.woken(rank, m, sender);
   }
+  void run_over(std::uint32_t run, std::uint32_t rank, Target target) {
+    if (any_) ideal_.run_over(run, rank, target);
+  }
   void woken_by_run(std::uint32_t rank, std::uint32_t run) {
     if (!any_) return;
     waits_.woken_by_run(rank, run);
@@ -66,10 +86,14 @@ class Hindsight {
   void run_begins(std::uint32_t run, std::uint32_t rank, const WaitStates::Call& call) {
     if (!any_) return;
     path_.run_begins(run, rank);
+    ideal_.run_begins(run, rank);
     waits_.comes(run, rank, call);
   }
   void run_woken(std::uint32_t run, const Message& m, bool sender) {
     if (any_) path_.run_woken(run, m, sender);
+  }
+  void round_over(std::uint32_t run) {
+    if (any_) ideal_.round_over(run);
   }
   void run_paid(std::uint32_t run, std::uint32_t rank, Cause cause) {
     if (any_) path_.run_paid(run, rank, cause);
@@ -88,7 +112,22 @@ class Hindsight {
     waits_.in_series(rank, comm, size, last, end, computed);
   }
 
-  // From here on the rank is in `region` (kNone: in none).
+  // ---- Ranks: a request of one has no message; it has waited for those of `slots`; its operation is over; what it does depends on
+  // when messages come; it begins, or ends, region `id`; from here on it is in `region` (kNone: in none).
+  void no_message(std::uint32_t rank, std::uint32_t slot) {
+    if (any_) ideal_.no_message(rank, slot);
+  }
+  template <class Slots>
+  void collected(std::uint32_t rank, const Slots& slots) {
+    if (any_) ideal_.collected(rank, slots);
+  }
+  void op_over(std::uint32_t rank) {
+    if (any_) ideal_.op_over(rank);
+  }
+  void depends_on_time() { ideal_.give_up(); }
+  void region(std::uint32_t rank, std::uint64_t id, bool begins) {
+    begins ? ideal_.region_begins(rank, id) : ideal_.region_ends(rank, id);
+  }
   void enters(std::uint32_t rank, std::uint32_t region) {
     path_.enters(rank, region);
     waits_.enters(rank, region);
@@ -97,6 +136,7 @@ class Hindsight {
  private:
   bool any_;
   CriticalPath path_;
+  IdealClocks ideal_;
   WaitStates waits_;
 };
 

@@ -140,6 +140,13 @@ struct PathResult {
   std::uint64_t hops = 0;
 };
 
+// The same replay on an ideal network, where it follows from this one (ideal_clocks.hpp).
+struct IdealResult {
+  bool known = false;
+  Duration makespan{0};
+  std::vector<Duration> regions;  // by RegionId: longest time of a rank in it, as RegionTimes::longest
+};
+
 // Where ranks waited for others that were late (wait_states.hpp): Scalasca's kinds, by what the program called.
 enum class WaitKind : std::uint8_t {
   kLateSender,    // in a receive or its wait, before the send is called
@@ -192,6 +199,7 @@ struct ReplayResult {
   MessageCosts network;                    // all, with collectives expanded
   EngineStats engine;
   PathResult path;         // when asked for, and finished
+  IdealResult ideal;       // with `path`, unless some rank's doings depend on when messages come
   WaitResult wait_states;  // likewise
   bool finished = true;
   DeadlockReport deadlock;  // when !finished

@@ -25,7 +25,8 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       router_(platform.fabric, placement, network_, messages_, matcher_),
       cost_(platform.mpi, options),
       causes_(ranks_.count(), cost_.known_at_once()),
-      hindsight_({options.critical_path, options.wait_states}, cost_, ranks_, causes_, agenda_),
+      hindsight_({options.critical_path, options.wait_states, trace.regions().size(), options.on_no_ideal},
+                 cost_, ranks_, causes_, agenda_),
       waits_(ranks_, causes_, hindsight_, agenda_),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
       devices_(ranks_.count(), waits_, hindsight_, agenda_),
@@ -77,6 +78,7 @@ void Simulation::run_rank(std::uint32_t r) {
       return;
     }
     k.stage = Stage::kFresh;
+    hindsight_.op_over(r);
     if (step == Operations::Step::kSkip) continue;
     if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start.rounded(), agenda_.now().rounded());
     ranks_.count_ops(k.op_length);
@@ -236,6 +238,7 @@ ReplayResult Simulation::collect() {
     out.deadlock = explain_deadlock({ranks_, matcher_, comms_, messages_, waits_, collectives_, series_});
   collect_ranks(out);
   if (hindsight_.path().on() && out.finished) out.path = hindsight_.path().path();
+  if (hindsight_.ideal().on() && out.finished) out.ideal = hindsight_.ideal().result(trace_.regions());
   if (hindsight_.wait_states().on() && out.finished)
     out.wait_states = hindsight_.wait_states().result(trace_.regions().size());
   out.fingerprint = traffic_.fingerprint();

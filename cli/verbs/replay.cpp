@@ -1,6 +1,7 @@
 // weft replay T... --on PLATFORM [--with OTHER...]: one trace, or several jobs side by side, on one platform.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -132,7 +133,39 @@ Result<void> replay_with_less(const Options& o, const topology::Platform& platfo
   return {};
 }
 
-// The run of all together comes first, then each job alone, if there are several, then `less` of those to compare with.
+// Whether the ideal network needs a replay of its own, which is known when the main one gives up or is over.
+class IdealWanted {
+ public:
+  // `wanted` stays, whoever tells otherwise later.
+  void tell(bool wanted) {
+    int unknown = kUnknown;
+    state_.compare_exchange_strong(unknown, wanted ? kYes : kNo);
+    state_.notify_all();
+  }
+  [[nodiscard]] bool wait() const {
+    state_.wait(kUnknown);
+    return state_ == kYes;
+  }
+
+  // At its end the main replay is over, however it ends: nobody waits for ever.
+  class Over {
+   public:
+    explicit Over(IdealWanted& wanted) : wanted_(wanted) {}
+    ~Over() { wanted_.tell(false); }
+    Over(const Over&) = delete;
+    Over& operator=(const Over&) = delete;
+
+   private:
+    IdealWanted& wanted_;
+  };
+
+ private:
+  static constexpr int kUnknown = 0, kYes = 1, kNo = 2;
+  std::atomic<int> state_ = kUnknown;
+};
+
+// The run of all together comes first, then each job alone, if there are several, then `less` of those to compare with, the
+// ideal network last: the first run knows it, most times.
 Result<void> replay_all(const Options& o, const topology::Platform& platform,
                         const std::vector<HostId>& placement, const replay::ReplayOptions& options,
                         const replay::ReplayOptions& together, traces::TraceReader& trace,
@@ -140,12 +173,16 @@ Result<void> replay_all(const Options& o, const topology::Platform& platform,
   Progress progress(o.common.progress_mode(), "replay", trace.totals().ops, "ops");
   if (o.verify) out.verified.emplace();
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
+  IdealWanted ideal;
   WEFT_TRY(run_parallel(
       1 + alone + less, o.common.threads,
       [&](std::size_t i) -> Result<void> {
-        if (i > alone) return replay_with_less(o, platform, placement, options, jobs, i - alone - 1, out);
+        if (i == alone + less && less > 0 && !ideal.wait()) return {};
+        if (i > alone) return replay_with_less(o, platform, placement, options, jobs, alone + less - i, out);
         if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
+        const IdealWanted::Over over(ideal);
         auto mine = together;
+        mine.on_no_ideal = [&] { ideal.tell(true); };
         mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
         const auto start = std::chrono::steady_clock::now();
         if (out.verified) {
@@ -155,9 +192,16 @@ Result<void> replay_all(const Options& o, const topology::Platform& platform,
           WEFT_ASSIGN(out.result, replay::replay(trace, platform, placement, mine));
         }
         out.wall = std::chrono::steady_clock::now() - start;
+        if (out.result.ideal.known) {
+          out.less[0] = out.result.ideal.makespan;
+          out.ideal_regions = out.result.ideal.regions;
+        }
         return {};
       },
       tell_fewer_threads));
+  // The main one was tried again, where there was no memory beside others.
+  if (less > 0 && out.result.finished && !out.less[0])
+    WEFT_TRY(replay_with_less(o, platform, placement, options, jobs, 0, out));
   progress.finish();
   for (const Job& job : jobs)
     out.result.warnings.insert(out.result.warnings.end(), job.placement.notes.begin(),
@@ -312,7 +356,9 @@ Action setup(CLI::App& app) {
   app.add_flag(
       "--critical-path", o->critical_path,
       "why it takes that long: the chain of computations and messages that makes the makespan, in parts that "
-      "add up to it; what would shorten it; efficiencies, by one more replay, on an ideal network");
+      "add up to it; what would shorten it; efficiencies, by one more replay, on an ideal network, where "
+      "what ranks do "
+      "depends on when messages come");
   app.add_flag(
       "--explain", o->explain,
       "why it takes that long in a few sentences instead of tables (with --critical-path in the JSON, and by "

@@ -29,11 +29,11 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   m.protocol = cost_.protocol_of(kind, bytes);
   m.posted = agenda_.now();
   if ((context & Target::kActivity) != 0) m.state |= kCollective;
-  hindsight_.sent(m, src, target);
+  hindsight_.sent(i, m, src, target);
   if (audit_ != nullptr) audit_->sent(i, m);
   if (m.protocol != Protocol::kRendezvous) {
     m.send_target.value = Target::kNobody;
-    tell(src, target, 0, nullptr, true);
+    tell(i, src, target, 0, nullptr, true);
   }
   const HostId a = placement_[src], b = placement_[dst];
   if (cost_.known_at_once()) {
@@ -77,10 +77,7 @@ void Transfers::may_be_seen(std::uint32_t receiver) {
 // Message i had its turn: receive `r` takes it, or none does yet.
 void Transfers::delivered(std::uint32_t i, std::uint32_t r) {
   if (r == kNone) return may_be_seen(messages_[i].dst);
-  const PostedRecv recv = matcher_.receives()[r];
-  if (audit_ != nullptr) audit_->matched(i, r);
-  matcher_.receives().give(r);
-  match(i, recv.target, recv.bytes, false);
+  match(i, r, false);
 }
 
 void Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
@@ -90,22 +87,23 @@ void Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t
   PostedRecv& v = matcher_.receives()[r];
   v = PostedRecv{rank, context, source, tag, bytes, target, 0, kNone, kNone};
   if (audit_ != nullptr) audit_->posted(r, v);
-  const std::uint32_t m = matcher_.post(r);
-  if (m == kNone) return;
-  if (audit_ != nullptr) audit_->matched(m, r);
-  matcher_.receives().give(r);
-  match(m, target, bytes, true);
+  if (source == traces::kAnySource) hindsight_.depends_on_time();
+  hindsight_.posted(r, rank, target);
+  if (const std::uint32_t m = matcher_.post(r); m != kNone) match(m, r, true);
 }
 
-// Message i belongs to a posted receive. The later of the two sides is this instant.
-void Transfers::match(std::uint32_t i, Target target, std::int64_t posted_bytes, bool late) {
+// Message i belongs to receive r, whose row is given back. The later of the two sides is this instant.
+void Transfers::match(std::uint32_t i, std::uint32_t r, bool late) {
+  if (audit_ != nullptr) audit_->matched(i, r);
+  const Target target = matcher_.receives()[r].target;
   Message& m = messages_[i];
-  if (m.bytes > posted_bytes) ++truncated_;
+  if (m.bytes > matcher_.receives()[r].bytes) ++truncated_;
+  matcher_.receives().give(r);
   m.recv_target = target;
   m.matched = agenda_.now();
-  hindsight_.met(m, late);
+  hindsight_.met(i, m, r, late);
   if ((m.state & kArrived) != 0) {
-    tell(m.dst, target, m.bytes, &m, false);
+    tell(i, m.dst, target, m.bytes, &m, false);
     return over(i);
   }
   if (m.protocol == Protocol::kEager) return;
@@ -183,10 +181,10 @@ void Transfers::arrive(std::uint32_t i) {
                          ((n.state & kMatched) != 0 ? n.matched : agenda_.now()).rounded(),
                          agenda_.now().rounded()});
   router_.give_back(i);
-  if (n.send_target.value != Target::kNobody) tell(n.src, n.send_target, 0, &n, true);
+  if (n.send_target.value != Target::kNobody) tell(i, n.src, n.send_target, 0, &n, true);
   n.send_target.value = Target::kNobody;
   if ((n.state & kMatched) != 0) {
-    tell(n.dst, n.recv_target, n.bytes, &n, false);
+    tell(i, n.dst, n.recv_target, n.bytes, &n, false);
     return over(i);
   }
   may_be_seen(n.dst);

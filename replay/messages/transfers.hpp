@@ -100,8 +100,8 @@ class Transfers {
 
  private:
   void delivered(std::uint32_t i, std::uint32_t recv);
-  // `late`: the receive is posted only now.
-  void match(std::uint32_t i, Target target, std::int64_t posted_bytes, bool late);
+  // `late`: receive `r` is posted only now.
+  void match(std::uint32_t i, std::uint32_t r, bool late);
   // Both sides were told.
   void over(std::uint32_t i) {
     hindsight_.over(messages_[i]);
@@ -110,8 +110,10 @@ class Transfers {
   void leave(std::uint32_t i, Elapsed before);
   void no_route(const Message& m);
   void may_be_seen(std::uint32_t receiver);
-  // A side of a message is over; `m`: null if nobody can have waited for it.
-  void tell(std::uint32_t rank, Target t, std::int64_t bytes, const Message* m, bool sender) {
+  // A side of message i is over; `m`: that message, or null if nobody can have waited for it.
+  void tell(std::uint32_t i, std::uint32_t rank, Target t, std::int64_t bytes, const Message* m,
+            bool sender) {
+    hindsight_.side_over(i, rank, t);
     if (t.value != Target::kNobody && (t.value & Target::kActivity) != 0)
       collectives_.message_over(t.value & ~Target::kActivity, m, sender);
     else

@@ -164,6 +164,7 @@ void CollectiveRuns::advance(std::uint32_t run, Port& port) {
       if (c.receive_cost > kNoTime) return agenda_.post_in(c.receive_cost, EventKind::kActivityTimer, run);
     }
     if (c.step == Step::kReceived) {
+      hindsight_.round_over(run);
       c.receive_cost = kNoTime;
       if (c.next == c.schedule.messages.size()) {
         if (!c.schedule.more()) return finish(run);

@@ -37,6 +37,7 @@ Operations::Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
 
 // The rank goes on at once; its accelerator does the rest.
 Operations::Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
+  hindsight_.depends_on_time();
   const Elapsed d = compute_.of(r, k.pc, op);
   if (agenda_.failed()) return Step::kBlocked;
   if (op.request != traces::kNoRequest) {
@@ -130,6 +131,7 @@ Operations::Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op, co
 
 void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op) {
   if (op.peer == kProcNull) {
+    hindsight_.no_message(r, slot);
     k.requests.complete(slot, 0);
     return;
   }
@@ -180,6 +182,7 @@ Operations::Step Operations::request_free(std::uint32_t r, Rank& k, const Op& op
 // there were no cancel (sends are rarely cancelled in time; MPI-4.0 deprecates it).
 Operations::Step Operations::cancel(std::uint32_t r, Rank& k, const Op& op) {
   if (k.requests.is_launched(op.request)) return not_for_launched(r, op, op.request);
+  hindsight_.depends_on_time();
   if (k.requests.is_active(op.request) && k.requests.is_receive(op.request) &&
       transfers_.withdraw(r, Target{op.request}))
     k.requests.complete(op.request, 0);
@@ -262,6 +265,7 @@ Operations::Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, co
   if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
       op.kind == OpKind::testsome)
     causes_.add(r, Cause::kPolls, cost = test_cost_);
+  hindsight_.collected(r, slots);
   k.requests.collect(slots, [&](std::int64_t bytes) {
     if (!overheads_) return;
     const Elapsed d = cost_.recv(bytes);
@@ -273,7 +277,9 @@ Operations::Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, co
 
 Operations::Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kRecv;
-  if (op.peer == kProcNull || probes_.poll_hits(r, op)) return Step::kDone;
+  if (op.peer == kProcNull) return Step::kDone;
+  hindsight_.depends_on_time();
+  if (probes_.poll_hits(r, op)) return Step::kDone;
   k.stage = Stage::kWaiting;
   k.state = RankState::kProbing;
   probes_.poke(r);
@@ -303,6 +309,7 @@ Operations::Step Operations::iprobe(std::uint32_t r, Rank& k, const Op& op) {
 Operations::Step Operations::missed_poll(std::uint32_t r, Rank& k, const Op& op) {
   const auto list = k.program.list(k.pc, op);
   if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit
+  hindsight_.depends_on_time();
   const std::uint64_t hit = k.pc + static_cast<std::uint64_t>(list[0]);
   if (std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end()) return Step::kDone;
   if (!probes_.poll_hits(r, op)) return Step::kDone;
@@ -332,6 +339,7 @@ Operations::Step Operations::collective(std::uint32_t r, Rank& k, const Op& op) 
     if (op.request != traces::kNoRequest) {
       if (!k.requests.begin(op.request, false)) return in_use(r, op);
       t.value = op.request;
+      hindsight_.no_message(r, op.request);  // a communicator operation of others
     }
     call_collective(r, op, t);
     return Step::kDone;
@@ -348,6 +356,7 @@ Operations::Step Operations::collective(std::uint32_t r, Rank& k, const Op& op) 
 Operations::Step Operations::series(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kCollective;
   if (k.stage == Stage::kFinishing) return Step::kDone;
+  hindsight_.depends_on_time();
   k.stage = Stage::kFinishing;
   series_.arrive(r, op);
   return Step::kBlocked;
@@ -362,8 +371,10 @@ Operations::Step Operations::region(std::uint32_t r, const Op& op) {
   } else if (const auto since = regions_.end(r, id, now, computed); since && options_.on_region) {
     options_.on_region(RankId(r), RegionId(static_cast<std::uint32_t>(id)), since->rounded(), now.rounded());
   }
-  if (hindsight_.any())
+  if (hindsight_.any()) {
+    hindsight_.region(r, id, op.kind == OpKind::region_begin);
     hindsight_.enters(r, static_cast<std::uint32_t>(regions_.innermost(r).value_or(kNone)));
+  }
   return Step::kDone;
 }
 

@@ -23,8 +23,10 @@ OpKind started_form(OpKind init) {
 
 }  // namespace
 
+void Requests::make(std::uint32_t slot) { rows_.resize(slot + std::size_t{1}); }
+
 void Requests::init(std::uint32_t slot, const traces::Op& op) {
-  if (slot >= rows_.size()) rows_.resize(slot + std::size_t{1});
+  if (slot >= rows_.size()) make(slot);
   Row& row = rows_[slot];
   row = Row{};
   row.state = State::kInactive;

@@ -20,7 +20,7 @@ class Requests {
  public:
   // A request that is no persistent one starts. False: it is in use.
   [[nodiscard]] bool begin(std::uint32_t slot, bool receive) {
-    if (slot >= rows_.size()) rows_.resize(slot + std::size_t{1});
+    if (slot >= rows_.size()) make(slot);
     Row& row = rows_[slot];
     if (row.state == State::kActive || row.state == State::kInactive) return false;
     row.persistent = false;
@@ -100,6 +100,8 @@ class Requests {
   void prefetch() const { __builtin_prefetch(rows_.data()); }
 
  private:
+  // Rows up to that of `slot`. Apart, so that begin() is short enough to stand where it is called.
+  void make(std::uint32_t slot);
   enum class State : std::uint8_t { kIdle, kInactive, kActive, kComplete };
   struct Row {
     State state = State::kIdle;

@@ -41,6 +41,7 @@ class Waits {
   // blocking: then they are in the book already.
   void collective_over(std::uint32_t rank, std::uint32_t run, Target t, Instant window,
                        const CauseBook::Account& causes) {
+    hindsight_.run_over(run, rank, t);
     if (!ends(rank, t, 0)) return;
     if (t.value != Target::kBlocking && window == ranks_[rank].blocked_since) causes_.add(rank, causes);
     hindsight_.woken_by_run(rank, run);

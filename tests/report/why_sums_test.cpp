@@ -29,7 +29,7 @@ using Open = std::function<Result<std::unique_ptr<traces::TraceReader>>()>;
 
 // What was there to add up.
 struct Seen {
-  std::size_t efficiencies = 0, regions = 0, waits = 0, rivals = 0;
+  std::size_t efficiencies = 0, regions = 0, waits = 0, rivals = 0, known_ideals = 0;
 };
 
 Duration sum(const replay::PathParts& parts) {
@@ -77,6 +77,11 @@ class Explained {
     facts_.without_latency = again(open, without).makespan;
     facts_.ideal = ideal.makespan;
     for (const auto& g : ideal.regions) facts_.ideal_regions.push_back(g.longest);
+    if (result_.ideal.known) {
+      ++seen.known_ideals;
+      EXPECT_EQ(result_.ideal.makespan, ideal.makespan);
+      EXPECT_EQ(result_.ideal.regions, facts_.ideal_regions);
+    }
     if (const auto e = efficiency(facts_)) {
       expect_multiply(*e);
       EXPECT_LE(e->load_balance, 1 + 1e-12);
@@ -144,6 +149,7 @@ TEST(WhySums, AddUpOnEverySampleOfTheCheckout) {
     traces.push_back(oracle + "/" + name + "/trace.tar.zst");
   EXPECT_GE(traces.size(), 20u);
   const Seen seen = expect_sums_of(traces);
+  EXPECT_GT(seen.known_ideals, 30u);
   EXPECT_GT(seen.efficiencies, 30u);
   EXPECT_GT(seen.waits, 30u);
   EXPECT_GT(seen.rivals, 5u);
@@ -184,6 +190,7 @@ TEST(WhySums, AddUpOnTracesOfEveryFormat) {
   }
   EXPECT_GE(traces.size(), 28u);
   const Seen seen = expect_sums_of(traces);
+  EXPECT_GT(seen.known_ideals, 50u);
   EXPECT_GT(seen.efficiencies, 30u);
   EXPECT_GE(seen.waits, 40u);
   EXPECT_GT(seen.rivals, 5u);

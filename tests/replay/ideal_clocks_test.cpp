@@ -1,0 +1,325 @@
+// Ideal clocks against a replay on an ideal network: by hand, and to the last tick over random programs of all that a rank
+// can do without looking at the time.
+#include "replay/ideal_clocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/rng.hpp"
+#include "tests/replay/microseconds.hpp"
+#include "tests/support/memory_trace.hpp"
+
+namespace weft::replay::ideal_clocks_test {
+namespace {
+
+using testing::MemoryTrace;
+using traces::OpKind;
+
+constexpr auto kMicrosecond = Duration(kMicro);
+
+ReplayResult with_path(MemoryTrace& t, ReplayOptions o = {}) {
+  o.critical_path = true;
+  return replayed(t, microsecond_platform(), o);
+}
+
+// The sender computes for 10 us, the receiver for 4 before it receives and 5 after; then the sender receives an answer.
+TEST(IdealClocks, OfTwoRanksAreTheirComputationAndWhoWaitsForWhom) {
+  for (const std::int64_t bytes : {kSmall, kLarge}) {
+    MemoryTrace t(2);
+    const RegionId tail = t.add_region("tail");
+    t.compute(0, 10 * kMicrosecond);
+    t.p2p(0, OpKind::send, 1, 0, bytes);
+    t.compute(0, 1 * kMicrosecond);
+    traces::Op region;
+    region.amount = static_cast<std::int64_t>(tail.index());
+    region.kind = OpKind::region_begin;
+    t.add(0, region);
+    t.p2p(0, OpKind::recv, 1, 1, bytes);
+    region.kind = OpKind::region_end;
+    t.add(0, region);
+    t.compute(1, 4 * kMicrosecond);
+    t.p2p(1, OpKind::recv, 0, 0, bytes);
+    t.compute(1, 5 * kMicrosecond);
+    t.p2p(1, OpKind::send, 0, 1, bytes);
+    const auto r = with_path(t);
+    ASSERT_TRUE(r.ideal.known);
+    EXPECT_EQ(r.ideal.makespan, 15 * kMicrosecond);
+    // It is there at 11 us and goes on at 15.
+    EXPECT_EQ(r.ideal.regions, std::vector<Duration>{4 * kMicrosecond});
+  }
+}
+
+// A rendezvous holds its sender until the receive is there; an eager message does not.
+TEST(IdealClocks, OnlyARendezvousWaitsForItsReceive) {
+  for (const bool large : {false, true}) {
+    MemoryTrace t(2);
+    t.p2p(0, OpKind::send, 1, 0, large ? kLarge : kSmall);
+    t.compute(0, 10 * kMicrosecond);
+    t.compute(1, 6 * kMicrosecond);
+    t.p2p(1, OpKind::recv, 0, 0, kLarge);
+    const auto r = with_path(t);
+    ASSERT_TRUE(r.ideal.known);
+    EXPECT_EQ(r.ideal.makespan, (large ? 16 : 10) * kMicrosecond);
+  }
+}
+
+// A request is over when its message is; the rank goes on when it waits for it, not before.
+TEST(IdealClocks, ARequestCountsWhereItIsWaitedFor) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::irecv, 1, 0, kSmall, CommId(0), 0);
+  t.compute(0, 3 * kMicrosecond);
+  t.p2p(0, OpKind::send, 1, 1, kSmall);  // leaves at 3 us, whatever comes
+  t.wait(0, 0);
+  t.compute(1, 9 * kMicrosecond);
+  t.p2p(1, OpKind::send, 0, 0, kSmall);
+  t.p2p(1, OpKind::recv, 0, 1, kSmall);
+  t.compute(1, 1 * kMicrosecond);
+  const auto r = with_path(t);
+  ASSERT_TRUE(r.ideal.known);
+  EXPECT_EQ(r.ideal.makespan, 10 * kMicrosecond);
+}
+
+// Both halves of a sendrecv begin when it is called, however long the send's overhead is.
+TEST(IdealClocks, ASendrecvSendsWhenItIsCalled) {
+  MemoryTrace t(2);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    const auto other = static_cast<std::int32_t>(1 - r);
+    t.compute(r, (r == 0 ? 2 : 7) * kMicrosecond);
+    t.p2p(r, OpKind::sendrecv, other, 0, kSmall);
+    traces::Op half;
+    half.kind = OpKind::recv;
+    half.peer = other;
+    half.amount = kSmall;
+    half.flags = traces::kPairedRecv;
+    t.add(r, half);
+    t.compute(r, (r == 0 ? 1 : 4) * kMicrosecond);
+  }
+  const auto r = with_path(t);
+  ASSERT_TRUE(r.ideal.known);
+  EXPECT_EQ(r.ideal.makespan, 11 * kMicrosecond);
+}
+
+// What a rank does then depends on when messages come, so nothing is said, and whoever asked is told.
+TEST(IdealClocks, GiveUpWhereTimeDecides) {
+  const auto known = [](void (*doubt)(MemoryTrace&)) {
+    MemoryTrace t(2);
+    t.compute(1, kMicrosecond);
+    t.p2p(1, OpKind::send, 0, 0, kSmall);
+    doubt(t);
+    int told = 0;
+    ReplayOptions o;
+    o.on_no_ideal = [&] { ++told; };
+    const auto r = with_path(t, o);
+    EXPECT_TRUE(r.finished);
+    EXPECT_EQ(told, r.ideal.known ? 0 : 1);
+    EXPECT_TRUE(r.path.known);
+    return r.ideal.known;
+  };
+  EXPECT_TRUE(known([](MemoryTrace& t) { t.p2p(0, OpKind::recv, 1, traces::kAnyTag, kSmall); }));
+  EXPECT_FALSE(known([](MemoryTrace& t) { t.p2p(0, OpKind::recv, traces::kAnySource, 0, kSmall); }));
+  EXPECT_FALSE(known([](MemoryTrace& t) {
+    t.p2p(0, OpKind::probe, 1, 0, 0);
+    t.p2p(0, OpKind::recv, 1, 0, kSmall);
+  }));
+  EXPECT_FALSE(known([](MemoryTrace& t) {
+    t.p2p(0, OpKind::irecv, 1, 5, kSmall, CommId(0), 0);
+    traces::Op cancel;
+    cancel.kind = OpKind::cancel;
+    cancel.request = 0;
+    t.add(0, cancel);
+    t.wait(0, 0);
+    t.p2p(0, OpKind::recv, 1, 0, kSmall);
+  }));
+  // Nobody asked.
+  MemoryTrace t(1);
+  t.compute(0, kMicrosecond);
+  EXPECT_FALSE(replayed(t, microsecond_platform(), {}).ideal.known);
+}
+
+// ---- Random programs, written in an order in which all of it could happen one after the other, so that none deadlocks.
+
+class RandomProgram {
+ public:
+  explicit RandomProgram(std::uint64_t seed)
+      : rng_(seed),
+        ranks_(static_cast<std::uint32_t>(2 + rng_.below(7))),
+        trace_(ranks_),
+        open_(ranks_),
+        slots_(ranks_) {
+    for (const char* const name : {"a", "b"}) trace_.add_region(name);
+    for (int step = 0; step < 120; ++step) (this->*kSteps[rng_.below(std::size(kSteps))])();
+    for (std::uint32_t r = 0; r < ranks_; ++r) wait_for_all(r);
+  }
+  [[nodiscard]] MemoryTrace& trace() { return trace_; }
+
+ private:
+  using Step = void (RandomProgram::*)();
+  static const Step kSteps[7];
+
+  std::uint32_t any() { return static_cast<std::uint32_t>(rng_.below(ranks_)); }
+  std::int64_t bytes() {
+    return static_cast<std::int64_t>(rng_.below(3) == 0 ? rng_.below(900'000) : rng_.below(9'000));
+  }
+  std::uint32_t slot(std::uint32_t r) {
+    open_[r].push_back(slots_[r]);
+    return slots_[r]++;
+  }
+  void compute() { trace_.compute(any(), Duration(static_cast<std::int64_t>(rng_.below(20 * kMicro)))); }
+  void message() {
+    const std::uint32_t from = any(), to = any();
+    if (from == to) return;
+    const auto tag = static_cast<std::int32_t>(rng_.below(2));
+    const std::int64_t size = bytes();
+    send(from, static_cast<std::int32_t>(to), tag, size);
+    const auto source = static_cast<std::int32_t>(from);
+    if (rng_.below(2) == 0)
+      trace_.p2p(to, OpKind::irecv, source, tag, size, CommId(0), slot(to));
+    else
+      blocking_receive(to, source, tag);
+  }
+  // Earlier receives of the channel that are still open take earlier messages.
+  void blocking_receive(std::uint32_t to, std::int32_t source, std::int32_t tag) {
+    trace_.p2p(to, OpKind::recv, source, tag, 1'000'000);
+  }
+  void send(std::uint32_t from, std::int32_t to, std::int32_t tag, std::int64_t size) {
+    constexpr OpKind kBlocking[] = {OpKind::send, OpKind::ssend, OpKind::bsend, OpKind::rsend};
+    constexpr OpKind kOthers[] = {OpKind::isend, OpKind::issend, OpKind::ibsend};
+    switch (rng_.below(3)) {
+      case 0:
+        return trace_.p2p(from, kBlocking[rng_.below(std::size(kBlocking))], to, tag, size);
+      case 1:
+        return trace_.p2p(from, kOthers[rng_.below(std::size(kOthers))], to, tag, size, CommId(0),
+                          slot(from));
+      default: {  // a persistent one
+        const std::uint32_t s = slot(from);
+        trace_.p2p(from, OpKind::send_init, to, tag, size, CommId(0), s);
+        traces::Op start;
+        start.kind = OpKind::start;
+        start.request = s;
+        trace_.add(from, start);
+      }
+    }
+  }
+  void exchange() {
+    const std::uint32_t a = any(), b = any();
+    if (a == b) return;
+    const std::int64_t size = bytes();
+    for (const auto& [r, other] : {std::pair(a, b), std::pair(b, a)}) {
+      trace_.p2p(r, OpKind::sendrecv, static_cast<std::int32_t>(other), 7, size);
+      traces::Op half;
+      half.kind = OpKind::recv;
+      half.peer = static_cast<std::int32_t>(other);
+      half.tag = 7;
+      half.amount = size;
+      half.flags = traces::kPairedRecv;
+      trace_.add(r, half);
+    }
+  }
+  void wait_for_some() {
+    const std::uint32_t r = any();
+    auto& open = open_[r];
+    if (open.empty()) return;
+    rng_.shuffle(std::span<std::uint32_t>(open));
+    traces::Op op;
+    switch (rng_.below(3)) {
+      case 0:
+        op.kind = rng_.below(2) == 0 ? OpKind::wait : OpKind::test;
+        op.request = open.back();
+        trace_.add(r, op);
+        open.pop_back();
+        return;
+      case 1: {  // those asked for, then those that were over
+        op.kind = rng_.below(2) == 0 ? OpKind::waitsome : OpKind::testsome;
+        std::vector<std::int64_t> list{static_cast<std::int64_t>(open.size())};
+        list.insert(list.end(), open.begin(), open.end());
+        for (std::uint64_t n = 1 + rng_.below(open.size()); n > 0; --n) {
+          list.push_back(open.back());
+          open.pop_back();
+        }
+        return trace_.add(r, op, list);
+      }
+      default:
+        return wait_for_all(r);
+    }
+  }
+  void wait_for_all(std::uint32_t r) {
+    if (open_[r].empty()) return;
+    traces::Op op;
+    op.kind = rng_.below(2) == 0 ? OpKind::waitall : OpKind::testall;
+    trace_.add(r, op, {open_[r].begin(), open_[r].end()});
+    open_[r].clear();
+  }
+  void collective() {
+    constexpr OpKind kKinds[] = {OpKind::barrier, OpKind::bcast,    OpKind::allreduce, OpKind::alltoall,
+                                 OpKind::gather,  OpKind::ibcast,   OpKind::ibarrier,  OpKind::iallreduce,
+                                 OpKind::scan,    OpKind::ialltoall};
+    const OpKind kind = kKinds[rng_.below(std::size(kKinds))];
+    const OpKind plain = traces::blocking_form(kind);
+    const bool rooted = plain == OpKind::bcast || plain == OpKind::gather;
+    traces::Op op;
+    op.kind = kind;
+    op.peer = rooted ? static_cast<std::int32_t>(any()) : traces::kAnySource;
+    op.amount = plain == OpKind::barrier ? 0 : bytes();
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      op.request = traces::is_nonblocking_collective(kind) ? slot(r) : traces::kNoRequest;
+      trace_.add(r, op);
+    }
+  }
+  void region() {
+    traces::Op op;
+    op.kind = rng_.below(2) == 0 ? OpKind::region_begin : OpKind::region_end;
+    op.amount = static_cast<std::int64_t>(rng_.below(2));
+    trace_.add(any(), op);
+  }
+
+  Rng rng_;
+  std::uint32_t ranks_;
+  MemoryTrace trace_;
+  std::vector<std::vector<std::uint32_t>> open_;  // requests, by rank
+  std::vector<std::uint32_t> slots_;
+};
+const RandomProgram::Step RandomProgram::kSteps[7] = {&RandomProgram::compute,      &RandomProgram::compute,
+                                                      &RandomProgram::message,      &RandomProgram::exchange,
+                                                      &RandomProgram::collective,   &RandomProgram::region,
+                                                      &RandomProgram::wait_for_some};
+
+TEST(IdealClocks, AreThoseOfAReplayOnAnIdealNetwork) {
+  const char* const one = std::getenv("WEFT_SEED");
+  constexpr RawMode kModes[] = {RawMode::kOff, RawMode::kOff, RawMode::kEager, RawMode::kDetached,
+                                RawMode::kRendezvous};
+  auto platform = topology::load_platform("torus:dims=2x2x2,bw=1GB/s,lat=1us").value();
+  platform.mpi.send_overhead = Duration(3 * kMicro);
+  platform.mpi.recv_overhead = Duration(2 * kMicro);
+  platform.mpi.test_cost = Duration(7 * kMicro);
+  std::size_t finished = 0, slower = 0;
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+    if (one != nullptr && seed != std::strtoull(one, nullptr, 10)) continue;
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    RandomProgram program(seed);
+    ReplayOptions o;
+    o.raw = kModes[seed % std::size(kModes)];
+    o.critical_path = true;
+    const auto real = replayed(program.trace(), platform, o);
+    ASSERT_TRUE(real.finished) << real.deadlock.summary();
+    o.critical_path = false;
+    o.ideal_network = true;
+    program.trace().rewind();
+    const auto ideal = replayed(program.trace(), platform, o);
+    ASSERT_TRUE(ideal.finished && real.ideal.known);
+    ASSERT_EQ(real.ideal.makespan, ideal.makespan);
+    std::vector<Duration> regions;
+    for (const auto& g : ideal.regions) regions.push_back(g.longest);
+    ASSERT_EQ(real.ideal.regions, regions);
+    ++finished;
+    slower += real.makespan > ideal.makespan;
+  }
+  EXPECT_TRUE(one != nullptr || (finished == 1500 && slower > 1400)) << finished << ", " << slower;
+}
+
+}  // namespace
+}  // namespace weft::replay::ideal_clocks_test
