@@ -53,6 +53,7 @@ check() {
     { grep -E '(error|warning):' "${1%.cc}.log" | sort -u; exit 1; }
 }
 export -f check
+[ -n "$(find "$work" -name '*.cc' -size +0)" ] || { echo "no group of files has '$pattern' in its name; they are:" >&2; groups | cut -d' ' -f1 | sort -u >&2; exit 2; }
 find "$work" -name '*.cc' -size +0 -print0 | xargs -0 ls -S | xargs -P "${LINT_JOBS:-$(nproc)}" -I{} bash -c "check {} $build" || status=1
 echo "lint took $((SECONDS - started)) s"
 exit "$status"
