@@ -157,7 +157,9 @@ std::span<const FlowId> MaxMin::solve() {
       for (const LinkId link : route_of(flow)) join_bound(link.index());
     }
     for (const std::uint32_t link : dirty_) join_bound(link);
-    if (!members_.empty()) {
+    if (members_.size() > 1 && fill_together()) {
+      commit_flows();
+    } else if (!members_.empty()) {
       fill();
       for (int round = 1; disturbs(); ++round) {
         take_back();
@@ -221,6 +223,10 @@ void MaxMin::commit() {
     // solve.
     if (l.filled_at < kInfinity && l.held == 0) l.level = l.filled_at;
   }
+  commit_flows();
+}
+
+void MaxMin::commit_flows() {
   for (const std::uint32_t flow : members_) {
     Flow& f = flow_[flow];
     const bool elsewhere = f.bottleneck != f.next_bottleneck;

@@ -113,11 +113,12 @@ class MaxMin final : public SharingModel {
     [[nodiscard]] std::int64_t quanta(double rate) const {
       return static_cast<std::int64_t>(rate * to_quanta + 0.5);  // NOLINT(bugprone-incorrect-roundings)
     }
-    [[nodiscard]] double room() const {
+    [[nodiscard]] double in_rates(std::int64_t quanta) const {
       const double from_quanta =
           std::bit_cast<double>((std::uint64_t{2046} << 52) - std::bit_cast<std::uint64_t>(to_quanta));
-      return static_cast<double>(std::max<std::int64_t>(0, free)) * from_quanta;
+      return static_cast<double>(quanta) * from_quanta;
     }
+    [[nodiscard]] double room() const { return in_rates(std::max<std::int64_t>(0, free)); }
   };
   static_assert(sizeof(Link) == 64);
   // All that a filling needs of a flow, one cache line.
@@ -143,6 +144,8 @@ class MaxMin final : public SharingModel {
   void close_component(std::size_t from);
   void fill();
   void fill_one(std::uint32_t flow);
+  bool fill_together();
+  void count_filling(std::size_t links);
   Link& touch(std::uint32_t link);
   void take_back();
   void prefetch_links(std::uint32_t flow) const;
@@ -174,6 +177,7 @@ class MaxMin final : public SharingModel {
   }
   bool disturbs();
   void commit();
+  void commit_flows();
   void sort_changed();
   [[nodiscard]] bool certificate_due() const;
   void check_certificate(std::span<const double> rate);

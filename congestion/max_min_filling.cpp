@@ -93,6 +93,12 @@ inline double MaxMin::settled(std::uint32_t flow, double rate) const {
   return scope_ == Scope::kLocal && std::abs(rate - old) <= kSameRate * old ? old : rate;
 }
 
+inline void MaxMin::count_filling(std::size_t links) {
+  stats_.flows_solved += members_.size();
+  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(members_.size()));
+  stats_.links_touched += links;
+}
+
 // Fills members_ over what all other flows leave; the result is in next_rate_ and next_bottleneck_. Others join on the
 // way where the filling reaches them.
 void MaxMin::fill() {
@@ -108,9 +114,63 @@ void MaxMin::fill() {
     else
       fill_links<false>();
   }
-  stats_.flows_solved += members_.size();
-  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(members_.size()));
-  stats_.links_touched += touched_.size();
+  count_filling(touched_.size());
+}
+
+// Most fillings: all flows of a link and nobody else, as when one of them came or went. If all members share the same links,
+// and no other flow is on these, then the narrowest stops all of them at once, and who has a link to itself is
+// not stopped there: what fill(), disturbs() and commit() would find, to the last bit. False: it is not so, nothing was done.
+bool MaxMin::fill_together() {
+  if (table_.weighted() > 0 || table_.limited() > 0) return false;
+  const auto flows = static_cast<std::uint32_t>(members_.size());
+  ++filling_;
+  const std::span<const LinkId> first = route_of(members_[0]);
+  std::uint32_t shared = 0;
+  std::uint32_t bottleneck = kNone;
+  double level = kInfinity;
+  for (const LinkId id : first) {
+    Link& l = link_[id.index()];
+    if (l.count == 1) continue;
+    if (l.count != flows) return false;
+    l.stamp = filling_;
+    ++shared;
+    // A tie goes to the first link.
+    const double own = l.in_rates(l.quanta(capacity_[id.index()])) / static_cast<double>(flows);
+    if (own >= level) continue;
+    level = own;
+    bottleneck = id.index();
+  }
+  if (shared == 0) return false;
+  const double wide = level * (1 + kSameLevel);
+  std::uint32_t touched = shared;
+  for (const std::uint32_t flow : members_) {
+    std::uint32_t with_others = 0;
+    const std::span<const LinkId> route = route_of(flow);
+    for (const LinkId id : route) {
+      if (link_[id.index()].count == 1) {
+        if (capacity_[id.index()] <= wide) return false;
+      } else if (link_[id.index()].stamp == filling_) {
+        ++with_others;
+      } else {
+        return false;
+      }
+    }
+    if (with_others != shared) return false;
+    if (route.size() > shared) ++touched;
+  }
+  for (const std::uint32_t flow : members_) {
+    flow_[flow].next_rate = settled(flow, level);
+    flow_[flow].next_bottleneck = bottleneck;
+  }
+  for (const LinkId id : first) {
+    Link& l = link_[id.index()];
+    if (l.count == 1) continue;
+    l.free = l.quanta(capacity_[id.index()]);
+    for (const std::uint32_t flow : members_) l.free -= l.quanta(flow_[flow].next_rate);
+  }
+  link_[bottleneck].level = level;
+  count_filling(touched);
+  return true;
 }
 
 // One flow alone: its rate is the least room on its route, or its limit.
