@@ -21,6 +21,8 @@ class IdStack {
   }
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
+  // REQUIRES: size <= size().
+  void shrink(std::size_t size) { size_ = size; }
   void assign(std::span<const std::uint32_t> ids) {
     if (ids.size() > room_) grow(ids.size());
     std::copy(ids.begin(), ids.end(), ids_.get());

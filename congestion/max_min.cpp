@@ -121,7 +121,11 @@ std::span<const FlowId> MaxMin::solve() {
   moved_.clear();
   if (added_.empty() && dirty_.empty()) return {};
   ++stats_.solves;
-  if (solve_alone()) return changed_;
+  if (scope_ == Scope::kLocal && settle_lone()) {
+    next_solve();
+    sort_changed();
+    return changed_;
+  }
   members_.clear();
   if (scope_ == Scope::kComponent) {
     // One component after the other: each is filled as if it were alone.
@@ -172,19 +176,45 @@ std::span<const FlowId> MaxMin::solve() {
   const bool large = scope_ == Scope::kLocal && members_.size() > large_solve_ && !never_group_;
   added_.clear();
   dirty_.clear();
-  ++solve_;
-  WEFT_CHECK(solve_ != 0 && filling_ < 0xfffffff0u, "more than 2^32 solves by one model");
+  next_solve();
   if (large) enter_groups();
   sort_changed();
   return changed_;
 }
 
-// The only change is a new flow that has all of its links to itself: the same as a filling of it, which would find nobody
-// else. False: it is not so.
-bool MaxMin::solve_alone() {
-  if (scope_ != Scope::kLocal || added_.size() != 1 || !dirty_.empty()) return false;
-  const std::uint32_t flow = added_[0];
-  if (!table_.alive(flow)) return false;
+void MaxMin::next_solve() {
+  ++solve_;
+  WEFT_CHECK(solve_ != 0 && filling_ < 0xfffffff0u, "more than 2^32 solves by one model");
+}
+
+// New flows that have all of their links to themselves: the same as a filling of them, which would find nobody else. They leave
+// added_. True: nothing else is to be done.
+bool MaxMin::settle_lone() {
+  members_.clear();
+  std::uint32_t* rest = added_.begin();
+  for (const std::uint32_t flow : added_) {
+    // A row that was given away and taken again is there twice.
+    if (!table_.alive(flow) || member_[flow] == solve_) continue;
+    if (settle_if_lone(flow)) {
+      member_[flow] = solve_;
+      changed_.push_back(FlowId(flow));
+    } else {
+      *rest++ = flow;
+    }
+  }
+  added_.shrink(static_cast<std::size_t>(rest - added_.begin()));
+  if (changed_.empty()) return false;
+  stats_.flows_solved += changed_.size();
+  stats_.max_component = std::max(stats_.max_component, 1u);
+  if (!added_.empty() || !dirty_.empty()) return false;
+  if (certificate_due()) {
+    for (const FlowId flow : changed_) members_.push_back(flow.index());
+    check_certificate(rate_);
+  }
+  return true;
+}
+
+bool MaxMin::settle_if_lone(std::uint32_t flow) {
   double rate = table_.limit(flow);
   std::uint32_t bottleneck = kNone;
   for (const LinkId id : route_of(flow)) {
@@ -204,15 +234,6 @@ bool MaxMin::solve_alone() {
   flow_[flow].bottleneck = bottleneck;
   bottleneck_[flow] = LinkId(bottleneck);
   rate_[flow] = flow_[flow].rate = rate;
-  ++stats_.flows_solved;
-  stats_.max_component = std::max(stats_.max_component, 1u);
-  changed_.push_back(FlowId(flow));
-  if (certificate_due()) {
-    members_.clear();
-    members_.push_back(flow);
-    check_certificate(rate_);
-  }
-  added_.clear();
   return true;
 }
 

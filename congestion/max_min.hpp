@@ -138,7 +138,9 @@ class MaxMin final : public SharingModel {
   }
   void new_row();
   void mark_dirty(std::uint32_t link);
-  bool solve_alone();
+  void next_solve();
+  bool settle_lone();
+  bool settle_if_lone(std::uint32_t flow);
   bool join(std::uint32_t flow);
   void join_bound(std::uint32_t link);
   void close_component(std::size_t from);
