@@ -65,70 +65,37 @@ void FlowTable::grow_list(List& list) {
   list.size_class = next;
 }
 
-std::uint32_t FlowTable::add(std::span<const LinkId> route, double weight, double limit) {
-  WEFT_CHECK(weight > 0 && std::isfinite(weight), fmt::format("weight of a flow is {}", weight));
-  WEFT_CHECK(limit > 0 && (!route.empty() || std::isfinite(limit)),
-             fmt::format("rate limit of a flow is {}", limit));
-  std::uint32_t flow = 0;
-  if (!free_ids_.empty()) {
-    flow = free_ids_.back();
-    free_ids_.pop_back();
-    weight_[flow] = weight;
-    limit_[flow] = limit;
-  } else {
-    flow = rows();
-    weight_.push_back(weight);
-    limit_.push_back(limit);
-    offset_.push_back(0);
-    length_.push_back(kDead);
-    free_ids_.reserve(weight_.capacity());
-  }
-  const auto length = static_cast<std::uint32_t>(route.size());
-  const std::uint32_t offset = take_route_block(class_of(length));
-  offset_[flow] = offset;
-  length_[flow] = length;
-  const std::uint32_t links = link_count();
-  LinkId* const hop_link = hop_link_.data() + offset;
-  std::uint32_t* const hop_position = hop_position_.data() + offset;
-  for (std::uint32_t i = 0; i < length; ++i) {
-    const std::uint32_t link = route[i].index();
-    WEFT_CHECK(link < links, fmt::format("link {} of {}", link, links));
-    List& list = lists_[link];
-    if (list.size == list.room) [[unlikely]]
-      grow_list(list);
-    hop_link[i] = route[i];
-    hop_position[i] = list.size;
-    entries_[list.offset + list.size++] = {flow, offset + i};
-  }
-  ++active_;
-  weighted_ += weight != 1.0;
-  limited_ += std::isfinite(limit);
-  return flow;
+void FlowTable::new_row() {
+  weight_.push_back(0);
+  limit_.push_back(0);
+  hops_.emplace_back();
+  free_ids_.reserve(weight_.capacity());
 }
 
-void FlowTable::remove(std::uint32_t flow) {
-  WEFT_CHECK(alive(flow), fmt::format("flow {} is not in the table", flow));
-  const std::uint32_t offset = offset_[flow];
-  const std::uint32_t length = length_[flow];
-  List* const lists = lists_.data();
-  Entry* const entries = entries_.data();
-  const LinkId* const hop_link = hop_link_.data();
-  std::uint32_t* const hop_position = hop_position_.data();
-  for (std::uint32_t hop = offset; hop < offset + length; ++hop) {
-    List& list = lists[hop_link[hop].index()];
-    const std::uint32_t position = hop_position[hop];
-    const Entry last = entries[list.offset + --list.size];
-    entries[list.offset + position] = last;
-    hop_position[last.hop] = position;
-  }
+void FlowTable::make_room(Hops& hops, std::size_t length) {
   const std::uint32_t size_class = class_of(length);
-  hop_position_[offset] = free_routes_[size_class];
-  free_routes_[size_class] = offset;
-  length_[flow] = kDead;
-  free_ids_.push_back(flow);
-  --active_;
-  weighted_ -= weight_[flow] != 1.0;
-  limited_ -= std::isfinite(limit_[flow]);
+  if (hops.room > 0) {
+    const std::uint32_t old = class_of(hops.room);
+    hop_position_[hops.offset] = free_routes_[old];
+    free_routes_[old] = hops.offset;
+  }
+  hops.offset = take_route_block(size_class);
+  hops.room = 1u << size_class;
+}
+
+void FlowTable::refuse(std::size_t hops, double weight, double limit) {
+  WEFT_CHECK(weight > 0 && std::isfinite(weight), fmt::format("weight of a flow is {}", weight));
+  WEFT_CHECK(limit > 0, fmt::format("rate limit of a flow is {}", limit));
+  check_failed(__FILE__, __LINE__, "a route or a finite limit",
+               fmt::format("rate limit of a flow over {} links is {}", hops, limit));
+}
+
+void FlowTable::refuse_link(std::uint32_t link) const {
+  check_failed(__FILE__, __LINE__, "link < link_count()", fmt::format("link {} of {}", link, link_count()));
+}
+
+void FlowTable::refuse_flow(std::uint32_t flow) {
+  check_failed(__FILE__, __LINE__, "alive(flow)", fmt::format("flow {} is not in the table", flow));
 }
 
 }  // namespace weft::congestion

@@ -7,11 +7,12 @@
 //  2. Routes and link lists live in two pools cut into blocks of 2^k items; a freed block goes to the free
 //     list of its size, threaded through the block itself. Once the pools have grown to the peak, add() and
 //     remove() allocate nothing.
-//  3. Ids are dense and reused, the last freed first.
+//  3. Ids are dense and reused, the last freed first. A free id keeps its block of hops: the next route is mostly as long.
 // Complexity: add and remove O(route). Memory: 8 bytes per hop in each pool, rounded up to powers of two.
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,9 +34,22 @@ class FlowTable {
 
   // REQUIRES: route holds each link at most once, all < link_count(); weight finite and > 0; limit > 0, and
   // finite if the route is empty. Violations are bugs of the caller and end the program.
-  std::uint32_t add(std::span<const LinkId> route, double weight, double limit);
+  std::uint32_t add(std::span<const LinkId> route, double weight, double limit) {
+    return add(route, weight, limit, [](std::uint32_t, std::uint32_t, std::span<const Entry>) {});
+  }
+  // The same; `crossed(hop, link, flows)` hears of each link on the way, with its flows, the new one the last of them: who
+  // keeps columns over links goes over the route once with the table.
+  template <class Crossed>
+  std::uint32_t add(std::span<const LinkId> route, double weight, double limit, Crossed crossed);
   // REQUIRES: alive(flow).
-  void remove(std::uint32_t flow);
+  void remove(std::uint32_t flow) {
+    remove(flow, [](std::uint32_t, std::uint32_t) {});
+  }
+  // The same; `left(link, count)` hears of each link, with the number of flows that are still on it.
+  template <class Left>
+  void remove(std::uint32_t flow, Left left);
+  // The id that the next add() gives.
+  [[nodiscard]] std::uint32_t next() const { return free_ids_.empty() ? rows() : free_ids_.back(); }
 
   [[nodiscard]] std::uint32_t link_count() const { return static_cast<std::uint32_t>(lists_.size()); }
   // Ids are below rows(); not all of them alive.
@@ -46,11 +60,11 @@ class FlowTable {
   [[nodiscard]] std::uint32_t weighted() const { return weighted_; }
   // Flows with a finite limit.
   [[nodiscard]] std::uint32_t limited() const { return limited_; }
-  [[nodiscard]] bool alive(std::uint32_t flow) const { return flow < rows() && length_[flow] != kDead; }
+  [[nodiscard]] bool alive(std::uint32_t flow) const { return flow < rows() && hops_[flow].length != kDead; }
   [[nodiscard]] double weight(std::uint32_t flow) const { return weight_[flow]; }
   [[nodiscard]] double limit(std::uint32_t flow) const { return limit_[flow]; }
   [[nodiscard]] std::span<const LinkId> route(std::uint32_t flow) const {
-    return {hop_link_.data() + offset_[flow], length_[flow]};
+    return {hop_link_.data() + hops_[flow].offset, hops_[flow].length};
   }
   [[nodiscard]] std::span<const Entry> flows_on(std::uint32_t link) const {
     const List& l = lists_[link];
@@ -68,6 +82,17 @@ class FlowTable {
     std::uint32_t room = 0;           // entries of its block
     std::uint32_t size_class = kNil;  // block of 2^size_class entries; kNil = no block yet
   };
+  // Where a route is; of a free id, where the next one may be.
+  struct Hops {
+    std::uint32_t offset = 0;
+    std::uint32_t length = kDead;
+    std::uint32_t room = 0;  // hops of its block
+  };
+  void new_row();
+  void make_room(Hops& hops, std::size_t length);
+  [[noreturn]] static void refuse(std::size_t hops, double weight, double limit);
+  [[noreturn]] void refuse_link(std::uint32_t link) const;
+  [[noreturn]] static void refuse_flow(std::uint32_t flow);
   std::uint32_t take_route_block(std::uint32_t size_class);
   std::uint32_t take_list_block(std::uint32_t size_class);
   void grow_list(List& list);
@@ -75,8 +100,7 @@ class FlowTable {
   // columns over flow
   std::vector<double> weight_;
   std::vector<double> limit_;
-  std::vector<std::uint32_t> offset_;
-  std::vector<std::uint32_t> length_;
+  std::vector<Hops> hops_;
   std::vector<std::uint32_t> free_ids_;
   // route pool
   std::vector<LinkId> hop_link_;
@@ -90,5 +114,68 @@ class FlowTable {
   std::uint32_t weighted_ = 0;
   std::uint32_t limited_ = 0;
 };
+
+template <class Crossed>
+std::uint32_t FlowTable::add(std::span<const LinkId> route, double weight, double limit, Crossed crossed) {
+  const bool finite = std::isfinite(limit);
+  if (!(weight > 0 && std::isfinite(weight) && limit > 0 && (finite || !route.empty()))) [[unlikely]]
+    refuse(route.size(), weight, limit);
+  const std::uint32_t flow = next();
+  if (flow == rows()) [[unlikely]]
+    new_row();
+  else
+    free_ids_.pop_back();
+  weight_[flow] = weight;
+  limit_[flow] = limit;
+  Hops& hops = hops_[flow];
+  if (route.size() > hops.room) [[unlikely]]
+    make_room(hops, route.size());
+  hops.length = static_cast<std::uint32_t>(route.size());
+  const std::uint32_t offset = hops.offset;
+  LinkId* const hop_link = hop_link_.data() + offset;
+  std::uint32_t* const hop_position = hop_position_.data() + offset;
+  for (std::uint32_t i = 0; i < route.size(); ++i) {
+    const std::uint32_t link = route[i].index();
+    if (link >= link_count()) [[unlikely]]
+      refuse_link(link);
+    List& list = lists_[link];
+    if (list.size == list.room) [[unlikely]]
+      grow_list(list);
+    hop_link[i] = route[i];
+    hop_position[i] = list.size;
+    Entry* const entries = entries_.data() + list.offset;
+    entries[list.size++] = {flow, offset + i};
+    crossed(i, link, std::span<const Entry>(entries, list.size));
+  }
+  ++active_;
+  weighted_ += weight != 1.0;
+  limited_ += finite;
+  return flow;
+}
+
+template <class Left>
+void FlowTable::remove(std::uint32_t flow, Left left) {
+  if (!alive(flow)) [[unlikely]]
+    refuse_flow(flow);
+  Hops& hops = hops_[flow];
+  List* const lists = lists_.data();
+  Entry* const entries = entries_.data();
+  const LinkId* const hop_link = hop_link_.data();
+  std::uint32_t* const hop_position = hop_position_.data();
+  for (std::uint32_t hop = hops.offset; hop < hops.offset + hops.length; ++hop) {
+    const std::uint32_t link = hop_link[hop].index();
+    List& list = lists[link];
+    const std::uint32_t position = hop_position[hop];
+    const Entry last = entries[list.offset + --list.size];
+    entries[list.offset + position] = last;
+    hop_position[last.hop] = position;
+    left(link, list.size);
+  }
+  hops.length = kDead;
+  free_ids_.push_back(flow);
+  --active_;
+  weighted_ -= weight_[flow] != 1.0;
+  limited_ -= std::isfinite(limit_[flow]);
+}
 
 }  // namespace weft::congestion

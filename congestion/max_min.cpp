@@ -8,7 +8,6 @@
 
 #include "congestion/certificate.hpp"
 #include "congestion/models.hpp"
-#include "congestion/rounding.hpp"
 #include "core/check.hpp"
 
 namespace weft::congestion {
@@ -50,15 +49,19 @@ void MaxMin::mark_dirty(std::uint32_t link) {
   dirty_.push_back(link);
 }
 
+void MaxMin::new_row() {
+  rate_.push_back(0);
+  bottleneck_.emplace_back();
+  flow_.emplace_back();
+  member_.push_back(0);
+  rising_.push_back(0);
+}
+
 FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap) {
-  const std::uint32_t flow = table_.add(route, weight, rate_cap);
-  if (flow == rate_.size()) {
-    rate_.push_back(0);
-    bottleneck_.emplace_back();
-    flow_.emplace_back();
-    member_.push_back(0);
-    rising_.push_back(0);
-  }
+  const std::uint32_t flow = table_.next();
+  if (flow == rate_.size()) [[unlikely]]
+    new_row();
+  if (weight != 1.0 && weight_.empty()) weight_.resize(link_.size());
   rate_[flow] = 0;
   bottleneck_[flow] = LinkId();
   member_[flow] = 0;
@@ -66,14 +69,14 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
   f.rate = 0;
   f.bottleneck = kNone;
   f.hops = static_cast<std::uint32_t>(route.size());
-  if (route.size() <= f.link.size()) std::copy(route.begin(), route.end(), f.link.begin());
-  if (weight != 1.0 && weight_.empty()) weight_.resize(link_.size());
-  for (const LinkId id : route) {
-    Link& l = link_[id.index()];
-    // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
-    if (++l.count != 2) continue;
-    l.free = l.quanta(capacity_[id.index()]) - l.quanta(rate_[table_.flows_on(id.index())[0].flow]);
-  }
+  table_.add(route, weight, rate_cap,
+             [&](std::uint32_t hop, std::uint32_t link, std::span<const FlowTable::Entry> flows) {
+               if (hop < f.link.size()) f.link[hop] = LinkId(link);
+               Link& l = link_[link];
+               l.count = static_cast<std::uint32_t>(flows.size());
+               // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
+               if (l.count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[flows[0].flow]);
+             });
   added_.push_back(flow);
   return FlowId(flow);
 }
@@ -83,36 +86,20 @@ void MaxMin::remove(FlowId id) {
   WEFT_CHECK(table_.alive(flow), fmt::format("flow {} is not in the table", flow));
   if (groups_) {
     if (groups_->group(flow) != LevelGroups::kNone) groups_->remove(flow);
-    for (const LinkId link : table_.route(flow)) --link_[link.index()].count;
-    table_.remove(flow);
+    table_.remove(flow, [&](std::uint32_t link, std::uint32_t count) { link_[link].count = count; });
     ++removed_;
     return;
   }
   const double rate = rate_[flow];
   const std::uint32_t bottleneck = bottleneck_[flow].index();
   if (bottleneck != kNone) --link_[bottleneck].bound;
-  for (const LinkId link : table_.route(flow)) {
-    Link& l = link_[link.index()];
-    --l.count;
+  table_.remove(flow, [&](std::uint32_t link, std::uint32_t count) {
+    Link& l = link_[link];
+    l.count = count;
     l.free += l.quanta(rate);
     // In the local scope only the flows that the link held back can tell that it has room again.
-    if (scope_ == Scope::kComponent || l.bound > 0) mark_dirty(link.index());
-  }
-  table_.remove(flow);
-}
-
-bool MaxMin::join(std::uint32_t flow) {
-  if (member_[flow] == solve_) return false;
-  member_[flow] = solve_;
-  __builtin_prefetch(&flow_[flow]);
-  members_.push_back(flow);
-  return true;
-}
-
-void MaxMin::join_bound(std::uint32_t link) {
-  if (link_[link].bound == 0) return;
-  for (const FlowTable::Entry e : table_.flows_on(link))
-    if (bottleneck_[e.flow].index() == link) join(e.flow);
+    if (scope_ == Scope::kComponent || l.bound > 0) mark_dirty(link);
+  });
 }
 
 // Adds everything connected to members_[from...] through shared links.
@@ -134,7 +121,11 @@ std::span<const FlowId> MaxMin::solve() {
   moved_.clear();
   if (added_.empty() && dirty_.empty()) return {};
   ++stats_.solves;
-  if (solve_alone()) return changed_;
+  if (scope_ == Scope::kLocal && settle_lone()) {
+    next_solve();
+    sort_changed();
+    return changed_;
+  }
   members_.clear();
   if (scope_ == Scope::kComponent) {
     // One component after the other: each is filled as if it were alone.
@@ -170,7 +161,9 @@ std::span<const FlowId> MaxMin::solve() {
       for (const LinkId link : route_of(flow)) join_bound(link.index());
     }
     for (const std::uint32_t link : dirty_) join_bound(link);
-    if (!members_.empty()) {
+    if (members_.size() > 1 && fill_together()) {
+      commit_flows();
+    } else if (!members_.empty()) {
       fill();
       for (int round = 1; disturbs(); ++round) {
         take_back();
@@ -183,19 +176,45 @@ std::span<const FlowId> MaxMin::solve() {
   const bool large = scope_ == Scope::kLocal && members_.size() > large_solve_ && !never_group_;
   added_.clear();
   dirty_.clear();
-  ++solve_;
-  WEFT_CHECK(solve_ != 0 && filling_ < 0xfffffff0u, "more than 2^32 solves by one model");
+  next_solve();
   if (large) enter_groups();
   sort_changed();
   return changed_;
 }
 
-// The only change is a new flow that has all of its links to itself: the same as a filling of it, which would find nobody
-// else. False: it is not so.
-bool MaxMin::solve_alone() {
-  if (scope_ != Scope::kLocal || added_.size() != 1 || !dirty_.empty()) return false;
-  const std::uint32_t flow = added_[0];
-  if (!table_.alive(flow)) return false;
+void MaxMin::next_solve() {
+  ++solve_;
+  WEFT_CHECK(solve_ != 0 && filling_ < 0xfffffff0u, "more than 2^32 solves by one model");
+}
+
+// New flows that have all of their links to themselves: the same as a filling of them, which would find nobody else. They leave
+// added_. True: nothing else is to be done.
+bool MaxMin::settle_lone() {
+  members_.clear();
+  std::uint32_t* rest = added_.begin();
+  for (const std::uint32_t flow : added_) {
+    // A row that was given away and taken again is there twice.
+    if (!table_.alive(flow) || member_[flow] == solve_) continue;
+    if (settle_if_lone(flow)) {
+      member_[flow] = solve_;
+      changed_.push_back(FlowId(flow));
+    } else {
+      *rest++ = flow;
+    }
+  }
+  added_.shrink(static_cast<std::size_t>(rest - added_.begin()));
+  if (changed_.empty()) return false;
+  stats_.flows_solved += changed_.size();
+  stats_.max_component = std::max(stats_.max_component, 1u);
+  if (!added_.empty() || !dirty_.empty()) return false;
+  if (certificate_due()) {
+    for (const FlowId flow : changed_) members_.push_back(flow.index());
+    check_certificate(rate_);
+  }
+  return true;
+}
+
+bool MaxMin::settle_if_lone(std::uint32_t flow) {
   double rate = table_.limit(flow);
   std::uint32_t bottleneck = kNone;
   for (const LinkId id : route_of(flow)) {
@@ -215,317 +234,7 @@ bool MaxMin::solve_alone() {
   flow_[flow].bottleneck = bottleneck;
   bottleneck_[flow] = LinkId(bottleneck);
   rate_[flow] = flow_[flow].rate = rate;
-  ++stats_.flows_solved;
-  stats_.max_component = std::max(stats_.max_component, 1u);
-  changed_.push_back(FlowId(flow));
-  if (certificate_due()) {
-    members_.assign(1, flow);
-    check_certificate(rate_);
-  }
-  added_.clear();
   return true;
-}
-
-inline MaxMin::Link& MaxMin::touch(std::uint32_t link) {
-  Link& l = link_[link];
-  if (l.stamp == filling_) return l;
-  l.stamp = filling_;
-  l.filled_at = kInfinity;
-  l.rising = 0;
-  l.outside = l.count;
-  l.held = l.bound;
-  l.searched = 0;
-  l.slot = static_cast<std::uint32_t>(touched_.size()) & 0x7fffffffu;
-  touched_.push_back(link);
-  return l;
-}
-
-// At which all of its flows that still rise fill the link up.
-template <bool kWeighted>
-inline double MaxMin::level_of(std::uint32_t link) const {
-  const Link& l = link_[link];
-  return l.room() / (kWeighted ? weight_[link] : static_cast<double>(l.rising));
-}
-
-// The place in the order of filling. A link that holds back flows outside, all of them above its level, gives way a
-// little: a member that stops at what it had, but for rounding, does not make them rise again.
-template <bool kWeighted>
-inline double MaxMin::key(std::uint32_t link) const {
-  const double level = level_of<kWeighted>(link);
-  return link_[link].held > 0 ? level * (1 + kSameLevel) : level;
-}
-
-// members_[from...] begin to rise. kRisingNow: while others do, so that keys are kept up to date.
-template <bool kWeighted, bool kRisingNow>
-void MaxMin::enter(std::size_t from) {
-  const auto known = static_cast<std::uint32_t>(touched_.size());
-  const bool limited = table_.limited() > 0;
-  for (std::size_t i = from; i < members_.size(); ++i) {
-    const std::uint32_t flow = members_[i];
-    const double rate = flow_[flow].rate;
-    const double weight = kWeighted ? table_.weight(flow) : 1.0;
-    rising_[flow] = filling_;
-    if (limited && table_.limit(flow) < kInfinity) {
-      limited_.push_back(flow);
-      if constexpr (kRisingNow) std::push_heap(limited_.begin(), limited_.end(), later());
-    }
-    const auto rise = [&](std::uint32_t link) -> Link& {
-      const bool fresh = kWeighted && link_[link].stamp != filling_;
-      Link& l = touch(link);
-      l.free += l.quanta(rate);
-      if constexpr (kWeighted) weight_[link] = fresh ? weight : weight_[link] + weight;
-      ++l.rising;
-      --l.outside;
-      if constexpr (kRisingNow)
-        if (l.slot < known && rate < levels_.key(l.slot) * weight) levels_.set(l.slot, key<kWeighted>(link));
-      return l;
-    };
-    // Of the links that the flow has to itself only the narrowest can stop it.
-    std::uint32_t own = kNone;
-    double narrowest = kInfinity;
-    for (const LinkId id : route_of(flow)) {
-      const std::uint32_t link = id.index();
-      if (link_[link].count > 1) {
-        rise(link);
-      } else if (capacity_[link] < narrowest) {
-        narrowest = capacity_[link];
-        own = link;
-      }
-    }
-    if (own != kNone) {
-      Link& l = rise(own);
-      l.free = l.quanta(narrowest);
-    }
-    if (flow_[flow].bottleneck != kNone) --link_[flow_[flow].bottleneck].held;
-  }
-  open_ += static_cast<std::uint32_t>(members_.size() - from);
-  if constexpr (kRisingNow) {
-    for (std::size_t slot = known; slot < touched_.size(); ++slot)
-      levels_.add(key<kWeighted>(touched_[slot]));
-  }
-}
-
-// A rate that is the old one but for rounding is the old one: not worth a new completion event (local scope only).
-inline double MaxMin::settled(std::uint32_t flow, double rate) const {
-  const double old = flow_[flow].rate;
-  return scope_ == Scope::kLocal && std::abs(rate - old) <= kSameRate * old ? old : rate;
-}
-
-// Fills members_ over what all other flows leave; the result is in next_rate_ and next_bottleneck_. Others join on the
-// way where the filling reaches them.
-void MaxMin::fill() {
-  ++filling_;
-  touched_.clear();
-  if (members_.size() == 1) {
-    fill_one(members_[0]);
-  } else {
-    open_ = 0;
-    limited_.clear();
-    if (table_.weighted() > 0)
-      fill_links<true>();
-    else
-      fill_links<false>();
-  }
-  stats_.flows_solved += members_.size();
-  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(members_.size()));
-  stats_.links_touched += touched_.size();
-}
-
-// One flow alone: its rate is the least room on its route, or its limit.
-void MaxMin::fill_one(std::uint32_t flow) {
-  const double old_rate = rate_[flow];
-  double rate = table_.limit(flow);
-  std::uint32_t bottleneck = kNone;
-  for (const LinkId id : table_.route(flow)) {
-    const std::uint32_t link = id.index();
-    double least = 0;
-    if (link_[link].count > 1) {
-      Link& l = touch(link);
-      --l.outside;
-      l.free += l.quanta(old_rate);
-      least = l.room();
-    } else {
-      least = capacity_[link];
-    }
-    // A tie goes to the first link.
-    if (least < rate) {
-      rate = least;
-      bottleneck = link;
-    }
-  }
-  rate = settled(flow, rate);
-  for (const std::uint32_t link : touched_) link_[link].free -= link_[link].quanta(rate);
-  if (bottleneck != kNone) {
-    Link& l = touch(bottleneck);
-    if (l.count == 1) l.outside = 0;
-    l.filled_at = rate / table_.weight(flow);
-  }
-  if (bottleneck_[flow].valid()) --link_[bottleneck_[flow].index()].held;
-  flow_[flow].next_rate = rate;
-  flow_[flow].next_bottleneck = bottleneck;
-}
-
-template <bool kWeighted>
-void MaxMin::stop(std::uint32_t flow, double rate, std::uint32_t bottleneck) {
-  rising_[flow] = 0;
-  const double old_rate = flow_[flow].rate;
-  const bool slower = rate < old_rate * (1 - kSameLevel);
-  rate = settled(flow, rate);
-  flow_[flow].next_rate = rate;
-  flow_[flow].next_bottleneck = bottleneck;
-  --open_;
-  const double weight = kWeighted ? table_.weight(flow) : 1.0;
-  for (const LinkId id : route_of(flow)) {
-    Link& l = link_[id.index()];
-    l.free -= l.quanta(rate);
-    if constexpr (kWeighted) weight_[id.index()] -= weight;
-    --l.rising;
-    if (slower && l.held > 0) freed_.push_back(id.index());
-  }
-}
-
-// Stops all flows still rising on `link`, at `level`.
-template <bool kWeighted>
-void MaxMin::stop_at_link(std::uint32_t link, double level) {
-  Link& l = link_[link];
-  if constexpr (kWeighted) {
-    // In ascending order, so that the sums do not depend on the order of the link's list; and with the weight
-    // summed afresh, free of what cancellation left in it.
-    at_link_.clear();
-    for (const FlowTable::Entry e : table_.flows_on(link))
-      if (rising_[e.flow] == filling_) at_link_.push_back(e.flow);
-    std::sort(at_link_.begin(), at_link_.end());
-    double weight = 0;
-    for (const std::uint32_t flow : at_link_) weight += table_.weight(flow);
-    level = l.room() / weight;
-    l.filled_at = level;
-    for (const std::uint32_t flow : at_link_) stop<true>(flow, level * table_.weight(flow), link);
-  } else {
-    l.filled_at = level;
-    at_link_.clear();
-    const FlowTable::Entry* entry = table_.flows_on(link).data();
-    for (std::uint32_t left = l.rising; left > 0; ++entry) {
-      if (rising_[entry->flow] != filling_) continue;
-      __builtin_prefetch(&flow_[entry->flow]);
-      at_link_.push_back(entry->flow);
-      --left;
-    }
-    for (const std::uint32_t flow : at_link_) stop<false>(flow, level, link);
-  }
-}
-
-// `link` is full at `level` as long as flows outside keep what they had. False: they may, none of them is above that
-// level. Else those that are have joined.
-template <bool kWeighted>
-bool MaxMin::pull(std::uint32_t link, double level) {
-  Link& l = link_[link];
-  if (l.outside == 0) return false;
-  const std::size_t before = members_.size();
-  if (l.held > 0 && l.level > level * (1 + kSameLevel)) {
-    join_bound(link);
-  } else if (!l.searched && (l.bound == 0 || level < l.level * (1 - kSameLevel))) {
-    l.searched = 1;  // the level only rises from here
-    const double bar = level * (1 + kSameLevel);
-    for (const FlowTable::Entry e : table_.flows_on(link))
-      if (rate_[e.flow] > (kWeighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
-  }
-  if (members_.size() == before) return false;
-  enter<kWeighted, true>(before);
-  return true;
-}
-
-template <bool kWeighted>
-void MaxMin::fill_links() {
-  enter<kWeighted, false>(0);
-  levels_.clear();
-  for (const std::uint32_t link : touched_) levels_.add(key<kWeighted>(link));
-  if (limited_.size() > 1) std::make_heap(limited_.begin(), limited_.end(), later());
-  freed_.clear();
-  while (open_ > 0) {
-    const double lowest = levels_.lowest(
-        [&](std::uint32_t slot) {
-          const std::uint32_t link = touched_[slot];
-          return link_[link].rising == 0 ? LevelQueue::kNever : key<kWeighted>(link);
-        },
-        [&](std::uint32_t slot) { __builtin_prefetch(&link_[touched_[slot]]); });
-    const auto drop_limited = [&] {
-      std::pop_heap(limited_.begin(), limited_.end(), later());
-      limited_.pop_back();
-    };
-    while (!limited_.empty() && rising_[limited_.front()] != filling_) drop_limited();
-    if (!limited_.empty()) {
-      const std::uint32_t flow = limited_.front();
-      // A key may be out of date, never too high: at worst the limit waits until the lowest is refreshed.
-      if (limit_level(flow) <= lowest) {
-        drop_limited();
-        stop<kWeighted>(flow, table_.limit(flow), kNone);
-        continue;
-      }
-    }
-    WEFT_DCHECK(lowest < kInfinity, "flows rise over no link");
-    const std::uint32_t link = touched_[levels_.winner()];
-    if (link_[link].rising == 0) {
-      levels_.drop_winner();
-      continue;
-    }
-    const double now = key<kWeighted>(link);
-    if (now > lowest) {
-      levels_.raise_winner(now);
-      continue;
-    }
-    const double level = level_of<kWeighted>(link);
-    levels_.drop_winner();
-    if (pull<kWeighted>(link, level)) {
-      levels_.set(link_[link].slot, key<kWeighted>(link));
-      continue;
-    }
-    stop_at_link<kWeighted>(link, level);
-    if (freed_.empty()) continue;
-    // A flow went slower than before: what its other links hold back can rise.
-    const std::size_t before = members_.size();
-    for (const std::uint32_t freed : freed_)
-      if (link_[freed].held > 0) join_bound(freed);
-    freed_.clear();
-    if (members_.size() > before) enter<kWeighted, true>(before);
-  }
-}
-
-// Finds the flows outside that this filling disturbs; they join. False: none, the filling stands.
-bool MaxMin::disturbs() {
-  const std::size_t before = members_.size();
-  const bool alone = members_.size() == 1;
-  const bool weighted = table_.weighted() > 0;
-  for (const std::uint32_t link : touched_) {
-    const Link& l = link_[link];
-    if (l.outside == 0) continue;
-    if (l.filled_at < kInfinity) {
-      if (!alone) continue;  // pull() saw to it
-      const double level = l.filled_at;
-      if (l.held > 0 && level > l.level * (1 + kSameLevel)) {
-        join_bound(link);
-      } else if (l.bound == 0 || level < l.level * (1 - kSameLevel)) {
-        const double bar = level * (1 + kSameLevel);
-        for (const FlowTable::Entry e : table_.flows_on(link))
-          if (rate_[e.flow] > (weighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
-      }
-    } else if (l.held > 0) {
-      const double slack = kSameLevel * l.level * l.held + l.count / l.to_quanta;
-      if (l.room() > slack) join_bound(link);
-    }
-  }
-  filled_ = before;
-  return members_.size() > before;
-}
-
-// Undoes a filling of members_[0...filled_): they have again what they had before.
-void MaxMin::take_back() {
-  for (std::size_t i = 0; i < filled_; ++i) {
-    const std::uint32_t flow = members_[i];
-    for (const LinkId id : route_of(flow)) {
-      Link& l = link_[id.index()];
-      l.free += l.quanta(flow_[flow].next_rate) - l.quanta(flow_[flow].rate);
-    }
-  }
 }
 
 void MaxMin::commit() {
@@ -535,6 +244,10 @@ void MaxMin::commit() {
     // solve.
     if (l.filled_at < kInfinity && l.held == 0) l.level = l.filled_at;
   }
+  commit_flows();
+}
+
+void MaxMin::commit_flows() {
   for (const std::uint32_t flow : members_) {
     Flow& f = flow_[flow];
     const bool elsewhere = f.bottleneck != f.next_bottleneck;

@@ -42,6 +42,7 @@
 #include <memory>
 
 #include "congestion/flow_table.hpp"
+#include "congestion/id_stack.hpp"
 #include "congestion/level_groups.hpp"
 #include "congestion/level_queue.hpp"
 #include "congestion/sharing_model.hpp"
@@ -112,11 +113,12 @@ class MaxMin final : public SharingModel {
     [[nodiscard]] std::int64_t quanta(double rate) const {
       return static_cast<std::int64_t>(rate * to_quanta + 0.5);  // NOLINT(bugprone-incorrect-roundings)
     }
-    [[nodiscard]] double room() const {
+    [[nodiscard]] double in_rates(std::int64_t quanta) const {
       const double from_quanta =
           std::bit_cast<double>((std::uint64_t{2046} << 52) - std::bit_cast<std::uint64_t>(to_quanta));
-      return static_cast<double>(std::max<std::int64_t>(0, free)) * from_quanta;
+      return static_cast<double>(quanta) * from_quanta;
     }
+    [[nodiscard]] double room() const { return in_rates(std::max<std::int64_t>(0, free)); }
   };
   static_assert(sizeof(Link) == 64);
   // All that a filling needs of a flow, one cache line.
@@ -134,13 +136,18 @@ class MaxMin final : public SharingModel {
     if (f.hops > f.link.size()) return table_.route(flow);
     return {f.link.data(), f.hops};
   }
+  void new_row();
   void mark_dirty(std::uint32_t link);
-  bool solve_alone();
+  void next_solve();
+  bool settle_lone();
+  bool settle_if_lone(std::uint32_t flow);
   bool join(std::uint32_t flow);
   void join_bound(std::uint32_t link);
   void close_component(std::size_t from);
   void fill();
   void fill_one(std::uint32_t flow);
+  bool fill_together();
+  void count_filling(std::size_t links);
   Link& touch(std::uint32_t link);
   void take_back();
   void prefetch_links(std::uint32_t flow) const;
@@ -172,6 +179,7 @@ class MaxMin final : public SharingModel {
   }
   bool disturbs();
   void commit();
+  void commit_flows();
   void sort_changed();
   [[nodiscard]] bool certificate_due() const;
   void check_certificate(std::span<const double> rate);
@@ -202,13 +210,13 @@ class MaxMin final : public SharingModel {
   std::uint32_t filling_ = 0;
   std::uint32_t open_ = 0;  // flows still rising
   std::size_t filled_ = 0;  // members_ that the last filling had
-  std::vector<std::uint32_t> added_;
-  std::vector<std::uint32_t> dirty_;
-  std::vector<std::uint32_t> members_;
-  std::vector<std::uint32_t> touched_;
-  std::vector<std::uint32_t> limited_;  // heap: lowest limit first
-  std::vector<std::uint32_t> freed_;    // links that got room while they hold back flows outside
-  std::vector<std::uint32_t> at_link_;
+  IdStack added_;
+  IdStack dirty_;
+  IdStack members_;
+  IdStack touched_;
+  IdStack limited_;  // heap: lowest limit first
+  IdStack freed_;    // links that got room while they hold back flows outside
+  IdStack at_link_;
   LevelQueue levels_;  // by slot in touched_
   std::vector<FlowId> changed_;
   std::vector<FlowId> moved_;
@@ -222,5 +230,19 @@ class MaxMin final : public SharingModel {
   std::uint32_t gave_up_ = 0;  // solves
   bool never_group_ = false;   // it was given up
 };
+
+inline bool MaxMin::join(std::uint32_t flow) {
+  if (member_[flow] == solve_) return false;
+  member_[flow] = solve_;
+  __builtin_prefetch(&flow_[flow]);
+  members_.push_back(flow);
+  return true;
+}
+
+inline void MaxMin::join_bound(std::uint32_t link) {
+  if (link_[link].bound == 0) return;
+  for (const FlowTable::Entry e : table_.flows_on(link))
+    if (bottleneck_[e.flow].index() == link) join(e.flow);
+}
 
 }  // namespace weft::congestion

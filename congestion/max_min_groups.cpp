@@ -125,7 +125,7 @@ void MaxMin::check_groups() {
   std::vector<double> rate(table_.rows());
   for (std::uint32_t flow = 0; flow < table_.rows(); ++flow)
     if (table_.alive(flow)) rate[flow] = groups_->rate(flow);
-  members_.assign(groups_->moved().begin(), groups_->moved().end());
+  members_.assign(groups_->moved());
   for (const std::uint32_t group : groups_->changed())
     for (const LevelGroups::Member& m : groups_->members(group)) members_.push_back(m.flow);
   check_certificate(rate);

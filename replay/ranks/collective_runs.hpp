@@ -161,7 +161,8 @@ void CollectiveRuns::advance(std::uint32_t run, Port& port) {
   while (!agenda_.failed()) {
     if (c.step == Step::kRoundOver) {
       c.step = Step::kReceived;
-      if (c.receive_cost > kNoTime) return agenda_.post_in(c.receive_cost, EventKind::kActivityTimer, run);
+      if (c.receive_cost > kNoTime)
+        return agenda_.post_in_turn(c.receive_cost, EventKind::kActivityTimer, run);
     }
     if (c.step == Step::kReceived) {
       hindsight_.round_over(run);
@@ -173,7 +174,7 @@ void CollectiveRuns::advance(std::uint32_t run, Port& port) {
       const Elapsed cost = open_round(c);
       if (cost > kNoTime) {
         post(run, port, true, false);
-        return agenda_.post_in(cost, EventKind::kActivityTimer, run);
+        return agenda_.post_in_turn(cost, EventKind::kActivityTimer, run);
       }
       post(run, port, true, true);
     } else {

@@ -272,7 +272,7 @@ Operations::Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, co
     causes_.add(r, Cause::kRecvOverhead, d);
     cost += d;
   });
-  return cost > kNoTime ? pass(r, k, cost, Stage::kFinishing) : Step::kDone;
+  return cost > kNoTime ? pass_in_turn(r, k, cost, Stage::kFinishing) : Step::kDone;
 }
 
 Operations::Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {

@@ -110,12 +110,18 @@ class Operations {
   // CPU time `d` of this rank passes, for `cause`, then the operation goes on at `next`.
   Step pay(std::uint32_t r, Rank& k, Elapsed d, Cause cause, Stage next) {
     causes_.add(r, cause, d);
-    return pass(r, k, d, next);
+    return pass_in_turn(r, k, d, next);
   }
   // Time `d` of this rank passes, then the operation goes on at `next`.
   Step pass(std::uint32_t r, Rank& k, Elapsed d, Stage next) {
     k.stage = next;
     agenda_.post_in(d, EventKind::kRankTimer, r);
+    return Step::kBlocked;
+  }
+  // The same of an overhead, as many pay it.
+  Step pass_in_turn(std::uint32_t r, Rank& k, Elapsed d, Stage next) {
+    k.stage = next;
+    agenda_.post_in_turn(d, EventKind::kRankTimer, r);
     return Step::kBlocked;
   }
   Step bad(std::uint32_t r, std::string_view what);

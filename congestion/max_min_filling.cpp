@@ -1,0 +1,373 @@
+// MaxMin: one filling of the flows that a change reaches, over what all others leave.
+#include <algorithm>
+#include <cmath>
+
+#include "congestion/max_min.hpp"
+#include "congestion/rounding.hpp"
+#include "core/check.hpp"
+
+namespace weft::congestion {
+
+inline MaxMin::Link& MaxMin::touch(std::uint32_t link) {
+  Link& l = link_[link];
+  if (l.stamp == filling_) return l;
+  l.stamp = filling_;
+  l.filled_at = kInfinity;
+  l.rising = 0;
+  l.outside = l.count;
+  l.held = l.bound;
+  l.searched = 0;
+  l.slot = static_cast<std::uint32_t>(touched_.size()) & 0x7fffffffu;
+  touched_.push_back(link);
+  return l;
+}
+
+// At which all of its flows that still rise fill the link up.
+template <bool kWeighted>
+inline double MaxMin::level_of(std::uint32_t link) const {
+  const Link& l = link_[link];
+  return l.room() / (kWeighted ? weight_[link] : static_cast<double>(l.rising));
+}
+
+// The place in the order of filling. A link that holds back flows outside, all of them above its level, gives way a
+// little: a member that stops at what it had, but for rounding, does not make them rise again.
+template <bool kWeighted>
+inline double MaxMin::key(std::uint32_t link) const {
+  const double level = level_of<kWeighted>(link);
+  return link_[link].held > 0 ? level * (1 + kSameLevel) : level;
+}
+
+// members_[from...] begin to rise. kRisingNow: while others do, so that keys are kept up to date.
+template <bool kWeighted, bool kRisingNow>
+void MaxMin::enter(std::size_t from) {
+  const auto known = static_cast<std::uint32_t>(touched_.size());
+  const bool limited = table_.limited() > 0;
+  for (std::size_t i = from; i < members_.size(); ++i) {
+    const std::uint32_t flow = members_[i];
+    const double rate = flow_[flow].rate;
+    const double weight = kWeighted ? table_.weight(flow) : 1.0;
+    rising_[flow] = filling_;
+    if (limited && table_.limit(flow) < kInfinity) {
+      limited_.push_back(flow);
+      if constexpr (kRisingNow) std::push_heap(limited_.begin(), limited_.end(), later());
+    }
+    const auto rise = [&](std::uint32_t link) -> Link& {
+      const bool fresh = kWeighted && link_[link].stamp != filling_;
+      Link& l = touch(link);
+      l.free += l.quanta(rate);
+      if constexpr (kWeighted) weight_[link] = fresh ? weight : weight_[link] + weight;
+      ++l.rising;
+      --l.outside;
+      if constexpr (kRisingNow)
+        if (l.slot < known && rate < levels_.key(l.slot) * weight) levels_.set(l.slot, key<kWeighted>(link));
+      return l;
+    };
+    // Of the links that the flow has to itself only the narrowest can stop it.
+    std::uint32_t own = kNone;
+    double narrowest = kInfinity;
+    for (const LinkId id : route_of(flow)) {
+      const std::uint32_t link = id.index();
+      if (link_[link].count > 1) {
+        rise(link);
+      } else if (capacity_[link] < narrowest) {
+        narrowest = capacity_[link];
+        own = link;
+      }
+    }
+    if (own != kNone) {
+      Link& l = rise(own);
+      l.free = l.quanta(narrowest);
+    }
+    if (flow_[flow].bottleneck != kNone) --link_[flow_[flow].bottleneck].held;
+  }
+  open_ += static_cast<std::uint32_t>(members_.size() - from);
+  if constexpr (kRisingNow) {
+    for (std::size_t slot = known; slot < touched_.size(); ++slot)
+      levels_.add(key<kWeighted>(touched_[slot]));
+  }
+}
+
+// A rate that is the old one but for rounding is the old one: not worth a new completion event (local scope only).
+inline double MaxMin::settled(std::uint32_t flow, double rate) const {
+  const double old = flow_[flow].rate;
+  return scope_ == Scope::kLocal && std::abs(rate - old) <= kSameRate * old ? old : rate;
+}
+
+inline void MaxMin::count_filling(std::size_t links) {
+  stats_.flows_solved += members_.size();
+  stats_.max_component = std::max(stats_.max_component, static_cast<std::uint32_t>(members_.size()));
+  stats_.links_touched += links;
+}
+
+// Fills members_ over what all other flows leave; the result is in next_rate_ and next_bottleneck_. Others join on the
+// way where the filling reaches them.
+void MaxMin::fill() {
+  ++filling_;
+  touched_.clear();
+  if (members_.size() == 1) {
+    fill_one(members_[0]);
+  } else {
+    open_ = 0;
+    limited_.clear();
+    if (table_.weighted() > 0)
+      fill_links<true>();
+    else
+      fill_links<false>();
+  }
+  count_filling(touched_.size());
+}
+
+// Most fillings: all flows of a link and nobody else, as when one of them came or went. If all members share the same links,
+// and no other flow is on these, then the narrowest stops all of them at once, and who has a link to itself is
+// not stopped there: what fill(), disturbs() and commit() would find, to the last bit. False: it is not so, nothing was done.
+bool MaxMin::fill_together() {
+  if (table_.weighted() > 0 || table_.limited() > 0) return false;
+  const auto flows = static_cast<std::uint32_t>(members_.size());
+  ++filling_;
+  const std::span<const LinkId> first = route_of(members_[0]);
+  std::uint32_t shared = 0;
+  std::uint32_t bottleneck = kNone;
+  double level = kInfinity;
+  for (const LinkId id : first) {
+    Link& l = link_[id.index()];
+    if (l.count == 1) continue;
+    if (l.count != flows) return false;
+    l.stamp = filling_;
+    ++shared;
+    // A tie goes to the first link.
+    const double own = l.in_rates(l.quanta(capacity_[id.index()])) / static_cast<double>(flows);
+    if (own >= level) continue;
+    level = own;
+    bottleneck = id.index();
+  }
+  if (shared == 0) return false;
+  const double wide = level * (1 + kSameLevel);
+  std::uint32_t touched = shared;
+  for (const std::uint32_t flow : members_) {
+    std::uint32_t with_others = 0;
+    const std::span<const LinkId> route = route_of(flow);
+    for (const LinkId id : route) {
+      if (link_[id.index()].count == 1) {
+        if (capacity_[id.index()] <= wide) return false;
+      } else if (link_[id.index()].stamp == filling_) {
+        ++with_others;
+      } else {
+        return false;
+      }
+    }
+    if (with_others != shared) return false;
+    if (route.size() > shared) ++touched;
+  }
+  for (const std::uint32_t flow : members_) {
+    flow_[flow].next_rate = settled(flow, level);
+    flow_[flow].next_bottleneck = bottleneck;
+  }
+  for (const LinkId id : first) {
+    Link& l = link_[id.index()];
+    if (l.count == 1) continue;
+    l.free = l.quanta(capacity_[id.index()]);
+    for (const std::uint32_t flow : members_) l.free -= l.quanta(flow_[flow].next_rate);
+  }
+  link_[bottleneck].level = level;
+  count_filling(touched);
+  return true;
+}
+
+// One flow alone: its rate is the least room on its route, or its limit.
+void MaxMin::fill_one(std::uint32_t flow) {
+  const double old_rate = rate_[flow];
+  double rate = table_.limit(flow);
+  std::uint32_t bottleneck = kNone;
+  for (const LinkId id : table_.route(flow)) {
+    const std::uint32_t link = id.index();
+    double least = 0;
+    if (link_[link].count > 1) {
+      Link& l = touch(link);
+      --l.outside;
+      l.free += l.quanta(old_rate);
+      least = l.room();
+    } else {
+      least = capacity_[link];
+    }
+    // A tie goes to the first link.
+    if (least < rate) {
+      rate = least;
+      bottleneck = link;
+    }
+  }
+  rate = settled(flow, rate);
+  for (const std::uint32_t link : touched_) link_[link].free -= link_[link].quanta(rate);
+  if (bottleneck != kNone) {
+    Link& l = touch(bottleneck);
+    if (l.count == 1) l.outside = 0;
+    l.filled_at = rate / table_.weight(flow);
+  }
+  if (bottleneck_[flow].valid()) --link_[bottleneck_[flow].index()].held;
+  flow_[flow].next_rate = rate;
+  flow_[flow].next_bottleneck = bottleneck;
+}
+
+template <bool kWeighted>
+void MaxMin::stop(std::uint32_t flow, double rate, std::uint32_t bottleneck) {
+  rising_[flow] = 0;
+  const double old_rate = flow_[flow].rate;
+  const bool slower = rate < old_rate * (1 - kSameLevel);
+  rate = settled(flow, rate);
+  flow_[flow].next_rate = rate;
+  flow_[flow].next_bottleneck = bottleneck;
+  --open_;
+  const double weight = kWeighted ? table_.weight(flow) : 1.0;
+  for (const LinkId id : route_of(flow)) {
+    Link& l = link_[id.index()];
+    l.free -= l.quanta(rate);
+    if constexpr (kWeighted) weight_[id.index()] -= weight;
+    --l.rising;
+    if (slower && l.held > 0) freed_.push_back(id.index());
+  }
+}
+
+// Stops all flows still rising on `link`, at `level`.
+template <bool kWeighted>
+void MaxMin::stop_at_link(std::uint32_t link, double level) {
+  Link& l = link_[link];
+  if constexpr (kWeighted) {
+    // In ascending order, so that the sums do not depend on the order of the link's list; and with the weight
+    // summed afresh, free of what cancellation left in it.
+    at_link_.clear();
+    for (const FlowTable::Entry e : table_.flows_on(link))
+      if (rising_[e.flow] == filling_) at_link_.push_back(e.flow);
+    std::sort(at_link_.begin(), at_link_.end());
+    double weight = 0;
+    for (const std::uint32_t flow : at_link_) weight += table_.weight(flow);
+    level = l.room() / weight;
+    l.filled_at = level;
+    for (const std::uint32_t flow : at_link_) stop<true>(flow, level * table_.weight(flow), link);
+  } else {
+    l.filled_at = level;
+    at_link_.clear();
+    const FlowTable::Entry* entry = table_.flows_on(link).data();
+    for (std::uint32_t left = l.rising; left > 0; ++entry) {
+      if (rising_[entry->flow] != filling_) continue;
+      __builtin_prefetch(&flow_[entry->flow]);
+      at_link_.push_back(entry->flow);
+      --left;
+    }
+    for (const std::uint32_t flow : at_link_) stop<false>(flow, level, link);
+  }
+}
+
+// `link` is full at `level` as long as flows outside keep what they had. False: they may, none of them is above that
+// level. Else those that are have joined.
+template <bool kWeighted>
+bool MaxMin::pull(std::uint32_t link, double level) {
+  Link& l = link_[link];
+  if (l.outside == 0) return false;
+  const std::size_t before = members_.size();
+  if (l.held > 0 && l.level > level * (1 + kSameLevel)) {
+    join_bound(link);
+  } else if (!l.searched && (l.bound == 0 || level < l.level * (1 - kSameLevel))) {
+    l.searched = 1;  // the level only rises from here
+    const double bar = level * (1 + kSameLevel);
+    for (const FlowTable::Entry e : table_.flows_on(link))
+      if (rate_[e.flow] > (kWeighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
+  }
+  if (members_.size() == before) return false;
+  enter<kWeighted, true>(before);
+  return true;
+}
+
+template <bool kWeighted>
+void MaxMin::fill_links() {
+  enter<kWeighted, false>(0);
+  levels_.clear();
+  for (const std::uint32_t link : touched_) levels_.add(key<kWeighted>(link));
+  if (limited_.size() > 1) std::make_heap(limited_.begin(), limited_.end(), later());
+  freed_.clear();
+  while (open_ > 0) {
+    const double lowest = levels_.lowest(
+        [&](std::uint32_t slot) {
+          const std::uint32_t link = touched_[slot];
+          return link_[link].rising == 0 ? LevelQueue::kNever : key<kWeighted>(link);
+        },
+        [&](std::uint32_t slot) { __builtin_prefetch(&link_[touched_[slot]]); });
+    const auto drop_limited = [&] {
+      std::pop_heap(limited_.begin(), limited_.end(), later());
+      limited_.pop_back();
+    };
+    while (!limited_.empty() && rising_[limited_.front()] != filling_) drop_limited();
+    if (!limited_.empty()) {
+      const std::uint32_t flow = limited_.front();
+      // A key may be out of date, never too high: at worst the limit waits until the lowest is refreshed.
+      if (limit_level(flow) <= lowest) {
+        drop_limited();
+        stop<kWeighted>(flow, table_.limit(flow), kNone);
+        continue;
+      }
+    }
+    WEFT_DCHECK(lowest < kInfinity, "flows rise over no link");
+    const std::uint32_t link = touched_[levels_.winner()];
+    if (link_[link].rising == 0) {
+      levels_.drop_winner();
+      continue;
+    }
+    const double now = key<kWeighted>(link);
+    if (now > lowest) {
+      levels_.raise_winner(now);
+      continue;
+    }
+    const double level = level_of<kWeighted>(link);
+    levels_.drop_winner();
+    if (pull<kWeighted>(link, level)) {
+      levels_.set(link_[link].slot, key<kWeighted>(link));
+      continue;
+    }
+    stop_at_link<kWeighted>(link, level);
+    if (freed_.empty()) continue;
+    // A flow went slower than before: what its other links hold back can rise.
+    const std::size_t before = members_.size();
+    for (const std::uint32_t freed : freed_)
+      if (link_[freed].held > 0) join_bound(freed);
+    freed_.clear();
+    if (members_.size() > before) enter<kWeighted, true>(before);
+  }
+}
+
+// Finds the flows outside that this filling disturbs; they join. False: none, the filling stands.
+bool MaxMin::disturbs() {
+  const std::size_t before = members_.size();
+  const bool alone = members_.size() == 1;
+  const bool weighted = table_.weighted() > 0;
+  for (const std::uint32_t link : touched_) {
+    const Link& l = link_[link];
+    if (l.outside == 0) continue;
+    if (l.filled_at < kInfinity) {
+      if (!alone) continue;  // pull() saw to it
+      const double level = l.filled_at;
+      if (l.held > 0 && level > l.level * (1 + kSameLevel)) {
+        join_bound(link);
+      } else if (l.bound == 0 || level < l.level * (1 - kSameLevel)) {
+        const double bar = level * (1 + kSameLevel);
+        for (const FlowTable::Entry e : table_.flows_on(link))
+          if (rate_[e.flow] > (weighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
+      }
+    } else if (l.held > 0) {
+      const double slack = kSameLevel * l.level * l.held + l.count / l.to_quanta;
+      if (l.room() > slack) join_bound(link);
+    }
+  }
+  filled_ = before;
+  return members_.size() > before;
+}
+
+// Undoes a filling of members_[0...filled_): they have again what they had before.
+void MaxMin::take_back() {
+  for (std::size_t i = 0; i < filled_; ++i) {
+    const std::uint32_t flow = members_[i];
+    for (const LinkId id : route_of(flow)) {
+      Link& l = link_[id.index()];
+      l.free += l.quanta(flow_[flow].next_rate) - l.quanta(flow_[flow].rate);
+    }
+  }
+}
+
+}  // namespace weft::congestion

@@ -1,0 +1,124 @@
+#include "congestion/flow_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <vector>
+
+#include "congestion/id_stack.hpp"
+#include "core/rng.hpp"
+#include "tests/congestion/checks.hpp"
+
+namespace weft::congestion {
+namespace {
+
+using problems::base_seed;
+
+constexpr std::uint32_t kLinks = 24;
+
+std::vector<LinkId> random_route(Rng& rng) {
+  std::vector<std::uint32_t> all(kLinks);
+  std::iota(all.begin(), all.end(), 0u);
+  std::vector<LinkId> route(1 + rng.below(12));
+  for (std::size_t i = 0; i < route.size(); ++i) {
+    std::swap(all[i], all[i + rng.below(kLinks - i)]);
+    route[i] = LinkId(all[i]);
+  }
+  return route;
+}
+
+// Against a map of routes: what the table says of each flow and link, and what it says on the way.
+TEST(FlowTable, RoutesComeAndGoAsInAMapOfThem) {
+  const std::uint64_t seed = base_seed(20261123);
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Rng rng(seed);
+  FlowTable table(kLinks);
+  std::map<std::uint32_t, std::vector<LinkId>> flows;
+  std::vector<std::uint32_t> count(kLinks);
+  std::vector<std::uint32_t> freed;
+  for (int step = 0; step < 4000; ++step) {
+    // Grows for a while, then shrinks to nothing.
+    const bool grow = flows.empty() || rng.below(1000) < (step % 1000 < 500 ? 700u : 250u);
+    std::vector<LinkId> heard;
+    if (grow) {
+      const std::vector<LinkId> route = random_route(rng);
+      const std::uint32_t promised = table.next();
+      const std::uint32_t expected = freed.empty() ? static_cast<std::uint32_t>(flows.size()) : freed.back();
+      if (!freed.empty()) freed.pop_back();
+      const std::uint32_t flow = table.add(
+          route, 1, 2, [&](std::uint32_t hop, std::uint32_t link, std::span<const FlowTable::Entry> on) {
+            EXPECT_EQ(hop, heard.size());
+            EXPECT_EQ(on.size(), ++count[link]);
+            EXPECT_EQ(on.back().flow, promised);
+            heard.emplace_back(link);
+          });
+      ASSERT_EQ(flow, promised);
+      ASSERT_EQ(flow, expected);
+      ASSERT_EQ(heard, route);
+      ASSERT_TRUE(flows.emplace(flow, route).second);
+    } else {
+      const auto gone = std::next(flows.begin(), static_cast<std::ptrdiff_t>(rng.below(flows.size())));
+      table.remove(gone->first, [&](std::uint32_t link, std::uint32_t left) {
+        EXPECT_EQ(left, --count[link]);
+        heard.emplace_back(link);
+      });
+      ASSERT_EQ(heard, gone->second);
+      freed.push_back(gone->first);
+      flows.erase(gone);
+    }
+    ASSERT_EQ(table.active(), flows.size());
+    if (step % 16 != 0) continue;
+    std::vector<std::vector<std::uint32_t>> on(kLinks);
+    for (const auto& [flow, route] : flows) {
+      ASSERT_TRUE(table.alive(flow));
+      ASSERT_TRUE(std::ranges::equal(table.route(flow), route));
+      for (const LinkId link : route) on[link.index()].push_back(flow);
+    }
+    for (std::uint32_t link = 0; link < kLinks; ++link) {
+      std::vector<std::uint32_t> there;
+      for (const FlowTable::Entry e : table.flows_on(link)) there.push_back(e.flow);
+      std::sort(there.begin(), there.end());
+      ASSERT_EQ(there, on[link]) << "link " << link;
+    }
+  }
+  EXPECT_EQ(table.weighted(), 0u);
+  EXPECT_EQ(table.limited(), flows.size());
+}
+
+TEST(FlowTable, AFreeIdKeepsRoomForTheNextRoute) {
+  FlowTable table(3);
+  const std::vector<LinkId> route{LinkId(0), LinkId(2)};
+  const std::uint32_t flow = table.add(route, 1, 1);
+  const LinkId* const where = table.route(flow).data();
+  for (int i = 0; i < 100; ++i) {
+    table.remove(flow);
+    EXPECT_FALSE(table.alive(flow));
+    ASSERT_EQ(table.add(std::span(route).first(1 + i % 2), 1, 1), flow);
+    EXPECT_EQ(table.route(flow).data(), where);
+  }
+}
+
+TEST(IdStack, HoldsWhatWasPushedAcrossGrowth) {
+  IdStack stack;
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    stack.push_back(i * 7919u);
+    expected.push_back(i * 7919u);
+    if (i % 5 != 4) continue;
+    stack.pop_back();
+    expected.pop_back();
+  }
+  ASSERT_TRUE(std::ranges::equal(stack, expected));
+  EXPECT_EQ(stack.front(), expected.front());
+  IdStack other;
+  other.push_back(1);
+  other.assign(expected);
+  EXPECT_TRUE(std::ranges::equal(other, expected));
+  other.clear();
+  EXPECT_TRUE(other.empty());
+}
+
+}  // namespace
+}  // namespace weft::congestion
