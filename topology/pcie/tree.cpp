@@ -126,6 +126,7 @@ Result<std::vector<PcieLinkValues>> level_values(const Params& p,
   if (!p.has("lat")) values.set("lat", "150ns", p.where());
   WEFT_ASSIGN(const std::vector<LinkValues> up, values.link_values(levels));
   std::vector<PcieLinkValues> out;
+  out.reserve(up.size());
   for (const LinkValues& v : up) out.push_back({v, {}, {}});
   WEFT_TRY(read_levels(p, "down_bw", levels, [&](std::size_t i, Bandwidth b) { out[i].down = b; }));
   WEFT_TRY(read_levels(p, "both_bw", levels, [&](std::size_t i, Bandwidth b) { out[i].both = b; }));
@@ -444,12 +445,12 @@ void wire_pcie_node(const PcieTreeNode& node, double tau, std::uint32_t v, Verte
   forest.parent[v] = above;
   forest.up_port[v] = ports[v]++;
   forest.down_port[v] = ports[above.index()]++;
-  LinkValues down = node.link;
-  if (node.link.down.value() > 0) down.bandwidth = node.link.down;
-  fabric.link(v, forest.up_port[v], above.index(), link_class, node.link);
+  const LinkValues up{node.link.bandwidth, node.link.latency};
+  const LinkValues down{node.link.down.value() > 0 ? node.link.down : up.bandwidth, up.latency};
+  fabric.link(v, forest.up_port[v], above.index(), link_class, up);
   fabric.link(above.index(), forest.down_port[v], v, link_class, down);
   if (node.link.both.value() > 0)
-    forest.both[v] = node.link.both.value() / (node.link.bandwidth.value() + down.bandwidth.value());
+    forest.both[v] = node.link.both.value() / (up.bandwidth.value() + down.bandwidth.value());
 }
 
 }  // namespace weft::topology
