@@ -16,6 +16,12 @@ namespace {
 constexpr double kTolerance = 1e-9;
 constexpr double kTick = 1e-18;  // s: of a time that was rounded, many times over (network/clock.hpp)
 
+std::vector<double> with_groups(const topology::Fabric& fabric, const congestion::LinkGroups& groups) {
+  std::vector<double> capacity = fabric.links().capacity;
+  capacity.insert(capacity.end(), groups.capacity.begin(), groups.capacity.end());
+  return capacity;
+}
+
 }  // namespace
 
 void FlowFindings::tell(std::string what) {
@@ -24,7 +30,8 @@ void FlowFindings::tell(std::string what) {
 
 FlowAudit::FlowAudit(std::string_view model, const topology::Fabric& fabric, double accuracy)
     : fabric_(fabric),
-      capacity_(fabric.links().capacity),
+      groups_(link_groups(fabric)),
+      capacity_(with_groups(fabric, groups_)),
       model_(model_name(model, fabric)),
       tolerance_(kTolerance + 2 * accuracy),
       accuracy_(accuracy),
@@ -58,6 +65,8 @@ void FlowAudit::started(FlowId flow, std::span<const LinkId> route, double weigh
   Row& r = rows_[owner];
   if (r.alive) findings_.tell(fmt::format("message {} set out twice", owner));
   r.route.assign(route.begin(), route.end());
+  r.links = route.size();
+  groups_.append(route, r.route);
   r.weight = weight;
   r.limit = rate_cap;
   r.bytes = static_cast<double>(bytes);
@@ -70,6 +79,14 @@ void FlowAudit::started(FlowId flow, std::span<const LinkId> route, double weigh
   active_.push_back(owner);
   if (flow.index() >= members_.size()) members_.resize(flow.index() + std::size_t{1});
   ++members_[flow.index()];
+}
+
+std::string FlowAudit::name_of(std::uint32_t link) const {
+  const std::uint32_t links = fabric_.link_count();
+  if (link < links) return fabric_.link_name(LinkId(link));
+  const auto one = std::find(groups_.of_link.begin(), groups_.of_link.end(), link - links);
+  return fabric_.link_name(LinkId(static_cast<std::uint32_t>(one - groups_.of_link.begin()))) +
+         " with the way back";
 }
 
 void FlowAudit::advance(Row& r, Instant now) {
@@ -125,8 +142,7 @@ void FlowAudit::check_rates() {
     for (const LinkId l : r.route) {
       const std::uint32_t i = l.index();
       if (load_[i] > capacity_[i] * (1 + tolerance_))
-        findings_.tell(
-            fmt::format("link {} carries {} B/s; it has {}", fabric_.link_name(l), load_[i], capacity_[i]));
+        findings_.tell(fmt::format("link {} carries {} B/s; it has {}", name_of(i), load_[i], capacity_[i]));
       held = held || (load_[i] >= full_at(i) && r.rate / r.weight >= highest_[i] * (1 - tolerance_));
     }
     if (max_min && !held)
@@ -142,7 +158,8 @@ void FlowAudit::check_against_fresh() {
   std::vector<FlowId> ids;
   ids.reserve(active_.size());
   for (const std::uint32_t owner : active_)
-    ids.push_back(fresh.add(rows_[owner].route, rows_[owner].weight, rows_[owner].limit));
+    ids.push_back(fresh.add(std::span(rows_[owner].route).first(rows_[owner].links), rows_[owner].weight,
+                            rows_[owner].limit));
   fresh.solve();
   for (std::size_t i = 0; i < active_.size(); ++i) {
     const double rate = rows_[active_[i]].rate, other = fresh.rate(ids[i]);

@@ -4,6 +4,7 @@
 // Network and its model save work, are unknown to it. After every solve it asks for the rate of every message that is
 // under way, and
 //  1. holds all rates against the conditions of the sharing model:
+//       all               what both directions of a PCIe link share is a link to all of these
 //       max-min           no link over capacity; each message is at its own limit, or crosses a full link on which none
 //                         has a larger rate / weight (congestion/certificate.hpp: then they are the max-min fair ones)
 //       contention-free   the narrowest link, or the message's own limit
@@ -20,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "congestion/link_groups.hpp"
 #include "congestion/sharing_model.hpp"
 #include "network/clock.hpp"
 #include "network/link_use.hpp"
@@ -62,7 +64,8 @@ class FlowAudit {
  private:
   enum class Conditions { kMaxMin, kAlone, kTrees };
   struct Row {
-    std::vector<LinkId> route;
+    std::vector<LinkId> route;  // and behind it its groups
+    std::size_t links = 0;      // of the route
     double weight = 1, limit = 0, bytes = 0;
     double rate = 0, moved = 0;
     Instant updated;
@@ -77,8 +80,12 @@ class FlowAudit {
   void check_against_fresh();
   [[nodiscard]] double full_at(std::uint32_t link) const { return capacity_[link] * (1 - tolerance_); }
 
+  // Of a link, or of the group behind the links that both directions of a cable are.
+  [[nodiscard]] std::string name_of(std::uint32_t link) const;
+
   const topology::Fabric& fabric_;
-  std::span<const double> capacity_;
+  congestion::LinkGroups groups_;
+  std::vector<double> capacity_;  // of the links, and behind them of the groups
   std::string model_;
   Conditions conditions_ = Conditions::kMaxMin;
   double tolerance_, accuracy_;

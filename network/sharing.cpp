@@ -33,6 +33,21 @@ congestion::PcieNetwork pcie_network(const topology::Fabric& fabric) {
   return out;
 }
 
+congestion::LinkGroups link_groups(const topology::Fabric& fabric) {
+  congestion::LinkGroups out;
+  const topology::PcieForest* forest = fabric.pcie();
+  if (forest == nullptr) return out;
+  const std::vector<double>& capacity = fabric.links().capacity;
+  for (std::uint32_t v = 0; v < fabric.vertex_count(); ++v) {
+    if (!forest->parent[v].valid() || forest->both[v] >= 1) continue;
+    const std::uint32_t up = forest->up[v].index(), down = forest->down[v].index();
+    out.of_link.resize(capacity.size(), congestion::LinkGroups::kNone);
+    out.of_link[up] = out.of_link[down] = static_cast<std::uint32_t>(out.capacity.size());
+    out.capacity.push_back(forest->both[v] * (capacity[up] + capacity[down]));
+  }
+  return out;
+}
+
 std::string_view model_name(std::string_view asked, const topology::Fabric& fabric) {
   if (!asked.empty()) return asked;
   return congestion::default_model(fabric.pcie() != nullptr).name;
@@ -51,7 +66,8 @@ Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view as
   const congestion::ModelRow* model = congestion::find_model(name);
   const bool trees = model != nullptr && model->is(congestion::kReadsTrees) && fabric.pcie() != nullptr;
   const congestion::PcieNetwork pcie = trees ? pcie_network(fabric) : congestion::PcieNetwork{};
-  WEFT_ASSIGN(auto made, congestion::make_sharing_model(name, capacity, trees ? &pcie : nullptr));
+  WEFT_ASSIGN(auto made,
+              congestion::make_grouped_model(name, capacity, trees ? &pcie : nullptr, link_groups(fabric)));
   if (!made->set_accuracy(accuracy))
     return not_supported("--accuracy with --model " + std::string(name), "--model max-min, or no --accuracy");
   return made;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "congestion/link_groups.hpp"
 #include "congestion/pcie_model.hpp"
 #include "congestion/sharing_model.hpp"
 #include "topology/fabric.hpp"
@@ -14,6 +15,9 @@ namespace weft::network {
 // roots without children.
 [[nodiscard]] congestion::PcieNetwork pcie_network(const topology::Fabric& fabric);
 
+// What both directions of a PCIe link share (topology/pcie/forest.hpp), a group a link that has such a limit.
+[[nodiscard]] congestion::LinkGroups link_groups(const topology::Fabric& fabric);
+
 // The model that shares the links of `fabric`: `asked`, or where nothing was asked for (empty) the default of
 // models.def for a platform with or without PCIe trees. The one place that decides it, for every verb, and what outputs
 // name.
@@ -23,8 +27,8 @@ namespace weft::network {
 // refuse.
 [[nodiscard]] bool shares_links(std::string_view asked, const topology::Fabric& fabric);
 
-// As congestion::make_sharing_model for model_name(asked, fabric), with the capacities and PCIe trees of `fabric`,
-// which must outlive it. `accuracy`: SharingModel::set_accuracy(); a model that knows none is an error (kNotSupported).
+// As congestion::make_grouped_model for model_name(asked, fabric), with the capacities, the PCIe trees and what links
+// share of `fabric`, which must outlive it. `accuracy`: SharingModel::set_accuracy(); a model that knows none is an error (kNotSupported).
 [[nodiscard]] Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
                                                                            const topology::Fabric& fabric,
                                                                            double accuracy = 0);

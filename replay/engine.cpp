@@ -33,9 +33,18 @@ Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platfo
                                                std::move(hosts)));
   WEFT_ASSIGN(auto model, network::make_model(options.model, platform.fabric, options.accuracy));
   WEFT_ASSIGN(auto kernels, KernelClock::create(platform));
+  std::vector<DeviceCopies::Ends> copies;
+  if (!kernels.links_entry().empty()) {
+    auto ends = topology::copy_ends(platform.fabric, placement);
+    if (!ends) {
+      ends.error().where = kernels.links_entry();
+      return std::move(ends).error();
+    }
+    copies = std::move(*ends);
+  }
   trace.rewind();
   Simulation simulation(trace, platform, placement, options, std::move(model), std::move(choices),
-                        std::move(kernels));
+                        std::move(kernels), std::move(copies));
   simulation.audit(audits);
   auto result = simulation.run();
   if (result) result->collective_rules = rules;

@@ -8,8 +8,8 @@
 //   message       over, for both sides, at the later one of its send and, unless it is eager, its receive
 //   wait          clock of the rank = the latest of it and what is waited for; the round of a collective likewise
 //
-// With a receive from any source, a probe that decides what is run, a cancelled receive, a series of exchanges, or a
-// launched kernel the replay has to be made again (ReplayOptions::ideal_network): gives_up() says so.
+// With a receive from any source, a probe that decides what is run, a cancelled receive, a series of exchanges, a copy over
+// links or a launched kernel the replay has to be made again (ReplayOptions::ideal_network): gives_up() says so.
 // Invariants:
 //  1. A rank's clock stands still within a call: what it waited for is known when the call is over (op_over, collected).
 //     What a round of a collective waited for, when the next one begins.

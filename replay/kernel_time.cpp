@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "core/rng.hpp"
@@ -49,6 +51,7 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
       out.spread = in.noise_polynomial;
       out.noise = in.noise;
       out.bounds = in.bounds;
+      out.over_links = in.over_links;
       if (in.moved_mn + in.moved_mk + in.moved_nk > 0) {
         const double per_element = sizeof(double) / model.device.bandwidth;
         out.transfer.intercept = model.device.latency;
@@ -72,6 +75,11 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
         return bad_input(
             in.where, "unknown kernel", in.kernel,
             fmt::format("one of {}, or \"*\" for all others", fmt::join(traces::kKernelNames, ", ")));
+      if (in.over_links) {
+        if (k == traces::kKernelCount || !traces::is_device_copy(static_cast<traces::Kernel>(k)))
+          return bad_input(in.where, "kernel over links", in.kernel, "copy_to_host or copy_to_device");
+        clock.links_entry_ = in.where;
+      }
       entries[k].push_back(&in);
     }
     for (std::size_t k = 0; k < traces::kKernelCount; ++k) {
@@ -96,6 +104,19 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
     }
   }
   return clock;
+}
+
+LinkCopy KernelClock::link_copy(std::uint32_t row, const traces::KernelShape& s) const {
+  const Cost& c = cost_of(row, s);
+  const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
+  LinkCopy copy;
+  // 2^50 bytes are beyond any memory, and their time is not beyond the clock.
+  copy.bytes = static_cast<std::int64_t>(std::clamp(traces::kernel_bytes(s), 0.0, 0x1p50));
+  copy.to_device = s.kernel == traces::Kernel::copy_to_device;
+  copy.both_ways = s.k == 2;
+  copy.before = Elapsed::of_seconds(std::max(0.0, c.slowdown * c.time(m, n, k)));
+  copy.cap = c.per_byte > 0 ? 1 / c.per_byte : std::numeric_limits<double>::infinity();
+  return copy;
 }
 
 double KernelClock::noisy_seconds(std::uint32_t row, const traces::KernelShape& s, std::uint64_t seed,

@@ -17,14 +17,25 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "replay/time.hpp"
 #include "topology/platform/platform.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::replay {
+
+// A copy that goes over the links of a PCIe tree.
+struct LinkCopy {
+  std::int64_t bytes = 0;  // one way
+  bool to_device = false;  // else to the host
+  bool both_ways = false;  // ... and as many the other way
+  Elapsed before;          // passes before they leave
+  double cap = 0;          // bytes/s it never exceeds, one way; infinity: its links alone decide
+};
 
 class KernelClock {
  public:
@@ -41,6 +52,14 @@ class KernelClock {
   [[nodiscard]] double seconds(std::uint32_t row, const traces::KernelShape& shape) const {
     return evaluate(cost_of(row, shape), shape);
   }
+  // Copies that are not durations but flows (Kernel.place = "links"): where there are none, the place of an entry that
+  // makes some is empty. over_links: is this call one? Then link_copy says which. Their kernels' seconds() are those of
+  // a copy alone on wide links.
+  [[nodiscard]] const std::string& links_entry() const { return links_entry_; }
+  [[nodiscard]] bool over_links(std::uint32_t row, const traces::KernelShape& shape) const {
+    return !links_entry_.empty() && cost_of(row, shape).over_links;
+  }
+  [[nodiscard]] LinkCopy link_copy(std::uint32_t row, const traces::KernelShape& shape) const;
   // As above with the noise of call number `call` of rank `rank`.
   [[nodiscard]] double noisy_seconds(std::uint32_t row, const traces::KernelShape& shape, std::uint64_t seed,
                                      std::uint32_t rank, std::uint64_t call) const;
@@ -60,6 +79,7 @@ class KernelClock {
     topology::KernelPolynomial transfer;  // of operands to the device, seconds
     bool plain = true;                    // no work term
     bool moves = false;
+    bool over_links = false;
     std::uint32_t next = 0;        // of costs_: for calls beyond the bounds; 0 = none, there are no bounds
     topology::ShapeBounds bounds;  // of the calls that it is for
   };
@@ -89,6 +109,7 @@ class KernelClock {
   std::uint32_t ranks_per_host_ = 1;
   bool sum_roofline_ = false;
   bool overlap_ = false;
+  std::string links_entry_;
   std::vector<Cost> costs_;    // by row * kKernelCount + kernel; after these what their `next` points at
   std::vector<double> speed_;  // by row
 };

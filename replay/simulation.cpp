@@ -15,7 +15,7 @@ namespace weft::replay {
 Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& platform,
                        const std::vector<HostId>& placement, const ReplayOptions& options,
                        std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices,
-                       KernelClock kernels)
+                       KernelClock kernels, std::vector<DeviceCopies::Ends> copies)
     : trace_(trace),
       options_(options),
       ranks_(trace),
@@ -30,6 +30,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       waits_(ranks_, causes_, hindsight_, agenda_),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
       devices_(ranks_.count(), waits_, hindsight_, agenda_),
+      copies_(std::move(copies), messages_, router_, network_, waits_, hindsight_, agenda_),
       probes_(messages_, matcher_, ranks_, causes_, hindsight_, agenda_),
       // Raw messages can be seen before they are there; timelines want every operation.
       run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,
@@ -41,7 +42,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
               causes_, hindsight_, agenda_),
       regions_(trace.regions().size(), ranks_.count(), options.critical_path || options.ideal_network),
       operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
-                   regions_, causes_, hindsight_, cost_},
+                   copies_, regions_, causes_, hindsight_, cost_},
                   options, agenda_) {}
 
 void Simulation::audit(const Audits& audits) {
@@ -114,7 +115,14 @@ void Simulation::handle(const Agenda::Event& e) {
       return run_ahead_.end(e.index, e.sequence);
     case EventKind::kLaunchEnd:
       return devices_.ended(e.index);
+    case EventKind::kCopyStart:
+      return copies_.start_flow(e.index);
   }
+}
+
+void Simulation::flow_over(std::uint32_t owner) {
+  if (copies_.any() && copies_.has(owner)) return copies_.arrive(owner);
+  transfers_.arrive(owner);
 }
 
 namespace {
@@ -185,7 +193,7 @@ Result<ReplayResult> Simulation::run() {
         (event == completion && agenda_.top().sequence < network_.next_completion().sequence))
       handle(agenda_.take());
     else
-      transfers_.arrive(network_.finish_top(next));
+      flow_over(network_.finish_top(next));
   }
   return collect();
 }

@@ -11,6 +11,7 @@
 //   SeriesRuns     series of exchanges in progress              MessageRouter   which links a message takes
 //   ComputeTimes   how long computations take                   Waits, CauseBook  what ends a wait, and why
 //   DeviceQueues   what ranks launched on their accelerators
+//   DeviceCopies   copies between accelerators and hosts that share links
 //   Hindsight      what made the replay as long as it is, and who waited for whom
 //
 // Members are declared in the order in which one needs the other; none knows the Simulation.
@@ -38,6 +39,7 @@
 #include "replay/messages/transfers.hpp"
 #include "replay/ranks/collective_runs.hpp"
 #include "replay/ranks/compute_times.hpp"
+#include "replay/ranks/device_copies.hpp"
 #include "replay/ranks/device_queues.hpp"
 #include "replay/ranks/operations.hpp"
 #include "replay/ranks/ranks.hpp"
@@ -71,7 +73,8 @@ class Simulation {
   // All references outlive it.
   Simulation(traces::TraceReader& trace, const topology::Platform& platform,
              const std::vector<HostId>& placement, const ReplayOptions& options,
-             std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices, KernelClock kernels);
+             std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices, KernelClock kernels,
+             std::vector<DeviceCopies::Ends> copies);
   // What is to be verified: each is told what happens; nothing else changes. Before run().
   struct Audits {
     network::FlowAudit* flows = nullptr;
@@ -86,6 +89,7 @@ class Simulation {
   void run_ready();
   void run_rank(std::uint32_t r);
   void handle(const Agenda::Event& e);
+  void flow_over(std::uint32_t owner);
   void prefetch_next();
   void report_progress();
   [[nodiscard]] ReplayResult collect();
@@ -108,6 +112,7 @@ class Simulation {
   Waits waits_;
   ComputeTimes compute_;
   DeviceQueues devices_;
+  DeviceCopies copies_;
   Probes probes_;
   RunAhead run_ahead_;
   CollectiveRuns collectives_;

@@ -17,7 +17,8 @@ std::uint32_t LinkColors::of(LinkId link) {
       for (VertexId v = node; forest->parent[v.index()].valid(); v = forest->parent[v.index()]) ++depth;
       for (double x :
            {down ? 1.0 : 0.0, static_cast<double>(depth), static_cast<double>(forest->kind[node.index()]),
-            static_cast<double>(forest->kind[above.index()]), forest->tau[above.index()]}) {
+            static_cast<double>(forest->kind[above.index()]), forest->tau[above.index()],
+            forest->both[node.index()]}) {
         key.push_back(x);
       }
     };

@@ -147,9 +147,10 @@ Result<std::unique_ptr<RateOracle>> make_rate_oracle(std::string_view model, con
                                                      const topology::Fabric& fabric) {
   if (model == "pcie" && fabric.pcie() != nullptr) {
     const auto name = pcie_links(fabric);
-    const bool inside = std::all_of(workload.link.begin(), workload.link.end(), [&](LinkId l) {
-      return name[l.index()] != congestion::PcieArbiter::kNone;
-    });
+    const bool inside = network::link_groups(fabric).empty() &&
+                        std::all_of(workload.link.begin(), workload.link.end(), [&](LinkId l) {
+                          return name[l.index()] != congestion::PcieArbiter::kNone;
+                        });
     if (inside) return Result<std::unique_ptr<RateOracle>>(std::make_unique<ArbiterOracle>(workload, fabric));
   }
   return make_model_oracle(model, workload, fabric);

@@ -54,6 +54,11 @@ enum class Kernel : std::uint8_t {
 };
 inline constexpr std::size_t kKernelCount = static_cast<std::size_t>(Kernel::copy_to_device) + 1;
 
+// Between an accelerator and its host.
+[[nodiscard]] constexpr bool is_device_copy(Kernel k) {
+  return k == Kernel::copy_to_host || k == Kernel::copy_to_device;
+}
+
 // The kernel whose entry a platform uses where it has none for k: the copies of HPL's row swap, numbered as its
 // functions HPL_dlaswpXX are, are kinds of dlaswp; what runs on an accelerator is a kind of the kernel without
 // "device_", for platforms whose ranks are the accelerators. k itself where there is no wider one.

@@ -6,7 +6,8 @@
 
 RUNS.csv: one row a run, the log's microbenchmarks beside its N, NB, P, Q (hpl_measured.csv and hpl_to_predict.csv; github pkusc/ASC22_HPL).
 Where RUNS.csv has gflops, prints the error by row and group, and what a predictor could reach that knows the parameters alone.
-A platform a row is written from the microbenchmarks (docs/validation-accelerators.md says which constant is from which); no run of HPL sets one.
+A platform a row is written from the microbenchmarks (docs/validation-a100.md says which constant is from which); no run of HPL sets one.
+--copies links (default): copies are flows over the node's PCIe tree; durations: each takes its own time, as in the first set of predictions.
 """
 import argparse
 import concurrent.futures
@@ -24,6 +25,9 @@ HOST_GEMM = {16: (104, 180, 301, 386, 435), 4: (61, 91, 162, 206, 229), 1: (35, 
 LONG_LOCAL, LONG_REMOTE = 10045 / 12402, 11225 / 11522
 LOCAL = {3: 12402, 4: 16764 / LONG_LOCAL}
 CALL = 3  # us: what a call of the host's BLAS costs with several threads, assumed (a parallel region and its barrier)
+# Bytes that the memory moves for one that its test (CPU_BW) counts, where copies, which read or write each byte once, take from it what they have:
+# log hpl_wyt/hpl-main/R_PQ_N_NB. Five other logs give 1.70 to 1.76; a copy that fetches the lines it overwrites has 1.5.
+TRAFFIC = 19.8 / (43.2 - 31.7)
 LATENCY, LOCAL_LATENCY = 1.8, 0.8  # us, the same log
 # A locked clock shows the rate of dgemm by NB without the limit of power: logs gpu-1020, gpu-810, gpu-765.
 LOCKED = {128: (11313, 9249, 8631), 256: (13217, 10536, 9941), 384: (13063, 10406, 9831), 512: (13352, 10620, 10033), 1024: (13684, 10893, 10287)}
@@ -78,7 +82,24 @@ def facts(row):
     return dict(cores=16, bcast="2rg", pfact="left", nbmin=2, rfact="left")
 
 
-def platform(row, change):
+def ranks_of_node(row):
+    return int(row["P"]) * int(row["Q"]) // len(row["hosts"].split(";"))
+
+
+def tree(row, f, value):
+    """The node as a PCIe tree: a port for each GPU with the log's H2D, D2H and both ways at once, and the memory of the host, where the ranks are,
+    with the traffic that was seen when all ranks tested it beside copies both ways. Processes that share a GPU measured their half of its port. Links that no microbenchmark tells apart from these are wide."""
+    share = 2 if f.get("shared") else 1
+    down, up = value("h2d", float(row["h2d_avg"])), value("d2h", float(row["d2h_avg"]))
+    both = min(max(value("both_ways", float(row["bid_avg"])), down, up), down + up)
+    memory = ranks_of_node(row) * (TRAFFIC * float(row["cpu_bw_with_bid_avg"]) + float(row["bid_with_cpu_avg"]))
+    keys = {"switches": 0, "cards": ranks_of_node(row) // share, "gpus": 1, "mem": "on", "lat": "0", "nic_bw": "100GB/s",
+            "mem_bw": "%.6gGB/s" % memory, "mem_both_bw": "%.6gGB/s" % memory,
+            "bw": "%.6gGB/s" % (share * up), "down_bw": "%.6gGB/s" % (share * down), "both_bw": "%.6gGB/s" % (share * both)}
+    return 'node { family: "pcie" %s }' % " ".join('set: "%s=%s"' % k for k in keys.items())
+
+
+def platform(row, change, copies):
     f = facts(row)
     nodes = len(row["hosts"].split(";"))
     gen = 4 if float(row["bid_min"]) > 21 and not f.get("shared") else 3
@@ -101,14 +122,22 @@ def platform(row, change):
                      ("device_dgemm", "device_dtrsm_left", "device_dtrsm_right"))
     device += "".join(f'  kernel {{ name: "{k}" bandwidth: "{memory:.6g}GB/s" }}\n' for k in
                       ("device_dgemv", "device_dtrsv", "device_daxpy", "device_dlatcpy", "device_dlaswp"))
-    return f'''name: "a100"
-topology {{ family: "crossbar" set: "n={nodes}" set: "bw={port:.6g}GB/s" set: "lat={LATENCY / 2}us" }}
-host {{
-  ranks: {int(row["P"]) * int(row["Q"]) // nodes}
-  roofline: "sum"
-{device}  kernel {{ name: "copy_to_device" for_k: "2" bandwidth: "{ways:.6g}GB/s" }}
+    if copies == "links":
+        node = tree(row, f, value)
+        device += "".join(f'  kernel {{ name: "{k}" place: "links" }}\n' for k in ("copy_to_device", "copy_to_host"))
+    else:
+        node = ""
+        device += f'''  kernel {{ name: "copy_to_device" for_k: "2" bandwidth: "{ways:.6g}GB/s" }}
   kernel {{ name: "copy_to_device" bandwidth: "{value("h2d", float(row["h2d_avg"])):.6g}GB/s" }}
   kernel {{ name: "copy_to_host" bandwidth: "{value("d2h", float(row["d2h_avg"])):.6g}GB/s" }}
+'''
+    return f'''name: "a100"
+topology {{ family: "crossbar" set: "n={nodes}" set: "bw={port:.6g}GB/s" set: "lat={LATENCY / 2}us" }}
+{node}
+host {{
+  ranks: {ranks_of_node(row)}
+  roofline: "sum"
+{device}\
   kernel {{ name: "*" intercept: "{threads:.6g}us" rate: "{rate:.6g}Gflops" bandwidth: "{bandwidth:.6g}GB/s" }}
 }}
 mpi {{ eager_limit: "8KiB" local_latency: "{LOCAL_LATENCY}us" local_bandwidth: "{local:.6g}GB/s" send_overhead: "300ns" recv_overhead: "300ns" }}
@@ -118,7 +147,11 @@ mpi {{ eager_limit: "8KiB" local_latency: "{LOCAL_LATENCY}us" local_bandwidth: "
 def predict(options, folder, number, row, change):
     path = os.path.join(folder, "a100-%d-%s.textproto" % (number, "-".join(change) or "is"))
     with open(path, "w") as f:
-        f.write(platform(row, change))
+        f.write(platform(row, change, options.copies))
+    where = path + ".map"  # processes of the host: their messages leave from its memory
+    with open(where, "w") as f:
+        for node in range(len(row["hosts"].split(";"))):
+            f.write("node%d.mem0\n" % node * ranks_of_node(row))
     how = facts(row)
     memory = MEMORY / 2 if how.get("shared") else MEMORY
     if row["log"] == "80GB.out":
@@ -127,6 +160,8 @@ def predict(options, folder, number, row, change):
              "--p", row["P"], "--q", row["Q"], "--bcast", how["bcast"], "--pfact", how["pfact"], "--rfact", how["rfact"],
              "--nbmin", str(how["nbmin"]), "--device-memory", "%dB" % (memory * change.get("memory", 1)), "--split", str(options.split),
              "--threads", "1", "--quiet", "--json", "-"] + options.sample
+    if options.copies == "links":
+        words += ["--map", "file:" + where]
     got = subprocess.run(words, capture_output=True, text=True)
     if got.returncode:
         raise SystemExit(" ".join(words) + "\n" + got.stderr)
@@ -159,6 +194,7 @@ def main():
     parser.add_argument("runs")
     parser.add_argument("--out")
     parser.add_argument("--split", type=float, default=0.6)
+    parser.add_argument("--copies", choices=("links", "durations"), default="links")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=FACTOR")
     parser.add_argument("--rows", help="regular expression of log names")
     parser.add_argument("--threads", type=int, default=1)
@@ -201,6 +237,7 @@ def main():
                 print("| %s | %d | %.1f %% | %+.1f %% | %+.1f %% |" % (
                     g, len(e), statistics.mean(map(abs, e)), statistics.mean(e), max(e, key=abs)))
         several, least = floor(rows)
+    if known and several:
         print("\n%d sets of parameters were run more than once (%d runs): they scatter by %.0f %% on the mean, %.0f %% at most; the best "
               "prediction from parameters alone is off by %.1f %% on these and %.1f %% on all" % (
                   len(several), sum(n for _, _, n in several), 100 * statistics.mean(s for s, _, _ in several),

@@ -29,6 +29,13 @@ class ComputeTimes {
                                            ? kernels_.noisy_seconds(c.row, shape, options_.seed, r, c.calls++)
                                            : kernels_.seconds(c.row, shape));
   }
+  // A call that is no duration but a copy over links (device_copies.hpp); and which one. REQUIRES of the second: it is.
+  [[nodiscard]] bool over_links(std::uint32_t r, const traces::KernelShape& shape) const {
+    return kernels_.over_links(rows_[r].row, shape);
+  }
+  [[nodiscard]] LinkCopy link_copy(std::uint32_t r, const traces::KernelShape& shape) const {
+    return kernels_.link_copy(rows_[r].row, shape);
+  }
   // Operation `pc` of rank r, a computation or a sleep. An unknown kernel fails the replay.
   [[nodiscard]] Elapsed of(std::uint32_t r, std::uint64_t pc, const traces::Op& op);
 

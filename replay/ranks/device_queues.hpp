@@ -29,7 +29,7 @@ class DeviceQueues {
   // A kernel of rank r that takes `d`, for request `slot`, which was begun, or for traces::kNoRequest.
   void launch(std::uint32_t r, traces::Kernel kernel, std::uint32_t slot, Elapsed d) {
     if (queues_.empty()) queues_.resize(2 * ranks_);
-    const std::uint32_t index = 2 * r + (is_copy(kernel) ? 1 : 0);
+    const std::uint32_t index = 2 * r + (traces::is_device_copy(kernel) ? 1 : 0);
     Queue& q = queues_[index];
     if (q.free.past_the_end()) return;  // the event of that instant ends the replay
     if (q.free <= agenda_.now()) hindsight_.launched(r, q.since);
@@ -53,9 +53,6 @@ class DeviceQueues {
   }
 
  private:
-  [[nodiscard]] static constexpr bool is_copy(traces::Kernel k) {
-    return k == traces::Kernel::copy_to_host || k == traces::Kernel::copy_to_device;
-  }
   struct Queue {
     Instant free;  // when all of it is done
     Elapsed busy;

@@ -24,8 +24,27 @@ Operations::Step Operations::not_for_launched(std::uint32_t r, const Op& op, std
                             traces::op_name(op.kind), slot));
 }
 
+std::optional<LinkCopy> Operations::link_copy(std::uint32_t r, const Rank& k, const Op& op) const {
+  if (!copies_.any()) return {};
+  const auto list = k.program.list(k.pc, op);
+  if (list.size() < 4 || list[0] < 0 || list[0] >= static_cast<std::int64_t>(traces::kKernelCount)) return {};
+  const traces::KernelShape shape{static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]};
+  if (!compute_.over_links(r, shape)) return {};
+  return compute_.link_copy(r, shape);
+}
+
 Operations::Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage != Stage::kFresh) return Step::kDone;
+  if (op.kind == OpKind::compute_kernel) {
+    if (const auto copy = link_copy(r, k, op)) {
+      hindsight_.depends_on_time();  // which other flows it meets
+      k.part = Part::kCompute;
+      k.pending = 1;
+      k.stage = Stage::kFinishing;
+      copies_.begin(r, *copy, Target{Target::kBlocking});
+      return Step::kBlocked;
+    }
+  }
   k.computed = k.computed || ComputeTimes::more_than_copies(k.program, k.pc, op);
   const Elapsed d =
       op.kind == OpKind::compute_kernel ? run_ahead_.call_time(r, op) : compute_.of(r, k.pc, op);
@@ -38,11 +57,16 @@ Operations::Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
 // The rank goes on at once; its accelerator does the rest.
 Operations::Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
   hindsight_.depends_on_time();
-  const Elapsed d = compute_.of(r, k.pc, op);
+  const auto copy = link_copy(r, k, op);
+  const Elapsed d = copy ? kNoTime : compute_.of(r, k.pc, op);
   if (agenda_.failed()) return Step::kBlocked;
   if (op.request != traces::kNoRequest) {
     if (!k.requests.begin(op.request, false)) return in_use(r, op);
     k.requests.mark_launched(op.request);
+  }
+  if (copy) {
+    copies_.launch(r, *copy, op.request == traces::kNoRequest ? Target{} : Target{op.request});
+    return Step::kDone;
   }
   const auto kernel = static_cast<traces::Kernel>(k.program.list(k.pc, op)[0]);
   devices_.launch(r, kernel, op.request, d);

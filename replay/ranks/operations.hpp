@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "replay/messages/transfers.hpp"
 #include "replay/ranks/collective_runs.hpp"
 #include "replay/ranks/compute_times.hpp"
+#include "replay/ranks/device_copies.hpp"
 #include "replay/ranks/device_queues.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/regions.hpp"
@@ -46,6 +48,7 @@ class Operations {
     RunAhead& run_ahead;
     ComputeTimes& compute;
     DeviceQueues& devices;
+    DeviceCopies& copies;
     Regions& regions;
     CauseBook& causes;
     Hindsight& hindsight;
@@ -60,6 +63,7 @@ class Operations {
         run_ahead_(owners.run_ahead),
         compute_(owners.compute),
         devices_(owners.devices),
+        copies_(owners.copies),
         regions_(owners.regions),
         causes_(owners.causes),
         hindsight_(owners.hindsight),
@@ -90,6 +94,8 @@ class Operations {
   template <class Slots>
   Step wait_for(std::uint32_t r, Rank& k, const Op& op, const Slots& slots);
   Step launch(std::uint32_t r, Rank& k, const Op& op);
+  // The copy over links that `op` is, a kernel call or a launch; none: it is a duration, or not a known kernel.
+  [[nodiscard]] std::optional<LinkCopy> link_copy(std::uint32_t r, const Rank& k, const Op& op) const;
   Step probe(std::uint32_t r, Rank& k, const Op& op);
   Step iprobe(std::uint32_t r, Rank& k, const Op& op);
   Step missed_poll(std::uint32_t r, Rank& k, const Op& op);
@@ -136,6 +142,7 @@ class Operations {
   RunAhead& run_ahead_;
   ComputeTimes& compute_;
   DeviceQueues& devices_;
+  DeviceCopies& copies_;
   Regions& regions_;
   CauseBook& causes_;
   Hindsight& hindsight_;

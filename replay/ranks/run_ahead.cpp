@@ -36,7 +36,8 @@ bool RunAhead::poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) {
   return std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end();
 }
 
-bool RunAhead::look_ahead(const Rank& k, ProgramCursor& program, CallWindow& window, std::uint64_t& end) {
+bool RunAhead::look_ahead(std::uint32_t r, const Rank& k, ProgramCursor& program, CallWindow& window,
+                          std::uint64_t& end) {
   for (end = k.pc; !(k.in_detour && end >= k.detour_end); ++end) {
     auto at = program.at(end);
     if (!at) {
@@ -46,6 +47,7 @@ bool RunAhead::look_ahead(const Rank& k, ProgramCursor& program, CallWindow& win
     if (*at == nullptr) break;
     const Op& next = **at;
     if (next.kind == OpKind::compute_kernel) {
+      if (compute_.over_links(r, shape_of(program, end, next))) break;
       if (window.add(end, shape_of(program, end, next)) == CallWindow::Added::kFull) break;
       continue;
     }
@@ -63,7 +65,7 @@ Elapsed RunAhead::call_time(std::uint32_t r, const Op& op) {
   if (!joined.holds(k.pc)) {
     CallWindow window;
     std::uint64_t end = 0;
-    if (!look_ahead(k, k.program, window, end)) return kNoTime;
+    if (!look_ahead(r, k, k.program, window, end)) return kNoTime;
     if (!window.joining()) return compute_.of(r, k.pc, op);
     joined.end = end;
     joined.calls.clear();
@@ -118,6 +120,7 @@ bool RunAhead::begin(std::uint32_t r) {
     const Op& op = **k.program.at(i);
     if (op.kind == OpKind::compute_kernel) {
       const traces::KernelShape shape = shape_of(k.program, i, op);
+      if (compute_.over_links(r, shape)) break;
       run.computes |= ComputeTimes::more_than_copies(shape);
       take_kernel(r, i, shape, s);
     } else if (traces::is_compute(op.kind)) {

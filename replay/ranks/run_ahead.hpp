@@ -9,6 +9,8 @@
 //  2. A run has polls of one message at most that can find it; a poll for another ends it.
 //  3. The event that ends a run is known by its sequence number: one of a run that was cut short is stale.
 //
+// A copy over links (device_copies.hpp) concerns others, so it ends a run.
+//
 // Which kernel calls are pieces of one is not decided here but by CallWindow (call_window.hpp), and holds as well where
 // operations are taken one by one: call_time() says how long each takes then.
 // Complexity: O(operations of the run), once more if it is cut short; no allocation but for joined calls.
@@ -110,7 +112,7 @@ class RunAhead {
   }
   [[nodiscard]] Take take_poll(std::uint32_t r, std::uint64_t i, const traces::Op& op, Stretch& s);
   // Looks how far the stretch goes which rank r is at; false: the replay failed.
-  [[nodiscard]] bool look_ahead(const Rank& k, ProgramCursor& program, CallWindow& window,
+  [[nodiscard]] bool look_ahead(std::uint32_t r, const Rank& k, ProgramCursor& program, CallWindow& window,
                                 std::uint64_t& end);
 
   Ranks& ranks_;

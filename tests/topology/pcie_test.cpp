@@ -321,5 +321,66 @@ node { family: "cs-storm" set: "tau=1/5" set: "nics=2" }
   EXPECT_THAT(error_of(bad.path()), HasSubstr(":2:8: error: setting without a key"));
 }
 
+// Link up from a vertex and down to it, and the part of their sum that both carry.
+struct Port {
+  double up, down, both;
+};
+Port port_of(const Platform& p, std::string_view name) {
+  const Fabric& f = p.fabric;
+  for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
+    if (f.vertex_name(VertexId(v)) == name) {
+      const PcieForest& t = *f.pcie();
+      const double up = f.links().capacity[t.up[v].index()], down = f.links().capacity[t.down[v].index()];
+      return {up, down, t.both[v] * (up + down)};
+    }
+  ADD_FAILURE() << "no " << name;
+  return {};
+}
+
+TEST(PcieDirections, EachMayHaveARateAndBothTogetherAnother) {
+  const auto p = load(
+      "pcie:switches=0,cards=2,gpus=1,nics=1,mem=on,bw=12.3GB/s,down_bw=11.4GB/s,both_bw=19.8GB/s,"
+      "mem_bw=64GB/s,mem_both_bw=74GB/s");
+  for (const char* gpu : {"gpu0", "gpu1", "nic0"}) {  // a card's link is that of a root port
+    const Port port = port_of(p, gpu);
+    EXPECT_EQ(port.up, 12.3e9) << gpu;
+    EXPECT_EQ(port.down, 11.4e9) << gpu;
+    EXPECT_NEAR(port.both, 19.8e9, 1) << gpu;
+  }
+  EXPECT_NEAR(port_of(p, "mem0").both, 74e9, 1);
+  EXPECT_EQ(port_of(p, "mem0").down, 64e9);
+  // A link whose rate is given is another link.
+  const auto nic = load("pcie:switches=0,gpus=1,nics=1,nic_bw=3GB/s,bw=12.3GB/s,both_bw=19.8GB/s");
+  EXPECT_EQ(port_of(nic, "nic0").both, 6e9);
+  const auto tree = load("pcie:bw=12.3GB/s,both_bw=19.8GB/s", {"tree=rc(gpu gpu@3x8)"});
+  EXPECT_NEAR(port_of(tree, "gpu0").both, 19.8e9, 1);
+  EXPECT_EQ(port_of(tree, "gpu1").both, 2 * port_of(tree, "gpu1").up);
+}
+
+TEST(PcieDirections, ShareNothingUnlessTold) {
+  const auto plain = load("dgx-1-like");
+  for (const double both : plain.fabric.pcie()->both) EXPECT_EQ(both, 1);
+}
+
+TEST(PcieDirections, UnderANetworkAndByLevel) {
+  const auto p = load("crossbar:n=2,node=pcie",
+                      {"node.bw=4GB/sx6GB/sx8GB/s", "node.both_bw=7GB/sx12GB/sx10GB/s", "node.mem=on"});
+  EXPECT_NEAR(port_of(p, "node1.gpu3").both, 7e9, 1);
+  EXPECT_NEAR(port_of(p, "node1.card1").both, 12e9, 1);
+  EXPECT_NEAR(port_of(p, "node0.switch0").both, 10e9, 1);
+  EXPECT_NEAR(port_of(p, "node0.nic0").both, 10e9, 1);
+  EXPECT_EQ(port_of(p, "node0.mem0").both, 128e9);
+}
+
+TEST(PcieDirections, SumsThatCannotBeAreErrors) {
+  EXPECT_THAT(error_of("pcie:bw=12GB/s,both_bw=11GB/s"),
+              HasSubstr("both directions together carry less than one of them, or more than their sum"));
+  EXPECT_THAT(error_of("pcie:bw=12GB/s,both_bw=25GB/s"), HasSubstr("12 GB/s to 24 GB/s"));
+  EXPECT_THAT(error_of("pcie:bw=12GB/s,down_bw=10GB/s,both_bw=23GB/s"), HasSubstr("12 GB/s to 22 GB/s"));
+  EXPECT_THAT(error_of("pcie:both_bw=10GB/sx9GB/s"), HasSubstr("both_bw has 2 values"));
+  EXPECT_THAT(error_of("pcie:down_bw=fast"), HasSubstr("down_bw"));
+  EXPECT_THAT(error_of("pcie:mem=on,mem_both_bw=63GB/s"), HasSubstr("64 GB/s to 128 GB/s"));
+}
+
 }  // namespace
 }  // namespace weft::topology

@@ -45,14 +45,8 @@ Result<Fabric> build(const Params& params) {
     const PcieTreeNode& n = shape.nodes[i];
     const std::uint32_t v = vertex[i];
     names[v] = n.name;
-    forest->kind[v] = n.kind;
-    forest->tau[v] = shape.tau;
-    if (n.parent == PcieTreeNode::kNone) continue;
-    const std::uint32_t above = vertex[n.parent];
-    forest->parent[v] = VertexId(above);
-    forest->up_port[v] = ports[v]++;
-    forest->down_port[v] = ports[above]++;
-    b.cable(v, forest->up_port[v], above, forest->down_port[v], n.link_class, n.link);
+    const VertexId above = n.parent == PcieTreeNode::kNone ? VertexId() : VertexId(vertex[n.parent]);
+    wire_pcie_node(n, shape.tau, v, above, n.link_class, ports, *forest, b);
   }
   b.set_rank_hosts(shape.gpus.size());
   b.set_routing(std::make_shared<UpDown>(forest));

@@ -28,6 +28,7 @@ struct PcieForest {
   std::vector<VertexId> parent;  // none: a root, or in no tree
   std::vector<LinkId> up, down;  // to the parent and from it; none where parent is
   std::vector<double> tau;       // quota that crossing the root complex costs at the ports down from here
+  std::vector<double> both;      // part of the sum of up and down that both carry together; 1: all of it
   std::vector<std::uint32_t> up_port, down_port;  // of up at the node, of down at its parent
 
   void resize(std::size_t vertices) {
@@ -36,6 +37,7 @@ struct PcieForest {
     up.resize(vertices);
     down.resize(vertices);
     tau.resize(vertices, 0.0);
+    both.resize(vertices, 1.0);
     up_port.resize(vertices, 0);
     down_port.resize(vertices, 0);
   }

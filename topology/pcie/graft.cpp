@@ -187,15 +187,10 @@ Result<Fabric> graft(Fabric base, const Params& node) {
     for (std::uint32_t i = 0; i < s.nodes.size(); ++i) {
       const PcieTreeNode& of = s.nodes[i];
       const std::uint32_t v = layout->vertex(n, i);
-      forest->kind[v] = of.kind;
-      forest->tau[v] = s.tau;
-      if (of.parent == PcieTreeNode::kNone) continue;
-      const std::uint32_t above = layout->vertex(n, of.parent);
-      forest->parent[v] = VertexId(above);
-      forest->up_port[v] = ports[v]++;
-      forest->down_port[v] = ports[above]++;
-      b.cable(v, forest->up_port[v], above, forest->down_port[v],
-              static_cast<std::uint8_t>(first_class + of.link_class), of.link);
+      const VertexId above =
+          of.parent == PcieTreeNode::kNone ? VertexId() : VertexId(layout->vertex(n, of.parent));
+      wire_pcie_node(of, s.tau, v, above, static_cast<std::uint8_t>(first_class + of.link_class), ports,
+                     *forest, b);
     }
   // Links are numbered vertex by vertex.
   std::vector<LinkId> link_of(network->link_count());

@@ -11,7 +11,7 @@
 namespace weft::topology {
 namespace {
 
-constexpr std::array<ParamInfo, 20> kParams = {{
+constexpr std::array<ParamInfo, 23> kParams = {{
     {"sockets", "1", "root complexes; several are joined by an inter-socket link"},
     {"switches", "2", "switches on the root ports of a socket; 0: cards sit on the root ports"},
     {"cards", "2", "cards on each switch (on each socket where switches=0)"},
@@ -23,6 +23,8 @@ constexpr std::array<ParamInfo, 20> kParams = {{
     {"payload", "full packets", "size of the writes, like 64B, where they are smaller than a packet"},
     {"tau", "21/121", "part of a port's rate that crossing the root complex costs where it meets others"},
     {"bw", "by gen and width", "bandwidth of a PCIe link and direction; a list gives gpu, card, root"},
+    {"down_bw", "that of bw", "bandwidth from the root towards a GPU, where it is another; a list as for bw"},
+    {"both_bw", "no limit", "bandwidth of both directions of a link together; a list as for bw"},
     {"lat", "150ns", "latency of a PCIe link; a list gives gpu, card, root"},
     {"isl_bw", "that of a root port", "bandwidth from a socket to the inter-socket link, each direction"},
     {"isl_lat", "150ns", "latency of the same"},
@@ -31,6 +33,7 @@ constexpr std::array<ParamInfo, 20> kParams = {{
     {"nic_bw", "that of a root port", "bandwidth of a network card's PCIe link"},
     {"mem", "off", "on: the host memory of each socket is an endpoint"},
     {"mem_bw", "64GB/s", "bandwidth of a socket's memory, each direction"},
+    {"mem_both_bw", "no limit", "bandwidth of reads and writes of a socket's memory together"},
     {"routing", "up-down", "the only one that a tree has"},
 }};
 
@@ -76,8 +79,36 @@ Result<PcieLinkKind> packet_sizes(const Params& p) {
   return kind;
 }
 
+// One bandwidth for all levels, or one for each; nothing where the key is not set.
+template <class Assign>
+Result<void> read_levels(const Params& p, std::string_view key, const std::vector<std::string_view>& levels,
+                         Assign assign) {
+  const Params::Entry* e = p.find(key);
+  if (e == nullptr) return {};
+  const auto parts = split(e->value, 'x');
+  if (parts.size() != 1 && parts.size() != levels.size())
+    return p.error(key, fmt::format("{} has {} values", key, parts.size()),
+                   fmt::format("1 or {} values", levels.size()));
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    WEFT_ASSIGN(const Bandwidth b,
+                parse_bandwidth(parts[parts.size() == 1 ? 0 : i], fmt::format("{}: {}", e->where, key)));
+    assign(i, b);
+  }
+  return {};
+}
+
+// Both directions together carry no less than either of them, and no more than both.
+Result<PcieLinkValues> checked(const Params& p, std::string_view key, PcieLinkValues v) {
+  const double up = v.bandwidth.value(), down = v.down.value() > 0 ? v.down.value() : up;
+  if (v.both.value() > 0 && (v.both.value() < std::max(up, down) || v.both.value() > up + down))
+    return p.error(key, "both directions together carry less than one of them, or more than their sum",
+                   fmt::format("{} to {}", show(Bandwidth(std::max(up, down))), show(Bandwidth(up + down))));
+  return v;
+}
+
 // Bandwidth and latency of the classes gpu, card and root, as far as they exist.
-Result<std::vector<LinkValues>> level_values(const Params& p, const std::vector<std::string_view>& levels) {
+Result<std::vector<PcieLinkValues>> level_values(const Params& p,
+                                                 const std::vector<std::string_view>& levels) {
   WEFT_ASSIGN(const auto gen, per_level(p, "gen", levels.size(), 3, kGenerations));
   WEFT_ASSIGN(const auto width, per_level(p, "width", levels.size(), 16, kWidths));
   WEFT_ASSIGN(PcieLinkKind kind, packet_sizes(p));
@@ -93,11 +124,23 @@ Result<std::vector<LinkValues>> level_values(const Params& p, const std::vector<
     values.set("bw", text, p.where());
   }
   if (!p.has("lat")) values.set("lat", "150ns", p.where());
-  return values.link_values(levels);
+  WEFT_ASSIGN(const std::vector<LinkValues> up, values.link_values(levels));
+  std::vector<PcieLinkValues> out;
+  out.reserve(up.size());
+  for (const LinkValues& v : up) out.push_back({v, {}, {}});
+  WEFT_TRY(read_levels(p, "down_bw", levels, [&](std::size_t i, Bandwidth b) { out[i].down = b; }));
+  WEFT_TRY(read_levels(p, "both_bw", levels, [&](std::size_t i, Bandwidth b) { out[i].both = b; }));
+  for (PcieLinkValues& v : out) {
+    WEFT_ASSIGN(v, checked(p, "both_bw", v));
+  }
+  return out;
 }
 
-Result<LinkValues> own_values(const Params& p, std::string_view bw, std::string_view lat, LinkValues v) {
+// A link of its own: `bw` makes it another one than that which `v` is taken from.
+Result<PcieLinkValues> own_values(const Params& p, std::string_view bw, std::string_view lat,
+                                  PcieLinkValues v) {
   if (const Params::Entry* e = p.find(bw)) {
+    v.down = v.both = Bandwidth(0);
     WEFT_ASSIGN(v.bandwidth, parse_bandwidth(e->value, fmt::format("{}: {}", e->where, bw)));
   }
   if (const Params::Entry* e = lat.empty() ? nullptr : p.find(lat)) {
@@ -118,7 +161,7 @@ class Maker {
   }
   // `name` gets the number of earlier nodes of that name behind it.
   std::uint32_t add(PcieKind kind, std::uint32_t parent, std::string_view name,
-                    std::string_view link_class_name, LinkValues link) {
+                    std::string_view link_class_name, const PcieLinkValues& link) {
     std::uint64_t before = 0;
     for (auto& [known, count] : counts_)
       if (known == name) before = count++;
@@ -165,19 +208,23 @@ void find_nics(PcieTreeShape& s) {
 
 // The values of every kind of link.
 struct Rates {
-  LinkValues gpu, card, root, isl, nic, mem;
+  PcieLinkValues gpu, card, root, isl, nic, mem;
   PcieLinkKind packets;
 };
 
 Result<Rates> read_rates(const Params& p, const std::vector<std::string_view>& levels) {
-  WEFT_ASSIGN(const std::vector<LinkValues> values, level_values(p, levels));
+  WEFT_ASSIGN(const std::vector<PcieLinkValues> values, level_values(p, levels));
   Rates r;
   r.gpu = values.front();
   r.card = levels.size() > 1 ? values[1] : r.gpu;
   r.root = values.back();
-  WEFT_ASSIGN(r.isl, own_values(p, "isl_bw", "isl_lat", {r.root.bandwidth, Duration(150'000)}));
+  WEFT_ASSIGN(r.isl, own_values(p, "isl_bw", "isl_lat", {{r.root.bandwidth, Duration(150'000)}, {}, {}}));
   WEFT_ASSIGN(r.nic, own_values(p, "nic_bw", {}, r.root));
-  WEFT_ASSIGN(r.mem, own_values(p, "mem_bw", {}, {Bandwidth(64e9), r.root.latency}));
+  WEFT_ASSIGN(r.mem, own_values(p, "mem_bw", {}, {{Bandwidth(64e9), r.root.latency}, {}, {}}));
+  if (const Params::Entry* e = p.find("mem_both_bw")) {
+    WEFT_ASSIGN(r.mem.both, parse_bandwidth(e->value, fmt::format("{}: mem_both_bw", e->where)));
+    WEFT_ASSIGN(r.mem, checked(p, "mem_both_bw", r.mem));
+  }
   WEFT_ASSIGN(r.packets, packet_sizes(p));
   return r;
 }
@@ -200,7 +247,7 @@ class TreeText {
     std::string_view name;
     PcieKind kind;
     std::string_view link_class;
-    LinkValues Rates::*values;
+    PcieLinkValues Rates::*values;
   };
   static constexpr std::array<Name, 7> kNames = {{
       {"isl", PcieKind::kInterSocket, "", &Rates::isl},
@@ -273,7 +320,7 @@ class TreeText {
     if (shape_.nodes.size() >= kMaxNodes || depth > kMaxDepth)
       return wrong("the tree is too large", fmt::format("{} nodes, {} levels", kMaxNodes, kMaxDepth));
     at_ = end;
-    LinkValues link = rates_.*(name->values);
+    PcieLinkValues link = rates_.*(name->values);
     if (take('@')) {
       PcieLinkKind kind = rates_.packets;
       kind.generation = static_cast<std::uint32_t>(number());
@@ -283,6 +330,7 @@ class TreeText {
           std::find(kWidths.begin(), kWidths.end(), kind.width) == kWidths.end())
         return wrong("not a link", "@GENxWIDTH, like @4x8");
       link.bandwidth = pcie_payload_rate(kind);
+      link.down = link.both = Bandwidth(0);
     }
     const std::uint32_t self = make_.add(name->kind, parent, name->name, name->link_class, link);
     if (name->kind == PcieKind::kGpu) shape_.gpus.push_back(self);
@@ -386,6 +434,23 @@ Result<PcieTreeShape> read_pcie_tree(const Params& p, std::uint64_t default_nics
       return p.error("tau", "tau is a part of a port's rate", "0 to 1, like 21/121");
   }
   return p.has("tree") ? tree_of_text(p, std::move(s)) : tree_of_keys(p, default_nics, std::move(s));
+}
+
+void wire_pcie_node(const PcieTreeNode& node, double tau, std::uint32_t v, VertexId above,
+                    std::uint8_t link_class, std::vector<std::uint32_t>& ports, PcieForest& forest,
+                    FabricBuilder& fabric) {
+  forest.kind[v] = node.kind;
+  forest.tau[v] = tau;
+  if (!above.valid()) return;
+  forest.parent[v] = above;
+  forest.up_port[v] = ports[v]++;
+  forest.down_port[v] = ports[above.index()]++;
+  const LinkValues up{node.link.bandwidth, node.link.latency};
+  const LinkValues down{node.link.down.value() > 0 ? node.link.down : up.bandwidth, up.latency};
+  fabric.link(v, forest.up_port[v], above.index(), link_class, up);
+  fabric.link(above.index(), forest.down_port[v], v, link_class, down);
+  if (node.link.both.value() > 0)
+    forest.both[v] = node.link.both.value() / (up.bandwidth.value() + down.bandwidth.value());
 }
 
 }  // namespace weft::topology

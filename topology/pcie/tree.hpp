@@ -12,10 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "topology/fabric_builder.hpp"
 #include "topology/pcie/forest.hpp"
 #include "topology/platform/params.hpp"
 
 namespace weft::topology {
+
+// A link to a parent: up, and what differs on the way down.
+struct PcieLinkValues : LinkValues {
+  Bandwidth down{0};  // 0: that of up
+  Bandwidth both{0};  // of both directions together; 0: each has its own
+};
 
 struct PcieTreeNode {
   static constexpr std::uint32_t kNone = 0xffffffffu;
@@ -23,7 +30,7 @@ struct PcieTreeNode {
   std::uint32_t parent = kNone;  // always a lower number
   std::string name;              // "gpu3", "switch0", "rc1", ...
   std::uint8_t link_class = 0;   // of its link to the parent: index into PcieTreeShape::classes
-  LinkValues link;
+  PcieLinkValues link;
 };
 
 struct PcieTreeShape {
@@ -40,5 +47,11 @@ inline constexpr std::string_view kPcieRouting = "up-down";
 [[nodiscard]] std::span<const ParamInfo> pcie_params();
 // `default_nics`: network cards where the key is not given.
 [[nodiscard]] Result<PcieTreeShape> read_pcie_tree(const Params& params, std::uint64_t default_nics);
+
+// Makes `node` vertex `v` of the tree, and its links to `above`, the vertex of its parent (none: a root), of class
+// `link_class`. `ports`: of each vertex, taken so far.
+void wire_pcie_node(const PcieTreeNode& node, double tau, std::uint32_t v, VertexId above,
+                    std::uint8_t link_class, std::vector<std::uint32_t>& ports, PcieForest& forest,
+                    FabricBuilder& fabric);
 
 }  // namespace weft::topology

@@ -46,6 +46,7 @@ struct KernelCost {
   KernelPolynomial noise_polynomial;
   double noise = 0;
   bool on_device = false;
+  bool over_links = false;                          // a copy whose bytes cross the PCIe tree, no duration
   double moved_mn = 0, moved_mk = 0, moved_nk = 0;  // operands over the device's link, in times their size
 };
 

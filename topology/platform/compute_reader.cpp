@@ -63,6 +63,12 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
   }
   WEFT_ASSIGN(const bool polynomial, read_polynomial(k, "", at, c.polynomial));
   WEFT_TRY(read_polynomial(k, "noise_", at, c.noise_polynomial));
+  if (k.has_place()) {
+    c.on_device = k.place() == "device";
+    c.over_links = k.place() == "links";
+    if (!c.on_device && !c.over_links && k.place() != "host")
+      return bad_input(at("place"), "unknown choice", k.place(), "host or device, or links for a copy");
+  }
   if (k.has_rate() && k.has_efficiency())
     return bad_input(at("efficiency"), "kernel with both a rate and an efficiency", k.efficiency(),
                      "one of them");
@@ -77,13 +83,12 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
   if (k.has_bandwidth()) {
     WEFT_ASSIGN(const Bandwidth b, parse_bandwidth(k.bandwidth(), at("bandwidth")));
     c.bandwidth = b.value();
-  } else if (!polynomial || c.rate > 0) {
+  } else if (!c.over_links && (!polynomial || c.rate > 0)) {
     c.bandwidth = memory_bandwidth;
   }
   if (k.has_noise()) {
     WEFT_ASSIGN(c.noise, ratio(k.noise(), at("noise"), 0, 1e3));
   }
-  WEFT_ASSIGN(c.on_device, is_second(k.has_place(), k.place(), "host", "device", at("place")));
   const std::pair<bool, std::pair<const std::string*, double*>> moved[] = {
       {k.has_moved_mn(), {&k.moved_mn(), &c.moved_mn}},
       {k.has_moved_mk(), {&k.moved_mk(), &c.moved_mk}},
@@ -95,7 +100,7 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
                        "place: \"device\" and host { device { bandwidth: ... } }");
     WEFT_ASSIGN(*m.second, ratio(*m.first, c.where, 0, 1e6));
   }
-  if (!polynomial && c.rate == 0 && c.bandwidth == 0)
+  if (!c.over_links && !polynomial && c.rate == 0 && c.bandwidth == 0)
     return bad_input(c.where, "kernel without a cost", c.kernel,
                      "a coefficient, rate, efficiency or bandwidth (intercept: \"0\" = takes no time)");
   return c;

@@ -1,0 +1,73 @@
+#include "replay/ranks/device_copies.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::replay {
+
+void DeviceCopies::begin(std::uint32_t r, const LinkCopy& copy, Target target) {
+  hindsight_.launched(r, queues_[r].own_since);
+  set_out(r, copy, target, false);
+}
+
+void DeviceCopies::launch(std::uint32_t r, const LinkCopy& copy, Target target) {
+  Queue& q = queues_[r];
+  if (q.busy) return q.waiting.push_back({copy, target});
+  q.busy = true;
+  hindsight_.launched(r, q.since);
+  set_out(r, copy, target, true);
+}
+
+void DeviceCopies::set_out(std::uint32_t r, const LinkCopy& copy, Target target, bool queued) {
+  const std::uint32_t i = copies_.take();
+  copies_[i] = {r, copy.both_ways ? 2u : 1u, queued, copy.cap, target};
+  const auto [device, memory] = ends_[r];
+  const bool in = copy.to_device;
+  one_way(i, in ? memory : device, in ? device : memory, copy);
+  if (copy.both_ways && !agenda_.failed()) one_way(i, in ? device : memory, in ? memory : device, copy);
+}
+
+void DeviceCopies::one_way(std::uint32_t copy, HostId from, HostId to, const LinkCopy& what) {
+  const auto route = router_.between(from, to);
+  if (!route.reachable)
+    return agenda_.fail(bad_input({}, "no route for a copy", {}, "links between accelerator and memory"));
+  const std::uint32_t i = messages_.take();
+  Message& m = messages_[i];
+  m = Message{};
+  m.src = m.dst = copies_[copy].rank;
+  m.context = kContext;
+  m.bytes = what.bytes;
+  m.all_next = copy;
+  m.tag = from == ends_[m.src].memory ? 1 : 0;  // to the accelerator
+  agenda_.post_in(what.before + Elapsed(route.latency), EventKind::kCopyStart, i);
+}
+
+void DeviceCopies::start_flow(std::uint32_t i) {
+  const Message& m = messages_[i];
+  if (m.bytes == 0) return arrive(i);
+  const Ends& e = ends_[m.src];
+  const auto route = m.tag == 1 ? router_.between(e.memory, e.device) : router_.between(e.device, e.memory);
+  const double cap = copies_[m.all_next].cap;
+  messages_[i].flow = network_.start(route.links, 1, cap, std::min(route.narrowest, cap), m.bytes, i,
+                                     agenda_.now(), {m.src, m.src});
+}
+
+void DeviceCopies::arrive(std::uint32_t i) {
+  const std::uint32_t c = messages_[i].all_next;
+  messages_[i].context = 0;
+  messages_.give(i);
+  Copy& copy = copies_[c];
+  if (--copy.flows > 0) return;
+  const Copy over = copy;
+  copies_.give(c);
+  Queue& q = queues_[over.rank];
+  waits_.kernel_over(over.rank, over.target, over.queued ? q.since : q.own_since);
+  if (!over.queued) return;
+  q.busy = !q.waiting.empty();
+  if (!q.busy) return;
+  const Waiting next = q.waiting.front();
+  q.waiting.pop_front();
+  set_out(over.rank, next.copy, next.target, true);
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,227 @@
+// Copies between accelerators and hosts as flows over a PCIe tree (docs/model.md, "Accelerators").
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/rng.hpp"
+#include "replay/engine.hpp"
+#include "replay/verification.hpp"
+#include "tests/support/memory_trace.hpp"
+#include "traces/kernel.hpp"
+
+namespace weft::replay::link_copies_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MemoryTrace;
+using traces::Kernel;
+using traces::OpKind;
+
+constexpr std::int64_t kElements = 1 << 20;
+constexpr double kBytes = 8.0 * kElements;
+constexpr double kDown = 11.4e9, kUp = 12.3e9, kBoth = 19.8e9;  // A100 over PCIe 3 (docs/validation-a100.md)
+
+// Two nodes of two GPUs, a network card and the host's memory each: hosts 0 to 3 are GPUs, 4 and 5 memories.
+const std::string kNodes =
+    "topology { family: \"crossbar\" set: \"n=2\" set: \"bw=50GB/s\" set: \"lat=0\" }\n"
+    "node { family: \"pcie\" set: \"switches=0\" set: \"cards=2\" set: \"gpus=1\" set: \"mem=on\" set: "
+    "\"lat=0\"\n"
+    "       set: \"bw=12.3GB/s\" set: \"down_bw=11.4GB/s\" set: \"both_bw=19.8GB/s\" set: \"nic_bw=50GB/s\" ";
+const std::string kCopies =
+    "host { kernel { name: \"device_dgemm\" mnk: \"1us\" }\n"
+    "       kernel { name: \"copy_to_host\" place: \"links\" }\n"
+    "       kernel { name: \"copy_to_device\" place: \"links\" } }\n"
+    "mpi { eager_limit: \"0B\" }\n";
+
+Result<topology::Platform> load(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "link_copies_" + std::to_string(::getpid()) + ".textproto";
+  std::ofstream(path) << text;
+  return topology::load_platform(path);
+}
+topology::Platform nodes(const std::string& node_keys = "", const std::string& host = kCopies) {
+  auto p = load(kNodes + node_keys + " }\n" + host);
+  EXPECT_TRUE(p) << (p ? "" : p.error().message());
+  return std::move(p).value();
+}
+
+void copy(MemoryTrace& t, std::uint32_t rank, Kernel kernel, std::int64_t k = 1) {
+  t.add(rank, {.kind = OpKind::compute_kernel}, {static_cast<std::int64_t>(kernel), kElements, 1, k});
+}
+void launch(MemoryTrace& t, std::uint32_t rank, Kernel kernel, std::uint32_t request, std::int64_t k = 1,
+            std::int64_t m = kElements) {
+  t.add(rank, {.kind = OpKind::launch, .request = request}, {static_cast<std::int64_t>(kernel), m, 1, k});
+}
+
+// Finish of each rank in seconds; all of it verified, and the critical path sums up.
+std::vector<double> finishes(MemoryTrace& t, const topology::Platform& p, std::vector<HostId> hosts) {
+  ReplayOptions o;
+  o.critical_path = true;
+  Verification checked;
+  auto r = replay_verified(t, p, hosts, o, checked);
+  EXPECT_TRUE(r) << (r ? "" : r.error().message());
+  if (!r) return {};
+  EXPECT_TRUE(r->finished);
+  EXPECT_THAT(checked.told, IsEmpty());
+  std::vector<double> out;
+  for (const RankTimes& k : r->ranks) {
+    EXPECT_EQ(k.compute + k.send + k.recv + k.wait + k.collective, k.finish);
+    out.push_back(to_seconds(k.finish));
+  }
+  return out;
+}
+
+TEST(LinkCopies, OneWayAndBothWaysAsMeasured) {
+  const auto p = nodes();
+  const struct {
+    Kernel kernel;
+    std::int64_t k;
+    double rate;
+  } cases[] = {{Kernel::copy_to_device, 1, kDown},
+               {Kernel::copy_to_host, 1, kUp},
+               {Kernel::copy_to_device, 2, kBoth / 2}};
+  for (const auto& c : cases)
+    for (const bool on_gpu : {true, false}) {  // where the rank runs
+      MemoryTrace t(1);
+      copy(t, 0, c.kernel, c.k);
+      EXPECT_NEAR(finishes(t, p, {HostId(on_gpu ? 0 : 4)})[0], kBytes / c.rate, 1e-11);
+    }
+}
+
+// The launched copy in and the rank's own copy out have 9.9 each until the shorter is over.
+TEST(LinkCopies, AnOwnCopySlowsALaunchedOneTheOtherWay) {
+  const auto p = nodes();
+  MemoryTrace t(1);
+  launch(t, 0, Kernel::copy_to_device, 1, 1, 3 * kElements);
+  copy(t, 0, Kernel::copy_to_host);
+  t.wait(0, 1);
+  const double together = kBytes / (kBoth / 2);
+  EXPECT_NEAR(finishes(t, p, {HostId(0)})[0], together + 2 * kBytes / kDown, 1e-11);
+}
+
+TEST(LinkCopies, LaunchedOnesRunOneAfterTheOtherBesideKernels) {
+  const auto p = nodes();
+  MemoryTrace t(1);
+  launch(t, 0, Kernel::copy_to_device, 1);
+  launch(t, 0, Kernel::copy_to_host, 2);
+  launch(t, 0, Kernel::device_dgemm, 3, 1, 100);
+  for (const std::uint32_t request : {3, 1, 2}) t.wait(0, request);
+  EXPECT_NEAR(finishes(t, p, {HostId(1)})[0], kBytes / kDown + kBytes / kUp, 1e-11);
+}
+
+// Ranks on the memory of a node have a GPU each; a third begins again with the first.
+TEST(LinkCopies, ProcessesOfTheHostAreDealtItsAccelerators) {
+  const auto p = nodes();
+  MemoryTrace t(4);
+  for (std::uint32_t r = 0; r < 4; ++r) copy(t, r, Kernel::copy_to_host);
+  const auto got = finishes(t, p, {HostId(4), HostId(4), HostId(5), HostId(4)});
+  EXPECT_NEAR(got[0], 2 * kBytes / kUp, 1e-11);
+  EXPECT_NEAR(got[3], 2 * kBytes / kUp, 1e-11);
+  EXPECT_NEAR(got[1], kBytes / kUp, 1e-11);
+  EXPECT_NEAR(got[2], kBytes / kUp, 1e-11);
+}
+
+// Four copies on two ports, 8.5 of 34 GB/s each, and a message that reads the same memory.
+TEST(LinkCopies, CopiesAndMessagesShareTheMemory) {
+  const auto p = nodes("set: \"mem_bw=30GB/s\" set: \"mem_both_bw=34GB/s\" ");
+  MemoryTrace t(2);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    launch(t, r, Kernel::copy_to_device, 1, 2);
+    t.wait(r, 1);
+  }
+  for (const double f : finishes(t, p, {HostId(4), HostId(4)})) EXPECT_NEAR(f, kBytes / 8.5e9, 1e-11);
+
+  const auto narrow = nodes("set: \"mem_bw=12GB/s\" set: \"mem_both_bw=12GB/s\" ");
+  MemoryTrace m(2);
+  launch(m, 0, Kernel::copy_to_host, 1);
+  m.p2p(0, OpKind::send, 1, 0, 8 * kElements);
+  m.p2p(1, OpKind::recv, 0, 0, 8 * kElements);
+  m.wait(0, 1);
+  EXPECT_NEAR(finishes(m, narrow, {HostId(4), HostId(5)})[0], kBytes / 6e9, 1e-11);
+}
+
+// A rank's computations are taken together as far as no copy is among them.
+TEST(LinkCopies, ComputationsAroundACopyTakeTheirTime) {
+  const auto p = nodes("", "host { kernel { name: \"dgemm\" mnk: \"1ms\" }\n" + kCopies.substr(7));
+  MemoryTrace t(1);
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 2; ++j)
+      t.add(0, {.kind = OpKind::compute_kernel}, {static_cast<std::int64_t>(Kernel::dgemm), 1, 1, 1});
+    copy(t, 0, Kernel::copy_to_host);
+  }
+  t.compute(0, Duration(1'000'000'000));
+  EXPECT_NEAR(finishes(t, p, {HostId(0)})[0], 7e-3 + 3 * kBytes / kUp, 1e-11);
+}
+
+TEST(LinkCopies, LatencyAndARateOfItsOwn) {
+  const auto p = nodes("",
+                       "host { kernel { name: \"copy_to_host\" place: \"links\" intercept: \"10us\" "
+                       "bandwidth: \"4GB/s\" } }\n");
+  MemoryTrace t(1);
+  copy(t, 0, Kernel::copy_to_host);
+  EXPECT_NEAR(finishes(t, p, {HostId(0)})[0], 10e-6 + kBytes / 4e9, 1e-11);
+  MemoryTrace none(1);
+  none.add(0, {.kind = OpKind::compute_kernel}, {static_cast<std::int64_t>(Kernel::copy_to_host), 0, 1, 1});
+  EXPECT_NEAR(finishes(none, p, {HostId(0)})[0], 10e-6, 1e-15);
+}
+
+// One GPU: each of its copies in turn, then all of them in random order and overlap; never faster than the sum allows,
+// never slower than one after the other.
+TEST(LinkCopies, RandomCopiesStayWithinTheirBounds) {
+  const auto p = nodes();
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    MemoryTrace t(1);
+    double in = 0, out = 0;
+    const auto launched = static_cast<std::uint32_t>(1 + rng.below(4));
+    for (std::uint32_t i = 0; i < launched; ++i) {
+      const auto m = static_cast<std::int64_t>(1 + rng.below(kElements));
+      const bool down = rng.below(2) == 0, both = rng.below(3) == 0;
+      launch(t, 0, down ? Kernel::copy_to_device : Kernel::copy_to_host, i, both ? 2 : 1, m);
+      (down ? in : out) += 8.0 * static_cast<double>(m);
+      if (both) (down ? out : in) += 8.0 * static_cast<double>(m);
+      if (rng.below(2) == 0) {
+        const bool own_down = rng.below(2) == 0;
+        copy(t, 0, own_down ? Kernel::copy_to_device : Kernel::copy_to_host);
+        (own_down ? in : out) += kBytes;
+      }
+    }
+    for (std::uint32_t i = 0; i < launched; ++i) t.wait(0, i);
+    const double got = finishes(t, p, {HostId(0)})[0];
+    EXPECT_GE(got * (1 + 1e-9), std::max({in / kDown, out / kUp, (in + out) / kBoth}));
+    EXPECT_LE(got, (in / kDown + out / kUp) * (1 + 1e-9));
+  }
+}
+
+TEST(LinkCopies, WhatCannotBeIsAnError) {
+  const auto error_of = [](const std::string& text, HostId host = HostId(0)) -> std::string {
+    auto p = load(text);
+    if (!p) return p.error().message();
+    MemoryTrace t(1);
+    copy(t, 0, Kernel::copy_to_host);
+    auto r = replay(t, *p, {host}, {});
+    return r ? "" : r.error().message();
+  };
+  EXPECT_THAT(error_of("topology { family: \"crossbar\" set: \"n=2\" }\n" + kCopies),
+              HasSubstr(":4:17: error: copies over links by a rank that has no accelerator and host memory"));
+  EXPECT_THAT(error_of("topology { family: \"pcie\" }\n" + kCopies),
+              HasSubstr("got \"gpu0\"; expected a PCIe tree"));
+  EXPECT_THAT(
+      error_of("topology { family: \"pcie\" set: \"mem=on\" set: \"nics=1\" }\n" + kCopies, HostId(9)),
+      HasSubstr("got \"nic0\""));
+  EXPECT_THAT(error_of("host { kernel { name: \"dgemm\" place: \"links\" } }\n"
+                       "topology { family: \"pcie\" set: \"mem=on\" }\n"),
+              HasSubstr("kernel over links; got \"dgemm\"; expected copy_to_host or copy_to_device"));
+  EXPECT_THAT(
+      error_of("topology { family: \"pcie\" }\nhost { kernel { name: \"dgemm\" place: \"link\" } }\n"),
+      HasSubstr("got \"link\"; expected host or device, or links for a copy"));
+}
+
+}  // namespace
+}  // namespace weft::replay::link_copies_test
