@@ -30,6 +30,8 @@ class JournalFlags {
   [[nodiscard]] Result<void> open(const CommonOptions& common, bool outputs);
   [[nodiscard]] const predict::PointsPlan& plan() const { return plan_; }
   [[nodiscard]] bool sharded() const { return plan_.shard.has_value(); }
+  // Over processes, in one of the two ways.
+  [[nodiscard]] bool divided() const { return spread_ || (!shard_.empty() && shard_ != kShardMerge); }
   // "shard 2/3: 67 points, ...": what a shard says when it is done; nothing of a rank.
   [[nodiscard]] std::string shard_text(const predict::PointsDone& done) const;
   // Why points are missing: "interrupted after 12 of 67 points, ..."; empty if none are.

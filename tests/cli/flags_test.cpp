@@ -201,6 +201,8 @@ const std::vector<Verb>& verbs() {
        "halo --grid 2x2 --on cs-storm",
        {{"--grid", {"--grid 3x2", "halo --on cs-storm"}},
         {"--journal", {"--journal kept"}},
+        {"--shard", {"--shard 1/2 --journal kept"}},
+        {"--spread", {"--spread --journal kept"}},
         {"--pattern", {"--pattern pattern.csv", "halo --on cs-storm"}},
         {"--periodic", {"--periodic", "halo --grid 3x2 --on cs-storm"}},
         {"--diagonals", {"--diagonals"}},
