@@ -119,10 +119,7 @@ bool SearchPoints::run(const std::vector<schedule::Piece>& pieces, unsigned thre
     if (!error_) error_ = done.error();
     return false;
   }
-  sum.wanted += done->wanted;
-  sum.found += done->found;
-  sum.finished += done->finished;
-  sum.interrupted = sum.interrupted || done->interrupted;
+  sum += *done;
   return !plan.shard && !done->interrupted;
 }
 

@@ -311,7 +311,7 @@ Action setup(CLI::App& app) {
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");
   add_hpl_flags(*hpl, o->hpl);
-  o->journal.add(*hpl, JournalFlags::Shards::kYes);
+  o->journal.add(*hpl);
   o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);
   hpl->get_option("--threads")

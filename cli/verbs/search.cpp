@@ -291,7 +291,7 @@ Action setup(CLI::App& app) {
              "picture of the PCIe trees with the congested links of each step (- = stdout)");
   add_output(app, o->common, "--histogram", o->histogram,
              "CSV of the distinct times and how many schedules take each (- = stdout)");
-  o->journal.add(app, JournalFlags::Shards::kYes);
+  o->journal.add(app);
   o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return search(*o); });

@@ -147,7 +147,7 @@ Action setup(CLI::App& app) {
          "each; without it the place is interpolated [0]")
       ->transform(count(0, 60))
       ->type_name("N");
-  o->journal.add(app, JournalFlags::Shards::kYes);
+  o->journal.add(app);
   o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return run(*o); });

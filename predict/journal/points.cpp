@@ -59,6 +59,15 @@ Error missing_points(const std::vector<Point>& points, const std::vector<std::si
 
 }  // namespace
 
+PointsDone& PointsDone::operator+=(const PointsDone& more) {
+  done.insert(done.end(), more.done.begin(), more.done.end());
+  wanted += more.wanted;
+  found += more.found;
+  finished += more.finished;
+  interrupted = interrupted || more.interrupted;
+  return *this;
+}
+
 Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan& plan, unsigned threads,
                               const PointsWork& work, const OnFewerThreads& on_fewer) {
   WEFT_CHECK(plan.journal != nullptr, "points without a journal");
@@ -117,10 +126,13 @@ Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan
       if (left[i] != 0 && done[i] == 0) wait_a_little();
     }
 
-  out.done.assign(done.begin(), done.end());
   out.finished = static_cast<std::size_t>(std::count(done.begin(), done.end(), 1));
   out.wanted = mine.size() - static_cast<std::size_t>(std::count(idle.begin(), idle.end(), 1));
   out.interrupted = out.finished < out.wanted;
+  if (plan.shard && plan.take_others)
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (done[i] == 0 && needed(i)) (void)take(i);
+  out.done.assign(done.begin(), done.end());
   return out;
 }
 

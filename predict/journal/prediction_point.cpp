@@ -157,24 +157,29 @@ Json prediction_json(TimedPrediction prediction, const PredictionStudy& study) {
 
 std::optional<TimedPrediction> prediction_of(const Json& json) { return FromJson::to<TimedPrediction>(json); }
 
-Result<std::optional<HplPrediction>> predict_point(const PredictionStudy& study, const PointsPlan& plan,
-                                                   const hpl_gen::HplConfig& config,
-                                                   const topology::Platform& platform,
-                                                   const PredictOptions& options) {
-  std::optional<HplPrediction> out;
+Result<PointsDone> predict_points(const PredictionStudy& study, const PointsPlan& plan,
+                                  const std::vector<hpl_gen::HplConfig>& configs,
+                                  const topology::Platform& platform, const PredictOptions& options,
+                                  std::vector<std::optional<HplPrediction>>& out,
+                                  const std::function<void()>& on_taken) {
+  out.assign(configs.size(), std::nullopt);
+  std::vector<Point> points;
+  for (const hpl_gen::HplConfig& c : configs)
+    points.push_back(prediction_point(*plan.journal, study, c, options));
   PointsWork work;
-  work.run = [&](std::size_t) -> Result<Json> {
+  work.run = [&](std::size_t i) -> Result<Json> {
     TimedPrediction p;
-    WEFT_ASSIGN(p.prediction, predict_hpl(config, platform, options));
+    WEFT_ASSIGN(p.prediction, predict_hpl(configs[i], platform, options));
     return prediction_json(std::move(p), study);
   };
-  work.take = [&](std::size_t, const Json& json) {
+  work.take = [&](std::size_t i, const Json& json) {
     auto p = prediction_of(json);
-    if (p) out = std::move(p->prediction);
-    return p.has_value();
+    if (!p) return false;
+    out[i] = std::move(p->prediction);
+    on_taken();
+    return true;
   };
-  WEFT_TRY(run_points({prediction_point(*plan.journal, study, config, options)}, plan, 1, work));
-  return out;
+  return run_points(points, plan, 1, work);
 }
 
 }  // namespace weft::predict

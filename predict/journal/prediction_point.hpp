@@ -1,8 +1,10 @@
 // A prediction of HPL as a point of a journal: its key, and its result as JSON and back.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "predict/hpl_prediction.hpp"
 #include "predict/journal/points.hpp"
@@ -27,11 +29,13 @@ struct TimedPrediction {
 [[nodiscard]] Json prediction_json(TimedPrediction prediction, const PredictionStudy& study);
 [[nodiscard]] std::optional<TimedPrediction> prediction_of(const Json& json);
 
-// predict_hpl() of one point: what the plan's journal holds is taken from there. None: interrupted.
-[[nodiscard]] Result<std::optional<HplPrediction>> predict_point(const PredictionStudy& study,
-                                                                 const PointsPlan& plan,
-                                                                 const hpl_gen::HplConfig& config,
-                                                                 const topology::Platform& platform,
-                                                                 const PredictOptions& options);
+// predict_hpl() of several points: what the plan's journal holds is taken from there. `on_taken` after each one, in
+// whatever order. Those that are of other shards and not there, or were given up, are empty in `out`.
+[[nodiscard]] Result<PointsDone> predict_points(const PredictionStudy& study, const PointsPlan& plan,
+                                                const std::vector<hpl_gen::HplConfig>& configs,
+                                                const topology::Platform& platform,
+                                                const PredictOptions& options,
+                                                std::vector<std::optional<HplPrediction>>& out,
+                                                const std::function<void()>& on_taken);
 
 }  // namespace weft::predict

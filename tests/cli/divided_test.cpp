@@ -71,5 +71,44 @@ TEST(CliDivided, SearchesInShardsAndSpreadGiveTheBytesOfOne) {
   }
 }
 
+// Each start of the shards takes the search one stage on, until nothing is missing.
+TEST(CliDivided, TunesInShardsAndSpreadGiveTheBytesOfOne) {
+  const Workspace w;
+  const std::string command =
+      "tune hpl --on crossbar:n=16,bw=10GB/s,lat=1us,speed=20Gflops --n 2000 --nb 50,100 --p 4,2 --q 4,8 "
+      "--evaluations 16";
+  const Output whole = output_of(w, command);
+  EXPECT_EQ(w.weft(command + " --journal one").exit_code, 0);
+  const auto points = lines_of(w, "one").size();
+  for (const int shards : {2, 3}) {
+    const std::string n = std::to_string(shards);
+    std::string folders;
+    for (int i = 1; i <= shards; ++i) folders += " j" + n + std::to_string(i);
+    int starts = 0;
+    std::size_t before = 0;
+    for (; w.weft("merge" + folders).exit_code != 0; ++starts) {
+      ASSERT_LT(starts, 30);
+      for (int i = 1; i <= shards; ++i) {
+        // Its own folder, and what came from the others, as they have it by now.
+        std::string journals = " --journal j" + n + std::to_string(i);
+        for (int k = 1; k <= shards; ++k)
+          if (k != i && (starts > 0 || k < i)) journals += " --journal j" + n + std::to_string(k);
+        const Outcome o = w.weft(command + journals + " --shard " + std::to_string(i) + "/" + n);
+        ASSERT_EQ(o.exit_code, 0) << o.err;
+        if (starts == 0) EXPECT_THAT(o.out, HasSubstr("of other shards: run those, then this again"));
+      }
+      std::size_t now = 0;
+      for (int i = 1; i <= shards; ++i) now += lines_of(w, "j" + n + std::to_string(i)).size();
+      ASSERT_GT(now, before) << "no start is in vain";
+      before = now;
+    }
+    EXPECT_GE(starts, 2) << "stages";
+    EXPECT_EQ(before, points);
+    EXPECT_EQ(output_of(w, "merge" + folders), whole) << n;
+  }
+  EXPECT_EQ(spread(w, command + " --journal k"), whole);
+  expect_once(w, "k", points);
+}
+
 }  // namespace
 }  // namespace weft::testing::divided_test
