@@ -188,11 +188,13 @@ const std::vector<Verb>& verbs() {
        with_replay("t.weft", {{"--routing",
                                {"--routing valiant", "t.weft --on dragonfly:p=1,a=4,h=1,bw=1GB/s,lat=1us"}},
                               {"--sensitivity", {"--sensitivity", "t.weft --report p.html" + kOn}},
+                              {"--verify", {"--verify"}},
                               {"--noise", {"--noise", "long.weft --on dahu"}}})},
       {"sweep", "t.weft --set lat=1us,2us" + kOn,
        with_replay(
            "t.weft --set lat=1us,2us",
            {{"--noise", {"--noise", "long.weft --on dahu --set lat=1us,2us"}},
+            {"--verify", {"--verify"}},
             {"--bisect",
              {"--bisect 3",
               "t.weft --set bw=100MB/s,10GB/s --on torus:dims=4x4,lat=1us --on crossbar:n=16,lat=60us"}},
