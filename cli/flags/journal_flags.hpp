@@ -29,6 +29,7 @@ class JournalFlags {
   [[nodiscard]] Result<void> open(const CommonOptions& common, bool outputs);
   [[nodiscard]] const predict::PointsPlan& plan() const { return plan_; }
   [[nodiscard]] bool sharded() const { return plan_.shard.has_value(); }
+  [[nodiscard]] bool spread() const { return spread_; }
   // Over processes, in one of the two ways.
   [[nodiscard]] bool divided() const { return spread_ || (!shard_.empty() && shard_ != kShardMerge); }
   // "shard 2/3: 67 points, ...": what a shard says when it is done; nothing of a rank. `awaited`: points of other shards

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "predict/hpl_prediction.hpp"
+#include "predict/hpl_windows.hpp"
 #include "predict/journal/points.hpp"
 
 namespace weft::predict {
@@ -24,6 +25,9 @@ struct TimedPrediction {
   double wall_s = 0;  // that it took where it was made
 };
 
+// All that a prediction and its windows depend on.
+[[nodiscard]] KeyMaker prediction_key(Journal& journal, const PredictionStudy& study,
+                                      const hpl_gen::HplConfig& config, const PredictOptions& options);
 [[nodiscard]] Point prediction_point(Journal& journal, const PredictionStudy& study,
                                      const hpl_gen::HplConfig& config, const PredictOptions& options);
 [[nodiscard]] Json prediction_json(TimedPrediction prediction, const PredictionStudy& study);
@@ -37,5 +41,17 @@ struct TimedPrediction {
                                                 const PredictOptions& options,
                                                 std::vector<std::optional<HplPrediction>>& out,
                                                 const std::function<void()>& on_taken);
+
+// Windows of one prediction, each a point.
+struct WindowPoints {
+  PointsPlan plan;      // of all windows: no shard
+  KeyMaker prediction;  // prediction_key()
+};
+
+// What `run` makes of the tasks, or another process has made of them. `links`: of the platform. Errors: those of `run`
+// and run_points(); kFinding "interrupted" when the plan says so.
+[[nodiscard]] Result<std::vector<WindowRun>> share_windows(
+    const WindowPoints& points, const std::vector<WindowTask>& tasks, std::size_t links,
+    const PredictOptions& options, const std::function<Result<WindowRun>(std::size_t)>& run);
 
 }  // namespace weft::predict

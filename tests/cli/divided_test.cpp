@@ -110,5 +110,31 @@ TEST(CliDivided, TunesInShardsAndSpreadGiveTheBytesOfOne) {
   expect_once(w, "k", points);
 }
 
+// Ranks take windows of one prediction.
+TEST(CliDivided, WindowsOfOnePredictionAreSpreadAndGiveTheBytesOfOne) {
+  const Workspace w;
+  const std::string command =
+      "predict hpl --on crossbar:n=4,bw=10GB/s,lat=1us,speed=20Gflops --n 8000 --nb 40 --p 2 --q 2 "
+      "--sample 4 --window 4 --threads 2";
+  const Output whole = output_of(w, command);
+  expect_same(spread(w, command + " --journal k"), whole, "spread");
+  expect_once(w, "k", 5);
+  // Killed after some windows, another start does the others.
+  const auto lines = lines_of(w, "k").size();
+  setenv("PMI_RANK", "0", 1);
+  setenv("PMI_SIZE", "2", 1);
+  for (const double seconds : {0.1, 0.2})
+    (void)w.interrupted_weft(command + " --journal j --spread", seconds, "KILL");
+  unsetenv("PMI_RANK");
+  unsetenv("PMI_SIZE");
+  expect_same(spread(w, command + " --journal j"), whole, "spread after a kill");
+  expect_once(w, "j", 5);
+  EXPECT_EQ(lines_of(w, "j").size(), lines);
+  // The prediction is a point too, and stands for its windows.
+  const auto files = w.list();
+  expect_same(output_of(w, command + " --journal k"), whole, "one process");
+  EXPECT_EQ(w.list(), files);
+}
+
 }  // namespace
 }  // namespace weft::testing::divided_test
