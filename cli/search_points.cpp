@@ -96,6 +96,7 @@ bool SearchPoints::run(const std::vector<schedule::Piece>& pieces, unsigned thre
                        const schedule::PieceWork<T>& work, const predict::PointsPlan& plan,
                        predict::PointsDone& sum) {
   std::vector<predict::Point> points;
+  points.reserve(pieces.size());
   for (const schedule::Piece& p : pieces) {
     predict::KeyMaker key = search_;
     points.push_back({key.add("piece", p.name).key(), p.name, p.weight});

@@ -31,6 +31,7 @@ class Field {
       }
     }
     std::vector<std::size_t> out;
+    out.reserve(configs.size());
     for (const HplConfig& c : configs) {
       const auto at = index_of(c);
       if (!at) break;

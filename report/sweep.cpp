@@ -280,6 +280,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
     i = end;
   }
   std::vector<CompareRow> rows;
+  rows.reserve(sweep.rows.size());
   for (const auto& r : sweep.rows) rows.push_back(r.row);
   out += verified_text(rows) + "\n";
   for (const std::string& w : sweep_warnings(sweep)) out += wrap("warning: " + w + "\n", width, 3);

@@ -369,6 +369,7 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
   if (kept) {
     std::mutex mutex;
     std::vector<Walker*> idle;
+    idle.reserve(walkers.size());
     for (const auto& w : walkers) idle.push_back(w.get());
     std::vector<std::uint8_t> walked(pieces, 0);
     const auto caller = std::this_thread::get_id();
@@ -388,6 +389,7 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
       if (walked[i] == 0) done.fetch_add(weight_of(static_cast<std::uint32_t>(i)), std::memory_order_relaxed);
     };
     std::vector<Piece> named;
+    named.reserve(pieces);
     for (std::uint32_t piece = 0; piece < pieces; ++piece)
       named.push_back(
           {fmt::format("{}roots {} to {} of {}", control.piece, begin_of(piece), end_of(piece), tasks),

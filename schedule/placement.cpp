@@ -291,6 +291,7 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
       return !best || !cannot_be_better(i, *best);
     };
     std::vector<Piece> pieces;
+    pieces.reserve(r.classes.size());
     for (const PlacementClass& c : r.classes) pieces.push_back({name_of(c) + "result", 1});
     r.interrupted = !control.kept->results(pieces, 1, work);
     if (failed) return *failed;

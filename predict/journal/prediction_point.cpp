@@ -189,6 +189,7 @@ Result<PointsDone> predict_points(const PredictionStudy& study, const PointsPlan
                                   const std::function<void()>& on_taken) {
   out.assign(configs.size(), std::nullopt);
   std::vector<Point> points;
+  points.reserve(configs.size());
   for (const hpl_gen::HplConfig& c : configs)
     points.push_back(prediction_point(*plan.journal, study, c, options));
   PointsWork work;
@@ -212,6 +213,7 @@ Result<std::vector<WindowRun>> share_windows(const WindowPoints& windows,
                                              const PredictOptions& options,
                                              const std::function<Result<WindowRun>(std::size_t)>& run) {
   std::vector<Point> points;
+  points.reserve(tasks.size());
   for (const WindowTask& t : tasks) {
     const auto& [before, first, measured, last] = t.window;
     const std::string what =
@@ -226,6 +228,7 @@ Result<std::vector<WindowRun>> share_windows(const WindowPoints& windows,
     WindowPoint p;
     WEFT_ASSIGN(p.run, run(i));
     p.messages = p.run.result.network.count;
+    p.link_bytes.reserve(links);
     for (const network::LinkUse& l : p.run.result.links) p.link_bytes.push_back(l.bytes);
     return ToJson::of(p);
   };
