@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cli/verb.hpp"
 #include "predict/journal/fields.hpp"
 
 namespace weft::schedule {
@@ -72,47 +73,55 @@ void fields(V& visit, SearchResult& r) {
 namespace weft::cli {
 
 SearchPoints::SearchPoints(const predict::PointsPlan& plan, predict::KeyMaker search)
-    : plan_(plan), search_(std::move(search)) {
-  pieces_.find_roots = [this](const std::string& piece, schedule::ExhaustivePiece& out) {
-    return find(piece, out);
+    : plan_(plan), inner_plan_(plan), search_(std::move(search)) {
+  inner_plan_.shard.reset();
+  pieces_.roots = [this](const auto& pieces, unsigned threads, const auto& work) {
+    return run(pieces, threads, work, plan_, done_);
   };
-  pieces_.find_result = [this](const std::string& piece, schedule::SearchResult& out) {
-    return find(piece, out);
+  pieces_.results = [this](const auto& pieces, unsigned threads, const auto& work) {
+    return run(pieces, threads, work, plan_, done_);
   };
-  pieces_.keep_roots = [this](const std::string& piece, const auto& done) { return keep(piece, done); };
-  pieces_.keep_result = [this](const std::string& piece, const auto& done) { return keep(piece, done); };
+  pieces_.inner_roots = [this](const auto& pieces, unsigned threads, const auto& work) {
+    return run(pieces, threads, work, inner_plan_, inner_done_);
+  };
 }
 
 Result<void> SearchPoints::outcome() const {
-  const std::lock_guard lock(mutex_);
   if (error_) return *error_;
   return {};
 }
 
 template <class T>
-bool SearchPoints::find(const std::string& piece, T& out) {
-  predict::KeyMaker key = search_;
-  const auto json = plan_.journal->find(key.add("piece", piece).key());
-  auto found = json ? predict::FromJson::to<T>(*json) : std::nullopt;
-  if (!found) return false;
-  out = std::move(*found);
-  ++finished_;
-  return true;
-}
-
-template <class T>
-bool SearchPoints::keep(const std::string& piece, const T& done) {
-  predict::KeyMaker key = search_;
-  T copy = done;
-  const auto kept = plan_.journal->append(key.add("piece", piece).key(), piece, predict::ToJson::of(copy));
-  ++finished_;
-  if (!kept) fail(kept.error());
-  return kept.has_value();
-}
-
-void SearchPoints::fail(Error error) {
-  const std::lock_guard lock(mutex_);
-  if (!error_) error_ = std::move(error);
+bool SearchPoints::run(const std::vector<schedule::Piece>& pieces, unsigned threads,
+                       const schedule::PieceWork<T>& work, const predict::PointsPlan& plan,
+                       predict::PointsDone& sum) {
+  std::vector<predict::Point> points;
+  points.reserve(pieces.size());
+  for (const schedule::Piece& p : pieces) {
+    predict::KeyMaker key = search_;
+    points.push_back({key.add("piece", p.name).key(), p.name, p.weight});
+  }
+  predict::PointsWork kept;
+  kept.run = [&](std::size_t i) -> Result<predict::Json> {
+    T out;
+    if (!work.run(i, out)) return Error{ErrorCode::kFinding, pieces[i].name, "interrupted", {}, {}};
+    return predict::ToJson::of(out);
+  };
+  kept.take = [&](std::size_t i, const predict::Json& json) {
+    auto found = predict::FromJson::to<T>(json);
+    if (!found) return false;
+    work.take(i, std::move(*found));
+    ++finished_;
+    return true;
+  };
+  kept.needed = work.needed;
+  const auto done = predict::run_points(points, plan, threads, kept, tell_fewer_threads);
+  if (!done) {
+    if (!error_) error_ = done.error();
+    return false;
+  }
+  sum += *done;
+  return !plan.shard && !done->interrupted;
 }
 
 }  // namespace weft::cli

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "core/result.hpp"
 #include "predict/journal/points.hpp"
@@ -17,22 +16,23 @@ class SearchPoints {
   // `search`: all that the search depends on. The plan must have a journal, and outlive this.
   SearchPoints(const predict::PointsPlan& plan, predict::KeyMaker search);
   [[nodiscard]] const schedule::KeptPieces& pieces() const { return pieces_; }
-  // Why a piece could not be kept, if one could not.
+  // Why pieces could not be kept or are missing, if so.
   [[nodiscard]] Result<void> outcome() const;
+  [[nodiscard]] const predict::PointsDone& done() const { return done_; }
+  // Pieces that were taken, those of pieces too.
   [[nodiscard]] std::size_t finished() const { return finished_; }
 
  private:
   template <class T>
-  bool find(const std::string& piece, T& out);
-  template <class T>
-  bool keep(const std::string& piece, const T& done);
-  void fail(Error error);
+  bool run(const std::vector<schedule::Piece>& pieces, unsigned threads, const schedule::PieceWork<T>& work,
+           const predict::PointsPlan& plan, predict::PointsDone& sum);
 
   const predict::PointsPlan& plan_;
+  predict::PointsPlan inner_plan_;
   predict::KeyMaker search_;
   schedule::KeptPieces pieces_;
-  mutable std::mutex mutex_;
   std::optional<Error> error_;
+  predict::PointsDone done_, inner_done_;
   std::atomic<std::size_t> finished_{0};
 };
 

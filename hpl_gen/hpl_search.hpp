@@ -41,8 +41,13 @@ struct SearchResult {
   bool complete = true;  // false: stopped by `evaluate`; what was found until then
 };
 
-// Gflop/s of a configuration with that many windows; nullopt: stop the search.
-using Evaluate = std::function<Result<std::optional<Candidate>>(const HplConfig&, int windows)>;
+// Gflop/s of configurations, each with that many windows. They do not depend on each other: in whatever order, also at
+// once. One entry each; a nullopt stops the search.
+using Evaluate =
+    std::function<Result<std::vector<std::optional<Candidate>>>(const std::vector<HplConfig>&, int windows)>;
+using EvaluateOne = std::function<Result<std::optional<Candidate>>(const HplConfig&, int windows)>;
+// In their order, until one says stop.
+[[nodiscard]] Evaluate one_by_one(EvaluateOne evaluate);
 
 // Stopped before the base is known, `ranking` is empty. REQUIRES: evaluations >= 4, windows >= 2.
 [[nodiscard]] Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,

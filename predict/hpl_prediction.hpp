@@ -30,6 +30,8 @@ enum class Exchanges : std::uint8_t {
   kSeries,    // one operation a panel, every message as if it were alone
 };
 
+struct WindowPoints;  // journal/prediction_point.hpp
+
 struct PredictOptions {
   int sample = 0;            // windows; 0 = all panels
   std::int64_t width = 0;    // measured panels of a window; 0 = chosen
@@ -47,6 +49,8 @@ struct PredictOptions {
   std::function<void(std::int64_t done, std::int64_t planned)> on_panels;
   OnFewerThreads on_fewer_threads;          // core/parallel.hpp
   const std::atomic<bool>* stop = nullptr;  // true: give up, error kFinding "interrupted"
+  // Where windows last, so that several processes do those of one prediction; null: all are done here.
+  const WindowPoints* windows = nullptr;
 };
 
 // Seconds that each phase of a sample is off by at most, with hpl_gen::kConfidence.

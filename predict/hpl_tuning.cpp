@@ -44,31 +44,47 @@ hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary) 
   return s;
 }
 
-Result<hpl_gen::SearchResult> tune_hpl(const hpl_gen::HplConfig& base, const hpl_gen::SearchSpace& space,
-                                       const topology::Platform& platform, PredictOptions options,
-                                       int evaluations,
-                                       const std::function<void(std::uint64_t)>& on_prediction,
-                                       const KeptPredictions& kept) {
-  using hpl_gen::Candidate;
+Result<Tuning> tune_hpl(const hpl_gen::HplConfig& base, const hpl_gen::SearchSpace& space,
+                        const topology::Platform& platform, PredictOptions options, int evaluations,
+                        const std::function<void(std::uint64_t)>& on_prediction,
+                        const KeptPredictions& kept) {
+  using hpl_gen::Candidate, hpl_gen::HplConfig;
   options.width = kWindowWidth;
   std::uint64_t done = 0;
   options.on_panels = [&](std::int64_t, std::int64_t) { on_prediction(done); };
-  const auto predict = [&](const hpl_gen::HplConfig& config) -> Result<std::optional<HplPrediction>> {
-    if (kept.plan.journal != nullptr) return predict_point(kept.study, kept.plan, config, platform, options);
-    WEFT_ASSIGN(auto p, predict_hpl(config, platform, options));
-    return std::optional<HplPrediction>(std::move(p));
+  const auto candidate = [](const HplConfig& config, const HplPrediction& p) {
+    return Candidate{config, p.gflops, p.error_estimate, 0};
   };
-  const auto evaluate = [&](const hpl_gen::HplConfig& config,
-                            int windows) -> Result<std::optional<Candidate>> {
+  Tuning out;
+  const auto one = [&](const HplConfig& config, int windows) -> Result<std::optional<Candidate>> {
     options.sample = windows;
-    auto p = predict(config);
+    const auto p = predict_hpl(config, platform, options);
     if (!p && options.stop != nullptr && options.stop->load()) return std::optional<Candidate>();
-    if (!p) return std::move(p).error();
-    if (!*p) return std::optional<Candidate>();
+    if (!p) return p.error();
     on_prediction(++done);
-    return std::optional<Candidate>(Candidate{config, (*p)->gflops, (*p)->error_estimate, 0});
+    return std::optional<Candidate>(candidate(config, *p));
   };
-  return hpl_gen::search_hpl(base, space, evaluations, kCoarseWindows, evaluate);
+  PointsPlan plan = kept.plan;
+  plan.take_others = true;
+  const auto stage = [&](const std::vector<HplConfig>& configs,
+                         int windows) -> Result<std::vector<std::optional<Candidate>>> {
+    options.sample = windows;
+    std::vector<std::optional<HplPrediction>> made;
+    WEFT_ASSIGN(const PointsDone points, predict_points(kept.study, plan, configs, platform, options, made,
+                                                        [&] { on_prediction(++done); }));
+    out.points += points;
+    std::vector<std::optional<Candidate>> found(configs.size());
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      if (made[i])
+        found[i] = candidate(configs[i], *made[i]);
+      else if (!points.interrupted)
+        ++out.awaited;
+    return found;
+  };
+  WEFT_ASSIGN(out.search, hpl_gen::search_hpl(
+                              base, space, evaluations, kCoarseWindows,
+                              plan.journal != nullptr ? hpl_gen::Evaluate(stage) : hpl_gen::one_by_one(one)));
+  return out;
 }
 
 }  // namespace weft::predict

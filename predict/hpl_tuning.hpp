@@ -25,13 +25,20 @@ struct KeptPredictions {
   PointsPlan plan;  // without a journal nothing is kept
 };
 
-// Spends at most `evaluations` predictions, those that `kept` holds among them; `on_prediction` is told how many are done, also while one is under way.
-// When options.stop says so it ends with what it has (SearchResult::complete). Errors: those of predict_hpl.
-[[nodiscard]] Result<hpl_gen::SearchResult> tune_hpl(const hpl_gen::HplConfig& base,
-                                                     const hpl_gen::SearchSpace& space,
-                                                     const topology::Platform& platform,
-                                                     PredictOptions options, int evaluations,
-                                                     const std::function<void(std::uint64_t)>& on_prediction,
-                                                     const KeptPredictions& kept = {});
+struct Tuning {
+  hpl_gen::SearchResult search;
+  PointsDone points;        // with a journal: of all stages
+  std::size_t awaited = 0;  // of a shard: predictions of others that its next stage depends on
+};
+
+// Spends at most `evaluations` predictions, those that `kept` holds among them; `on_prediction` is told how many are
+// done, also while one is under way. What a stage of the search tries is the points of one call of run_points(): its
+// processes share them, and the next stage begins when all are there. When options.stop says so, and where a shard
+// waits for others, it ends with what it has (SearchResult::complete). Errors: those of predict_hpl and run_points.
+[[nodiscard]] Result<Tuning> tune_hpl(const hpl_gen::HplConfig& base, const hpl_gen::SearchSpace& space,
+                                      const topology::Platform& platform, PredictOptions options,
+                                      int evaluations,
+                                      const std::function<void(std::uint64_t)>& on_prediction,
+                                      const KeptPredictions& kept = {});
 
 }  // namespace weft::predict

@@ -8,6 +8,7 @@
 #include "hpl_gen/steps/op_sink.hpp"
 #include "network/sharing.hpp"
 #include "predict/interrupted.hpp"
+#include "predict/journal/prediction_point.hpp"
 
 namespace weft::predict {
 namespace {
@@ -190,14 +191,19 @@ Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topolo
                                            const std::vector<WindowTask>& tasks) {
   std::vector<WindowRun> runs(tasks.size());
   PanelCount count(options, config);
+  const auto run = [&](std::size_t i) -> Result<WindowRun> {
+    try {
+      return run_window(config, platform, placement, options, tasks[i], count);
+    } catch (const Interrupted&) {
+      return Error{ErrorCode::kFinding, {}, "interrupted", {}, {}};
+    }
+  };
+  if (options.windows != nullptr)
+    return share_windows(*options.windows, tasks, platform.fabric.link_count(), options, run);
   WEFT_TRY(run_parallel(
       tasks.size(), options.threads,
       [&](std::size_t i) -> Result<void> {
-        try {
-          WEFT_ASSIGN(runs[i], run_window(config, platform, placement, options, tasks[i], count));
-        } catch (const Interrupted&) {
-          return Error{ErrorCode::kFinding, {}, "interrupted", {}, {}};
-        }
+        WEFT_ASSIGN(runs[i], run(i));
         return {};
       },
       options.on_fewer_threads));

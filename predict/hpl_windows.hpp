@@ -20,8 +20,6 @@ struct WindowRun {
   double after_last_panel_s = 0;  // what the look-ahead left to update, and the solve
   replay::ReplayResult result;
   std::uint64_t ops = 0;
-  std::vector<std::uint64_t> link_bytes;
-  double simulated_s = 0;
 };
 
 // What to replay: a window, with pivot exchanges one by one or as one operation a panel.
@@ -34,7 +32,7 @@ struct WindowTask {
 // Panels that are replayed for these windows, warm-up included.
 [[nodiscard]] std::int64_t panels_of(const std::vector<hpl_gen::SampleWindow>& windows);
 
-// All tasks, options.threads at a time; the order of the results is that of the tasks. Tells options.on_panels how many
+// All tasks, options.threads at a time, those that options.windows hold excepted; the order of the results is that of the tasks. Tells options.on_panels how many
 // panels are done. Errors: the configuration's, the replay's, kFinding "interrupted" when options.stop says so.
 [[nodiscard]] Result<std::vector<WindowRun>> run_windows(const hpl_gen::HplConfig& config,
                                                          const topology::Platform& platform,

@@ -9,6 +9,11 @@
 
 namespace weft::predict {
 
+std::string RunFacts::finding() const {
+  std::string found = result->finding();
+  return found.empty() && verified ? verified->finding() : found;
+}
+
 double utilization(const RunFacts& run, const UsedLink& link) {
   const double could =
       run.platform->fabric.links().capacity[link.link.index()] * to_seconds(run.result->makespan);

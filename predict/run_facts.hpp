@@ -14,6 +14,7 @@
 #include "predict/link_sharers.hpp"
 #include "replay/engine.hpp"
 #include "replay/results.hpp"
+#include "replay/verification.hpp"
 #include "topology/platform/platform.hpp"
 #include "traces/trace.hpp"
 
@@ -80,6 +81,9 @@ struct RunFacts {
   // Its ranks and links are empty where a digest stands for them.
   const replay::ReplayResult* result = nullptr;
   std::optional<RunDigest> digest{};
+  std::optional<replay::Verification> verified{};  // where it was asked for
+  // In one line: what the replay found (deadlock, unmatched messages), or what is wrong with it. Empty: nothing.
+  [[nodiscard]] std::string finding() const;
   LinkSharers worst_link_sharers;  // of the most used link, where they were asked for
   // The machine that ran the replay, not the one that was simulated.
   double wall_s = 0;

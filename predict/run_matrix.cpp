@@ -52,7 +52,12 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
     on_done(done - std::min(counted, done));
     counted = std::max(counted, done);
   };
-  WEFT_ASSIGN(run.result, replay::replay(*trace, platform, placement.hosts, mine));
+  if (request.verify) {
+    WEFT_ASSIGN(run.result, replay::replay_verified(*trace, platform, placement.hosts, mine,
+                                                    run.facts.verified.emplace()));
+  } else {
+    WEFT_ASSIGN(run.result, replay::replay(*trace, platform, placement.hosts, mine));
+  }
   if (request.ideal && run.result.ideal.known) {
     run.facts.ideal = run.result.ideal.makespan;
   } else if (request.ideal && run.result.finished) {
@@ -87,6 +92,7 @@ std::vector<Point> points_of(const MatrixRequest& request, const Matrix& matrix,
     key.add_naming_files("map", run.map).add("placement_seed", request.seed);
     add_options(key, request.options);
     key.add("ideal", std::uint64_t{request.ideal});
+    if (request.verify) key.add("verify", std::uint64_t{1});
     std::string what =
         fmt::format("{} on {}", short_name(run.trace), platform_label(matrix.platforms[run.platform]));
     for (const std::string& set : platform.changes.set) what += " " + set;
@@ -123,6 +129,7 @@ Result<void> run_with_journal(const MatrixRequest& request, const OnDone& on_don
     const LinkId on_path = point->digest.path ? point->digest.path->most_contended : LinkId();
     for (const LinkId l : {point->digest.worst.link, point->digest.most_waited.link, on_path})
       if (l.valid() && l.index() >= links) return false;
+    if (request.verify != point->verified.has_value()) return false;
     if (request.options.critical_path && point->result.finished && !point->digest.path) return false;
     const TraceFacts& trace = by_path.at(run.trace);
     if (ran[i] == 0) on_done(trace.totals.ops);
@@ -131,6 +138,7 @@ Result<void> run_with_journal(const MatrixRequest& request, const OnDone& on_don
     run.facts.digest = point->digest;
     run.facts.worst_link_sharers = std::move(point->sharers);
     run.facts.ideal = point->ideal;
+    run.facts.verified = std::move(point->verified);
     run.done = true;
     return true;
   };

@@ -40,6 +40,7 @@ struct MatrixRequest {
   unsigned threads = 1;
   std::vector<std::string> changes;  // RunFacts::changes of every run
   bool ideal = false;                // every run once more on an ideal network: RunFacts::ideal
+  bool verify = false;               // every run checks itself: RunFacts::verified
   // With a journal every run is a point: what it holds is not run, and of each run only its digest is kept.
   PointsPlan points;
   // Operations replayed so far and in all, from any thread, one call at a time.

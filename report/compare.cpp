@@ -13,6 +13,7 @@
 #include "report/json_text.hpp"
 #include "report/platform_names.hpp"
 #include "report/table.hpp"
+#include "report/verification.hpp"
 #include "report/why/path_difference.hpp"
 
 namespace weft::report {
@@ -41,7 +42,8 @@ CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* be
     row.worst_link_utilization = predict::utilization(run, digest.worst);
   }
   row.warnings = run.result->warnings;
-  row.error = run.result->finding();
+  row.error = run.finding();
+  row.verified = run.verified;
   if (const auto& most = digest.most_waited; most.link.valid()) {
     row.most_waited_link = fabric.link_name(most.link);
     row.most_waited_s = to_seconds(most.use.waited);
@@ -160,6 +162,7 @@ nlohmann::ordered_json compare_row_json(const CompareRow& r) {
   if (!r.label.empty()) row["label"] = r.label;
   if (!r.changes.empty()) row["changes"] = r.changes;
   if (!r.error.empty()) row["error"] = r.error;
+  if (r.verified) row["verification"] = verification_json({*r.verified, 0});
   if (r.path) row["critical_path"] = Json{{"parts", path_parts_json(*r.path)}};
   if (r.path_more) row["critical_path"]["difference"] = path_parts_json(*r.path_more);
   return row;
@@ -310,6 +313,14 @@ std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows) {
   return out;
 }
 
+std::string verified_text(const std::vector<CompareRow>& rows) {
+  VerifiedRuns all;
+  for (const CompareRow& r : rows)
+    if (r.verified)
+      all.add(predict::short_name(r.trace) + " on " + r.platform + ", map " + r.map, *r.verified);
+  return all.text();
+}
+
 std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width) {
   std::string out;
   const PlatformNames names = names_of(rows);
@@ -350,6 +361,7 @@ std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width)
     }
     out += models_line(rows, i, end);
   });
+  out += verified_text(rows);
   for (const std::string& w : all_warnings(rows)) out += wrap("warning: " + w + "\n", width, 3);
   if (!names.legend().empty()) out += "\n" + wrap(names.legend(), width, 5);
   if (!rows.empty() && !rows[0].changes.empty())

@@ -40,7 +40,8 @@ struct CompareRow {
   // Where rows tell critical paths: parts of this one, and what they have more than those of the row that it is held
   // against, if it is.
   std::optional<replay::PathParts> path, path_more;
-  std::string error;  // deadlock, unmatched messages: in one line
+  std::string error;  // deadlock, unmatched messages, a replay that is wrong: in one line
+  std::optional<replay::Verification> verified;  // where it was asked for
   std::vector<std::string> warnings;
   std::vector<std::string> changes;  // flags that are not at their defaults
 };
@@ -60,6 +61,8 @@ void tell_path(CompareRow& row, const predict::RunFacts& run, const predict::Run
 [[nodiscard]] nlohmann::ordered_json compare_row_json(const CompareRow& row);
 // The warnings of all rows, "TRACE: sentence", each once in order of the rows.
 [[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);
+// What was verified, in all rows together; empty where nothing was.
+[[nodiscard]] std::string verified_text(const std::vector<CompareRow>& rows);
 // What is fastest and what slowest, a sentence a trace.
 [[nodiscard]] std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows);
 // `error`: why some rows are not there; empty: all are.

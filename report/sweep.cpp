@@ -279,7 +279,10 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
       out += wrap(fmt::format("{}. {}\n", k - i + 1, sweep.rows[k].row.why), width, 3);
     i = end;
   }
-  out += "\n";
+  std::vector<CompareRow> rows;
+  rows.reserve(sweep.rows.size());
+  for (const auto& r : sweep.rows) rows.push_back(r.row);
+  out += verified_text(rows) + "\n";
   for (const std::string& w : sweep_warnings(sweep)) out += wrap("warning: " + w + "\n", width, 3);
   if (sweep.flips.empty()) out += "the ranking of the platforms is the same everywhere\n";
   for (const auto& f : sweep.flips) {

@@ -1,4 +1,4 @@
-// What weft replay --verify tells: what was checked, what it found, and what it cost.
+// What --verify tells: what was checked, what it found, and what it cost.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,6 +11,19 @@ namespace weft::report {
 struct VerifiedRun {
   replay::Verification checks;
   double time_ratio = 0;  // of the wall-clock times with and without; 0: not known
+};
+
+// Several runs, told as one.
+class VerifiedRuns {
+ public:
+  // `run`: what its findings are told of.
+  void add(const std::string& run, const replay::Verification& checks);
+  // As verification_text(); empty if there are none.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::uint64_t runs_ = 0;
+  replay::Verification sum_;
 };
 
 [[nodiscard]] std::string verification_text(const VerifiedRun& run);

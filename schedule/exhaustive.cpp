@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -23,6 +25,10 @@ constexpr std::uint32_t kMaxSymmetricRanks = 128;
 constexpr std::uint32_t kNoRoot = 0xffffffffu;
 // A search that is kept is kept in so many pieces at most, of so many schedules at least: a tenth of a second or more.
 constexpr double kMostPieces = 1024, kPieceSchedules = 1e5;
+
+std::uint32_t wanted_pieces(const Exchange& e) {
+  return static_cast<std::uint32_t>(std::min(kMostPieces, e.schedules() / kPieceSchedules));
+}
 
 struct Extreme {
   double seconds = 0;
@@ -193,6 +199,30 @@ class Walker {
   std::unordered_map<std::uint64_t, double> steps_known_;
 };
 
+// One of those that are idle, given back at the end. REQUIRES: one is.
+template <class T>
+class Borrowed {
+ public:
+  Borrowed(std::vector<T*>& idle, std::mutex& mutex) : idle_(idle), mutex_(mutex) {
+    const std::lock_guard lock(mutex_);
+    mine_ = idle_.back();
+    idle_.pop_back();
+  }
+  ~Borrowed() {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(mine_);
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  T& operator*() const { return *mine_; }
+  T* operator->() const { return mine_; }
+
+ private:
+  std::vector<T*>& idle_;
+  std::mutex& mutex_;
+  T* mine_;
+};
+
 struct Root {
   std::uint32_t index;
   std::uint32_t weight;
@@ -285,6 +315,8 @@ SymmetryGroup workload_symmetry(const Workload& w) {
   return find_symmetry(w.ranks(), arcs, w.color);
 }
 
+bool searched_in_pieces(const Exchange& e) { return wanted_pieces(e) >= 2; }
+
 ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle& oracle, Mode mode,
                                      const SymmetryGroup& symmetry, const Control& control) {
   const Exchange& e = workload.exchange;
@@ -305,17 +337,23 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
   const unsigned threads = std::max(1u, std::min(control.threads, tasks));
   for (unsigned t = 0; t < threads; ++t) walkers.push_back(std::make_unique<Walker>(workload, oracle, mode));
   // Of a search that is not kept, or so short that it is one piece, every root is handed out alone.
-  const auto wanted = static_cast<std::uint32_t>(std::min(kMostPieces, e.schedules() / kPieceSchedules));
-  const KeptPieces* kept = wanted < 2 ? nullptr : control.kept;
-  const std::uint32_t pieces = kept == nullptr ? tasks : std::min(tasks, wanted);
+  const bool kept = control.kept != nullptr && searched_in_pieces(e);
+  const std::uint32_t pieces = kept ? std::min(tasks, wanted_pieces(e)) : tasks;
   const auto end_of = [&](std::uint32_t piece) {
     return static_cast<std::uint32_t>(std::uint64_t{tasks} * (piece + 1) / pieces);
   };
+  const auto begin_of = [&](std::uint32_t piece) { return piece == 0 ? 0 : end_of(piece - 1); };
   const auto root_of = [&](std::uint32_t task) { return reduced ? list[task] : Root{task, 1}; };
+  const auto weight_of = [&](std::uint32_t piece) {
+    std::uint64_t weight = reduced ? 0 : end_of(piece) - begin_of(piece);
+    if (!reduced) return weight;
+    for (std::uint32_t task = begin_of(piece); task < end_of(piece); ++task) weight += root_of(task).weight;
+    return weight;
+  };
   // Its roots into walker.leaves; false: stopped in the middle.
   const auto walk = [&](Walker& walker, std::uint32_t piece, bool reports) {
     std::vector<std::uint32_t> first;
-    const std::uint32_t begin = piece == 0 ? 0 : end_of(piece - 1);
+    const std::uint32_t begin = begin_of(piece);
     for (std::uint32_t task = begin; task < end_of(piece); ++task) {
       if (task != begin && control.stopped()) return false;
       const Root root = root_of(task);
@@ -327,49 +365,58 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
     }
     return true;
   };
-  // The same, or what was kept of it, added to walker.leaves; a piece that is not whole is forgotten.
-  const auto walk_kept = [&](Walker& walker, std::uint32_t piece, bool reports) {
-    const std::uint32_t begin = piece == 0 ? 0 : end_of(piece - 1);
-    const std::string name =
-        fmt::format("{}roots {} to {} of {}", control.piece, begin, end_of(piece), tasks);
-    ExhaustivePiece known;
-    if (kept->find_roots(name, known)) {
-      walker.leaves.merge(Leaves::of(known));
-      std::uint64_t weight = 0;
-      for (std::uint32_t task = begin; task < end_of(piece); ++task) weight += root_of(task).weight;
-      done.fetch_add(weight, std::memory_order_relaxed);
+  Leaves seen;
+  if (kept) {
+    std::mutex mutex;
+    std::vector<Walker*> idle;
+    idle.reserve(walkers.size());
+    for (const auto& w : walkers) idle.push_back(w.get());
+    std::vector<std::uint8_t> walked(pieces, 0);
+    const auto caller = std::this_thread::get_id();
+    PieceWork<ExhaustivePiece> work;
+    work.run = [&](std::size_t i, ExhaustivePiece& out) {
+      const auto piece = static_cast<std::uint32_t>(i);
+      const Borrowed<Walker> walker(idle, mutex);
+      walker->leaves = Leaves();
+      walked[i] = 1;
+      if (control.stopped() || !walk(*walker, piece, std::this_thread::get_id() == caller)) return false;
+      out = walker->leaves.piece();
       return true;
-    }
-    Leaves all = std::exchange(walker.leaves, Leaves());
-    const bool whole = walk(walker, piece, reports) && kept->keep_roots(name, walker.leaves.piece());
-    if (whole) all.merge(walker.leaves);
-    walker.leaves = std::move(all);
-    return whole;
-  };
-  const auto work = [&](Walker& walker, bool reports) {
-    while (true) {
-      const std::uint32_t piece = next.fetch_add(1, std::memory_order_relaxed);
-      if (piece >= pieces) return;
-      if (control.stopped() ||
-          !(kept == nullptr ? walk(walker, piece, reports) : walk_kept(walker, piece, reports))) {
-        cut = true;
-        return;
+    };
+    work.take = [&](std::size_t i, ExhaustivePiece&& done_piece) {
+      const std::lock_guard lock(mutex);
+      seen.merge(Leaves::of(done_piece));
+      if (walked[i] == 0) done.fetch_add(weight_of(static_cast<std::uint32_t>(i)), std::memory_order_relaxed);
+    };
+    std::vector<Piece> named;
+    named.reserve(pieces);
+    for (std::uint32_t piece = 0; piece < pieces; ++piece)
+      named.push_back(
+          {fmt::format("{}roots {} to {} of {}", control.piece, begin_of(piece), end_of(piece), tasks),
+           static_cast<double>(weight_of(piece))});
+    const auto& run_pieces = control.within_piece ? control.kept->inner_roots : control.kept->roots;
+    cut = !run_pieces(named, threads, work);
+  } else {
+    const auto work = [&](Walker& walker, bool reports) {
+      while (true) {
+        const std::uint32_t piece = next.fetch_add(1, std::memory_order_relaxed);
+        if (piece >= pieces) return;
+        if (control.stopped() || !walk(walker, piece, reports)) {
+          cut = true;
+          return;
+        }
       }
-    }
-  };
-  {
+    };
     Workers pool(threads - 1, [&](unsigned t) { work(*walkers[t], false); });
     if (control.on_threads) control.on_threads(pool.started() + 1, threads);
     work(*walkers[0], true);
+    pool.join();
+    for (const auto& w : walkers) seen.merge(w->leaves);
   }
 
   ExhaustiveResult result;
   result.complete = !cut;
-  Leaves seen;
-  for (const auto& w : walkers) {
-    seen.merge(w->leaves);
-    result.sets_solved += w->sets_solved();
-  }
+  for (const auto& w : walkers) result.sets_solved += w->sets_solved();
   result.simulated = seen.count;
   if (seen.best.root != kNoRoot) {
     result.best = seen.best.order;

@@ -33,6 +33,7 @@ struct Control {
   // Finished pieces last; null: nothing is kept. `piece`: what the names of this search's pieces begin with.
   const KeptPieces* kept = nullptr;
   std::string piece;
+  bool within_piece = false;  // this search is a piece itself
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
 };
 
@@ -49,6 +50,9 @@ struct ExhaustiveResult {
 // Symmetries of `workload`: ranks of which the messages, their sizes and their routes look the same. None are
 // looked for beyond 128 ranks.
 [[nodiscard]] SymmetryGroup workload_symmetry(const Workload& workload);
+
+// Whether there are enough schedules to keep a search of all of them in pieces.
+[[nodiscard]] bool searched_in_pieces(const Exchange& exchange);
 
 // REQUIRES: at most 64 sends per rank, as can be enumerated in a lifetime.
 [[nodiscard]] ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle& oracle,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "core/rng.hpp"
@@ -238,22 +239,83 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
 
   Control inner = control;
   inner.progress = nullptr;
+  inner.within_piece = true;
+  const auto name_of = [&](const PlacementClass& c) {
+    std::string name = "hosts";
+    for (const HostId h : c.host) name += fmt::format(" {}", h.index());
+    return name + ": ";
+  };
+  const auto search_class = [&](const PlacementClass& c) -> Result<SearchResult> {
+    WEFT_ASSIGN(const Workload workload, place_exchange(e, fabric, c.host));
+    WEFT_ASSIGN(const auto oracle, make_rate_oracle(o.model, workload, fabric));
+    Control of_class = inner;
+    of_class.piece = name_of(c);
+    return search_schedule(workload, *oracle, o.search, of_class);
+  };
+  // The search of class i, given the best time of those before it, decides nothing.
+  const auto cannot_be_better = [&](std::size_t i, double best_s) {
+    return !o.every_class && !sooner(r.classes[i].link_s, best_s);
+  };
+
+  // What several processes do: classes whose turn has not come may be done before those ahead of them.
+  std::vector<std::optional<SearchResult>> done(r.classes.size());
+  if (control.kept != nullptr) {
+    std::optional<Error> failed;
+    PieceWork<SearchResult> work;
+    work.run = [&](std::size_t i, SearchResult& out) {
+      auto s = search_class(r.classes[i]);
+      if (!s) failed = s.error();
+      if (!s) return false;
+      out = std::move(*s);
+      if (out.interrupted) done[i] = out;
+      return !out.interrupted;
+    };
+    std::set<std::size_t> taken;
+    double best_s = 0;
+    work.take = [&](std::size_t i, SearchResult&& s) {
+      if (taken.empty() || sooner(s.best_s, best_s)) best_s = s.best_s;
+      done[i] = std::move(s);
+      taken.insert(i);
+      if (control.progress)
+        control.progress(static_cast<double>(taken.size()), static_cast<double>(r.classes.size()), best_s);
+    };
+    // As below, of those that are known: what is skipped here is skipped there.
+    work.needed = [&](std::size_t i) {
+      if (o.every_class) return true;
+      std::optional<double> best;
+      for (const std::size_t k : taken) {
+        if (k >= i) break;
+        if (best && cannot_be_better(k, *best)) continue;
+        if (!best || sooner(done[k]->best_s, *best)) best = done[k]->best_s;
+      }
+      return !best || !cannot_be_better(i, *best);
+    };
+    std::vector<Piece> pieces;
+    pieces.reserve(r.classes.size());
+    for (const PlacementClass& c : r.classes) pieces.push_back({name_of(c) + "result", 1});
+    r.interrupted = !control.kept->results(pieces, 1, work);
+    if (failed) return *failed;
+  }
+
   bool found = false;
   bool all_proven = true;
   for (std::size_t i = 0; i < r.classes.size(); ++i) {
     PlacementClass& c = r.classes[i];
-    if (found && !o.every_class && !sooner(c.link_s, r.search.best_s)) continue;
+    if (found && cannot_be_better(i, r.search.best_s)) continue;
     if (found && control.stopped()) {
       r.interrupted = true;
       all_proven = false;
       break;
     }
-    WEFT_ASSIGN(Workload workload, place_exchange(e, fabric, c.host));
-    WEFT_ASSIGN(const auto oracle, make_rate_oracle(o.model, workload, fabric));
-    inner.piece = "hosts";
-    for (const HostId h : c.host) inner.piece += fmt::format(" {}", h.index());
-    inner.piece += ": ";
-    SearchResult s = search_schedule(workload, *oracle, o.search, inner);
+    if (!done[i] && control.kept != nullptr) {
+      r.interrupted = true;
+      all_proven = false;
+      continue;
+    }
+    if (!done[i]) {
+      WEFT_ASSIGN(done[i], search_class(c));
+    }
+    SearchResult s = std::move(*done[i]);
     c.searched = true;
     c.best_s = s.best_s;
     c.mean_s = s.statistics.mean;
@@ -264,12 +326,12 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     if (!found || sooner(s.best_s, r.search.best_s)) {
       r.best = i;
       r.search = std::move(s);
-      r.workload = std::move(workload);
       found = true;
     }
-    if (control.progress)
+    if (control.progress && control.kept == nullptr)
       control.progress(static_cast<double>(i + 1), static_cast<double>(r.classes.size()), r.search.best_s);
   }
+  WEFT_ASSIGN(r.workload, place_exchange(e, fabric, r.classes[r.best].host));
   r.interrupted = r.interrupted || r.search.interrupted || control.stopped();
   r.proven = found && !r.interrupted &&
              ((r.enumerated && all_proven) || (r.port_s > 0 && !sooner(r.port_s, r.search.best_s)));

@@ -151,11 +151,19 @@ SearchResult search_anew(const Workload& workload, const RateOracle& oracle, con
 
 SearchResult search_schedule(const Workload& workload, const RateOracle& oracle, const SearchOptions& options,
                              const Control& control) {
-  const std::string piece = control.piece + "result";
+  const bool all = options.exhaustive || workload.exchange.schedules() <= options.exhaustive_limit;
+  // As a piece of another search it is kept there; of all schedules, piece by piece.
+  if (control.kept == nullptr || control.within_piece || (all && searched_in_pieces(workload.exchange)))
+    return search_anew(workload, oracle, options, control);
   SearchResult r;
-  if (control.kept != nullptr && control.kept->find_result(piece, r)) return r;
-  r = search_anew(workload, oracle, options, control);
-  if (control.kept != nullptr && !r.interrupted) r.interrupted = !control.kept->keep_result(piece, r);
+  PieceWork<SearchResult> work;
+  work.run = [&](std::size_t, SearchResult& out) {
+    out = search_anew(workload, oracle, options, control);
+    if (out.interrupted) r = out;
+    return !out.interrupted;
+  };
+  work.take = [&](std::size_t, SearchResult&& done) { r = std::move(done); };
+  if (!control.kept->results({{control.piece + "result", 1}}, 1, work)) r.interrupted = true;
   return r;
 }
 

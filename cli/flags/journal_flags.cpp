@@ -55,13 +55,12 @@ Result<std::uint32_t> launched_rank() {
 
 }  // namespace
 
-void JournalFlags::add(CLI::App& app, Shards shards) {
+void JournalFlags::add(CLI::App& app) {
   app.add_option("--journal", folders_,
                  "keep every finished point in DIR (made if it is not there); started again, what is there "
                  "is not run again; once more for folders that are only read")
       ->type_name("DIR")
       ->allow_extra_args(false);
-  if (shards == Shards::kNo) return;
   app.add_option("--shard", shard_,
                  "with --journal: run only part I of N of the points; slurm: the part that the task of a "
                  "Slurm job array is; merge: run none, all must be there (as weft merge) [all points]")
@@ -106,12 +105,16 @@ Result<void> JournalFlags::open(const CommonOptions& common, bool outputs) {
   return {};
 }
 
-std::string JournalFlags::shard_text(const predict::PointsDone& done) const {
+std::string JournalFlags::shard_text(const predict::PointsDone& done, std::size_t awaited) const {
   if (!sharded()) return {};
-  return fmt::format(
-      "shard {}: {} of {} points done, {} of them before; when all shards are, weft merge {} tells the "
-      "result\n",
-      plan_.shard->text(), done.finished, done.wanted, done.found, folders_.front());
+  const std::string then =
+      awaited == 0 ? fmt::format("when all shards are, weft merge {} tells the result", folders_.front())
+                   : fmt::format(
+                         "its next ones depend on {} of other shards: run those, then this again, until weft "
+                         "merge {} tells the result",
+                         awaited, folders_.front());
+  return fmt::format("shard {}: {} of {} points done, {} of them before; {}\n", plan_.shard->text(),
+                     done.finished, done.wanted, done.found, then);
 }
 
 std::string JournalFlags::stopped(const predict::PointsDone& done) const {

@@ -18,8 +18,7 @@ inline constexpr const char* kShardMerge = "merge";
 
 class JournalFlags {
  public:
-  enum class Shards { kYes, kNo };
-  void add(CLI::App& app, Shards shards);
+  void add(CLI::App& app);
   [[nodiscard]] bool wanted() const { return !folders_.empty(); }
 
   // What is taken by all processes together that mpirun or srun started is told by the first of them: this one is
@@ -30,8 +29,12 @@ class JournalFlags {
   [[nodiscard]] Result<void> open(const CommonOptions& common, bool outputs);
   [[nodiscard]] const predict::PointsPlan& plan() const { return plan_; }
   [[nodiscard]] bool sharded() const { return plan_.shard.has_value(); }
-  // "shard 2/3: 67 points, ...": what a shard says when it is done; nothing of a rank.
-  [[nodiscard]] std::string shard_text(const predict::PointsDone& done) const;
+  [[nodiscard]] bool spread() const { return spread_; }
+  // Over processes, in one of the two ways.
+  [[nodiscard]] bool divided() const { return spread_ || (!shard_.empty() && shard_ != kShardMerge); }
+  // "shard 2/3: 67 points, ...": what a shard says when it is done; nothing of a rank. `awaited`: points of other shards
+  // that its own next ones depend on.
+  [[nodiscard]] std::string shard_text(const predict::PointsDone& done, std::size_t awaited = 0) const;
   // Why points are missing: "interrupted after 12 of 67 points, ..."; empty if none are.
   [[nodiscard]] std::string stopped(const predict::PointsDone& done) const;
   [[nodiscard]] std::string stopped(std::size_t finished, std::size_t wanted) const;

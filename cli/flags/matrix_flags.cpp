@@ -17,6 +17,10 @@ void MatrixFlags::add(CLI::App& app) {
       "--critical-path", critical_path,
       "say why by the critical paths: the parts of each makespan, and of the differences, to which they "
       "add up");
+  app.add_flag(
+      "--verify", verify,
+      "every run checks itself, by accounts of its own: rates, bytes, matching and the order of events, "
+      "as replay --verify does");
 }
 
 Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix, const ReplayFlags& flags,
@@ -27,6 +31,7 @@ Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix, const R
   r.format = flags.from;
   WEFT_ASSIGN(r.options, flags.options(common.seed));
   r.options.critical_path = matrix.critical_path;
+  r.verify = matrix.verify;
   r.seed = common.seed;
   r.threads = common.threads;
   r.changes = told.told(common.seed);

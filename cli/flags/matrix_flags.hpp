@@ -13,6 +13,7 @@ namespace weft::cli {
 struct MatrixFlags {
   std::vector<std::string> traces, on, maps;
   bool critical_path = false;
+  bool verify = false;
   // TRACE, --on (platforms as they were written) and --map.
   void add(CLI::App& app);
 };

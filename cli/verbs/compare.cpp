@@ -8,7 +8,7 @@ namespace weft::cli::verb_compare {
 Action setup(CLI::App& app) {
   auto o = std::make_shared<Comparison>();
   o->add(app);
-  o->journal.add(app, JournalFlags::Shards::kYes);
+  o->journal.add(app);
   o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return o->run("compare"); });

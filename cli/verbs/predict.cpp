@@ -155,10 +155,24 @@ Result<predict::PointsDone> predict_points(const Options& o, const std::vector<T
       studies.push_back({task.on, o.flags.changes(o.common.seed), o.hpl.pivots, one});
       points.push_back(predict::prediction_point(*o.journal.plan().journal, studies.back(), config, options));
     }
+  // One prediction of several windows: all processes do windows; then one of them puts the prediction together.
+  predict::PredictOptions mine = options;
+  std::optional<predict::WindowPoints> windows;
+  double windows_s = 0;
+  predict::Journal& journal = *o.journal.plan().journal;
+  if (one && o.journal.spread() && options.sample > 0 && !journal.find(points[0].key)) {
+    windows = predict::WindowPoints{o.journal.plan(),
+                                    predict::prediction_key(journal, studies[0], *jobs[0].second, options)};
+    mine.windows = &*windows;
+    const auto first = predict_one(*jobs[0].second, *jobs[0].first, mine);
+    if (!first && !options.stop->load()) return first.error();
+    if (first) windows_s = first->wall_s;
+  }
   std::vector<std::optional<predict::TimedPrediction>> made(jobs.size());
   predict::PointsWork work;
   work.run = [&](std::size_t i) -> Result<predict::Json> {
-    WEFT_ASSIGN(auto p, predict_one(*jobs[i].second, *jobs[i].first, options));
+    WEFT_ASSIGN(auto p, predict_one(*jobs[i].second, *jobs[i].first, mine));
+    p.wall_s += windows_s;
     return predict::prediction_json(std::move(p), studies[i]);
   };
   work.take = [&](std::size_t i, const predict::Json& json) {
@@ -311,7 +325,7 @@ Action setup(CLI::App& app) {
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");
   add_hpl_flags(*hpl, o->hpl);
-  o->journal.add(*hpl, JournalFlags::Shards::kYes);
+  o->journal.add(*hpl);
   o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);
   hpl->get_option("--threads")

@@ -155,8 +155,12 @@ Result<void> search(Options& o) {
         fmt::format("enumeration of {:.3g} schedules", e.schedules()),
         "at most 4e9 with --exhaustive; without it the search proves by bounds where it can");
 
-  WEFT_TRY(o.journal.open(o.common, false));
   const bool placing = o.place == "search";
+  const bool all = o.exhaustive || e.schedules() <= options.search.exhaustive_limit;
+  if (o.journal.divided() && !placing && !all)
+    return not_supported("a search by bounds over processes, of which each step needs those before",
+                         "--exhaustive or --place search, or one process");
+  WEFT_TRY(o.journal.open(o.common, o.report.wanted() || !o.svg.empty() || !o.histogram.empty()));
   Progress progress(o.common.progress_mode(), "search", 0, placing ? "classes" : "schedules");
   schedule::Control control;
   control.threads = o.common.threads;
@@ -173,7 +177,7 @@ Result<void> search(Options& o) {
     progress.update(static_cast<std::uint64_t>(done), fmt::format("best {}", show_seconds(best_s)));
   };
   std::unique_ptr<Progress> counted;
-  if (!placing && (o.exhaustive || e.schedules() <= options.search.exhaustive_limit)) {
+  if (!placing && all) {
     counted = std::make_unique<Progress>(o.common.progress_mode(), "search",
                                          static_cast<std::uint64_t>(e.schedules()), "schedules");
     control.progress = [&](double done, double, double best_s) {
@@ -207,6 +211,11 @@ Result<void> search(Options& o) {
   progress.finish();
   if (counted) counted->finish();
   if (kept) WEFT_TRY(kept->outcome());
+  if (o.journal.silent()) {
+    o.common.print(o.journal.shard_text(kept->done()));
+    if (kept->done().interrupted) return o.journal.interrupted(o.journal.stopped(kept->done()));
+    return {};
+  }
   const auto ended = [&](std::string why) {
     if (!kept) return Error{ErrorCode::kFinding, {}, std::move(why), {}, {}};
     return o.journal.interrupted(fmt::format("{}; journal {} keeps {} pieces for the same command", why,
@@ -282,7 +291,7 @@ Action setup(CLI::App& app) {
              "picture of the PCIe trees with the congested links of each step (- = stdout)");
   add_output(app, o->common, "--histogram", o->histogram,
              "CSV of the distinct times and how many schedules take each (- = stdout)");
-  o->journal.add(app, JournalFlags::Shards::kNo);
+  o->journal.add(app);
   o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return search(*o); });

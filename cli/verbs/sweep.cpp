@@ -32,6 +32,7 @@ Result<std::optional<double>> replay_between(const Options& o, const report::Fli
   MatrixFlags run;
   run.traces = {flip.trace};
   run.maps = {flip.map};
+  run.verify = o.matrix.verify;
   WEFT_ASSIGN(predict::MatrixRequest request, matrix_request(run, o.flags, o.common, o.flags));
   predict::PlatformRequest p{platform, o.flags.changes(o.common.seed)};
   p.changes.set = {flip.key + "=" + value};
@@ -44,7 +45,14 @@ Result<std::optional<double>> replay_between(const Options& o, const report::Fli
   if (matrix.points.interrupted)
     return o.journal.interrupted("interrupted between two values of " + flip.key);
   const auto& result = matrix.runs.front().result;
+  const predict::RunFacts& facts = matrix.runs.front().facts;
   if (!result.finished) return std::optional<double>();
+  if (const std::string wrong = facts.verified ? facts.verified->finding() : ""; !wrong.empty())
+    return Error{ErrorCode::kFinding,
+                 flip.trace,
+                 fmt::format("on {} with {}={}: {}", platform, flip.key, value, wrong),
+                 {},
+                 {}};
   return std::optional<double>(to_seconds(result.makespan));
 }
 
@@ -147,7 +155,7 @@ Action setup(CLI::App& app) {
          "each; without it the place is interpolated [0]")
       ->transform(count(0, 60))
       ->type_name("N");
-  o->journal.add(app, JournalFlags::Shards::kYes);
+  o->journal.add(app);
   o->report.add(app, o->common);
   add_common(app, o->common);
   return with_outputs(o->common, [o] { return run(*o); });

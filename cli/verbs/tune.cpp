@@ -68,16 +68,22 @@ Result<void> run(Options& o) {
   options.on_fewer_threads = tell_fewer_threads;
   Progress progress(o.common.progress_mode(), "tune", static_cast<std::uint64_t>(o.evaluations),
                     "predictions");
-  WEFT_TRY(o.journal.open(o.common, false));
+  WEFT_TRY(o.journal.open(o.common, o.report.wanted() || !o.out.empty()));
   std::optional<Interrupt> interrupt;
   if (!o.journal.wanted()) interrupt.emplace();
   options.stop = interrupt ? interrupt->flag() : o.journal.plan().stop;
   const predict::KeptPredictions kept{{o.on, o.flags.changes(o.common.seed), o.hpl.pivots, false},
                                       o.journal.plan()};
-  WEFT_ASSIGN(const auto result, predict::tune_hpl(
+  WEFT_ASSIGN(const auto tuning, predict::tune_hpl(
                                      base, space, platform, options, o.evaluations,
                                      [&](std::uint64_t done) { progress.update(done); }, kept));
+  const hpl_gen::SearchResult& result = tuning.search;
   progress.finish();
+  if (o.journal.silent()) {
+    o.common.print(o.journal.shard_text(tuning.points, tuning.awaited));
+    if (tuning.points.interrupted) return o.journal.interrupted(o.journal.stopped(tuning.points));
+    return {};
+  }
   const auto ended = [&](std::string why) {
     return o.journal.wanted() ? o.journal.interrupted(std::move(why))
                               : Error{ErrorCode::kFinding, {}, std::move(why), {}, {}};
@@ -198,7 +204,7 @@ Action setup(CLI::App& app) {
   add_output(*hpl, o->common, "-o,--output", o->out,
              "write the HPL.dat to FILE, - = stdout [print it below the table]");
   add_hpl_flags(*hpl, o->hpl);
-  o->journal.add(*hpl, JournalFlags::Shards::kNo);
+  o->journal.add(*hpl);
   o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);
   hpl->get_option("--threads")

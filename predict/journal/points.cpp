@@ -59,6 +59,15 @@ Error missing_points(const std::vector<Point>& points, const std::vector<std::si
 
 }  // namespace
 
+PointsDone& PointsDone::operator+=(const PointsDone& more) {
+  done.insert(done.end(), more.done.begin(), more.done.end());
+  wanted += more.wanted;
+  found += more.found;
+  finished += more.finished;
+  interrupted = interrupted || more.interrupted;
+  return *this;
+}
+
 Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan& plan, unsigned threads,
                               const PointsWork& work, const OnFewerThreads& on_fewer) {
   WEFT_CHECK(plan.journal != nullptr, "points without a journal");
@@ -74,8 +83,12 @@ Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan
   }
   std::vector<std::uint8_t> done(points.size(), 0), left(points.size(), 0);
   PointsDone out;
-  out.wanted = mine.size();
+  std::vector<std::uint8_t> idle(points.size(), 0);  // not needed
 
+  const auto needed = [&](std::size_t i) {
+    if (idle[i] == 0 && work.needed && !work.needed(i)) idle[i] = 1;
+    return idle[i] == 0;
+  };
   const auto take = [&](std::size_t i) {
     const auto found = journal.find(points[i].key);
     if (!found || !work.take(i, *found)) return false;
@@ -84,12 +97,12 @@ Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan
   };
   std::vector<std::size_t> missing;
   for (const std::size_t i : mine)
-    if (!take(i)) missing.push_back(i);
-  out.found = mine.size() - missing.size();
+    if (needed(i) && !take(i)) missing.push_back(i);
+  out.found = static_cast<std::size_t>(std::count(done.begin(), done.end(), 1));
   if (!plan.run_missing && !missing.empty()) return missing_points(points, missing, journal);
 
   const auto attempt = [&](std::size_t i) -> Result<void> {
-    if (done[i] != 0 || raised(plan)) return {};
+    if (done[i] != 0 || raised(plan) || !needed(i)) return {};
     const auto claim = journal.claim(points[i].key);
     left[i] = claim ? 0 : 1;
     // Who held it before may have finished it.
@@ -107,15 +120,19 @@ Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan
   WEFT_TRY(run_parallel(
       missing.size(), threads, [&](std::size_t k) { return attempt(missing[k]); }, on_fewer));
   for (const std::size_t i : missing)
-    while (left[i] != 0 && done[i] == 0 && !raised(plan)) {
+    while (left[i] != 0 && done[i] == 0 && !raised(plan) && needed(i)) {
       if (take(i)) break;
       WEFT_TRY(attempt(i));
       if (left[i] != 0 && done[i] == 0) wait_a_little();
     }
 
-  out.done.assign(done.begin(), done.end());
   out.finished = static_cast<std::size_t>(std::count(done.begin(), done.end(), 1));
+  out.wanted = mine.size() - static_cast<std::size_t>(std::count(idle.begin(), idle.end(), 1));
   out.interrupted = out.finished < out.wanted;
+  if (plan.shard && plan.take_others)
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (done[i] == 0 && needed(i)) (void)take(i);
+  out.done.assign(done.begin(), done.end());
   return out;
 }
 

@@ -18,6 +18,7 @@ namespace weft::predict {
 struct PointsPlan {
   Journal* journal = nullptr;
   std::optional<Shard> shard;               // only those of this part
+  bool take_others = false;                 // and of other parts what is there already
   bool run_missing = true;                  // false: a point that the journal does not hold is an error
   const std::atomic<bool>* stop = nullptr;  // true: begin no more, give up what is under way
 };
@@ -29,11 +30,13 @@ struct Point {
 };
 
 struct PointsDone {
-  std::vector<bool> done;    // by point
-  std::size_t wanted = 0;    // of this shard
+  std::vector<bool> done;    // by point; below, those of other parts do not count
+  std::size_t wanted = 0;    // of this shard, those that are needed
   std::size_t found = 0;     // in the journal, before they were run
   std::size_t finished = 0;  // of those wanted
   bool interrupted = false;  // the plan's stop was raised before all were finished
+  // Counts of points that were run after these.
+  PointsDone& operator+=(const PointsDone& more);
 };
 
 struct PointsWork {
@@ -42,6 +45,9 @@ struct PointsWork {
   // Takes a result out of the journal, whoever put it there; false: it is none of this version's. Like `run` from any
   // thread, once a point.
   std::function<bool(std::size_t, const Json&)> take;
+  // Empty: all are. False once the results that were taken show that a point decides nothing: it is neither run nor
+  // missing.
+  std::function<bool(std::size_t)> needed;
 };
 
 // A point that another process holds is left to it; at the end it is waited for, and run here if that process is gone.

@@ -126,11 +126,31 @@ void fields(V& visit, TimedPrediction& p) {
   visit("wall_s", p.wall_s);
 }
 
-Point prediction_point(Journal& journal, const PredictionStudy& study, const hpl_gen::HplConfig& config,
-                       const PredictOptions& options) {
-  // Threads and callbacks decide no result.
+// What a prediction takes from a window.
+struct WindowPoint {
+  WindowRun run;                          // its result: `engine` alone
+  std::uint64_t messages = 0;             // of the result
+  std::vector<std::uint64_t> link_bytes;  // of the result, by link
+};
+
+template <class V>
+void fields(V& visit, WindowPoint& p) {
+  visit("panels", p.run.panels);
+  visit("solve_s", p.run.solve_s);
+  visit("time_s", p.run.time_s);
+  visit("device_s", p.run.device_s);
+  visit("after_last_panel_s", p.run.after_last_panel_s);
+  visit("ops", p.run.ops);
+  visit("engine", p.run.result.engine);
+  visit("messages", p.messages);
+  visit("link_bytes", p.link_bytes);
+}
+
+KeyMaker prediction_key(Journal& journal, const PredictionStudy& study, const hpl_gen::HplConfig& config,
+                        const PredictOptions& options) {
+  // Threads, callbacks and where windows last decide no result.
   const auto& [sample, width, warm_up, exchanges, most_pieces, map, model, seed, pivots, noise, threads,
-               on_panels, on_fewer_threads, stop] = options;
+               on_panels, on_fewer_threads, stop, windows] = options;
   KeyMaker key("hpl/1", journal.version(), journal.files());
   hpl_gen::HplConfig c = config;
   key.add("config", ToJson::of(c).dump());
@@ -143,8 +163,13 @@ Point prediction_point(Journal& journal, const PredictionStudy& study, const hpl
   key.add_naming_files("pivots", study.pivots);
   key.add("pivot_seed", pivots.seed).add("matrix_seed", static_cast<std::uint64_t>(pivots.matrix_seed));
   key.add("panels", std::uint64_t{study.panels});
+  return key;
+}
+
+Point prediction_point(Journal& journal, const PredictionStudy& study, const hpl_gen::HplConfig& config,
+                       const PredictOptions& options) {
   const double n = static_cast<double>(config.n);
-  return {key.key(),
+  return {prediction_key(journal, study, config, options).key(),
           fmt::format("N {} NB {} {} x {} on {}", config.n, config.nb, config.p, config.q,
                       short_name(study.platform)),
           n * n * n};
@@ -157,24 +182,70 @@ Json prediction_json(TimedPrediction prediction, const PredictionStudy& study) {
 
 std::optional<TimedPrediction> prediction_of(const Json& json) { return FromJson::to<TimedPrediction>(json); }
 
-Result<std::optional<HplPrediction>> predict_point(const PredictionStudy& study, const PointsPlan& plan,
-                                                   const hpl_gen::HplConfig& config,
-                                                   const topology::Platform& platform,
-                                                   const PredictOptions& options) {
-  std::optional<HplPrediction> out;
+Result<PointsDone> predict_points(const PredictionStudy& study, const PointsPlan& plan,
+                                  const std::vector<hpl_gen::HplConfig>& configs,
+                                  const topology::Platform& platform, const PredictOptions& options,
+                                  std::vector<std::optional<HplPrediction>>& out,
+                                  const std::function<void()>& on_taken) {
+  out.assign(configs.size(), std::nullopt);
+  std::vector<Point> points;
+  points.reserve(configs.size());
+  for (const hpl_gen::HplConfig& c : configs)
+    points.push_back(prediction_point(*plan.journal, study, c, options));
   PointsWork work;
-  work.run = [&](std::size_t) -> Result<Json> {
+  work.run = [&](std::size_t i) -> Result<Json> {
     TimedPrediction p;
-    WEFT_ASSIGN(p.prediction, predict_hpl(config, platform, options));
+    WEFT_ASSIGN(p.prediction, predict_hpl(configs[i], platform, options));
     return prediction_json(std::move(p), study);
   };
-  work.take = [&](std::size_t, const Json& json) {
+  work.take = [&](std::size_t i, const Json& json) {
     auto p = prediction_of(json);
-    if (p) out = std::move(p->prediction);
-    return p.has_value();
+    if (!p) return false;
+    out[i] = std::move(p->prediction);
+    on_taken();
+    return true;
   };
-  WEFT_TRY(run_points({prediction_point(*plan.journal, study, config, options)}, plan, 1, work));
-  return out;
+  return run_points(points, plan, 1, work);
+}
+
+Result<std::vector<WindowRun>> share_windows(const WindowPoints& windows,
+                                             const std::vector<WindowTask>& tasks, std::size_t links,
+                                             const PredictOptions& options,
+                                             const std::function<Result<WindowRun>(std::size_t)>& run) {
+  std::vector<Point> points;
+  points.reserve(tasks.size());
+  for (const WindowTask& t : tasks) {
+    const auto& [before, first, measured, last] = t.window;
+    const std::string what =
+        fmt::format("window {} {} {} {}, {}{}", before, first, measured, last,
+                    t.message_by_message ? "messages" : "series", t.noise ? ", noise" : "");
+    KeyMaker key = windows.prediction;
+    points.push_back({key.add("window", what).key(), what, static_cast<double>(last - first)});
+  }
+  std::vector<WindowRun> runs(tasks.size());
+  PointsWork work;
+  work.run = [&](std::size_t i) -> Result<Json> {
+    WindowPoint p;
+    WEFT_ASSIGN(p.run, run(i));
+    p.messages = p.run.result.network.count;
+    p.link_bytes.reserve(links);
+    for (const network::LinkUse& l : p.run.result.links) p.link_bytes.push_back(l.bytes);
+    return ToJson::of(p);
+  };
+  work.take = [&](std::size_t i, const Json& json) {
+    auto p = FromJson::to<WindowPoint>(json);
+    const auto measured = static_cast<std::size_t>(tasks[i].window.last - tasks[i].window.measured);
+    if (!p || p->link_bytes.size() != links || p->run.panels.size() != measured) return false;
+    runs[i] = std::move(p->run);
+    runs[i].result.network.count = p->messages;
+    runs[i].result.links.resize(links);
+    for (std::size_t l = 0; l < links; ++l) runs[i].result.links[l].bytes = p->link_bytes[l];
+    return true;
+  };
+  WEFT_ASSIGN(const PointsDone done,
+              run_points(points, windows.plan, options.threads, work, options.on_fewer_threads));
+  if (done.interrupted) return Error{ErrorCode::kFinding, {}, "interrupted", {}, {}};
+  return runs;
 }
 
 }  // namespace weft::predict

@@ -44,6 +44,23 @@ void fields(V& visit, ReplayResult& r) {
   visit("warnings", r.warnings);
 }
 
+template <class V>
+void fields(V& visit, Verification& v) {
+  auto& [conditions, solves, rates, messages, links, worst_bytes_error, matches, instants, events, wrong,
+         told] = v;
+  visit("conditions", conditions);
+  visit("solves", solves);
+  visit("rates", rates);
+  visit("messages", messages);
+  visit("links", links);
+  visit("worst_bytes_error", worst_bytes_error);
+  visit("matches", matches);
+  visit("instants", instants);
+  visit("events", events);
+  visit("wrong", wrong);
+  visit("told", told);
+}
+
 }  // namespace weft::replay
 
 namespace weft::network {
@@ -123,15 +140,26 @@ Json run_point_json(const RunFacts& run) {
   p.digest = digest_of(run);
   p.sharers = run.worst_link_sharers;
   p.ideal = run.ideal;
-  return ToJson::of(p);
+  Json out = ToJson::of(p);
+  if (run.verified) {
+    replay::Verification checks = *run.verified;
+    out["verified"] = ToJson::of(checks);
+  }
+  return out;
 }
 
 std::optional<RunPoint> run_point_of(const Json& json) {
   auto p = FromJson::to<RunPoint>(json);
   if (!p) return p;
+  if (const auto at = json.find("verified"); at != json.end()) {
+    p->verified = FromJson::to<replay::Verification>(*at);
+    if (!p->verified) return std::nullopt;
+  }
   const replay::DeadlockReport& d = p->result.deadlock;
   for (const std::size_t i : d.cycle)
     if (i >= d.blocked.size()) return std::nullopt;
+  // Its finding names the first.
+  if (p->verified && p->verified->wrong > 0 && p->verified->told.empty()) return std::nullopt;
   return p;
 }
 

@@ -15,6 +15,7 @@ struct RunPoint {
   RunDigest digest;
   LinkSharers sharers;
   std::optional<Duration> ideal;
+  std::optional<replay::Verification> verified;
 };
 
 [[nodiscard]] Json run_point_json(const RunFacts& run);

@@ -6,14 +6,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "core/rng.hpp"
-#include "tests/cli/run_weft.hpp"
-#include "tests/support/checkout.hpp"
+#include "tests/cli/study.hpp"
 
 namespace weft::testing::journal_test {
 namespace {
@@ -32,31 +29,6 @@ const std::string kTrace = support::source_dir() + "/traces/samples/hpl_4x4_2000
 const std::string kSweep =
     "sweep " + kTrace +
     " --on fat-tree-16 --on T=torus-16 --map block --map cyclic --set bw=10Gbps,40Gbps,100Gbps ";
-
-// Points of a journal, each with how many lines hold it.
-std::map<std::string, int> lines_of(const Workspace& w, const std::string& folder) {
-  std::map<std::string, int> out;
-  for (const std::string& name : w.list()) {
-    if (!name.starts_with(folder + "/points-")) continue;
-    std::istringstream in(w.read(name));
-    for (std::string line; std::getline(in, line);) {
-      const auto j = ordered_json::parse(line, nullptr, false);
-      if (j.is_object() && j.contains("point")) ++out[j["point"].get<std::string>()];
-    }
-  }
-  return out;
-}
-
-// What a command prints and writes, without the journal's flags.
-struct Output {
-  std::string text, json, csv;
-  friend bool operator==(const Output&, const Output&) = default;
-};
-Output output_of(const Workspace& w, const std::string& command) {
-  const Outcome o = w.weft(command + " --json out.json --csv out.csv");
-  EXPECT_EQ(o.exit_code, 0) << command << "\n" << o.err;
-  return {o.out, w.read("out.json"), w.read("out.csv")};
-}
 
 TEST(CliJournal, AStudyThatIsKilledAgainAndAgainGivesTheSameBytesAndRunsNothingTwice) {
   const std::uint64_t seed = seed_of_tests();
@@ -242,14 +214,6 @@ TEST(CliJournal, CompareKeepsDeadlocksAndUnmatchedMessagesToo) {
   EXPECT_EQ(lines_of(w, "j").size(), 8u);
 }
 
-// Times and memory of the machine that predicted are the only difference.
-std::string without_engine(const std::string& text) {
-  auto j = ordered_json::parse(text);
-  j.erase("engine");
-  for (auto& run : j["runs"]) run["engine"].erase("wall_s");
-  return j.dump(1);
-}
-
 TEST(CliJournal, PredictionsOfAListAndTheirShards) {
   const Workspace w;
   const std::string command =
@@ -260,7 +224,7 @@ TEST(CliJournal, PredictionsOfAListAndTheirShards) {
   const auto same = [&](const Output& o) {
     EXPECT_EQ(o.text, whole.text);
     EXPECT_EQ(o.csv, whole.csv);
-    EXPECT_EQ(without_engine(o.json), without_engine(whole.json));
+    EXPECT_EQ(without_costs(o.json), without_costs(whole.json));
   };
   same(output_of(w, command + " --journal j"));
   const Output again = output_of(w, command + " --journal j");
@@ -355,12 +319,6 @@ while read i; do "${@//"{}"/$i}" >>log || exit 1; done
   }
 }
 
-std::string without_wall(const std::string& text) {
-  auto j = ordered_json::parse(text);
-  j.erase("wall_s");
-  return j.dump(1);
-}
-
 TEST(CliJournal, ASearchThatIsKilledGoesOnWithThePiecesThatItHas) {
   const std::uint64_t seed = seed_of_tests();
   SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
@@ -379,7 +337,7 @@ TEST(CliJournal, ASearchThatIsKilledGoesOnWithThePiecesThatItHas) {
     const Output resumed = output_of(w, command + " --journal " + folder);
     EXPECT_EQ(resumed.text, whole.text) << search;
     EXPECT_EQ(resumed.csv, whole.csv) << search;
-    EXPECT_EQ(without_wall(resumed.json), without_wall(whole.json)) << search;
+    EXPECT_EQ(without_costs(resumed.json), without_costs(whole.json)) << search;
     const auto lines = lines_of(w, folder);
     EXPECT_GE(lines.size(), 1u);
     for (const auto& [point, times] : lines) EXPECT_EQ(times, 1) << search;
@@ -402,6 +360,11 @@ TEST(CliJournal, FlagsThatDoNotGoTogetherAreToldBeforeAnythingRuns) {
            {sweep + "--spread", "--spread without --journal"},
            {sweep + "--spread --journal j", "--spread without a launcher"},
            {sweep + "--spread --journal j --shard 1/2", "one of them"},
+           {"search halo --grid 4x4 --on torus-16 --journal j --shard 1/2", "not supported"},
+           {"search halo --grid 4x4 --on torus-16 --journal j --spread", "not supported"},
+           {"search halo --grid 2x2 --on torus-16 --journal j --shard 1/2 --svg x",
+            "some of the points only"},
+           {"search halo --grid 2x2 --on torus-16 --shard 1/2", "--shard without --journal"},
            {"compare " + kTrace + " --on torus-16 --journal j --report x.html", "not supported"},
            {"predict hpl --on torus-16 --n 1000 --closed-form --journal j", "not supported"}}) {
     const Outcome o = w.weft(line);

@@ -275,6 +275,35 @@ TEST(CliCompare, RanksByTimeAndSaysWhyWhateverTheThreads) {
               StartsWith("t.txt: fastest on crossbar:n=4,bw=8Gbps,lat=1us with map block, 2 ms; slowest on"));
 }
 
+TEST(CliCompare, VerifiedRunsAreTheSameAndEachRowSaysWhatWasChecked) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const std::string on = "t.txt --raw --on crossbar:n=4,bw=4Gbps,lat=1us --on crossbar:n=4,lat=1us";
+  for (const std::string line : {"compare " + on, "sweep " + on + " --set bw=8Gbps,9Gbps --bisect 2"}) {
+    const Outcome plain = w.weft(line + " --json plain.json");
+    const Outcome verified = w.weft(line + " --verify --json verified.json --journal j --threads 2");
+    ASSERT_EQ(verified.exit_code, 0) << verified.err;
+    EXPECT_THAT(verified.out, HasSubstr(" matches, "));
+    EXPECT_THAT(verified.out, HasSubstr(" in order: all right\n"));
+    EXPECT_THAT(plain.out, Not(HasSubstr("verified")));
+    auto rows = ordered_json::parse(w.read("verified.json"))["rows"];
+    for (auto& row : rows) {
+      EXPECT_EQ(row.at("verification").at("messages"), 2);
+      EXPECT_EQ(row["verification"]["wrong"], 0);
+      EXPECT_GT(row["verification"]["events"], 0);
+      EXPECT_EQ(row["verification"]["time_ratio"], 0);
+      row.erase("verification");
+    }
+    EXPECT_EQ(rows, ordered_json::parse(w.read("plain.json"))["rows"]);
+    // What a journal holds of runs that were not checked does not stand for those that are, nor the other way round.
+    EXPECT_EQ(w.weft(line + " --json again.json --journal j").out, plain.out);
+    EXPECT_EQ(w.read("again.json"), w.read("plain.json"));
+    const Outcome again = w.weft(line + " --verify --json again.json --journal j");
+    EXPECT_EQ(again.out, verified.out);
+    EXPECT_EQ(w.read("again.json"), w.read("verified.json"));
+  }
+}
+
 TEST(CliCompare, FindsTooSmallPlatformsBeforeItRuns) {
   const Workspace w;
   w.write("t.txt", kPingPong);

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 namespace weft::hpl_gen {
 namespace {
@@ -20,20 +22,20 @@ TEST(HplSearch, FindsTheBestOfAFormulaWithinItsBudgetAndNeverWorseThanTheBase) {
   space.pmap = {ProcessMap::kRowMajor};
   const HplConfig base{.n = 1000, .nb = 32, .p = 2, .q = 8};
   int calls = 0;
-  const Evaluate evaluate = [&](const HplConfig& c, int) -> Result<std::optional<Candidate>> {
+  const EvaluateOne evaluate = [&](const HplConfig& c, int) -> Result<std::optional<Candidate>> {
     ++calls;
     const double gflops =
         100 - std::fabs(std::log2(static_cast<double>(c.nb) / 128)) - std::abs(c.p - 4) + c.depth;
     return std::optional<Candidate>(Candidate{c, gflops, 0.0, 0});
   };
-  const auto r = search_hpl(base, space, 40, 3, evaluate);
+  const auto r = search_hpl(base, space, 40, 3, one_by_one(evaluate));
   ASSERT_TRUE(r);
   EXPECT_EQ(r->best.config.nb, 128);
   EXPECT_EQ(r->best.config.p, 4);
   EXPECT_EQ(r->best.config.depth, 1);
   EXPECT_LE(calls, 40);
   EXPECT_EQ(calls, r->evaluations);
-  const auto small = search_hpl(base, space, 8, 3, evaluate);
+  const auto small = search_hpl(base, space, 8, 3, one_by_one(evaluate));
   ASSERT_TRUE(small);
   EXPECT_GE(small->best.gflops, small->base.gflops);
   EXPECT_LE(small->evaluations, 8);
@@ -53,14 +55,14 @@ TEST(HplSearch, StoppedAnywhereItKeepsWhatItHas) {
   for (int stop = 0; stop < whole; ++stop) {
     int calls = 0;
     double best = 0;
-    const Evaluate evaluate = [&](const HplConfig& c, int) -> Result<std::optional<Candidate>> {
+    const EvaluateOne evaluate = [&](const HplConfig& c, int) -> Result<std::optional<Candidate>> {
       if (calls == stop) return std::optional<Candidate>();
       ++calls;
       const double gflops = static_cast<double>(c.nb) + c.depth;
       best = std::max(best, gflops);
       return std::optional<Candidate>(Candidate{c, gflops, 0.0, 0});
     };
-    const auto r = search_hpl(base, space, 30, 3, evaluate);
+    const auto r = search_hpl(base, space, 30, 3, one_by_one(evaluate));
     ASSERT_TRUE(r);
     EXPECT_EQ(r->evaluations, calls);
     if (r->complete) whole = stop;
@@ -72,6 +74,50 @@ TEST(HplSearch, StoppedAnywhereItKeepsWhatItHas) {
   }
   EXPECT_GT(whole, 4);
   EXPECT_LT(whole, 31);
+}
+
+// A stage is what could be tried at once: it depends on no result of its own.
+TEST(HplSearch, StagesAskForWhatIsNewOnlyAndEndWithTheBudget) {
+  SearchSpace space;
+  space.n = {1000};
+  space.nb = {32, 64, 64, 128, 256};
+  space.grids = {{4, 4}, {2, 8}};
+  space.bcast = {Bcast::k1Ring, Bcast::k2Ring, Bcast::kLong};
+  space.depth = {0, 1};
+  space.swap = {Swap::kMix};
+  space.pmap = {ProcessMap::kRowMajor};
+  const HplConfig base{.n = 1000, .nb = 32, .p = 4, .q = 4};
+  for (int budget = 8; budget < 30; ++budget) {
+    std::vector<std::pair<HplConfig, int>> asked;
+    std::size_t widest = 0;
+    const Evaluate evaluate = [&](const std::vector<HplConfig>& configs, int windows) {
+      widest = std::max(widest, configs.size());
+      std::vector<std::optional<Candidate>> out(configs.size());
+      // Backwards: the order of a stage decides nothing.
+      for (std::size_t i = configs.size(); i-- > 0;) {
+        const HplConfig& c = configs[i];
+        for (const auto& [other, of_windows] : asked) EXPECT_FALSE(other == c && of_windows == windows);
+        asked.emplace_back(c, windows);
+        out[i] = Candidate{c, static_cast<double>(c.nb) + c.depth, 0.0, 0};
+      }
+      return Result<std::vector<std::optional<Candidate>>>(std::move(out));
+    };
+    const auto r = search_hpl(base, space, budget, 3, evaluate);
+    ASSERT_TRUE(r);
+    EXPECT_EQ(asked.size(), static_cast<std::size_t>(r->evaluations));
+    EXPECT_LE(r->evaluations, budget);
+    EXPECT_GE(widest, 2u);
+    const auto alone = search_hpl(
+        base, space, budget, 3, one_by_one([](const HplConfig& c, int) {
+          return Result<std::optional<Candidate>>(Candidate{c, static_cast<double>(c.nb) + c.depth, 0.0, 0});
+        }));
+    ASSERT_TRUE(alone);
+    ASSERT_EQ(alone->ranking.size(), r->ranking.size());
+    for (std::size_t i = 0; i < r->ranking.size(); ++i) {
+      EXPECT_EQ(alone->ranking[i].config, r->ranking[i].config) << i;
+      EXPECT_EQ(alone->ranking[i].round, r->ranking[i].round) << i;
+    }
+  }
 }
 
 }  // namespace

@@ -55,12 +55,14 @@ class Tuning : public ::testing::Test {
     PredictOptions options;
     options.stop = &stop_;
     stop_ = stop_after == 0;
-    return tune_hpl(dat.runs().front(), tuning_space(dat, {.nb = true, .bcast = true}),
-                    platform_of("crossbar:n=4,bw=10Gbps"), options, evaluations, [&](std::uint64_t done) {
-                      EXPECT_GE(done, told_);
-                      told_ = done;
-                      if (done >= stop_after) stop_ = true;
-                    });
+    WEFT_ASSIGN(auto tuning, tune_hpl(dat.runs().front(), tuning_space(dat, {.nb = true, .bcast = true}),
+                                      platform_of("crossbar:n=4,bw=10Gbps"), options, evaluations,
+                                      [&](std::uint64_t done) {
+                                        EXPECT_GE(done, told_);
+                                        told_ = done;
+                                        if (done >= stop_after) stop_ = true;
+                                      }));
+    return std::move(tuning.search);
   }
   std::atomic<bool> stop_{false};
   std::uint64_t told_ = 0;

@@ -220,6 +220,11 @@ TEST_F(JournalTest, ResultsComeBackBitForBit) {
     facts.digest->worst = {LinkId(7), {rng.next(), Duration(1), 9, Duration(-5)}};
     facts.worst_link_sharers = {true, 2, 3, {{RankId(1), RankId(2), 3}}};
     if (n % 3 == 0) facts.ideal = Duration(17);
+    if (n % 5 < 2) {
+      facts.verified = replay::Verification{"certificate", 1, 2, 3, 4, any_double(rng), 5, 6, 7, 0, {}};
+      if (n % 5 == 1) facts.verified->wrong = 8;
+      if (n % 5 == 1) facts.verified->told = {"a rate", "a byte"};
+    }
     ASSERT_TRUE(j->append(key(n), "p", run_point_json(facts)));
     const auto back = run_point_of(*open(Journal::Access::kRead)->find(key(n)));
     ASSERT_TRUE(back);
@@ -239,6 +244,13 @@ TEST_F(JournalTest, ResultsComeBackBitForBit) {
     EXPECT_FALSE(back->digest.most_waited.link.valid());
     EXPECT_EQ(back->sharers.most[0].bytes, 3u);
     EXPECT_EQ(back->ideal, facts.ideal);
+    ASSERT_EQ(back->verified.has_value(), facts.verified.has_value());
+    if (facts.verified) {
+      EXPECT_EQ(back->verified->finding(), facts.verified->finding());
+      EXPECT_EQ(back->verified->finding().empty(), n % 5 == 0);
+      EXPECT_EQ(back->verified->events, 7u);
+      EXPECT_TRUE(same_bits(back->verified->worst_bytes_error, facts.verified->worst_bytes_error));
+    }
 
     TimedPrediction p;
     p.prediction.config.n = static_cast<std::int64_t>(rng.below(1000000));
@@ -276,6 +288,11 @@ TEST_F(JournalTest, ResultsComeBackBitForBit) {
     bad[name] = "text";
     EXPECT_FALSE(run_point_of(bad)) << name;
   }
+  // Something wrong of which nothing is told.
+  facts.verified.emplace();
+  ASSERT_TRUE(run_point_of(run_point_json(facts)));
+  facts.verified->wrong = 1;
+  EXPECT_FALSE(run_point_of(run_point_json(facts)));
   Json bad = good;
   bad["digest"]["worst"]["use"]["peak_flows"] = 1ULL << 32;
   EXPECT_FALSE(run_point_of(bad)) << "it does not fit";

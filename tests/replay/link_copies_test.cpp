@@ -68,6 +68,7 @@ std::vector<double> finishes(MemoryTrace& t, const topology::Platform& p, std::v
   if (!r) return {};
   EXPECT_TRUE(r->finished);
   EXPECT_THAT(checked.told, IsEmpty());
+  EXPECT_FALSE(r->ideal.known) << "what other flows a copy meets is not known there";
   std::vector<double> out;
   for (const RankTimes& k : r->ranks) {
     EXPECT_EQ(k.compute + k.send + k.recv + k.wait + k.collective, k.finish);

@@ -280,5 +280,33 @@ TEST(Compare, ARunWithoutMessagesHasNoWorstLink) {
   EXPECT_EQ(j["rows"][0]["mean_hops"], 0.0);
 }
 
+TEST(Compare, AReplayThatIsWrongIsAnErrorOfItsRowAndNamedInTheText) {
+  HandMade fine, wrong;
+  wrong.result.makespan = 2 * fine.result.makespan;
+  auto a = fine.facts(), b = wrong.facts();
+  a.verified = replay::Verification{"max-min certificate", 10, 20, 3, 4, 1e-12, 3, 7, 9, 0, {}};
+  b.verified = a.verified;
+  b.verified->conditions = "narrowest link";
+  b.verified->worst_bytes_error = 0.5;
+  b.verified->wrong = 2;
+  b.verified->told = {"message 0->1 got half of its bytes", "and another one"};
+  const auto rows = rank_runs({a, b});
+  EXPECT_EQ(rows[0].error, "");
+  EXPECT_EQ(rows[1].error, "--verify found 2 things wrong, the first: message 0->1 got half of its bytes");
+  EXPECT_TRUE(rows[1].slowdown) << "it has a time all the same";
+  const auto j = nlohmann::ordered_json::parse(compare_json(rows))["rows"];
+  EXPECT_EQ(j[0]["verification"]["wrong"], 0);
+  EXPECT_FALSE(j[0].contains("error"));
+  EXPECT_EQ(j[1]["verification"]["findings"].size(), 2u);
+  EXPECT_EQ(j[1]["error"], rows[1].error);
+  const std::string text = compare_text(rows);
+  EXPECT_THAT(text,
+              HasSubstr("verified in 2 runs: 20 solves of 40 rates (max-min certificate or narrowest link), "
+                        "bytes of 6 messages and of 8 links, 6 matches, 18 events in order: 2 wrong\n"));
+  EXPECT_THAT(text, HasSubstr(", map block: message 0->1 got half of its bytes\n"));
+  a.verified.reset();
+  EXPECT_THAT(compare_text(rank_runs({a})), Not(HasSubstr("verified")));
+}
+
 }  // namespace
 }  // namespace weft::report

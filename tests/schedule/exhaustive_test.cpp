@@ -4,16 +4,16 @@
 
 #include <chrono>
 #include <cstdio>
-#include <map>
-#include <mutex>
 #include <string>
 
+#include "tests/schedule/pieces_in_memory.hpp"
 #include "tests/schedule/storm_workload.hpp"
 
 namespace weft::schedule {
 namespace {
 
 using weft::testing::Fraction;
+using weft::testing::PiecesInMemory;
 using weft::testing::StormWorkload;
 using weft::testing::unit_grid;
 
@@ -102,32 +102,6 @@ TEST(Exhaustive, SymmetryAndThreadsChangeNothing) {
   }
 }
 
-// Pieces in memory; the search is stopped once `most` more of them are kept.
-struct Kept {
-  std::map<std::string, ExhaustivePiece> done;
-  std::mutex mutex;
-  std::atomic<bool> stop{false};
-  int most = 1000, times_kept = 0;
-  bool refuse = false;
-  KeptPieces pieces;
-
-  Kept() {
-    pieces.find_roots = [this](const std::string& name, ExhaustivePiece& out) {
-      const std::lock_guard lock(mutex);
-      const auto at = done.find(name);
-      if (at != done.end()) out = at->second;
-      return at != done.end();
-    };
-    pieces.keep_roots = [this](const std::string& name, const ExhaustivePiece& piece) {
-      const std::lock_guard lock(mutex);
-      if (refuse) return false;
-      EXPECT_TRUE(done.emplace(name, piece).second) << name << " was searched twice";
-      stop = ++times_kept >= most;
-      return true;
-    };
-  }
-};
-
 TEST(Exhaustive, APieceThatIsKeptIsNotSearchedAgainAndTheResultIsThatOfAWholeSearch) {
   struct Case {
     Exchange exchange;
@@ -141,9 +115,11 @@ TEST(Exhaustive, APieceThatIsKeptIsNotSearchedAgainAndTheResultIsThatOfAWholeSea
     const StormWorkload s(c.exchange, c.sockets, Fraction(21, 121));
     const Mode mode = c.mode;
     const auto whole = all(s, mode);
-    Kept kept;
+    PiecesInMemory<ExhaustivePiece> kept;
+    KeptPieces pieces;
+    pieces.roots = kept.runner();
     Control control;
-    control.kept = &kept.pieces;
+    control.kept = &pieces;
     control.stop = &kept.stop;
     control.piece = "this one: ";
     kept.refuse = true;

@@ -3,16 +3,19 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <set>
 
 #include "core/rng.hpp"
 #include "schedule/placement.hpp"
+#include "tests/schedule/pieces_in_memory.hpp"
 #include "tests/schedule/storm_workload.hpp"
 #include "topology/platform/platform.hpp"
 
 namespace weft::schedule {
 namespace {
 
+using weft::testing::PiecesInMemory;
 using weft::testing::unit_grid;
 
 topology::Platform load(const std::string& spec) {
@@ -120,6 +123,61 @@ TEST(Placement, TheClassesOfTheEightGpusAreCountedByTheSymmetryOfTheTree) {
   // No class that was left out could have been better: its link bound says so.
   for (const auto& c : r->classes) {
     EXPECT_GE(c.searched ? c.best_s : c.link_s, r->search.best_s * (1 - 1e-9));
+  }
+}
+
+// As shards do it: each its classes, knowing nothing of the others. What a merge then needs is there, whatever the number
+// of shards, and none that one search would not have looked at decides anything.
+TEST(Placement, ClassesSearchedInPartsGiveTheAnswerOfOneSearch) {
+  const auto p = load("cs-storm");
+  for (const bool every : {false, true}) {
+    const Exchange e = every ? unit_grid(3, 1) : unit_grid(3, 2, 1, true);
+    PlacementOptions o;
+    o.search.evaluations = 2000;
+    o.search.nodes = 2000;
+    o.search.exhaustive_limit = 1000;
+    o.every_class = every;
+    const auto whole = search_placement(e, p.fabric, p.fabric.rank_hosts(), o, {});
+    ASSERT_TRUE(whole);
+    for (const std::size_t parts : {2u, 3u}) {
+      PiecesInMemory<SearchResult> kept;
+      KeptPieces pieces;
+      pieces.results = kept.runner();
+      Control control;
+      control.kept = &pieces;
+      kept.parts = parts;
+      kept.most = 1'000'000;
+      std::map<std::string, SearchResult> all;
+      for (kept.part = 0; kept.part < parts; ++kept.part) {
+        kept.done.clear();
+        const auto part = search_placement(e, p.fabric, p.fabric.rank_hosts(), o, control);
+        ASSERT_TRUE(part);
+        EXPECT_TRUE(part->interrupted) << "the classes of others are missing";
+        EXPECT_FALSE(part->proven);
+        all.merge(kept.done);
+      }
+      kept.done = all;
+      kept.run_missing = false;
+      const auto merged = search_placement(e, p.fabric, p.fabric.rank_hosts(), o, control);
+      ASSERT_TRUE(merged);
+      EXPECT_FALSE(merged->interrupted);
+      EXPECT_EQ(merged->proven, whole->proven);
+      EXPECT_EQ(merged->best, whole->best);
+      EXPECT_EQ(merged->search.best, whole->search.best);
+      EXPECT_EQ(merged->search.best_s, whole->search.best_s);
+      ASSERT_EQ(merged->classes.size(), whole->classes.size());
+      std::size_t searched = 0;
+      for (std::size_t i = 0; i < whole->classes.size(); ++i) {
+        EXPECT_EQ(merged->classes[i].searched, whole->classes[i].searched) << i;
+        EXPECT_EQ(merged->classes[i].best_s, whole->classes[i].best_s) << i;
+        searched += whole->classes[i].searched ? 1 : 0;
+      }
+      EXPECT_LE(searched, all.size());
+      EXPECT_GT(searched, 1u);
+      if (!every) {
+        EXPECT_LT(all.size(), whole->classes.size()) << "shards leave out what cannot be better";
+      }
+    }
   }
 }
 

@@ -1,0 +1,53 @@
+// Studies whose points a journal keeps, as tests of them look at it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "tests/cli/run_weft.hpp"
+#include "tests/support/checkout.hpp"
+
+namespace weft::testing {
+
+// Points of a journal, each with how many lines hold it.
+inline std::map<std::string, int> lines_of(const Workspace& w, const std::string& folder) {
+  std::map<std::string, int> out;
+  for (const std::string& name : w.list()) {
+    if (!name.starts_with(folder + "/points-")) continue;
+    std::istringstream in(w.read(name));
+    for (std::string line; std::getline(in, line);) {
+      const auto j = nlohmann::ordered_json::parse(line, nullptr, false);
+      if (j.is_object() && j.contains("point")) ++out[j["point"].get<std::string>()];
+    }
+  }
+  return out;
+}
+
+// What a command prints and writes, without the journal's flags.
+struct Output {
+  std::string text, json, csv;
+  friend bool operator==(const Output&, const Output&) = default;
+};
+
+inline Output output_of(const Workspace& w, const std::string& command) {
+  const Outcome o = w.weft(command + " --json out.json --csv out.csv");
+  EXPECT_EQ(o.exit_code, 0) << command << "\n" << o.err;
+  return {o.out, w.read("out.json"), w.read("out.csv")};
+}
+
+// A JSON output without what the machine took for it.
+inline std::string without_costs(const std::string& text) {
+  auto j = nlohmann::ordered_json::parse(text);
+  j.erase("engine");
+  j.erase("wall_s");
+  if (j.contains("runs"))
+    for (auto& run : j["runs"]) run["engine"].erase("wall_s");
+  return j.dump(1);
+}
+
+}  // namespace weft::testing
