@@ -43,7 +43,7 @@ void VerifiedRuns::add(const std::string& run, const replay::Verification& check
   sum_.events += checks.events;
   sum_.wrong += checks.wrong;
   for (const std::string& what : checks.told)
-    if (sum_.told.size() < kMostTold) sum_.told.push_back(run + ": " + what);
+    if (sum_.told.size() < kMostTold) sum_.told.push_back(fmt::format("{}: {}", run, what));
 }
 
 std::string VerifiedRuns::text() const {

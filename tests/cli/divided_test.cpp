@@ -95,7 +95,9 @@ TEST(CliDivided, TunesInShardsAndSpreadGiveTheBytesOfOne) {
           if (k != i && (starts > 0 || k < i)) journals += " --journal j" + n + std::to_string(k);
         const Outcome o = w.weft(command + journals + " --shard " + std::to_string(i) + "/" + n);
         ASSERT_EQ(o.exit_code, 0) << o.err;
-        if (starts == 0) EXPECT_THAT(o.out, HasSubstr("of other shards: run those, then this again"));
+        if (starts == 0) {
+          EXPECT_THAT(o.out, HasSubstr("of other shards: run those, then this again"));
+        }
       }
       std::size_t now = 0;
       for (int i = 1; i <= shards; ++i) now += lines_of(w, "j" + n + std::to_string(i)).size();

@@ -279,7 +279,7 @@ TEST(CliCompare, VerifiedRunsAreTheSameAndEachRowSaysWhatWasChecked) {
   const Workspace w;
   w.write("t.txt", kPingPong);
   const std::string on = "t.txt --raw --on crossbar:n=4,bw=4Gbps,lat=1us --on crossbar:n=4,lat=1us";
-  for (const std::string line : {"compare " + on, "sweep " + on + " --set bw=8Gbps,9Gbps --bisect 2"}) {
+  for (const std::string& line : {"compare " + on, "sweep " + on + " --set bw=8Gbps,9Gbps --bisect 2"}) {
     const Outcome plain = w.weft(line + " --json plain.json");
     const Outcome verified = w.weft(line + " --verify --json verified.json --journal j --threads 2");
     ASSERT_EQ(verified.exit_code, 0) << verified.err;
