@@ -124,7 +124,8 @@ Result<report::Timeline> ExportFlag::timeline(traces::TraceReader& trace, Durati
 Result<void> ExportFlag::write(traces::TraceReader& trace, const predict::RunFacts& facts,
                                const std::vector<HostId>& placement) {
   if (exports_.empty()) return {};
-  WEFT_ASSIGN(const report::Timeline drawn, timeline(trace, facts.result->makespan));
+  WEFT_ASSIGN(report::Timeline drawn, timeline(trace, facts.result->makespan));
+  report::add_path(drawn, facts.result->path);
   std::map<HostId, std::uint32_t> nodes;
   std::vector<std::uint32_t> node_of_rank;
   node_of_rank.reserve(placement.size());

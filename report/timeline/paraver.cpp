@@ -15,7 +15,7 @@ using traces::OpKind;
 
 constexpr std::uint32_t kPointToPoint = 50000001, kCollective = 50000002,
                         kOther = 50000003;  // as Extrae numbers them
-constexpr std::uint32_t kRegion = 60000019, kKernel = 60000119, kLinkLoad = 60000219;
+constexpr std::uint32_t kRegion = 60000019, kKernel = 60000119, kLinkLoad = 60000219, kPathEvent = 60000319;
 
 struct State {
   int number;
@@ -121,6 +121,17 @@ void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank) {
   if (timeline.spans_left_out == 0) out.state(rank, last, timeline.end, 0);
 }
 
+// Of a rank: its own time is on the critical path, or a message that it waits for is.
+constexpr std::int64_t kOwnTime = 1, kAwaited = 2;
+
+void add_path_events(Records& out, const Timeline& timeline) {
+  for (const replay::PathSegment& s : timeline.path) {
+    const std::uint32_t rank = (s.is_message() ? s.receiver : s.rank).index();
+    out.event(rank, s.from, kPathEvent, s.is_message() ? kAwaited : kOwnTime);
+    out.event(rank, s.to, kPathEvent, 0);
+  }
+}
+
 std::string pcf(const Timeline& timeline) {
   std::string out =
       "DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\nLOOK_BACK           "
@@ -159,6 +170,9 @@ std::string pcf(const Timeline& timeline) {
     regions.emplace_back(static_cast<std::int64_t>(i) + 1, std::move(name));
   }
   type(kRegion, "User function", regions);
+  if (!timeline.path.empty())
+    type(kPathEvent, "Critical path",
+         Values{{kOwnTime, "own time"}, {kAwaited, "message that is waited for"}});
   if (!timeline.link_names.empty())
     out += fmt::format("\n\nEVENT_TYPE\n1    {}    Link load, hundredths of a percent of the bandwidth\n",
                        kLinkLoad);
@@ -179,6 +193,7 @@ Paraver paraver(const Timeline& timeline, const std::vector<std::uint32_t>& node
 
   Records records;
   for (std::uint32_t r = 0; r < timeline.ranks; ++r) add_rank(records, timeline, r);
+  add_path_events(records, timeline);
   for (std::size_t i = 0; i < timeline.messages.size(); ++i) records.message(i, timeline.messages[i].posted);
 
   const auto links = static_cast<std::uint32_t>(timeline.link_names.size());

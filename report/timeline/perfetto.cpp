@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -12,8 +14,8 @@ namespace {
 using traces::OpKind;
 
 constexpr std::uint32_t kSequence = 1;
-// uuids of the tracks above those of the ranks and above those of the links
-constexpr std::uint64_t kRoot = 1, kLinks = std::uint64_t{1} << 40;
+// uuids of the tracks above those of the ranks and above those of the links, and of the critical path
+constexpr std::uint64_t kRoot = 1, kLinks = std::uint64_t{1} << 40, kPathTrack = kLinks - 1;
 
 std::uint64_t nanoseconds(SimTime t) {
   return static_cast<std::uint64_t>(t.time_since_epoch().count() / 1000);
@@ -180,11 +182,32 @@ void add_links(Writer& out, const Timeline& timeline) {
   }
 }
 
+// The first of the tracks: whose time, or which message, it is that the end waits for.
+void add_path_track(Writer& out, const Timeline& timeline) {
+  if (timeline.path.empty()) return;
+  out.describe(kPathTrack, kRoot, "critical path", -1);
+  for (const replay::PathSegment& s : timeline.path) {
+    std::string name = s.is_message() ? fmt::format("message {} to {}", s.rank.index(), s.receiver.index())
+                                      : fmt::format("rank {}", s.rank.index());
+    if (!s.is_message() && s.region.valid() && s.region.index() < timeline.regions.size())
+      name += ": " + timeline.regions[s.region.index()];
+    auto& e = out.event(s.from, kPathTrack, perfetto::TrackEvent::SLICE_BEGIN, name);
+    annotate(e, s.is_message() ? "bytes" : "operation",
+             static_cast<std::int64_t>(s.is_message() ? s.bytes : s.op));
+    for (std::size_t p = 0; p < s.parts.size(); ++p)
+      if (s.parts[p].count() != 0)
+        annotate(e, fmt::format("{}_ps", replay::kPathPartNames[p]).c_str(), s.parts[p].count());
+    out.event(s.to, kPathTrack, perfetto::TrackEvent::SLICE_END, {});
+  }
+  out.flush();
+}
+
 }  // namespace
 
 std::string perfetto(const Timeline& timeline, std::string_view title) {
   Writer out;
   out.describe(kRoot, 0, title, 0);
+  add_path_track(out, timeline);
   std::vector<std::vector<Mark>> marks(timeline.ranks);
   for (std::size_t i = 0; i < timeline.messages.size(); ++i) {
     const auto& m = timeline.messages[i];

@@ -119,4 +119,9 @@ Result<std::vector<bool>> parse_rank_set(std::string_view text, std::uint32_t co
   }
 }
 
+void add_path(Timeline& timeline, const replay::PathResult& path) {
+  for (const replay::PathSegment& s : path.segments)
+    if (s.to > timeline.from && s.from < timeline.to && s.to > s.from) timeline.path.push_back(s);
+}
+
 }  // namespace weft::report

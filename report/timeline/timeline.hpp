@@ -41,6 +41,8 @@ struct Timeline {
   std::uint64_t spans_left_out = 0, messages_left_out = 0;  // for the limit alone
   LinkLoad load;                                            // of all messages, whichever ranks were asked for
   std::vector<std::string> link_names;                      // of load.links
+  // Of the critical path, where it is known, through whatever ranks: as far as the time asked for.
+  std::vector<replay::PathSegment> path;
 };
 
 // The load of a link from `at` on, in hundredths of a percent of its bandwidth.
@@ -76,11 +78,15 @@ class TimelineCollector {
 [[nodiscard]] Result<std::vector<bool>> parse_rank_set(std::string_view text, std::uint32_t count,
                                                        std::string_view where);
 
+// Takes the critical path of `result` into `timeline`, if there is one.
+void add_path(Timeline& timeline, const replay::PathResult& path);
+
 // Google's Perfetto (ui.perfetto.dev): a track a rank, slices of operations inside those of regions, an arrow a message;
-// a counter a link. Whole nanoseconds, rounded down.
+// the critical path as a track above them; a counter a link. Whole nanoseconds, rounded down.
 [[nodiscard]] std::string perfetto(const Timeline& timeline, std::string_view title);
 
-// BSC's Paraver: .prv, .pcf and .row, of the same names. Nanoseconds. `node_of_rank`: 0-based, in order of first use. Links
+// BSC's Paraver: .prv, .pcf and .row, of the same names. Nanoseconds. `node_of_rank`: 0-based, in order of first use. Where a
+// rank, or a message that it waits for, is on the critical path is an event of the rank. Links
 // are the threads of a second application on a node of its own, since an event of the format is a thread's.
 struct Paraver {
   std::string prv, pcf, row;

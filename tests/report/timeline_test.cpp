@@ -62,6 +62,7 @@ Seen see(const TimelineOptions& options = {}, const std::string& on = "crossbar:
   p.mpi.send_overhead = Duration(2 * kMicro);
   const std::vector<HostId> hosts{HostId(0), HostId(0), HostId(1), HostId(1)};
   replay::ReplayOptions o;
+  o.critical_path = true;
   TimelineCollector collector(4, options, p.fabric, hosts, o.header);
   collector.attach(o);
   auto r = replay::replay(t, p, hosts, o);
@@ -69,6 +70,7 @@ Seen see(const TimelineOptions& options = {}, const std::string& on = "crossbar:
   t.rewind();
   auto timeline = collector.finish(t, r->makespan);
   EXPECT_TRUE(timeline);
+  add_path(*timeline, r->path);
   return {std::move(timeline).value(), std::move(r).value(), std::move(p)};
 }
 
@@ -82,6 +84,8 @@ std::vector<std::int64_t> numbers(const std::string& line) {
   }
   return out;
 }
+
+constexpr std::int64_t kPathEvent = 60000319;
 
 TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   const Seen seen = see();
@@ -100,7 +104,7 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   std::map<std::int64_t, std::int64_t> state_until, running;
   std::map<std::pair<std::int64_t, std::int64_t>, int> open;
   std::size_t messages = 0;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0, path = 0;
   while (std::getline(in, line)) {
     const auto f = numbers(line);
     ASSERT_GE(f.size(), 8u) << line;
@@ -117,6 +121,7 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
       if (f[7] == 1) running[f[3]] += f[6] - f[5];
     } else if (f[0] == 2) {
       ASSERT_EQ(f.size() % 2, 0u) << line;
+      if (f[6] == kPathEvent) path += f[7] == 0 ? f[5] : -f[5];
       int& depth = open[{f[3], f[6]}];
       depth += f[7] == 0 ? -1 : 1;
       EXPECT_GE(depth, 0) << line;
@@ -143,6 +148,12 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   EXPECT_EQ(bytes, static_cast<std::int64_t>(seen.result.network.bytes));
   EXPECT_EQ(std::count(p.row.begin(), p.row.end(), '\n'), 3 + (4 + 4) + (2 + 1) + (4 + 4) + 2);
   EXPECT_NE(p.pcf.find("1      step"), std::string::npos);
+  EXPECT_EQ(path, end) << "what is on the critical path, of all ranks";
+  EXPECT_NE(p.pcf.find("Critical path\nVALUES\n0      End\n1      own time\n2      message"),
+            std::string::npos);
+  Timeline unknown = seen.timeline;
+  unknown.path.clear();
+  EXPECT_EQ(paraver(unknown, {0, 0, 1, 1}, t.communicators()).pcf.find("Critical path"), std::string::npos);
 }
 
 TEST(Timeline, PerfettoSlicesNestAndEveryMessageHasItsArrow) {
@@ -181,7 +192,8 @@ TEST(Timeline, PerfettoSlicesNestAndEveryMessageHasItsArrow) {
       stack[track].pop_back();
     }
   }
-  EXPECT_EQ(tracks.size(), 6u) << "four ranks, what is above them, and what is above the links";
+  EXPECT_EQ(tracks.size(), 7u)
+      << "four ranks, what is above them, the critical path, and what is above the links";
   EXPECT_EQ(regions, 4u * 4u);
   for (const auto& [track, open] : stack) EXPECT_TRUE(open.empty());
   EXPECT_EQ(from.size(), seen.result.network.count);
@@ -190,6 +202,51 @@ TEST(Timeline, PerfettoSlicesNestAndEveryMessageHasItsArrow) {
   for (std::uint32_t r = 0; r < 4; ++r)
     EXPECT_NEAR(static_cast<double>(computed[2 + r]),
                 static_cast<double>(seen.result.ranks[r].compute.count()) / 1000, 4);
+}
+
+// Its slices follow each other from 0 to the end, and say what the path's segments say.
+TEST(Timeline, PerfettoHasTheCriticalPathAsATrack) {
+  const Seen seen = see();
+  perfetto::Trace trace;
+  ASSERT_TRUE(trace.ParseFromString(perfetto(seen.timeline, "four ranks")));
+  std::uint64_t track = 0, at = 0;
+  std::map<std::uint64_t, std::string> names;
+  std::vector<std::string> slices, expected;
+  std::int64_t parts = 0;
+  for (const auto& packet : trace.packet()) {
+    if (packet.track_descriptor().name() == "critical path") track = packet.track_descriptor().uuid();
+    for (const auto& n : packet.interned_data().event_names()) names[n.iid()] = n.name();
+    const auto& e = packet.track_event();
+    if (!packet.has_track_event() || e.track_uuid() != track) continue;
+    if (e.type() == perfetto::TrackEvent::SLICE_BEGIN) {
+      EXPECT_EQ(packet.timestamp(), at);
+      slices.push_back(names[e.name_iid()]);
+      for (const auto& a : e.debug_annotations())
+        if (a.name().ends_with("_ps")) parts += a.int_value();
+    }
+    at = packet.timestamp();
+  }
+  ASSERT_NE(track, 0u);
+  EXPECT_EQ(at, static_cast<std::uint64_t>(seen.result.makespan.count() / 1000));
+  EXPECT_EQ(parts, seen.result.makespan.count());
+  for (const replay::PathSegment& s : seen.result.path.segments) {
+    if (s.from == s.to) continue;  // a message within a host
+    expected.push_back(s.is_message()
+                           ? "message " + std::to_string(s.rank.index()) + " to " +
+                                 std::to_string(s.receiver.index())
+                           : "rank " + std::to_string(s.rank.index()) + (s.region.valid() ? ": step" : ""));
+  }
+  EXPECT_EQ(slices, expected);
+  EXPECT_GE(slices.size(), 5u);
+
+  // As far as the time asked for.
+  TimelineOptions some;
+  some.from = SimTime(Duration(15 * kMicro));
+  some.to = SimTime(Duration(25 * kMicro));
+  const Seen part = see(some);
+  EXPECT_FALSE(part.timeline.path.empty());
+  EXPECT_LT(part.timeline.path.size(), slices.size());
+  for (const auto& s : part.timeline.path) EXPECT_TRUE(s.to > some.from && s.from < some.to);
 }
 
 // Percent of the bandwidth by time, of each link.
