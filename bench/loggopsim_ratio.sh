@@ -23,19 +23,8 @@ done
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-median() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
-seconds() { # FILE COMMAND...: appends the wall seconds to FILE.wall and the peak KiB to FILE.rss
-  local file=$1; shift
-  local from=$EPOCHREALTIME to
-  /usr/bin/time -o "$dir/time" -f %M taskset -c "$core" "$@" >"$dir/out" 2>"$dir/err" || { cat "$dir/err" >&2; exit 1; }
-  to=$EPOCHREALTIME
-  awk -v a="$from" -v b="$to" 'BEGIN { printf "%.4f\n", b - a }' >>"$file.wall"
-  tail -n 1 "$dir/time" >>"$file.rss"
-}
-instructions() {
-  taskset -c "$core" valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$@" 2>&1 |
-    awk '/I +refs:/ { gsub(",", "", $NF); printf "%.3f", $NF / 1e9 }'
-}
+. "$root/bench/measured.sh"
+counted() { $grind "$@" >"$dir/grind" 2>&1; instructions "$dir/grind"; }
 # docs/goal.md: bandwidth 1/G, route latency L - G, no rendezvous.
 loggp=(-L 2501 -o 1500 -g 1000 -G 1 -S 1000000000)
 costs=(--set mpi.send_overhead=1500ns --set mpi.recv_overhead=1500ns --set mpi.eager_limit=1TB --quiet)
@@ -78,9 +67,9 @@ for scenario in $scenarios; do
   messages=$(grep -c ': send' "$dir/s.goal")
   ti=- wi=- gi=-
   if [ "${INSTRUCTIONS-1}" = 1 ]; then
-    ti=$(instructions "${them[@]}")
-    wi=$(instructions "$weft" replay "$dir/s.weft" "${on[@]}")
-    gi=$(instructions "$weft" replay "$dir/s.bin" "${on[@]}")
+    ti=$(counted "${them[@]}")
+    wi=$(counted "$weft" replay "$dir/s.weft" "${on[@]}")
+    gi=$(counted "$weft" replay "$dir/s.bin" "${on[@]}")
   fi
   row() { # FILE NAME GINSTR ANSWER
     local w spread

@@ -23,19 +23,8 @@ done
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 sim=$oracle/tools/simgrid
-median() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
-# seconds FILE COMMAND...: appends the wall seconds to FILE.wall and the peak KiB to FILE.rss
-seconds() {
-  local file=$1; shift
-  local from=$EPOCHREALTIME to
-  /usr/bin/time -o "$dir/time" -f %M taskset -c "$core" "$@" >"$dir/out" 2>"$dir/err" || { cat "$dir/err" >&2; exit 1; }
-  to=$EPOCHREALTIME
-  awk -v a="$from" -v b="$to" 'BEGIN { printf "%.4f\n", b - a }' >>"$file.wall"
-  tail -n 1 "$dir/time" >>"$file.rss"
-}
+. "$root/bench/measured.sh"
 simgrid_run() { env REPLAY_PROGRAM= TMPDIR="$dir" WRAP="${1-}" bash "$sim/commands.sh" replay "$dir/$trace" "$ranks" "${platform}_lat1us" eager hosts256_linear.txt; }
-instructions() { awk '/I +refs:/ { gsub(",", "", $NF); n = $NF } END { printf "%.4f", n / 1e9 }' "$1"; }
-grind="valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null"
 
 echo "SimGrid $(dpkg-query -W -f='${Version}' libsimgrid-dev 2>/dev/null || echo '?'), $("$weft" --version), $(uname -m), $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo), core $core, $runs runs each, median"
 echo
