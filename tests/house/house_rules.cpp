@@ -260,6 +260,17 @@ Violations check_map(std::string_view architecture, const std::set<std::string>&
   return out;
 }
 
+Violations check_leftovers(const std::vector<std::string>& files) {
+  Violations out;
+  for (const std::string& path : files) {
+    const std::string name = path.substr(path.find_last_of('/') + 1);
+    for (const char* end : {".log", ".orig", ".rej", ".swp", ".tmp", ".bak", "~"})
+      if (name.ends_with(end)) out.push_back(path + ": left behind by a program (*" + end + ")");
+    if (name == "core") out.push_back(path + ": a core dump");
+  }
+  return out;
+}
+
 Violations check_rooms(const std::vector<std::string>& files, std::size_t limit) {
   std::map<std::string, std::size_t> count;
   for (const std::string& f : files) ++count[f.substr(0, f.rfind('/'))];

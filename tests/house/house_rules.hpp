@@ -50,6 +50,9 @@ using IncludeTable = std::map<std::string, std::set<std::string>>;
 // it does not name. `folders`: all that hold code, without a slash at the end.
 [[nodiscard]] Violations check_map(std::string_view architecture, const std::set<std::string>& folders);
 
+// Paths of what programs leave behind: logs, rejected patches, copies of editors, core dumps.
+[[nodiscard]] Violations check_leftovers(const std::vector<std::string>& files);
+
 // More than `limit` files side by side: a folder of that size is a house of its own. `files`: paths.
 [[nodiscard]] Violations check_rooms(const std::vector<std::string>& files, std::size_t limit = 30);
 

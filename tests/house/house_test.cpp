@@ -208,6 +208,16 @@ TEST(House, AnInjectedMachinePathIsFound) {
   EXPECT_THAT(check_machine_paths("a.md", "docs" + home + "page\n"), IsEmpty());
 }
 
+TEST(House, NothingIsLeftBehind) {
+  const auto v = check_leftovers(files());
+  EXPECT_THAT(v, IsEmpty()) << joined(v);
+}
+
+TEST(House, AnInjectedLeftoverIsFound) {
+  EXPECT_THAT(check_leftovers({"README.md.log", "core", "a/b.cpp.orig", "a/b.cpp~"}), SizeIs(4));
+  EXPECT_THAT(check_leftovers({"README.md", "core/id.hpp", "docs/logs.md"}), IsEmpty());
+}
+
 TEST(House, NoFileIsLongWithoutAReason) {
   const auto v = over_files([](const auto& p, const auto& t) { return check_length(p, t); }, is_code);
   EXPECT_THAT(v, IsEmpty()) << joined(v);
