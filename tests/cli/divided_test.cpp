@@ -74,9 +74,7 @@ TEST(CliDivided, SearchesInShardsAndSpreadGiveTheBytesOfOne) {
 // Each start of the shards takes the search one stage on, until nothing is missing.
 TEST(CliDivided, TunesInShardsAndSpreadGiveTheBytesOfOne) {
   const Workspace w;
-  const std::string command =
-      "tune hpl --on crossbar:n=16,bw=10GB/s,lat=1us,speed=20Gflops --n 2000 --nb 50,100 --p 4,2 --q 4,8 "
-      "--evaluations 16";
+  const std::string command(kTuning);
   const Output whole = output_of(w, command);
   EXPECT_EQ(w.weft(command + " --journal one").exit_code, 0);
   const auto points = lines_of(w, "one").size();

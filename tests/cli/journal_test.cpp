@@ -243,9 +243,7 @@ TEST(CliJournal, PredictionsOfAListAndTheirShards) {
 
 TEST(CliJournal, ATuneThatIsKilledGoesOn) {
   const Workspace w;
-  const std::string command =
-      "tune hpl --on crossbar:n=16,bw=10GB/s,lat=1us,speed=20Gflops --n 2000 --nb 50,100 --p 4,2 --q 4,8 "
-      "--evaluations 16";
+  const std::string command(kTuning);
   const Output whole = output_of(w, command);
   for (const double seconds : {0.1, 0.2, 0.3})
     (void)w.interrupted_weft(command + " --journal j", seconds, "KILL");

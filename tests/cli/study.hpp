@@ -14,6 +14,11 @@
 
 namespace weft::testing {
 
+// A search of parameters in several stages.
+inline constexpr const char* kTuning =
+    "tune hpl --on crossbar:n=16,bw=10GB/s,lat=1us,speed=20Gflops --n 2000 --nb 50,100 --p 4,2 --q 4,8 "
+    "--evaluations 16";
+
 // Points of a journal, each with how many lines hold it.
 inline std::map<std::string, int> lines_of(const Workspace& w, const std::string& folder) {
   std::map<std::string, int> out;
