@@ -131,6 +131,33 @@ TEST_P(RecordedCalls, NonBlockingCollectivesAreTheSameWithARequest) {
   }
 }
 
+TEST_P(RecordedCalls, PersistentCollectivesAreTheNonBlockingOnesAtEachStart) {
+  const Folder folder;
+  const int rounds = current_mpi.abi == "openmpi" ? 2 : 1;  // calls.c says why
+  const Recorded r = record_family(folder, fmt::format("persistent_collectives {}", rounds));
+  Lines expected;
+  for (const std::string& line : kCollectives)
+    for (int round = 0; round < rounds; ++round) {
+      expected.push_back("i" + line);
+      expected.push_back("wait - 0 - world");
+    }
+  EXPECT_THAT(inside(r.lines[1]), ElementsAreArray(expected));
+  EXPECT_EQ(r.header.warnings, record_family(folder, "icollectives").header.warnings);
+}
+
+TEST_P(RecordedCalls, MessagesAndCollectivesStartTogether) {
+  const Folder folder;
+  const Recorded r = record_family(folder, "persistent_mixed");
+  Lines expected{"recv_init 3 8 1 world", "send_init 1 8 1 world"};
+  const Lines round{"startall - 0 - world [0 2]", "iallreduce - 16 - world", "ibcast 1 24 - world",
+                    "ibarrier - 0 - world", "waitall - 0 - world [0 1 2 3 4]"};
+  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), round.begin(), round.end());
+  for (const char* line :
+       {"ibarrier - 0 - world", "wait - 0 - world", "request_free - 0 - world", "request_free - 0 - world"})
+    expected.push_back(line);
+  EXPECT_THAT(inside(r.lines[0]), ElementsAreArray(expected));
+}
+
 TEST_P(RecordedCalls, NeighbourCollectivesListTheNeighboursThatExist) {
   const Folder folder;
   const Recorded r = record_family(folder, "neighbours");
@@ -142,6 +169,7 @@ TEST_P(RecordedCalls, NeighbourCollectivesListTheNeighboursThatExist) {
                    "neighbor_alltoallv - 16 - split1 [2 0 2 2 0 2 8 8 8 8]",
                    "neighbor_alltoallw - 16 - split1 [2 0 2 2 0 2 8 8 8 8]",
                    "ineighbor_alltoall - 24 - split1 [2 0 2 2 0 2]", "wait - 0 - split1",
+                   "ineighbor_alltoallv - 16 - split1 [2 0 2 2 0 2 8 8 8 8]", "wait - 0 - split1",
                    "comm_create - split2 - world", "neighbor_alltoallv - 24 - split2 [2 0 1 2 2 1 8 16 8 16]",
                    "comm_free - 0 - split2", "comm_free - 0 - split1"}));
   // The end of the line has one neighbour; the place of the other one carries nothing.

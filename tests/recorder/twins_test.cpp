@@ -41,9 +41,11 @@ TEST_P(RecordedTwins, AreTheSameButForHeaderAndTimes) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, RecordedTwins,
                          ::testing::Values("calls p2p", "calls persistent", "calls completion", "calls probe",
-                                           "calls collectives", "calls icollectives", "calls neighbours",
-                                           "calls communicators", "calls intercomm", "calls types",
-                                           "calls shared_handles", "calls unrecorded", "behaviour exit 0"),
+                                           "calls collectives", "calls icollectives",
+                                           "calls persistent_collectives", "calls persistent_mixed",
+                                           "calls neighbours", "calls communicators", "calls intercomm",
+                                           "calls types", "calls shared_handles", "calls unrecorded",
+                                           "behaviour exit 0"),
                          [](const auto& name) {
                            std::string text = name.param;
                            for (char& c : text)
@@ -71,7 +73,8 @@ TEST_P(RecordedLargeCounts, AreRecordedAsSmallOnes) {
 
 INSTANTIATE_TEST_SUITE_P(Families, RecordedLargeCounts,
                          ::testing::Values("p2p", "persistent", "completion", "probe", "collectives",
-                                           "icollectives", "neighbours", "unrecorded"),
+                                           "icollectives", "persistent_collectives", "neighbours",
+                                           "unrecorded"),
                          [](const auto& name) { return std::string(name.param); });
 
 TEST(RecordedMpi4, CallsWithoutAPlaceInATraceAreCountedByName) {
@@ -79,15 +82,19 @@ TEST(RecordedMpi4, CallsWithoutAPlaceInATraceAreCountedByName) {
   WEFT_NEEDS(fs::exists(program("large")), "THE MPICH OF THIS MACHINE IS OLDER THAN MPI 4");
   const Folder folder;
   const Recorded r = record_under("mpich", folder, "calls mpi4");
-  EXPECT_THAT(inside(r.lines.at(0)), ::testing::ElementsAre("barrier - 0 - world"));
+  EXPECT_THAT(
+      inside(r.lines.at(0)),
+      ::testing::ElementsAre("comm_split - split1 - world", "comm_create_group - split2 - world",
+                             "comm_free - 0 - split2", "comm_free - 0 - split1", "barrier - 0 - world"));
   std::map<std::string, std::uint64_t> counts;
   for (const traces::NotRecorded& n : r.header.recording.not_recorded) counts[n.call] = n.count;
   for (const char* once :
-       {"Isendrecv", "Psend_init", "Precv_init", "Pready", "Session_init", "Session_finalize"})
+       {"Isendrecv", "Psend_init", "Precv_init", "Pready", "Pready_list", "Session_init", "Session_finalize"})
     EXPECT_EQ(counts["MPI_" + std::string(once)], 4u) << once;
   EXPECT_GE(counts["MPI_Parrived"], 4u);
   EXPECT_THAT(slurp(folder / "err"), HasSubstr("of sessions, partitioned messages and Isendrecv of MPI 4"));
-  EXPECT_TRUE(has_note(r, "8 starts of requests whose making was not seen"));
+  EXPECT_TRUE(has_note(r, "16 starts of requests whose making was not recorded (partitioned messages)"));
+  EXPECT_TRUE(has_note(r, "4 collectives on an inter-communicator"));
 }
 
 // Replay takes the rules of the library that made the recording.

@@ -37,6 +37,17 @@ std::uint64_t bits_of(Handle h) {
   }
 }
 
+#if MPI_VERSION >= 4
+// The partitions of MPI_Pready_list: `const int*` in the standard, `int*` in MPICH 4.0. A wrapper is declared as its header is.
+template <class Function>
+struct SecondArgument;
+template <class R, class A, class B, class... Rest>
+struct SecondArgument<R (*)(A, B, Rest...)> {
+  using type = B;
+};
+using Partitions = SecondArgument<decltype(&MPI_Pready_list)>::type;
+#endif
+
 // Address of a symbol of the program's MPI library; ends the program with a message if there is none.
 void* mpi_symbol(const char* name);
 // The same for data, where a copy in the executable comes first (x86-64 copy relocations).
@@ -44,16 +55,17 @@ void* mpi_data(const char* name);
 
 }  // namespace weft::recorder
 
-#define WEFT_SYMBOL(name, symbol)                                                             \
-  (*[]() -> decltype(&MPI_##name) {                                                           \
-    static decltype(&MPI_##name) function = nullptr;                                          \
-    if (function == nullptr)                                                                  \
-      function = reinterpret_cast<decltype(&MPI_##name)>(weft::recorder::mpi_symbol(symbol)); \
-    return function;                                                                          \
+// The function `symbol` of the MPI library, of the type of `declared`.
+#define WEFT_SYMBOL(declared, symbol)                                                       \
+  (*[]() -> decltype(&declared) {                                                           \
+    static decltype(&declared) function = nullptr;                                          \
+    if (function == nullptr)                                                                \
+      function = reinterpret_cast<decltype(&declared)>(weft::recorder::mpi_symbol(symbol)); \
+    return function;                                                                        \
   }())
 
 // WEFT_REAL(Send)(...) calls PMPI_Send of the MPI library.
-#define WEFT_REAL(name) WEFT_SYMBOL(name, "PMPI_" #name)
+#define WEFT_REAL(name) WEFT_SYMBOL(MPI_##name, "PMPI_" #name)
 
 #ifdef WEFT_ENTRY
 #define WEFT_PASTE_(a, b) a##b
@@ -63,11 +75,25 @@ void* mpi_data(const char* name);
 
 // WEFT_NEXT(Send)(...) in a wrapper: what would run if the recorder were not there.
 #define WEFT_NEXT(name) WEFT_NEXT_(name)
-#define WEFT_NEXT_(name) WEFT_SYMBOL(name, WEFT_TEXT(WEFT_ENTRY) #name)
+#define WEFT_NEXT_(name) WEFT_SYMBOL(MPI_##name, WEFT_TEXT(WEFT_ENTRY) #name)
 
 // Defines MPI_name or PMPI_name, with parameter list `params`, as an exported function.
 #define WEFT_WRAP(name, params) \
   extern "C" __attribute__((visibility("default"))) int WEFT_PASTE(WEFT_ENTRY, name) params
+
+// The same for calls that make persistent collectives (MPI_Bcast_init): of MPI 4, in Open MPI from 5.0; Open MPI 4 has
+// them as an extension, MPIX_Bcast_init. Older libraries have none.
+#if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
+#define WEFT_INIT_ENTRY WEFT_ENTRY
+#elif defined(OPEN_MPI) && OMPI_MAJOR_VERSION == 4
+#define WEFT_EXTENSION_OF_MPI_ MPIX_
+#define WEFT_EXTENSION_OF_PMPI_ PMPIX_
+#define WEFT_INIT_ENTRY WEFT_PASTE(WEFT_EXTENSION_OF_, WEFT_ENTRY)
+#endif
+#define WEFT_WRAP_INIT(name, params) \
+  extern "C" __attribute__((visibility("default"))) int WEFT_PASTE(WEFT_INIT_ENTRY, name) params
+#define WEFT_NEXT_INIT(name) WEFT_NEXT_INIT_(name)
+#define WEFT_NEXT_INIT_(name) WEFT_SYMBOL(WEFT_PASTE(WEFT_INIT_ENTRY, name), WEFT_TEXT(WEFT_INIT_ENTRY) #name)
 #endif
 
 #ifdef OPEN_MPI

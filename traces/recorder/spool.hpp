@@ -24,7 +24,7 @@
 namespace weft::recorder {
 
 inline constexpr std::uint64_t kSpoolMagic = 0x31304c4f4f505357ULL;  // "WSPOOL01"
-inline constexpr std::uint32_t kSpoolVersion = 3;
+inline constexpr std::uint32_t kSpoolVersion = 4;
 inline constexpr std::size_t kSpoolHeaderBytes = 8192;
 
 // Environment of the recorded processes.
@@ -50,7 +50,7 @@ inline constexpr const char* kWrongMpiFile = "wrong_mpi.txt";
   X(unknown_comm, kPart, "call", "on communicators whose creation was not seen (dynamic processes)")        \
   X(intercomm_collective, kPart, "collective", "on an inter-communicator")                                  \
   X(unknown_request, kPart, "completion", "of requests whose start was not seen (generalized, one-sided, file I/O)") \
-  X(persistent_collective, kPart, "start", "of requests whose making was not seen (persistent collectives, partitioned)") \
+  X(unknown_start, kPart, "start", "of requests whose making was not recorded (partitioned messages)")      \
   X(failed, kNote, "call", "returned an error and did nothing: left out")                                   \
   X(truncated, kNote, "call", "returned MPI_ERR_TRUNCATE or MPI_ERR_IN_STATUS: kept as made")               \
   X(cancelled, kNote, "receive", "cancelled before anything matched: left out, with MPI_Cancel")

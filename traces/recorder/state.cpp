@@ -353,6 +353,21 @@ void Recorder::miss(OpKind kind, std::int64_t gap, const Fields& f) {
   }
 }
 
+void Recorder::start_collective(std::uint32_t slot, std::int64_t gap) {
+  Slot& s = requests[slot];
+  if (s.comm->inter) {
+    count(NotRecorded::intercomm_collective);
+    carry(gap);
+    return;
+  }
+  s.hidden = false;
+  Prepared& p = *s.prepared;
+  SpoolRecord* r = begin(gap, p.fields, p.words);
+  if (r == nullptr) return;
+  if (p.words > 0) memcpy(SpoolWriter::list(r), p.list(), p.words * sizeof(std::int64_t));
+  publish(r, p.kind, 0, p.words);
+}
+
 std::uint32_t Requests::reserve() {
   if (free_count_ == 0) grow();
   const std::uint32_t slot = free_[--free_count_];
@@ -422,6 +437,8 @@ std::uint32_t Requests::find(MPI_Request handle, const void* address, std::uint3
 
 void Requests::remove(std::uint32_t slot) {
   if (slots_[slot].bound) unlink(slot);
+  free(slots_[slot].prepared);
+  slots_[slot].prepared = nullptr;
   slots_[slot].used = slots_[slot].bound = false;
   free_[free_count_++] = slot;
 }

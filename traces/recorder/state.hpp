@@ -33,6 +33,24 @@ struct Comm {
   Comm* next;              // of the same hash bucket
 };
 
+// Arguments of one record; what is not set is "none".
+struct Fields {
+  std::uint32_t comm = 0;
+  std::int32_t peer = traces::kAnySource;
+  std::int32_t tag = traces::kAnyTag;
+  std::int64_t amount = 0;
+  std::uint32_t request = kNoSlot;
+};
+
+// A persistent collective: each start writes this record, that of the non-blocking call; its making and its end leave
+// none. `words` of list behind it; one piece of malloc.
+struct Prepared {
+  OpKind kind;
+  Fields fields;
+  std::size_t words;
+  [[nodiscard]] std::int64_t* list() { return reinterpret_cast<std::int64_t*>(this + 1); }
+};
+
 // One request of the program. `slot` = its index.
 struct Slot {
   MPI_Request handle;
@@ -45,6 +63,7 @@ struct Slot {
   bool active;
   bool receive;
   bool hidden;                   // not in the trace (MPI_Comm_idup): its completion is not written
+  Prepared* prepared;            // of a persistent collective, which is hidden while it is not active
   std::uint32_t claimed;         // number of the call that last looked it up
   std::uint32_t next, previous;  // in its hash bucket; kNoSlot = none
 };
@@ -90,15 +109,6 @@ class TakenMessages {
   Taken* all_ = nullptr;
   std::size_t count_ = 0;
   std::size_t room_ = 0;
-};
-
-// Arguments of one record; what is not set is "none".
-struct Fields {
-  std::uint32_t comm = 0;
-  std::int32_t peer = traces::kAnySource;
-  std::int32_t tag = traces::kAnyTag;
-  std::int64_t amount = 0;
-  std::uint32_t request = kNoSlot;
 };
 
 class Recorder {
@@ -160,6 +170,8 @@ class Recorder {
     SpoolWriter::publish(r, static_cast<std::uint8_t>(static_cast<int>(kind) + 1), flags, list_words,
                          this_thread());
   }
+  // A persistent collective starts.
+  void start_collective(std::uint32_t slot, std::int64_t gap);
   // The blocking call whose record was published with kOpen returned. Call locked, together with freeing its
   // requests: their slots may be another thread's right after.
   void leave(SpoolRecord* r, std::uint8_t flags) {

@@ -1,4 +1,4 @@
-// Collectives, blocking and non-blocking: each describes itself once for both forms.
+// Collectives, blocking, non-blocking and persistent: each describes itself once for all forms.
 //
 // Sizes are bytes (count x size of the datatype) of this rank; MPI_IN_PLACE takes them from the other side.
 // What stands in the lists is fixed by traces/op.hpp.
@@ -48,8 +48,21 @@ thread_local List list_scratch;
 
 constexpr int kNoRoot = MPI_ANY_SOURCE;
 
-// Begins the record of a collective, or nullptr (after counting) if it has no place in a trace. Call locked.
+// What a collective of this rank says of itself; its list is then in list_scratch. Call locked.
 // `describe(comm, list)` returns the bytes and fills the list.
+template <class Describe>
+Fields fields_of(const Comm& c, int root, std::uint32_t slot, Describe describe) {
+  List& list = list_scratch;
+  list.clear();
+  Fields f;
+  f.comm = c.id;
+  f.peer = world_peer(c, root);
+  f.amount = describe(c, list);
+  f.request = slot;
+  return f;
+}
+
+// Begins the record of a collective, or nullptr (after counting) if it has no place in a trace. Call locked.
 template <class Describe>
 SpoolRecord* begin(MPI_Comm comm, int root, std::int64_t gap, std::uint32_t slot, Describe describe,
                    std::size_t& words) {
@@ -59,13 +72,8 @@ SpoolRecord* begin(MPI_Comm comm, int root, std::int64_t gap, std::uint32_t slot
     recorder.carry(gap);
     return nullptr;
   }
-  List& list = list_scratch;
-  list.clear();
-  Fields f;
-  f.comm = c->id;
-  f.peer = world_peer(*c, root);
-  f.amount = describe(*c, list);
-  f.request = slot;
+  const Fields f = fields_of(*c, root, slot, describe);
+  const List& list = list_scratch;
   words = list.size();
   SpoolRecord* r = recorder.begin(gap, f, words);
   if (r != nullptr && words > 0) memcpy(SpoolWriter::list(r), list.data(), words * sizeof(std::int64_t));
@@ -115,6 +123,42 @@ int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Desc
   } else {
     recorder.requests.remove(slot);
     if (r != nullptr) SpoolWriter::set_flags(r, kFailed);
+  }
+  return rc;
+}
+
+// MPI_Bcast_init and the like: nothing is written until a start (Recorder::start_collective).
+template <class Describe, class Real>
+int persistent(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Describe describe, Real real) {
+  const Call call;
+  std::uint32_t slot = kNoSlot;
+  if (call) {
+    const Lock lock;
+    recorder.carry(call.gap());
+    if (const Comm* c = recorder.comm(comm)) {
+      slot = recorder.requests.reserve();
+      Fields f;
+      list_scratch.clear();
+      if (!c->inter) f = fields_of(*c, root, slot, describe);
+      const std::size_t words = list_scratch.size();
+      auto* p = static_cast<Prepared*>(malloc(sizeof(Prepared) + words * sizeof(std::int64_t)));
+      *p = {kind, f, words};
+      if (words > 0) memcpy(p->list(), list_scratch.data(), words * sizeof(std::int64_t));
+      Slot& s = recorder.requests[slot];
+      s.comm = c;
+      s.persistent = s.hidden = true;
+      s.prepared = p;
+    }
+  }
+  const int rc = real();
+  if (!call) return rc;
+  const Outcome o = counted_outcome(rc);
+  if (slot == kNoSlot) return rc;  // its starts are counted
+  const Lock lock;
+  if (o == Outcome::kDone) {
+    recorder.requests.bind(slot, *request, request);
+  } else {
+    recorder.requests.remove(slot);
   }
   return rc;
 }
@@ -209,27 +253,35 @@ using namespace weft::recorder;
 
 #define WEFT_LIST(...) __VA_ARGS__
 
-// Both forms of a collective: names, kinds, parameters, arguments, root, and the description: an expression
-// of type int64 over `c` (Comm), `list` and the parameters.
-#define WEFT_COLLECTIVE(Name, Iname, kind, ikind, PARAMS, ARGS, root, ...)      \
-  WEFT_WRAP(WEFT_SIZED(Name), (WEFT_LIST PARAMS)) {                             \
-    return blocking(                                                            \
-        OpKind::kind, comm, root,                                               \
-        [&](const Comm& c, List& list) -> std::int64_t {                        \
-          (void)c, (void)list;                                                  \
-          __VA_ARGS__                                                           \
-        },                                                                      \
-        [&] { return WEFT_NEXT(WEFT_SIZED(Name)) ARGS; });                      \
-  }                                                                             \
-  WEFT_WRAP(WEFT_SIZED(Iname), (WEFT_LIST PARAMS, MPI_Request * request)) {     \
-    return nonblocking(                                                         \
-        OpKind::ikind, comm, root, request,                                     \
-        [&](const Comm& c, List& list) -> std::int64_t {                        \
-          (void)c, (void)list;                                                  \
-          __VA_ARGS__                                                           \
-        },                                                                      \
-        [&] { return WEFT_NEXT(WEFT_SIZED(Iname))(WEFT_LIST ARGS, request); }); \
+#define WEFT_DESCRIPTION(...)                      \
+  [&](const Comm& c, List& list) -> std::int64_t { \
+    (void)c, (void)list;                           \
+    __VA_ARGS__                                    \
   }
+
+#ifdef WEFT_INIT_ENTRY
+#define WEFT_PERSISTENT(Name, ikind, PARAMS, ARGS, root, ...)                                         \
+  WEFT_WRAP_INIT(WEFT_SIZED(Name##_init), (WEFT_LIST PARAMS, MPI_Info info, MPI_Request * request)) { \
+    return persistent(OpKind::ikind, comm, root, request, WEFT_DESCRIPTION(__VA_ARGS__), [&] {        \
+      return WEFT_NEXT_INIT(WEFT_SIZED(Name##_init))(WEFT_LIST ARGS, info, request);                  \
+    });                                                                                               \
+  }
+#else
+#define WEFT_PERSISTENT(...)
+#endif
+
+// All forms of a collective: names, kinds, parameters, arguments, root, and the description: an expression
+// of type int64 over `c` (Comm), `list` and the parameters.
+#define WEFT_COLLECTIVE(Name, Iname, kind, ikind, PARAMS, ARGS, root, ...)                     \
+  WEFT_WRAP(WEFT_SIZED(Name), (WEFT_LIST PARAMS)) {                                            \
+    return blocking(OpKind::kind, comm, root, WEFT_DESCRIPTION(__VA_ARGS__),                   \
+                    [&] { return WEFT_NEXT(WEFT_SIZED(Name)) ARGS; });                         \
+  }                                                                                            \
+  WEFT_WRAP(WEFT_SIZED(Iname), (WEFT_LIST PARAMS, MPI_Request * request)) {                    \
+    return nonblocking(OpKind::ikind, comm, root, request, WEFT_DESCRIPTION(__VA_ARGS__),      \
+                       [&] { return WEFT_NEXT(WEFT_SIZED(Iname))(WEFT_LIST ARGS, request); }); \
+  }                                                                                            \
+  WEFT_PERSISTENT(Name, ikind, PARAMS, ARGS, root, __VA_ARGS__)
 
 #define WEFT_SIZED(name) name
 #define COUNT int

@@ -87,6 +87,7 @@ class Completion {
     }
     if (s.persistent) {
       s.active = false;
+      s.hidden = s.prepared != nullptr;
     } else {
       recorder.requests.remove(slot);
     }
@@ -295,7 +296,7 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
     const Lock lock;
     const std::uint32_t slot = recorder.requests.find(*request, request, recorder.next_call());
     if (slot == kNoSlot) {
-      recorder.count(NotRecorded::persistent_collective);
+      recorder.count(NotRecorded::unknown_start);
       recorder.carry(call.gap());
     } else {
       Slot& s = recorder.requests[slot];
@@ -303,7 +304,11 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
       Fields f;
       f.comm = s.comm->id;
       f.request = slot;
-      if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, OpKind::start, 0, 0);
+      if (s.prepared != nullptr) {
+        recorder.start_collective(slot, call.gap());
+      } else if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) {
+        recorder.publish(r, OpKind::start, 0, 0);
+      }
     }
   }
   return WEFT_NEXT(Start)(request);
@@ -314,22 +319,31 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
   if (call) {
     const Lock lock;
     const std::uint32_t number = recorder.next_call();
-    std::uint32_t* slots = slot_scratch.get(static_cast<std::size_t>(count) + 1);
-    std::size_t n = 0;
-    for (int i = 0; i < count; ++i) {
+    const auto room = count < 0 ? std::size_t{0} : static_cast<std::size_t>(count);
+    std::uint32_t* slots = slot_scratch.get(room + 1);
+    std::size_t messages = 0;        // at the front, one record for all of them
+    std::size_t collectives = room;  // from the back, a record each after that
+    for (std::size_t i = 0; i < room; ++i) {
       const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, number);
       if (slot == kNoSlot) {
-        recorder.count(NotRecorded::persistent_collective);
+        recorder.count(NotRecorded::unknown_start);
         continue;
       }
       recorder.requests[slot].active = true;
-      slots[n++] = slot;
+      (recorder.requests[slot].prepared != nullptr ? slots[--collectives] : slots[messages++]) = slot;
     }
-    if (n == 0) {
-      recorder.carry(call.gap());
-    } else if (SpoolRecord* r = recorder.begin(call.gap(), Fields{}, n)) {
-      for (std::size_t i = 0; i < n; ++i) SpoolWriter::list(r)[i] = slots[i];
-      recorder.publish(r, OpKind::startall, 0, n);
+    std::int64_t gap = call.gap();
+    if (messages == 0 && collectives == room) recorder.carry(gap);
+    if (messages > 0) {
+      if (SpoolRecord* r = recorder.begin(gap, Fields{}, messages)) {
+        for (std::size_t i = 0; i < messages; ++i) SpoolWriter::list(r)[i] = slots[i];
+        recorder.publish(r, OpKind::startall, 0, messages);
+      }
+      gap = 0;
+    }
+    for (std::size_t i = room; i > collectives; --i) {
+      recorder.start_collective(slots[i - 1], gap);
+      gap = 0;
     }
   }
   return WEFT_NEXT(Startall)(count, requests);

@@ -4,12 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Calls that make persistent collectives: since MPI 4; in Open MPI 4 an extension with names of its own. */
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION == 4
+#include <mpi-ext.h>
+#define INIT(name) MPIX_##name##_init
+#else
+#define INIT(name) MPI_##name##_init
+#endif
+
 #ifndef COUNT /* large.h */
 #define COUNT int
 #define DISPLACEMENT int
 #endif
 
 static int rank, size;
+static int rounds = 1; /* second argument: MPICH 4.0 fails at the second start of a scatter */
 static double a[64], b[64];
 
 static void p2p(void) {
@@ -184,6 +193,71 @@ static void icollectives(void) {
   MPI_Iexscan(a, b, 8, MPI_DOUBLE, MPI_SUM, w, &q), DONE;
 }
 
+static void persistent_collectives(void) {
+  MPI_Datatype t[4] = {MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE};
+  DISPLACEMENT bytes[4] = {0, 8, 16, 24};
+  MPI_Comm w = MPI_COMM_WORLD;
+  MPI_Request q;
+#define ROUNDS                                                      \
+  for (int i = 0; i < rounds; ++i) {                                \
+    MPI_Start(&q);                                                  \
+    DONE, DONE; /* the second time not active: completes nothing */ \
+  }                                                                 \
+  MPI_Request_free(&q)
+  INIT(Barrier)(w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Bcast)(a, 3, MPI_DOUBLE, 2, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Gather)(a, 2, MPI_DOUBLE, b, 2, MPI_DOUBLE, 1, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Gatherv)(a, counts[rank], MPI_DOUBLE, b, counts, displs, MPI_DOUBLE, 1, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Scatter)(a, 2, MPI_DOUBLE, b, 2, MPI_DOUBLE, 3, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Scatterv)(a, counts, displs, MPI_DOUBLE, b, counts[rank], MPI_DOUBLE, 3, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Allgather)(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, b, 2, MPI_DOUBLE, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Allgatherv)(a, counts[rank], MPI_DOUBLE, b, counts, displs, MPI_DOUBLE, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Alltoall)(a, 2, MPI_INT, b, 2, MPI_INT, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Alltoallv)(a, ones, seq, MPI_DOUBLE, b, ones, seq, MPI_DOUBLE, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Alltoallw)(a, ones, bytes, t, b, ones, bytes, t, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Reduce)(a, b, 5, MPI_DOUBLE, MPI_SUM, 0, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Allreduce)(MPI_IN_PLACE, b, 6, MPI_DOUBLE, MPI_SUM, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Reduce_scatter)(a, b, counts, MPI_DOUBLE, MPI_SUM, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Reduce_scatter_block)(a, b, 2, MPI_DOUBLE, MPI_SUM, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Scan)(a, b, 7, MPI_DOUBLE, MPI_SUM, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+  INIT(Exscan)(a, b, 8, MPI_DOUBLE, MPI_SUM, w, MPI_INFO_NULL, &q);
+  ROUNDS;
+}
+
+/* Messages and collectives started together. */
+static void persistent_mixed(void) {
+  const int to = (rank + 1) % 4, from = (rank + 3) % 4;
+  MPI_Request q[5];
+  MPI_Recv_init(b, 1, MPI_DOUBLE, from, 1, MPI_COMM_WORLD, &q[0]);
+  INIT(Allreduce)(MPI_IN_PLACE, a, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &q[1]);
+  MPI_Send_init(a + 4, 1, MPI_DOUBLE, to, 1, MPI_COMM_WORLD, &q[2]);
+  INIT(Bcast)(a + 8, 3, MPI_DOUBLE, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &q[3]);
+  INIT(Barrier)(MPI_COMM_WORLD, MPI_INFO_NULL, &q[4]);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Startall(5, q);
+    MPI_Waitall(5, q, MPI_STATUSES_IGNORE);
+  }
+  MPI_Startall(1, &q[4]);
+  MPI_Wait(&q[4], MPI_STATUS_IGNORE);
+  for (int i = 0; i < 5; ++i) MPI_Request_free(&q[i]);
+}
+
 static void neighbours(void) {
   const int dims[1] = {4}, open_ends[1] = {0};
   const MPI_Aint offsets[2] = {0, 8};
@@ -199,6 +273,10 @@ static void neighbours(void) {
   MPI_Neighbor_alltoallw(a, ones, offsets, t, b, ones, offsets, t, line);
   MPI_Ineighbor_alltoall(a, 3, MPI_DOUBLE, b, 3, MPI_DOUBLE, line, &q);
   MPI_Wait(&q, MPI_STATUS_IGNORE);
+  INIT(Neighbor_alltoallv)(a, ones, seq, MPI_DOUBLE, b, ones, seq, MPI_DOUBLE, line, MPI_INFO_NULL, &q);
+  MPI_Start(&q);
+  MPI_Wait(&q, MPI_STATUS_IGNORE);
+  MPI_Request_free(&q);
   /* every rank sends to the next one only, twice as many elements to itself */
   MPI_Comm graph;
   const int in[2] = {(rank + 3) % 4, rank}, out[2] = {(rank + 1) % 4, rank};
@@ -324,23 +402,38 @@ static void unrecorded(void) {
 }
 
 #if MPI_VERSION >= 4
-static void mpi4(void) { /* all counted, none recorded but the barrier */
+static void mpi4(void) { /* all counted, none recorded but communicators and the last barrier */
   const int next = (rank + 1) % size, last = (rank + size - 1) % size;
   MPI_Request q[2];
   MPI_Session session;
   int there = 0;
   MPI_Isendrecv(a, 1, MPI_DOUBLE, next, 1, b, 1, MPI_DOUBLE, last, 1, MPI_COMM_WORLD, &q[0]);
   MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+  const int partition = 0;
   MPI_Psend_init(a, 1, 1, MPI_DOUBLE, next, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &q[0]);
   MPI_Precv_init(b, 1, 1, MPI_DOUBLE, last, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &q[1]);
   MPI_Startall(2, q);
   MPI_Pready(0, q[0]);
   while (!there) MPI_Parrived(q[1], 0, &there);
   MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+  there = 0;
+  MPI_Startall(2, q);
+  MPI_Pready_list(1, (int*)&partition, q[0]);
+  while (!there) MPI_Parrived(q[1], 0, &there);
+  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
   MPI_Request_free(&q[0]);
   MPI_Request_free(&q[1]);
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
   MPI_Session_finalize(&session);
+  MPI_Comm half, inter;
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank < 2 ? 2 : 0, 9, &inter);
+  MPI_Barrier_init(inter, MPI_INFO_NULL, &q[0]);
+  MPI_Start(&q[0]);
+  MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+  MPI_Request_free(&q[0]);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
   MPI_Barrier(MPI_COMM_WORLD);
 }
 #endif
@@ -356,6 +449,8 @@ int main(int argc, char** argv) {
     {"probe", probe},
     {"collectives", collectives},
     {"icollectives", icollectives},
+    {"persistent_collectives", persistent_collectives},
+    {"persistent_mixed", persistent_mixed},
     {"neighbours", neighbours},
     {"communicators", communicators},
     {"intercomm", intercomm},
@@ -369,6 +464,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc > 2) rounds = atoi(argv[2]);
   for (size_t i = 0; i < sizeof families / sizeof families[0]; ++i)
     if (argc > 1 && strcmp(argv[1], families[i].name) == 0) families[i].run();
   MPI_Finalize();
