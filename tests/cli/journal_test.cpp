@@ -24,12 +24,6 @@ std::uint64_t seed_of_tests() {
   return s != nullptr ? std::strtoull(s, nullptr, 10) : 20261122;
 }
 
-const std::string kTrace = support::source_dir() + "/traces/samples/hpl_4x4_2000_64.weft";
-// 12 points of some 20 ms.
-const std::string kSweep =
-    "sweep " + kTrace +
-    " --on fat-tree-16 --on T=torus-16 --map block --map cyclic --set bw=10Gbps,40Gbps,100Gbps ";
-
 TEST(CliJournal, AStudyThatIsKilledAgainAndAgainGivesTheSameBytesAndRunsNothingTwice) {
   const std::uint64_t seed = seed_of_tests();
   SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));

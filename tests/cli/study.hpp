@@ -14,6 +14,13 @@
 
 namespace weft::testing {
 
+inline const std::string kTrace = support::source_dir() + "/traces/samples/hpl_4x4_2000_64.weft";
+
+// 12 points of some 20 ms.
+inline const std::string kSweep =
+    "sweep " + kTrace +
+    " --on fat-tree-16 --on T=torus-16 --map block --map cyclic --set bw=10Gbps,40Gbps,100Gbps ";
+
 // A search of parameters in several stages.
 inline constexpr const char* kTuning =
     "tune hpl --on crossbar:n=16,bw=10GB/s,lat=1us,speed=20Gflops --n 2000 --nb 50,100 --p 4,2 --q 4,8 "
