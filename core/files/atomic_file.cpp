@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +12,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/hash.hpp"
+#include "core/files/temporary_name.hpp"
 
 namespace weft {
 namespace {
@@ -68,35 +66,6 @@ int follow(std::string path, Target& out) {
   }
   return ELOOP;
 }
-
-std::string folder_of(const std::string& target) {
-  const auto slash = target.rfind('/');
-  return slash == std::string::npos ? std::string() : target.substr(0, slash + 1);
-}
-
-// The name of a temporary of `target`, in its folder. The `first` is the same in every run, so that what a killed run left
-// is found by the next one that writes the same file; all others nobody can foresee. Empty, and errno, on failure.
-std::string temporary_name(const std::string& target, bool first) {
-  const std::string folder = folder_of(target);
-  Fingerprint of_target;
-  for (const char c : std::string_view(target).substr(folder.size()))
-    of_target.add(static_cast<unsigned char>(c));
-  if (first) return fmt::format("{}.weft-{:016x}.tmp", folder, of_target.value());
-  std::uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != sizeof random) return {};
-  return fmt::format("{}.weft-{:016x}-{:016x}.tmp", folder, of_target.value(), random);
-}
-
-bool is_at(int fd, const std::string& name) {
-  struct stat mine {
-  }, there{};
-  return ::fstat(fd, &mine) == 0 && ::lstat(name.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
-         mine.st_ino == there.st_ino;
-}
-
-// Who writes a temporary holds a lock on it, which ends with its process however that ends. Where the file system knows
-// no locks nobody can take one, and nothing is removed.
-bool take_lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
 // Removes what stands under the name if it is a file that a process of this user left behind. Whether it did.
 bool remove_stale(const std::string& name) {
@@ -170,6 +139,7 @@ int keep_mode(int fd, const struct stat& old) {
 AtomicFile::AtomicFile(AtomicFile&& o) noexcept
     : path_(std::move(o.path_)),
       target_(std::move(o.target_)),
+      beside_(std::move(o.beside_)),
       temporary_(std::move(o.temporary_)),
       file_(std::exchange(o.file_, nullptr)),
       written_(o.written_),
@@ -183,6 +153,7 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& o) noexcept {
     discard();
     path_ = std::move(o.path_);
     target_ = std::move(o.target_);
+    beside_ = std::move(o.beside_);
     temporary_ = std::move(o.temporary_);
     file_ = std::exchange(o.file_, nullptr);
     written_ = o.written_;
@@ -207,7 +178,7 @@ Error AtomicFile::failure(int error) const {
   return bad_input(path_ == "-" ? "stdout" : path_, fmt::format("cannot write: {}", std::strerror(error)));
 }
 
-Result<AtomicFile> AtomicFile::open(std::string path) {
+Result<AtomicFile> AtomicFile::open(std::string path, const WorkFolder* work) {
   AtomicFile f;
   f.path_ = std::move(path);
   if (f.path_ == "-") {
@@ -220,6 +191,9 @@ Result<AtomicFile> AtomicFile::open(std::string path) {
   if (target.exists && S_ISDIR(target.st.st_mode))
     return bad_input(f.path_, "cannot write: it is a directory");
   f.target_ = target.path;
+  // Only where the folder is the one that holds the target: a link may lead to another file system.
+  f.beside_ =
+      work != nullptr && folder_of(work->path()) == folder_of(f.target_) ? work->path() + "/x" : f.target_;
   int fd = -1;
   if (target.descriptor == STDOUT_FILENO) {
     f.file_ = stdout;  // in one order with what is printed
@@ -235,12 +209,12 @@ Result<AtomicFile> AtomicFile::open(std::string path) {
     if (target.exists && ::faccessat(AT_FDCWD, f.target_.c_str(), W_OK, AT_EACCESS) != 0)
       return f.failure(errno);
     const mode_t mode = target.exists ? 0600 : 0666;
-    fd = open_without_name(f.target_, mode);
+    fd = open_without_name(f.beside_, mode);
     f.nameless_ = fd >= 0;
     if (!f.nameless_) {
       std::string name;
       const HoldInterrupts hold;
-      fd = open_beside(f.target_, mode, name);
+      fd = open_beside(f.beside_, mode, name);
       if (fd < 0) return f.failure(errno);
       f.keep_name(name, fd);
     }
@@ -284,7 +258,7 @@ int AtomicFile::name_temporary(int fd, bool first) {
     return nameless_ ? give_name(fd, n) : std::rename(temporary_.path(), n.c_str());
   };
   std::string name;
-  if (under_new_name(target_, first, name, make) < 0) return errno;
+  if (under_new_name(beside_, first, name, make) < 0) return errno;
   Temporary named(name, Temporary::Kind::kFile);
   temporary_.keep();  // it is not there any more
   temporary_ = std::move(named);

@@ -6,8 +6,8 @@
 //  2. Where the file system has no files without names, and for the moment in which an old file is replaced, it is called
 //     .weft-....tmp: made new (O_EXCL), so that nothing that was put there beforehand is opened. It goes away with the
 //     object and with an interrupt (core/files/temporaries.hpp). After SIGKILL the next run that writes the same file
-//     removes it; who writes one holds a lock on it, so no run removes another's. (What close() closed has a name of its own and no lock: those stay after
-//     SIGKILL.)
+//     removes it; who writes one holds a lock on it, so no run removes another's. (What close() closed has a name of its own and no lock: who closes many
+//     of them does it in a WorkFolder.)
 //  3. The file keeps its permissions, and its owner and group where the system lets us; a new one has those of the
 //  umask.
 //     A file that may not be written is not replaced. Other hard links keep the old content.
@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "core/files/temporaries.hpp"
+#include "core/files/work_folder.hpp"
 #include "core/result.hpp"
 
 namespace weft {
@@ -28,7 +29,8 @@ namespace weft {
 class AtomicFile {
  public:
   // "-" is standard output. Errors: kBadInput with the path and the system's reason.
-  [[nodiscard]] static Result<AtomicFile> open(std::string path);
+  // `work`: where its temporary name stands from close() on, in the folder of the target; beside the target if nullptr.
+  [[nodiscard]] static Result<AtomicFile> open(std::string path, const WorkFolder* work = nullptr);
   AtomicFile(AtomicFile&& o) noexcept;
   AtomicFile& operator=(AtomicFile&& o) noexcept;
   AtomicFile(const AtomicFile&) = delete;
@@ -55,6 +57,7 @@ class AtomicFile {
   [[nodiscard]] Error failure(int error) const;
   std::string path_;    // as the user wrote it
   std::string target_;  // behind the links
+  std::string beside_;  // temporaries stand in the folder of this one
   Temporary temporary_;
   std::FILE* file_ = nullptr;
   std::uint64_t written_ = 0;

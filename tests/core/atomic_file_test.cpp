@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/support/no_tmpfile.hpp"
@@ -26,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class AtomicFileTest : public ::testing::Test {
  protected:
@@ -344,6 +346,77 @@ TEST_F(AtomicFileTest, ASecondInterruptDoesNotEndTheProgramBeforeTheFirstIsDone)
     EXPECT_EQ(WTERMSIG(status), SIGTERM);
     ASSERT_FALSE(fs::exists(at("tree"))) << "round " << round;
   }
+}
+
+// A folder for many files: it goes with an interrupt, and after SIGKILL with the next run of the same output; never one in which
+// a run is at work, and nothing that is no such folder.
+TEST_F(AtomicFileTest, AKilledRunsWorkFolderGoesWithTheNextOne) {
+  const auto end_one = [&](int signal) {
+    return end_child(signal, [&](auto ready) {
+      const auto work = WorkFolder::open(at("out"));
+      std::ofstream(work->path() + "/half") << "x";
+      fs::create_directories(work->path() + "/deep/er");
+      ready();
+      for (;;) ::pause();
+    });
+  };
+  EXPECT_EQ(WTERMSIG(end_one(SIGINT)), SIGINT);
+  EXPECT_THAT(names(), IsEmpty());
+  EXPECT_EQ(WTERMSIG(end_one(SIGKILL)), SIGKILL);
+  ASSERT_EQ(names().size(), 1u);
+  const std::string left = names().front();
+  {
+    const auto again = WorkFolder::open(at("out")), beside = WorkFolder::open(at("out"));
+    EXPECT_EQ(again->path(), at(left));
+    EXPECT_TRUE(fs::is_empty(again->path()));
+    EXPECT_NE(beside->path(), again->path());
+    EXPECT_EQ(names().size(), 2u);
+  }
+  EXPECT_THAT(names(), IsEmpty());
+  fs::create_directory(at("precious"));
+  ASSERT_TRUE(write_output(at("precious/file"), "x"));
+  fs::create_symlink("precious", at(left));
+  EXPECT_NE(WorkFolder::open(at("out"))->path(), at(left));
+  EXPECT_THAT(names(), ElementsAre(left, "precious"));
+  fs::remove(at(left));
+  ASSERT_TRUE(write_output(at(left), "a file"));
+  EXPECT_NE(WorkFolder::open(at("out"))->path(), at(left));
+  EXPECT_THAT(names(), ElementsAre(left, "precious"));
+  EXPECT_TRUE(fs::exists(at("precious/file")));
+}
+
+TEST_F(AtomicFileTest, ManyClosedFilesWaitInAWorkFolder) {
+  EXPECT_EQ(WTERMSIG(end_child(SIGKILL,
+                               [&](auto ready) {
+                                 const auto work = WorkFolder::open(at("out"));
+                                 std::vector<AtomicFile> files;
+                                 for (int i = 0; i < 3; ++i) {
+                                   files.push_back(AtomicFile::open(at(std::to_string(i)), &*work).value());
+                                   files.back().write("half");
+                                   if (i < 2) (void)files.back().close();
+                                 }
+                                 ready();
+                                 for (;;) ::pause();
+                               })),
+            SIGKILL);
+  ASSERT_EQ(names().size(), 1u) << "the folder with two files";
+  auto work = WorkFolder::open(at("out"));
+  EXPECT_TRUE(fs::is_empty(work->path()));
+  fs::create_directory(at("far"));
+  fs::create_symlink("far/file", at("1"));
+  std::vector<AtomicFile> files;
+  for (int i = 0; i < 3; ++i) {
+    files.push_back(AtomicFile::open(at(std::to_string(i)), &*work).value());
+    files.back().write("whole");
+    ASSERT_TRUE(files.back().close());
+  }
+  EXPECT_FALSE(fs::exists(at("0")));
+  ASSERT_TRUE(commit_all(files));
+  work = WorkFolder();
+  EXPECT_THAT(names(), ElementsAre("0", "1", "2", "far"));
+  EXPECT_TRUE(fs::is_symlink(at("1")));
+  EXPECT_EQ(read_file(at("far/file")).value(), "whole");
+  EXPECT_EQ(mode(at("0")) & 0777, 0644u & ~static_cast<unsigned>(::umask(022)));
 }
 
 TEST_F(AtomicFileTest, AnIgnoredInterruptStaysIgnored) {

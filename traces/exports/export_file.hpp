@@ -9,8 +9,8 @@ namespace weft::traces {
 
 class ExportFile {
  public:
-  static Result<ExportFile> open(const std::string& path) {
-    WEFT_ASSIGN(AtomicFile file, AtomicFile::open(path));
+  static Result<ExportFile> open(const std::string& path, const WorkFolder* work = nullptr) {
+    WEFT_ASSIGN(AtomicFile file, AtomicFile::open(path, work));
     return ExportFile(std::move(file));
   }
   std::string& buffer() { return buffer_; }

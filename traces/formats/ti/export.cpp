@@ -249,13 +249,14 @@ Result<void> export_ti(TraceReader& trace, const std::string& path, const Export
   if (std::filesystem::create_directory(dir, ec)) made = Temporary(dir, Temporary::Kind::kFolder);
   if (ec) return bad_input(dir, "cannot create the directory: " + ec.message());
   // The names of all ranks' files and of the index appear at once, when the last of them is whole.
+  WEFT_ASSIGN(const WorkFolder work, WorkFolder::open(dir + "/rank"));
   std::vector<AtomicFile> files;
   const Tags tags(trace.communicators().size());
   OpBlock block;
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
     const std::string name = fmt::format("{}/rank-{}.txt", dir, r);
     index.write(name + "\n");
-    WEFT_ASSIGN(ExportFile file, ExportFile::open(name));
+    WEFT_ASSIGN(ExportFile file, ExportFile::open(name, &work));
     TiWriter writer(trace, r, tags, file.buffer());
     while (true) {
       WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));

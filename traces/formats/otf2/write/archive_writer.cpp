@@ -65,14 +65,11 @@ Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::open(const std::string& pa
     return usage_error("the place of the OTF2 archive is taken", path,
                        "a directory that is empty or does not exist");
   std::unique_ptr<ArchiveWriter> w(new ArchiveWriter(dir));
-  std::string temporary = dir + ".XXXXXX";
-  if (::mkdtemp(temporary.data()) == nullptr)
-    return bad_input(path, fmt::format("cannot create the directory: {}", std::strerror(errno)));
-  w->folder_ = Temporary(temporary, Temporary::Kind::kTree);
+  WEFT_ASSIGN(w->folder_, WorkFolder::open(dir));
   silence_library();
-  OTF2_Archive* a = w->library_->archive =
-      OTF2_Archive_Open(temporary.c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
-                        OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+  OTF2_Archive* a = w->library_->archive = OTF2_Archive_Open(
+      w->folder_.path().c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
+      OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (a == nullptr) return bad_input(path, "cannot create an OTF2 archive");
   w->check(OTF2_Archive_SetFlushCallbacks(a, &kFlush, nullptr));
   w->check(OTF2_Archive_SetSerialCollectiveCallbacks(a));
@@ -223,10 +220,10 @@ void ArchiveWriter::define(const TraceReader& trace) {
 
 // The library draws the number of the trace from the clock; the same trace is to be the same bytes: from its definitions.
 Result<void> ArchiveWriter::settle() const {
-  const std::string anchor = std::string(folder_.path()) + "/traces.otf2";
+  const std::string anchor = folder_.path() + "/traces.otf2";
   const auto a = read_anchor(anchor);
   if (!a) return bad_input(path_, "cannot write the archive: its anchor is not whole");
-  std::ifstream definitions(std::string(folder_.path()) + "/traces.def", std::ios::binary);
+  std::ifstream definitions(folder_.path() + "/traces.def", std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (char c = 0; definitions.get(c);) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   if (!definitions.eof()) return bad_input(path_, "cannot write the archive: its definitions cannot be read");

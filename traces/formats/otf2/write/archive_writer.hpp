@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/files/temporaries.hpp"
+#include "core/files/work_folder.hpp"
 #include "core/result.hpp"
 #include "traces/trace.hpp"
 
@@ -72,7 +72,7 @@ class ArchiveWriter {
   [[nodiscard]] Result<void> settle() const;
 
   std::string path_;
-  Temporary folder_;  // where it grows
+  WorkFolder folder_;  // where it grows
   std::unique_ptr<Library> library_;
   std::vector<std::uint64_t> events_;  // of each rank
   std::int64_t last_time_ = 0;
