@@ -161,7 +161,7 @@ bool Translator::enter(const Event& e) {
   Open& open = *region->open;
   ++open.times;
   if (call.cls != CallClass::user) {
-    enter_call({e.region, call}, e.time);
+    enter_call({e.region, call, &open}, e.time);
   } else if (!calls_.empty()) {
     ++open.inside;
   } else {
@@ -205,7 +205,7 @@ bool Translator::leave(const Event& e) {
     found = calls_.back().region == e.region;
     if (!found && losses_ != nullptr) ++losses_->unbalanced;
     if (!finish_call()) return false;
-    --open_[calls_.back().region].times;
+    --calls_.back().open->times;
     calls_.pop_back();
   }
   if (calls_.empty()) advance(e.time);

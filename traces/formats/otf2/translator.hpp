@@ -97,13 +97,14 @@ class Translator {
     CommId comm{0};
     OpKind form = OpKind::ibarrier;  // of a collective, by its region
   };
-  struct Call {
-    std::uint32_t region;
-    MpiCall call;
-  };
   struct Open {
     std::uint64_t times = 0;   // that it was entered and not left
     std::uint64_t inside = 0;  // of these, of the program's regions, inside of a call: no operations
+  };
+  struct Call {
+    std::uint32_t region;
+    MpiCall call;
+    Open* open;  // of the region
   };
   struct Known {  // a region that was entered or left
     std::uint32_t ref = kUndefined32;
