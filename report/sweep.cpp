@@ -78,6 +78,17 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
   return out;
 }
 
+const std::string& label_of(const SweepRun& r) { return r.facts.platform->label; }
+
+// As the user wrote it: what follows "LABEL=".
+std::string without_label(const SweepRun& r) {
+  const std::string& label = label_of(r);
+  return label.empty() || !r.platform.starts_with(label + "=") ? r.platform
+                                                               : r.platform.substr(label.size() + 1);
+}
+
+std::string called(const SweepRun& r) { return label_of(r).empty() ? r.platform : label_of(r); }
+
 }  // namespace
 
 Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs, bool by_path) {
@@ -109,7 +120,7 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
                   last == nullptr ? "" : "with " + words(setting_of(axes, last->choice, axes.size())));
         if (r->facts.result->finished) last = r;
       }
-      row.row.platform = r->platform;
+      row.row.platform = without_label(*r);
       out.rows.push_back(std::move(row));
     }
   }
@@ -147,6 +158,10 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
                              axes[k].values[a.choice[k] + 1],
                              a.platform,
                              b.platform,
+                             without_label(a),
+                             without_label(b),
+                             called(a),
+                             called(b),
                              setting_of(axes, a.choice, k),
                              gap(a.facts, b.facts),
                              gap(a2->facts, b2->facts),
@@ -213,7 +228,7 @@ std::string sweep_json(const Sweep& sweep, const std::string& error) {
     flips.push_back(Json{{"key", f.key},
                          {"from", f.from},
                          {"to", f.to},
-                         {"platforms", {f.faster_before, f.faster_after}},
+                         {"platforms", {f.name_before, f.name_after}},
                          {"trace", f.trace},
                          {"map", f.map},
                          {"set", set_json(f.others)},
@@ -294,7 +309,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
                                             : "interpolated; --bisect N replays between the values");
     out += wrap(
         fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {}){}\n",
-                    predict::short_name(f.faster_before), f.key, f.from, predict::short_name(f.faster_after),
+                    predict::short_name(f.called_before), f.key, f.from, predict::short_name(f.called_after),
                     f.key, f.to, f.others.empty() ? "" : " (" + words(f.others) + ")",
                     predict::short_name(f.trace), f.map, at),
         width, 2);

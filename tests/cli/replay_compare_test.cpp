@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tests/cli/run_weft.hpp"
+#include "tests/cli/study.hpp"
 #include "tests/support/checkout.hpp"
 
 namespace weft::testing::replay_compare_test {
@@ -346,6 +346,23 @@ TEST(CliSweep, TriesEveryValueAndSaysWhereTheRankingFlips) {
   EXPECT_EQ(j["rows"][2]["slowdown"], 1.0);
   EXPECT_THAT(o.out, StartsWith("t.txt: fastest with bw=2GB/s on torus:dims=4,lat=1us,bw=1GB/s, 1.01 ms\n"));
   EXPECT_THAT(o.out, HasSubstr("the ranking of the platforms is the same everywhere\n"));
+}
+
+// --on LABEL=PLATFORM: rows and flips have the platform as it was written, rows the label beside it, as
+// compare has; the text says the label.
+TEST(CliSweep, CallsPlatformsByTheirLabels) {
+  const Workspace w;
+  const std::string t = "crossbar:n=16,bw=1GB/s,lat=1us", s = "torus:dims=4x4,bw=1Gbps,lat=1ns";
+  const Outcome o = w.weft("sweep " + kTrace + " --on T=" + t + " --on S=" + s +
+                           " --set "
+                           "bw=100Mbps,10Gbps --bisect 3 --json s.json");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("flip: T is faster with bw=100Mbps, S with bw=10Gbps"));
+  const auto j = ordered_json::parse(w.read("s.json"));
+  ASSERT_EQ(j["flips"].size(), 1u);
+  EXPECT_EQ(j["flips"][0]["platforms"], (ordered_json{t, s}));
+  EXPECT_EQ(j["flips"][0]["how"], "bisected");
+  for (const auto& row : j["rows"]) EXPECT_EQ(row["platform"], row["label"] == "T" ? t : s);
 }
 
 TEST(CliSweep, RefusesSetsItCannotTry) {
