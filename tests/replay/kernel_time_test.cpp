@@ -2,14 +2,13 @@
 #include "replay/kernel_time.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <fstream>
 #include <numeric>
 
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "tests/support/platform_text.hpp"
 
 namespace weft::replay::kernel_time_test {
 namespace {
@@ -19,12 +18,7 @@ using traces::Kernel;
 using traces::KernelShape;
 
 topology::Platform platform(const std::string& host) {
-  const std::string path =
-      ::testing::TempDir() + "kernel_time_platform_" + std::to_string(::getpid()) + ".textproto";
-  std::ofstream(path) << "topology { family: \"crossbar\" set: \"n=4\" }\nhost { " << host << " }\n";
-  auto p = topology::load_platform(path);
-  EXPECT_TRUE(p) << (p ? "" : p.error().message());
-  return std::move(p).value();
+  return testing::platform_of_text("topology { family: \"crossbar\" set: \"n=4\" }\nhost { " + host + " }\n");
 }
 
 KernelClock clock_of(const topology::Platform& p) {

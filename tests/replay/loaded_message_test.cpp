@@ -1,12 +1,10 @@
 // Which messages travel under load (docs/model.md, "Messages under load"): system, expectation, reason.
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <fstream>
 
 #include "replay/engine.hpp"
 #include "replay/message_cost.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "tests/support/platform_text.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::replay::loaded_message_test {
@@ -23,19 +21,14 @@ constexpr std::int64_t kWork = 100;  // us of a dgemm here
 
 // Idle: 20 us and 8 GB/s between hosts, 5 GB/s within one. Loaded from 50 kB on: 30 us more and 2 GB/s; 7 us, 1 GB/s.
 topology::Platform machine() {
-  const std::string path =
-      ::testing::TempDir() + "loaded_message_" + std::to_string(::getpid()) + ".textproto";
-  std::ofstream(path)
-      << "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=10GB/s\" set: \"lat=1us\" }\n"
-         "host { ranks: 2 kernel { name: \"dgemm\" intercept: \"100us\" } kernel { name: \"*\" intercept: "
-         "\"10us\" } }\n"
-         "mpi { eager_limit: \"999B\" transfer { latency_factor: \"10\" bandwidth_factor: \"0.8\" }\n"
-         "  local_transfer { per_byte: \"200ps\" }\n"
-         "  loaded_transfer { from: \"50kB\" intercept: \"30us\" per_byte: \"500ps\" }\n"
-         "  loaded_local_transfer { from: \"50kB\" intercept: \"7us\" per_byte: \"1ns\" } }\n";
-  auto p = topology::load_platform(path);
-  EXPECT_TRUE(p) << (p ? "" : p.error().message());
-  return std::move(p).value();
+  return testing::platform_of_text(
+      "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=10GB/s\" set: \"lat=1us\" }\n"
+      "host { ranks: 2 kernel { name: \"dgemm\" intercept: \"100us\" } kernel { name: \"*\" intercept: "
+      "\"10us\" } }\n"
+      "mpi { eager_limit: \"999B\" transfer { latency_factor: \"10\" bandwidth_factor: \"0.8\" }\n"
+      "  local_transfer { per_byte: \"200ps\" }\n"
+      "  loaded_transfer { from: \"50kB\" intercept: \"30us\" per_byte: \"500ps\" }\n"
+      "  loaded_local_transfer { from: \"50kB\" intercept: \"7us\" per_byte: \"1ns\" } }\n");
 }
 
 void kernel(MemoryTrace& t, std::uint32_t rank, Kernel k) {

@@ -12,6 +12,7 @@
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/platform_text.hpp"
 #include "topology/fit/network_fit.hpp"
 
 namespace weft::replay::message_cost_test {
@@ -23,14 +24,9 @@ using traces::OpKind;
 constexpr std::int64_t kUs = 1'000'000;  // ticks
 
 topology::Platform platform(const std::string& mpi) {
-  const std::string path =
-      ::testing::TempDir() + "message_cost_platform_" + std::to_string(::getpid()) + ".textproto";
-  std::ofstream(path)
-      << "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=10GB/s\" set: \"lat=1us\" }\n"
-      << "mpi { " << mpi << " }\n";
-  auto p = topology::load_platform(path);
-  EXPECT_TRUE(p) << (p ? "" : p.error().message());
-  return std::move(p).value();
+  return testing::platform_of_text(
+      "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=10GB/s\" set: \"lat=1us\" }\nmpi { " + mpi +
+      " }\n");
 }
 
 const std::string kPieces =

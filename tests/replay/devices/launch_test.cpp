@@ -1,15 +1,14 @@
 // Accelerators: what a rank launches runs in order beside it (docs/model.md, "Accelerators").
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <vector>
 
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "tests/support/platform_text.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::replay::launch_test {
@@ -24,14 +23,11 @@ constexpr std::int64_t kUs = 1'000'000;  // ticks
 
 // device_dgemm takes m us; a message of 1,000 bytes takes 1 us, rendezvous.
 topology::Platform machine() {
-  const std::string path = ::testing::TempDir() + "launch_" + std::to_string(::getpid()) + ".textproto";
-  std::ofstream(path) << "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=1GB/s\" set: \"lat=0\" }\n"
-                         "host { ranks: 1 kernel { name: \"device_dgemm\" mnk: \"1us\" }\n"
-                         "       kernel { name: \"copy_to_device\" mnk: \"1us\" } }\n"
-                         "mpi { eager_limit: \"0B\" }\n";
-  auto p = topology::load_platform(path);
-  EXPECT_TRUE(p) << (p ? "" : p.error().message());
-  return std::move(p).value();
+  return testing::platform_of_text(
+      "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=1GB/s\" set: \"lat=0\" }\n"
+      "host { ranks: 1 kernel { name: \"device_dgemm\" mnk: \"1us\" }\n"
+      "       kernel { name: \"copy_to_device\" mnk: \"1us\" } }\n"
+      "mpi { eager_limit: \"0B\" }\n");
 }
 
 void launch(MemoryTrace& t, std::uint32_t rank, std::int64_t us, std::uint32_t request = traces::kNoRequest,
