@@ -84,7 +84,7 @@ void LevelGroups::assign(std::span<const LinkId> bottleneck, std::span<const dou
     const double level = group_row_[group_[f]].level;
     const auto cross = [&](std::uint32_t link) {
       Row& r = row_[link];
-      r.free -= r.quanta(level * table_.weight(f));
+      r.give(-r.quanta(level * table_.weight(f)));
       if (group_[f] != link) r.highest = std::max(r.highest, level);
     };
     for (const LinkId l : table_.route(f)) cross(l.index());
@@ -103,7 +103,7 @@ void LevelGroups::assign(std::span<const LinkId> bottleneck, std::span<const dou
 void LevelGroups::sweep(std::uint32_t link) {
   const Row& r = row_[link];
   if (calm_[link] != 0 || group_row_[link].held > 0 || table_.count_on(link) == 0) return;
-  if (r.bytes(r.free) > kCalmRoom * capacity_[link]) try_calm(link);
+  if (r.bytes(r.free_in_64()) > kCalmRoom * capacity_[link]) try_calm(link);
 }
 
 // Row `link`, the next one or one that is used again.
@@ -120,8 +120,8 @@ void LevelGroups::open_row(std::uint32_t link, double capacity) {
   int exponent = 0;
   (void)std::frexp(capacity, &exponent);           // capacity < 2^exponent
   exponent = std::clamp(exponent, -60, kLargest);  // a limit may be any number; float holds these
-  r.to_quanta = std::ldexp(1.0F, 61 - exponent);
-  r.free = r.quanta(std::min(capacity, std::ldexp(1.0, kLargest)));
+  r.set_to_quanta(61 - exponent);
+  r.set_free(r.quanta(std::min(capacity, std::ldexp(1.0, kLargest))));
 }
 
 template <class Each>
@@ -152,9 +152,9 @@ void LevelGroups::for_each_calm(const Member& m, std::uint32_t link, Each each) 
 // A flow on a calm link has another promise, both in bytes/s.
 inline void LevelGroups::promise(std::uint32_t link, double before, double after) {
   Row& r = row_[link];
-  const bool fitted = r.free >= 0;
-  r.free += r.quanta(before) - r.quanta(after);
-  if (fitted && r.free < 0) overdrawn_.push_back(link);
+  const bool fitted = r.high() >= 0;
+  r.give(r.quanta(before) - r.quanta(after));
+  if (fitted && r.high() < 0) overdrawn_.push_back(link);
 }
 
 // `link` of the flow's route has become calm, or active.
@@ -170,11 +170,11 @@ void LevelGroups::regroup(std::uint32_t flow, std::uint32_t link, bool calm) {
 
 void LevelGroups::try_calm(std::uint32_t link) {
   Row& r = row_[link];
-  std::int64_t free = r.quanta(capacity_[link]);
+  Quanta free = r.quanta(capacity_[link]);
   for (const FlowTable::Entry e : table_.flows_on(link))
     free -= r.quanta(group_row_[group_[e.flow]].promise * table_.weight(e.flow));
   if (free < 0) return;
-  r.free = free;
+  r.set_free(free);
   calm_[link] = 1;
   for (const FlowTable::Entry e : table_.flows_on(link)) regroup(e.flow, link, true);
 }
@@ -183,12 +183,12 @@ void LevelGroups::wake(std::uint32_t link) {
   if (calm_[link] == 0) return;
   calm_[link] = 0;
   Row& r = row_[link];
-  r.free = r.quanta(capacity_[link]);
+  r.set_free(r.quanta(capacity_[link]));
   r.highest = 0;
   for (const FlowTable::Entry e : table_.flows_on(link)) {
     if (group(e.flow) == kNone) continue;  // about to be added
     const double level = group_row_[group_[e.flow]].level;
-    r.free -= r.quanta(level * table_.weight(e.flow));
+    r.give(-r.quanta(level * table_.weight(e.flow)));
     r.highest = std::max(r.highest, level);
     regroup(e.flow, link, false);
   }
@@ -253,7 +253,7 @@ void LevelGroups::set_thresholds(std::uint32_t link) {
     weight = 0;
     for (const Member& m : members_[link]) weight += table_.weight(m.flow);
   }
-  r.slack = static_cast<float>(same_rate_ * g.level * weight * static_cast<double>(r.to_quanta) + rounding);
+  r.slack = static_cast<float>(same_rate_ * g.level * weight * r.to_quanta() + rounding);
   r.bar = g.level * (1 + same_level_);
 }
 
@@ -303,7 +303,7 @@ void LevelGroups::add(std::uint32_t flow) {
     const Row& r = row_[link];
     const Group& g = group_row_[link];
     const double n = g.held;
-    const double room = r.bytes(std::max<std::int64_t>(0, r.free));
+    const double room = r.bytes(std::max<std::int64_t>(0, r.free_in_64()));
     const double level =
         g.held > 0
             ? (g.level * n + room) / (n + 1)
@@ -331,7 +331,7 @@ void LevelGroups::add(std::uint32_t flow) {
   });
   for_each_calm(m, best, [&](std::uint32_t link) { promise(link, 0, group_row_[best].promise * weight); });
   Row& r = row_[best];
-  r.free -= r.quanta(level * weight);
+  r.give(-r.quanta(level * weight));
   if (r.off()) due(best);
   wake_overdrawn();
 }
@@ -372,7 +372,7 @@ void LevelGroups::share(std::uint32_t link) {
   if (had == 0 && !r.off()) return;
   ++links_visited_;
   const double before = g.level;
-  std::int64_t room = r.free;
+  Quanta room = r.free();
   double weight = 0;
   if constexpr (kWeighted) {
     for (const Member& m : members_[link]) {
@@ -382,9 +382,13 @@ void LevelGroups::share(std::uint32_t link) {
     }
   } else {
     weight = static_cast<double>(had);
-    room += static_cast<std::int64_t>(had) * r.quanta(before);
+    room += static_cast<Quanta>(had) * r.quanta(before);
   }
-  double level = had > 0 ? r.bytes(std::max<std::int64_t>(0, room)) / weight : 0;
+  // Not more than the capacity, but for rounding.
+  const auto level_now = [&] {
+    return r.bytes(static_cast<std::int64_t>(std::max<Quanta>(0, room))) / weight;
+  };
+  double level = had > 0 ? level_now() : 0;
   candidates_.clear();
   std::size_t joining = 0;
   if (r.highest > level * (1 + same_level_)) {
@@ -406,7 +410,7 @@ void LevelGroups::share(std::uint32_t link) {
       const double w = kWeighted ? table_.weight(c.flow) : 1.0;
       room += r.quanta(c.level * w);
       weight += w;
-      level = r.bytes(std::max<std::int64_t>(0, room)) / weight;
+      level = level_now();
     }
     r.highest = rest;
   }
@@ -445,7 +449,7 @@ void LevelGroups::share(std::uint32_t link) {
                     [&](std::uint32_t other) { pass_on(other, candidates_[i].level * w, level * w); });
     for_each_calm(m, link, [&](std::uint32_t other) { promise(other, old_promise * w, g.promise * w); });
   }
-  r.free = room;
+  r.set_free(room);
   set_thresholds(link);
   for (std::size_t i = 0; i < due_count; ++i) due(due_[i]);
   wake_overdrawn();

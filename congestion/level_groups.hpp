@@ -23,13 +23,14 @@
 // capacity it cannot be full, and no change of a level looks at it. One on which they no longer fit is calm no more.
 // So calm links change no rate.
 //
-// Invariants: row_[l].free is the capacity less the exact sum of the rates on l, each rounded to quanta of 2^-60 of l's
+// Invariants: row_[l].free() is the capacity less the exact sum of the rates on l, each rounded to quanta of 2^-60 of l's
 // capacity: sums of integers do not drift (promises in place of rates where l is calm). No flow that another link holds is above row_[l].highest.
 // Complexity: a link that is due costs O(hops of its group); one that takes flows in also the flows that cross it.
 // No allocation once the columns have grown to the peak.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -99,25 +100,53 @@ class LevelGroups {
   static constexpr std::uint32_t kDue =
       0x80000000u;  // in Group::state; the rest is the slot + 1, 0: none yet
 
+  // Sums of quanta: links that get room offer it to their flows before slower links behind them are asked, and what is offered
+  // on one of these together may be any multiple of its capacity.
+  __extension__ typedef __int128 Quanta;
   // All that a change of a rate touches of a link: two to a cache line.
   struct alignas(32) Row {
-    std::int64_t free = 0;  // quanta
-    // The link is due if it holds flows and `free` is off 0 by more than `slack`, if it holds none and `free` is below
+    // The link is due if it holds flows and what is free is off 0 by more than `slack`, if it holds none and that is below
     // -slack, or if a flow of another group is above `bar`, which is infinite where the link holds none.
     double bar = kInfinity;
     double highest = 0;
-    float slack = 0;
-    float to_quanta = 0;  // a power of two, so that scaling is exact
-    // Rates are not negative, so this rounds; lround would be a call.
+    std::uint64_t low = 0;  // of free(), modulo 2^64
+    float slack = 0;        // quanta
+    std::int32_t high_and_scale =
+        0;  // 24 bits of free() above `low`; 8 of to_quanta(), its exponent as a float has it
+
+    [[nodiscard]] std::int32_t high() const { return high_and_scale >> 8; }
+    // A power of two, so that scaling is exact.
+    [[nodiscard]] double to_quanta() const {
+      return std::bit_cast<float>(static_cast<std::uint32_t>(high_and_scale & 0xff) << 23);
+    }
+    void set_to_quanta(int exponent) { high_and_scale = exponent + 127; }
+    // Rates are not negative, so this rounds; lround would be a call. Above twice the capacity one number stands for all.
     [[nodiscard]] std::int64_t quanta(double rate) const {
       // NOLINTNEXTLINE(bugprone-incorrect-roundings)
-      return static_cast<std::int64_t>(rate * static_cast<double>(to_quanta) + 0.5);
+      return static_cast<std::int64_t>(std::min(rate * to_quanta() + 0.5, 0x1p62));
     }
     [[nodiscard]] double bytes(std::int64_t quanta) const {
-      return static_cast<double>(quanta) / static_cast<double>(to_quanta);
+      return static_cast<double>(quanta) / to_quanta();
+    }
+    [[nodiscard]] Quanta free() const { return Quanta{high()} * (Quanta{1} << 64) + low; }
+    void set_free(Quanta quanta) {
+      low = static_cast<std::uint64_t>(quanta);
+      high_and_scale = static_cast<std::int32_t>(quanta >> 64) * 256 + (high_and_scale & 0xff);
+    }
+    void give(std::int64_t quanta) {
+      const auto more = static_cast<std::uint64_t>(quanta);
+      low += more;
+      high_and_scale += static_cast<std::int32_t>((quanta >> 63) + (low < more ? 1 : 0)) * 256;
+    }
+    // free(), at the ends of 64 bits what is beyond them.
+    [[nodiscard]] std::int64_t free_in_64() const {
+      const auto near = static_cast<std::int64_t>(low);
+      return high() == near >> 63
+                 ? near
+                 : std::int64_t{high_and_scale >> 31} ^ std::numeric_limits<std::int64_t>::max();
     }
     [[nodiscard]] bool off() const {
-      const auto f = static_cast<double>(free);
+      const auto f = static_cast<double>(free_in_64());
       const auto s = static_cast<double>(slack);
       return (f < -s) | ((f > s) & (bar < kInfinity)) | (highest > bar);
     }
@@ -164,9 +193,9 @@ class LevelGroups {
   // on has mostly yet to come from memory.
   bool update(std::uint32_t link, double before, double after, double level) {
     Row& r = row_[link];
-    r.free += r.quanta(before) - r.quanta(after);
+    r.give(r.quanta(before) - r.quanta(after));
     r.highest = std::max(r.highest, level);
-    const auto f = static_cast<double>(r.free);
+    const auto f = static_cast<double>(r.free_in_64());
     const auto s = static_cast<double>(r.slack);
     return (f < -s) | ((f > s) & (r.bar < kInfinity)) | (level > r.bar);
   }

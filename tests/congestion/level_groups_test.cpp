@@ -1,6 +1,7 @@
 // Rates by groups of flows: the same allocation as any other way to find it, in every state of a run with starts and ends.
 #include "congestion/level_groups.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,6 +85,32 @@ TEST(LevelGroups, EveryStateOfARunIsCertifiedAndEqualsTheReferenceTo1em12) {
         problems::expect_rates(life.model(), life.ids(), problems::reference_rates(life.load()), 1e-12);
     }
     if (HasFailure()) return;
+  }
+}
+
+// A link that is slow beside the one that holds its flows back: when that one gets room, it offers them many times what the slow
+// one carries, before this is asked. So much fits into no count of its quanta, however many flows it is offered for.
+TEST(LevelGroups, AnOfferOfManyTimesASlowLinkIsFoundTooMuch) {
+  for (std::uint32_t crossing = 1; crossing <= 9; ++crossing) {
+    for (const double slow : {1e9, 3e7, 1e3}) {
+      SCOPED_TRACE(fmt::format("{} of 200 flows also cross a link of {} bytes/s", crossing, slow));
+      // A fair part of the fast link is nine tenths of what the slow one has for each.
+      const double fast = 200 * 0.9 * slow / crossing;
+      const std::vector<double> capacity{fast, slow, 1e12};
+      MaxMin model(capacity, MaxMin::Scope::kLocal, 0);
+      // Many more elsewhere: so few ends are not worth a solve from scratch.
+      for (int i = 0; i < 4000; ++i) (void)model.add(problems::links({2}), 1, problems::kNoLimit);
+      std::vector<FlowId> others, both;
+      for (std::uint32_t i = 0; i < crossing; ++i)
+        both.push_back(model.add(problems::links({0, 1}), 1, problems::kNoLimit));
+      for (std::uint32_t i = crossing; i < 200; ++i)
+        others.push_back(model.add(problems::links({0}), 1, problems::kNoLimit));
+      (void)model.solve();
+      for (const FlowId f : both) ASSERT_NEAR(model.rate(f), fast / 200, 1e-12 * fast);
+      for (const FlowId f : others) model.remove(f);
+      (void)model.solve();
+      for (const FlowId f : both) ASSERT_NEAR(model.rate(f), slow / crossing, 1e-12 * slow);
+    }
   }
 }
 
