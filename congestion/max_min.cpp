@@ -96,7 +96,7 @@ void MaxMin::remove(FlowId id) {
   table_.remove(flow, [&](std::uint32_t link, std::uint32_t count) {
     Link& l = link_[link];
     l.count = count;
-    l.free += l.quanta(rate);
+    l.give(l.quanta(rate));
     // In the local scope only the flows that the link held back can tell that it has room again.
     if (scope_ == Scope::kComponent || l.bound > 0) mark_dirty(link);
   });

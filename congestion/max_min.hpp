@@ -119,6 +119,11 @@ class MaxMin final : public SharingModel {
       return static_cast<double>(quanta) * from_quanta;
     }
     [[nodiscard]] double room() const { return in_rates(std::max<std::int64_t>(0, free)); }
+    // Changes `free` of a link that a single flow may have to itself: nobody keeps it true there or reads it until a second
+    // flow comes (add()), so it may go round.
+    void give(std::int64_t quanta) {
+      free = static_cast<std::int64_t>(static_cast<std::uint64_t>(free) + static_cast<std::uint64_t>(quanta));
+    }
   };
   static_assert(sizeof(Link) == 64);
   // All that a filling needs of a flow, one cache line.

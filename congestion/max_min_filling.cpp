@@ -54,7 +54,7 @@ void MaxMin::enter(std::size_t from) {
     const auto rise = [&](std::uint32_t link) -> Link& {
       const bool fresh = kWeighted && link_[link].stamp != filling_;
       Link& l = touch(link);
-      l.free += l.quanta(rate);
+      l.give(l.quanta(rate));
       if constexpr (kWeighted) weight_[link] = fresh ? weight : weight_[link] + weight;
       ++l.rising;
       --l.outside;
@@ -219,7 +219,7 @@ void MaxMin::stop(std::uint32_t flow, double rate, std::uint32_t bottleneck) {
   const double weight = kWeighted ? table_.weight(flow) : 1.0;
   for (const LinkId id : route_of(flow)) {
     Link& l = link_[id.index()];
-    l.free -= l.quanta(rate);
+    l.give(-l.quanta(rate));
     if constexpr (kWeighted) weight_[id.index()] -= weight;
     --l.rising;
     if (slower && l.held > 0) freed_.push_back(id.index());
@@ -365,7 +365,7 @@ void MaxMin::take_back() {
     const std::uint32_t flow = members_[i];
     for (const LinkId id : route_of(flow)) {
       Link& l = link_[id.index()];
-      l.free += l.quanta(flow_[flow].next_rate) - l.quanta(flow_[flow].rate);
+      l.give(l.quanta(flow_[flow].next_rate) - l.quanta(flow_[flow].rate));
     }
   }
 }
