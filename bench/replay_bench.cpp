@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/rng.hpp"
+#include "network/completion_queue.hpp"
 #include "network/event_queue.hpp"
 #include "replay/engine.hpp"
 #include "replay/event_kind.hpp"

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/check.hpp"
+#include "network/event_queue.hpp"
 #include "network/sharing.hpp"
 
 namespace weft::network {

@@ -15,7 +15,7 @@
 
 #include "core/id.hpp"
 #include "network/clock.hpp"
-#include "network/event_queue.hpp"
+#include "network/completion_queue.hpp"
 
 namespace weft::network {
 

@@ -18,7 +18,7 @@
 
 #include "congestion/sharing_model.hpp"
 #include "network/bundles.hpp"
-#include "network/event_queue.hpp"
+#include "network/completion_queue.hpp"
 #include "network/group_accounts.hpp"
 #include "network/link_use.hpp"
 
@@ -66,10 +66,10 @@ class Network {
   template <class Owners, class Ranks>
   void prefetch_next(const Owners& owners, const Ranks& ranks) const {
     if (grouped_) return;
-    const auto next = completions_.next_few();
-    for (std::size_t i = 1; i < next.size(); ++i) __builtin_prefetch(&flows_[next[i].flow.index()]);
-    if (next.empty()) return;
-    const Flow& f = flows_[next[0].flow.index()];
+    if (completions_.empty()) return;
+    completions_.next_few(
+        [&](const CompletionQueue::Entry& e) { __builtin_prefetch(&flows_[e.flow.index()]); });
+    const Flow& f = flows_[completions_.top().flow.index()];
     for (const std::uint32_t r : f.ranks) {
       const char* const rank = reinterpret_cast<const char*>(&ranks[r]);
       __builtin_prefetch(rank);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/rng.hpp"
+#include "network/completion_queue.hpp"
 #include "tests/congestion/cases.hpp"
 
 namespace weft::network {
