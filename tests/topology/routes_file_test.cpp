@@ -124,6 +124,8 @@ TEST(RoutesFile, EveryMalformedLineIsRefusedWithItsPosition) {
            {links + "R 0 0 1\n", "route of a host to itself"},
            {links + "R 0 1\n", "route without links"},
            {links + "R 0 4000000000 1\n", ":3:5: error: host index; got \"4000000000\""},
+           {links + "R 0 1 0\nR 4194303 0 1\n",
+            ":4:1: error: host index leaves gaps; got \"4194303 with 2 routes\"; expected hosts 0, 1, 2"},
        }) {
     const TempFile f("badroutes", c.text);
     const std::string got = error_of("routes:path=" + f.path());

@@ -20,6 +20,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/counted.hpp"
 #include "core/files/input_file.hpp"
 #include "core/files/zstd_memory.hpp"
 #include "topology/graphs/text_scanner.hpp"
@@ -238,6 +239,14 @@ Result<FileContents> parse(const std::string& path, std::string_view text) {
   }
   if (c.routes.empty())
     return bad_input(SourcePos{path, in.line() + 1, 1}.text(), "file has no routes", {}, "R src dst link...");
+  // A route names two hosts: memory stays proportional to the file.
+  if (const std::size_t most = 2 * c.routes.size() + (1U << 16); c.hosts > most) {
+    const auto names_last = [&](const FileRoute& r) { return std::max(r.src, r.dst) + 1 == c.hosts; };
+    const FileRoute& r = *std::ranges::find_if(c.routes, names_last);
+    return bad_input(SourcePos{path, r.line, 1}.text(), "host index leaves gaps",
+                     fmt::format("{} with {}", c.hosts - 1, counted(c.routes.size(), "route")),
+                     "hosts 0, 1, 2, ... each in some route");
+  }
   for (std::size_t i = 0; i < c.links.size(); ++i)
     if (!c.links[i].seen)
       return bad_input(path, "link is not defined", fmt::format("{}", i), "indices 0, 1, 2, ... each once");
