@@ -22,11 +22,12 @@ const OpBlock* ProgramCursor::block_of(std::uint64_t index) const {
 }
 
 void ProgramCursor::release_before(std::uint64_t index) {
-  while (!blocks_.empty() && blocks_.front().first_op + blocks_.front().ops.size() <= index) {
-    if (front_ == blocks_.front().ops.data()) count_ = 0;
-    spare_ = std::move(blocks_.front());
-    blocks_.pop_front();
+  std::size_t past = 0;
+  for (; past < blocks_.size() && blocks_[past].first_op + blocks_[past].ops.size() <= index; ++past) {
+    if (front_ == blocks_[past].ops.data()) count_ = 0;
+    spare_ = std::move(blocks_[past]);
   }
+  blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(past));
 }
 
 Result<const Op*> ProgramCursor::slow_at(std::uint64_t index) {
