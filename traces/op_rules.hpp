@@ -59,6 +59,7 @@ struct KindRules {
     case OpKind::compute_time:
       return op.peer >= 0 && op.request == kNoRequest;
     case OpKind::send:
+    case OpKind::sendrecv:
       return op.peer >= 0 && op.tag >= 0 && op.request == kNoRequest;
     case OpKind::isend:
       return op.peer >= 0 && op.tag >= 0 && has_slot;
