@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "topology/routing/route_latency.hpp"
+
 namespace weft::topology {
 
 std::string Fabric::link_name(LinkId l) const {
@@ -27,7 +29,7 @@ std::string Fabric::link_name(LinkId l) const {
 void Fabric::add_switch_latency(Duration d) {
   const std::uint32_t first = hosts_are_routers() ? 0 : hosts_;
   for (std::size_t l = 0; l < links_.size(); ++l)
-    if (links_.to[l].index() >= first) links_.latency[l] += d;
+    if (links_.to[l].index() >= first) links_.latency[l] = saturating_sum(links_.latency[l], d);
 }
 
 void Fabric::limit_host_links(Bandwidth most) {

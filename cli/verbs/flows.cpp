@@ -26,6 +26,7 @@
 #include "report/table.hpp"
 #include "topology/platform/platform.hpp"
 #include "topology/routing/route_cache.hpp"
+#include "topology/routing/route_latency.hpp"
 
 namespace weft::cli::verb_flows {
 namespace {
@@ -79,9 +80,7 @@ Result<FlowRun> build(const Options& o, Done& done) {
     if (scope == topology::RouteScope::kPair) return routes.find(r.src, r.dst);
     drawn.clear();
     const bool reached = fabric.routing().route_message(r.src, r.dst, n, {}, drawn);
-    Duration latency(0);
-    for (const LinkId l : drawn) latency += fabric.links().latency[l.index()];
-    return {drawn, latency, reached};
+    return {drawn, topology::latency_of(fabric.links(), drawn), reached};
   };
   for (const FlowRequest& r : done.requests) {
     const auto where = [&] { return SourcePos{o.flows, r.line, 1}.text(); };

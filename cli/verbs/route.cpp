@@ -13,6 +13,7 @@
 #include "report/table.hpp"
 #include "topology/placement/host_lookup.hpp"
 #include "topology/platform/platform.hpp"
+#include "topology/routing/route_latency.hpp"
 
 namespace weft::cli::verb_route {
 namespace {
@@ -41,14 +42,13 @@ Result<void> run(const Options& o) {
   Table table(
       {{"hop"}, {"link", Table::Align::kLeft}, {"class", Table::Align::kLeft}, {"bandwidth"}, {"latency"}});
   std::string csv = report::csv_line({"hop", "link", "class", "bandwidth_Bps", "latency_s"});
-  Duration latency(0);
+  const Duration latency = topology::latency_of(f.links(), links);
   double narrowest = 0;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const std::size_t l = links[i].index();
     const topology::LinkTable& t = f.links();
     const std::string name = f.link_name(links[i]);
     const std::string& link_class = t.class_names[t.link_class[l]];
-    latency += t.latency[l];
     narrowest = i == 0 ? t.capacity[l] : std::min(narrowest, t.capacity[l]);
     j["links"].push_back({{"name", name},
                           {"class", link_class},

@@ -1,5 +1,7 @@
 #include "replay/messages/message_router.hpp"
 
+#include "topology/routing/route_latency.hpp"
+
 namespace weft::replay {
 
 MessageRouter::MessageRouter(const topology::Fabric& fabric, const std::vector<HostId>& placement,
@@ -26,9 +28,7 @@ MessageRouter::Route MessageRouter::choose_own(std::uint32_t i) {
 }
 
 MessageRouter::Route MessageRouter::own(std::uint32_t i) const {
-  Duration latency(0);
-  for (const LinkId l : own_[i]) latency += fabric_.links().latency[l.index()];
-  return {own_[i], latency, true, network_.narrowest(own_[i])};
+  return {own_[i], topology::latency_of(fabric_.links(), own_[i]), true, network_.narrowest(own_[i])};
 }
 
 void MessageRouter::give_back_own(std::uint32_t i) {

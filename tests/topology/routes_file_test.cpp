@@ -4,6 +4,7 @@
 
 #include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
+#include "topology/routing/route_cache.hpp"
 
 namespace weft::topology {
 namespace {
@@ -137,6 +138,16 @@ TEST(RoutesFile, EveryMalformedLineIsRefusedWithItsPosition) {
   EXPECT_THAT(error_of("routes:path=/nonexistent"), HasSubstr("cannot open"));
   EXPECT_THAT(error_of("routes:bw=1Gbps"), HasSubstr("key path is missing"));
   EXPECT_THAT(error_of("routes:path=/tmp"), HasSubstr("directory"));
+}
+
+// Each link may have the latency of all simulated time; a route of several has no more.
+TEST(RoutesFile, LatenciesBeyondTheEndOfTimeAddUpToIt) {
+  const TempFile f("slowroutes", "L 0 a 1e9 8e6\nL 1 b 1e9 8e6\nR 0 1 0 1\nR 1 0 1\n");
+  const auto p = load_platform("routes:path=" + f.path());
+  ASSERT_TRUE(p.has_value());
+  RouteCache routes(p->fabric);
+  EXPECT_EQ(routes.find(HostId(0), HostId(1)).latency, Duration::max());
+  EXPECT_EQ(routes.find(HostId(1), HostId(0)).latency, from_seconds(8e6));
 }
 
 TEST(RoutesFile, SimGridsDumpsOf256HostsLoadWhole) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "topology/routing/route_latency.hpp"
+
 namespace weft::topology {
 namespace {
 constexpr std::uint64_t kEmpty = ~0ULL;
@@ -48,10 +50,9 @@ RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
   Entry e{offset, static_cast<std::uint32_t>(arena_.size() - offset),
           0,      std::numeric_limits<double>::infinity(),
           0,      0};
-  for (const LinkId l : std::span<const LinkId>(arena_).subspan(offset)) {
-    e.latency += fabric_.links().latency[l.index()].count();
-    e.narrowest = std::min(e.narrowest, fabric_.links().capacity[l.index()]);
-  }
+  const auto links = std::span<const LinkId>(arena_).subspan(offset);
+  e.latency = latency_of(fabric_.links(), links).count();
+  for (const LinkId l : links) e.narrowest = std::min(e.narrowest, fabric_.links().capacity[l.index()]);
   entries_.push_back(e);
   return id;
 }
