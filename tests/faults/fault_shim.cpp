@@ -4,6 +4,9 @@
 //   WEFT_FAULT_CALL=KIND:N:E   the N-th call of KIND answers errno E and does nothing; "N+": so does every later one
 //   WEFT_FAULT_FILE=N:PATH     before the N-th read, PATH is cut to half its size; "N:-PATH": it is removed
 //   WEFT_FAULT_COUNT=PATH      when the program ends: "allocations A write W sync S rename R close C read D\n"
+//   WEFT_FAULT_SERVER=IN:OUT   descriptors: main() runs once for each order that is read from IN, in a process of its own, with
+//                              what the order says instead of the variables above (lines "WEFT_FAULT_...=...", a NUL byte
+//                              behind the last); its status, an int of waitpid(), goes to OUT. Saves the loader's work.
 //
 // Allocations are malloc() and its kin, so operator new, the C library's own and those of every library that weft is
 // linked with. What the loader and constructors of libraries allocate before main() is not counted: no code of Weft runs
@@ -26,6 +29,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -179,11 +183,13 @@ void watch_calls() {
     die("fault shim: seccomp\n");
 }
 
-[[gnu::constructor]] void begin() {
-  const char* text = getenv("WEFT_FAULT_ALLOCATION");
+// Does what the variables say that `value_of` knows; its texts must stay.
+template <typename ValueOf>
+void take_orders(const ValueOf& value_of) {
+  const char* text = value_of("WEFT_FAULT_ALLOCATION");
   char* end = nullptr;
   if (text != nullptr) fail_allocation = number_of(text, &end);
-  text = getenv("WEFT_FAULT_CALL");
+  text = value_of("WEFT_FAULT_CALL");
   if (text != nullptr) {
     for (int k = 0; k < kKinds; ++k) {
       const size_t length = strlen(kNames[k]);
@@ -194,12 +200,12 @@ void watch_calls() {
     }
     if (fail_kind == kKinds) die("fault shim: WEFT_FAULT_CALL\n");
   }
-  const char* const file = getenv("WEFT_FAULT_FILE");
+  const char* const file = value_of("WEFT_FAULT_FILE");
   if (file != nullptr) {
     change_file = number_of(file, &end);
     changed_path = end + 1;
   }
-  count_path = getenv("WEFT_FAULT_COUNT");
+  count_path = value_of("WEFT_FAULT_COUNT");
   if (text != nullptr || file != nullptr || count_path != nullptr) watch_calls();
 }
 
@@ -223,9 +229,54 @@ void watch_calls() {
   close(fd);
 }
 
+// One order into `order`, its lines as texts one behind the other and an empty one last; false at the end of orders.
+bool next_order(int from, char* order, size_t room) {
+  size_t n = 0;
+  do {
+    if (n + 1 >= room) die("fault shim: an order is too long\n");
+    if (read(from, order + n, 1) != 1) return false;
+  } while (order[n++] != '\0');
+  order[n] = '\0';
+  for (size_t i = 0; i < n; ++i)
+    if (order[i] == '\n') order[i] = '\0';
+  return true;
+}
+
+// Returns in a process of its own for each order, never in the one that was started.
+void serve(const char* descriptors) {
+  constexpr unsigned kSeconds = 60;  // of a run that hangs
+  static char order[8192];
+  char* end = nullptr;
+  const int from = static_cast<int>(strtol(descriptors, &end, 10)), to = atoi(end + 1);
+  while (next_order(from, order, sizeof order)) {
+    const pid_t child = fork();
+    if (child < 0) die("fault shim: fork\n");
+    if (child == 0) {
+      close(from);
+      close(to);
+      alarm(kSeconds);
+      take_orders([](const char* name) -> const char* {
+        const size_t length = strlen(name);
+        for (const char* line = order; *line != '\0'; line += strlen(line) + 1)
+          if (strncmp(line, name, length) == 0 && line[length] == '=') return line + length + 1;
+        return nullptr;
+      });
+      return;
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child) die("fault shim: waitpid\n");
+    if (write(to, &status, sizeof status) != sizeof status) die("fault shim: status\n");
+  }
+  _exit(0);
+}
+
 using Main = int(int, char**, char**);
 Main* real_main = nullptr;
 int counted_main(int argc, char** argv, char** env) {
+  if (const char* const descriptors = getenv("WEFT_FAULT_SERVER"); descriptors != nullptr)
+    serve(descriptors);
+  else
+    take_orders(static_cast<char* (*)(const char*)>(getenv));
   counting = true;
   return real_main(argc, argv, env);
 }

@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kOld = "old\n";
-constexpr int kSeconds = 60;  // of a run that hangs
 
 // Without the lines that tell how long it took and how much memory: no two runs have the same.
 std::string comparable(const std::string& text) {
@@ -43,7 +42,9 @@ std::string slurp(const fs::path& file) {
   return all.str();
 }
 
-int open_output(const std::string& path) { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600); }
+int open_output(const std::string& path) {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+}
 
 }  // namespace
 
@@ -59,43 +60,84 @@ const testing::Workspace& FaultyRun::workspace() {
   return *w;
 }
 
-testing::Outcome FaultyRun::run(const std::vector<std::string>& variables) const {
-  const std::string folder = workspace().path();
-  const std::string weft = support::binary_dir() + "/cli/weft",
-                    shim = support::binary_dir() + "/tests/faults/libfault_shim.so";
-  std::vector<std::string> words{weft},
-      env{"LD_PRELOAD=" + shim, "PATH=/usr/bin:/bin", "OPENBLAS_NUM_THREADS=1"};
-  std::istringstream split(what_.command);
-  for (std::string word; split >> word;) words.push_back(word);
-  env.insert(env.end(), variables.begin(), variables.end());
-  std::vector<char*> argv, envp;
-  for (std::string& w : words) argv.push_back(w.data());
-  for (std::string& e : env) envp.push_back(e.data());
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  const std::string out = folder + ".out", err = folder + ".err";
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("fork");
-  if (child == 0) {
-    const int in = ::open("/dev/null", O_RDONLY);
-    if (::chdir(folder.c_str()) != 0 || ::dup2(in, 0) < 0 || ::dup2(open_output(out), 1) < 0 ||
-        ::dup2(open_output(err), 2) < 0)
-      ::_exit(98);
-    ::alarm(kSeconds);
-    const rlimit none{0, 0};
-    (void)::setrlimit(RLIMIT_CORE, &none);
-    ::execve(weft.c_str(), argv.data(), envp.data());
-    ::_exit(97);
+// weft, loaded and before its main(): fault_shim.cpp's server.
+class FaultyRun::Server {
+ public:
+  explicit Server(const std::string& command) {
+    static int servers = 0;  // two may live at a time
+    out_ = fmt::format("{}.out{}", workspace().path(), ++servers);
+    err_ = fmt::format("{}.err{}", workspace().path(), servers);
+    for (const std::string& file : {out_, err_}) std::ofstream(file).flush();
+    int orders[2], answers[2];
+    if (::pipe2(orders, O_CLOEXEC) != 0 || ::pipe2(answers, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+    const std::string folder = workspace().path();
+    const std::string weft = support::binary_dir() + "/cli/weft",
+                      shim = support::binary_dir() + "/tests/faults/libfault_shim.so";
+    std::vector<std::string> words{weft},
+        env{"LD_PRELOAD=" + shim, "PATH=/usr/bin:/bin", "OPENBLAS_NUM_THREADS=1",
+            fmt::format("WEFT_FAULT_SERVER={}:{}", orders[0], answers[1])};
+    std::istringstream split(command);
+    for (std::string word; split >> word;) words.push_back(word);
+    std::vector<char*> argv, envp;
+    for (std::string& w : words) argv.push_back(w.data());
+    for (std::string& e : env) envp.push_back(e.data());
+    argv.push_back(nullptr);
+    envp.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::runtime_error("fork");
+    if (pid_ == 0) {
+      (void)::fcntl(orders[0], F_SETFD, 0);
+      (void)::fcntl(answers[1], F_SETFD, 0);
+      const int in = ::open("/dev/null", O_RDONLY);
+      if (::chdir(folder.c_str()) != 0 || ::dup2(in, 0) < 0 || ::dup2(open_output(out_), 1) < 0 ||
+          ::dup2(open_output(err_), 2) < 0)
+        ::_exit(98);
+      const rlimit none{0, 0};
+      (void)::setrlimit(RLIMIT_CORE, &none);
+      ::execve(weft.c_str(), argv.data(), envp.data());
+      ::_exit(97);
+    }
+    ::close(orders[0]);
+    ::close(answers[1]);
+    orders_ = orders[1];
+    answers_ = answers[0];
   }
-  int status = 0;
-  (void)::waitpid(child, &status, 0);
-  testing::Outcome o;
-  o.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  o.out = slurp(out);
-  o.err = slurp(err);
-  fs::remove(out);
-  fs::remove(err);
-  return o;
+  ~Server() {
+    ::close(orders_);
+    ::close(answers_);
+    (void)::waitpid(pid_, nullptr, 0);
+    std::error_code none;
+    fs::remove(out_, none);
+    fs::remove(err_, none);
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  testing::Outcome run(const std::vector<std::string>& variables) {
+    for (const std::string& file : {out_, err_}) fs::resize_file(file, 0);  // both are appended to
+    std::string order;
+    for (const std::string& v : variables) order += v + '\n';
+    int status = 0;
+    if (::write(orders_, order.c_str(), order.size() + 1) != static_cast<ssize_t>(order.size() + 1) ||
+        ::read(answers_, &status, sizeof status) != sizeof status)
+      throw std::runtime_error("the server of runs ended: " + slurp(err_));
+    testing::Outcome o;
+    o.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    o.out = slurp(out_);
+    o.err = slurp(err_);
+    return o;
+  }
+
+ private:
+  std::string out_, err_;
+  pid_t pid_ = -1;
+  int orders_ = -1, answers_ = -1;
+};
+
+FaultyRun::~FaultyRun() = default;
+
+testing::Outcome FaultyRun::run(const std::vector<std::string>& variables) const {
+  return server_->run(variables);
 }
 
 void FaultyRun::lay_out_old_files() const {
@@ -119,7 +161,7 @@ Files FaultyRun::outputs() const {
   return files;
 }
 
-FaultyRun::FaultyRun(Case what) : what_(std::move(what)) {
+FaultyRun::FaultyRun(Case what) : what_(std::move(what)), server_(std::make_unique<Server>(what_.command)) {
   lay_out_old_files();
   const std::string count = workspace().path() + ".count";
   const testing::Outcome o = run({"WEFT_FAULT_COUNT=" + count});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct Case {
 class FaultyRun {
  public:
   explicit FaultyRun(Case what);
+  ~FaultyRun();
+  FaultyRun(const FaultyRun&) = delete;
+  FaultyRun& operator=(const FaultyRun&) = delete;
   // The run without a fault: what others are held against.
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] const Files& whole() const { return whole_; }
@@ -48,7 +52,9 @@ class FaultyRun {
   [[nodiscard]] testing::Outcome run(const std::vector<std::string>& variables) const;
   void lay_out_old_files() const;
   [[nodiscard]] Files outputs() const;
+  class Server;
   Case what_;
+  std::unique_ptr<Server> server_;
   Counts counts_;
   Files whole_;
   std::string printed_;
