@@ -9,6 +9,7 @@
 #include <bit>
 #include <charconv>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -118,6 +119,24 @@ const std::string& FileDigests::of(const std::string& path) {
   return at->second;
 }
 
+std::vector<std::string> FileDigests::named_in(std::string_view text) {
+  std::vector<std::string> out;
+  std::set<std::string> seen;
+  for (std::string& word : words_of(text))
+    if (const auto [at, fresh] = seen.insert(std::move(word));
+        fresh && is_regular_file(*at) && !of(*at).empty())
+      out.push_back(*at);
+  return out;
+}
+
+const std::vector<std::string>& FileDigests::named_in_file(const std::string& path) {
+  const auto [at, fresh] = named_.try_emplace(path);
+  std::uint64_t size = 0;
+  if (fresh && is_regular_file(path, &size) && size <= kMaxNaming)
+    if (const auto inside = read_text(path, kMaxNaming)) at->second = named_in(*inside);
+  return at->second;
+}
+
 KeyMaker::KeyMaker(std::string_view kind, std::string_view version, FileDigests& files) : files_(&files) {
   add("kind", kind);
   add("version", version);
@@ -138,19 +157,21 @@ KeyMaker& KeyMaker::add(std::string_view name, double number) {
 
 KeyMaker& KeyMaker::add_naming_files(std::string_view name, std::string_view text) {
   add(name, text);
-  add_files_of(text, kFilesDeep);
-  return *this;
-}
-
-void KeyMaker::add_files_of(std::string_view text, int depth) {
-  for (const std::string& word : words_of(text)) {
-    const std::string& digest = files_->of(word);
-    if (digest.empty()) continue;
-    add("file", digest);
-    std::uint64_t size = 0;
-    if (depth <= 1 || !is_regular_file(word, &size) || size > kMaxNaming) continue;
-    if (const auto inside = read_text(word, kMaxNaming)) add_files_of(*inside, depth - 1);
+  // Level by level, and each file once however often it is named: files may name each other.
+  std::set<std::string> counted;
+  std::vector<std::string> level = files_->named_in(text);
+  for (int depth = 1; depth <= kFilesDeep; ++depth) {
+    std::vector<std::string> next;
+    for (const std::string& file : level) {
+      if (!counted.insert(file).second) continue;
+      add("file", files_->of(file));
+      if (depth == kFilesDeep) continue;
+      const std::vector<std::string>& inside = files_->named_in_file(file);
+      next.insert(next.end(), inside.begin(), inside.end());
+    }
+    level = std::move(next);
   }
+  return *this;
 }
 
 PointKey KeyMaker::key() const {

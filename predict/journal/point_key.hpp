@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 #include "replay/engine.hpp"
@@ -35,9 +36,15 @@ class FileDigests {
  public:
   // 32 digits; empty where `path` is no regular file that can be read.
   [[nodiscard]] const std::string& of(const std::string& path);
+  // Files that `text` names, each once: words between blanks, quotes, ",", ":", "=", braces and brackets; the whole of
+  // what stands in quotes, and of that what follows the first "=".
+  [[nodiscard]] std::vector<std::string> named_in(std::string_view text);
+  // Those that the file's text names; none where it is larger than 1 MiB.
+  [[nodiscard]] const std::vector<std::string>& named_in_file(const std::string& path);
 
  private:
   std::map<std::string, std::string> known_;
+  std::map<std::string, std::vector<std::string>> named_;  // by the file that names them
 };
 
 class KeyMaker {
@@ -47,14 +54,12 @@ class KeyMaker {
   KeyMaker& add(std::string_view name, std::string_view text);
   KeyMaker& add(std::string_view name, std::uint64_t number);
   KeyMaker& add(std::string_view name, double number);
-  // And the content of the files that it names: words between blanks, quotes, ",", ":", "=", braces and brackets; the
-  // whole of what stands in quotes, and of that what follows the first "=". Of those files' texts too (a platform file
-  // names its routes), `depth` deep.
+  // And the content of the files that it names (FileDigests::named_in), and of those that these name (a platform file
+  // its routes), three deep; each file counts once.
   KeyMaker& add_naming_files(std::string_view name, std::string_view text);
   [[nodiscard]] PointKey key() const;
 
  private:
-  void add_files_of(std::string_view text, int depth);
   std::string text_;
   FileDigests* files_;
 };

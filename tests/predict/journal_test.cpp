@@ -356,6 +356,28 @@ TEST_F(JournalTest, AKeyIsEverythingThatAResultDependsOn) {
   EXPECT_NE(file_key(), other_graph);
 }
 
+// Three files that name each other 20,000 times each: read for every mention, they were 10^13 files.
+TEST_F(JournalTest, FilesThatNameEachOtherCountOnce) {
+  std::vector<std::string> names;
+  for (const char* name : {"/a", "/b", "/c"}) names.push_back(folder_ + name);
+  std::string all;
+  for (int i = 0; i < 20'000; ++i) all += names[static_cast<std::size_t>(i) % 3] + ' ';
+  for (const std::string& name : names) spill(name, all);
+  const auto key_of = [&](std::string_view spec) {
+    FileDigests files;
+    KeyMaker key("run/1", "1", files);
+    add_platform(key, spec, {});
+    return key.key();
+  };
+  const PointKey before = key_of(names[0]);
+  spill(names[2], all + "more");  // named by the file that is named, only
+  EXPECT_NE(key_of(names[0]), before);
+  FileDigests files;
+  EXPECT_EQ(files.named_in("x:" + names[1] + "=" + names[1] + ',' + names[0] + ",/nothing"),
+            (std::vector<std::string>{names[1], names[0]}));
+  EXPECT_EQ(files.named_in_file(names[1]), names);
+}
+
 TEST_F(JournalTest, ATraceIsWhatItSays) {
   const auto digest = [](const auto& change) {
     testing::MemoryTrace t(2);
