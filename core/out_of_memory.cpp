@@ -34,6 +34,10 @@ void end_out_of_memory() {
   std::_Exit(70);
 }
 
+void library_ran_out_of_memory() {
+  if (depth == 0 && std::get_new_handler() == no_memory) end_out_of_memory();
+}
+
 MayRunOutOfMemory::MayRunOutOfMemory() { ++depth; }
 MayRunOutOfMemory::~MayRunOutOfMemory() { --depth; }
 MustNotRunOutOfMemory::MustNotRunOutOfMemory() : depth_(std::exchange(depth, 0)) {}

@@ -11,6 +11,9 @@ namespace weft {
 void end_when_out_of_memory();
 // Says so, removes every Temporary and ends the program. Takes no memory.
 [[noreturn]] void end_out_of_memory();
+// For libraries that allocate by themselves and say when they find nothing: ends the program where operator new would end
+// it, and returns where that would throw.
+void library_ran_out_of_memory();
 
 class MayRunOutOfMemory {
  public:

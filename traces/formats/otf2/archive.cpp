@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/out_of_memory.hpp"
 #include "traces/formats/otf2/definition_file.hpp"
 #include "traces/formats/otf2/event_file.hpp"
 
@@ -18,6 +19,9 @@ namespace fs = std::filesystem;
 
 OTF2_ErrorCode silent(void* /*user*/, const char* /*file*/, uint64_t /*line*/, const char* /*function*/,
                       OTF2_ErrorCode code, const char* /*format*/, std::va_list /*args*/) {
+  // The library itself goes on with what it has not got.
+  if (code == OTF2_ERROR_ENOMEM || code == OTF2_ERROR_MEM_FAULT || code == OTF2_ERROR_MEM_ALLOC_FAILED)
+    library_ran_out_of_memory();
   return code;
 }
 
