@@ -202,7 +202,8 @@ void Journal::take_line(std::uint32_t file, std::uint64_t at, std::string_view l
   if (std::find(headers_.begin(), headers_.end(), h) == headers_.end()) headers_.push_back(std::move(h));
 }
 
-std::optional<Json> Journal::find(const PointKey& key) {
+std::optional<Json> Journal::find(const PointKey& key, int* error) {
+  if (error != nullptr) *error = 0;
   const std::lock_guard lock(mutex_);
   auto at = places_.find(key);
   if (at == places_.end()) {
@@ -215,9 +216,9 @@ std::optional<Json> Journal::find(const PointKey& key) {
   const Descriptor in(open_to_read(files_[p.file].path));
   std::string line(p.size, '\0');
   std::optional<Json> j;
-  if (in.get() >= 0 && ::pread(in.get(), line.data(), line.size(), static_cast<off_t>(p.at)) ==
-                           static_cast<ssize_t>(line.size()))
-    j = opened(line);
+  const ssize_t n = in.get() < 0 ? -1 : ::pread(in.get(), line.data(), line.size(), static_cast<off_t>(p.at));
+  if (n < 0 && error != nullptr) *error = errno;
+  if (n == static_cast<ssize_t>(line.size())) j = opened(line);
   if (!j || text_at(*j, "point") != key.text() || !j->contains("value")) {
     // It was right when it was read first.
     places_.erase(at);

@@ -50,8 +50,9 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // The result of a point that somebody finished, also since this was opened.
-  [[nodiscard]] std::optional<Json> find(const PointKey& key);
+  // The result of a point that somebody finished, also since this was opened. `error`: where it is there and cannot be
+  // read, the errno; else 0.
+  [[nodiscard]] std::optional<Json> find(const PointKey& key, int* error = nullptr);
 
   // Holds a point while it is worked on.
   class Claim {

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <set>
@@ -89,8 +90,8 @@ Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan
     if (idle[i] == 0 && work.needed && !work.needed(i)) idle[i] = 1;
     return idle[i] == 0;
   };
-  const auto take = [&](std::size_t i) {
-    const auto found = journal.find(points[i].key);
+  const auto take = [&](std::size_t i, int* error = nullptr) {
+    const auto found = journal.find(points[i].key, error);
     if (!found || !work.take(i, *found)) return false;
     done[i] = 1;
     return true;
@@ -112,8 +113,12 @@ Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan
     if (!value) return std::move(value).error();
     WEFT_TRY(journal.append(points[i].key, points[i].what, *value));
     // What is shown is what the journal says, so that it is the same when it is read again.
-    if (!take(i))
-      return bad_input(journal.folder(), "the journal does not hold what was written to it", points[i].what);
+    if (int error = 0; !take(i, &error))
+      return error != 0
+                 ? bad_input(journal.folder(),
+                             fmt::format("cannot read the journal: {}", std::strerror(error)), points[i].what)
+                 : bad_input(journal.folder(), "the journal does not hold what was written to it",
+                             points[i].what);
     return {};
   };
   // Longest first would change which error is told; parts are dealt by weight already.
