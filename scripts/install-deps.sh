@@ -5,7 +5,8 @@ packages=(g++ cmake ninja-build ccache pkg-config git ca-certificates
   libboost-dev libboost-graph-dev protobuf-compiler libprotobuf-dev libfmt-dev zlib1g-dev libzstd-dev libxxhash-dev libarchive-dev
   libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev liblapack-dev
   libopen-trace-format2-dev otf2-tools
-  openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran hpcc zstd python3 python3-jsonschema clang-format clang-tidy help2man groff-base iproute2)
+  openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran hpcc zstd python3 python3-jsonschema clang-format clang-tidy help2man groff-base iproute2
+  file dpkg-dev)
 missing=()
 for p in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing+=("$p")
