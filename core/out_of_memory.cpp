@@ -37,6 +37,10 @@ void end_out_of_memory() {
 void library_ran_out_of_memory() {
   if (depth == 0 && std::get_new_handler() == no_memory) end_out_of_memory();
 }
+void no_memory_for_a_library() {
+  library_ran_out_of_memory();
+  throw std::bad_alloc();
+}
 
 MayRunOutOfMemory::MayRunOutOfMemory() { ++depth; }
 MayRunOutOfMemory::~MayRunOutOfMemory() { --depth; }

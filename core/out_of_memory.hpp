@@ -12,8 +12,15 @@ void end_when_out_of_memory();
 // Says so, removes every Temporary and ends the program. Takes no memory.
 [[noreturn]] void end_out_of_memory();
 // For libraries that allocate by themselves and say when they find nothing: ends the program where operator new would end
-// it, and returns where that would throw.
+// it, and throws where that would throw. The first form returns there: for callbacks, C code is above them.
 void library_ran_out_of_memory();
+[[noreturn]] void no_memory_for_a_library();
+// What a library allocated: it answers null where operator new throws.
+template <class T>
+[[nodiscard]] T* allocated(T* made) {
+  if (made == nullptr) no_memory_for_a_library();
+  return made;
+}
 
 class MayRunOutOfMemory {
  public:
@@ -23,7 +30,8 @@ class MayRunOutOfMemory {
   MayRunOutOfMemory& operator=(const MayRunOutOfMemory&) = delete;
 };
 
-// The opposite, within such work: what trips over std::bad_alloc (nlohmann/json 3.11 leaves an object without its map).
+// The opposite, within such work: what trips over std::bad_alloc (nlohmann/json 3.11 leaves an object without its map), and
+// what keeps books that an exception would leave half written.
 class MustNotRunOutOfMemory {
  public:
   MustNotRunOutOfMemory();

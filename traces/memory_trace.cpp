@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/files/zstd_memory.hpp"
+#include "core/out_of_memory.hpp"
 
 namespace weft::traces {
 namespace {
@@ -44,8 +45,8 @@ struct MemoryTrace::Zstd {
 
 MemoryTrace::MemoryTrace(TraceHeader header)
     : header_(std::move(header)), ranks_(header_.ranks), zstd_(std::make_unique<Zstd>()) {
-  (void)zstd_made(zstd_->c);
-  (void)zstd_made(zstd_->d);
+  (void)allocated(zstd_->c);
+  (void)allocated(zstd_->d);
   communicators_.push_back({"world", {}});
   communicators_[0].members.resize(header_.ranks);
   for (std::uint32_t r = 0; r < header_.ranks; ++r)

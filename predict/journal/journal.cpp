@@ -204,6 +204,7 @@ void Journal::take_line(std::uint32_t file, std::uint64_t at, std::string_view l
 
 std::optional<Json> Journal::find(const PointKey& key, int* error) {
   if (error != nullptr) *error = 0;
+  const MustNotRunOutOfMemory of_the_books;
   const std::lock_guard lock(mutex_);
   auto at = places_.find(key);
   if (at == places_.end()) {
@@ -280,6 +281,7 @@ Result<void> Journal::write_line(std::string_view line) {
 }
 
 Result<void> Journal::append(const PointKey& key, std::string_view what, const Json& value) {
+  const MustNotRunOutOfMemory of_the_books;
   const std::string line = sealed(Json{{"point", key.text()}, {"what", what}, {"value", value}});
   {
     const std::lock_guard lock(mutex_);

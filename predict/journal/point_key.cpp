@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/files/input_file.hpp"
+#include "core/out_of_memory.hpp"
 
 namespace weft::predict {
 namespace {
@@ -25,10 +26,7 @@ constexpr std::size_t kKeyChunk = std::size_t{1} << 20;
 // XXH3 over pieces.
 class Hasher {
  public:
-  Hasher() : state_(XXH3_createState(), &XXH3_freeState) {
-    WEFT_CHECK(state_ != nullptr, "no memory for a hash");
-    XXH3_128bits_reset(state_.get());
-  }
+  Hasher() : state_(allocated(XXH3_createState()), &XXH3_freeState) { XXH3_128bits_reset(state_.get()); }
   void add(const void* data, std::size_t size) { XXH3_128bits_update(state_.get(), data, size); }
   void add(std::uint64_t v) { add(&v, sizeof v); }
   void add(std::string_view s) {

@@ -23,6 +23,7 @@
 #include "core/counted.hpp"
 #include "core/files/input_file.hpp"
 #include "core/files/zstd_memory.hpp"
+#include "core/out_of_memory.hpp"
 #include "topology/graphs/text_scanner.hpp"
 #include "topology/registry.hpp"
 
@@ -92,7 +93,7 @@ struct FileContents {
 Result<std::string> decompress(const std::string& path, std::string packed) {
   constexpr std::string_view magic("\x28\xb5\x2f\xfd", 4);
   if (!std::string_view(packed).starts_with(magic)) return packed;
-  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> ctx(zstd_made(ZSTD_createDCtx()), &ZSTD_freeDCtx);
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> ctx(allocated(ZSTD_createDCtx()), &ZSTD_freeDCtx);
   ZSTD_DCtx_setParameter(ctx.get(), ZSTD_d_windowLogMax, 27);
   std::string out;
   const std::uint64_t most = std::min(kMaxTextBytes, most_unpacked(packed.size()));

@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "core/files/zstd_memory.hpp"
+#include "core/out_of_memory.hpp"
 #include "core/source_pos.hpp"
 #include "traces/formats.hpp"
 #include "traces/send_counter.hpp"
@@ -87,7 +88,7 @@ class File {
 //   sum "WRFM"       kOps zstd  0      180 stored     600 unpacked  of rank 2     64 ops        from its operation 4096
 class WeftReader final : public TraceReader {
  public:
-  explicit WeftReader(File file) : file_(std::move(file)), zstd_(zstd_made(ZSTD_createDCtx())) {}
+  explicit WeftReader(File file) : file_(std::move(file)), zstd_(allocated(ZSTD_createDCtx())) {}
   ~WeftReader() override { ZSTD_freeDCtx(zstd_); }
   WeftReader(const WeftReader&) = delete;
   WeftReader& operator=(const WeftReader&) = delete;

@@ -9,6 +9,7 @@
 
 #include "core/files/atomic_file.hpp"
 #include "core/files/zstd_memory.hpp"
+#include "core/out_of_memory.hpp"
 #include "traces/send_counter.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/definitions.hpp"
@@ -38,7 +39,7 @@ void put(std::string& out, T v) {
 
 struct TraceWriter::Impl {
   Impl(AtomicFile f, const TraceHeader& h)
-      : file(std::move(f)), ranks(h.ranks), zstd(zstd_made(ZSTD_createCCtx())) {
+      : file(std::move(f)), ranks(h.ranks), zstd(allocated(ZSTD_createCCtx())) {
     communicators.push_back({"world", {}});
     communicators[0].members.resize(ranks);
     for (std::uint32_t r = 0; r < ranks; ++r) communicators[0].members[r] = static_cast<std::int32_t>(r);

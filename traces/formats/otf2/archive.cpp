@@ -7,7 +7,6 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <filesystem>
-#include <new>
 
 #include "core/out_of_memory.hpp"
 #include "traces/formats/otf2/definition_file.hpp"
@@ -24,16 +23,6 @@ OTF2_ErrorCode silent(void* /*user*/, const char* /*file*/, uint64_t /*line*/, c
   if (code == OTF2_ERROR_ENOMEM || code == OTF2_ERROR_MEM_FAULT || code == OTF2_ERROR_MEM_ALLOC_FAILED)
     library_ran_out_of_memory();
   return code;
-}
-
-// A table of callbacks that the library allocated, or found no memory for: without a word, and it would be called no more.
-template <typename T>
-T* made(T* callbacks) {
-  if (callbacks == nullptr) {
-    library_ran_out_of_memory();
-    throw std::bad_alloc();
-  }
-  return callbacks;
 }
 
 // --- definitions ---
@@ -198,7 +187,7 @@ OTF2_CallbackCode on_comm_event(WEFT_EVENT, OTF2_CommRef comm) {
 
 // The library goes on to the next event in silence where nobody asked for one: records without a callback count.
 OTF2_EvtReaderCallbacks* event_callbacks() {
-  OTF2_EvtReaderCallbacks* c = made(OTF2_EvtReaderCallbacks_New());
+  OTF2_EvtReaderCallbacks* c = allocated(OTF2_EvtReaderCallbacks_New());
   OTF2_EvtReaderCallbacks_SetUnknownCallback(c, on_other);
   OTF2_EvtReaderCallbacks_SetBufferFlushCallback(c, on_flush);
   OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(c, on_measurement);
@@ -302,7 +291,7 @@ Result<void> Archive::read_definitions() {
   OTF2_Reader* r = library_->reader;
   OTF2_GlobalDefReader* reader = OTF2_Reader_GetGlobalDefReader(r);
   if (reader == nullptr) return bad_input(path, "the definitions of the archive cannot be read");
-  OTF2_GlobalDefReaderCallbacks* c = made(OTF2_GlobalDefReaderCallbacks_New());
+  OTF2_GlobalDefReaderCallbacks* c = allocated(OTF2_GlobalDefReaderCallbacks_New());
   OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(c, on_clock);
   OTF2_GlobalDefReaderCallbacks_SetStringCallback(c, on_string);
   OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(c, on_node);
