@@ -245,6 +245,11 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& runs, st
                                  {"rate"},
                                  {"of peak"},
                                  {"+-"}});
+  const auto works = [](const predict::HplPrediction& r) { return r.device_s.has_value(); };
+  const bool devices = std::any_of(runs.begin(), runs.end(), works);
+  if (devices) columns.push_back({"accelerators"});
+  for (const PhaseRow& p : kPhases) columns.push_back({p.name});
+  columns.insert(columns.end(), {{"busiest link", Table::Align::kLeft}, {"used"}});
   Table t(columns);
   const predict::HplPrediction* best = &runs.front();
   for (const predict::HplPrediction& r : runs) {
@@ -259,13 +264,17 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& runs, st
          std::string(hpl_gen::name_of(c.bcast)), fmt::format("{}", c.depth),
          std::string(hpl_gen::name_of(c.swap)), show_seconds(r.time_s), show(FlopRate(r.gflops * 1e9)),
          show_percent(r.efficiency), r.error_estimate ? show_percent(*r.error_estimate) : "-"});
+    if (devices) cells.push_back(r.device_s ? show_percent(*r.device_s / r.time_s) : "-");
+    for (const PhaseRow& p : kPhases) cells.push_back(show_percent(r.*p.seconds / r.time_s));
+    cells.insert(cells.end(), {r.busiest_link.empty() ? "-" : r.busiest_link,
+                               r.busiest_link.empty() ? "-" : show_percent(r.busiest_utilization)});
     t.add(cells);
   }
   const std::string where = several ? "" : " on " + runs.front().label;
   const std::string best_on = several ? " on " + best->label : "";
   return fmt::format("{}{}; fastest: {}{}: {}\n", counted(runs.size(), "run"), where,
                      config_text(best->config), best_on, show(FlopRate(best->gflops * 1e9))) +
-         t.text(width);
+         limits(*best) + t.text(width);
 }
 
 Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFormPrediction& closed,

@@ -14,7 +14,8 @@ namespace weft::report {
 [[nodiscard]] std::string prediction_text(const predict::HplPrediction& run,
                                           const predict::ClosedFormPrediction& closed,
                                           const std::vector<std::string>& chosen, std::size_t width);
-// Several runs: a row each, with their platforms where these differ.
+// Several runs: the fastest and what limits it; a row each, with their platforms where these differ, the shares of the
+// phases and the busiest link.
 [[nodiscard]] std::string predictions_text(const std::vector<predict::HplPrediction>& runs,
                                            std::size_t width);
 [[nodiscard]] nlohmann::ordered_json prediction_json(const predict::HplPrediction& run,
