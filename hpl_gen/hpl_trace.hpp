@@ -74,6 +74,7 @@ class HplTrace final : public traces::TraceReader {
   const std::vector<std::string>& regions() const override { return regions_; }
   std::uint64_t ops_of(RankId rank) const override;
   Result<bool> next_block(RankId rank, traces::OpBlock& out) override;
+  bool well_formed() const override { return true; }
   void rewind() override;
   std::string position(RankId rank, std::uint64_t index) const override;
 

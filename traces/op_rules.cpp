@@ -1,5 +1,7 @@
 #include "traces/op_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -224,6 +226,23 @@ const char* op_fault(const Op& op, List l, const OpLimits& limits) {
       if (op.amount < 0) return "amount is negative";
   }
   return list_fault(op, l, limits);
+}
+
+std::optional<BlockFault> block_fault(const OpBlock& block, const OpLimits& limits) {
+  const std::size_t communicators = limits.communicators->size();
+  std::uint64_t index = block.first_op;
+  for (const Op& op : block.ops) {
+    if (!surely_well_formed(op, limits.ranks, communicators)) {
+      if (op.extra != kNoList &&
+          (op.extra >= block.lists.size() || block.lists[op.extra] < 0 ||
+           static_cast<std::uint64_t>(block.lists[op.extra]) > block.lists.size() - op.extra - 1))
+        return BlockFault{index, "its list is outside of the block"};
+      if (const char* fault = op_fault(op, block.list(op), limits))
+        return BlockFault{index, fmt::format("{}: {}", op_name(op.kind), fault)};
+    }
+    ++index;
+  }
+  return std::nullopt;
 }
 
 }  // namespace weft::traces

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "traces/trace.hpp"
@@ -47,6 +49,13 @@ struct KindRules {
 [[nodiscard]] const char* list_fault(const Op& op, std::span<const std::int64_t> list,
                                      const OpLimits& limits);
 [[nodiscard]] const char* op_fault(const Op& op, std::span<const std::int64_t> list, const OpLimits& limits);
+
+// What is wrong with the first operation of a block that is not well formed.
+struct BlockFault {
+  std::uint64_t op = 0;  // index in the rank's program
+  std::string what;
+};
+[[nodiscard]] std::optional<BlockFault> block_fault(const OpBlock& block, const OpLimits& limits);
 
 // True only if op_fault(op, {}, limits) is null; false says nothing. The common kinds in a dozen
 // instructions, so that a reader's consumer can afford to check every operation.

@@ -77,6 +77,9 @@ class TraceReader {
   // Fills `out` with the rank's next block, of one operation at least; false at the end of the rank. Errors: kBadInput
   // with the position.
   [[nodiscard]] virtual Result<bool> next_block(RankId rank, OpBlock& out) = 0;
+  // True: every operation of a block obeys the rules of op_rules.hpp, because the reader checks them or because it makes them
+  // up itself. Who uses the blocks does not look again.
+  [[nodiscard]] virtual bool well_formed() const { return false; }
   // All ranks from the start again.
   virtual void rewind() = 0;
   // Where operation `index` of `rank` stands, for messages: FILE:LINE or FILE@byte.

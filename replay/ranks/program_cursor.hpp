@@ -1,4 +1,5 @@
-// ProgramCursor: one rank's operations by index, read block by block, each checked once when it is loaded.
+// ProgramCursor: one rank's operations by index, read block by block, each checked once: when it is loaded, or by the reader
+// (TraceReader::well_formed).
 //
 // Invariants:
 //  1. A block stays in memory, and pointers into it stay good, until release_before() passes its end: one

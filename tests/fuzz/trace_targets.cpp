@@ -9,6 +9,7 @@
 #include "tests/fuzz/seeds.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/dumpi_writer.hpp"
+#include "tests/support/well_formed.hpp"
 #include "traces/check/check.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/info.hpp"
@@ -44,6 +45,11 @@ bool run_file(std::string_view bytes) {
     opened = true;
     const auto info = scan_trace(**t);
     (void)check_trace(**t);
+    // A replay of a .weft file believes its decoder.
+    if ((*t)->well_formed()) {
+      const std::string fault = support::first_fault(**t);
+      require(fault.empty(), "an operation that was read obeys the rules: " + fault);
+    }
     replay_some(**t);
     if (info && !salvage && info->totals.ops < 2000) copy_and_compare(**t);
   }

@@ -11,6 +11,7 @@
 #include "hpl_gen/block_cyclic.hpp"
 #include "hpl_gen/steps/solve.hpp"
 #include "tests/hpl_gen/message_lists.hpp"
+#include "tests/support/well_formed.hpp"
 #include "traces/check/check.hpp"
 #include "traces/exchange_series.hpp"
 
@@ -52,6 +53,7 @@ TEST(HplTrace, EveryConfigurationIsACorrectMpiProgram) {
     options.most_pieces = static_cast<std::int64_t>(rng.below(3));
     auto trace = HplTrace::create(to_dat(c), options);
     ASSERT_TRUE(trace) << trace.error().message();
+    EXPECT_EQ(support::first_fault(**trace), "") << "WEFT_SEED=" << base_seed() + i << "\n" << show(c);
     auto report = traces::check_trace(**trace);
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_TRUE(report->findings.empty()) << "WEFT_SEED=" << base_seed() + i << "\n"
@@ -74,6 +76,7 @@ TEST(HplTrace, WindowsOfPanelsAreCorrectMpiPrograms) {
     options.solve = rng.below(2) == 0;
     auto trace = HplTrace::create(to_dat(c), options);
     ASSERT_TRUE(trace) << trace.error().message();
+    EXPECT_EQ(support::first_fault(**trace), "") << "WEFT_SEED=" << base_seed() + i << "\n" << show(c);
     auto report = traces::check_trace(**trace);
     ASSERT_TRUE(report);
     EXPECT_TRUE(report->findings.empty()) << "WEFT_SEED=" << base_seed() + i << "\n"

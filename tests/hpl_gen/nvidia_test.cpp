@@ -8,6 +8,7 @@
 
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/steps/rochpl_step.hpp"
+#include "tests/support/well_formed.hpp"
 #include "traces/check/check.hpp"
 #include "traces/kernel.hpp"
 
@@ -154,6 +155,7 @@ TEST(Nvidia, RunsAreCorrectPrograms) {
       SCOPED_TRACE(std::to_string(p) + "x" + std::to_string(q) + " " + std::to_string(memory) + " B");
       auto trace = HplTrace::create(dat);
       ASSERT_TRUE(trace) << trace.error().message();
+      EXPECT_EQ(support::first_fault(**trace), "");
       const auto report = traces::check_trace(**trace, {});
       ASSERT_TRUE(report) << report.error().message();
       EXPECT_TRUE(report->findings.empty()) << report->findings.front().message;

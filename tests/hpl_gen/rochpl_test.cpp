@@ -14,6 +14,7 @@
 #include "core/rng.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/well_formed.hpp"
 #include "traces/check/check.hpp"
 
 namespace weft::hpl_gen {
@@ -215,6 +216,7 @@ TEST(RocHpl, RandomRunsAreCorrectPrograms) {
                  " split " + std::to_string(dat.rochpl.split));
     auto trace = HplTrace::create(dat);
     ASSERT_TRUE(trace) << trace.error().message();
+    EXPECT_EQ(support::first_fault(**trace), "");
     const auto report = traces::check_trace(**trace, {});
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_TRUE(report->findings.empty()) << report->findings.front().message;

@@ -197,6 +197,7 @@ class SyntheticTrace final : public TraceReader {
     c.op += out.ops.size();
     return !out.ops.empty();
   }
+  bool well_formed() const override { return true; }
   void rewind() override { std::fill(cursors_.begin(), cursors_.end(), Cursor{}); }
   std::string position(RankId rank, std::uint64_t index) const override {
     return fmt::format("{} (rank {}, operation {})", header_.command_line, rank.index(), index);
