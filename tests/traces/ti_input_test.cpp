@@ -5,6 +5,7 @@
 
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/traces/address_limit.hpp"
 #include "tests/traces/archive_testing.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check/check.hpp"
@@ -246,13 +247,13 @@ TEST(TiInput, WhatACompressedFileUnpacksToIsBoundedByItsSize) {
     const auto t = open_trace({dir.path(name)});
     return t ? std::string("no error") : t.error().message();
   };
-  // 300 MB of empty lines in kilobytes: more than 64 MiB and 1,024 times as much.
+  // 100 MB of empty lines in kilobytes: more than 16 MiB and 128 times as much.
   write_archive(dir.path("zeros.zst"), ARCHIVE_FILTER_ZSTD, {{"data", std::string(100u << 20, '\n')}}, true);
   EXPECT_LT(fs::file_size(dir.path("zeros.zst")), 30'000u);
   EXPECT_NE(error_of("zeros.zst").find("zeros.zst@byte 0x"), std::string::npos) << error_of("zeros.zst");
   EXPECT_NE(error_of("zeros.zst").find("the file unpacks to too much; got \"more than "), std::string::npos);
   // Below the limit every byte is looked at once, however small the pieces are that it comes in.
-  write_archive(dir.path("lines.gz"), ARCHIVE_FILTER_GZIP, {{"data", std::string(48u << 20, '\n')}}, true);
+  write_archive(dir.path("lines.gz"), ARCHIVE_FILTER_GZIP, {{"data", std::string(18u << 20, '\n')}}, true);
   EXPECT_NE(error_of("lines.gz").find("the trace holds no action"), std::string::npos)
       << error_of("lines.gz");
   // The same in members of a tar that nobody wants.
@@ -266,6 +267,22 @@ TEST(TiInput, WhatACompressedFileUnpacksToIsBoundedByItsSize) {
   EXPECT_EQ(ops_of({dir.path("once.gz")}).size(), 1u);
   EXPECT_NE(error_of("twice.gz").find("compressed more than once; got \"gzip\""), std::string::npos)
       << error_of("twice.gz");
+}
+
+// 60 MB in kilobytes, as one text and in a tar, by each that packs: beside the program, memory and address space.
+TEST(TiInput, BombsAreAnsweredWithin64MiB) {
+  WEFT_NEEDS_ADDRESS_LIMIT();
+  const TempDir dir;
+  std::vector<std::string> bombs;
+  for (const int filter : {ARCHIVE_FILTER_GZIP, ARCHIVE_FILTER_ZSTD, ARCHIVE_FILTER_XZ}) {
+    bombs.push_back(dir.path(std::to_string(bombs.size())));
+    write_archive(bombs.back(), filter, {{"data", std::string(60u << 20, '\n')}}, true);
+    bombs.push_back(dir.path(std::to_string(bombs.size())));
+    write_archive(bombs.back(), filter,
+                  {{"rank-0.txt", lines_of(0, 1)}, {"rank-1.txt", std::string(60u << 20, '\n')}});
+  }
+  for (const std::string& path : bombs)
+    EXPECT_TRUE(testing::within(64u << 20, [&] { return !open_trace({path}, "ti"); })) << path;
 }
 
 TEST(TiInput, NamesAndLinksInAnArchiveThatPointOutsideTouchNothing) {

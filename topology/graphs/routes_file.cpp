@@ -16,8 +16,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <numeric>
 
 #include "core/counted.hpp"
@@ -90,34 +92,46 @@ struct FileContents {
   std::uint32_t hosts = 0;
 };
 
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
 Result<std::string> decompress(const std::string& path, std::string packed) {
   constexpr std::string_view magic("\x28\xb5\x2f\xfd", 4);
   if (!std::string_view(packed).starts_with(magic)) return packed;
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> ctx(allocated(ZSTD_createDCtx()), &ZSTD_freeDCtx);
-  ZSTD_DCtx_setParameter(ctx.get(), ZSTD_d_windowLogMax, 27);
-  std::string out;
+  // A window of 8 MiB, as every decoder has, or a larger one that the file's size explains.
+  const int window = std::clamp(static_cast<int>(std::bit_width(64 * std::uint64_t{packed.size()})), 23, 27);
+  ZSTD_DCtx_setParameter(ctx.get(), ZSTD_d_windowLogMax, window);
   const std::uint64_t most = std::min(kMaxTextBytes, most_unpacked(packed.size()));
-  std::vector<char> chunk(ZSTD_DStreamOutSize());
+  // Pieces, which go one by one as they are joined: a string that grows is there twice.
+  std::deque<std::string> pieces;
+  std::uint64_t size = 0;
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   std::size_t left = 0;
   bool more = true;
   while (more) {
-    ZSTD_outBuffer o{chunk.data(), chunk.size(), 0};
-    const std::size_t before = in.pos;
+    if (pieces.empty() || pieces.back().size() == kPieceBytes) pieces.emplace_back().reserve(kPieceBytes);
+    std::string& piece = pieces.back();
+    const std::size_t at = piece.size(), before = in.pos;
+    piece.resize(std::min(kPieceBytes, at + ZSTD_DStreamOutSize()));
+    ZSTD_outBuffer o{piece.data() + at, piece.size() - at, 0};
     left = zstd_result(ZSTD_decompressStream(ctx.get(), &o, &in));
     if (ZSTD_isError(left) != 0)
       return bad_input(fmt::format("{}@byte {:#x}", path, before), "broken zstd data",
                        ZSTD_getErrorName(left), "a whole zstd file");
-    out.append(chunk.data(), o.pos);
-    if (out.size() > most)
+    more = in.pos < in.size || o.pos == o.size;
+    piece.resize(at + o.pos);
+    size += o.pos;
+    if (size > most)
       return bad_input(fmt::format("{}@byte {:#x}", path, before), "the file unpacks to too much",
                        fmt::format("more than {} bytes of {}", most, packed.size()),
-                       "at most 64 MiB + 1024 x its size, or the unpacked file");
-    more = in.pos < in.size || o.pos == o.size;
+                       std::string(kMostUnpacked));
   }
   if (left != 0)
     return bad_input(fmt::format("{}@byte {:#x}", path, packed.size()), "zstd data is cut off", {},
                      "a whole zstd file");
+  std::string out;
+  out.reserve(size);
+  for (; !pieces.empty(); pieces.pop_front()) out += pieces.front();
   return out;
 }
 

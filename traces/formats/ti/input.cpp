@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kChunkBytes = 1u << 20;
-constexpr std::size_t kMaxIndexBytes = 16u << 20;
+constexpr std::size_t kMaxIndexBytes = 8u << 20;
 
 std::string_view first_line(std::string_view text) {
   text = without_bom(text);
@@ -149,8 +150,7 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       if (unpacked > most)
         return bad_input(BytePos{path, static_cast<std::uint64_t>(archive_filter_bytes(a.get(), -1))}.text(),
                          "the file unpacks to too much",
-                         fmt::format("more than {} bytes of {}", most, packed),
-                         "at most 64 MiB + 1024 x its size, or the unpacked file");
+                         fmt::format("more than {} bytes of {}", most, packed), std::string(kMostUnpacked));
       if (wanted) WEFT_TRY(data(std::string_view(static_cast<const char*>(block), n), false));
     }
     if (wanted) WEFT_TRY(data({}, true));
@@ -303,7 +303,7 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
     bool whole = true;  // text is all of it
     bool is_index = false;
   };
-  std::vector<Member> members;
+  std::deque<Member> members;  // may be many: a vector that grows holds them twice
   std::uint64_t kept = 0;
   bool keep = true;
   WEFT_TRY(walk_archive(
@@ -319,10 +319,13 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
         if (last) m.first.end();
         const bool candidate = m.whole && m.first.known() && !m.first.is_action() &&
                                m.text.size() + data.size() < kMaxIndexBytes;
+        keep = keep && kept + data.size() <= kKeepText;
         if (keep || candidate) {
+          // Once instead of by doubling: a string that grows is there twice. What is not written takes no memory.
+          if (m.text.size() + data.size() > std::max(m.text.capacity(), kChunkBytes))
+            m.text.reserve(std::max<std::size_t>(kKeepText, kMaxIndexBytes) + kChunkBytes);
           m.text.append(data);
           kept += data.size();
-          if (kept > kKeepText) keep = false;
         } else if (!data.empty()) {
           m.whole = false;
           m.text = std::string();

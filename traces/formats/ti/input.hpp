@@ -19,7 +19,7 @@ namespace weft::traces {
 
 class TiInput {
  public:
-  static constexpr std::uint64_t kKeepText = 16u << 20;
+  static constexpr std::uint64_t kKeepText = 12u << 20;
 
   struct Part {
     std::string name;    // for messages: path, or archive!member
