@@ -77,7 +77,7 @@ class Parser {
   bool scale(TiFields& l, const char* at, std::size_t first, int type_bytes, std::int64_t& sum);
   bool close_collective(RankState& s, TiFields& l, const char* at, Op op, double work = 0);
 
-  void push(RankState& s, const Op& op) {
+  [[gnu::always_inline]] void push(RankState& s, const Op& op) {
     s.block.ops.push_back(op);
     s.lines.push_back(context_.line);
     if (s.block.ops.size() >= block_ops_) flush(s);
