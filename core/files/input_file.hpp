@@ -15,12 +15,13 @@ namespace weft {
 // A pipe or a device may have no end.
 inline constexpr std::uint64_t kMaxStreamBytes = std::uint64_t{64} << 20;
 
-// What `packed` bytes of a compressed text may unpack to. Traces of programs pack 10 to 60 to 1. A decoder keeps as much of
-// what it unpacks as its window has, up to 128 MiB, and a bomb of some kilobytes is to be answered within half of that.
+// What `packed` bytes of a compressed text, those that were read so far, may unpack to. Traces of programs pack 10 to 60 to 1.
+// A decoder keeps as much of what it unpacks as its window has, up to 128 MiB, and a bomb of any size is to be answered
+// within half of that.
 [[nodiscard]] constexpr std::uint64_t most_unpacked(std::uint64_t packed) {
   return (std::uint64_t{16} << 20) + 128 * packed;
 }
-inline constexpr std::string_view kMostUnpacked = "at most 16 MiB + 128 x its size, or the unpacked file";
+inline constexpr std::string_view kMostUnpacked = "at most 16 MiB + 128 x what it is packed in, or the unpacked file";
 
 // The whole file. Errors: kBadInput; a directory, and more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::string& path,

@@ -251,7 +251,7 @@ TEST(TiInput, WhatACompressedFileUnpacksToIsBoundedByItsSize) {
   write_archive(dir.path("zeros.zst"), ARCHIVE_FILTER_ZSTD, {{"data", std::string(100u << 20, '\n')}}, true);
   EXPECT_LT(fs::file_size(dir.path("zeros.zst")), 30'000u);
   EXPECT_NE(error_of("zeros.zst").find("zeros.zst@byte 0x"), std::string::npos) << error_of("zeros.zst");
-  EXPECT_NE(error_of("zeros.zst").find("the file unpacks to too much; got \"more than "), std::string::npos);
+  EXPECT_NE(error_of("zeros.zst").find("the file unpacks to too much; got \""), std::string::npos);
   // Below the limit every byte is looked at once, however small the pieces are that it comes in.
   write_archive(dir.path("lines.gz"), ARCHIVE_FILTER_GZIP, {{"data", std::string(18u << 20, '\n')}}, true);
   EXPECT_NE(error_of("lines.gz").find("the trace holds no action"), std::string::npos)

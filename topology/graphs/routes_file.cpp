@@ -101,7 +101,6 @@ Result<std::string> decompress(const std::string& path, std::string packed) {
   // A window of 8 MiB, as every decoder has, or a larger one that the file's size explains.
   const int window = std::clamp(static_cast<int>(std::bit_width(64 * std::uint64_t{packed.size()})), 23, 27);
   ZSTD_DCtx_setParameter(ctx.get(), ZSTD_d_windowLogMax, window);
-  const std::uint64_t most = std::min(kMaxTextBytes, most_unpacked(packed.size()));
   // Pieces, which go one by one as they are joined: a string that grows is there twice.
   std::deque<std::string> pieces;
   std::uint64_t size = 0;
@@ -121,10 +120,9 @@ Result<std::string> decompress(const std::string& path, std::string packed) {
     more = in.pos < in.size || o.pos == o.size;
     piece.resize(at + o.pos);
     size += o.pos;
-    if (size > most)
+    if (size > std::min(kMaxTextBytes, most_unpacked(in.pos)))
       return bad_input(fmt::format("{}@byte {:#x}", path, before), "the file unpacks to too much",
-                       fmt::format("more than {} bytes of {}", most, packed.size()),
-                       std::string(kMostUnpacked));
+                       fmt::format("{} bytes of {}", size, in.pos), std::string(kMostUnpacked));
   }
   if (left != 0)
     return bad_input(fmt::format("{}@byte {:#x}", path, packed.size()), "zstd data is cut off", {},

@@ -104,7 +104,7 @@ std::uint64_t most_members(std::uint64_t packed) { return 65'536 + packed / 16; 
 
 // Visits every regular file of an archive, or the one text of a compressed file (name empty).
 // enter(name) says whether the data are wanted; then data(chunk, last). What is not wanted is unpacked all the same,
-// and all counts: no more than most_unpacked() of the file's size.
+// and all counts: no more than most_unpacked() of what was read so far.
 Result<void> walk_archive(const std::string& path, const std::function<bool(const std::string&)>& enter,
                           const std::function<Result<void>(std::string_view, bool)>& data) {
   const ArchivePtr a(archive_read_new());
@@ -120,7 +120,6 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
     return archive_fault(path, a.get());
   std::error_code ec;
   const std::uint64_t packed = fs::file_size(path, ec);
-  const std::uint64_t most = most_unpacked(ec ? 0 : packed);
   std::uint64_t unpacked = 0, members = 0;
   while (true) {
     archive_entry* entry = nullptr;
@@ -147,10 +146,11 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       if (d == ARCHIVE_EOF) break;
       if (d < ARCHIVE_WARN) return archive_fault(raw ? path : fmt::format("{}!{}", path, name), a.get());
       unpacked += n;
-      if (unpacked > most)
-        return bad_input(BytePos{path, static_cast<std::uint64_t>(archive_filter_bytes(a.get(), -1))}.text(),
-                         "the file unpacks to too much",
-                         fmt::format("more than {} bytes of {}", most, packed), std::string(kMostUnpacked));
+      const auto read =
+          static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_filter_bytes(a.get(), -1)));
+      if (unpacked > most_unpacked(read))
+        return bad_input(BytePos{path, read}.text(), "the file unpacks to too much",
+                         fmt::format("{} bytes of {}", unpacked, read), std::string(kMostUnpacked));
       if (wanted) WEFT_TRY(data(std::string_view(static_cast<const char*>(block), n), false));
     }
     if (wanted) WEFT_TRY(data({}, true));

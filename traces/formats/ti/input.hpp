@@ -3,7 +3,7 @@
 // to --long=27, xz, bzip2), once.
 //
 // The text is streamed: memory is one chunk, plus the text of archives below kKeepText so that they unpack
-// once only. A compressed file may unpack to most_unpacked() of its size (core/files/input_file.hpp). An archive is
+// once only. A compressed file may unpack to most_unpacked() of what is read (core/files/input_file.hpp). An archive is
 // read and never written to disk: it does not matter where the names of its members point; links in it are passed over.
 #pragma once
 
