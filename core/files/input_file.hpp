@@ -21,7 +21,8 @@ inline constexpr std::uint64_t kMaxStreamBytes = std::uint64_t{64} << 20;
 [[nodiscard]] constexpr std::uint64_t most_unpacked(std::uint64_t packed) {
   return (std::uint64_t{16} << 20) + 128 * packed;
 }
-inline constexpr std::string_view kMostUnpacked = "at most 16 MiB + 128 x what it is packed in, or the unpacked file";
+inline constexpr std::string_view kMostUnpacked =
+    "at most 16 MiB + 128 x what it is packed in, or the unpacked file";
 
 // The whole file. Errors: kBadInput; a directory, and more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::string& path,
