@@ -7,9 +7,7 @@
 
 #include "core/out_of_memory.hpp"
 #include "core/rng.hpp"
-
-// LAPACK (Fortran calling convention).
-extern "C" void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* ipiv, int* info);
+#include "hpl_gen/pivots/lapack.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -78,6 +76,7 @@ std::uint64_t start_of(std::int64_t seed) { return kStep(static_cast<std::uint32
 constexpr std::size_t kLapackStack = std::size_t{64} << 20;
 
 struct Factorisation {
+  Lapack lapack{};
   int order = 0;
   double* matrix = nullptr;
   std::int32_t* rows = nullptr;
@@ -86,7 +85,7 @@ struct Factorisation {
 
 void* factor(void* argument) {
   auto* f = static_cast<Factorisation*>(argument);
-  dgetrf_(&f->order, &f->order, f->matrix, &f->order, f->rows, &f->info);
+  f->lapack.dgetrf(&f->order, &f->order, f->matrix, &f->order, f->rows, &f->info);
   return nullptr;
 }
 
@@ -119,6 +118,7 @@ Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t m
   const auto order = static_cast<std::size_t>(n);
   std::vector<std::int32_t> rows(order);
   if (n > 0) {
+    WEFT_ASSIGN(const Lapack lapack, load_lapack());
     try {
       const MayRunOutOfMemory is_told;
       std::vector<double> a(order * order);
@@ -127,7 +127,7 @@ Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t m
         x = value_of(state);
         state = kStep(state);
       }
-      Factorisation f{static_cast<int>(n), a.data(), rows.data(), 0};
+      Factorisation f{lapack, static_cast<int>(n), a.data(), rows.data(), 0};
       if (!factor_on_own_stack(f)) throw std::bad_alloc();
       WEFT_CHECK(f.info >= 0, "dgetrf refused its arguments");
     } catch (const std::bad_alloc&) {

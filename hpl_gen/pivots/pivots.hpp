@@ -35,7 +35,7 @@ class PivotSource {
 // The pivots of HPL's own matrix: generates it (a 64-bit linear congruential generator, element (i, j) being number
 // j * n + i of the sequence) and factors it with LAPACK's dgetrf. n^2 doubles of memory and 2/3 n^3 flops here and
 // now; n numbers stay. HPL's matrix seed is 100. Needs little of the caller's stack.
-// Errors: kNotSupported if n > kMaxExactOrder or memory is short.
+// Errors: kNotSupported if n > kMaxExactOrder, memory is short or LAPACK is not there.
 [[nodiscard]] Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t matrix_seed);
 inline constexpr std::int64_t kMaxExactOrder = 40000;
 

@@ -82,6 +82,34 @@ TEST(GenerateHpl, PivotsOfARecordingMakeTheRunAgain) {
   EXPECT_THAT(other.err, HasSubstr("the recording is of another run; got \"N = 200, NB = 16, P = 3\""));
 }
 
+// LAPACK starts a thread for each core as it is loaded: only who factors the matrix pays for it.
+TEST(GenerateHpl, LapackIsLoadedForExactPivotsOnly) {
+  const Workspace here;
+  const auto loads = [&](const std::string& pivots) {
+    EXPECT_EQ(::setenv("LD_DEBUG", "libs", 1), 0);
+    const Outcome o = here.weft("generate hpl --n 200 --nb 16 --p 2 --q 2 -o x.weft --pivots " + pivots);
+    ::unsetenv("LD_DEBUG");
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_THAT(o.err, HasSubstr("find library=libzstd"));
+    return o.err.find("find library=" WEFT_LAPACK) != std::string::npos;
+  };
+  EXPECT_FALSE(loads("random"));
+  EXPECT_TRUE(loads("exact"));
+}
+
+TEST(GenerateHpl, ExactPivotsWithoutLapackAreNotSupported) {
+  const Workspace here;
+  here.write(WEFT_LAPACK, "no library");
+  ASSERT_EQ(::setenv("LD_LIBRARY_PATH", here.path().c_str(), 1), 0);
+  const Outcome o = here.weft("generate hpl --n 200 --nb 16 --p 2 --q 2 -o x.weft --pivots exact");
+  ::unsetenv("LD_LIBRARY_PATH");
+  EXPECT_EQ(o.exit_code, 2);
+  EXPECT_THAT(
+      o.err, HasSubstr("not supported: exact pivots without LAPACK; got \"" + here.path() + "/" WEFT_LAPACK));
+  EXPECT_THAT(o.err, HasSubstr("expected the library " WEFT_LAPACK));
+  EXPECT_EQ(here.list(), std::vector<std::string>{WEFT_LAPACK});
+}
+
 TEST(GenerateHpl, SeedsDrawOtherPivots) {
   const Workspace here;
   const std::string run = "generate hpl --n 200 --nb 16 --p 3 --q 2 --swap 0 ";

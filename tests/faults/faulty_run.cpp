@@ -73,9 +73,8 @@ class FaultyRun::Server {
     const std::string folder = workspace().path();
     const std::string weft = support::binary_dir() + "/cli/weft",
                       shim = support::binary_dir() + "/tests/faults/libfault_shim.so";
-    std::vector<std::string> words{weft},
-        env{"LD_PRELOAD=" + shim, "PATH=/usr/bin:/bin", "OPENBLAS_NUM_THREADS=1",
-            fmt::format("WEFT_FAULT_SERVER={}:{}", orders[0], answers[1])};
+    std::vector<std::string> words{weft}, env{"LD_PRELOAD=" + shim, "PATH=/usr/bin:/bin",
+                                              fmt::format("WEFT_FAULT_SERVER={}:{}", orders[0], answers[1])};
     std::istringstream split(command);
     for (std::string word; split >> word;) words.push_back(word);
     std::vector<char*> argv, envp;
