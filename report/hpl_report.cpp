@@ -227,7 +227,16 @@ nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
               {"closed_form", forms_json(closed)}};
 }
 
-std::string predictions_text(const std::vector<predict::HplPrediction>& runs, std::size_t width) {
+std::string predictions_text(const std::vector<predict::HplPrediction>& all,
+                             const std::vector<SeedGroup>& groups, std::size_t width) {
+  const bool seeds = groups.size() < all.size();
+  std::vector<predict::HplPrediction> runs;  // a row each
+  std::vector<Spread> spread;
+  for (const SeedGroup& g : groups) {
+    const auto of_group = std::span(all).subspan(g.first, g.count);
+    runs.push_back(mean_of(of_group));
+    spread.push_back(gflops_of(of_group));
+  }
   const auto elsewhere = [&](const predict::HplPrediction& r) { return r.label != runs.front().label; };
   const bool several = std::any_of(runs.begin(), runs.end(), elsewhere);
   std::vector<Table::Column> columns;
@@ -242,28 +251,34 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& runs, st
                                  {"depth"},
                                  {"swap", Table::Align::kLeft},
                                  {"time"},
-                                 {"rate"},
-                                 {"of peak"},
-                                 {"+-"}});
+                                 {"rate"}});
+  if (seeds) columns.insert(columns.end(), {{"seeds"}, {"scatter"}, {"least"}, {"most"}});
+  columns.insert(columns.end(), {{"of peak"}, {"+-"}});
   const auto works = [](const predict::HplPrediction& r) { return r.device_s.has_value(); };
   const bool devices = std::any_of(runs.begin(), runs.end(), works);
   if (devices) columns.push_back({"accelerators"});
   for (const PhaseRow& p : kPhases) columns.push_back({p.name});
   columns.insert(columns.end(), {{"busiest link", Table::Align::kLeft}, {"used"}});
   Table t(columns);
-  const predict::HplPrediction* best = &runs.front();
-  for (const predict::HplPrediction& r : runs) {
+  std::size_t best = 0;
+  const auto rate = [](double gflops) { return show(FlopRate(gflops * 1e9)); };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const predict::HplPrediction& r = runs[i];
     const auto& c = r.config;
-    if (r.gflops > best->gflops) best = &r;
+    if (r.gflops > runs[best].gflops) best = i;
     std::vector<std::string> cells;
     if (several) cells.push_back(r.label);
-    cells.insert(
-        cells.end(),
-        {fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
-         std::string(hpl_gen::name_of(c.pfact)), std::string(hpl_gen::name_of(c.rfact)),
-         std::string(hpl_gen::name_of(c.bcast)), fmt::format("{}", c.depth),
-         std::string(hpl_gen::name_of(c.swap)), show_seconds(r.time_s), show(FlopRate(r.gflops * 1e9)),
-         show_percent(r.efficiency), r.error_estimate ? show_percent(*r.error_estimate) : "-"});
+    cells.insert(cells.end(), {fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p),
+                               fmt::format("{}", c.q), std::string(hpl_gen::name_of(c.pfact)),
+                               std::string(hpl_gen::name_of(c.rfact)), std::string(hpl_gen::name_of(c.bcast)),
+                               fmt::format("{}", c.depth), std::string(hpl_gen::name_of(c.swap)),
+                               show_seconds(r.time_s), rate(r.gflops)});
+    if (seeds)
+      cells.insert(cells.end(),
+                   {fmt::format("{}", groups[i].count), show_percent(spread[i].stddev / spread[i].mean),
+                    rate(spread[i].least), rate(spread[i].most)});
+    cells.insert(cells.end(),
+                 {show_percent(r.efficiency), r.error_estimate ? show_percent(*r.error_estimate) : "-"});
     if (devices) cells.push_back(r.device_s ? show_percent(*r.device_s / r.time_s) : "-");
     for (const PhaseRow& p : kPhases) cells.push_back(show_percent(r.*p.seconds / r.time_s));
     cells.insert(cells.end(), {r.busiest_link.empty() ? "-" : r.busiest_link,
@@ -271,10 +286,20 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& runs, st
     t.add(cells);
   }
   const std::string where = several ? "" : " on " + runs.front().label;
-  const std::string best_on = several ? " on " + best->label : "";
-  return fmt::format("{}{}; fastest: {}{}: {}\n", counted(runs.size(), "run"), where,
-                     config_text(best->config), best_on, show(FlopRate(best->gflops * 1e9))) +
-         limits(*best) + t.text(width);
+  const std::string best_on = several ? " on " + runs[best].label : "";
+  std::string head = counted(runs.size(), "run");
+  if (seeds) {
+    std::size_t most = 0;
+    for (const SeedGroup& g : groups) most = std::max(most, g.count);
+    head += fmt::format(", {}{}", counted(most, "seed"), runs.size() == 1 ? "" : " each");
+  }
+  head += fmt::format("{}{}{}{}: {}", where,
+                      runs.size() == 1 ? ": " : "; fastest: ", config_text(runs[best].config), best_on,
+                      rate(runs[best].gflops));
+  if (groups[best].count > 1)
+    head += fmt::format(" on the mean, {} to {}, standard deviation {}", rate(spread[best].least),
+                        rate(spread[best].most), show_percent(spread[best].stddev / spread[best].mean));
+  return head + "\n" + limits(runs[best]) + t.text(width);
 }
 
 Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFormPrediction& closed,
@@ -365,7 +390,8 @@ std::string panel_csv(const predict::HplPrediction& run) {
 }
 
 std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
-                            const std::vector<predict::ClosedFormPrediction>& closed) {
+                            const std::vector<predict::ClosedFormPrediction>& closed,
+                            const std::vector<std::uint64_t>& seeds) {
   std::string out = report::csv_line({"n",
                                       "nb",
                                       "p",
@@ -389,7 +415,8 @@ std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
                                       "mcl_gflops",
                                       "roofline_gflops",
                                       "phases_gflops",
-                                      "platform"});
+                                      "platform",
+                                      "seed"});
   const auto number = [](double v) { return fmt::format("{:.9g}", v); };
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const predict::HplPrediction& r = runs[i];
@@ -417,7 +444,8 @@ std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
                              number(closed[i].mcl),
                              number(closed[i].roofline),
                              number(closed[i].phases),
-                             r.platform});
+                             r.platform,
+                             fmt::format("{}", seeds[i])});
   }
   return out;
 }

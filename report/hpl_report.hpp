@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "predict/hpl_prediction.hpp"
+#include "report/seed_spread.hpp"
 
 namespace weft::report {
 
@@ -15,15 +16,17 @@ namespace weft::report {
                                           const predict::ClosedFormPrediction& closed,
                                           const std::vector<std::string>& chosen, std::size_t width);
 // Several runs: the fastest and what limits it; a row each, with their platforms where these differ, the shares of the
-// phases and the busiest link.
+// phases and the busiest link. Those of `groups` that are one run with several seeds are one row, of their means, with
+// the spread of the rate.
 [[nodiscard]] std::string predictions_text(const std::vector<predict::HplPrediction>& runs,
-                                           std::size_t width);
+                                           const std::vector<SeedGroup>& groups, std::size_t width);
 [[nodiscard]] nlohmann::ordered_json prediction_json(const predict::HplPrediction& run,
                                                      const predict::ClosedFormPrediction& closed,
                                                      const predict::PredictOptions& options);
 [[nodiscard]] std::string panel_csv(const predict::HplPrediction& run);
 [[nodiscard]] std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
-                                          const std::vector<predict::ClosedFormPrediction>& closed);
+                                          const std::vector<predict::ClosedFormPrediction>& closed,
+                                          const std::vector<std::uint64_t>& seeds);
 
 // null where nothing is known.
 [[nodiscard]] nlohmann::ordered_json optional_json(const std::optional<double>& value);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <span>
 
 #include "cli/flags/hpl_flags.hpp"
 #include "cli/flags/journal_flags.hpp"
@@ -36,6 +37,7 @@ struct Options {
   JournalFlags journal;
   predict::PredictOptions predict;
   std::string sample, exchanges = "auto";
+  std::uint64_t repeat = 1;
   bool closed_form = false;
 };
 
@@ -57,14 +59,32 @@ Result<std::vector<Task>> tasks_of(const Options& o) {
     task.on = on;
     WEFT_ASSIGN(task.platform, topology::load_platform(on, o.flags.changes(o.common.seed)));
     WEFT_ASSIGN(task.chosen, hpl_dat_for(o.hpl, task.platform));
-    runs += task.chosen.dat.run_count();
+    runs += task.chosen.dat.run_count() * o.repeat;
     if (runs > kMaxRuns)
-      return usage_error("too many runs in one HPL.dat", fmt::format("{}", runs),
-                         fmt::format("at most {}", kMaxRuns));
+      return usage_error("too many runs", fmt::format("{}", runs), fmt::format("at most {}", kMaxRuns));
     task.configs = task.chosen.dat.runs();
     tasks.push_back(std::move(task));
   }
   return tasks;
+}
+
+// One replay.
+struct Job {
+  const Task* task;
+  const hpl_gen::HplConfig* config;
+  std::uint64_t seed;
+  std::size_t group;  // which of the runs asked for; --repeat makes several jobs of one
+};
+
+std::vector<Job> jobs_of(const Options& o, const std::vector<Task>& tasks) {
+  std::vector<Job> jobs;
+  std::size_t group = 0;
+  for (const Task& task : tasks)
+    for (const auto& config : task.configs) {
+      for (std::uint64_t k = 0; k < o.repeat; ++k) jobs.push_back({&task, &config, o.common.seed + k, group});
+      ++group;
+    }
+  return jobs;
 }
 
 // --closed-form: no replay.
@@ -97,22 +117,34 @@ struct Predictions {
   std::vector<predict::HplPrediction> runs;
   std::vector<predict::ClosedFormPrediction> closed;
   std::vector<double> walls;
+  std::vector<std::uint64_t> seeds;
+  std::vector<std::size_t> group;
 
-  Result<void> add(predict::TimedPrediction&& made, const hpl_gen::HplConfig& config,
-                   const topology::Platform& platform, const predict::PredictOptions& options) {
-    WEFT_ASSIGN(auto forms, predict::closed_forms(config, platform, options));
+  Result<void> add(predict::TimedPrediction&& made, const Job& job, const predict::PredictOptions& options) {
+    WEFT_ASSIGN(auto forms, predict::closed_forms(*job.config, job.task->platform, options));
     runs.push_back(std::move(made.prediction));
     closed.push_back(forms);
     walls.push_back(made.wall_s);
+    seeds.push_back(job.seed);
+    group.push_back(job.group);
     return {};
   }
+  [[nodiscard]] std::string text(std::size_t width) const {
+    return report::predictions_text(runs, report::seed_groups(group), width);
+  }
 };
+
+predict::PredictOptions with_seed(predict::PredictOptions options, std::uint64_t seed) {
+  options.seed = seed;
+  options.pivots.seed = seed;
+  return options;
+}
 
 nlohmann::ordered_json predictions_json(const Predictions& p, bool one,
                                         const predict::PredictOptions& options) {
   nlohmann::ordered_json j;
   const auto run_json = [&](std::size_t i) {
-    auto run = report::prediction_json(p.runs[i], p.closed[i], options);
+    auto run = report::prediction_json(p.runs[i], p.closed[i], with_seed(options, p.seeds[i]));
     run["engine"]["wall_s"] = p.walls[i];
     return run;
   };
@@ -128,33 +160,37 @@ nlohmann::ordered_json predictions_json(const Predictions& p, bool one,
     row.erase("schema");
     j["runs"].push_back(std::move(row));
   }
+  if (const auto groups = report::seed_groups(p.group); groups.size() < p.runs.size()) {
+    j["seed_spread"] = nlohmann::ordered_json::array();
+    for (const report::SeedGroup& g : groups)
+      j["seed_spread"].push_back(report::seed_spread_json(std::span(p.runs).subspan(g.first, g.count)));
+  }
   j["engine"] = {{"peak_rss_bytes", peak_rss_bytes()}};
   return j;
 }
 
 // One of them, with the time that it took.
-Result<predict::TimedPrediction> predict_one(const hpl_gen::HplConfig& config, const Task& task,
-                                             const predict::PredictOptions& options) {
+Result<predict::TimedPrediction> predict_one(const Job& job, const predict::PredictOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   predict::TimedPrediction out;
-  WEFT_ASSIGN(out.prediction, predict::predict_hpl(config, task.platform, options));
+  WEFT_ASSIGN(out.prediction,
+              predict::predict_hpl(*job.config, job.task->platform, with_seed(options, job.seed)));
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   out.wall_s = wall.count();
   return out;
 }
 
 // All of them as points of the journal, those that are done into `all`.
-Result<predict::PointsDone> predict_points(const Options& o, const std::vector<Task>& tasks, bool one,
+Result<predict::PointsDone> predict_points(const Options& o, const std::vector<Job>& jobs,
                                            const predict::PredictOptions& options, Predictions& all) {
-  std::vector<std::pair<const Task*, const hpl_gen::HplConfig*>> jobs;
+  const bool one = jobs.size() == 1;
   std::vector<predict::PredictionStudy> studies;
   std::vector<predict::Point> points;
-  for (const Task& task : tasks)
-    for (const auto& config : task.configs) {
-      jobs.emplace_back(&task, &config);
-      studies.push_back({task.on, o.flags.changes(o.common.seed), o.hpl.pivots, one});
-      points.push_back(predict::prediction_point(*o.journal.plan().journal, studies.back(), config, options));
-    }
+  for (const Job& job : jobs) {
+    studies.push_back({job.task->on, o.flags.changes(o.common.seed), o.hpl.pivots, one});
+    points.push_back(predict::prediction_point(*o.journal.plan().journal, studies.back(), *job.config,
+                                               with_seed(options, job.seed)));
+  }
   // One prediction of several windows: all processes do windows; then one of them puts the prediction together.
   predict::PredictOptions mine = options;
   std::optional<predict::WindowPoints> windows;
@@ -162,16 +198,16 @@ Result<predict::PointsDone> predict_points(const Options& o, const std::vector<T
   predict::Journal& journal = *o.journal.plan().journal;
   if (one && o.journal.spread() && options.sample > 0 && !journal.find(points[0].key)) {
     windows = predict::WindowPoints{o.journal.plan(),
-                                    predict::prediction_key(journal, studies[0], *jobs[0].second, options)};
+                                    predict::prediction_key(journal, studies[0], *jobs[0].config, options)};
     mine.windows = &*windows;
-    const auto first = predict_one(*jobs[0].second, *jobs[0].first, mine);
+    const auto first = predict_one(jobs[0], mine);
     if (!first && !options.stop->load()) return first.error();
     if (first) windows_s = first->wall_s;
   }
   std::vector<std::optional<predict::TimedPrediction>> made(jobs.size());
   predict::PointsWork work;
   work.run = [&](std::size_t i) -> Result<predict::Json> {
-    WEFT_ASSIGN(auto p, predict_one(*jobs[i].second, *jobs[i].first, mine));
+    WEFT_ASSIGN(auto p, predict_one(jobs[i], mine));
     p.wall_s += windows_s;
     return predict::prediction_json(std::move(p), studies[i]);
   };
@@ -181,7 +217,7 @@ Result<predict::PointsDone> predict_points(const Options& o, const std::vector<T
   };
   WEFT_ASSIGN(auto done, predict::run_points(points, o.journal.plan(), 1, work));
   for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (made[i]) WEFT_TRY(all.add(std::move(*made[i]), *jobs[i].second, jobs[i].first->platform, options));
+    if (made[i]) WEFT_TRY(all.add(std::move(*made[i]), jobs[i], options));
   return done;
 }
 
@@ -194,16 +230,17 @@ Result<void> run(Options& o) {
   options.on_fewer_threads = tell_fewer_threads;
   if (o.closed_form && o.report.wanted())
     return not_supported("a page of closed forms alone", "--report without --closed-form");
+  if (o.closed_form && o.repeat > 1)
+    return not_supported("closed forms with several seeds",
+                         "--closed-form without --repeat: nothing in them is random");
   if (o.closed_form && o.journal.wanted())
     return not_supported("a journal of closed forms", "--closed-form without --journal: they take no time");
   if (o.closed_form) return run_closed_forms(o, tasks, options);
 
-  std::size_t runs = 0;
+  const std::vector<Job> jobs = jobs_of(o, tasks);
+  const std::size_t runs = jobs.size();
   std::int64_t planned = 0, done = 0;
-  for (const Task& task : tasks) {
-    runs += task.configs.size();
-    for (const auto& config : task.configs) planned += predict::planned_panels(config, options);
-  }
+  for (const Job& job : jobs) planned += predict::planned_panels(*job.config, options);
   const bool one = runs == 1;
   Progress progress(o.common.progress_mode(), "predict", static_cast<std::uint64_t>(planned), "panels");
   Predictions all;
@@ -218,7 +255,7 @@ Result<void> run(Options& o) {
   std::string stopped;
   if (o.journal.wanted()) {
     options.stop = o.journal.plan().stop;
-    WEFT_ASSIGN(const auto points, predict_points(o, tasks, one, options, all));
+    WEFT_ASSIGN(const auto points, predict_points(o, jobs, options, all));
     stopped = o.journal.stopped(points);
     if (o.journal.silent()) {
       progress.finish();
@@ -229,19 +266,17 @@ Result<void> run(Options& o) {
   } else {
     const Interrupt interrupt;
     options.stop = interrupt.flag();
-    for (const Task& task : tasks)
-      for (const auto& config : task.configs) {
-        if (!stopped.empty()) break;
-        auto made = predict_one(config, task, options);
-        if (!made && interrupt.raised()) {
-          stopped = one ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
-                        : fmt::format("interrupted after {} of {} runs", all.runs.size(), runs);
-          break;
-        }
-        if (!made) return std::move(made).error();
-        if (!one) made->prediction.panels.clear();
-        WEFT_TRY(all.add(std::move(*made), config, task.platform, options));
+    for (const Job& job : jobs) {
+      auto made = predict_one(job, options);
+      if (!made && interrupt.raised()) {
+        stopped = one ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
+                      : fmt::format("interrupted after {} of {} runs", all.runs.size(), runs);
+        break;
       }
+      if (!made) return std::move(made).error();
+      if (!one) made->prediction.panels.clear();
+      WEFT_TRY(all.add(std::move(*made), job, options));
+    }
   }
   progress.finish();
 
@@ -259,7 +294,7 @@ Result<void> run(Options& o) {
   if (!all.runs.empty())
     text =
         one ? report::prediction_text(all.runs[0], all.closed[0], tasks.front().chosen.chosen, text_width())
-            : report::predictions_text(all.runs, text_width());
+            : all.text(text_width());
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   o.common.print(text);
   if (!o.common.json.empty() || o.report.wanted()) {
@@ -270,14 +305,14 @@ Result<void> run(Options& o) {
     if (o.report.wanted() && !all.runs.empty()) {
       const std::string whole =
           one ? report::prediction_text(all.runs[0], all.closed[0], {}, report::kUnwrapped)
-              : report::predictions_text(all.runs, report::kUnwrapped);
+              : all.text(report::kUnwrapped);
       WEFT_TRY(o.report.write(
           report::page_of_document("predict", report::first_line(whole), report::json_text(j))));
     }
   }
   if (!o.common.csv.empty() && !(one && all.runs.empty()))
     WEFT_TRY(o.common.write_csv(one ? report::panel_csv(all.runs[0])
-                                    : report::predictions_csv(all.runs, all.closed)));
+                                    : report::predictions_csv(all.runs, all.closed, all.seeds)));
   if (stopped.empty()) return {};
   if (o.journal.wanted()) return o.journal.interrupted(stopped);
   return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
@@ -324,6 +359,11 @@ Action setup(CLI::App& app) {
   hpl->add_flag("--closed-form", o->closed_form, "closed forms only, no replay: for any number of ranks");
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");
+  hpl->add_option("--repeat", o->repeat,
+                  "each run K times, with seeds SEED, SEED + 1, ... of noise, random pivots and random "
+                  "placement: mean and spread. Random wirings and failures stay those of --seed [1]")
+      ->type_name("K")
+      ->check(CLI::Range(1, 1000));
   add_hpl_flags(*hpl, o->hpl);
   o->journal.add(*hpl);
   o->report.add(*hpl, o->common);
