@@ -323,6 +323,16 @@ async function otherVerbs({ weft, open, folder }) {
     page.quiet();
   }
   {
+    // Several seeds: their spread, and a row each.
+    const { page, json } = await shown('predict', 'hpl', '--on', 'dahu', '--noise', '--seed', '4', '--n', '1000', '--nb', '50', '--p', '2', '--q', '2', '--repeat', '2');
+    const [spread] = json.seed_spread, tables = page.locator('#predictions table');
+    assert.equal(await tables.count(), 2);
+    assert.equal(await tables.nth(0).locator('tbody tr td:nth-child(11)').textContent(), `${three(spread.gflops.mean)} Gflop/s`);
+    assert.deepEqual(await tables.nth(1).locator('tbody tr td:nth-child(9)').allTextContents(), ['4', '5']);
+    assert.deepEqual(await page.locator('#phases .beside > span:first-child').allTextContents(), ['seed 4', 'seed 5']);
+    page.quiet();
+  }
+  {
     const { page, json } = await shown('tune', 'hpl', '--on', 'crossbar-16', '--n', '1000', '--nb', '50,100', '--p', '4', '--q', '4', '--evaluations', '8');
     assert.deepEqual(await cells(page, '#tuned table', 2), json.rows.map((r) => String(r.nb)));
     assert.equal(await page.locator('#hpl-dat pre').textContent(), json.hpl_dat_text);

@@ -14,6 +14,11 @@ interface Prediction {
   device?: { busy_s: number; waited_s: number; overlap_s: number; hidden: number } | null;
   panel_curve?: { column: number; time_s: number; gflops: number; pfact_s: number; bcast_s: number; swap_s: number; update_s: number }[];
 }
+interface Spread { mean: number; stddev: number; least: number; most: number }
+// A run over its seeds (--repeat).
+interface SeedSpread {
+  label: string; n: number; nb: number; p: number; q: number; bcast: string; depth: number; swap: string; seeds: number; gflops: Spread; time_s: Spread;
+}
 interface Tune { rows: Record<string, string | number | null>[]; hpl_dat_text: string }
 
 const kPhases: [string, string, string][] = [
@@ -38,11 +43,26 @@ export const predictions: DocumentSection = {
   id: 'predictions',
   title: 'Predictions',
   draw(box: HTMLElement, document: unknown): boolean {
+    const spread = (document as { seed_spread?: SeedSpread[] }).seed_spread;
+    if (spread) {
+      box.append(table<SeedSpread>([
+        { title: 'platform', value: (s) => s.label },
+        { title: 'N', value: (s) => s.n }, { title: 'NB', value: (s) => s.nb }, { title: 'P', value: (s) => s.p }, { title: 'Q', value: (s) => s.q },
+        { title: 'bcast', value: (s) => s.bcast }, { title: 'depth', value: (s) => s.depth }, { title: 'swap', value: (s) => s.swap },
+        { title: 'seeds', value: (s) => s.seeds },
+        { title: 'mean time', csv: 'time_s', value: (s) => s.time_s.mean, text: (s) => seconds(s.time_s.mean) },
+        { title: 'mean rate', csv: 'gflops', value: (s) => s.gflops.mean, text: (s) => rate(s.gflops.mean) },
+        { title: 'scatter', csv: 'gflops_stddev', value: (s) => s.gflops.stddev, text: (s) => percent(s.gflops.stddev / s.gflops.mean) },
+        { title: 'least', csv: 'gflops_least', value: (s) => s.gflops.least, text: (s) => rate(s.gflops.least) },
+        { title: 'most', csv: 'gflops_most', value: (s) => s.gflops.most, text: (s) => rate(s.gflops.most) },
+      ], spread, { caption: 'Each run over its seeds: mean, standard deviation and range' }).root);
+    }
     box.append(table<Prediction>([
       { title: 'platform', value: called },
       { title: 'N', value: (r) => r.n }, { title: 'NB', value: (r) => r.nb }, { title: 'P', value: (r) => r.p }, { title: 'Q', value: (r) => r.q },
       { title: 'bcast', value: (r) => String(r.config['bcast']) }, { title: 'depth', value: (r) => Number(r.config['depth']) },
       { title: 'swap', value: (r) => String(r.config['swap']) },
+      ...(spread ? [{ title: 'seed', value: (r: Prediction) => Number(r.config['seed']) }] : []),
       { title: 'time', csv: 'time_s', value: (r) => r.time_s, text: (r) => seconds(r.time_s) },
       { title: 'rate', csv: 'gflops', value: (r) => r.gflops, text: (r) => rate(r.gflops) },
       { title: 'of peak', csv: 'efficiency', value: (r) => r.efficiency, text: (r) => percent(r.efficiency) },
