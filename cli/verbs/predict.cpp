@@ -2,9 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <span>
+#include <mutex>
 
 #include "cli/flags/hpl_flags.hpp"
 #include "cli/flags/journal_flags.hpp"
@@ -12,12 +11,12 @@
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/replay_flags.hpp"
 #include "cli/flags/report_flag.hpp"
+#include "cli/hpl_predictions.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
-#include "predict/hpl_choices.hpp"
+#include "core/counted.hpp"
 #include "predict/hpl_prediction.hpp"
-#include "predict/journal/prediction_point.hpp"
 #include "predict/run_facts.hpp"
 #include "report/hpl_report.hpp"
 #include "report/json_text.hpp"
@@ -41,21 +40,13 @@ struct Options {
   bool closed_form = false;
 };
 
-// What to predict on one platform.
-struct Task {
-  std::string on;  // the platform as it was asked for
-  topology::Platform platform;
-  predict::ChosenDat chosen;
-  std::vector<hpl_gen::HplConfig> configs;
-};
-
 // Platforms in the order asked for, the runs of HPL.dat in its order on each.
-Result<std::vector<Task>> tasks_of(const Options& o) {
+Result<std::vector<PredictionTask>> tasks_of(const Options& o) {
   constexpr std::uint64_t kMaxRuns = 4096;
-  std::vector<Task> tasks;
+  std::vector<PredictionTask> tasks;
   std::uint64_t runs = 0;
   for (const std::string& on : o.on) {
-    Task task;
+    PredictionTask task;
     task.on = on;
     WEFT_ASSIGN(task.platform, topology::load_platform(on, o.flags.changes(o.common.seed)));
     WEFT_ASSIGN(task.chosen, hpl_dat_for(o.hpl, task.platform));
@@ -68,18 +59,10 @@ Result<std::vector<Task>> tasks_of(const Options& o) {
   return tasks;
 }
 
-// One replay.
-struct Job {
-  const Task* task;
-  const hpl_gen::HplConfig* config;
-  std::uint64_t seed;
-  std::size_t group;  // which of the runs asked for; --repeat makes several jobs of one
-};
-
-std::vector<Job> jobs_of(const Options& o, const std::vector<Task>& tasks) {
-  std::vector<Job> jobs;
+std::vector<PredictionJob> jobs_of(const Options& o, const std::vector<PredictionTask>& tasks) {
+  std::vector<PredictionJob> jobs;
   std::size_t group = 0;
-  for (const Task& task : tasks)
+  for (const PredictionTask& task : tasks)
     for (const auto& config : task.configs) {
       for (std::uint64_t k = 0; k < o.repeat; ++k) jobs.push_back({&task, &config, o.common.seed + k, group});
       ++group;
@@ -88,11 +71,11 @@ std::vector<Job> jobs_of(const Options& o, const std::vector<Task>& tasks) {
 }
 
 // --closed-form: no replay.
-Result<void> run_closed_forms(const Options& o, const std::vector<Task>& tasks,
+Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask>& tasks,
                               const predict::PredictOptions& options) {
   nlohmann::ordered_json j{{"schema", "weft.predict/1"}, {"runs", nlohmann::ordered_json::array()}};
   std::string text;
-  for (const Task& task : tasks) {
+  for (const PredictionTask& task : tasks) {
     std::vector<predict::ClosedFormPrediction> closed;
     for (const auto& config : task.configs) {
       WEFT_ASSIGN(auto forms, predict::closed_forms(config, task.platform, options));
@@ -112,121 +95,11 @@ Result<void> run_closed_forms(const Options& o, const std::vector<Task>& tasks,
   return {};
 }
 
-// Several predictions as one output, whatever their number.
-struct Predictions {
-  std::vector<predict::HplPrediction> runs;
-  std::vector<predict::ClosedFormPrediction> closed;
-  std::vector<double> walls;
-  std::vector<std::uint64_t> seeds;
-  std::vector<std::size_t> group;
-
-  Result<void> add(predict::TimedPrediction&& made, const Job& job, const predict::PredictOptions& options) {
-    WEFT_ASSIGN(auto forms, predict::closed_forms(*job.config, job.task->platform, options));
-    runs.push_back(std::move(made.prediction));
-    closed.push_back(forms);
-    walls.push_back(made.wall_s);
-    seeds.push_back(job.seed);
-    group.push_back(job.group);
-    return {};
-  }
-  [[nodiscard]] std::string text(std::size_t width) const {
-    return report::predictions_text(runs, report::seed_groups(group), width);
-  }
-};
-
-predict::PredictOptions with_seed(predict::PredictOptions options, std::uint64_t seed) {
-  options.seed = seed;
-  options.pivots.seed = seed;
-  return options;
-}
-
-nlohmann::ordered_json predictions_json(const Predictions& p, bool one,
-                                        const predict::PredictOptions& options) {
-  nlohmann::ordered_json j;
-  const auto run_json = [&](std::size_t i) {
-    auto run = report::prediction_json(p.runs[i], p.closed[i], with_seed(options, p.seeds[i]));
-    run["engine"]["wall_s"] = p.walls[i];
-    return run;
-  };
-  if (one && !p.runs.empty()) {
-    j = run_json(0);
-    j["engine"]["peak_rss_bytes"] = peak_rss_bytes();
-    return j;
-  }
-  j["schema"] = "weft.predict/1";
-  j["runs"] = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < p.runs.size(); ++i) {
-    auto row = run_json(i);
-    row.erase("schema");
-    j["runs"].push_back(std::move(row));
-  }
-  if (const auto groups = report::seed_groups(p.group); groups.size() < p.runs.size()) {
-    j["seed_spread"] = nlohmann::ordered_json::array();
-    for (const report::SeedGroup& g : groups)
-      j["seed_spread"].push_back(report::seed_spread_json(std::span(p.runs).subspan(g.first, g.count)));
-  }
-  j["engine"] = {{"peak_rss_bytes", peak_rss_bytes()}};
-  return j;
-}
-
-// One of them, with the time that it took.
-Result<predict::TimedPrediction> predict_one(const Job& job, const predict::PredictOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  predict::TimedPrediction out;
-  WEFT_ASSIGN(out.prediction,
-              predict::predict_hpl(*job.config, job.task->platform, with_seed(options, job.seed)));
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  out.wall_s = wall.count();
-  return out;
-}
-
-// All of them as points of the journal, those that are done into `all`.
-Result<predict::PointsDone> predict_points(const Options& o, const std::vector<Job>& jobs,
-                                           const predict::PredictOptions& options, Predictions& all) {
-  const bool one = jobs.size() == 1;
-  std::vector<predict::PredictionStudy> studies;
-  std::vector<predict::Point> points;
-  for (const Job& job : jobs) {
-    studies.push_back({job.task->on, o.flags.changes(o.common.seed), o.hpl.pivots, one});
-    points.push_back(predict::prediction_point(*o.journal.plan().journal, studies.back(), *job.config,
-                                               with_seed(options, job.seed)));
-  }
-  // One prediction of several windows: all processes do windows; then one of them puts the prediction together.
-  predict::PredictOptions mine = options;
-  std::optional<predict::WindowPoints> windows;
-  double windows_s = 0;
-  predict::Journal& journal = *o.journal.plan().journal;
-  if (one && o.journal.spread() && options.sample > 0 && !journal.find(points[0].key)) {
-    windows = predict::WindowPoints{o.journal.plan(),
-                                    predict::prediction_key(journal, studies[0], *jobs[0].config, options)};
-    mine.windows = &*windows;
-    const auto first = predict_one(jobs[0], mine);
-    if (!first && !options.stop->load()) return first.error();
-    if (first) windows_s = first->wall_s;
-  }
-  std::vector<std::optional<predict::TimedPrediction>> made(jobs.size());
-  predict::PointsWork work;
-  work.run = [&](std::size_t i) -> Result<predict::Json> {
-    WEFT_ASSIGN(auto p, predict_one(jobs[i], mine));
-    p.wall_s += windows_s;
-    return predict::prediction_json(std::move(p), studies[i]);
-  };
-  work.take = [&](std::size_t i, const predict::Json& json) {
-    made[i] = predict::prediction_of(json);
-    return made[i].has_value();
-  };
-  WEFT_ASSIGN(auto done, predict::run_points(points, o.journal.plan(), 1, work));
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (made[i]) WEFT_TRY(all.add(std::move(*made[i]), jobs[i], options));
-  return done;
-}
-
 Result<void> run(Options& o) {
-  WEFT_ASSIGN(const std::vector<Task> tasks, tasks_of(o));
+  WEFT_ASSIGN(const std::vector<PredictionTask> tasks, tasks_of(o));
   predict::PredictOptions options = o.predict;
   options.seed = o.common.seed;
   WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
-  options.threads = o.common.threads;
   options.on_fewer_threads = tell_fewer_threads;
   if (o.closed_form && o.report.wanted())
     return not_supported("a page of closed forms alone", "--report without --closed-form");
@@ -237,25 +110,30 @@ Result<void> run(Options& o) {
     return not_supported("a journal of closed forms", "--closed-form without --journal: they take no time");
   if (o.closed_form) return run_closed_forms(o, tasks, options);
 
-  const std::vector<Job> jobs = jobs_of(o, tasks);
+  const std::vector<PredictionJob> jobs = jobs_of(o, tasks);
   const std::size_t runs = jobs.size();
   std::int64_t planned = 0, done = 0;
-  for (const Job& job : jobs) planned += predict::planned_panels(*job.config, options);
+  for (const PredictionJob& job : jobs) planned += predict::planned_panels(*job.config, options);
   const bool one = runs == 1;
   Progress progress(o.common.progress_mode(), "predict", static_cast<std::uint64_t>(planned), "panels");
-  Predictions all;
+  // As many runs at once as there are threads, each with its part of them.
+  const auto at_once = static_cast<unsigned>(std::min<std::size_t>(runs, o.common.threads));
+  options.threads = std::max(1U, o.common.threads / at_once);
+  Made made(jobs.size());
+  std::mutex telling;
   options.on_panels = [&](std::int64_t more_done, std::int64_t more_planned) {
+    const std::lock_guard lock(telling);
     done += more_done;
     planned += more_planned;
     progress.expect(static_cast<std::uint64_t>(planned));
-    progress.update(static_cast<std::uint64_t>(done),
-                    one ? "" : fmt::format("run {} of {}", all.runs.size() + 1, runs));
+    progress.update(static_cast<std::uint64_t>(done), one ? "" : counted(runs, "run"));
   };
   WEFT_TRY(o.journal.open(o.common, o.report.wanted()));
   std::string stopped;
   if (o.journal.wanted()) {
     options.stop = o.journal.plan().stop;
-    WEFT_ASSIGN(const auto points, predict_points(o, jobs, options, all));
+    WEFT_ASSIGN(const auto points, predict_points(jobs, o.journal, o.flags.changes(o.common.seed),
+                                                  o.hpl.pivots, options, at_once, made));
     stopped = o.journal.stopped(points);
     if (o.journal.silent()) {
       progress.finish();
@@ -266,22 +144,19 @@ Result<void> run(Options& o) {
   } else {
     const Interrupt interrupt;
     options.stop = interrupt.flag();
-    for (const Job& job : jobs) {
-      auto made = predict_one(job, options);
-      if (!made && interrupt.raised()) {
-        stopped = one ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
-                      : fmt::format("interrupted after {} of {} runs", all.runs.size(), runs);
-        break;
-      }
-      if (!made) return std::move(made).error();
-      if (!one) made->prediction.panels.clear();
-      WEFT_TRY(all.add(std::move(*made), job, options));
-    }
+    WEFT_TRY(predict_all(jobs, options, at_once, made));
+    const auto finished = std::ranges::count_if(made, [](const auto& m) { return m.has_value(); });
+    if (static_cast<std::size_t>(finished) < runs)
+      stopped = one ? fmt::format("interrupted after {} of {} panels: no prediction", done, planned)
+                    : fmt::format("interrupted after {} of {} runs", finished, runs);
   }
+  Predictions all;
+  for (std::size_t i = 0; i < runs; ++i)
+    if (made[i]) WEFT_TRY(all.add(std::move(*made[i]), jobs[i], options));
   progress.finish();
 
   std::vector<std::string> warnings = pivot_warnings(options.pivots);
-  for (const Task& task : tasks) {
+  for (const PredictionTask& task : tasks) {
     std::vector<std::int64_t> widths;
     for (const auto& config : task.configs) widths.push_back(config.nb);
     std::vector<std::string> of_task = predict::device_warnings(task.platform, task.chosen.dat.program);
@@ -298,7 +173,7 @@ Result<void> run(Options& o) {
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   o.common.print(text);
   if (!o.common.json.empty() || o.report.wanted()) {
-    auto j = predictions_json(all, one, options);
+    auto j = all.json(one, options);
     j["warnings"] = warnings;
     if (!stopped.empty()) j["error"] = stopped;
     WEFT_TRY(o.common.write_json(report::json_text(j)));
@@ -370,8 +245,9 @@ Action setup(CLI::App& app) {
   add_common(*hpl, o->common);
   hpl->get_option("--threads")
       ->description(
-          "windows of panels simulated at once (--sample, trials of --exchanges); one run of all panels is "
-          "one window. The result does not depend on it [1]");
+          "runs simulated at once, or windows of panels of one run (--sample, trials of --exchanges); one "
+          "run "
+          "of all panels is one window. The result does not depend on it [1]");
   return with_outputs(o->common, [o, hpl] {
     if (hpl->count("--sample") > 0)
       o->predict.sample = o->sample.empty() ? predict::kDefaultWindows : std::stoi(o->sample);

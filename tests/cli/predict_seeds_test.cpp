@@ -1,0 +1,83 @@
+// weft predict hpl --repeat: runs with several seeds, some at once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_weft.hpp"
+
+namespace weft::testing::predict_seeds_test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+json without_engine(json j) {
+  j.erase("engine");
+  return j;
+}
+
+// A run of each seed is the run with that --seed; mean and spread are theirs.
+TEST(PredictHpl, RepeatsARunWithSeveralSeeds) {
+  const Workspace here;
+  const std::string run = "predict hpl --on dahu --noise --n 1500,2000 --nb 64 --p 2 --q 2 --seed ";
+  const Outcome o = here.weft(run + "7 --repeat 3 --json j.json --csv c.csv --journal kept");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("2 runs, 3 seeds each on dahu; fastest: N 2000"));
+  const json j = json::parse(here.read("j.json"));
+  ASSERT_EQ(j["runs"].size(), 6u);
+  ASSERT_EQ(j["seed_spread"].size(), 2u);
+  for (int seed = 7; seed < 10; ++seed) {
+    const json alone = json::parse(here.weft(run + std::to_string(seed) + " --json -").out);
+    for (int n : {0, 1}) {
+      json row = j["runs"][3 * n + seed - 7];
+      EXPECT_EQ(row["config"]["seed"], seed);
+      EXPECT_EQ(without_engine(row), without_engine(alone["runs"][n]));
+    }
+  }
+  for (int n : {0, 1}) {
+    const json& spread = j["seed_spread"][n];
+    EXPECT_EQ(spread["n"], n == 0 ? 1500 : 2000);
+    EXPECT_EQ(spread["seeds"], 3);
+    for (const char* key : {"gflops", "time_s"}) {
+      std::array<double, 3> x{};
+      for (int i = 0; i < 3; ++i) x[i] = j["runs"][3 * n + i][key];
+      const double mean = (x[0] + x[1] + x[2]) / 3;
+      const double squares = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - 3 * mean * mean;
+      EXPECT_NEAR(spread[key]["mean"].get<double>(), mean, 1e-12 * mean);
+      EXPECT_NEAR(spread[key]["stddev"].get<double>(), std::sqrt(squares / 2), 1e-6 * mean);
+      EXPECT_EQ(spread[key]["least"], *std::min_element(x.begin(), x.end()));
+      EXPECT_EQ(spread[key]["most"], *std::max_element(x.begin(), x.end()));
+      EXPECT_GT(spread[key]["stddev"].get<double>(), 0);
+    }
+  }
+  // Any number of runs at once, sampled or not.
+  for (const char* more : {"--repeat 3", "--repeat 2 --sample 3 --window 4"}) {
+    const auto with = [&](const char* threads) {
+      json all = without_engine(json::parse(here.weft(run + "7 " + more + threads + " --json -").out));
+      for (json& r : all["runs"]) r = without_engine(r);
+      all.erase("command");
+      return all;
+    };
+    const json one = with("");
+    EXPECT_EQ(with(" --threads 2"), one);
+    EXPECT_EQ(with(" --threads 13"), one);
+  }
+  // More seeds later: those that are done are not run again.
+  ASSERT_EQ(here.weft(run + "7 --repeat 4 --json more.json --journal kept").exit_code, 0);
+  const json more = json::parse(here.read("more.json"));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(more["runs"][i]["engine"]["wall_s"], j["runs"][i]["engine"]["wall_s"]);
+  EXPECT_EQ(more["seed_spread"][0]["seeds"], 4);
+  // One seed is what it was.
+  EXPECT_FALSE(json::parse(here.weft(run + "7 --repeat 1 --json -").out).contains("seed_spread"));
+  const Outcome formula = here.weft(run + "7 --repeat 2 --closed-form");
+  EXPECT_EQ(formula.exit_code, 2);
+  EXPECT_THAT(formula.err, HasSubstr("not supported: closed forms with several seeds"));
+}
+
+}  // namespace
+}  // namespace weft::testing::predict_seeds_test
