@@ -235,17 +235,18 @@ std::vector<schedule::Phase> steps_of(const SearchFacts& f) {
 }
 
 std::vector<std::uint32_t> congested_links(const schedule::Workload& w, const schedule::Phase& p) {
-  std::vector<double> load(w.links(), 0);
-  std::vector<std::uint32_t> messages(w.links(), 0);
+  std::vector<double> load(w.lanes(), 0);
+  std::vector<std::uint32_t> messages(w.lanes(), 0);
   for (std::size_t i = 0; i < p.messages.size(); ++i) {
-    for (std::uint32_t l : w.links_of(p.messages[i])) {
+    for (std::uint32_t l : w.lanes_of(p.messages[i])) {
       load[l] += p.rate_Bps[i];
       ++messages[l];
     }
   }
   std::vector<std::uint32_t> out;
-  for (std::uint32_t l = 0; l < w.links(); ++l) {
-    if (messages[l] > 1 && load[l] >= w.capacity[l] * (1 - 1e-9)) out.push_back(l);
+  for (std::uint32_t l = 0; l < w.lanes(); ++l) {
+    const std::uint32_t link = w.lane_link[l];
+    if (messages[l] > 1 && load[l] >= w.capacity[link] * (1 - 1e-9)) out.push_back(link);
   }
   return out;
 }

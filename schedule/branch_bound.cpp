@@ -38,12 +38,12 @@ class BarrierSearch {
   BarrierSearch(const Workload& workload, Evaluator* evaluator, double incumbent_s, Budget& budget)
       : w_(workload), e_(workload.exchange), evaluator_(evaluator), budget_(budget), best_(incumbent_s) {
     steps_ = e_.most_sends();
-    links_ = w_.links();
-    load_.assign(static_cast<std::size_t>(steps_) * links_, 0);
+    lanes_ = w_.lanes();
+    load_.assign(static_cast<std::size_t>(steps_) * lanes_, 0);
     most_.assign(steps_, 0);
-    rest_.assign(links_, 0);
+    rest_.assign(lanes_, 0);
     for (std::uint32_t m = 0; m < w_.messages(); ++m) {
-      for (std::uint32_t l : w_.links_of(m)) rest_[l] += w_.seconds_on(m, l);
+      for (std::uint32_t l : w_.lanes_of(m)) rest_[l] += w_.seconds_in(m, l);
     }
     for (std::uint32_t r = 0; r < e_.ranks; ++r) {
       if (e_.sends(r) != 0) by_sends_.push_back(r);
@@ -91,9 +91,9 @@ class BarrierSearch {
   void put(It begin, It end, double sign) {
     std::uint32_t k = 0;
     for (It it = begin; it != end; ++it, ++k) {
-      double* load = load_.data() + static_cast<std::size_t>(k) * links_;
-      for (std::uint32_t l : w_.links_of(*it)) {
-        const double s = w_.seconds_on(*it, l);
+      double* load = load_.data() + static_cast<std::size_t>(k) * lanes_;
+      for (std::uint32_t l : w_.lanes_of(*it)) {
+        const double s = w_.seconds_in(*it, l);
         load[l] += sign * s;
         rest_[l] -= sign * s;
         most_[k] = std::max(most_[k], load[l]);
@@ -103,10 +103,10 @@ class BarrierSearch {
   [[nodiscard]] double bound() const {
     const double sum = std::accumulate(most_.begin(), most_.end(), 0.0);
     double excess = 0;
-    for (std::uint32_t l = 0; l < links_; ++l) {
+    for (std::uint32_t l = 0; l < lanes_; ++l) {
       double need = rest_[l] - sum;
       if (need <= excess - sum) continue;
-      for (std::uint32_t k = 0; k < steps_; ++k) need += load_[static_cast<std::size_t>(k) * links_ + l];
+      for (std::uint32_t k = 0; k < steps_; ++k) need += load_[static_cast<std::size_t>(k) * lanes_ + l];
       excess = std::max(excess, need);
     }
     return sum + excess;
@@ -120,20 +120,20 @@ class BarrierSearch {
   bool improved_ = false;
   bool equal_ = false;
   std::uint32_t steps_ = 0;
-  std::uint32_t links_ = 0;
+  std::uint32_t lanes_ = 0;
   std::vector<std::uint32_t> by_sends_;
-  std::vector<double> load_;  // seconds, by step and link
+  std::vector<double> load_;  // seconds, by step and lane
   std::vector<double> most_;  // by step
-  std::vector<double> rest_;  // by link, of messages that have no step yet
+  std::vector<double> rest_;  // by lane, of messages that have no step yet
   std::vector<std::vector<double>> saved_;
   Order order_;
   Order best_order_;
 };
 
-// Gives up a branch once the work that some link has still to do is enough to make it no sooner than the best.
+// Gives up a branch once the work that some lane has still to do is enough to make it no sooner than the best.
 struct BoundedTree {
   struct State {
-    std::vector<double> load;  // seconds that each link has still to work
+    std::vector<double> load;  // seconds that each lane has still to work
   };
   const Workload& w;
   Budget& budget;
@@ -147,7 +147,7 @@ struct BoundedTree {
     for (std::uint32_t r = 0; r < w.ranks(); ++r) {
       if (f.choice[r] == 0) continue;
       const std::uint32_t m = w.exchange.first[r] + f.choice[r] - 1;
-      for (std::uint32_t l : w.links_of(m)) load[l] -= row.share[r] * dt * w.seconds_on(m, l);
+      for (std::uint32_t l : w.lanes_of(m)) load[l] -= row.share[r] * dt * w.seconds_in(m, l);
     }
     double longest = 0;
     for (double l : load) longest = std::max(longest, l);
@@ -169,9 +169,9 @@ class AsyncSearch {
               BoundedTree{evaluator.workload(), budget, incumbent_s}) {
     const Workload& w = evaluator.workload();
     BoundedTree::State state;
-    state.load.assign(w.links(), 0);
+    state.load.assign(w.lanes(), 0);
     for (std::uint32_t m = 0; m < w.messages(); ++m) {
-      for (std::uint32_t l : w.links_of(m)) state.load[l] += w.seconds_on(m, l);
+      for (std::uint32_t l : w.lanes_of(m)) state.load[l] += w.seconds_in(m, l);
     }
     tree_.start(std::move(state));
   }

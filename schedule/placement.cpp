@@ -87,17 +87,21 @@ std::vector<HostId> as_hosts(const std::vector<std::uint32_t>& host) {
   return out;
 }
 
-// Link bounds of many placements: seconds on each link by pair of hosts, looked up once.
+// Link bounds of many placements: seconds on each link by pair of hosts, looked up once. Lanes as in Workload.
 class Bounds {
  public:
-  Bounds(const Exchange& e, const topology::Fabric& fabric) : e_(e), fabric_(fabric), routes_(fabric) {
+  Bounds(const Exchange& e, const topology::Fabric& fabric, bool share)
+      : e_(e), fabric_(fabric), routes_(fabric), share_(share) {
     load_.resize(fabric.link_count());
   }
   // Error: no route.
   Result<double> of(const std::vector<std::uint32_t>& host) {
     std::fill(load_.begin(), load_.end(), 0);
     double most = 0;
-    for (const Message& m : e_.messages) {
+    std::uint32_t sender = 0;
+    for (const Message& m : e_.messages) {  // by sender
+      if (!share_ && m.src != sender) std::fill(load_.begin(), load_.end(), 0);
+      sender = m.src;
       const auto route = routes_.find(HostId(host[m.src]), HostId(host[m.dst]));
       if (!route.reachable)
         return bad_input(
@@ -116,16 +120,18 @@ class Bounds {
   const Exchange& e_;
   const topology::Fabric& fabric_;
   topology::RouteCache routes_;
+  bool share_;
   std::vector<double> load_;
 };
 
-// What the busiest rank sends or receives at the fastest port of any host.
-double port_bound(const Exchange& e, const topology::Fabric& fabric, std::uint32_t hosts) {
+// What the busiest rank sends or receives at the fastest port of any host. Where messages do not share, a rank receives from
+// all at once.
+double port_bound(const Exchange& e, const topology::Fabric& fabric, std::uint32_t hosts, bool share) {
   std::vector<double> out(e.ranks, 0);
   std::vector<double> in(e.ranks, 0);
   for (const Message& m : e.messages) {
     out[m.src] += static_cast<double>(m.bytes.value());
-    in[m.dst] += static_cast<double>(m.bytes.value());
+    if (share) in[m.dst] += static_cast<double>(m.bytes.value());
   }
   // All of a host's messages pass one link each way if it has only one cable.
   double fastest = 0;
@@ -172,7 +178,7 @@ void enumerate(const Exchange& e, const Injections& all, std::uint32_t hosts, co
 
 Result<void> anneal_placements(const Exchange& e, const topology::Fabric& fabric, std::uint32_t hosts,
                                const PlacementOptions& o, const Control& control, PlacementResult& r) {
-  Bounds bounds(e, fabric);
+  Bounds bounds(e, fabric, messages_share(o.model));
   Rng rng(o.search.seed);
   std::vector<std::uint32_t> host(hosts);  // of slot: the first `ranks` slots are ranks
   std::iota(host.begin(), host.end(), 0u);
@@ -216,15 +222,16 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
   if (hosts < e.ranks)
     return usage_error("more ranks than hosts", fmt::format("{} ranks", e.ranks),
                        fmt::format("at most {}", hosts));
+  const bool share = messages_share(o.model);
   PlacementResult r;
   const Injections all(e.ranks, hosts);
   r.placements = all.count();
-  r.port_s = port_bound(e, fabric, hosts);
+  r.port_s = port_bound(e, fabric, hosts, share);
   r.enumerated = all.count() <= kMaxPlacements;
   if (r.enumerated) {
     WEFT_ASSIGN(const SymmetryGroup group, host_symmetry(fabric, hosts));
     enumerate(e, all, hosts, group, r);
-    Bounds bounds(e, fabric);
+    Bounds bounds(e, fabric, share);
     for (PlacementClass& c : r.classes) {
       std::vector<std::uint32_t> host;
       for (HostId h : c.host) host.push_back(h.index());
@@ -246,7 +253,7 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     return name + ": ";
   };
   const auto search_class = [&](const PlacementClass& c) -> Result<SearchResult> {
-    WEFT_ASSIGN(const Workload workload, place_exchange(e, fabric, c.host));
+    WEFT_ASSIGN(const Workload workload, place_exchange(e, fabric, c.host, share));
     WEFT_ASSIGN(const auto oracle, make_rate_oracle(o.model, workload, fabric));
     Control of_class = inner;
     of_class.piece = name_of(c);
@@ -331,7 +338,7 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     if (control.progress && control.kept == nullptr)
       control.progress(static_cast<double>(i + 1), static_cast<double>(r.classes.size()), r.search.best_s);
   }
-  WEFT_ASSIGN(r.workload, place_exchange(e, fabric, r.classes[r.best].host));
+  WEFT_ASSIGN(r.workload, place_exchange(e, fabric, r.classes[r.best].host, share));
   r.interrupted = r.interrupted || r.search.interrupted || control.stopped();
   r.proven = found && !r.interrupted &&
              ((r.enumerated && all_proven) || (r.port_s > 0 && !sooner(r.port_s, r.search.best_s)));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
 
 #include "congestion/models.hpp"
 #include "congestion/pcie_arbiter.hpp"
@@ -114,8 +117,29 @@ class ArbiterOracle final : public RateOracle {
 
 }  // namespace
 
+bool messages_share(std::string_view model) {
+  const congestion::ModelRow* row = congestion::find_model(model);
+  return row == nullptr || !row->is(congestion::kNoContention);
+}
+
+void set_lanes(Workload& w, bool share) {
+  if (share) {
+    w.lane = w.route;
+    w.lane_link.resize(w.links());
+    std::iota(w.lane_link.begin(), w.lane_link.end(), 0u);
+    return;
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> lane_of;  // by sender and link
+  for (std::uint32_t m = 0; m < w.messages(); ++m)
+    for (const std::uint32_t l : w.links_of(m)) {
+      const auto [it, fresh] = lane_of.try_emplace({w.exchange.messages[m].src, l}, w.lanes());
+      if (fresh) w.lane_link.push_back(l);
+      w.lane.push_back(it->second);
+    }
+}
+
 Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric& fabric,
-                                std::span<const HostId> host) {
+                                std::span<const HostId> host, bool share) {
   WEFT_CHECK(host.size() == exchange.ranks, "as many hosts as ranks");
   Workload w;
   w.exchange = exchange;
@@ -140,6 +164,7 @@ Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric
     }
     w.route_start.push_back(static_cast<std::uint32_t>(w.route.size()));
   }
+  set_lanes(w, share);
   return w;
 }
 
@@ -166,17 +191,17 @@ Result<std::unique_ptr<RateOracle>> make_model_oracle(std::string_view model, co
 }
 
 LinkBound link_bound(const Workload& workload) {
-  std::vector<double> seconds(workload.links(), 0);
-  std::vector<std::uint32_t> messages(workload.links(), 0);
+  std::vector<double> seconds(workload.lanes(), 0);
+  std::vector<std::uint32_t> messages(workload.lanes(), 0);
   for (std::uint32_t m = 0; m < workload.messages(); ++m) {
-    for (std::uint32_t l : workload.links_of(m)) {
-      seconds[l] += workload.seconds_on(m, l);
+    for (std::uint32_t l : workload.lanes_of(m)) {
+      seconds[l] += workload.seconds_in(m, l);
       ++messages[l];
     }
   }
   LinkBound bound;
-  for (std::uint32_t l = 0; l < workload.links(); ++l) {
-    if (seconds[l] > bound.seconds) bound = {seconds[l], l, messages[l]};
+  for (std::uint32_t l = 0; l < workload.lanes(); ++l) {
+    if (seconds[l] > bound.seconds) bound = {seconds[l], workload.lane_link[l], messages[l]};
   }
   return bound;
 }

@@ -3,6 +3,9 @@
 //
 // Links have a color; two links of one color differ in nothing that a rate depends on (capacity, class, place
 // in a PCIe tree), so that symmetry can be recognised from routes alone.
+//
+// A link carries at most its capacity for each of its lanes: that is what bounds rest on. Mostly a link is one lane; where flows
+// never slow each other (contention-free) it has one for each sender, whose messages go one after the other.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +35,12 @@ struct Workload {
   Exchange exchange;
   std::vector<std::uint32_t> route_start;  // messages + 1
   std::vector<std::uint32_t> route;        // dense links in path order
+  std::vector<std::uint32_t> lane;         // by position in `route`
   // columns over dense link
   std::vector<double> capacity;  // bytes/s
   std::vector<std::uint32_t> color;
-  std::vector<LinkId> link;  // of the fabric
+  std::vector<LinkId> link;              // of the fabric
+  std::vector<std::uint32_t> lane_link;  // by lane: its dense link
 
   [[nodiscard]] std::uint32_t ranks() const { return exchange.ranks; }
   [[nodiscard]] std::uint32_t messages() const {
@@ -45,15 +50,28 @@ struct Workload {
   [[nodiscard]] std::span<const std::uint32_t> links_of(std::uint32_t message) const {
     return std::span(route).subspan(route_start[message], route_start[message + 1] - route_start[message]);
   }
-  // Seconds that the message occupies one of its links.
+  [[nodiscard]] std::uint32_t lanes() const { return static_cast<std::uint32_t>(lane_link.size()); }
+  [[nodiscard]] std::span<const std::uint32_t> lanes_of(std::uint32_t message) const {
+    return std::span(lane).subspan(route_start[message], route_start[message + 1] - route_start[message]);
+  }
+  // Seconds that the message occupies one of its links, one of its lanes.
   [[nodiscard]] double seconds_on(std::uint32_t message, std::uint32_t dense_link) const {
     return static_cast<double>(exchange.messages[message].bytes.value()) / capacity[dense_link];
   }
+  [[nodiscard]] double seconds_in(std::uint32_t message, std::uint32_t in_lane) const {
+    return seconds_on(message, lane_link[in_lane]);
+  }
 };
 
-// `host` by rank. Errors: kBadInput if a message has no route.
+// Do messages slow each other under this model (of congestion/models.def)? True of an unknown one.
+[[nodiscard]] bool messages_share(std::string_view model);
+
+// Fills lane and lane_link. One lane a link, or one for each of its senders.
+void set_lanes(Workload& workload, bool share);
+
+// `host` by rank; `share`: messages_share(). Errors: kBadInput if a message has no route.
 [[nodiscard]] Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric& fabric,
-                                              std::span<const HostId> host);
+                                              std::span<const HostId> host, bool share = true);
 
 // Rates by a sharing model over the routes of `workload`; both must outlive the oracle. "pcie" on messages that
 // stay in PCIe trees asks the arbiter itself. Errors as make_sharing_model.
@@ -66,11 +84,11 @@ struct Workload {
                                                                     const Workload& workload,
                                                                     const topology::Fabric& fabric);
 
-// Largest time that any link needs for its messages: no schedule in any mode is faster.
+// Largest time that any lane of a link needs for its messages: no schedule in any mode is faster.
 struct LinkBound {
   double seconds = 0;
   std::uint32_t link = 0;      // dense
-  std::uint32_t messages = 0;  // over that link
+  std::uint32_t messages = 0;  // in that lane
 };
 [[nodiscard]] LinkBound link_bound(const Workload& workload);
 

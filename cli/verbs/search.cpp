@@ -114,7 +114,7 @@ Result<Pattern> read_pattern(const Options& o) {
 predict::KeyMaker key_of(const Options& o, const schedule::Exchange& e,
                          const schedule::PlacementOptions& options, const predict::PointsPlan& plan) {
   const auto& [mode, exhaustive, exhaustive_limit, seed, evaluations, nodes, sample] = options.search;
-  predict::KeyMaker key("search/1", plan.journal->version(), plan.journal->files());
+  predict::KeyMaker key("search/2", plan.journal->version(), plan.journal->files());
   key.add("ranks", std::uint64_t{e.ranks});
   for (const schedule::Message& m : e.messages)
     key.add("message", fmt::format("{} {} {}", m.src, m.dst, m.bytes.value()));
@@ -201,7 +201,7 @@ Result<void> search(Options& o) {
     facts.host = placement.classes[placement.best].host;
   } else {
     WEFT_ASSIGN(facts.host, topology::place_ranks(platform, e.ranks, o.map, o.common.seed));
-    WEFT_ASSIGN(workload, schedule::place_exchange(e, fabric, facts.host));
+    WEFT_ASSIGN(workload, schedule::place_exchange(e, fabric, facts.host, schedule::messages_share(model)));
     WEFT_ASSIGN(const auto oracle, schedule::make_rate_oracle(model, workload, fabric));
     result = schedule::search_schedule(workload, *oracle, options.search, control);
     facts.workload = &workload;

@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <string>
 
 #include "core/rng.hpp"
 #include "schedule/placement.hpp"
+#include "tests/congestion/cases.hpp"
 #include "tests/schedule/pieces_in_memory.hpp"
 #include "tests/schedule/storm_workload.hpp"
 #include "topology/platform/platform.hpp"
@@ -32,7 +34,7 @@ std::vector<HostId> in_order(std::uint32_t ranks) {
 
 SearchResult search(const topology::Platform& p, const Exchange& e, const std::vector<HostId>& host,
                     std::string_view model, Mode mode, double* unit = nullptr) {
-  const auto w = place_exchange(e, p.fabric, host);
+  const auto w = place_exchange(e, p.fabric, host, messages_share(model));
   EXPECT_TRUE(w) << (w ? "" : w.error().message());
   const auto oracle = make_rate_oracle(model, *w, p.fabric);
   EXPECT_TRUE(oracle);
@@ -107,6 +109,46 @@ TEST(PlatformSearch, RanksOnOneHostSendInNoTime) {
   const std::vector<HostId> host = {HostId(0), HostId(0), HostId(1), HostId(1)};
   const auto r = search(p, unit_grid(4, 1), host, "max-min", Mode::kAsync);
   EXPECT_NEAR(r.best_s / r.link.seconds, 1, 1e-9);  // 1 <-> 2 alone takes time
+}
+
+// Messages that do not share a link overlap on it: what it needs for all of them bounds nothing, what it needs for those of one
+// sender does. Proofs against enumeration.
+TEST(PlatformSearch, WithoutContentionProofsHold) {
+  const std::uint64_t seed = congestion::problems::base_seed(53);
+  Rng rng(seed);
+  int proven_by_bounds = 0, overlapping = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto p = load(round % 2 == 0 ? "crossbar:n=6,bw=8Gbps,lat=0" : "fat-tree:m=4,n=2,bw=8Gbps,lat=0");
+    std::vector<Message> messages;
+    for (std::uint32_t m = 0, n = 4 + static_cast<std::uint32_t>(rng.below(6)); m < n; ++m) {
+      const auto src = static_cast<std::uint32_t>(rng.below(3));
+      messages.push_back({src, 3 + static_cast<std::uint32_t>(rng.below(3)), Bytes(1 + rng.below(8))});
+    }
+    const Exchange e = make_exchange(6, messages);
+    const auto w = place_exchange(e, p.fabric, in_order(6), messages_share("contention-free"));
+    ASSERT_TRUE(w);
+    const auto oracle = make_rate_oracle("contention-free", *w, p.fabric);
+    ASSERT_TRUE(oracle);
+    for (const Mode mode : {Mode::kBarrier, Mode::kAsync}) {
+      SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + ", round " + std::to_string(round));
+      SearchOptions o;
+      o.mode = mode;
+      o.exhaustive = true;
+      const auto all = search_schedule(*w, **oracle, o, {});
+      ASSERT_EQ(all.proof, Proof::kExhaustion);
+      o.exhaustive = false;
+      o.exhaustive_limit = 0;
+      const auto found = search_schedule(*w, **oracle, o, {});
+      EXPECT_LE(found.link.seconds, all.best_s * (1 + 1e-9));
+      EXPECT_LE(found.lower_s, found.best_s * (1 + 1e-9));
+      ASSERT_NE(found.proof, Proof::kNone);
+      EXPECT_NEAR(found.best_s, all.best_s, 1e-9 * all.best_s);
+      proven_by_bounds += found.proof == Proof::kBranchAndBound ? 0 : 1;
+      overlapping += all.best_s < link_bound(*place_exchange(e, p.fabric, in_order(6))).seconds * 0.99;
+    }
+  }
+  EXPECT_GT(proven_by_bounds, 30);
+  EXPECT_GT(overlapping, 20) << "cases where links are shared in time";
 }
 
 TEST(Placement, TheClassesOfTheEightGpusAreCountedByTheSymmetryOfTheTree) {
@@ -192,6 +234,27 @@ TEST(Placement, PairsEndUpOnOneCard) {
   EXPECT_EQ(r->search.link.messages, 1u);
   const auto& host = r->classes[r->best].host;
   for (std::uint32_t k = 0; k < 4; ++k) EXPECT_EQ(host[k].index() / 2, host[k + 4].index() / 2);
+}
+
+// The classes that are left out by their bounds are not better without contention either.
+TEST(Placement, WithoutContentionTheProofHolds) {
+  std::vector<Message> messages;
+  for (std::uint32_t r = 0; r < 3; ++r)
+    for (std::uint32_t k = 0; k < 2; ++k) messages.push_back({r, 3 + (r + k) % 2, Bytes((r + 1) << k)});
+  const auto p = load("cs-storm");
+  for (const Mode mode : {Mode::kBarrier, Mode::kAsync}) {
+    PlacementOptions o;
+    o.model = "contention-free";
+    o.search.mode = mode;
+    const auto some = search_placement(make_exchange(5, messages), p.fabric, 8, o, {});
+    o.every_class = true;
+    const auto all = search_placement(make_exchange(5, messages), p.fabric, 8, o, {});
+    ASSERT_TRUE(some && all);
+    EXPECT_TRUE(some->proven);
+    EXPECT_EQ(some->search.best_s, all->search.best_s);
+    for (const auto& c : all->classes) EXPECT_LE(c.link_s, c.best_s * (1 + 1e-9));
+    EXPECT_LE(all->port_s, all->search.best_s * (1 + 1e-9));
+  }
 }
 
 TEST(Placement, MorePlacementsThanCanBeListedAreAnnealed) {

@@ -73,6 +73,7 @@ struct StormWorkload {
       workload.route.insert(workload.route.end(), down.begin(), down.end());
       workload.route_start.push_back(static_cast<std::uint32_t>(workload.route.size()));
     }
+    schedule::set_lanes(workload, true);
     oracle = std::make_unique<TreeOracle>(arbiter_tree(t), exchange, gpu);
   }
 };
