@@ -70,7 +70,10 @@ std::string times(double seconds, double unit_s) {
   return fmt::format("{} = {:.6g} T", show_seconds(seconds), seconds / unit_s);
 }
 
-std::string count_text(double n) { return n < 1e7 ? show_count(n) : fmt::format("{:.3g}", n); }
+std::string count_text(double n) {
+  if (!std::isfinite(n)) return "over 10^308";
+  return n < 1e7 ? show_count(n) : fmt::format("{:.3g}", n);
+}
 
 nlohmann::ordered_json number(double n) {
   if (n < 9e15) return static_cast<std::uint64_t>(n);
@@ -196,8 +199,8 @@ void add_distribution_text(const SearchFacts& f, double unit_s, std::string& out
       : partial(*f.result) ? "the first"
                            : "a sample of",
       count_text(static_cast<double>(s.count)), fmt::format("{:.6g} T", s.best / unit_s), s.best_count,
-      fmt::format("{:.6f} T", s.next_best / unit_s), s.median / unit_s, s.mean / unit_s,
-      fmt::format("{:.6f} T", s.worst / unit_s), s.worst_count,
+      s.distinct.size() > 1 ? fmt::format("{:.6f} T", s.next_best / unit_s) : "none", s.median / unit_s,
+      s.mean / unit_s, fmt::format("{:.6f} T", s.worst / unit_s), s.worst_count,
       show_count(static_cast<double>(s.distinct.size())));
   const auto list = bars(s);
   std::uint64_t most = 1;
@@ -218,7 +221,7 @@ double message_time(const schedule::Workload& w) {
   for (std::uint32_t m = 0; m < w.messages(); ++m) {
     for (std::uint32_t l : w.links_of(m)) longest = std::max(longest, w.seconds_on(m, l));
   }
-  return longest > 0 ? longest : 1;
+  return longest;
 }
 
 std::vector<schedule::Phase> steps_of(const SearchFacts& f) {
@@ -326,7 +329,7 @@ std::string search_json(const SearchFacts& f) {
   j["mean_s"] = any ? nlohmann::ordered_json(s.mean) : nullptr;
   j["median_s"] = any ? nlohmann::ordered_json(s.median) : nullptr;
   j["best_count"] = r.exact ? nlohmann::ordered_json(s.best_count) : nullptr;
-  j["next_best_s"] = r.exact ? nlohmann::ordered_json(s.next_best) : nullptr;
+  j["next_best_s"] = r.exact && s.distinct.size() > 1 ? nlohmann::ordered_json(s.next_best) : nullptr;
   j["worst_count"] = r.exact ? nlohmann::ordered_json(s.worst_count) : nullptr;
   j["distinct_times"] = r.exact ? nlohmann::ordered_json(s.distinct.size()) : nullptr;
   j["distribution"] = !any ? "none" : r.exact ? "exact" : partial(r) ? "partial" : "sample";

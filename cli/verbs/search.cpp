@@ -36,7 +36,7 @@ struct Options {
   std::string platform;
   PlatformFlags flags;
   JournalFlags journal;
-  std::string map = "block";
+  std::string map;  // empty: block
   std::string place = "given";
   std::string mode = "async";
   std::string model;
@@ -102,6 +102,11 @@ Result<Pattern> read_pattern(const Options& o) {
   if ((!o.edge_bytes.empty() || !o.corner_bytes.empty()) && !o.diagonals)
     return usage_error("--edge-bytes and --corner-bytes are of messages that only --diagonals adds", "",
                        "--diagonals");
+  if (!o.edge_bytes.empty() && grid.dimensions < 2)
+    return usage_error("--edge-bytes: a line of ranks has no edges", o.edge_bytes, "--bytes");
+  if (!o.corner_bytes.empty() && grid.dimensions < 3)
+    return usage_error("--corner-bytes: a grid of fewer than three dimensions has no corners", o.corner_bytes,
+                       "--edge-bytes, which are its diagonals");
   p.exchange = schedule::halo_exchange(grid);
   if (p.exchange.messages.empty())
     return bad_input("--grid", "a grid without neighbours", o.grid, "two ranks or more");
@@ -156,6 +161,16 @@ Result<void> search(Options& o) {
         "at most 4e9 with --exhaustive; without it the search proves by bounds where it can");
 
   const bool placing = o.place == "search";
+  if (placing && !o.map.empty())
+    return usage_error("--map with --place search, which finds where the ranks run", o.map,
+                       "--place given, or no --map");
+  if (!o.svg.empty() && fabric.pcie() == nullptr)
+    return not_supported("--svg: a picture of a platform without PCIe trees",
+                         "cs-storm or another PCIe node");
+  const auto takes_no_time = usage_error("no message takes any time there: every order is as good",
+                                         o.platform, "messages with bytes between ranks on several hosts");
+  if (std::ranges::all_of(e.messages, [](const schedule::Message& m) { return m.bytes.value() == 0; }))
+    return takes_no_time;
   const bool all = o.exhaustive || e.schedules() <= options.search.exhaustive_limit;
   if (o.journal.divided() && !placing && !all)
     return not_supported("a search by bounds over processes, of which each step needs those before",
@@ -200,8 +215,10 @@ Result<void> search(Options& o) {
     facts.result = &placement.search;
     facts.host = placement.classes[placement.best].host;
   } else {
-    WEFT_ASSIGN(facts.host, topology::place_ranks(platform, e.ranks, o.map, o.common.seed));
+    WEFT_ASSIGN(facts.host,
+                topology::place_ranks(platform, e.ranks, o.map.empty() ? "block" : o.map, o.common.seed));
     WEFT_ASSIGN(workload, schedule::place_exchange(e, fabric, facts.host, schedule::messages_share(model)));
+    if (report::message_time(workload) == 0) return takes_no_time;
     WEFT_ASSIGN(const auto oracle, schedule::make_rate_oracle(model, workload, fabric));
     result = schedule::search_schedule(workload, *oracle, options.search, control);
     facts.workload = &workload;
