@@ -1,6 +1,9 @@
 #include "hpl_gen/hpl_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace weft::hpl_gen {
@@ -9,8 +12,12 @@ namespace {
 // The search's memory: what was tried in the first round.
 class Field {
  public:
-  Field(const Evaluate& evaluate, int windows, int budget)
-      : evaluate_(evaluate), windows_(windows), budget_(static_cast<std::size_t>(budget)) {}
+  // `budget` of `evaluations`: what is left then is for more precise figures, if any are needed.
+  Field(const Evaluate& evaluate, int windows, int budget, int evaluations)
+      : evaluate_(evaluate),
+        windows_(windows),
+        budget_(static_cast<std::size_t>(budget)),
+        evaluations_(static_cast<std::size_t>(evaluations)) {}
 
   // Tries those that are new, as far as the budget goes. Returns the indices of `configs`, of as many from the front as
   // were tried: the budget is used up, or the search is stopped.
@@ -18,7 +25,7 @@ class Field {
     std::vector<HplConfig> fresh;
     for (const HplConfig& c : configs) {
       if (index_of(c) || std::find(fresh.begin(), fresh.end(), c) != fresh.end()) continue;
-      if (stopped_ || tried_.size() + fresh.size() >= budget_) break;
+      if (stopped_ || tried_.size() + fresh.size() >= (all_exact() ? evaluations_ : budget_)) break;
       fresh.push_back(c);
     }
     if (!fresh.empty()) {
@@ -43,6 +50,9 @@ class Field {
   [[nodiscard]] bool stopped() const { return stopped_; }
 
  private:
+  [[nodiscard]] bool all_exact() const {
+    return !tried_.empty() && std::ranges::all_of(tried_, &Candidate::exact);
+  }
   [[nodiscard]] std::optional<std::size_t> index_of(const HplConfig& config) const {
     for (std::size_t i = 0; i < tried_.size(); ++i)
       if (tried_[i].config == config) return i;
@@ -51,6 +61,7 @@ class Field {
   const Evaluate& evaluate_;
   int windows_;
   std::size_t budget_;
+  std::size_t evaluations_;
   bool stopped_ = false;
   std::vector<Candidate> tried_;
 };
@@ -75,6 +86,59 @@ void sort_ranking(std::vector<Candidate>& all) {
   });
 }
 
+// One parameter after the other: visit(name, values, how a value is set, how it is read).
+template <class Visit>
+Result<void> each_parameter(const SearchSpace& s, const Visit& visit) {
+  const auto member = [&](const char* name, const auto& values, auto HplConfig::*at) {
+    return visit(
+        name, values, [at](HplConfig& c, const auto& v) { c.*at = v; },
+        [at](const HplConfig& c) { return c.*at; });
+  };
+  WEFT_TRY(member("NB", s.nb, &HplConfig::nb));
+  WEFT_TRY(visit(
+      "grid", s.grids, [](HplConfig& c, const Grid& g) { c.p = g.p, c.q = g.q; },
+      [](const HplConfig& c) {
+        return Grid{c.p, c.q};
+      }));
+  WEFT_TRY(member("PMAP", s.pmap, &HplConfig::pmap));
+  WEFT_TRY(member("DEPTH", s.depth, &HplConfig::depth));
+  WEFT_TRY(member("BCAST", s.bcast, &HplConfig::bcast));
+  WEFT_TRY(member("SWAP", s.swap, &HplConfig::swap));
+  WEFT_TRY(member("N", s.n, &HplConfig::n));
+  return visit(
+      "factorisation", s.factorisation,
+      [](HplConfig& c, const PanelFactorisation& f) {
+        c.pfact = f.pfact, c.nbmin = f.nbmin, c.rfact = f.rfact, c.ndiv = f.ndiv;
+      },
+      [](const HplConfig& c) {
+        return PanelFactorisation{c.pfact, c.nbmin, c.rfact, c.ndiv};
+      });
+}
+
+template <class T>
+std::string text_of(const T& value) {
+  if constexpr (std::is_same_v<T, Grid>)
+    return fmt::format("{} x {}", value.p, value.q);
+  else if constexpr (std::is_same_v<T, PanelFactorisation>)
+    return fmt::format("PFACT {} NBMIN {} RFACT {} NDIV {}", name_of(value.pfact), value.nbmin,
+                       name_of(value.rfact), value.ndiv);
+  else if constexpr (std::is_enum_v<T>)
+    return std::string(name_of(value));
+  else
+    return fmt::format("{}", value);
+}
+
+std::vector<std::string> untried_values(const SearchSpace& space, const std::vector<Candidate>& tried) {
+  std::vector<std::string> out;
+  (void)each_parameter(space, [&](const char* name, const auto& values, const auto&, const auto& get) {
+    for (const auto& v : values)
+      if (std::ranges::none_of(tried, [&](const Candidate& c) { return get(c.config) == v; }))
+        out.push_back(fmt::format("{} {}", name, text_of(v)));
+    return Result<void>();
+  });
+  return out;
+}
+
 }  // namespace
 
 Evaluate one_by_one(EvaluateOne evaluate) {
@@ -93,23 +157,17 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
                                 const Evaluate& evaluate) {
   SearchResult out;
   const int keep = std::max(2, evaluations / 8);
-  Field field(evaluate, windows, std::max(1, evaluations - keep - 1 - 3));
+  Field field(evaluate, windows, std::max(1, evaluations - keep - 1 - 3), evaluations);
   std::size_t best = 0;
   WEFT_ASSIGN(const auto first, field.seen({base}));
   for (bool moved = !first.empty(); moved;) {
     moved = false;
-    const auto step = [&](const auto& values, auto set) -> Result<void> {
-      WEFT_ASSIGN(const bool better, improve(field, best, values, set));
-      moved = moved || better;
-      return {};
-    };
-    WEFT_TRY(step(space.nb, [](HplConfig& c, std::int64_t v) { c.nb = v; }));
-    WEFT_TRY(step(space.grids, [](HplConfig& c, Grid g) { c.p = g.p, c.q = g.q; }));
-    WEFT_TRY(step(space.pmap, [](HplConfig& c, ProcessMap v) { c.pmap = v; }));
-    WEFT_TRY(step(space.depth, [](HplConfig& c, int v) { c.depth = v; }));
-    WEFT_TRY(step(space.bcast, [](HplConfig& c, Bcast v) { c.bcast = v; }));
-    WEFT_TRY(step(space.swap, [](HplConfig& c, Swap v) { c.swap = v; }));
-    WEFT_TRY(step(space.n, [](HplConfig& c, std::int64_t v) { c.n = v; }));
+    WEFT_TRY(each_parameter(
+        space, [&](const char*, const auto& values, const auto& set, const auto&) -> Result<void> {
+          WEFT_ASSIGN(const bool better, improve(field, best, values, set));
+          moved = moved || better;
+          return {};
+        }));
   }
   std::vector<Candidate> all = field.tried();
   out.evaluations = static_cast<int>(all.size());
@@ -125,9 +183,12 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
       const bool is_base = all[i].config == base;
       if (again >= field_size && !is_base) continue;
       if (!is_base) ++again;
+      if (all[i].exact) all[i].round = round;
+      if (all[i].exact || out.evaluations + static_cast<int>(configs.size()) >= evaluations) continue;
       chosen.push_back(i);
       configs.push_back(all[i].config);
     }
+    if (configs.empty()) continue;
     WEFT_ASSIGN(const auto finer, evaluate(configs, windows << (round - 1)));
     for (std::size_t k = 0; k < chosen.size(); ++k) {
       if (!finer[k]) out.complete = false;
@@ -136,10 +197,12 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
       ++out.evaluations;
       c.gflops = finer[k]->gflops;
       c.error_estimate = finer[k]->error_estimate;
+      c.exact = finer[k]->exact;
       c.round = round;
     }
   }
   sort_ranking(all);
+  if (out.complete) out.untried = untried_values(space, all);
   for (const Candidate& c : all)
     if (c.config == base) out.base = c;
   if (!all.empty()) out.best = all.front();

@@ -1,21 +1,34 @@
 // Search of HPL's parameters by sampled predictions, in rounds of growing precision and shrinking fields.
 //
 //  1. Coordinate descent from the base, few windows: one parameter after the other takes each of its values, the best
-//     stays, until a whole round changes nothing or the evaluations of this step are used up.
+//     stays, until a whole round changes nothing or the evaluations of this step are used up. NB, grid, map, DEPTH, BCAST and
+//     SWAP first, then N, then how a panel is factored, which is one parameter: NBMIN and PFACT decide together.
 //  2. The best eighth of all that was seen (four at least), and the base, with twice the windows.
 //  3. The best two of these, and the base, with twice the windows again. The winner's gain is over the base there.
-// The budget counts predictions, so the result depends on no clock. Ties go to what was seen first.
+// Candidates that were simulated in full keep their figure: they are not evaluated again, and as long as all are so nothing
+// is put aside for steps 2 and 3. The budget counts predictions, so the result depends on no clock. Ties go to what was
+// seen first.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/result.hpp"
 #include "hpl_gen/hpl_dat.hpp"
 
 namespace weft::hpl_gen {
+
+// How a panel is factored.
+struct PanelFactorisation {
+  Factor pfact = Factor::kRight;
+  int nbmin = 4;
+  Factor rfact = Factor::kCrout;
+  int ndiv = 2;
+  friend bool operator==(const PanelFactorisation&, const PanelFactorisation&) = default;
+};
 
 struct SearchSpace {
   std::vector<std::int64_t> n, nb;
@@ -24,6 +37,7 @@ struct SearchSpace {
   std::vector<int> depth;
   std::vector<Swap> swap;
   std::vector<ProcessMap> pmap;
+  std::vector<PanelFactorisation> factorisation;  // empty: the base's
 };
 
 struct Candidate {
@@ -32,13 +46,15 @@ struct Candidate {
   std::optional<double>
       error_estimate;  // relative, with kConfidence (hpl_sampling.hpp); none from too few windows
   int round = 0;       // 1 to 3: which precision the figure has
+  bool exact = false;  // all was simulated: more windows change nothing
 };
 
 struct SearchResult {
   Candidate base, best;            // of the last round
   std::vector<Candidate> ranking;  // all, by round (last first), then Gflop/s
   int evaluations = 0;
-  bool complete = true;  // false: stopped by `evaluate`; what was found until then
+  bool complete = true;              // false: stopped by `evaluate`; what was found until then
+  std::vector<std::string> untried;  // values that no candidate has, the evaluations were used up: "N 1000"
 };
 
 // Gflop/s of configurations, each with that many windows. They do not depend on each other: in whatever order, also at

@@ -41,6 +41,10 @@ hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary) 
   if (vary.swap) s.swap = {Swap::kBinaryExchange, Swap::kSpreadRoll, Swap::kMix};
   s.pmap = {dat.pmap};
   if (vary.pmap) s.pmap = {ProcessMap::kRowMajor, ProcessMap::kColumnMajor};
+  for (const auto rfact : dat.rfact)
+    for (const auto pfact : dat.pfact)
+      for (const int nbmin : dat.nbmin)
+        for (const int ndiv : dat.ndiv) s.factorisation.push_back({pfact, nbmin, rfact, ndiv});
   return s;
 }
 
@@ -53,7 +57,8 @@ Result<Tuning> tune_hpl(const hpl_gen::HplConfig& base, const hpl_gen::SearchSpa
   std::uint64_t done = 0;
   options.on_panels = [&](std::int64_t, std::int64_t) { on_prediction(done); };
   const auto candidate = [](const HplConfig& config, const HplPrediction& p) {
-    return Candidate{config, p.gflops, p.error_estimate, 0};
+    return Candidate{config, p.gflops, p.error_estimate, 0,
+                     p.panels_simulated == p.panels_total && p.error_estimate == 0.0};
   };
   Tuning out;
   const auto one = [&](const HplConfig& config, int windows) -> Result<std::optional<Candidate>> {

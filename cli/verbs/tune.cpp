@@ -1,17 +1,22 @@
 // weft tune hpl --on PLATFORM: the HPL.dat that simulates fastest.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 
 #include "cli/flags/hpl_flags.hpp"
 #include "cli/flags/journal_flags.hpp"
+#include "cli/flags/model_flag.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/report_flag.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
+#include "core/counted.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/hpl_search.hpp"
@@ -35,7 +40,7 @@ struct Options {
   CommonOptions common;
   ReportFlag report;
   HplFlags hpl;
-  std::string on, map = "block", out;
+  std::string on, map = "block", model, out;
   PlatformFlags flags;
   JournalFlags journal;
   int evaluations = 64;
@@ -62,6 +67,7 @@ Result<void> run(Options& o) {
                                          .pmap = given.pmap.empty()});
   predict::PredictOptions options;
   options.map = o.map;
+  options.model = o.model;
   options.seed = o.common.seed;
   WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
   options.threads = o.common.threads;
@@ -95,33 +101,61 @@ Result<void> run(Options& o) {
   std::vector<std::string> warnings = pivot_warnings(options.pivots);
   for (std::string& w : predict::device_warnings(platform, base.program)) warnings.push_back(std::move(w));
   for (std::string& w : predict::width_warnings(platform, space.nb)) warnings.push_back(std::move(w));
+  if (!result.untried.empty())
+    warnings.push_back(fmt::format("{} were not enough to try {}; --evaluations {} or more",
+                                   counted(result.evaluations, "prediction"), fmt::join(result.untried, ", "),
+                                   2 * o.evaluations));
+  const std::string_view model = network::model_name(o.model, platform.fabric);
   std::string text;
   for (const std::string& c : chosen.chosen) text += fmt::format("chosen: {}\n", c);
-  const std::string answer =
-      fmt::format("{}: {}, {:+.1f} % over the base ({}: {})", row_text(result.best.config),
-                  show(FlopRate(result.best.gflops * 1e9)), gain * 100, row_text(base),
-                  show(FlopRate(result.base.gflops * 1e9)));
+  // Of the factorisation, what has several values.
+  struct Inner {
+    const char* name;
+    bool varies;
+    std::function<std::string(const HplConfig&)> text;
+  };
+  const Inner inner[] = {
+      {"pfact", chosen.dat.pfact.size() > 1,
+       [](const HplConfig& c) { return std::string(name_of(c.pfact)); }},
+      {"nbmin", chosen.dat.nbmin.size() > 1, [](const HplConfig& c) { return fmt::format("{}", c.nbmin); }},
+      {"rfact", chosen.dat.rfact.size() > 1,
+       [](const HplConfig& c) { return std::string(name_of(c.rfact)); }},
+      {"ndiv", chosen.dat.ndiv.size() > 1, [](const HplConfig& c) { return fmt::format("{}", c.ndiv); }}};
+  const auto told = [&](const HplConfig& c) {
+    std::string t = row_text(c);
+    for (const Inner& i : inner)
+      if (i.varies) t += fmt::format(" {} {}", i.name, i.text(c));
+    return t;
+  };
+  const std::string answer = fmt::format("{}: {}, {:+.1f} % over the base ({}: {})", told(result.best.config),
+                                         show(FlopRate(result.best.gflops * 1e9)), gain * 100, told(base),
+                                         show(FlopRate(result.base.gflops * 1e9)));
   text += answer + "\n";
-  text += fmt::format("{} predictions, each of windows of panels; {}\n", result.evaluations,
+  const auto exact = std::ranges::count_if(result.ranking, &Candidate::exact);
+  const std::string what = exact == std::ssize(result.ranking) ? "of all panels"
+                           : exact > 0                         ? "of all panels or of windows of them"
+                                                               : "of windows of panels";
+  text += fmt::format("{}, {}, {} sharing; {}\n", counted(result.evaluations, "prediction"), what, model,
                       o.out.empty() ? "the HPL.dat is below, -o FILE writes it"
                                     : fmt::format("HPL.dat written to {}", o.out));
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   text += "\n";
   using report::Table;
-  Table table({{"N"},
-               {"NB"},
-               {"P"},
-               {"Q"},
-               {"map", Table::Align::kLeft},
-               {"bcast", Table::Align::kLeft},
-               {"depth"},
-               {"swap", Table::Align::kLeft},
-               {"rate"},
-               {"+-"},
-               {"round"}});
+  std::vector<Table::Column> columns({{"N"},
+                                      {"NB"},
+                                      {"P"},
+                                      {"Q"},
+                                      {"map", Table::Align::kLeft},
+                                      {"bcast", Table::Align::kLeft},
+                                      {"depth"},
+                                      {"swap", Table::Align::kLeft}});
+  for (const Inner& i : inner)
+    if (i.varies) columns.push_back({i.name});
+  columns.insert(columns.end(), {{"rate"}, {"+-"}, {"round"}});
+  Table table(columns);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  std::string csv = report::csv_line(
-      {"n", "nb", "p", "q", "pmap", "bcast", "depth", "swap", "gflops", "error_estimate", "round"});
+  std::string csv = report::csv_line({"n", "nb", "p", "q", "pmap", "bcast", "depth", "swap", "gflops",
+                                      "error_estimate", "round", "pfact", "nbmin", "rfact", "ndiv"});
   constexpr std::size_t kTextRows = 12;
   for (const Candidate& c : result.ranking) {
     const HplConfig& h = c.config;
@@ -134,12 +168,15 @@ Result<void> run(Options& o) {
                                             fmt::format("{}", h.depth),
                                             std::string(hpl_gen::name_of(h.swap))};
     auto shown = cells, plain = cells;
+    for (const Inner& i : inner)
+      if (i.varies) shown.push_back(i.text(h));
     shown.insert(shown.end(),
                  {show(FlopRate(c.gflops * 1e9)), c.error_estimate ? show_percent(*c.error_estimate) : "-",
                   fmt::format("{}", c.round)});
     plain.insert(plain.end(), {fmt::format("{:.9g}", c.gflops),
                                c.error_estimate ? fmt::format("{:.3g}", *c.error_estimate) : "",
                                fmt::format("{}", c.round)});
+    for (const Inner& i : inner) plain.push_back(i.text(h));
     if (table.size() < kTextRows) table.add(shown);
     csv += report::csv_line(plain);
     rows.push_back({{"n", h.n},
@@ -152,7 +189,11 @@ Result<void> run(Options& o) {
                     {"swap", hpl_gen::name_of(h.swap)},
                     {"gflops", c.gflops},
                     {"error_estimate", report::optional_json(c.error_estimate)},
-                    {"round", c.round}});
+                    {"round", c.round},
+                    {"pfact", hpl_gen::name_of(h.pfact)},
+                    {"nbmin", h.nbmin},
+                    {"rfact", hpl_gen::name_of(h.rfact)},
+                    {"ndiv", h.ndiv}});
   }
   text += table.text(text_width());
   if (o.out.empty()) text += "\n" + dat;
@@ -161,7 +202,7 @@ Result<void> run(Options& o) {
   nlohmann::ordered_json j;
   j["schema"] = "weft.tune/1";
   j["platform"] = platform.name;
-  j["model"] = {{"name", network::model_name("", platform.fabric)}};
+  j["model"] = {{"name", model}};
   j["base_gflops"] = result.base.gflops;
   j["best_gflops"] = result.best.gflops;
   j["gain"] = gain;
@@ -198,12 +239,13 @@ Action setup(CLI::App& app) {
   o->flags.add(*hpl);
   hpl->add_option("--map", o->map, "which rank runs where: " + std::string(topology::kMaps) + " [block]")
       ->type_name("MAP");
+  add_model(*hpl, o->model);
   hpl->add_option("--evaluations", o->evaluations, "predictions to spend [64]")
       ->type_name("K")
       ->check(CLI::Range(8, 1000000));
   add_output(*hpl, o->common, "-o,--output", o->out,
              "write the HPL.dat to FILE, - = stdout [print it below the table]");
-  add_hpl_flags(*hpl, o->hpl);
+  add_hpl_flags(*hpl, o->hpl, true);
   o->journal.add(*hpl);
   o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);

@@ -354,7 +354,7 @@ TEST(CliJournal, FlagsThatDoNotGoTogetherAreToldBeforeAnythingRuns) {
            {sweep + "--spread --journal j --shard 1/2", "one of them"},
            {"search halo --grid 4x4 --on torus-16 --journal j --shard 1/2", "not supported"},
            {"search halo --grid 4x4 --on torus-16 --journal j --spread", "not supported"},
-           {"search halo --grid 2x2 --on torus-16 --journal j --shard 1/2 --svg x",
+           {"search halo --grid 2x2 --on cs-storm --journal j --shard 1/2 --svg x",
             "some of the points only"},
            {"search halo --grid 2x2 --on torus-16 --shard 1/2", "--shard without --journal"},
            {"compare " + kTrace + " --on torus-16 --journal j --report x.html", "not supported"},

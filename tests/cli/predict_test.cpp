@@ -519,7 +519,7 @@ TEST(TuneHpl, PivotsThatAreGivenAreUsed) {
 
 TEST(TuneHpl, OnAPlatformWithOneSpeedItWarnsOfSmallBlocks) {
   const Workspace here;
-  const Outcome o = here.weft("tune hpl" + kOn + "--n 800 --p 2 --q 2 --evaluations 8 --json warn.json");
+  const Outcome o = here.weft("tune hpl" + kOn + "--n 800 --p 2 --q 2 --evaluations 64 --json warn.json");
   ASSERT_EQ(o.exit_code, 0) << o.err;
   EXPECT_THAT(o.out, HasSubstr("warning: the platform gives one speed for every kernel"));
   EXPECT_EQ(json::parse(here.read("warn.json"))["warnings"].size(), 1u);

@@ -41,6 +41,47 @@ TEST(HplSearch, FindsTheBestOfAFormulaWithinItsBudgetAndNeverWorseThanTheBase) {
   EXPECT_LE(small->evaluations, 8);
 }
 
+// PFACT decides only where NBMIN leaves it something: one parameter after the other would end at either's first value. And N.
+TEST(HplSearch, TriesEveryValueOrSaysWhichItDidNot) {
+  SearchSpace space;
+  space.n = {1000, 2000};
+  space.nb = {64};
+  space.grids = {{4, 4}};
+  space.factorisation = {{Factor::kLeft, 1, Factor::kCrout, 2},
+                         {Factor::kLeft, 8, Factor::kCrout, 2},
+                         {Factor::kRight, 1, Factor::kCrout, 2},
+                         {Factor::kRight, 8, Factor::kCrout, 2}};
+  HplConfig base{.n = 1000, .nb = 64, .p = 4, .q = 4};
+  base.pfact = Factor::kLeft;
+  base.nbmin = 1;
+  for (const bool exact : {false, true}) {
+    int calls = 0;
+    const EvaluateOne evaluate = [&](const HplConfig& c, int) -> Result<std::optional<Candidate>> {
+      ++calls;
+      const double inner = c.nbmin == 1 ? 0 : c.pfact == Factor::kRight ? 5 : -5;
+      return std::optional<Candidate>(
+          Candidate{c, static_cast<double>(c.n) / 100 + inner, exact ? 0.0 : 0.1, 0, exact});
+    };
+    const auto all = search_hpl(base, space, 20, 3, one_by_one(evaluate));
+    ASSERT_TRUE(all);
+    EXPECT_EQ(all->best.config.n, 2000);
+    EXPECT_EQ(all->best.config.pfact, Factor::kRight);
+    EXPECT_EQ(all->best.config.nbmin, 8);
+    EXPECT_TRUE(all->untried.empty());
+    EXPECT_EQ(calls, all->evaluations);
+    // What was simulated in full is not evaluated again, and its predictions are spent on others.
+    EXPECT_EQ(calls, exact ? 6 : 6 + 3 + 3);
+    const auto few = search_hpl(base, space, 8, 3, one_by_one(evaluate));
+    ASSERT_TRUE(few);
+    EXPECT_EQ(few->untried.empty(), exact);
+    if (!exact) {
+      EXPECT_EQ(few->untried.front(), "factorisation PFACT left NBMIN 8 RFACT crout NDIV 2");
+    }
+    EXPECT_EQ(search_hpl(base, space, 4, 3, one_by_one(evaluate))->untried.front(),
+              exact ? "factorisation PFACT right NBMIN 8 RFACT crout NDIV 2" : "N 2000");
+  }
+}
+
 TEST(HplSearch, StoppedAnywhereItKeepsWhatItHas) {
   SearchSpace space;
   space.n = {1000};
