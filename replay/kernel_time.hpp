@@ -63,6 +63,7 @@ class KernelClock {
   // As above with the noise of call number `call` of rank `rank`.
   [[nodiscard]] double noisy_seconds(std::uint32_t row, const traces::KernelShape& shape, std::uint64_t seed,
                                      std::uint32_t rank, std::uint64_t call) const;
+  [[nodiscard]] bool has_noise() const { return model_->has_noise(); }
   // For callers that compute a few: the `local`-th rank on `host`.
   [[nodiscard]] Duration duration(HostId host, std::uint32_t local, const traces::KernelShape& shape) const {
     return from_seconds(seconds(row_of(host, local), shape));

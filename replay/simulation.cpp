@@ -227,6 +227,7 @@ void Simulation::collect_ranks(ReplayResult& out) {
 
 void Simulation::collect_warnings(ReplayResult& out) {
   out.warnings = traces::trace_warnings(trace_.header());
+  if (options_.noise && !compute_.has_noise()) out.warnings.emplace_back(topology::kNoNoise);
   if (const std::uint64_t n = transfers_.truncated(); n > 0)
     out.warnings.push_back(fmt::format("{} longer than the receive that takes {} (MPI would stop)",
                                        counted(n, "message") + (n == 1 ? " is" : " are"),

@@ -72,14 +72,22 @@ Result<void> either(const std::string& text, std::string_view option, std::strin
 
 }  // namespace
 
-void add_hpl_flags(CLI::App& app, HplFlags& f) {
+void add_hpl_flags(CLI::App& app, HplFlags& f, bool for_platform) {
+  const auto by_platform = [&](std::string what, const char* file, const std::string& platform) {
+    return fmt::format("{} [{}]", what, for_platform ? platform : file);
+  };
+  const std::string grid = "all ranks of the platform, as square as they are";
   app.add_option("--dat", f.dat, "an HPL.dat; a flag below replaces its line [none]")->type_name("FILE");
   app.add_option(
       "--n", f.n,
-      "order of the matrix, in elements; lists are joined by commas, and every combination is a run [1000]");
-  app.add_option("--nb", f.nb, "width of blocks and panels, in columns [64]");
-  app.add_option("--p", f.p, "process rows [1]");
-  app.add_option("--q", f.q, "process columns [1]");
+      by_platform(
+          "order of the matrix, in elements; lists are joined by commas, and every combination is a run",
+          "1000", fmt::format("auto: {:.0f} % of the platform's memory", predict::kMemoryShare * 100)));
+  app.add_option(
+      "--nb", f.nb,
+      by_platform("width of blocks and panels, in columns", "64", fmt::format("{}", predict::kDefaultNb)));
+  app.add_option("--p", f.p, by_platform("process rows", "1", grid));
+  app.add_option("--q", f.q, by_platform("process columns", "1", grid));
   app.add_option("--pmap", f.pmap, "0|row, 1|col: how ranks fill the grid [row]");
   app.add_option("--pfact", f.pfact, "0|left, 1|crout, 2|right: panel factorisation [right]");
   app.add_option("--nbmin", f.nbmin, "columns at which the recursion stops [4]");
@@ -230,12 +238,16 @@ Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Pl
 }
 
 Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& options) {
+  constexpr std::int64_t kHplSeed = 100;
+  if (f.matrix_seed && f.pivots != "exact")
+    return usage_error("--matrix-seed is of exact pivots", fmt::format("{}", *f.matrix_seed),
+                       "--pivots exact");
   options.seed = seed;
-  options.matrix_seed = f.matrix_seed;
+  options.matrix_seed = f.matrix_seed.value_or(kHplSeed);
   if (f.pivots == "random")
     options.pivots = PivotKind::kRandom;
   else if (f.pivots == "exact")
-    options.pivots = PivotKind::kExact, options.exact = std::make_shared<ExactPivots>(f.matrix_seed);
+    options.pivots = PivotKind::kExact, options.exact = std::make_shared<ExactPivots>(options.matrix_seed);
   else if (f.pivots.starts_with("from:")) {
     const std::string path = f.pivots.substr(5);
     WEFT_ASSIGN(const auto trace, traces::open_trace({path}));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "core/result.hpp"
@@ -19,10 +20,11 @@ struct HplFlags {
       align, threshold;
   std::string program, split, local_p, local_q, device_memory;
   std::string pivots = "random";
-  std::int64_t matrix_seed = 100;
+  std::optional<std::int64_t> matrix_seed;  // HPL's: 100
 };
 
-void add_hpl_flags(CLI::App& app, HplFlags& flags);
+// `for_platform`: hpl_dat_for() completes what is not given, so that defaults are others.
+void add_hpl_flags(CLI::App& app, HplFlags& flags, bool for_platform = false);
 // The file with the flags on top. Errors: kBadInput (file), kUsage (flag).
 [[nodiscard]] Result<hpl_gen::HplDat> hpl_dat_of(const HplFlags& flags);
 // The same, completed for a platform: N (also where it is "auto"), NB and the grid are chosen where neither file nor

@@ -161,6 +161,7 @@ Result<void> run(Options& o) {
     for (const auto& config : task.configs) widths.push_back(config.nb);
     std::vector<std::string> of_task = predict::device_warnings(task.platform, task.chosen.dat.program);
     for (std::string& w : predict::width_warnings(task.platform, widths)) of_task.push_back(std::move(w));
+    if (options.noise && !task.platform.compute.has_noise()) of_task.emplace_back(topology::kNoNoise);
     for (std::string& w : of_task)
       warnings.push_back(tasks.size() == 1 ? std::move(w)
                                            : predict::platform_label(task.platform) + ": " + w);
@@ -239,7 +240,7 @@ Action setup(CLI::App& app) {
                   "placement: mean and spread. Random wirings and failures stay those of --seed [1]")
       ->type_name("K")
       ->check(CLI::Range(1, 1000));
-  add_hpl_flags(*hpl, o->hpl);
+  add_hpl_flags(*hpl, o->hpl, true);
   o->journal.add(*hpl);
   o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);
@@ -248,7 +249,18 @@ Action setup(CLI::App& app) {
           "runs simulated at once, or windows of panels of one run (--sample, trials of --exchanges); one "
           "run "
           "of all panels is one window. The result does not depend on it [1]");
-  return with_outputs(o->common, [o, hpl] {
+  return with_outputs(o->common, [o, hpl]() -> Result<void> {
+    const auto refuse = [&](std::initializer_list<const char*> flags, const char* with) -> Result<void> {
+      for (const char* flag : flags)
+        if (hpl->count(flag) > 0)
+          return usage_error(fmt::format("{} {}", flag, with), {}, "--help says what goes together");
+      return {};
+    };
+    if (o->closed_form)
+      WEFT_TRY(refuse({"--sample", "--window", "--warm-up", "--pieces", "--exchanges", "--noise", "--pivots"},
+                      "with --closed-form, where nothing is replayed"));
+    if (hpl->count("--sample") == 0)
+      WEFT_TRY(refuse({"--window", "--warm-up"}, "without --sample, which has windows"));
     if (hpl->count("--sample") > 0)
       o->predict.sample = o->sample.empty() ? predict::kDefaultWindows : std::stoi(o->sample);
     o->predict.exchanges = o->exchanges == "messages" ? predict::Exchanges::kMessages

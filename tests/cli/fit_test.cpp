@@ -53,6 +53,15 @@ TEST(Fit, NoiseNeedsItsFlagAndFollowsItsSeed) {
   EXPECT_EQ(json.at("model").at("kernel_models"), true);
   EXPECT_EQ(json.at("makespan_s"), 1e-3) << "flops without a kernel take the host's speed";
   EXPECT_EQ(here.weft("replay t.txt --on p.textproto --noise --seed 3 --json -").exit_code, 0);
+  const auto warns = [&](const std::string& line) {
+    const Outcome o = here.weft(line);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return o.out.find("--noise changes nothing") != std::string::npos;
+  };
+  EXPECT_FALSE(warns("replay t.txt --on p.textproto --noise"));
+  EXPECT_FALSE(warns("replay t.txt --on crossbar:n=2,bw=1GB/s"));
+  EXPECT_TRUE(warns("replay t.txt --on crossbar:n=2,bw=1GB/s --noise"));
+  EXPECT_TRUE(warns("predict hpl --on crossbar:n=2,bw=1GB/s,speed=1Gflops --n 100 --noise"));
 }
 
 }  // namespace

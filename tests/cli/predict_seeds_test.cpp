@@ -74,7 +74,7 @@ TEST(PredictHpl, RepeatsARunWithSeveralSeeds) {
   EXPECT_EQ(more["seed_spread"][0]["seeds"], 4);
   // One seed is what it was.
   EXPECT_FALSE(json::parse(here.weft(run + "7 --repeat 1 --json -").out).contains("seed_spread"));
-  const Outcome formula = here.weft(run + "7 --repeat 2 --closed-form");
+  const Outcome formula = here.weft("predict hpl --on dahu --n 2000 --repeat 2 --closed-form");
   EXPECT_EQ(formula.exit_code, 2);
   EXPECT_THAT(formula.err, HasSubstr("not supported: closed forms with several seeds"));
 }

@@ -63,6 +63,10 @@ struct DeviceLink {
   bool overlap = false;
 };
 
+// What --noise is told where no kernel varies.
+inline constexpr const char* kNoNoise =
+    "the platform does not say how much its kernels vary: --noise changes nothing";
+
 struct ComputeModel {
   std::vector<ComputeClass> classes;    // [0]: hosts that no group names
   std::vector<std::uint32_t> class_of;  // by host * sockets + socket; empty = all are of class 0
@@ -74,6 +78,13 @@ struct ComputeModel {
   double memory_bandwidth = 0;    // bytes/s of a whole host; 0 = not said
   std::int64_t memory_bytes = 0;  // of a host; 0 = not said
 
+  // True if calls of some kernel vary.
+  [[nodiscard]] bool has_noise() const {
+    for (const ComputeClass& c : classes)
+      for (const KernelCost& k : c.kernels)
+        if (k.noise != 0 || k.noise_polynomial != KernelPolynomial()) return true;
+    return false;
+  }
   // True if some kernel has a model; without one, times are flops / speed.
   [[nodiscard]] bool has_kernels() const {
     for (const ComputeClass& c : classes)

@@ -12,6 +12,7 @@
 namespace weft::topology {
 
 struct KernelPolynomial {
+  bool operator==(const KernelPolynomial&) const = default;
   double intercept = 0, mnk = 0, mn = 0, mk = 0, nk = 0;
 
   [[nodiscard]] double operator()(double m, double n, double k) const {
