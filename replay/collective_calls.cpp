@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "replay/collectives/rules.hpp"
@@ -9,6 +10,31 @@
 namespace weft::replay {
 
 using traces::OpKind;
+
+namespace {
+
+bool is_neighbourhood(OpKind k) { return k >= OpKind::neighbor_allgather && k <= OpKind::neighbor_alltoallw; }
+
+// The list of a neighbourhood collective, whose ranks a trace gives as those of the world, with ranks of the
+// communicator. A list of another shape stays as it is (check_collective() tells what is wrong). Returns the first that
+// is no member, else -1.
+std::int64_t to_ranks_of(const Communicators& comms, std::uint32_t comm, std::vector<std::int64_t>& list) {
+  const auto half = [&](std::size_t at) -> std::int64_t {  // its number of ranks stands at `at`
+    if (at >= list.size() || list[at] < 0) return -1;
+    const std::size_t n = std::min(static_cast<std::size_t>(list[at]), list.size() - at - 1);
+    for (std::int64_t& r : std::span(list).subspan(at + 1, n)) {
+      if (r < 0) continue;  // MPI_PROC_NULL
+      const std::int64_t rank = comms.rank_in(comm, static_cast<std::uint32_t>(r));
+      if (rank < 0) return r;
+      r = rank;
+    }
+    return -1;
+  };
+  if (const std::int64_t r = half(0); r >= 0) return r;
+  return list.empty() || list[0] < 0 ? -1 : half(1 + static_cast<std::size_t>(list[0]));
+}
+
+}  // namespace
 
 Result<CallOfRank> call_of(const Communicators& comms, std::uint32_t rank, const traces::Op& op,
                            std::uint32_t comm, std::span<const std::int64_t> list) {
@@ -32,6 +58,13 @@ Result<CallOfRank> call_of(const Communicators& comms, std::uint32_t rank, const
     const std::int64_t root = comms.rank_in(comm, static_cast<std::uint32_t>(op.peer));
     if (root < 0) return bad(fmt::format("root {} is not in communicator {}", op.peer, comm));
     call.root = static_cast<std::uint32_t>(root);
+  }
+  if (is_neighbourhood(call.kind)) {
+    out.neighbours.assign(list.begin(), list.end());
+    if (const std::int64_t r = to_ranks_of(comms, comm, out.neighbours); r >= 0)
+      return bad(fmt::format("{}: neighbour {} is not in communicator {} (\"{}\")", traces::op_name(op.kind),
+                             r, comm, comms.name(comm)));
+    call.counts = out.neighbours;
   }
   WEFT_TRY(check_collective(call, out.me, {}));
   return out;

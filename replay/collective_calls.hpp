@@ -20,10 +20,12 @@
 
 namespace weft::replay {
 
-// Of a communicator.
+// Of a communicator: all ranks in it are ranks of the communicator.
 struct CallOfRank {
   CollectiveCall call;
   std::uint32_t me = 0;
+  std::vector<std::int64_t>
+      neighbours;  // the list of a neighbourhood collective, to which call.counts points
 };
 // What world rank `rank` asks for by `op`, on communicator `comm`: a collective, or what makes communicators, of which
 // only `ranks` is filled in. `list` outlives it. Error, without a position: kBadInput.
