@@ -266,11 +266,15 @@ std::optional<Bisection> find_bisection(const Fabric& f, std::uint64_t max_links
   for (std::uint32_t l = 0; l < f.link_count(); ++l)
     edges.push_back({f.links().from[l].index(), f.links().to[l].index(), 1});
 
-  // A host with one neighbour goes with it, while several are on either side of the cut.
+  // A host with one neighbour, over whatever cables, goes with it, while several are on either side of the cut.
   std::vector<std::uint32_t> cluster(vertices, ~0u);
   std::uint32_t clusters = 0;
   const auto leads = [&](std::uint32_t v) {
-    return v >= f.host_count() || f.hosts_are_routers() || f.degree(VertexId(v)) != 1;
+    if (v >= f.host_count() || f.hosts_are_routers() || f.degree(VertexId(v)) == 0) return true;
+    const std::uint32_t first = f.first_link(VertexId(v));
+    for (std::uint32_t l = first + 1; l < first + f.degree(VertexId(v)); ++l)
+      if (f.links().to[l] != f.links().to[first]) return true;
+    return false;
   };
   for (std::uint32_t v = 0; v < vertices; ++v)
     if (leads(v)) cluster[v] = clusters++;

@@ -50,6 +50,13 @@ void FabricBuilder::link(std::uint64_t from, std::uint64_t port, std::uint64_t t
                    static_cast<std::uint32_t>(to), link_class, values});
 }
 
+std::uint64_t FabricBuilder::cables_between(std::span<const std::uint8_t> side) const {
+  WEFT_CHECK(side.size() == vertices_, "a side for every vertex");
+  std::uint64_t links = 0;
+  for (const End& e : ends_) links += side[e.from] != side[e.to] ? 1 : 0;
+  return (links + 1) / 2;
+}
+
 void FabricBuilder::cable(std::uint64_t a, std::uint64_t port_a, std::uint64_t b, std::uint64_t port_b,
                           std::uint8_t link_class, LinkValues values) {
   link(a, port_a, b, link_class, values);

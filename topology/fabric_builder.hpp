@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ class FabricBuilder {
   void set_vertex_names(std::function<std::string(VertexId)> f) { fabric_.vertex_name_ = std::move(f); }
   void set_link_names(std::vector<std::string> names) { fabric_.explicit_link_names_ = std::move(names); }
   void set_link_name(std::function<std::string(LinkId)> f) { fabric_.link_name_ = std::move(f); }
+  // Cables so far between the two sides of the vertices: an actual cut, for set_bisection().
+  [[nodiscard]] std::uint64_t cables_between(std::span<const std::uint8_t> side) const;
   void set_bisection(std::optional<std::uint64_t> cables) { fabric_.bisection_ = cables; }
   void set_rank_hosts(std::uint64_t hosts) { fabric_.rank_hosts_ = static_cast<std::uint32_t>(hosts); }
   // The PCIe trees, to be filled in before build(), which adds the numbers of the links. A routing may keep

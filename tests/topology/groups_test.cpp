@@ -49,7 +49,7 @@ TEST(Aries, OneGroupIsAHyperXOfTwoDimensions) {
   const Metrics m = measure(p.fabric);
   EXPECT_EQ(*m.router_diameter_hops, 2u);
   EXPECT_NEAR(*m.router_mean_hops, 170.0 / 95.0, 1e-12);
-  EXPECT_EQ(*p.fabric.bisection_cables(), 192u);  // 384 hosts: half of their cables
+  EXPECT_EQ(*p.fabric.bisection_cables(), 384u);  // halves of every chassis: 6 x 8 x 8
   expect_sound(p.fabric);
   expect_routes_are_shortest(p.fabric);
   expect_closed_form_equals_walks(p.fabric);

@@ -118,10 +118,10 @@ Result<Fabric> build(const Params& params) {
           b.cable(hosts + u * kRouters + i, base + x / kRouters, hosts + v * kRouters + j,
                   base + y / kRouters, 3, values[3]);
       }
-  // Between halves of the groups, or of the slots of one group (its chassis: 432).
-  std::uint64_t cut =
-      s.g > 1 ? s.per_pair * (s.g / 2) * ((s.g + 1) / 2) : kChassis * (kSlots / 2) * (kSlots / 2);
-  b.set_bisection(std::min(cut, hosts / 2));
+  // Halves of a group: of its slots (384 cables; of its chassis: 432).
+  std::vector<std::uint32_t> order(kRouters);
+  for (std::uint32_t i = 0; i < kRouters; ++i) order[i] = i % kChassis * kSlots + i / kChassis;
+  b.set_bisection(group_cut(b, s, order));
   const auto made = std::make_shared<GroupRouting>(s, std::make_unique<AriesGroup>(s.p), std::move(first),
                                                    std::move(gates), routing, seed);
   b.set_routing(made);

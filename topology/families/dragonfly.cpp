@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "topology/families/groups.hpp"
 #include "topology/registry.hpp"
@@ -157,15 +158,10 @@ Result<Fabric> build(const Params& params) {
         join(c, {u, x % s.a, x / s.a}, {v, y % s.a, y / s.a});
       }
   }
-  std::optional<std::uint64_t> cut;
-  if (s.g > 1) {
-    cut = s.per_pair * (s.g / 2) * ((s.g + 1) / 2);
-  } else if (s.a > 1) {
-    cut = (s.a / 2) * ((s.a + 1) / 2);
-  }
-  if (hosts % 2 == 0) cut = std::min(cut.value_or(hosts / 2), hosts / 2);
-  b.set_bisection(cut);
   const GroupShape shape{s.p, s.a, s.a, s.g, s.per_pair};
+  std::vector<std::uint32_t> order(s.a);
+  std::iota(order.begin(), order.end(), 0u);
+  b.set_bisection(group_cut(b, shape, order));
   const auto made = std::make_shared<GroupRouting>(shape, std::make_unique<Clique>(s.p), std::move(first),
                                                    std::move(gates), routing, seed);
   b.set_routing(made);

@@ -8,6 +8,8 @@
 // groups.hpp; two leaves (or spines) meet over a spine (leaf) that a hash picks.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "topology/families/groups.hpp"
 #include "topology/registry.hpp"
 #include "topology/routing/choice.hpp"
@@ -127,8 +129,9 @@ Result<Fabric> build(const Params& params) {
           b.cable(hosts + u * s.a + i, leaves + x / spines, hosts + v * s.a + j, leaves + y / spines, 2,
                   values[2]);
       }
-  const std::uint64_t cut = s.g > 1 ? s.per_pair * (s.g / 2) * ((s.g + 1) / 2) : leaves * spines / 2;
-  b.set_bisection(std::min(cut, hosts / 2));
+  std::vector<std::uint32_t> order(leaves);
+  std::iota(order.begin(), order.end(), 0u);
+  b.set_bisection(group_cut(b, s, order));
   const auto made = std::make_shared<GroupRouting>(s, std::make_unique<LeafSpine>(s.p, leaves, spines),
                                                    std::move(first), std::move(gates), routing, seed);
   b.set_routing(made);

@@ -36,6 +36,36 @@ std::uint64_t third(std::uint64_t pick, std::uint64_t x, std::uint64_t y) {
 
 }  // namespace
 
+std::optional<std::uint64_t> group_cut(const FabricBuilder& built, const GroupShape& shape,
+                                       std::span<const std::uint32_t> order) {
+  const std::uint64_t hosts = shape.hosts(), half = hosts / 2;
+  if (half == 0) return std::nullopt;
+  std::optional<std::uint64_t> least;
+  for (const bool group_by_group : {true, false}) {
+    std::vector<std::uint8_t> side(hosts + shape.routers(), 1);
+    std::uint64_t taken = 0;
+    const auto take = [&](std::uint64_t u, std::uint64_t place) {
+      const std::uint64_t i = order[place], n = std::min(shape.p, half - taken);
+      const auto first = static_cast<std::ptrdiff_t>((u * shape.hosted + i) * shape.p);
+      std::fill_n(side.begin() + first, n, std::uint8_t{0});
+      if (2 * n >= shape.p) side[hosts + u * shape.a + i] = 0;
+      taken += n;
+    };
+    for (std::uint64_t x = 0; x < shape.g * shape.hosted; ++x)
+      group_by_group ? take(x / shape.hosted, x % shape.hosted) : take(x % shape.g, x / shape.g);
+    // Routers without hosts: on the side of their group, half and half where it is parted.
+    for (std::uint64_t u = 0; u < shape.g; ++u)
+      for (std::uint64_t i = shape.hosted; i < shape.a; ++i) {
+        const bool whole = group_by_group && 2 * u + 1 != shape.g;
+        const bool first = whole ? 2 * u + 1 < shape.g : 2 * (i - shape.hosted) < shape.a - shape.hosted;
+        if (first) side[hosts + u * shape.a + i] = 0;
+      }
+    const std::uint64_t cut = built.cables_between(side);
+    least = std::min(least.value_or(cut), cut);
+  }
+  return least;
+}
+
 GroupRouting::GroupRouting(GroupShape shape, std::unique_ptr<const LocalNetwork> local,
                            std::vector<std::uint32_t> first_link, std::vector<Gate> gates, GroupWay way,
                            std::uint64_t seed)

@@ -17,6 +17,8 @@
 #include <array>
 #include <boost/container/static_vector.hpp>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -75,6 +77,13 @@ struct GroupShape {
     return n / hosted * a + n % hosted;
   }
 };
+
+// Cables of the better of two equal cuts, counted in `built` (hosts are vertices 0..hosts-1, router r is hosts + r):
+// between halves of the groups, an odd one halved inside, and through the middle of every group. `order`: the hosted
+// routers of a group, one half of it first. Where a router's hosts have to be parted their cables count. nullopt: fewer
+// than two hosts. O(links).
+[[nodiscard]] std::optional<std::uint64_t> group_cut(const FabricBuilder& built, const GroupShape& shape,
+                                                     std::span<const std::uint32_t> order);
 
 class GroupRouting final : public Routing {
  public:

@@ -202,8 +202,10 @@ Result<Fabric> build(const Params& params) {
                   digit + c * m, static_cast<std::uint8_t>(l), values[l]);
       }
     }
-    // Half of the subtrees below level l+1 cut off from everything above them.
-    if (s.M[s.h] / s.M[l] % 2 == 0) {
+    // Half of the subtrees below level l+1 cut off from everything above them. Hosts stay with their switch while that
+    // is one of several.
+    const bool parts_switches = l > 0 || s.w[1] > 1 || s.M[s.h] == s.M[1];
+    if (parts_switches && s.M[s.h] / s.M[l] % 2 == 0) {
       const std::uint64_t cut = s.level_size(l) * w * p / 2;
       bisection = std::min(bisection.value_or(cut), cut);
     }
