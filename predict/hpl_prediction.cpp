@@ -144,8 +144,8 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
   const std::int64_t m = std::max<std::int64_t>(1, config.n / config.p / 2);
   const std::int64_t n = std::max<std::int64_t>(1, config.n / config.q / 2);
   const bool device = hpl_gen::on_accelerators(config.program);
-  const traces::KernelShape shape{device ? traces::Kernel::device_dgemm : traces::Kernel::dgemm, m, n,
-                                  config.nb};
+  const std::int64_t nb = std::min(config.nb, config.n);
+  const traces::KernelShape shape{device ? traces::Kernel::device_dgemm : traces::Kernel::dgemm, m, n, nb};
   out.gamma = clock.seconds(clock.row_of(placement[0], 0), shape) / traces::kernel_flops(shape);
 
   // alpha and beta: an empty and a long message between the first two hosts of the placement that differ.
@@ -196,7 +196,7 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
       .latency = from_seconds(out.alpha)};
   if (platform.compute.device.bandwidth > 0) machine.host_link = Bandwidth(platform.compute.device.bandwidth);
   const hpl_gen::PhaseRun phases{.n = config.n,
-                                 .nb = config.nb,
+                                 .nb = nb,
                                  .p = config.p,
                                  .q = config.q,
                                  .row_major = config.pmap == hpl_gen::ProcessMap::kRowMajor,
@@ -209,11 +209,11 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
       const double seconds = clock.seconds(clock.row_of(placement[0], 0), s);
       return seconds > 0 ? work / seconds : 0;
     };
-    const std::int64_t half = std::max<std::int64_t>(1, config.nb / 2);
+    const std::int64_t half = std::max<std::int64_t>(1, nb / 2);
     const traces::KernelShape inner{traces::Kernel::dgemm, m, half, half};
     if (const double r = rate_of(inner, traces::kernel_flops(inner)); r > 0) machine.factor = FlopRate(r);
-    const traces::KernelShape copy{traces::Kernel::copy_to_host, m, config.nb, 1};
-    if (const double r = rate_of(copy, 8 * static_cast<double>(m) * static_cast<double>(config.nb)); r > 0)
+    const traces::KernelShape copy{traces::Kernel::copy_to_host, m, nb, 1};
+    if (const double r = rate_of(copy, 8 * static_cast<double>(m) * static_cast<double>(nb)); r > 0)
       machine.panel_link = Bandwidth(r);
   }
   out.phases = hpl_gen::phase_model(machine, phases).gflops;

@@ -7,6 +7,16 @@
 
 namespace weft::hpl_gen {
 
+namespace {
+
+// A block is no wider than the matrix: HPL's one panel has N columns then.
+ClosedFormRun fitted(ClosedFormRun run) {
+  run.nb = std::min(run.nb, run.n);
+  return run;
+}
+
+}  // namespace
+
 double hpl_flops(std::int64_t n) {
   const auto x = static_cast<double>(n);
   return x * x * (2.0 / 3.0 * x + 1.5);
@@ -14,7 +24,8 @@ double hpl_flops(std::int64_t n) {
 
 double hpl_gflops(std::int64_t n, double seconds) { return hpl_flops(n) / seconds * 1e-9; }
 
-double netlib_seconds(const ClosedFormRun& run, double gamma, const NetworkParameters& net) {
+double netlib_seconds(const ClosedFormRun& given, double gamma, const NetworkParameters& net) {
+  const ClosedFormRun run = fitted(given);
   const auto n = static_cast<double>(run.n), nb = static_cast<double>(run.nb);
   const auto p = static_cast<double>(run.p), q = static_cast<double>(run.q);
   return 2 * gamma * n * n * n / (3 * p * q) + net.alpha * n * ((nb + 1) * std::log2(p) + p) / nb +
@@ -30,16 +41,22 @@ NetworkParameters memory_layer(const MemoryLayer& m, double bandwidth, const Mcl
           printed.beta_per_byte ? 1 / bandwidth : seconds_per_word(bandwidth)};
 }
 
-double mcl_calculation_seconds(const ClosedFormRun& run, double gamma, const MclPrinted& printed) {
+double mcl_calculation_seconds(const ClosedFormRun& given, double gamma, const MclPrinted& printed) {
+  const ClosedFormRun run = fitted(given);
   const auto n = static_cast<double>(run.n), nb = static_cast<double>(run.nb);
   const auto p = static_cast<double>(run.p), q = static_cast<double>(run.q);
   const double third = printed.third_term_squared ? n * n : n;
-  return gamma * (2 * n * n * n / (3 * p * q) + nb * (3 * q + 3 * p + 6) * n * n / (6 * p * q) +
-                  nb * nb * ((3 * p + 2) - (2 * p + 3) * q) * third / (6 * p * q));
+  const double shared = 2 * n * n * n / (3 * p * q);
+  const double rest = nb * (3 * q + 3 * p + 6) * n * n / (6 * p * q) +
+                      nb * nb * ((3 * p + 2) - (2 * p + 3) * q) * third / (6 * p * q);
+  // With fewer blocks than some third of the rows or columns of processes the sums, which let a process own a fraction
+  // of a block, take away more than there is.
+  return gamma * (shared + (printed.third_term_squared ? rest : std::max(rest, 0.0)));
 }
 
-double mcl_communication_seconds(const ClosedFormRun& run, const NetworkParameters& net,
+double mcl_communication_seconds(const ClosedFormRun& given, const NetworkParameters& net,
                                  const MclPrinted& printed) {
+  const ClosedFormRun run = fitted(given);
   const auto n = static_cast<double>(run.n), nb = static_cast<double>(run.nb);
   const auto p = static_cast<double>(run.p), q = static_cast<double>(run.q);
   const double lg = std::log2(p);
@@ -51,7 +68,7 @@ double mcl_communication_seconds(const ClosedFormRun& run, const NetworkParamete
 double mcl_seconds(const ClosedFormRun& given, double gamma, std::span<const MclLayer> layers,
                    const MclPrinted& printed, bool padded) {
   WEFT_CHECK(!layers.empty(), "no layers");
-  ClosedFormRun run = given;
+  ClosedFormRun run = fitted(given);
   if (padded) run.n = (run.n + run.nb - 1) / run.nb * run.nb;
   double t = mcl_calculation_seconds(run, gamma, printed);
   if (layers.size() == 1) return t + mcl_communication_seconds(run, layers[0].net, printed);
@@ -82,7 +99,8 @@ double mcl_seconds(const ClosedFormRun& given, double gamma, std::span<const Mcl
   return t;
 }
 
-double roofline_seconds(const ClosedFormRun& run, double peak_flops, double memory_bytes_per_second) {
+double roofline_seconds(const ClosedFormRun& given, double peak_flops, double memory_bytes_per_second) {
+  const ClosedFormRun run = fitted(given);
   const double compute = hpl_flops(run.n) / peak_flops;
   if (memory_bytes_per_second <= 0) return compute;
   const auto n = static_cast<double>(run.n), nb = static_cast<double>(run.nb);

@@ -9,6 +9,9 @@
 // equations 1 and 2 over the panels are exact, and cutting the panels into layers with equal parameters changes
 // nothing.
 //
+// NB > N counts as NB = N, and the layered calculation is at least 2 N^3 / 3PQ: as published it is less, down to below
+// zero, where there are fewer blocks than about a third of P or Q.
+//
 // No error states: REQUIRES n, nb, p, q > 0 and rates > 0. Complexity O(layers).
 #pragma once
 

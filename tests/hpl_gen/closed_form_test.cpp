@@ -86,6 +86,31 @@ TEST(ClosedForm, TheSumOverPanelsIsTheClosedForm) {
   }
 }
 
+// HPL's one panel has N columns then; the published sums count NB of them and come out below zero.
+TEST(ClosedForm, ABlockWiderThanTheMatrixIsAsWideAsTheMatrix) {
+  const NetworkParameters inside{1e-7, 8 / 50e9}, net{2e-6, 8 / 5e9};
+  for (const std::int64_t p : {1, 2, 8}) {
+    const ClosedFormRun wide{100, 1000, p, p}, equal{100, 100, p, p};
+    const std::vector<MclLayer> layers = {{inside, 1, 1}, {net, p, p}};
+    EXPECT_EQ(mcl_seconds(wide, 1e-12, layers), mcl_seconds(equal, 1e-12, layers)) << p;
+    EXPECT_EQ(mcl_calculation_seconds(wide, 1), mcl_calculation_seconds(equal, 1)) << p;
+    EXPECT_EQ(mcl_communication_seconds(wide, net), mcl_communication_seconds(equal, net)) << p;
+    EXPECT_EQ(netlib_seconds(wide, 1e-12, net), netlib_seconds(equal, 1e-12, net)) << p;
+    EXPECT_EQ(roofline_seconds(wide, 1e12, 1e6), roofline_seconds(equal, 1e12, 1e6)) << p;
+  }
+}
+
+TEST(ClosedForm, FewBlocksForManyProcessesTakeAtLeastTheirShareOfTheFlops) {
+  const NetworkParameters net{2e-6, 8 / 5e9};
+  for (const std::int64_t nb : {1, 10, 30, 50, 99, 100})
+    for (const std::int64_t p : {1, 2, 3, 8, 40})
+      for (const std::int64_t q : {1, 2, 3, 8, 40}) {
+        const ClosedFormRun run{100, nb, p, q};
+        EXPECT_GE(mcl_calculation_seconds(run, 1), 2e6 / static_cast<double>(3 * p * q));
+        EXPECT_GE(mcl_communication_seconds(run, net), 0) << nb << " " << p << "x" << q;
+      }
+}
+
 TEST(ClosedForm, LayersWithEqualParametersChangeNothing) {
   const NetworkParameters net{1e-6, 8 / 13e9};
   const ClosedFormRun run{62000, 384, 4, 4};
