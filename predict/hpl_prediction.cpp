@@ -133,6 +133,24 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   return out;
 }
 
+namespace {
+
+// Closed forms see one route; a run that would end for want of another has no rate.
+Result<void> all_joined(const topology::Fabric& fabric, topology::RouteCache& routes,
+                        const std::vector<HostId>& placement) {
+  HostId last = placement[0];
+  for (const HostId h : placement) {
+    if (h == last) continue;
+    last = h;
+    if (h != placement[0] && !routes.find(placement[0], h).reachable)
+      return bad_input({}, "no route", fabric.host_name(placement[0]) + " to " + fabric.host_name(h),
+                       "hosts that the platform connects");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topology::Platform& platform,
                                           const PredictOptions& options) {
   const auto ranks = static_cast<std::uint32_t>(config.ranks());
@@ -174,13 +192,9 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
   }
   if (other != placement.end()) {
     topology::RouteCache routes(platform.fabric);
+    WEFT_TRY(all_joined(platform.fabric, routes, placement));
     const auto route = routes.find(placement[0], *other);
-    double narrowest = 0;
-    for (const LinkId l : route.links) {
-      const double c = platform.fabric.links().capacity[l.index()];
-      narrowest = narrowest == 0 ? c : std::min(narrowest, c);
-    }
-    layers.push_back({parameters({route.latency, narrowest, false}), config.p, config.q});
+    layers.push_back({parameters({route.latency, route.narrowest, false}), config.p, config.q});
   } else {
     layers.back().p = config.p;
     layers.back().q = config.q;
