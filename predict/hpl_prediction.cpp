@@ -195,7 +195,9 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
     WEFT_TRY(all_joined(platform.fabric, routes, placement));
     const auto route = routes.find(placement[0], *other);
     layers.push_back({parameters({route.latency, route.narrowest, false}), config.p, config.q});
+    out.network = platform.fabric.host_name(placement[0]) + " to " + platform.fabric.host_name(*other);
   } else {
+    out.network = "ranks of " + platform.fabric.host_name(placement[0]);
     layers.back().p = config.p;
     layers.back().q = config.q;
   }

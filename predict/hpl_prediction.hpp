@@ -111,6 +111,9 @@ struct ClosedFormPrediction {
   double phases = 0;           // panel by panel, with look-ahead
   double gamma = 0;            // seconds per flop of a rank: its dgemm at NB
   double alpha = 0, beta = 0;  // of the network: seconds, seconds per word
+  // Where alpha and beta are from, for people: "node-0 to node-1", the first two hosts of the placement, or "ranks of
+  // node-0". All messages of the equations but those within a host are such ones, however far they go.
+  std::string network;
 };
 [[nodiscard]] Result<ClosedFormPrediction> closed_forms(const hpl_gen::HplConfig& config,
                                                         const topology::Platform& platform,

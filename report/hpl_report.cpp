@@ -105,6 +105,13 @@ double hidden_behind_device(const predict::HplPrediction& run) {
   return run.device_s && host > 0 ? std::clamp((*run.device_s - run.update_s) / host, 0.0, 1.0) : 0;
 }
 
+// One route stands for all.
+std::string messages_taken(const predict::ClosedFormPrediction& closed) {
+  return fmt::format("network of the closed forms, a message alone, {}: {}, {}\n", closed.network,
+                     show_seconds(closed.alpha),
+                     closed.beta > 0 ? show(Bandwidth(8 / closed.beta)) : "any size in no time");
+}
+
 }  // namespace
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -201,7 +208,7 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
   form("layered (MCL)", closed.mcl);
   form("phases, panel by panel", closed.phases);
   form("roofline", closed.roofline);
-  return out + forms.text(width);
+  return out + forms.text(width) + messages_taken(closed);
 }
 
 std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
@@ -215,7 +222,14 @@ std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
     t.add({fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
            rate(f.hpl), rate(f.mcl), rate(f.phases), rate(f.roofline)});
   }
-  return fmt::format("closed forms for {}, nothing replayed\n{}", platform, t.text(width));
+  std::string out = fmt::format("closed forms for {}, nothing replayed\n{}", platform, t.text(width));
+  std::vector<std::string> told;  // runs of other sizes may begin on other hosts
+  for (const predict::ClosedFormPrediction& f : closed) {
+    std::string line = messages_taken(f);
+    if (std::find(told.begin(), told.end(), line) == told.end()) told.push_back(std::move(line));
+  }
+  for (const std::string& line : told) out += line;
+  return out;
 }
 
 nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,

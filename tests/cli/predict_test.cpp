@@ -400,6 +400,19 @@ TEST(PredictHpl, SeveralPlatformsAreOneTableAndEachIsAsAlone) {
   EXPECT_EQ(json::parse(forms.out)["runs"][3]["platform"], "torus-16");
 }
 
+// One route stands for all: the text names it. 2 us and 1 GB/s here, and less inside of a host.
+TEST(PredictHpl, ClosedFormsSayWhoseMessagesTheyCount) {
+  const Workspace here;
+  const std::string run = " --n 400,800 --nb 40 --p 2 --q 2 --on crossbar:n=4,bw=1GB/s,lat=1us";
+  const std::string line = "network of the closed forms, a message alone, ";
+  const Outcome two = here.weft("predict hpl --closed-form --map cyclic" + run);
+  EXPECT_THAT(two.out, ::testing::EndsWith("\n" + line + "node-0 to node-1: 2 us, 1 GB/s\n"));
+  EXPECT_THAT(here.weft("predict hpl --n 400 --nb 40 --p 2 --q 2 --on crossbar:n=4,bw=1GB/s,lat=1us").out,
+              HasSubstr(line + "node-0 to node-1: 2 us, 1 GB/s\n"));
+  const Outcome one = here.weft("predict hpl --closed-form" + run + ",ranks_per_host=4");
+  EXPECT_THAT(one.out, HasSubstr(line + "ranks of node-0: "));
+}
+
 TEST(PredictHpl, AnInterruptKeepsTheRunsThatAreDone) {
   const Workspace here;
   // The clock of a simulation ends after 106 days.
