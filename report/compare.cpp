@@ -52,9 +52,11 @@ CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* be
     row.why = row.error;
     return row;
   }
+  row.finished = true;
   const Duration least = best->result->makespan;
-  row.slowdown =
-      least.count() > 0 ? run.result->makespan / std::chrono::duration<double, std::pico>(least) : 1.0;
+  if (least.count() > 0)
+    row.slowdown = run.result->makespan / std::chrono::duration<double, std::pico>(least);
+  if (run.result->makespan == least) row.slowdown = 1.0;
   row.why = &run == best ? explain_alone(run) : explain_slower(run, *best);
   return row;
 }
@@ -273,15 +275,15 @@ std::string headline(std::span<const CompareRow> rows, const PlatformNames& name
   const bool one_platform = !differ.platform && (differ.map || differ.routing);
   const std::string trace =
       predict::short_name(best.trace) + (one_platform ? " on " + name_of(best, names) : "");
-  if (!best.slowdown) return fmt::format("{}: deadlock in every run", trace);
+  if (!best.finished) return fmt::format("{}: deadlock in every run", trace);
   std::string out =
       fmt::format("{}: fastest {}, {}", trace, differ.of(best, names), show_seconds(best.makespan_s));
   const CompareRow* last = &best;
   for (const CompareRow& r : rows)
-    if (r.slowdown) last = &r;
+    if (r.finished) last = &r;
   if (last != &best)
-    out += fmt::format("; slowest {}, {} ({:.2f} times as long)", differ.of(*last, names),
-                       show_seconds(last->makespan_s), *last->slowdown);
+    out += fmt::format("; slowest {}, {}{}", differ.of(*last, names), show_seconds(last->makespan_s),
+                       last->slowdown ? fmt::format(" ({:.2f} times as long)", *last->slowdown) : "");
   return out;
 }
 
@@ -345,7 +347,7 @@ std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width)
     for (std::size_t k = i; k < end; ++k) {
       const CompareRow& r = rows[k];
       table.add({std::to_string(k - i + 1), name_of(r, names), r.map, r.routing,
-                 r.slowdown ? show_seconds(r.makespan_s) : "deadlock",
+                 r.finished ? show_seconds(r.makespan_s) : "deadlock",
                  r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-", fmt::format("{:.2f}", r.mean_hops),
                  r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization),
                  r.most_waited_link.empty() ? "-" : r.most_waited_link,

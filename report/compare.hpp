@@ -5,7 +5,8 @@
 // share}]}, ranks of the pairs that put most on it; null where they are not known.
 //
 // Rows are grouped by trace in the order given and ranked by makespan within; equal ones keep the order
-// given. `slowdown` is the makespan over the smallest one of the same trace. A run that deadlocks comes last
+// given. `slowdown` is the makespan over the smallest one of the same trace; of nothing, 1 for those that take nothing
+// too, and none for the others. A run that deadlocks comes last
 // in its group, without a slowdown, with `error`; one with unmatched messages keeps its place and has `error` too.
 // `warnings`: what the traces do not hold and what the replays met, each once with the name of its trace.
 #pragma once
@@ -23,10 +24,11 @@ namespace weft::report {
 struct CompareRow {
   std::size_t run = 0;  // index into the runs that were ranked
   std::string trace, platform, map, routing;
-  std::string model;  // that shared the links
-  std::string label;  // of the platform; empty: the user gave none
+  std::string model;      // that shared the links
+  std::string label;      // of the platform; empty: the user gave none
+  bool finished = false;  // else a deadlock
   double makespan_s = 0;
-  std::optional<double> slowdown;  // none: deadlock
+  std::optional<double> slowdown;  // none: deadlock, or the fastest takes no time and this one some
   std::uint32_t hosts = 0, switches = 0, links = 0;
   std::uint32_t cables = 0;
   double links_per_host = 0;  // cables / hosts: what a host's share of the network costs

@@ -263,7 +263,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
     while (end < sweep.rows.size() && sweep.rows[end].row.trace == sweep.rows[i].row.trace) ++end;
     const SweepRow* best = nullptr;
     for (std::size_t k = i; k < end; ++k)
-      if (sweep.rows[k].row.slowdown &&
+      if (sweep.rows[k].row.finished &&
           (best == nullptr || sweep.rows[k].row.makespan_s < best->row.makespan_s))
         best = &sweep.rows[k];
     if (!out.empty()) out += "\n";
@@ -285,7 +285,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
     for (std::size_t k = i; k < end; ++k) {
       const auto& [r, set] = sweep.rows[k];
       table.add({std::to_string(k - i + 1), words(set), names.of(r.label, r.platform), r.map,
-                 r.slowdown ? show_seconds(r.makespan_s) : "deadlock",
+                 r.finished ? show_seconds(r.makespan_s) : "deadlock",
                  r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-",
                  r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization)});
     }

@@ -376,6 +376,27 @@ TEST(CliSweep, RefusesSetsItCannotTry) {
   }
 }
 
+// Of no time at all only what takes none is a multiple.
+TEST(CliCompare, WhatIsSlowerThanNoTimeHasNoSlowdown) {
+  const Workspace w;
+  w.write("t.txt", "0 init\n1 init\n0 send 1 0 0 6\n1 recv 0 0 0 6\n0 finalize\n1 finalize\n");
+  const Outcome o = w.weft(
+      "compare t.txt --raw --on crossbar:n=2,lat=0 --on crossbar:n=4,lat=0 --on crossbar:n=2,lat=1us --json "
+      "c.json --csv c.csv");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const auto rows = ordered_json::parse(w.read("c.json"))["rows"];
+  EXPECT_EQ(rows[0]["slowdown"], 1.0);
+  EXPECT_EQ(rows[1]["slowdown"], 1.0);
+  EXPECT_EQ(rows[2]["makespan_s"], 2e-6);
+  EXPECT_TRUE(rows[2]["slowdown"].is_null());
+  EXPECT_THAT(w.read("c.csv"), HasSubstr(",2e-06,,2,1,"));
+  EXPECT_THAT(o.out, HasSubstr("; slowest on crossbar:n=2,lat=1us, 2 us\n"));
+  EXPECT_THAT(o.out, Not(HasSubstr("deadlock")));
+  const Outcome s = w.weft("sweep t.txt --raw --on crossbar:n=2 --set lat=0,1us");
+  EXPECT_THAT(s.out, HasSubstr("2 us         - "));
+  EXPECT_THAT(s.out, Not(HasSubstr("deadlock")));
+}
+
 TEST(SweepVerb, AKeyThatChangesNothingIsToldAndSpeedSaysWhy) {
   const Workspace w;
   w.write("t.txt", program(2, "sleep 0.001"));  // recorded seconds

@@ -32,6 +32,9 @@ export interface Row {
   error?: string;
 }
 
+// A slowdown is null, too, where the fastest takes no time and this run some.
+export const isDeadlock = (r: Row) => r.slowdown === null && r.error !== undefined;
+
 export interface RankTimes {
   rank: number;
   finish_s: number;

@@ -1,14 +1,14 @@
 // What each run's makespan is made of along its critical path, side by side: why one is slower than another.
 import { beside } from '../beside';
 import { partOf } from '../colours';
-import type { Page } from '../data';
+import { isDeadlock, type Page } from '../data';
 import { el } from '../dom';
 import { rowName } from './ranking';
 
 const kMostRuns = 12;
 
 export function partsBeside(page: Page, show: (run: number) => void): HTMLElement | null {
-  const known = page.rows.filter((r) => r.slowdown !== null && page.runs[r.run]?.result.critical_path);
+  const known = page.rows.filter((r) => !isDeadlock(r) && page.runs[r.run]?.result.critical_path);
   if (known.length < 2) return null;
   const section = el('section', { id: 'parts' }, el('h2', {}, 'Parts side by side'));
   const traces = new Set(known.map((r) => r.trace));

@@ -1,5 +1,5 @@
 // The ranking: a row a run, and why each is slower. Choosing a row shows that run below.
-import type { Page, Row } from '../data';
+import { isDeadlock, type Page, type Row } from '../data';
 import { el } from '../dom';
 import { percent, seconds } from '../format';
 import { table, type Column, type Table } from '../table';
@@ -22,7 +22,7 @@ export function ranking(page: Page, shown: () => number, show: (run: number) => 
     { title: 'platform', value: (r) => r.platform, text: (r) => r.label ?? r.platform },
     { title: 'map', value: (r) => r.map },
     { title: 'routing', value: (r) => r.routing },
-    { title: 'time', csv: 'makespan_s', value: (r) => r.makespan_s, text: (r) => (r.slowdown === null ? 'deadlock' : seconds(r.makespan_s)) },
+    { title: 'time', csv: 'makespan_s', value: (r) => r.makespan_s, text: (r) => (isDeadlock(r) ? 'deadlock' : seconds(r.makespan_s)) },
     { title: 'slowdown', value: (r) => r.slowdown, text: (r) => r.slowdown?.toFixed(3) ?? '-' },
     { title: 'hops', csv: 'mean_hops', value: (r) => r.mean_hops, text: (r) => r.mean_hops.toFixed(2) },
     { title: 'worst link', csv: 'worst_link', value: (r) => r.worst_link },

@@ -1,6 +1,6 @@
 // A sweep: its runs, time over each key that was swept, and where the ranking flips.
 import { curves, type Curve } from '../curves';
-import type { Row } from '../data';
+import { isDeadlock, type Row } from '../data';
 import { el } from '../dom';
 import { percent, seconds } from '../format';
 import type { DocumentSection } from '../section';
@@ -35,7 +35,7 @@ export const sweepCurves: DocumentSection = {
         const name = [different((o) => o.trace) ? r.trace : '', r.label ?? r.platform, different((o) => o.map) ? `map ${r.map}` : '', words(others)]
           .filter((s) => s !== '').join(', ');
         if (!by.has(name)) by.set(name, { name, values: values.map(() => null) });
-        if (r.slowdown !== null) by.get(name)!.values[values.indexOf(r.set[key]!)] = r.makespan_s;
+        if (!isDeadlock(r)) by.get(name)!.values[values.indexOf(r.set[key]!)] = r.makespan_s;
       }
       const list = [...by.values()];
       const marks = flips.filter((f) => f.key === key).map((f) => (values.indexOf(f.from) + values.indexOf(f.to)) / 2);
@@ -61,7 +61,7 @@ export const sweepRows: DocumentSection = {
       ...keys.map((k) => ({ title: k, value: (r: SweepRow) => r.set[k]! })),
       { title: 'platform', value: (r) => r.label ?? r.platform },
       { title: 'map', value: (r) => r.map },
-      { title: 'time', csv: 'makespan_s', value: (r) => r.makespan_s, text: (r) => (r.slowdown === null ? 'deadlock' : seconds(r.makespan_s)) },
+      { title: 'time', csv: 'makespan_s', value: (r) => r.makespan_s, text: (r) => (isDeadlock(r) ? 'deadlock' : seconds(r.makespan_s)) },
       { title: 'slowdown', value: (r) => r.slowdown, text: (r) => r.slowdown?.toFixed(3) ?? '-' },
       { title: 'worst link', csv: 'worst_link', value: (r) => r.worst_link },
       { title: 'used', csv: 'worst_link_utilization', value: (r) => r.worst_link_utilization, text: (r) => percent(r.worst_link_utilization) },
