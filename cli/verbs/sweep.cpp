@@ -1,6 +1,7 @@
 // weft sweep T... --on P... --set key=v1,v2,...: every combination of the values.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -56,17 +57,29 @@ Result<std::optional<double>> replay_between(const Options& o, const report::Fli
   return std::optional<double>(to_seconds(result.makespan));
 }
 
-// "bw=25Gbps,50Gbps": a comma separates the values to try.
+// "bw=25Gbps,50Gbps": a comma separates the values to try, but not within quotes, which go.
 Result<report::SweepAxis> parse_axis(const std::string& text) {
   const auto eq = text.find('=');
   if (eq == std::string::npos || eq == 0)
     return usage_error("--set without \"=\"", text, "KEY=VALUE,VALUE...");
   report::SweepAxis axis{text.substr(0, eq), {}};
-  for (std::size_t begin = eq + 1; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end == begin) return usage_error("--set with an empty value", text, "KEY=VALUE,VALUE...");
-    axis.values.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+  std::string value;
+  bool quoted = false;
+  for (std::size_t i = eq + 1; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '"') {
+      quoted = !quoted;
+      continue;
+    }
+    if (i < text.size() && (quoted || text[i] != ',')) {
+      value += text[i];
+      continue;
+    }
+    if (quoted) return usage_error("--set with a quote that is not closed", text, "KEY=\"VALUE\",VALUE...");
+    if (value.empty()) return usage_error("--set with an empty value", text, "KEY=VALUE,VALUE...");
+    if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
+      return usage_error("--set with a value twice", text, fmt::format("{} once", value));
+    axis.values.push_back(std::move(value));
+    value.clear();
   }
   return axis;
 }
@@ -148,7 +161,8 @@ Action setup(CLI::App& app) {
   o->matrix.add(app);
   o->flags.add(app);
   app.get_option("--set")->description(
-      "values of a platform key to try, comma between them; once for each key");
+      "values of a platform key to try, comma between them, a value with commas in quotes; once for each "
+      "key");
   app.add_option(
          "--bisect", o->bisect,
          "where the ranking flips between two values, narrow the place down by N bisections, two replays "

@@ -376,6 +376,21 @@ TEST(CliSweep, RefusesSetsItCannotTry) {
   }
 }
 
+// A comma within quotes is part of the value, and the quotes go.
+TEST(CliSweep, TakesAQuotedValueWithACommaAsOne) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  w.write("s.dot",
+          "graph g { node [kind=host]; n0; n1; n2; n3; node [kind=switch]; \"s,1\"; s2; n0 -- \"s,1\"; n0 -- "
+          "s2; n1 -- \"s,1\"; n1 -- s2; n2 -- s2; n3 -- s2; \"s,1\" -- s2 }");
+  const Outcome o = w.weft(
+      "sweep t.txt --raw --on file:path=s.dot,bw=1GB/s,lat=1us --set 'fail=\"switch=s,1\",1' --json s.json");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const auto j = ordered_json::parse(w.read("s.json"));
+  ASSERT_EQ(j["rows"].size(), 2u);
+  EXPECT_EQ(j["rows"][0]["set"]["fail"], "switch=s,1");
+}
+
 // Of no time at all only what takes none is a multiple.
 TEST(CliCompare, WhatIsSlowerThanNoTimeHasNoSlowdown) {
   const Workspace w;

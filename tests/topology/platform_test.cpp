@@ -123,5 +123,11 @@ TEST(Platform, EveryBuiltInLoadsUnderItsFileName) {
   }
 }
 
+TEST(Platform, QuotesAroundAValueAreNotPartOfIt) {
+  EXPECT_EQ(load("crossbar:n=4", {"fail=\"switch=switch\""}).fabric.cable_count(), 0u);
+  EXPECT_EQ(load("crossbar:n=4,fail=\"switch=switch\"").fabric.cable_count(), 0u);
+  EXPECT_EQ(load("crossbar:n=4", {"name=\"x\""}).name, "x");
+}
+
 }  // namespace
 }  // namespace weft::topology

@@ -272,6 +272,9 @@ Result<void> apply_override(PlatformSource& s, std::string_view setting) {
   const auto kv = key_value(setting);
   if (!kv) return bad_input(where, "setting without a key", std::string(setting), "key=value");
   auto [key, value] = *kv;
+  // Quotes are needed in the short form and in a list of values only, and mean the same here.
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+    value = value.substr(1, value.size() - 2);
   constexpr std::string_view kTopology = "topology.";
   if (key.starts_with(kTopology)) key.remove_prefix(kTopology.size());
   if (key == "family") {
