@@ -130,6 +130,15 @@ std::string platform_label(const topology::Platform& platform) {
   return platform.label.empty() ? short_name(platform.name) : platform.label;
 }
 
+Result<void> told_apart(std::string_view on_a, const topology::Platform& a, std::string_view on_b,
+                        const topology::Platform& b) {
+  const std::string& name = a.label.empty() ? a.name : a.label;
+  if (name != (b.label.empty() ? b.name : b.label)) return {};
+  return usage_error(fmt::format("two platforms are called {}", name),
+                     fmt::format("--on {} and --on {}", on_a, on_b),
+                     "--on LABEL=PLATFORM with a label of its own for each");
+}
+
 std::string short_name(std::string_view name) {
   std::string out;
   std::size_t begin = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "network/link_use.hpp"
@@ -110,6 +111,10 @@ enum class LinkOrder : std::uint8_t { kUtilization, kWaited };
 
 // What the platform is called in text: its label, or its name.
 [[nodiscard]] std::string platform_label(const topology::Platform& platform);
+
+// Error (kUsage) if two platforms of a list, which `--on A --on B` gave, are called the same in its rows.
+[[nodiscard]] Result<void> told_apart(std::string_view on_a, const topology::Platform& a,
+                                      std::string_view on_b, const topology::Platform& b);
 
 // A trace or platform as people read it: of a path with folders only the last folder and the file
 // ("routes:path=/a/b/torus.txt,lat=0" -> "routes:path=b/torus.txt,lat=0").

@@ -160,6 +160,11 @@ Result<void> run_matrix(const MatrixRequest& request, Matrix& out) {
   out.options = request.options;
   for (const PlatformRequest& p : request.platforms) {
     WEFT_ASSIGN(auto platform, topology::load_platform(p.spec, p.changes));
+    for (std::size_t i = 0; i < out.platforms.size(); ++i) {
+      const PlatformRequest& other = request.platforms[i];
+      if (other.changes.routing == p.changes.routing && other.changes.set == p.changes.set)
+        WEFT_TRY(told_apart(other.spec, out.platforms[i], p.spec, platform));
+    }
     out.platforms.push_back(std::move(platform));
   }
   const std::vector<std::string> maps =

@@ -54,6 +54,8 @@ Result<std::vector<PredictionTask>> tasks_of(const Options& o) {
     if (runs > kMaxRuns)
       return usage_error("too many runs", fmt::format("{}", runs), fmt::format("at most {}", kMaxRuns));
     task.configs = task.chosen.dat.runs();
+    for (const PredictionTask& other : tasks)
+      WEFT_TRY(predict::told_apart(other.on, other.platform, task.on, task.platform));
     tasks.push_back(std::move(task));
   }
   return tasks;
