@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "congestion/models.hpp"
 #include "core/quantity_text.hpp"
 
@@ -26,6 +28,17 @@ Result<double> parse_accuracy(const std::string& accuracy) {
   if (!ratio || *ratio < 0 || *ratio > kMost)
     return usage_error("--accuracy out of range", accuracy, "a ratio from 0 (exact) to 0.1, like 1e-4");
   return *ratio;
+}
+
+Result<void> check_sharing(std::string_view model, double accuracy, bool weights) {
+  const congestion::ModelRow* row = congestion::find_model(model);
+  if (row == nullptr || !row->is(congestion::kNoContention)) return {};
+  for (const auto& [flag, given] :
+       {std::pair("--weights rtt", weights), std::pair("--accuracy", accuracy > 0)})
+    if (given)
+      return usage_error(fmt::format("{} with --model {}, where flows share nothing", flag, model), {},
+                         "--help says what goes together");
+  return {};
 }
 
 std::string accuracy_note(double accuracy) {

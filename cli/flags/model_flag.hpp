@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/result.hpp"
 
@@ -16,6 +17,8 @@ void add_model(CLI::App& app, std::string& model);
 void add_accuracy(CLI::App& app, std::string& accuracy);
 // Errors: kUsage.
 [[nodiscard]] Result<double> parse_accuracy(const std::string& accuracy);
+// Errors: kUsage, where nothing that a weight or an accuracy changes is in `model` (empty: the platform's own).
+[[nodiscard]] Result<void> check_sharing(std::string_view model, double accuracy, bool weights);
 // For people: what the result may be off by; empty where it is exact.
 [[nodiscard]] std::string accuracy_note(double accuracy);
 

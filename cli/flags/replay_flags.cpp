@@ -49,6 +49,7 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
   o.model = model;
   WEFT_ASSIGN(o.accuracy, parse_accuracy(accuracy));
   o.rtt_weights = weights == "rtt";
+  WEFT_TRY(check_sharing(model, o.accuracy, o.rtt_weights));
   o.noise = noise;
   if (raw == "eager") o.raw = replay::RawMode::kEager;
   if (raw == "detached") o.raw = replay::RawMode::kDetached;
