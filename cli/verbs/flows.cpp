@@ -70,9 +70,10 @@ Result<FlowRun> build(const Options& o, Done& done) {
   WEFT_ASSIGN(done.requests, network::parse_flow_list(text, o.flows, fabric));
   const topology::RouteScope scope = fabric.routing().scope();
   if (scope == topology::RouteScope::kLoad) {
-    Error e = not_supported(fmt::format("routing {} for a list of flows", fabric.routing().name()),
-                            "a routing that does not look at the use of links; replay does");
-    return e;
+    return not_supported(
+        fmt::format("routes by the use of links, of routing {} or nic=adaptive, for a list of flows",
+                    fabric.routing().name()),
+        "a routing and a nic that do not look at it; replay does");
   }
   topology::RouteCache routes(fabric);
   std::vector<LinkId> drawn;

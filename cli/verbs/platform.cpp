@@ -93,13 +93,14 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   Table table({{"class", Table::Align::kLeft}, {"cables"}, {"bandwidth"}, {"latency"}});
   for (const ClassSummary& c : classes) {
     const std::uint64_t cables = c.links / 2;
+    const char* none_or_mixed = c.links == 0 ? "-" : "mixed";
     by_class[c.name] = {{"count", cables},
                         {"links", c.links},
                         {"bandwidth_Bps", or_null(c.bandwidth_Bps)},
                         {"latency_s", or_null(c.latency_s)}};
     table.add({c.name, show_count(static_cast<double>(cables)),
-               c.bandwidth_Bps ? show(Bandwidth(*c.bandwidth_Bps)) : "mixed",
-               c.latency_s ? show_seconds(*c.latency_s) : "mixed"});
+               c.bandwidth_Bps ? show(Bandwidth(*c.bandwidth_Bps)) : none_or_mixed,
+               c.latency_s ? show_seconds(*c.latency_s) : none_or_mixed});
   }
   const ordered_json mpi = {{"eager_limit_B", p.mpi.eager_limit.value()},
                             {"send_overhead_s", to_seconds(p.mpi.send_overhead)},
@@ -138,6 +139,8 @@ Result<void> show_platform(const Options& o, const Platform& p) {
                       or_unknown(m.mean_hops), or_unknown(m.diameter_hops), or_unknown(m.router_mean_hops),
                       or_unknown(m.router_diameter_hops));
   text += cut ? fmt::format("bisection: at most {} (best equal cut found)\n", counted(*cut, "cable"))
+          : f.rank_hosts() < 2
+              ? std::string("bisection: none (one host has no halves)\n")
               : std::string("bisection: unknown (more cables than are searched, and no closed form)\n");
   if (m.hops && m.hops->unreachable > 0)
     text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));

@@ -118,6 +118,15 @@ TEST_F(OutputTest, AnOutputThatCannotBeWrittenIsToldBeforeAnythingRuns) {
   EXPECT_THAT(w.list(), ElementsAre("f.csv", "k.csv", "t.weft")) << "nothing else was made";
 }
 
+// What is not there is neither mixed nor too large to be looked for.
+TEST_F(OutputTest, APlatformSaysWhatItLacks) {
+  const Outcome one = w.weft("platform show crossbar:n=1");
+  EXPECT_THAT(one.out, HasSubstr("bisection: none (one host has no halves)\n"));
+  const Outcome cut = w.weft("platform show fat-tree-16 --fail 100%");
+  EXPECT_THAT(cut.out, HasSubstr("up1         0          -        -\n"));
+  EXPECT_THAT(cut.out, ::testing::Not(HasSubstr("mixed")));
+}
+
 TEST_F(OutputTest, TwoOutputsInOneFileAreRefused) {
   fs::create_symlink("x", at("link"));
   for (const char* flags : {"--json x --csv x", "--json x --csv ./x", "--json - --csv -",

@@ -124,7 +124,7 @@ TEST(Xgft, BadParametersAreNamed) {
   EXPECT_THAT(error_of("xgft:h=2,m=4x4x4,w=1x4"),
               HasSubstr("m has 3 values; got \"4x4x4\"; expected 2 numbers"));
   EXPECT_THAT(error_of("xgft:h=2,m=4x4,w=1"), HasSubstr("w has 1 values"));
-  EXPECT_THAT(error_of("xgft:h=2,m=4x,w=1x1"), HasSubstr("not a whole number"));
+  EXPECT_THAT(error_of("xgft:h=2,m=4x,w=1x1"), HasSubstr("m lacks a number beside an x; got \"4x\""));
   EXPECT_THAT(error_of("xgft:m=100000x100000x100000,w=1x1x1"), HasSubstr("the network is too large"));
   EXPECT_THAT(error_of("xgft:m=2x2,w=16777216x16777216,p=16777216x16777216"),
               HasSubstr("the network is too large"));

@@ -109,6 +109,7 @@ Result<std::vector<std::uint64_t>> Params::list(std::string_view key, std::size_
   if (count > 0 ? parts.size() != count : parts.size() > max_count)
     return error(key, fmt::format("{} has {} values", key, parts.size()), form);
   for (std::string_view part : parts) {
+    if (part.empty()) return error(key, fmt::format("{} lacks a number beside an x", key), form);
     WEFT_ASSIGN(const std::int64_t v, parse_integer(part, lo, hi, fmt::format("{}: {}", e->where, key)));
     out.push_back(static_cast<std::uint64_t>(v));
   }
