@@ -9,6 +9,7 @@
 #include "core/quantity_text.hpp"
 #include "hpl_gen/closed_form/closed_form.hpp"
 #include "predict/hpl_exchanges.hpp"
+#include "predict/run_facts.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -399,7 +400,7 @@ std::string panel_csv(const predict::HplPrediction& run) {
   std::string out = report::csv_line({"column", "time_s", "gflops"});
   for (const CurvePoint& p : panel_curve(run, run.panels.size()))
     out += report::csv_line(
-        {fmt::format("{}", p.column), fmt::format("{:.9g}", p.seconds), fmt::format("{:.9g}", p.gflops)});
+        {fmt::format("{}", p.column), predict::exact_number(p.seconds), predict::exact_number(p.gflops)});
   return out;
 }
 
@@ -431,7 +432,7 @@ std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
                                       "phases_gflops",
                                       "platform",
                                       "seed"});
-  const auto number = [](double v) { return fmt::format("{:.9g}", v); };
+  const auto number = predict::exact_number;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const predict::HplPrediction& r = runs[i];
     const auto& c = r.config;

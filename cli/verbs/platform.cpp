@@ -11,6 +11,7 @@
 #include "core/counted.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/quantity_text.hpp"
+#include "predict/run_facts.hpp"
 #include "replay/kernel_time.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -160,7 +161,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
           {"name", "hosts", "switches", "cables", "diameter_hops", "mean_hops", "bisection_links"}) +
       report::csv_line({p.name, fmt::format("{}", f.host_count()), fmt::format("{}", f.switch_count()),
                         fmt::format("{}", f.cable_count()), or_unknown(m.diameter_hops),
-                        or_unknown(m.mean_hops), or_unknown(cut)}));
+                        m.mean_hops ? predict::exact_number(*m.mean_hops) : "unknown", or_unknown(cut)}));
 }
 
 Result<void> check(const Options& o, const Platform& p) {

@@ -24,6 +24,7 @@
 #include "predict/hpl_choices.hpp"
 #include "predict/hpl_prediction.hpp"
 #include "predict/hpl_tuning.hpp"
+#include "predict/run_facts.hpp"
 #include "report/hpl_report.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -173,8 +174,8 @@ Result<void> run(Options& o) {
     shown.insert(shown.end(),
                  {show(FlopRate(c.gflops * 1e9)), c.error_estimate ? show_percent(*c.error_estimate) : "-",
                   fmt::format("{}", c.round)});
-    plain.insert(plain.end(), {fmt::format("{:.9g}", c.gflops),
-                               c.error_estimate ? fmt::format("{:.3g}", *c.error_estimate) : "",
+    plain.insert(plain.end(), {predict::exact_number(c.gflops),
+                               c.error_estimate ? predict::exact_number(*c.error_estimate) : "",
                                fmt::format("{}", c.round)});
     for (const Inner& i : inner) plain.push_back(i.text(h));
     if (table.size() < kTextRows) table.add(shown);

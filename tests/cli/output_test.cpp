@@ -118,13 +118,16 @@ TEST_F(OutputTest, AnOutputThatCannotBeWrittenIsToldBeforeAnythingRuns) {
   EXPECT_THAT(w.list(), ElementsAre("f.csv", "k.csv", "t.weft")) << "nothing else was made";
 }
 
-// What is not there is neither mixed nor too large to be looked for.
-TEST_F(OutputTest, APlatformSaysWhatItLacks) {
+// What is not there is neither mixed nor too large to be looked for, and CSV has the digits of JSON.
+TEST_F(OutputTest, APlatformSaysWhatItLacksAndItsCsvIsExact) {
   const Outcome one = w.weft("platform show crossbar:n=1");
   EXPECT_THAT(one.out, HasSubstr("bisection: none (one host has no halves)\n"));
   const Outcome cut = w.weft("platform show fat-tree-16 --fail 100%");
   EXPECT_THAT(cut.out, HasSubstr("up1         0          -        -\n"));
   EXPECT_THAT(cut.out, ::testing::Not(HasSubstr("mixed")));
+  const Outcome mixed = w.weft("platform show torus-16 --json p.json --csv p.csv");
+  ASSERT_EQ(mixed.exit_code, 0) << mixed.err;
+  EXPECT_THAT(w.read("p.csv"), HasSubstr("," + json::parse(w.read("p.json"))["mean_hops"].dump() + ","));
 }
 
 TEST_F(OutputTest, TwoOutputsInOneFileAreRefused) {

@@ -400,6 +400,22 @@ TEST(PredictHpl, SeveralPlatformsAreOneTableAndEachIsAsAlone) {
   EXPECT_EQ(json::parse(forms.out)["runs"][3]["platform"], "torus-16");
 }
 
+// CSV has the digits of JSON.
+TEST(PredictHpl, ItsTablesAreExact) {
+  const Workspace here;
+  const std::string run = "predict hpl --nb 40 --p 2 --q 2 --on crossbar:n=4,bw=1GB/s,lat=1us";
+  const Outcome o = here.weft(run + " --n 400,800 --json p.json --csv p.csv");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const json j = json::parse(here.read("p.json"));
+  for (const auto& r : j["runs"])
+    for (const char* key : {"time_s", "gflops"})
+      EXPECT_THAT(here.read("p.csv"), HasSubstr("," + r[key].dump() + ","));
+  const Outcome tuned = here.weft("tune" + run.substr(7) + " --n 400 --json t.json --csv t.csv");
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  const json t = json::parse(here.read("t.json"));
+  EXPECT_THAT(here.read("t.csv"), HasSubstr("," + t["rows"][0]["gflops"].dump() + ","));
+}
+
 // One route stands for all: the text names it. 2 us and 1 GB/s here, and less inside of a host.
 TEST(PredictHpl, ClosedFormsSayWhoseMessagesTheyCount) {
   const Workspace here;
