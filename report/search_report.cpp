@@ -393,6 +393,7 @@ std::string search_json(const SearchFacts& f) {
                       {"host_classes", p.host_classes},     {"proved_optimal", p.proven},
                       {"port_bound_s", p.port_s},           {"classes", std::move(classes)}};
   }
+  j["warnings"] = f.warnings;
   j["wall_s"] = f.wall_s;
   return json_text(j);
 }

@@ -21,6 +21,7 @@ struct SearchFacts {
   const schedule::PlacementResult* placement = nullptr;  // null: not searched
   std::vector<HostId> host;                              // by rank
   std::vector<schedule::Phase> best;                     // timeline of result->best
+  std::vector<std::string> warnings;
   double wall_s = 0;
 };
 

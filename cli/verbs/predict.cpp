@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "cli/flags/hpl_flags.hpp"
 #include "cli/flags/journal_flags.hpp"
@@ -72,11 +73,32 @@ std::vector<PredictionJob> jobs_of(const Options& o, const std::vector<Predictio
   return jobs;
 }
 
+// What the placements of a platform's runs note, each once.
+std::vector<std::string> placement_warnings(const PredictionTask& task,
+                                            const predict::PredictOptions& options) {
+  std::vector<std::string> out;
+  std::set<std::int64_t> sizes;
+  for (const auto& config : task.configs)
+    if (sizes.insert(config.ranks()).second)
+      for (std::string& note : topology::placement_notes(
+               task.platform, static_cast<std::uint32_t>(config.ranks()), options.map, options.seed))
+        out.push_back(std::move(note));
+  return out;
+}
+
+// As the warnings of several platforms are told.
+void add_warnings(std::vector<std::string>& to, std::vector<std::string> of_task, const PredictionTask& task,
+                  bool alone) {
+  for (std::string& w : of_task)
+    to.push_back(alone ? std::move(w) : predict::platform_label(task.platform) + ": " + w);
+}
+
 // --closed-form: no replay.
 Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask>& tasks,
                               const predict::PredictOptions& options) {
   nlohmann::ordered_json j{{"schema", "weft.predict/1"}, {"runs", nlohmann::ordered_json::array()}};
   std::string text;
+  std::vector<std::string> warnings;
   for (const PredictionTask& task : tasks) {
     std::vector<predict::ClosedFormPrediction> closed;
     for (const auto& config : task.configs) {
@@ -89,7 +111,10 @@ Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask
     text +=
         (text.empty() ? "" : "\n") +
         report::closed_forms_text(task.configs, closed, predict::platform_label(task.platform), text_width());
+    add_warnings(warnings, placement_warnings(task, options), task, tasks.size() == 1);
   }
+  for (const std::string& w : warnings) text += "warning: " + w + "\n";
+  j["warnings"] = warnings;
   o.common.print(text);
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(j)));
   if (!o.common.csv.empty())
@@ -164,9 +189,8 @@ Result<void> run(Options& o) {
     std::vector<std::string> of_task = predict::device_warnings(task.platform, task.chosen.dat.program);
     for (std::string& w : predict::width_warnings(task.platform, widths)) of_task.push_back(std::move(w));
     if (options.noise && !task.platform.compute.has_noise()) of_task.emplace_back(topology::kNoNoise);
-    for (std::string& w : of_task)
-      warnings.push_back(tasks.size() == 1 ? std::move(w)
-                                           : predict::platform_label(task.platform) + ": " + w);
+    for (std::string& w : placement_warnings(task, options)) of_task.push_back(std::move(w));
+    add_warnings(warnings, std::move(of_task), task, tasks.size() == 1);
   }
   std::string text;
   if (!all.runs.empty())

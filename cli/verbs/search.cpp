@@ -215,8 +215,10 @@ Result<void> search(Options& o) {
     facts.result = &placement.search;
     facts.host = placement.classes[placement.best].host;
   } else {
-    WEFT_ASSIGN(facts.host,
-                topology::place_ranks(platform, e.ranks, o.map.empty() ? "block" : o.map, o.common.seed));
+    WEFT_ASSIGN(topology::Placement placed,
+                topology::place(platform, e.ranks, o.map.empty() ? "block" : o.map, o.common.seed));
+    facts.host = std::move(placed.hosts);
+    facts.warnings = std::move(placed.notes);
     WEFT_ASSIGN(workload, schedule::place_exchange(e, fabric, facts.host, schedule::messages_share(model)));
     if (report::message_time(workload) == 0) return takes_no_time;
     WEFT_ASSIGN(const auto oracle, schedule::make_rate_oracle(model, workload, fabric));
@@ -247,7 +249,9 @@ Result<void> search(Options& o) {
   facts.best = evaluator.timeline(facts.result->best, facts.mode);
   facts.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
-  o.common.print(report::search_text(facts));
+  std::string text = report::search_text(facts);
+  for (const std::string& w : facts.warnings) text += "warning: " + w + "\n";
+  o.common.print(text);
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::search_json(facts)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::search_csv(facts)));
   if (o.report.wanted())

@@ -102,6 +102,9 @@ Result<void> run(Options& o) {
   std::vector<std::string> warnings = pivot_warnings(options.pivots);
   for (std::string& w : predict::device_warnings(platform, base.program)) warnings.push_back(std::move(w));
   for (std::string& w : predict::width_warnings(platform, space.nb)) warnings.push_back(std::move(w));
+  const auto ranks = static_cast<std::uint32_t>(base.ranks());
+  for (std::string& w : topology::placement_notes(platform, ranks, options.map, options.seed))
+    warnings.push_back(std::move(w));
   if (!result.untried.empty())
     warnings.push_back(fmt::format("{} were not enough to try {}; --evaluations {} or more",
                                    counted(result.evaluations, "prediction"), fmt::join(result.untried, ", "),

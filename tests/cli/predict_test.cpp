@@ -400,19 +400,26 @@ TEST(PredictHpl, SeveralPlatformsAreOneTableAndEachIsAsAlone) {
   EXPECT_EQ(json::parse(forms.out)["runs"][3]["platform"], "torus-16");
 }
 
-// CSV has the digits of JSON.
-TEST(PredictHpl, ItsTablesAreExact) {
+// CSV has the digits of JSON, and a file of hosts that is too long is told.
+TEST(PredictHpl, ItsTablesAreExactAndItsHostFileIsReadToTheEnd) {
   const Workspace here;
-  const std::string run = "predict hpl --nb 40 --p 2 --q 2 --on crossbar:n=4,bw=1GB/s,lat=1us";
+  here.write("hosts", "0\n1\n2\n3\n0\n");
+  const std::string run =
+      "predict hpl --nb 40 --p 2 --q 2 --on crossbar:n=4,bw=1GB/s,lat=1us --map file:hosts";
+  const std::string warning = "hosts: 1 line beyond the 4 ranks is not used";
   const Outcome o = here.weft(run + " --n 400,800 --json p.json --csv p.csv");
   ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("warning: " + warning + "\n"));
   const json j = json::parse(here.read("p.json"));
+  EXPECT_EQ(j["warnings"], json{warning});
   for (const auto& r : j["runs"])
     for (const char* key : {"time_s", "gflops"})
       EXPECT_THAT(here.read("p.csv"), HasSubstr("," + r[key].dump() + ","));
+  EXPECT_THAT(here.weft(run + " --n 400 --closed-form").out, HasSubstr("\nwarning: " + warning + "\n"));
   const Outcome tuned = here.weft("tune" + run.substr(7) + " --n 400 --json t.json --csv t.csv");
   ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
   const json t = json::parse(here.read("t.json"));
+  EXPECT_THAT(t["warnings"].dump(), HasSubstr(warning));
   EXPECT_THAT(here.read("t.csv"), HasSubstr("," + t["rows"][0]["gflops"].dump() + ","));
 }
 

@@ -89,6 +89,16 @@ TEST(SearchVerb, NodeAndFabricAreOnePlatform) {
   EXPECT_GE(j["best_s"].get<double>(), j["link_bound_s"].get<double>() * (1 - 1e-9));
 }
 
+TEST(SearchVerb, ItsHostFileIsReadToTheEnd) {
+  const Workspace w;
+  w.write("hosts", "0\n1\n2\n3\n4\n5\n");
+  const Outcome o = w.weft("search halo --grid 2x2 --on cs-storm --map file:hosts --json s.json");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("\nwarning: hosts: 2 lines beyond the 4 ranks are not used\n"));
+  EXPECT_EQ(json::parse(w.read("s.json"))["warnings"],
+            json{"hosts: 2 lines beyond the 4 ranks are not used"});
+}
+
 TEST(SearchVerb, MistakesAreAnswered) {
   const Workspace w;
   const auto fails = [&](const std::string& arguments, int code, const std::string& text) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/counted.hpp"
 #include "core/files/input_file.hpp"
 #include "core/rng.hpp"
 #include "core/source_pos.hpp"
@@ -62,7 +63,8 @@ Result<Placement> place_from_file(const Platform& p, std::uint32_t ranks, const 
     return bad_input(SourcePos{path, line + 1, 1}.text(), "fewer lines than ranks",
                      fmt::format("{}", out.hosts.size()), fmt::format("{} lines", ranks));
   if (unused > 0)
-    out.notes.push_back(fmt::format("{}: {} lines beyond the {} ranks are not used", path, unused, ranks));
+    out.notes.push_back(fmt::format("{}: {} beyond the {} {} not used", path, counted(unused, "line"),
+                                    counted(ranks, "rank"), unused == 1 ? "is" : "are"));
   return out;
 }
 
@@ -230,6 +232,12 @@ Result<Placement> place(const Platform& p, std::uint32_t ranks, std::string_view
     WEFT_ASSIGN(out.hosts, place_grid(hosts, p.fabric, per_host, ranks, name == "hpl-rows", argument, map));
   }
   return out;
+}
+
+std::vector<std::string> placement_notes(const Platform& p, std::uint32_t ranks, std::string_view map,
+                                         std::uint64_t seed) {
+  const auto placement = place(p, ranks, map, seed);
+  return placement ? placement->notes : std::vector<std::string>();
 }
 
 Result<std::vector<HostId>> place_ranks(const Platform& p, std::uint32_t ranks, std::string_view map,

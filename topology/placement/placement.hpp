@@ -33,6 +33,10 @@ struct Placement {
 [[nodiscard]] Result<Placement> place(const Platform& platform, std::uint32_t ranks, std::string_view map,
                                       std::uint64_t seed, const std::vector<bool>& taken = {});
 
+// Its notes alone, for those who tell them where place_ranks() was called elsewhere.
+[[nodiscard]] std::vector<std::string> placement_notes(const Platform& platform, std::uint32_t ranks,
+                                                       std::string_view map, std::uint64_t seed);
+
 // For help texts and errors.
 inline constexpr std::string_view kMaps =
     "block, cyclic, random, switch, group, strided:K, hpl-rows:PxQ, hpl-cols:PxQ or file:PATH, and then "
