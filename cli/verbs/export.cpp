@@ -44,8 +44,9 @@ Result<void> run_export(const ExportOptions& o) {
   WEFT_ASSIGN(auto choices,
               replay::choose_collectives(rules.name, {&algorithms}, replay::recorded_hosts(trace->header())));
   replay::ExpandedCollectives expanded(*trace, std::move(choices));
-  WEFT_TRY(traces::export_trace(*trace, o.to, o.output, {&expanded}));
-  const std::vector<std::string> warnings = traces::trace_warnings(trace->header());
+  std::vector<std::string> warnings = traces::trace_warnings(trace->header());
+  WEFT_TRY(traces::export_trace(*trace, o.to, o.output,
+                                {.collectives = &expanded, .computation = {}, .warnings = &warnings}));
   // On standard error: the trace itself may go to standard output.
   if (!o.common.quiet)
     for (const auto& w : warnings) fmt::print(stderr, "weft export: {}: warning: {}\n", o.inputs[0], w);

@@ -17,6 +17,8 @@ struct ExportOptions {
   CollectiveMessages* collectives = nullptr;  // null: who asks refuses collectives
   // Picoseconds that operation `index` of `rank` takes, a computation in flops or a kernel. Empty: who asks refuses it.
   std::function<std::int64_t(RankId rank, std::uint64_t index)> computation = {};
+  // Gets a sentence for each way in which what was written is another program than the trace. Null: nobody reads them.
+  std::vector<std::string>* warnings = nullptr;
 };
 
 // export: the whole trace, from its start, to `path` ("-" = standard output where the format is one file).

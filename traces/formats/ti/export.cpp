@@ -2,32 +2,61 @@
 // ranks.
 //
 // Sizes are written as bytes (datatype 6). TI has no communicators: messages on another than the world get tags of their own
-// (exports/tags.hpp), and a collective on less than the world cannot be said (kNotSupported with its position). Ssend and ISsend are written as SMPI writes them. Probes, regions and communicator calls leave
-// no line.
+// (exports/tags.hpp), and a collective on less than the world cannot be said (kNotSupported with its position). Ssend and
+// ISsend are written as SMPI writes them. Which requests a wait line completes: wait_lines.hpp. Probes, regions and
+// communicator calls leave no line.
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
 #include "traces/exports/tags.hpp"
+#include "traces/formats/ti/wait_lines.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces {
 namespace {
 
+using ti::WaitLines;
+
 // SimGrid's values for wildcards (include/smpi/smpi.h).
 constexpr int kSmpiAnySource = -555;
 constexpr int kSmpiAnyTag = -444;
+// The slot of the send half of a sendrecv: none of a trace.
+constexpr std::uint32_t kSendHalf = kNoRequest - 1;
+
+// What is another program in TI, of all ranks.
+struct TiLosses {
+  std::uint64_t early_waits = 0;
+  std::uint64_t any_source_waits = 0;
+
+  void tell(std::vector<std::string>& warnings) const {
+    if (early_waits > 0)
+      warnings.push_back(
+          counted(early_waits, "request") +
+          " must be over earlier than in the program: a wait of TI text names a source, a destination and a "
+          "tag, and SimGrid takes the oldest request with them");
+    if (any_source_waits > 0)
+      warnings.push_back("SimGrid passes over " + counted(any_source_waits, "wait") +
+                         " for a message of any source: there its rank goes on before the message is there");
+  }
+};
 
 class TiWriter {
  public:
-  TiWriter(const TraceReader& trace, std::uint32_t rank, const Tags& tags, std::string& out)
-      : trace_(trace), rank_(rank), tags_(tags), out_(out), to_(std::back_inserter(out)) {}
+  TiWriter(const TraceReader& trace, std::uint32_t rank, const Tags& tags, TiLosses& losses, std::string& out)
+      : trace_(trace), rank_(rank), tags_(tags), losses_(losses), out_(out), to_(std::back_inserter(out)) {}
   Result<void> write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
+  // After the last operation.
+  void finish() {
+    waits_.finish([this](const WaitLines::Key& key) { wait(key); });
+  }
 
  private:
   static int source(std::int32_t peer) { return peer == kAnySource ? kSmpiAnySource : peer; }
@@ -37,29 +66,50 @@ class TiWriter {
     return static_cast<int>(*tags_.message(op.comm.index(), static_cast<std::uint32_t>(op.tag)));
   }
   Result<void> can_tell(const Op& op, std::uint64_t index);
+  [[nodiscard]] WaitLines::Key key_of(const Op& op) const {
+    const auto me = static_cast<int>(rank_);
+    const bool receive = op.kind == OpKind::recv || is_receive_request(op.kind);
+    return receive ? WaitLines::Key{source(op.peer), me, tag_of(op)}
+                   : WaitLines::Key{me, op.peer, tag_of(op)};
+  }
   void message(std::string_view action, const Op& op) {
     if (op.peer == kProcNull) return;
     fmt::format_to(to_, "{} {} {} {} {} 6\n", rank_, action, source(op.peer), tag_of(op), op.amount);
   }
-  void post(const Op& op) {
+  // A message that goes on beside the program until a line waits for it.
+  void post(const Op& op, std::uint32_t slot) {
+    waits_.free(slot);
+    if (op.peer == kProcNull) return;
     switch (op.kind) {
       case OpKind::irecv:
       case OpKind::recv_init:
-        return message("irecv", op);
+        message("irecv", op);
+        return waits_.post(key_of(op), false, slot);
       case OpKind::issend:
       case OpKind::ssend_init:
-        return message("ISsend", op);
+        message("ISsend", op);
+        return waits_.post(key_of(op), true, slot);
+      case OpKind::ibsend:
+      case OpKind::bsend_init:
+        return buffered(op);
       default:
-        return message("isend", op);
+        message("isend", op);
+        return waits_.post(key_of(op), true, slot);
     }
   }
-  void wait(std::uint32_t slot) {
-    const RequestBook::Entry* e = requests_.find(slot);
-    if (e == nullptr || !e->active || e->op.peer == kProcNull) return;
-    if (is_receive_request(e->op.kind))
-      fmt::format_to(to_, "{} wait {} {} {}\n", rank_, source(e->op.peer), rank_, tag_of(e->op));
-    else
-      fmt::format_to(to_, "{} wait {} {} {}\n", rank_, rank_, e->op.peer, tag_of(e->op));
+  // It is over for the program, wherever the message is.
+  void buffered(const Op& op) {
+    message("isend", op);
+    if (op.peer != kProcNull) waits_.post_for_nobody(key_of(op));
+  }
+  void wait(const WaitLines::Key& key) {
+    fmt::format_to(to_, "{} wait {} {} {}\n", rank_, key.source, key.destination, key.tag);
+    losses_.any_source_waits += key.source == kSmpiAnySource ? 1 : 0;
+  }
+  void wait(std::span<const std::int64_t> slots) {
+    const std::uint64_t before = waits_.early();
+    waits_.wait(slots, [this](const WaitLines::Key& key) { wait(key); });
+    losses_.early_waits += waits_.early() - before;
   }
   void list_of(std::span<const std::int64_t> l) {
     for (const std::int64_t v : l) fmt::format_to(to_, " {}", v);
@@ -74,11 +124,12 @@ class TiWriter {
   const TraceReader& trace_;
   std::uint32_t rank_;
   const Tags& tags_;
+  TiLosses& losses_;
   ReceivedContexts contexts_;
   std::string& out_;
   std::back_insert_iterator<std::string> to_;
-  RequestBook requests_;
-  Op send_half_;  // of the sendrecv right before
+  RequestBook requests_;  // of persistent ones
+  WaitLines waits_;
 };
 
 // Whether a message has a tag in TI, and no receive of this rank could take one that is not meant for it.
@@ -179,6 +230,7 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       fmt::format_to(to_, "{} init\n", rank_);
       break;
     case OpKind::finalize:
+      finish();
       fmt::format_to(to_, "{} finalize\n", rank_);
       break;
     case OpKind::compute_flops:
@@ -190,9 +242,11 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       fmt::format_to(to_, "{} sleep {}\n", rank_, static_cast<double>(op.amount) / kTicksPerSecond);
       break;
     case OpKind::send:
-    case OpKind::bsend:
     case OpKind::rsend:
       message("send", op);
+      break;
+    case OpKind::bsend:
+      buffered(op);
       break;
     case OpKind::ssend:
       message("Ssend", op);
@@ -200,39 +254,36 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
     case OpKind::recv:
       message("recv", op);
       // The send half went out as an isend (TI's own sendRecv has no tags); it ends here.
-      if ((op.flags & kPairedRecv) != 0 && send_half_.peer != kProcNull)
-        fmt::format_to(to_, "{} wait {} {} {}\n", rank_, rank_, send_half_.peer, tag_of(send_half_));
+      if ((op.flags & kPairedRecv) != 0) wait(std::array{std::int64_t{kSendHalf}});
       break;
     case OpKind::sendrecv:
-      message("isend", op);
-      send_half_ = op;
+      post(op, kSendHalf);
       break;
     case OpKind::start:
-      if (const auto* e = requests_.find(op.request)) post(e->op);
-      requests_.start(op.request);
+      if (const auto* e = requests_.find(op.request)) post(e->op, op.request);
       break;
     case OpKind::startall:
       for (const std::int64_t r : list) {
-        if (const auto* e = requests_.find(static_cast<std::uint32_t>(r))) post(e->op);
-        requests_.start(static_cast<std::uint32_t>(r));
+        const auto slot = static_cast<std::uint32_t>(r);
+        if (const auto* e = requests_.find(slot)) post(e->op, slot);
       }
       break;
     case OpKind::request_free:
       requests_.free(op.request);
+      waits_.free(op.request);
       break;
     case OpKind::launch:
       return cannot(op, index, "its ranks have no accelerators beside them");
     default:
       if (is_collective(op.kind)) return collective(op, list, index);
       if (makes_request(op.kind)) {
-        if (op.kind <= OpKind::irecv) post(op);
-        requests_.post(op, index);
+        if (op.kind <= OpKind::irecv)
+          post(op, op.request);
+        else
+          requests_.post(op, index);
       } else if (is_completion(op.kind)) {
         std::int64_t one = 0;
-        for (const std::int64_t r : completed_requests(op, list, one)) {
-          wait(static_cast<std::uint32_t>(r));
-          requests_.complete(static_cast<std::uint32_t>(r));
-        }
+        wait(completed_requests(op, list, one));
       }
   }
   return {};
@@ -240,7 +291,7 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
 
 }  // namespace
 
-Result<void> export_ti(TraceReader& trace, const std::string& path, const ExportOptions& /*options*/) {
+Result<void> export_ti(TraceReader& trace, const std::string& path, const ExportOptions& options) {
   WEFT_ASSIGN(AtomicFile index, AtomicFile::open(path));
   if (index.straight()) return usage_error("SimGrid TI text is several files", path, "-o FILE");
   const std::string dir = path + "_files";
@@ -252,12 +303,13 @@ Result<void> export_ti(TraceReader& trace, const std::string& path, const Export
   WEFT_ASSIGN(const WorkFolder work, WorkFolder::open(dir + "/rank"));
   std::vector<AtomicFile> files;
   const Tags tags(trace.communicators().size());
+  TiLosses losses;
   OpBlock block;
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
     const std::string name = fmt::format("{}/rank-{}.txt", dir, r);
     index.write(name + "\n");
     WEFT_ASSIGN(ExportFile file, ExportFile::open(name, &work));
-    TiWriter writer(trace, r, tags, file.buffer());
+    TiWriter writer(trace, r, tags, losses, file.buffer());
     while (true) {
       WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
       if (!more) break;
@@ -265,11 +317,13 @@ Result<void> export_ti(TraceReader& trace, const std::string& path, const Export
         WEFT_TRY(writer.write(block.ops[i], block.list(block.ops[i]), block.first_op + i));
       file.drain();
     }
+    writer.finish();
     WEFT_ASSIGN(AtomicFile whole, file.hand_over());
     files.push_back(std::move(whole));
   }
   WEFT_TRY(index.close());
   files.push_back(std::move(index));
+  if (options.warnings != nullptr) losses.tell(*options.warnings);
   made.keep();
   return commit_all(files);
 }
