@@ -70,6 +70,22 @@ TEST(GoalExport, ANonBlockingOneIsRequiredByWhatStandsBehindItsWait) {
       "l4: calc 6\nl4 requires l3\nl4 requires l1\nl5: send 8b to 1 tag 3\nl5 requires l4\nl5 requires l2\n");
 }
 
+TEST(GoalExport, NothingWaitsForABufferedSend) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::ibsend, 1, 1, 8, CommId(0), 0);
+  t.p2p(0, OpKind::isend, 1, 2, 8, CommId(0), 1);
+  t.add(0, {.kind = OpKind::waitall}, {0, 1});
+  t.compute(0, Duration(1000));
+  t.p2p(0, OpKind::bsend_init, 1, 3, 8, CommId(0), 2);
+  t.add(0, {.kind = OpKind::start, .request = 2});
+  t.wait(0, 2);
+  t.compute(0, Duration(2000));
+  EXPECT_EQ(goal_of(t),
+            "l1: send 8b to 1 tag 1\nl2: send 8b to 1 tag 2\nl2 irequires l1\n"
+            "l3: calc 1\nl3 requires l2\nl4: send 8b to 1 tag 3\nl4 requires l3\n"
+            "l5: calc 2\nl5 irequires l4\n");
+}
+
 TEST(GoalExport, BothHalvesOfASendrecvBeginTogether) {
   MemoryTrace t(2);
   t.compute(0, Duration(1000));

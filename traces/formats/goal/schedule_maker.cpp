@@ -63,7 +63,9 @@ Result<void> ScheduleMaker::post(const Op& op, std::uint32_t slot) {
     return {};
   }
   WEFT_ASSIGN(const std::uint32_t v, message(op, send, after_));
-  if (slot != kNoRequest) under_way_[slot] = {v};
+  // A buffered send is over when it has started, so its wait has nothing to wait for.
+  const bool buffered = op.kind == OpKind::ibsend || op.kind == OpKind::bsend_init;
+  if (slot != kNoRequest) under_way_[slot] = buffered ? Ends{} : Ends{v};
   return go_on_after(v, true);
 }
 
