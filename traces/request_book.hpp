@@ -99,4 +99,12 @@ class RequestBook {
   }
 }
 
+// Whether a cancelled receive that `completion` completes was withdrawn: it says no match. One whose cancel came too late is
+// an ordinary receive. Of several requests at once nothing is said, and recorder and importers leave withdrawn receives out:
+// an ordinary one, too.
+[[nodiscard]] constexpr bool completes_withdrawn(const Op& completion) {
+  return (completion.kind == OpKind::wait || completion.kind == OpKind::test) &&
+         completion.peer == kAnySource;
+}
+
 }  // namespace weft::traces

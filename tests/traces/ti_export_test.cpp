@@ -105,6 +105,29 @@ TEST(TiExport, AWaitBehindBufferedSendsOfItsKeyIsTold) {
   EXPECT_THAT(e.warnings, ElementsAre(HasSubstr("2 requests must be over earlier")));
 }
 
+TEST(TiExport, ACancelThatCameTooLateChangesNothing) {
+  const auto lines = [](const Op& end, const std::vector<std::int64_t>& list) {
+    MemoryTrace t(2);
+    t.p2p(0, OpKind::isend, 1, 5, 10, CommId(0), 0);
+    t.p2p(0, OpKind::irecv, 1, 5, 10, CommId(0), 1);
+    for (const std::uint32_t slot : {0u, 1u}) t.add(0, {.kind = OpKind::cancel, .request = slot});
+    t.wait(0, 0);
+    t.add(0, end, list);
+    return ti_of(t).lines;
+  };
+  const std::string ordinary = "0 isend 1 5 10 6\n0 irecv 1 5 10 6\n0 wait 0 1 5\n0 wait 1 0 5\n";
+  EXPECT_EQ(lines({.kind = OpKind::wait, .peer = 1, .tag = 5, .amount = 10, .request = 1}, {}), ordinary);
+  EXPECT_EQ(lines({.kind = OpKind::waitall}, {1}), ordinary);
+  // Nothing came: the irecv would wait for ever.
+  const std::string refused =
+      "by hand: rank 0, operation 3: error: not supported: SimGrid TI text cannot say this cancel: no "
+      "message came "
+      "for its receive";
+  EXPECT_EQ(lines({.kind = OpKind::wait, .peer = kAnySource, .tag = kAnyTag, .request = 1}, {}), refused);
+  EXPECT_EQ(lines({.kind = OpKind::request_free, .request = 1}, {}), refused);
+  EXPECT_EQ(lines({.kind = OpKind::barrier}, {}), refused);
+}
+
 // SimGrid keeps a receive from any source (-555) as one from -556: no line of a trace finds it.
 TEST(TiExport, AWaitForAnySourceIsTold) {
   MemoryTrace t(2);

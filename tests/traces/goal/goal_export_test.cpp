@@ -86,6 +86,25 @@ TEST(GoalExport, NothingWaitsForABufferedSend) {
             "l5: calc 2\nl5 irequires l4\n");
 }
 
+TEST(GoalExport, ACancelThatCameTooLateChangesNothing) {
+  const auto text = [](bool cancelled) {
+    MemoryTrace t(2);
+    const auto cancel = [&](std::uint32_t slot) {
+      if (cancelled) t.add(0, {.kind = OpKind::cancel, .request = slot});
+    };
+    for (const std::uint32_t slot : {0u, 1u}) t.p2p(0, OpKind::irecv, 1, 5, 8, CommId(0), slot);
+    t.p2p(0, OpKind::isend, 1, 6, 8, CommId(0), 2);
+    for (const std::uint32_t slot : {0u, 1u, 2u}) cancel(slot);
+    t.add(0, {.kind = OpKind::wait, .peer = 1, .tag = 5, .amount = 8, .request = 0});
+    t.wait(0, 2);
+    t.add(0, {.kind = OpKind::waitall}, {1});
+    t.compute(0, Duration(1000));
+    return goal_of(t);
+  };
+  EXPECT_THAT(text(true), HasSubstr("l4 requires l1"));
+  EXPECT_EQ(text(true), text(false));
+}
+
 TEST(GoalExport, BothHalvesOfASendrecvBeginTogether) {
   MemoryTrace t(2);
   t.compute(0, Duration(1000));
@@ -196,11 +215,15 @@ TEST(GoalExport, WhatItCannotSayIsRefusedWithItsPosition) {
               }),
               HasSubstr("operation 2: error: not supported: GOAL: a receive of any tag, or of one from "
                         "1073741824 on, beside"));
-  EXPECT_THAT(refused([](auto& t) {
-                t.p2p(0, OpKind::irecv, 1, 1, 1, CommId(0), 0);
-                t.add(0, {.kind = OpKind::cancel, .request = 0});
-              }),
-              HasSubstr("GOAL: cancelled requests"));
+  for (const OpKind end : {OpKind::wait, OpKind::request_free, OpKind::cancel})
+    EXPECT_EQ(
+        refused([end](auto& t) {
+          t.p2p(0, OpKind::irecv, 1, 1, 1, CommId(0), 0);
+          t.add(0, {.kind = OpKind::cancel, .request = 0});
+          t.add(0, {.kind = end, .peer = kAnySource, .tag = kAnyTag, .request = 0});
+        }),
+        "by hand: rank 0, operation 2: error: not supported: GOAL: a receive that was cancelled before a "
+        "message came");
   MemoryTrace t(2);
   t.collective(0, OpKind::barrier, 0, 0, CommId(0));
   EXPECT_THAT(goal_of(t), HasSubstr("GOAL: collectives without somebody who knows their algorithms"));

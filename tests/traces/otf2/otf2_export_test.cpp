@@ -371,6 +371,26 @@ TEST(Otf2Export, PersistentRequestsAreWhatTheyStart) {
   EXPECT_THAT(back->header().notes, ::testing::Contains(HasSubstr("4 starts of persistent requests")));
 }
 
+TEST(Otf2Export, ACancelledReceiveIsLeftOutOnlyWhereNothingCame) {
+  MemoryTrace t(2);
+  t.p2p(1, OpKind::isend, 0, 4, 9, CommId(0), 0);
+  t.wait(1, 0);
+  for (const std::uint32_t slot : {0u, 1u}) {
+    t.p2p(0, OpKind::irecv, 1, 4, 9, CommId(0), slot);
+    t.add(0, {.kind = OpKind::cancel, .request = slot});
+  }
+  t.add(0, {.kind = OpKind::wait, .peer = 1, .tag = 4, .amount = 9, .request = 0});  // too late
+  t.add(0, {.kind = OpKind::wait, .peer = kAnySource, .tag = kAnyTag, .request = 1});
+  const TempDir dir;
+  ASSERT_TRUE(export_trace(t, "otf2", dir.path("out")));
+  otf2_print_is_content(dir.path("out"));
+  const auto back = opened(dir.path("out"));
+  ASSERT_TRUE(back);
+  EXPECT_THAT(shown_program(*back, 0),
+              ElementsAre("irecv peer=1 tag=4 amount=9 request=0", "wait peer=1 tag=4 amount=9 request=0"));
+  EXPECT_THAT(back->header().notes, ::testing::Contains(HasSubstr("1 request cancelled: left out")));
+}
+
 TEST(Otf2Export, WhatOtf2HasNoRecordForIsRefusedWithItsPlace) {
   const TempDir dir;
   const auto refused = [&](const MemoryTrace& trace, const std::string& what) {

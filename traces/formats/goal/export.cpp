@@ -34,6 +34,7 @@ Result<void> make_schedule(TraceReader& trace, std::uint32_t rank, const Tags& t
       WEFT_TRY(maker.add(block.ops[i], block.list(block.ops[i]), block.first_op + i));
     part(maker, false);
   }
+  WEFT_TRY(maker.finish());
   part(maker, true);
   return {};
 }

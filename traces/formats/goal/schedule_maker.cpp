@@ -7,6 +7,18 @@
 namespace weft::traces::goal {
 Error ScheduleMaker::refuse(const std::string& what) const { return not_supported("GOAL: " + what); }
 
+// Its receive stands in the schedule and would wait for ever.
+Error ScheduleMaker::withdrawn(std::uint64_t cancel) const {
+  Error e = refuse("a receive that was cancelled before a message came");
+  e.where = trace_.position(rank_, cancel);
+  return e;
+}
+
+Result<void> ScheduleMaker::finish() const {
+  if (!cancels_.empty()) return withdrawn(cancels_.begin()->second);
+  return {};
+}
+
 Result<std::uint32_t> ScheduleMaker::start(const Operation& op, const Ends& after) {
   const std::uint64_t v = first_ + schedule_.ops.size();
   if (v >= kMaxOperations) return refuse("more than 2^31 operations of a rank");
@@ -58,6 +70,7 @@ Result<void> ScheduleMaker::compute(std::int64_t picoseconds) {
 // A non-blocking message; the chain goes on when it has started.
 Result<void> ScheduleMaker::post(const Op& op, std::uint32_t slot) {
   const bool send = !is_receive_request(op.kind);
+  if (const auto at = cancels_.find(slot); at != cancels_.end()) return withdrawn(at->second);
   if (op.peer == kProcNull) {
     if (slot != kNoRequest) under_way_.erase(slot);
     return {};
@@ -65,7 +78,7 @@ Result<void> ScheduleMaker::post(const Op& op, std::uint32_t slot) {
   WEFT_ASSIGN(const std::uint32_t v, message(op, send, after_));
   // A buffered send is over when it has started, so its wait has nothing to wait for.
   const bool buffered = op.kind == OpKind::ibsend || op.kind == OpKind::bsend_init;
-  if (slot != kNoRequest) under_way_[slot] = buffered ? Ends{} : Ends{v};
+  if (slot != kNoRequest) under_way_[slot] = {buffered ? Ends{} : Ends{v}, !send};
   return go_on_after(v, true);
 }
 
@@ -105,7 +118,8 @@ Result<void> ScheduleMaker::collective(const Op& op, std::span<const std::int64_
     i = end;
   }
   if (is_nonblocking_collective(op.kind)) {
-    if (op.request != kNoRequest) under_way_[op.request] = messages_.empty() ? Ends{} : std::move(before);
+    if (op.request != kNoRequest)
+      under_way_[op.request] = {messages_.empty() ? Ends{} : std::move(before), false};
   } else {
     after_ = std::move(before);
   }
@@ -118,7 +132,11 @@ Result<void> ScheduleMaker::wait(const Op& op, std::span<const std::int64_t> lis
     requests_.complete(static_cast<std::uint32_t>(slot));
     const auto it = under_way_.find(static_cast<std::uint32_t>(slot));
     if (it == under_way_.end()) continue;
-    for (const std::uint32_t v : it->second) {
+    if (const auto at = cancels_.find(it->first); at != cancels_.end()) {
+      if (completes_withdrawn(op)) return withdrawn(at->second);
+      cancels_.erase(at);
+    }
+    for (const std::uint32_t v : it->second.ends) {
       std::erase(after_, v | Dependency::kAtStart);
       if (std::ranges::find(after_, v) == after_.end()) after_.push_back(v);
     }
@@ -141,7 +159,9 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
     case OpKind::exchange_series:
       return refuse("exchange series of generated HPL");
     case OpKind::cancel:
-      if (under_way_.contains(op.request)) return refuse("cancelled requests");
+      // A send that was made goes on.
+      if (const auto it = under_way_.find(op.request); it != under_way_.end() && it->second.receive)
+        cancels_.emplace(op.request, index_);
       return {};
     case OpKind::send:
     case OpKind::ssend:
@@ -178,6 +198,7 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
       }
       return {};
     case OpKind::request_free:
+      if (const auto at = cancels_.find(op.request); at != cancels_.end()) return withdrawn(at->second);
       requests_.free(op.request);
       under_way_.erase(op.request);
       return {};

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -30,6 +31,9 @@ class ScheduleMaker {
   // Adds what operation `index` of the rank becomes to schedule(). Errors: kNotSupported, kBadInput, with its position.
   [[nodiscard]] Result<void> add(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
 
+  // After the last operation. Errors: kNotSupported.
+  [[nodiscard]] Result<void> finish() const;
+
   // What was added since the last forget(); the first of its operations has the number first().
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] std::uint32_t first() const { return first_; }
@@ -42,6 +46,11 @@ class ScheduleMaker {
   using Ends =
       std::vector<std::uint32_t>;  // operations, with Dependency::kAtStart where their start is enough
 
+  struct UnderWay {
+    Ends ends;
+    bool receive = false;
+  };
+
   Result<std::uint32_t> start(const Operation& op, const Ends& after);
   Result<void> go_on_after(Result<std::uint32_t> operation, bool at_start);
   [[nodiscard]] Result<void> received(std::uint32_t comm, std::int32_t tag);
@@ -52,6 +61,7 @@ class ScheduleMaker {
   Result<void> wait(const Op& op, std::span<const std::int64_t> list);
   Result<void> write(const Op& op, std::span<const std::int64_t> list);
   [[nodiscard]] Error refuse(const std::string& what) const;
+  [[nodiscard]] Error withdrawn(std::uint64_t cancel) const;
 
   const TraceReader& trace_;
   RankId rank_;
@@ -65,9 +75,11 @@ class ScheduleMaker {
   bool half_open_ = false;   // its receive half comes next
   std::int64_t rest_ = 0;    // picoseconds of computation that no nanosecond was written for
   ReceivedContexts contexts_;
-  RequestBook requests_;                               // of persistent ones
-  std::unordered_map<std::uint32_t, Ends> under_way_;  // by slot; never iterated
-  std::vector<std::uint32_t> calls_;                   // of collectives, by communicator
+  RequestBook requests_;                                   // of persistent ones
+  std::unordered_map<std::uint32_t, UnderWay> under_way_;  // by slot; never iterated
+  std::map<std::uint32_t, std::uint64_t>
+      cancels_;                       // of receives under way: slot -> the operation that cancels it
+  std::vector<std::uint32_t> calls_;  // of collectives, by communicator
   std::vector<CollectiveMessage> messages_;
 };
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <vector>
 
 #include "core/counted.hpp"
@@ -54,8 +55,9 @@ class TiWriter {
       : trace_(trace), rank_(rank), tags_(tags), losses_(losses), out_(out), to_(std::back_inserter(out)) {}
   Result<void> write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
   // After the last operation.
-  void finish() {
-    waits_.finish([this](const WaitLines::Key& key) { wait(key); });
+  Result<void> finish() {
+    wait_for_what_is_left();
+    return cancels_.empty() ? Result<void>() : withdrawn(cancels_.begin()->second);
   }
 
  private:
@@ -75,6 +77,10 @@ class TiWriter {
   void message(std::string_view action, const Op& op) {
     if (op.peer == kProcNull) return;
     fmt::format_to(to_, "{} {} {} {} {} 6\n", rank_, action, source(op.peer), tag_of(op), op.amount);
+  }
+  // Its irecv stands in the text and would wait for ever.
+  [[nodiscard]] Result<void> withdrawn(std::uint64_t cancel) const {
+    return cannot({.kind = OpKind::cancel}, cancel, "no message came for its receive");
   }
   // A message that goes on beside the program until a line waits for it.
   void post(const Op& op, std::uint32_t slot) {
@@ -106,6 +112,9 @@ class TiWriter {
     fmt::format_to(to_, "{} wait {} {} {}\n", rank_, key.source, key.destination, key.tag);
     losses_.any_source_waits += key.source == kSmpiAnySource ? 1 : 0;
   }
+  void wait_for_what_is_left() {
+    waits_.finish([this](const WaitLines::Key& key) { wait(key); });
+  }
   void wait(std::span<const std::int64_t> slots) {
     const std::uint64_t before = waits_.early();
     waits_.wait(slots, [this](const WaitLines::Key& key) { wait(key); });
@@ -130,6 +139,8 @@ class TiWriter {
   std::back_insert_iterator<std::string> to_;
   RequestBook requests_;  // of persistent ones
   WaitLines waits_;
+  std::map<std::uint32_t, std::uint64_t>
+      cancels_;  // of receives under way: slot -> the operation that cancels it
 };
 
 // Whether a message has a tag in TI, and no receive of this rank could take one that is not meant for it.
@@ -230,7 +241,7 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       fmt::format_to(to_, "{} init\n", rank_);
       break;
     case OpKind::finalize:
-      finish();
+      wait_for_what_is_left();
       fmt::format_to(to_, "{} finalize\n", rank_);
       break;
     case OpKind::compute_flops:
@@ -268,7 +279,12 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
         if (const auto* e = requests_.find(slot)) post(e->op, slot);
       }
       break;
+    case OpKind::cancel:
+      // A send that was made goes on.
+      if (waits_.receives(op.request)) cancels_.emplace(op.request, index);
+      break;
     case OpKind::request_free:
+      if (const auto at = cancels_.find(op.request); at != cancels_.end()) return withdrawn(at->second);
       requests_.free(op.request);
       waits_.free(op.request);
       break;
@@ -283,7 +299,13 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
           requests_.post(op, index);
       } else if (is_completion(op.kind)) {
         std::int64_t one = 0;
-        wait(completed_requests(op, list, one));
+        const auto slots = completed_requests(op, list, one);
+        for (const std::int64_t slot : slots)
+          if (const auto at = cancels_.find(static_cast<std::uint32_t>(slot)); at != cancels_.end()) {
+            if (completes_withdrawn(op)) return withdrawn(at->second);
+            cancels_.erase(at);
+          }
+        wait(slots);
       }
   }
   return {};
@@ -317,7 +339,7 @@ Result<void> export_ti(TraceReader& trace, const std::string& path, const Export
         WEFT_TRY(writer.write(block.ops[i], block.list(block.ops[i]), block.first_op + i));
       file.drain();
     }
-    writer.finish();
+    WEFT_TRY(writer.finish());
     WEFT_ASSIGN(AtomicFile whole, file.hand_over());
     files.push_back(std::move(whole));
   }

@@ -31,7 +31,7 @@ class WaitLines {
   void post(const Key& key, bool send, std::uint32_t slot) {
     free(slot);
     queues_[key].push_back({++posted_, slot, 1, send});
-    under_way_[slot] = {key, posted_, 0};
+    under_way_[slot] = {key, posted_, 0, send};
   }
   void post_for_nobody(const Key& key) {
     auto& queue = queues_[key];
@@ -39,6 +39,11 @@ class WaitLines {
       ++queue.back().count;
     else
       queue.push_back({++posted_, kNobody, 1, true});
+  }
+  // Whether a receive of this slot is under way.
+  [[nodiscard]] bool receives(std::uint32_t slot) const {
+    const auto at = under_way_.find(slot);
+    return at != under_way_.end() && !at->second.send;
   }
   // Whether a request of this key is under way.
   [[nodiscard]] bool holds(const Key& key) const { return queues_.contains(key); }
@@ -77,7 +82,7 @@ class WaitLines {
       // Behind a receive of this rank's own message that nobody waits for: that one may never end.
       const auto to = std::ranges::lower_bound(queue, number, {}, &Entry::number);
       if (std::all_of(queue.begin(), to, [](const Entry& e) { return e.send; }))
-        up_to({key, number, call_}, line);
+        up_to({key, number, call_, true}, line);
     }
     early_ = early;
   }
@@ -97,6 +102,7 @@ class WaitLines {
     Key key;
     std::uint64_t number = 0;
     std::uint64_t call = 0;  // the last one that asked for it
+    bool send = false;
   };
   struct Hash {
     std::size_t operator()(const Key& k) const noexcept {

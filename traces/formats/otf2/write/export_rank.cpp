@@ -135,14 +135,17 @@ Result<void> RankExporter::complete_one(const Op& completion, std::uint32_t slot
                               t.received, p.id);
   } else if (op.peer == kProcNull) {
     // nothing was posted
-  } else if (p.cancelled && is_receive_request(op.kind)) {
-    out_.request_cancelled(time, p.id);
   } else if (is_receive_request(op.kind)) {
     Matched m{op.peer, op.tag, op.amount};
     if (p.list.size() == 3) m = {p.list[0], p.list[1], p.list[2]};
     if ((completion.kind == OpKind::wait || completion.kind == OpKind::test) && completion.peer >= 0)
       m = {completion.peer, completion.tag, completion.amount};
-    if (m.peer < 0 || m.tag < 0)
+    const bool unknown = m.peer < 0 || m.tag < 0;
+    if (p.cancelled && (unknown || (p.list.size() != 3 && completes_withdrawn(completion)))) {
+      out_.request_cancelled(time, p.id);
+      return {};
+    }
+    if (unknown)
       return cannot(op, e->index,
                     "it receives from any source or of any tag, and the trace does not say what came");
     out_.irecv(time, rank_in(op.comm, m.peer), op.comm.index(), static_cast<std::int32_t>(m.tag), m.bytes,
