@@ -42,28 +42,78 @@ std::vector<std::int64_t> finish(TraceReader& t, const topology::Platform& p, co
   return out;
 }
 
-TEST(GoalRoundTrip, WhatComesBackReplaysLikeTheProgram) {
+topology::Platform crossbar(Duration send_overhead, Duration recv_overhead) {
+  auto p = topology::load_platform("crossbar:n=16,bw=10GB/s,lat=1us").value();
+  p.mpi.send_overhead = send_overhead;
+  p.mpi.recv_overhead = recv_overhead;
+  return p;
+}
+
+// To the picosecond, as long as no call sends several messages at a cost of the sender each (below).
+TEST(GoalRoundTrip, WithoutRoundsOfSeveralOverheadsWhatComesBackReplaysLikeTheProgram) {
   const TempDir dir;
-  const auto p = topology::load_platform("crossbar:n=16,bw=10GB/s,lat=1us").value();
+  const Duration us(1'000'000), none(0);
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    testing::Program program = testing::well_formed(seed);
-    // GOAL has one kind of send.
-    auto t = MemoryTrace::copy(program.trace, [](Op& op) {
-      if (op.kind == OpKind::issend) op.kind = OpKind::isend;
-    });
-    ASSERT_TRUE(t);
-    write_goal(*t, dir.path("t.goal"));
-    auto back = traces::open_trace({dir.path("t.goal")});
-    ASSERT_TRUE(back) << back.error().message();
-    EXPECT_TRUE((*back)->header().warnings.empty());
-    ReplayOptions o;
-    o.compute_scale = 0;  // GOAL rounds to nanoseconds
-    for (const RawMode mode : {RawMode::kEager, RawMode::kRendezvous}) {
-      o.raw = mode;
+    const testing::Program program = testing::well_formed(seed);
+    for (const bool collectives : {true, false}) {
+      SCOPED_TRACE(collectives ? "all" : "without collectives");
+      // GOAL has one kind of send.
+      auto source = program.trace;
+      auto t = MemoryTrace::copy(source, [collectives](Op& op) {
+        if (op.kind == OpKind::issend) op.kind = OpKind::isend;
+        if (!collectives && traces::is_collective(op.kind)) op = {.kind = OpKind::compute_time};
+      });
+      ASSERT_TRUE(t);
+      write_goal(*t, dir.path("t.goal"));
+      auto back = traces::open_trace({dir.path("t.goal")});
+      ASSERT_TRUE(back) << back.error().message();
+      EXPECT_TRUE((*back)->header().warnings.empty());
+      ReplayOptions o;
+      o.compute_scale = 0;  // GOAL rounds to nanoseconds
+      // Collectives of several messages a round: without costs of the sender only.
+      const auto p = crossbar(collectives ? none : us, 3 * us);
       EXPECT_EQ(finish(**back, p, o), finish(*t, p, o));
+      for (const RawMode mode : {RawMode::kEager, RawMode::kRendezvous}) {
+        o.raw = mode;
+        EXPECT_EQ(finish(**back, p, o), finish(*t, p, o));
+      }
     }
   }
+}
+
+// A call that sends several messages pays for all of them before the first one leaves; a schedule has no such calls, each
+// of its messages leaves when it was paid for.
+TEST(GoalRoundTrip, OfARoundOfSeveralSendsTheFirstLeavesEarlierInASchedule) {
+  const TempDir dir;
+  const Duration us(1'000'000), none(0);
+  MemoryTrace round(3), starts(3);
+  for (std::uint32_t r = 0; r < 3; ++r) round.collective(r, OpKind::bcast, 0, 1000, CommId(0));
+  for (const std::int32_t to : {1, 2}) {
+    starts.p2p(0, OpKind::send_init, to, 5, 1000, CommId(0), static_cast<std::uint32_t>(to));
+    starts.p2p(static_cast<std::uint32_t>(to), OpKind::recv, 0, 5, 1000);
+  }
+  starts.add(0, {.kind = OpKind::startall}, {1, 2});
+  starts.add(0, {.kind = OpKind::waitall}, {1, 2});
+  const AlgorithmNames linear = {{"bcast", "linear"}};
+  for (MemoryTrace* t : {&round, &starts})
+    for (const Duration cost : {us, none}) {
+      ExpandedCollectives expanded(*t, *choose_collectives("", {&linear}, recorded_hosts(t->header())));
+      t->rewind();
+      ASSERT_TRUE(traces::export_trace(*t, "goal", dir.path("t.goal"), {&expanded}));
+      auto back = traces::open_trace({dir.path("t.goal")});
+      ASSERT_TRUE(back);
+      ReplayOptions o;
+      o.collectives = linear;
+      o.model = "contention-free";
+      const auto program = finish(*t, crossbar(cost, none), o),
+                 schedule = finish(**back, crossbar(cost, none), o);
+      ASSERT_EQ(program.size(), 3u);
+      ASSERT_EQ(schedule.size(), 3u);
+      EXPECT_EQ(program[1], program[2]);
+      EXPECT_EQ(schedule[1], program[1] - cost.count());
+      EXPECT_EQ(schedule[2], program[2]);
+    }
 }
 
 // ---- LogGOPSim
