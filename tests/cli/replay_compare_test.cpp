@@ -412,6 +412,21 @@ TEST(CliCompare, WhatIsSlowerThanNoTimeHasNoSlowdown) {
   EXPECT_THAT(s.out, Not(HasSubstr("deadlock")));
 }
 
+TEST(ReplayVerb, RecordedTimeScalesInTheTraceAndInItsTiText) {
+  const Workspace w;
+  w.write("t.txt", program(2, "sleep 0.001"));
+  ASSERT_EQ(w.weft("import t.txt -o t.weft --quiet").exit_code, 0);
+  ASSERT_EQ(w.weft("export t.weft --to ti -o again.txt --quiet").exit_code, 0);
+  for (const std::string trace : {"t.txt", "t.weft", "again.txt"}) {
+    const auto compute = [&](const std::string& flags) {
+      const Outcome o = w.weft("replay " + trace + " --on crossbar:n=2,bw=1GB/s --json r.json" + flags);
+      EXPECT_EQ(o.exit_code, 0) << o.err;
+      return ordered_json::parse(w.read("r.json"))["makespan_s"].get<double>();
+    };
+    EXPECT_NEAR(compute(" --compute-scale 3") - compute(""), 2 * 0.001, 1e-12) << trace;
+  }
+}
+
 TEST(SweepVerb, AKeyThatChangesNothingIsToldAndSpeedSaysWhy) {
   const Workspace w;
   w.write("t.txt", program(2, "sleep 0.001"));  // recorded seconds

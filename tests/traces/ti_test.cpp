@@ -5,6 +5,7 @@
 
 #include "tests/support/checkout.hpp"
 #include "tests/traces/trace_testing.hpp"
+#include "traces/exports/export.hpp"
 
 namespace weft::traces {
 namespace {
@@ -40,6 +41,22 @@ TEST(Ti, WaitsFindTheOldestOutstandingRequest) {
   EXPECT_EQ(ops[7].op.amount, 80);
   EXPECT_EQ(ops[8].op.kind, OpKind::waitall);
   EXPECT_EQ(ops[8].list, (std::vector<std::int64_t>{0}));
+}
+
+// SimGrid's sleep is time that the speed of a host does not change; so is a recorded time, which is exported as one. Nothing
+// but --compute-scale changes it.
+TEST(Ti, ASleepIsARecordedTimeAndARecordedTimeIsASleep) {
+  const TempDir dir;
+  const std::string text = "0 compute 5\n0 sleep 0.5\n0 sleep 1.000000000001\n";
+  const auto ops = ops_of_text(dir, text);
+  ASSERT_EQ(ops.size(), 3u);
+  EXPECT_EQ(ops[0].op.kind, OpKind::compute_flops);
+  EXPECT_EQ(ops[1].op.kind, OpKind::compute_time);
+  EXPECT_EQ(ops[1].op.amount, 500'000'000'000);
+  EXPECT_EQ(ops[2].op.amount, 1'000'000'000'001);
+  auto t = open_trace({dir.path("t.txt")});
+  ASSERT_TRUE(export_trace(**t, "ti", dir.path("out")));
+  EXPECT_EQ(slurp(dir.path("out_files/rank-0.txt")), text);
 }
 
 TEST(Ti, NumbersOfEveryLengthAreReadExactly) {

@@ -28,8 +28,8 @@ namespace weft::traces::ti {
   X(kLocation, "location", location, init)                                                                             \
   /* 0 compute 1.5e9: flops */                                                                                         \
   X(kCompute, "compute", compute, compute_flops)                                                                       \
-  /* 0 sleep 0.5: seconds */                                                                                           \
-  X(kSleep, "sleep", sleep, sleep)                                                                                     \
+  /* 0 sleep 0.5: seconds, whatever the speed of the host: what a recorded time is (docs/trace-format.md) */           \
+  X(kSleep, "sleep", sleep, compute_time)                                                                                     \
   /* 0 send 1 5 800 [0]: destination, tag, count, datatype id */                                                       \
   X(kSend, "send", message, send)                                                                                      \
   X(kIsend, "isend", message, isend)                                                                                   \
