@@ -128,6 +128,40 @@ TEST(TiExport, ACancelThatCameTooLateChangesNothing) {
   EXPECT_EQ(lines({.kind = OpKind::barrier}, {}), refused);
 }
 
+TEST(TiExport, BothHalvesOfASendrecvGoOnTogetherTheReceiveFirst) {
+  const auto lines = [](std::int32_t to, std::int32_t from, bool pending = false) {
+    MemoryTrace t(3);
+    if (pending) t.p2p(0, OpKind::irecv, 2, 6, 30, CommId(0), 0);
+    t.p2p(0, OpKind::sendrecv, to, 5, 10);
+    t.add(0, {.kind = OpKind::recv, .flags = kPairedRecv, .peer = from, .tag = 6, .amount = 20});
+    if (pending) t.wait(0, 0);
+    const Exported e = ti_of(t);
+    EXPECT_THAT(e.warnings, IsEmpty());
+    return e.lines;
+  };
+  EXPECT_EQ(lines(1, 2), "0 irecv 2 6 20 6\n0 send 1 5 10 6\n0 wait 2 0 6\n");
+  EXPECT_EQ(lines(1, kProcNull), "0 send 1 5 10 6\n");
+  EXPECT_EQ(lines(kProcNull, 2), "0 recv 2 6 20 6\n");
+  EXPECT_EQ(lines(kProcNull, kProcNull), "");
+  // A wait line would be passed over, or would take another receive.
+  EXPECT_EQ(lines(1, kAnySource), "0 isend 1 5 10 6\n0 recv -555 6 20 6\n0 wait 0 1 5\n");
+  EXPECT_EQ(lines(1, 2, true),
+            "0 irecv 2 6 30 6\n0 isend 1 5 10 6\n0 recv 2 6 20 6\n0 wait 0 1 5\n0 wait 2 0 6\n");
+}
+
+TEST(TiExport, CallsThatMakeCommunicatorsAreCounted) {
+  MemoryTrace t(2);
+  t.add_comm("twin", {0, 1});
+  for (const std::uint32_t r : {0u, 1u}) {
+    t.add(r, {.kind = OpKind::comm_dup, .amount = 1});
+    t.add(r, {.kind = OpKind::comm_free, .comm = CommId(1)});
+    t.add(r, {.kind = OpKind::comm_create_group, .amount = r == 0 ? 1 : -1});
+  }
+  const Exported e = ti_of(t);
+  EXPECT_EQ(e.lines, "");
+  EXPECT_THAT(e.warnings, ElementsAre(HasSubstr("3 calls that make communicators are left out")));
+}
+
 // SimGrid keeps a receive from any source (-555) as one from -556: no line of a trace finds it.
 TEST(TiExport, AWaitForAnySourceIsTold) {
   MemoryTrace t(2);

@@ -29,15 +29,21 @@ using ti::WaitLines;
 // SimGrid's values for wildcards (include/smpi/smpi.h).
 constexpr int kSmpiAnySource = -555;
 constexpr int kSmpiAnyTag = -444;
-// The slot of the send half of a sendrecv: none of a trace.
-constexpr std::uint32_t kSendHalf = kNoRequest - 1;
+// The slot of half a sendrecv: none of a trace.
+constexpr std::uint32_t kHalf = kNoRequest - 1;
 
 // What is another program in TI, of all ranks.
 struct TiLosses {
   std::uint64_t early_waits = 0;
   std::uint64_t any_source_waits = 0;
+  std::uint64_t comms_made = 0;
 
   void tell(std::vector<std::string>& warnings) const {
+    if (comms_made > 0)
+      warnings.push_back(
+          counted(comms_made, "call") +
+          (comms_made == 1 ? " that makes a communicator is" : " that make communicators are") +
+          " left out, with the messages and all waiting in it: TI text has no communicators");
     if (early_waits > 0)
       warnings.push_back(
           counted(early_waits, "request") +
@@ -120,6 +126,21 @@ class TiWriter {
     waits_.wait(slots, [this](const WaitLines::Key& key) { wait(key); });
     losses_.early_waits += waits_.early() - before;
   }
+  // The receive is there before the send, as in replay and MPI; TI's own sendRecv has no tags. A wait line that SimGrid
+  // does not take for this receive is none: there the receive stands behind the send.
+  void sendrecv(const Op& receive) {
+    const bool named =
+        receive.peer != kProcNull && receive.peer != kAnySource && !waits_.holds(key_of(receive));
+    if (named && send_half_.peer != kProcNull) {
+      message("irecv", receive);
+      message("send", send_half_);
+      return wait(key_of(receive));
+    }
+    if (receive.peer == kProcNull) return message("send", send_half_);
+    post(send_half_, kHalf);
+    message("recv", receive);
+    wait(std::array{std::int64_t{kHalf}});
+  }
   void list_of(std::span<const std::int64_t> l) {
     for (const std::int64_t v : l) fmt::format_to(to_, " {}", v);
   }
@@ -138,6 +159,7 @@ class TiWriter {
   std::string& out_;
   std::back_insert_iterator<std::string> to_;
   RequestBook requests_;  // of persistent ones
+  Op send_half_;          // of the sendrecv right before
   WaitLines waits_;
   std::map<std::uint32_t, std::uint64_t>
       cancels_;  // of receives under way: slot -> the operation that cancels it
@@ -263,12 +285,14 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       message("Ssend", op);
       break;
     case OpKind::recv:
-      message("recv", op);
+      if ((op.flags & kPairedRecv) != 0)
+        sendrecv(op);
+      else
+        message("recv", op);
       // The send half went out as an isend (TI's own sendRecv has no tags); it ends here.
-      if ((op.flags & kPairedRecv) != 0) wait(std::array{std::int64_t{kSendHalf}});
       break;
     case OpKind::sendrecv:
-      post(op, kSendHalf);
+      send_half_ = op;
       break;
     case OpKind::start:
       if (const auto* e = requests_.find(op.request)) post(e->op, op.request);
@@ -291,6 +315,9 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
     case OpKind::launch:
       return cannot(op, index, "its ranks have no accelerators beside them");
     default:
+      // Who is no member of the new group takes no part.
+      if (is_comm_create(op.kind))
+        losses_.comms_made += op.kind != OpKind::comm_create_group || op.amount >= 0 ? 1 : 0;
       if (is_collective(op.kind)) return collective(op, list, index);
       if (makes_request(op.kind)) {
         if (op.kind <= OpKind::irecv)
