@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/cli/run_weft.hpp"
+#include "tests/support/checkout.hpp"
 #include "traces/weft/copy.hpp"
 #include "traces/weft/writer.hpp"
 
@@ -99,6 +100,19 @@ TEST(TraceFindings, WhatTheTraceDoesNotHoldIsToldByEveryVerbThatReadsIt) {
        {"check whole.weft", "info whole.weft", "replay whole.weft", "compare whole.weft"})
     EXPECT_THAT(json_of(w, line + (line[0] == 'r' || line[1] == 'o' ? kOn : ""), 0)["warnings"], IsEmpty())
         << line;
+}
+
+TEST(TraceFindings, WhatAnExportCannotSayIsTold) {
+  const Workspace w;
+  const std::string sample = support::source_dir() + "/traces/samples/hpl_2x2_1000_64.weft";
+  const char* lost = "12 calls that make communicators are left out";
+  const Outcome o = w.weft("export " + sample + " --to ti -o t.txt --json t.json");
+  EXPECT_EQ(o.exit_code, 0);
+  EXPECT_THAT(o.err, HasSubstr(std::string("hpl_2x2_1000_64.weft: warning: ") + lost));
+  const auto warnings = ordered_json::parse(w.read("t.json"))["warnings"];
+  EXPECT_THAT(warnings.get<std::vector<std::string>>(), Contains(HasSubstr(lost)));
+  // Another format can.
+  EXPECT_EQ(w.weft("export " + sample + " --to csv -o out").err.find(lost), std::string::npos);
 }
 
 TEST(TraceFindings, CheckFailsWhereTheTraceIsOfAnotherProgramAndWarnsOfTheRest) {

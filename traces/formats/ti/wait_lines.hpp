@@ -46,7 +46,10 @@ class WaitLines {
     return at != under_way_.end() && !at->second.send;
   }
   // Whether a request of this key is under way.
-  [[nodiscard]] bool holds(const Key& key) const { return queues_.contains(key); }
+  [[nodiscard]] bool holds(const Key& key) const {
+    const auto at = queues_.find(key);
+    return at != queues_.end() && !at->second.empty();
+  }
 
   // The program completes these slots: line(key) for each line to write. Slots without a request under way are passed over.
   template <class Line>
@@ -92,6 +95,7 @@ class WaitLines {
 
  private:
   static constexpr std::uint32_t kNobody = 0xffffffffu;
+  static constexpr std::size_t kKept = 256;  // keys whose queue stays when it is empty: most come again
   struct Entry {
     std::uint64_t number = 0;  // ascends in a queue
     std::uint32_t slot = kNobody;
@@ -131,10 +135,10 @@ class WaitLines {
       early_ += more && request->second.call != call_ ? 1 : 0;
       under_way_.erase(request);
     }
-    if (queue.empty()) queues_.erase(at);
+    if (queue.empty() && queues_.size() > kKept) queues_.erase(at);
   }
 
-  std::unordered_map<Key, std::deque<Entry>, Hash> queues_;  // no empty ones; iterated into a sort only
+  std::unordered_map<Key, std::deque<Entry>, Hash> queues_;  // iterated into a sort only
   std::unordered_map<std::uint32_t, Request> under_way_;     // by slot; never iterated
   std::uint64_t posted_ = 0;
   std::uint64_t call_ = 0;
