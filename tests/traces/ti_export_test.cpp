@@ -2,6 +2,12 @@
 // rules: src/smpi/internals/smpi_replay.cpp.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <sstream>
+
 #include "tests/support/memory_trace.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/exports/export.hpp"
@@ -170,6 +176,102 @@ TEST(TiExport, AWaitForAnySourceIsTold) {
   const Exported e = ti_of(t);
   EXPECT_EQ(e.lines, "0 irecv -555 5 10 6\n0 wait -555 0 5\n");
   EXPECT_THAT(e.warnings, ElementsAre(HasSubstr("SimGrid passes over 1 wait for a message of any source")));
+}
+
+// Random programs of one rank against SimGrid's rule, a queue of requests for each (source, destination, tag): every wait
+// line finds a request, behind a wait of the program its requests are over, at the end all sends are, and the warning
+// counts what was over without having been asked for.
+TEST(TiExport, SimGridsQueuesHoldWhatTheProgramStillWaitsFor) {
+  const std::uint64_t seed = seed_or(1);
+  for (std::uint64_t round = 0; round < 200 && !HasFailure(); ++round) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + " round " + std::to_string(round));
+    Rng rng(seed * 1000 + round);
+    MemoryTrace t(2);
+    std::map<std::uint32_t, int> active;  // slot -> number of its request
+    std::vector<std::set<int>> over(1);   // what the program has waited for, before each mark
+    std::set<int> nobodys;                // buffered and freed sends
+    std::vector<bool> sends;
+    const auto take = [&] {
+      const auto it = std::next(active.begin(), static_cast<std::ptrdiff_t>(rng.below(active.size())));
+      const auto out = *it;
+      active.erase(it);
+      return out;
+    };
+    for (int step = 0; step < 60; ++step) {
+      over.push_back(over.back());
+      const auto tag = static_cast<std::int32_t>(rng.below(2));
+      const auto peer = static_cast<std::int32_t>(rng.below(2));  // 0: itself, sends and receives of one key
+      std::uint32_t slot = 0;
+      while (active.contains(slot)) ++slot;
+      const std::uint64_t what = rng.below(7);
+      const auto number = static_cast<int>(sends.size());
+      if (what < 3 || (what > 3 && active.empty())) {
+        const OpKind kind = what == 0 ? OpKind::ibsend : what == 1 ? OpKind::isend : OpKind::irecv;
+        t.p2p(0, kind, peer, tag, 8, CommId(0), slot);
+        sends.push_back(kind != OpKind::irecv);
+        active[slot] = number;
+        if (kind == OpKind::ibsend) nobodys.insert(number);
+      } else if (what == 3) {
+        t.p2p(0, OpKind::bsend, peer, tag, 8);
+        sends.push_back(true);
+        nobodys.insert(number);
+      } else if (what == 4) {
+        const auto [freed, request] = take();
+        t.add(0, {.kind = OpKind::request_free, .request = freed});
+        if (sends[static_cast<std::size_t>(request)]) nobodys.insert(request);
+      } else {
+        std::vector<std::int64_t> list;
+        for (std::uint64_t n = what == 5 ? 1 : 1 + rng.below(active.size()); n > 0; --n) {
+          const auto [waited, request] = take();
+          list.push_back(waited);
+          if (!nobodys.contains(request)) over.back().insert(request);
+        }
+        t.add(0, {.kind = OpKind::waitall}, list);
+      }
+      t.compute(0, Duration(1));
+    }
+    const Exported e = ti_of(t);
+    std::map<std::string, std::deque<int>> queues;
+    std::set<int> popped;
+    int posted = 0;
+    std::uint64_t early = 0;
+    std::size_t mark = 1;
+    std::set<int> now;  // since the last mark
+    std::istringstream lines(e.lines);
+    for (std::string rank, action; lines >> rank >> action;) {
+      std::string a, b, c, rest;
+      lines >> a;
+      if (action != "sleep") lines >> b >> c;
+      std::getline(lines, rest);
+      if (action == "isend" || action == "irecv") {
+        const bool send = action == "isend";
+        queues[(send ? "0 " + a : a + " 0") + " " + b].push_back(posted++);
+      } else if (action == "wait") {
+        auto& queue = queues[a + " " + b + " " + c];
+        ASSERT_FALSE(queue.empty()) << e.lines;
+        now.insert(queue.front());
+        queue.pop_front();
+      } else {
+        for (const int request : now) early += over[mark].contains(request) ? 0 : 1;
+        popped.merge(now);
+        now.clear();
+        EXPECT_TRUE(std::ranges::includes(popped, over[mark])) << "operation " << 2 * mark;
+        ++mark;
+      }
+    }
+    EXPECT_EQ(mark, over.size());
+    EXPECT_EQ(posted, static_cast<int>(sends.size()));
+    // The end waits for sends: nobody knows whether a receive that was freed ever ends.
+    for (const int request : now) EXPECT_TRUE(sends[static_cast<std::size_t>(request)]);
+    popped.merge(now);
+    // Behind a receive of the rank's own message that nobody waits for stands what it hides.
+    for (const auto& [key, queue] : queues)
+      for (std::size_t i = 0; i < queue.size() && sends[static_cast<std::size_t>(queue[i])]; ++i)
+        EXPECT_FALSE(nobodys.contains(queue[i])) << key;
+    std::uint64_t told = 0;
+    for (const std::string& w : e.warnings) told += std::stoull(w);
+    EXPECT_EQ(told, early) << e.lines;
+  }
 }
 
 }  // namespace
