@@ -120,7 +120,8 @@ Result<Fabric> build(const Params& params) {
       }
   // Halves of a group: of its slots (384 cables; of its chassis: 432).
   std::vector<std::uint32_t> order(kRouters);
-  for (std::uint32_t i = 0; i < kRouters; ++i) order[i] = i % kChassis * kSlots + i / kChassis;
+  for (std::uint32_t i = 0; i < kRouters; ++i)
+    order[i] = static_cast<std::uint32_t>(i % kChassis * kSlots + i / kChassis);
   b.set_bisection(group_cut(b, s, order));
   const auto made = std::make_shared<GroupRouting>(s, std::make_unique<AriesGroup>(s.p), std::move(first),
                                                    std::move(gates), routing, seed);
