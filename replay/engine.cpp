@@ -9,13 +9,14 @@
 #include "replay/messages/match_audit.hpp"
 #include "replay/simulation.hpp"
 #include "replay/verification.hpp"
+#include "traces/recorded_matches.hpp"
 
 namespace weft::replay {
 namespace {
 
-Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platform& platform,
-                              const std::vector<HostId>& placement, const ReplayOptions& options,
-                              const Simulation::Audits& audits) {
+Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology::Platform& platform,
+                                      const std::vector<HostId>& placement, const ReplayOptions& options,
+                                      const Simulation::Audits& audits) {
   const std::uint32_t ranks = trace.header().ranks;
   if (placement.size() != ranks)
     return usage_error("placement does not fit the trace", fmt::format("{} hosts", placement.size()),
@@ -48,6 +49,39 @@ Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platfo
   simulation.audit(audits);
   auto result = simulation.run();
   if (result) result->collective_rules = rules;
+  return result;
+}
+
+// Whether a program that waits forever, as receives from any source took what came here, ends with the matches of the
+// recording.
+bool ends_as_recorded(traces::TraceReader& trace, const topology::Platform& platform,
+                      const std::vector<HostId>& placement, const ReplayOptions& options) {
+  ReplayOptions quiet = options;
+  quiet.critical_path = quiet.wait_states = false;
+  quiet.on_progress = nullptr;
+  quiet.on_no_ideal = nullptr;
+  quiet.on_op = nullptr;
+  quiet.on_region = nullptr;
+  quiet.on_message = nullptr;
+  traces::RecordedMatches recorded(trace);
+  const auto again = simulate_as_read(recorded, platform, placement, quiet, {});
+  return again && again->finished && recorded.changed() > 0;
+}
+
+Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platform& platform,
+                              const std::vector<HostId>& placement, const ReplayOptions& options,
+                              const Simulation::Audits& audits) {
+  if (options.recorded_matches) {
+    traces::RecordedMatches recorded(trace);
+    return simulate_as_read(recorded, platform, placement, options, audits);
+  }
+  auto result = simulate_as_read(trace, platform, placement, options, audits);
+  if (result && !result->finished && ends_as_recorded(trace, platform, placement, options)) {
+    result->warnings.emplace_back(
+        "receives from any source or of any tag took other messages than in the recording; with what they "
+        "took there the program ends: --recorded-matches");
+    result->engine.warnings = result->warnings.size();
+  }
   return result;
 }
 

@@ -53,6 +53,8 @@ struct ReplayOptions {
   double compute_scale = 1.0;       // multiplies recorded durations
   std::map<std::string, std::string> collectives;  // collective -> algorithm, over the platform's
   std::string collective_rules;                    // as open_collective_rules(); empty: the platform's
+  bool recorded_matches =
+      false;  // receives from any source or of any tag take what they took in the recording
   // Computations and polls that miss are taken as one event. Off: an event an operation, as with on_op and in raw
   // modes; the results are the same.
   bool join_computations = true;

@@ -32,6 +32,7 @@ Json model_json(const predict::RunFacts& run) {
   m["compute_scale"] = o.compute_scale;
   m["kernel_models"] = run.platform->compute.has_kernels();
   m["noise"] = o.noise;
+  m["recorded_matches"] = o.recorded_matches;
   m["map"] = run.map;
   m["seed"] = o.seed;
   Json chosen = Json::object();

@@ -170,6 +170,7 @@ std::string model_lines(const predict::RunFacts& run) {
   if (o.compute_scale != 1.0) out += fmt::format(", recorded computation x {}", o.compute_scale);
   if (run.platform->compute.has_kernels()) out += ", kernels as the platform models them";
   if (o.noise) out += fmt::format(" with noise of seed {}", o.seed);
+  if (o.recorded_matches) out += ", wildcards matched as recorded";
   if (o.header.value() > 0) out += fmt::format(", {} B of header a message", o.header.value());
   out += "\n";
   if (!run.platform->label.empty()) out += fmt::format("{}: {}\n", run.platform->label, run.platform->name);

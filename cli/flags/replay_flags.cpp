@@ -38,6 +38,8 @@ void ReplayFlags::add(CLI::App& app) {
   app.add_option("--compute-scale", compute_scale, "multiplies recorded durations of computation [1]")
       ->type_name("RATIO");
   app.add_flag("--noise", noise, "kernels vary from call to call as the platform says, drawn from --seed");
+  app.add_flag("--recorded-matches", recorded_matches,
+               "receives from any source or of any tag take what they took in the recording");
   CollectiveFlags::add(app, "the platform's", "the platform's, else the recorded library's, else default");
   app.add_option("--from", from, "format of the trace [sniffed]")
       ->type_name(traces::supported_names(traces::trace_formats(), "|"));
@@ -51,6 +53,7 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
   o.rtt_weights = weights == "rtt";
   WEFT_TRY(check_sharing(model, o.accuracy, o.rtt_weights));
   o.noise = noise;
+  o.recorded_matches = recorded_matches;
   if (raw == "eager") o.raw = replay::RawMode::kEager;
   if (raw == "detached") o.raw = replay::RawMode::kDetached;
   if (raw == "rendezvous") o.raw = replay::RawMode::kRendezvous;
@@ -87,6 +90,7 @@ std::vector<std::string> ReplayFlags::told(std::uint64_t seed) const {
   tell("collectives", collective_rules, defaults.collective_rules);
   for (const auto& c : collectives) out.push_back("--collective " + c);
   if (noise) out.emplace_back("--noise");
+  if (recorded_matches) out.emplace_back("--recorded-matches");
   tell("from", from, defaults.from);
   if (seed != 0) out.push_back("--seed " + std::to_string(seed));
   return out;

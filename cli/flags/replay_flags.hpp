@@ -16,7 +16,7 @@ struct ReplayFlags : PlatformFlags, CollectiveFlags {
   std::string raw;  // empty: not raw
   std::string raw_switch, header, weights = "none", model, accuracy, compute_scale;
   std::string from;
-  bool noise = false;
+  bool noise = false, recorded_matches = false;
 
   void add(CLI::App& app);
   // Errors: kUsage with what was wrong and the known names.

@@ -52,6 +52,7 @@ std::map<std::string, Try> with_replay(const std::string& line, std::map<std::st
       {"--compute-scale", {"--compute-scale 3"}},
       {"--collective", {"--collective allreduce=ring"}},
       {"--collectives", {"--collectives openmpi4"}},
+      {"--recorded-matches", {"--recorded-matches"}},
       {"--from", {"--from ti"}},
       {"--journal", {"--journal kept"}},
       {"--shard", {"--shard 1/2 --journal kept"}},

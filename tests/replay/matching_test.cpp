@@ -243,6 +243,74 @@ TEST(Communicators, TheSameTagOnTwoCommunicatorsIsTwoMessages) {
   EXPECT_TRUE(run(t).warnings.empty());
 }
 
+// Rank 0 takes a first message from whoever comes, then a second one from the same rank; twice. In the recording rank 1
+// was first, here rank 2 is.
+MemoryTrace whoever_comes(OpKind first) {
+  MemoryTrace t(3);
+  for (const std::int32_t from : {1, 2}) {
+    const std::vector<std::int64_t> matched = {from, 1, 1000};
+    switch (first) {
+      case OpKind::recv:
+        t.add(0, op(OpKind::recv, kAnySource, kAnyTag, 1000), matched);
+        break;
+      case OpKind::irecv:
+        t.add(0, op(OpKind::irecv, kAnySource, kAnyTag, 1000, 0), matched);
+        t.wait(0, 0);
+        break;
+      case OpKind::probe:
+        t.add(0, op(OpKind::probe, kAnySource, 1), matched);
+        t.p2p(0, OpKind::recv, from, 1, 1000);
+        break;
+      default: {  // a poll that hits at once; its body is the receive
+        Op poll = op(OpKind::iprobe, kAnySource, 1, 1);
+        poll.flags |= traces::kHit;
+        t.add(0, poll, {0, 1, from, 1, 1000});
+        t.p2p(0, OpKind::recv, from, 1, 1000);
+      }
+    }
+    t.p2p(0, OpKind::recv, from, 2, 10);
+  }
+  t.flops(1, 1e9);
+  for (const std::uint32_t r : {1, 2}) {
+    t.p2p(r, OpKind::ssend, 0, 1, 1000);
+    t.p2p(r, OpKind::ssend, 0, 2, 10);
+  }
+  return t;
+}
+
+TEST(RecordedMatches, AProgramThatGoesOnByWhoCameEndsWithThem) {
+  for (const OpKind first : {OpKind::recv, OpKind::irecv, OpKind::probe, OpKind::iprobe}) {
+    SCOPED_TRACE(traces::op_name(first));
+    MemoryTrace t = whoever_comes(first);
+    ReplayOptions o;
+    const auto anew = try_run(t, RawMode::kRendezvous, o);
+    ASSERT_TRUE(anew);
+    const bool probes = first == OpKind::probe || first == OpKind::iprobe;
+    EXPECT_EQ(anew->finished, probes) << "a probe takes nothing away";
+    EXPECT_EQ(anew->warnings.size(), probes ? 0u : 1u);
+    o.recorded_matches = true;
+    std::uint64_t seen = 0;
+    o.on_op = [&](RankId, std::uint64_t, SimTime, SimTime) { ++seen; };
+    const auto recorded = try_run(t, RawMode::kRendezvous, o);
+    ASSERT_TRUE(recorded);
+    EXPECT_TRUE(recorded->finished);
+    EXPECT_TRUE(recorded->warnings.empty());
+    EXPECT_EQ(seen, t.totals().ops);
+    EXPECT_GT(recorded->makespan.count(), 100'000 * kUs)
+        << "rank 2 waits for rank 1, which computes for 0.1 s";
+  }
+}
+
+TEST(RecordedMatches, ADeadlockThatTheyDoNotEndIsTheProgramsOwn) {
+  MemoryTrace t(2);
+  t.add(0, op(OpKind::recv, kAnySource, 1, 1000), {1, 1, 1000});
+  t.p2p(0, OpKind::recv, 1, 2, 10);
+  t.p2p(1, OpKind::ssend, 0, 1, 1000);
+  const auto r = run(t, RawMode::kRendezvous);
+  EXPECT_FALSE(r.finished);
+  EXPECT_TRUE(r.warnings.empty());
+}
+
 TEST(BadOperations, PeersCommunicatorsAndSizesOutOfRangeAreBadInput) {
   for (const Op& bad : {op(OpKind::send, 7, 0, 10), op(OpKind::recv, -3, 0, 10), op(OpKind::send, 1, 0, -1),
                         op(OpKind::isend, 1, 0, 1, 1u << 30), op(OpKind::compute_time, 0, 0, -5)}) {
