@@ -178,6 +178,17 @@ TEST(TiExport, AWaitForAnySourceIsTold) {
   EXPECT_THAT(e.warnings, ElementsAre(HasSubstr("SimGrid passes over 1 wait for a message of any source")));
 }
 
+TEST(TiExport, ASynchronousSendIsTold) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::ssend, 1, 5, 10);
+  t.p2p(0, OpKind::issend, 1, 5, 10, CommId(0), 0);
+  t.wait(0, 0);
+  t.p2p(0, OpKind::ssend, kProcNull, 5, 10);
+  const Exported e = ti_of(t);
+  EXPECT_EQ(e.lines, "0 Ssend 1 5 10 6\n0 ISsend 1 5 10 6\n0 wait 0 1 5\n");
+  EXPECT_THAT(e.warnings, ElementsAre(HasSubstr("2 synchronous sends are written as SimGrid traces them")));
+}
+
 // Random programs of one rank against SimGrid's rule, a queue of requests for each (source, destination, tag): every wait
 // line finds a request, behind a wait of the program its requests are over, at the end all sends are, and the warning
 // counts what was over without having been asked for.

@@ -37,6 +37,7 @@ struct TiLosses {
   std::uint64_t early_waits = 0;
   std::uint64_t any_source_waits = 0;
   std::uint64_t comms_made = 0;
+  std::uint64_t synchronous = 0;
 
   void tell(std::vector<std::string>& warnings) const {
     if (comms_made > 0)
@@ -52,6 +53,10 @@ struct TiLosses {
     if (any_source_waits > 0)
       warnings.push_back("SimGrid passes over " + counted(any_source_waits, "wait") +
                          " for a message of any source: there its rank goes on before the message is there");
+    if (synchronous > 0)
+      warnings.push_back(
+          counted(synchronous, "synchronous send") + (synchronous == 1 ? " is" : " are") +
+          " written as SimGrid traces them, Ssend and ISsend, which its replay (3.32) does not know");
   }
 };
 
@@ -82,6 +87,7 @@ class TiWriter {
   }
   void message(std::string_view action, const Op& op) {
     if (op.peer == kProcNull) return;
+    losses_.synchronous += action == "Ssend" || action == "ISsend" ? 1 : 0;
     fmt::format_to(to_, "{} {} {} {} {} 6\n", rank_, action, source(op.peer), tag_of(op), op.amount);
   }
   // Its irecv stands in the text and would wait for ever.
@@ -289,7 +295,6 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
         sendrecv(op);
       else
         message("recv", op);
-      // The send half went out as an isend (TI's own sendRecv has no tags); it ends here.
       break;
     case OpKind::sendrecv:
       send_half_ = op;
