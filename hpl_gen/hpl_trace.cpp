@@ -19,7 +19,6 @@ constexpr std::size_t kMaxRuns = 4096;
 // a block for each rank and making one costs next to nothing.
 constexpr std::size_t kEnoughOps = 128;
 constexpr std::size_t kMaxOps = 512;
-constexpr std::int64_t kMaxNamedPanels = 100'000;
 constexpr std::size_t kMaxKeptCapacity = 4096;
 constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
 constexpr std::uint8_t kUpdatePhase = 255;
@@ -103,14 +102,12 @@ Result<void> HplTrace::prepare() {
   std::int64_t panels = 0;
   for (const HplConfig& c : runs_)
     panels = std::max(panels, std::max<std::int64_t>(c.panels(), c.look_ahead()));
-  if (panels > kMaxNamedPanels && !options_.one_panel_region) {
-    options_.one_panel_region = true;
+  names_panels_ = panels <= options_.most_named_panels;
+  if (!names_panels_) {
     header_.notes.push_back(fmt::format("{} panels share one region \"panel\"", panels));
-  }
-  if (options_.one_panel_region)
     regions_.push_back("panel");
-  else
-    for (std::int64_t k = 0; k < panels; ++k) regions_.push_back(fmt::format("panel {}", k));
+  }
+  for (std::int64_t k = 0; names_panels_ && k < panels; ++k) regions_.push_back(fmt::format("panel {}", k));
 
   WEFT_TRY(prepare_pivots());
   ring_.resize(kRingSize);
@@ -257,7 +254,7 @@ PanelBcast HplTrace::bcast_of(const Place& p, OpSink& out) const {
 }
 
 std::uint32_t HplTrace::panel_region(std::int64_t panel) const {
-  return kFirstPanel + (options_.one_panel_region ? 0 : static_cast<std::uint32_t>(panel));
+  return kFirstPanel + (names_panels_ ? static_cast<std::uint32_t>(panel) : 0);
 }
 
 const HplTrace::Factorisation& HplTrace::program_of(std::uint32_t run, std::int64_t jb) {

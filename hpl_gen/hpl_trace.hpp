@@ -54,8 +54,8 @@ struct HplTraceOptions {
   bool solve = true;
   // The factorisation of a panel as one exchange_series operation per process, not column by column.
   bool aggregate_pfact = false;
-  // One region "panel" for all iterations instead of "panel K" for each.
-  bool one_panel_region = false;
+  // Regions "panel K" for runs of at most that many panels; those of more have one region "panel" for all.
+  std::int64_t most_named_panels = 100'000;
   // Pieces of an update that polls: 0 = one for every NB columns, as the program; else at most this many.
   std::int64_t most_pieces = 0;
 };
@@ -131,6 +131,7 @@ class HplTrace final : public traces::TraceReader {
   traces::TraceTotals totals_;
   std::vector<traces::Communicator> communicators_;
   std::vector<std::string> regions_;
+  bool names_panels_ = true;  // a region for each panel
   std::vector<HplConfig> runs_;
   std::vector<ProcessGrid> grids_;                          // by run
   std::vector<std::shared_ptr<const PivotSource>> pivots_;  // by run

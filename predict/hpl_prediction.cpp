@@ -33,6 +33,9 @@ std::vector<SampleWindow> windows_of(const HplConfig& config, const PredictOptio
   return hpl_gen::choose_windows(panels, std::max(2, options.sample), width, warm_up);
 }
 
+// What is kept of each panel, simulated or not, is about 100 bytes.
+constexpr std::int64_t kMostPanels = std::int64_t{1} << 22;
+
 // Quantities that are computed from the time must be numbers that a reader can use.
 Result<void> check_time(const HplPrediction& p) {
   if (p.time_s > 0 && std::isfinite(p.gflops) && std::isfinite(p.efficiency)) return {};
@@ -45,13 +48,18 @@ Result<void> check_time(const HplPrediction& p) {
 }  // namespace
 
 std::int64_t planned_panels(const HplConfig& config, const PredictOptions& options) {
-  return hpl_gen::check_config(config) ? panels_of(windows_of(config, options)) : 0;
+  return hpl_gen::check_config(config) && config.panels() <= kMostPanels
+             ? panels_of(windows_of(config, options))
+             : 0;
 }
 
 Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platform& platform,
                                   const PredictOptions& options) {
   WEFT_TRY(hpl_gen::check_config(config));
   if (config.n == 0) return usage_error("a prediction needs a matrix", "N = 0", "1 or more");
+  if (config.panels() > kMostPanels)
+    return not_supported(fmt::format("a prediction of {} panels", config.panels()),
+                         fmt::format("at most {} = N / NB", kMostPanels));
   const auto ranks = static_cast<std::uint32_t>(config.ranks());
   WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, options.map, options.seed));
 

@@ -1,6 +1,7 @@
 #include "predict/hpl_windows.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 
 #include "core/parallel.hpp"
@@ -147,6 +148,7 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   generate.start_end = false;
   generate.aggregate_pfact = !task.message_by_message;
   generate.most_pieces = options.most_pieces;
+  generate.most_named_panels = std::numeric_limits<std::int64_t>::max();  // the collector goes by them
   const bool all = window.first == 0 && window.last == config.panels();
   generate.solve = window.last == config.panels();
   if (!all) generate.window = hpl_gen::PanelWindow{window.first, window.last};

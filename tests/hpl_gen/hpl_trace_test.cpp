@@ -49,7 +49,7 @@ TEST(HplTrace, EveryConfigurationIsACorrectMpiProgram) {
     HplTraceOptions options;
     options.seed = i;
     options.aggregate_pfact = rng.below(3) == 0;
-    options.one_panel_region = rng.below(2) == 0;
+    if (rng.below(2) == 0) options.most_named_panels = 0;
     options.most_pieces = static_cast<std::int64_t>(rng.below(3));
     auto trace = HplTrace::create(to_dat(c), options);
     ASSERT_TRUE(trace) << trace.error().message();
@@ -344,7 +344,7 @@ TEST(HplTrace, ThousandsOfRanksAndTensOfThousandsOfPanelsStartAtOnce) {
   c.n = 9282848, c.nb = 384, c.p = 88, c.q = 91, c.depth = 1;
   HplTraceOptions options;
   options.aggregate_pfact = true;
-  options.one_panel_region = true;
+  options.most_named_panels = 0;
   options.most_pieces = 4;
   options.window = PanelWindow{12000, 12003};
   options.start_end = false;

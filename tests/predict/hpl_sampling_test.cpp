@@ -156,6 +156,29 @@ TEST(HplSampling, NinetyFiveOfAHundredRunsLieWithinTheirEstimateInTotalAndInEver
   EXPECT_GT(widths.front(), 0);
 }
 
+// A trace names panels up to a number; a prediction goes by the panels, however many.
+TEST(HplSampling, MoreThanAHundredThousandPanelsAreToldApart) {
+  const auto platform = topology::load_platform("crossbar:n=4,bw=10GB/s,lat=1us,speed=100Gflops");
+  ASSERT_TRUE(platform);
+  PredictOptions options;
+  options.sample = 3;
+  std::array<double, 2> rate{};
+  for (int i = 0; i < 2; ++i) {
+    const HplConfig c{.n = i == 0 ? 99'000 : 101'000, .nb = 1, .p = 2, .q = 1};
+    const auto some = predict_hpl(c, *platform, options);
+    ASSERT_TRUE(some) << some.error().message();
+    EXPECT_EQ(some->panels_total, c.n);
+    EXPECT_LT(some->efficiency, 1);
+    for (std::size_t k = 1; k < some->panels.size(); k += 10'000) EXPECT_GT(some->panels[k].s[0], 0) << k;
+    rate[static_cast<std::size_t>(i)] = some->gflops;
+  }
+  EXPECT_NEAR(rate[1], rate[0], 0.02 * rate[0]);
+  options.sample = 3;
+  const auto refused = predict_hpl({.n = 1 << 23, .nb = 1, .p = 2, .q = 1}, *platform, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
+}
+
 // No noise: its draws differ where a rank polls another number of times, and would be compared.
 TEST(HplExchanges, TheDefaultIsAsMessageByMessageOrWithinWhatItSays) {
   int series = 0, messages = 0;

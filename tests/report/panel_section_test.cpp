@@ -40,7 +40,7 @@ constexpr std::size_t kPfact = 0, kBcast = 1, kSwap = 2, kUpdate = 3;
 TEST(PanelSection, TellsWhatWentOnBehindUpdatesByHand) {
   for (const bool numbered : {true, false}) {
     hpl_gen::HplTraceOptions options;
-    options.one_panel_region = !numbered;
+    if (!numbered) options.most_named_panels = 0;
     const auto trace = trace_of(config_of(128, 64, 1, 2, 0), options);
     PanelCollector c(*trace);
     const RegionId pfact(hpl_gen::kPfact), bcast(hpl_gen::kBcast), update(hpl_gen::kUpdate),
