@@ -102,6 +102,44 @@ void MaxMin::remove(FlowId id) {
   });
 }
 
+bool MaxMin::vary_capacities() {
+  WEFT_CHECK(table_.rows() == 0, "capacities that vary from the first flow on");
+  own_capacity_.assign(capacity_.begin(), capacity_.end());
+  capacity_ = own_capacity_;
+  never_group_ = true;
+  return true;
+}
+
+void MaxMin::set_capacity(LinkId id, double bytes_per_s) {
+  const std::uint32_t link = id.index();
+  Link& l = link_[link];
+  WEFT_CHECK(!own_capacity_.empty() && bytes_per_s > 0 && l.quanta(bytes_per_s) < (std::int64_t{1} << 62),
+             fmt::format("capacity of link {} becomes {}", link, bytes_per_s));
+  const double before = std::exchange(own_capacity_[link], bytes_per_s);
+  if (bytes_per_s == before) return;
+  l.give(l.quanta(bytes_per_s) - l.quanta(before));
+  if (bytes_per_s < before)
+    squeezed_.push_back(link);
+  else if (scope_ == Scope::kComponent || l.bound > 0)
+    mark_dirty(link);
+}
+
+// The flows of links that carry more than they have now.
+void MaxMin::join_squeezed() {
+  for (const std::uint32_t link : squeezed_) {
+    const std::span<const FlowTable::Entry> flows = table_.flows_on(link);
+    if (flows.empty()) continue;
+    const bool full = flows.size() == 1 ? rate_[flows[0].flow] > capacity_[link] : link_[link].free < 0;
+    if (!full) continue;
+    if (scope_ == Scope::kComponent) {
+      mark_dirty(link);
+      continue;
+    }
+    for (const FlowTable::Entry e : flows) join(e.flow);
+  }
+  squeezed_.clear();
+}
+
 // Adds everything connected to members_[from...] through shared links.
 void MaxMin::close_component(std::size_t from) {
   ++filling_;
@@ -119,7 +157,7 @@ std::span<const FlowId> MaxMin::solve() {
   if (groups_) return solve_groups();
   changed_.clear();
   moved_.clear();
-  if (added_.empty() && dirty_.empty()) return {};
+  if (added_.empty() && dirty_.empty() && squeezed_.empty()) return {};
   ++stats_.solves;
   if (scope_ == Scope::kLocal && settle_lone()) {
     next_solve();
@@ -128,6 +166,7 @@ std::span<const FlowId> MaxMin::solve() {
   }
   members_.clear();
   if (scope_ == Scope::kComponent) {
+    join_squeezed();
     // One component after the other: each is filled as if it were alone.
     const auto fill_from = [&](auto&& seed) {
       const std::size_t before = members_.size();
@@ -161,6 +200,7 @@ std::span<const FlowId> MaxMin::solve() {
       for (const LinkId link : route_of(flow)) join_bound(link.index());
     }
     for (const std::uint32_t link : dirty_) join_bound(link);
+    join_squeezed();
     if (members_.size() > 1 && fill_together()) {
       commit_flows();
     } else if (!members_.empty()) {
@@ -206,7 +246,7 @@ bool MaxMin::settle_lone() {
   if (changed_.empty()) return false;
   stats_.flows_solved += changed_.size();
   stats_.max_component = std::max(stats_.max_component, 1u);
-  if (!added_.empty() || !dirty_.empty()) return false;
+  if (!added_.empty() || !dirty_.empty() || !squeezed_.empty()) return false;
   if (certificate_due()) {
     for (const FlowId flow : changed_) members_.push_back(flow.index());
     check_certificate(rate_);

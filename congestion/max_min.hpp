@@ -84,6 +84,9 @@ class MaxMin final : public SharingModel {
   [[nodiscard]] const LevelGroups* groups() const override {
     return report_groups_ ? groups_.get() : nullptr;
   }
+  // Rates are not kept by groups then.
+  [[nodiscard]] bool vary_capacities() override;
+  void set_capacity(LinkId link, double bytes_per_s) override;
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 
  private:
@@ -143,6 +146,7 @@ class MaxMin final : public SharingModel {
   }
   void new_row();
   void mark_dirty(std::uint32_t link);
+  void join_squeezed();
   void next_solve();
   bool settle_lone();
   bool settle_if_lone(std::uint32_t flow);
@@ -197,6 +201,7 @@ class MaxMin final : public SharingModel {
   void count_visits();
 
   std::span<const double> capacity_;
+  std::vector<double> own_capacity_;  // empty: capacities do not vary
   Scope scope_;
   std::size_t large_solve_;
   std::uint64_t most_visits_;
@@ -217,6 +222,7 @@ class MaxMin final : public SharingModel {
   std::size_t filled_ = 0;  // members_ that the last filling had
   IdStack added_;
   IdStack dirty_;
+  IdStack squeezed_;  // links that lost capacity
   IdStack members_;
   IdStack touched_;
   IdStack limited_;  // heap: lowest limit first

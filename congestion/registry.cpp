@@ -64,6 +64,10 @@ std::string default_model_rule() {
          std::string(default_model(false).name);
 }
 
+void SharingModel::set_capacity(LinkId /*link*/, double /*bytes_per_s*/) {
+  WEFT_CHECK(false, "this model's capacities do not vary");
+}
+
 Result<std::unique_ptr<SharingModel>> make_sharing_model(std::string_view name,
                                                          std::span<const double> capacity,
                                                          const PcieNetwork* pcie) {

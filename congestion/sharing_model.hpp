@@ -61,6 +61,11 @@ class SharingModel {
   // A relative change of a rate below `ratio` need not be passed on: rates meet the conditions of certificate.hpp to 2 x
   // ratio, not exactly. Before the first flow. False: not this model.
   [[nodiscard]] virtual bool set_accuracy(double ratio) { return ratio == 0; }
+  // Who changes capacities on the way says so before the first flow. False: not this model.
+  [[nodiscard]] virtual bool vary_capacities() { return false; }
+  // From the next solve() on `link` has `bytes_per_s` > 0, at most what it had at the start. REQUIRES: vary_capacities() was
+  // true.
+  virtual void set_capacity(LinkId link, double bytes_per_s);
   [[nodiscard]] virtual const SolveStats& stats() const = 0;
 };
 
