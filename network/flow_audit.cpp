@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "congestion/level_groups.hpp"
 #include "congestion/models.hpp"
@@ -31,6 +34,7 @@ void FlowFindings::tell(std::string what) {
 FlowAudit::FlowAudit(std::string_view model, const topology::Fabric& fabric, double accuracy)
     : fabric_(fabric),
       groups_(link_groups(fabric)),
+      ports_(port_shares(fabric)),
       capacity_(with_groups(fabric, groups_)),
       model_(model_name(model, fabric)),
       tolerance_(kTolerance + 2 * accuracy),
@@ -122,8 +126,28 @@ void FlowAudit::check_alone() {
   }
 }
 
+// What ports carry now, from the ends of all messages under way.
+void FlowAudit::count_peers() {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (const std::uint32_t owner : active_) {
+    const std::vector<LinkId>& route = rows_[owner].route;
+    if (route.empty()) continue;
+    const std::uint32_t a = ports_.host_of_link[route.front().index()],
+                        b = ports_.host_of_link[route.back().index()];
+    pairs.insert({a, b});
+    pairs.insert({b, a});
+  }
+  for (std::uint32_t host = 0; host < ports_.links_of_host.size(); ++host) {
+    const auto peers = std::distance(pairs.lower_bound({host, 0}), pairs.lower_bound({host + 1, 0}));
+    for (const LinkId l : ports_.links_of_host[host])
+      capacity_[l.index()] =
+          fabric_.links().capacity[l.index()] * ports_.factor(static_cast<std::size_t>(peers));
+  }
+}
+
 // Sums anew over all messages: no account of the solver is asked.
 void FlowAudit::check_rates() {
+  if (!ports_.empty()) count_peers();
   for (const std::uint32_t owner : active_)
     for (const LinkId l : rows_[owner].route) load_[l.index()] = highest_[l.index()] = 0;
   for (const std::uint32_t owner : active_) {

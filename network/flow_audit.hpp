@@ -5,6 +5,7 @@
 // under way, and
 //  1. holds all rates against the conditions of the sharing model:
 //       all               what both directions of a PCIe link share is a link to all of these
+//                         of what a port carries, as much as it does with the peers that its host has then
 //       max-min           no link over capacity; each message is at its own limit, or crosses a full link on which none
 //                         has a larger rate / weight (congestion/certificate.hpp: then they are the max-min fair ones)
 //       contention-free   the narrowest link, or the message's own limit
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "congestion/link_groups.hpp"
+#include "congestion/port_shares.hpp"
 #include "congestion/sharing_model.hpp"
 #include "network/clock.hpp"
 #include "network/link_use.hpp"
@@ -79,12 +81,14 @@ class FlowAudit {
   void check_alone();
   void check_against_fresh();
   [[nodiscard]] double full_at(std::uint32_t link) const { return capacity_[link] * (1 - tolerance_); }
+  void count_peers();
 
   // Of a link, or of the group behind the links that both directions of a cable are.
   [[nodiscard]] std::string name_of(std::uint32_t link) const;
 
   const topology::Fabric& fabric_;
   congestion::LinkGroups groups_;
+  congestion::PortShares ports_;
   std::vector<double> capacity_;  // of the links, and behind them of the groups
   std::string model_;
   Conditions conditions_ = Conditions::kMaxMin;

@@ -1,5 +1,7 @@
 #include "network/sharing.hpp"
 
+#include <algorithm>
+
 #include "congestion/models.hpp"
 #include "topology/pcie/forest.hpp"
 
@@ -48,6 +50,22 @@ congestion::LinkGroups link_groups(const topology::Fabric& fabric) {
   return out;
 }
 
+congestion::PortShares port_shares(const topology::Fabric& fabric) {
+  congestion::PortShares out;
+  if (fabric.port_shares().empty()) return out;
+  for (const topology::PortShare& s : fabric.port_shares()) out.steps.push_back({s.peers, s.factor});
+  const topology::LinkTable& links = fabric.links();
+  out.host_of_link.assign(links.size(), congestion::PortShares::kNone);
+  out.links_of_host.resize(fabric.host_count());
+  for (std::uint32_t l = 0; l < links.size(); ++l) {
+    const std::uint32_t host = std::min(links.from[l], links.to[l]).index();
+    if (host >= fabric.host_count()) continue;
+    out.host_of_link[l] = host;
+    out.links_of_host[host].push_back(LinkId(l));
+  }
+  return out;
+}
+
 std::string_view model_name(std::string_view asked, const topology::Fabric& fabric) {
   if (!asked.empty()) return asked;
   return congestion::default_model(fabric.pcie() != nullptr).name;
@@ -66,8 +84,12 @@ Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view as
   const congestion::ModelRow* model = congestion::find_model(name);
   const bool trees = model != nullptr && model->is(congestion::kReadsTrees) && fabric.pcie() != nullptr;
   const congestion::PcieNetwork pcie = trees ? pcie_network(fabric) : congestion::PcieNetwork{};
-  WEFT_ASSIGN(auto made,
-              congestion::make_grouped_model(name, capacity, trees ? &pcie : nullptr, link_groups(fabric)));
+  WEFT_ASSIGN(auto made, fabric.port_shares().empty()
+                             ? congestion::make_grouped_model(name, capacity, trees ? &pcie : nullptr,
+                                                              link_groups(fabric))
+                             : congestion::make_port_model(name, capacity, port_shares(fabric)));
+  if (accuracy != 0 && !fabric.port_shares().empty())
+    return not_supported("--accuracy on a platform whose ports carry less to several peers", "no --accuracy");
   if (!made->set_accuracy(accuracy))
     return not_supported("--accuracy with --model " + std::string(name), "--model max-min, or no --accuracy");
   return made;

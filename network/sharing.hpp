@@ -6,6 +6,7 @@
 
 #include "congestion/link_groups.hpp"
 #include "congestion/pcie_model.hpp"
+#include "congestion/port_shares.hpp"
 #include "congestion/sharing_model.hpp"
 #include "topology/fabric.hpp"
 
@@ -17,6 +18,9 @@ namespace weft::network {
 
 // What both directions of a PCIe link share (topology/pcie/forest.hpp), a group a link that has such a limit.
 [[nodiscard]] congestion::LinkGroups link_groups(const topology::Fabric& fabric);
+
+// Whose ports the links are, where ports carry less to several peers (Fabric::share_ports); else empty.
+[[nodiscard]] congestion::PortShares port_shares(const topology::Fabric& fabric);
 
 // The model that shares the links of `fabric`: `asked`, or where nothing was asked for (empty) the default of
 // models.def for a platform with or without PCIe trees. The one place that decides it, for every verb, and what outputs

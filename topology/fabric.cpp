@@ -38,6 +38,23 @@ void Fabric::limit_host_links(Bandwidth most) {
       links_.capacity[l] = std::min(links_.capacity[l], most.value());
 }
 
+Result<void> Fabric::share_ports(std::vector<PortShare> shares) {
+  if (pcie_ != nullptr)
+    return not_supported("ports that carry less to several peers, on PCIe trees", "a network without them");
+  bool ports = false;
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    if (std::max(links_.from[l], links_.to[l]).index() < hosts_)
+      return not_supported("ports that carry less to several peers, on links between hosts",
+                           "a network whose hosts have switches");
+    ports = ports || std::min(links_.from[l], links_.to[l]).index() < hosts_;
+  }
+  if (!ports)
+    return not_supported("ports that carry less to several peers, where no link ends at a host",
+                         "a network whose wiring is known");
+  port_shares_ = std::move(shares);
+  return {};
+}
+
 void Fabric::scale_link(LinkId link, double factor) { links_.capacity[link.index()] *= factor; }
 
 }  // namespace weft::topology

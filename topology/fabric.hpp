@@ -52,6 +52,12 @@ struct HopHistogram {
   }
 };
 
+// What the links of a host carry, times their capacity, while the host exchanges messages with `peers` other hosts or more.
+struct PortShare {
+  std::uint32_t peers = 2;
+  double factor = 1;
+};
+
 // What a routing looks at when a message starts.
 //   kPair     one route per pair of hosts: computed once, kept
 //   kMessage  a new draw for every message (Valiant, random, round robin): same seed and number, same route
@@ -104,6 +110,8 @@ class Fabric {
   // Placement deals ranks to hosts 0..rank_hosts()-1; the others (host memories, network cards of a PCIe tree)
   // take ranks only where a map names them.
   [[nodiscard]] std::uint32_t rank_hosts() const { return rank_hosts_ == 0 ? hosts_ : rank_hosts_; }
+  // Ascending by peers; empty: the same for any number of peers.
+  [[nodiscard]] const std::vector<PortShare>& port_shares() const { return port_shares_; }
   // Every vertex is a host and passes on messages of others (host_links=off).
   [[nodiscard]] bool hosts_are_routers() const { return switches_ == vertex_count(); }
   // The first link out of a vertex: port k of v is LinkId(first_link(v) + k). Precondition: v <
@@ -119,6 +127,8 @@ class Fabric {
   void add_switch_latency(Duration d);
   void limit_host_links(Bandwidth most);
   void scale_link(LinkId link, double factor);
+  // Errors (kNotSupported): links from host to host, PCIe trees. REQUIRES: peers > 1 and ascending, 0 < factor <= 1.
+  [[nodiscard]] Result<void> share_ports(std::vector<PortShare> shares);
 
  private:
   friend class FabricBuilder;
@@ -133,6 +143,7 @@ class Fabric {
   std::optional<std::uint64_t> bisection_;
   std::shared_ptr<const PcieForest> pcie_;
   std::uint32_t rank_hosts_ = 0;
+  std::vector<PortShare> port_shares_;
 };
 
 }  // namespace weft::topology

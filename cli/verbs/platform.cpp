@@ -113,6 +113,9 @@ Result<void> show_platform(const Options& o, const Platform& p) {
                             {"piecewise", p.mpi.piecewise()},
                             {"collectives", p.mpi.collectives},
                             {"assumed", p.mpi.assumed}};
+  ordered_json ports = ordered_json::array();
+  for (const topology::PortShare& s : f.port_shares())
+    ports.push_back({{"peers", s.peers}, {"factor", s.factor}});
   const ordered_json j = {
       {"schema", "weft.platform/1"},
       {"name", p.name},
@@ -131,6 +134,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
       {"by_class", by_class},
       {"host_speed_flops", p.host_speed[0]},
       {"ranks_per_host", p.ranks_per_host},
+      {"ports", ports},
       {"mpi", mpi}};
   std::string text = fmt::format("{}{}{}\n", p.name, p.summary.empty() ? "" : ": ", p.summary);
   text +=
@@ -147,6 +151,10 @@ Result<void> show_platform(const Options& o, const Platform& p) {
     text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));
   text += fmt::format("host: {}, {} rank{}\n", show(p.speed(HostId(0))), p.ranks_per_host,
                       p.ranks_per_host == 1 ? "" : "s");
+  for (const topology::PortShare& s : f.port_shares())
+    text += fmt::format(
+        "ports: {:.3g} % of their bandwidth while a host exchanges messages with {} others or more\n",
+        s.factor * 100, s.peers);
   if (p.compute.has_kernels())
     text += fmt::format("kernels: models of their own, {} class{} of hosts and sockets\n",
                         p.compute.classes.size(), p.compute.classes.size() == 1 ? "" : "es");

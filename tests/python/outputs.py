@@ -111,6 +111,7 @@ COMMANDS = [
     ("platform list", "platform list", 0),
     ("platform show", "platform show torus-16", 0),
     ("platform show", "platform show summit", 0),
+    ("platform show", "platform show dahu", 0),
     ("platform show", "platform show routes:path=mixed.routes", 0),
     ("platform check", "platform check torus-16", 0),
     ("platform check", "platform check routes:path=cut.routes", 1),

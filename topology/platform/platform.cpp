@@ -28,6 +28,29 @@ std::string_view label_of(std::string_view spec) {
 
 }  // namespace
 
+namespace {
+
+Result<std::vector<PortShare>> read_ports(const PlatformSource& s) {
+  std::vector<PortShare> out;
+  for (int i = 0; i < s.message.host().port_size(); ++i) {
+    const proto::PortShare& in = s.message.host().port(i);
+    const std::string path = fmt::format("host.port[{}]", i);
+    const std::uint32_t least = out.empty() ? 2 : out.back().peers + 1;
+    if (in.peers() < least)
+      return bad_input(s.where_of(in.has_peers() ? path + ".peers" : path), "peers of a port",
+                       in.has_peers() ? fmt::format("{}", in.peers()) : std::string(),
+                       fmt::format("{} or more, ascending", least));
+    const std::string where = s.where_of(in.has_factor() ? path + ".factor" : path);
+    WEFT_ASSIGN(const double factor, parse_ratio(in.factor(), where));
+    if (!(factor > 0 && factor <= 1))
+      return bad_input(where, "what a port carries to several peers", in.factor(), "above 0, at most 1");
+    out.push_back({in.peers(), factor});
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<Platform> build_platform(const PlatformSource& s) {
   Platform p;
   p.name = s.name;
@@ -75,6 +98,14 @@ Result<Platform> build_platform(const PlatformSource& s) {
     p.family += "+pcie";
   }
   p.fabric = std::move(*fabric);
+  WEFT_ASSIGN(auto ports, read_ports(s));
+  if (!ports.empty()) {
+    auto shared = p.fabric.share_ports(std::move(ports));
+    if (!shared) {
+      shared.error().where = s.where_of("host.port[0]");
+      return std::move(shared.error());
+    }
+  }
   WEFT_ASSIGN(p.compute, read_compute(s, rate.value(), p.ranks_per_host, p.fabric.host_count()));
   const auto& classes = p.compute.classes;
   if (std::any_of(classes.begin(), classes.end(),
