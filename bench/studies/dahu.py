@@ -27,10 +27,10 @@ LOADED = [(8133, 0, 80), (15798, 0, 1075.991), (64000, 0, 252.8962), (6000000, -
           (42672591, -3.4705, 772.593), (160097505, 97.091, 198.7136)]
 LOADED_LOCAL = [(0, 0, 227), (16000, 0, 330), (6000000, 0, 530), (36900000, -6.56, 934), (160100000, 102, 229)]
 
-# A port under two-way traffic, each way: 82 Gb/s to one node and from another (2,300 Gb/s of 28 nodes, read from a plot of
-# dahu/mpi/saturation.ipynb in the same repository, July 2020). One way alone 96, to and from one node 94, all to all 66.
-# In a row swap the 32 ranks of a node send to and receive from a few nodes at once, so 82 is taken.
-PORT = "10.25GB/s"
+# A port under two-way traffic, each way (dahu/mpi/saturation.ipynb in the same repository, July 2020): 94 Gb/s to and from
+# one node, 82 to one and from another (2,300 Gb/s of 28 nodes, read from a plot), 66 among all 28. One way alone 96.
+PORT = "11.75GB/s"
+PEERS = [(2, 82 / 94), (27, 66 / 94)]
 EAGER = "8132B"
 
 # Cooled badly in spring 2019.
@@ -75,12 +75,11 @@ source: "Omni-Path switch 100-110 ns: PPT omnipath configuration"
 source: "dgemm by k, its scatter: github Ezibenroc/thesis, data/experiment/randomizing_sizes/fixing_K/dgemm_raw_data.csv (node 5, December 2020)"
 source: "messages: the same, data/prediction/modeling/network/pycewise, pycewise_data.csv and memcpy_small.csv"
 source: "messages under load: github Ezibenroc/mpi_calibration, dahu/mpi/remote_calibration.ipynb (d359ae6, August 2020)"
-source: "ports: the same, dahu/mpi/saturation.ipynb (July 2020): 82 Gb/s each way to one node and from another"
+source: "ports: the same, dahu/mpi/saturation.ipynb (July 2020): 94 Gb/s each way to and from one node, 82 to one and from another, 66 among all"
 topology {{
   family: "crossbar"
   set: "n=32"
-  # 82 Gb/s: to one node and from another at once, as in row swaps. One way alone 96, to and from one node 94, all to all 66.
-  set: "bw={port}"
+  set: "bw={port}"      # 94 Gb/s: to and from one node at once; one way alone 96
   set: "lat=100ns"      # two links between hosts; the switch is 100 to 110 ns
 }}
 host {{
@@ -88,6 +87,7 @@ host {{
   ranks: 32            # one rank per core, as the thesis ran
   sockets: 2
   socket_order: "cyclic"  # even ranks on CPU 0: get_cpuid() in Ezibenroc/hpl, src/blas/HPL_dgemm.c
+{peers}
   # {dgemm_comment}
 """
 
@@ -177,7 +177,8 @@ def segments(name, table):
 
 def platform(head, entries_of, cpus, mpi):
     """entries_of(cpu) -> [(polynomial, noise, for_k)]"""
-    text = HEAD.format(port=PORT, **head)
+    peers = "\n".join('  port { peers: %d factor: "%.5g" }' % p for p in PEERS) + "  # 82 and 66 Gb/s"
+    text = HEAD.format(port=PORT, peers=peers, **head)
     columns = list(zip(*[entries_of(c) for c in cpus]))
     for column in columns:
         text += "  " + entry(mean([p for p, _, _ in column]), column[0][1], column[0][2]) + "\n"

@@ -123,8 +123,8 @@ VARIANTS = {
     "dgemm 1 % faster": lambda t: scaled(t, r'(name: "dgemm"[^}]*? mnk: ")([\d.]+)(ps")', 0.99),
     "no noise of dgemm": lambda t: re.sub(r'(name: "dgemm"[^}]*?) noise_intercept: "[^"]*" noise: "[^"]*"', r"\1", t),
     "noise of dgemm 3.7 %": lambda t: re.sub(r'(name: "dgemm"[^}]*? noise: ")[^"]*"', r'\g<1>0.037"', t),
-    "ports 94 Gb/s": lambda t: t.replace('"bw=10.25GB/s"', '"bw=11.75GB/s"'),
-    "ports 66 Gb/s": lambda t: t.replace('"bw=10.25GB/s"', '"bw=8.25GB/s"'),
+    "ports 94 Gb/s to any number of peers": lambda t: re.sub(r"  port \{.*\n", "", t),
+    "ports 82 Gb/s to any number of peers": lambda t: re.sub(r"  port \{.*\n", "", t).replace('"bw=11.75GB/s"', '"bw=10.25GB/s"'),
     "copies of the swap free": lambda t: re.sub(r'(kernel \{ name: "dlaswp\d*" )mn: "[\d.]+ps"', r'\1intercept: "0"', t),
 }
 
