@@ -105,8 +105,9 @@ Result<std::unique_ptr<SharingModel>> make_port_model(std::string_view name, std
   const ModelRow* const row = find_model(name);
   if (row != nullptr && row->is(kNoContention)) return model;
   if (!model->vary_capacities())
-    return not_supported("--model " + std::string(name) + " on a platform whose ports carry less to several peers",
-                         "--model max-min");
+    return not_supported(
+        "--model " + std::string(name) + " on a platform whose ports carry less to several peers",
+        "--model max-min");
   return std::unique_ptr<SharingModel>(
       std::make_unique<PortModel>(capacity, std::move(shares), std::move(model)));
 }

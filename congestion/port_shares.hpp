@@ -22,8 +22,8 @@ struct PortShares {
     std::uint32_t peers;  // so many or more
     double factor;        // of the capacity, > 0, at most 1
   };
-  std::vector<Step> steps;                         // peers ascending, > 1; before the first all of the capacity
-  std::vector<std::uint32_t> host_of_link;         // by LinkId: whose port it is
+  std::vector<Step> steps;                  // peers ascending, > 1; before the first all of the capacity
+  std::vector<std::uint32_t> host_of_link;  // by LinkId: whose port it is
   std::vector<std::vector<LinkId>> links_of_host;  // its ports, both ways
   [[nodiscard]] bool empty() const { return steps.empty(); }
   // O(steps).

@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 Result<topology::Platform> platform(const std::string& topology, const std::string& host) {
   const topology::TempFile file("ports.textproto",
-                               "topology { " + topology + " }\nhost {\n" + host + "\n}\n");
+                                "topology { " + topology + " }\nhost {\n" + host + "\n}\n");
   return topology::load_platform(file.path());
 }
 
@@ -87,7 +87,8 @@ TEST(SeveralPeers, WhatNoPortCanBeIsRefusedAtItsPlace) {
     ASSERT_FALSE(p) << host;
     EXPECT_THAT(p.error().message(), HasSubstr(says));
   };
-  fails(kStar, "port { peers: 1 factor: \"0.8\" }", ":3:8: error: peers of a port; got \"1\"; expected 2 or more");
+  fails(kStar, "port { peers: 1 factor: \"0.8\" }",
+        ":3:8: error: peers of a port; got \"1\"; expected 2 or more");
   fails(kStar, "port { peers: 4 factor: \"0.8\" }\nport { peers: 4 factor: \"0.7\" }",
         ":4:8: error: peers of a port; got \"4\"; expected 5 or more, ascending");
   fails(kStar, "port { factor: \"0.8\" }", ":3:1: error: peers of a port");
