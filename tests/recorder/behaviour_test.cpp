@@ -111,6 +111,11 @@ TEST_P(Record, TwoJobsOfOneCommandAreTwoTraces) {
   EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder / "err");
   EXPECT_EQ(read_back(folder / "t.weft").lines.size(), 2u);
   EXPECT_EQ(read_back(folder / "t.2.weft").lines.size(), 3u);
+  // Again: the name that was given is written over, a file that nobody named is not.
+  std::ofstream(folder / "t.2.weft") << "precious";
+  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder / "err");
+  EXPECT_EQ(slurp(folder / "t.2.weft"), "precious");
+  EXPECT_EQ(read_back(folder / "t.3.weft").lines.size(), 3u);
 }
 
 TEST_P(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {

@@ -39,6 +39,23 @@ TEST(Spool, EveryCutOfTheFileKeepsTheWholeRecordsBeforeIt) {
   }
 }
 
+// A rank that was killed, or had no room, before it could begin.
+TEST(Spool, WithoutAHeaderItIsThatOfARankThatLeftNoRecord) {
+  FakeSpool spool;
+  for (const std::size_t zeroes : {std::size_t{0}, std::size_t{kSpoolHeaderBytes}, std::size_t{65536}}) {
+    spool.bytes() = std::string(zeroes, '\0');
+    const std::string path = spool.save();
+    const auto reader = SpoolReader::open(path);
+    ASSERT_TRUE(reader) << zeroes << ": " << reader.error().message();
+    EXPECT_FALSE(reader->started()) << zeroes;
+    fs::remove_all(fs::path(path).parent_path());
+  }
+  spool.bytes() = "x";
+  const std::string path = spool.save();
+  EXPECT_FALSE(SpoolReader::open(path));
+  fs::remove_all(fs::path(path).parent_path());
+}
+
 TEST(Spool, ZeroesAfterTheLastRecordAreTheEnd) {
   FakeSpool spool;
   spool.add(traces::OpKind::send, message(0, 1, 8));

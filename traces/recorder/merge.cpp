@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
@@ -426,8 +427,12 @@ Result<std::vector<RecordedTrace>> merge_spools(const std::string& directory, co
                                                 const RunInfo& info) {
   WEFT_ASSIGN(const auto jobs, open_jobs(directory));
   std::vector<RecordedTrace> made;
+  std::size_t number = 1;
   for (const Job& job : jobs) {
-    WEFT_ASSIGN(auto trace, merge_job(job, directory, numbered(output, made.size() + 1), info));
+    // Only the first has the name that was asked for: the others take one that is free.
+    std::string path = numbered(output, number++);
+    while (!made.empty() && std::filesystem::exists(path)) path = numbered(output, number++);
+    WEFT_ASSIGN(auto trace, merge_job(job, directory, path, info));
     made.push_back(std::move(trace));
   }
   return made;

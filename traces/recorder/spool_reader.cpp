@@ -28,6 +28,10 @@ Result<SpoolReader> SpoolReader::open(const std::string& path) {
     return bad_input(path, "cannot read the spool: " + why);
   }
   r.size_ = static_cast<std::uint64_t>(st.st_size);
+  if (r.size_ == 0) {  // its rank ended before it could begin
+    ::close(fd);
+    return r;
+  }
   if (r.size_ < kSpoolHeaderBytes) {
     ::close(fd);
     return bad_input(path, "a spool without a header", std::to_string(r.size_) + " bytes",
@@ -40,6 +44,7 @@ Result<SpoolReader> SpoolReader::open(const std::string& path) {
   const SpoolHeader& h = r.header();
   if (h.magic != 0 && h.magic != kSpoolMagic)
     return bad_input(BytePos{path}.text(), "not a spool of weft record");
+  if (h.magic == 0 && h.version == 0) return r;  // the same
   if (h.version != kSpoolVersion)
     return bad_input(BytePos{path, offsetof(SpoolHeader, version)}.text(),
                      "a spool of another version of the recorder", std::to_string(h.version),

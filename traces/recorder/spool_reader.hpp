@@ -20,7 +20,7 @@ class SpoolReader {
   SpoolReader& operator=(const SpoolReader&) = delete;
   ~SpoolReader();
 
-  [[nodiscard]] bool started() const { return header().magic == kSpoolMagic; }
+  [[nodiscard]] bool started() const { return data_ != nullptr && header().magic == kSpoolMagic; }
   [[nodiscard]] const SpoolHeader& header() const { return *reinterpret_cast<const SpoolHeader*>(data_); }
   [[nodiscard]] const std::string& path() const { return path_; }
 

@@ -166,6 +166,8 @@ void Recorder::start(int thread_level) {
   world->rank = rank;
   world->world = static_cast<std::int32_t*>(malloc(sizeof(std::int32_t) * static_cast<std::size_t>(size)));
   for (int i = 0; i < size; ++i) world->world[i] = i;
+  world->members = world->world;
+  world->member_count = size;
   buckets_[bucket_of(world->handle, kBuckets)] = world;
   last_ = world;
   comm_count_ = 1;
@@ -253,7 +255,6 @@ Comm* Recorder::define(MPI_Comm handle, CommKey key, bool repeats) {
 
   auto* c = static_cast<Comm*>(calloc(1, sizeof(Comm)));
   c->handle = handle;
-  c->id = comm_count_++;
   c->rank = rank;
   c->inter = inter != 0;
   c->size = inter != 0 ? remote : size;
@@ -268,7 +269,26 @@ Comm* Recorder::define(MPI_Comm handle, CommKey key, bool repeats) {
     free(members);
     members = both;
   }
-  for (int i = 0; i < size + remote; ++i) key.mix(static_cast<std::uint64_t>(members[i]));
+  c->members = members;
+  c->member_count = size + remote;
+  return enter_comm(c, key, repeats);
+}
+
+Comm* Recorder::define_copy(MPI_Comm handle, CommKey key, const Comm& of) {
+  auto* c = static_cast<Comm*>(calloc(1, sizeof(Comm)));
+  c->handle = handle;
+  c->rank = of.rank;
+  c->inter = of.inter;
+  c->size = of.size;
+  c->world = of.world;  // lists are never given back
+  c->members = of.members;
+  c->member_count = of.member_count;
+  return enter_comm(c, key, false);
+}
+
+Comm* Recorder::enter_comm(Comm* c, CommKey key, bool repeats) {
+  c->id = comm_count_++;
+  for (int i = 0; i < c->member_count; ++i) key.mix(static_cast<std::uint64_t>(c->members[i]));
   if (repeats) {
     std::uint64_t times = 0;
     for (std::size_t i = 0; i < repeated_count_; ++i) times += repeated_[i] == key.high ? 1 : 0;
@@ -278,32 +298,38 @@ Comm* Recorder::define(MPI_Comm handle, CommKey key, bool repeats) {
     key.mix(times);
   }
   c->key = key;
-  const std::size_t bucket = bucket_of(handle, kBuckets);
-  c->next = buckets_[bucket];
-  buckets_[bucket] = c;
+  put_back(c, c->handle);
 
-  const std::size_t words = 3 + static_cast<std::size_t>(size + remote);
+  const std::size_t words = 3 + static_cast<std::size_t>(c->member_count);
   if (SpoolRecord* r = writer_.reserve(words)) {
     r->comm = c->id;
-    r->amount = size + remote;
+    r->amount = c->member_count;
     std::int64_t* list = SpoolWriter::list(r);
     list[0] = static_cast<std::int64_t>(key.high);
     list[1] = static_cast<std::int64_t>(key.low);
-    list[2] = handle == WEFT_COMM_SELF ? 0 : ++created_;
-    for (int i = 0; i < size + remote; ++i) list[3 + i] = members[i];
-    SpoolWriter::publish(r, kCommDefine, inter != 0 ? 1 : 0, words);
+    list[2] = c->handle == WEFT_COMM_SELF ? 0 : ++created_;
+    for (int i = 0; i < c->member_count; ++i) list[3 + i] = c->members[i];
+    SpoolWriter::publish(r, kCommDefine, c->inter ? 1 : 0, words);
   }
   return c;
 }
 
-void Recorder::forget(MPI_Comm handle) {
+Comm* Recorder::forget(MPI_Comm handle) {
   for (Comm** at = &buckets_[bucket_of(handle, kBuckets)]; *at != nullptr; at = &(*at)->next)
     if ((*at)->handle == handle) {
-      if (last_ == *at) last_ = comm(WEFT_COMM_WORLD);
-      (*at)->handle = MPI_Comm{};  // a stale pointer to it must not match again
-      *at = (*at)->next;
-      return;
+      Comm* const c = *at;
+      *at = c->next;
+      c->handle = MPI_Comm{};  // last_ and other pointers to it must not match again
+      return c;
     }
+  return nullptr;
+}
+
+void Recorder::put_back(Comm* c, MPI_Comm handle) {
+  const std::size_t bucket = bucket_of(handle, kBuckets);
+  c->handle = handle;
+  c->next = buckets_[bucket];
+  buckets_[bucket] = c;
 }
 
 SpoolRecord* Recorder::begin(std::int64_t gap, const Fields& f, std::size_t list_words) {
@@ -376,7 +402,22 @@ std::uint32_t Requests::reserve() {
   return slot;
 }
 
+namespace {
+constexpr int kLookAhead = 64;  // requests of one handle that are looked at
+}
+
+void Requests::rebind(std::uint32_t slot, MPI_Request handle, const void* address) {
+  if (slots_[slot].handle == handle || !slots_[slot].bound) return;
+  unlink(slot);
+  bind(slot, handle, address);
+}
+
 void Requests::bind(std::uint32_t slot, MPI_Request handle, const void* address) {
+  // The variable holds this request now; an older one of a shared handle was copied elsewhere.
+  int seen = 0;
+  for (std::uint32_t i = head_[bucket_of(handle)]; i != kNoSlot && seen < kLookAhead;
+       i = slots_[i].next, ++seen)
+    if (slots_[i].handle == handle && slots_[i].address == address) slots_[i].address = nullptr;
   slots_[slot].handle = handle;
   slots_[slot].address = address;
   slots_[slot].bound = true;
@@ -415,7 +456,6 @@ std::uint32_t Requests::find(MPI_Request handle, const void* address, std::uint3
   if (capacity_ == 0) return kNoSlot;
   // Several requests share one handle when Open MPI completed them at once: prefer the program's own
   // variable, else the oldest. Looked-up slots move to the end, so a wait on n of them stays O(n).
-  constexpr int kLookAhead = 64;
   std::uint32_t first = kNoSlot;
   int seen = 0;
   for (std::uint32_t i = head_[bucket_of(handle)]; i != kNoSlot; i = slots_[i].next) {

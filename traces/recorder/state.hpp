@@ -28,6 +28,9 @@ struct Comm {
   int rank;             // own rank
   std::int32_t* world;  // communicator rank -> world rank
   bool inter;
+  std::int32_t*
+      members;  // what the spool has of it: world ranks, of an inter-communicator the lower group first
+  int member_count;
   CommKey key;
   std::uint32_t children;  // creation calls so far, the same on all members
   Comm* next;              // of the same hash bucket
@@ -73,6 +76,8 @@ class Requests {
   // A slot for a request that MPI is about to make, and its handle once it has.
   std::uint32_t reserve();
   void bind(std::uint32_t slot, MPI_Request handle, const void* address);
+  // Its handle is another one now: MPI_Start may give the program a new request.
+  void rebind(std::uint32_t slot, MPI_Request handle, const void* address);
   // The slot of a handle, each one once per `call`; kNoSlot if unknown.
   std::uint32_t find(MPI_Request handle, const void* address, std::uint32_t call);
   void remove(std::uint32_t slot);
@@ -156,7 +161,12 @@ class Recorder {
   // Enters a new communicator into the tables and the spool; call locked.
   // `repeats`: the same key can come again (calls that only the new members make); count it.
   Comm* define(MPI_Comm handle, CommKey key, bool repeats = false);
-  void forget(MPI_Comm handle);
+  // The same for a communicator that may not be asked yet (MPI_Comm_idup: until its request is complete, MPI 3.1, 6.4.2):
+  // it has the members of `of`.
+  Comm* define_copy(MPI_Comm handle, CommKey key, const Comm& of);
+  // Takes it out of the tables; nullptr = unknown. What could not be freed after all is put back.
+  Comm* forget(MPI_Comm handle);
+  void put_back(Comm* c, MPI_Comm handle);
   // Key of the next communicator that a collective call on `parent` makes.
   static CommKey child_key(Comm& parent);
   // The world ranks of a group, into `out` (size entries).
@@ -191,6 +201,7 @@ class Recorder {
   std::uint32_t inside = 0;  // threads inside MPI; counted while threaded()
 
  private:
+  Comm* enter_comm(Comm* c, CommKey key, bool repeats);
   std::uint32_t add_thread();
   static std::uint16_t this_thread();
   void write_left();

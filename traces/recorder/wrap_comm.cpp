@@ -12,20 +12,20 @@ int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request*
   const Call call;
   CommKey key;
   std::uint32_t parent_id = 0;
-  bool known = false;
+  const Comm* from = nullptr;
   if (call) {
     const Lock lock;
     if (Comm* c = recorder.comm(parent)) {
       key = Recorder::child_key(*c);
       parent_id = c->id;
-      known = true;
+      from = c;
     } else {
       recorder.count(NotRecorded::unknown_comm);
       recorder.carry(call.gap());
     }
   }
   const int rc = real();
-  if (!known) return rc;
+  if (from == nullptr) return rc;
   const Lock lock;
   if (counted_outcome(rc) != Outcome::kDone) {
     recorder.carry(call.gap());
@@ -35,7 +35,9 @@ int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request*
   f.comm = parent_id;
   f.amount = -1;
   if (*made != WEFT_COMM_NULL)
-    if (const Comm* c = recorder.define(*made, key)) f.amount = c->id;
+    if (const Comm* c =
+            hide != nullptr ? recorder.define_copy(*made, key, *from) : recorder.define(*made, key))
+      f.amount = c->id;
   if (hide != nullptr) {
     const std::uint32_t slot = recorder.requests.reserve();
     recorder.requests.bind(slot, *hide, hide);
@@ -75,18 +77,32 @@ int create_among_members(std::uint64_t salt, int tag, MPI_Comm parent, MPI_Comm*
   return rc;
 }
 
-void free_comm(MPI_Comm comm, const Call& call) {
+// Frees by `real`. The handle is taken out of the tables before: another thread may get the same for a new communicator.
+template <class Real>
+int free_comm(MPI_Comm handle, Real real) {
+  const Call call;
+  Comm* c = nullptr;
+  if (call) {
+    const Lock lock;
+    c = recorder.forget(handle);
+  }
+  const int rc = real();
+  if (!call) return rc;
   const Lock lock;
-  const Comm* c = recorder.comm(comm);
   if (c == nullptr) {
     recorder.count(NotRecorded::unknown_comm);
     recorder.carry(call.gap());
-    return;
+    return rc;
+  }
+  if (counted_outcome(rc) != Outcome::kDone) {
+    recorder.put_back(c, handle);
+    recorder.carry(call.gap());
+    return rc;
   }
   Fields f;
   f.comm = c->id;
   if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, OpKind::comm_free, 0, 0);
-  recorder.forget(comm);
+  return rc;
 }
 
 constexpr std::uint64_t kGroupSalt = 0x67726f7570;
@@ -169,12 +185,8 @@ WEFT_WRAP(Intercomm_merge, (MPI_Comm inter, int high, MPI_Comm* made)) {
                 [&] { return WEFT_NEXT(Intercomm_merge)(inter, high, made); });
 }
 WEFT_WRAP(Comm_free, (MPI_Comm * comm)) {
-  const Call call;
-  if (call) free_comm(*comm, call);
-  return WEFT_NEXT(Comm_free)(comm);
+  return free_comm(*comm, [&] { return WEFT_NEXT(Comm_free)(comm); });
 }
 WEFT_WRAP(Comm_disconnect, (MPI_Comm * comm)) {
-  const Call call;
-  if (call) free_comm(*comm, call);
-  return WEFT_NEXT(Comm_disconnect)(comm);
+  return free_comm(*comm, [&] { return WEFT_NEXT(Comm_disconnect)(comm); });
 }

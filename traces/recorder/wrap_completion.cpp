@@ -292,9 +292,10 @@ WEFT_WRAP(Request_get_status, (MPI_Request request, int* flag, MPI_Status* statu
 
 WEFT_WRAP(Start, (MPI_Request * request)) {
   const Call call;
+  std::uint32_t slot = kNoSlot;
   if (call) {
     const Lock lock;
-    const std::uint32_t slot = recorder.requests.find(*request, request, recorder.next_call());
+    slot = recorder.requests.find(*request, request, recorder.next_call());
     if (slot == kNoSlot) {
       recorder.count(NotRecorded::unknown_start);
       recorder.carry(call.gap());
@@ -311,7 +312,12 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
       }
     }
   }
-  return WEFT_NEXT(Start)(request);
+  const int rc = WEFT_NEXT(Start)(request);
+  if (slot != kNoSlot) {
+    const Lock lock;
+    recorder.requests.rebind(slot, *request, request);
+  }
+  return rc;
 }
 
 WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
@@ -320,11 +326,13 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
     const Lock lock;
     const std::uint32_t number = recorder.next_call();
     const auto room = count < 0 ? std::size_t{0} : static_cast<std::size_t>(count);
-    std::uint32_t* slots = slot_scratch.get(room + 1);
-    std::size_t messages = 0;        // at the front, one record for all of them
-    std::size_t collectives = room;  // from the back, a record each after that
+    std::uint32_t* slots = slot_scratch.get(2 * room + 1);
+    std::uint32_t* const of_request = slots + room;  // as they stand in `requests`
+    std::size_t messages = 0;                        // at the front, one record for all of them
+    std::size_t collectives = room;                  // from the back, a record each after that
     for (std::size_t i = 0; i < room; ++i) {
       const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, number);
+      of_request[i] = slot;
       if (slot == kNoSlot) {
         recorder.count(NotRecorded::unknown_start);
         continue;
@@ -346,7 +354,14 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
       gap = 0;
     }
   }
-  return WEFT_NEXT(Startall)(count, requests);
+  const int rc = WEFT_NEXT(Startall)(count, requests);
+  if (call) {
+    const Lock lock;
+    const std::uint32_t* const of_request = slot_scratch.get(0) + (count < 0 ? 0 : count);
+    for (int i = 0; i < count; ++i)
+      if (of_request[i] != kNoSlot) recorder.requests.rebind(of_request[i], requests[i], requests + i);
+  }
+  return rc;
 }
 
 // Cancel and Request_free: one request, recorded at entry because the handle is gone afterwards.

@@ -30,9 +30,15 @@ bool allocate(int fd, std::uint64_t offset, std::size_t bytes) {
 bool SpoolWriter::open(const char* path) {
   fd_ = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0) return false;
-  if (!allocate(fd_, 0, kHeaderRoom)) return false;
-  void* at = ::mmap(nullptr, kHeaderRoom, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-  if (at == MAP_FAILED) return false;
+  void* at = MAP_FAILED;
+  if (allocate(fd_, 0, kHeaderRoom))
+    at = ::mmap(nullptr, kHeaderRoom, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (at == MAP_FAILED) {
+    ::unlink(path);  // a spool without a header is none
+    ::close(fd_);
+    fd_ = -1;
+    return false;
+  }
   header_ = static_cast<SpoolHeader*>(at);
   header_->version = kSpoolVersion;
   header_->header_bytes = kHeaderRoom;

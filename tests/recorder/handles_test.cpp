@@ -1,0 +1,66 @@
+// What programs/handles.c does with handles that say less than they seem to, and that it does the same when it is recorded.
+#include <algorithm>
+
+#include "tests/recorder/recorder_testing.hpp"
+
+namespace weft::recorder::testing {
+namespace {
+
+WEFT_UNDER_EACH_MPI(RecordedHandles);
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+Recorded record_case(const Folder& folder, const std::string& name) {
+  EXPECT_EQ(record(folder, mpirun(4) + program("handles") + " " + name), 0) << slurp(folder / "err");
+  return read_back(folder / "t.weft");
+}
+
+TEST_P(RecordedHandles, ACommunicatorOfIdupHasTheMembersOfItsParent) {
+  const Folder folder;
+  const Recorded r = record_case(folder, "idup");
+  const auto has = [](const Lines& lines, const char* text) {
+    return std::any_of(lines.begin(), lines.end(), [&](const std::string& l) { return l.starts_with(text); });
+  };
+  for (std::size_t rank = 0; rank < 4; ++rank)
+    EXPECT_TRUE(has(r.lines[rank], "bcast 3 24")) << rank << ": rank 0 of it is rank 3 of the world";
+  EXPECT_TRUE(has(r.lines[3], "send 2 8 7"));
+  EXPECT_TRUE(has(r.lines[2], "recv 3 8 7"));
+}
+
+TEST_P(RecordedHandles, APersistentRequestIsTheSameHoweverOftenItIsStarted) {
+  const Folder folder;
+  const Recorded r = record_case(folder, "start");
+  std::vector<std::string> sends;
+  for (std::size_t i = 0; i < r.ops[0].size(); ++i) {
+    const traces::OpKind kind = r.ops[0][i].kind;
+    if (kind == traces::OpKind::start)
+      sends.push_back("start " + std::to_string(r.ops[0][i].request));
+    else if (kind == traces::OpKind::startall)
+      sends.emplace_back("startall");
+    else if (kind == traces::OpKind::request_free)
+      sends.push_back("free " + std::to_string(r.ops[0][i].request));
+  }
+  EXPECT_THAT(sends, ElementsAre("start 0", "startall", "start 0", "startall", "free 0", "free 1"));
+  EXPECT_FALSE(has_note(r, "was not seen"));
+  EXPECT_FALSE(has_note(r, "was not recorded"));
+}
+
+TEST_P(RecordedHandles, AWaitIsOfTheRequestThatStandsInItsVariable) {
+  const Folder folder;
+  const Recorded r = record_case(folder, "moved");
+  std::vector<std::uint32_t> waits;
+  for (const traces::Op& op : r.ops[0])
+    if (op.kind == traces::OpKind::wait) waits.push_back(op.request);
+  EXPECT_THAT(waits, ElementsAreArray({1u, 0u}));
+}
+
+TEST_P(RecordedHandles, ACommunicatorThatCouldNotBeFreedIsStillThere) {
+  const Folder folder;
+  const Recorded r = record_case(folder, "freed");
+  EXPECT_THAT(inside(r.lines[0]), ElementsAre("send 1 8 1 world", "barrier - 0 - world"));
+  EXPECT_THAT(inside(r.lines[1]), ElementsAre("recv 0 8 1 world [0 1 8]", "barrier - 0 - world"));
+}
+
+}  // namespace
+}  // namespace weft::recorder::testing

@@ -1,0 +1,96 @@
+/* Handles that say less than they seem to: communicators that may not be asked yet, requests that MPI_Start replaces, requests of
+ * one handle, a communicator that cannot be freed. Ends with 1 where MPI answers otherwise than it does without a recorder. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, size;
+static char data[1 << 16];
+
+/* The third of a line of communicators, its ranks the other way round. */
+static int idup(void) {
+  MPI_Comm line, twice;
+  MPI_Request request;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &line);
+  MPI_Comm_idup(line, &twice, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Group mine, world;
+  MPI_Comm_group(twice, &mine);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  int zero = 0, root;
+  MPI_Group_translate_ranks(mine, 1, &zero, world, &root);
+  MPI_Bcast(data, 24, MPI_CHAR, 0, twice);
+  if (rank == 3) MPI_Send(data, 8, MPI_CHAR, 1, 7, twice);
+  if (rank == 2) MPI_Recv(data, 8, MPI_CHAR, 0, 7, twice, MPI_STATUS_IGNORE);
+  return root != size - 1;
+}
+
+/* Open MPI gives another request where the last message is complete and not yet there. */
+static int start(void) {
+  if (rank == 0) {
+    static char room[8 * (sizeof data + 4096)];
+    MPI_Request request[2];
+    MPI_Buffer_attach(room, sizeof room);
+    MPI_Bsend_init(data, sizeof data, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request[0]);
+    MPI_Bsend_init(data, sizeof data, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &request[1]);
+    for (int i = 0; i < 2; ++i) {
+      MPI_Start(&request[0]);
+      MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+      MPI_Startall(2, request);
+      MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    }
+    MPI_Request_free(&request[0]);
+    MPI_Request_free(&request[1]);
+    void* back;
+    int bytes;
+    MPI_Buffer_detach(&back, &bytes);
+  } else if (rank == 1) {
+    usleep(20000);
+    for (int i = 0; i < 4; ++i)
+      MPI_Recv(data, sizeof data, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; ++i)
+      MPI_Recv(data, sizeof data, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  return 0;
+}
+
+/* The first request lives on in another variable; small sends are complete at once and may have one handle. */
+static int moved(void) {
+  if (rank == 0) {
+    MPI_Request request, kept;
+    MPI_Isend(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
+    kept = request;
+    MPI_Isend(data, 16, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Wait(&kept, MPI_STATUS_IGNORE);
+  } else if (rank == 1) {
+    MPI_Recv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(data, 16, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  return 0;
+}
+
+static int freed(void) {
+  MPI_Comm world = MPI_COMM_WORLD;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (MPI_Comm_free(&world) == MPI_SUCCESS) return 1;
+  if (rank == 0) MPI_Send(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const char* what = argc > 1 ? argv[1] : "";
+  int wrong = 1;
+  if (strcmp(what, "idup") == 0) wrong = idup();
+  if (strcmp(what, "start") == 0) wrong = start();
+  if (strcmp(what, "moved") == 0) wrong = moved();
+  if (strcmp(what, "freed") == 0) wrong = freed();
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return wrong;
+}
