@@ -82,10 +82,10 @@ TEST_P(RecordedCalls, ProbesTellWhatTheyFoundAndMatchedReceivesFollow) {
   const Recorded r = record_family(folder, "probe");
   EXPECT_THAT(
       inside(r.lines[1]),
-      ElementsAreArray(
-          {"probe 0 0 1 world [0 1 8]", "recv 0 512 1 world [0 1 8]", "iprobe - hit 2 world [0 2 16]",
-           "recv 0 512 2 world [0 2 16]", "mprobe 0 0 3 world [0 3 24]", "recv 0 512 3 world [0 3 24]",
-           "improbe 0 hit - world [0 4 32]", "irecv 0 512 4 world [0 4 32]", "wait 0 32 4 world"}));
+      ElementsAreArray({"probe 0 0 1 world [0 1 8]", "recv 0 512 1 world [0 1 8]",
+                        "iprobe - hit 2 world [0 2 16]", "recv 0 512 2 world [0 2 16]",
+                        "mprobe 0 0 3 world [0 3 24]", "irecv 0 24 3 world", "wait 0 24 3 world",
+                        "improbe 0 hit - world [0 4 32]", "irecv 0 32 4 world", "wait 0 32 4 world"}));
 }
 
 // What rank 1 contributes to each collective of programs/calls.c (blocking names).

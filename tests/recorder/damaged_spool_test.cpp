@@ -292,7 +292,10 @@ TEST(Threads, OverlappingBlockingCallsAreStartsAndWaitsWhereTheyReturned) {
   s.add(OpKind::recv, half);
   s.add_raw(of(left, 1), {});
   s.add(OpKind::allreduce, of(message(traces::kAnySource, traces::kAnyTag, 16), 1));
+  s.add(OpKind::isend, of_slot(of(message(1, 11, 8), 3), 5));
   s.add_raw(of(left, 0), {});
+  s.add_raw(of(left, 1), {});
+  s.add(OpKind::allreduce, of(message(traces::kAnySource, traces::kAnyTag, 16), 1));
   s.add_raw(of(left, 1), {});
   static_cast<void>(s.save());
   const auto made = merging.run();
@@ -306,10 +309,11 @@ TEST(Threads, OverlappingBlockingCallsAreStartsAndWaitsWhereTheyReturned) {
     lines.push_back(fmt::format("{} {}", traces::op_name(op.kind), static_cast<std::int32_t>(op.request)));
     for (const std::int64_t slot : block.list(op)) lines.back() += fmt::format(" {}", slot);
   }
-  // Slot 4 is the program's; 5 + 2 x thread, and the next one, are free.
-  EXPECT_THAT(lines, ::testing::ElementsAre("irecv 4", "compute -1", "issend 7", "isend 9", "irecv 10",
-                                            "waitall -1 7", "iallreduce 7", "wait 4", "waitall -1 7",
-                                            "waitall -1 9 10"));
+  // Slots 4 and 5 are the program's; 6 + 2 x thread, and the next one, are free. Nothing fell into the second
+  // allreduce.
+  EXPECT_THAT(lines, ::testing::ElementsAre("irecv 4", "compute -1", "issend 8", "isend 10", "irecv 11",
+                                            "waitall -1 8", "iallreduce 8", "isend 5", "wait 4",
+                                            "waitall -1 8", "allreduce -1", "waitall -1 10 11"));
 }
 
 TEST(Facts, FailedCallsCountForTheirTimeOnly) {

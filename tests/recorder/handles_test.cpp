@@ -62,5 +62,36 @@ TEST_P(RecordedHandles, ACommunicatorThatCouldNotBeFreedIsStillThere) {
   EXPECT_THAT(inside(r.lines[1]), ElementsAre("recv 0 8 1 world [0 1 8]", "barrier - 0 - world"));
 }
 
+TEST_P(RecordedHandles, WhatAProbeHasTakenIsNoOthers) {
+  const Folder folder;
+  const Recorded r = record_case(folder, "taken");
+  EXPECT_THAT(inside(r.lines[1]),
+              ElementsAre("mprobe 0 0 1 world [0 1 8]", "irecv 0 8 1 world", "recv 0 64 1 world [0 1 16]",
+                          "wait 0 8 1 world", "barrier - 0 - world"));
+  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder / "out");
+}
+
+TEST_P(RecordedHandles, WhatIsHeardOfARequestIsWaitedForOnce) {
+  const Folder folder;
+  const Recorded r = record_case(folder, "heard");
+  EXPECT_THAT(inside(r.lines[1]),
+              ElementsAre("irecv - 8 1 world [0 1 8]", "recv_init 0 8 2 world", "start - 0 - world",
+                          "test 0 8 1 world", "test 0 8 2 world", "send 0 8 3 world",
+                          "request_free - 0 - world", "barrier - 0 - world"));
+  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder / "out");
+}
+
+TEST_P(RecordedHandles, OfReceivesThatStartTogetherOnlyTheCancelledOneGoes) {
+  const Folder folder;
+  const Recorded r = record_case(folder, "cancelled");
+  std::vector<std::size_t> together;
+  for (std::size_t i = 0; i < r.ops[1].size(); ++i)
+    if (r.ops[1][i].kind == traces::OpKind::startall || r.ops[1][i].kind == traces::OpKind::waitall)
+      together.push_back(r.lists[1][i].size());
+  EXPECT_THAT(together, ElementsAre(1u, 1u));
+  EXPECT_EQ(shell(folder, weft() + " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"), 0)
+      << slurp(folder / "err");
+}
+
 }  // namespace
 }  // namespace weft::recorder::testing

@@ -56,6 +56,28 @@ TEST(Spool, WithoutAHeaderItIsThatOfARankThatLeftNoRecord) {
   fs::remove_all(fs::path(path).parent_path());
 }
 
+// A Waitall that answered MPI_ERR_IN_STATUS: request 1 stayed as it was and is waited for later (MPI 3.1, 3.7.5). One
+// that the program ended in had asked for both.
+TEST(Spool, AWaitallIsOfWhatItCompletedUnlessItNeverReturned) {
+  const auto asked = [](bool open) {
+    FakeSpool spool;
+    for (std::uint32_t slot = 0; slot < 2; ++slot) {
+      SpoolRecord r = message(0, static_cast<std::int32_t>(slot), 8);
+      r.request = slot;
+      spool.add(traces::OpKind::irecv, r);
+    }
+    SpoolRecord wait = message(0, 0, 0);
+    if (open) wait.flags = kOpen;
+    const std::int64_t done = open ? 0 : 1;
+    spool.add(traces::OpKind::waitall, wait, {2, 0, 1, done, 0, 0, 0, 8, 0, 0, 0, 0});
+    const RankProgram p = translated(spool);
+    const auto list = p.list(p.ops.back());
+    return std::vector<std::int64_t>(list.begin(), list.end());
+  };
+  EXPECT_EQ(asked(false), std::vector<std::int64_t>{0});
+  EXPECT_EQ(asked(true), (std::vector<std::int64_t>{0, 1}));
+}
+
 TEST(Spool, ZeroesAfterTheLastRecordAreTheEnd) {
   FakeSpool spool;
   spool.add(traces::OpKind::send, message(0, 1, 8));

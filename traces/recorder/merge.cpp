@@ -16,6 +16,7 @@
 #include "core/files/atomic_file.hpp"
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
+#include "traces/recorder/overlaps.hpp"
 #include "traces/recorder/program.hpp"
 #include "traces/recorder/spool_reader.hpp"
 #include "traces/send_counter.hpp"
@@ -76,6 +77,7 @@ struct Survey {
   std::vector<std::uint64_t> end;            // [rank] offset of the first damage
   std::vector<std::string> inside;           // [rank] name of the call it ended in, if it did
   std::vector<std::optional<Error>> damage;  // [rank]
+  Overlaps overlaps;                         // empty if no threads of a rank were inside MPI at once
 };
 
 std::string text_of(const char* chars, std::size_t room) {
@@ -167,6 +169,11 @@ class Surveyor {
   Survey run() {
     for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank)
       if (job_.ranks[rank]) look_at(rank, *job_.ranks[rank]);
+    for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
+      if (!job_.ranks[rank] || !overlap(job_.ranks[rank]->header())) continue;
+      out_.overlaps.calls.resize(job_.ranks.size());
+      find_overlaps(rank, *job_.ranks[rank], out_.of_rank[rank], out_.end[rank], out_.overlaps);
+    }
     return std::move(out_);
   }
 
@@ -374,7 +381,9 @@ Result<RecordedTrace> merge_job(const Job& job, const std::string& directory, co
   const traces::OpLimits limits{made.ranks, &survey.communicators, 0};
   // A header cannot be written after the operations: with salvage every rank is translated twice.
   const auto program_of = [&](std::size_t rank, std::optional<Error>& damage) {
-    return translate(*job.ranks[rank], {survey.of_rank[rank], limits, survey.end[rank]}, damage);
+    const Overlaps* overlaps = survey.overlaps.calls.empty() ? nullptr : &survey.overlaps;
+    return translate(*job.ranks[rank], {survey.of_rank[rank], limits, survey.end[rank], overlaps, rank},
+                     damage);
   };
   for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
     if (!job.ranks[rank]) continue;

@@ -19,10 +19,11 @@ namespace {
 
 class Translator {
  public:
-  // `first_slot`: kNoSlot, or the threads of the rank overlap and slots from here on are free for their blocking
-  // calls.
-  Translator(RankProgram& out, const std::vector<CommId>& comms, std::uint32_t first_slot)
-      : out_(out), comms_(comms), first_slot_(first_slot) {}
+  // `first_slot`: request slots from here on are free for the blocking calls that are written as a start and a wait.
+  Translator(RankProgram& out, const RankContext& context, std::uint32_t first_slot)
+      : out_(out), comms_(context.comms), overlaps_(context.overlaps), first_slot_(first_slot) {
+    if (overlaps_ != nullptr) calls_ = overlaps_->calls[context.rank];
+  }
 
   // Null, or what is wrong with the record.
   const char* add(const SpoolReader::Record& record) {
@@ -32,11 +33,13 @@ class Translator {
     if (r.comm >= comms_.size()) return "unknown communicator";
     if (const char* fault = pause(r.gap_ns)) return fault;
     if ((r.flags & kFailed) != 0) return nullptr;
-    if (first_slot_ != kNoSlot && waits(static_cast<OpKind>(r.kind - 1))) {
+    while (!calls_.empty() && calls_.front() < record.offset) calls_ = calls_.subspan(1);
+    const bool overlaps = !calls_.empty() && calls_.front() == record.offset;
+    if (overlaps && waits(static_cast<OpKind>(r.kind - 1))) {
       inside_[r.thread].entered.push_back(record);
       return nullptr;
     }
-    return translate(record);
+    return translate(record, overlaps);
   }
 
   // Calls that threads are still in.
@@ -82,7 +85,7 @@ class Translator {
     Inside call = std::move(it->second);
     it->second = {};
     for (const SpoolReader::Record& r : call.entered)
-      if (const char* fault = translate(r)) return fault;
+      if (const char* fault = translate(r, true)) return fault;
     if (call.slots.empty()) return nullptr;
     Op op;
     op.kind = OpKind::waitall;
@@ -93,7 +96,7 @@ class Translator {
     return nullptr;
   }
 
-  // In a rank of several threads: a blocking call becomes its start; left() waits for it.
+  // A blocking call becomes its start; left() waits for it.
   void split(Op& op, std::uint16_t thread) {
     const OpKind k = op.kind;
     if (traces::is_blocking_send(k)) {
@@ -115,7 +118,8 @@ class Translator {
     slots.push_back(op.request);
   }
 
-  const char* translate(const SpoolReader::Record& record) {
+  // `overlaps`: another thread's call fell into it.
+  const char* translate(const SpoolReader::Record& record, bool overlaps) {
     const SpoolRecord& r = *record.fixed;
     if ((r.flags & ~(kOpen | traces::kPairedRecv | traces::kHit)) != 0) return "unknown flags";
     Op op;
@@ -135,7 +139,7 @@ class Translator {
       case OpKind::testall:
       case OpKind::testany:
       case OpKind::testsome:
-        return completion(op, record.list);
+        return completion(op, record.list, (r.flags & kOpen) != 0);
       case OpKind::recv:
       case OpKind::probe:
       case OpKind::mprobe:
@@ -158,12 +162,15 @@ class Translator {
       default:
         if (!record.list.empty()) set_list(op, record.list);
     }
-    if (first_slot_ != kNoSlot) split(op, r.thread);
+    const bool elsewhere = overlaps_ != nullptr && traces::is_collective(op.kind) &&
+                           overlaps_->collectives.contains(
+                               {static_cast<std::uint32_t>(op.comm.index()), numbers_.next(op.comm)});
+    if (overlaps || elsewhere) split(op, r.thread);
     if (traces::is_send(op.kind) && op.tag < 0) op.tag = 0;  // to MPI_PROC_NULL with any tag
-    if (op.request != traces::kNoRequest) started(op);
+    if (op.request != traces::kNoRequest || op.kind == OpKind::startall) started(op, record.list);
     if (op.kind == OpKind::cancel) cancels_[op.request] = out_.ops.size();
     push(op);
-    return nullptr;
+    return elsewhere && !overlaps ? left(r.thread) : nullptr;
   }
 
   // Computation of `ns`, with what was too short before. All of a rank's stay below the largest time.
@@ -204,7 +211,13 @@ class Translator {
     op.extra = add_list(std::span(values.begin(), values.size()));
   }
 
-  void started(const Op& op) {
+  void started(const Op& op, std::span<const std::int64_t> list) {
+    if (op.kind == OpKind::startall) {
+      for (const std::int64_t slot : list)
+        if (std::in_range<std::uint32_t>(slot))
+          posted_[static_cast<std::uint32_t>(slot)].op = out_.ops.size();
+      return;
+    }
     if (op.kind == OpKind::start) posted_[op.request].op = out_.ops.size();
     if (op.kind == OpKind::start || op.kind == OpKind::cancel || op.kind == OpKind::request_free) return;
     posted_[op.request] = {out_.ops.size(), op.comm,
@@ -225,7 +238,7 @@ class Translator {
   void drop_cancelled(std::uint32_t slot) {
     const auto posted = posted_.find(slot);
     if (posted == posted_.end()) return;
-    dropped_.push_back(posted->second.op);
+    if (out_.ops[posted->second.op].kind != OpKind::startall) dropped_.push_back(posted->second.op);
     if (const auto it = cancels_.find(slot); it != cancels_.end()) dropped_.push_back(it->second);
     cancelled_[slot].push_back({posted->second.op, out_.ops.size()});
   }
@@ -237,8 +250,10 @@ class Translator {
     const auto it = std::ranges::upper_bound(at->second, i, {}, &Stretch::end);
     return it != at->second.end() && it->begin <= i;
   }
-  // Takes cancelled receives out of the requests that a completion of several, operation i, asks for. O(list x log).
+  // Takes cancelled receives out of the requests that operation i, a start or a completion of several, names.
+  // O(list x log).
   void strip(const Op& op, std::size_t i) {
+    if (op.kind == OpKind::startall) return strip_started(op, i);
     const bool some = op.kind == OpKind::waitany || op.kind == OpKind::waitsome ||
                       op.kind == OpKind::testany || op.kind == OpKind::testsome;
     if (!some) return;
@@ -253,7 +268,17 @@ class Translator {
     out_.lists[op.extra] -= gone;
   }
 
-  const char* completion(Op op, std::span<const std::int64_t> list) {
+  void strip_started(const Op& op, std::size_t i) {
+    const std::span<std::int64_t> list =
+        std::span(out_.lists).subspan(op.extra + 1, static_cast<std::size_t>(out_.lists[op.extra]));
+    const auto kept =
+        std::remove_if(list.begin(), list.end(), [&](std::int64_t slot) { return is_cancelled(slot, i); });
+    out_.lists[op.extra] = kept - list.begin();
+    if (kept == list.begin()) dropped_.push_back(i);
+  }
+
+  // `open`: the program ended inside it.
+  const char* completion(Op op, std::span<const std::int64_t> list, bool open) {
     if (list.size() < 2 || list[0] < 0 || static_cast<std::size_t>(list[0]) > list.size() - 2)
       return "a completion with a wrong list";
     std::vector<std::int64_t> asked(list.begin() + 1,
@@ -304,6 +329,10 @@ class Translator {
       }
       case OpKind::waitall:
       case OpKind::testall:
+        if (!open) {  // one that answers MPI_ERR_IN_STATUS may leave some as they were
+          asked.clear();
+          for (const SpoolCompletion& d : done) asked.push_back(d.slot);
+        }
         set_list(op, asked);
         break;
       default: {
@@ -319,6 +348,9 @@ class Translator {
 
   RankProgram& out_;
   const std::vector<CommId>& comms_;
+  const Overlaps* overlaps_;
+  std::span<const std::uint64_t> calls_;  // the rest of this rank's in `overlaps_`
+  CollectiveNumbers numbers_;
   std::uint32_t first_slot_;
   std::map<std::uint16_t, Inside> inside_;                  // by thread
   std::vector<std::size_t> dropped_;                        // indices of operations that go in finish()
@@ -365,8 +397,7 @@ std::uint32_t free_slots(const SpoolReader& spool, std::uint64_t end) {
 
 RankProgram translate(const SpoolReader& spool, const RankContext& context, std::optional<Error>& damage) {
   RankProgram program;
-  const bool threads = spool.header().threads > 1 && spool.header().concurrent > 0;
-  Translator t(program, context.comms, threads ? free_slots(spool, context.end) : kNoSlot);
+  Translator t(program, context, context.overlaps != nullptr ? free_slots(spool, context.end) : kNoSlot);
   const auto damaged = [&](std::uint64_t at, const char* what) {
     damage = bad_input(spool.position(at), std::string("a damaged spool: ") + what);
   };
@@ -392,7 +423,7 @@ RankProgram translate(const SpoolReader& spool, const RankContext& context, std:
     program.offsets.resize(i);
     break;
   }
-  if (!threads) link_polls(program);  // what follows a hit may be another thread's
+  if (!overlap(spool.header())) link_polls(program);  // what follows a hit may be another thread's
   return program;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "traces/op_rules.hpp"
+#include "traces/recorder/overlaps.hpp"
 #include "traces/recorder/spool_reader.hpp"
 
 namespace weft::recorder {
@@ -24,12 +25,14 @@ struct RankProgram {
 struct RankContext {
   const std::vector<CommId>& comms;  // local communicator id of the spool -> id of the trace
   traces::OpLimits limits;
-  std::uint64_t end = UINT64_MAX;  // offset at which to stop
+  std::uint64_t end = UINT64_MAX;      // offset at which to stop
+  const Overlaps* overlaps = nullptr;  // of the job; null: no threads overlap
+  std::size_t rank = 0;
 };
 
-// One order of operations for a rank whose threads were inside MPI at once (`header.concurrent`): a blocking call
-// of a message or collective becomes the call that starts it, where it was entered, and a wait where it returned;
-// waits and probes stand where they returned. In that order the rank ran once, so a replay of all ranks does not
+// One order of operations for a rank whose threads were inside MPI at once: a blocking call of a message that another
+// thread's call fell into becomes the call that starts it, where it was entered, and a wait where it returned; so does
+// a collective, on all its ranks if on one; waits and probes stand where they returned. In that order the rank ran once, so a replay of all ranks does not
 // deadlock; what it cannot show is threads that overtake each other on another network. Polls belong to no hit.
 //
 // The program of the rank, up to the first record that cannot be (`damage` then says where and why): one that

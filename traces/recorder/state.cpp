@@ -491,14 +491,14 @@ void TakenMessages::add(const Taken& t) {
   all_[count_++] = t;
 }
 
-bool TakenMessages::remove(MPI_Message message, Taken& out) {
+std::uint32_t TakenMessages::remove(MPI_Message message) {
   for (std::size_t i = 0; i < count_; ++i)
     if (all_[i].message == message) {
-      out = all_[i];
+      const std::uint32_t slot = all_[i].slot;
       all_[i] = all_[--count_];
-      return true;
+      return slot;
     }
-  return false;
+  return kNoSlot;
 }
 
 std::int64_t type_bytes(MPI_Datatype type) {

@@ -65,7 +65,8 @@ struct Slot {
   bool persistent;
   bool active;
   bool receive;
-  bool hidden;                   // not in the trace (MPI_Comm_idup): its completion is not written
+  bool
+      hidden;  // its completion is not written: not in the trace (MPI_Comm_idup), or told (MPI_Request_get_status)
   Prepared* prepared;            // of a persistent collective, which is hidden while it is not active
   std::uint32_t claimed;         // number of the call that last looked it up
   std::uint32_t next, previous;  // in its hash bucket; kNoSlot = none
@@ -98,17 +99,16 @@ class Requests {
   std::uint32_t free_count_ = 0;
 };
 
-// Messages taken out of the queue by Mprobe or Improbe, until they are received.
+// Messages taken out of the queue by Mprobe or Improbe, until they are received: nobody else can receive them, so the
+// spool has their irecv already, under `slot`.
 struct Taken {
   MPI_Message message;
-  const Comm* comm;
-  std::int32_t source;
-  std::int32_t tag;
+  std::uint32_t slot;
 };
 class TakenMessages {
  public:
   void add(const Taken& t);
-  bool remove(MPI_Message message, Taken& out);  // false: unknown
+  std::uint32_t remove(MPI_Message message);  // its slot; kNoSlot: unknown
 
  private:
   Taken* all_ = nullptr;

@@ -29,6 +29,11 @@ thread_local Scratch<MPI_Status> status_scratch;
 // The requests that a completion call asks about, and its record.
 class Completion {
  public:
+  // Call locked. Of a message that was taken by a probe.
+  explicit Completion(std::uint32_t taken)
+      : count_(1), slots_(slot_scratch.get(1)), asked_(1), receives_(true) {
+    slots_[0] = taken;
+  }
   // Call locked.
   Completion(int count, const MPI_Request* requests) : count_(count < 0 ? 0 : count) {
     slots_ = slot_scratch.get(static_cast<std::size_t>(count_) + 1);
@@ -70,7 +75,42 @@ class Completion {
     if (slots_[index] == kNoSlot) return;
     const std::uint32_t slot = slots_[index];
     slots_[index] = kNoSlot;
+    tell(slot, status);
     Slot& s = recorder.requests[slot];
+    if (s.persistent) {
+      s.active = false;
+      s.hidden = s.prepared != nullptr;
+    } else {
+      recorder.requests.remove(slot);
+    }
+  }
+  // The only request is complete and stays the program's: nothing of it is written again.
+  void tell_only(const MPI_Status& status) {
+    tell(slots_[0], &status);
+    recorder.requests[slots_[0]].hidden = true;
+  }
+  // `failed`: the call answered that some did; those that neither did nor are complete stay active (MPI 3.1, 3.7.5).
+  void complete_all(const MPI_Status* statuses, const MPI_Request* requests, bool failed) {
+    for (int i = 0; i < count_; ++i) {
+      if (failed && slots_[i] != kNoSlot) {
+        const bool pending = recorder.requests[slots_[i]].persistent
+                                 ? statuses != nullptr && statuses[i].MPI_ERROR == MPI_ERR_PENDING
+                                 : requests[i] != WEFT_REQUEST_NULL;
+        if (pending) continue;
+      }
+      complete(i, statuses == nullptr ? nullptr : statuses + i);
+    }
+  }
+  void count_unknown() const {
+    for (int i = 0; i < unknown_; ++i) recorder.count(NotRecorded::unknown_request);
+  }
+  void close(Outcome o) {
+    if (record_ != nullptr) recorder.leave(record_, o == Outcome::kNothing ? kFailed : 0);
+  }
+
+ private:
+  void tell(std::uint32_t slot, const MPI_Status* status) {
+    const Slot& s = recorder.requests[slot];
     if (record_ != nullptr && !s.hidden) {
       SpoolCompletion done{slot, kNoMatch, 0, 0};
       if (s.receive && status != nullptr && cancelled(*status)) {
@@ -85,24 +125,8 @@ class Completion {
       entries[*completed_] = done;
       __atomic_store_n(completed_, *completed_ + 1, __ATOMIC_RELEASE);
     }
-    if (s.persistent) {
-      s.active = false;
-      s.hidden = s.prepared != nullptr;
-    } else {
-      recorder.requests.remove(slot);
-    }
-  }
-  void complete_all(const MPI_Status* statuses) {
-    for (int i = 0; i < count_; ++i) complete(i, statuses == nullptr ? nullptr : statuses + i);
-  }
-  void count_unknown() const {
-    for (int i = 0; i < unknown_; ++i) recorder.count(NotRecorded::unknown_request);
-  }
-  void close(Outcome o) {
-    if (record_ != nullptr) recorder.leave(record_, o == Outcome::kNothing ? kFailed : 0);
   }
 
- private:
   int count_;
   std::uint32_t* slots_ = nullptr;
   int asked_ = 0;
@@ -153,6 +177,31 @@ int wait_for(OpKind kind, int count, const MPI_Request* requests, Real real, Don
   return rc;
 }
 
+template <class Real>
+int receive_taken(MPI_Message message, const MPI_Status& status, Real real) {
+  const Call call;
+  if (!call) return real();
+  recorder.lock();
+  const std::uint32_t slot = recorder.taken.remove(message);
+  if (slot == kNoSlot) {  // of nobody, or of a probe that was not recorded
+    recorder.carry(call.gap());
+    recorder.unlock();
+    return real();
+  }
+  Completion c(slot);
+  c.begin(OpKind::wait, call.gap(), true);
+  recorder.unlock();
+  const int rc = real();
+  const Outcome o = counted_outcome(rc);
+  const Lock lock;
+  if (o != Outcome::kNothing)
+    c.complete(0, &status);
+  else
+    recorder.taken.add({message, slot});
+  c.close(o);
+  return rc;
+}
+
 // Test, Testall, Testany, Testsome: `real` makes the call and says whether anything completed.
 template <class Real, class Done>
 int test_for(OpKind kind, int count, const MPI_Request* requests, Real real, Done done) {
@@ -192,13 +241,15 @@ WEFT_WRAP(Wait, (MPI_Request * request, MPI_Status* status)) {
 
 WEFT_WRAP(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)) {
   MPI_Status* used = statuses;
+  int rc = MPI_SUCCESS;
   return wait_for(
       OpKind::waitall, count, requests,
       [&](Completion* c) {
         if (c != nullptr) used = statuses_for(*c, statuses, count);
-        return same_error(WEFT_NEXT(Waitall)(count, requests, used), used, statuses, count);
+        rc = WEFT_NEXT(Waitall)(count, requests, used);
+        return same_error(rc, used, statuses, count);
       },
-      [&](Completion& c) { c.complete_all(used); });
+      [&](Completion& c) { c.complete_all(used, requests, rc != MPI_SUCCESS); });
 }
 
 WEFT_WRAP(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status)) {
@@ -250,7 +301,7 @@ WEFT_WRAP(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* sta
         yes = *flag != 0;
         return same_error(rc, used, statuses, count);
       },
-      [&](Completion& c) { c.complete_all(used); });
+      [&](Completion& c) { c.complete_all(used, requests, false); });
 }
 
 WEFT_WRAP(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status)) {
@@ -281,18 +332,44 @@ WEFT_WRAP(Testsome, (int count, MPI_Request* requests, int* done_count, int* ind
       });
 }
 
+// Completes nothing, but a program that hears yes goes on: a test, and the call that completes leaves nothing.
 WEFT_WRAP(Request_get_status, (MPI_Request request, int* flag, MPI_Status* status)) {
+  MPI_Status own{};
+  MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
   const Call call;
-  if (call) {
-    const Lock lock;
-    recorder.idle_poll(call.gap());  // completes nothing: a later wait or test does
+  const int rc = WEFT_NEXT(Request_get_status)(request, flag, s);
+  if (!call) return rc;
+  const bool yes = counted_outcome(rc) != Outcome::kNothing && *flag != 0;
+  const Lock lock;
+  if (yes) {
+    Completion c(1, &request);
+    if (c.anything()) {
+      c.begin(OpKind::test, call.gap(), false);
+      c.tell_only(*s);
+      return rc;
+    }
   }
-  return WEFT_NEXT(Request_get_status)(request, flag, status);
+  recorder.idle_poll(call.gap());
+  return rc;
 }
+
+// Ends the receive that a probe began.
+#define WEFT_MRECV(name, COUNT)                                                                         \
+  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, MPI_Message* m, MPI_Status* status)) { \
+    MPI_Status own{};                                                                                   \
+    MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;                                        \
+    const MPI_Message message = *m;                                                                     \
+    return receive_taken(message, *s, [&] { return WEFT_NEXT(name)(buffer, count, type, m, s); });      \
+  }
+WEFT_MRECV(Mrecv, int)
+#ifdef WEFT_LARGE_COUNTS
+WEFT_MRECV(Mrecv_c, MPI_Count)
+#endif
 
 WEFT_WRAP(Start, (MPI_Request * request)) {
   const Call call;
   std::uint32_t slot = kNoSlot;
+  SpoolRecord* started = nullptr;
   if (call) {
     const Lock lock;
     slot = recorder.requests.find(*request, request, recorder.next_call());
@@ -307,15 +384,21 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
       f.request = slot;
       if (s.prepared != nullptr) {
         recorder.start_collective(slot, call.gap());
-      } else if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) {
-        recorder.publish(r, OpKind::start, 0, 0);
+      } else if ((started = recorder.begin(call.gap(), f, 0)) != nullptr) {
+        recorder.publish(started, OpKind::start, 0, 0);
       }
     }
   }
   const int rc = WEFT_NEXT(Start)(request);
   if (slot != kNoSlot) {
+    const Outcome o = counted_outcome(rc);
     const Lock lock;
-    recorder.requests.rebind(slot, *request, request);
+    if (o != Outcome::kNothing) {
+      recorder.requests.rebind(slot, *request, request);
+    } else {
+      recorder.requests[slot].active = false;
+      if (started != nullptr) SpoolWriter::set_flags(started, kFailed);
+    }
   }
   return rc;
 }
@@ -365,34 +448,44 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
 }
 
 // Cancel and Request_free: one request, recorded at entry because the handle is gone afterwards.
-static void one_request(OpKind kind, const MPI_Request* request, const Call& call, bool remove) {
-  const Lock lock;
+template <class Real>
+static int one_request(OpKind kind, const MPI_Request* request, Real real) {
+  const Call call;
+  if (!call) return real();
+  SpoolRecord* r = nullptr;
+  recorder.lock();
   const std::uint32_t slot = recorder.requests.find(*request, request, recorder.next_call());
-  if (slot == kNoSlot) {
-    recorder.count(NotRecorded::unknown_request);
-    recorder.carry(call.gap());
-    return;
-  }
-  const Slot& s = recorder.requests[slot];
-  if (s.hidden) {
+  if (slot == kNoSlot) recorder.count(NotRecorded::unknown_request);
+  // What is told already is over, but a persistent request itself is still to be freed.
+  const bool over =
+      slot == kNoSlot || (recorder.requests[slot].hidden &&
+                          !(kind == OpKind::request_free && recorder.requests[slot].persistent &&
+                            recorder.requests[slot].prepared == nullptr));
+  if (over) {
     recorder.carry(call.gap());
   } else {
     Fields f;
-    f.comm = s.comm->id;
+    f.comm = recorder.requests[slot].comm->id;
     f.request = slot;
-    if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, kind, 0, 0);
+    r = recorder.begin(call.gap(), f, 0);
+    if (r != nullptr) recorder.publish(r, kind, 0, 0);
   }
-  if (remove) recorder.requests.remove(slot);
+  recorder.unlock();
+  const int rc = real();
+  const Outcome o = counted_outcome(rc);
+  const Lock lock;
+  if (o == Outcome::kNothing) {
+    if (r != nullptr) SpoolWriter::set_flags(r, kFailed);
+  } else if (kind == OpKind::request_free && slot != kNoSlot) {
+    recorder.requests.remove(slot);
+  }
+  return rc;
 }
 
 WEFT_WRAP(Cancel, (MPI_Request * request)) {
-  const Call call;
-  if (call) one_request(OpKind::cancel, request, call, false);
-  return WEFT_NEXT(Cancel)(request);
+  return one_request(OpKind::cancel, request, [&] { return WEFT_NEXT(Cancel)(request); });
 }
 
 WEFT_WRAP(Request_free, (MPI_Request * request)) {
-  const Call call;
-  if (call) one_request(OpKind::request_free, request, call, true);
-  return WEFT_NEXT(Request_free)(request);
+  return one_request(OpKind::request_free, request, [&] { return WEFT_NEXT(Request_free)(request); });
 }

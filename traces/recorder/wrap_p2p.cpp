@@ -21,6 +21,10 @@ Fields message(const Comm& c, int peer, int tag, std::int64_t bytes) {
   return {c.id, world_peer(c, peer), spool_tag(tag), bytes, kNoSlot};
 }
 
+Fields message_of(const Comm& c, const MPI_Status& s) {
+  return {c.id, world_peer(c, s.MPI_SOURCE), spool_tag(s.MPI_TAG), received_bytes(s), kNoSlot};
+}
+
 void fill_match(SpoolRecord* r, const Comm& c, const MPI_Status& s) {
   r->source = world_peer(c, s.MPI_SOURCE);
   r->matched_tag = spool_tag(s.MPI_TAG);
@@ -50,10 +54,11 @@ int blocking_send(OpKind kind, std::int64_t count, MPI_Datatype type, int dest, 
   return rc;
 }
 
-// A receive or probe that blocks; `sent` is the other half of a Sendrecv. `real` takes the status to fill.
-template <class Real>
+// A receive or probe that blocks; `sent` is the other half of a Sendrecv. `real` takes the status to fill; `after`
+// runs locked when it has left, with the status.
+template <class Real, class After>
 int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call, MPI_Status* status,
-                  Real real, const Fields* sent = nullptr) {
+                  Real real, const Fields* sent, After after) {
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
   const std::uint8_t flags = sent != nullptr ? traces::kPairedRecv : 0;
@@ -77,7 +82,13 @@ int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call,
   if (o != Outcome::kNothing) fill_match(r, c, *s);
   const Lock lock;
   recorder.leave(r, o == Outcome::kNothing ? static_cast<std::uint8_t>(flags | kFailed) : flags);
+  if (o != Outcome::kNothing) after(*s);
   return rc;
+}
+template <class Real>
+int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call, MPI_Status* status,
+                  Real real, const Fields* sent = nullptr) {
+  return blocking_recv(kind, f, c, call, status, real, sent, [](const MPI_Status&) {});
 }
 
 const Comm* locked_known(MPI_Comm comm, const Call& call) {
@@ -116,16 +127,43 @@ int with_request(OpKind kind, const Comm* c, Fields f, MPI_Request* request, boo
   return rc;
 }
 
+// An Mprobe or Improbe has taken a message: its receive begins, whoever ends it. Call locked.
 void take(MPI_Message message, const Comm& c, const MPI_Status& s) {
-  recorder.taken.add({message, &c, world_peer(c, s.MPI_SOURCE), spool_tag(s.MPI_TAG)});
+  if (message == WEFT_MESSAGE_NO_PROC) return;
+  Fields f = message_of(c, s);
+  f.request = recorder.requests.reserve();
+  Slot& slot = recorder.requests[f.request];
+  slot.comm = &c;
+  slot.receive = true;
+  slot.active = true;
+  if (SpoolRecord* r = recorder.begin(0, f, 0)) recorder.publish(r, OpKind::irecv, 0, 0);
+  recorder.taken.add({message, f.request});
 }
 
-bool give(MPI_Message message, Taken& out) {
+template <class Real>
+int receive_taken(MPI_Message message, MPI_Request* request, const Call& call, Real real) {
   if (message == WEFT_MESSAGE_NO_PROC) {
-    out = {message, recorder.comm(WEFT_COMM_WORLD), traces::kProcNull, traces::kAnyTag};
-    return true;
+    const Comm* world = call ? locked_known(WEFT_COMM_WORLD, call) : nullptr;
+    const Fields f =
+        world == nullptr ? Fields{} : Fields{world->id, traces::kProcNull, traces::kAnyTag, 0, kNoSlot};
+    return with_request(OpKind::irecv, world, f, request, true, false, call, real);
   }
-  return recorder.taken.remove(message, out);
+  std::uint32_t slot = kNoSlot;
+  if (call) {
+    const Lock lock;
+    slot = recorder.taken.remove(message);
+    recorder.carry(call.gap());
+  }
+  const int rc = real();
+  if (slot == kNoSlot) return rc;  // of nobody: what waits for it is counted
+  const Outcome o = counted_outcome(rc);
+  const Lock lock;
+  if (o == Outcome::kDone) {
+    recorder.requests.bind(slot, *request, request);
+  } else {
+    recorder.taken.add({message, slot});
+  }
+  return rc;
 }
 
 // Iprobe and Improbe, after the real call.
@@ -144,11 +182,11 @@ void poll(OpKind kind, bool hit, const Call& call, int source, int tag, MPI_Comm
   r->amount = 1;
   fill_match(r, *c, s);
   recorder.publish(r, kind, traces::kHit, 0);
-  if (message_out != nullptr && *message_out != WEFT_MESSAGE_NO_PROC) take(*message_out, *c, s);
+  if (message_out != nullptr) take(*message_out, *c, s);
 }
 
-// A probe that returned an error.
-void no_poll(const Call& call) {
+// A call that is no operation.
+void nothing_of(const Call& call) {
   const Lock lock;
   recorder.carry(call.gap());
 }
@@ -246,6 +284,13 @@ WEFT_SENDRECV(Sendrecv, int)
   }
 WEFT_SENDRECV_REPLACE(Sendrecv_replace, int)
 
+// Returns when the buffered messages have left: time inside MPI, though no operation.
+WEFT_WRAP(Buffer_detach, (void* buffer, int* size)) {
+  const Call call;
+  if (call) nothing_of(call);
+  return WEFT_NEXT(Buffer_detach)(buffer, size);
+}
+
 WEFT_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
   const Call call;
   const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Probe)(source, tag, comm, s); };
@@ -256,17 +301,11 @@ WEFT_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
 
 WEFT_WRAP(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* out, MPI_Status* status)) {
   const Call call;
-  const auto real = [&](MPI_Status* s) {
-    const int rc = WEFT_NEXT(Mprobe)(source, tag, comm, out, s);
-    if (call && rc == MPI_SUCCESS && *out != WEFT_MESSAGE_NO_PROC) {
-      const Lock lock;
-      if (const Comm* c = recorder.comm(comm)) take(*out, *c, *s);
-    }
-    return rc;
-  };
+  const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Mprobe)(source, tag, comm, out, s); };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
-  if (c == nullptr) return WEFT_NEXT(Mprobe)(source, tag, comm, out, status);
-  return blocking_recv(OpKind::mprobe, message(*c, source, tag, 0), *c, call, status, real);
+  if (c == nullptr) return real(status);
+  return blocking_recv(OpKind::mprobe, message(*c, source, tag, 0), *c, call, status, real, nullptr,
+                       [&](const MPI_Status& s) { take(*out, *c, s); });
 }
 
 WEFT_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status)) {
@@ -278,7 +317,7 @@ WEFT_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status* st
   if (counted_outcome(rc) == Outcome::kDone)
     poll(OpKind::iprobe, *flag != 0, call, source, tag, comm, *s, nullptr);
   else
-    no_poll(call);
+    nothing_of(call);
   return rc;
 }
 
@@ -291,40 +330,16 @@ WEFT_WRAP(Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* 
   if (counted_outcome(rc) == Outcome::kDone)
     poll(OpKind::improbe, *flag != 0, call, source, tag, comm, *s, out);
   else
-    no_poll(call);
+    nothing_of(call);
   return rc;
 }
 
-#define WEFT_MRECV(name, COUNT)                                                                         \
-  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, MPI_Message* m, MPI_Status* status)) { \
-    const Call call;                                                                                    \
-    const auto real = [&](MPI_Status* s) { return WEFT_NEXT(name)(buffer, count, type, m, s); };        \
-    Taken t{};                                                                                          \
-    bool found = false;                                                                                 \
-    if (call) {                                                                                         \
-      const Lock lock;                                                                                  \
-      found = give(*m, t);                                                                              \
-      if (!found) recorder.count(NotRecorded::unknown_comm);                                            \
-    }                                                                                                   \
-    if (!found) return real(status);                                                                    \
-    const Fields f{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot};                        \
-    return blocking_recv(OpKind::recv, f, *t.comm, call, status, real);                                 \
-  }
-WEFT_MRECV(Mrecv, int)
-
-#define WEFT_IMRECV(name, COUNT)                                                                             \
-  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, MPI_Message* m, MPI_Request* request)) {    \
-    const Call call;                                                                                         \
-    Taken t{};                                                                                               \
-    bool found = false;                                                                                      \
-    if (call) {                                                                                              \
-      const Lock lock;                                                                                       \
-      found = give(*m, t);                                                                                   \
-      if (!found) recorder.count(NotRecorded::unknown_comm);                                                 \
-    }                                                                                                        \
-    const Fields f = found ? Fields{t.comm->id, t.source, t.tag, bytes_of(count, type), kNoSlot} : Fields{}; \
-    return with_request(OpKind::irecv, found ? t.comm : nullptr, f, request, true, false, call,              \
-                        [&] { return WEFT_NEXT(name)(buffer, count, type, m, request); });                   \
+// Imrecv gives the receive that its probe began (take) a request.
+#define WEFT_IMRECV(name, COUNT)                                                                          \
+  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, MPI_Message* m, MPI_Request* request)) { \
+    const Call call;                                                                                      \
+    const auto real = [&] { return WEFT_NEXT(name)(buffer, count, type, m, request); };                   \
+    return receive_taken(*m, request, call, real);                                                        \
   }
 WEFT_IMRECV(Imrecv, int)
 
@@ -346,6 +361,5 @@ WEFT_RECV_REQUEST(Recv_init_c, recv_init, true, MPI_Count)
 WEFT_RECV(Recv_c, MPI_Count)
 WEFT_SENDRECV(Sendrecv_c, MPI_Count)
 WEFT_SENDRECV_REPLACE(Sendrecv_replace_c, MPI_Count)
-WEFT_MRECV(Mrecv_c, MPI_Count)
 WEFT_IMRECV(Imrecv_c, MPI_Count)
 #endif

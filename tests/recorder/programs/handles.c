@@ -80,6 +80,65 @@ static int freed(void) {
   return 0;
 }
 
+/* What a probe has taken is nobody else's: the receive between gets the second message. */
+static int taken(void) {
+  if (rank == 0) {
+    MPI_Send(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+    MPI_Send(data, 16, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+  } else if (rank == 1) {
+    MPI_Message message;
+    MPI_Status status;
+    int first, second;
+    MPI_Mprobe(0, 1, MPI_COMM_WORLD, &message, &status);
+    MPI_Recv(data, 64, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, MPI_CHAR, &second);
+    MPI_Mrecv(data, 64, MPI_CHAR, &message, &status);
+    MPI_Get_count(&status, MPI_CHAR, &first);
+    return first != 8 || second != 16;
+  }
+  return 0;
+}
+
+/* The program goes on when it hears that its receive is complete, and completes it later. */
+static int heard(void) {
+  int yes;
+  if (rank == 0) {
+    MPI_Send(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+    MPI_Send(data, 8, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
+    MPI_Recv(data, 8, MPI_CHAR, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (rank == 1) {
+    MPI_Request request[2];
+    MPI_Irecv(data, 8, MPI_CHAR, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request[0]);
+    MPI_Recv_init(data, 8, MPI_CHAR, 0, 2, MPI_COMM_WORLD, &request[1]);
+    MPI_Start(&request[1]);
+    for (int i = 0; i < 2; ++i)
+      for (yes = 0; !yes;) MPI_Request_get_status(request[i], &yes, MPI_STATUS_IGNORE);
+    MPI_Send(data, 8, MPI_CHAR, 0, 3, MPI_COMM_WORLD);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&request[1]);
+  }
+  return 0;
+}
+
+/* Receives that are started together, one of which is cancelled. */
+static int cancelled(void) {
+  if (rank == 0) {
+    MPI_Send(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+  } else if (rank == 1) {
+    MPI_Request request[2];
+    MPI_Status status[2];
+    int gone;
+    for (int i = 0; i < 2; ++i) MPI_Recv_init(data, 8, MPI_CHAR, 0, 1 + i, MPI_COMM_WORLD, &request[i]);
+    MPI_Startall(2, request);
+    MPI_Cancel(&request[1]);
+    MPI_Waitall(2, request, status);
+    MPI_Test_cancelled(&status[1], &gone);
+    for (int i = 0; i < 2; ++i) MPI_Request_free(&request[i]);
+    return !gone;
+  }
+  return 0;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -90,6 +149,9 @@ int main(int argc, char** argv) {
   if (strcmp(what, "start") == 0) wrong = start();
   if (strcmp(what, "moved") == 0) wrong = moved();
   if (strcmp(what, "freed") == 0) wrong = freed();
+  if (strcmp(what, "taken") == 0) wrong = taken();
+  if (strcmp(what, "heard") == 0) wrong = heard();
+  if (strcmp(what, "cancelled") == 0) wrong = cancelled();
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return wrong;

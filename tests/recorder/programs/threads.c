@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define THREADS 3
 static int rank, size;
@@ -52,6 +54,28 @@ static void* run(void* number) {
   return 0;
 }
 
+static void* receive(void* nothing) {
+  int x;
+  usleep(30000);
+  MPI_Recv(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return nothing;
+}
+
+/* Rank 0 alone has a second thread, which comes while the first is in a barrier; around it collectives that nothing falls into. */
+static void one(void) {
+  int x = 0;
+  pthread_t thread;
+  MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (rank == 0)
+    pthread_create(&thread, 0, receive, 0);
+  else
+    usleep(60000);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) MPI_Send(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+  if (rank == 0) pthread_join(thread, 0);
+  MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   int level, number[THREADS];
   pthread_t thread[THREADS];
@@ -63,6 +87,11 @@ int main(int argc, char** argv) {
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc > 1 && strcmp(argv[1], "one") == 0) {
+    one();
+    MPI_Finalize();
+    return 0;
+  }
   for (int t = 0; t < THREADS; ++t) MPI_Comm_dup(MPI_COMM_WORLD, &own[t]);
   for (int t = 0; t < THREADS; ++t) {
     number[t] = t;
