@@ -72,7 +72,7 @@ inline constexpr std::uint32_t kNoList = 0xffffffffu;
   /* probes */                                                                                              \
   X(probe, "probe", "list = {source, tag, bytes} that matched, if recorded")                                \
   X(iprobe, "iprobe", "conditional step: see IprobeFlags; amount = how many polls were merged into it")     \
-  X(mprobe, "mprobe", "as probe; the receive that follows is a recv")                                       \
+  X(mprobe, "mprobe", "as probe; the receive of what it found follows")                                     \
   X(improbe, "improbe", "as iprobe")                                                                        \
   /* collectives: comm; peer = root or kAnySource; amount = bytes sent; list: see docs/trace-format.md */   \
   X(barrier, "barrier", "")                                                                                 \
@@ -92,7 +92,8 @@ inline constexpr std::uint32_t kNoList = 0xffffffffu;
   X(reduce_scatter_block, "reduce_scatter_block", "amount = bytes a rank gets")                             \
   X(scan, "scan", "amount = bytes of the vector")                                                           \
   X(exscan, "exscan", "amount = bytes of the vector")                                                       \
-  X(neighbor_allgather, "neighbor_allgather", "list = {n_in, sources..., n_out, destinations...}")          \
+  X(neighbor_allgather, "neighbor_allgather",                                                               \
+    "list = {n_in, sources..., n_out, destinations...}, world ranks")                                       \
   X(neighbor_allgatherv, "neighbor_allgatherv", "as above, then bytes in..., bytes out...")                 \
   X(neighbor_alltoall, "neighbor_alltoall", "as neighbor_allgather")                                        \
   X(neighbor_alltoallv, "neighbor_alltoallv", "as neighbor_allgatherv")                                     \
