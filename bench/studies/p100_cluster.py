@@ -64,8 +64,8 @@ def predict(options, folder, row, rate, share):
         f.write(platform(options, nodes, ranks // nodes, rate, share))
     p, q = grid(ranks, options.tall)
     run = subprocess.run([options.weft, 'predict', 'hpl', '--on', path, '--n', row['n'], '--nb', str(options.nb), '--p', str(p), '--q', str(q),
-                          '--pmap', options.pmap, '--depth', '1', '--bcast', '1rM', '--swap', 'long', '--quiet', '--json', '-',
-                          '--program', options.program],
+                          '--pmap', options.pmap, '--bcast', '1rM', '--quiet', '--json', '-', '--program', options.program]
+                         + (['--depth', '1', '--swap', 'long'] if options.program == 'netlib' else []),
                          capture_output=True, text=True)
     if run.returncode:
         sys.exit(run.stderr)

@@ -147,6 +147,16 @@ Result<void> program_of(const HplFlags& f, HplDat& d) {
          {std::pair{"--split", f.split}, {"--local-p", f.local_p}, {"--local-q", f.local_q}})
       if (!text.empty())
         return usage_error(fmt::format("{} needs --program rochpl or nvidia", flag), text, "");
+  if (on_accelerators(d.program))
+    for (const auto& [flag, text] : {std::pair{"--depth", f.depth},
+                                     {"--swap", f.swap},
+                                     {"--swap-threshold", f.swap_threshold},
+                                     {"--u", f.u},
+                                     {"--equil", f.equil},
+                                     {"--align", f.align}})
+      if (!text.empty())
+        return usage_error(fmt::format("{} is not read by --program {}", flag, name_of(d.program)), text,
+                           "no such flag: it always looks one panel ahead and swaps in its own way");
   if (!f.device_memory.empty()) {
     if (d.program != Program::kNvidia)
       return usage_error("--device-memory needs --program nvidia", f.device_memory, "");

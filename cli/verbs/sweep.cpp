@@ -76,8 +76,11 @@ Result<report::SweepAxis> parse_axis(const std::string& text) {
     }
     if (quoted) return usage_error("--set with a quote that is not closed", text, "KEY=\"VALUE\",VALUE...");
     if (value.empty()) return usage_error("--set with an empty value", text, "KEY=VALUE,VALUE...");
-    if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
-      return usage_error("--set with a value twice", text, fmt::format("{} once", value));
+    for (const std::string& before : axis.values) {
+      const auto same = report::parse_axis_interval(before, value);
+      if (before == value || (same && same->first.value == same->second.value))
+        return usage_error("--set with a value twice", text, fmt::format("{} once", value));
+    }
     axis.values.push_back(std::move(value));
     value.clear();
   }

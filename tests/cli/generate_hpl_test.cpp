@@ -140,6 +140,8 @@ TEST(GenerateHpl, RocHplIsAProgramOfItsOwnWithItsOwnDefaults) {
            {"--program hpl-ai", 2,
             "--program: unknown value; got \"hpl-ai\"; expected one of: netlib, rochpl, nvidia"},
            {"--split 0.5", 2, "--split needs --program rochpl or nvidia"},
+           {"--program rochpl --depth 3", 2, "--depth is not read by --program rochpl; got \"3\""},
+           {"--program nvidia --swap long", 2, "--swap is not read by --program nvidia; got \"long\""},
            {"--local-q 2", 2, "--local-q needs --program rochpl or nvidia"},
            {"--program rochpl --split 1.01", 2, "--split: not a share; got \"1.01\""},
            {"--program rochpl --split nan", 2, "--split: not a share"},
