@@ -15,7 +15,7 @@ void PairTraffic::add(RankId src, RankId dst, Bytes bytes) {
 LinkSharers PairTraffic::sharers_of(LinkId link, const topology::Fabric& fabric,
                                     const std::vector<HostId>& placement) const {
   LinkSharers out;
-  if (overflow_) return out;
+  if (overflow_ || fabric.routing().scope() != topology::RouteScope::kPair) return out;
   out.known = true;
   std::vector<LinkId> route;
   // The order of the table does not show: sums are integers, and the list is sorted by distinct keys.

@@ -2,8 +2,7 @@
 //
 // A replay tells its messages (ReplayOptions::on_message), PairTraffic adds them up by pair; afterwards the routes of
 // the pairs say who crosses a link. The link itself is known only then, so all pairs are kept: 32 bytes each, up to
-// kMaxPairs, beyond which nothing is known. With a routing that chooses per message (adaptive) a pair counts where
-// the quiet network would send it.
+// kMaxPairs, beyond which nothing is known; nor is it with a routing that chooses by message (random, adaptive).
 #pragma once
 
 #include <cstdint>

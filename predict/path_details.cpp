@@ -100,7 +100,11 @@ Result<void> add_kernels(traces::TraceReader& trace, const std::vector<PathSegme
 class Rivals {
  public:
   Rivals(const Question& q, const std::vector<PathSegment>& segments)
-      : q_(q), segments_(segments), routes_(q.platform.fabric), on_link_(q.platform.fabric.link_count()) {
+      : q_(q),
+        segments_(segments),
+        routes_(q.platform.fabric),
+        on_link_(q.platform.fabric.link_count()),
+        itself_(segments.size(), 0) {
     if (q.platform.fabric.routing().scope() != topology::RouteScope::kPair) return;
     for (std::uint32_t i = 0; i < segments.size(); ++i) {
       const PathSegment& s = segments[i];
@@ -116,14 +120,20 @@ class Rivals {
     const HostId from = q_.placement[m.src.index()], to = q_.placement[m.dst.index()];
     const Duration whole = m.arrived - m.left;
     if (from == to || whole <= Duration(0)) return;
+    ++messages_;
     for (const LinkId l : routes_.find(from, to).links) {
       if (on_link_[l.index()].empty()) continue;
       for_each_overlap(
           segments_, on_link_[l.index()], m.left, m.arrived, [&](std::uint32_t i, Duration overlap) {
             const PathSegment& s = segments_[i];
+            // Itself: one message, whatever others of its kind arrive at the same instant. They have its route, so
+            // that it is the first on each of its links.
             if (m.src == s.rank && m.dst == s.receiver && m.arrived == s.to &&
-                static_cast<std::uint64_t>(m.bytes) == s.bytes)
-              return;  // itself
+                static_cast<std::uint64_t>(m.bytes) == s.bytes &&
+                (itself_[i] == 0 || itself_[i] == messages_)) {
+              itself_[i] = messages_;
+              return;
+            }
             const double moved = static_cast<double>(m.bytes) * static_cast<double>(overlap.count()) /
                                  static_cast<double>(whole.count());
             if (moved < 1) return;
@@ -167,6 +177,8 @@ class Rivals {
   const std::vector<PathSegment>& segments_;
   topology::RouteCache routes_;
   Lists on_link_;
+  std::uint64_t messages_ = 0;
+  std::vector<std::uint64_t> itself_;  // by segment: the message that it is, counted from 1; 0 = not seen yet
   bool any_ = false;
   // Bytes by segment, whether only on other links of its route, and pair of ranks.
   std::map<std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::int64_t> weights_;

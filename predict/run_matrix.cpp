@@ -43,7 +43,9 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   WEFT_ASSIGN(const auto placement, topology::place(platform, ranks, run.map, request.seed));
   auto mine = matrix.options;
   PairTraffic traffic;
-  mine.on_message = [&traffic](const replay::MessageSeen& m) { traffic.add(m.src, m.dst, Bytes(m.bytes)); };
+  mine.on_message = [&traffic, header = mine.header](const replay::MessageSeen& m) {
+    traffic.add(m.src, m.dst, Bytes(m.bytes) + header);  // what crosses links
+  };
   if (request.on_start) request.on_start({index, *trace, platform, placement.hosts}, mine);
   std::uint64_t counted = 0;
   const std::atomic<bool>* stop = request.points.stop;

@@ -18,14 +18,19 @@ Duration times(double factor, Duration d) {
   return Duration(std::llround(factor * static_cast<double>(d.count())));
 }
 
-Result<replay::ReplayResult> again(const Question& q, const topology::Platform& platform,
-                                   const replay::ReplayOptions& options) {
+// None: the program does not end, in a deadlock (wildcards may find other messages) or within the time that a replay has.
+Result<std::optional<replay::ReplayResult>> again(const Question& q, const topology::Platform& platform,
+                                                  const replay::ReplayOptions& options) {
   WEFT_ASSIGN(const auto trace, q.open());
-  WEFT_ASSIGN(auto result, replay::replay(*trace, platform, q.placement, options));
-  if (!result.finished)
-    return bad_input({}, "the program stops in a deadlock when its messages take other times",
-                     result.deadlock.summary(), "a program that ends on any network");
-  return result;
+  auto result = replay::replay(*trace, platform, q.placement, options);
+  if (!result && result.error().what == replay::kPastTheEnd) return std::optional<replay::ReplayResult>();
+  if (!result) return std::move(result).error();
+  if (!result->finished) return std::optional<replay::ReplayResult>();
+  return std::optional(std::move(result).value());
+}
+
+std::optional<Duration> makespan_of(const std::optional<replay::ReplayResult>& r) {
+  return r ? std::optional(r->makespan) : std::nullopt;
 }
 
 // What the time of computation or of data would be `factor` times as long.
@@ -36,19 +41,20 @@ topology::Platform with_slower_links(const topology::Platform& platform, double 
 }
 
 // One of the replays of a slope: with the time of `what` longer by `step`, which may be negative.
-Result<Duration> changed(const Question& q, std::size_t what, double step, Duration latency_step) {
+Result<std::optional<Duration>> changed(const Question& q, std::size_t what, double step,
+                                        Duration latency_step) {
   auto options = q.options;
   options.critical_path = options.wait_states = false;
   if (what == 1) {
     WEFT_ASSIGN(const auto r, again(q, with_slower_links(q.platform, 1 + step), options));
-    return r.makespan;
+    return makespan_of(r);
   }
   if (what == 0)
     options.what_if.latency = step > 0 ? latency_step : -latency_step;
   else
     options.what_if.compute = 1 + step;
   WEFT_ASSIGN(const auto r, again(q, q.platform, options));
-  return r.makespan;
+  return makespan_of(r);
 }
 
 // 1 % of what a latency takes, on the path or else on the whole; at least a picosecond.
@@ -76,40 +82,42 @@ Result<Tolerance> tolerance_of(const Question& q, double ratio) {
   const auto limit = times(1 + ratio, q.base.makespan);
   struct At {
     std::int64_t latency;
-    Duration makespan;
+    std::optional<Duration> makespan;  // none: it does not end
     std::int64_t slope;
   };
+  const auto fits = [limit](const At& a) { return a.makespan && *a.makespan <= limit; };
   const auto at = [&](std::int64_t latency) -> Result<At> {
     auto options = q.options;
     options.critical_path = true;
     options.what_if.latency = Duration(latency);
     ++out.replays;
     WEFT_ASSIGN(const auto r, again(q, q.platform, options));
-    return At{latency, r.makespan, static_cast<std::int64_t>(r.path.trips)};
+    return r ? At{latency, r->makespan, static_cast<std::int64_t>(r->path.trips)} : At{latency, {}, 0};
   };
   At low{0, q.base.makespan, static_cast<std::int64_t>(q.base.path.trips)};
   // One latency of that length on any path is too much already.
   WEFT_ASSIGN(At high, at(limit.count() + 1));
-  if (high.makespan <= limit) return out;
+  if (fits(high)) return out;
   // Tangents of a convex function meet the limit beyond the answer from either side: the steps from above never pass
   // it. Every third step halves, in case it is not convex.
   while (high.latency - low.latency > 1 && out.replays < kMostReplays) {
     std::int64_t next = low.latency + (high.latency - low.latency) / 2;
-    if (out.replays % 3 != 0) {
-      const std::int64_t over = (high.makespan - limit).count();
+    if (out.replays % 3 != 0 && high.makespan) {
+      const std::int64_t over = (*high.makespan - limit).count();
       const std::int64_t down =
           high.slope > 0 ? high.latency - std::max<std::int64_t>(1, over / high.slope) : low.latency;
       const std::int64_t up =
-          low.slope > 0 ? low.latency + std::max<std::int64_t>(1, (limit - low.makespan).count() / low.slope)
+          low.slope > 0 ? low.latency + std::max<std::int64_t>(1, (limit - *low.makespan).count() / low.slope)
                         : high.latency;
       // The nearer of the two: both are beyond the answer, or at it.
       const std::int64_t nearer = std::min(up, down > low.latency ? down : high.latency);
       if (nearer < high.latency) next = nearer;
     }
     WEFT_ASSIGN(const At found, at(next));
-    (found.makespan <= limit ? low : high) = found;
+    (fits(found) ? low : high) = found;
   }
   out.latency = Duration(low.latency);
+  out.ends = high.makespan.has_value();
   return out;
 }
 
@@ -121,8 +129,7 @@ Result<Sensitivity> sensitivity_of(const Question& q, unsigned threads,
   out.tolerances.resize(kRatios.size());
   out.slopes.resize(3);
   out.slopes[0] = {"latency", step * static_cast<std::int64_t>(path.trips), {}, {}};
-  out.slopes[1] = {
-      "bandwidth", times(kStep, part(path, PathPart::kTransfer) + part(path, PathPart::kContention)), {}, {}};
+  out.slopes[1] = {"bandwidth", times(kStep, path.on_links()), {}, {}};
   out.slopes[2] = {"computation", times(kStep, part(path, PathPart::kCompute)), {}, {}};
   const auto& links = q.platform.fabric.links();
   std::vector<std::size_t> classes;
@@ -149,8 +156,8 @@ Result<Sensitivity> sensitivity_of(const Question& q, unsigned threads,
         i -= tolerances;
         if (i < slopes) {
           Slope& s = out.slopes[i / 2];
-          WEFT_ASSIGN(const Duration t, changed(q, i / 2, i % 2 == 0 ? kStep : -kStep, step));
-          (i % 2 == 0 ? s.more : s.less) = i % 2 == 0 ? t - q.base.makespan : q.base.makespan - t;
+          WEFT_ASSIGN(const auto t, changed(q, i / 2, i % 2 == 0 ? kStep : -kStep, step));
+          if (t) (i % 2 == 0 ? s.more : s.less) = i % 2 == 0 ? *t - q.base.makespan : q.base.makespan - *t;
           return {};
         }
         i -= slopes;
@@ -160,7 +167,7 @@ Result<Sensitivity> sensitivity_of(const Question& q, unsigned threads,
         auto options = q.options;
         options.critical_path = options.wait_states = false;
         WEFT_ASSIGN(const auto r, again(q, p, options));
-        out.classes[i].makespan = r.makespan;
+        out.classes[i].makespan = makespan_of(r);
         return {};
       },
       on_fewer_threads));

@@ -28,18 +28,20 @@ struct Tolerance {
   double ratio = 0;                 // of the makespan that may be lost
   std::optional<Duration> latency;  // more of every way between hosts; none: no amount costs that much
   std::uint32_t replays = 0;
+  bool ends =
+      true;  // with more than `latency` it takes longer; false: it stops, in a deadlock or past the end of time
 };
 // What a change by 1 % does to the makespan: as the critical path tells, and as two replays do.
 struct Slope {
-  std::string what;  // "latency", "bandwidth", "computation": time of it 1 % longer
-  Duration told{0};  // longer by
-  Duration more{0};  // replayed with 1 % more: longer by
-  Duration less{0};  // ... with 1 % less: shorter by
+  std::string what;              // "latency", "bandwidth", "computation": time of it 1 % longer
+  Duration told{0};              // longer by
+  std::optional<Duration> more;  // replayed with 1 % more: longer by; none: it does not end
+  std::optional<Duration> less;  // ... with 1 % less: shorter by
 };
 struct FasterClass {
   std::string name;  // of the class, all of whose links are twice as fast
   std::uint32_t links = 0;
-  Duration makespan{0};
+  std::optional<Duration> makespan;  // none: it does not end
 };
 struct Sensitivity {
   std::vector<Tolerance> tolerances;  // of 1 %, 2 %, 5 %

@@ -109,6 +109,7 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender) {
   n.holders = 1;
   n.held_by = m.held_by;
   n.is_message = true;
+  n.local = m.hops == 0;
   if (m.hops > 0) {
     const bool asks = m.protocol != Protocol::kEager && !cost_.known_at_once();
     const bool asked_in_time = asks && (m.state & kLateReceived) == 0;
@@ -244,6 +245,7 @@ PathResult CriticalPath::path() {
     before = sum.rounded();
     s.parts[static_cast<std::size_t>(part)] += rounded;
     out.parts[static_cast<std::size_t>(part)] += rounded;
+    return rounded;
   };
   for (const std::uint32_t i : chain) {
     const Node& n = nodes_[i];
@@ -261,6 +263,7 @@ PathResult CriticalPath::path() {
         s.held_by = n.held_by;
         ++out.messages;
         out.bytes += n.op;
+        if (n.local) out.local_bytes += n.op;
         out.trips += n.trips;
         out.hops += n.hops;
       } else {
@@ -269,7 +272,10 @@ PathResult CriticalPath::path() {
     }
     PathSegment& s = out.segments.back();
     const auto& names = n.is_message ? kWireParts : kOwnParts;
-    for (std::size_t p = 0; p < names.size(); ++p) add(n.parts[p], names[p], s);
+    for (std::size_t p = 0; p < names.size(); ++p) {
+      const Duration added = add(n.parts[p], names[p], s);
+      if (n.local && names[p] == PathPart::kTransfer) out.local += added;
+    }
     s.to = SimTime(before);
   }
   return out;

@@ -15,6 +15,9 @@
 
 namespace weft::replay {
 
+// What the error of a replay says that has not ended when the clock has no more time.
+inline constexpr const char* kPastTheEnd = "simulated time runs past its end";
+
 // How point-to-point messages leave (docs/model.md, "Protocol").
 enum class RawMode : std::uint8_t {
   kOff,         // eager / rendezvous by size, overheads of the platform

@@ -133,7 +133,13 @@ struct PathResult {
   PathParts parts{};                  // add up to the makespan
   std::vector<PathSegment> segments;  // from 0 to the makespan
   std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;  // of them
+  std::uint64_t bytes = 0;                   // of them
+  Duration local{0};                         // of kTransfer: copies within a host, which no link carries
+  std::uint64_t local_bytes = 0;             // of `bytes`
+  [[nodiscard]] Duration on_links() const {  // what faster links make shorter
+    return parts[static_cast<std::size_t>(PathPart::kTransfer)] - local +
+           parts[static_cast<std::size_t>(PathPart::kContention)];
+  }
   // Latencies paid: one a message sent eagerly, three a rendezvous (request, permission, data), fewer where the receive
   // was late. Without contention it is dT / dL, L the latency of a message; `hops` of a link.
   std::uint64_t trips = 0;

@@ -181,8 +181,7 @@ Result<ReplayResult> Simulation::run() {
         continue;
       }
       if (next == Instant::never()) break;
-      if (next.past_the_end())
-        return bad_input({}, "simulated time runs past its end", {}, "a run shorter than 106 days");
+      if (next.past_the_end()) return bad_input({}, kPastTheEnd, {}, "a run shorter than 106 days");
       if (clock_audit_ != nullptr) clock_audit_->moved(agenda_.now(), next);
       agenda_.move_to(next);
       if (options_.on_progress && ranks_.ops_done() >= next_report_) report_progress();

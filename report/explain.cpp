@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
@@ -41,6 +42,24 @@ std::string held_back(const predict::RunFacts& run, const predict::RunDigest& di
 // "6.00 instead of 3.00 hops", "3.00 hops as well".
 std::string instead(const std::string& now, const std::string& then, const std::string& unit = {}) {
   return now == then ? now + unit + " as well" : now + " instead of " + then + unit;
+}
+
+std::string narrowest(const predict::RunDigest& digest) {
+  return digest.narrowest_used > 0 ? show(Bandwidth(digest.narrowest_used)) : "none";
+}
+
+// " (hosts of 500 Mflop/s instead of 1 Gflop/s)", where that is a reason for more computation: each platform has hosts of
+// one speed, none says by kernels how fast they are, and these are slower.
+std::string other_hosts(const topology::Platform& now, const topology::Platform& then) {
+  const auto speed = [](const topology::Platform& p) -> std::optional<FlopRate> {
+    if (p.compute.has_kernels()) return std::nullopt;
+    const auto other = std::ranges::find_if(p.host_speed, [&](double s) { return s != p.host_speed[0]; });
+    if (other != p.host_speed.end()) return std::nullopt;
+    return p.speed(HostId(0));
+  };
+  const auto mine = speed(now), other = speed(then);
+  if (!mine || !other || mine->value() >= other->value()) return {};
+  return " (hosts of " + instead(show(*mine), show(*other)) + ")";
 }
 
 // Seconds of a mean rank; they add up to the makespan.
@@ -82,25 +101,25 @@ std::vector<Growth> own_causes(const predict::RunFacts& run, const predict::RunF
   const auto& a = run.result->network;
   const auto& b = best.result->network;
   std::vector<Growth> out;
-  const std::string speed = show(run.platform->speed(HostId(0)));
-  const std::string best_speed = show(best.platform->speed(HostId(0)));
   const double compute = now.compute - then.compute;
-  out.push_back(
-      {compute, fmt::format("computation takes {} more per rank{}", show_seconds(compute),
-                            speed == best_speed ? "" : " (hosts of " + instead(speed, best_speed) + ")")});
+  out.push_back({compute, fmt::format("computation takes {} more per rank{}", show_seconds(compute),
+                                      other_hosts(*run.platform, *best.platform))});
   const double overhead = now.overhead - then.overhead;
   out.push_back({overhead, fmt::format("message overheads take {} more per rank", show_seconds(overhead))});
   const double latency = now.latency - then.latency;
-  out.push_back({latency, fmt::format("latency takes {} more per rank ({}, {})", show_seconds(latency),
-                                      instead(show_seconds(per_message(run, a.latency)),
-                                              show_seconds(per_message(best, b.latency)), " a message"),
-                                      instead(fmt::format("{:.2f}", predict::mean_hops(run)),
-                                              fmt::format("{:.2f}", predict::mean_hops(best)), " hops"))});
+  // A message within a host has a latency, too, but is none of the network's.
+  const std::string ways =
+      a.count == 0 || b.count == 0
+          ? std::string()
+          : fmt::format(" ({}, {})",
+                        instead(show_seconds(per_message(run, a.latency)),
+                                show_seconds(per_message(best, b.latency)), " a message"),
+                        instead(fmt::format("{:.2f}", predict::mean_hops(run)),
+                                fmt::format("{:.2f}", predict::mean_hops(best)), " hops"));
+  out.push_back({latency, fmt::format("latency takes {} more per rank{}", show_seconds(latency), ways)});
   const double transfer = now.transfer - then.transfer;
-  out.push_back(
-      {transfer,
-       fmt::format("moving the data takes {} more per rank (narrowest link used: {})", show_seconds(transfer),
-                   instead(show(Bandwidth(mine.narrowest_used)), show(Bandwidth(other.narrowest_used))))});
+  out.push_back({transfer, fmt::format("moving the data takes {} more per rank (narrowest link used: {})",
+                                       show_seconds(transfer), instead(narrowest(mine), narrowest(other)))});
   const double contention = now.contention - then.contention;
   const std::string held = held_back(run, mine);
   out.push_back({contention, fmt::format("contention takes {} more per rank{}", show_seconds(contention),

@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::size_t kSharedLinksShown = 5;
 
+// A job's bytes on a link are those of its run alone, which takes the same ways only where routes are those of pairs.
+bool ways_are_known(const predict::RunFacts& together) {
+  return together.platform->fabric.routing().scope() == topology::RouteScope::kPair;
+}
+
 // The most used links that more than one job crosses.
 std::vector<LinkId> shared_links(const predict::RunFacts& together, const std::vector<JobFacts>& jobs,
                                  std::size_t limit) {
@@ -54,6 +59,10 @@ void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& toge
                         {"alone_s", to_seconds(j.alone->makespan)},
                         {"slowdown", job_slowdown(together, j)}});
   replay["jobs"] = std::move(list);
+  if (!ways_are_known(together)) {
+    replay["shared_links"] = nullptr;
+    return;
+  }
   Json links = Json::array();
   for (const LinkId l : shared_links(together, jobs, kTopLinks)) {
     Json by_job = Json::array();
@@ -80,6 +89,8 @@ std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFa
                show(job_makespan(together, j)), show(j.alone->makespan),
                fmt::format("{:.3f}", job_slowdown(together, j))});
   std::string out = table.text(width);
+  if (!ways_are_known(together))
+    return out + "which links the jobs share is not told: their messages choose ways one by one\n";
   const auto links = shared_links(together, jobs, kSharedLinksShown);
   if (links.empty()) return out + "no link is used by more than one job\n";
   std::vector<Table::Column> columns{{"links of several jobs", Table::Align::kLeft}, {"used"}};

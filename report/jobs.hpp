@@ -27,7 +27,8 @@ struct JobFacts {
 [[nodiscard]] double job_slowdown(const predict::RunFacts& together, const JobFacts& job);
 
 // "jobs": [{trace, map, first_rank, ranks, hosts, makespan_s, alone_s, slowdown}...] and
-// "shared_links": [{name, utilization, bytes, by_job: [bytes...]}...], the 20 most used that more than one job crosses.
+// "shared_links": [{name, utilization, bytes, by_job: [bytes...]}...], the 20 most used that more than one job crosses;
+// null where messages choose their ways one by one.
 void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& together,
                    const std::vector<JobFacts>& jobs);
 [[nodiscard]] std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFacts>& jobs,

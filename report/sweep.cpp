@@ -69,10 +69,11 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
     if (!nothing) continue;
     std::string text = fmt::format("{} changes nothing for {}", axis.key, predict::short_name(trace));
     if (axis.key == "speed" || axis.key == "host.speed")
-      text += computes[trace]
-                  ? ": its computations are durations as they were recorded, which no speed changes; "
-                    "--compute-scale multiplies them"
-                  : ": it computes nothing";
+      text +=
+          computes[trace]
+              ? ": none of its computations is a number of flops; --compute-scale multiplies those that were "
+                "recorded as times, the platform's kernels decide those that are calls"
+              : ": it computes nothing";
     out.push_back(std::move(text));
   }
   return out;
@@ -146,16 +147,24 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
           a.facts.result->makespan >= b.facts.result->makespan)
         continue;
       for (std::size_t k = 0; k < axes.size(); ++k) {
-        if (a.choice[k] + 1 >= axes[k].values.size()) continue;
-        const SweepRun* a2 = at(a, a.platform, k, 1);
-        const SweepRun* b2 = at(a, b.platform, k, 1);
-        if (a2 == nullptr || b2 == nullptr || a2->facts.result->makespan <= b2->facts.result->makespan)
+        // The next value at which they do not tie.
+        const SweepRun* a2 = nullptr;
+        const SweepRun* b2 = nullptr;
+        std::size_t to = a.choice[k] + 1;
+        for (; to < axes[k].values.size(); ++to) {
+          a2 = at(a, a.platform, k, to - a.choice[k]);
+          b2 = at(a, b.platform, k, to - a.choice[k]);
+          if (a2 == nullptr || b2 == nullptr || a2->facts.result->makespan != b2->facts.result->makespan)
+            break;
+        }
+        if (to == axes[k].values.size() || a2 == nullptr || b2 == nullptr ||
+            a2->facts.result->makespan < b2->facts.result->makespan)
           continue;
         out.flips.push_back({a.facts.trace,
                              a.facts.map,
                              axes[k].key,
                              axes[k].values[a.choice[k]],
-                             axes[k].values[a.choice[k] + 1],
+                             axes[k].values[to],
                              a.platform,
                              b.platform,
                              without_label(a),

@@ -92,8 +92,9 @@ Result<FlowRun> build(const Options& o, Done& done) {
                        fabric.host_name(r.src) + " to " + fabric.host_name(r.dst), "a pair that has a route");
     std::int64_t bytes = 0;
     if (__builtin_add_overflow(r.bytes.value(), done.header.value(), &bytes))
-      return bad_input(where(), "flow and header are too large together", exact(Duration(0)),
-                       "at most 2^63 bytes");
+      return bad_input(where(), "flow and header are too large together",
+                       fmt::format("{} + {} bytes", r.bytes.value(), done.header.value()),
+                       "at most 2^63 - 1 bytes");
     const double weight = o.weights == "rtt" ? network::rtt_weight(route.latency) : 1.0;
     run.add(route.links, Bytes(bytes), r.start, route.latency, weight);
   }

@@ -234,8 +234,12 @@ Result<void> tell(const Options& o, const predict::RunFacts& facts, const Runs& 
                   const std::vector<report::JobFacts>* several) {
   const auto order =
       o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
-  o.common.print(o.explain ? report::brief_text(facts, text_width())
-                           : report::replay_text(facts, {o.all_links, order, text_width(), several}));
+  if (o.explain && several != nullptr)
+    o.common.print(report::brief_text(facts, text_width()) + "\n" +
+                   report::jobs_text(facts, *several, text_width()));
+  else
+    o.common.print(o.explain ? report::brief_text(facts, text_width())
+                             : report::replay_text(facts, {o.all_links, order, text_width(), several}));
   const report::VerifiedRun* const checked = runs.verified ? &*runs.verified : nullptr;
   if (checked != nullptr) o.common.print(report::verification_text(*checked));
   if (!o.common.json.empty())

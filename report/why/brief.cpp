@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/quantity_text.hpp"
 #include "predict/path_details.hpp"
@@ -49,11 +50,12 @@ std::string efficiency_sentence(const Efficiency& e) {
   const std::string split = e.split ? fmt::format(" = contention {:.3f} x latency {:.3f} x all else {:.3f}",
                                                   e.split->contention, e.split->latency, e.split->bandwidth)
                                     : "";
+  constexpr double kNothingLost = 0.9995;  // rounds to 1.000
   return fmt::format(
       "{:.1f} % of the ranks' time is computation (load balance {:.3f} x serialisation {:.3f} x transfer "
-      "{:.3f}{}); "
-      "most is lost to {}.\n",
-      100 * e.parallel, e.load_balance, e.serialisation, e.transfer, split, least->second);
+      "{:.3f}{}){}.\n",
+      100 * e.parallel, e.load_balance, e.serialisation, e.transfer, split,
+      least->first < kNothingLost ? fmt::format("; most is lost to {}", least->second) : "");
 }
 
 std::string waits_sentence(const predict::RunFacts& run) {
@@ -81,17 +83,19 @@ std::string brief_text(const predict::RunFacts& run, std::size_t width) {
   std::string out = replay_answer(run) + "\n";
   if (!r.finished) return wrap(out + deadlock_text(r.deadlock), width);
   std::string path = explain_path(run) + ".\n";
-  path.front() = 'T';
+  path.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(path.front())));
   out += path;
+  if (r.makespan == Duration(0)) {
+    for (const auto& w : r.warnings) out += "warning: " + w + "\n";
+    return wrap(out, width);
+  }
   if (run.path_details != nullptr) out += details_sentence(*run.path_details, r.makespan);
   if (const auto e = efficiency(run)) out += efficiency_sentence(*e);
   const Duration computed = part(r.path, replay::PathPart::kCompute);
-  const Duration data =
-      part(r.path, replay::PathPart::kTransfer) + part(r.path, replay::PathPart::kContention);
   out += fmt::format(
-      "By this path computation 1 % faster is worth {}, links 1 % faster {}, 1 us less latency a message "
-      "{}.\n",
-      show(computed / 100), show(data / 100),
+      "By this path computation 1 % faster is worth {}, links 1 % faster {}; 1 us more latency a message "
+      "costs {}.\n",
+      show(computed / 100), show(r.path.on_links() / 100),
       show(Duration(static_cast<std::int64_t>(r.path.trips) * 1'000'000)));
   if (r.wait_states.known) out += waits_sentence(run);
   if (run.sensitivity != nullptr) out += sensitivity_sentences(run);

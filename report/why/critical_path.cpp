@@ -153,9 +153,13 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
                                                    show(ranks.front().second))),
            width);
   Table parts({{"the makespan is", Table::Align::kLeft}, {"time"}, {"share"}});
-  for (std::size_t p = 0; p < replay::kPathPartCount; ++p)
-    if (path.parts[p].count() != 0)
-      parts.add({kPartTexts[p], show(path.parts[p]), share(path.parts[p], r.makespan)});
+  for (std::size_t p = 0; p < replay::kPathPartCount; ++p) {
+    const bool data = p == at(PathPart::kTransfer);
+    const Duration time = path.parts[p] - (data ? path.local : Duration(0));
+    if (time.count() != 0) parts.add({kPartTexts[p], show(time), share(time, r.makespan)});
+    if (data && path.local.count() != 0)
+      parts.add({"copies within a host", show(path.local), share(path.local, r.makespan)});
+  }
   parts.add({"makespan", show(r.makespan), share(r.makespan, r.makespan)});
   out += parts.text(width);
   if (const auto regions = by_region(path); regions.size() > 1) {
@@ -177,8 +181,7 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
       fmt::format("along this path: 1 us more latency a message is {} more, computation 1 % faster {} less, "
                   "links 1 % faster {} less\n",
                   show(Duration(static_cast<std::int64_t>(path.trips) * 1'000'000)),
-                  show(path.parts[at(PathPart::kCompute)] / 100),
-                  show((path.parts[at(PathPart::kTransfer)] + path.parts[at(PathPart::kContention)]) / 100)),
+                  show(path.parts[at(PathPart::kCompute)] / 100), show(path.on_links() / 100)),
       width, 2);
   if (const auto e = efficiency(run)) {
     out +=
@@ -256,13 +259,10 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
     if (s.region.valid()) j["region"] = region_name(run, s.region);
     segments.push_back(std::move(j));
   }
-  to["critical_path"] = Json{{"parts", std::move(parts)},
-                             {"messages", path.messages},
-                             {"bytes", path.bytes},
-                             {"by_region", std::move(regions)},
-                             {"by_link", std::move(links)},
-                             {"by_rank", std::move(ranks)},
-                             {"segments_total", path.segments.size()},
+  to["critical_path"] = Json{{"parts", std::move(parts)},       {"transfer_local_s", to_seconds(path.local)},
+                             {"messages", path.messages},       {"bytes", path.bytes},
+                             {"by_region", std::move(regions)}, {"by_link", std::move(links)},
+                             {"by_rank", std::move(ranks)},     {"segments_total", path.segments.size()},
                              {"segments", std::move(segments)}};
   if (run.path_details != nullptr) {
     Json kernels = Json::array(), rivals = Json::array();
@@ -277,10 +277,9 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
   }
   to["sensitivity"] = Json{{"dT_dL", path.trips},
                            {"dT_dL_link", path.hops},
-                           {"dT_dG", path.bytes},
+                           {"dT_dG", path.bytes - path.local_bytes},
                            {"dT_dcompute_s", to_seconds(path.parts[at(PathPart::kCompute)])},
-                           {"dT_dbandwidth_s", -to_seconds(path.parts[at(PathPart::kTransfer)] +
-                                                           path.parts[at(PathPart::kContention)])}};
+                           {"dT_dbandwidth_s", -to_seconds(path.on_links())}};
   const auto e = efficiency(run);
   if (!e) return;
   to["efficiency"] = Json{{"parallel", e->parallel},           {"load_balance", e->load_balance},

@@ -434,8 +434,9 @@ TEST(SweepVerb, AKeyThatChangesNothingIsToldAndSpeedSaysWhy) {
   const std::string speeds = " --on crossbar:n=2,bw=1GB/s --set speed=1Gflops,10Gflops --json s.json";
   const Outcome idle = w.weft("sweep t.txt" + speeds);
   ASSERT_EQ(idle.exit_code, 0) << idle.err;
-  EXPECT_THAT(idle.out,
-              HasSubstr("warning: speed changes nothing for t.txt: its computations are durations"));
+  EXPECT_THAT(
+      idle.out,
+      HasSubstr("warning: speed changes nothing for t.txt: none of its computations is a number of flops"));
   auto j = ordered_json::parse(w.read("s.json"));
   ASSERT_EQ(j["warnings"].size(), 1u);
   EXPECT_EQ(j["rows"][0]["makespan_s"], j["rows"][1]["makespan_s"]);

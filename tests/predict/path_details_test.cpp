@@ -61,6 +61,30 @@ TEST(PathDetails, ContentionIsOfTheMessagesThatWereInTheWay) {
   }
 }
 
+// Four messages of one size from rank 1 to rank 0, all there at the same instant, and a small one of rank 2. Of the four
+// one is the path and the other three are in its way, though nothing tells them apart; that of rank 2 uses other links
+// up to rank 0's, where it is 1 % of what comes.
+TEST(PathDetails, MessagesOfOneKindAreInEachOthersWay) {
+  MemoryTrace t(3);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    t.p2p(1, OpKind::isend, 0, 0, kLarge, CommId(0), i);
+    t.p2p(0, OpKind::irecv, 1, 0, kLarge, CommId(0), i);
+  }
+  t.p2p(2, OpKind::send, 0, 1, kLarge / 25);
+  t.p2p(0, OpKind::recv, 2, 1, kLarge / 25);
+  for (const std::uint32_t rank : {0u, 1u})
+    for (std::uint32_t i = 0; i < 4; ++i) t.wait(rank, i);
+  auto platform = replay::microsecond_platform();
+  platform.mpi.send_overhead = platform.mpi.recv_overhead = Duration(0);
+  Asked asked(std::move(t), std::move(platform), "");
+  const PathDetails d = details(asked);
+  expect_sums(asked, d);
+  ASSERT_FALSE(d.rivals.empty());
+  EXPECT_EQ(d.rivals[0].src, RankId(1));
+  EXPECT_GT(static_cast<double>(d.rivals[0].contention.count()),
+            0.9 * static_cast<double>(part(asked, PathPart::kContention).count()));
+}
+
 TEST(PathDetails, ComputationIsThatOfTheKernelsOnThePath) {
   MemoryTrace t(2);
   const auto kernel = [&](std::uint32_t rank, traces::Kernel k, std::int64_t n) {

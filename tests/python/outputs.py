@@ -18,6 +18,9 @@ NODES = 'crossbar:n=4,bw=10GB/s,lat=1us,speed=5Gflops'
 DEADLOCK = "0 init\n1 init\n0 recv 1 0 8 6\n1 recv 0 0 8 6\n0 finalize\n1 finalize\n"
 ALONE = "0 init\n1 init\n0 compute 1e6\n1 compute 1e6\n0 finalize\n1 finalize\n"
 UNMATCHED = "0 init\n1 init\n0 send 1 0 8 6\n0 finalize\n1 finalize\n"
+# On NODES rank 1's message is there 2 ns before rank 2's: links that are 1 % faster turn the match round.
+RACE = ("".join(f"{r} init\n" for r in range(4)) + "0 recv -555 0 8 6\n0 recv 2 0 8 6\n1 compute 529990\n1 send 0 0 8 6\n"
+        "3 send 2 0 1000000 6\n2 recv 3 0 1000000 6\n2 send 0 0 8 6\n" + "".join(f"{r} finalize\n" for r in range(4)))
 COLLECTIVES = "".join(f"{r} {op}\n" for op in ("init", "compute 1e6", "bcast 4096 0 6", "allreduce 64 0 6", "barrier", "finalize")
                       for r in range(4))
 TIMES = "m,n,k,seconds\n" + "".join(f"{m},200,{k},{2e-6 + 8e-11 * m * 200 * k}\n" for k in (64, 128) for m in range(100, 2100, 100))
@@ -35,7 +38,7 @@ PROGRAM = """#include <mpi.h>
 int main(int argc, char** argv) { MPI_Init(&argc, &argv); MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }
 """
 FILES = {
-    "deadlock.txt": DEADLOCK, "unmatched.txt": UNMATCHED, "collectives.txt": COLLECTIVES, "times.csv": TIMES, "osu.txt": latencies(23), "small.txt": latencies(9), "alone.txt": ALONE, "rates.txt": RATES, "calls.csv": CALLS,
+    "deadlock.txt": DEADLOCK, "unmatched.txt": UNMATCHED, "collectives.txt": COLLECTIVES, "times.csv": TIMES, "osu.txt": latencies(23), "small.txt": latencies(9), "alone.txt": ALONE, "race.txt": RACE, "rates.txt": RATES, "calls.csv": CALLS,
     "loaded.csv": LOADED, "device.textproto": ACCELERATOR, "program.c": PROGRAM,
     "mixed.routes": "L 0 a 1e9 1e-6\nL 1 b 2e9 2e-6\nR 0 1 0 1\nR 1 0 1\n",
     "cut.routes": "L 0 a 1e9 1e-6\nL 1 b 1e9 1e-6\nR 0 1 0 1\n",
@@ -69,6 +72,8 @@ COMMANDS = [
     ("replay", f"replay deadlock.txt --on '{NODES}'", 1),
     ("replay", f"replay unmatched.txt --on '{NODES}'", 1),
     ("replay", f"replay alone.txt --on '{NODES}' --sensitivity --wait-states", 0),
+    ("replay", f"replay race.txt --on '{NODES}' --sensitivity", 0),
+    ("replay", "replay A.weft --with A.weft --on dragonfly:p=2,a=4,h=2,routing=ugal-u", 0),
     ("compare", f"compare T.weft A.weft {TWO} --map block --map random", 0),
     ("compare", f"compare T.weft {TWO} --critical-path --set lat=2us", 0),
     ("compare", f"compare deadlock.txt {TWO}", 1),

@@ -270,6 +270,19 @@ TEST(Compare, SharersOfALinkAreThePairsWhoseRouteCrossesItMostBytesFirst) {
             "{\"src\":1,\"dst\":3,\"bytes\":25,\"share\":0.25}]");
 }
 
+TEST(Compare, SharersAreNotKnownWhereMessagesChooseTheirWays) {
+  predict::PairTraffic traffic;
+  traffic.add(RankId(0), RankId(1), Bytes(1000));
+  for (const char* routing : {"", "valiant", "ugal"}) {
+    topology::PlatformChanges changes;
+    changes.routing = routing;
+    const auto p = topology::load_platform("dragonfly-18", changes);
+    ASSERT_TRUE(p) << p.error().message();
+    EXPECT_EQ(traffic.sharers_of(LinkId(0), p->fabric, {HostId(0), HostId(9)}).known, *routing == '\0')
+        << routing;
+  }
+}
+
 TEST(Compare, ARunWithoutMessagesHasNoWorstLink) {
   HandMade h;
   h.result.links.assign(h.result.links.size(), {});

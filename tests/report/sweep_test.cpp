@@ -61,6 +61,15 @@ TEST(Sweep, ATieIsNoFlip) {
   EXPECT_TRUE(sweep_runs(kAxes, g.list).flips.empty());
 }
 
+TEST(Sweep, ATieBetweenIsPassedOver) {
+  const Grid g({{1000, 1500}, {600, 600}, {500, 400}});
+  const auto s = sweep_runs(kAxes, g.list);
+  ASSERT_EQ(s.flips.size(), 1u);
+  EXPECT_EQ(s.flips[0].from, "x");
+  EXPECT_EQ(s.flips[0].to, "z");
+  EXPECT_EQ(s.flips[0].faster_before, "a");
+}
+
 TEST(Sweep, ADeadlockTakesNoPartInFlips) {
   Grid g({{1000, 1500}, {900, 600}, {500, 400}});
   g.runs[3].result.finished = false;

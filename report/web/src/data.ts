@@ -115,7 +115,7 @@ export interface Result {
   efficiency?: Efficiency;
   wait_states?: WaitStates;
   jobs?: Job[];
-  shared_links?: { name: string; utilization: number; bytes: number; by_job: number[] }[];
+  shared_links?: { name: string; utilization: number; bytes: number; by_job: number[] }[] | null;
   warnings: string[];
 }
 

@@ -35,9 +35,10 @@ export const jobs: Section = {
     });
     choice.onChange(t.update);
     box.append(t.root);
-    const met = run.result.shared_links ?? [];
-    if (met.length === 0) {
-      box.append(el('p', {}, 'No link is used by more than one job.'));
+    const met = run.result.shared_links;
+    if (!met || met.length === 0) {
+      box.append(el('p', {}, met ? 'No link is used by more than one job.'
+        : 'Which links the jobs share is not told: their messages choose ways one by one.'));
       return true;
     }
     const sum = (l: Shared) => l.by_job.reduce((a, b) => a + b, 0);
