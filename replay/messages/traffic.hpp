@@ -3,8 +3,8 @@
 // Two sums: messages that the trace has as point-to-point, and all that cross the network, with collectives and series
 // of exchanges expanded. Kept are the sum of all and that of the expanded ones, which most traces have few of. Latency counts when the data leave, everything else when they have come.
 //
-// The fingerprint mixes who sent to whom and when the data had come, message by message in the order of their arrival:
-// two replays with the same fingerprint went the same way. Complexity: O(1) a message.
+// The fingerprint adds up hashes of who sent to whom and when the data had come, message by message, and mixes when each rank was
+// done: two replays with the same fingerprint went the same way. Complexity: O(1) a message.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +45,12 @@ class Traffic {
     const Elapsed took = m.flow.valid() ? now - m.flow_start : kNoTime;
     add(all_, m, took);
     if ((m.state & kCollective) != 0) add(expanded_, m, took);
+    // A sum: whoever hears of the messages in another order comes to the same.
     const std::uint64_t who = (static_cast<std::uint64_t>(m.src) << 32) | m.dst;
-    mix(static_cast<std::uint64_t>(now.rounded().time_since_epoch().count()));
-    mix(who);
-    fingerprint_ ^= fingerprint_ >> 29;
+    const auto when = static_cast<std::uint64_t>(now.rounded().time_since_epoch().count());
+    std::uint64_t k = (who * 0x9e3779b97f4a7c15ULL) ^ when;
+    k = (k ^ (k >> 32)) * 0xd6e8feb86659fd93ULL;
+    messages_ += k ^ (k >> 29);
   }
   // Messages that were timed together, of no contention.
   void add_series(const Costs& sums) {
@@ -74,7 +76,10 @@ class Traffic {
     return c;
   }
   [[nodiscard]] const Costs& all() const { return all_; }
-  [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_ ^ (fingerprint_ >> 32); }
+  [[nodiscard]] std::uint64_t fingerprint() const {
+    const std::uint64_t k = (fingerprint_ ^ messages_) * 0x100000001b3ULL;
+    return k ^ (k >> 32);
+  }
 
  private:
   static void add(Costs& c, const Message& m, Elapsed took) {
@@ -87,6 +92,7 @@ class Traffic {
 
   Costs all_, expanded_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t messages_ = 0;  // their part of it
 };
 
 }  // namespace weft::replay
