@@ -1,14 +1,10 @@
 #include "replay/simulation.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string>
 #include <utility>
 
-#include "core/counted.hpp"
 #include "replay/deadlock.hpp"
-#include "traces/trace_warnings.hpp"
+#include "replay/sums.hpp"
 
 namespace weft::replay {
 
@@ -200,43 +196,17 @@ Result<ReplayResult> Simulation::run() {
 void Simulation::collect_ranks(ReplayResult& out) {
   for (std::uint32_t r = 0; r < ranks_.count(); ++r) {
     Rank& k = ranks_[r];
-    RankTimes t;
     const bool finished = k.state == RankState::kDone;
     if (!finished) {
       k.finish = agenda_.now();
       if (k.stage != Stage::kFresh) k.spend(k.part, agenda_.now() - k.blocked_since);
     }
-    t.finish = k.finish.rounded().time_since_epoch();
-    // Rounding the running sum, not each part, keeps the parts' sum equal to the finish.
-    Duration* const parts[5] = {&t.compute, &t.send, &t.recv, &t.wait, &t.collective};
-    Elapsed sum;
-    Duration before{0};
-    for (int i = 0; i < 5; ++i) {
-      sum += k.spent[i];
-      *parts[i] = sum.rounded() - before;
-      before = sum.rounded();
-    }
-    causes_.round(t, r, k.spent[static_cast<int>(Part::kCompute)], finished);
+    RankTimes t = times_of_rank(k, r, causes_, finished);
     t.device = devices_.busy(r).rounded();
     out.makespan = std::max(out.makespan, t.finish);
     traffic_.mix(static_cast<std::uint64_t>(t.finish.count()));
     out.ranks.push_back(t);
   }
-}
-
-void Simulation::collect_warnings(ReplayResult& out) {
-  out.warnings = traces::trace_warnings(trace_.header());
-  if (options_.noise && !compute_.has_noise()) out.warnings.emplace_back(topology::kNoNoise);
-  if (const std::uint64_t n = transfers_.truncated(); n > 0)
-    out.warnings.push_back(fmt::format("{} longer than the receive that takes {} (MPI would stop)",
-                                       counted(n, "message") + (n == 1 ? " is" : " are"),
-                                       n == 1 ? "it" : "them"));
-  if (out.finished) {
-    out.unmatched_messages = matcher_.unexpected();
-    out.unmatched_receives = matcher_.receives().live();
-    if (std::string text = out.finding(); !text.empty()) out.warnings.push_back(std::move(text));
-  }
-  out.engine.warnings = out.warnings.size();
 }
 
 ReplayResult Simulation::collect() {
@@ -249,19 +219,18 @@ ReplayResult Simulation::collect() {
   if (hindsight_.ideal().on() && out.finished) out.ideal = hindsight_.ideal().result(trace_.regions());
   if (hindsight_.wait_states().on() && out.finished)
     out.wait_states = hindsight_.wait_states().result(trace_.regions().size());
-  out.fingerprint = traffic_.fingerprint();
+  tell_traffic(traffic_, causes_, out);
   out.regions = regions_.totals(trace_.regions());
   out.collectives = collectives_.algorithms_used();
   out.links = network_.link_use(agenda_.now());
-  out.point_to_point = traffic_.point_to_point().rounded();
-  Costs all = traffic_.all();
-  all.late_sender += causes_.sum(Cause::kLateSender);
-  all.late_receiver += causes_.sum(Cause::kLateReceiver);
-  out.network = all.rounded();
   const auto& s = network_.solver_stats();
   out.engine = {event_count_,    s.solves,       network_.flows_started(), s.flows_solved,
                 s.links_touched, s.certificates, s.max_component,          0};
-  collect_warnings(out);
+  if (out.finished) {
+    out.unmatched_messages = matcher_.unexpected();
+    out.unmatched_receives = matcher_.receives().live();
+  }
+  tell_warnings(trace_.header(), options_.noise && !compute_.has_noise(), transfers_.truncated(), out);
   return out;
 }
 

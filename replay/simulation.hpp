@@ -94,7 +94,6 @@ class Simulation {
   void report_progress();
   [[nodiscard]] ReplayResult collect();
   void collect_ranks(ReplayResult& out);
-  void collect_warnings(ReplayResult& out);
 
   traces::TraceReader& trace_;
   const ReplayOptions& options_;

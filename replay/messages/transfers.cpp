@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "replay/messages/flow_terms.hpp"
 #include "replay/messages/match_audit.hpp"
 
 namespace weft::replay {
@@ -153,13 +154,9 @@ void Transfers::start_flow(std::uint32_t i) {
   m.flow_start = agenda_.now();
   if (size == 0) return arrive(i);
   const auto route = router_.chosen(i);
-  const double narrowest = route.narrowest;
-  const double cap = cost_.rate_cap(m.bytes, narrowest, m.found());
-  const double alone = std::min(narrowest, cap);
-  m.ideal = Elapsed::of_seconds(static_cast<double>(size) / alone);
-  double weight = 1;
-  if (options_.rtt_weights && route.latency.count() > 0) weight = 1 / to_seconds(route.latency);
-  m.flow = network_.start(route.links, weight, cap, alone, size, i, agenda_.now(), {m.src, m.dst});
+  const FlowTerms t = flow_terms(cost_, m, route.narrowest, route.latency, options_.rtt_weights);
+  m.ideal = t.time_alone(size);
+  m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), {m.src, m.dst});
 }
 
 void Transfers::arrive(std::uint32_t i) {

@@ -1,11 +1,9 @@
 #include "replay/ranks/requests.hpp"
 
 namespace weft::replay {
-namespace {
 
 using traces::OpKind;
 
-// The operation that start() of a *_init posts.
 OpKind started_form(OpKind init) {
   switch (init) {
     case OpKind::ssend_init:
@@ -20,8 +18,6 @@ OpKind started_form(OpKind init) {
       return OpKind::isend;
   }
 }
-
-}  // namespace
 
 void Requests::make(std::uint32_t slot) { rows_.resize(slot + std::size_t{1}); }
 

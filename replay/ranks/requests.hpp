@@ -16,6 +16,9 @@
 
 namespace weft::replay {
 
+// The operation that the start of a *_init posts.
+[[nodiscard]] traces::OpKind started_form(traces::OpKind init);
+
 class Requests {
  public:
   // A request that is no persistent one starts. False: it is in use.

@@ -1,0 +1,51 @@
+#include "replay/sums.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/counted.hpp"
+#include "topology/platform/platform.hpp"
+#include "traces/trace_warnings.hpp"
+
+namespace weft::replay {
+
+RankTimes times_of_rank(const Rank& k, std::uint32_t r, const CauseBook& causes, bool finished) {
+  RankTimes t;
+  t.finish = k.finish.rounded().time_since_epoch();
+  // Rounding the running sum, not each part, keeps the parts' sum equal to the finish.
+  Duration* const parts[5] = {&t.compute, &t.send, &t.recv, &t.wait, &t.collective};
+  Elapsed sum;
+  Duration before{0};
+  for (int i = 0; i < 5; ++i) {
+    sum += k.spent[i];
+    *parts[i] = sum.rounded() - before;
+    before = sum.rounded();
+  }
+  causes.round(t, r, k.spent[static_cast<int>(Part::kCompute)], finished);
+  return t;
+}
+
+void tell_traffic(const Traffic& traffic, const CauseBook& causes, ReplayResult& out) {
+  out.fingerprint = traffic.fingerprint();
+  out.point_to_point = traffic.point_to_point().rounded();
+  Costs all = traffic.all();
+  all.late_sender += causes.sum(Cause::kLateSender);
+  all.late_receiver += causes.sum(Cause::kLateReceiver);
+  out.network = all.rounded();
+}
+
+void tell_warnings(const traces::TraceHeader& header, bool noise_without_any, std::uint64_t truncated,
+                   ReplayResult& out) {
+  out.warnings = traces::trace_warnings(header);
+  if (noise_without_any) out.warnings.emplace_back(topology::kNoNoise);
+  if (truncated > 0)
+    out.warnings.push_back(fmt::format("{} longer than the receive that takes {} (MPI would stop)",
+                                       counted(truncated, "message") + (truncated == 1 ? " is" : " are"),
+                                       truncated == 1 ? "it" : "them"));
+  if (out.finished)
+    if (std::string text = out.finding(); !text.empty()) out.warnings.push_back(std::move(text));
+  out.engine.warnings = out.warnings.size();
+}
+
+}  // namespace weft::replay
