@@ -10,6 +10,7 @@
 // of all messages. Booked only when a flow's rate or bottleneck changes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -85,6 +86,16 @@ class Network {
 
   // Counts bytes on a route that no flow carried (series of exchanges).
   void count_bytes(std::span<const LinkId> route, std::uint64_t bytes);
+  // Counts a flow that met no other from its start to its end, which the sharing model was not told of. O(route).
+  void carried_alone(std::span<const LinkId> route, std::int64_t bytes, Instant from, Instant to) {
+    for (const LinkId l : route) {
+      Link& k = links_[l.index()];
+      k.bytes += static_cast<std::uint64_t>(bytes);
+      k.busy += to - from;
+      k.peak = std::max(k.peak, 1u);
+    }
+    ++started_;
+  }
 
   // Narrowest capacity of a route, bytes/s.
   [[nodiscard]] double narrowest(std::span<const LinkId> route) const;

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include "core/counted.hpp"
 #include "network/flow_audit.hpp"
 #include "network/sharing.hpp"
 #include "replay/collective_calls.hpp"
+#include "replay/direct/direct_replay.hpp"
 #include "replay/messages/match_audit.hpp"
 #include "replay/simulation.hpp"
 #include "replay/verification.hpp"
@@ -13,6 +18,26 @@
 
 namespace weft::replay {
 namespace {
+
+// What a replay is made of and takes with it.
+struct Made {
+  std::unique_ptr<congestion::SharingModel> model;
+  CollectiveChoices choices;
+  KernelClock kernels;
+};
+
+// A replay whose ranks go ahead of each other, if the program, the platform and the options allow it.
+std::optional<ReplayResult> replay_directly(traces::TraceReader& trace, const topology::Platform& platform,
+                                            const std::vector<HostId>& placement,
+                                            const ReplayOptions& options, DirectReplay::Flows flows,
+                                            Made made, bool& contended) {
+  trace.rewind();
+  DirectReplay direct(trace, platform, placement, options, std::move(made.model), std::move(made.choices),
+                      std::move(made.kernels), flows);
+  auto result = direct.run();
+  contended = direct.contended();
+  return result;
+}
 
 Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology::Platform& platform,
                                       const std::vector<HostId>& placement, const ReplayOptions& options,
@@ -30,11 +55,33 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
   std::vector<std::uint32_t> hosts;
   hosts.reserve(placement.size());
   for (const HostId h : placement) hosts.push_back(h.index());
-  WEFT_ASSIGN(auto choices, choose_collectives(rules.name, {&platform.mpi.collectives, &options.collectives},
-                                               std::move(hosts)));
-  WEFT_ASSIGN(auto model, network::make_model(options.model, platform.fabric, options.accuracy));
-  WEFT_ASSIGN(auto kernels, KernelClock::create(platform));
+  const auto make = [&]() -> Result<Made> {
+    WEFT_ASSIGN(auto choices,
+                choose_collectives(rules.name, {&platform.mpi.collectives, &options.collectives}, hosts));
+    WEFT_ASSIGN(auto model, network::make_model(options.model, platform.fabric, options.accuracy));
+    WEFT_ASSIGN(auto kernels, KernelClock::create(platform));
+    return Made{std::move(model), std::move(choices), std::move(kernels)};
+  };
+  WEFT_ASSIGN(Made made, make());
   std::vector<DeviceCopies::Ends> copies;
+  const bool audited = audits.flows != nullptr || audits.matches != nullptr || audits.clock != nullptr;
+  if (!audited && made.kernels.links_entry().empty() && DirectReplay::possible(platform, options)) {
+    using Flows = DirectReplay::Flows;
+    bool alone = DirectReplay::maybe_alone(platform, options);
+    bool again = true;
+    while (again) {
+      bool contended = false;
+      auto result = replay_directly(trace, platform, placement, options,
+                                    alone ? Flows::kAlone : Flows::kShared, std::move(made), contended);
+      if (result) {
+        result->collective_rules = rules;
+        return std::move(*result);
+      }
+      again = std::exchange(alone, false) && contended;
+      WEFT_ASSIGN(made, make());
+    }
+  }
+  auto& kernels = made.kernels;
   if (!kernels.links_entry().empty()) {
     auto ends = topology::copy_ends(platform.fabric, placement);
     if (!ends) {
@@ -44,8 +91,8 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
     copies = std::move(*ends);
   }
   trace.rewind();
-  Simulation simulation(trace, platform, placement, options, std::move(model), std::move(choices),
-                        std::move(kernels), std::move(copies));
+  Simulation simulation(trace, platform, placement, options, std::move(made.model), std::move(made.choices),
+                        std::move(made.kernels), std::move(copies));
   simulation.audit(audits);
   auto result = simulation.run();
   if (result) result->collective_rules = rules;

@@ -61,6 +61,9 @@ struct ReplayOptions {
   // Computations and polls that miss are taken as one event. Off: an event an operation, as with on_op and in raw
   // modes; the results are the same.
   bool join_computations = true;
+  // Ranks go ahead of each other where time decides nothing that they do (direct/direct_replay.hpp). Off: never; the results are
+  // the same.
+  bool ranks_ahead = true;
   bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
   bool critical_path = false;  // fills ReplayResult::path and, where it can, ::ideal

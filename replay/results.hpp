@@ -193,6 +193,13 @@ struct WaitResult {
   std::vector<DelayCost> delays;   // the most costly first; their costs add up to those of `all`
 };
 
+// How a replay was made: its results are the same.
+enum class ReplayWay : std::uint8_t {
+  kEvents,  // an event for everything that happens (simulation.hpp)
+  kAhead,   // ranks went ahead of each other, flows started and ended by events (direct/direct_replay.hpp)
+  kAlone,   // without events: no two flows met
+};
+
 struct ReplayResult {
   Duration makespan{0};
   std::uint64_t fingerprint = 0;
@@ -204,6 +211,7 @@ struct ReplayResult {
   MessageCosts point_to_point;             // messages written in the trace as point-to-point
   MessageCosts network;                    // all, with collectives expanded
   EngineStats engine;
+  ReplayWay way = ReplayWay::kEvents;
   PathResult path;         // when asked for, and finished
   IdealResult ideal;       // with `path`, unless some rank's doings depend on when messages come
   WaitResult wait_states;  // likewise

@@ -253,6 +253,7 @@ TEST(WaitStates, AddUpOnRandomProgramsAndChangeNothing) {
     p.mpi.recv_overhead = Duration(static_cast<std::int64_t>(seed % 5) * 100'000);
     ReplayOptions o;
     o.raw = kModes[seed % 4];
+    o.ranks_ahead = false;
     const auto plain = replayed(program.trace, p, o);
     program.trace.rewind();
     const auto r = run(program.trace, p, o);

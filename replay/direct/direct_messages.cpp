@@ -1,0 +1,182 @@
+// Messages of a DirectReplay, from their send to their end (docs/model.md, "Protocol"); Transfers says the same in events.
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "replay/direct/direct_replay.hpp"
+#include "replay/messages/flow_terms.hpp"
+
+namespace weft::replay {
+
+topology::RouteCache::Route DirectReplay::route_of(const Message& m) {
+  Channels::Row& c = channels_[m.all_next];
+  if (c.epoch != routes_.epoch() + 1) {
+    c.route = routes_.id(placement_[m.src], placement_[m.dst]);
+    c.epoch = routes_.epoch() + 1;
+  }
+  return routes_.at(c.route);
+}
+
+void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
+                             std::int64_t bytes, traces::OpKind kind, Target target, Instant at) {
+  const std::uint32_t i = messages_.take();
+  const Channels::Id c = channels_.find(src, dst, context);
+  Message& m = messages_[i];
+  m = Message{};
+  m.src = src;
+  m.dst = dst;
+  m.context = context;
+  m.tag = tag;
+  m.bytes = bytes;
+  m.send_target = target;
+  m.protocol = cost_.protocol_of(kind, bytes);
+  m.posted = at;
+  channel_of(m) = c;
+  holders_of(m) = 2;  // its transfer and its match
+  if ((context & Target::kActivity) != 0) m.state |= kCollective;
+  if (m.protocol != Protocol::kRendezvous) {
+    m.send_target.value = Target::kNobody;
+    tell(src, target, {at, kNone, true}, 0);
+  }
+  const bool local = placement_[src] == placement_[dst];
+  Instant delivered = at;
+  if (m.protocol == Protocol::kEager) {
+    leave(i, at, kNoTime);
+    if (given_up_) return;
+    // The envelope comes with the first byte; within a host with all.
+    if (!cost_.known_at_once()) delivered = local ? messages_[i].started : messages_[i].flow_start;
+  } else if (!cost_.known_at_once()) {
+    const auto route = route_of(m);
+    if (!route.reachable) {
+      give_up();
+      return;
+    }
+    m.visible = delivered = at + (local ? cost_.local_leg() : cost_.envelope(route.latency));
+  }
+  Channels::Row& row = channels_[c];
+  if (!cost_.known_at_once()) row.delivered = delivered = std::max(row.delivered, delivered);
+  messages_[i].matched = delivered;
+  Channels::Receive receive;
+  if (row.receive_head != kNone && channels_.take_receive(c, tag, receive))
+    match(i, receive.posted, receive.bytes, receive.target);
+  else
+    channels_.wait(c, i);
+}
+
+void DirectReplay::post_recv(std::uint32_t rank, std::uint32_t source, std::uint32_t context,
+                             std::int32_t tag, std::int64_t bytes, Target target, Instant at) {
+  const Channels::Id c = channels_.find(source, rank, context);
+  const std::uint32_t i = channels_.take_message(c, tag);
+  if (i != kNone)
+    match(i, at, bytes, target);
+  else
+    channels_.wait(c, {at, bytes, tag, target, kNone});
+}
+
+// The later of the two sides is the match; `matched` was when the message was delivered.
+void DirectReplay::match(std::uint32_t i, Instant posted, std::int64_t bytes, Target target) {
+  Message& m = messages_[i];
+  m.matched = std::max(m.matched, posted);
+  m.state |= kMatched;
+  m.recv_target = target;
+  if (m.bytes > bytes) ++truncated_;
+  if ((m.state & kArrived) != 0) {
+    tell(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
+  } else if (m.protocol != Protocol::kEager) {
+    // Permission to send travels back before the data leave.
+    Elapsed back;
+    if (!cost_.known_at_once()) {
+      const HostId a = placement_[m.src], b = placement_[m.dst];
+      if (a == b) {
+        back = cost_.local_leg();
+      } else {
+        (void)route_of(m);
+        back = cost_.permission(routes_.latency_back(channels_[channel_of(m)].route, a, b));
+      }
+    }
+    leave(i, m.matched, back);
+  }
+  drop(i);
+}
+
+void DirectReplay::leave(std::uint32_t i, Instant at, Elapsed before) {
+  Message& m = messages_[i];
+  m.state |= kStarted;
+  m.left = at + before;
+  if (placement_[m.src] == placement_[m.dst]) {
+    m.ideal = before + cost_.local_data(m.bytes, m.found());
+    m.flow_start = m.left;
+    return arrive(i, at + m.ideal);
+  }
+  const auto route = route_of(m);
+  if (!route.reachable) {
+    give_up();
+    return;
+  }
+  m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
+  const Elapsed latency =
+      before + cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager, m.found());
+  traffic_.left(m, latency);
+  m.flow_start = at + latency;
+  const std::int64_t size = cost_.size(m.bytes);
+  if (size == 0) return arrive(i, m.flow_start);
+  if (flows_ == Flows::kShared) {
+    WEFT_DCHECK(m.flow_start >= agenda_.now(), "a flow starts in the past of the network");
+    ++lanes_[m.src].ahead;
+    return agenda_.post(m.flow_start, EventKind::kTransferStart, i);
+  }
+  m.ideal = flow_terms(cost_, m, route.narrowest, route.latency, false).time_alone(size);
+  const Instant end = m.flow_start + m.ideal;
+  if (!calendar_.enter(route.links, m.flow_start, end)) {
+    contended_ = true;
+    give_up();
+    return;
+  }
+  m.flow = FlowId(0);
+  network_.carried_alone(route.links, size, m.flow_start, end);
+  arrive(i, end);
+}
+
+void DirectReplay::start_flow(std::uint32_t i) {
+  Message& m = messages_[i];
+  --lanes_[m.src].ahead;
+  const std::int64_t size = cost_.size(m.bytes);
+  const auto route = route_of(m);
+  const FlowTerms t = flow_terms(cost_, m, route.narrowest, route.latency, options_.rtt_weights);
+  m.ideal = t.time_alone(size);
+  m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), {m.src, m.dst});
+}
+
+void DirectReplay::arrive(std::uint32_t i, Instant at) {
+  Message& m = messages_[i];
+  m.state |= kArrived;
+  m.started = at;  // from here on: since when the data wait
+  traffic_.arrived(m, at);
+  if (m.send_target.value != Target::kNobody) tell(m.src, m.send_target, {at, i, true}, 0);
+  if ((m.state & kMatched) != 0) tell(m.dst, m.recv_target, {std::max(at, m.matched), i, false}, m.bytes);
+  drop(i);
+}
+
+void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t bytes) {
+  if (target.value == Target::kNobody) return;
+  end.order = ++told_;
+  Rank& k = ranks_[rank];
+  Lane& l = lanes_[rank];
+  if (target.value == Target::kBlocking) {
+    if (end.message != kNone && end.after(l.last)) {
+      let_go(l.last);
+      l.last = end;
+      hold(end.message);
+    }
+  } else {
+    Request& q = l.requests[target.value];
+    q.state = Request::State::kComplete;
+    q.end = end;
+    q.bytes = bytes;
+    if (end.message != kNone) hold(end.message);
+    if (!q.awaited) return;
+    q.awaited = false;
+  }
+  if (--k.pending == 0 && k.state == RankState::kBlocked) ranks_.make_ready(rank);
+}
+
+}  // namespace weft::replay

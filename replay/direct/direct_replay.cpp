@@ -1,0 +1,169 @@
+#include "replay/direct/direct_replay.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "network/sharing.hpp"
+#include "replay/sums.hpp"
+
+namespace weft::replay {
+
+bool DirectReplay::possible(const topology::Platform& platform, const ReplayOptions& options) {
+  return options.ranks_ahead && !options.critical_path && !options.wait_states && !options.on_op &&
+         !options.on_region && !options.on_message &&
+         platform.fabric.routing().scope() == topology::RouteScope::kPair;
+}
+
+// What a flow gets alone must be what the model gives it, and what it meets must be on its links.
+bool DirectReplay::maybe_alone(const topology::Platform& platform, const ReplayOptions& options) {
+  const std::string_view model = network::model_name(options.model, platform.fabric);
+  return (model == "max-min" || model == "max-min-component") && platform.fabric.pcie() == nullptr &&
+         platform.fabric.port_shares().empty() && !options.rtt_weights && options.accuracy == 0;
+}
+
+DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform& platform,
+                           const std::vector<HostId>& placement, const ReplayOptions& options,
+                           std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices,
+                           KernelClock kernels, Flows flows)
+    : trace_(trace),
+      options_(options),
+      placement_(placement),
+      flows_(flows),
+      ranks_(trace),
+      lanes_(ranks_.count()),
+      comms_(trace.communicators()),
+      choices_(std::move(choices)),
+      network_(platform.fabric.links().capacity, std::move(model)),
+      routes_(platform.fabric),
+      channels_(messages_),
+      calendar_(flows == Flows::kAlone ? platform.fabric.link_count() : 0),
+      cost_(platform.mpi, options),
+      causes_(ranks_.count(), cost_.known_at_once()),
+      compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
+      regions_(trace.regions().size(), ranks_.count(), options.ideal_network),
+      overheads_(cost_.has_cpu_costs()),
+      test_cost_(cost_.test()) {}
+
+void DirectReplay::run_rank(std::uint32_t r) {
+  Rank& k = ranks_[r];
+  Lane& l = lanes_[r];
+  const bool shared = flows_ == Flows::kShared;
+  k.state = RankState::kReady;
+  for (std::uint32_t turn = 0;; ++turn) {
+    const traces::Op* op = k.program.here(k.pc);
+    if (op == nullptr) [[unlikely]] {
+      k.program.release_before(k.pc);
+      const auto fetched = k.program.at(k.pc);
+      if (!fetched) {
+        give_up();
+        return;
+      }
+      op = *fetched;
+      if (op == nullptr) return ranks_.finish(k, l.clock);
+    }
+    // Not too far ahead of the others: what it sends meanwhile is kept until they come to it.
+    if (k.stage == Stage::kFresh) {
+      if (shared && l.ahead > kAhead && l.clock > agenda_.now())
+        return agenda_.post(l.clock, EventKind::kRankTimer, r);
+      if (!shared && turn > kTurn) return ranks_.make_ready(r);
+    }
+    if (operation(r, k, l, *op) == Step::kBlocked) {
+      k.state = RankState::kBlocked;
+      return;
+    }
+    if (given_up_) return;
+    k.stage = Stage::kFresh;
+    ranks_.count_ops(k.op_length);
+    k.pc += k.op_length;
+  }
+}
+
+void DirectReplay::run_ready() {
+  while (ranks_.any_ready() && !given_up_) {
+    run_rank(ranks_.take_ready().index());
+    if (options_.on_progress && ranks_.ops_done() >= next_report_) {
+      options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
+      next_report_ = ranks_.ops_done() + 65536;
+    }
+    if (flows_ == Flows::kAlone && ranks_.ops_done() >= next_forget_) forget_past();
+  }
+}
+
+// No rank sends before its own clock.
+void DirectReplay::forget_past() {
+  Instant least = Instant::never();
+  for (std::uint32_t r = 0; r < ranks_.count(); ++r)
+    if (ranks_[r].state != RankState::kDone) least = std::min(least, lanes_[r].clock);
+  calendar_.forget_before(least);
+  constexpr std::uint64_t kOpsARank = 16;
+  next_forget_ = ranks_.ops_done() + kOpsARank * ranks_.count();
+}
+
+bool DirectReplay::run_alone() {
+  run_ready();
+  return !given_up_;
+}
+
+bool DirectReplay::run_shared() {
+  while (true) {
+    if (ranks_.any_ready()) run_ready();
+    if (given_up_) return false;
+    const Instant event = agenda_.next_time(), completion = network_.next_time();
+    const Instant next = std::min(event, completion);
+    if (next != agenda_.now()) {
+      // Everything of an instant came before its solve; the solve may add completions at this very instant.
+      if (network_.dirty()) {
+        network_.settle(agenda_.now(), agenda_.sequence());
+        continue;
+      }
+      if (next == Instant::never()) return true;
+      if (next.past_the_end()) return false;
+      agenda_.move_to(next);
+    }
+    ++events_;
+    if (completion < event ||
+        (event == completion && network_.next_completion().sequence < agenda_.top().sequence)) {
+      arrive(network_.finish_top(next), next);
+      continue;
+    }
+    const Agenda::Event e = agenda_.take();
+    if (e.kind == EventKind::kRankTimer)
+      ranks_.make_ready(e.index);
+    else
+      start_flow(e.index);
+  }
+}
+
+std::optional<ReplayResult> DirectReplay::run() {
+  const bool done = flows_ == Flows::kAlone ? run_alone() : run_shared();
+  if (!done || ranks_.left() > 0) return std::nullopt;
+  for (std::uint32_t r = 0; r < ranks_.count(); ++r)
+    if (lanes_[r].clock.past_the_end()) return std::nullopt;
+  return collect();
+}
+
+ReplayResult DirectReplay::collect() {
+  ReplayResult out;
+  Instant end;
+  for (std::uint32_t r = 0; r < ranks_.count(); ++r) {
+    RankTimes t = times_of_rank(ranks_[r], r, causes_, true);
+    out.makespan = std::max(out.makespan, t.finish);
+    traffic_.mix(static_cast<std::uint64_t>(t.finish.count()));
+    out.ranks.push_back(t);
+    end = std::max(end, lanes_[r].clock);
+  }
+  tell_traffic(traffic_, causes_, out);
+  out.regions = regions_.totals(trace_.regions());
+  out.collectives = choices_.used();
+  out.links = network_.link_use(std::max(end, agenda_.now()));
+  const auto& s = network_.solver_stats();
+  out.engine = {events_,         s.solves,       network_.flows_started(), s.flows_solved,
+                s.links_touched, s.certificates, s.max_component,          0};
+  out.way = flows_ == Flows::kAlone ? ReplayWay::kAlone : ReplayWay::kAhead;
+  out.unmatched_messages = channels_.waiting_messages();
+  out.unmatched_receives = channels_.waiting_receives();
+  tell_warnings(trace_.header(), options_.noise && !compute_.has_noise(), truncated_, out);
+  return out;
+}
+
+}  // namespace weft::replay

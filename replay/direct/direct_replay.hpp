@@ -1,0 +1,229 @@
+// DirectReplay: a replay in which ranks go ahead of each other, for programs that time decides nothing in.
+//
+// What a rank does next follows from its own program and from when its messages are over; nothing else of the others
+// matters, as long as it never asks what came meanwhile (a receive from any source, a probe, a cancel). So each rank has a clock
+// of its own and goes on until it waits for something whose end nobody knows yet. Computation, overheads, handshakes, matches
+// and waits are sums and maxima of instants (docs/model.md, "Ranks that go ahead"); no event stands for them. What must
+// be seen in the order of time is left: flows that share links.
+//
+//   kShared  a flow starts and ends by an event each, in the order of time, as in a Simulation; ranks are ahead in between
+//   kAlone   no flow meets another: its end is known when its start is, there is no event at all. Where two flows do
+//            meet (LinkCalendar), the attempt is over: contended() says so, and the same replay is to be made with kShared.
+//
+// Same rules as Simulation, which knows all programs: the costs are MessageCost's, the causes CauseBook's, the rates the
+// network's. Results are the same to the tick (tests/replay/direct_replay_test.cpp), but for counts of work and for what
+// happens at one same tick in another order: the peak of a link.
+// Gives up on what it does not know: then the Simulation is to be asked, whose errors are told.
+// Complexity: O(1) an operation and message besides the network; no allocation once the tables have grown. A rank is at most
+// kAhead messages ahead of the network, or kTurn operations of the other ranks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/result.hpp"
+#include "network/network.hpp"
+#include "replay/agenda.hpp"
+#include "replay/cause_book.hpp"
+#include "replay/collective_calls.hpp"
+#include "replay/collectives/choices.hpp"
+#include "replay/communicators.hpp"
+#include "replay/direct/channels.hpp"
+#include "replay/direct/link_calendar.hpp"
+#include "replay/engine.hpp"
+#include "replay/kernel_time.hpp"
+#include "replay/message_cost.hpp"
+#include "replay/messages/message.hpp"
+#include "replay/messages/traffic.hpp"
+#include "replay/ranks/compute_times.hpp"
+#include "replay/ranks/ranks.hpp"
+#include "replay/ranks/regions.hpp"
+#include "topology/routing/route_cache.hpp"
+
+namespace weft::replay {
+
+class DirectReplay {
+ public:
+  enum class Flows : std::uint8_t { kShared, kAlone };
+
+  // Whether such a replay may be made with these options on that platform, if the program allows it.
+  [[nodiscard]] static bool possible(const topology::Platform& platform, const ReplayOptions& options);
+  // Whether it may be tried with kAlone.
+  [[nodiscard]] static bool maybe_alone(const topology::Platform& platform, const ReplayOptions& options);
+
+  // All references outlive it; `model` shares the links of the platform.
+  DirectReplay(traces::TraceReader& trace, const topology::Platform& platform,
+               const std::vector<HostId>& placement, const ReplayOptions& options,
+               std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices,
+               KernelClock kernels, Flows flows);
+  // To be called once. Nothing: it gave up.
+  [[nodiscard]] std::optional<ReplayResult> run();
+  // It gave up because two flows met. Only with kAlone.
+  [[nodiscard]] bool contended() const { return contended_; }
+
+ private:
+  static constexpr std::uint32_t kAhead = 64;
+  static constexpr std::uint32_t kTurn = 256;
+  enum class Step : std::uint8_t { kDone, kBlocked };
+
+  // The end of one side of a message, and of whatever else a rank waits for.
+  struct End {
+    Instant at;
+    std::uint32_t message = kNone;  // held; none: nobody can have waited for it
+    bool sender = false;
+    std::uint32_t order = 0;  // in which they were told: of two at one instant the later counts
+    [[nodiscard]] bool after(const End& o) const { return at > o.at || (at == o.at && order >= o.order); }
+  };
+  // A request of a rank, by slot (Requests has its life).
+  struct Request {
+    enum class State : std::uint8_t { kIdle, kInactive, kActive, kComplete };  // complete: its end is known
+    End end;
+    std::int64_t bytes = 0;  // that came
+    State state = State::kIdle;
+    bool receive = false;
+    bool awaited = false;
+    bool persistent = false;
+  };
+  // A collective that its rank is in.
+  struct Call {
+    enum class Step : std::uint8_t { kRoundOver, kReceived };
+    std::uint32_t comm = 0;
+    std::int32_t tag = 0;
+    RankSchedule schedule;
+    CollectiveCall call;  // while schedule.more(): whose rounds follow; its lists are in `counts`
+    std::vector<std::int64_t> counts;
+    std::uint32_t me = 0;  // rank in the communicator
+    std::uint32_t next = 0, round_end = 0;
+    Elapsed receive_cost;
+    Step step = Step::kReceived;
+  };
+  // What a rank has besides its row in Ranks, whose `pending` counts the ends that it awaits and does not know.
+  struct Lane {
+    Instant clock;
+    End last;                 // the latest of what its blocking call awaits
+    std::uint32_t ahead = 0;  // its messages that have not started
+    std::vector<Request> requests;
+    std::vector<traces::Op> persistent;  // by slot: what a start posts
+    std::unique_ptr<Call> call;
+    std::vector<std::uint32_t> calls;  // of collectives so far, by communicator
+  };
+
+  // ---- The loop.
+  void run_ready();
+  void run_rank(std::uint32_t r);
+  bool run_shared();
+  bool run_alone();
+  void forget_past();
+  [[nodiscard]] ReplayResult collect();
+  Step give_up() {
+    given_up_ = true;
+    return Step::kBlocked;
+  }
+
+  // ---- Operations (direct_operations.cpp). Each goes on where Rank::stage says.
+  Step operation(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step compute(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step send(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step recv(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step sendrecv(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step isend(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step irecv(std::uint32_t r, Lane& l, const traces::Op& op);
+  Step init(Lane& l, const traces::Op& op);
+  Step start(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step wait(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  template <class Slots>
+  Step wait_for(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op, const Slots& slots);
+  Step collective(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  bool begin_call(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step go_on(std::uint32_t r, Rank& k, Lane& l, Call& c);
+  Elapsed open_round(Call& c) const;
+  void post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool receives, bool sends);
+  // Processor time of the rank.
+  void spend(std::uint32_t r, Rank& k, Lane& l, Part part, Elapsed d, Cause cause) {
+    causes_.add(r, cause, d);
+    k.spend(part, d);
+    l.clock = l.clock + d;
+  }
+  // What the blocking call awaits is over, or the rank waits.
+  Step await(Rank& k) const {
+    if (k.pending == 0) return Step::kDone;
+    k.stage = Stage::kWaiting;
+    return Step::kBlocked;
+  }
+  // The rank waits until `end`, if that is to come.
+  void wait_until(std::uint32_t r, Rank& k, Lane& l, Part part, const End& end) {
+    if (end.at <= l.clock) return;
+    causes_.explain(causes_.of(r), messages_[end.message], end.sender, l.clock, end.at);
+    k.spend(part, end.at - l.clock);
+    l.clock = end.at;
+  }
+  void wait_until_last(std::uint32_t r, Rank& k, Lane& l, Part part) {
+    wait_until(r, k, l, part, l.last);
+    let_go(l.last);
+  }
+  // False: it is in use.
+  bool begin(Lane& l, std::uint32_t slot, bool receive);
+  void post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const traces::Op& op);
+
+  // ---- Messages (direct_messages.cpp), all at instants that may be in the future of the network.
+  void post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
+                 std::int64_t bytes, traces::OpKind kind, Target target, Instant at);
+  void post_recv(std::uint32_t rank, std::uint32_t source, std::uint32_t context, std::int32_t tag,
+                 std::int64_t bytes, Target target, Instant at);
+  // Message i belongs to a receive.
+  void match(std::uint32_t i, Instant posted, std::int64_t bytes, Target target);
+  // Its data leave at `at` + `before`; its route's latency follows.
+  void leave(std::uint32_t i, Instant at, Elapsed before);
+  void schedule(std::uint32_t i, Instant start);
+  void start_flow(std::uint32_t i);
+  // All data have come.
+  void arrive(std::uint32_t i, Instant at);
+  // A side of message i is over.
+  void tell(std::uint32_t rank, Target target, End end, std::int64_t bytes);
+  topology::RouteCache::Route route_of(const Message& m);
+
+  // A message's row is given back when nobody holds it: its transfer, its match, and each End that names it.
+  static std::uint32_t& channel_of(Message& m) { return m.all_next; }
+  static std::uint32_t& holders_of(Message& m) { return m.all_prev; }
+  void hold(std::uint32_t i) { ++holders_of(messages_[i]); }
+  void drop(std::uint32_t i) {
+    if (--holders_of(messages_[i]) == 0) messages_.give(i);
+  }
+  void let_go(End& e) {
+    if (e.message != kNone) drop(e.message);
+    e.message = kNone;
+  }
+
+  traces::TraceReader& trace_;
+  const ReplayOptions& options_;
+  const std::vector<HostId>& placement_;
+  Flows flows_;
+  Agenda agenda_;  // instants of the network, and starts of flows
+  Ranks ranks_;
+  std::vector<Lane> lanes_;
+  Communicators comms_;
+  CollectiveChoices choices_;
+  network::Network network_;
+  topology::RouteCache routes_;
+  Pool<Message> messages_;
+  Channels channels_;
+  LinkCalendar calendar_;
+  MessageCost cost_;
+  Traffic traffic_;
+  CauseBook causes_;
+  ComputeTimes compute_;
+  Regions regions_;
+  bool overheads_;  // calls take processor time
+  Elapsed test_cost_;
+  bool given_up_ = false;
+  bool contended_ = false;
+  std::uint32_t told_ = 0;
+  std::uint64_t truncated_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t next_report_ = 0;  // operations
+  std::uint64_t next_forget_ = 0;  // operations
+};
+
+}  // namespace weft::replay
