@@ -20,7 +20,6 @@ namespace weft::replay {
 
 class Channels {
  public:
-  using Id = std::uint32_t;
   // A receive that waits for its message.
   struct Receive {
     Instant posted;
@@ -29,72 +28,73 @@ class Channels {
     Target target;
     std::uint32_t next = kNone;
   };
-  // On one cache line.
-  struct alignas(64) Row {
+  // On one cache line: with thousands of ranks most look-ups miss.
+  struct alignas(64) Channel {
     Instant delivered;  // the last message of the channel: none is before those that were sent earlier
-    std::uint64_t pair = 0;
+    std::uint64_t pair = kEmpty;
     std::uint32_t context = 0;
     std::uint32_t route = 0, epoch = 0;  // of the route cache; epoch 0: not asked for
     std::uint32_t message_head = kNone,
                   message_tail = kNone;  // without a receive; linked by Message::pair_next
     std::uint32_t receive_head = kNone, receive_tail = kNone;  // without a message
   };
-  static_assert(sizeof(Row) == 64);
+  static_assert(sizeof(Channel) == 64);
 
-  explicit Channels(Pool<Message>& messages) : messages_(messages), slots_(1024, kNone) {}
+  explicit Channels(Pool<Message>& messages) : messages_(messages), channels_(1024) {}
 
-  [[nodiscard]] Row& operator[](Id c) { return rows_[c]; }
-  [[nodiscard]] Id find(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
-    const std::uint64_t pair = (static_cast<std::uint64_t>(destination) << 32) | source;
-    for (std::size_t i = mix(pair, context) & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
-      const Id c = slots_[i];
-      if (c == kNone) return make(pair, context);
-      if (rows_[c].pair == pair && rows_[c].context == context) return c;
+  // Valid until the next call.
+  [[nodiscard]] Channel& find(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
+    const std::uint64_t pair = pair_of(source, destination);
+    for (std::size_t i = mix(pair, context) & (channels_.size() - 1);; i = (i + 1) & (channels_.size() - 1)) {
+      Channel& c = channels_[i];
+      if (c.pair == pair && c.context == context) [[likely]]
+        return c;
+      if (c.pair == kEmpty) return make(pair, context);
     }
+  }
+  // A hint to the processor: that channel will be asked for soon.
+  void prefetch(std::uint32_t source, std::uint32_t destination, std::uint32_t context) const {
+    __builtin_prefetch(&channels_[mix(pair_of(source, destination), context) & (channels_.size() - 1)], 1);
   }
 
   // The earliest receive that takes a message of that tag, or none; it leaves its queue.
-  [[nodiscard]] bool take_receive(Id c, std::int32_t tag, Receive& out) {
-    Row& row = rows_[c];
+  [[nodiscard]] bool take_receive(Channel& c, std::int32_t tag, Receive& out) {
     std::uint32_t before = kNone;
-    for (std::uint32_t r = row.receive_head; r != kNone; before = r, r = receives_[r].next) {
+    for (std::uint32_t r = c.receive_head; r != kNone; before = r, r = receives_[r].next) {
       if (receives_[r].tag != tag && receives_[r].tag != traces::kAnyTag) continue;
       out = receives_[r];
-      (before == kNone ? row.receive_head : receives_[before].next) = out.next;
-      if (row.receive_tail == r) row.receive_tail = before;
+      (before == kNone ? c.receive_head : receives_[before].next) = out.next;
+      if (c.receive_tail == r) c.receive_tail = before;
       receives_.give(r);
       --waiting_receives_;
       return true;
     }
     return false;
   }
-  void wait(Id c, const Receive& receive) {
+  void wait(Channel& c, const Receive& receive) {
     const std::uint32_t r = receives_.take();
     receives_[r] = receive;
     receives_[r].next = kNone;
-    Row& row = rows_[c];
-    (row.receive_tail == kNone ? row.receive_head : receives_[row.receive_tail].next) = r;
-    row.receive_tail = r;
+    (c.receive_tail == kNone ? c.receive_head : receives_[c.receive_tail].next) = r;
+    c.receive_tail = r;
     ++waiting_receives_;
   }
   // The same of messages; kNone: none.
-  [[nodiscard]] std::uint32_t take_message(Id c, std::int32_t tag) {
-    Row& row = rows_[c];
+  [[nodiscard]] std::uint32_t take_message(Channel& c, std::int32_t tag) {
     std::uint32_t before = kNone;
-    for (std::uint32_t m = row.message_head; m != kNone; before = m, m = messages_[m].pair_next) {
+    for (std::uint32_t m = c.message_head; m != kNone; before = m, m = messages_[m].pair_next) {
       if (tag != traces::kAnyTag && messages_[m].tag != tag) continue;
-      (before == kNone ? row.message_head : messages_[before].pair_next) = messages_[m].pair_next;
-      if (row.message_tail == m) row.message_tail = before;
+      (before == kNone ? c.message_head : messages_[before].pair_next) = messages_[m].pair_next;
+      if (c.message_tail == m) c.message_tail = before;
       --waiting_messages_;
       return m;
     }
     return kNone;
   }
-  void wait(Id c, std::uint32_t message) {
+  void wait(Channel& c, std::uint32_t message) {
     messages_[message].pair_next = kNone;
-    Row& row = rows_[c];
-    (row.message_tail == kNone ? row.message_head : messages_[row.message_tail].pair_next) = message;
-    row.message_tail = message;
+    (c.message_tail == kNone ? c.message_head : messages_[c.message_tail].pair_next) = message;
+    c.message_tail = message;
     ++waiting_messages_;
   }
   // Messages that no receive took so far, receives that no message came for.
@@ -102,35 +102,39 @@ class Channels {
   [[nodiscard]] std::uint64_t waiting_receives() const { return waiting_receives_; }
 
  private:
+  static constexpr std::uint64_t kEmpty = ~0ULL;
+  static std::uint64_t pair_of(std::uint32_t source, std::uint32_t destination) {
+    return (static_cast<std::uint64_t>(destination) << 32) | source;
+  }
   static std::size_t mix(std::uint64_t pair, std::uint32_t context) {
     std::uint64_t k = (pair ^ (static_cast<std::uint64_t>(context) << 21)) * 0x9e3779b97f4a7c15ULL;
     k += context * 0xd6e8feb86659fd93ULL;
     return static_cast<std::size_t>(k ^ (k >> 32));
   }
-  [[gnu::noinline]] Id make(std::uint64_t pair, std::uint32_t context) {
-    if ((rows_.size() + 1) * 2 > slots_.size()) grow();
-    Row row;
-    row.pair = pair;
-    row.context = context;
-    rows_.push_back(row);
-    const Id c = static_cast<Id>(rows_.size() - 1);
-    put(c);
-    return c;
+  [[gnu::noinline]] Channel& make(std::uint64_t pair, std::uint32_t context) {
+    if ((used_ + 1) * 3 > channels_.size() * 2) grow();
+    ++used_;
+    Channel c;
+    c.pair = pair;
+    c.context = context;
+    return put(c);
   }
   void grow() {
-    slots_.assign(slots_.size() * 2, kNone);
-    for (Id c = 0; c < rows_.size(); ++c) put(c);
+    std::vector<Channel> old(channels_.size() * 2);
+    old.swap(channels_);
+    for (const Channel& c : old)
+      if (c.pair != kEmpty) put(c);
   }
-  void put(Id c) {
-    std::size_t i = mix(rows_[c].pair, rows_[c].context) & (slots_.size() - 1);
-    while (slots_[i] != kNone) i = (i + 1) & (slots_.size() - 1);
-    slots_[i] = c;
+  Channel& put(const Channel& c) {
+    std::size_t i = mix(c.pair, c.context) & (channels_.size() - 1);
+    while (channels_[i].pair != kEmpty) i = (i + 1) & (channels_.size() - 1);
+    return channels_[i] = c;
   }
 
   Pool<Message>& messages_;
   Pool<Receive> receives_;
-  std::vector<Row> rows_;
-  std::vector<Id> slots_;  // open addressing, power of two
+  std::vector<Channel> channels_;  // open addressing, power of two
+  std::size_t used_ = 0;
   std::uint64_t waiting_messages_ = 0, waiting_receives_ = 0;
 };
 

@@ -7,19 +7,18 @@
 
 namespace weft::replay {
 
-topology::RouteCache::Route DirectReplay::route_of(const Message& m) {
-  Channels::Row& c = channels_[m.all_next];
-  if (c.epoch != routes_.epoch() + 1) {
-    c.route = routes_.id(placement_[m.src], placement_[m.dst]);
-    c.epoch = routes_.epoch() + 1;
+topology::RouteCache::Route DirectReplay::route_of(Message& m) {
+  if (m.route_epoch != routes_.epoch() + 1) {
+    m.route = routes_.id(placement_[m.src], placement_[m.dst]);
+    m.route_epoch = routes_.epoch() + 1;
   }
-  return routes_.at(c.route);
+  return routes_.at(m.route);
 }
 
 void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
                              std::int64_t bytes, traces::OpKind kind, Target target, Instant at) {
   const std::uint32_t i = messages_.take();
-  const Channels::Id c = channels_.find(src, dst, context);
+  Channels::Channel& c = channels_.find(src, dst, context);
   Message& m = messages_[i];
   m = Message{};
   m.src = src;
@@ -30,7 +29,8 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   m.send_target = target;
   m.protocol = cost_.protocol_of(kind, bytes);
   m.posted = at;
-  channel_of(m) = c;
+  m.route = c.route;
+  m.route_epoch = c.epoch;
   holders_of(m) = 2;  // its transfer and its match
   if ((context & Target::kActivity) != 0) m.state |= kCollective;
   if (m.protocol != Protocol::kRendezvous) {
@@ -52,11 +52,12 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
     }
     m.visible = delivered = at + (local ? cost_.local_leg() : cost_.envelope(route.latency));
   }
-  Channels::Row& row = channels_[c];
-  if (!cost_.known_at_once()) row.delivered = delivered = std::max(row.delivered, delivered);
+  c.route = messages_[i].route;
+  c.epoch = messages_[i].route_epoch;
+  if (!cost_.known_at_once()) c.delivered = delivered = std::max(c.delivered, delivered);
   messages_[i].matched = delivered;
   Channels::Receive receive;
-  if (row.receive_head != kNone && channels_.take_receive(c, tag, receive))
+  if (c.receive_head != kNone && channels_.take_receive(c, tag, receive))
     match(i, receive.posted, receive.bytes, receive.target);
   else
     channels_.wait(c, i);
@@ -64,7 +65,7 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
 
 void DirectReplay::post_recv(std::uint32_t rank, std::uint32_t source, std::uint32_t context,
                              std::int32_t tag, std::int64_t bytes, Target target, Instant at) {
-  const Channels::Id c = channels_.find(source, rank, context);
+  Channels::Channel& c = channels_.find(source, rank, context);
   const std::uint32_t i = channels_.take_message(c, tag);
   if (i != kNone)
     match(i, at, bytes, target);
@@ -90,7 +91,7 @@ void DirectReplay::match(std::uint32_t i, Instant posted, std::int64_t bytes, Ta
         back = cost_.local_leg();
       } else {
         (void)route_of(m);
-        back = cost_.permission(routes_.latency_back(channels_[channel_of(m)].route, a, b));
+        back = cost_.permission(routes_.latency_back(m.route, a, b));
       }
     }
     leave(i, m.matched, back);

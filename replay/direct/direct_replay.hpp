@@ -65,7 +65,7 @@ class DirectReplay {
 
  private:
   static constexpr std::uint32_t kAhead = 64;
-  static constexpr std::uint32_t kTurn = 256;
+  static constexpr std::uint32_t kTurn = 64;
   enum class Step : std::uint8_t { kDone, kBlocked };
 
   // The end of one side of a message, and of whatever else a rank waits for.
@@ -182,11 +182,10 @@ class DirectReplay {
   void arrive(std::uint32_t i, Instant at);
   // A side of message i is over.
   void tell(std::uint32_t rank, Target target, End end, std::int64_t bytes);
-  topology::RouteCache::Route route_of(const Message& m);
+  topology::RouteCache::Route route_of(Message& m);
 
   // A message's row is given back when nobody holds it: its transfer, its match, and each End that names it.
-  static std::uint32_t& channel_of(Message& m) { return m.all_next; }
-  static std::uint32_t& holders_of(Message& m) { return m.all_prev; }
+  static std::uint32_t& holders_of(Message& m) { return m.all_next; }
   void hold(std::uint32_t i) { ++holders_of(messages_[i]); }
   void drop(std::uint32_t i) {
     if (--holders_of(messages_[i]) == 0) messages_.give(i);
