@@ -96,6 +96,15 @@ class Network {
     }
     ++started_;
   }
+  // The same of flows that never slow each other, by parts: bytes as one starts, what its link was used in the end.
+  void carried(std::span<const LinkId> route, std::int64_t bytes) {
+    for (const LinkId l : route) links_[l.index()].bytes += static_cast<std::uint64_t>(bytes);
+    ++started_;
+  }
+  void used(LinkId link, Elapsed busy, std::uint32_t peak) {
+    links_[link.index()].busy += busy;
+    links_[link.index()].peak = std::max(links_[link.index()].peak, peak);
+  }
 
   // Narrowest capacity of a route, bytes/s.
   [[nodiscard]] double narrowest(std::span<const LinkId> route) const;

@@ -67,17 +67,17 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
   const bool audited = audits.flows != nullptr || audits.matches != nullptr || audits.clock != nullptr;
   if (!audited && made.kernels.links_entry().empty() && DirectReplay::possible(platform, options)) {
     using Flows = DirectReplay::Flows;
-    bool alone = DirectReplay::maybe_alone(platform, options);
+    Flows flows = DirectReplay::first_try(platform, options);
     bool again = true;
     while (again) {
       bool contended = false;
-      auto result = replay_directly(trace, platform, placement, options,
-                                    alone ? Flows::kAlone : Flows::kShared, std::move(made), contended);
+      auto result = replay_directly(trace, platform, placement, options, flows, std::move(made), contended);
       if (result) {
         result->collective_rules = rules;
         return std::move(*result);
       }
-      again = std::exchange(alone, false) && contended;
+      again = contended;
+      flows = Flows::kShared;
       WEFT_ASSIGN(made, make());
     }
   }

@@ -197,7 +197,7 @@ struct WaitResult {
 enum class ReplayWay : std::uint8_t {
   kEvents,  // an event for everything that happens (simulation.hpp)
   kAhead,   // ranks went ahead of each other, flows started and ended by events (direct/direct_replay.hpp)
-  kAlone,   // without events: no two flows met
+  kAlone,   // without events: no two flows met, or flows do not slow each other
 };
 
 struct ReplayResult {

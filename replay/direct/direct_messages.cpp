@@ -127,13 +127,18 @@ void DirectReplay::leave(std::uint32_t i, Instant at, Elapsed before) {
   }
   m.ideal = flow_terms(cost_, m, route.narrowest, route.latency, false).time_alone(size);
   const Instant end = m.flow_start + m.ideal;
-  if (!calendar_.enter(route.links, m.flow_start, end)) {
+  m.flow = FlowId(0);
+  links_entered_ += route.links.size();
+  if (flows_ == Flows::kFree) {
+    loads_.enter(route.links, m.flow_start, end);
+    network_.carried(route.links, size);
+  } else if (calendar_.enter(route.links, m.flow_start, end)) {
+    network_.carried_alone(route.links, size, m.flow_start, end);
+  } else {
     contended_ = true;
     give_up();
     return;
   }
-  m.flow = FlowId(0);
-  network_.carried_alone(route.links, size, m.flow_start, end);
   arrive(i, end);
 }
 

@@ -15,10 +15,13 @@ bool DirectReplay::possible(const topology::Platform& platform, const ReplayOpti
 }
 
 // What a flow gets alone must be what the model gives it, and what it meets must be on its links.
-bool DirectReplay::maybe_alone(const topology::Platform& platform, const ReplayOptions& options) {
+DirectReplay::Flows DirectReplay::first_try(const topology::Platform& platform,
+                                            const ReplayOptions& options) {
+  if (platform.fabric.pcie() != nullptr || !platform.fabric.port_shares().empty()) return Flows::kShared;
+  if (!network::shares_links(options.model, platform.fabric)) return Flows::kFree;
   const std::string_view model = network::model_name(options.model, platform.fabric);
-  return (model == "max-min" || model == "max-min-component") && platform.fabric.pcie() == nullptr &&
-         platform.fabric.port_shares().empty() && !options.rtt_weights && options.accuracy == 0;
+  const bool max_min = model == "max-min" || model == "max-min-component";
+  return max_min && !options.rtt_weights && options.accuracy == 0 ? Flows::kAlone : Flows::kShared;
 }
 
 DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform& platform,
@@ -37,6 +40,7 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
       routes_(platform.fabric),
       channels_(messages_),
       calendar_(flows == Flows::kAlone ? platform.fabric.link_count() : 0),
+      loads_(flows == Flows::kFree ? platform.fabric.link_count() : 0),
       cost_(platform.mpi, options),
       causes_(ranks_.count(), cost_.known_at_once()),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
@@ -85,7 +89,7 @@ void DirectReplay::run_ready() {
       options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
       next_report_ = ranks_.ops_done() + 65536;
     }
-    if (flows_ == Flows::kAlone && ranks_.ops_done() >= next_forget_) forget_past();
+    if (flows_ != Flows::kShared && ranks_.ops_done() >= next_forget_) forget_past();
   }
 }
 
@@ -95,11 +99,12 @@ void DirectReplay::forget_past() {
   for (std::uint32_t r = 0; r < ranks_.count(); ++r)
     if (ranks_[r].state != RankState::kDone) least = std::min(least, lanes_[r].clock);
   calendar_.forget_before(least);
+  loads_.forget_before(least);
   constexpr std::uint64_t kOpsARank = 16;
   next_forget_ = ranks_.ops_done() + kOpsARank * ranks_.count();
 }
 
-bool DirectReplay::run_alone() {
+bool DirectReplay::run_without_events() {
   run_ready();
   return !given_up_;
 }
@@ -135,7 +140,7 @@ bool DirectReplay::run_shared() {
 }
 
 std::optional<ReplayResult> DirectReplay::run() {
-  const bool done = flows_ == Flows::kAlone ? run_alone() : run_shared();
+  const bool done = flows_ == Flows::kShared ? run_shared() : run_without_events();
   if (!done || ranks_.left() > 0) return std::nullopt;
   for (std::uint32_t r = 0; r < ranks_.count(); ++r)
     if (lanes_[r].clock.past_the_end()) return std::nullopt;
@@ -155,11 +160,19 @@ ReplayResult DirectReplay::collect() {
   tell_traffic(traffic_, causes_, out);
   out.regions = regions_.totals(trace_.regions());
   out.collectives = choices_.used();
+  if (flows_ == Flows::kFree)
+    loads_.finish([&](LinkId link, Elapsed busy, std::uint32_t peak) { network_.used(link, busy, peak); });
   out.links = network_.link_use(std::max(end, agenda_.now()));
   const auto& s = network_.solver_stats();
-  out.engine = {events_,         s.solves,       network_.flows_started(), s.flows_solved,
-                s.links_touched, s.certificates, s.max_component,          0};
-  out.way = flows_ == Flows::kAlone ? ReplayWay::kAlone : ReplayWay::kAhead;
+  out.engine = {events_,
+                s.solves,
+                network_.flows_started(),
+                s.flows_solved,
+                s.links_touched + links_entered_,
+                s.certificates,
+                s.max_component,
+                0};
+  out.way = flows_ == Flows::kShared ? ReplayWay::kAhead : ReplayWay::kAlone;
   out.unmatched_messages = channels_.waiting_messages();
   out.unmatched_receives = channels_.waiting_receives();
   tell_warnings(trace_.header(), options_.noise && !compute_.has_noise(), truncated_, out);

@@ -7,8 +7,8 @@
 // be seen in the order of time is left: flows that share links.
 //
 //   kShared  a flow starts and ends by an event each, in the order of time, as in a Simulation; ranks are ahead in between
-//   kAlone   no flow meets another: its end is known when its start is, there is no event at all. Where two flows do
-//            meet (LinkCalendar), the attempt is over: contended() says so, and the same replay is to be made with kShared.
+//   kFree    flows do not slow each other (--model contention-free): their ends are known with their starts, there is no event at all
+//   kAlone   no flow meets another: likewise. Where two flows do meet (LinkCalendar), the attempt is over: contended() says so, and the same replay is to be made with kShared.
 //
 // Same rules as Simulation, which knows all programs: the costs are MessageCost's, the causes CauseBook's, the rates the
 // network's. Results are the same to the tick (tests/replay/direct_replay_test.cpp), but for counts of work and for what
@@ -32,6 +32,7 @@
 #include "replay/communicators.hpp"
 #include "replay/direct/channels.hpp"
 #include "replay/direct/link_calendar.hpp"
+#include "replay/direct/link_loads.hpp"
 #include "replay/engine.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
@@ -46,12 +47,12 @@ namespace weft::replay {
 
 class DirectReplay {
  public:
-  enum class Flows : std::uint8_t { kShared, kAlone };
+  enum class Flows : std::uint8_t { kShared, kAlone, kFree };
 
   // Whether such a replay may be made with these options on that platform, if the program allows it.
   [[nodiscard]] static bool possible(const topology::Platform& platform, const ReplayOptions& options);
-  // Whether it may be tried with kAlone.
-  [[nodiscard]] static bool maybe_alone(const topology::Platform& platform, const ReplayOptions& options);
+  // What to try first. After kAlone comes kShared.
+  [[nodiscard]] static Flows first_try(const topology::Platform& platform, const ReplayOptions& options);
 
   // All references outlive it; `model` shares the links of the platform.
   DirectReplay(traces::TraceReader& trace, const topology::Platform& platform,
@@ -114,7 +115,7 @@ class DirectReplay {
   void run_ready();
   void run_rank(std::uint32_t r);
   bool run_shared();
-  bool run_alone();
+  bool run_without_events();
   void forget_past();
   [[nodiscard]] ReplayResult collect();
   Step give_up() {
@@ -208,7 +209,8 @@ class DirectReplay {
   topology::RouteCache routes_;
   Pool<Message> messages_;
   Channels channels_;
-  LinkCalendar calendar_;
+  LinkCalendar calendar_;  // of kAlone
+  LinkLoads loads_;        // of kFree
   MessageCost cost_;
   Traffic traffic_;
   CauseBook causes_;
@@ -221,8 +223,9 @@ class DirectReplay {
   std::uint32_t told_ = 0;
   std::uint64_t truncated_ = 0;
   std::uint64_t events_ = 0;
-  std::uint64_t next_report_ = 0;  // operations
-  std::uint64_t next_forget_ = 0;  // operations
+  std::uint64_t links_entered_ = 0;  // without events
+  std::uint64_t next_report_ = 0;    // operations
+  std::uint64_t next_forget_ = 0;    // operations
 };
 
 }  // namespace weft::replay

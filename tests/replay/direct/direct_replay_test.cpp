@@ -10,6 +10,7 @@
 
 #include "core/rng.hpp"
 #include "replay/direct/link_calendar.hpp"
+#include "replay/direct/link_loads.hpp"
 #include "tests/replay/microseconds.hpp"
 #include "tests/replay/random_program.hpp"
 #include "tests/support/hosts.hpp"
@@ -247,6 +248,37 @@ TEST(LinkCalendar, FindsWhatTouches) {
         calendar.forget_before(zero + Elapsed(Duration(past)));
       }
     }
+  }
+}
+
+// Flows entered in any order of time, against the sum over instants.
+TEST(LinkLoads, AddUpToWhatEachInstantSays) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng(seed);
+    LinkLoads loads(1);
+    const std::vector<LinkId> route{LinkId(0)};
+    constexpr std::int64_t kEnd = 3000;
+    std::vector<std::uint32_t> flows(kEnd);
+    std::int64_t past = 0;
+    for (int i = 0; i < 200; ++i) {
+      const std::int64_t from = past + static_cast<std::int64_t>(rng.below(500));
+      const std::int64_t to = from + 1 + static_cast<std::int64_t>(rng.below(60));
+      for (std::int64_t t = from; t < to; ++t) ++flows[t];
+      loads.enter(route, Instant() + Elapsed(Duration(from)), Instant() + Elapsed(Duration(to)));
+      if (rng.below(4) == 0) {
+        past += static_cast<std::int64_t>(rng.below(40));
+        loads.forget_before(Instant() + Elapsed(Duration(past)));
+      }
+    }
+    std::size_t told = 0;
+    loads.finish([&](LinkId link, Elapsed busy, std::uint32_t peak) {
+      ++told;
+      EXPECT_EQ(link, LinkId(0));
+      EXPECT_EQ(busy.rounded().count(), kEnd - std::count(flows.begin(), flows.end(), 0u));
+      EXPECT_EQ(peak, *std::max_element(flows.begin(), flows.end()));
+    });
+    EXPECT_EQ(told, 1u);
   }
 }
 

@@ -1,0 +1,79 @@
+// LinkLoads: how long each link was in use and by how many flows at once, where flows do not slow each other.
+//
+// Flows are entered in any order of time. What lies before the instant that nothing more can start before is added up, the rest
+// is kept. Complexity: O(log kKept) a link, memory: kKept changes a link, more only where so many are after that instant.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/id.hpp"
+#include "replay/time.hpp"
+
+namespace weft::replay {
+
+class LinkLoads {
+ public:
+  explicit LinkLoads(std::size_t links) : rows_(links) {}
+
+  void enter(std::span<const LinkId> route, Instant from, Instant to) {
+    for (const LinkId l : route) {
+      Row& row = rows_[l.index()];
+      if (row.changes.size() >= row.full) add_up(row);
+      row.changes.push_back({from, true});
+      row.changes.push_back({to, false});
+    }
+  }
+  // Nothing that is entered from now on starts before `t`.
+  void forget_before(Instant t) { past_ = t; }
+
+  // f(link, time in use, most flows at once) for each link that was used. Nothing is entered afterwards.
+  template <class F>
+  void finish(F f) {
+    past_ = Instant::never();
+    for (std::size_t l = 0; l < rows_.size(); ++l) {
+      add_up(rows_[l]);
+      if (rows_[l].peak > 0) f(LinkId(static_cast<std::uint32_t>(l)), rows_[l].busy, rows_[l].peak);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kKept = 32;
+  struct Change {
+    Instant at;
+    bool begins;
+  };
+  struct Row {
+    std::vector<Change> changes;  // not added up yet
+    std::size_t full = kKept;     // changes that are enough to add up
+    Elapsed busy;
+    Instant since;  // while flows > 0
+    std::uint32_t flows = 0, peak = 0;
+  };
+  void add_up(Row& row) const {
+    auto& changes = row.changes;
+    // Of what happens at one instant ends come first.
+    std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+      return a.at != b.at ? a.at < b.at : a.begins < b.begins;
+    });
+    auto c = changes.begin();
+    for (; c != changes.end() && c->at < past_; ++c) {
+      if (c->begins) {
+        if (row.flows++ == 0) row.since = c->at;
+        row.peak = std::max(row.peak, row.flows);
+      } else if (--row.flows == 0) {
+        row.busy += c->at - row.since;
+      }
+    }
+    changes.erase(changes.begin(), c);
+    row.full = std::max(kKept, 2 * changes.size());
+  }
+
+  std::vector<Row> rows_;  // by link
+  Instant past_;
+};
+
+}  // namespace weft::replay
