@@ -9,7 +9,7 @@ namespace weft::replay {
 using traces::Op;
 using traces::OpBlock;
 
-std::span<const std::int64_t> ProgramCursor::list(std::uint64_t index, const Op& op) const {
+std::span<const std::int64_t> ProgramCursor::slow_list(std::uint64_t index, const Op& op) const {
   const OpBlock* b = block_of(index);
   WEFT_CHECK(b != nullptr, "list of an operation that is not in memory");
   return b->list(op);

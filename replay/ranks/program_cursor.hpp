@@ -40,25 +40,38 @@ class ProgramCursor {
     if (const traces::Op* const op = here(index)) __builtin_prefetch(op);
   }
   // The list of an operation that at(index) returned.
-  [[nodiscard]] std::span<const std::int64_t> list(std::uint64_t index, const traces::Op& op) const;
+  [[nodiscard]] std::span<const std::int64_t> list(std::uint64_t index, const traces::Op& op) const {
+    if (!in_current_block(index)) [[unlikely]]
+      return slow_list(index, op);
+    if (op.extra == traces::kNoList) return {};
+    const std::int64_t* const row = lists_ + op.extra;
+    return {row + 1, static_cast<std::size_t>(*row)};
+  }
   [[nodiscard]] bool in_current_block(std::uint64_t index) const { return index - base_ < count_; }
+  // The operations of the selected block from `index` on; REQUIRES: it is in there.
+  [[nodiscard]] std::span<const traces::Op> rest_of_block(std::uint64_t index) const {
+    return {front_ + (index - base_), count_ - (index - base_)};
+  }
   // Operations below `index` are not asked for again.
   void release_before(std::uint64_t index);
 
  private:
   [[nodiscard]] Result<const traces::Op*> slow_at(std::uint64_t index);
+  [[nodiscard]] std::span<const std::int64_t> slow_list(std::uint64_t index, const traces::Op& op) const;
   [[nodiscard]] Result<void> validate(const traces::OpBlock& block) const;
   const traces::OpBlock* block_of(std::uint64_t index) const;
   void select(const traces::OpBlock& b) {
     base_ = b.first_op;
     count_ = b.ops.size();
     front_ = b.ops.data();
+    lists_ = b.lists.data();
   }
 
   // What every operation needs stands first, on one cache line.
   std::uint64_t base_ = 0;  // of the selected block
   std::uint64_t count_ = 0;
   const traces::Op* front_ = nullptr;
+  const std::int64_t* lists_ = nullptr;
   traces::TraceReader* reader_ = nullptr;
   RankId rank_;
   std::uint64_t total_ = 0;
