@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
 #include "hpl_gen/panel.hpp"
 #include "hpl_gen/steps/solve.hpp"
@@ -22,6 +24,39 @@ constexpr std::size_t kMaxOps = 512;
 constexpr std::size_t kMaxKeptCapacity = 4096;
 constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
 constexpr std::uint8_t kUpdatePhase = 255;
+
+// Numbers of the pool that the operations of the block need. Of pieces that come again the lists are the same.
+std::size_t end_of_lists(const traces::OpBlock& block) {
+  std::size_t end = 0;
+  for (const traces::Op& op : block.ops)
+    if (op.extra != traces::kNoList) end = std::max(end, op.extra + 1 + block.list(op).size());
+  return end;
+}
+
+// Appends operations first .. end - 1 of another block with the lists that they need. These stand in the pool in the order in
+// which they are needed first, so lists that are shared stay shared.
+void copy_ops(const traces::OpBlock& from, std::size_t first, std::size_t end, traces::OpBlock& out) {
+  constexpr std::size_t kRecent = 4;  // a piece has at most that many lists
+  std::array<std::pair<std::uint32_t, std::uint32_t>, kRecent> recent;
+  recent.fill({traces::kNoList, traces::kNoList});
+  std::size_t next = 0;
+  for (std::size_t i = first; i < end; ++i) {
+    traces::Op op = from.ops[i];
+    if (op.extra != traces::kNoList) {
+      const auto known =
+          std::find_if(recent.begin(), recent.end(), [&](const auto& r) { return r.first == op.extra; });
+      if (known != recent.end()) {
+        op.extra = known->second;
+      } else {
+        const std::uint32_t copy = out.add_list(from.list(op));
+        // A poll has its own.
+        if (op.kind == traces::OpKind::compute_kernel) recent[next++ % kRecent] = {op.extra, copy};
+        op.extra = copy;
+      }
+    }
+    out.ops.push_back(op);
+  }
+}
 
 }  // namespace
 
@@ -190,13 +225,8 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
       step(r, next, sink, kMaxOps);
       if (out.ops.size() > kMaxOps) {  // the rest is made again for the next block
         c.given = static_cast<std::uint32_t>(kMaxOps - before);
-        // Lists stand in the pool in the order of their operations.
-        for (std::size_t i = kMaxOps; i < out.ops.size(); ++i) {
-          if (out.ops[i].extra == traces::kNoList) continue;
-          out.lists.resize(out.ops[i].extra);
-          break;
-        }
         out.ops.resize(kMaxOps);
+        out.lists.resize(end_of_lists(out));
       } else {
         c = next;
       }
@@ -206,11 +236,7 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
     OpSink sink(scratch_);
     step(r, next, sink, kMaxOps);
     const std::size_t end = std::min(scratch_.ops.size(), c.given + (kMaxOps - before));
-    for (std::size_t i = c.given; i < end; ++i) {
-      traces::Op op = scratch_.ops[i];
-      if (op.extra != traces::kNoList) op.extra = out.add_list(scratch_.list(op));
-      out.ops.push_back(op);
-    }
+    copy_ops(scratch_, c.given, end, out);
     if (end < scratch_.ops.size())
       c.given = static_cast<std::uint32_t>(end);
     else
@@ -218,7 +244,7 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
   }
   // Thousands of ranks keep a block each: without the room that a step longer than a block took.
   if (out.ops.capacity() > kMaxOps + kEnoughOps) out.ops.shrink_to_fit();
-  if (out.lists.capacity() > out.lists.size() + out.lists.size() / 2) out.lists.shrink_to_fit();
+  if (out.lists.capacity() > 2 * out.lists.size() + kEnoughOps) out.lists.shrink_to_fit();
   c.ops = out.first_op + out.ops.size();
   if (counted_.empty()) {
     totals_.ops += out.ops.size();

@@ -4,9 +4,9 @@
 // to do and messages without data are left out where the program leaves them out (the caller says which).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -131,6 +131,24 @@ class OpSink {
     op.extra = list({0, 0, from, tag, bytes});
     return out_.ops.size() - 1;
   }
+  // The operations from `first` on, computations and polls that missed, `times` times more. Computations have the same lists, each poll
+  // has its own.
+  void again(std::size_t first, std::size_t times) {
+    const std::size_t period = out_.ops.size() - first;
+    std::size_t polls = 0;
+    for (std::size_t i = first; i < out_.ops.size(); ++i) polls += out_.ops[i].kind == traces::OpKind::iprobe;
+    auto extra = static_cast<std::uint32_t>(out_.lists.size());
+    out_.lists.resize(extra + 2 * times * polls);
+    out_.ops.resize(out_.ops.size() + times * period);
+    traces::Op* const end = out_.ops.data() + out_.ops.size();
+    for (traces::Op* op = end - times * period; op != end; ++op) {
+      *op = op[-static_cast<std::ptrdiff_t>(period)];
+      if (op->kind != traces::OpKind::iprobe) continue;
+      op->extra = extra;
+      out_.lists[extra] = 1;  // and a distance of 0 until resolve()
+      extra += 2;
+    }
+  }
   void set_body(std::size_t hit_at) {
     out_.lists[out_.ops[hit_at].extra + 2] = static_cast<std::int64_t>(out_.ops.size() - hit_at - 1);
   }
@@ -157,8 +175,13 @@ class OpSink {
     op.comm = comm;
     return out_.ops.emplace_back(op);
   }
-  std::uint32_t list(std::initializer_list<std::int64_t> values) {
-    return out_.add_list(std::span<const std::int64_t>(values.begin(), values.size()));
+  template <std::size_t N>
+  std::uint32_t list(const std::int64_t (&values)[N]) {
+    std::int64_t row[N + 1] = {N};
+    std::copy(values, values + N, row + 1);
+    const auto at = static_cast<std::uint32_t>(out_.lists.size());
+    out_.lists.insert(out_.lists.end(), row, row + N + 1);
+    return at;
   }
 
   traces::OpBlock& out_;

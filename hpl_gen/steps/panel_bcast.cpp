@@ -129,7 +129,7 @@ void PanelBcast::start(OpSink& out) {
 
 void PanelBcast::poll(OpSink& out) {
   if (!pending()) return;
-  misses_.push_back(out.poll(source_, seat_.tag, comm_));
+  misses_.push_back({out.poll(source_, seat_.tag, comm_)});
 }
 
 void PanelBcast::finish(OpSink& out) {
@@ -142,7 +142,8 @@ void PanelBcast::finish(OpSink& out) {
   if (ring_forwards()) out.send(g.rank_of(seat_.row, next_of(seat_.col, g.q)), seat_.tag, bytes, comm_);
   out.set_body(hit);
   out.end(kBcast);
-  for (const std::size_t miss : misses_) out.resolve(miss, hit);
+  for (const Misses& m : misses_)
+    for (std::size_t i = 0; i < m.times; ++i) out.resolve(m.at(i), hit);
   misses_.clear();
   open_ = false;
 }

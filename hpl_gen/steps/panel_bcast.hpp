@@ -37,6 +37,10 @@ class PanelBcast {
   void start(OpSink& out);
   [[nodiscard]] bool pending() const { return open_ && receiver_; }
   void poll(OpSink& out);
+  // Its last poll was made `times` times more, every `period` operations (OpSink::again).
+  void polled_again(std::size_t period, std::size_t times) {
+    if (pending()) misses_.push_back({misses_.back().at(misses_.back().times - 1) + period, period, times});
+  }
   // Waits for the panel and forwards it, if that is still to do.
   void finish(OpSink& out);
 
@@ -55,7 +59,12 @@ class PanelBcast {
   bool receiver_ = false;
   int source_ = 0;  // world rank that a receiver gets the panel from
   CommId comm_{0};
-  std::vector<std::size_t> misses_;
+  // Polls that missed, `period` operations from each other.
+  struct Misses {
+    std::size_t first = 0, period = 0, times = 1;
+    [[nodiscard]] std::size_t at(std::size_t i) const { return first + i * period; }
+  };
+  std::vector<Misses> misses_;
 };
 
 }  // namespace weft::hpl_gen

@@ -45,10 +45,18 @@ void emit_update(const UpdateSeat& u, PanelBcast& bcast, OpSink& out) {
   if (bcast.pending()) {
     std::int64_t width = u.config->nb;
     if (u.most_pieces > 0) width = std::max(width, (u.n + u.most_pieces - 1) / u.most_pieces);
-    for (std::int64_t done = 0; done < u.n; done += width) {
-      piece(u, std::min(width, u.n - done), out);
-      if (done + width < u.n) bcast.poll(out);
+    // All pieces but the last are one, made once.
+    const std::int64_t before_last = (u.n - 1) / width;
+    if (before_last > 0) {
+      const std::size_t first = out.size();
+      piece(u, width, out);
+      bcast.poll(out);
+      const std::size_t period = out.size() - first;
+      const auto more = static_cast<std::size_t>(before_last - 1);
+      out.again(first, more);
+      bcast.polled_again(period, more);
     }
+    piece(u, u.n - before_last * width, out);
   } else {
     piece(u, u.n, out);
   }
