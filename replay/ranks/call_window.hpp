@@ -9,7 +9,7 @@
 //  2. The window holds the last kMax calls before that poll, in order of their first pieces, and those that begin
 //     after it. Where they are more than kMax the stretch ends and another begins.
 // A call happens at its first piece; the pieces that join take no time. It has one fixed cost, and one draw of noise.
-// Complexity: O(kMax) a piece, no allocation.
+// Complexity: O(kMax) a piece, or as many pieces of one shape as there are; no allocation.
 #pragma once
 
 #include <array>
@@ -45,6 +45,15 @@ class CallWindow {
     calls_[(head_ + count_++) % kMax] = {operation, shape};
     return Added::kTaken;
   }
+  // The same of `times` pieces of that shape, each after a poll that is over, if they join; false, and nothing happened: the next
+  // one would be a call of its own. REQUIRES: joining().
+  [[nodiscard]] bool join_all(const traces::KernelShape& shape, std::int64_t times) {
+    traces::KernelShape all = shape;
+    (by_rows(shape) ? all.m : all.n) *= times;
+    for (std::size_t c = 0; c < count_; ++c)
+      if (join(calls_[(head_ + c) % kMax].shape, all)) return true;
+    return false;
+  }
   void pass_poll_that_is_over() { joining_ = count_ > 0; }
   // The earliest call, complete. REQUIRES: !empty().
   Call pop() {
@@ -56,12 +65,14 @@ class CallWindow {
   void clear() { count_ = 0, joining_ = false; }
 
  private:
+  // Is the dimension that is cut that of the rows?
+  static bool by_rows(const traces::KernelShape& s) { return s.kernel == traces::Kernel::dtrsm_right; }
   // Adds `more` to `call` if it goes on where that one ends.
   static bool join(traces::KernelShape& call, const traces::KernelShape& more) {
     if (call.kernel != more.kernel || call.k != more.k) return false;
-    const bool by_rows = call.kernel == traces::Kernel::dtrsm_right;
-    if (by_rows ? call.n != more.n : call.m != more.m) return false;
-    (by_rows ? call.m : call.n) += by_rows ? more.m : more.n;
+    const bool rows = by_rows(call);
+    if (rows ? call.n != more.n : call.m != more.m) return false;
+    (rows ? call.m : call.n) += rows ? more.m : more.n;
     return true;
   }
 

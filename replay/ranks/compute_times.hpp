@@ -46,6 +46,8 @@ class ComputeTimes {
   [[nodiscard]] static bool more_than_copies(const ProgramCursor& program, std::uint64_t pc,
                                              const traces::Op& op);
 
+  // Calls of one shape differ.
+  [[nodiscard]] bool draws() const { return options_.noise; }
   [[nodiscard]] bool has_noise() const { return kernels_.has_noise(); }
   [[nodiscard]] std::uint64_t calls(std::uint32_t r) const { return rows_[r].calls; }
   void set_calls(std::uint32_t r, std::uint64_t calls) { rows_[r].calls = calls; }

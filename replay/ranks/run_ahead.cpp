@@ -24,6 +24,35 @@ bool never_hits(const Rank& k, std::uint64_t pc, const Op& op) {
   return list.empty() || list[0] <= 0;
 }
 
+// Is operation j, which is in the selected block, the one `period` before it once more? Then so is its time without noise.
+bool is_again(const ProgramCursor& program, std::uint64_t j, const Op& op, std::uint64_t period,
+              const Op& before) {
+  if (op.kind != before.kind) return false;
+  if (op.kind == OpKind::compute_kernel) {
+    if (op.extra == before.extra) return true;
+    const auto a = program.list(j, op), b = program.list(j - period, before);
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+  if (traces::is_compute(op.kind)) return op.amount == before.amount;
+  if (op.kind != OpKind::iprobe || op.flags != 0 || before.flags != 0 || op.peer != before.peer ||
+      op.tag != before.tag || op.comm != before.comm || op.amount != before.amount)
+    return false;
+  const auto a = program.list(j, op), b = program.list(j - period, before);
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  return a[0] > 0 && a[0] + static_cast<std::int64_t>(period) == b[0];  // of the same hit
+}
+
+// How many times, at most `most`, the operations first .. first + period - 1 of the selected block come again after them.
+std::uint64_t times_again(const ProgramCursor& program, std::uint64_t first, std::uint64_t period,
+                          std::uint64_t most) {
+  const std::span<const Op> ops = program.rest_of_block(first);
+  most = std::min<std::uint64_t>(most, ops.size() / period - 1);
+  for (std::uint64_t k = 0; k < most; ++k)
+    for (std::uint64_t j = (k + 1) * period; j < (k + 2) * period; ++j)
+      if (!is_again(program, first + j, ops[j], period, ops[j - period])) return k;
+  return most;
+}
+
 }  // namespace
 
 bool RunAhead::poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) {
@@ -105,6 +134,31 @@ RunAhead::Take RunAhead::take_poll(std::uint32_t r, std::uint64_t i, const Op& o
   return Take::kTaken;
 }
 
+std::uint64_t RunAhead::take_again(std::uint32_t r, std::uint64_t i, const LastPoll& last, Stretch& s) {
+  const ProgramCursor& program = ranks_[r].program;
+  Run& run = runs_[r];
+  const std::uint64_t first = last.at + 1, period = i - last.at;
+  if (s.joined ? !s.window.joining() : compute_.draws()) return 0;
+  const std::uint64_t times = times_again(program, first, period, ~std::uint64_t{0});
+  if (times == 0) return 0;
+  if (!s.joined) {
+    // Nothing is in the window behind a poll, so each time takes what the last one took.
+    s.total += Elapsed::of_ticks((s.total - last.total).ticks() * static_cast<network::Ticks>(times));
+    run.polled += Elapsed::of_ticks((run.polled - last.polled).ticks() * static_cast<network::Ticks>(times));
+    return times * period;
+  }
+  CallWindow window = s.window;
+  for (std::uint64_t j = first; j < i; ++j) {
+    const Op& op = **ranks_[r].program.at(j);
+    if (op.kind == OpKind::iprobe) continue;
+    if (op.kind != OpKind::compute_kernel ||
+        !window.join_all(shape_of(program, j, op), static_cast<std::int64_t>(times)))
+      return 0;
+  }
+  s.window = window;
+  return times * period;
+}
+
 bool RunAhead::begin(std::uint32_t r) {
   Rank& k = ranks_[r];
   if (joined_[r].holds(k.pc)) return false;
@@ -115,13 +169,14 @@ bool RunAhead::begin(std::uint32_t r) {
   run.calls = compute_.calls(r);
   run.computes = false;
   Stretch s;
+  LastPoll last;
   std::uint64_t i = k.pc;
   for (; k.program.in_current_block(i) && !(k.in_detour && i >= k.detour_end); ++i) {
     const Op& op = **k.program.at(i);
     if (op.kind == OpKind::compute_kernel) {
       const traces::KernelShape shape = shape_of(k.program, i, op);
       if (compute_.over_links(r, shape)) break;
-      run.computes |= ComputeTimes::more_than_copies(shape);
+      run.computes = run.computes || ComputeTimes::more_than_copies(shape);
       take_kernel(r, i, shape, s);
     } else if (traces::is_compute(op.kind)) {
       run.computes = true;
@@ -131,6 +186,13 @@ bool RunAhead::begin(std::uint32_t r) {
     } else if (op.kind != OpKind::iprobe || (op.flags & traces::kHit) != 0 ||
                take_poll(r, i, op, s) == Take::kEnds) {
       break;
+    } else if (!no_poll(op, k.in_detour)) {
+      if (last.at != kNoPoll) i += take_again(r, i, last, s);
+      last = {i, s.total, run.polled};
+      if (run.poll != kNoPoll && ++s.polls == kPollsWithNoise && compute_.draws()) {
+        ++i;
+        break;
+      }
     }
   }
   if (s.unfinished || !k.program.in_current_block(i)) {
@@ -181,6 +243,8 @@ void RunAhead::poke(std::uint32_t r) {
   Instant at = k.blocked_since;
   Elapsed polled;
   bool computes = false;
+  std::uint64_t last = kNoPoll;  // the poll before, and its time
+  Instant last_at;
   for (std::uint64_t i = run.first; i < run.end; ++i) {
     const Op& op = **program.at(i);
     if (traces::is_compute(op.kind)) {
@@ -191,6 +255,20 @@ void RunAhead::poke(std::uint32_t r) {
     if (no_poll(op, k.in_detour)) continue;
     at = at + poll_time(op);
     polled += poll_time(op);
+    if (at < agenda_.now() && last != kNoPoll && !compute_.draws()) {
+      // What comes again up to the last poll before now.
+      const Elapsed each = at - last_at;
+      const Elapsed left = (agenda_.now() - at) - Elapsed::of_ticks(1);
+      const std::uint64_t period = i - last;
+      std::uint64_t most = (run.end - 1 - i) / period;
+      if (each > kNoTime) most = std::min(most, static_cast<std::uint64_t>(left.ticks() / each.ticks()));
+      const std::uint64_t times = most == 0 ? 0 : times_again(program, last + 1, period, most);
+      at = at + Elapsed::of_ticks(each.ticks() * static_cast<network::Ticks>(times));
+      polled += Elapsed::of_ticks(poll_time(op).ticks() * static_cast<network::Ticks>(times));
+      i += times * period;
+    }
+    last = i;
+    last_at = at;
     if (at < agenda_.now() || never_hits(k, i, op)) continue;
     run.end = i;
     run.at_poll = true;

@@ -13,6 +13,10 @@
 //
 // Which kernel calls are pieces of one is not decided here but by CallWindow (call_window.hpp), and holds as well where
 // operations are taken one by one: call_time() says how long each takes then.
+// HPL's updates are the same few operations dozens of times: where the operations between two polls come again, they are
+// compared, not computed, and time is multiplied (whole ticks, so it is the same sum). With noise each call is a draw of
+// its own, and most draws after the poll that hits would be for nothing: a run ends after kPollsWithNoise polls, and the
+// next one begins there.
 // Complexity: O(operations of the run), once more if it is cut short; no allocation but for joined calls.
 #pragma once
 
@@ -70,6 +74,7 @@ class RunAhead {
 
  private:
   static constexpr std::uint64_t kNoPoll = ~std::uint64_t{0};
+  static constexpr int kPollsWithNoise = 8;
   struct Run {
     std::uint64_t first = 0, end = 0;  // operations
     std::uint64_t poll = 0;            // one of them that looks for a message; kNoPoll: none does
@@ -92,6 +97,12 @@ class RunAhead {
     Elapsed total;
     bool joined = false;      // a poll that is over was passed
     bool unfinished = false;  // what the window holds may go on where this run cannot
+    int polls = 0;            // taken
+  };
+  // The poll that was taken last, and what the stretch had come to then.
+  struct LastPoll {
+    std::uint64_t at = kNoPoll;
+    Elapsed total, polled;
   };
   // What to do with the next operation of a run.
   enum class Take : std::uint8_t { kTaken, kEnds };
@@ -111,6 +122,8 @@ class RunAhead {
     (void)s.window.add(i, shape);
   }
   [[nodiscard]] Take take_poll(std::uint32_t r, std::uint64_t i, const traces::Op& op, Stretch& s);
+  // Poll i was taken: takes what repeats the operations between `last` and it, and returns how many operations that is.
+  [[nodiscard]] std::uint64_t take_again(std::uint32_t r, std::uint64_t i, const LastPoll& last, Stretch& s);
   // Looks how far the stretch goes which rank r is at; false: the replay failed.
   [[nodiscard]] bool look_ahead(std::uint32_t r, const Rank& k, ProgramCursor& program, CallWindow& window,
                                 std::uint64_t& end);

@@ -29,8 +29,9 @@ MemoryTrace ring(std::uint64_t seed) {
   Rng rng(seed);
   const auto ranks = static_cast<std::uint32_t>(2 + rng.below(5));
   MemoryTrace t(ranks);
-  const bool kernels = seed % 5 < 2;  // pieces of calls that join once polling is over
-  if (kernels)                        // blocks of the trace end anywhere
+  const bool alike = seed % 5 == 2;            // dozens of pieces that are the same
+  const bool kernels = alike || seed % 5 < 2;  // pieces of calls that join once polling is over
+  if (kernels)                                 // blocks of the trace end anywhere
     for (std::uint64_t i = 4000 + rng.below(90); i > 0; --i) t.compute(1, Duration(0));
   for (int round = 0; round < 6; ++round) {
     const auto bytes =
@@ -43,17 +44,18 @@ MemoryTrace ring(std::uint64_t seed) {
         t.p2p(0, OpKind::send, 1, round, bytes);
         continue;
       }
-      const auto polls = static_cast<std::int64_t>(1 + rng.below(12));
+      const auto polls = static_cast<std::int64_t>(1 + rng.below(alike ? 50 : 12));
+      const auto rows = static_cast<std::int64_t>(1 + rng.below(2));
       const std::int64_t body = last ? 1 : 2;
       for (std::int64_t i = 0; i < polls; ++i) {
-        if (kernels && rng.below(8) != 0)
+        if (kernels && rng.below(alike ? 40 : 8) != 0)
           t.add(r, {.kind = OpKind::compute_kernel}, {static_cast<int>(traces::Kernel::dlaswp), 10, 10, 1});
         else
           t.flops(r, 1e4 * rng.unit());
         if (kernels)
-          t.add(
-              r, {.kind = OpKind::compute_kernel},
-              {static_cast<int>(traces::Kernel::dgemm), static_cast<std::int64_t>(1 + rng.below(2)), 10, 10});
+          t.add(r, {.kind = OpKind::compute_kernel},
+                {static_cast<int>(traces::Kernel::dgemm),
+                 alike ? rows : static_cast<std::int64_t>(1 + rng.below(2)), 10, 10});
         else
           t.flops(r, 1e3 * rng.unit());
         // Two computations and a poll each: distance to the hit in operations.
@@ -84,6 +86,7 @@ TEST(RunAhead, EndsWhenOneByOneDoes) {
     any.kernel = "*";
     any.polynomial.intercept = 1e-6;
     any.polynomial.mnk = 1e-9;
+    any.noise = 0.3;
     p->compute.classes[0].kernels = {any};
     if (seed % 2 == 0) p->mpi.iprobe_cost = Duration(200'000);
     if (seed % 4 == 1) p->mpi.loaded_transfer = {{70'000, 2e-6, 1e-9}};
@@ -91,6 +94,8 @@ TEST(RunAhead, EndsWhenOneByOneDoes) {
     std::vector<HostId> hosts;
     for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
     ReplayOptions o;
+    o.noise = seed % 2 == 1;
+    o.seed = seed;
     const auto together = replay(t, *p, hosts, o);
     std::uint64_t ops = 0;
     o.on_op = [&](RankId, std::uint64_t, SimTime, SimTime) { ++ops; };
