@@ -92,8 +92,10 @@ void MemoryTrace::append(const OpBlock& block, std::uint32_t source,
 
 Result<bool> MemoryTrace::next_block(RankId rank, OpBlock& out) {
   Rank& r = ranks_.at(rank.index());
-  out.clear();
-  if (r.next == r.blocks.size()) return false;
+  if (r.next == r.blocks.size()) {
+    out.clear();
+    return false;
+  }
   const Block& b = r.blocks[r.next++];
   raw_.resize(b.raw_bytes);
   const std::size_t n =

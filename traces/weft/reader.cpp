@@ -393,8 +393,10 @@ Result<void> WeftReader::open(const OpenOptions& options) {
 Result<bool> WeftReader::next_block(RankId rank, OpBlock& out) {
   WEFT_CHECK(rank.index() < ranks_.size(), "next_block: rank out of range");
   Rank& r = ranks_[rank.index()];
-  out.clear();
-  if (r.next == r.end) return false;
+  if (r.next == r.end) {
+    out.clear();
+    return false;
+  }
   const Block& b = blocks_[r.next];
   const std::uint64_t end = r.next + 1 < r.end ? blocks_[r.next + 1].first_op : r.ops;
   auto h = read_frame(b.offset, -1);
