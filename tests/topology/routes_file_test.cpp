@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <zstd.h>
 
 #include <filesystem>
@@ -60,6 +62,16 @@ TEST(RoutesFile, ZstdReadsLikePlainText) {
   packed.resize(ZSTD_compress(packed.data(), packed.size(), kChain.data(), kChain.size(), 3));
   const TempFile f("packed.zst", packed);
   EXPECT_EQ(load("routes:path=" + f.path()).fabric.link_count(), 4u);
+  // Two frames, as programs that append leave them.
+  const std::size_t half = kChain.find("L 3");
+  std::string frames;
+  for (const std::string& part : {kChain.substr(0, half), kChain.substr(half)}) {
+    std::string frame(ZSTD_compressBound(part.size()), '\0');
+    frame.resize(ZSTD_compress(frame.data(), frame.size(), part.data(), part.size(), 3));
+    frames += frame;
+  }
+  const TempFile two("two.zst", frames);
+  EXPECT_EQ(load("routes:path=" + two.path()).fabric.link_count(), 4u);
   const TempFile cut("cut.zst", packed.substr(0, packed.size() - 5));
   EXPECT_THAT(error_of("routes:path=" + cut.path()), HasSubstr("zstd data is cut off"));
   std::string flipped = packed;
@@ -81,6 +93,37 @@ TEST(RoutesFile, BlanksTabsAndLeadingZerosChangeNothing) {
     for (const auto& [src, dst] : {std::pair{0, 1}, std::pair{1, 0}, std::pair{0, 0}})
       EXPECT_EQ(names(b.fabric, route_of(b.fabric, src, dst)), names(a.fabric, route_of(a.fabric, src, dst)))
           << routes;
+  }
+}
+
+// Numbers of up to three digits are read at once, others digit by digit, what a tab stands before field by field.
+TEST(RoutesFile, NumbersOfAllLengthsAreReadAlikeEitherWay) {
+  for (std::uint64_t seed = test_seed(1), i = 0; i < 5; ++i, ++seed) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    Rng rng(seed);
+    const std::uint32_t links = 10'100, hosts = 1'200;
+    std::string text, tabs;
+    for (std::uint32_t l = 0; l < links; ++l) text += fmt::format("L {} l{} 1e9 0\n", l, l);
+    tabs = text;
+    std::vector<std::vector<std::uint32_t>> want;
+    for (std::uint32_t h = 0; h < hosts; ++h) {
+      std::vector<std::uint32_t> route(1 + rng.below(6));
+      for (auto& l : route) l = static_cast<std::uint32_t>(rng.below(rng.below(3) == 0 ? links : 1000));
+      std::ranges::sort(route);
+      route.erase(std::unique(route.begin(), route.end()), route.end());
+      const std::uint32_t to = (h + 1) % hosts;
+      text += fmt::format("R {} {} {}\n", h, to, fmt::join(route, " "));
+      tabs += fmt::format("R\t{}\t{}\t{}\n", h, to, fmt::join(route, "\t"));
+      want.push_back(route);
+    }
+    const TempFile blank("blanks", text), tabbed("tabs", tabs);
+    const Platform a = load("routes:path=" + blank.path()), b = load("routes:path=" + tabbed.path());
+    for (std::uint32_t h = 0; h < hosts; ++h) {
+      std::vector<std::string> named;
+      for (const std::uint32_t l : want[h]) named.push_back(fmt::format("l{}", l));
+      ASSERT_EQ(names(a.fabric, route_of(a.fabric, h, (h + 1) % hosts)), named);
+      ASSERT_EQ(names(b.fabric, route_of(b.fabric, h, (h + 1) % hosts)), named);
+    }
   }
 }
 

@@ -19,6 +19,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <deque>
 #include <numeric>
 
@@ -92,12 +93,30 @@ struct FileContents {
   std::uint32_t hosts = 0;
 };
 
+// Zeros behind the text: numbers are read four bytes at a time.
+constexpr std::size_t kSlack = 4;
+
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+// A file of one frame that says how much it unpacks to, at once; empty if it is another or not whole.
+std::string decompress_at_once(ZSTD_DCtx* ctx, const std::string& packed) {
+  std::string out;
+  const unsigned long long size = ZSTD_getFrameContentSize(packed.data(), packed.size());
+  if (size >= ZSTD_CONTENTSIZE_ERROR - 1 || size > std::min(kMaxTextBytes, most_unpacked(packed.size())) ||
+      ZSTD_findFrameCompressedSize(packed.data(), packed.size()) != packed.size())
+    return out;
+  out.reserve(size + kSlack);
+  out.resize(size);
+  if (zstd_result(ZSTD_decompressDCtx(ctx, out.data(), out.size(), packed.data(), packed.size())) != size)
+    out.clear();
+  return out;
+}
 
 Result<std::string> decompress(const std::string& path, std::string packed) {
   constexpr std::string_view magic("\x28\xb5\x2f\xfd", 4);
   if (!std::string_view(packed).starts_with(magic)) return packed;
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> ctx(allocated(ZSTD_createDCtx()), &ZSTD_freeDCtx);
+  if (std::string out = decompress_at_once(ctx.get(), packed); !out.empty()) return out;
   // A window of 8 MiB, as every decoder has, or a larger one that the file's size explains.
   const int window = std::clamp(static_cast<int>(std::bit_width(64 * std::uint64_t{packed.size()})), 23, 27);
   ZSTD_DCtx_setParameter(ctx.get(), ZSTD_d_windowLogMax, window);
@@ -128,7 +147,7 @@ Result<std::string> decompress(const std::string& path, std::string packed) {
     return bad_input(fmt::format("{}@byte {:#x}", path, packed.size()), "zstd data is cut off", {},
                      "a whole zstd file");
   std::string out;
-  out.reserve(size);
+  out.reserve(size + kSlack);
   for (; !pieces.empty(); pieces.pop_front()) out += pieces.front();
   return out;
 }
@@ -137,10 +156,10 @@ Result<double> number(TextScanner& in, std::string_view what, bool positive) {
   const std::string_view field = in.next_field();
   double v = 0;
   const auto [p, ec] = std::from_chars(field.data(), field.data() + field.size(), v);
-  const std::string legal = positive ? "a finite number above 0" : "a finite number, 0 or more";
   if (field.empty() || ec != std::errc() || p != field.data() + field.size() || !std::isfinite(v) || v < 0 ||
       (positive && v == 0))
-    return bad_input(in.where(), fmt::format("{} of a link", what), std::string(field), legal);
+    return bad_input(in.where(), fmt::format("{} of a link", what), std::string(field),
+                     positive ? "a finite number above 0" : "a finite number, 0 or more");
   return v;
 }
 
@@ -157,7 +176,8 @@ Result<std::uint32_t> index(std::string_view field, const TextScanner& in, std::
 Result<void> read_link(TextScanner& in, FileContents& c) {
   WEFT_ASSIGN(const std::uint32_t i,
               index(in.next_field(), in, "link", static_cast<std::int64_t>(kMaxLinks) - 1));
-  const std::string at = in.where();
+  const std::uint32_t column = in.column();
+  const auto at = [&] { return in.where(column); };
   const std::string_view name = in.next_field();
   if (name.empty())
     return bad_input(in.where(), "link without a name", {}, "L index name bandwidth_Bps latency_s");
@@ -169,10 +189,11 @@ Result<void> read_link(TextScanner& in, FileContents& c) {
   // file.
   if (i >= c.links.size()) {
     if (i > c.links.size() + (1U << 20))
-      return bad_input(at, "link index leaves a gap", fmt::format("{}", i), "indices 0, 1, 2, ... each once");
+      return bad_input(at(), "link index leaves a gap", fmt::format("{}", i),
+                       "indices 0, 1, 2, ... each once");
     c.links.resize(i + 1);
   }
-  if (c.links[i].seen) return bad_input(at, "link defined twice", fmt::format("{}", i), "each index once");
+  if (c.links[i].seen) return bad_input(at(), "link defined twice", fmt::format("{}", i), "each index once");
   c.links[i] = {std::string(name), capacity, from_seconds(latency), true};
   return {};
 }
@@ -196,35 +217,57 @@ Result<void> read_route(TextScanner& in, FileContents& c) {
   return {};
 }
 
-// A route's line as programs write them: R and whole numbers, one blank before each. False, and nothing read, for whatever
-// else read_route() may understand or refuse.
-bool read_plain_route(std::string_view text, std::uint32_t line, FileContents& c) {
+// A blank and a whole number of at most nine digits at `p`, which goes behind it. Most have three digits: as four bytes they are
+// made one number without a loop.
+inline bool plain_number(const char*& p, std::uint32_t& v) {
+  if (*p != ' ') return false;
+  ++p;
+  std::uint32_t x = 0;
+  std::memcpy(&x, p, sizeof x);
+  x ^= 0x30303030;  // digits are 0 to 9
+  const std::uint32_t others = ((x + 0x76767676) | x) & 0x80808080;
+  if (others != 0) {
+    const int bits = std::countr_zero(others) & ~7;
+    if (bits == 0) return false;
+    p += bits / 8;
+    x <<= 32 - bits;
+    x = (x * 10 + (x >> 8)) & 0x00ff00ff;
+    v = (x * 100 + (x >> 16)) & 0xffff;
+    return true;
+  }
   constexpr std::ptrdiff_t kMostDigits = 9;
-  if (!text.starts_with('R')) return false;
-  const std::size_t begin = c.used.size();
-  std::array<std::uint32_t, 2> ends{};
-  std::size_t fields = 0;
-  bool plain = true;
-  for (const char *p = text.data() + 1, *const end = text.data() + text.size(); plain && p != end; ++fields) {
-    plain = *p++ == ' ';
-    const char* const first = p;
-    std::uint32_t v = 0;
-    for (; p != end && *p >= '0' && *p <= '9'; ++p) v = v * 10 + static_cast<std::uint32_t>(*p - '0');
-    plain = plain && p != first && p - first <= kMostDigits;
-    if (fields < ends.size())
-      ends[fields] = v;
-    else
-      c.used.push_back(v);
-    plain = plain && v < (fields < ends.size() ? kMaxHosts : static_cast<std::int64_t>(kMaxLinks));
+  const char* const first = p;
+  for (v = 0; *p >= '0' && *p <= '9'; ++p) v = v * 10 + (static_cast<std::uint32_t>(*p) - '0');
+  return p - first <= kMostDigits;
+}
+
+// Lines of routes as programs write them, from `at` on: R and whole numbers, one blank before each. Returns where the first
+// line begins that is something else; read_route() may understand or refuse it. A text ends in a zero and has no other, so
+// no number need look for its end.
+const char* read_plain_routes(const char* at, std::uint32_t& line, FileContents& c) {
+  std::uint32_t hosts = c.hosts;
+  while (*at == 'R') {
+    const char* p = at + 1;
+    FileRoute r{0, 0, line + 1, static_cast<std::uint32_t>(c.used.size()), 0};
+    bool plain = plain_number(p, r.src) && plain_number(p, r.dst) && r.src < kMaxHosts && r.dst < kMaxHosts &&
+                 r.src != r.dst && *p == ' ';
+    while (plain && *p == ' ') {
+      std::uint32_t link = 0;
+      plain = plain_number(p, link) && link < kMaxLinks;
+      c.used.push_back(link);
+    }
+    if (!plain || (*p != '\n' && *p != '\0')) {
+      c.used.resize(r.begin);
+      break;
+    }
+    r.end = static_cast<std::uint32_t>(c.used.size());
+    hosts = std::max(hosts, std::max(r.src, r.dst) + 1);
+    c.routes.push_back(r);
+    ++line;
+    at = *p == '\n' ? p + 1 : p;
   }
-  if (!plain || fields <= ends.size() || ends[0] == ends[1]) {
-    c.used.resize(begin);
-    return false;
-  }
-  c.hosts = std::max({c.hosts, ends[0] + 1, ends[1] + 1});
-  c.routes.push_back(
-      {ends[0], ends[1], line, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(c.used.size())});
-  return true;
+  c.hosts = hosts;
+  return at;
 }
 
 // Column of the k-th link field of a route's line, found again only for an error message.
@@ -236,11 +279,15 @@ std::string where_link(const std::string& path, std::string_view text, std::uint
   return in.where();
 }
 
+// `text` has kSlack zeros behind it.
 Result<FileContents> parse(const std::string& path, std::string_view text) {
   FileContents c;
   TextScanner in(path, text);
-  while (in.next_line()) {
-    if (read_plain_route(in.line_text(), in.line(), c)) continue;
+  while (true) {
+    std::uint32_t line = in.line();
+    const char* const at = read_plain_routes(in.rest().data(), line, c);
+    in.pass_over(static_cast<std::size_t>(at - in.rest().data()), line - in.line());
+    if (!in.next_line()) break;
     const std::string_view kind = in.next_field();
     if (kind == "L") {
       WEFT_TRY(read_link(in, c));
@@ -275,11 +322,9 @@ Result<FileContents> parse(const std::string& path, std::string_view text) {
                          fmt::format("{}", l), "each link once");
       last[l] = r.line;
     }
-  const auto before = [](const FileRoute& a, const FileRoute& b) {
-    return a.src != b.src ? a.src < b.src : a.dst < b.dst;
-  };
-  if (!std::is_sorted(c.routes.begin(), c.routes.end(), before))
-    std::stable_sort(c.routes.begin(), c.routes.end(), before);
+  const auto pair = [](const FileRoute& r) { return std::uint64_t{r.src} << 32 | r.dst; };
+  if (std::ranges::adjacent_find(c.routes, std::greater_equal(), pair) == c.routes.end()) return c;
+  std::ranges::stable_sort(c.routes, {}, pair);
   for (std::size_t i = 1; i < c.routes.size(); ++i)
     if (c.routes[i - 1].src == c.routes[i].src && c.routes[i - 1].dst == c.routes[i].dst)
       return bad_input(SourcePos{path, c.routes[i].line, 1}.text(), "second route of a pair",
@@ -305,20 +350,34 @@ Wiring infer_wiring(const FileContents& c) {
     while (parent[x] != x) x = parent[x] = parent[parent[x]];
     return x;
   };
-  std::vector<bool> used(links, false);
+  constexpr std::uint32_t kNone = ~0u;
+  // What was last found before and after a link: routes mostly say again what others said.
+  struct Seen {
+    std::uint32_t before = kNone, after = kNone;
+    bool later = false;  // in some route not the first
+  };
+  std::vector<Seen> seen(links);
+  const auto join = [&](std::uint32_t end, std::uint32_t with, std::uint32_t& last) {
+    if (last == with) return;
+    last = with;
+    parent[root(end)] = root(with);
+  };
   for (const FileRoute& r : c.routes) {
     if (r.begin == r.end) continue;
-    parent[root(tail(c.used[r.begin]))] = root(2 * links + r.src);
-    parent[root(head(c.used[r.end - 1]))] = root(2 * links + r.dst);
-    for (std::uint32_t k = r.begin; k < r.end; ++k) {
-      used[c.used[k]] = true;
-      if (k + 1 < r.end) parent[root(head(c.used[k]))] = root(tail(c.used[k + 1]));
+    std::uint32_t l = c.used[r.begin];
+    join(tail(l), 2 * links + r.src, seen[l].before);
+    for (std::uint32_t k = r.begin + 1; k < r.end; ++k) {
+      const std::uint32_t next = c.used[k];
+      join(head(l), tail(next), seen[l].after);
+      l = next;
+      seen[l].later = true;
     }
+    join(head(l), 2 * links + r.dst, seen[l].after);
   }
+  const auto used = [&seen](std::uint32_t l) { return seen[l].before != kNone || seen[l].later; };
   Wiring w;
   w.from.resize(links);
   w.to.resize(links);
-  constexpr std::uint32_t kNone = ~0u;
   std::vector<std::uint32_t> vertex(parent.size(), kNone);
   bool known = true;
   for (std::uint32_t h = 0; h < c.hosts; ++h) {
@@ -328,7 +387,7 @@ Wiring infer_wiring(const FileContents& c) {
   }
   w.vertices = c.hosts;
   for (std::uint32_t l = 0; l < links && known; ++l) {
-    if (!used[l]) continue;
+    if (!used(l)) continue;
     for (const std::uint32_t end : {tail(l), head(l)}) {
       std::uint32_t& v = vertex[root(end)];
       if (v == kNone) v = w.vertices++;
@@ -342,13 +401,12 @@ Wiring infer_wiring(const FileContents& c) {
     std::fill(w.to.begin(), w.to.end(), c.hosts);
     return w;
   }
-  for (const FileRoute& r : c.routes)
-    for (std::uint32_t k = r.begin + 1; k < r.end; ++k)
-      w.hosts_pass_on = w.hosts_pass_on || w.from[c.used[k]] < c.hosts;
-  if (std::find(used.begin(), used.end(), false) != used.end()) {
-    const std::uint32_t spare = w.vertices++;  // links that no route uses hang there
-    for (std::uint32_t l = 0; l < links; ++l)
-      if (!used[l]) w.from[l] = w.to[l] = spare;
+  std::uint32_t spare = kNone;  // where links that no route uses hang
+  for (std::uint32_t l = 0; l < links; ++l) {
+    w.hosts_pass_on = w.hosts_pass_on || (seen[l].later && w.from[l] < c.hosts);
+    if (used(l)) continue;
+    if (spare == kNone) spare = w.vertices++;
+    w.from[l] = w.to[l] = spare;
   }
   return w;
 }
@@ -365,8 +423,9 @@ Result<Fabric> build_routes(const Params& params) {
 
   WEFT_ASSIGN(std::string packed, read_file(path));
   WEFT_ASSIGN(std::string bytes, decompress(path, std::move(packed)));
-  WEFT_ASSIGN(const std::string text, as_text(path, std::move(bytes)));
-  WEFT_ASSIGN(const FileContents c, parse(path, text));
+  WEFT_ASSIGN(std::string text, as_text(path, std::move(bytes)));
+  text.append(kSlack, '\0');
+  WEFT_ASSIGN(const FileContents c, parse(path, std::string_view(text).substr(0, text.size() - kSlack)));
   const Wiring w = infer_wiring(c);
 
   FabricBuilder b(c.hosts, w.vertices, w.hosts_pass_on ? w.vertices : w.vertices - c.hosts);
@@ -393,7 +452,8 @@ Result<Fabric> build_routes(const Params& params) {
     ++table->row[r.src + 1];
     table->dst.push_back(r.dst);
     table->offset.push_back(static_cast<std::uint32_t>(table->links.size()));
-    for (std::uint32_t k = r.begin; k < r.end; ++k) table->links.push_back(LinkId(id[c.used[k]]));
+    for (const std::uint32_t l : std::span(c.used).subspan(r.begin, r.end - r.begin))
+      table->links.push_back(LinkId(id[l]));
   }
   table->offset.push_back(static_cast<std::uint32_t>(table->links.size()));
   for (std::uint32_t h = 0; h < c.hosts; ++h) table->row[h + 1] += table->row[h];

@@ -18,10 +18,18 @@ class TextScanner {
   bool next_line();
   // Next field of the line; empty at its end. column() is then the field's, or one past the end.
   std::string_view next_field();
-  [[nodiscard]] std::string_view line_text() const { return line_; }
+  // What comes after the line; and goes on `bytes` of it further, which are whole lines that somebody else has read.
+  [[nodiscard]] std::string_view rest() const { return rest_; }
+  void pass_over(std::size_t bytes, std::uint32_t lines) {
+    rest_.remove_prefix(bytes);
+    number_ += lines;
+  }
   [[nodiscard]] std::uint32_t line() const { return number_; }
   [[nodiscard]] std::uint32_t column() const { return column_; }
-  [[nodiscard]] std::string where() const { return SourcePos{std::string(file_), number_, column_}.text(); }
+  [[nodiscard]] std::string where() const { return where(column_); }
+  [[nodiscard]] std::string where(std::uint32_t column) const {
+    return SourcePos{std::string(file_), number_, column}.text();
+  }
 
  private:
   std::string_view file_;
