@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -90,21 +91,34 @@ int print_page(const std::string& page) {
   return printed ? 0 : fail(printed.error());
 }
 
+constexpr std::array kVerbs = std::to_array<std::string_view>({
+#define WEFT_VERB(id, name, summary) name,
+#define WEFT_VERB_LATER(name, summary) name,
+#include "cli/verbs/verbs.def"
+#undef WEFT_VERB
+#undef WEFT_VERB_LATER
+});
+
 int run(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words == std::vector<std::string>{"--version"}) return print_page("weft " WEFT_VERSION "\n");
   CLI::App app{kAbout, "weft"};
   app.set_version_flag("--version", "weft " WEFT_VERSION);
   app.require_subcommand(1);
   app.formatter(help_formatter());
   std::map<const CLI::App*, Action> actions;
+  // Where a verb is named, it is made alone: the flags of all of them are five million instructions.
+  const bool named = !words.empty() && std::ranges::find(kVerbs, words.front()) != kVerbs.end();
+  const auto is_made = [&](std::string_view verb) { return !named || words.front() == verb; };
 
 #define WEFT_VERB(id, name, summary)                   \
-  {                                                    \
+  if (is_made(name)) {                                 \
     CLI::App* sub = app.add_subcommand(name, summary); \
     actions[sub] = verb_##id::setup(*sub);             \
     finish_page(*sub, examples_of(name));              \
   }
 #define WEFT_VERB_LATER(name, summary)                                                    \
-  {                                                                                       \
+  if (is_made(name)) {                                                                    \
     CLI::App* sub = app.add_subcommand(name, summary " (not supported in this version)"); \
     sub->allow_extras();                                                                  \
     actions[sub] = [](const std::string&) {                                               \
@@ -118,19 +132,19 @@ int run(int argc, char** argv) {
       [&app](const std::string&) -> Result<void> { return write_output("-", app.help()); };
   app.footer(examples_of("") + "Each verb: weft help VERB");
 
-  std::vector<std::string> words(argv + 1, argv + argc);
-  std::vector<std::string> verbs;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    verbs.push_back(sub->get_name());
   if (words.empty()) {
     const int shown = print_page(app.help());
     return shown != 0 ? shown : fail(usage_error("no verb", {}, "one of those above, or weft --help"));
   }
   const bool help = words.front() == "help";
   if (help) words.erase(words.begin());
-  if (!words.empty() && !words.front().starts_with("-") &&
-      std::find(verbs.begin(), verbs.end(), words.front()) == verbs.end())
-    return fail(usage_error("unknown verb", words.front(), one_of(words.front(), verbs)));
+  if (!named && !words.empty() && !words.front().starts_with("-")) {
+    std::vector<std::string> verbs;
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+      verbs.push_back(sub->get_name());
+    if (std::ranges::find(verbs, words.front()) == verbs.end())
+      return fail(usage_error("unknown verb", words.front(), one_of(words.front(), verbs)));
+  }
   if (help) {
     const CLI::App& verb = deepest(app, words);
     const bool kind = verb.get_parent() != nullptr && verb.get_parent() != &app;
