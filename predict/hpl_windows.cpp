@@ -1,8 +1,10 @@
 #include "predict/hpl_windows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <mutex>
+#include <utility>
 
 #include "core/parallel.hpp"
 #include "hpl_gen/hpl_trace.hpp"
@@ -10,6 +12,7 @@
 #include "network/sharing.hpp"
 #include "predict/interrupted.hpp"
 #include "predict/journal/prediction_point.hpp"
+#include "replay/time.hpp"
 
 namespace weft::predict {
 namespace {
@@ -18,6 +21,15 @@ using hpl_gen::HplConfig;
 using hpl_gen::PanelSeconds;
 using hpl_gen::SampleWindow;
 using Part = PanelSeconds::Part;
+
+// PanelSeconds while they add up: whole ticks, so that the order in which ranks are heard of does not matter.
+struct PanelSums {
+  std::array<replay::Elapsed, PanelSeconds::kParts> s{};
+  PanelSums& operator+=(const PanelSums& o) {
+    for (std::size_t i = 0; i < s.size(); ++i) s[i] += o.s[i];
+    return *this;
+  }
+};
 
 // Sums up regions and messages by panel while a window is replayed.
 class Collector {
@@ -32,23 +44,23 @@ class Collector {
 
   void region(RankId rank, RegionId region, SimTime begin, SimTime end) {
     const std::uint32_t id = region.index();
-    const double seconds = to_seconds(end - begin);
+    const replay::Elapsed took(end - begin);
     auto& parts = parts_[rank.index()];
     switch (id) {
       case hpl_gen::kPfact:
-        parts.s[Part::kPfact] += seconds;
+        parts.s[Part::kPfact] += took;
         return;
       case hpl_gen::kBcast:
-        parts.s[Part::kBcast] += seconds;
+        parts.s[Part::kBcast] += took;
         return;
       case hpl_gen::kSwap:
-        parts.s[Part::kSwap] += seconds;
+        parts.s[Part::kSwap] += took;
         return;
       case hpl_gen::kUpdate:
-        parts.s[Part::kUpdate] += seconds;
+        parts.s[Part::kUpdate] += took;
         return;
       case hpl_gen::kSolve:
-        solve_ += seconds;
+        solve_ += took;
         return;
       default:
         break;
@@ -83,16 +95,16 @@ class Collector {
     double before = w.measured > w.first ? end_[static_cast<std::size_t>(w.measured - w.first - 1)] : 0;
     for (std::int64_t k = w.measured; k < w.last; ++k) {
       const auto i = static_cast<std::size_t>(k - w.first);
-      PanelSeconds p = panels_[i];
-      for (double& s : p.s) s /= n;
+      PanelSeconds p;
+      for (std::size_t part = 0; part < p.s.size(); ++part) p.s[part] = panels_[i].s[part].seconds() / n;
       // An iteration without panel (the look-ahead's first ones, the run's tail) ends when the next one does.
       const double end = end_[i] > 0 ? end_[i] : before;
       p.s[Part::kTime] = end - before;
-      p.s[Part::kBcastTook] = took_ / static_cast<double>(rows_) / count;
+      p.s[Part::kBcastTook] = took_.seconds() / static_cast<double>(rows_) / count;
       before = end;
       run.panels.push_back(p);
     }
-    run.solve_s = solve_ / n;
+    run.solve_s = solve_.seconds() / n;
     run.after_last_panel_s = -before;
     return run;
   }
@@ -104,17 +116,17 @@ class Collector {
     SimTime from{}, to{};
   };
   void close(const Open& o) {
-    if (o.tag >= 0) took_ += to_seconds(o.to - o.from);
+    if (o.tag >= 0) took_ += replay::Elapsed(o.to - o.from);
   }
   std::size_t ranks_;
   std::int64_t first_;
-  std::vector<PanelSeconds> parts_;  // by rank, since its last panel ended
-  std::vector<double> end_;          // by panel, of the last rank
-  std::vector<PanelSeconds> panels_;
+  std::vector<PanelSums> parts_;  // by rank, since its last panel ended
+  std::vector<double> end_;       // by panel, of the last rank
+  std::vector<PanelSums> panels_;
   std::vector<Open> open_;
   int rows_;
-  double solve_ = 0;
-  double took_ = 0;
+  replay::Elapsed solve_;
+  replay::Elapsed took_;
 };
 
 // How many panels are done, told by any thread, passed on one at a time; several times a panel, which may take minutes.
@@ -123,6 +135,8 @@ class PanelCount {
   PanelCount(const PredictOptions& options, const HplConfig& config)
       : options_(options), ranks_(static_cast<std::uint64_t>(config.ranks())) {}
 
+  // So many of them are done anew.
+  void take_back(std::uint64_t rank_panels) { rank_panels_ -= rank_panels; }
   // A rank has done one of its panels.
   void rank_panel() {
     if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) throw Interrupted();
@@ -158,9 +172,16 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   replay_options.seed = options.seed;
   replay_options.model = options.model;
   replay_options.noise = task.noise;
+  std::uint64_t counted = 0;
   replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
     collector.region(r, id, b, e);
-    if (id.index() >= hpl_gen::kFirstPanel) count.rank_panel();
+    if (id.index() < hpl_gen::kFirstPanel) return;
+    ++counted;
+    count.rank_panel();
+  };
+  replay_options.on_again = [&] {
+    collector = Collector(config, window);
+    count.take_back(std::exchange(counted, 0));
   };
   replay_options.on_message = [&](const replay::MessageSeen& m) {
     if (!m.of_collective) collector.message(m);

@@ -46,6 +46,7 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   mine.on_message = [&traffic, header = mine.header](const replay::MessageSeen& m) {
     traffic.add(m.src, m.dst, Bytes(m.bytes) + header);  // what crosses links
   };
+  mine.on_again = [&traffic] { traffic = PairTraffic(); };
   if (request.on_start) request.on_start({index, *trace, platform, placement.hosts}, mine);
   std::uint64_t counted = 0;
   const std::atomic<bool>* stop = request.points.stop;

@@ -76,6 +76,7 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
         result->collective_rules = rules;
         return std::move(*result);
       }
+      if (options.on_again) options.on_again();
       again = contended;
       flows = Flows::kShared;
       WEFT_ASSIGN(made, make());
@@ -110,6 +111,7 @@ bool ends_as_recorded(traces::TraceReader& trace, const topology::Platform& plat
   quiet.on_op = nullptr;
   quiet.on_region = nullptr;
   quiet.on_message = nullptr;
+  quiet.on_again = nullptr;
   traces::RecordedMatches recorded(trace);
   const auto again = simulate_as_read(recorded, platform, placement, quiet, {});
   return again && again->finished && recorded.changed() > 0;

@@ -81,8 +81,12 @@ struct ReplayOptions {
   std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_op;
   // When set: every region that ended, in order of its end on that rank.
   std::function<void(RankId rank, RegionId region, SimTime begin, SimTime end)> on_region;
-  // When set: every message whose data have come, collectives' included, those of exchange_series excepted.
+  // When set: every message whose data have come, collectives' included, those of exchange_series excepted. In no order of time
+  // but with on_op.
   std::function<void(const MessageSeen& message)> on_message;
+  // Called where a replay begins anew: what on_region and on_message have told is void. Not set: those that might are not
+  // tried where one of the two is (direct/direct_replay.hpp).
+  std::function<void()> on_again;
 };
 
 // Errors: bad trace (kBadInput), unreachable host, unknown model or algorithm. A deadlock is not an error:

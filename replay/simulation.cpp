@@ -34,7 +34,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       collectives_(comms_, std::move(choices), cost_, ranks_, waits_, causes_, hindsight_, agenda_),
       transfers_({messages_, matcher_, router_, network_, cost_, traffic_, platform.fabric, placement},
                  {ranks_, waits_, collectives_, probes_, run_ahead_, hindsight_}, options, agenda_),
-      series_({router_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
+      series_({router_.pairs(), network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
               causes_, hindsight_, agenda_),
       regions_(trace.regions().size(), ranks_.count(), options.critical_path || options.ideal_network),
       operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
@@ -66,7 +66,7 @@ void Simulation::run_rank(std::uint32_t r) {
     if (k.stage == Stage::kFresh) {
       k.op_start = agenda_.now();
       k.op_length = 1;
-      if (run_ahead_.enabled() && traces::is_compute(op->kind) && run_ahead_.begin(r)) return;
+      if (run_ahead_.enabled() && traces::is_compute(op->kind) && run_ahead_.begin(r, agenda_.now())) return;
     }
     const Operations::Step step = operations_.run(r, k, *op);
     if (step == Operations::Step::kBlocked) {
@@ -108,7 +108,8 @@ void Simulation::handle(const Agenda::Event& e) {
     case EventKind::kActivityTimer:
       return collectives_.overheads_over(e.index);
     case EventKind::kRunEnd:
-      return run_ahead_.end(e.index, e.sequence);
+      (void)run_ahead_.end(e.index, e.sequence);
+      return;
     case EventKind::kLaunchEnd:
       return devices_.ended(e.index);
     case EventKind::kCopyStart:

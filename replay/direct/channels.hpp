@@ -79,6 +79,12 @@ class Channels {
     c.receive_tail = r;
     ++waiting_receives_;
   }
+  // The message that a receive of that tag would take; kNone: none.
+  [[nodiscard]] std::uint32_t first_message(const Channel& c, std::int32_t tag) const {
+    std::uint32_t m = c.message_head;
+    while (m != kNone && tag != traces::kAnyTag && messages_[m].tag != tag) m = messages_[m].pair_next;
+    return m;
+  }
   // The same of messages; kNone: none.
   [[nodiscard]] std::uint32_t take_message(Channel& c, std::int32_t tag) {
     std::uint32_t before = kNone;

@@ -17,6 +17,7 @@ topology::RouteCache::Route DirectReplay::route_of(Message& m) {
 
 void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
                              std::int64_t bytes, traces::OpKind kind, Target target, Instant at) {
+  ranks_[src].computed = false;
   const std::uint32_t i = messages_.take();
   Channels::Channel& c = channels_.find(src, dst, context);
   Message& m = messages_[i];
@@ -58,13 +59,14 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   messages_[i].matched = delivered;
   Channels::Receive receive;
   if (c.receive_head != kNone && channels_.take_receive(c, tag, receive))
-    match(i, receive.posted, receive.bytes, receive.target);
-  else
-    channels_.wait(c, i);
+    return match(i, receive.posted, receive.bytes, receive.target);
+  channels_.wait(c, i);
+  may_be_seen(i);
 }
 
 void DirectReplay::post_recv(std::uint32_t rank, std::uint32_t source, std::uint32_t context,
                              std::int32_t tag, std::int64_t bytes, Target target, Instant at) {
+  ranks_[rank].computed = false;
   Channels::Channel& c = channels_.find(source, rank, context);
   const std::uint32_t i = channels_.take_message(c, tag);
   if (i != kNone)
@@ -81,6 +83,7 @@ void DirectReplay::match(std::uint32_t i, Instant posted, std::int64_t bytes, Ta
   m.recv_target = target;
   if (m.bytes > bytes) ++truncated_;
   if ((m.state & kArrived) != 0) {
+    if (options_.on_message) see(m);
     tell(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
   } else if (m.protocol != Protocol::kEager) {
     // Permission to send travels back before the data leave.
@@ -158,8 +161,19 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) {
   m.started = at;  // from here on: since when the data wait
   traffic_.arrived(m, at);
   if (m.send_target.value != Target::kNobody) tell(m.src, m.send_target, {at, i, true}, 0);
-  if ((m.state & kMatched) != 0) tell(m.dst, m.recv_target, {std::max(at, m.matched), i, false}, m.bytes);
+  if (options_.on_message && (m.state & kMatched) != 0) see(m);
+  if ((m.state & kMatched) != 0)
+    tell(m.dst, m.recv_target, {std::max(at, m.matched), i, false}, m.bytes);
+  else
+    may_be_seen(i);
   drop(i);
+}
+
+void DirectReplay::see(const Message& m) const {
+  const Instant received = (m.state & kMatched) != 0 ? std::min(m.matched, m.started) : m.started;
+  options_.on_message({RankId(m.src), RankId(m.dst), CommId(m.context), m.tag, m.bytes,
+                       (m.state & kCollective) != 0, m.posted.rounded(), m.left.rounded(), received.rounded(),
+                       m.started.rounded()});
 }
 
 void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t bytes) {

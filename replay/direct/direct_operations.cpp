@@ -13,8 +13,10 @@ using traces::Op;
 using traces::OpKind;
 
 DirectReplay::Step DirectReplay::compute(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
-  const Elapsed d = compute_.of(r, k.pc, op);
+  const Elapsed d =
+      op.kind == OpKind::compute_kernel ? run_ahead_.call_time(r, op) : compute_.of(r, k.pc, op);
   if (agenda_.failed()) return give_up();
+  k.computed = k.computed || ComputeTimes::more_than_copies(k.program, k.pc, op);
   k.spend(Part::kCompute, d);
   l.clock = l.clock + d;
   return Step::kDone;
@@ -379,8 +381,11 @@ DirectReplay::Step DirectReplay::operation(std::uint32_t r, Rank& k, Lane& l, co
                      k.spent[static_cast<int>(Part::kCompute)]);
       return Step::kDone;
     case OpKind::region_end:
-      (void)regions_.end(r, static_cast<std::uint64_t>(op.amount), l.clock,
-                         k.spent[static_cast<int>(Part::kCompute)]);
+      if (const auto since = regions_.end(r, static_cast<std::uint64_t>(op.amount), l.clock,
+                                          k.spent[static_cast<int>(Part::kCompute)]);
+          since && options_.on_region)
+        options_.on_region(RankId(r), RegionId(static_cast<std::uint32_t>(op.amount)), since->rounded(),
+                           l.clock.rounded());
       return Step::kDone;
     case OpKind::init:
     case OpKind::finalize:
@@ -395,13 +400,16 @@ DirectReplay::Step DirectReplay::operation(std::uint32_t r, Rank& k, Lane& l, co
     case OpKind::start:
     case OpKind::startall:
       return start(r, k, l, op);
-    case OpKind::request_free:
-    case OpKind::cancel:
     case OpKind::probe:
     case OpKind::mprobe:
+      return probe(r, k, l, op);
     case OpKind::iprobe:
     case OpKind::improbe:
+      return iprobe(r, k, l, op);
     case OpKind::exchange_series:
+      return series(r, k, l, op);
+    case OpKind::request_free:
+    case OpKind::cancel:
     case OpKind::launch:
       return give_up();
     default:

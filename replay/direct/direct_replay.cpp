@@ -9,9 +9,9 @@
 namespace weft::replay {
 
 bool DirectReplay::possible(const topology::Platform& platform, const ReplayOptions& options) {
+  const bool watched = (options.on_region || options.on_message) && !options.on_again;
   return options.ranks_ahead && !options.critical_path && !options.wait_states && !options.on_op &&
-         !options.on_region && !options.on_message &&
-         platform.fabric.routing().scope() == topology::RouteScope::kPair;
+         !watched && platform.fabric.routing().scope() == topology::RouteScope::kPair;
 }
 
 // What a flow gets alone must be what the model gives it, and what it meets must be on its links.
@@ -45,6 +45,11 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
       causes_(ranks_.count(), cost_.known_at_once()),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
       regions_(trace.regions().size(), ranks_.count(), options.ideal_network),
+      hindsight_({}, cost_, ranks_, causes_, agenda_),
+      run_ahead_(ranks_, compute_, *this, causes_, agenda_, cost_,
+                 !cost_.known_at_once() && options.join_computations),
+      series_({routes_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
+              causes_, hindsight_, agenda_),
       overheads_(cost_.has_cpu_costs()),
       test_cost_(cost_.test()) {}
 
@@ -54,9 +59,13 @@ void DirectReplay::run_rank(std::uint32_t r) {
   const bool shared = flows_ == Flows::kShared;
   k.state = RankState::kReady;
   for (std::uint32_t turn = 0;; ++turn) {
+    if (k.in_detour && k.pc >= k.detour_end) {
+      k.pc = k.return_pc;
+      k.in_detour = false;
+    }
     const traces::Op* op = k.program.here(k.pc);
     if (op == nullptr) [[unlikely]] {
-      k.program.release_before(k.pc);
+      if (!k.in_detour) k.program.release_before(k.pc);
       const auto fetched = k.program.at(k.pc);
       if (!fetched) {
         give_up();
@@ -70,16 +79,47 @@ void DirectReplay::run_rank(std::uint32_t r) {
       if (shared && l.ahead > kAhead && l.clock > agenda_.now())
         return agenda_.post(l.clock, EventKind::kRankTimer, r);
       if (!shared && turn > kTurn) return ranks_.make_ready(r);
+      if (run_ahead_.enabled() && traces::is_compute(op->kind)) {
+        const std::uint64_t at = k.pc;
+        if (run_ahead(r, l)) return;
+        if (k.pc != at) continue;
+      }
     }
-    if (operation(r, k, l, *op) == Step::kBlocked) {
-      k.state = RankState::kBlocked;
+    const Step step = operation(r, k, l, *op);
+    if (step == Step::kBlocked) {
+      if (k.state == RankState::kReady) k.state = RankState::kBlocked;
       return;
     }
     if (given_up_) return;
     k.stage = Stage::kFresh;
+    if (step == Step::kSkip) continue;
     ranks_.count_ops(k.op_length);
     k.pc += k.op_length;
   }
+}
+
+// Takes computations and polls that miss as one. True: a message may cut that short, so the rank waits for the network.
+bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
+  const auto total = run_ahead_.take(r, l.clock);
+  if (agenda_.failed()) {
+    give_up();
+    return true;
+  }
+  if (!total) return false;
+  const traces::Op* const poll = run_ahead_.poll_of(r);
+  if (poll == nullptr) {
+    l.clock = l.clock + *total;
+    run_ahead_.over(r, l.clock);
+    return false;
+  }
+  if (flows_ != Flows::kShared) {
+    contended_ = true;  // what came first is known there only
+    give_up();
+    return true;
+  }
+  run_ahead_.post(r, *total);
+  if (poll->peer >= 0) expect(r, *poll);
+  return true;
 }
 
 void DirectReplay::run_ready() {
@@ -131,11 +171,22 @@ bool DirectReplay::run_shared() {
       arrive(network_.finish_top(next), next);
       continue;
     }
-    const Agenda::Event e = agenda_.take();
-    if (e.kind == EventKind::kRankTimer)
-      ranks_.make_ready(e.index);
-    else
-      start_flow(e.index);
+    handle(agenda_.take());
+    if (given_up_) return false;
+  }
+}
+
+void DirectReplay::handle(const Agenda::Event& e) {
+  switch (e.kind) {
+    case EventKind::kRankTimer:
+      return ranks_.make_ready(e.index);
+    case EventKind::kRunEnd:
+      if (run_ahead_.end(e.index, e.sequence)) lanes_[e.index].clock = agenda_.now();
+      return;
+    case EventKind::kProbeWake:
+      return look_again(e.index);
+    default:
+      return start_flow(e.index);
   }
 }
 
@@ -157,6 +208,10 @@ ReplayResult DirectReplay::collect() {
     out.ranks.push_back(t);
     end = std::max(end, lanes_[r].clock);
   }
+  if (options_.on_message)
+    messages_.for_each_live([&](const Message& m) {
+      if ((m.state & kArrived) != 0 && (m.state & kMatched) == 0) see(m);
+    });
   tell_traffic(traffic_, causes_, out);
   out.regions = regions_.totals(trace_.regions());
   out.collectives = choices_.used();

@@ -1,8 +1,8 @@
-// DirectReplay: a replay in which ranks go ahead of each other, for programs that time decides nothing in.
+// DirectReplay: a replay in which ranks go ahead of each other, for programs whose matches time does not decide.
 //
 // What a rank does next follows from its own program and from when its messages are over; nothing else of the others
-// matters, as long as it never asks what came meanwhile (a receive from any source, a probe, a cancel). So each rank has a clock
-// of its own and goes on until it waits for something whose end nobody knows yet. Computation, overheads, handshakes, matches
+// matters, as long as it does not ask what came meanwhile. So each rank has a clock of its own and goes on until it waits for
+// something whose end nobody knows yet, or until it polls: then the network comes up to its clock first. Computation, overheads, handshakes, matches
 // and waits are sums and maxima of instants (docs/model.md, "Ranks that go ahead"); no event stands for them. What must
 // be seen in the order of time is left: flows that share links.
 //
@@ -34,18 +34,22 @@
 #include "replay/direct/link_calendar.hpp"
 #include "replay/direct/link_loads.hpp"
 #include "replay/engine.hpp"
+#include "replay/hindsight.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/traffic.hpp"
 #include "replay/ranks/compute_times.hpp"
+#include "replay/ranks/poll_view.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/regions.hpp"
+#include "replay/ranks/run_ahead.hpp"
+#include "replay/series/series_runs.hpp"
 #include "topology/routing/route_cache.hpp"
 
 namespace weft::replay {
 
-class DirectReplay {
+class DirectReplay final : private PollView {
  public:
   enum class Flows : std::uint8_t { kShared, kAlone, kFree };
 
@@ -67,7 +71,7 @@ class DirectReplay {
  private:
   static constexpr std::uint32_t kAhead = 64;
   static constexpr std::uint32_t kTurn = 64;
-  enum class Step : std::uint8_t { kDone, kBlocked };
+  enum class Step : std::uint8_t { kDone, kBlocked, kSkip };  // kSkip: the rank is at another operation now
 
   // The end of one side of a message, and of whatever else a rank waits for.
   struct End {
@@ -115,6 +119,7 @@ class DirectReplay {
   void run_ready();
   void run_rank(std::uint32_t r);
   bool run_shared();
+  void handle(const Agenda::Event& e);
   bool run_without_events();
   void forget_past();
   [[nodiscard]] ReplayResult collect();
@@ -126,6 +131,7 @@ class DirectReplay {
   // ---- Operations (direct_operations.cpp). Each goes on where Rank::stage says.
   Step operation(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
   Step compute(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  bool run_ahead(std::uint32_t r, Lane& l);
   Step send(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
   Step recv(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
   Step sendrecv(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
@@ -168,6 +174,20 @@ class DirectReplay {
   bool begin(Lane& l, std::uint32_t slot, bool receive);
   void post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const traces::Op& op);
 
+  // ---- Polls (direct_polls.cpp).
+  [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override;
+  [[nodiscard]] bool poll_hits(std::uint32_t r, const traces::Op& op);
+  [[nodiscard]] Instant seen_from(std::uint32_t i) const;
+  [[nodiscard]] std::uint32_t probed(std::uint32_t r, const traces::Op& op);
+  [[nodiscard]] bool in_step(std::uint32_t r, const Lane& l);
+  void expect(std::uint32_t r, const traces::Op& op);
+  void may_be_seen(std::uint32_t i);
+  void look_again(std::uint32_t r);
+  Step probe(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step iprobe(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step missed_poll(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step series(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+
   // ---- Messages (direct_messages.cpp), all at instants that may be in the future of the network.
   void post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
                  std::int64_t bytes, traces::OpKind kind, Target target, Instant at);
@@ -181,6 +201,8 @@ class DirectReplay {
   void start_flow(std::uint32_t i);
   // All data have come.
   void arrive(std::uint32_t i, Instant at);
+  // Shows a message, both of whose sides are known, or that nobody received, to who watches.
+  void see(const Message& m) const;
   // A side of message i is over.
   void tell(std::uint32_t rank, Target target, End end, std::int64_t bytes);
   topology::RouteCache::Route route_of(Message& m);
@@ -216,6 +238,9 @@ class DirectReplay {
   CauseBook causes_;
   ComputeTimes compute_;
   Regions regions_;
+  Hindsight hindsight_;  // off: for what series tell
+  RunAhead run_ahead_;
+  SeriesRuns series_;
   bool overheads_;  // calls take processor time
   Elapsed test_cost_;
   bool given_up_ = false;

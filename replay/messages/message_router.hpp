@@ -28,6 +28,8 @@ class MessageRouter {
   MessageRouter(const topology::Fabric& fabric, const std::vector<HostId>& placement,
                 const network::Network& network, Pool<Message>& messages, Matcher& matcher);
 
+  // Routes of pairs of hosts.
+  [[nodiscard]] topology::RouteCache& pairs() { return pairs_; }
   // The route between two hosts, whatever a single message takes.
   [[nodiscard]] Route between(HostId from, HostId to) { return pairs_.find(from, to); }
   // The route of the pair of hosts of message m, searched at most once a message: that of its envelope.

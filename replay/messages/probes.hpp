@@ -12,11 +12,12 @@
 #include "replay/hindsight.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
+#include "replay/ranks/poll_view.hpp"
 #include "replay/ranks/ranks.hpp"
 
 namespace weft::replay {
 
-class Probes {
+class Probes final : public PollView {
  public:
   // All outlive it.
   Probes(Pool<Message>& messages, Matcher& matcher, Ranks& ranks, CauseBook& causes, Hindsight& hindsight,
@@ -28,8 +29,7 @@ class Probes {
         hindsight_(hindsight),
         agenda_(agenda) {}
 
-  // Operation `op` of rank r, a probe, finds a message now.
-  [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) {
+  [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override {
     const std::uint32_t i = find(r, op);
     return i != kNone && visible(messages_[i]);
   }

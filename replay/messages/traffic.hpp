@@ -45,12 +45,14 @@ class Traffic {
     const Elapsed took = m.flow.valid() ? now - m.flow_start : kNoTime;
     add(all_, m, took);
     if ((m.state & kCollective) != 0) add(expanded_, m, took);
-    // A sum: whoever hears of the messages in another order comes to the same.
-    const std::uint64_t who = (static_cast<std::uint64_t>(m.src) << 32) | m.dst;
-    const auto when = static_cast<std::uint64_t>(now.rounded().time_since_epoch().count());
+    happened((static_cast<std::uint64_t>(m.src) << 32) | m.dst, now);
+  }
+  // Something that the fingerprint is to tell apart, in whatever order it is heard of.
+  void happened(std::uint64_t who, Instant at) {
+    const auto when = static_cast<std::uint64_t>(at.rounded().time_since_epoch().count());
     std::uint64_t k = (who * 0x9e3779b97f4a7c15ULL) ^ when;
     k = (k ^ (k >> 32)) * 0xd6e8feb86659fd93ULL;
-    messages_ += k ^ (k >> 29);
+    happened_ += k ^ (k >> 29);
   }
   // Messages that were timed together, of no contention.
   void add_series(const Costs& sums) {
@@ -62,7 +64,7 @@ class Traffic {
       c->transfer += sums.transfer;
     }
   }
-  // Something else that the fingerprint is to tell apart.
+  // The same of things that have an order.
   void mix(std::uint64_t value) { fingerprint_ = (fingerprint_ ^ value) * 0x100000001b3ULL; }
 
   [[nodiscard]] Costs point_to_point() const {
@@ -77,7 +79,7 @@ class Traffic {
   }
   [[nodiscard]] const Costs& all() const { return all_; }
   [[nodiscard]] std::uint64_t fingerprint() const {
-    const std::uint64_t k = (fingerprint_ ^ messages_) * 0x100000001b3ULL;
+    const std::uint64_t k = (fingerprint_ ^ happened_) * 0x100000001b3ULL;
     return k ^ (k >> 32);
   }
 
@@ -92,7 +94,7 @@ class Traffic {
 
   Costs all_, expanded_;
   std::uint64_t fingerprint_ = 0x9e3779b97f4a7c15ULL;
-  std::uint64_t messages_ = 0;  // their part of it
+  std::uint64_t happened_ = 0;  // the part of it that has no order
 };
 
 }  // namespace weft::replay

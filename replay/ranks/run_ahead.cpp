@@ -159,9 +159,9 @@ std::uint64_t RunAhead::take_again(std::uint32_t r, std::uint64_t i, const LastP
   return times * period;
 }
 
-bool RunAhead::begin(std::uint32_t r) {
+std::optional<Elapsed> RunAhead::take(std::uint32_t r, Instant start) {
   Rank& k = ranks_[r];
-  if (joined_[r].holds(k.pc)) return false;
+  if (joined_[r].holds(k.pc)) return {};
   Run& run = runs_[r];
   run.first = k.pc;
   run.poll = kNoPoll;
@@ -182,7 +182,7 @@ bool RunAhead::begin(std::uint32_t r) {
       run.computes = true;
       take_calls(r, s);
       s.total += compute_.of(r, i, op);
-      if (agenda_.failed()) return false;
+      if (agenda_.failed()) return {};
     } else if (op.kind != OpKind::iprobe || (op.flags & traces::kHit) != 0 ||
                take_poll(r, i, op, s) == Take::kEnds) {
       break;
@@ -202,24 +202,33 @@ bool RunAhead::begin(std::uint32_t r) {
   }
   if (i - k.pc < 2) {
     compute_.set_calls(r, run.calls);
-    return false;
+    return {};
   }
   run.end = i;
   run.at_poll = false;
   run.calls_after = compute_.calls(r);
-  k.part = Part::kCompute;
-  k.blocked_since = agenda_.now();
-  k.state = RankState::kRunning;
-  run.sequence = agenda_.next_sequence();
-  agenda_.post_in(s.total, EventKind::kRunEnd, r);
-  return true;
+  k.blocked_since = start;
+  return s.total;
 }
 
-void RunAhead::end(std::uint32_t r, std::uint64_t sequence) {
+void RunAhead::post(std::uint32_t r, Elapsed total) {
+  Rank& k = ranks_[r];
+  k.part = Part::kCompute;
+  k.state = RankState::kRunning;
+  runs_[r].sequence = agenda_.next_sequence();
+  agenda_.post(k.blocked_since + total, EventKind::kRunEnd, r);
+}
+
+bool RunAhead::begin(std::uint32_t r, Instant start) {
+  const auto total = take(r, start);
+  if (total) post(r, *total);
+  return total.has_value();
+}
+
+void RunAhead::over(std::uint32_t r, Instant at) {
   const Run& run = runs_[r];
   Rank& k = ranks_[r];
-  if (k.state != RankState::kRunning || run.sequence != sequence) return;
-  k.spend(Part::kCompute, (agenda_.now() - k.blocked_since) - run.polled);
+  k.spend(Part::kCompute, (at - k.blocked_since) - run.polled);
   k.spend(Part::kRecv, run.polled);
   causes_.add(r, Cause::kPolls, run.polled);
   k.computed |= run.computes;
@@ -228,10 +237,16 @@ void RunAhead::end(std::uint32_t r, std::uint64_t sequence) {
   compute_.set_calls(r, run.calls_after);
   // A poll that ended the run has taken its time and looks now.
   k.stage = run.at_poll ? Stage::kOverheadPaid : Stage::kFresh;
-  k.blocked_since = agenda_.now();
-  k.op_start = agenda_.now();
+  k.blocked_since = at;
+  k.op_start = at;
   k.op_length = 1;
+}
+
+bool RunAhead::end(std::uint32_t r, std::uint64_t sequence) {
+  if (ranks_[r].state != RankState::kRunning || runs_[r].sequence != sequence) return false;
+  over(r, agenda_.now());
   ranks_.make_ready(r);
+  return true;
 }
 
 void RunAhead::poke(std::uint32_t r) {

@@ -22,14 +22,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "replay/agenda.hpp"
 #include "replay/cause_book.hpp"
 #include "replay/message_cost.hpp"
-#include "replay/messages/probes.hpp"
 #include "replay/ranks/call_window.hpp"
 #include "replay/ranks/compute_times.hpp"
+#include "replay/ranks/poll_view.hpp"
 #include "replay/ranks/ranks.hpp"
 
 namespace weft::replay {
@@ -37,7 +38,7 @@ namespace weft::replay {
 class RunAhead {
  public:
   // All outlive it. `enabled`: not where somebody wants to see every operation.
-  RunAhead(Ranks& ranks, ComputeTimes& compute, Probes& probes, CauseBook& causes, Agenda& agenda,
+  RunAhead(Ranks& ranks, ComputeTimes& compute, PollView& probes, CauseBook& causes, Agenda& agenda,
            const MessageCost& cost, bool enabled)
       : ranks_(ranks),
         compute_(compute),
@@ -50,11 +51,24 @@ class RunAhead {
         joined_(ranks.count()) {}
 
   [[nodiscard]] bool enabled() const { return enabled_; }
-  // Takes the operations of rank r from its next one on; false if there are not two of them. REQUIRES: that one is a
-  // computation, and is fresh.
-  [[nodiscard]] bool begin(std::uint32_t r);
-  // The event of that sequence number came up: the run is over, unless it was cut short meanwhile.
-  void end(std::uint32_t r, std::uint64_t sequence);
+  // Takes the operations of rank r from its next one on, which begins at `start`, and posts the event of their end; false if
+  // there are not two of them. REQUIRES: that one is a computation, and is fresh; `start` is not in the past.
+  [[nodiscard]] bool begin(std::uint32_t r, Instant start);
+  // The event of that sequence number came up. True: the run is over, and the rank ready; false: it was cut short meanwhile.
+  bool end(std::uint32_t r, std::uint64_t sequence);
+  // The poll of the rank's run that a message may cut short; null: none does.
+  [[nodiscard]] const traces::Op* poll_of(std::uint32_t r) {
+    return runs_[r].poll == kNoPoll ? nullptr : *ranks_[r].program.at(runs_[r].poll);
+  }
+
+  // ---- The same where a rank need not wait for the time of its end if nothing can cut it short.
+  // How long the run takes; nothing if there are not two operations. Then poll_of() says whether it is to be posted, or is over.
+  [[nodiscard]] std::optional<Elapsed> take(std::uint32_t r, Instant start);
+  void post(std::uint32_t r, Elapsed total);
+  // It is over at `at`: the rank stands behind it.
+  void over(std::uint32_t r, Instant at);
+
+  // ---- All.
   // A message to rank r became visible: if its run polls for it, the run ends at the first poll from now on.
   // REQUIRES: the rank is in a run.
   void poke(std::uint32_t r);
@@ -130,7 +144,7 @@ class RunAhead {
 
   Ranks& ranks_;
   ComputeTimes& compute_;
-  Probes& probes_;
+  PollView& probes_;
   CauseBook& causes_;
   Agenda& agenda_;
   Elapsed poll_cost_;

@@ -88,7 +88,7 @@ bool SeriesRuns::agree(std::uint32_t comm, Terms& terms) {
 Instant SeriesRuns::place(std::uint32_t comm, const Terms& terms) {
   const auto& members = comms_.members(comm);
   const std::size_t p = members.size();
-  Instant base = agenda_.now();
+  Instant base = Instant::never();
   for (const std::int32_t m : members) base = std::min(base, ranks_[static_cast<std::uint32_t>(m)].op_start);
   column_.assign(p, Member{});
   times_.resize(p);
@@ -109,8 +109,8 @@ bool SeriesRuns::price(std::uint32_t src, std::uint32_t dst, std::int64_t bytes,
   path.local = a == b;
   if (!path.local) {
     if (ways_.cost.protocol_of(OpKind::send, bytes) != Protocol::kEager)
-      path.latency_back = ways_.router.between(b, a).latency;
-    const auto route = ways_.router.between(a, b);
+      path.latency_back = ways_.routes.find(b, a).latency;
+    const auto route = ways_.routes.find(a, b);
     if (!route.reachable) {
       agenda_.fail(bad_input({}, "no route", ways_.fabric.host_name(a) + " to " + ways_.fabric.host_name(b)));
       return false;
@@ -140,7 +140,7 @@ bool SeriesRuns::price(std::int64_t exchanges) {
     sums.bytes += n * static_cast<std::uint64_t>(m.bytes);
     const HostId a = ways_.placement[from], b = ways_.placement[to];
     if (a == b) continue;
-    const auto route = ways_.router.between(a, b);
+    const auto route = ways_.routes.find(a, b);
     sums.hops += n * route.links.size();
     sums.latency += Elapsed::of_seconds(static_cast<double>(n) * m.cost.latency);
     sums.transfer += Elapsed::of_seconds(static_cast<double>(n) * m.cost.transfer);
@@ -198,7 +198,7 @@ void SeriesRuns::wake(std::size_t distance, Instant base, std::uint32_t comm, st
   Member& m = column_[distance];
   Rank& k = ranks_[m.rank];
   // Never before the last member came: without exchanges nothing holds a member back, but its end is told here.
-  const Instant end = std::max(agenda_.now(), base + Elapsed::of_seconds(times_[distance]));
+  const Instant end = std::max(ranks_[last].op_start, base + Elapsed::of_seconds(times_[distance]));
   const Elapsed computed = Elapsed::of_seconds(m.computed);
   k.spend(Part::kCompute, computed);
   k.spend(Part::kCollective, kNoTime - computed);
@@ -206,7 +206,7 @@ void SeriesRuns::wake(std::size_t distance, Instant base, std::uint32_t comm, st
   CauseBook::explain_series(causes_.of(m.rank), m.waited, (end - k.op_start) - computed);
   hindsight_.series_over(m.rank, last, past, end, computed, m.waited);
   hindsight_.in_series(m.rank, comm, static_cast<std::uint32_t>(column_.size()), last, end, computed);
-  ways_.traffic.mix(static_cast<std::uint64_t>(end.rounded().time_since_epoch().count()));
+  ways_.traffic.happened(m.rank, end);
   agenda_.post(end, EventKind::kRankTimer, m.rank);
 }
 

@@ -1,8 +1,8 @@
 // SeriesRuns: series of exchanges (exchange_series.hpp) that some members of a communicator have come to.
 //
 // A member blocks when it comes to its series; the last one to come times the exchanges of all of them, each wakes at
-// its own end. Invariants: a communicator has one series at a time, since its members block in it; the clock is at the
-// arrival of the last one when a series is timed, so no end lies in the past.
+// its own end. When a member came is its Rank::op_start, which may lie in the future of the agenda, never in its past.
+// Invariants: a communicator has one series at a time, since its members block in it; no end is before the last arrival.
 // Complexity: arrive() O(1), the last one O(exchanges x (kernels + P log P)); memory P a communicator.
 #pragma once
 
@@ -17,11 +17,11 @@
 #include "replay/communicators.hpp"
 #include "replay/hindsight.hpp"
 #include "replay/message_cost.hpp"
-#include "replay/messages/message_router.hpp"
 #include "replay/messages/traffic.hpp"
 #include "replay/ranks/compute_times.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/series/exchange_series.hpp"
+#include "topology/routing/route_cache.hpp"
 #include "traces/exchange_series.hpp"
 
 namespace weft::replay {
@@ -30,7 +30,7 @@ class SeriesRuns {
  public:
   // What its messages cross and cost; all outlive it.
   struct Ways {
-    MessageRouter& router;
+    topology::RouteCache& routes;
     network::Network& network;
     const MessageCost& cost;
     Traffic& traffic;

@@ -185,7 +185,7 @@ TEST(DirectReplay, TwoFlowsThatTouchAreReplayedTogether) {
   EXPECT_EQ(together.links[0].peak_flows, 1u);
 }
 
-// Where time decides what a rank does, all is replayed by events.
+// Where time decides which message a rank takes, all is replayed by events; a poll waits for the network.
 TEST(DirectReplay, GivesUpWhereTimeDecides) {
   const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=500ns").value();
   const auto way = [&](void (*receive)(MemoryTrace&)) {
@@ -203,7 +203,7 @@ TEST(DirectReplay, GivesUpWhereTimeDecides) {
               t.p2p(0, OpKind::probe, 1, 0, 0);
               t.p2p(0, OpKind::recv, 1, 0, 8);
             }),
-            ReplayWay::kEvents);
+            ReplayWay::kAhead);
   EXPECT_EQ(way([](MemoryTrace& t) {
               t.p2p(0, OpKind::irecv, traces::kAnySource, 0, 8, CommId(0), 0);
               t.wait(0, 0);
@@ -219,9 +219,9 @@ TEST(DirectReplay, WhoWatchesSeesEvents) {
   t.p2p(1, OpKind::recv, 0, 0, 8);
   ReplayOptions o;
   std::size_t seen = 0;
-  o.on_message = [&](const MessageSeen&) { ++seen; };
+  o.on_op = [&](RankId, std::uint64_t, SimTime, SimTime) { ++seen; };
   EXPECT_EQ(replay(t, p, first_hosts(2), o)->way, ReplayWay::kEvents);
-  EXPECT_EQ(seen, 1u);
+  EXPECT_EQ(seen, 2u);
 }
 
 // Flows entered in any order of time, with and without room between them, against all pairs.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "replay/messages/probes.hpp"
 #include "tests/replay/parts/bare_replay.hpp"
 
 namespace weft::replay::run_ahead_alone_test {
@@ -59,7 +60,7 @@ MemoryTrace polling(int polls) {
 TEST(RunAhead, ARunIsOneEventAtTheSumOfItsOperations) {
   constexpr int kPolls = 60;
   World w(polling(kPolls));
-  ASSERT_TRUE(w.runs.begin(1));
+  ASSERT_TRUE(w.runs.begin(1, w.agenda.now()));
   EXPECT_EQ(w.ranks[1].state, RankState::kRunning);
   const Agenda::Event e = w.agenda.take();
   EXPECT_TRUE(w.agenda.empty());
@@ -81,7 +82,7 @@ TEST(RunAhead, AMessageCutsTheRunAtTheFirstPollFromThenOn) {
   for (const auto& [after, poll] : std::vector<std::pair<Duration, int>>{
            {Duration(0), 0}, {Duration(-1), 2}, {Duration(0), 2}, {Duration(1), 3}}) {
     World w(polling(kPolls));
-    ASSERT_TRUE(w.runs.begin(1));
+    ASSERT_TRUE(w.runs.begin(1, w.agenda.now()));
     const Agenda::Event whole = w.agenda.top();
     const Duration at = poll == 0 ? Duration(0) : 3 * (kWork + kPoll) + after;
     w.agenda.move_to(Instant() + Elapsed(at));
@@ -108,7 +109,7 @@ TEST(RunAhead, AMessageCutsTheRunAtTheFirstPollFromThenOn) {
 TEST(RunAhead, AMessageThatIsThereAlreadyEndsTheRunBeforeThePollThatFindsIt) {
   World w(polling(4));
   w.deliver(5);
-  EXPECT_FALSE(w.runs.begin(1)) << "one computation, then a poll that finds something";
+  EXPECT_FALSE(w.runs.begin(1, w.agenda.now())) << "one computation, then a poll that finds something";
   EXPECT_TRUE(w.agenda.empty());
   EXPECT_EQ(w.ranks[1].state, RankState::kReady);
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "network/sharing.hpp"
+#include "replay/messages/message_router.hpp"
 #include "tests/replay/parts/bare_replay.hpp"
 
 namespace weft::replay::series_runs_test {
@@ -38,8 +39,8 @@ struct World : BareMessages {
         comms(trace.communicators()),
         network(platform.fabric.links().capacity, *network::make_model("", platform.fabric)),
         router(platform.fabric, placement, network, messages, matcher),
-        runs({router, network, cost, traffic, platform.fabric, placement}, comms, ranks, compute, causes,
-             hindsight, agenda) {}
+        runs({router.pairs(), network, cost, traffic, platform.fabric, placement}, comms, ranks, compute,
+             causes, hindsight, agenda) {}
   void arrive(std::uint32_t r, Duration at) {
     agenda.move_to(Instant() + Elapsed(at));
     ranks[r].op_start = agenda.now();

@@ -1,0 +1,151 @@
+// Polls and probes of a DirectReplay (docs/model.md, "Probes as conditional steps"). They ask what has come by a rank's clock, so
+// the rank lets the network come up to that first; computations between polls that miss are taken as one (RunAhead).
+#include <algorithm>
+#include <utility>
+
+#include "replay/direct/direct_replay.hpp"
+
+namespace weft::replay {
+
+using traces::kProcNull;
+using traces::Op;
+using traces::OpKind;
+
+// When the rank that is to receive it sees message i, which no receive has taken; never() as long as that is not known.
+Instant DirectReplay::seen_from(std::uint32_t i) const {
+  const Message& m = messages_[i];
+  if (m.protocol != Protocol::kEager) return std::max(m.matched, m.visible);
+  return (m.state & kArrived) != 0 ? std::max(m.matched, m.started) : Instant::never();
+}
+
+// The message that probe `op` of rank r finds, or will find next; kNone: none was sent yet.
+std::uint32_t DirectReplay::probed(std::uint32_t r, const Op& op) {
+  return channels_.first_message(channels_.find(static_cast<std::uint32_t>(op.peer), r, op.comm.index()),
+                                 op.tag);
+}
+
+bool DirectReplay::hits(std::uint32_t r, const Op& op) {
+  if (op.peer < 0) return false;
+  const std::uint32_t i = probed(r, op);
+  return i != kNone && seen_from(i) <= std::max(lanes_[r].clock, agenda_.now());
+}
+
+// The same for a poll of the program itself, as Probes has it.
+bool DirectReplay::poll_hits(std::uint32_t r, const Op& op) {
+  if (!hits(r, op)) return false;
+  if (ranks_[r].computed) messages_[probed(r, op)].state |= kFoundAtPoll;
+  return true;
+}
+
+// False: the rank goes on when the network has come up to its clock.
+bool DirectReplay::in_step(std::uint32_t r, const Lane& l) {
+  if (flows_ != Flows::kShared) {
+    contended_ = true;  // what came first is known there only
+    give_up();
+    return false;
+  }
+  if (l.clock <= agenda_.now()) return true;
+  agenda_.post(l.clock, EventKind::kRankTimer, r);
+  return false;
+}
+
+// Rank r polls or waits in a probe: looks again when the message that it may see next can be seen, if that is known.
+void DirectReplay::expect(std::uint32_t r, const Op& op) {
+  const std::uint32_t i = probed(r, op);
+  if (i == kNone) return;
+  const Instant from = seen_from(i);
+  if (from != Instant::never()) agenda_.post(std::max(from, agenda_.now()), EventKind::kProbeWake, r);
+}
+
+// Message i, which no receive has taken, was sent or has come: does its receiver look for it?
+void DirectReplay::may_be_seen(std::uint32_t i) {
+  const Message& m = messages_[i];
+  const RankState state = ranks_[m.dst].state;
+  if (state != RankState::kRunning && state != RankState::kProbing) return;
+  const Op* const op =
+      state == RankState::kRunning ? run_ahead_.poll_of(m.dst) : *ranks_[m.dst].program.at(ranks_[m.dst].pc);
+  if (op != nullptr && op->peer == static_cast<std::int32_t>(m.src) && op->comm.index() == m.context)
+    expect(m.dst, *op);
+}
+
+void DirectReplay::look_again(std::uint32_t r) {
+  Rank& k = ranks_[r];
+  if (k.state == RankState::kRunning) return run_ahead_.poke(r);
+  if (k.state != RankState::kProbing) return;
+  const Op& op = **k.program.at(k.pc);
+  if (!hits(r, op)) return;
+  const std::uint32_t i = probed(r, op);
+  Lane& l = lanes_[r];
+  wait_until(r, k, l, Part::kRecv, {std::max(seen_from(i), l.clock), i, false});
+  ranks_.make_ready(r);
+}
+
+DirectReplay::Step DirectReplay::probe(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+  if (op.peer == kProcNull) return Step::kDone;
+  if (op.peer < 0) return give_up();
+  if (!in_step(r, l)) return Step::kBlocked;
+  if (poll_hits(r, op)) return Step::kDone;
+  k.stage = Stage::kWaiting;
+  k.state = RankState::kProbing;
+  expect(r, op);
+  return Step::kBlocked;
+}
+
+DirectReplay::Step DirectReplay::iprobe(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+  if (k.in_detour || op.peer == kProcNull) return Step::kDone;
+  if (op.peer < 0) return give_up();
+  // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
+  if (k.stage == Stage::kFresh && run_ahead_.polls_take_time() && !RunAhead::poll_is_over(k, k.pc, op))
+    spend(r, k, l, Part::kRecv, run_ahead_.poll_time(op), Cause::kPolls);
+  k.stage = std::max(k.stage, Stage::kOverheadPaid);
+  if ((op.flags & traces::kHit) == 0) return missed_poll(r, k, l, op);
+  const auto done = std::find(k.hits_done.begin(), k.hits_done.end(), k.pc);
+  if (done == k.hits_done.end()) return probe(r, k, l, op);
+  k.hits_done.erase(done);  // the body ran at an earlier poll
+  k.pc += 1 + static_cast<std::uint64_t>(k.program.list(k.pc, op)[1]);
+  ranks_.count_ops(1);
+  return Step::kSkip;
+}
+
+// A poll that missed in the recording: if it finds the message now, the rank runs the body of the hit, then returns.
+DirectReplay::Step DirectReplay::missed_poll(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+  const auto list = k.program.list(k.pc, op);
+  if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit
+  const std::uint64_t hit = k.pc + static_cast<std::uint64_t>(list[0]);
+  if (std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end()) return Step::kDone;
+  if (!in_step(r, l)) return Step::kBlocked;
+  if (!poll_hits(r, op)) return Step::kDone;
+  const auto at_hit = k.program.at(hit);
+  if (!at_hit || *at_hit == nullptr || ((*at_hit)->flags & traces::kHit) == 0) return give_up();
+  const auto body = k.program.list(hit, **at_hit);
+  if (body.size() < 2 || body[1] < 0 || hit + 1 + static_cast<std::uint64_t>(body[1]) > k.program.total())
+    return give_up();
+  if (body[1] == 0) return Step::kDone;
+  k.hits_done.push_back(hit);
+  ranks_.count_ops(1);
+  k.return_pc = k.pc + 1;
+  k.pc = hit + 1;
+  k.detour_end = k.pc + static_cast<std::uint64_t>(body[1]);
+  k.in_detour = true;
+  return Step::kSkip;
+}
+
+// Series of exchanges: when all members have come it is known when each is through.
+DirectReplay::Step DirectReplay::series(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+  if (k.stage == Stage::kFinishing) {
+    k.spend(Part::kCollective, agenda_.now() - l.clock);
+    l.clock = agenda_.now();
+    return Step::kDone;
+  }
+  if (flows_ != Flows::kShared) {
+    contended_ = true;
+    return give_up();
+  }
+  k.computed = false;
+  k.stage = Stage::kFinishing;
+  k.op_start = l.clock;
+  series_.arrive(r, op);
+  return agenda_.failed() ? give_up() : Step::kBlocked;
+}
+
+}  // namespace weft::replay
