@@ -64,7 +64,7 @@ void DirectReplay::run_rank(std::uint32_t r) {
       k.in_detour = false;
     }
     const traces::Op* op = k.program.here(k.pc);
-    if (op == nullptr) [[unlikely]] {
+    if (op == nullptr || k.program.crowded()) [[unlikely]] {
       if (!k.in_detour) k.program.release_before(k.pc);
       const auto fetched = k.program.at(k.pc);
       if (!fetched) {

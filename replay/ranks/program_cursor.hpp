@@ -52,6 +52,8 @@ class ProgramCursor {
   [[nodiscard]] std::span<const traces::Op> rest_of_block(std::uint64_t index) const {
     return {front_ + (index - base_), count_ - (index - base_)};
   }
+  // More blocks are held than one and what is looked ahead into: something may be released.
+  [[nodiscard]] bool crowded() const { return blocks_.size() > 2; }
   // Operations below `index` are not asked for again.
   void release_before(std::uint64_t index);
 
