@@ -159,7 +159,7 @@ std::span<const FlowId> MaxMin::solve() {
   moved_.clear();
   if (added_.empty() && dirty_.empty() && squeezed_.empty()) return {};
   ++stats_.solves;
-  if (scope_ == Scope::kLocal && settle_lone()) {
+  if (scope_ == Scope::kLocal && !added_.empty() && settle_lone()) {
     next_solve();
     sort_changed();
     return changed_;
@@ -200,7 +200,7 @@ std::span<const FlowId> MaxMin::solve() {
       for (const LinkId link : route_of(flow)) join_bound(link.index());
     }
     for (const std::uint32_t link : dirty_) join_bound(link);
-    join_squeezed();
+    if (!squeezed_.empty()) join_squeezed();
     if (members_.size() > 1 && fill_together()) {
       commit_flows();
     } else if (!members_.empty()) {
@@ -218,7 +218,7 @@ std::span<const FlowId> MaxMin::solve() {
   dirty_.clear();
   next_solve();
   if (large) enter_groups();
-  sort_changed();
+  if (changed_.size() > 1) sort_changed();
   return changed_;
 }
 

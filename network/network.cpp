@@ -154,7 +154,9 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
                       std::array<std::uint32_t, 2> ranks) {
   std::uint64_t kind = 0;
   const std::uint32_t bundle =
-      may_bundle_ && crowded(route) ? bundle_for(route, weight, rate_cap, alone, now, kind) : Bundles::kNone;
+      may_bundle_ && (route.empty() || links_[route[0].index()].flows >= Bundles::kCrowded) && crowded(route)
+          ? bundle_for(route, weight, rate_cap, alone, now, kind)
+          : Bundles::kNone;
   if (bundle != Bundles::kNone) {
     bundles_[bundle].join(static_cast<double>(bytes), started_++, owner);
     change(bundle);

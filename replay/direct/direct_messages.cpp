@@ -126,6 +126,8 @@ void DirectReplay::leave(std::uint32_t i, Instant at, Elapsed before) {
   if (flows_ == Flows::kShared) {
     WEFT_DCHECK(m.flow_start >= agenda_.now(), "a flow starts in the past of the network");
     ++lanes_[m.src].ahead;
+    // Who is not ahead of the network comes in turn with others that are not.
+    if (at == agenda_.now()) return agenda_.post_in_turn(latency, EventKind::kTransferStart, i);
     return agenda_.post(m.flow_start, EventKind::kTransferStart, i);
   }
   m.ideal = flow_terms(cost_, m, route.narrowest, route.latency, false).time_alone(size);
