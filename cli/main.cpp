@@ -107,9 +107,11 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.formatter(help_formatter());
   std::map<const CLI::App*, Action> actions;
-  // Where a verb is named, it is made alone: the flags of all of them are five million instructions.
+  // Where a verb is named that does not speak of others, it is made alone: the flags of all of them are five million
+  // instructions.
   const bool named = !words.empty() && std::ranges::find(kVerbs, words.front()) != kVerbs.end();
-  const auto is_made = [&](std::string_view verb) { return !named || words.front() == verb; };
+  const bool alone = named && words.front() != "completion" && words.front() != "schema";
+  const auto is_made = [&](std::string_view verb) { return !alone || words.front() == verb; };
 
 #define WEFT_VERB(id, name, summary)                   \
   if (is_made(name)) {                                 \
