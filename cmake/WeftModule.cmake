@@ -54,6 +54,15 @@ function(weft_sources out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# weft_soname(VARIABLE FILE): the name by which programs that are linked with the shared library FILE ask the loader for it.
+function(weft_soname variable file)
+  execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${file} OUTPUT_VARIABLE header ERROR_QUIET)
+  if(NOT header MATCHES "SONAME +([^ \n]+)")
+    message(FATAL_ERROR "${variable}: ${file} has no SONAME, so it is no shared library")
+  endif()
+  set(${variable} ${CMAKE_MATCH_1} CACHE INTERNAL "What is loaded from ${file}")
+endfunction()
+
 # weft_built_in(OUT.cpp TEMPLATE PATTERN): the files of the repository that PATTERN names as strings of one source: @ROWS@ of
 # TEMPLATE becomes rows of {name without extension, text}.
 function(weft_built_in out template pattern)

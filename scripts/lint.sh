@@ -48,7 +48,7 @@ for g in $(groups | cut -d' ' -f1 | sort -u | grep -F -- "$pattern"); do
   together "${files[@]}" >"$work/$g.cc"
 done
 check() {
-  clang-tidy --quiet --warnings-as-errors='*' "$1" -- -std=c++20 -I. -I"$2" -DWEFT_VERSION='""' -DWEFT_LAPACK='""' \
+  clang-tidy --quiet --warnings-as-errors='*' "$1" -- -std=c++20 -I. -I"$2" -DWEFT_VERSION='""' -DWEFT_LAPACK='""' -DWEFT_ARCHIVE='""' \
     -isystem "$2/topology/platform_pb" -isystem "$2/traces/generated" -isystem "$2/report/generated" -Wno-everything >"${1%.cc}.log" 2>/dev/null ||
     { grep -E '(error|warning):' "${1%.cc}.log" | sort -u; exit 1; }
 }

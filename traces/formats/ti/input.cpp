@@ -1,7 +1,5 @@
 #include "traces/formats/ti/input.hpp"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
+#include "traces/formats/ti/archive_library.hpp"
 
 namespace weft::traces {
 namespace {
@@ -69,10 +68,7 @@ class FirstLine {
 struct FileCloser {
   void operator()(std::FILE* f) const { std::fclose(f); }
 };
-struct ArchiveFree {
-  void operator()(archive* a) const { archive_read_free(a); }
-};
-using ArchivePtr = std::unique_ptr<archive, ArchiveFree>;
+using ArchivePtr = std::unique_ptr<archive, decltype(ArchiveLibrary::read_free)>;
 
 Result<std::string> first_bytes(const std::string& path) {
   const std::unique_ptr<std::FILE, FileCloser> f(std::fopen(path.c_str(), "rbe"));
@@ -94,8 +90,8 @@ Result<void> read_plain(const std::string& path, std::size_t part, const TiInput
   return chunk(part, {}, true);
 }
 
-Error archive_fault(const std::string& path, archive* a) {
-  const char* why = archive_error_string(a);
+Error archive_fault(const ArchiveLibrary& library, const std::string& path, archive* a) {
+  const char* why = library.error_string(a);
   return bad_input(path, fmt::format("cannot unpack: {}", why != nullptr ? why : "unknown reason"));
 }
 
@@ -107,34 +103,35 @@ std::uint64_t most_members(std::uint64_t packed) { return 65'536 + packed / 16; 
 // and all counts: no more than most_unpacked() of what was read so far.
 Result<void> walk_archive(const std::string& path, const std::function<bool(const std::string&)>& enter,
                           const std::function<Result<void>(std::string_view, bool)>& data) {
-  const ArchivePtr a(archive_read_new());
+  WEFT_ASSIGN(const ArchiveLibrary library, load_archive_library());
+  const ArchivePtr a(library.read_new(), library.read_free);
   if (a == nullptr) throw std::bad_alloc();
   // Those that docs/trace-format.md names: others start programs.
-  archive_read_support_filter_gzip(a.get());
-  archive_read_support_filter_zstd(a.get());
-  archive_read_support_filter_xz(a.get());
-  archive_read_support_filter_bzip2(a.get());
-  archive_read_support_format_tar(a.get());
-  archive_read_support_format_raw(a.get());
-  if (archive_read_open_filename(a.get(), path.c_str(), kChunkBytes) != ARCHIVE_OK)
-    return archive_fault(path, a.get());
+  library.read_support_filter_gzip(a.get());
+  library.read_support_filter_zstd(a.get());
+  library.read_support_filter_xz(a.get());
+  library.read_support_filter_bzip2(a.get());
+  library.read_support_format_tar(a.get());
+  library.read_support_format_raw(a.get());
+  if (library.read_open_filename(a.get(), path.c_str(), kChunkBytes) != ARCHIVE_OK)
+    return archive_fault(library, path, a.get());
   std::error_code ec;
   const std::uint64_t packed = fs::file_size(path, ec);
   std::uint64_t unpacked = 0, members = 0;
   while (true) {
     archive_entry* entry = nullptr;
-    const int r = archive_read_next_header(a.get(), &entry);
+    const int r = library.read_next_header(a.get(), &entry);
     if (r == ARCHIVE_EOF) return {};
-    if (r < ARCHIVE_WARN) return archive_fault(path, a.get());
-    if (archive_filter_count(a.get()) > 2)  // the last one is the file itself
-      return bad_input(path, "compressed more than once", archive_filter_name(a.get(), 1),
+    if (r < ARCHIVE_WARN) return archive_fault(library, path, a.get());
+    if (library.filter_count(a.get()) > 2)  // the last one is the file itself
+      return bad_input(path, "compressed more than once", library.filter_name(a.get(), 1),
                        "compressed text, or a tar");
     if (++members > most_members(packed))
       return bad_input(path, "the archive has too many files for its size", {},
                        fmt::format("at most {}", most_members(packed)));
-    const bool raw = (archive_format(a.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_RAW;
-    if (!raw && archive_entry_filetype(entry) != AE_IFREG) continue;
-    const char* stored = archive_entry_pathname(entry);
+    const bool raw = (library.format(a.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_RAW;
+    if (!raw && library.entry_filetype(entry) != AE_IFREG) continue;
+    const char* stored = library.entry_pathname(entry);
     std::string name = raw || stored == nullptr ? "" : stored;
     while (name.starts_with("./")) name.erase(0, 2);
     const bool wanted = enter(name);
@@ -142,12 +139,13 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       const void* block = nullptr;
       std::size_t n = 0;
       la_int64_t offset = 0;
-      const int d = archive_read_data_block(a.get(), &block, &n, &offset);
+      const int d = library.read_data_block(a.get(), &block, &n, &offset);
       if (d == ARCHIVE_EOF) break;
-      if (d < ARCHIVE_WARN) return archive_fault(raw ? path : fmt::format("{}!{}", path, name), a.get());
+      if (d < ARCHIVE_WARN)
+        return archive_fault(library, raw ? path : fmt::format("{}!{}", path, name), a.get());
       unpacked += n;
       const auto read =
-          static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_filter_bytes(a.get(), -1)));
+          static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a.get(), -1)));
       if (unpacked > most_unpacked(read))
         return bad_input(BytePos{path, read}.text(), "the file unpacks to too much",
                          fmt::format("{} bytes of {}", unpacked, read), std::string(kMostUnpacked));
