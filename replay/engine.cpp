@@ -26,16 +26,18 @@ struct Made {
   KernelClock kernels;
 };
 
-// A replay whose ranks go ahead of each other, if the program, the platform and the options allow it.
+// A replay whose ranks go ahead of each other, if the program, the platform and the options allow it. Otherwise `programs` are what
+// it has read, or none, and the trace stands behind them.
 std::optional<ReplayResult> replay_directly(traces::TraceReader& trace, const topology::Platform& platform,
                                             const std::vector<HostId>& placement,
                                             const ReplayOptions& options, DirectReplay::Flows flows,
-                                            Made made, bool& contended) {
-  trace.rewind();
+                                            Made made, Ranks::Programs& programs, bool& contended) {
   DirectReplay direct(trace, platform, placement, options, std::move(made.model), std::move(made.choices),
-                      std::move(made.kernels), flows);
+                      std::move(made.kernels), flows, std::move(programs));
   auto result = direct.run();
   contended = direct.contended();
+  programs = result ? Ranks::Programs() : direct.take_programs();
+  if (!result && programs.empty()) trace.rewind();
   return result;
 }
 
@@ -65,13 +67,16 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
   WEFT_ASSIGN(Made made, make());
   std::vector<DeviceCopies::Ends> copies;
   const bool audited = audits.flows != nullptr || audits.matches != nullptr || audits.clock != nullptr;
+  trace.rewind();
+  Ranks::Programs programs;  // read by who gave up
   if (!audited && made.kernels.links_entry().empty() && DirectReplay::possible(platform, options)) {
     using Flows = DirectReplay::Flows;
     Flows flows = DirectReplay::first_try(platform, options);
     bool again = true;
     while (again) {
       bool contended = false;
-      auto result = replay_directly(trace, platform, placement, options, flows, std::move(made), contended);
+      auto result =
+          replay_directly(trace, platform, placement, options, flows, std::move(made), programs, contended);
       if (result) {
         result->collective_rules = rules;
         return std::move(*result);
@@ -91,9 +96,8 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
     }
     copies = std::move(*ends);
   }
-  trace.rewind();
   Simulation simulation(trace, platform, placement, options, std::move(made.model), std::move(made.choices),
-                        std::move(made.kernels), std::move(copies));
+                        std::move(made.kernels), std::move(copies), std::move(programs));
   simulation.audit(audits);
   auto result = simulation.run();
   if (result) result->collective_rules = rules;

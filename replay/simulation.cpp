@@ -11,10 +11,10 @@ namespace weft::replay {
 Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& platform,
                        const std::vector<HostId>& placement, const ReplayOptions& options,
                        std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices,
-                       KernelClock kernels, std::vector<DeviceCopies::Ends> copies)
+                       KernelClock kernels, std::vector<DeviceCopies::Ends> copies, Ranks::Programs programs)
     : trace_(trace),
       options_(options),
-      ranks_(trace),
+      ranks_(trace, std::move(programs)),
       comms_(trace.communicators()),
       network_(platform.fabric.links().capacity, std::move(model)),
       matcher_(messages_, ranks_.count()),
@@ -34,8 +34,8 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       collectives_(comms_, std::move(choices), cost_, ranks_, waits_, causes_, hindsight_, agenda_),
       transfers_({messages_, matcher_, router_, network_, cost_, traffic_, platform.fabric, placement},
                  {ranks_, waits_, collectives_, probes_, run_ahead_, hindsight_}, options, agenda_),
-      series_({router_.pairs(), network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
-              causes_, hindsight_, agenda_),
+      series_({router_.pairs(), network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_,
+              compute_, causes_, hindsight_, agenda_),
       regions_(trace.regions().size(), ranks_.count(), options.critical_path || options.ideal_network),
       operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
                    copies_, regions_, causes_, hindsight_, cost_},

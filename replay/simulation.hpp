@@ -70,11 +70,11 @@ struct ClockAudit {
 
 class Simulation {
  public:
-  // All references outlive it.
+  // All references outlive it. `programs`: what was read of the trace, as Ranks has it.
   Simulation(traces::TraceReader& trace, const topology::Platform& platform,
              const std::vector<HostId>& placement, const ReplayOptions& options,
              std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices, KernelClock kernels,
-             std::vector<DeviceCopies::Ends> copies);
+             std::vector<DeviceCopies::Ends> copies, Ranks::Programs programs);
   // What is to be verified: each is told what happens; nothing else changes. Before run().
   struct Audits {
     network::FlowAudit* flows = nullptr;

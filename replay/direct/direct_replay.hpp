@@ -58,15 +58,17 @@ class DirectReplay final : private PollView {
   // What to try first. After kAlone comes kShared.
   [[nodiscard]] static Flows first_try(const topology::Platform& platform, const ReplayOptions& options);
 
-  // All references outlive it; `model` shares the links of the platform.
+  // All references outlive it; `model` shares the links of the platform. `programs`: what was read of the trace, as Ranks has it.
   DirectReplay(traces::TraceReader& trace, const topology::Platform& platform,
                const std::vector<HostId>& placement, const ReplayOptions& options,
                std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices,
-               KernelClock kernels, Flows flows);
+               KernelClock kernels, Flows flows, Ranks::Programs programs);
   // To be called once. Nothing: it gave up.
   [[nodiscard]] std::optional<ReplayResult> run();
   // It gave up because two flows met. Only with kAlone.
   [[nodiscard]] bool contended() const { return contended_; }
+  // What it has read of the trace, for who begins anew; none: some of it is gone. Afterwards it is of no use.
+  [[nodiscard]] Ranks::Programs take_programs() { return ranks_.take_programs(); }
 
  private:
   static constexpr std::uint32_t kAhead = 64;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "traces/op_rules.hpp"
 
 namespace weft::replay {
@@ -27,6 +29,7 @@ void ProgramCursor::release_before(std::uint64_t index) {
     if (front_ == blocks_[past].ops.data()) count_ = 0;
     spare_ = std::move(blocks_[past]);
   }
+  incomplete_ |= past > 0;
   blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(past));
 }
 
@@ -37,6 +40,7 @@ Result<const Op*> ProgramCursor::slow_at(std::uint64_t index) {
       return front_ + (index - base_);
     }
     if (end_) return nullptr;
+    const bool was_incomplete = std::exchange(incomplete_, true);  // until it is read
     spare_.clear();
     WEFT_ASSIGN(const bool more, reader_->next_block(rank_, spare_));
     if (!more) {
@@ -45,9 +49,11 @@ Result<const Op*> ProgramCursor::slow_at(std::uint64_t index) {
       if (loaded_ != total_)
         return bad_input(reader_->position(rank_, loaded_), "rank ends early",
                          fmt::format("{} operations", loaded_), fmt::format("{}", total_));
+      incomplete_ = was_incomplete;
       continue;
     }
     WEFT_TRY(validate(spare_));
+    incomplete_ = was_incomplete;
     loaded_ += spare_.ops.size();
     blocks_.push_back(std::move(spare_));
     spare_ = OpBlock();

@@ -52,6 +52,8 @@ class ProgramCursor {
   [[nodiscard]] std::span<const traces::Op> rest_of_block(std::uint64_t index) const {
     return {front_ + (index - base_), count_ - (index - base_)};
   }
+  // All that was read is still held and was right, so that a replay may begin anew with it.
+  [[nodiscard]] bool from_start() const { return !incomplete_; }
   // More blocks are held than one and what is looked ahead into: something may be released.
   [[nodiscard]] bool crowded() const { return blocks_.size() > 2; }
   // Operations below `index` are not asked for again.
@@ -81,6 +83,7 @@ class ProgramCursor {
   traces::OpBlock spare_;
   std::uint64_t loaded_ = 0;  // operations loaded so far
   bool end_ = false;
+  bool incomplete_ = false;  // a block was released, or could not be read
 };
 
 }  // namespace weft::replay

@@ -17,8 +17,12 @@ namespace weft::replay {
 
 class Ranks {
  public:
-  // `trace` outlives it. All ranks can run, in their order.
-  explicit Ranks(traces::TraceReader& trace);
+  // What was read of the programs of ranks, by rank; none: nothing.
+  using Programs = std::vector<ProgramCursor>;
+  // `trace` outlives it: from its start, or from where `programs` end. All ranks can run, in their order.
+  explicit Ranks(traces::TraceReader& trace, Programs programs = {});
+  // For a replay that begins anew: what was read, unless some of it is gone. This one is over.
+  [[nodiscard]] Programs take_programs();
 
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(rows_.size()); }
   [[nodiscard]] Rank& operator[](std::uint32_t r) { return rows_[r]; }
