@@ -18,7 +18,7 @@ DirectReplay::Step DirectReplay::compute(std::uint32_t r, Rank& k, Lane& l, cons
   if (agenda_.failed()) return give_up();
   k.computed = k.computed || ComputeTimes::more_than_copies(k.program, k.pc, op);
   k.spend(Part::kCompute, d);
-  l.clock = l.clock + d;
+  pass(l, d);
   return Step::kDone;
 }
 

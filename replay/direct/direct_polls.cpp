@@ -27,7 +27,14 @@ std::uint32_t DirectReplay::probed(std::uint32_t r, const Op& op) {
 bool DirectReplay::hits(std::uint32_t r, const Op& op) {
   if (op.peer < 0) return false;
   const std::uint32_t i = probed(r, op);
-  return i != kNone && seen_from(i) <= std::max(lanes_[r].clock, agenda_.now());
+  if (i == kNone) return false;
+  const Lane& l = lanes_[r];
+  const Instant from = seen_from(i), now = std::max(l.clock, agenda_.now());
+  if (from != now || ranks_[r].state != RankState::kReady || ranks_[r].stage == Stage::kWaiting)
+    return from <= now;
+  // The rank looks at the very instant: what began first comes first, its own last doing or the message's way.
+  const Message& m = messages_[i];
+  return l.looked == now || (m.protocol != Protocol::kEager ? m.posted : m.flow_start) < l.since;
 }
 
 // The same for a poll of the program itself, as Probes has it.
@@ -70,6 +77,7 @@ void DirectReplay::may_be_seen(std::uint32_t i) {
 
 void DirectReplay::look_again(std::uint32_t r) {
   Rank& k = ranks_[r];
+  lanes_[r].looked = agenda_.now();
   if (k.state == RankState::kRunning) return run_ahead_.poke(r);
   if (k.state != RankState::kProbing) return;
   const Op& op = **k.program.at(k.pc);
@@ -134,7 +142,7 @@ DirectReplay::Step DirectReplay::missed_poll(std::uint32_t r, Rank& k, Lane& l, 
 DirectReplay::Step DirectReplay::series(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (k.stage == Stage::kFinishing) {
     k.spend(Part::kCollective, agenda_.now() - l.clock);
-    l.clock = agenda_.now();
+    l.clock = l.since = agenda_.now();
     return Step::kDone;
   }
   if (flows_ != Flows::kShared) {

@@ -108,7 +108,7 @@ bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
   if (!total) return false;
   const traces::Op* const poll = run_ahead_.poll_of(r);
   if (poll == nullptr) {
-    l.clock = l.clock + *total;
+    pass(l, *total);
     run_ahead_.over(r, l.clock);
     return false;
   }
@@ -117,8 +117,9 @@ bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
     give_up();
     return true;
   }
-  run_ahead_.post(r, *total);
+  // What was sent before the run began comes first where both are due at one instant.
   if (poll->peer >= 0) expect(r, *poll);
+  run_ahead_.post(r, *total);
   return true;
 }
 
@@ -181,7 +182,7 @@ void DirectReplay::handle(const Agenda::Event& e) {
     case EventKind::kRankTimer:
       return ranks_.make_ready(e.index);
     case EventKind::kRunEnd:
-      if (run_ahead_.end(e.index, e.sequence)) lanes_[e.index].clock = agenda_.now();
+      if (Lane& l = lanes_[e.index]; run_ahead_.end(e.index, e.sequence)) pass(l, agenda_.now() - l.clock);
       return;
     case EventKind::kProbeWake:
       return look_again(e.index);

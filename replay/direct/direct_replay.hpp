@@ -109,6 +109,8 @@ class DirectReplay final : private PollView {
   // What a rank has besides its row in Ranks, whose `pending` counts the ends that it awaits and does not know.
   struct Lane {
     Instant clock;
+    Instant since;            // when what it did last began
+    Instant looked;           // when it was last told that a message can be seen
     End last;                 // the latest of what its blocking call awaits
     std::uint32_t ahead = 0;  // its messages that have not started
     std::vector<Request> requests;
@@ -153,6 +155,11 @@ class DirectReplay final : private PollView {
   void spend(std::uint32_t r, Rank& k, Lane& l, Part part, Elapsed d, Cause cause) {
     causes_.add(r, cause, d);
     k.spend(part, d);
+    pass(l, d);
+  }
+  static void pass(Lane& l, Elapsed d) {
+    if (d == kNoTime) return;
+    l.since = l.clock;
     l.clock = l.clock + d;
   }
   // What the blocking call awaits is over, or the rank waits.
@@ -166,7 +173,7 @@ class DirectReplay final : private PollView {
     if (end.at <= l.clock) return;
     causes_.explain(causes_.of(r), messages_[end.message], end.sender, l.clock, end.at);
     k.spend(part, end.at - l.clock);
-    l.clock = end.at;
+    l.clock = l.since = end.at;
   }
   void wait_until_last(std::uint32_t r, Rank& k, Lane& l, Part part) {
     wait_until(r, k, l, part, l.last);

@@ -106,5 +106,26 @@ TEST(HplDirect, IsTheReplayByEvents) {
   EXPECT_LT(2 * fewer, events);
 }
 
+// On a platform where all ranks take the same time messages can be seen at the very instants of polls: what began first comes
+// first.
+TEST(HplDirect, DecidesTiesOfPollsAndMessagesAsEventsDo) {
+  hpl_gen::HplDat dat;
+  dat.n = {40'000};
+  dat.nb = {192};
+  dat.grids = {{8, 8}};
+  dat.depth = {1};
+  hpl_gen::HplTraceOptions how;
+  how.window = hpl_gen::PanelWindow{0, 7};
+  const auto p = platform_of("fat-tree:m=8,n=3,bw=100Gbps,speed=1Tflops");
+  replay::ReplayOptions o;
+  const Seen direct = replayed(dat, how, p, o);
+  o.ranks_ahead = false;
+  const Seen by_events = replayed(dat, how, p, o);
+  EXPECT_EQ(direct.result.way, ReplayWay::kAhead);
+  EXPECT_EQ(direct.result.makespan, by_events.result.makespan);
+  EXPECT_EQ(direct.result.fingerprint, by_events.result.fingerprint);
+  EXPECT_EQ(direct.regions, by_events.regions);
+}
+
 }  // namespace
 }  // namespace weft::predict
