@@ -42,15 +42,10 @@ bool is_again(const ProgramCursor& program, std::uint64_t j, const Op& op, std::
   return a[0] > 0 && a[0] + static_cast<std::int64_t>(period) == b[0];  // of the same hit
 }
 
-// How many times, at most `most`, the operations first .. first + period - 1 of the selected block come again after them.
-std::uint64_t times_again(const ProgramCursor& program, std::uint64_t first, std::uint64_t period,
-                          std::uint64_t most) {
-  const std::span<const Op> ops = program.rest_of_block(first);
-  most = std::min<std::uint64_t>(most, ops.size() / period - 1);
-  for (std::uint64_t k = 0; k < most; ++k)
-    for (std::uint64_t j = (k + 1) * period; j < (k + 2) * period; ++j)
-      if (!is_again(program, first + j, ops[j], period, ops[j - period])) return k;
-  return most;
+// Nothing after the rank's operation may belong to it. False: or it is the last one of its block.
+bool stands_alone(const Rank& k) {
+  const Op* const next = k.program.here(k.pc + 1);
+  return next != nullptr && !traces::is_compute(next->kind) && next->kind != OpKind::iprobe;
 }
 
 }  // namespace
@@ -92,6 +87,7 @@ Elapsed RunAhead::call_time(std::uint32_t r, const Op& op) {
   Rank& k = ranks_[r];
   JoinedCalls& joined = joined_[r];
   if (!joined.holds(k.pc)) {
+    if (stands_alone(k)) return compute_.of(r, k.pc, op);
     CallWindow window;
     std::uint64_t end = 0;
     if (!look_ahead(r, k, k.program, window, end)) return kNoTime;
@@ -103,6 +99,22 @@ Elapsed RunAhead::call_time(std::uint32_t r, const Op& op) {
   for (const CallWindow::Call& c : joined.calls)
     if (c.first == k.pc) return Elapsed::of_seconds(compute_.kernel_seconds(r, c.shape));
   return kNoTime;
+}
+
+// What was found for the beginning of a run holds when it is cut short, and when its pieces join.
+std::uint64_t RunAhead::times_again(std::uint32_t r, std::uint64_t first, std::uint64_t period) {
+  Run& run = runs_[r];
+  const ProgramCursor& program = ranks_[r].program;
+  const std::uint64_t from = first + period;
+  if (run.again_period != period || from < run.again_from || from > run.again_end) {
+    const std::span<const Op> ops = program.rest_of_block(first);
+    std::uint64_t j = period;
+    while (j < ops.size() && is_again(program, first + j, ops[j], period, ops[j - period])) ++j;
+    run.again_from = from;
+    run.again_end = first + j;
+    run.again_period = period;
+  }
+  return (run.again_end - from) / period;
 }
 
 RunAhead::Take RunAhead::take_poll(std::uint32_t r, std::uint64_t i, const Op& op, Stretch& s) {
@@ -139,7 +151,7 @@ std::uint64_t RunAhead::take_again(std::uint32_t r, std::uint64_t i, const LastP
   Run& run = runs_[r];
   const std::uint64_t first = last.at + 1, period = i - last.at;
   if (s.joined ? !s.window.joining() : compute_.draws()) return 0;
-  const std::uint64_t times = times_again(program, first, period, ~std::uint64_t{0});
+  const std::uint64_t times = times_again(r, first, period);
   if (times == 0) return 0;
   if (!s.joined) {
     // Nothing is in the window behind a poll, so each time takes what the last one took.
@@ -161,6 +173,7 @@ std::uint64_t RunAhead::take_again(std::uint32_t r, std::uint64_t i, const LastP
 
 std::optional<Elapsed> RunAhead::take(std::uint32_t r, Instant start) {
   Rank& k = ranks_[r];
+  if (stands_alone(k)) return {};
   if (joined_[r].holds(k.pc)) return {};
   Run& run = runs_[r];
   run.first = k.pc;
@@ -277,7 +290,7 @@ void RunAhead::poke(std::uint32_t r) {
       const std::uint64_t period = i - last;
       std::uint64_t most = (run.end - 1 - i) / period;
       if (each > kNoTime) most = std::min(most, static_cast<std::uint64_t>(left.ticks() / each.ticks()));
-      const std::uint64_t times = most == 0 ? 0 : times_again(program, last + 1, period, most);
+      const std::uint64_t times = most == 0 ? 0 : std::min(most, times_again(r, last + 1, period));
       at = at + Elapsed::of_ticks(each.ticks() * static_cast<network::Ticks>(times));
       polled += Elapsed::of_ticks(poll_time(op).ticks() * static_cast<network::Ticks>(times));
       i += times * period;

@@ -98,6 +98,8 @@ class RunAhead {
     bool at_poll = false;   // ends when operation `end`, a poll, looks
     bool computes = false;  // more than copies
     Elapsed polled;         // of its time, spent in polls
+    // Operations known to be again what stands `period` before them, as a range; what stands before it comes first.
+    std::uint64_t again_from = 0, again_end = 0, again_period = 0;
   };
   // A stretch of kernel calls and polls that are over which is taken operation by operation (call_window.hpp).
   struct JoinedCalls {
@@ -138,6 +140,8 @@ class RunAhead {
   [[nodiscard]] Take take_poll(std::uint32_t r, std::uint64_t i, const traces::Op& op, Stretch& s);
   // Poll i was taken: takes what repeats the operations between `last` and it, and returns how many operations that is.
   [[nodiscard]] std::uint64_t take_again(std::uint32_t r, std::uint64_t i, const LastPoll& last, Stretch& s);
+  // How many times operations first .. first + period - 1 of rank r, of the selected block, come again after them.
+  [[nodiscard]] std::uint64_t times_again(std::uint32_t r, std::uint64_t first, std::uint64_t period);
   // Looks how far the stretch goes which rank r is at; false: the replay failed.
   [[nodiscard]] bool look_ahead(std::uint32_t r, const Rank& k, ProgramCursor& program, CallWindow& window,
                                 std::uint64_t& end);
