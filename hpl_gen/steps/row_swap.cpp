@@ -100,11 +100,20 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
   const CommId comm = s.col_comm();
   const std::int64_t u_bytes = s.panel.width * s.n * kDouble;
   const std::int64_t row_bytes = (s.n + 1) * kDouble;
-  // Rows that have gathered at each distance from the current row; the current row sends U instead.
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(p));
-  for (int d = 1; d < p; ++d)
-    rows[static_cast<std::size_t>(d)] = s.moves->rows_from[static_cast<std::size_t>(s.row_at(d))];
-  const auto held = [&](int d) -> std::int64_t& { return rows[static_cast<std::size_t>(d)]; };
+  // Rows that the process rows at each distance from the current one give; the current row sends U instead.
+  const auto gives = [&](int d) -> std::int64_t {
+    return d == 0 ? 0 : s.moves->rows_from[static_cast<std::size_t>(s.row_at(d))];
+  };
+  // Those of the distances below d, once process rows beyond the cube have folded in.
+  std::vector<std::int64_t> below(static_cast<std::size_t>(cube) + 1);
+  for (int d = 0; d < cube; ++d)
+    below[static_cast<std::size_t>(d) + 1] =
+        below[static_cast<std::size_t>(d)] + gives(d) + (d > 0 && d < beyond ? gives(d + cube) : 0);
+  // Rows that have gathered at d after k exchanges: of the 2^k distances that differ from d in their last k bits at most.
+  const auto held = [&](int d, int k) {
+    const int first = d >> k << k;
+    return below[static_cast<std::size_t>(first + (1 << k))] - below[static_cast<std::size_t>(first)];
+  };
   const std::int64_t own = s.moves->rows_from[static_cast<std::size_t>(s.row)];
   out.kernel(me == 0 ? Kernel::dlaswp01 : Kernel::dlaswp02, own, s.n);
   bcast.poll(out);
@@ -113,29 +122,26 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
   const bool folds = beyond > 0 && folded < p;
   if (folds) {
     if (me == 0) {
-      out.exchange(s.rank_at(folded), kTagSwap, u_bytes, held(folded) * row_bytes, comm);
-      out.kernel(Kernel::dlaswp03, held(folded), s.n);
+      out.exchange(s.rank_at(folded), kTagSwap, u_bytes, gives(folded) * row_bytes, comm);
+      out.kernel(Kernel::dlaswp03, gives(folded), s.n);
     } else if (me == cube) {
-      out.exchange(s.rank_at(folded), kTagSwap, held(me) * row_bytes, u_bytes, comm);
+      out.exchange(s.rank_at(folded), kTagSwap, gives(me) * row_bytes, u_bytes, comm);
     } else if (me > cube) {
-      if (held(me) > 0) out.send(s.rank_at(folded), kTagSwap, held(me) * row_bytes, comm);
-    } else if (held(folded) > 0) {
-      out.recv(s.rank_at(folded), kTagSwap, held(folded) * row_bytes, comm);
+      if (gives(me) > 0) out.send(s.rank_at(folded), kTagSwap, gives(me) * row_bytes, comm);
+    } else if (gives(folded) > 0) {
+      out.recv(s.rank_at(folded), kTagSwap, gives(folded) * row_bytes, comm);
     }
   }
-  for (int d = 1; d < beyond; ++d) held(d) += held(d + cube);
   bcast.poll(out);
 
   if (me < cube) {
     for (int k = 0; (1 << k) < cube; ++k) {
       const int bit = 1 << k, partner = me ^ bit;
       const bool has = (me >> k) == 0, gets = !has && (me >> (k + 1)) == 0;
-      out.exchange(s.rank_at(partner), kTagSwap, has ? u_bytes : held(me) * row_bytes,
-                   gets ? u_bytes : held(partner) * row_bytes, comm);
-      if (has) out.kernel(Kernel::dlaswp03, held(partner), s.n);
-      if (gets) out.kernel(Kernel::dlaswp04, own + held(me), s.n);
-      for (int d = 0; d < cube; ++d)
-        if ((d & bit) == 0) held(d) = held(d | bit) = held(d) + held(d | bit);
+      out.exchange(s.rank_at(partner), kTagSwap, has ? u_bytes : held(me, k) * row_bytes,
+                   gets ? u_bytes : held(partner, k) * row_bytes, comm);
+      if (has) out.kernel(Kernel::dlaswp03, held(partner, k), s.n);
+      if (gets) out.kernel(Kernel::dlaswp04, own + held(me, k), s.n);
       bcast.poll(out);
     }
   } else {
