@@ -25,6 +25,13 @@ constexpr std::size_t kMaxKeptCapacity = 4096;
 constexpr std::uint8_t kFactorPhase = 254;  // phases of a panel: early updates 0 .. depth-1, then these
 constexpr std::uint8_t kUpdatePhase = 255;
 
+// By kind: looked up for each operation.
+constexpr auto kSends = [] {
+  std::array<bool, traces::kOpKindCount> sends{};
+  for (std::size_t k = 0; k < sends.size(); ++k) sends[k] = traces::is_send(static_cast<traces::OpKind>(k));
+  return sends;
+}();
+
 // Numbers of the pool that the operations of the block need. Of pieces that come again the lists are the same.
 std::size_t end_of_lists(const traces::OpBlock& block) {
   std::size_t end = 0;
@@ -249,7 +256,7 @@ Result<bool> HplTrace::next_block(RankId rank, traces::OpBlock& out) {
   if (counted_.empty()) {
     totals_.ops += out.ops.size();
     for (const traces::Op& op : out.ops)
-      if (traces::is_send(op.kind)) {
+      if (kSends[static_cast<std::size_t>(op.kind)]) {
         ++totals_.messages;
         totals_.bytes += static_cast<std::uint64_t>(op.amount);
       }
