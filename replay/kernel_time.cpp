@@ -119,15 +119,19 @@ LinkCopy KernelClock::link_copy(std::uint32_t row, const traces::KernelShape& s)
   return copy;
 }
 
-double KernelClock::noisy_seconds(std::uint32_t row, const traces::KernelShape& s, std::uint64_t seed,
-                                  std::uint32_t rank, std::uint64_t call) const {
+// One step of the generator between seed, rank and call mixes them all.
+std::uint64_t KernelClock::draws_of(std::uint64_t seed, std::uint32_t rank) {
+  return Rng(Rng(seed).next() ^ rank).next();
+}
+
+double KernelClock::noisy_seconds(std::uint32_t row, const traces::KernelShape& s, std::uint64_t draws,
+                                  std::uint64_t call) const {
   const Cost& c = cost_of(row, s);
   const double t = evaluate(c, s);
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
   const double spread = c.slowdown * c.spread(m, n, k) + c.noise * t;
   if (!(spread > 0)) return t;
-  // One step of the generator between the three mixes them all.
-  Rng rng(Rng(Rng(seed).next() ^ rank).next() ^ call);
+  Rng rng(draws ^ call);
   const double noisy = t + spread * (model_->normal_noise ? normal(rng) : centred_half_normal(rng));
   return noisy > 0 ? noisy : 0;
 }

@@ -14,6 +14,7 @@ ComputeTimes::ComputeTimes(KernelClock kernels, const std::vector<HostId>& place
     Row row;
     row.row = kernels_.row_of(placement[r], on_host[placement[r].index()]++);
     row.speed = kernels_.speed(row.row);
+    row.draws = KernelClock::draws_of(options.seed, r);
     rows_.push_back(row);
   }
 }

@@ -26,7 +26,7 @@ class ComputeTimes {
   [[nodiscard]] double kernel_seconds(std::uint32_t r, const traces::KernelShape& shape) {
     Row& c = rows_[r];
     return options_.what_if.compute * (options_.noise
-                                           ? kernels_.noisy_seconds(c.row, shape, options_.seed, r, c.calls++)
+                                           ? kernels_.noisy_seconds(c.row, shape, c.draws, c.calls++)
                                            : kernels_.seconds(c.row, shape));
   }
   // A call that is no duration but a copy over links (device_copies.hpp); and which one. REQUIRES of the second: it is.
@@ -57,6 +57,7 @@ class ComputeTimes {
     double speed = 0;         // flop/s
     std::uint32_t row = 0;    // of kernels_
     std::uint64_t calls = 0;  // so far
+    std::uint64_t draws = 0;  // KernelClock::draws_of
   };
   KernelClock kernels_;
   const ReplayOptions& options_;
