@@ -28,7 +28,7 @@ void SeriesRuns::arrive(std::uint32_t r, const Op& op) {
 
 void SeriesRuns::run(std::uint32_t comm) {
   Terms terms;
-  if (!agree(comm, terms)) return;
+  if (!agree(comm, terms, false)) return;
   const Instant base = place(comm, terms);
   pattern_.build(static_cast<std::uint32_t>(column_.size()), terms.candidate, terms.row);
   if (!price(terms.exchanges)) return;
@@ -36,26 +36,29 @@ void SeriesRuns::run(std::uint32_t comm) {
     for (std::size_t d = 0; d < column_.size(); ++d) compute(d);
     pattern_.exchange(times_, scratch_);
   }
+  bool as_many = true;
+  for (std::size_t d = 0; d < column_.size(); ++d) {
+    compute(d);
+    as_many = as_many && column_[d].exchanges == terms.exchanges;
+  }
+  if (!as_many && !agree(comm, terms, true)) return;
   book_waits(terms.exchanges);
   std::uint32_t last = column_.front().rank;
   for (const Member& m : column_)
     if (ranks_[m.rank].op_start > ranks_[last].op_start) last = m.rank;
   const std::uint32_t past = hindsight_.series_begins(last);
-  for (std::size_t d = 0; d < column_.size(); ++d) {
-    compute(d);
-    wake(d, base, comm, last, past);
-  }
+  for (std::size_t d = 0; d < column_.size(); ++d) wake(d, base, comm, last, past);
   hindsight_.series_told(past);
 }
 
 SeriesRuns::Terms SeriesRuns::terms_of(std::uint32_t comm, std::uint32_t rank, const Op& op) const {
   const Rank& k = ranks_[rank];
   const auto list = k.program.list(k.pc, op);
-  return {static_cast<std::size_t>(comms_.rank_in(comm, static_cast<std::uint32_t>(op.peer))),
-          traces::series_exchanges(list), op.amount, list[0]};
+  return {static_cast<std::size_t>(comms_.rank_in(comm, static_cast<std::uint32_t>(op.peer))), 0, op.amount,
+          list[0]};
 }
 
-bool SeriesRuns::agree(std::uint32_t comm, Terms& terms) {
+bool SeriesRuns::agree(std::uint32_t comm, Terms& terms, bool counted) {
   const auto& members = comms_.members(comm);
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto rank = static_cast<std::uint32_t>(members[i]);
@@ -65,7 +68,11 @@ bool SeriesRuns::agree(std::uint32_t comm, Terms& terms) {
       agenda_.fail(std::move(at).error());
       return false;
     }
-    const Terms own = terms_of(comm, rank, **at);
+    Terms own = terms_of(comm, rank, **at);
+    if (counted || i == 0)
+      own.exchanges = traces::series_exchanges(k.program.list(k.pc, **at));
+    else
+      own.exchanges = terms.exchanges;
     if (i == 0) terms = own;
     if (own == terms) continue;
     agenda_.fail(ranks_.bad_operation(
@@ -167,7 +174,10 @@ void SeriesRuns::compute(std::size_t distance) {
       if (!traces::is_empty(shape)) took += compute_.kernel_seconds(m.rank, shape);
     }
     ++m.step;
-    if (m.segment.exchange) break;
+    if (m.segment.exchange) {
+      ++m.exchanges;
+      break;
+    }
   }
   m.computed += took;
   times_[distance] += took;

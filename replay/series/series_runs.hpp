@@ -82,14 +82,16 @@ class SeriesRuns {
     traces::SeriesSegment segment;
     std::int64_t step = 0;  // of the segment
     traces::SeriesCursor cursor;
+    std::int64_t exchanges = 0;  // so far
     double computed = 0;
     std::array<double, kCauseCount> waited{};
   };
 
   void run(std::uint32_t comm);
   [[nodiscard]] Terms terms_of(std::uint32_t comm, std::uint32_t rank, const traces::Op& op) const;
-  // What the members agree on; false: they do not, or it cannot be, and the replay failed.
-  [[nodiscard]] bool agree(std::uint32_t comm, Terms& terms);
+  // What the members agree on; false: they do not, or it cannot be, and the replay failed. To count the exchanges of all is to walk
+  // through all lists, so it is left until their ends unless `counted`.
+  [[nodiscard]] bool agree(std::uint32_t comm, Terms& terms, bool counted);
   // Brings the members to their places and `times_` to their arrivals; returns the earliest of them.
   [[nodiscard]] Instant place(std::uint32_t comm, const Terms& terms);
   // Costs of the messages of `pattern_`; false: the replay failed.
