@@ -1,5 +1,7 @@
 #include "replay/ranks/run_ahead.hpp"
 
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 namespace weft::replay {
@@ -27,16 +29,15 @@ bool never_hits(const Rank& k, std::uint64_t pc, const Op& op) {
 // Is operation j, which is in the selected block, the one `period` before it once more? Then so is its time without noise.
 bool is_again(const ProgramCursor& program, std::uint64_t j, const Op& op, std::uint64_t period,
               const Op& before) {
-  if (op.kind != before.kind) return false;
-  if (op.kind == OpKind::compute_kernel) {
+  // All but the lists, as whole words.
+  static_assert(offsetof(Op, extra) + sizeof(Op::extra) == sizeof(Op));
+  if (std::memcmp(&op, &before, offsetof(Op, extra)) != 0) return false;
+  if (traces::is_compute(op.kind)) {
     if (op.extra == before.extra) return true;
     const auto a = program.list(j, op), b = program.list(j - period, before);
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
-  if (traces::is_compute(op.kind)) return op.amount == before.amount;
-  if (op.kind != OpKind::iprobe || op.flags != 0 || before.flags != 0 || op.peer != before.peer ||
-      op.tag != before.tag || op.comm != before.comm || op.amount != before.amount)
-    return false;
+  if (op.kind != OpKind::iprobe || op.flags != 0) return false;
   const auto a = program.list(j, op), b = program.list(j - period, before);
   if (a.empty() || b.empty()) return a.empty() && b.empty();
   return a[0] > 0 && a[0] + static_cast<std::int64_t>(period) == b[0];  // of the same hit

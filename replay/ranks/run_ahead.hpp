@@ -88,7 +88,7 @@ class RunAhead {
 
  private:
   static constexpr std::uint64_t kNoPoll = ~std::uint64_t{0};
-  static constexpr int kPollsWithNoise = 8;
+  static constexpr int kPollsWithNoise = 4;
   struct Run {
     std::uint64_t first = 0, end = 0;  // operations
     std::uint64_t poll = 0;            // one of them that looks for a message; kNoPoll: none does
