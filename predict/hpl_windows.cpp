@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/parallel.hpp"
+#include "core/rng.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/steps/op_sink.hpp"
 #include "network/sharing.hpp"
@@ -154,6 +155,13 @@ class PanelCount {
   std::mutex mutex_;
 };
 
+// Draws of noise and of routes are numbered from the beginning of a replay: with one seed every window would have the draws of the
+// first one, and what is chance would not average out over windows. Windows that begin with the run keep its seed.
+std::uint64_t seed_of(std::uint64_t seed, const SampleWindow& window) {
+  if (window.first == 0) return seed;
+  return Rng(Rng(seed).next() ^ static_cast<std::uint64_t>(window.first)).next();
+}
+
 Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& platform,
                              const std::vector<HostId>& placement, const PredictOptions& options,
                              const WindowTask& task, PanelCount& count) {
@@ -169,7 +177,7 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   WEFT_ASSIGN(auto trace, hpl_gen::HplTrace::create(hpl_gen::to_dat(config), generate));
   Collector collector(config, window);
   replay::ReplayOptions replay_options;
-  replay_options.seed = options.seed;
+  replay_options.seed = seed_of(options.seed, window);
   replay_options.model = options.model;
   replay_options.noise = task.noise;
   std::uint64_t counted = 0;

@@ -13,6 +13,7 @@
 #include "core/rng.hpp"
 #include "predict/hpl_exchanges.hpp"
 #include "predict/hpl_prediction.hpp"
+#include "tests/predict/support.hpp"
 #include "topology/platform/platform.hpp"
 
 namespace weft::predict {
@@ -154,6 +155,44 @@ TEST(HplSampling, NinetyFiveOfAHundredRunsLieWithinTheirEstimateInTotalAndInEver
   std::sort(widths.begin(), widths.end());
   EXPECT_LT(widths[widths.size() / 2], 0.02);
   EXPECT_GT(widths.front(), 0);
+}
+
+// One process, whose multiplications alone vary: what its panels are off by is one draw each.
+TEST(HplSampling, EveryWindowHasDrawsOfItsOwn) {
+  const auto platform = crossbar_of(1, R"(kernel { name: "dgemm" mnk: "100ps" noise: "0.3" })");
+  const HplConfig c{.n = 12'800, .nb = 64, .p = 1, .q = 1};
+  PredictOptions options;
+  options.seed = first_seed();
+  options.sample = 5;
+  options.width = 8;
+  options.warm_up = 6;
+  const auto quiet = predict_hpl(c, platform, options);
+  options.noise = true;
+  const auto noisy = predict_hpl(c, platform, options);
+  ASSERT_TRUE(quiet && noisy);
+  const auto windows = choose_windows(c.panels(), options.sample, options.width, options.warm_up);
+  ASSERT_EQ(windows.size(), 5u);
+  std::vector<std::vector<double>> off;
+  for (const SampleWindow& w : windows) {
+    auto& of_window = off.emplace_back();
+    for (auto k = static_cast<std::size_t>(w.measured);
+         k < static_cast<std::size_t>(w.measured + options.width); ++k)
+      of_window.push_back(noisy->panels[k].s[0] / quiet->panels[k].s[0] - 1);
+  }
+  off.pop_back();  // the last one's updates are small
+  for (std::size_t a = 0; a < off.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b) {
+      double most = 0, alike = 0;
+      for (std::size_t i = 0; i < off[a].size(); ++i) {
+        most = std::max(most, std::fabs(off[a][i] - off[b][i]));
+        alike = std::max(alike, std::fabs(off[a][i]));
+      }
+      EXPECT_GT(alike, 0.1) << "seed " << options.seed;
+      EXPECT_GT(most, 0.1) << "windows " << b << " and " << a << ", seed " << options.seed;
+    }
+  // The same seed, the same draws, whatever the number of threads.
+  options.threads = 3;
+  EXPECT_EQ(predict_hpl(c, platform, options)->time_s, noisy->time_s);
 }
 
 // A trace names panels up to a number; a prediction goes by the panels, however many.
