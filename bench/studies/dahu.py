@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Makes platforms/dahu.textproto and dahu-2019-04.textproto from the public measurements of the machine's user.
 
-  python3 bench/studies/dahu.py WEFT --thesis T --hpl H [--out platforms]
+  python3 bench/studies/dahu.py WEFT --thesis T --calibrations C [--out platforms]
 
-T: checkout of github Ezibenroc/thesis, H: of github Ezibenroc/hpl at 12d0551. Only calibrations are read:
+T: checkout of github Ezibenroc/thesis, C: git directory of github Ezibenroc/mpi_calibration. Only calibrations are read:
   T/data/prediction/modeling/kernels/generative/dgemm_calibration.csv   dgemm of every CPU, November 2019 to January 2020
   T/data/experiment/randomizing_sizes/fixing_K/dgemm_raw_data.csv       single calls of dgemm on node 5, December 2020
   T/data/prediction/modeling/network/pycewise/{pycewise_data,memcpy_small}.csv   messages
-  H/src/blas/HPL_dgemm.c                                                dgemm of every CPU, April 2019
+  C, dahu/blas/dgemm_heterogeneous_model.ipynb at 2292da5 and 81f75d1   dgemm of every CPU on 3 and 4 April 2019
 All fits are made by `weft fit`. What was published as a figure in a notebook stands below with its source.
 """
 import argparse
@@ -36,16 +36,27 @@ EAGER = "8132B"
 # Cooled badly in spring 2019.
 HOT_NODES = range(13, 17)
 
+# Two calibrations of that April: commit, cells whose output prints each CPU's regression in mnk alone and that in all terms. The file that
+# their user made of them for SMPI (github Ezibenroc/hpl, 12d0551) is not taken: later cells multiply its mnk by 1.072 and its deviation
+# by 3.3, which make the calls of a traced run of HPL come out right.
+SPRING = [("2292da5", 8, 11), ("81f75d1", 10, 13)]
+
 # k that was measured alone, and the k that it stands for.
 PARTS = [(128, "96-191"), (256, "192-383"), (512, "384-767")]
 TERMS = ["intercept", "mnk", "mn", "mk", "nk"]
 
+# dtrsm of m n n. n = 128: Ezibenroc/hpl, include/hpl_blas.h. 4000 x 4000 on all cores of all 32 nodes at once, December 2018, as a share of
+# dgemm with m = n = k = 4000 there (2.1516 and 4.1222 s; matrices are constant in both), and its deviation, the root of the mean square
+# that node, core and first call leave (1.642143 s^2 / 60353): github Ezibenroc/mpi_calibration, dahu/blas/heterogeneity.ipynb.
+DTRSM_128 = 5.445540e-11
+DTRSM_4000 = 2.151647 / 4.122219
+DTRSM_NOISE = (1.642143 / 60353) ** 0.5 / 2.151647
+
 OTHER_KERNELS = """\
   # Kernels other than dgemm: no calibration file. Coefficients published in the SMPI port of HPL (github
   # Ezibenroc/hpl, include/hpl_blas.h, src/auxil, src/pauxil), measured on this machine; standard deviations too.
-  kernel { name: "dtrsm_left" rate: "18.3637Gflops" noise: "0.0568" }   # 5.445540e-11 s per m m n
-  kernel { name: "dtrsm_right" rate: "18.3637Gflops" noise: "0.0568" }  # ... per m n n
-  kernel { name: "dgemv" mn: "1278.804ps" noise: "0.0129" }
+  # dtrsm: through m n n with n = 128 there and n = 4000 in github Ezibenroc/mpi_calibration, dahu/blas/heterogeneity.ipynb.
+@DTRSM@  kernel { name: "dgemv" mn: "1278.804ps" noise: "0.0129" }
   kernel { name: "dscal" mnk: "379.8686ps" noise: "0.392" }
   kernel { name: "idamax" mnk: "605.2262ps" noise: "0.393" }
   kernel { name: "daxpy" intercept: "0.6680085us" noise: "1.387" }  # constant there: vectors of one length
@@ -58,7 +69,13 @@ OTHER_KERNELS = """\
   kernel { name: "dlaswp02" mn: "28222.41ps" noise: "0.1948" }
   kernel { name: "dlaswp03" mn: "3775.24ps" noise: "0.0786" }
   kernel { name: "dlaswp04" mn: "7790.71ps" noise: "0.261" }
-  kernel { name: "dlaswp" mn: "6830ps" noise: "0.2" }  # the others, not published: mean of the four, weighted by rows
+  # Not published, by what they move. 10: columns of U in place, two read and two written for an exchange, where 03 reads one and
+  # writes one that has to be read first: 4/3 of it. 00, 05, 06: rows of A, whose elements are a cache line each as in 02; 06 counts both ways.
+  kernel { name: "dlaswp10" mn: "5033.65ps" noise: "0.0786" }
+  kernel { name: "dlaswp00" mn: "28222.41ps" noise: "0.1948" }
+  kernel { name: "dlaswp05" mn: "28222.41ps" noise: "0.1948" }
+  kernel { name: "dlaswp06" mn: "14111.2ps" noise: "0.1948" }
+  kernel { name: "dlaswp" mn: "6830ps" noise: "0.2" }  # any other: mean of the four published, weighted by rows
   kernel { name: "dger" mn: "1278.804ps" noise: "0.0129" }  # assumed: as dgemv; SMPI's port counts none
   kernel { name: "dswap" intercept: "0" }                   # as SMPI's port: counts none
   kernel { name: "dcopy" mnk: "413.96ps" }                  # assumed: 8 B an element at the 51.745 ps a byte of memcpy
@@ -119,19 +136,35 @@ def call_file(raw, folder):
     return path
 
 
-def april(path):
-    """(node, cpu) -> polynomial and deviation, from the cases of dgemm_time()."""
+def printed(git_dir, commit, cell):
+    """(node, cpu) -> polynomial and deviation, from the C code that a notebook's cell prints."""
+    spec = commit + ":dahu/blas/dgemm_heterogeneous_model.ipynb"
+    book = json.loads(subprocess.run(["git", "--git-dir", git_dir, "show", spec], check=True, capture_output=True).stdout)
+    text = "".join(book["cells"][cell]["outputs"][0]["data"]["text/markdown"])
     out = {}
-    with open(path) as f:
-        text = f.read()
-    number = r"(-?[\d.e+-]+)"
-    sum_of_terms = rf"{number} \+ {number}\*mnk \+ {number}\*mn \+ {number}\*mk \+ {number}\*nk;"
     for cpu, body in re.findall(r"case (\d+): // node \d+\n(.*?)return", text, re.S):
-        both = [re.search(rf"{name} += " + sum_of_terms, body) for name in ("mu", "sigma")]
-        out[(int(cpu) // 2, int(cpu) % 2)] = [dict(zip(TERMS, map(float, m.groups()))) for m in both]
+        pair = []
+        for name in ("mu", "sigma"):
+            terms = [t.split("*") for t in re.search(rf"{name} += (.*);", body)[1].split(" + ")]
+            pair.append({**dict.fromkeys(TERMS, 0.0), **{(t[1] if len(t) > 1 else "intercept"): float(t[0]) for t in terms}})
+        out[(int(cpu) // 2, int(cpu) % 2)] = pair
     if len(out) != 64:
-        sys.exit(f"{path}: {len(out)} CPUs; expected 64 (check out 12d0551)")
+        sys.exit(f"{spec}: {len(out)} CPUs in cell {cell}; expected 64")
     return out
+
+
+def spring(git_dir, level):
+    """CPU of a hot node -> its level in April 2019 and its deviation, in the units of `level`. Those calibrations multiplied constant
+    matrices, which run faster than random ones: what the nodes that were well took then is what they take in `level`."""
+    days = []
+    for commit, linear, full in SPRING:
+        linear, full = printed(git_dir, commit, linear), printed(git_dir, commit, full)
+        well = [c for c in level if c[0] not in HOT_NODES]
+        random = sum(level[c] / linear[c][0]["mnk"] for c in well) / len(well)
+        print(f"{commit}: random matrices take {random:.4f} of constant ones", file=sys.stderr)
+        days.append({c: (linear[c][0]["mnk"] * random, {t: v * random for t, v in full[c][1].items()})
+                     for c in level if c[0] in HOT_NODES})
+    return {c: (sum(d[c][0] for d in days) / len(days), mean([d[c][1] for d in days])) for c in days[0]}
 
 
 def polynomial(fit, scale=1.0):
@@ -175,6 +208,15 @@ def segments(name, table):
     return "".join(lines)
 
 
+def dtrsm(gemm):
+    """m n n per_flop + m n per_element through both sizes, dgemm of large k being `gemm`."""
+    at_4000 = DTRSM_4000 * (gemm["mnk"] + (gemm["mn"] + gemm["mk"] + gemm["nk"]) / 4000)
+    per_element = (DTRSM_128 - at_4000) / (1 / 128 - 1 / 4000)
+    per_flop = DTRSM_128 - per_element / 128
+    return "".join('  kernel { name: "dtrsm_%s" rate: "%.5gGflops" mn: "%.5gps" noise: "%.4g" }\n' %
+                   (side, 1e-9 / per_flop, per_element * 1e12, DTRSM_NOISE) for side in ("left", "right"))
+
+
 def platform(head, entries_of, cpus, mpi):
     """entries_of(cpu) -> [(polynomial, noise, for_k)]"""
     peers = "\n".join('  port { peers: %d factor: "%.5g" }' % p for p in PEERS) + "  # 82 and 66 Gb/s"
@@ -182,7 +224,7 @@ def platform(head, entries_of, cpus, mpi):
     columns = list(zip(*[entries_of(c) for c in cpus]))
     for column in columns:
         text += "  " + entry(mean([p for p, _, _ in column]), column[0][1], column[0][2]) + "\n"
-    text += OTHER_KERNELS
+    text += OTHER_KERNELS.replace("@DTRSM@", dtrsm(mean([p for p, _, _ in columns[-1]])))
     for node, cpu in cpus:
         entries = " ".join(entry(*e) for e in entries_of((node, cpu)))
         text += f'  group {{ hosts: "{node - 1}" socket: {cpu} {entries} }}\n'
@@ -193,7 +235,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weft")
     parser.add_argument("--thesis", required=True)
-    parser.add_argument("--hpl", required=True)
+    parser.add_argument("--calibrations", required=True)
     parser.add_argument("--out", default="platforms")
     args = parser.parse_args()
     data = os.path.join(args.thesis, "data")
@@ -222,16 +264,16 @@ def main():
     relative = [mean([polynomial(fits(c)[i], 1 / level[(c["node"], c["cpu"])]) for c in measured])
                 for i in range(len(bounds))]
 
-    def healthy(cpu):
-        return [({t: v * level[cpu] for t, v in relative[i].items()}, noise[i], b) for i, b in enumerate(bounds)]
+    hot = spring(args.calibrations, level)
 
-    spring = april(os.path.join(args.hpl, "src/blas/HPL_dgemm.c"))
+    def by_k(of_cpu, deviation=None):
+        return [({t: v * of_cpu for t, v in relative[i].items()}, deviation or noise[i], b) for i, b in enumerate(bounds)]
+
+    def healthy(cpu):
+        return by_k(level[cpu])
 
     def in_spring(cpu):
-        # Those polynomials were made for the calls of HPL with NB 128. Their deviations are misfit as well as scatter, but on the
-        # nodes that cooled badly they are several times those of all others: these calls did vary.
-        poly, deviation = spring[cpu]
-        return [(poly, deviation if cpu[0] in HOT_NODES else noise[0], None)]
+        return by_k(*hot[cpu]) if cpu in hot else healthy(cpu)
 
     mpi = mpi.rstrip()
     if not mpi.endswith("}"):
@@ -251,8 +293,9 @@ def main():
         "dahu-2019-04": dict(
             title="Dahu cluster (Grid'5000, Grenoble) in spring 2019, when nodes 13 to 16 cooled badly.", name="dahu-2019-04",
             summary="Dahu in spring 2019: dgemm of April 2019 (four hot nodes), otherwise as dahu",
-            dgemm_source='source: "dgemm of every CPU: github Ezibenroc/hpl, src/blas/HPL_dgemm.c of 2019-04-05 (12d0551)"',
-            dgemm_comment="As measured in April 2019 for the calls of HPL; scatter of a shape as in dahu, of the hot nodes as measured then."),
+            dgemm_source='source: "dgemm of every CPU: as dahu; of nodes 13 to 16 github Ezibenroc/mpi_calibration, dahu/blas/'
+                         'dgemm_heterogeneous_model.ipynb of 2019-04-03 and 04 (2292da5, 81f75d1)"',
+            dgemm_comment="As dahu, but level and scatter of the hot nodes (hosts 12 to 15), which are those of April 2019."),
     }
     for name, entries in (("dahu", healthy), ("dahu-2019-04", in_spring)):
         path = os.path.join(args.out, name + ".textproto")

@@ -128,14 +128,14 @@ TEST(ComputeReader, DahuGivesEveryCpuItsOwnCoefficients) {
         const KernelCost& c = p.compute.classes[p.compute.class_index(HostId(h), local, 32)].kernels.front();
         ASSERT_EQ(c.kernel, "dgemm");
         ASSERT_TRUE(c.bounds.k.holds(128));
-        ASSERT_EQ(c.bounds.all(), name == "dahu-2019-04");
+        ASSERT_FALSE(c.bounds.all());
         const double one = 2e-9 * 1e4 * 1e4 * 128 / c.polynomial(1e4, 1e4, 128);
         rate += one / 1024;
         slowest = std::min(slowest, one);
       }
-    // The hot nodes of 2019 are 17 % below the mean of all.
-    EXPECT_NEAR(rate, name == "dahu-2019-04" ? 29.12 : 29.29, 0.05) << name;
-    EXPECT_NEAR(slowest / rate, name == "dahu-2019-04" ? 0.834 : 0.904, 0.01) << name;
+    // The hot nodes of 2019 are up to 17 % below the mean of all.
+    EXPECT_NEAR(rate, name == "dahu-2019-04" ? 28.81 : 29.29, 0.05) << name;
+    EXPECT_NEAR(slowest / rate, name == "dahu-2019-04" ? 0.825 : 0.904, 0.01) << name;
     EXPECT_TRUE(p.mpi.assumed.empty());
     EXPECT_EQ(p.mpi.eager_limit, Bytes(8132));
     ASSERT_EQ(p.mpi.loaded_transfer.size(), 6u);
