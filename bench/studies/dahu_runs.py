@@ -125,6 +125,8 @@ VARIANTS = {
     "noise of dgemm 3.7 %": lambda t: re.sub(r'(name: "dgemm"[^}]*? noise: ")[^"]*"', r'\g<1>0.037"', t),
     "ports 94 Gb/s to any number of peers": lambda t: re.sub(r"  port \{.*\n", "", t),
     "ports 82 Gb/s to any number of peers": lambda t: re.sub(r"  port \{.*\n", "", t).replace('"bw=11.75GB/s"', '"bw=10.25GB/s"'),
+    "dtrsm at the rate of n = 128": lambda t: re.sub(r'(name: "dtrsm_\w+" rate: ")[^"]*" mn: "[^"]*"', r'\g<1>18.3637Gflops"', t),
+    "unpublished copies at the mean": lambda t: re.sub(r'(name: "dlaswp(?:00|05|06|10)" mn: ")[\d.]+', r"\g<1>6830", t),
     "copies of the swap free": lambda t: re.sub(r'(kernel \{ name: "dlaswp\d*" )mn: "[\d.]+ps"', r'\1intercept: "0"', t),
 }
 
