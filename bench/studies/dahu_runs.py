@@ -2,7 +2,8 @@
 """Predictions of the measured runs of HPL on Dahu, their errors by group, and which constant moves what (docs/validation-hpl.md).
 
   python3 bench/studies/dahu_runs.py WEFT grids|cells|sizes [--measured CSV] [--threads N] [--exchanges series]
-  python3 bench/studies/dahu_runs.py WEFT sensitivity --measured CSV [--threads N] [--first I --every K] [--exchanges series]
+  python3 bench/studies/dahu_runs.py WEFT sensitivity --measured CSV [--threads N] [--first I --every K] [--only EXPRESSION]
+      [--exchanges series]
 
 grids: 28 shapes of 960 ranks; cells: 72 combinations of NB, DEPTH, BCAST and SWAP on 32 x 32; sizes: 13 matrices on 32 x 32
 (platform dahu-2019-04). CSV: set,n,nb,p,q,depth,bcast,swap,measured_gflops_median as in hpl_measured_grids_parameters.csv, or
@@ -142,7 +143,7 @@ def leave_one_out(groups, size):
     print("| mean | %.1f %% | | %.1f %% |" % (statistics.mean(size["as it is"][g] for g in groups), statistics.mean(chosen)))
 
 
-def sensitivity(runner, measured, first, every):
+def sensitivity(runner, measured, first, every, only):
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../platforms/dahu.textproto")) as f:
         text = f.read()
     runs = [dict(k) for k in measured]
@@ -153,6 +154,8 @@ def sensitivity(runner, measured, first, every):
         print("| constant | " + " | ".join(groups) + " | mean size |\n|---|" + "---|" * (len(groups) + 1))
         base = None
         for i, (title, change) in enumerate(VARIANTS.items()):
+            if i > 0 and only and not re.search(only, title):
+                continue
             path = os.path.join(folder, "v%d.textproto" % i)
             changed = change(text)
             if i > 0 and changed == text:
@@ -169,7 +172,8 @@ def sensitivity(runner, measured, first, every):
                 value = statistics.mean((error if i == 0 else [e - b for e, b in zip(error, base)])[k] for k in here)
                 cells.append("%+.1f" % value)
             print("| %s | %s | %.1f %% |" % (title, " | ".join(cells), statistics.mean(map(abs, error))), flush=True)
-        leave_one_out(groups, size)
+        if not only:
+            leave_one_out(groups, size)
 
 
 def main():
@@ -181,6 +185,7 @@ def main():
     parser.add_argument("--exchanges", default="auto")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--only", help="constants whose name this expression is found in")
     args = parser.parse_args()
     runner = Runner(args.weft, args.threads, args.exchanges)
     measured = {}
@@ -198,7 +203,7 @@ def main():
     elif not measured:
         parser.error("sensitivity needs --measured")
     else:
-        sensitivity(runner, measured, args.first, args.every)
+        sensitivity(runner, measured, args.first, args.every, args.only)
 
 
 if __name__ == "__main__":
