@@ -35,7 +35,7 @@ inline std::vector<Row> read_csv(const std::filesystem::path& path) {
 }
 
 inline std::filesystem::path measured(const char* name) {
-  return std::filesystem::path(support::source_dir()) / ".." / "shared" / "data" / name;
+  return std::filesystem::path(support::shared_dir()) / "data" / name;
 }
 
 // P100 16 GB PCIe cluster: PCIe Gen3 x16 shared by the node's GPUs (11.6 GiB/s measured on such a link, SC'16), one
