@@ -147,6 +147,59 @@ TEST(Nvidia, ColumnsWithoutRoomAreBroughtAndTakenBackInEachUpdate) {
   for (const Seen& s : seen_in(dat_of(Program::kNvidia, n, nb, 2, 2))) EXPECT_TRUE(s.streamed.empty());
 }
 
+// Numbers of C that a rank's calls of a kernel touch in its panels.
+double touched(const HplDat& dat, Kernel kernel) {
+  auto trace = HplTrace::create(dat);
+  EXPECT_TRUE(trace) << (trace ? "" : trace.error().message());
+  if (!trace) return 0;
+  double numbers = 0;
+  traces::OpBlock block;
+  while (true) {
+    auto more = (*trace)->next_block(RankId(0), block);
+    EXPECT_TRUE(more) << (more ? "" : more.error().message());
+    if (!more || !*more) return numbers;
+    for (const traces::Op& op : block.ops) {
+      if (op.kind != OpKind::compute_kernel) continue;
+      const auto list = block.list(op);
+      if (static_cast<Kernel>(list[0]) == kernel)
+        numbers += static_cast<double>(list[1]) * static_cast<double>(list[2]);
+    }
+  }
+}
+
+// What one thread does whatever the number of cores (docs/kernels.md, "A BLAS with several threads"): dger in the last level of the recursion, which has
+// none with two columns; the rows of each column's exchange; the panel on its way out.
+TEST(Nvidia, TheLastLevelOfARightLookingPanelUpdatesByDger) {
+  const std::int64_t n = 480, nb = 32;
+  for (const std::int64_t nbmin : {2, 4, 8, 16}) {
+    SCOPED_TRACE(nbmin);
+    HplDat dat = dat_of(Program::kNvidia, n, nb, 1, 1);
+    dat.nbmin = {static_cast<int>(nbmin)};
+    dat.pfact = {Factor::kRight}, dat.rfact = {Factor::kCrout};
+    double want = 0;
+    for (std::int64_t column = 0; column < n; ++column) {
+      const std::int64_t right = nbmin - 1 - column % nbmin;  // of its leaf, the next one by daxpy
+      if (right > 1) want += static_cast<double>((n - column - 1) * (right - 1));
+    }
+    EXPECT_EQ(touched(dat, Kernel::dger), want);
+    dat.pfact = {Factor::kLeft};
+    EXPECT_EQ(touched(dat, Kernel::dger), 0);
+  }
+}
+
+TEST(Nvidia, RowsOfExchangesAndPanelsOnTheirWayOutAreCopiedOnce) {
+  const std::int64_t n = 480, nb = 32;
+  HplDat dat = dat_of(Program::kNvidia, n, nb, 1, 1);
+  dat.nbmin = {2}, dat.pfact = {Factor::kRight};
+  // Two rows out and two in for each column; x, block by block, at the end.
+  EXPECT_EQ(touched(dat, Kernel::dcopy), static_cast<double>(n * 4 * nb + n));
+  EXPECT_EQ(touched(dat, Kernel::dlacpy), 0) << "nobody to send a panel to";
+  dat.grids = {{1, 2}};
+  double below = 0;
+  for (std::int64_t k = 0; k < n / nb; k += 2) below += static_cast<double>((n - (k + 1) * nb) * nb);
+  EXPECT_EQ(touched(dat, Kernel::dlacpy), below);
+}
+
 TEST(Nvidia, RunsAreCorrectPrograms) {
   for (const std::int64_t memory : {0, 50'000, 1'000'000})
     for (const auto& [p, q] : {std::pair{1, 1}, {2, 2}, {4, 1}, {1, 4}, {3, 2}}) {
