@@ -19,6 +19,8 @@ import statistics
 import subprocess
 import tempfile
 
+from host_blas import host_blas
+
 # What the logs print and the table has not. Rates of the host's dgemm by NB (32, 64, 128, 256, 512), Gflop/s, of the cores of a rank.
 HOST_GEMM = {16: (104, 180, 301, 386, 435), 4: (61, 91, 162, 206, 229), 1: (35, 40, 66, 76, 80), "4 on 1": (26, 31, 51, 58, 60)}
 # MB/s of messages of 16 MiB over those of 2 MiB: within a node and between nodes (log hpl_wyt/hpl-main/R), in a node of PCIe 4 (80GB.out).
@@ -28,6 +30,8 @@ CALL = 3  # us: what a call of the host's BLAS costs with several threads, assum
 # Bytes that the memory moves for one that its test (CPU_BW) counts, where copies, which read or write each byte once, take from it what they have:
 # log hpl_wyt/hpl-main/R_PQ_N_NB. Five other logs give 1.70 to 1.76; a copy that fetches the lines it overwrites has 1.5.
 TRAFFIC = 19.8 / (43.2 - 31.7)
+# GB/s of one core of such a host alone, by PCIe generation: logs HPL.out, whose rank has one core, 40GB.out and 80GB.out.
+ONE_CORE = {3: ("4 on 1", 11.0), 4: (1, (15.3 + 15.6) / 2)}
 LATENCY, LOCAL_LATENCY = 1.8, 0.8  # us, the same log
 # A locked clock shows the rate of dgemm by NB without the limit of power: logs gpu-1020, gpu-810, gpu-765.
 LOCKED = {128: (11313, 9249, 8631), 256: (13217, 10536, 9941), 384: (13063, 10406, 9831), 512: (13352, 10620, 10033), 1024: (13684, 10893, 10287)}
@@ -107,7 +111,14 @@ def platform(row, change, copies):
     bandwidth = float(row["cpu_bw_alone_avg"])
     rate = value("host_rate", host_rate(f["cores"], bandwidth))
     bandwidth = value("host_bandwidth", bandwidth)
-    threads = value("call", 0 if f["cores"] == 1 else CALL)
+    table = lambda cores: {nb: value("host_gemm", r) for nb, r in zip((32, 64, 128, 256, 512), HOST_GEMM[cores])}
+    single, single_bandwidth = ONE_CORE[gen]
+    threads = f["cores"] if isinstance(f["cores"], int) else 1
+    if threads == 1:
+        single, single_bandwidth = f["cores"], bandwidth
+    single_bandwidth = value("one_core", min(single_bandwidth, bandwidth))
+    blas = host_blas(threads, TRAFFIC * bandwidth, table(f["cores"]), TRAFFIC * single_bandwidth, table(single), single_bandwidth, value("call", CALL),
+                     (rate, bandwidth), f["nbmin"], 128000 if threads == 16 else 64000)
     gemm, memory = value("gemm", sustained(row)), float(row["gpu_bw_avg"])
     ways = value("both_ways", float(row["bid_avg"]) / 2)
     if nodes == 2:  # the column's messages cross the network; three of four do with 4 x 1 and two of four stay with 2 x 2
@@ -137,8 +148,7 @@ topology {{ family: "crossbar" set: "n={nodes}" set: "bw={port:.6g}GB/s" set: "l
 host {{
   ranks: {ranks_of_node(row)}
   roofline: "sum"
-{device}\
-  kernel {{ name: "*" intercept: "{threads:.6g}us" rate: "{rate:.6g}Gflops" bandwidth: "{bandwidth:.6g}GB/s" }}
+{device}{blas}\
 }}
 mpi {{ eager_limit: "8KiB" local_latency: "{LOCAL_LATENCY}us" local_bandwidth: "{local:.6g}GB/s" send_overhead: "300ns" recv_overhead: "300ns" }}
 '''
@@ -213,7 +223,7 @@ def main():
         base = run(change)
         if options.sensitivity:
             print("| constant | what 10 % more of it does, mean |\n|---|---|")
-            for c in ("gemm", "host_rate", "host_bandwidth", "call", "h2d", "d2h", "both_ways", "port", "local", "memory"):
+            for c in ("gemm", "host_gemm", "host_rate", "host_bandwidth", "one_core", "call", "h2d", "d2h", "both_ways", "port", "local", "memory"):
                 moved = run(dict(change, **{c: change.get(c, 1) * 1.1}))
                 print("| %s | %+.1f %% |" % (c, 100 * statistics.mean(m["gflops"] / b["gflops"] - 1 for m, b in zip(moved, base))), flush=True)
             return
