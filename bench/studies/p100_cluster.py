@@ -12,6 +12,8 @@ takes a panel that comes in, so messages need no receiver that waits (eager_limi
 
 --program rochpl replays AMD's program, whose accelerators work beside their hosts (docs/hpl.md, 11): the split update with its own
 0.6, the panel copied over PCIe. Nothing else changes, but that hosts take part in messages themselves, so eager_limit is 64KiB.
+--host: panels take the time of the host's cores, with MKL (docs/kernels.md), PFACT left, NBMIN 2 as in NVIDIA's input files; --rate: of dgemm,
+where no run is to calibrate it. --program nvidia: its program as docs/hpl.md, 12, has it on A100, which sends through the host's memory.
 """
 import argparse
 import csv
@@ -22,7 +24,16 @@ import subprocess
 import sys
 import tempfile
 
+from host_blas import host_blas
+
 PEAK = 4.7e12
+# NVIDIA's readme of its HPL for CUDA 9 prints, as an example, what the program measured for a rank of four in a node with P100: copies by the host's cores,
+# dgemm by NB (Gflop/s), messages within the node, and two copies at once over one way alone (8.7 of 5.4 + 5.8 GB/s).
+README = dict(copy=16.8, gemm={32: 45, 64: 88, 128: 137, 256: 164, 512: 186}, ranks=4, local=8.189, both=8.7 / (5.4 + 5.8))
+CORE = 11.0  # GB/s that one core copies, and bytes moved for one counted, as on the A100 nodes (a100.py)
+TRAFFIC = 1.72
+CALL = 3  # us, as there
+MEMORY = (16280 - 1072) * 2**20  # of a P100 less what NVIDIA's program leaves on an A100
 
 
 def grid(ranks, tall):
@@ -46,14 +57,50 @@ def platform(options, nodes, gpus, rate, share):
     transfer = '' if share == 1 else f' transfer {{ latency_factor: "1" bandwidth_factor: "{share:.9g}" }}'
     rochpl = options.program == 'rochpl'
     copies = ''.join(f'  kernel {{ name: "{k}" bandwidth: "11.6GiB/s" }}\n' for k in ('copy_to_host', 'copy_to_device')) if rochpl else ''
+    if rochpl and options.host:
+        copies += ''.join(f'  kernel {{ name: "{k}" rate: "{rate / 1e12:.9g}Tflops" }}\n' for k in
+                          ('device_dgemm', 'device_dtrsm_left', 'device_dtrsm_right'))
+        copies += ''.join(f'  kernel {{ name: "{k}" bandwidth: "732.2GB/s" }}\n' for k in
+                          ('device_dgemv', 'device_dtrsv', 'device_daxpy', 'device_dlatcpy', 'device_dlaswp'))
+        copies += host_kernels(options, gpus) + '  roofline: "sum"\n'
+    rest = '' if rochpl and options.host else f'  kernel {{ name: "*" rate: "{rate / 1e12:.9g}Tflops" }}\n'
     eager = '64KiB' if rochpl else '1TiB'
     return f'''name: "p100"
 {text}host {{
   speed: "4.7Tflops"
   memory_bandwidth: "732.2GB/s"
-{copies}  kernel {{ name: "*" rate: "{rate / 1e12:.9g}Tflops" }}
-}}
+{copies}{rest}}}
 mpi {{ eager_limit: "{eager}" send_overhead: "400ns" recv_overhead: "400ns"{transfer} }}
+'''
+
+
+def host_kernels(options, gpus):
+    """Of the cores that a rank has: its share of the node's."""
+    scale, cores = README['ranks'] / gpus, options.cores // gpus
+    gemm = {nb: r * scale for nb, r in README['gemm'].items()}
+    one = {nb: r * README['ranks'] / options.cores for nb, r in README['gemm'].items()}
+    copy = min(README['copy'] * scale, cores * CORE)
+    return host_blas(cores, TRAFFIC * copy, gemm, TRAFFIC * CORE, one, CORE, CALL, (gemm[512], copy), 2, 64000)  # AVX2
+
+
+def nvidia_platform(options, nodes, gpus, rate):
+    link = 11.6 * 2**30 / 1e9
+    tree = ['sockets=1', 'switches=1', f'cards={gpus}', 'gpus=1', 'nics=1', 'mem=on', f'bw={link:.6g}GB/s', f'both_bw={2 * link * README["both"]:.6g}GB/s',
+            'lat=150ns', 'nic_bw=100GB/s', 'mem_bw=100GB/s']
+    host = host_kernels(options, gpus)
+    device = ''.join(f'  kernel {{ name: "{k}" rate: "{rate / 1e12:.9g}Tflops" }}\n' for k in
+                     ('device_dgemm', 'device_dtrsm_left', 'device_dtrsm_right'))
+    device += ''.join(f'  kernel {{ name: "{k}" bandwidth: "732.2GB/s" }}\n' for k in
+                      ('device_dgemv', 'device_dtrsv', 'device_daxpy', 'device_dlatcpy', 'device_dlaswp'))
+    device += ''.join(f'  kernel {{ name: "{k}" place: "links" }}\n' for k in ('copy_to_device', 'copy_to_host'))
+    return f'''name: "p100"
+topology {{ family: "crossbar" set: "n={nodes}" set: "bw=6.8GB/s" set: "lat=345ns" }}
+node {{ family: "pcie" {' '.join(f'set: "{v}"' for v in tree)} }}
+host {{
+  ranks: {gpus}
+  roofline: "sum"
+{device}{host}}}
+mpi {{ eager_limit: "8KiB" local_latency: "0.7us" local_bandwidth: "{README['local']}GB/s" send_overhead: "400ns" recv_overhead: "400ns" }}
 '''
 
 
@@ -61,11 +108,21 @@ def predict(options, folder, row, rate, share):
     path = os.path.join(folder, 'p100.textproto')
     nodes, ranks = int(row['nodes']), int(row['gpus'])
     with open(path, 'w') as f:
-        f.write(platform(options, nodes, ranks // nodes, rate, share))
+        f.write(nvidia_platform(options, nodes, ranks // nodes, rate) if options.program == 'nvidia' else
+                platform(options, nodes, ranks // nodes, rate, share))
+    words = ['--depth', '1', '--swap', 'long'] if options.program == 'netlib' else []
+    if options.host:
+        words = ['--pfact', 'left', '--rfact', 'left', '--nbmin', '2']
+    if options.program == 'nvidia':
+        with open(path + '.map', 'w') as f:  # processes of the host
+            for node in range(nodes):
+                f.write(f'node{node}.mem0\n' * (ranks // nodes))
+        words = ['--map', 'file:' + path + '.map', '--pfact', 'left', '--rfact', 'left', '--nbmin', '2', '--split', str(options.split)]
+        words += [] if options.no_memory_limit else ['--device-memory', f'{MEMORY}B']
     p, q = grid(ranks, options.tall)
     run = subprocess.run([options.weft, 'predict', 'hpl', '--on', path, '--n', row['n'], '--nb', str(options.nb), '--p', str(p), '--q', str(q),
                           '--pmap', options.pmap, '--bcast', '1rM', '--quiet', '--json', '-', '--program', options.program]
-                         + (['--depth', '1', '--swap', 'long'] if options.program == 'netlib' else []),
+                         + words,
                          capture_output=True, text=True)
     if run.returncode:
         sys.exit(run.stderr)
@@ -90,7 +147,12 @@ def main():
     parser.add_argument('--nb', type=int, default=384)
     parser.add_argument('--tall', action='store_true')
     parser.add_argument('--pmap', choices=['row', 'col'], default='row')
-    parser.add_argument('--program', choices=['netlib', 'rochpl'], default='netlib')
+    parser.add_argument('--program', choices=['netlib', 'rochpl', 'nvidia'], default='netlib')
+    parser.add_argument('--rate', type=float, help='Tflop/s of dgemm, instead of calibrating it on 1N1G')
+    parser.add_argument('--host', action='store_true', help='panels take the time of the host\'s cores')
+    parser.add_argument('--cores', type=int, default=24, help='of a node')
+    parser.add_argument('--split', type=float, default=0.6)
+    parser.add_argument('--no-memory-limit', action='store_true')
     parser.add_argument('--second', metavar='ROW')
     parser.add_argument('--share', type=float, default=1)
     parser.add_argument('--rows', metavar='ROW,...')
@@ -100,12 +162,12 @@ def main():
     wanted = options.rows.split(',') if options.rows else list(rows)
     with tempfile.TemporaryDirectory() as folder:
         one = rows['1N1G']
-        rate = calibrate(PEAK / 2, PEAK, lambda r: predict(options, folder, one, r, 1), float(one['measured_gflops']))
+        rate = options.rate * 1e12 if options.rate else calibrate(PEAK / 2, PEAK, lambda r: predict(options, folder, one, r, 1), float(one['measured_gflops']))
         share = options.share
         if options.second:
             two = rows[options.second]
             share = calibrate(0, 1, lambda s: predict(options, folder, two, rate, s), float(two['measured_gflops']))
-        print(f'rate: {rate / PEAK:.4f} of peak, from 1N1G; share of a message: {share:.4f}'
+        print(f'rate: {rate / PEAK:.4f} of peak, {"given" if options.rate else "from 1N1G"}; share of a message: {share:.4f}'
               + (f', from {options.second}' if options.second else ''))
         print('| row | P x Q | measured, Gflop/s | Weft | error | layered model |\n| --- | --- | --- | --- | --- | --- |')
         errors, layered = [], []

@@ -50,6 +50,7 @@ struct SystemRule {
   bool row_major = true;  // false: a node's devices in one process column
   double share = 1;
   double split = 0.6;
+  double factor = 0;  // Gflop/s of the cores that factor a rank's rows, copies included; 0: no time
 };
 
 TEST(PhaseModel, EightTop500SystemsFromOneRule) {
@@ -75,6 +76,8 @@ TEST(PhaseModel, EightTop500SystemsFromOneRule) {
       {.name = "split .3", .overlap = Overlap::kSplit, .split = 0.3},
       {.name = "split .5", .overlap = Overlap::kSplit, .split = 0.5},
       {.name = "split, 384", .nb = 384, .overlap = Overlap::kSplit},
+      {.name = "host 93", .overlap = Overlap::kSplit, .factor = 93},
+      {.name = "host, >=", .overlap = Overlap::kSplit, .tall = true, .factor = 93},
       {.name = "f, rows", .tall = true, .share = share},
       {.name = "f, col.", .tall = true, .row_major = false, .share = share}};
   fmt::print("gemm = {:.4f} of Rpeak per device\n{:<13} {:>8} {:>9} {:>9}", fraction, "system", "PxQ",
@@ -104,6 +107,7 @@ TEST(PhaseModel, EightTop500SystemsFromOneRule) {
     std::vector<double> errors;
     for (const SystemRule& rule : rules) {
       machine.message_share = rule.share;
+      machine.factor = rule.factor > 0 ? std::optional(FlopRate(rule.factor * 1e9)) : std::nullopt;
       const PhaseRun run{.n = std::stoll(row.at("nmax")),
                          .nb = rule.nb,
                          .p = rule.tall ? q : p,
