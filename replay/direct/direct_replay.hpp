@@ -173,7 +173,8 @@ class DirectReplay final : private PollView {
     if (end.at <= l.clock) return;
     causes_.explain(causes_.of(r), messages_[end.message], end.sender, l.clock, end.at);
     k.spend(part, end.at - l.clock);
-    l.clock = l.since = end.at;
+    l.clock = end.at;
+    l.since = messages_[end.message].flow_start;
   }
   void wait_until_last(std::uint32_t r, Rank& k, Lane& l, Part part) {
     wait_until(r, k, l, part, l.last);
