@@ -31,11 +31,13 @@ struct Made {
 std::optional<ReplayResult> replay_directly(traces::TraceReader& trace, const topology::Platform& platform,
                                             const std::vector<HostId>& placement,
                                             const ReplayOptions& options, DirectReplay::Flows flows,
-                                            Made made, Ranks::Programs& programs, bool& contended) {
+                                            Made made, Ranks::Programs& programs, bool& contended,
+                                            std::optional<Error>& unreadable) {
   DirectReplay direct(trace, platform, placement, options, std::move(made.model), std::move(made.choices),
                       std::move(made.kernels), flows, std::move(programs));
   auto result = direct.run();
   contended = direct.contended();
+  unreadable = direct.take_error();
   programs = result ? Ranks::Programs() : direct.take_programs();
   if (!result && programs.empty()) trace.rewind();
   return result;
@@ -69,14 +71,15 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
   const bool audited = audits.flows != nullptr || audits.matches != nullptr || audits.clock != nullptr;
   trace.rewind();
   Ranks::Programs programs;  // read by who gave up
+  std::optional<Error> unreadable;
   if (!audited && made.kernels.links_entry().empty() && DirectReplay::possible(platform, options)) {
     using Flows = DirectReplay::Flows;
     Flows flows = DirectReplay::first_try(platform, options);
     bool again = true;
     while (again) {
       bool contended = false;
-      auto result =
-          replay_directly(trace, platform, placement, options, flows, std::move(made), programs, contended);
+      auto result = replay_directly(trace, platform, placement, options, flows, std::move(made), programs,
+                                    contended, unreadable);
       if (result) {
         result->collective_rules = rules;
         return std::move(*result);
@@ -100,6 +103,7 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
                         std::move(made.kernels), std::move(copies), std::move(programs));
   simulation.audit(audits);
   auto result = simulation.run();
+  if (result && unreadable) return std::move(*unreadable);
   if (result) result->collective_rules = rules;
   return result;
 }

@@ -66,8 +66,9 @@ void DirectReplay::run_rank(std::uint32_t r) {
     const traces::Op* op = k.program.here(k.pc);
     if (op == nullptr || k.program.crowded()) [[unlikely]] {
       if (!k.in_detour) k.program.release_before(k.pc);
-      const auto fetched = k.program.at(k.pc);
+      auto fetched = k.program.at(k.pc);
       if (!fetched) {
+        unreadable_ = std::move(fetched).error();
         give_up();
         return;
       }

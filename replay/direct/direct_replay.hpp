@@ -67,6 +67,9 @@ class DirectReplay final : private PollView {
   [[nodiscard]] std::optional<ReplayResult> run();
   // It gave up because two flows met. Only with kAlone.
   [[nodiscard]] bool contended() const { return contended_; }
+  // It gave up because the trace could not be read on. Who begins anew may find another error first; but if it finds none, this one
+  // counts: the trace is not to be relied on.
+  [[nodiscard]] std::optional<Error> take_error() { return std::move(unreadable_); }
   // What it has read of the trace, for who begins anew; none: some of it is gone. Afterwards it is of no use.
   [[nodiscard]] Ranks::Programs take_programs() { return ranks_.take_programs(); }
 
@@ -255,6 +258,7 @@ class DirectReplay final : private PollView {
   Elapsed test_cost_;
   bool given_up_ = false;
   bool contended_ = false;
+  std::optional<Error> unreadable_;
   std::uint32_t told_ = 0;
   std::uint64_t truncated_ = 0;
   std::uint64_t events_ = 0;
