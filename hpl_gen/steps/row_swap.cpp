@@ -111,8 +111,8 @@ void binary_exchange_swap(const SwapSeat& s, PanelBcast& bcast, OpSink& out) {
         below[static_cast<std::size_t>(d)] + gives(d) + (d > 0 && d < beyond ? gives(d + cube) : 0);
   // Rows that have gathered at d after k exchanges: of the 2^k distances that differ from d in their last k bits at most.
   const auto held = [&](int d, int k) {
-    const int first = d >> k << k;
-    return below[static_cast<std::size_t>(first + (1 << k))] - below[static_cast<std::size_t>(first)];
+    const int first = d >> k << k, end = first + (1 << k);
+    return below[static_cast<std::size_t>(end)] - below[static_cast<std::size_t>(first)];
   };
   const std::int64_t own = s.moves->rows_from[static_cast<std::size_t>(s.row)];
   out.kernel(me == 0 ? Kernel::dlaswp01 : Kernel::dlaswp02, own, s.n);
