@@ -207,7 +207,7 @@ Result<void> BlockDecoder::Impl::prepare(const WireGroup& w, std::uint32_t begin
     return fault("peer is not a rank of the trace", std::to_string(peer),
                  "0 to " + std::to_string(limits.ranks - 1));
   };
-  const auto peers = g.peer != nullptr ? range_of(g.peer, n) : Range{g.head.peer, g.head.peer};
+  const auto peers = g.peer != nullptr ? range_of(g.peer, n) : range_of(&g.head.peer, 1);
   if (peers.low < rules.least_peer || peers.high >= static_cast<std::int64_t>(limits.ranks))
     return no_rank(peers.low < rules.least_peer ? peers.low : peers.high);
   const bool sends = is_send(kind) || is_send_init(kind);
@@ -216,13 +216,13 @@ Result<void> BlockDecoder::Impl::prepare(const WireGroup& w, std::uint32_t begin
         g.peer != nullptr ? std::span(g.peer, n) : std::span<const std::int32_t>(&g.head.peer, 1);
     if (std::ranges::find(all, kAnySource) != all.end()) return no_rank(kAnySource);
   }
-  const auto tags = g.tag != nullptr ? range_of(g.tag, n) : Range{g.head.tag, g.head.tag};
+  const auto tags = g.tag != nullptr ? range_of(g.tag, n) : range_of(&g.head.tag, 1);
   if (tags.low < rules.least_tag) return fault("tag is negative", std::to_string(tags.low));
   if (rules.amount == AmountUnit::kFlops)
     WEFT_TRY(prepare_flops(w, columns->amounts.data() + begin, n, g));
   else
     WEFT_TRY(prepare_amounts(w, n, limits, g));
-  const auto requests = g.request != nullptr ? range_of(g.request, n) : Range{request, request};
+  const auto requests = g.request != nullptr ? range_of(g.request, n) : range_of(&request, 1);
   if (requests.high > kMaxRequestSlots || (rules.needs_request && requests.low == 0))
     return fault("request slot is missing or out of range");
   g.head.request = request - 1;  // 0 -> kNoRequest
