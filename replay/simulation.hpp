@@ -24,11 +24,9 @@
 #include "core/result.hpp"
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
 #include "replay/collectives/choices.hpp"
 #include "replay/communicators.hpp"
 #include "replay/engine.hpp"
-#include "replay/hindsight.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/matcher.hpp"
@@ -47,6 +45,8 @@
 #include "replay/ranks/run_ahead.hpp"
 #include "replay/ranks/waits.hpp"
 #include "replay/series/series_runs.hpp"
+#include "replay/why/cause_book.hpp"
+#include "replay/why/hindsight.hpp"
 
 namespace weft::replay {
 

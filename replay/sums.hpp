@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "replay/cause_book.hpp"
 #include "replay/engine.hpp"
 #include "replay/messages/traffic.hpp"
 #include "replay/ranks/rank.hpp"
 #include "replay/results.hpp"
+#include "replay/why/cause_book.hpp"
 
 namespace weft::replay {
 

@@ -26,7 +26,6 @@
 #include "core/result.hpp"
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
 #include "replay/collective_calls.hpp"
 #include "replay/collectives/choices.hpp"
 #include "replay/communicators.hpp"
@@ -34,7 +33,6 @@
 #include "replay/direct/link_calendar.hpp"
 #include "replay/direct/link_loads.hpp"
 #include "replay/engine.hpp"
-#include "replay/hindsight.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/message.hpp"
@@ -45,6 +43,8 @@
 #include "replay/ranks/regions.hpp"
 #include "replay/ranks/run_ahead.hpp"
 #include "replay/series/series_runs.hpp"
+#include "replay/why/cause_book.hpp"
+#include "replay/why/hindsight.hpp"
 #include "topology/routing/route_cache.hpp"
 
 namespace weft::replay {

@@ -8,12 +8,12 @@
 #include <cstdint>
 
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
-#include "replay/hindsight.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/ranks/poll_view.hpp"
 #include "replay/ranks/ranks.hpp"
+#include "replay/why/cause_book.hpp"
+#include "replay/why/hindsight.hpp"
 
 namespace weft::replay {
 

@@ -17,7 +17,6 @@
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
 #include "replay/engine.hpp"
-#include "replay/hindsight.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
@@ -28,6 +27,7 @@
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/run_ahead.hpp"
 #include "replay/ranks/waits.hpp"
+#include "replay/why/hindsight.hpp"
 
 namespace weft::replay {
 

@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
 #include "replay/collectives/choices.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/communicators.hpp"
@@ -29,6 +28,7 @@
 #include "replay/messages/message.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/waits.hpp"
+#include "replay/why/cause_book.hpp"
 
 namespace weft::replay {
 

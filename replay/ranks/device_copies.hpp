@@ -13,11 +13,11 @@
 
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
-#include "replay/hindsight.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/message_router.hpp"
 #include "replay/ranks/waits.hpp"
+#include "replay/why/hindsight.hpp"
 #include "topology/pcie/copy_ends.hpp"
 
 namespace weft::replay {

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
 #include "replay/engine.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/probes.hpp"
@@ -28,6 +27,7 @@
 #include "replay/ranks/regions.hpp"
 #include "replay/ranks/run_ahead.hpp"
 #include "replay/series/series_runs.hpp"
+#include "replay/why/cause_book.hpp"
 
 namespace weft::replay {
 

@@ -26,12 +26,12 @@
 #include <vector>
 
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/ranks/call_window.hpp"
 #include "replay/ranks/compute_times.hpp"
 #include "replay/ranks/poll_view.hpp"
 #include "replay/ranks/ranks.hpp"
+#include "replay/why/cause_book.hpp"
 
 namespace weft::replay {
 

@@ -8,10 +8,10 @@
 #include <cstdint>
 
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
-#include "replay/hindsight.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/ranks/ranks.hpp"
+#include "replay/why/cause_book.hpp"
+#include "replay/why/hindsight.hpp"
 
 namespace weft::replay {
 

@@ -13,14 +13,14 @@
 
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
 #include "replay/communicators.hpp"
-#include "replay/hindsight.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/traffic.hpp"
 #include "replay/ranks/compute_times.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/series/exchange_series.hpp"
+#include "replay/why/cause_book.hpp"
+#include "replay/why/hindsight.hpp"
 #include "topology/routing/route_cache.hpp"
 #include "traces/exchange_series.hpp"
 

@@ -14,7 +14,7 @@
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
 #include "tests/replay/well_formed.hpp"
-#include "tests/replay/why_sums.hpp"
+#include "tests/replay/why/why_sums.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "traces/kernel.hpp"

@@ -15,7 +15,7 @@
 #include "report/why/path_difference.hpp"
 #include "tests/replay/microseconds.hpp"
 #include "tests/replay/well_formed.hpp"
-#include "tests/replay/why_sums.hpp"
+#include "tests/replay/why/why_sums.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
 #include "traces/formats.hpp"

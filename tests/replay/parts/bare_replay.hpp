@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
 #include "replay/engine.hpp"
-#include "replay/hindsight.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/ranks/compute_times.hpp"
 #include "replay/ranks/ranks.hpp"
+#include "replay/why/cause_book.hpp"
+#include "replay/why/hindsight.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/memory_trace.hpp"
 

@@ -21,11 +21,11 @@
 
 #include "core/id.hpp"
 #include "replay/agenda.hpp"
-#include "replay/cause_book.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/results.hpp"
 #include "replay/time.hpp"
+#include "replay/why/cause_book.hpp"
 
 namespace weft::replay {
 

@@ -1,6 +1,6 @@
 // Ideal clocks against a replay on an ideal network: by hand, and to the last tick over random programs of all that a rank
 // can do without looking at the time.
-#include "replay/ideal_clocks.hpp"
+#include "replay/why/ideal_clocks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "tests/replay/microseconds.hpp"
 #include "tests/replay/well_formed.hpp"
-#include "tests/replay/why_sums.hpp"
+#include "tests/replay/why/why_sums.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "traces/exchange_series.hpp"

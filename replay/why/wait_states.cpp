@@ -1,4 +1,4 @@
-#include "replay/wait_states.hpp"
+#include "replay/why/wait_states.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "replay/critical_path.hpp"
+#include "replay/why/critical_path.hpp"
 
 #include <algorithm>
 #include <utility>

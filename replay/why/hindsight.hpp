@@ -8,9 +8,9 @@
 #include <functional>
 #include <utility>
 
-#include "replay/critical_path.hpp"
-#include "replay/ideal_clocks.hpp"
-#include "replay/wait_states.hpp"
+#include "replay/why/critical_path.hpp"
+#include "replay/why/ideal_clocks.hpp"
+#include "replay/why/wait_states.hpp"
 
 namespace weft::replay {
 

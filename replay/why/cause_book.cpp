@@ -1,4 +1,4 @@
-#include "replay/cause_book.hpp"
+#include "replay/why/cause_book.hpp"
 
 #include <algorithm>
 
