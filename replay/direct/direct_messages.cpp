@@ -58,7 +58,7 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   if (!cost_.known_at_once()) c.delivered = delivered = std::max(c.delivered, delivered);
   messages_[i].matched = delivered;
   Channels::Receive receive;
-  if (c.receive_head != kNone && channels_.take_receive(c, tag, receive))
+  if (channels_.take_receive(c, tag, receive))
     return match(i, receive.posted, receive.bytes, receive.target);
   channels_.wait(c, i);
   may_be_seen(i);
@@ -72,7 +72,7 @@ void DirectReplay::post_recv(std::uint32_t rank, std::uint32_t source, std::uint
   if (i != kNone)
     match(i, at, bytes, target);
   else
-    channels_.wait(c, {at, bytes, tag, target, kNone});
+    channels_.wait(c, {at, bytes, tag, target});
 }
 
 // The later of the two sides is the match; `matched` was when the message was delivered.

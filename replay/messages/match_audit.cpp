@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "replay/messages/matcher.hpp"
 #include "traces/op.hpp"
 
 namespace weft::replay {
@@ -14,7 +13,7 @@ void MatchAudit::tell(std::string what) {
 
 bool MatchAudit::Posted::takes(std::uint32_t from, std::uint32_t in, std::int32_t with) const {
   return context == in && (source == traces::kAnySource || source == static_cast<std::int32_t>(from)) &&
-         (tag == Matcher::kAnyTag || tag == with);
+         (tag == traces::kAnyTag || tag == with);
 }
 
 void MatchAudit::sent(std::uint32_t message, const Message& m) {

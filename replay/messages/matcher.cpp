@@ -5,50 +5,11 @@
 namespace weft::replay {
 namespace {
 using traces::kAnySource;
+using traces::kAnyTag;
 }  // namespace
 
 Matcher::Matcher(Pool<Message>& messages, std::uint32_t ranks)
-    : messages_(messages), receivers_(ranks), channels_(1024) {}
-
-Matcher::Channel* Matcher::find_channel(std::uint32_t dst, std::uint32_t src, std::uint32_t context) {
-  const std::uint64_t pair = pair_of(dst, src);
-  for (std::size_t i = mix(pair, context) & (channels_.size() - 1);; i = (i + 1) & (channels_.size() - 1)) {
-    if (channels_[i].pair == pair && channels_[i].context == context) return &channels_[i];
-    if (channels_[i].pair == kEmpty) return nullptr;
-  }
-}
-
-// What channel() did not find where it looked first; makes it if there is none.
-Matcher::Channel& Matcher::search(std::uint64_t pair, std::uint32_t context) {
-  while (true) {
-    for (std::size_t i = mix(pair, context) & (channels_.size() - 1);; i = (i + 1) & (channels_.size() - 1)) {
-      if (channels_[i].pair == pair && channels_[i].context == context) return channels_[i];
-      if (channels_[i].pair != kEmpty) continue;
-      if ((used_ + 1) * 2 > channels_.size()) break;
-      ++used_;
-      channels_[i].pair = pair;
-      channels_[i].context = context;
-      return channels_[i];
-    }
-    rebuild();
-  }
-}
-
-// Drops channels without anything in them; grows only if that leaves the table more than a quarter full.
-void Matcher::rebuild() {
-  std::size_t live = 0;
-  for (const Channel& c : channels_) live += c.pair != kEmpty && !c.idle();
-  std::vector<Channel> old(live * 4 > channels_.size() ? channels_.size() * 2 : channels_.size());
-  old.swap(channels_);
-  used_ = 0;
-  for (const Channel& c : old) {
-    if (c.pair == kEmpty || c.idle()) continue;
-    std::size_t i = mix(c.pair, c.context) & (channels_.size() - 1);
-    while (channels_[i].pair != kEmpty) i = (i + 1) & (channels_.size() - 1);
-    channels_[i] = c;
-    ++used_;
-  }
-}
+    : messages_(messages), queues_(messages), receivers_(ranks) {}
 
 const Matcher::LastRoute& Matcher::send(std::uint32_t message) {
   Message& m = messages_[message];
@@ -77,42 +38,25 @@ Matcher::Turn Matcher::arrives(std::uint32_t message) {
 }
 
 Matcher::Turn Matcher::next_in_order(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
-  Channel& c = channel(destination, source, context);
+  Channel& c = queues_.find(source, destination, context);
   if (c.early == 0 || (messages_[c.flight_head].state & kEnvelopeHere) == 0) return {};
   --c.early;
   return take_turn(c, c.flight_head);
 }
 
-void Matcher::unlink(std::uint32_t r, std::uint32_t& head, std::uint32_t& tail) {
-  const PostedRecv& v = recvs_[r];
-  (v.prev == kNone ? head : recvs_[v.prev].next) = v.next;
-  (v.next == kNone ? tail : recvs_[v.next].prev) = v.prev;
-}
-
-void Matcher::unlink_from_channel(Channel& c, std::uint32_t r) {
-  unlink(r, c.recv_head, c.recv_tail);
-  if (c.recvs_indexed == 0) return;
-  recv_index_.remove(key_of(recvs_[r]), r);
-  if (c.recv_head == kNone) c.recvs_indexed = 0;
-}
-
 void Matcher::unlink_from_receiver(std::uint32_t r) {
-  Receiver& a = receivers_[recvs_[r].rank];
-  unlink(r, a.any_head, a.any_tail);
+  const PostedRecv& v = receives()[r];
+  Receiver& a = receivers_[v.rank];
+  (v.prev == kNone ? a.any_head : receives()[v.prev].next) = v.next;
+  (v.next == kNone ? a.any_tail : receives()[v.next].prev) = v.prev;
   if (!a.any_indexed) return;
-  recv_index_.remove(key_of(recvs_[r]), r);
+  any_recv_index_.remove(any_key(v.rank, v.context, v.tag), r);
   if (a.any_head == kNone) a.any_indexed = false;
 }
 
 void Matcher::unlink_message(std::uint32_t i) {
   Message& m = messages_[i];
-  Channel& c = channel(m);
-  (m.pair_prev == kNone ? c.msg_head : messages_[m.pair_prev].pair_next) = m.pair_next;
-  (m.pair_next == kNone ? c.msg_tail : messages_[m.pair_next].pair_prev) = m.pair_prev;
-  if (c.msgs_indexed != 0) {
-    msg_index_.remove(key_of(m), i);
-    if (c.msg_head == kNone) c.msgs_indexed = 0;
-  }
+  queues_.remove_message(channel(m), i);
   Receiver& a = receivers_[m.dst];
   (m.all_prev == kNone ? a.msg_head : messages_[m.all_prev].all_next) = m.all_next;
   (m.all_next == kNone ? a.msg_tail : messages_[m.all_next].all_prev) = m.all_prev;
@@ -126,81 +70,52 @@ void Matcher::unlink_message(std::uint32_t i) {
 }
 
 bool Matcher::withdraw(std::uint32_t rank, Target target) {
-  const std::uint32_t r =
-      recvs_.find_live([&](const PostedRecv& v) { return v.rank == rank && v.target.value == target.value; });
+  const std::uint32_t r = receives().find_live(
+      [&](const PostedRecv& v) { return v.rank == rank && v.target.value == target.value; });
   if (r == kNone) return false;
-  const PostedRecv& v = recvs_[r];
+  const PostedRecv& v = receives()[r];
   if (v.source == kAnySource)
     unlink_from_receiver(r);
   else
-    unlink_from_channel(channel(v.rank, static_cast<std::uint32_t>(v.source), v.context), r);
-  recvs_.give(r);
+    queues_.remove_receive(queues_.find(static_cast<std::uint32_t>(v.source), v.rank, v.context), r);
+  receives().give(r);
   return true;
 }
 
-// The one that was posted first; kNone is after all others.
-std::uint32_t Matcher::earlier(std::uint32_t a, std::uint32_t b) const {
-  if (a == kNone || b == kNone) return a == kNone ? b : a;
-  return recvs_[b].sequence < recvs_[a].sequence ? b : a;
-}
-
-// The earliest receive of the channel that takes a message of that tag.
-std::uint32_t Matcher::first_recv(Channel& c, std::int32_t tag) {
-  if (c.recvs_indexed == 0) {
-    std::uint32_t steps = 0;
-    for (std::uint32_t r = c.recv_head; r != kNone; r = recvs_[r].next) {
-      if (recvs_[r].tag == tag || recvs_[r].tag == kAnyTag) return r;
-      if (++steps == TagIndex::kWalk) break;
-    }
-    if (steps < TagIndex::kWalk) return kNone;
-    c.recvs_indexed = 1;
-    for (std::uint32_t r = c.recv_head; r != kNone; r = recvs_[r].next)
-      recv_index_.append(key_of(recvs_[r]), r);
-  }
-  TagIndex::Key key{c.pair, c.context, tag};
-  const std::uint32_t exact = recv_index_.first(key);
-  key.tag = kAnyTag;
-  return earlier(exact, recv_index_.first(key));
-}
-
-// The same among the rank's receives from any source.
+// The earliest of the rank's receives from any source that takes a message of that tag.
 std::uint32_t Matcher::first_any(std::uint32_t rank, std::uint32_t context, std::int32_t tag) {
   Receiver& a = receivers_[rank];
   if (!a.any_indexed) {
     std::uint32_t steps = 0;
-    for (std::uint32_t r = a.any_head; r != kNone; r = recvs_[r].next) {
-      const PostedRecv& v = recvs_[r];
+    for (std::uint32_t r = a.any_head; r != kNone; r = receives()[r].next) {
+      const PostedRecv& v = receives()[r];
       if (v.context == context && (v.tag == tag || v.tag == kAnyTag)) return r;
       if (++steps == TagIndex::kWalk) break;
     }
     if (steps < TagIndex::kWalk) return kNone;
     a.any_indexed = true;
-    for (std::uint32_t r = a.any_head; r != kNone; r = recvs_[r].next)
-      recv_index_.append(key_of(recvs_[r]), r);
+    for (std::uint32_t r = a.any_head; r != kNone; r = receives()[r].next)
+      any_recv_index_.append(any_key(rank, receives()[r].context, receives()[r].tag), r);
   }
-  return earlier(recv_index_.first(any_key(rank, context, tag)),
-                 recv_index_.first(any_key(rank, context, kAnyTag)));
+  return queues_.earlier(any_recv_index_.first(any_key(rank, context, tag)),
+                         any_recv_index_.first(any_key(rank, context, kAnyTag)));
 }
 
 // It is the message's turn: to a receive that was posted, or into the queues.
 std::uint32_t Matcher::hand_over(Channel& c, std::uint32_t message) {
   Message& m = messages_[message];
-  const std::uint32_t exact = c.recv_head == kNone ? kNone : first_recv(c, m.tag);
+  const std::uint32_t exact = queues_.first_receive(c, m.tag);
   const std::uint32_t any = receivers_[m.dst].any_head == kNone ? kNone : first_any(m.dst, m.context, m.tag);
-  const std::uint32_t r = earlier(exact, any);
+  const std::uint32_t r = queues_.earlier(exact, any);
   if (r != kNone) {
     if (r == exact)
-      unlink_from_channel(c, r);
+      queues_.remove_receive(c, r);
     else
       unlink_from_receiver(r);
     m.state |= kMatched;
     return r;
   }
-  m.pair_prev = c.msg_tail;
-  m.pair_next = kNone;
-  (c.msg_tail == kNone ? c.msg_head : messages_[c.msg_tail].pair_next) = message;
-  c.msg_tail = message;
-  if (c.msgs_indexed != 0) msg_index_.append(key_of(m), message);
+  queues_.append_message(c, message);
   Receiver& a = receivers_[m.dst];
   m.all_prev = a.msg_tail;
   m.all_next = kNone;
@@ -218,24 +133,7 @@ void Matcher::index_any(std::uint32_t i) {
   any_tag_index_.append(any_key(m.dst, m.context, kAnyTag), i);
 }
 
-// The earliest unexpected message of the channel that a receive of that tag takes.
-std::uint32_t Matcher::first_message(Channel& c, std::int32_t tag) {
-  if (tag == kAnyTag) return c.msg_head;
-  if (c.msgs_indexed == 0) {
-    std::uint32_t steps = 0;
-    for (std::uint32_t m = c.msg_head; m != kNone; m = messages_[m].pair_next) {
-      if (messages_[m].tag == tag) return m;
-      if (++steps == TagIndex::kWalk) break;
-    }
-    if (steps < TagIndex::kWalk) return kNone;
-    c.msgs_indexed = 1;
-    for (std::uint32_t m = c.msg_head; m != kNone; m = messages_[m].pair_next)
-      msg_index_.append(key_of(messages_[m]), m);
-  }
-  return msg_index_.first({c.pair, c.context, tag});
-}
-
-// The same among all of the rank's unexpected messages.
+// The earliest of all of the rank's unexpected messages that a receive of that tag from any source takes.
 std::uint32_t Matcher::first_message(std::uint32_t rank, std::uint32_t context, std::int32_t tag) {
   Receiver& a = receivers_[rank];
   if (!a.msgs_indexed) {
@@ -265,29 +163,31 @@ std::uint32_t Matcher::next_accepted(std::uint32_t i, std::uint32_t context, std
 std::uint32_t Matcher::peek(std::uint32_t rank, std::uint32_t context, std::int32_t source,
                             std::int32_t tag) {
   if (source == kAnySource) return first_message(rank, context, tag);
-  Channel* const c = find_channel(rank, static_cast<std::uint32_t>(source), context);
-  return c == nullptr ? kNone : first_message(*c, tag);
+  Channel* const c = queues_.known(static_cast<std::uint32_t>(source), rank, context);
+  return c == nullptr ? kNone : queues_.first_message(*c, tag);
 }
 
 std::uint32_t Matcher::post(std::uint32_t recv) {
-  PostedRecv& r = recvs_[recv];
+  PostedRecv& r = receives()[recv];
   const bool any = r.source == kAnySource;
-  Channel* const c = any ? nullptr : &channel(r.rank, static_cast<std::uint32_t>(r.source), r.context);
-  const std::uint32_t m = any ? first_message(r.rank, r.context, r.tag) : first_message(*c, r.tag);
+  Channel* const c = any ? nullptr : &queues_.find(static_cast<std::uint32_t>(r.source), r.rank, r.context);
+  const std::uint32_t m = any ? first_message(r.rank, r.context, r.tag) : queues_.first_message(*c, r.tag);
   if (m != kNone) {
     unlink_message(m);
     messages_[m].state |= kMatched;
     return m;
   }
   r.sequence = next_sequence_++;
+  if (!any) {
+    queues_.append_receive(*c, recv);
+    return kNone;
+  }
   Receiver& a = receivers_[r.rank];
-  std::uint32_t* const head = any ? &a.any_head : &c->recv_head;
-  std::uint32_t* const tail = any ? &a.any_tail : &c->recv_tail;
-  r.prev = *tail;
+  r.prev = a.any_tail;
   r.next = kNone;
-  (*tail == kNone ? *head : recvs_[*tail].next) = recv;
-  *tail = recv;
-  if (any ? a.any_indexed : c->recvs_indexed != 0) recv_index_.append(key_of(r), recv);
+  (a.any_tail == kNone ? a.any_head : receives()[a.any_tail].next) = recv;
+  a.any_tail = recv;
+  if (a.any_indexed) any_recv_index_.append(any_key(r.rank, r.context, r.tag), recv);
   return kNone;
 }
 

@@ -212,7 +212,7 @@ TEST(Verification, AMessageThatOvertakesIsNoticed) {
   {
     MatchAudit a;
     a.sent(0, message(0, 1, 5)), a.sent(1, message(0, 1, 5)), a.sent(2, message(0, 1, 6));
-    post(a, 0, 0, 6), post(a, 1, 0, 5), post(a, 2, traces::kAnySource, Matcher::kAnyTag);
+    post(a, 0, 0, 6), post(a, 1, 0, 5), post(a, 2, traces::kAnySource, traces::kAnyTag);
     a.matched(2, 0);  // another tag may go first
     a.matched(0, 1);
     a.matched(1, 2);
