@@ -95,21 +95,32 @@ Result<CollectiveChoices> choose_collectives(const std::string& rules,
   return out;
 }
 
+std::optional<std::uint32_t> communicator_of(const Communicators& comms, const traces::Op& op) {
+  if (op.kind != OpKind::comm_create_group) return op.comm.index();
+  if (op.amount < 0 || op.amount >= static_cast<std::int64_t>(comms.count())) return {};
+  return static_cast<std::uint32_t>(op.amount);
+}
+
+Result<void> build_rounds(CollectiveChoices& choices, const Communicators& comms, const traces::Op& op,
+                          std::uint32_t comm, const CallOfRank& asked, RankSchedule& out) {
+  if (traces::is_collective(op.kind))
+    choices.build(asked.call, comm, comms.members(comm), asked.me, out);
+  else
+    schedule_comm_operation(op.kind, asked.call.ranks, asked.me, out);
+  if (out.not_supported.empty()) return {};
+  return not_supported(
+      fmt::format("{} of {} ranks: {}", traces::op_name(op.kind), asked.call.ranks, out.not_supported));
+}
+
 Result<void> ExpandedCollectives::find(RankId rank, const traces::Op& op, std::span<const std::int64_t> list,
                                        std::vector<traces::CollectiveMessage>& out) {
-  const bool group = op.kind == OpKind::comm_create_group;
-  const auto comm = group ? static_cast<std::uint32_t>(op.amount) : op.comm.index();
-  WEFT_ASSIGN(const CallOfRank asked, call_of(comms_, rank.index(), op, comm, list));
-  const auto& members = comms_.members(comm);
-  schedule_.clear();
-  if (traces::is_collective(op.kind))
-    choices_.build(asked.call, comm, members, asked.me, schedule_);
-  else
-    schedule_comm_operation(op.kind, asked.call.ranks, asked.me, schedule_);
-  if (!schedule_.not_supported.empty())
-    return not_supported(fmt::format("{} of {} ranks: {}", traces::op_name(op.kind), asked.call.ranks,
-                                     schedule_.not_supported));
   out.clear();
+  const auto comm = communicator_of(comms_, op);
+  if (!comm) return {};
+  WEFT_ASSIGN(const CallOfRank asked, call_of(comms_, rank.index(), op, *comm, list));
+  schedule_.clear();
+  WEFT_TRY(build_rounds(choices_, comms_, op, *comm, asked, schedule_));
+  const auto& members = comms_.members(*comm);
   for (const ScheduleMessage& m : schedule_.messages)
     out.push_back({m.round, m.send, members[m.peer], m.bytes});
   return {};

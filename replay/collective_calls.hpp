@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,13 @@ struct CallOfRank {
 // only `ranks` is filled in. `list` outlives it. Error, without a position: kBadInput.
 [[nodiscard]] Result<CallOfRank> call_of(const Communicators& comms, std::uint32_t rank, const traces::Op& op,
                                          std::uint32_t comm, std::span<const std::int64_t> list);
+
+// The communicator whose ranks call `op`; none: nobody takes part. Of comm_create_group only the members of the new one do.
+[[nodiscard]] std::optional<std::uint32_t> communicator_of(const Communicators& comms, const traces::Op& op);
+// Appends the rounds of a call to `out`: messages of a collective, or of what makes communicators. Error: kNotSupported.
+[[nodiscard]] Result<void> build_rounds(CollectiveChoices& choices, const Communicators& comms,
+                                        const traces::Op& op, std::uint32_t comm, const CallOfRank& asked,
+                                        RankSchedule& out);
 
 [[nodiscard]] RulesName name_of_rules(const std::string& options, const std::string& platform,
                                       const traces::TraceHeader& header);

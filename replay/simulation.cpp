@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "replay/deadlock.hpp"
+#include "replay/event_loop.hpp"
+#include "replay/ranks/detours.hpp"
 #include "replay/sums.hpp"
 
 namespace weft::replay {
@@ -51,10 +53,7 @@ void Simulation::run_rank(std::uint32_t r) {
   Rank& k = ranks_[r];
   if (k.stage != Stage::kFresh) k.spend(k.part, agenda_.now() - k.blocked_since);
   while (!agenda_.failed()) {
-    if (k.in_detour && k.pc >= k.detour_end) {
-      k.pc = k.return_pc;
-      k.in_detour = false;
-    }
+    end_detour(k);
     const traces::Op* op = k.program.here(k.pc);
     if (op == nullptr) [[unlikely]] {
       if (!k.in_detour) k.program.release_before(k.pc);
@@ -164,34 +163,29 @@ void Simulation::report_progress() {
 }
 
 Result<ReplayResult> Simulation::run() {
-  const bool many = ranks_.many();
+  const auto looks = [&, many = ranks_.many()] {
+    if (many) prefetch_next();
+  };
+  const auto moves = [&](Instant to) {
+    if (clock_audit_ != nullptr) clock_audit_->moved(agenda_.now(), to);
+    if (options_.on_progress && ranks_.ops_done() >= next_report_) report_progress();
+  };
   while (true) {
     if (ranks_.any_ready()) run_ready();
     if (agenda_.failed()) return agenda_.take_error();
-    if (many) prefetch_next();
-    const Instant event = agenda_.next_time(), completion = network_.next_time();
-    const Instant next = std::min(event, completion);
-    if (next != agenda_.now()) {
-      // Everything of an instant came before its solve; the solve may add completions at this very instant.
-      if (network_.dirty()) {
-        network_.settle(agenda_.now(), agenda_.sequence());
-        continue;
-      }
-      if (next == Instant::never()) break;
-      if (next.past_the_end()) return bad_input({}, kPastTheEnd, {}, "a run shorter than 106 days");
-      if (clock_audit_ != nullptr) clock_audit_->moved(agenda_.now(), next);
-      agenda_.move_to(next);
-      if (options_.on_progress && ranks_.ops_done() >= next_report_) report_progress();
-    }
+    const Next next = next_of(agenda_, network_, looks, moves);
+    if (next == Next::kNothing) return collect();
+    if (next == Next::kTooLate) return bad_input({}, kPastTheEnd, {}, "a run shorter than 106 days");
     ++event_count_;
-    if (clock_audit_ != nullptr) clock_audit_->happened(next, agenda_.now());
-    if (event < completion ||
-        (event == completion && agenda_.top().sequence < network_.next_completion().sequence))
+    if (clock_audit_ != nullptr) {
+      const bool event = next == Next::kEvent;
+      clock_audit_->happened(event ? agenda_.next_time() : network_.next_time(), agenda_.now());
+    }
+    if (next == Next::kEvent)
       handle(agenda_.take());
     else
-      flow_over(network_.finish_top(next));
+      flow_over(network_.finish_top(agenda_.now()));
   }
-  return collect();
 }
 
 void Simulation::collect_ranks(ReplayResult& out) {

@@ -1,9 +1,10 @@
-// Messages of a DirectReplay, from their send to their end (docs/model.md, "Protocol"); Transfers says the same in events.
+// Messages of a DirectReplay, from their send to their end: the steps of message_steps.hpp, whose instants are known ahead.
 #include <algorithm>
 
 #include "core/check.hpp"
 #include "replay/direct/direct_replay.hpp"
 #include "replay/messages/flow_terms.hpp"
+#include "replay/messages/message_steps.hpp"
 
 namespace weft::replay {
 
@@ -21,23 +22,11 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   const std::uint32_t i = messages_.take();
   Channels::Channel& c = channels_.find(src, dst, context);
   Message& m = messages_[i];
-  m = Message{};
-  m.src = src;
-  m.dst = dst;
-  m.context = context;
-  m.tag = tag;
-  m.bytes = bytes;
-  m.send_target = target;
-  m.protocol = cost_.protocol_of(kind, bytes);
-  m.posted = at;
+  const bool over = begin_message(m, cost_, {src, dst, context, tag, bytes, kind}, target, at);
   m.route = c.route;
   m.route_epoch = c.epoch;
   holders_of(m) = 2;  // its transfer and its match
-  if ((context & Target::kActivity) != 0) m.state |= kCollective;
-  if (m.protocol != Protocol::kRendezvous) {
-    m.send_target.value = Target::kNobody;
-    tell(src, target, {at, kNone, true}, 0);
-  }
+  if (over) tell(src, target, {at, kNone, true}, 0);
   const bool local = placement_[src] == placement_[dst];
   Instant delivered = at;
   if (m.protocol == Protocol::kEager) {
@@ -51,15 +40,14 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
       give_up();
       return;
     }
-    m.visible = delivered = at + (local ? cost_.local_leg() : cost_.envelope(route.latency));
+    m.visible = delivered = at + request_way(cost_, local, route.latency);
   }
   c.route = messages_[i].route;
   c.epoch = messages_[i].route_epoch;
   if (!cost_.known_at_once()) c.delivered = delivered = std::max(c.delivered, delivered);
   messages_[i].matched = delivered;
   Channels::Receive receive;
-  if (channels_.take_receive(c, tag, receive))
-    return match(i, receive.posted, receive.bytes, receive.target);
+  if (channels_.take_receive(c, tag, receive)) return match(i, receive.posted, receive.bytes, receive.target);
   channels_.wait(c, i);
   may_be_seen(i);
 }
@@ -87,39 +75,24 @@ void DirectReplay::match(std::uint32_t i, Instant posted, std::int64_t bytes, Ta
     tell(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
   } else if (m.protocol != Protocol::kEager) {
     // Permission to send travels back before the data leave.
-    Elapsed back;
-    if (!cost_.known_at_once()) {
-      const HostId a = placement_[m.src], b = placement_[m.dst];
-      if (a == b) {
-        back = cost_.local_leg();
-      } else {
-        (void)route_of(m);
-        back = cost_.permission(routes_.latency_back(m.route, a, b));
-      }
-    }
-    leave(i, m.matched, back);
+    const HostId a = placement_[m.src], b = placement_[m.dst];
+    leave(i, m.matched, permission_way(cost_, a == b, [&] {
+            (void)route_of(m);
+            return routes_.latency_back(m.route, a, b);
+          }));
   }
   drop(i);
 }
 
 void DirectReplay::leave(std::uint32_t i, Instant at, Elapsed before) {
   Message& m = messages_[i];
-  m.state |= kStarted;
-  m.left = at + before;
-  if (placement_[m.src] == placement_[m.dst]) {
-    m.ideal = before + cost_.local_data(m.bytes, m.found());
-    m.flow_start = m.left;
-    return arrive(i, at + m.ideal);
-  }
+  if (placement_[m.src] == placement_[m.dst]) return arrive(i, at + leave_in_host(m, cost_, at, before));
   const auto route = route_of(m);
   if (!route.reachable) {
     give_up();
     return;
   }
-  m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
-  const Elapsed latency =
-      before + cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager, m.found());
-  traffic_.left(m, latency);
+  const Elapsed latency = leave_over(m, route, cost_, traffic_, at, before);
   m.flow_start = at + latency;
   const std::int64_t size = cost_.size(m.bytes);
   if (size == 0) return arrive(i, m.flow_start);
@@ -173,9 +146,7 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) {
 
 void DirectReplay::see(const Message& m) const {
   const Instant received = (m.state & kMatched) != 0 ? std::min(m.matched, m.started) : m.started;
-  options_.on_message({RankId(m.src), RankId(m.dst), CommId(m.context), m.tag, m.bytes,
-                       (m.state & kCollective) != 0, m.posted.rounded(), m.left.rounded(), received.rounded(),
-                       m.started.rounded()});
+  options_.on_message(seen(m, received, m.started));
 }
 
 void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t bytes) {
@@ -190,13 +161,9 @@ void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t
       hold(end.message);
     }
   } else {
-    Request& q = l.requests[target.value];
-    q.state = Request::State::kComplete;
-    q.end = end;
-    q.bytes = bytes;
+    l.requests.note(target.value) = end;
     if (end.message != kNone) hold(end.message);
-    if (!q.awaited) return;
-    q.awaited = false;
+    if (!l.requests.complete(target.value, bytes)) return;
   }
   if (--k.pending == 0 && k.state == RankState::kBlocked) ranks_.make_ready(rank);
 }

@@ -1,5 +1,4 @@
-// Operations of a DirectReplay: what each does to its rank, by the rank's own clock; Operations and CollectiveRuns say the same
-// in events.
+// Operations of a DirectReplay: what each does to its rank, by the rank's own clock; Operations does the same by events.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -84,21 +83,16 @@ DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, con
 }
 
 bool DirectReplay::begin(Lane& l, std::uint32_t slot, bool receive) {
-  if (slot >= l.requests.size()) l.requests.resize(slot + std::size_t{1});
-  Request& q = l.requests[slot];
-  using State = Request::State;
-  if (q.state == State::kActive || q.state == State::kInactive) return false;
-  if (q.state == State::kComplete && q.end.at > l.clock) return false;
-  let_go(q.end);
-  q.state = State::kActive;
-  q.receive = receive;
-  q.awaited = false;
-  q.persistent = false;
-  return true;
+  if (l.requests.is_complete(slot)) {
+    End& end = l.requests.note(slot);
+    if (end.at > l.clock) return false;  // it is in use
+    let_go(end);
+  }
+  return l.requests.begin(slot, receive);
 }
 
 void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const Op& op) {
-  const bool receive = l.requests[slot].receive;
+  const bool receive = l.requests.is_receive(slot);
   if (op.peer == kProcNull)
     tell(r, Target{slot}, {l.clock, kNone, false}, 0);
   else if (op.peer < 0)
@@ -138,150 +132,75 @@ DirectReplay::Step DirectReplay::irecv(std::uint32_t r, Lane& l, const Op& op) {
   return Step::kDone;
 }
 
-// wait and test name one request, waitall and testall list them, the others list {n, asked..., completed...}:
-// replay waits for the ones that completed in the recording.
 DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
-  switch (op.kind) {
-    case OpKind::wait:
-    case OpKind::test:
-      if (op.request == traces::kNoRequest) return wait_for(r, k, l, op, std::array<std::int64_t, 0>{});
-      return wait_for(r, k, l, op, std::array{static_cast<std::int64_t>(op.request)});
-    case OpKind::waitall:
-    case OpKind::testall:
-      return wait_for(r, k, l, op, k.program.list(k.pc, op));
-    default: {
-      const auto list = k.program.list(k.pc, op);
-      if (list.empty() || list[0] + 1 >= static_cast<std::int64_t>(list.size()))
-        return wait_for(r, k, l, op, std::array<std::int64_t, 0>{});
-      return wait_for(r, k, l, op, list.subspan(static_cast<std::size_t>(list[0]) + 1));
-    }
-  }
+  std::int64_t single = op.request;
+  // Of one request, as most waits are, no step is a loop.
+  if (op.kind == OpKind::wait && op.request != traces::kNoRequest)
+    return wait_for(r, k, l, op, std::array{single});
+  return wait_for(r, k, l, op, awaited_slots(op, k.program.list(k.pc, op), single));
 }
 
 template <class Slots>
 DirectReplay::Step DirectReplay::wait_for(std::uint32_t r, Rank& k, Lane& l, const Op& op,
                                           const Slots& slots) {
-  using State = Request::State;
   if (k.stage == Stage::kFresh) {
-    k.pending = 0;
-    for (const std::int64_t v : slots) {
-      if (static_cast<std::uint64_t>(v) >= l.requests.size() || l.requests[v].state == State::kIdle)
-        return give_up();
-      Request& q = l.requests[v];
-      if (q.state != State::kActive || q.awaited) continue;
-      q.awaited = true;
-      ++k.pending;
-    }
+    if (l.requests.await(slots, k.pending) != nullptr) return give_up();
     if (await(k) == Step::kBlocked) return Step::kBlocked;
   }
-  const Request* last = nullptr;
-  for (const std::int64_t v : slots) {
-    const Request& q = l.requests[v];
-    if (q.state == State::kComplete && (last == nullptr || q.end.after(last->end))) last = &q;
-  }
-  if (last != nullptr) wait_until(r, k, l, Part::kWait, last->end);
+  const End* last = nullptr;
+  for (const std::int64_t v : slots)
+    if (l.requests.is_complete(v) && (last == nullptr || l.requests.note(v).after(*last)))
+      last = &l.requests.note(v);
+  if (last != nullptr) wait_until(r, k, l, Part::kWait, *last);
   if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
       op.kind == OpKind::testsome)
     spend(r, k, l, Part::kWait, test_cost_, Cause::kPolls);
-  for (const std::int64_t v : slots) {
-    Request& q = l.requests[v];
-    if (q.state != State::kComplete) continue;
-    if (q.receive && overheads_) spend(r, k, l, Part::kWait, cost_.recv(q.bytes), Cause::kRecvOverhead);
-    let_go(q.end);
-    q.state = q.persistent ? State::kInactive : State::kIdle;
-  }
+  l.requests.collect(slots, [&](std::int64_t v, bool receive, std::int64_t bytes) {
+    if (receive && overheads_) spend(r, k, l, Part::kWait, cost_.recv(bytes), Cause::kRecvOverhead);
+    let_go(l.requests.note(v));
+  });
   return Step::kDone;
 }
 
-// ---- Collectives, as rounds of messages (CollectiveRuns). A rank is in one at a time.
-
-bool DirectReplay::begin_call(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
-  std::uint32_t comm = op.comm.index();
-  // Only the members of the new communicator take part.
-  if (op.kind == OpKind::comm_create_group) comm = static_cast<std::uint32_t>(op.amount);
-  auto asked = call_of(comms_, r, op, comm, k.program.list(k.pc, op));
-  if (!asked) return false;
-  if (!l.call) l.call = std::make_unique<Call>();
-  Call& c = *l.call;
-  if (comm >= l.calls.size()) l.calls.resize(comm + std::size_t{1}, 0);
-  c.comm = comm;
-  c.tag = static_cast<std::int32_t>(l.calls[comm]++ & 0x7fffffffu);
-  c.next = 0;
-  c.receive_cost = kNoTime;
-  c.step = Call::Step::kReceived;
-  c.me = asked->me;
-  c.schedule.clear();
-  if (!traces::is_collective(op.kind)) {
-    schedule_comm_operation(op.kind, asked->call.ranks, c.me, c.schedule);
-    return true;
-  }
-  constexpr std::uint32_t kWindow = 16;
-  c.schedule.window(kWindow);
-  choices_.build(asked->call, comm, comms_.members(comm), c.me, c.schedule);
-  if (c.schedule.more()) {
-    // The lists are the program's, which may let go of them.
-    c.counts.assign(asked->call.counts.begin(), asked->call.counts.end());
-    c.call = asked->call;
-    c.call.counts = c.counts;
-  }
-  return c.schedule.not_supported.empty();
-}
+// ---- Collectives, as rounds of messages. A rank is in one at a time.
 
 DirectReplay::Step DirectReplay::collective(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (traces::is_nonblocking_collective(op.kind)) return give_up();
   if (k.stage == Stage::kFresh) {
-    if (op.kind == OpKind::comm_create_group &&
-        (op.amount < 0 || op.amount >= static_cast<std::int64_t>(comms_.count())))
-      return Step::kDone;
-    if (!begin_call(r, k, l, op)) return give_up();
+    const auto comm = communicator_of(comms_, op);
+    if (!comm) return Step::kDone;
+    if (!l.call) l.call = std::make_unique<Call>();
+    l.call->posted = false;
+    if (!l.call->rounds.begin(rules(), r, op, *comm, k.program.list(k.pc, op), l.calls)) return give_up();
   }
   return go_on(r, k, l, *l.call);
 }
 
-// Makes the next round the one that is posted; returns its send overheads.
-Elapsed DirectReplay::open_round(Call& c) const {
-  const auto& list = c.schedule.messages;
-  c.round_end = c.next;
-  while (c.round_end < list.size() && list[c.round_end].round == list[c.next].round) ++c.round_end;
-  Elapsed cost;
-  if (overheads_)
-    for (std::uint32_t i = c.next; i < c.round_end; ++i)
-      if (list[i].send) cost += cost_.isend(list[i].bytes);
-  return cost;
-}
-
 void DirectReplay::post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool receives, bool sends) {
-  const std::uint32_t context = c.comm | Target::kActivity;
   const Target mine{Target::kBlocking};
-  for (std::uint32_t i = c.next; i < c.round_end && !given_up_; ++i) {
-    const ScheduleMessage& s = c.schedule.messages[i];
-    if (!(s.send ? sends : receives)) continue;
-    const auto peer = static_cast<std::uint32_t>(comms_.members(c.comm)[s.peer]);
-    ++k.pending;
-    if (s.send) {
-      post_send(r, peer, context, c.tag, s.bytes, OpKind::isend, mine, l.clock);
-    } else {
-      if (overheads_) c.receive_cost += cost_.recv(s.bytes);
-      post_recv(r, peer, context, c.tag, s.bytes, mine, l.clock);
-    }
-  }
+  c.rounds.post(
+      rules(), receives, sends,
+      [&](std::uint32_t peer, std::uint32_t context, std::int32_t tag, std::int64_t bytes) {
+        ++k.pending;
+        post_send(r, peer, context, tag, bytes, OpKind::isend, mine, l.clock);
+        return !given_up_;
+      },
+      [&](std::uint32_t peer, std::uint32_t context, std::int32_t tag, std::int64_t bytes) {
+        ++k.pending;
+        post_recv(r, peer, context, tag, bytes, mine, l.clock);
+        return !given_up_;
+      });
 }
 
 DirectReplay::Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& c) {
-  using At = Call::Step;
   while (!given_up_) {
-    if (c.step == At::kRoundOver) {
+    if (c.posted) {
       wait_until_last(r, k, l, Part::kCollective);
-      if (c.receive_cost > kNoTime) spend(r, k, l, Part::kCollective, c.receive_cost, Cause::kRecvOverhead);
+      if (c.rounds.receive_cost() > kNoTime)
+        spend(r, k, l, Part::kCollective, c.rounds.receive_cost(), Cause::kRecvOverhead);
     }
-    c.receive_cost = kNoTime;
-    if (c.next == c.schedule.messages.size()) {
-      if (!c.schedule.more()) return Step::kDone;
-      c.schedule.go_on();
-      choices_.build(c.call, c.comm, comms_.members(c.comm), c.me, c.schedule);
-      c.next = 0;
-    }
-    const Elapsed cost = open_round(c);
+    if (c.rounds.over()) return Step::kDone;
+    const Elapsed cost = c.rounds.open(rules());
     k.pending = 0;
     if (cost > kNoTime) {
       post_round(r, k, l, c, true, false);
@@ -290,25 +209,17 @@ DirectReplay::Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& 
     } else {
       post_round(r, k, l, c, true, true);
     }
-    c.next = c.round_end;
-    c.step = At::kRoundOver;
+    c.rounds.posted();
+    c.posted = true;
     if (await(k) == Step::kBlocked) return Step::kBlocked;
   }
   return Step::kBlocked;
 }
 
-// A persistent request is made; a start posts `op`, the *_init operation as its non-blocking form.
 DirectReplay::Step DirectReplay::init(Lane& l, const Op& op) {
   if (op.request == traces::kNoRequest) return Step::kDone;
-  if (op.request >= l.requests.size()) l.requests.resize(op.request + std::size_t{1});
-  if (op.request >= l.persistent.size()) l.persistent.resize(op.request + std::size_t{1});
-  Request& q = l.requests[op.request];
-  if (q.state != Request::State::kIdle) return give_up();
-  q.state = Request::State::kInactive;
-  q.persistent = true;
-  q.receive = op.kind == OpKind::recv_init;
-  l.persistent[op.request] = op;
-  l.persistent[op.request].kind = started_form(op.kind);
+  if (!l.requests.is_idle(op.request)) return give_up();
+  l.requests.init(op.request, op);
   return Step::kDone;
 }
 
@@ -318,19 +229,16 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
   if (op.kind == OpKind::startall) slots = k.program.list(k.pc, op);
   Elapsed cost;
   for (const std::int64_t v : slots) {
-    if (static_cast<std::uint64_t>(v) >= l.requests.size() ||
-        l.requests[v].state != Request::State::kInactive)
-      return give_up();
-    if (overheads_ && !l.requests[v].receive) cost += cost_.isend(l.persistent[v].amount);
+    if (!l.requests.is_inactive(v)) return give_up();
+    const auto slot = static_cast<std::uint32_t>(v);
+    if (overheads_ && !l.requests.is_receive(slot)) cost += cost_.isend(l.requests.operation(slot).amount);
   }
   const auto post = [&](bool receives, bool sends) {
     for (const std::int64_t v : slots) {
-      Request& q = l.requests[v];
-      if (!(q.receive ? receives : sends)) continue;
-      q.state = Request::State::kActive;
-      q.awaited = false;
-      const Op posted = l.persistent[v];
-      post_request(r, l, static_cast<std::uint32_t>(v), posted);
+      const auto slot = static_cast<std::uint32_t>(v);
+      if (!(l.requests.is_receive(slot) ? receives : sends)) continue;
+      const Op posted = l.requests.restart(slot);
+      post_request(r, l, slot, posted);
     }
   };
   if (cost == kNoTime) {

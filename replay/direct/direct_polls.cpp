@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "replay/direct/direct_replay.hpp"
+#include "replay/ranks/detours.hpp"
 
 namespace weft::replay {
 
@@ -103,38 +104,25 @@ DirectReplay::Step DirectReplay::iprobe(std::uint32_t r, Rank& k, Lane& l, const
   if (k.in_detour || op.peer == kProcNull) return Step::kDone;
   if (op.peer < 0) return give_up();
   // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
-  if (k.stage == Stage::kFresh && run_ahead_.polls_take_time() && !RunAhead::poll_is_over(k, k.pc, op))
+  if (k.stage == Stage::kFresh && run_ahead_.polls_take_time() && !poll_is_over(k, k.pc, op))
     spend(r, k, l, Part::kRecv, run_ahead_.poll_time(op), Cause::kPolls);
   k.stage = std::max(k.stage, Stage::kOverheadPaid);
   if ((op.flags & traces::kHit) == 0) return missed_poll(r, k, l, op);
-  const auto done = std::find(k.hits_done.begin(), k.hits_done.end(), k.pc);
-  if (done == k.hits_done.end()) return probe(r, k, l, op);
-  k.hits_done.erase(done);  // the body ran at an earlier poll
-  k.pc += 1 + static_cast<std::uint64_t>(k.program.list(k.pc, op)[1]);
+  if (!pass_body_that_ran(k, op)) return probe(r, k, l, op);
   ranks_.count_ops(1);
   return Step::kSkip;
 }
 
 // A poll that missed in the recording: if it finds the message now, the rank runs the body of the hit, then returns.
 DirectReplay::Step DirectReplay::missed_poll(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
-  const auto list = k.program.list(k.pc, op);
-  if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit
-  const std::uint64_t hit = k.pc + static_cast<std::uint64_t>(list[0]);
-  if (std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end()) return Step::kDone;
+  const auto hit = hit_of_missed_poll(k, k.pc, op);
+  if (!hit || body_ran(k, *hit)) return Step::kDone;
   if (!in_step(r, l)) return Step::kBlocked;
   if (!poll_hits(r, op)) return Step::kDone;
-  const auto at_hit = k.program.at(hit);
-  if (!at_hit || *at_hit == nullptr || ((*at_hit)->flags & traces::kHit) == 0) return give_up();
-  const auto body = k.program.list(hit, **at_hit);
-  if (body.size() < 2 || body[1] < 0 || hit + 1 + static_cast<std::uint64_t>(body[1]) > k.program.total())
-    return give_up();
-  if (body[1] == 0) return Step::kDone;
-  k.hits_done.push_back(hit);
+  const auto taken = take_detour(k, *hit);
+  if (!taken || *taken == Detour::kNoHit) return give_up();
+  if (*taken == Detour::kEmpty) return Step::kDone;
   ranks_.count_ops(1);
-  k.return_pc = k.pc + 1;
-  k.pc = hit + 1;
-  k.detour_end = k.pc + static_cast<std::uint64_t>(body[1]);
-  k.in_detour = true;
   return Step::kSkip;
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "network/sharing.hpp"
+#include "replay/event_loop.hpp"
+#include "replay/ranks/detours.hpp"
 #include "replay/sums.hpp"
 
 namespace weft::replay {
@@ -59,10 +61,7 @@ void DirectReplay::run_rank(std::uint32_t r) {
   const bool shared = flows_ == Flows::kShared;
   k.state = RankState::kReady;
   for (std::uint32_t turn = 0;; ++turn) {
-    if (k.in_detour && k.pc >= k.detour_end) {
-      k.pc = k.return_pc;
-      k.in_detour = false;
-    }
+    end_detour(k);
     const traces::Op* op = k.program.here(k.pc);
     if (op == nullptr || k.program.crowded()) [[unlikely]] {
       if (!k.in_detour) k.program.release_before(k.pc);
@@ -155,25 +154,20 @@ bool DirectReplay::run_shared() {
   while (true) {
     if (ranks_.any_ready()) run_ready();
     if (given_up_) return false;
-    const Instant event = agenda_.next_time(), completion = network_.next_time();
-    const Instant next = std::min(event, completion);
-    if (next != agenda_.now()) {
-      // Everything of an instant came before its solve; the solve may add completions at this very instant.
-      if (network_.dirty()) {
-        network_.settle(agenda_.now(), agenda_.sequence());
-        continue;
-      }
-      if (next == Instant::never()) return true;
-      if (next.past_the_end()) return false;
-      agenda_.move_to(next);
+    switch (next_of(
+        agenda_, network_, [] {}, [](Instant) {})) {
+      case Next::kEvent:
+        handle(agenda_.take());
+        break;
+      case Next::kFlowEnd:
+        arrive(network_.finish_top(agenda_.now()), agenda_.now());
+        break;
+      case Next::kNothing:
+        return true;
+      case Next::kTooLate:
+        return false;
     }
     ++events_;
-    if (completion < event ||
-        (event == completion && network_.next_completion().sequence < agenda_.top().sequence)) {
-      arrive(network_.finish_top(next), next);
-      continue;
-    }
-    handle(agenda_.take());
     if (given_up_) return false;
   }
 }

@@ -26,7 +26,7 @@
 #include "core/result.hpp"
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
-#include "replay/collective_calls.hpp"
+#include "replay/collective_rounds.hpp"
 #include "replay/collectives/choices.hpp"
 #include "replay/communicators.hpp"
 #include "replay/direct/channels.hpp"
@@ -41,6 +41,7 @@
 #include "replay/ranks/poll_view.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/regions.hpp"
+#include "replay/ranks/requests.hpp"
 #include "replay/ranks/run_ahead.hpp"
 #include "replay/series/series_runs.hpp"
 #include "replay/why/cause_book.hpp"
@@ -86,38 +87,19 @@ class DirectReplay final : private PollView {
     std::uint32_t order = 0;  // in which they were told: of two at one instant the later counts
     [[nodiscard]] bool after(const End& o) const { return at > o.at || (at == o.at && order >= o.order); }
   };
-  // A request of a rank, by slot (Requests has its life).
-  struct Request {
-    enum class State : std::uint8_t { kIdle, kInactive, kActive, kComplete };  // complete: its end is known
-    End end;
-    std::int64_t bytes = 0;  // that came
-    State state = State::kIdle;
-    bool receive = false;
-    bool awaited = false;
-    bool persistent = false;
-  };
   // A collective that its rank is in.
   struct Call {
-    enum class Step : std::uint8_t { kRoundOver, kReceived };
-    std::uint32_t comm = 0;
-    std::int32_t tag = 0;
-    RankSchedule schedule;
-    CollectiveCall call;  // while schedule.more(): whose rounds follow; its lists are in `counts`
-    std::vector<std::int64_t> counts;
-    std::uint32_t me = 0;  // rank in the communicator
-    std::uint32_t next = 0, round_end = 0;
-    Elapsed receive_cost;
-    Step step = Step::kReceived;
+    CollectiveRounds rounds;
+    bool posted = false;  // a round, whose end is waited for
   };
   // What a rank has besides its row in Ranks, whose `pending` counts the ends that it awaits and does not know.
   struct Lane {
     Instant clock;
-    Instant since;            // when what it did last began
-    Instant looked;           // when it was last told that a message can be seen
-    End last;                 // the latest of what its blocking call awaits
-    std::uint32_t ahead = 0;  // its messages that have not started
-    std::vector<Request> requests;
-    std::vector<traces::Op> persistent;  // by slot: what a start posts
+    Instant since;              // when what it did last began
+    Instant looked;             // when it was last told that a message can be seen
+    End last;                   // the latest of what its blocking call awaits
+    std::uint32_t ahead = 0;    // its messages that have not started
+    RequestRows<End> requests;  // with when it is over; complete: that is known
     std::unique_ptr<Call> call;
     std::vector<std::uint32_t> calls;  // of collectives so far, by communicator
   };
@@ -150,10 +132,9 @@ class DirectReplay final : private PollView {
   template <class Slots>
   Step wait_for(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op, const Slots& slots);
   Step collective(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
-  bool begin_call(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
   Step go_on(std::uint32_t r, Rank& k, Lane& l, Call& c);
-  Elapsed open_round(Call& c) const;
   void post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool receives, bool sends);
+  [[nodiscard]] CollectiveRounds::Rules rules() { return {comms_, choices_, cost_}; }
   // Processor time of the rank.
   void spend(std::uint32_t r, Rank& k, Lane& l, Part part, Elapsed d, Cause cause) {
     causes_.add(r, cause, d);

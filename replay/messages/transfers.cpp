@@ -4,6 +4,7 @@
 
 #include "replay/messages/flow_terms.hpp"
 #include "replay/messages/match_audit.hpp"
+#include "replay/messages/message_steps.hpp"
 
 namespace weft::replay {
 
@@ -20,22 +21,10 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   ranks_[src].computed = false;
   const std::uint32_t i = messages_.take();
   Message& m = messages_[i];
-  m = Message{};
-  m.src = src;
-  m.dst = dst;
-  m.context = context;
-  m.tag = tag;
-  m.bytes = bytes;
-  m.send_target = target;
-  m.protocol = cost_.protocol_of(kind, bytes);
-  m.posted = agenda_.now();
-  if ((context & Target::kActivity) != 0) m.state |= kCollective;
+  const bool over = begin_message(m, cost_, {src, dst, context, tag, bytes, kind}, target, agenda_.now());
   hindsight_.sent(i, m, src, target);
   if (audit_ != nullptr) audit_->sent(i, m);
-  if (m.protocol != Protocol::kRendezvous) {
-    m.send_target.value = Target::kNobody;
-    tell(i, src, target, 0, nullptr, true);
-  }
+  if (over) tell(i, src, target, 0, nullptr, true);
   const HostId a = placement_[src], b = placement_[dst];
   if (cost_.known_at_once()) {
     m.visible = agenda_.now();
@@ -54,7 +43,7 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   // Rendezvous: a request to send travels first.
   const auto route = router_.of_pair(m);
   if (!route.reachable) return no_route(m);
-  const Elapsed way = a == b ? cost_.local_leg() : cost_.envelope(route.latency);
+  const Elapsed way = request_way(cost_, a == b, route.latency);
   m.visible = agenda_.now() + way;
   agenda_.post_in_turn(way, EventKind::kEnvelope, i);
 }
@@ -110,32 +99,21 @@ void Transfers::match(std::uint32_t i, std::uint32_t r, bool late) {
   if (m.protocol == Protocol::kEager) return;
   if (late) hindsight_.late_receiver(m, target);
   // Permission to send travels back before the data leave.
-  Elapsed back;
-  if (!cost_.known_at_once())
-    back = placement_[m.src] == placement_[m.dst] ? cost_.local_leg()
-                                                  : cost_.permission(router_.latency_back(m));
-  leave(i, back);
+  leave(i, permission_way(cost_, placement_[m.src] == placement_[m.dst],
+                          [&] { return router_.latency_back(m); }));
 }
 
 // The data of message i leave after `before`, wait out the latency, and then are transferred.
 void Transfers::leave(std::uint32_t i, Elapsed before) {
   Message& m = messages_[i];
   const Instant now = agenda_.now();
-  m.state |= kStarted;
-  m.left = now + before;
   if (placement_[m.src] == placement_[m.dst]) {
-    const Elapsed d = before + cost_.local_data(m.bytes, m.found());
-    m.started = now + d;
-    m.ideal = d;
-    m.flow_start = m.left;
+    m.started = now + leave_in_host(m, cost_, now, before);
     return agenda_.post(m.started, EventKind::kMessageDone, i);
   }
   const auto route = router_.choose(i);
   if (!route.reachable) return no_route(m);
-  m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
-  const Elapsed latency =
-      before + cost_.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager, m.found());
-  traffic_.left(m, latency);
+  const Elapsed latency = leave_over(m, route, cost_, traffic_, now, before);
   m.started = now + latency;
   if (m.started == now) return start_flow(i);
   agenda_.post_in_turn(latency, EventKind::kTransferStart, i);
@@ -173,10 +151,7 @@ void Transfers::arrive(std::uint32_t i) {
   n.started = agenda_.now();  // from here on: since when the data wait
   traffic_.arrived(n, agenda_.now());
   if (options_.on_message)
-    options_.on_message({RankId(n.src), RankId(n.dst), CommId(n.context), n.tag, n.bytes,
-                         (n.state & kCollective) != 0, n.posted.rounded(), n.left.rounded(),
-                         ((n.state & kMatched) != 0 ? n.matched : agenda_.now()).rounded(),
-                         agenda_.now().rounded()});
+    options_.on_message(seen(n, (n.state & kMatched) != 0 ? n.matched : agenda_.now(), agenda_.now()));
   router_.give_back(i);
   if (n.send_target.value != Target::kNobody) tell(i, n.src, n.send_target, 0, &n, true);
   n.send_target.value = Target::kNobody;

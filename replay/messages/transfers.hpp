@@ -1,9 +1,4 @@
-// Transfers: messages from their send to their end (docs/model.md, "Protocol").
-//
-//   eager      sent: data leave -> latency -> flow; the envelope is there with the first byte
-//   others     sent: request leaves -> envelope is there
-//              matched: permission goes back -> data leave -> latency -> flow
-//   in a host  no flow: the data are there after the time that MessageCost says
+// Transfers: messages from their send to their end, by events; the steps of their life are in message_steps.hpp.
 //
 // A send meets its receive in the Matcher, in MPI's order. Here stand the instants of a message and who is told what:
 // its sender when the send is over, its receiver when all data have come and a receive was posted, a rank that probes

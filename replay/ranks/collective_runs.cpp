@@ -1,14 +1,9 @@
 #include "replay/ranks/collective_runs.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "replay/collective_calls.hpp"
+#include <utility>
 
 namespace weft::replay {
-
-using traces::OpKind;
 
 std::uint32_t CollectiveRuns::take() {
   if (free_.empty()) {
@@ -21,79 +16,28 @@ std::uint32_t CollectiveRuns::take() {
 }
 
 std::uint32_t CollectiveRuns::begin(std::uint32_t r, const traces::Op& op, Target target) {
-  std::uint32_t comm = op.comm.index();
-  if (op.kind == OpKind::comm_create_group) {
-    // Only the members of the new communicator take part.
-    if (op.amount < 0 || op.amount >= static_cast<std::int64_t>(comms_.count())) {
-      waits_.message_over(r, target, 0, nullptr, false);
-      return kNone;
-    }
-    comm = static_cast<std::uint32_t>(op.amount);
-  }
-  auto asked = call_of(comms_, r, op, comm, ranks_[r].program.list(ranks_[r].pc, op));
-  if (!asked) {
-    asked.error().where = ranks_.position(r);
-    agenda_.fail(std::move(asked.error()));
+  const auto comm = communicator_of(comms_, op);
+  if (!comm) {
+    waits_.message_over(r, target, 0, nullptr, false);
     return kNone;
   }
-  const CollectiveCall& call = asked->call;
-  const std::uint32_t me = asked->me;
-
   const std::uint32_t run = take();
-  hindsight_.run_begins(run, r, {comm, traces::blocking_form(op.kind), call.ranks, me, call.root});
   Run& c = runs_[run];
-  std::vector<std::uint32_t>& calls = calls_[r];
-  if (comm >= calls.size()) calls.resize(comm + std::size_t{1}, 0);
+  auto call = c.rounds.begin(rules(), r, op, *comm, ranks_[r].program.list(ranks_[r].pc, op), calls_[r]);
+  if (!call) {
+    free_.push_back(run);
+    if (call.error().code == ErrorCode::kBadInput) call.error().where = ranks_.position(r);
+    agenda_.fail(std::move(call).error());
+    return kNone;
+  }
+  hindsight_.run_begins(run, r,
+                        {*comm, traces::blocking_form(op.kind), call->ranks, c.rounds.me(), call->root});
   c.rank = r;
-  c.comm = comm;
-  c.tag = static_cast<std::int32_t>(calls[comm]++ & 0x7fffffffu);
   c.target = target;
-  c.next = 0;
   c.pending = 0;
-  c.receive_cost = kNoTime;
   c.step = Step::kReceived;
   c.mark = agenda_.now();
-  c.schedule.clear();
-  if (traces::is_collective(op.kind)) {
-    c.schedule.window(kWindow);
-    choices_.build(call, comm, comms_.members(comm), me, c.schedule);
-    if (c.schedule.more()) {
-      // The lists are the program's, which may let go of them.
-      c.counts.assign(call.counts.begin(), call.counts.end());
-      c.call = call;
-      c.call.counts = c.counts;
-      c.me = me;
-    }
-    if (!c.schedule.not_supported.empty()) {
-      free_.push_back(run);
-      agenda_.fail(not_supported(
-          fmt::format("{} of {} ranks: {}", traces::op_name(op.kind), call.ranks, c.schedule.not_supported)));
-      return kNone;
-    }
-  } else {
-    schedule_comm_operation(op.kind, call.ranks, me, c.schedule);
-  }
   return run;
-}
-
-void CollectiveRuns::next_rounds(Run& c) {
-  c.schedule.go_on();
-  choices_.build(c.call, c.comm, comms_.members(c.comm), c.me, c.schedule);
-  c.next = 0;
-}
-
-Elapsed CollectiveRuns::open_round(Run& c) {
-  const auto& list = c.schedule.messages;
-  const auto size = static_cast<std::uint32_t>(list.size());
-  c.round_end = c.next;
-  while (c.round_end < size && list[c.round_end].round == list[c.next].round) ++c.round_end;
-  c.pending = 1;  // holds the round open while it is posted
-  c.step = Step::kSending;
-  Elapsed cost;
-  if (overheads_)
-    for (std::uint32_t i = c.next; i < c.round_end; ++i)
-      if (list[i].send) cost += cost_.isend(list[i].bytes);
-  return cost;
 }
 
 void CollectiveRuns::finish(std::uint32_t run) {

@@ -7,13 +7,10 @@
 // Invariants:
 //  1. `pending` is the number of messages of the round that are not over, and one more while the round is being posted:
 //     so it gets to 0 once a round, whatever completes at once.
-//  2. The n-th collective of a rank on a communicator has tag n (mod 2^31), on a context of its own: collectives on one
-//     communicator meet in the order in which each rank calls them, and never a message of the program.
-//  3. The time of a run up to `mark` is explained: in the rank's account if that waits in the blocking call, else in
+//  2. The time of a run up to `mark` is explained: in the rank's account if that waits in the blocking call, else in
 //     the run's, as far as the rank waited for it since `window`.
 // It posts messages through a port: anything with post_send() and post_recv() as Transfers has them.
-// Complexity: O(1) a message; no allocation once schedules have had their greatest length. Of a long schedule a run has
-// the rounds up to kWindow messages at a time: below 1 KB a waiting rank, if a round is not longer.
+// Which messages a round has: CollectiveRounds. Complexity: as there; below 1 KB a waiting rank, if no round is long.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +18,8 @@
 #include <vector>
 
 #include "replay/agenda.hpp"
+#include "replay/collective_rounds.hpp"
 #include "replay/collectives/choices.hpp"
-#include "replay/collectives/schedule.hpp"
 #include "replay/communicators.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/message.hpp"
@@ -40,7 +37,6 @@ class CollectiveRuns {
       : comms_(comms),
         choices_(std::move(choices)),
         cost_(cost),
-        overheads_(cost.has_cpu_costs()),
         ranks_(ranks),
         waits_(waits),
         causes_(causes),
@@ -84,7 +80,6 @@ class CollectiveRuns {
   [[nodiscard]] Target target(std::uint32_t run) const { return runs_[run].target; }
 
  private:
-  static constexpr std::uint32_t kWindow = 16;
   enum class Step : std::uint8_t {
     kRoundOver,  // its messages are there
     kReceived,   // ... and their receive overheads paid
@@ -92,28 +87,16 @@ class CollectiveRuns {
   };
   struct Run {
     std::uint32_t rank = 0;
-    std::uint32_t comm = 0;
-    std::int32_t tag = 0;
-    Target target;
-    RankSchedule schedule;
-    // Whose rounds follow those of the schedule; its lists are in `counts`. Only while schedule.more().
-    CollectiveCall call;
-    std::vector<std::int64_t> counts;
-    std::uint32_t me = 0;    // rank in the communicator
-    std::uint32_t next = 0;  // first message of the next round
     std::uint32_t pending = 0;
-    Elapsed receive_cost;         // overheads of the round that ends
-    std::uint32_t round_end = 0;  // of the round that is being posted
+    Target target;
+    CollectiveRounds rounds;
     Step step = Step::kReceived;
     Instant mark, window;
     CauseBook::Account causes{};
   };
 
   [[nodiscard]] std::uint32_t take();
-  // REQUIRES: all rounds of the schedule are over, and there are more().
-  void next_rounds(Run& c);
-  // Makes the next round the one that is posted; returns its send overheads.
-  Elapsed open_round(Run& c);
+  [[nodiscard]] CollectiveRounds::Rules rules() { return {comms_, choices_, cost_}; }
   void finish(std::uint32_t run);
   void explain_round(Run& c, const Message& m, bool sender);
   void explain_overheads(Run& c);
@@ -124,7 +107,6 @@ class CollectiveRuns {
   const Communicators& comms_;
   CollectiveChoices choices_;
   const MessageCost& cost_;
-  bool overheads_;  // calls take processor time
   Ranks& ranks_;
   Waits& waits_;
   CauseBook& causes_;
@@ -138,21 +120,19 @@ class CollectiveRuns {
 template <class Port>
 void CollectiveRuns::post(std::uint32_t run, Port& port, bool receives, bool sends) {
   Run& c = runs_[run];
-  const std::uint32_t context = c.comm | Target::kActivity;
   const Target mine{run | Target::kActivity};
-  for (std::uint32_t i = c.next; i < c.round_end && !agenda_.failed(); ++i) {
-    const ScheduleMessage& s = c.schedule.messages[i];
-    if (!(s.send ? sends : receives)) continue;
-    const std::int32_t peer = comms_.members(c.comm)[s.peer];
-    ++c.pending;
-    if (s.send) {
-      port.post_send(c.rank, static_cast<std::uint32_t>(peer), context, c.tag, s.bytes, traces::OpKind::isend,
-                     mine);
-    } else {
-      if (overheads_) c.receive_cost += cost_.recv(s.bytes);
-      port.post_recv(c.rank, peer, context, c.tag, s.bytes, mine);
-    }
-  }
+  c.rounds.post(
+      rules(), receives, sends,
+      [&](std::uint32_t peer, std::uint32_t context, std::int32_t tag, std::int64_t bytes) {
+        ++c.pending;
+        port.post_send(c.rank, peer, context, tag, bytes, traces::OpKind::isend, mine);
+        return !agenda_.failed();
+      },
+      [&](std::uint32_t peer, std::uint32_t context, std::int32_t tag, std::int64_t bytes) {
+        ++c.pending;
+        port.post_recv(c.rank, static_cast<std::int32_t>(peer), context, tag, bytes, mine);
+        return !agenda_.failed();
+      });
 }
 
 template <class Port>
@@ -161,17 +141,15 @@ void CollectiveRuns::advance(std::uint32_t run, Port& port) {
   while (!agenda_.failed()) {
     if (c.step == Step::kRoundOver) {
       c.step = Step::kReceived;
-      if (c.receive_cost > kNoTime)
-        return agenda_.post_in_turn(c.receive_cost, EventKind::kActivityTimer, run);
+      if (c.rounds.receive_cost() > kNoTime)
+        return agenda_.post_in_turn(c.rounds.receive_cost(), EventKind::kActivityTimer, run);
     }
     if (c.step == Step::kReceived) {
       hindsight_.round_over(run);
-      c.receive_cost = kNoTime;
-      if (c.next == c.schedule.messages.size()) {
-        if (!c.schedule.more()) return finish(run);
-        next_rounds(c);
-      }
-      const Elapsed cost = open_round(c);
+      if (c.rounds.over()) return finish(run);
+      const Elapsed cost = c.rounds.open(rules());
+      c.pending = 1;  // holds the round open while it is posted
+      c.step = Step::kSending;
       if (cost > kNoTime) {
         post(run, port, true, false);
         return agenda_.post_in_turn(cost, EventKind::kActivityTimer, run);
@@ -181,7 +159,7 @@ void CollectiveRuns::advance(std::uint32_t run, Port& port) {
       post(run, port, false, true);
     }
     if (agenda_.failed()) return;
-    c.next = c.round_end;
+    c.rounds.posted();
     c.step = Step::kRoundOver;
     if (--c.pending > 0) return;
   }

@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "replay/ranks/detours.hpp"
+
 namespace weft::replay {
 
 using traces::kProcNull;
@@ -238,26 +240,6 @@ Operations::Step Operations::start(std::uint32_t r, Rank& k, const Op& op) {
   return pay(r, k, cost, Cause::kSendOverhead, Stage::kOverheadPaid);
 }
 
-// wait and test name one request, waitall and testall list them, the others list {n, asked..., completed...}:
-// replay waits for the ones that completed in the recording.
-std::span<const std::int64_t> Operations::awaited_slots(const Rank& k, const Op& op, std::int64_t& single) {
-  switch (op.kind) {
-    case OpKind::wait:
-    case OpKind::test:
-      if (op.request == traces::kNoRequest) return {};
-      single = op.request;
-      return {&single, 1};
-    case OpKind::waitall:
-    case OpKind::testall:
-      return k.program.list(k.pc, op);
-    default: {
-      const auto l = k.program.list(k.pc, op);
-      if (l.empty() || l[0] + 1 >= static_cast<std::int64_t>(l.size())) return {};
-      return l.subspan(static_cast<std::size_t>(l[0]) + 1);
-    }
-  }
-}
-
 Operations::Step Operations::wait(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kWait;
   if (k.stage == Stage::kFinishing) return Step::kDone;
@@ -265,7 +247,7 @@ Operations::Step Operations::wait(std::uint32_t r, Rank& k, const Op& op) {
   // Of one request, as most waits are, no step is a loop.
   if (op.kind == OpKind::wait && op.request != traces::kNoRequest)
     return wait_for(r, k, op, std::array{single});
-  return wait_for(r, k, op, awaited_slots(k, op, single));
+  return wait_for(r, k, op, awaited_slots(op, k.program.list(k.pc, op), single));
 }
 
 template <class Slots>
@@ -290,8 +272,8 @@ Operations::Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, co
       op.kind == OpKind::testsome)
     causes_.add(r, Cause::kPolls, cost = test_cost_);
   hindsight_.collected(r, slots);
-  k.requests.collect(slots, [&](std::int64_t bytes) {
-    if (!overheads_) return;
+  k.requests.collect(slots, [&](std::int64_t /*slot*/, bool receive, std::int64_t bytes) {
+    if (!receive || !overheads_) return;
     const Elapsed d = cost_.recv(bytes);
     causes_.add(r, Cause::kRecvOverhead, d);
     cost += d;
@@ -315,45 +297,32 @@ Operations::Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {
 Operations::Step Operations::iprobe(std::uint32_t r, Rank& k, const Op& op) {
   if (k.in_detour || op.peer == kProcNull) return Step::kDone;
   // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
-  if (run_ahead_.polls_take_time() && k.stage == Stage::kFresh && !RunAhead::poll_is_over(k, k.pc, op)) {
+  if (run_ahead_.polls_take_time() && k.stage == Stage::kFresh && !poll_is_over(k, k.pc, op)) {
     k.part = Part::kRecv;
     return pay(r, k, run_ahead_.poll_time(op), Cause::kPolls, Stage::kOverheadPaid);
   }
   if ((op.flags & traces::kHit) == 0) return missed_poll(r, k, op);
-  const auto done = std::find(k.hits_done.begin(), k.hits_done.end(), k.pc);
-  if (done == k.hits_done.end()) return probe(r, k, op);
-  k.hits_done.erase(done);  // the body ran at an earlier poll
-  k.op_length = 1;
-  k.pc += 1 + static_cast<std::uint64_t>(k.program.list(k.pc, op)[1]);
+  if (!pass_body_that_ran(k, op)) return probe(r, k, op);
   ranks_.count_ops(1);
   return Step::kSkip;
 }
 
 // A poll that missed in the recording: if it finds the message now, the rank runs the body of the hit, then returns.
 Operations::Step Operations::missed_poll(std::uint32_t r, Rank& k, const Op& op) {
-  const auto list = k.program.list(k.pc, op);
-  if (list.empty() || list[0] <= 0) return Step::kDone;  // a run of polls that never hit
+  const auto hit = hit_of_missed_poll(k, k.pc, op);
+  if (!hit) return Step::kDone;  // a run of polls that never hit
   hindsight_.depends_on_time();
-  const std::uint64_t hit = k.pc + static_cast<std::uint64_t>(list[0]);
-  if (std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end()) return Step::kDone;
-  if (!probes_.poll_hits(r, op)) return Step::kDone;
-  auto at_hit = k.program.at(hit);
-  if (!at_hit) {
-    agenda_.fail(std::move(at_hit).error());
+  if (body_ran(k, *hit) || !probes_.poll_hits(r, op)) return Step::kDone;
+  const std::uint64_t poll = k.pc;
+  const auto taken = take_detour(k, *hit);
+  if (!taken) {
+    agenda_.fail(taken.error());
     return Step::kBlocked;
   }
-  const bool good = *at_hit != nullptr && ((*at_hit)->flags & traces::kHit) != 0;
-  const auto body = good ? k.program.list(hit, **at_hit) : std::span<const std::int64_t>();
-  if (body.size() < 2 || body[1] < 0 || hit + 1 + static_cast<std::uint64_t>(body[1]) > k.program.total())
-    return bad(r, "a poll that points at no hit");
-  if (body[1] == 0) return Step::kDone;
-  k.hits_done.push_back(hit);
-  if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start.rounded(), agenda_.now().rounded());
+  if (*taken == Detour::kNoHit) return bad(r, "a poll that points at no hit");
+  if (*taken == Detour::kEmpty) return Step::kDone;
+  if (options_.on_op) options_.on_op(RankId(r), poll, k.op_start.rounded(), agenda_.now().rounded());
   ranks_.count_ops(1);
-  k.return_pc = k.pc + 1;
-  k.pc = hit + 1;
-  k.detour_end = k.pc + static_cast<std::uint64_t>(body[1]);
-  k.in_detour = true;
   return Step::kSkip;
 }
 

@@ -104,8 +104,6 @@ class Operations {
   Step region(std::uint32_t r, const Op& op);
 
   // The requests that a completion operation waits for.
-  [[nodiscard]] static std::span<const std::int64_t> awaited_slots(const Rank& k, const Op& op,
-                                                                   std::int64_t& single);
   // Posts the message of request `slot`, which was started.
   void post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op);
   // Calls the collective, whose end `target` is told.

@@ -19,17 +19,21 @@ OpKind started_form(OpKind init) {
   }
 }
 
-void Requests::make(std::uint32_t slot) { rows_.resize(slot + std::size_t{1}); }
-
-void Requests::init(std::uint32_t slot, const traces::Op& op) {
-  if (slot >= rows_.size()) make(slot);
-  Row& row = rows_[slot];
-  row = Row{};
-  row.state = State::kInactive;
-  row.persistent = true;
-  row.receive = op.kind == OpKind::recv_init;
-  row.op = op;
-  row.op.kind = started_form(op.kind);
+std::span<const std::int64_t> awaited_slots(const traces::Op& op, std::span<const std::int64_t> list,
+                                            std::int64_t& single) {
+  switch (op.kind) {
+    case OpKind::wait:
+    case OpKind::test:
+      if (op.request == traces::kNoRequest) return {};
+      single = op.request;
+      return {&single, 1};
+    case OpKind::waitall:
+    case OpKind::testall:
+      return list;
+    default:
+      if (list.empty() || list[0] + 1 >= static_cast<std::int64_t>(list.size())) return {};
+      return list.subspan(static_cast<std::size_t>(list[0]) + 1);
+  }
 }
 
 }  // namespace weft::replay

@@ -5,11 +5,13 @@
 //
 // Invariants: a slot is started only when it is idle (or complete and never asked for), or inactive if it is
 // persistent; what `await()` counted is told by complete() exactly once each; release() forgets a slot whatever it is.
-// It knows no message and no time: whoever starts a request posts its message and calls complete() at its end.
+// It knows no message and no time: whoever starts a request posts its message and calls complete() at its end. What
+// somebody wants to keep with a request is `Note`, which is theirs from begin() on.
 // Complexity: O(1) a slot. A program uses few slots and reuses them; rows are made when first used.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "traces/op.hpp"
@@ -19,7 +21,17 @@ namespace weft::replay {
 // The operation that the start of a *_init posts.
 [[nodiscard]] traces::OpKind started_form(traces::OpKind init);
 
-class Requests {
+// The slots that a completion operation waits for: wait and test name one request, waitall and testall list them, the others list
+// {n, asked..., completed...}, of which a replay waits for the ones that completed in the recording. `list`: that of `op`;
+// `single` holds the one that it names and outlives what is returned.
+[[nodiscard]] std::span<const std::int64_t> awaited_slots(const traces::Op& op,
+                                                          std::span<const std::int64_t> list,
+                                                          std::int64_t& single);
+
+struct NoNote {};
+
+template <class Note>
+class RequestRows {
  public:
   // A request that is no persistent one starts. False: it is in use.
   [[nodiscard]] bool begin(std::uint32_t slot, bool receive) {
@@ -39,7 +51,17 @@ class Requests {
            rows_[slot].state != State::kIdle;
   }
   // A persistent one is made; restart() posts `op`, the *_init operation as its non-blocking form.
-  void init(std::uint32_t slot, const traces::Op& op);
+  void init(std::uint32_t slot, const traces::Op& op) {
+    if (slot >= rows_.size()) make(slot);
+    if (slot >= ops_.size()) ops_.resize(slot + std::size_t{1});
+    Row& row = rows_[slot];
+    row = Row{};
+    row.state = State::kInactive;
+    row.persistent = true;
+    row.receive = op.kind == traces::OpKind::recv_init;
+    ops_[slot] = op;
+    ops_[slot].kind = started_form(op.kind);
+  }
   // May be started: an inactive persistent one. Slots as a trace names them.
   [[nodiscard]] bool is_inactive(std::int64_t slot) const {
     return static_cast<std::uint64_t>(slot) < rows_.size() && rows_[slot].state == State::kInactive;
@@ -47,11 +69,12 @@ class Requests {
   // Starts again; returns what is to be posted. REQUIRES: is_inactive().
   const traces::Op& restart(std::uint32_t slot) {
     rows_[slot].start();
-    return rows_[slot].op;
+    return ops_[slot];
   }
   // REQUIRES of both: the slot was made.
   [[nodiscard]] bool is_receive(std::uint32_t slot) const { return rows_[slot].receive; }
-  [[nodiscard]] const traces::Op& operation(std::uint32_t slot) const { return rows_[slot].op; }
+  [[nodiscard]] const traces::Op& operation(std::uint32_t slot) const { return ops_[slot]; }
+  [[nodiscard]] Note& note(std::int64_t slot) { return rows_[slot].note; }
 
   // Its message is over; `bytes` came. True: somebody awaits it. REQUIRES: active.
   bool complete(std::uint32_t slot, std::int64_t bytes) {
@@ -80,19 +103,25 @@ class Requests {
   [[nodiscard]] bool is_awaited(std::uint32_t slot) const {
     return slot < rows_.size() && rows_[slot].awaited;
   }
-  // ... and they are over: each that is complete is idle or inactive from here on. `received(bytes)` for each receive.
+  // ... and they are over: each that is complete is idle or inactive from here on. `over(slot, receive, bytes)` for each.
   template <class Slots, class F>
-  void collect(const Slots& slots, F received) {
+  void collect(const Slots& slots, F over) {
     for (const std::int64_t v : slots) {
       Row& row = rows_[v];
       if (row.state != State::kComplete) continue;
-      if (row.receive) received(row.bytes);
+      over(v, row.receive, row.bytes);
       row.state = row.persistent ? State::kInactive : State::kIdle;
     }
   }
 
   [[nodiscard]] bool is_active(std::uint32_t slot) const {
     return slot < rows_.size() && rows_[slot].state == State::kActive;
+  }
+  [[nodiscard]] bool is_complete(std::int64_t slot) const {
+    return static_cast<std::uint64_t>(slot) < rows_.size() && rows_[slot].state == State::kComplete;
+  }
+  [[nodiscard]] bool is_idle(std::int64_t slot) const {
+    return static_cast<std::uint64_t>(slot) >= rows_.size() || rows_[slot].state == State::kIdle;
   }
   // The slot is idle at once. What is under way for it must be told that nobody asks any more.
   void release(std::uint32_t slot) {
@@ -104,7 +133,7 @@ class Requests {
 
  private:
   // Rows up to that of `slot`. Apart, so that begin() is short enough to stand where it is called.
-  void make(std::uint32_t slot);
+  [[gnu::noinline]] void make(std::uint32_t slot) { rows_.resize(slot + std::size_t{1}); }
   enum class State : std::uint8_t { kIdle, kInactive, kActive, kComplete };
   struct Row {
     State state = State::kIdle;
@@ -113,7 +142,7 @@ class Requests {
     bool receive = false;
     bool launched = false;
     std::int64_t bytes = 0;  // of a completed receive: its overhead is paid when it is waited for
-    traces::Op op;           // persistent: what restart() posts
+    [[no_unique_address]] Note note;
     void start() {
       state = State::kActive;
       awaited = false;
@@ -121,6 +150,8 @@ class Requests {
     }
   };
   std::vector<Row> rows_;
+  std::vector<traces::Op> ops_;  // of persistent ones, by slot: what restart() posts
 };
+using Requests = RequestRows<NoNote>;
 
 }  // namespace weft::replay

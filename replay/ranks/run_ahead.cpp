@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "replay/ranks/detours.hpp"
+
 namespace weft::replay {
 
 using traces::kProcNull;
@@ -50,16 +52,6 @@ bool stands_alone(const Rank& k) {
 }
 
 }  // namespace
-
-bool RunAhead::poll_is_over(const Rank& k, std::uint64_t pc, const Op& op) {
-  std::uint64_t hit = pc;
-  if ((op.flags & traces::kHit) == 0) {
-    const auto list = k.program.list(pc, op);
-    if (list.empty() || list[0] <= 0) return false;
-    hit += static_cast<std::uint64_t>(list[0]);
-  }
-  return std::find(k.hits_done.begin(), k.hits_done.end(), hit) != k.hits_done.end();
-}
 
 bool RunAhead::look_ahead(std::uint32_t r, const Rank& k, ProgramCursor& program, CallWindow& window,
                           std::uint64_t& end) {

@@ -83,8 +83,6 @@ class RunAhead {
     constexpr std::int64_t kMaxMergedPolls = std::int64_t{1} << 26;
     return Elapsed::of_ticks(poll_cost_.ticks() * std::clamp<std::int64_t>(op.amount, 1, kMaxMergedPolls));
   }
-  // The body that poll `pc` of a run of polls triggers ran at an earlier one: the program polls no more.
-  [[nodiscard]] static bool poll_is_over(const Rank& k, std::uint64_t pc, const traces::Op& op);
 
  private:
   static constexpr std::uint64_t kNoPoll = ~std::uint64_t{0};

@@ -1,0 +1,47 @@
+// What comes next in a replay with events: something of the agenda, or the end of a flow.
+//
+// Everything of an instant comes before the network shares its links anew, once; the new shares may end flows at this
+// very instant. What is due at one instant comes in the order in which it was posted (sequence numbers, which events and
+// ends of flows share).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "network/network.hpp"
+#include "replay/agenda.hpp"
+#include "replay/time.hpp"
+
+namespace weft::replay {
+
+enum class Next : std::uint8_t {
+  kEvent,    // agenda.take()
+  kFlowEnd,  // network.finish_top()
+  kNothing,  // all is over
+  kTooLate   // later than a clock can tell
+};
+
+// Moves the agenda's clock to what comes next; before it moves, `moves(to)`. looks(): whenever the queues are looked at.
+template <class Looks, class Moves>
+[[nodiscard]] inline Next next_of(Agenda& agenda, network::Network& network, Looks looks, Moves moves) {
+  while (true) {
+    looks();
+    const Instant event = agenda.next_time(), completion = network.next_time();
+    const Instant next = std::min(event, completion);
+    if (next != agenda.now()) {
+      if (network.dirty()) {
+        network.settle(agenda.now(), agenda.sequence());
+        continue;
+      }
+      if (next == Instant::never()) return Next::kNothing;
+      if (next.past_the_end()) return Next::kTooLate;
+      moves(next);
+      agenda.move_to(next);
+    }
+    const bool flow = completion < event ||
+                      (completion == event && network.next_completion().sequence < agenda.top().sequence);
+    return flow ? Next::kFlowEnd : Next::kEvent;
+  }
+}
+
+}  // namespace weft::replay

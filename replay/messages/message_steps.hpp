@@ -1,0 +1,97 @@
+// Steps of a message's life, as what they write into its row and how long they take (docs/model.md, "Protocol"):
+//
+//   eager      sent: data leave -> latency -> flow; the envelope is there with the first byte
+//   others     sent: request leaves -> envelope is there
+//              matched: permission goes back -> data leave -> latency -> flow
+//   in a host  no flow: the data are there after the time that MessageCost says
+//
+// When a step is taken is the business of whoever replays: Transfers by events, DirectReplay by instants that it knows
+// ahead. Complexity: O(1).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "replay/engine.hpp"
+#include "replay/message_cost.hpp"
+#include "replay/messages/message.hpp"
+#include "replay/messages/traffic.hpp"
+#include "replay/time.hpp"
+#include "topology/routing/route_cache.hpp"
+#include "traces/op.hpp"
+
+namespace weft::replay {
+
+// What a send posts. `context`: communicator, with the top bit set for messages of a collective.
+struct Sent {
+  std::uint32_t src = 0, dst = 0;  // world ranks
+  std::uint32_t context = 0;
+  std::int32_t tag = 0;
+  std::int64_t bytes = 0;
+  traces::OpKind kind{};
+};
+
+// Makes m the message of a send at `now`, of whose end `target` is to be told. True: the send is over at once, so `target` is to be
+// told now, and nobody later.
+[[nodiscard]] inline bool begin_message(Message& m, const MessageCost& cost, const Sent& sent, Target target,
+                                        Instant now) {
+  m = Message{};
+  m.src = sent.src;
+  m.dst = sent.dst;
+  m.context = sent.context;
+  m.tag = sent.tag;
+  m.bytes = sent.bytes;
+  m.protocol = cost.protocol_of(sent.kind, sent.bytes);
+  m.posted = now;
+  if ((sent.context & Target::kActivity) != 0) m.state |= kCollective;
+  if (m.protocol != Protocol::kRendezvous) return true;
+  m.send_target = target;
+  return false;
+}
+
+// From the send of a message that is not eager until its envelope is there, over a route of that latency.
+[[nodiscard]] inline Elapsed request_way(const MessageCost& cost, bool in_host, Duration latency) {
+  return in_host ? cost.local_leg() : cost.envelope(latency);
+}
+// From its match until its data leave; `latency_back()`: of the route of the permission, asked for between hosts only.
+template <class LatencyBack>
+[[nodiscard]] Elapsed permission_way(const MessageCost& cost, bool in_host, LatencyBack latency_back) {
+  if (cost.known_at_once()) return kNoTime;
+  return in_host ? cost.local_leg() : cost.permission(latency_back());
+}
+
+// The data of m leave `before` after `at`. Within a host: returns from `at` until they are there.
+[[nodiscard]] inline Elapsed leave_in_host(Message& m, const MessageCost& cost, Instant at, Elapsed before) {
+  m.state |= kStarted;
+  m.left = m.flow_start = at + before;
+  m.ideal = before + cost.local_data(m.bytes, m.found());
+  return m.ideal;
+}
+// Between hosts: returns from `at` until their flow starts.
+[[nodiscard]] inline Elapsed leave_over(Message& m, const topology::RouteCache::Route& route,
+                                        const MessageCost& cost, Traffic& traffic, Instant at,
+                                        Elapsed before) {
+  m.state |= kStarted;
+  m.left = at + before;
+  m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
+  const Elapsed latency =
+      before + cost.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager, m.found());
+  traffic.left(m, latency);
+  return latency;
+}
+
+// The message for who watches, all of whose data came at `arrived`; `received`: when it was received, or came unexpected.
+[[nodiscard]] inline MessageSeen seen(const Message& m, Instant received, Instant arrived) {
+  return {RankId(m.src),
+          RankId(m.dst),
+          CommId(m.context),
+          m.tag,
+          m.bytes,
+          (m.state & kCollective) != 0,
+          m.posted.rounded(),
+          m.left.rounded(),
+          received.rounded(),
+          arrived.rounded()};
+}
+
+}  // namespace weft::replay

@@ -1,0 +1,43 @@
+// Detours: bodies of conditional steps that run at an earlier poll than in the recording (docs/model.md, "Probes as conditional
+// steps").
+//
+// A poll that missed in the recording and finds the message now sends its rank to the body of the hit of its run of polls, and
+// behind the poll again afterwards; the rank keeps in mind that the hit is done, and passes it when it comes there.
+// Complexity: O(hits that are done and not yet passed), which are few.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/result.hpp"
+#include "replay/ranks/rank.hpp"
+#include "traces/op.hpp"
+
+namespace weft::replay {
+
+// The rank is at the end of a body that ran early: it goes on where it left.
+inline void end_detour(Rank& k) {
+  if (!k.in_detour || k.pc < k.detour_end) return;
+  k.pc = k.return_pc;
+  k.in_detour = false;
+}
+
+// The body of that hit ran at an earlier poll.
+[[nodiscard]] bool body_ran(const Rank& k, std::uint64_t hit);
+// The hit of the run of the poll `op` at `pc`, which missed in the recording; none: nothing of that run hit.
+[[nodiscard]] std::optional<std::uint64_t> hit_of_missed_poll(const Rank& k, std::uint64_t pc,
+                                                              const traces::Op& op);
+// The poll `op` at `pc` finds nothing any more: the body of its run's hit ran already.
+[[nodiscard]] bool poll_is_over(const Rank& k, std::uint64_t pc, const traces::Op& op);
+
+enum class Detour : std::uint8_t {
+  kTaken,  // the rank is at the body
+  kEmpty,  // there is none
+  kNoHit   // the poll points at no hit
+};
+// The rank is at a poll of the run of `hit`, which finds the message: takes it to the body. Error: the program cannot be read.
+[[nodiscard]] Result<Detour> take_detour(Rank& k, std::uint64_t hit);
+// The rank is at the hit `op`: takes it behind the body if that ran. False: it did not.
+[[nodiscard]] bool pass_body_that_ran(Rank& k, const traces::Op& op);
+
+}  // namespace weft::replay
