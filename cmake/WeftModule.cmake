@@ -27,9 +27,10 @@ target_compile_options(weft_pch INTERFACE
 set(WEFT_COMMON_HEADERS <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <bit> <cmath> <cstdint> <deque> <functional> <limits>
   <map> <memory> <numeric> <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <vector>)
 
-# Same bits on every machine that runs the same build: no contraction, no fast-math.
+# Same bits on every machine that runs the same build: no contraction, no fast-math. Nobody reads errno after a function of <cmath>,
+# so that a rounding is an instruction and no call.
 add_library(weft_flags INTERFACE)
-target_compile_options(weft_flags INTERFACE -ffp-contract=off -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+target_compile_options(weft_flags INTERFACE -ffp-contract=off -fno-math-errno -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(weft_flags INTERFACE -fsanitize=address,undefined)

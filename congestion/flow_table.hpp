@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "congestion/id_stack.hpp"
 #include "core/id.hpp"
 
 namespace weft::congestion {
@@ -101,7 +102,7 @@ class FlowTable {
   std::vector<double> weight_;
   std::vector<double> limit_;
   std::vector<Hops> hops_;
-  std::vector<std::uint32_t> free_ids_;
+  IdStack free_ids_;
   // route pool
   std::vector<LinkId> hop_link_;
   std::vector<std::uint32_t> hop_position_;  // of this hop's entry in its link's list; next block when free

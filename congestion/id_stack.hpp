@@ -20,6 +20,11 @@ class IdStack {
     ids_[size_++] = id;
   }
   void pop_back() { --size_; }
+  [[nodiscard]] std::uint32_t back() const { return ids_[size_ - 1]; }
+  // Room for so many: nothing is allocated up to there.
+  void reserve(std::size_t n) {
+    if (n > room_) grow(n);
+  }
   void clear() { size_ = 0; }
   // REQUIRES: size <= size().
   void shrink(std::size_t size) { size_ = size; }

@@ -153,11 +153,8 @@ void MaxMin::close_component(std::size_t from) {
   }
 }
 
-std::span<const FlowId> MaxMin::solve() {
-  if (groups_) return solve_groups();
-  changed_.clear();
-  moved_.clear();
-  if (added_.empty() && dirty_.empty() && squeezed_.empty()) return {};
+// REQUIRES: something was added, is dirty or was squeezed; no groups.
+std::span<const FlowId> MaxMin::solve_changes() {
   ++stats_.solves;
   if (scope_ == Scope::kLocal && !added_.empty() && settle_lone()) {
     next_solve();

@@ -62,7 +62,16 @@ class MaxMin final : public SharingModel {
 
   [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
   void remove(FlowId flow) override;
-  std::span<const FlowId> solve() override;
+  [[nodiscard]] bool to_solve() const override {
+    return groups_ || !added_.empty() || !dirty_.empty() || !squeezed_.empty();
+  }
+  std::span<const FlowId> solve() override {
+    if (groups_) return solve_groups();
+    changed_.clear();
+    moved_.clear();
+    if (!to_solve()) return {};
+    return solve_changes();
+  }
   [[nodiscard]] double rate(FlowId flow) const override {
     return groups_ ? groups_->rate(flow.index()) : rate_[flow.index()];
   }
@@ -144,6 +153,7 @@ class MaxMin final : public SharingModel {
     if (f.hops > f.link.size()) return table_.route(flow);
     return {f.link.data(), f.hops};
   }
+  std::span<const FlowId> solve_changes();
   void new_row();
   void mark_dirty(std::uint32_t link);
   void join_squeezed();

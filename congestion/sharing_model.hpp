@@ -35,6 +35,8 @@ class SharingModel {
   // The id is dense and reused after remove(). The route is copied. O(route).
   [[nodiscard]] virtual FlowId add(std::span<const LinkId> route, double weight, double rate_cap) = 0;
   virtual void remove(FlowId flow) = 0;
+  // False: solve() would find that nothing changed, as after the end of a flow that slowed nobody.
+  [[nodiscard]] virtual bool to_solve() const { return true; }
   // Flows whose rate changed by this call, new ones included; valid until the next call. Order: ascending FlowId.
   virtual std::span<const FlowId> solve() = 0;
   // bytes/s; valid after solve().

@@ -32,14 +32,8 @@ namespace detail {
 }
 // Nearest tick, ties to even; stops at +-2^120. NaN counts as the upper end.
 [[nodiscard]] inline Ticks to_ticks(double ticks) {
-  constexpr double kSmall = 4503599627370496.0;  // 2^52: above it every double is whole
-  // Two doubles as large as kSmall round to whole numbers as they are added: no library call.
-  if (std::fabs(ticks) < kSmall / 2) {
-    constexpr double kWhole = 1.5 * kSmall;
-    return static_cast<std::int64_t>((ticks + kWhole) - kWhole);
-  }
-  if (std::fabs(ticks) < kSmall) return std::llrint(ticks);
-  if (std::fabs(ticks) < 9.2e18) return static_cast<std::int64_t>(ticks);
+  // One instruction, as errno need not be told (cmake/WeftModule.cmake).
+  if (std::fabs(ticks) < 9.2e18) return std::llrint(ticks);
   constexpr double kLimit = 0x1p120;
   if (!(ticks < kLimit)) return static_cast<Ticks>(kLimit);
   if (ticks < -kLimit) return -static_cast<Ticks>(kLimit);

@@ -50,7 +50,7 @@ class CompletionQueue {
     __builtin_prefetch((at & kInLane) != 0 ? &lane_[at & ~kInLane] : &heap_[at]);
   }
   // Inserts the flow or moves it to its new time.
-  void set(FlowId flow, Instant time, std::uint64_t sequence) {
+  [[gnu::always_inline]] void set(FlowId flow, Instant time, std::uint64_t sequence) {
     if (flow.index() >= position_.size()) [[unlikely]]
       grow(flow);
     const std::uint32_t at = position_[flow.index()];

@@ -12,6 +12,7 @@ namespace weft::network {
 Network::Network(std::span<const double> capacity, std::unique_ptr<congestion::SharingModel> model)
     : capacity_(capacity),
       model_(std::move(model)),
+      max_min_(dynamic_cast<congestion::MaxMin*>(model_.get())),
       links_(capacity.size()),
       may_bundle_(model_->weight_counts_flows()) {
   model_->report_groups(true);
@@ -38,23 +39,6 @@ double Network::narrowest(std::span<const LinkId> route) const {
 void Network::count_bytes(std::span<const LinkId> route, std::uint64_t bytes) {
   for (LinkId l : route) links_[l.index()].bytes += bytes;
   if (audit_ != nullptr) audit_->counted(route, bytes);
-}
-
-// One more flow on each link of the route.
-void Network::carry(std::span<const LinkId> route, std::int64_t bytes, Instant now) {
-  for (LinkId l : route) {
-    Link& k = links_[l.index()];
-    k.bytes += static_cast<std::uint64_t>(bytes);
-    if (k.flows++ == 0) k.since = now;
-    k.peak = std::max(k.peak, k.flows);
-  }
-}
-
-void Network::uncarry(FlowId flow, Instant now) {
-  for (const LinkId l : model_->route(flow)) {
-    Link& k = links_[l.index()];
-    if (--k.flows == 0) k.busy += now - k.since;
-  }
 }
 
 bool Network::crowded(std::span<const LinkId> route) const {
@@ -164,7 +148,8 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
     if (audit_ != nullptr) audit_->started(bundles_[bundle].flow, route, weight, rate_cap, bytes, owner, now);
     return bundles_[bundle].flow;
   }
-  const FlowId f = model_->add(route, weight, rate_cap);
+  const FlowId f =
+      max_min_ != nullptr ? max_min_->add(route, weight, rate_cap) : model_->add(route, weight, rate_cap);
   if (kind != 0) {
     if (f.index() >= crowd_.size()) crowd_.resize(f.index() + 1);
     crowd_[f.index()] = {kind, Bundles::kNone};
@@ -182,20 +167,16 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
   return f;
 }
 
-void Network::settle(Instant now, std::uint64_t& sequence) {
-  share_out(now, sequence);
-  if (audit_ != nullptr) audit_->solved(*model_, now);
-}
-
-void Network::share_out(Instant now, std::uint64_t& sequence) {
+template <class Model>
+inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequence) {
   if (!reweighed_.empty()) weigh_bundles(now);
   dirty_ = false;
-  const std::span<const FlowId> changed = model_->solve();
-  if (const congestion::LevelGroups* const groups = model_->groups(); groups != nullptr)
+  const std::span<const FlowId> changed = model.solve();
+  if (const congestion::LevelGroups* const groups = model.groups(); groups != nullptr)
     return settle_groups(*groups, changed, now, sequence);
   if (grouped_) leave_groups(now);
-  const std::span<const double> rates = model_->rates();
-  const std::span<const LinkId> bottlenecks = model_->bottlenecks();
+  const std::span<const double> rates = model.rates();
+  const std::span<const LinkId> bottlenecks = model.bottlenecks();
   constexpr std::size_t kAhead = 8;  // many changed: their rows and queue entries are not near
   for (std::size_t i = 0; i < changed.size(); ++i) {
     const FlowId id = changed[i];
@@ -228,7 +209,7 @@ void Network::share_out(Instant now, std::uint64_t& sequence) {
   }
   // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
   // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
-  for (FlowId id : model_->moved()) {
+  for (FlowId id : model.moved()) {
     Flow& f = flows_[id.index()];
     if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
       advance(bundles_[c->bundle], now);
@@ -244,6 +225,14 @@ void Network::share_out(Instant now, std::uint64_t& sequence) {
   }
 }
 
+void Network::settle(Instant now, std::uint64_t& sequence) {
+  if (max_min_ != nullptr)
+    share_out(*max_min_, now, sequence);
+  else
+    share_out(*model_, now, sequence);
+  if (audit_ != nullptr) audit_->solved(*model_, now);
+}
+
 std::uint32_t Network::next_owner() const {
   FlowId id = completions_.top().flow;
   if (grouped_) id = FlowId(accounts_.next(id.index()));
@@ -252,17 +241,11 @@ std::uint32_t Network::next_owner() const {
   return flows_[id.index()].owner;
 }
 
-std::uint32_t Network::finish_top(Instant now) {
-  const std::uint32_t owner = end_top(now);
-  if (audit_ != nullptr) audit_->finished(owner, now);
-  return owner;
-}
-
-std::uint32_t Network::end_top(Instant now) {
-  if (grouped_) return finish_in_group(now);
+template <class Model>
+inline std::uint32_t Network::end_top(Model& model, Instant now) {
   const FlowId id = completions_.top().flow;
   completions_.pop();
-  uncarry(id, now);
+  uncarry(model.route(id), now);
   last_held_by_ = flows_[id.index()].held_by;
   if (Crowd* const c = crowd_of(id); c != nullptr) {
     if (c->bundle != Bundles::kNone) return finish_member(c->bundle, now);
@@ -271,9 +254,17 @@ std::uint32_t Network::end_top(Instant now) {
   }
   const Flow& f = flows_[id.index()];
   book(f, (now - f.updated).seconds(), f.remaining);
-  model_->remove(id);
-  dirty_ = true;
+  model.remove(id);
+  if (model.to_solve() || audit_ != nullptr) dirty_ = true;
   return f.owner;
+}
+
+std::uint32_t Network::finish_top(Instant now) {
+  const std::uint32_t owner = grouped_              ? finish_in_group(now)
+                              : max_min_ != nullptr ? end_top(*max_min_, now)
+                                                    : end_top(*model_, now);
+  if (audit_ != nullptr) audit_->finished(owner, now);
+  return owner;
 }
 
 std::vector<LinkUse> Network::link_use(Instant end) const {

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "congestion/max_min.hpp"
 #include "congestion/sharing_model.hpp"
 #include "network/bundles.hpp"
 #include "network/completion_queue.hpp"
@@ -145,8 +146,10 @@ class Network {
   // The bundle that a new flow joins, or kNone: it is one of its own, in `kind` if that is not 0.
   std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                            Instant now, std::uint64_t& kind);
-  void share_out(Instant now, std::uint64_t& sequence);
-  std::uint32_t end_top(Instant now);
+  template <class Model>
+  void share_out(Model& model, Instant now, std::uint64_t& sequence);
+  template <class Model>
+  std::uint32_t end_top(Model& model, Instant now);
   void advance(Bundle& b, Instant now);
   void settle_groups(const congestion::LevelGroups& groups, std::span<const FlowId> moved, Instant now,
                      std::uint64_t& sequence);
@@ -157,9 +160,22 @@ class Network {
   void advance_group(std::uint32_t group, Instant now);
   double leave_group(std::uint32_t flow, Instant now);
   std::uint32_t finish_in_group(Instant now);
-  void uncarry(FlowId flow, Instant now);
   static constexpr std::uint32_t kChanged = 0xffffffffu;
-  void carry(std::span<const LinkId> route, std::int64_t bytes, Instant now);
+  // One more flow on each link of the route; one less.
+  void carry(std::span<const LinkId> route, std::int64_t bytes, Instant now) {
+    for (LinkId l : route) {
+      Link& k = links_[l.index()];
+      k.bytes += static_cast<std::uint64_t>(bytes);
+      if (k.flows++ == 0) k.since = now;
+      k.peak = std::max(k.peak, k.flows);
+    }
+  }
+  void uncarry(std::span<const LinkId> route, Instant now) {
+    for (const LinkId l : route) {
+      Link& k = links_[l.index()];
+      if (--k.flows == 0) k.busy += now - k.since;
+    }
+  }
   void change(std::uint32_t bundle);
   void weigh_bundles(Instant now);
   std::uint32_t finish_member(std::uint32_t bundle, Instant now);
@@ -173,6 +189,8 @@ class Network {
   FlowWatcher* watcher_ = nullptr;
   FlowAudit* audit_ = nullptr;
   std::unique_ptr<congestion::SharingModel> model_;
+  congestion::MaxMin*
+      max_min_;  // model_, if it is one: the usual model is called without a look into its table
   std::vector<Link> links_;
   std::vector<Flow> flows_;      // by FlowId
   CompletionQueue completions_;  // by FlowId; by number of the group while grouped_

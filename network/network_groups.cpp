@@ -109,7 +109,7 @@ std::uint32_t Network::finish_in_group(Instant now) {
   advance_group(group, now);
   accounts_.arrive(group);
   const FlowId id(accounts_.next(group));
-  uncarry(id, now);
+  uncarry(model_->route(id), now);
   last_held_by_ = group < links_.size() ? LinkId(group) : LinkId();  // else at a limit of its own
   std::uint32_t owner = flows_[id.index()].owner;
   Crowd* const c = crowd_of(id);

@@ -25,17 +25,23 @@ MessageCost::MessageCost(const topology::MpiParameters& mpi, const ReplayOptions
                mpi_->send_overhead_per_byte != 0 || mpi_->recv_overhead_per_byte != 0 ||
                !mpi_->send_cost.empty() || !mpi_->isend_cost.empty() || !mpi_->recv_cost.empty()),
       what_if_(options.what_if),
-      changed_(what_if_.no_latency || what_if_.latency != Duration(0)) {}
+      changed_(what_if_.no_latency || what_if_.latency != Duration(0)),
+      plain_(!ideal_ && !changed_ && mpi_->transfer.empty()) {
+  short_ = raw_switch_ ? raw_switch_->value() - 1 : eager_limit_.value();
+  for (std::size_t k = 0; k < traces::kOpKindCount; ++k)
+    for (const bool is_short : {false, true})
+      protocols_[k][is_short] = rule(static_cast<OpKind>(k), is_short);
+}
 
-Protocol MessageCost::protocol_of(OpKind kind, std::int64_t bytes) const {
+Protocol MessageCost::rule(OpKind kind, bool is_short) const {
   if (kind == OpKind::ssend || kind == OpKind::issend) return Protocol::kRendezvous;
   Protocol p = Protocol::kEager;
   if (raw_switch_) {
-    p = bytes < raw_switch_->value() ? Protocol::kDetached : Protocol::kRendezvous;
+    p = is_short ? Protocol::kDetached : Protocol::kRendezvous;
   } else {
     switch (raw_) {
       case RawMode::kOff:
-        p = bytes <= eager_limit_.value() ? Protocol::kEager : Protocol::kRendezvous;
+        p = is_short ? Protocol::kEager : Protocol::kRendezvous;
         break;
       case RawMode::kEager:
         p = Protocol::kEager;

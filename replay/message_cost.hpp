@@ -22,6 +22,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <span>
@@ -69,7 +70,9 @@ class MessageCost {
   // `mpi` outlives it. Of the options: the raw modes and the header.
   explicit MessageCost(const topology::MpiParameters& mpi, const ReplayOptions& options = {});
 
-  [[nodiscard]] Protocol protocol_of(traces::OpKind kind, std::int64_t bytes) const;
+  [[nodiscard]] Protocol protocol_of(traces::OpKind kind, std::int64_t bytes) const {
+    return protocols_[static_cast<std::size_t>(kind)][bytes <= short_];
+  }
   // Raw: both sides know of a message when it is sent, no envelope crosses the network and none has to wait for those
   // of earlier messages. Only probes see it when an envelope would be there.
   [[nodiscard]] bool known_at_once() const { return raw_ != RawMode::kOff; }
@@ -103,13 +106,9 @@ class MessageCost {
   }
   [[nodiscard]] Elapsed data_latency(std::int64_t bytes, Duration route_latency, bool eager,
                                      Found found = Found::kWaitedFor) const {
-    if (ideal_) return kNoTime;
-    const Elapsed more = found == Found::kAtPoll ? loaded_intercept(bytes) : kNoTime;
-    if (mpi_->transfer.empty()) return way(Elapsed(route_latency)) + more;
-    const Elapsed all = scaled(route_latency, bytes);
-    if (eager) return way(all) + more;
-    const Elapsed sent = scaled(route_latency, 0);
-    return way(all > sent ? all - sent : kNoTime) + more;
+    if (plain_ && found == Found::kWaitedFor) [[likely]]
+      return Elapsed(route_latency);
+    return other_latency(bytes, route_latency, eager, found);
   }
   // Largest rate of one message, bytes/s; infinity = as fast as the links allow.
   [[nodiscard]] double rate_cap(std::int64_t bytes, double capacity, Found found = Found::kWaitedFor) const {
@@ -172,6 +171,20 @@ class MessageCost {
     return Elapsed::of_seconds(to_seconds(latency) * segment(mpi_->transfer, bytes).latency_factor);
   }
 
+  // protocol_of(), of messages as long as `short_` or shorter and of others.
+  [[nodiscard]] Protocol rule(traces::OpKind kind, bool is_short) const;
+  // data_latency() where platform, poll or what-if has a say.
+  [[nodiscard]] Elapsed other_latency(std::int64_t bytes, Duration route_latency, bool eager,
+                                      Found found) const {
+    if (ideal_) return kNoTime;
+    const Elapsed more = found == Found::kAtPoll ? loaded_intercept(bytes) : kNoTime;
+    if (mpi_->transfer.empty()) return way(Elapsed(route_latency)) + more;
+    const Elapsed all = scaled(route_latency, bytes);
+    if (eager) return way(all) + more;
+    const Elapsed sent = scaled(route_latency, 0);
+    return way(all > sent ? all - sent : kNoTime) + more;
+  }
+
   // A way between hosts that takes `d` as things are.
   [[nodiscard]] Elapsed way(Elapsed d) const {
     if (!changed_) return d;
@@ -188,6 +201,9 @@ class MessageCost {
   bool has_cpu_;
   WhatIf what_if_;
   bool changed_;
+  bool plain_;              // the data of messages wait out the latency of their routes as it is
+  std::int64_t short_ = 0;  // bytes
+  std::array<std::array<Protocol, 2>, traces::kOpKindCount> protocols_{};  // by kind and length: rule()
 };
 
 }  // namespace weft::replay

@@ -3,17 +3,110 @@
 
 #include "core/check.hpp"
 #include "replay/direct/direct_replay.hpp"
+#include "replay/event_loop.hpp"
 #include "replay/messages/flow_terms.hpp"
 #include "replay/messages/message_steps.hpp"
 
 namespace weft::replay {
 
-topology::RouteCache::Route DirectReplay::route_of(Message& m) {
-  if (m.route_epoch != routes_.epoch() + 1) {
-    m.route = routes_.id(placement_[m.src], placement_[m.dst]);
-    m.route_epoch = routes_.epoch() + 1;
+void DirectReplay::find_route(Message& m) {
+  m.route = routes_.id(placement_[m.src], placement_[m.dst]);
+  m.route_epoch = routes_.epoch() + 1;
+}
+
+void DirectReplay::see(const Message& m) const {
+  const Instant received = (m.state & kMatched) != 0 ? std::min(m.matched, m.started) : m.started;
+  options_.on_message(seen(m, received, m.started));
+}
+
+inline void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t bytes) {
+  if (target.value == Target::kNobody) return;
+  end.order = ++told_;
+  Rank& k = ranks_[rank];
+  Lane& l = lanes_[rank];
+  if (target.value == Target::kBlocking) {
+    if (end.message != kNone && end.after(l.last)) {
+      let_go(l.last);
+      l.last = end;
+      hold(end.message);
+    }
+  } else {
+    l.requests.note(target.value) = end;
+    if (end.message != kNone) hold(end.message);
+    if (!l.requests.complete(target.value, bytes)) return;
   }
-  return routes_.at(m.route);
+  if (--k.pending == 0 && k.state == RankState::kBlocked) ranks_.make_ready(rank);
+}
+
+void DirectReplay::arrive(std::uint32_t i, Instant at) {
+  Message& m = messages_[i];
+  m.state |= kArrived;
+  m.started = at;  // from here on: since when the data wait
+  traffic_.arrived(m, at);
+  if (m.send_target.value != Target::kNobody) tell(m.src, m.send_target, {at, i, true}, 0);
+  if (options_.on_message && (m.state & kMatched) != 0) see(m);
+  if ((m.state & kMatched) != 0)
+    tell(m.dst, m.recv_target, {std::max(at, m.matched), i, false}, m.bytes);
+  else
+    may_be_seen(i);
+  drop(i);
+}
+
+[[gnu::always_inline]] inline void DirectReplay::leave(std::uint32_t i, Instant at, Elapsed before) {
+  Message& m = messages_[i];
+  if (placement_[m.src] == placement_[m.dst]) return arrive(i, at + leave_in_host(m, cost_, at, before));
+  const auto route = route_of(m);
+  if (!route.reachable) {
+    give_up();
+    return;
+  }
+  const Elapsed latency = leave_over(m, route, cost_, traffic_, at, before);
+  m.flow_start = at + latency;
+  const std::int64_t size = cost_.size(m.bytes);
+  if (size == 0) return arrive(i, m.flow_start);
+  if (flows_ == Flows::kShared) {
+    WEFT_DCHECK(m.flow_start >= agenda_.now(), "a flow starts in the past of the network");
+    ++lanes_[m.src].ahead;
+    // Who is not ahead of the network comes in turn with others that are not.
+    if (at == agenda_.now()) return agenda_.post_in_turn(latency, EventKind::kTransferStart, i);
+    return agenda_.post(m.flow_start, EventKind::kTransferStart, i);
+  }
+  m.ideal = flow_terms(cost_, m, route.narrowest, route.latency, false).time_alone(size);
+  const Instant end = m.flow_start + m.ideal;
+  m.flow = FlowId(0);
+  links_entered_ += route.links.size();
+  if (flows_ == Flows::kFree) {
+    loads_.enter(route.links, m.flow_start, end);
+    network_.carried(route.links, size);
+  } else if (calendar_.enter(route.links, m.flow_start, end)) {
+    network_.carried_alone(route.links, size, m.flow_start, end);
+  } else {
+    contended_ = true;
+    give_up();
+    return;
+  }
+  arrive(i, end);
+}
+
+// The later of the two sides is the match; `matched` was when the message was delivered.
+inline void DirectReplay::match(std::uint32_t i, Instant posted, std::int64_t bytes, Target target) {
+  Message& m = messages_[i];
+  m.matched = std::max(m.matched, posted);
+  m.state |= kMatched;
+  m.recv_target = target;
+  if (m.bytes > bytes) ++truncated_;
+  if ((m.state & kArrived) != 0) {
+    if (options_.on_message) see(m);
+    tell(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
+  } else if (m.protocol != Protocol::kEager) {
+    // Permission to send travels back before the data leave.
+    const HostId a = placement_[m.src], b = placement_[m.dst];
+    leave(i, m.matched, permission_way(cost_, a == b, [&] {
+            (void)route_of(m);
+            return routes_.latency_back(m.route, a, b);
+          }));
+  }
+  drop(i);
 }
 
 void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
@@ -63,64 +156,9 @@ void DirectReplay::post_recv(std::uint32_t rank, std::uint32_t source, std::uint
     channels_.wait(c, {at, bytes, tag, target});
 }
 
-// The later of the two sides is the match; `matched` was when the message was delivered.
-void DirectReplay::match(std::uint32_t i, Instant posted, std::int64_t bytes, Target target) {
-  Message& m = messages_[i];
-  m.matched = std::max(m.matched, posted);
-  m.state |= kMatched;
-  m.recv_target = target;
-  if (m.bytes > bytes) ++truncated_;
-  if ((m.state & kArrived) != 0) {
-    if (options_.on_message) see(m);
-    tell(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
-  } else if (m.protocol != Protocol::kEager) {
-    // Permission to send travels back before the data leave.
-    const HostId a = placement_[m.src], b = placement_[m.dst];
-    leave(i, m.matched, permission_way(cost_, a == b, [&] {
-            (void)route_of(m);
-            return routes_.latency_back(m.route, a, b);
-          }));
-  }
-  drop(i);
-}
+// ---- Flows that share links.
 
-void DirectReplay::leave(std::uint32_t i, Instant at, Elapsed before) {
-  Message& m = messages_[i];
-  if (placement_[m.src] == placement_[m.dst]) return arrive(i, at + leave_in_host(m, cost_, at, before));
-  const auto route = route_of(m);
-  if (!route.reachable) {
-    give_up();
-    return;
-  }
-  const Elapsed latency = leave_over(m, route, cost_, traffic_, at, before);
-  m.flow_start = at + latency;
-  const std::int64_t size = cost_.size(m.bytes);
-  if (size == 0) return arrive(i, m.flow_start);
-  if (flows_ == Flows::kShared) {
-    WEFT_DCHECK(m.flow_start >= agenda_.now(), "a flow starts in the past of the network");
-    ++lanes_[m.src].ahead;
-    // Who is not ahead of the network comes in turn with others that are not.
-    if (at == agenda_.now()) return agenda_.post_in_turn(latency, EventKind::kTransferStart, i);
-    return agenda_.post(m.flow_start, EventKind::kTransferStart, i);
-  }
-  m.ideal = flow_terms(cost_, m, route.narrowest, route.latency, false).time_alone(size);
-  const Instant end = m.flow_start + m.ideal;
-  m.flow = FlowId(0);
-  links_entered_ += route.links.size();
-  if (flows_ == Flows::kFree) {
-    loads_.enter(route.links, m.flow_start, end);
-    network_.carried(route.links, size);
-  } else if (calendar_.enter(route.links, m.flow_start, end)) {
-    network_.carried_alone(route.links, size, m.flow_start, end);
-  } else {
-    contended_ = true;
-    give_up();
-    return;
-  }
-  arrive(i, end);
-}
-
-void DirectReplay::start_flow(std::uint32_t i) {
+inline void DirectReplay::start_flow(std::uint32_t i) {
   Message& m = messages_[i];
   --lanes_[m.src].ahead;
   const std::int64_t size = cost_.size(m.bytes);
@@ -130,42 +168,40 @@ void DirectReplay::start_flow(std::uint32_t i) {
   m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), {m.src, m.dst});
 }
 
-void DirectReplay::arrive(std::uint32_t i, Instant at) {
-  Message& m = messages_[i];
-  m.state |= kArrived;
-  m.started = at;  // from here on: since when the data wait
-  traffic_.arrived(m, at);
-  if (m.send_target.value != Target::kNobody) tell(m.src, m.send_target, {at, i, true}, 0);
-  if (options_.on_message && (m.state & kMatched) != 0) see(m);
-  if ((m.state & kMatched) != 0)
-    tell(m.dst, m.recv_target, {std::max(at, m.matched), i, false}, m.bytes);
-  else
-    may_be_seen(i);
-  drop(i);
-}
-
-void DirectReplay::see(const Message& m) const {
-  const Instant received = (m.state & kMatched) != 0 ? std::min(m.matched, m.started) : m.started;
-  options_.on_message(seen(m, received, m.started));
-}
-
-void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t bytes) {
-  if (target.value == Target::kNobody) return;
-  end.order = ++told_;
-  Rank& k = ranks_[rank];
-  Lane& l = lanes_[rank];
-  if (target.value == Target::kBlocking) {
-    if (end.message != kNone && end.after(l.last)) {
-      let_go(l.last);
-      l.last = end;
-      hold(end.message);
-    }
-  } else {
-    l.requests.note(target.value) = end;
-    if (end.message != kNone) hold(end.message);
-    if (!l.requests.complete(target.value, bytes)) return;
+inline void DirectReplay::handle(const Agenda::Event& e) {
+  switch (e.kind) {
+    case EventKind::kRankTimer:
+      return ranks_.make_ready(e.index);
+    case EventKind::kRunEnd:
+      if (Lane& l = lanes_[e.index]; run_ahead_.end(e.index, e.sequence)) pass(l, agenda_.now() - l.clock);
+      return;
+    case EventKind::kProbeWake:
+      return look_again(e.index);
+    default:
+      return start_flow(e.index);
   }
-  if (--k.pending == 0 && k.state == RankState::kBlocked) ranks_.make_ready(rank);
+}
+
+bool DirectReplay::run_shared() {
+  while (true) {
+    if (ranks_.any_ready()) run_ready();
+    if (given_up_) return false;
+    switch (next_of(
+        agenda_, network_, [] {}, [](Instant) {})) {
+      case Next::kEvent:
+        handle(agenda_.take());
+        break;
+      case Next::kFlowEnd:
+        arrive(network_.finish_top(agenda_.now()), agenda_.now());
+        break;
+      case Next::kNothing:
+        return true;
+      case Next::kTooLate:
+        return false;
+    }
+    ++events_;
+    if (given_up_) return false;
+  }
 }
 
 }  // namespace weft::replay

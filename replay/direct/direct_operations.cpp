@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "replay/direct/direct_replay.hpp"
+#include "replay/ranks/detours.hpp"
 
 namespace weft::replay {
 
@@ -82,7 +83,7 @@ DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, con
   return Step::kDone;
 }
 
-bool DirectReplay::begin(Lane& l, std::uint32_t slot, bool receive) {
+[[gnu::always_inline]] inline bool DirectReplay::begin(Lane& l, std::uint32_t slot, bool receive) {
   if (l.requests.is_complete(slot)) {
     End& end = l.requests.note(slot);
     if (end.at > l.clock) return false;  // it is in use
@@ -91,7 +92,7 @@ bool DirectReplay::begin(Lane& l, std::uint32_t slot, bool receive) {
   return l.requests.begin(slot, receive);
 }
 
-void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const Op& op) {
+inline void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const Op& op) {
   const bool receive = l.requests.is_receive(slot);
   if (op.peer == kProcNull)
     tell(r, Target{slot}, {l.clock, kNone, false}, 0);
@@ -148,16 +149,16 @@ DirectReplay::Step DirectReplay::wait_for(std::uint32_t r, Rank& k, Lane& l, con
     if (await(k) == Step::kBlocked) return Step::kBlocked;
   }
   const End* last = nullptr;
-  for (const std::int64_t v : slots)
-    if (l.requests.is_complete(v) && (last == nullptr || l.requests.note(v).after(*last)))
-      last = &l.requests.note(v);
+  l.requests.visit_complete(slots, [&](const End& end) {
+    if (last == nullptr || end.after(*last)) last = &end;
+  });
   if (last != nullptr) wait_until(r, k, l, Part::kWait, *last);
   if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
       op.kind == OpKind::testsome)
     spend(r, k, l, Part::kWait, test_cost_, Cause::kPolls);
-  l.requests.collect(slots, [&](std::int64_t v, bool receive, std::int64_t bytes) {
+  l.requests.collect(slots, [&](End& end, bool receive, std::int64_t bytes) {
     if (receive && overheads_) spend(r, k, l, Part::kWait, cost_.recv(bytes), Cause::kRecvOverhead);
-    let_go(l.requests.note(v));
+    let_go(end);
   });
   return Step::kDone;
 }
@@ -251,7 +252,9 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
   return Step::kDone;
 }
 
-DirectReplay::Step DirectReplay::operation(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+// Where all of it is called from: most operations do less than a call of it would.
+[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::operation(std::uint32_t r, Rank& k, Lane& l,
+                                                                         const Op& op) {
   k.op_length = 1;
   switch (op.kind) {
     case OpKind::compute_time:
@@ -322,6 +325,49 @@ DirectReplay::Step DirectReplay::operation(std::uint32_t r, Rank& k, Lane& l, co
       return give_up();
     default:
       return collective(r, k, l, op);
+  }
+}
+
+void DirectReplay::run_rank(std::uint32_t r) {
+  Rank& k = ranks_[r];
+  Lane& l = lanes_[r];
+  const bool shared = flows_ == Flows::kShared;
+  k.state = RankState::kReady;
+  for (std::uint32_t turn = 0;; ++turn) {
+    end_detour(k);
+    const traces::Op* op = k.program.here(k.pc);
+    if (op == nullptr || k.program.crowded()) [[unlikely]] {
+      if (!k.in_detour) k.program.release_before(k.pc);
+      auto fetched = k.program.at(k.pc);
+      if (!fetched) {
+        unreadable_ = std::move(fetched).error();
+        give_up();
+        return;
+      }
+      op = *fetched;
+      if (op == nullptr) return ranks_.finish(k, l.clock);
+    }
+    // Not too far ahead of the others: what it sends meanwhile is kept until they come to it.
+    if (k.stage == Stage::kFresh) {
+      if (shared && l.ahead > kAhead && l.clock > agenda_.now())
+        return agenda_.post(l.clock, EventKind::kRankTimer, r);
+      if (!shared && turn > kTurn) return ranks_.make_ready(r);
+      if (run_ahead_.enabled() && traces::is_compute(op->kind)) {
+        const std::uint64_t at = k.pc;
+        if (run_ahead(r, l)) return;
+        if (k.pc != at) continue;
+      }
+    }
+    const Step step = operation(r, k, l, *op);
+    if (step == Step::kBlocked) {
+      if (k.state == RankState::kReady) k.state = RankState::kBlocked;
+      return;
+    }
+    if (given_up_) return;
+    k.stage = Stage::kFresh;
+    if (step == Step::kSkip) continue;
+    ranks_.count_ops(k.op_length);
+    k.pc += k.op_length;
   }
 }
 

@@ -65,13 +65,12 @@ void DirectReplay::expect(std::uint32_t r, const Op& op) {
   if (from != Instant::never()) agenda_.post(std::max(from, agenda_.now()), EventKind::kProbeWake, r);
 }
 
-// Message i, which no receive has taken, was sent or has come: does its receiver look for it?
-void DirectReplay::may_be_seen(std::uint32_t i) {
+// The receiver of message i polls or waits in a probe.
+void DirectReplay::shows(std::uint32_t i) {
   const Message& m = messages_[i];
-  const RankState state = ranks_[m.dst].state;
-  if (state != RankState::kRunning && state != RankState::kProbing) return;
-  const Op* const op =
-      state == RankState::kRunning ? run_ahead_.poll_of(m.dst) : *ranks_[m.dst].program.at(ranks_[m.dst].pc);
+  const Op* const op = ranks_[m.dst].state == RankState::kRunning
+                           ? run_ahead_.poll_of(m.dst)
+                           : *ranks_[m.dst].program.at(ranks_[m.dst].pc);
   if (op != nullptr && op->peer == static_cast<std::int32_t>(m.src) && op->comm.index() == m.context)
     expect(m.dst, *op);
 }

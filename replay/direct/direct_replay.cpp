@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "network/sharing.hpp"
-#include "replay/event_loop.hpp"
-#include "replay/ranks/detours.hpp"
 #include "replay/sums.hpp"
 
 namespace weft::replay {
@@ -54,49 +52,6 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
               causes_, hindsight_, agenda_),
       overheads_(cost_.has_cpu_costs()),
       test_cost_(cost_.test()) {}
-
-void DirectReplay::run_rank(std::uint32_t r) {
-  Rank& k = ranks_[r];
-  Lane& l = lanes_[r];
-  const bool shared = flows_ == Flows::kShared;
-  k.state = RankState::kReady;
-  for (std::uint32_t turn = 0;; ++turn) {
-    end_detour(k);
-    const traces::Op* op = k.program.here(k.pc);
-    if (op == nullptr || k.program.crowded()) [[unlikely]] {
-      if (!k.in_detour) k.program.release_before(k.pc);
-      auto fetched = k.program.at(k.pc);
-      if (!fetched) {
-        unreadable_ = std::move(fetched).error();
-        give_up();
-        return;
-      }
-      op = *fetched;
-      if (op == nullptr) return ranks_.finish(k, l.clock);
-    }
-    // Not too far ahead of the others: what it sends meanwhile is kept until they come to it.
-    if (k.stage == Stage::kFresh) {
-      if (shared && l.ahead > kAhead && l.clock > agenda_.now())
-        return agenda_.post(l.clock, EventKind::kRankTimer, r);
-      if (!shared && turn > kTurn) return ranks_.make_ready(r);
-      if (run_ahead_.enabled() && traces::is_compute(op->kind)) {
-        const std::uint64_t at = k.pc;
-        if (run_ahead(r, l)) return;
-        if (k.pc != at) continue;
-      }
-    }
-    const Step step = operation(r, k, l, *op);
-    if (step == Step::kBlocked) {
-      if (k.state == RankState::kReady) k.state = RankState::kBlocked;
-      return;
-    }
-    if (given_up_) return;
-    k.stage = Stage::kFresh;
-    if (step == Step::kSkip) continue;
-    ranks_.count_ops(k.op_length);
-    k.pc += k.op_length;
-  }
-}
 
 // Takes computations and polls that miss as one. True: a message may cut that short, so the rank waits for the network.
 bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
@@ -148,42 +103,6 @@ void DirectReplay::forget_past() {
 bool DirectReplay::run_without_events() {
   run_ready();
   return !given_up_;
-}
-
-bool DirectReplay::run_shared() {
-  while (true) {
-    if (ranks_.any_ready()) run_ready();
-    if (given_up_) return false;
-    switch (next_of(
-        agenda_, network_, [] {}, [](Instant) {})) {
-      case Next::kEvent:
-        handle(agenda_.take());
-        break;
-      case Next::kFlowEnd:
-        arrive(network_.finish_top(agenda_.now()), agenda_.now());
-        break;
-      case Next::kNothing:
-        return true;
-      case Next::kTooLate:
-        return false;
-    }
-    ++events_;
-    if (given_up_) return false;
-  }
-}
-
-void DirectReplay::handle(const Agenda::Event& e) {
-  switch (e.kind) {
-    case EventKind::kRankTimer:
-      return ranks_.make_ready(e.index);
-    case EventKind::kRunEnd:
-      if (Lane& l = lanes_[e.index]; run_ahead_.end(e.index, e.sequence)) pass(l, agenda_.now() - l.clock);
-      return;
-    case EventKind::kProbeWake:
-      return look_again(e.index);
-    default:
-      return start_flow(e.index);
-  }
 }
 
 std::optional<ReplayResult> DirectReplay::run() {

@@ -175,7 +175,13 @@ class DirectReplay final : private PollView {
   [[nodiscard]] std::uint32_t probed(std::uint32_t r, const traces::Op& op);
   [[nodiscard]] bool in_step(std::uint32_t r, const Lane& l);
   void expect(std::uint32_t r, const traces::Op& op);
-  void may_be_seen(std::uint32_t i);
+  // Message i, which no receive has taken, was sent or has come: does its receiver look for it?
+  [[gnu::always_inline]] void may_be_seen(std::uint32_t i) {
+    const RankState state = ranks_[messages_[i].dst].state;
+    if (state == RankState::kRunning || state == RankState::kProbing) [[unlikely]]
+      shows(i);
+  }
+  void shows(std::uint32_t i);
   void look_again(std::uint32_t r);
   Step probe(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
   Step iprobe(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
@@ -199,7 +205,12 @@ class DirectReplay final : private PollView {
   void see(const Message& m) const;
   // A side of message i is over.
   void tell(std::uint32_t rank, Target target, End end, std::int64_t bytes);
-  topology::RouteCache::Route route_of(Message& m);
+  [[gnu::always_inline]] topology::RouteCache::Route route_of(Message& m) {
+    if (m.route_epoch != routes_.epoch() + 1) [[unlikely]]
+      find_route(m);
+    return routes_.at(m.route);
+  }
+  void find_route(Message& m);
 
   // A message's row is given back when nobody holds it: its transfer, its match, and each End that names it.
   static std::uint32_t& holders_of(Message& m) { return m.all_next; }

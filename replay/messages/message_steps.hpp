@@ -68,9 +68,10 @@ template <class LatencyBack>
   return m.ideal;
 }
 // Between hosts: returns from `at` until their flow starts.
-[[nodiscard]] inline Elapsed leave_over(Message& m, const topology::RouteCache::Route& route,
-                                        const MessageCost& cost, Traffic& traffic, Instant at,
-                                        Elapsed before) {
+[[nodiscard, gnu::always_inline]] inline Elapsed leave_over(Message& m,
+                                                            const topology::RouteCache::Route& route,
+                                                            const MessageCost& cost, Traffic& traffic,
+                                                            Instant at, Elapsed before) {
   m.state |= kStarted;
   m.left = at + before;
   m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));

@@ -272,7 +272,7 @@ Operations::Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, co
       op.kind == OpKind::testsome)
     causes_.add(r, Cause::kPolls, cost = test_cost_);
   hindsight_.collected(r, slots);
-  k.requests.collect(slots, [&](std::int64_t /*slot*/, bool receive, std::int64_t bytes) {
+  k.requests.collect(slots, [&](NoNote /*note*/, bool receive, std::int64_t bytes) {
     if (!receive || !overheads_) return;
     const Elapsed d = cost_.recv(bytes);
     causes_.add(r, Cause::kRecvOverhead, d);

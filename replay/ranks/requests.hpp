@@ -91,9 +91,11 @@ class RequestRows {
   template <class Slots>
   [[nodiscard]] const std::int64_t* await(const Slots& slots, std::uint32_t& pending) {
     pending = 0;
+    Row* const rows = rows_.data();
+    const std::uint64_t count = rows_.size();
     for (const std::int64_t& v : slots) {
-      if (static_cast<std::uint64_t>(v) >= rows_.size() || rows_[v].state == State::kIdle) return &v;
-      Row& row = rows_[v];
+      if (static_cast<std::uint64_t>(v) >= count || rows[v].state == State::kIdle) return &v;
+      Row& row = rows[v];
       if (row.state != State::kActive || row.awaited) continue;
       row.awaited = true;
       ++pending;
@@ -103,13 +105,22 @@ class RequestRows {
   [[nodiscard]] bool is_awaited(std::uint32_t slot) const {
     return slot < rows_.size() && rows_[slot].awaited;
   }
-  // ... and they are over: each that is complete is idle or inactive from here on. `over(slot, receive, bytes)` for each.
+  // visit(note) for each of them that is complete. REQUIRES: await() found none that was never started.
+  template <class Slots, class F>
+  void visit_complete(const Slots& slots, F visit) const {
+    const Row* const rows = rows_.data();
+    for (const std::int64_t v : slots)
+      if (rows[v].state == State::kComplete) visit(rows[v].note);
+  }
+  // ... and they are over: each that is complete is idle or inactive from here on. `over(note, receive, bytes)` for each,
+  // which starts none.
   template <class Slots, class F>
   void collect(const Slots& slots, F over) {
+    Row* const rows = rows_.data();
     for (const std::int64_t v : slots) {
-      Row& row = rows_[v];
+      Row& row = rows[v];
       if (row.state != State::kComplete) continue;
-      over(v, row.receive, row.bytes);
+      over(row.note, row.receive, row.bytes);
       row.state = row.persistent ? State::kInactive : State::kIdle;
     }
   }

@@ -17,7 +17,7 @@ using Slots = std::vector<std::int64_t>;
 
 std::vector<std::int64_t> collected(Requests& q, const Slots& slots) {
   std::vector<std::int64_t> bytes;
-  q.collect(slots, [&](std::int64_t /*slot*/, bool receive, std::int64_t b) {
+  q.collect(slots, [&](NoNote /*note*/, bool receive, std::int64_t b) {
     if (receive) bytes.push_back(b);
   });
   return bytes;
