@@ -37,7 +37,7 @@ together() {
 # Groups: the files of a module, at most forty; traces and collectives by folder, whose formats and algorithms give things the
 # same names.
 groups() {
-  git -c safe.directory='*' ls-files '*.cpp' | grep -vE '^(tests|bench)/|^traces/recorder/(wrap_|state|writer|lost|right_library)|/otf2/absent' |
+  git -c safe.directory='*' ls-files '*.cpp' | grep -vE '^(tests|bench)/|^traces/recorder/pmpi/|/otf2/absent' |
     awk '{ d = $0; sub("/[^/]*$", "", d);
            if (d !~ "^traces/|collectives") sub("/.*", "", d)
            gsub("/", "-", d)

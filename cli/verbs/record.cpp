@@ -24,9 +24,9 @@
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
-#include "traces/recorder/choice/choose.hpp"
-#include "traces/recorder/launch.hpp"
-#include "traces/recorder/merge.hpp"
+#include "traces/recorder/launch/choose.hpp"
+#include "traces/recorder/launch/launch.hpp"
+#include "traces/recorder/merge/merge.hpp"
 #include "traces/recorder/spool.hpp"
 
 namespace weft::cli::verb_record {

@@ -13,7 +13,7 @@
 #include "traces/check/check.hpp"
 #include "traces/info.hpp"
 #include "traces/op.hpp"
-#include "traces/recorder/merge.hpp"
+#include "traces/recorder/merge/merge.hpp"
 #include "traces/recorder/spool.hpp"
 
 namespace weft::fuzz {

@@ -1,5 +1,5 @@
 // Which recorder a command gets: names of libraries, programs made by hand, and what launchers are told.
-#include "traces/recorder/choice/choose.hpp"
+#include "traces/recorder/launch/choose.hpp"
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@
 #include <random>
 
 #include "tests/recorder/folder.hpp"
-#include "traces/recorder/choice/program_file.hpp"
-#include "traces/recorder/launch.hpp"
+#include "traces/recorder/launch/launch.hpp"
+#include "traces/recorder/launch/program_file.hpp"
 
 namespace weft::recorder::testing {
 namespace {

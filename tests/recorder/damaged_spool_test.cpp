@@ -8,7 +8,7 @@
 #include "core/files/atomic_file.hpp"
 #include "tests/recorder/fake_spool.hpp"
 #include "traces/op_rules.hpp"
-#include "traces/recorder/merge.hpp"
+#include "traces/recorder/merge/merge.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::recorder {

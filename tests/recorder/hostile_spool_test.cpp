@@ -9,7 +9,7 @@
 
 #include "core/rng.hpp"
 #include "tests/recorder/fake_spool.hpp"
-#include "traces/recorder/program.hpp"
+#include "traces/recorder/merge/program.hpp"
 
 namespace weft::recorder::hostile_spool_test {
 namespace {

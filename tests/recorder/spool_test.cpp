@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/recorder/fake_spool.hpp"
-#include "traces/recorder/merge.hpp"
-#include "traces/recorder/program.hpp"
+#include "traces/recorder/merge/merge.hpp"
+#include "traces/recorder/merge/program.hpp"
 
 namespace weft::recorder {
 namespace {

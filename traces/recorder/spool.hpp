@@ -1,4 +1,4 @@
-// The spool: what the preloaded recorder leaves behind, one file per MPI process, and merge.cpp reads.
+// The spool: what the preloaded recorder leaves behind, one file per MPI process, and merge/ reads.
 //
 // A spool is written through a shared mapping, so that the pages survive SIGKILL and abort(). Layout:
 //   SpoolHeader (kSpoolHeaderBytes), then records back to back: SpoolRecord, then list_words 64-bit words.
@@ -31,9 +31,9 @@ inline constexpr std::size_t kSpoolHeaderBytes = 8192;
 inline constexpr const char* kEnvDirectory = "WEFT_RECORD_DIR";  // where the spools go; unset = do not record
 inline constexpr const char* kEnvClock = "WEFT_RECORD_CLOCK";    // "cpu" (default) or "wall"
 
-// In the spool directory: a line that says which program was started without the recorder (lost.cpp).
+// In the spool directory: a line that says which program was started without the recorder (pmpi/lost.cpp).
 inline constexpr const char* kLostFile = "lost.txt";
-// And one that says whose MPI no recorder was there for (right_library.cpp).
+// And one that says whose MPI no recorder was there for (pmpi/right_library.cpp).
 inline constexpr const char* kWrongMpiFile = "wrong_mpi.txt";
 
 // Groups of MPI functions that a trace has no place for; not_recorded.def lists the functions.

@@ -2,7 +2,7 @@
 //
 // A blocking call is written when it is entered and completed when it returns, so that the trace of a program
 // killed in a deadlock ends with the calls it hung in.
-#include "traces/recorder/state.hpp"
+#include "traces/recorder/pmpi/state.hpp"
 
 namespace weft::recorder {
 namespace {

@@ -5,7 +5,7 @@
 // counted.
 #include <stdlib.h>
 
-#include "traces/recorder/state.hpp"
+#include "traces/recorder/pmpi/state.hpp"
 
 namespace weft::recorder {
 namespace {

@@ -1,12 +1,12 @@
-#include "traces/recorder/choice/choose.hpp"
+#include "traces/recorder/launch/choose.hpp"
 
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
 
-#include "traces/recorder/choice/program_file.hpp"
-#include "traces/recorder/command_output.hpp"
+#include "traces/recorder/launch/command_output.hpp"
+#include "traces/recorder/launch/program_file.hpp"
 
 namespace weft::recorder {
 namespace {

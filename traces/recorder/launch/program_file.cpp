@@ -1,4 +1,4 @@
-#include "traces/recorder/choice/program_file.hpp"
+#include "traces/recorder/launch/program_file.hpp"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "traces/recorder/command_output.hpp"
+#include "traces/recorder/launch/command_output.hpp"
 
 namespace weft::recorder {
 namespace {

@@ -1,4 +1,4 @@
-#include "traces/recorder/launch.hpp"
+#include "traces/recorder/launch/launch.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "traces/recorder/command_output.hpp"
+#include "traces/recorder/launch/command_output.hpp"
 #include "traces/recorder/spool.hpp"
 
 namespace weft::recorder {

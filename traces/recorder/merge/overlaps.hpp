@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/id.hpp"
-#include "traces/recorder/spool_reader.hpp"
+#include "traces/recorder/merge/spool_reader.hpp"
 
 namespace weft::recorder {
 

@@ -1,7 +1,7 @@
 // Which recorder library a command needs: by the program among its words, else by the launcher.
 //
 // What cannot be seen from here (a script that starts the launcher) the library itself sees inside the program, and
-// gives way to the one that fits (right_library.cpp).
+// gives way to the one that fits (pmpi/right_library.cpp).
 #pragma once
 
 #include <string>

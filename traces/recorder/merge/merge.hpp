@@ -5,7 +5,7 @@
 // (conditional_steps.hpp).
 //
 // A damaged spool is an error with its position; with `salvage` the rank ends there, and a warning says so.
-// What a spool claims costs nothing by itself: more than kFreeRanks ranks (weft_format.hpp) need a spool each.
+// What a spool claims costs nothing by itself: more than kFreeRanks ranks (weft/format.hpp) need a spool each.
 //
 // Cost: one pass over the spools for the communicators, one to translate; memory: the operations of one rank.
 #pragma once

@@ -1,4 +1,4 @@
-#include "traces/recorder/state.hpp"
+#include "traces/recorder/pmpi/state.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "traces/recorder/right_library.hpp"
+#include "traces/recorder/pmpi/right_library.hpp"
 
 namespace weft::recorder {
 

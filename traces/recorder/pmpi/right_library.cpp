@@ -1,7 +1,7 @@
 // weft chooses the recorder by the words of the command. Where a script starts the program it cannot see which MPI
 // that loads: then this library finds itself beside another one than its own, before main, and starts the program
 // again with the recorder that fits. Nothing of the program has run by then.
-#include "traces/recorder/right_library.hpp"
+#include "traces/recorder/pmpi/right_library.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "traces/recorder/lost.hpp"
+#include "traces/recorder/pmpi/lost.hpp"
 
 extern "C" char** environ;
 

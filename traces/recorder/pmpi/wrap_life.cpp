@@ -1,5 +1,5 @@
 // MPI_Init, MPI_Finalize, and the calls that are only counted.
-#include "traces/recorder/state.hpp"
+#include "traces/recorder/pmpi/state.hpp"
 
 namespace weft::recorder {
 namespace {

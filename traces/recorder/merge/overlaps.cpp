@@ -1,4 +1,4 @@
-#include "traces/recorder/overlaps.hpp"
+#include "traces/recorder/merge/overlaps.hpp"
 
 #include <algorithm>
 #include <map>

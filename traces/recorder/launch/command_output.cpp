@@ -1,4 +1,4 @@
-#include "traces/recorder/command_output.hpp"
+#include "traces/recorder/launch/command_output.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "traces/recorder/abi.hpp"
-#include "traces/recorder/real_mpi.hpp"
+#include "traces/recorder/pmpi/real_mpi.hpp"
 
 namespace weft::recorder {
 

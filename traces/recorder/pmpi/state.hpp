@@ -10,9 +10,9 @@
 
 #include "traces/op.hpp"
 #include "traces/recorded_time.hpp"
-#include "traces/recorder/clock.hpp"
-#include "traces/recorder/real_mpi.hpp"
-#include "traces/recorder/writer.hpp"
+#include "traces/recorder/pmpi/clock.hpp"
+#include "traces/recorder/pmpi/real_mpi.hpp"
+#include "traces/recorder/pmpi/writer.hpp"
 
 namespace weft::recorder {
 

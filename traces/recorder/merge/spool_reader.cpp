@@ -1,4 +1,4 @@
-#include "traces/recorder/spool_reader.hpp"
+#include "traces/recorder/merge/spool_reader.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

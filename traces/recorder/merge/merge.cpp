@@ -1,4 +1,4 @@
-#include "traces/recorder/merge.hpp"
+#include "traces/recorder/merge/merge.hpp"
 
 #include <dirent.h>
 #include <fmt/format.h>
@@ -16,9 +16,9 @@
 #include "core/files/atomic_file.hpp"
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
-#include "traces/recorder/overlaps.hpp"
-#include "traces/recorder/program.hpp"
-#include "traces/recorder/spool_reader.hpp"
+#include "traces/recorder/merge/overlaps.hpp"
+#include "traces/recorder/merge/program.hpp"
+#include "traces/recorder/merge/spool_reader.hpp"
 #include "traces/send_counter.hpp"
 #include "traces/trace_warnings.hpp"
 #include "traces/weft/format.hpp"

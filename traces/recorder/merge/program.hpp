@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "traces/op_rules.hpp"
-#include "traces/recorder/overlaps.hpp"
-#include "traces/recorder/spool_reader.hpp"
+#include "traces/recorder/merge/overlaps.hpp"
+#include "traces/recorder/merge/spool_reader.hpp"
 
 namespace weft::recorder {
 

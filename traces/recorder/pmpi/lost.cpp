@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "traces/recorder/abi.hpp"
-#include "traces/recorder/lost.hpp"
+#include "traces/recorder/pmpi/lost.hpp"
 
 extern "C" char** environ;
 

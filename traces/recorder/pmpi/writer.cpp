@@ -1,4 +1,4 @@
-#include "traces/recorder/writer.hpp"
+#include "traces/recorder/pmpi/writer.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

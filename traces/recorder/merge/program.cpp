@@ -1,4 +1,4 @@
-#include "traces/recorder/program.hpp"
+#include "traces/recorder/merge/program.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "traces/conditional_steps.hpp"
 #include "traces/recorded_time.hpp"
-#include "traces/recorder/merge.hpp"
+#include "traces/recorder/merge/merge.hpp"
 
 namespace weft::recorder {
 

@@ -1,6 +1,6 @@
 // Communicators: every one that is made gets an identity that its members agree on without a message
 // (CommKey).
-#include "traces/recorder/state.hpp"
+#include "traces/recorder/pmpi/state.hpp"
 
 namespace weft::recorder {
 namespace {

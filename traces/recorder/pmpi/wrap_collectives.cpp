@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/recorder/state.hpp"
+#include "traces/recorder/pmpi/state.hpp"
 
 namespace weft::recorder {
 namespace {
@@ -288,7 +288,7 @@ using namespace weft::recorder;
 #define DISPLACEMENT int
 WEFT_COLLECTIVE(Barrier, Ibarrier, barrier, ibarrier, (MPI_Comm comm), (comm), kNoRoot, return 0;)
 
-#include "traces/recorder/collectives.def"
+#include "traces/recorder/pmpi/collectives.def"
 #undef WEFT_SIZED
 #undef COUNT
 #undef DISPLACEMENT
@@ -297,7 +297,7 @@ WEFT_COLLECTIVE(Barrier, Ibarrier, barrier, ibarrier, (MPI_Comm comm), (comm), k
 #define WEFT_SIZED(name) name##_c
 #define COUNT MPI_Count
 #define DISPLACEMENT MPI_Aint
-#include "traces/recorder/collectives.def"
+#include "traces/recorder/pmpi/collectives.def"
 #undef WEFT_SIZED
 #undef COUNT
 #undef DISPLACEMENT
