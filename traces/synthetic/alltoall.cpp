@@ -66,13 +66,13 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
       const std::int64_t ranks,
       args.integer("ranks", 1, how == "collective" ? kMaxPatternRanks : kMaxWrittenOut, std::nullopt));
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
-  WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 10));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   return std::unique_ptr<Pattern>(std::make_unique<Alltoall>(static_cast<std::uint32_t>(ranks), bytes,
                                                              how == "collective" ? How::kCollective
                                                              : how == "pairwise" ? How::kPairwise
                                                                                  : How::kSpread,
-                                                             static_cast<std::uint64_t>(iterations), work));
+                                                             iterations, work));
 }
 
 }  // namespace weft::traces::pattern_alltoall

@@ -70,14 +70,13 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const std::string op, args.choice("op", names));
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
   WEFT_ASSIGN(const std::int64_t root, args.integer("root", 0, ranks - 1, 0));
-  WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 10));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   Kind kind = kKinds[0];
   for (const Kind& k : kKinds)
     if (k.name == op) kind = k;
-  return std::unique_ptr<Pattern>(std::make_unique<Collective>(static_cast<std::uint32_t>(ranks), kind, bytes,
-                                                               static_cast<std::int32_t>(root),
-                                                               static_cast<std::uint64_t>(iterations), work));
+  return std::unique_ptr<Pattern>(std::make_unique<Collective>(
+      static_cast<std::uint32_t>(ranks), kind, bytes, static_cast<std::int32_t>(root), iterations, work));
 }
 
 }  // namespace weft::traces::pattern_collective

@@ -143,7 +143,7 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const auto grid, args.extents("grid", 2, 2, kMaxSide, {10, 10}));
   WEFT_ASSIGN(auto cells, args.extents("cells", 3, 3, 1u << 17, {200, 200, 200}));
   WEFT_ASSIGN(const std::int64_t element, args.integer("element-bytes", 1, 1024, 16));
-  WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 1));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args, 1));
   constexpr std::string_view kComms[] = {"create", "split"};
   WEFT_ASSIGN(const std::string comms, args.choice("comms", kComms));
   WEFT_ASSIGN(const bool barriers, args.on_off("barriers", true));
@@ -152,8 +152,7 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
     return usage_error("--grid has too many ranks", std::to_string(grid[0] * grid[1]),
                        fmt::format("at most {}", kMaxPatternRanks));
   return std::unique_ptr<Pattern>(std::make_unique<Fft>(std::move(cells), grid[0], grid[1], element,
-                                                        static_cast<std::uint64_t>(iterations),
-                                                        comms == "split", barriers, computes));
+                                                        iterations, comms == "split", barriers, computes));
 }
 
 }  // namespace weft::traces::pattern_fft

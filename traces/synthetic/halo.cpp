@@ -95,7 +95,7 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
   WEFT_ASSIGN(const std::int64_t width, args.integer("width", 1, 1 << 20, 1));
   WEFT_ASSIGN(const std::int64_t cell_bytes, args.integer("cell-bytes", 1, 1 << 20, 8));
-  WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 10));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   const std::size_t dimensions = grid.dimensions();
   const std::size_t order = neighbors == "faces" ? 1 : neighbors == "edges" ? 2 : dimensions;
@@ -115,8 +115,7 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
       dir.bytes = static_cast<std::int64_t>(volume);
     }
   }
-  return std::unique_ptr<Pattern>(
-      std::make_unique<Halo>(std::move(grid), std::move(dirs), static_cast<std::uint64_t>(iterations), work));
+  return std::unique_ptr<Pattern>(std::make_unique<Halo>(std::move(grid), std::move(dirs), iterations, work));
 }
 
 }  // namespace weft::traces::pattern_halo

@@ -271,6 +271,11 @@ Result<PatternWork> pattern_work(const PatternArgs& args) {
   return w;
 }
 
+Result<std::uint64_t> pattern_iterations(const PatternArgs& args, std::int64_t fallback) {
+  WEFT_ASSIGN(const std::int64_t n, args.integer("iterations", 1, kMaxPatternIterations, fallback));
+  return static_cast<std::uint64_t>(n);
+}
+
 void PatternWork::append(OpBlock& out) const {
   if (time.count() > 0) {
     Op op;

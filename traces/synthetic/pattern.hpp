@@ -112,6 +112,8 @@ inline constexpr PatternKey kComputeKey{"compute", "0", "computation per iterati
 inline constexpr PatternKey kFlopsKey{"flops", "0",
                                       "computation per iteration, floating-point operations (1e6)"};
 inline constexpr PatternKey kIterationsKey{"iterations", "10", "how often the pattern is repeated"};
+// How often a pattern repeats itself, from "iterations". A kind with a default of its own says it, in its key and here.
+[[nodiscard]] Result<std::uint64_t> pattern_iterations(const PatternArgs& args, std::int64_t fallback = 10);
 
 // Shorthands for one operation.
 void put_compute_flops(OpBlock& out, double flops);

@@ -58,7 +58,7 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t see
   constexpr std::string_view kPatterns[] = {"complement", "reverse", "transpose", "tornado", "random"};
   WEFT_ASSIGN(const std::string pattern, args.choice("pattern", kPatterns));
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
-  WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 10));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   const auto p = static_cast<std::uint32_t>(ranks);
   std::vector<std::uint32_t> to(p);
@@ -84,8 +84,7 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t see
   } else {
     Rng(seed).shuffle(std::span<std::uint32_t>(to));
   }
-  return std::unique_ptr<Pattern>(
-      std::make_unique<Permutation>(std::move(to), bytes, static_cast<std::uint64_t>(iterations), work));
+  return std::unique_ptr<Pattern>(std::make_unique<Permutation>(std::move(to), bytes, iterations, work));
 }
 
 }  // namespace weft::traces::pattern_permutation

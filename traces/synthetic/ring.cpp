@@ -47,11 +47,10 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks, std::nullopt));
   WEFT_ASSIGN(const std::int64_t stride, args.integer("stride", 1, ranks - 1, 1));
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
-  WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 10));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
-  return std::unique_ptr<Pattern>(std::make_unique<Ring>(static_cast<std::uint32_t>(ranks),
-                                                         static_cast<std::uint64_t>(stride), bytes,
-                                                         static_cast<std::uint64_t>(iterations), work));
+  return std::unique_ptr<Pattern>(std::make_unique<Ring>(
+      static_cast<std::uint32_t>(ranks), static_cast<std::uint64_t>(stride), bytes, iterations, work));
 }
 
 }  // namespace weft::traces::pattern_ring

@@ -68,10 +68,10 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(RankGrid grid, read_rank_grid(args));
   WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
   WEFT_ASSIGN(const std::int64_t sum_bytes, args.bytes("sum-bytes", 8));
-  WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 10));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
-  return std::unique_ptr<Pattern>(std::make_unique<Stencil>(std::move(grid), bytes, sum_bytes,
-                                                            static_cast<std::uint64_t>(iterations), work));
+  return std::unique_ptr<Pattern>(
+      std::make_unique<Stencil>(std::move(grid), bytes, sum_bytes, iterations, work));
 }
 
 }  // namespace weft::traces::pattern_stencil

@@ -88,7 +88,7 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(const std::int64_t groups, args.integer("groups", 1, 1 << 16, 8));
   constexpr std::string_view kOctants[] = {"8", "1", "2", "4"};
   WEFT_ASSIGN(const std::string octants, args.choice("octants", kOctants));
-  WEFT_ASSIGN(const std::int64_t iterations, args.integer("iterations", 1, kMaxPatternIterations, 1));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args, 1));
   WEFT_ASSIGN(const double flops, args.number("flops", 40));
   if (static_cast<double>(grid[0]) * static_cast<double>(grid[1]) > kMaxPatternRanks)
     return usage_error("--grid has too many ranks", fmt::format("{}x{}", grid[0], grid[1]),
@@ -107,7 +107,7 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   s.angles = static_cast<std::uint64_t>(angles);
   s.groups = static_cast<std::uint64_t>(groups);
   s.octants = static_cast<std::uint64_t>(octants[0] - '0');
-  s.iterations = static_cast<std::uint64_t>(iterations);
+  s.iterations = iterations;
   s.flops = flops;
   return std::unique_ptr<Pattern>(std::make_unique<Sweep>(s));
 }
