@@ -11,6 +11,7 @@
 
 #include "core/rng.hpp"
 #include "tests/cli/study.hpp"
+#include "tests/support/seed.hpp"
 
 namespace weft::testing::journal_test {
 namespace {
@@ -19,10 +20,7 @@ using nlohmann::ordered_json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::uint64_t seed_of_tests() {
-  const char* s = std::getenv("WEFT_SEED");
-  return s != nullptr ? std::strtoull(s, nullptr, 10) : 20261122;
-}
+std::uint64_t seed_of_tests() { return support::seed_or(20261122); }
 
 TEST(CliJournal, AStudyThatIsKilledAgainAndAgainGivesTheSameBytesAndRunsNothingTwice) {
   const std::uint64_t seed = seed_of_tests();

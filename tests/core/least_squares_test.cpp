@@ -5,18 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 
 #include "core/rng.hpp"
+#include "tests/support/seed.hpp"
 
 namespace weft {
 namespace {
 
-std::uint64_t seed() {
-  const char* s = std::getenv("WEFT_SEED");
-  return s != nullptr ? std::strtoull(s, nullptr, 10) : 1;
-}
+std::uint64_t seed() { return support::seed_or(1); }
 
 TEST(LeastSquares, ColumnsOfVeryDifferentSizeKeepTheirCoefficients) {
   Rng rng(seed());

@@ -14,22 +14,20 @@
 #include "core/rng.hpp"
 #include "tests/faults/faulty_run.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/seed.hpp"
 
 namespace weft::faults {
 namespace {
-
-std::uint64_t number_of(const char* variable, std::uint64_t fallback) {
-  const char* s = std::getenv(variable);
-  return s != nullptr && *s != '\0' ? std::strtoull(s, nullptr, 10) : fallback;
-}
 
 // Those of 1 ... n that are tried, from `first` on.
 std::vector<long> some_of(long first, long n, long usual) {
   const char* asked = std::getenv("WEFT_FAULTS");
   const bool all = asked != nullptr && std::string(asked) == "all";
-  const long most = all ? n : static_cast<long>(number_of("WEFT_FAULTS", static_cast<std::uint64_t>(usual)));
+  const long most =
+      all ? n
+          : static_cast<long>(support::number_in("WEFT_FAULTS").value_or(static_cast<std::uint64_t>(usual)));
   const long stride = std::max<long>(1, (n - first + 1) / std::max<long>(1, most));
-  const std::uint64_t seed = number_of("WEFT_SEED", 1);
+  const std::uint64_t seed = support::seed_or(1);
   Rng rng(seed);
   std::vector<long> out;
   for (long i = first + static_cast<long>(rng.below(static_cast<std::uint64_t>(stride))); i <= n; i += stride)
@@ -42,7 +40,7 @@ class Faults : public ::testing::TestWithParam<Case> {
   static void report(const FaultyRun& run, const std::string& of) {
     std::printf("%s: %ld faults tried of %s, %ld of them survived; WEFT_SEED=%llu\n", GetParam().name.c_str(),
                 run.tried(), of.c_str(), run.survived(),
-                static_cast<unsigned long long>(number_of("WEFT_SEED", 1)));
+                static_cast<unsigned long long>(support::seed_or(1)));
   }
 };
 

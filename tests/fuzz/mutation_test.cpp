@@ -4,10 +4,10 @@
 #include <sys/resource.h>
 
 #include <chrono>
-#include <cstdlib>
 
 #include "core/rng.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/support/seed.hpp"
 
 // How gcc and clang tell: the sanitizer holds memory back.
 #if defined(__SANITIZE_ADDRESS__)
@@ -20,11 +20,6 @@
 
 namespace weft::fuzz {
 namespace {
-
-std::uint64_t number_of(const char* variable, std::uint64_t fallback) {
-  const char* s = std::getenv(variable);
-  return s != nullptr ? std::strtoull(s, nullptr, 10) : fallback;
-}
 
 const std::vector<std::string> kNumbers = {"0",          "-1",    "1e308",      "99999999999999999999",
                                            "4294967296", "65536", ".",          "\n",
@@ -73,8 +68,8 @@ TEST_P(Mutation, EndsInAnAnswerOrAnErrorAndCostsLittle) {
   EXPECT_GE(valid + 1, seeds.size()) << "more than one seed is not accepted";
   auto words = kNumbers;
   words.insert(words.end(), target.words.begin(), target.words.end());
-  const std::uint64_t seed = number_of("WEFT_SEED", 11);
-  const std::uint64_t rounds = number_of("WEFT_FUZZ_ROUNDS", target.rounds);
+  const std::uint64_t seed = support::seed_or(11);
+  const std::uint64_t rounds = support::number_in("WEFT_FUZZ_ROUNDS").value_or(target.rounds);
   std::printf("WEFT_SEED=%llu, %llu rounds\n", static_cast<unsigned long long>(seed),
               static_cast<unsigned long long>(rounds));
   std::uint64_t accepted = 0;

@@ -2,7 +2,6 @@
 // message. All broadcasts, look-aheads and swaps; hosts of several ranks, loaded messages, ports by peers, noise.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "hpl_gen/hpl_trace.hpp"
 #include "replay/engine.hpp"
 #include "tests/predict/support.hpp"
+#include "tests/support/seed.hpp"
 #include "topology/placement/placement.hpp"
 
 namespace weft::predict {
@@ -54,10 +54,8 @@ Seen replayed(const hpl_gen::HplDat& dat, const hpl_gen::HplTraceOptions& how, c
 }
 
 TEST(HplDirect, IsTheReplayByEvents) {
-  const char* const one = std::getenv("WEFT_SEED");
   std::uint64_t events = 0, fewer = 0;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
-    if (one != nullptr && seed != std::strtoull(one, nullptr, 10)) continue;
+  for (const std::uint64_t seed : support::seeds_to(150)) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     Rng rng(seed ^ 0x68706cULL);
     hpl_gen::HplDat dat;

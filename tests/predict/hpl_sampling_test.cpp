@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "predict/hpl_exchanges.hpp"
 #include "predict/hpl_prediction.hpp"
 #include "tests/predict/support.hpp"
+#include "tests/support/seed.hpp"
 #include "topology/platform/platform.hpp"
 
 namespace weft::predict {
@@ -83,10 +83,7 @@ RandomRun random_run(std::uint64_t seed, double least_panels, double most_panels
   return out;
 }
 
-std::uint64_t first_seed() {
-  const char* given = std::getenv("WEFT_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : 70000;
-}
+std::uint64_t first_seed() { return support::seed_or(70000); }
 
 // Six quantities of a prediction with their estimates.
 struct Quantity {

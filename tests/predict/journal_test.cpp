@@ -20,6 +20,7 @@
 #include "predict/journal/run_point.hpp"
 #include "predict/journal/shard.hpp"
 #include "tests/predict/support.hpp"
+#include "tests/support/seed.hpp"
 
 namespace weft::predict {
 namespace {
@@ -27,10 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-std::uint64_t seed_of_tests() {
-  const char* s = std::getenv("WEFT_SEED");
-  return s != nullptr ? std::strtoull(s, nullptr, 10) : 20261122;
-}
+std::uint64_t seed_of_tests() { return support::seed_or(20261122); }
 
 class JournalTest : public ::testing::Test {
  protected:

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cstdlib>
 #include <map>
 #include <string>
 
 #include "tests/predict/asked.hpp"
 #include "tests/replay/well_formed.hpp"
+#include "tests/support/seed.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::predict {
@@ -112,20 +112,18 @@ TEST(PathDetails, ComputationIsThatOfTheKernelsOnThePath) {
 }
 
 TEST(PathDetails, AddUpOnRandomPrograms) {
-  const char* const one = std::getenv("WEFT_SEED");
   const char* const specs[] = {"crossbar:n=16,bw=1GB/s,lat=1us", "fat-tree:m=4,n=3,bw=1GB/s,lat=300ns",
                                "torus:dims=4x4,bw=1GB/s,lat=100ns",
                                "dragonfly:p=1,a=2,h=4,bw=1GB/s,lat=1us,routing=ugal-u"};
   std::size_t named = 0;
-  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
-    if (one != nullptr && seed != std::strtoull(one, nullptr, 10)) continue;
+  for (const std::uint64_t seed : support::seeds_to(80)) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     Asked asked(testing::well_formed(seed).trace, topology::load_platform(specs[seed % 4]).value(), "");
     const PathDetails d = details(asked);
     expect_sums(asked, d);
     named += d.rivals.empty() ? 0 : 1;
   }
-  if (one == nullptr) {
+  if (!support::number_in("WEFT_SEED")) {
     EXPECT_GT(named, 30u);
   }
 }

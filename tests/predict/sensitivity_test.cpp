@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "tests/replay/well_formed.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/seed.hpp"
 #include "traces/formats.hpp"
 
 namespace weft::predict {
@@ -61,9 +61,7 @@ TEST(LatencyTolerance, OfATokenIsTheTimeOverItsHops) {
 
 // Without contention it is the last latency at which the makespan is within its limit, to the picosecond.
 TEST(LatencyTolerance, IsTheLastLatencyWithinTheLimit) {
-  const char* const one = std::getenv("WEFT_SEED");
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    if (one != nullptr && seed != std::strtoull(one, nullptr, 10)) continue;
+  for (const std::uint64_t seed : support::seeds_to(40)) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     auto p = topology::load_platform("fat-tree:m=4,n=3,bw=10GB/s,lat=300ns").value();
     p.mpi.eager_limit = Bytes(2000);

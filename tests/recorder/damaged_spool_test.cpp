@@ -7,6 +7,7 @@
 
 #include "core/files/atomic_file.hpp"
 #include "tests/recorder/fake_spool.hpp"
+#include "tests/support/seed.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/recorder/merge/merge.hpp"
 #include "traces/trace.hpp"
@@ -121,8 +122,7 @@ TEST(DamagedSpool, AnyBitFlippedGivesATraceOrAPositionNeverABugOfOurs) {
   static_cast<void>(busy(0).save());
   FakeSpool damaged = busy(1);
   const std::string all = damaged.bytes();
-  const char* given = std::getenv("WEFT_SEED");
-  const auto seed = given != nullptr ? static_cast<unsigned>(std::atoi(given)) : 20u;
+  const auto seed = static_cast<unsigned>(support::seed_or(20));
   SCOPED_TRACE(fmt::format("WEFT_SEED={}", seed));
   std::mt19937 random(seed);
   int refused = 0;

@@ -10,6 +10,7 @@
 #include "report/html/packed.hpp"
 #include "report/html/run_collector.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "topology/placement/placement.hpp"
 #include "traces/trace.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::uint64_t seed_of_test() { return traces::testing::seed_or(20'260); }
+std::uint64_t seed_of_test() { return support::seed_or(20'260); }
 
 SimTime at(std::int64_t ps) { return SimTime(Duration(ps)); }
 

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "report/compare.hpp"
@@ -13,6 +12,7 @@
 #include "tests/replay/microseconds.hpp"
 #include "tests/replay/well_formed.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "tests/support/seed.hpp"
 
 namespace weft::report {
 namespace {
@@ -109,11 +109,9 @@ TEST(PathDifference, ASweepGoesFromNeighbourToNeighbour) {
 }
 
 TEST(PathDifference, PartsAddUpOnRandomPrograms) {
-  const char* const one = std::getenv("WEFT_SEED");
   const char* const specs[] = {"crossbar:n=16,bw=10GB/s,lat=1us", "fat-tree:m=4,n=3,bw=10GB/s,lat=300ns",
                                "torus:dims=4x4,bw=1GB/s,lat=100ns", "dragonfly:p=1,a=2,h=4,bw=5GB/s,lat=1us"};
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    if (one != nullptr && seed != std::strtoull(one, nullptr, 10)) continue;
+  for (const std::uint64_t seed : support::seeds_to(100)) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     auto program = testing::well_formed(seed);
     const Replayed a(program.trace, specs[seed % 4]), b(program.trace, specs[(seed / 4) % 4]);

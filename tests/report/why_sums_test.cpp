@@ -3,7 +3,6 @@
 // computation, messages in the way to contention.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "tests/replay/why/why_sums.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/seed.hpp"
 #include "traces/formats.hpp"
 
 namespace weft::report::why_sums_test {
@@ -217,10 +217,8 @@ TEST(WhySums, AddUpOnRandomPrograms) {
                                         replay::RawMode::kDetached, replay::RawMode::kRendezvous};
   const char* const specs[] = {"crossbar:n=16,bw=1GB/s,lat=1us", "fat-tree:m=4,n=3,bw=10GB/s,lat=300ns",
                                "torus:dims=4x4,bw=1GB/s,lat=100ns", "dragonfly:p=1,a=2,h=4,bw=1GB/s,lat=1us"};
-  const char* const one = std::getenv("WEFT_SEED");
   Seen seen;
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
-    if (one != nullptr && seed != std::strtoull(one, nullptr, 10)) continue;
+  for (const std::uint64_t seed : support::seeds_to(500)) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     const auto program = testing::well_formed(seed);
     ReplayOptions o;
@@ -232,7 +230,7 @@ TEST(WhySums, AddUpOnRandomPrograms) {
     };
     expect_sums_on(open, specs[seed / 4 % 4], specs[(seed / 4 + seed / 16 + 1) % 4], o, seen);
   }
-  if (one != nullptr) return;
+  if (support::number_in("WEFT_SEED")) return;
   EXPECT_GT(seen.efficiencies, 900u);
   EXPECT_GT(seen.waits, 900u);
   EXPECT_GT(seen.rivals, 300u);

@@ -7,7 +7,7 @@ namespace {
 using ::testing::HasSubstr;
 
 void expect_simple_messages(const Fabric& f, std::uint32_t pairs) {
-  Rng rng(test_seed(3));
+  Rng rng(seed_or(3));
   std::vector<std::uint32_t> load(f.link_count());
   for (auto& x : load) x = static_cast<std::uint32_t>(rng.below(5));
   std::vector<LinkId> out;
@@ -181,7 +181,7 @@ TEST(PolarFly, EveryPrimePowerGivesDiameterTwoAndItsDegrees) {
 }
 
 TEST(Jellyfish, IsRegularConnectedSimpleAndSeeded) {
-  const std::uint64_t seed = test_seed(100);
+  const std::uint64_t seed = seed_or(100);
   for (const auto& [n, r] : std::vector<std::pair<int, int>>{
            {2, 1}, {4, 3}, {10, 3}, {12, 2}, {20, 5}, {200, 3}, {64, 62}, {9, 8}, {500, 2}}) {
     const std::string spec = "jellyfish:hosts_per_switch=2,n=" + std::to_string(n) +

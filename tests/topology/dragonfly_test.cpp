@@ -175,7 +175,7 @@ TEST(Dragonfly, TwoGlobalCablesCanBeShorterThanMinimalRouting) {
 }
 
 TEST(Dragonfly, FewerGroupsSpreadTheirCablesOverRoutersAndUseAtMostOneGlobalLink) {
-  const std::uint64_t seed = test_seed(77);
+  const std::uint64_t seed = seed_or(77);
   Rng rng(seed);
   for (int round = 0; round < 60; ++round) {
     const std::uint64_t a = 1 + rng.below(6), h = 1 + rng.below(4), g = 1 + rng.below(a * h + 1);

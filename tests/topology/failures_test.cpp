@@ -62,7 +62,7 @@ TEST(Failures, AShareOfTheCablesIsDrawnWithTheSeed) {
 }
 
 TEST(Failures, RandomFailuresOfEveryFamilyLeaveSimpleWalksOrUnreachablePairs) {
-  const std::uint64_t seed = test_seed(11);
+  const std::uint64_t seed = seed_or(11);
   for (const std::string spec :
        {"fat-tree:m=4,n=3", "xgft:m=4x4,w=2x3,p=1x2", "dragonfly:p=2,a=4,h=2,g=5",
         "torus:dims=4x4,host_links=off", "torus:dims=3x4,cables=2x1", "mesh:dims=3x3",

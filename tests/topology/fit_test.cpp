@@ -8,6 +8,7 @@
 #include "core/least_squares.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/topology/support.hpp"
 #include "topology/fit/kernel_fit.hpp"
 #include "topology/fit/network_fit.hpp"
@@ -17,10 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::uint64_t seed() {
-  const char* s = std::getenv("WEFT_SEED");
-  return s != nullptr ? std::strtoull(s, nullptr, 10) : 1;
-}
+std::uint64_t seed() { return support::seed_or(1); }
 
 Measurements parsed(const std::string& text) {
   auto m = Measurements::parse("in.csv", text);

@@ -248,7 +248,7 @@ TEST(GraphFile, RoutersAloneTakeHosts) {
 }
 
 TEST(GraphFile, ChangedBytesAreAnsweredWithANetworkOrAnErrorThatNamesTheFile) {
-  const std::uint64_t seed = test_seed(77);
+  const std::uint64_t seed = seed_or(77);
   Rng rng(seed);
   const Fabric small = load("xgft:m=2x2,w=1x2").fabric;
   const std::string dot = to_dot(small), xml = to_graphml(small);

@@ -136,7 +136,7 @@ TEST(Placement, HplRowsAndColumnsStayOnOneSwitchWhereThereIsRoom) {
 }
 
 TEST(Placement, EveryMapPlacesEveryRankOnceAndFillsNoHostTwice) {
-  const std::uint64_t seed = test_seed(20261120);
+  const std::uint64_t seed = seed_or(20261120);
   Rng rng(seed);
   for (int i = 0; i < 200; ++i) {
     const std::uint32_t per_host = 1 + static_cast<std::uint32_t>(rng.below(3));

@@ -98,7 +98,7 @@ TEST(RoutesFile, BlanksTabsAndLeadingZerosChangeNothing) {
 
 // Numbers of up to three digits are read at once, others digit by digit, what a tab stands before field by field.
 TEST(RoutesFile, NumbersOfAllLengthsAreReadAlikeEitherWay) {
-  for (std::uint64_t seed = test_seed(1), i = 0; i < 5; ++i, ++seed) {
+  for (std::uint64_t seed = seed_or(1), i = 0; i < 5; ++i, ++seed) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     Rng rng(seed);
     const std::uint32_t links = 10'100, hosts = 1'200;

@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "core/rng.hpp"
+#include "tests/support/seed.hpp"
 #include "topology/platform/platform.hpp"
 
 namespace weft::topology {
@@ -58,10 +58,6 @@ inline std::vector<std::string> via(const Fabric& f, std::uint32_t src, std::uin
   return names;
 }
 
-// Seed of a property test: WEFT_SEED replays one.
-inline std::uint64_t test_seed(std::uint64_t fallback) {
-  const char* s = std::getenv("WEFT_SEED");
-  return s != nullptr ? std::strtoull(s, nullptr, 10) : fallback;
-}
+using support::seed_or;
 
 }  // namespace weft::topology

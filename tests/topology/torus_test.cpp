@@ -129,7 +129,7 @@ TEST(Torus, TieRuleChoosesTheDirectionToTheFarthestPoint) {
 }
 
 TEST(Torus, RandomShapesCorrectDimensionsInOrderByShortestRings) {
-  const std::uint64_t seed = test_seed(4242);
+  const std::uint64_t seed = seed_or(4242);
   Rng rng(seed);
   for (int round = 0; round < 60; ++round) {
     std::vector<std::uint32_t> dims;

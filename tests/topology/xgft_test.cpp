@@ -97,7 +97,7 @@ TEST(Xgft, SameShapeAsAnMPortTreeGivesTheSameLinkLoads) {
 }
 
 TEST(Xgft, RandomShapesAreSoundShortestAndNeverGoUpAfterDown) {
-  const std::uint64_t seed = test_seed(20260);
+  const std::uint64_t seed = seed_or(20260);
   Rng rng(seed);
   for (int round = 0; round < 40; ++round) {
     const std::uint64_t h = 1 + rng.below(3);

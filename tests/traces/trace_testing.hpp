@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +11,7 @@
 
 #include "core/rng.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/seed.hpp"
 #include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/trace.hpp"
@@ -105,10 +105,7 @@ inline std::vector<std::string> hpl_traces() {
   return out;
 }
 
-inline std::uint64_t seed_or(std::uint64_t fallback) {
-  const char* s = std::getenv("WEFT_SEED");
-  return s != nullptr ? std::strtoull(s, nullptr, 10) : fallback;
-}
+using support::seed_or;
 
 // A random operation that op_rules.hpp accepts, every field exercised.
 inline Op random_op(Rng& rng, OpKind kind, const OpLimits& limits, OpBlock& block) {
