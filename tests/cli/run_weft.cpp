@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <stdexcept>
 
 #include "tests/support/checkout.hpp"
 
@@ -15,35 +12,16 @@ namespace weft::testing {
 
 namespace fs = std::filesystem;
 
-Workspace::Workspace() {
-  std::string pattern = (fs::temp_directory_path() / "weft-test-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder: " + pattern);
-  path_ = pattern;
-}
-
-Workspace::~Workspace() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 void Workspace::write(const std::string& name, std::string_view content) const {
-  const fs::path file = fs::path(path_) / name;
-  fs::create_directories(file.parent_path());
-  std::ofstream out(file, std::ios::binary);
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  folder_.write(name, content);
 }
 
-std::string Workspace::read(const std::string& name) const {
-  std::ifstream in(fs::path(path_) / name, std::ios::binary);
-  std::ostringstream all;
-  all << in.rdbuf();
-  return all.str();
-}
+std::string Workspace::read(const std::string& name) const { return support::slurp(folder_.path(name)); }
 
 std::vector<std::string> Workspace::list() const {
   std::vector<std::string> out;
-  for (const auto& e : fs::recursive_directory_iterator(path_))
-    out.push_back(fs::relative(e.path(), path_).string());
+  for (const auto& e : fs::recursive_directory_iterator(path()))
+    out.push_back(fs::relative(e.path(), path()).string());
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -60,27 +38,22 @@ Outcome Workspace::interrupted_weft(const std::string& arguments, double seconds
 Outcome Workspace::run(const std::string& timeout, const std::string& arguments) const {
   // Outputs go beside the workspace, so that list() shows only what weft and the test wrote. 4 GB of address
   // space: a malformed number must not become an allocation (sanitizers need the space themselves).
-  const std::string out = path_ + ".out";
-  const std::string err = path_ + ".err";
+  const std::string out = path() + ".out";
+  const std::string err = path() + ".err";
 #if defined(__SANITIZE_ADDRESS__)
   const std::string limit;
 #else
   const std::string limit = "ulimit -v 4000000; ";
 #endif
-  const std::string command = "cd '" + path_ + "' && " + limit + timeout + " " + support::binary_dir() +
+  const std::string command = "cd '" + path() + "' && " + limit + timeout + " " + support::binary_dir() +
                               "/cli/weft </dev/null " + arguments + " >'" + out + "' 2>'" + err + "'";
   const int status = std::system(command.c_str());
   Outcome o;
   o.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  const auto slurp = [](const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream all;
-    all << in.rdbuf();
-    fs::remove(file);
-    return all.str();
-  };
-  o.out = slurp(out);
-  o.err = slurp(err);
+  o.out = support::slurp(out);
+  o.err = support::slurp(err);
+  fs::remove(out);
+  fs::remove(err);
   return o;
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/files.hpp"
+
 namespace weft::testing {
 
 struct Outcome {
@@ -17,10 +19,6 @@ struct Outcome {
 // A folder that goes away with the object.
 class Workspace {
  public:
-  Workspace();
-  ~Workspace();
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
   void write(const std::string& name, std::string_view content) const;
   [[nodiscard]] std::string read(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> list() const;
@@ -29,11 +27,11 @@ class Workspace {
   // The same, sent a signal after so many seconds if it still runs then.
   [[nodiscard]] Outcome interrupted_weft(const std::string& arguments, double seconds,
                                          const std::string& signal = "INT") const;
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return folder_.path(); }
 
  private:
   [[nodiscard]] Outcome run(const std::string& timeout, const std::string& arguments) const;
-  std::string path_;
+  support::TempDir folder_;
 };
 
 }  // namespace weft::testing

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/support/files.hpp"
 #include "tests/support/no_tmpfile.hpp"
 
 namespace weft {
@@ -31,12 +32,7 @@ using ::testing::IsEmpty;
 
 class AtomicFileTest : public ::testing::Test {
  protected:
-  AtomicFileTest() {
-    std::string pattern = ::testing::TempDir() + "/weft-atomic-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~AtomicFileTest() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string at(const std::string& name) const { return dir_.path(name); }
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> out;
     for (const auto& e : fs::directory_iterator(folder_)) out.push_back(e.path().filename());
@@ -68,7 +64,8 @@ class AtomicFileTest : public ::testing::Test {
     ::waitpid(pid, &status, 0);
     return status;
   }
-  std::string folder_;
+  const support::TempDir dir_;
+  const std::string& folder_ = dir_.path();
 };
 
 TEST_F(AtomicFileTest, ANewFileHasTheUmasksModeAndAnOldOneKeepsItsOwn) {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -15,11 +14,13 @@
 
 #include "tests/faults/inputs.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/files.hpp"
 
 namespace weft::faults {
 namespace {
 
 namespace fs = std::filesystem;
+using support::slurp;
 constexpr const char* kOld = "old\n";
 
 // Without the lines that tell how long it took and how much memory: no two runs have the same.
@@ -33,13 +34,6 @@ std::string comparable(const std::string& text) {
     if (!changing) out += line + '\n';
   }
   return out;
-}
-
-std::string slurp(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream all;
-  all << in.rdbuf();
-  return all.str();
 }
 
 int open_output(const std::string& path) {

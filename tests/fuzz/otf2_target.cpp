@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "tests/fuzz/replay_some.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/otf2_writer.hpp"
 #include "traces/check/check.hpp"
 #include "traces/exports/export.hpp"
@@ -106,11 +106,7 @@ std::vector<std::string> seeds() {
     }
   }
   std::string all;
-  for (const char* name : kNames) {
-    std::ostringstream s;
-    s << std::ifstream(dir / name, std::ios::binary).rdbuf();
-    all += std::string(kFile) + name + "\n" + s.str();
-  }
+  for (const char* name : kNames) all += std::string(kFile) + name + "\n" + support::slurp(dir / name);
   fs::remove_all(dir, ec);
   return {all};
 }

@@ -1,10 +1,9 @@
 // Readers of platforms: textproto, shorthand, GraphML, DOT, routes files, files of placements.
-#include <fstream>
-#include <sstream>
 
 #include "tests/fuzz/replay_some.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/files.hpp"
 #include "topology/placement/placement.hpp"
 #include "topology/platform/platform.hpp"
 #include "topology/platform/platform_source.hpp"
@@ -55,12 +54,8 @@ bool run_placement(std::string_view bytes) {
 
 std::vector<std::string> textproto_seeds() {
   std::vector<std::string> out;
-  for (const char* name : {"dragonfly-18", "torus-16", "fat-tree-taper-16", "frontera"}) {
-    std::ifstream in(support::source_dir() + "/platforms/" + name + ".textproto");
-    std::stringstream s;
-    s << in.rdbuf();
-    out.push_back(s.str());
-  }
+  for (const char* name : {"dragonfly-18", "torus-16", "fat-tree-taper-16", "frontera"})
+    out.push_back(support::slurp(support::source_dir() + "/platforms/" + name + ".textproto"));
   return out;
 }
 

@@ -5,12 +5,11 @@
 #include <zstd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tests/support/files.hpp"
 #include "traces/trace.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/format.hpp"
@@ -133,11 +132,9 @@ inline std::string weft_seed(const std::string& path) {
   (void)w.add_region("r");
   w.append(block_seed());
   w.finish().value();
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
+  std::string bytes = support::slurp(path);
   std::filesystem::remove(path);
-  return s.str();
+  return bytes;
 }
 
 }  // namespace weft::traces

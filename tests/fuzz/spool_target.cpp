@@ -1,5 +1,4 @@
 // Spools of the recorder, as weft record --merge reads them: of one or several ranks and jobs, whole or cut.
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -10,6 +9,7 @@
 
 #include "tests/fuzz/replay_some.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/support/files.hpp"
 #include "traces/check/check.hpp"
 #include "traces/info.hpp"
 #include "traces/op.hpp"
@@ -64,22 +64,6 @@ void write(const fs::path& path, std::string_view bytes) {
   require(static_cast<bool>(out), "write a spool");
 }
 
-// A directory of this process, empty, and gone in the end.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("weft_fuzz_spools_" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 // The merge says what it wrote; reading that must give the same.
 void use(const RecordedTrace& made) {
   auto t = traces::open_trace({made.path}, "weft");
@@ -94,15 +78,15 @@ void use(const RecordedTrace& made) {
 }
 
 bool run_spools(std::string_view bytes) {
-  const Folder folder;
+  const support::TempDir folder;
   const std::size_t first = std::min(bytes.find(magic_bytes()), bytes.size());
   const std::string before(bytes.substr(0, first));
-  if (!before.empty()) write(folder.path() / kLostFile, before);
+  if (!before.empty()) write(folder.path(kLostFile), before);
   bytes.remove_prefix(first);
   for (std::size_t n = 0; n < kMaxSpools && !bytes.empty(); ++n) {
     const std::size_t size = std::min(bytes.find(magic_bytes(), sizeof kSpoolMagic), bytes.size());
     const std::string spool = unpacked(bytes.substr(0, size));
-    write(folder.path() / file_name(spool), spool);
+    write(folder.path(file_name(spool)), spool);
     bytes.remove_prefix(size);
   }
   bool accepted = false;
@@ -111,7 +95,7 @@ bool run_spools(std::string_view bytes) {
     info.recorder = "fuzz";
     info.command_line = info.hpl_dat = before;  // files of the folder, too, and of no form
     info.salvage = salvage;
-    const std::string output = folder.path() / "t.weft";
+    const std::string output = folder.path("t.weft");
     const auto made = merge_spools(folder.path(), output, info);
     if (!made) continue;
     accepted |= !made->empty();

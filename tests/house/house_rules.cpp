@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
 #include "tests/support/checkout.hpp"
+#include "tests/support/files.hpp"
 
 namespace weft::house {
 namespace {
@@ -78,12 +78,8 @@ IncludeTable parse_include_table(std::string_view architecture) {
 }
 
 const IncludeTable& allowed_includes() {
-  static const IncludeTable table = [] {
-    std::ifstream in(support::source_dir() + "/ARCHITECTURE.md");
-    std::ostringstream all;
-    all << in.rdbuf();
-    return parse_include_table(all.str());
-  }();
+  static const IncludeTable table =
+      parse_include_table(support::slurp(support::source_dir() + "/ARCHITECTURE.md"));
   return table;
 }
 

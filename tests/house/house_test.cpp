@@ -5,11 +5,10 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "tests/house/house_rules.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/files.hpp"
 
 namespace weft::house {
 namespace {
@@ -21,12 +20,7 @@ using ::testing::SizeIs;
 
 const std::string kRoot = support::source_dir();
 
-std::string read(const std::string& path) {
-  std::ifstream in(kRoot + "/" + path, std::ios::binary);
-  std::ostringstream all;
-  all << in.rdbuf();
-  return all.str();
-}
+std::string read(const std::string& path) { return support::slurp(kRoot + "/" + path); }
 
 // Files under version control plus new ones that are not ignored; where there is no git, every file outside
 // build folders.

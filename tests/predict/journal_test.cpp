@@ -2,7 +2,6 @@
 #include "predict/journal/journal.hpp"
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +11,6 @@
 #include <fstream>
 #include <limits>
 #include <set>
-#include <sstream>
 
 #include "core/rng.hpp"
 #include "predict/journal/points.hpp"
@@ -20,24 +18,20 @@
 #include "predict/journal/run_point.hpp"
 #include "predict/journal/shard.hpp"
 #include "tests/predict/support.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/seed.hpp"
 
 namespace weft::predict {
 namespace {
 
 namespace fs = std::filesystem;
+using support::slurp;
 using ::testing::HasSubstr;
 
 std::uint64_t seed_of_tests() { return support::seed_or(20261122); }
 
 class JournalTest : public ::testing::Test {
  protected:
-  JournalTest() {
-    std::string pattern = ::testing::TempDir() + "weft-journal-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~JournalTest() override { fs::remove_all(folder_); }
-
   [[nodiscard]] std::unique_ptr<Journal> open(Journal::Access access = Journal::Access::kAppend) const {
     auto j = Journal::open({folder_}, access, {"weft sweep", "2/3"}, "1");
     EXPECT_TRUE(j) << (j ? "" : j.error().message());
@@ -53,15 +47,10 @@ class JournalTest : public ::testing::Test {
   static PointKey key(std::uint64_t n) { return {0x1234, 4 * n + 1}; }
   static Json value(std::uint64_t n) { return Json{{"n", n}, {"third", static_cast<double>(n) / 3}}; }
 
-  std::string folder_;
+  const support::TempDir dir_;
+  const std::string& folder_ = dir_.path();
 };
 
-std::string slurp(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream all;
-  all << in.rdbuf();
-  return all.str();
-}
 void spill(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
 
 TEST_F(JournalTest, WhatWasAppendedIsFoundByItselfByOthersAndLater) {

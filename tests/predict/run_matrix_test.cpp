@@ -39,7 +39,7 @@ class RunMatrix : public ::testing::Test {
     request_.seed = 7;
   }
   testing::MemoryTrace small_, large_;
-  TempFile a_, b_;
+  TraceFile a_, b_;
   MatrixRequest request_;
 };
 

@@ -2,35 +2,25 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <string>
 
+#include "tests/support/files.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "topology/platform/platform.hpp"
 #include "traces/weft/copy.hpp"
 
 namespace weft::predict {
 
-class TempFile {
+using support::TempFile;
+
+// The trace as a .weft file.
+class TraceFile : public TempFile {
  public:
-  explicit TempFile(const std::string& name)
-      : path_(::testing::TempDir() + "weft_" + std::to_string(::getpid()) + "_" + name) {}
-  TempFile(const std::string& name, const std::string& text) : TempFile(name) {
-    std::ofstream(path_) << text;
-  }
-  TempFile(const std::string& name, traces::TraceReader& trace) : TempFile(name) {
-    const auto written = traces::copy_to_weft(trace, path_);
+  TraceFile(const std::string& name, traces::TraceReader& trace) : TempFile(name) {
+    const auto written = traces::copy_to_weft(trace, path());
     EXPECT_TRUE(written) << (written ? "" : written.error().message());
   }
-  ~TempFile() { ::unlink(path_.c_str()); }
-  TempFile(const TempFile&) = delete;
-  TempFile& operator=(const TempFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 inline topology::Platform platform_of(const std::string& spec) {

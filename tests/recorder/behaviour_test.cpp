@@ -21,25 +21,25 @@ double computed_seconds(const Recorded& r, std::size_t rank) {
 }
 
 TEST_P(Record, ExitCodeIsTheProgramsAndTheTraceIsThereAnyway) {
-  const Folder folder;
+  const TempDir folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 0")), 0);
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 9")), 9);
-  EXPECT_EQ(read_back(folder / "t.weft").lines.size(), 2u);
+  EXPECT_EQ(read_back(folder.path("t.weft")).lines.size(), 2u);
 }
 
 TEST_P(Record, ProgramWithoutALauncherIsOneRank) {
-  const Folder folder;
+  const TempDir folder;
   EXPECT_EQ(record(folder, behaviour("exit 4")), 4);
-  EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)),
+  EXPECT_THAT(inside(read_back(folder.path("t.weft")).lines.at(0)),
               ::testing::ElementsAre("barrier - 0 - world"));
 }
 
 TEST_P(Record, CommandWithoutMpiKeepsItsExitCodeAndIsAnErrorOnlyIfItSucceeded) {
-  const Folder folder;
+  const TempDir folder;
   EXPECT_EQ(record(folder, behaviour("no-mpi 6")), 6);
   EXPECT_EQ(record(folder, behaviour("no-mpi 0")), 3);
-  EXPECT_THAT(slurp(folder / "err"), ::testing::HasSubstr("no MPI rank was recorded"));
-  EXPECT_FALSE(fs::exists(folder / "t.weft"));
+  EXPECT_THAT(slurp(folder.path("err")), ::testing::HasSubstr("no MPI rank was recorded"));
+  EXPECT_FALSE(fs::exists(folder.path("t.weft")));
   EXPECT_EQ(record(folder, "sh -c 'kill -9 $$'"), 137);
   EXPECT_EQ(record(folder, "./no-such-program"), 2);
   EXPECT_EQ(shell(folder, weft() + " record -o t.weft"), 2);
@@ -47,19 +47,19 @@ TEST_P(Record, CommandWithoutMpiKeepsItsExitCodeAndIsAnErrorOnlyIfItSucceeded) {
 }
 
 TEST_P(Record, ArgumentsAndStandardStreamsReachTheProgramUntouched) {
-  const Folder folder;
+  const TempDir folder;
   EXPECT_EQ(
       shell(
           folder,
           "printf 'one\\ntwo\\n' | " + weft() +
               R"( record -o t.weft -- sh -c 'cat; printf "<%s>" "$@"; echo oops >&2; exit 3' sh '' '[a,b]' '--' -o 'x y')"),
       3);
-  EXPECT_EQ(slurp(folder / "out"), "one\ntwo\n<><[a,b]><--><-o><x y>");
-  EXPECT_THAT(slurp(folder / "err"), ::testing::StartsWith("oops\n"));
+  EXPECT_EQ(slurp(folder.path("out")), "one\ntwo\n<><[a,b]><--><-o><x y>");
+  EXPECT_THAT(slurp(folder.path("err")), ::testing::StartsWith("oops\n"));
 }
 
 TEST_P(Record, NoSpoolIsLeftBehindUnlessAskedFor) {
-  const Folder folder;
+  const TempDir folder;
   const auto spools = [&] {
     std::vector<std::string> found;
     for (const auto& e : fs::directory_iterator(folder.path()))
@@ -72,15 +72,15 @@ TEST_P(Record, NoSpoolIsLeftBehindUnlessAskedFor) {
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("exit 0"), "--keep-spool"), 0);
   ASSERT_EQ(spools().size(), 1u);
   EXPECT_EQ(shell(folder, fmt::format("{} record -o again.weft --merge {}", weft(), spools()[0])), 0)
-      << slurp(folder / "err");
-  EXPECT_EQ(read_back(folder / "again.weft").lines, read_back(folder / "t.weft").lines);
+      << slurp(folder.path("err"));
+  EXPECT_EQ(read_back(folder.path("again.weft")).lines, read_back(folder.path("t.weft")).lines);
 }
 
 TEST_P(Record, KilledProgramLeavesATraceThatEndsInsideTheCallsItHungIn) {
-  const Folder folder;
+  const TempDir folder;
   // The launcher's own code, passed on: 128 + SIGKILL of Open MPI, SIGKILL of MPICH.
   EXPECT_THAT(record(folder, mpirun(3) + behaviour("killed")), ::testing::AnyOf(128 + SIGKILL, SIGKILL));
-  const Recorded r = read_back(folder / "t.weft");
+  const Recorded r = read_back(folder.path("t.weft"));
   ASSERT_EQ(r.lines.size(), 3u);
   EXPECT_THAT(r.lines[0], ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world"));
   EXPECT_THAT(r.lines[1],
@@ -90,38 +90,38 @@ TEST_P(Record, KilledProgramLeavesATraceThatEndsInsideTheCallsItHungIn) {
 }
 
 TEST_P(Record, AbortKeepsItsCodeAndTheTrace) {
-  const Folder folder;
+  const TempDir folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("abort")), 5);
-  EXPECT_THAT(read_back(folder / "t.weft").lines.at(1),
+  EXPECT_THAT(read_back(folder.path("t.weft")).lines.at(1),
               ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world"));
 }
 
 TEST_P(Record, ForkedChildWritesNothing) {
-  const Folder folder;
+  const TempDir folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("fork")), 0);
-  EXPECT_THAT(inside(read_back(folder / "t.weft").lines.at(0)),
+  EXPECT_THAT(inside(read_back(folder.path("t.weft")).lines.at(0)),
               ::testing::ElementsAre("barrier - 0 - world"));
 }
 
 TEST_P(Record, TwoJobsOfOneCommandAreTwoTraces) {
-  const Folder folder;
+  const TempDir folder;
   const std::string script =
       "#!/bin/sh\n" + mpirun(2) + behaviour("exit 0") + "\n" + mpirun(3) + behaviour("exit 0") + "\n";
-  std::ofstream(folder / "job.sh") << script;
-  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder / "err");
-  EXPECT_EQ(read_back(folder / "t.weft").lines.size(), 2u);
-  EXPECT_EQ(read_back(folder / "t.2.weft").lines.size(), 3u);
+  std::ofstream(folder.path("job.sh")) << script;
+  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder.path("err"));
+  EXPECT_EQ(read_back(folder.path("t.weft")).lines.size(), 2u);
+  EXPECT_EQ(read_back(folder.path("t.2.weft")).lines.size(), 3u);
   // Again: the name that was given is written over, a file that nobody named is not.
-  std::ofstream(folder / "t.2.weft") << "precious";
-  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder / "err");
-  EXPECT_EQ(slurp(folder / "t.2.weft"), "precious");
-  EXPECT_EQ(read_back(folder / "t.3.weft").lines.size(), 3u);
+  std::ofstream(folder.path("t.2.weft")) << "precious";
+  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder.path("err"));
+  EXPECT_EQ(slurp(folder.path("t.2.weft")), "precious");
+  EXPECT_EQ(read_back(folder.path("t.3.weft")).lines.size(), 3u);
 }
 
 TEST_P(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
-  const Folder folder;
+  const TempDir folder;
   ASSERT_EQ(record(folder, mpirun(3) + behaviour("spin")), 0);
-  const Recorded r = read_back(folder / "t.weft");
+  const Recorded r = read_back(folder.path("t.weft"));
   EXPECT_THAT(inside(r.lines.at(1)), ::testing::ElementsAre("iprobe 0 hit 7 world [0 7 4]",
                                                             "recv 0 4 7 world [0 7 4]", "send 2 4 7 world"));
   EXPECT_LT(computed_seconds(r, 1), 0.05) << "the message comes after 0.1 s of polling";
@@ -146,14 +146,14 @@ std::size_t hit_of(const Recorded& r) {
 }
 
 TEST_P(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
-  const Folder folder;
+  const TempDir folder;
   Recorded r;
   std::size_t hit = 0;
   std::int64_t body = 0;
   // A body ends where more than kBodyComputePs pass between its operations: on a busy machine an interrupt can do that.
   for (int attempt = 0; attempt < 5 && body < 2; ++attempt) {
     ASSERT_EQ(record(folder, mpirun(4) + behaviour("poll")), 0);
-    r = read_back(folder / "t.weft");
+    r = read_back(folder.path("t.weft"));
     hit = hit_of(r);
     body = r.lists[1][hit].at(1);
     const Op& next = r.ops[1][hit + static_cast<std::size_t>(body) + 1];
@@ -180,9 +180,9 @@ TEST_P(Record, PollsWithWorkBetweenArePlacesOfOneConditionalStep) {
 }
 
 TEST_P(Record, PollsGivenUpBeforeAReceiveBelongToNoHit) {
-  const Folder folder;
+  const TempDir folder;
   ASSERT_EQ(record(folder, mpirun(2) + behaviour("missed")), 0);
-  const Recorded r = read_back(folder / "t.weft");
+  const Recorded r = read_back(folder.path("t.weft"));
   for (std::size_t i = 0; i < r.ops.at(1).size(); ++i)
     if (r.ops[1][i].kind == OpKind::iprobe) {
       EXPECT_EQ(r.ops[1][i].flags & traces::kHit, 0) << "the first poll comes first";
@@ -192,20 +192,20 @@ TEST_P(Record, PollsGivenUpBeforeAReceiveBelongToNoHit) {
 }
 
 TEST_P(Record, CpuClockCountsWorkAndNotSleepWallClockCountsBoth) {
-  const Folder folder;
+  const TempDir folder;
   ASSERT_EQ(record(folder, mpirun(2) + behaviour("clock")), 0);
-  const Recorded cpu = read_back(folder / "t.weft");
+  const Recorded cpu = read_back(folder.path("t.weft"));
   EXPECT_GT(computed_seconds(cpu, 0), 0.0199);
   EXPECT_LT(computed_seconds(cpu, 0), 0.1);
   ASSERT_EQ(record(folder, mpirun(2) + behaviour("clock"), "--clock wall"), 0);
-  EXPECT_GT(computed_seconds(read_back(folder / "t.weft"), 0), 0.2199);
+  EXPECT_GT(computed_seconds(read_back(folder.path("t.weft")), 0), 0.2199);
 }
 
 TEST_P(Record, HeaderTellsWhereTheTraceComesFrom) {
-  const Folder folder;
-  std::ofstream(folder / "HPL.dat") << "HPLinpack benchmark input file\n";
+  const TempDir folder;
+  std::ofstream(folder.path("HPL.dat")) << "HPLinpack benchmark input file\n";
   ASSERT_EQ(record(folder, mpirun(2) + behaviour("exit 0")), 0);
-  const traces::TraceHeader h = read_back(folder / "t.weft").header;
+  const traces::TraceHeader h = read_back(folder.path("t.weft")).header;
   EXPECT_EQ(h.ranks, 2u);
   EXPECT_EQ(h.hpl_dat, "HPLinpack benchmark input file\n");
   EXPECT_THAT(h.command_line, ::testing::HasSubstr("behaviour exit 0"));

@@ -8,10 +8,10 @@ WEFT_UNDER_ONE_MPI(RecordedCalls);
 
 using ::testing::ElementsAreArray;
 
-Recorded record_family(const Folder& folder, const std::string& family) {
+Recorded record_family(const TempDir& folder, const std::string& family) {
   const int code = record(folder, mpirun(4) + program("calls") + " " + family);
-  EXPECT_EQ(code, 0) << slurp(folder / "err");
-  Recorded r = read_back(folder / "t.weft");
+  EXPECT_EQ(code, 0) << slurp(folder.path("err"));
+  Recorded r = read_back(folder.path("t.weft"));
   EXPECT_EQ(r.ops.size(), 4u);
   r.ops.resize(4);
   r.lists.resize(4);
@@ -20,7 +20,7 @@ Recorded record_family(const Folder& folder, const std::string& family) {
 }
 
 TEST_P(RecordedCalls, BlockingMessagesKeepTheirModeAndWhatTheyMatched) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "p2p");
   EXPECT_THAT(inside(r.lines[2]),
               ElementsAreArray({"send 3 8 1 world", "ssend 3 16 2 world", "bsend 3 24 3 world",
@@ -36,7 +36,7 @@ TEST_P(RecordedCalls, BlockingMessagesKeepTheirModeAndWhatTheyMatched) {
 }
 
 TEST_P(RecordedCalls, PersistentRequestsKeepTheirSlotUntilFreed) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "persistent");
   EXPECT_THAT(inside(r.lines[0]),
               ElementsAreArray(
@@ -53,7 +53,7 @@ TEST_P(RecordedCalls, PersistentRequestsKeepTheirSlotUntilFreed) {
 }
 
 TEST_P(RecordedCalls, CompletionsNameTheirRequestsAndWhatArrived) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "completion");
   EXPECT_THAT(inside(r.lines[1]),
               ElementsAreArray(
@@ -70,7 +70,7 @@ TEST_P(RecordedCalls, CompletionsNameTheirRequestsAndWhatArrived) {
 }
 
 TEST_P(RecordedCalls, CancelledReceivesAreLeftOutAndCounted) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "completion");
   EXPECT_TRUE(has_note(r, "4 receives cancelled"));
   for (const Lines& lines : r.lines)
@@ -78,7 +78,7 @@ TEST_P(RecordedCalls, CancelledReceivesAreLeftOutAndCounted) {
 }
 
 TEST_P(RecordedCalls, ProbesTellWhatTheyFoundAndMatchedReceivesFollow) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "probe");
   EXPECT_THAT(
       inside(r.lines[1]),
@@ -108,7 +108,7 @@ const Lines kCollectives = {"barrier - 0 - world",
                             "exscan - 64 - world"};
 
 TEST_P(RecordedCalls, CollectivesCarryRootBytesAndPerRankCounts) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "collectives");
   EXPECT_THAT(inside(r.lines[1]), ElementsAreArray(kCollectives));
   EXPECT_THAT(r.lines[3], ::testing::Contains("scatterv 3 32 - world [8 16 24 32]"));
@@ -116,7 +116,7 @@ TEST_P(RecordedCalls, CollectivesCarryRootBytesAndPerRankCounts) {
 }
 
 TEST_P(RecordedCalls, NonBlockingCollectivesAreTheSameWithARequest) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "icollectives");
   Lines expected;
   for (const std::string& line : kCollectives) {
@@ -132,7 +132,7 @@ TEST_P(RecordedCalls, NonBlockingCollectivesAreTheSameWithARequest) {
 }
 
 TEST_P(RecordedCalls, PersistentCollectivesAreTheNonBlockingOnesAtEachStart) {
-  const Folder folder;
+  const TempDir folder;
   const int rounds = current_mpi.abi == "openmpi" ? 2 : 1;  // calls.c says why
   const Recorded r = record_family(folder, fmt::format("persistent_collectives {}", rounds));
   Lines expected;
@@ -146,7 +146,7 @@ TEST_P(RecordedCalls, PersistentCollectivesAreTheNonBlockingOnesAtEachStart) {
 }
 
 TEST_P(RecordedCalls, MessagesAndCollectivesStartTogether) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "persistent_mixed");
   Lines expected{"recv_init 3 8 1 world", "send_init 1 8 1 world"};
   const Lines round{"startall - 0 - world [0 2]", "iallreduce - 16 - world", "ibcast 1 24 - world",
@@ -159,7 +159,7 @@ TEST_P(RecordedCalls, MessagesAndCollectivesStartTogether) {
 }
 
 TEST_P(RecordedCalls, NeighbourCollectivesListTheNeighboursThatExist) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "neighbours");
   EXPECT_THAT(inside(r.lines[1]),
               ElementsAreArray(
@@ -178,7 +178,7 @@ TEST_P(RecordedCalls, NeighbourCollectivesListTheNeighboursThatExist) {
 }
 
 TEST_P(RecordedCalls, CommunicatorsAreTheSameOnAllTheirMembers) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "communicators");
   const auto members = [&](std::int64_t id) {
     return r.communicators.at(static_cast<std::size_t>(id)).members;
@@ -215,7 +215,7 @@ TEST_P(RecordedCalls, CommunicatorsAreTheSameOnAllTheirMembers) {
 }
 
 TEST_P(RecordedCalls, InterCommunicatorMessagesAreKeptAndTheirCollectivesCounted) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "intercomm");
   EXPECT_THAT(
       inside(r.lines[0]),
@@ -223,11 +223,11 @@ TEST_P(RecordedCalls, InterCommunicatorMessagesAreKeptAndTheirCollectivesCounted
                         "send 3 8 3 split2", "comm_create - split3 - split2", "barrier - 0 - split3",
                         "comm_free - 0 - split3", "comm_free - 0 - split2", "comm_free - 0 - split1"}));
   EXPECT_EQ(inside(r.lines[3])[2], "recv 0 8 3 split2 [0 3 8]");
-  EXPECT_TRUE(has_note(r, "4 collectives on an inter-communicator")) << slurp(folder / "err");
+  EXPECT_TRUE(has_note(r, "4 collectives on an inter-communicator")) << slurp(folder.path("err"));
 }
 
 TEST_P(RecordedCalls, DerivedDatatypesCountTheirBytesWithoutHoles) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "types");
   EXPECT_THAT(inside(r.lines[0]),
               ElementsAreArray({"send 1 160 1 world", "send 1 60 2 world", "send 1 26 3 world",
@@ -239,7 +239,7 @@ TEST_P(RecordedCalls, DerivedDatatypesCountTheirBytesWithoutHoles) {
 }
 
 TEST_P(RecordedCalls, RequestsThatShareAHandleAreToldApart) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "shared_handles");
   std::vector<std::uint32_t> posted;
   std::vector<std::uint32_t> waited;
@@ -252,19 +252,19 @@ TEST_P(RecordedCalls, RequestsThatShareAHandleAreToldApart) {
 }
 
 TEST_P(RecordedCalls, WhatATraceCannotHoldIsCountedInTheHeader) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_family(folder, "unrecorded");
   EXPECT_THAT(inside(r.lines[0]), ElementsAreArray({"barrier - 0 - world"}));
-  EXPECT_TRUE(has_note(r, "20 calls of one-sided")) << slurp(folder / "err");
+  EXPECT_TRUE(has_note(r, "20 calls of one-sided")) << slurp(folder.path("err"));
   EXPECT_TRUE(has_note(r, "12 calls of file I/O"));
-  EXPECT_THAT(slurp(folder / "err"), ::testing::HasSubstr("20 calls of one-sided"));
+  EXPECT_THAT(slurp(folder.path("err")), ::testing::HasSubstr("20 calls of one-sided"));
 }
 
 TEST_P(RecordedCalls, TwoRecordingsOfOneProgramAreTheSameButForTimes) {
   for (const char* family : {"p2p", "completion", "communicators", "probe"}) {
-    const Folder folder;
+    const TempDir folder;
     const Recorded first = record_family(folder, family);
-    fs::remove(folder / "t.weft");
+    fs::remove(folder.path("t.weft"));
     const Recorded second = record_family(folder, family);
     EXPECT_EQ(first.lines, second.lines) << family;
   }

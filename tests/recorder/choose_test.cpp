@@ -2,28 +2,31 @@
 #include "traces/recorder/launch/choose.hpp"
 
 #include <elf.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <cstring>
 #include <random>
 
-#include "tests/recorder/folder.hpp"
+#include "tests/support/files.hpp"
 #include "traces/recorder/launch/launch.hpp"
 #include "traces/recorder/launch/program_file.hpp"
 
 namespace weft::recorder::testing {
 namespace {
 
+namespace fs = std::filesystem;
+using support::TempDir;
 using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-std::string script(const Folder& folder, const std::string& name, const std::string& text) {
-  std::ofstream(folder / name) << "#!/bin/sh\n" << text << "\n";
-  ::chmod((folder / name).c_str(), 0755);
-  return folder / name;
+std::string script(const TempDir& folder, const std::string& name, const std::string& text) {
+  std::ofstream(folder.path(name)) << "#!/bin/sh\n" << text << "\n";
+  ::chmod(folder.path(name).c_str(), 0755);
+  return folder.path(name);
 }
 
 // A program of this machine's format that nothing can run: its dynamic linker, or none, and one defined symbol, or
@@ -57,14 +60,14 @@ std::string elf_bytes(const std::string& interpreter, const std::string& symbol)
   return std::string(reinterpret_cast<const char*>(&f), sizeof f) + names + interpreter +
          std::string(1, '\0');
 }
-std::string elf(const Folder& folder, const std::string& name, const std::string& interpreter,
+std::string elf(const TempDir& folder, const std::string& name, const std::string& interpreter,
                 const std::string& symbol) {
-  std::ofstream(folder / name, std::ios::binary) << elf_bytes(interpreter, symbol);
-  ::chmod((folder / name).c_str(), 0755);
-  return folder / name;
+  std::ofstream(folder.path(name), std::ios::binary) << elf_bytes(interpreter, symbol);
+  ::chmod(folder.path(name).c_str(), 0755);
+  return folder.path(name);
 }
 // One that loads `library`, as its dynamic linker lists it.
-std::string loads(const Folder& folder, const std::string& name, const std::string& library) {
+std::string loads(const TempDir& folder, const std::string& name, const std::string& library) {
   return elf(folder, name,
              script(folder, name + ".ld",
                     "[ $1 = --list ] && printf '\\tlinux-vdso.so.1 (0x7ff)\\n\\tlibc.so.6 => "
@@ -87,9 +90,9 @@ TEST(RecorderAbi, IsToldByTheNameOfTheLibrary) {
 }
 
 TEST(RecorderChoice, IsTheOneOfTheProgramAmongTheWords) {
-  const Folder folder;
+  const TempDir folder;
   for (const char* abi : {"openmpi", "mpich"})
-    std::ofstream(folder / (kRecorderPrefix + std::string(abi) + ".so"));
+    std::ofstream(folder.path(kRecorderPrefix + std::string(abi) + ".so"));
   const std::string mpich = loads(folder, "a", "libmpich.so.12");
   const std::string open_mpi = loads(folder, "b", "libmpi.so.40");
   const std::string neither = loads(folder, "c", "libm.so.6");
@@ -107,15 +110,15 @@ TEST(RecorderChoice, IsTheOneOfTheProgramAmongTheWords) {
             "libweft_record_mpich.so");
   EXPECT_EQ(chosen({script(folder, "mpiexec.hydra", "echo HYDRA build details"), open_mpi}),
             "libweft_record_openmpi.so");
-  fs::remove(folder / "libweft_record_openmpi.so");
+  fs::remove(folder.path("libweft_record_openmpi.so"));
   EXPECT_EQ(chosen({neither}), "libweft_record_mpich.so");
   EXPECT_THAT(chosen({open_mpi}), AllOf(HasSubstr("b (libmpi.so.40)"), HasSubstr("not supported"),
                                         HasSubstr("libweft_record_openmpi.so is missing")));
 }
 
 TEST(RecorderChoice, ProgramsThatCannotBeRecordedAreRefusedBeforeTheyRun) {
-  const Folder folder;
-  std::ofstream(folder / "libweft_record_mpich.so");
+  const TempDir folder;
+  std::ofstream(folder.path("libweft_record_mpich.so"));
   const auto refusal = [&](const Words& words) {
     const auto choice = choose_library(words, folder.path());
     EXPECT_FALSE(choice);
@@ -133,11 +136,11 @@ TEST(RecorderChoice, ProgramsThatCannotBeRecordedAreRefusedBeforeTheyRun) {
 }
 
 TEST(RecorderChoice, DamagedProgramsAreNoPrograms) {
-  const Folder folder;
+  const TempDir folder;
   const std::string whole = elf_bytes("", "MPI_Init");
   const auto inside = [&](const std::string& bytes) {
-    std::ofstream(folder / "p", std::ios::binary | std::ios::trunc) << bytes;
-    return mpi_of_program(folder / "p").has_inside;
+    std::ofstream(folder.path("p"), std::ios::binary | std::ios::trunc) << bytes;
+    return mpi_of_program(folder.path("p")).has_inside;
   };
   EXPECT_TRUE(inside(whole));
   for (std::size_t n = 0; n < whole.size() - 2; ++n) EXPECT_FALSE(inside(whole.substr(0, n))) << n;

@@ -14,9 +14,9 @@ TEST_P(RecordedFortran, ProgramLeavesTheSameOperationsAsC) {
   const auto [mpi, name] = GetParam();
   WEFT_USE_MPI(mpi);
   WEFT_NEEDS(fs::exists(program(name)), "NO mpifort OF " << mpi << " ON THIS MACHINE: Fortran is not tested");
-  const Folder folder;
-  ASSERT_EQ(record(folder, mpirun(4) + program(name)), 0) << slurp(folder / "err");
-  const Recorded r = read_back(folder / "t.weft");
+  const TempDir folder;
+  ASSERT_EQ(record(folder, mpirun(4) + program(name)), 0) << slurp(folder.path("err"));
+  const Recorded r = read_back(folder.path("t.weft"));
   ASSERT_EQ(r.lines.size(), 4u);
   EXPECT_THAT(
       inside(r.lines[2]),

@@ -11,13 +11,13 @@ WEFT_UNDER_EACH_MPI(RecordedHandles);
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 
-Recorded record_case(const Folder& folder, const std::string& name) {
-  EXPECT_EQ(record(folder, mpirun(4) + program("handles") + " " + name), 0) << slurp(folder / "err");
-  return read_back(folder / "t.weft");
+Recorded record_case(const TempDir& folder, const std::string& name) {
+  EXPECT_EQ(record(folder, mpirun(4) + program("handles") + " " + name), 0) << slurp(folder.path("err"));
+  return read_back(folder.path("t.weft"));
 }
 
 TEST_P(RecordedHandles, ACommunicatorOfIdupHasTheMembersOfItsParent) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_case(folder, "idup");
   const auto has = [](const Lines& lines, const char* text) {
     return std::any_of(lines.begin(), lines.end(), [&](const std::string& l) { return l.starts_with(text); });
@@ -29,7 +29,7 @@ TEST_P(RecordedHandles, ACommunicatorOfIdupHasTheMembersOfItsParent) {
 }
 
 TEST_P(RecordedHandles, APersistentRequestIsTheSameHoweverOftenItIsStarted) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_case(folder, "start");
   std::vector<std::string> sends;
   for (std::size_t i = 0; i < r.ops[0].size(); ++i) {
@@ -47,7 +47,7 @@ TEST_P(RecordedHandles, APersistentRequestIsTheSameHoweverOftenItIsStarted) {
 }
 
 TEST_P(RecordedHandles, AWaitIsOfTheRequestThatStandsInItsVariable) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_case(folder, "moved");
   std::vector<std::uint32_t> waits;
   for (const traces::Op& op : r.ops[0])
@@ -56,33 +56,33 @@ TEST_P(RecordedHandles, AWaitIsOfTheRequestThatStandsInItsVariable) {
 }
 
 TEST_P(RecordedHandles, ACommunicatorThatCouldNotBeFreedIsStillThere) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_case(folder, "freed");
   EXPECT_THAT(inside(r.lines[0]), ElementsAre("send 1 8 1 world", "barrier - 0 - world"));
   EXPECT_THAT(inside(r.lines[1]), ElementsAre("recv 0 8 1 world [0 1 8]", "barrier - 0 - world"));
 }
 
 TEST_P(RecordedHandles, WhatAProbeHasTakenIsNoOthers) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_case(folder, "taken");
   EXPECT_THAT(inside(r.lines[1]),
               ElementsAre("mprobe 0 0 1 world [0 1 8]", "irecv 0 8 1 world", "recv 0 64 1 world [0 1 16]",
                           "wait 0 8 1 world", "barrier - 0 - world"));
-  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder / "out");
+  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder.path("out"));
 }
 
 TEST_P(RecordedHandles, WhatIsHeardOfARequestIsWaitedForOnce) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_case(folder, "heard");
   EXPECT_THAT(inside(r.lines[1]),
               ElementsAre("irecv - 8 1 world [0 1 8]", "recv_init 0 8 2 world", "start - 0 - world",
                           "test 0 8 1 world", "test 0 8 2 world", "send 0 8 3 world",
                           "request_free - 0 - world", "barrier - 0 - world"));
-  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder / "out");
+  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder.path("out"));
 }
 
 TEST_P(RecordedHandles, OfReceivesThatStartTogetherOnlyTheCancelledOneGoes) {
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_case(folder, "cancelled");
   std::vector<std::size_t> together;
   for (std::size_t i = 0; i < r.ops[1].size(); ++i)
@@ -90,7 +90,7 @@ TEST_P(RecordedHandles, OfReceivesThatStartTogetherOnlyTheCancelledOneGoes) {
       together.push_back(r.lists[1][i].size());
   EXPECT_THAT(together, ElementsAre(1u, 1u));
   EXPECT_EQ(shell(folder, weft() + " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"), 0)
-      << slurp(folder / "err");
+      << slurp(folder.path("err"));
 }
 
 }  // namespace

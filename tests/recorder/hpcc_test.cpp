@@ -50,14 +50,14 @@ constexpr const char* kInput =
 TEST(RecordHpcc, AllSevenBenchmarksPassAndTheTraceHoldsTheirMessages) {
   WEFT_USE_MPI("openmpi");  // what Debian builds it with
   WEFT_NEEDS(std::system("command -v hpcc >/dev/null 2>&1") == 0, "NO hpcc ON THIS MACHINE");
-  const Folder folder;
-  std::ofstream(folder / "hpccinf.txt") << kInput;
-  ASSERT_EQ(record(folder, mpirun(4) + "hpcc"), 0) << slurp(folder / "err");
-  const std::string out = slurp(folder / "hpccoutf.txt");
+  const TempDir folder;
+  std::ofstream(folder.path("hpccinf.txt")) << kInput;
+  ASSERT_EQ(record(folder, mpirun(4) + "hpcc"), 0) << slurp(folder.path("err"));
+  const std::string out = slurp(folder.path("hpccoutf.txt"));
   EXPECT_THAT(out, ::testing::HasSubstr("PASSED"));
   EXPECT_THAT(out, ::testing::Not(::testing::HasSubstr("FAILED")));
   EXPECT_THAT(out, ::testing::HasSubstr("Success=1"));
-  const Recorded r = read_back(folder / "t.weft");
+  const Recorded r = read_back(folder.path("t.weft"));
   ASSERT_EQ(r.ops.size(), 4u);
   // Every message sent is received: per (source, destination, tag, communicator), count and bytes.
   std::map<std::tuple<int, int, int, std::uint32_t>, std::pair<long, long>> balance;
@@ -90,10 +90,10 @@ TEST(RecordHpcc, AllSevenBenchmarksPassAndTheTraceHoldsTheirMessages) {
     EXPECT_EQ(left.second, 0) << std::get<0>(key) << " -> " << std::get<1>(key) << " tag "
                               << std::get<2>(key);
   }
-  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder / "out");
+  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder.path("out"));
   // And it runs on another machine.
   EXPECT_EQ(shell(folder, weft() + " replay t.weft --on crossbar:n=4,bw=100Gbps,lat=1us"), 0)
-      << slurp(folder / "err");
+      << slurp(folder.path("err"));
   for (const std::string& note : r.header.notes) RecordProperty("note", note);
 }
 

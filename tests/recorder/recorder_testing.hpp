@@ -8,19 +8,20 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "tests/recorder/folder.hpp"
 #include "tests/recorder/recorded.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/needs.hpp"
 
 namespace weft::recorder::testing {
 
 namespace fs = std::filesystem;
+using support::slurp;
+using support::TempDir;
 
 // The MPI whose programs a test runs: "openmpi" or "mpich", and its launcher; empty if it is not on this machine.
 struct Mpi {
@@ -73,7 +74,7 @@ inline std::string mpirun(int ranks) {
 inline std::string behaviour(const std::string& mode) { return program("behaviour") + " " + mode; }
 
 // Runs a shell command in `folder`, output to folder/out and folder/err; the exit code.
-inline int shell(const Folder& folder, const std::string& command) {
+inline int shell(const TempDir& folder, const std::string& command) {
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   ::setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
@@ -82,7 +83,7 @@ inline int shell(const Folder& folder, const std::string& command) {
       std::system(fmt::format("cd {} && ( {} ) >out 2>err </dev/null", folder.path(), command).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
-inline int record(const Folder& folder, const std::string& command, const std::string& options = "") {
+inline int record(const TempDir& folder, const std::string& command, const std::string& options = "") {
   return shell(folder, fmt::format("{} record -o t.weft {} -- {}", weft(), options, command));
 }
 

@@ -8,11 +8,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Recorded record_under(const char* mpi, const Folder& folder, const std::string& name) {
+Recorded record_under(const char* mpi, const TempDir& folder, const std::string& name) {
   current_mpi = mpi_named(mpi);
   const std::string word = name.substr(0, name.find(' '));
-  EXPECT_EQ(record(folder, mpirun(4) + program(word) + name.substr(word.size())), 0) << slurp(folder / "err");
-  return read_back(folder / "t.weft");
+  EXPECT_EQ(record(folder, mpirun(4) + program(word) + name.substr(word.size())), 0)
+      << slurp(folder.path("err"));
+  return read_back(folder.path("t.weft"));
 }
 
 class RecordedTwins : public ::testing::TestWithParam<const char*> {};
@@ -20,7 +21,7 @@ class RecordedTwins : public ::testing::TestWithParam<const char*> {};
 TEST_P(RecordedTwins, AreTheSameButForHeaderAndTimes) {
   WEFT_USE_MPI("openmpi");
   WEFT_USE_MPI("mpich");
-  const Folder folder;
+  const TempDir folder;
   const Recorded open_mpi = record_under("openmpi", folder, GetParam());
   const Recorded mpich = record_under("mpich", folder, GetParam());
   EXPECT_THAT(open_mpi.header.mpi_version, ::testing::StartsWith("Open MPI v"));
@@ -59,7 +60,7 @@ class RecordedLargeCounts : public ::testing::TestWithParam<const char*> {};
 TEST_P(RecordedLargeCounts, AreRecordedAsSmallOnes) {
   WEFT_USE_MPI("mpich");
   WEFT_NEEDS(fs::exists(program("large")), "THE MPICH OF THIS MACHINE IS OLDER THAN MPI 4");
-  const Folder folder;
+  const TempDir folder;
   const Recorded small = record_under("mpich", folder, std::string("calls ") + GetParam());
   const Recorded large = record_under("mpich", folder, std::string("large ") + GetParam());
   EXPECT_EQ(small.lines, large.lines);
@@ -80,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Families, RecordedLargeCounts,
 TEST(RecordedMpi4, CallsWithoutAPlaceInATraceAreCountedByName) {
   WEFT_USE_MPI("mpich");
   WEFT_NEEDS(fs::exists(program("large")), "THE MPICH OF THIS MACHINE IS OLDER THAN MPI 4");
-  const Folder folder;
+  const TempDir folder;
   const Recorded r = record_under("mpich", folder, "calls mpi4");
   EXPECT_THAT(
       inside(r.lines.at(0)),
@@ -92,7 +93,8 @@ TEST(RecordedMpi4, CallsWithoutAPlaceInATraceAreCountedByName) {
        {"Isendrecv", "Psend_init", "Precv_init", "Pready", "Pready_list", "Session_init", "Session_finalize"})
     EXPECT_EQ(counts["MPI_" + std::string(once)], 4u) << once;
   EXPECT_GE(counts["MPI_Parrived"], 4u);
-  EXPECT_THAT(slurp(folder / "err"), HasSubstr("of sessions, partitioned messages and Isendrecv of MPI 4"));
+  EXPECT_THAT(slurp(folder.path("err")),
+              HasSubstr("of sessions, partitioned messages and Isendrecv of MPI 4"));
   EXPECT_TRUE(has_note(r, "16 starts of requests whose making was not recorded (partitioned messages)"));
   EXPECT_TRUE(has_note(r, "4 collectives on an inter-communicator"));
 }
@@ -101,12 +103,13 @@ TEST(RecordedMpi4, CallsWithoutAPlaceInATraceAreCountedByName) {
 TEST(RecordedTwins, AreReplayedWithTheCollectivesOfTheirOwnLibrary) {
   for (const char* mpi : {"openmpi", "mpich"}) {
     WEFT_USE_MPI(mpi);
-    const Folder folder;
-    ASSERT_EQ(record(folder, mpirun(4) + program("calls") + " collectives"), 0) << slurp(folder / "err");
+    const TempDir folder;
+    ASSERT_EQ(record(folder, mpirun(4) + program("calls") + " collectives"), 0) << slurp(folder.path("err"));
     ASSERT_EQ(shell(folder, weft() + " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us --json r.json"), 0)
-        << slurp(folder / "err");
-    EXPECT_THAT(slurp(folder / "r.json"), HasSubstr(std::string("\"collective_rules_from\": \"recording\"")));
-    EXPECT_THAT(slurp(folder / "r.json"), HasSubstr(std::string("\"collective_rules\": \"") + mpi));
+        << slurp(folder.path("err"));
+    EXPECT_THAT(slurp(folder.path("r.json")),
+                HasSubstr(std::string("\"collective_rules_from\": \"recording\"")));
+    EXPECT_THAT(slurp(folder.path("r.json")), HasSubstr(std::string("\"collective_rules\": \"") + mpi));
   }
 }
 
@@ -114,10 +117,10 @@ TEST(RecordedTwins, AreReplayedWithTheCollectivesOfTheirOwnLibrary) {
 TEST(RecordedChoice, ProgramBehindAScriptIsRecordedByTheRightLibrary) {
   for (const char* mpi : {"mpich", "openmpi"}) {
     WEFT_USE_MPI(mpi);
-    const Folder folder;
-    std::ofstream(folder / "job.sh") << mpirun(2) + program("behaviour") + " exit 7\n";
-    EXPECT_EQ(record(folder, "sh job.sh"), 7) << slurp(folder / "err");
-    const Recorded r = read_back(folder / "t.weft");
+    const TempDir folder;
+    std::ofstream(folder.path("job.sh")) << mpirun(2) + program("behaviour") + " exit 7\n";
+    EXPECT_EQ(record(folder, "sh job.sh"), 7) << slurp(folder.path("err"));
+    const Recorded r = read_back(folder.path("t.weft"));
     ASSERT_EQ(r.lines.size(), 2u);
     EXPECT_THAT(inside(r.lines[1]), ::testing::ElementsAre("barrier - 0 - world"));
     EXPECT_THAT(r.header.mpi_version, HasSubstr(mpi == std::string("mpich") ? "MPICH" : "Open MPI"));
@@ -130,30 +133,30 @@ TEST(RecordedChoice, MpiThatIsLoadedTooLateForTheRightRecorderIsNamed) {
   WEFT_USE_MPI("openmpi");
   const Mpi launcher = current_mpi;
   WEFT_USE_MPI("mpich");
-  const Folder folder;
+  const TempDir folder;
   const std::string command = launcher.launcher + " --oversubscribe -n 1 " + program("late");
   EXPECT_EQ(record(folder, command), 3);
-  EXPECT_THAT(slurp(folder / "out"), HasSubstr("1 rank"))
+  EXPECT_THAT(slurp(folder.path("out")), HasSubstr("1 rank"))
       << "the program runs as it would without the recorder";
-  EXPECT_THAT(slurp(folder / "err"),
+  EXPECT_THAT(slurp(folder.path("err")),
               ::testing::AllOf(HasSubstr("loads another MPI than its launcher's"), HasSubstr("/late loads "),
                                HasSubstr("libmpich.so.12, for which there is no recorder here")));
-  EXPECT_EQ(record(folder, mpirun(2) + program("late")), 0) << slurp(folder / "err");
-  EXPECT_EQ(read_back(folder / "t.weft").lines.size(), 2u);
+  EXPECT_EQ(record(folder, mpirun(2) + program("late")), 0) << slurp(folder.path("err"));
+  EXPECT_EQ(read_back(folder.path("t.weft")).lines.size(), 2u);
 }
 
 // Two jobs of one script, each with its MPI.
 TEST(RecordedChoice, OneScriptMayRunProgramsOfBoth) {
-  const Folder folder;
+  const TempDir folder;
   std::string script;
   for (const char* mpi : {"mpich", "openmpi"}) {
     WEFT_USE_MPI(mpi);
     script += mpirun(2) + program("behaviour") + " exit 0\n";
   }
-  std::ofstream(folder / "job.sh") << script;
-  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder / "err");
-  EXPECT_THAT(read_back(folder / "t.weft").header.mpi_version, HasSubstr("MPICH"));
-  EXPECT_THAT(read_back(folder / "t.2.weft").header.mpi_version, HasSubstr("Open MPI"));
+  std::ofstream(folder.path("job.sh")) << script;
+  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder.path("err"));
+  EXPECT_THAT(read_back(folder.path("t.weft")).header.mpi_version, HasSubstr("MPICH"));
+  EXPECT_THAT(read_back(folder.path("t.2.weft")).header.mpi_version, HasSubstr("Open MPI"));
 }
 
 }  // namespace

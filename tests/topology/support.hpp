@@ -3,13 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "core/rng.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/seed.hpp"
 #include "topology/platform/platform.hpp"
 
@@ -27,21 +26,7 @@ inline std::string error_of(const std::string& spec, const std::vector<std::stri
   return p ? std::string() : p.error().message();
 }
 
-// A file in the test's temporary folder, removed with the object.
-class TempFile {
- public:
-  TempFile(const std::string& name, const std::string& text)
-      : path_(::testing::TempDir() + "weft_" + std::to_string(::getpid()) + "_" + name) {
-    std::ofstream(path_, std::ios::binary) << text;
-  }
-  ~TempFile() { ::unlink(path_.c_str()); }
-  TempFile(const TempFile&) = delete;
-  TempFile& operator=(const TempFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using support::TempFile;
 
 inline std::vector<LinkId> route_of(const Fabric& f, std::uint32_t src, std::uint32_t dst) {
   std::vector<LinkId> out;

@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/rng.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/seed.hpp"
 #include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
@@ -21,37 +20,8 @@ namespace weft::traces::testing {
 
 namespace fs = std::filesystem;
 
-// A directory of this test, empty at its start, removed at its end.
-class TempDir {
- public:
-  TempDir() {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    dir_ = fs::path(::testing::TempDir()) / (std::string("weft_") + info->test_suite_name() + "_" +
-                                             info->name() + "_" + std::to_string(::getpid()));
-    fs::remove_all(dir_);
-    fs::create_directories(dir_);
-  }
-  ~TempDir() {
-    std::error_code ec;
-    fs::remove_all(dir_, ec);
-  }
-  [[nodiscard]] std::string path(const std::string& name) const { return (dir_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    fs::create_directories((dir_ / name).parent_path());
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
-  }
-
- private:
-  fs::path dir_;
-};
-
-inline std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
-}
+using support::slurp;
+using support::TempDir;
 
 // One operation with its list made explicit, so that two traces compare whatever their block limits are.
 struct PlainOp {
