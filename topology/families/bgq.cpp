@@ -13,7 +13,7 @@ constexpr std::string_view kLatency = "339nsx40ns";
 constexpr std::array<ParamInfo, 5> kParams = {{
     {"dims", "required", "ring lengths A x B x C x D x E, like 16x12x16x16x2"},
     {"cables", "1x1x1x1x2 if E = 2", "parallel cables per direction"},
-    {"tie", "plus", "direction to the farthest point of an even ring: plus, minus, parity, simgrid"},
+    kTieParam,
     {"bw", kBandwidth, "host, torus"},
     {"lat", kLatency, "host, torus"},
 }};

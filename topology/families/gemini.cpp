@@ -14,7 +14,7 @@ constexpr std::string_view kLatency = "635nsx108.75nsx108.75nsx108.75ns";
 constexpr std::array<ParamInfo, 6> kParams = {{
     {"dims", "required", "ring lengths X x Y x Z of Gemini routers, like 17x8x24"},
     {"cables", "2x1x2", "parallel cables per direction in X, Y, Z"},
-    {"tie", "plus", "direction to the farthest point of an even ring: plus, minus, parity, simgrid"},
+    kTieParam,
     {"hosts_per_switch", "2", "nodes on a router"},
     {"bw", kBandwidth, "host, x, y, z"},
     {"lat", kLatency, "host, x, y, z"},

@@ -37,6 +37,10 @@ struct GridPlan {
   std::string_view bw_fallback = kDefaultBandwidth, lat_fallback = kDefaultLatency;
 };
 
+// Of families with rings.
+inline constexpr ParamInfo kTieParam{
+    "tie", "plus", "direction to the farthest point of an even ring: plus, minus, parity, simgrid"};
+
 // Reads bw, lat, tie, routing, seed, host_links and hosts_per_switch (default: the plan's) and builds.
 [[nodiscard]] Result<Fabric> build_grid(const Params& params, GridPlan plan);
 

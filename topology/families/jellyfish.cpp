@@ -24,7 +24,7 @@ constexpr std::array<ParamInfo, 4> kParams = {{
     {"n", "required", "switches"},
     {"r", "required", "cables of a switch to others"},
     {"hosts_per_switch", "required", "hosts on a switch"},
-    {"routing", "ecmp", "shortest, ecmp, random, adaptive"},
+    {"routing", "ecmp", kGraphRoutingWords},
 }};
 
 using Cable = std::pair<std::uint32_t, std::uint32_t>;

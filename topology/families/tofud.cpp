@@ -14,7 +14,7 @@ constexpr std::string_view kLatency = "195nsx100ns";
 constexpr std::array<ParamInfo, 5> kParams = {{
     {"dims", "required", "X x Y x Z, like 24x23x24; A x B x C = 2x3x2 are implied, six values set all"},
     {"wrap", "on", "off: X, Y, Z are lines"},
-    {"tie", "plus", "direction to the farthest point of an even ring: plus, minus, parity, simgrid"},
+    kTieParam,
     {"bw", kBandwidth, "host, torus"},
     {"lat", kLatency, "host, torus"},
 }};

@@ -9,7 +9,7 @@ constexpr std::array<ParamInfo, 4> kParams = {{
     {"dims", "required", "ring lengths joined by x, like 4x4x2"},
     {"cables", "1 each", "parallel cables between neighbours of each dimension"},
     {"host_links", "on", "off: host = router, no host cable"},
-    {"tie", "plus", "direction to the farthest point of an even ring: plus, minus, parity, simgrid"},
+    kTieParam,
 }};
 
 Result<Fabric> build(const Params& params) {

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::array<ParamInfo, 3> kGraphParams = {{
     {"path", "required", "GraphML or DOT file"},
-    {"routing", "shortest", "shortest, ecmp, random, adaptive"},
+    {"routing", "shortest", kGraphRoutingWords},
     {"hosts_per_switch", "0", "hosts on every router of a file that has no hosts"},
 }};
 
