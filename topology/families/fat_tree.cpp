@@ -68,10 +68,7 @@ class FatTreeRouting final : public Routing {
                ? walk(from, to, out, [&](std::uint64_t l, std::uint64_t up) { return drawn(key, l, up, {}); })
                : formula(from, to, out);
   }
-  RouteScope scope() const override {
-    if (way_ == Way::kRandom) return RouteScope::kMessage;
-    return way_ == Way::kAdaptive ? RouteScope::kLoad : RouteScope::kPair;
-  }
+  RouteScope scope() const override { return scope_of(way_); }
   bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
                      std::vector<LinkId>& out) const override {
     if (scope() == RouteScope::kPair) return route(from, to, out);
@@ -97,13 +94,7 @@ class FatTreeRouting final : public Routing {
   }
   [[nodiscard]] std::uint64_t drawn(std::uint64_t key, std::uint64_t l, std::uint64_t first_up,
                                     std::span<const std::uint32_t> load) const {
-    const std::uint64_t start = mix_hash(key, l) % t_.k;
-    std::uint64_t best = start;
-    for (std::uint64_t i = 1; !load.empty() && i < t_.k; ++i) {
-      const std::uint64_t digit = (start + i) % t_.k;
-      if (load[first_up + digit] < load[first_up + best]) best = digit;
-    }
-    return best;
+    return least_loaded(load, first_up, t_.k, mix_hash(key, l) % t_.k);
   }
   bool formula(HostId from, HostId to, std::vector<LinkId>& out) const {
     const std::uint64_t src = from.index(), dst = to.index(), n = t_.n;

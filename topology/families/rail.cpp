@@ -73,10 +73,7 @@ class RailRouting final : public Routing {
  public:
   RailRouting(Shape s, Way way, std::uint64_t seed) : s_(s), way_(way), seed_(seed) {}
   std::string_view name() const override { return text_of(kRoutings, way_); }
-  RouteScope scope() const override {
-    if (way_ == Way::kRandom) return RouteScope::kMessage;
-    return way_ == Way::kAdaptive ? RouteScope::kLoad : RouteScope::kPair;
-  }
+  RouteScope scope() const override { return scope_of(way_); }
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
     return walk(src, dst, way_ == Way::kDModK ? dst.index() / s_.rails : pair_key(seed_, src, dst), {}, out);
   }
@@ -120,11 +117,7 @@ class RailRouting final : public Routing {
     const std::uint64_t here = s_.leaf_of(from), there = s_.leaf_of(to);
     if (here != there) {
       const std::uint64_t first = s_.leaf_link(here, s_.nodes);
-      std::uint64_t port = pick % s_.ups();
-      for (std::uint64_t i = 0, start = port; !load.empty() && i < s_.ups(); ++i) {
-        const std::uint64_t other = (start + i) % s_.ups();
-        if (load[first + other] < load[first + port]) port = other;
-      }
+      const std::uint64_t port = least_loaded(load, first, s_.ups(), pick % s_.ups());
       push(out, first + port);
       push(out, s_.spine_link(port % s_.spines, there * s_.cables + port / s_.spines));
     }

@@ -63,10 +63,7 @@ class XgftRouting final : public Routing {
     }
     return drawn(from, to, pair_key(seed_, from, to), {}, out);
   }
-  RouteScope scope() const override {
-    if (way_ == Way::kRandom) return RouteScope::kMessage;
-    return way_ == Way::kAdaptive ? RouteScope::kLoad : RouteScope::kPair;
-  }
+  RouteScope scope() const override { return scope_of(way_); }
   bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
                      std::vector<LinkId>& out) const override {
     if (scope() == RouteScope::kPair) return route(from, to, out);
@@ -84,13 +81,7 @@ class XgftRouting final : public Routing {
   bool drawn(HostId from, HostId to, std::uint64_t key, std::span<const std::uint32_t> load,
              std::vector<LinkId>& out) const {
     return walk(from, to, out, [&](std::size_t l, std::uint64_t first_up) {
-      const std::uint64_t ports = s_.up_ports(l), start = mix_hash(key, l) % ports;
-      std::uint64_t best = start;
-      for (std::uint64_t i = 1; !load.empty() && i < ports; ++i) {
-        const std::uint64_t port = (start + i) % ports;
-        if (load[first_up + port] < load[first_up + best]) best = port;
-      }
-      return best;
+      return least_loaded(load, first_up, s_.up_ports(l), mix_hash(key, l) % s_.up_ports(l));
     });
   }
   // `choose(level, first up link)`: the up port to take.

@@ -1,10 +1,13 @@
 // The random and hashed choices of routings: a keyed mixing function, so that a choice depends on the seed, the pair
-// and (where a routing draws anew for every message) the message's number, and on nothing else.
+// and (where a routing draws anew for every message) the message's number, and on nothing else; and what the words
+// "random" and "adaptive" mean in every family that has both.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/id.hpp"
+#include "topology/fabric.hpp"
 
 namespace weft::topology {
 
@@ -24,6 +27,25 @@ namespace weft::topology {
 [[nodiscard]] constexpr std::uint64_t message_key(std::uint64_t seed, HostId src, HostId dst,
                                                   std::uint64_t message) {
   return mix_hash(pair_key(seed, src, dst), message);
+}
+
+// Random draws anew for every message, adaptive looks at the load; any other way is one of its pair.
+template <class Way>
+[[nodiscard]] constexpr RouteScope scope_of(Way way) {
+  if (way == Way::kRandom) return RouteScope::kMessage;
+  return way == Way::kAdaptive ? RouteScope::kLoad : RouteScope::kPair;
+}
+
+// The one of `ports` parallel links from `first` on that has the fewest messages; of equals the one that comes first
+// from `start` on, around the end. Without `load`: `start`.
+[[nodiscard]] inline std::uint64_t least_loaded(std::span<const std::uint32_t> load, std::uint64_t first,
+                                                std::uint64_t ports, std::uint64_t start) {
+  std::uint64_t best = start;
+  for (std::uint64_t i = 1; !load.empty() && i < ports; ++i) {
+    const std::uint64_t port = (start + i) % ports;
+    if (load[first + port] < load[first + best]) best = port;
+  }
+  return best;
 }
 
 }  // namespace weft::topology

@@ -94,10 +94,7 @@ std::shared_ptr<const GraphRouting::Row> GraphRouting::row(std::uint32_t target)
   return rows_.emplace(target, std::move(made)).first->second;
 }
 
-RouteScope GraphRouting::scope() const {
-  if (way_ == GraphWay::kRandom) return RouteScope::kMessage;
-  return way_ == GraphWay::kAdaptive ? RouteScope::kLoad : RouteScope::kPair;
-}
+RouteScope GraphRouting::scope() const { return scope_of(way_); }
 
 bool GraphRouting::route(HostId src, HostId dst, std::vector<LinkId>& out) const {
   const bool by_destination = way_ == GraphWay::kShortest;
