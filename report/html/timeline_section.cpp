@@ -5,6 +5,7 @@
 #include <map>
 
 #include "report/html/packed.hpp"
+#include "report/timeline/span_ops.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::report {
@@ -67,32 +68,18 @@ Result<void> name_spans(const std::vector<ThinSpan>& spans, RankId rank, traces:
   t.kind.resize(first + spans.size());
   t.peer.resize(first + spans.size(), -1);
   t.amount.resize(first + spans.size());
-  // Bodies of conditional steps run early: not in the order of the program.
-  std::vector<std::uint32_t> by_op(spans.size());
-  for (std::uint32_t i = 0; i < by_op.size(); ++i) by_op[i] = i;
-  std::stable_sort(by_op.begin(), by_op.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return spans[a].op < spans[b].op; });
-  traces::OpBlock block;
-  std::uint64_t start = 0;
-  for (std::size_t next = 0; next < by_op.size();) {
-    WEFT_ASSIGN(const bool more, trace.next_block(rank, block));
-    if (!more) break;
-    for (; next < by_op.size() && spans[by_op[next]].op < start + block.ops.size(); ++next) {
-      const traces::Op& op = block.ops[spans[by_op[next]].op - start];
-      const std::size_t at = first + by_op[next];
-      std::string_view name = traces::op_name(op.kind);
-      if (op.kind == OpKind::compute_kernel)
-        if (const auto list = block.list(op);
-            !list.empty() && static_cast<std::size_t>(list[0]) < traces::kKernelCount)
-          name = traces::kKernelNames[static_cast<std::size_t>(list[0])];
-      t.kind[at] = kinds.of(name, op.kind);
-      if (traces::is_compute(op.kind)) continue;
-      t.peer[at] = op.peer;
-      t.amount[at] = static_cast<float>(op.amount);
-    }
-    start += block.ops.size();
-  }
-  return {};
+  const auto name_one = [&](std::size_t i, const traces::OpBlock& block, const traces::Op& op) {
+    std::string_view name = traces::op_name(op.kind);
+    if (op.kind == OpKind::compute_kernel)
+      if (const auto list = block.list(op);
+          !list.empty() && static_cast<std::size_t>(list[0]) < traces::kKernelCount)
+        name = traces::kKernelNames[static_cast<std::size_t>(list[0])];
+    t.kind[first + i] = kinds.of(name, op.kind);
+    if (traces::is_compute(op.kind)) return;
+    t.peer[first + i] = op.peer;
+    t.amount[first + i] = static_cast<float>(op.amount);
+  };
+  return for_each_span_op(spans, rank, trace, name_one);
 }
 
 void add_path(const replay::PathResult& path, std::size_t most, TimelineSection& t) {

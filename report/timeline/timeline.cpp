@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "report/timeline/span_ops.hpp"
+
 namespace weft::report {
 
 TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions options,
@@ -47,30 +49,17 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
   timeline_.load = load_.finish(makespan);
   for (const LinkId l : timeline_.load.links) timeline_.link_names.push_back(fabric_.link_name(l));
   timeline_.regions = trace.regions();
-  traces::OpBlock block;
   for (std::uint32_t r = 0; r < timeline_.ranks; ++r) {
     auto& spans = timeline_.spans[r];
-    if (spans.empty()) continue;
-    // Bodies of conditional steps run early: not in the order of the program.
-    std::vector<std::uint32_t> by_op(spans.size());
-    for (std::uint32_t i = 0; i < by_op.size(); ++i) by_op[i] = i;
-    std::stable_sort(by_op.begin(), by_op.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return spans[a].op < spans[b].op; });
-    std::uint64_t first = 0;
-    for (std::size_t next = 0; next < by_op.size();) {
-      WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
-      if (!more) break;
-      for (; next < by_op.size() && spans[by_op[next]].op < first + block.ops.size(); ++next) {
-        TimelineSpan& s = spans[by_op[next]];
-        const traces::Op& op = block.ops[s.op - first];
-        s.kind = op.kind;
-        s.peer = op.peer;
-        s.amount = op.amount;
-        if (op.kind == traces::OpKind::compute_kernel)
-          if (const auto list = block.list(op); !list.empty()) s.kernel = static_cast<std::uint8_t>(list[0]);
-      }
-      first += block.ops.size();
-    }
+    const auto fill_in = [&](std::size_t i, const traces::OpBlock& block, const traces::Op& op) {
+      TimelineSpan& s = spans[i];
+      s.kind = op.kind;
+      s.peer = op.peer;
+      s.amount = op.amount;
+      if (op.kind == traces::OpKind::compute_kernel)
+        if (const auto list = block.list(op); !list.empty()) s.kernel = static_cast<std::uint8_t>(list[0]);
+    };
+    WEFT_TRY(for_each_span_op(spans, RankId(r), trace, fill_in));
   }
   return std::move(timeline_);
 }
