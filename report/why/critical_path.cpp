@@ -42,11 +42,6 @@ struct RegionShare {
   [[nodiscard]] Duration all() const { return own + messages; }
 };
 
-std::string region_name(const predict::RunFacts& run, RegionId region) {
-  const auto& names = run.result->regions;
-  return region.valid() && region.index() < names.size() ? names[region.index()].name : "outside regions";
-}
-
 Duration time(const replay::PathSegment& s) { return s.to - s.from; }
 
 // Largest first; equal ones by id.

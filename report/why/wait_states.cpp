@@ -24,14 +24,6 @@ constexpr std::array<const char*, replay::kWaitKindCount> kKindTexts{
     "bcast, scatter: the root not there yet", "reduce, gather: the root, before anybody else",
     "scan: a rank below not there yet"};
 
-std::string region_name(const predict::RunFacts& run, std::size_t region) {
-  const auto& names = run.result->regions;
-  return region < names.size() ? names[region].name : "outside regions";
-}
-std::size_t region_index(const predict::RunFacts& run, RegionId region) {
-  return region.valid() ? region.index() : run.result->regions.size();
-}
-
 // Indices of those that have something to tell, by what they waited, the longest first.
 std::vector<std::size_t> ranking(const std::vector<WaitTimes>& all) {
   std::vector<std::size_t> list;
@@ -85,12 +77,12 @@ std::string wait_states_text(const predict::RunFacts& run, std::size_t width) {
       "waits by rank", w.ranks, total, [](std::size_t i) { return fmt::format("{}", i); }, width);
   if (ranking(w.regions).size() > 1)
     out += times_table(
-        "waits by region", w.regions, total, [&](std::size_t i) { return region_name(run, i); }, width);
+        "waits by region", w.regions, total,
+        [&](std::size_t i) { return region_name(run, RegionId(static_cast<std::uint32_t>(i))); }, width);
   Table delays({{"delays that caused them", Table::Align::kLeft}, {"directly"}, {"propagated"}, {"share"}});
   for (std::size_t i = 0; i < std::min(kTextRows, w.delays.size()); ++i) {
     const auto& d = w.delays[i];
-    const std::string where =
-        d.region.valid() ? " in " + region_name(run, region_index(run, d.region)) : std::string();
+    const std::string where = d.region.valid() ? " in " + region_name(run, d.region) : std::string();
     delays.add({fmt::format("rank {}: {}{}", d.rank.index(),
                             d.communication ? "communication" : "computation", where),
                 show(d.direct), show(d.propagated), share(d.cost(), total)});
@@ -114,19 +106,20 @@ void add_wait_states_json(Json& to, const predict::RunFacts& run) {
   }
   Json regions = Json::array();
   for (const std::size_t i : ranking(w.regions)) {
-    Json j{{"name", i < run.result->regions.size() ? Json(region_name(run, i)) : Json(nullptr)}};
+    Json j{{"name", i < run.result->regions.size()
+                        ? Json(region_name(run, RegionId(static_cast<std::uint32_t>(i))))
+                        : Json(nullptr)}};
     add_times(j, w.regions[i]);
     regions.push_back(std::move(j));
   }
   Json delays = Json::array();
   for (std::size_t i = 0; i < std::min(kJsonDelays, w.delays.size()); ++i) {
     const auto& d = w.delays[i];
-    delays.push_back(Json{
-        {"rank", d.rank.index()},
-        {"region", d.region.valid() ? Json(region_name(run, region_index(run, d.region))) : Json(nullptr)},
-        {"what", d.communication ? "communication" : "computation"},
-        {"direct_s", to_seconds(d.direct)},
-        {"propagated_s", to_seconds(d.propagated)}});
+    delays.push_back(Json{{"rank", d.rank.index()},
+                          {"region", d.region.valid() ? Json(region_name(run, d.region)) : Json(nullptr)},
+                          {"what", d.communication ? "communication" : "computation"},
+                          {"direct_s", to_seconds(d.direct)},
+                          {"propagated_s", to_seconds(d.propagated)}});
   }
   all["by_rank"] = std::move(ranks);
   all["by_region"] = std::move(regions);
