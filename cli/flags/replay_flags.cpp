@@ -4,20 +4,11 @@
 
 #include "cli/flags/model_flag.hpp"
 #include "cli/flags/values.hpp"
+#include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
 #include "traces/formats.hpp"
 
 namespace weft::cli {
-namespace {
-
-// A value of the command line that does not parse is a wrong command line, not a wrong file.
-template <class T>
-Result<T> of_flag(Result<T> parsed) {
-  if (!parsed) parsed.error().code = ErrorCode::kUsage;
-  return parsed;
-}
-
-}  // namespace
 
 void ReplayFlags::add(CLI::App& app) {
   add_set(app);

@@ -11,6 +11,7 @@
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/files/atomic_file.hpp"
+#include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -45,13 +46,6 @@ struct Options {
   std::vector<std::string> breaks;
   std::size_t segments = 8;
 };
-
-// A value of the command line that does not parse is a wrong command line, not a wrong file.
-template <class T>
-Result<T> of_flag(Result<T> parsed) {
-  if (!parsed) parsed.error().code = ErrorCode::kUsage;
-  return parsed;
-}
 
 Result<void> deliver(const Options& o, const std::string& text, const std::string& fragment,
                      ordered_json json, const std::string& csv) {

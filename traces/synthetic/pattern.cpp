@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/send_counter.hpp"
@@ -14,12 +15,6 @@ namespace weft::traces {
 namespace {
 
 std::string option(std::string_view key) { return "--" + std::string(key); }
-
-template <class T>
-Result<T> of_flag(Result<T> parsed) {
-  if (!parsed) parsed.error().code = ErrorCode::kUsage;
-  return parsed;
-}
 
 constexpr double kMaxSteps = 4e9;  // of all ranks
 
