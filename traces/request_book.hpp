@@ -74,6 +74,10 @@ class RequestBook {
          k == OpKind::launch;
 }
 [[nodiscard]] constexpr bool is_completion(OpKind k) { return k >= OpKind::wait && k <= OpKind::testsome; }
+// Of any or some of several: the list is {n, n that were asked for..., those that completed...}.
+[[nodiscard]] constexpr bool completes_some(OpKind k) {
+  return k == OpKind::waitany || k == OpKind::waitsome || k == OpKind::testany || k == OpKind::testsome;
+}
 [[nodiscard]] constexpr bool is_receive_request(OpKind k) {
   return k == OpKind::irecv || k == OpKind::recv_init;
 }

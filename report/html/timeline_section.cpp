@@ -7,6 +7,7 @@
 #include "report/html/packed.hpp"
 #include "report/timeline/span_ops.hpp"
 #include "traces/kernel.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::report {
 namespace {
@@ -17,6 +18,7 @@ std::string_view group_of(OpKind k) {
   if (traces::is_compute(k)) return "compute";
   if (traces::is_send(k)) return "send";
   if (traces::is_collective(k) || traces::is_comm_create(k) || k == OpKind::comm_free) return "collective";
+  if (traces::is_completion(k)) return "wait";
   switch (k) {
     case OpKind::recv:
     case OpKind::irecv:
@@ -25,15 +27,6 @@ std::string_view group_of(OpKind k) {
     case OpKind::iprobe:
     case OpKind::improbe:
       return "receive";
-    case OpKind::wait:
-    case OpKind::waitall:
-    case OpKind::waitany:
-    case OpKind::waitsome:
-    case OpKind::test:
-    case OpKind::testall:
-    case OpKind::testany:
-    case OpKind::testsome:
-      return "wait";
     default:
       return "other";
   }

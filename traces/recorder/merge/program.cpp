@@ -9,6 +9,7 @@
 #include "traces/conditional_steps.hpp"
 #include "traces/recorded_time.hpp"
 #include "traces/recorder/merge/merge.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::recorder {
 
@@ -130,16 +131,8 @@ class Translator {
     op.tag = r.tag;
     op.amount = r.amount;
     op.request = r.request == kNoSlot ? traces::kNoRequest : r.request;
+    if (traces::is_completion(op.kind)) return completion(op, record.list, (r.flags & kOpen) != 0);
     switch (op.kind) {
-      case OpKind::wait:
-      case OpKind::waitall:
-      case OpKind::waitany:
-      case OpKind::waitsome:
-      case OpKind::test:
-      case OpKind::testall:
-      case OpKind::testany:
-      case OpKind::testsome:
-        return completion(op, record.list, (r.flags & kOpen) != 0);
       case OpKind::recv:
       case OpKind::probe:
       case OpKind::mprobe:
@@ -254,9 +247,7 @@ class Translator {
   // O(list x log).
   void strip(const Op& op, std::size_t i) {
     if (op.kind == OpKind::startall) return strip_started(op, i);
-    const bool some = op.kind == OpKind::waitany || op.kind == OpKind::waitsome ||
-                      op.kind == OpKind::testany || op.kind == OpKind::testsome;
-    if (!some) return;
+    if (!traces::completes_some(op.kind)) return;
     const std::span<std::int64_t> list =
         std::span(out_.lists).subspan(op.extra + 1, static_cast<std::size_t>(out_.lists[op.extra]));
     const auto asked = static_cast<std::size_t>(list[0]);  // {n, n slots, completed...}

@@ -160,10 +160,8 @@ Result<void> RankExporter::complete(const Op& op, std::span<const std::int64_t> 
                                     std::int64_t time) {
   std::int64_t one = 0;
   const auto done = completed_requests(op, list, one);
-  const bool lists_asked = op.kind == OpKind::waitany || op.kind == OpKind::waitsome ||
-                           op.kind == OpKind::testany || op.kind == OpKind::testsome;
   std::vector<bool> gone;
-  if (lists_asked && !list.empty()) {
+  if (completes_some(op.kind) && !list.empty()) {
     // In the order that they were asked for: completed, or tested only.
     const auto asked = list.subspan(1, static_cast<std::size_t>(list[0]));
     for (const std::int64_t slot : asked) {
