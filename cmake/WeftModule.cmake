@@ -55,6 +55,22 @@ function(weft_sources out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# weft_proto(OUT TO FILE.proto): what protoc makes in the folder TO of a file of this folder. TO is to be included as a folder of
+# the system: our warnings are not for generated code.
+function(weft_proto out to file)
+  file(RELATIVE_PATH from ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  string(REGEX REPLACE "[.]proto$" ".pb" made ${to}/${from})
+  file(MAKE_DIRECTORY ${to})
+  add_custom_command(
+    OUTPUT ${made}.cc ${made}.h
+    COMMAND protobuf::protoc --cpp_out=${to} -I ${PROJECT_SOURCE_DIR} ${from}
+    DEPENDS ${file}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    VERBATIM)
+  set_source_files_properties(${made}.cc PROPERTIES COMPILE_OPTIONS -w)
+  set(${out} ${made}.cc ${made}.h PARENT_SCOPE)
+endfunction()
+
 # weft_soname(VARIABLE FILE): the name by which programs that are linked with the shared library FILE ask the loader for it.
 function(weft_soname variable file)
   execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${file} OUTPUT_VARIABLE header ERROR_QUIET)
