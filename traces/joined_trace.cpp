@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "traces/op_rules.hpp"
+#include "traces/recorded_matches.hpp"
 #include "traces/trace_warnings.hpp"
 
 namespace weft::traces {
@@ -22,17 +23,8 @@ void shift_list(const Op& op, std::vector<std::int64_t>& lists, std::int64_t by)
   if (op.extra == kNoList) return;
   const auto size = static_cast<std::size_t>(lists[op.extra]);
   std::int64_t* const l = lists.data() + op.extra + 1;
+  if (const auto at = match_place(op, size)) shift_rank(l[*at], by);
   switch (blocking_form(op.kind)) {
-    case OpKind::recv:
-    case OpKind::irecv:
-    case OpKind::probe:
-    case OpKind::mprobe:
-      if (size == 3) shift_rank(l[0], by);
-      return;
-    case OpKind::iprobe:
-    case OpKind::improbe:
-      if ((op.flags & kHit) != 0 && size == 5) shift_rank(l[2], by);
-      return;
     case OpKind::neighbor_allgather:
     case OpKind::neighbor_allgatherv:
     case OpKind::neighbor_alltoall:

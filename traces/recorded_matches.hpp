@@ -4,9 +4,14 @@
 // Memory: nothing of its own. O(1) an operation.
 #pragma once
 
+#include <optional>
+
 #include "traces/trace.hpp"
 
 namespace weft::traces {
+
+// Where source, tag and bytes of what `op` took begin in its list of `size` values; none: the list does not say.
+[[nodiscard]] std::optional<std::size_t> match_place(const Op& op, std::size_t size);
 
 class RecordedMatches final : public TraceReader {
  public:
