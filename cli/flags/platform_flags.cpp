@@ -1,5 +1,7 @@
 #include "cli/flags/platform_flags.hpp"
 
+#include "topology/placement/placement.hpp"
+
 namespace weft::cli {
 
 void PlatformFlags::add(CLI::App& app) {
@@ -37,6 +39,11 @@ std::vector<std::string> PlatformFlags::told() const {
   if (!routing.empty()) out.push_back("--routing " + routing);
   for (const auto& f : fail) out.push_back("--fail " + f);
   return out;
+}
+
+void add_map(CLI::App& app, std::string& map) {
+  app.add_option("--map", map, "which rank runs where: " + std::string(topology::kMaps) + " [block]")
+      ->type_name("MAP");
 }
 
 }  // namespace weft::cli

@@ -1,4 +1,5 @@
-// --set, --routing and --fail: what is changed about a platform before it is built, in every verb that takes one.
+// --set, --routing and --fail: what is changed about a platform before it is built, in every verb that takes one. --map: which
+// rank runs where on it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -24,5 +25,8 @@ struct PlatformFlags {
   // Those that were given, as a user would type them: "--fail 2%".
   [[nodiscard]] std::vector<std::string> told() const;
 };
+
+// Of verbs with one mapping; a matrix of runs has several.
+void add_map(CLI::App& app, std::string& map);
 
 }  // namespace weft::cli

@@ -233,9 +233,7 @@ Action setup(CLI::App& app) {
       ->required()
       ->allow_extra_args(false);
   o->flags.add(*hpl);
-  hpl->add_option("--map", o->predict.map,
-                  "which rank runs where: " + std::string(topology::kMaps) + " [block]")
-      ->type_name("MAP");
+  add_map(*hpl, o->predict.map);
   add_model(*hpl, o->predict.model);
   hpl->add_option("--sample", o->sample,
                   "simulate K windows of panels, not all; from 4 on with an error estimate [K = 6]")

@@ -337,8 +337,7 @@ Action setup(CLI::App& app) {
   app.add_option("--on", o->on, "platform: .textproto file, built-in name or family:key=value,...")
       ->type_name("PLATFORM")
       ->required();
-  app.add_option("--map", o->map, "which rank runs where: " + std::string(topology::kMaps) + " [block]")
-      ->type_name("MAP");
+  add_map(app, o->map);
   app.add_option(
          "--with", o->with,
          "another job that starts at the same time on hosts that are still free; once for each. Every job is "

@@ -241,8 +241,7 @@ Action setup(CLI::App& app) {
       ->type_name("PLATFORM")
       ->required();
   o->flags.add(*hpl);
-  hpl->add_option("--map", o->map, "which rank runs where: " + std::string(topology::kMaps) + " [block]")
-      ->type_name("MAP");
+  add_map(*hpl, o->map);
   add_model(*hpl, o->model);
   hpl->add_option("--evaluations", o->evaluations, "predictions to spend [64]")
       ->type_name("K")
