@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/result.hpp"
 #include "predict/run_facts.hpp"
 #include "report/table.hpp"
 
@@ -46,6 +47,11 @@ struct CompareRow {
   std::optional<replay::Verification> verified;  // where it was asked for
   std::vector<std::string> warnings;
   std::vector<std::string> changes;  // flags that are not at their defaults
+
+  // With which a study ends that this row is of. REQUIRES: an error.
+  [[nodiscard]] Error finding() const {
+    return {ErrorCode::kFinding, trace, "on " + platform + ": " + error, {}, {}};
+  }
 };
 
 // `runs` may come in any order of completion; the order here is the order asked for. O(runs log runs +

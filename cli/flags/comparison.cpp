@@ -58,8 +58,7 @@ Result<void> Comparison::run(const char* verb) {
   if (report.wanted()) WEFT_TRY(report.write(report::page_of(verb, page.take(), matrix.critical_path)));
   if (!stopped.empty()) return journal.interrupted(stopped);
   for (const auto& row : rows)
-    if (!row.error.empty())
-      return Error{ErrorCode::kFinding, row.trace, "on " + row.platform + ": " + row.error, {}, {}};
+    if (!row.error.empty()) return row.finding();
   return {};
 }
 

@@ -152,8 +152,7 @@ Result<void> run(Options& o) {
   }
   if (!stopped.empty()) return o.journal.interrupted(stopped);
   for (const auto& [row, set] : sweep.rows)
-    if (!row.error.empty())
-      return Error{ErrorCode::kFinding, row.trace, "on " + row.platform + ": " + row.error, {}, {}};
+    if (!row.error.empty()) return row.finding();
   return {};
 }
 
