@@ -19,6 +19,44 @@
 namespace weft::replay {
 namespace {
 
+// The audits of a replay that may take more than one attempt: each has its own.
+class Auditors {
+ public:
+  Auditors(const topology::Platform& platform, const ReplayOptions& options)
+      : platform_(platform), options_(options) {}
+  [[nodiscard]] Audits begin() {
+    flows_.emplace(options_.model, platform_.fabric, options_.accuracy);
+    matches_ = MatchAudit();
+    clock_ = ClockAudit();
+    return {&*flows_, &matches_, &clock_};
+  }
+  [[nodiscard]] Verification close(const ReplayResult& result) {
+    const network::FlowFindings& f = flows_->close(result.links);
+    const MatchFindings& m = matches_.findings();
+    Verification out = {flows_->conditions(),
+                        f.solves,
+                        f.rates,
+                        f.messages,
+                        f.links,
+                        f.worst_bytes_error,
+                        m.matches,
+                        clock_.instants,
+                        clock_.events,
+                        f.wrong + m.wrong + clock_.wrong,
+                        f.told};
+    out.told.insert(out.told.end(), m.told.begin(), m.told.end());
+    if (clock_.wrong > 0) out.told.push_back(counted(clock_.wrong, "event") + " out of the order of time");
+    return out;
+  }
+
+ private:
+  const topology::Platform& platform_;
+  const ReplayOptions& options_;
+  std::optional<network::FlowAudit> flows_;
+  MatchAudit matches_;
+  ClockAudit clock_;
+};
+
 // What a replay is made of and takes with it.
 struct Made {
   std::unique_ptr<congestion::SharingModel> model;
@@ -31,10 +69,11 @@ struct Made {
 std::optional<ReplayResult> replay_directly(traces::TraceReader& trace, const topology::Platform& platform,
                                             const std::vector<HostId>& placement,
                                             const ReplayOptions& options, DirectReplay::Flows flows,
-                                            Made made, Ranks::Programs& programs, bool& contended,
-                                            std::optional<Error>& unreadable) {
+                                            Made made, const Audits& audits, Ranks::Programs& programs,
+                                            bool& contended, std::optional<Error>& unreadable) {
   DirectReplay direct(trace, platform, placement, options, std::move(made.model), std::move(made.choices),
                       std::move(made.kernels), flows, std::move(programs));
+  direct.audit(audits);
   auto result = direct.run();
   contended = direct.contended();
   unreadable = direct.take_error();
@@ -45,7 +84,7 @@ std::optional<ReplayResult> replay_directly(traces::TraceReader& trace, const to
 
 Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology::Platform& platform,
                                       const std::vector<HostId>& placement, const ReplayOptions& options,
-                                      const Simulation::Audits& audits) {
+                                      Auditors* auditors) {
   const std::uint32_t ranks = trace.header().ranks;
   if (placement.size() != ranks)
     return usage_error("placement does not fit the trace", fmt::format("{} hosts", placement.size()),
@@ -68,18 +107,19 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
   };
   WEFT_ASSIGN(Made made, make());
   std::vector<DeviceCopies::Ends> copies;
-  const bool audited = audits.flows != nullptr || audits.matches != nullptr || audits.clock != nullptr;
   trace.rewind();
   Ranks::Programs programs;  // read by who gave up
   std::optional<Error> unreadable;
-  if (!audited && made.kernels.links_entry().empty() && DirectReplay::possible(platform, options)) {
+  if (made.kernels.links_entry().empty() && DirectReplay::possible(platform, options)) {
     using Flows = DirectReplay::Flows;
-    Flows flows = DirectReplay::first_try(platform, options);
+    // What is verified has its events.
+    Flows flows = auditors != nullptr ? Flows::kShared : DirectReplay::first_try(platform, options);
     bool again = true;
     while (again) {
       bool contended = false;
-      auto result = replay_directly(trace, platform, placement, options, flows, std::move(made), programs,
-                                    contended, unreadable);
+      auto result = replay_directly(trace, platform, placement, options, flows, std::move(made),
+                                    auditors != nullptr ? auditors->begin() : Audits{}, programs, contended,
+                                    unreadable);
       if (result) {
         result->collective_rules = rules;
         return std::move(*result);
@@ -101,7 +141,7 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
   }
   Simulation simulation(trace, platform, placement, options, std::move(made.model), std::move(made.choices),
                         std::move(made.kernels), std::move(copies), std::move(programs));
-  simulation.audit(audits);
+  if (auditors != nullptr) simulation.audit(auditors->begin());
   auto result = simulation.run();
   if (result && unreadable) return std::move(*unreadable);
   if (result) result->collective_rules = rules;
@@ -121,18 +161,18 @@ bool ends_as_recorded(traces::TraceReader& trace, const topology::Platform& plat
   quiet.on_message = nullptr;
   quiet.on_again = nullptr;
   traces::RecordedMatches recorded(trace);
-  const auto again = simulate_as_read(recorded, platform, placement, quiet, {});
+  const auto again = simulate_as_read(recorded, platform, placement, quiet, nullptr);
   return again && again->finished && recorded.changed() > 0;
 }
 
 Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platform& platform,
                               const std::vector<HostId>& placement, const ReplayOptions& options,
-                              const Simulation::Audits& audits) {
+                              Auditors* auditors) {
   if (options.recorded_matches) {
     traces::RecordedMatches recorded(trace);
-    return simulate_as_read(recorded, platform, placement, options, audits);
+    return simulate_as_read(recorded, platform, placement, options, auditors);
   }
-  auto result = simulate_as_read(trace, platform, placement, options, audits);
+  auto result = simulate_as_read(trace, platform, placement, options, auditors);
   if (result && !result->finished && ends_as_recorded(trace, platform, placement, options)) {
     result->warnings.emplace_back(
         "receives from any source or of any tag took other messages than in the recording; with what they "
@@ -146,31 +186,15 @@ Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platfo
 
 Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform& platform,
                             const std::vector<HostId>& placement, const ReplayOptions& options) {
-  return simulate(trace, platform, placement, options, {});
+  return simulate(trace, platform, placement, options, nullptr);
 }
 
 Result<ReplayResult> replay_verified(traces::TraceReader& trace, const topology::Platform& platform,
                                      const std::vector<HostId>& placement, const ReplayOptions& options,
                                      Verification& out) {
-  network::FlowAudit flows(options.model, platform.fabric, options.accuracy);
-  MatchAudit matches;
-  ClockAudit clock;
-  WEFT_ASSIGN(ReplayResult result, simulate(trace, platform, placement, options, {&flows, &matches, &clock}));
-  const network::FlowFindings& f = flows.close(result.links);
-  const MatchFindings& m = matches.findings();
-  out = {flows.conditions(),
-         f.solves,
-         f.rates,
-         f.messages,
-         f.links,
-         f.worst_bytes_error,
-         m.matches,
-         clock.instants,
-         clock.events,
-         f.wrong + m.wrong + clock.wrong,
-         f.told};
-  out.told.insert(out.told.end(), m.told.begin(), m.told.end());
-  if (clock.wrong > 0) out.told.push_back(counted(clock.wrong, "event") + " out of the order of time");
+  Auditors auditors(platform, options);
+  WEFT_ASSIGN(ReplayResult result, simulate(trace, platform, placement, options, &auditors));
+  out = auditors.close(result);
   return result;
 }
 

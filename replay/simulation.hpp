@@ -24,6 +24,7 @@
 #include "core/result.hpp"
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
+#include "replay/audits.hpp"
 #include "replay/collectives/choices.hpp"
 #include "replay/communicators.hpp"
 #include "replay/engine.hpp"
@@ -50,24 +51,6 @@
 
 namespace weft::replay {
 
-// Does time ever go back? Every instant at which something happens, and every event.
-struct ClockAudit {
-  std::uint64_t instants = 0, events = 0, wrong = 0;
-  void moved(Instant from, Instant to) {
-    ++instants;
-    wrong += to < from;
-  }
-  // What was due at `due`.
-  void happened(Instant due, Instant now) {
-    ++events;
-    wrong += due != now || now < last_;
-    last_ = now;
-  }
-
- private:
-  Instant last_;
-};
-
 class Simulation {
  public:
   // All references outlive it. `programs`: what was read of the trace, as Ranks has it.
@@ -75,12 +58,7 @@ class Simulation {
              const std::vector<HostId>& placement, const ReplayOptions& options,
              std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices, KernelClock kernels,
              std::vector<DeviceCopies::Ends> copies, Ranks::Programs programs);
-  // What is to be verified: each is told what happens; nothing else changes. Before run().
-  struct Audits {
-    network::FlowAudit* flows = nullptr;
-    MatchAudit* matches = nullptr;
-    ClockAudit* clock = nullptr;
-  };
+  // Before run().
   void audit(const Audits& audits);
   // To be called once.
   [[nodiscard]] Result<ReplayResult> run();

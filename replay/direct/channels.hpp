@@ -25,7 +25,7 @@ class Channels {
     std::int64_t bytes = 0;
     std::int32_t tag = 0;  // kAnyTag possible
     Target target;
-    std::uint64_t sequence = 0;
+    std::uint64_t sequence = 0;  // in the order of posts
     std::uint32_t next = kNone, prev = kNone;
   };
   // On one cache line: with thousands of ranks most look-ups miss.
@@ -52,8 +52,7 @@ class Channels {
     queues_.receives().give(r);
     return true;
   }
-  void wait(Channel& c, Receive receive) {
-    receive.sequence = posted_++;
+  void wait(Channel& c, const Receive& receive) {
     const std::uint32_t r = queues_.receives().take();
     queues_.receives()[r] = receive;
     queues_.append_receive(c, r);
@@ -80,7 +79,6 @@ class Channels {
 
  private:
   ChannelQueues<Channel, Receive> queues_;
-  std::uint64_t posted_ = 0;  // receives
   std::uint64_t waiting_messages_ = 0;
 };
 

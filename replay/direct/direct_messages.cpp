@@ -5,6 +5,7 @@
 #include "replay/direct/direct_replay.hpp"
 #include "replay/event_loop.hpp"
 #include "replay/messages/flow_terms.hpp"
+#include "replay/messages/match_audit.hpp"
 #include "replay/messages/message_steps.hpp"
 
 namespace weft::replay {
@@ -89,12 +90,14 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) {
 }
 
 // The later of the two sides is the match; `matched` was when the message was delivered.
-inline void DirectReplay::match(std::uint32_t i, Instant posted, std::int64_t bytes, Target target) {
+inline void DirectReplay::match(std::uint32_t i, const Channels::Receive& receive) {
+  if (audits_.matches != nullptr) audits_.matches->matched(i, static_cast<std::uint32_t>(receive.sequence));
+  const Target target = receive.target;
   Message& m = messages_[i];
-  m.matched = std::max(m.matched, posted);
+  m.matched = std::max(m.matched, receive.posted);
   m.state |= kMatched;
   m.recv_target = target;
-  if (m.bytes > bytes) ++truncated_;
+  if (m.bytes > receive.bytes) ++truncated_;
   if ((m.state & kArrived) != 0) {
     if (options_.on_message) see(m);
     tell(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
@@ -116,6 +119,7 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   Channels::Channel& c = channels_.find(src, dst, context);
   Message& m = messages_[i];
   const bool over = begin_message(m, cost_, {src, dst, context, tag, bytes, kind}, target, at);
+  if (audits_.matches != nullptr) audits_.matches->sent(i, m);
   m.route = c.route;
   m.route_epoch = c.epoch;
   holders_of(m) = 2;  // its transfer and its match
@@ -140,7 +144,7 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   if (!cost_.known_at_once()) c.delivered = delivered = std::max(c.delivered, delivered);
   messages_[i].matched = delivered;
   Channels::Receive receive;
-  if (channels_.take_receive(c, tag, receive)) return match(i, receive.posted, receive.bytes, receive.target);
+  if (channels_.take_receive(c, tag, receive)) return match(i, receive);
   channels_.wait(c, i);
   may_be_seen(i);
 }
@@ -149,11 +153,16 @@ void DirectReplay::post_recv(std::uint32_t rank, std::uint32_t source, std::uint
                              std::int32_t tag, std::int64_t bytes, Target target, Instant at) {
   ranks_[rank].computed = false;
   Channels::Channel& c = channels_.find(source, rank, context);
+  const Channels::Receive receive{at, bytes, tag, target, receives_++};
+  if (audits_.matches != nullptr)
+    audits_.matches->posted(
+        static_cast<std::uint32_t>(receive.sequence),
+        {rank, context, static_cast<std::int32_t>(source), tag, bytes, target, 0, kNone, kNone});
   const std::uint32_t i = channels_.take_message(c, tag);
   if (i != kNone)
-    match(i, at, bytes, target);
+    match(i, receive);
   else
-    channels_.wait(c, {at, bytes, tag, target});
+    channels_.wait(c, receive);
 }
 
 // ---- Flows that share links.
@@ -186,8 +195,15 @@ bool DirectReplay::run_shared() {
   while (true) {
     if (ranks_.any_ready()) run_ready();
     if (given_up_) return false;
-    switch (next_of(
-        agenda_, network_, [] {}, [](Instant) {})) {
+    const auto moves = [&](Instant to) {
+      if (audits_.clock != nullptr) audits_.clock->moved(agenda_.now(), to);
+    };
+    const Next next = next_of(
+        agenda_, network_, [] {}, moves);
+    if (audits_.clock != nullptr && (next == Next::kEvent || next == Next::kFlowEnd))
+      audits_.clock->happened(next == Next::kEvent ? agenda_.next_time() : network_.next_time(),
+                              agenda_.now());
+    switch (next) {
       case Next::kEvent:
         handle(agenda_.take());
         break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.hpp"
 #include "network/sharing.hpp"
 #include "replay/sums.hpp"
 
@@ -98,6 +99,13 @@ void DirectReplay::forget_past() {
   loads_.forget_before(least);
   constexpr std::uint64_t kOpsARank = 16;
   next_forget_ = ranks_.ops_done() + kOpsARank * ranks_.count();
+}
+
+void DirectReplay::audit(const Audits& audits) {
+  WEFT_CHECK(!audits.any() || flows_ == Flows::kShared,
+             "a replay without events has nothing to tell an audit");
+  audits_ = audits;
+  if (audits.flows != nullptr) network_.audit(audits.flows);
 }
 
 bool DirectReplay::run_without_events() {

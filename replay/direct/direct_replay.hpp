@@ -26,6 +26,7 @@
 #include "core/result.hpp"
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
+#include "replay/audits.hpp"
 #include "replay/collective_rounds.hpp"
 #include "replay/collectives/choices.hpp"
 #include "replay/communicators.hpp"
@@ -64,6 +65,8 @@ class DirectReplay final : private PollView {
                const std::vector<HostId>& placement, const ReplayOptions& options,
                std::unique_ptr<congestion::SharingModel> model, CollectiveChoices choices,
                KernelClock kernels, Flows flows, Ranks::Programs programs);
+  // Before run(). REQUIRES: kShared, or nothing to tell.
+  void audit(const Audits& audits);
   // To be called once. Nothing: it gave up.
   [[nodiscard]] std::optional<ReplayResult> run();
   // It gave up because two flows met. Only with kAlone.
@@ -193,8 +196,8 @@ class DirectReplay final : private PollView {
                  std::int64_t bytes, traces::OpKind kind, Target target, Instant at);
   void post_recv(std::uint32_t rank, std::uint32_t source, std::uint32_t context, std::int32_t tag,
                  std::int64_t bytes, Target target, Instant at);
-  // Message i belongs to a receive.
-  void match(std::uint32_t i, Instant posted, std::int64_t bytes, Target target);
+  // Message i belongs to that receive.
+  void match(std::uint32_t i, const Channels::Receive& receive);
   // Its data leave at `at` + `before`; its route's latency follows.
   void leave(std::uint32_t i, Instant at, Elapsed before);
   void schedule(std::uint32_t i, Instant start);
@@ -251,6 +254,8 @@ class DirectReplay final : private PollView {
   bool given_up_ = false;
   bool contended_ = false;
   std::optional<Error> unreadable_;
+  Audits audits_;
+  std::uint64_t receives_ = 0;  // posted
   std::uint32_t told_ = 0;
   std::uint64_t truncated_ = 0;
   std::uint64_t events_ = 0;
