@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Predictions of the measured runs of HPL on Dahu, their errors by group, and which constant moves what (docs/validation-hpl.md).
 
-  python3 bench/studies/dahu_runs.py WEFT grids|cells|sizes [--measured CSV] [--threads N] [--exchanges series]
+  python3 bench/studies/dahu_runs.py WEFT grids|cells|sizes [--measured CSV] [--threads N] [--exchanges series] [--only EXPRESSION]
+      [--change NAME]
   python3 bench/studies/dahu_runs.py WEFT sensitivity --measured CSV [--threads N] [--first I --every K] [--only EXPRESSION]
       [--exchanges series]
 
 grids: 28 shapes of 960 ranks; cells: 72 combinations of NB, DEPTH, BCAST and SWAP on 32 x 32; sizes: 13 matrices on 32 x 32
 (platform dahu-2019-04). CSV: set,n,nb,p,q,depth,bcast,swap,measured_gflops_median as in hpl_measured_grids_parameters.csv, or
 matrix_size,gflops,date for sizes. sensitivity: what a change of each constant does to each group of runs (the I-th, then every K-th), and leave one group out:
-the change that would make the other groups' errors least, and what it does to the group that was left out. Every run is `weft predict hpl --noise --seed 1 --sample`; nothing is fitted here.
+the change that would make the other groups' errors least, and what it does to the group that was left out. --only: grids, cells or sizes whose name the
+expression is found in, or constants; --change: with one constant changed. Every run is `weft predict hpl --noise --seed 1 --sample`; nothing is fitted here.
 """
 import argparse
 import concurrent.futures
@@ -132,6 +134,31 @@ VARIANTS = {
 }
 
 
+def pieces_under_load(text):
+    """Messages within a host from 16,000 bytes to 6 MB take what a lone one does beside busy cores, larger ones as they were."""
+    text = re.sub(r'  local_transfer \{ from: "(?:14329|18098|501548|1460387)B".*\n', "", text)
+    return re.sub(r'(  local_transfer \{ from: ")9312011(B".*\n)', r'  local_transfer { from: "16000B" per_byte: "330ps" }\n\g<1>6000000\2', text)
+
+
+def levels_apart(text, share):
+    """CPUs at `share` of their distance from the mean."""
+    groups = re.findall(r"  group \{.*\n", text)
+    level = {g: float(re.search(r'for_k: "192-383"[^}]*? mnk: "([\d.]+)ps"', g)[1]) for g in groups}
+    mean = statistics.mean(level.values())
+    for g, own in level.items():
+        factor = (mean + share * (own - mean)) / own
+        text = text.replace(g, re.sub(r'(\b(?:intercept|mnk|mn|mk|nk): ")([\d.]+)', lambda m: "%s%.6g" % (m[1], float(m[2]) * factor), g))
+    return text
+
+
+# What the platform leaves out, at one size each; not among the constants to choose from.
+CHANGES = dict(VARIANTS, **{
+    "pieces within hosts at the rate under load": pieces_under_load,
+    "half of the distance between CPUs": lambda t: levels_apart(t, 0.5),
+    "CPUs alike": lambda t: levels_apart(t, 0),
+})
+
+
 def leave_one_out(groups, size):
     """size[variant][group]: mean size of the errors. What choosing by all groups but one does to that one."""
     print("\n| left out | as it is | best for the others | with that |\n|---|---|---|---|")
@@ -143,9 +170,13 @@ def leave_one_out(groups, size):
     print("| mean | %.1f %% | | %.1f %% |" % (statistics.mean(size["as it is"][g] for g in groups), statistics.mean(chosen)))
 
 
+def platform_text(name):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../platforms/%s.textproto" % name)) as f:
+        return f.read()
+
+
 def sensitivity(runner, measured, first, every, only):
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../platforms/dahu.textproto")) as f:
-        text = f.read()
+    text = platform_text("dahu")
     runs = [dict(k) for k in measured]
     runs = [r for r in runs if r["q"] != 32 or r["p"] != 32 or r["bcast"] in (2, 4)][first::every]
     size = {}
@@ -153,7 +184,7 @@ def sensitivity(runner, measured, first, every, only):
         groups = sorted({group(r) for r in runs})
         print("| constant | " + " | ".join(groups) + " | mean size |\n|---|" + "---|" * (len(groups) + 1))
         base = None
-        for i, (title, change) in enumerate(VARIANTS.items()):
+        for i, (title, change) in enumerate((CHANGES if only else VARIANTS).items()):
             if i > 0 and only and not re.search(only, title):
                 continue
             path = os.path.join(folder, "v%d.textproto" % i)
@@ -185,21 +216,27 @@ def main():
     parser.add_argument("--exchanges", default="auto")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--only", help="constants whose name this expression is found in")
+    parser.add_argument("--only", help="runs, or constants of sensitivity, whose name this expression is found in")
+    parser.add_argument("--change", choices=list(CHANGES))
     args = parser.parse_args()
     runner = Runner(args.weft, args.threads, args.exchanges)
     measured = {}
     if args.measured:
         measured = measured_sizes(args.measured) if args.what == "sizes" else measured_runs(args.measured)
-    if args.what == "grids":
-        table(runner, args.what, "dahu", [run(p=p, q=960 // p) for p in GRIDS], measured)
-    elif args.what == "cells":
-        table(runner, args.what, "dahu", [run(nb, 32, 32, d, b, s) for s in range(3) for nb in (128, 256) for d in (0, 1) for b in range(6)],
-              measured)
-    elif args.what == "sizes":
-        table(runner, args.what, "dahu-2019-04", [run(n=n) for n in
-                                       (50000, 75000, 100000, 125000, 150000, 175000, 200000, 250000, 300000, 350000, 400000,
-                                        450000, 500000)], measured)
+    runs = {
+        "grids": [run(p=p, q=960 // p) for p in GRIDS],
+        "cells": [run(nb, 32, 32, d, b, s) for s in range(3) for nb in (128, 256) for d in (0, 1) for b in range(6)],
+        "sizes": [run(n=n) for n in (50000, 75000, 100000, 125000, 150000, 175000, 200000, 250000, 300000, 350000, 400000, 450000, 500000)],
+    }
+    if args.what in runs:
+        platform = "dahu-2019-04" if args.what == "sizes" else "dahu"
+        wanted = [r for r in runs[args.what] if not args.only or re.search(args.only, NAMES[args.what](r))]
+        with tempfile.TemporaryDirectory(prefix="weft-dahu-") as folder:
+            if args.change:
+                changed, platform = CHANGES[args.change](platform_text(platform)), os.path.join(folder, "changed.textproto")
+                with open(platform, "w") as f:
+                    f.write(changed)
+            table(runner, args.what, platform, wanted, measured)
     elif not measured:
         parser.error("sensitivity needs --measured")
     else:
