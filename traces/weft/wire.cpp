@@ -123,6 +123,9 @@ Unpacked unpack(std::string_view column, T* to, std::size_t n) {
         } else if ((x & 0x80000000) == 0) {
           v |= (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000);
           at += 4;
+        } else if ((x & 0x8000000000) == 0) {  // tags of collectives that were expanded, for one
+          v |= (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000) | (x >> 4 & 0x7f0000000);
+          at += 5;
         } else {
           at = careful(at, end, v);
           if (at == nullptr) return Unpacked::kMalformed;
