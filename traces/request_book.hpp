@@ -85,7 +85,8 @@ class RequestBook {
   return is_nonblocking_send(k) || (k >= OpKind::send_init && k <= OpKind::rsend_init);
 }
 
-// The requests that a completion operation finishes. `one` is storage for the single-request forms.
+// The requests that a completion operation finishes: of those that wait for any or some, the ones that completed in the recording. `list`:
+// that of `op`; `one` is storage for the single-request forms.
 [[nodiscard]] inline std::span<const std::int64_t> completed_requests(const Op& op,
                                                                       std::span<const std::int64_t> list,
                                                                       std::int64_t& one) {

@@ -5,6 +5,7 @@
 
 #include "replay/direct/direct_replay.hpp"
 #include "replay/ranks/detours.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::replay {
 
@@ -138,7 +139,7 @@ DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const O
   // Of one request, as most waits are, no step is a loop.
   if (op.kind == OpKind::wait && op.request != traces::kNoRequest)
     return wait_for(r, k, l, op, std::array{single});
-  return wait_for(r, k, l, op, awaited_slots(op, k.program.list(k.pc, op), single));
+  return wait_for(r, k, l, op, traces::completed_requests(op, k.program.list(k.pc, op), single));
 }
 
 template <class Slots>

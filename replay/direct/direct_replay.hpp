@@ -200,7 +200,6 @@ class DirectReplay final : private PollView {
   void match(std::uint32_t i, const Channels::Receive& receive);
   // Its data leave at `at` + `before`; its route's latency follows.
   void leave(std::uint32_t i, Instant at, Elapsed before);
-  void schedule(std::uint32_t i, Instant start);
   void start_flow(std::uint32_t i);
   // All data have come.
   void arrive(std::uint32_t i, Instant at);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "replay/ranks/detours.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::replay {
 
@@ -247,7 +248,7 @@ Operations::Step Operations::wait(std::uint32_t r, Rank& k, const Op& op) {
   // Of one request, as most waits are, no step is a loop.
   if (op.kind == OpKind::wait && op.request != traces::kNoRequest)
     return wait_for(r, k, op, std::array{single});
-  return wait_for(r, k, op, awaited_slots(op, k.program.list(k.pc, op), single));
+  return wait_for(r, k, op, traces::completed_requests(op, k.program.list(k.pc, op), single));
 }
 
 template <class Slots>

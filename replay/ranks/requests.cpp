@@ -19,21 +19,4 @@ OpKind started_form(OpKind init) {
   }
 }
 
-std::span<const std::int64_t> awaited_slots(const traces::Op& op, std::span<const std::int64_t> list,
-                                            std::int64_t& single) {
-  switch (op.kind) {
-    case OpKind::wait:
-    case OpKind::test:
-      if (op.request == traces::kNoRequest) return {};
-      single = op.request;
-      return {&single, 1};
-    case OpKind::waitall:
-    case OpKind::testall:
-      return list;
-    default:
-      if (list.empty() || list[0] + 1 >= static_cast<std::int64_t>(list.size())) return {};
-      return list.subspan(static_cast<std::size_t>(list[0]) + 1);
-  }
-}
-
 }  // namespace weft::replay

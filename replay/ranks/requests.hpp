@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "traces/op.hpp"
@@ -20,13 +19,6 @@ namespace weft::replay {
 
 // The operation that the start of a *_init posts.
 [[nodiscard]] traces::OpKind started_form(traces::OpKind init);
-
-// The slots that a completion operation waits for: wait and test name one request, waitall and testall list them, the others list
-// {n, asked..., completed...}, of which a replay waits for the ones that completed in the recording. `list`: that of `op`;
-// `single` holds the one that it names and outlives what is returned.
-[[nodiscard]] std::span<const std::int64_t> awaited_slots(const traces::Op& op,
-                                                          std::span<const std::int64_t> list,
-                                                          std::int64_t& single);
 
 struct NoNote {};
 
