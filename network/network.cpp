@@ -255,7 +255,8 @@ inline std::uint32_t Network::end_top(Model& model, Instant now) {
   const Flow& f = flows_[id.index()];
   book(f, (now - f.updated).seconds(), f.remaining);
   model.remove(id);
-  if (model.to_solve() || audit_ != nullptr) dirty_ = true;
+  if (model.to_solve() || audit_ != nullptr)
+    dirty_ = true;  // an audit sees that nothing is to be solved, too
   return f.owner;
 }
 

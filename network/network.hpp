@@ -189,8 +189,7 @@ class Network {
   FlowWatcher* watcher_ = nullptr;
   FlowAudit* audit_ = nullptr;
   std::unique_ptr<congestion::SharingModel> model_;
-  congestion::MaxMin*
-      max_min_;  // model_, if it is one: the usual model is called without a look into its table
+  congestion::MaxMin* max_min_;  // model_ if it is one, the usual one, to be called by its type; else null
   std::vector<Link> links_;
   std::vector<Flow> flows_;      // by FlowId
   CompletionQueue completions_;  // by FlowId; by number of the group while grouped_

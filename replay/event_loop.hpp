@@ -10,6 +10,7 @@
 
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
+#include "replay/audits.hpp"
 #include "replay/time.hpp"
 
 namespace weft::replay {
@@ -21,9 +22,9 @@ enum class Next : std::uint8_t {
   kTooLate   // later than a clock can tell
 };
 
-// Moves the agenda's clock to what comes next; before it moves, `moves(to)`. looks(): whenever the queues are looked at.
-template <class Looks, class Moves>
-[[nodiscard]] inline Next next_of(Agenda& agenda, network::Network& network, Looks looks, Moves moves) {
+// Moves the agenda's clock to what comes next. looks(): before the queues are looked at. `audit`: told of the clock, or null.
+template <class Looks>
+[[nodiscard]] inline Next next_of(Agenda& agenda, network::Network& network, ClockAudit* audit, Looks looks) {
   while (true) {
     looks();
     const Instant event = agenda.next_time(), completion = network.next_time();
@@ -35,9 +36,10 @@ template <class Looks, class Moves>
       }
       if (next == Instant::never()) return Next::kNothing;
       if (next.past_the_end()) return Next::kTooLate;
-      moves(next);
+      if (audit != nullptr) audit->moved(agenda.now(), next);
       agenda.move_to(next);
     }
+    if (audit != nullptr) audit->happened(next, agenda.now());
     const bool flow = completion < event ||
                       (completion == event && network.next_completion().sequence < agenda.top().sequence);
     return flow ? Next::kFlowEnd : Next::kEvent;

@@ -165,22 +165,15 @@ void Simulation::report_progress() {
 Result<ReplayResult> Simulation::run() {
   const auto looks = [&, many = ranks_.many()] {
     if (many) prefetch_next();
-  };
-  const auto moves = [&](Instant to) {
-    if (clock_audit_ != nullptr) clock_audit_->moved(agenda_.now(), to);
     if (options_.on_progress && ranks_.ops_done() >= next_report_) report_progress();
   };
   while (true) {
     if (ranks_.any_ready()) run_ready();
     if (agenda_.failed()) return agenda_.take_error();
-    const Next next = next_of(agenda_, network_, looks, moves);
+    const Next next = next_of(agenda_, network_, clock_audit_, looks);
     if (next == Next::kNothing) return collect();
     if (next == Next::kTooLate) return bad_input({}, kPastTheEnd, {}, "a run shorter than 106 days");
     ++event_count_;
-    if (clock_audit_ != nullptr) {
-      const bool event = next == Next::kEvent;
-      clock_audit_->happened(event ? agenda_.next_time() : network_.next_time(), agenda_.now());
-    }
     if (next == Next::kEvent)
       handle(agenda_.take());
     else

@@ -195,15 +195,7 @@ bool DirectReplay::run_shared() {
   while (true) {
     if (ranks_.any_ready()) run_ready();
     if (given_up_) return false;
-    const auto moves = [&](Instant to) {
-      if (audits_.clock != nullptr) audits_.clock->moved(agenda_.now(), to);
-    };
-    const Next next = next_of(
-        agenda_, network_, [] {}, moves);
-    if (audits_.clock != nullptr && (next == Next::kEvent || next == Next::kFlowEnd))
-      audits_.clock->happened(next == Next::kEvent ? agenda_.next_time() : network_.next_time(),
-                              agenda_.now());
-    switch (next) {
+    switch (next_of(agenda_, network_, audits_.clock, [] {})) {
       case Next::kEvent:
         handle(agenda_.take());
         break;
