@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tests/recorder/recorder_testing.hpp"
+#include "tests/support/needs.hpp"
 
 namespace weft::recorder::testing {
 namespace {
