@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "replay/messages/linked_rows.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/tag_index.hpp"
 #include "traces/op.hpp"
@@ -76,19 +77,13 @@ class ChannelQueues {
     return earlier(receive_index_.first(key(c, tag)), receive_index_.first(key(c, traces::kAnyTag)));
   }
   void append_receive(Channel& c, std::uint32_t r) {
-    Receive& v = receives_[r];
-    v.prev = c.recv_tail;
-    v.next = kNone;
-    (c.recv_tail == kNone ? c.recv_head : receives_[c.recv_tail].next) = r;
-    c.recv_tail = r;
-    if (c.recvs_indexed) receive_index_.append(key(c, v.tag), r);
+    link_last<&Receive::next, &Receive::prev>(receives_, c.recv_head, c.recv_tail, r);
+    if (c.recvs_indexed) receive_index_.append(key(c, receives_[r].tag), r);
   }
   void remove_receive(Channel& c, std::uint32_t r) {
-    const Receive& v = receives_[r];
-    (v.prev == kNone ? c.recv_head : receives_[v.prev].next) = v.next;
-    (v.next == kNone ? c.recv_tail : receives_[v.next].prev) = v.prev;
+    unlink<&Receive::next, &Receive::prev>(receives_, c.recv_head, c.recv_tail, r);
     if (!c.recvs_indexed) return;
-    receive_index_.remove(key(c, v.tag), r);
+    receive_index_.remove(key(c, receives_[r].tag), r);
     c.recvs_indexed = c.recv_head != kNone;
   }
   // Of two receives the one that was posted first; kNone is after all others.
@@ -114,19 +109,13 @@ class ChannelQueues {
     return message_index_.first(key(c, tag));
   }
   void append_message(Channel& c, std::uint32_t m) {
-    Message& v = messages_[m];
-    v.pair_prev = c.msg_tail;
-    v.pair_next = kNone;
-    (c.msg_tail == kNone ? c.msg_head : messages_[c.msg_tail].pair_next) = m;
-    c.msg_tail = m;
-    if (c.msgs_indexed) message_index_.append(key(c, v.tag), m);
+    link_last<&Message::pair_next, &Message::pair_prev>(messages_, c.msg_head, c.msg_tail, m);
+    if (c.msgs_indexed) message_index_.append(key(c, messages_[m].tag), m);
   }
   void remove_message(Channel& c, std::uint32_t m) {
-    const Message& v = messages_[m];
-    (v.pair_prev == kNone ? c.msg_head : messages_[v.pair_prev].pair_next) = v.pair_next;
-    (v.pair_next == kNone ? c.msg_tail : messages_[v.pair_next].pair_prev) = v.pair_prev;
+    unlink<&Message::pair_next, &Message::pair_prev>(messages_, c.msg_head, c.msg_tail, m);
     if (!c.msgs_indexed) return;
-    message_index_.remove(key(c, v.tag), m);
+    message_index_.remove(key(c, messages_[m].tag), m);
     c.msgs_indexed = c.msg_head != kNone;
   }
 

@@ -1,5 +1,6 @@
 #include "replay/messages/matcher.hpp"
 
+#include "replay/messages/linked_rows.hpp"
 #include "traces/op.hpp"
 
 namespace weft::replay {
@@ -47,8 +48,7 @@ Matcher::Turn Matcher::next_in_order(std::uint32_t source, std::uint32_t destina
 void Matcher::unlink_from_receiver(std::uint32_t r) {
   const PostedRecv& v = receives()[r];
   Receiver& a = receivers_[v.rank];
-  (v.prev == kNone ? a.any_head : receives()[v.prev].next) = v.next;
-  (v.next == kNone ? a.any_tail : receives()[v.next].prev) = v.prev;
+  unlink<&PostedRecv::next, &PostedRecv::prev>(receives(), a.any_head, a.any_tail, r);
   if (!a.any_indexed) return;
   any_recv_index_.remove(any_key(v.rank, v.context, v.tag), r);
   if (a.any_head == kNone) a.any_indexed = false;
@@ -58,8 +58,7 @@ void Matcher::unlink_message(std::uint32_t i) {
   Message& m = messages_[i];
   queues_.remove_message(channel(m), i);
   Receiver& a = receivers_[m.dst];
-  (m.all_prev == kNone ? a.msg_head : messages_[m.all_prev].all_next) = m.all_next;
-  (m.all_next == kNone ? a.msg_tail : messages_[m.all_next].all_prev) = m.all_prev;
+  unlink<&Message::all_next, &Message::all_prev>(messages_, a.msg_head, a.msg_tail, i);
   if (a.msgs_indexed) {
     any_msg_index_.remove(any_key(m.dst, m.context, m.tag), i);
     any_tag_index_.remove(any_key(m.dst, m.context, kAnyTag), i);
@@ -117,10 +116,7 @@ std::uint32_t Matcher::hand_over(Channel& c, std::uint32_t message) {
   }
   queues_.append_message(c, message);
   Receiver& a = receivers_[m.dst];
-  m.all_prev = a.msg_tail;
-  m.all_next = kNone;
-  (a.msg_tail == kNone ? a.msg_head : messages_[a.msg_tail].all_next) = message;
-  a.msg_tail = message;
+  link_last<&Message::all_next, &Message::all_prev>(messages_, a.msg_head, a.msg_tail, message);
   if (a.msgs_indexed) index_any(message);
   m.state |= kQueued;
   ++unexpected_;
@@ -183,10 +179,7 @@ std::uint32_t Matcher::post(std::uint32_t recv) {
     return kNone;
   }
   Receiver& a = receivers_[r.rank];
-  r.prev = a.any_tail;
-  r.next = kNone;
-  (a.any_tail == kNone ? a.any_head : receives()[a.any_tail].next) = recv;
-  a.any_tail = recv;
+  link_last<&PostedRecv::next, &PostedRecv::prev>(receives(), a.any_head, a.any_tail, recv);
   if (a.any_indexed) any_recv_index_.append(any_key(r.rank, r.context, r.tag), recv);
   return kNone;
 }
