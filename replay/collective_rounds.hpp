@@ -44,17 +44,23 @@ class CollectiveRounds {
   [[nodiscard]] bool over() const { return next_ == schedule_.messages.size() && !schedule_.more(); }
   // Makes the next round the one that is posted; returns its send overheads. REQUIRES: !over(); the round before is over.
   Elapsed open(const Rules& rules);
-  // send(peer, context, tag, bytes) or recv(...) for each message of the round in order, of the wanted sort; peer: a world rank. Stops
-  // where one returns false.
-  template <class Send, class Recv>
-  void post(const Rules& rules, bool receives, bool sends, Send send, Recv recv) {
+  // post_one(message) for each message of the round in order, of the wanted sort. Stops where it returns false.
+  struct RoundMessage {
+    bool send = false;
+    std::uint32_t peer = 0;  // world rank
+    std::uint32_t context = 0;
+    std::int32_t tag = 0;
+    std::int64_t bytes = 0;
+  };
+  template <class PostOne>
+  void post(const Rules& rules, bool receives, bool sends, PostOne post_one) {
     const std::uint32_t context = comm_ | Target::kActivity;
     for (std::uint32_t i = next_; i < round_end_; ++i) {
       const ScheduleMessage& s = schedule_.messages[i];
       if (!(s.send ? sends : receives)) continue;
       const auto peer = static_cast<std::uint32_t>(rules.comms.members(comm_)[s.peer]);
       if (!s.send && rules.cost.has_cpu_costs()) receive_cost_ += rules.cost.recv(s.bytes);
-      if (!(s.send ? send(peer, context, tag_, s.bytes) : recv(peer, context, tag_, s.bytes))) return;
+      if (!post_one(RoundMessage{s.send, peer, context, tag_, s.bytes})) return;
     }
   }
   // The round was posted; its end is waited for.

@@ -180,18 +180,14 @@ DirectReplay::Step DirectReplay::collective(std::uint32_t r, Rank& k, Lane& l, c
 
 void DirectReplay::post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool receives, bool sends) {
   const Target mine{Target::kBlocking};
-  c.rounds.post(
-      rules(), receives, sends,
-      [&](std::uint32_t peer, std::uint32_t context, std::int32_t tag, std::int64_t bytes) {
-        ++k.pending;
-        post_send(r, peer, context, tag, bytes, OpKind::isend, mine, l.clock);
-        return !given_up_;
-      },
-      [&](std::uint32_t peer, std::uint32_t context, std::int32_t tag, std::int64_t bytes) {
-        ++k.pending;
-        post_recv(r, peer, context, tag, bytes, mine, l.clock);
-        return !given_up_;
-      });
+  c.rounds.post(rules(), receives, sends, [&](const CollectiveRounds::RoundMessage& m) {
+    ++k.pending;
+    if (m.send)
+      post_send(r, m.peer, m.context, m.tag, m.bytes, OpKind::isend, mine, l.clock);
+    else
+      post_recv(r, m.peer, m.context, m.tag, m.bytes, mine, l.clock);
+    return !given_up_;
+  });
 }
 
 DirectReplay::Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& c) {

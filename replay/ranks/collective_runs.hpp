@@ -121,18 +121,14 @@ template <class Port>
 void CollectiveRuns::post(std::uint32_t run, Port& port, bool receives, bool sends) {
   Run& c = runs_[run];
   const Target mine{run | Target::kActivity};
-  c.rounds.post(
-      rules(), receives, sends,
-      [&](std::uint32_t peer, std::uint32_t context, std::int32_t tag, std::int64_t bytes) {
-        ++c.pending;
-        port.post_send(c.rank, peer, context, tag, bytes, traces::OpKind::isend, mine);
-        return !agenda_.failed();
-      },
-      [&](std::uint32_t peer, std::uint32_t context, std::int32_t tag, std::int64_t bytes) {
-        ++c.pending;
-        port.post_recv(c.rank, static_cast<std::int32_t>(peer), context, tag, bytes, mine);
-        return !agenda_.failed();
-      });
+  c.rounds.post(rules(), receives, sends, [&](const CollectiveRounds::RoundMessage& m) {
+    ++c.pending;
+    if (m.send)
+      port.post_send(c.rank, m.peer, m.context, m.tag, m.bytes, traces::OpKind::isend, mine);
+    else
+      port.post_recv(c.rank, static_cast<std::int32_t>(m.peer), m.context, m.tag, m.bytes, mine);
+    return !agenda_.failed();
+  });
 }
 
 template <class Port>
