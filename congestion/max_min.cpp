@@ -210,13 +210,20 @@ std::span<const FlowId> MaxMin::solve_changes() {
       commit();
     }
   }
-  const bool large = scope_ == Scope::kLocal && members_.size() > large_solve_ && !never_group_;
+  const bool large = is_large();
   added_.clear();
   dirty_.clear();
   next_solve();
   if (large) enter_groups();
   if (changed_.size() > 1) sort_changed();
   return changed_;
+}
+
+// Whether it pays to go on by groups: the solve, with added_ and dirty_ as it found them, moved many more flows than came or went.
+bool MaxMin::is_large() const {
+  if (scope_ != Scope::kLocal || never_group_) return false;
+  const std::size_t changes = large_solve_ == 0 ? 0 : added_.size() + dirty_.size();
+  return members_.size() > std::max(large_solve_, kWideSolve * changes);
 }
 
 void MaxMin::next_solve() {

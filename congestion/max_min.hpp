@@ -53,9 +53,11 @@ class MaxMin final : public SharingModel {
  public:
   enum class Scope : std::uint8_t { kLocal, kComponent };
 
-  // From the first solve of more than `large_solve` flows on, rates are kept by groups (level_groups.hpp), in the local
-  // scope only.
+  // From the first large solve on, rates are kept by groups (level_groups.hpp), in the local scope only. Large: of more than
+  // `large_solve` flows, and of more than kWideSolve for each flow and link that changed. Where thousands of flows come at once,
+  // as in a halo exchange, and each disturbs few others, groups would cost more than they save. 0: the first solve is.
   static constexpr std::size_t kLargeSolve = 512;
+  static constexpr std::size_t kWideSolve = 2;
   // `most_visits`: links that a solve by groups may visit before it gives up, as LevelGroups has it.
   MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve = kLargeSolve,
          std::uint64_t most_visits = 0);
@@ -157,6 +159,7 @@ class MaxMin final : public SharingModel {
   void new_row();
   void mark_dirty(std::uint32_t link);
   void join_squeezed();
+  [[nodiscard]] bool is_large() const;
   void next_solve();
   bool settle_lone();
   bool settle_if_lone(std::uint32_t flow);
