@@ -42,6 +42,12 @@ class FlowTable {
   // keeps columns over links goes over the route once with the table.
   template <class Crossed>
   std::uint32_t add(std::span<const LinkId> route, double weight, double limit, Crossed crossed);
+  // The two halves of it: an id with its weight and limit, which is on no link and not alive; and its route. enter() or give_back() is
+  // what becomes of it.
+  [[nodiscard]] std::uint32_t take(std::size_t hops, double weight, double limit);
+  template <class Crossed>
+  void enter(std::uint32_t flow, std::span<const LinkId> route, Crossed crossed);
+  void give_back(std::uint32_t flow) { free_ids_.push_back(flow); }
   // REQUIRES: alive(flow).
   void remove(std::uint32_t flow) {
     remove(flow, [](std::uint32_t, std::uint32_t) {});
@@ -118,9 +124,14 @@ class FlowTable {
 
 template <class Crossed>
 std::uint32_t FlowTable::add(std::span<const LinkId> route, double weight, double limit, Crossed crossed) {
-  const bool finite = std::isfinite(limit);
-  if (!(weight > 0 && std::isfinite(weight) && limit > 0 && (finite || !route.empty()))) [[unlikely]]
-    refuse(route.size(), weight, limit);
+  const std::uint32_t flow = take(route.size(), weight, limit);
+  enter(flow, route, crossed);
+  return flow;
+}
+
+inline std::uint32_t FlowTable::take(std::size_t hops, double weight, double limit) {
+  if (!(weight > 0 && std::isfinite(weight) && limit > 0 && (hops > 0 || std::isfinite(limit)))) [[unlikely]]
+    refuse(hops, weight, limit);
   const std::uint32_t flow = next();
   if (flow == rows()) [[unlikely]]
     new_row();
@@ -128,6 +139,11 @@ std::uint32_t FlowTable::add(std::span<const LinkId> route, double weight, doubl
     free_ids_.pop_back();
   weight_[flow] = weight;
   limit_[flow] = limit;
+  return flow;
+}
+
+template <class Crossed>
+void FlowTable::enter(std::uint32_t flow, std::span<const LinkId> route, Crossed crossed) {
   Hops& hops = hops_[flow];
   if (route.size() > hops.room) [[unlikely]]
     make_room(hops, route.size());
@@ -149,9 +165,8 @@ std::uint32_t FlowTable::add(std::span<const LinkId> route, double weight, doubl
     crossed(i, link, std::span<const Entry>(entries, list.size));
   }
   ++active_;
-  weighted_ += weight != 1.0;
-  limited_ += finite;
-  return flow;
+  weighted_ += weight_[flow] != 1.0;
+  limited_ += std::isfinite(limit_[flow]);
 }
 
 template <class Left>

@@ -57,7 +57,72 @@ void MaxMin::new_row() {
   rising_.push_back(0);
 }
 
+// The link that holds a lone flow back, the first of several; none: its limit.
+LinkId MaxMin::narrowest_of(std::uint32_t flow) const {
+  if (rate_[flow] == table_.limit(flow)) return {};
+  for (const LinkId link : route_of(flow))
+    if (capacity_[link.index()] == rate_[flow]) return link;
+  return {};
+}
+
+inline FlowId MaxMin::add_lone(std::span<const LinkId> route, double weight, double rate_cap) {
+  const std::uint32_t flow = table_.take(route.size(), weight, rate_cap);
+  if (flow == rate_.size()) [[unlikely]]
+    new_row();
+  Flow& f = flow_[flow];
+  f.hops = static_cast<std::uint32_t>(route.size()) & 0x7fffffffu;
+  f.lone = 1;
+  double rate = rate_cap;
+  for (std::size_t hop = 0; hop < route.size(); ++hop) {
+    const std::uint32_t link = route[hop].index();
+    f.link[hop] = LinkId(link);
+    Link& l = link_[link];
+    l.count = 1;
+    l.lone = 1;
+    l.outside = flow;
+    rate = std::min(rate, capacity_[link]);
+  }
+  rate_[flow] = f.rate = rate;
+  return FlowId(flow);
+}
+
+void MaxMin::remove_lone(std::uint32_t flow) {
+  flow_[flow].lone = 0;
+  for (const LinkId id : route_of(flow)) {
+    Link& l = link_[id.index()];
+    l.count = 0;
+    l.lone = 0;
+  }
+  table_.give_back(flow);
+}
+
+// It is one of the table from now on, as if solve() had given it its rate.
+void MaxMin::enter_lone(std::uint32_t flow) {
+  Flow& f = flow_[flow];
+  const LinkId bottleneck = narrowest_of(flow);
+  f.lone = 0;
+  f.bottleneck = bottleneck.index();
+  bottleneck_[flow] = bottleneck;
+  member_[flow] = 0;
+  table_.enter(
+      flow, route_of(flow),
+      [&](std::uint32_t, std::uint32_t link, std::span<const FlowTable::Entry>) { link_[link].lone = 0; });
+  if (!bottleneck.valid()) return;
+  link_[bottleneck.index()].bound = 1;
+  link_[bottleneck.index()].level = f.rate / table_.weight(flow);
+}
+
 FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap) {
+  if (lone_flows_) {
+    bool lone = !route.empty() && route.size() <= Flow().link.size() && !groups_;
+    for (const LinkId id : route) {
+      const Link& l = link_[id.index()];
+      if (l.count == 0) continue;
+      lone = false;
+      if (l.lone) enter_lone(l.outside);
+    }
+    if (lone) return add_lone(route, weight, rate_cap);
+  }
   const std::uint32_t flow = table_.next();
   if (flow == rate_.size()) [[unlikely]]
     new_row();
@@ -68,7 +133,7 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
   Flow& f = flow_[flow];
   f.rate = 0;
   f.bottleneck = kNone;
-  f.hops = static_cast<std::uint32_t>(route.size());
+  f.hops = static_cast<std::uint32_t>(route.size()) & 0x7fffffffu;
   table_.add(route, weight, rate_cap,
              [&](std::uint32_t hop, std::uint32_t link, std::span<const FlowTable::Entry> flows) {
                if (hop < f.link.size()) f.link[hop] = LinkId(link);
@@ -83,6 +148,7 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
 
 void MaxMin::remove(FlowId id) {
   const std::uint32_t flow = id.index();
+  if (flow < flow_.size() && flow_[flow].lone) return remove_lone(flow);
   WEFT_CHECK(table_.alive(flow), fmt::format("flow {} is not in the table", flow));
   if (groups_) {
     if (groups_->group(flow) != LevelGroups::kNone) groups_->remove(flow);
@@ -107,6 +173,7 @@ bool MaxMin::vary_capacities() {
   own_capacity_.assign(capacity_.begin(), capacity_.end());
   capacity_ = own_capacity_;
   never_group_ = true;
+  lone_flows_ = false;
   return true;
 }
 
@@ -156,7 +223,7 @@ void MaxMin::close_component(std::size_t from) {
 // REQUIRES: something was added, is dirty or was squeezed; no groups.
 std::span<const FlowId> MaxMin::solve_changes() {
   ++stats_.solves;
-  if (scope_ == Scope::kLocal && !added_.empty() && settle_lone()) {
+  if (scope_ == Scope::kLocal && !lone_flows_ && !added_.empty() && settle_lone()) {
     next_solve();
     sort_changed();
     return changed_;

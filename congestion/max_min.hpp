@@ -31,6 +31,10 @@
 //     or finer: sums of integers do not drift and do not depend on order.
 //  2. bottleneck_[f] is a full link where f's level is highest, or none: f is at its limit. link_[l].bound counts
 //     the flows with bottleneck l, whose common level is link_[l].level.
+// Lone flows (rate_lone_flows()): most flows of a program that is not held up by the network have their links to themselves when they
+// start, and many until they end. Such a one is as fast as its narrowest link, and nobody needs it in the lists of its links: only
+// each of these knows it (Link::lone), so that a second flow that comes brings it into the table, at the rate that it has. A
+// filling never sees a lone flow, as it shares no link with anybody.
 // Complexity of a solve: O(h + L log L) for h hops and L links of the flows filled. A second filling follows where
 // rounding left room, rarely. No allocation once the columns have grown to the peak.
 #pragma once
@@ -62,6 +66,12 @@ class MaxMin final : public SharingModel {
   MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve = kLargeSolve,
          std::uint64_t most_visits = 0);
 
+  // From now on a flow that has all of its links to itself gets its rate from add(), and solve() does not name it: it is lone()
+  // until another comes onto one of its links. In the local scope, while there are no groups and capacities do not vary. Before the
+  // first flow.
+  void rate_lone_flows() { lone_flows_ = scope_ == Scope::kLocal && own_capacity_.empty(); }
+  [[nodiscard]] bool lone(FlowId flow) const { return flow_[flow.index()].lone; }
+
   [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
   void remove(FlowId flow) override;
   [[nodiscard]] bool to_solve() const override {
@@ -78,13 +88,13 @@ class MaxMin final : public SharingModel {
     return groups_ ? groups_->rate(flow.index()) : rate_[flow.index()];
   }
   [[nodiscard]] std::span<const double> rates() const override { return rate_; }
-  [[nodiscard]] std::span<const LinkId> route(FlowId flow) const override {
-    return table_.route(flow.index());
+  [[nodiscard]] std::span<const LinkId> route(FlowId flow) const override { return route_of(flow.index()); }
+  [[nodiscard]] LinkId bottleneck(FlowId flow) const override {
+    return lone(flow) ? narrowest_of(flow.index()) : bottleneck_[flow.index()];
   }
-  [[nodiscard]] LinkId bottleneck(FlowId flow) const override { return bottleneck_[flow.index()]; }
   [[nodiscard]] std::span<const LinkId> bottlenecks() const override { return bottleneck_; }
   [[nodiscard]] std::span<const FlowId> moved() const override { return moved_; }
-  [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
+  [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return link_[link.index()].count; }
   [[nodiscard]] bool weight_counts_flows() const override { return true; }
   // From the first large solve on; smaller ones are exact.
   [[nodiscard]] bool set_accuracy(double ratio) override {
@@ -119,10 +129,11 @@ class MaxMin final : public SharingModel {
     std::uint32_t stamp = 0;         // filling that the rest belongs to
     double filled_at = kInfinity;    // level at which the link stopped flows
     std::uint32_t rising = 0;        // flows still rising
-    std::uint32_t outside = 0;       // flows that are not being filled
+    std::uint32_t outside = 0;       // flows that are not being filled; of a lone flow's link: that flow
     std::uint32_t held = 0;          // of these, flows with this bottleneck
-    std::uint32_t slot : 31 = 0;     // in touched_ and in levels_
+    std::uint32_t slot : 30 = 0;     // in touched_ and in levels_
     std::uint32_t searched : 1 = 0;  // for flows outside above its level
+    std::uint32_t lone : 1 = 0;      // between fillings: its flow is lone
     // Rates are not negative, so this rounds; lround would be a call.
     [[nodiscard]] std::int64_t quanta(double rate) const {
       return static_cast<std::int64_t>(rate * to_quanta + 0.5);  // NOLINT(bugprone-incorrect-roundings)
@@ -146,7 +157,8 @@ class MaxMin final : public SharingModel {
     double next_rate = 0;
     std::uint32_t bottleneck = kNone;
     std::uint32_t next_bottleneck = kNone;
-    std::uint32_t hops = 0;
+    std::uint32_t hops : 31 = 0;
+    std::uint32_t lone : 1 = 0;
     std::array<LinkId, 9> link;  // the route, if it is not longer
   };
   static_assert(sizeof(Flow) == 64);
@@ -156,6 +168,10 @@ class MaxMin final : public SharingModel {
     return {f.link.data(), f.hops};
   }
   std::span<const FlowId> solve_changes();
+  [[nodiscard]] LinkId narrowest_of(std::uint32_t flow) const;
+  [[nodiscard]] FlowId add_lone(std::span<const LinkId> route, double weight, double rate_cap);
+  void remove_lone(std::uint32_t flow);
+  void enter_lone(std::uint32_t flow);
   void new_row();
   void mark_dirty(std::uint32_t link);
   void join_squeezed();
@@ -216,6 +232,7 @@ class MaxMin final : public SharingModel {
   std::span<const double> capacity_;
   std::vector<double> own_capacity_;  // empty: capacities do not vary
   Scope scope_;
+  bool lone_flows_ = false;
   std::size_t large_solve_;
   std::uint64_t most_visits_;
   FlowTable table_;

@@ -17,7 +17,7 @@ inline MaxMin::Link& MaxMin::touch(std::uint32_t link) {
   l.outside = l.count;
   l.held = l.bound;
   l.searched = 0;
-  l.slot = static_cast<std::uint32_t>(touched_.size()) & 0x7fffffffu;
+  l.slot = static_cast<std::uint32_t>(touched_.size()) & 0x3fffffffu;
   touched_.push_back(link);
   return l;
 }

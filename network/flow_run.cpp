@@ -52,10 +52,10 @@ void FlowRun::rate_changed(std::uint32_t flow, Instant now, double rate, LinkId 
   open_[flow] = {now, rate, held_by};
 }
 
-void FlowRun::start(std::uint32_t flow, Instant now) {
+void FlowRun::start(std::uint32_t flow, Instant now, std::uint64_t& sequence) {
   if (bytes_[flow] == 0 || route(flow).empty()) return end(flow, now);
   network_.start(route(flow), weight_[flow], std::numeric_limits<double>::infinity(),
-                 network_.narrowest(route(flow)), bytes_[flow], flow, now);
+                 network_.narrowest(route(flow)), bytes_[flow], flow, now, sequence);
 }
 
 void FlowRun::end(std::uint32_t flow, Instant now) {
@@ -79,7 +79,7 @@ Result<void> FlowRun::run(bool keep_phases) {
       const std::uint32_t flow = arrivals.top().index;
       arrivals.pop();
       ++events_;
-      start(flow, now);
+      start(flow, now, sequence);
     } else if (!network_.idle() && network_.next_completion().time == now) {
       ++events_;
       end(network_.finish_top(now), now);

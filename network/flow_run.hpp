@@ -65,7 +65,7 @@ class FlowRun final : private FlowWatcher {
       : network_(capacity, std::move(model)), offset_(1, 0) {}
   void rate_changed(std::uint32_t flow, Instant now, double rate, LinkId held_by) override;
   void close_phase(std::uint32_t flow, Instant now);
-  void start(std::uint32_t flow, Instant now);
+  void start(std::uint32_t flow, Instant now, std::uint64_t& sequence);
   void end(std::uint32_t flow, Instant now);
 
   // What a flow does since its last change of rate.

@@ -16,6 +16,7 @@ Network::Network(std::span<const double> capacity, std::unique_ptr<congestion::S
       links_(capacity.size()),
       may_bundle_(model_->weight_counts_flows()) {
   model_->report_groups(true);
+  if (max_min_ != nullptr) max_min_->rate_lone_flows();
 }
 
 void Network::watch(FlowWatcher* watcher) {
@@ -102,9 +103,35 @@ void Network::change(std::uint32_t bundle) {
   reweighed_.push_back(bundle);
 }
 
+// From now on, held back by that link.
+[[gnu::always_inline]] inline void Network::go_at(FlowId id, double rate, LinkId held_by, Instant now,
+                                                  std::uint64_t& sequence) {
+  Flow& f = flows_[id.index()];
+  if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
+    Bundle& b = bundles_[c->bundle];
+    advance(b, now);
+    b.rate = rate / static_cast<double>(b.members.size());
+    f.held_by = held_by;
+    const double left = std::max(0.0, b.members.front().end - b.served);
+    completions_.set(id, now + Elapsed::of_seconds(left / b.rate), sequence++);
+    return;
+  }
+  if (f.rate > 0) {  // else it is new
+    const double seconds = (now - f.updated).seconds();
+    const double bytes = f.rate * seconds;
+    book(f, seconds, bytes);
+    f.remaining = std::max(0.0, f.remaining - bytes);
+  }
+  f.rate = rate;
+  f.held_by = held_by;
+  f.updated = now;
+  completions_.set(id, now + Elapsed::of_seconds(f.remaining / rate), sequence++);
+  if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, rate, held_by);
+}
+
 // Tells the model how many members each changed bundle has now. Ids are given out again last freed first, so a bundle
 // keeps its own.
-void Network::weigh_bundles(Instant now) {
+void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
   for (const std::uint32_t i : reweighed_) {
     Bundle& b = bundles_[i];
     const auto members = static_cast<std::uint32_t>(b.members.size());
@@ -121,6 +148,9 @@ void Network::weigh_bundles(Instant now) {
     const FlowId again = model_->add(route_, b.weight * members, b.limit * members);
     WEFT_CHECK(again == b.flow, "a model gave another id than the one just freed");
     b.known = members;
+    // All others of its links are gone.
+    if (max_min_ != nullptr && max_min_->lone(again))
+      go_at(again, max_min_->rate(again), max_min_->bottleneck(again), now, sequence);
   }
   reweighed_.clear();
 }
@@ -134,7 +164,7 @@ std::uint32_t Network::finish_member(std::uint32_t bundle, Instant now) {
 }
 
 FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
-                      std::int64_t bytes, std::uint32_t owner, Instant now,
+                      std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
                       std::array<std::uint32_t, 2> ranks) {
   std::uint64_t kind = 0;
   const std::uint32_t bundle =
@@ -162,14 +192,21 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
   carry(route, bytes, now);
   if (grouped_) accounts_.set_order(f.index(), started_);
   ++started_;
-  dirty_ = true;
+  if (max_min_ != nullptr && max_min_->lone(f)) {
+    flow.rate = max_min_->rate(f);
+    completions_.set(f, now + Elapsed::of_seconds(flow.remaining / flow.rate), sequence++);
+    if (watcher_ != nullptr) watcher_->rate_changed(owner, now, flow.rate, max_min_->bottleneck(f));
+    dirty_ = dirty_ || audit_ != nullptr;
+  } else {
+    dirty_ = true;
+  }
   if (audit_ != nullptr) audit_->started(f, route, weight, rate_cap, bytes, owner, now);
   return f;
 }
 
 template <class Model>
 inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequence) {
-  if (!reweighed_.empty()) weigh_bundles(now);
+  if (!reweighed_.empty()) weigh_bundles(now, sequence);
   dirty_ = false;
   const std::span<const FlowId> changed = model.solve();
   if (const congestion::LevelGroups* const groups = model.groups(); groups != nullptr)
@@ -185,27 +222,7 @@ inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequenc
       completions_.prefetch(changed[i + 2 * kAhead], false);
       completions_.prefetch(changed[i + kAhead], true);
     }
-    if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
-      Bundle& b = bundles_[c->bundle];
-      advance(b, now);
-      b.rate = rates[id.index()] / static_cast<double>(b.members.size());
-      flows_[id.index()].held_by = bottlenecks[id.index()];
-      const double left = std::max(0.0, b.members.front().end - b.served);
-      completions_.set(id, now + Elapsed::of_seconds(left / b.rate), sequence++);
-      continue;
-    }
-    Flow& f = flows_[id.index()];
-    if (f.rate > 0) {  // else it is new
-      const double seconds = (now - f.updated).seconds();
-      const double bytes = f.rate * seconds;
-      book(f, seconds, bytes);
-      f.remaining = std::max(0.0, f.remaining - bytes);
-    }
-    f.rate = rates[id.index()];
-    f.held_by = bottlenecks[id.index()];
-    f.updated = now;
-    completions_.set(id, now + Elapsed::of_seconds(f.remaining / f.rate), sequence++);
-    if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, f.rate, f.held_by);
+    go_at(id, rates[id.index()], bottlenecks[id.index()], now, sequence);
   }
   // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
   // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
@@ -247,6 +264,7 @@ inline std::uint32_t Network::end_top(Model& model, Instant now) {
   completions_.pop();
   uncarry(model.route(id), now);
   last_held_by_ = flows_[id.index()].held_by;
+  if (!last_held_by_.valid()) last_held_by_ = model.bottleneck(id);  // a lone flow was told nothing
   if (Crowd* const c = crowd_of(id); c != nullptr) {
     if (c->bundle != Bundles::kNone) return finish_member(c->bundle, now);
     --bundles_.kind(c->kind).singles;

@@ -46,9 +46,10 @@ class Network {
   void audit(FlowAudit* audit);
 
   // A flow of `bytes` > 0 over `route`, never faster than `rate_cap` bytes/s (infinity: no limit of its own);
-  // `alone`: its rate on an idle network. `owner` comes back from finish_top(). O(route).
+  // `alone`: its rate on an idle network. `owner` comes back from finish_top(). `sequence` numbers its completion where that is
+  // known at once, as it has its links to itself. O(route), and O(log flows) then.
   FlowId start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
-               std::int64_t bytes, std::uint32_t owner, Instant now,
+               std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
                std::array<std::uint32_t, 2> ranks = {0, 0});
   // Solves what changed and moves completions. `sequence` numbers the moves. O(changed flows x log flows) +
   // the solve.
@@ -177,7 +178,8 @@ class Network {
     }
   }
   void change(std::uint32_t bundle);
-  void weigh_bundles(Instant now);
+  void weigh_bundles(Instant now, std::uint64_t& sequence);
+  void go_at(FlowId id, double rate, LinkId held_by, Instant now, std::uint64_t& sequence);
   std::uint32_t finish_member(std::uint32_t bundle, Instant now);
 
   // Books what the flow lost since `updated` on the link that held it: `seconds` of them, `bytes` moved.

@@ -174,7 +174,8 @@ inline void DirectReplay::start_flow(std::uint32_t i) {
   const auto route = route_of(m);
   const FlowTerms t = flow_terms(cost_, m, route.narrowest, route.latency, options_.rtt_weights);
   m.ideal = t.time_alone(size);
-  m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), {m.src, m.dst});
+  m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), agenda_.sequence(),
+                          {m.src, m.dst});
 }
 
 inline void DirectReplay::handle(const Agenda::Event& e) {

@@ -134,7 +134,8 @@ void Transfers::start_flow(std::uint32_t i) {
   const auto route = router_.chosen(i);
   const FlowTerms t = flow_terms(cost_, m, route.narrowest, route.latency, options_.rtt_weights);
   m.ideal = t.time_alone(size);
-  m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), {m.src, m.dst});
+  m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), agenda_.sequence(),
+                          {m.src, m.dst});
 }
 
 void Transfers::arrive(std::uint32_t i) {

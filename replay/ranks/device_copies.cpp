@@ -49,7 +49,7 @@ void DeviceCopies::start_flow(std::uint32_t i) {
   const auto route = m.tag == 1 ? router_.between(e.memory, e.device) : router_.between(e.device, e.memory);
   const double cap = copies_[m.all_next].cap;
   messages_[i].flow = network_.start(route.links, 1, cap, std::min(route.narrowest, cap), m.bytes, i,
-                                     agenda_.now(), {m.src, m.src});
+                                     agenda_.now(), agenda_.sequence(), {m.src, m.src});
 }
 
 void DeviceCopies::arrive(std::uint32_t i) {

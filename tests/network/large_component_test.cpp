@@ -77,7 +77,8 @@ Ends ends_of(const std::vector<double>& capacity, std::unique_ptr<congestion::Sh
   while (next < load.size() || !net.idle() || net.dirty()) {
     if (next < load.size() && load[next].start == now) {
       const Load& l = load[next];
-      net.start(l.route, l.weight, l.limit, alone(l), l.bytes, static_cast<std::uint32_t>(next++), now);
+      net.start(l.route, l.weight, l.limit, alone(l), l.bytes, static_cast<std::uint32_t>(next++), now,
+                sequence);
     } else if (!net.idle() && net.next_completion().time == now) {
       const std::uint32_t expected = net.next_owner();
       const std::uint32_t f = net.finish_top(now);

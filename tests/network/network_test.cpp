@@ -19,10 +19,10 @@ TEST(Network, FlowsOfABundleEndInTheOrderOfTheirStart) {
   ASSERT_TRUE(model);
   Network net(capacity, std::move(*model));
   const Instant start;
-  for (std::uint32_t i = 0; i < kFlows; ++i)
-    net.start(route, 1, std::numeric_limits<double>::infinity(), 1e9, 1'000'000, i, start);
-  EXPECT_EQ(net.flows_started(), kFlows);
   std::uint64_t sequence = 0;
+  for (std::uint32_t i = 0; i < kFlows; ++i)
+    net.start(route, 1, std::numeric_limits<double>::infinity(), 1e9, 1'000'000, i, start, sequence);
+  EXPECT_EQ(net.flows_started(), kFlows);
   std::vector<std::uint32_t> bundled;  // owners of the flows beyond those that stay their own
   net.settle(start, sequence);
   Instant now;
@@ -49,9 +49,10 @@ TEST(Network, ALinkIsBusyWhileItsFlowIsUnderWay) {
   ASSERT_TRUE(model);
   Network net(capacity, std::move(*model));
   const Instant start = Instant() + Elapsed(Duration(3'000'000));
-  net.start(route, 1, std::numeric_limits<double>::infinity(), 1e9, 1'000'000, 0, start);
   std::uint64_t sequence = 0;
-  net.settle(start, sequence);
+  net.start(route, 1, std::numeric_limits<double>::infinity(), 1e9, 1'000'000, 0, start, sequence);
+  EXPECT_FALSE(net.dirty());  // it has its link to itself: its end is known
+  EXPECT_EQ(net.next_time(), start + Elapsed(Duration(1'000'000'000)));
   const auto use = net.link_use(start + Elapsed(Duration(5'000'000)));
   EXPECT_EQ(use[0].busy, Duration(5'000'000));
   EXPECT_EQ(use[0].bytes, 1'000'000u);

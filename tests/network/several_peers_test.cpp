@@ -64,7 +64,7 @@ TEST(SeveralPeers, VerifyCountsPeersByItself) {
     for (const auto& [a, b] : {std::pair(0, 1), std::pair(2, 0), std::pair(0, 3), std::pair(1, 0)}) {
       const auto way = route(at->fabric, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
       net.start(way, 1, std::numeric_limits<double>::infinity(), net.narrowest(way), 1'000'000 * (owner + 1),
-                owner, now);
+                owner, now, sequence);
       ++owner;
       net.settle(now, sequence);
     }

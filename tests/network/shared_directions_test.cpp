@@ -39,7 +39,8 @@ double both_ways(const topology::Platform& at, const topology::Platform& rules, 
   for (const auto& [from, to] : {std::pair(HostId(0), HostId(1)), std::pair(HostId(1), HostId(0))}) {
     std::vector<LinkId> route;
     EXPECT_TRUE(at.fabric.routing().route(from, to, route));
-    net.start(route, 1, std::numeric_limits<double>::infinity(), net.narrowest(route), kBytes, owner++, now);
+    net.start(route, 1, std::numeric_limits<double>::infinity(), net.narrowest(route), kBytes, owner++, now,
+              sequence);
   }
   net.settle(now, sequence);
   while (!net.idle()) {

@@ -197,10 +197,10 @@ network::FlowFindings two_messages(Lie lie, std::uint64_t forgotten_bytes = 0) {
   constexpr double kNoLimit = std::numeric_limits<double>::infinity();
   std::uint64_t sequence = 0;
   Instant now;
-  net.start(route, 1, kNoLimit, 1e9, 1'000'000, 0, now);
+  net.start(route, 1, kNoLimit, 1e9, 1'000'000, 0, now, sequence);
   net.settle(now, sequence);
   now = now + network::Elapsed(Duration(300'000'000));
-  net.start(route, 1, kNoLimit, 1e9, 1'000'000, 1, now);
+  net.start(route, 1, kNoLimit, 1e9, 1'000'000, 1, now, sequence);
   net.settle(now, sequence);
   while (!net.idle() && !net.next_completion().time.past_the_end()) {
     now = net.next_completion().time;
