@@ -129,6 +129,13 @@ void Network::change(std::uint32_t bundle) {
   if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, rate, held_by);
 }
 
+// Whether the model has rated a flow when it was added, as it has its links to itself: then it goes.
+[[gnu::always_inline]] inline bool Network::goes_alone(FlowId id, Instant now, std::uint64_t& sequence) {
+  if (max_min_ == nullptr || !max_min_->lone(id)) return false;
+  go_at(id, max_min_->rate(id), max_min_->bottleneck(id), now, sequence);
+  return true;
+}
+
 // Tells the model how many members each changed bundle has now. Ids are given out again last freed first, so a bundle
 // keeps its own.
 void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
@@ -148,9 +155,7 @@ void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
     const FlowId again = model_->add(route_, b.weight * members, b.limit * members);
     WEFT_CHECK(again == b.flow, "a model gave another id than the one just freed");
     b.known = members;
-    // All others of its links are gone.
-    if (max_min_ != nullptr && max_min_->lone(again))
-      go_at(again, max_min_->rate(again), max_min_->bottleneck(again), now, sequence);
+    (void)goes_alone(again, now, sequence);  // all others of its links may be gone
   }
   reweighed_.clear();
 }
@@ -192,14 +197,8 @@ FlowId Network::start(std::span<const LinkId> route, double weight, double rate_
   carry(route, bytes, now);
   if (grouped_) accounts_.set_order(f.index(), started_);
   ++started_;
-  if (max_min_ != nullptr && max_min_->lone(f)) {
-    flow.rate = max_min_->rate(f);
-    completions_.set(f, now + Elapsed::of_seconds(flow.remaining / flow.rate), sequence++);
-    if (watcher_ != nullptr) watcher_->rate_changed(owner, now, flow.rate, max_min_->bottleneck(f));
-    dirty_ = dirty_ || audit_ != nullptr;
-  } else {
-    dirty_ = true;
-  }
+  if (!goes_alone(f, now, sequence) || audit_ != nullptr)
+    dirty_ = true;  // an audit sees that nothing is to be solved, too
   if (audit_ != nullptr) audit_->started(f, route, weight, rate_cap, bytes, owner, now);
   return f;
 }
@@ -264,7 +263,6 @@ inline std::uint32_t Network::end_top(Model& model, Instant now) {
   completions_.pop();
   uncarry(model.route(id), now);
   last_held_by_ = flows_[id.index()].held_by;
-  if (!last_held_by_.valid()) last_held_by_ = model.bottleneck(id);  // a lone flow was told nothing
   if (Crowd* const c = crowd_of(id); c != nullptr) {
     if (c->bundle != Bundles::kNone) return finish_member(c->bundle, now);
     --bundles_.kind(c->kind).singles;
@@ -273,8 +271,7 @@ inline std::uint32_t Network::end_top(Model& model, Instant now) {
   const Flow& f = flows_[id.index()];
   book(f, (now - f.updated).seconds(), f.remaining);
   model.remove(id);
-  if (model.to_solve() || audit_ != nullptr)
-    dirty_ = true;  // an audit sees that nothing is to be solved, too
+  if (model.to_solve() || audit_ != nullptr) dirty_ = true;
   return f.owner;
 }
 

@@ -180,6 +180,7 @@ class Network {
   void change(std::uint32_t bundle);
   void weigh_bundles(Instant now, std::uint64_t& sequence);
   void go_at(FlowId id, double rate, LinkId held_by, Instant now, std::uint64_t& sequence);
+  bool goes_alone(FlowId id, Instant now, std::uint64_t& sequence);
   std::uint32_t finish_member(std::uint32_t bundle, Instant now);
 
   // Books what the flow lost since `updated` on the link that held it: `seconds` of them, `bytes` moved.
