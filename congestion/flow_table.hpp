@@ -143,7 +143,8 @@ inline std::uint32_t FlowTable::take(std::size_t hops, double weight, double lim
 }
 
 template <class Crossed>
-void FlowTable::enter(std::uint32_t flow, std::span<const LinkId> route, Crossed crossed) {
+[[gnu::always_inline]] inline void FlowTable::enter(std::uint32_t flow, std::span<const LinkId> route,
+                                                    Crossed crossed) {
   Hops& hops = hops_[flow];
   if (route.size() > hops.room) [[unlikely]]
     make_room(hops, route.size());

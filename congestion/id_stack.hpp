@@ -26,8 +26,6 @@ class IdStack {
     if (n > room_) grow(n);
   }
   void clear() { size_ = 0; }
-  // REQUIRES: size <= size().
-  void shrink(std::size_t size) { size_ = size; }
   void assign(std::span<const std::uint32_t> ids) {
     if (ids.size() > room_) grow(ids.size());
     std::copy(ids.begin(), ids.end(), ids_.get());

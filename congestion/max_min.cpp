@@ -57,73 +57,9 @@ void MaxMin::new_row() {
   rising_.push_back(0);
 }
 
-// The link that holds a lone flow back, the first of several; none: its limit.
-LinkId MaxMin::narrowest_of(std::uint32_t flow) const {
-  if (rate_[flow] == table_.limit(flow)) return {};
-  for (const LinkId link : route_of(flow))
-    if (capacity_[link.index()] == rate_[flow]) return link;
-  return {};
-}
-
-inline FlowId MaxMin::add_lone(std::span<const LinkId> route, double weight, double rate_cap) {
-  const std::uint32_t flow = table_.take(route.size(), weight, rate_cap);
-  if (flow == rate_.size()) [[unlikely]]
-    new_row();
-  Flow& f = flow_[flow];
-  f.hops = static_cast<std::uint32_t>(route.size()) & 0x7fffffffu;
-  f.lone = 1;
-  double rate = rate_cap;
-  for (std::size_t hop = 0; hop < route.size(); ++hop) {
-    const std::uint32_t link = route[hop].index();
-    f.link[hop] = LinkId(link);
-    Link& l = link_[link];
-    l.count = 1;
-    l.lone = 1;
-    l.outside = flow;
-    rate = std::min(rate, capacity_[link]);
-  }
-  rate_[flow] = f.rate = rate;
-  return FlowId(flow);
-}
-
-void MaxMin::remove_lone(std::uint32_t flow) {
-  flow_[flow].lone = 0;
-  for (const LinkId id : route_of(flow)) {
-    Link& l = link_[id.index()];
-    l.count = 0;
-    l.lone = 0;
-  }
-  table_.give_back(flow);
-}
-
-// It is one of the table from now on, as if solve() had given it its rate.
-void MaxMin::enter_lone(std::uint32_t flow) {
-  Flow& f = flow_[flow];
-  const LinkId bottleneck = narrowest_of(flow);
-  f.lone = 0;
-  f.bottleneck = bottleneck.index();
-  bottleneck_[flow] = bottleneck;
-  member_[flow] = 0;
-  table_.enter(
-      flow, route_of(flow),
-      [&](std::uint32_t, std::uint32_t link, std::span<const FlowTable::Entry>) { link_[link].lone = 0; });
-  if (!bottleneck.valid()) return;
-  link_[bottleneck.index()].bound = 1;
-  link_[bottleneck.index()].level = f.rate / table_.weight(flow);
-}
-
 FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap) {
-  if (lone_flows_) {
-    bool lone = !route.empty() && route.size() <= Flow().link.size() && !groups_;
-    for (const LinkId id : route) {
-      const Link& l = link_[id.index()];
-      if (l.count == 0) continue;
-      lone = false;
-      if (l.lone) enter_lone(l.outside);
-    }
-    if (lone) return add_lone(route, weight, rate_cap);
-  }
-  const std::uint32_t flow = table_.next();
+  const bool lone = lone_flows_ && meet(route);
+  const std::uint32_t flow = table_.take(route.size(), weight, rate_cap);
   if (flow == rate_.size()) [[unlikely]]
     new_row();
   if (weight != 1.0 && weight_.empty()) weight_.resize(link_.size());
@@ -134,16 +70,78 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
   f.rate = 0;
   f.bottleneck = kNone;
   f.hops = static_cast<std::uint32_t>(route.size()) & 0x7fffffffu;
-  table_.add(route, weight, rate_cap,
-             [&](std::uint32_t hop, std::uint32_t link, std::span<const FlowTable::Entry> flows) {
-               if (hop < f.link.size()) f.link[hop] = LinkId(link);
-               Link& l = link_[link];
-               l.count = static_cast<std::uint32_t>(flows.size());
-               // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
-               if (l.count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[flows[0].flow]);
-             });
-  added_.push_back(flow);
+  if (lone) {
+    begin_lone(flow, route);
+  } else {
+    enter_table(flow, route);
+    added_.push_back(flow);
+  }
   return FlowId(flow);
+}
+
+// What lone flows are on the route are none from now on. True: nobody is on it, so its flow can be lone.
+[[gnu::always_inline]] inline bool MaxMin::meet(std::span<const LinkId> route) {
+  bool nobody = !route.empty() && route.size() <= Flow().link.size() && !groups_;
+  for (const LinkId id : route) {
+    const Link& l = link_[id.index()];
+    if (l.count == 0) continue;
+    nobody = false;
+    if (l.lone) end_lone(l.outside);
+  }
+  return nobody;
+}
+
+[[gnu::always_inline]] inline void MaxMin::enter_table(std::uint32_t flow, std::span<const LinkId> route) {
+  Flow& f = flow_[flow];
+  table_.enter(flow, route,
+               [&](std::uint32_t hop, std::uint32_t link, std::span<const FlowTable::Entry> flows) {
+                 if (hop < f.link.size()) f.link[hop] = LinkId(link);
+                 Link& l = link_[link];
+                 l.count = static_cast<std::uint32_t>(flows.size());
+                 l.lone = 0;
+                 // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
+                 if (l.count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[flows[0].flow]);
+               });
+}
+
+// Its rate is the narrowest of its links, or its limit; a tie goes to the first link.
+inline void MaxMin::begin_lone(std::uint32_t flow, std::span<const LinkId> route) {
+  Flow& f = flow_[flow];
+  f.lone = 1;
+  double rate = table_.limit(flow);
+  for (std::size_t hop = 0; hop < route.size(); ++hop) {
+    const std::uint32_t link = route[hop].index();
+    f.link[hop] = LinkId(link);
+    Link& l = link_[link];
+    l.count = 1;
+    l.lone = 1;
+    l.outside = flow;
+    if (capacity_[link] >= rate) continue;
+    rate = capacity_[link];
+    f.bottleneck = link;
+  }
+  bottleneck_[flow] = LinkId(f.bottleneck);
+  rate_[flow] = f.rate = rate;
+}
+
+// It is one of the table from now on, as if solve() had given it its rate.
+void MaxMin::end_lone(std::uint32_t flow) {
+  Flow& f = flow_[flow];
+  f.lone = 0;
+  enter_table(flow, route_of(flow));
+  if (f.bottleneck == kNone) return;
+  link_[f.bottleneck].bound = 1;
+  link_[f.bottleneck].level = f.rate / table_.weight(flow);
+}
+
+void MaxMin::remove_lone(std::uint32_t flow) {
+  flow_[flow].lone = 0;
+  for (const LinkId id : route_of(flow)) {
+    Link& l = link_[id.index()];
+    l.count = 0;
+    l.lone = 0;
+  }
+  table_.give_back(flow);
 }
 
 void MaxMin::remove(FlowId id) {
@@ -223,11 +221,6 @@ void MaxMin::close_component(std::size_t from) {
 // REQUIRES: something was added, is dirty or was squeezed; no groups.
 std::span<const FlowId> MaxMin::solve_changes() {
   ++stats_.solves;
-  if (scope_ == Scope::kLocal && !lone_flows_ && !added_.empty() && settle_lone()) {
-    next_solve();
-    sort_changed();
-    return changed_;
-  }
   members_.clear();
   if (scope_ == Scope::kComponent) {
     join_squeezed();
@@ -296,56 +289,6 @@ bool MaxMin::is_large() const {
 void MaxMin::next_solve() {
   ++solve_;
   WEFT_CHECK(solve_ != 0 && filling_ < 0xfffffff0u, "more than 2^32 solves by one model");
-}
-
-// New flows that have all of their links to themselves: the same as a filling of them, which would find nobody else. They leave
-// added_. True: nothing else is to be done.
-bool MaxMin::settle_lone() {
-  members_.clear();
-  std::uint32_t* rest = added_.begin();
-  for (const std::uint32_t flow : added_) {
-    // A row that was given away and taken again is there twice.
-    if (!table_.alive(flow) || member_[flow] == solve_) continue;
-    if (settle_if_lone(flow)) {
-      member_[flow] = solve_;
-      changed_.push_back(FlowId(flow));
-    } else {
-      *rest++ = flow;
-    }
-  }
-  added_.shrink(static_cast<std::size_t>(rest - added_.begin()));
-  if (changed_.empty()) return false;
-  stats_.flows_solved += changed_.size();
-  stats_.max_component = std::max(stats_.max_component, 1u);
-  if (!added_.empty() || !dirty_.empty() || !squeezed_.empty()) return false;
-  if (certificate_due()) {
-    for (const FlowId flow : changed_) members_.push_back(flow.index());
-    check_certificate(rate_);
-  }
-  return true;
-}
-
-bool MaxMin::settle_if_lone(std::uint32_t flow) {
-  double rate = table_.limit(flow);
-  std::uint32_t bottleneck = kNone;
-  for (const LinkId id : route_of(flow)) {
-    if (link_[id.index()].count > 1) return false;
-    // A tie goes to the first link.
-    if (capacity_[id.index()] < rate) {
-      rate = capacity_[id.index()];
-      bottleneck = id.index();
-    }
-  }
-  if (bottleneck != kNone) {
-    Link& l = link_[bottleneck];
-    l.bound = 1;
-    l.level = rate / table_.weight(flow);
-    ++stats_.links_touched;
-  }
-  flow_[flow].bottleneck = bottleneck;
-  bottleneck_[flow] = LinkId(bottleneck);
-  rate_[flow] = flow_[flow].rate = rate;
-  return true;
 }
 
 void MaxMin::commit() {

@@ -89,9 +89,7 @@ class MaxMin final : public SharingModel {
   }
   [[nodiscard]] std::span<const double> rates() const override { return rate_; }
   [[nodiscard]] std::span<const LinkId> route(FlowId flow) const override { return route_of(flow.index()); }
-  [[nodiscard]] LinkId bottleneck(FlowId flow) const override {
-    return lone(flow) ? narrowest_of(flow.index()) : bottleneck_[flow.index()];
-  }
+  [[nodiscard]] LinkId bottleneck(FlowId flow) const override { return bottleneck_[flow.index()]; }
   [[nodiscard]] std::span<const LinkId> bottlenecks() const override { return bottleneck_; }
   [[nodiscard]] std::span<const FlowId> moved() const override { return moved_; }
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return link_[link.index()].count; }
@@ -168,17 +166,16 @@ class MaxMin final : public SharingModel {
     return {f.link.data(), f.hops};
   }
   std::span<const FlowId> solve_changes();
-  [[nodiscard]] LinkId narrowest_of(std::uint32_t flow) const;
-  [[nodiscard]] FlowId add_lone(std::span<const LinkId> route, double weight, double rate_cap);
+  bool meet(std::span<const LinkId> route);
+  void enter_table(std::uint32_t flow, std::span<const LinkId> route);
+  void begin_lone(std::uint32_t flow, std::span<const LinkId> route);
+  void end_lone(std::uint32_t flow);
   void remove_lone(std::uint32_t flow);
-  void enter_lone(std::uint32_t flow);
   void new_row();
   void mark_dirty(std::uint32_t link);
   void join_squeezed();
   [[nodiscard]] bool is_large() const;
   void next_solve();
-  bool settle_lone();
-  bool settle_if_lone(std::uint32_t flow);
   bool join(std::uint32_t flow);
   void join_bound(std::uint32_t link);
   void close_component(std::size_t from);

@@ -18,7 +18,7 @@ constexpr std::uint32_t kMostGivenUp = 64;
 // After a solve: its rates are where groups begin.
 void MaxMin::enter_groups() {
   for (std::uint32_t flow = 0; flow < flow_.size(); ++flow)
-    if (flow_[flow].lone) enter_lone(flow);
+    if (flow_[flow].lone) end_lone(flow);
   groups_ = std::make_unique<LevelGroups>(table_, capacity_, accuracy_, bottleneck_, rate_, most_visits_);
   removed_ = 1;  // what rounding set apart within a group is a change, too
   const std::vector<FlowId> changed(changed_);
