@@ -8,69 +8,34 @@
 #include <cmath>
 
 #include "tests/congestion/checks.hpp"
+#include "tests/congestion/life.hpp"
 
 namespace weft::congestion {
 namespace {
 
 using problems::base_seed;
-using problems::Case;
 using problems::certify_case;
 using problems::describe;
 
-// For some, so many links that their numbers are no longer kept in 16 bits: nobody uses these.
-std::vector<double> with_idle_links(std::vector<double> capacity, std::uint64_t seed) {
-  if (seed % 8 == 5) capacity.insert(capacity.end(), 40'000, 1e9);
-  return capacity;
-}
-
-// A run: twice as many flows as links, then each step one or a few end, and now and then some start.
-class Life {
+// A run: twice as many flows as links, then each step one or a few end, and now and then some start. For some seeds there are so
+// many links that their numbers are no longer kept in 16 bits.
+class Life : public problems::Life {
  public:
   Life(std::uint64_t seed, MaxMin::Scope scope, std::size_t large_solve, std::uint64_t most_visits,
        double accuracy, bool groups)
-      : rng_(seed),
-        maker_(problems::kShapes[seed % 4], rng_),
-        options_{.equal_capacity = seed % 3 != 0, .weighted = seed % 5 == 0, .limits = seed % 7 == 0},
-        load_{with_idle_links(problems::random_capacity(maker_.links(), options_, rng_), seed), {}},
-        model_(load_.capacity, scope, large_solve, most_visits) {
-    EXPECT_TRUE(model_.set_accuracy(accuracy));
-    model_.report_groups(groups);
-    for (std::uint32_t i = 0; i < 2 * maker_.links(); ++i) start();
+      : problems::Life(seed, seed % 8 == 5 ? 40'000 : 0, scope, large_solve, most_visits) {
+    EXPECT_TRUE(model().set_accuracy(accuracy));
+    model().report_groups(groups);
+    for (std::uint32_t i = 0; i < 2 * links(); ++i) start();
   }
   void step() {
-    const std::uint64_t ends = 1 + (rng_.below(4) == 0 ? rng_.below(5) : 0);
-    for (std::uint64_t i = 0; i < ends && !id_.empty(); ++i) {
-      const auto k = static_cast<std::ptrdiff_t>(rng_.below(id_.size()));
-      model_.remove(id_[static_cast<std::size_t>(k)]);
-      load_.flows.erase(load_.flows.begin() + k);
-      id_.erase(id_.begin() + k);
-    }
-    if (rng_.below(3) == 0)
-      for (std::uint64_t i = 0; i <= rng_.below(6); ++i) start();
-    if (rng_.below(40) == 0)
-      for (std::uint32_t i = 0; i < maker_.links(); ++i) start();
+    const std::uint64_t ends = 1 + (rng().below(4) == 0 ? rng().below(5) : 0);
+    for (std::uint64_t i = 0; i < ends && !ids().empty(); ++i) end();
+    if (rng().below(3) == 0)
+      for (std::uint64_t i = 0; i <= rng().below(6); ++i) start();
+    if (rng().below(40) == 0)
+      for (std::uint32_t i = 0; i < links(); ++i) start();
   }
-  MaxMin& model() { return model_; }
-  const Case& load() const { return load_; }
-  const std::vector<FlowId>& ids() const { return id_; }
-  std::vector<double> rates() const {
-    std::vector<double> rate;
-    for (const FlowId f : id_) rate.push_back(model_.rate(f));
-    return rate;
-  }
-
- private:
-  void start() {
-    load_.flows.push_back(problems::random_flow(maker_, options_, rng_));
-    const problems::Flow& f = load_.flows.back();
-    id_.push_back(model_.add(f.route, f.weight, f.limit));
-  }
-  Rng rng_;
-  problems::RouteMaker maker_;
-  problems::CaseOptions options_;
-  Case load_;
-  MaxMin model_;
-  std::vector<FlowId> id_;
 };
 
 TEST(LevelGroups, EveryStateOfARunIsCertifiedAndEqualsTheReferenceTo1em12) {

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
-#include "congestion/max_min.hpp"
 #include "tests/congestion/checks.hpp"
+#include "tests/congestion/life.hpp"
 
 namespace weft::congestion {
 namespace {
 
 using problems::base_seed;
-using problems::Case;
 using problems::certify_case;
 using problems::describe;
 using problems::kNoLimit;
@@ -54,41 +53,28 @@ TEST(LoneFlows, EveryStateOfARunIsCertifiedAndEqualsTheReferenceTo1em12) {
   const std::uint64_t base = base_seed(1);
   std::uint64_t lone = 0, met = 0, grouped = 0;
   for (std::uint64_t seed = base; seed < base + 120; ++seed) {
-    Rng rng(seed);
-    problems::RouteMaker maker(problems::kShapes[seed % 4], rng);
-    const problems::CaseOptions options{
-        .equal_capacity = seed % 3 != 0, .weighted = seed % 5 == 0, .limits = seed % 7 == 0};
-    Case load{problems::random_capacity(maker.links(), options, rng), {}};
-    MaxMin model(load.capacity, MaxMin::Scope::kLocal, seed % 2 == 0 ? 2 : MaxMin::kLargeSolve);
+    problems::Life life(seed, 0, MaxMin::Scope::kLocal, seed % 2 == 0 ? 2 : MaxMin::kLargeSolve);
+    MaxMin& model = life.model();
     model.rate_lone_flows();
-    std::vector<FlowId> ids;
-    const std::uint64_t crowd = 1 + maker.links() / (1 + seed % 8);
-    SCOPED_TRACE(describe(seed, load));
+    const std::uint64_t crowd = 1 + life.links() / (1 + seed % 8);
+    SCOPED_TRACE(describe(seed, life.load()));
     for (int step = 0; step < 120; ++step) {
-      for (std::uint64_t ends = rng.below(3); ends > 0 && !ids.empty(); --ends) {
-        const auto k = static_cast<std::ptrdiff_t>(rng.below(ids.size()));
-        model.remove(ids[static_cast<std::size_t>(k)]);
-        load.flows.erase(load.flows.begin() + k);
-        ids.erase(ids.begin() + k);
-      }
-      for (std::uint64_t starts = rng.below(3); starts > 0 && ids.size() < crowd; --starts) {
-        load.flows.push_back(problems::random_flow(maker, options, rng));
-        const problems::Flow& f = load.flows.back();
-        ids.push_back(model.add(f.route, f.weight, f.limit));
-        lone += model.lone(ids.back());
+      for (std::uint64_t ends = life.rng().below(3); ends > 0 && !life.ids().empty(); --ends) life.end();
+      for (std::uint64_t starts = life.rng().below(3); starts > 0 && life.ids().size() < crowd; --starts) {
+        life.start();
+        lone += model.lone(life.ids().back());
       }
       (void)model.solve();
-      std::vector<double> rate;
-      for (const FlowId f : ids) rate.push_back(model.rate(f));
-      ASSERT_EQ(certify_case(load, rate).value_or(""), "") << "step " << step;
-      problems::expect_rates(model, ids, problems::reference_rates(load), 1e-12);
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        ASSERT_TRUE(std::ranges::equal(model.route(ids[i]), load.flows[i].route));
-        for (const LinkId l : load.flows[i].route)
-          ASSERT_EQ(model.flows_on(l), std::ranges::count_if(load.flows, [&](const problems::Flow& f) {
+      const std::vector<problems::Flow>& flows = life.load().flows;
+      ASSERT_EQ(certify_case(life.load(), life.rates()).value_or(""), "") << "step " << step;
+      problems::expect_rates(model, life.ids(), problems::reference_rates(life.load()), 1e-12);
+      for (std::size_t i = 0; i < flows.size(); ++i) {
+        ASSERT_TRUE(std::ranges::equal(model.route(life.ids()[i]), flows[i].route));
+        for (const LinkId l : flows[i].route)
+          ASSERT_EQ(model.flows_on(l), std::ranges::count_if(flows, [&](const problems::Flow& f) {
                       return std::ranges::find(f.route, l) != f.route.end();
                     }));
-        met += !model.lone(ids[i]);
+        met += !model.lone(life.ids()[i]);
       }
       if (HasFailure()) return;
     }
