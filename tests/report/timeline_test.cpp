@@ -16,7 +16,6 @@ namespace weft::report::timeline_test {
 namespace {
 
 using testing::MemoryTrace;
-using traces::Op;
 using traces::OpKind;
 
 constexpr std::int64_t kMicro = 1'000'000;
@@ -24,25 +23,19 @@ constexpr std::int64_t kMicro = 1'000'000;
 // Two ranks a host; a ring with computation in a region, an empty region, a collective, non-blocking messages.
 MemoryTrace program() {
   MemoryTrace t(4);
-  const auto step = static_cast<std::int64_t>(t.add_region("step").index());
-  const auto region = [&](std::uint32_t r, OpKind kind) {
-    Op op;
-    op.kind = kind;
-    op.amount = step;
-    t.add(r, op);
-  };
+  const RegionId step = t.add_region("step");
   for (std::uint32_t r = 0; r < 4; ++r) {
     const auto next = static_cast<std::int32_t>((r + 1) % 4), before = static_cast<std::int32_t>((r + 3) % 4);
-    region(r, OpKind::region_begin);
-    region(r, OpKind::region_end);
+    t.region(r, OpKind::region_begin, step);
+    t.region(r, OpKind::region_end, step);
     for (int i = 0; i < 3; ++i) {
-      region(r, OpKind::region_begin);
+      t.region(r, OpKind::region_begin, step);
       t.compute(r, Duration((10 + r) * kMicro));
       t.p2p(r, OpKind::irecv, before, i, 1000, CommId(0), 0);
       t.p2p(r, OpKind::isend, next, i, 1000, CommId(0), 1);
       t.wait(r, 0);
       t.wait(r, 1);
-      region(r, OpKind::region_end);
+      t.region(r, OpKind::region_end, step);
     }
     t.collective(r, OpKind::allreduce, traces::kAnySource, 8000, CommId(0));
     if (r == 0) t.p2p(0, OpKind::send, 3, 7, 500'000);

@@ -94,6 +94,13 @@ void MemoryTrace::p2p(std::uint32_t rank, OpKind kind, std::int32_t peer, std::i
   add(rank, op);
 }
 
+void MemoryTrace::region(std::uint32_t rank, OpKind kind, RegionId region) {
+  Op op;
+  op.kind = kind;
+  op.amount = static_cast<std::int64_t>(region.index());
+  add(rank, op);
+}
+
 void MemoryTrace::wait(std::uint32_t rank, std::uint32_t request) {
   Op op;
   op.kind = OpKind::wait;

@@ -29,6 +29,8 @@ class MemoryTrace final : public traces::TraceReader {
   void p2p(std::uint32_t rank, traces::OpKind kind, std::int32_t peer, std::int32_t tag, std::int64_t bytes,
            CommId comm = CommId(0), std::uint32_t request = traces::kNoRequest);
   void wait(std::uint32_t rank, std::uint32_t request);
+  // Begins or ends one.
+  void region(std::uint32_t rank, traces::OpKind kind, RegionId region);
   void collective(std::uint32_t rank, traces::OpKind kind, std::int32_t root, std::int64_t bytes,
                   CommId comm);
 

@@ -16,7 +16,6 @@ namespace weft::replay::critical_path_test {
 namespace {
 
 using testing::MemoryTrace;
-using traces::Op;
 using traces::OpKind;
 
 ReplayResult run(traces::TraceReader& t, const topology::Platform& p, ReplayOptions options = {}) {
@@ -107,19 +106,13 @@ TEST(CriticalPath, ContentionIsBookedOnTheLinkThatHeldTheMessage) {
 // A token that goes around twice while each rank computes: the path is the token, every region and rank by name.
 TEST(CriticalPath, FollowsATokenThroughRegionsAndCollectives) {
   MemoryTrace t(4);
-  const auto lap = static_cast<std::int64_t>(t.add_region("lap").index());
-  const auto region = [&](std::uint32_t r, OpKind kind) {
-    Op op;
-    op.kind = kind;
-    op.amount = lap;
-    t.add(r, op);
-  };
+  const RegionId lap = t.add_region("lap");
   for (std::uint32_t r = 0; r < 4; ++r) {
-    region(r, OpKind::region_begin);
+    t.region(r, OpKind::region_begin, lap);
     if (r > 0) t.p2p(r, OpKind::recv, static_cast<std::int32_t>(r - 1), 0, kSmall);
     t.compute(r, Duration(10 * kMicro));
     if (r < 3) t.p2p(r, OpKind::send, static_cast<std::int32_t>(r + 1), 0, kSmall);
-    region(r, OpKind::region_end);
+    t.region(r, OpKind::region_end, lap);
     t.collective(r, OpKind::barrier, traces::kAnySource, 0, CommId(0));
   }
   const auto r = run(t, microsecond_platform());

@@ -37,13 +37,9 @@ TEST(IdealClocks, OfTwoRanksAreTheirComputationAndWhoWaitsForWhom) {
     t.compute(0, 10 * kMicrosecond);
     t.p2p(0, OpKind::send, 1, 0, bytes);
     t.compute(0, 1 * kMicrosecond);
-    traces::Op region;
-    region.amount = static_cast<std::int64_t>(tail.index());
-    region.kind = OpKind::region_begin;
-    t.add(0, region);
+    t.region(0, OpKind::region_begin, tail);
     t.p2p(0, OpKind::recv, 1, 1, bytes);
-    region.kind = OpKind::region_end;
-    t.add(0, region);
+    t.region(0, OpKind::region_end, tail);
     t.compute(1, 4 * kMicrosecond);
     t.p2p(1, OpKind::recv, 0, 0, bytes);
     t.compute(1, 5 * kMicrosecond);

@@ -28,12 +28,6 @@ ReplayResult run(traces::TraceReader& t, const topology::Platform& p = microseco
   options.wait_states = true;
   return replayed(t, p, options);
 }
-void region(MemoryTrace& t, std::uint32_t rank, OpKind kind, RegionId id) {
-  Op op;
-  op.kind = kind;
-  op.amount = static_cast<std::int64_t>(id.index());
-  t.add(rank, op);
-}
 void compute(MemoryTrace& t, std::uint32_t rank, std::int64_t micros) {
   t.compute(rank, Duration(micros * kMicro));
 }
@@ -56,12 +50,12 @@ TEST(WaitStates, ALateSenderIsBlamedForWhatItDidMoreOf) {
   MemoryTrace t(2);
   const RegionId first = t.add_region("first"), second = t.add_region("second");
   for (const std::uint32_t r : {0u, 1u}) {
-    region(t, r, OpKind::region_begin, first);
+    t.region(r, OpKind::region_begin, first);
     compute(t, r, r == 0 ? 10 : 50);
-    region(t, r, OpKind::region_end, first);
-    region(t, r, OpKind::region_begin, second);
+    t.region(r, OpKind::region_end, first);
+    t.region(r, OpKind::region_begin, second);
     compute(t, r, 20);
-    region(t, r, OpKind::region_end, second);
+    t.region(r, OpKind::region_end, second);
   }
   t.p2p(1, OpKind::send, 0, 0, kSmall);
   t.p2p(0, OpKind::recv, 1, 0, kSmall);
@@ -141,7 +135,7 @@ TEST(WaitStates, OnlyWhatRanksDidSinceTheyMetCounts) {
   for (const bool message : {false, true}) {
     MemoryTrace t(2);
     const RegionId first = t.add_region("first"), second = t.add_region("second");
-    for (const std::uint32_t r : {0u, 1u}) region(t, r, OpKind::region_begin, first);
+    for (const std::uint32_t r : {0u, 1u}) t.region(r, OpKind::region_begin, first);
     compute(t, 0, 1000);
     for (const std::uint32_t r : {0u, 1u}) {
       if (!message) {
@@ -149,13 +143,13 @@ TEST(WaitStates, OnlyWhatRanksDidSinceTheyMetCounts) {
       } else {
         t.p2p(r, r == 0 ? OpKind::send : OpKind::recv, r == 0 ? 1 : 0, 0, kSmall);
       }
-      region(t, r, OpKind::region_end, first);
-      region(t, r, OpKind::region_begin, second);
+      t.region(r, OpKind::region_end, first);
+      t.region(r, OpKind::region_begin, second);
     }
     compute(t, 1, 70);
     t.p2p(1, OpKind::send, 0, 0, kSmall);
     t.p2p(0, OpKind::recv, 1, 0, kSmall);
-    for (const std::uint32_t r : {0u, 1u}) region(t, r, OpKind::region_end, second);
+    for (const std::uint32_t r : {0u, 1u}) t.region(r, OpKind::region_end, second);
     const auto r = run(t);
     expect_waits_add_up(r);
     const Delays found = delays(r);
