@@ -206,16 +206,20 @@ WEFT_SEND(Ssend, ssend, int)
 WEFT_SEND(Bsend, bsend, int)
 WEFT_SEND(Rsend, rsend, int)
 
-#define WEFT_SEND_REQUEST(name, kind, persistent, COUNT)                                                  \
-  WEFT_WRAP(name, (const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,  \
+#define WEFT_REQUEST(name, kind, BUFFER, receives, persistent, COUNT)                                     \
+  WEFT_WRAP(name, (BUFFER buffer, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,       \
                    MPI_Request* request)) {                                                               \
     const Call call;                                                                                      \
     const Comm* c = call ? locked_known(comm, call) : nullptr;                                            \
     return with_request(OpKind::kind, c,                                                                  \
-                        c != nullptr ? message(*c, dest, tag, bytes_of(count, type)) : Fields{}, request, \
-                        false, persistent, call,                                                          \
-                        [&] { return WEFT_NEXT(name)(buffer, count, type, dest, tag, comm, request); });  \
+                        c != nullptr ? message(*c, peer, tag, bytes_of(count, type)) : Fields{}, request, \
+                        receives, persistent, call,                                                       \
+                        [&] { return WEFT_NEXT(name)(buffer, count, type, peer, tag, comm, request); });  \
   }
+#define WEFT_SEND_REQUEST(name, kind, persistent, COUNT) \
+  WEFT_REQUEST(name, kind, const void*, false, persistent, COUNT)
+#define WEFT_RECV_REQUEST(name, kind, persistent, COUNT) \
+  WEFT_REQUEST(name, kind, void*, true, persistent, COUNT)
 WEFT_SEND_REQUEST(Isend, isend, false, int)
 WEFT_SEND_REQUEST(Issend, issend, false, int)
 WEFT_SEND_REQUEST(Ibsend, ibsend, false, int)
@@ -225,16 +229,6 @@ WEFT_SEND_REQUEST(Ssend_init, ssend_init, true, int)
 WEFT_SEND_REQUEST(Bsend_init, bsend_init, true, int)
 WEFT_SEND_REQUEST(Rsend_init, rsend_init, true, int)
 
-#define WEFT_RECV_REQUEST(name, kind, persistent, COUNT)                                                    \
-  WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,        \
-                   MPI_Request* request)) {                                                                 \
-    const Call call;                                                                                        \
-    const Comm* c = call ? locked_known(comm, call) : nullptr;                                              \
-    return with_request(OpKind::kind, c,                                                                    \
-                        c != nullptr ? message(*c, source, tag, bytes_of(count, type)) : Fields{}, request, \
-                        true, persistent, call,                                                             \
-                        [&] { return WEFT_NEXT(name)(buffer, count, type, source, tag, comm, request); });  \
-  }
 WEFT_RECV_REQUEST(Irecv, irecv, false, int)
 WEFT_RECV_REQUEST(Recv_init, recv_init, true, int)
 
