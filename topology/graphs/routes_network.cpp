@@ -1,0 +1,235 @@
+#include "topology/graphs/routes_network.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+
+namespace weft::topology {
+namespace {
+
+// Which vertex each link, by the file's index, leaves and enters; vertices 0..hosts-1 are the hosts.
+struct Wiring {
+  std::vector<std::uint32_t> from, to;
+  std::uint32_t vertices = 0;
+  bool hosts_pass_on = false;  // some route crosses a host
+};
+
+Wiring infer_wiring(const RoutesText& c) {
+  const auto links = static_cast<std::uint32_t>(c.links.size());
+  const auto tail = [](std::uint32_t l) { return 2 * l; };
+  const auto head = [](std::uint32_t l) { return 2 * l + 1; };
+  std::vector<std::uint32_t> parent(2 * std::size_t{links} + c.hosts);
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&parent](std::uint32_t x) {
+    while (parent[x] != x) x = parent[x] = parent[parent[x]];
+    return x;
+  };
+  constexpr std::uint32_t kNone = ~0u;
+  // What was last found before and after a link: routes mostly say again what others said.
+  struct Seen {
+    std::uint32_t before = kNone, after = kNone;
+    bool later = false;  // in some route not the first
+  };
+  std::vector<Seen> seen(links);
+  const auto join = [&](std::uint32_t end, std::uint32_t with, std::uint32_t& last) {
+    if (last == with) return;
+    last = with;
+    parent[root(end)] = root(with);
+  };
+  for (const RoutesText::Route& r : c.routes) {
+    if (r.begin == r.end) continue;
+    std::uint32_t l = c.used[r.begin];
+    join(tail(l), 2 * links + r.src, seen[l].before);
+    for (std::uint32_t k = r.begin + 1; k < r.end; ++k) {
+      const std::uint32_t next = c.used[k];
+      join(head(l), tail(next), seen[l].after);
+      l = next;
+      seen[l].later = true;
+    }
+    join(head(l), 2 * links + r.dst, seen[l].after);
+  }
+  const auto used = [&seen](std::uint32_t l) { return seen[l].before != kNone || seen[l].later; };
+  Wiring w;
+  w.from.resize(links);
+  w.to.resize(links);
+  std::vector<std::uint32_t> vertex(parent.size(), kNone);
+  bool known = true;
+  for (std::uint32_t h = 0; h < c.hosts; ++h) {
+    std::uint32_t& v = vertex[root(2 * links + h)];
+    known = known && v == kNone;  // two hosts in one place: some link is used both ways
+    v = h;
+  }
+  w.vertices = c.hosts;
+  for (std::uint32_t l = 0; l < links && known; ++l) {
+    if (!used(l)) continue;
+    for (const std::uint32_t end : {tail(l), head(l)}) {
+      std::uint32_t& v = vertex[root(end)];
+      if (v == kNone) v = w.vertices++;
+      (end == tail(l) ? w.from : w.to)[l] = v;
+    }
+    known = known && w.from[l] != w.to[l];
+  }
+  if (!known) {  // one place called "network" stands for all of it
+    w.vertices = c.hosts + 1;
+    std::fill(w.from.begin(), w.from.end(), c.hosts);
+    std::fill(w.to.begin(), w.to.end(), c.hosts);
+    return w;
+  }
+  std::uint32_t spare = kNone;  // where links that no route uses hang
+  for (std::uint32_t l = 0; l < links; ++l) {
+    w.hosts_pass_on = w.hosts_pass_on || (seen[l].later && w.from[l] < c.hosts);
+    if (used(l)) continue;
+    if (spare == kNone) spare = w.vertices++;
+    w.from[l] = w.to[l] = spare;
+  }
+  return w;
+}
+
+constexpr std::uint64_t kFormat = 0x31736574756f7277;  // "wroutes1": to be changed with what follows
+
+static_assert(std::endian::native == std::endian::little, "copies are kept as they are in memory");
+
+// A column as it is in memory: how many rows, then these.
+template <class T>
+void put(std::string& out, const std::vector<T>& column) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const std::uint64_t n = column.size();
+  out.append(reinterpret_cast<const char*>(&n), sizeof n);
+  out.append(reinterpret_cast<const char*>(column.data()), n * sizeof(T));
+}
+
+template <class T>
+bool take(std::string_view& in, std::vector<T>& column) {
+  std::uint64_t n = 0;
+  if (in.size() < sizeof n) return false;
+  std::memcpy(&n, in.data(), sizeof n);
+  in.remove_prefix(sizeof n);
+  if (n > in.size() / sizeof(T)) return false;
+  column.resize(n);
+  if (n > 0) std::memcpy(column.data(), in.data(), n * sizeof(T));
+  in.remove_prefix(n * sizeof(T));
+  return true;
+}
+
+template <class T>
+bool ascending(const std::vector<T>& v) {
+  return std::ranges::is_sorted(v);
+}
+template <class T, class Limit>
+bool all_below(const std::vector<T>& v, Limit limit) {
+  return std::ranges::all_of(v, [limit](T x) { return x < limit; });
+}
+
+// Whether it is one that network_of() can have made, as far as its readers rely on that.
+bool sound(const RoutesNetwork& n) {
+  const std::size_t links = n.from.size(), pairs = n.dst.size();
+  if (n.hosts == 0 || n.vertices < n.hosts || n.to.size() != links || n.capacity.size() != links ||
+      n.latency.size() != links || n.names.size() != links || n.row.size() != std::size_t{n.hosts} + 1 ||
+      n.offset.size() != pairs + 1)
+    return false;
+  if (n.row.front() != 0 || n.row.back() != pairs || n.offset.front() != 0 ||
+      n.offset.back() != n.links.size())
+    return false;
+  if (!ascending(n.from) || !ascending(n.row) || !ascending(n.offset) || !all_below(n.from, n.vertices) ||
+      !all_below(n.to, n.vertices) || !all_below(n.dst, n.hosts))
+    return false;
+  for (std::uint32_t h = 0; h < n.hosts; ++h)
+    for (std::uint32_t k = n.row[h] + 1; k < n.row[h + 1]; ++k)
+      if (n.dst[k - 1] >= n.dst[k]) return false;
+  return std::ranges::all_of(n.links, [links](LinkId l) { return l.index() < links; }) &&
+         std::ranges::all_of(n.capacity, [](double c) { return c > 0 && std::isfinite(c); }) &&
+         std::ranges::all_of(n.latency, [](Duration d) { return d >= Duration(0); });
+}
+
+}  // namespace
+
+RoutesNetwork network_of(const RoutesText& c) {
+  const Wiring w = infer_wiring(c);
+  const std::size_t links = c.links.size();
+  RoutesNetwork n;
+  n.hosts = c.hosts;
+  n.vertices = w.vertices;
+  n.hosts_pass_on = w.hosts_pass_on;
+  // Ports are numbered in the order of the file's link indices; id[l] is the link's number in the network.
+  std::vector<std::uint32_t> first(w.vertices + 1, 0), id(links);
+  for (const std::uint32_t v : w.from) ++first[v + 1];
+  for (std::uint32_t v = 0; v < w.vertices; ++v) first[v + 1] += first[v];
+  n.from.resize(links);
+  n.to.resize(links);
+  n.capacity.resize(links);
+  n.latency.resize(links);
+  n.names.resize(links);
+  for (std::size_t l = 0; l < links; ++l) {
+    const std::uint32_t i = id[l] = first[w.from[l]]++;
+    n.from[i] = w.from[l];
+    n.to[i] = w.to[l];
+    n.capacity[i] = c.links[l].capacity;
+    n.latency[i] = c.links[l].latency;
+    n.names[i] = c.links[l].name;
+  }
+  n.row.assign(c.hosts + 1, 0);
+  n.dst.reserve(c.routes.size());
+  n.offset.reserve(c.routes.size() + 1);
+  n.links.reserve(c.used.size());
+  for (const RoutesText::Route& r : c.routes) {
+    ++n.row[r.src + 1];
+    n.dst.push_back(r.dst);
+    n.offset.push_back(static_cast<std::uint32_t>(n.links.size()));
+    for (std::uint32_t k = r.begin; k < r.end; ++k) n.links.push_back(LinkId(id[c.used[k]]));
+  }
+  n.offset.push_back(static_cast<std::uint32_t>(n.links.size()));
+  for (std::uint32_t h = 0; h < c.hosts; ++h) n.row[h + 1] += n.row[h];
+  return n;
+}
+
+std::string to_bytes(const RoutesNetwork& n) {
+  std::string out;
+  const std::vector<std::uint64_t> head{kFormat, n.hosts, n.vertices, n.hosts_pass_on ? 1u : 0u};
+  std::vector<std::uint32_t> ends;
+  std::vector<char> letters;
+  for (const std::string& name : n.names) {
+    letters.insert(letters.end(), name.begin(), name.end());
+    ends.push_back(static_cast<std::uint32_t>(letters.size()));
+  }
+  put(out, head);
+  put(out, ends);
+  put(out, letters);
+  put(out, n.from);
+  put(out, n.to);
+  put(out, n.capacity);
+  put(out, n.latency);
+  put(out, n.row);
+  put(out, n.dst);
+  put(out, n.offset);
+  put(out, n.links);
+  return out;
+}
+
+std::optional<RoutesNetwork> network_from(std::string_view bytes) {
+  RoutesNetwork n;
+  std::vector<std::uint64_t> head;
+  std::vector<std::uint32_t> ends;
+  std::vector<char> letters;
+  const bool whole = take(bytes, head) && take(bytes, ends) && take(bytes, letters) && take(bytes, n.from) &&
+                     take(bytes, n.to) && take(bytes, n.capacity) && take(bytes, n.latency) &&
+                     take(bytes, n.row) && take(bytes, n.dst) && take(bytes, n.offset) &&
+                     take(bytes, n.links) && bytes.empty();
+  if (!whole || head.size() != 4 || head[0] != kFormat || head[1] > ~0u || head[2] > ~0u || head[3] > 1)
+    return std::nullopt;
+  n.hosts = static_cast<std::uint32_t>(head[1]);
+  n.vertices = static_cast<std::uint32_t>(head[2]);
+  n.hosts_pass_on = head[3] == 1;
+  if (!ascending(ends) || (ends.empty() ? 0 : ends.back()) != letters.size()) return std::nullopt;
+  n.names.reserve(ends.size());
+  for (std::uint32_t at = 0; const std::uint32_t end : ends) {
+    n.names.emplace_back(letters.data() + at, end - at);
+    at = end;
+  }
+  if (!sound(n)) return std::nullopt;
+  return n;
+}
+
+}  // namespace weft::topology

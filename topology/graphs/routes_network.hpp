@@ -1,0 +1,42 @@
+// The network of a routes file: its links, what they seem to join, and the route of every pair, in the numbers of a Fabric.
+//
+// The file does not say what a link joins. The wiring is inferred: the end of a link is where the next link
+// of any route begins, the first link of a route begins at its source, the last ends at its destination
+// (union-find over link ends and hosts). A link that routes use in both directions merges its two ends; the
+// wiring then counts as unknown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/id.hpp"
+#include "core/units.hpp"
+#include "topology/graphs/routes_text.hpp"
+
+namespace weft::topology {
+
+struct RoutesNetwork {
+  std::uint32_t hosts = 0, vertices = 0;  // vertices 0..hosts-1 are the hosts
+  bool hosts_pass_on = false;             // some route crosses a host
+  // Columns over LinkId, ascending by `from`.
+  std::vector<std::uint32_t> from, to;
+  std::vector<double> capacity;  // bytes/s
+  std::vector<Duration> latency;
+  std::vector<std::string> names;
+  // Routes: pairs row[h] to row[h + 1] are those from host h, ascending by dst; offset[k] to offset[k + 1] in `links` is the
+  // route of pair k. 12 bytes per pair + 4 per link.
+  std::vector<std::uint32_t> row, dst, offset;
+  std::vector<LinkId> links;
+};
+
+// O(links + hops of all routes).
+[[nodiscard]] RoutesNetwork network_of(const RoutesText& text);
+
+// As bytes for the same program on the same kind of machine, and back: nothing if it is of another format or cannot be right.
+[[nodiscard]] std::string to_bytes(const RoutesNetwork& network);
+[[nodiscard]] std::optional<RoutesNetwork> network_from(std::string_view bytes);
+
+}  // namespace weft::topology
