@@ -17,8 +17,8 @@
 #include <span>
 #include <vector>
 
-#include "congestion/id_stack.hpp"
 #include "core/id.hpp"
+#include "core/id_stack.hpp"
 
 namespace weft::congestion {
 

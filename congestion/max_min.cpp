@@ -104,11 +104,9 @@ FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap
                });
 }
 
-// Its rate is the narrowest of its links, or its limit; a tie goes to the first link.
 inline void MaxMin::begin_lone(std::uint32_t flow, std::span<const LinkId> route) {
   Flow& f = flow_[flow];
   f.lone = 1;
-  double rate = table_.limit(flow);
   for (std::size_t hop = 0; hop < route.size(); ++hop) {
     const std::uint32_t link = route[hop].index();
     f.link[hop] = LinkId(link);
@@ -116,12 +114,11 @@ inline void MaxMin::begin_lone(std::uint32_t flow, std::span<const LinkId> route
     l.count = 1;
     l.lone = 1;
     l.outside = flow;
-    if (capacity_[link] >= rate) continue;
-    rate = capacity_[link];
-    f.bottleneck = link;
   }
-  bottleneck_[flow] = LinkId(f.bottleneck);
-  rate_[flow] = f.rate = rate;
+  const Alone alone = alone_on(route, table_.limit(flow));
+  f.bottleneck = alone.bottleneck;
+  bottleneck_[flow] = LinkId(alone.bottleneck);
+  rate_[flow] = f.rate = alone.rate;
 }
 
 // It is one of the table from now on, as if solve() had given it its rate.
@@ -258,9 +255,11 @@ std::span<const FlowId> MaxMin::solve_changes() {
     }
     for (const std::uint32_t link : dirty_) join_bound(link);
     if (!squeezed_.empty()) join_squeezed();
-    if (members_.size() > 1 && fill_together()) {
+    if (members_.empty()) {
+      // Who was held back is gone, too.
+    } else if (members_.size() == 1 ? fill_alone(members_[0]) : fill_together()) {
       commit_flows();
-    } else if (!members_.empty()) {
+    } else {
       fill();
       for (int round = 1; disturbs(); ++round) {
         take_back();

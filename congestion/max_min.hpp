@@ -46,10 +46,10 @@
 #include <memory>
 
 #include "congestion/flow_table.hpp"
-#include "congestion/id_stack.hpp"
 #include "congestion/level_groups.hpp"
 #include "congestion/level_queue.hpp"
 #include "congestion/sharing_model.hpp"
+#include "core/id_stack.hpp"
 
 namespace weft::congestion {
 
@@ -166,6 +166,12 @@ class MaxMin final : public SharingModel {
     return {f.link.data(), f.hops};
   }
   std::span<const FlowId> solve_changes();
+  // What a flow gets that has its links to itself, and which of these is the reason.
+  struct Alone {
+    double rate;
+    std::uint32_t bottleneck;  // kNone: its limit
+  };
+  [[nodiscard]] Alone alone_on(std::span<const LinkId> route, double limit) const;
   bool meet(std::span<const LinkId> route);
   void enter_table(std::uint32_t flow, std::span<const LinkId> route);
   void begin_lone(std::uint32_t flow, std::span<const LinkId> route);
@@ -181,6 +187,7 @@ class MaxMin final : public SharingModel {
   void close_component(std::size_t from);
   void fill();
   void fill_one(std::uint32_t flow);
+  bool fill_alone(std::uint32_t flow);
   bool fill_together();
   void count_filling(std::size_t links);
   Link& touch(std::uint32_t link);
@@ -268,6 +275,14 @@ class MaxMin final : public SharingModel {
   std::uint32_t gave_up_ = 0;  // solves
   bool never_group_ = false;   // it was given up
 };
+
+// The narrowest of its links decides, or its limit; a tie goes to the first link.
+inline MaxMin::Alone MaxMin::alone_on(std::span<const LinkId> route, double limit) const {
+  Alone a{limit, kNone};
+  for (const LinkId id : route)
+    if (capacity_[id.index()] < a.rate) a = {capacity_[id.index()], id.index()};
+  return a;
+}
 
 inline bool MaxMin::join(std::uint32_t flow) {
   if (member_[flow] == solve_) return false;

@@ -117,6 +117,20 @@ void MaxMin::fill() {
   count_filling(touched_.size());
 }
 
+// The flow is filled; true if it has its links to itself, so that no other is disturbed.
+bool MaxMin::fill_alone(std::uint32_t flow) {
+  Flow& f = flow_[flow];
+  const std::span<const LinkId> route = route_of(flow);
+  for (const LinkId id : route)
+    if (link_[id.index()].count > 1) return false;
+  const Alone alone = alone_on(route, table_.limit(flow));
+  f.next_rate = settled(flow, alone.rate);
+  f.next_bottleneck = alone.bottleneck;
+  if (alone.bottleneck != kNone) link_[alone.bottleneck].level = f.next_rate / table_.weight(flow);
+  count_filling(alone.bottleneck != kNone ? 1 : 0);
+  return true;
+}
+
 // Most fillings: all flows of a link and nobody else, as when one of them came or went. If all members share the same links,
 // and no other flow is on these, then the narrowest stops all of them at once, and who has a link to itself is
 // not stopped there: what fill(), disturbs() and commit() would find, to the last bit. False: it is not so, nothing was done.

@@ -1,4 +1,4 @@
-// IdStack: a list of ids that a solve fills and empties again, thousands of times a second.
+// IdStack: a list of ids that is filled and emptied again, thousands of times a second.
 //
 // What std::vector would do, but for the test of growth, which is all of push_back() that is inlined; of a vector's, called
 // a million times, none is. Never gives memory back.
@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-namespace weft::congestion {
+namespace weft {
 
 class IdStack {
  public:
@@ -54,4 +54,4 @@ class IdStack {
   std::size_t room_ = 0;
 };
 
-}  // namespace weft::congestion
+}  // namespace weft

@@ -50,7 +50,12 @@ class CompletionQueue {
     __builtin_prefetch((at & kInLane) != 0 ? &lane_[at & ~kInLane] : &heap_[at]);
   }
   // Inserts the flow or moves it to its new time.
-  [[gnu::always_inline]] void set(FlowId flow, Instant time, std::uint64_t sequence) {
+  void set(FlowId flow, Instant time, std::uint64_t sequence) {
+    put(flow, time, sequence);
+    find_first();
+  }
+  // The same for who sets many: find_first() is due before the queue is asked or popped.
+  [[gnu::always_inline]] void put(FlowId flow, Instant time, std::uint64_t sequence) {
     if (flow.index() >= position_.size()) [[unlikely]]
       grow(flow);
     const std::uint32_t at = position_[flow.index()];
@@ -64,7 +69,12 @@ class CompletionQueue {
     } else {
       down(at, e);
     }
-    find_first();
+  }
+  void find_first() {
+    if (!lane_empty()) [[unlikely]]
+      return find_first_of_both();
+    in_lane_ = false;
+    next_time_ = heap_.empty() ? Instant::never() : heap_.front().time;
   }
   // REQUIRES: it is in the queue.
   void remove(FlowId flow) {
@@ -158,12 +168,6 @@ class CompletionQueue {
       up(at, last);
     else
       down(at, last);
-  }
-  void find_first() {
-    if (!lane_empty()) [[unlikely]]
-      return find_first_of_both();
-    in_lane_ = false;
-    next_time_ = heap_.empty() ? Instant::never() : heap_.front().time;
   }
   [[gnu::noinline]] void find_first_of_both() {
     in_lane_ = heap_.empty() || heap::before(lane_[next_ & mask_], heap_.front());

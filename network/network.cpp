@@ -103,7 +103,7 @@ void Network::change(std::uint32_t bundle) {
   reweighed_.push_back(bundle);
 }
 
-// From now on, held back by that link.
+// From now on, held back by that link. completions_.find_first() is due.
 [[gnu::always_inline]] inline void Network::go_at(FlowId id, double rate, LinkId held_by, Instant now,
                                                   std::uint64_t& sequence) {
   Flow& f = flows_[id.index()];
@@ -113,7 +113,7 @@ void Network::change(std::uint32_t bundle) {
     b.rate = rate / static_cast<double>(b.members.size());
     f.held_by = held_by;
     const double left = std::max(0.0, b.members.front().end - b.served);
-    completions_.set(id, now + Elapsed::of_seconds(left / b.rate), sequence++);
+    completions_.put(id, now + Elapsed::of_seconds(left / b.rate), sequence++);
     return;
   }
   if (f.rate > 0) {  // else it is new
@@ -125,7 +125,7 @@ void Network::change(std::uint32_t bundle) {
   f.rate = rate;
   f.held_by = held_by;
   f.updated = now;
-  completions_.set(id, now + Elapsed::of_seconds(f.remaining / rate), sequence++);
+  completions_.put(id, now + Elapsed::of_seconds(f.remaining / rate), sequence++);
   if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, rate, held_by);
 }
 
@@ -133,6 +133,7 @@ void Network::change(std::uint32_t bundle) {
 [[gnu::always_inline]] inline bool Network::goes_alone(FlowId id, Instant now, std::uint64_t& sequence) {
   if (max_min_ == nullptr || !max_min_->lone(id)) return false;
   go_at(id, max_min_->rate(id), max_min_->bottleneck(id), now, sequence);
+  completions_.find_first();
   return true;
 }
 
@@ -223,6 +224,7 @@ inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequenc
     }
     go_at(id, rates[id.index()], bottlenecks[id.index()], now, sequence);
   }
+  completions_.find_first();
   // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
   // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
   for (FlowId id : model.moved()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/id.hpp"
+#include "core/id_stack.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/time.hpp"
 
@@ -123,7 +124,7 @@ class Pool {
 
  private:
   std::vector<T> rows_;
-  std::vector<std::uint32_t> free_;
+  IdStack free_;
 };
 
 }  // namespace weft::replay

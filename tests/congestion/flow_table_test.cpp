@@ -1,4 +1,5 @@
 #include "congestion/flow_table.hpp"
+#include "core/id_stack.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +8,6 @@
 #include <numeric>
 #include <vector>
 
-#include "congestion/id_stack.hpp"
 #include "core/rng.hpp"
 #include "tests/congestion/checks.hpp"
 
