@@ -72,6 +72,10 @@ class MaxMin final : public SharingModel {
   void rate_lone_flows() { lone_flows_ = scope_ == Scope::kLocal && own_capacity_.empty(); }
   [[nodiscard]] bool lone(FlowId flow) const { return flow_[flow.index()].lone; }
 
+  // Hints to the processor: the flow will be removed, a flow over the link added or removed.
+  void prefetch(FlowId flow) const { __builtin_prefetch(&flow_[flow.index()]); }
+  void prefetch(LinkId link) const { __builtin_prefetch(&link_[link.index()]); }
+
   [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
   void remove(FlowId flow) override;
   [[nodiscard]] bool to_solve() const override {
@@ -192,7 +196,6 @@ class MaxMin final : public SharingModel {
   void count_filling(std::size_t links);
   Link& touch(std::uint32_t link);
   void take_back();
-  void prefetch_links(std::uint32_t flow) const;
   template <bool kWeighted, bool kRisingNow>
   void enter(std::size_t from);
   template <bool kWeighted>

@@ -19,6 +19,7 @@
 
 #include "congestion/max_min.hpp"
 #include "congestion/sharing_model.hpp"
+#include "core/prefetch.hpp"
 #include "network/bundles.hpp"
 #include "network/completion_queue.hpp"
 #include "network/group_accounts.hpp"
@@ -65,25 +66,23 @@ class Network {
   // The link that held back, in the end, the flow which finish_top() ended last; none: its own limit.
   [[nodiscard]] LinkId last_held_by() const { return last_held_by_; }
 
-  // Hints to the processor: the rows of what ends next, of its owner and of the ranks that wait for it.
-  template <class Owners, class Ranks>
-  void prefetch_next(const Owners& owners, const Ranks& ranks) const {
+  // Hints to the processor: the rows of what ends next, of its owner and, by ahead(rank), of the ranks that wait for it.
+  template <class Owners, class Ahead>
+  void prefetch_next(const Owners& owners, Ahead ahead) const {
     if (grouped_) return;
     if (completions_.empty()) return;
-    completions_.next_few(
-        [&](const CompletionQueue::Entry& e) { __builtin_prefetch(&flows_[e.flow.index()]); });
+    completions_.next_few([&](const CompletionQueue::Entry& e) {
+      __builtin_prefetch(&flows_[e.flow.index()]);
+      if (max_min_ != nullptr) max_min_->prefetch(e.flow);
+    });
     const Flow& f = flows_[completions_.top().flow.index()];
-    for (const std::uint32_t r : f.ranks) {
-      const char* const rank = reinterpret_cast<const char*>(&ranks[r]);
-      __builtin_prefetch(rank);
-      __builtin_prefetch(rank + 64);
-      __builtin_prefetch(rank + 128);
-    }
-    for (const std::uint32_t l : f.links) __builtin_prefetch(&links_[l]);
-    const char* const owner = reinterpret_cast<const char*>(&owners[f.owner]);
-    __builtin_prefetch(owner);
-    __builtin_prefetch(owner + 64);
-    __builtin_prefetch(owner + 128);
+    for (const std::uint32_t r : f.ranks) ahead(r);
+    for (const std::uint32_t l : f.links) prefetch_link(LinkId(l));
+    prefetch_row(owners[f.owner]);
+  }
+  // ... and the links on which a flow starts next.
+  void prefetch_links(std::span<const LinkId> route) const {
+    for (const LinkId l : route) prefetch_link(l);
   }
 
   // Counts bytes on a route that no flow carried (series of exchanges).
@@ -140,6 +139,10 @@ class Network {
     std::uint64_t kind = 0;
     std::uint32_t bundle = Bundles::kNone;
   };
+  void prefetch_link(LinkId link) const {
+    __builtin_prefetch(&links_[link.index()]);
+    if (max_min_ != nullptr) max_min_->prefetch(link);
+  }
   [[nodiscard]] bool crowded(std::span<const LinkId> route) const;
   [[nodiscard]] Crowd* crowd_of(FlowId f) {
     return f.index() < crowd_.size() && crowd_[f.index()].kind != 0 ? &crowd_[f.index()] : nullptr;

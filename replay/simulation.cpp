@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/prefetch.hpp"
 #include "replay/deadlock.hpp"
 #include "replay/event_loop.hpp"
 #include "replay/ranks/detours.hpp"
@@ -137,13 +138,8 @@ void Simulation::prefetch_next() {
   bool first = true;
   agenda_.next_few([&](const Agenda::Event& e) {
     if (!std::exchange(first, false)) {
-      const char* const row = by_rank(e.kind)      ? reinterpret_cast<const char*>(&ranks_[e.index])
-                              : by_message(e.kind) ? reinterpret_cast<const char*>(&messages_[e.index])
-                                                   : nullptr;
-      if (row == nullptr) return;
-      __builtin_prefetch(row);
-      __builtin_prefetch(row + 64);
-      __builtin_prefetch(row + 128);
+      if (by_rank(e.kind)) prefetch_row(ranks_[e.index]);
+      if (by_message(e.kind)) prefetch_row(messages_[e.index]);
     } else if (by_rank(e.kind)) {
       const Rank& k = ranks_[e.index];
       k.requests.prefetch();
@@ -154,7 +150,7 @@ void Simulation::prefetch_next() {
       router_.prefetch(m);
     }
   });
-  network_.prefetch_next(messages_, ranks_);
+  network_.prefetch_next(messages_, [this](std::uint32_t r) { prefetch_row(ranks_[r]); });
 }
 
 void Simulation::report_progress() {

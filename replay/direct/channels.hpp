@@ -43,6 +43,12 @@ class Channels {
     return queues_.find(source, destination, context);
   }
 
+  // Hints to the processor, for find(): whether they pay, and one.
+  [[nodiscard]] bool many() const { return queues_.table_bytes() > kMany; }
+  void prefetch(std::uint32_t source, std::uint32_t destination, std::uint32_t context) const {
+    queues_.prefetch(source, destination, context);
+  }
+
   // The earliest receive that takes a message of that tag; it leaves its queue. False: none.
   [[nodiscard]] bool take_receive(Channel& c, std::int32_t tag, Receive& out) {
     const std::uint32_t r = queues_.first_receive(c, tag);
@@ -78,6 +84,7 @@ class Channels {
   [[nodiscard]] std::uint64_t waiting_receives() const { return queues_.receives().live(); }
 
  private:
+  static constexpr std::size_t kMany = std::size_t{2} << 20;  // bytes
   ChannelQueues<Channel, Receive> queues_;
   std::uint64_t waiting_messages_ = 0;
 };

@@ -193,10 +193,13 @@ inline void DirectReplay::handle(const Agenda::Event& e) {
 }
 
 bool DirectReplay::run_shared() {
+  const auto looks = [this, many = ranks_.many()] {
+    if (many) prefetch_next();
+  };
   while (true) {
     if (ranks_.any_ready()) run_ready();
     if (given_up_) return false;
-    switch (next_of(agenda_, network_, audits_.clock, [] {})) {
+    switch (next_of(agenda_, network_, audits_.clock, looks)) {
       case Next::kEvent:
         handle(agenda_.take());
         break;

@@ -326,6 +326,13 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
 }
 
 void DirectReplay::run_rank(std::uint32_t r) {
+  if (ranks_.many() || channels_.many()) [[unlikely]]
+    return run_operations<true>(r);
+  run_operations<false>(r);
+}
+
+template <bool kHints>
+void DirectReplay::run_operations(std::uint32_t r) {
   Rank& k = ranks_[r];
   Lane& l = lanes_[r];
   const bool shared = flows_ == Flows::kShared;
@@ -355,6 +362,7 @@ void DirectReplay::run_rank(std::uint32_t r) {
         if (k.pc != at) continue;
       }
     }
+    if constexpr (kHints) prefetch_operation(r, k);
     const Step step = operation(r, k, l, *op);
     if (step == Step::kBlocked) {
       if (k.state == RankState::kReady) k.state = RankState::kBlocked;

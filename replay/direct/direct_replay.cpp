@@ -81,7 +81,10 @@ bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
 
 void DirectReplay::run_ready() {
   while (ranks_.any_ready() && !given_up_) {
-    run_rank(ranks_.take_ready().index());
+    const std::uint32_t r = ranks_.take_ready().index();
+    if (ranks_.many())
+      if (const auto next = ranks_.ready_after(1)) prefetch_rank(next->index());
+    run_rank(r);
     if (options_.on_progress && ranks_.ops_done() >= next_report_) {
       options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
       next_report_ = ranks_.ops_done() + 65536;

@@ -110,6 +110,8 @@ class DirectReplay final : private PollView {
   // ---- The loop.
   void run_ready();
   void run_rank(std::uint32_t r);
+  template <bool kHints>
+  void run_operations(std::uint32_t r);
   bool run_shared();
   void handle(const Agenda::Event& e);
   bool run_without_events();
@@ -119,6 +121,11 @@ class DirectReplay final : private PollView {
     given_up_ = true;
     return Step::kBlocked;
   }
+
+  // ---- Hints to the processor (direct_hints.cpp), where the state of all ranks or the table of channels is larger than a cache.
+  void prefetch_rank(std::uint32_t r) const;
+  void prefetch_next() const;
+  void prefetch_operation(std::uint32_t r, const Rank& k) const;
 
   // ---- Operations (direct_operations.cpp). Each goes on where Rank::stage says.
   Step operation(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);

@@ -55,6 +55,7 @@ class ChannelQueues {
     Channel& c = probe(pair, context);
     return c.pair == pair ? &c : nullptr;
   }
+  [[nodiscard]] std::size_t table_bytes() const { return channels_.size() * sizeof(Channel); }
   // A hint to the processor: that channel will be asked for soon.
   void prefetch(std::uint32_t source, std::uint32_t destination, std::uint32_t context) const {
     __builtin_prefetch(&channels_[slot_of(channel_pair(source, destination), context)], 1);

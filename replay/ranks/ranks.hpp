@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "core/id_stack.hpp"
 #include "core/result.hpp"
 #include "replay/ranks/rank.hpp"
 #include "traces/trace.hpp"
@@ -43,6 +45,11 @@ class Ranks {
   }
   void make_collective_ready(std::uint32_t run) { ready_.push_back(run | kCollectiveBit); }
   [[nodiscard]] bool any_ready() const { return ready_head_ < ready_.size(); }
+  // That will be taken after `n` others; none: not so many can run.
+  [[nodiscard]] std::optional<Runnable> ready_after(std::size_t n) const {
+    if (ready_.size() - ready_head_ <= n) return std::nullopt;
+    return Runnable{ready_[ready_head_ + n]};
+  }
   // REQUIRES: any_ready().
   Runnable take_ready() {
     const Runnable next{ready_[ready_head_++]};
@@ -75,7 +82,7 @@ class Ranks {
 
   const traces::TraceReader& trace_;
   std::vector<Rank> rows_;
-  std::vector<std::uint32_t> ready_;
+  IdStack ready_;
   std::size_t ready_head_ = 0;
   std::uint32_t left_;
   std::uint64_t ops_done_ = 0;
