@@ -57,7 +57,7 @@ congestion::PortShares port_shares(const topology::Fabric& fabric) {
   const topology::LinkTable& links = fabric.links();
   out.host_of_link.assign(links.size(), congestion::PortShares::kNone);
   out.links_of_host.resize(fabric.host_count());
-  for (std::uint32_t l = 0; l < links.size(); ++l) {
+  for (std::uint32_t l = 0; l < fabric.wired_links(); ++l) {
     const std::uint32_t host = std::min(links.from[l], links.to[l]).index();
     if (host >= fabric.host_count()) continue;
     out.host_of_link[l] = host;

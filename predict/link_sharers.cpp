@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "topology/routing/socket_routes.hpp"
+
 namespace weft::predict {
 
 void PairTraffic::add(RankId src, RankId dst, Bytes bytes) {
@@ -17,12 +19,13 @@ LinkSharers PairTraffic::sharers_of(LinkId link, const topology::Fabric& fabric,
   LinkSharers out;
   if (overflow_ || fabric.routing().scope() != topology::RouteScope::kPair) return out;
   out.known = true;
+  const topology::SocketRoutes routes(fabric, placement);
   std::vector<LinkId> route;
   // The order of the table does not show: sums are integers, and the list is sorted by distinct keys.
   for (const auto& [pair, bytes] : bytes_) {
     const RankId src(static_cast<std::uint32_t>(pair >> 32)), dst(static_cast<std::uint32_t>(pair));
     route.clear();
-    if (!fabric.routing().route(placement[src.index()], placement[dst.index()], route)) continue;
+    if (!routes.route(src.index(), dst.index(), route)) continue;
     if (std::find(route.begin(), route.end(), link) == route.end()) continue;
     ++out.pairs;
     out.bytes += bytes;

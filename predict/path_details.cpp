@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "core/shares.hpp"
 #include "topology/routing/route_cache.hpp"
+#include "topology/routing/socket_routes.hpp"
 #include "traces/kernel.hpp"
 #include "traces/op.hpp"
 
@@ -103,6 +105,7 @@ class Rivals {
       : q_(q),
         segments_(segments),
         routes_(q.platform.fabric),
+        sockets_(q.platform.fabric, q.placement),
         on_link_(q.platform.fabric.link_count()),
         itself_(segments.size(), 0) {
     if (q.platform.fabric.routing().scope() != topology::RouteScope::kPair) return;
@@ -110,18 +113,16 @@ class Rivals {
       const PathSegment& s = segments[i];
       if (!s.held_by.valid() || part(s, PathPart::kContention) <= Duration(0)) continue;
       any_ = true;
-      for (const LinkId l : routes_.find(q.placement[s.rank.index()], q.placement[s.receiver.index()]).links)
-        on_link_[l.index()].push_back(i);
+      for (const LinkId l : links_of(s.rank, s.receiver)) on_link_[l.index()].push_back(i);
     }
   }
   [[nodiscard]] bool any() const { return any_; }
 
   void add(const replay::MessageSeen& m) {
-    const HostId from = q_.placement[m.src.index()], to = q_.placement[m.dst.index()];
     const Duration whole = m.arrived - m.left;
-    if (from == to || whole <= Duration(0)) return;
+    if (sockets_.is_copy(m.src.index(), m.dst.index()) || whole <= Duration(0)) return;
     ++messages_;
-    for (const LinkId l : routes_.find(from, to).links) {
+    for (const LinkId l : links_of(m.src, m.dst)) {
       if (on_link_[l.index()].empty()) continue;
       for_each_overlap(
           segments_, on_link_[l.index()], m.left, m.arrived, [&](std::uint32_t i, Duration overlap) {
@@ -173,9 +174,14 @@ class Rivals {
   }
 
  private:
+  [[nodiscard]] std::span<const LinkId> links_of(RankId src, RankId dst) {
+    return routes_.at(sockets_.id(routes_, src.index(), dst.index())).links;
+  }
+
   const Question& q_;
   const std::vector<PathSegment>& segments_;
   topology::RouteCache routes_;
+  topology::SocketRoutes sockets_;
   Lists on_link_;
   std::uint64_t messages_ = 0;
   std::vector<std::uint64_t> itself_;  // by segment: the message that it is, counted from 1; 0 = not seen yet

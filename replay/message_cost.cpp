@@ -69,9 +69,18 @@ MessageCost::Parts MessageCost::uncontended(std::int64_t bytes, const Path& path
   p.send_cpu = nonblocking ? isend(bytes) : send(bytes);
   p.recv_cpu = recv(bytes);
   const bool eager = p.protocol == Protocol::kEager;
+  const auto flow = [&](double cap) {
+    if (size(bytes) > 0)
+      p.transfer = Elapsed::of_seconds(static_cast<double>(size(bytes)) / std::min(path.capacity, cap));
+  };
   if (path.local) {
     if (!eager) p.request = p.permission = local_leg();
-    p.transfer = local_data(bytes, found);
+    if (path.between_sockets) {
+      p.latency = socket_latency(bytes, found);
+      flow(socket_rate(bytes, found));
+    } else {
+      p.transfer = local_data(bytes, found);
+    }
     return p;
   }
   if (!eager && !known_at_once()) {
@@ -79,9 +88,7 @@ MessageCost::Parts MessageCost::uncontended(std::int64_t bytes, const Path& path
     p.permission = permission(path.latency_back.value_or(path.latency));
   }
   p.latency = data_latency(bytes, path.latency, eager, found);
-  if (size(bytes) > 0)
-    p.transfer = Elapsed::of_seconds(static_cast<double>(size(bytes)) /
-                                     std::min(path.capacity, rate_cap(bytes, path.capacity, found)));
+  flow(rate_cap(bytes, path.capacity, found));
   return p;
 }
 

@@ -15,7 +15,8 @@
 // where the platform has loaded segments for its size, its data wait their intercept on top of the latency and
 // need per_byte*s at least, within a host intercept + per_byte*s.
 // Within a host: local_transfer, or local_latency + s / local_bandwidth; a rendezvous' handshake takes two
-// local_latency more, and none where local_transfer says it all.
+// local_latency more, and none where local_transfer says it all. Over a link between two sockets (Fabric::join_sockets) the
+// same is split in two: what does not grow with s is waited out, then the data flow at no more than the rest allows.
 // On the ideal network (ReplayOptions::ideal_network) no message takes any time; the order of matching is the same.
 // Raw: processors, handshakes and data within a host take no time; L(s) is the latency of the route, the rate that of
 // its narrowest link.
@@ -46,12 +47,13 @@ enum class Found : std::uint8_t { kWaitedFor, kAtPoll };
 
 class MessageCost {
  public:
-  // Where a message goes. Within a host only `local` matters.
+  // Where a message goes. Within a host only `local` matters, and `capacity` where it goes over a link between sockets.
   struct Path {
     Duration latency{0};  // of the route
     double capacity = 0;  // narrowest link, bytes/s
     bool local = false;
     std::optional<Duration> latency_back{};  // of the route of the permission; unset: as `latency`
+    bool between_sockets = false;            // local, over a link: of `capacity`
   };
   // A message over an idle path. Its data leave `permission` after both its request and its receive are there.
   struct Parts {
@@ -136,6 +138,16 @@ class MessageCost {
     return d;
   }
 
+  // The two parts of local_data() for data that go over a link between sockets: what they wait out, and the largest rate
+  // of their flow, bytes/s; infinity = as fast as the link allows.
+  [[nodiscard]] Elapsed socket_latency(std::int64_t bytes, Found found = Found::kWaitedFor) const {
+    return Elapsed::of_seconds(local_line(bytes, found).latency);
+  }
+  [[nodiscard]] double socket_rate(std::int64_t bytes, Found found = Found::kWaitedFor) const {
+    const double time = local_line(bytes, found).time;
+    return time > 0 ? static_cast<double>(bytes) / time : std::numeric_limits<double>::infinity();
+  }
+
   // The whole of a message on an idle path, sent by an operation of `kind`: what the engine gives a lone message.
   [[nodiscard]] Parts uncontended(std::int64_t bytes, const Path& path,
                                   traces::OpKind kind = traces::OpKind::send,
@@ -152,6 +164,24 @@ class MessageCost {
     const topology::CostSegment& c = segment(list, bytes);
     const double s = c.intercept + c.per_byte * static_cast<double>(bytes);
     return s > 0 ? Elapsed::of_seconds(s) : kNoTime;
+  }
+  // local_data(), in seconds: the part of every message and the part of its bytes. An intercept below 0 shortens the latter.
+  struct LocalLine {
+    double latency = 0, time = 0;
+  };
+  [[nodiscard]] LocalLine local_line(std::int64_t bytes, Found found) const {
+    const auto n = static_cast<double>(bytes);
+    double intercept = to_seconds(mpi_->local_latency),
+           per_byte = mpi_->local_bandwidth > 0 ? 1 / mpi_->local_bandwidth : 0;
+    const topology::CostSegment* s =
+        found == Found::kAtPoll ? loaded(mpi_->loaded_local_transfer, bytes) : nullptr;
+    if (s == nullptr && !mpi_->local_transfer.empty()) s = &segment(mpi_->local_transfer, bytes);
+    if (s != nullptr) {
+      intercept = s->intercept;
+      per_byte = s->per_byte;
+    }
+    const double all = std::max(0.0, intercept + per_byte * n), latency = std::clamp(intercept, 0.0, all);
+    return {latency, all - latency};
   }
   // Its segment for a message under load; null: none, as without load.
   [[nodiscard]] static const topology::CostSegment* loaded(const std::vector<topology::CostSegment>& list,

@@ -134,7 +134,7 @@ struct PathResult {
   std::vector<PathSegment> segments;  // from 0 to the makespan
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;                   // of them
-  Duration local{0};                         // of kTransfer: copies within a host, which no link carries
+  Duration local{0};                         // of kTransfer: copies within a host, at their own pace
   std::uint64_t local_bytes = 0;             // of `bytes`
   [[nodiscard]] Duration on_links() const {  // what faster links make shorter
     return parts[static_cast<std::size_t>(PathPart::kTransfer)] - local +

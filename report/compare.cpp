@@ -31,7 +31,7 @@ CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* be
   const auto& fabric = run.platform->fabric;
   row.hosts = fabric.host_count();
   row.switches = fabric.switch_count();
-  row.links = fabric.link_count();
+  row.links = fabric.wired_links();
   row.cables = fabric.cable_count();
   row.links_per_host = row.hosts > 0 ? static_cast<double>(row.cables) / row.hosts : 0;
   row.sharers = run.worst_link_sharers;

@@ -257,13 +257,13 @@ std::optional<std::uint64_t> product_cut(std::span<const ProductDimension> dimen
 std::optional<Bisection> find_bisection(const Fabric& f, std::uint64_t max_links) {
   const std::uint32_t vertices = f.vertex_count();
   const std::int64_t hosts = f.rank_hosts();
-  if (hosts < 2 || f.link_count() > max_links) return std::nullopt;
+  if (hosts < 2 || f.wired_links() > max_links) return std::nullopt;
 
   std::vector<std::int64_t> weight(vertices, 0);
   std::fill(weight.begin(), weight.begin() + hosts, 1);
   std::vector<Edge> edges;
-  edges.reserve(f.link_count());
-  for (std::uint32_t l = 0; l < f.link_count(); ++l)
+  edges.reserve(f.wired_links());
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l)
     edges.push_back({f.links().from[l].index(), f.links().to[l].index(), 1});
 
   // A host with one neighbour, over whatever cables, goes with it, while several are on either side of the cut.
@@ -301,7 +301,7 @@ std::optional<Bisection> find_bisection(const Fabric& f, std::uint64_t max_links
   constexpr std::uint64_t kSeed = 0x5eed;
   Rng rng(kSeed);
   // More starts where they cost little.
-  const int draws = f.link_count() <= 4096 ? 24 : f.link_count() <= 32768 ? 6 : 1;
+  const int draws = f.wired_links() <= 4096 ? 24 : f.wired_links() <= 32768 ? 6 : 1;
   std::vector<std::uint32_t> numbers(coarse.size());
   std::iota(numbers.begin(), numbers.end(), 0u);
 
@@ -327,7 +327,7 @@ std::optional<Bisection> find_bisection(const Fabric& f, std::uint64_t max_links
   }
   if (best_cut < 0) return std::nullopt;
   std::uint64_t links = 0;
-  for (std::uint32_t l = 0; l < f.link_count(); ++l)
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l)
     links += best.side[f.links().from[l].index()] != best.side[f.links().to[l].index()] ? 1 : 0;
   best.cables = (links + 1) / 2;
   return best;

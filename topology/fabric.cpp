@@ -4,11 +4,19 @@
 
 #include <algorithm>
 
+#include "core/check.hpp"
+#include "topology/fabric_builder.hpp"
 #include "topology/routing/route_latency.hpp"
 
 namespace weft::topology {
 
 std::string Fabric::link_name(LinkId l) const {
+  if (l.index() >= wired_links()) {
+    const std::uint32_t others = sockets_.sockets - 1, place = (l.index() - wired_links()) / others,
+                        other = (l.index() - wired_links()) % others, from = place % sockets_.sockets;
+    return fmt::format("{}: socket {} -> {}", host_name(HostId(place / sockets_.sockets)), from,
+                       other < from ? other : other + 1);
+  }
   if (link_name_) return link_name_(l);
   if (!explicit_link_names_.empty()) return explicit_link_names_[l.index()];
   const VertexId from = links_.from[l.index()];
@@ -52,6 +60,30 @@ Result<void> Fabric::share_ports(std::vector<PortShare> shares) {
     return not_supported("ports that carry less to several peers, where no link ends at a host",
                          "a network whose wiring is known");
   port_shares_ = std::move(shares);
+  return {};
+}
+
+Result<void> Fabric::join_sockets(const SocketRule& rule, std::uint32_t ranks_per_host, Bandwidth each) {
+  WEFT_CHECK(rule.sockets > 1 && !sockets_joined(), "links join two sockets or more, once");
+  if (pcie_ != nullptr)
+    return not_supported("links between sockets where hosts are PCIe trees",
+                         "links of the tree between them");
+  const std::uint64_t more =
+      saturating_mul(hosts_, std::uint64_t{rule.sockets} * (rule.sockets - std::uint64_t{1}));
+  WEFT_TRY(check_size(vertex_count(), (wired_links() + more) / 2));
+  const auto link_class = static_cast<std::uint8_t>(links_.class_names.size());
+  links_.class_names.emplace_back("socket");
+  const std::size_t all = links_.size() + more;
+  links_.capacity.resize(all, each.value());
+  links_.latency.resize(all, Duration(0));
+  links_.link_class.resize(all, link_class);
+  for (std::size_t l = wired_links(); l < all; ++l) {
+    const VertexId host(static_cast<std::uint32_t>((l - wired_links()) / (more / hosts_)));
+    links_.from.push_back(host);
+    links_.to.push_back(host);
+  }
+  sockets_ = rule;
+  ranks_on_sockets_ = ranks_per_host;
   return {};
 }
 

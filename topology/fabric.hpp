@@ -8,6 +8,8 @@
 //  CSR graph.
 //  3. Links out of a vertex are numbered in the order of its ports, so LinkId order is deterministic.
 //  4. Nothing here knows about flows or time; wiring never changes after build(), values only while it is set up.
+//  5. Links between the sockets of a host (join_sockets) come behind those of the graph and are none of its edges: both ends
+//  are the host, no route of the routing has them. Counts, cuts and pictures of the network stop at wired_links().
 #pragma once
 
 #include <boost/graph/compressed_sparse_row_graph.hpp>
@@ -23,6 +25,7 @@
 #include "core/id.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "topology/sockets.hpp"
 
 namespace weft::topology {
 
@@ -95,13 +98,18 @@ class Fabric {
   // Vertices that switch: all but the hosts, or all where a host is its own router.
   [[nodiscard]] std::uint32_t switch_count() const { return switches_; }
   [[nodiscard]] std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
-  [[nodiscard]] std::uint32_t cable_count() const { return link_count() / 2; }
+  // Those that wire hosts and switches; what follows joins sockets.
+  [[nodiscard]] std::uint32_t wired_links() const {
+    return static_cast<std::uint32_t>(graph_.m_forward.m_column.size());
+  }
+  [[nodiscard]] std::uint32_t cable_count() const { return wired_links() / 2; }
   [[nodiscard]] const Graph& graph() const { return graph_; }
   [[nodiscard]] const LinkTable& links() const { return links_; }
   [[nodiscard]] const Routing& routing() const { return *routing_; }
   [[nodiscard]] std::string vertex_name(VertexId v) const { return vertex_name_(v); }
   [[nodiscard]] std::string host_name(HostId h) const { return vertex_name_(VertexId(h.index())); }
-  // "<from>-><to>", and "#<k>" for the k-th of parallel cables; explicit where a routes file names its links.
+  // "<from>-><to>", and "#<k>" for the k-th of parallel cables; explicit where a routes file names its links;
+  // "<host>: socket <s> -> <t>".
   [[nodiscard]] std::string link_name(LinkId l) const;
   // Cables of the best known equal cut; nullopt if unknown.
   [[nodiscard]] std::optional<std::uint64_t> bisection_cables() const { return bisection_; }
@@ -112,6 +120,15 @@ class Fabric {
   [[nodiscard]] std::uint32_t rank_hosts() const { return rank_hosts_ == 0 ? hosts_ : rank_hosts_; }
   // Ascending by peers; empty: the same for any number of peers.
   [[nodiscard]] const std::vector<PortShare>& port_shares() const { return port_shares_; }
+  // Whether links join the sockets of a host; then how ranks are dealt to them, `ranks_on_sockets` of them to a host.
+  [[nodiscard]] bool sockets_joined() const { return link_count() > wired_links(); }
+  [[nodiscard]] const SocketRule& socket_rule() const { return sockets_; }
+  [[nodiscard]] std::uint32_t ranks_on_sockets() const { return ranks_on_sockets_; }
+  // REQUIRES: sockets_joined(), from != to, both below socket_rule().sockets.
+  [[nodiscard]] LinkId socket_link(HostId h, std::uint32_t from, std::uint32_t to) const {
+    const std::uint32_t n = sockets_.sockets;
+    return LinkId(wired_links() + (h.index() * n + from) * (n - 1) + (to > from ? to - 1 : to));
+  }
   // Every vertex is a host and passes on messages of others (host_links=off).
   [[nodiscard]] bool hosts_are_routers() const { return switches_ == vertex_count(); }
   // The first link out of a vertex: port k of v is LinkId(first_link(v) + k). Precondition: v <
@@ -129,6 +146,10 @@ class Fabric {
   void scale_link(LinkId link, double factor);
   // Errors (kNotSupported): links from host to host, PCIe trees. REQUIRES: peers > 1 and ascending, 0 < factor <= 1.
   [[nodiscard]] Result<void> share_ports(std::vector<PortShare> shares);
+  // From each socket of a host to each other of its sockets leads a link of that bandwidth and no latency. After everything
+  // else that changes links. Errors: PCIe trees (kNotSupported), too many links. REQUIRES: rule.sockets > 1, called once.
+  [[nodiscard]] Result<void> join_sockets(const SocketRule& rule, std::uint32_t ranks_per_host,
+                                          Bandwidth each);
 
  private:
   friend class FabricBuilder;
@@ -144,6 +165,8 @@ class Fabric {
   std::shared_ptr<const PcieForest> pcie_;
   std::uint32_t rank_hosts_ = 0;
   std::vector<PortShare> port_shares_;
+  SocketRule sockets_;
+  std::uint32_t ranks_on_sockets_ = 0;
 };
 
 }  // namespace weft::topology

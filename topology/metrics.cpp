@@ -84,10 +84,11 @@ Metrics measure(const Fabric& f, std::uint64_t max_pairs) {
 
 std::vector<ClassSummary> summarize_classes(const Fabric& f) {
   const LinkTable& t = f.links();
-  std::vector<ClassSummary> out(t.class_names.size());
+  // The class of links between sockets, which comes last, is none of the network.
+  std::vector<ClassSummary> out(t.class_names.size() - (f.sockets_joined() ? 1 : 0));
   std::vector<bool> same_bw(out.size(), true), same_lat(out.size(), true);
   std::vector<std::size_t> first(out.size());
-  for (std::size_t l = 0; l < t.size(); ++l) {
+  for (std::size_t l = 0; l < f.wired_links(); ++l) {
     const std::size_t c = t.link_class[l];
     if (out[c].links++ == 0) first[c] = l;
     same_bw[c] = same_bw[c] && t.capacity[l] == t.capacity[first[c]];

@@ -51,7 +51,7 @@ void check_connected(const Fabric& f, Findings& findings) {
     while (parent[x] != x) x = parent[x] = parent[parent[x]];
     return x;
   };
-  for (std::size_t l = 0; l < f.links().size(); ++l)
+  for (std::size_t l = 0; l < f.wired_links(); ++l)
     parent[root(f.links().from[l].index())] = root(f.links().to[l].index());
   // Against the largest part, so that one host that is cut off is one finding.
   std::vector<std::uint32_t> size(f.vertex_count(), 0);
@@ -84,7 +84,7 @@ bool walk(const Fabric& f, HostId src, HostId dst, const std::vector<LinkId>& li
   VertexId at(src.index());
   stamp[at.index()] = mark;
   for (const LinkId l : links) {
-    if (l.index() >= t.size() || t.from[l.index()] != at) return false;
+    if (l.index() >= f.wired_links() || t.from[l.index()] != at) return false;
     at = t.to[l.index()];
     if (stamp[at.index()] == mark) return false;
     stamp[at.index()] = mark;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/values.hpp"
@@ -116,26 +117,29 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   ordered_json ports = ordered_json::array();
   for (const topology::PortShare& s : f.port_shares())
     ports.push_back({{"peers", s.peers}, {"factor", s.factor}});
-  const ordered_json j = {
-      {"schema", "weft.platform/1"},
-      {"name", p.name},
-      {"family", p.family},
-      {"routing", f.routing().name()},
-      {"hosts", f.host_count()},
-      {"switches", f.switch_count()},
-      {"cables", f.cable_count()},
-      {"links", f.link_count()},
-      {"diameter_hops", or_null(m.diameter_hops)},
-      {"mean_hops", or_null(m.mean_hops)},
-      {"router_diameter_hops", or_null(m.router_diameter_hops)},
-      {"router_mean_hops", or_null(m.router_mean_hops)},
-      {"bisection_links", or_null(cut)},
-      {"unreachable_pairs", m.hops ? ordered_json(m.hops->unreachable) : ordered_json(nullptr)},
-      {"by_class", by_class},
-      {"host_speed_flops", p.host_speed[0]},
-      {"ranks_per_host", p.ranks_per_host},
-      {"ports", ports},
-      {"mpi", mpi}};
+  ordered_json j = {{"schema", "weft.platform/1"},
+                    {"name", p.name},
+                    {"family", p.family},
+                    {"routing", f.routing().name()},
+                    {"hosts", f.host_count()},
+                    {"switches", f.switch_count()},
+                    {"cables", f.cable_count()},
+                    {"links", f.wired_links()},
+                    {"diameter_hops", or_null(m.diameter_hops)},
+                    {"mean_hops", or_null(m.mean_hops)},
+                    {"router_diameter_hops", or_null(m.router_diameter_hops)},
+                    {"router_mean_hops", or_null(m.router_mean_hops)},
+                    {"bisection_links", or_null(cut)},
+                    {"unreachable_pairs", m.hops ? ordered_json(m.hops->unreachable) : ordered_json(nullptr)},
+                    {"by_class", by_class},
+                    {"host_speed_flops", p.host_speed[0]},
+                    {"ranks_per_host", p.ranks_per_host},
+                    {"ports", ports},
+                    {"mpi", mpi}};
+  std::optional<Bandwidth> between_sockets;
+  if (f.sockets_joined()) between_sockets = Bandwidth(f.links().capacity[f.wired_links()]);
+  if (between_sockets)
+    j["sockets"] = {{"count", p.compute.sockets}, {"bandwidth_Bps", between_sockets->value()}};
   std::string text = fmt::format("{}{}{}\n", p.name, p.summary.empty() ? "" : ": ", p.summary);
   text +=
       fmt::format("{} hosts, {} switches, {} cables; {} with {} routing\n", show_count(f.host_count()),
@@ -155,6 +159,9 @@ Result<void> show_platform(const Options& o, const Platform& p) {
     text += fmt::format(
         "ports: {:.3g} % of their bandwidth while a host exchanges messages with {} others or more\n",
         s.factor * 100, s.peers);
+  if (between_sockets)
+    text += fmt::format("sockets: {} a host, from each to each other {} that all messages share\n",
+                        p.compute.sockets, show(*between_sockets));
   if (p.compute.has_kernels())
     text += fmt::format("kernels: models of their own, {} class{} of hosts and sockets\n",
                         p.compute.classes.size(), p.compute.classes.size() == 1 ? "" : "es");

@@ -142,6 +142,9 @@ Result<void> search(Options& o) {
   if (fabric.routing().scope() != topology::RouteScope::kPair)
     return not_supported(fmt::format("a search under routing {}", fabric.routing().name()),
                          "a routing with one route for each pair of hosts");
+  if (fabric.sockets_joined())
+    return not_supported("a search where the sockets of a host share links",
+                         "hosts without socket_bandwidth");
   if (e.most_sends() > 64)
     return not_supported(fmt::format("a rank with {} messages", e.most_sends()),
                          "at most 64 messages of one rank");

@@ -11,7 +11,7 @@
 namespace weft::replay {
 
 void DirectReplay::find_route(Message& m) {
-  m.route = routes_.id(placement_[m.src], placement_[m.dst]);
+  m.route = sockets_.id(routes_, m.src, m.dst);
   m.route_epoch = routes_.epoch() + 1;
 }
 
@@ -55,7 +55,7 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) {
 
 [[gnu::always_inline]] inline void DirectReplay::leave(std::uint32_t i, Instant at, Elapsed before) {
   Message& m = messages_[i];
-  if (placement_[m.src] == placement_[m.dst]) return arrive(i, at + leave_in_host(m, cost_, at, before));
+  if (sockets_.is_copy(m.src, m.dst)) return arrive(i, at + leave_in_host(m, cost_, at, before));
   const auto route = route_of(m);
   if (!route.reachable) {
     give_up();
@@ -72,7 +72,7 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) {
     if (at == agenda_.now()) return agenda_.post_in_turn(latency, EventKind::kTransferStart, i);
     return agenda_.post(m.flow_start, EventKind::kTransferStart, i);
   }
-  m.ideal = flow_terms(cost_, m, route.narrowest, route.latency, false).time_alone(size);
+  m.ideal = flow_terms(cost_, m, route, false).time_alone(size);
   const Instant end = m.flow_start + m.ideal;
   m.flow = FlowId(0);
   links_entered_ += route.links.size();
@@ -124,20 +124,20 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   m.route_epoch = c.epoch;
   holders_of(m) = 2;  // its transfer and its match
   if (over) tell(src, target, {at, kNone, true}, 0);
-  const bool local = placement_[src] == placement_[dst];
   Instant delivered = at;
   if (m.protocol == Protocol::kEager) {
     leave(i, at, kNoTime);
     if (given_up_) return;
-    // The envelope comes with the first byte; within a host with all.
-    if (!cost_.known_at_once()) delivered = local ? messages_[i].started : messages_[i].flow_start;
+    // The envelope comes with the first byte; that of a copy with all.
+    if (!cost_.known_at_once())
+      delivered = sockets_.is_copy(src, dst) ? messages_[i].started : messages_[i].flow_start;
   } else if (!cost_.known_at_once()) {
     const auto route = route_of(m);
     if (!route.reachable) {
       give_up();
       return;
     }
-    m.visible = delivered = at + request_way(cost_, local, route.latency);
+    m.visible = delivered = at + request_way(cost_, placement_[src] == placement_[dst], route.latency);
   }
   c.route = messages_[i].route;
   c.epoch = messages_[i].route_epoch;
@@ -172,7 +172,7 @@ inline void DirectReplay::start_flow(std::uint32_t i) {
   --lanes_[m.src].ahead;
   const std::int64_t size = cost_.size(m.bytes);
   const auto route = route_of(m);
-  const FlowTerms t = flow_terms(cost_, m, route.narrowest, route.latency, options_.rtt_weights);
+  const FlowTerms t = flow_terms(cost_, m, route, options_.rtt_weights);
   m.ideal = t.time_alone(size);
   m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), agenda_.sequence(),
                           {m.src, m.dst});

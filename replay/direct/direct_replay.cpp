@@ -39,6 +39,7 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
       choices_(std::move(choices)),
       network_(platform.fabric.links().capacity, std::move(model)),
       routes_(platform.fabric),
+      sockets_(platform.fabric, placement),
       channels_(messages_),
       calendar_(flows == Flows::kAlone ? platform.fabric.link_count() : 0),
       loads_(flows == Flows::kFree ? platform.fabric.link_count() : 0),

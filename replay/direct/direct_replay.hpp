@@ -48,6 +48,7 @@
 #include "replay/why/cause_book.hpp"
 #include "replay/why/hindsight.hpp"
 #include "topology/routing/route_cache.hpp"
+#include "topology/routing/socket_routes.hpp"
 
 namespace weft::replay {
 
@@ -243,6 +244,7 @@ class DirectReplay final : private PollView {
   CollectiveChoices choices_;
   network::Network network_;
   topology::RouteCache routes_;
+  topology::SocketRoutes sockets_;
   Pool<Message> messages_;
   Channels channels_;
   LinkCalendar calendar_;  // of kAlone

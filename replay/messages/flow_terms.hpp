@@ -7,6 +7,7 @@
 #include "replay/message_cost.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/time.hpp"
+#include "topology/routing/route_cache.hpp"
 
 namespace weft::replay {
 
@@ -20,13 +21,15 @@ struct FlowTerms {
   }
 };
 
-// Message m over a route of that latency whose narrowest link has `narrowest` bytes/s. `by_latency`: shares go by 1 / latency.
-[[nodiscard]] inline FlowTerms flow_terms(const MessageCost& cost, const Message& m, double narrowest,
-                                          Duration latency, bool by_latency) {
+// Message m over that route. `by_latency`: shares go by 1 / latency of the route.
+[[nodiscard, gnu::always_inline]] inline FlowTerms flow_terms(const MessageCost& cost, const Message& m,
+                                                              const topology::RouteCache::Route& route,
+                                                              bool by_latency) {
   FlowTerms t;
-  t.limit = cost.rate_cap(m.bytes, narrowest, m.found());
-  t.alone = std::min(narrowest, t.limit);
-  if (by_latency && latency.count() > 0) t.weight = 1 / to_seconds(latency);
+  t.limit = route.in_host ? cost.socket_rate(m.bytes, m.found())
+                          : cost.rate_cap(m.bytes, route.narrowest, m.found());
+  t.alone = std::min(route.narrowest, t.limit);
+  if (by_latency && route.latency.count() > 0) t.weight = 1 / to_seconds(route.latency);
   return t;
 }
 

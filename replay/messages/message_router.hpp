@@ -6,6 +6,9 @@
 // it how many messages are on each link, those that still wait out their latency included: what starts at one instant
 // sees each other.
 //
+// Within a host a message takes the link between its two sockets, where there is one (topology::SocketRoutes), whatever the
+// routing, or none.
+//
 // A Route is valid until the next call. Complexity: O(1) a message after the first of its pair; O(links of the route)
 // where the routing decides for every message. No allocation a message but for the links of a longer route than before.
 #pragma once
@@ -17,6 +20,7 @@
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
 #include "topology/routing/route_cache.hpp"
+#include "topology/routing/socket_routes.hpp"
 
 namespace weft::replay {
 
@@ -32,12 +36,17 @@ class MessageRouter {
   [[nodiscard]] topology::RouteCache& pairs() { return pairs_; }
   // The route between two hosts, whatever a single message takes.
   [[nodiscard]] Route between(HostId from, HostId to) { return pairs_.find(from, to); }
-  // The route of the pair of hosts of message m, searched at most once a message: that of its envelope.
+  // Message m stays in its host and no link carries it.
+  [[nodiscard]] bool is_copy(const Message& m) const { return sockets_.is_copy(m.src, m.dst); }
+  // The route of the pair of ranks of message m, searched at most once a message: that of its envelope.
   [[nodiscard]] Route of_pair(Message& m) {
     const std::uint32_t epoch = pairs_.epoch() + 1;
     if (m.route_epoch != epoch) {
       Matcher::LastRoute& last = matcher_.last_route(m);
-      if (last.epoch != epoch) last = {pairs_.id(placement_[m.src], placement_[m.dst]), pairs_.epoch() + 1};
+      if (last.epoch != epoch) {
+        const topology::RouteCache::RouteId id = sockets_.id(pairs_, m.src, m.dst);
+        last = {id, pairs_.epoch() + 1};
+      }
       m.route = last.route;
       m.route_epoch = last.epoch;
     }
@@ -49,9 +58,9 @@ class MessageRouter {
     return pairs_.latency_back(m.route, placement_[m.src], placement_[m.dst]);
   }
   // The links that the data of message `i` take from now on. Called once a message.
-  [[nodiscard]] Route choose(std::uint32_t i) { return by_message_ ? choose_own(i) : of_pair(messages_[i]); }
+  [[nodiscard]] Route choose(std::uint32_t i) { return chooses(i) ? choose_own(i) : of_pair(messages_[i]); }
   // What choose() answered.
-  [[nodiscard]] Route chosen(std::uint32_t i) { return by_message_ ? own(i) : of_pair(messages_[i]); }
+  [[nodiscard]] Route chosen(std::uint32_t i) { return chooses(i) ? own(i) : of_pair(messages_[i]); }
   // The data of message `i` have left its links.
   void give_back(std::uint32_t i) {
     if (by_message_) give_back_own(i);
@@ -62,6 +71,10 @@ class MessageRouter {
   }
 
  private:
+  // The routing decides for message `i` alone.
+  [[nodiscard]] bool chooses(std::uint32_t i) const {
+    return by_message_ && placement_[messages_[i].src] != placement_[messages_[i].dst];
+  }
   [[nodiscard]] Route choose_own(std::uint32_t i);
   [[nodiscard]] Route own(std::uint32_t i) const;
   void give_back_own(std::uint32_t i);
@@ -72,6 +85,7 @@ class MessageRouter {
   Pool<Message>& messages_;
   Matcher& matcher_;
   topology::RouteCache pairs_;
+  topology::SocketRoutes sockets_;
   bool by_message_;
   // Only where the routing decides for every message.
   std::uint64_t decided_ = 0;

@@ -3,7 +3,8 @@
 //   eager      sent: data leave -> latency -> flow; the envelope is there with the first byte
 //   others     sent: request leaves -> envelope is there
 //              matched: permission goes back -> data leave -> latency -> flow
-//   in a host  no flow: the data are there after the time that MessageCost says
+//   in a host  no flow: the data are there after the time that MessageCost says; between sockets that a link joins, as
+//              between hosts, with the costs of a host
 //
 // When a step is taken is the business of whoever replays: Transfers by events, DirectReplay by instants that it knows
 // ahead. Complexity: O(1).
@@ -67,11 +68,23 @@ template <class LatencyBack>
   m.ideal = before + cost.local_data(m.bytes, m.found());
   return m.ideal;
 }
-// Between hosts: returns from `at` until their flow starts.
+// Over a link between sockets: returns from `at` until their flow starts.
+[[nodiscard]] inline Elapsed leave_socket(Message& m, const MessageCost& cost, Traffic& traffic, Instant at,
+                                          Elapsed before) {
+  m.state |= kStarted;
+  m.left = at + before;
+  m.hops = 0;  // of the network
+  const Elapsed latency = before + cost.socket_latency(m.bytes, m.found());
+  traffic.left(m, latency);
+  return latency;
+}
+// Over any links: likewise.
 [[nodiscard, gnu::always_inline]] inline Elapsed leave_over(Message& m,
                                                             const topology::RouteCache::Route& route,
                                                             const MessageCost& cost, Traffic& traffic,
                                                             Instant at, Elapsed before) {
+  if (route.in_host) [[unlikely]]
+    return leave_socket(m, cost, traffic, at, before);
   m.state |= kStarted;
   m.left = at + before;
   m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));

@@ -107,7 +107,7 @@ void Transfers::match(std::uint32_t i, std::uint32_t r, bool late) {
 void Transfers::leave(std::uint32_t i, Elapsed before) {
   Message& m = messages_[i];
   const Instant now = agenda_.now();
-  if (placement_[m.src] == placement_[m.dst]) {
+  if (router_.is_copy(m)) {
     m.started = now + leave_in_host(m, cost_, now, before);
     return agenda_.post(m.started, EventKind::kMessageDone, i);
   }
@@ -132,7 +132,7 @@ void Transfers::start_flow(std::uint32_t i) {
   m.flow_start = agenda_.now();
   if (size == 0) return arrive(i);
   const auto route = router_.chosen(i);
-  const FlowTerms t = flow_terms(cost_, m, route.narrowest, route.latency, options_.rtt_weights);
+  const FlowTerms t = flow_terms(cost_, m, route, options_.rtt_weights);
   m.ideal = t.time_alone(size);
   m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), agenda_.sequence(),
                           {m.src, m.dst});
@@ -141,7 +141,7 @@ void Transfers::start_flow(std::uint32_t i) {
 void Transfers::arrive(std::uint32_t i) {
   Message& m = messages_[i];
   if (!cost_.known_at_once() && m.protocol == Protocol::kEager && (m.state & kEnvelopeHere) == 0) {
-    envelope_arrived(i);  // within a host it comes with the data
+    envelope_arrived(i);  // with the data of a copy
     if (agenda_.failed()) return;
   }
   Message& n = messages_[i];

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "topology/sockets.hpp"
+
 namespace weft::replay {
 
 using traces::OpKind;
@@ -9,10 +11,10 @@ using traces::OpKind;
 ComputeTimes::ComputeTimes(KernelClock kernels, const std::vector<HostId>& placement, std::size_t hosts,
                            const ReplayOptions& options, const Ranks& ranks, Agenda& agenda)
     : kernels_(std::move(kernels)), options_(options), ranks_(ranks), agenda_(agenda) {
-  std::vector<std::uint32_t> on_host(hosts, 0);
+  const std::vector<std::uint32_t> local = topology::local_ranks(placement, hosts);
   for (std::uint32_t r = 0; r < ranks.count(); ++r) {
     Row row;
-    row.row = kernels_.row_of(placement[r], on_host[placement[r].index()]++);
+    row.row = kernels_.row_of(placement[r], local[r]);
     row.speed = kernels_.speed(row.row);
     row.draws = KernelClock::draws_of(options.seed, r);
     rows_.push_back(row);

@@ -114,6 +114,10 @@ bool SeriesRuns::price(std::uint32_t src, std::uint32_t dst, std::int64_t bytes,
   const HostId a = ways_.placement[src], b = ways_.placement[dst];
   MessageCost::Path path;
   path.local = a == b;
+  if (const LinkId link = sockets_.link(src, dst); link.valid()) {
+    path.between_sockets = true;
+    path.capacity = ways_.network.narrowest({&link, 1});
+  }
   if (!path.local) {
     if (ways_.cost.protocol_of(OpKind::send, bytes) != Protocol::kEager)
       path.latency_back = ways_.routes.find(b, a).latency;
@@ -145,10 +149,9 @@ bool SeriesRuns::price(std::int64_t exchanges) {
     if (!price(from, to, m.bytes, m.cost)) return false;
     sums.count += n;
     sums.bytes += n * static_cast<std::uint64_t>(m.bytes);
-    const HostId a = ways_.placement[from], b = ways_.placement[to];
-    if (a == b) continue;
-    const auto route = ways_.routes.find(a, b);
-    sums.hops += n * route.links.size();
+    if (sockets_.is_copy(from, to)) continue;
+    const auto route = ways_.routes.at(sockets_.id(ways_.routes, from, to));
+    if (!route.in_host) sums.hops += n * route.links.size();
     sums.latency += Elapsed::of_seconds(static_cast<double>(n) * m.cost.latency);
     sums.transfer += Elapsed::of_seconds(static_cast<double>(n) * m.cost.transfer);
     ways_.network.count_bytes(route.links, n * static_cast<std::uint64_t>(ways_.cost.size(m.bytes)));

@@ -22,6 +22,7 @@
 #include "replay/why/cause_book.hpp"
 #include "replay/why/hindsight.hpp"
 #include "topology/routing/route_cache.hpp"
+#include "topology/routing/socket_routes.hpp"
 #include "traces/exchange_series.hpp"
 
 namespace weft::replay {
@@ -46,6 +47,7 @@ class SeriesRuns {
         causes_(causes),
         hindsight_(hindsight),
         agenda_(agenda),
+        sockets_(ways.fabric, ways.placement),
         gathered_(comms.count()) {}
 
   // Rank r comes to `op`, the operation that it is at, and blocks until a kRankTimer of its own: posted when all
@@ -109,6 +111,7 @@ class SeriesRuns {
   CauseBook& causes_;
   Hindsight& hindsight_;
   Agenda& agenda_;
+  topology::SocketRoutes sockets_;
   std::vector<Gathered> gathered_;  // by communicator
   // Of the series that is being timed; kept for their memory.
   SeriesPattern pattern_;

@@ -94,7 +94,7 @@ std::vector<std::uint32_t> levels(const Fabric& f) {
 bool in_rows(const Fabric& f) {
   if (f.hosts_are_routers()) return false;
   const auto level = levels(f);
-  for (std::uint32_t l = 0; l < f.link_count(); ++l)
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l)
     if (level[f.links().from[l].index()] == level[f.links().to[l].index()]) return false;
   return std::find(level.begin(), level.end(), 0xffffffffu) == level.end();
 }
@@ -232,7 +232,7 @@ void springs(const Fabric& f, Drawing& d) {
     };
     for (std::uint32_t a = 0; a < n; ++a)
       for (std::uint32_t b = a + 1; b < n; ++b) push(a, b, false);
-    for (std::uint32_t l = 0; l < f.link_count(); ++l)
+    for (std::uint32_t l = 0; l < f.wired_links(); ++l)
       if (const std::uint32_t a = f.links().from[l].index(), b = f.links().to[l].index(); a < b)
         push(a, b, true);
     const double most = 0.1 * (1 - static_cast<double>(step) / kSteps) + 1e-4;
@@ -308,7 +308,7 @@ nlohmann::ordered_json to_json(const Drawing& d, const predict::RunFacts& run) {
   Json links = Json::array();
   std::vector<std::uint16_t> from, to;
   std::vector<float> used, waited;
-  for (std::uint32_t l = 0; l < f.link_count(); ++l) {
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l) {
     from.push_back(static_cast<std::uint16_t>(f.links().from[l].index()));
     to.push_back(static_cast<std::uint16_t>(f.links().to[l].index()));
     used.push_back(static_cast<float>(predict::utilization(run, LinkId(l))));

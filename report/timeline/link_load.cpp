@@ -17,6 +17,7 @@ LinkLoadCollector::LinkLoadCollector(const topology::Fabric& fabric, const std::
                                      Bytes header)
     : fabric_(fabric),
       placement_(placement),
+      sockets_(fabric, placement),
       header_(static_cast<double>(header.value())),
       row_of_(fabric.link_count(), kNone),
       carried_(fabric.link_count()) {
@@ -25,6 +26,10 @@ LinkLoadCollector::LinkLoadCollector(const topology::Fabric& fabric, const std::
 }
 
 const std::vector<LinkId>& LinkLoadCollector::route(RankId src, RankId dst) {
+  if (const LinkId own = sockets_.link(src.index(), dst.index()); own.valid()) {
+    between_sockets_.assign(1, own);
+    return between_sockets_;
+  }
   const HostId from = placement_[src.index()], to = placement_[dst.index()];
   auto& links = routes_[std::uint64_t{from.index()} << 32 | to.index()];
   if (links.empty() && from != to && !fabric_.routing().route(from, to, links)) links.clear();

@@ -14,6 +14,7 @@
 #include "core/units.hpp"
 #include "replay/engine.hpp"
 #include "topology/fabric.hpp"
+#include "topology/routing/socket_routes.hpp"
 
 namespace weft::report {
 
@@ -44,6 +45,8 @@ class LinkLoadCollector {
 
   const topology::Fabric& fabric_;
   const std::vector<HostId>& placement_;
+  topology::SocketRoutes sockets_;
+  std::vector<LinkId> between_sockets_;  // the route of the last message that went over one
   double header_;
   std::unordered_map<std::uint64_t, std::vector<LinkId>> routes_;  // by hosts, src << 32 | dst
   std::vector<std::uint32_t> row_of_;                              // by LinkId; kNone: not used yet

@@ -118,6 +118,7 @@ COMMANDS = [
     ("platform show", "platform show summit", 0),
     ("platform show", "platform show dahu", 0),
     ("platform show", "platform show routes:path=mixed.routes", 0),
+    ("platform show", "platform show torus-16 --set host.sockets=2 --set host.socket_bandwidth=5GB/s", 0),
     ("platform check", "platform check torus-16", 0),
     ("platform check", "platform check routes:path=cut.routes", 1),
     ("route", "route 0 5 --on torus-16", 0),

@@ -1,6 +1,6 @@
 // The default protocol on random programs: the engine against a second implementation (slow_replay.hpp), rank by rank.
 // Few tags and communicators and many messages of one pair, sizes on both sides of the eager limit, several ranks a
-// host, every routing: a later message often comes before an earlier one. WEFT_SEED=N runs one seed.
+// host, links between their sockets or none, every routing: a later message often comes before an earlier one. WEFT_SEED=N runs one seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -415,7 +415,7 @@ TEST(RandomProtocol, EveryRankEndsWhenTheSecondImplementationSays) {
   }
   double worst = 0;
   std::size_t overtaking = 0, finished = 0;
-  std::uint64_t held = 0;
+  std::uint64_t held = 0, between_sockets = 0;
   for (const std::uint64_t seed : seeds) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     Rng rng(seed ^ 0x6f72646572ULL);
@@ -436,6 +436,14 @@ TEST(RandomProtocol, EveryRankEndsWhenTheSecondImplementationSays) {
     ReplayOptions o;
     o.header = Bytes(rng.below(3) == 0 ? 64 : 0);
     if (rng.below(8) == 0) o.model = "contention-free";
+    // Of every three platforms one has links between sockets.
+    Rng sockets(seed ^ 0x736f636b657473ULL);
+    if (seed % 3 == 0) {
+      const topology::SocketRule rule{static_cast<std::uint32_t>(2 + sockets.below(2)),
+                                      sockets.below(2) == 0};
+      ASSERT_TRUE(p.fabric.join_sockets(rule, static_cast<std::uint32_t>(1 + sockets.below(6)),
+                                        Bandwidth(1e8 + 1e10 * sockets.unit())));
+    }
     const auto fast = replay(twin.trace, p, map, o);
     ASSERT_TRUE(fast) << fast.error().message();
     const auto slow = testing::slow_replay(twin.actions, p, map, o.header.value(), o.model.empty());
@@ -445,6 +453,8 @@ TEST(RandomProtocol, EveryRankEndsWhenTheSecondImplementationSays) {
     overtaking += slow.waited_for_order > 0 ? 1 : 0;
     if (!slow.finished) continue;
     EXPECT_TRUE(fast->warnings.empty()) << fast->warnings.front();
+    for (std::uint32_t l = p.fabric.wired_links(); l < p.fabric.link_count(); ++l)
+      between_sockets += fast->links[l].peak_flows > 1 ? 1 : 0;
     for (std::uint32_t r = 0; r < ranks; ++r) {
       const double mine = to_seconds(fast->ranks[r].finish);
       const auto other = static_cast<double>(slow.finish[r]);
@@ -460,6 +470,7 @@ TEST(RandomProtocol, EveryRankEndsWhenTheSecondImplementationSays) {
   if (one == nullptr) {
     EXPECT_GT(finished, seeds.size() * 9 / 10);
     EXPECT_GT(overtaking, seeds.size() / 5);
+    EXPECT_GT(between_sockets, seeds.size() / 10);  // links between sockets that were shared
   }
 }
 

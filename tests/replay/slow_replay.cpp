@@ -39,6 +39,7 @@ struct Packet {
   bool envelope_here = false;  // envelope
   bool in_turn = false;        // all earlier ones of the channel were handed over, so was it
   bool matched = false, arrived = false;
+  bool between_sockets = false;
   std::vector<LinkId> route;
   double cap = 0;
   Time left = 0, rate = 0;
@@ -75,7 +76,15 @@ class Slow {
         header_(header),
         share_(share),
         ranks_(programs.size()),
-        load_(platform.fabric.link_count(), 0) {}
+        load_(platform.fabric.link_count(), 0) {
+    std::map<std::uint32_t, std::uint32_t> before;
+    const topology::SocketRule& rule = fabric_.socket_rule();
+    for (const HostId h : placement) {
+      const std::uint32_t r = before[h.index()]++, all = fabric_.ranks_on_sockets();
+      const std::uint32_t s = rule.cyclic ? r % rule.sockets : all > 0 ? r * rule.sockets / all : 0;
+      socket_.push_back(std::min(s, rule.sockets - 1));
+    }
+  }
 
   SlowResult run() {
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) go_[next_go_++] = r;
@@ -205,6 +214,16 @@ class Slow {
     const Time copy = mpi_.local_bandwidth > 0 ? static_cast<Time>(n) / mpi_.local_bandwidth : 0;
     return seconds(mpi_.local_latency) + copy;
   }
+  // What of a copy does not grow with its bytes, and the rate of the rest; none: as fast as the link.
+  std::pair<Time, double> socket_terms(std::int64_t n) const {
+    Time latency = seconds(mpi_.local_latency);
+    if (!mpi_.local_transfer.empty())
+      latency = std::clamp(static_cast<Time>(segment_of(mpi_.local_transfer, n).intercept), Time{0},
+                           copy_within_host(n));
+    const Time rest = copy_within_host(n) - latency;
+    return {latency, rest > 0 ? static_cast<double>(static_cast<Time>(n) / rest)
+                              : std::numeric_limits<double>::infinity()};
+  }
   Time leg_within_host() const { return mpi_.local_transfer.empty() ? seconds(mpi_.local_latency) : 0; }
   Time latency(const std::vector<LinkId>& route) const {
     Duration sum{0};
@@ -244,6 +263,15 @@ class Slow {
   void leave(Packet& packet, Time before) {
     Packet* const p = &packet;
     const HostId from = placement_[p->src], to = placement_[p->dst];
+    if (from == to && fabric_.sockets_joined() && socket_[p->src] != socket_[p->dst]) {
+      p->between_sockets = true;
+      p->route = {fabric_.socket_link(from, socket_[p->src], socket_[p->dst])};
+      ++load_[p->route[0].index()];
+      const Time wait = before + socket_terms(p->bytes).first;
+      if (wait <= 0) return flow(*p);
+      after(wait, [this, p] { flow(*p); });
+      return;
+    }
     if (from == to) {
       after(before + copy_within_host(p->bytes), [this, p] { arrive(*p); });
       return;
@@ -266,7 +294,10 @@ class Slow {
     if (p.left == 0) return arrive(p);
     p.cap = std::numeric_limits<double>::infinity();
     for (const LinkId l : p.route) p.cap = std::min(p.cap, fabric_.links().capacity[l.index()]);
-    if (!mpi_.transfer.empty()) p.cap *= segment_of(mpi_.transfer, p.bytes).bandwidth_factor;
+    if (p.between_sockets)
+      p.cap = std::min(p.cap, socket_terms(p.bytes).second);
+    else if (!mpi_.transfer.empty())
+      p.cap *= segment_of(mpi_.transfer, p.bytes).bandwidth_factor;
     flows_.push_back(&p);
   }
   void arrive(Packet& p) {
@@ -398,6 +429,7 @@ class Slow {
   std::int64_t header_;
   bool share_;
   std::vector<Process> ranks_;
+  std::vector<std::uint32_t> socket_;  // by rank
   std::vector<std::uint32_t> load_;
   std::uint64_t routed_ = 0;
   std::deque<Packet> packets_;  // addresses stay

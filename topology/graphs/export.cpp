@@ -14,7 +14,7 @@ bool all_cables(const Fabric& f) {
   using Row = std::tuple<std::uint32_t, std::uint32_t, double, std::int64_t, std::uint8_t>;
   const LinkTable& t = f.links();
   std::vector<Row> forward, backward;
-  for (std::size_t l = 0; l < t.size(); ++l) {
+  for (std::size_t l = 0; l < f.wired_links(); ++l) {
     const std::uint32_t a = t.from[l].index(), b = t.to[l].index();
     if (a == b) return false;
     forward.emplace_back(a, b, t.capacity[l], t.latency[l].count(), t.link_class[l]);
@@ -101,7 +101,7 @@ std::string to_dot(const Fabric& f) {
   for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
     fmt::format_to(to, "  v{} [label={}, kind={}, shape={}];\n", v, in_quotes(f.vertex_name(VertexId(v))),
                    v < f.host_count() ? "host" : "switch", v < f.host_count() ? "box" : "ellipse");
-  for (std::size_t l = 0; l < t.size(); ++l) {
+  for (std::size_t l = 0; l < f.wired_links(); ++l) {
     if (cables && t.from[l] > t.to[l]) continue;
     fmt::format_to(to, "  v{} {} v{} [class={}, bandwidth_Bps=\"{}\", latency_s=\"{}\"];\n",
                    t.from[l].index(), cables ? "--" : "->", t.to[l].index(),
@@ -127,7 +127,7 @@ std::string to_graphml(const Fabric& f) {
     fmt::format_to(to,
                    "    <node id=\"v{}\"><data key=\"name\">{}</data><data key=\"kind\">{}</data></node>\n",
                    v, xml(f.vertex_name(VertexId(v))), v < f.host_count() ? "host" : "switch");
-  for (std::size_t l = 0; l < t.size(); ++l) {
+  for (std::size_t l = 0; l < f.wired_links(); ++l) {
     if (cables && t.from[l] > t.to[l]) continue;
     fmt::format_to(to,
                    "    <edge source=\"v{}\" target=\"v{}\"><data key=\"class\">{}</data><data "
@@ -145,7 +145,7 @@ Result<std::string> to_routes(const Fabric& f, std::uint64_t max_pairs) {
                      fmt::format("at most {}", max_pairs));
   std::string out;
   auto to = std::back_inserter(out);
-  for (std::uint32_t l = 0; l < f.link_count(); ++l) {
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l) {
     // Fields end at blanks, records at the end of the line.
     std::string name = f.link_name(LinkId(l));
     std::replace_if(

@@ -27,14 +27,14 @@ Locality locality_of(const Fabric& f) {
         f.hosts_are_routers() || f.degree(VertexId(h)) == 0 ? h : t.to[f.first_link(VertexId(h))].index();
 
   std::uint8_t outermost = 0;
-  for (const std::uint8_t c : t.link_class) outermost = std::max(outermost, c);
+  for (std::size_t l = 0; l < f.wired_links(); ++l) outermost = std::max(outermost, t.link_class[l]);
   std::vector<std::uint32_t> parent(f.vertex_count());
   std::iota(parent.begin(), parent.end(), 0u);
   const auto root = [&](std::uint32_t v) {
     while (parent[v] != v) v = parent[v] = parent[parent[v]];
     return v;
   };
-  for (std::size_t l = 0; l < t.size(); ++l) {
+  for (std::size_t l = 0; l < f.wired_links(); ++l) {
     // A host's cable joins it to its switch whatever its class.
     const bool host_cable =
         !f.hosts_are_routers() && (t.from[l].index() < f.host_count() || t.to[l].index() < f.host_count());

@@ -13,6 +13,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "topology/platform/kernel_polynomial.hpp"
+#include "topology/sockets.hpp"
 
 namespace weft::topology {
 
@@ -71,7 +72,7 @@ struct ComputeModel {
   std::vector<ComputeClass> classes;    // [0]: hosts that no group names
   std::vector<std::uint32_t> class_of;  // by host * sockets + socket; empty = all are of class 0
   std::uint32_t sockets = 1;
-  bool cyclic_sockets = false;  // local rank r on socket r mod sockets, not in blocks
+  bool cyclic_sockets = false;  // SocketRule::cyclic
   bool sum_roofline = false;    // flops and bytes take their sum, not the larger
   bool normal_noise = false;    // else half-normal
   DeviceLink device;
@@ -91,16 +92,11 @@ struct ComputeModel {
       if (!c.kernels.empty()) return true;
     return false;
   }
+  [[nodiscard]] SocketRule socket_rule() const { return {sockets, cyclic_sockets}; }
   // Class of the `local`-th of `ranks` ranks on `host`.
   [[nodiscard]] std::uint32_t class_index(HostId host, std::uint32_t local, std::uint32_t ranks) const {
     if (class_of.empty()) return 0;
-    std::uint32_t socket = 0;
-    if (cyclic_sockets)
-      socket = local % sockets;
-    else if (ranks > 0)
-      socket = static_cast<std::uint32_t>(std::uint64_t{local} * sockets / ranks);
-    if (socket >= sockets) socket = sockets - 1;
-    return class_of[std::size_t{host.index()} * sockets + socket];
+    return class_of[std::size_t{host.index()} * sockets + socket_rule().of(local, ranks)];
   }
 };
 

@@ -49,6 +49,20 @@ Result<std::vector<PortShare>> read_ports(const PlatformSource& s) {
   return out;
 }
 
+// Links between the sockets of every host, where the platform has them.
+Result<void> join_sockets(const PlatformSource& s, Platform& p) {
+  const proto::Host& host = s.message.host();
+  if (!host.has_socket_bandwidth()) return {};
+  const std::string where = s.where_of("host.socket_bandwidth");
+  WEFT_ASSIGN(const Bandwidth each, parse_bandwidth(host.socket_bandwidth(), where));
+  if (p.compute.sockets < 2)
+    return bad_input(where, "a link between sockets of a host that has one", host.socket_bandwidth(),
+                     "host { sockets: 2 } or more");
+  auto joined = p.fabric.join_sockets(p.compute.socket_rule(), p.ranks_per_host, each);
+  if (!joined) joined.error().where = where;
+  return joined;
+}
+
 }  // namespace
 
 Result<Platform> build_platform(const PlatformSource& s) {
@@ -107,6 +121,7 @@ Result<Platform> build_platform(const PlatformSource& s) {
     }
   }
   WEFT_ASSIGN(p.compute, read_compute(s, rate.value(), p.ranks_per_host, p.fabric.host_count()));
+  WEFT_TRY(join_sockets(s, p));
   const auto& classes = p.compute.classes;
   if (std::any_of(classes.begin(), classes.end(),
                   [&](const ComputeClass& c) { return c.speed != rate.value(); })) {

@@ -26,11 +26,14 @@ void RouteCache::grow() {
     if (s.key != kEmpty) insert(s.key, s.id);
 }
 
-RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
-  const std::uint64_t key = key_of(src, dst);
+std::optional<RouteCache::RouteId> RouteCache::known(std::uint64_t key) const {
   for (std::size_t i = mix(key) & (slots_.size() - 1); slots_[i].key != kEmpty;
        i = (i + 1) & (slots_.size() - 1))
     if (slots_[i].key == key) return slots_[i].id;
+  return std::nullopt;
+}
+
+RouteCache::RouteId RouteCache::open(std::uint64_t key) {
   // Full: start again. Callers copy what they keep, so nothing dangles past the next find().
   if (entries_.size() >= max_routes_ || arena_.size() >= kLinksPerRoute * max_routes_) {
     arena_.clear();
@@ -40,20 +43,43 @@ RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
   }
   if ((entries_.size() + 1) * 2 > slots_.size()) grow();
   const auto id = static_cast<RouteId>(entries_.size());
-  const auto offset = static_cast<std::uint32_t>(arena_.size());
   insert(key, id);
-  if (!fabric_.routing().route(src, dst, arena_)) {
-    arena_.resize(offset);
-    entries_.push_back({0, kUnreachable, 0, 0, 0, 0});
-    return id;
-  }
-  Entry e{offset, static_cast<std::uint32_t>(arena_.size() - offset),
-          0,      std::numeric_limits<double>::infinity(),
-          0,      0};
+  return id;
+}
+
+void RouteCache::close(std::size_t offset, bool in_host) {
+  Entry e{static_cast<std::uint32_t>(offset),
+          static_cast<std::uint32_t>(arena_.size() - offset),
+          0,
+          std::numeric_limits<double>::infinity(),
+          0,
+          in_host ? 1u : 0u};
   const auto links = std::span<const LinkId>(arena_).subspan(offset);
   e.latency = latency_of(fabric_.links(), links).count();
   for (const LinkId l : links) e.narrowest = std::min(e.narrowest, fabric_.links().capacity[l.index()]);
   entries_.push_back(e);
+}
+
+RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
+  const std::uint64_t key = key_of(src, dst);
+  if (const auto found = known(key)) return *found;
+  const RouteId id = open(key);
+  const std::size_t offset = arena_.size();
+  if (fabric_.routing().route(src, dst, arena_)) {
+    close(offset, false);
+  } else {
+    arena_.resize(offset);
+    entries_.push_back({0, kUnreachable, 0, 0, 0, 0});
+  }
+  return id;
+}
+
+RouteCache::RouteId RouteCache::id(LinkId between_sockets) {
+  const std::uint64_t key = key_of(between_sockets);
+  if (const auto found = known(key)) return *found;
+  const RouteId id = open(key);
+  arena_.push_back(between_sockets);
+  close(arena_.size() - 1, true);
   return id;
 }
 

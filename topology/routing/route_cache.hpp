@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,7 @@ class RouteCache {
     Duration latency{0};  // sum over the links
     bool reachable = true;
     double narrowest = 0;  // least capacity on it, bytes/s; infinity without links
+    bool in_host = false;  // a link between sockets of one host (Fabric::socket_link)
   };
   // A route to come back to without a search, as long as epoch() is that of its id().
   using RouteId = std::uint32_t;
@@ -28,13 +30,15 @@ class RouteCache {
   // O(1) after the first use of a pair.
   [[nodiscard]] Route find(HostId src, HostId dst) { return at(id(src, dst)); }
   [[nodiscard]] RouteId id(HostId src, HostId dst);
+  // The route that is this link between sockets.
+  [[nodiscard]] RouteId id(LinkId between_sockets);
   // Ids of an earlier epoch are void: the cache was full and started again.
   [[nodiscard]] std::uint32_t epoch() const { return epoch_; }
   [[nodiscard]] Route at(RouteId id) const {
     const Entry& e = entries_[id];
-    if (e.length == kUnreachable) return {{}, Duration(0), false, 0};
+    if (e.length == kUnreachable) return {{}, Duration(0), false, 0, false};
     return {std::span<const LinkId>(arena_).subspan(e.offset, e.length), Duration(e.latency), true,
-            e.narrowest};
+            e.narrowest, e.in_host != 0};
   }
   // Latency of the way back of a route from src to dst. May start an epoch.
   [[nodiscard]] Duration latency_back(RouteId id, HostId src, HostId dst);
@@ -55,7 +59,7 @@ class RouteCache {
     std::int64_t latency;
     double narrowest;
     std::uint32_t back;  // 1 + id of the way back, 0: not asked for yet
-    std::uint32_t reserved;
+    std::uint32_t in_host;
   };
   static_assert(sizeof(Slot) == 16 && sizeof(Entry) == 32);
   static std::uint64_t key_of(HostId src, HostId dst) {
@@ -65,6 +69,13 @@ class RouteCache {
     k *= 0x9e3779b97f4a7c15ULL;
     return static_cast<std::size_t>(k ^ (k >> 29));
   }
+  // Hosts are numbered from 0 to 2^23, so no pair has it.
+  static std::uint64_t key_of(LinkId between_sockets) { return 1ULL << 63 | between_sockets.index(); }
+  [[nodiscard]] std::optional<RouteId> known(std::uint64_t key) const;
+  // Room for one more, whose id it is; its links are to be appended to the arena.
+  [[nodiscard]] RouteId open(std::uint64_t key);
+  // Of what was appended from `offset` on.
+  void close(std::size_t offset, bool in_host);
   void grow();
   void insert(std::uint64_t key, RouteId id);
   const Fabric& fabric_;

@@ -123,12 +123,18 @@ TEST(DirectReplay, IsTheReplayByEventsOverRandomPrograms) {
     Rng rng(seed ^ 0x646972656374ULL);
     using Collectives = RandomProgram::Collectives;
     RandomProgram program(seed, rng.below(2) == 0 ? Collectives::kBlocking : Collectives::kNone);
-    const auto p = platform_with_costs(specs[rng.below(std::size(specs))], rng);
+    auto p = platform_with_costs(specs[rng.below(std::size(specs))], rng);
     // Some hosts have several ranks.
     std::vector<HostId> map;
     const std::uint64_t hosts = 2 + rng.below(8);
     for (std::uint32_t r = 0; r < program.trace().header().ranks; ++r)
       map.emplace_back(static_cast<std::uint32_t>(rng.below(3) == 0 ? rng.below(hosts) : r));
+    Rng sockets(seed ^ 0x736f636b657473ULL);
+    if (seed % 3 == 0) {
+      for (HostId& h : map) h = HostId(h.index() / 2);
+      ASSERT_TRUE(
+          p.fabric.join_sockets({2, sockets.below(2) == 0}, 2, Bandwidth(1e9 + 3e9 * sockets.unit())));
+    }
     ReplayOptions o;
     o.raw = kModes[rng.below(std::size(kModes))];
     if (rng.below(4) == 0) o.header = Bytes(64);
