@@ -140,6 +140,11 @@ def pieces_under_load(text):
     return re.sub(r'(  local_transfer \{ from: ")9312011(B".*\n)', r'  local_transfer { from: "16000B" per_byte: "330ps" }\n\g<1>6000000\2', text)
 
 
+def sockets_share(bandwidth):
+    """All messages from one socket of a host to the other share a link."""
+    return lambda text: re.sub(r"(  sockets: 2\n)(?:  socket_bandwidth: .*\n)?", r'\1  socket_bandwidth: "%s"\n' % bandwidth, text)
+
+
 def levels_apart(text, share):
     """CPUs at `share` of their distance from the mean."""
     groups = re.findall(r"  group \{.*\n", text)
@@ -154,6 +159,9 @@ def levels_apart(text, share):
 # What the platform leaves out, at one size each; not among the constants to choose from.
 CHANGES = dict(VARIANTS, **{
     "pieces within hosts at the rate under load": pieces_under_load,
+    "sockets share 50.7 GB/s each way": sockets_share("50.7GB/s"),
+    "sockets share 34.4 GB/s each way": sockets_share("34.4GB/s"),
+    "sockets share 25.3 GB/s each way": sockets_share("25.3GB/s"),
     "half of the distance between CPUs": lambda t: levels_apart(t, 0.5),
     "CPUs alike": lambda t: levels_apart(t, 0),
 })
