@@ -93,6 +93,7 @@ source: "dgemm by k, its scatter: github Ezibenroc/thesis, data/experiment/rando
 source: "messages: the same, data/prediction/modeling/network/pycewise, pycewise_data.csv and memcpy_small.csv"
 source: "messages under load: github Ezibenroc/mpi_calibration, dahu/mpi/remote_calibration.ipynb (d359ae6, August 2020)"
 source: "ports: the same, dahu/mpi/saturation.ipynb (July 2020): 94 Gb/s each way to and from one node, 82 to one and from another, 66 among all"
+source: "between sockets: 50.7 GB/s each way, Intel Memory Latency Checker on two Platinum 8180: github FDio/csit, docs/report/introduction/test_environment_sut_calib_skx.rst"
 topology {{
   family: "crossbar"
   set: "n=32"
@@ -104,6 +105,7 @@ host {{
   ranks: 32            # one rank per core, as the thesis ran
   sockets: 2
   socket_order: "cyclic"  # even ranks on CPU 0: get_cpuid() in Ezibenroc/hpl, src/blas/HPL_dgemm.c
+  socket_bandwidth: "50.7GB/s"  # each way: 81 % of three UPI links at 10.4 GT/s, as many as here
 {peers}
   # {dgemm_comment}
 """
