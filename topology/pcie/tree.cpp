@@ -37,7 +37,7 @@ constexpr std::array<ParamInfo, 23> kParams = {{
     {"routing", "up-down", "the only one that a tree has"},
 }};
 
-constexpr std::int64_t kMaxSockets = 64, kMaxChildren = 256;
+constexpr std::int64_t kMaxTreeSockets = 64, kMaxChildren = 256;
 
 // One value for all levels, or one per level.
 Result<std::vector<std::uint64_t>> per_level(const Params& p, std::string_view key, std::size_t levels,
@@ -367,7 +367,7 @@ Result<PcieTreeShape> tree_of_text(const Params& p, PcieTreeShape s) {
 
 // The regular tree of the keys.
 Result<PcieTreeShape> tree_of_keys(const Params& p, std::uint64_t default_nics, PcieTreeShape s) {
-  WEFT_ASSIGN(const std::uint64_t sockets, p.integer_or("sockets", 1, kMaxSockets, 1));
+  WEFT_ASSIGN(const std::uint64_t sockets, p.integer_or("sockets", 1, kMaxTreeSockets, 1));
   WEFT_ASSIGN(const std::uint64_t switches, p.integer_or("switches", 0, kMaxChildren, 2));
   WEFT_ASSIGN(const std::uint64_t cards, p.integer_or("cards", 1, kMaxChildren, 2));
   WEFT_ASSIGN(const std::uint64_t gpus, p.integer_or("gpus", 1, kMaxChildren, 2));
