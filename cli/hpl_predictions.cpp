@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/flags/replay_flags.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "report/hpl_report.hpp"
 #include "report/seed_spread.hpp"
 

@@ -55,7 +55,7 @@ CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string&
 [[nodiscard]] Result<void> refuse_unused(const CLI::App& app, const std::vector<std::string>& flags,
                                          const std::string& what);
 
-// Says on stderr that fewer threads work than were asked for, if so (core/parallel.hpp).
+// Says on stderr that fewer threads work than were asked for, if so (core/threads/parallel.hpp).
 void tell_fewer_threads(unsigned started, unsigned wanted);
 
 // Every WEFT_VERB row of verbs.def declares a namespace verb_<id>, which the verb has to itself, with `Action setup(CLI::App& app)`:

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "core/parallel.hpp"
 #include "core/result.hpp"
+#include "core/threads/parallel.hpp"
 #include "hpl_gen/hpl_sampling.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "replay/engine.hpp"
@@ -47,7 +47,7 @@ struct PredictOptions {
   // When set: so many more panels are done, so many more have turned out to be needed. From any thread, one call at a
   // time.
   std::function<void(std::int64_t done, std::int64_t planned)> on_panels;
-  OnFewerThreads on_fewer_threads;          // core/parallel.hpp
+  OnFewerThreads on_fewer_threads;          // core/threads/parallel.hpp
   const std::atomic<bool>* stop = nullptr;  // true: give up, error kFinding "interrupted"
   // Where windows last, so that several processes do those of one prediction; null: all are done here.
   const WindowPoints* windows = nullptr;

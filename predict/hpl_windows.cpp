@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "core/parallel.hpp"
 #include "core/rng.hpp"
+#include "core/threads/parallel.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/steps/op_sink.hpp"
 #include "network/sharing.hpp"

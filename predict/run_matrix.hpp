@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/parallel.hpp"
 #include "core/result.hpp"
+#include "core/threads/parallel.hpp"
 #include "predict/journal/points.hpp"
 #include "predict/run_facts.hpp"
 #include "replay/engine.hpp"

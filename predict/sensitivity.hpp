@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "core/parallel.hpp"
 #include "core/result.hpp"
+#include "core/threads/parallel.hpp"
 #include "replay/engine.hpp"
 #include "topology/platform/platform.hpp"
 #include "traces/trace.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/workers.hpp"
+#include "core/threads/workers.hpp"
 #include "schedule/async_tree.hpp"
 
 namespace weft::schedule {

@@ -13,7 +13,7 @@
 #include "cli/flags/report_flag.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "predict/path_details.hpp"
 #include "predict/sensitivity.hpp"
 #include "report/html/run_collector.hpp"

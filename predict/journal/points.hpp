@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/parallel.hpp"
 #include "core/result.hpp"
+#include "core/threads/parallel.hpp"
 #include "predict/journal/journal.hpp"
 #include "predict/journal/shard.hpp"
 

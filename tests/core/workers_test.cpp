@@ -1,5 +1,5 @@
 // Workers under limits that the system sets.
-#include "core/workers.hpp"
+#include "core/threads/workers.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

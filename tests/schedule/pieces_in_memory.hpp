@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "schedule/kept_pieces.hpp"
 
 namespace weft::testing {

@@ -1,4 +1,4 @@
-#include "core/workers.hpp"
+#include "core/threads/workers.hpp"
 
 #include <malloc.h>
 

@@ -1,4 +1,4 @@
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/out_of_memory.hpp"
-#include "core/workers.hpp"
+#include "core/threads/workers.hpp"
 
 namespace weft {
 
