@@ -129,9 +129,7 @@ class MessageCost {
     return mpi_->local_transfer.empty() ? Elapsed(mpi_->local_latency) : kNoTime;
   }
   [[nodiscard]] Elapsed local_data(std::int64_t bytes, Found found = Found::kWaitedFor) const {
-    if (found == Found::kAtPoll && loaded(mpi_->loaded_local_transfer, bytes) != nullptr)
-      return cost(mpi_->loaded_local_transfer, bytes);
-    if (!mpi_->local_transfer.empty()) return cost(mpi_->local_transfer, bytes);
+    if (const topology::CostSegment* const s = local_segment(bytes, found)) return cost(*s, bytes);
     Elapsed d(mpi_->local_latency);
     if (mpi_->local_bandwidth > 0)
       d += Elapsed::of_seconds(static_cast<double>(bytes) / mpi_->local_bandwidth);
@@ -161,9 +159,17 @@ class MessageCost {
     return list[i];
   }
   [[nodiscard]] static Elapsed cost(const std::vector<topology::CostSegment>& list, std::int64_t bytes) {
-    const topology::CostSegment& c = segment(list, bytes);
+    return cost(segment(list, bytes), bytes);
+  }
+  [[nodiscard]] static Elapsed cost(const topology::CostSegment& c, std::int64_t bytes) {
     const double s = c.intercept + c.per_byte * static_cast<double>(bytes);
     return s > 0 ? Elapsed::of_seconds(s) : kNoTime;
+  }
+  // What a copy within a host costs; null: the platform has no segments, its local_latency and local_bandwidth count.
+  [[nodiscard]] const topology::CostSegment* local_segment(std::int64_t bytes, Found found) const {
+    if (found == Found::kAtPoll)
+      if (const topology::CostSegment* const s = loaded(mpi_->loaded_local_transfer, bytes)) return s;
+    return mpi_->local_transfer.empty() ? nullptr : &segment(mpi_->local_transfer, bytes);
   }
   // local_data(), in seconds: the part of every message and the part of its bytes. An intercept below 0 shortens the latter.
   struct LocalLine {
@@ -173,10 +179,7 @@ class MessageCost {
     const auto n = static_cast<double>(bytes);
     double intercept = to_seconds(mpi_->local_latency),
            per_byte = mpi_->local_bandwidth > 0 ? 1 / mpi_->local_bandwidth : 0;
-    const topology::CostSegment* s =
-        found == Found::kAtPoll ? loaded(mpi_->loaded_local_transfer, bytes) : nullptr;
-    if (s == nullptr && !mpi_->local_transfer.empty()) s = &segment(mpi_->local_transfer, bytes);
-    if (s != nullptr) {
+    if (const topology::CostSegment* const s = local_segment(bytes, found)) {
       intercept = s->intercept;
       per_byte = s->per_byte;
     }
