@@ -6,9 +6,8 @@
 // top of a heap. A change costs O(log members) instead of O(members): 60,000 messages of one pair took time by their
 // square.
 //
-// Only where many flows are: the first kSingles flows of a kind stay flows of their own, and kinds are counted only on
-// routes all of whose links are crowded (the Network looks). Elsewhere nothing of this is touched and every rate is
-// computed as ever, to the bit.
+// Only where several flows are: kinds are looked up only on routes all of whose links are crowded (the Network looks).
+// Elsewhere nothing of this is touched and every rate is computed as ever, to the bit.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +36,8 @@ struct Bundle {
   double served = 0;  // bytes that every member got since the bundle began, at `updated`
   double rate = 0;    // of a member
   Instant updated;
-  std::uint32_t known = 0;  // members that the model counts in the flow's weight
-  std::uint64_t kind = 0;   // key of its kind
+  bool changed = false;    // the model does not count its members right
+  std::uint64_t kind = 0;  // key of its kind
   std::vector<Member> members;
 
   void advance(Instant now) {
@@ -60,10 +59,22 @@ struct Bundle {
 class Bundles {
  public:
   static constexpr std::uint32_t kNone = 0xffffffffu;
-  static constexpr std::uint32_t kSingles = 32;
-  static constexpr std::uint32_t kCrowded = 64;  // flows on every link of the route
-
-  // What flows of one kind have in common, hashed. A bundle checks for equality; mere counting need not.
+  // Flows on every link of a crowded route. What shares a route of one link, as between the sockets of a host, is mostly
+  // of one kind, and a bundle that has the link to itself needs no solve. Flows that together cannot fill a link, as they
+  // have limits of their own, do not slow each other: nothing is saved there.
+  static constexpr std::uint32_t kCrowded = 4;
+  static constexpr std::uint32_t kCrowdedLink = 2;
+  static bool crowded(std::span<const LinkId> route, double limit, auto flows_on, auto capacity_of) {
+    const std::uint32_t enough = route.size() == 1 ? kCrowdedLink : kCrowded;
+    bool full = false;
+    for (const LinkId l : route) {
+      const std::uint32_t flows = flows_on(l);
+      if (flows < enough) return false;
+      full = full || limit * flows > capacity_of(l);
+    }
+    return full;
+  }
+  // What flows of one kind have in common, hashed: a bundle checks for equality.
   static std::uint64_t kind_of(std::span<const LinkId> route, double weight, double limit) {
     std::uint64_t h =
         std::bit_cast<std::uint64_t>(weight) * 0x9e3779b97f4a7c15ULL + std::bit_cast<std::uint64_t>(limit);
@@ -75,7 +86,6 @@ class Bundles {
   }
   struct Kind {
     std::uint64_t key = 0;
-    std::uint32_t singles = 0;  // flows of their own
     std::uint32_t bundle = kNone;
   };
   Kind& kind(std::uint64_t key) {
@@ -111,14 +121,14 @@ class Bundles {
   }
   void rebuild() {
     std::size_t live = 0;
-    for (const Kind& k : kinds_) live += k.singles > 0 || k.bundle != kNone;
+    for (const Kind& k : kinds_) live += k.bundle != kNone;
     std::vector<Kind> old(kinds_.empty()             ? 256
                           : live * 4 > kinds_.size() ? kinds_.size() * 2
                                                      : kinds_.size());
     old.swap(kinds_);
     used_ = 0;
     for (const Kind& k : old) {
-      if (k.singles == 0 && k.bundle == kNone) continue;
+      if (k.bundle == kNone) continue;
       std::size_t i = slot_of(k.key);
       while (kinds_[i].key != 0) i = (i + 1) & (kinds_.size() - 1);
       kinds_[i] = k;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "congestion/level_groups.hpp"
 #include "core/check.hpp"
@@ -42,20 +43,10 @@ void Network::count_bytes(std::span<const LinkId> route, std::uint64_t bytes) {
   if (audit_ != nullptr) audit_->counted(route, bytes);
 }
 
-bool Network::crowded(std::span<const LinkId> route) const {
-  return std::all_of(route.begin(), route.end(),
-                     [&](LinkId l) { return links_[l.index()].flows >= Bundles::kCrowded; });
-}
-
 std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
-                                  Instant now, std::uint64_t& kind) {
-  kind = Bundles::kind_of(route, weight, rate_cap);
-  Bundles::Kind& k = bundles_.kind(kind);
+                                  Instant now) {
+  Bundles::Kind& k = bundles_.kind(Bundles::kind_of(route, weight, rate_cap));
   if (k.bundle == Bundles::kNone) {
-    if (k.singles < Bundles::kSingles) {
-      ++k.singles;
-      return Bundles::kNone;
-    }
     k.bundle = bundles_.open();
     Bundle& b = bundles_[k.bundle];
     b.flow = model_->add(route, weight, rate_cap);
@@ -63,22 +54,23 @@ std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, 
     b.limit = rate_cap;
     b.served = b.rate = 0;
     b.updated = now;
-    b.known = 0;
-    b.kind = kind;
-    if (b.flow.index() >= crowd_.size()) crowd_.resize(b.flow.index() + 1);
-    crowd_[b.flow.index()] = {kind, k.bundle};
-    if (b.flow.index() >= flows_.size()) flows_.resize(b.flow.index() + 1);
-    flows_[b.flow.index()] = {};
-    flows_[b.flow.index()].inverse_alone = 1.0 / alone;
-    if (grouped_) accounts_.set_order(b.flow.index(), started_);
-  }
-  Bundle& b = bundles_[k.bundle];
-  if (b.weight == weight && b.limit == rate_cap && std::ranges::equal(model_->route(b.flow), route)) {
-    advance(b, now);
+    b.changed = false;
+    b.kind = k.key;
+    const std::uint32_t flow = b.flow.index();
+    if (flow >= bundle_of_.size()) bundle_of_.resize(flow + 1, Bundles::kNone);
+    bundle_of_[flow] = k.bundle;
+    if (flow >= flows_.size()) flows_.resize(flow + 1);
+    flows_[flow] = {};
+    flows_[flow].inverse_alone = 1.0 / alone;
+    if (grouped_) accounts_.set_order(flow, started_);
     return k.bundle;
   }
-  ++k.singles;  // another kind of the same hash
-  return Bundles::kNone;
+  Bundle& b = bundles_[k.bundle];
+  if (b.weight != weight || b.limit != rate_cap || !std::ranges::equal(model_->route(b.flow), route))
+    return Bundles::kNone;  // another kind of the same hash
+  advance(b, now);
+  change(k.bundle);
+  return k.bundle;
 }
 
 // What the members of a bundle got and lost since it was last looked at.
@@ -97,9 +89,7 @@ void Network::advance(Bundle& b, Instant now) {
 
 // The members of a bundle are not what the model knows.
 void Network::change(std::uint32_t bundle) {
-  dirty_ = true;
-  if (bundles_[bundle].known == kChanged) return;
-  bundles_[bundle].known = kChanged;
+  if (std::exchange(bundles_[bundle].changed, true)) return;
   reweighed_.push_back(bundle);
 }
 
@@ -107,8 +97,8 @@ void Network::change(std::uint32_t bundle) {
 [[gnu::always_inline]] inline void Network::go_at(FlowId id, double rate, LinkId held_by, Instant now,
                                                   std::uint64_t& sequence) {
   Flow& f = flows_[id.index()];
-  if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
-    Bundle& b = bundles_[c->bundle];
+  if (Bundle* const of = bundle_of(id); of != nullptr) {
+    Bundle& b = *of;
     advance(b, now);
     b.rate = rate / static_cast<double>(b.members.size());
     f.held_by = held_by;
@@ -149,13 +139,13 @@ void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
     model_->remove(b.flow);
     if (members == 0) {
       bundles_.kind(b.kind).bundle = Bundles::kNone;
-      crowd_[b.flow.index()] = {};
+      bundle_of_[b.flow.index()] = Bundles::kNone;
       bundles_.close(i);
       continue;
     }
     const FlowId again = model_->add(route_, b.weight * members, b.limit * members);
     WEFT_CHECK(again == b.flow, "a model gave another id than the one just freed");
-    b.known = members;
+    b.changed = false;
     (void)goes_alone(again, now, sequence);  // all others of its links may be gone
   }
   reweighed_.clear();
@@ -166,30 +156,28 @@ std::uint32_t Network::finish_member(std::uint32_t bundle, Instant now) {
   advance(b, now);
   b.served = std::max(b.served, b.members.front().end);
   change(bundle);
+  dirty_ = true;
   return b.pop();
 }
 
 FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                       std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
                       std::array<std::uint32_t, 2> ranks) {
-  std::uint64_t kind = 0;
   const std::uint32_t bundle =
-      may_bundle_ && (route.empty() || links_[route[0].index()].flows >= Bundles::kCrowded) && crowded(route)
-          ? bundle_for(route, weight, rate_cap, alone, now, kind)
+      may_bundle_ && Bundles::crowded(
+                         route, rate_cap, [&](LinkId l) { return links_[l.index()].flows; },
+                         [&](LinkId l) { return capacity_[l.index()]; })
+          ? bundle_for(route, weight, rate_cap, alone, now)
           : Bundles::kNone;
   if (bundle != Bundles::kNone) {
     bundles_[bundle].join(static_cast<double>(bytes), started_++, owner);
-    change(bundle);
+    dirty_ = true;
     carry(route, bytes, now);
     if (audit_ != nullptr) audit_->started(bundles_[bundle].flow, route, weight, rate_cap, bytes, owner, now);
     return bundles_[bundle].flow;
   }
   const FlowId f =
       max_min_ != nullptr ? max_min_->add(route, weight, rate_cap) : model_->add(route, weight, rate_cap);
-  if (kind != 0) {
-    if (f.index() >= crowd_.size()) crowd_.resize(f.index() + 1);
-    crowd_[f.index()] = {kind, Bundles::kNone};
-  }
   if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
   Flow& flow = flows_[f.index()];
   flow = {static_cast<double>(bytes), 0.0, now, 1.0 / alone, LinkId(), owner, ranks, {}};
@@ -229,8 +217,8 @@ inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequenc
   // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
   for (FlowId id : model.moved()) {
     Flow& f = flows_[id.index()];
-    if (const Crowd* c = crowd_of(id); c != nullptr && c->bundle != Bundles::kNone) {
-      advance(bundles_[c->bundle], now);
+    if (Bundle* const b = bundle_of(id); b != nullptr) {
+      advance(*b, now);
       f.held_by = bottlenecks[id.index()];
       continue;
     }
@@ -254,22 +242,22 @@ void Network::settle(Instant now, std::uint64_t& sequence) {
 std::uint32_t Network::next_owner() const {
   FlowId id = completions_.top().flow;
   if (grouped_) id = FlowId(accounts_.next(id.index()));
-  if (id.index() < crowd_.size() && crowd_[id.index()].bundle != Bundles::kNone)
-    return bundles_[crowd_[id.index()].bundle].members.front().owner;
+  if (const Bundle* const b = bundle_of(id); b != nullptr) return b->members.front().owner;
   return flows_[id.index()].owner;
 }
 
 template <class Model>
 inline std::uint32_t Network::end_top(Model& model, Instant now) {
   const FlowId id = completions_.top().flow;
-  completions_.pop();
   uncarry(model.route(id), now);
   last_held_by_ = flows_[id.index()].held_by;
-  if (Crowd* const c = crowd_of(id); c != nullptr) {
-    if (c->bundle != Bundles::kNone) return finish_member(c->bundle, now);
-    --bundles_.kind(c->kind).singles;
-    *c = {};
+  if (const Bundle* const b = bundle_of(id); b != nullptr) {
+    const std::uint32_t owner = finish_member(bundle_of_[id.index()], now);
+    if (b->members.empty() || b->members.front().end > b->served)
+      completions_.pop();  // else the next ends now, too
+    return owner;
   }
+  completions_.pop();
   const Flow& f = flows_[id.index()];
   book(f, (now - f.updated).seconds(), f.remaining);
   model.remove(id);

@@ -134,22 +134,21 @@ class Network {
     std::array<std::uint32_t, 2> links{};
   };
   static_assert(sizeof(Link) == 64 && sizeof(Flow) == 64);
-  // What a crowded flow of the model stands for: a single one whose kind is counted, or a bundle.
-  struct Crowd {
-    std::uint64_t kind = 0;
-    std::uint32_t bundle = Bundles::kNone;
-  };
   void prefetch_link(LinkId link) const {
     __builtin_prefetch(&links_[link.index()]);
     if (max_min_ != nullptr) max_min_->prefetch(link);
   }
-  [[nodiscard]] bool crowded(std::span<const LinkId> route) const;
-  [[nodiscard]] Crowd* crowd_of(FlowId f) {
-    return f.index() < crowd_.size() && crowd_[f.index()].kind != 0 ? &crowd_[f.index()] : nullptr;
+  // The bundle that a flow of the model stands for; null: a flow of its own.
+  template <class Self>
+  [[nodiscard]] static auto* bundle_of(Self& n, FlowId f) {
+    const std::uint32_t b = f.index() < n.bundle_of_.size() ? n.bundle_of_[f.index()] : Bundles::kNone;
+    return b != Bundles::kNone ? &n.bundles_[b] : nullptr;
   }
-  // The bundle that a new flow joins, or kNone: it is one of its own, in `kind` if that is not 0.
+  [[nodiscard]] Bundle* bundle_of(FlowId f) { return bundle_of(*this, f); }
+  [[nodiscard]] const Bundle* bundle_of(FlowId f) const { return bundle_of(*this, f); }
+  // The bundle that a new flow joins, or kNone: it is one of its own.
   std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
-                           Instant now, std::uint64_t& kind);
+                           Instant now);
   template <class Model>
   void share_out(Model& model, Instant now, std::uint64_t& sequence);
   template <class Model>
@@ -164,7 +163,6 @@ class Network {
   void advance_group(std::uint32_t group, Instant now);
   double leave_group(std::uint32_t flow, Instant now);
   std::uint32_t finish_in_group(Instant now);
-  static constexpr std::uint32_t kChanged = 0xffffffffu;
   // One more flow on each link of the route; one less.
   void carry(std::span<const LinkId> route, std::int64_t bytes, Instant now) {
     for (LinkId l : route) {
@@ -206,7 +204,7 @@ class Network {
   LinkId last_held_by_;
   bool may_bundle_ = false;
   Bundles bundles_;
-  std::vector<Crowd> crowd_;              // by FlowId; empty as long as there was no crowd
+  std::vector<std::uint32_t> bundle_of_;  // by FlowId; empty as long as there was no bundle
   std::vector<std::uint32_t> reweighed_;  // bundles whose members the model does not count right
   std::vector<LinkId> route_;             // of weigh_bundles()
 };

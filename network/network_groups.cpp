@@ -20,18 +20,14 @@ double Network::leave_group(std::uint32_t flow, Instant now) {
 // A flow or a bundle whose row says what is to go.
 void Network::join_group(std::uint32_t flow, const congestion::LevelGroups& groups, double service) {
   const double weight = groups.weight(flow);
-  const Crowd* const c = crowd_of(FlowId(flow));
-  const std::uint32_t heads = c != nullptr && c->bundle != Bundles::kNone
-                                  ? static_cast<std::uint32_t>(bundles_[c->bundle].members.size())
-                                  : 1;
+  const Bundle* const b = bundle_of(FlowId(flow));
+  const std::uint32_t heads = b != nullptr ? static_cast<std::uint32_t>(b->members.size()) : 1;
   accounts_.join(flow, groups.group(flow), service, weight * flows_[flow].inverse_alone, heads);
 }
 
 double Network::service_to_go(std::uint32_t flow, const congestion::LevelGroups& groups) {
-  if (const Crowd* const c = crowd_of(FlowId(flow)); c != nullptr && c->bundle != Bundles::kNone) {
-    const Bundle& b = bundles_[c->bundle];
-    return std::max(0.0, b.members.front().end - b.served) / b.weight;
-  }
+  if (const Bundle* const b = bundle_of(FlowId(flow)); b != nullptr)
+    return std::max(0.0, b->members.front().end - b->served) / b->weight;
   return flows_[flow].remaining / groups.weight(flow);
 }
 
@@ -64,8 +60,8 @@ void Network::enter_groups(const congestion::LevelGroups& groups, Instant now) {
     advance_group(group, now);
     for (const congestion::LevelGroups::Member& m : groups.members(group)) {
       Flow& f = flows_[m.flow];
-      if (const Crowd* const c = crowd_of(FlowId(m.flow)); c != nullptr && c->bundle != Bundles::kNone) {
-        advance(bundles_[c->bundle], now);
+      if (Bundle* const b = bundle_of(FlowId(m.flow)); b != nullptr) {
+        advance(*b, now);
       } else {
         const double seconds = (now - f.updated).seconds();
         const double bytes = f.rate * seconds;
@@ -89,11 +85,10 @@ void Network::leave_groups(Instant now) {
     const double service = leave_group(flow, now);
     flows_[flow].rate = 0;
     flows_[flow].updated = now;
-    if (const Crowd* const c = crowd_of(FlowId(flow)); c != nullptr && c->bundle != Bundles::kNone) {
-      Bundle& b = bundles_[c->bundle];
-      b.served = b.members.front().end - service * b.weight;
-      b.rate = 0;
-      b.updated = now;
+    if (Bundle* const b = bundle_of(FlowId(flow)); b != nullptr) {
+      b->served = b->members.front().end - service * b->weight;
+      b->rate = 0;
+      b->updated = now;
     } else {
       flows_[flow].remaining = service * weight;
     }
@@ -112,14 +107,9 @@ std::uint32_t Network::finish_in_group(Instant now) {
   uncarry(model_->route(id), now);
   last_held_by_ = group < links_.size() ? LinkId(group) : LinkId();  // else at a limit of its own
   std::uint32_t owner = flows_[id.index()].owner;
-  Crowd* const c = crowd_of(id);
-  if (c != nullptr && c->bundle != Bundles::kNone) {
-    owner = finish_member(c->bundle, now);
+  if (bundle_of(id) != nullptr) {
+    owner = finish_member(bundle_of_[id.index()], now);
   } else {
-    if (c != nullptr) {
-      --bundles_.kind(c->kind).singles;
-      *c = {};
-    }
     accounts_.leave(id.index());
     model_->remove(id);
     dirty_ = true;

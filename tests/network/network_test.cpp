@@ -12,7 +12,7 @@ namespace {
 // 200 equal flows of one route, started together: all end at once, in the order in which they were started, each counted.
 TEST(Network, FlowsOfABundleEndInTheOrderOfTheirStart) {
   constexpr std::uint32_t kFlows = 200;
-  static_assert(kFlows > Bundles::kCrowded + Bundles::kSingles + 50);
+  static_assert(kFlows > Bundles::kCrowded + 50);
   const std::vector<double> capacity{1e9};
   const LinkId route[] = {LinkId(0)};
   auto model = congestion::make_sharing_model("max-min", capacity);
@@ -23,21 +23,22 @@ TEST(Network, FlowsOfABundleEndInTheOrderOfTheirStart) {
   for (std::uint32_t i = 0; i < kFlows; ++i)
     net.start(route, 1, std::numeric_limits<double>::infinity(), 1e9, 1'000'000, i, start, sequence);
   EXPECT_EQ(net.flows_started(), kFlows);
-  std::vector<std::uint32_t> bundled;  // owners of the flows beyond those that stay their own
+  std::vector<std::uint32_t> bundled;  // owners of the flows beyond those that came before the crowd
   net.settle(start, sequence);
-  Instant now;
+  unsigned instants = 0;
   while (!net.idle()) {
-    now = net.next_completion().time;
+    const Instant now = net.next_completion().time;
     EXPECT_EQ(now.rounded(), SimTime(Duration(200'000'000'000)));  // 200 MB over 1 GB/s
     while (!net.idle() && net.next_completion().time == now) {
       const std::uint32_t owner = net.finish_top(now);
-      if (owner >= Bundles::kCrowded + Bundles::kSingles) bundled.push_back(owner);
-      // The next member of a bundle comes up when the network is solved, at the same instant.
-      if (net.dirty() && (net.idle() || net.next_completion().time != now)) net.settle(now, sequence);
+      if (owner >= Bundles::kCrowdedLink) bundled.push_back(owner);
     }
+    if (net.dirty()) net.settle(now, sequence);
+    ++instants;
   }
+  EXPECT_EQ(instants, 1u);  // all members that end now do so before the network is solved again
   std::vector<std::uint32_t> in_order;
-  for (std::uint32_t i = Bundles::kCrowded + Bundles::kSingles; i < kFlows; ++i) in_order.push_back(i);
+  for (std::uint32_t i = Bundles::kCrowdedLink; i < kFlows; ++i) in_order.push_back(i);
   EXPECT_EQ(bundled, in_order);
 }
 
