@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -40,6 +41,39 @@ TEST(Network, FlowsOfABundleEndInTheOrderOfTheirStart) {
   std::vector<std::uint32_t> in_order;
   for (std::uint32_t i = Bundles::kCrowdedLink; i < kFlows; ++i) in_order.push_back(i);
   EXPECT_EQ(bundled, in_order);
+}
+
+// Flows of one kind over one link, each started after the one before: a start or an end is one flow's work for the solver, not that
+// of all who share; and each ends when the capacity shared out by hand says.
+TEST(Network, FlowsOfOneKindCostTheSolverOne) {
+  constexpr std::uint32_t kFlows = 40;
+  const std::vector<double> capacity{1e9};
+  const LinkId route[] = {LinkId(0)};
+  auto model = congestion::make_sharing_model("max-min", capacity);
+  ASSERT_TRUE(model);
+  Network net(capacity, std::move(*model));
+  const auto at_ms = [](std::int64_t ms) { return Instant() + Elapsed(Duration(ms * 1'000'000'000)); };
+  std::uint64_t sequence = 0;
+  // One a millisecond, 100 MB each, at most 100 MB/s: ten of them fill the link, from then on n get 1 / n of it each.
+  for (std::uint32_t i = 0; i < kFlows; ++i) {
+    net.start(route, 1, 1e8, 1e8, 100'000'000, i, at_ms(i), sequence);
+    if (net.dirty()) net.settle(at_ms(i), sequence);
+  }
+  // Bytes that the first has at 40 ms: 10 ms alone, then 1 ms of each share; the others one such step less each.
+  std::vector<double> left(kFlows, 1e8);
+  for (std::uint32_t t = 0; t + 1 < kFlows; ++t)
+    for (std::uint32_t i = 0; i <= t; ++i) left[i] -= std::min(1e8, 1e9 / (t + 1)) * 1e-3;
+  double now = 1e-3 * (kFlows - 1), served = 0;
+  for (std::uint32_t i = 0; i < kFlows; ++i) {
+    now += (left[i] - served) / std::min(1e8, 1e9 / (kFlows - i));
+    served = left[i];
+    const Instant end = net.next_completion().time;
+    EXPECT_NEAR(end.since_start().seconds(), now, 1e-9) << i;
+    EXPECT_EQ(net.finish_top(end), i);
+    if (net.dirty()) net.settle(end, sequence);
+  }
+  EXPECT_TRUE(net.idle());
+  EXPECT_LE(net.solver_stats().flows_solved, 8 * kFlows);  // 1,510 if each start and end moved all
 }
 
 // A link that still carries a flow when the run ends was busy until then.
