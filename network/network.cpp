@@ -160,22 +160,30 @@ std::uint32_t Network::finish_member(std::uint32_t bundle, Instant now) {
   return b.pop();
 }
 
+// Apart, so that start() is short where nobody else is on the first link.
+[[gnu::noinline]] FlowId Network::join_bundle(std::span<const LinkId> route, double weight, double rate_cap,
+                                              double alone, std::int64_t bytes, std::uint32_t owner,
+                                              Instant now) {
+  if (!Bundles::crowded(
+          route, rate_cap, [&](LinkId l) { return links_[l.index()].flows; },
+          [&](LinkId l) { return capacity_[l.index()]; }))
+    return {};
+  const std::uint32_t bundle = bundle_for(route, weight, rate_cap, alone, now);
+  if (bundle == Bundles::kNone) return {};
+  const FlowId flow = bundles_[bundle].flow;
+  bundles_[bundle].join(static_cast<double>(bytes), started_++, owner);
+  dirty_ = true;
+  carry(route, bytes, now);
+  if (audit_ != nullptr) audit_->started(flow, route, weight, rate_cap, bytes, owner, now);
+  return flow;
+}
+
 FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                       std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
                       std::array<std::uint32_t, 2> ranks) {
-  const std::uint32_t bundle =
-      may_bundle_ && Bundles::crowded(
-                         route, rate_cap, [&](LinkId l) { return links_[l.index()].flows; },
-                         [&](LinkId l) { return capacity_[l.index()]; })
-          ? bundle_for(route, weight, rate_cap, alone, now)
-          : Bundles::kNone;
-  if (bundle != Bundles::kNone) {
-    bundles_[bundle].join(static_cast<double>(bytes), started_++, owner);
-    dirty_ = true;
-    carry(route, bytes, now);
-    if (audit_ != nullptr) audit_->started(bundles_[bundle].flow, route, weight, rate_cap, bytes, owner, now);
-    return bundles_[bundle].flow;
-  }
+  if (may_bundle_ && !route.empty() && links_[route[0].index()].flows >= Bundles::kCrowdedLink)
+    if (const FlowId joined = join_bundle(route, weight, rate_cap, alone, bytes, owner, now); joined.valid())
+      return joined;
   const FlowId f =
       max_min_ != nullptr ? max_min_->add(route, weight, rate_cap) : model_->add(route, weight, rate_cap);
   if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);

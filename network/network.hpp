@@ -146,7 +146,10 @@ class Network {
   }
   [[nodiscard]] Bundle* bundle_of(FlowId f) { return bundle_of(*this, f); }
   [[nodiscard]] const Bundle* bundle_of(FlowId f) const { return bundle_of(*this, f); }
-  // The bundle that a new flow joins, or kNone: it is one of its own.
+  // A new flow as one of a bundle; invalid: it is one of its own.
+  FlowId join_bundle(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+                     std::int64_t bytes, std::uint32_t owner, Instant now);
+  // The bundle for it; kNone: that of its hash is of another kind.
   std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                            Instant now);
   template <class Model>
