@@ -59,21 +59,10 @@ struct Bundle {
 class Bundles {
  public:
   static constexpr std::uint32_t kNone = 0xffffffffu;
-  // Flows on every link of a crowded route. What shares a route of one link, as between the sockets of a host, is mostly
-  // of one kind, and a bundle that has the link to itself needs no solve. Flows that together do not take half of any link,
-  // as they have limits of their own, do not slow each other soon: nothing is saved there.
+  // Flows on every link of a crowded route; of a route of one link, as between the sockets of a host: what shares it is
+  // mostly of one kind, and a bundle that has the link to itself needs no solve.
   static constexpr std::uint32_t kCrowded = 4;
   static constexpr std::uint32_t kCrowdedLink = 2;
-  static bool crowded(std::span<const LinkId> route, double limit, auto flows_on, auto capacity_of) {
-    const std::uint32_t enough = route.size() == 1 ? kCrowdedLink : kCrowded;
-    bool filling = false;
-    for (const LinkId l : route) {
-      const std::uint32_t flows = flows_on(l);
-      if (flows < enough) return false;
-      filling = filling || 2 * limit * flows > capacity_of(l);
-    }
-    return filling;
-  }
   // What flows of one kind have in common, hashed: a bundle checks for equality.
   static std::uint64_t kind_of(std::span<const LinkId> route, double weight, double limit) {
     std::uint64_t h =

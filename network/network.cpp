@@ -43,6 +43,19 @@ void Network::count_bytes(std::span<const LinkId> route, std::uint64_t bytes) {
   if (audit_ != nullptr) audit_->counted(route, bytes);
 }
 
+// Whether it pays to look for others of its kind. Flows that together do not take half of any link, as they have limits of
+// their own, do not slow each other soon.
+inline bool Network::crowded(std::span<const LinkId> route, double rate_cap) const {
+  const std::uint32_t enough = route.size() == 1 ? Bundles::kCrowdedLink : Bundles::kCrowded;
+  bool filling = false;
+  for (const LinkId l : route) {
+    const std::uint32_t flows = links_[l.index()].flows;
+    if (flows < enough) return false;
+    filling = filling || 2 * rate_cap * flows > capacity_[l.index()];
+  }
+  return filling;
+}
+
 std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                                   Instant now) {
   Bundles::Kind& k = bundles_.kind(Bundles::kind_of(route, weight, rate_cap));
@@ -151,7 +164,8 @@ void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
   reweighed_.clear();
 }
 
-std::uint32_t Network::finish_member(std::uint32_t bundle, Instant now) {
+std::uint32_t Network::finish_member(FlowId id, Instant now) {
+  const std::uint32_t bundle = bundle_of_[id.index()];
   Bundle& b = bundles_[bundle];
   advance(b, now);
   b.served = std::max(b.served, b.members.front().end);
@@ -164,10 +178,7 @@ std::uint32_t Network::finish_member(std::uint32_t bundle, Instant now) {
 [[gnu::noinline]] FlowId Network::join_bundle(std::span<const LinkId> route, double weight, double rate_cap,
                                               double alone, std::int64_t bytes, std::uint32_t owner,
                                               Instant now) {
-  if (!Bundles::crowded(
-          route, rate_cap, [&](LinkId l) { return links_[l.index()].flows; },
-          [&](LinkId l) { return capacity_[l.index()]; }))
-    return {};
+  if (!crowded(route, rate_cap)) return {};
   const std::uint32_t bundle = bundle_for(route, weight, rate_cap, alone, now);
   if (bundle == Bundles::kNone) return {};
   const FlowId flow = bundles_[bundle].flow;
@@ -260,7 +271,7 @@ inline std::uint32_t Network::end_top(Model& model, Instant now) {
   uncarry(model.route(id), now);
   last_held_by_ = flows_[id.index()].held_by;
   if (const Bundle* const b = bundle_of(id); b != nullptr) {
-    const std::uint32_t owner = finish_member(bundle_of_[id.index()], now);
+    const std::uint32_t owner = finish_member(id, now);
     if (b->members.empty() || b->members.front().end > b->served)
       completions_.pop();  // else the next ends now, too
     return owner;

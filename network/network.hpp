@@ -146,6 +146,7 @@ class Network {
   }
   [[nodiscard]] Bundle* bundle_of(FlowId f) { return bundle_of(*this, f); }
   [[nodiscard]] const Bundle* bundle_of(FlowId f) const { return bundle_of(*this, f); }
+  [[nodiscard]] bool crowded(std::span<const LinkId> route, double rate_cap) const;
   // A new flow as one of a bundle; invalid: it is one of its own.
   FlowId join_bundle(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                      std::int64_t bytes, std::uint32_t owner, Instant now);
@@ -185,7 +186,7 @@ class Network {
   void weigh_bundles(Instant now, std::uint64_t& sequence);
   void go_at(FlowId id, double rate, LinkId held_by, Instant now, std::uint64_t& sequence);
   bool goes_alone(FlowId id, Instant now, std::uint64_t& sequence);
-  std::uint32_t finish_member(std::uint32_t bundle, Instant now);
+  std::uint32_t finish_member(FlowId id, Instant now);
 
   // Books what the flow lost since `updated` on the link that held it: `seconds` of them, `bytes` moved.
   void book(const Flow& f, double seconds, double bytes) {

@@ -108,7 +108,7 @@ std::uint32_t Network::finish_in_group(Instant now) {
   last_held_by_ = group < links_.size() ? LinkId(group) : LinkId();  // else at a limit of its own
   std::uint32_t owner = flows_[id.index()].owner;
   if (bundle_of(id) != nullptr) {
-    owner = finish_member(bundle_of_[id.index()], now);
+    owner = finish_member(id, now);
   } else {
     accounts_.leave(id.index());
     model_->remove(id);
