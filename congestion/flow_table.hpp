@@ -12,8 +12,8 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -94,6 +94,7 @@ class FlowTable {
     std::uint32_t offset = 0;
     std::uint32_t length = kDead;
     std::uint32_t room = 0;  // hops of its block
+    bool weighted = false, limited = false;
   };
   void new_row();
   void make_room(Hops& hops, std::size_t length);
@@ -130,7 +131,8 @@ std::uint32_t FlowTable::add(std::span<const LinkId> route, double weight, doubl
 }
 
 inline std::uint32_t FlowTable::take(std::size_t hops, double weight, double limit) {
-  if (!(weight > 0 && std::isfinite(weight) && limit > 0 && (hops > 0 || std::isfinite(limit)))) [[unlikely]]
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (!(weight > 0 && weight < kInfinity && limit > 0 && (hops > 0 || limit < kInfinity))) [[unlikely]]
     refuse(hops, weight, limit);
   const std::uint32_t flow = next();
   if (flow == rows()) [[unlikely]]
@@ -139,6 +141,8 @@ inline std::uint32_t FlowTable::take(std::size_t hops, double weight, double lim
     free_ids_.pop_back();
   weight_[flow] = weight;
   limit_[flow] = limit;
+  hops_[flow].weighted = weight != 1.0;
+  hops_[flow].limited = limit < std::numeric_limits<double>::infinity();
   return flow;
 }
 
@@ -149,14 +153,15 @@ template <class Crossed>
   if (route.size() > hops.room) [[unlikely]]
     make_room(hops, route.size());
   hops.length = static_cast<std::uint32_t>(route.size());
-  const std::uint32_t offset = hops.offset;
+  const std::uint32_t offset = hops.offset, links = link_count();
   LinkId* const hop_link = hop_link_.data() + offset;
   std::uint32_t* const hop_position = hop_position_.data() + offset;
+  List* const lists = lists_.data();
   for (std::uint32_t i = 0; i < route.size(); ++i) {
     const std::uint32_t link = route[i].index();
-    if (link >= link_count()) [[unlikely]]
+    if (link >= links) [[unlikely]]
       refuse_link(link);
-    List& list = lists_[link];
+    List& list = lists[link];
     if (list.size == list.room) [[unlikely]]
       grow_list(list);
     hop_link[i] = route[i];
@@ -166,12 +171,12 @@ template <class Crossed>
     crossed(i, link, std::span<const Entry>(entries, list.size));
   }
   ++active_;
-  weighted_ += weight_[flow] != 1.0;
-  limited_ += std::isfinite(limit_[flow]);
+  weighted_ += hops.weighted;
+  limited_ += hops.limited;
 }
 
 template <class Left>
-void FlowTable::remove(std::uint32_t flow, Left left) {
+[[gnu::always_inline]] inline void FlowTable::remove(std::uint32_t flow, Left left) {
   if (!alive(flow)) [[unlikely]]
     refuse_flow(flow);
   Hops& hops = hops_[flow];
@@ -179,20 +184,22 @@ void FlowTable::remove(std::uint32_t flow, Left left) {
   Entry* const entries = entries_.data();
   const LinkId* const hop_link = hop_link_.data();
   std::uint32_t* const hop_position = hop_position_.data();
-  for (std::uint32_t hop = hops.offset; hop < hops.offset + hops.length; ++hop) {
+  const std::uint32_t end = hops.offset + hops.length;
+  for (std::uint32_t hop = hops.offset; hop < end; ++hop) {
     const std::uint32_t link = hop_link[hop].index();
     List& list = lists[link];
-    const std::uint32_t position = hop_position[hop];
-    const Entry last = entries[list.offset + --list.size];
+    const std::uint32_t position = hop_position[hop], size = list.size - 1;
+    list.size = size;
+    const Entry last = entries[list.offset + size];
     entries[list.offset + position] = last;
     hop_position[last.hop] = position;
-    left(link, list.size);
+    left(link, size);
   }
   hops.length = kDead;
   free_ids_.push_back(flow);
   --active_;
-  weighted_ -= weight_[flow] != 1.0;
-  limited_ -= std::isfinite(limit_[flow]);
+  weighted_ -= hops.weighted;
+  limited_ -= hops.limited;
 }
 
 }  // namespace weft::congestion

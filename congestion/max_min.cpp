@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "congestion/certificate.hpp"
+#include "congestion/max_min_flows.hpp"
 #include "congestion/models.hpp"
 #include "core/check.hpp"
 
@@ -43,12 +44,6 @@ MaxMin::MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_
   }
 }
 
-void MaxMin::mark_dirty(std::uint32_t link) {
-  if (link_[link].dirty == solve_) return;
-  link_[link].dirty = solve_;
-  dirty_.push_back(link);
-}
-
 void MaxMin::new_row() {
   rate_.push_back(0);
   bottleneck_.emplace_back();
@@ -58,68 +53,10 @@ void MaxMin::new_row() {
 }
 
 FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap) {
-  const bool lone = lone_flows_ && meet(route);
-  const std::uint32_t flow = table_.take(route.size(), weight, rate_cap);
-  if (flow == rate_.size()) [[unlikely]]
-    new_row();
-  if (weight != 1.0 && weight_.empty()) weight_.resize(link_.size());
-  rate_[flow] = 0;
-  bottleneck_[flow] = LinkId();
-  member_[flow] = 0;
-  Flow& f = flow_[flow];
-  f.rate = 0;
-  f.bottleneck = kNone;
-  f.hops = static_cast<std::uint32_t>(route.size()) & 0x7fffffffu;
-  if (lone) {
-    begin_lone(flow, route);
-  } else {
-    enter_table(flow, route);
-    added_.push_back(flow);
-  }
-  return FlowId(flow);
+  return add_here(route, weight, rate_cap);
 }
 
-// What lone flows are on the route are none from now on. True: nobody is on it, so its flow can be lone.
-[[gnu::always_inline]] inline bool MaxMin::meet(std::span<const LinkId> route) {
-  bool nobody = !route.empty() && route.size() <= Flow().link.size() && !groups_;
-  for (const LinkId id : route) {
-    const Link& l = link_[id.index()];
-    if (l.count == 0) continue;
-    nobody = false;
-    if (l.lone) end_lone(l.outside);
-  }
-  return nobody;
-}
-
-[[gnu::always_inline]] inline void MaxMin::enter_table(std::uint32_t flow, std::span<const LinkId> route) {
-  Flow& f = flow_[flow];
-  table_.enter(flow, route,
-               [&](std::uint32_t hop, std::uint32_t link, std::span<const FlowTable::Entry> flows) {
-                 if (hop < f.link.size()) f.link[hop] = LinkId(link);
-                 Link& l = link_[link];
-                 l.count = static_cast<std::uint32_t>(flows.size());
-                 l.lone = 0;
-                 // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
-                 if (l.count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[flows[0].flow]);
-               });
-}
-
-inline void MaxMin::begin_lone(std::uint32_t flow, std::span<const LinkId> route) {
-  Flow& f = flow_[flow];
-  f.lone = 1;
-  for (std::size_t hop = 0; hop < route.size(); ++hop) {
-    const std::uint32_t link = route[hop].index();
-    f.link[hop] = LinkId(link);
-    Link& l = link_[link];
-    l.count = 1;
-    l.lone = 1;
-    l.outside = flow;
-  }
-  const Alone alone = alone_on(route, table_.limit(flow));
-  f.bottleneck = alone.bottleneck;
-  bottleneck_[flow] = LinkId(alone.bottleneck);
-  rate_[flow] = f.rate = alone.rate;
-}
+void MaxMin::remove(FlowId id) { remove_here(id); }
 
 // It is one of the table from now on, as if solve() had given it its rate.
 void MaxMin::end_lone(std::uint32_t flow) {
@@ -131,36 +68,19 @@ void MaxMin::end_lone(std::uint32_t flow) {
   link_[f.bottleneck].level = f.rate / table_.weight(flow);
 }
 
-void MaxMin::remove_lone(std::uint32_t flow) {
-  flow_[flow].lone = 0;
-  for (const LinkId id : route_of(flow)) {
-    Link& l = link_[id.index()];
-    l.count = 0;
-    l.lone = 0;
-  }
-  table_.give_back(flow);
+void MaxMin::end_lone_on(std::span<const LinkId> route) {
+  for (const LinkId id : route)
+    if (const Link& l = link_[id.index()]; l.lone) end_lone(l.outside);
 }
 
-void MaxMin::remove(FlowId id) {
-  const std::uint32_t flow = id.index();
-  if (flow < flow_.size() && flow_[flow].lone) return remove_lone(flow);
-  WEFT_CHECK(table_.alive(flow), fmt::format("flow {} is not in the table", flow));
-  if (groups_) {
-    if (groups_->group(flow) != LevelGroups::kNone) groups_->remove(flow);
-    table_.remove(flow, [&](std::uint32_t link, std::uint32_t count) { link_[link].count = count; });
-    ++removed_;
-    return;
-  }
-  const double rate = rate_[flow];
-  const std::uint32_t bottleneck = bottleneck_[flow].index();
-  if (bottleneck != kNone) --link_[bottleneck].bound;
-  table_.remove(flow, [&](std::uint32_t link, std::uint32_t count) {
-    Link& l = link_[link];
-    l.count = count;
-    l.give(l.quanta(rate));
-    // In the local scope only the flows that the link held back can tell that it has room again.
-    if (scope_ == Scope::kComponent || l.bound > 0) mark_dirty(link);
-  });
+void MaxMin::remove_from_groups(std::uint32_t flow) {
+  if (groups_->group(flow) != LevelGroups::kNone) groups_->remove(flow);
+  table_.remove(flow, [&](std::uint32_t link, std::uint32_t count) { link_[link].count = count; });
+  ++removed_;
+}
+
+void MaxMin::refuse(FlowId flow) {
+  WEFT_CHECK(false, fmt::format("flow {} is not in the table", flow.index()));
 }
 
 bool MaxMin::vary_capacities() {
@@ -274,18 +194,23 @@ std::span<const FlowId> MaxMin::solve_changes() {
   dirty_.clear();
   next_solve();
   if (large) enter_groups();
-  if (changed_.size() > 1) sort_changed();
+  if (changed_.size() == 2) {
+    if (changed_[1] < changed_[0]) std::swap(changed_[0], changed_[1]);
+  } else if (changed_.size() > 2) {
+    sort_changed();
+  }
   return changed_;
 }
 
 // Whether it pays to go on by groups: the solve, with added_ and dirty_ as it found them, moved many more flows than came or went.
-bool MaxMin::is_large() const {
+inline bool MaxMin::is_large() const {
+  if (members_.size() <= large_solve_) return false;
   if (scope_ != Scope::kLocal || never_group_) return false;
   const std::size_t changes = large_solve_ == 0 ? 0 : added_.size() + dirty_.size();
   return members_.size() > std::max(large_solve_, kWideSolve * changes);
 }
 
-void MaxMin::next_solve() {
+inline void MaxMin::next_solve() {
   ++solve_;
   WEFT_CHECK(solve_ != 0 && filling_ < 0xfffffff0u, "more than 2^32 solves by one model");
 }

@@ -78,6 +78,9 @@ class MaxMin final : public SharingModel {
 
   [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
   void remove(FlowId flow) override;
+  // The same, to be part of the caller (max_min_flows.hpp).
+  FlowId add_here(std::span<const LinkId> route, double weight, double rate_cap);
+  void remove_here(FlowId flow);
   [[nodiscard]] bool to_solve() const override {
     return groups_ || !added_.empty() || !dirty_.empty() || !squeezed_.empty();
   }
@@ -178,10 +181,13 @@ class MaxMin final : public SharingModel {
   [[nodiscard]] Alone alone_on(std::span<const LinkId> route, double limit) const;
   bool meet(std::span<const LinkId> route);
   void enter_table(std::uint32_t flow, std::span<const LinkId> route);
-  void begin_lone(std::uint32_t flow, std::span<const LinkId> route);
+  void begin_lone(std::uint32_t flow, std::span<const LinkId> route, double limit);
   void end_lone(std::uint32_t flow);
+  [[gnu::noinline]] void end_lone_on(std::span<const LinkId> route);
   void remove_lone(std::uint32_t flow);
-  void new_row();
+  void remove_from_groups(std::uint32_t flow);
+  [[gnu::noinline]] void new_row();
+  [[noreturn]] static void refuse(FlowId flow);
   void mark_dirty(std::uint32_t link);
   void join_squeezed();
   [[nodiscard]] bool is_large() const;

@@ -14,7 +14,7 @@ namespace weft {
 
 class IdStack {
  public:
-  void push_back(std::uint32_t id) {
+  [[gnu::always_inline]] void push_back(std::uint32_t id) {
     if (size_ == room_) [[unlikely]]
       grow(size_ + 1);
     ids_[size_++] = id;
