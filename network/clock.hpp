@@ -60,13 +60,13 @@ class Elapsed {
   // Nearest picosecond, ties to even; stops at the ends of Duration.
   [[nodiscard]] constexpr Duration rounded() const {
     const Ticks whole = ticks_ >> kTickBits;
-    const Ticks rest = ticks_ - (whole << kTickBits);
-    const Ticks half = Ticks{1} << (kTickBits - 1);
-    const Ticks up = rest > half || (rest == half && (whole & 1) != 0) ? 1 : 0;
-    const Ticks r = whole + up;
-    if (r > Duration::max().count()) return Duration::max();
-    if (r < Duration::min().count()) return Duration::min();
-    return Duration(static_cast<std::int64_t>(r));
+    const auto picoseconds = static_cast<std::int64_t>(whole);
+    if (picoseconds != whole || picoseconds == Duration::max().count()) [[unlikely]]
+      return whole < 0 ? Duration::min() : Duration::max();
+    // Half a picosecond carries over, one tick less where what it would be added to is even.
+    const std::uint64_t rest = static_cast<std::uint32_t>(ticks_);
+    const std::uint64_t half = (std::uint64_t{1} << (kTickBits - 1)) - 1 + (picoseconds & 1);
+    return Duration(picoseconds + static_cast<std::int64_t>((rest + half) >> kTickBits));
   }
 
   friend constexpr auto operator<=>(Elapsed, Elapsed) = default;
@@ -89,7 +89,11 @@ class Instant {
   [[nodiscard]] constexpr Elapsed since_start() const { return since_start_; }
   [[nodiscard]] constexpr SimTime rounded() const { return SimTime(since_start_.rounded()); }
   // Beyond what SimTime holds: no event may be there.
-  [[nodiscard]] constexpr bool past_the_end() const { return since_start_ > Elapsed(Duration::max()); }
+  [[nodiscard]] constexpr bool past_the_end() const {
+    if (!is_late()) [[likely]]
+      return false;
+    return since_start_ > Elapsed(Duration::max());
+  }
   // Whole picoseconds, rounded down. REQUIRES: not after never().
   [[nodiscard]] constexpr std::int64_t whole() const {
     return static_cast<std::int64_t>(since_start_.ticks() >> kTickBits);
@@ -97,6 +101,12 @@ class Instant {
   // The last instants that whole() can tell, both past the end: one that something may be posted for, one that nothing is.
   [[nodiscard]] static constexpr Instant last() { return Instant(Elapsed::of_ticks((Ticks{1} << 95) - 2)); }
   [[nodiscard]] static constexpr Instant never() { return Instant(Elapsed::of_ticks((Ticks{1} << 95) - 1)); }
+  // last() in place of what is after it.
+  [[nodiscard]] constexpr Instant no_later_than_last() const {
+    if (!is_late()) [[likely]]
+      return *this;
+    return *this > last() ? last() : *this;
+  }
 
   friend constexpr auto operator<=>(Instant, Instant) = default;
   friend constexpr Instant operator+(Instant t, Elapsed d) { return Instant(t.since_start_ + d); }
@@ -104,6 +114,10 @@ class Instant {
 
  private:
   constexpr explicit Instant(Elapsed e) : since_start_(e) {}
+  // Not before the last millisecond or so of the clock, by its upper word alone.
+  [[nodiscard]] constexpr bool is_late() const {
+    return static_cast<std::int64_t>(since_start_.ticks() >> 64) >= (std::int64_t{1} << 31) - 1;
+  }
   Elapsed since_start_;
 };
 

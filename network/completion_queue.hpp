@@ -51,15 +51,18 @@ class CompletionQueue {
   }
   // Inserts the flow or moves it to its new time.
   void set(FlowId flow, Instant time, std::uint64_t sequence) {
+    grow(std::size_t{flow.index()} + 1);
     put(flow, time, sequence);
     find_first();
   }
-  // The same for who sets many: find_first() is due before the queue is asked or popped.
+  // Flows below `count` may be put.
+  void grow(std::size_t count) {
+    if (count > position_.size()) position_.resize(count, kAbsent);
+  }
+  // The same for who sets many: find_first() is due before the queue is asked or popped. REQUIRES: grow() was told of it.
   [[gnu::always_inline]] void put(FlowId flow, Instant time, std::uint64_t sequence) {
-    if (flow.index() >= position_.size()) [[unlikely]]
-      grow(flow);
     const std::uint32_t at = position_[flow.index()];
-    const Entry e{std::min(time, Instant::last()), sequence, flow};
+    const Entry e{time.no_later_than_last(), sequence, flow};
     if ((at & kInLane) != 0) {
       if (at != kAbsent) [[unlikely]]
         leave_lane(at & ~kInLane);
@@ -88,7 +91,7 @@ class CompletionQueue {
   }
   void clear() {
     heap_.clear();
-    position_.clear();
+    std::ranges::fill(position_, kAbsent);
     next_ = last_ = gaps_ = 0;
     find_first();
   }
@@ -133,7 +136,6 @@ class CompletionQueue {
     heap_.push_back(e);
     up(heap_.size() - 1, e);
   }
-  [[gnu::noinline]] void grow(FlowId flow) { position_.resize(flow.index() + 1, kAbsent); }
   void put_last(const Entry& e) {
     const std::uint32_t slot = last_++ & mask_;
     lane_[slot] = e;

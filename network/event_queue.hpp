@@ -48,12 +48,13 @@ class EventQueue {
       if (const std::size_t ahead = l == first_ ? 1 : 0; lanes_[l].size() > ahead) f(lanes_[l].at(ahead));
   }
   void push(Event e) {
-    e.time = std::min(e.time, Instant::last());
+    e.time = e.time.no_later_than_last();
     push_heap(e);
   }
   // The same of what happens a time after its push that many others have, too: `delay` says which.
-  void push_in_turn(Event e, std::uint64_t delay) {
-    e.time = std::min(e.time, Instant::last());
+  void push_in_turn(Instant time, std::uint64_t sequence, Kind kind, std::uint32_t index,
+                    std::uint64_t delay) {
+    const Event e{time.no_later_than_last(), sequence, kind, index};
     const auto l = static_cast<std::uint32_t>((delay * 0x9e3779b97f4a7c15ULL) >> (64 - kLaneBits));
     Lane& lane = lanes_[l];
     if (lane.size() == 0) {
@@ -95,7 +96,7 @@ class EventQueue {
     void pop() { ++next_; }
 
    private:
-    void grow() {
+    [[gnu::noinline]] void grow() {
       std::vector<Event> wider(std::max<std::size_t>(16, 2 * ring_.size()));
       const std::size_t n = size();
       for (std::size_t i = 0; i < n; ++i) wider[i] = at(i);
@@ -116,7 +117,7 @@ class EventQueue {
     first_ = where;
     next_time_ = e.time;
   }
-  void push_heap(const Event& e) {
+  [[gnu::noinline]] void push_heap(const Event& e) {
     if (is_first(e)) be_first(e, kHeap);
     heap_.push_back(e);
     heap::up(heap_, heap_.size() - 1, e, Put{heap_.data()});

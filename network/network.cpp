@@ -7,6 +7,7 @@
 #include "congestion/level_groups.hpp"
 #include "core/check.hpp"
 #include "network/flow_audit.hpp"
+#include "network/network_steps.hpp"
 
 namespace weft::network {
 
@@ -56,6 +57,11 @@ inline bool Network::crowded(std::span<const LinkId> route, double rate_cap) con
   return filling;
 }
 
+void Network::new_rows(std::uint32_t flow) {
+  flows_.resize(flow + std::size_t{1});
+  completions_.grow(flows_.size());
+}
+
 std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                                   Instant now) {
   Bundles::Kind& k = bundles_.kind(Bundles::kind_of(route, weight, rate_cap));
@@ -72,8 +78,9 @@ std::uint32_t Network::bundle_for(std::span<const LinkId> route, double weight, 
     const std::uint32_t flow = b.flow.index();
     if (flow >= bundle_of_.size()) bundle_of_.resize(flow + 1, Bundles::kNone);
     bundle_of_[flow] = k.bundle;
-    if (flow >= flows_.size()) flows_.resize(flow + 1);
+    if (flow >= flows_.size()) new_rows(flow);
     flows_[flow] = {};
+    flows_[flow].owner = kBundled;
     flows_[flow].inverse_alone = 1.0 / alone;
     if (grouped_) accounts_.set_order(flow, started_);
     return k.bundle;
@@ -106,40 +113,6 @@ void Network::change(std::uint32_t bundle) {
   reweighed_.push_back(bundle);
 }
 
-// From now on, held back by that link. completions_.find_first() is due.
-[[gnu::always_inline]] inline void Network::go_at(FlowId id, double rate, LinkId held_by, Instant now,
-                                                  std::uint64_t& sequence) {
-  Flow& f = flows_[id.index()];
-  if (Bundle* const of = bundle_of(id); of != nullptr) {
-    Bundle& b = *of;
-    advance(b, now);
-    b.rate = rate / static_cast<double>(b.members.size());
-    f.held_by = held_by;
-    const double left = std::max(0.0, b.members.front().end - b.served);
-    completions_.put(id, now + Elapsed::of_seconds(left / b.rate), sequence++);
-    return;
-  }
-  if (f.rate > 0) {  // else it is new
-    const double seconds = (now - f.updated).seconds();
-    const double bytes = f.rate * seconds;
-    book(f, seconds, bytes);
-    f.remaining = std::max(0.0, f.remaining - bytes);
-  }
-  f.rate = rate;
-  f.held_by = held_by;
-  f.updated = now;
-  completions_.put(id, now + Elapsed::of_seconds(f.remaining / rate), sequence++);
-  if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, rate, held_by);
-}
-
-// Whether the model has rated a flow when it was added, as it has its links to itself: then it goes.
-[[gnu::always_inline]] inline bool Network::goes_alone(FlowId id, Instant now, std::uint64_t& sequence) {
-  if (max_min_ == nullptr || !max_min_->lone(id)) return false;
-  go_at(id, max_min_->rate(id), max_min_->bottleneck(id), now, sequence);
-  completions_.find_first();
-  return true;
-}
-
 // Tells the model how many members each changed bundle has now. Ids are given out again last freed first, so a bundle
 // keeps its own.
 void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
@@ -152,7 +125,6 @@ void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
     model_->remove(b.flow);
     if (members == 0) {
       bundles_.kind(b.kind).bundle = Bundles::kNone;
-      bundle_of_[b.flow.index()] = Bundles::kNone;
       bundles_.close(i);
       continue;
     }
@@ -162,6 +134,15 @@ void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
     (void)goes_alone(again, now, sequence);  // all others of its links may be gone
   }
   reweighed_.clear();
+}
+
+void Network::go_bundled(FlowId id, double rate, LinkId held_by, Instant now, std::uint64_t& sequence) {
+  Bundle& b = *bundle_of(id);
+  advance(b, now);
+  b.rate = rate / static_cast<double>(b.members.size());
+  flows_[id.index()].held_by = held_by;
+  const double left = std::max(0.0, b.members.front().end - b.served);
+  completions_.put(id, now + Elapsed::of_seconds(left / b.rate), sequence++);
 }
 
 std::uint32_t Network::finish_member(FlowId id, Instant now) {
@@ -189,28 +170,6 @@ std::uint32_t Network::finish_member(FlowId id, Instant now) {
   return flow;
 }
 
-FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
-                      std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
-                      std::array<std::uint32_t, 2> ranks) {
-  if (may_bundle_ && !route.empty() && links_[route[0].index()].flows >= Bundles::kCrowdedLink)
-    if (const FlowId joined = join_bundle(route, weight, rate_cap, alone, bytes, owner, now); joined.valid())
-      return joined;
-  const FlowId f =
-      max_min_ != nullptr ? max_min_->add(route, weight, rate_cap) : model_->add(route, weight, rate_cap);
-  if (f.index() >= flows_.size()) flows_.resize(f.index() + 1);
-  Flow& flow = flows_[f.index()];
-  flow = {static_cast<double>(bytes), 0.0, now, 1.0 / alone, LinkId(), owner, ranks, {}};
-  for (std::size_t i = 0; i < std::min(route.size(), flow.links.size()); ++i)
-    flow.links[i] = route[i].index();
-  carry(route, bytes, now);
-  if (grouped_) accounts_.set_order(f.index(), started_);
-  ++started_;
-  if (!goes_alone(f, now, sequence) || audit_ != nullptr)
-    dirty_ = true;  // an audit sees that nothing is to be solved, too
-  if (audit_ != nullptr) audit_->started(f, route, weight, rate_cap, bytes, owner, now);
-  return f;
-}
-
 template <class Model>
 inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequence) {
   if (!reweighed_.empty()) weigh_bundles(now, sequence);
@@ -222,15 +181,21 @@ inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequenc
   const std::span<const double> rates = model.rates();
   const std::span<const LinkId> bottlenecks = model.bottlenecks();
   constexpr std::size_t kAhead = 8;  // many changed: their rows and queue entries are not near
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    const FlowId id = changed[i];
-    if (i + 2 * kAhead < changed.size()) {
-      __builtin_prefetch(&flows_[changed[i + 2 * kAhead].index()]);
-      completions_.prefetch(changed[i + 2 * kAhead], false);
-      completions_.prefetch(changed[i + kAhead], true);
+  std::size_t i = 0;
+  const auto go_to = [&](std::size_t end, bool hints) {
+    for (; i < end; ++i) {
+      const FlowId id = changed[i];
+      if (hints) {
+        __builtin_prefetch(&flows_[changed[i + 2 * kAhead].index()]);
+        completions_.prefetch(changed[i + 2 * kAhead], false);
+        completions_.prefetch(changed[i + kAhead], true);
+      }
+      go_at(id, rates[id.index()], bottlenecks[id.index()], now, sequence);
     }
-    go_at(id, rates[id.index()], bottlenecks[id.index()], now, sequence);
-  }
+  };
+  if (changed.size() > 2 * kAhead) [[unlikely]]
+    go_to(changed.size() - 2 * kAhead, true);
+  go_to(changed.size(), false);
   completions_.find_first();
   // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
   // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
@@ -265,30 +230,19 @@ std::uint32_t Network::next_owner() const {
   return flows_[id.index()].owner;
 }
 
-template <class Model>
-inline std::uint32_t Network::end_top(Model& model, Instant now) {
-  const FlowId id = completions_.top().flow;
-  uncarry(model.route(id), now);
-  last_held_by_ = flows_[id.index()].held_by;
-  if (const Bundle* const b = bundle_of(id); b != nullptr) {
-    const std::uint32_t owner = finish_member(id, now);
-    if (b->members.empty() || b->members.front().end > b->served)
-      completions_.pop();  // else the next ends now, too
-    return owner;
-  }
-  completions_.pop();
-  const Flow& f = flows_[id.index()];
-  book(f, (now - f.updated).seconds(), f.remaining);
-  model.remove(id);
-  if (model.to_solve() || audit_ != nullptr) dirty_ = true;
-  return f.owner;
+FlowId Network::start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+                      std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
+                      std::array<std::uint32_t, 2> ranks) {
+  return start_here(route, weight, rate_cap, alone, bytes, owner, now, sequence, ranks);
 }
 
-std::uint32_t Network::finish_top(Instant now) {
-  const std::uint32_t owner = grouped_              ? finish_in_group(now)
-                              : max_min_ != nullptr ? end_top(*max_min_, now)
-                                                    : end_top(*model_, now);
-  if (audit_ != nullptr) audit_->finished(owner, now);
+std::uint32_t Network::finish_top(Instant now) { return finish_here(now); }
+
+std::uint32_t Network::finish_bundled(FlowId id, Instant now) {
+  const Bundle& b = *bundle_of(id);
+  const std::uint32_t owner = finish_member(id, now);
+  if (b.members.empty() || b.members.front().end > b.served)
+    completions_.pop();  // else the next ends now, too
   return owner;
 }
 

@@ -63,6 +63,11 @@ class Network {
   [[nodiscard]] std::uint32_t next_owner() const;  // of the flow of next_completion()
   // Ends the flow of next_completion() and returns its owner.
   std::uint32_t finish_top(Instant now);
+  // Both, to be part of the caller (network_steps.hpp).
+  FlowId start_here(std::span<const LinkId> route, double weight, double rate_cap, double alone,
+                    std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
+                    std::array<std::uint32_t, 2> ranks);
+  std::uint32_t finish_here(Instant now);
   // The link that held back, in the end, the flow which finish_top() ended last; none: its own limit.
   [[nodiscard]] LinkId last_held_by() const { return last_held_by_; }
 
@@ -76,6 +81,7 @@ class Network {
       if (max_min_ != nullptr) max_min_->prefetch(e.flow);
     });
     const Flow& f = flows_[completions_.top().flow.index()];
+    if (f.owner == kBundled) return;
     for (const std::uint32_t r : f.ranks) ahead(r);
     for (const std::uint32_t l : f.links) prefetch_link(LinkId(l));
     prefetch_row(owners[f.owner]);
@@ -114,6 +120,7 @@ class Network {
   [[nodiscard]] const congestion::SolveStats& solver_stats() const { return model_->stats(); }
 
  private:
+  static constexpr std::uint32_t kBundled = ~0u;  // owner of the flow that stands for a bundle
   struct Link {
     std::uint64_t bytes = 0;
     Elapsed busy;
@@ -141,8 +148,7 @@ class Network {
   // The bundle that a flow of the model stands for; null: a flow of its own.
   template <class Self>
   [[nodiscard]] static auto* bundle_of(Self& n, FlowId f) {
-    const std::uint32_t b = f.index() < n.bundle_of_.size() ? n.bundle_of_[f.index()] : Bundles::kNone;
-    return b != Bundles::kNone ? &n.bundles_[b] : nullptr;
+    return n.flows_[f.index()].owner == kBundled ? &n.bundles_[n.bundle_of_[f.index()]] : nullptr;
   }
   [[nodiscard]] Bundle* bundle_of(FlowId f) { return bundle_of(*this, f); }
   [[nodiscard]] const Bundle* bundle_of(FlowId f) const { return bundle_of(*this, f); }
@@ -183,10 +189,14 @@ class Network {
     }
   }
   void change(std::uint32_t bundle);
+  [[gnu::noinline]] void new_rows(std::uint32_t flow);  // up to that of `flow`
   void weigh_bundles(Instant now, std::uint64_t& sequence);
   void go_at(FlowId id, double rate, LinkId held_by, Instant now, std::uint64_t& sequence);
+  [[gnu::noinline]] void go_bundled(FlowId id, double rate, LinkId held_by, Instant now,
+                                    std::uint64_t& sequence);
   bool goes_alone(FlowId id, Instant now, std::uint64_t& sequence);
   std::uint32_t finish_member(FlowId id, Instant now);
+  [[gnu::noinline]] std::uint32_t finish_bundled(FlowId id, Instant now);
 
   // Books what the flow lost since `updated` on the link that held it: `seconds` of them, `bytes` moved.
   void book(const Flow& f, double seconds, double bytes) {
@@ -208,7 +218,7 @@ class Network {
   LinkId last_held_by_;
   bool may_bundle_ = false;
   Bundles bundles_;
-  std::vector<std::uint32_t> bundle_of_;  // by FlowId; empty as long as there was no bundle
+  std::vector<std::uint32_t> bundle_of_;  // by FlowId, of those that stand for a bundle
   std::vector<std::uint32_t> reweighed_;  // bundles whose members the model does not count right
   std::vector<LinkId> route_;             // of weigh_bundles()
 };

@@ -5,7 +5,6 @@
 // ends of flows share).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "network/network.hpp"
@@ -28,20 +27,21 @@ template <class Looks>
   while (true) {
     looks();
     const Instant event = agenda.next_time(), completion = network.next_time();
-    const Instant next = std::min(event, completion);
+    const bool flow_first = completion < event;
+    const Instant next = flow_first ? completion : event;
     if (next != agenda.now()) {
       if (network.dirty()) {
         network.settle(agenda.now(), agenda.sequence());
         continue;
       }
-      if (next == Instant::never()) return Next::kNothing;
-      if (next.past_the_end()) return Next::kTooLate;
+      if (next.past_the_end()) [[unlikely]]
+        return next == Instant::never() ? Next::kNothing : Next::kTooLate;
       if (audit != nullptr) audit->moved(agenda.now(), next);
       agenda.move_to(next);
     }
     if (audit != nullptr) audit->happened(next, agenda.now());
-    const bool flow = completion < event ||
-                      (completion == event && network.next_completion().sequence < agenda.top().sequence);
+    if (flow_first) return Next::kFlowEnd;
+    const bool flow = completion == event && network.next_completion().sequence < agenda.top().sequence;
     return flow ? Next::kFlowEnd : Next::kEvent;
   }
 }

@@ -41,7 +41,7 @@ TEST(EventQueue, EventsComeByTimeAndThenInTheOrderOfTheirSequence) {
         const Elapsed d = in_turn ? often[rng.below(often.size())] : draw_delay(rng);
         const auto index = static_cast<std::uint32_t>(rng.below(1000));
         if (in_turn)
-          queue.push_in_turn({now + d, sequence, Kind::kOther, index}, static_cast<std::uint64_t>(d.ticks()));
+          queue.push_in_turn(now + d, sequence, Kind::kOther, index, static_cast<std::uint64_t>(d.ticks()));
         else
           queue.push({now + d, sequence, Kind::kOne, index});
         expected.insert({std::min(now + d, Instant::last()), sequence++, index});
@@ -99,6 +99,39 @@ TEST(Clock, TicksAreRoundedToTheNearestTiesToEven) {
     if (rng.below(4) == 0) ticks = std::floor(ticks) + 0.5;
     ASSERT_EQ(static_cast<std::int64_t>(detail::to_ticks(ticks)), std::llrint(ticks)) << ticks;
   }
+}
+
+// By the definition, with all of 128 bits.
+Duration nearest(Elapsed e) {
+  const Ticks one = Ticks{1} << kTickBits, whole = e.ticks() >> kTickBits,
+              twice = 2 * (e.ticks() - whole * one);
+  const Ticks r = twice > one || (twice == one && (whole & 1) != 0) ? whole + 1 : whole;
+  return r > Duration::max().count()   ? Duration::max()
+         : r < Duration::min().count() ? Duration::min()
+                                       : Duration(static_cast<std::int64_t>(r));
+}
+
+TEST(Clock, PicosecondsAreTheNearestTiesToEvenAndStopAtTheEnds) {
+  const Ticks half = Ticks{1} << (kTickBits - 1), end = Ticks{1} << 95;
+  Rng rng(1);
+  for (const Ticks near : {Ticks{0}, end, -end, 2 * end, -2 * end, end / 3, -end / 3})
+    for (int i = 0; i < 2000; ++i) {
+      const auto d = static_cast<Ticks>(rng.below(16)) - 8;
+      const Elapsed e = Elapsed::of_ticks(near + d * half + static_cast<Ticks>(rng.below(3)) - 1);
+      ASSERT_EQ(e.rounded(), nearest(e)) << i;
+    }
+}
+
+TEST(Clock, WhatIsAfterTheLastInstantBecomesIt) {
+  const Ticks last = Instant::last().since_start().ticks();
+  const auto at = [](Ticks t) { return Instant() + Elapsed::of_ticks(t); };
+  for (const Ticks near :
+       {Ticks{0}, last, last / 2, 2 * last, -last, static_cast<Ticks>(Duration::max().count()) << kTickBits})
+    for (Ticks d = -3; d <= 3; ++d) {
+      const Instant t = at(near + d);
+      EXPECT_EQ(t.no_later_than_last(), std::min(t, Instant::last()));
+      EXPECT_EQ(t.past_the_end(), t.since_start() > Elapsed(Duration::max()));
+    }
 }
 
 }  // namespace
