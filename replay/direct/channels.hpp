@@ -49,14 +49,14 @@ class Channels {
     queues_.prefetch(source, destination, context);
   }
 
-  // The earliest receive that takes a message of that tag; it leaves its queue. False: none.
-  [[nodiscard]] bool take_receive(Channel& c, std::int32_t tag, Receive& out) {
+  // The earliest receive that takes a message of that tag; it leaves its queue, its row is good until another one waits. Null:
+  // none.
+  [[nodiscard]] const Receive* take_receive(Channel& c, std::int32_t tag) {
     const std::uint32_t r = queues_.first_receive(c, tag);
-    if (r == kNone) return false;
+    if (r == kNone) return nullptr;
     queues_.remove_receive(c, r);
-    out = queues_.receives()[r];
     queues_.receives().give(r);
-    return true;
+    return &queues_.receives()[r];
   }
   void wait(Channel& c, const Receive& receive) {
     const std::uint32_t r = queues_.receives().take();

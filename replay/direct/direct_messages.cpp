@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/check.hpp"
+#include "network/network_steps.hpp"
 #include "replay/direct/direct_replay.hpp"
 #include "replay/event_loop.hpp"
 #include "replay/messages/flow_terms.hpp"
@@ -20,7 +21,8 @@ void DirectReplay::see(const Message& m) const {
   options_.on_message(seen(m, received, m.started));
 }
 
-inline void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t bytes) {
+[[gnu::always_inline]] inline void DirectReplay::tell_here(std::uint32_t rank, Target target, End end,
+                                                           std::int64_t bytes) {
   if (target.value == Target::kNobody) return;
   end.order = ++told_;
   Rank& k = ranks_[rank];
@@ -39,7 +41,11 @@ inline void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::
   if (--k.pending == 0 && k.state == RankState::kBlocked) ranks_.make_ready(rank);
 }
 
-void DirectReplay::arrive(std::uint32_t i, Instant at) {
+void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t bytes) {
+  tell_here(rank, target, end, bytes);
+}
+
+[[gnu::always_inline]] inline void DirectReplay::arrive_here(std::uint32_t i, Instant at) {
   Message& m = messages_[i];
   m.state |= kArrived;
   m.started = at;  // from here on: since when the data wait
@@ -47,11 +53,13 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) {
   if (m.send_target.value != Target::kNobody) tell(m.src, m.send_target, {at, i, true}, 0);
   if (options_.on_message && (m.state & kMatched) != 0) see(m);
   if ((m.state & kMatched) != 0)
-    tell(m.dst, m.recv_target, {std::max(at, m.matched), i, false}, m.bytes);
+    tell_here(m.dst, m.recv_target, {std::max(at, m.matched), i, false}, m.bytes);
   else
     may_be_seen(i);
   drop(i);
 }
+
+void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
 
 [[gnu::always_inline]] inline void DirectReplay::leave(std::uint32_t i, Instant at, Elapsed before) {
   Message& m = messages_[i];
@@ -123,7 +131,7 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   m.route = c.route;
   m.route_epoch = c.epoch;
   holders_of(m) = 2;  // its transfer and its match
-  if (over) tell(src, target, {at, kNone, true}, 0);
+  if (over) tell_here(src, target, {at, kNone, true}, 0);
   Instant delivered = at;
   if (m.protocol == Protocol::kEager) {
     leave(i, at, kNoTime);
@@ -143,8 +151,7 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   c.epoch = messages_[i].route_epoch;
   if (!cost_.known_at_once()) c.delivered = delivered = std::max(c.delivered, delivered);
   messages_[i].matched = delivered;
-  Channels::Receive receive;
-  if (channels_.take_receive(c, tag, receive)) return match(i, receive);
+  if (const Channels::Receive* const receive = channels_.take_receive(c, tag)) return match(i, *receive);
   channels_.wait(c, i);
   may_be_seen(i);
 }
@@ -174,8 +181,8 @@ inline void DirectReplay::start_flow(std::uint32_t i) {
   const auto route = route_of(m);
   const FlowTerms t = flow_terms(cost_, m, route, options_.rtt_weights);
   m.ideal = t.time_alone(size);
-  m.flow = network_.start(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(), agenda_.sequence(),
-                          {m.src, m.dst});
+  m.flow = network_.start_here(route.links, t.weight, t.limit, t.alone, size, i, agenda_.now(),
+                               agenda_.sequence(), {m.src, m.dst});
 }
 
 inline void DirectReplay::handle(const Agenda::Event& e) {
@@ -204,7 +211,7 @@ bool DirectReplay::run_shared() {
         handle(agenda_.take());
         break;
       case Next::kFlowEnd:
-        arrive(network_.finish_top(agenda_.now()), agenda_.now());
+        arrive_here(network_.finish_here(agenda_.now()), agenda_.now());
         break;
       case Next::kNothing:
         return true;
@@ -212,7 +219,6 @@ bool DirectReplay::run_shared() {
         return false;
     }
     ++events_;
-    if (given_up_) return false;
   }
 }
 

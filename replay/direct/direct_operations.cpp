@@ -134,17 +134,9 @@ DirectReplay::Step DirectReplay::irecv(std::uint32_t r, Lane& l, const Op& op) {
   return Step::kDone;
 }
 
-DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
-  std::int64_t single = op.request;
-  // Of one request, as most waits are, no step is a loop.
-  if (op.kind == OpKind::wait && op.request != traces::kNoRequest)
-    return wait_for(r, k, l, op, std::array{single});
-  return wait_for(r, k, l, op, traces::completed_requests(op, k.program.list(k.pc, op), single));
-}
-
 template <class Slots>
-DirectReplay::Step DirectReplay::wait_for(std::uint32_t r, Rank& k, Lane& l, const Op& op,
-                                          const Slots& slots) {
+[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::wait_for(std::uint32_t r, Rank& k, Lane& l,
+                                                                        const Op& op, const Slots& slots) {
   if (k.stage == Stage::kFresh) {
     if (l.requests.await(slots, k.pending) != nullptr) return give_up();
     if (await(k) == Step::kBlocked) return Step::kBlocked;
@@ -162,6 +154,16 @@ DirectReplay::Step DirectReplay::wait_for(std::uint32_t r, Rank& k, Lane& l, con
     let_go(end);
   });
   return Step::kDone;
+}
+
+DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+  std::int64_t single = op.request;
+  return wait_for(r, k, l, op, traces::completed_requests(op, k.program.list(k.pc, op), single));
+}
+
+// Of one request, as most waits are, no step is a loop.
+DirectReplay::Step DirectReplay::wait_for_one(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+  return wait_for(r, k, l, op, std::array<std::int64_t, 1>{op.request});
 }
 
 // ---- Collectives, as rounds of messages. A rank is in one at a time.
@@ -276,6 +278,7 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
     case OpKind::irecv:
       return irecv(r, l, op);
     case OpKind::wait:
+      return op.request != traces::kNoRequest ? wait_for_one(r, k, l, op) : Step::kDone;
     case OpKind::waitall:
     case OpKind::waitany:
     case OpKind::waitsome:
@@ -353,7 +356,7 @@ void DirectReplay::run_operations(std::uint32_t r) {
     }
     // Not too far ahead of the others: what it sends meanwhile is kept until they come to it.
     if (k.stage == Stage::kFresh) {
-      if (shared && l.ahead > kAhead && l.clock > agenda_.now())
+      if (l.ahead > kAhead && l.clock > agenda_.now())  // only where flows share links
         return agenda_.post(l.clock, EventKind::kRankTimer, r);
       if (!shared && turn > kTurn) return ranks_.make_ready(r);
       if (run_ahead_.enabled() && traces::is_compute(op->kind)) {
@@ -368,9 +371,11 @@ void DirectReplay::run_operations(std::uint32_t r) {
       if (k.state == RankState::kReady) k.state = RankState::kBlocked;
       return;
     }
-    if (given_up_) return;
+    if (given_up_) [[unlikely]]
+      return;
     k.stage = Stage::kFresh;
-    if (step == Step::kSkip) continue;
+    if (step == Step::kSkip) [[unlikely]]
+      continue;
     ranks_.count_ops(k.op_length);
     k.pc += k.op_length;
   }

@@ -140,6 +140,7 @@ class DirectReplay final : private PollView {
   Step init(Lane& l, const traces::Op& op);
   Step start(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
   Step wait(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
+  Step wait_for_one(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
   template <class Slots>
   Step wait_for(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op, const Slots& slots);
   Step collective(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
@@ -211,10 +212,12 @@ class DirectReplay final : private PollView {
   void start_flow(std::uint32_t i);
   // All data have come.
   void arrive(std::uint32_t i, Instant at);
+  void arrive_here(std::uint32_t i, Instant at);  // the same, where most come by
   // Shows a message, both of whose sides are known, or that nobody received, to who watches.
   void see(const Message& m) const;
-  // A side of message i is over.
+  // A side of message i is over. The second is for where most messages come by.
   void tell(std::uint32_t rank, Target target, End end, std::int64_t bytes);
+  void tell_here(std::uint32_t rank, Target target, End end, std::int64_t bytes);
   [[gnu::always_inline]] topology::RouteCache::Route route_of(Message& m) {
     if (m.route_epoch != routes_.epoch() + 1) [[unlikely]]
       find_route(m);

@@ -55,7 +55,7 @@ class ProgramCursor {
   // All that was read is still held and was right, so that a replay may begin anew with it.
   [[nodiscard]] bool from_start() const { return !incomplete_; }
   // More blocks are held than one and what is looked ahead into: something may be released.
-  [[nodiscard]] bool crowded() const { return blocks_.size() > 2; }
+  [[nodiscard]] bool crowded() const { return crowded_; }
   // Operations below `index` are not asked for again.
   void release_before(std::uint64_t index);
 
@@ -76,6 +76,7 @@ class ProgramCursor {
   std::uint64_t count_ = 0;
   const traces::Op* front_ = nullptr;
   const std::int64_t* lists_ = nullptr;
+  bool crowded_ = false;
   traces::TraceReader* reader_ = nullptr;
   RankId rank_;
   std::uint64_t total_ = 0;

@@ -27,7 +27,7 @@ class RequestRows {
  public:
   // A request that is no persistent one starts. False: it is in use.
   [[nodiscard]] bool begin(std::uint32_t slot, bool receive) {
-    if (slot >= rows_.size()) make(slot);
+    if (slot >= count_) make(slot);
     Row& row = rows_[slot];
     if (row.state == State::kActive || row.state == State::kInactive) return false;
     row.persistent = false;
@@ -39,12 +39,12 @@ class RequestRows {
   // It was begun for a launched kernel, not for a message. REQUIRES: the slot was made.
   void mark_launched(std::uint32_t slot) { rows_[slot].launched = true; }
   [[nodiscard]] bool is_launched(std::int64_t slot) const {
-    return static_cast<std::uint64_t>(slot) < rows_.size() && rows_[slot].launched &&
+    return static_cast<std::uint64_t>(slot) < count_ && rows_[slot].launched &&
            rows_[slot].state != State::kIdle;
   }
   // A persistent one is made; restart() posts `op`, the *_init operation as its non-blocking form.
   void init(std::uint32_t slot, const traces::Op& op) {
-    if (slot >= rows_.size()) make(slot);
+    if (slot >= count_) make(slot);
     if (slot >= ops_.size()) ops_.resize(slot + std::size_t{1});
     Row& row = rows_[slot];
     row = Row{};
@@ -56,7 +56,7 @@ class RequestRows {
   }
   // May be started: an inactive persistent one. Slots as a trace names them.
   [[nodiscard]] bool is_inactive(std::int64_t slot) const {
-    return static_cast<std::uint64_t>(slot) < rows_.size() && rows_[slot].state == State::kInactive;
+    return static_cast<std::uint64_t>(slot) < count_ && rows_[slot].state == State::kInactive;
   }
   // Starts again; returns what is to be posted. REQUIRES: is_inactive().
   const traces::Op& restart(std::uint32_t slot) {
@@ -84,7 +84,7 @@ class RequestRows {
   [[nodiscard]] const std::int64_t* await(const Slots& slots, std::uint32_t& pending) {
     pending = 0;
     Row* const rows = rows_.data();
-    const std::uint64_t count = rows_.size();
+    const std::uint64_t count = count_;
     for (const std::int64_t& v : slots) {
       if (static_cast<std::uint64_t>(v) >= count || rows[v].state == State::kIdle) return &v;
       Row& row = rows[v];
@@ -94,9 +94,7 @@ class RequestRows {
     }
     return nullptr;
   }
-  [[nodiscard]] bool is_awaited(std::uint32_t slot) const {
-    return slot < rows_.size() && rows_[slot].awaited;
-  }
+  [[nodiscard]] bool is_awaited(std::uint32_t slot) const { return slot < count_ && rows_[slot].awaited; }
   // visit(note) for each of them that is complete. REQUIRES: await() found none that was never started.
   template <class Slots, class F>
   void visit_complete(const Slots& slots, F visit) const {
@@ -118,17 +116,17 @@ class RequestRows {
   }
 
   [[nodiscard]] bool is_active(std::uint32_t slot) const {
-    return slot < rows_.size() && rows_[slot].state == State::kActive;
+    return slot < count_ && rows_[slot].state == State::kActive;
   }
   [[nodiscard]] bool is_complete(std::int64_t slot) const {
-    return static_cast<std::uint64_t>(slot) < rows_.size() && rows_[slot].state == State::kComplete;
+    return static_cast<std::uint64_t>(slot) < count_ && rows_[slot].state == State::kComplete;
   }
   [[nodiscard]] bool is_idle(std::int64_t slot) const {
-    return static_cast<std::uint64_t>(slot) >= rows_.size() || rows_[slot].state == State::kIdle;
+    return static_cast<std::uint64_t>(slot) >= count_ || rows_[slot].state == State::kIdle;
   }
   // The slot is idle at once. What is under way for it must be told that nobody asks any more.
   void release(std::uint32_t slot) {
-    if (slot < rows_.size()) rows_[slot] = Row{};
+    if (slot < count_) rows_[slot] = Row{};
   }
 
   // A hint to the processor: some slot is asked for soon.
@@ -136,7 +134,10 @@ class RequestRows {
 
  private:
   // Rows up to that of `slot`. Apart, so that begin() is short enough to stand where it is called.
-  [[gnu::noinline]] void make(std::uint32_t slot) { rows_.resize(slot + std::size_t{1}); }
+  [[gnu::noinline]] void make(std::uint32_t slot) {
+    rows_.resize(slot + std::size_t{1});
+    count_ = slot + 1;
+  }
   enum class State : std::uint8_t { kIdle, kInactive, kActive, kComplete };
   struct Row {
     State state = State::kIdle;
@@ -152,6 +153,7 @@ class RequestRows {
       bytes = 0;
     }
   };
+  std::uint32_t count_ = 0;  // of rows_
   std::vector<Row> rows_;
   std::vector<traces::Op> ops_;  // of persistent ones, by slot: what restart() posts
 };

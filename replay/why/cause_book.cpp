@@ -8,18 +8,15 @@ namespace weft::replay {
 // piece of it.
 void CauseBook::explain(Account& account, const Message& m, bool sender, Instant from, Instant to) const {
   const auto back_to = [&](Instant since, Cause c) {
-    if (to <= from || to <= since) return;
     const Instant begin = std::max(since, from);
+    if (begin >= to) return;
     account[static_cast<std::size_t>(c)] += to - begin;
     to = begin;
   };
   if ((m.state & kArrived) != 0) back_to(m.started, Cause::kInOrder);  // `started`: when the data had come
   if ((m.state & kStarted) != 0) {
-    if (m.flow.valid() && to > std::max(m.flow_start, from)) {
-      // Without contention the data would have been there this much earlier.
-      const Elapsed lost = (to - m.flow_start) - m.ideal;
-      if (lost > kNoTime) back_to(std::max(from, m.flow_start + m.ideal), Cause::kContention);
-    }
+    if (m.flow.valid())
+      back_to(m.flow_start + m.ideal, Cause::kContention);  // when it would have ended alone
     back_to(m.flow_start, Cause::kTransfer);
     back_to(m.left, Cause::kLatency);
   }
