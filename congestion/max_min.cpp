@@ -226,17 +226,20 @@ void MaxMin::commit() {
 }
 
 void MaxMin::commit_flows() {
+  Link* const links = link_.data();
+  Flow* const flows = flow_.data();
+  double* const rates = rate_.data();
   for (const std::uint32_t flow : members_) {
-    Flow& f = flow_[flow];
+    Flow& f = flows[flow];
     const bool elsewhere = f.bottleneck != f.next_bottleneck;
     if (elsewhere) {
-      if (f.bottleneck != kNone) --link_[f.bottleneck].bound;
-      if (f.next_bottleneck != kNone) ++link_[f.next_bottleneck].bound;
+      if (f.bottleneck != kNone) --links[f.bottleneck].bound;
+      if (f.next_bottleneck != kNone) ++links[f.next_bottleneck].bound;
       f.bottleneck = f.next_bottleneck;
       bottleneck_[flow] = LinkId(f.bottleneck);
     }
     if (f.next_rate != f.rate) {
-      rate_[flow] = f.rate = f.next_rate;
+      rates[flow] = f.rate = f.next_rate;
       changed_.push_back(FlowId(flow));
     } else if (elsewhere) {
       moved_.push_back(FlowId(flow));

@@ -199,6 +199,9 @@ class MaxMin final : public SharingModel {
   void fill_one(std::uint32_t flow);
   bool fill_alone(std::uint32_t flow);
   bool fill_together();
+  template <bool kWeighted>
+  bool fill_alike();
+  double weight_of_members(bool ascending);
   void count_filling(std::size_t links);
   Link& touch(std::uint32_t link);
   void take_back();

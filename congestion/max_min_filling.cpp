@@ -7,8 +7,11 @@
 #include "core/check.hpp"
 
 namespace weft::congestion {
+namespace {
+constexpr std::uint32_t kFewStop = 8;  // flows whose rows need no hint
+}
 
-inline MaxMin::Link& MaxMin::touch(std::uint32_t link) {
+[[gnu::always_inline]] inline MaxMin::Link& MaxMin::touch(std::uint32_t link) {
   Link& l = link_[link];
   if (l.stamp == filling_) return l;
   l.stamp = filling_;
@@ -42,18 +45,27 @@ template <bool kWeighted, bool kRisingNow>
 void MaxMin::enter(std::size_t from) {
   const auto known = static_cast<std::uint32_t>(touched_.size());
   const bool limited = table_.limited() > 0;
-  for (std::size_t i = from; i < members_.size(); ++i) {
-    const std::uint32_t flow = members_[i];
-    const double rate = flow_[flow].rate;
+  // Tables do not grow meanwhile: where they are need not be looked up for each row.
+  Link* const links = link_.data();
+  Flow* const flows = flow_.data();
+  const double* const capacity = capacity_.data();
+  std::uint32_t* const rising = rising_.data();
+  const std::uint32_t filling = filling_;
+  const std::uint32_t* const end = members_.end();
+  for (const std::uint32_t* member = members_.begin() + from; member != end; ++member) {
+    const std::uint32_t flow = *member;
+    Flow& f = flows[flow];
+    const double rate = f.rate;
     const double weight = kWeighted ? table_.weight(flow) : 1.0;
-    rising_[flow] = filling_;
+    rising[flow] = filling;
     if (limited && table_.limit(flow) < kInfinity) {
       limited_.push_back(flow);
       if constexpr (kRisingNow) std::push_heap(limited_.begin(), limited_.end(), later());
     }
-    const auto rise = [&](std::uint32_t link) -> Link& {
-      const bool fresh = kWeighted && link_[link].stamp != filling_;
-      Link& l = touch(link);
+    const auto rise = [&](std::uint32_t link) __attribute__((always_inline))->Link& {
+      Link& l = links[link];
+      const bool fresh = l.stamp != filling;
+      if (fresh) touch(link);
       l.give(l.quanta(rate));
       if constexpr (kWeighted) weight_[link] = fresh ? weight : weight_[link] + weight;
       ++l.rising;
@@ -67,10 +79,10 @@ void MaxMin::enter(std::size_t from) {
     double narrowest = kInfinity;
     for (const LinkId id : route_of(flow)) {
       const std::uint32_t link = id.index();
-      if (link_[link].count > 1) {
+      if (links[link].count > 1) {
         rise(link);
-      } else if (capacity_[link] < narrowest) {
-        narrowest = capacity_[link];
+      } else if (capacity[link] < narrowest) {
+        narrowest = capacity[link];
         own = link;
       }
     }
@@ -78,7 +90,7 @@ void MaxMin::enter(std::size_t from) {
       Link& l = rise(own);
       l.free = l.quanta(narrowest);
     }
-    if (flow_[flow].bottleneck != kNone) --link_[flow_[flow].bottleneck].held;
+    if (f.bottleneck != kNone) --links[f.bottleneck].held;
   }
   open_ += static_cast<std::uint32_t>(members_.size() - from);
   if constexpr (kRisingNow) {
@@ -135,8 +147,27 @@ bool MaxMin::fill_alone(std::uint32_t flow) {
 // and no other flow is on these, then the narrowest stops all of them at once, and who has a link to itself is
 // not stopped there: what fill(), disturbs() and commit() would find, to the last bit. False: it is not so, nothing was done.
 bool MaxMin::fill_together() {
-  if (table_.weighted() > 0 || table_.limited() > 0) return false;
+  if (table_.limited() > 0) return false;
+  return table_.weighted() > 0 ? fill_alike<true>() : fill_alike<false>();
+}
+
+// The weights of members_ added up: in their order, as enter() does; in ascending order, as stop_at_link() does.
+inline double MaxMin::weight_of_members(bool ascending) {
+  const IdStack* flows = &members_;
+  if (ascending && members_.size() > 2) {
+    at_link_.assign({members_.begin(), members_.size()});
+    std::sort(at_link_.begin(), at_link_.end());
+    flows = &at_link_;
+  }
+  double sum = 0;
+  for (const std::uint32_t flow : *flows) sum += table_.weight(flow);
+  return sum;
+}
+
+template <bool kWeighted>
+bool MaxMin::fill_alike() {
   const auto flows = static_cast<std::uint32_t>(members_.size());
+  const double weights = kWeighted ? weight_of_members(false) : static_cast<double>(flows);
   ++filling_;
   const std::span<const LinkId> first = route_of(members_[0]);
   std::uint32_t shared = 0;
@@ -149,20 +180,25 @@ bool MaxMin::fill_together() {
     l.stamp = filling_;
     ++shared;
     // A tie goes to the first link.
-    const double own = l.in_rates(l.quanta(capacity_[id.index()])) / static_cast<double>(flows);
+    const double own = l.in_rates(l.quanta(capacity_[id.index()])) / weights;
     if (own >= level) continue;
     level = own;
     bottleneck = id.index();
   }
   if (shared == 0) return false;
+  if constexpr (kWeighted) {
+    const Link& l = link_[bottleneck];
+    level = l.in_rates(l.quanta(capacity_[bottleneck])) / weight_of_members(true);
+  }
   const double wide = level * (1 + kSameLevel);
   std::uint32_t touched = shared;
   for (const std::uint32_t flow : members_) {
     std::uint32_t with_others = 0;
     const std::span<const LinkId> route = route_of(flow);
+    const double most = kWeighted ? wide * table_.weight(flow) : wide;
     for (const LinkId id : route) {
       if (link_[id.index()].count == 1) {
-        if (capacity_[id.index()] <= wide) return false;
+        if (capacity_[id.index()] <= most) return false;
       } else if (link_[id.index()].stamp == filling_) {
         ++with_others;
       } else {
@@ -173,7 +209,7 @@ bool MaxMin::fill_together() {
     if (route.size() > shared) ++touched;
   }
   for (const std::uint32_t flow : members_) {
-    flow_[flow].next_rate = settled(flow, level);
+    flow_[flow].next_rate = settled(flow, kWeighted ? level * table_.weight(flow) : level);
     flow_[flow].next_bottleneck = bottleneck;
   }
   for (const LinkId id : first) {
@@ -222,17 +258,18 @@ void MaxMin::fill_one(std::uint32_t flow) {
 }
 
 template <bool kWeighted>
-void MaxMin::stop(std::uint32_t flow, double rate, std::uint32_t bottleneck) {
+[[gnu::always_inline]] inline void MaxMin::stop(std::uint32_t flow, double rate, std::uint32_t bottleneck) {
   rising_[flow] = 0;
-  const double old_rate = flow_[flow].rate;
-  const bool slower = rate < old_rate * (1 - kSameLevel);
+  Link* const links = link_.data();
+  Flow& f = flow_[flow];
+  const bool slower = rate < f.rate * (1 - kSameLevel);
   rate = settled(flow, rate);
-  flow_[flow].next_rate = rate;
-  flow_[flow].next_bottleneck = bottleneck;
+  f.next_rate = rate;
+  f.next_bottleneck = bottleneck;
   --open_;
   const double weight = kWeighted ? table_.weight(flow) : 1.0;
   for (const LinkId id : route_of(flow)) {
-    Link& l = link_[id.index()];
+    Link& l = links[id.index()];
     l.give(-l.quanta(rate));
     if constexpr (kWeighted) weight_[id.index()] -= weight;
     --l.rising;
@@ -240,7 +277,7 @@ void MaxMin::stop(std::uint32_t flow, double rate, std::uint32_t bottleneck) {
   }
 }
 
-// Stops all flows still rising on `link`, at `level`.
+// Stops all flows still rising on `link`, at `level`. Of many it tells the processor which, before the first.
 template <bool kWeighted>
 void MaxMin::stop_at_link(std::uint32_t link, double level) {
   Link& l = link_[link];
@@ -258,10 +295,19 @@ void MaxMin::stop_at_link(std::uint32_t link, double level) {
     for (const std::uint32_t flow : at_link_) stop<true>(flow, level * table_.weight(flow), link);
   } else {
     l.filled_at = level;
-    at_link_.clear();
     const FlowTable::Entry* entry = table_.flows_on(link).data();
+    const std::uint32_t* const rising = rising_.data();
+    if (l.rising <= kFewStop) {
+      for (std::uint32_t left = l.rising; left > 0; ++entry) {
+        if (rising[entry->flow] != filling_) continue;
+        stop<false>(entry->flow, level, link);
+        --left;
+      }
+      return;
+    }
+    at_link_.clear();
     for (std::uint32_t left = l.rising; left > 0; ++entry) {
-      if (rising_[entry->flow] != filling_) continue;
+      if (rising[entry->flow] != filling_) continue;
       __builtin_prefetch(&flow_[entry->flow]);
       at_link_.push_back(entry->flow);
       --left;

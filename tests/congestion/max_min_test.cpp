@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -117,6 +118,53 @@ TEST(MaxMin, ASlowLinkKeepsItsDigitsBesideAVeryFastOne) {
     const FlowId late = m.add(links({0}), 1, kNoLimit);
     (void)m.solve();
     EXPECT_NEAR(m.rate(late), 1000 - 100.0 / 3, 1e-12 * 1000);
+  }
+}
+
+// Flows over the same links, each over some of its own besides, that come at once: the local scope, which has a short cut for
+// them, gives what the filling of a component does, to the last bit; if their own links are wide, by hand. Then one of them ends.
+TEST(MaxMin, FlowsThatShareAllOfTheirLinksAreFilledAsAComponentIs) {
+  const std::uint64_t base = base_seed(1);
+  for (std::uint64_t seed = base; seed < base + 400; ++seed) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    Rng rng(seed);
+    const auto flows = static_cast<std::uint32_t>(2 + rng.below(5)),
+               shared = 1 + static_cast<std::uint32_t>(rng.below(3));
+    const bool weighted = rng.below(3) > 0, wide = rng.below(2) > 0;
+    std::vector<double> capacity;
+    for (std::uint32_t l = 0; l < shared; ++l)
+      capacity.push_back(1e9 * static_cast<double>(1 + rng.below(4)));
+    const double narrowest = *std::min_element(capacity.begin(), capacity.end());
+    std::vector<std::vector<LinkId>> routes(flows);
+    std::vector<double> weights(flows, 1);
+    for (std::uint32_t f = 0; f < flows; ++f) {
+      for (std::uint32_t l = 0; l < shared; ++l) routes[f].emplace_back(l);
+      for (auto own = rng.below(3); own > 0; --own) {
+        routes[f].emplace_back(static_cast<std::uint32_t>(capacity.size()));
+        capacity.push_back(wide ? 1e10 : 1e9 * (0.1 + rng.unit()));
+      }
+      if (weighted) weights[f] = 0.1 + rng.unit();
+    }
+    MaxMin local(capacity, MaxMin::Scope::kLocal), component(capacity, MaxMin::Scope::kComponent);
+    double sum = 0;
+    for (std::uint32_t f = 0; f < flows; ++f) {
+      for (MaxMin* const m : {&local, &component}) (void)m->add(routes[f], weights[f], kNoLimit);
+      sum += weights[f];
+    }
+    const auto compare = [&](std::uint32_t from, double tolerance) {
+      (void)local.solve();
+      (void)component.solve();
+      for (std::uint32_t f = from; f < flows; ++f) {
+        EXPECT_NEAR(local.rate(FlowId(f)), component.rate(FlowId(f)), tolerance * narrowest) << f;
+        EXPECT_EQ(local.bottleneck(FlowId(f)), component.bottleneck(FlowId(f))) << f;
+        if (wide) EXPECT_NEAR(local.rate(FlowId(f)), narrowest * weights[f] / sum, 1e-12 * narrowest) << f;
+      }
+    };
+    compare(0, 0);
+    for (MaxMin* const m : {&local, &component}) m->remove(FlowId(0));
+    sum -= weights[0];
+    compare(1, 1e-12);
+    if (HasFailure()) return;
   }
 }
 
