@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "traces/exchange_series.hpp"
@@ -15,11 +16,6 @@ using List = std::span<const std::int64_t>;
 
 bool all_at_least(List l, std::int64_t least) {
   return std::ranges::all_of(l, [=](std::int64_t v) { return v >= least; });
-}
-
-const char* requests_fault(List l) {
-  const bool ok = std::ranges::all_of(l, [](std::int64_t v) { return v >= 0 && v < kMaxRequestSlots; });
-  return ok ? nullptr : "a request slot in the list is out of range";
 }
 
 const char* matched_fault(List l, const OpLimits& limits) {
@@ -143,6 +139,13 @@ bool list_required(OpKind k, std::uint8_t flags) {
     default:
       return false;
   }
+}
+
+const char* requests_fault(List l) {
+  static_assert(std::has_single_bit(kMaxRequestSlots));
+  std::uint64_t all = 0;  // a bit of it tells that one of them is too large, or negative
+  for (const std::int64_t v : l) all |= static_cast<std::uint64_t>(v);
+  return all < kMaxRequestSlots ? nullptr : "a request slot in the list is out of range";
 }
 
 const char* list_fault(const Op& op, List l, const OpLimits& limits) {

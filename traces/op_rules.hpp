@@ -48,6 +48,12 @@ struct KindRules {
 // Null if well formed, else what is wrong. op_fault checks everything, list_fault only the list. O(list).
 [[nodiscard]] const char* list_fault(const Op& op, std::span<const std::int64_t> list,
                                      const OpLimits& limits);
+// Of the lists of such a kind requests_fault() says what list_fault() does, but for their length; of several lists one after the
+// other, too.
+[[nodiscard]] constexpr bool lists_requests(OpKind k) {
+  return k == OpKind::startall || k == OpKind::waitall || k == OpKind::testall;
+}
+[[nodiscard]] const char* requests_fault(std::span<const std::int64_t> list);
 [[nodiscard]] const char* op_fault(const Op& op, std::span<const std::int64_t> list, const OpLimits& limits);
 
 // What is wrong with the first operation of a block that is not well formed.

@@ -108,8 +108,8 @@ struct BlockDecoder::Impl {
   Result<void> prepare_amounts(const WireGroup& w, std::uint32_t n, const OpLimits& limits, Group& g);
   Result<void> prepare_flops(const WireGroup& w, std::int64_t* amounts, std::uint32_t n, Group& g);
   void fill_rows(std::string_view group_of, std::size_t n_groups, Op* rows);
-  Result<void> add_lists(std::string_view group_of, const OpLimits& limits, const KernelNumbers& kernels,
-                         OpBlock& out);
+  Result<void> add_lists(Group& g, const std::uint32_t* at, std::uint32_t n, const OpLimits& limits,
+                         const KernelNumbers& kernels, OpBlock& out);
 };
 
 BlockDecoder::BlockDecoder() : impl_(std::make_unique_for_overwrite<Impl>()) {}
@@ -327,25 +327,39 @@ void BlockDecoder::Impl::fill_rows(std::string_view group_of, std::size_t n_grou
   }
 }
 
-Result<void> BlockDecoder::Impl::add_lists(std::string_view group_of, const OpLimits& limits,
-                                           const KernelNumbers& kernels, OpBlock& out) {
-  for (std::size_t i = 0; i < group_of.size(); ++i) {
-    Group& g = groups[static_cast<unsigned char>(group_of[i])];
-    if (!g.has_lists()) continue;
-    Op& op = out.ops[i];
-    const std::uint32_t code = g.list_size != nullptr ? *g.list_size++ : g.list_size0;
+// The lists of a group, one after the other. `at`: as fill_group() has it.
+Result<void> BlockDecoder::Impl::add_lists(Group& g, const std::uint32_t* at, std::uint32_t n,
+                                           const OpLimits& limits, const KernelNumbers& kernels,
+                                           OpBlock& out) {
+  const OpKind kind = g.head.kind;
+  const std::span<const std::int64_t> all(values.data() + g.next_value, g.values_end - g.next_value);
+  const bool checked = lists_requests(kind) && requests_fault(all) == nullptr;
+  const std::size_t begin = out.lists.size();
+  out.lists.resize(begin + all.size() + n);
+  std::int64_t* to = out.lists.data() + begin;
+  std::size_t taken = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const std::uint32_t code = g.list_size != nullptr ? g.list_size[i] : g.list_size0;
+    Op& op = *reinterpret_cast<Op*>(reinterpret_cast<char*>(out.ops.data()) + at[i]);
     if (code == 0) {
-      if (list_required(op.kind, op.flags))
-        return fault("the operation needs a list", std::string(op_name(op.kind)));
+      if (list_required(kind, op.flags))
+        return fault("the operation needs a list", std::string(op_name(kind)));
       continue;
     }
-    if (code - 1 > g.values_end - g.next_value) return fault("a list is longer than the values of its group");
-    op.extra = out.add_list(std::span(values).subspan(g.next_value, code - 1));
-    g.next_value += code - 1;
-    if (names_kernels(op.kind))
-      WEFT_TRY(kernels.translate(op, std::span(out.lists).subspan(op.extra + 1, code - 1)));
-    if (const char* f = list_fault(op, out.list(op), limits)) return fault(f, std::string(op_name(op.kind)));
+    const std::size_t size = code - 1;
+    if (size > all.size() - taken) return fault("a list is longer than the values of its group");
+    op.extra = static_cast<std::uint32_t>(to - out.lists.data());
+    *to = static_cast<std::int64_t>(size);
+    const std::span<std::int64_t> list(to + 1, size);
+    std::copy_n(all.data() + taken, size, list.data());
+    taken += size;
+    to += size + 1;
+    if (checked && size <= kMaxListValues) continue;
+    if (names_kernels(kind)) WEFT_TRY(kernels.translate(op, list));
+    if (const char* f = list_fault(op, list, limits)) return fault(f, std::string(op_name(kind)));
   }
+  out.lists.resize(static_cast<std::size_t>(to - out.lists.data()));
+  g.next_value += taken;
   return {};
 }
 
@@ -376,7 +390,6 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
     if (d.counts[g] != 0)
       return fault("an operation names a group that the block does not define", std::to_string(g));
   d.values.clear();
-  bool lists = false;
   std::uint32_t begin = 0;
   for (std::size_t k = 0; k < n_groups; ++k) {
     if (d.counts[k] == 0)
@@ -384,15 +397,17 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
     WireGroup w;
     if (!d.scan(d.messages[k], w)) return no_message();
     WEFT_TRY(d.prepare(w, begin, d.counts[k], limits, d.groups[k]));
-    lists = lists || d.groups[k].has_lists();
     d.next[k] = d.place.data() + begin;
     begin += d.counts[k];
   }
   out.ops.resize(ops);
   d.fill_rows(group_of, n_groups, out.ops.data());
-  if (lists) WEFT_TRY(d.add_lists(group_of, limits, kernels, out));
-  for (std::size_t k = 0; k < n_groups; ++k)
-    if (d.groups[k].next_value != d.groups[k].values_end) return fault("a group has list values left over");
+  const std::uint32_t* at = d.place.data();
+  for (std::size_t k = 0; k < n_groups; at += d.counts[k], ++k) {
+    Impl::Group& g = d.groups[k];
+    if (g.has_lists()) WEFT_TRY(d.add_lists(g, at, d.counts[k], limits, kernels, out));
+    if (g.next_value != g.values_end) return fault("a group has list values left over");
+  }
   return {};
 }
 
