@@ -138,7 +138,7 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
     if (given_up_) return;
     // The envelope comes with the first byte; that of a copy with all.
     if (!cost_.known_at_once())
-      delivered = sockets_.is_copy(src, dst) ? messages_[i].started : messages_[i].flow_start;
+      delivered = sockets_.is_copy(src, dst) ? m.started : m.flow_start;
   } else if (!cost_.known_at_once()) {
     const auto route = route_of(m);
     if (!route.reachable) {
@@ -147,10 +147,10 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
     }
     m.visible = delivered = at + request_way(cost_, placement_[src] == placement_[dst], route.latency);
   }
-  c.route = messages_[i].route;
-  c.epoch = messages_[i].route_epoch;
+  c.route = m.route;
+  c.epoch = m.route_epoch;
   if (!cost_.known_at_once()) c.delivered = delivered = std::max(c.delivered, delivered);
-  messages_[i].matched = delivered;
+  m.matched = delivered;
   if (const Channels::Receive* const receive = channels_.take_receive(c, tag)) return match(i, *receive);
   channels_.wait(c, i);
   may_be_seen(i);

@@ -53,7 +53,9 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
       series_({routes_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,
               causes_, hindsight_, agenda_),
       overheads_(cost_.has_cpu_costs()),
-      test_cost_(cost_.test()) {}
+      test_cost_(cost_.test()),
+      next_report_(options.on_progress ? 0 : kBeyond),
+      next_forget_(flows == Flows::kShared ? kBeyond : 0) {}
 
 // Takes computations and polls that miss as one. True: a message may cut that short, so the rank waits for the network.
 bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
@@ -86,11 +88,12 @@ void DirectReplay::run_ready() {
     if (ranks_.many())
       if (const auto next = ranks_.ready_after(1)) prefetch_rank(next->index());
     run_rank(r);
-    if (options_.on_progress && ranks_.ops_done() >= next_report_) {
+    if (ranks_.ops_done() >= next_report_) [[unlikely]] {
       options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
       next_report_ = ranks_.ops_done() + 65536;
     }
-    if (flows_ != Flows::kShared && ranks_.ops_done() >= next_forget_) forget_past();
+    if (ranks_.ops_done() >= next_forget_) [[unlikely]]
+      forget_past();
   }
 }
 

@@ -81,6 +81,7 @@ class DirectReplay final : private PollView {
  private:
   static constexpr std::uint32_t kAhead = 64;
   static constexpr std::uint32_t kTurn = 64;
+  static constexpr std::uint64_t kBeyond = ~std::uint64_t{0};
   enum class Step : std::uint8_t { kDone, kBlocked, kSkip };  // kSkip: the rank is at another operation now
 
   // The end of one side of a message, and of whatever else a rank waits for.
@@ -271,8 +272,8 @@ class DirectReplay final : private PollView {
   std::uint64_t truncated_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t links_entered_ = 0;  // without events
-  std::uint64_t next_report_ = 0;    // operations
-  std::uint64_t next_forget_ = 0;    // operations
+  std::uint64_t next_report_;        // operations; beyond all: nobody asks
+  std::uint64_t next_forget_;        // likewise
 };
 
 }  // namespace weft::replay
