@@ -135,6 +135,39 @@ void MaxMin::close_component(std::size_t from) {
   }
 }
 
+[[gnu::always_inline]] inline void MaxMin::commit_flows() {
+  Link* const links = link_.data();
+  Flow* const flows = flow_.data();
+  double* const rates = rate_.data();
+  for (const std::uint32_t flow : members_) {
+    Flow& f = flows[flow];
+    const bool elsewhere = f.bottleneck != f.next_bottleneck;
+    if (elsewhere) {
+      if (f.bottleneck != kNone) --links[f.bottleneck].bound;
+      if (f.next_bottleneck != kNone) ++links[f.next_bottleneck].bound;
+      f.bottleneck = f.next_bottleneck;
+      bottleneck_[flow] = LinkId(f.bottleneck);
+    }
+    if (f.next_rate != f.rate) {
+      rates[flow] = f.rate = f.next_rate;
+      changed_.push_back(FlowId(flow));
+    } else if (elsewhere) {
+      moved_.push_back(FlowId(flow));
+    }
+  }
+  if (certificate_due()) check_certificate(rate_);
+}
+
+void MaxMin::commit() {
+  for (const std::uint32_t link : touched_) {
+    Link& l = link_[link];
+    // Flows outside keep the level that they were given, so that levels cannot creep by one tolerance a
+    // solve.
+    if (l.filled_at < kInfinity && l.held == 0) l.level = l.filled_at;
+  }
+  commit_flows();
+}
+
 // REQUIRES: something was added, is dirty or was squeezed; no groups.
 std::span<const FlowId> MaxMin::solve_changes() {
   ++stats_.solves;
@@ -213,39 +246,6 @@ inline bool MaxMin::is_large() const {
 inline void MaxMin::next_solve() {
   ++solve_;
   WEFT_CHECK(solve_ != 0 && filling_ < 0xfffffff0u, "more than 2^32 solves by one model");
-}
-
-void MaxMin::commit() {
-  for (const std::uint32_t link : touched_) {
-    Link& l = link_[link];
-    // Flows outside keep the level that they were given, so that levels cannot creep by one tolerance a
-    // solve.
-    if (l.filled_at < kInfinity && l.held == 0) l.level = l.filled_at;
-  }
-  commit_flows();
-}
-
-void MaxMin::commit_flows() {
-  Link* const links = link_.data();
-  Flow* const flows = flow_.data();
-  double* const rates = rate_.data();
-  for (const std::uint32_t flow : members_) {
-    Flow& f = flows[flow];
-    const bool elsewhere = f.bottleneck != f.next_bottleneck;
-    if (elsewhere) {
-      if (f.bottleneck != kNone) --links[f.bottleneck].bound;
-      if (f.next_bottleneck != kNone) ++links[f.next_bottleneck].bound;
-      f.bottleneck = f.next_bottleneck;
-      bottleneck_[flow] = LinkId(f.bottleneck);
-    }
-    if (f.next_rate != f.rate) {
-      rates[flow] = f.rate = f.next_rate;
-      changed_.push_back(FlowId(flow));
-    } else if (elsewhere) {
-      moved_.push_back(FlowId(flow));
-    }
-  }
-  if (certificate_due()) check_certificate(rate_);
 }
 
 // Ascending; by a pass over all rows where many have changed.

@@ -52,7 +52,7 @@ class EventQueue {
     push_heap(e);
   }
   // The same of what happens a time after its push that many others have, too: `delay` says which.
-  void push_in_turn(Instant time, std::uint64_t sequence, Kind kind, std::uint32_t index,
+  [[gnu::always_inline]] void push_in_turn(Instant time, std::uint64_t sequence, Kind kind, std::uint32_t index,
                     std::uint64_t delay) {
     const Event e{time.no_later_than_last(), sequence, kind, index};
     const auto l = static_cast<std::uint32_t>((delay * 0x9e3779b97f4a7c15ULL) >> (64 - kLaneBits));
@@ -89,7 +89,7 @@ class EventQueue {
     [[nodiscard]] const Event& at(std::size_t i) const { return ring_[(next_ + i) & mask_]; }
     [[nodiscard]] const Event& front() const { return at(0); }
     [[nodiscard]] const Event& back() const { return ring_[(last_ - 1) & mask_]; }
-    void push(const Event& e) {
+    [[gnu::always_inline]] void push(const Event& e) {
       if (size() == ring_.size()) grow();
       ring_[last_++ & mask_] = e;
     }

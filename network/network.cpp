@@ -181,21 +181,16 @@ inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequenc
   const std::span<const double> rates = model.rates();
   const std::span<const LinkId> bottlenecks = model.bottlenecks();
   constexpr std::size_t kAhead = 8;  // many changed: their rows and queue entries are not near
-  std::size_t i = 0;
-  const auto go_to = [&](std::size_t end, bool hints) {
-    for (; i < end; ++i) {
-      const FlowId id = changed[i];
-      if (hints) {
-        __builtin_prefetch(&flows_[changed[i + 2 * kAhead].index()]);
-        completions_.prefetch(changed[i + 2 * kAhead], false);
-        completions_.prefetch(changed[i + kAhead], true);
-      }
-      go_at(id, rates[id.index()], bottlenecks[id.index()], now, sequence);
+  const std::size_t hints = changed.size() > 2 * kAhead ? changed.size() - 2 * kAhead : 0;
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    const FlowId id = changed[i];
+    if (i < hints) [[unlikely]] {
+      __builtin_prefetch(&flows_[changed[i + 2 * kAhead].index()]);
+      completions_.prefetch(changed[i + 2 * kAhead], false);
+      completions_.prefetch(changed[i + kAhead], true);
     }
-  };
-  if (changed.size() > 2 * kAhead) [[unlikely]]
-    go_to(changed.size() - 2 * kAhead, true);
-  go_to(changed.size(), false);
+    go_at(id, rates[id.index()], bottlenecks[id.index()], now, sequence);
+  }
   completions_.find_first();
   // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
   // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.

@@ -98,7 +98,7 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
 }
 
 // The later of the two sides is the match; `matched` was when the message was delivered.
-inline void DirectReplay::match(std::uint32_t i, const Channels::Receive& receive) {
+[[gnu::always_inline]] inline void DirectReplay::match(std::uint32_t i, const Channels::Receive& receive) {
   if (audits_.matches != nullptr) audits_.matches->matched(i, static_cast<std::uint32_t>(receive.sequence));
   const Target target = receive.target;
   Message& m = messages_[i];
@@ -174,7 +174,7 @@ void DirectReplay::post_recv(std::uint32_t rank, std::uint32_t source, std::uint
 
 // ---- Flows that share links.
 
-inline void DirectReplay::start_flow(std::uint32_t i) {
+[[gnu::always_inline]] inline void DirectReplay::start_flow(std::uint32_t i) {
   Message& m = messages_[i];
   --lanes_[m.src].ahead;
   const std::int64_t size = cost_.size(m.bytes);

@@ -93,7 +93,7 @@ DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, con
   return l.requests.begin(slot, receive);
 }
 
-inline void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const Op& op) {
+[[gnu::always_inline]] inline void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const Op& op) {
   const bool receive = l.requests.is_receive(slot);
   if (op.peer == kProcNull)
     tell(r, Target{slot}, {l.clock, kNone, false}, 0);

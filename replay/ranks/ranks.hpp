@@ -39,7 +39,7 @@ class Ranks {
     [[nodiscard]] bool is_collective() const { return (value & kCollectiveBit) != 0; }
     [[nodiscard]] std::uint32_t index() const { return value & ~kCollectiveBit; }
   };
-  void make_ready(std::uint32_t r) {
+  [[gnu::always_inline]] void make_ready(std::uint32_t r) {
     rows_[r].state = RankState::kReady;
     ready_.push_back(r);
   }
