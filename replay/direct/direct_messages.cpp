@@ -137,8 +137,7 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
     leave(i, at, kNoTime);
     if (given_up_) return;
     // The envelope comes with the first byte; that of a copy with all.
-    if (!cost_.known_at_once())
-      delivered = sockets_.is_copy(src, dst) ? m.started : m.flow_start;
+    if (!cost_.known_at_once()) delivered = sockets_.is_copy(src, dst) ? m.started : m.flow_start;
   } else if (!cost_.known_at_once()) {
     const auto route = route_of(m);
     if (!route.reachable) {

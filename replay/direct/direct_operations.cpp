@@ -13,7 +13,8 @@ using traces::kProcNull;
 using traces::Op;
 using traces::OpKind;
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::compute(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::compute(std::uint32_t r, Rank& k, Lane& l,
+                                                                       const Op& op) {
   const Elapsed d =
       op.kind == OpKind::compute_kernel ? run_ahead_.call_time(r, op) : compute_.of(r, k.pc, op);
   if (agenda_.failed()) return give_up();
@@ -23,7 +24,8 @@ using traces::OpKind;
   return Step::kDone;
 }
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::send(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::send(std::uint32_t r, Rank& k, Lane& l,
+                                                                    const Op& op) {
   if (op.peer == kProcNull) return Step::kDone;
   if (k.stage == Stage::kFresh) {
     if (overheads_) spend(r, k, l, Part::kSend, cost_.send(op.amount), Cause::kSendOverhead);
@@ -36,7 +38,8 @@ using traces::OpKind;
   return Step::kDone;
 }
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::recv(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::recv(std::uint32_t r, Rank& k, Lane& l,
+                                                                    const Op& op) {
   if (op.peer == kProcNull) return Step::kDone;
   if (op.peer < 0) return give_up();
   if (k.stage == Stage::kFresh) {
@@ -93,7 +96,8 @@ DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, con
   return l.requests.begin(slot, receive);
 }
 
-[[gnu::always_inline]] inline void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const Op& op) {
+[[gnu::always_inline]] inline void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot,
+                                                              const Op& op) {
   const bool receive = l.requests.is_receive(slot);
   if (op.peer == kProcNull)
     tell(r, Target{slot}, {l.clock, kNone, false}, 0);
@@ -107,7 +111,8 @@ DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, con
               Target{slot}, l.clock);
 }
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::isend(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::isend(std::uint32_t r, Rank& k, Lane& l,
+                                                                     const Op& op) {
   if (overheads_ && op.peer != kProcNull)
     spend(r, k, l, Part::kSend, cost_.isend(op.amount), Cause::kSendOverhead);
   if (op.request == traces::kNoRequest) {  // the program freed the request at once
@@ -156,13 +161,15 @@ template <class Slots>
   return Step::kDone;
 }
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l,
+                                                                    const Op& op) {
   std::int64_t single = op.request;
   return wait_for(r, k, l, op, traces::completed_requests(op, k.program.list(k.pc, op), single));
 }
 
 // Of one request, as most waits are, no step is a loop.
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::wait_for_one(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::wait_for_one(std::uint32_t r, Rank& k, Lane& l,
+                                                                            const Op& op) {
   return wait_for(r, k, l, op, std::array<std::int64_t, 1>{op.request});
 }
 
