@@ -186,10 +186,6 @@ bool MaxMin::fill_alike() {
     bottleneck = id.index();
   }
   if (shared == 0) return false;
-  if constexpr (kWeighted) {
-    const Link& l = link_[bottleneck];
-    level = l.in_rates(l.quanta(capacity_[bottleneck])) / weight_of_members(true);
-  }
   const double wide = level * (1 + kSameLevel);
   std::uint32_t touched = shared;
   for (const std::uint32_t flow : members_) {
@@ -207,6 +203,10 @@ bool MaxMin::fill_alike() {
     }
     if (with_others != shared) return false;
     if (route.size() > shared) ++touched;
+  }
+  if constexpr (kWeighted) {
+    const Link& l = link_[bottleneck];
+    level = l.in_rates(l.quanta(capacity_[bottleneck])) / weight_of_members(true);
   }
   for (const std::uint32_t flow : members_) {
     flow_[flow].next_rate = settled(flow, kWeighted ? level * table_.weight(flow) : level);
