@@ -142,7 +142,7 @@ inline std::uint32_t FlowTable::take(std::size_t hops, double weight, double lim
   weight_[flow] = weight;
   limit_[flow] = limit;
   hops_[flow].weighted = weight != 1.0;
-  hops_[flow].limited = limit < std::numeric_limits<double>::infinity();
+  hops_[flow].limited = limit < kInfinity;
   return flow;
 }
 

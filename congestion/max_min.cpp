@@ -227,11 +227,7 @@ std::span<const FlowId> MaxMin::solve_changes() {
   dirty_.clear();
   next_solve();
   if (large) enter_groups();
-  if (changed_.size() == 2) {
-    if (changed_[1] < changed_[0]) std::swap(changed_[0], changed_[1]);
-  } else if (changed_.size() > 2) {
-    sort_changed();
-  }
+  if (changed_.size() > 1) sort_changed();
   return changed_;
 }
 
@@ -239,8 +235,7 @@ std::span<const FlowId> MaxMin::solve_changes() {
 inline bool MaxMin::is_large() const {
   if (members_.size() <= large_solve_) return false;
   if (scope_ != Scope::kLocal || never_group_) return false;
-  const std::size_t changes = large_solve_ == 0 ? 0 : added_.size() + dirty_.size();
-  return members_.size() > std::max(large_solve_, kWideSolve * changes);
+  return large_solve_ == 0 || members_.size() > kWideSolve * (added_.size() + dirty_.size());
 }
 
 inline void MaxMin::next_solve() {

@@ -62,10 +62,9 @@ void MaxMin::enter(std::size_t from) {
       limited_.push_back(flow);
       if constexpr (kRisingNow) std::push_heap(limited_.begin(), limited_.end(), later());
     }
-    const auto rise = [&](std::uint32_t link) __attribute__((always_inline))->Link& {
-      Link& l = links[link];
-      const bool fresh = l.stamp != filling;
-      if (fresh) touch(link);
+    const auto rise = [&](std::uint32_t link) -> Link& {
+      const bool fresh = kWeighted && links[link].stamp != filling;
+      Link& l = touch(link);
       l.give(l.quanta(rate));
       if constexpr (kWeighted) weight_[link] = fresh ? weight : weight_[link] + weight;
       ++l.rising;
