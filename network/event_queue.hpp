@@ -52,9 +52,8 @@ class EventQueue {
     push_heap(e);
   }
   // The same of what happens a time after its push that many others have, too: `delay` says which.
-  [[gnu::always_inline]] void push_in_turn(Instant time, std::uint64_t sequence, Kind kind,
-                                           std::uint32_t index, std::uint64_t delay) {
-    const Event e{time.no_later_than_last(), sequence, kind, index};
+  [[gnu::always_inline]] void push_in_turn(Event e, std::uint64_t delay) {
+    e.time = e.time.no_later_than_last();
     const auto l = static_cast<std::uint32_t>((delay * 0x9e3779b97f4a7c15ULL) >> (64 - kLaneBits));
     Lane& lane = lanes_[l];
     if (lane.size() == 0) {

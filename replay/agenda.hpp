@@ -29,7 +29,7 @@ class Agenda {
   void post_in(Elapsed d, EventKind kind, std::uint32_t index) { post(now_ + d, kind, index); }
   // The same where others come the same time after they are posted: costs no search.
   [[gnu::always_inline]] void post_in_turn(Elapsed d, EventKind kind, std::uint32_t index) {
-    events_.push_in_turn(now_ + d, sequence_++, kind, index, static_cast<std::uint64_t>(d.ticks()));
+    events_.push_in_turn({now_ + d, sequence_++, kind, index}, static_cast<std::uint64_t>(d.ticks()));
   }
   // That of the event which is posted next: whoever posts it knows it again by that.
   [[nodiscard]] std::uint64_t next_sequence() const { return sequence_; }

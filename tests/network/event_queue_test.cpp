@@ -41,7 +41,7 @@ TEST(EventQueue, EventsComeByTimeAndThenInTheOrderOfTheirSequence) {
         const Elapsed d = in_turn ? often[rng.below(often.size())] : draw_delay(rng);
         const auto index = static_cast<std::uint32_t>(rng.below(1000));
         if (in_turn)
-          queue.push_in_turn(now + d, sequence, Kind::kOther, index, static_cast<std::uint64_t>(d.ticks()));
+          queue.push_in_turn({now + d, sequence, Kind::kOther, index}, static_cast<std::uint64_t>(d.ticks()));
         else
           queue.push({now + d, sequence, Kind::kOne, index});
         expected.insert({std::min(now + d, Instant::last()), sequence++, index});
