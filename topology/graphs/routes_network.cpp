@@ -122,14 +122,9 @@ bool take(std::string_view& in, std::vector<T>& column) {
   return less == 0;
 }
 template <class T>
-[[gnu::noinline]] bool all_below(std::span<const T> v, std::uint32_t limit) {
+[[gnu::noinline]] bool all_below(const std::vector<T>& v, T limit) {
   std::uint32_t beyond = 0;
-  for (const T x : v) {
-    if constexpr (std::is_same_v<T, LinkId>)
-      beyond |= x.index() >= limit ? 1u : 0u;
-    else
-      beyond |= x >= limit ? 1u : 0u;
-  }
+  for (const T x : v) beyond |= x < limit ? 0u : 1u;
   return beyond == 0;
 }
 bool ascending(std::span<const std::uint32_t> v) { return rising(v, 0); }
@@ -144,15 +139,12 @@ bool sound(const RoutesNetwork& n) {
   if (n.row.front() != 0 || n.row.back() != pairs || n.offset.front() != 0 ||
       n.offset.back() != n.links.size())
     return false;
-  const auto below = [](std::span<const std::uint32_t> v, std::uint32_t limit) {
-    return all_below(v, limit);
-  };
-  if (!ascending(n.from) || !ascending(n.row) || !ascending(n.offset) || !below(n.from, n.vertices) ||
-      !below(n.to, n.vertices) || !below(n.dst, n.hosts))
+  if (!ascending(n.from) || !ascending(n.row) || !ascending(n.offset) || !all_below(n.from, n.vertices) ||
+      !all_below(n.to, n.vertices) || !all_below(n.dst, n.hosts))
     return false;
   for (std::uint32_t h = 0; h < n.hosts; ++h)
     if (!rising(std::span(n.dst).subspan(n.row[h], n.row[h + 1] - n.row[h]), 1)) return false;
-  return all_below(std::span<const LinkId>(n.links), static_cast<std::uint32_t>(links)) &&
+  return all_below(n.links, LinkId(static_cast<std::uint32_t>(links))) &&
          std::ranges::all_of(n.capacity, [](double c) { return c > 0 && std::isfinite(c); }) &&
          std::ranges::all_of(n.latency, [](Duration d) { return d >= Duration(0); });
 }
