@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/id.hpp"
+#include "core/uninitialized.hpp"
 #include "core/units.hpp"
 
 namespace weft::traces {
@@ -181,9 +182,9 @@ static_assert(sizeof(Op) == 32, "two operations per cache line");
 // A run of consecutive operations of one rank.
 struct OpBlock {
   RankId rank;
-  std::uint64_t first_op = 0;       // index of ops[0] in the rank's program
-  std::vector<Op> ops;              // at most kMaxBlockOps
-  std::vector<std::int64_t> lists;  // pool: at index `extra` stands n, then n values
+  std::uint64_t first_op = 0;              // index of ops[0] in the rank's program
+  std::vector<Op, Uninitialized<Op>> ops;  // at most kMaxBlockOps; resize() leaves new ones to be written
+  std::vector<std::int64_t> lists;         // pool: at index `extra` stands n, then n values
 
   [[nodiscard]] std::span<const std::int64_t> list(const Op& op) const {
     if (op.extra == kNoList) return {};

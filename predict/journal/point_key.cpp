@@ -33,8 +33,8 @@ class Hasher {
     add(s.size());
     add(s.data(), s.size());
   }
-  template <class T>
-  void add_all(const std::vector<T>& v) {
+  template <class T, class Storage>
+  void add_all(const std::vector<T, Storage>& v) {
     add(v.size());
     add(v.data(), v.size() * sizeof(T));
   }

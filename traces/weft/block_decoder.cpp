@@ -315,9 +315,17 @@ constexpr auto kFillGroup = []<std::size_t... kHas>(std::index_sequence<kHas...>
 }  // namespace
 
 void BlockDecoder::Impl::fill_rows(std::string_view group_of, std::size_t n_groups, Op* rows) {
-#pragma GCC unroll 4
-  for (std::uint32_t i = 0; i < group_of.size(); ++i)
-    *next[static_cast<unsigned char>(group_of[i])]++ = i * static_cast<std::uint32_t>(sizeof(Op));
+  const auto put = [this, group = group_of.data()](std::size_t i) {
+    *next[static_cast<unsigned char>(group[i])]++ = static_cast<std::uint32_t>(i * sizeof(Op));
+  };
+  std::size_t i = 0;
+  for (; i + 4 <= group_of.size(); i += 4) {
+    put(i);
+    put(i + 1);
+    put(i + 2);
+    put(i + 3);
+  }
+  for (; i < group_of.size(); ++i) put(i);
   const std::uint32_t* at = place.data();
   for (std::size_t k = 0; k < n_groups; at += counts[k], ++k) {
     const Group& g = groups[k];
