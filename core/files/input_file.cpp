@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "core/source_pos.hpp"
 
@@ -27,7 +28,9 @@ Error zero_byte(const std::string& path, std::string_view text, std::size_t at) 
   return bad_input(position(path, text, at), "a zero byte: this is no text", {}, "UTF-8 or ASCII text");
 }
 
-Result<std::string> read(const std::string& path, std::uint64_t limit, bool text) {
+// Bytes: std::string or FileBytes.
+template <class Bytes>
+Result<Bytes> read(const std::string& path, std::uint64_t limit, bool text) {
   struct Close {
     void operator()(std::FILE* f) const {
       if (f != stdin) std::fclose(f);
@@ -47,17 +50,20 @@ Result<std::string> read(const std::string& path, std::uint64_t limit, bool text
   };
   if (regular && static_cast<std::uint64_t>(st.st_size) > most)
     return too_large(fmt::format("{} bytes", st.st_size));
-  std::string out;
-  if (regular) out.reserve(static_cast<std::size_t>(st.st_size));
-  char buffer[1 << 16];
-  std::size_t n = 0;
-  while ((n = std::fread(buffer, 1, sizeof buffer, f.get())) > 0) {
-    const std::size_t before = out.size();
-    out.append(buffer, n);
-    if (out.size() > most) return too_large(fmt::format("more than {} bytes", most));
-    if (const void* zero = text ? std::memchr(buffer, 0, n) : nullptr; zero != nullptr)
-      return zero_byte(path, out, before + static_cast<std::size_t>(static_cast<const char*>(zero) - buffer));
+  // One byte more than there should be, so that the end is seen at once.
+  constexpr std::size_t kPiece = std::size_t{1} << 16;
+  Bytes out;
+  out.resize(regular && st.st_size > 0 ? static_cast<std::size_t>(st.st_size) + 1 : kPiece);
+  std::size_t have = 0, n = 0;
+  while ((n = std::fread(out.data() + have, 1, out.size() - have, f.get())) > 0) {
+    const std::size_t before = std::exchange(have, have + n);
+    if (have > most) return too_large(fmt::format("more than {} bytes", most));
+    if (const void* zero = text ? std::memchr(out.data() + before, 0, n) : nullptr; zero != nullptr)
+      return zero_byte(path, {out.data(), have},
+                       static_cast<std::size_t>(static_cast<const char*>(zero) - out.data()));
+    if (have == out.size()) out.resize(std::max(have + kPiece, 2 * have));
   }
+  out.resize(have);
   if (std::ferror(f.get()) != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(errno)));
   return out;
 }
@@ -84,11 +90,15 @@ Result<std::string> as_text(const std::string& path, std::string bytes) {
 }
 
 Result<std::string> read_file(const std::string& path, std::uint64_t limit) {
-  return read(path, limit, false);
+  return read<std::string>(path, limit, false);
+}
+
+Result<FileBytes> read_bytes(const std::string& path, std::uint64_t limit) {
+  return read<FileBytes>(path, limit, false);
 }
 
 Result<std::string> read_text(const std::string& path, std::uint64_t limit) {
-  WEFT_ASSIGN(std::string bytes, read(path, limit, true));
+  WEFT_ASSIGN(std::string bytes, read<std::string>(path, limit, true));
   return as_text(path, std::move(bytes));
 }
 

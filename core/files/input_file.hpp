@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
+#include "core/uninitialized.hpp"
 
 namespace weft {
 
@@ -27,6 +29,10 @@ inline constexpr std::string_view kMostUnpacked =
 // The whole file. Errors: kBadInput; a directory, and more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::string& path,
                                             std::uint64_t limit = std::uint64_t{1} << 30);
+// The same without zeroes before it is read.
+using FileBytes = std::vector<char, Uninitialized<char>>;
+[[nodiscard]] Result<FileBytes> read_bytes(const std::string& path,
+                                           std::uint64_t limit = std::uint64_t{1} << 30);
 
 // The whole file as text: read_file(), then as_text(). A zero byte ends the reading at once.
 [[nodiscard]] Result<std::string> read_text(const std::string& path,

@@ -56,17 +56,17 @@ KeptCopy::KeptCopy(std::string_view purpose, std::string_view input)
   path_ = fmt::format("{}/{}-{:016x}{:016x}", folder_, purpose_, hash.high64, hash.low64);
 }
 
-std::optional<std::string> KeptCopy::find() const {
+std::optional<FileBytes> KeptCopy::find() const {
   if (path_.empty()) return std::nullopt;
   std::error_code error;
   if (!fs::is_regular_file(path_, error)) return std::nullopt;
-  auto bytes = read_file(path_);
+  auto bytes = read_bytes(path_);
   std::uint64_t hash = 0;
   if (!bytes || bytes->size() < sizeof hash) return std::nullopt;
   const std::size_t made = bytes->size() - sizeof hash;
   std::memcpy(&hash, bytes->data() + made, sizeof hash);
   bytes->resize(made);
-  if (hash_of(*bytes) != hash) return std::nullopt;
+  if (hash_of({bytes->data(), made}) != hash) return std::nullopt;
   return std::move(*bytes);
 }
 

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/files/input_file.hpp"
+
 namespace weft {
 
 class KeptCopy {
@@ -23,7 +25,7 @@ class KeptCopy {
   KeptCopy(std::string_view purpose, std::string_view input);
 
   // What was kept; nothing if there is none.
-  [[nodiscard]] std::optional<std::string> find() const;
+  [[nodiscard]] std::optional<FileBytes> find() const;
   // Keeps `made`, if it can.
   void keep(std::string_view made) const;
   // Of the copy; empty if none is kept anywhere.

@@ -34,40 +34,37 @@ constexpr std::size_t kWorthKeeping = std::size_t{16} << 10;
 // Routes of all pairs in one arena, found by binary search in the row of the source.
 class TableRouting final : public Routing {
  public:
-  explicit TableRouting(RoutesNetwork& n)
-      : row_(std::move(n.row)),
-        dst_(std::move(n.dst)),
-        offset_(std::move(n.offset)),
-        links_(std::move(n.links)) {}
+  explicit TableRouting(RouteTable table) : table_(std::move(table)) {}
 
   bool route(HostId src, HostId to, std::vector<LinkId>& out) const override {
     if (src == to) return true;
-    const auto begin = dst_.begin() + row_[src.index()];
-    const auto end = dst_.begin() + row_[src.index() + 1];
-    const auto it = std::lower_bound(begin, end, to.index());
-    if (it == end || *it != to.index()) return false;
-    const auto k = static_cast<std::size_t>(it - dst_.begin());
-    out.insert(out.end(), links_.begin() + offset_[k], links_.begin() + offset_[k + 1]);
+    const auto pairs =
+        table_.dst.subspan(table_.row[src.index()], table_.row[src.index() + 1] - table_.row[src.index()]);
+    const auto it = std::ranges::lower_bound(pairs, to.index());
+    if (it == pairs.end() || *it != to.index()) return false;
+    const std::size_t k = table_.row[src.index()] + static_cast<std::size_t>(it - pairs.begin());
+    const auto links = table_.links.subspan(table_.offset[k], table_.offset[k + 1] - table_.offset[k]);
+    out.insert(out.end(), links.begin(), links.end());
     return true;
   }
   std::string_view name() const override { return "table"; }
   std::optional<HopHistogram> hop_histogram() const override {
     HopHistogram h;
     std::uint64_t reached = 0;
-    for (std::size_t s = 0; s + 1 < row_.size(); ++s)
-      for (std::uint32_t k = row_[s]; k < row_[s + 1]; ++k)
-        if (dst_[k] != s) {
-          h.add(offset_[k + 1] - offset_[k], 1);
+    const auto& [row, dst, offset, links, owner] = table_;
+    for (std::size_t s = 0; s + 1 < row.size(); ++s)
+      for (std::uint32_t k = row[s]; k < row[s + 1]; ++k)
+        if (dst[k] != s) {
+          h.add(offset[k + 1] - offset[k], 1);
           ++reached;
         }
-    const std::uint64_t n = row_.size() - 1;
+    const std::uint64_t n = row.size() - 1;
     h.unreachable = n * (n - 1) - reached;
     return h;
   }
 
  private:
-  std::vector<std::uint32_t> row_, dst_, offset_;  // as RoutesNetwork has them
-  std::vector<LinkId> links_;
+  RouteTable table_;
 };
 
 Result<RoutesNetwork> read_network(const std::string& path) {
@@ -77,8 +74,8 @@ Result<RoutesNetwork> read_network(const std::string& path) {
     return network_of(text);
   }
   const KeptCopy copy("routes", bytes);
-  if (const auto kept = copy.find())
-    if (auto network = network_from(*kept)) return std::move(*network);
+  if (auto kept = copy.find())
+    if (auto network = network_from(std::move(*kept))) return std::move(*network);
   WEFT_ASSIGN(const RoutesText text, read_routes_text(path, std::move(bytes)));
   RoutesNetwork network = network_of(text);
   copy.keep(to_bytes(network));
@@ -103,7 +100,7 @@ Result<Fabric> build_routes(const Params& params) {
            {params.has("bw") ? override_values[0].bandwidth : Bandwidth(n.capacity[l]),
             params.has("lat") ? override_values[0].latency : n.latency[l]});
   }
-  b.set_routing(std::make_shared<TableRouting>(n));
+  b.set_routing(std::make_shared<TableRouting>(std::move(n.routes)));
   b.set_link_names(std::move(n.names));
   b.set_vertex_names([hosts = n.hosts](VertexId v) {
     return v.index() < hosts ? fmt::format("node-{}", v.index())
