@@ -19,6 +19,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/uninitialized.hpp"
+
 namespace weft::congestion {
 
 class LevelQueue {
@@ -38,6 +40,15 @@ class LevelQueue {
     spread_ = false;
     horizon_ = ~std::uint64_t{0};
   }
+  // A key for each of `rows`, key(row), in this order.
+  template <class Rows, class Key>
+  void assign(const Rows& rows, Key key) {
+    clear();
+    key_.resize(rows.size());
+    double* to = key_.data();
+    for (const auto row : rows) *to++ = key(row);
+    if (key_.size() > kFew) put_in_order();
+  }
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(key_.size()); }
   // The next slot.
   void add(double key) {
@@ -54,12 +65,17 @@ class LevelQueue {
   template <class Now, class Ahead>
   double lowest(Now now, Ahead ahead) {
     if (!ordered_) {
-      const double* const keys = key_.data();
-      std::uint32_t least = 0;
-      for (std::uint32_t slot = 1; slot < key_.size(); ++slot)
-        if (keys[slot] < keys[least]) least = slot;
-      winner_ = least;
-      return key_.empty() ? kNever : keys[least];
+      // The first of the lowest.
+      double least = kNever;
+      const double* const end = key_.data() + key_.size();
+      const double* winner = key_.data();
+      for (const double* k = winner; k != end; ++k)
+        if (*k < least) {
+          least = *k;
+          winner = k;
+        }
+      winner_ = static_cast<std::uint32_t>(winner - key_.data());
+      return least;
     }
     while (true) {
       while (!heap_.empty()) {
@@ -96,7 +112,7 @@ class LevelQueue {
 
  private:
   static constexpr std::uint32_t kNone = ~0u;
-  static constexpr std::size_t kFew = 12;    // keys that need no order
+  static constexpr std::size_t kFew = 40;    // keys that need no order
   static constexpr std::size_t kSmall = 64;  // entries of a heap that needs no buckets
   static constexpr int kShift = 48;          // of the bits of a key: 16 buckets to a factor of two
   static constexpr std::size_t kBuckets = 1024;
@@ -202,12 +218,12 @@ class LevelQueue {
     if (!heap_.empty()) down(0, last);
   }
 
-  std::vector<double> key_;   // by slot; kNever: passed over
-  bool ordered_ = false;      // heap_ and all that follows are in use
-  std::uint32_t winner_ = 0;  // unless they are
-  std::vector<Entry> heap_;   // keys below horizon_
-  bool spread_ = false;       // over buckets
-  std::uint64_t base_ = 0;    // bits of the key at which bucket 0 begins
+  std::vector<double, Uninitialized<double>> key_;  // by slot; kNever: passed over
+  bool ordered_ = false;                            // heap_ and all that follows are in use
+  std::uint32_t winner_ = 0;                        // unless they are
+  std::vector<Entry> heap_;                         // keys below horizon_
+  bool spread_ = false;                             // over buckets
+  std::uint64_t base_ = 0;                          // bits of the key at which bucket 0 begins
   std::uint64_t horizon_ = ~std::uint64_t{0};
   std::vector<Entry> pool_;
   std::array<std::uint32_t, kBuckets> heads_ = filled();

@@ -70,7 +70,7 @@ void MaxMin::end_lone(std::uint32_t flow) {
 
 void MaxMin::end_lone_on(std::span<const LinkId> route) {
   for (const LinkId id : route)
-    if (const Link& l = link_[id.index()]; l.lone) end_lone(l.outside);
+    if (const Link& l = link_[id.index()]; l.lone()) end_lone(l.outside);
 }
 
 void MaxMin::remove_from_groups(std::uint32_t flow) {
@@ -159,13 +159,26 @@ void MaxMin::close_component(std::size_t from) {
 }
 
 void MaxMin::commit() {
-  for (const std::uint32_t link : touched_) {
+  for (const std::uint32_t link : stopped_at_) {
     Link& l = link_[link];
     // Flows outside keep the level that they were given, so that levels cannot creep by one tolerance a
     // solve.
-    if (l.filled_at < kInfinity && l.held == 0) l.level = l.filled_at;
+    if (l.held == 0) l.level = l.filled_at;
   }
   commit_flows();
+}
+
+// Fills members_ and whom that disturbs. False: in the end fill_together() did, which leaves commit_flows() to do.
+bool MaxMin::fill_in_rounds() {
+  fill();
+  for (int round = 1; disturbs(); ++round) {
+    take_back();
+    if (round == kMaxRounds) close_component(0);
+    // One that came onto the link of another: most such pairs are alone there.
+    if (members_.size() == 2 && fill_together()) return false;
+    fill();
+  }
+  return true;
 }
 
 // REQUIRES: something was added, is dirty or was squeezed; no groups.
@@ -212,14 +225,10 @@ std::span<const FlowId> MaxMin::solve_changes() {
       // Who was held back is gone, too.
     } else if (members_.size() == 1 ? fill_alone(members_[0]) : fill_together()) {
       commit_flows();
-    } else {
-      fill();
-      for (int round = 1; disturbs(); ++round) {
-        take_back();
-        if (round == kMaxRounds) close_component(0);
-        fill();
-      }
+    } else if (fill_in_rounds()) {
       commit();
+    } else {
+      commit_flows();
     }
   }
   const bool large = is_large();
@@ -227,7 +236,8 @@ std::span<const FlowId> MaxMin::solve_changes() {
   dirty_.clear();
   next_solve();
   if (large) enter_groups();
-  if (changed_.size() > 1) sort_changed();
+  if (changed_.size() == 2 && changed_[1] < changed_[0]) std::swap(changed_[0], changed_[1]);
+  if (changed_.size() > 2) sort_changed();
   return changed_;
 }
 

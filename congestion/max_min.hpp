@@ -131,14 +131,16 @@ class MaxMin final : public SharingModel {
     std::uint32_t count = 0;  // flows
     std::uint32_t dirty = 0;  // solve() that has it in dirty_
     // Of a filling.
-    std::uint32_t stamp = 0;         // filling that the rest belongs to
-    double filled_at = kInfinity;    // level at which the link stopped flows
-    std::uint32_t rising = 0;        // flows still rising
-    std::uint32_t outside = 0;       // flows that are not being filled; of a lone flow's link: that flow
-    std::uint32_t held = 0;          // of these, flows with this bottleneck
-    std::uint32_t slot : 30 = 0;     // in touched_ and in levels_
-    std::uint32_t searched : 1 = 0;  // for flows outside above its level
-    std::uint32_t lone : 1 = 0;      // between fillings: its flow is lone
+    std::uint32_t stamp = 0;       // filling that the rest belongs to
+    double filled_at = kInfinity;  // level at which the link stopped flows
+    std::uint32_t rising = 0;      // flows still rising
+    std::uint32_t outside = 0;     // flows that are not being filled; of a lone flow's link: that flow
+    std::uint32_t held = 0;        // of these, flows with this bottleneck
+    std::uint32_t place = 0;       // slot in touched_ and in levels_, with the two below: written at once
+    static constexpr std::uint32_t kSearched = 1u << 31;  // for flows outside above its level
+    static constexpr std::uint32_t kLone = 1u << 30;      // between fillings: its flow is lone
+    [[nodiscard]] std::uint32_t slot() const { return place & (kLone - 1); }
+    [[nodiscard]] bool lone() const { return (place & kLone) != 0; }
     // Rates are not negative, so this rounds; lround would be a call.
     [[nodiscard]] std::int64_t quanta(double rate) const {
       return static_cast<std::int64_t>(rate * to_quanta + 0.5);  // NOLINT(bugprone-incorrect-roundings)
@@ -196,6 +198,7 @@ class MaxMin final : public SharingModel {
   void join_bound(std::uint32_t link);
   void close_component(std::size_t from);
   void fill();
+  bool fill_in_rounds();
   void fill_one(std::uint32_t flow);
   bool fill_alone(std::uint32_t flow);
   bool fill_together();
@@ -271,8 +274,9 @@ class MaxMin final : public SharingModel {
   IdStack squeezed_;  // links that lost capacity
   IdStack members_;
   IdStack touched_;
-  IdStack limited_;  // heap: lowest limit first
-  IdStack freed_;    // links that got room while they hold back flows outside
+  IdStack stopped_at_;  // of these, links that stopped flows
+  IdStack limited_;     // heap: lowest limit first
+  IdStack freed_;       // links that got room while they hold back flows outside
   IdStack at_link_;
   LevelQueue levels_;  // by slot in touched_
   std::vector<FlowId> changed_;

@@ -19,8 +19,7 @@ constexpr std::uint32_t kFewStop = 8;  // flows whose rows need no hint
   l.rising = 0;
   l.outside = l.count;
   l.held = l.bound;
-  l.searched = 0;
-  l.slot = static_cast<std::uint32_t>(touched_.size()) & 0x3fffffffu;
+  l.place = static_cast<std::uint32_t>(touched_.size());
   touched_.push_back(link);
   return l;
 }
@@ -70,22 +69,26 @@ void MaxMin::enter(std::size_t from) {
       ++l.rising;
       --l.outside;
       if constexpr (kRisingNow)
-        if (l.slot < known && rate < levels_.key(l.slot) * weight) levels_.set(l.slot, key<kWeighted>(link));
+        if (l.slot() < known && rate < levels_.key(l.slot()) * weight)
+          levels_.set(l.slot(), key<kWeighted>(link));
       return l;
     };
-    // Of the links that the flow has to itself only the narrowest can stop it.
+    // Of the links that the flow has to itself only the narrowest can stop it, and that only where it is narrower than those
+    // that it shares: of such a one others take a part.
     std::uint32_t own = kNone;
-    double narrowest = kInfinity;
+    double narrowest = kInfinity, shared = kInfinity;
     for (const LinkId id : route_of(flow)) {
       const std::uint32_t link = id.index();
+      const double c = capacity[link];
       if (links[link].count > 1) {
         rise(link);
-      } else if (capacity[link] < narrowest) {
-        narrowest = capacity[link];
+        shared = std::min(shared, c);
+      } else if (c < narrowest) {
+        narrowest = c;
         own = link;
       }
     }
-    if (own != kNone) {
+    if (narrowest < shared) {
       Link& l = rise(own);
       l.free = l.quanta(narrowest);
     }
@@ -115,6 +118,7 @@ inline void MaxMin::count_filling(std::size_t links) {
 void MaxMin::fill() {
   ++filling_;
   touched_.clear();
+  stopped_at_.clear();
   if (members_.size() == 1) {
     fill_one(members_[0]);
   } else {
@@ -150,10 +154,11 @@ bool MaxMin::fill_together() {
   return table_.weighted() > 0 ? fill_alike<true>() : fill_alike<false>();
 }
 
-// The weights of members_ added up: in their order, as enter() does; in ascending order, as stop_at_link() does.
+// The weights of members_ added up: in their order, as enter() does; in ascending order, as stop_at_link() does (of two
+// it is the same).
 inline double MaxMin::weight_of_members(bool ascending) {
   const IdStack* flows = &members_;
-  if (ascending && members_.size() > 2) {
+  if (ascending) {
     at_link_.assign({members_.begin(), members_.size()});
     std::sort(at_link_.begin(), at_link_.end());
     flows = &at_link_;
@@ -167,57 +172,65 @@ template <bool kWeighted>
 bool MaxMin::fill_alike() {
   const auto flows = static_cast<std::uint32_t>(members_.size());
   const double weights = kWeighted ? weight_of_members(false) : static_cast<double>(flows);
-  ++filling_;
+  const double* const capacity = capacity_.data();
+  Link* const links = link_.data();
+  const std::uint32_t filling = ++filling_;
   const std::span<const LinkId> first = route_of(members_[0]);
   std::uint32_t shared = 0;
   std::uint32_t bottleneck = kNone;
-  double level = kInfinity;
+  double level = kInfinity, own = kInfinity;
   for (const LinkId id : first) {
-    Link& l = link_[id.index()];
-    if (l.count == 1) continue;
+    Link& l = links[id.index()];
+    const double c = capacity[id.index()];
+    if (l.count == 1) {
+      own = std::min(own, c);
+      continue;
+    }
     if (l.count != flows) return false;
-    l.stamp = filling_;
+    l.stamp = filling;
     ++shared;
-    // A tie goes to the first link.
-    const double own = l.in_rates(l.quanta(capacity_[id.index()])) / weights;
-    if (own >= level) continue;
-    level = own;
+    // A tie goes to the first link. A capacity is a whole number of quanta: room() would be the same.
+    const double least = c / weights;
+    if (least >= level) continue;
+    level = least;
     bottleneck = id.index();
   }
   if (shared == 0) return false;
-  const double wide = level * (1 + kSameLevel);
-  std::uint32_t touched = shared;
-  for (const std::uint32_t flow : members_) {
+  const double wide = level * (1 + kSameLevel), narrowest = capacity[bottleneck];
+  const auto most = [&](std::uint32_t flow) { return kWeighted ? wide * table_.weight(flow) : wide; };
+  if (own <= most(members_[0])) return false;
+  std::uint32_t touched = shared + (own < narrowest ? 1 : 0);
+  for (std::uint32_t i = 1; i < flows; ++i) {
+    const std::uint32_t flow = members_[i];
     std::uint32_t with_others = 0;
-    const std::span<const LinkId> route = route_of(flow);
-    const double most = kWeighted ? wide * table_.weight(flow) : wide;
-    for (const LinkId id : route) {
-      if (link_[id.index()].count == 1) {
-        if (capacity_[id.index()] <= most) return false;
-      } else if (link_[id.index()].stamp == filling_) {
+    own = kInfinity;
+    for (const LinkId id : route_of(flow)) {
+      if (const Link& l = links[id.index()]; l.count == 1)
+        own = std::min(own, capacity[id.index()]);
+      else if (l.stamp == filling)
         ++with_others;
-      } else {
+      else
         return false;
-      }
     }
-    if (with_others != shared) return false;
-    if (route.size() > shared) ++touched;
+    if (with_others != shared || own <= most(flow)) return false;
+    if (own < narrowest) ++touched;
   }
-  if constexpr (kWeighted) {
-    const Link& l = link_[bottleneck];
-    level = l.in_rates(l.quanta(capacity_[bottleneck])) / weight_of_members(true);
-  }
+  if (kWeighted && flows > 2) level = capacity[bottleneck] / weight_of_members(true);
   for (const std::uint32_t flow : members_) {
     flow_[flow].next_rate = settled(flow, kWeighted ? level * table_.weight(flow) : level);
     flow_[flow].next_bottleneck = bottleneck;
   }
-  for (const LinkId id : first) {
-    Link& l = link_[id.index()];
-    if (l.count == 1) continue;
-    l.free = l.quanta(capacity_[id.index()]);
+  const auto take = [&](std::uint32_t link) {
+    Link& l = links[link];
+    l.free = l.quanta(capacity[link]);
     for (const std::uint32_t flow : members_) l.free -= l.quanta(flow_[flow].next_rate);
-  }
-  link_[bottleneck].level = level;
+  };
+  if (shared == 1)
+    take(bottleneck);
+  else
+    for (const LinkId id : first)
+      if (links[id.index()].count > 1) take(id.index());
+  links[bottleneck].level = level;
   count_filling(touched);
   return true;
 }
@@ -250,6 +263,7 @@ void MaxMin::fill_one(std::uint32_t flow) {
     Link& l = touch(bottleneck);
     if (l.count == 1) l.outside = 0;
     l.filled_at = rate / table_.weight(flow);
+    stopped_at_.push_back(bottleneck);
   }
   if (bottleneck_[flow].valid()) --link_[bottleneck_[flow].index()].held;
   flow_[flow].next_rate = rate;
@@ -269,6 +283,10 @@ template <bool kWeighted>
   const double weight = kWeighted ? table_.weight(flow) : 1.0;
   for (const LinkId id : route_of(flow)) {
     Link& l = links[id.index()];
+    if (l.count == 1) {  // what is free there nobody asks
+      l.rising = 0;
+      continue;
+    }
     l.give(-l.quanta(rate));
     if constexpr (kWeighted) weight_[id.index()] -= weight;
     --l.rising;
@@ -280,13 +298,14 @@ template <bool kWeighted>
 template <bool kWeighted>
 void MaxMin::stop_at_link(std::uint32_t link, double level) {
   Link& l = link_[link];
+  stopped_at_.push_back(link);
   if constexpr (kWeighted) {
     // In ascending order, so that the sums do not depend on the order of the link's list; and with the weight
     // summed afresh, free of what cancellation left in it.
     at_link_.clear();
     for (const FlowTable::Entry e : table_.flows_on(link))
       if (rising_[e.flow] == filling_) at_link_.push_back(e.flow);
-    std::sort(at_link_.begin(), at_link_.end());
+    if (at_link_.size() > 1) std::sort(at_link_.begin(), at_link_.end());
     double weight = 0;
     for (const std::uint32_t flow : at_link_) weight += table_.weight(flow);
     level = l.room() / weight;
@@ -324,8 +343,8 @@ bool MaxMin::pull(std::uint32_t link, double level) {
   const std::size_t before = members_.size();
   if (l.held > 0 && l.level > level * (1 + kSameLevel)) {
     join_bound(link);
-  } else if (!l.searched && (l.bound == 0 || level < l.level * (1 - kSameLevel))) {
-    l.searched = 1;  // the level only rises from here
+  } else if ((l.place & Link::kSearched) == 0 && (l.bound == 0 || level < l.level * (1 - kSameLevel))) {
+    l.place |= Link::kSearched;  // the level only rises from here
     const double bar = level * (1 + kSameLevel);
     for (const FlowTable::Entry e : table_.flows_on(link))
       if (rate_[e.flow] > (kWeighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
@@ -338,8 +357,7 @@ bool MaxMin::pull(std::uint32_t link, double level) {
 template <bool kWeighted>
 void MaxMin::fill_links() {
   enter<kWeighted, false>(0);
-  levels_.clear();
-  for (const std::uint32_t link : touched_) levels_.add(key<kWeighted>(link));
+  levels_.assign(touched_, [&](std::uint32_t link) { return key<kWeighted>(link); });
   if (limited_.size() > 1) std::make_heap(limited_.begin(), limited_.end(), later());
   freed_.clear();
   while (open_ > 0) {
@@ -377,7 +395,7 @@ void MaxMin::fill_links() {
     const double level = level_of<kWeighted>(link);
     levels_.drop_winner();
     if (pull<kWeighted>(link, level)) {
-      levels_.set(link_[link].slot, key<kWeighted>(link));
+      levels_.set(link_[link].slot(), key<kWeighted>(link));
       continue;
     }
     stop_at_link<kWeighted>(link, level);
@@ -394,6 +412,7 @@ void MaxMin::fill_links() {
 // Finds the flows outside that this filling disturbs; they join. False: none, the filling stands.
 bool MaxMin::disturbs() {
   const std::size_t before = members_.size();
+  filled_ = before;
   const bool alone = members_.size() == 1;
   const bool weighted = table_.weighted() > 0;
   for (const std::uint32_t link : touched_) {
@@ -414,7 +433,6 @@ bool MaxMin::disturbs() {
       if (l.room() > slack) join_bound(link);
     }
   }
-  filled_ = before;
   return members_.size() > before;
 }
 

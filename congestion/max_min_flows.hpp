@@ -30,7 +30,7 @@ inline void MaxMin::mark_dirty(std::uint32_t link) {
                  if (hop < f.link.size()) f.link[hop] = LinkId(link);
                  Link& l = link_[link];
                  l.count = static_cast<std::uint32_t>(flows.size());
-                 l.lone = 0;
+                 l.place = 0;
                  // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
                  if (l.count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[flows[0].flow]);
                });
@@ -45,7 +45,7 @@ inline void MaxMin::mark_dirty(std::uint32_t link) {
     f.link[hop] = LinkId(link);
     Link& l = link_[link];
     l.count = 1;
-    l.lone = 1;
+    l.place = Link::kLone;
     l.outside = flow;
   }
   const Alone alone = alone_on(route, limit);
@@ -82,7 +82,7 @@ inline void MaxMin::remove_lone(std::uint32_t flow) {
   for (const LinkId id : route_of(flow)) {
     Link& l = link_[id.index()];
     l.count = 0;
-    l.lone = 0;
+    l.place = 0;
   }
   table_.give_back(flow);
 }
