@@ -55,6 +55,8 @@ class FlowTable {
   // The same; `left(link, count)` hears of each link, with the number of flows that are still on it.
   template <class Left>
   void remove(std::uint32_t flow, Left left);
+  // Whether the next add() makes a new row.
+  [[nodiscard]] bool full() const { return free_ids_.empty(); }
   // The id that the next add() gives.
   [[nodiscard]] std::uint32_t next() const { return free_ids_.empty() ? rows() : free_ids_.back(); }
 
@@ -132,17 +134,20 @@ std::uint32_t FlowTable::add(std::span<const LinkId> route, double weight, doubl
 
 inline std::uint32_t FlowTable::take(std::size_t hops, double weight, double limit) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (!(weight > 0 && weight < kInfinity && limit > 0 && (hops > 0 || limit < kInfinity))) [[unlikely]]
-    refuse(hops, weight, limit);
+  const bool weighted = weight != 1.0, limited = limit != kInfinity;
+  // Most are neither.
+  if (weighted || limited || hops == 0)
+    if (!(weight > 0 && weight < kInfinity && limit > 0 && (hops > 0 || limit < kInfinity))) [[unlikely]]
+      refuse(hops, weight, limit);
   const std::uint32_t flow = next();
-  if (flow == rows()) [[unlikely]]
+  if (full()) [[unlikely]]
     new_row();
   else
     free_ids_.pop_back();
   weight_[flow] = weight;
   limit_[flow] = limit;
-  hops_[flow].weighted = weight != 1.0;
-  hops_[flow].limited = limit < kInfinity;
+  hops_[flow].weighted = weighted;
+  hops_[flow].limited = limited;
   return flow;
 }
 

@@ -14,6 +14,7 @@
 namespace weft::congestion {
 namespace {
 
+constexpr auto kNobody = [](LinkId) {};  // hears of the links of a route
 // After so many rounds the local scope takes the whole component: bounds the work on adverse loads.
 constexpr int kMaxRounds = 12;
 #ifdef NDEBUG
@@ -53,16 +54,20 @@ void MaxMin::new_row() {
 }
 
 FlowId MaxMin::add(std::span<const LinkId> route, double weight, double rate_cap) {
-  return add_here(route, weight, rate_cap);
+  return would_be_lone(route) ? add_lone(route, weight, rate_cap, kNobody)
+                              : add_to_others(route, weight, rate_cap, kNobody);
 }
 
-void MaxMin::remove(FlowId id) { remove_here(id); }
+void MaxMin::remove(FlowId id) {
+  if (id.index() < flow_.size() && lone(id)) return remove_lone(id, kNobody);
+  remove_from_others(id, kNobody);
+}
 
 // It is one of the table from now on, as if solve() had given it its rate.
 void MaxMin::end_lone(std::uint32_t flow) {
   Flow& f = flow_[flow];
   f.lone = 0;
-  enter_table(flow, route_of(flow));
+  enter_table(flow, route_of(flow), [&](LinkId link) { link_[link.index()].place = 0; });
   if (f.bottleneck == kNone) return;
   link_[f.bottleneck].bound = 1;
   link_[f.bottleneck].level = f.rate / table_.weight(flow);
@@ -88,7 +93,7 @@ bool MaxMin::vary_capacities() {
   own_capacity_.assign(capacity_.begin(), capacity_.end());
   capacity_ = own_capacity_;
   never_group_ = true;
-  lone_flows_ = false;
+  lone_flows_ = rates_lone_ = false;
   return true;
 }
 

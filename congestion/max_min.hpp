@@ -69,7 +69,7 @@ class MaxMin final : public SharingModel {
   // From now on a flow that has all of its links to itself gets its rate from add(), and solve() does not name it: it is lone()
   // until another comes onto one of its links. In the local scope, while there are no groups and capacities do not vary. Before the
   // first flow.
-  void rate_lone_flows() { lone_flows_ = scope_ == Scope::kLocal && own_capacity_.empty(); }
+  void rate_lone_flows() { lone_flows_ = rates_lone_ = scope_ == Scope::kLocal && own_capacity_.empty(); }
   [[nodiscard]] bool lone(FlowId flow) const { return flow_[flow.index()].lone; }
 
   // Hints to the processor: the flow will be removed, a flow over the link added or removed.
@@ -78,9 +78,17 @@ class MaxMin final : public SharingModel {
 
   [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
   void remove(FlowId flow) override;
-  // The same, to be part of the caller (max_min_flows.hpp).
-  FlowId add_here(std::span<const LinkId> route, double weight, double rate_cap);
-  void remove_here(FlowId flow);
+  // The same by parts, to be part of the caller (max_min_flows.hpp): of flows that are lone() and of those that are not;
+  // `each(link)` hears of each link of the route, for who has rows of links, too. add_lone() REQUIRES: would_be_lone(route).
+  [[nodiscard]] bool would_be_lone(std::span<const LinkId> route) const;
+  template <class Each>
+  FlowId add_lone(std::span<const LinkId> route, double weight, double rate_cap, Each each);
+  template <class Each>
+  FlowId add_to_others(std::span<const LinkId> route, double weight, double rate_cap, Each each);
+  template <class Each>
+  void remove_lone(FlowId flow, Each each);
+  template <class Each>
+  void remove_from_others(FlowId flow, Each each);
   [[nodiscard]] bool to_solve() const override {
     return groups_ || !added_.empty() || !dirty_.empty() || !squeezed_.empty();
   }
@@ -179,14 +187,19 @@ class MaxMin final : public SharingModel {
   struct Alone {
     double rate;
     std::uint32_t bottleneck;  // kNone: its limit
+    // The narrowest of its links decides, or its limit; a tie goes to the first link.
+    void cross(double capacity, std::uint32_t link) {
+      if (capacity < rate) *this = {capacity, link};
+    }
   };
   [[nodiscard]] Alone alone_on(std::span<const LinkId> route, double limit) const;
-  bool meet(std::span<const LinkId> route);
-  void enter_table(std::uint32_t flow, std::span<const LinkId> route);
-  void begin_lone(std::uint32_t flow, std::span<const LinkId> route, double limit);
+  std::uint32_t new_flow(std::span<const LinkId> route, double weight, double limit);
+  template <class Each>
+  void enter_table(std::uint32_t flow, std::span<const LinkId> route, Each each);
+  template <class Each>
+  void begin_lone(std::uint32_t flow, std::span<const LinkId> route, double limit, Each each);
   void end_lone(std::uint32_t flow);
   [[gnu::noinline]] void end_lone_on(std::span<const LinkId> route);
-  void remove_lone(std::uint32_t flow);
   void remove_from_groups(std::uint32_t flow);
   [[gnu::noinline]] void new_row();
   [[noreturn]] static void refuse(FlowId flow);
@@ -251,7 +264,8 @@ class MaxMin final : public SharingModel {
   std::span<const double> capacity_;
   std::vector<double> own_capacity_;  // empty: capacities do not vary
   Scope scope_;
-  bool lone_flows_ = false;
+  bool lone_flows_ = false;  // there may be some: rates_lone_, and no groups
+  bool rates_lone_ = false;
   std::size_t large_solve_;
   std::uint64_t most_visits_;
   FlowTable table_;
@@ -292,11 +306,9 @@ class MaxMin final : public SharingModel {
   bool never_group_ = false;   // it was given up
 };
 
-// The narrowest of its links decides, or its limit; a tie goes to the first link.
 inline MaxMin::Alone MaxMin::alone_on(std::span<const LinkId> route, double limit) const {
   Alone a{limit, kNone};
-  for (const LinkId id : route)
-    if (capacity_[id.index()] < a.rate) a = {capacity_[id.index()], id.index()};
+  for (const LinkId id : route) a.cross(capacity_[id.index()], id.index());
   return a;
 }
 

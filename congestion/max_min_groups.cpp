@@ -19,6 +19,7 @@ constexpr std::uint32_t kMostGivenUp = 64;
 void MaxMin::enter_groups() {
   for (std::uint32_t flow = 0; flow < flow_.size(); ++flow)
     if (flow_[flow].lone) end_lone(flow);
+  lone_flows_ = false;
   groups_ = std::make_unique<LevelGroups>(table_, capacity_, accuracy_, bottleneck_, rate_, most_visits_);
   removed_ = 1;  // what rounding set apart within a group is a change, too
   const std::vector<FlowId> changed(changed_);
@@ -159,6 +160,7 @@ void MaxMin::fill_all() {
 void MaxMin::leave_groups() {
   groups_.reset();
   never_group_ = true;
+  lone_flows_ = rates_lone_;
   fill_all();
   for (std::uint32_t flow = 0; flow < table_.rows(); ++flow)
     if (table_.alive(flow)) changed_.emplace_back(flow);

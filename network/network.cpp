@@ -131,7 +131,10 @@ void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
     const FlowId again = model_->add(route_, b.weight * members, b.limit * members);
     WEFT_CHECK(again == b.flow, "a model gave another id than the one just freed");
     b.changed = false;
-    (void)goes_alone(again, now, sequence);  // all others of its links may be gone
+    if (max_min_ == nullptr || !max_min_->lone(again)) continue;
+    // All others of its links are gone, so the model has rated it.
+    go_at(again, max_min_->rate(again), max_min_->bottleneck(again), now, sequence);
+    completions_.find_first();
   }
   reweighed_.clear();
 }
@@ -165,13 +168,26 @@ std::uint32_t Network::finish_member(FlowId id, Instant now) {
   const FlowId flow = bundles_[bundle].flow;
   bundles_[bundle].join(static_cast<double>(bytes), started_++, owner);
   dirty_ = true;
-  carry(route, bytes, now);
+  for (const LinkId l : route) carry(l, bytes, now);
   if (audit_ != nullptr) audit_->started(flow, route, weight, rate_cap, bytes, owner, now);
   return flow;
 }
 
+// Many are to go on at other rates, and the rows of few of them are near: tells the processor of those that are next but a
+// few, and returns how far to go until it is to be told again.
+[[gnu::noinline]] const FlowId* Network::hint_at(const FlowId* next, const FlowId* last) const {
+  const FlowId* const end = next + kHintAhead;
+  const auto so_far = [&](std::size_t n) { return std::min(end + n, last); };
+  for (const FlowId* f = so_far(kHintAhead); f != so_far(2 * kHintAhead); ++f) {
+    __builtin_prefetch(&flows_[f->index()]);
+    completions_.prefetch(*f, false);
+  }
+  for (const FlowId* f = end; f != so_far(kHintAhead); ++f) completions_.prefetch(*f, true);
+  return end;
+}
+
 template <class Model>
-inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequence) {
+[[gnu::always_inline]] inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequence) {
   if (!reweighed_.empty()) weigh_bundles(now, sequence);
   dirty_ = false;
   const std::span<const FlowId> changed = model.solve();
@@ -180,17 +196,13 @@ inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequenc
   if (grouped_) leave_groups(now);
   const std::span<const double> rates = model.rates();
   const std::span<const LinkId> bottlenecks = model.bottlenecks();
-  constexpr std::size_t kAhead = 8;  // many changed: their rows and queue entries are not near
-  const std::size_t hints = changed.size() > 2 * kAhead ? changed.size() - 2 * kAhead : 0;
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    const FlowId id = changed[i];
-    if (i < hints) [[unlikely]] {
-      __builtin_prefetch(&flows_[changed[i + 2 * kAhead].index()]);
-      completions_.prefetch(changed[i + 2 * kAhead], false);
-      completions_.prefetch(changed[i + kAhead], true);
-    }
-    go_at(id, rates[id.index()], bottlenecks[id.index()], now, sequence);
+  const FlowId* const last = changed.data() + changed.size();
+  for (const FlowId* next = changed.data(); next != last;) {
+    const FlowId* const end = static_cast<std::size_t>(last - next) > kHintAhead ? hint_at(next, last) : last;
+    for (; next != end; ++next) go_at(*next, rates[next->index()], bottlenecks[next->index()], now, sequence);
   }
+  if (watcher_ != nullptr) [[unlikely]]
+    for (const FlowId id : changed) tell_watcher(id);
   completions_.find_first();
   // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
   // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
@@ -208,6 +220,11 @@ inline void Network::share_out(Model& model, Instant now, std::uint64_t& sequenc
     book(f, -seconds, -bytes);
     if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, f.rate, f.held_by);
   }
+}
+
+void Network::tell_watcher(FlowId id) {
+  const Flow& f = flows_[id.index()];
+  watcher_->rate_changed(f.owner, f.updated, f.rate, f.held_by);
 }
 
 void Network::settle(Instant now, std::uint64_t& sequence) {
@@ -235,6 +252,7 @@ std::uint32_t Network::finish_top(Instant now) { return finish_here(now); }
 
 std::uint32_t Network::finish_bundled(FlowId id, Instant now) {
   const Bundle& b = *bundle_of(id);
+  for (const LinkId l : model_->route(id)) uncarry(l, now);
   const std::uint32_t owner = finish_member(id, now);
   if (b.members.empty() || b.members.front().end > b.served)
     completions_.pop();  // else the next ends now, too

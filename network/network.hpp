@@ -159,6 +159,8 @@ class Network {
   // The bundle for it; kNone: that of its hash is of another kind.
   std::uint32_t bundle_for(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                            Instant now);
+  static constexpr std::size_t kHintAhead = 8;
+  const FlowId* hint_at(const FlowId* next, const FlowId* last) const;
   template <class Model>
   void share_out(Model& model, Instant now, std::uint64_t& sequence);
   template <class Model>
@@ -173,20 +175,29 @@ class Network {
   void advance_group(std::uint32_t group, Instant now);
   double leave_group(std::uint32_t flow, Instant now);
   std::uint32_t finish_in_group(Instant now);
-  // One more flow on each link of the route; one less.
-  void carry(std::span<const LinkId> route, std::int64_t bytes, Instant now) {
-    for (LinkId l : route) {
-      Link& k = links_[l.index()];
-      k.bytes += static_cast<std::uint64_t>(bytes);
-      if (k.flows++ == 0) k.since = now;
-      k.peak = std::max(k.peak, k.flows);
-    }
+  // One more flow on the link; one less.
+  [[gnu::always_inline]] void carry(LinkId link, std::int64_t bytes, Instant now) {
+    Link& k = links_[link.index()];
+    k.bytes += static_cast<std::uint64_t>(bytes);
+    if (k.flows++ == 0) k.since = now;
+    k.peak = std::max(k.peak, k.flows);
   }
-  void uncarry(std::span<const LinkId> route, Instant now) {
-    for (const LinkId l : route) {
-      Link& k = links_[l.index()];
-      if (--k.flows == 0) k.busy += now - k.since;
-    }
+  [[gnu::always_inline]] void uncarry(LinkId link, Instant now) {
+    Link& k = links_[link.index()];
+    if (--k.flows == 0) k.busy += now - k.since;
+  }
+  // The same of the only one.
+  [[gnu::always_inline]] void carry_lone(LinkId link, std::int64_t bytes, Instant now) {
+    Link& k = links_[link.index()];
+    k.bytes += static_cast<std::uint64_t>(bytes);
+    k.flows = 1;
+    k.since = now;
+    k.peak = std::max(k.peak, 1u);
+  }
+  [[gnu::always_inline]] void uncarry_lone(LinkId link, Instant now) {
+    Link& k = links_[link.index()];
+    k.flows = 0;
+    k.busy += now - k.since;
   }
   void change(std::uint32_t bundle);
   [[gnu::noinline]] void new_rows(std::uint32_t flow);  // up to that of `flow`
@@ -194,7 +205,9 @@ class Network {
   void go_at(FlowId id, double rate, LinkId held_by, Instant now, std::uint64_t& sequence);
   [[gnu::noinline]] void go_bundled(FlowId id, double rate, LinkId held_by, Instant now,
                                     std::uint64_t& sequence);
-  bool goes_alone(FlowId id, Instant now, std::uint64_t& sequence);
+  void enter(FlowId id, std::span<const LinkId> route, double alone, std::int64_t bytes, std::uint32_t owner,
+             Instant now, std::array<std::uint32_t, 2> ranks);
+  [[gnu::noinline]] void tell_watcher(FlowId id);  // its rate
   std::uint32_t finish_member(FlowId id, Instant now);
   [[gnu::noinline]] std::uint32_t finish_bundled(FlowId id, Instant now);
 

@@ -104,7 +104,7 @@ std::uint32_t Network::finish_in_group(Instant now) {
   advance_group(group, now);
   accounts_.arrive(group);
   const FlowId id(accounts_.next(group));
-  uncarry(model_->route(id), now);
+  for (const LinkId link : model_->route(id)) uncarry(link, now);
   last_held_by_ = group < links_.size() ? LinkId(group) : LinkId();  // else at a limit of its own
   std::uint32_t owner = flows_[id.index()].owner;
   if (bundle_of(id) != nullptr) {

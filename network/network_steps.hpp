@@ -27,30 +27,15 @@ namespace weft::network {
   f.held_by = held_by;
   f.updated = now;
   completions_.put(id, now + Elapsed::of_seconds(f.remaining / rate), sequence++);
-  if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, rate, held_by);
 }
 
-// Whether the model has rated a flow when it was added, as it has its links to itself: then it goes.
-[[gnu::always_inline]] inline bool Network::goes_alone(FlowId id, Instant now, std::uint64_t& sequence) {
-  if (max_min_ == nullptr || !max_min_->lone(id)) return false;
-  go_at(id, max_min_->rate(id), max_min_->bottleneck(id), now, sequence);
-  completions_.find_first();
-  return true;
-}
-
-[[gnu::always_inline]] inline FlowId Network::start_here(std::span<const LinkId> route, double weight,
-                                                         double rate_cap, double alone, std::int64_t bytes,
-                                                         std::uint32_t owner, Instant now,
-                                                         std::uint64_t& sequence,
-                                                         std::array<std::uint32_t, 2> ranks) {
-  if (may_bundle_ && !route.empty() && links_[route[0].index()].flows >= Bundles::kCrowdedLink)
-    if (const FlowId joined = join_bundle(route, weight, rate_cap, alone, bytes, owner, now); joined.valid())
-      return joined;
-  const FlowId f = max_min_ != nullptr ? max_min_->add_here(route, weight, rate_cap)
-                                       : model_->add(route, weight, rate_cap);
-  if (f.index() >= flows_.size()) [[unlikely]]
-    new_rows(f.index());
-  Flow& flow = flows_[f.index()];
+// The row of a flow that comes.
+[[gnu::always_inline]] inline void Network::enter(FlowId id, std::span<const LinkId> route, double alone,
+                                                  std::int64_t bytes, std::uint32_t owner, Instant now,
+                                                  std::array<std::uint32_t, 2> ranks) {
+  if (id.index() >= flows_.size()) [[unlikely]]
+    new_rows(id.index());
+  Flow& flow = flows_[id.index()];
   flow.remaining = static_cast<double>(bytes);
   flow.rate = 0;
   flow.updated = now;
@@ -60,33 +45,85 @@ namespace weft::network {
   flow.ranks = ranks;
   for (std::size_t i = 0; i < std::min(route.size(), flow.links.size()); ++i)
     flow.links[i] = route[i].index();
-  carry(route, bytes, now);
-  if (grouped_) accounts_.set_order(f.index(), started_);
+  if (grouped_) [[unlikely]]
+    accounts_.set_order(id.index(), started_);
   ++started_;
-  if (!goes_alone(f, now, sequence) || audit_ != nullptr)
-    dirty_ = true;  // an audit sees that nothing is to be solved, too
-  if (audit_ != nullptr) audit_->started(f, route, weight, rate_cap, bytes, owner, now);
+}
+
+[[gnu::always_inline]] inline FlowId Network::start_here(std::span<const LinkId> route, double weight,
+                                                         double rate_cap, double alone, std::int64_t bytes,
+                                                         std::uint32_t owner, Instant now,
+                                                         std::uint64_t& sequence,
+                                                         std::array<std::uint32_t, 2> ranks) {
+  FlowId f;
+  if (max_min_ != nullptr && max_min_->would_be_lone(route)) {
+    // Its links to itself: the model has rated it as it came.
+    f = max_min_->add_lone(route, weight, rate_cap, [&](LinkId link) { carry_lone(link, bytes, now); });
+    enter(f, route, alone, bytes, owner, now, ranks);
+    go_at(f, max_min_->rate(f), max_min_->bottleneck(f), now, sequence);
+    completions_.find_first();
+    if (watcher_ != nullptr) [[unlikely]]
+      tell_watcher(f);
+    if (audit_ == nullptr) return f;
+  } else {
+    if (may_bundle_ && !route.empty() && links_[route[0].index()].flows >= Bundles::kCrowdedLink)
+      if (const FlowId joined = join_bundle(route, weight, rate_cap, alone, bytes, owner, now);
+          joined.valid())
+        return joined;
+    const auto on_link = [&](LinkId link) { carry(link, bytes, now); };
+    if (max_min_ != nullptr) {
+      f = max_min_->add_to_others(route, weight, rate_cap, on_link);
+    } else {
+      f = model_->add(route, weight, rate_cap);
+      for (const LinkId link : route) on_link(link);
+    }
+    enter(f, route, alone, bytes, owner, now, ranks);
+    dirty_ = true;
+    if (audit_ == nullptr) return f;
+  }
+  dirty_ = true;  // an audit sees that nothing is to be solved, too
+  audit_->started(f, route, weight, rate_cap, bytes, owner, now);
   return f;
 }
 
 namespace detail {
-[[gnu::always_inline]] inline void remove_from(congestion::MaxMin& model, FlowId flow) {
-  model.remove_here(flow);
+// Whether the flow is gone with that: it was lone.
+template <class Each>
+[[gnu::always_inline]] inline bool remove_lone(congestion::MaxMin& model, FlowId flow, Each each) {
+  if (!model.lone(flow)) return false;
+  model.remove_lone(flow, each);
+  return true;
 }
-inline void remove_from(congestion::SharingModel& model, FlowId flow) { model.remove(flow); }
+template <class Each>
+bool remove_lone(congestion::SharingModel& /*model*/, FlowId /*flow*/, Each /*each*/) {
+  return false;
+}
+template <class Each>
+[[gnu::always_inline]] inline void remove_from(congestion::MaxMin& model, FlowId flow, Each each) {
+  model.remove_from_others(flow, each);
+}
+template <class Each>
+void remove_from(congestion::SharingModel& model, FlowId flow, Each each) {
+  for (const LinkId link : model.route(flow)) each(link);
+  model.remove(flow);
+}
 }  // namespace detail
 
 template <class Model>
 [[gnu::always_inline]] inline std::uint32_t Network::end_top(Model& model, Instant now) {
   const FlowId id = completions_.top().flow;
-  uncarry(model.route(id), now);
-  last_held_by_ = flows_[id.index()].held_by;
-  if (flows_[id.index()].owner == kBundled) [[unlikely]]
+  const Flow& f = flows_[id.index()];
+  last_held_by_ = f.held_by;
+  if (f.owner == kBundled) [[unlikely]]
     return finish_bundled(id, now);
   completions_.pop();
-  const Flow& f = flows_[id.index()];
+  // One that is lone lost nothing, and its end changes nothing.
+  if (detail::remove_lone(model, id, [&](LinkId link) { uncarry_lone(link, now); })) {
+    if (audit_ != nullptr) dirty_ = true;
+    return f.owner;
+  }
   book(f, (now - f.updated).seconds(), f.remaining);
-  detail::remove_from(model, id);
+  detail::remove_from(model, id, [&](LinkId link) { uncarry(link, now); });
   if (model.to_solve() || audit_ != nullptr) dirty_ = true;
   return f.owner;
 }
