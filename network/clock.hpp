@@ -90,9 +90,7 @@ class Instant {
   [[nodiscard]] constexpr SimTime rounded() const { return SimTime(since_start_.rounded()); }
   // Beyond what SimTime holds: no event may be there.
   [[nodiscard]] constexpr bool past_the_end() const {
-    if (!is_late()) [[likely]]
-      return false;
-    return since_start_ > Elapsed(Duration::max());
+    return is_late() && later_than(Elapsed(Duration::max()));
   }
   // Whole picoseconds, rounded down. REQUIRES: not after never().
   [[nodiscard]] constexpr std::int64_t whole() const {
@@ -103,9 +101,7 @@ class Instant {
   [[nodiscard]] static constexpr Instant never() { return Instant(Elapsed::of_ticks((Ticks{1} << 95) - 1)); }
   // last() in place of what is after it.
   [[nodiscard]] constexpr Instant no_later_than_last() const {
-    if (!is_late()) [[likely]]
-      return *this;
-    return *this > last() ? last() : *this;
+    return is_late() && later_than(last().since_start_) ? last() : *this;
   }
 
   friend constexpr auto operator<=>(Instant, Instant) = default;
@@ -118,6 +114,8 @@ class Instant {
   [[nodiscard]] constexpr bool is_late() const {
     return static_cast<std::int64_t>(since_start_.ticks() >> 64) >= (std::int64_t{1} << 31) - 1;
   }
+  // Apart, as hardly anything is_late(): else both would be compared each time.
+  [[gnu::noinline, gnu::cold]] constexpr bool later_than(Elapsed end) const { return since_start_ > end; }
   Elapsed since_start_;
 };
 

@@ -133,7 +133,7 @@ class CompletionQueue {
         make_room();
       return put_last(e);
     }
-    heap_.push_back(e);
+    heap_.emplace_back();  // which up() writes
     up(heap_.size() - 1, e);
   }
   void put_last(const Entry& e) {
@@ -176,7 +176,7 @@ class CompletionQueue {
     next_time_ = top().time;
   }
 
-  std::vector<Entry> heap_;
+  heap::Rows<Entry> heap_;
   std::vector<Entry> lane_;                       // a ring, of a power of two
   std::uint32_t mask_ = 0, next_ = 0, last_ = 0;  // next_ and last_ go round
   std::uint32_t gaps_ = 0;

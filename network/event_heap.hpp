@@ -12,12 +12,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/uninitialized.hpp"
 #include "network/clock.hpp"
 
 namespace weft::network {
 
 // A 4-ary heap of what has a time and a sequence number, least first. `put(i, e)` writes e to place i.
 namespace heap {
+// What a heap is kept in: emplace_back() leaves a place to be written.
+template <class E>
+using Rows = std::vector<E, Uninitialized<E>>;
 // Of two at the same picosecond.
 template <class E>
 bool before_within(const E& a, const E& b) {
@@ -41,7 +45,7 @@ template <class E, class Put>
 }
 // The same, as part of the caller where it fits right there, as most that start later end later.
 template <class E, class Put>
-[[gnu::always_inline]] inline void up(const std::vector<E>& heap, std::size_t i, const E& e, Put put) {
+[[gnu::always_inline]] inline void up(const Rows<E>& heap, std::size_t i, const E& e, Put put) {
   const E* const rows = heap.data();
   if (i == 0 || rows[(i - 1) >> 2].time.whole() < e.time.whole()) return put(i, e);
   climb(rows, i, e, put);
@@ -69,7 +73,7 @@ template <class E, class Put>
   put(i, e);
 }
 template <class E, class Put>
-[[gnu::always_inline]] inline void down(const std::vector<E>& heap, std::size_t i, const E& e, Put put) {
+[[gnu::always_inline]] inline void down(const Rows<E>& heap, std::size_t i, const E& e, Put put) {
   if ((i << 2) + 1 >= heap.size()) return put(i, e);
   sink(heap.data(), heap.size(), i, e, put);
 }

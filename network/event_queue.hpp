@@ -118,7 +118,7 @@ class EventQueue {
   }
   [[gnu::noinline]] void push_heap(const Event& e) {
     if (is_first(e)) be_first(e, kHeap);
-    heap_.push_back(e);
+    heap_.emplace_back();  // which up() writes
     heap::up(heap_, heap_.size() - 1, e, Put{heap_.data()});
   }
   void find_first() {
@@ -136,7 +136,7 @@ class EventQueue {
     next_time_ = Instant::never();
   }
 
-  std::vector<Event> heap_;
+  heap::Rows<Event> heap_;
   std::array<Lane, kLanes> lanes_;
   std::uint32_t used_ = 0;          // bits of the lanes that are not empty
   std::uint32_t first_ = kNothing;  // where top() is: a lane or kHeap

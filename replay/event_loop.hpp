@@ -29,16 +29,14 @@ template <class Looks>
     const Instant event = agenda.next_time(), completion = network.next_time();
     const bool flow_first = completion < event;
     const Instant next = flow_first ? completion : event;
-    if (next != agenda.now()) {
-      if (network.dirty()) {
-        network.settle(agenda.now(), agenda.sequence());
-        continue;
-      }
-      if (next.past_the_end()) [[unlikely]]
-        return next == Instant::never() ? Next::kNothing : Next::kTooLate;
-      if (audit != nullptr) audit->moved(agenda.now(), next);
-      agenda.move_to(next);
+    if (network.dirty() && next != agenda.now()) {
+      network.settle(agenda.now(), agenda.sequence());
+      continue;
     }
+    if (next.past_the_end()) [[unlikely]]
+      return next == Instant::never() ? Next::kNothing : Next::kTooLate;
+    if (audit != nullptr && next != agenda.now()) audit->moved(agenda.now(), next);
+    agenda.move_to(next);
     if (audit != nullptr) audit->happened(next, agenda.now());
     if (flow_first) return Next::kFlowEnd;
     const bool flow = completion == event && network.next_completion().sequence < agenda.top().sequence;
