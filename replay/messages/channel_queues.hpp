@@ -9,6 +9,7 @@
 // Complexity: O(1) a look-up, append, removal and search; no allocation once table, pool and indices have grown.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -37,7 +38,8 @@ struct ChannelRow {
 template <class Channel, class Receive>
 class ChannelQueues {
  public:
-  explicit ChannelQueues(Pool<Message>& messages) : messages_(messages), channels_(1024) {}
+  explicit ChannelQueues(Pool<Message>& messages)
+      : messages_(messages), channels_(4096), shift_(shift_of(channels_.size())) {}
 
   // Made if there is none. Valid until the next call.
   [[nodiscard]] Channel& find(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
@@ -126,14 +128,15 @@ class ChannelQueues {
   [[nodiscard]] const Pool<Receive>& receives() const { return receives_; }
 
  private:
+  [[nodiscard]] static int shift_of(std::size_t slots) { return 64 - std::countr_zero(slots); }
   [[nodiscard]] bool accepts(std::uint32_t r, std::int32_t tag) const {
     return receives_[r].tag == tag || receives_[r].tag == traces::kAnyTag;
   }
   static TagIndex::Key key(const Channel& c, std::int32_t tag) { return {c.pair, c.context, tag}; }
   [[nodiscard]] std::size_t slot_of(std::uint64_t pair, std::uint32_t context) const {
-    std::uint64_t k = (pair ^ (static_cast<std::uint64_t>(context) << 21)) * 0x9e3779b97f4a7c15ULL;
-    k += context * 0xd6e8feb86659fd93ULL;
-    return static_cast<std::size_t>(k ^ (k >> 32)) & (channels_.size() - 1);
+    const std::uint64_t k = pair + context * 0xd6e8feb86659fd93ULL;
+    return static_cast<std::size_t>((k * 0x9e3779b97f4a7c15ULL) >>
+                                    shift_);  // the upper bits, as many as the table has
   }
   // The channel's row, or the free one where it would be.
   [[nodiscard]] Channel& probe(std::uint64_t pair, std::uint32_t context) {
@@ -157,6 +160,7 @@ class ChannelQueues {
     for (const Channel& c : channels_) live += c.pair != Channel::kFree && !c.idle();
     std::vector<Channel> old(live * 3 > channels_.size() ? channels_.size() * 2 : channels_.size());
     old.swap(channels_);
+    shift_ = shift_of(channels_.size());
     used_ = live;
     for (const Channel& c : old)
       if (c.pair != Channel::kFree && !c.idle()) probe(c.pair, c.context) = c;
@@ -165,6 +169,7 @@ class ChannelQueues {
   Pool<Message>& messages_;
   Pool<Receive> receives_;
   std::vector<Channel> channels_;  // open addressing, power of two
+  int shift_;                      // of 64 bits, to as many as number its slots
   std::size_t used_ = 0;
   std::uint64_t steps_ = 0;
   TagIndex receive_index_, message_index_;  // of the queues that are indexed
