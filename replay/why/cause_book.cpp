@@ -7,27 +7,33 @@ namespace weft::replay {
 // The message's life is walked from its end backwards until `from` is reached; every instant of the wait falls into one
 // piece of it.
 void CauseBook::explain(Account& account, const Message& m, bool sender, Instant from, Instant to) const {
+  // What of the wait is after `since`. True: that is all that was left of it.
   const auto back_to = [&](Instant since, Cause c) {
-    const Instant begin = std::max(since, from);
-    if (begin >= to) return;
+    if (since >= to) return false;
+    const bool all = since <= from;
+    const Instant begin = all ? from : since;
     account[static_cast<std::size_t>(c)] += to - begin;
     to = begin;
+    return all;
   };
-  if ((m.state & kArrived) != 0) back_to(m.started, Cause::kInOrder);  // `started`: when the data had come
+  if (from >= to) return;
+  if ((m.state & kArrived) != 0 && back_to(m.started, Cause::kInOrder))
+    return;  // `started`: when the data had come
   if ((m.state & kStarted) != 0) {
-    if (m.flow.valid())
-      back_to(m.flow_start + m.ideal, Cause::kContention);  // when it would have ended alone
-    back_to(m.flow_start, Cause::kTransfer);
-    back_to(m.left, Cause::kLatency);
+    // When it would have ended alone.
+    if (m.flow.valid() && back_to(m.flow_start + m.ideal, Cause::kContention)) return;
+    if (back_to(m.flow_start, Cause::kTransfer)) return;
+    if (back_to(m.left, Cause::kLatency)) return;
   }
   if (m.protocol != Protocol::kEager) {
     if ((m.state & kStarted) != 0) {
-      back_to(m.matched, Cause::kHandshake);
-      back_to(known_at_once_ ? m.posted : m.visible, sender ? Cause::kLateReceiver : Cause::kInOrder);
+      if (back_to(m.matched, Cause::kHandshake)) return;
+      if (back_to(known_at_once_ ? m.posted : m.visible, sender ? Cause::kLateReceiver : Cause::kInOrder))
+        return;
     }
-    back_to(m.posted, Cause::kHandshake);
+    if (back_to(m.posted, Cause::kHandshake)) return;
   }
-  back_to(from, sender ? Cause::kLateReceiver : Cause::kLateSender);
+  account[static_cast<std::size_t>(sender ? Cause::kLateReceiver : Cause::kLateSender)] += to - from;
 }
 
 void CauseBook::explain_series(Account& account, const std::array<double, kCauseCount>& seconds,
