@@ -114,14 +114,9 @@ class MessageCost {
   }
   // Largest rate of one message, bytes/s; infinity = as fast as the links allow.
   [[nodiscard]] double rate_cap(std::int64_t bytes, double capacity, Found found = Found::kWaitedFor) const {
-    if (found == Found::kAtPoll)
-      if (const topology::CostSegment* const s = loaded(mpi_->loaded_transfer, bytes)) {
-        // An intercept below 0 makes the message as a whole faster: its time is that of the line.
-        const double n = static_cast<double>(bytes), time = s->per_byte * n + std::min(s->intercept, 0.0);
-        if (time > 0) return n / time;
-      }
-    if (mpi_->transfer.empty()) return std::numeric_limits<double>::infinity();
-    return segment(mpi_->transfer, bytes).bandwidth_factor * capacity;
+    if (plain_ && found == Found::kWaitedFor) [[likely]]
+      return std::numeric_limits<double>::infinity();
+    return other_rate_cap(bytes, capacity, found);
   }
 
   // Within a host: one leg of a handshake, and the data.
@@ -206,7 +201,17 @@ class MessageCost {
 
   // protocol_of(), of messages as long as `short_` or shorter and of others.
   [[nodiscard]] Protocol rule(traces::OpKind kind, bool is_short) const;
-  // data_latency() where platform, poll or what-if has a say.
+  // rate_cap() and data_latency() where platform, poll or what-if has a say.
+  [[nodiscard]] double other_rate_cap(std::int64_t bytes, double capacity, Found found) const {
+    if (found == Found::kAtPoll)
+      if (const topology::CostSegment* const s = loaded(mpi_->loaded_transfer, bytes)) {
+        // An intercept below 0 makes the message as a whole faster: its time is that of the line.
+        const double n = static_cast<double>(bytes), time = s->per_byte * n + std::min(s->intercept, 0.0);
+        if (time > 0) return n / time;
+      }
+    if (mpi_->transfer.empty()) return std::numeric_limits<double>::infinity();
+    return segment(mpi_->transfer, bytes).bandwidth_factor * capacity;
+  }
   [[nodiscard]] Elapsed other_latency(std::int64_t bytes, Duration route_latency, bool eager,
                                       Found found) const {
     if (ideal_) return kNoTime;

@@ -120,13 +120,15 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
   drop(i);
 }
 
-void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
-                             std::int64_t bytes, traces::OpKind kind, Target target, Instant at) {
+void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op& op, Target target) {
   ranks_[src].computed = false;
+  const auto dst = static_cast<std::uint32_t>(op.peer);
+  const Instant at = l.clock;
   const std::uint32_t i = messages_.take();
-  Channels::Channel& c = channels_.find(src, dst, context);
+  Channels::Channel& c = channels_.find(src, dst, op.comm.index());
   Message& m = messages_[i];
-  const bool over = begin_message(m, cost_, {src, dst, context, tag, bytes, kind}, target, at);
+  const bool over =
+      begin_message(m, cost_, {src, dst, op.comm.index(), op.tag, op.amount, op.kind}, target, at);
   if (audits_.matches != nullptr) audits_.matches->sent(i, m);
   m.route = c.route;
   m.route_epoch = c.epoch;
@@ -150,21 +152,19 @@ void DirectReplay::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t
   c.epoch = m.route_epoch;
   if (!cost_.known_at_once()) c.delivered = delivered = std::max(c.delivered, delivered);
   m.matched = delivered;
-  if (const Channels::Receive* const receive = channels_.take_receive(c, tag)) return match(i, *receive);
+  if (const Channels::Receive* const receive = channels_.take_receive(c, op.tag)) return match(i, *receive);
   channels_.wait(c, i);
   may_be_seen(i);
 }
 
-void DirectReplay::post_recv(std::uint32_t rank, std::uint32_t source, std::uint32_t context,
-                             std::int32_t tag, std::int64_t bytes, Target target, Instant at) {
+void DirectReplay::post_recv(std::uint32_t rank, const Lane& l, const traces::Op& op, Target target) {
   ranks_[rank].computed = false;
-  Channels::Channel& c = channels_.find(source, rank, context);
-  const Channels::Receive receive{at, bytes, tag, target, receives_++};
+  Channels::Channel& c = channels_.find(static_cast<std::uint32_t>(op.peer), rank, op.comm.index());
+  const Channels::Receive receive{l.clock, op.amount, op.tag, target, receives_++};
   if (audits_.matches != nullptr)
-    audits_.matches->posted(
-        static_cast<std::uint32_t>(receive.sequence),
-        {rank, context, static_cast<std::int32_t>(source), tag, bytes, target, 0, kNone, kNone});
-  const std::uint32_t i = channels_.take_message(c, tag);
+    audits_.matches->posted(static_cast<std::uint32_t>(receive.sequence),
+                            {rank, op.comm.index(), op.peer, op.tag, op.amount, target, 0, kNone, kNone});
+  const std::uint32_t i = channels_.take_message(c, op.tag);
   if (i != kNone)
     match(i, receive);
   else

@@ -15,6 +15,11 @@ using traces::OpKind;
 
 [[gnu::always_inline]] inline DirectReplay::Step DirectReplay::compute(std::uint32_t r, Rank& k, Lane& l,
                                                                        const Op& op) {
+  if (run_ahead_.enabled()) {
+    const std::uint64_t at = k.pc;
+    if (run_ahead(r, l)) return Step::kBlocked;
+    if (k.pc != at) return Step::kSkip;
+  }
   const Elapsed d =
       op.kind == OpKind::compute_kernel ? run_ahead_.call_time(r, op) : compute_.of(r, k.pc, op);
   if (agenda_.failed()) return give_up();
@@ -30,9 +35,8 @@ using traces::OpKind;
   if (k.stage == Stage::kFresh) {
     if (overheads_) spend(r, k, l, Part::kSend, cost_.send(op.amount), Cause::kSendOverhead);
     k.pending = 1;
-    post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, op.kind,
-              Target{Target::kBlocking}, l.clock);
-    if (await(k) == Step::kBlocked) return Step::kBlocked;
+    post_send(r, l, op, Target{Target::kBlocking});
+    if (given_up_ || await(k) == Step::kBlocked) return Step::kBlocked;
   }
   wait_until_last(r, k, l, Part::kSend);
   return Step::kDone;
@@ -44,9 +48,8 @@ using traces::OpKind;
   if (op.peer < 0) return give_up();
   if (k.stage == Stage::kFresh) {
     k.pending = 1;
-    post_recv(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount,
-              Target{Target::kBlocking}, l.clock);
-    if (await(k) == Step::kBlocked) return Step::kBlocked;
+    post_recv(r, l, op, Target{Target::kBlocking});
+    if (given_up_ || await(k) == Step::kBlocked) return Step::kBlocked;
   }
   wait_until_last(r, k, l, Part::kRecv);
   if (overheads_) spend(r, k, l, Part::kRecv, cost_.recv(op.amount), Cause::kRecvOverhead);
@@ -68,19 +71,19 @@ DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, con
     const Elapsed d = overheads_ && sends ? cost_.send(op.amount) : kNoTime;
     const Target t{Target::kBlocking};
     const auto receive = [&] {
-      if (receives)
-        post_recv(r, static_cast<std::uint32_t>(half.peer), half.comm.index(), half.tag, half.amount, t,
-                  l.clock);
+      if (receives) post_recv(r, l, half, t);
     };
     if (d > kNoTime) {
       receive();
       spend(r, k, l, Part::kSend, d, Cause::kSendOverhead);
     }
-    if (sends)
-      post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, OpKind::send, t,
-                l.clock);
+    if (sends) {
+      Op sent = op;
+      sent.kind = OpKind::send;
+      post_send(r, l, sent, t);
+    }
     if (d == kNoTime) receive();
-    if (await(k) == Step::kBlocked) return Step::kBlocked;
+    if (given_up_ || await(k) == Step::kBlocked) return Step::kBlocked;
   }
   wait_until_last(r, k, l, Part::kSend);
   if (overheads_ && receives) spend(r, k, l, Part::kSend, cost_.recv(half.amount), Cause::kRecvOverhead);
@@ -96,52 +99,52 @@ DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, con
   return l.requests.begin(slot, receive);
 }
 
-[[gnu::always_inline]] inline void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot,
-                                                              const Op& op) {
+// Who is told of its end: its request; nobody if the program freed that at once.
+static Target target_of(const Op& op) {
+  static_assert(traces::kNoRequest == Target::kNobody);
+  return {op.request};
+}
+
+void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const Op& op) {
   const bool receive = l.requests.is_receive(slot);
   if (op.peer == kProcNull)
     tell(r, Target{slot}, {l.clock, kNone, false}, 0);
   else if (op.peer < 0)
     give_up();
   else if (receive)
-    post_recv(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, Target{slot},
-              l.clock);
+    post_recv(r, l, op, Target{slot});
   else
-    post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, op.kind,
-              Target{slot}, l.clock);
+    post_send(r, l, op, Target{slot});
 }
 
 [[gnu::always_inline]] inline DirectReplay::Step DirectReplay::isend(std::uint32_t r, Rank& k, Lane& l,
                                                                      const Op& op) {
   if (overheads_ && op.peer != kProcNull)
     spend(r, k, l, Part::kSend, cost_.isend(op.amount), Cause::kSendOverhead);
-  if (op.request == traces::kNoRequest) {  // the program freed the request at once
-    if (op.peer != kProcNull)
-      post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, op.kind, Target{},
-                l.clock);
-    return Step::kDone;
-  }
-  if (!begin(l, op.request, false)) return give_up();
-  post_request(r, l, op.request, op);
-  return Step::kDone;
+  if (op.request != traces::kNoRequest && !begin(l, op.request, false)) return give_up();
+  if (op.peer == kProcNull)
+    tell(r, target_of(op), {l.clock, kNone, true}, 0);
+  else if (op.peer < 0)
+    return give_up();
+  else
+    post_send(r, l, op, target_of(op));
+  return posted();
 }
 
 [[gnu::always_inline]] inline DirectReplay::Step DirectReplay::irecv(std::uint32_t r, Lane& l, const Op& op) {
   if (op.peer == traces::kAnySource) return give_up();
-  if (op.request == traces::kNoRequest) {
-    if (op.peer != kProcNull)
-      post_recv(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, Target{},
-                l.clock);
-    return Step::kDone;
-  }
-  if (!begin(l, op.request, true)) return give_up();
-  post_request(r, l, op.request, op);
-  return Step::kDone;
+  if (op.request != traces::kNoRequest && !begin(l, op.request, true)) return give_up();
+  if (op.peer == kProcNull)
+    tell(r, target_of(op), {l.clock, kNone, false}, 0);
+  else
+    post_recv(r, l, op, target_of(op));
+  return posted();
 }
 
-template <class Slots>
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::wait_for(std::uint32_t r, Rank& k, Lane& l,
-                                                                        const Op& op, const Slots& slots) {
+DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+  std::int64_t single = op.request;
+  const std::span<const std::int64_t> slots =
+      traces::completed_requests(op, k.program.list(k.pc, op), single);
   if (k.stage == Stage::kFresh) {
     if (l.requests.await(slots, k.pending) != nullptr) return give_up();
     if (await(k) == Step::kBlocked) return Step::kBlocked;
@@ -161,16 +164,19 @@ template <class Slots>
   return Step::kDone;
 }
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l,
-                                                                    const Op& op) {
-  std::int64_t single = op.request;
-  return wait_for(r, k, l, op, traces::completed_requests(op, k.program.list(k.pc, op), single));
-}
-
-// Of one request, as most waits are, no step is a loop.
+// wait() of one request, as most are.
 [[gnu::always_inline]] inline DirectReplay::Step DirectReplay::wait_for_one(std::uint32_t r, Rank& k, Lane& l,
-                                                                            const Op& op) {
-  return wait_for(r, k, l, op, std::array<std::int64_t, 1>{op.request});
+                                                                            std::uint32_t slot) {
+  if (k.stage == Stage::kFresh) {
+    if (l.requests.await(std::array<std::int64_t, 1>{slot}, k.pending) != nullptr) return give_up();
+    if (await(k) == Step::kBlocked) return Step::kBlocked;
+  }
+  l.requests.collect(std::array<std::int64_t, 1>{slot}, [&](End& end, bool receive, std::int64_t bytes) {
+    wait_until(r, k, l, Part::kWait, end);
+    if (receive && overheads_) spend(r, k, l, Part::kWait, cost_.recv(bytes), Cause::kRecvOverhead);
+    let_go(end);
+  });
+  return Step::kDone;
 }
 
 // ---- Collectives, as rounds of messages. A rank is in one at a time.
@@ -191,10 +197,15 @@ void DirectReplay::post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool r
   const Target mine{Target::kBlocking};
   c.rounds.post(rules(), receives, sends, [&](const CollectiveRounds::RoundMessage& m) {
     ++k.pending;
+    const Op op{.kind = m.send ? OpKind::isend : OpKind::irecv,
+                .comm = CommId(m.context),
+                .peer = static_cast<std::int32_t>(m.peer),
+                .tag = m.tag,
+                .amount = m.bytes};
     if (m.send)
-      post_send(r, m.peer, m.context, m.tag, m.bytes, OpKind::isend, mine, l.clock);
+      post_send(r, l, op, mine);
     else
-      post_recv(r, m.peer, m.context, m.tag, m.bytes, mine, l.clock);
+      post_recv(r, l, op, mine);
     return !given_up_;
   });
 }
@@ -255,7 +266,7 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
     spend(r, k, l, Part::kSend, cost, Cause::kSendOverhead);
     post(false, true);
   }
-  return Step::kDone;
+  return posted();
 }
 
 // Where all of it is called from: most operations do less than a call of it would.
@@ -285,7 +296,7 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
     case OpKind::irecv:
       return irecv(r, l, op);
     case OpKind::wait:
-      return op.request != traces::kNoRequest ? wait_for_one(r, k, l, op) : Step::kDone;
+      return op.request != traces::kNoRequest ? wait_for_one(r, k, l, op.request) : Step::kDone;
     case OpKind::waitall:
     case OpKind::waitany:
     case OpKind::waitsome:
@@ -345,47 +356,45 @@ template <bool kHints>
 void DirectReplay::run_operations(std::uint32_t r) {
   Rank& k = ranks_[r];
   Lane& l = lanes_[r];
-  const bool shared = flows_ == Flows::kShared;
+  std::uint32_t turn = flows_ == Flows::kShared ? kNoTurn : kTurn;
   k.state = RankState::kReady;
-  for (std::uint32_t turn = 0;; ++turn) {
+  while (true) {
     end_detour(k);
-    const traces::Op* op = k.program.here(k.pc);
-    if (op == nullptr || k.program.crowded()) [[unlikely]] {
-      if (!k.in_detour) k.program.release_before(k.pc);
-      auto fetched = k.program.at(k.pc);
-      if (!fetched) {
-        unreadable_ = std::move(fetched).error();
-        give_up();
-        return;
-      }
-      op = *fetched;
-      if (op == nullptr) return ranks_.finish(k, l.clock);
-    }
+    if (!k.program.in_current_block(k.pc) || k.program.crowded()) [[unlikely]]
+      if (!fetch(k, l)) return;
+    const traces::Op& op = *k.program.here(k.pc);
     // Not too far ahead of the others: what it sends meanwhile is kept until they come to it.
     if (k.stage == Stage::kFresh) {
       if (l.ahead > kAhead && l.clock > agenda_.now())  // only where flows share links
         return agenda_.post(l.clock, EventKind::kRankTimer, r);
-      if (!shared && turn > kTurn) return ranks_.make_ready(r);
-      if (run_ahead_.enabled() && traces::is_compute(op->kind)) {
-        const std::uint64_t at = k.pc;
-        if (run_ahead(r, l)) return;
-        if (k.pc != at) continue;
-      }
+      if (turn-- == 0) [[unlikely]]
+        return ranks_.make_ready(r);
     }
     if constexpr (kHints) prefetch_operation(r, k);
-    const Step step = operation(r, k, l, *op);
+    const Step step = operation(r, k, l, op);
     if (step == Step::kBlocked) {
       if (k.state == RankState::kReady) k.state = RankState::kBlocked;
       return;
     }
-    if (given_up_) [[unlikely]]
-      return;
     k.stage = Stage::kFresh;
     if (step == Step::kSkip) [[unlikely]]
       continue;
     ranks_.count_ops(k.op_length);
     k.pc += k.op_length;
   }
+}
+
+// The block of the rank's next operation, without those that are over. False: there is none, or it could not be read.
+[[gnu::noinline]] bool DirectReplay::fetch(Rank& k, const Lane& l) {
+  if (!k.in_detour) k.program.release_before(k.pc);
+  auto fetched = k.program.at(k.pc);
+  if (!fetched) {
+    unreadable_ = std::move(fetched).error();
+    give_up();
+    return false;
+  }
+  if (*fetched == nullptr) ranks_.finish(k, l.clock);
+  return *fetched != nullptr;
 }
 
 }  // namespace weft::replay

@@ -81,6 +81,7 @@ class DirectReplay final : private PollView {
  private:
   static constexpr std::uint32_t kAhead = 64;
   static constexpr std::uint32_t kTurn = 64;
+  static constexpr std::uint32_t kNoTurn = ~0u;
   static constexpr std::uint64_t kBeyond = ~std::uint64_t{0};
   enum class Step : std::uint8_t { kDone, kBlocked, kSkip };  // kSkip: the rank is at another operation now
 
@@ -114,6 +115,7 @@ class DirectReplay final : private PollView {
   void run_rank(std::uint32_t r);
   template <bool kHints>
   void run_operations(std::uint32_t r);
+  bool fetch(Rank& k, const Lane& l);
   bool run_shared();
   void handle(const Agenda::Event& e);
   bool run_without_events();
@@ -123,6 +125,8 @@ class DirectReplay final : private PollView {
     given_up_ = true;
     return Step::kBlocked;
   }
+  // Of an operation whose message is on its way, unless that was given up.
+  [[nodiscard]] Step posted() const { return given_up_ ? Step::kBlocked : Step::kDone; }
 
   // ---- Hints to the processor (direct_hints.cpp), where the state of all ranks or the table of channels is larger than a cache.
   void prefetch_rank(std::uint32_t r) const;
@@ -141,9 +145,7 @@ class DirectReplay final : private PollView {
   Step init(Lane& l, const traces::Op& op);
   Step start(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
   Step wait(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
-  Step wait_for_one(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
-  template <class Slots>
-  Step wait_for(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op, const Slots& slots);
+  Step wait_for_one(std::uint32_t r, Rank& k, Lane& l, std::uint32_t slot);
   Step collective(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
   Step go_on(std::uint32_t r, Rank& k, Lane& l, Call& c);
   void post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool receives, bool sends);
@@ -174,6 +176,7 @@ class DirectReplay final : private PollView {
     l.since = messages_[end.message].flow_start;
   }
   void wait_until_last(std::uint32_t r, Rank& k, Lane& l, Part part) {
+    if (l.last.message == kNone) return;  // all was over as it was posted
     wait_until(r, k, l, part, l.last);
     let_go(l.last);
   }
@@ -202,10 +205,9 @@ class DirectReplay final : private PollView {
   Step series(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
 
   // ---- Messages (direct_messages.cpp), all at instants that may be in the future of the network.
-  void post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
-                 std::int64_t bytes, traces::OpKind kind, Target target, Instant at);
-  void post_recv(std::uint32_t rank, std::uint32_t source, std::uint32_t context, std::int32_t tag,
-                 std::int64_t bytes, Target target, Instant at);
+  // A rank posts at its clock; `op.comm`: a context (Message::context).
+  void post_send(std::uint32_t r, const Lane& l, const traces::Op& op, Target target);
+  void post_recv(std::uint32_t r, const Lane& l, const traces::Op& op, Target target);
   // Message i belongs to that receive.
   void match(std::uint32_t i, const Channels::Receive& receive);
   // Its data leave at `at` + `before`; its route's latency follows.
