@@ -96,7 +96,7 @@ struct BlockDecoder::Impl {
   std::array<std::string_view, kMaxGroups> messages;  // of groups
   std::string joined;                                 // columns of a group that stood in pieces
   std::unique_ptr<Columns> columns = std::make_unique_for_overwrite<Columns>();
-  std::vector<std::int64_t> values;  // of lists
+  std::vector<std::int64_t, Uninitialized<std::int64_t>> values;  // of lists
   std::array<Group, kMaxGroups> groups;
   std::array<std::uint32_t, kMaxGroups> counts{};
   std::array<std::uint32_t*, kMaxGroups> next{};  // where in `place` that of its next operation goes
