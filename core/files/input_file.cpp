@@ -61,7 +61,7 @@ Result<Bytes> read(const std::string& path, std::uint64_t limit, bool text) {
     if (const void* zero = text ? std::memchr(out.data() + before, 0, n) : nullptr; zero != nullptr)
       return zero_byte(path, {out.data(), have},
                        static_cast<std::size_t>(static_cast<const char*>(zero) - out.data()));
-    if (have == out.size()) out.resize(std::max(have + kPiece, 2 * have));
+    if (have == out.size()) out.resize(std::min<std::uint64_t>(2 * have + kPiece, most + 1));
   }
   out.resize(have);
   if (std::ferror(f.get()) != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(errno)));

@@ -2,10 +2,12 @@
 #include "core/files/input_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "core/files/csv.hpp"
 #include "core/printable.hpp"
@@ -45,6 +47,33 @@ TEST(InputFile, ACarriageReturnInsideALineAndAZeroByteAreErrorsWithTheirPlace) {
             "F:1:2: error: a carriage return inside a line; expected lines that end in LF or in CR LF");
   EXPECT_EQ(text_of(std::string("ab\n\nc\0d", 7)),
             "F:3:2: error: a zero byte: this is no text; expected UTF-8 or ASCII text");
+}
+
+// What was read fills the memory that it is read into, or not quite, or more than once.
+TEST(InputFile, AFileAndAPipeOfAnyLengthAreReadWhole) {
+  for (const std::size_t size : {0u, 1u, 65'535u, 65'536u, 65'537u, 131'072u, 500'000u}) {
+    std::string bytes(size, 'x');
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>('a' + i * i % 26);
+    const std::string path = write(bytes);
+    const auto file = read_bytes(path);
+    ASSERT_TRUE(file);
+    EXPECT_EQ(std::string(file->begin(), file->end()), bytes);
+    EXPECT_EQ(*read_file(path, size), bytes) << "as many as the limit";
+    if (size > 0) {
+      EXPECT_FALSE(read_file(path, size - 1));
+    }
+    std::filesystem::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    std::thread writer([&] { std::ofstream(path, std::ios::binary) << bytes; });
+    const auto pipe = read_file(path);
+    writer.join();
+    std::filesystem::remove(path);
+    ASSERT_TRUE(pipe);
+    EXPECT_EQ(*pipe, bytes);
+  }
+  std::string text(200'000, '\n');
+  text[150'000] = 0;
+  EXPECT_EQ(text_of(text), "F:150001:1: error: a zero byte: this is no text; expected UTF-8 or ASCII text");
 }
 
 TEST(InputFile, WhatHasNoEndIsRefusedSoon) {
