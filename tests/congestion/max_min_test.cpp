@@ -157,7 +157,9 @@ TEST(MaxMin, FlowsThatShareAllOfTheirLinksAreFilledAsAComponentIs) {
       for (std::uint32_t f = from; f < flows; ++f) {
         EXPECT_NEAR(local.rate(FlowId(f)), component.rate(FlowId(f)), tolerance * narrowest) << f;
         EXPECT_EQ(local.bottleneck(FlowId(f)), component.bottleneck(FlowId(f))) << f;
-        if (wide) EXPECT_NEAR(local.rate(FlowId(f)), narrowest * weights[f] / sum, 1e-12 * narrowest) << f;
+        if (wide) {
+          EXPECT_NEAR(local.rate(FlowId(f)), narrowest * weights[f] / sum, 1e-12 * narrowest) << f;
+        }
       }
     };
     compare(0, 0);
