@@ -105,16 +105,17 @@ static Target target_of(const Op& op) {
   return {op.request};
 }
 
-void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const Op& op) {
-  const bool receive = l.requests.is_receive(slot);
+template <bool kReceive>
+[[gnu::always_inline]] inline void DirectReplay::post_request(std::uint32_t r, Lane& l, const Op& op,
+                                                              Target target) {
   if (op.peer == kProcNull)
-    tell(r, Target{slot}, {l.clock, kNone, false}, 0);
+    tell(r, target, {l.clock, kNone, !kReceive}, 0);
   else if (op.peer < 0)
     give_up();
-  else if (receive)
-    post_recv(r, l, op, Target{slot});
+  else if constexpr (kReceive)
+    post_recv(r, l, op, target);
   else
-    post_send(r, l, op, Target{slot});
+    post_send(r, l, op, target);
 }
 
 [[gnu::always_inline]] inline DirectReplay::Step DirectReplay::isend(std::uint32_t r, Rank& k, Lane& l,
@@ -122,22 +123,13 @@ void DirectReplay::post_request(std::uint32_t r, Lane& l, std::uint32_t slot, co
   if (overheads_ && op.peer != kProcNull)
     spend(r, k, l, Part::kSend, cost_.isend(op.amount), Cause::kSendOverhead);
   if (op.request != traces::kNoRequest && !begin(l, op.request, false)) return give_up();
-  if (op.peer == kProcNull)
-    tell(r, target_of(op), {l.clock, kNone, true}, 0);
-  else if (op.peer < 0)
-    return give_up();
-  else
-    post_send(r, l, op, target_of(op));
+  post_request<false>(r, l, op, target_of(op));
   return posted();
 }
 
 [[gnu::always_inline]] inline DirectReplay::Step DirectReplay::irecv(std::uint32_t r, Lane& l, const Op& op) {
-  if (op.peer == traces::kAnySource) return give_up();
   if (op.request != traces::kNoRequest && !begin(l, op.request, true)) return give_up();
-  if (op.peer == kProcNull)
-    tell(r, target_of(op), {l.clock, kNone, false}, 0);
-  else
-    post_recv(r, l, op, target_of(op));
+  post_request<true>(r, l, op, target_of(op));
   return posted();
 }
 
@@ -256,7 +248,10 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
       const auto slot = static_cast<std::uint32_t>(v);
       if (!(l.requests.is_receive(slot) ? receives : sends)) continue;
       const Op posted = l.requests.restart(slot);
-      post_request(r, l, slot, posted);
+      if (l.requests.is_receive(slot))
+        post_request<true>(r, l, posted, Target{slot});
+      else
+        post_request<false>(r, l, posted, Target{slot});
     }
   };
   if (cost == kNoTime) {

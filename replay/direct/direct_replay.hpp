@@ -182,7 +182,8 @@ class DirectReplay final : private PollView {
   }
   // False: it is in use.
   bool begin(Lane& l, std::uint32_t slot, bool receive);
-  void post_request(std::uint32_t r, Lane& l, std::uint32_t slot, const traces::Op& op);
+  template <bool kReceive>
+  void post_request(std::uint32_t r, Lane& l, const traces::Op& op, Target target);
 
   // ---- Polls (direct_polls.cpp).
   [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override;
