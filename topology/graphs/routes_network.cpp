@@ -8,6 +8,8 @@
 #include <span>
 #include <type_traits>
 
+#include "core/wide.hpp"
+
 namespace weft::topology {
 namespace {
 
@@ -134,12 +136,12 @@ bool take(std::string_view& in, std::vector<T>& column) {
 // of them. Both are of numbers below 2^31, which they check, too.
 constexpr std::uint32_t kSign = 1u << 31;
 // Each is by `least` or more above the one before it.
-[[gnu::noinline]] bool rising(std::span<const std::uint32_t> v, std::uint32_t least) {
+WEFT_WIDE bool rising(std::span<const std::uint32_t> v, std::uint32_t least) {
   std::uint32_t any = v.empty() ? 0 : v[0];
   for (std::size_t i = 1; i < v.size(); ++i) any |= v[i] | (v[i] - v[i - 1] - least);
   return (any & kSign) == 0;
 }
-[[gnu::noinline]] bool all_below(std::span<const std::uint32_t> v, std::uint32_t limit) {
+WEFT_WIDE bool all_below(std::span<const std::uint32_t> v, std::uint32_t limit) {
   if (limit > kSign) return false;
   std::uint32_t any = 0, all = kSign;
   for (const std::uint32_t x : v) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/wide.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/block_fields.hpp"
 #include "traces/weft/format.hpp"
@@ -29,7 +30,7 @@ struct Range {
   T high;
 };
 template <class T>
-Range<T> range_of(const T* v, std::size_t n) {
+[[gnu::always_inline]] inline Range<T> extremes(const T* v, std::size_t n) {
   Range<T> r{v[0], v[0]};
   for (std::size_t i = 1; i < n; ++i) {
     r.low = v[i] < r.low ? v[i] : r.low;
@@ -37,9 +38,12 @@ Range<T> range_of(const T* v, std::size_t n) {
   }
   return r;
 }
+WEFT_WIDE Range<std::int32_t> range_of(const std::int32_t* v, std::size_t n) { return extremes(v, n); }
+WEFT_WIDE Range<std::uint32_t> range_of(const std::uint32_t* v, std::size_t n) { return extremes(v, n); }
+WEFT_WIDE Range<std::int64_t> range_of(const std::int64_t* v, std::size_t n) { return extremes(v, n); }
 
 // Whether a value is negative, told from all of them at once.
-bool any_negative(const std::int64_t* v, std::size_t n) {
+WEFT_WIDE bool any_negative(const std::int64_t* v, std::size_t n) {
   std::int64_t all = 0;
   for (std::size_t i = 0; i < n; ++i) all |= v[i];
   return all < 0;

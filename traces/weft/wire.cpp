@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "core/wide.hpp"
+
 namespace weft::traces {
 
 bool WireScanner::varint(std::uint64_t& out) {
@@ -89,7 +91,7 @@ const char* careful(const char* at, const char* end, std::uint64_t& out) {
 // Sixteen values of one byte and eight of two at a time where they stand so, as most columns have their values, in loops
 // that compilers turn into vector instructions; else one after the other from eight bytes loaded at once.
 template <class T, T (*kValue)(std::uint64_t), class Short, Short (*kShort)(std::uint64_t)>
-Unpacked unpack(std::string_view column, T* to, std::size_t n) {
+[[gnu::always_inline]] inline Unpacked unpack(std::string_view column, T* to, std::size_t n) {
   if (!column.empty() && static_cast<unsigned char>(column.back()) >= 0x80) return Unpacked::kMalformed;
   const char* at = column.data();
   const char* const end = at + column.size();
@@ -150,7 +152,7 @@ constexpr std::uint32_t uint32_of(std::uint64_t v) { return static_cast<std::uin
 Unpacked unpack_sint32(std::string_view column, std::int32_t* to, std::size_t n) {
   return unpack<std::int32_t, sint32_of, std::int32_t, sint32_of>(column, to, n);
 }
-Unpacked unpack_sint64(std::string_view column, std::int64_t* to, std::size_t n) {
+WEFT_WIDE Unpacked unpack_sint64(std::string_view column, std::int64_t* to, std::size_t n) {
   return unpack<std::int64_t, sint64_of, std::int32_t, sint32_of>(column, to, n);
 }
 Unpacked unpack_uint32(std::string_view column, std::uint32_t* to, std::size_t n) {
