@@ -173,17 +173,38 @@ void MaxMin::commit() {
   commit_flows();
 }
 
-// Fills members_ and whom that disturbs. False: in the end fill_together() did, which leaves commit_flows() to do.
-bool MaxMin::fill_in_rounds() {
+// One that came onto the link of another: most such pairs are alone there.
+inline bool MaxMin::fill_pair() { return members_.size() == 2 && fill_together(); }
+
+// Fills members_ and whom that disturbs.
+void MaxMin::fill_and_commit() {
+  if (members_.size() > 1) {
+    if (fill_together()) return commit_flows();
+  } else {
+    const std::uint32_t flow = members_[0];
+    if (!is_new(flow) && fill_alone(flow)) return commit_flows();
+    switch (fill_one(flow)) {
+      case Single::kStands:
+        return commit();
+      case Single::kFilled:
+        return fill_others(1);
+      case Single::kDisturbs:
+        if (fill_pair()) return commit_flows();
+    }
+  }
   fill();
-  for (int round = 1; disturbs(); ++round) {
+  fill_others(1);
+}
+
+// After a filling: whom it disturbs, until it disturbs nobody.
+void MaxMin::fill_others(int round) {
+  for (; disturbs(); ++round) {
     take_back();
     if (round == kMaxRounds) close_component(0);
-    // One that came onto the link of another: most such pairs are alone there.
-    if (members_.size() == 2 && fill_together()) return false;
+    if (fill_pair()) return commit_flows();
     fill();
   }
-  return true;
+  commit();
 }
 
 // REQUIRES: something was added, is dirty or was squeezed; no groups.
@@ -203,7 +224,10 @@ std::span<const FlowId> MaxMin::solve_changes() {
     std::size_t begin = 0;
     const auto finish = [&] {
       if (members_.size() == begin) return;
-      fill();
+      if (members_.size() == 1)
+        (void)fill_one(members_[0]);  // with its links to itself
+      else
+        fill();
       commit();
       members_.clear();
       begin = 0;
@@ -226,15 +250,7 @@ std::span<const FlowId> MaxMin::solve_changes() {
     }
     for (const std::uint32_t link : dirty_) join_bound(link);
     if (!squeezed_.empty()) join_squeezed();
-    if (members_.empty()) {
-      // Who was held back is gone, too.
-    } else if (members_.size() == 1 ? fill_alone(members_[0]) : fill_together()) {
-      commit_flows();
-    } else if (fill_in_rounds()) {
-      commit();
-    } else {
-      commit_flows();
-    }
+    if (!members_.empty()) fill_and_commit();  // else who was held back is gone, too
   }
   const bool large = is_large();
   added_.clear();

@@ -177,6 +177,10 @@ class MaxMin final : public SharingModel {
     std::array<LinkId, 9> link;  // the route, if it is not longer
   };
   static_assert(sizeof(Flow) == 64);
+  // Added since the last solve.
+  [[nodiscard]] bool is_new(std::uint32_t flow) const {
+    return flow_[flow].rate == 0 && flow_[flow].bottleneck == kNone;
+  }
   [[nodiscard]] std::span<const LinkId> route_of(std::uint32_t flow) const {
     const Flow& f = flow_[flow];
     if (f.hops > f.link.size()) return table_.route(flow);
@@ -210,10 +214,20 @@ class MaxMin final : public SharingModel {
   bool join(std::uint32_t flow);
   void join_bound(std::uint32_t link);
   void close_component(std::size_t from);
+  void begin_filling();
   void fill();
-  bool fill_in_rounds();
-  void fill_one(std::uint32_t flow);
+  void fill_and_commit();
+  bool fill_pair();
+  void fill_others(int round);
   bool fill_alone(std::uint32_t flow);
+  // What a filling of one flow came to.
+  enum class Single : std::uint8_t {
+    kFilled,   // others may be disturbed
+    kStands,   // nobody is
+    kDisturbs  // somebody is and has joined: nothing was filled
+  };
+  Single fill_one(std::uint32_t flow);
+  void join_faster(std::uint32_t link, double level, std::uint32_t held);
   bool fill_together();
   template <bool kWeighted>
   bool fill_alike();

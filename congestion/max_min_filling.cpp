@@ -116,20 +116,20 @@ inline void MaxMin::count_filling(std::size_t links) {
 // Fills members_ over what all other flows leave; the result is in next_rate_ and next_bottleneck_. Others join on the
 // way where the filling reaches them.
 void MaxMin::fill() {
+  begin_filling();
+  open_ = 0;
+  limited_.clear();
+  if (table_.weighted() > 0)
+    fill_links<true>();
+  else
+    fill_links<false>();
+  count_filling(touched_.size());
+}
+
+inline void MaxMin::begin_filling() {
   ++filling_;
   touched_.clear();
   stopped_at_.clear();
-  if (members_.size() == 1) {
-    fill_one(members_[0]);
-  } else {
-    open_ = 0;
-    limited_.clear();
-    if (table_.weighted() > 0)
-      fill_links<true>();
-    else
-      fill_links<false>();
-  }
-  count_filling(touched_.size());
 }
 
 // The flow is filled; true if it has its links to itself, so that no other is disturbed.
@@ -235,12 +235,29 @@ bool MaxMin::fill_alike() {
   return true;
 }
 
-// One flow alone: its rate is the least room on its route, or its limit.
-void MaxMin::fill_one(std::uint32_t flow) {
-  const double old_rate = rate_[flow];
+// `link` stopped a flow alone at `level`; `held`: flows outside that it holds back. Those that are disturbed join: if the level is
+// above what these have, they rise with it; else who is faster slows down.
+[[gnu::always_inline]] inline void MaxMin::join_faster(std::uint32_t link, double level, std::uint32_t held) {
+  const Link& l = link_[link];
+  if (held > 0 && level > l.level * (1 + kSameLevel)) {
+    join_bound(link);
+  } else if (l.bound == 0 || level < l.level * (1 - kSameLevel)) {
+    const double bar = level * (1 + kSameLevel);
+    const bool weighted = table_.weighted() > 0;
+    for (const FlowTable::Entry e : table_.flows_on(link))
+      if (rate_[e.flow] > (weighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
+  }
+}
+
+// One flow: its rate is the least room on its route, or its limit. Of a new one it is known at once whom it disturbs: only on the
+// link that stops it, as on others it leaves less room than there was.
+MaxMin::Single MaxMin::fill_one(std::uint32_t flow) {
+  begin_filling();
+  Flow& f = flow_[flow];
+  const double old_rate = f.rate;
   double rate = table_.limit(flow);
   std::uint32_t bottleneck = kNone;
-  for (const LinkId id : table_.route(flow)) {
+  for (const LinkId id : route_of(flow)) {
     const std::uint32_t link = id.index();
     double least = 0;
     if (link_[link].count > 1) {
@@ -258,16 +275,24 @@ void MaxMin::fill_one(std::uint32_t flow) {
     }
   }
   rate = settled(flow, rate);
+  const double level = rate / table_.weight(flow);
+  const bool first = is_new(flow);
+  if (first && bottleneck != kNone && link_[bottleneck].count > 1) {
+    join_faster(bottleneck, level, link_[bottleneck].held);
+    if (members_.size() > 1) return Single::kDisturbs;
+  }
+  f.next_rate = rate;
+  f.next_bottleneck = bottleneck;
   for (const std::uint32_t link : touched_) link_[link].free -= link_[link].quanta(rate);
   if (bottleneck != kNone) {
     Link& l = touch(bottleneck);
     if (l.count == 1) l.outside = 0;
-    l.filled_at = rate / table_.weight(flow);
+    l.filled_at = level;
     stopped_at_.push_back(bottleneck);
   }
-  if (bottleneck_[flow].valid()) --link_[bottleneck_[flow].index()].held;
-  flow_[flow].next_rate = rate;
-  flow_[flow].next_bottleneck = bottleneck;
+  if (f.bottleneck != kNone) --link_[f.bottleneck].held;
+  count_filling(touched_.size());
+  return first ? Single::kStands : Single::kFilled;
 }
 
 template <bool kWeighted>
@@ -414,20 +439,12 @@ bool MaxMin::disturbs() {
   const std::size_t before = members_.size();
   filled_ = before;
   const bool alone = members_.size() == 1;
-  const bool weighted = table_.weighted() > 0;
   for (const std::uint32_t link : touched_) {
     const Link& l = link_[link];
     if (l.outside == 0) continue;
     if (l.filled_at < kInfinity) {
       if (!alone) continue;  // pull() saw to it
-      const double level = l.filled_at;
-      if (l.held > 0 && level > l.level * (1 + kSameLevel)) {
-        join_bound(link);
-      } else if (l.bound == 0 || level < l.level * (1 - kSameLevel)) {
-        const double bar = level * (1 + kSameLevel);
-        for (const FlowTable::Entry e : table_.flows_on(link))
-          if (rate_[e.flow] > (weighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
-      }
+      join_faster(link, l.filled_at, l.held);
     } else if (l.held > 0) {
       const double slack = kSameLevel * l.level * l.held + l.count / l.to_quanta;
       if (l.room() > slack) join_bound(link);
