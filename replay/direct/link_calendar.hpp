@@ -5,10 +5,12 @@
 // nothing more can start before is forgotten. Complexity: O(1) a link where flows come about in the order of time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/block_pool.hpp"
 #include "core/id.hpp"
 #include "replay/time.hpp"
 
@@ -32,24 +34,29 @@ class LinkCalendar {
   struct Span {
     std::int64_t from, to;  // ps
   };
-  // In the order of time.
-  using Row = std::vector<Span>;
+  using Row = BlockPool<Span>::Array;  // in the order of time
   bool enter(Row& row, Span s) {
-    std::size_t at = row.size();
-    for (; at > 0 && s.from <= row[at - 1].to; --at)
-      if (s.to >= row[at - 1].from) return false;
-    if (row.size() == row.capacity()) at -= drop_past(row, at);
-    row.insert(row.begin() + static_cast<std::ptrdiff_t>(at), s);
+    std::uint32_t at = row.size;
+    for (; at > 0 && s.from <= row.items[at - 1].to; --at)
+      if (s.to >= row.items[at - 1].from) return false;
+    if (row.size == row.room) at -= make_room(row, at);
+    Span* const place = row.items + at;
+    if (at < row.size) std::copy_backward(place, row.items + row.size, row.items + row.size + 1);
+    *place = s;
+    ++row.size;
     return true;
   }
-  // Of the first `before` spans; how many went.
-  [[gnu::noinline]] std::size_t drop_past(Row& row, std::size_t before) const {
-    std::size_t past = 0;
-    while (past < before && row[past].to < past_) ++past;
-    row.erase(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(past));
+  // Room for one more; of the first `before` spans, how many went.
+  [[gnu::noinline]] std::uint32_t make_room(Row& row, std::uint32_t before) {
+    std::uint32_t past = 0;
+    while (past < before && row.items[past].to < past_) ++past;
+    std::copy(row.items + past, row.items + row.size, row.items);
+    row.size -= past;
+    if (row.size == row.room) spans_.grow(row);
     return past;
   }
 
+  BlockPool<Span> spans_;
   std::vector<Row> rows_;  // by link
   std::int64_t past_ = 0;
 };

@@ -235,11 +235,14 @@ TEST(LinkCalendar, FindsWhatTouches) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng(seed);
-    LinkCalendar calendar(1);
-    const std::vector<LinkId> route{LinkId(0)};
-    std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+    constexpr std::uint32_t kLinks = 3;
+    LinkCalendar calendar(kLinks);
+    std::vector<std::pair<std::int64_t, std::int64_t>> spans_of[kLinks];
     std::int64_t past = 0;
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 120; ++i) {
+      const auto link = static_cast<std::uint32_t>(rng.below(kLinks));
+      const std::vector<LinkId> route{LinkId(link)};
+      auto& spans = spans_of[link];
       const std::int64_t from = past + static_cast<std::int64_t>(rng.below(4000));
       const std::int64_t to = from + static_cast<std::int64_t>(rng.below(40));
       const bool meets = std::any_of(spans.begin(), spans.end(), [&](const auto& s) {

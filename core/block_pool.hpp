@@ -1,0 +1,76 @@
+// BlockPool: arrays that grow, each in a block of 2^k items, all blocks in a few large pieces of memory: for hundreds of thousands of
+// small arrays, where an allocation for each would cost more than what stands in them.
+//
+// A block that is given back is the next of its size that is taken. Items do not move while their block is held. Complexity: O(1) a
+// block; growing moves O(1) items for each that is added.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+namespace weft {
+
+template <class T>
+class BlockPool {
+ public:
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) >= sizeof(T*));
+  // An array: where its block is, its items, room for how many.
+  struct Array {
+    T* items = nullptr;
+    std::uint32_t size = 0, room = 0;
+  };
+
+  // Room for twice as many; for the first.
+  void grow(Array& a) {
+    const std::uint32_t room = std::max<std::uint32_t>(1, 2 * a.room);
+    T* const items = take(room);
+    std::copy_n(a.items, a.size, items);
+    if (a.room > 0) give(a.items, a.room);
+    a.items = items;
+    a.room = room;
+  }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 14;  // items
+  static std::size_t size_class(std::uint32_t room) {
+    return static_cast<std::size_t>(std::countr_zero(room));
+  }
+
+  // Of 2^k items, which are to be written.
+  T* take(std::uint32_t room) {
+    T*& free = free_[size_class(room)];
+    if (free != nullptr) {
+      T* const block = free;
+      std::memcpy(&free, block, sizeof free);
+      return block;
+    }
+    if (left_ < room) {
+      left_ = std::max<std::size_t>(kPiece, room);
+      pieces_.push_back(std::make_unique_for_overwrite<T[]>(left_));
+      next_ = pieces_.back().get();
+    }
+    T* const block = next_;
+    next_ += room;
+    left_ -= room;
+    return block;
+  }
+  void give(T* block, std::uint32_t room) {
+    T*& free = free_[size_class(room)];
+    std::memcpy(block, &free, sizeof free);
+    free = block;
+  }
+
+  std::vector<std::unique_ptr<T[]>> pieces_;
+  T* next_ = nullptr;  // of the last piece
+  std::size_t left_ = 0;
+  std::array<T*, 32> free_{};  // by size: the first, which says where the next is
+};
+
+}  // namespace weft
