@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "core/wide.hpp"
 #include "traces/weft/block_codec.hpp"
@@ -398,9 +399,10 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
   d.counts.fill(0);
 #pragma GCC unroll 8
   for (const char g : group_of) ++d.counts[static_cast<unsigned char>(g)];
-  for (std::size_t g = n_groups; g < kMaxGroups; ++g)
-    if (d.counts[g] != 0)
-      return fault("an operation names a group that the block does not define", std::to_string(g));
+  if (std::accumulate(d.counts.begin(), d.counts.begin() + n_groups, std::uint32_t{0}) != ops)
+    return fault("an operation names a group that the block does not define",
+                 std::to_string(static_cast<unsigned char>(*std::ranges::find_if(
+                     group_of, [&](char g) { return static_cast<unsigned char>(g) >= n_groups; }))));
   d.values.clear();
   std::uint32_t begin = 0;
   for (std::size_t k = 0; k < n_groups; ++k) {

@@ -8,7 +8,7 @@
 
 namespace weft::traces {
 
-bool WireScanner::varint(std::uint64_t& out) {
+bool WireScanner::long_varint(std::uint64_t& out) {
   out = 0;
   for (unsigned shift = 0; shift < 70 && !rest_.empty(); shift += 7) {
     const auto byte = static_cast<unsigned char>(rest_.front());

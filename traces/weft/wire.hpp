@@ -36,7 +36,13 @@ class WireScanner {
   [[nodiscard]] std::uint64_t varints() const;
 
  private:
-  [[nodiscard]] bool varint(std::uint64_t& out);
+  [[nodiscard]] bool varint(std::uint64_t& out) {  // most are of one byte
+    if (rest_.empty() || static_cast<unsigned char>(rest_.front()) >= 0x80) return long_varint(out);
+    out = static_cast<unsigned char>(rest_.front());
+    rest_.remove_prefix(1);
+    return true;
+  }
+  [[nodiscard]] bool long_varint(std::uint64_t& out);
   [[nodiscard]] bool take(std::uint64_t n);
 
   std::string_view rest_, value_;
