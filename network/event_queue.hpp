@@ -44,8 +44,10 @@ class EventQueue {
     f(top());
     for (std::size_t i = first_ == kHeap ? 1 : 0; i < std::min<std::size_t>(heap_.size(), 5); ++i)
       f(heap_[i]);
-    for (std::uint32_t l = 0; l < kLanes; ++l)
+    for (std::uint32_t lanes = used_; lanes != 0; lanes &= lanes - 1) {
+      const auto l = static_cast<std::uint32_t>(std::countr_zero(lanes));
       if (const std::size_t ahead = l == first_ ? 1 : 0; lanes_[l].size() > ahead) f(lanes_[l].at(ahead));
+    }
   }
   void push(Event e) {
     e.time = e.time.no_later_than_last();

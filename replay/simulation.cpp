@@ -138,7 +138,7 @@ void Simulation::prefetch_next() {
   bool first = true;
   agenda_.next_few([&](const Agenda::Event& e) {
     if (!std::exchange(first, false)) {
-      if (by_rank(e.kind)) prefetch_row(ranks_[e.index]);
+      if (by_rank(e.kind)) ranks_[e.index].prefetch();
       if (by_message(e.kind)) prefetch_row(messages_[e.index]);
     } else if (by_rank(e.kind)) {
       const Rank& k = ranks_[e.index];
@@ -150,7 +150,7 @@ void Simulation::prefetch_next() {
       router_.prefetch(m);
     }
   });
-  network_.prefetch_next(messages_, [this](std::uint32_t r) { prefetch_row(ranks_[r]); });
+  network_.prefetch_next(messages_, [this](std::uint32_t r) { ranks_[r].prefetch(); });
 }
 
 void Simulation::report_progress() {

@@ -6,8 +6,9 @@
 namespace weft::replay {
 
 void DirectReplay::prefetch_rank(std::uint32_t r) const {
-  prefetch_row(ranks_[r], 5 * kCacheLine);
-  prefetch_row(lanes_[r]);
+  __builtin_prefetch(&ranks_[r]);
+  __builtin_prefetch(&ranks_[r].spent);
+  prefetch_row(lanes_[r], 2 * kCacheLine);
 }
 
 // Before the queues are looked at: what comes next is known but for what this instant still brings, what comes after it is among a

@@ -99,13 +99,13 @@ class DirectReplay final : private PollView {
     bool posted = false;  // a round, whose end is waited for
   };
   // What a rank has besides its row in Ranks, whose `pending` counts the ends that it awaits and does not know.
-  struct Lane {
+  struct alignas(64) Lane {
     Instant clock;
     Instant since;              // when what it did last began
-    Instant looked;             // when it was last told that a message can be seen
-    End last;                   // the latest of what its blocking call awaits
     std::uint32_t ahead = 0;    // its messages that have not started
     RequestRows<End> requests;  // with when it is over; complete: that is known
+    End last;                   // the latest of what its blocking call awaits
+    Instant looked;             // when it was last told that a message can be seen
     std::unique_ptr<Call> call;
     std::vector<std::uint32_t> calls;  // of collectives so far, by communicator
   };

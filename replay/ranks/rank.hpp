@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/prefetch.hpp"
 #include "replay/ranks/program_cursor.hpp"
 #include "replay/ranks/requests.hpp"
 #include "replay/time.hpp"
@@ -24,7 +25,8 @@ enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kRunning, kDon
 // Which of the five parts of RankTimes a blocked instant counts for.
 enum class Part : std::uint8_t { kCompute, kSend, kRecv, kWait, kCollective };
 
-// What every wake touches stands first, on three cache lines: tens of MB of ranks do not stay in a cache.
+// Tens of MB of ranks do not stay in a cache. What every wake touches stands on the first line, with the first of `program`, and
+// from `spent` on.
 struct alignas(64) Rank {
   std::uint64_t pc = 0;
   std::uint32_t pending = 0;
@@ -34,16 +36,22 @@ struct alignas(64) Rank {
   bool in_detour = false;
   bool computed = false;  // more than copies, since it last sent or received
   std::uint8_t op_length = 1;
-  Requests requests;
+  ProgramCursor program;
+  Elapsed spent[5];
   Instant op_start;
   Instant blocked_since;
-  Elapsed spent[5];
-  ProgramCursor program;
+  Requests requests;
   std::uint64_t detour_end = 0;  // a conditional step's body runs early: [.., detour_end), then return_pc
   std::uint64_t return_pc = 0;
   Instant finish;
   std::vector<std::uint64_t> hits_done;  // conditional steps whose body ran early
 
+  // A hint to the processor: the rank goes on soon.
+  void prefetch() const {
+    __builtin_prefetch(this);
+    prefetch_row(spent);
+    prefetch_row(requests);
+  }
   void spend(Part p, Elapsed d) { spent[static_cast<int>(p)] += d; }
 };
 
