@@ -118,10 +118,11 @@ template <class Each>
   table_.remove(flow, [&](std::uint32_t link, std::uint32_t count) {
     Link& l = link_[link];
     l.count = count;
-    l.give(l.quanta(rate));
+    each(LinkId(link));
+    if (count == 0) return;
+    if (count > 1) l.give(l.quanta(rate));
     // In the local scope only the flows that the link held back can tell that it has room again.
     if (scope_ == Scope::kComponent || l.bound > 0) mark_dirty(link);
-    each(LinkId(link));
   });
 }
 
