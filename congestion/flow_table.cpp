@@ -51,18 +51,18 @@ std::uint32_t FlowTable::take_list_block(std::uint32_t size_class) {
   return static_cast<std::uint32_t>(block);
 }
 
+// Its size may be more than it has entries.
 void FlowTable::grow_list(List& list) {
-  const bool fresh = list.size_class == kNil;
-  const std::uint32_t next = fresh ? kSmallestList : list.size_class + 1;
+  const bool fresh = list.room == 0;
+  const std::uint32_t old = class_of(list.room), next = fresh ? kSmallestList : old + 1;
   const std::uint32_t block = take_list_block(next);
   if (!fresh) {
-    std::copy_n(entries_.begin() + list.offset, list.size, entries_.begin() + block);
-    entries_[list.offset].flow = free_lists_[list.size_class];
-    free_lists_[list.size_class] = list.offset;
+    std::copy_n(entries_.begin() + list.offset, list.room, entries_.begin() + block);
+    entries_[list.offset].flow = free_lists_[old];
+    free_lists_[old] = list.offset;
   }
   list.offset = block;
   list.room = 1u << next;
-  list.size_class = next;
 }
 
 void FlowTable::new_row() {

@@ -3,7 +3,8 @@
 // Invariants:
 //  1. Incidence is stored both ways. flows_on(l) has one Entry per (flow, hop); each hop knows the position
 //     of its entry, so removal swaps with the last entry in O(1) per hop. The order inside flows_on()
-//     therefore depends on history: nothing that reaches a result may depend on it.
+//     therefore depends on history: nothing that reaches a result may depend on it. Most links have one flow at most: its entry
+//     stands in the row of the link, no list is made, and the hop knows no position.
 //  2. Routes and link lists live in two pools cut into blocks of 2^k items; a freed block goes to the free
 //     list of its size, threaded through the block itself. Once the pools have grown to the peak, add() and
 //     remove() allocate nothing.
@@ -11,6 +12,7 @@
 // Complexity: add and remove O(route). Memory: 8 bytes per hop in each pool, rounded up to powers of two.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -36,10 +38,10 @@ class FlowTable {
   // REQUIRES: route holds each link at most once, all < link_count(); weight finite and > 0; limit > 0, and
   // finite if the route is empty. Violations are bugs of the caller and end the program.
   std::uint32_t add(std::span<const LinkId> route, double weight, double limit) {
-    return add(route, weight, limit, [](std::uint32_t, std::uint32_t, std::span<const Entry>) {});
+    return add(route, weight, limit, [](std::uint32_t, std::uint32_t, std::uint32_t) {});
   }
-  // The same; `crossed(hop, link, flows)` hears of each link on the way, with its flows, the new one the last of them: who
-  // keeps columns over links goes over the route once with the table.
+  // The same; `crossed(hop, link, count)` hears of each link on the way, with the number of its flows, the new one the last of them:
+  // who keeps columns over links goes over the route once with the table.
   template <class Crossed>
   std::uint32_t add(std::span<const LinkId> route, double weight, double limit, Crossed crossed);
   // The two halves of it: an id with its weight and limit, which is on no link and not alive; and its route. enter() or give_back() is
@@ -48,6 +50,12 @@ class FlowTable {
   template <class Crossed>
   void enter(std::uint32_t flow, std::span<const LinkId> route, Crossed crossed);
   void give_back(std::uint32_t flow) { free_ids_.push_back(flow); }
+  // One whose links nobody else is on: these know it, but it is not alive until enter_rest(), before another comes onto one of them,
+  // or it is given back after leave_alone(). `each(hop, link)` hears of each link.
+  template <class Each>
+  void enter_alone(std::uint32_t flow, std::span<const LinkId> route, Each each);
+  void enter_rest(std::uint32_t flow, std::span<const LinkId> route);
+  void leave_alone(LinkId link) { lists_[link.index()].size = 0; }
   // REQUIRES: alive(flow).
   void remove(std::uint32_t flow) {
     remove(flow, [](std::uint32_t, std::uint32_t) {});
@@ -77,7 +85,7 @@ class FlowTable {
   }
   [[nodiscard]] std::span<const Entry> flows_on(std::uint32_t link) const {
     const List& l = lists_[link];
-    return {entries_.data() + l.offset, l.size};
+    return {l.size == 1 ? &l.sole : entries_.data() + l.offset, l.size};
   }
   [[nodiscard]] std::uint32_t count_on(std::uint32_t link) const { return lists_[link].size; }
 
@@ -86,10 +94,10 @@ class FlowTable {
   static constexpr std::uint32_t kNil = 0xffffffffu;
   static constexpr std::size_t kClasses = 32;
   struct List {
-    std::uint32_t offset = 0;
     std::uint32_t size = 0;
-    std::uint32_t room = 0;           // entries of its block
-    std::uint32_t size_class = kNil;  // block of 2^size_class entries; kNil = no block yet
+    Entry sole{};              // of one
+    std::uint32_t offset = 0;  // of more: its block
+    std::uint32_t room = 0;    // entries of the block, a power of two; 0: there is none yet
   };
   // Where a route is; of a free id, where the next one may be.
   struct Hops {
@@ -100,6 +108,12 @@ class FlowTable {
   };
   void new_row();
   void make_room(Hops& hops, std::size_t length);
+  void count(const Hops& hops) {
+    ++active_;
+    weighted_ += hops.weighted;
+    limited_ += hops.limited;
+  }
+  void add_to_list(List& list, Entry e);
   [[noreturn]] static void refuse(std::size_t hops, double weight, double limit);
   [[noreturn]] void refuse_link(std::uint32_t link) const;
   [[noreturn]] static void refuse_flow(std::uint32_t flow);
@@ -160,24 +174,60 @@ template <class Crossed>
   hops.length = static_cast<std::uint32_t>(route.size());
   const std::uint32_t offset = hops.offset, links = link_count();
   LinkId* const hop_link = hop_link_.data() + offset;
-  std::uint32_t* const hop_position = hop_position_.data() + offset;
   List* const lists = lists_.data();
   for (std::uint32_t i = 0; i < route.size(); ++i) {
     const std::uint32_t link = route[i].index();
     if (link >= links) [[unlikely]]
       refuse_link(link);
     List& list = lists[link];
-    if (list.size == list.room) [[unlikely]]
-      grow_list(list);
     hop_link[i] = route[i];
-    hop_position[i] = list.size;
-    Entry* const entries = entries_.data() + list.offset;
-    entries[list.size++] = {flow, offset + i};
-    crossed(i, link, std::span<const Entry>(entries, list.size));
+    const std::uint32_t others = list.size++;
+    const Entry e{flow, offset + i};
+    if (others == 0)
+      list.sole = e;
+    else
+      add_to_list(list, e);
+    crossed(i, link, others + 1);
   }
-  ++active_;
-  weighted_ += hops.weighted;
-  limited_ += hops.limited;
+  count(hops);
+}
+
+// Of a list whose size counts it already.
+[[gnu::always_inline]] inline void FlowTable::add_to_list(List& list, Entry e) {
+  const std::uint32_t at = list.size - 1;
+  if (at >= list.room) [[unlikely]]
+    grow_list(list);
+  Entry* const entries = entries_.data() + list.offset;
+  if (at == 1) {
+    entries[0] = list.sole;
+    hop_position_[list.sole.hop] = 0;
+  }
+  entries[at] = e;
+  hop_position_[e.hop] = at;
+}
+
+template <class Each>
+[[gnu::always_inline]] inline void FlowTable::enter_alone(std::uint32_t flow, std::span<const LinkId> route,
+                                                          Each each) {
+  Hops& hops = hops_[flow];
+  if (route.size() > hops.room) [[unlikely]]
+    make_room(hops, route.size());
+  const std::uint32_t offset = hops.offset;
+  List* const lists = lists_.data();
+  for (std::uint32_t i = 0; i < route.size(); ++i) {
+    const std::uint32_t link = route[i].index();
+    List& list = lists[link];
+    list.size = 1;
+    list.sole = {flow, offset + i};
+    each(i, link);
+  }
+}
+
+inline void FlowTable::enter_rest(std::uint32_t flow, std::span<const LinkId> route) {
+  Hops& hops = hops_[flow];
+  hops.length = static_cast<std::uint32_t>(route.size());
+  std::copy(route.begin(), route.end(), hop_link_.data() + hops.offset);
+  count(hops);
 }
 
 template <class Left>
@@ -193,11 +243,14 @@ template <class Left>
   for (std::uint32_t hop = hops.offset; hop < end; ++hop) {
     const std::uint32_t link = hop_link[hop].index();
     List& list = lists[link];
-    const std::uint32_t position = hop_position[hop], size = list.size - 1;
-    list.size = size;
-    const Entry last = entries[list.offset + size];
-    entries[list.offset + position] = last;
-    hop_position[last.hop] = position;
+    const std::uint32_t size = --list.size;
+    if (size > 0) {
+      const std::uint32_t position = hop_position[hop];
+      const Entry last = entries[list.offset + size];
+      entries[list.offset + position] = last;
+      hop_position[last.hop] = position;
+      if (size == 1) list.sole = entries[list.offset];
+    }
     left(link, size);
   }
   hops.length = kDead;

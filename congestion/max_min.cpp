@@ -67,7 +67,7 @@ void MaxMin::remove(FlowId id) {
 void MaxMin::end_lone(std::uint32_t flow) {
   Flow& f = flow_[flow];
   f.lone = 0;
-  enter_table(flow, route_of(flow), [&](LinkId link) { link_[link.index()].place = 0; });
+  table_.enter_rest(flow, route_of(flow));
   if (f.bottleneck == kNone) return;
   link_[f.bottleneck].bound = 1;
   link_[f.bottleneck].level = f.rate / table_.weight(flow);
@@ -75,7 +75,8 @@ void MaxMin::end_lone(std::uint32_t flow) {
 
 void MaxMin::end_lone_on(std::span<const LinkId> route) {
   for (const LinkId id : route)
-    if (const Link& l = link_[id.index()]; l.lone()) end_lone(l.outside);
+    if (link_[id.index()].count == 1)
+      if (const std::uint32_t flow = table_.flows_on(id.index())[0].flow; flow_[flow].lone) end_lone(flow);
 }
 
 void MaxMin::remove_from_groups(std::uint32_t flow) {

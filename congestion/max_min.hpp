@@ -32,9 +32,9 @@
 //  2. bottleneck_[f] is a full link where f's level is highest, or none: f is at its limit. link_[l].bound counts
 //     the flows with bottleneck l, whose common level is link_[l].level.
 // Lone flows (rate_lone_flows()): most flows of a program that is not held up by the network have their links to themselves when they
-// start, and many until they end. Such a one is as fast as its narrowest link, and nobody needs it in the lists of its links: only
-// each of these knows it (Link::lone), so that a second flow that comes brings it into the table, at the rate that it has. A
-// filling never sees a lone flow, as it shares no link with anybody.
+// start, and many until they end. Such a one is as fast as its narrowest link, and is not counted in the table: only each of its links
+// knows it, so that a second flow that comes brings it in, at the rate that it has. A filling never sees a lone flow, as it shares
+// no link with anybody.
 // Complexity of a solve: O(h + L log L) for h hops and L links of the flows filled. A second filling follows where
 // rounding left room, rarely. No allocation once the columns have grown to the peak.
 #pragma once
@@ -142,13 +142,11 @@ class MaxMin final : public SharingModel {
     std::uint32_t stamp = 0;       // filling that the rest belongs to
     double filled_at = kInfinity;  // level at which the link stopped flows
     std::uint32_t rising = 0;      // flows still rising
-    std::uint32_t outside = 0;     // flows that are not being filled; of a lone flow's link: that flow
+    std::uint32_t outside = 0;     // flows that are not being filled
     std::uint32_t held = 0;        // of these, flows with this bottleneck
-    std::uint32_t place = 0;       // slot in touched_ and in levels_, with the two below: written at once
+    std::uint32_t place = 0;       // slot in touched_ and in levels_, with the bit below: written at once
     static constexpr std::uint32_t kSearched = 1u << 31;  // for flows outside above its level
-    static constexpr std::uint32_t kLone = 1u << 30;      // between fillings: its flow is lone
-    [[nodiscard]] std::uint32_t slot() const { return place & (kLone - 1); }
-    [[nodiscard]] bool lone() const { return (place & kLone) != 0; }
+    [[nodiscard]] std::uint32_t slot() const { return place & (kSearched - 1); }
     // Rates are not negative, so this rounds; lround would be a call.
     [[nodiscard]] std::int64_t quanta(double rate) const {
       return static_cast<std::int64_t>(rate * to_quanta + 0.5);  // NOLINT(bugprone-incorrect-roundings)

@@ -23,15 +23,14 @@ template <class Each>
 [[gnu::always_inline]] inline void MaxMin::enter_table(std::uint32_t flow, std::span<const LinkId> route,
                                                        Each each) {
   Flow& f = flow_[flow];
-  table_.enter(flow, route,
-               [&](std::uint32_t hop, std::uint32_t link, std::span<const FlowTable::Entry> flows) {
-                 if (hop < f.link.size()) f.link[hop] = LinkId(link);
-                 Link& l = link_[link];
-                 l.count = static_cast<std::uint32_t>(flows.size());
-                 // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
-                 if (l.count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[flows[0].flow]);
-                 each(LinkId(link));
-               });
+  table_.enter(flow, route, [&](std::uint32_t hop, std::uint32_t link, std::uint32_t count) {
+    if (hop < f.link.size()) f.link[hop] = LinkId(link);
+    Link& l = link_[link];
+    l.count = count;
+    // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
+    if (count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[table_.flows_on(link)[0].flow]);
+    each(LinkId(link));
+  });
 }
 
 template <class Each>
@@ -40,16 +39,12 @@ template <class Each>
   Flow& f = flow_[flow];
   f.lone = 1;
   Alone alone{limit, kNone};
-  for (std::size_t hop = 0; hop < route.size(); ++hop) {
-    const std::uint32_t link = route[hop].index();
+  table_.enter_alone(flow, route, [&](std::uint32_t hop, std::uint32_t link) {
     f.link[hop] = LinkId(link);
-    Link& l = link_[link];
-    l.count = 1;
-    l.place = Link::kLone;
-    l.outside = flow;
+    link_[link].count = 1;
     alone.cross(capacity_[link], link);
-    each(route[hop]);
-  }
+    each(LinkId(link));
+  });
   f.bottleneck = alone.bottleneck;
   bottleneck_[flow] = LinkId(alone.bottleneck);
   rate_[flow] = f.rate = alone.rate;
@@ -95,9 +90,8 @@ template <class Each>
   Flow& f = flow_[flow];
   f.lone = 0;
   for (std::size_t hop = 0; hop < f.hops; ++hop) {
-    Link& l = link_[f.link[hop].index()];
-    l.count = 0;
-    l.place = 0;
+    link_[f.link[hop].index()].count = 0;
+    table_.leave_alone(f.link[hop]);
     each(f.link[hop]);
   }
   table_.give_back(flow);

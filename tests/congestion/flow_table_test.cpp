@@ -47,11 +47,12 @@ TEST(FlowTable, RoutesComeAndGoAsInAMapOfThem) {
       const std::uint32_t promised = table.next();
       const std::uint32_t expected = freed.empty() ? static_cast<std::uint32_t>(flows.size()) : freed.back();
       if (!freed.empty()) freed.pop_back();
-      const std::uint32_t flow = table.add(
-          route, 1, 2, [&](std::uint32_t hop, std::uint32_t link, std::span<const FlowTable::Entry> on) {
+      const std::uint32_t flow =
+          table.add(route, 1, 2, [&](std::uint32_t hop, std::uint32_t link, std::uint32_t now) {
             EXPECT_EQ(hop, heard.size());
-            EXPECT_EQ(on.size(), ++count[link]);
-            EXPECT_EQ(on.back().flow, promised);
+            EXPECT_EQ(now, ++count[link]);
+            EXPECT_EQ(table.flows_on(link).size(), now);
+            EXPECT_EQ(table.flows_on(link).back().flow, promised);
             heard.emplace_back(link);
           });
       ASSERT_EQ(flow, promised);
@@ -98,6 +99,48 @@ TEST(FlowTable, AFreeIdKeepsRoomForTheNextRoute) {
     ASSERT_EQ(table.add(std::span(route).first(1 + i % 2), 1, 1), flow);
     EXPECT_EQ(table.route(flow).data(), where);
   }
+}
+
+// One that has its links to itself is on them, but is none of the table until its rest has entered.
+TEST(FlowTable, AFlowAloneIsOnItsLinksAndNotCounted) {
+  FlowTable table(4);
+  const std::vector<LinkId> route{LinkId(0), LinkId(1), LinkId(2)};
+  const auto nobody = [](std::uint32_t, std::uint32_t) {};
+  const std::uint32_t gone = table.take(route.size(), 2, 1);
+  table.enter_alone(gone, route, nobody);
+  EXPECT_FALSE(table.alive(gone));
+  EXPECT_EQ(table.active(), 0u);
+  EXPECT_EQ(table.weighted(), 0u);
+  for (const LinkId l : route) EXPECT_EQ(table.flows_on(l.index()).front().flow, gone);
+  for (const LinkId l : route) table.leave_alone(l);
+  table.give_back(gone);
+  for (const LinkId l : route) EXPECT_EQ(table.count_on(l.index()), 0u);
+
+  const std::uint32_t first = table.take(route.size(), 2, 1);
+  ASSERT_EQ(first, gone);
+  std::vector<std::uint32_t> heard;
+  table.enter_alone(first, route, [&](std::uint32_t hop, std::uint32_t link) {
+    EXPECT_EQ(hop, heard.size());
+    heard.push_back(link);
+  });
+  EXPECT_EQ(heard, (std::vector<std::uint32_t>{0, 1, 2}));
+  table.enter_rest(first, route);
+  EXPECT_TRUE(table.alive(first));
+  EXPECT_EQ(table.active(), 1u);
+  EXPECT_EQ(table.weighted(), 1u);
+  EXPECT_EQ(table.limited(), 1u);
+  EXPECT_TRUE(std::ranges::equal(table.route(first), route));
+  const std::uint32_t second = table.add(std::vector<LinkId>{LinkId(3), LinkId(1)}, 1, 1);
+  const std::uint32_t third = table.add(std::vector<LinkId>{LinkId(1), LinkId(2)}, 1, 1);
+  EXPECT_EQ(table.count_on(1), 3u);
+  table.remove(second);
+  EXPECT_EQ(table.count_on(1), 2u);
+  table.remove(first);
+  EXPECT_EQ(table.flows_on(1).front().flow, third);
+  EXPECT_EQ(table.flows_on(2).front().flow, third);
+  EXPECT_EQ(table.count_on(0) + table.count_on(3), 0u);
+  table.remove(third);
+  EXPECT_EQ(table.active() + table.weighted() + table.limited(), 0u);
 }
 
 TEST(IdStack, HoldsWhatWasPushedAcrossGrowth) {
