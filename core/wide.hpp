@@ -3,8 +3,10 @@
 // floating-point numbers may be one, as products and sums would become one rounding. What it calls has to be inlined into it.
 #pragma once
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include <cstdint>  // __GLIBC__
+
+#if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && \
+    defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WEFT_WIDE [[gnu::noinline, gnu::target_clones("arch=x86-64-v3", "default")]]
 #else
 #define WEFT_WIDE [[gnu::noinline]]
