@@ -108,6 +108,12 @@ class FlowTable {
   };
   void new_row();
   void make_room(Hops& hops, std::size_t length);
+  Hops& with_room(std::uint32_t flow, std::size_t length) {
+    Hops& hops = hops_[flow];
+    if (length > hops.room) [[unlikely]]
+      make_room(hops, length);
+    return hops;
+  }
   void count(const Hops& hops) {
     ++active_;
     weighted_ += hops.weighted;
@@ -168,9 +174,7 @@ inline std::uint32_t FlowTable::take(std::size_t hops, double weight, double lim
 template <class Crossed>
 [[gnu::always_inline]] inline void FlowTable::enter(std::uint32_t flow, std::span<const LinkId> route,
                                                     Crossed crossed) {
-  Hops& hops = hops_[flow];
-  if (route.size() > hops.room) [[unlikely]]
-    make_room(hops, route.size());
+  Hops& hops = with_room(flow, route.size());
   hops.length = static_cast<std::uint32_t>(route.size());
   const std::uint32_t offset = hops.offset, links = link_count();
   LinkId* const hop_link = hop_link_.data() + offset;
@@ -209,10 +213,7 @@ template <class Crossed>
 template <class Each>
 [[gnu::always_inline]] inline void FlowTable::enter_alone(std::uint32_t flow, std::span<const LinkId> route,
                                                           Each each) {
-  Hops& hops = hops_[flow];
-  if (route.size() > hops.room) [[unlikely]]
-    make_room(hops, route.size());
-  const std::uint32_t offset = hops.offset;
+  const std::uint32_t offset = with_room(flow, route.size()).offset;
   List* const lists = lists_.data();
   for (std::uint32_t i = 0; i < route.size(); ++i) {
     const std::uint32_t link = route[i].index();
