@@ -16,12 +16,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/check.hpp"
+
 namespace weft {
 
 template <class T>
 class BlockPool {
  public:
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) >= sizeof(T*));
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) >= sizeof(void*));
   // An array: where its block is, its items, room for how many.
   struct Array {
     T* items = nullptr;
@@ -30,6 +32,7 @@ class BlockPool {
 
   // Room for twice as many; for the first.
   void grow(Array& a) {
+    WEFT_CHECK(a.room < std::uint32_t{1} << 31, "an array of 2^32 items");
     const std::uint32_t room = std::max<std::uint32_t>(1, 2 * a.room);
     T* const items = take(room);
     std::copy_n(a.items, a.size, items);
@@ -39,6 +42,7 @@ class BlockPool {
   }
 
  private:
+  static constexpr std::size_t kPointer = sizeof(void*);
   static constexpr std::size_t kPiece = std::size_t{1} << 14;  // items
   static constexpr std::uint32_t kLargestSmall = 64;
   static std::size_t size_class(std::uint32_t room) {
@@ -56,7 +60,7 @@ class BlockPool {
     T*& free = free_[size_class(room)];
     if (free != nullptr) {
       T* const block = free;
-      std::memcpy(&free, block, sizeof free);
+      std::memcpy(&free, block, kPointer);
       return block;
     }
     if (left_ < room) {
@@ -80,7 +84,7 @@ class BlockPool {
       return large_.pop_back();
     }
     T*& free = free_[size_class(room)];
-    std::memcpy(block, &free, sizeof free);
+    std::memcpy(block, &free, kPointer);
     free = block;
   }
 
