@@ -10,17 +10,14 @@
 
 namespace weft::congestion {
 namespace {
-constexpr std::uint32_t kSmallestList = 2;  // log2 of the first block of a link: 4 entries
+constexpr std::uint32_t kFirstList = 4;  // entries of the first block of a link
 
 std::uint32_t class_of(std::size_t n) {
   return n <= 1 ? 0 : static_cast<std::uint32_t>(std::bit_width(n - 1));
 }
 }  // namespace
 
-FlowTable::FlowTable(std::uint32_t links) : lists_(links) {
-  free_routes_.fill(kNil);
-  free_lists_.fill(kNil);
-}
+FlowTable::FlowTable(std::uint32_t links) : lists_(links) { free_routes_.fill(kNil); }
 
 std::uint32_t FlowTable::take_route_block(std::uint32_t size_class) {
   std::uint32_t& head = free_routes_[size_class];
@@ -37,32 +34,12 @@ std::uint32_t FlowTable::take_route_block(std::uint32_t size_class) {
   return static_cast<std::uint32_t>(block);
 }
 
-std::uint32_t FlowTable::take_list_block(std::uint32_t size_class) {
-  std::uint32_t& head = free_lists_[size_class];
-  if (head != kNil) {
-    const std::uint32_t block = head;
-    head = entries_[block].flow;
-    return block;
-  }
-  const std::size_t block = entries_.size();
-  const std::size_t end = block + (std::size_t{1} << size_class);
-  WEFT_CHECK(end < kNil, "link lists beyond 2^32 entries");
-  entries_.resize(end);
-  return static_cast<std::uint32_t>(block);
-}
-
-// Its size may be more than it has entries.
-void FlowTable::grow_list(List& list) {
-  const bool fresh = list.room == 0;
-  const std::uint32_t old = class_of(list.room), next = fresh ? kSmallestList : old + 1;
-  const std::uint32_t block = take_list_block(next);
-  if (!fresh) {
-    std::copy_n(entries_.begin() + list.offset, list.room, entries_.begin() + block);
-    entries_[list.offset].flow = free_lists_[old];
-    free_lists_[old] = list.offset;
-  }
-  list.offset = block;
-  list.room = 1u << next;
+// Room for one more than its size counted before.
+void FlowTable::grow(List& list) {
+  const std::uint32_t size = list.all.size;
+  list.all.size = list.all.room;  // what stands there
+  entries_.grow(list.all, kFirstList);
+  list.all.size = size;
 }
 
 void FlowTable::new_row() {

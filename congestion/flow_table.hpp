@@ -5,8 +5,8 @@
 //     of its entry, so removal swaps with the last entry in O(1) per hop. The order inside flows_on()
 //     therefore depends on history: nothing that reaches a result may depend on it. Most links have one flow at most: its entry
 //     stands in the row of the link, no list is made, and the hop knows no position.
-//  2. Routes and link lists live in two pools cut into blocks of 2^k items; a freed block goes to the free
-//     list of its size, threaded through the block itself. Once the pools have grown to the peak, add() and
+//  2. Routes and link lists live in two pools cut into blocks of 2^k items (lists: BlockPool); a freed block goes to
+//     the free list of its size, threaded through the block itself. Once the pools have grown to the peak, add() and
 //     remove() allocate nothing.
 //  3. Ids are dense and reused, the last freed first. A free id keeps its block of hops: the next route is mostly as long.
 // Complexity: add and remove O(route). Memory: 8 bytes per hop in each pool, rounded up to powers of two.
@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "core/block_pool.hpp"
 #include "core/id.hpp"
 #include "core/id_stack.hpp"
 
@@ -55,7 +56,7 @@ class FlowTable {
   template <class Each>
   void enter_alone(std::uint32_t flow, std::span<const LinkId> route, Each each);
   void enter_rest(std::uint32_t flow, std::span<const LinkId> route);
-  void leave_alone(LinkId link) { lists_[link.index()].size = 0; }
+  void leave_alone(LinkId link) { lists_[link.index()].all.size = 0; }
   // REQUIRES: alive(flow).
   void remove(std::uint32_t flow) {
     remove(flow, [](std::uint32_t, std::uint32_t) {});
@@ -85,19 +86,17 @@ class FlowTable {
   }
   [[nodiscard]] std::span<const Entry> flows_on(std::uint32_t link) const {
     const List& l = lists_[link];
-    return {l.size == 1 ? &l.sole : entries_.data() + l.offset, l.size};
+    return {l.all.size == 1 ? &l.sole : l.all.items, l.all.size};
   }
-  [[nodiscard]] std::uint32_t count_on(std::uint32_t link) const { return lists_[link].size; }
+  [[nodiscard]] std::uint32_t count_on(std::uint32_t link) const { return lists_[link].all.size; }
 
  private:
   static constexpr std::uint32_t kDead = 0xffffffffu;
   static constexpr std::uint32_t kNil = 0xffffffffu;
   static constexpr std::size_t kClasses = 32;
   struct List {
-    std::uint32_t size = 0;
-    Entry sole{};              // of one
-    std::uint32_t offset = 0;  // of more: its block
-    std::uint32_t room = 0;    // entries of the block, a power of two; 0: there is none yet
+    BlockPool<Entry>::Array all;  // its size counts the flows; the items are of two and more
+    Entry sole{};                 // of one
   };
   // Where a route is; of a free id, where the next one may be.
   struct Hops {
@@ -124,8 +123,7 @@ class FlowTable {
   [[noreturn]] void refuse_link(std::uint32_t link) const;
   [[noreturn]] static void refuse_flow(std::uint32_t flow);
   std::uint32_t take_route_block(std::uint32_t size_class);
-  std::uint32_t take_list_block(std::uint32_t size_class);
-  void grow_list(List& list);
+  void grow(List& list);
 
   // columns over flow
   std::vector<double> weight_;
@@ -137,9 +135,8 @@ class FlowTable {
   std::vector<std::uint32_t> hop_position_;  // of this hop's entry in its link's list; next block when free
   // link lists
   std::vector<List> lists_;
-  std::vector<Entry> entries_;
+  BlockPool<Entry> entries_;
   std::array<std::uint32_t, kClasses> free_routes_;
-  std::array<std::uint32_t, kClasses> free_lists_;
   std::uint32_t active_ = 0;
   std::uint32_t weighted_ = 0;
   std::uint32_t limited_ = 0;
@@ -185,7 +182,7 @@ template <class Crossed>
       refuse_link(link);
     List& list = lists[link];
     hop_link[i] = route[i];
-    const std::uint32_t others = list.size++;
+    const std::uint32_t others = list.all.size++;
     const Entry e{flow, offset + i};
     if (others == 0)
       list.sole = e;
@@ -198,10 +195,10 @@ template <class Crossed>
 
 // Of a list whose size counts it already.
 [[gnu::always_inline]] inline void FlowTable::add_to_list(List& list, Entry e) {
-  const std::uint32_t at = list.size - 1;
-  if (at >= list.room) [[unlikely]]
-    grow_list(list);
-  Entry* const entries = entries_.data() + list.offset;
+  const std::uint32_t at = list.all.size - 1;
+  if (at >= list.all.room) [[unlikely]]
+    grow(list);
+  Entry* const entries = list.all.items;
   if (at == 1) {
     entries[0] = list.sole;
     hop_position_[list.sole.hop] = 0;
@@ -218,7 +215,7 @@ template <class Each>
   for (std::uint32_t i = 0; i < route.size(); ++i) {
     const std::uint32_t link = route[i].index();
     List& list = lists[link];
-    list.size = 1;
+    list.all.size = 1;
     list.sole = {flow, offset + i};
     each(i, link);
   }
@@ -237,20 +234,20 @@ template <class Left>
     refuse_flow(flow);
   Hops& hops = hops_[flow];
   List* const lists = lists_.data();
-  Entry* const entries = entries_.data();
   const LinkId* const hop_link = hop_link_.data();
   std::uint32_t* const hop_position = hop_position_.data();
   const std::uint32_t end = hops.offset + hops.length;
   for (std::uint32_t hop = hops.offset; hop < end; ++hop) {
     const std::uint32_t link = hop_link[hop].index();
     List& list = lists[link];
-    const std::uint32_t size = --list.size;
+    const std::uint32_t size = --list.all.size;
     if (size > 0) {
+      Entry* const entries = list.all.items;
       const std::uint32_t position = hop_position[hop];
-      const Entry last = entries[list.offset + size];
-      entries[list.offset + position] = last;
+      const Entry last = entries[size];
+      entries[position] = last;
       hop_position[last.hop] = position;
-      if (size == 1) list.sole = entries[list.offset];
+      if (size == 1) list.sole = entries[0];
     }
     left(link, size);
   }

@@ -30,10 +30,10 @@ class BlockPool {
     std::uint32_t size = 0, room = 0;
   };
 
-  // Room for twice as many; for the first.
-  void grow(Array& a) {
+  // Room for twice as many; for `first`, a power of two, if there was none.
+  void grow(Array& a, std::uint32_t first = 1) {
     WEFT_CHECK(a.room < std::uint32_t{1} << 31, "an array of 2^32 items");
-    const std::uint32_t room = std::max<std::uint32_t>(1, 2 * a.room);
+    const std::uint32_t room = std::max(first, 2 * a.room);
     T* const items = take(room);
     std::copy_n(a.items, a.size, items);
     if (a.room > 0) give(a.items, a.room);
