@@ -188,18 +188,18 @@ void MaxMin::fill_and_commit() {
       case Single::kStands:
         return commit();
       case Single::kFilled:
-        return fill_others(1);
+        return fill_others();
       case Single::kDisturbs:
         if (fill_pair()) return commit_flows();
     }
   }
   fill();
-  fill_others(1);
+  fill_others();
 }
 
 // After a filling: whom it disturbs, until it disturbs nobody.
-void MaxMin::fill_others(int round) {
-  for (; disturbs(); ++round) {
+void MaxMin::fill_others() {
+  for (int round = 1; disturbs(); ++round) {
     take_back();
     if (round == kMaxRounds) close_component(0);
     if (fill_pair()) return commit_flows();

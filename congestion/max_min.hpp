@@ -197,8 +197,6 @@ class MaxMin final : public SharingModel {
   [[nodiscard]] Alone alone_on(std::span<const LinkId> route, double limit) const;
   std::uint32_t new_flow(std::span<const LinkId> route, double weight, double limit);
   template <class Each>
-  void enter_table(std::uint32_t flow, std::span<const LinkId> route, Each each);
-  template <class Each>
   void begin_lone(std::uint32_t flow, std::span<const LinkId> route, double limit, Each each);
   void end_lone(std::uint32_t flow);
   [[gnu::noinline]] void end_lone_on(std::span<const LinkId> route);
@@ -216,7 +214,7 @@ class MaxMin final : public SharingModel {
   void fill();
   void fill_and_commit();
   bool fill_pair();
-  void fill_others(int round);
+  void fill_others();
   bool fill_alone(std::uint32_t flow);
   // What a filling of one flow came to.
   enum class Single : std::uint8_t {
@@ -225,6 +223,8 @@ class MaxMin final : public SharingModel {
     kDisturbs  // somebody is and has joined: nothing was filled
   };
   Single fill_one(std::uint32_t flow);
+  template <bool kWeighted>
+  void join_above(std::uint32_t link, double level);
   void join_faster(std::uint32_t link, double level, std::uint32_t held);
   bool fill_together();
   template <bool kWeighted>

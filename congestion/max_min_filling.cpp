@@ -235,6 +235,14 @@ bool MaxMin::fill_alike() {
   return true;
 }
 
+// The flows of the link that are above that level.
+template <bool kWeighted>
+[[gnu::always_inline]] inline void MaxMin::join_above(std::uint32_t link, double level) {
+  const double bar = level * (1 + kSameLevel);
+  for (const FlowTable::Entry e : table_.flows_on(link))
+    if (rate_[e.flow] > (kWeighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
+}
+
 // `link` stopped a flow alone at `level`; `held`: flows outside that it holds back. Those that are disturbed join: if the level is
 // above what these have, they rise with it; else who is faster slows down.
 [[gnu::always_inline]] inline void MaxMin::join_faster(std::uint32_t link, double level, std::uint32_t held) {
@@ -242,10 +250,10 @@ bool MaxMin::fill_alike() {
   if (held > 0 && level > l.level * (1 + kSameLevel)) {
     join_bound(link);
   } else if (l.bound == 0 || level < l.level * (1 - kSameLevel)) {
-    const double bar = level * (1 + kSameLevel);
-    const bool weighted = table_.weighted() > 0;
-    for (const FlowTable::Entry e : table_.flows_on(link))
-      if (rate_[e.flow] > (weighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
+    if (table_.weighted() > 0)
+      join_above<true>(link, level);
+    else
+      join_above<false>(link, level);
   }
 }
 
@@ -370,9 +378,7 @@ bool MaxMin::pull(std::uint32_t link, double level) {
     join_bound(link);
   } else if ((l.place & Link::kSearched) == 0 && (l.bound == 0 || level < l.level * (1 - kSameLevel))) {
     l.place |= Link::kSearched;  // the level only rises from here
-    const double bar = level * (1 + kSameLevel);
-    for (const FlowTable::Entry e : table_.flows_on(link))
-      if (rate_[e.flow] > (kWeighted ? bar * table_.weight(e.flow) : bar)) join(e.flow);
+    join_above<kWeighted>(link, level);
   }
   if (members_.size() == before) return false;
   enter<kWeighted, true>(before);

@@ -20,20 +20,6 @@ inline void MaxMin::mark_dirty(std::uint32_t link) {
 }
 
 template <class Each>
-[[gnu::always_inline]] inline void MaxMin::enter_table(std::uint32_t flow, std::span<const LinkId> route,
-                                                       Each each) {
-  Flow& f = flow_[flow];
-  table_.enter(flow, route, [&](std::uint32_t hop, std::uint32_t link, std::uint32_t count) {
-    if (hop < f.link.size()) f.link[hop] = LinkId(link);
-    Link& l = link_[link];
-    l.count = count;
-    // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
-    if (count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[table_.flows_on(link)[0].flow]);
-    each(LinkId(link));
-  });
-}
-
-template <class Each>
 [[gnu::always_inline]] inline void MaxMin::begin_lone(std::uint32_t flow, std::span<const LinkId> route,
                                                       double limit, Each each) {
   Flow& f = flow_[flow];
@@ -79,7 +65,14 @@ template <class Each>
   rate_[flow] = f.rate = 0;
   bottleneck_[flow] = LinkId();
   f.bottleneck = kNone;
-  enter_table(flow, route, each);
+  table_.enter(flow, route, [&](std::uint32_t hop, std::uint32_t link, std::uint32_t count) {
+    if (hop < f.link.size()) f.link[hop] = LinkId(link);
+    Link& l = link_[link];
+    l.count = count;
+    // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
+    if (count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[table_.flows_on(link)[0].flow]);
+    each(LinkId(link));
+  });
   added_.push_back(flow);
   return FlowId(flow);
 }
