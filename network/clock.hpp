@@ -59,17 +59,21 @@ class Elapsed {
   [[nodiscard]] double seconds() const { return detail::to_double(ticks_) / kTicksPerSecondFine; }
   // Nearest picosecond, ties to even; stops at the ends of Duration.
   [[nodiscard]] constexpr Duration rounded() const {
-    const Ticks whole = ticks_ >> kTickBits;
-    const auto picoseconds = static_cast<std::int64_t>(whole);
-    if (picoseconds != whole || picoseconds == Duration::max().count()) [[unlikely]]
-      return whole < 0 ? Duration::min() : Duration::max();
     // Half a picosecond carries over, one tick less where what it would be added to is even.
-    const std::uint64_t rest = static_cast<std::uint32_t>(ticks_);
-    const std::uint64_t half = (std::uint64_t{1} << (kTickBits - 1)) - 1 + (picoseconds & 1);
-    return Duration(picoseconds + static_cast<std::int64_t>((rest + half) >> kTickBits));
+    const Ticks odd = (ticks_ >> kTickBits) & 1;
+    const Ticks whole = (ticks_ + ((Ticks{1} << (kTickBits - 1)) - 1 + odd)) >> kTickBits;
+    const auto picoseconds = static_cast<std::int64_t>(whole);
+    if (picoseconds != whole) [[unlikely]]
+      return whole < 0 ? Duration::min() : Duration::max();
+    return Duration(picoseconds);
   }
 
-  friend constexpr auto operator<=>(Elapsed, Elapsed) = default;
+  // One by one: of `<=>` of 128 bits GCC 12 makes a comparison for each of its three answers.
+  friend constexpr bool operator==(Elapsed a, Elapsed b) { return a.ticks_ == b.ticks_; }
+  friend constexpr bool operator<(Elapsed a, Elapsed b) { return a.ticks_ < b.ticks_; }
+  friend constexpr bool operator>(Elapsed a, Elapsed b) { return a.ticks_ > b.ticks_; }
+  friend constexpr bool operator<=(Elapsed a, Elapsed b) { return a.ticks_ <= b.ticks_; }
+  friend constexpr bool operator>=(Elapsed a, Elapsed b) { return a.ticks_ >= b.ticks_; }
   friend constexpr Elapsed operator+(Elapsed a, Elapsed b) { return of_ticks(a.ticks_ + b.ticks_); }
   friend constexpr Elapsed operator-(Elapsed a, Elapsed b) { return of_ticks(a.ticks_ - b.ticks_); }
   constexpr Elapsed& operator+=(Elapsed o) {
@@ -104,7 +108,11 @@ class Instant {
     return is_late() && later_than(last().since_start_) ? last() : *this;
   }
 
-  friend constexpr auto operator<=>(Instant, Instant) = default;
+  friend constexpr bool operator==(Instant a, Instant b) { return a.since_start_ == b.since_start_; }
+  friend constexpr bool operator<(Instant a, Instant b) { return a.since_start_ < b.since_start_; }
+  friend constexpr bool operator>(Instant a, Instant b) { return a.since_start_ > b.since_start_; }
+  friend constexpr bool operator<=(Instant a, Instant b) { return a.since_start_ <= b.since_start_; }
+  friend constexpr bool operator>=(Instant a, Instant b) { return a.since_start_ >= b.since_start_; }
   friend constexpr Instant operator+(Instant t, Elapsed d) { return Instant(t.since_start_ + d); }
   friend constexpr Elapsed operator-(Instant a, Instant b) { return a.since_start_ - b.since_start_; }
 
