@@ -24,7 +24,9 @@ class Agenda {
   // REQUIRES: nothing is left to happen before `t`.
   void move_to(Instant t) { now_ = t; }
 
-  void post(Instant t, EventKind kind, std::uint32_t index) { events_.push({t, sequence_++, kind, index}); }
+  [[gnu::always_inline]] void post(Instant t, EventKind kind, std::uint32_t index) {
+    events_.push({t, sequence_++, kind, index});
+  }
   // Time `d` from now.
   void post_in(Elapsed d, EventKind kind, std::uint32_t index) { post(now_ + d, kind, index); }
   // The same where others come the same time after they are posted: costs no search.

@@ -184,7 +184,7 @@ void DirectReplay::post_recv(std::uint32_t rank, const Lane& l, const traces::Op
                                agenda_.sequence(), {m.src, m.dst});
 }
 
-inline void DirectReplay::handle(const Agenda::Event& e) {
+[[gnu::always_inline]] inline void DirectReplay::handle(const Agenda::Event& e) {
   switch (e.kind) {
     case EventKind::kRankTimer:
       return ranks_.make_ready(e.index);

@@ -64,7 +64,6 @@ DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, con
     return give_up();
   const Op half = **next;
   if (half.peer == traces::kAnySource) return give_up();
-  k.op_length = 2;
   const bool sends = op.peer != kProcNull, receives = half.peer != kProcNull;
   if (k.stage == Stage::kFresh) {
     k.pending = (sends ? 1u : 0u) + (receives ? 1u : 0u);
@@ -87,7 +86,7 @@ DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, con
   }
   wait_until_last(r, k, l, Part::kSend);
   if (overheads_ && receives) spend(r, k, l, Part::kSend, cost_.recv(half.amount), Cause::kRecvOverhead);
-  return Step::kDone;
+  return Step::kBothDone;
 }
 
 [[gnu::always_inline]] inline bool DirectReplay::begin(Lane& l, std::uint32_t slot, bool receive) {
@@ -267,7 +266,6 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
 // Where all of it is called from: most operations do less than a call of it would.
 [[gnu::always_inline]] inline DirectReplay::Step DirectReplay::operation(std::uint32_t r, Rank& k, Lane& l,
                                                                          const Op& op) {
-  k.op_length = 1;
   switch (op.kind) {
     case OpKind::compute_time:
     case OpKind::compute_flops:
@@ -341,28 +339,46 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
   }
 }
 
-void DirectReplay::run_rank(std::uint32_t r) {
-  if (ranks_.many() || channels_.many()) [[unlikely]]
-    return run_operations<true>(r);
-  run_operations<false>(r);
+[[gnu::always_inline]] inline void DirectReplay::run_rank(std::uint32_t r) {
+  const bool hints = ranks_.many() || channels_.many();
+  if (flows_ != Flows::kShared)
+    return hints ? run_operations<true, false>(r) : run_operations<false, false>(r);
+  if (hints) [[unlikely]]
+    return run_operations<true, true>(r);
+  run_operations<false, true>(r);
 }
 
-template <bool kHints>
+void DirectReplay::run_ready() {
+  while (ranks_.any_ready() && !given_up_) {
+    const std::uint32_t r = ranks_.take_ready().index();
+    if (ranks_.many())
+      if (const auto next = ranks_.ready_after(1)) prefetch_rank(next->index());
+    run_rank(r);
+    if (ranks_.ops_done() >= next_report_) [[unlikely]] {
+      options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
+      next_report_ = ranks_.ops_done() + 65536;
+    }
+    if (ranks_.ops_done() >= next_forget_) [[unlikely]]
+      forget_past();
+  }
+}
+
+template <bool kHints, bool kShared>
 void DirectReplay::run_operations(std::uint32_t r) {
   Rank& k = ranks_[r];
   Lane& l = lanes_[r];
-  std::uint32_t turn = flows_ == Flows::kShared ? kNoTurn : kTurn;
+  [[maybe_unused]] std::uint32_t turn = kTurn;
   k.state = RankState::kReady;
   while (true) {
-    end_detour(k);
-    if (!k.program.in_current_block(k.pc) || k.program.crowded()) [[unlikely]]
+    if (!k.program.at_hand(k.pc)) [[unlikely]]
       if (!fetch(k, l)) return;
-    const traces::Op& op = *k.program.here(k.pc);
+    const traces::Op& op = k.program.rest_of_block(k.pc).front();
     // Not too far ahead of the others: what it sends meanwhile is kept until they come to it.
     if (k.stage == Stage::kFresh) {
-      if (l.ahead > kAhead && l.clock > agenda_.now())  // only where flows share links
-        return agenda_.post(l.clock, EventKind::kRankTimer, r);
-      if (turn-- == 0) [[unlikely]]
+      if constexpr (kShared) {
+        if (l.ahead > kAhead && l.clock > agenda_.now())
+          return agenda_.post(l.clock, EventKind::kRankTimer, r);
+      } else if (turn-- == 0) [[unlikely]]
         return ranks_.make_ready(r);
     }
     if constexpr (kHints) prefetch_operation(r, k);
@@ -374,13 +390,15 @@ void DirectReplay::run_operations(std::uint32_t r) {
     k.stage = Stage::kFresh;
     if (step == Step::kSkip) [[unlikely]]
       continue;
-    ranks_.count_ops(k.op_length);
-    k.pc += k.op_length;
+    const auto over = static_cast<std::uint64_t>(step);
+    ranks_.count_ops(over);
+    k.pc += over;
   }
 }
 
 // The block of the rank's next operation, without those that are over. False: there is none, or it could not be read.
 [[gnu::noinline]] bool DirectReplay::fetch(Rank& k, const Lane& l) {
+  end_detour(k);
   if (!k.in_detour) k.program.release_before(k.pc);
   auto fetched = k.program.at(k.pc);
   if (!fetched) {

@@ -82,21 +82,6 @@ bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
   return true;
 }
 
-void DirectReplay::run_ready() {
-  while (ranks_.any_ready() && !given_up_) {
-    const std::uint32_t r = ranks_.take_ready().index();
-    if (ranks_.many())
-      if (const auto next = ranks_.ready_after(1)) prefetch_rank(next->index());
-    run_rank(r);
-    if (ranks_.ops_done() >= next_report_) [[unlikely]] {
-      options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
-      next_report_ = ranks_.ops_done() + 65536;
-    }
-    if (ranks_.ops_done() >= next_forget_) [[unlikely]]
-      forget_past();
-  }
-}
-
 // No rank sends before its own clock.
 void DirectReplay::forget_past() {
   Instant least = Instant::never();

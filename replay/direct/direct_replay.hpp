@@ -81,9 +81,9 @@ class DirectReplay final : private PollView {
  private:
   static constexpr std::uint32_t kAhead = 64;
   static constexpr std::uint32_t kTurn = 64;
-  static constexpr std::uint32_t kNoTurn = ~0u;
   static constexpr std::uint64_t kBeyond = ~std::uint64_t{0};
-  enum class Step : std::uint8_t { kDone, kBlocked, kSkip };  // kSkip: the rank is at another operation now
+  // How many operations are over: kBothDone is the next one, too. kSkip: the rank is at another operation now.
+  enum class Step : std::uint8_t { kBlocked = 0, kDone = 1, kBothDone = 2, kSkip = 3 };
 
   // The end of one side of a message, and of whatever else a rank waits for.
   struct End {
@@ -113,7 +113,7 @@ class DirectReplay final : private PollView {
   // ---- The loop.
   void run_ready();
   void run_rank(std::uint32_t r);
-  template <bool kHints>
+  template <bool kHints, bool kShared>
   void run_operations(std::uint32_t r);
   bool fetch(Rank& k, const Lane& l);
   bool run_shared();
@@ -168,14 +168,14 @@ class DirectReplay final : private PollView {
     return Step::kBlocked;
   }
   // The rank waits until `end`, if that is to come.
-  void wait_until(std::uint32_t r, Rank& k, Lane& l, Part part, const End& end) {
+  [[gnu::always_inline]] void wait_until(std::uint32_t r, Rank& k, Lane& l, Part part, const End& end) {
     if (end.at <= l.clock) return;
     causes_.explain(causes_.of(r), messages_[end.message], end.sender, l.clock, end.at);
     k.spend(part, end.at - l.clock);
     l.clock = end.at;
     l.since = messages_[end.message].flow_start;
   }
-  void wait_until_last(std::uint32_t r, Rank& k, Lane& l, Part part) {
+  [[gnu::always_inline]] void wait_until_last(std::uint32_t r, Rank& k, Lane& l, Part part) {
     if (l.last.message == kNone) return;  // all was over as it was posted
     wait_until(r, k, l, part, l.last);
     let_go(l.last);
@@ -232,10 +232,10 @@ class DirectReplay final : private PollView {
   // A message's row is given back when nobody holds it: its transfer, its match, and each End that names it.
   static std::uint32_t& holders_of(Message& m) { return m.all_next; }
   void hold(std::uint32_t i) { ++holders_of(messages_[i]); }
-  void drop(std::uint32_t i) {
+  [[gnu::always_inline]] void drop(std::uint32_t i) {
     if (--holders_of(messages_[i]) == 0) messages_.give(i);
   }
-  void let_go(End& e) {
+  [[gnu::always_inline]] void let_go(End& e) {
     if (e.message != kNone) drop(e.message);
     e.message = kNone;
   }

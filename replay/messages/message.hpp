@@ -96,7 +96,7 @@ class Pool {
     free_.pop_back();
     return i;
   }
-  void give(std::uint32_t i) { free_.push_back(i); }
+  [[gnu::always_inline]] void give(std::uint32_t i) { free_.push_back(i); }
   T& operator[](std::uint32_t i) { return rows_[i]; }
   const T& operator[](std::uint32_t i) const { return rows_[i]; }
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }

@@ -33,6 +33,7 @@ Result<Detour> take_detour(Rank& k, std::uint64_t hit) {
   k.pc = hit + 1;
   k.detour_end = k.pc + static_cast<std::uint64_t>(body[1]);
   k.in_detour = true;
+  k.program.be_asked(true);
   return Detour::kTaken;
 }
 

@@ -15,11 +15,12 @@
 
 namespace weft::replay {
 
-// The rank is at the end of a body that ran early: it goes on where it left.
+// The rank is at the end of a body that ran early: it goes on where it left. Nothing of its program is at_hand() until then.
 inline void end_detour(Rank& k) {
   if (!k.in_detour || k.pc < k.detour_end) return;
   k.pc = k.return_pc;
   k.in_detour = false;
+  k.program.be_asked(false);
 }
 
 // The body of that hit ran at an earlier poll.

@@ -31,7 +31,7 @@ void ProgramCursor::release_before(std::uint64_t index) {
   }
   incomplete_ |= past > 0;
   blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(past));
-  crowded_ = blocks_.size() > 2;
+  see_what_is_at_hand();
 }
 
 Result<const Op*> ProgramCursor::slow_at(std::uint64_t index) {
@@ -58,7 +58,7 @@ Result<const Op*> ProgramCursor::slow_at(std::uint64_t index) {
     loaded_ += spare_.ops.size();
     blocks_.push_back(std::move(spare_));
     spare_ = OpBlock();
-    crowded_ = blocks_.size() > 2;
+    see_what_is_at_hand();
   }
 }
 

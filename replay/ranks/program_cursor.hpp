@@ -54,8 +54,14 @@ class ProgramCursor {
   }
   // All that was read is still held and was right, so that a replay may begin anew with it.
   [[nodiscard]] bool from_start() const { return !incomplete_; }
-  // More blocks are held than one and what is looked ahead into: something may be released.
-  [[nodiscard]] bool crowded() const { return crowded_; }
+  // It is, no more blocks are held than that and what is looked ahead into, so that nothing is to be released, and nobody
+  // is to be asked before each.
+  [[nodiscard]] bool at_hand(std::uint64_t index) const { return index - base_ < at_hand_; }
+  // No operation is at_hand() until that is over.
+  void be_asked(bool before_each) {
+    asked_ = before_each;
+    see_what_is_at_hand();
+  }
   // Operations below `index` are not asked for again.
   void release_before(std::uint64_t index);
 
@@ -69,14 +75,17 @@ class ProgramCursor {
     count_ = b.ops.size();
     front_ = b.ops.data();
     lists_ = b.lists.data();
+    see_what_is_at_hand();
   }
+  void see_what_is_at_hand() { at_hand_ = asked_ || blocks_.size() > 2 ? 0 : count_; }
 
   // What every operation needs stands first, on one cache line.
   std::uint64_t base_ = 0;  // of the selected block
   std::uint64_t count_ = 0;
   const traces::Op* front_ = nullptr;
   const std::int64_t* lists_ = nullptr;
-  bool crowded_ = false;
+  std::uint64_t at_hand_ = 0;  // operations from base_ on: count_, or none
+  bool asked_ = false;
   traces::TraceReader* reader_ = nullptr;
   RankId rank_;
   std::uint64_t total_ = 0;
