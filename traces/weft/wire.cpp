@@ -96,6 +96,7 @@ template <class T, T (*kValue)(std::uint64_t), class Short, Short (*kShort)(std:
   const char* at = column.data();
   const char* const end = at + column.size();
   T* const last = to + n;
+  std::uint64_t five_bytes = 0, five = 0;  // the last value of five bytes, as it was written and as it is
   while (last - to >= 16 && end - at >= 16) {
     const std::uint64_t a = eight_bytes(at) & kEnds, b = eight_bytes(at + 8) & kEnds;
     if ((a | b) == 0) {
@@ -125,8 +126,14 @@ template <class T, T (*kValue)(std::uint64_t), class Short, Short (*kShort)(std:
         } else if ((x & 0x80000000) == 0) {
           v |= (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000);
           at += 4;
-        } else if ((x & 0x8000000000) == 0) {  // tags of collectives that were expanded, for one
-          v |= (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000) | (x >> 4 & 0x7f0000000);
+        } else if ((x & 0x8000000000) ==
+                   0) {  // tags of collectives that were expanded, many in a row the same
+          if ((x & 0xffffffffff) != five_bytes) {
+            five_bytes = x & 0xffffffffff;
+            five =
+                v | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000) | (x >> 4 & 0x7f0000000);
+          }
+          v = five;
           at += 5;
         } else {
           at = careful(at, end, v);
