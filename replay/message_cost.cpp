@@ -12,6 +12,11 @@ const topology::MpiParameters& free_of_charge() {
   return mpi;
 }
 
+// Null if there are none.
+const std::vector<topology::CostSegment>* listed(const std::vector<topology::CostSegment>& segments) {
+  return segments.empty() ? nullptr : &segments;
+}
+
 }  // namespace
 
 MessageCost::MessageCost(const topology::MpiParameters& mpi, const ReplayOptions& options)
@@ -21,6 +26,9 @@ MessageCost::MessageCost(const topology::MpiParameters& mpi, const ReplayOptions
       raw_switch_(options.raw_switch),
       eager_limit_(mpi.eager_limit),
       header_(options.header.value()),
+      send_{listed(mpi_->send_cost), Elapsed(mpi_->send_overhead), mpi_->send_overhead_per_byte},
+      isend_(mpi_->isend_cost.empty() ? send_ : CpuCost{&mpi_->isend_cost, kNoTime, 0}),
+      recv_{listed(mpi_->recv_cost), Elapsed(mpi_->recv_overhead), mpi_->recv_overhead_per_byte},
       has_cpu_(mpi_->send_overhead.count() != 0 || mpi_->recv_overhead.count() != 0 ||
                mpi_->send_overhead_per_byte != 0 || mpi_->recv_overhead_per_byte != 0 ||
                !mpi_->send_cost.empty() || !mpi_->isend_cost.empty() || !mpi_->recv_cost.empty()),

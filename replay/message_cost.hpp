@@ -82,18 +82,9 @@ class MessageCost {
   [[nodiscard]] std::int64_t size(std::int64_t bytes) const { return ideal_ ? 0 : bytes + header_; }
 
   [[nodiscard]] bool has_cpu_costs() const { return has_cpu_; }
-  [[nodiscard]] Elapsed send(std::int64_t bytes) const {
-    if (!mpi_->send_cost.empty()) return cost(mpi_->send_cost, bytes);
-    return Elapsed(mpi_->send_overhead) + per_byte(mpi_->send_overhead_per_byte, bytes);
-  }
-  [[nodiscard]] Elapsed isend(std::int64_t bytes) const {
-    if (!mpi_->isend_cost.empty()) return cost(mpi_->isend_cost, bytes);
-    return send(bytes);
-  }
-  [[nodiscard]] Elapsed recv(std::int64_t bytes) const {
-    if (!mpi_->recv_cost.empty()) return cost(mpi_->recv_cost, bytes);
-    return Elapsed(mpi_->recv_overhead) + per_byte(mpi_->recv_overhead_per_byte, bytes);
-  }
+  [[nodiscard]] Elapsed send(std::int64_t bytes) const { return send_.of(bytes); }
+  [[nodiscard]] Elapsed isend(std::int64_t bytes) const { return isend_.of(bytes); }
+  [[nodiscard]] Elapsed recv(std::int64_t bytes) const { return recv_.of(bytes); }
   // One poll that found nothing; a test that said yes.
   [[nodiscard]] Elapsed poll() const { return Elapsed(mpi_->iprobe_cost); }
   [[nodiscard]] Elapsed test() const { return Elapsed(mpi_->test_cost); }
@@ -160,6 +151,17 @@ class MessageCost {
     const double s = c.intercept + c.per_byte * static_cast<double>(bytes);
     return s > 0 ? Elapsed::of_seconds(s) : kNoTime;
   }
+  // Processor time of one side of a message: by segments if the platform has some, else a line.
+  struct CpuCost {
+    const std::vector<topology::CostSegment>* segments = nullptr;  // none: null
+    Elapsed fixed;
+    double per_byte = 0;  // seconds
+    [[nodiscard]] Elapsed of(std::int64_t bytes) const {
+      if (segments != nullptr) return cost(*segments, bytes);
+      if (per_byte == 0) return fixed;
+      return fixed + Elapsed::of_seconds(per_byte * static_cast<double>(bytes));
+    }
+  };
   // What a copy within a host costs; null: the platform has no segments, its local_latency and local_bandwidth count.
   [[nodiscard]] const topology::CostSegment* local_segment(std::int64_t bytes, Found found) const {
     if (found == Found::kAtPoll)
@@ -189,9 +191,6 @@ class MessageCost {
   [[nodiscard]] Elapsed loaded_intercept(std::int64_t bytes) const {
     const topology::CostSegment* const s = loaded(mpi_->loaded_transfer, bytes);
     return s != nullptr && s->intercept > 0 ? Elapsed::of_seconds(s->intercept) : kNoTime;
-  }
-  [[nodiscard]] static Elapsed per_byte(double seconds, std::int64_t bytes) {
-    return Elapsed::of_seconds(seconds * static_cast<double>(bytes));
   }
   [[nodiscard]] Elapsed scaled(Duration latency, std::int64_t bytes) const {
     if (ideal_) return kNoTime;
@@ -236,6 +235,7 @@ class MessageCost {
   std::optional<Bytes> raw_switch_;
   Bytes eager_limit_;
   std::int64_t header_;
+  CpuCost send_, isend_, recv_;
   bool has_cpu_;
   WhatIf what_if_;
   bool changed_;

@@ -1,5 +1,6 @@
 // Messages of a DirectReplay, from their send to their end: the steps of message_steps.hpp, whose instants are known ahead.
 #include <algorithm>
+#include <optional>
 
 #include "core/check.hpp"
 #include "network/network_steps.hpp"
@@ -61,24 +62,28 @@ void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t
 
 void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
 
-[[gnu::always_inline]] inline void DirectReplay::leave(std::uint32_t i, Instant at, Elapsed before) {
+[[gnu::always_inline]] inline std::optional<Instant> DirectReplay::leave(std::uint32_t i, Instant at,
+                                                                         Elapsed before) {
   Message& m = messages_[i];
-  if (sockets_.is_copy(m.src, m.dst)) return arrive(i, at + leave_in_host(m, cost_, at, before));
+  if (sockets_.is_copy(m.src, m.dst)) return at + leave_in_host(m, cost_, at, before);
   const auto route = route_of(m);
   if (!route.reachable) {
     give_up();
-    return;
+    return std::nullopt;
   }
   const Elapsed latency = leave_over(m, route, cost_, traffic_, at, before);
   m.flow_start = at + latency;
   const std::int64_t size = cost_.size(m.bytes);
-  if (size == 0) return arrive(i, m.flow_start);
+  if (size == 0) return m.flow_start;
   if (flows_ == Flows::kShared) {
     WEFT_DCHECK(m.flow_start >= agenda_.now(), "a flow starts in the past of the network");
     ++lanes_[m.src].ahead;
     // Who is not ahead of the network comes in turn with others that are not.
-    if (at == agenda_.now()) return agenda_.post_in_turn(latency, EventKind::kTransferStart, i);
-    return agenda_.post(m.flow_start, EventKind::kTransferStart, i);
+    if (at == agenda_.now())
+      agenda_.post_in_turn(latency, EventKind::kTransferStart, i);
+    else
+      agenda_.post(m.flow_start, EventKind::kTransferStart, i);
+    return std::nullopt;
   }
   m.ideal = flow_terms(cost_, m, route, false).time_alone(size);
   const Instant end = m.flow_start + m.ideal;
@@ -92,9 +97,9 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
   } else {
     contended_ = true;
     give_up();
-    return;
+    return std::nullopt;
   }
-  arrive(i, end);
+  return end;
 }
 
 // The later of the two sides is the match; `matched` was when the message was delivered.
@@ -108,14 +113,15 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
   if (m.bytes > receive.bytes) ++truncated_;
   if ((m.state & kArrived) != 0) {
     if (options_.on_message) see(m);
-    tell(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
+    tell_here(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
   } else if (m.protocol != Protocol::kEager) {
     // Permission to send travels back before the data leave.
     const HostId a = placement_[m.src], b = placement_[m.dst];
-    leave(i, m.matched, permission_way(cost_, a == b, [&] {
-            (void)route_of(m);
-            return routes_.latency_back(m.route, a, b);
-          }));
+    if (const auto here = leave(i, m.matched, permission_way(cost_, a == b, [&] {
+                                  (void)route_of(m);
+                                  return routes_.latency_back(m.route, a, b);
+                                })))
+      arrive(i, *here);
   }
   drop(i);
 }
@@ -136,7 +142,7 @@ void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op&
   if (over) tell_here(src, target, {at, kNone, true}, 0);
   Instant delivered = at;
   if (m.protocol == Protocol::kEager) {
-    leave(i, at, kNoTime);
+    if (const auto here = leave(i, at, kNoTime)) arrive_here(i, *here);
     if (given_up_) return;
     // The envelope comes with the first byte; that of a copy with all.
     if (!cost_.known_at_once()) delivered = sockets_.is_copy(src, dst) ? m.started : m.flow_start;

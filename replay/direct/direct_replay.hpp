@@ -211,8 +211,8 @@ class DirectReplay final : private PollView {
   void post_recv(std::uint32_t r, const Lane& l, const traces::Op& op, Target target);
   // Message i belongs to that receive.
   void match(std::uint32_t i, const Channels::Receive& receive);
-  // Its data leave at `at` + `before`; its route's latency follows.
-  void leave(std::uint32_t i, Instant at, Elapsed before);
+  // Its data leave at `at` + `before`; its route's latency follows. Returns when they have come, if that is known yet.
+  std::optional<Instant> leave(std::uint32_t i, Instant at, Elapsed before);
   void start_flow(std::uint32_t i);
   // All data have come.
   void arrive(std::uint32_t i, Instant at);
