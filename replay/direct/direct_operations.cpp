@@ -1,4 +1,5 @@
-// Operations of a DirectReplay: what each does to its rank, by the rank's own clock; Operations does the same by events.
+// Operations of a DirectReplay: what each does to its rank, by the rank's own clock (Operations does the same by events), and the loop over ranks and
+// their operations.
 #include <algorithm>
 #include <array>
 #include <utility>
