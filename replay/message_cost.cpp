@@ -29,9 +29,7 @@ MessageCost::MessageCost(const topology::MpiParameters& mpi, const ReplayOptions
       send_{listed(mpi_->send_cost), Elapsed(mpi_->send_overhead), mpi_->send_overhead_per_byte},
       isend_(mpi_->isend_cost.empty() ? send_ : CpuCost{&mpi_->isend_cost, kNoTime, 0}),
       recv_{listed(mpi_->recv_cost), Elapsed(mpi_->recv_overhead), mpi_->recv_overhead_per_byte},
-      has_cpu_(mpi_->send_overhead.count() != 0 || mpi_->recv_overhead.count() != 0 ||
-               mpi_->send_overhead_per_byte != 0 || mpi_->recv_overhead_per_byte != 0 ||
-               !mpi_->send_cost.empty() || !mpi_->isend_cost.empty() || !mpi_->recv_cost.empty()),
+      has_cpu_(send_.any() || isend_.any() || recv_.any()),
       what_if_(options.what_if),
       changed_(what_if_.no_latency || what_if_.latency != Duration(0)),
       plain_(!ideal_ && !changed_ && mpi_->transfer.empty()) {

@@ -156,6 +156,7 @@ class MessageCost {
     const std::vector<topology::CostSegment>* segments = nullptr;  // none: null
     Elapsed fixed;
     double per_byte = 0;  // seconds
+    [[nodiscard]] bool any() const { return segments != nullptr || fixed != kNoTime || per_byte != 0; }
     [[nodiscard]] Elapsed of(std::int64_t bytes) const {
       if (segments != nullptr) return cost(*segments, bytes);
       if (per_byte == 0) return fixed;
