@@ -54,32 +54,29 @@ void Simulation::run_rank(std::uint32_t r) {
   Rank& k = ranks_[r];
   if (k.stage != Stage::kFresh) k.spend(k.part, agenda_.now() - k.blocked_since);
   while (!agenda_.failed()) {
-    end_detour(k);
-    const traces::Op* op = k.program.here(k.pc);
-    if (op == nullptr) [[unlikely]] {
-      if (!k.in_detour) k.program.release_before(k.pc);
-      auto fetched = k.program.at(k.pc);
+    if (!k.program.at_hand(k.pc)) [[unlikely]] {
+      auto fetched = fetch(k);
       if (!fetched) return agenda_.fail(std::move(fetched).error());
-      op = *fetched;
-      if (op == nullptr) return ranks_.finish(k, agenda_.now());
+      if (*fetched == nullptr) return ranks_.finish(k, agenda_.now());
     }
+    const traces::Op* const op = k.program.here(k.pc);
     if (k.stage == Stage::kFresh) {
       k.op_start = agenda_.now();
-      k.op_length = 1;
       if (run_ahead_.enabled() && traces::is_compute(op->kind) && run_ahead_.begin(r, agenda_.now())) return;
     }
-    const Operations::Step step = operations_.run(r, k, *op);
-    if (step == Operations::Step::kBlocked) {
+    const Step step = operations_.run(r, k, *op);
+    if (step == Step::kBlocked) {
       if (k.state == RankState::kReady) k.state = RankState::kBlocked;
       k.blocked_since = agenda_.now();
       return;
     }
     k.stage = Stage::kFresh;
     hindsight_.op_over(r);
-    if (step == Operations::Step::kSkip) continue;
+    if (step == Step::kSkip) continue;
     if (options_.on_op) options_.on_op(RankId(r), k.pc, k.op_start.rounded(), agenda_.now().rounded());
-    ranks_.count_ops(k.op_length);
-    k.pc += k.op_length;
+    const auto over = static_cast<std::uint64_t>(step);
+    ranks_.count_ops(over);
+    k.pc += over;
   }
 }
 

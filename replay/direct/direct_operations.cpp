@@ -14,8 +14,7 @@ using traces::kProcNull;
 using traces::Op;
 using traces::OpKind;
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::compute(std::uint32_t r, Rank& k, Lane& l,
-                                                                       const Op& op) {
+[[gnu::always_inline]] inline Step DirectReplay::compute(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (run_ahead_.enabled()) {
     const std::uint64_t at = k.pc;
     if (run_ahead(r, l)) return Step::kBlocked;
@@ -30,8 +29,7 @@ using traces::OpKind;
   return Step::kDone;
 }
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::send(std::uint32_t r, Rank& k, Lane& l,
-                                                                    const Op& op) {
+[[gnu::always_inline]] inline Step DirectReplay::send(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (op.peer == kProcNull) return Step::kDone;
   if (k.stage == Stage::kFresh) {
     if (overheads_) spend(r, k, l, Part::kSend, cost_.send(op.amount), Cause::kSendOverhead);
@@ -43,8 +41,7 @@ using traces::OpKind;
   return Step::kDone;
 }
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::recv(std::uint32_t r, Rank& k, Lane& l,
-                                                                    const Op& op) {
+[[gnu::always_inline]] inline Step DirectReplay::recv(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (op.peer == kProcNull) return Step::kDone;
   if (op.peer < 0) return give_up();
   if (k.stage == Stage::kFresh) {
@@ -58,7 +55,7 @@ using traces::OpKind;
 }
 
 // The send's operation and the receive right after it.
-DirectReplay::Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   const auto next = k.program.at(k.pc + 1);
   if (!next || *next == nullptr || (*next)->kind != OpKind::recv ||
       ((*next)->flags & traces::kPairedRecv) == 0)
@@ -118,8 +115,7 @@ template <bool kReceive>
     post_send(r, l, op, target);
 }
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::isend(std::uint32_t r, Rank& k, Lane& l,
-                                                                     const Op& op) {
+[[gnu::always_inline]] inline Step DirectReplay::isend(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (overheads_ && op.peer != kProcNull)
     spend(r, k, l, Part::kSend, cost_.isend(op.amount), Cause::kSendOverhead);
   if (op.request != traces::kNoRequest && !begin(l, op.request, false)) return give_up();
@@ -127,13 +123,13 @@ template <bool kReceive>
   return posted();
 }
 
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::irecv(std::uint32_t r, Lane& l, const Op& op) {
+[[gnu::always_inline]] inline Step DirectReplay::irecv(std::uint32_t r, Lane& l, const Op& op) {
   if (op.request != traces::kNoRequest && !begin(l, op.request, true)) return give_up();
   post_request<true>(r, l, op, target_of(op));
   return posted();
 }
 
-DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   std::int64_t single = op.request;
   const std::span<const std::int64_t> slots =
       traces::completed_requests(op, k.program.list(k.pc, op), single);
@@ -157,8 +153,8 @@ DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const O
 }
 
 // wait() of one request, as most are.
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::wait_for_one(std::uint32_t r, Rank& k, Lane& l,
-                                                                            std::uint32_t slot) {
+[[gnu::always_inline]] inline Step DirectReplay::wait_for_one(std::uint32_t r, Rank& k, Lane& l,
+                                                              std::uint32_t slot) {
   if (k.stage == Stage::kFresh) {
     if (l.requests.await(std::array<std::int64_t, 1>{slot}, k.pending) != nullptr) return give_up();
     if (await(k) == Step::kBlocked) return Step::kBlocked;
@@ -173,7 +169,7 @@ DirectReplay::Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const O
 
 // ---- Collectives, as rounds of messages. A rank is in one at a time.
 
-DirectReplay::Step DirectReplay::collective(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+Step DirectReplay::collective(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (traces::is_nonblocking_collective(op.kind)) return give_up();
   if (k.stage == Stage::kFresh) {
     const auto comm = communicator_of(comms_, op);
@@ -202,7 +198,7 @@ void DirectReplay::post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool r
   });
 }
 
-DirectReplay::Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& c) {
+Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& c) {
   while (!given_up_) {
     if (c.posted) {
       wait_until_last(r, k, l, Part::kCollective);
@@ -226,14 +222,14 @@ DirectReplay::Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& 
   return Step::kBlocked;
 }
 
-DirectReplay::Step DirectReplay::init(Lane& l, const Op& op) {
+Step DirectReplay::init(Lane& l, const Op& op) {
   if (op.request == traces::kNoRequest) return Step::kDone;
   if (!l.requests.is_idle(op.request)) return give_up();
   l.requests.init(op.request, op);
   return Step::kDone;
 }
 
-DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   const std::int64_t single = op.request;
   std::span<const std::int64_t> slots(&single, 1);
   if (op.kind == OpKind::startall) slots = k.program.list(k.pc, op);
@@ -265,8 +261,7 @@ DirectReplay::Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const 
 }
 
 // Where all of it is called from: most operations do less than a call of it would.
-[[gnu::always_inline]] inline DirectReplay::Step DirectReplay::operation(std::uint32_t r, Rank& k, Lane& l,
-                                                                         const Op& op) {
+[[gnu::always_inline]] inline Step DirectReplay::operation(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   switch (op.kind) {
     case OpKind::compute_time:
     case OpKind::compute_flops:
@@ -399,9 +394,7 @@ void DirectReplay::run_operations(std::uint32_t r) {
 
 // The block of the rank's next operation, without those that are over. False: there is none, or it could not be read.
 [[gnu::noinline]] bool DirectReplay::fetch(Rank& k, const Lane& l) {
-  end_detour(k);
-  if (!k.in_detour) k.program.release_before(k.pc);
-  auto fetched = k.program.at(k.pc);
+  auto fetched = replay::fetch(k);
   if (!fetched) {
     unreadable_ = std::move(fetched).error();
     give_up();

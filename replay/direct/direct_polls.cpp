@@ -88,7 +88,7 @@ void DirectReplay::look_again(std::uint32_t r) {
   ranks_.make_ready(r);
 }
 
-DirectReplay::Step DirectReplay::probe(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+Step DirectReplay::probe(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (op.peer == kProcNull) return Step::kDone;
   if (op.peer < 0) return give_up();
   if (!in_step(r, l)) return Step::kBlocked;
@@ -99,7 +99,7 @@ DirectReplay::Step DirectReplay::probe(std::uint32_t r, Rank& k, Lane& l, const 
   return Step::kBlocked;
 }
 
-DirectReplay::Step DirectReplay::iprobe(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+Step DirectReplay::iprobe(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (k.in_detour || op.peer == kProcNull) return Step::kDone;
   if (op.peer < 0) return give_up();
   // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
@@ -113,7 +113,7 @@ DirectReplay::Step DirectReplay::iprobe(std::uint32_t r, Rank& k, Lane& l, const
 }
 
 // A poll that missed in the recording: if it finds the message now, the rank runs the body of the hit, then returns.
-DirectReplay::Step DirectReplay::missed_poll(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+Step DirectReplay::missed_poll(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   const auto hit = hit_of_missed_poll(k, k.pc, op);
   if (!hit || body_ran(k, *hit)) return Step::kDone;
   if (!in_step(r, l)) return Step::kBlocked;
@@ -126,7 +126,7 @@ DirectReplay::Step DirectReplay::missed_poll(std::uint32_t r, Rank& k, Lane& l, 
 }
 
 // Series of exchanges: when all members have come it is known when each is through.
-DirectReplay::Step DirectReplay::series(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
+Step DirectReplay::series(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (k.stage == Stage::kFinishing) {
     k.spend(Part::kCollective, agenda_.now() - l.clock);
     l.clock = l.since = agenda_.now();

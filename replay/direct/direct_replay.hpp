@@ -82,8 +82,6 @@ class DirectReplay final : private PollView {
   static constexpr std::uint32_t kAhead = 64;
   static constexpr std::uint32_t kTurn = 64;
   static constexpr std::uint64_t kBeyond = ~std::uint64_t{0};
-  // How many operations are over: kBothDone is the next one, too. kSkip: the rank is at another operation now.
-  enum class Step : std::uint8_t { kBlocked = 0, kDone = 1, kBothDone = 2, kSkip = 3 };
 
   // The end of one side of a message, and of whatever else a rank waits for.
   struct End {

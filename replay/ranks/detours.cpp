@@ -41,7 +41,6 @@ bool pass_body_that_ran(Rank& k, const traces::Op& op) {
   const auto done = std::find(k.hits_done.begin(), k.hits_done.end(), k.pc);
   if (done == k.hits_done.end()) return false;
   k.hits_done.erase(done);
-  k.op_length = 1;
   k.pc += 1 + static_cast<std::uint64_t>(k.program.list(k.pc, op)[1]);
   return true;
 }

@@ -23,6 +23,13 @@ inline void end_detour(Rank& k) {
   k.program.be_asked(false);
 }
 
+// The rank's next operation, which is at_hand() then if it may be; null: the program is over. Blocks that are over go.
+[[nodiscard]] inline Result<const traces::Op*> fetch(Rank& k) {
+  end_detour(k);
+  if (!k.in_detour) k.program.release_before(k.pc);
+  return k.program.at(k.pc);
+}
+
 // The body of that hit ran at an earlier poll.
 [[nodiscard]] bool body_ran(const Rank& k, std::uint64_t hit);
 // The hit of the run of the poll `op` at `pc`, which missed in the recording; none: nothing of that run hit.

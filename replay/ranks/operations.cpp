@@ -13,16 +13,16 @@ namespace weft::replay {
 
 using traces::kProcNull;
 
-Operations::Step Operations::bad(std::uint32_t r, std::string_view what) {
+Step Operations::bad(std::uint32_t r, std::string_view what) {
   agenda_.fail(ranks_.bad_operation(r, what));
   return Step::kBlocked;
 }
 
-Operations::Step Operations::in_use(std::uint32_t r, const Op& op) {
+Step Operations::in_use(std::uint32_t r, const Op& op) {
   return bad(r, fmt::format("request {} is started while it is in use", op.request));
 }
 
-Operations::Step Operations::not_for_launched(std::uint32_t r, const Op& op, std::int64_t slot) {
+Step Operations::not_for_launched(std::uint32_t r, const Op& op, std::int64_t slot) {
   return bad(r, fmt::format("{} on request {}, a launched kernel: only a wait may name it",
                             traces::op_name(op.kind), slot));
 }
@@ -36,7 +36,7 @@ std::optional<LinkCopy> Operations::link_copy(std::uint32_t r, const Rank& k, co
   return compute_.link_copy(r, shape);
 }
 
-Operations::Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
   if (k.stage != Stage::kFresh) return Step::kDone;
   if (op.kind == OpKind::compute_kernel) {
     if (const auto copy = link_copy(r, k, op)) {
@@ -58,7 +58,7 @@ Operations::Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
 }
 
 // The rank goes on at once; its accelerator does the rest.
-Operations::Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
   hindsight_.depends_on_time();
   const auto copy = link_copy(r, k, op);
   const Elapsed d = copy ? kNoTime : compute_.of(r, k.pc, op);
@@ -76,7 +76,7 @@ Operations::Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
   return Step::kDone;
 }
 
-Operations::Step Operations::send(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::send(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (op.peer == kProcNull || k.stage == Stage::kFinishing) return Step::kDone;
   if (k.stage == Stage::kFresh && overheads_) {
@@ -91,7 +91,7 @@ Operations::Step Operations::send(std::uint32_t r, Rank& k, const Op& op) {
   return Step::kBlocked;
 }
 
-Operations::Step Operations::recv(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::recv(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kRecv;
   if (op.peer == kProcNull || k.stage == Stage::kFinishing) return Step::kDone;
   if (k.stage == Stage::kFresh) {
@@ -110,7 +110,7 @@ Operations::Step Operations::recv(std::uint32_t r, Rank& k, const Op& op) {
 }
 
 // The send's operation and the receive right after it.
-Operations::Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   auto next = k.program.at(k.pc + 1);
   if (!next) {
@@ -120,12 +120,12 @@ Operations::Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op) {
   if (*next == nullptr || (*next)->kind != OpKind::recv || ((*next)->flags & traces::kPairedRecv) == 0)
     return bad(r, "a sendrecv without its receive half");
   const Op half = **next;
-  k.op_length = 2;
-  return k.stage == Stage::kFinishing ? Step::kDone : sendrecv(r, k, op, half);
+  if (k.stage == Stage::kFinishing) return Step::kBothDone;
+  return sendrecv(r, k, op, half);
 }
 
 // Both halves at once.
-Operations::Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op, const Op& half) {
+Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op, const Op& half) {
   const Target t{Target::kBlocking};
   const bool sends = op.peer != kProcNull, receives = half.peer != kProcNull;
   const auto post_half = [&] {
@@ -153,7 +153,7 @@ Operations::Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op, co
     const Elapsed d = cost_.recv(half.amount);
     if (d > kNoTime) return pay(r, k, d, Cause::kRecvOverhead, Stage::kFinishing);
   }
-  return Step::kDone;
+  return Step::kBothDone;
 }
 
 void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op) {
@@ -169,7 +169,7 @@ void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, cons
                          Target{slot});
 }
 
-Operations::Step Operations::isend(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::isend(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
     const Elapsed d = cost_.isend(op.amount);
@@ -186,7 +186,7 @@ Operations::Step Operations::isend(std::uint32_t r, Rank& k, const Op& op) {
   return Step::kDone;
 }
 
-Operations::Step Operations::irecv(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::irecv(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kRecv;
   if (op.request == traces::kNoRequest) {
     if (op.peer != kProcNull) transfers_.post_recv(r, op.peer, op.comm.index(), op.tag, op.amount, Target{});
@@ -198,7 +198,7 @@ Operations::Step Operations::irecv(std::uint32_t r, Rank& k, const Op& op) {
 }
 
 // What is still under way goes on, and nobody is told of its end (MPI-3.1, section 3.7.3).
-Operations::Step Operations::request_free(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::request_free(std::uint32_t r, Rank& k, const Op& op) {
   if (k.requests.is_launched(op.request)) return not_for_launched(r, op, op.request);
   if (k.requests.is_active(op.request)) transfers_.forget(r, Target{op.request});
   k.requests.release(op.request);
@@ -207,7 +207,7 @@ Operations::Step Operations::request_free(std::uint32_t r, Rank& k, const Op& op
 
 // A receive that nothing matched yet is withdrawn; its wait returns at once. Anything else completes as if
 // there were no cancel (sends are rarely cancelled in time; MPI-4.0 deprecates it).
-Operations::Step Operations::cancel(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::cancel(std::uint32_t r, Rank& k, const Op& op) {
   if (k.requests.is_launched(op.request)) return not_for_launched(r, op, op.request);
   hindsight_.depends_on_time();
   if (k.requests.is_active(op.request) && k.requests.is_receive(op.request) &&
@@ -216,7 +216,7 @@ Operations::Step Operations::cancel(std::uint32_t r, Rank& k, const Op& op) {
   return Step::kDone;
 }
 
-Operations::Step Operations::start(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::start(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   const std::int64_t single = op.request;
   std::span<const std::int64_t> slots(&single, 1);
@@ -241,7 +241,7 @@ Operations::Step Operations::start(std::uint32_t r, Rank& k, const Op& op) {
   return pay(r, k, cost, Cause::kSendOverhead, Stage::kOverheadPaid);
 }
 
-Operations::Step Operations::wait(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::wait(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kWait;
   if (k.stage == Stage::kFinishing) return Step::kDone;
   std::int64_t single = op.request;
@@ -252,7 +252,7 @@ Operations::Step Operations::wait(std::uint32_t r, Rank& k, const Op& op) {
 }
 
 template <class Slots>
-Operations::Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, const Slots& slots) {
+Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, const Slots& slots) {
   // What a rank waits for on its accelerator is its own work, so such waits are computation and stand alone.
   for (const std::int64_t v : slots) {
     if (!k.requests.is_launched(v)) continue;
@@ -282,7 +282,7 @@ Operations::Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, co
   return cost > kNoTime ? pass_in_turn(r, k, cost, Stage::kFinishing) : Step::kDone;
 }
 
-Operations::Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kRecv;
   if (op.peer == kProcNull) return Step::kDone;
   hindsight_.depends_on_time();
@@ -295,7 +295,7 @@ Operations::Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {
 
 // A conditional step, decided anew: the body runs at the first poll of its run that finds the message
 // (OpFlags::kHit).
-Operations::Step Operations::iprobe(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::iprobe(std::uint32_t r, Rank& k, const Op& op) {
   if (k.in_detour || op.peer == kProcNull) return Step::kDone;
   // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
   if (run_ahead_.polls_take_time() && k.stage == Stage::kFresh && !poll_is_over(k, k.pc, op)) {
@@ -309,7 +309,7 @@ Operations::Step Operations::iprobe(std::uint32_t r, Rank& k, const Op& op) {
 }
 
 // A poll that missed in the recording: if it finds the message now, the rank runs the body of the hit, then returns.
-Operations::Step Operations::missed_poll(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::missed_poll(std::uint32_t r, Rank& k, const Op& op) {
   const auto hit = hit_of_missed_poll(k, k.pc, op);
   if (!hit) return Step::kDone;  // a run of polls that never hit
   hindsight_.depends_on_time();
@@ -327,7 +327,7 @@ Operations::Step Operations::missed_poll(std::uint32_t r, Rank& k, const Op& op)
   return Step::kSkip;
 }
 
-Operations::Step Operations::collective(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::collective(std::uint32_t r, Rank& k, const Op& op) {
   if (traces::is_nonblocking_collective(op.kind)) {
     Target t{};
     if (op.request != traces::kNoRequest) {
@@ -347,7 +347,7 @@ Operations::Step Operations::collective(std::uint32_t r, Rank& k, const Op& op) 
   return Step::kBlocked;
 }
 
-Operations::Step Operations::series(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::series(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kCollective;
   if (k.stage == Stage::kFinishing) return Step::kDone;
   hindsight_.depends_on_time();
@@ -356,7 +356,7 @@ Operations::Step Operations::series(std::uint32_t r, Rank& k, const Op& op) {
   return Step::kBlocked;
 }
 
-Operations::Step Operations::region(std::uint32_t r, const Op& op) {
+Step Operations::region(std::uint32_t r, const Op& op) {
   const auto id = static_cast<std::uint64_t>(op.amount);
   const Instant now = agenda_.now();
   const Elapsed computed = ranks_[r].spent[static_cast<int>(Part::kCompute)];
@@ -372,7 +372,7 @@ Operations::Step Operations::region(std::uint32_t r, const Op& op) {
   return Step::kDone;
 }
 
-Operations::Step Operations::run(std::uint32_t r, Rank& k, const Op& op) {
+Step Operations::run(std::uint32_t r, Rank& k, const Op& op) {
   switch (op.kind) {
     case OpKind::compute_time:
     case OpKind::compute_flops:

@@ -33,11 +33,6 @@ namespace weft::replay {
 
 class Operations {
  public:
-  enum class Step : std::uint8_t {
-    kDone,
-    kBlocked,  // an event or a completion wakes the rank, or the replay failed
-    kSkip      // the operation has set the program position
-  };
   // Who does what; all outlive it.
   struct Owners {
     Ranks& ranks;

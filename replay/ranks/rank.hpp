@@ -21,6 +21,13 @@ enum class Stage : std::uint8_t {
   kWaiting,       // completions are awaited; receive overheads may follow
   kFinishing,     // nothing is left but to go on
 };
+// What an operation came to, as the number of operations that are over.
+enum class Step : std::uint8_t {
+  kBlocked = 0,   // an event or a completion wakes the rank, or the replay is over
+  kDone = 1,      // this one
+  kBothDone = 2,  // and the one after it
+  kSkip = 3       // the operation has set the program position
+};
 enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kRunning, kDone };
 // Which of the five parts of RankTimes a blocked instant counts for.
 enum class Part : std::uint8_t { kCompute, kSend, kRecv, kWait, kCollective };
@@ -35,7 +42,6 @@ struct alignas(64) Rank {
   Part part = Part::kCompute;
   bool in_detour = false;
   bool computed = false;  // more than copies, since it last sent or received
-  std::uint8_t op_length = 1;
   ProgramCursor program;
   Elapsed spent[5];
   Instant op_start;

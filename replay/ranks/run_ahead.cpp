@@ -245,7 +245,6 @@ void RunAhead::over(std::uint32_t r, Instant at) {
   k.stage = run.at_poll ? Stage::kOverheadPaid : Stage::kFresh;
   k.blocked_since = at;
   k.op_start = at;
-  k.op_length = 1;
 }
 
 bool RunAhead::end(std::uint32_t r, std::uint64_t sequence) {
