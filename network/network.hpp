@@ -121,7 +121,8 @@ class Network {
 
  private:
   static constexpr std::uint32_t kBundled = ~0u;  // owner of the flow that stands for a bundle
-  struct Link {
+  // Each on one cache line.
+  struct alignas(kCacheLine) Link {
     std::uint64_t bytes = 0;
     Elapsed busy;
     Instant since;
@@ -129,7 +130,7 @@ class Network {
     std::uint32_t flows = 0;
     std::uint32_t peak = 0;
   };
-  struct Flow {
+  struct alignas(kCacheLine) Flow {
     double remaining = 0;  // bytes at `updated`
     double rate = 0;       // bytes/s since `updated`
     Instant updated;

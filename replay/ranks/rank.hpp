@@ -43,9 +43,9 @@ struct alignas(64) Rank {
   bool in_detour = false;
   bool computed = false;  // more than copies, since it last sent or received
   ProgramCursor program;
-  Elapsed spent[5];
   Instant op_start;
   Instant blocked_since;
+  alignas(kCacheLine) Elapsed spent[5];
   Requests requests;
   std::uint64_t detour_end = 0;  // a conditional step's body runs early: [.., detour_end), then return_pc
   std::uint64_t return_pc = 0;
