@@ -19,6 +19,11 @@ std::uint32_t class_of(std::size_t n) {
 
 FlowTable::FlowTable(std::uint32_t links) : lists_(links) { free_routes_.fill(kNil); }
 
+FlowTable::FlowTable(std::span<const double> capacity)
+    : FlowTable(static_cast<std::uint32_t>(capacity.size())) {
+  for (std::size_t l = 0; l < capacity.size(); ++l) lists_[l].capacity = capacity[l];
+}
+
 std::uint32_t FlowTable::take_route_block(std::uint32_t size_class) {
   std::uint32_t& head = free_routes_[size_class];
   if (head != kNil) {

@@ -4,7 +4,8 @@
 //  1. Incidence is stored both ways. flows_on(l) has one Entry per (flow, hop); each hop knows the position
 //     of its entry, so removal swaps with the last entry in O(1) per hop. The order inside flows_on()
 //     therefore depends on history: nothing that reaches a result may depend on it. Most links have one flow at most: its entry
-//     stands in the row of the link, no list is made, and the hop knows no position.
+//     stands in the row of the link, no list is made, and the hop knows no position. The row has the link's capacity, too: who goes
+//     over a route asks for it there.
 //  2. Routes and link lists live in two pools cut into blocks of 2^k items (lists: BlockPool); a freed block goes to
 //     the free list of its size, threaded through the block itself. Once the pools have grown to the peak, add() and
 //     remove() allocate nothing.
@@ -35,6 +36,8 @@ class FlowTable {
   static_assert(sizeof(Entry) == 8);
 
   explicit FlowTable(std::uint32_t links);
+  // Of links whose capacity() is asked for.
+  explicit FlowTable(std::span<const double> capacity);
 
   // REQUIRES: route holds each link at most once, all < link_count(); weight finite and > 0; limit > 0, and
   // finite if the route is empty. Violations are bugs of the caller and end the program.
@@ -89,15 +92,22 @@ class FlowTable {
     return {l.all.size == 1 ? &l.sole : l.all.items, l.all.size};
   }
   [[nodiscard]] std::uint32_t count_on(std::uint32_t link) const { return lists_[link].all.size; }
+  [[nodiscard]] double capacity(std::uint32_t link) const { return lists_[link].capacity; }
+  // A hint to the processor: the row of that link is asked for soon.
+  void prefetch(LinkId link) const { __builtin_prefetch(&lists_[link.index()]); }
+  void set_capacity(std::uint32_t link, double capacity) { lists_[link].capacity = capacity; }
 
  private:
   static constexpr std::uint32_t kDead = 0xffffffffu;
   static constexpr std::uint32_t kNil = 0xffffffffu;
   static constexpr std::size_t kClasses = 32;
-  struct List {
+  // Two on a cache line: for a flow that meets nobody it is all that is touched of a link.
+  struct alignas(32) List {
     BlockPool<Entry>::Array all;  // its size counts the flows; the items are of two and more
     Entry sole{};                 // of one
+    double capacity = 0;
   };
+  static_assert(sizeof(List) == 32);
   // Where a route is; of a free id, where the next one may be.
   struct Hops {
     std::uint32_t offset = 0;

@@ -33,7 +33,7 @@ MaxMin::MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_
       scope_(scope),
       large_solve_(large_solve),
       most_visits_(most_visits),
-      table_(static_cast<std::uint32_t>(capacity.size())),
+      table_(capacity),
       link_(capacity.size()) {
   for (std::size_t l = 0; l < capacity.size(); ++l) {
     WEFT_CHECK(capacity[l] > 0 && std::isfinite(capacity[l]),
@@ -67,6 +67,8 @@ void MaxMin::remove(FlowId id) {
 void MaxMin::end_lone(std::uint32_t flow) {
   Flow& f = flow_[flow];
   f.lone = 0;
+  rate_[flow] = f.rate;
+  bottleneck_[flow] = LinkId(f.bottleneck);
   table_.enter_rest(flow, route_of(flow));
   if (f.bottleneck == kNone) return;
   link_[f.bottleneck].bound = 1;
@@ -75,13 +77,13 @@ void MaxMin::end_lone(std::uint32_t flow) {
 
 void MaxMin::end_lone_on(std::span<const LinkId> route) {
   for (const LinkId id : route)
-    if (link_[id.index()].count == 1)
+    if (table_.count_on(id.index()) == 1)
       if (const std::uint32_t flow = table_.flows_on(id.index())[0].flow; flow_[flow].lone) end_lone(flow);
 }
 
 void MaxMin::remove_from_groups(std::uint32_t flow) {
   if (groups_->group(flow) != LevelGroups::kNone) groups_->remove(flow);
-  table_.remove(flow, [&](std::uint32_t link, std::uint32_t count) { link_[link].count = count; });
+  table_.remove(flow);
   ++removed_;
 }
 
@@ -104,6 +106,7 @@ void MaxMin::set_capacity(LinkId id, double bytes_per_s) {
   WEFT_CHECK(!own_capacity_.empty() && bytes_per_s > 0 && l.quanta(bytes_per_s) < (std::int64_t{1} << 62),
              fmt::format("capacity of link {} becomes {}", link, bytes_per_s));
   const double before = std::exchange(own_capacity_[link], bytes_per_s);
+  table_.set_capacity(link, bytes_per_s);
   if (bytes_per_s == before) return;
   l.give(l.quanta(bytes_per_s) - l.quanta(before));
   if (bytes_per_s < before)
@@ -247,7 +250,8 @@ std::span<const FlowId> MaxMin::solve_changes() {
   } else {
     for (const std::uint32_t flow : added_) {
       if (!table_.alive(flow) || !join(flow)) continue;
-      for (const LinkId link : route_of(flow)) join_bound(link.index());
+      for (const LinkId link : route_of(flow))
+        if (table_.count_on(link.index()) > 1) join_bound(link.index());
     }
     for (const std::uint32_t link : dirty_) join_bound(link);
     if (!squeezed_.empty()) join_squeezed();

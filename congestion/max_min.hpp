@@ -71,10 +71,13 @@ class MaxMin final : public SharingModel {
   // first flow.
   void rate_lone_flows() { lone_flows_ = rates_lone_ = scope_ == Scope::kLocal && own_capacity_.empty(); }
   [[nodiscard]] bool lone(FlowId flow) const { return flow_[flow.index()].lone; }
+  // Of one that is: rate() and bottleneck(). Columns do not have it.
+  [[nodiscard]] double lone_rate(FlowId flow) const { return flow_[flow.index()].rate; }
+  [[nodiscard]] LinkId lone_bottleneck(FlowId flow) const { return LinkId(flow_[flow.index()].bottleneck); }
 
   // Hints to the processor: the flow will be removed, a flow over the link added or removed.
   void prefetch(FlowId flow) const { __builtin_prefetch(&flow_[flow.index()]); }
-  void prefetch(LinkId link) const { __builtin_prefetch(&link_[link.index()]); }
+  void prefetch(LinkId link) const { table_.prefetch(link); }
 
   [[nodiscard]] FlowId add(std::span<const LinkId> route, double weight, double rate_cap) override;
   void remove(FlowId flow) override;
@@ -100,14 +103,17 @@ class MaxMin final : public SharingModel {
     return solve_changes();
   }
   [[nodiscard]] double rate(FlowId flow) const override {
-    return groups_ ? groups_->rate(flow.index()) : rate_[flow.index()];
+    if (groups_) return groups_->rate(flow.index());
+    return lone(flow) ? lone_rate(flow) : rate_[flow.index()];
   }
   [[nodiscard]] std::span<const double> rates() const override { return rate_; }
   [[nodiscard]] std::span<const LinkId> route(FlowId flow) const override { return route_of(flow.index()); }
-  [[nodiscard]] LinkId bottleneck(FlowId flow) const override { return bottleneck_[flow.index()]; }
+  [[nodiscard]] LinkId bottleneck(FlowId flow) const override {
+    return lone(flow) ? lone_bottleneck(flow) : bottleneck_[flow.index()];
+  }
   [[nodiscard]] std::span<const LinkId> bottlenecks() const override { return bottleneck_; }
   [[nodiscard]] std::span<const FlowId> moved() const override { return moved_; }
-  [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return link_[link.index()].count; }
+  [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
   [[nodiscard]] bool weight_counts_flows() const override { return true; }
   // From the first large solve on; smaller ones are exact.
   [[nodiscard]] bool set_accuracy(double ratio) override {
@@ -136,7 +142,6 @@ class MaxMin final : public SharingModel {
     double to_quanta = 0;     // a power of two, so that scaling is exact; never changes
     double level = 0;         // common level of the flows with this bottleneck
     std::uint32_t bound = 0;  // how many these are
-    std::uint32_t count = 0;  // flows
     std::uint32_t dirty = 0;  // solve() that has it in dirty_
     // Of a filling.
     std::uint32_t stamp = 0;       // filling that the rest belongs to
@@ -169,7 +174,7 @@ class MaxMin final : public SharingModel {
     double rate = 0;
     double next_rate = 0;
     std::uint32_t bottleneck = kNone;
-    std::uint32_t next_bottleneck = kNone;
+    std::uint32_t next_bottleneck = kNone;  // while it rises: the link of its own that may stop it
     std::uint32_t hops : 31 = 0;
     std::uint32_t lone : 1 = 0;
     std::array<LinkId, 9> link;  // the route, if it is not longer
@@ -320,7 +325,7 @@ class MaxMin final : public SharingModel {
 
 inline MaxMin::Alone MaxMin::alone_on(std::span<const LinkId> route, double limit) const {
   Alone a{limit, kNone};
-  for (const LinkId id : route) a.cross(capacity_[id.index()], id.index());
+  for (const LinkId id : route) a.cross(table_.capacity(id.index()), id.index());
   return a;
 }
 

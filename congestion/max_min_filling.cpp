@@ -17,7 +17,7 @@ constexpr std::uint32_t kFewStop = 8;  // flows whose rows need no hint
   l.stamp = filling_;
   l.filled_at = kInfinity;
   l.rising = 0;
-  l.outside = l.count;
+  l.outside = table_.count_on(link);
   l.held = l.bound;
   l.place = static_cast<std::uint32_t>(touched_.size());
   touched_.push_back(link);
@@ -47,7 +47,6 @@ void MaxMin::enter(std::size_t from) {
   // Tables do not grow meanwhile: where they are need not be looked up for each row.
   Link* const links = link_.data();
   Flow* const flows = flow_.data();
-  const double* const capacity = capacity_.data();
   std::uint32_t* const rising = rising_.data();
   const std::uint32_t filling = filling_;
   const std::uint32_t* const end = members_.end();
@@ -79,8 +78,8 @@ void MaxMin::enter(std::size_t from) {
     double narrowest = kInfinity, shared = kInfinity;
     for (const LinkId id : route_of(flow)) {
       const std::uint32_t link = id.index();
-      const double c = capacity[link];
-      if (links[link].count > 1) {
+      const double c = table_.capacity(link);
+      if (table_.count_on(link) > 1) {
         rise(link);
         shared = std::min(shared, c);
       } else if (c < narrowest) {
@@ -91,7 +90,10 @@ void MaxMin::enter(std::size_t from) {
     if (narrowest < shared) {
       Link& l = rise(own);
       l.free = l.quanta(narrowest);
+    } else {
+      own = kNone;
     }
+    f.next_bottleneck = own;  // until it stops
     if (f.bottleneck != kNone) --links[f.bottleneck].held;
   }
   open_ += static_cast<std::uint32_t>(members_.size() - from);
@@ -137,7 +139,7 @@ bool MaxMin::fill_alone(std::uint32_t flow) {
   Flow& f = flow_[flow];
   const std::span<const LinkId> route = route_of(flow);
   for (const LinkId id : route)
-    if (link_[id.index()].count > 1) return false;
+    if (table_.count_on(id.index()) > 1) return false;
   const Alone alone = alone_on(route, table_.limit(flow));
   f.next_rate = settled(flow, alone.rate);
   f.next_bottleneck = alone.bottleneck;
@@ -172,7 +174,6 @@ template <bool kWeighted>
 bool MaxMin::fill_alike() {
   const auto flows = static_cast<std::uint32_t>(members_.size());
   const double weights = kWeighted ? weight_of_members(false) : static_cast<double>(flows);
-  const double* const capacity = capacity_.data();
   Link* const links = link_.data();
   const std::uint32_t filling = ++filling_;
   const std::span<const LinkId> first = route_of(members_[0]);
@@ -180,14 +181,14 @@ bool MaxMin::fill_alike() {
   std::uint32_t bottleneck = kNone;
   double level = kInfinity, own = kInfinity;
   for (const LinkId id : first) {
-    Link& l = links[id.index()];
-    const double c = capacity[id.index()];
-    if (l.count == 1) {
+    const double c = table_.capacity(id.index());
+    const std::uint32_t count = table_.count_on(id.index());
+    if (count == 1) {
       own = std::min(own, c);
       continue;
     }
-    if (l.count != flows) return false;
-    l.stamp = filling;
+    if (count != flows) return false;
+    links[id.index()].stamp = filling;
     ++shared;
     // A tie goes to the first link. A capacity is a whole number of quanta: room() would be the same.
     const double least = c / weights;
@@ -196,7 +197,7 @@ bool MaxMin::fill_alike() {
     bottleneck = id.index();
   }
   if (shared == 0) return false;
-  const double wide = level * (1 + kSameLevel), narrowest = capacity[bottleneck];
+  const double wide = level * (1 + kSameLevel), narrowest = table_.capacity(bottleneck);
   const auto most = [&](std::uint32_t flow) { return kWeighted ? wide * table_.weight(flow) : wide; };
   if (own <= most(members_[0])) return false;
   std::uint32_t touched = shared + (own < narrowest ? 1 : 0);
@@ -205,9 +206,9 @@ bool MaxMin::fill_alike() {
     std::uint32_t with_others = 0;
     own = kInfinity;
     for (const LinkId id : route_of(flow)) {
-      if (const Link& l = links[id.index()]; l.count == 1)
-        own = std::min(own, capacity[id.index()]);
-      else if (l.stamp == filling)
+      if (table_.count_on(id.index()) == 1)
+        own = std::min(own, table_.capacity(id.index()));
+      else if (links[id.index()].stamp == filling)
         ++with_others;
       else
         return false;
@@ -215,21 +216,21 @@ bool MaxMin::fill_alike() {
     if (with_others != shared || own <= most(flow)) return false;
     if (own < narrowest) ++touched;
   }
-  if (kWeighted && flows > 2) level = capacity[bottleneck] / weight_of_members(true);
+  if (kWeighted && flows > 2) level = table_.capacity(bottleneck) / weight_of_members(true);
   for (const std::uint32_t flow : members_) {
     flow_[flow].next_rate = settled(flow, kWeighted ? level * table_.weight(flow) : level);
     flow_[flow].next_bottleneck = bottleneck;
   }
   const auto take = [&](std::uint32_t link) {
     Link& l = links[link];
-    l.free = l.quanta(capacity[link]);
+    l.free = l.quanta(table_.capacity(link));
     for (const std::uint32_t flow : members_) l.free -= l.quanta(flow_[flow].next_rate);
   };
   if (shared == 1)
     take(bottleneck);
   else
     for (const LinkId id : first)
-      if (links[id.index()].count > 1) take(id.index());
+      if (table_.count_on(id.index()) > 1) take(id.index());
   links[bottleneck].level = level;
   count_filling(touched);
   return true;
@@ -268,13 +269,13 @@ MaxMin::Single MaxMin::fill_one(std::uint32_t flow) {
   for (const LinkId id : route_of(flow)) {
     const std::uint32_t link = id.index();
     double least = 0;
-    if (link_[link].count > 1) {
+    if (table_.count_on(link) > 1) {
       Link& l = touch(link);
       --l.outside;
       l.free += l.quanta(old_rate);
       least = l.room();
     } else {
-      least = capacity_[link];
+      least = table_.capacity(link);
     }
     // A tie goes to the first link.
     if (least < rate) {
@@ -285,7 +286,7 @@ MaxMin::Single MaxMin::fill_one(std::uint32_t flow) {
   rate = settled(flow, rate);
   const double level = rate / table_.weight(flow);
   const bool first = is_new(flow);
-  if (first && bottleneck != kNone && link_[bottleneck].count > 1) {
+  if (first && bottleneck != kNone && table_.count_on(bottleneck) > 1) {
     join_faster(bottleneck, level, link_[bottleneck].held);
     if (members_.size() > 1) return Single::kDisturbs;
   }
@@ -294,7 +295,7 @@ MaxMin::Single MaxMin::fill_one(std::uint32_t flow) {
   for (const std::uint32_t link : touched_) link_[link].free -= link_[link].quanta(rate);
   if (bottleneck != kNone) {
     Link& l = touch(bottleneck);
-    if (l.count == 1) l.outside = 0;
+    if (table_.count_on(bottleneck) == 1) l.outside = 0;
     l.filled_at = level;
     stopped_at_.push_back(bottleneck);
   }
@@ -311,15 +312,13 @@ template <bool kWeighted>
   const bool slower = rate < f.rate * (1 - kSameLevel);
   rate = settled(flow, rate);
   f.next_rate = rate;
+  if (f.next_bottleneck != kNone) links[f.next_bottleneck].rising = 0;  // its own link
   f.next_bottleneck = bottleneck;
   --open_;
   const double weight = kWeighted ? table_.weight(flow) : 1.0;
   for (const LinkId id : route_of(flow)) {
+    if (table_.count_on(id.index()) == 1) continue;  // what is free there nobody asks
     Link& l = links[id.index()];
-    if (l.count == 1) {  // what is free there nobody asks
-      l.rising = 0;
-      continue;
-    }
     l.give(-l.quanta(rate));
     if constexpr (kWeighted) weight_[id.index()] -= weight;
     --l.rising;
@@ -452,7 +451,7 @@ bool MaxMin::disturbs() {
       if (!alone) continue;  // pull() saw to it
       join_faster(link, l.filled_at, l.held);
     } else if (l.held > 0) {
-      const double slack = kSameLevel * l.level * l.held + l.count / l.to_quanta;
+      const double slack = kSameLevel * l.level * l.held + table_.count_on(link) / l.to_quanta;
       if (l.room() > slack) join_bound(link);
     }
   }
@@ -464,6 +463,7 @@ void MaxMin::take_back() {
   for (std::size_t i = 0; i < filled_; ++i) {
     const std::uint32_t flow = members_[i];
     for (const LinkId id : route_of(flow)) {
+      if (table_.count_on(id.index()) == 1) continue;
       Link& l = link_[id.index()];
       l.give(l.quanta(flow_[flow].next_rate) - l.quanta(flow_[flow].rate));
     }

@@ -15,7 +15,7 @@ inline void MaxMin::mark_dirty(std::uint32_t link) {
 [[gnu::always_inline]] inline bool MaxMin::would_be_lone(std::span<const LinkId> route) const {
   if (!lone_flows_ || route.size() - 1 >= Flow().link.size()) return false;  // nor over no link
   std::uint32_t flows = 0;
-  for (const LinkId id : route) flows |= link_[id.index()].count;
+  for (const LinkId id : route) flows |= table_.count_on(id.index());
   return flows == 0;
 }
 
@@ -27,13 +27,11 @@ template <class Each>
   Alone alone{limit, kNone};
   table_.enter_alone(flow, route, [&](std::uint32_t hop, std::uint32_t link) {
     f.link[hop] = LinkId(link);
-    link_[link].count = 1;
-    alone.cross(capacity_[link], link);
+    alone.cross(table_.capacity(link), link);
     each(LinkId(link));
   });
   f.bottleneck = alone.bottleneck;
-  bottleneck_[flow] = LinkId(alone.bottleneck);
-  rate_[flow] = f.rate = alone.rate;
+  f.rate = alone.rate;
 }
 
 [[gnu::always_inline]] inline std::uint32_t MaxMin::new_flow(std::span<const LinkId> route, double weight,
@@ -67,10 +65,11 @@ template <class Each>
   f.bottleneck = kNone;
   table_.enter(flow, route, [&](std::uint32_t hop, std::uint32_t link, std::uint32_t count) {
     if (hop < f.link.size()) f.link[hop] = LinkId(link);
-    Link& l = link_[link];
-    l.count = count;
     // What is free on a link that one flow has to itself is not kept up to date: nobody asks.
-    if (count == 2) l.free = l.quanta(capacity_[link]) - l.quanta(rate_[table_.flows_on(link)[0].flow]);
+    if (count == 2) {
+      Link& l = link_[link];
+      l.free = l.quanta(table_.capacity(link)) - l.quanta(rate_[table_.flows_on(link)[0].flow]);
+    }
     each(LinkId(link));
   });
   added_.push_back(flow);
@@ -83,7 +82,6 @@ template <class Each>
   Flow& f = flow_[flow];
   f.lone = 0;
   for (std::size_t hop = 0; hop < f.hops; ++hop) {
-    link_[f.link[hop].index()].count = 0;
     table_.leave_alone(f.link[hop]);
     each(f.link[hop]);
   }
@@ -103,10 +101,9 @@ template <class Each>
   const std::uint32_t bottleneck = bottleneck_[flow].index();
   if (bottleneck != kNone) --link_[bottleneck].bound;
   table_.remove(flow, [&](std::uint32_t link, std::uint32_t count) {
-    Link& l = link_[link];
-    l.count = count;
     each(LinkId(link));
     if (count == 0) return;
+    Link& l = link_[link];
     if (count > 1) l.give(l.quanta(rate));
     // In the local scope only the flows that the link held back can tell that it has room again.
     if (scope_ == Scope::kComponent || l.bound > 0) mark_dirty(link);

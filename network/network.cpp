@@ -133,7 +133,7 @@ void Network::weigh_bundles(Instant now, std::uint64_t& sequence) {
     b.changed = false;
     if (max_min_ == nullptr || !max_min_->lone(again)) continue;
     // All others of its links are gone, so the model has rated it.
-    go_at(again, max_min_->rate(again), max_min_->bottleneck(again), now, sequence);
+    go_at(again, max_min_->lone_rate(again), max_min_->lone_bottleneck(again), now, sequence);
     completions_.find_first();
   }
   reweighed_.clear();

@@ -60,7 +60,7 @@ namespace weft::network {
     // Its links to itself: the model has rated it as it came.
     f = max_min_->add_lone(route, weight, rate_cap, [&](LinkId link) { carry_lone(link, bytes, now); });
     enter(f, route, alone, bytes, owner, now, ranks);
-    go_at(f, max_min_->rate(f), max_min_->bottleneck(f), now, sequence);
+    go_at(f, max_min_->lone_rate(f), max_min_->lone_bottleneck(f), now, sequence);
     completions_.find_first();
     if (watcher_ != nullptr) [[unlikely]]
       tell_watcher(f);

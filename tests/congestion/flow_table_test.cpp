@@ -103,7 +103,8 @@ TEST(FlowTable, AFreeIdKeepsRoomForTheNextRoute) {
 
 // One that has its links to itself is on them, but is none of the table until its rest has entered.
 TEST(FlowTable, AFlowAloneIsOnItsLinksAndNotCounted) {
-  FlowTable table(4);
+  const std::vector<double> capacity{10, 20, 30, 40};
+  FlowTable table(capacity);
   const std::vector<LinkId> route{LinkId(0), LinkId(1), LinkId(2)};
   const auto nobody = [](std::uint32_t, std::uint32_t) {};
   const std::uint32_t gone = table.take(route.size(), 2, 1);
@@ -141,6 +142,7 @@ TEST(FlowTable, AFlowAloneIsOnItsLinksAndNotCounted) {
   EXPECT_EQ(table.count_on(0) + table.count_on(3), 0u);
   table.remove(third);
   EXPECT_EQ(table.active() + table.weighted() + table.limited(), 0u);
+  for (std::uint32_t link = 0; link < 4; ++link) EXPECT_EQ(table.capacity(link), capacity[link]);
 }
 
 TEST(IdStack, HoldsWhatWasPushedAcrossGrowth) {
