@@ -35,19 +35,24 @@ TEST(Scale, NetworksOfAHundredThousandHostsBuildAndRoute) {
   EXPECT_LT(usage.ru_maxrss, 2L << 20) << "peak resident memory in KiB";
 }
 
-TEST(Scale, RouteCacheReturnsWhatTheRoutingSays) {
-  const Platform p = load("dragonfly:p=2");
-  RouteCache cache(p.fabric, 500);  // small: evicts many times
+// Small: it starts again many times. On the torus, routes of 2 to 22 links: short ones and long ones.
+void expect_routes(const std::string& spec, std::size_t longest) {
+  SCOPED_TRACE(spec);
+  const Platform p = load(spec);
+  RouteCache cache(p.fabric, 500);
   const std::uint64_t seed = seed_or(5);
   Rng rng(seed);
+  std::size_t most = 0;
   for (int i = 0; i < 20000; ++i) {
-    const auto s = static_cast<std::uint32_t>(rng.below(72)), d = static_cast<std::uint32_t>(rng.below(72));
+    const auto s = static_cast<std::uint32_t>(rng.below(p.fabric.host_count()));
+    const auto d = static_cast<std::uint32_t>(rng.below(p.fabric.host_count()));
     const auto expected = route_of(p.fabric, s, d);
     const RouteCache::Route r = cache.find(HostId(s), HostId(d));
     ASSERT_TRUE(r.reachable);
     ASSERT_LE(cache.size(), 500u);
     ASSERT_TRUE(std::equal(r.links.begin(), r.links.end(), expected.begin(), expected.end()))
         << "seed " << seed;
+    most = std::max(most, r.links.size());
     ASSERT_EQ(r.latency, Duration(500'000) * static_cast<int>(expected.size()));
     double narrowest = std::numeric_limits<double>::infinity();
     for (const LinkId l : expected) narrowest = std::min(narrowest, p.fabric.links().capacity[l.index()]);
@@ -59,7 +64,13 @@ TEST(Scale, RouteCacheReturnsWhatTheRoutingSays) {
       ASSERT_EQ(cache.latency_back(id, HostId(s), HostId(d)), Duration(500'000) * back);
     }
   }
+  EXPECT_EQ(most, longest);
   EXPECT_GT(cache.epoch(), 10u) << "ids become void when it starts again";
+}
+
+TEST(Scale, RouteCacheReturnsWhatTheRoutingSays) {
+  expect_routes("dragonfly:p=2", 5);
+  expect_routes("torus:dims=40", 22);
 }
 
 }  // namespace

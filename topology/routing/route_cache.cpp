@@ -47,16 +47,19 @@ RouteCache::RouteId RouteCache::open(std::uint64_t key) {
   return id;
 }
 
-void RouteCache::close(std::size_t offset, bool in_host) {
-  Entry e{static_cast<std::uint32_t>(offset),
-          static_cast<std::uint32_t>(arena_.size() - offset),
-          0,
-          std::numeric_limits<double>::infinity(),
-          0,
-          in_host ? 1u : 0u};
-  const auto links = std::span<const LinkId>(arena_).subspan(offset);
+void RouteCache::add(std::span<const LinkId> links, Kind kind) {
+  Entry e;
+  e.kind = kind;
+  e.length = static_cast<std::uint32_t>(links.size());
   e.latency = latency_of(fabric_.links(), links).count();
+  e.narrowest = std::numeric_limits<double>::infinity();
   for (const LinkId l : links) e.narrowest = std::min(e.narrowest, fabric_.links().capacity[l.index()]);
+  if (links.size() <= kShort) {
+    std::copy(links.begin(), links.end(), e.links.begin());
+  } else {
+    e.offset = static_cast<std::uint32_t>(arena_.size());
+    arena_.insert(arena_.end(), links.begin(), links.end());
+  }
   entries_.push_back(e);
 }
 
@@ -64,13 +67,11 @@ RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
   const std::uint64_t key = key_of(src, dst);
   if (const auto found = known(key)) return *found;
   const RouteId id = open(key);
-  const std::size_t offset = arena_.size();
-  if (fabric_.routing().route(src, dst, arena_)) {
-    close(offset, false);
-  } else {
-    arena_.resize(offset);
-    entries_.push_back({0, kUnreachable, 0, 0, 0, 0});
-  }
+  found_.clear();
+  if (fabric_.routing().route(src, dst, found_))
+    add(found_, Kind::kBetweenHosts);
+  else
+    entries_.emplace_back();
   return id;
 }
 
@@ -78,8 +79,7 @@ RouteCache::RouteId RouteCache::id(LinkId between_sockets) {
   const std::uint64_t key = key_of(between_sockets);
   if (const auto found = known(key)) return *found;
   const RouteId id = open(key);
-  arena_.push_back(between_sockets);
-  close(arena_.size() - 1, true);
+  add({&between_sockets, 1}, Kind::kInHost);
   return id;
 }
 

@@ -1,10 +1,12 @@
-// RouteCache: routes on demand, kept in one arena. Memory is bounded by `max_routes`, never by hosts squared: 64 bytes a
-// route and 4 for each of its links, of which there are at most 16 x max_routes (some 130 MB by default). When it is full
-// it starts again, which costs each pair that is still in use one more search.
+// RouteCache: routes on demand, each with its links on one cache line if it is not long: who replays the messages of thousands of
+// ranks waits for most of them. Memory is bounded by `max_routes`, never by hosts squared: some 100 bytes a route, and 4 for each
+// link of the long ones, of which there are at most 16 x max_routes (together 180 MB by default). When it is full it starts
+// again, which costs each pair that is still in use one more search.
 //
 // A span returned by find() or at() is valid until the next call of find() or id(). Not thread-safe: one per engine.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -36,9 +38,9 @@ class RouteCache {
   [[nodiscard]] std::uint32_t epoch() const { return epoch_; }
   [[nodiscard]] Route at(RouteId id) const {
     const Entry& e = entries_[id];
-    if (e.length == kUnreachable) return {{}, Duration(0), false, 0, false};
-    return {std::span<const LinkId>(arena_).subspan(e.offset, e.length), Duration(e.latency), true,
-            e.narrowest, e.in_host != 0};
+    if (e.kind == Kind::kUnreachable) [[unlikely]]
+      return {{}, Duration(0), false, 0, false};
+    return {links_of(e), Duration(e.latency), true, e.narrowest, e.kind == Kind::kInHost};
   }
   // Latency of the way back of a route from src to dst. May start an epoch.
   [[nodiscard]] Duration latency_back(RouteId id, HostId src, HostId dst);
@@ -46,22 +48,29 @@ class RouteCache {
   void prefetch(RouteId id) const { __builtin_prefetch(&entries_[id]); }
 
  private:
-  static constexpr std::uint32_t kUnreachable = ~0u;
+  enum class Kind : std::uint32_t { kBetweenHosts, kInHost, kUnreachable };
+  static constexpr std::size_t kShort = 8;  // links that stand in the row
   static constexpr std::size_t kLinksPerRoute = 16;
   struct Slot {
     std::uint64_t key;
     RouteId id;
     std::uint32_t reserved;
   };
-  struct Entry {
-    std::uint32_t offset;
-    std::uint32_t length;
-    std::int64_t latency;
-    double narrowest;
-    std::uint32_t back;  // 1 + id of the way back, 0: not asked for yet
-    std::uint32_t in_host;
+  struct alignas(64) Entry {
+    std::int64_t latency = 0;
+    double narrowest = 0;
+    std::uint32_t back = 0;    // 1 + id of the way back, 0: not asked for yet
+    std::uint32_t offset = 0;  // in arena_, of a long one
+    std::uint32_t length = 0;
+    Kind kind = Kind::kUnreachable;
+    std::array<LinkId, kShort> links;
   };
-  static_assert(sizeof(Slot) == 16 && sizeof(Entry) == 32);
+  static_assert(sizeof(Slot) == 16 && sizeof(Entry) == 64);
+  [[nodiscard]] std::span<const LinkId> links_of(const Entry& e) const {
+    if (e.length <= kShort) [[likely]]
+      return {e.links.data(), e.length};
+    return {arena_.data() + e.offset, e.length};
+  }
   static std::uint64_t key_of(HostId src, HostId dst) {
     return (static_cast<std::uint64_t>(src.index()) << 32) | dst.index();
   }
@@ -72,17 +81,18 @@ class RouteCache {
   // Hosts are numbered from 0 to 2^23, so no pair has it.
   static std::uint64_t key_of(LinkId between_sockets) { return 1ULL << 63 | between_sockets.index(); }
   [[nodiscard]] std::optional<RouteId> known(std::uint64_t key) const;
-  // Room for one more, whose id it is; its links are to be appended to the arena.
+  // Room for one more, whose id it is.
   [[nodiscard]] RouteId open(std::uint64_t key);
-  // Of what was appended from `offset` on.
-  void close(std::size_t offset, bool in_host);
+  // The row of it.
+  void add(std::span<const LinkId> links, Kind kind);
   void grow();
   void insert(std::uint64_t key, RouteId id);
   const Fabric& fabric_;
   std::size_t max_routes_;
   std::vector<Slot> slots_;  // open addressing, power of two
   std::vector<Entry> entries_;
-  std::vector<LinkId> arena_;
+  std::vector<LinkId> arena_;  // links of long routes
+  std::vector<LinkId> found_;  // by the routing
   std::uint32_t epoch_ = 0;
 };
 
