@@ -50,6 +50,17 @@ struct ProcessGrid {
   [[nodiscard]] std::uint32_t comm_count() const { return static_cast<std::uint32_t>(1 + p + q); }
 };
 
+// The grid of a run, as its program lays it on ranks: the one place for it.
+[[nodiscard]] constexpr ProcessGrid grid_of(const HplConfig& c, std::uint32_t first_comm = 1) {
+  ProcessGrid g{c.p, c.q, c.pmap, first_comm};
+  const RocHplArguments& node = c.rochpl;
+  if (on_accelerators(c.program) && (node.local_p > 0 || node.local_q > 0)) {
+    g.local_p = node.local_p > 0 ? node.local_p : c.p;
+    g.local_q = node.local_q > 0 ? node.local_q : c.q;
+  }
+  return g;
+}
+
 // P x Q = ranks, P <= Q, as square as can be. O(sqrt(ranks)). Precondition: ranks >= 1.
 [[nodiscard]] constexpr Grid most_square(int ranks) {
   int p = 1;

@@ -118,11 +118,7 @@ Result<void> HplTrace::prepare() {
       grids_.push_back(grids_.back());
       continue;
     }
-    ProcessGrid g{c.p, c.q, c.pmap, static_cast<std::uint32_t>(communicators_.size())};
-    if (on_accelerators(c.program) && (c.rochpl.local_p > 0 || c.rochpl.local_q > 0)) {
-      g.local_p = c.rochpl.local_p > 0 ? c.rochpl.local_p : c.p;
-      g.local_q = c.rochpl.local_q > 0 ? c.rochpl.local_q : c.q;
-    }
+    const ProcessGrid g = grid_of(c, static_cast<std::uint32_t>(communicators_.size()));
     traces::Communicator all{fmt::format("split{}", splits + 1), {}};
     for (int r = 0; r < g.size(); ++r) all.members.push_back(r);
     communicators_.push_back(std::move(all));

@@ -10,6 +10,7 @@
 #include "hpl_gen/grid.hpp"
 #include "network/sharing.hpp"
 #include "predict/hpl_windows.hpp"
+#include "topology/routing/socket_routes.hpp"
 
 namespace weft::predict {
 namespace {
@@ -25,13 +26,15 @@ constexpr std::int64_t kWorthTrying = 3;
 // rhythm than short windows show.
 constexpr double kLeastUpdate = 0.5;
 
-// Are all ranks of every process column on one host?
-bool columns_within_hosts(const hpl_gen::HplConfig& config, const std::vector<HostId>& placement) {
-  const hpl_gen::ProcessGrid grid{config.p, config.q, config.pmap};
+// Does no link carry any message within a process column?
+bool columns_share_nothing(const hpl_gen::HplConfig& config, const topology::Fabric& fabric,
+                           const std::vector<HostId>& placement) {
+  const hpl_gen::ProcessGrid grid = hpl_gen::grid_of(config);
+  const topology::SocketRoutes sockets(fabric, placement);
   for (int q = 0; q < config.q; ++q)
     for (int p = 1; p < config.p; ++p)
-      if (placement[static_cast<std::size_t>(grid.rank_of(p, q))] !=
-          placement[static_cast<std::size_t>(grid.rank_of(0, q))])
+      if (!sockets.is_copy(static_cast<std::uint32_t>(grid.rank_of(p, q)),
+                           static_cast<std::uint32_t>(grid.rank_of(0, q))))
         return false;
   return true;
 }
@@ -162,8 +165,9 @@ Result<ExchangeChoice> choose_exchanges(const hpl_gen::HplConfig& config, const 
     series.why = "one process row, nothing to exchange";
   else if (!network::shares_links(options.model, platform.fabric))
     series.why = "the model knows no contention";
-  else if (columns_within_hosts(config, placement))
-    series.why = "process columns are within hosts, where messages share nothing";
+  else if (columns_share_nothing(config, platform.fabric, placement))
+    series.why = fmt::format("process columns are within {}, where messages share nothing",
+                             platform.fabric.sockets_joined() ? "sockets" : "hosts");
   if (!series.why.empty()) return series;
   if (options.exchanges == Exchanges::kSeries) {
     series.why = "as asked for; contention of exchanges is left out";

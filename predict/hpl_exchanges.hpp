@@ -1,7 +1,7 @@
 // Whether the pivot exchanges of a panel may be replayed as one operation (replay/series/exchange_series.hpp).
 //
 // A series times every message as if it were alone. That is exact where nothing is shared: one process row, columns
-// within a host, a model without contention. Elsewhere the messages of a round may meet on a link (a tapered tree, a
+// within a host (within a socket where sockets share links), a model without contention. Elsewhere the messages of a round may meet on a link (a tapered tree, a
 // torus, several ranks behind one port), or meet swaps and broadcasts. Whether that matters is measured: a few short
 // windows of panels are simulated both ways, without noise, and the series is taken only if neither the time nor any
 // phase would differ by more than kSeriesTolerance of the time and updates are at least half of it. The window that

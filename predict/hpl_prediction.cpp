@@ -7,6 +7,7 @@
 
 #include "hpl_gen/closed_form/closed_form.hpp"
 #include "hpl_gen/closed_form/phase_model.hpp"
+#include "hpl_gen/grid.hpp"
 #include "network/sharing.hpp"
 #include "predict/hpl_exchanges.hpp"
 #include "predict/hpl_windows.hpp"
@@ -219,11 +220,14 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
       .injection = Bandwidth(rate),
       .latency = from_seconds(out.alpha)};
   if (platform.compute.device.bandwidth > 0) machine.host_link = Bandwidth(platform.compute.device.bandwidth);
+  const hpl_gen::ProcessGrid grid = hpl_gen::grid_of(config);
   const hpl_gen::PhaseRun phases{.n = config.n,
                                  .nb = nb,
                                  .p = config.p,
                                  .q = config.q,
                                  .row_major = config.pmap == hpl_gen::ProcessMap::kRowMajor,
+                                 .local_p = grid.local_p,
+                                 .local_q = grid.local_q,
                                  .overlap = device             ? hpl_gen::Overlap::kSplit
                                             : config.depth > 0 ? hpl_gen::Overlap::kPanel
                                                                : hpl_gen::Overlap::kNone,

@@ -327,7 +327,7 @@ Result<std::shared_ptr<const RecordedRows>> read_recorded_rows(traces::TraceRead
   warnings.reserve(of_trace.size());
   for (const std::string& w : of_trace) warnings.push_back(fmt::format("{}: {}", name, w));
   rows->set_warnings(std::move(warnings));
-  const ProcessGrid grid{c.p, c.q, c.pmap, 1};
+  const ProcessGrid grid = grid_of(c);
   trace.rewind();
   if (c.n > 0)
     for (int column = 0; column < c.q; ++column)

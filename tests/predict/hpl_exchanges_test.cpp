@@ -61,6 +61,24 @@ TEST(ChooseExchanges, WhereNothingIsSharedTheSeriesIsExactWithoutATrial) {
   HplConfig columns = grid(2, 2);
   columns.pmap = hpl_gen::ProcessMap::kColumnMajor;  // ranks 0 and 1 are a column, and a host
   exact(choose(columns, "crossbar:n=2,ranks_per_host=2"), "within hosts");
+  // Dahu deals ranks to its two sockets in turn: 0 and 2 are a column, and on one of them.
+  exact(choose(grid(2, 2), "dahu"), "within sockets");
+}
+
+// Which ranks are a process column is for the program to say, and between sockets that a link joins messages share that.
+TEST(ChooseExchanges, ColumnsThatCrossALinkAreTried) {
+  HplConfig c = grid(4, 4);
+  c.pmap = hpl_gen::ProcessMap::kColumnMajor;
+  c.program = hpl_gen::Program::kRocHpl;
+  const auto why = [&](int local_p, int local_q) {
+    c.rochpl.local_p = local_p;
+    c.rochpl.local_q = local_q;
+    return choose(c, "crossbar:n=4,ranks_per_host=4", {}, 50).why;
+  };
+  EXPECT_THAT(why(0, 0), HasSubstr("within hosts"));
+  EXPECT_THAT(why(4, 1), HasSubstr("within hosts"));
+  EXPECT_THAT(why(2, 2), HasSubstr("so few panels")) << "a column is on two hosts";
+  EXPECT_THAT(choose(grid(32, 1), "dahu", {}, 50).why, HasSubstr("so few panels")) << "one host, two sockets";
 }
 
 TEST(ChooseExchanges, AFewPanelsAreNotWorthATrial) {
