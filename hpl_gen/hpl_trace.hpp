@@ -1,6 +1,6 @@
 // HplTrace: a run of HPL as a trace, generated while it is read. Nothing is stored but a cursor for each rank.
 //
-// Memory: 48 bytes a rank, the row exchanges of the last 64 panels (shared by all ranks), the names of the panels'
+// Memory: 40 bytes a rank, the row exchanges of the last 64 panels (shared by all ranks), the names of the panels'
 // regions; with exact pivots N numbers. It does not grow with N otherwise, nor with the number of operations.
 // Cost: about 25 ns an operation; a panel's pivots are drawn once for all ranks.
 //

@@ -8,8 +8,8 @@
 // flops / speed: a pure copy takes no time then. The entry dlaswp serves dlaswp00 to dlaswp10 that have none. Negative
 // results count 0.
 //
-// Noise (off unless asked for): a call's time is drawn around t with a standard deviation of noise*t plus a polynomial
-// like the one above (topology/platform/kernel_polynomial.hpp), half-normal or normal, both with mean t. The draw is a
+// Noise (off unless asked for): a call's time is drawn around t with a standard deviation of noise*t plus slowdown times
+// a polynomial like the one above (topology/platform/kernel_polynomial.hpp), half-normal or normal, both with mean t. The draw is a
 // function of (seed, rank, call number) alone, so it does not depend on the order in which ranks are simulated.
 //
 // The platform outlives the clock. A rank resolves its row once (row_of), a call then reads one cache-line pair: a few

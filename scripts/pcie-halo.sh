@@ -3,7 +3,7 @@
 # with the fastest and with the slowest order of sends that tests/replay/pcie_replay_test.cpp finds among all 20,736.
 # Usage: scripts/pcie-halo.sh [WEFT]
 set -e
-weft=${1:-build/cli/weft}
+weft=${1:-$(dirname "$0")/../build-release/cli/weft}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 bytes=67108864

@@ -20,6 +20,7 @@ class Study:
         self.threads = args.threads
         self.quick = args.quick
         self.folder = args.out or tempfile.mkdtemp(prefix="weft-study-")
+        os.makedirs(self.folder, exist_ok=True)
 
     def run(self, line, **files):
         words = [self.weft] + shlex.split(line)

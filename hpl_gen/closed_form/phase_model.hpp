@@ -4,7 +4,7 @@
 // One panel k of width NB on a P x Q grid, m and n = rows and columns that are left, local: (N - k NB) / P and / Q.
 //   update     gemm = (2 m n NB + n NB^2) / R;  if the local matrix does not fit into the device's memory, the part
 //   that
-//              does not, crosses the host link in and out once:  max(gemm, (8 m n - memory) / host)
+//              does not, crosses the host link in and out once:  max(gemm, s (8 m n - memory) / host), s ranks on a link
 //   broadcast  L = 8 m NB bytes through each process row:  bcast = max over nodes of (rows leaving it L / injection),
 //              or what the node's devices take from a shared host link, or L as one message
 //   swap       U = 8 n NB bytes in each process column, spread and rolled: the rank that has the panel's rows sends
@@ -19,7 +19,7 @@
 // Netlib's order (DEPTH >= 1): the look-ahead hides the broadcast behind the update, nothing hides the swap.
 // Overlap::kSwap is an update that hides the swap whole. Overlap::kNone is DEPTH 0.
 // Overlap::kSplit is rocHPL's order (docs/hpl.md, 11). c columns take update(c) and swap(c), the terms above with c for n;
-// of n columns w = min(NB, n) are the look-ahead's, s = min(n - w, split N / Q) the second part, f the rest:
+// of n columns w = min(NB, n) are the look-ahead's, s = min(n - w, split N / Q) the second part (P = 1: n - w), f the rest:
 //   panel = copies of the panel + factorisation + pivots + bcast
 //   T_k   = update(w) + max(update(s), panel + swap(f)) + max(update(f), swap(s)) + swap(w)
 // (rocHPL's matrix must fit into the devices' memory; one that does not slows all parts of the update alike here.)

@@ -75,7 +75,7 @@ std::vector<DataPoint> part(const std::vector<DataPoint>& all, double lo, double
   return out;
 }
 
-// Largest measured size below all those whose call lasts as long as a transfer; -1 if every call is short.
+// Largest measured size whose call is shorter than half a transfer; -1 if every call is short.
 std::int64_t find_eager_limit(const std::vector<DataPoint>& send, std::span<const LineSegment> one_way) {
   std::vector<DataPoint> sorted = send;
   std::sort(sorted.begin(), sorted.end(), [](const DataPoint& a, const DataPoint& b) { return a.x < b.x; });

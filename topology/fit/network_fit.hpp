@@ -8,13 +8,13 @@
 // Method, with s = payload bytes:
 //  1. every experiment becomes a segmented line (least_squares.hpp);
 //  2. a blocking send (else a receive) that lasts half the one-way time or longer waits for the other side: the largest
-//     size below all such ones is the eager limit (unless it is given);
+//     size whose call is shorter is the eager limit (unless it is given);
 //  3. for eager sizes  one_way(s) = send(s) + latency(s) + s / bandwidth(s) + recv(s); a rendezvous' calls wait anyway,
 //     so there one_way(s) = latency(s) + s / bandwidth(s). The rest is cut into segments anew, on either side of the
 //     limit; its intercept over the route's latency is latency_factor, its slope gives bandwidth_factor;
 //  4. a latency below the route's own is impossible: recv as measured alone contains work that a ping-pong overlaps, so
 //     it is lowered by what is missing (recv_lowered_by);
-//  5. a bandwidth test's time per message is a segmented line too (stream): its rate at the largest size is the link's
+//  5. a bandwidth test's time per message is a segmented line too (stream): its largest rate is the link's
 //     bandwidth. Without such a test and without NetworkFitOptions::bandwidth, one-way times show a bandwidth only
 //     where the largest message spends at least half of its time in its bytes; else the bandwidth stays unknown;
 //  6. isend measured and send not: a blocking send of an eager message costs the same call, so send is taken as isend.
