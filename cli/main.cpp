@@ -1,6 +1,7 @@
 // weft VERB ...: parses the command line, runs one verb, turns its error into a message and an exit code.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #ifdef __GLIBC__
@@ -177,6 +178,7 @@ int main(int argc, char** argv) {
   weft::cli::hold_standard_descriptors();
   weft::cli::prefer_large_pages();
   std::set_terminate(weft::cli::end_by_exception);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is an error of writing, like a full disk
   weft::end_when_out_of_memory();
   weft::cli::load_unwinder();
   try {

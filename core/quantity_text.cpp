@@ -194,7 +194,9 @@ std::string show_seconds(double s) {
   return fmt::format("{:.0f} s", s);
 }
 std::string show(Duration d) { return show_seconds(to_seconds(d)); }
+std::string show(TimeSum d) { return show_seconds(to_seconds(d)); }
 std::string show(Bytes b) { return scaled(static_cast<double>(b.value()), "B"); }
+std::string show_bytes(std::uint64_t sum) { return scaled(static_cast<double>(sum), "B"); }
 std::string show(Bandwidth b) { return scaled(b.value(), "B/s"); }
 std::string show(FlopRate r) { return scaled(r.value(), "flop/s"); }
 

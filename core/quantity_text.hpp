@@ -26,8 +26,10 @@ namespace weft {
 
 // For people: three significant digits and a scaled unit ("12.3 ms", "98.1 GB/s", "1.18 MB", "10 Gflop/s").
 [[nodiscard]] std::string show(Duration d);
+[[nodiscard]] std::string show(TimeSum d);
 [[nodiscard]] std::string show_seconds(double s);
 [[nodiscard]] std::string show(Bytes b);
+[[nodiscard]] std::string show_bytes(std::uint64_t sum);  // of many messages: more than Bytes may hold
 [[nodiscard]] std::string show(Bandwidth b);
 [[nodiscard]] std::string show(FlopRate r);
 [[nodiscard]] std::string show_count(double n);        // 1,425,277 below 10^7, else "14.3 M"

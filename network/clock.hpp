@@ -19,7 +19,7 @@
 
 namespace weft::network {
 
-__extension__ typedef __int128 Ticks;
+using Ticks = WideTicks;
 
 inline constexpr int kTickBits = 32;                                // ticks per picosecond = 2^kTickBits
 inline constexpr double kTicksPerSecondFine = 1e12 * 4294967296.0;  // exact in a double
@@ -59,13 +59,18 @@ class Elapsed {
   [[nodiscard]] double seconds() const { return detail::to_double(ticks_) / kTicksPerSecondFine; }
   // Nearest picosecond, ties to even; stops at the ends of Duration.
   [[nodiscard]] constexpr Duration rounded() const {
-    // Half a picosecond carries over, one tick less where what it would be added to is even.
-    const Ticks odd = (ticks_ >> kTickBits) & 1;
-    const Ticks whole = (ticks_ + ((Ticks{1} << (kTickBits - 1)) - 1 + odd)) >> kTickBits;
+    const Ticks whole = rounded_sum().count();
     const auto picoseconds = static_cast<std::int64_t>(whole);
     if (picoseconds != whole) [[unlikely]]
       return whole < 0 ? Duration::min() : Duration::max();
     return Duration(picoseconds);
+  }
+
+  // The same of a sum, which has no end.
+  [[nodiscard]] constexpr TimeSum rounded_sum() const {
+    // Half a picosecond carries over, one tick less where what it would be added to is even.
+    const Ticks odd = (ticks_ >> kTickBits) & 1;
+    return TimeSum((ticks_ + ((Ticks{1} << (kTickBits - 1)) - 1 + odd)) >> kTickBits);
   }
 
   // One by one: of `<=>` of 128 bits GCC 12 makes a comparison for each of its three answers.

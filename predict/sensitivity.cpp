@@ -64,7 +64,7 @@ Duration latency_step(const replay::ReplayResult& base) {
     mean = (part(base.path, PathPart::kLatency) + part(base.path, PathPart::kHandshake)) /
            static_cast<std::int64_t>(base.path.trips);
   else if (base.network.count > 0)
-    mean = base.network.latency / static_cast<std::int64_t>(base.network.count);
+    mean = from_seconds(to_seconds(base.network.latency) / static_cast<double>(base.network.count));
   return std::max(Duration(1), times(kStep, mean));
 }
 

@@ -52,22 +52,23 @@ struct RankTimes {
 struct RegionTimes {
   std::string name;
   std::uint64_t count = 0;
-  Duration total{0};  // over all ranks
+  TimeSum total;  // over all ranks
   // Where ranks are told apart (regions.hpp): largest time of a rank in it; what all computed there, and the most of one.
   bool by_rank = false;
-  Duration longest{0}, computed{0}, most_computed{0};
+  Duration longest{0}, most_computed{0};
+  TimeSum computed;
 };
 
 // Why messages took the time that they took: sums over all network messages.
 struct MessageCosts {
   std::uint64_t count = 0;
-  std::uint64_t bytes = 0;    // without headers
-  std::uint64_t hops = 0;     // links crossed, summed
-  Duration latency{0};        // latency paid
-  Duration transfer{0};       // bytes / narrowest link of the route: what the data would take alone
-  Duration contention{0};     // beyond that: waiting for a share of links
-  Duration late_sender{0};    // ranks waited for a send that was not called yet
-  Duration late_receiver{0};  // ... for a receive
+  std::uint64_t bytes = 0;  // without headers
+  std::uint64_t hops = 0;   // links crossed, summed
+  TimeSum latency;          // latency paid
+  TimeSum transfer;         // bytes / narrowest link of the route: what the data would take alone
+  TimeSum contention;       // beyond that: waiting for a share of links
+  TimeSum late_sender;      // ranks waited for a send that was not called yet
+  TimeSum late_receiver;    // ... for a receive
 };
 
 struct EngineStats {
@@ -169,11 +170,11 @@ inline constexpr std::array<std::string_view, kWaitKindCount> kWaitKindNames{
     "late_broadcast", "early_reduce",  "early_scan"};
 // Of a rank, or of a region.
 struct WaitTimes {
-  std::array<Duration, kWaitKindCount> kinds{};  // waited there
-  Duration direct{0}, propagated{0};             // waiting, anywhere, that delays there cost
-  RankId longest_for;                            // of a rank: whom it waited for longest; may be invalid
+  std::array<TimeSum, kWaitKindCount> kinds{};  // waited there
+  TimeSum direct, propagated;                   // waiting, anywhere, that delays there cost
+  RankId longest_for;                           // of a rank: whom it waited for longest; may be invalid
   Duration longest{0};
-  [[nodiscard]] Duration waited() const;
+  [[nodiscard]] TimeSum waited() const;
 };
 // What a rank did more of, in a region, than those that then waited for it; and what that cost in waiting: of those ranks,
 // and of others to which they handed it on.
@@ -181,8 +182,8 @@ struct DelayCost {
   RankId rank;
   RegionId region;             // may be invalid
   bool communication = false;  // not computation
-  Duration direct{0}, propagated{0};
-  [[nodiscard]] Duration cost() const { return direct + propagated; }
+  TimeSum direct, propagated;
+  [[nodiscard]] TimeSum cost() const { return direct + propagated; }
 };
 struct WaitResult {
   bool known = false;

@@ -19,7 +19,7 @@ constexpr double kSame = 1e-9;         // relative difference of makespans that 
 constexpr double kSecondCause = 0.5;   // of the first
 constexpr double kRounding = 0.5e-12;  // seconds: growth below it is rounding
 
-double per_message(const predict::RunFacts& run, Duration d) {
+double per_message(const predict::RunFacts& run, TimeSum d) {
   const auto n = run.result->network.count;
   return n > 0 ? to_seconds(d) / static_cast<double>(n) : 0;
 }

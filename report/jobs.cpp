@@ -99,8 +99,7 @@ std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFa
   for (const LinkId l : links) {
     std::vector<std::string> cells{together.platform->fabric.link_name(l),
                                    show_percent(predict::utilization(together, l))};
-    for (const JobFacts& j : jobs)
-      cells.push_back(show(Bytes(static_cast<std::int64_t>(j.alone->links[l.index()].bytes))));
+    for (const JobFacts& j : jobs) cells.push_back(show_bytes(j.alone->links[l.index()].bytes));
     shared.add(std::move(cells));
   }
   return out + "\n" + shared.text(width);

@@ -65,7 +65,7 @@ struct CauseRow {
   const char* name;
   replay::Cause cause;
   replay::Cause other;  // added; the same: none
-  Duration replay::MessageCosts::*of_messages;
+  TimeSum replay::MessageCosts::*of_messages;
 };
 constexpr CauseRow kCauseRows[] = {
     {"processor time of sends", replay::Cause::kSendOverhead, replay::Cause::kSendOverhead, nullptr},
@@ -87,7 +87,7 @@ constexpr CauseRow kCauseRows[] = {
 std::string cost_table(const predict::RunFacts& run, std::size_t width) {
   const auto& n = run.result->network;
   const auto& p2p = run.result->point_to_point;
-  const auto bytes = [](std::uint64_t b) { return show(Bytes(static_cast<std::int64_t>(b))); };
+  const auto bytes = [](std::uint64_t b) { return show_bytes(b); };
   const double messages = static_cast<double>(n.count);
   std::string out;
   if (n.count == 0) {
@@ -136,8 +136,7 @@ std::string link_table(const predict::RunFacts& run, const ReplayTextOptions& op
     const auto& use = run.result->links[l.index()];
     const std::size_t cls = columns.link_class[l.index()];
     table.add({fabric.link_name(l), cls < columns.class_names.size() ? columns.class_names[cls] : "",
-               show(Bandwidth(columns.capacity[l.index()])),
-               show(Bytes(static_cast<std::int64_t>(use.bytes))), show(use.busy),
+               show(Bandwidth(columns.capacity[l.index()])), show_bytes(use.bytes), show(use.busy),
                show_percent(predict::utilization(run, l)), std::to_string(use.peak_flows), show(use.waited)});
   }
   return table.text(options.width);

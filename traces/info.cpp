@@ -37,9 +37,7 @@ Result<TraceInfo> scan_trace(TraceReader& trace) {
         const AmountUnit unit = rules_of(op.kind).amount;
         if (unit == AmountUnit::kBytes) kind.bytes += static_cast<std::uint64_t>(op.amount);
         if (unit == AmountUnit::kFlops) info.flops += op.flops();
-        if (op.kind == OpKind::compute_time &&
-            __builtin_add_overflow(info.compute_ps, op.amount, &info.compute_ps))
-          info.compute_ps = INT64_MAX;
+        if (op.kind == OpKind::compute_time) info.compute += Duration(op.amount);
         if (is_collective(op.kind)) {
           ++info.communicators[op.comm.index()].collectives;
         } else if (op.kind == OpKind::region_begin) {

@@ -26,7 +26,7 @@ struct TraceInfo {
   std::array<Kind, 65> sizes{};
   std::vector<std::uint64_t> region_counts;  // region_begin of each
   double flops = 0;
-  std::int64_t compute_ps = 0;     // INT64_MAX if it is more
+  TimeSum compute;
   std::uint64_t polls_missed = 0;  // Iprobe, Improbe
   std::uint64_t polls_hit = 0;
   std::uint64_t least_ops = 0;  // of a rank

@@ -27,10 +27,10 @@ Result<void> write_generated(traces::TraceReader& trace, const std::string& kind
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto& t = trace.totals();
   const auto ops = static_cast<double>(t.ops);
-  std::string text = fmt::format(
-      "{}: {}, {}, {}, {}; file {}, {} ops/s\n", path, counted(trace.header().ranks, "rank"),
-      counted(t.ops, "op"), counted(t.messages, "message"), show(Bytes(static_cast<std::int64_t>(t.bytes))),
-      show(Bytes(static_cast<std::int64_t>(size))), show_count(ops / std::max(wall, 1e-9)));
+  std::string text =
+      fmt::format("{}: {}, {}, {}, {}; file {}, {} ops/s\n", path, counted(trace.header().ranks, "rank"),
+                  counted(t.ops, "op"), counted(t.messages, "message"), show_bytes(t.bytes), show_bytes(size),
+                  show_count(ops / std::max(wall, 1e-9)));
   for (const auto& n : trace.header().notes) text += "note: " + n + "\n";
   common.print(text);
   const nlohmann::ordered_json j = {{"schema", "weft.generate/1"},

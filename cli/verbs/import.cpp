@@ -33,11 +33,10 @@ Result<void> import_trace(const ImportOptions& o) {
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto& t = trace->totals();
   const auto ops = static_cast<double>(t.ops);
-  std::string text = fmt::format(
-      "{}: {}, {}, {}, {}; file {}, {:.2f} bytes/op, {} ops/s\n", o.output,
-      counted(trace->header().ranks, "rank"), counted(t.ops, "op"), counted(t.messages, "message"),
-      show(Bytes(static_cast<std::int64_t>(t.bytes))), show(Bytes(static_cast<std::int64_t>(size))),
-      static_cast<double>(size) / std::max(ops, 1.0), show_count(ops / wall));
+  std::string text = fmt::format("{}: {}, {}, {}, {}; file {}, {:.2f} bytes/op, {} ops/s\n", o.output,
+                                 counted(trace->header().ranks, "rank"), counted(t.ops, "op"),
+                                 counted(t.messages, "message"), show_bytes(t.bytes), show_bytes(size),
+                                 static_cast<double>(size) / std::max(ops, 1.0), show_count(ops / wall));
   for (const auto& n : trace->header().notes) text += "note: " + n + "\n";
   const auto warnings = traces::trace_warnings(trace->header());
   for (const auto& w : warnings) text += "warning: " + w + "\n";

@@ -29,7 +29,7 @@ struct InfoOptions {
 };
 
 std::string number(std::uint64_t n) { return show_count(static_cast<double>(n)); }
-std::string size(std::uint64_t n) { return show(Bytes(static_cast<std::int64_t>(n))); }
+std::string size(std::uint64_t n) { return show_bytes(n); }
 
 // The kind's own name where several kinds share the text "compute".
 std::string kind_name(std::size_t k) {
@@ -68,7 +68,7 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
   for (const auto& n : h.notes) field("note", n);
   for (const auto& w : traces::trace_warnings(h)) field("warning", w);
   if (info.flops > 0) field("work", fmt::format("{:.4g} Gflop", info.flops / 1e9));
-  if (info.compute_ps > 0) field("compute", show(Duration(info.compute_ps)) + " in all ranks together");
+  if (info.compute.count() > 0) field("compute", show(info.compute) + " in all ranks together");
   if (info.polls_hit + info.polls_missed > 0)
     field("polls", fmt::format("{} hit, {} missed", number(info.polls_hit), number(info.polls_missed)));
   Table kinds({{"operation", Table::Align::kLeft}, {"count"}, {"bytes"}});
@@ -114,7 +114,7 @@ Json json_of(const traces::TraceReader& t, const TraceInfo& info) {
             {"messages", info.totals.messages},
             {"bytes", info.totals.bytes},
             {"flops", info.flops},
-            {"compute_s", static_cast<double>(info.compute_ps) / kTicksPerSecond},
+            {"compute_s", to_seconds(info.compute)},
             {"least_ops_of_a_rank", info.least_ops},
             {"most_ops_of_a_rank", info.most_ops},
             {"polls", {{"hit", info.polls_hit}, {"missed", info.polls_missed}}}};

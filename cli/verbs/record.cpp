@@ -165,7 +165,7 @@ void report(const Options& o, const std::vector<recorder::RecordedTrace>& made) 
   for (const auto& t : made) {
     fmt::print(stderr, "weft record: {}: {}, {}, {}, {}\n", t.path, counted(t.ranks, "rank"),
                counted(t.totals.ops, "operation"), counted(t.totals.messages, "message"),
-               show(Bytes(static_cast<std::int64_t>(t.totals.bytes))));
+               show_bytes(t.totals.bytes));
     for (const std::string& warning : t.warnings) fmt::print(stderr, "weft record: warning: {}\n", warning);
     for (const std::string& remark : t.remarks) fmt::print(stderr, "weft record: {}\n", remark);
   }
@@ -187,7 +187,6 @@ Error nothing_recorded(const std::string& folder, const std::string& command) {
 }
 
 Result<void> merge(const Options& o, const std::string& folder, const std::string& command) {
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is an error of writing, like a full disk
   recorder::RunInfo info;
   info.recorder = "weft record " WEFT_VERSION;
   info.command_line = command;

@@ -1,9 +1,11 @@
 // Results to JSON and back, each field named once: a result has one function
 //   template <class V> void fields(V& visit, MyResult& r) { visit("makespan", r.makespan); ... }
 // which a ToJson writes and a FromJson reads. Doubles come back bit for bit (shortest text that reads back; what is no
-// number, as words), durations as whole picoseconds, times as those since the start.
+// number, as words), durations as whole picoseconds (a sum beyond 64 bits as its upper part and its lower 62),
+// times as those since the start.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -21,6 +23,7 @@ namespace weft::predict {
 
 template <class T>
 concept PlainNumber = std::integral<T>;
+inline constexpr int kLowBits = 62;  // of a TimeSum
 
 class ToJson {
  public:
@@ -49,6 +52,11 @@ class ToJson {
       return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
     } else if constexpr (std::same_as<T, Duration>) {
       return v.count();
+    } else if constexpr (std::same_as<T, TimeSum>) {
+      const auto whole = static_cast<std::int64_t>(v.count());
+      if (whole == v.count()) return whole;
+      return Json{static_cast<std::int64_t>(v.count() >> kLowBits),
+                  static_cast<std::int64_t>(v.count() & ((WideTicks{1} << kLowBits) - 1))};
     } else if constexpr (requires { v.index(); }) {
       return v.index();
     } else if constexpr (requires { v.has_value(); }) {
@@ -116,6 +124,15 @@ class FromJson {
     } else if constexpr (std::same_as<T, Duration>) {
       if (!j.is_number_integer()) return false;
       v = Duration(j.get<std::int64_t>());
+    } else if constexpr (std::same_as<T, TimeSum>) {
+      std::array<std::int64_t, 2> parts{};
+      if (j.is_number_integer()) {
+        v = Duration(j.get<std::int64_t>());
+      } else if (take(j, parts)) {
+        v = TimeSum((WideTicks{parts[0]} << kLowBits) + parts[1]);
+      } else {
+        return false;
+      }
     } else if constexpr (requires { v.index(); }) {
       std::uint32_t n = 0;
       if (!take(j, n)) return false;

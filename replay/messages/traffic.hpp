@@ -25,11 +25,11 @@ struct Costs {
     return {count,
             bytes,
             hops,
-            latency.rounded(),
-            transfer.rounded(),
-            contention.rounded(),
-            late_sender.rounded(),
-            late_receiver.rounded()};
+            latency.rounded_sum(),
+            transfer.rounded_sum(),
+            contention.rounded_sum(),
+            late_sender.rounded_sum(),
+            late_receiver.rounded_sum()};
   }
 };
 

@@ -57,7 +57,7 @@ class Regions {
       RegionTimes& t = out.emplace_back();
       t.name = names[i];
       t.count = totals_[i].count;
-      t.total = totals_[i].time.rounded();
+      t.total = totals_[i].time.rounded_sum();
       t.by_rank = (i + 1) * open_.size() <= by_rank_.size();
       if (!t.by_rank) continue;
       Elapsed computed;
@@ -67,7 +67,7 @@ class Regions {
         t.most_computed = std::max(t.most_computed, s.computed.rounded());
         computed += s.computed;
       }
-      t.computed = computed.rounded();
+      t.computed = computed.rounded_sum();
     }
     return out;
   }

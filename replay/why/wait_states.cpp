@@ -278,17 +278,17 @@ void WaitStates::find_delays(Wait& w) {
 struct WaitStates::Blame {
   struct Edge {
     double begins = 0, ends = 0;  // densities
-    Tick amount = 0;              // of those that begin
+    Sum amount = 0;               // of those that begin
     std::int32_t begin = 0, end = 0;
   };
   std::vector<Edge> edges;  // by wait of the rank
   std::vector<Tick> total;  // sizes of the waits before each, and of all
-  std::vector<Tick> extra;  // by wait: blamed on it alone
+  std::vector<Sum> extra;   // by wait: blamed on it alone
   double density = 0;
-  Tick open = 0;
+  Sum open = 0;
   std::int32_t ranges = 0;
 
-  void blame(std::uint32_t from, std::uint32_t to, Tick amount) {
+  void blame(std::uint32_t from, std::uint32_t to, Sum amount) {
     if (amount == 0) return;
     const double d = static_cast<double>(amount) / static_cast<double>(total[to] - total[from]);
     Edge& last = edges[to - 1];
@@ -299,14 +299,15 @@ struct WaitStates::Blame {
     ++edges[from].end;
   }
   // What comes to wait i, the next one backwards.
-  Tick take(std::uint32_t i) {
+  Sum take(std::uint32_t i) {
     const Edge& e = edges[i];
     density += e.begins;
     open += e.amount;
     ranges += e.begin - e.end;
-    Tick mine = open;
+    Sum mine = open;
     if (ranges > 0)
-      mine = std::clamp<Tick>(std::llround(density * static_cast<double>(total[i + 1] - total[i])), 0, open);
+      mine = std::clamp<Sum>(
+          static_cast<Sum>(std::round(density * static_cast<double>(total[i + 1] - total[i]))), 0, open);
     open -= mine;
     density = ranges > 0 ? density - e.ends : 0;
     return mine + extra[i];
@@ -329,13 +330,13 @@ WaitResult WaitStates::result(std::size_t regions) {
       blames[r].total[i + 1] = blames[r].total[i] + waits_[mine[i]].size();
   }
   struct Cost {
-    Tick direct = 0, propagated = 0;
+    Sum direct = 0, propagated = 0;
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, Cost> costs;       // by rank and activity
   std::map<std::pair<std::uint32_t, std::uint32_t>, Tick> waited_for;  // by who waited for whom
   for (std::size_t i = waits_.size(); i-- > 0;) {
     const Wait& w = waits_[i];
-    const Tick handed_on = blames[w.rank].take(w.nth);
+    const Sum handed_on = blames[w.rank].take(w.nth);
     const std::uint64_t delays_to = delays_end(i);
     Blame& late = blames[w.late];
     const Tick in_full = late.total[w.to] - late.total[w.from];
@@ -368,23 +369,23 @@ WaitResult WaitStates::result(std::size_t regions) {
     d.rank = RankId(of.first);
     if (region > 0) d.region = RegionId(region - 1);
     d.communication = of.second % 2 != 0;
-    d.direct = Duration(cost.direct);
-    d.propagated = Duration(cost.propagated);
+    d.direct = TimeSum(cost.direct);
+    d.propagated = TimeSum(cost.propagated);
     for (WaitTimes* const t :
          {&out.all, &out.ranks[of.first], &out.regions[region > 0 ? region - 1 : regions]}) {
       t->direct += d.direct;
       t->propagated += d.propagated;
     }
-    if (d.cost() > Duration(0)) out.delays.push_back(d);
+    if (d.cost() > TimeSum(0)) out.delays.push_back(d);
   }
   std::stable_sort(out.delays.begin(), out.delays.end(),
                    [](const DelayCost& a, const DelayCost& b) { return a.cost() > b.cost(); });
   return out;
 }
 
-Duration WaitTimes::waited() const {
-  Duration sum{0};
-  for (const Duration d : kinds) sum += d;
+TimeSum WaitTimes::waited() const {
+  TimeSum sum;
+  for (const TimeSum d : kinds) sum += d;
   return sum;
 }
 

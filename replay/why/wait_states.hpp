@@ -73,6 +73,7 @@ class WaitStates {
 
  private:
   using Tick = std::int64_t;  // picoseconds
+  using Sum = WideTicks;      // of many ranks
   struct Stretch {
     Tick begin, end, computed;
     std::uint32_t region;

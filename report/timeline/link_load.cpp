@@ -52,7 +52,7 @@ void LinkLoadCollector::add(const replay::MessageSeen& m) {
     return;
   }
   const Duration left = m.left.time_since_epoch(), arrived = m.arrived.time_since_epoch();
-  while (arrived >= bin_ * kBins) widen();
+  while (arrived / kBins >= bin_) widen();
   const auto first = static_cast<std::size_t>(left / bin_), last = static_cast<std::size_t>(arrived / bin_);
   const double whole = static_cast<double>((arrived - left).count());
   for (const LinkId l : route(m.src, m.dst)) {
@@ -69,7 +69,7 @@ void LinkLoadCollector::add(const replay::MessageSeen& m) {
     auto& row = rows_[at];
     for (std::size_t b = first; b <= last; ++b) {
       const Duration from = std::max(left, bin_ * static_cast<std::int64_t>(b));
-      const Duration to = std::min(arrived, bin_ * static_cast<std::int64_t>(b + 1));
+      const Duration to = b == last ? arrived : bin_ * static_cast<std::int64_t>(b + 1);
       const double share = whole > 0 ? static_cast<double>((to - from).count()) / whole : 1;
       row[b] += static_cast<float>(bytes * share);
     }

@@ -73,7 +73,7 @@ PathPart main_part(const replay::PathSegment& s) {
 }
 
 // Computation of all ranks and the most of one, how many they are, makespans with and without a network.
-std::optional<Efficiency> efficiency_of(Duration sum, Duration most, std::size_t ranks, Duration t,
+std::optional<Efficiency> efficiency_of(TimeSum sum, Duration most, std::size_t ranks, Duration t,
                                         Duration t0) {
   if (most <= Duration(0) || t <= Duration(0) || t0 <= Duration(0)) return std::nullopt;
   const double u = to_seconds(most), all = to_seconds(t), ideal = to_seconds(t0);
@@ -114,7 +114,8 @@ std::string details_text(const predict::PathDetails& d, Duration makespan, std::
 
 std::optional<Efficiency> efficiency(const predict::RunFacts& run) {
   if (!run.ideal) return std::nullopt;
-  Duration sum{0}, most{0};
+  TimeSum sum;
+  Duration most{0};
   for (const auto& r : run.result->ranks) {
     sum += r.compute;
     most = std::max(most, r.compute);
@@ -142,7 +143,7 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
       wrap(fmt::format("critical path: {} and {} of {}{}\n",
                        counted(path.segments.size() - path.messages, "stretch") + " of " +
                            counted(ranks.size(), "rank"),
-                       counted(path.messages, "message"), show(Bytes(static_cast<std::int64_t>(path.bytes))),
+                       counted(path.messages, "message"), show_bytes(path.bytes),
                        ranks.empty() ? ""
                                      : fmt::format(", longest on rank {} ({})", ranks.front().first.index(),
                                                    show(ranks.front().second))),

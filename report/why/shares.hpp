@@ -15,7 +15,7 @@ namespace weft::report {
 inline constexpr std::size_t kTextRows = 5;  // of a table; JSON has them all
 
 // "12.5 %"; "-" of nothing.
-[[nodiscard]] inline std::string share(Duration d, Duration of) {
+[[nodiscard]] inline std::string share(TimeSum d, TimeSum of) {
   return of.count() > 0 ? fmt::format("{:.1f} %", 100 * to_seconds(d) / to_seconds(of)) : "-";
 }
 

@@ -44,7 +44,7 @@ void add_times(Json& to, const WaitTimes& t) {
 
 // A row for each of the first `kTextRows`: waited, caused.
 template <class Name>
-std::string times_table(const char* title, const std::vector<WaitTimes>& all, Duration of, Name name,
+std::string times_table(const char* title, const std::vector<WaitTimes>& all, TimeSum of, Name name,
                         std::size_t width) {
   Table table(
       {{title, Table::Align::kLeft}, {"waited"}, {"share"}, {"caused directly"}, {"propagated"}, {"share"}});
@@ -61,9 +61,9 @@ std::string times_table(const char* title, const std::vector<WaitTimes>& all, Du
 
 std::string wait_states_text(const predict::RunFacts& run, std::size_t width) {
   const replay::WaitResult& w = run.result->wait_states;
-  const Duration total = w.all.waited();
+  const TimeSum total = w.all.waited();
   if (w.count == 0) return "wait states: no rank waited for one that was late\n";
-  Duration time{0};
+  TimeSum time;
   for (const auto& r : run.result->ranks) time += r.finish;
   std::string out = wrap(fmt::format("wait states: {} of {} in all, {} of the ranks' time\n",
                                      counted(w.count, "wait"), show(total), share(total, time)),

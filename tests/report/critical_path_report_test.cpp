@@ -97,6 +97,19 @@ TEST(CriticalPathReport, OfManySegmentsTheLongestAreListedInOrder) {
   EXPECT_EQ(j["segments"][9'998]["what"], "message");
 }
 
+// Four ranks that compute for 10^18.8 ps, 73 days, are more than a Duration together.
+TEST(CriticalPathReport, EfficiencyOfLongRuns) {
+  HandMade h = with_path();
+  h.result.makespan = Duration(6'400'000'000'000'000'000);
+  for (auto& r : h.result.ranks) r.compute = h.result.makespan;
+  auto facts = h.facts();
+  facts.ideal = h.result.makespan;
+  const auto e = efficiency(facts);
+  ASSERT_TRUE(e);
+  EXPECT_EQ(e->parallel, 1);
+  EXPECT_EQ(e->load_balance, 1);
+}
+
 TEST(CriticalPathReport, EfficienciesMultiply) {
   HandMade h = with_path();
   auto facts = h.facts();

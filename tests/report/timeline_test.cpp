@@ -370,6 +370,21 @@ TEST(Timeline, LoadOfLinksIsBoundedAndSaysWhatIsMissing) {
   EXPECT_EQ(load.link_bytes[load.links.back().index()], 1098u - (LinkLoadCollector::kLinksShown - 1) / 3);
 }
 
+TEST(LinkLoad, GoesToTheEndOfTime) {
+  const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
+  const std::vector<HostId> hosts{HostId(0), HostId(1)};
+  LinkLoadCollector collector(p.fabric, hosts, Bytes(0));
+  replay::MessageSeen m{};
+  m.src = RankId(0);
+  m.dst = RankId(1);
+  m.bytes = 1000;
+  m.arrived = SimTime(Duration::max());
+  collector.add(m);
+  const LinkLoad load = collector.finish(Duration::max());
+  EXPECT_EQ(load.links.size(), 2u);
+  EXPECT_EQ(load.link_bytes[load.links.front().index()], 1000u);
+}
+
 TEST(Timeline, HoldsTheRanksAndTheTimeAskedForAndSaysWhatTheLimitLeavesOut) {
   TimelineOptions some;
   some.ranks = {true, false, false, true};

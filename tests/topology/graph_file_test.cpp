@@ -140,6 +140,9 @@ TEST(GraphFile, BadFilesAreNamed) {
               HasSubstr(":4:1: error: not XML"));
   EXPECT_THAT(error_of_text("<html/>"), HasSubstr("not GraphML"));
   EXPECT_THAT(error_of_text("graph { a -- b; }"), HasSubstr("none of 2 nodes is a host"));
+  const TempFile empty("graph", "graph { }");
+  EXPECT_THAT(error_of("file:path=" + empty.path() + ",hosts_per_switch=1"),
+              HasSubstr("none of 0 nodes is a host"));
   EXPECT_THAT(error_of_text("graph { a [kind=hots]; }"),
               HasSubstr("unknown kind of node; got \"hots\"; expected host, switch or router"));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [bw=10]; }"),

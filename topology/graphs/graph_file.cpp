@@ -125,11 +125,11 @@ Result<Nodes> number_nodes(const GraphText& g, const std::string& path, std::uin
     n.added = saturating_mul(g.nodes.size(), per_switch);
     WEFT_TRY(check_size(g.nodes.size() + n.added, n.added));
     n.hosts = n.added;
-  } else if (n.hosts == 0) {
+  }
+  if (n.hosts == 0)
     return bad_input(path, fmt::format("none of {} nodes is a host", g.nodes.size()), {},
                      "attribute kind=host on the nodes that ranks run on, kind=switch on the others, or "
                      "hosts_per_switch=N for N hosts on every router");
-  }
   std::uint64_t next_host = 0, next_switch = n.hosts;
   n.names.resize(g.nodes.size() + n.added);
   for (std::uint64_t h = 0; h < n.added; ++h) n.names[h] = fmt::format("node-{}", h);

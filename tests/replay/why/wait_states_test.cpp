@@ -32,7 +32,7 @@ void compute(MemoryTrace& t, std::uint32_t rank, std::int64_t micros) {
   t.compute(rank, Duration(micros * kMicro));
 }
 Micros kinds(const WaitTimes& t) { return micros(t.kinds, kWaitKindNames); }
-double in_micros(Duration d) { return static_cast<double>(d.count()) / kMicro; }
+double in_micros(TimeSum d) { return static_cast<double>(d.count()) / kMicro; }
 // "0 computation r1": direct and propagated cost of the delays of a rank in a region.
 using Delays = std::map<std::string, std::pair<double, double>>;
 Delays delays(const ReplayResult& r) {
@@ -67,6 +67,23 @@ TEST(WaitStates, ALateSenderIsBlamedForWhatItDidMoreOf) {
   EXPECT_EQ(delays(r), (Delays{{"1 computation first", {40, 0}}, {"1 communication", {3, 0}}}));
   EXPECT_EQ(r.wait_states.ranks[0].longest_for, RankId(1));
   EXPECT_EQ(r.wait_states.ranks[1].direct, Duration(43 * kMicro));
+}
+
+// Five ranks that wait for a sixth for 25 days: what it cost is more than a Duration.
+TEST(WaitStates, SumsOfRanksHaveNoEnd) {
+  constexpr std::int64_t kLong = 2'160'000'000'000;  // us
+  MemoryTrace t(6);
+  compute(t, 5, kLong);
+  for (std::uint32_t r = 0; r < 5; ++r) {
+    t.p2p(5, OpKind::send, r, 0, kSmall);
+    t.p2p(r, OpKind::recv, 5, 0, kSmall);
+  }
+  const auto r = run(t);
+  expect_waits_add_up(r);
+  const double waited = to_seconds(r.wait_states.all.waited());
+  EXPECT_NEAR(waited, 5 * 2.16e6, 1);
+  EXPECT_NEAR(to_seconds(r.wait_states.ranks[5].direct + r.wait_states.ranks[5].propagated), waited, 1e-3);
+  EXPECT_NEAR(to_seconds(r.network.late_sender), waited, 1);
 }
 
 // A rendezvous: sent at 3, its request there at 4, its receive called at 100.

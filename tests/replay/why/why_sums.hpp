@@ -52,7 +52,7 @@ inline void expect_waits_add_up(const ReplayResult& r) {
     }
     return sum;
   };
-  Duration direct{0}, propagated{0};
+  TimeSum direct, propagated;
   for (const DelayCost& d : w.delays) {
     EXPECT_GE(d.direct, Duration(0));
     EXPECT_GE(d.propagated, Duration(0));

@@ -353,7 +353,7 @@ TEST(Dumpi, TheCpuClockIsTakenWhereThereIsNoOther) {
               ElementsAre("1 rank without times: their computation is not in the trace"));
   const auto info = scan_trace(**t);
   ASSERT_TRUE(info);
-  EXPECT_EQ(info->compute_ps, 30'000'000);
+  EXPECT_EQ(info->compute, Duration(30'000'000));
 }
 
 TEST(Dumpi, ThreadsAndOverlapsAreTold) {

@@ -65,7 +65,7 @@ Counts reader(TraceReader& t, std::int64_t& compute_ns) {
     while (*t.next_block(RankId(rank), b))
       for (const Op& op : b.ops)
         if (op.kind == OpKind::iprobe && (op.flags & kHit) == 0) out["iprobe_miss"] += op.amount;
-  compute_ns = info->compute_ps / 1000;
+  compute_ns = static_cast<std::int64_t>(info->compute.count() / 1000);
   EXPECT_EQ(t.totals().ops, info->totals.ops);
   EXPECT_EQ(t.totals().messages, info->totals.messages);
   return out;

@@ -1,6 +1,7 @@
 #include "traces/recorder/launch/command_output.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ std::string output_of(const std::vector<std::string>& command) {
     ::dup2(nothing, STDERR_FILENO);
     ::dup2(ends[1], STDOUT_FILENO);
     ::unsetenv("LD_PRELOAD");
+    ::signal(SIGXFSZ, SIG_DFL);  // which Weft ignores
     ::execvp(argv[0], argv.data());
     ::_exit(127);
   }

@@ -81,6 +81,7 @@ Result<int> run_recorded(const Launch& launch) {
   if (pid == 0) {
     ::sigaction(SIGINT, &old_int, nullptr);
     ::sigaction(SIGQUIT, &old_quit, nullptr);
+    ::signal(SIGXFSZ, SIG_DFL);  // which Weft ignores
     ::setenv("LD_PRELOAD", preload.c_str(), 1);
     ::setenv(kEnvDirectory, launch.spool_directory.c_str(), 1);
     ::setenv(kEnvClock, launch.clock.c_str(), 1);
