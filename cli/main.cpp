@@ -100,6 +100,18 @@ constexpr std::array kVerbs = std::to_array<std::string_view>({
 #undef WEFT_VERB_LATER
 });
 
+// A flag that was given nothing, as a script does whose variable is not set; null: none was. What would be left undone if it
+// counted as not given.
+const CLI::Option* given_nothing(const CLI::App& app) {
+  for (const CLI::Option* o : app.get_options())
+    if (o->nonpositional() && o->get_expected_min() > 0 &&
+        std::ranges::find(o->results(), "") != o->results().end())
+      return o;
+  for (const CLI::App* verb : app.get_subcommands())
+    if (const CLI::Option* const o = given_nothing(*verb)) return o;
+  return nullptr;
+}
+
 int run(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words == std::vector<std::string>{"--version"}) return print_page("weft " WEFT_VERSION "\n");
@@ -166,6 +178,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return fail(parse_error(app, e));
   }
+  if (const CLI::Option* const o = given_nothing(app))
+    return fail(usage_error("a flag with an empty value", o->get_name(), "a value, or no such flag"));
   const auto chosen = app.get_subcommands();
   const Result<void> r = actions.at(chosen.front())(told_command({argv, argv + argc}));
   return r ? 0 : fail(r.error());

@@ -29,6 +29,7 @@ Params common_ones(const Params& params, std::span<const ParamInfo> own) {
 
 // What the common keys change in a finished fabric.
 Result<Fabric> adjusted(Fabric fabric, const Params& params) {
+  WEFT_ASSIGN(const std::uint64_t seed, params.seed());  // a number where nothing is drawn, too
   if (const Params::Entry* e = params.find("switch_lat")) {
     WEFT_ASSIGN(const Duration d, parse_duration(e->value, e->where + ": switch_lat"));
     fabric.add_switch_latency(d);
@@ -50,7 +51,6 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params) {
     fabric = with_nics(std::move(fabric), static_cast<std::uint32_t>(nics), choice);
   }
   if (const Params::Entry* e = params.find("fail")) {
-    WEFT_ASSIGN(const std::uint64_t seed, params.seed());
     // What shares a PCIe tree is read off the tree as it was built.
     if (fabric.pcie() != nullptr) {
       Error not_here = not_supported("failures inside a PCIe tree", "failures of the network between nodes");

@@ -364,5 +364,20 @@ INSTANTIATE_TEST_SUITE_P(Verbs, FlagsTest, ::testing::ValuesIn(verbs()), [](cons
   return name;
 });
 
+// As a script gives it whose variable is not set: not what is asked for would be done, without a word.
+TEST(Flags, AnEmptyValueIsRefused) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate ring --ranks 2 -o t.weft").exit_code, 0);
+  for (const std::string line :
+       {"replay t.weft --on crossbar-16 --json ''", "report t.weft --on crossbar-16 -o ''",
+        "predict hpl --on crossbar-16 --n 100 --nb 10 --dat ''",
+        "search halo --grid 2x2 --on cs-storm --svg ''",
+        "replay t.weft --on crossbar-16 --model '' --map block"}) {
+    const Outcome o = w.weft(line);
+    EXPECT_EQ(o.exit_code, 2) << line;
+    EXPECT_THAT(o.err, ::testing::HasSubstr("a flag with an empty value")) << line;
+  }
+}
+
 }  // namespace
 }  // namespace weft::testing::flags_test

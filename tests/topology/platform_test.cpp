@@ -107,6 +107,7 @@ TEST(Platform, BadShorthandIsRefusedWithItsColumn) {
   EXPECT_THAT(error_of("crossbar:n=4,lat=\"1us"), HasSubstr("quote is not closed"));
   EXPECT_THAT(error_of("crossbar:n=4,speed=-1Gflops"), HasSubstr("not positive"));
   EXPECT_THAT(error_of("crossbar:n=4,ranks_per_host=0"), HasSubstr("from 1 to"));
+  EXPECT_THAT(error_of("torus:dims=2x2,seed=banana"), HasSubstr("seed")) << "though nothing is drawn";
 }
 
 TEST(Platform, EveryFamilyOfTheListIsBuilt) {
