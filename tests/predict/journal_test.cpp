@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/rng.hpp"
+#include "predict/journal/fields.hpp"
 #include "predict/journal/points.hpp"
 #include "predict/journal/prediction_point.hpp"
 #include "predict/journal/run_point.hpp"
@@ -422,6 +423,38 @@ TEST(Shards, AreWrittenAsPartsOfAWhole) {
   for (const char* bad : {"", "1", "/", "1/", "/2", "3/2", "1/0", "0/0", "-1/2", "+1/2", "1/2 ", "1/2/3",
                           "1.0/2", "a/b", "4294967297/4294967297", "1/1000001"})
     EXPECT_FALSE(parse_shard(bad)) << bad;
+}
+
+struct Sums {
+  TimeSum a, b, c;
+};
+template <class V>
+void fields(V& visit, Sums& s) {
+  visit("a", s.a);
+  visit("b", s.b);
+  visit("c", s.c);
+}
+
+// A sum that fits 64 bits is written as a time is, any other as two numbers.
+TEST(JournalFields, SumsOfTimesComeBackWhateverTheirSize) {
+  const std::uint64_t seed = seed_of_tests();
+  Rng rng(seed);
+  for (int i = 0; i < 1000; ++i) {
+    const auto any = [&] {
+      const auto bits = static_cast<int>(rng.below(110));
+      const WideTicks n = (WideTicks{static_cast<std::int64_t>(rng.next())} << 46) >> (109 - bits);
+      return TimeSum(n);
+    };
+    Sums s{any(), any(), any()};
+    const auto json = nlohmann::ordered_json::parse(ToJson::of(s).dump());
+    const auto again = FromJson::to<Sums>(json);
+    ASSERT_TRUE(again) << "seed " << seed << ": " << json.dump();
+    ASSERT_TRUE(again->a == s.a && again->b == s.b && again->c == s.c)
+        << "seed " << seed << ": " << json.dump();
+  }
+  Sums s{TimeSum(Duration::max()), TimeSum(Duration::min()), TimeSum(WideTicks{1} << 63)};
+  EXPECT_EQ(ToJson::of(s).dump(), R"({"a":9223372036854775807,"b":-9223372036854775808,"c":[2,0]})");
+  EXPECT_FALSE(FromJson::to<Sums>(nlohmann::ordered_json::parse(R"({"a":1,"b":2,"c":[3]})")));
 }
 
 }  // namespace
