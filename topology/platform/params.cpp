@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 
 #include "core/quantity_text.hpp"
@@ -138,7 +139,15 @@ std::size_t Params::list_length(std::string_view key) const {
 }
 
 Result<std::uint64_t> Params::seed() const {
-  return integer_or("seed", 0, std::numeric_limits<std::int64_t>::max(), 0);
+  const Entry* e = find("seed");
+  if (e == nullptr) return 0;
+  // All of 64 bits, as --seed has it.
+  std::uint64_t seed = 0;
+  const char* const end = e->value.data() + e->value.size();
+  if (const auto read = std::from_chars(e->value.data(), end, seed);
+      read.ec != std::errc() || read.ptr != end)
+    return error("seed", "not a whole number", "a whole number from 0 to 18446744073709551615");
+  return seed;
 }
 
 Result<std::vector<LinkValues>> Params::link_values(std::span<const std::string_view> classes,
