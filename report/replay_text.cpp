@@ -87,7 +87,6 @@ constexpr CauseRow kCauseRows[] = {
 std::string cost_table(const predict::RunFacts& run, std::size_t width) {
   const auto& n = run.result->network;
   const auto& p2p = run.result->point_to_point;
-  const auto bytes = [](std::uint64_t b) { return show_bytes(b); };
   const double messages = static_cast<double>(n.count);
   std::string out;
   if (n.count == 0) {
@@ -96,9 +95,9 @@ std::string cost_table(const predict::RunFacts& run, std::size_t width) {
     const std::string written =
         p2p.count == n.count ? std::string("all written as point-to-point")
                              : fmt::format("{} of {} written as point-to-point",
-                                           show_count(static_cast<double>(p2p.count)), bytes(p2p.bytes));
+                                           show_count(static_cast<double>(p2p.count)), show_bytes(p2p.bytes));
     out = wrap(fmt::format("{} of {} ({}), {:.2f} hops a message\n", counted(n.count, "message"),
-                           bytes(n.bytes), written, static_cast<double>(n.hops) / messages),
+                           show_bytes(n.bytes), written, static_cast<double>(n.hops) / messages),
                width);
   }
   const predict::TimeSums t = predict::time_sums(*run.result);

@@ -29,7 +29,6 @@ struct InfoOptions {
 };
 
 std::string number(std::uint64_t n) { return show_count(static_cast<double>(n)); }
-std::string size(std::uint64_t n) { return show_bytes(n); }
 
 // The kind's own name where several kinds share the text "compute".
 std::string kind_name(std::size_t k) {
@@ -55,7 +54,7 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
   std::string s =
       fmt::format("{}: {}, {} ({} to {} a rank), {}, {}\n", name, counted(h.ranks, "rank"),
                   counted(info.totals.ops, "operation"), number(info.least_ops), number(info.most_ops),
-                  counted(info.totals.messages, "message"), size(info.totals.bytes));
+                  counted(info.totals.messages, "message"), show_bytes(info.totals.bytes));
   const auto field = [&](const char* label, const std::string& v) {
     if (!v.empty()) s += fmt::format("{:<10} {}\n", label, printable(v));
   };
@@ -75,7 +74,7 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
   for (std::size_t k = 0; k < info.kinds.size(); ++k)
     if (info.kinds[k].count > 0)
       kinds.add({kind_name(k), number(info.kinds[k].count),
-                 info.kinds[k].bytes > 0 ? size(info.kinds[k].bytes) : ""});
+                 info.kinds[k].bytes > 0 ? show_bytes(info.kinds[k].bytes) : ""});
   s += "\n" + kinds.text(text_width());
   Table sizes({{"message size"}, {"messages"}, {"bytes"}, {"share of bytes"}});
   for (std::size_t i = 0; i < info.sizes.size(); ++i) {
@@ -83,14 +82,15 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
     const double share = info.totals.bytes > 0 ? static_cast<double>(info.sizes[i].bytes) /
                                                      static_cast<double>(info.totals.bytes)
                                                : 0;
-    sizes.add({i == 0 ? "0 B" : fmt::format("{} to {}", size(bucket_low(i)), size(bucket_high(i))),
-               number(info.sizes[i].count), size(info.sizes[i].bytes), show_percent(share)});
+    sizes.add(
+        {i == 0 ? "0 B" : fmt::format("{} to {}", show_bytes(bucket_low(i)), show_bytes(bucket_high(i))),
+         number(info.sizes[i].count), show_bytes(info.sizes[i].bytes), show_percent(share)});
   }
   if (sizes.size() > 0) s += "\n" + sizes.text(text_width());
   Table comms({{"communicator", Table::Align::kLeft}, {"members"}, {"messages"}, {"bytes"}, {"collectives"}});
   for (std::size_t c = 0; c < info.communicators.size() && c < kShownRows; ++c)
     comms.add({t.communicators()[c].name, number(t.communicators()[c].members.size()),
-               number(info.communicators[c].messages), size(info.communicators[c].bytes),
+               number(info.communicators[c].messages), show_bytes(info.communicators[c].bytes),
                number(info.communicators[c].collectives)});
   s += "\n" + comms.text(text_width());
   if (info.communicators.size() > kShownRows)
