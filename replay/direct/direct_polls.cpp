@@ -13,9 +13,14 @@ using traces::Op;
 using traces::OpKind;
 
 // When the rank that is to receive it sees message i, which no receive has taken; never() as long as that is not known.
-Instant DirectReplay::seen_from(std::uint32_t i) const {
-  const Message& m = messages_[i];
-  if (m.protocol != Protocol::kEager) return std::max(m.matched, m.visible);
+Instant DirectReplay::seen_from(std::uint32_t i) {
+  Message& m = messages_[i];
+  if (m.protocol != Protocol::kEager) {
+    // Raw: only who looks asks when an envelope would be there, so it is known to nobody else.
+    if (cost_.known_at_once() && placement_[m.src] != placement_[m.dst])
+      m.visible = m.posted + cost_.envelope(route_of(m).latency);
+    return std::max(m.matched, m.visible);
+  }
   return (m.state & kArrived) != 0 ? std::max(m.matched, m.started) : Instant::never();
 }
 
@@ -34,7 +39,9 @@ bool DirectReplay::hits(std::uint32_t r, const Op& op) {
   if (from != now || ranks_[r].state != RankState::kReady || ranks_[r].stage == Stage::kWaiting)
     return from <= now;
   // The rank looks at the very instant: what began first comes first, its own last doing or the message's way.
+  // (Raw: nothing has to happen for a message to be seen when its envelope would be there.)
   const Message& m = messages_[i];
+  if (cost_.known_at_once() && m.protocol != Protocol::kEager && m.posted < now) return true;
   return l.looked == now || (m.protocol != Protocol::kEager ? m.posted : m.flow_start) < l.since;
 }
 

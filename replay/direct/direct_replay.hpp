@@ -186,7 +186,7 @@ class DirectReplay final : private PollView {
   // ---- Polls (direct_polls.cpp).
   [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override;
   [[nodiscard]] bool poll_hits(std::uint32_t r, const traces::Op& op);
-  [[nodiscard]] Instant seen_from(std::uint32_t i) const;
+  [[nodiscard]] Instant seen_from(std::uint32_t i);
   [[nodiscard]] std::uint32_t probed(std::uint32_t r, const traces::Op& op);
   [[nodiscard]] bool in_step(std::uint32_t r, const Lane& l);
   void expect(std::uint32_t r, const traces::Op& op);

@@ -73,6 +73,9 @@ TEST(HplDirect, IsTheReplayByEvents) {
     replay::ReplayOptions o;
     o.noise = p.fabric.host_count() < 100 && rng.below(2) == 0;
     o.seed = seed;
+    using replay::RawMode;
+    constexpr RawMode kModes[] = {RawMode::kOff, RawMode::kOff, RawMode::kDetached, RawMode::kRendezvous};
+    o.raw = kModes[rng.below(std::size(kModes))];
     const Seen direct = replayed(dat, how, p, o);
     o.ranks_ahead = false;
     const Seen by_events = replayed(dat, how, p, o);
