@@ -44,10 +44,24 @@ Result<void> CommonOptions::write_json(const std::string& text) const {
 
 Result<void> CommonOptions::write_csv(const std::string& text) const { return outputs->write("--csv", text); }
 
+namespace {
+
+// What was given to options that are no outputs.
+std::vector<Outputs::Given> other_words(const CommonOptions& common) {
+  std::vector<Outputs::Given> words;
+  for (const CLI::Option* o : common.app->get_options()) {
+    if (common.outputs->has(o->get_name())) continue;
+    for (const std::string& word : o->results()) words.emplace_back(o->get_name(), word);
+  }
+  return words;
+}
+
+}  // namespace
+
 Action with_outputs(CommonOptions& common, Work work) {
   return [&common, work = std::move(work)](const std::string& command) -> Result<void> {
     common.command = command;
-    WEFT_TRY(common.outputs->open());
+    WEFT_TRY(common.outputs->open(other_words(common)));
     Result<void> done = work();
     WEFT_TRY(common.outputs->finish());
     return done;
@@ -55,6 +69,7 @@ Action with_outputs(CommonOptions& common, Work work) {
 }
 
 void add_common(CLI::App& app, CommonOptions& common) {
+  common.app = &app;
   add_output(app, common, "--json", common.json, "write JSON to FILE (- = stdout)");
   add_output(app, common, "--csv", common.csv, "write CSV to FILE (- = stdout)");
   app.add_flag("--quiet", common.quiet, "no text output");

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
+#include <vector>
+
+#include "topology/platform/params.hpp"
 
 namespace weft::cli {
 
@@ -13,7 +18,22 @@ void Outputs::add(std::string flag, const std::string* path, Opened opened) {
   outputs_.push_back({std::move(flag), path, opened, {}});
 }
 
-Result<void> Outputs::open() {
+namespace {
+
+// What of `word` may name a file: "graph:file=net.dot,bw=1GB/s" has net.dot.
+std::vector<std::string_view> names_in(std::string_view word) {
+  std::vector<std::string_view> names{word};
+  for (const std::string_view piece : topology::split(word, ',')) {
+    names.push_back(piece);
+    for (std::size_t at = 0; (at = piece.find_first_of("=:", at)) != std::string_view::npos;)
+      names.push_back(piece.substr(++at));
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<void> Outputs::open(std::span<const Given> given) {
   std::map<std::string, std::string> taken;  // file -> flag
   for (const Output& o : outputs_) {
     if (o.path->empty()) continue;
@@ -23,6 +43,14 @@ Result<void> Outputs::open() {
                          "a file for each");
     take_standard_output_ = take_standard_output_ || is_standard_output(*o.path);
   }
+  for (const auto& [option, word] : given)
+    for (const std::string_view name : names_in(word)) {
+      std::error_code none;
+      if (taken.empty() || !std::filesystem::is_regular_file(name, none)) continue;
+      if (const auto it = taken.find(output_identity(std::string(name))); it != taken.end())
+        return usage_error(fmt::format("{} would replace an input, {}", it->second, option),
+                           std::string(name), "another file");
+    }
   for (Output& o : outputs_) {
     if (o.path->empty() || o.opened == Opened::kByVerb) continue;
     WEFT_ASSIGN(o.file, AtomicFile::open(*o.path));
@@ -38,6 +66,12 @@ Result<void> Outputs::write(const std::string& flag, std::string_view text) {
     o.file.reset();
   }
   return {};
+}
+
+bool Outputs::has(std::string_view flag) const {
+  return std::ranges::any_of(outputs_, [&](const Output& o) {
+    return o.flag.starts_with(flag) && (o.flag.size() == flag.size() || o.flag[flag.size()] == ' ');
+  });
 }
 
 void Outputs::discard() {

@@ -1,10 +1,12 @@
 // The output files of one verb: --json, --csv and its own (-o, --svg). They are opened before the verb does anything,
-// so that a path that cannot be written is told at once, and no two of them may be one file.
+// so that a path that cannot be written is told at once; no two of them may be one file, and none a file that is read.
 #pragma once
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "core/files/atomic_file.hpp"
 #include "core/result.hpp"
@@ -20,8 +22,13 @@ class Outputs {
   // `path` is read when the verb starts; empty = not asked for. Both must outlive the object's use.
   void add(std::string flag, const std::string* path, Opened opened = Opened::kHere);
 
-  // Errors: kUsage where two flags name one file, kBadInput where one cannot be written.
-  [[nodiscard]] Result<void> open();
+  // Whether `flag` has outputs; one of several formats ("--export") is told by its first word.
+  [[nodiscard]] bool has(std::string_view flag) const;
+  // `given`: the other words of the command line, each with its option; a file that one of them names, whole or after a
+  // "=", ":" or ",", is an input. Errors: kUsage where two flags name one file or one names an input, kBadInput where one
+  // cannot be written.
+  using Given = std::pair<std::string, std::string>;
+  [[nodiscard]] Result<void> open(std::span<const Given> given);
   // One of them is standard output, so that nothing else may be printed there.
   [[nodiscard]] bool take_standard_output() const { return take_standard_output_; }
   // Writes the output of `flag`, whole; nothing where it was not asked for.

@@ -23,7 +23,8 @@ struct CommonOptions {
   std::string progress = "auto";
   std::uint64_t seed = 0;
   unsigned threads = 1;
-  std::string command;  // as the JSON tells it
+  std::string command;            // as the JSON tells it
+  const CLI::App* app = nullptr;  // whose options they are
   std::shared_ptr<Outputs> outputs = std::make_shared<Outputs>();
 
   [[nodiscard]] ProgressMode progress_mode() const;

@@ -125,9 +125,41 @@ TEST_F(OutputTest, APlatformSaysWhatItLacksAndItsCsvIsExact) {
   const Outcome cut = w.weft("platform show fat-tree-16 --fail 100%");
   EXPECT_THAT(cut.out, HasSubstr("up1         0          -        -\n"));
   EXPECT_THAT(cut.out, ::testing::Not(HasSubstr("mixed")));
+  EXPECT_THAT(w.weft("route 0 1 --on crossbar:n=2,lat=9e6s").out, HasSubstr("2 links, 18000000 s,"));
   const Outcome mixed = w.weft("platform show torus-16 --json p.json --csv p.csv");
   ASSERT_EQ(mixed.exit_code, 0) << mixed.err;
   EXPECT_THAT(w.read("p.csv"), HasSubstr("," + json::parse(w.read("p.json"))["mean_hops"].dump() + ","));
+}
+
+// The old file would be whole until the new one replaced it, but then it is gone.
+TEST_F(OutputTest, AnInputIsNoOutput) {
+  w.write("p.textproto", "topology { family: \"crossbar\" set: \"n=4\" }\n");
+  w.write("net.dot", "graph { a [kind=host]; b [kind=host]; a -- b; }\n");
+  fs::create_symlink("t.weft", at("link"));
+  fs::create_hard_link(at("f.csv"), at("hard.csv"));
+  const std::string before = w.read("t.weft");
+  for (const auto& [line, told] :
+       {std::pair("replay t.weft --on torus-16 --json t.weft",
+                  "--json would replace an input, TRACE; got \"t.weft\""),
+        {"replay ./t.weft --on torus-16 --csv link", "--csv would replace an input, TRACE"},
+        {"replay t.weft --on p.textproto --json p.textproto", "--json would replace an input, --on"},
+        {"replay t.weft --on me=p.textproto --json p.textproto",
+         "got \"p.textproto\"; expected another file"},
+        {"replay t.weft --on file:path=net.dot,bw=1GB/s --report net.dot",
+         "--report would replace an input, --on"},
+        {"replay t.weft --on torus-16 --export perfetto:t.weft", "--export perfetto would replace an input"},
+        {"flows hard.csv --on torus-16 --csv f.csv", "--csv would replace an input"},
+        {"import t.weft -o t.weft", "--output would replace an input"},
+        {"fit dgemm k.csv -o k.csv", "--output would replace an input"}}) {
+    const Outcome o = w.weft(line);
+    EXPECT_EQ(o.exit_code, 2) << line << o.err;
+    EXPECT_THAT(o.err, HasSubstr(told)) << line;
+  }
+  EXPECT_EQ(w.read("t.weft"), before);
+  EXPECT_EQ(w.read("f.csv"), kFlows);
+  // An old output is none, nor is a device.
+  for (int twice = 0; twice < 2; ++twice)
+    EXPECT_EQ(w.weft("replay t.weft --on torus-16 --json old.json --csv /dev/null").exit_code, 0);
 }
 
 TEST_F(OutputTest, TwoOutputsInOneFileAreRefused) {
