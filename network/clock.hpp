@@ -97,10 +97,8 @@ class Instant {
   constexpr Instant() = default;
   [[nodiscard]] constexpr Elapsed since_start() const { return since_start_; }
   [[nodiscard]] constexpr SimTime rounded() const { return SimTime(since_start_.rounded()); }
-  // Beyond what SimTime holds: no event may be there.
-  [[nodiscard]] constexpr bool past_the_end() const {
-    return is_late() && later_than(Elapsed(Duration::max()));
-  }
+  // Not before the last that SimTime holds, which stands for all that it does not: no event may be there.
+  [[nodiscard]] constexpr bool past_the_end() const { return is_late() && !before(Elapsed(Duration::max())); }
   // Whole picoseconds, rounded down. REQUIRES: not after never().
   [[nodiscard]] constexpr std::int64_t whole() const {
     return static_cast<std::int64_t>(since_start_.ticks() >> kTickBits);
@@ -110,7 +108,7 @@ class Instant {
   [[nodiscard]] static constexpr Instant never() { return Instant(Elapsed::of_ticks((Ticks{1} << 95) - 1)); }
   // last() in place of what is after it.
   [[nodiscard]] constexpr Instant no_later_than_last() const {
-    return is_late() && later_than(last().since_start_) ? last() : *this;
+    return is_late() && !before(last().since_start_) ? last() : *this;
   }
 
   friend constexpr bool operator==(Instant a, Instant b) { return a.since_start_ == b.since_start_; }
@@ -128,7 +126,7 @@ class Instant {
     return static_cast<std::int64_t>(since_start_.ticks() >> 64) >= (std::int64_t{1} << 31) - 1;
   }
   // Apart, as hardly anything is_late(): else both would be compared each time.
-  [[gnu::noinline, gnu::cold]] constexpr bool later_than(Elapsed end) const { return since_start_ > end; }
+  [[gnu::noinline, gnu::cold]] constexpr bool before(Elapsed end) const { return since_start_ < end; }
   Elapsed since_start_;
 };
 

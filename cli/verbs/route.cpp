@@ -42,7 +42,7 @@ Result<void> run(const Options& o) {
   Table table(
       {{"hop"}, {"link", Table::Align::kLeft}, {"class", Table::Align::kLeft}, {"bandwidth"}, {"latency"}});
   std::string csv = report::csv_line({"hop", "link", "class", "bandwidth_Bps", "latency_s"});
-  const Duration latency = topology::latency_of(f.links(), links);
+  const TimeSum latency = topology::latency_sum(f.links(), links);
   double narrowest = 0;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const std::size_t l = links[i].index();

@@ -1,4 +1,5 @@
-// Latency of a route: the sum of its links', at most what a Duration holds: links may have any latency up to that each.
+// Latency of a route: the sum of its links'. Each link may have any latency that a Duration holds; what the sum does not fit
+// into is Duration::max(), past the end of simulated time.
 #pragma once
 
 #include <span>
@@ -17,6 +18,13 @@ namespace weft::topology {
 [[nodiscard]] inline Duration latency_of(const LinkTable& links, std::span<const LinkId> route) {
   Duration sum(0);
   for (const LinkId l : route) sum = saturating_sum(sum, links.latency[l.index()]);
+  return sum;
+}
+
+// The same without an end.
+[[nodiscard]] inline TimeSum latency_sum(const LinkTable& links, std::span<const LinkId> route) {
+  TimeSum sum;
+  for (const LinkId l : route) sum += links.latency[l.index()];
   return sum;
 }
 
