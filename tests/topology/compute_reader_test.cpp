@@ -39,6 +39,17 @@ TEST(ComputeReader, SocketsOfTheSameGroupsShareAClass) {
   EXPECT_EQ(at(7, 1), 1.2);
 }
 
+// Terms below zero correct a cost; they do not outgrow it.
+TEST(ComputeReader, LargeCallsTakeTime) {
+  const auto told = HasSubstr("kernel whose large calls take less than no time; got \"dgemm\"");
+  EXPECT_THAT(refusal("kernel { name: \"dgemm\" mnk: \"-1ps\" }"), told);
+  EXPECT_THAT(refusal("kernel { name: \"dgemm\" intercept: \"-1us\" }"), told);
+  EXPECT_THAT(refusal("kernel { name: \"dgemm\" for_k: \"1-8\" mnk: \"1ps\" mn: \"-10ps\" }"), told);
+  const Platform p =
+      of("kernel { name: \"dgemm\" for_k: \"1-16\" mnk: \"1ps\" mn: \"-10ps\" intercept: \"1us\" }");
+  EXPECT_DOUBLE_EQ(p.compute.classes[0].kernels[0].polynomial(100, 100, 16), 1e-6 + 0.06e-6);
+}
+
 TEST(ComputeReader, SpeedOfAHostIsTheMeanOverItsSockets) {
   const Platform p = of("speed: \"10Gflops\" sockets: 2 group { hosts: \"2\" socket: 0 speed: \"4Gflops\" }");
   EXPECT_EQ(p.speed(HostId(0)).value(), 1e10);

@@ -178,6 +178,17 @@ TEST(KernelFit, AnInterceptBelowNothingIsNothing) {
   EXPECT_GT(f->mean.time.mnk, 60e-12);
 }
 
+TEST(KernelFit, AFitThatFallsWithTheWorkIsNone) {
+  for (const std::string text :
+       {"m,n,k,seconds\n64,64,64,8e-3\n128,128,128,4e-3\n256,256,256,1e-3\n512,512,512,1e-4\n",
+        "intercept,mnk\n1e-6,-1e-10\n"}) {
+    KernelFitOptions o;
+    o.model = KernelModel::kLinear;
+    EXPECT_THAT(message(fit_kernel(parsed(text), o)),
+                HasSubstr("in.csv:2:1: error: fitted large calls take less than no time"));
+  }
+}
+
 TEST(KernelFit, RegressionsAreSummarisedByTheirMedianWithinTheDates) {
   const std::string csv =
       "intercept,mnk,mnk_residual,function,cluster,node,cpu,start_time\n"

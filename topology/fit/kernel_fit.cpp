@@ -215,6 +215,18 @@ Result<CpuFit> centre_of_regressions(const Measurements& d, const std::vector<st
   return c;
 }
 
+// A fit of calls or regressions that costs less the larger a call is, is none: the platform would refuse it.
+Result<void> check_cost(const CpuFit& c, const KernelFitOptions& o, const std::string& where) {
+  for (const CpuFit& part : c.parts) WEFT_TRY(check_cost(part, o, where));
+  const auto by_flops = [&](double m, double n, double k) {
+    return c.per_flop != 0 && o.flops ? c.per_flop * o.flops(m, n, k) : 0;
+  };
+  if (!falls_below_zero(c.time, c.bounds, by_flops)) return {};
+  return bad_input(where, "fitted large calls take less than no time",
+                   fmt::format("{:.4g} ps per mnk", 1e12 * (c.per_flop != 0 ? c.per_flop : c.time.mnk)),
+                   "measurements whose time grows with the work, or another --model");
+}
+
 // " mn: \"...\"" of each coefficient that is not 0; those of `always` first terms in any case.
 std::string polynomial_text(std::string_view prefix, const KernelPolynomial& p, std::size_t always) {
   std::string s;
@@ -353,6 +365,7 @@ Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
   out.sockets = static_cast<std::uint32_t>(socket_of.size());
   for (const auto& [key, rows] : groups) {
     WEFT_ASSIGN(CpuFit c, out.from_regressions ? centre_of_regressions(d, rows, o) : fit_parts(d, rows, o));
+    WEFT_TRY(check_cost(c, o, d.where(rows.front(), 0)));
     c.node = key.first;
     c.cpu = key.second;
     c.host = host_of[key.first];

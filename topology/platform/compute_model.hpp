@@ -34,6 +34,18 @@ struct ShapeBounds {
   }
 };
 
+// Whether the largest calls within `bounds`, of 10^6 in each dimension without them, take less than no time: terms below
+// zero may correct a cost, not outgrow it. `more(m, n, k)`: seconds beside the polynomial.
+template <class More>
+[[nodiscard]] bool falls_below_zero(const KernelPolynomial& p, const ShapeBounds& bounds, More more) {
+  const auto top = [](const ShapeBounds::Range& r) {
+    return static_cast<double>(r.to == ShapeBounds::kUnbounded ? std::max<std::int64_t>(r.from, 1000000)
+                                                               : r.to);
+  };
+  const double m = top(bounds.m), n = top(bounds.n), k = top(bounds.k);
+  return p(m, n, k) + more(m, n, k) < 0;
+}
+
 // Cost of one call: its polynomial plus work, in seconds.
 struct KernelCost {
   std::string kernel;  // "*": every kernel without an entry of its own

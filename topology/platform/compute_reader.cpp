@@ -100,6 +100,9 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
                        "place: \"device\" and host { device { bandwidth: ... } }");
     WEFT_ASSIGN(*m.second, ratio(*m.first, c.where, 0, 1e6));
   }
+  if (c.rate == 0 && falls_below_zero(c.polynomial, c.bounds, [](double, double, double) { return 0; }))
+    return bad_input(c.where, "kernel whose large calls take less than no time", c.kernel,
+                     "coefficients whose sum grows with the work");
   if (!c.over_links && !polynomial && c.rate == 0 && c.bandwidth == 0)
     return bad_input(c.where, "kernel without a cost", c.kernel,
                      "a coefficient, rate, efficiency or bandwidth (intercept: \"0\" = takes no time)");
