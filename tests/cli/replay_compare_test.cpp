@@ -170,6 +170,20 @@ TEST(CliReplay, APlatformCanSayWhoseRulesChooseCollectives) {
   EXPECT_EQ(
       replay_json(w, "t.txt --on p.textproto --set mpi.collectives=mpich")["collectives"][0]["algorithm"],
       "mpich.binomial");
+  // What the platform misnames is told with its place there.
+  const auto refused = [&](const std::string& mpi, const std::string& flags, const std::string& told) {
+    w.write("bad.textproto", "topology { family: \"crossbar\" set: \"n=4\" }\n" + mpi + "\n");
+    const Outcome o = w.weft("replay t.txt --on bad.textproto " + flags);
+    EXPECT_EQ(o.exit_code, 3) << mpi;
+    EXPECT_THAT(o.err, ::testing::StartsWith(told)) << mpi;
+  };
+  refused("mpi { collectives: \"bogus\" }", "",
+          "bad.textproto:2:7: error: unknown rules for collectives; got \"bogus\"");
+  refused("mpi { collective { collective: \"bcast\" algorithm: \"rings\" } }", "",
+          "bad.textproto:2:7: error: unknown");
+  refused("mpi { collective { collective: \"cast\" algorithm: \"ring\" } }", "--collectives mpich",
+          "bad.textproto:2:7: error: unknown");
+  refused("", "--set mpi.collectives=bogus", "--set mpi.collectives=bogus: error: unknown rules");
 }
 
 TEST(CliReplay, FivePartsOfEveryRankAddUpToItsFinish) {

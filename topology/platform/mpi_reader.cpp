@@ -135,6 +135,7 @@ Result<MpiParameters> read_mpi(const PlatformSource& s) {
   WEFT_TRY(field(m.has_local_bandwidth(), m.local_bandwidth(), "local_bandwidth", parse_bandwidth,
                  [&](Bandwidth b) { mpi.local_bandwidth = b.value(); }));
   mpi.collective_rules = m.collectives();
+  mpi.chosen_where[""] = s.where_of("mpi.collectives");
   for (int i = 0; i < m.collective_size(); ++i) {
     const proto::CollectiveChoice& c = m.collective(i);
     if (c.collective().empty() || c.algorithm().empty())
@@ -143,6 +144,7 @@ Result<MpiParameters> read_mpi(const PlatformSource& s) {
     if (!mpi.collectives.emplace(c.collective(), c.algorithm()).second)
       return bad_input(s.where_of(fmt::format("mpi.collective[{}]", i)), "collective chosen twice",
                        c.collective(), "each collective once");
+    mpi.chosen_where[c.collective()] = s.where_of(fmt::format("mpi.collective[{}]", i));
   }
   return mpi;
 }

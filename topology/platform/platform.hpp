@@ -45,7 +45,9 @@ struct MpiParameters {
   Duration test_cost{0};                           // ... of a successful test
   std::map<std::string, std::string> collectives;  // collective -> algorithm name, over what the rules select
   std::string collective_rules;                    // whose rules select; empty = the default ones
-  std::vector<std::string> assumed;                // names of the parameters that nobody set
+  // Where they were read, for errors of who knows the names: by collective, the rules as "".
+  std::map<std::string, std::string> chosen_where;
+  std::vector<std::string> assumed;  // names of the parameters that nobody set
   [[nodiscard]] bool piecewise() const {
     return !(send_cost.empty() && recv_cost.empty() && transfer.empty() && local_transfer.empty());
   }
