@@ -139,6 +139,11 @@ TEST(GraphFile, BadFilesAreNamed) {
   EXPECT_THAT(error_of_text("<graphml>\n<graph edgedefault=\"undirected\">\n<node id=\"a\">\n</graphml>"),
               HasSubstr(":4:1: error: not XML"));
   EXPECT_THAT(error_of_text("<html/>"), HasSubstr("not GraphML"));
+  const std::string xml = "<graphml><graph edgedefault=\"undirected\"><node id=\"a\"/><node id=\"b\"/>";
+  EXPECT_THAT(error_of_text(xml + "<edge source=\"a\" target=\"B\"/></graph></graphml>"),
+              HasSubstr("edge to a node that is not declared; got \"B\""));
+  EXPECT_THAT(error_of_text(xml + "<node id=\"a\"/><edge source=\"a\" target=\"b\"/></graph></graphml>"),
+              HasSubstr("node declared twice; got \"a\""));
   EXPECT_THAT(error_of_text("graph { a -- b; }"), HasSubstr("none of 2 nodes is a host"));
   const TempFile empty("graph", "graph { }");
   EXPECT_THAT(error_of("file:path=" + empty.path() + ",hosts_per_switch=1"),

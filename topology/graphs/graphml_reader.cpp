@@ -4,6 +4,9 @@
 #include <boost/graph/graphml.hpp>
 #include <boost/property_tree/xml_parser.hpp>
 #include <sstream>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "core/source_pos.hpp"
 #include "topology/graphs/graph_text.hpp"
@@ -60,6 +63,33 @@ std::size_t too_deep(std::string_view text) {
   return std::string_view::npos;
 }
 
+// Boost's reader makes a vertex of every name that an edge has, and takes the later of two nodes of one name.
+class Declarations {
+ public:
+  // Nodes and edges of `tree`, also of graphs within nodes.
+  void collect(const boost::property_tree::ptree& tree) {
+    for (const auto& [element, child] : tree) {
+      if (element == "node" && !nodes_.insert(child.get("<xmlattr>.id", "")).second && twice_.empty())
+        twice_ = child.get("<xmlattr>.id", "");
+      if (element == "edge")
+        for (const char* end : {"<xmlattr>.source", "<xmlattr>.target"}) ends_.push_back(child.get(end, ""));
+      if (element != "<xmlattr>") collect(child);
+    }
+  }
+  [[nodiscard]] Result<void> check(const std::string& path) const {
+    if (!twice_.empty()) return bad_input(path, "node declared twice", twice_, "each id once");
+    for (const std::string& end : ends_)
+      if (!nodes_.contains(end))
+        return bad_input(path, "edge to a node that is not declared", end, "the id of a <node>");
+    return {};
+  }
+
+ private:
+  std::unordered_set<std::string> nodes_;
+  std::vector<std::string> ends_;
+  std::string twice_;
+};
+
 }  // namespace
 
 Result<GraphText> read_graphml(const std::string& path, const std::string& text) {
@@ -74,6 +104,12 @@ Result<GraphText> read_graphml(const std::string& path, const std::string& text)
       std::istringstream in(text);
       Sink sink(out);
       boost::read_graphml(in, sink, 0);
+      boost::property_tree::ptree tree;
+      std::istringstream again(text);
+      boost::property_tree::read_xml(again, tree);
+      Declarations declared;
+      declared.collect(tree);
+      WEFT_TRY(declared.check(path));
       return out;
     } catch (const boost::directed_graph_error&) {
     } catch (const boost::undirected_graph_error&) {
