@@ -12,6 +12,7 @@
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "report/sweep.hpp"
+#include "topology/platform/platform_source.hpp"
 
 namespace weft::cli::verb_sweep {
 namespace {
@@ -93,7 +94,7 @@ Result<void> run(Options& o) {
   for (const auto& text : o.flags.set) {
     WEFT_ASSIGN(auto axis, parse_axis(text));
     for (const auto& other : axes)
-      if (other.key == axis.key)
+      if (topology::setting_name(other.key) == topology::setting_name(axis.key))
         return usage_error("--set twice for one key", text, "all values in one --set");
     combinations *= axis.values.size();
     if (combinations > kMaxCombinations)

@@ -267,6 +267,22 @@ Result<std::optional<PlatformSource>> read_node(const PlatformSource& s) {
   return std::optional<PlatformSource>(std::move(node));
 }
 
+namespace {
+
+constexpr std::string_view kTopology = "topology.";
+// Fields of platform.proto that are keys, too.
+constexpr std::pair<std::string_view, std::string_view> kKeysOfFields[] = {{"host.speed", "speed"},
+                                                                           {"host.ranks", "ranks_per_host"}};
+
+}  // namespace
+
+std::string_view setting_name(std::string_view key) {
+  if (key.starts_with(kTopology)) key.remove_prefix(kTopology.size());
+  for (const auto& [field, name] : kKeysOfFields)
+    if (key == field) return name;
+  return key;
+}
+
 Result<void> apply_override(PlatformSource& s, std::string_view setting) {
   const std::string where = fmt::format("--set {}", setting);
   const auto kv = key_value(setting);
@@ -275,7 +291,6 @@ Result<void> apply_override(PlatformSource& s, std::string_view setting) {
   // Quotes are needed in the short form and in a list of values only, and mean the same here.
   if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
     value = value.substr(1, value.size() - 2);
-  constexpr std::string_view kTopology = "topology.";
   if (key.starts_with(kTopology)) key.remove_prefix(kTopology.size());
   if (key == "family") {
     s.family = value;
@@ -297,9 +312,9 @@ Result<void> apply_override(PlatformSource& s, std::string_view setting) {
   }
   WEFT_TRY(set_field(s.message, key, value, where));
   s.field_where.insert_or_assign(std::string(key), where);
-  // host.speed and the key speed are one thing: the later one counts.
-  if (key == "host.speed") s.params.set("speed", std::string(value), where);
-  if (key == "host.ranks") s.params.set("ranks_per_host", std::string(value), where);
+  // A field and its key are one thing: the later one counts.
+  if (const std::string_view name = setting_name(key); name != key)
+    s.params.set(std::string(name), std::string(value), where);
   return {};
 }
 

@@ -35,6 +35,8 @@ struct PlatformSource {
 // "key=value" (a topology key), "dotted.field=value" (a scalar field of platform.proto) or "node.KEY=VALUE" (a key of
 // the PCIe tree under the hosts).
 [[nodiscard]] Result<void> apply_override(PlatformSource& source, std::string_view setting);
+// The name of what `key` sets: "topology.bw" is bw, host.speed and host.ranks are the keys speed and ranks_per_host.
+[[nodiscard]] std::string_view setting_name(std::string_view key);
 // The settings of that tree, from the key `node` or the field; nothing if there is none. Errors: not of the
 // family pcie.
 [[nodiscard]] Result<std::optional<PlatformSource>> read_node(const PlatformSource& source);
