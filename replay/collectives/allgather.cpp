@@ -72,8 +72,8 @@ void allgather_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& o
   for (std::uint32_t k = 1; k < c.ranks; ++k) {
     const std::uint32_t to = plus(me, k, c.ranks);
     const std::uint32_t from = minus(me, k, c.ranks);
-    if (b.of(from) > 0) recv_blocks(out, b, from, from, 1);
-    if (b.of(me) > 0) send_blocks(out, b, to, me, 1);
+    if (c.empties || b.of(from) > 0) recv_blocks(out, b, from, from, 1);
+    if (c.empties || b.of(me) > 0) send_blocks(out, b, to, me, 1);
   }
   out.next_round();
 }

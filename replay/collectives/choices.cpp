@@ -23,6 +23,7 @@ void CollectiveChoices::build(CollectiveCall call, std::uint32_t comm, std::span
     call.nodes = &nodes(comm, members);
   if (algorithm != nullptr) {
     call.rules = rules_.get();
+    call.empties = rules_->sends_empties(call);
     algorithm->build(call, me, out);
   } else {
     algorithm = &build_chosen(*rules_, call, me, out);

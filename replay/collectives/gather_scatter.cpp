@@ -1,5 +1,6 @@
 // Gather, scatter and their v-forms. Block b belongs to relative rank b, rank (root + b) mod p.
-// The v-forms are linear: only the root knows the counts. A rank with 0 bytes takes no part in them.
+// The v-forms are linear: only the root knows the counts. A rank with 0 bytes takes no part in them, unless the call's
+// rules send what is empty.
 #include "replay/collectives/parts.hpp"
 
 namespace weft::replay::collectives {
@@ -33,12 +34,12 @@ void gather_binomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& ou
 void scatter_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   const Relative r{c.ranks, c.root};
   if (me != c.root) {
-    if (c.bytes > 0) out.recv(c.root, c.bytes, r.of(me), 1);
+    if (c.empties || c.bytes > 0) out.recv(c.root, c.bytes, r.of(me), 1);
   } else {
     for (std::uint32_t rel = 1; rel < c.ranks; ++rel) {
       const std::uint32_t to = r.rank(rel);
       const std::int64_t bytes = c.counts.empty() ? c.bytes : c.counts[to];
-      if (bytes > 0) out.send(to, bytes, rel, 1);
+      if (c.empties || bytes > 0) out.send(to, bytes, rel, 1);
     }
   }
   out.next_round();

@@ -17,11 +17,14 @@ struct Pairs {
   [[nodiscard]] std::int64_t from(std::uint32_t r) const {
     return c.counts.empty() ? c.bytes : c.counts[1 + c.ranks + r];
   }
+  // Whether there is a message to or from that rank.
+  [[nodiscard]] bool sends(std::uint32_t r) const { return c.empties || to(r) > 0; }
+  [[nodiscard]] bool receives(std::uint32_t r) const { return c.empties || from(r) > 0; }
   void send(RankSchedule& out, std::uint32_t r) const { out.send(r, to(r), me * c.ranks + r, 1); }
   void recv(RankSchedule& out, std::uint32_t r) const { out.recv(r, from(r), r * c.ranks + me, 1); }
 };
 
-// Round by round the next `width` ranks above are received from and as many below sent to; none for 0 bytes. Batches
+// Round by round the next `width` ranks above are received from and as many below sent to. Batches
 // count from the rank at distance `first`: 1, or 0 where the rank itself has a place in the first one.
 inline void append_pairs_in_batches(std::uint32_t width, std::uint32_t first, const CollectiveCall& c,
                                     std::uint32_t me, RankSchedule& out) {
@@ -29,8 +32,8 @@ inline void append_pairs_in_batches(std::uint32_t width, std::uint32_t first, co
   out.steps(1, c.ranks, [&](std::uint32_t k) {
     const std::uint32_t from = plus(me, k, c.ranks);
     const std::uint32_t to = minus(me, k, c.ranks);
-    if (pairs.from(from) > 0) pairs.recv(out, from);
-    if (pairs.to(to) > 0) pairs.send(out, to);
+    if (pairs.receives(from)) pairs.recv(out, from);
+    if (pairs.sends(to)) pairs.send(out, to);
     if ((k - first + 1) % width == 0) out.next_round();
   });
   out.next_round();

@@ -33,7 +33,7 @@ class Blocks {
     const std::int64_t units = total / unit;
     return {kSpread, units / n * unit, units % n, unit, n, total, {}};
   }
-  // n blocks of `each` bytes until the total is used up: the last ones may be short or empty.
+  // n blocks of `each` bytes until the total is used up: the last ones may be short or empty, or the last one has all the rest.
   static Blocks filled(std::int64_t total, std::int64_t each, std::uint32_t n) {
     return {kFilled, each, 0, 1, n, total, {}};
   }
@@ -66,8 +66,8 @@ class Blocks {
   }
   [[nodiscard]] std::int64_t start(std::uint32_t i) const {
     if (form_ == kSpread) return each_ * i + std::min(static_cast<std::int64_t>(i), extra_) * unit_;
-    if (form_ == kFilled) return each_ != 0 && i > total_ / each_ ? total_ : each_ * i;
     if (i == n_) return total_;
+    if (form_ == kFilled) return each_ != 0 && i > total_ / each_ ? total_ : each_ * i;
     std::int64_t from = 0;
     std::int64_t units = total_ / unit_;
     for (std::uint32_t half = n_ / 2; half > 0; half /= 2) {

@@ -105,6 +105,7 @@ const CollectiveAlgorithm& build_chosen(const CollectiveRules& rules, Collective
     return default_collective({.kind = call.kind});
   }
   call.rules = &rules;
+  call.empties = rules.sends_empties(call);
   call.segment = pick.segment;
   call.fan = pick.fan;
   call.at_once = pick.at_once;

@@ -56,6 +56,8 @@ class CollectiveRules {
   virtual ~CollectiveRules() = default;
   // Every rank of a call gets the same answer.
   [[nodiscard]] virtual Pick pick(const CollectiveCall& call) const = 0;
+  // Whether linear forms of such a call, and those that ask, send messages of 0 bytes.
+  [[nodiscard]] virtual bool sends_empties(const CollectiveCall&) const { return false; }
   // Whether calls must say which ranks share a node.
   [[nodiscard]] virtual bool asks_for_nodes() const { return false; }
 };

@@ -6,7 +6,7 @@
 namespace weft::replay::collectives {
 
 void scan_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  if (c.bytes == 0) return;
+  if (c.bytes == 0 && !c.empties) return;
   if (me > 0) out.recv(me - 1, c.bytes);
   out.next_round();
   if (me + 1 < c.ranks) out.send(me + 1, c.bytes);

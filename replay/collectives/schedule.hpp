@@ -9,7 +9,7 @@
 // each family's file). Replay reads only peer and bytes.
 //
 // What is modelled: messages and their order. Reduction arithmetic and copies inside a rank take no time. A
-// call that moves no bytes at all sends nothing, as in MPICH and Open MPI (a barrier always does). Operators
+// call that moves no bytes at all sends nothing, unless the rules say otherwise (a barrier always does). Operators
 // count as commutative.
 //
 // Which algorithm a call takes: rules.hpp. Names with a dot are a library's own ("openmpi.split_binary_tree"); the
@@ -43,6 +43,7 @@ struct CollectiveCall {
   std::uint32_t fan = 0;      // chains, radix
   std::uint32_t at_once = 0;  // messages under way
   std::int64_t element = 0;   // bytes of an element; 0: not known, element_of() says what is taken
+  bool empties = false;       // messages of 0 bytes are sent, too (CollectiveRules::sends_empties)
   // For algorithms made of others: who decides about their parts, null: Open MPI's fixed rules; which ranks share a
   // node, null: none do.
   const CollectiveRules* rules = nullptr;

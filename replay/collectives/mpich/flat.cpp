@@ -7,17 +7,63 @@ namespace {
 
 constexpr std::uint32_t kThrottle = 32;  // MPIR_CVAR_ALLTOALL_THROTTLE
 
+// Ibcast's scatter (ibcast_utils.c): a rank counts all that comes after its own part as its own, so that its first message
+// is as long as that, although it was sent its subtree's only. Returns what it has for `child`, whose subtree that is.
+std::int64_t tail_for(const Blocks& b, std::uint32_t p, std::uint32_t rel, std::uint32_t child) {
+  std::int64_t have = b.of(rel, p - rel), sent = 0;
+  walk_binomial(
+      rel, p, [](std::uint32_t, std::uint32_t) {},
+      [&](std::uint32_t at, std::uint32_t) {
+        if (at < child) return;
+        sent = std::max<std::int64_t>(0, have - b.of(rel, at - rel));
+        have -= sent;
+      });
+  return sent;
+}
+void append_tails(const Blocks& b, Relative r, std::uint32_t me, RankSchedule& out) {
+  const std::uint32_t rel = r.of(me);
+  walk_binomial(
+      rel, r.p,
+      [&](std::uint32_t parent, std::uint32_t subtree) {
+        if (const std::int64_t bytes = tail_for(b, r.p, parent, rel); bytes > 0)
+          out.recv(r.rank(parent), bytes, rel, subtree);
+        out.next_round();
+      },
+      [&](std::uint32_t child, std::uint32_t subtree) {
+        if (const std::int64_t bytes = tail_for(b, r.p, rel, child); bytes > 0)
+          out.send(r.rank(child), bytes, child, subtree);
+      });
+  out.next_round();
+}
+
+// Vectors are cut into elements: the blocking forms give one more to the first blocks, the others the rest to the last.
+Blocks vector_blocks(const CollectiveCall& c, std::uint32_t pof2) {
+  const std::int64_t element = element_of(c);
+  return c.nonblocking ? Blocks::filled(c.bytes, c.bytes / element / pof2 * element, pof2)
+                       : Blocks::cut(c.bytes, pof2, element);
+}
+
 }  // namespace
 
 // The message is cut into bytes, not elements.
 void mpich_bcast_scatter_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  if (c.bytes > 0)
-    append_bcast_scatter_doubling(c.bytes, (c.bytes + c.ranks - 1) / c.ranks, {c.ranks, c.root}, me, out);
+  if (c.bytes == 0) return;
+  const Relative r{c.ranks, c.root};
+  const std::int64_t each = (c.bytes + c.ranks - 1) / c.ranks;
+  if (!c.nonblocking) return append_bcast_scatter_doubling(c.bytes, each, r, me, out);
+  const Blocks b = Blocks::filled(c.bytes, each, c.ranks);
+  append_tails(b, r, me, out);
+  append_allgather_doubling(b, r, me, out);
 }
 
 void mpich_bcast_scatter_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  if (c.bytes > 0)
-    append_bcast_scatter_ring(c.bytes, (c.bytes + c.ranks - 1) / c.ranks, {c.ranks, c.root}, me, out);
+  if (c.bytes == 0) return;
+  const Relative r{c.ranks, c.root};
+  const std::int64_t each = (c.bytes + c.ranks - 1) / c.ranks;
+  if (!c.nonblocking) return append_bcast_scatter_ring(c.bytes, each, r, me, out);
+  const Blocks b = Blocks::filled(c.bytes, each, c.ranks);
+  append_tails(b, r, me, out);
+  append_allgather_ring(b, r, 0, me, out);
 }
 
 void mpich_allgather_recursive_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
@@ -26,9 +72,12 @@ void mpich_allgather_recursive_doubling(const CollectiveCall& c, std::uint32_t m
 }
 
 // Blocks go round in pieces of 32 KiB, as many as each has: one piece comes while one goes. (A message that is no whole
-// block carries none.)
+// block carries none.) The non-blocking form's are as long as the smallest block if that is longer.
 void mpich_allgatherv_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  constexpr std::int64_t kPiece = 32768;  // MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE
+  std::int64_t longest = 32768;  // MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE
+  if (c.nonblocking)
+    longest =
+        std::max(longest, c.counts.empty() ? c.bytes : *std::ranges::min_element(c.counts.first(c.ranks)));
   const Blocks b = rank_blocks(c);
   const std::uint32_t p = c.ranks;
   const std::uint32_t next = plus(me, 1 % p, p);
@@ -43,7 +92,7 @@ void mpich_allgatherv_ring(const CollectiveCall& c, std::uint32_t me, RankSchedu
   Side coming{b.total() - b.of(me), previous};
   if (p == 1) return;
   const auto piece = [&](const Side& s) {
-    return s.left == 0 ? 0 : std::min(kPiece, b.of(s.block) - s.done);
+    return s.left == 0 ? 0 : std::min(longest, b.of(s.block) - s.done);
   };
   const auto advance = [&](Side& s, std::int64_t bytes) {
     s.left -= bytes;
@@ -72,7 +121,7 @@ void mpich_alltoall_scattered(const CollectiveCall& c, std::uint32_t me, RankSch
 void mpich_reduce_scatter_gather(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (c.bytes == 0 || c.ranks == 1) return;
   const Fold f(c.ranks);
-  const Blocks b = Blocks::cut(c.bytes, f.pof2, element_of(c));
+  const Blocks b = vector_blocks(c, f.pof2);
   if (f.sits_out(me)) send_blocks(out, b, me - 1, 0, f.pof2);
   if (f.paired(me) && !f.sits_out(me)) recv_blocks(out, b, me + 1, 0, f.pof2);
   out.next_round();
@@ -82,7 +131,7 @@ void mpich_reduce_scatter_gather(const CollectiveCall& c, std::uint32_t me, Rank
 void mpich_allreduce_scatter_allgather(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (c.bytes == 0) return;
   const EvenFold f(c.ranks);
-  const Blocks b = Blocks::cut(c.bytes, f.pof2, element_of(c));
+  const Blocks b = vector_blocks(c, f.pof2);
   if (f.sits_out(me)) {
     send_blocks(out, b, me + 1, 0, f.pof2);
     out.next_round();

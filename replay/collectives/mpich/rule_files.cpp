@@ -37,6 +37,7 @@ struct Test {
   bool wanted = true;  // of yes and no
   OpKind kind{};       // of a collective
   bool nonblocking = false;
+  bool of_call = false;    // asked for each call, although every one answers alike here
   std::string_view shape;  // of a hierarchy
 };
 struct Branch {
@@ -123,6 +124,15 @@ struct Branch {
   return false;
 }
 
+// What the library asks when it prunes the tree: of the communicator, or which collective it is.
+[[nodiscard]] bool of_communicator(const Test& t) {
+  return !t.of_call && t.asks != Asks::kBytes && t.asks != Asks::kTotal && t.asks != Asks::kCount &&
+         t.asks != Asks::kRegular;
+}
+[[nodiscard]] bool is_its_bound(const Test& t, const CollectiveCall& c) {
+  return t.asks == Asks::kRanks && t.bound == Bound::kBelow && t.number == static_cast<std::int64_t>(c.ranks);
+}
+
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
@@ -190,17 +200,20 @@ class Reader {
     struct Flag {
       std::string_view name;
       Asks yes, no;
+      bool of_call = true;
     };
-    constexpr Flag kFlags[] = {{"is_commutative", Asks::kAlways, Asks::kNever},
-                               {"is_op_built_in", Asks::kAlways, Asks::kNever},
-                               {"is_sendbuf_inplace", Asks::kNever, Asks::kAlways},
-                               {"is_multi_threaded", Asks::kNever, Asks::kAlways},
-                               {"is_block_regular", Asks::kRegular, Asks::kRegular},
-                               {"is_node_consecutive", Asks::kNodeConsecutive, Asks::kNodeConsecutive}};
+    constexpr Flag kFlags[] = {
+        {"is_commutative", Asks::kAlways, Asks::kNever},
+        {"is_op_built_in", Asks::kAlways, Asks::kNever},
+        {"is_sendbuf_inplace", Asks::kNever, Asks::kAlways},
+        {"is_multi_threaded", Asks::kNever, Asks::kAlways},
+        {"is_block_regular", Asks::kRegular, Asks::kRegular},
+        {"is_node_consecutive", Asks::kNodeConsecutive, Asks::kNodeConsecutive, false}};
     for (const Flag& f : kFlags) {
       if (f.name != name) continue;
       if (value != "yes" && value != "no" && value != "any") return wrong(m, "not yes or no", "yes, no, any");
       t.wanted = value == "yes";
+      t.of_call = f.of_call && value != "any";
       t.asks = value == "any" ? Asks::kAlways : t.wanted ? f.yes : f.no;
       return t;
     }
@@ -290,6 +303,9 @@ class SelectionRules final : public CollectiveRules {
   SelectionRules(std::vector<Branch> branches, bool algorithms)
       : branches_(std::move(branches)), algorithms_(algorithms), built_in_(mpich_rules()) {}
   [[nodiscard]] bool asks_for_nodes() const override { return true; }
+  [[nodiscard]] bool sends_empties(const CollectiveCall& c) const override {
+    return built_in_->sends_empties(c);
+  }
   [[nodiscard]] Pick pick(const CollectiveCall& c) const override {
     if (c.kind >= OpKind::neighbor_allgather) return built_in_->pick(c);
     // MPICH's compositions come before a file of algorithms.
@@ -312,16 +328,20 @@ class SelectionRules final : public CollectiveRules {
     if (leaf.missing) p.not_supported = "the algorithm that the file of rules names";
     return p;
   }
-  // The first true key is entered; there is no way back.
+  // The first true key is entered; there is no way back. The library prunes the tree for a communicator as far as the first
+  // key that only a call can answer; it evaluates what is below with another function, for which comm_size<N means <= N.
   [[nodiscard]] static const Branch* search(const std::vector<Branch>& branches, const CollectiveCall& c) {
     const std::vector<Branch>* here = &branches;
+    bool pruned = true;
     while (true) {
       const Branch* entered = nullptr;
-      for (const Branch& b : *here)
-        if (b.leaf || true_of(b.test, c)) {
+      for (const Branch& b : *here) {
+        pruned = pruned && (b.leaf || of_communicator(b.test));
+        if (b.leaf || true_of(b.test, c) || (!pruned && is_its_bound(b.test, c))) {
           entered = &b;
           break;
         }
+      }
       if (entered == nullptr || entered->leaf) return entered;
       here = &entered->below;
     }

@@ -1,6 +1,6 @@
 // MPICH's rules (maint/tuning/coll/mpir/generic.json and, on communicators with several ranks on a node of several,
 // maint/tuning/coll/ch4/generic.json; 4.1 to 5.0). Operators count as commutative and built in, buffers as not in place.
-// Non-blocking forms have the messages of the blocking ones, and thresholds of their own.
+// Non-blocking forms have the messages of the blocking ones but where flat.cpp says otherwise, and thresholds of their own.
 #include <algorithm>
 
 #include "replay/collectives/parts.hpp"
@@ -83,7 +83,8 @@ std::string_view flat(const CollectiveCall& c) {
     case OpKind::scatter:
       return "binomial";
     case OpKind::alltoall:
-      if (c.ranks >= kFew && c.bytes <= (c.nonblocking ? kIalltoallShort : kAlltoallShort)) return "brucks";
+      // "comm_size<8", but read as <= (rule_files.cpp, "pruned").
+      if (c.ranks > kFew && c.bytes <= (c.nonblocking ? kIalltoallShort : kAlltoallShort)) return "brucks";
       return c.bytes <= kAlltoallMedium ? "scattered" : "pairwise";
     case OpKind::alltoallv:
     case OpKind::alltoallw:
@@ -103,6 +104,9 @@ class MpichRules final : public CollectiveRules {
     const bool hierarchy = c.nodes != nullptr && c.nodes->hierarchical();
     const std::string_view name = hierarchy ? among_nodes(c) : "";
     return {&library_collective(c.kind, "mpich.", name.empty() ? flat(c) : name)};
+  }
+  [[nodiscard]] bool sends_empties(const CollectiveCall& c) const override {
+    return c.nonblocking && (c.kind == OpKind::bcast || c.kind == OpKind::allreduce);
   }
   [[nodiscard]] bool asks_for_nodes() const override { return true; }
 };

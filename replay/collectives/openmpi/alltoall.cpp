@@ -14,14 +14,14 @@ void openmpi_alltoall_linear_sync(const CollectiveCall& c, std::uint32_t me, Ran
   append_pairs_in_batches(c.at_once == 0 ? c.ranks : c.at_once, 1, c, me, out);
 }
 
-// To rank + k and from rank - k, also where p is a power of two. Nobody sends what is empty.
+// To rank + k and from rank - k, also where p is a power of two.
 void openmpi_alltoall_pairwise(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   const Pairs pairs{c, me};
   out.steps(1, c.ranks, [&](std::uint32_t k) {
     const std::uint32_t to = plus(me, k, c.ranks);
     const std::uint32_t from = minus(me, k, c.ranks);
-    if (pairs.to(to) > 0) pairs.send(out, to);
-    if (pairs.from(from) > 0) pairs.recv(out, from);
+    if (pairs.sends(to)) pairs.send(out, to);
+    if (pairs.receives(from)) pairs.recv(out, from);
     out.next_round();
   });
 }

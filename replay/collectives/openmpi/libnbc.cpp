@@ -77,9 +77,8 @@ void libnbc_reduce_scatter(const CollectiveCall& c, std::uint32_t me, RankSchedu
   const std::size_t from = out.messages.size();
   append_reduce_binomial(b.total(), {c.ranks}, me, out);
   for (std::size_t i = from; i < out.messages.size(); ++i) out.messages[i].blocks = c.ranks;
-  if (me != 0 && b.of(me) > 0) recv_blocks(out, b, 0, me, 1);
-  for (std::uint32_t to = 1; me == 0 && to < c.ranks; ++to)
-    if (b.of(to) > 0) send_blocks(out, b, to, to, 1);
+  if (me != 0) recv_blocks(out, b, 0, me, 1);
+  for (std::uint32_t to = 1; me == 0 && to < c.ranks; ++to) send_blocks(out, b, to, to, 1);
   out.next_round();
 }
 

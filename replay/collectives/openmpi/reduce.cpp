@@ -105,7 +105,7 @@ void openmpi_allreduce_nonoverlapping(const CollectiveCall& c, std::uint32_t me,
 }
 
 void openmpi_allreduce_recursive_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  if (!nothing(c)) append_even_fold_doubling(c.bytes, c.ranks, me, out);
+  if (c.empties || !nothing(c)) append_even_fold_doubling(c.bytes, c.ranks, me, out);
 }
 
 void openmpi_allreduce_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {

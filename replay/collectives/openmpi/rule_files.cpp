@@ -86,7 +86,9 @@ using RuleTable = std::array<std::vector<CommRule>, traces::kOpKindCount>;
 
 class FileRules final : public CollectiveRules {
  public:
-  FileRules(RuleTable table, bool spreads) : table_(std::move(table)), spreads_(spreads) {}
+  // `empties`: as the versions up to 4.1, which read the form that is text.
+  FileRules(RuleTable table, bool spreads, bool empties)
+      : table_(std::move(table)), spreads_(spreads), empties_(empties) {}
   [[nodiscard]] Pick pick(const CollectiveCall& c) const override {
     for (const CommRule& comm : table_[static_cast<std::size_t>(c.kind)]) {
       if (c.nonblocking || c.ranks < comm.from || c.ranks > comm.to || !spread_as(comm.spread, c)) continue;
@@ -100,6 +102,9 @@ class FileRules final : public CollectiveRules {
     }
     return openmpi_rules().pick(c);
   }
+  [[nodiscard]] bool sends_empties(const CollectiveCall& c) const override {
+    return (c.nonblocking || empties_) && openmpi_rules().sends_empties(c);
+  }
   [[nodiscard]] bool asks_for_nodes() const override { return spreads_; }
 
  private:
@@ -110,6 +115,7 @@ class FileRules final : public CollectiveRules {
   }
   RuleTable table_;
   bool spreads_;
+  bool empties_;
 };
 
 // The algorithm with that number, or what is wrong with it.
@@ -360,14 +366,14 @@ class JsonReader {
 Result<std::shared_ptr<const CollectiveRules>> read_openmpi_rules(const std::string& file,
                                                                   std::string_view text) {
   WEFT_ASSIGN(RuleTable table, TextReader(file, text).whole());
-  return std::shared_ptr<const CollectiveRules>(std::make_shared<FileRules>(std::move(table), false));
+  return std::shared_ptr<const CollectiveRules>(std::make_shared<FileRules>(std::move(table), false, true));
 }
 
 Result<std::shared_ptr<const CollectiveRules>> read_openmpi_rules(const std::string& file, const Json& root) {
   JsonReader reader(file);
   WEFT_ASSIGN(RuleTable table, reader.whole(root));
   return std::shared_ptr<const CollectiveRules>(
-      std::make_shared<FileRules>(std::move(table), reader.spreads));
+      std::make_shared<FileRules>(std::move(table), reader.spreads, false));
 }
 
 }  // namespace weft::replay::collectives

@@ -263,6 +263,23 @@ class OpenMpiRules final : public CollectiveRules {
     if (han_ && takes_han(c)) return {&library_collective(c.kind, "openmpi.", "han")};
     return {by_number_[static_cast<std::size_t>(c.kind)][openmpi_number(c)]};
   }
+  // 4.1's alltoallv posts a message for every pair, 5.0's not; libnbc does, but for alltoallv and alltoallw.
+  [[nodiscard]] bool sends_empties(const CollectiveCall& c) const override {
+    if (!c.nonblocking) return c.kind == OpKind::alltoallv && !han_;
+    switch (c.kind) {
+      case OpKind::gather:
+      case OpKind::gatherv:
+      case OpKind::scatter:
+      case OpKind::scatterv:
+      case OpKind::allgather:
+      case OpKind::allgatherv:
+      case OpKind::alltoall:
+      case OpKind::exscan:
+        return true;
+      default:
+        return false;
+    }
+  }
   [[nodiscard]] bool asks_for_nodes() const override { return han_; }
 
  private:

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -136,6 +137,28 @@ TEST(MpichRuleFile, EntersTheFirstTrueKeyAndNamesAlgorithmsOfFlatCommunicators) 
   RankSchedule s;
   build_chosen(**r, call(OpKind::gather, 4, 8), 0, s);
   EXPECT_FALSE(s.not_supported.empty()) << "refused when a call wants it";
+}
+
+// MPICH prunes the tree with `<` for comm_size<N as far as the first key about the call; what is below is read as `<=`.
+TEST(MpichRuleFile, BoundsOfRanksBelowKeysOfTheCallAreIncluded) {
+  const auto picks = [](const std::string& outer) {
+    const std::string choice = R"({"comm_size<8": {"algorithm=MPIR_Alltoall_intra_scattered": {}},
+                                   "comm_size=any": {"algorithm=MPIR_Alltoall_intra_brucks": {}}})";
+    const auto r = rules_of(
+        "{\"collective=alltoall\": {" + outer + choice +
+        std::string(static_cast<std::size_t>(std::ranges::count(outer, '{') - std::ranges::count(outer, '}')),
+                    '}') +
+        "}}");
+    EXPECT_TRUE(r) << r.error().message();
+    std::string out;
+    for (const std::uint32_t p : {7u, 8u, 9u}) out += picked(*r, call(OpKind::alltoall, p, 8))[6];
+    return out;
+  };
+  for (const char* communicators : {R"("comm_type=intra": )", R"("comm_hierarchy=any": {"comm_size=any": )"})
+    EXPECT_EQ(picks(communicators), "sbb") << communicators;
+  for (const char* calls : {R"("is_sendbuf_inplace=no": )", R"("comm_type=intra": {"avg_msg_size<=256": )",
+                            R"("avg_msg_size<=4": {}, "comm_type=intra": )"})
+    EXPECT_EQ(picks(calls), "ssb") << calls;
 }
 
 TEST(MpichRuleFile, CompositionsAreForCommunicatorsWithNodes) {

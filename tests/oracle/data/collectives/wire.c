@@ -3,6 +3,9 @@
  *
  * Open MPI 4.1: counts in the point-to-point layer: mca_pml is a table of functions (ompi/mca/pml/pml.h), of which
  * isend_init is the 10th, isend the 11th and send the 12th; what is initialised is started once.
+ * With -DUNEVEN: other calls and sizes, none among them; after the bytes e comes a number: 0, all counts are e; 1, rank r has
+ * (r % 3) e and 8 more if it is odd, and s sends (3 s + 5 t) % 4 e to t; 2, odd ranks have e and even ones nothing, and s sends e
+ * to t if one of them is odd.
  * With -DCOUNT_UCX (MPICH on UCX): counts the calls of ucp_tag_send_nbx and ucp_tag_send_sync_nbx by their end point, which
  * a first message to each rank tells. A derived datatype counts as one byte. */
 #define _GNU_SOURCE
@@ -78,6 +81,15 @@ static void start_counting(int me, int p) {
 }
 #endif
 
+#ifdef UNEVEN
+static const char* const kCalls[] = {
+    "gatherv",     "scatterv",   "allgatherv",      "alltoallv", "reduce_scatter", "igatherv", "iscatterv",
+    "iallgatherv", "ialltoallv", "ireduce_scatter", "bcast",     "gather",         "scatter",  "allgather",
+    "alltoall",    "reduce",     "allreduce",       "scan",      "exscan",         "ibcast",   "igather",
+    "iscatter",    "iallgather", "ialltoall",       "ireduce",   "iallreduce",     "iscan",    "iexscan"};
+static const long kSizes[] = {0, 8, 104, 65528, 560008};
+#else
+static const long kSizes[] = {8, 64, 512, 1024, 4096, 16384, 65536, 262144, 1048576};
 static const char* const kCalls[] = {"barrier",
                                      "bcast",
                                      "gather",
@@ -104,24 +116,36 @@ static const char* const kCalls[] = {"barrier",
                                      "iscatter",
                                      "ireduce_scatter_block",
                                      "iscan"};
+#endif
 
 static char *x, *y;
-static int *counts, *places;
+static int *counts, *places, *to, *from, *to_place, *from_place;
 
-static void call(const char* name, int e, int root, MPI_Request* q) {
+static void set_counts(int e, int mode, int me, int p) {
+  for (int r = 0, at = 0, out = 0, in = 0; r < p; ++r) {
+    counts[r] = mode == 0 ? e : mode == 1 ? r % 3 * e + r % 2 : r % 2 * e;
+    to[r] = mode == 0 ? e : mode == 1 ? (3 * me + 5 * r) % 4 * e : (me + r) % 2 * e;
+    from[r] = mode == 0 ? e : mode == 1 ? (3 * r + 5 * me) % 4 * e : (me + r) % 2 * e;
+    places[r] = at, at += counts[r];
+    to_place[r] = out, out += to[r];
+    from_place[r] = in, in += from[r];
+  }
+}
+
+static void call(const char* name, int e, int root, int mine, MPI_Request* q) {
   const MPI_Comm w = MPI_COMM_WORLD;
   const MPI_Datatype d = MPI_DOUBLE;
 #define IS(text) (strcmp(name, text) == 0)
   if (IS("barrier")) MPI_Barrier(w);
   if (IS("bcast")) MPI_Bcast(x, e, d, root, w);
   if (IS("gather")) MPI_Gather(x, e, d, y, e, d, root, w);
-  if (IS("gatherv")) MPI_Gatherv(x, e, d, y, counts, places, d, root, w);
+  if (IS("gatherv")) MPI_Gatherv(x, mine, d, y, counts, places, d, root, w);
   if (IS("scatter")) MPI_Scatter(x, e, d, y, e, d, root, w);
-  if (IS("scatterv")) MPI_Scatterv(x, counts, places, d, y, e, d, root, w);
+  if (IS("scatterv")) MPI_Scatterv(x, counts, places, d, y, mine, d, root, w);
   if (IS("allgather")) MPI_Allgather(x, e, d, y, e, d, w);
-  if (IS("allgatherv")) MPI_Allgatherv(x, e, d, y, counts, places, d, w);
+  if (IS("allgatherv")) MPI_Allgatherv(x, mine, d, y, counts, places, d, w);
   if (IS("alltoall")) MPI_Alltoall(x, e, d, y, e, d, w);
-  if (IS("alltoallv")) MPI_Alltoallv(x, counts, places, d, y, counts, places, d, w);
+  if (IS("alltoallv")) MPI_Alltoallv(x, to, to_place, d, y, from, from_place, d, w);
   if (IS("reduce")) MPI_Reduce(x, y, e, d, MPI_SUM, root, w);
   if (IS("allreduce")) MPI_Allreduce(x, y, e, d, MPI_SUM, w);
   if (IS("reduce_scatter")) MPI_Reduce_scatter(x, y, counts, d, MPI_SUM, w);
@@ -138,10 +162,15 @@ static void call(const char* name, int e, int root, MPI_Request* q) {
   if (IS("iscatter")) MPI_Iscatter(x, e, d, y, e, d, root, w, q);
   if (IS("ireduce_scatter_block")) MPI_Ireduce_scatter_block(x, y, e, d, MPI_SUM, w, q);
   if (IS("iscan")) MPI_Iscan(x, y, e, d, MPI_SUM, w, q);
+  if (IS("iexscan")) MPI_Iexscan(x, y, e, d, MPI_SUM, w, q);
+  if (IS("igatherv")) MPI_Igatherv(x, mine, d, y, counts, places, d, root, w, q);
+  if (IS("iscatterv")) MPI_Iscatterv(x, counts, places, d, y, mine, d, root, w, q);
+  if (IS("iallgatherv")) MPI_Iallgatherv(x, mine, d, y, counts, places, d, w, q);
+  if (IS("ialltoallv")) MPI_Ialltoallv(x, to, to_place, d, y, from, from_place, d, w, q);
+  if (IS("ireduce_scatter")) MPI_Ireduce_scatter(x, y, counts, d, MPI_SUM, w, q);
 }
 
 int main(int argc, char** argv) {
-  static const long kSizes[] = {8, 64, 512, 1024, 4096, 16384, 65536, 262144, 1048576};
   int p, me;
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &p);
@@ -149,7 +178,9 @@ int main(int argc, char** argv) {
   if (p > 64) MPI_Abort(MPI_COMM_WORLD, 2);
   const size_t n = (size_t)p;
   start_counting(me, p);
-  x = calloc(n, 1048576), y = calloc(n, 1048576);
+  x = calloc(4 * n, 1048576), y = calloc(4 * n, 1048576);
+  to = calloc(n, sizeof *to), from = calloc(n, sizeof *from);
+  to_place = calloc(n, sizeof *to), from_place = calloc(n, sizeof *from);
   counts = calloc(n, sizeof *counts), places = calloc(n, sizeof *places);
   unsigned long *mine = calloc(2 * n, sizeof *mine), *all = calloc(2 * n * n, sizeof *all);
   for (size_t i = 0; i < sizeof kCalls / sizeof *kCalls; ++i) {
@@ -158,22 +189,30 @@ int main(int argc, char** argv) {
     const int rooted = strcmp(blocking, "bcast") == 0 || strncmp(blocking, "gather", 6) == 0 ||
                        strncmp(blocking, "scatter", 7) == 0 || strcmp(blocking, "reduce") == 0;
     const size_t sizes = strcmp(blocking, "barrier") == 0 ? 1 : sizeof kSizes / sizeof *kSizes;
+    int modes = 1;
+#ifdef UNEVEN
+    if (strcmp(blocking, "reduce_scatter") == 0 || name[strlen(name) - 1] == 'v') modes = 3;
+#endif
     for (int last = 0; last <= rooted; ++last)
-      for (size_t k = 0; k < sizes; ++k) {
+      for (size_t k = 0; k < sizes * (size_t)modes; ++k) {
         const int root = last ? p - 1 : 0;
-        const long size = sizes == 1 ? 0 : kSizes[k];
+        const int mode = (int)(k / sizes);
+        const long size = sizes == 1 ? 0 : kSizes[k % sizes];
         const int e = (int)(size / 8);
         MPI_Request q = MPI_REQUEST_NULL;
-        for (int r = 0; r < p; ++r) counts[r] = e, places[r] = r * e;
+        set_counts(e, mode, me, p);
         MPI_Barrier(MPI_COMM_WORLD);
         for (int r = 0; r < p; ++r) mine[r] = messages[r], mine[p + r] = bytes_sent[r];
-        call(name, e, root, &q);
+        call(name, e, root, counts[me], &q);
         MPI_Wait(&q, MPI_STATUS_IGNORE);
         for (int r = 0; r < p; ++r)
           mine[r] = messages[r] - mine[r], mine[p + r] = bytes_sent[r] - mine[p + r];
         MPI_Gather(mine, 2 * p, MPI_UNSIGNED_LONG, all, 2 * p, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
         if (me != 0) continue;
         printf("%s %d %d %ld", name, p, root, size);
+#ifdef UNEVEN
+        printf(" %d", mode);
+#endif
         for (int s = 0; s < p; ++s)
           for (int t = 0; t < p; ++t)
             if (s != t && all[2 * p * s + t] != 0)
