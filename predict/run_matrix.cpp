@@ -59,7 +59,10 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
     WEFT_ASSIGN(run.result, replay::replay_verified(*trace, platform, placement.hosts, mine,
                                                     run.facts.verified.emplace()));
   } else {
-    WEFT_ASSIGN(run.result, replay::replay(*trace, platform, placement.hosts, mine));
+    auto result = replay::replay(*trace, platform, placement.hosts, mine);
+    if (!result && result.error().where.empty())
+      result.error().where = fmt::format("{} on {}", run.trace, platform_label(platform));
+    WEFT_ASSIGN(run.result, std::move(result));
   }
   if (request.ideal && run.result.ideal.known) {
     run.facts.ideal = run.result.ideal.makespan;

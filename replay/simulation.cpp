@@ -1,5 +1,7 @@
 #include "replay/simulation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -155,6 +157,19 @@ void Simulation::report_progress() {
   next_report_ = ranks_.ops_done() + 65536;
 }
 
+// Whose doing comes next.
+std::string Simulation::next_in_words() const {
+  const auto message = [this](std::uint32_t i) {
+    return copies_.any() && copies_.has(i)
+               ? std::string("a copy")
+               : fmt::format("a message from rank {} to rank {}", messages_[i].src, messages_[i].dst);
+  };
+  if (network_.next_time() < agenda_.next_time()) return message(network_.next_owner());
+  const Agenda::Event& e = agenda_.top();
+  if (by_rank(e.kind)) return fmt::format("operation {} of rank {}", ranks_[e.index].pc, e.index);
+  return by_message(e.kind) ? message(e.index) : std::string();
+}
+
 Result<ReplayResult> Simulation::run() {
   const auto looks = [&, many = ranks_.many()] {
     if (many) prefetch_next();
@@ -165,7 +180,8 @@ Result<ReplayResult> Simulation::run() {
     if (agenda_.failed()) return agenda_.take_error();
     const Next next = next_of(agenda_, network_, clock_audit_, looks);
     if (next == Next::kNothing) return collect();
-    if (next == Next::kTooLate) return bad_input({}, kPastTheEnd, {}, "a run shorter than 106 days");
+    if (next == Next::kTooLate)
+      return bad_input({}, kPastTheEnd, next_in_words(), "a run shorter than 106 days");
     ++event_count_;
     if (next == Next::kEvent)
       handle(agenda_.take());

@@ -70,6 +70,7 @@ class Simulation {
   void flow_over(std::uint32_t owner);
   void prefetch_next();
   void report_progress();
+  [[nodiscard]] std::string next_in_words() const;
   [[nodiscard]] ReplayResult collect();
   void collect_ranks(ReplayResult& out);
 
