@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -213,7 +214,24 @@ Result<void> check(const Options& o, const Platform& p) {
   return {};
 }
 
+// What of the platform is not in an export, which has links and (a routes file) routes.
+std::vector<std::string> left_out(const Platform& p) {
+  std::vector<std::string> out;
+  if (p.ranks_per_host > 1) out.push_back(fmt::format("{} ranks a host", p.ranks_per_host));
+  if (p.compute.has_kernels()) out.emplace_back("costs of kernels");
+  if (p.mpi.piecewise()) out.emplace_back("costs of messages by size");
+  if (p.compute.sockets > 1) out.emplace_back("sockets");
+  if (!p.fabric.port_shares().empty()) out.emplace_back("shares of ports");
+  if (p.fabric.pcie() != nullptr) out.emplace_back("arbitration of PCIe trees");
+  return out;
+}
+
 Result<void> export_platform(const Options& o, const Platform& p) {
+  if (const auto missing = left_out(p); !missing.empty() && !o.common.quiet)
+    std::fputs(fmt::format("note: the export has links{}; left out: {}, speed of hosts, MPI parameters\n",
+                           o.to == "routes" ? " and routes" : "", fmt::join(missing, ", "))
+                   .c_str(),
+               stderr);
   if (o.to == "routes") {
     WEFT_ASSIGN(const std::string text, to_routes(p.fabric));
     return o.common.outputs->write("--output", text);

@@ -131,6 +131,17 @@ TEST_F(OutputTest, APlatformSaysWhatItLacksAndItsCsvIsExact) {
   EXPECT_THAT(w.read("p.csv"), HasSubstr("," + json::parse(w.read("p.json"))["mean_hops"].dump() + ","));
 }
 
+TEST_F(OutputTest, AnExportedPlatformSaysWhatItLacks) {
+  EXPECT_EQ(w.weft("platform export torus-16 -o t.dot").err, "");
+  EXPECT_EQ(
+      w.weft("platform export dahu --to graphml -o d.graphml").err,
+      "note: the export has links; left out: 32 ranks a host, costs of kernels, costs of messages by size, "
+      "sockets, shares of ports, speed of hosts, MPI parameters\n");
+  EXPECT_EQ(w.weft("platform export cs-storm --to routes -o c.txt").err,
+            "note: the export has links and routes; left out: arbitration of PCIe trees, speed of hosts, MPI "
+            "parameters\n");
+}
+
 // The old file would be whole until the new one replaced it, but then it is gone.
 TEST_F(OutputTest, AnInputIsNoOutput) {
   w.write("p.textproto", "topology { family: \"crossbar\" set: \"n=4\" }\n");
