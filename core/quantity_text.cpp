@@ -81,7 +81,8 @@ Result<Bytes> parse_bytes(std::string_view text, std::string_view where) {
   if (v > 9.0e18)
     return bad_input(std::string(where), "size is too large", std::string(text), "at most 9e18B");
   if (v != std::floor(v))
-    return bad_input(std::string(where), "size is not a whole number of bytes", std::string(text));
+    return bad_input(std::string(where), "size is not a whole number of bytes", std::string(text),
+                     fmt::format("{:.0f}B or {:.0f}B", std::floor(v), std::ceil(v)));
   return Bytes(static_cast<std::int64_t>(v));
 }
 

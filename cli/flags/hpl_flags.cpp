@@ -30,11 +30,12 @@ Result<std::vector<T>> list_of(const std::string& text, std::string_view option,
 }
 
 Result<std::int64_t> whole(std::string_view text, std::string_view option, std::int64_t least) {
+  constexpr std::int64_t kMost = 2147483646;
   std::int64_t v = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (code != std::errc{} || end != text.data() + text.size() || v < least || v > 2147483646)
+  if (code != std::errc{} || end != text.data() + text.size() || v < least || v > kMost)
     return usage_error(fmt::format("{}: not a valid number", option), std::string(text),
-                       fmt::format("a whole number, at least {}", least));
+                       fmt::format("a whole number from {} to {}", least, kMost));
   return v;
 }
 
