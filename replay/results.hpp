@@ -131,9 +131,9 @@ struct PathSegment {
 
 struct PathResult {
   bool known = false;
-  PathParts parts{};                  // add up to the makespan
-  std::vector<PathSegment> segments;  // from 0 to the makespan
-  std::uint64_t messages = 0;
+  PathParts parts{};                         // add up to the makespan
+  std::vector<PathSegment> segments;         // from 0 to the makespan
+  std::uint64_t messages = 0;                // whose data are on it
   std::uint64_t bytes = 0;                   // of them
   Duration local{0};                         // of kTransfer: copies within a host, at their own pace
   std::uint64_t local_bytes = 0;             // of `bytes`

@@ -50,6 +50,11 @@ struct Sent {
   return false;
 }
 
+// Links of the network on a route.
+[[nodiscard]] inline std::uint16_t hops_of(const topology::RouteCache::Route& route) {
+  return route.in_host ? std::uint16_t{0}
+                       : static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
+}
 // From the send of a message that is not eager until its envelope is there, over a route of that latency.
 [[nodiscard]] inline Elapsed request_way(const MessageCost& cost, bool in_host, Duration latency) {
   return in_host ? cost.local_leg() : cost.envelope(latency);
@@ -87,7 +92,7 @@ template <class LatencyBack>
     return leave_socket(m, cost, traffic, at, before);
   m.state |= kStarted;
   m.left = at + before;
-  m.hops = static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
+  m.hops = hops_of(route);
   const Elapsed latency =
       before + cost.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager, m.found());
   traffic.left(m, latency);

@@ -29,7 +29,11 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   if (cost_.known_at_once()) {
     m.visible = agenda_.now();
     if (m.protocol != Protocol::kEager) {
-      if (a != b) m.visible = agenda_.now() + cost_.envelope(router_.between(a, b).latency);
+      if (a != b) {
+        const auto route = router_.between(a, b);
+        m.hops = hops_of(route);
+        m.visible = agenda_.now() + cost_.envelope(route.latency);
+      }
     } else {
       leave(i, kNoTime);
       if (agenda_.failed()) return;
@@ -43,6 +47,7 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   // Rendezvous: a request to send travels first.
   const auto route = router_.of_pair(m);
   if (!route.reachable) return no_route(m);
+  m.hops = hops_of(route);
   const Elapsed way = request_way(cost_, a == b, route.latency);
   m.visible = agenda_.now() + way;
   agenda_.post_in_turn(way, EventKind::kEnvelope, i);

@@ -101,7 +101,9 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender) {
   n.parts[kShare] = of(a, Cause::kContention);
   n.parts[kTurn] = of(a, Cause::kInOrder) + of(a, Cause::kLateSender) + of(a, Cause::kLateReceiver);
   n.end = agenda_.now();
-  n.op = static_cast<std::uint64_t>(m.bytes);
+  // A probe waits for the request of a message alone; its data come later, and are what counts.
+  n.is_request = (m.state & kStarted) == 0;
+  n.op = n.is_request ? 0 : static_cast<std::uint64_t>(m.bytes);
   n.rank = m.src;
   n.receiver = m.dst;
   n.region = heads_[sender ? m.src : m.dst].region;
@@ -113,8 +115,9 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender) {
   if (m.hops > 0) {
     const bool asks = m.protocol != Protocol::kEager && !cost_.known_at_once();
     const bool asked_in_time = asks && (m.state & kLateReceived) == 0;
-    n.trips =
-        static_cast<std::uint8_t>(1 + (asked_in_time ? 1 : 0) + (asks && cost_.has_permission() ? 1 : 0));
+    n.trips = n.is_request ? std::uint8_t{1}
+                           : static_cast<std::uint8_t>(1 + (asked_in_time ? 1 : 0) +
+                                                       (asks && cost_.has_permission() ? 1 : 0));
     n.hops = static_cast<std::uint16_t>(std::min(0xffff, n.trips * m.hops));
   }
   return node;
@@ -261,7 +264,7 @@ PathResult CriticalPath::path() {
         s.receiver = RankId(n.receiver);
         s.bytes = n.op;
         s.held_by = n.held_by;
-        ++out.messages;
+        out.messages += n.is_request ? 0 : 1;
         out.bytes += n.op;
         if (n.local) out.local_bytes += n.op;
         out.trips += n.trips;

@@ -109,7 +109,8 @@ class CriticalPath {
     std::uint16_t hops = 0;  // links that latencies of the message were paid for
     std::uint8_t trips = 0;  // request, permission and data of the message, as far as they count
     bool is_message = false;
-    bool local = false;  // a message within a host
+    bool is_request = false;  // ... of which only the request has come
+    bool local = false;       // a message within a host
   };
   // Where a rank's accounts stood when its newest node ended.
   struct Head {

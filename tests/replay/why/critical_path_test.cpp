@@ -77,6 +77,30 @@ TEST(CriticalPath, ARendezvousBeginsWithItsLaterSide) {
   }
 }
 
+// A probe waits for the request, the receive after it for the data: two stretches of one message, whose latencies add up to
+// what the makespan grows by.
+TEST(CriticalPath, AProbedRendezvousIsOneMessageOfAllItsTrips) {
+  for (const RawMode raw : {RawMode::kOff, RawMode::kRendezvous}) {
+    MemoryTrace t(2);
+    t.compute(1, Duration(100 * kMicro));
+    t.p2p(1, OpKind::send, 0, 0, kLarge);
+    t.p2p(0, OpKind::probe, 1, 0, 0);
+    t.compute(0, Duration(5 * kMicro));
+    t.p2p(0, OpKind::recv, 1, 0, kLarge);
+    ReplayOptions o;
+    o.raw = raw;
+    auto p = microsecond_platform();
+    const auto r = run(t, p, o);
+    EXPECT_EQ(way(r),
+              raw == RawMode::kOff ? "1 1>0 0 1>0 0" : "1 1>0 0 1>0");  // receiving takes time or none
+    EXPECT_EQ(r.path.messages, 1u);
+    EXPECT_EQ(r.path.bytes, static_cast<std::uint64_t>(kLarge));
+    EXPECT_EQ(r.path.trips, raw == RawMode::kOff ? 3u : 2u);
+    p.fabric.add_switch_latency(Duration(1000));
+    EXPECT_EQ((run(t, p, o).makespan - r.makespan).count(), 1000 * static_cast<std::int64_t>(r.path.trips));
+  }
+}
+
 // Two messages of 1 MB into one host: the path is one of them, and half of its time is the other one's doing, on the link
 // that both cross.
 TEST(CriticalPath, ContentionIsBookedOnTheLinkThatHeldTheMessage) {
