@@ -28,10 +28,13 @@ RankTimes times_of_rank(const Rank& k, std::uint32_t r, const CauseBook& causes,
 
 void tell_traffic(const Traffic& traffic, const CauseBook& causes, ReplayResult& out) {
   out.fingerprint = traffic.fingerprint();
-  out.point_to_point = traffic.point_to_point().rounded();
-  Costs all = traffic.all();
-  all.late_sender += causes.sum(Cause::kLateSender);
-  all.late_receiver += causes.sum(Cause::kLateReceiver);
+  Costs all = traffic.all(), written = traffic.point_to_point();
+  for (const auto& [cause, late] : {std::pair(Cause::kLateSender, &Costs::late_sender),
+                                    std::pair(Cause::kLateReceiver, &Costs::late_receiver)}) {
+    all.*late += causes.sum(cause);
+    written.*late += causes.sum(cause) - causes.sum_of_collectives(cause);
+  }
+  out.point_to_point = written.rounded();
   out.network = all.rounded();
 }
 

@@ -168,7 +168,7 @@ class DirectReplay final : private PollView {
   // The rank waits until `end`, if that is to come.
   [[gnu::always_inline]] void wait_until(std::uint32_t r, Rank& k, Lane& l, Part part, const End& end) {
     if (end.at <= l.clock) return;
-    causes_.explain(causes_.of(r), messages_[end.message], end.sender, l.clock, end.at);
+    causes_.waited(r, messages_[end.message], end.sender, l.clock, end.at);
     k.spend(part, end.at - l.clock);
     l.clock = end.at;
     l.since = messages_[end.message].flow_start;

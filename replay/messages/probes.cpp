@@ -13,7 +13,7 @@ void Probes::poke(std::uint32_t r) {
   if (i == kNone) return;
   const Message& m = messages_[i];
   if (visible(m)) {
-    causes_.explain(causes_.of(r), m, false, k.blocked_since, agenda_.now());
+    causes_.waited(r, m, false, k.blocked_since, agenda_.now());
     hindsight_.woken(r, m, false);
     return ranks_.make_ready(r);
   }

@@ -26,7 +26,7 @@ class Waits {
   void message_over(std::uint32_t rank, Target t, std::int64_t bytes, const Message* m, bool sender) {
     if (!ends(rank, t, bytes)) return;
     if (m != nullptr) {
-      causes_.explain(causes_.of(rank), *m, sender, ranks_[rank].blocked_since, agenda_.now());
+      causes_.waited(rank, *m, sender, ranks_[rank].blocked_since, agenda_.now());
       hindsight_.woken(rank, *m, sender);
     }
     ranks_.make_ready(rank);
@@ -43,7 +43,8 @@ class Waits {
                        const CauseBook::Account& causes) {
     hindsight_.run_over(run, rank, t);
     if (!ends(rank, t, 0)) return;
-    if (t.value != Target::kBlocking && window == ranks_[rank].blocked_since) causes_.add(rank, causes);
+    if (t.value != Target::kBlocking && window == ranks_[rank].blocked_since)
+      causes_.add_collective(rank, causes);
     hindsight_.woken_by_run(rank, run);
     ranks_.make_ready(rank);
   }

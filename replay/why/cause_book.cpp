@@ -36,17 +36,19 @@ void CauseBook::explain(Account& account, const Message& m, bool sender, Instant
   account[static_cast<std::size_t>(sender ? Cause::kLateReceiver : Cause::kLateSender)] += to - from;
 }
 
-void CauseBook::explain_series(Account& account, const std::array<double, kCauseCount>& seconds,
-                               Elapsed total) {
+void CauseBook::waited_for_series(std::uint32_t rank, const std::array<double, kCauseCount>& seconds,
+                                  Elapsed total) {
+  Account part{};
   const auto largest =
       static_cast<std::size_t>(std::max_element(seconds.begin(), seconds.end()) - seconds.begin());
   for (std::size_t c = 0; c < kCauseCount; ++c) {
     if (c == largest) continue;
     const Elapsed d = Elapsed::of_seconds(std::max(0.0, seconds[c]));
-    account[c] += d;
+    part[c] += d;
     total = total - d;
   }
-  account[largest] += total;
+  part[largest] += total;
+  add_collective(rank, part);
 }
 
 void CauseBook::round(RankTimes& t, std::uint32_t rank, Elapsed computed, bool finished) const {

@@ -141,10 +141,8 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
   const auto ranks = by_rank(path);
   std::string out =
       wrap(fmt::format("critical path: {} and {} of {}{}\n",
-                       counted(static_cast<std::size_t>(std::ranges::count_if(
-                                   path.segments, [](const auto& s) { return !s.is_message(); })),
-                               "stretch") +
-                           " of " + counted(ranks.size(), "rank"),
+                       counted(path.segments.size() - path.messages, "stretch") + " of " +
+                           counted(ranks.size(), "rank"),
                        counted(path.messages, "message"), show_bytes(path.bytes),
                        ranks.empty() ? ""
                                      : fmt::format(", longest on rank {} ({})", ranks.front().first.index(),

@@ -36,6 +36,36 @@ Op probe(OpKind kind, std::uint8_t flags = 0) {
   return op;
 }
 
+// What ranks waited for senders is told of messages that the trace has apart from those that collectives are made of, blocking
+// or not.
+TEST(Causes, LateSendersOfWrittenMessagesAreApart) {
+  for (const bool ahead : {true, false})
+    for (const bool blocking : {true, false}) {
+      MemoryTrace t(2);
+      t.compute(1, Duration(50 * kMicro));
+      t.p2p(1, OpKind::send, 0, 0, kSmall);
+      t.p2p(0, OpKind::recv, 1, 0, kSmall);
+      t.compute(1, Duration(200 * kMicro));
+      for (std::uint32_t r = 0; r < 2; ++r)
+        if (blocking) {
+          t.collective(r, OpKind::barrier, traces::kAnySource, 0, CommId(0));
+        } else {
+          Op op;
+          op.kind = OpKind::ibarrier;
+          op.peer = traces::kAnySource;
+          op.request = 0;
+          t.add(r, op);
+          t.wait(r, 0);
+        }
+      ReplayOptions o;
+      o.ranks_ahead = ahead;
+      const auto r = run(t, o);
+      EXPECT_EQ(r.point_to_point.late_sender, TimeSum(Duration(53 * kMicro)));
+      EXPECT_GT(r.network.late_sender, TimeSum(Duration(240 * kMicro)));
+      EXPECT_LT(r.network.late_sender, TimeSum(Duration(260 * kMicro)));
+    }
+}
+
 // The sender computes for 50 ms; whatever the receiver waits in, it waits for a late sender.
 TEST(Causes, ALateSenderIsBookedWhateverTheReceiverWaitsIn) {
   const Duration late(50'000 * kMicro);
