@@ -29,6 +29,7 @@ void DirectReplay::see(const Message& m) const {
   Rank& k = ranks_[rank];
   Lane& l = lanes_[rank];
   if (target.value == Target::kBlocking) {
+    if (!end.sender) l.received = bytes;
     if (end.message != kNone && end.after(l.last)) {
       let_go(l.last);
       l.last = end;

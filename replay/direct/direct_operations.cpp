@@ -50,7 +50,7 @@ using traces::OpKind;
     if (given_up_ || await(k) == Step::kBlocked) return Step::kBlocked;
   }
   wait_until_last(r, k, l, Part::kRecv);
-  if (overheads_) spend(r, k, l, Part::kRecv, cost_.recv(op.amount), Cause::kRecvOverhead);
+  if (overheads_) spend(r, k, l, Part::kRecv, cost_.recv(l.received), Cause::kRecvOverhead);
   return Step::kDone;
 }
 
@@ -83,7 +83,7 @@ Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
     if (given_up_ || await(k) == Step::kBlocked) return Step::kBlocked;
   }
   wait_until_last(r, k, l, Part::kSend);
-  if (overheads_ && receives) spend(r, k, l, Part::kSend, cost_.recv(half.amount), Cause::kRecvOverhead);
+  if (overheads_ && receives) spend(r, k, l, Part::kSend, cost_.recv(l.received), Cause::kRecvOverhead);
   return Step::kBothDone;
 }
 
@@ -106,7 +106,7 @@ template <bool kReceive>
 [[gnu::always_inline]] inline void DirectReplay::post_request(std::uint32_t r, Lane& l, const Op& op,
                                                               Target target) {
   if (op.peer == kProcNull)
-    tell(r, target, {l.clock, kNone, !kReceive}, 0);
+    tell(r, target, {l.clock, kNone, !kReceive}, Requests::kNoMessage);
   else if (op.peer < 0)
     give_up();
   else if constexpr (kReceive)
@@ -146,7 +146,8 @@ Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
       op.kind == OpKind::testsome)
     spend(r, k, l, Part::kWait, test_cost_, Cause::kPolls);
   l.requests.collect(slots, [&](End& end, bool receive, std::int64_t bytes) {
-    if (receive && overheads_) spend(r, k, l, Part::kWait, cost_.recv(bytes), Cause::kRecvOverhead);
+    if (receive && overheads_ && bytes != Requests::kNoMessage)
+      spend(r, k, l, Part::kWait, cost_.recv(bytes), Cause::kRecvOverhead);
     let_go(end);
   });
   return Step::kDone;
@@ -161,7 +162,8 @@ Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   }
   l.requests.collect(std::array<std::int64_t, 1>{slot}, [&](End& end, bool receive, std::int64_t bytes) {
     wait_until(r, k, l, Part::kWait, end);
-    if (receive && overheads_) spend(r, k, l, Part::kWait, cost_.recv(bytes), Cause::kRecvOverhead);
+    if (receive && overheads_ && bytes != Requests::kNoMessage)
+      spend(r, k, l, Part::kWait, cost_.recv(bytes), Cause::kRecvOverhead);
     let_go(end);
   });
   return Step::kDone;
@@ -237,7 +239,9 @@ Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   for (const std::int64_t v : slots) {
     if (!l.requests.is_inactive(v)) return give_up();
     const auto slot = static_cast<std::uint32_t>(v);
-    if (overheads_ && !l.requests.is_receive(slot)) cost += cost_.isend(l.requests.operation(slot).amount);
+    const Op& posted = l.requests.operation(slot);
+    if (overheads_ && !l.requests.is_receive(slot) && posted.peer != kProcNull)
+      cost += cost_.isend(posted.amount);
   }
   const auto post = [&](bool receives, bool sends) {
     for (const std::int64_t v : slots) {

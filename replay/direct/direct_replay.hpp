@@ -103,6 +103,7 @@ class DirectReplay final : private PollView {
     std::uint32_t ahead = 0;    // its messages that have not started
     RequestRows<End> requests;  // with when it is over; complete: that is known
     End last;                   // the latest of what its blocking call awaits
+    std::int64_t received = 0;  // bytes of the message that such a call received last
     Instant looked;             // when it was last told that a message can be seen
     std::unique_ptr<Call> call;
     std::vector<std::uint32_t> calls;  // of collectives so far, by communicator

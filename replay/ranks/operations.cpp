@@ -103,7 +103,7 @@ Step Operations::recv(std::uint32_t r, Rank& k, const Op& op) {
     }
   }
   if (overheads_) {
-    const Elapsed d = cost_.recv(op.amount);
+    const Elapsed d = cost_.recv(k.received);
     if (d > kNoTime) return pay(r, k, d, Cause::kRecvOverhead, Stage::kFinishing);
   }
   return Step::kDone;
@@ -150,7 +150,7 @@ Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op, const Op& half
     }
   }
   if (overheads_ && receives) {
-    const Elapsed d = cost_.recv(half.amount);
+    const Elapsed d = cost_.recv(k.received);
     if (d > kNoTime) return pay(r, k, d, Cause::kRecvOverhead, Stage::kFinishing);
   }
   return Step::kBothDone;
@@ -159,7 +159,7 @@ Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op, const Op& half
 void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op) {
   if (op.peer == kProcNull) {
     hindsight_.no_message(r, slot);
-    k.requests.complete(slot, 0);
+    k.requests.complete(slot, Requests::kNoMessage);
     return;
   }
   if (k.requests.is_receive(slot))
@@ -212,7 +212,7 @@ Step Operations::cancel(std::uint32_t r, Rank& k, const Op& op) {
   hindsight_.depends_on_time();
   if (k.requests.is_active(op.request) && k.requests.is_receive(op.request) &&
       transfers_.withdraw(r, Target{op.request}))
-    k.requests.complete(op.request, 0);
+    k.requests.complete(op.request, Requests::kNoMessage);
   return Step::kDone;
 }
 
@@ -234,7 +234,9 @@ Step Operations::start(std::uint32_t r, Rank& k, const Op& op) {
     if (!k.requests.is_inactive(v))
       return bad(r, fmt::format("request {} is started but is not an inactive persistent one", v));
     const auto slot = static_cast<std::uint32_t>(v);
-    if (overheads_ && !k.requests.is_receive(slot)) cost += cost_.isend(k.requests.operation(slot).amount);
+    const Op& posted = k.requests.operation(slot);
+    if (overheads_ && !k.requests.is_receive(slot) && posted.peer != kProcNull)
+      cost += cost_.isend(posted.amount);
   }
   if (cost == kNoTime) return post(true, true);
   post(true, false);
@@ -274,7 +276,7 @@ Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, const Slots& s
     causes_.add(r, Cause::kPolls, cost = test_cost_);
   hindsight_.collected(r, slots);
   k.requests.collect(slots, [&](NoNote /*note*/, bool receive, std::int64_t bytes) {
-    if (!receive || !overheads_) return;
+    if (!receive || !overheads_ || bytes == Requests::kNoMessage) return;
     const Elapsed d = cost_.recv(bytes);
     causes_.add(r, Cause::kRecvOverhead, d);
     cost += d;

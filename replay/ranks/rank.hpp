@@ -45,6 +45,7 @@ struct alignas(64) Rank {
   ProgramCursor program;
   Instant op_start;
   Instant blocked_since;
+  std::int64_t received = 0;  // bytes of the message that its blocking call received last
   alignas(kCacheLine) Elapsed spent[5];
   Requests requests;
   std::uint64_t detour_end = 0;  // a conditional step's body runs early: [.., detour_end), then return_pc

@@ -68,6 +68,8 @@ class RequestRows {
   [[nodiscard]] const traces::Op& operation(std::uint32_t slot) const { return ops_[slot]; }
   [[nodiscard]] Note& note(std::int64_t slot) { return rows_[slot].note; }
 
+  // What comes of a request that no message ends: one to or from MPI_PROC_NULL, a receive that was cancelled.
+  static constexpr std::int64_t kNoMessage = -1;
   // Its message is over; `bytes` came. True: somebody awaits it. REQUIRES: active.
   bool complete(std::uint32_t slot, std::int64_t bytes) {
     Row& row = rows_[slot];

@@ -24,6 +24,7 @@ class Waits {
   // A side of a message is over: that of `rank`, who is its sender or its receiver. `m`: null if nobody can have
   // waited.
   void message_over(std::uint32_t rank, Target t, std::int64_t bytes, const Message* m, bool sender) {
+    if (t.value == Target::kBlocking && !sender) ranks_[rank].received = bytes;
     if (!ends(rank, t, bytes)) return;
     if (m != nullptr) {
       causes_.waited(rank, *m, sender, ranks_[rank].blocked_since, agenda_.now());

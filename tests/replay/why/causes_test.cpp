@@ -36,6 +36,74 @@ Op probe(OpKind kind, std::uint8_t flags = 0) {
   return op;
 }
 
+// A receive costs what its message has, however large its buffer is; what no message ends costs nothing.
+TEST(Causes, ReceivingIsPaidForByTheMessage) {
+  auto p = microsecond_platform();
+  p.mpi.recv_overhead_per_byte = 1e-9;  // a KB takes 1 us
+  const auto received = [&](std::int64_t sent, bool ahead, void (*receive)(MemoryTrace&)) {
+    MemoryTrace t(2);
+    if (sent > 0) t.p2p(1, OpKind::send, 0, 0, sent);
+    receive(t);
+    ReplayOptions o;
+    o.ranks_ahead = ahead;
+    const auto r = replayed(t, p, o);
+    EXPECT_EQ(r.way == ReplayWay::kEvents, !ahead);
+    return micros(r.ranks[0].causes, kCauseNames)["recv_overhead"];
+  };
+  for (const bool ahead : {true, false}) {
+    const auto recv = [](MemoryTrace& t) { t.p2p(0, OpKind::recv, 1, 0, 60'000); };
+    const auto irecv = [](MemoryTrace& t) {
+      t.p2p(0, OpKind::irecv, 1, 0, 60'000, CommId(0), 0);
+      t.wait(0, 0);
+    };
+    const auto sendrecv = [](MemoryTrace& t) {
+      t.p2p(0, OpKind::sendrecv, traces::kProcNull, 0, 0);
+      Op half;
+      half.kind = OpKind::recv;
+      half.flags = traces::kPairedRecv;
+      half.peer = 1;
+      half.amount = 60'000;
+      t.add(0, half);
+    };
+    for (const auto receive : {+recv, +irecv, +sendrecv}) {
+      EXPECT_EQ(received(1000, ahead, receive), 3) << ahead;
+      EXPECT_EQ(received(5000, ahead, receive), 7) << ahead;
+    }
+    EXPECT_EQ(received(0, ahead,
+                       [](MemoryTrace& t) {
+                         t.p2p(0, OpKind::irecv, traces::kProcNull, 0, 0, CommId(0), 0);
+                         t.wait(0, 0);
+                       }),
+              0);
+    const auto started = [](MemoryTrace& t) {
+      for (const OpKind kind : {OpKind::send_init, OpKind::recv_init}) {
+        t.p2p(0, kind, traces::kProcNull, 0, 1000, CommId(0), kind == OpKind::send_init ? 0 : 1);
+        Op start;
+        start.kind = OpKind::start;
+        start.request = kind == OpKind::send_init ? 0 : 1;
+        t.add(0, start);
+        t.wait(0, start.request);
+      }
+    };
+    MemoryTrace t(2);
+    started(t);
+    ReplayOptions o;
+    o.ranks_ahead = ahead;
+    EXPECT_EQ(replayed(t, p, o).makespan, Duration(0));
+  }
+  // A receive that was withdrawn.
+  EXPECT_EQ(received(0, false,
+                     [](MemoryTrace& t) {
+                       t.p2p(0, OpKind::irecv, 1, 0, 1000, CommId(0), 0);
+                       Op cancel;
+                       cancel.kind = OpKind::cancel;
+                       cancel.request = 0;
+                       t.add(0, cancel);
+                       t.wait(0, 0);
+                     }),
+            0);
+}
+
 // What ranks waited for senders is told of messages that the trace has apart from those that collectives are made of, blocking
 // or not.
 TEST(Causes, LateSendersOfWrittenMessagesAreApart) {
