@@ -1,10 +1,12 @@
 // SimGrid TI text: every action becomes the right operation, every wrong line an exact message.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include <map>
 
 #include "tests/support/checkout.hpp"
 #include "tests/traces/trace_testing.hpp"
+#include "traces/check/check.hpp"
 #include "traces/exports/export.hpp"
 
 namespace weft::traces {
@@ -57,6 +59,54 @@ TEST(Ti, ASleepIsARecordedTimeAndARecordedTimeIsASleep) {
   auto t = open_trace({dir.path("t.txt")});
   ASSERT_TRUE(export_trace(**t, "ti", dir.path("out")));
   EXPECT_EQ(slurp(dir.path("out_files/rank-0.txt")), text);
+}
+
+// As SMPI writes MPI_IN_PLACE on the root (src/smpi/bindings/smpi_pmpi_coll.cpp): a gather sends 0, a scatter gets what it
+// gives; scatters of older traces 0, too. Its share is then that of the others.
+TEST(Ti, ARootThatGathersOrScattersInPlaceHasItsShare) {
+  const TempDir dir;
+  const std::string text =
+      "0 gather 0 1000 0 6 6\n0 gather 0 25 0 0 1\n0 gather 25 100 0 1 6\n0 scatter 1000 0 0 6 6\n"
+      "0 scatter 1000 1000 0 6 6\n0 gatherv 0 700 300 0 6 1\n0 gatherv 0 0 300 0 6 1\n"
+      "1 gather 1000 0 0 6 6\n1 gather 100 0 0 6 6\n1 gather 100 7 0 6 6\n1 scatter 0 1000 0 6 6\n"
+      "1 scatter 7 1000 0 6 6\n1 gatherv 1200 0 0 0 6 6\n1 gatherv 1200 0 0 0 6 6\n";
+  for (const std::uint32_t rank : {0u, 1u}) {
+    std::vector<std::int64_t> amounts;
+    for (const PlainOp& p : ops_of_text(dir, text, rank)) amounts.push_back(p.op.amount);
+    EXPECT_EQ(amounts, (std::vector<std::int64_t>{1000, 100, 100, 1000, 1000, rank == 0 ? 2800 : 1200,
+                                                  rank == 0 ? 0 : 1200}));
+  }
+  auto t = open_trace({dir.path("t.txt")});
+  ASSERT_TRUE(t);
+  EXPECT_EQ((*t)->header().warnings, std::vector<std::string>());
+  const auto report = check_trace(**t);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->errors, 0u) << report->findings[0].message;
+}
+
+TEST(Ti, ACollectiveWhoseTwoSizesDifferIsAWarningWithItsPlace) {
+  const TempDir dir;
+  const auto warnings = [&](const std::string& text) {
+    auto t = open_trace({dir.write("t.txt", text)});
+    EXPECT_TRUE(t);
+    return (*t)->header().warnings;
+  };
+  // Datatype -1 has no size, and what a rank other than the root has of the other direction means nothing.
+  EXPECT_THAT(
+      warnings(
+          "0 alltoall 10 40 1 6\n0 allgather 10 20 -1 6\n0 gather 9 8 1 6 6\n0 scatter 9 8 1 6 6\n1 init\n"),
+      ::testing::IsEmpty());
+  for (const auto& [line, taken] : {std::pair("alltoall 10 20", 10), std::pair("allgather 10 20", 10),
+                                    std::pair("scatter 10 20 0", 10), std::pair("gather 10 20 0", 20)}) {
+    SCOPED_TRACE(line);
+    EXPECT_THAT(
+        warnings(std::string("0 init\n0 ") + line + "\n0 alltoall 0 1\n"),
+        ::testing::ElementsAre(fmt::format(
+            "2 collectives whose counts to send and to receive differ, which MPI does not allow; the first "
+            "at {}:2:{}: 10 bytes to send, 20 to receive, of which {} are taken",
+            dir.path("t.txt"), std::string(line).find(' ') + 4, taken)));
+    EXPECT_EQ(ops_of_text(dir, std::string("0 ") + line + "\n")[0].op.amount, taken);
+  }
 }
 
 TEST(Ti, NumbersOfEveryLengthAreReadExactly) {

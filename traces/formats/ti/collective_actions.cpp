@@ -65,18 +65,38 @@ bool Parser::reduction(RankState& s, TiFields& l, OpKind kind) {
          close_collective(s, l, at, op, work);
 }
 
+// MPI wants both sizes of an exchange equal; which of them is taken must not be a secret.
+void Parser::uneven(TiFields& l, const char* at, std::int64_t sent, std::int64_t received,
+                    std::int64_t taken) {
+  if (uneven_++ == 0)
+    first_uneven_ = fmt::format("{}: {} bytes to send, {} to receive, of which {} are taken", l.position(at),
+                                sent, received, taken);
+}
+
 bool Parser::exchange(RankState& s, TiFields& l, OpKind kind) {
   const char* at = open_collective(l);
   Op op{.kind = kind, .peer = kAnySource};
-  std::int64_t n = 0, rn = 0;
+  std::int64_t n = 0, rn = 0, sent = 0, received = 0;
   int bytes = 0, rbytes = 0;
-  if (!l.count("send count", n) || !l.count("receive count", rn)) return false;
+  if (!l.count("send count", n)) return false;
+  l.skip_blanks();
+  const char* at_receive = l.here();
+  if (!l.count("receive count", rn)) return false;
   if (is_rooted(kind) && !l.root_field(op.peer)) return false;
   if (!l.type(s.default_bytes, bytes) || !l.type(s.default_bytes, rbytes)) return false;
-  // A scatter's size is what a rank gets, the others' what a rank gives.
-  const bool receive = kind == OpKind::scatter;
-  return l.size("count", at, receive ? rn : n, receive ? rbytes : bytes, op.amount) &&
-         close_collective(s, l, at, op);
+  // Of a rooted one a rank has one size that means something, what it has with the root, and the root two. Its own part
+  // may be in place (SMPI then writes 0 to send in a gather); what it has with the others counts in any case.
+  const bool root = is_rooted(kind) && static_cast<std::uint32_t>(op.peer) == rank_;
+  const bool both = root || !is_rooted(kind);
+  bool receive = (kind == OpKind::scatter) != root && is_rooted(kind);
+  const bool sizes_known = bytes > 0 && rbytes > 0;  // datatype -1 has lost its own
+  if (both && !sizes_known) receive = rbytes > 0;
+  if ((both || !receive) && !l.size("count", at, n, bytes, sent)) return false;
+  if ((both || receive) && !l.size("count", at_receive, rn, rbytes, received)) return false;
+  op.amount = receive ? received : sent;
+  const bool in_place = root && (receive ? n : rn) == 0;
+  if (both && sizes_known && sent != received && !in_place) uneven(l, at, sent, received, op.amount);
+  return close_collective(s, l, at, op);
 }
 
 bool Parser::alltoallv(RankState& s, TiFields& l, OpKind kind) {
@@ -129,6 +149,8 @@ bool Parser::gatherv(RankState& s, TiFields& l, OpKind kind) {
   const int own = gather ? bytes : rbytes;
   const int each = gather ? rbytes : bytes;
   if (!l.size("count", at, n, own, op.amount) || !scale(l, at, 0, each, ignored)) return false;
+  // The root's own part may be in place: SMPI writes 0 then.
+  if (static_cast<std::uint32_t>(op.peer) == rank_ && n == 0) op.amount = list_[rank_];
   if (static_cast<std::uint32_t>(op.peer) != rank_) list_.clear();  // only the root's counts mean anything
   return close_collective(s, l, at, op);
 }

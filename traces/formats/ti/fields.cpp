@@ -11,11 +11,15 @@
 
 namespace weft::traces::ti {
 
+std::string TiFields::position(const char* column) const {
+  return fmt::format("{}:{}:{}", *context_.file, context_.line, column - begin_ + 1);
+}
+
 bool TiFields::fail(const char* column, std::string what, std::string_view got, std::string expected) {
   constexpr std::size_t kShown = 80;
   const std::string text(got.substr(0, kShown));
-  context_.error = bad_input(fmt::format("{}:{}:{}", *context_.file, context_.line, column - begin_ + 1),
-                             std::move(what), got.empty() ? "end of line" : text, std::move(expected));
+  context_.error =
+      bad_input(position(column), std::move(what), got.empty() ? "end of line" : text, std::move(expected));
   return false;
 }
 

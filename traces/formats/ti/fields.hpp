@@ -55,6 +55,8 @@ class TiFields {
     return n;
   }
 
+  // FILE:LINE:COLUMN of a place in the line.
+  [[nodiscard]] std::string position(const char* column) const;
   // Always false. `column` points into the line.
   bool fail(const char* column, std::string what, std::string_view got, std::string expected);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/counted.hpp"
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "traces/op_rules.hpp"
@@ -132,6 +133,10 @@ void Parser::finish() {
   note(
       context_.null_types,
       "messages or collectives have datatype -1 (a derived type): their size is lost and counts as 0 bytes.");
+  if (uneven_ > 0)
+    out_.add_warning(fmt::format(
+        "{} whose counts to send and to receive differ, which MPI does not allow; the first at {}",
+        counted(uneven_, "collective"), first_uneven_));
   for (const auto& f : input_.ignored()) out_.add_note(fmt::format("{} was ignored: not a rank's file.", f));
 }
 

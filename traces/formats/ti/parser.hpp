@@ -74,6 +74,7 @@ class Parser {
     return l.here();
   }
   bool counts(TiFields& l, const char* field);
+  void uneven(TiFields& l, const char* at, std::int64_t sent, std::int64_t received, std::int64_t taken);
   bool scale(TiFields& l, const char* at, std::size_t first, int type_bytes, std::int64_t& sum);
   bool close_collective(RankState& s, TiFields& l, const char* at, Op op, double work = 0);
 
@@ -104,6 +105,8 @@ class Parser {
   std::uint64_t completed_waits_ = 0;
   std::uint64_t tests_ = 0;
   std::uint64_t comm_actions_ = 0;
+  std::uint64_t uneven_ = 0;  // collectives whose two sizes differ
+  std::string first_uneven_;
 };
 
 }  // namespace weft::traces::ti
