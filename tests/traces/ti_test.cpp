@@ -191,6 +191,11 @@ TEST(Ti, MalformedLinesAreNamedByFileLineAndColumn) {
        "F:1:16: error: the action has too many fields; got \"5\"; expected end of line"},
       {"\n# x\n0 compute -1\n", "F:3:11: error: flops are negative; got \"-1\"; expected a number >= 0"},
       {"0 compute 1e999\n", "F:1:11: error: flops is too large; got \"1e999\"; expected a finite number"},
+      {"0 init\n1 init\n 1.7 compute 1e9\n",
+       "F:3:2: error: rank is not a whole number; got \"1.7\"; expected 0 to 1"},
+      {"0 init\n1e0 init\n", "F:2:1: error: rank is not a whole number; got \"1e0\"; expected 0 to 1"},
+      {"0 init\n-1 init\n", "F:2:1: error: rank is not a whole number; got \"-1\"; expected 0 to 0"},
+      {"0 init\n0x1 init\n", "F:2:1: error: rank is not a number; got \"0x1\"; expected a number"},
       {"0 bcast 8 4\n", "F:1:11: error: root is not a rank of this trace; got \"4\"; expected 0 to 0"},
       {"0 recv 0 7 -1 0\n",
        "F:1:12: error: a receive of unknown size (count < 0) is not supported; got \"-1\"; expected a count "

@@ -101,6 +101,15 @@ bool TiFields::whole_slowly(const char* field, std::int64_t& out) {
   return true;
 }
 
+bool TiFields::other_than_digits(const char* field) {
+  const char* at = at_;
+  double d = 0;
+  if (!number(field, d)) return false;
+  at_ = at;
+  return fail(at, fmt::format("{} is not a whole number", field), peek(),
+              fmt::format("0 to {}", context_.ranks - 1));
+}
+
 bool TiFields::count(const char* field, std::int64_t& out) {
   skip_blanks();
   const char* at = at_;

@@ -97,6 +97,19 @@ class TiFields {
     }
     return whole_slowly(field, out);
   }
+  // A number that is digits and nothing else: what counts things may have an exponent or a fraction, what names one
+  // may not.
+  [[gnu::always_inline]] bool digits(const char* field, std::int64_t& out) {
+    skip_blanks();
+    const char* p = at_;
+    std::uint64_t v = 0;
+    while (p < end_ && static_cast<unsigned char>(*p - '0') < 10)
+      v = v * 10 + static_cast<unsigned>(*p++ - '0');
+    if (p == at_ || p - at_ > 18 || (p < end_ && !is_blank(*p))) return other_than_digits(field);
+    out = static_cast<std::int64_t>(v);
+    at_ = p;
+    return true;
+  }
   bool count(const char* field, std::int64_t& out);
   // A rank of the trace, no process, or (receives) any source.
   [[gnu::always_inline]] bool rank_field(const char* field, bool receive, std::int32_t& out) {
@@ -144,6 +157,7 @@ class TiFields {
   bool too_large(const char* field, const char* at);
   bool too_many();
   bool whole_slowly(const char* field, std::int64_t& out);
+  bool other_than_digits(const char* field);
   Context& context_;
   const char* begin_;
   const char* at_;

@@ -25,8 +25,8 @@ bool Parser::line(const char* begin, const char* end) {
   if (l.at_end() || *l.here() == '#') return true;
   const char* at = l.here();
   std::int64_t rank = 0;
-  if (!l.whole("rank", rank)) return false;
-  if (rank < 0 || rank >= static_cast<std::int64_t>(context_.ranks)) {
+  if (!l.digits("rank", rank)) return false;
+  if (rank >= static_cast<std::int64_t>(context_.ranks)) {
     l.seek(at);
     return l.fail(at, "rank is out of range", l.peek(), fmt::format("0 to {}", context_.ranks - 1));
   }
