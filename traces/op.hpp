@@ -179,6 +179,11 @@ struct Op {
 };
 static_assert(sizeof(Op) == 32, "two operations per cache line");
 
+// Whether `op` is the second half of the sendrecv that stands right before it, maybe at the end of the block before.
+[[nodiscard]] inline bool is_receive_half(const Op& op) {
+  return op.kind == OpKind::recv && (op.flags & kPairedRecv) != 0;
+}
+
 // A run of consecutive operations of one rank.
 struct OpBlock {
   RankId rank;

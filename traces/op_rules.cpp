@@ -231,6 +231,19 @@ const char* op_fault(const Op& op, List l, const OpLimits& limits) {
   return list_fault(op, l, limits);
 }
 
+BlockFault lone_sendrecv(std::uint64_t index) { return {index, "a sendrecv without its receive half"}; }
+
+std::optional<BlockFault> halves_fault(const OpBlock& block, bool& open) {
+  std::uint64_t index = block.first_op;
+  for (const Op& op : block.ops) {
+    if (is_receive_half(op) != open)
+      return open ? lone_sendrecv(index - 1) : BlockFault{index, "a receive half without its sendrecv"};
+    open = op.kind == OpKind::sendrecv;
+    ++index;
+  }
+  return std::nullopt;
+}
+
 std::optional<BlockFault> block_fault(const OpBlock& block, const OpLimits& limits) {
   const std::size_t communicators = limits.communicators->size();
   std::uint64_t index = block.first_op;
@@ -245,7 +258,8 @@ std::optional<BlockFault> block_fault(const OpBlock& block, const OpLimits& limi
     }
     ++index;
   }
-  return std::nullopt;
+  bool open = !block.ops.empty() && is_receive_half(block.ops.front());
+  return halves_fault(block, open);
 }
 
 }  // namespace weft::traces

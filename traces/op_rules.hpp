@@ -61,6 +61,11 @@ struct BlockFault {
   std::uint64_t op = 0;  // index in the rank's program
   std::string what;
 };
+// The first half in a block that stands alone. `open`: the operation before the block is a sendrecv; becomes: its last one
+// is. After the last block of a rank nothing may be open: lone_sendrecv().
+[[nodiscard]] std::optional<BlockFault> halves_fault(const OpBlock& block, bool& open);
+[[nodiscard]] BlockFault lone_sendrecv(std::uint64_t index);
+// Of a block whose neighbours are not at hand: a half at its edge has its other half there.
 [[nodiscard]] std::optional<BlockFault> block_fault(const OpBlock& block, const OpLimits& limits);
 
 // True only if op_fault(op, {}, limits) is null; false says nothing. The common kinds in a dozen

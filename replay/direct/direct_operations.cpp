@@ -57,9 +57,7 @@ using traces::OpKind;
 // The send's operation and the receive right after it.
 Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   const auto next = k.program.at(k.pc + 1);
-  if (!next || *next == nullptr || (*next)->kind != OpKind::recv ||
-      ((*next)->flags & traces::kPairedRecv) == 0)
-    return give_up();
+  if (!next || *next == nullptr || !traces::is_receive_half(**next)) return give_up();
   const Op half = **next;
   if (half.peer == traces::kAnySource) return give_up();
   const bool sends = op.peer != kProcNull, receives = half.peer != kProcNull;

@@ -117,7 +117,7 @@ Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op) {
     agenda_.fail(std::move(next).error());
     return Step::kBlocked;
   }
-  if (*next == nullptr || (*next)->kind != OpKind::recv || ((*next)->flags & traces::kPairedRecv) == 0)
+  if (*next == nullptr || !traces::is_receive_half(**next))
     return bad(r, "a sendrecv without its receive half");
   const Op half = **next;
   if (k.stage == Stage::kFinishing) return Step::kBothDone;

@@ -1,4 +1,5 @@
 // Damaged and hostile .weft files: each one is refused with a message that names the byte.
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 
 #include <cstring>
@@ -178,6 +179,53 @@ TEST(MalformedWeft, AWrongChecksumInTheHeaderFrameIsNamedToo) {
   EXPECT_TRUE(
       error_of(dir, f).starts_with("F@byte 0x10 (record 0): error: the checksum of the frame does not match: "
                                    "the file is damaged; got \""));
+}
+
+// In one block or over the end of one; every verb reads its operations here.
+TEST(MalformedWeft, HalfASendrecvIsRefusedByRankAndOperation) {
+  const TempDir dir;
+  const Op send{.kind = OpKind::sendrecv, .peer = 1, .amount = 8}, other{.kind = OpKind::recv, .peer = 1},
+      half{.kind = OpKind::recv, .flags = kPairedRecv, .peer = 1, .amount = 8};
+  const auto outcome = [&](const std::vector<std::vector<Op>>& blocks) {
+    TraceHeader header;
+    header.ranks = 2;
+    auto w = TraceWriter::create(dir.path("t.weft"), header);
+    OpBlock b;
+    b.rank = RankId(0);
+    for (const auto& ops : blocks) {
+      b.ops.assign(ops.begin(), ops.end());
+      w->append(b);
+      b.first_op += ops.size();
+    }
+    EXPECT_TRUE(w->finish());
+    auto t = open_trace({dir.path("t.weft")});
+    EXPECT_TRUE(t);
+    std::string first;
+    for (int pass = 0; pass < 2; ++pass) {  // rewound, it is the same
+      (*t)->rewind();
+      std::string message = "whole";
+      Result<bool> more = true;
+      while (more && *more) more = (*t)->next_block(RankId(0), b);
+      if (!more) message = more.error().message().substr(dir.path("t.weft").size());
+      EXPECT_TRUE(pass == 0 || message == first);
+      first = message;
+      b = {};
+    }
+    return first;
+  };
+  EXPECT_EQ(outcome({{other, send, half}}), "whole");
+  EXPECT_EQ(outcome({{other, send}, {half, send}, {half}}), "whole");
+  using ::testing::MatchesRegex;
+  const auto lone = [](int op) {
+    return MatchesRegex("@byte 0x[0-9a-f]+ \\(record [0-9]+, rank 0\\), operation " + std::to_string(op) +
+                        ": error: a sendrecv without its receive half");
+  };
+  EXPECT_THAT(outcome({{other, send}}), lone(1));
+  EXPECT_THAT(outcome({{other, send, other}}), lone(1));
+  EXPECT_THAT(outcome({{send}, {other}}), lone(0));
+  EXPECT_THAT(outcome({{send, half, send}, {send, half}}), lone(2));
+  EXPECT_THAT(outcome({{other}, {half}}),
+              ::testing::HasSubstr("operation 1: error: a receive half without its sendrecv"));
 }
 
 TEST(MalformedWeft, HostileLengthsAreRefusedBeforeAnythingIsAllocated) {

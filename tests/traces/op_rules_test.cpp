@@ -48,5 +48,33 @@ TEST(OpRules, TheShortCheckAcceptsOnlyWhatTheFullOneDoes) {
   EXPECT_GT(accepted, 500u);
 }
 
+TEST(OpRules, HalvesOfASendrecvStandOneAfterTheOther) {
+  const std::vector<Communicator> comms = {{"world", {0, 1}}};
+  const OpLimits limits{2, &comms, 0};
+  const Op send{.kind = OpKind::sendrecv, .peer = 1},
+      half{.kind = OpKind::recv, .flags = kPairedRecv, .peer = 1}, recv{.kind = OpKind::recv, .peer = 1};
+  const auto fault = [&](std::initializer_list<Op> ops, bool open = false) {
+    OpBlock block;
+    block.first_op = 10;
+    block.ops.assign(ops.begin(), ops.end());
+    const auto f = halves_fault(block, open);
+    return f ? std::to_string(f->op) + ": " + f->what : open ? "open" : "";
+  };
+  const std::string lone = "a sendrecv without its receive half";
+  EXPECT_EQ(fault({send, half, recv, send, half}), "");
+  EXPECT_EQ(fault({recv, send}), "open");
+  EXPECT_EQ(fault({half, recv}, true), "");
+  EXPECT_EQ(fault({recv}, true), "9: " + lone);
+  EXPECT_EQ(fault({recv, send, recv}), "11: " + lone);
+  EXPECT_EQ(fault({send, send, half}), "10: " + lone);
+  EXPECT_EQ(fault({recv, half}), "11: a receive half without its sendrecv");
+  OpBlock block;
+  block.ops = {half, send};  // the others are in its neighbours
+  EXPECT_FALSE(block_fault(block, limits));
+  block.ops = {send, recv};
+  ASSERT_TRUE(block_fault(block, limits));
+  EXPECT_EQ(block_fault(block, limits)->what, lone);
+}
+
 }  // namespace
 }  // namespace weft::traces

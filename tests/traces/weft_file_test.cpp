@@ -38,7 +38,8 @@ struct Written {
   std::vector<std::string> regions;
 };
 
-// Writes a random trace with every kind of operation; blocks of the ranks interleave.
+// Writes a random trace with every kind of operation; blocks of the ranks interleave. Sendrecvs have their other half, be it
+// in the next block.
 Written write_random(const std::string& path, std::uint64_t seed, std::uint32_t ranks, std::size_t blocks,
                      std::size_t block_ops) {
   Rng rng(seed);
@@ -50,6 +51,7 @@ Written write_random(const std::string& path, std::uint64_t seed, std::uint32_t 
   for (std::uint32_t r = 0; r < ranks; ++r)
     out.communicators[0].members.push_back(static_cast<std::int32_t>(r));
   std::vector<std::uint64_t> next(ranks);
+  std::vector<bool> half_open(ranks);
   for (std::size_t i = 0; i < blocks; ++i) {
     if (i % 3 == 0) {
       Communicator c{"split" + std::to_string(out.communicators.size()), {}};
@@ -67,13 +69,25 @@ Written write_random(const std::string& path, std::uint64_t seed, std::uint32_t 
     const OpLimits limits{ranks, &out.communicators, out.regions.size()};
     const std::size_t n = 1 + rng.below(block_ops);
     for (std::size_t k = 0; k < n; ++k) {
-      const Op op = random_op(rng, static_cast<OpKind>(rng.below(kOpKindCount)), limits, b);
+      auto open = half_open[b.rank.index()];
+      Op op = random_op(rng, open ? OpKind::recv : static_cast<OpKind>(rng.below(kOpKindCount)), limits, b);
+      if (op.kind == OpKind::recv) op.flags = open ? kPairedRecv : 0;
+      open = op.kind == OpKind::sendrecv;
       EXPECT_EQ(op_fault(op, b.list(op), limits), nullptr)
           << op_name(op.kind) << ": " << op_fault(op, b.list(op), limits);
       b.ops.push_back(op);
     }
     next[b.rank.index()] += n;
     for (auto& p : plain(b)) out.ranks[b.rank.index()].push_back(p);
+    w->append(b);
+  }
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    if (!half_open[r]) continue;
+    OpBlock b;
+    b.rank = RankId(r);
+    b.first_op = next[r];
+    b.ops.push_back({.kind = OpKind::recv, .flags = kPairedRecv});
+    out.ranks[r].push_back(plain(b)[0]);
     w->append(b);
   }
   const auto done = w->finish();

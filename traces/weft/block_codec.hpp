@@ -48,6 +48,9 @@ class BlockDecoder {
   // caller.
   [[nodiscard]] Result<void> decode(std::string_view raw, std::uint32_t ops, const OpLimits& limits,
                                     const KernelNumbers& kernels, OpBlock& out);
+  // Whether the block that was decoded last may have halves of sendrecvs; what decode() leaves to those who know the
+  // blocks before and after it.
+  [[nodiscard]] bool has_halves() const;
 
  private:
   struct Impl;

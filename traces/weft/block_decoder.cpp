@@ -106,6 +106,7 @@ struct BlockDecoder::Impl {
   std::array<std::uint32_t, kMaxGroups> counts{};
   std::array<std::uint32_t*, kMaxGroups> next{};  // where in `place` that of its next operation goes
   std::array<std::uint32_t, kMaxBlockOps> place;  // operations, by group: where their rows begin, in bytes
+  bool has_halves = false;
 
   bool scan(std::string_view group, WireGroup& out);
   Result<void> prepare(const WireGroup& w, std::uint32_t begin, std::uint32_t n, const OpLimits& limits,
@@ -376,6 +377,8 @@ Result<void> BlockDecoder::Impl::add_lists(Group& g, const std::uint32_t* at, st
   return {};
 }
 
+bool BlockDecoder::has_halves() const { return impl_->has_halves; }
+
 Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const OpLimits& limits,
                                   const KernelNumbers& kernels, OpBlock& out) {
   Impl& d = *impl_;
@@ -404,6 +407,7 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
                  std::to_string(static_cast<unsigned char>(*std::ranges::find_if(
                      group_of, [&](char g) { return static_cast<unsigned char>(g) >= n_groups; }))));
   d.values.clear();
+  d.has_halves = false;
   std::uint32_t begin = 0;
   for (std::size_t k = 0; k < n_groups; ++k) {
     if (d.counts[k] == 0)
@@ -411,6 +415,7 @@ Result<void> BlockDecoder::decode(std::string_view raw, std::uint32_t ops, const
     WireGroup w;
     if (!d.scan(d.messages[k], w)) return no_message();
     WEFT_TRY(d.prepare(w, begin, d.counts[k], limits, d.groups[k]));
+    d.has_halves |= d.groups[k].head.kind == OpKind::sendrecv || is_receive_half(d.groups[k].head);
     d.next[k] = d.place.data() + begin;
     begin += d.counts[k];
   }

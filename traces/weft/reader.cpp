@@ -103,7 +103,10 @@ class WeftReader final : public TraceReader {
   Result<bool> next_block(RankId rank, OpBlock& out) override;
   bool well_formed() const override { return true; }  // the decoder sees to it
   void rewind() override {
-    for (auto& r : ranks_) r.next = r.begin;
+    for (auto& r : ranks_) {
+      r.next = r.begin;
+      r.half_open = false;
+    }
   }
   std::string position(RankId rank, std::uint64_t index) const override;
 
@@ -116,11 +119,13 @@ class WeftReader final : public TraceReader {
     std::uint32_t begin = 0;  // of blocks_
     std::uint32_t end = 0;
     std::uint32_t next = 0;
+    bool half_open = false;  // the last operation that was read is a sendrecv
     std::uint64_t ops = 0;
   };
   [[nodiscard]] OpLimits limits() const {
     return {header_.ranks, &definitions_.communicators(), definitions_.regions().size()};
   }
+  [[nodiscard]] std::optional<BlockFault> halves_fault_of(Rank& r, const OpBlock& block) const;
   [[nodiscard]] std::int64_t record_of(std::uint64_t offset) const;
   // Reads and verifies the frame at `at`; its payload, decompressed, is in raw_.
   Result<FrameHeader> read_frame(std::uint64_t at, std::int64_t record);
@@ -416,13 +421,24 @@ Result<bool> WeftReader::next_block(RankId rank, OpBlock& out) {
     auto r2 = decoder_.decode(raw_, h->ops, limits(), definitions_.kernels(), out);
     if (r2) {
       ++r.next;
-      return true;
+      const auto lone = halves_fault_of(r, out);
+      if (!lone) return true;
+      out.clear();
+      return bad_input(position(rank, lone->op), lone->what);
     }
     e = std::move(r2).error();
   }
   out.clear();
   e.where = file_.where(b.offset, record_of(b.offset), rank.index());
   return e;
+}
+
+// After `block`, the one before r.next, was decoded.
+std::optional<BlockFault> WeftReader::halves_fault_of(Rank& r, const OpBlock& block) const {
+  if (!decoder_.has_halves() && !r.half_open) return std::nullopt;
+  if (auto fault = halves_fault(block, r.half_open)) return fault;
+  if (r.half_open && r.next == r.end) return lone_sendrecv(block.first_op + block.ops.size() - 1);
+  return std::nullopt;
 }
 
 std::int64_t WeftReader::record_of(std::uint64_t offset) const {

@@ -408,8 +408,14 @@ RankProgram translate(const SpoolReader& spool, const RankContext& context, std:
     const char* fault = traces::op_fault(op, program.list(op), context.limits);
     if ((op.flags & traces::kPairedRecv) != 0 && (i == 0 || program.ops[i - 1].kind != OpKind::sendrecv))
       fault = "the receive half of a sendrecv without its send";
-    if (fault == nullptr) continue;
-    damaged(program.offsets[i], fault);
+    bool cut = false;  // the program was killed between the halves: what it did before is whole
+    if (op.kind == OpKind::sendrecv) {
+      cut = i + 1 == program.ops.size();
+      if (!cut && !traces::is_receive_half(program.ops[i + 1]))
+        fault = "the send of a sendrecv without its receive half";
+    }
+    if (fault == nullptr && !cut) continue;
+    if (fault != nullptr) damaged(program.offsets[i], fault);
     program.ops.resize(i);
     program.offsets.resize(i);
     break;
