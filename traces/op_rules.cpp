@@ -25,10 +25,26 @@ const char* matched_fault(List l, const OpLimits& limits) {
   return l[2] < 0 ? "the matched bytes are negative" : nullptr;
 }
 
-const char* some_of_fault(List l) {
+// Whether each of `some` is one of `all`, as often at most.
+bool among(List some, List all) {
+  if (some.empty()) return true;
+  if (some.size() == 1) return std::ranges::find(all, some[0]) != all.end();
+  if (std::ranges::is_sorted(some) && std::ranges::is_sorted(all)) return std::ranges::includes(all, some);
+  std::vector<std::int64_t> part(some.begin(), some.end()), whole(all.begin(), all.end());
+  std::ranges::sort(part);
+  std::ranges::sort(whole);
+  return std::ranges::includes(whole, part);
+}
+
+const char* some_of_fault(OpKind k, List l) {
   if (l.empty() || l[0] < 0 || l[0] > static_cast<std::int64_t>(l.size()) - 1)
     return "the list must be n, n requests, then the completed ones";
-  return requests_fault(l.subspan(1));
+  if (const char* fault = requests_fault(l.subspan(1))) return fault;
+  const auto asked = static_cast<std::size_t>(l[0]);
+  const List completed = l.subspan(1 + asked);
+  if ((k == OpKind::waitany || k == OpKind::testany) && completed.size() > 1)
+    return "it completes one request only";
+  return among(completed, l.subspan(1, asked)) ? nullptr : "a completed request is none of those asked for";
 }
 
 const char* per_rank_bytes_fault(List l, std::size_t ranks, std::size_t copies) {
@@ -177,7 +193,7 @@ const char* list_fault(const Op& op, List l, const OpLimits& limits) {
     case OpKind::waitsome:
     case OpKind::testany:
     case OpKind::testsome:
-      return some_of_fault(l);
+      return some_of_fault(op.kind, l);
     case OpKind::gatherv:
     case OpKind::scatterv:
     case OpKind::allgatherv:

@@ -153,11 +153,17 @@ std::vector<std::int64_t> legal_list(const Op& op, std::int64_t p, Rng& rng) {
       numbers(1 + static_cast<std::int64_t>(rng.below(3)), 3);
       break;
     case OpKind::waitany:
-    case OpKind::waitsome:
     case OpKind::testany:
+      l = {2, 0, 1};
+      numbers(static_cast<std::int64_t>(rng.below(2)), 2);
+      break;
+    case OpKind::waitsome:
     case OpKind::testsome:
       l = {2, 0, 1};
-      numbers(static_cast<std::int64_t>(rng.below(3)), 2);
+      if (rng.below(3) == 0)
+        l.insert(l.end(), {0, 1});
+      else
+        numbers(static_cast<std::int64_t>(rng.below(2)), 2);
       break;
     case OpKind::gatherv:
     case OpKind::scatterv:
@@ -218,8 +224,8 @@ bool is_a_rule_of_programs(const std::string& what) {
   for (const char* rule :
        {"is started while it is in use", "is not an inactive persistent one", "which was never started",
         "a poll that points at no hit", "of which it is no member", "is not in communicator",
-        "a sendrecv without its receive half", "both must be members", "disagrees with rank",
-        "neighbour outside of the communicator", "only a wait may name it"})
+        "a sendrecv without its receive half", "a receive half without its sendrecv", "both must be members",
+        "disagrees with rank", "neighbour outside of the communicator", "only a wait may name it"})
     if (what.find(rule) != std::string::npos) return true;
   return false;
 }

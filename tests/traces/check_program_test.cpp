@@ -286,6 +286,58 @@ TEST(CheckProgram, APollThatHitMustFindItsMessageAndAMissDoesNothing) {
             "E 0.0 : rank 0 send: rank 1 never receives this message (tag 5, 8 bytes, communicator world)\n");
 }
 
+TEST(CheckProgram, PollsNameAHitOfTheirOwnAndBodiesEndWithinTheProgram) {
+  const TempDir dir;
+  const Op miss{.kind = OpKind::iprobe, .peer = 0, .tag = 5, .amount = 1};
+  Op hit = miss, other = miss, improbe = miss;
+  hit.flags = kHit;
+  other.tag = 6;
+  improbe.kind = OpKind::improbe;
+  const Op compute{.kind = OpKind::compute_time, .amount = 1};
+  const auto findings = [&](const std::function<void(Program&)>& polls) {
+    Program p(dir, 2);
+    p.add(0, send(1, 5, 8));
+    polls(p);
+    return p.findings();
+  };
+  // Two misses of one hit, and a poll of another run between.
+  EXPECT_EQ(findings([&](Program& p) {
+              p.add(1, miss, L{3})
+                  .add(1, miss, L{2})
+                  .add(1, other)
+                  .add(1, hit, L{0, 1, 0, 5, 8})
+                  .add(1, recv(0, 5, 8));
+            }),
+            "");
+  EXPECT_EQ(
+      findings([&](Program& p) {
+        p.add(1, miss, L{1}).add(1, compute).add(1, miss, L{1}).add(1, miss).add(1, other, L{2});
+        p.add(1, improbe, L{1}).add(1, hit, L{0, 1, 0, 5, 8}).add(1, recv(0, 5, 8)).add(1, miss, L{2});
+      }),
+      "E 1.0 : rank 1 iprobe: operation 1, which it says is its hit, is compute\n"
+      "E 1.2 : rank 1 iprobe: operation 3, which it says is its hit, is iprobe without a hit\n"
+      "E 1.4 : rank 1 iprobe: operation 6, which it says is its hit, is that of another poll\n"
+      "E 1.5 : rank 1 improbe: its hit, operation 6, is that of another poll, operation 4\n"
+      "E 1.8 : rank 1 iprobe: operation 10, which it says is its hit, is beyond the end of the program\n");
+  EXPECT_EQ(findings([&](Program& p) {
+              p.add(1, hit, L{0, 2, 0, 5, 8}).add(1, recv(0, 5, 8));
+            }),
+            "E 1.0 : rank 1 iprobe: its body of 2 operations is longer than the rest of the program\n");
+}
+
+TEST(CheckProgram, OneCallCompletesARequestOnce) {
+  const TempDir dir;
+  Program p(dir, 2);
+  for (const std::uint32_t slot : {0u, 1u, 2u}) p.add(0, with_request(send(1, 5, 8), OpKind::isend, slot));
+  p.add(0, {.kind = OpKind::waitany}, L{3, 2, 0, 1, 1});
+  p.add(0, {.kind = OpKind::waitsome}, L{3, 2, 0, 2, 2});
+  p.add(0, {.kind = OpKind::waitall}, L{0, 0});
+  for (int i = 0; i < 3; ++i) p.add(1, recv(0, 5, 8));
+  EXPECT_EQ(p.findings(),
+            "E 0.4 : rank 0 waitsome: request 2 stands twice among its requests\n"
+            "E 0.5 : rank 0 waitall: request 0 stands twice among its requests\n");
+}
+
 TEST(CheckProgram, NonBlockingCollectivesCompleteInTheirWait) {
   const TempDir dir;
   Program p(dir, 2);

@@ -48,6 +48,28 @@ TEST(OpRules, TheShortCheckAcceptsOnlyWhatTheFullOneDoes) {
   EXPECT_GT(accepted, 500u);
 }
 
+TEST(OpRules, WhatCompletesIsAmongWhatWasAskedFor) {
+  const std::vector<Communicator> comms = {{"world", {0, 1}}};
+  const OpLimits limits{2, &comms, 0};
+  const auto fault = [&](OpKind kind, const std::vector<std::int64_t>& list) {
+    const char* f = list_fault({.kind = kind, .extra = 0}, list, limits);
+    return std::string(f != nullptr ? f : "");
+  };
+  for (const OpKind one : {OpKind::waitany, OpKind::testany}) {
+    EXPECT_EQ(fault(one, {3, 5, 9, 7, 9}), "");
+    EXPECT_EQ(fault(one, {2, 5, 9}), "");  // none was active
+    EXPECT_EQ(fault(one, {2, 5, 9, 7}), "a completed request is none of those asked for");
+    EXPECT_EQ(fault(one, {2, 5, 9, 5, 9}), "it completes one request only");
+  }
+  for (const OpKind some : {OpKind::waitsome, OpKind::testsome}) {
+    EXPECT_EQ(fault(some, {3, 5, 7, 9, 5, 9}), "");
+    EXPECT_EQ(fault(some, {4, 9, 5, 7, 8, 7, 5, 9}), "");
+    EXPECT_EQ(fault(some, {3, 5, 7, 9, 5, 6}), "a completed request is none of those asked for");
+    EXPECT_EQ(fault(some, {3, 9, 5, 7, 5, 5}), "a completed request is none of those asked for");
+    EXPECT_EQ(fault(some, {4, 5}), "the list must be n, n requests, then the completed ones");
+  }
+}
+
 TEST(OpRules, HalvesOfASendrecvStandOneAfterTheOther) {
   const std::vector<Communicator> comms = {{"world", {0, 1}}};
   const OpLimits limits{2, &comms, 0};

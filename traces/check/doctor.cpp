@@ -307,12 +307,19 @@ Result<void> Doctor::run() {
         WEFT_ASSIGN(const bool more, trace_.next_block(RankId(r), me.block));
         me.at = 0;
         if (!more) {
+          me.program.finish(me.seen, program_faults_);
+          tell(r, program_faults_);
           me.ended = true;
           me.block = {};
           break;
         }
       }
       const Op& op = me.block.ops[me.at];
+      if (me.seen == me.index()) {
+        ++me.seen;
+        me.program.add(me.index(), op, me.block.list(op), program_faults_);
+        if (!program_faults_.empty()) tell(r, program_faults_);
+      }
       if (step(r, me, op, me.block.list(op))) {
         me.issued = me.current_done = false;
         ++me.at;

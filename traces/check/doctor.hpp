@@ -29,6 +29,7 @@
 
 #include "traces/check/check.hpp"
 #include "traces/check/collective_check.hpp"
+#include "traces/check/rank_program.hpp"
 
 namespace weft::traces::doctor {
 
@@ -102,7 +103,8 @@ struct Request {
 
 struct Rank {
   OpBlock block;
-  std::size_t at = 0;  // in block
+  std::size_t at = 0;      // in block
+  std::uint64_t seen = 0;  // operations that `program` has
   bool ended = false;
   bool blocked = false;
   bool queued = false;
@@ -117,6 +119,7 @@ struct Rank {
   std::vector<Wildcard> wild;    // posted and not matched, in order
   std::unordered_map<std::uint32_t, Request> requests;
   std::vector<std::uint32_t> region_stack;
+  RankProgram program;
   [[nodiscard]] std::uint64_t index() const { return block.first_op + at; }
 };
 
@@ -235,6 +238,11 @@ class Doctor {
   void error(std::uint32_t r, std::uint64_t index, const Op& op, std::string text) {
     fault(r, index, op_name(op.kind), std::move(text));
   }
+  // What no other order of arrival would mend.
+  void tell(std::uint32_t r, std::vector<RankProgram::Fault>& faults) {
+    for (auto& f : faults) find_.add(Severity::kError, r, f.op, op_name(f.kind), std::move(f.text));
+    faults.clear();
+  }
   void fault(std::uint32_t r, std::uint64_t index, std::string_view what, std::string text) {
     ++faults_;
     find_.add(severity(), r, index, what, std::move(text));
@@ -260,6 +268,7 @@ class Doctor {
   std::deque<std::uint32_t> throttled_;
   std::deque<std::uint32_t> choices_;  // ranks with wildcards that a message may take
   std::vector<Option> options_here_;
+  std::vector<RankProgram::Fault> program_faults_;
   std::size_t choices_made_ = 0;
   bool real_choice_ = false;  // a choice had two options
   // Receivers (communicator, rank) for which a choice had one option while other choices stood open: a real choice if

@@ -1,0 +1,63 @@
+#include "traces/check/rank_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/counted.hpp"
+
+namespace weft::traces {
+
+void RankProgram::see_polls(std::uint64_t index, const Op& op, std::span<const std::int64_t> list,
+                            std::vector<Fault>& faults) {
+  const bool poll = op.kind == OpKind::iprobe || op.kind == OpKind::improbe;
+  const bool hit = poll && (op.flags & kHit) != 0;
+  const auto another = [](const Op& a, const Op& b) {
+    return a.kind != b.kind || a.comm != b.comm || a.peer != b.peer || a.tag != b.tag;
+  };
+  if (const auto due = hits_.begin(); due != hits_.end() && due->first == index) {
+    const Miss& miss = due->second;
+    if (!hit || another(op, miss.poll))
+      faults.push_back({miss.op, miss.poll.kind,
+                        fmt::format("operation {}, which it says is its hit, is {}", index,
+                                    hit ? "that of another poll"
+                                        : std::string(op_name(op.kind)) + (poll ? " without a hit" : ""))});
+    hits_.erase(due);
+    next_hit_ = hits_.empty() ? UINT64_MAX : hits_.begin()->first;
+  }
+  if (!poll || list.empty()) return;
+  if (hit) {
+    const std::uint64_t end = index + static_cast<std::uint64_t>(list[1]);
+    if (body_.end < end) body_ = {index, end, op.kind};
+    return;
+  }
+  const auto [due, fresh] = hits_.try_emplace(index + static_cast<std::uint64_t>(list[0]), Miss{index, op});
+  if (!fresh && another(op, due->second.poll))
+    faults.push_back({index, op.kind,
+                      fmt::format("its hit, operation {}, is that of another poll, operation {}", due->first,
+                                  due->second.op)});
+  next_hit_ = hits_.begin()->first;
+}
+
+void RankProgram::see_requests(std::uint64_t index, const Op& op, std::span<const std::int64_t> list,
+                               std::vector<Fault>& faults) {
+  if (completes_some(op.kind)) list = list.subspan(1, static_cast<std::size_t>(list[0]));  // those asked for
+  if (std::ranges::is_sorted(list, std::less_equal<>())) return;
+  sorted_.assign(list.begin(), list.end());
+  std::ranges::sort(sorted_);
+  if (const auto twice = std::ranges::adjacent_find(sorted_); twice != sorted_.end())
+    faults.push_back({index, op.kind, fmt::format("request {} stands twice among its requests", *twice)});
+}
+
+void RankProgram::finish(std::uint64_t ops, std::vector<Fault>& faults) const {
+  for (const auto& [at, miss] : hits_)
+    faults.push_back(
+        {miss.op, miss.poll.kind,
+         fmt::format("operation {}, which it says is its hit, is beyond the end of the program", at)});
+  if (body_.end >= ops && body_.end > body_.hit)
+    faults.push_back({body_.hit, body_.kind,
+                      fmt::format("its body of {} is longer than the rest of the program",
+                                  counted(body_.end - body_.hit, "operation"))});
+}
+
+}  // namespace weft::traces
