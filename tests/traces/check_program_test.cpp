@@ -390,6 +390,47 @@ TEST(CheckProgram, MembersOfASubCommunicatorThatDisagreeAreNamed) {
       "E 1.0 : rank 1 collective: bcast on split1 is never called by rank 3 (1 of 2 members call it)\n");
 }
 
+TEST(CheckProgram, CommunicatorsAreUsedByThoseWhoMadeThemUntilTheyAreFreed) {
+  const TempDir dir;
+  const auto make = [](CommId made, bool given = true, OpKind kind = OpKind::comm_split) {
+    return Op{.kind = kind, .amount = given ? static_cast<std::int64_t>(made.index()) : -1};
+  };
+  const auto freed = [](CommId comm) { return Op{.kind = OpKind::comm_free, .comm = comm}; };
+  const auto barrier = [](CommId comm) { return coll(OpKind::barrier, comm, kAnySource, 0); };
+  // What was started before the end goes on, an id may be made again, and what nobody makes was there before.
+  Program fine(dir, 2);
+  const CommId split = fine.comm({0, 1}), there = fine.comm({0, 1});
+  for (const std::uint32_t r : {0u, 1u}) {
+    const auto peer = static_cast<std::int32_t>(1 - r);
+    fine.add(r, make(split)).add(r, barrier(there));
+    fine.add(r, with_request(on(split, recv(peer, 5, 8)), OpKind::irecv, 0))
+        .add(r, on(split, send(peer, 5, 8)));
+    fine.add(r, freed(split)).add(r, on(split, wait(0, peer, 5, 8)));
+    fine.add(r, make(split, true, OpKind::comm_dup)).add(r, barrier(split)).add(r, freed(split));
+    fine.add(r, {.kind = OpKind::finalize}).add(r, {.kind = OpKind::compute_time, .amount = 5});
+  }
+  EXPECT_EQ(fine.findings(), "");
+
+  Program wrong(dir, 2);
+  (void)wrong.comm({0, 1});
+  (void)wrong.comm({0, 1});
+  for (const std::uint32_t r : {0u, 1u}) {
+    wrong.add(r, make(there, r == 0))
+        .add(r, barrier(there))
+        .add(r, barrier(there));  // its split denied it to rank 1
+    wrong.add(r, make(split)).add(r, barrier(split)).add(r, freed(split)).add(r, barrier(split));
+  }
+  wrong.add(0, freed(split));
+  wrong.add(1, {.kind = OpKind::finalize}).add(1, {.kind = OpKind::compute_time, .amount = 5});
+  wrong.add(1, {.kind = OpKind::finalize});
+  EXPECT_EQ(wrong.findings(),
+            "E 0.6 : rank 0 barrier: communicator split1 was freed at operation 5\n"
+            "E 0.7 : rank 0 comm_free: communicator split1 was freed at operation 5\n"
+            "E 1.1 : rank 1 barrier: rank 0 makes communicator split2, this rank does not\n"
+            "E 1.6 : rank 1 barrier: communicator split1 was freed at operation 5\n"
+            "E 1.9 : rank 1 finalize: comes after the finalize at operation 7\n");
+}
+
 TEST(CheckProgram, RanksOutsideACommunicatorAreErrors) {
   const TempDir dir;
   Program p(dir, 3);

@@ -317,7 +317,7 @@ Result<void> Doctor::run() {
       const Op& op = me.block.ops[me.at];
       if (me.seen == me.index()) {
         ++me.seen;
-        me.program.add(me.index(), op, me.block.list(op), program_faults_);
+        me.program.add(me.index(), op, me.block.list(op), trace_.communicators(), program_faults_);
         if (!program_faults_.empty()) tell(r, program_faults_);
       }
       if (step(r, me, op, me.block.list(op))) {

@@ -252,6 +252,7 @@ class Doctor {
   bool member(std::uint32_t r, const Op& op, std::int32_t who, const char* role, std::uint64_t index);
   void finish();
   void report_blocked();
+  void report_denied_communicators();
   // One rank that `r`, which is blocked, waits for; nullopt if none that is blocked too. `what` describes the
   // wait.
   std::optional<std::uint32_t> waits_for(std::uint32_t r, std::string& what);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "traces/check/doctor.hpp"
 #include "traces/op_rules.hpp"
@@ -129,6 +130,28 @@ void Doctor::report_blocked() {
   }
 }
 
+// Some ranks make a communicator, and another uses it that was given none. One that nobody makes was there before.
+void Doctor::report_denied_communicators() {
+  std::unordered_map<std::uint32_t, std::uint32_t> maker;  // of each communicator the first rank
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r)
+    ranks_[r].program.for_each_communicator([&](std::uint32_t comm, bool made, std::uint64_t, OpKind) {
+      if (made) maker.try_emplace(comm, r);
+    });
+  if (maker.empty()) return;
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    std::map<std::uint64_t, std::pair<std::uint32_t, OpKind>> denied;  // by operation
+    ranks_[r].program.for_each_communicator(
+        [&](std::uint32_t comm, bool made, std::uint64_t first_use, OpKind kind) {
+          if (!made && first_use != RankProgram::kNever && maker.contains(comm))
+            denied.emplace(first_use, std::pair{comm, kind});
+        });
+    for (const auto& [op, use] : denied)
+      find_.add(Severity::kError, r, op, op_name(use.second),
+                fmt::format("rank {} makes communicator {}, this rank does not", maker.at(use.first),
+                            trace_.communicators()[use.first].name));
+  }
+}
+
 void Doctor::finish() {
   const bool stuck = std::ranges::any_of(ranks_, [](const Rank& r) { return r.blocked; });
   deadlocked_ = stuck;
@@ -137,6 +160,7 @@ void Doctor::finish() {
     report_blocked();
   }
   if (synchronous_) return;  // everything below was found with buffered sends
+  report_denied_communicators();
   for (const Channel& c : channels_) {
     // In a deadlock the receiver may only not have come that far; what a finished rank left is unmatched for
     // certain.

@@ -49,6 +49,46 @@ void RankProgram::see_requests(std::uint64_t index, const Op& op, std::span<cons
     faults.push_back({index, op.kind, fmt::format("request {} stands twice among its requests", *twice)});
 }
 
+// The communicator of `op`, which is not the one at hand.
+void RankProgram::see_communicator(std::uint64_t index, const Op& op,
+                                   const std::vector<Communicator>& communicators,
+                                   std::vector<Fault>& faults) {
+  if (op.comm.index() == 0) return;
+  CommState& s = communicators_[static_cast<std::uint32_t>(op.comm.index())];
+  if (s.first_use == kNever) {
+    s.first_use = index;
+    s.used_by = op.kind;
+  }
+  if (s.freed == kNever) {
+    at_hand_ = op.comm;
+  } else {
+    faults.push_back({index, op.kind,
+                      fmt::format("communicator {} was freed at operation {}",
+                                  communicators[op.comm.index()].name, s.freed)});
+  }
+}
+
+void RankProgram::see_life(std::uint64_t index, const Op& op) {
+  if (is_comm_create(op.kind) && op.amount > 0) {
+    CommState& s = communicators_[static_cast<std::uint32_t>(op.amount)];
+    s.made = true;
+    s.freed = kNever;
+  } else if (op.kind == OpKind::comm_free && op.comm.index() != 0) {
+    communicators_[static_cast<std::uint32_t>(op.comm.index())].freed = index;
+    at_hand_ = CommId(0);
+  } else if (op.kind == OpKind::finalize && !finalized_) {
+    finalized_ = index;
+  }
+}
+
+// Computation and the ends of regions may come after it.
+void RankProgram::see_late_call(std::uint64_t index, const Op& op, std::vector<Fault>& faults) {
+  if (is_compute(op.kind) || op.kind == OpKind::launch || op.kind == OpKind::region_begin ||
+      op.kind == OpKind::region_end)
+    return;
+  faults.push_back({index, op.kind, fmt::format("comes after the finalize at operation {}", *finalized_)});
+}
+
 void RankProgram::finish(std::uint64_t ops, std::vector<Fault>& faults) const {
   for (const auto& [at, miss] : hits_)
     faults.push_back(
