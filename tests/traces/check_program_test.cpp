@@ -390,6 +390,44 @@ TEST(CheckProgram, MembersOfASubCommunicatorThatDisagreeAreNamed) {
       "E 1.0 : rank 1 collective: bcast on split1 is never called by rank 3 (1 of 2 members call it)\n");
 }
 
+TEST(CheckProgram, NeighboursExpectWhatIsSentToThem) {
+  const TempDir dir;
+  // A ring of three to the right, rank 1 with a process that is none; the collectives of one kind.
+  const auto findings = [&](OpKind kind, const std::vector<L>& lists,
+                            const std::vector<std::int64_t>& amounts) {
+    Program p(dir, 3);
+    for (std::uint32_t r = 0; r < 3; ++r) {
+      p.add(r,
+            coll(kind, kWorld, kAnySource, amounts[r], kind == OpKind::ineighbor_alltoallv ? 0 : kNoRequest),
+            lists[r]);
+      if (kind == OpKind::ineighbor_alltoallv) p.add(r, wait(0));
+    }
+    return p.findings();
+  };
+  const std::vector<L> ring = {{1, 2, 1, 1}, {2, kProcNull, 0, 1, 2}, {1, 1, 1, 0}};
+  EXPECT_EQ(findings(OpKind::neighbor_allgather, ring, {8, 16, 8}), "");
+  EXPECT_EQ(findings(OpKind::neighbor_allgather, {{0, 2, 2, 1}, {1, 0, 0}, {1, 0, 0}}, {8, 0, 0}), "");
+  EXPECT_EQ(findings(OpKind::neighbor_alltoall, {{1, 2, 1, 1}, {1, 0, 1, 2}, {1, 1, 1, 1}}, {8, 8, 8}),
+            "E 2.0 : rank 2 neighbor_alltoall: rank 2 has rank 0 0 times among its destinations on world, "
+            "which has it "
+            "1 time among its sources ()\n");
+  EXPECT_EQ(findings(OpKind::neighbor_alltoall, {{1, 2, 2, 1, 1}, {1, 0, 1, 2}, {1, 1, 1, 0}}, {8, 8, 8}),
+            "E 2.0 : rank 2 neighbor_alltoall: rank 0 has rank 1 2 times among its destinations on world, "
+            "which has it "
+            "1 time among its sources ()\n");
+  EXPECT_EQ(findings(OpKind::neighbor_allgather, {{2, 1, 2, 0}, {0, 1, 0}, {0, 1, 0}}, {8, 8, 9}),
+            "E 2.0 : rank 2 neighbor_allgather: rank 0 receives 8 bytes from rank 1 and 9 from rank 2 on "
+            "world ()\n");
+  for (const OpKind kind : {OpKind::neighbor_allgatherv, OpKind::ineighbor_alltoallv}) {
+    EXPECT_EQ(
+        findings(kind, {{2, 2, 2, 1, 1, 7, 5, 3}, {1, 0, 1, 2, 3, 4}, {1, 1, 2, 0, 0, 4, 5, 7}}, {3, 4, 12}),
+        "");
+    EXPECT_EQ(findings(kind, {{1, 2, 1, 1, 5, 3}, {1, 0, 1, 2, 3, 4}, {1, 1, 1, 0, 6, 5}}, {3, 4, 5}),
+              fmt::format("E 2.0 : rank 2 {}: rank 1 sends 4 bytes to rank 2 on world, which expects 6 ()\n",
+                          op_name(kind)));
+  }
+}
+
 TEST(CheckProgram, CommunicatorsAreUsedByThoseWhoMadeThemUntilTheyAreFreed) {
   const TempDir dir;
   const auto make = [](CommId made, bool given = true, OpKind kind = OpKind::comm_split) {

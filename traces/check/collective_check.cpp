@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/counted.hpp"
 #include "traces/exchange_series.hpp"
 #include "traces/op_rules.hpp"
 
@@ -43,6 +44,18 @@ bool is_vector(OpKind k) {
       return false;
   }
 }
+
+bool is_neighborhood(OpKind k) {
+  const OpKind form = blocking_form(k);
+  return form >= OpKind::neighbor_allgather && form <= OpKind::neighbor_alltoallw;
+}
+
+// One message of a neighbourhood collective. Bytes: 0 where a rank says one size for all.
+struct Edge {
+  std::int64_t from, to, bytes;
+  friend auto operator<=>(const Edge&, const Edge&) = default;
+  [[nodiscard]] bool same_ranks(const Edge& o) const { return from == o.from && to == o.to; }
+};
 
 // Comparing all pairs of an alltoallv takes members^2 numbers; beyond this many members only the kind is
 // compared.
@@ -141,7 +154,12 @@ CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t ran
   }
   i.here[me] = true;
   ++i.arrived;
-  if (is_vector(op.kind)) {
+  if (is_neighborhood(op.kind)) {
+    i.amounts.resize(comm.members.size());
+    i.amounts[me] = op.amount;
+    i.lists.resize(comm.members.size());
+    i.lists[me].assign(list.begin(), list.end());
+  } else if (is_vector(op.kind)) {
     i.amounts.resize(comm.members.size());
     i.amounts[me] = op.amount;
     const OpKind form = blocking_form(op.kind);
@@ -161,7 +179,12 @@ CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t ran
   }
   const bool complete = i.arrived == comm.members.size();
   a.wakes = complete || (rooted && op.peer == static_cast<std::int32_t>(rank));
-  if (complete && !i.disagreed) compare_vectors(s, i, comm, a.faults);
+  if (complete && !i.disagreed) {
+    if (is_neighborhood(i.kind))
+      compare_neighbors(s, i, comm, a.faults);
+    else
+      compare_vectors(s, i, comm, a.faults);
+  }
   while (!s.open.empty() && s.open.front().arrived == comm.members.size()) {
     s.open.pop_front();
     ++s.base;
@@ -192,6 +215,55 @@ void CollectiveCheck::compare_vectors(const State& s, const Instance& i, const C
                                    comm.members[x], i.lists[x][1 + y], comm.members[y], comm.name,
                                    i.lists[y][1 + n + x]));
   }
+}
+
+// Whom a rank sends to expects it, as often and with as many bytes. Where a rank says one size for all, those whom a rank
+// receives from must have the same: its own receive size, which the trace does not have.
+void CollectiveCheck::compare_neighbors(const State& s, const Instance& i, const Communicator& comm,
+                                        std::vector<Fault>& faults) const {
+  const auto fault = [&](std::string text) { faults.push_back({std::move(text), i.first_rank, i.first_op}); };
+  std::vector<Edge> sent, expected;
+  for (std::size_t m = 0; m < comm.members.size(); ++m) {
+    const auto& l = i.lists[m];  // n_in, sources, n_out, destinations, if sized bytes in and bytes out
+    const std::int64_t me = comm.members[m];
+    const auto n_in = static_cast<std::size_t>(l[0]), n_out = static_cast<std::size_t>(l[1 + n_in]);
+    const std::size_t sizes = 2 + n_in + n_out;
+    const bool sized = l.size() > sizes;
+    const std::int64_t* source_size = nullptr;
+    std::int64_t first_source = 0;
+    for (std::size_t k = 0; k < n_in; ++k) {
+      const std::int64_t source = l[1 + k];
+      if (source < 0) continue;
+      expected.push_back({source, me, sized ? l[sizes + k] : 0});
+      const auto at = s.position.find(static_cast<std::uint32_t>(source));
+      if (sized || at == s.position.end()) continue;
+      const std::int64_t& size = i.amounts[at->second];
+      if (source_size != nullptr && *source_size != size)
+        return fault(fmt::format("rank {} receives {} bytes from rank {} and {} from rank {} on {}", me,
+                                 *source_size, first_source, size, source, comm.name));
+      source_size = &size;
+      first_source = source;
+    }
+    for (std::size_t k = 0; k < n_out; ++k)
+      if (const std::int64_t to = l[2 + n_in + k]; to >= 0)
+        sent.push_back({me, to, sized ? l[sizes + n_in + k] : 0});
+  }
+  std::ranges::sort(sent);
+  std::ranges::sort(expected);
+  const auto [s_at, e_at] = std::ranges::mismatch(sent, expected);
+  if (s_at == sent.end() && e_at == expected.end()) return;
+  const bool from_sent = e_at == expected.end() || (s_at != sent.end() && *s_at < *e_at);
+  const Edge edge = from_sent ? *s_at : *e_at;
+  const auto times = [&](const std::vector<Edge>& all) {
+    return std::ranges::count_if(all, [&](const Edge& e) { return e.same_ranks(edge); });
+  };
+  const auto out = times(sent), in = times(expected);
+  if (out == in)
+    return fault(fmt::format("rank {} sends {} bytes to rank {} on {}, which expects {}", edge.from,
+                             s_at->bytes, edge.to, comm.name, e_at->bytes));
+  fault(fmt::format("rank {} has rank {} {} among its destinations on {}, which has it {} among its sources",
+                    edge.from, edge.to, counted(static_cast<std::uint64_t>(out), "time"), comm.name,
+                    counted(static_cast<std::uint64_t>(in), "time")));
 }
 
 bool CollectiveCheck::may_leave(const Op& op, std::uint32_t rank, std::uint64_t k, bool synchronous) {

@@ -54,7 +54,7 @@ class CollectiveCheck {
     std::uint64_t first_op = 0;
     std::size_t arrived = 0;
     std::vector<bool> here;                        // by position
-    std::vector<std::int64_t> amounts;             // by position, of vector collectives
+    std::vector<std::int64_t> amounts;             // by position, of vector and neighbourhood collectives
     std::vector<std::vector<std::int64_t>> lists;  // by position
     bool disagreed = false;
   };
@@ -68,6 +68,8 @@ class CollectiveCheck {
   Instance* find(State& s, std::uint64_t k) { return k < s.base ? nullptr : &s.open[k - s.base]; }
   void compare_vectors(const State& s, const Instance& i, const Communicator& comm,
                        std::vector<Fault>& faults) const;
+  void compare_neighbors(const State& s, const Instance& i, const Communicator& comm,
+                         std::vector<Fault>& faults) const;
   const std::vector<Communicator>& communicators_;
   std::vector<State> states_;
 };
