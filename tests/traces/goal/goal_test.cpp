@@ -98,15 +98,15 @@ TEST(Goal, OneCpuTakesAnOrderAndSaysSo) {
       (*t)->header().warnings,
       ElementsAre(HasSubstr("1 place where the schedule leaves open which operation of a cpu is next (the "
                             "first: ")));
-  EXPECT_THAT((*t)->header().warnings[0], HasSubstr("t.goal:5)"));
+  EXPECT_THAT((*t)->header().warnings[0], HasSubstr("t.goal:5:1)"));
 }
 
 TEST(Goal, CpusSideBySideAreRefusedUnlessDependenciesOrderThem) {
   const TempDir dir;
-  EXPECT_THAT(
-      of_rank_0(dir, "calc 5 cpu 0\ncalc 6 cpu 1\n"),
-      ElementsAre(HasSubstr("t.goal:3: error: not supported: operations of one rank that run side by side on "
-                            "cpu 0 and on cpu 1 (")));
+  EXPECT_THAT(of_rank_0(dir, "calc 5 cpu 0\ncalc 6 cpu 1\n"),
+              ElementsAre(HasSubstr(
+                  "t.goal:3:1: error: not supported: operations of one rank that run side by side on "
+                  "cpu 0 and on cpu 1 (")));
   EXPECT_THAT(of_rank_0(dir, "a: calc 5 cpu 0\nb: calc 6 cpu 1\nb requires a\n"),
               ElementsAre("compute 5000ps", "compute 6000ps"));
   // A send of another cpu goes before a computation that nobody makes it wait for; one that waits for a message cannot.
@@ -177,13 +177,15 @@ TEST(Goal, WhatIsWrongWithATextIsSaidWithItsColumn) {
       {"num_ranks 2\nrank 0 {\nrank 1 {\n}\n}\n",
        "F:3:6: error: a rank stands inside rank 0; got \"1\"; expected the \"}\" of the rank that began in "
        "line 2"},
-      {"num_ranks 2\nrank 0 {\n}\n", "F:3: error: rank 1 is missing; expected \"rank R {\" for 0 to 1"},
-      {"num_ranks 1\nrank 0 {\n", "F:2: error: rank 0 does not end; expected }"},
+      {"num_ranks 2\nrank 0 {\n}\n", "F:3:2: error: rank 1 is missing; expected \"rank R {\" for 0 to 1"},
+      {"num_ranks 1\nrank 0 {\n", "F:2:6: error: rank 0 does not end; expected }"},
+      {"num_ranks 1\n  rank  0 {\n\n", "F:2:9: error: rank 0 does not end; expected }"},
       {"num_ranks 1\nrank 0 {\n}\n", "F: error: the schedule holds no operation"},
       {"num_ranks 1\n}\n", "F:2:1: error: a brace closes nothing; got \"}\"; expected rank R {"},
       {"num_ranks 1\nsend 1b to 0\n",
        "F:2:1: error: an operation stands outside of a rank; got \"send\"; expected num_ranks or rank"},
-      {"num_ranks 1\n/* rank 0 {\n", "F:2: error: the comment does not end; expected */"},
+      {"num_ranks 1\n/* rank 0 {\n", "F:2:1: error: the comment does not end; expected */"},
+      {"num_ranks 1 // a\n /**/ /* rank 0 {\n\n}", "F:2:7: error: the comment does not end; expected */"},
       {open + "7: calc 1\n",
        "F:3:1: error: no statement begins like this; got \"7\"; expected send, recv, calc, a label or }"},
       {open + "*/\n",
@@ -244,9 +246,17 @@ TEST(Goal, WhatIsWrongWithATextIsSaidWithItsColumn) {
        "line"},
       {open + "l1: calc 1\nl2: calc 1\nl3: calc 1\nl2 requires l1\nl3 requires l2\nl2 irequires l3\n}\nrank "
               "1 {\n}\n",
-       "F:4: error: the operation requires, along others, itself; expected dependencies without a circle"},
+       "F:4:1: error: the operation requires, along others, itself; expected dependencies without a circle"},
+      {open + "/* */ \tl1: calc 1\nl2: calc 2\nl1 requires l2\nl2 irequires l1\n}\n",
+       "F:3:8: error: the operation requires, along others, itself; expected dependencies without a circle"},
+      // The column of an operation is kept up to 255.
+      {open + std::string(254, ' ') + "l1: calc 1\nl2: calc 2\nl1 requires l2\nl2 irequires l1\n}\n",
+       "F:3:255: error: the operation requires, along others, itself; expected dependencies without a "
+       "circle"},
+      {open + std::string(256, ' ') + "l1: calc 1\nl2: calc 2\nl1 requires l2\nl2 irequires l1\n}\n",
+       "F:3: error: the operation requires, along others, itself; expected dependencies without a circle"},
       {"num_ranks 1\n" + std::string(3 << 20, 'x'),
-       "F:2: error: the line is too long; expected at most 1 MiB"},
+       "F:2:1: error: the line is too long; expected at most 1 MiB"},
   };
   EXPECT_GE(std::size(cases), 40u);
   for (const auto& [text, message] : cases) EXPECT_EQ(answer(dir, text), message);

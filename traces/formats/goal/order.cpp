@@ -96,7 +96,7 @@ class Ordering {
   void write_waits(std::vector<std::uint32_t>& posted, std::uint32_t line);
   [[nodiscard]] Op message(std::uint32_t v, bool blocking) const;
   void note_open(std::uint32_t v) {
-    if (open_.places++ == 0) open_.first = ops_[v].line;
+    if (open_.places++ == 0) open_.first = ops_[v];
   }
   [[nodiscard]] Error side_by_side(std::uint32_t v) const;
   [[nodiscard]] Error circle() const;

@@ -24,7 +24,7 @@ namespace weft::traces::goal {
 // Places where GOAL leaves open what is next on a cpu.
 struct Open {
   std::uint64_t places = 0;
-  std::uint32_t first = 0;  // line of the first of them
+  Operation first;  // before the first of them
 };
 
 // Puts the schedule of one rank in order, into `out`. It takes the dependencies out of `schedule`: their memory is free

@@ -81,7 +81,7 @@ class Import {
         binary_ ? trace_->add_source(fmt::format("{} (rank {}, node)", path_, rank)) : 0;
     goal::Program program(*trace_, RankId(rank), source);
     WEFT_ASSIGN(const goal::Open open, goal::put_in_order(schedule, place, program));
-    if (open.places > 0 && open_.places == 0) first_open_ = place(goal::Operation{.line = open.first});
+    if (open.places > 0 && open_.places == 0) first_open_ = place(open.first);
     open_.places += open.places;
     return {};
   }

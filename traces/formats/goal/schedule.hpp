@@ -25,7 +25,9 @@ struct Operation {
   Kind kind = Kind::kCalc;
   std::uint8_t cpu = 0;
   std::uint8_t nic = 0;
+  std::uint8_t column = 0;  // in text; 0: beyond 255, or not known
 };
+static_assert(sizeof(Operation) == 24);
 
 // `later` starts after `earlier` has ended, or, with kAtStart, has started.
 struct Dependency {

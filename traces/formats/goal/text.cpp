@@ -85,8 +85,9 @@ class TextReader {
     error_.where = place(at);
     return false;
   }
-  [[nodiscard]] std::string place(const char* at) const {
-    return SourcePos{path_, line_, static_cast<std::uint32_t>(at - begin_ + 1)}.text();
+  [[nodiscard]] std::string place(const char* at) const { return SourcePos{path_, line_, column(at)}.text(); }
+  [[nodiscard]] std::uint32_t column(const char* at) const {
+    return static_cast<std::uint32_t>(at - begin_ + 1);
   }
 
   const std::string& path_;
@@ -95,14 +96,15 @@ class TextReader {
   Error error_;
   std::uint32_t line_ = 0;
   const char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;
-  std::uint32_t comment_line_ = 0;  // where the comment began that the line begins in; 0: in none
+  // Where the comment began that the line begins in; line 0: in none.
+  std::uint32_t comment_line_ = 0, comment_column_ = 0;
 
   std::uint64_t ranks_ = 0;
   bool known_ = false;  // ranks_
   std::vector<bool> seen_;
   std::uint64_t seen_count_ = 0;
   bool inside_ = false;  // of a rank's braces
-  std::uint32_t rank_ = 0, rank_line_ = 0;
+  std::uint32_t rank_ = 0, rank_line_ = 0, rank_column_ = 0;
   Schedule schedule_;
   Labels labels_;
 };
@@ -126,6 +128,7 @@ bool TextReader::more() {
       at_ = end_;
       return false;
     }
+    comment_column_ = column(at_);
     at_ += 2;
     comment_line_ = line_;
   }
@@ -199,6 +202,7 @@ bool TextReader::open_rank() {
   ++seen_count_;
   rank_ = static_cast<std::uint32_t>(r);
   rank_line_ = line_;
+  rank_column_ = column(at);
   inside_ = true;
   schedule_.clear();
   labels_.clear();
@@ -208,7 +212,7 @@ bool TextReader::open_rank() {
 bool TextReader::close_rank() {
   inside_ = false;
   labels_.clear();
-  const Place place = [this](const Operation& op) { return SourcePos{path_, op.line, 0}.text(); };
+  const Place place = [this](const Operation& op) { return SourcePos{path_, op.line, op.column}.text(); };
   if (auto ok = sink_.rank(rank_, schedule_, place); !ok) return error_ = ok.error(), false;
   return true;
 }
@@ -241,6 +245,7 @@ bool TextReader::options(Operation& op) {
 
 bool TextReader::operation(std::string_view label, const char* label_at, Kind kind) {
   Operation op{.line = line_, .kind = kind};
+  if (column(label_at) <= UINT8_MAX) op.column = static_cast<std::uint8_t>(column(label_at));
   if (kind == Kind::kCalc) {
     if (!number("time", kMaxNanoseconds, op.size)) return false;
   } else {
@@ -351,7 +356,7 @@ Result<void> TextReader::read(std::istream& in) {
     from = 0;
     const std::size_t kept = buffer.size();
     if (kept > kMaxLine)
-      return bad_input(fmt::format("{}:{}", path_, line_ + 1), "the line is too long", {}, "at most 1 MiB");
+      return bad_input(fmt::format("{}:{}:1", path_, line_ + 1), "the line is too long", {}, "at most 1 MiB");
     buffer.resize(kept + kChunk);
     in.read(buffer.data() + kept, static_cast<std::streamsize>(kChunk));
     if (in.bad()) return bad_input(path_, "the file cannot be read");
@@ -365,14 +370,18 @@ Result<void> TextReader::read(std::istream& in) {
       from = std::min(stop + 1, buffer.size());
     }
   }
-  const auto last = [this](std::uint32_t line) { return fmt::format("{}:{}", path_, line); };
-  if (comment_line_ != 0) return bad_input(last(comment_line_), "the comment does not end", {}, "*/");
-  if (inside_) return bad_input(last(rank_line_), fmt::format("rank {} does not end", rank_), {}, "}");
+  const auto where = [this](std::uint32_t line, std::uint32_t column) {
+    return SourcePos{path_, line, column}.text();
+  };
+  if (comment_line_ != 0)
+    return bad_input(where(comment_line_, comment_column_), "the comment does not end", {}, "*/");
+  if (inside_)
+    return bad_input(where(rank_line_, rank_column_), fmt::format("rank {} does not end", rank_), {}, "}");
   if (!known_) return bad_input(path_, "the schedule has no num_ranks", {}, "num_ranks N");
   if (seen_count_ != ranks_) {
     std::size_t missing = 0;
     while (seen_[missing]) ++missing;
-    return bad_input(last(line_), fmt::format("rank {} is missing", missing), {},
+    return bad_input(where(line_, column(end_)), fmt::format("rank {} is missing", missing), {},
                      fmt::format("\"rank R {{\" for 0 to {}", ranks_ - 1));
   }
   return {};
