@@ -206,6 +206,19 @@ TEST(Ti, MalformedLinesAreNamedByFileLineAndColumn) {
                   .starts_with("F:1:3: error: unknown action; got \"dance\"; expected one of init"));
 }
 
+// Lines that become no operation are a trace all the same; comments alone are none.
+TEST(Ti, ATraceOfLinesThatSayNothingIsReadAndToldAbout) {
+  const TempDir dir;
+  auto t = open_trace({dir.write("t.txt", "0 comm_size 2\n0 waitall\n1 test 0 1 0\n1 wait 0 1 0\n")});
+  ASSERT_TRUE(t) << t.error().message();
+  EXPECT_EQ((*t)->header().ranks, 2u);
+  EXPECT_EQ((*t)->totals().ops, 0u);
+  EXPECT_EQ((*t)->header().notes.size(), 3u);
+  EXPECT_EQ(check_trace(**t)->errors, 0u);
+  EXPECT_EQ(error_of_text(dir, "# 0 init\n\n"),
+            "F: error: the trace holds no action; expected lines \"RANK ACTION ...\"");
+}
+
 TEST(Ti, AWrongRankInAPrivateFileIsAnError) {
   const TempDir dir;
   const auto a = dir.write("r0.txt", "0 init\n1 init\n");

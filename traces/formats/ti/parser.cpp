@@ -46,6 +46,7 @@ bool Parser::line(const char* begin, const char* end) {
     state->block.rank = RankId(rank_);
     state->source = static_cast<std::uint32_t>(part_);
   }
+  ++actions_;
   const Row& row = kRows[static_cast<std::size_t>(*action)];
   return (this->*row.read)(*state, l, row.kind);
 }

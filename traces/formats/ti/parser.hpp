@@ -45,6 +45,8 @@ class Parser {
 
   Result<void> feed(std::size_t part, std::string_view text, bool last);
   void finish();
+  // Lines with one, whether or not it became an operation.
+  [[nodiscard]] std::uint64_t actions() const { return actions_; }
 
  private:
   Result<void> lines(std::string_view text);
@@ -102,6 +104,7 @@ class Parser {
   std::uint32_t rank_ = 0;
   std::string carry_;
   std::vector<std::int64_t> list_;
+  std::uint64_t actions_ = 0;
   std::uint64_t completed_waits_ = 0;
   std::uint64_t tests_ = 0;
   std::uint64_t comm_actions_ = 0;

@@ -113,7 +113,7 @@ Result<std::unique_ptr<TraceReader>> open_ti(const std::vector<std::string>& pat
   WEFT_TRY(input.read(
       [&](std::size_t part, std::string_view text, bool last) { return parser.feed(part, text, last); }));
   parser.finish();
-  if (trace->totals().ops == 0)
+  if (parser.actions() == 0)
     return bad_input(paths[0], "the trace holds no action", {}, "lines \"RANK ACTION ...\"");
   return std::unique_ptr<TraceReader>(std::move(trace));
 }
