@@ -117,15 +117,21 @@ TEST(TiInput, FormsThatAreNotATraceAreRefusedByName) {
   write_archive(dir.path("whole.gz"), ARCHIVE_FILTER_GZIP, {{"data", lines_of(0, 1)}}, true);
   const std::string whole = slurp(dir.path("whole.gz"));
   EXPECT_EQ(open_error(dir, {dir.write("cut.gz", whole.substr(0, whole.size() - 20))}),
-            "cut.gz: error: cannot unpack: truncated gzip input");
+            fmt::format("cut.gz@byte {:#x}: error: cannot unpack: truncated gzip input", whole.size() - 20));
   write_archive(dir.path("bad.tar.gz"), ARCHIVE_FILTER_GZIP,
                 {{"rank-0.txt", "0 init\n"}, {"rank-1.txt", "1 jump\n"}});
   EXPECT_EQ(open_error(dir, {dir.path("bad.tar.gz")}).substr(0, 60),
             "bad.tar.gz!rank-1.txt:1:3: error: unknown action; got \"jump\"");
   // A rank number that no file of this size can mean.
+  EXPECT_EQ(open_error(dir, {dir.write("many.txt", "0 init\n9999999 init\n")}),
+            "many.txt:2:1: error: the trace has too many ranks for its lines; got \"10000000 ranks\"; "
+            "expected at most "
+            "65536");
   EXPECT_EQ(
-      open_error(dir, {dir.write("many.txt", "0 init\n9999999 init\n")}),
-      "many.txt: error: the trace has too many ranks for its lines; got \"10000000 ranks\"; expected at most "
+      open_error(dir, {dir.write("many.txt",
+                                 "0 init\n\n# 5\n\t 70000 init\n80000 init\n  80000 barrier\n3 init\n")}),
+      "many.txt:5:1: error: the trace has too many ranks for its lines; got \"80001 ranks\"; expected at "
+      "most "
       "65536");
 }
 

@@ -90,9 +90,17 @@ Result<void> read_plain(const std::string& path, std::size_t part, const TiInput
   return chunk(part, {}, true);
 }
 
-Error archive_fault(const ArchiveLibrary& library, const std::string& path, archive* a) {
-  const char* why = library.error_string(a);
-  return bad_input(path, fmt::format("cannot unpack: {}", why != nullptr ? why : "unknown reason"));
+// The byte: where a file that is cut off ends, else how far the library had come.
+Error archive_fault(const ArchiveLibrary& library, const std::string& path, const std::string& member,
+                    archive* a) {
+  const char* text = library.error_string(a);
+  const std::string_view why = text != nullptr ? text : "unknown reason";
+  std::error_code ec;
+  auto byte = static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a, -1)));
+  if (why.find("runcated") != std::string_view::npos)
+    if (const std::uint64_t end = fs::file_size(path, ec); !ec) byte = end;
+  return bad_input(byte > 0 ? BytePos{path, byte}.text() : path,
+                   fmt::format("cannot unpack{}: {}", member.empty() ? "" : " " + member, why));
 }
 
 // The number of files in an archive that its size explains: names and headers compress, too.
@@ -114,7 +122,7 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
   library.read_support_format_tar(a.get());
   library.read_support_format_raw(a.get());
   if (library.read_open_filename(a.get(), path.c_str(), kChunkBytes) != ARCHIVE_OK)
-    return archive_fault(library, path, a.get());
+    return archive_fault(library, path, {}, a.get());
   std::error_code ec;
   const std::uint64_t packed = fs::file_size(path, ec);
   std::uint64_t unpacked = 0, members = 0;
@@ -122,7 +130,7 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
     archive_entry* entry = nullptr;
     const int r = library.read_next_header(a.get(), &entry);
     if (r == ARCHIVE_EOF) return {};
-    if (r < ARCHIVE_WARN) return archive_fault(library, path, a.get());
+    if (r < ARCHIVE_WARN) return archive_fault(library, path, {}, a.get());
     if (library.filter_count(a.get()) > 2)  // the last one is the file itself
       return bad_input(path, "compressed more than once", library.filter_name(a.get(), 1),
                        "compressed text, or a tar");
@@ -141,8 +149,7 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       la_int64_t offset = 0;
       const int d = library.read_data_block(a.get(), &block, &n, &offset);
       if (d == ARCHIVE_EOF) break;
-      if (d < ARCHIVE_WARN)
-        return archive_fault(library, raw ? path : fmt::format("{}!{}", path, name), a.get());
+      if (d < ARCHIVE_WARN) return archive_fault(library, path, name, a.get());
       unpacked += n;
       const auto read =
           static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a.get(), -1)));

@@ -18,6 +18,7 @@
 #include <filesystem>
 
 #include "core/files/input_file.hpp"
+#include "core/source_pos.hpp"
 #include "traces/formats.hpp"
 #include "traces/formats/ti/input.hpp"
 #include "traces/formats/ti/parser.hpp"
@@ -37,28 +38,36 @@ namespace {
 // is fine, but beyond kFreeRanks there must be a line for each rank: a number alone must not cost memory.
 Result<std::uint32_t> ranks_of_shared(const TiInput& input) {
   std::uint64_t most = 0;
-  std::uint64_t lines = 0;
-  bool any = false;
-  bool at_start = true;  // of a line, blanks included
+  SourcePos most_at{input.parts()[0].name, 0, 0};
+  std::uint64_t lines = 0;  // that begin with a number
+  bool at_start = true;     // of a line, blanks included
   std::uint64_t value = 0;
   bool digits = false;
+  std::uint64_t line = 1, line_begin = 0, number_begin = 0, offset = 0;
   const auto end_number = [&] {
     if (digits) {
-      most = std::max(most, value);
+      if (value > most || lines == 0) {
+        most = value;
+        most_at.line = static_cast<std::uint32_t>(line);
+        most_at.column = static_cast<std::uint32_t>(number_begin - line_begin + 1);
+      }
       ++lines;
-      any = true;
     }
     digits = false;
     at_start = false;
   };
   WEFT_TRY(input.read([&](std::size_t, std::string_view text, bool) -> Result<void> {
     for (const char c : text) {
+      ++offset;
       if (c == '\n') {
         end_number();
         at_start = true;
         value = 0;
+        ++line;
+        line_begin = offset;
       } else if (at_start) {
         if (static_cast<unsigned char>(c - '0') < 10) {
+          if (!digits) number_begin = offset - 1;
           digits = true;
           value = std::min<std::uint64_t>(value * 10 + static_cast<unsigned>(c - '0'), 1u << 31);
         } else if (!ti::is_blank(c) || digits) {
@@ -69,11 +78,14 @@ Result<std::uint32_t> ranks_of_shared(const TiInput& input) {
     return {};
   }));
   end_number();
-  if (!any)
+  if (lines == 0)
     return bad_input(input.parts()[0].name, "the trace holds no action", {}, "lines \"RANK ACTION ...\"");
   if (const std::uint64_t limit = std::max(format::kFreeRanks, lines); most >= limit)
-    return bad_input(input.parts()[0].name, "the trace has too many ranks for its lines",
+    return bad_input(most_at.text(), "the trace has too many ranks for its lines",
                      fmt::format("{} ranks", most + 1), fmt::format("at most {}", limit));
+  if (most >= format::kMaxRanks)
+    return bad_input(most_at.text(), "the trace has too many ranks", std::to_string(most + 1),
+                     fmt::format("at most {}", format::kMaxRanks));
   return static_cast<std::uint32_t>(most + 1);
 }
 
