@@ -116,6 +116,35 @@ TEST(GoalRoundTrip, OfARoundOfSeveralSendsTheFirstLeavesEarlierInASchedule) {
     }
 }
 
+// A schedule has one wait for what a program waits for in a row, and it pays for all its receives when the last is there.
+TEST(GoalRoundTrip, ReceivesThatAreWaitedForInARowArePaidForAtTheEnd) {
+  const TempDir dir;
+  const Duration us(1'000'000), none(0);
+  const Op later{.kind = OpKind::wait, .peer = 1, .tag = 5, .amount = 8, .request = 0};
+  MemoryTrace blocking(3), waits(3), apart(3);
+  for (MemoryTrace* t : {&blocking, &waits, &apart}) {
+    t->p2p(0, OpKind::irecv, 1, 5, 8, CommId(0), 0);
+    if (t == &waits) {
+      t->p2p(0, OpKind::irecv, 2, 6, 8, CommId(0), 1);
+      t->add(0, {.kind = OpKind::wait, .peer = 2, .tag = 6, .amount = 8, .request = 1});
+    } else {
+      t->p2p(0, OpKind::recv, 2, 6, 8);
+    }
+    if (t == &apart) t->compute(0, Duration(1'000));
+    t->add(0, later);
+    t->compute(0, us);
+    t->compute(1, 100 * us);
+    t->p2p(1, OpKind::send, 0, 5, 8);
+    t->p2p(2, OpKind::send, 0, 6, 8);
+    write_goal(*t, dir.path("t.goal"));
+    auto back = traces::open_trace({dir.path("t.goal")});
+    ASSERT_TRUE(back) << back.error().message();
+    for (const Duration cost : {none, 3 * us})
+      EXPECT_EQ(finish(**back, crossbar(none, cost), {})[0],
+                finish(*t, crossbar(none, cost), {})[0] + (t == &apart ? 0 : cost.count()));
+  }
+}
+
 // ---- LogGOPSim
 
 // Programs whose times the two models agree about to the nanosecond (docs/goal.md says where they do not): a rank
