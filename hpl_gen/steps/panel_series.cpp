@@ -12,6 +12,7 @@ struct Shape {
   traces::Kernel kernel{};
   bool rows = false;  // local rows are added to m
   std::array<std::int64_t, 3> size{};
+  bool candidate = false;  // the copy of a candidate row: none where there are no rows
 };
 
 // Kernels up to an exchange.
@@ -34,11 +35,15 @@ std::vector<Step> steps_of(const PanelProgram& program, std::int64_t jb, bool cu
       case Kind::kCurrentKernel:
         if (current) kernels.push_back({i.kernel, false, {i.m, i.n, i.k}});
         break;
-      case Kind::kExchange:
-        kernels.push_back({traces::Kernel::dcopy, false, {(current ? 4 : 2) * jb, 1, 1}});
+      case Kind::kExchange: {
+        // As emit_panel_instruction(): the candidate row is copied out before, the pivot row in after.
+        const std::int64_t copied = current ? 2 * jb : jb;
+        kernels.push_back({traces::Kernel::dcopy, false, {copied, 1, 1}, true});
         steps.back().exchange = true;
         steps.emplace_back();
+        steps.back().kernels.push_back({traces::Kernel::dcopy, false, {copied, 1, 1}});
         break;
+      }
     }
   }
   if (steps.back().kernels.empty()) steps.pop_back();
@@ -48,7 +53,9 @@ std::vector<Step> steps_of(const PanelProgram& program, std::int64_t jb, bool cu
 bool same_kernels(const Step& a, const Step& b) {
   if (a.exchange != b.exchange || a.kernels.size() != b.kernels.size()) return false;
   for (std::size_t i = 0; i < a.kernels.size(); ++i)
-    if (a.kernels[i].kernel != b.kernels[i].kernel || a.kernels[i].rows != b.kernels[i].rows) return false;
+    if (a.kernels[i].kernel != b.kernels[i].kernel || a.kernels[i].rows != b.kernels[i].rows ||
+        a.kernels[i].candidate != b.kernels[i].candidate)
+      return false;
   return true;
 }
 
@@ -93,6 +100,7 @@ PanelSeries make_panel_series(const PanelProgram& program, std::int64_t jb, bool
       ++out.values[count_at];
       out.values.push_back(static_cast<std::int64_t>(k.kernel));
       if (k.rows) out.rows_at.push_back(static_cast<std::uint32_t>(out.values.size()));
+      if (k.candidate) out.candidates_at.push_back(static_cast<std::uint32_t>(out.values.size()));
       for (std::size_t d = 0; d < 3; ++d) {
         out.values.push_back(k.size[d]);
         out.values.push_back(delta(d));
@@ -108,6 +116,8 @@ void emit_panel_series(const PanelSeries& series, const PanelSeat& seat, const P
   scratch.assign(1, calls.columns * kDouble);
   scratch.insert(scratch.end(), series.values.begin(), series.values.end());
   for (const std::uint32_t at : series.rows_at) scratch[at + 1] += seat.rows;
+  if (seat.rows <= 0)
+    for (const std::uint32_t at : series.candidates_at) scratch[at + 1] = 0;
   out.series(seat.rank_at(0), (4 + calls.columns) * kDouble, seat.col_comm(), scratch);
 }
 

@@ -2,9 +2,8 @@
 // an operation for each (traces/exchange_series.hpp).
 //
 // A PanelProgram is cut at its exchanges into steps; consecutive steps with the same kernels and shapes that change by
-// a constant become one segment (all columns of a leaf but its first, whatever PFACT). The copies of rows around an
-// exchange count before it. Local rows enter the shapes as a constant, so that a series is made once for a width and
-// filled in for each process.
+// a constant become one segment (all columns of a leaf but its first, whatever PFACT). Local rows enter the shapes as a
+// constant, so that a series is made once for a width and filled in for each process.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +16,8 @@ namespace weft::hpl_gen {
 struct PanelSeries {
   std::vector<std::int64_t> values;    // segments, with local rows taken as 0
   std::vector<std::uint32_t> rows_at;  // positions in `values` to which local rows are added
+  std::vector<std::uint32_t>
+      candidates_at;  // ... of copies of candidate rows, which a process without rows does not make
 };
 
 // O(instructions).

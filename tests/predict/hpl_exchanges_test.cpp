@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/rng.hpp"
+#include "predict/hpl_prediction.hpp"
 #include "tests/predict/support.hpp"
+#include "tests/support/seed.hpp"
 #include "topology/placement/placement.hpp"
 
 namespace weft::predict {
@@ -63,6 +66,39 @@ TEST(ChooseExchanges, WhereNothingIsSharedTheSeriesIsExactWithoutATrial) {
   exact(choose(columns, "crossbar:n=2,ranks_per_host=2"), "within hosts");
   // Dahu deals ranks to its two sockets in turn: 0 and 2 are a column, and on one of them.
   exact(choose(grid(2, 2), "dahu"), "within sockets");
+}
+
+// To the picosecond, whatever kernels cost: also copies of rows, and where some processes have no rows left.
+TEST(ChooseExchanges, ASeriesThatIsExactTakesTheTimeOfItsMessages) {
+  std::string kernels;
+  for (const char* name : {"dgemm", "dtrsm_left", "dtrsm_right", "dgemv", "dger", "dcopy", "dscal", "idamax",
+                           "dlacpy", "dlaswp", "dswap", "daxpy"})
+    kernels +=
+        std::string(" kernel { name: \"") + name + "\" intercept: \"300ns\" mnk: \"100ps\" mn: \"1ns\" }";
+  const auto platform = crossbar_of(24, kernels);
+  const std::uint64_t seed = support::seed_or(1);
+  for (std::uint64_t i = seed; i < seed + 40; ++i) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(i));
+    Rng rng(i);
+    HplConfig c{.n = static_cast<std::int64_t>(1 + rng.below(500)),
+                .nb = static_cast<int>(1 + rng.below(60)),
+                .p = static_cast<int>(2 + rng.below(5)),
+                .q = static_cast<int>(1 + rng.below(3)),
+                .depth = static_cast<int>(rng.below(2))};
+    c.pfact = static_cast<hpl_gen::Factor>(rng.below(3));
+    c.rfact = static_cast<hpl_gen::Factor>(rng.below(3));
+    c.nbmin = static_cast<int>(1 + rng.below(8));
+    PredictOptions o;
+    o.model = "contention-free";
+    o.exchanges = Exchanges::kMessages;
+    const auto messages = predict_hpl(c, platform, o);
+    o.exchanges = Exchanges::kSeries;
+    const auto series = predict_hpl(c, platform, o);
+    ASSERT_TRUE(messages && series);
+    EXPECT_NEAR(series->time_s, messages->time_s, 1e-11 * messages->time_s)
+        << "N " << c.n << " NB " << c.nb << " on " << c.p << " x " << c.q;
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 // Which ranks are a process column is for the program to say, and between sockets that a link joins messages share that.
