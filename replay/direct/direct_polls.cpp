@@ -42,7 +42,12 @@ bool DirectReplay::hits(std::uint32_t r, const Op& op) {
   // (Raw: nothing has to happen for a message to be seen when its envelope would be there.)
   const Message& m = messages_[i];
   if (cost_.known_at_once() && m.protocol != Protocol::kEager && m.posted < now) return true;
-  return l.looked == now || (m.protocol != Protocol::kEager ? m.posted : m.flow_start) < l.since;
+  return l.looked == now || way_began(m) < l.since;
+}
+
+bool DirectReplay::finds_before(std::uint32_t r, const Op& op, Instant began) {
+  const std::uint32_t i = probed(r, op);
+  return i != kNone && way_began(messages_[i]) < began;
 }
 
 // The same for a poll of the program itself, as Probes has it.

@@ -37,6 +37,7 @@
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/messages/message.hpp"
+#include "replay/messages/message_steps.hpp"
 #include "replay/messages/traffic.hpp"
 #include "replay/ranks/compute_times.hpp"
 #include "replay/ranks/poll_view.hpp"
@@ -99,12 +100,12 @@ class DirectReplay final : private PollView {
   // What a rank has besides its row in Ranks, whose `pending` counts the ends that it awaits and does not know.
   struct alignas(64) Lane {
     Instant clock;
-    Instant since;              // when what it did last began
-    std::uint32_t ahead = 0;    // its messages that have not started
-    RequestRows<End> requests;  // with when it is over; complete: that is known
-    End last;                   // the latest of what its blocking call awaits
-    std::int64_t received = 0;  // bytes of the message that such a call received last
-    Instant looked;             // when it was last told that a message can be seen
+    Instant since;                      // when what it did last began
+    std::uint32_t ahead = 0;            // its messages that have not started
+    RequestRows<End> requests;          // with when it is over; complete: that is known
+    End last;                           // the latest of what its blocking call awaits
+    std::int64_t received = 0;          // bytes of the message that such a call received last
+    Instant looked = Instant::never();  // when it was last told that a message can be seen
     std::unique_ptr<Call> call;
     std::vector<std::uint32_t> calls;  // of collectives so far, by communicator
   };
@@ -172,7 +173,7 @@ class DirectReplay final : private PollView {
     causes_.waited(r, messages_[end.message], end.sender, l.clock, end.at);
     k.spend(part, end.at - l.clock);
     l.clock = end.at;
-    l.since = messages_[end.message].flow_start;
+    l.since = end_began(messages_[end.message]);
   }
   [[gnu::always_inline]] void wait_until_last(std::uint32_t r, Rank& k, Lane& l, Part part) {
     if (l.last.message == kNone) return;  // all was over as it was posted
@@ -186,6 +187,7 @@ class DirectReplay final : private PollView {
 
   // ---- Polls (direct_polls.cpp).
   [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override;
+  [[nodiscard]] bool finds_before(std::uint32_t r, const traces::Op& op, Instant began) override;
   [[nodiscard]] bool poll_hits(std::uint32_t r, const traces::Op& op);
   [[nodiscard]] Instant seen_from(std::uint32_t i);
   [[nodiscard]] std::uint32_t probed(std::uint32_t r, const traces::Op& op);

@@ -10,6 +10,7 @@
 #include "replay/agenda.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
+#include "replay/messages/message_steps.hpp"
 #include "replay/ranks/poll_view.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/why/cause_book.hpp"
@@ -32,6 +33,10 @@ class Probes final : public PollView {
   [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override {
     const std::uint32_t i = find(r, op);
     return i != kNone && visible(messages_[i]);
+  }
+  [[nodiscard]] bool finds_before(std::uint32_t r, const traces::Op& op, Instant began) override {
+    const std::uint32_t i = find(r, op);
+    return i != kNone && way_began(messages_[i]) < began;
   }
   // The same for a poll of the program itself. A rank that polls after it computed is in a phase in which all compute and
   // nobody waits in a call for this message: what it finds travels while the cores beside it compute (Found::kAtPoll).

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "network/clock.hpp"
 #include "traces/op.hpp"
 
 namespace weft::replay {
@@ -12,6 +13,9 @@ class PollView {
   virtual ~PollView() = default;
   // Operation `op` of rank r, a probe, finds a message now.
   [[nodiscard]] virtual bool hits(std::uint32_t r, const traces::Op& op) = 0;
+  // The way of the message that it finds began before `began`: of two things at one instant what began first comes first.
+  // REQUIRES: hits().
+  [[nodiscard]] virtual bool finds_before(std::uint32_t r, const traces::Op& op, network::Instant began) = 0;
 };
 
 }  // namespace weft::replay

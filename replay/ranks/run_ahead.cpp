@@ -265,15 +265,20 @@ void RunAhead::poke(std::uint32_t r) {
   bool computes = false;
   std::uint64_t last = kNoPoll;  // the poll before, and its time
   Instant last_at;
+  Instant began = at;  // of what the rank did last
+  const auto pass = [&](Elapsed d) {
+    if (d > kNoTime) began = at;
+    at = at + d;
+  };
   for (std::uint64_t i = run.first; i < run.end; ++i) {
     const Op& op = **program.at(i);
     if (traces::is_compute(op.kind)) {
-      at = at + compute_.of(r, i, op);
+      pass(compute_.of(r, i, op));
       computes |= ComputeTimes::more_than_copies(program, i, op);
       continue;
     }
     if (no_poll(op, k.in_detour)) continue;
-    at = at + poll_time(op);
+    pass(poll_time(op));
     polled += poll_time(op);
     if (at < agenda_.now() && last != kNoPoll && !compute_.draws()) {
       // What comes again up to the last poll before now.
@@ -290,6 +295,7 @@ void RunAhead::poke(std::uint32_t r) {
     last = i;
     last_at = at;
     if (at < agenda_.now() || never_hits(k, i, op)) continue;
+    if (at == agenda_.now() && !probes_.finds_before(r, op, began)) continue;
     run.end = i;
     run.at_poll = true;
     run.computes = computes;

@@ -128,5 +128,78 @@ TEST(RunAhead, EndsWhenOneByOneDoes) {
   EXPECT_LT(fewer * 2, more) << "runs were taken as one";
 }
 
+// A message that can be seen at the very instant of a poll is found if its way began before what the rank did last (docs/model.md,
+// "Ranks that go ahead"), whichever way the replay goes: ahead, by events, or one operation after the other.
+TEST(RunAhead, OfTwoThingsAtOneInstantWhatBeganFirstComesFirst) {
+  constexpr std::int64_t kLong = 1'000'000;
+  const Duration ms(1'000'000'000), work(100'000'000'000);
+  const auto look = [&](MemoryTrace& t, std::uint32_t rank, std::int32_t from) {
+    t.add(rank, poll(from, 1, false), {2});
+    t.compute(rank, work);
+    t.add(rank, poll(from, 1, true), {0, 1, from, 1, kLong});
+    t.p2p(rank, OpKind::recv, from, 1, kLong);
+  };
+  const auto finish = [&](const MemoryTrace& program, bool one_host, bool late) {
+    auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us,speed=1Gflops");
+    EXPECT_TRUE(p);
+    if (one_host) p->ranks_per_host = 2;
+    for (const int way : {0, 1, 2}) {
+      MemoryTrace t = program;
+      ReplayOptions o;
+      o.ranks_ahead = way == 0;
+      if (way == 2) o.on_op = [](RankId, std::uint64_t, SimTime, SimTime) {};
+      const auto r = replay(t, *p, {HostId(0), HostId(one_host ? 0 : 1)}, o);
+      ASSERT_TRUE(r && r->finished);
+      EXPECT_EQ(r->makespan >= work, late) << way;
+      for (const RankTimes& k : r->ranks) EXPECT_EQ(k.finish >= work, late) << way;
+    }
+  };
+  // Both begin at once: the rank's computation of a millisecond, and one at whose end a message within the host is sent.
+  for (const bool first : {false, true}) {
+    MemoryTrace t(2);
+    t.compute(0, ms);
+    t.p2p(0, OpKind::send, 1, 1, kLong);
+    t.compute(1, ms);
+    if (first) t.compute(1, Duration(0));
+    SCOPED_TRACE(first ? "a computation of no time before the poll" : "one computation");
+    look(t, 1, 0);
+    finish(t, true, true);
+  }
+  {  // After a message of 0 bytes, whose way began when the other's did.
+    MemoryTrace t(2);
+    t.p2p(1, OpKind::bsend, 0, 0, 0);
+    t.p2p(1, OpKind::send, 0, 1, kLong);
+    t.p2p(0, OpKind::recv, 1, 0, 0);
+    look(t, 0, 1);
+    finish(t, false, true);
+  }
+  {  // At the start.
+    MemoryTrace t(2);
+    t.p2p(0, OpKind::send, 1, 1, kLong);
+    look(t, 1, 0);
+    finish(t, true, true);
+  }
+  {  // A message on its way before the last piece of computation began is there.
+    MemoryTrace t(2);
+    t.compute(0, Duration(ms.count() - 2'000'000));  // 2 us of latency
+    t.p2p(0, OpKind::send, 1, 1, kLong);
+    t.compute(1, Duration(ms.count() - 1'000'000));
+    t.compute(1, Duration(1'000'000));
+    t.add(1, poll(0, 1, false), {2});
+    t.compute(1, work);
+    t.add(1, poll(0, 1, true), {0, 1, 0, 1, kLong});
+    t.p2p(1, OpKind::recv, 0, 1, kLong);
+    auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us,speed=1Gflops");
+    for (const int way : {0, 1, 2}) {
+      ReplayOptions o;
+      o.ranks_ahead = way == 0;
+      if (way == 2) o.on_op = [](RankId, std::uint64_t, SimTime, SimTime) {};
+      const auto r = replay(t, *p, {HostId(0), HostId(1)}, o);
+      ASSERT_TRUE(r && r->finished);
+      EXPECT_LT(r->ranks[0].finish, work) << way;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::replay
