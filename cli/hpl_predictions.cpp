@@ -90,7 +90,8 @@ Result<predict::PointsDone> predict_points(const std::vector<PredictionJob>& job
 
 Result<void> Predictions::add(predict::TimedPrediction&& made, const PredictionJob& job,
                               const predict::PredictOptions& options) {
-  WEFT_ASSIGN(auto forms, predict::closed_forms(*job.config, job.task->platform, options));
+  WEFT_ASSIGN(auto forms,
+              predict::closed_forms(*job.config, job.task->platform, with_seed(options, job.seed)));
   runs.push_back(std::move(made.prediction));
   closed.push_back(forms);
   walls.push_back(made.wall_s);

@@ -132,7 +132,7 @@ Result<void> run(Options& o) {
     return not_supported("a page of closed forms alone", "--report without --closed-form");
   if (o.closed_form && o.repeat > 1)
     return not_supported("closed forms with several seeds",
-                         "--closed-form without --repeat: nothing in them is random");
+                         "--closed-form without --repeat, with one --seed: only --map random changes them");
   if (o.closed_form && o.journal.wanted())
     return not_supported("a journal of closed forms", "--closed-form without --journal: they take no time");
   if (o.closed_form) return run_closed_forms(o, tasks, options);

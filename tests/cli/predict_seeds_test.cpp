@@ -23,7 +23,8 @@ json without_engine(json j) {
 // A run of each seed is the run with that --seed; mean and spread are theirs.
 TEST(PredictHpl, RepeatsARunWithSeveralSeeds) {
   const Workspace here;
-  const std::string run = "predict hpl --on dahu --noise --n 1500,2000 --nb 64 --p 2 --q 2 --seed ";
+  const std::string run =
+      "predict hpl --on dahu --noise --map random --n 1500,2000 --nb 64 --p 2 --q 2 --seed ";
   const Outcome o = here.weft(run + "7 --repeat 3 --json j.json --csv c.csv --journal kept");
   ASSERT_EQ(o.exit_code, 0) << o.err;
   EXPECT_THAT(o.out, HasSubstr("2 runs, 3 seeds each on dahu; fastest: N 2000"));
