@@ -279,8 +279,17 @@ std::string headline(std::span<const CompareRow> rows, const PlatformNames& name
   std::string out =
       fmt::format("{}: fastest {}, {}", trace, differ.of(best, names), show_seconds(best.makespan_s));
   const CompareRow* last = &best;
+  std::size_t finished = 0;
   for (const CompareRow& r : rows)
-    if (r.finished) last = &r;
+    if (r.finished) {
+      last = &r;
+      ++finished;
+    }
+  if (last != &best && is_as_fast(last->makespan_s, best.makespan_s))
+    return fmt::format("{}: as long in {}, {}", trace,
+                       finished == rows.size() ? fmt::format("all {} runs", finished)
+                                               : fmt::format("the {} runs that end", finished),
+                       show_seconds(best.makespan_s));
   if (last != &best)
     out += fmt::format("; slowest {}, {}{}", differ.of(*last, names), show_seconds(last->makespan_s),
                        last->slowdown ? fmt::format(" ({:.2f} times as long)", *last->slowdown) : "");

@@ -15,7 +15,6 @@ namespace {
 
 using replay::Cause;
 
-constexpr double kSame = 1e-9;         // relative difference of makespans that is no difference
 constexpr double kSecondCause = 0.5;   // of the first
 constexpr double kRounding = 0.5e-12;  // seconds: growth below it is rounding
 
@@ -95,6 +94,12 @@ void largest_first(std::vector<Growth>& list) {
 }
 
 // What a platform can have.
+// Of all messages, as their latency is; RunFacts' mean is of those that the trace has.
+double hops_of_all(const predict::RunFacts& run) {
+  const auto& all = run.result->network;
+  return all.count == 0 ? 0 : static_cast<double>(all.hops) / static_cast<double>(all.count);
+}
+
 std::vector<Growth> own_causes(const predict::RunFacts& run, const predict::RunFacts& best, const Parts& now,
                                const Parts& then, const predict::RunDigest& mine,
                                const predict::RunDigest& other) {
@@ -114,8 +119,8 @@ std::vector<Growth> own_causes(const predict::RunFacts& run, const predict::RunF
           : fmt::format(" ({}, {})",
                         instead(show_seconds(per_message(run, a.latency)),
                                 show_seconds(per_message(best, b.latency)), " a message"),
-                        instead(fmt::format("{:.2f}", predict::mean_hops(run)),
-                                fmt::format("{:.2f}", predict::mean_hops(best)), " hops"));
+                        instead(fmt::format("{:.2f}", hops_of_all(run)),
+                                fmt::format("{:.2f}", hops_of_all(best)), " hops"));
   out.push_back({latency, fmt::format("latency takes {} more per rank{}", show_seconds(latency), ways)});
   const double transfer = now.transfer - then.transfer;
   out.push_back({transfer, fmt::format("moving the data takes {} more per rank (narrowest link used: {})",
@@ -155,7 +160,7 @@ std::string explain_slower(const predict::RunFacts& run, const predict::RunFacts
   const double mine = to_seconds(run.result->makespan);
   const double least = to_seconds(best.result->makespan);
   const double slower = mine - least;
-  if (slower <= kSame * least) return "as fast as the best";
+  if (is_as_fast(mine, least)) return "as fast as the best";
   const predict::RunDigest digest = predict::digest_of(run), of_best = predict::digest_of(best);
   const Parts now = parts_of(run, digest), then = parts_of(best, of_best);
   const std::vector<Growth> own = own_causes(run, best, now, then, digest, of_best);

@@ -18,6 +18,12 @@ namespace weft::report {
 // Parts of a difference below this share of it are not named one by one.
 inline constexpr double kTold = 0.1;
 
+// Makespans that differ by rounding.
+[[nodiscard]] inline bool is_as_fast(double seconds, double best) {
+  constexpr double kSame = 1e-9;  // relative
+  return seconds - best <= kSame * best;
+}
+
 [[nodiscard]] std::string explain_slower(const predict::RunFacts& run, const predict::RunFacts& best);
 // The fastest run (or the only one): where its ranks' time goes.
 [[nodiscard]] std::string explain_alone(const predict::RunFacts& run);

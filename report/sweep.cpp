@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "core/quantity_text.hpp"
@@ -92,8 +93,32 @@ std::string called(const SweepRun& r) { return label_of(r).empty() ? r.platform 
 
 }  // namespace
 
+namespace {
+
+// Whether a ranking of platforms can be said to be the same everywhere.
+bool ranked(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs) {
+  using Of = std::pair<std::string, std::string>;  // trace and map
+  std::set<std::pair<Of, std::string>> series;     // ... of a platform
+  std::map<std::pair<Of, std::vector<std::size_t>>, std::size_t> finished;
+  for (const SweepRun& r : runs) {
+    const Of of{r.facts.trace, r.facts.map};
+    series.insert({of, r.platform});
+    if (r.facts.result->finished) ++finished[{of, r.choice}];
+  }
+  std::size_t settings = 1;
+  for (const SweepAxis& a : axes) settings *= a.values.size();
+  std::map<Of, std::size_t> several;
+  for (const auto& [key, count] : finished)
+    if (count > 1) ++several[key.first];
+  return runs.size() == settings * series.size() &&
+         std::ranges::any_of(several, [](const auto& s) { return s.second > 1; });
+}
+
+}  // namespace
+
 Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs, bool by_path) {
   Sweep out;
+  out.ranked = ranked(axes, runs);
   std::vector<std::string> traces;
   for (const auto& r : runs)
     if (std::find(traces.begin(), traces.end(), r.facts.trace) == traces.end())
@@ -270,19 +295,27 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
   for (std::size_t i = 0; i < sweep.rows.size();) {
     std::size_t end = i;
     while (end < sweep.rows.size() && sweep.rows[end].row.trace == sweep.rows[i].row.trace) ++end;
-    const SweepRow* best = nullptr;
-    for (std::size_t k = i; k < end; ++k)
-      if (sweep.rows[k].row.finished &&
-          (best == nullptr || sweep.rows[k].row.makespan_s < best->row.makespan_s))
-        best = &sweep.rows[k];
+    const SweepRow *best = nullptr, *worst = nullptr;
+    std::size_t finished = 0;
+    for (std::size_t k = i; k < end; ++k) {
+      const SweepRow& r = sweep.rows[k];
+      if (!r.row.finished) continue;
+      ++finished;
+      if (best == nullptr || r.row.makespan_s < best->row.makespan_s) best = &r;
+      if (worst == nullptr || r.row.makespan_s > worst->row.makespan_s) worst = &r;
+    }
     if (!out.empty()) out += "\n";
     const std::string trace = predict::short_name(sweep.rows[i].row.trace);
-    out += wrap(best == nullptr ? fmt::format("{}: deadlock in every run\n", trace)
-                                : fmt::format("{}: fastest with {} on {}, {}\n", trace, words(best->set),
-                                              names.of(best->row.label, best->row.platform),
-                                              show_seconds(best->row.makespan_s)),
-                width, 2) +
-           "\n";
+    std::string answer;
+    if (best == nullptr)
+      answer = fmt::format("{}: deadlock in every run\n", trace);
+    else if (finished > 1 && is_as_fast(worst->row.makespan_s, best->row.makespan_s))
+      answer =
+          fmt::format("{}: as long in every run that ends, {}\n", trace, show_seconds(best->row.makespan_s));
+    else
+      answer = fmt::format("{}: fastest with {} on {}, {}\n", trace, words(best->set),
+                           names.of(best->row.label, best->row.platform), show_seconds(best->row.makespan_s));
+    out += wrap(answer, width, 2) + "\n";
     Table table({{"#"},
                  {"set", Table::Align::kLeft},
                  {"platform", Table::Align::kLeft},
@@ -308,7 +341,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
   for (const auto& r : sweep.rows) rows.push_back(r.row);
   out += verified_text(rows) + "\n";
   for (const std::string& w : sweep_warnings(sweep)) out += wrap("warning: " + w + "\n", width, 3);
-  if (sweep.flips.empty()) out += "the ranking of the platforms is the same everywhere\n";
+  if (sweep.flips.empty() && sweep.ranked) out += "the ranking of the platforms is the same everywhere\n";
   for (const auto& f : sweep.flips) {
     const std::string at =
         !f.at ? std::string()

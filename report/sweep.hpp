@@ -49,6 +49,7 @@ struct Flip {
 struct Sweep {
   std::vector<SweepRow> rows;
   std::vector<Flip> flips;
+  bool ranked = false;  // with several settings several platforms came to an end, and no run is missing
   // What the sweep cannot show: a key none of whose values changes anything in a trace's replays, and why if it is
   // known.
   std::vector<std::string> warnings;

@@ -87,8 +87,8 @@ void add_hpl_flags(CLI::App& app, HplFlags& f, bool for_platform) {
   app.add_option(
       "--nb", f.nb,
       by_platform("width of blocks and panels, in columns", "64", fmt::format("{}", predict::kDefaultNb)));
-  app.add_option("--p", f.p, by_platform("process rows", "1", grid));
-  app.add_option("--q", f.q, by_platform("process columns", "1", grid));
+  app.add_option("--p", f.p, by_platform("process rows, in pairs with --q", "1", grid));
+  app.add_option("--q", f.q, by_platform("process columns, in pairs with --p", "1", grid));
   app.add_option("--pmap", f.pmap, "0|row, 1|col: how ranks fill the grid [row]");
   app.add_option("--pfact", f.pfact, "0|left, 1|crout, 2|right: panel factorisation [right]");
   app.add_option("--nbmin", f.nbmin, "columns at which the recursion stops [4]");

@@ -186,6 +186,21 @@ TEST(CliReplay, APlatformCanSayWhoseRulesChooseCollectives) {
   refused("", "--set mpi.collectives=bogus", "--set mpi.collectives=bogus: error: unknown rules");
 }
 
+// What is said of rankings holds of runs that there are.
+TEST(CliCompare, EqualRunsAndSinglePlatformsAreNoRanking) {
+  const Workspace w;
+  w.write("one.txt", "0 init\n0 compute 1e9\n0 finalize\n");
+  w.write("dead.txt", "0 init\n0 recv 1 0 10\n0 finalize\n1 init\n1 recv 0 0 10\n1 finalize\n");
+  const std::string two = " --on a=crossbar:n=4,speed=1Gflops --on b=torus:dims=2x2,speed=1Gflops";
+  EXPECT_THAT(w.weft("compare one.txt" + two).out,
+              ::testing::StartsWith("one.txt: as long in all 2 runs, 1 s\n"));
+  const std::string swept = w.weft("sweep one.txt" + two + " --set bw=1GB/s,2GB/s").out;
+  EXPECT_THAT(swept, ::testing::StartsWith("one.txt: as long in every run that ends, 1 s\n"));
+  EXPECT_THAT(swept, HasSubstr("the ranking of the platforms is the same everywhere"));
+  EXPECT_THAT(w.weft("sweep one.txt --on torus-16 --set bw=1GB/s,2GB/s").out, Not(HasSubstr("the ranking")));
+  EXPECT_THAT(w.weft("sweep dead.txt" + two + " --set bw=1GB/s,2GB/s").out, Not(HasSubstr("the ranking")));
+}
+
 TEST(CliReplay, FivePartsOfEveryRankAddUpToItsFinish) {
   const Workspace w;
   w.write("t.txt",

@@ -46,13 +46,14 @@ TEST(Explain, NamesLatencyWithHopsAndWhatTheDelayDoesToOthers) {
   h.slow(100, Cause::kLatency);
   h.slow(400, Cause::kLateSender);
   h.result.network.latency += HandMade::us(400);
-  h.result.point_to_point.hops = 24;
+  // Hops of all messages, as the latency is.
+  h.result.network.hops *= 2;
   EXPECT_EQ(
       explain_slower(h.facts(), best.facts()),
-      "500 us slower: latency takes 100 us more per rank (42 us instead of 2 us a message, 6.00 instead of "
-      "3.00 hops); ranks wait 400 us longer for late senders");
-  h.result.point_to_point.hops = 12;
-  EXPECT_THAT(explain_slower(h.facts(), best.facts()), HasSubstr("a message, 3.00 hops as well)"));
+      "500 us slower: latency takes 100 us more per rank (42 us instead of 2 us a message, 4.00 instead of "
+      "2.00 hops); ranks wait 400 us longer for late senders");
+  h.result.network.hops /= 2;
+  EXPECT_THAT(explain_slower(h.facts(), best.facts()), HasSubstr("a message, 2.00 hops as well)"));
 }
 
 TEST(Explain, CountsHandshakesAsLatency) {
