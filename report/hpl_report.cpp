@@ -53,10 +53,14 @@ std::string config_text(const hpl_gen::HplConfig& c) {
                      hpl_gen::name_of(c.bcast), c.depth, hpl_gen::name_of(c.swap));
 }
 
+// Ranks wait longer for panels than these are on their way: for others to factor them, which no network makes shorter.
+bool waits_for_panels(const predict::HplPrediction& run) { return run.bcast_s > run.bcast_took_s; }
+
 std::string limits(const predict::HplPrediction& run) {
   const PhaseRow* second = &kPhases[1];
   for (const PhaseRow& p : kPhases)
     if (&p != &kPhases[0] && run.*p.seconds > run.*second->seconds) second = &p;
+  const bool factoring = second->seconds == &predict::HplPrediction::bcast_s && waits_for_panels(run);
   std::string text;
   if (run.device_s)  // what the host is in says little: most of it hides
     text = fmt::format("Accelerators work {} of the time; hosts wait for them {}, next {} with {}",
@@ -67,9 +71,13 @@ std::string limits(const predict::HplPrediction& run) {
                        show_percent(run.update_s / run.time_s), second->name,
                        show_percent(run.*second->seconds / run.time_s));
   else
-    text =
-        fmt::format("{} limits it: {} of the time; update is {}", second->name,
-                    show_percent(run.*second->seconds / run.time_s), show_percent(run.update_s / run.time_s));
+    text = fmt::format("{} limits it: {} of the time{}; update is {}",
+                       factoring ? "Waiting for panels" : second->name,
+                       show_percent(run.*second->seconds / run.time_s),
+                       factoring ? fmt::format(", of which their messages take at most {}",
+                                               show_percent(run.bcast_took_s / run.time_s))
+                                 : std::string(),
+                       show_percent(run.update_s / run.time_s));
   if (!run.busiest_link.empty())
     text += fmt::format("; busiest link {} at {} ({} sharing)", run.busiest_link,
                         show_percent(run.busiest_utilization), run.model);
@@ -122,6 +130,9 @@ std::vector<CurvePoint> panel_curve(const predict::HplPrediction& run, std::size
   const std::size_t panels = run.panels.size();
   points = std::min(points, panels);
   const auto n = static_cast<double>(run.config.n);
+  // With look-ahead a panel is over before its update is, which stands in the time of a later one.
+  const auto ahead = static_cast<std::size_t>(std::max(0, run.config.look_ahead()));
+  const auto updated = [&](std::size_t k) { return k == panels ? panels : k - std::min(k, ahead); };
   double seconds = 0;
   for (std::size_t i = 0; i < points; ++i) {
     const std::size_t from = i * panels / points, to = (i + 1) * panels / points;
@@ -132,7 +143,7 @@ std::vector<CurvePoint> panel_curve(const predict::HplPrediction& run, std::size
     const auto left = [&](std::size_t k) {
       return std::max(0.0, n - static_cast<double>(k) * static_cast<double>(run.config.nb));
     };
-    const double flops = 2.0 / 3.0 * (std::pow(left(from), 3) - std::pow(left(to), 3));
+    const double flops = 2.0 / 3.0 * (std::pow(left(updated(from)), 3) - std::pow(left(updated(to)), 3));
     out.push_back({static_cast<std::int64_t>(from) * run.config.nb, seconds,
                    took > 0 ? flops / took * 1e-9 : 0, parts});
   }
@@ -178,7 +189,8 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
              p.what);
     sum += run.*p.seconds;
   }
-  add_part("other", std::max(0.0, run.time_s - sum), "-", "between them, first and last panels");
+  add_part("other", run.time_s - sum, "-",
+           run.time_s < sum ? "time and phases are estimated apart" : "between them, first and last panels");
   out += parts.text(width);
   if (run.device_s)
     out += fmt::format(
@@ -187,9 +199,10 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
         "pfact, bcast and swap is hidden\n",
         show_seconds(*run.device_s), show_seconds(run.update_s), show_percent(hidden_behind_device(run)));
   if (run.bcast_took_s > 0)
-    out += fmt::format(
-        "panel broadcasts take {} from first send to last arrival; ranks wait {} for them: {} hidden\n",
-        show_seconds(run.bcast_took_s), show_seconds(run.bcast_s), show_percent(hidden(run)));
+    out += fmt::format("panel broadcasts take {} from first send to last arrival; ranks wait {} for {}\n",
+                       show_seconds(run.bcast_took_s), show_seconds(run.bcast_s),
+                       waits_for_panels(run) ? "panels: mostly until they are factored and sent"
+                                             : fmt::format("them: {} hidden", show_percent(hidden(run))));
 
   const auto curve = panel_curve(run, kTextPoints);
   double most = 0;
