@@ -201,8 +201,10 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
   if (run.bcast_took_s > 0)
     out += fmt::format("panel broadcasts take {} from first send to last arrival; ranks wait {} for {}\n",
                        show_seconds(run.bcast_took_s), show_seconds(run.bcast_s),
-                       waits_for_panels(run) ? "panels: mostly until they are factored and sent"
-                                             : fmt::format("them: {} hidden", show_percent(hidden(run))));
+                       waits_for_panels(run)
+                           ? fmt::format("panels, at least {} of it until others have factored and sent them",
+                                         show_seconds(run.bcast_s - run.bcast_took_s))
+                           : fmt::format("them: {} hidden", show_percent(hidden(run))));
 
   const auto curve = panel_curve(run, kTextPoints);
   double most = 0;
