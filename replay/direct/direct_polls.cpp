@@ -39,15 +39,19 @@ bool DirectReplay::hits(std::uint32_t r, const Op& op) {
   if (from != now || ranks_[r].state != RankState::kReady || ranks_[r].stage == Stage::kWaiting)
     return from <= now;
   // The rank looks at the very instant: what began first comes first, its own last doing or the message's way.
-  // (Raw: nothing has to happen for a message to be seen when its envelope would be there.)
-  const Message& m = messages_[i];
-  if (cost_.known_at_once() && m.protocol != Protocol::kEager && m.posted < now) return true;
-  return l.looked == now || way_began(m) < l.since;
+  return l.looked == now || began_before(i, now, l.since);
 }
 
 bool DirectReplay::finds_before(std::uint32_t r, const Op& op, Instant began) {
   const std::uint32_t i = probed(r, op);
-  return i != kNone && way_began(messages_[i]) < began;
+  return i != kNone && began_before(i, agenda_.now(), began);
+}
+
+// The way of message i, which can be seen from `now` on, began before `began`. Raw: nothing has to happen for one that is not
+// eager to be seen when its envelope would be there.
+bool DirectReplay::began_before(std::uint32_t i, Instant now, Instant began) const {
+  const Message& m = messages_[i];
+  return way_began(m) < began || (cost_.known_at_once() && m.protocol != Protocol::kEager && m.posted < now);
 }
 
 // The same for a poll of the program itself, as Probes has it.

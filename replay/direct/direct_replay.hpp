@@ -189,6 +189,7 @@ class DirectReplay final : private PollView {
   [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override;
   [[nodiscard]] bool finds_before(std::uint32_t r, const traces::Op& op, Instant began) override;
   [[nodiscard]] bool poll_hits(std::uint32_t r, const traces::Op& op);
+  [[nodiscard]] bool began_before(std::uint32_t i, Instant now, Instant began) const;
   [[nodiscard]] Instant seen_from(std::uint32_t i);
   [[nodiscard]] std::uint32_t probed(std::uint32_t r, const traces::Op& op);
   [[nodiscard]] bool in_step(std::uint32_t r, const Lane& l);
