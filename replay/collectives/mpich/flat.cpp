@@ -7,6 +7,9 @@ namespace {
 
 constexpr std::uint32_t kThrottle = 32;  // MPIR_CVAR_ALLTOALL_THROTTLE
 
+// A broadcast cuts its message into bytes, not elements.
+std::int64_t bcast_block(const CollectiveCall& c) { return (c.bytes + c.ranks - 1) / c.ranks; }
+
 // Ibcast's scatter (ibcast_utils.c): a rank counts all that comes after its own part as its own, so that its first message
 // is as long as that, although it was sent its subtree's only. Returns what it has for `child`, whose subtree that is.
 std::int64_t tail_for(const Blocks& b, std::uint32_t p, std::uint32_t rel, std::uint32_t child) {
@@ -20,7 +23,9 @@ std::int64_t tail_for(const Blocks& b, std::uint32_t p, std::uint32_t rel, std::
       });
   return sent;
 }
-void append_tails(const Blocks& b, Relative r, std::uint32_t me, RankSchedule& out) {
+// Returns what was scattered.
+Blocks append_tails(const CollectiveCall& c, Relative r, std::uint32_t me, RankSchedule& out) {
+  const Blocks b = Blocks::filled(c.bytes, bcast_block(c), c.ranks);
   const std::uint32_t rel = r.of(me);
   walk_binomial(
       rel, r.p,
@@ -34,6 +39,7 @@ void append_tails(const Blocks& b, Relative r, std::uint32_t me, RankSchedule& o
           out.send(r.rank(child), bytes, child, subtree);
       });
   out.next_round();
+  return b;
 }
 
 // Vectors are cut into elements: the blocking forms give one more to the first blocks, the others the rest to the last.
@@ -45,24 +51,19 @@ Blocks vector_blocks(const CollectiveCall& c, std::uint32_t pof2) {
 
 }  // namespace
 
-// The message is cut into bytes, not elements.
 void mpich_bcast_scatter_doubling(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (c.bytes == 0) return;
   const Relative r{c.ranks, c.root};
-  const std::int64_t each = (c.bytes + c.ranks - 1) / c.ranks;
-  if (!c.nonblocking) return append_bcast_scatter_doubling(c.bytes, each, r, me, out);
-  const Blocks b = Blocks::filled(c.bytes, each, c.ranks);
-  append_tails(b, r, me, out);
+  if (!c.nonblocking) return append_bcast_scatter_doubling(c.bytes, bcast_block(c), r, me, out);
+  const Blocks b = append_tails(c, r, me, out);
   append_allgather_doubling(b, r, me, out);
 }
 
 void mpich_bcast_scatter_ring(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (c.bytes == 0) return;
   const Relative r{c.ranks, c.root};
-  const std::int64_t each = (c.bytes + c.ranks - 1) / c.ranks;
-  if (!c.nonblocking) return append_bcast_scatter_ring(c.bytes, each, r, me, out);
-  const Blocks b = Blocks::filled(c.bytes, each, c.ranks);
-  append_tails(b, r, me, out);
+  if (!c.nonblocking) return append_bcast_scatter_ring(c.bytes, bcast_block(c), r, me, out);
+  const Blocks b = append_tails(c, r, me, out);
   append_allgather_ring(b, r, 0, me, out);
 }
 
