@@ -69,8 +69,11 @@ CauseBook::Account* CollectiveRuns::waiting_for(Run& c, Instant& from) {
 void CollectiveRuns::explain_round(Run& c, const Message& m, bool sender) {
   Instant from;
   CauseBook::Account* const causes = waiting_for(c, from);
-  if (causes == &c.causes) causes_.explain(*causes, m, sender, from, agenda_.now());
-  if (causes != nullptr && causes != &c.causes) causes_.waited(c.rank, m, sender, from, agenda_.now());
+  if (causes == nullptr) return;
+  if (causes == &c.causes)
+    causes_.explain(*causes, m, sender, from, agenda_.now());
+  else
+    causes_.waited(c.rank, m, sender, from, agenda_.now());
 }
 
 // Processor time between two rounds is over: that of the receives of the one or of the sends of the other.

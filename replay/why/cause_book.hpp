@@ -27,7 +27,7 @@ class CauseBook {
   void add_collective(std::uint32_t rank, const Account& part) {
     for (std::size_t c = 0; c < kCauseCount; ++c) of(rank)[c] += part[c];
     for (const Cause c : {Cause::kLateSender, Cause::kLateReceiver})
-      expanded(c) += part[static_cast<std::size_t>(c)];
+      expanded_[late(c)] += part[static_cast<std::size_t>(c)];
   }
   // A wait of a rank from `from` to `to`, as the sender or the receiver of m, which ended it.
   void waited(std::uint32_t rank, const Message& m, bool sender, Instant from, Instant to) {
@@ -46,18 +46,16 @@ class CauseBook {
   void round(RankTimes& t, std::uint32_t rank, Elapsed computed, bool finished) const;
   // Of all ranks, and what of it was for messages that collectives are made of: late senders and receivers alone.
   [[nodiscard]] Elapsed sum(Cause c) const;
-  [[nodiscard]] Elapsed sum_of_collectives(Cause c) const {
-    return expanded_[c == Cause::kLateReceiver ? 1 : 0];
-  }
+  [[nodiscard]] Elapsed sum_of_collectives(Cause c) const { return expanded_[late(c)]; }
 
  private:
-  Elapsed& expanded(Cause c) { return expanded_[c == Cause::kLateReceiver ? 1 : 0]; }
+  [[nodiscard]] static constexpr std::size_t late(Cause c) { return c == Cause::kLateReceiver ? 1 : 0; }
   // Processor time stands on the first cache line, what most waits are on the second (Cause).
   struct alignas(64) Row {
     Account causes{};
   };
-  std::vector<Row> accounts_;  // by rank
-  std::array<Elapsed, 2> expanded_{};
+  std::vector<Row> accounts_;          // by rank
+  std::array<Elapsed, 2> expanded_{};  // by late()
   bool known_at_once_;
 };
 
