@@ -14,18 +14,15 @@ namespace weft::topology {
   return a > Duration::max() - b ? Duration::max() : a + b;
 }
 
-// O(links of the route).
-[[nodiscard]] inline Duration latency_of(const LinkTable& links, std::span<const LinkId> route) {
-  Duration sum(0);
-  for (const LinkId l : route) sum = saturating_sum(sum, links.latency[l.index()]);
-  return sum;
-}
-
-// The same without an end.
+// O(links of the route), both.
 [[nodiscard]] inline TimeSum latency_sum(const LinkTable& links, std::span<const LinkId> route) {
   TimeSum sum;
   for (const LinkId l : route) sum += links.latency[l.index()];
   return sum;
+}
+[[nodiscard]] inline Duration latency_of(const LinkTable& links, std::span<const LinkId> route) {
+  const TimeSum sum = latency_sum(links, route);
+  return sum > Duration::max() ? Duration::max() : Duration(static_cast<std::int64_t>(sum.count()));
 }
 
 }  // namespace weft::topology
