@@ -212,7 +212,8 @@ std::string compare_csv(const std::vector<CompareRow>& rows) {
                               "worst_link_pairs",
                               "model",
                               "most_waited_link",
-                              "most_waited_s"});
+                              "most_waited_s",
+                              "label"});
   for (const auto& r : rows)
     out += csv_line({r.trace,
                      r.platform,
@@ -233,7 +234,8 @@ std::string compare_csv(const std::vector<CompareRow>& rows) {
                      sharers_text(r.sharers, predict::PairTraffic::kSharersShown),
                      r.model,
                      r.most_waited_link,
-                     predict::exact_number(r.most_waited_s)});
+                     predict::exact_number(r.most_waited_s),
+                     r.label});
   return out;
 }
 

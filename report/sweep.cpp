@@ -279,12 +279,14 @@ std::string sweep_json(const Sweep& sweep, const std::string& error) {
 }
 
 std::string sweep_csv(const Sweep& sweep) {
-  std::string out = csv_line({"trace", "set", "platform", "map", "routing", "makespan_s", "slowdown",
-                              "mean_hops", "worst_link", "worst_link_utilization", "why", "error", "model"});
+  std::string out =
+      csv_line({"trace", "set", "platform", "map", "routing", "makespan_s", "slowdown", "mean_hops",
+                "worst_link", "worst_link_utilization", "why", "error", "model", "label"});
   for (const auto& [r, set] : sweep.rows)
     out += csv_line({r.trace, words(set), r.platform, r.map, r.routing, predict::exact_number(r.makespan_s),
                      r.slowdown ? predict::exact_number(*r.slowdown) : "", predict::exact_number(r.mean_hops),
-                     r.worst_link, predict::exact_number(r.worst_link_utilization), r.why, r.error, r.model});
+                     r.worst_link, predict::exact_number(r.worst_link_utilization), r.why, r.error, r.model,
+                     r.label});
   return out;
 }
 

@@ -244,6 +244,11 @@ TEST(Compare, JsonAndCsvHaveTheContractsColumns) {
   EXPECT_EQ(j["rows"][0]["switches"], 1);
   EXPECT_THAT(compare_csv(rows),
               HasSubstr("\"crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops\",block,direct,0.002,1,4,1,8,3,"));
+  HandMade named;
+  named.platform.label = "far";
+  const std::string csv = compare_csv(rank_runs({named.facts()}));
+  EXPECT_THAT(csv, HasSubstr(",most_waited_s,label\n"));
+  EXPECT_THAT(csv, ::testing::EndsWith(",far\n"));
 }
 
 TEST(Compare, SharersOfALinkAreThePairsWhoseRouteCrossesItMostBytesFirst) {

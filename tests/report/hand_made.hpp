@@ -48,7 +48,7 @@ struct HandMade {
     result.links[2] = {500000, us(600), 1, us(0)};
     result.network = {10, 1000000, 20, us(20), us(1000), us(400), us(300), us(50)};
     result.point_to_point = {4, 400000, 12, us(8), us(400), us(0), us(100), us(50)};
-    result.regions.push_back({"panel, \"k\"", 8, us(3000)});
+    result.regions.push_back({"panel, \"k\"", 8, us(3000), false, Duration{0}, Duration{0}, {}});
     result.engine.events = 77;
   }
   // Every rank takes that much longer, for that cause (none: computation).
