@@ -51,6 +51,7 @@ class GroupAccounts {
   void join(std::uint32_t flow, std::uint32_t group, double service, double alone, std::uint32_t heads) {
     Flow& f = flow_[flow];
     Group& g = group_[group];
+    if (g.served > service * kMuch && service > 0) rebase(group);
     f.group = group;
     f.end = g.served + service;
     f.alone = alone;
@@ -145,6 +146,9 @@ class GroupAccounts {
  private:
   static constexpr double kNever = 1e300;
   static constexpr double kRebase = 0x1p36;  // bytes: beyond it a double has less than 2^-17 of one
+  // A flow that joins a group which served so many times what it needs would lose digits of it. Until the next of its size
+  // joins one so far on, the group serves as much once more: rebase() is O(1) a join, spread over what is served between.
+  static constexpr double kMuch = 0x1p20;
   struct Group {
     double served = 0;  // at `updated`
     double level = 0;
@@ -175,7 +179,8 @@ class GroupAccounts {
   };
   [[nodiscard]] Instant end_of(std::uint32_t group) const {
     const Group& g = group_[group];
-    return g.updated + Elapsed::of_seconds(std::max(0.0, ends_[group].front().at - g.served) / g.level);
+    const Elapsed left = Elapsed::of_seconds(std::max(0.0, ends_[group].front().at - g.served) / g.level);
+    return (g.updated + left).no_later_than_last();  // as the queue has it
   }
   void drop_stale(std::uint32_t group) {
     std::vector<End>& ends = ends_[group];

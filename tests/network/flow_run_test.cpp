@@ -167,5 +167,35 @@ TEST(FlowRun, EveryPhaseNamesALinkThatIsFullAndOnWhichNoFlowIsFaster) {
   }
 }
 
+// Flows by groups: 2 TB at a six-hundredth of 100 MB/s would end beyond the clock, alone they end within it.
+TEST(FlowRun, AnEndBeyondTheClockComesIntoItWhenOthersLeave) {
+  std::vector<double> capacity(601, 1e9);
+  capacity[0] = 1e8;
+  FlowRun run = make(capacity);
+  for (std::uint32_t f = 0; f < 600; ++f)
+    run.add(links({f + 1, 0}),
+            Bytes(f == 0   ? 2'000'000'000'000
+                  : f == 1 ? 500'000
+                           : 1'000'000),
+            kTimeZero, Duration(1'000'000));
+  ASSERT_TRUE(run.run(false).has_value());
+  EXPECT_NEAR(to_seconds(run.makespan() - kTimeZero), (2e12 + 598e6 + 5e5) / 1e8 + 1e-6, 1e-6);
+  EXPECT_NEAR(to_seconds(run.finish(2) - kTimeZero), (599 * 1e6 + 5e5) / 1e8 + 1e-6, 1e-6);
+}
+
+// A group of 650 flows of 2 GB has served 10^16 bytes a second of weight when one of 1,000 bytes joins it.
+TEST(FlowRun, SmallFlowsLoseNothingInGroupsThatServedMuch) {
+  std::vector<double> capacity(652, 1e12);
+  capacity[0] = 1e11;
+  FlowRun run = make(capacity);
+  constexpr double kLight = 1e9;  // 1 / 1 ns
+  for (std::uint32_t f = 0; f < 650; ++f)
+    run.add(links({f + 1, 0}), Bytes(2'000'000'000), kTimeZero, Duration(0), 1);
+  run.add(links({651, 0}), Bytes(1000), at_us(5'000'000), Duration(0), kLight);
+  ASSERT_TRUE(run.run(false).has_value());
+  const double took = to_seconds(run.finish(650) - at_us(5'000'000));
+  EXPECT_NEAR(took, 1000 / (1e11 * kLight / (kLight + 650)), 1e-12);
+}
+
 }  // namespace
 }  // namespace weft::network
