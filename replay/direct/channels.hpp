@@ -32,7 +32,10 @@ class Channels {
   struct alignas(64) Channel : ChannelRow {
     std::uint32_t route = 0, epoch = 0;  // of the route cache; epoch 0: not asked for
     Instant delivered;  // the last message of the channel: none is before those that were sent earlier
-    [[nodiscard]] static bool idle() { return false; }
+    // Nothing of it is later than what is sent from now on.
+    [[nodiscard]] bool idle(Instant past) const {
+      return recv_head == kNone && msg_head == kNone && !(past < delivered);
+    }
   };
   static_assert(sizeof(Channel) == 64);
 
@@ -42,6 +45,9 @@ class Channels {
   [[nodiscard]] Channel& find(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
     return queues_.find(source, destination, context);
   }
+
+  // No message is sent before `t` any more.
+  void forget_before(Instant t) { queues_.forget_before(t); }
 
   // Hints to the processor, for find(): whether they pay, and one.
   [[nodiscard]] bool many() const { return queues_.table_bytes() > kMany; }

@@ -183,6 +183,7 @@ Step DirectReplay::collective(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
 
 void DirectReplay::post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool receives, bool sends) {
   const Target mine{Target::kBlocking};
+  ++rounds_;
   c.rounds.post(rules(), receives, sends, [&](const CollectiveRounds::RoundMessage& m) {
     ++k.pending;
     const Op op{.kind = m.send ? OpKind::isend : OpKind::irecv,
@@ -356,7 +357,7 @@ void DirectReplay::run_ready() {
       options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
       next_report_ = ranks_.ops_done() + 65536;
     }
-    if (ranks_.ops_done() >= next_forget_) [[unlikely]]
+    if (ranks_.ops_done() + rounds_ >= next_forget_) [[unlikely]]
       forget_past();
   }
 }

@@ -55,7 +55,7 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
       overheads_(cost_.has_cpu_costs()),
       test_cost_(cost_.test()),
       next_report_(options.on_progress ? 0 : kBeyond),
-      next_forget_(flows == Flows::kShared ? kBeyond : 0) {}
+      next_forget_(0) {}
 
 // Takes computations and polls that miss as one. True: a message may cut that short, so the rank waits for the network.
 bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
@@ -89,8 +89,10 @@ void DirectReplay::forget_past() {
     if (ranks_[r].state != RankState::kDone) least = std::min(least, lanes_[r].clock);
   calendar_.forget_before(least);
   loads_.forget_before(least);
-  constexpr std::uint64_t kOpsARank = 16;
-  next_forget_ = ranks_.ops_done() + kOpsARank * ranks_.count();
+  channels_.forget_before(least);
+  // Of operations and of rounds: one operation may be a collective of thousands.
+  constexpr std::uint64_t kDoneByARank = 16;
+  next_forget_ = ranks_.ops_done() + rounds_ + kDoneByARank * ranks_.count();
 }
 
 void DirectReplay::audit(const Audits& audits) {

@@ -278,7 +278,8 @@ class DirectReplay final : private PollView {
   std::uint64_t events_ = 0;
   std::uint64_t links_entered_ = 0;  // without events
   std::uint64_t next_report_;        // operations; beyond all: nobody asks
-  std::uint64_t next_forget_;        // likewise
+  std::uint64_t rounds_ = 0;         // of collectives, over ranks
+  std::uint64_t next_forget_;        // operations and rounds
 };
 
 }  // namespace weft::replay

@@ -4,7 +4,7 @@
 // A channel is what MPI keeps in order: the messages of one source to one destination on one communicator. A message takes
 // the earliest receive that accepts it, a receive the earliest message (MPI-3.1, section 3.5); a queue in which a walk came out
 // long is indexed by tag (tag_index.hpp) until it is empty. What else a channel has is the business of who matches: its row
-// extends ChannelRow and says with idle() whether it may be forgotten; queues are linked by pair_next and pair_prev of messages,
+// extends ChannelRow and says with idle(past) whether it may be forgotten; queues are linked by pair_next and pair_prev of messages,
 // by next and prev of receives, which have a tag and a sequence number in the order of their posts.
 // Complexity: O(1) a look-up, append, removal and search; no allocation once table, pool and indices have grown.
 #pragma once
@@ -17,6 +17,7 @@
 #include "replay/messages/linked_rows.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/tag_index.hpp"
+#include "replay/time.hpp"
 #include "traces/op.hpp"
 
 namespace weft::replay {
@@ -57,6 +58,8 @@ class ChannelQueues {
     Channel& c = probe(pair, context);
     return c.pair == pair ? &c : nullptr;
   }
+  // Nothing happens before `t` any more: rows may be idle by that.
+  void forget_before(Instant t) { past_ = t; }
   [[nodiscard]] std::size_t table_bytes() const { return channels_.size() * sizeof(Channel); }
   // A hint to the processor: that channel will be asked for soon.
   void prefetch(std::uint32_t source, std::uint32_t destination, std::uint32_t context) const {
@@ -159,13 +162,13 @@ class ChannelQueues {
   // Drops idle channels; grows only if that leaves the table more than a third full.
   void rebuild() {
     std::size_t live = 0;
-    for (const Channel& c : channels_) live += c.pair != Channel::kFree && !c.idle();
+    for (const Channel& c : channels_) live += c.pair != Channel::kFree && !c.idle(past_);
     std::vector<Channel> old(live * 3 > channels_.size() ? channels_.size() * 2 : channels_.size());
     old.swap(channels_);
     shift_ = shift_of(channels_.size());
     used_ = live;
     for (const Channel& c : old)
-      if (c.pair != Channel::kFree && !c.idle()) probe(c.pair, c.context) = c;
+      if (c.pair != Channel::kFree && !c.idle(past_)) probe(c.pair, c.context) = c;
   }
 
   Pool<Message>& messages_;
@@ -173,6 +176,7 @@ class ChannelQueues {
   std::vector<Channel> channels_;  // open addressing, power of two
   int shift_;                      // of 64 bits, to as many as number its slots
   std::size_t used_ = 0;
+  Instant past_;
   std::uint64_t steps_ = 0;
   TagIndex receive_index_, message_index_;  // of the queues that are indexed
 };

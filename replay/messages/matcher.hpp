@@ -77,7 +77,7 @@ class Matcher {
     std::uint32_t flight_head = kNone, flight_tail = kNone;  // sent, not delivered; linked by pair_next
     std::uint32_t early = 0;  // of these, envelopes that came before their turn
     LastRoute last;
-    [[nodiscard]] bool idle() const {
+    [[nodiscard]] bool idle(Instant) const {
       return recv_head == kNone && msg_head == kNone && flight_head == kNone;
     }
   };

@@ -12,7 +12,7 @@ namespace weft::replay::channel_queues_test {
 namespace {
 
 struct Channel : ChannelRow {
-  [[nodiscard]] bool idle() const { return recv_head == kNone && msg_head == kNone; }
+  [[nodiscard]] bool idle(Instant) const { return recv_head == kNone && msg_head == kNone; }
 };
 
 struct World {

@@ -11,6 +11,7 @@
 
 #include "tests/replay/microseconds.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/needs.hpp"
 #include "traces/formats.hpp"
 
@@ -82,6 +83,29 @@ TEST(PathMemory, IsAtMostSixteenBytesAnOperationOf256Ranks) {
   for (const char* const platform : {"crossbar:n=256,bw=10GB/s,lat=1us,speed=10Gflops",
                                      "dragonfly:p=4,a=8,h=4,bw=10GB/s,lat=1us,speed=10Gflops"})
     EXPECT_LE(bytes_an_operation(trace, platform), 16) << platform;
+}
+
+// One operation of a rank, hundreds of rounds: what lies behind all ranks is forgotten on the way. What stays are 2^20 routes.
+TEST(ReplayMemory, OfAnAllToAllIsThatOfTheRoutesOfItsPairs) {
+  const auto bytes_a_message = [](std::uint32_t ranks, const char* model) {
+    std::string text;
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      for (const char* op : {"init", "alltoall 65536 65536 1 1", "finalize"})
+        text += std::to_string(r) + " " + op + "\n";
+    const support::TempFile f("alltoall.txt", text);
+    auto t = traces::open_trace({f.path()});
+    EXPECT_TRUE(t) << (t ? "" : t.error().message());
+    const auto p = topology::load_platform("xgft:h=2,m=32x32,w=1x32").value();
+    ReplayOptions o;
+    o.model = model;
+    const std::size_t before = most = held;
+    const ReplayResult r = replayed(**t, p, o);
+    EXPECT_EQ(r.network.count, std::uint64_t{ranks} * (ranks - 1));
+    std::printf("%u ranks, %s: %.1f MB\n", ranks, model, static_cast<double>(most - before) / 1e6);
+    return static_cast<double>(most - before) / static_cast<double>(r.network.count);
+  };
+  for (const char* const model : {"contention-free", "max-min"})
+    EXPECT_LE(bytes_a_message(512, model), 120) << model;
 }
 
 }  // namespace
