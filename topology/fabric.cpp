@@ -42,7 +42,7 @@ void Fabric::add_switch_latency(Duration d) {
 
 void Fabric::limit_host_links(Bandwidth most) {
   for (std::size_t l = 0; l < links_.size(); ++l)
-    if (std::min(links_.from[l], links_.to[l]).index() < hosts_)
+    if (std::min(links_.from[l], links_.to[l]).index() < hosts_ && links_.link_class[l] != class_in_hosts_)
       links_.capacity[l] = std::min(links_.capacity[l], most.value());
 }
 

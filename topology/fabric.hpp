@@ -118,6 +118,9 @@ class Fabric {
   // Placement deals ranks to hosts 0..rank_hosts()-1; the others (host memories, network cards of a PCIe tree)
   // take ranks only where a map names them.
   [[nodiscard]] std::uint32_t rank_hosts() const { return rank_hosts_ == 0 ? hosts_ : rank_hosts_; }
+  // Classes of the links that join groups of switches (dragonfly: global; a tree: those to its top), for placement. In a
+  // lattice all between routers.
+  [[nodiscard]] std::span<const std::uint8_t> group_classes() const { return group_classes_; }
   // Ascending by peers; empty: the same for any number of peers.
   [[nodiscard]] const std::vector<PortShare>& port_shares() const { return port_shares_; }
   // Whether links join the sockets of a host; then how ranks are dealt to them, `ranks_on_sockets` of them to a host.
@@ -139,7 +142,7 @@ class Fabric {
   }
 
   // Changes of values, not of wiring, before anyone has seen the fabric. Latency of every link that ends at a
-  // switch grows by `d`; links from or to a host carry at most `most`; one link is `factor` > 0 times as fast,
+  // switch grows by `d`; what a host's network cards carry is at most `most`; one link is `factor` > 0 times as fast,
   // to see what that would bring.
   void add_switch_latency(Duration d);
   void limit_host_links(Bandwidth most);
@@ -164,6 +167,9 @@ class Fabric {
   std::optional<std::uint64_t> bisection_;
   std::shared_ptr<const PcieForest> pcie_;
   std::uint32_t rank_hosts_ = 0;
+  std::vector<std::uint8_t> group_classes_;
+  std::optional<std::uint8_t>
+      class_in_hosts_;  // links at hosts that are none of their network cards' (NVLink)
   std::vector<PortShare> port_shares_;
   SocketRule sockets_;
   std::uint32_t ranks_on_sockets_ = 0;

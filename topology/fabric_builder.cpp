@@ -109,6 +109,14 @@ Fabric FabricBuilder::build(
     t.to[i] = VertexId(e.to);
   }
   std::vector<End>().swap(ends_);
+  if (!groups_are_told_) {
+    const std::uint32_t first_switch = fabric_.switches_ == vertices_ ? 0 : fabric_.hosts_;
+    std::optional<std::uint8_t> outermost;
+    for (std::uint32_t l = 0; l < n; ++l)
+      if (std::min(t.from[l], t.to[l]).index() >= first_switch)
+        outermost = std::max(outermost.value_or(0), t.link_class[l]);
+    if (outermost) fabric_.group_classes_ = {*outermost};
+  }
 
   const auto pair_of = [&t](std::uint32_t i) { return std::pair(t.from[i].index(), t.to[i].index()); };
   const auto begin = boost::make_transform_iterator(boost::counting_iterator<std::uint32_t>(0), pair_of);

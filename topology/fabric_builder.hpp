@@ -69,6 +69,13 @@ class FabricBuilder {
   [[nodiscard]] std::uint64_t cables_between(std::span<const std::uint8_t> side) const;
   void set_bisection(std::optional<std::uint64_t> cables) { fabric_.bisection_ = cables; }
   void set_rank_hosts(std::uint64_t hosts) { fabric_.rank_hosts_ = static_cast<std::uint32_t>(hosts); }
+  // Where not told: the last class that some link between switches has (families list classes from the hosts outwards).
+  void set_group_classes(std::span<const std::uint8_t> classes) {
+    groups_are_told_ = true;
+    fabric_.group_classes_.assign(classes.begin(), classes.end());
+  }
+  // Links of that class at a host are inside its node, not its network card's.
+  void set_class_in_hosts(std::uint8_t link_class) { fabric_.class_in_hosts_ = link_class; }
   // The PCIe trees, to be filled in before build(), which adds the numbers of the links. A routing may keep
   // it.
   [[nodiscard]] std::shared_ptr<PcieForest> pcie();
@@ -89,6 +96,7 @@ class FabricBuilder {
   std::vector<std::uint32_t> next_port_;  // by vertex, once join() is used
   std::optional<GraphWay> graph_routing_;
   std::uint64_t seed_ = 0;
+  bool groups_are_told_ = false;
   std::vector<End> ends_;
 };
 

@@ -238,6 +238,13 @@ TEST(Rail, GpusOfOneIndexShareALeaf) {
     expect_simple_messages(x.fabric, 500);
   }
   EXPECT_TRUE(channels_are_acyclic(f));
+  // A network card's bandwidth is none of the NVSwitch's.
+  const Platform slow = load("rail:rails=4,nodes=3,pods=2,spines=2,cables=2,nic_bw=1GB/s");
+  for (std::uint32_t h = 0; h < 24; ++h) {
+    const std::uint32_t card = slow.fabric.first_link(VertexId(h));
+    EXPECT_EQ(slow.fabric.links().capacity[card], 1e9);
+    EXPECT_EQ(slow.fabric.links().capacity[card + 1], 300e9);
+  }
   EXPECT_THAT(error_of("rail:nodes=4,pxn=on,nvlink=off"), HasSubstr("over the NVSwitch"));
 }
 

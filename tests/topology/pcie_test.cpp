@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tests/topology/support.hpp"
+#include "topology/bisection.hpp"
 #include "topology/pcie/forest.hpp"
 #include "topology/pcie/link_rate.hpp"
 #include "topology/verify.hpp"
@@ -220,6 +221,13 @@ TEST(Pcie, MistakesInATreeAreNamedWithTheirPlace) {
   std::string deep = "pcie:tree=rc(";
   for (int i = 0; i < 100; ++i) deep += "switch(";
   EXPECT_THAT(error_of(deep), HasSubstr("too large"));
+}
+
+// 12 of 24 GPUs are on either side of a tree: one cable of the network and one link within a node.
+TEST(PcieNodes, AnOddNumberOfThemIsHalvedThroughOne) {
+  const Platform p = load("crossbar:n=3,node=cs-storm");
+  EXPECT_EQ(p.fabric.bisection_cables(), std::nullopt);
+  EXPECT_GE(best_bisection(p.fabric).value_or(2), 2u);
 }
 
 TEST(Pcie, MistakesAreNamed) {

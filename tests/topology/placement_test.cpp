@@ -1,6 +1,8 @@
 #include <set>
 
 #include "tests/topology/support.hpp"
+#include "topology/graphs/export.hpp"
+#include "topology/placement/host_lookup.hpp"
 #include "topology/placement/locality.hpp"
 #include "topology/placement/placement.hpp"
 
@@ -107,6 +109,43 @@ TEST(Placement, LocalityFollowsTheCablesOfTheFamily) {
   for (std::uint32_t h = 0; h < 60; ++h) EXPECT_EQ(tree.group_of[h], h / 12);
   EXPECT_EQ(locality_of(load("crossbar:n=7").fabric).groups, 1u);
   EXPECT_EQ(locality_of(load("torus:dims=4x4,host_links=off").fabric).switches, 16u);
+}
+
+// One network, said in other ways, has the same groups.
+TEST(Placement, GroupsAreThoseOfTheNetworkWhateverHangsOnItAndHoweverItIsSaid) {
+  const auto groups = [](const std::string& spec) { return locality_of(load(spec).fabric); };
+  const auto nodes = groups("dragonfly:p=2,a=4,h=2,node=\"pcie:sockets=1\"");  // 8 GPUs a node
+  EXPECT_EQ(nodes.groups, 9u);
+  for (std::uint32_t h = 0; h < nodes.group_of.size(); ++h)
+    EXPECT_EQ(nodes.group_of[h], h * 9 / nodes.group_of.size());
+  EXPECT_EQ(groups("dragonfly:p=2,a=4,h=2,fail=3").groups, 9u);
+  EXPECT_EQ(groups("dragonfly:p=2,a=4,h=2,nics=2").groups, 9u);
+  EXPECT_EQ(groups("dragonfly:p=2,a=4,h=2,g=1").groups, 1u);
+  EXPECT_EQ(groups("rail:nodes=2,pods=2,rails=2").groups, 2u);
+  EXPECT_EQ(groups("crossbar:n=4,node=\"pcie:sockets=1\"").groups, 1u);
+  EXPECT_EQ(groups("torus:dims=4x4,bw=1GB/s").group_of,
+            groups("torus:dims=4x4,bw=1GB/sx1GB/sx1GB/s").group_of);
+  EXPECT_EQ(groups("hyperx:dims=3x3,bw=1GB/s").group_of,
+            groups("hyperx:dims=3x3,bw=1GB/sx1GB/sx1GB/s").group_of);
+  for (const char* spec : {"fat-tree:m=4,n=3", "xgft:h=3,m=3x4x5,w=1x2x2", "dragonfly:p=2,a=4,h=2"}) {
+    const Platform p = load(spec);
+    const TempFile dot("groups", to_dot(p.fabric)), xml("groups", to_graphml(p.fabric));
+    EXPECT_EQ(groups("file:path=" + dot.path()).group_of, locality_of(p.fabric).group_of) << spec;
+    EXPECT_EQ(groups("file:path=" + xml.path()).group_of, locality_of(p.fabric).group_of) << spec;
+  }
+}
+
+TEST(Placement, NumbersAreNamesWhereSomeHostIsCalledByOne) {
+  const TempFile f(
+      "numbers",
+      "graph g { 1 [kind=host]; 2 [kind=host]; 3 [kind=host]; 10 [kind=switch]; 11 [kind=switch];"
+      " 1 -- 10; 2 -- 10; 3 -- 11; 10 -- 11 }");
+  const Platform p = load("file:path=" + f.path());
+  HostLookup hosts(p.fabric);
+  for (const std::uint32_t h : {0u, 1u, 2u}) EXPECT_EQ(*hosts.find(std::to_string(h + 1), "here"), HostId(h));
+  const auto none = hosts.find("0", "here");
+  ASSERT_FALSE(none.has_value());
+  EXPECT_THAT(none.error().message(), HasSubstr("a name from 1 to 3 (numbers are names here)"));
 }
 
 TEST(Placement, StridedFillsEveryKthHostFirst) {

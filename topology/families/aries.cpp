@@ -87,6 +87,7 @@ Result<Fabric> build(const Params& params) {
 
   FabricBuilder b(hosts, hosts + routers, routers);
   for (const std::string_view c : classes) (void)b.add_class(std::string(c));
+  b.set_group_classes(std::array<std::uint8_t, 1>{3});  // of one group, too
   b.reserve_cables(cables);
   for (std::uint64_t h = 0; h < hosts; ++h) b.cable(h, 0, hosts + s.router_of(h), h % s.p, 0, values[0]);
   const std::uint64_t green = s.p, black = green + kSlots - 1, base = black + kBlack * (kChassis - 1);

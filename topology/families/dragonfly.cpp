@@ -122,6 +122,7 @@ Result<Fabric> build(const Params& params) {
   const std::uint64_t hosts = s.hosts(), routers = s.routers();
   FabricBuilder b(hosts, hosts + routers, routers);
   for (const std::string_view c : classes) (void)b.add_class(std::string(c));
+  b.set_group_classes(std::array<std::uint8_t, 1>{2});  // of one group, too
   b.reserve_cables(hosts + routers * (s.a - 1) / 2 + s.per_pair * s.g * (s.g - 1) / 2);
   for (std::uint64_t h = 0; h < hosts; ++h) b.cable(h, 0, hosts + h / s.p, h % s.p, 0, values[0]);
   for (std::uint64_t r = 0; r < routers; ++r)

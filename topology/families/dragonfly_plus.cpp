@@ -100,6 +100,7 @@ Result<Fabric> build(const Params& params) {
 
   FabricBuilder b(hosts, hosts + routers, routers);
   for (const std::string_view c : classes) (void)b.add_class(std::string(c));
+  b.set_group_classes(std::array<std::uint8_t, 1>{2});  // of one group, too
   b.reserve_cables(cables);
   for (std::uint64_t n = 0; n < hosts; ++n) b.cable(n, 0, hosts + s.router_of(n), n % s.p, 0, values[0]);
   for (std::uint64_t u = 0; u < s.g; ++u)

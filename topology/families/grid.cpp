@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "topology/bisection.hpp"
 #include "topology/fabric_builder.hpp"
@@ -225,6 +226,10 @@ Result<Fabric> build_grid(const Params& params, GridPlan plan) {
   FabricBuilder b(hosts, (g.host_links ? hosts : 0) + g.routers, g.routers);
   b.reserve_cables(cables);
   for (const std::string_view c : classes) (void)b.add_class(std::string(c));
+  std::vector<std::uint8_t> between_routers(
+      g.classes.size());  // one or one a dimension, as bandwidths are given
+  std::iota(between_routers.begin(), between_routers.end(), first_class);
+  b.set_group_classes(between_routers);
   if (g.host_links)
     for (std::uint64_t h = 0; h < hosts; ++h)
       b.cable(h, 0, g.vertex(h / g.hosts_per_router), h % g.hosts_per_router, 0, values[0]);

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "topology/bisection.hpp"
 #include "topology/registry.hpp"
@@ -170,6 +171,9 @@ Result<Fabric> build(const Params& params) {
 
   FabricBuilder b(hosts, hosts + s.routers, s.routers);
   for (const std::string& name : names) (void)b.add_class(name);
+  std::vector<std::uint8_t> dimensions_of(s.s.size());
+  std::iota(dimensions_of.begin(), dimensions_of.end(), std::uint8_t{1});
+  b.set_group_classes(dimensions_of);
   b.reserve_cables(cables);
   for (std::uint64_t h = 0; h < hosts; ++h) b.cable(h, 0, hosts + h / s.t, h % s.t, 0, values[0]);
   std::vector<ProductDimension> dimensions;

@@ -158,6 +158,8 @@ Result<Fabric> build(const Params& params) {
 
   FabricBuilder b(hosts, vertices, vertices - hosts);
   for (const std::string_view c : classes) (void)b.add_class(std::string(c));
+  b.set_group_classes(std::array<std::uint8_t, 1>{1});  // pods; without NVSwitches that join them leaves
+  b.set_class_in_hosts(2);
   b.reserve_cables(cables);
   for (std::uint64_t h = 0; h < hosts; ++h) {
     b.cable(h, 0, s.leaf_vertex(s.leaf_of(h)), s.node_of(h) % s.nodes, 0, values[0]);

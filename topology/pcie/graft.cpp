@@ -202,10 +202,12 @@ Result<Fabric> graft(Fabric base, const Params& node) {
       link_of[network->first_link(VertexId(v)) + p] = LinkId(before + p);
     before += ports[layout->network_base + v];
   }
+  b.set_group_classes(network->group_classes());
   b.set_rank_hosts(layout->nodes * s.gpus.size());
   b.set_routing(std::make_shared<GraftRouting>(layout, network, forest, std::move(link_of)));
   b.set_vertex_names([layout, network](VertexId v) { return name_of(*layout, *network, v); });
-  if (s.nics.size() == 1) b.set_bisection(network->bisection_cables());
+  // Halves of the network's hosts are halves of the GPUs, where a host is not left over.
+  if (s.nics.size() == 1 && network->host_count() % 2 == 0) b.set_bisection(network->bisection_cables());
   return b.build();
 }
 

@@ -26,8 +26,9 @@ Locality locality_of(const Fabric& f) {
     out.switch_of[h] =
         f.hosts_are_routers() || f.degree(VertexId(h)) == 0 ? h : t.to[f.first_link(VertexId(h))].index();
 
-  std::uint8_t outermost = 0;
-  for (std::size_t l = 0; l < f.wired_links(); ++l) outermost = std::max(outermost, t.link_class[l]);
+  const auto joins_groups = [groups = f.group_classes()](std::uint8_t link_class) {
+    return std::find(groups.begin(), groups.end(), link_class) != groups.end();
+  };
   std::vector<std::uint32_t> parent(f.vertex_count());
   std::iota(parent.begin(), parent.end(), 0u);
   const auto root = [&](std::uint32_t v) {
@@ -38,7 +39,7 @@ Locality locality_of(const Fabric& f) {
     // A host's cable joins it to its switch whatever its class.
     const bool host_cable =
         !f.hosts_are_routers() && (t.from[l].index() < f.host_count() || t.to[l].index() < f.host_count());
-    if (t.link_class[l] == outermost && !host_cable) continue;
+    if (joins_groups(t.link_class[l]) && !host_cable) continue;
     parent[root(t.from[l].index())] = root(t.to[l].index());
   }
   for (std::uint32_t h = 0; h < f.host_count(); ++h) out.group_of[h] = root(h);

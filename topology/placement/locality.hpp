@@ -1,9 +1,9 @@
 // Locality: which switch and which group a host belongs to, for placement.
 //
 // The switch of a host is where its first cable leads; a host that is its own router is its own. Groups are what is
-// left connected when the outermost class of links is taken away (LinkTable lists classes from the hosts outwards):
-// the groups of a dragonfly, the pods below the top of a tree. A fabric of one class, or whose outermost class is all
-// that joins its switches, has the switch as its group; one that stays whole is one group.
+// left connected when the links between groups are taken away (Fabric::group_classes): the groups of a dragonfly, the pods
+// below the top of a tree, also where PCIe trees stand for the hosts. Where these are all that joins switches, as in a tree
+// of two levels or a torus, the switch is the group; a fabric that stays whole is one group.
 #pragma once
 
 #include <cstdint>

@@ -191,6 +191,7 @@ class Breaker {
     const auto left = static_cast<std::uint64_t>(vertex_before.size());
     FabricBuilder b(all->host_count(), left, all->hosts_are_routers() ? left : left - all->host_count());
     for (const std::string& name : t.class_names) (void)b.add_class(name);
+    b.set_group_classes(all->group_classes());
     std::vector<std::uint32_t> now(t.size(), kGone), before;
     for (std::uint32_t l = 0; l < t.size(); ++l) {
       if (dead_link_[l]) continue;

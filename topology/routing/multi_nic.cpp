@@ -74,6 +74,7 @@ Fabric with_nics(Fabric fabric, std::uint32_t nics, NicChoice choice) {
   FabricBuilder b(hosts, vertices, vertices - hosts);
   const LinkTable& t = base->links();
   for (const std::string& name : t.class_names) (void)b.add_class(name);
+  b.set_group_classes(base->group_classes());
   const auto now = [&](VertexId v) {
     return v.index() < endpoints ? v.index() / nics : v.index() - endpoints + hosts;
   };
