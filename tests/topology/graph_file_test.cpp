@@ -77,6 +77,35 @@ TEST(GraphFile, OurOwnExportReadsBackWithTheSameDistances) {
   }
 }
 
+// An identifier is the name of who has no other.
+TEST(GraphFile, GraphMlNodesAreCalledByTheirIdentifiers) {
+  const Platform p = load_text(R"(<graphml><key id="n" for="node" attr.name="name" attr.type="string"/>
+    <key id="k" for="node" attr.name="kind" attr.type="string"/><graph edgedefault="undirected">
+    <node id="leaf"><data key="k">switch</data></node>
+    <node id="a"><data key="k">host</data><data key="n">node1</data></node><node id="b"><data key="k">host</data></node>
+    <edge source="a" target="leaf"/><edge source="b" target="leaf"/></graph></graphml>)");
+  EXPECT_EQ(p.fabric.host_name(HostId(0)), "node1");
+  EXPECT_EQ(p.fabric.host_name(HostId(1)), "b");
+  EXPECT_EQ(p.fabric.vertex_name(VertexId(2)), "leaf");
+}
+
+TEST(GraphFile, OurOwnExportReadsBackWithAnyValues) {
+  const Platform a = load("crossbar:n=2,lat=2s,bw=100B/s");
+  for (const std::string& text : {to_dot(a.fabric), to_graphml(a.fabric)}) {
+    const Platform b = load_text(text);
+    EXPECT_EQ(b.fabric.links().latency, a.fabric.links().latency);
+    EXPECT_EQ(b.fabric.links().capacity, a.fabric.links().capacity);
+  }
+  EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [latency_s=-1] }"),
+              HasSubstr("time is negative"));
+}
+
+TEST(GraphFile, RoutersMayNotBeCalledAsTheHostsThatAreAdded) {
+  const TempFile f("rr", "graph { \"node-0\" -- \"node-1\" -- x }");
+  EXPECT_THAT(error_of("file:path=" + f.path() + ",hosts_per_switch=2"),
+              HasSubstr("a router has the name of a host"));
+}
+
 TEST(GraphFile, EcmpSpreadsPairsAndShortestKeepsOneTreePerDestination) {
   const std::string text = to_dot(load("xgft:m=4x8,w=1x4").fabric);
   const Platform e = load_text(text, ",routing=ecmp"), s = load_text(text);
@@ -153,7 +182,7 @@ TEST(GraphFile, BadFilesAreNamed) {
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [bw=10]; }"),
               HasSubstr("graph:1:50: error: not a bandwidth; got \"10\""));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [bandwidth_Bps=0]; }"),
-              HasSubstr(":1:61: error: out of range; got \"0\"; expected 1000 to 1e+18"));
+              HasSubstr(":1:61: error: bandwidth is not positive and finite; got \"0B/s\""));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [cables=0]; }"),
               HasSubstr(":1:54: error: number out of range; got \"0\""));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; a -- a; }"), HasSubstr("an edge to itself"));

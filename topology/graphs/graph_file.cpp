@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "core/files/input_file.hpp"
@@ -64,13 +66,10 @@ Result<bool> is_host(const Attributes& a, const Place& place, bool shapes) {
   return shapes && shape != nullptr && shape->text == "box";
 }
 
-// A number without a unit, for the attributes that name theirs.
-Result<double> bare_number(const Attribute& a, const std::string& where, double low, double high) {
-  auto v = parse_ratio(a.text, where);
-  if (!v) return v;
-  if (*v < low || *v > high)
-    return bad_input(where, "out of range", a.text, fmt::format("{} to {}", low, high));
-  return v;
+// The number of an attribute that names its unit, with that unit.
+Result<std::string> with_unit(const Attribute& a, const std::string& where, std::string_view unit) {
+  WEFT_ASSIGN(const double n, parse_ratio(a.text, where));
+  return fmt::format("{}{}", n, unit);
 }
 
 Result<LinkValues> values_of(const Attributes& a, LinkValues fallback, const Place& place) {
@@ -78,14 +77,16 @@ Result<LinkValues> values_of(const Attributes& a, LinkValues fallback, const Pla
   if (const Attribute* bw = value_of(a, {"bw", "bandwidth"})) {
     WEFT_ASSIGN(v.bandwidth, parse_bandwidth(bw->text, place.of(*bw, "bw")));
   } else if (const Attribute* bps = value_of(a, {"bandwidth_Bps"})) {
-    WEFT_ASSIGN(const double n, bare_number(*bps, place.of(*bps, "bandwidth_Bps"), 1000, 1e18));
-    v.bandwidth = Bandwidth(n);
+    const std::string where = place.of(*bps, "bandwidth_Bps");
+    WEFT_ASSIGN(const std::string text, with_unit(*bps, where, "B/s"));
+    WEFT_ASSIGN(v.bandwidth, parse_bandwidth(text, where));
   }
   if (const Attribute* lat = value_of(a, {"lat", "latency"})) {
     WEFT_ASSIGN(v.latency, parse_duration(lat->text, place.of(*lat, "lat")));
   } else if (const Attribute* s = value_of(a, {"latency_s"})) {
-    WEFT_ASSIGN(const double n, bare_number(*s, place.of(*s, "latency_s"), 0, 1));
-    v.latency = from_seconds(n);
+    const std::string where = place.of(*s, "latency_s");
+    WEFT_ASSIGN(const std::string text, with_unit(*s, where, "s"));
+    WEFT_ASSIGN(v.latency, parse_duration(text, where));
   }
   return v;
 }
@@ -132,12 +133,59 @@ Result<Nodes> number_nodes(const GraphText& g, const std::string& path, std::uin
                      "hosts_per_switch=N for N hosts on every router");
   std::uint64_t next_host = 0, next_switch = n.hosts;
   n.names.resize(g.nodes.size() + n.added);
-  for (std::uint64_t h = 0; h < n.added; ++h) n.names[h] = fmt::format("node-{}", h);
+  for (std::uint64_t h = 0; h < n.added; ++h) {
+    n.names[h] = fmt::format("node-{}", h);
+    if (taken.contains(n.names[h]))
+      return bad_input(path, "a router has the name of a host that hosts_per_switch adds", n.names[h],
+                       "other names than node-0, node-1, ...");
+  }
   for (std::size_t i = 0; i < g.nodes.size(); ++i) {
     n.vertex[i] = host[i] ? next_host++ : next_switch++;
     n.names[n.vertex[i]] = std::move(names[i]);
   }
   return n;
+}
+
+// Edges of the network as the file has them: ends and class.
+struct Wire {
+  std::uint64_t a, b;
+  std::uint8_t link_class;
+};
+
+// The class between switches that begins farthest from the hosts, of several the one that the file has last: it joins
+// groups. None: no link joins two switches. Without hosts in the file no router is nearer than another. O(wires + vertices).
+std::vector<std::uint8_t> outermost_class(const std::vector<Wire>& wires, std::uint64_t hosts,
+                                          std::uint64_t vertices) {
+  const std::uint64_t first_switch = hosts == vertices ? 0 : hosts;
+  constexpr std::uint32_t kFar = ~0u;
+  std::vector<std::vector<std::uint32_t>> near(vertices);
+  for (const Wire& w : wires) {
+    near[w.a].push_back(static_cast<std::uint32_t>(w.b));
+    near[w.b].push_back(static_cast<std::uint32_t>(w.a));
+  }
+  std::vector<std::uint32_t> distance(vertices, kFar), queue(hosts);
+  std::iota(queue.begin(), queue.end(), 0u);
+  std::fill(distance.begin(), distance.begin() + static_cast<std::ptrdiff_t>(hosts), 0u);
+  for (std::size_t i = 0; i < queue.size(); ++i)
+    for (const std::uint32_t v : near[queue[i]])
+      if (distance[v] == kFar) {
+        distance[v] = distance[queue[i]] + 1;
+        queue.push_back(v);
+      }
+  std::vector<std::optional<std::uint32_t>> begins(256);  // by class
+  for (const Wire& w : wires) {
+    if (std::min(w.a, w.b) < first_switch) continue;
+    auto& at = begins[w.link_class];
+    at = std::min(at.value_or(kFar), std::min(distance[w.a], distance[w.b]));
+  }
+  std::vector<std::uint8_t> out;
+  std::uint32_t farthest = 0;
+  for (std::size_t c = 0; c < begins.size(); ++c) {
+    if (!begins[c] || *begins[c] < farthest) continue;
+    farthest = *begins[c];
+    out = {static_cast<std::uint8_t>(c)};
+  }
+  return out;
 }
 
 Result<Fabric> build_graph(const Params& params) {
@@ -162,6 +210,7 @@ Result<Fabric> build_graph(const Params& params) {
     for (std::uint64_t h = 0; h < nodes.added; ++h) b.join(h, nodes.hosts + h / per_switch, 0, fallback[0]);
   }
   std::uint64_t links = 2 * nodes.added;
+  std::vector<Wire> wires;
   for (const GraphText::Edge& e : g.edges) {
     const std::uint64_t from = nodes.vertex[e.from], to = nodes.vertex[e.to];
     const Place place{path->value, fmt::format("edge {} {} {}", nodes.names[from], g.directed ? "->" : "--",
@@ -186,6 +235,7 @@ Result<Fabric> build_graph(const Params& params) {
         return bad_input(place.of(e.line, e.column), "too many classes of links", name, "at most 200");
       known = classes.emplace(name, b.add_class(name)).first;
     }
+    wires.push_back({from, to, known->second});
     for (std::int64_t c = 0; c < cables; ++c) {
       if (g.directed)
         b.join_one_way(from, to, known->second, values);
@@ -193,6 +243,7 @@ Result<Fabric> build_graph(const Params& params) {
         b.join(from, to, known->second, values);
     }
   }
+  b.set_group_classes(outermost_class(wires, nodes.hosts, vertices));
   b.set_graph_routing(routing, seed);
   b.set_vertex_names([names = std::make_shared<std::vector<std::string>>(nodes.names)](VertexId v) {
     return (*names)[v.index()];

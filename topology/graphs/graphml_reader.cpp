@@ -90,6 +90,42 @@ class Declarations {
   std::string twice_;
 };
 
+// Boost's reader does not tell what its vertices are called: so each node gets its identifier as its first datum, which one
+// of the file's own with that name comes after.
+using Tree = boost::property_tree::ptree;
+constexpr const char* kIdKey = "weft-identifier";
+void insert_first(Tree& tree, const char* element, const Tree& child) {
+  const auto attributes = tree.find("<xmlattr>");
+  tree.insert(attributes == tree.not_found() ? tree.begin() : std::next(tree.to_iterator(attributes)),
+              {element, child});
+}
+Tree with_attributes(std::initializer_list<std::pair<const char*, const char*>> attributes) {
+  Tree out;
+  for (const auto& [name, value] : attributes)
+    out.put(Tree::path_type(std::string("<xmlattr>/") + name, '/'), value);
+  return out;
+}
+void tell_identifiers(Tree& tree) {
+  for (auto& [element, child] : tree) {
+    if (element == "<xmlattr>") continue;
+    tell_identifiers(child);
+    if (element != "node") continue;
+    Tree datum = with_attributes({{"key", kIdKey}});
+    datum.data() = child.get("<xmlattr>.id", "");
+    insert_first(child, "data", datum);
+  }
+}
+std::string with_identifiers(Tree tree) {
+  tell_identifiers(tree);
+  if (const auto root = tree.get_child_optional("graphml"))
+    insert_first(
+        *root, "key",
+        with_attributes({{"id", kIdKey}, {"for", "node"}, {"attr.name", "id"}, {"attr.type", "string"}}));
+  std::ostringstream out;
+  boost::property_tree::write_xml(out, tree);
+  return out.str();
+}
+
 }  // namespace
 
 Result<GraphText> read_graphml(const std::string& path, const std::string& text) {
@@ -101,14 +137,14 @@ Result<GraphText> read_graphml(const std::string& path, const std::string& text)
     GraphText out;
     out.directed = directed;
     try {
-      std::istringstream in(text);
-      Sink sink(out);
-      boost::read_graphml(in, sink, 0);
-      boost::property_tree::ptree tree;
-      std::istringstream again(text);
-      boost::property_tree::read_xml(again, tree);
+      Tree tree;
+      std::istringstream given(text);
+      boost::property_tree::read_xml(given, tree);
       Declarations declared;
       declared.collect(tree);
+      std::istringstream in(with_identifiers(tree));
+      Sink sink(out);
+      boost::read_graphml(in, sink, 0);
       WEFT_TRY(declared.check(path));
       return out;
     } catch (const boost::directed_graph_error&) {
