@@ -334,6 +334,8 @@ std::optional<Bisection> find_bisection(const Fabric& f, std::uint64_t max_links
 }
 
 std::optional<std::uint64_t> best_bisection(const Fabric& f) {
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l)
+    if (f.links().from[l] == f.links().to[l]) return {};
   std::optional<std::uint64_t> cables = f.bisection_cables();
   if (const auto found = find_bisection(f)) cables = std::min(cables.value_or(found->cables), found->cables);
   return cables;

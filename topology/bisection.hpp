@@ -45,6 +45,7 @@ struct Bisection {
                                                       std::uint64_t max_links = 1ULL << 18);
 
 // The smaller of the family's closed form and what the search finds; nullopt where there is neither.
+// None, too, where it is not known what some link joins (routes files: a loop).
 [[nodiscard]] std::optional<std::uint64_t> best_bisection(const Fabric& fabric);
 
 }  // namespace weft::topology

@@ -145,13 +145,16 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   text +=
       fmt::format("{} hosts, {} switches, {} cables; {} with {} routing\n", show_count(f.host_count()),
                   show_count(f.switch_count()), show_count(f.cable_count()), p.family, f.routing().name());
-  text += fmt::format("hops between hosts: mean {}, diameter {}; between switches: mean {}, diameter {}\n",
-                      or_unknown(m.mean_hops), or_unknown(m.diameter_hops), or_unknown(m.router_mean_hops),
-                      or_unknown(m.router_diameter_hops));
+  text += fmt::format(
+      "hops between hosts: mean {}, diameter {}; between switches with hosts: mean {}, diameter {}\n",
+      or_unknown(m.mean_hops), or_unknown(m.diameter_hops), or_unknown(m.router_mean_hops),
+      or_unknown(m.router_diameter_hops));
   text += cut ? fmt::format("bisection: at most {} (best equal cut found)\n", counted(*cut, "cable"))
           : f.rank_hosts() < 2
               ? std::string("bisection: none (one host has no halves)\n")
-              : std::string("bisection: unknown (more cables than are searched, and no closed form)\n");
+              : std::string(
+                    "bisection: unknown (more cables than are searched and no closed form, or links whose "
+                    "ends no route tells)\n");
   if (m.hops && m.hops->unreachable > 0)
     text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));
   text += fmt::format("host: {}, {} rank{}\n", show(p.speed(HostId(0))), p.ranks_per_host,

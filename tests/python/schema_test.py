@@ -35,7 +35,7 @@ UNSEEN = {
               {"#/properties/step_load_bound_s": "a search that needs this bound"},
     "check": {f"#/properties/findings/items/properties/{key} null": "a finding on no single rank" for key in ("rank", "op")},
     "flows": {"#/properties/flows/items/properties/phases/items/properties/bottleneck null": "a flow that nothing holds back"},
-    "platform show": {f"#/properties/{key} null": LARGE for key in ("diameter_hops", "mean_hops", "bisection_links", "unreachable_pairs")},
+    "platform show": {f"#/properties/{key} null": LARGE for key in ("diameter_hops", "mean_hops", "unreachable_pairs")},
 }
 
 

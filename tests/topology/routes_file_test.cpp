@@ -6,7 +6,9 @@
 
 #include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
+#include "topology/bisection.hpp"
 #include "topology/routing/route_cache.hpp"
+#include "topology/verify.hpp"
 
 namespace weft::topology {
 namespace {
@@ -39,6 +41,15 @@ TEST(RoutesFile, LinksKeepTheirNamesAndValuesAndRoutesTheirOrder) {
   EXPECT_EQ(g.links().capacity[r[1].index()], 2e9);
   EXPECT_EQ(g.links().latency[r[1].index()], Duration(2'000'000));
   EXPECT_TRUE(route_of(g, 1, 1).empty());
+}
+
+TEST(RoutesFile, LinksThatNoRouteUsesAreNoVertexAndNoCut) {
+  const TempFile f("spare", kChain);
+  const Platform p = load("routes:path=" + f.path());
+  EXPECT_EQ(p.fabric.vertex_count(), 3u);
+  EXPECT_EQ(best_bisection(p.fabric), std::nullopt);
+  for (const std::string& finding : verify(p.fabric).findings)
+    EXPECT_THAT(finding, ::testing::Not(HasSubstr("not connected")));
 }
 
 TEST(RoutesFile, PairWithoutALineIsUnreachable) {

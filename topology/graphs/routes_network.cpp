@@ -81,17 +81,17 @@ Wiring infer_wiring(const RoutesText& c) {
     std::fill(w.to.begin(), w.to.end(), c.hosts);
     return w;
   }
-  std::uint32_t spare = kNone;  // where links that no route uses hang
+  // Links that no route uses are somewhere: as loops they are in nobody's way.
+  const std::uint32_t somewhere = w.vertices > c.hosts ? c.hosts : 0;
   for (std::uint32_t l = 0; l < links; ++l) {
     w.hosts_pass_on = w.hosts_pass_on || (seen[l].later && w.from[l] < c.hosts);
     if (used(l)) continue;
-    if (spare == kNone) spare = w.vertices++;
-    w.from[l] = w.to[l] = spare;
+    w.from[l] = w.to[l] = somewhere;
   }
   return w;
 }
 
-constexpr std::uint64_t kFormat = 0x32736574756f7277;  // "wroutes2": to be changed with what follows
+constexpr std::uint64_t kFormat = 0x33736574756f7277;  // "wroutes3": to be changed with what follows
 
 static_assert(std::endian::native == std::endian::little, "copies are kept as they are in memory");
 constexpr std::size_t kUnit = 8;  // columns begin at multiples of it

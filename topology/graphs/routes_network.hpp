@@ -3,7 +3,7 @@
 // The file does not say what a link joins. The wiring is inferred: the end of a link is where the next link
 // of any route begins, the first link of a route begins at its source, the last ends at its destination
 // (union-find over link ends and hosts). A link that routes use in both directions merges its two ends; the
-// wiring then counts as unknown.
+// wiring then counts as unknown. What a link that no route uses joins is unknown, too: it is a loop.
 #pragma once
 
 #include <cstdint>
