@@ -26,7 +26,7 @@ constexpr std::array<ParamInfo, 23> kParams = {{
     {"down_bw", "that of bw", "bandwidth from the root towards a GPU, where it is another; a list as for bw"},
     {"both_bw", "no limit", "bandwidth of both directions of a link together; a list as for bw"},
     {"lat", "150ns", "latency of a PCIe link; a list gives gpu, card, root"},
-    {"isl_bw", "that of a root port", "bandwidth from a socket to the inter-socket link, each direction"},
+    {"isl_bw", "bw of a root port", "bandwidth from a socket to the inter-socket link, each direction"},
     {"isl_lat", "150ns", "latency of the same"},
     {"nics", "0; under a network 1", "network cards"},
     {"nic", "root", "where they sit: root (a port of their own) or switch (beside the cards)"},
