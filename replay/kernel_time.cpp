@@ -29,6 +29,19 @@ double centred_half_normal(Rng& rng) {
   return (std::fabs(normal(rng)) - mean) / spread;
 }
 
+// The least of a half-normal time is mean - spread sqrt(2/pi) / sqrt(1 - 2/pi). Where that is below 0, draws that counted
+// as 0 would lengthen the mean.
+bool beyond_half_normal(double spread, double mean) {
+  static const double most = std::sqrt(std::numbers::pi / 2 - 1);
+  return spread > most * mean;
+}
+
+// Lognormal number with that mean and deviation, of one normal number as the others.
+double lognormal(Rng& rng, double mean, double spread) {
+  const double relative = std::min(spread / mean, 1e9), variance = std::log1p(relative * relative);
+  return mean * std::exp(std::sqrt(variance) * normal(rng) - variance / 2);
+}
+
 }  // namespace
 
 Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
@@ -130,8 +143,9 @@ double KernelClock::noisy_seconds(std::uint32_t row, const traces::KernelShape& 
   const double t = evaluate(c, s);
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
   const double spread = c.slowdown * c.spread(m, n, k) + c.noise * t;
-  if (!(spread > 0)) return t;
+  if (!(spread > 0) || t == 0) return t;
   Rng rng(draws ^ call);
+  if (beyond_half_normal(spread, t)) return lognormal(rng, t, spread);
   const double noisy = t + spread * (model_->normal_noise ? normal(rng) : centred_half_normal(rng));
   return noisy > 0 ? noisy : 0;
 }

@@ -204,6 +204,43 @@ TEST(KernelTime, NoiseHasTheMeanAndTheSpreadThatWereAskedForAndIsAFunctionOfTheC
   }
 }
 
+TEST(KernelTime, NoiseLargerThanAHalfNormalHoldsKeepsItsMeanAndItsSpread) {
+  constexpr int kCalls = 400'000;
+  for (const std::string shape : {"half-normal", "normal"})
+    for (const double relative : {0.756, 1.0, 1.387}) {
+      const auto p =
+          platform("noise: \"" + shape + "\" kernel { name: \"daxpy\" intercept: \"1us\" noise: \"" +
+                   std::to_string(relative) + "\" }");
+      const auto c = clock_of(p);
+      double sum = 0, squares = 0, least = 1;
+      for (int i = 0; i < kCalls; ++i) {
+        const double t =
+            1e6 * c.noisy_seconds(0, {Kernel::daxpy, 1, 1, 1}, 42, 7, static_cast<std::uint64_t>(i));
+        sum += t - 1;
+        squares += (t - 1) * (t - 1);
+        least = std::min(least, t);
+      }
+      EXPECT_NEAR(sum / kCalls, 0, 4 * relative / std::sqrt(kCalls)) << shape << " " << relative;
+      EXPECT_NEAR(std::sqrt(squares / kCalls), relative, 0.05 * relative) << shape << " " << relative;
+      EXPECT_GT(least, 0);
+    }
+}
+
+TEST(KernelTime, NoiseThatAHalfNormalHoldsIsOne) {
+  // sqrt(pi/2 - 1) = 0.75551: the least draw of 0.755 is 0.0007 of the mean, and many are near it.
+  const auto p = platform("kernel { name: \"daxpy\" intercept: \"1us\" noise: \"0.755\" }");
+  const auto c = clock_of(p);
+  const double least = 1e-6 * (1 - 0.755 / std::sqrt(std::numbers::pi / 2 - 1));
+  int near_least = 0;
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    const double t = c.noisy_seconds(0, {Kernel::daxpy, 1, 1, 1}, 42, 7, i);
+    EXPECT_GE(t, least * (1 - 1e-9));
+    near_least += t < 0.1e-6;
+  }
+  // Below 0.1 us is |z| < 0.0793, which has a probability of 6.3 %; of a lognormal time 0.1 % are as short.
+  EXPECT_NEAR(near_least, 632, 100);
+}
+
 TEST(KernelTime, UnknownKernelsAreAnsweredWithTheKnownOnes) {
   const auto p = platform("kernel { name: \"sgemm\" mnk: \"1ps\" }");
   const auto c = KernelClock::create(p);
