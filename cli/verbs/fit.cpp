@@ -293,6 +293,12 @@ Result<void> fit_network(const Options& o) {
       list->push_back(std::move(one));
     }
   WEFT_ASSIGN(const auto f, fit::fit_network(data, how, loaded));
+  std::vector<std::string> warnings;
+  for (const auto* list : {&data, &loaded})
+    for (const fit::Measurements& d : *list)
+      if (!d.left_out().empty())
+        warnings.push_back(fmt::format("{}: left out {}: only PingPong is the time of a lone message",
+                                       d.file(), fmt::join(d.left_out(), ", ")));
 
   report::Table table({{"what", Align::kLeft},
                        {"from"},
@@ -370,7 +376,9 @@ Result<void> fit_network(const Options& o) {
       {"bandwidth_Bps", f.options.bandwidth > 0 ? ordered_json(f.options.bandwidth) : ordered_json()},
       {"eager_limit", f.options.eager_limit},
       {"recv_lowered_by_s", f.recv_lowered_by},
-      {"segments", lists}};
+      {"segments", lists},
+      {"warnings", warnings}};
+  for (const std::string& w : warnings) text += "warning: " + w + "\n";
   return deliver(o, text, f.textproto(), std::move(json), csv);
 }
 

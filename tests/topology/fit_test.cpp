@@ -50,6 +50,45 @@ TEST(Measurements, BenchmarkOutputIsRecognised) {
   EXPECT_EQ(*imb.number(1, 1), 1.10);
 }
 
+TEST(Measurements, OnlyThePingPongsOfAnImbRunCount) {
+  const std::string head = "       #bytes #repetitions      t[usec]   Mbytes/sec\n";
+  const auto imb =
+      parsed("# List of Benchmarks to run:\n# PingPong\n# PingPing\n# Benchmarking PingPong \n" + head +
+             "0 1000 1.00 0.00\n4194304 10 336.00 12483.05\n\n# Benchmarking PingPing\n" + head +
+             "0 1000 1.20 0.00\n4194304 10 636.00 12483.05\n# Benchmarking Allreduce\n# #processes = 2\n"
+             "#bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n0 1000 0.02 0.03 0.02\n"
+             "# Benchmarking Allreduce\n# #processes = 4\n0 1000 0.02 0.03 0.02\n");
+  ASSERT_EQ(imb.rows(), 2u);
+  EXPECT_EQ(*imb.number(1, 1), 336);
+  EXPECT_EQ(imb.left_out(), (std::vector<std::string>{"PingPing", "Allreduce"}));
+  EXPECT_THAT(
+      message(Measurements::parse("f", "# Benchmarking Sendrecv\n" + head + "0 1000 1.20 0.00\n")),
+      HasSubstr("f:1:1: error: no measurement in the file; expected a PingPong block beside Sendrecv"));
+  EXPECT_THAT(message(Measurements::parse("f", "\n" + head + "0 1000 1.20 0.00\n")),
+              HasSubstr("f:2:1: error: no line says which benchmark this table is of"));
+}
+
+TEST(Measurements, OsuProgramsThatDoNotTimeOneMessageAreRefused) {
+  for (const std::string title :
+       {"OSU MPI Bi-Directional Bandwidth Test v5.6", "OSU MPI Multi Latency Test v5.6",
+        "OSU MPI Multiple Bandwidth / Message Rate Test v5.6", "OSU MPI Allreduce Latency Test v5.6",
+        "OSU MPI Broadcast Latency Test v7.3", "OSU MPI_Put Latency Test v5.6"}) {
+    const std::string text =
+        "host a\n# " + title + "\n# Size      Bandwidth (MB/s)  Latency (us)\n1 2\n1024 2\n";
+    EXPECT_THAT(message(Measurements::parse("f", text)),
+                HasSubstr("f:2:1: error: not times of one message at a time"))
+        << title;
+    EXPECT_THAT(message(Measurements::parse("f", text)),
+                HasSubstr("got \"" + title + "\"; expected \"# OSU MPI"));
+  }
+  EXPECT_THAT(message(Measurements::parse("f", "# Size      Latency (us)\n1 2\n")),
+              HasSubstr("f:1:1: error: no line says which benchmark"));
+  EXPECT_EQ(parsed("# OSU MPI-CUDA Latency Test v5.9\n# Size Latency (us)\n1 2\n").rows(), 1u);
+  EXPECT_THAT(
+      message(Measurements::parse("f", "# OSU MPI Latency Test\n1 2\n# OSU MPI Bandwidth Test\n1 2\n")),
+      HasSubstr("f:3:1: error: a second kind of benchmark in one file"));
+}
+
 TEST(Measurements, WhatIsWrongIsNamedWithItsPlace) {
   EXPECT_THAT(message(Measurements::parse("f", "")), HasSubstr("f:1:1"));
   EXPECT_THAT(message(Measurements::parse("f", "hello\nworld\n")), HasSubstr("not a file of measurements"));
@@ -439,7 +478,7 @@ TEST(Fit, MutatedFilesAreFittedOrRefusedWithTheirPlace) {
       ++fitted;
     }
   }
-  EXPECT_GT(fitted, 300);
+  EXPECT_GT(fitted, 150);
 }
 
 TEST(DahuCalibration, RatesAndSegmentsAreThoseOfTheMeasurements) {

@@ -1,8 +1,8 @@
 // Measurements: files of numbers that benchmarks write, as named columns with the position of every cell.
 //
-// Known: CSV with a header line; OSU micro-benchmarks (osu_latency, osu_bw and relatives, whose comment lines name the
-// columns); Intel MPI Benchmarks (PingPong and others with "#bytes #repetitions t[usec]"). The format is recognised by
-// its content.
+// Known: CSV with a header line; OSU micro-benchmarks (osu_latency and osu_bw, by the title in their first comment); Intel
+// MPI Benchmarks, of whose blocks ("# Benchmarking NAME") those of PingPong count. Other OSU programs are refused: a
+// collective, both directions at once or several pairs say nothing of one message.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,8 @@ class Measurements {
 
   [[nodiscard]] Format format() const { return format_; }
   [[nodiscard]] const std::string& file() const { return file_; }
+  // IMB: names of the other blocks, each once.
+  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
   [[nodiscard]] std::size_t rows() const { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
   // First of `names` that is a column.
@@ -48,10 +50,14 @@ class Measurements {
   };
   [[nodiscard]] Result<void> parse_csv(std::size_t header_line);
   [[nodiscard]] Result<void> parse_blanks();
+  // `wanted`: rows from here on are measurements.
+  [[nodiscard]] Result<void> begin_block(std::string_view line, std::uint32_t number, bool& wanted);
+  [[nodiscard]] Result<void> add_row(std::string_view line, std::size_t offset, std::uint32_t number);
 
   std::string file_, text_;
   Format format_ = Format::kCsv;
   std::vector<std::string> columns_;
+  std::vector<std::string> left_out_;
   std::vector<Cell> cells_;  // row by row
 };
 
