@@ -433,6 +433,14 @@ TEST(NetworkFit, EverySetOfExperimentsGivesAFragmentThatIsReadOrAnError) {
   EXPECT_EQ(refused, 14);
 }
 
+TEST(NetworkFit, WhatTakesNoTimeIsNoMeasurement) {
+  EXPECT_THAT(
+      message(fit_network({parsed("experiment,msg_size,duration\npingpong,0,1e-6\npingpong,100,0\n")}, {})),
+      HasSubstr("in.csv:3:14: error: duration is out of range; got \"0\""));
+  EXPECT_THAT(message(fit_network({parsed("# OSU MPI Latency Test\n0 1.00\n1024 2\n1024 0\n")}, {})),
+              HasSubstr("in.csv:4:6: error: time is out of range; got \"0\""));
+}
+
 TEST(NetworkFit, SeveralClustersNeedAChoice) {
   const auto m = parsed("experiment,cluster,msg_size,duration\npingpong,a,1,1e-6\npingpong,b,2,1e-6\n");
   EXPECT_THAT(message(fit_network({m}, {})), HasSubstr("a, b"));

@@ -13,6 +13,7 @@ namespace weft::topology::fit {
 namespace {
 
 constexpr double kMaxBytes = 1e15;
+constexpr double kLeastTime = 1e-15;  // s; no call and no message takes nothing
 // What grows slower than this part of the one-way time is noise of the calls taken away, not a bandwidth.
 constexpr double kLeastSlope = 0.1;
 
@@ -32,7 +33,7 @@ Result<void> add_csv(const Measurements& d, const NetworkFitOptions& o, Points& 
       if (!o.cluster.empty() && d.text(r, *cluster) != o.cluster) continue;
     }
     WEFT_ASSIGN(const double x, d.number(r, *size, 0, kMaxBytes));
-    WEFT_ASSIGN(const double y, d.number(r, *time, 0, 1e6));
+    WEFT_ASSIGN(const double y, d.number(r, *time, kLeastTime, 1e6));
     std::string name = experiment ? std::string(d.text(r, *experiment)) : "local";
     std::transform(name.begin(), name.end(), name.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -57,8 +58,10 @@ Result<Points> points_of(const std::vector<Measurements>& data, const NetworkFit
     }
     for (std::size_t r = 0; r < d.rows(); ++r) {
       WEFT_ASSIGN(const double size, d.number(r, 0, 0, kMaxBytes));
-      WEFT_ASSIGN(const double value, d.number(r, 1, 0, 1e15));
-      if (d.format() == Measurements::Format::kOsuBandwidth) {
+      // A rate may be so small that it is printed as 0.
+      const bool rate = d.format() == Measurements::Format::kOsuBandwidth;
+      WEFT_ASSIGN(const double value, d.number(r, 1, rate ? 0 : kLeastTime * 1e6, 1e15));
+      if (rate) {
         if (size > 0 && value > 0) points["stream"].push_back({size, size / (value * 1e6)});
       } else {
         points["pingpong"].push_back({size, value * 1e-6});
