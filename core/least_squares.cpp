@@ -158,6 +158,7 @@ LinearFit solve_least_squares(const std::vector<std::vector<double>>& columns, s
   }
   LinearFit f;
   f.coefficient.assign(p, 0);
+  for (const bool u : used) f.explained.push_back(!u);
   f.std_error.assign(p, 0);
   const auto back_substitute = [&](std::span<const double> right) {
     std::vector<double> c(p, 0);

@@ -21,6 +21,7 @@ namespace weft {
 
 struct LinearFit {
   std::vector<double> coefficient;  // one per column; 0 for a column that the others explain
+  std::vector<bool> explained;      // columns that those before explain, or that are 0
   std::vector<double> std_error;    // of each, from the weighted residuals
   double r2 = 0;                    // share of the weighted variance that is explained
   double max_relative = 0;          // largest |y - fit| / |y|

@@ -137,6 +137,20 @@ ordered_json json_of(const fit::CpuFit& c) {
   return out;
 }
 
+// The dimensions that flops or bytes of a kernel depend on.
+std::string dimensions_of(traces::Kernel kernel) {
+  const auto work = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    const traces::KernelShape s{kernel, m, n, k};
+    return std::pair(traces::kernel_flops(s), traces::kernel_bytes(s));
+  };
+  const auto base = work(20, 20, 20);
+  std::string out;
+  if (work(30, 20, 20) != base) out += 'm';
+  if (work(20, 30, 20) != base) out += 'n';
+  if (work(20, 20, 30) != base) out += 'k';
+  return out;
+}
+
 Result<void> fit_kernel(const Options& o) {
   fit::KernelFitOptions how;
   how.kernel = o.kernel;
@@ -150,6 +164,7 @@ Result<void> fit_kernel(const Options& o) {
     return traces::kernel_flops(
         {kernel, static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), static_cast<std::int64_t>(d)});
   };
+  how.dimensions = dimensions_of(kernel);
   how.model = o.model == "full"   ? fit::KernelModel::kFull
               : o.model == "rate" ? fit::KernelModel::kRate
                                   : fit::KernelModel::kLinear;
@@ -236,7 +251,8 @@ Result<void> fit_kernel(const Options& o) {
   }
   add(f.mean, "mean", "");
   const auto n = static_cast<double>(f.cpus.size());
-  const double mean = sum / n, spread = std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean;
+  const double mean = sum / n,
+               spread = mean > 0 ? std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean : 0;
   std::string text =
       fmt::format("{} from {}: {} rows used, {} left out", o.kernel, data.file(), f.rows, f.left_out);
   if (f.last_time > 0) text += fmt::format(", {} to {}", date_of(f.first_time), date_of(f.last_time));
@@ -256,7 +272,9 @@ Result<void> fit_kernel(const Options& o) {
           : misfit_text(f);
   ordered_json json = {{"schema", "weft.fit/1"}, {"kind", "kernel"},        {"kernel", o.kernel},
                        {"rows", f.rows},         {"left_out", f.left_out},  {"mean_flops", mean},
-                       {"spread", spread},       {"mean", json_of(f.mean)}, {"cpus", cpus}};
+                       {"spread", spread},       {"mean", json_of(f.mean)}, {"cpus", cpus},
+                       {"warnings", f.warnings}};
+  for (const std::string& w : f.warnings) text += "warning: " + w + "\n";
   return deliver(o, text, f.textproto(), std::move(json), csv);
 }
 

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "core/least_squares.hpp"
+#include "topology/fit/calls.hpp"
 #include "topology/platform/compute_reader.hpp"
 
 namespace weft::topology::fit {
@@ -49,28 +50,6 @@ std::size_t terms_of(KernelModel m) {
       return 1;
   }
   return 0;
-}
-
-struct Call {
-  double m = 1, n = 1, k = 1, seconds = 0;
-  [[nodiscard]] std::tuple<double, double, double> shape() const { return {m, n, k}; }
-};
-
-Result<std::vector<Call>> read_calls(const Measurements& d, const std::vector<std::size_t>& rows) {
-  const auto cm = d.find({"m", "M", "n_elements"}), cn = d.find({"n", "N"}), ck = d.find({"k", "K"});
-  const auto ct = d.find({"seconds", "duration", "time"});
-  std::vector<Call> out;
-  out.reserve(rows.size());
-  for (const std::size_t r : rows) {
-    Call c;
-    for (const auto& [column, value] : {std::pair(cm, &c.m), std::pair(cn, &c.n), std::pair(ck, &c.k)}) {
-      if (!column) continue;
-      WEFT_ASSIGN(*value, d.number(r, *column, 0, 1e12));
-    }
-    WEFT_ASSIGN(c.seconds, d.number(r, *ct, 1e-15, 1e9));
-    out.push_back(c);
-  }
-  return out;
 }
 
 // Noise is what calls of one shape scatter by: a constant and a part of the time, least squares over the standard
@@ -128,33 +107,159 @@ void split_residual(const std::vector<Call>& calls, const std::vector<double>& f
   c.worst.resize(kept);
 }
 
-Result<CpuFit> fit_calls(const std::vector<Call>& calls, const std::string& where,
-                         const KernelFitOptions& o) {
-  // The terms, and the flops if there is a rate.
-  const std::size_t terms = terms_of(o.model), count = terms + (o.model == KernelModel::kRate ? 1 : 0);
-  std::vector<std::vector<double>> columns(count);
-  std::vector<double> y, w;
-  for (const auto& [m, n, k, t] : calls) {
-    for (std::size_t j = 0; j < terms; ++j) columns[j].push_back(KernelPolynomial::kTerms[j].factor(m, n, k));
-    if (count > terms) columns[terms].push_back(o.flops(m, n, k));
-    y.push_back(t);
-    w.push_back(1 / (t * t));
-  }
-  if (calls.size() < count)
-    return bad_input(where, "too few calls for the model", fmt::format("{}", calls.size()),
-                     fmt::format("at least {} per CPU", count));
+// What is fitted to calls: the terms of the model, and the flops if there is a rate.
+using Columns = std::vector<std::vector<double>>;
+std::size_t column_count(const KernelFitOptions& o) {
+  return terms_of(o.model) + (o.model == KernelModel::kRate ? 1 : 0);
+}
+std::string_view column_name(std::size_t j, const KernelFitOptions& o) {
+  return j < terms_of(o.model) ? KernelPolynomial::kTerms[j].name : "flops";
+}
+void add_shape(Columns& columns, double m, double n, double k, const KernelFitOptions& o) {
+  const std::size_t terms = terms_of(o.model);
+  columns.resize(column_count(o));
+  for (std::size_t j = 0; j < terms; ++j) columns[j].push_back(KernelPolynomial::kTerms[j].factor(m, n, k));
+  if (columns.size() > terms) columns[terms].push_back(o.flops(m, n, k));
+}
+
+// Small calls would take less than no time with an intercept below 0.
+LinearFit solve_from_zero(const Columns& columns, const std::vector<double>& y,
+                          const std::vector<double>& w) {
   LinearFit f = solve_least_squares(columns, y, w);
-  if (f.coefficient.front() < 0) {
-    // Small calls would take less than no time.
-    std::fill(columns.front().begin(), columns.front().end(), 0.0);
-    f = solve_least_squares(columns, y, w);
+  if (f.coefficient.front() >= 0) return f;
+  Columns without = columns;
+  std::fill(without.front().begin(), without.front().end(), 0.0);
+  return solve_least_squares(without, y, w);
+}
+
+// Shapes with the mean of their calls: these have the same least squares as the calls, and are fewer.
+struct Shapes {
+  Columns columns;
+  std::vector<double> mean, calls;
+  std::map<std::tuple<double, double, double>, std::size_t> index;
+};
+Shapes shapes_of(const std::vector<Call>& calls, const KernelFitOptions& o) {
+  Shapes s;
+  for (const Call& c : calls) {
+    const auto [at, added] = s.index.try_emplace(c.shape(), s.mean.size());
+    if (added) {
+      s.mean.push_back(0);
+      s.calls.push_back(0);
+      add_shape(s.columns, c.m, c.n, c.k, o);
+    }
+    s.mean[at->second] += c.seconds;
+    ++s.calls[at->second];
   }
+  for (std::size_t i = 0; i < s.mean.size(); ++i) s.mean[i] /= s.calls[i];
+  return s;
+}
+
+// What the errors of each shape are relative to: its fit, which depends on them. First the mean of its calls.
+std::vector<double> scales_of(const Shapes& s) {
+  constexpr int kRounds = 40;
+  constexpr double kSettled = 1e-9;
+  constexpr double kLeast = 1.0 / 16;  // of the mean: where a fit falls to nothing a weight has an end
+  std::vector<double> scale = s.mean, weight(s.mean.size());
+  double change = 1;
+  for (int round = 0; round < kRounds && change > kSettled; ++round) {
+    for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = s.calls[i] / (scale[i] * scale[i]);
+    const LinearFit f = solve_from_zero(s.columns, s.mean, weight);
+    change = 0;
+    for (std::size_t i = 0; i < scale.size(); ++i) {
+      double fitted = 0;
+      for (std::size_t j = 0; j < s.columns.size(); ++j) fitted += f.coefficient[j] * s.columns[j][i];
+      fitted = std::max(fitted, kLeast * s.mean[i]);
+      change = std::max(change, std::fabs(fitted / scale[i] - 1));
+      scale[i] = fitted;
+    }
+  }
+  return scale;
+}
+
+// Which columns no shapes of the kernel can tell apart: it has not all dimensions, or the fit is for one k.
+std::vector<bool> same_by_nature(const KernelFitOptions& o, double one_k) {
+  const auto sizes = [&](char name) {
+    const bool has = o.dimensions.find(name) != std::string::npos;
+    if (name == 'k' && one_k > 0) return std::vector<double>{one_k};
+    return has ? std::vector<double>{30, 200, 1100} : std::vector<double>{1};
+  };
+  Columns columns;
+  for (const double m : sizes('m'))
+    for (const double n : sizes('n'))
+      for (const double k : sizes('k')) add_shape(columns, m, n, k, o);
+  const std::vector<double> one(columns.front().size(), 1);
+  return solve_least_squares(columns, one, one).explained;
+}
+
+// Names of the columns that explain the j-th.
+std::vector<std::string_view> explaining(const Shapes& s, std::size_t j, const KernelFitOptions& o) {
+  const Columns before(s.columns.begin(), s.columns.begin() + static_cast<std::ptrdiff_t>(j));
+  std::vector<double> weight;
+  for (const double y : s.columns[j]) weight.push_back(y > 0 ? 1 / (y * y) : 1);
+  const LinearFit f = solve_least_squares(before, s.columns[j], weight);
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < j; ++i) {
+    const double part = f.coefficient[i] * s.columns[i].front() / std::max(s.columns[j].front(), 1e-300);
+    if (std::fabs(part) > 1e-6) names.push_back(column_name(i, o));
+  }
+  return names;
+}
+
+// Terms that the shapes cannot tell apart are named; where the work is one of them there is nothing to fit.
+Result<void> check_shapes(const Shapes& s, const std::vector<Call>& calls, const std::string& where,
+                          const KernelFitOptions& o, double one_k, std::vector<std::string>& warnings) {
+  if (s.mean.size() < column_count(o))
+    return bad_input(where, "too few shapes for the model",
+                     fmt::format("{} in {} calls", s.mean.size(), calls.size()),
+                     fmt::format("calls of at least {} shapes per CPU", column_count(o)));
+  std::vector<double> weight;
+  for (const double t : s.mean) weight.push_back(1 / (t * t));
+  const LinearFit f = solve_least_squares(s.columns, s.mean, weight);
+  const std::vector<bool> natural = same_by_nature(o, one_k);
+  const bool same_k =
+      std::all_of(calls.begin(), calls.end(), [&](const Call& c) { return c.k == calls[0].k; });
+  for (std::size_t j = 1; j < s.columns.size(); ++j) {
+    if (!f.explained[j] || natural[j]) continue;
+    const auto names = explaining(s, j, o);
+    if (j == 1)
+      return bad_input(where, "the shapes do not show how the time grows with the work",
+                       fmt::format("the same {} in all", column_name(j, o)), "shapes of different size");
+    std::string w =
+        fmt::format("{} cannot be told from {}: {} is written as 0, {} as both", column_name(j, o),
+                    fmt::join(names, ", "), column_name(j, o), fmt::join(names, ", "));
+    w += same_k && column_name(j, o) == "mn"
+             ? fmt::format(
+                   ", which is right for k = {0:.0f} alone, the k of all calls; measure others, or say "
+                   "--for-k {0:.0f}",
+                   calls[0].k)
+             : "; measure shapes whose m, n and k vary independently";
+    if (std::find(warnings.begin(), warnings.end(), w) == warnings.end()) warnings.push_back(std::move(w));
+  }
+  return {};
+}
+
+// `one_k`: the fit is for calls of this k; 0 = of any.
+Result<CpuFit> fit_calls(const std::vector<Call>& calls, const std::string& where, const KernelFitOptions& o,
+                         double one_k, std::vector<std::string>& warnings) {
+  const Shapes shapes = shapes_of(calls, o);
+  WEFT_TRY(check_shapes(shapes, calls, where, o, one_k, warnings));
+  const std::vector<double> scale = scales_of(shapes);
+  Columns columns;
+  std::vector<double> y, w;
+  for (const Call& c : calls) {
+    add_shape(columns, c.m, c.n, c.k, o);
+    y.push_back(c.seconds);
+    const double relative_to = scale[shapes.index.at(c.shape())];
+    w.push_back(1 / (relative_to * relative_to));
+  }
+  const LinearFit f = solve_from_zero(columns, y, w);
+  const std::size_t terms = terms_of(o.model);
   CpuFit c;
   for (std::size_t j = 0; j < terms; ++j) c.time.*KernelPolynomial::kTerms[j].coefficient = f.coefficient[j];
-  if (count > terms) c.per_flop = f.coefficient[terms];
+  if (columns.size() > terms) c.per_flop = f.coefficient[terms];
   std::vector<double> fitted(y.size());
   for (std::size_t i = 0; i < y.size(); ++i)
-    for (std::size_t j = 0; j < count; ++j) fitted[i] += f.coefficient[j] * columns[j][i];
+    for (std::size_t j = 0; j < columns.size(); ++j) fitted[i] += f.coefficient[j] * columns[j][i];
   // A fit that falls to nothing somewhere has nothing to be relative to.
   if (std::all_of(fitted.begin(), fitted.end(), [](double t) { return t > 0; }))
     split_residual(calls, fitted, c);
@@ -167,28 +272,47 @@ Result<CpuFit> fit_calls(const std::vector<Call>& calls, const std::string& wher
 
 // One fit for each part, and one of what no part holds; of everything if they hold all.
 Result<CpuFit> fit_parts(const Measurements& d, const std::vector<std::size_t>& rows,
-                         const KernelFitOptions& o) {
-  WEFT_ASSIGN(const std::vector<Call> calls, read_calls(d, rows));
+                         const KernelFitOptions& o, KernelFit& out) {
+  WEFT_ASSIGN(std::vector<Call> calls, read_calls(d, rows, o));
+  for (FarCall& far : take_far_calls(d, calls)) out.far.push_back(std::move(far));
   const std::string where = d.where(rows.front(), 0);
-  const auto held = [&](const Call& c) {
-    return std::any_of(o.parts.begin(), o.parts.end(), [&](const FitPart& p) {
-      return static_cast<double>(p.bounds.from) <= c.k && c.k <= static_cast<double>(p.bounds.to);
-    });
-  };
-  std::vector<Call> rest;
-  std::copy_if(calls.begin(), calls.end(), std::back_inserter(rest), [&](const Call& c) { return !held(c); });
-  WEFT_ASSIGN(CpuFit out, fit_calls(rest.empty() ? calls : rest, where, o));
+  std::vector<CpuFit> parts;
   for (const FitPart& p : o.parts) {
     std::vector<Call> own;
     std::copy_if(calls.begin(), calls.end(), std::back_inserter(own),
                  [&](const Call& c) { return c.k == static_cast<double>(p.k); });
     if (own.empty())
       return bad_input(where, "no call has this k", fmt::format("{}", p.k), "a k that was measured");
-    WEFT_ASSIGN(CpuFit part, fit_calls(own, where, o));
+    WEFT_ASSIGN(CpuFit part, fit_calls(own, where, o, static_cast<double>(p.k), out.warnings));
     part.bounds.k = p.bounds;
-    out.parts.push_back(std::move(part));
+    parts.push_back(std::move(part));
   }
-  return out;
+  std::vector<Call> rest;
+  std::copy_if(calls.begin(), calls.end(), std::back_inserter(rest), [&](const Call& c) {
+    return std::none_of(o.parts.begin(), o.parts.end(), [&](const FitPart& p) {
+      return static_cast<double>(p.bounds.from) <= c.k && c.k <= static_cast<double>(p.bounds.to);
+    });
+  });
+  // What no part holds was not measured: the fit of all is not one of these calls, and its terms are nobody's.
+  std::vector<std::string> unheard;
+  WEFT_ASSIGN(CpuFit all, rest.empty() ? fit_calls(calls, where, o, 0, unheard)
+                                       : fit_calls(rest, where, o, 0, out.warnings));
+  all.rows = calls.size();
+  all.parts = std::move(parts);
+  return all;
+}
+
+void tell_far(KernelFit& f) {
+  constexpr std::size_t kTold = 5;
+  for (std::size_t i = 0; i < std::min(kTold, f.far.size()); ++i) {
+    const FarCall& c = f.far[i];
+    f.warnings.push_back(fmt::format(
+        "{}: {:.0f} x {:.0f} x {:.0f} took {:.3g} times the median of the {} calls of its shape: left out",
+        c.where, c.m, c.n, c.k, c.times, c.calls));
+  }
+  if (f.far.size() > kTold)
+    f.warnings.push_back(
+        fmt::format("{} calls more are far from the others of their shape: left out", f.far.size() - kTold));
 }
 
 Result<CpuFit> centre_of_regressions(const Measurements& d, const std::vector<std::size_t>& rows,
@@ -212,6 +336,7 @@ Result<CpuFit> centre_of_regressions(const Measurements& d, const std::vector<st
   };
   WEFT_TRY(read("", c.time));
   WEFT_TRY(read("_residual", c.noise_time));
+  c.rows = rows.size();
   return c;
 }
 
@@ -364,15 +489,18 @@ Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
   out.hosts = static_cast<std::uint32_t>(host_of.size());
   out.sockets = static_cast<std::uint32_t>(socket_of.size());
   for (const auto& [key, rows] : groups) {
-    WEFT_ASSIGN(CpuFit c, out.from_regressions ? centre_of_regressions(d, rows, o) : fit_parts(d, rows, o));
+    WEFT_ASSIGN(CpuFit c,
+                out.from_regressions ? centre_of_regressions(d, rows, o) : fit_parts(d, rows, o, out));
     WEFT_TRY(check_cost(c, o, d.where(rows.front(), 0)));
     c.node = key.first;
     c.cpu = key.second;
     c.host = host_of[key.first];
     c.socket = socket_of[key.second];
-    c.rows = rows.size();
     out.cpus.push_back(std::move(c));
   }
+  out.rows -= out.far.size();
+  out.left_out += out.far.size();
+  tell_far(out);
   out.mean = mean_of(out.cpus);
   out.mean.rows = out.rows;
   return out;

@@ -2,8 +2,10 @@
 //
 // Two kinds of input, told apart by their columns:
 //  1. calls: m, n, k (absent ones count 1) and seconds, duration or time; with node and cpu columns every CPU is fitted
-//     alone. Least squares relative to the duration: weights 1/t^2, so that small calls count as large ones do; an
-//     intercept that would be below 0 is 0. Calls of one k may have a fit of their own (KernelFitOptions::parts). Noise is how far calls of the same shape scatter;
+//     alone. Least squares relative to the fit: weights 1/fit^2, found by repeating, so that small calls count as large
+//     ones do. 1/t^2 would count slow calls less than fast ones and come out below their mean, which is what a replay
+//     scatters around. An intercept that would be below 0 is 0. Calls far from the others of their shape (calls.hpp) are
+//     left out and told. Calls of one k may have a fit of their own (KernelFitOptions::parts). Noise is how far calls of the same shape scatter;
 //     what the fit is off by beyond that is misfit, and no noise: where every shape was called once, nobody can tell.
 //  2. regressions: intercept, mnk (and what there is of mn, mk, nk, intercept_residual, mnk_residual), one row per CPU
 //     and day. A CPU's coefficients are the medians over its rows: one bad day moves nothing.
@@ -35,6 +37,7 @@ struct FitPart {
 
 struct KernelFitOptions {
   std::string kernel = "dgemm";
+  std::string dimensions = "mnk";  // which of them the kernel has
   KernelModel model = KernelModel::kLinear;
   std::function<double(double m, double n, double k)>
       flops;                                   // of the kernel; for kRate and for printed rates
@@ -48,6 +51,14 @@ struct KernelFitOptions {
 struct ShapeMiss {
   double m = 1, n = 1, k = 1;
   double deviation = 0;  // of the mean of its calls from the fit, relative to the fit
+};
+
+// A call that is far from the others of its shape, left out.
+struct FarCall {
+  std::string where;  // its row
+  double m = 1, n = 1, k = 1;
+  double times = 1;       // the median of its shape
+  std::size_t calls = 0;  // of that shape
 };
 
 // One CPU, or the mean of all.
@@ -76,6 +87,9 @@ struct KernelFit {
   bool per_cpu = false;
   std::vector<CpuFit> cpus;  // by host, then socket
   CpuFit mean;               // of the coefficients over CPUs
+  bool named_nodes = false;  // the file has a column of nodes
+  std::vector<FarCall> far;  // counted by left_out
+  std::vector<std::string> warnings;
   std::uint32_t hosts = 0, sockets = 1;
   std::size_t rows = 0, left_out = 0;
   double first_time = 0, last_time = 0;  // of the rows used; 0 without start_time
