@@ -134,5 +134,20 @@ TEST(KernelFitCalls, WhatShapesCannotTellApartIsNamed) {
                                        "\"m,n,seconds\"; expected a column k"));
 }
 
+TEST(KernelFitCalls, RowsOfOtherFunctionsAreLeftOut) {
+  const std::string csv =
+      "function,m,n,k,seconds\ndgemm,100,100,100,1e-4\ndgemm,200,200,200,8e-4\n,300,300,300,5\ndgem,100,100,"
+      "100,1\n"
+      "dtrsm,100,100,1,1e-4\ndtrsm,200,200,1,8e-4\n";
+  const KernelFit f = fitted(csv);
+  EXPECT_EQ(f.rows, 2u);
+  EXPECT_EQ(f.left_out, 4u);
+  EXPECT_NEAR(f.mean.time.mnk, 1e-10, 1e-14);
+  KernelFitOptions left;
+  left.kernel = "dtrsm_left";
+  left.dimensions = "mn";
+  EXPECT_EQ(fitted(csv, left).rows, 2u) << "a function covers the variants of a kernel";
+}
+
 }  // namespace
 }  // namespace weft::topology::fit::calls_test

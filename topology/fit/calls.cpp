@@ -29,6 +29,7 @@ std::vector<std::size_t> far_of(const std::vector<Call>& calls, const std::vecto
   std::vector<std::size_t> far;
   if (shape.size() < kFewestToJudge) return far;
   std::vector<double> logs;
+  logs.reserve(shape.size());
   for (const std::size_t i : shape) logs.push_back(std::log(calls[i].seconds));
   const double centre = middle(logs);
   median = std::exp(centre);
@@ -41,6 +42,13 @@ std::vector<std::size_t> far_of(const std::vector<Call>& calls, const std::vecto
 }
 
 }  // namespace
+
+std::string family_of_kernel(const std::string& kernel) {
+  for (const std::string_view side : {"_left", "_right"})
+    if (kernel.ends_with(side)) return kernel.substr(0, kernel.size() - side.size());
+  if (kernel.starts_with("dlaswp")) return "dlaswp";
+  return kernel;
+}
 
 Result<std::vector<Call>> read_calls(const Measurements& d, const std::vector<std::size_t>& rows,
                                      const KernelFitOptions& o) {

@@ -29,4 +29,7 @@ inline constexpr double kFarFactor = 2;
 inline constexpr double kFarDeviations = 8;
 [[nodiscard]] std::vector<FarCall> take_far_calls(const Measurements& d, std::vector<Call>& calls);
 
+// The kinds of a kernel that measurements name together: dtrsm for dtrsm_left, dlaswp for dlaswp03; else the kernel.
+[[nodiscard]] std::string family_of_kernel(const std::string& kernel);
+
 }  // namespace weft::topology::fit

@@ -443,10 +443,10 @@ Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
   if ((o.from_time > -1e300 || o.to_time < 1e300) && !start)
     return bad_input(d.file() + ":1:1", "rows have no dates to choose by",
                      fmt::format("{}", fmt::join(d.columns(), ",")), "a column start_time");
+  const std::string family = family_of_kernel(o.kernel);
   std::map<Key, std::vector<std::size_t>> groups;
   for (std::size_t r = 0; r < d.rows(); ++r) {
-    // One function covers the variants of a kernel: dtrsm for dtrsm_left and dtrsm_right.
-    const bool named = !function || o.kernel.starts_with(d.text(r, *function));
+    const bool named = !function || d.text(r, *function) == o.kernel || d.text(r, *function) == family;
     if (!named || (cluster && !o.cluster.empty() && d.text(r, *cluster) != o.cluster)) {
       ++out.left_out;
       continue;
