@@ -202,6 +202,7 @@ Result<void> fit_kernel(const Options& o) {
   if (!by_mnk) columns[4].title = "per flop";
   const bool parts = !how.parts.empty();
   if (parts) columns.insert(columns.begin() + 2, {"k"});
+  if (f.named_nodes) columns.insert(columns.begin(), {"node"});
   if (f.from_regressions) {
     columns.insert(columns.end(), {{"over rows"}, {"noise/mnk"}});
   } else {
@@ -225,16 +226,21 @@ Result<void> fit_kernel(const Options& o) {
       row.push_back(c.repeated > 0 ? show_percent(c.scatter) : "-");
     }
     if (parts) row.insert(row.begin() + 2, c.bounds.all() ? "others" : topology::text_of(c.bounds.k));
+    if (f.named_nodes) row.insert(row.begin(), socket.empty() ? "" : fmt::format("{}", c.node));
     table.add(std::move(row));
   };
   const auto add = [&](const fit::CpuFit& c, const std::string& host, const std::string& socket) {
-    for (const fit::CpuFit& part : c.parts) add_one(part, host, socket);
+    for (fit::CpuFit part : c.parts) {
+      part.node = c.node;
+      add_one(part, host, socket);
+    }
     add_one(c, host, socket);
   };
   double slowest = 1e300, fastest = 0, sum = 0, squares = 0;
   ordered_json cpus = ordered_json::array();
   std::vector<std::string> line{"host", "socket", "rows"};
   for (const auto& [name, value] : numbers_of(f.mean)) line.push_back(name);
+  line.insert(line.end(), {"node", "cpu"});
   std::string csv = report::csv_line(line);
   for (std::size_t i = 0; i < f.cpus.size(); ++i) {
     const fit::CpuFit& c = f.cpus[i];
@@ -247,6 +253,7 @@ Result<void> fit_kernel(const Options& o) {
     cpus.push_back(json_of(c));
     line = {fmt::format("{}", c.host), fmt::format("{}", c.socket), fmt::format("{}", c.rows)};
     for (const auto& [name, value] : numbers_of(c)) line.push_back(fmt::format("{}", value));
+    line.insert(line.end(), {fmt::format("{}", c.node), fmt::format("{}", c.cpu)});
     csv += report::csv_line(line);
   }
   add(f.mean, "mean", "");

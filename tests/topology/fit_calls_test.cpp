@@ -149,5 +149,18 @@ TEST(KernelFitCalls, RowsOfOtherFunctionsAreLeftOut) {
   EXPECT_EQ(fitted(csv, left).rows, 2u) << "a function covers the variants of a kernel";
 }
 
+TEST(KernelFitCalls, NodesKeepTheirNumbersBesideTheHosts) {
+  const std::string csv =
+      "node,cpu,m,n,k,seconds\n17,0,100,100,100,2e-4\n17,0,200,200,200,16e-4\n3,0,100,100,100,1e-4\n3,0,200,"
+      "200,200,8e-4\n";
+  const std::string text = fitted(csv).textproto();
+  EXPECT_THAT(text, ::testing::ContainsRegex("hosts: \"0\" .*mnk: \"100ps\" } }  # node 3\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("hosts: \"1\" .*mnk: \"200ps\" } }  # node 17\n"));
+  const TempFile file("nodes.textproto", "topology { family: \"crossbar\" set: \"n=2\" }\n" + text);
+  EXPECT_EQ(load(file.path()).compute.classes.size(), 3u);
+  EXPECT_THAT(refusal("node,cpu,m,n,k,seconds\n1.2,0,100,100,100,2e-4\n1.7,0,200,200,200,16e-4\n"),
+              HasSubstr("in.csv:2:1: error: node is not a whole number; got \"1.2\""));
+}
+
 }  // namespace
 }  // namespace weft::topology::fit::calls_test

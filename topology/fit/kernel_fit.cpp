@@ -302,6 +302,14 @@ Result<CpuFit> fit_parts(const Measurements& d, const std::vector<std::size_t>& 
   return all;
 }
 
+Result<std::int64_t> whole_number(const Measurements& d, std::size_t row, std::size_t column) {
+  WEFT_ASSIGN(const double v, d.number(row, column, 0, kMaxIndex));
+  if (v != std::floor(v))
+    return bad_input(d.where(row, column), fmt::format("{} is not a whole number", d.columns()[column]),
+                     std::string(d.text(row, column)), "a whole number");
+  return static_cast<std::int64_t>(v);
+}
+
 void tell_far(KernelFit& f) {
   constexpr std::size_t kTold = 5;
   for (std::size_t i = 0; i < std::min(kTold, f.far.size()); ++i) {
@@ -422,7 +430,10 @@ std::string KernelFit::textproto() const {
       s += fmt::format("  group {{ hosts: \"{}\" ", c.host);
       if (sockets > 1) s += fmt::format("socket: {} ", c.socket);
       for (const CpuFit& part : c.parts) s += kernel_text(*this, part) + " ";
-      s += kernel_text(*this, c) + " }\n";
+      s += kernel_text(*this, c) + " }";
+      if (named_nodes) s += fmt::format("  # node {}", c.node);
+      if (named_nodes && sockets > 1) s += fmt::format(", cpu {}", c.cpu);
+      s += "\n";
     }
   return s + "}\n";
 }
@@ -461,13 +472,9 @@ Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
       out.last_time = out.rows == 0 ? t : std::max(out.last_time, t);
     }
     Key key{0, 0};
-    if (node) {
-      WEFT_ASSIGN(const double v, d.number(r, *node, 0, kMaxIndex));
-      key.first = static_cast<std::int64_t>(v);
-    }
-    if (cpu) {
-      WEFT_ASSIGN(const double v, d.number(r, *cpu, 0, kMaxIndex));
-      key.second = static_cast<std::int64_t>(v);
+    for (const auto& [column, number] : {std::pair(node, &key.first), std::pair(cpu, &key.second)}) {
+      if (!column) continue;
+      WEFT_ASSIGN(*number, whole_number(d, r, *column));
     }
     groups[key].push_back(r);
     ++out.rows;
@@ -476,6 +483,7 @@ Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
     return bad_input(d.file(), "no row is left to fit", fmt::format("{} left out", out.left_out),
                      fmt::format("rows of kernel {}{}, within the dates", o.kernel,
                                  o.cluster.empty() ? "" : " on cluster " + o.cluster));
+  out.named_nodes = node.has_value();
   out.per_cpu = node.has_value() || cpu.has_value();
   std::map<std::int64_t, std::uint32_t> host_of, socket_of;
   for (const auto& [key, rows] : groups) {

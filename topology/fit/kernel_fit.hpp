@@ -9,7 +9,7 @@
 //     what the fit is off by beyond that is misfit, and no noise: where every shape was called once, nobody can tell.
 //  2. regressions: intercept, mnk (and what there is of mn, mk, nk, intercept_residual, mnk_residual), one row per CPU
 //     and day. A CPU's coefficients are the medians over its rows: one bad day moves nothing.
-// Nodes become hosts in ascending order; `hosts` counts them.
+// Nodes become hosts in ascending order, whatever their numbers, which the fragment names in comments; `hosts` counts them.
 #pragma once
 
 #include <cstdint>
