@@ -122,6 +122,16 @@ TEST(CliReplay, AReplayOfFlopsIsAScheduleInTheTimeOfItsPlatform) {
   EXPECT_THAT(w.weft("export t.txt --to goal -o u.goal").err, HasSubstr("GOAL: computation in flops"));
 }
 
+// Recorded computation takes what the replay gave it; TI's sleep is recorded time.
+TEST(CliReplay, AScheduleHasRecordedComputationAsItWasScaled) {
+  const Workspace w;
+  w.write("t.txt", program(1, "sleep 1e-3") + program(1, "compute 1e6"));
+  ASSERT_EQ(w.weft("replay t.txt --compute-scale 2" + kOn + "--export goal:t.goal").exit_code, 0);
+  EXPECT_THAT(w.read("t.goal"), HasSubstr("l1: calc 2000000\nl2: calc 1000000\n"));
+  EXPECT_EQ(replay_json(w, "t.goal" + kOn)["makespan_s"],
+            replay_json(w, "t.txt --compute-scale 2" + kOn)["makespan_s"]);
+}
+
 TEST(CliReplay, CollectivesFollowALibrarysRulesAndTheResultSaysWhichAlgorithmEachTook) {
   const Workspace w;
   std::string text;

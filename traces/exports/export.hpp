@@ -15,7 +15,8 @@ namespace weft::traces {
 // What the trace does not say and some formats need.
 struct ExportOptions {
   CollectiveMessages* collectives = nullptr;  // null: who asks refuses collectives
-  // Picoseconds that operation `index` of `rank` takes, a computation in flops or a kernel. Empty: who asks refuses it.
+  // Picoseconds that operation `index` of `rank`, a computation that is no sleep, takes. Empty: what was recorded, and who asks
+  // refuses flops and kernels.
   std::function<std::int64_t(RankId rank, std::uint64_t index)> computation = {};
   // Gets a sentence for each way in which what was written is another program than the trace. Null: nobody reads them.
   std::vector<std::string>* warnings = nullptr;

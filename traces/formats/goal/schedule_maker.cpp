@@ -147,9 +147,10 @@ Result<void> ScheduleMaker::wait(const Op& op, std::span<const std::int64_t> lis
 
 Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> list) {
   switch (op.kind) {
-    case OpKind::compute_time:
     case OpKind::sleep:
       return compute(op.amount);
+    case OpKind::compute_time:
+      return compute(options_.computation ? options_.computation(rank_, index_) : op.amount);
     case OpKind::compute_flops:
     case OpKind::compute_kernel:
       if (options_.computation) return compute(options_.computation(rank_, index_));
