@@ -67,17 +67,6 @@ Result<report::TimelineOptions> ExportFlag::chosen(std::uint32_t ranks) const {
   return t;
 }
 
-void ExportFlag::collect_times(replay::ReplayOptions& options) {
-  options.on_op = [this, drawn = std::move(options.on_op)](RankId rank, std::uint64_t op, SimTime begin,
-                                                           SimTime end) {
-    if (drawn) drawn(rank, op, begin, end);
-    if (times_.size() <= rank.index()) times_.resize(rank.index() + std::size_t{1});
-    auto& of_rank = times_[rank.index()];
-    if (of_rank.size() <= op) of_rank.resize(op + 1);
-    of_rank[op] = {begin.time_since_epoch().count(), end.time_since_epoch().count()};
-  };
-}
-
 Result<void> ExportFlag::open(replay::ReplayOptions& options, const topology::Fabric& fabric,
                               const std::vector<HostId>& placement) {
   const auto ranks = static_cast<std::uint32_t>(placement.size());
@@ -92,7 +81,7 @@ Result<void> ExportFlag::open(replay::ReplayOptions& options, const topology::Fa
     return not_supported(fmt::format("--ranks, --from-time and --to-time for --export {}", given_.front()),
                          "an export for a viewer, such as perfetto:FILE or paraver:NAME");
   }
-  if (some(ReplayExport::Shows::kEverything)) collect_times(options);
+  if (some(ReplayExport::Shows::kEverything)) ops_.attach(options);
   for (const auto& e : exports_) WEFT_TRY(e->open());
   return {};
 }
@@ -135,7 +124,7 @@ Result<void> ExportFlag::write(traces::TraceReader& trace, const predict::RunFac
       fmt::format("{} on {}", predict::short_name(facts.trace), predict::platform_label(*facts.platform)),
       node_of_rank,
       drawn,
-      times_,
+      ops_.ops(),
       facts};
   for (const auto& e : exports_) WEFT_TRY(e->write(run));
   return {};

@@ -12,6 +12,7 @@
 #include "cli/verb.hpp"
 #include "predict/run_facts.hpp"
 #include "replay/engine.hpp"
+#include "report/timeline/ops_collector.hpp"
 #include "report/timeline/replay_export.hpp"
 
 namespace weft::cli {
@@ -31,7 +32,6 @@ class ExportFlag {
  private:
   [[nodiscard]] std::string take(const std::string& spec);
   [[nodiscard]] Result<report::TimelineOptions> chosen(std::uint32_t ranks) const;
-  void collect_times(replay::ReplayOptions& options);
   Result<report::Timeline> timeline(traces::TraceReader& trace, Duration makespan);
 
   CommonOptions* common_ = nullptr;
@@ -41,7 +41,7 @@ class ExportFlag {
   std::deque<std::string> places_;  // of all of them; the list of outputs points here
   // What the replay fills, each where some export shows it.
   std::optional<report::TimelineCollector> collector_;
-  traces::OpTimes times_;
+  report::OpsCollector ops_;
 };
 
 }  // namespace weft::cli

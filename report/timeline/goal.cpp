@@ -24,8 +24,8 @@ class Goal final : public ReplayExport {
     replay::ExpandedCollectives expanded(run.trace, std::move(choices));
     const auto picoseconds = [&run](RankId rank, std::uint64_t index) -> std::int64_t {
       // What a deadlock kept from ending took no time.
-      if (rank.index() >= run.times.size()) return 0;
-      const auto& of_rank = run.times[rank.index()];
+      if (rank.index() >= run.ops.size()) return 0;
+      const auto& of_rank = run.ops[rank.index()].times;
       if (index >= of_rank.size() || of_rank[index].end < 0) return 0;
       return of_rank[index].end - of_rank[index].begin;
     };

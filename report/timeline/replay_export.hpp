@@ -24,7 +24,7 @@ struct Replayed {
   std::string title;                               // "hpl.weft on fat-tree-16"
   const std::vector<std::uint32_t>& node_of_rank;  // 0-based, in order of first use
   const Timeline& timeline;                        // where a format shows a choice of ranks and times,
-  const traces::OpTimes& times;  // and where it shows every operation; the other one is empty
+  const traces::ReplayedOps& ops;  // and where it shows every operation; the other one is empty
   const predict::RunFacts& facts;
 };
 

@@ -2,9 +2,6 @@
 // trace does not say how long they took; in the time of a replay everything is where the replay had it.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
-
 #include "traces/exports/export.hpp"
 #include "traces/formats/otf2/write/export_rank.hpp"
 #include "traces/formats/otf2/write/replayed.hpp"
@@ -36,66 +33,70 @@ Result<void> write_recorded(TraceReader& trace, std::uint32_t r, otf2::RankExpor
   }
 }
 
-// Operations in the order of their time: a poll that hit earlier than it did in the recording runs what follows earlier.
-// Memory: the operations of one rank.
-Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const std::vector<OpTime>& times,
-                            otf2::RankExporter& rank) {
+// The operations of a rank, all of them.
+struct RankOps {
   std::vector<Op> ops;
   std::vector<std::vector<std::int64_t>> lists;
+
+  [[nodiscard]] std::span<const std::int64_t> list(const Op& op) const {
+    if (op.extra == kNoList) return {};
+    return lists[op.extra];
+  }
+  // Both halves of a sendrecv are one call: they begin and end together.
+  [[nodiscard]] bool is_pair(std::size_t i) const {
+    return ops[i].kind == OpKind::sendrecv && i + 1 < ops.size() && (ops[i + 1].flags & kPairedRecv) != 0;
+  }
+};
+
+Result<RankOps> read_ops(TraceReader& trace, std::uint32_t r) {
+  RankOps all;
   OpBlock block;
   while (true) {
     WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
-    if (!more) break;
+    if (!more) return all;
     for (Op op : block.ops) {
       const auto list = block.list(op);
       if (op.extra != kNoList) {
-        op.extra = static_cast<std::uint32_t>(lists.size());
-        lists.emplace_back(list.begin(), list.end());
+        op.extra = static_cast<std::uint32_t>(all.lists.size());
+        all.lists.emplace_back(list.begin(), list.end());
       }
-      ops.push_back(op);
+      all.ops.push_back(op);
     }
   }
-  // Both halves of a sendrecv are one call: they begin and end together.
-  const auto is_pair = [&ops](std::size_t i) {
-    return ops[i].kind == OpKind::sendrecv && i + 1 < ops.size() && (ops[i + 1].flags & kPairedRecv) != 0;
+}
+
+// Operations in the order in which the replay had them: a poll that hit earlier than it did in the recording runs what
+// follows earlier. Memory: the operations of one rank.
+Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedRank& replayed,
+                            otf2::RankExporter& rank) {
+  WEFT_ASSIGN(const RankOps all, read_ops(trace, r));
+  const auto time_of = [&](std::size_t i) {
+    return i < replayed.times.size() ? replayed.times[i] : OpTime();
   };
-  const auto time_of = [&times](std::size_t i) { return i < times.size() ? times[i] : OpTime(); };
-  std::vector<std::pair<OpTime, std::size_t>> order;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    OpTime t = time_of(i);
-    const bool pair = is_pair(i);
-    if (pair) {
-      const OpTime half = time_of(i + 1);
-      t = {t.begin >= 0 ? t.begin : half.begin, std::max(t.end, half.end)};
-    }
-    if (t.end >= 0 && !is_compute(ops[i].kind)) order.emplace_back(t, i);
-    if (pair) ++i;
-  }
-  const auto begin = [](const auto& at) { return at.first.begin; };
-  if (!std::ranges::is_sorted(order, {}, begin)) std::ranges::stable_sort(order, {}, begin);
   const auto write = [&](std::size_t i, const OpTime& t) {
-    const std::span<const std::int64_t> list = ops[i].extra == kNoList
-                                                   ? std::span<const std::int64_t>()
-                                                   : std::span<const std::int64_t>(lists[ops[i].extra]);
-    return rank.write(ops[i], list, i, t.begin, t.end);
+    return rank.write(all.ops[i], all.list(all.ops[i]), i, t.begin, t.end);
   };
-  for (const auto& [t, i] : order) {
-    WEFT_TRY(write(i, t));
-    if (is_pair(i)) WEFT_TRY(write(i + 1, t));
-  }
+  for (const OpRun& run : replayed.runs)
+    for (std::size_t i = run.first; i < run.end && i < all.ops.size(); ++i) {
+      const OpTime t = time_of(i);
+      if (t.end < 0 || is_compute(all.ops[i].kind)) continue;
+      WEFT_TRY(write(i, t));
+      if (all.is_pair(i)) WEFT_TRY(write(++i, t));
+    }
   return {};
 }
 
 class WrittenArchive final : public ReplayedArchive {
  public:
   explicit WrittenArchive(std::unique_ptr<otf2::ArchiveWriter> out) : out_(std::move(out)) {}
-  Result<void> write(TraceReader& trace, const OpTimes& times) override {
+  Result<void> write(TraceReader& trace, const ReplayedOps& replayed) override {
     trace.rewind();
-    static const std::vector<OpTime> none;
+    static const ReplayedRank none;
     for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
+      const ReplayedRank& of_rank = r < replayed.size() ? replayed[r] : none;
       otf2::RankExporter rank(trace, r, *out_);
       out_->begin_rank(r);
-      WEFT_TRY(write_replayed(trace, r, r < times.size() ? times[r] : none, rank));
+      WEFT_TRY(write_replayed(trace, r, of_rank, rank));
       out_->end_rank();
     }
     return out_->commit(trace);

@@ -1,6 +1,7 @@
 // A replayed trace as an OTF2 archive: its operations at the times that the replay gave them.
 //
-// Memory: the operations of one rank at a time, beside the times (16 bytes for each operation of the trace).
+// Memory: the operations of one rank at a time, beside the times (16 bytes for each operation of the trace, and 16 wherever
+// operations did not end in the order of the program).
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,33 @@ namespace weft::traces {
 struct OpTime {
   std::int64_t begin = -1, end = -1;
 };
-// By rank and index of the operation; what is beyond the end of a rank's vector never ended.
-using OpTimes = std::vector<std::vector<OpTime>>;
+// Operations first, first + 1, ... below `end` were over one after the other, as far as they were.
+struct OpRun {
+  std::uint64_t first = 0, end = 0;
+};
+struct ReplayedRank {
+  // By index of the operation; what is beyond the end never ended.
+  std::vector<OpTime> times;
+  // The order in which operations were over: bodies of polls run elsewhere than they stand, and of operations of one instant
+  // the times do not say which came first.
+  std::vector<OpRun> runs;
+
+  // The next operation that was over.
+  void add(std::uint64_t op, OpTime time) {
+    if (times.size() <= op) times.resize(op + 1);
+    times[op] = time;
+    // The second half of a sendrecv is not told.
+    if (runs.empty() || (op != runs.back().end && op != runs.back().end + 1)) runs.push_back({op, op});
+    runs.back().end = op + 1;
+  }
+};
+using ReplayedOps = std::vector<ReplayedRank>;  // by rank
 
 class ReplayedArchive {
  public:
   virtual ~ReplayedArchive() = default;
   // The whole trace, from its start; the archive appears whole.
-  [[nodiscard]] virtual Result<void> write(TraceReader& trace, const OpTimes& times) = 0;
+  [[nodiscard]] virtual Result<void> write(TraceReader& trace, const ReplayedOps& replayed) = 0;
 };
 
 // Before the replay, so that a place that is taken is told at once. Errors: kNotSupported (built without OTF2), kBadInput.

@@ -1,0 +1,25 @@
+// Every operation of a replay, for formats that show them all: when it was, and in which order.
+//
+// Memory: 16 bytes an operation.
+#pragma once
+
+#include "replay/engine.hpp"
+#include "traces/formats/otf2/write/replayed.hpp"
+
+namespace weft::report {
+
+class OpsCollector {
+ public:
+  // Adds to the callbacks of `options`; this must outlive the replay.
+  void attach(replay::ReplayOptions& options);
+  [[nodiscard]] const traces::ReplayedOps& ops() const { return ops_; }
+
+ private:
+  [[nodiscard]] traces::ReplayedRank& of(RankId rank) {
+    if (ops_.size() <= rank.index()) ops_.resize(rank.index() + std::size_t{1});
+    return ops_[rank.index()];
+  }
+  traces::ReplayedOps ops_;
+};
+
+}  // namespace weft::report

@@ -1,0 +1,101 @@
+// A replay as an OTF2 archive, read back: what is there is what the replay did, not what was recorded.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/timeline/ops_collector.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/memory_trace.hpp"
+#include "tests/support/needs.hpp"
+#include "traces/trace.hpp"
+
+namespace weft::report::otf2_replay_test {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::MemoryTrace;
+using traces::kAnySource;
+using traces::kAnyTag;
+using traces::Op;
+using traces::OpKind;
+
+constexpr std::int64_t kMs = 1'000'000'000;
+
+// Messages of a rank and their completions, in words, as the archive has them; the error, if there is one.
+std::vector<std::string> archived(const std::string& dir, std::uint32_t rank) {
+  auto t = traces::open_trace({dir});
+  if (!t) return {t.error().message()};
+  std::vector<std::string> out;
+  traces::OpBlock block;
+  while ((*t)->next_block(RankId(rank), block).value())
+    for (const Op& op : block.ops)
+      if (op.kind >= OpKind::send && op.kind <= OpKind::irecv)
+        out.push_back(fmt::format("{} {} tag {} {} B", traces::op_name(op.kind), op.peer, op.tag, op.amount));
+  return out;
+}
+
+std::string exported(MemoryTrace& t, const std::string& dir) {
+  const topology::Platform p = topology::load_platform("crossbar:n=4,bw=1GB/s,lat=1us").value();
+  std::vector<HostId> hosts;
+  for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
+  replay::ReplayOptions o;
+  OpsCollector ops;
+  ops.attach(o);
+  auto archive = traces::open_replayed_otf2(dir);
+  if (!archive) return archive.error().message();
+  if (const auto r = replay::replay(t, p, hosts, o); !r) return r.error().message();
+  const auto written = (*archive)->write(t, ops.ops());
+  return written ? "" : written.error().message();
+}
+
+bool built_with_otf2() {
+  const support::TempDir dir;
+  return traces::open_replayed_otf2(dir.path("x")).has_value();
+}
+
+// A poll that missed finds its message: the body runs before what stands between, some of it in no time.
+MemoryTrace polled(const std::vector<Op>& between, const Op& in_body) {
+  MemoryTrace t(3);
+  const auto distance = static_cast<std::int64_t>(1 + between.size());
+  t.p2p(0, OpKind::send, 1, 1, 1000);
+  t.compute(1, Duration(kMs));
+  t.add(1, {.kind = OpKind::iprobe, .peer = 0, .tag = 1, .amount = 1}, {distance});
+  for (const Op& op : between) t.add(1, op);
+  t.add(1, {.kind = OpKind::iprobe, .flags = traces::kHit, .peer = 0, .tag = 1, .amount = 1},
+        {0, 2, 0, 1, 1000});
+  t.p2p(1, OpKind::recv, 0, 1, 1000);
+  t.add(1, in_body);
+  t.wait(1, 0);
+  return t;
+}
+
+TEST(Otf2Replay, OperationsOfOneInstantKeepTheOrderOfTheReplay) {
+  WEFT_NEEDS(built_with_otf2(), "built without OTF2");
+  const support::TempDir dir;
+  const Op first{.kind = OpKind::isend, .peer = 2, .tag = 6, .amount = 16, .request = 1};
+  MemoryTrace t = polled({first, {.kind = OpKind::wait, .peer = kAnySource, .tag = kAnyTag, .request = 1}},
+                         {.kind = OpKind::isend, .peer = 2, .tag = 6, .amount = 32, .request = 0});
+  t.compute(2, Duration(2 * kMs));
+  t.p2p(2, OpKind::recv, 1, 6, 100);
+  t.p2p(2, OpKind::recv, 1, 6, 100);
+  ASSERT_EQ(exported(t, dir.path("a")), "");
+  EXPECT_THAT(archived(dir.path("a"), 1),
+              ElementsAre("recv 0 tag 1 1000 B", "isend 2 tag 6 32 B", "isend 2 tag 6 16 B"));
+}
+
+// The receive begins where the body was over in no time, and ends later: the body is before it.
+TEST(Otf2Replay, AnOperationOfNoTimeIsBeforeOneThatBeginsAtItsInstantAndLasts) {
+  WEFT_NEEDS(built_with_otf2(), "built without OTF2");
+  const support::TempDir dir;
+  MemoryTrace t = polled({{.kind = OpKind::recv, .peer = 2, .tag = 5, .amount = 8}},
+                         {.kind = OpKind::isend, .peer = 0, .tag = 6, .amount = 32, .request = 0});
+  t.p2p(0, OpKind::recv, 1, 6, 32);
+  t.compute(2, Duration(2 * kMs));
+  t.p2p(2, OpKind::send, 1, 5, 8);
+  ASSERT_EQ(exported(t, dir.path("a")), "");
+  EXPECT_THAT(archived(dir.path("a"), 1),
+              ElementsAre("recv 0 tag 1 1000 B", "isend 0 tag 6 32 B", "recv 2 tag 5 8 B"));
+}
+
+}  // namespace
+}  // namespace weft::report::otf2_replay_test
