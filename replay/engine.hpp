@@ -38,6 +38,16 @@ struct MessageSeen {
   SimTime arrived;   // when all data were there
 };
 
+// What a receive of the program took.
+struct MatchSeen {
+  RankId rank;
+  std::uint64_t op = 0;       // that posted it: a receive, a start, the first half of a sendrecv
+  std::uint32_t request = 0;  // kNoRequest: none
+  RankId source;
+  std::int32_t tag = 0;
+  std::int64_t bytes = 0;
+};
+
 // A replay as it would be if something were otherwise, to see what the makespan depends on.
 struct WhatIf {
   Duration latency{
@@ -79,6 +89,8 @@ struct ReplayOptions {
   // When set: start and end of every operation of every rank, in order of completion on that rank (tests,
   // timelines).
   std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_op;
+  // When set: every receive that took a message, collectives' excepted, when it did, which is before its operation is over.
+  std::function<void(const MatchSeen& match)> on_match;
   // When set: every region that ended, in order of its end on that rank.
   std::function<void(RankId rank, RegionId region, SimTime begin, SimTime end)> on_region;
   // When set: every message whose data have come, collectives' included, those of exchange_series excepted. In no order of time

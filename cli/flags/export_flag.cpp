@@ -81,7 +81,8 @@ Result<void> ExportFlag::open(replay::ReplayOptions& options, const topology::Fa
     return not_supported(fmt::format("--ranks, --from-time and --to-time for --export {}", given_.front()),
                          "an export for a viewer, such as perfetto:FILE or paraver:NAME");
   }
-  if (some(ReplayExport::Shows::kEverything)) ops_.attach(options);
+  const bool matches = some(ReplayExport::Shows::kEverything);
+  if (matches || some(ReplayExport::Shows::kTimes)) ops_.attach(options, matches);
   for (const auto& e : exports_) WEFT_TRY(e->open());
   return {};
 }

@@ -12,7 +12,7 @@ namespace weft::replay {
 bool DirectReplay::possible(const topology::Platform& platform, const ReplayOptions& options) {
   const bool watched = (options.on_region || options.on_message) && !options.on_again;
   return options.ranks_ahead && !options.critical_path && !options.wait_states && !options.on_op &&
-         !watched && platform.fabric.routing().scope() == topology::RouteScope::kPair;
+         !options.on_match && !watched && platform.fabric.routing().scope() == topology::RouteScope::kPair;
 }
 
 // What a flow gets alone must be what the model gives it, and what it meets must be on its links.

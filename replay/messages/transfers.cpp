@@ -82,9 +82,21 @@ void Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t
   PostedRecv& v = matcher_.receives()[r];
   v = PostedRecv{rank, context, source, tag, bytes, target, 0, kNone, kNone};
   if (audit_ != nullptr) audit_->posted(r, v);
+  if (options_.on_match) note_posted(r, rank);
   if (source == traces::kAnySource) hindsight_.depends_on_time();
   hindsight_.posted(r, rank, target);
   if (const std::uint32_t m = matcher_.post(r); m != kNone) match(m, r, true);
+}
+
+void Transfers::note_posted(std::uint32_t r, std::uint32_t rank) {
+  if (posted_by_.size() <= r) posted_by_.resize(r + std::size_t{1});
+  posted_by_[r] = ranks_[rank].pc;
+}
+
+void Transfers::show_match(const Message& m, std::uint32_t r) {
+  const std::uint32_t t = m.recv_target.value;
+  options_.on_match({RankId(m.dst), posted_by_[r], t == Target::kBlocking ? traces::kNoRequest : t,
+                     RankId(m.src), m.tag, m.bytes});
 }
 
 // Message i belongs to receive r, whose row is given back. The later of the two sides is this instant.
@@ -96,6 +108,7 @@ void Transfers::match(std::uint32_t i, std::uint32_t r, bool late) {
   matcher_.receives().give(r);
   m.recv_target = target;
   m.matched = agenda_.now();
+  if (options_.on_match && (m.state & kCollective) == 0) show_match(m, r);
   hindsight_.met(i, m, r, late);
   if ((m.state & kArrived) != 0) {
     tell(i, m.dst, target, m.bytes, &m, false);

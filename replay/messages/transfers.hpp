@@ -104,6 +104,9 @@ class Transfers {
   }
   void leave(std::uint32_t i, Elapsed before);
   void no_route(const Message& m);
+  // For ReplayOptions::on_match: receive `r` is posted by the operation that its rank is at; message m belongs to it.
+  void note_posted(std::uint32_t r, std::uint32_t rank);
+  void show_match(const Message& m, std::uint32_t r);
   void may_be_seen(std::uint32_t receiver);
   // A side of message i is over; `m`: that message, or null if nobody can have waited for it.
   void tell(std::uint32_t i, std::uint32_t rank, Target t, std::int64_t bytes, const Message* m,
@@ -134,6 +137,7 @@ class Transfers {
   bool look_ahead_;  // hints to the processor pay
   std::uint64_t truncated_ = 0;
   MatchAudit* audit_ = nullptr;
+  std::vector<std::uint64_t> posted_by_;  // operations, by receive; only where on_match asks
 };
 
 }  // namespace weft::replay

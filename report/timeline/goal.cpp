@@ -10,7 +10,7 @@ namespace {
 class Goal final : public ReplayExport {
  public:
   explicit Goal(std::string place) : place_(std::move(place)) {}
-  [[nodiscard]] Shows shows() const override { return Shows::kEverything; }
+  [[nodiscard]] Shows shows() const override { return Shows::kTimes; }
   [[nodiscard]] std::vector<std::string> places() const override { return {place_}; }
   [[nodiscard]] Result<void> open() override {
     WEFT_TRY(AtomicFile::open(place_));  // whether it can be written

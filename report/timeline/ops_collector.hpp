@@ -1,6 +1,6 @@
-// Every operation of a replay, for formats that show them all: when it was, and in which order.
+// Every operation of a replay, for formats that show them all: when it was, in which order, and what receives took.
 //
-// Memory: 16 bytes an operation.
+// Memory: 16 bytes an operation, with matches 32 more for each receive.
 #pragma once
 
 #include "replay/engine.hpp"
@@ -10,8 +10,8 @@ namespace weft::report {
 
 class OpsCollector {
  public:
-  // Adds to the callbacks of `options`; this must outlive the replay.
-  void attach(replay::ReplayOptions& options);
+  // Adds to the callbacks of `options`; this must outlive the replay. `matches`: what receives took, too.
+  void attach(replay::ReplayOptions& options, bool matches);
   [[nodiscard]] const traces::ReplayedOps& ops() const { return ops_; }
 
  private:

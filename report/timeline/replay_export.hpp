@@ -31,8 +31,8 @@ struct Replayed {
 class ReplayExport {
  public:
   // A choice: what --ranks, --from-time and --to-time chose, up to TimelineOptions::limit. 32 B an operation and 72 B a
-  // message. Everything: every operation's begin and end. 16 B an operation.
-  enum class Shows { kChoice, kEverything };
+  // message. Times: every operation's begin and end. 16 B an operation. Everything: what receives took, too. 32 B a receive.
+  enum class Shows { kChoice, kTimes, kEverything };
 
   virtual ~ReplayExport() = default;
   [[nodiscard]] virtual Shows shows() const = 0;

@@ -1,6 +1,9 @@
 // MPI's matching rules, requests, probes, deadlocks.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <tuple>
+
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
 
@@ -70,6 +73,41 @@ TEST(Matching, AnEarlierWildcardReceiveTakesTheMessageBeforeALaterExactOne) {
   t.p2p(1, OpKind::send, 0, 1, 1000);
   const auto r = run(t);
   EXPECT_EQ(r.ranks[0].finish.count(), 10 * kUs + 2 * kUs + 80'000) << "the wildcard got the first message";
+}
+
+// Named by the operation that posted it and its request; collectives' own are not told.
+TEST(Matching, WhoAsksIsToldWhatEveryReceiveTook) {
+  MemoryTrace t(3);
+  t.p2p(0, OpKind::irecv, kAnySource, kAnyTag, 5000, CommId(0), 3);
+  t.add(0, op(OpKind::recv_init, 1, kAnyTag, 5000, 4));
+  t.add(0, op(OpKind::startall), {4});
+  t.add(0, op(OpKind::waitall), {3, 4});
+  t.collective(0, OpKind::barrier, kAnySource, 0, CommId(0));
+  t.add(0, op(OpKind::sendrecv, 1, 7, 10));
+  Op half = op(OpKind::recv, kAnySource, 8, 99);
+  half.flags = traces::kPairedRecv;
+  t.add(0, half);
+  t.compute(1, Duration(50 * kUs));
+  t.p2p(1, OpKind::send, 0, 6, 600);
+  t.p2p(2, OpKind::send, 0, 5, 500);
+  for (const std::uint32_t r : {1u, 2u}) t.collective(r, OpKind::barrier, kAnySource, 0, CommId(0));
+  t.p2p(1, OpKind::recv, 0, 7, 10);
+  t.p2p(2, OpKind::send, 0, 8, 80);
+  for (const RawMode mode : {RawMode::kOff, RawMode::kEager, RawMode::kRendezvous}) {
+    ReplayOptions o;
+    using Match = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t, int, std::int64_t>;
+    std::set<Match> seen;
+    o.on_match = [&](const MatchSeen& m) {
+      seen.insert({m.rank.index(), m.op, m.request, m.source.index(), m.tag, m.bytes});
+    };
+    ASSERT_TRUE(try_run(t, mode, o));
+    const auto none = traces::kNoRequest;
+    EXPECT_EQ(
+        seen,
+        (std::set<Match>{
+            {0, 0, 3, 2, 5, 500}, {0, 2, 4, 1, 6, 600}, {0, 5, none, 2, 8, 80}, {1, 3, none, 0, 7, 10}}));
+    t.rewind();
+  }
 }
 
 TEST(Matching, AMessageLongerThanItsReceiveIsReported) {

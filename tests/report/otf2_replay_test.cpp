@@ -40,7 +40,7 @@ std::string exported(MemoryTrace& t, const std::string& dir) {
   for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
   replay::ReplayOptions o;
   OpsCollector ops;
-  ops.attach(o);
+  ops.attach(o, true);
   auto archive = traces::open_replayed_otf2(dir);
   if (!archive) return archive.error().message();
   if (const auto r = replay::replay(t, p, hosts, o); !r) return r.error().message();
@@ -51,6 +51,76 @@ std::string exported(MemoryTrace& t, const std::string& dir) {
 bool built_with_otf2() {
   const support::TempDir dir;
   return traces::open_replayed_otf2(dir.path("x")).has_value();
+}
+
+// Rank 1 was first when it was recorded, and computes for 5 ms here.
+MemoryTrace overtaken() {
+  MemoryTrace t(3);
+  t.compute(1, Duration(5 * kMs));
+  return t;
+}
+
+TEST(Otf2Replay, AReceiveFromAnySourceHasWhatItTookInTheReplay) {
+  WEFT_NEEDS(built_with_otf2(), "built without OTF2");
+  const support::TempDir dir;
+  MemoryTrace t = overtaken();
+  const Op any{.kind = OpKind::recv, .peer = kAnySource, .tag = kAnyTag, .amount = 10000};
+  t.add(0, any, {1, 7, 1000});
+  t.add(0, any, {2, 9, 5000});
+  // What the trace does not say, the replay does.
+  t.add(0, any);
+  t.p2p(1, OpKind::send, 0, 7, 1000);
+  t.p2p(1, OpKind::send, 0, 8, 2000);
+  t.p2p(2, OpKind::send, 0, 9, 5000);
+  ASSERT_EQ(exported(t, dir.path("a")), "");
+  EXPECT_THAT(archived(dir.path("a"), 0),
+              ElementsAre("recv 2 tag 9 5000 B", "recv 1 tag 7 1000 B", "recv 1 tag 8 2000 B"));
+}
+
+TEST(Otf2Replay, SoHaveRequestsPersistentOnesAndSendrecvs) {
+  WEFT_NEEDS(built_with_otf2(), "built without OTF2");
+  const support::TempDir dir;
+  MemoryTrace t = overtaken();
+  const auto waited = [&](std::uint32_t slot, std::int32_t peer, std::int32_t tag, std::int64_t bytes) {
+    t.add(0, {.kind = OpKind::wait, .peer = peer, .tag = tag, .amount = bytes, .request = slot});
+  };
+  t.add(0, {.kind = OpKind::irecv, .peer = kAnySource, .tag = kAnyTag, .amount = 9, .request = 0}, {1, 1, 1});
+  t.add(0, {.kind = OpKind::recv_init, .peer = kAnySource, .tag = kAnyTag, .amount = 9, .request = 1});
+  t.add(0, {.kind = OpKind::startall}, {1});
+  waited(1, 2, 1, 5);
+  t.add(0, {.kind = OpKind::start, .request = 1});
+  t.add(0, {.kind = OpKind::waitall}, {0, 1});
+  t.add(0, {.kind = OpKind::sendrecv, .peer = 1, .tag = 3, .amount = 4});
+  t.add(0,
+        {.kind = OpKind::recv, .flags = traces::kPairedRecv, .peer = kAnySource, .tag = kAnyTag, .amount = 9},
+        {1, 2, 2});
+  for (std::int32_t i = 1; i <= 2; ++i) {
+    t.p2p(1, OpKind::send, 0, i, i);
+    t.p2p(2, OpKind::send, 0, i, 4 + i);
+  }
+  t.p2p(1, OpKind::recv, 0, 3, 4);
+  ASSERT_EQ(exported(t, dir.path("a")), "");
+  EXPECT_THAT(archived(dir.path("a"), 0),
+              ElementsAre("irecv 2 tag 1 5 B", "irecv 2 tag 2 6 B", "irecv 1 tag 1 1 B",
+                          "sendrecv 1 tag 3 4 B", "recv 1 tag 2 2 B"));
+}
+
+// A cancel that was in time for the recorded receive is too late here, and the other way round.
+TEST(Otf2Replay, ACancelIsInTimeWhereItIsInTheReplay) {
+  WEFT_NEEDS(built_with_otf2(), "built without OTF2");
+  const support::TempDir dir;
+  MemoryTrace t = overtaken();
+  t.add(0, {.kind = OpKind::irecv, .peer = 2, .tag = 1, .amount = 9, .request = 0});
+  t.add(0, {.kind = OpKind::irecv, .peer = 1, .tag = 1, .amount = 9, .request = 1}, {1, 1, 1});
+  t.compute(0, Duration(kMs));
+  t.add(0, {.kind = OpKind::cancel, .request = 0});
+  t.add(0, {.kind = OpKind::cancel, .request = 1});
+  t.add(0, {.kind = OpKind::waitall}, {0, 1});
+  t.p2p(0, OpKind::recv, 1, 1, 1);
+  t.p2p(1, OpKind::send, 0, 1, 1);
+  t.p2p(2, OpKind::send, 0, 1, 5);
+  ASSERT_EQ(exported(t, dir.path("a")), "");
+  EXPECT_THAT(archived(dir.path("a"), 0), ElementsAre("irecv 2 tag 1 5 B", "recv 1 tag 1 1 B"));
 }
 
 // A poll that missed finds its message: the body runs before what stands between, some of it in no time.

@@ -94,7 +94,7 @@ class WrittenArchive final : public ReplayedArchive {
     static const ReplayedRank none;
     for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
       const ReplayedRank& of_rank = r < replayed.size() ? replayed[r] : none;
-      otf2::RankExporter rank(trace, r, *out_);
+      otf2::RankExporter rank(trace, r, *out_, otf2::Matches(of_rank.matches));
       out_->begin_rank(r);
       WEFT_TRY(write_replayed(trace, r, of_rank, rank));
       out_->end_rank();

@@ -56,6 +56,16 @@ bool is_neighbor(OpKind k) {
 
 }  // namespace
 
+Matches::Matches(std::vector<OpMatch> all) : all_(std::move(all)) {
+  std::ranges::sort(all_, {}, [](const OpMatch& m) { return std::pair(m.op, m.request); });
+}
+
+const OpMatch* Matches::find(std::uint64_t op, std::uint32_t request) const {
+  const auto it = std::ranges::lower_bound(all_, std::pair(op, request), {},
+                                           [](const OpMatch& m) { return std::pair(m.op, m.request); });
+  return it != all_.end() && it->op == op && it->request == request ? &*it : nullptr;
+}
+
 Error RankExporter::cannot(const Op& op, std::uint64_t index, const std::string& why) const {
   Error e = not_supported(fmt::format("OTF2 cannot say this {}: {}", op_name(op.kind), why));
   e.where = trace_.position(RankId(rank_), index);
@@ -80,21 +90,38 @@ Result<void> RankExporter::send(const Op& op, std::int64_t time) {
   return {};
 }
 
+std::optional<RankExporter::Matched> RankExporter::matched(const Op& op, std::span<const std::int64_t> list,
+                                                           std::uint64_t by, std::uint32_t request) const {
+  if (matches_) {
+    const OpMatch* const took = matches_->find(by, request);
+    if (took == nullptr) return std::nullopt;
+    return Matched{took->source, took->tag, took->bytes};
+  }
+  Matched m{op.peer, op.tag, op.amount};
+  if (list.size() == 3) m = {list[0], list[1], list[2]};
+  if (m.peer < 0 || m.tag < 0) return std::nullopt;
+  return m;
+}
+
+Error RankExporter::unknown_match(const Op& op, std::uint64_t index) const {
+  return cannot(op, index, "it receives from any source or of any tag, and the trace does not say what came");
+}
+
 Result<void> RankExporter::receive(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
                                    std::int64_t time) {
   if (op.peer == kProcNull) return {};
-  Matched m{op.peer, op.tag, op.amount};
-  if (list.size() == 3) m = {list[0], list[1], list[2]};
-  if (m.peer < 0 || m.tag < 0)
-    return cannot(op, index,
-                  "it receives from any source or of any tag, and the trace does not say what came");
-  out_.recv(time, rank_in(op.comm, m.peer), op.comm.index(), static_cast<std::int32_t>(m.tag), m.bytes);
+  // A replay knows a sendrecv by its first half.
+  const std::uint64_t by = (op.flags & kPairedRecv) != 0 ? index - 1 : index;
+  const auto m = matched(op, list, by, kNoRequest);
+  if (!m) return unknown_match(op, index);
+  out_.recv(time, rank_in(op.comm, m->peer), op.comm.index(), static_cast<std::int32_t>(m->tag), m->bytes);
   return {};
 }
 
-void RankExporter::post_now(const Op& op, std::int64_t time) {
+void RankExporter::post_now(const Op& op, std::uint64_t index, std::int64_t time) {
   Posted& p = posted_[op.request];
   p.id = ++next_id_;
+  p.by = index;
   p.cancelled = false;
   if (is_nonblocking_collective(op.kind)) {
     out_.icollective_request(time, p.id);
@@ -113,13 +140,35 @@ Result<void> RankExporter::post(const Op& op, std::span<const std::int64_t> list
   requests_.post(op, index);
   Posted& p = posted_[op.request];
   p.list.assign(list.begin(), list.end());
-  if (!is_send_init(op.kind) && op.kind != OpKind::recv_init) post_now(op, time);
+  if (!is_send_init(op.kind) && op.kind != OpKind::recv_init) post_now(op, index, time);
   return {};
 }
 
-void RankExporter::start(std::uint32_t slot, std::int64_t time) {
+void RankExporter::start(std::uint32_t slot, std::uint64_t index, std::int64_t time) {
   requests_.start(slot);
-  if (const RequestBook::Entry* e = requests_.find(slot)) post_now(e->op, time);
+  if (const RequestBook::Entry* e = requests_.find(slot)) post_now(e->op, index, time);
+}
+
+// Of the request p, which operation `posted` made.
+Result<void> RankExporter::complete_receive(const Op& completion, const Op& op, const Posted& p,
+                                            std::uint32_t slot, std::uint64_t posted, std::int64_t time) {
+  auto m = matched(op, p.list, p.by, slot);
+  bool withdrawn = p.cancelled && !m;
+  if (!matches_) {
+    if ((completion.kind == OpKind::wait || completion.kind == OpKind::test) && completion.peer >= 0) {
+      m = Matched{completion.peer, completion.tag, completion.amount};
+      if (m->tag < 0) m.reset();
+    }
+    withdrawn = p.cancelled && (!m || (p.list.size() != 3 && completes_withdrawn(completion)));
+  }
+  if (withdrawn) {
+    out_.request_cancelled(time, p.id);
+    return {};
+  }
+  if (!m) return unknown_match(op, posted);
+  out_.irecv(time, rank_in(op.comm, m->peer), op.comm.index(), static_cast<std::int32_t>(m->tag), m->bytes,
+             p.id);
+  return {};
 }
 
 Result<void> RankExporter::complete_one(const Op& completion, std::uint32_t slot, std::uint64_t index,
@@ -136,20 +185,7 @@ Result<void> RankExporter::complete_one(const Op& completion, std::uint32_t slot
   } else if (op.peer == kProcNull) {
     // nothing was posted
   } else if (is_receive_request(op.kind)) {
-    Matched m{op.peer, op.tag, op.amount};
-    if (p.list.size() == 3) m = {p.list[0], p.list[1], p.list[2]};
-    if ((completion.kind == OpKind::wait || completion.kind == OpKind::test) && completion.peer >= 0)
-      m = {completion.peer, completion.tag, completion.amount};
-    const bool unknown = m.peer < 0 || m.tag < 0;
-    if (p.cancelled && (unknown || (p.list.size() != 3 && completes_withdrawn(completion)))) {
-      out_.request_cancelled(time, p.id);
-      return {};
-    }
-    if (unknown)
-      return cannot(op, e->index,
-                    "it receives from any source or of any tag, and the trace does not say what came");
-    out_.irecv(time, rank_in(op.comm, m.peer), op.comm.index(), static_cast<std::int32_t>(m.tag), m.bytes,
-               p.id);
+    return complete_receive(completion, op, p, slot, e->index, time);
   } else {
     out_.isend_complete(time, p.id);
   }
@@ -307,9 +343,9 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
   } else if (is_comm_create(op.kind) || op.kind == OpKind::comm_free) {
     make_comm(op, begin, end);
   } else if (op.kind == OpKind::start) {
-    start(op.request, begin);
+    start(op.request, index, begin);
   } else if (op.kind == OpKind::startall) {
-    for (const std::int64_t slot : list) start(static_cast<std::uint32_t>(slot), begin);
+    for (const std::int64_t slot : list) start(static_cast<std::uint32_t>(slot), index, begin);
   } else if (op.kind == OpKind::request_free) {
     requests_.free(op.request);
   } else if (op.kind == OpKind::cancel) {

@@ -6,20 +6,34 @@
 // Memory: the request slots in use, and of each communicator that the rank uses where it stands in it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "traces/formats/otf2/write/archive_writer.hpp"
+#include "traces/formats/otf2/write/replayed.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces::otf2 {
 
+// What the receives of a rank took in a replay, found by who posted them in O(log receives).
+class Matches {
+ public:
+  explicit Matches(std::vector<OpMatch> all);
+  [[nodiscard]] const OpMatch* find(std::uint64_t op, std::uint32_t request) const;
+
+ private:
+  std::vector<OpMatch> all_;  // by operation and request
+};
+
 class RankExporter {
  public:
-  RankExporter(const TraceReader& trace, std::uint32_t rank, ArchiveWriter& out)
-      : trace_(trace), rank_(rank), out_(out) {}
+  // `matches`: of a replay; none: receives took what they took in the recording.
+  RankExporter(const TraceReader& trace, std::uint32_t rank, ArchiveWriter& out,
+               std::optional<Matches> matches = {})
+      : trace_(trace), rank_(rank), out_(out), matches_(std::move(matches)) {}
 
   // An operation that is no computation, from `begin` to `end` (picoseconds). Errors: kNotSupported.
   Result<void> write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
@@ -28,12 +42,17 @@ class RankExporter {
  private:
   struct Posted {
     std::uint64_t id = 0;  // OTF2's number of the request
+    std::uint64_t by = 0;  // the operation that posted or started it
     bool cancelled = false;
     std::vector<std::int64_t> list;  // of the operation that made it
   };
   struct Matched {
     std::int64_t peer, tag, bytes;
   };
+  // A receive that `by` posted for `request`: what it took; nothing where that is not known, or no message came.
+  [[nodiscard]] std::optional<Matched> matched(const Op& op, std::span<const std::int64_t> list,
+                                               std::uint64_t by, std::uint32_t request) const;
+  [[nodiscard]] Error unknown_match(const Op& op, std::uint64_t index) const;
   struct Totals {
     std::uint64_t sent = 0, received = 0;
   };
@@ -44,10 +63,12 @@ class RankExporter {
   Result<void> receive(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
                        std::int64_t time);
   Result<void> post(const Op& op, std::span<const std::int64_t> list, std::uint64_t index, std::int64_t time);
-  void start(std::uint32_t slot, std::int64_t time);
-  void post_now(const Op& op, std::int64_t time);
+  void start(std::uint32_t slot, std::uint64_t index, std::int64_t time);
+  void post_now(const Op& op, std::uint64_t index, std::int64_t time);
   Result<void> complete(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
                         std::int64_t time);
+  Result<void> complete_receive(const Op& completion, const Op& op, const Posted& p, std::uint32_t slot,
+                                std::uint64_t posted, std::int64_t time);
   Result<void> complete_one(const Op& completion, std::uint32_t slot, std::uint64_t index, std::int64_t time);
   Result<void> collective(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
                           std::int64_t begin, std::int64_t end);
@@ -57,6 +78,7 @@ class RankExporter {
   const TraceReader& trace_;
   const std::uint32_t rank_;
   ArchiveWriter& out_;
+  const std::optional<Matches> matches_;
   RequestBook requests_;
   std::unordered_map<std::uint32_t, Posted> posted_;  // by slot
   std::uint64_t next_id_ = 0;

@@ -1,7 +1,8 @@
-// A replayed trace as an OTF2 archive: its operations at the times that the replay gave them.
+// A replayed trace as an OTF2 archive: its operations at the times that the replay gave them, with the messages that its
+// receives took there.
 //
-// Memory: the operations of one rank at a time, beside the times (16 bytes for each operation of the trace, and 16 wherever
-// operations did not end in the order of the program).
+// Memory: the operations of one rank at a time, beside what the replay told (16 bytes for each operation of the trace, 32 for
+// each receive, 16 wherever operations did not end in the order of the program).
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,20 @@ struct OpTime {
 struct OpRun {
   std::uint64_t first = 0, end = 0;
 };
+// What the receive that operation `op` posted for `request` (kNoRequest: a blocking one) took; of a sendrecv, its first half.
+struct OpMatch {
+  std::uint64_t op = 0;
+  std::uint32_t request = 0;
+  std::int32_t source = 0, tag = 0;  // world rank
+  std::int64_t bytes = 0;
+};
 struct ReplayedRank {
   // By index of the operation; what is beyond the end never ended.
   std::vector<OpTime> times;
   // The order in which operations were over: bodies of polls run elsewhere than they stand, and of operations of one instant
   // the times do not say which came first.
   std::vector<OpRun> runs;
+  std::vector<OpMatch> matches;  // in any order
 
   // The next operation that was over.
   void add(std::uint64_t op, OpTime time) {
