@@ -1,10 +1,8 @@
-#include "traces/formats/goal/order.hpp"
+#include "traces/formats/goal/ordering.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <queue>
 #include <vector>
 
 #include "traces/op_rules.hpp"
@@ -12,36 +10,11 @@
 namespace weft::traces::goal {
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffffu;
 constexpr std::size_t kListAtOnce = 1u << 16;  // requests of one waitall
-template <class T>
-using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
-
 constexpr std::uint32_t kAtStart = Dependency::kAtStart;
 
-// Who stands at the other end of each dependency of each operation. An end is the other operation, with kAtStart where
-// a start is enough.
-class Ends {
- public:
-  Ends(const std::vector<Dependency>& all, std::size_t operations, bool of_later) : from_(operations + 1, 0) {
-    const auto key = [of_later](const Dependency& d) { return of_later ? d.later : d.earlier & ~kAtStart; };
-    for (const Dependency& d : all) ++from_[key(d) + 1];
-    for (std::size_t i = 1; i < from_.size(); ++i) from_[i] += from_[i - 1];
-    ends_.resize(all.size());
-    std::vector<std::uint32_t> next(from_.begin(), from_.end() - 1);
-    for (const Dependency& d : all)
-      ends_[next[key(d)]++] = of_later ? d.earlier : d.later | (d.earlier & kAtStart);
-  }
-  [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t v) const {
-    return {ends_.data() + from_[v], ends_.data() + from_[v + 1]};
-  }
+}  // namespace
 
- private:
-  std::vector<std::uint32_t> from_;
-  std::vector<std::uint32_t> ends_;
-};
-
-// Leaves one of several dependencies between the same two operations: that on the end, if there is one.
 void drop_doubles(std::vector<Dependency>& all) {
   const auto key = [](const Dependency& d) {
     return static_cast<std::uint64_t>(d.later) << 32 | (d.earlier << 1 | d.earlier >> 31);
@@ -53,86 +26,14 @@ void drop_doubles(std::vector<Dependency>& all) {
   all.erase(std::unique(all.begin(), all.end(), same), all.end());
 }
 
-class Ordering {
- public:
-  Ordering(Schedule& s, const Place& place, Program& out)
-      : ops_(s.ops),
-        place_(place),
-        out_(out),
-        later_(s.dependencies, s.ops.size(), false),
-        earlier_(s.dependencies, s.ops.size(), true),
-        missing_(s.ops.size(), 0),
-        lacks_(s.ops.size(), 0),
-        asked_(s.ops.size(), 0),
-        state_(s.ops.size(), State::kBlocked) {
-    for (const Dependency& d : s.dependencies) ++missing_[d.later];
-    std::vector<Dependency>().swap(s.dependencies);
-  }
-  Result<Open> run();
-
- private:
-  enum class State : std::uint8_t {
-    kBlocked,  // something it depends on was not started
-    kLacking,  // all of that was started, but not all of it is over
-    kReady,
-    kPosted,    // a send or receive that nobody has waited for
-    kFinished,  // computed, or waited for
-  };
-  [[nodiscard]] bool is_message(std::uint32_t v) const { return ops_[v].kind != Kind::kCalc; }
-  // One thing that v depends on was started (a computation: has ended).
-  void one_less(std::uint32_t v) {
-    if (--missing_[v] == 0) may_start(v);
-  }
-  void may_start(std::uint32_t v);
-  void make_ready(std::uint32_t v);
-  [[nodiscard]] std::uint32_t take_call();
-  void start_call(std::uint32_t v);
-  void post(std::uint32_t v);
-  void start_computation(std::uint32_t v);
-  Result<void> compute(std::uint32_t v);
-  Result<void> wait_for_one();
-  void finish(std::uint32_t v);
-  void write_held();
-  void write_waits(std::vector<std::uint32_t>& posted, std::uint32_t line);
-  [[nodiscard]] Op message(std::uint32_t v, bool blocking) const;
-  void note_open(std::uint32_t v) {
-    if (open_.places++ == 0) open_.first = ops_[v];
-  }
-  [[nodiscard]] Error side_by_side(std::uint32_t v) const;
-  [[nodiscard]] Error circle() const;
-
-  const std::vector<Operation>& ops_;
-  const Place& place_;
-  Program& out_;
-  Ends later_, earlier_;
-  std::vector<std::uint32_t> missing_;  // by operation; once it is posted its request
-  std::vector<std::uint32_t> lacks_;    // messages that are under way and that it requires
-  std::vector<std::uint32_t> asked_;    // of a message: how many lacking operations require it
-  std::vector<State> state_;
-
-  LeastFirst<std::uint32_t> passes_, receives_, sends_,
-      computations_;                                             // ready; passes: computations of no time
-  LeastFirst<std::pair<std::uint32_t, std::uint32_t>> lacking_;  // (lacks, operation); some are out of date
-  std::uint64_t lacking_count_ = 0;
-  std::array<std::uint64_t, 256> lacking_on_{}, computing_on_{};  // by cpu; ready computations
-  LeastFirst<std::uint32_t> free_slots_;
-  std::uint32_t slots_ = 0;
-  std::uint32_t held_ = kNone;  // posted, but not written: it may turn out to be waited for at once
-  std::uint64_t started_ = 0;
-  std::vector<std::uint32_t> waits_;
-  std::vector<std::int64_t> list_;
-  Open open_;
-  bool too_many_ = false;
-};
-
 void Ordering::may_start(std::uint32_t v) {
   if (lacks_[v] == 0) return make_ready(v);
   state_[v] = State::kLacking;
   ++lacking_count_;
   ++lacking_on_[ops_[v].cpu];
   lacking_.emplace(lacks_[v], v);
-  for (const std::uint32_t e : earlier_.of(v))
-    if ((e & kAtStart) == 0 && state_[e] == State::kPosted) ++asked_[e];
+  each_lacked(v, [this](std::uint32_t e) { ++asked_[e]; });
+  if (watcher_ != nullptr) watcher_->lacking(v);
 }
 
 void Ordering::make_ready(std::uint32_t v) {
@@ -197,6 +98,7 @@ void Ordering::post(std::uint32_t v) {
   held_ = v;
   state_[v] = State::kPosted;
   ++started_;
+  if (watcher_ != nullptr) watcher_->posted(v);
   for (const std::uint32_t e : later_.of(v)) {
     const std::uint32_t w = e & ~kAtStart;
     if ((e & kAtStart) == 0) ++lacks_[w];
@@ -283,18 +185,19 @@ Result<void> Ordering::compute(std::uint32_t v) {
   return {};
 }
 
-Result<void> Ordering::wait_for_one() {
-  while (lacking_.top().first != lacks_[lacking_.top().second] ||
-         state_[lacking_.top().second] != State::kLacking)
+std::uint32_t Ordering::lacks_fewest() {
+  while (lacking_.top().first != lacks_[lacking_.top().second] || !is_lacking(lacking_.top().second))
     lacking_.pop();
-  const std::uint32_t v = lacking_.top().second;
+  return lacking_.top().second;
+}
+
+Result<void> Ordering::wait_for(std::uint32_t v) {
   waits_.clear();
   bool all_ask = true;
-  for (const std::uint32_t e : earlier_.of(v))
-    if ((e & kAtStart) == 0 && state_[e] == State::kPosted) {
-      waits_.push_back(e);
-      all_ask = all_ask && asked_[e] == lacking_count_;
-    }
+  each_lacked(v, [&](std::uint32_t e) {
+    waits_.push_back(e);
+    all_ask = all_ask && asked_[e] == lacking_count_;
+  });
   if (!all_ask) {
     if (lacking_count_ != lacking_on_[ops_[v].cpu]) return side_by_side(v);
     note_open(v);
@@ -335,9 +238,12 @@ Error Ordering::circle() const {
                    "dependencies without a circle");
 }
 
-Result<Open> Ordering::run() {
+void Ordering::begin() {
   for (std::uint32_t v = 0; v < ops_.size(); ++v)
     if (missing_[v] == 0) may_start(v);
+}
+
+Result<bool> Ordering::start_all() {
   for (;;) {
     if (too_many_) {
       Error e = not_supported("more than 4,194,304 messages of a rank under way at once");
@@ -350,12 +256,13 @@ Result<Open> Ordering::run() {
       const std::uint32_t v = computations_.top();
       computations_.pop();
       WEFT_TRY(compute(v));
-    } else if (lacking_count_ > 0) {
-      WEFT_TRY(wait_for_one());
     } else {
-      break;
+      return lacking_count_ > 0;
     }
   }
+}
+
+Result<Open> Ordering::end() {
   if (started_ != ops_.size()) return circle();
   waits_.clear();
   for (std::uint32_t v = 0; v < ops_.size(); ++v)
@@ -365,12 +272,16 @@ Result<Open> Ordering::run() {
   return open_;
 }
 
-}  // namespace
-
 Result<Open> put_in_order(Schedule& schedule, const Place& place, Program& out) {
   if (schedule.ops.empty()) return Open{};
   drop_doubles(schedule.dependencies);
-  return Ordering(schedule, place, out).run();
+  Ordering order(schedule, place, out);
+  order.begin();
+  for (;;) {
+    WEFT_ASSIGN(const bool waits, order.start_all());
+    if (!waits) return order.end();
+    WEFT_TRY(order.wait_for(order.lacks_fewest()));
+  }
 }
 
 }  // namespace weft::traces::goal

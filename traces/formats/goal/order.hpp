@@ -27,6 +27,9 @@ struct Open {
   Operation first;  // before the first of them
 };
 
+// Leaves one of several dependencies between the same two operations: that on the end, if there is one.
+void drop_doubles(std::vector<Dependency>& all);
+
 // Puts the schedule of one rank in order, into `out`. It takes the dependencies out of `schedule`: their memory is free
 // before the rest is needed. Errors: kBadInput (dependencies that go round in a circle), kNotSupported (cpus side by
 // side, too many requests).

@@ -1,12 +1,14 @@
 // LogGOPSim's GOAL, text or binary -> operations. docs/goal.md says what becomes of what.
 //
-// A file is read once, rank by rank: schedule.hpp -> order.hpp -> MemoryTrace. Memory: the schedule of one rank, about 90 bytes
-// an operation and its dependency, and the compact blocks of all.
+// A file is read rank by rank: schedule.hpp -> order.hpp -> MemoryTrace. Memory: the schedule of one rank, about 90 bytes
+// an operation and its dependency, and the compact blocks of all. Where it leaves the order open it is read once more, and all
+// ranks are put in order together (together.hpp): these bytes for all of them, so up to kMostTogether operations.
 #include <fmt/format.h>
 
 #include <bitset>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include "core/counted.hpp"
 #include "core/files/input_file.hpp"
@@ -14,11 +16,13 @@
 #include "traces/formats/goal/binary.hpp"
 #include "traces/formats/goal/order.hpp"
 #include "traces/formats/goal/text.hpp"
+#include "traces/formats/goal/together.hpp"
 
 namespace weft::traces {
 namespace {
 
 constexpr std::string_view kFirstWord = "num_ranks";
+constexpr std::uint64_t kMostTogether = 1u << 24;
 
 bool is_binary(std::string_view first) {
   std::uint64_t magic = 0;
@@ -45,7 +49,7 @@ class Import {
   Import(std::string path, bool binary) : path_(std::move(path)), binary_(binary) {}
 
   Result<std::unique_ptr<TraceReader>> run() {
-    const goal::ScheduleSink sink{
+    WEFT_TRY(read({
         [this](std::uint32_t ranks) {
           begin(ranks);
           return Result<void>();
@@ -53,14 +57,17 @@ class Import {
         [this](std::uint32_t rank, goal::Schedule& schedule, const goal::Place& place) {
           return add(rank, schedule, place);
         },
-    };
-    WEFT_TRY(binary_ ? goal::read_binary(path_, sink) : goal::read_text(path_, sink));
+    }));
     if (trace_->totals().ops == 0) return bad_input(path_, "the schedule holds no operation");
+    if (open_.places > 0) WEFT_TRY(put_together());
     describe();
     return std::unique_ptr<TraceReader>(std::move(trace_));
   }
 
  private:
+  Result<void> read(const goal::ScheduleSink& sink) {
+    return binary_ ? goal::read_binary(path_, sink) : goal::read_text(path_, sink);
+  }
   void begin(std::uint32_t ranks) {
     TraceHeader header;
     header.ranks = ranks;
@@ -77,20 +84,57 @@ class Import {
       other_nics_ += op.nic > 0 ? 1 : 0;
     }
     most_cpus_ = std::max(most_cpus_, cpus.count());
-    const std::uint32_t source =
-        binary_ ? trace_->add_source(fmt::format("{} (rank {}, node)", path_, rank)) : 0;
-    goal::Program program(*trace_, RankId(rank), source);
+    operations_ += schedule.ops.size();
+    goal::Program program(*trace_, RankId(rank), source_of(rank));
     WEFT_ASSIGN(const goal::Open open, goal::put_in_order(schedule, place, program));
     if (open.places > 0 && open_.places == 0) first_open_ = place(open.first);
     open_.places += open.places;
     return {};
   }
+  std::uint32_t source_of(std::uint32_t rank) {
+    return binary_ ? trace_->add_source(fmt::format("{} (rank {}, node)", path_, rank)) : 0;
+  }
+  // Takes the order of all ranks instead, if there is one that ends.
+  Result<void> put_together() {
+    if (operations_ > kMostTogether) return {};
+    std::vector<goal::Schedule> schedules(trace_->header().ranks);
+    std::vector<std::uint32_t> sources(schedules.size(), 0);
+    auto in_file_order = std::move(trace_);
+    WEFT_TRY(read({
+        [this](std::uint32_t ranks) {
+          begin(ranks);
+          return Result<void>();
+        },
+        [&](std::uint32_t rank, goal::Schedule& schedule, const goal::Place& /*place*/) {
+          if (rank >= schedules.size())
+            return Result<void>(bad_input(path_, "the file changed while it was read"));
+          sources[rank] = source_of(rank);
+          std::swap(schedules[rank], schedule);
+          return Result<void>();
+        },
+    }));
+    together_ = goal::put_in_order_together(schedules, sources, *trace_);
+    if (!together_) trace_ = std::move(in_file_order);
+    return {};
+  }
+  [[nodiscard]] std::string order_taken() const {
+    if (!together_ && operations_ > kMostTogether)
+      return "the order of the file is taken, which may take longer, or wait for ever where another one "
+             "would not";
+    if (!together_)
+      return "the order of the file is taken, which may take longer; none was found in which every operation "
+             "is executed";
+    if (*together_ == 0) return "the order of the file is taken, which may take longer";
+    return fmt::format(
+        "the order of the file is taken but for {}, where ranks would wait for each other in it; this may "
+        "take longer",
+        counted(*together_, "wait"));
+  }
   void describe() {
     if (open_.places > 0)
       trace_->add_warning(fmt::format(
-          "{} where the schedule leaves open which operation of a cpu is next (the first: {}): the "
-          "order of the file is taken, which may take longer",
-          counted(open_.places, "place"), first_open_));
+          "{} where the schedule leaves open which operation of a cpu is next (the first: {}): {}",
+          counted(open_.places, "place"), first_open_, order_taken()));
     if (most_cpus_ > 1)
       trace_->add_note(
           fmt::format("Up to {} cpus of a rank: their operations have one order, which the "
@@ -106,6 +150,8 @@ class Import {
   std::unique_ptr<MemoryTrace> trace_;
   goal::Open open_;
   std::string first_open_;
+  std::uint64_t operations_ = 0;
+  std::optional<std::uint64_t> together_;  // waits in another order than that of the file
   std::size_t most_cpus_ = 0;
   std::uint64_t other_nics_ = 0;
 };
