@@ -20,7 +20,7 @@ void TrafficCollector::add(const replay::MessageSeen& m) {
   load_.add(m);
 }
 
-TrafficSection TrafficCollector::finish(Duration makespan) const {
+TrafficSection TrafficCollector::finish(Duration makespan) {
   TrafficSection t;
   t.blocks = blocks_;
   t.per_block = per_block_;

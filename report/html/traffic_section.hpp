@@ -27,7 +27,7 @@ class TrafficCollector {
   TrafficCollector(std::uint32_t ranks, const topology::Fabric& fabric, const std::vector<HostId>& placement,
                    Bytes header);
   void add(const replay::MessageSeen& m);
-  [[nodiscard]] TrafficSection finish(Duration makespan) const;
+  [[nodiscard]] TrafficSection finish(Duration makespan);
 
  private:
   std::uint32_t per_block_, blocks_;

@@ -76,7 +76,9 @@ void LinkLoadCollector::add(const replay::MessageSeen& m) {
   }
 }
 
-LinkLoad LinkLoadCollector::finish(Duration makespan) const {
+LinkLoad LinkLoadCollector::finish(Duration makespan) {
+  // Bins follow the messages; what comes after the last of them is time, too.
+  while (makespan / kBins >= bin_) widen();
   LinkLoad load;
   load.unknown = unknown_;
   if (!unknown_.empty()) return load;
@@ -92,7 +94,7 @@ LinkLoad LinkLoadCollector::finish(Duration makespan) const {
     load.links.resize(kLinksShown);
   }
   load.bin = bin_;
-  load.bins = static_cast<std::uint32_t>(std::min<std::int64_t>(kBins, makespan / bin_ + 1));
+  load.bins = static_cast<std::uint32_t>(makespan / bin_ + 1);
   for (const LinkId l : load.links) {
     const double most = fabric_.links().capacity[l.index()] * to_seconds(bin_);
     const auto& row = rows_[row_of_[l.index()]];

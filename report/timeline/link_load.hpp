@@ -37,7 +37,8 @@ class LinkLoadCollector {
   // Both outlive it. `header`: bytes that every message carries besides its own.
   LinkLoadCollector(const topology::Fabric& fabric, const std::vector<HostId>& placement, Bytes header);
   void add(const replay::MessageSeen& m);
-  [[nodiscard]] LinkLoad finish(Duration makespan) const;
+  // To be called once.
+  [[nodiscard]] LinkLoad finish(Duration makespan);
 
  private:
   const std::vector<LinkId>& route(RankId src, RankId dst);

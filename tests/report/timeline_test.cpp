@@ -370,6 +370,33 @@ TEST(Timeline, LoadOfLinksIsBoundedAndSaysWhatIsMissing) {
   EXPECT_EQ(load.link_bytes[load.links.back().index()], 1098u - (LinkLoadCollector::kLinksShown - 1) / 3);
 }
 
+// A message of 1 us, then computation: its link is empty from there on.
+TEST(LinkLoad, GoesToTheEndOfTheReplayWhereNothingIsSentAnyMore) {
+  const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
+  const std::vector<HostId> hosts{HostId(0), HostId(1)};
+  LinkLoadCollector collector(p.fabric, hosts, Bytes(0));
+  replay::MessageSeen m{};
+  m.src = RankId(0);
+  m.dst = RankId(1);
+  m.bytes = 1000;
+  m.arrived = SimTime(Duration(kMicro));
+  collector.add(m);
+  Timeline t;
+  t.to = SimTime(Duration::max());
+  t.end = SimTime(Duration(10 * kMicro));
+  t.load = collector.finish(Duration(10 * kMicro));
+  EXPECT_GT(t.load.bin * t.load.bins, Duration(10 * kMicro));
+  EXPECT_LE(t.load.bin * (t.load.bins - 1), Duration(10 * kMicro));
+  EXPECT_LE(t.load.bins, LinkLoadCollector::kBins);
+  EXPECT_GE(t.load.bins, LinkLoadCollector::kBins / 2);
+  const auto steps = load_steps(t, 0);
+  ASSERT_FALSE(steps.empty());
+  EXPECT_EQ(steps.front().used, 10'000);
+  EXPECT_EQ(steps.back().used, 0);
+  EXPECT_GE(steps.back().at, m.arrived);
+  EXPECT_LE(steps.back().at, m.arrived + t.load.bin);
+}
+
 TEST(LinkLoad, GoesToTheEndOfTime) {
   const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
   const std::vector<HostId> hosts{HostId(0), HostId(1)};
