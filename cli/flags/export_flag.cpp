@@ -75,7 +75,7 @@ Result<void> ExportFlag::open(replay::ReplayOptions& options, const topology::Fa
   };
   if (some(ReplayExport::Shows::kChoice)) {
     WEFT_ASSIGN(auto which, chosen(ranks));
-    collector_.emplace(ranks, std::move(which), fabric, placement, options.header);
+    collector_.emplace(ranks, std::move(which), fabric, placement, options);
     collector_->attach(options);
   } else if (!ranks_.empty() || !from_time_.empty() || !to_time_.empty()) {
     return not_supported(fmt::format("--ranks, --from-time and --to-time for --export {}", given_.front()),

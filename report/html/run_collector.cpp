@@ -12,7 +12,7 @@ RunCollector::RunCollector(const traces::TraceReader& trace, const topology::Pla
       budget_(budget),
       spans_(trace.header().ranks, budget.spans),
       messages_(budget.messages),
-      traffic_(trace.header().ranks, platform.fabric, placement_, options.header),
+      traffic_(trace.header().ranks, platform.fabric, placement_, options),
       panels_(trace) {}
 
 void RunCollector::attach(replay::ReplayOptions& options) {

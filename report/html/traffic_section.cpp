@@ -1,5 +1,6 @@
 #include "report/html/traffic_section.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -8,11 +9,11 @@
 namespace weft::report {
 
 TrafficCollector::TrafficCollector(std::uint32_t ranks, const topology::Fabric& fabric,
-                                   const std::vector<HostId>& placement, Bytes header)
+                                   const std::vector<HostId>& placement, const replay::ReplayOptions& options)
     : per_block_((ranks + kBlocks - 1) / kBlocks),
       blocks_(per_block_ > 0 ? (ranks + per_block_ - 1) / per_block_ : 0),
       matrix_(std::size_t{blocks_} * blocks_),
-      load_(fabric, placement, header) {}
+      load_(fabric, placement, options) {}
 
 void TrafficCollector::add(const replay::MessageSeen& m) {
   matrix_[std::size_t{m.src.index() / per_block_} * blocks_ + m.dst.index() / per_block_] +=
@@ -36,13 +37,17 @@ nlohmann::ordered_json to_json(const TrafficSection& t, const topology::Fabric& 
     j["no_heat"] = t.load.unknown;
     return j;
   }
-  std::vector<std::uint8_t> heat;  // 255: all of the bandwidth
-  for (const double u : t.load.used) heat.push_back(static_cast<std::uint8_t>(std::lround(255 * u)));
+  // 255: all of the bandwidth, or the most that a link carries where that is more.
+  double full = 1;
+  for (const double u : t.load.used) full = std::max(full, u);
+  std::vector<std::uint8_t> heat;
+  for (const double u : t.load.used) heat.push_back(static_cast<std::uint8_t>(std::lround(255 * u / full)));
   Json names = Json::array();
   for (const LinkId l : t.load.links) names.push_back(fabric.link_name(l));
   j["heat"] = Json{{"links", std::move(names)},
                    {"bins", t.load.bins},
                    {"bin_s", to_seconds(t.load.bin)},
+                   {"full", full},
                    {"used", packed(heat)}};
   return j;
 }

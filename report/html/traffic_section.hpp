@@ -23,9 +23,9 @@ class TrafficCollector {
  public:
   static constexpr std::uint32_t kBlocks = 512;  // side of the matrix at most
 
-  // All outlive it.
+  // `fabric` and `placement` outlive it. `options`: as in LinkLoadCollector.
   TrafficCollector(std::uint32_t ranks, const topology::Fabric& fabric, const std::vector<HostId>& placement,
-                   Bytes header);
+                   const replay::ReplayOptions& options);
   void add(const replay::MessageSeen& m);
   [[nodiscard]] TrafficSection finish(Duration makespan);
 

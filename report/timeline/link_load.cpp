@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+
+#include "network/sharing.hpp"
 
 namespace weft::report {
 namespace {
@@ -11,14 +14,33 @@ namespace {
 constexpr std::uint32_t kNone = 0xffffffffu;
 constexpr std::size_t kMostRoutes = 1u << 20;
 
+// Moves what the bins of one stretch of use hold above their room to the nearest that have some left, the earlier of two at the
+// same distance first. What finds no room stays.
+void level(std::span<double> bytes, std::span<const double> room) {
+  for (std::size_t b = 0; b < bytes.size(); ++b) {
+    double over = bytes[b] - room[b];
+    const auto move_to = [&](std::size_t to) {
+      const double moved = std::min(over, std::max(0.0, room[to] - bytes[to]));
+      bytes[b] -= moved;
+      bytes[to] += moved;
+      over -= moved;
+    };
+    for (std::size_t away = 1; over > 0 && away < bytes.size(); ++away) {
+      if (away <= b) move_to(b - away);
+      if (b + away < bytes.size()) move_to(b + away);
+    }
+  }
+}
+
 }  // namespace
 
 LinkLoadCollector::LinkLoadCollector(const topology::Fabric& fabric, const std::vector<HostId>& placement,
-                                     Bytes header)
+                                     const replay::ReplayOptions& options)
     : fabric_(fabric),
       placement_(placement),
       sockets_(fabric, placement),
-      header_(static_cast<double>(header.value())),
+      header_(static_cast<double>(options.header.value())),
+      shares_(network::shares_links(options.model, fabric)),
       row_of_(fabric.link_count(), kNone),
       carried_(fabric.link_count()) {
   if (fabric.routing().scope() != topology::RouteScope::kPair)
@@ -52,6 +74,7 @@ void LinkLoadCollector::add(const replay::MessageSeen& m) {
     return;
   }
   const Duration left = m.left.time_since_epoch(), arrived = m.arrived.time_since_epoch();
+  latest_ = std::max(latest_, arrived);
   while (arrived / kBins >= bin_) widen();
   const auto first = static_cast<std::size_t>(left / bin_), last = static_cast<std::size_t>(arrived / bin_);
   const double whole = static_cast<double>((arrived - left).count());
@@ -76,12 +99,30 @@ void LinkLoadCollector::add(const replay::MessageSeen& m) {
   }
 }
 
+// By bin, from 0 to `end`.
+std::vector<double> LinkLoadCollector::bytes_of(LinkId l, Duration end) const {
+  const auto& row = rows_[row_of_[l.index()]];
+  std::vector<double> bytes(row.begin(), row.begin() + end / bin_ + 1);
+  if (!shares_) return bytes;
+  const double rate = fabric_.links().capacity[l.index()];
+  std::vector<double> room(bytes.size(), rate * to_seconds(bin_));
+  room.back() = rate * to_seconds(end % bin_);
+  for (std::size_t first = 0; first < bytes.size();) {
+    std::size_t last = first;
+    while (last < bytes.size() && bytes[last] > 0) ++last;
+    level(std::span(bytes).subspan(first, last - first), std::span(room).subspan(first, last - first));
+    first = last + 1;
+  }
+  return bytes;
+}
+
 LinkLoad LinkLoadCollector::finish(Duration makespan) {
-  // Bins follow the messages; what comes after the last of them is time, too.
-  while (makespan / kBins >= bin_) widen();
   LinkLoad load;
   load.unknown = unknown_;
   if (!unknown_.empty()) return load;
+  load.end = std::max(makespan, latest_);
+  // Bins follow the messages; what comes after the last of them is time, too.
+  while (load.end / kBins >= bin_) widen();
   for (const double c : carried_) load.link_bytes.push_back(static_cast<std::uint64_t>(std::llround(c)));
   for (std::uint32_t l = 0; l < row_of_.size(); ++l)
     if (row_of_[l] != kNone) load.links.emplace_back(l);
@@ -97,8 +138,8 @@ LinkLoad LinkLoadCollector::finish(Duration makespan) {
   load.bins = static_cast<std::uint32_t>(makespan / bin_ + 1);
   for (const LinkId l : load.links) {
     const double most = fabric_.links().capacity[l.index()] * to_seconds(bin_);
-    const auto& row = rows_[row_of_[l.index()]];
-    for (std::uint32_t b = 0; b < load.bins; ++b) load.used.push_back(std::min(1.0, row[b] / most));
+    const auto bytes = bytes_of(l, load.end);
+    for (std::uint32_t b = 0; b < load.bins; ++b) load.used.push_back(bytes[b] / most);
   }
   return load;
 }

@@ -2,8 +2,12 @@
 //
 // From messages alone: a message's bytes are spread evenly over the time between the instant at which its data leave and that
 // at which all have come, over every link of its route. So the bytes of a link over all time are those that the replay
-// counts (network::LinkUse), and how they lie within a message's own time is not known. Where the routing chooses per
-// message nothing is known of links. Messages of exchange series are told to nobody (ReplayOptions::on_message).
+// counts (network::LinkUse), and how they lie within a message's own time is not known. Where flows share links, none carries
+// more than its bandwidth: what a bin would have beyond that moves to the nearest bins with room, as long as the link is in use
+// without a break. (Of two messages that overlap, each is faster while it is alone: its even spread has too much where both
+// are, too little beside it.) Where they do not (contention-free) a link can carry more than its bandwidth, and is shown to.
+// Where the routing chooses per message nothing is known of links. Messages of exchange series are told to nobody
+// (ReplayOptions::on_message).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +28,9 @@ struct LinkLoad {
   std::uint64_t left_out = 0;  // links that carried something and are not in `links`
   std::uint32_t bins = 0;      // of time, each `bin` long, from 0 to the end of the replay
   Duration bin{0};
-  std::vector<double> used;               // share of the bandwidth, `bins` times a link: 0 to 1
+  Duration end{
+      0};  // of the replay, or of the last message where that comes later: the last bin may end before its time
+  std::vector<double> used;               // share of the bandwidth, `bins` times a link; above 1 see above
   std::vector<std::uint64_t> link_bytes;  // by LinkId, of all links
 };
 
@@ -34,8 +40,9 @@ class LinkLoadCollector {
   static constexpr std::uint32_t kLinksShown = 64;
   static constexpr std::size_t kLinksKept = 16'384;  // with a row of bins each: 32 MB
 
-  // Both outlive it. `header`: bytes that every message carries besides its own.
-  LinkLoadCollector(const topology::Fabric& fabric, const std::vector<HostId>& placement, Bytes header);
+  // Both outlive it. `options`: those of the replay, for the header of messages and whether flows share links.
+  LinkLoadCollector(const topology::Fabric& fabric, const std::vector<HostId>& placement,
+                    const replay::ReplayOptions& options);
   void add(const replay::MessageSeen& m);
   // To be called once.
   [[nodiscard]] LinkLoad finish(Duration makespan);
@@ -43,17 +50,20 @@ class LinkLoadCollector {
  private:
   const std::vector<LinkId>& route(RankId src, RankId dst);
   void widen();
+  [[nodiscard]] std::vector<double> bytes_of(LinkId l, Duration end) const;
 
   const topology::Fabric& fabric_;
   const std::vector<HostId>& placement_;
   topology::SocketRoutes sockets_;
   std::vector<LinkId> between_sockets_;  // the route of the last message that went over one
   double header_;
+  bool shares_;
   std::unordered_map<std::uint64_t, std::vector<LinkId>> routes_;  // by hosts, src << 32 | dst
   std::vector<std::uint32_t> row_of_;                              // by LinkId; kNone: not used yet
   std::vector<std::vector<float>> rows_;
   std::vector<double> carried_;  // by LinkId
   Duration bin_{1};
+  Duration latest_{0};  // arrival
   std::string unknown_;
 };
 

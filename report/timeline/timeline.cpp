@@ -13,8 +13,8 @@ namespace weft::report {
 
 TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions options,
                                      const topology::Fabric& fabric, const std::vector<HostId>& placement,
-                                     Bytes header)
-    : options_(std::move(options)), fabric_(fabric), load_(fabric, placement, header) {
+                                     const replay::ReplayOptions& replayed)
+    : options_(std::move(options)), fabric_(fabric), load_(fabric, placement, replayed) {
   timeline_.ranks = ranks;
   timeline_.from = options_.from;
   timeline_.to = options_.to;
@@ -72,10 +72,9 @@ std::vector<LoadStep> load_steps(const Timeline& timeline, std::size_t i) {
   for (std::uint32_t b = 0; b < load.bins; ++b) {
     const SimTime begin(load.bin * static_cast<std::int64_t>(b));
     if (begin + load.bin <= timeline.from || begin >= end) continue;
-    // The replay ends within its last bin: what that carried, it carried before.
-    const double part = to_seconds(std::min(load.bin, timeline.end - begin)) / to_seconds(load.bin);
-    const double share = std::min(1.0, load.used[i * load.bins + b] / part);
-    const auto used = static_cast<std::int32_t>(std::lround(10'000 * share));
+    // Everything ends within the last bin: what that carried, it carried before.
+    const double part = to_seconds(std::min(load.bin, SimTime(load.end) - begin)) / to_seconds(load.bin);
+    const auto used = static_cast<std::int32_t>(std::lround(10'000 * load.used[i * load.bins + b] / part));
     if (used != last) steps.push_back({std::max(begin, timeline.from), used});
     last = used;
   }

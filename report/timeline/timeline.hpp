@@ -55,9 +55,9 @@ struct LoadStep {
 
 class TimelineCollector {
  public:
-  // `fabric` and `placement`, hosts by rank, outlive it. `header`: as in LinkLoadCollector.
+  // `fabric` and `placement`, hosts by rank, outlive it. `replayed`: as in LinkLoadCollector.
   TimelineCollector(std::uint32_t ranks, TimelineOptions options, const topology::Fabric& fabric,
-                    const std::vector<HostId>& placement, Bytes header);
+                    const std::vector<HostId>& placement, const replay::ReplayOptions& replayed);
   // Sets the callbacks of `options`; this must outlive the replay.
   void attach(replay::ReplayOptions& options);
   // After the replay: `trace` again from its start, for what the operations are. Errors: the trace's.

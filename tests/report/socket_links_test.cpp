@@ -68,7 +68,7 @@ TEST(SocketLinksInReports, ThePairsThatShareOneAreThoseOnItsSockets) {
 
 TEST(SocketLinksInReports, WhatEveryLinkCarriesIsWhatTheReplayCounts) {
   const World w;
-  LinkLoadCollector collector(w.platform.fabric, w.hosts, Bytes(0));
+  LinkLoadCollector collector(w.platform.fabric, w.hosts, {});
   for (const auto& m : w.seen) collector.add(m);
   const LinkLoad load = collector.finish(w.result.makespan);
   ASSERT_EQ(load.link_bytes.size(), w.result.links.size());

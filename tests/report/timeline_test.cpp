@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "report/html/traffic_section.hpp"
 #include "report/timeline/perfetto.pb.h"
 #include "report/timeline/timeline.hpp"
 #include "tests/support/memory_trace.hpp"
@@ -56,7 +57,7 @@ Seen see(const TimelineOptions& options = {}, const std::string& on = "crossbar:
   const std::vector<HostId> hosts{HostId(0), HostId(0), HostId(1), HostId(1)};
   replay::ReplayOptions o;
   o.critical_path = true;
-  TimelineCollector collector(4, options, p.fabric, hosts, o.header);
+  TimelineCollector collector(4, options, p.fabric, hosts, o);
   collector.attach(o);
   auto r = replay::replay(t, p, hosts, o);
   EXPECT_TRUE(r) << (r ? "" : r.error().message());
@@ -354,7 +355,7 @@ TEST(Timeline, LoadOfLinksIsBoundedAndSaysWhatIsMissing) {
   const auto p = topology::load_platform("torus:dims=100,bw=1GB/s,lat=1us").value();
   std::vector<HostId> hosts;
   for (std::uint32_t h = 0; h < 100; ++h) hosts.emplace_back(h);
-  LinkLoadCollector collector(p.fabric, hosts, Bytes(0));
+  LinkLoadCollector collector(p.fabric, hosts, {});
   for (std::uint32_t r = 0; r < 99; ++r) {
     replay::MessageSeen m{};
     m.src = RankId(r);
@@ -374,7 +375,7 @@ TEST(Timeline, LoadOfLinksIsBoundedAndSaysWhatIsMissing) {
 TEST(LinkLoad, GoesToTheEndOfTheReplayWhereNothingIsSentAnyMore) {
   const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
   const std::vector<HostId> hosts{HostId(0), HostId(1)};
-  LinkLoadCollector collector(p.fabric, hosts, Bytes(0));
+  LinkLoadCollector collector(p.fabric, hosts, {});
   replay::MessageSeen m{};
   m.src = RankId(0);
   m.dst = RankId(1);
@@ -397,10 +398,107 @@ TEST(LinkLoad, GoesToTheEndOfTheReplayWhereNothingIsSentAnyMore) {
   EXPECT_LE(steps.back().at, m.arrived + t.load.bin);
 }
 
+// 7.5 MB from 0 to 2, and after 5 ms 2.5 MB from 1 to 2. Sharing 1 GB/s both end after 10 ms, and the link into 2 is full until
+// then: the first has 1 GB/s alone, then each has a half.
+struct TwoMessages {
+  Timeline timeline;
+  std::vector<double> utilization;
+  double full = 0;  // what the page's brightest colour stands for
+
+  explicit TwoMessages(const std::string& model) {
+    MemoryTrace t(3);
+    t.p2p(0, OpKind::send, 2, 0, 7'500'000);
+    t.compute(1, Duration(5000 * kMicro));
+    t.p2p(1, OpKind::send, 2, 1, 2'500'000);
+    t.p2p(2, OpKind::irecv, 1, 1, 2'500'000, CommId(0), 0);
+    t.p2p(2, OpKind::recv, 0, 0, 7'500'000);
+    t.wait(2, 0);
+    const auto p = topology::load_platform("crossbar:n=3,bw=1GB/s,lat=0s").value();
+    const std::vector<HostId> hosts{HostId(0), HostId(1), HostId(2)};
+    replay::ReplayOptions o;
+    o.raw = replay::RawMode::kEager;
+    o.model = model;
+    TimelineCollector collector(3, {}, p.fabric, hosts, o);
+    TrafficCollector traffic(3, p.fabric, hosts, o);
+    collector.attach(o);
+    o.on_message = [&, before = o.on_message](const replay::MessageSeen& m) {
+      before(m);
+      traffic.add(m);
+    };
+    const auto r = replay::replay(t, p, hosts, o).value();
+    t.rewind();
+    timeline = collector.finish(t, r.makespan).value();
+    full = to_json(traffic.finish(r.makespan), p.fabric)["heat"]["full"];
+    for (const LinkId l : timeline.load.links)
+      utilization.push_back(static_cast<double>(r.links[l.index()].bytes) /
+                            p.fabric.links().capacity[l.index()] / to_seconds(r.makespan));
+  }
+  [[nodiscard]] std::vector<LoadStep> into_2() const {
+    const auto& names = timeline.link_names;
+    const auto at = std::find(names.begin(), names.end(), "switch->node-2") - names.begin();
+    return load_steps(timeline, static_cast<std::size_t>(at));
+  }
+  // The mean over time is what the replay counts.
+  void expect_the_bytes_that_the_replay_counts() const {
+    for (std::size_t i = 0; i < utilization.size(); ++i) {
+      double sum = 0;
+      const auto steps = load_steps(timeline, i);
+      for (std::size_t s = 0; s + 1 < steps.size(); ++s)
+        sum += steps[s].used / 1e4 * to_seconds(steps[s + 1].at - steps[s].at);
+      EXPECT_NEAR(sum / to_seconds(timeline.end.time_since_epoch()), utilization[i], 1e-4)
+          << timeline.link_names[i];
+    }
+  }
+};
+
+TEST(LinkLoad, IsNotAboveTheBandwidthThatFlowsShareAndLosesNothing) {
+  const TwoMessages m("");
+  ASSERT_EQ(m.timeline.end, SimTime(Duration(10'000 * kMicro)));
+  const auto steps = m.into_2();
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].used, 10'000);
+  EXPECT_EQ(steps[1].at, m.timeline.end);
+  m.expect_the_bytes_that_the_replay_counts();
+  EXPECT_NEAR(m.full, 1, 1e-6);
+}
+
+TEST(LinkLoad, IsAboveTheBandwidthWhereFlowsDoNotShareIt) {
+  const TwoMessages m("contention-free");
+  ASSERT_EQ(m.timeline.end, SimTime(Duration(7500 * kMicro)));
+  const auto steps = m.into_2();
+  ASSERT_GE(steps.size(), 3u);
+  EXPECT_EQ(steps.front().used, 10'000);
+  EXPECT_EQ(steps[steps.size() - 2].used, 20'000);
+  m.expect_the_bytes_that_the_replay_counts();
+  EXPECT_NEAR(m.full, 2, 1e-6);
+}
+
+// A message that nobody receives can come after all ranks are done: the end of the replay cuts it, and what comes later is not put
+// before.
+TEST(LinkLoad, OfMessagesThatComeAfterTheEndIsWhatItWasUntilThen) {
+  const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
+  const std::vector<HostId> hosts{HostId(0), HostId(1)};
+  LinkLoadCollector collector(p.fabric, hosts, {});
+  replay::MessageSeen m{};
+  m.src = RankId(0);
+  m.dst = RankId(1);
+  m.bytes = 5000;
+  m.arrived = SimTime(Duration(10 * kMicro));
+  collector.add(m);
+  Timeline t;
+  t.to = SimTime(Duration::max());
+  t.end = SimTime(Duration(3 * kMicro));
+  t.load = collector.finish(Duration(3 * kMicro));
+  const auto steps = load_steps(t, 0);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].used, 5000);
+  EXPECT_EQ(steps[1].at, t.end);
+}
+
 TEST(LinkLoad, GoesToTheEndOfTime) {
   const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
   const std::vector<HostId> hosts{HostId(0), HostId(1)};
-  LinkLoadCollector collector(p.fabric, hosts, Bytes(0));
+  LinkLoadCollector collector(p.fabric, hosts, {});
   replay::MessageSeen m{};
   m.src = RankId(0);
   m.dst = RankId(1);

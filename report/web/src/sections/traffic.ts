@@ -10,7 +10,7 @@ import type { Choice, Section } from '../section';
 
 export interface TrafficData {
   matrix: { blocks: number; per_block: number; bytes: Packed };
-  heat?: { links: string[]; bins: number; bin_s: number; used: Packed };
+  heat?: { links: string[]; bins: number; bin_s: number; full: number; used: Packed };
   no_heat?: string;
 }
 
@@ -32,7 +32,7 @@ export const heat: Section = {
         columns: h.bins, rows: h.links.length,
         value: (c, r) => Math.round((255 * share(c, r)) / most),
         rowName: (r) => h.links[r]!,
-        tell: (c, r) => `${h.links[r]!}: ${percent(share(c, r) / 255)} used from ${seconds(c * h.bin_s)} to ${seconds((c + 1) * h.bin_s)}`,
+        tell: (c, r) => `${h.links[r]!}: ${percent((share(c, r) / 255) * h.full)} used from ${seconds(c * h.bin_s)} to ${seconds((c + 1) * h.bin_s)}`,
         choose: (_, r) => choice.link(h.links[r]!),
         chosenRow: () => {
           const row = choice.chosen.link === null ? -1 : h.links.indexOf(choice.chosen.link);
@@ -45,9 +45,9 @@ export const heat: Section = {
         },
       }, 'use of links over time', 170, 12, 64 * 12);
       choice.onChange(grid.redraw);
-      box.append(amountLegend('0 %', `${percent(most / 255)} of the bandwidth used`), ...grid.nodes,
+      box.append(amountLegend('0 %', `${percent((most / 255) * h.full)} of the bandwidth used`), ...grid.nodes,
         el('p', { class: 'note' }, `The ${h.links.length} links used most, ${seconds(h.bin_s)} a column. The bytes of a message are spread evenly between the ` +
-          'instants at which its data leave and at which all have come.'));
+          'instants at which its data leave and at which all have come; where flows share links, what would be more than the bandwidth is in the nearest columns with room.'));
     });
     return true;
   },
