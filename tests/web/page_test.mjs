@@ -407,6 +407,7 @@ async function oddRuns({ weft, open, folder }) {
     await page.waitForSelector('#timeline canvas');
     await page.waitForFunction(() => document.querySelector('#timeline canvas').view.lastFrame_ms > 0);
     assert.ok(!/NaN|undefined|Infinity/.test(await page.locator('main').textContent()), file);
+    if (file === 'nothing.html') assert.match(await page.locator('#path').textContent(), /The makespan of 0 s is one chain/);
     if (file === 'stuck.html') assert.ok((await page.locator('.error').textContent()).includes('wait'));
     page.quiet();
   }

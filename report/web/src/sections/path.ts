@@ -16,7 +16,7 @@ export const path: Section = {
     const whole = run.result.makespan_s || 1; // where nothing takes time every share is 0
     const parts = Object.entries(p.parts).filter(([, s]) => s > 0).map(([name, value]) => ({ ...partOf(name), name, value }))
       .sort((a, b) => b.value - a.value);
-    box.append(el('p', {}, `The makespan of ${seconds(whole)} is one chain of ` +
+    box.append(el('p', {}, `The makespan of ${seconds(run.result.makespan_s)} is one chain of ` +
       `${counted(p.segments_total - p.messages, 'stretch', 'stretches')} of computation and calls, and of ` +
       `${counted(p.messages, 'message')} of ${bytes(p.bytes)}: only what is on it can shorten the run.`));
     box.append(shares(parts.map((x) => ({ name: x.text, colour: x.colour, value: x.value })), whole, 'parts of the makespan'));
