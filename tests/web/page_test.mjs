@@ -237,6 +237,31 @@ async function whatIf({ weft, open, folder }) {
   }
 }
 
+// More latency, and the first receive takes the message that the second waits for: what JSON has as null is a deadlock.
+async function whatIfItStops({ weft, open, folder }) {
+  const programs = ['0 recv -555 0 8 6\n0 recv 1 0 8 6\n', '1 compute 10000\n1 send 0 0 8 6\n', '2 recv 3 0 8 6\n2 send 0 0 8 6\n', '3 send 2 0 8 6\n', '4 compute 1000000\n'];
+  writeFileSync(path.join(folder, 'stops.txt'), programs.map((text, r) => `${r} init\n${text}${r} finalize\n`).join(''));
+  // Two messages, one after the other, are there just before the computation of 10 us and one message: 1 % more is too late.
+  for (const [name, lat] of [['stops', '500ns'], ['stops at once', '4.975us']]) {
+    weft('replay', 'stops.txt', '--on', `crossbar:n=5,bw=1GB/s,lat=${lat},speed=1Gf`, '--sensitivity', '--report', `${name}.html`, '--json', `${name}.json`);
+    const { sensitivity: s } = JSON.parse(readFileSync(path.join(folder, `${name}.json`)));
+    const page = await open(`${name}.html`);
+    assert.ok(s.latency_tolerance.some((t) => !t.ends), JSON.stringify(s));
+    const told = await page.locator('#tolerance li').allTextContents();
+    s.latency_tolerance.forEach((t, i) => assert.equal(told[i].includes('longer, or a deadlock: with '), !t.ends, told[i]));
+    // Of slopes: replayed, 1 % less, off by.
+    const rows = s.twice_as_fast.length;
+    const column = async (i) => (await cells(page, '#what-if table', i)).slice(rows);
+    const replayed = await column(3), off = await column(5);
+    if (name === 'stops at once') assert.equal(s.slopes[0].one_percent_more_s, null);
+    s.slopes.forEach((t, i) => {
+      assert.equal(replayed[i] === 'deadlock', t.one_percent_more_s === null, replayed[i]);
+      assert.equal(off[i] === '-', t.difference_s === null, off[i]);
+    });
+    page.quiet();
+  }
+}
+
 // Jobs beside each other: which rank is whose, how long each takes, where they meet; a chosen job stands out.
 async function severalJobs({ weft, open, folder }) {
   weft('generate', 'permutation', '--ranks', '4', '--bytes', '10MB', '--iterations', '4', '-o', 'a.weft', '--quiet');
@@ -428,7 +453,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, severalJobs, otherVerbs, oddRuns, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);
