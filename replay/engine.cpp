@@ -180,6 +180,7 @@ bool ends_as_recorded(traces::TraceReader& trace, const topology::Platform& plat
   quiet.on_no_ideal = nullptr;
   quiet.on_op = nullptr;
   quiet.on_match = nullptr;
+  quiet.on_hang = nullptr;
   quiet.on_region = nullptr;
   quiet.on_message = nullptr;
   quiet.on_again = nullptr;

@@ -91,6 +91,9 @@ struct ReplayOptions {
   std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_op;
   // When set: every receive that took a message, collectives' excepted, when it did, which is before its operation is over.
   std::function<void(const MatchSeen& match)> on_match;
+  // When set, after a deadlock: the operation that each rank waits in forever, since `start`, until the end of the replay. Nothing
+  // where the program ends; on_op tells nothing of these.
+  std::function<void(RankId rank, std::uint64_t op_index, SimTime start, SimTime end)> on_hang;
   // When set: every region that ended, in order of its end on that rank.
   std::function<void(RankId rank, RegionId region, SimTime begin, SimTime end)> on_region;
   // When set: every message whose data have come, collectives' included, those of exchange_series excepted. In no order of time

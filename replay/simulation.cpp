@@ -196,7 +196,11 @@ void Simulation::collect_ranks(ReplayResult& out) {
     const bool finished = k.state == RankState::kDone;
     if (!finished) {
       k.finish = agenda_.now();
-      if (k.stage != Stage::kFresh) k.spend(k.part, agenda_.now() - k.blocked_since);
+      if (k.stage != Stage::kFresh) {
+        k.spend(k.part, agenda_.now() - k.blocked_since);
+        if (options_.on_hang)
+          options_.on_hang(RankId(r), k.pc, k.op_start.rounded(), agenda_.now().rounded());
+      }
     }
     RankTimes t = times_of_rank(k, r, causes_, finished);
     t.device = devices_.busy(r).rounded();

@@ -21,6 +21,11 @@ void RunCollector::attach(replay::ReplayOptions& options) {
     if (before) before(rank, op, begin, end);
     spans_.add(rank.index(), op, begin, end);
   };
+  options.on_hang = [this, before = std::move(options.on_hang)](RankId rank, std::uint64_t op, SimTime begin,
+                                                                SimTime end) {
+    if (before) before(rank, op, begin, end);
+    spans_.add(rank.index(), op, begin, end);
+  };
   options.on_message = [this, before = std::move(options.on_message)](const replay::MessageSeen& m) {
     if (before) before(m);
     messages_.add(m);

@@ -22,7 +22,8 @@ TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions option
 }
 
 void TimelineCollector::attach(replay::ReplayOptions& options) {
-  options.on_op = [this](RankId rank, std::uint64_t op, SimTime begin, SimTime end) {
+  // What a rank hangs in is the last thing that it did.
+  options.on_hang = options.on_op = [this](RankId rank, std::uint64_t op, SimTime begin, SimTime end) {
     if (!wanted(rank.index()) || end < options_.from || begin > options_.to) return;
     if (count_ == options_.limit) {
       ++timeline_.spans_left_out;

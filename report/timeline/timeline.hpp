@@ -22,7 +22,8 @@ struct TimelineOptions {
   std::uint64_t limit = 2'000'000;  // operations, and messages
 };
 
-// An operation. Those of a rank follow each other and do not overlap.
+// An operation. Those of a rank follow each other and do not overlap. After a deadlock the last one of a rank may be the one that
+// it waits in forever: it ends with the replay.
 struct TimelineSpan {
   SimTime begin, end;
   std::uint64_t op = 0;  // index in the rank's program
