@@ -118,7 +118,9 @@ void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank) {
       out.event(rank, s.end, type_of(s.kind), 0);
     }
   }
-  if (timeline.spans_left_out == 0) out.state(rank, last, timeline.end, 0);
+  // Operations follow each other, so a rank whose last one is over before the time asked for is done. Of others nothing is known.
+  if (timeline.spans_left_out == 0 && timeline.is_chosen(rank))
+    out.state(rank, std::max(last, timeline.from), std::min(timeline.to, timeline.end), 0);
 }
 
 // Of a rank: its own time is on the critical path, or a message that it waits for is.
@@ -127,6 +129,7 @@ constexpr std::int64_t kOwnTime = 1, kAwaited = 2;
 void add_path_events(Records& out, const Timeline& timeline) {
   for (const replay::PathSegment& s : timeline.path) {
     const std::uint32_t rank = (s.is_message() ? s.receiver : s.rank).index();
+    if (!timeline.is_chosen(rank)) continue;
     out.event(rank, s.from, kPathEvent, s.is_message() ? kAwaited : kOwnTime);
     out.event(rank, s.to, kPathEvent, 0);
   }

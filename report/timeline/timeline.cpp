@@ -16,6 +16,7 @@ TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions option
                                      const replay::ReplayOptions& replayed)
     : options_(std::move(options)), fabric_(fabric), load_(fabric, placement, replayed) {
   timeline_.ranks = ranks;
+  timeline_.chosen = options_.ranks;
   timeline_.from = options_.from;
   timeline_.to = options_.to;
   timeline_.spans.resize(ranks);
@@ -24,7 +25,7 @@ TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions option
 void TimelineCollector::attach(replay::ReplayOptions& options) {
   // What a rank hangs in is the last thing that it did.
   options.on_hang = options.on_op = [this](RankId rank, std::uint64_t op, SimTime begin, SimTime end) {
-    if (!wanted(rank.index()) || end < options_.from || begin > options_.to) return;
+    if (!timeline_.is_chosen(rank.index()) || end < options_.from || begin > options_.to) return;
     if (count_ == options_.limit) {
       ++timeline_.spans_left_out;
       return;
@@ -34,8 +35,8 @@ void TimelineCollector::attach(replay::ReplayOptions& options) {
   };
   options.on_message = [this](const replay::MessageSeen& m) {
     load_.add(m);
-    if (!wanted(m.src.index()) || !wanted(m.dst.index()) || m.arrived < options_.from ||
-        m.posted > options_.to)
+    if (!timeline_.is_chosen(m.src.index()) || !timeline_.is_chosen(m.dst.index()) ||
+        m.arrived < options_.from || m.posted > options_.to)
       return;
     if (timeline_.messages.size() == options_.limit) {
       ++timeline_.messages_left_out;

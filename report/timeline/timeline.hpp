@@ -35,6 +35,7 @@ struct TimelineSpan {
 
 struct Timeline {
   std::uint32_t ranks = 0;                       // of the trace
+  std::vector<bool> chosen;                      // which of them; empty: all
   std::vector<std::vector<TimelineSpan>> spans;  // by rank, in order of time
   std::vector<replay::MessageSeen> messages;     // in order of their ends
   std::vector<std::string> regions;
@@ -44,6 +45,8 @@ struct Timeline {
   std::vector<std::string> link_names;                      // of load.links
   // Of the critical path, where it is known, through whatever ranks: as far as the time asked for.
   std::vector<replay::PathSegment> path;
+
+  [[nodiscard]] bool is_chosen(std::uint32_t rank) const { return chosen.empty() || chosen[rank]; }
 };
 
 // The load of a link from `at` on, in hundredths of a percent of its bandwidth.
@@ -65,9 +68,6 @@ class TimelineCollector {
   [[nodiscard]] Result<Timeline> finish(traces::TraceReader& trace, Duration makespan);
 
  private:
-  [[nodiscard]] bool wanted(std::uint32_t rank) const {
-    return options_.ranks.empty() || options_.ranks[rank];
-  }
   TimelineOptions options_;
   Timeline timeline_;
   std::uint64_t count_ = 0;

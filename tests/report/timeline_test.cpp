@@ -532,6 +532,39 @@ TEST(Timeline, HoldsTheRanksAndTheTimeAskedForAndSaysWhatTheLimitLeavesOut) {
   EXPECT_EQ(cut.result.fingerprint, all.result.fingerprint);
 }
 
+// Ranks 0 and 3 from 20 to 60 us, when all four are at work; the whole path is known.
+TEST(Timeline, ParaverSaysNothingOfRanksAndTimesThatWereNotAskedFor) {
+  TimelineOptions some;
+  some.ranks = {true, false, false, true};
+  some.from = SimTime(Duration(20 * kMicro));
+  some.to = SimTime(Duration(60 * kMicro));
+  std::istringstream in(paraver(see(some).timeline, {0, 0, 1, 1}, program().communicators()).prv);
+  std::string line;
+  std::getline(in, line);
+  std::size_t states = 0;
+  while (std::getline(in, line)) {
+    if (line.starts_with('c')) continue;
+    const auto f = numbers(line);
+    if (f[2] == 2 || f[0] == 3) continue;  // of links, messages
+    EXPECT_TRUE(f[3] == 1 || f[3] == 4) << line;
+    if (f[0] != 1) continue;
+    ++states;
+    EXPECT_NE(f[7], 0) << "nobody is idle: " << line;
+  }
+  EXPECT_GT(states, 4u);
+
+  // A rank that is done is idle, as far as the time asked for.
+  const replay::ReplayResult whole = see().result;
+  const Duration done = whole.ranks[1].finish;
+  ASSERT_LT(done + Duration(20 * kMicro), whole.makespan);
+  TimelineOptions late;
+  late.from = SimTime(done + Duration(10 * kMicro));
+  late.to = SimTime(done + Duration(20 * kMicro));
+  const std::string prv = paraver(see(late).timeline, {0, 0, 1, 1}, program().communicators()).prv;
+  const auto ns = [](SimTime t) { return std::to_string(t.time_since_epoch().count() / 1000); };
+  EXPECT_NE(prv.find("\n1:2:1:2:1:" + ns(late.from) + ":" + ns(late.to) + ":0\n"), std::string::npos) << prv;
+}
+
 TEST(Timeline, SetsOfRanksAreReadOrRefused) {
   EXPECT_EQ(parse_rank_set("0-2,4", 6, "--ranks").value(),
             (std::vector<bool>{true, true, true, false, true, false}));
