@@ -5,6 +5,7 @@
 #include <map>
 
 #include "report/html/packed.hpp"
+#include "report/timeline/op_groups.hpp"
 #include "report/timeline/span_ops.hpp"
 #include "traces/kernel.hpp"
 #include "traces/request_book.hpp"
@@ -70,7 +71,7 @@ Result<void> name_spans(const std::vector<ThinSpan>& spans, RankId rank, traces:
     t.kind[first + i] = kinds.of(name, op.kind);
     if (traces::is_compute(op.kind)) return;
     t.peer[first + i] = op.peer;
-    t.amount[first + i] = static_cast<float>(op.amount);
+    if (has_bytes(op.kind)) t.amount[first + i] = static_cast<float>(op.amount);
   };
   return for_each_span_op(spans, rank, trace, name_one);
 }

@@ -23,7 +23,7 @@ struct TimelineSection {
   std::vector<std::uint32_t> first, gap, length, ops;
   std::vector<std::uint8_t> kind;  // index into kinds
   std::vector<std::int32_t> peer;  // of the longest operation; -1: none
-  std::vector<float> amount;       // its bytes or flops
+  std::vector<float> amount;       // its bytes; 0 where it has none
   std::vector<std::string> kinds,
       group;  // name, and "compute", "send", "receive", "wait", "collective" or "other"
   std::uint64_t spans_seen = 0;

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "report/timeline/op_groups.hpp"
 #include "report/timeline/perfetto.pb.h"
 #include "report/timeline/replay_export.hpp"
 #include "traces/kernel.hpp"
@@ -120,7 +121,7 @@ class Track {
       annotate(e, "operation", static_cast<std::int64_t>(s.op));
       if (!traces::is_compute(s.kind)) {
         if (s.peer >= 0) annotate(e, "peer", s.peer);
-        annotate(e, "bytes", s.amount);
+        if (has_bytes(s.kind)) annotate(e, "bytes", s.amount);
       }
       marks_before(s.end);
       out_.event(s.end, uuid_, perfetto::TrackEvent::SLICE_END, {});

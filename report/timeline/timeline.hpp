@@ -30,7 +30,7 @@ struct TimelineSpan {
   traces::OpKind kind{};
   std::uint8_t kernel = 0;  // of a compute_kernel
   std::int32_t peer = 0;
-  std::int64_t amount = 0;  // bytes; a region of region_begin and region_end
+  std::int64_t amount = 0;  // bytes where has_bytes() (op_groups.hpp); the region of region_begin, _end
 };
 
 struct Timeline {

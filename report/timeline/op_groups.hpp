@@ -1,0 +1,17 @@
+// What pictures say of kinds of operations, in one place for the page and the viewers.
+#pragma once
+
+#include "traces/op.hpp"
+
+namespace weft::report {
+
+// Whether Op::amount is bytes: of sends, receives, what completes one of them, and collectives that carry something. Elsewhere it
+// is a count, an id or a time.
+[[nodiscard]] constexpr bool has_bytes(traces::OpKind k) {
+  using traces::OpKind;
+  if (traces::is_collective(k)) return traces::blocking_form(k) != OpKind::barrier;
+  return traces::is_send(k) || traces::is_send_init(k) || k == OpKind::recv || k == OpKind::irecv ||
+         k == OpKind::recv_init || k == OpKind::wait || k == OpKind::test;
+}
+
+}  // namespace weft::report

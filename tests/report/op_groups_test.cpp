@@ -1,0 +1,121 @@
+// What pictures say of operations: which have bytes, and whose time they count as. The page, Perfetto and Paraver say the same.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "report/html/run_collector.hpp"
+#include "report/timeline/op_groups.hpp"
+#include "report/timeline/perfetto.pb.h"
+#include "report/timeline/timeline.hpp"
+#include "tests/support/memory_trace.hpp"
+
+namespace weft::report::op_groups_test {
+namespace {
+
+using testing::MemoryTrace;
+using traces::OpKind;
+
+constexpr std::int64_t kMicro = 1'000'000;
+constexpr std::int64_t kPolls = 3;
+
+traces::Op op_of(OpKind kind, std::int64_t amount, std::uint32_t request = traces::kNoRequest) {
+  traces::Op op;
+  op.kind = kind;
+  op.amount = amount;
+  op.request = request;
+  return op;
+}
+
+// Three polls that find nothing, a communicator, a persistent send of 1,000 B, an allreduce.
+MemoryTrace program() {
+  MemoryTrace t(2);
+  const CommId both = t.add_comm("both", {0, 1});
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    t.add(r, op_of(OpKind::iprobe, kPolls));
+    traces::Op split = op_of(OpKind::comm_split, static_cast<std::int64_t>(both.index()));
+    split.peer = traces::kAnySource;
+    t.add(r, split);
+    if (r == 0) {
+      t.p2p(0, OpKind::send_init, 1, 0, 1000, CommId(0), 0);
+      t.add(0, op_of(OpKind::start, 0, 0));
+      t.wait(0, 0);
+      t.add(0, op_of(OpKind::request_free, 0, 0));
+    } else {
+      t.p2p(1, OpKind::recv, 0, 0, 1000);
+    }
+    t.collective(r, OpKind::allreduce, traces::kAnySource, 80, CommId(0));
+  }
+  return t;
+}
+
+struct Pictures {
+  topology::Platform platform = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
+  replay::ReplayResult result;
+  Timeline timeline;
+  PageRun page;
+
+  Pictures() {
+    MemoryTrace t = program();
+    platform.mpi.send_overhead = platform.mpi.iprobe_cost = Duration(2 * kMicro);
+    const std::vector<HostId> hosts{HostId(0), HostId(1)};
+    replay::ReplayOptions o;
+    TimelineCollector collector(2, {}, platform.fabric, hosts, o);
+    collector.attach(o);
+    RunCollector run(t, platform, hosts, o, {});
+    run.attach(o);
+    result = replay::replay(t, platform, hosts, o).value();
+    EXPECT_TRUE(result.finished);
+    t.rewind();
+    timeline = collector.finish(t, result.makespan).value();
+    predict::RunFacts facts;
+    facts.platform = &platform;
+    facts.options = &o;
+    facts.result = &result;
+    page = run.finish(t, facts).value();
+  }
+};
+
+TEST(OpGroups, OnlyWhatMovesDataHasBytes) {
+  for (const OpKind k : {OpKind::send, OpKind::isend, OpKind::sendrecv, OpKind::send_init, OpKind::recv,
+                         OpKind::irecv, OpKind::wait, OpKind::allreduce, OpKind::ialltoallw})
+    EXPECT_TRUE(has_bytes(k)) << traces::op_name(k);
+  for (const OpKind k : {OpKind::compute_time, OpKind::compute_flops, OpKind::iprobe, OpKind::improbe,
+                         OpKind::comm_split, OpKind::comm_dup, OpKind::barrier, OpKind::ibarrier,
+                         OpKind::region_begin, OpKind::launch, OpKind::start, OpKind::init})
+    EXPECT_FALSE(has_bytes(k)) << traces::op_name(k);
+}
+
+TEST(OpGroups, PerfettoHasBytesOfNothingElse) {
+  const Pictures p;
+  perfetto::Trace trace;
+  ASSERT_TRUE(trace.ParseFromString(perfetto(p.timeline, "two ranks")));
+  std::map<std::uint64_t, std::string> names;
+  std::set<std::string> with, without;
+  for (const auto& packet : trace.packet()) {
+    for (const auto& n : packet.interned_data().event_names()) names[n.iid()] = n.name();
+    const auto& e = packet.track_event();
+    if (!packet.has_track_event() || e.type() != perfetto::TrackEvent::SLICE_BEGIN) continue;
+    bool bytes = false;
+    for (const auto& a : e.debug_annotations()) bytes = bytes || a.name() == "bytes";
+    (bytes ? with : without).insert(names[e.name_iid()]);
+  }
+  EXPECT_EQ(with, (std::set<std::string>{"allreduce", "recv"})) << "the wait takes no time";
+  EXPECT_EQ(without, (std::set<std::string>{"comm_split", "iprobe", "start"}));
+}
+
+TEST(OpGroups, SpansOfThePageHaveTheBytes) {
+  const Pictures p;
+  const TimelineSection& t = *p.page.timeline;
+  std::map<std::string, float> amount;
+  for (std::size_t i = 0; i < t.kind.size(); ++i) amount[t.kinds[t.kind[i]]] = t.amount[i];
+  EXPECT_EQ(amount.at("iprobe"), 0);
+  EXPECT_EQ(amount.at("comm_split"), 0);
+  EXPECT_EQ(amount.at("recv"), 1000);
+  EXPECT_EQ(amount.at("allreduce"), 80);
+}
+
+}  // namespace
+}  // namespace weft::report::op_groups_test
