@@ -17,7 +17,7 @@ using traces::OpKind;
 
 std::string_view group_of(OpKind k) {
   if (traces::is_compute(k)) return "compute";
-  if (traces::is_send(k)) return "send";
+  if (counts_as_send(k)) return "send";
   if (traces::is_collective(k) || traces::is_comm_create(k) || k == OpKind::comm_free) return "collective";
   if (traces::is_completion(k)) return "wait";
   switch (k) {

@@ -5,6 +5,11 @@
 
 namespace weft::report {
 
+// Whose processor time is that of a send: replay books starts of persistent requests so, too (RankTimes::send).
+[[nodiscard]] constexpr bool counts_as_send(traces::OpKind k) {
+  return traces::is_send(k) || k == traces::OpKind::start || k == traces::OpKind::startall;
+}
+
 // Whether Op::amount is bytes: of sends, receives, what completes one of them, and collectives that carry something. Elsewhere it
 // is a count, an id or a time.
 [[nodiscard]] constexpr bool has_bytes(traces::OpKind k) {

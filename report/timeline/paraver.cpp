@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "report/timeline/op_groups.hpp"
 #include "report/timeline/replay_export.hpp"
 #include "traces/kernel.hpp"
 
@@ -46,7 +47,7 @@ int state_of(OpKind k) {
   if (traces::is_compute(k)) return 1;
   if (k == OpKind::sendrecv) return 16;
   if (traces::is_blocking_send(k)) return 4;
-  if (traces::is_nonblocking_send(k)) return 10;
+  if (counts_as_send(k)) return 10;
   if (k == OpKind::recv) return 3;
   if (k == OpKind::irecv) return 11;
   if (k >= OpKind::wait && k <= OpKind::waitsome) return 8;

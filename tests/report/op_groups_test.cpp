@@ -106,15 +106,33 @@ TEST(OpGroups, PerfettoHasBytesOfNothingElse) {
   EXPECT_EQ(without, (std::set<std::string>{"comm_split", "iprobe", "start"}));
 }
 
-TEST(OpGroups, SpansOfThePageHaveTheBytes) {
+TEST(OpGroups, SpansOfThePageHaveTheBytesAndTheStartsOfSends) {
   const Pictures p;
   const TimelineSection& t = *p.page.timeline;
   std::map<std::string, float> amount;
-  for (std::size_t i = 0; i < t.kind.size(); ++i) amount[t.kinds[t.kind[i]]] = t.amount[i];
+  double sends = 0;
+  for (std::size_t i = 0; i < t.kind.size(); ++i) {
+    amount[t.kinds[t.kind[i]]] = t.amount[i];
+    if (t.group[t.kind[i]] == "send") sends += static_cast<double>(t.length[i]) * static_cast<double>(t.tick);
+  }
   EXPECT_EQ(amount.at("iprobe"), 0);
   EXPECT_EQ(amount.at("comm_split"), 0);
   EXPECT_EQ(amount.at("recv"), 1000);
   EXPECT_EQ(amount.at("allreduce"), 80);
+  EXPECT_EQ(sends, static_cast<double>((p.result.ranks[0].send + p.result.ranks[1].send).count()));
+  EXPECT_GT(sends, 0);
+}
+
+TEST(OpGroups, AStartIsAnImmediateSendInParaver) {
+  const Pictures p;
+  for (const TimelineSpan& s : p.timeline.spans[0]) {
+    if (s.kind != OpKind::start) continue;
+    const auto ns = [](SimTime at) { return std::to_string(at.time_since_epoch().count() / 1000); };
+    const std::string prv = paraver(p.timeline, {0, 1}, {}).prv;
+    EXPECT_NE(prv.find("\n1:1:1:1:1:" + ns(s.begin) + ":" + ns(s.end) + ":10\n"), std::string::npos) << prv;
+    return;
+  }
+  ADD_FAILURE() << "no start";
 }
 
 }  // namespace
