@@ -256,7 +256,7 @@ TEST_P(RecordedCalls, WhatATraceCannotHoldIsCountedInTheHeader) {
   const Recorded r = record_family(folder, "unrecorded");
   EXPECT_THAT(inside(r.lines[0]), ElementsAreArray({"barrier - 0 - world"}));
   EXPECT_TRUE(has_note(r, "20 calls of one-sided")) << slurp(folder.path("err"));
-  EXPECT_TRUE(has_note(r, "12 calls of file I/O"));
+  EXPECT_TRUE(has_note(r, "24 calls of file I/O"));
   EXPECT_THAT(slurp(folder.path("err")), ::testing::HasSubstr("20 calls of one-sided"));
 }
 

@@ -24,7 +24,7 @@
 namespace weft::recorder {
 
 inline constexpr std::uint64_t kSpoolMagic = 0x31304c4f4f505357ULL;  // "WSPOOL01"
-inline constexpr std::uint32_t kSpoolVersion = 4;
+inline constexpr std::uint32_t kSpoolVersion = 5;
 inline constexpr std::size_t kSpoolHeaderBytes = 8192;
 
 // Environment of the recorded processes.

@@ -1,4 +1,4 @@
-// MPI_Init, MPI_Finalize, and the calls that are only counted.
+// MPI_Init, MPI_Finalize, the calls that are only counted, and those that are no operation but may wait.
 #include "traces/recorder/pmpi/state.hpp"
 
 namespace weft::recorder {
@@ -18,6 +18,17 @@ int counted(NotRecorded what, Real real) {
   if (call) {
     const Lock lock;
     recorder.count(what);
+    recorder.carry(call.gap());
+  }
+  return real();
+}
+
+// No operation, but it may wait for others: time inside MPI, which would else be computation.
+template <class Real>
+int no_operation(Real real) {
+  const Call call;
+  if (call) {
+    const Lock lock;
     recorder.carry(call.gap());
   }
   return real();
@@ -50,6 +61,20 @@ WEFT_WRAP(Finalize, (void)) {
     recorder.finish();
   }
   return WEFT_NEXT(Finalize)();
+}
+
+// These return when the buffered messages have left.
+WEFT_WRAP(Buffer_detach, (void* buffer, int* size)) {
+  return no_operation([&] { return WEFT_NEXT(Buffer_detach)(buffer, size); });
+}
+#ifdef WEFT_LARGE_COUNTS
+WEFT_WRAP(Buffer_detach_c, (void* buffer, MPI_Count* size)) {
+  return no_operation([&] { return WEFT_NEXT(Buffer_detach_c)(buffer, size); });
+}
+#endif
+// Collective: a library may make the members meet.
+WEFT_WRAP(Comm_set_info, (MPI_Comm comm, MPI_Info info)) {
+  return no_operation([&] { return WEFT_NEXT(Comm_set_info)(comm, info); });
 }
 
 #define WEFT_COUNTED(group, name, params, args)                              \

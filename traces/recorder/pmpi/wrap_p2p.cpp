@@ -278,13 +278,6 @@ WEFT_SENDRECV(Sendrecv, int)
   }
 WEFT_SENDRECV_REPLACE(Sendrecv_replace, int)
 
-// Returns when the buffered messages have left: time inside MPI, though no operation.
-WEFT_WRAP(Buffer_detach, (void* buffer, int* size)) {
-  const Call call;
-  if (call) nothing_of(call);
-  return WEFT_NEXT(Buffer_detach)(buffer, size);
-}
-
 WEFT_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
   const Call call;
   const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Probe)(source, tag, comm, s); };
