@@ -65,6 +65,7 @@ struct Slot {
   bool persistent;
   bool active;
   bool receive;
+  bool from_nobody;  // a receive from MPI_PROC_NULL
   bool
       hidden;  // its completion is not written: not in the trace (MPI_Comm_idup), or told (MPI_Request_get_status)
   Prepared* prepared;            // of a persistent collective, which is hidden while it is not active

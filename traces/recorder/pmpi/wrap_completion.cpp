@@ -116,6 +116,9 @@ class Completion {
       if (s.receive && status != nullptr && cancelled(*status)) {
         done.source = kCancelled;
         recorder.count(NotRecorded::cancelled);
+      } else if (s.from_nobody) {  // whatever the status says: MPICH 4.0.2 leaves a rank in it
+        done.source = traces::kProcNull;
+        done.tag = traces::kAnyTag;
       } else if (s.receive && status != nullptr) {
         done.source = world_peer(*s.comm, status->MPI_SOURCE);
         done.tag = spool_tag(status->MPI_TAG);

@@ -108,6 +108,7 @@ int with_request(OpKind kind, const Comm* c, Fields f, MPI_Request* request, boo
     Slot& s = recorder.requests[f.request];
     s.comm = c;
     s.receive = receive;
+    s.from_nobody = receive && f.peer == traces::kProcNull;
     s.persistent = persistent;
     s.active = !persistent;
     r = recorder.begin(call.gap(), f, 0);
