@@ -89,6 +89,21 @@ TEST_P(Record, KilledProgramLeavesATraceThatEndsInsideTheCallsItHungIn) {
                                                         "Ranks 1-2 ended without MPI_Finalize, inside recv"));
 }
 
+TEST_P(Record, ProgramThatHangsWhereItMakesACommunicatorLeavesATraceThatHangsThere) {
+  const TempDir folder;
+  EXPECT_NE(record(folder, mpirun(3) + behaviour("made")), 0);
+  const Recorded r = read_back(folder.path("t.weft"));
+  ASSERT_EQ(r.lines.size(), 3u);
+  EXPECT_THAT(r.lines[0], ::testing::ElementsAre("init - 0 - world", "recv 1 4 77 world"));
+  for (const std::size_t rank : {1u, 2u})
+    EXPECT_THAT(r.lines[rank], ::testing::ElementsAre("init - 0 - world", "comm_dup - none - world"));
+  EXPECT_TRUE(has_note(r, "Ranks 1-2 ended without MPI_Finalize, inside comm_dup"));
+  EXPECT_NE(shell(folder, weft() + " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"), 0);
+  EXPECT_THAT(slurp(folder.path("out")) + slurp(folder.path("err")),
+              ::testing::AllOf(::testing::HasSubstr("comm_dup on world"),
+                               ::testing::Not(::testing::HasSubstr("no cycle"))));
+}
+
 TEST_P(Record, AbortKeepsItsCodeAndTheTrace) {
   const TempDir folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("abort")), 5);

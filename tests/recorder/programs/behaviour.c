@@ -120,6 +120,14 @@ int main(int argc, char** argv) {
     if (rank == 0) printf("hanging\n"), fflush(stdout);
     MPI_Recv(&x, 1, MPI_INT, 1 - rank, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
+  if (strcmp(mode, "made") ==
+      0) { /* 3 ranks: 0 waits for what 1 would send after a call that 0 never makes */
+    MPI_Comm made;
+    if (rank == 0) MPI_Recv(&x, 1, MPI_INT, 1, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    alarm(2);
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    MPI_Send(&x, 1, MPI_INT, 0, 77, MPI_COMM_WORLD);
+  }
   if (strcmp(mode, "errors") == 0) { /* 2 ranks: calls that fail, with and without a message taken */
     int buffer[100] = {0};
     MPI_Request request;

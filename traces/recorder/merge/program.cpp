@@ -76,8 +76,10 @@ class Translator {
     std::vector<std::int64_t> slots;           // of what it started
   };
 
+  // Those of them that have no start: they stand where they returned.
   [[nodiscard]] static bool waits(OpKind k) {
-    return (k >= OpKind::wait && k <= OpKind::waitsome) || k == OpKind::probe || k == OpKind::mprobe;
+    return (k >= OpKind::wait && k <= OpKind::waitsome) || k == OpKind::probe || k == OpKind::mprobe ||
+           traces::is_comm_create(k) || k == OpKind::comm_free;
   }
 
   const char* left(std::uint16_t thread) {

@@ -310,6 +310,8 @@ Comm* Recorder::enter_comm(Comm* c, CommKey key, bool repeats) {
     list[2] = c->handle == WEFT_COMM_SELF ? 0 : ++created_;
     for (int i = 0; i < c->member_count; ++i) list[3 + i] = c->members[i];
     SpoolWriter::publish(r, kCommDefine, c->inter ? 1 : 0, words);
+  } else {
+    on_ = false;  // no record may name it
   }
   return c;
 }

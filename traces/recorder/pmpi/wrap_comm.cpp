@@ -1,9 +1,32 @@
 // Communicators: every one that is made gets an identity that its members agree on without a message
-// (CommKey).
+// (CommKey). The calls are collective and may hang: like any that blocks they are written when they are entered, and what
+// was made is filled in when they return.
 #include "traces/recorder/pmpi/state.hpp"
 
 namespace weft::recorder {
 namespace {
+
+// Call locked, when it is entered.
+SpoolRecord* entered(OpKind kind, std::uint32_t comm, const Call& call) {
+  Fields f;
+  f.comm = comm;
+  f.amount = traces::is_comm_create(kind) ? -1 : 0;
+  SpoolRecord* r = recorder.begin(call.gap(), f, 0);
+  if (r != nullptr) recorder.publish(r, kind, kOpen, 0);
+  return r;
+}
+
+// Call locked, when it has returned; `made` may be nullptr. A communicator that the spool had no room for is none: its record
+// stays the last.
+void returned(SpoolRecord* r, const Comm* made) {
+  if (r == nullptr || !recorder.on()) return;
+  if (made != nullptr) r->amount = made->id;
+  recorder.leave(r, 0);
+}
+// It made or freed nothing after all.
+void returned_for_nothing(SpoolRecord* r) {
+  if (r != nullptr) recorder.leave(r, kFailed);
+}
 
 // A creation call that is collective over `parent`. `hide`: the request of MPI_Comm_idup, which no trace
 // shows.
@@ -11,14 +34,14 @@ template <class Real>
 int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request* hide = nullptr) {
   const Call call;
   CommKey key;
-  std::uint32_t parent_id = 0;
   const Comm* from = nullptr;
+  SpoolRecord* r = nullptr;
   if (call) {
     const Lock lock;
     if (Comm* c = recorder.comm(parent)) {
       key = Recorder::child_key(*c);
-      parent_id = c->id;
       from = c;
+      r = entered(kind, c->id, call);
     } else {
       recorder.count(NotRecorded::unknown_comm);
       recorder.carry(call.gap());
@@ -28,23 +51,19 @@ int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request*
   if (from == nullptr) return rc;
   const Lock lock;
   if (counted_outcome(rc) != Outcome::kDone) {
-    recorder.carry(call.gap());
+    returned_for_nothing(r);
     return rc;
   }
-  Fields f;
-  f.comm = parent_id;
-  f.amount = -1;
+  const Comm* c = nullptr;
   if (*made != WEFT_COMM_NULL)
-    if (const Comm* c =
-            hide != nullptr ? recorder.define_copy(*made, key, *from) : recorder.define(*made, key))
-      f.amount = c->id;
+    c = hide != nullptr ? recorder.define_copy(*made, key, *from) : recorder.define(*made, key);
   if (hide != nullptr) {
     const std::uint32_t slot = recorder.requests.reserve();
     recorder.requests.bind(slot, *hide, hide);
     recorder.requests[slot].active = true;
     recorder.requests[slot].hidden = true;
   }
-  if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, kind, 0, 0);
+  returned(r, c);
   return rc;
 }
 
@@ -52,28 +71,27 @@ int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request*
 template <class Real>
 int create_among_members(std::uint64_t salt, int tag, MPI_Comm parent, MPI_Comm* made, Real real) {
   const Call call;
+  if (!call) return real();
+  recorder.lock();
+  const Comm* from = recorder.comm(parent);
+  SpoolRecord* r = entered(OpKind::comm_create_group, from != nullptr ? from->id : 0, call);
+  recorder.unlock();
   const int rc = real();
-  if (!call) return rc;
   const Lock lock;
-  if (rc != MPI_SUCCESS || *made == WEFT_COMM_NULL) {
-    static_cast<void>(counted_outcome(rc));
-    recorder.carry(call.gap());
+  if (counted_outcome(rc) != Outcome::kDone || *made == WEFT_COMM_NULL) {
+    returned_for_nothing(r);
     return rc;
   }
-  const Comm* from = recorder.comm(parent);
   CommKey key = from != nullptr ? from->key : CommKey{};
   key.mix(salt);
   key.mix(static_cast<std::uint64_t>(tag));
   const Comm* c = recorder.define(*made, key, true);
   if (c == nullptr) {
     recorder.count(NotRecorded::unknown_comm);
-    recorder.carry(call.gap());
+    returned_for_nothing(r);
     return rc;
   }
-  Fields f;
-  f.comm = from != nullptr ? from->id : 0;
-  f.amount = c->id;
-  if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, OpKind::comm_create_group, 0, 0);
+  returned(r, c);
   return rc;
 }
 
@@ -82,9 +100,11 @@ template <class Real>
 int free_comm(MPI_Comm handle, Real real) {
   const Call call;
   Comm* c = nullptr;
+  SpoolRecord* r = nullptr;
   if (call) {
     const Lock lock;
     c = recorder.forget(handle);
+    if (c != nullptr) r = entered(OpKind::comm_free, c->id, call);
   }
   const int rc = real();
   if (!call) return rc;
@@ -96,12 +116,10 @@ int free_comm(MPI_Comm handle, Real real) {
   }
   if (counted_outcome(rc) != Outcome::kDone) {
     recorder.put_back(c, handle);
-    recorder.carry(call.gap());
+    returned_for_nothing(r);
     return rc;
   }
-  Fields f;
-  f.comm = c->id;
-  if (SpoolRecord* r = recorder.begin(call.gap(), f, 0)) recorder.publish(r, OpKind::comm_free, 0, 0);
+  returned(r, nullptr);
   return rc;
 }
 
