@@ -81,6 +81,15 @@ TEST_P(RecordFailures, LimitOnFileSizesEndsTheRecordingAndNotTheProgram) {
   EXPECT_THAT(slurp(folder.path("err")), HasSubstr("warning: Rank 0 found the disk full"));
 }
 
+TEST_P(RecordFailures, AFileThatGotTheDescriptorOfTheSpoolIsTheProgramsAlone) {
+  const TempDir folder;
+  EXPECT_EQ(record(folder, behaviour("descriptors")), 0) << slurp(folder.path("err"));
+  EXPECT_EQ(slurp(folder.path("mine")), "mine");
+  const Recorded r = read_back(folder.path("t.weft"));
+  EXPECT_THAT(r.header.warnings, ElementsAre());
+  EXPECT_EQ(inside(r.lines.at(0)).size(), 100'000u);
+}
+
 TEST_P(RecordFailures, TraceThatDoesNotFitIsAnErrorOfWriting) {
   const TempDir folder;
   EXPECT_EQ(record(folder, behaviour("exit 0"), "--keep-spool"), 0) << slurp(folder.path("err"));

@@ -70,6 +70,11 @@ enum class NotRecorded : std::uint32_t {
 inline constexpr std::size_t kCountedFunctions = static_cast<std::size_t>(NotRecorded::functions_);
 inline constexpr std::size_t kNotRecordedCount = static_cast<std::size_t>(NotRecorded::count_);
 
+// SpoolHeader::out_of_space.
+inline constexpr std::uint32_t kDiskFull = 1;
+inline constexpr std::uint32_t kFileLost =
+    2;  // the program closed the spool, and it could not be opened again
+
 struct SpoolHeader {
   std::uint64_t magic;
   std::uint32_t version;
@@ -82,7 +87,7 @@ struct SpoolHeader {
   std::uint32_t cpu_clock;     // 1: compute is CPU time of the thread; 0: wall time
   std::uint32_t thread_level;  // what MPI_Init_thread granted
   std::uint32_t finalized;     // 1 once MPI_Finalize was entered
-  std::uint32_t out_of_space;  // 1: the disk was full, the rest of this process is missing
+  std::uint32_t out_of_space;  // not 0: why the rest of this process is missing
   std::int64_t start_time_ns;  // CLOCK_REALTIME at MPI_Init: orders the jobs of one recording
   std::int64_t cpu_ns;   // time outside MPI between init and finalize, all threads that call MPI: CPU time
   std::int64_t wall_ns;  // and wall time

@@ -3,7 +3,12 @@
 // Cost: a record is stores into mapped memory; a system call only per kWindowBytes. Space is allocated before
 // it is mapped, so that a full disk ends the recording (SpoolHeader::out_of_space) and never kills the
 // program with SIGBUS. Not thread-safe: state.hpp holds the lock.
+//
+// The descriptor is one of the program's, which may close what it does not know and get the number for a file of its own:
+// before it is used, it is looked at again.
 #pragma once
+
+#include <sys/stat.h>
 
 #include "traces/recorder/spool.hpp"
 
@@ -28,8 +33,13 @@ class SpoolWriter {
 
  private:
   bool next_window(std::size_t bytes);
+  bool give_up(std::uint32_t why);
+  [[nodiscard]] bool is_spool(int fd) const;
+  bool have_descriptor();
 
   int fd_ = -1;
+  char path_[4096] = {};
+  struct stat file_ {};  // which file it is: device and number
   bool keep_ = false;
   SpoolHeader* header_ = nullptr;
   char* window_ = nullptr;
