@@ -186,6 +186,15 @@ TEST_P(RecordedFacts, CallsThatFailedAreNoMessages) {
                     HasSubstr("2 calls returned MPI_ERR_TRUNCATE")));
 }
 
+TEST_P(RecordedFacts, ACallOnAHandleOfNothingFailedAndIsNoneThatWasNotSeen) {
+  const TempDir folder;
+  ASSERT_EQ(record(folder, behaviour("nulls")), 0) << slurp(folder.path("err"));
+  const Recorded r = read_back(folder.path("t.weft"));
+  EXPECT_THAT(inside(r.lines.at(0)), ElementsAre("barrier - 0 - world"));
+  EXPECT_THAT(r.header.warnings, ElementsAre());
+  EXPECT_TRUE(has_note(r, "7 calls returned an error and did nothing"));
+}
+
 TEST_P(RecordedFacts, FunctionsThatATraceCannotHoldAreCountedByName) {
   const TempDir folder;
   ASSERT_EQ(record(folder, mpirun(4) + program("calls") + " unrecorded"), 0);

@@ -170,6 +170,21 @@ int main(int argc, char** argv) {
     if (bad != (rank == 0 ? 6 : 8)) MPI_Abort(MPI_COMM_WORLD, 6);
     MPI_Barrier(MPI_COMM_WORLD);
   }
+  if (strcmp(mode, "nulls") == 0) { /* calls on handles of nothing */
+    MPI_Comm none = MPI_COMM_NULL, made;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int bad = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    bad += MPI_Send(&x, 1, MPI_INT, 0, 1, none) != MPI_SUCCESS;
+    bad += MPI_Recv(&x, 1, MPI_INT, 0, 1, none, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    bad += MPI_Barrier(none) != MPI_SUCCESS;
+    bad += MPI_Comm_dup(none, &made) != MPI_SUCCESS;
+    bad += MPI_Comm_free(&none) != MPI_SUCCESS;
+    bad += MPI_Start(&request) != MPI_SUCCESS;
+    bad += MPI_Request_free(&request) != MPI_SUCCESS;
+    if (bad != 7) MPI_Abort(MPI_COMM_WORLD, 6);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   if (strcmp(mode, "clock") == 0) { /* 20 ms of work and 200 ms of sleep between two barriers */
     MPI_Barrier(MPI_COMM_WORLD);
     work(20000);

@@ -19,6 +19,8 @@ namespace {
 thread_local ThreadClock thread_clock;
 thread_local std::uint32_t depth = 0;
 thread_local std::uint32_t thread_number = kNoThread;
+thread_local std::uint32_t unseen_count = 0;  // count_unseen of the call in progress, all of one kind
+thread_local NotRecorded unseen_what{};
 
 // A program can load MPI privately (an interpreter's module): then it is not in the search order of the
 // loader.
@@ -96,9 +98,16 @@ Call::Call() {
 Call::~Call() {
   --depth;
   if (!active_) return;
+  for (; unseen_count > 0; --unseen_count) recorder.count(unseen_what);
   if (inside_) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
   thread_clock.leave(recorder.cpu_clock());
 }
+
+void count_unseen(NotRecorded what) {
+  unseen_what = what;
+  ++unseen_count;
+}
+void nothing_unseen() { unseen_count = 0; }
 
 Outcome outcome_of(int rc) {
   if (rc == MPI_SUCCESS) return Outcome::kDone;

@@ -261,9 +261,15 @@ class Call {
 // receive), or some of several requests completed.
 enum class Outcome : std::uint8_t { kDone, kMoved, kNothing };
 [[nodiscard]] Outcome outcome_of(int rc);
-// The same, counted in the header.
+// The call of this thread is about something that was not seen made. Counted when the call is over, unless it failed: then
+// there was nothing to see (MPI_COMM_NULL, a request that is none).
+void count_unseen(NotRecorded what);
+void nothing_unseen();
+
+// The same as outcome_of, counted in the header.
 inline Outcome counted_outcome(int rc) {
   const Outcome o = outcome_of(rc);
+  if (o == Outcome::kNothing) nothing_unseen();
   if (o != Outcome::kDone)
     recorder.count(o == Outcome::kMoved ? NotRecorded::truncated : NotRecorded::failed);
   return o;

@@ -68,7 +68,7 @@ SpoolRecord* begin(MPI_Comm comm, int root, std::int64_t gap, std::uint32_t slot
                    std::size_t& words) {
   const Comm* c = recorder.comm(comm);
   if (c == nullptr || c->inter) {
-    recorder.count(c == nullptr ? NotRecorded::unknown_comm : NotRecorded::intercomm_collective);
+    count_unseen(c == nullptr ? NotRecorded::unknown_comm : NotRecorded::intercomm_collective);
     recorder.carry(gap);
     return nullptr;
   }

@@ -43,14 +43,16 @@ int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request*
       from = c;
       r = entered(kind, c->id, call);
     } else {
-      recorder.count(NotRecorded::unknown_comm);
+      count_unseen(NotRecorded::unknown_comm);
       recorder.carry(call.gap());
     }
   }
   const int rc = real();
+  if (!call) return rc;
+  const Outcome o = counted_outcome(rc);
   if (from == nullptr) return rc;
   const Lock lock;
-  if (counted_outcome(rc) != Outcome::kDone) {
+  if (o != Outcome::kDone) {
     returned_for_nothing(r);
     return rc;
   }
@@ -108,13 +110,14 @@ int free_comm(MPI_Comm handle, Real real) {
   }
   const int rc = real();
   if (!call) return rc;
+  const Outcome o = counted_outcome(rc);
   const Lock lock;
   if (c == nullptr) {
-    recorder.count(NotRecorded::unknown_comm);
+    if (o == Outcome::kDone) recorder.count(NotRecorded::unknown_comm);
     recorder.carry(call.gap());
     return rc;
   }
-  if (counted_outcome(rc) != Outcome::kDone) {
+  if (o != Outcome::kDone) {
     recorder.put_back(c, handle);
     returned_for_nothing(r);
     return rc;

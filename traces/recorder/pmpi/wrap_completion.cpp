@@ -102,7 +102,7 @@ class Completion {
     }
   }
   void count_unknown() const {
-    for (int i = 0; i < unknown_; ++i) recorder.count(NotRecorded::unknown_request);
+    for (int i = 0; i < unknown_; ++i) count_unseen(NotRecorded::unknown_request);
   }
   void close(Outcome o) {
     if (record_ != nullptr) recorder.leave(record_, o == Outcome::kNothing ? kFailed : 0);
@@ -377,7 +377,7 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
     const Lock lock;
     slot = recorder.requests.find(*request, request, recorder.next_call());
     if (slot == kNoSlot) {
-      recorder.count(NotRecorded::unknown_start);
+      count_unseen(NotRecorded::unknown_start);
       recorder.carry(call.gap());
     } else {
       Slot& s = recorder.requests[slot];
@@ -393,8 +393,9 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
     }
   }
   const int rc = WEFT_NEXT(Start)(request);
+  if (!call) return rc;
+  const Outcome o = counted_outcome(rc);
   if (slot != kNoSlot) {
-    const Outcome o = counted_outcome(rc);
     const Lock lock;
     if (o != Outcome::kNothing) {
       recorder.requests.rebind(slot, *request, request);
@@ -420,7 +421,7 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
       const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, number);
       of_request[i] = slot;
       if (slot == kNoSlot) {
-        recorder.count(NotRecorded::unknown_start);
+        count_unseen(NotRecorded::unknown_start);
         continue;
       }
       recorder.requests[slot].active = true;
@@ -442,6 +443,7 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
   }
   const int rc = WEFT_NEXT(Startall)(count, requests);
   if (call) {
+    static_cast<void>(counted_outcome(rc));
     const Lock lock;
     const std::uint32_t* const of_request = slot_scratch.get(0) + (count < 0 ? 0 : count);
     for (int i = 0; i < count; ++i)
@@ -458,7 +460,7 @@ static int one_request(OpKind kind, const MPI_Request* request, Real real) {
   SpoolRecord* r = nullptr;
   recorder.lock();
   const std::uint32_t slot = recorder.requests.find(*request, request, recorder.next_call());
-  if (slot == kNoSlot) recorder.count(NotRecorded::unknown_request);
+  if (slot == kNoSlot) count_unseen(NotRecorded::unknown_request);
   // What is told already is over, but a persistent request itself is still to be freed.
   const bool over =
       slot == kNoSlot || (recorder.requests[slot].hidden &&

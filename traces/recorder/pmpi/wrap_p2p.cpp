@@ -7,11 +7,11 @@
 namespace weft::recorder {
 namespace {
 
-// The communicator, or nullptr after counting.
+// The communicator, or nullptr; that is counted.
 Comm* known(MPI_Comm handle, const Call& call) {
   Comm* c = recorder.comm(handle);
   if (c == nullptr) {
-    recorder.count(NotRecorded::unknown_comm);
+    count_unseen(NotRecorded::unknown_comm);
     recorder.carry(call.gap());
   }
   return c;
@@ -89,6 +89,12 @@ template <class Real>
 int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call, MPI_Status* status,
                   Real real, const Fields* sent = nullptr) {
   return blocking_recv(kind, f, c, call, status, real, sent, [](const MPI_Status&) {});
+}
+
+// The end of a call that was only passed on.
+int passed(const Call& call, int rc) {
+  if (call) static_cast<void>(counted_outcome(rc));
+  return rc;
 }
 
 const Comm* locked_known(MPI_Comm comm, const Call& call) {
@@ -241,7 +247,7 @@ WEFT_RECV_REQUEST(Recv_init, recv_init, true, int)
       return WEFT_NEXT(name)(buffer, count, type, source, tag, comm, s);                                  \
     };                                                                                                    \
     const Comm* c = call ? locked_known(comm, call) : nullptr;                                            \
-    if (c == nullptr) return real(status);                                                                \
+    if (c == nullptr) return passed(call, real(status));                                                  \
     return blocking_recv(OpKind::recv, message(*c, source, tag, bytes_of(count, type)), *c, call, status, \
                          real);                                                                           \
   }
@@ -257,7 +263,7 @@ WEFT_RECV(Recv, int)
                              s);                                                                             \
     };                                                                                                       \
     const Comm* c = call ? locked_known(comm, call) : nullptr;                                               \
-    if (c == nullptr) return real(status);                                                                   \
+    if (c == nullptr) return passed(call, real(status));                                                     \
     const Fields sent = message(*c, dest, stag, bytes_of(scount, stype));                                    \
     return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(rcount, rtype)), *c, call, status, \
                          real, &sent);                                                                       \
@@ -272,7 +278,7 @@ WEFT_SENDRECV(Sendrecv, int)
       return WEFT_NEXT(name)(buffer, count, type, dest, stag, source, rtag, comm, s);                      \
     };                                                                                                     \
     const Comm* c = call ? locked_known(comm, call) : nullptr;                                             \
-    if (c == nullptr) return real(status);                                                                 \
+    if (c == nullptr) return passed(call, real(status));                                                   \
     const Fields sent = message(*c, dest, stag, bytes_of(count, type));                                    \
     return blocking_recv(OpKind::recv, message(*c, source, rtag, bytes_of(count, type)), *c, call, status, \
                          real, &sent);                                                                     \
@@ -283,7 +289,7 @@ WEFT_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
   const Call call;
   const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Probe)(source, tag, comm, s); };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
-  if (c == nullptr) return real(status);
+  if (c == nullptr) return passed(call, real(status));
   return blocking_recv(OpKind::probe, message(*c, source, tag, 0), *c, call, status, real);
 }
 
@@ -291,7 +297,7 @@ WEFT_WRAP(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* out, MPI_Sta
   const Call call;
   const auto real = [&](MPI_Status* s) { return WEFT_NEXT(Mprobe)(source, tag, comm, out, s); };
   const Comm* c = call ? locked_known(comm, call) : nullptr;
-  if (c == nullptr) return real(status);
+  if (c == nullptr) return passed(call, real(status));
   return blocking_recv(OpKind::mprobe, message(*c, source, tag, 0), *c, call, status, real, nullptr,
                        [&](const MPI_Status& s) { take(*out, *c, s); });
 }
