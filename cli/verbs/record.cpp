@@ -177,6 +177,9 @@ Error nothing_recorded(const std::string& folder, const std::string& command) {
   if (const std::string wrong = recorder::wrong_mpi(folder); !wrong.empty())
     return bad_input(where, "no MPI rank was recorded: the program loads another MPI than its launcher's",
                      wrong, "a build of Weft with that MPI, and its own launcher");
+  if (const std::string session = recorder::program_with_sessions(folder); !session.empty())
+    return bad_input(where, "no MPI rank was recorded: sessions of MPI 4 are not supported", session,
+                     "a program that calls MPI_Init");
   if (const std::string lost = recorder::lost_program(folder); !lost.empty())
     return bad_input(where, "no MPI rank was recorded: the recorder was lost on the way", lost,
                      "a wrapper that keeps LD_PRELOAD (LD_PRELOAD=other.so:$LD_PRELOAD) and WEFT_RECORD_DIR");

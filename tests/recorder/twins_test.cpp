@@ -78,6 +78,17 @@ INSTANTIATE_TEST_SUITE_P(Families, RecordedLargeCounts,
                                            "unrecorded"),
                          [](const auto& name) { return std::string(name.param); });
 
+TEST(RecordedMpi4, AProgramOfSessionsAloneIsToldThatTheyAreNotSupported) {
+  WEFT_USE_MPI("mpich");
+  WEFT_NEEDS(fs::exists(program("large")), "THE MPICH OF THIS MACHINE IS OLDER THAN MPI 4");
+  const TempDir folder;
+  EXPECT_EQ(record(folder, mpirun(2) + program("sessions")), 3);
+  EXPECT_THAT(slurp(folder.path("err")),
+              ::testing::AllOf(HasSubstr("sessions of MPI 4 are not supported"),
+                               HasSubstr(program("sessions") + " calls MPI_Session_init"),
+                               HasSubstr("expected a program that calls MPI_Init")));
+}
+
 TEST(RecordedMpi4, CallsWithoutAPlaceInATraceAreCountedByName) {
   WEFT_USE_MPI("mpich");
   WEFT_NEEDS(fs::exists(program("large")), "THE MPICH OF THIS MACHINE IS OLDER THAN MPI 4");

@@ -35,6 +35,8 @@ inline constexpr const char* kEnvClock = "WEFT_RECORD_CLOCK";    // "cpu" (defau
 inline constexpr const char* kLostFile = "lost.txt";
 // And one that says whose MPI no recorder was there for (pmpi/right_library.cpp).
 inline constexpr const char* kWrongMpiFile = "wrong_mpi.txt";
+// And one of a program that has a session of MPI 4 and not called MPI_Init before.
+inline constexpr const char* kSessionFile = "session.txt";
 
 // Groups of MPI functions that a trace has no place for; not_recorded.def lists the functions.
 #define WEFT_NOT_RECORDED_GROUPS(X)        \

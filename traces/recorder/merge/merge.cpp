@@ -431,6 +431,10 @@ std::string left_in(const std::string& path) {
 
 std::string lost_program(const std::string& directory) { return left_in(directory + "/" + kLostFile); }
 
+std::string program_with_sessions(const std::string& directory) {
+  return left_in(directory + "/" + kSessionFile);
+}
+
 std::string wrong_mpi(const std::string& directory) { return left_in(directory + "/" + kWrongMpiFile); }
 
 Result<std::vector<RecordedTrace>> merge_spools(const std::string& directory, const std::string& output,

@@ -44,5 +44,7 @@ struct RecordedTrace {
 [[nodiscard]] std::string lost_program(const std::string& directory);
 // The program whose MPI is not the one of its recorder, and that was not recorded for it; empty if there is none.
 [[nodiscard]] std::string wrong_mpi(const std::string& directory);
+// The program that has a session of MPI 4 where it has no MPI_Init, or before it; empty if there is none.
+[[nodiscard]] std::string program_with_sessions(const std::string& directory);
 
 }  // namespace weft::recorder

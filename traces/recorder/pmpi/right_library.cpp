@@ -66,14 +66,29 @@ LoadedMpi loaded_mpi() {
   return found;
 }
 
-void tell_wrong_mpi(const LoadedMpi& mpi) {
-  char path[4096];
-  if (!lost_file(kWrongMpiFile, path, sizeof path)) return;
+namespace {
+void add_program(LostLine& line) {
   char program[4096];
   const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
   program[n > 0 ? n : 0] = '\0';
-  LostLine line;
   line.add(program);
+}
+}  // namespace
+
+void tell_session() {
+  char path[4096];
+  if (!lost_file(kSessionFile, path, sizeof path)) return;
+  LostLine line;
+  add_program(line);
+  line.add(" calls MPI_Session_init");
+  line.save(path);
+}
+
+void tell_wrong_mpi(const LoadedMpi& mpi) {
+  char path[4096];
+  if (!lost_file(kWrongMpiFile, path, sizeof path)) return;
+  LostLine line;
+  add_program(line);
   line.add(" loads ");
   line.add(mpi.path);
   line.add(", for which there is no recorder here, only for ");

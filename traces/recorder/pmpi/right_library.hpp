@@ -21,5 +21,7 @@ LoadedMpi loaded_mpi();
 
 // Leaves word of a program that is not recorded because its MPI is not the one of this recorder.
 void tell_wrong_mpi(const LoadedMpi& mpi);
+// And of one that begins with MPI_Session_init: it may have no world to be recorded by.
+void tell_session();
 
 }  // namespace weft::recorder

@@ -1,4 +1,5 @@
 // MPI_Init, MPI_Finalize, the calls that are only counted, and those that are no operation but may wait.
+#include "traces/recorder/pmpi/right_library.hpp"
 #include "traces/recorder/pmpi/state.hpp"
 
 namespace weft::recorder {
@@ -15,6 +16,7 @@ void started(int level) {
 template <class Real>
 int counted(NotRecorded what, Real real) {
   const Call call;
+  if (what == NotRecorded::Session_init && call.outermost() && !recorder.on()) tell_session();
   if (call) {
     const Lock lock;
     recorder.count(what);
