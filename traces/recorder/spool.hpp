@@ -48,13 +48,13 @@ inline constexpr const char* kSessionFile = "session.txt";
 // Other things that were seen and are not in the trace as such: X(id, weight, noun that is counted, the rest).
 // kPart: part of the program's behaviour is missing, a warning. kNote: the trace is right without it.
 // clang-format off
-#define WEFT_NOT_RECORDED_OTHERS(X)                                                                          \
-  X(unknown_comm, kPart, "call", "on communicators whose creation was not seen (dynamic processes)")        \
-  X(intercomm_collective, kPart, "collective", "on an inter-communicator")                                  \
-  X(unknown_request, kPart, "completion", "of requests whose start was not seen (generalized, one-sided, file I/O)") \
-  X(unknown_start, kPart, "start", "of requests whose making was not recorded (partitioned messages)")      \
-  X(failed, kNote, "call", "returned an error and did nothing: left out")                                   \
-  X(truncated, kNote, "call", "returned MPI_ERR_TRUNCATE or MPI_ERR_IN_STATUS: kept as made")               \
+#define WEFT_NOT_RECORDED_OTHERS(X)                                                                                             \
+  X(unknown_comm, kPart, "call", "on communicators whose creation was not seen (dynamic processes, or made inside a callback)") \
+  X(intercomm_collective, kPart, "collective", "on an inter-communicator")                                                      \
+  X(unknown_request, kPart, "completion", "of requests whose start was not seen (generalized, one-sided, file I/O)")            \
+  X(unknown_start, kPart, "start", "of requests whose making was not recorded (partitioned messages)")                          \
+  X(failed, kNote, "call", "returned an error and did nothing: left out")                                                       \
+  X(truncated, kNote, "call", "returned MPI_ERR_TRUNCATE or MPI_ERR_IN_STATUS: kept as made")                                   \
   X(cancelled, kNote, "receive", "cancelled before anything matched: left out, with MPI_Cancel")
 // clang-format on
 
