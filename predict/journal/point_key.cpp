@@ -19,7 +19,7 @@
 namespace weft::predict {
 namespace {
 
-constexpr int kFilesDeep = 3;                     // a platform file, the node that it names, that one's graph
+constexpr int kFilesDeep = 3;                     // a list of files, one of them, and what that names
 constexpr std::uint64_t kMaxNaming = 1ULL << 20;  // bytes of a text that may name files: larger ones are data
 constexpr std::size_t kKeyChunk = std::size_t{1} << 20;
 
@@ -135,6 +135,21 @@ const std::vector<std::string>& FileDigests::named_in_file(const std::string& pa
   return at->second;
 }
 
+const std::string& FileDigests::of_platform(std::string_view spec, const topology::PlatformChanges& changes) {
+  const auto& [set, routing, failures, seed] = changes;
+  std::vector<std::string> asked = {std::string(spec), routing, fmt::format("{}", seed)};
+  asked.insert(asked.end(), set.begin(), set.end());
+  asked.emplace_back();
+  asked.insert(asked.end(), failures.begin(), failures.end());
+  const auto [at, fresh] = platforms_.try_emplace(std::move(asked));
+  if (!fresh) return at->second;
+  // A platform that cannot be read has no points: whoever builds it says why.
+  if (const auto files = topology::platform_files(spec, changes))
+    for (const std::string& file : *files)
+      if (const std::string& digest = of(file); !digest.empty()) at->second += digest + '\n';
+  return at->second;
+}
+
 KeyMaker::KeyMaker(std::string_view kind, std::string_view version, FileDigests& files) : files_(&files) {
   add("kind", kind);
   add("version", version);
@@ -172,6 +187,12 @@ KeyMaker& KeyMaker::add_naming_files(std::string_view name, std::string_view tex
   return *this;
 }
 
+KeyMaker& KeyMaker::add_platform_files(std::string_view spec, const topology::PlatformChanges& changes) {
+  // Nothing where there are none: keys of built-in platforms and shorthand are as they were.
+  const std::string& digests = files_->of_platform(spec, changes);
+  return digests.empty() ? *this : add("platform_files", digests);
+}
+
 PointKey KeyMaker::key() const {
   const XXH128_hash_t h = XXH3_128bits(text_.data(), text_.size());
   return {h.high64, h.low64};
@@ -200,8 +221,9 @@ void add_options(KeyMaker& key, const replay::ReplayOptions& options) {
 
 void add_platform(KeyMaker& key, std::string_view spec, const topology::PlatformChanges& changes) {
   const auto& [set, routing, failures, seed] = changes;
-  key.add_naming_files("platform", spec);
-  for (const std::string& s : set) key.add_naming_files("set", s);
+  key.add("platform", spec);
+  for (const std::string& s : set) key.add("set", s);
+  key.add_platform_files(spec, changes);
   key.add("routing", routing);
   for (const std::string& f : failures) key.add("fail", f);
   key.add("platform_seed", seed);

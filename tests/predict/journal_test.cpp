@@ -344,6 +344,45 @@ TEST_F(JournalTest, AKeyIsEverythingThatAResultDependsOn) {
   EXPECT_NE(file_key(), other_graph);
 }
 
+// A platform's files are those that its loader opens, however their names are written: each platform is another key when
+// its routes say something else.
+TEST_F(JournalTest, AFileOfAPlatformCountsHoweverItsNameIsWritten) {
+  const std::string routes = folder_ + "/my, net.routes", rules = folder_ + "/my rules.json";
+  const std::string whole = "path=" + routes, half = routes.substr(folder_.size() + 4);
+  const std::string front = "path=" + folder_ + "/my,";
+  std::string large = "topology { family: \"routes\" set: \"" + whole + "\" }\n";
+  while (large.size() <= std::size_t{1} << 20) large += "# what makes this text longer than a mebibyte\n";
+  const std::vector<std::string> texts = {
+      large,
+      "topology { family: 'routes' set: '" + whole + "' }",
+      "# a rack of 19\"\ntopology { family: \"routes\" set: \"" + whole + "\" }",
+      "topology { family: \"routes\" set: \"" + front + "\" \"" + half + "\" }",
+      "topology { family: \"routes\" set: \"" + front + "\\x20" + half.substr(1) + "\" }",
+      "topology { family: \"crossbar\" set: \"n=2\" } mpi { collectives: '" + rules + "' }",
+  };
+  const auto key_of = [&](const std::string& spec, const topology::PlatformChanges& changes) {
+    FileDigests fresh;
+    KeyMaker key("run/1", "1", fresh);
+    add_platform(key, spec, changes);
+    return key.key();
+  };
+  const std::string platform = folder_ + "/p.textproto";
+  const auto differs = [&](const std::string& spec, const topology::PlatformChanges& changes) {
+    for (const std::string& file : {routes, rules}) spill(file, "L 0 a 1e9 1e-6\n");
+    const PointKey before = key_of(spec, changes);
+    EXPECT_EQ(key_of(spec, changes), before);
+    for (const std::string& file : {routes, rules}) spill(file, "L 0 a 1e7 1e-6\n");
+    return key_of(spec, changes) != before;
+  };
+  for (const std::string& text : texts) {
+    spill(platform, text);
+    EXPECT_TRUE(differs("L=" + platform, {})) << text.substr(0, 200);
+  }
+  EXPECT_TRUE(differs("routes:path=\"" + routes + "\"", {}));
+  EXPECT_TRUE(differs("torus-16", {.set = {"family=routes", "path=" + routes}}));
+  EXPECT_FALSE(differs("torus-16", {}));
+}
+
 // Three files that name each other 20,000 times each: read for every mention, they were 10^13 files.
 TEST_F(JournalTest, FilesThatNameEachOtherCountOnce) {
   std::vector<std::string> names;
@@ -354,8 +393,7 @@ TEST_F(JournalTest, FilesThatNameEachOtherCountOnce) {
   const auto key_of = [&](std::string_view spec) {
     FileDigests files;
     KeyMaker key("run/1", "1", files);
-    add_platform(key, spec, {});
-    return key.key();
+    return key.add_naming_files("map", spec).key();
   };
   const PointKey before = key_of(names[0]);
   spill(names[2], all + "more");  // named by the file that is named, only

@@ -133,9 +133,10 @@ Result<Platform> build_platform(const PlatformSource& s) {
   return p;
 }
 
-Result<Platform> load_platform(std::string_view spec, const PlatformChanges& changes) {
-  const std::string_view label = label_of(spec);
-  if (!label.empty()) spec.remove_prefix(label.size() + 1);
+namespace {
+
+// What `spec` without its label says, with all changes.
+Result<PlatformSource> changed_source(std::string_view spec, const PlatformChanges& changes) {
   WEFT_ASSIGN(PlatformSource source, read_source(spec));
   for (const std::string& o : changes.set) WEFT_TRY(apply_override(source, o));
   if (!changes.routing.empty())
@@ -146,9 +147,38 @@ Result<Platform> load_platform(std::string_view spec, const PlatformChanges& cha
   }
   if (changes.seed != 0 && !source.params.has("seed"))
     source.params.set("seed", fmt::format("{}", changes.seed), fmt::format("--seed {}", changes.seed));
+  return source;
+}
+
+std::string_view without_label(std::string_view spec) {
+  const std::string_view label = label_of(spec);
+  return label.empty() ? spec : spec.substr(label.size() + 1);
+}
+
+}  // namespace
+
+Result<Platform> load_platform(std::string_view spec, const PlatformChanges& changes) {
+  WEFT_ASSIGN(const PlatformSource source, changed_source(without_label(spec), changes));
   WEFT_ASSIGN(Platform platform, build_platform(source));
-  platform.label = label;
+  platform.label = label_of(spec);
   return platform;
+}
+
+Result<std::vector<std::string>> platform_files(std::string_view spec, const PlatformChanges& changes) {
+  WEFT_ASSIGN(const PlatformSource source, changed_source(without_label(spec), changes));
+  WEFT_ASSIGN(const std::optional<PlatformSource> node, read_node(source));
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& name) {
+    if (!name.empty() && std::ranges::find(out, name) == out.end()) out.push_back(name);
+  };
+  for (const PlatformSource* s : {&source, node ? &*node : nullptr}) {
+    if (s == nullptr) continue;
+    add(s->file);
+    // A family may open what a key of it names; which do is theirs to know.
+    for (const Params::Entry& e : s->params.entries()) add(e.value);
+    add(s->message.mpi().collectives());
+  }
+  return out;
 }
 
 }  // namespace weft::topology

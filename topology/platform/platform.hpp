@@ -81,6 +81,12 @@ struct PlatformChanges {
 // tables. Errors: kBadInput/kUsage with the known families, keys or names.
 [[nodiscard]] Result<Platform> load_platform(std::string_view spec, const PlatformChanges& changes = {});
 
+// The files that load_platform() opens for these arguments, and what a replay may open for the platform. Names as the
+// platform gives them, each once: its own file, that of its node, and values of its keys and the rules of its
+// collectives, which need not be files. Errors: the platform's, as far as they show before it is built.
+[[nodiscard]] Result<std::vector<std::string>> platform_files(std::string_view spec,
+                                                              const PlatformChanges& changes = {});
+
 // Rank -> host, for one job on an empty machine; placement.hpp has the maps, the errors, and more than one
 // job.
 [[nodiscard]] Result<std::vector<HostId>> place_ranks(const Platform& platform, std::uint32_t ranks,

@@ -229,7 +229,9 @@ Result<PlatformSource> read_source(std::string_view spec) {
     }
   if (looks_like_file) {
     WEFT_ASSIGN(const std::string text, read_text(path, 1ULL << 26));
-    return parse_textproto(path, text);
+    auto source = parse_textproto(path, text);
+    if (source) source->file = path;
+    return source;
   }
   return bad_input({}, shorthand ? "unknown topology" : "unknown platform",
                    shorthand ? std::string(head) : path, list_of_names(spec));

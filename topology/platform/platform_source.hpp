@@ -18,6 +18,7 @@ namespace weft::topology {
 struct PlatformSource {
   std::string name;
   std::string where;  // of the whole
+  std::string file;   // that it was read from; empty: none
   proto::Platform message;
   std::string family;
   std::string family_where;
