@@ -10,6 +10,7 @@
 #include "hpl_gen/grid.hpp"
 #include "network/sharing.hpp"
 #include "predict/hpl_exchanges.hpp"
+#include "predict/hpl_peak.hpp"
 #include "predict/hpl_windows.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
@@ -121,8 +122,10 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   std::vector<HostId> hosts = placement;
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  WEFT_ASSIGN(const auto clock, replay::KernelClock::create(platform));
+  const HplPeak peak(platform, clock, config);
   for (const HostId h : hosts)
-    out.peak_gflops += platform.speed(h).value() * 1e-9 * static_cast<double>(platform.ranks_per_host);
+    out.peak_gflops += peak.rank(h) * 1e-9 * static_cast<double>(platform.ranks_per_host);
   out.efficiency = out.gflops / out.peak_gflops;
 
   WEFT_TRY(check_time(out));
@@ -245,9 +248,10 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
       machine.panel_link = Bandwidth(r);
   }
   out.phases = hpl_gen::phase_model(machine, phases).gflops;
+  const HplPeak rank_peak(platform, clock, config);
   double peak = 0, memory = 0;
   for (const HostId h : placement) {
-    peak += platform.speed(h).value();
+    peak += rank_peak.rank(h);
     memory += platform.compute.memory_bandwidth / static_cast<double>(std::max(1u, platform.ranks_per_host));
   }
   out.hpl = hpl_gen::hpl_gflops(config.n, hpl_gen::netlib_seconds(run, out.gamma, layers.back().net));

@@ -17,6 +17,7 @@
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
+#include "predict/hpl_peak.hpp"
 #include "predict/hpl_prediction.hpp"
 #include "predict/run_facts.hpp"
 #include "report/hpl_report.hpp"
@@ -111,7 +112,9 @@ Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask
     text +=
         (text.empty() ? "" : "\n") +
         report::closed_forms_text(task.configs, closed, predict::platform_label(task.platform), text_width());
-    add_warnings(warnings, placement_warnings(task, options), task, tasks.size() == 1);
+    std::vector<std::string> of_task = predict::peak_warnings(task.platform, task.configs);
+    for (std::string& w : placement_warnings(task, options)) of_task.push_back(std::move(w));
+    add_warnings(warnings, std::move(of_task), task, tasks.size() == 1);
   }
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   j["warnings"] = warnings;
@@ -188,6 +191,8 @@ Result<void> run(Options& o) {
     for (const auto& config : task.configs) widths.push_back(config.nb);
     std::vector<std::string> of_task = predict::device_warnings(task.platform, task.chosen.dat.program);
     for (std::string& w : predict::width_warnings(task.platform, widths)) of_task.push_back(std::move(w));
+    for (std::string& w : predict::peak_warnings(task.platform, task.configs))
+      of_task.push_back(std::move(w));
     if (options.noise && !task.platform.compute.has_noise()) of_task.emplace_back(topology::kNoNoise);
     for (std::string& w : placement_warnings(task, options)) of_task.push_back(std::move(w));
     add_warnings(warnings, std::move(of_task), task, tasks.size() == 1);

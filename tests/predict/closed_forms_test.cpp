@@ -1,11 +1,18 @@
 // What the closed forms of a prediction take from the platform and the run.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "predict/hpl_peak.hpp"
 #include "predict/hpl_prediction.hpp"
 #include "tests/predict/support.hpp"
 
 namespace weft::predict {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // Four nodes of four ranks on a 4 x 4 grid: which ranks share a port decides the phase model.
 TEST(ClosedForms, ThePhaseModelLaysTheGridOnNodesAsTheProgramDoes) {
@@ -28,6 +35,48 @@ TEST(ClosedForms, ThePhaseModelLaysTheGridOnNodesAsTheProgramDoes) {
   const double squares = phases(ProcessMap::kColumnMajor, 2, 2);
   EXPECT_NE(squares, columns);
   EXPECT_NE(squares, rows);
+}
+
+// Kernels as weft fit writes them say nothing of a speed: the default of 10 Gflop/s is no peak of theirs.
+TEST(ClosedForms, WithoutASpeedThePeakIsThatOfDgemm) {
+  const std::string kernels = R"(kernel { name: "dgemm" intercept: "2.4us" mnk: "70ps" }
+                                 kernel { name: "dtrsm_left" mnk: "36ps" })";
+  const hpl_gen::HplConfig config{.n = 1500, .nb = 128, .p = 2, .q = 2};
+  const double rate = 2 / 70e-12;
+  const auto platform = crossbar_of(4, kernels);
+  const auto run = predict_hpl(config, platform, {});
+  const auto forms = closed_forms(config, platform, {});
+  ASSERT_TRUE(run && forms);
+  EXPECT_NEAR(run->peak_gflops, 4 * rate * 1e-9, 1e-4);
+  EXPECT_GT(run->efficiency, 0.1);
+  EXPECT_LT(run->efficiency, 1);
+  EXPECT_GT(forms->roofline, run->gflops);
+  EXPECT_THAT(
+      peak_warnings(platform, {config}),
+      ElementsAre("the platform gives no speed: its peak is what its dgemm does, 28.6 Gflop/s a rank at "
+                  "NB = 128, not the default of 10 Gflop/s"));
+
+  // What is given is the peak, and told of where it is none.
+  const auto given = crossbar_of(4, "speed: \"20Gflops\" " + kernels);
+  const auto low = predict_hpl(config, given, {});
+  ASSERT_TRUE(low);
+  EXPECT_DOUBLE_EQ(low->peak_gflops, 80);
+  EXPECT_THAT(
+      peak_warnings(given, {config}),
+      ElementsAre("the platform's speed of 20 Gflop/s a rank is less than its dgemm does, 28.6 Gflop/s at "
+                  "NB = 128: shares of the peak and the roofline are of that speed and may be exceeded"));
+  EXPECT_THAT(peak_warnings(crossbar_of(4, "speed: \"30Gflops\" " + kernels), {config}), IsEmpty());
+  EXPECT_THAT(peak_warnings(crossbar_of(4, ""), {config}), IsEmpty());
+  // A share of the speed is no rate of its own.
+  EXPECT_THAT(peak_warnings(crossbar_of(4, "kernel { name: \"dgemm\" efficiency: \"0.9\" }"), {config}),
+              IsEmpty());
+  for (const char* built_in : {"dahu", "dahu-2019-04", "frontera", "pupmaya", "torus-16"})
+    EXPECT_THAT(peak_warnings(platform_of(built_in), {config}), IsEmpty()) << built_in;
+  // Hosts of a group have the group's.
+  const auto mixed = crossbar_of(4, kernels + " group { hosts: \"1\" speed: \"40Gflops\" }");
+  const auto of_mixed = predict_hpl(config, mixed, {});
+  ASSERT_TRUE(of_mixed);
+  EXPECT_NEAR(of_mixed->peak_gflops, 3 * rate * 1e-9 + 40, 1e-4);
 }
 
 }  // namespace

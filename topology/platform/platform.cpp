@@ -95,6 +95,7 @@ Result<Platform> build_platform(const PlatformSource& s) {
   WEFT_ASSIGN(const FlopRate rate, speed != nullptr ? parse_flop_rate(speed->value, speed->where)
                                                     : parse_flop_rate(kDefaultSpeed, "speed"));
   p.host_speed = {rate.value()};
+  p.speed_assumed = speed == nullptr;
   WEFT_ASSIGN(const std::uint64_t ranks, params.integer_or("ranks_per_host", 1, kMaxRanksPerHost, 1));
   p.ranks_per_host = static_cast<std::uint32_t>(ranks);
   WEFT_ASSIGN(p.mpi, read_mpi(s));

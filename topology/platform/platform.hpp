@@ -58,6 +58,7 @@ struct Platform {
   std::string label;  // short name for tables that the user gave; may be empty
   Fabric fabric;
   std::vector<double> host_speed;  // flop/s per host, mean over its sockets; size 1 = all equal
+  bool speed_assumed = false;      // nobody gave it: kDefaultSpeed (params.hpp)
   std::uint32_t ranks_per_host = 1;
   MpiParameters mpi;
   ComputeModel compute;  // kernels; classes[0].speed = host_speed where all hosts are equal
