@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -25,7 +26,7 @@ class Field {
     std::vector<HplConfig> fresh;
     for (const HplConfig& c : configs) {
       if (index_of(c) || std::find(fresh.begin(), fresh.end(), c) != fresh.end()) continue;
-      if (stopped_ || tried_.size() + fresh.size() >= (all_exact() ? evaluations_ : budget_)) break;
+      if (stopped_ || tried_.size() + fresh.size() >= most()) break;
       fresh.push_back(c);
     }
     if (!fresh.empty()) {
@@ -48,6 +49,8 @@ class Field {
   }
   [[nodiscard]] std::vector<Candidate>& tried() { return tried_; }
   [[nodiscard]] bool stopped() const { return stopped_; }
+  // Candidates that the first round may have, those tried included.
+  [[nodiscard]] std::size_t most() const { return all_exact() ? evaluations_ : budget_; }
 
  private:
   [[nodiscard]] bool all_exact() const {
@@ -139,6 +142,42 @@ std::vector<std::string> untried_values(const SearchSpace& space, const std::vec
   return out;
 }
 
+// The values that candidates may have, each once; the base's own comes first, whether it is listed or not.
+template <class T>
+std::vector<T> choices(const std::vector<T>& values, const T& base) {
+  std::vector<T> out = {base};
+  for (const T& v : values)
+    if (std::ranges::find(out, v) == out.end()) out.push_back(v);
+  return out;
+}
+
+// How many candidates there are, as many as fit into the number.
+std::uint64_t count_of(const SearchSpace& space, const HplConfig& base) {
+  std::uint64_t count = 1;
+  (void)each_parameter(space, [&](const char*, const auto& values, const auto&, const auto& get) {
+    if (__builtin_mul_overflow(count, std::uint64_t{choices(values, get(base)).size()}, &count))
+      count = std::numeric_limits<std::uint64_t>::max();
+    return Result<void>();
+  });
+  return count;
+}
+
+// All of them, the last parameter's values next to each other.
+std::vector<HplConfig> all_of(const SearchSpace& space, const HplConfig& base) {
+  std::vector<HplConfig> out = {base};
+  (void)each_parameter(space, [&](const char*, const auto& values, const auto& set, const auto& get) {
+    std::vector<HplConfig> more;
+    for (const HplConfig& c : out)
+      for (const auto& v : choices(values, get(base))) {
+        more.push_back(c);
+        set(more.back(), v);
+      }
+    out = std::move(more);
+    return Result<void>();
+  });
+  return out;
+}
+
 }  // namespace
 
 Evaluate one_by_one(EvaluateOne evaluate) {
@@ -169,6 +208,10 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
           return {};
         }));
   }
+  // Where one parameter after the other ends, another pair of values may still be better.
+  out.candidates = count_of(space, base);
+  if (!first.empty() && !field.stopped() && out.candidates <= field.most())
+    WEFT_TRY(field.seen(all_of(space, base)));
   std::vector<Candidate> all = field.tried();
   out.evaluations = static_cast<int>(all.size());
   out.complete = !field.stopped();

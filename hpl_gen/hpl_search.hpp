@@ -3,6 +3,8 @@
 //  1. Coordinate descent from the base, few windows: one parameter after the other takes each of its values, the best
 //     stays, until a whole round changes nothing or the evaluations of this step are used up. NB, grid, map, DEPTH, BCAST and
 //     SWAP first, then N, then how a panel is factored, which is one parameter: NBMIN and PFACT decide together.
+//     Where there are no more candidates in all than this step may try, it tries the others as well: the best is then
+//     the best of all, not only better than what differs from it in one parameter.
 //  2. The best eighth of all that was seen (four at least), and the base, with twice the windows.
 //  3. The best two of these, and the base, with twice the windows again. The winner's gain is over the base there.
 // Candidates that were simulated in full keep their figure: they are not evaluated again, and as long as all are so nothing
@@ -53,6 +55,7 @@ struct SearchResult {
   Candidate base, best;            // of the last round
   std::vector<Candidate> ranking;  // all, by round (last first), then Gflop/s
   int evaluations = 0;
+  std::uint64_t candidates = 0;      // all that there are; more than `ranking`: the best is a local one
   bool complete = true;              // false: stopped by `evaluate`; what was found until then
   std::vector<std::string> untried;  // values that no candidate has, the evaluations were used up: "N 1000"
 };

@@ -142,6 +142,9 @@ Result<void> run(Options& o) {
   text += fmt::format("{}, {}, {} sharing; {}\n", counted(result.evaluations, "prediction"), what, model,
                       o.out.empty() ? "the HPL.dat is below, -o FILE writes it"
                                     : fmt::format("HPL.dat written to {}", o.out));
+  if (result.complete && result.candidates > result.ranking.size())
+    text += fmt::format("a local best: {} of {} were tried\n", result.ranking.size(),
+                        counted(result.candidates, "candidate"));
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   text += "\n";
   using report::Table;
@@ -211,6 +214,7 @@ Result<void> run(Options& o) {
   j["best_gflops"] = result.best.gflops;
   j["gain"] = gain;
   j["evaluations"] = result.evaluations;
+  j["candidates"] = result.candidates;
   j["hpl_dat"] = o.out.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(o.out);
   j["hpl_dat_text"] = dat;
   j["pivots"] = o.hpl.pivots;

@@ -70,7 +70,7 @@ TEST(HplSearch, TriesEveryValueOrSaysWhichItDidNot) {
     EXPECT_TRUE(all->untried.empty());
     EXPECT_EQ(calls, all->evaluations);
     // What was simulated in full is not evaluated again, and its predictions are spent on others.
-    EXPECT_EQ(calls, exact ? 6 : 6 + 3 + 3);
+    EXPECT_EQ(calls, exact ? 8 : 8 + 3 + 3);
     const auto few = search_hpl(base, space, 8, 3, one_by_one(evaluate));
     ASSERT_TRUE(few);
     EXPECT_EQ(few->untried.empty(), exact);
@@ -80,6 +80,46 @@ TEST(HplSearch, TriesEveryValueOrSaysWhichItDidNot) {
     EXPECT_EQ(search_hpl(base, space, 4, 3, one_by_one(evaluate))->untried.front(),
               exact ? "factorisation PFACT right NBMIN 8 RFACT crout NDIV 2" : "N 2000");
   }
+}
+
+// Two parameters of which each alone makes it worse, and both together make it best.
+TEST(HplSearch, TriesAllWhereTheyAreFewAndElseSaysOfHowManyItTriedSome) {
+  SearchSpace space;
+  space.n = {1000};
+  space.nb = {32, 64, 64, 128};
+  space.grids = {{2, 4}, {4, 2}};
+  space.bcast = {Bcast::k1Ring, Bcast::kLong};
+  space.depth = {0, 1};
+  const HplConfig base{.n = 1000, .nb = 32, .p = 2, .q = 4, .bcast = Bcast::k1Ring};
+  for (const bool exact : {false, true}) {
+    const EvaluateOne evaluate = [&](const HplConfig& c, int) -> Result<std::optional<Candidate>> {
+      const bool moved = c.p == 4, deep = c.depth == 1;
+      const double gflops = static_cast<double>(c.nb) / 100 + (moved && deep ? 5 : moved || deep ? -5 : 0);
+      return std::optional<Candidate>(Candidate{c, gflops, exact ? 0.0 : 0.1, 0, exact});
+    };
+    // 3 x 2 x 2 x 2, and what is put aside for more windows.
+    const auto all = search_hpl(base, space, 40, 3, one_by_one(evaluate));
+    ASSERT_TRUE(all);
+    EXPECT_EQ(all->candidates, 24u);
+    EXPECT_EQ(all->ranking.size(), 24u);
+    EXPECT_EQ(all->best.config.p, 4);
+    EXPECT_EQ(all->best.config.depth, 1);
+    EXPECT_LE(all->evaluations, 40);
+    const auto few = search_hpl(base, space, 23, 3, one_by_one(evaluate));
+    ASSERT_TRUE(few);
+    EXPECT_EQ(few->candidates, 24u);
+    EXPECT_LT(few->ranking.size(), 24u);
+    EXPECT_EQ(few->best.config.p, 2);
+  }
+  // A value of the base that the lists do not have is one more.
+  HplConfig other = base;
+  other.nb = 48;
+  const auto r = search_hpl(other, space, 100, 3, one_by_one([](const HplConfig& c, int) {
+                              return Result<std::optional<Candidate>>(Candidate{c, 1, 0.0, 0, true});
+                            }));
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->candidates, 32u);
+  EXPECT_EQ(r->ranking.size(), 32u);
 }
 
 TEST(HplSearch, StoppedAnywhereItKeepsWhatItHas) {
