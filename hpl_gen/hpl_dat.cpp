@@ -23,6 +23,8 @@ constexpr std::int64_t kMaxInt = 2147483647;  // HPL counts in int
 constexpr std::int64_t kMaxOrder = kMaxInt - 1;
 constexpr std::int64_t kMaxNb = 32768;
 constexpr std::int64_t kMaxDepth = 64;
+// What fgets(line, HPL_LINE_MAX - 2, file) reads at once, the end of the line included; the rest is its next line.
+constexpr std::size_t kMostOfLine = 256 - 2 - 1;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
 
@@ -51,7 +53,12 @@ class Lines {
                        std::string(meaning));
     const std::size_t end = text_.find('\n');
     const std::string_view line = text_.substr(0, end);
-    text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
+    const std::size_t whole = end == std::string_view::npos ? text_.size() : end + 1;
+    if (whole > kMostOfLine)
+      return error(kMostOfLine - 1, "HPL would take the rest of a line that is too long for the next line",
+                   fmt::format("{} characters", line.size()),
+                   fmt::format("at most {}, the end of the line included", kMostOfLine));
+    text_.remove_prefix(whole);
     return line;
   }
   Error error(std::size_t at, std::string what, std::string_view got, std::string expected) const {

@@ -1,6 +1,7 @@
 // HPL.dat: read as HPL reads it, written back, refused with a position.
 #include "hpl_gen/hpl_dat.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -141,6 +142,23 @@ TEST(HplDat, BlanksThatHplMisreadsAreRefused) {
   // HPL steps over "29" and one blank from the line's start and reads "9" next.
   EXPECT_THAT(with(6, "   29 30000").error().message(), HasSubstr("HPL would misread value 2 of N"));
   EXPECT_TRUE(with(6, "29  30000  Ns"));
+}
+
+TEST(HplDat, ALineThatHplWouldCutIsRefused) {
+  // fgets() takes 253 bytes at most: 252 and the line feed.
+  const auto padded = [](std::string line, std::size_t size) {
+    line.resize(size, 'x');
+    return line;
+  };
+  for (const std::size_t line : {1, 2, 6, 29}) {
+    const std::string text = lines()[line - 1] + ' ';
+    EXPECT_TRUE(with(line, padded(text, 252))) << line;
+    EXPECT_EQ(with(line, padded(text, 253)).error().message(),
+              fmt::format("HPL.dat:{}:253: error: HPL would take the rest of a line that is too long for the "
+                          "next line; got \"253 characters\"; expected at most 253, the end of the line "
+                          "included",
+                          line));
+  }
 }
 
 TEST(HplDat, DamagedTextIsReadOrRefusedWithAPosition) {
