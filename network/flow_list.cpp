@@ -116,6 +116,9 @@ Result<std::vector<FlowRequest>> parse_flow_list(std::string_view text, std::str
   }
   if (columns.empty())
     return bad_input(std::string(file) + ":1:1", "no header line", {}, std::string(kHeaders));
+  if (flows.empty())
+    return bad_input(fmt::format("{}:{}:1", file, csv.line() + 1), "no flows", {},
+                     "a line for each flow below the header line");
   return flows;
 }
 

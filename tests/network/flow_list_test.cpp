@@ -42,6 +42,8 @@ TEST_F(FlowList, ReadsBareNumbersInAnyColumnOrder) {
 TEST_F(FlowList, NamesFileLineAndColumnOfEachFault) {
   EXPECT_EQ(error(""),
             "F.csv:1:1: error: no header line; expected src,dst,bytes,start or src,dst,bytes_B,start_s");
+  EXPECT_EQ(error("\nsrc,dst,bytes,start\n"),
+            "F.csv:3:1: error: no flows; expected a line for each flow below the header line");
   EXPECT_TRUE(error("src,dst,size,start\n").starts_with("F.csv:1:9: error: unknown column; got \"size\""));
   EXPECT_TRUE(error("src,dst,bytes,bytes_B\n").starts_with("F.csv:1:15: error: column given twice"));
   EXPECT_TRUE(error("src,dst,bytes\n").starts_with("F.csv:1:1: error: a column is missing"));
