@@ -48,10 +48,10 @@ bool Doctor::receive(std::uint32_t r, Rank& me, const Op& op, std::span<const st
     me.current_done = false;
     Posted p{op.tag, op.amount, me.index(), kCurrent, me.next_order++};
     if (!any) {
-      post_from(r, op.comm, op.peer, p);
+      matching_.post(op.comm, static_cast<std::uint32_t>(op.peer), r, p);
     } else if (!list.empty()) {
       p.tag = static_cast<std::int32_t>(list[1]);
-      post_from(r, op.comm, static_cast<std::int32_t>(list[0]), p);
+      matching_.post(op.comm, static_cast<std::uint32_t>(list[0]), r, p);
     } else {
       post_wildcard(r, {p, op.comm});
     }
@@ -61,15 +61,8 @@ bool Doctor::receive(std::uint32_t r, Rank& me, const Op& op, std::span<const st
 
 bool Doctor::probe(std::uint32_t r, Rank& me, const Op& op, std::int64_t source, std::int64_t tag) {
   if (source == kProcNull) return true;
-  const auto there = [&](std::int64_t s) {
-    const Channel* c = find_channel(op.comm, static_cast<std::uint32_t>(s), r);
-    return c != nullptr && std::ranges::any_of(c->unexpected, [&](const Message& m) {
-             return (tag == kAnyTag || m.tag == tag) && !held(me, op.comm, m.tag, UINT64_MAX);
-           });
-  };
   me.issued = true;
-  if (source >= 0) return there(source);
-  return std::ranges::any_of(trace_.communicators()[op.comm.index()].members, there);
+  return matching_.sees(op.comm, source, r, tag);
 }
 
 void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot, std::uint64_t index,
@@ -87,7 +80,8 @@ void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot,
     const bool sync = op.kind == OpKind::issend || op.kind == OpKind::ssend_init;
     const bool buffered = op.kind == OpKind::ibsend || op.kind == OpKind::bsend_init;
     q.done = !sync && (!synchronous_ || buffered);
-    return deliver(r, op, index, q.done ? Message::kNobody : slot);
+    q.row = deliver(r, op, index, q.done ? Message::kNobody : slot);
+    return;
   }
   if (op.peer == kAnySource) {
     // Recorded with the receive, or with the completion that follows.
@@ -101,9 +95,10 @@ void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot,
     return;
   }
   q.done = false;
-  const Posted p{q.tag, op.amount, index, slot, me.next_order++};
+  q.order = me.next_order++;
+  const Posted p{q.tag, op.amount, index, slot, q.order};
   if (q.source >= 0)
-    post_from(r, op.comm, q.source, p);
+    q.row = matching_.post(op.comm, static_cast<std::uint32_t>(q.source), r, p);
   else
     post_wildcard(r, {p, op.comm});
 }
@@ -114,7 +109,7 @@ void Doctor::post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::
     error(r, me.index(), op,
           fmt::format("request {} is still in use by the {} at operation {}", op.request, op_name(q.op.kind),
                       q.index));
-    if (!q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
+    if (!q.done && is_receive_request(q.op.kind)) withdraw(r, q);
   }
   q = {};
   q.op = op;
@@ -142,28 +137,12 @@ void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const
     return error(r, me.index(), op, fmt::format("request {} does not exist", op.request));
   Request& q = it->second;
   if (op.kind == OpKind::cancel) {
-    if (q.active && !q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
+    if (q.active && !q.done && is_receive_request(q.op.kind)) withdraw(r, q);
     q.done = true;
     return;
   }
   // What was freed goes on (MPI completes it in the background); nobody waits for it any more.
-  if (q.active && !q.done && !is_nonblocking_collective(q.op.kind)) {
-    const bool receive = is_receive_request(q.op.kind);
-    const auto forget = [&](std::uint32_t& slot) {
-      if (slot == op.request) slot = Message::kNobody;
-    };
-    if (receive)
-      for (Wildcard& w : me.wild) forget(w.slot);
-    const auto peer = static_cast<std::uint32_t>(q.source);
-    if (q.source >= 0)
-      if (Channel* c = receive ? find_channel(q.op.comm, peer, r) : find_channel(q.op.comm, r, peer);
-          c != nullptr) {
-        if (receive)
-          for (Posted& p : c->posted) forget(p.slot);
-        else
-          for (Message& m : c->unexpected) forget(m.waiter);
-      }
-  }
+  if (q.active && !q.done && !is_nonblocking_collective(q.op.kind)) forget(r, q);
   me.requests.erase(it);
 }
 

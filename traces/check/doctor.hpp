@@ -1,8 +1,8 @@
 // The untimed run of all ranks behind check_trace (check.hpp): one Doctor, one run.
 //
 // step() takes one operation of one rank as far as MPI lets it; a rank that must wait is left and woken by
-// what it waits for. doctor.cpp runs the operations, doctor_matching.cpp matches, doctor_findings.cpp says what is
-// wrong with the state in which it all ended.
+// what it waits for. doctor.cpp runs the operations, matching.cpp matches, doctor_matching.cpp says what becomes of requests and
+// choices, doctor_findings.cpp what is wrong with the state in which it all ended.
 //
 // Matching follows MPI's progress rule: what is posted matches whether or not its rank is in a call.
 //  1. A receive whose source is known (its argument, or the match that was recorded) stands in the queue of its
@@ -29,6 +29,7 @@
 
 #include "traces/check/check.hpp"
 #include "traces/check/collective_check.hpp"
+#include "traces/check/matching.hpp"
 #include "traces/check/rank_program.hpp"
 
 namespace weft::traces::doctor {
@@ -60,35 +61,6 @@ class Findings {
   std::size_t limit_;
 };
 
-struct Message {
-  std::int32_t tag;
-  std::int64_t bytes;
-  std::uint64_t op;      // index of the send in its rank's program
-  std::uint32_t waiter;  // request slot, kCurrent, kPair or kNobody: who waits for the match
-  static constexpr std::uint32_t kNobody = 0xfffffffeu;
-  static constexpr std::uint32_t kPair = 0xfffffffdu;  // the send half of the rank's sendrecv
-};
-struct Posted {
-  std::int32_t tag;  // or kAnyTag
-  std::int64_t bytes;
-  std::uint64_t op;
-  std::uint32_t slot;   // kCurrent, or kNobody of a request that was freed
-  std::uint64_t order;  // among all receives of the rank
-  [[nodiscard]] bool accepts(std::int32_t message_tag) const { return tag == kAnyTag || tag == message_tag; }
-};
-struct Wildcard : Posted {
-  CommId comm;
-};
-// Messages from one rank to another in one communicator. A message and a receive that fit stand here together only
-// while an earlier wildcard holds the message.
-struct Channel {
-  std::uint32_t src;
-  std::uint32_t dst;
-  CommId comm;
-  std::vector<Message> unexpected;  // short: a deque of each would cost a kilobyte a channel
-  std::vector<Posted> posted;
-};
-
 struct Request {
   Op op;
   std::uint64_t index = 0;
@@ -98,7 +70,10 @@ struct Request {
   std::int32_t source = kAnySource;  // of a receive: where it is matched, kAnySource while it is a wildcard
   std::int32_t tag = kAnyTag;
   std::optional<Message> guess;  // the message of `source` that a choice gave to it
-  std::uint64_t instance = 0;    // of a non-blocking collective
+  // What stands in a queue for it while it is not done: a receive from `source`, or from any source by its order, or a message.
+  std::uint32_t row = kNoRow;
+  std::uint64_t order = 0;
+  std::uint64_t instance = 0;  // of a non-blocking collective
 };
 
 struct Rank {
@@ -116,7 +91,6 @@ struct Rank {
   std::uint64_t instance = 0;
   std::uint64_t next_order = 0;  // of the next receive
   std::size_t in_flight = 0;     // unreceived messages that it sent
-  std::vector<Wildcard> wild;    // posted and not matched, in order
   std::unordered_map<std::uint32_t, Request> requests;
   std::vector<std::uint32_t> region_stack;
   RankProgram program;
@@ -155,7 +129,13 @@ class Doctor {
         options_(std::move(options)),
         synchronous_(options_.synchronous),
         ranks_(trace.header().ranks),
-        collectives_(trace.communicators()) {}
+        collectives_(trace.communicators()),
+        matching_(
+            trace.header().ranks,
+            [this](CommId comm, std::uint32_t rank) { return collectives_.position(comm, rank); },
+            [this](const Channel& c, const Message& m, const Posted& p) { matched(c, m, p); }) {}
+  Doctor(const Doctor&) = delete;  // what matches tells this one
+  Doctor& operator=(const Doctor&) = delete;
 
   Result<void> run();
   [[nodiscard]] bool deadlocked() const { return deadlocked_; }
@@ -168,18 +148,6 @@ class Doctor {
   [[nodiscard]] std::uint64_t ops_done() const { return ops_done_; }
 
  private:
-  struct Key {
-    std::uint32_t comm, src, dst;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& k) const noexcept {
-      std::uint64_t h = (std::uint64_t{k.src} << 32 | k.dst) * 0x9e3779b97f4a7c15ULL;
-      h = (h ^ h >> 29 ^ k.comm) * 0xbf58476d1ce4e5b9ULL;
-      return h ^ h >> 32;
-    }
-  };
-
   // One operation of rank r. True if it is done, false if the rank must wait.
   bool step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
   bool send(std::uint32_t r, Rank& me, const Op& op);
@@ -193,38 +161,25 @@ class Doctor {
   void request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
 
   // ---- doctor_matching.cpp
-  Channel& channel(CommId comm, std::uint32_t src, std::uint32_t dst);
-  Channel* find_channel(CommId comm, std::uint32_t src, std::uint32_t dst) {
-    const auto it = channel_of_.find({comm.index(), src, dst});
-    return it == channel_of_.end() ? nullptr : &channels_[it->second];
-  }
-  void deliver(std::uint32_t src, const Op& op, std::uint64_t index, std::uint32_t waiter);
-  // A receive of rank r is there; notify() tells when it is matched, which may be at once.
-  void post_from(std::uint32_t r, CommId comm, std::int32_t source, const Posted& p);
+  // A message is there. Its row if it waits for a receive.
+  std::uint32_t deliver(std::uint32_t src, const Op& op, std::uint64_t index, std::uint32_t waiter);
   void post_wildcard(std::uint32_t r, const Wildcard& w);
   // The source and tag that the completion of `slot` names, if it stands in the block that is read.
   static std::optional<std::pair<std::int32_t, std::int32_t>> match_ahead(const Rank& me, std::uint32_t slot);
   // The completion of a wildcard says what it matched: source and tag.
   void recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                       std::int32_t tag);
-  void withdraw(std::uint32_t r, Rank& me, std::uint32_t slot, const Request& q);
-  [[nodiscard]] bool held(const Rank& k, CommId comm, std::int32_t tag, std::uint64_t order) const;
-  void match_channel(Channel& c);
-  void match_all(std::uint32_t r, CommId comm);
+  // ... it had another one by a choice: that goes back.
+  void correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
+                      std::int32_t tag);
+  void withdraw(std::uint32_t r, const Request& q);
+  void forget(std::uint32_t r, const Request& q);
   void may_choose(std::uint32_t r) {
     Rank& k = ranks_[r];
     if (k.choosing) return;
     k.choosing = true;
     choices_.push_back(r);
   }
-  // Messages that the first wildcard of rank r that has any accepts, as channels in order of members.
-  struct Option {
-    std::uint32_t rank;
-    std::size_t wild;
-    std::uint32_t channel;
-    std::size_t message;
-  };
-  void add_options(std::uint32_t r, std::vector<Option>& out);
   // Makes one choice; false if there is none to make.
   bool choose();
   void matched(const Channel& c, const Message& m, const Posted& p);
@@ -262,20 +217,18 @@ class Doctor {
   RunOptions options_;
   bool synchronous_;
   std::vector<Rank> ranks_;
-  std::unordered_map<Key, std::uint32_t, Hash> channel_of_;
-  std::deque<Channel> channels_;  // stable references, in order of first use
   CollectiveCheck collectives_;
+  Matching matching_;
   std::deque<std::uint32_t> ready_;
   std::deque<std::uint32_t> throttled_;
   std::deque<std::uint32_t> choices_;  // ranks with wildcards that a message may take
-  std::vector<Option> options_here_;
+  std::vector<Matching::Option> options_here_;
   std::vector<RankProgram::Fault> program_faults_;
   std::size_t choices_made_ = 0;
   bool real_choice_ = false;  // a choice had two options
   // Receivers (communicator, rank) for which a choice had one option while other choices stood open: a real choice if
   // a second source sends there at any time.
-  std::unordered_map<std::uint64_t, std::uint32_t> sources_;  // (comm, receiver) -> channels to it
-  std::unordered_set<std::uint64_t> lone_choices_;            // keys of sources_
+  std::unordered_set<std::uint64_t> lone_choices_;
   std::uint64_t faults_ = 0;
   std::uint64_t ops_done_ = 0;
   bool given_up_ = false;

@@ -161,26 +161,28 @@ void Doctor::finish() {
   }
   if (synchronous_) return;  // everything below was found with buffered sends
   report_denied_communicators();
-  for (const Channel& c : channels_) {
+  for (const Channel& c : matching_.channels()) {
     // In a deadlock the receiver may only not have come that far; what a finished rank left is unmatched for
     // certain.
     if (!ranks_[c.dst].ended) continue;
-    for (const Message& m : c.unexpected)
+    matching_.for_each_message(c, [&](const Message& m) {
       fault(c.src, m.op, "send",
             fmt::format("rank {} never receives this message (tag {}, {} bytes, communicator {})", c.dst,
                         m.tag, m.bytes, trace_.communicators()[c.comm.index()].name));
+    });
     if (!ranks_[c.src].ended) continue;
-    for (const Posted& p : c.posted)
+    matching_.for_each_receive(c, [&](const Posted& p) {
       if (p.slot != kCurrent)
         fault(c.dst, p.op, "receive",
               fmt::format("rank {} never sends a message with {} for it", c.src,
                           p.tag == kAnyTag ? "any tag" : fmt::format("tag {}", p.tag)));
+    });
   }
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     const Rank& me = ranks_[r];
     if (!me.ended) continue;
     if (!stuck)
-      for (const Wildcard& w : me.wild)
+      for (const auto& [order, w] : matching_.wildcards(r))
         fault(r, w.op, "receive",
               fmt::format("nobody sends a message with {} for it",
                           w.tag == kAnyTag ? "any tag" : fmt::format("tag {}", w.tag)));
