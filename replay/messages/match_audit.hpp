@@ -3,14 +3,16 @@
 // each in order.
 //  1. A receive takes no message while an earlier one of the same channel, that it would take, too, has none.
 //  2. A message goes to no receive while an earlier one of its receiver, that would take it, too, has none.
-// Complexity: O(what is pending of the channel and of the receiver) a match.
+// Earlier ones are found by what they take, in ordered sets: O(log pending) each.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "replay/messages/message.hpp"
@@ -45,9 +47,25 @@ class MatchAudit {
     std::int32_t source = 0, tag = 0;
     [[nodiscard]] bool takes(std::uint32_t from, std::uint32_t in, std::int32_t with) const;
   };
+  // The messages of a channel that have no receive.
+  struct Pending {
+    std::map<std::uint64_t, std::int32_t> tags;                                  // by number
+    std::set<std::pair<std::int32_t, std::uint64_t>> by_tag;                     // tag, number
+    [[nodiscard]] bool has_earlier(std::int32_t tag, std::uint64_t than) const;  // of that tag, or kAnyTag
+  };
+  // The receives of a rank that have no message.
+  struct Open {
+    std::map<std::uint64_t, Posted> receives;  // by number
+    std::set<std::tuple<std::uint32_t, std::int32_t, std::int32_t, std::uint64_t>>
+        by_kind;                                                  // context, source, tag, number
+    std::set<std::pair<std::uint32_t, std::uint64_t>> by_target;  // target, number
+    void add(std::uint64_t number, const Posted& p);
+    void remove(std::map<std::uint64_t, Posted>::iterator at);
+    [[nodiscard]] bool has_earlier(const Channel& channel, std::int32_t tag, std::uint64_t than) const;
+  };
   void tell(std::string what);
-  std::map<Channel, std::map<std::uint64_t, std::int32_t>> pending_;                   // tag by number
-  std::unordered_map<std::uint32_t, std::map<std::uint64_t, Posted>> open_;            // by rank and number
+  std::map<Channel, Pending> pending_;
+  std::unordered_map<std::uint32_t, Open> open_;                                       // by rank
   std::unordered_map<std::uint32_t, Sent> sent_;                                       // by row
   std::unordered_map<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>> posted_;  // by row: rank, number
   std::uint64_t next_ = 0;

@@ -4,10 +4,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
 #include "congestion/level_groups.hpp"
+#include "core/rng.hpp"
 #include "network/flow_audit.hpp"
 #include "network/network.hpp"
 #include "network/sharing.hpp"
@@ -18,6 +20,7 @@
 #include "tests/replay/well_formed.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/hosts.hpp"
+#include "tests/support/seed.hpp"
 #include "traces/synthetic/pattern.hpp"
 
 namespace weft::replay::verification_test {
@@ -275,6 +278,81 @@ TEST(Verification, AMessageThatOvertakesIsNoticed) {
     a.matched(0, 0);
     EXPECT_EQ(a.findings().wrong, 2u) << "nothing is left to match";
   }
+}
+
+// What is pending as plain lists, walked from the front.
+struct PlainAudit {
+  struct Sent {
+    std::uint32_t row, src;
+    std::int32_t tag;
+  };
+  struct Posted {
+    std::uint32_t row;
+    std::int32_t source, tag;
+    bool forgotten = false;  // nobody can take it back
+    [[nodiscard]] bool takes(const Sent& m) const {
+      return (source == traces::kAnySource || source == static_cast<std::int32_t>(m.src)) &&
+             (tag == traces::kAnyTag || tag == m.tag);
+    }
+  };
+  void matched(std::size_t m, std::size_t r) {
+    const Sent message = sent[m];
+    const Posted receive = posted[r];
+    wrong += !receive.takes(message);
+    wrong += std::any_of(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(m),
+                         [&](const Sent& x) { return x.src == message.src && receive.takes(x); });
+    wrong += std::any_of(posted.begin(), posted.begin() + static_cast<std::ptrdiff_t>(r),
+                         [&](const Posted& x) { return x.takes(message); });
+    sent.erase(sent.begin() + static_cast<std::ptrdiff_t>(m));
+    posted.erase(posted.begin() + static_cast<std::ptrdiff_t>(r));
+  }
+  std::vector<Sent> sent;
+  std::vector<Posted> posted;
+  std::uint64_t wrong = 0;
+};
+
+TEST(Verification, MatchesThatAreWrongAreCountedAsByWalkingAllThatIsPending) {
+  std::uint64_t wrong = 0;
+  for (const std::uint64_t seed : support::seeds_to(200)) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    Rng rng(seed);
+    MatchAudit a;
+    PlainAudit plain;
+    for (std::uint32_t row = 0; row < 120; ++row) {
+      const auto src = static_cast<std::uint32_t>(rng.below(2));
+      const auto tag = static_cast<std::int32_t>(rng.below(3));
+      if (const std::uint64_t kind = rng.below(9); kind < 4) {
+        a.sent(row, message(src, 1, tag));
+        plain.sent.push_back({row, src, tag});
+      } else if (kind < 8) {
+        const std::int32_t from = rng.below(4) == 0 ? traces::kAnySource : static_cast<std::int32_t>(src);
+        const std::int32_t with = rng.below(4) == 0 ? traces::kAnyTag : tag;
+        a.posted(row, PostedRecv{1, 0, from, with, 8, Target{row}, 0, kNone, kNone});
+        plain.posted.push_back({row, from, with});
+      } else if (!plain.posted.empty()) {
+        const std::size_t r = rng.below(plain.posted.size());
+        const Target target{plain.posted[r].row};
+        if (rng.below(2) == 0) {
+          a.forgotten(1, target);
+          plain.posted[r].forgotten = true;
+        } else {
+          a.withdrawn(1, target);
+          if (plain.posted[r].forgotten)
+            ++plain.wrong;
+          else
+            plain.posted.erase(plain.posted.begin() + static_cast<std::ptrdiff_t>(r));
+        }
+      }
+      while (!plain.sent.empty() && !plain.posted.empty() && rng.below(3) != 0) {
+        const std::size_t m = rng.below(plain.sent.size()), r = rng.below(plain.posted.size());
+        a.matched(plain.sent[m].row, plain.posted[r].row);
+        plain.matched(m, r);
+        ASSERT_EQ(a.findings().wrong, plain.wrong);
+      }
+    }
+    wrong += plain.wrong;
+  }
+  EXPECT_GT(wrong, 0u);
 }
 
 TEST(Verification, AClockThatGoesBackIsNoticed) {
