@@ -68,15 +68,15 @@ void Matcher::unlink_message(std::uint32_t i) {
   --unexpected_;
 }
 
-bool Matcher::withdraw(std::uint32_t rank, Target target) {
-  const std::uint32_t r = receives().find_live(
-      [&](const PostedRecv& v) { return v.rank == rank && v.target.value == target.value; });
-  if (r == kNone) return false;
-  const PostedRecv& v = receives()[r];
+bool Matcher::withdraw(std::uint32_t r, std::uint32_t rank, Target target) {
+  if (r >= receives().rows()) return false;
+  PostedRecv& v = receives()[r];
+  if (v.rank != rank || v.target.value != target.value) return false;
   if (v.source == kAnySource)
     unlink_from_receiver(r);
   else
     queues_.remove_receive(queues_.find(static_cast<std::uint32_t>(v.source), v.rank, v.context), r);
+  v.target = {};
   receives().give(r);
   return true;
 }

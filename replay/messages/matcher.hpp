@@ -49,8 +49,9 @@ class Matcher {
   // A receive is posted. Returns the unexpected message that it takes (unqueued), or kNone: then it is
   // queued.
   [[nodiscard]] std::uint32_t post(std::uint32_t recv);
-  // Takes back a posted receive of that target, if nothing matched it yet. O(posted receives).
-  bool withdraw(std::uint32_t rank, Target target);
+  // Takes back the receive of that target, a request, that was posted as row `recv`, if nothing matched it yet. A row that was
+  // given back has another target, or is a receive of another.
+  bool withdraw(std::uint32_t recv, std::uint32_t rank, Target target);
   // Earliest unexpected message that a probe accepts, or kNone. Does not remove it.
   [[nodiscard]] std::uint32_t peek(std::uint32_t rank, std::uint32_t context, std::int32_t source,
                                    std::int32_t tag);

@@ -108,13 +108,6 @@ class Pool {
     for (std::size_t i = 0; i < live.size(); ++i)
       if (live[i]) f(rows_[i]);
   }
-  template <class F>
-  [[nodiscard]] std::uint32_t find_live(F accepts) const {
-    const auto live = live_rows();
-    for (std::size_t i = 0; i < live.size(); ++i)
-      if (live[i] && accepts(rows_[i])) return static_cast<std::uint32_t>(i);
-    return kNone;
-  }
   // Marks which rows are in use (slow; for reports).
   [[nodiscard]] std::vector<bool> live_rows() const {
     std::vector<bool> live(rows_.size(), true);

@@ -1,6 +1,7 @@
 #include "replay/messages/transfers.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "replay/messages/flow_terms.hpp"
 #include "replay/messages/match_audit.hpp"
@@ -75,8 +76,8 @@ void Transfers::delivered(std::uint32_t i, std::uint32_t r) {
   match(i, r, false);
 }
 
-void Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
-                          std::int64_t bytes, Target target) {
+std::uint32_t Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context,
+                                   std::int32_t tag, std::int64_t bytes, Target target) {
   ranks_[rank].computed = false;
   const std::uint32_t r = matcher_.receives().take();
   PostedRecv& v = matcher_.receives()[r];
@@ -85,7 +86,10 @@ void Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t
   if (options_.on_match) note_posted(r, rank);
   if (source == traces::kAnySource) hindsight_.depends_on_time();
   hindsight_.posted(r, rank, target);
-  if (const std::uint32_t m = matcher_.post(r); m != kNone) match(m, r, true);
+  const std::uint32_t m = matcher_.post(r);
+  if (m == kNone) return r;
+  match(m, r, true);
+  return kNone;
 }
 
 void Transfers::note_posted(std::uint32_t r, std::uint32_t rank) {
@@ -102,7 +106,8 @@ void Transfers::show_match(const Message& m, std::uint32_t r) {
 // Message i belongs to receive r, whose row is given back. The later of the two sides is this instant.
 void Transfers::match(std::uint32_t i, std::uint32_t r, bool late) {
   if (audit_ != nullptr) audit_->matched(i, r);
-  const Target target = matcher_.receives()[r].target;
+  // The row is nobody's from here on: withdraw() looks whose it is.
+  const Target target = std::exchange(matcher_.receives()[r].target, Target{});
   Message& m = messages_[i];
   if (m.bytes > matcher_.receives()[r].bytes) ++truncated_;
   matcher_.receives().give(r);
@@ -181,8 +186,8 @@ void Transfers::arrive(std::uint32_t i) {
   may_be_seen(n.dst);
 }
 
-bool Transfers::withdraw(std::uint32_t rank, Target target) {
-  const bool taken = matcher_.withdraw(rank, target);
+bool Transfers::withdraw(std::uint32_t recv, std::uint32_t rank, Target target) {
+  const bool taken = matcher_.withdraw(recv, rank, target);
   if (taken && audit_ != nullptr) audit_->withdrawn(rank, target);
   return taken;
 }

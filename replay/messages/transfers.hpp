@@ -72,12 +72,13 @@ class Transfers {
   // ---- What ranks and collectives do. `context`: communicator, with the top bit set for messages of a collective.
   void post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
                  std::int64_t bytes, traces::OpKind kind, Target target);
-  void post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
-                 std::int64_t bytes, Target target);
+  // Returns the row that it is posted as, kNone if it met its message at once.
+  std::uint32_t post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
+                          std::int64_t bytes, Target target);
   // Nobody asks for that request any more: what is under way goes on, and nobody is told of its end. O(messages).
   void forget(std::uint32_t rank, Target target);
-  // Takes back the receive of that request, if nothing matched it yet.
-  bool withdraw(std::uint32_t rank, Target target);
+  // Takes back the receive of that request, if nothing matched it yet; `recv` is what post_recv() returned.
+  bool withdraw(std::uint32_t recv, std::uint32_t rank, Target target);
   // Tells `audit` of every send, receive and match; nothing else changes. REQUIRES: none yet.
   void audit(MatchAudit* audit) { audit_ = audit; }
 

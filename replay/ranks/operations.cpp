@@ -162,11 +162,12 @@ void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, cons
     k.requests.complete(slot, Requests::kNoMessage);
     return;
   }
-  if (k.requests.is_receive(slot))
-    transfers_.post_recv(r, op.peer, op.comm.index(), op.tag, op.amount, Target{slot});
-  else
-    transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, op.kind,
-                         Target{slot});
+  if (!k.requests.is_receive(slot))
+    return transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount,
+                                op.kind, Target{slot});
+  const std::uint32_t row =
+      transfers_.post_recv(r, op.peer, op.comm.index(), op.tag, op.amount, Target{slot});
+  if (row != kNone) k.requests.stands_in(slot, row);
 }
 
 Step Operations::isend(std::uint32_t r, Rank& k, const Op& op) {
@@ -211,7 +212,7 @@ Step Operations::cancel(std::uint32_t r, Rank& k, const Op& op) {
   if (k.requests.is_launched(op.request)) return not_for_launched(r, op, op.request);
   hindsight_.depends_on_time();
   if (k.requests.is_active(op.request) && k.requests.is_receive(op.request) &&
-      transfers_.withdraw(r, Target{op.request}))
+      transfers_.withdraw(k.requests.row(op.request), r, Target{op.request}))
     k.requests.complete(op.request, Requests::kNoMessage);
   return Step::kDone;
 }

@@ -68,6 +68,11 @@ class RequestRows {
   [[nodiscard]] const traces::Op& operation(std::uint32_t slot) const { return ops_[slot]; }
   [[nodiscard]] Note& note(std::int64_t slot) { return rows_[slot].note; }
 
+  // Where its receive waits, a number of whoever posted it, until it is complete; 0 if nobody said. REQUIRES: active.
+  void stands_in(std::uint32_t slot, std::uint32_t row) { rows_[slot].bytes = row; }
+  [[nodiscard]] std::uint32_t row(std::uint32_t slot) const {
+    return static_cast<std::uint32_t>(rows_[slot].bytes);
+  }
   // What comes of a request that no message ends: one to or from MPI_PROC_NULL, a receive that was cancelled.
   static constexpr std::int64_t kNoMessage = -1;
   // Its message is over; `bytes` came. True: somebody awaits it. REQUIRES: active.
@@ -147,7 +152,8 @@ class RequestRows {
     bool persistent = false;
     bool receive = false;
     bool launched = false;
-    std::int64_t bytes = 0;  // of a completed receive: its overhead is paid when it is waited for
+    std::int64_t bytes =
+        0;  // of a completed receive: its overhead is paid when it is waited for; of an active one: row()
     [[no_unique_address]] Note note;
     void start() {
       state = State::kActive;

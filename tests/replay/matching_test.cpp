@@ -365,5 +365,36 @@ TEST(BadOperations, PeersCommunicatorsAndSizesOutOfRangeAreBadInput) {
   EXPECT_FALSE(try_run(t, RawMode::kEager));
 }
 
+// Rows of posted receives are used again, so a cancel must know its own.
+TEST(Matching, ACancelTakesBackItsOwnReceiveWhateverStandsWhereItStood) {
+  MemoryTrace t(3);
+  t.p2p(0, OpKind::irecv, 1, 1, 8, CommId(0), 0);
+  t.p2p(0, OpKind::irecv, 1, 2, 8, CommId(0), 1);
+  t.add(0, op(OpKind::cancel, 0, 0, 0, 0));
+  t.wait(0, 0);
+  t.p2p(0, OpKind::irecv, 1, 3, 8, CommId(0), 0);  // where the first one stood
+  t.add(0, op(OpKind::cancel, 0, 0, 0, 1));
+  t.wait(0, 1);
+  t.wait(0, 0);
+  // Matched, its data under way, and its row that of a receive from another rank.
+  t.p2p(0, OpKind::irecv, 1, 4, 100'000'000, CommId(0), 5);
+  t.p2p(0, OpKind::recv, 2, 6, 8);
+  t.p2p(0, OpKind::irecv, 2, 7, 8, CommId(0), 6);
+  t.add(0, op(OpKind::cancel, 0, 0, 0, 5));
+  t.wait(0, 5);
+  t.wait(0, 6);
+  t.p2p(1, OpKind::send, 0, 3, 8);
+  t.p2p(1, OpKind::send, 0, 4, 100'000'000);
+  t.p2p(2, OpKind::recv, 1, 9, 8);
+  t.p2p(1, OpKind::send, 2, 9, 8);
+  t.p2p(2, OpKind::send, 0, 6, 8);
+  t.p2p(2, OpKind::send, 0, 7, 8);
+  for (const RawMode mode : {RawMode::kOff, RawMode::kEager, RawMode::kRendezvous}) {
+    const auto r = run(t, mode);
+    EXPECT_TRUE(r.finished) << r.deadlock.summary();
+    EXPECT_TRUE(r.warnings.empty()) << r.warnings.front();
+  }
+}
+
 }  // namespace
 }  // namespace weft::replay::matching_test
