@@ -23,6 +23,7 @@ class LinkLoads {
     for (const LinkId l : route) {
       Row& row = rows_[l.index()];
       if (row.changes.size() >= row.full) add_up(row);
+      if (row.changes.empty()) row.changes.reserve(kKept);
       row.changes.push_back({from, true});
       row.changes.push_back({to, false});
     }
@@ -41,7 +42,7 @@ class LinkLoads {
   }
 
  private:
-  static constexpr std::size_t kKept = 32;
+  static constexpr std::size_t kKept = 16;
   struct Change {
     Instant at;
     bool begins;
