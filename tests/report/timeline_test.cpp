@@ -371,21 +371,27 @@ TEST(Timeline, LoadOfLinksIsBoundedAndSaysWhatIsMissing) {
   EXPECT_EQ(load.link_bytes[load.links.back().index()], 1098u - (LinkLoadCollector::kLinksShown - 1) / 3);
 }
 
-// A message of 1 us, then computation: its link is empty from there on.
-TEST(LinkLoad, GoesToTheEndOfTheReplayWhereNothingIsSentAnyMore) {
+// A replay over all time that ends at `end`, of one message over two links of 1 GB/s.
+Timeline with_one_message(std::int64_t bytes, Duration arrived, Duration end) {
   const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
   const std::vector<HostId> hosts{HostId(0), HostId(1)};
   LinkLoadCollector collector(p.fabric, hosts, {});
   replay::MessageSeen m{};
   m.src = RankId(0);
   m.dst = RankId(1);
-  m.bytes = 1000;
-  m.arrived = SimTime(Duration(kMicro));
+  m.bytes = bytes;
+  m.arrived = SimTime(arrived);
   collector.add(m);
   Timeline t;
   t.to = SimTime(Duration::max());
-  t.end = SimTime(Duration(10 * kMicro));
-  t.load = collector.finish(Duration(10 * kMicro));
+  t.end = SimTime(end);
+  t.load = collector.finish(end);
+  return t;
+}
+
+// A message of 1 us, then computation: its link is empty from there on.
+TEST(LinkLoad, GoesToTheEndOfTheReplayWhereNothingIsSentAnyMore) {
+  const Timeline t = with_one_message(1000, Duration(kMicro), Duration(10 * kMicro));
   EXPECT_GT(t.load.bin * t.load.bins, Duration(10 * kMicro));
   EXPECT_LE(t.load.bin * (t.load.bins - 1), Duration(10 * kMicro));
   EXPECT_LE(t.load.bins, LinkLoadCollector::kBins);
@@ -394,8 +400,8 @@ TEST(LinkLoad, GoesToTheEndOfTheReplayWhereNothingIsSentAnyMore) {
   ASSERT_FALSE(steps.empty());
   EXPECT_EQ(steps.front().used, 10'000);
   EXPECT_EQ(steps.back().used, 0);
-  EXPECT_GE(steps.back().at, m.arrived);
-  EXPECT_LE(steps.back().at, m.arrived + t.load.bin);
+  EXPECT_GE(steps.back().at, SimTime(Duration(kMicro)));
+  EXPECT_LE(steps.back().at, SimTime(Duration(kMicro)) + t.load.bin);
 }
 
 // 7.5 MB from 0 to 2, and after 5 ms 2.5 MB from 1 to 2. Sharing 1 GB/s both end after 10 ms, and the link into 2 is full until
@@ -476,19 +482,7 @@ TEST(LinkLoad, IsAboveTheBandwidthWhereFlowsDoNotShareIt) {
 // A message that nobody receives can come after all ranks are done: the end of the replay cuts it, and what comes later is not put
 // before.
 TEST(LinkLoad, OfMessagesThatComeAfterTheEndIsWhatItWasUntilThen) {
-  const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
-  const std::vector<HostId> hosts{HostId(0), HostId(1)};
-  LinkLoadCollector collector(p.fabric, hosts, {});
-  replay::MessageSeen m{};
-  m.src = RankId(0);
-  m.dst = RankId(1);
-  m.bytes = 5000;
-  m.arrived = SimTime(Duration(10 * kMicro));
-  collector.add(m);
-  Timeline t;
-  t.to = SimTime(Duration::max());
-  t.end = SimTime(Duration(3 * kMicro));
-  t.load = collector.finish(Duration(3 * kMicro));
+  const Timeline t = with_one_message(5000, Duration(10 * kMicro), Duration(3 * kMicro));
   const auto steps = load_steps(t, 0);
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[0].used, 5000);
@@ -496,16 +490,7 @@ TEST(LinkLoad, OfMessagesThatComeAfterTheEndIsWhatItWasUntilThen) {
 }
 
 TEST(LinkLoad, GoesToTheEndOfTime) {
-  const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
-  const std::vector<HostId> hosts{HostId(0), HostId(1)};
-  LinkLoadCollector collector(p.fabric, hosts, {});
-  replay::MessageSeen m{};
-  m.src = RankId(0);
-  m.dst = RankId(1);
-  m.bytes = 1000;
-  m.arrived = SimTime(Duration::max());
-  collector.add(m);
-  const LinkLoad load = collector.finish(Duration::max());
+  const LinkLoad load = with_one_message(1000, Duration::max(), Duration::max()).load;
   EXPECT_EQ(load.links.size(), 2u);
   EXPECT_EQ(load.link_bytes[load.links.front().index()], 1000u);
 }
