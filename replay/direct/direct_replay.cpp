@@ -54,8 +54,7 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
               causes_, hindsight_, agenda_),
       overheads_(cost_.has_cpu_costs()),
       test_cost_(cost_.test()),
-      next_report_(options.on_progress ? 0 : kBeyond),
-      next_forget_(0) {}
+      next_report_(options.on_progress ? 0 : kBeyond) {}
 
 // Takes computations and polls that miss as one. True: a message may cut that short, so the rank waits for the network.
 bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {

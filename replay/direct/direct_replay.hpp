@@ -279,7 +279,7 @@ class DirectReplay final : private PollView {
   std::uint64_t links_entered_ = 0;  // without events
   std::uint64_t next_report_;        // operations; beyond all: nobody asks
   std::uint64_t rounds_ = 0;         // of collectives, over ranks
-  std::uint64_t next_forget_;        // operations and rounds
+  std::uint64_t next_forget_ = 0;    // operations and rounds
 };
 
 }  // namespace weft::replay
