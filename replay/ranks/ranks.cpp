@@ -14,7 +14,7 @@ Ranks::Ranks(traces::TraceReader& trace, Programs programs)
       rows_[r].program.attach(trace, RankId(r));
     else
       rows_[r].program = std::move(programs[r]);
-    ready_.push_back(r);
+    ready_.push(r);
   }
 }
 

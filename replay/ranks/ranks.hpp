@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/id_stack.hpp"
+#include "core/id_queue.hpp"
 #include "core/result.hpp"
 #include "replay/ranks/rank.hpp"
 #include "traces/trace.hpp"
@@ -41,24 +41,17 @@ class Ranks {
   };
   [[gnu::always_inline]] void make_ready(std::uint32_t r) {
     rows_[r].state = RankState::kReady;
-    ready_.push_back(r);
+    ready_.push(r);
   }
-  void make_collective_ready(std::uint32_t run) { ready_.push_back(run | kCollectiveBit); }
-  [[nodiscard]] bool any_ready() const { return ready_head_ < ready_.size(); }
+  void make_collective_ready(std::uint32_t run) { ready_.push(run | kCollectiveBit); }
+  [[nodiscard]] bool any_ready() const { return !ready_.empty(); }
   // That will be taken after `n` others; none: not so many can run.
   [[nodiscard]] std::optional<Runnable> ready_after(std::size_t n) const {
-    if (ready_.size() - ready_head_ <= n) return std::nullopt;
-    return Runnable{ready_[ready_head_ + n]};
+    if (ready_.size() <= n) return std::nullopt;
+    return Runnable{ready_[n]};
   }
   // REQUIRES: any_ready().
-  Runnable take_ready() {
-    const Runnable next{ready_[ready_head_++]};
-    if (ready_head_ == ready_.size()) {
-      ready_.clear();
-      ready_head_ = 0;
-    }
-    return next;
-  }
+  Runnable take_ready() { return Runnable{ready_.take()}; }
 
   void finish(Rank& k, Instant now) {
     k.state = RankState::kDone;
@@ -82,8 +75,7 @@ class Ranks {
 
   const traces::TraceReader& trace_;
   std::vector<Rank> rows_;
-  IdStack ready_;
-  std::size_t ready_head_ = 0;
+  IdQueue ready_;
   std::uint32_t left_;
   std::uint64_t ops_done_ = 0;
 };
