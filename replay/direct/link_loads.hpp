@@ -24,8 +24,8 @@ class LinkLoads {
       Row& row = rows_[l.index()];
       if (row.changes.size() >= row.full) add_up(row);
       if (row.changes.empty()) row.changes.reserve(kKept);
-      row.changes.push_back({from, true});
-      row.changes.push_back({to, false});
+      row.changes.push_back(Change(from, true));
+      row.changes.push_back(Change(to, false));
     }
   }
   // Nothing that is entered from now on starts before `t`.
@@ -43,9 +43,16 @@ class LinkLoads {
 
  private:
   static constexpr std::size_t kKept = 16;
-  struct Change {
-    Instant at;
-    bool begins;
+  // A flow begins or ends: in one word, twice its instant in ticks, and 1 where it begins. Of what happens at one instant ends come first.
+  class Change {
+   public:
+    Change(Instant at, bool begins) : word_(2 * at.since_start().ticks() + (begins ? 1 : 0)) {}
+    [[nodiscard]] Instant at() const { return Instant() + Elapsed::of_ticks(word_ >> 1); }
+    [[nodiscard]] bool begins() const { return (word_ & 1) != 0; }
+    friend bool operator<(Change a, Change b) { return a.word_ < b.word_; }
+
+   private:
+    network::Ticks word_;
   };
   struct Row {
     std::vector<Change> changes;  // not added up yet
@@ -56,17 +63,14 @@ class LinkLoads {
   };
   void add_up(Row& row) const {
     auto& changes = row.changes;
-    // Of what happens at one instant ends come first.
-    std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-      return a.at != b.at ? a.at < b.at : a.begins < b.begins;
-    });
+    std::sort(changes.begin(), changes.end());
     auto c = changes.begin();
-    for (; c != changes.end() && c->at < past_; ++c) {
-      if (c->begins) {
-        if (row.flows++ == 0) row.since = c->at;
+    for (; c != changes.end() && c->at() < past_; ++c) {
+      if (c->begins()) {
+        if (row.flows++ == 0) row.since = c->at();
         row.peak = std::max(row.peak, row.flows);
       } else if (--row.flows == 0) {
-        row.busy += c->at - row.since;
+        row.busy += c->at() - row.since;
       }
     }
     changes.erase(changes.begin(), c);
