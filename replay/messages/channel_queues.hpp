@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/large_blocks.hpp"
 #include "replay/messages/linked_rows.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/tag_index.hpp"
@@ -131,6 +132,7 @@ class ChannelQueues {
   [[nodiscard]] const Pool<Receive>& receives() const { return receives_; }
 
  private:
+  using Table = std::vector<Channel, LargeBlocks<Channel>>;
   [[nodiscard]] static int shift_of(std::size_t slots) { return 64 - std::countr_zero(slots); }
   [[nodiscard]] bool accepts(std::uint32_t r, std::int32_t tag) const {
     return receives_[r].tag == tag || receives_[r].tag == traces::kAnyTag;
@@ -163,7 +165,7 @@ class ChannelQueues {
   void rebuild() {
     std::size_t live = 0;
     for (const Channel& c : channels_) live += c.pair != Channel::kFree && !c.idle(past_);
-    std::vector<Channel> old(live * 3 > channels_.size() ? channels_.size() * 2 : channels_.size());
+    Table old(live * 3 > channels_.size() ? channels_.size() * 2 : channels_.size());
     old.swap(channels_);
     shift_ = shift_of(channels_.size());
     used_ = live;
@@ -173,8 +175,8 @@ class ChannelQueues {
 
   Pool<Message>& messages_;
   Pool<Receive> receives_;
-  std::vector<Channel> channels_;  // open addressing, power of two
-  int shift_;                      // of 64 bits, to as many as number its slots
+  Table channels_;  // open addressing, power of two
+  int shift_;       // of 64 bits, to as many as number its slots
   std::size_t used_ = 0;
   Instant past_;
   std::uint64_t steps_ = 0;

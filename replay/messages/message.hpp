@@ -6,6 +6,7 @@
 
 #include "core/id.hpp"
 #include "core/id_stack.hpp"
+#include "core/large_blocks.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/time.hpp"
 
@@ -116,7 +117,7 @@ class Pool {
   }
 
  private:
-  std::vector<T> rows_;
+  std::vector<T, LargeBlocks<T>> rows_;
   IdStack free_;
 };
 

@@ -20,7 +20,7 @@ void RouteCache::insert(std::uint64_t key, RouteId id) {
 }
 
 void RouteCache::grow() {
-  std::vector<Slot> old(slots_.size() * 2, Slot{kEmpty, 0, 0});
+  Table<Slot> old(slots_.size() * 2, Slot{kEmpty, 0, 0});
   old.swap(slots_);
   for (const Slot& s : old)
     if (s.key != kEmpty) insert(s.key, s.id);

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "core/large_blocks.hpp"
 #include "topology/fabric.hpp"
 
 namespace weft::topology {
@@ -65,6 +66,8 @@ class RouteCache {
     Kind kind = Kind::kUnreachable;
     std::array<LinkId, kShort> links;
   };
+  template <class T>
+  using Table = std::vector<T, LargeBlocks<T>>;
   static_assert(sizeof(Slot) == 16 && sizeof(Entry) == 64);
   [[nodiscard]] std::span<const LinkId> links_of(const Entry& e) const {
     if (e.length <= kShort) [[likely]]
@@ -89,9 +92,9 @@ class RouteCache {
   void insert(std::uint64_t key, RouteId id);
   const Fabric& fabric_;
   std::size_t max_routes_;
-  std::vector<Slot> slots_;  // open addressing, power of two
-  std::vector<Entry> entries_;
-  std::vector<LinkId> arena_;  // links of long routes
+  Table<Slot> slots_;  // open addressing, power of two
+  Table<Entry> entries_;
+  Table<LinkId> arena_;        // links of long routes
   std::vector<LinkId> found_;  // by the routing
   std::uint32_t epoch_ = 0;
 };
