@@ -2,9 +2,7 @@
 //
 // Most routings know one route a pair of hosts: it is searched once (topology::RouteCache), and mostly the channel of
 // the message remembers it, so a message costs no search at all. Where the routing decides for every message
-// (topology::RouteScope), its choice belongs to the message from choose() until give_back(), and the router counts for
-// it how many messages are on each link, those that still wait out their latency included: what starts at one instant
-// sees each other.
+// (topology::RouteScope), its choice belongs to the message from choose() until give_back() (topology::MessageRoutes).
 //
 // Within a host a message takes the link between its two sockets, where there is one (topology::SocketRoutes), whatever the
 // routing, or none.
@@ -14,11 +12,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "network/network.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
+#include "topology/routing/message_routes.hpp"
 #include "topology/routing/route_cache.hpp"
 #include "topology/routing/socket_routes.hpp"
 
@@ -63,7 +63,7 @@ class MessageRouter {
   [[nodiscard]] Route chosen(std::uint32_t i) { return chooses(i) ? own(i) : of_pair(messages_[i]); }
   // The data of message `i` have left its links.
   void give_back(std::uint32_t i) {
-    if (by_message_) give_back_own(i);
+    if (by_message_) own_->give_back(i);
   }
   // A hint to the processor: the route of m will be asked for soon.
   void prefetch(const Message& m) const {
@@ -77,7 +77,6 @@ class MessageRouter {
   }
   [[nodiscard]] Route choose_own(std::uint32_t i);
   [[nodiscard]] Route own(std::uint32_t i) const;
-  void give_back_own(std::uint32_t i);
 
   const topology::Fabric& fabric_;
   const std::vector<HostId>& placement_;
@@ -87,10 +86,7 @@ class MessageRouter {
   topology::RouteCache pairs_;
   topology::SocketRoutes sockets_;
   bool by_message_;
-  // Only where the routing decides for every message.
-  std::uint64_t decided_ = 0;
-  std::vector<std::vector<LinkId>> own_;  // by message
-  std::vector<std::uint32_t> load_;       // messages by link
+  std::optional<topology::MessageRoutes> own_;  // only where the routing decides for every message
 };
 
 }  // namespace weft::replay
