@@ -8,11 +8,15 @@
 #include "core/check.hpp"
 #include "network/event_queue.hpp"
 #include "network/sharing.hpp"
+#include "topology/routing/route_latency.hpp"
 
 namespace weft::network {
 namespace {
 
-enum class FlowEvent : std::uint8_t { kArrival };  // index = flow: its latency is paid
+enum class FlowEvent : std::uint8_t {
+  kStart,   // index: the flow; its links are chosen
+  kArrival  // its latency is paid
+};
 
 }  // namespace
 
@@ -23,21 +27,59 @@ Result<FlowRun> FlowRun::create(std::string_view model, std::span<const double> 
 
 Result<FlowRun> FlowRun::create(std::string_view model, const topology::Fabric& fabric, double accuracy) {
   WEFT_ASSIGN(auto made, make_model(model, fabric, accuracy));
-  return FlowRun(fabric.links().capacity, std::move(made));
+  FlowRun run(fabric.links().capacity, std::move(made));
+  run.fabric_ = &fabric;
+  return run;
 }
 
 std::uint32_t FlowRun::add(std::span<const LinkId> route, Bytes bytes, SimTime start, Duration latency,
                            double weight) {
   WEFT_CHECK(bytes.value() >= 0 && start >= kTimeZero && latency >= Duration(0) && weight > 0,
              "a flow out of range");
-  links_.insert(links_.end(), route.begin(), route.end());
-  offset_.push_back(links_.size());
+  const std::uint32_t flow = add_row(bytes, weight);
+  set_route(flow, route);
+  next_.push_back(Instant() + (Elapsed(start.time_since_epoch()) + Elapsed(latency)));
+  return flow;
+}
+
+std::uint32_t FlowRun::add(HostId src, HostId dst, Bytes bytes, SimTime start, bool rtt_weights) {
+  WEFT_CHECK(fabric_ != nullptr && std::max(src, dst).index() < fabric_->host_count() && bytes.value() >= 0 &&
+                 start >= kTimeZero,
+             "a flow out of range");
+  if (routes_ == nullptr) routes_ = std::make_unique<topology::MessageRoutes>(*fabric_);
+  const std::uint32_t flow = add_row(bytes, 1);
+  chosen_.push_back({flow, src, dst, rtt_weights});
+  next_.push_back(Instant() + Elapsed(start.time_since_epoch()));
+  return flow;
+}
+
+std::uint32_t FlowRun::add_row(Bytes bytes, double weight) {
+  offset_.push_back(0);
+  hops_.push_back(0);
   bytes_.push_back(bytes.value());
   weight_.push_back(weight);
-  arrive_.push_back(Instant() + (Elapsed(start.time_since_epoch()) + Elapsed(latency)));
   finish_.emplace_back();
   phases_.emplace_back();
   return size() - 1;
+}
+
+void FlowRun::set_route(std::uint32_t flow, std::span<const LinkId> route) {
+  offset_[flow] = links_.size();
+  hops_[flow] = static_cast<std::uint32_t>(route.size());
+  links_.insert(links_.end(), route.begin(), route.end());
+}
+
+// False: no way leads there.
+bool FlowRun::choose(std::uint32_t flow, Instant now) {
+  const auto row = std::lower_bound(chosen_.begin(), chosen_.end(), flow,
+                                    [](const Chosen& c, std::uint32_t f) { return c.flow < f; });
+  if (!routes_->choose(flow, row->src, row->dst)) return false;
+  const std::span<const LinkId> route = routes_->links(flow);
+  const Duration latency = topology::latency_of(fabric_->links(), route);
+  set_route(flow, route);
+  if (row->rtt_weights) weight_[flow] = rtt_weight(latency);
+  next_[flow] = now + Elapsed(latency);
+  return true;
 }
 
 void FlowRun::close_phase(std::uint32_t flow, Instant now) {
@@ -60,6 +102,7 @@ void FlowRun::start(std::uint32_t flow, Instant now, std::uint64_t& sequence) {
 
 void FlowRun::end(std::uint32_t flow, Instant now) {
   if (!open_.empty()) close_phase(flow, now);
+  if (routes_ != nullptr) routes_->give_back(flow);
   finish_[flow] = now.rounded();
   makespan_ = std::max(makespan_, finish_[flow]);
 }
@@ -69,31 +112,50 @@ Result<void> FlowRun::run(bool keep_phases) {
     open_.resize(size());
     network_.watch(this);
   }
-  EventQueue<FlowEvent> arrivals;
-  for (std::uint32_t f = 0; f < size(); ++f) arrivals.push({arrive_[f], f, FlowEvent::kArrival, f});
-  std::uint64_t sequence = size();
+  // Starts before arrivals of one instant, both by flow, and ends after them.
+  EventQueue<FlowEvent> events;
+  const auto arrives = [&](std::uint32_t f) {
+    events.push({next_[f], std::uint64_t{size()} + f, FlowEvent::kArrival, f});
+  };
+  auto row = chosen_.begin();
+  for (std::uint32_t f = 0; f < size(); ++f) {
+    if (row != chosen_.end() && row->flow == f) {
+      events.push({next_[f], f, FlowEvent::kStart, f});
+      ++row;
+    } else {
+      arrives(f);
+    }
+  }
+  std::uint64_t sequence = 2 * std::uint64_t{size()};
   Instant now;
   while (true) {
     // All of one instant, then one solve, which may end flows at this very instant.
-    if (!arrivals.empty() && arrivals.top().time == now) {
-      const std::uint32_t flow = arrivals.top().index;
-      arrivals.pop();
+    if (!events.empty() && events.top().time == now) {
+      const auto [time, number, kind, flow] = events.top();
+      events.pop();
       ++events_;
-      start(flow, now, sequence);
+      if (kind == FlowEvent::kArrival) {
+        start(flow, now, sequence);
+      } else if (choose(flow, now)) {
+        arrives(flow);
+      } else {
+        return bad_input({}, "no way leads to the destination of a flow", fmt::format("flow {}", flow),
+                         "a pair that the routing reaches");
+      }
     } else if (!network_.idle() && network_.next_completion().time == now) {
       ++events_;
       end(network_.finish_top(now), now);
     } else if (network_.dirty()) {
       network_.settle(now, sequence);
-    } else if (arrivals.empty() && network_.idle()) {
+    } else if (events.empty() && network_.idle()) {
       return {};
     } else {
-      const bool arrival =
-          network_.idle() || (!arrivals.empty() && arrivals.top().time < network_.next_completion().time);
-      const Instant next = arrival ? arrivals.top().time : network_.next_completion().time;
+      const bool event =
+          network_.idle() || (!events.empty() && events.top().time < network_.next_completion().time);
+      const Instant next = event ? events.top().time : network_.next_completion().time;
       if (next.past_the_end())
         return bad_input({}, "a flow would end beyond the range of simulated time",
-                         fmt::format("flow {}", arrival ? arrivals.top().index : network_.next_owner()),
+                         fmt::format("flow {}", event ? events.top().index : network_.next_owner()),
                          "flows that end within 106 days");
       now = next;
     }

@@ -4,9 +4,12 @@
 // that the sharing model gives it, anew at each start and end of any flow. This is the raw message of the
 // replay engine (docs/model.md) and SimGrid's CM02 without its factors.
 //
+// Its links are those that it is added with, or the routing chooses them when it starts, as for a message
+// (topology::MessageRoutes): by the messages that are on each link then, if it looks at that.
+//
 // It is a Network and its clock, the same as under the engine, so a list of flows and a trace of the same messages
-// without overheads end at the same instants. Arrivals of one instant go by flow index; the model is solved once per
-// instant. Complexity: O(log F) per event and per changed rate, plus the model's solves.
+// without overheads end at the same instants. Starts of one instant go by flow index, then arrivals by theirs, then ends; the model
+// is solved once per instant. Complexity: O(log F) per event and per changed rate, plus the model's solves.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +25,7 @@
 #include "core/units.hpp"
 #include "network/network.hpp"
 #include "topology/fabric.hpp"
+#include "topology/routing/message_routes.hpp"
 
 namespace weft::network {
 
@@ -45,14 +49,17 @@ class FlowRun final : private FlowWatcher {
   // REQUIRES: before run(); bytes >= 0, start and latency >= 0, weight > 0.
   std::uint32_t add(std::span<const LinkId> route, Bytes bytes, SimTime start, Duration latency,
                     double weight = 1);
+  // One whose links the routing chooses when it starts; its latency is that of the route, its weight 1, or rtt_weight() of that.
+  // REQUIRES: made on a fabric, and one route leads from src to dst.
+  std::uint32_t add(HostId src, HostId dst, Bytes bytes, SimTime start, bool rtt_weights);
   // Simulates to the end. `keep_phases`: memory grows with the number of rate changes. Error (kBadInput): a
-  // flow would end beyond the range of time, 106 days.
+  // flow would end beyond the range of time, 106 days; the routing finds no way for one.
   [[nodiscard]] Result<void> run(bool keep_phases);
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(finish_.size()); }
   [[nodiscard]] SimTime finish(std::uint32_t flow) const { return finish_[flow]; }
   [[nodiscard]] std::span<const LinkId> route(std::uint32_t flow) const {
-    return std::span<const LinkId>(links_).subspan(offset_[flow], offset_[flow + 1] - offset_[flow]);
+    return std::span<const LinkId>(links_).subspan(offset_[flow], hops_[flow]);
   }
   [[nodiscard]] const std::vector<FlowPhase>& phases(std::uint32_t flow) const { return phases_[flow]; }
   // The end of the last flow; zero without flows.
@@ -62,9 +69,12 @@ class FlowRun final : private FlowWatcher {
 
  private:
   FlowRun(std::span<const double> capacity, std::unique_ptr<congestion::SharingModel> model)
-      : network_(capacity, std::move(model)), offset_(1, 0) {}
+      : network_(capacity, std::move(model)) {}
+  std::uint32_t add_row(Bytes bytes, double weight);
+  void set_route(std::uint32_t flow, std::span<const LinkId> route);
   void rate_changed(std::uint32_t flow, Instant now, double rate, LinkId held_by) override;
   void close_phase(std::uint32_t flow, Instant now);
+  [[nodiscard]] bool choose(std::uint32_t flow, Instant now);
   void start(std::uint32_t flow, Instant now, std::uint64_t& sequence);
   void end(std::uint32_t flow, Instant now);
 
@@ -78,12 +88,23 @@ class FlowRun final : private FlowWatcher {
   // columns over flow
   std::vector<LinkId> links_;
   std::vector<std::size_t> offset_;  // into links_
+  std::vector<std::uint32_t> hops_;
   std::vector<std::int64_t> bytes_;
   std::vector<double> weight_;
-  std::vector<Instant> arrive_;  // start + latency
+  std::vector<Instant>
+      next_;  // what comes next: start + latency, or the start of one whose links are chosen then
   std::vector<SimTime> finish_;
   std::vector<Open> open_;  // empty unless phases are kept
   std::vector<std::vector<FlowPhase>> phases_;
+  // Of those whose links are chosen.
+  struct Chosen {
+    std::uint32_t flow;
+    HostId src, dst;
+    bool rtt_weights;
+  };
+  std::vector<Chosen> chosen_;  // ascending by flow
+  const topology::Fabric* fabric_ = nullptr;
+  std::unique_ptr<topology::MessageRoutes> routes_;  // if there are some
   SimTime makespan_{};
   std::uint64_t events_ = 0;
 };

@@ -26,7 +26,6 @@
 #include "report/table.hpp"
 #include "topology/platform/platform.hpp"
 #include "topology/routing/route_cache.hpp"
-#include "topology/routing/route_latency.hpp"
 
 namespace weft::cli::verb_flows {
 namespace {
@@ -68,25 +67,12 @@ Result<FlowRun> build(const Options& o, Done& done) {
   WEFT_ASSIGN(FlowRun run, FlowRun::create(done.model, fabric, done.accuracy));
   WEFT_ASSIGN(const std::string text, read_text(o.flows));
   WEFT_ASSIGN(done.requests, network::parse_flow_list(text, o.flows, fabric));
-  const topology::RouteScope scope = fabric.routing().scope();
-  if (scope == topology::RouteScope::kLoad) {
-    return not_supported(
-        fmt::format("routes by the use of links, of routing {} or nic=adaptive, for a list of flows",
-                    fabric.routing().name()),
-        "a routing and a nic that do not look at it; replay does");
-  }
+  // Where the routing decides for every message, it does when the flow starts.
+  const bool chosen = fabric.routing().scope() != topology::RouteScope::kPair;
   topology::RouteCache routes(fabric);
-  std::vector<LinkId> drawn;
-  // The route of flow number `n`.
-  const auto route_of = [&](const FlowRequest& r, std::uint64_t n) -> topology::RouteCache::Route {
-    if (scope == topology::RouteScope::kPair) return routes.find(r.src, r.dst);
-    drawn.clear();
-    const bool reached = fabric.routing().route_message(r.src, r.dst, n, {}, drawn);
-    return {drawn, topology::latency_of(fabric.links(), drawn), reached};
-  };
   for (const FlowRequest& r : done.requests) {
     const auto where = [&] { return SourcePos{o.flows, r.line, 1}.text(); };
-    const auto route = route_of(r, run.size());
+    const auto route = routes.find(r.src, r.dst);
     if (!route.reachable)
       return bad_input(where(), "the destination cannot be reached",
                        fabric.host_name(r.src) + " to " + fabric.host_name(r.dst), "a pair that has a route");
@@ -95,8 +81,12 @@ Result<FlowRun> build(const Options& o, Done& done) {
       return bad_input(where(), "flow and header are too large together",
                        fmt::format("{} + {} bytes", r.bytes.value(), done.header.value()),
                        "at most 2^63 - 1 bytes");
-    const double weight = o.weights == "rtt" ? network::rtt_weight(route.latency) : 1.0;
-    run.add(route.links, Bytes(bytes), r.start, route.latency, weight);
+    const bool rtt = o.weights == "rtt";
+    if (chosen)
+      run.add(r.src, r.dst, Bytes(bytes), r.start, rtt);
+    else
+      run.add(route.links, Bytes(bytes), r.start, route.latency,
+              rtt ? network::rtt_weight(route.latency) : 1.0);
   }
   return run;
 }

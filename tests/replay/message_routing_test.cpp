@@ -1,8 +1,14 @@
 // Routings that decide for every message: what a replay makes of Valiant, UGAL-U and adaptive choice.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
+#include "core/rng.hpp"
+#include "network/flow_run.hpp"
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "tests/support/seed.hpp"
 
 namespace weft::replay {
 namespace {
@@ -66,6 +72,80 @@ TEST(MessageRouting, AdaptiveUsesEveryParallelCable) {
   EXPECT_NEAR(to_seconds(run_on(three + "dimension-order", c).makespan), 2e-3,
               1e-9);  // 6 and 9 mod 3 are one
   EXPECT_NEAR(to_seconds(run_on(three + "adaptive", d).makespan), 1e-3, 1e-9);
+}
+
+// The same messages twice: as a list of flows, whose links are chosen as they start, and as the isends of ranks that compute until
+// then. Each ends at the same picosecond, whatever the routing looks at.
+TEST(MessageRouting, AListOfFlowsTakesTheWaysOfItsMessages) {
+  constexpr std::uint32_t kHosts = 16;
+  const std::vector<std::string> platforms{"dragonfly:p=2,a=4,h=2,bw=1GB/s,lat=1us,routing=ugal",
+                                           "dragonfly:p=2,a=4,h=2,bw=1GB/s,lat=1us,routing=valiant",
+                                           "xgft:h=2,m=4x4,w=1x4,bw=1GB/s,lat=1us,routing=adaptive",
+                                           "xgft:h=2,m=4x4,w=1x4,bw=1GB/s,lat=1us,routing=random",
+                                           "torus:dims=4x4,cables=2x2,bw=1GB/s,lat=1us,routing=adaptive",
+                                           "fat-tree:m=4,n=4,bw=1GB/s,lat=1us,nics=2,nic=adaptive",
+                                           "xgft:h=2,m=4x4,w=1x4,bw=1GB/s,lat=1us,routing=adaptive,fail=2"};
+  for (const std::uint64_t seed : support::seeds_to(10)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng(seed);
+    struct Sent {
+      std::uint32_t src, dst;
+      std::int64_t bytes;
+      Duration start;
+    };
+    // The first start at once, in the order of ranks, which is that of flows; the others each at an instant of its own.
+    std::vector<Sent> flows;
+    std::set<std::int64_t> instants{0};
+    for (std::uint32_t f = 0; f < 60; ++f) {
+      const auto src = f < kHosts ? f : static_cast<std::uint32_t>(rng.below(kHosts));
+      const auto dst = (src + 1 + static_cast<std::uint32_t>(rng.below(kHosts - 1))) % kHosts;
+      std::int64_t at = 0;
+      while (f >= kHosts && !instants.insert(at).second)
+        at = static_cast<std::int64_t>(rng.below(3'000'000'000));
+      flows.push_back({src, dst, static_cast<std::int64_t>(rng.below(1'000'000)), Duration(at)});
+    }
+    for (const std::string& spec : platforms) {
+      SCOPED_TRACE(spec);
+      auto platform = topology::load_platform(spec);
+      ASSERT_TRUE(platform) << platform.error().message();
+      auto run = network::FlowRun::create("max-min", platform->fabric);
+      ASSERT_TRUE(run);
+      for (const Sent& f : flows)
+        run->add(HostId(f.src), HostId(f.dst), Bytes(f.bytes), SimTime(f.start), false);
+      ASSERT_TRUE(run->run(false));
+
+      MemoryTrace t(kHosts);
+      std::vector<std::uint32_t> order(flows.size());
+      for (std::uint32_t f = 0; f < flows.size(); ++f) order[f] = f;
+      std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return flows[a].start != flows[b].start ? flows[a].start < flows[b].start : a < b;
+      });
+      for (const std::uint32_t f : order)
+        t.p2p(flows[f].dst, OpKind::irecv, static_cast<std::int32_t>(flows[f].src),
+              static_cast<std::int32_t>(f), flows[f].bytes, CommId(0), f);
+      std::vector<Duration> clock(kHosts, Duration(0));
+      for (const std::uint32_t f : order) {
+        const Sent& m = flows[f];
+        if (m.start > clock[m.src]) t.compute(m.src, m.start - clock[m.src]);
+        clock[m.src] = m.start;
+        t.p2p(m.src, OpKind::isend, static_cast<std::int32_t>(m.dst), static_cast<std::int32_t>(f), m.bytes,
+              CommId(0), static_cast<std::uint32_t>(flows.size()) + f);
+      }
+      for (const std::uint32_t f : order) {
+        t.wait(flows[f].dst, f);
+        t.wait(flows[f].src, static_cast<std::uint32_t>(flows.size()) + f);
+      }
+      std::vector<HostId> hosts;
+      for (std::uint32_t r = 0; r < kHosts; ++r) hosts.emplace_back(r);
+      ReplayOptions o;
+      o.raw = RawMode::kEager;
+      std::vector<SimTime> arrived(flows.size());
+      o.on_message = [&](const MessageSeen& m) { arrived[static_cast<std::size_t>(m.tag)] = m.arrived; };
+      const auto replayed = replay(t, *platform, hosts, o);
+      ASSERT_TRUE(replayed) << replayed.error().message();
+      for (std::uint32_t f = 0; f < flows.size(); ++f) ASSERT_EQ(run->finish(f), arrived[f]) << "flow " << f;
+    }
+  }
 }
 
 TEST(MessageRouting, StaticRoutesOfARandomTreeReplayAsTheyAreDrawn) {
