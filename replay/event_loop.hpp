@@ -21,6 +21,11 @@ enum class Next : std::uint8_t {
   kTooLate   // later than a clock can tell
 };
 
+// More is due at this instant, whatever it is.
+[[nodiscard]] inline bool due_now(const Agenda& agenda, const network::Network& network) {
+  return agenda.next_time() == agenda.now() || network.next_time() == agenda.now();
+}
+
 // Moves the agenda's clock to what comes next. looks(): before the queues are looked at. `audit`: told of the clock, or null.
 template <class Looks>
 [[nodiscard]] inline Next next_of(Agenda& agenda, network::Network& network, ClockAudit* audit, Looks looks) {

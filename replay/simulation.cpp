@@ -43,7 +43,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
               compute_, causes_, hindsight_, agenda_),
       regions_(trace.regions().size(), ranks_.count(), options.critical_path || options.ideal_network),
       operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
-                   copies_, regions_, causes_, hindsight_, cost_},
+                   copies_, regions_, causes_, hindsight_, cost_, network_},
                   options, agenda_) {}
 
 void Simulation::audit(const Audits& audits) {
@@ -54,7 +54,10 @@ void Simulation::audit(const Audits& audits) {
 
 void Simulation::run_rank(std::uint32_t r) {
   Rank& k = ranks_[r];
-  if (k.stage != Stage::kFresh) k.spend(k.part, agenda_.now() - k.blocked_since);
+  if (k.stage != Stage::kFresh && agenda_.now() != k.blocked_since) {
+    k.spend(k.part, agenda_.now() - k.blocked_since);
+    k.since = k.blocked_since;
+  }
   while (!agenda_.failed()) {
     if (!k.program.at_hand(k.pc)) [[unlikely]] {
       auto fetched = fetch(k);
@@ -107,7 +110,7 @@ void Simulation::handle(const Agenda::Event& e) {
     case EventKind::kActivityTimer:
       return collectives_.overheads_over(e.index);
     case EventKind::kRunEnd:
-      (void)run_ahead_.end(e.index, e.sequence);
+      (void)run_ahead_.end(e.index, e.sequence, due_now(agenda_, network_));
       return;
     case EventKind::kLaunchEnd:
       return devices_.ended(e.index);

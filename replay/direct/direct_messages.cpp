@@ -196,7 +196,8 @@ void DirectReplay::post_recv(std::uint32_t rank, const Lane& l, const traces::Op
     case EventKind::kRankTimer:
       return ranks_.make_ready(e.index);
     case EventKind::kRunEnd:
-      if (Lane& l = lanes_[e.index]; run_ahead_.end(e.index, e.sequence)) pass(l, agenda_.now() - l.clock);
+      if (run_ahead_.end(e.index, e.sequence, network_.next_time() == agenda_.now()))
+        lanes_[e.index].clock = agenda_.now();
       return;
     case EventKind::kProbeWake:
       return look_again(e.index);

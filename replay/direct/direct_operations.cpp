@@ -25,7 +25,7 @@ using traces::OpKind;
   if (agenda_.failed()) return give_up();
   k.computed = k.computed || ComputeTimes::more_than_copies(k.program, k.pc, op);
   k.spend(Part::kCompute, d);
-  pass(l, d);
+  pass(k, l, d);
   return Step::kDone;
 }
 
@@ -140,6 +140,7 @@ Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
     if (last == nullptr || end.after(*last)) last = &end;
   });
   if (last != nullptr) wait_until(r, k, l, Part::kWait, *last);
+  const Instant over = l.clock;
   if (op.kind == OpKind::test || op.kind == OpKind::testall || op.kind == OpKind::testany ||
       op.kind == OpKind::testsome)
     spend(r, k, l, Part::kWait, test_cost_, Cause::kPolls);
@@ -148,6 +149,7 @@ Step DirectReplay::wait(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
       spend(r, k, l, Part::kWait, cost_.recv(bytes), Cause::kRecvOverhead);
     let_go(end);
   });
+  if (l.clock != over) k.since = over;
   return Step::kDone;
 }
 
@@ -176,6 +178,7 @@ Step DirectReplay::collective(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
     if (!comm) return Step::kDone;
     if (!l.call) l.call = std::make_unique<Call>();
     l.call->posted = false;
+    l.call->since = l.clock;
     if (!l.call->rounds.begin(rules(), r, op, *comm, k.program.list(k.pc, op), l.calls)) return give_up();
   }
   return go_on(r, k, l, *l.call);
@@ -206,7 +209,10 @@ Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& c) {
       if (c.rounds.receive_cost() > kNoTime)
         spend(r, k, l, Part::kCollective, c.rounds.receive_cost(), Cause::kRecvOverhead);
     }
-    if (c.rounds.over()) return Step::kDone;
+    if (c.rounds.over()) {
+      if (l.clock != c.since) k.since = c.since;
+      return Step::kDone;
+    }
     const Elapsed cost = c.rounds.open(rules());
     k.pending = 0;
     if (cost > kNoTime) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "replay/direct/direct_replay.hpp"
+#include "replay/messages/poll_rule.hpp"
 #include "replay/ranks/detours.hpp"
 
 namespace weft::replay {
@@ -15,13 +16,10 @@ using traces::OpKind;
 // When the rank that is to receive it sees message i, which no receive has taken; never() as long as that is not known.
 Instant DirectReplay::seen_from(std::uint32_t i) {
   Message& m = messages_[i];
-  if (m.protocol != Protocol::kEager) {
-    // Raw: only who looks asks when an envelope would be there, so it is known to nobody else.
-    if (cost_.known_at_once() && placement_[m.src] != placement_[m.dst])
-      m.visible = m.posted + cost_.envelope(route_of(m).latency);
-    return std::max(m.matched, m.visible);
-  }
-  return (m.state & kArrived) != 0 ? std::max(m.matched, m.started) : Instant::never();
+  // Raw: only who looks asks when an envelope would be there, so it is known to nobody else.
+  if (cost_.known_at_once() && m.protocol != Protocol::kEager && placement_[m.src] != placement_[m.dst])
+    m.visible = m.posted + cost_.envelope(route_of(m).latency);
+  return replay::seen_from(m);
 }
 
 // The message that probe `op` of rank r finds, or will find next; kNone: none was sent yet.
@@ -30,35 +28,28 @@ std::uint32_t DirectReplay::probed(std::uint32_t r, const Op& op) {
                                  op.tag);
 }
 
+// By the rank's clock if that is ahead of the network, as where a run begins.
 bool DirectReplay::hits(std::uint32_t r, const Op& op) {
-  if (op.peer < 0) return false;
+  const std::uint32_t i = op.peer < 0 ? kNone : probed(r, op);
+  return i != kNone && seen_from(i) <= std::max(lanes_[r].clock, agenda_.now());
+}
+
+bool DirectReplay::finds(std::uint32_t r, const Op& op, Instant since) {
   const std::uint32_t i = probed(r, op);
-  if (i == kNone) return false;
-  const Lane& l = lanes_[r];
-  const Instant from = seen_from(i), now = std::max(l.clock, agenda_.now());
-  if (from != now || ranks_[r].state != RankState::kReady || ranks_[r].stage == Stage::kWaiting)
-    return from <= now;
-  // The rank looks at the very instant: what began first comes first, its own last doing or the message's way.
-  return l.looked == now || began_before(i, now, l.since);
+  return i != kNone && poll_sees(messages_[i], seen_from(i), agenda_.now(), since);
 }
 
-bool DirectReplay::finds_before(std::uint32_t r, const Op& op, Instant began) {
+// Not yet, but perhaps when what else is due at this instant has happened: if a flow that ends now is that of the message. When
+// others than those of flows come is known ahead.
+bool DirectReplay::may_come_now(std::uint32_t r, const Op& op, Instant since) {
+  if (network_.next_time() != agenda_.now()) return false;
   const std::uint32_t i = probed(r, op);
-  return i != kNone && began_before(i, agenda_.now(), began);
+  return i != kNone && messages_[i].posted < since && seen_from(i) == Instant::never();
 }
 
-// The way of message i, which can be seen from `now` on, began before `began`. Raw: nothing has to happen for one that is not
-// eager to be seen when its envelope would be there.
-bool DirectReplay::began_before(std::uint32_t i, Instant now, Instant began) const {
-  const Message& m = messages_[i];
-  return way_began(m) < began || (cost_.known_at_once() && m.protocol != Protocol::kEager && m.posted < now);
-}
-
-// The same for a poll of the program itself, as Probes has it.
-bool DirectReplay::poll_hits(std::uint32_t r, const Op& op) {
-  if (!hits(r, op)) return false;
+// The rank's poll, or its probe, has found what probed() says.
+void DirectReplay::note_found(std::uint32_t r, const Op& op) {
   if (ranks_[r].computed) messages_[probed(r, op)].state |= kFoundAtPoll;
-  return true;
 }
 
 // False: the rank goes on when the network has come up to its clock.
@@ -93,7 +84,6 @@ void DirectReplay::shows(std::uint32_t i) {
 
 void DirectReplay::look_again(std::uint32_t r) {
   Rank& k = ranks_[r];
-  lanes_[r].looked = agenda_.now();
   if (k.state == RankState::kRunning) return run_ahead_.poke(r);
   if (k.state != RankState::kProbing) return;
   const Op& op = **k.program.at(k.pc);
@@ -108,7 +98,10 @@ Step DirectReplay::probe(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (op.peer == kProcNull) return Step::kDone;
   if (op.peer < 0) return give_up();
   if (!in_step(r, l)) return Step::kBlocked;
-  if (poll_hits(r, op)) return Step::kDone;
+  if (hits(r, op)) {
+    note_found(r, op);
+    return Step::kDone;
+  }
   k.stage = Stage::kWaiting;
   k.state = RankState::kProbing;
   expect(r, op);
@@ -133,7 +126,12 @@ Step DirectReplay::missed_poll(std::uint32_t r, Rank& k, Lane& l, const Op& op) 
   const auto hit = hit_of_missed_poll(k, k.pc, op);
   if (!hit || body_ran(k, *hit)) return Step::kDone;
   if (!in_step(r, l)) return Step::kBlocked;
-  if (!poll_hits(r, op)) return Step::kDone;
+  if (!finds(r, op, k.since)) {
+    if (!may_come_now(r, op, k.since)) return Step::kDone;
+    agenda_.post(agenda_.now(), EventKind::kRankTimer, r);
+    return Step::kBlocked;
+  }
+  note_found(r, op);
   const auto taken = take_detour(k, *hit);
   if (!taken || *taken == Detour::kNoHit) return give_up();
   if (*taken == Detour::kEmpty) return Step::kDone;
@@ -144,8 +142,9 @@ Step DirectReplay::missed_poll(std::uint32_t r, Rank& k, Lane& l, const Op& op) 
 // Series of exchanges: when all members have come it is known when each is through.
 Step DirectReplay::series(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (k.stage == Stage::kFinishing) {
-    k.spend(Part::kCollective, agenda_.now() - l.clock);
-    l.clock = l.since = agenda_.now();
+    const Elapsed d = agenda_.now() - l.clock;
+    k.spend(Part::kCollective, d);
+    pass(k, l, d);
     return Step::kDone;
   }
   if (flows_ != Flows::kShared) {

@@ -66,7 +66,7 @@ bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
   if (!total) return false;
   const traces::Op* const poll = run_ahead_.poll_of(r);
   if (poll == nullptr) {
-    pass(l, *total);
+    l.clock = l.clock + *total;
     run_ahead_.over(r, l.clock);
     return false;
   }

@@ -96,16 +96,15 @@ class DirectReplay final : private PollView {
   struct Call {
     CollectiveRounds rounds;
     bool posted = false;  // a round, whose end is waited for
+    Instant since;        // when the rank came to it
   };
   // What a rank has besides its row in Ranks, whose `pending` counts the ends that it awaits and does not know.
   struct alignas(64) Lane {
     Instant clock;
-    Instant since;                      // when what it did last began
-    std::uint32_t ahead = 0;            // its messages that have not started
-    RequestRows<End> requests;          // with when it is over; complete: that is known
-    End last;                           // the latest of what its blocking call awaits
-    std::int64_t received = 0;          // bytes of the message that such a call received last
-    Instant looked = Instant::never();  // when it was last told that a message can be seen
+    std::uint32_t ahead = 0;    // its messages that have not started
+    RequestRows<End> requests;  // with when it is over; complete: that is known
+    End last;                   // the latest of what its blocking call awaits
+    std::int64_t received = 0;  // bytes of the message that such a call received last
     std::unique_ptr<Call> call;
     std::vector<std::uint32_t> calls;  // of collectives so far, by communicator
   };
@@ -154,11 +153,11 @@ class DirectReplay final : private PollView {
   void spend(std::uint32_t r, Rank& k, Lane& l, Part part, Elapsed d, Cause cause) {
     causes_.add(r, cause, d);
     k.spend(part, d);
-    pass(l, d);
+    pass(k, l, d);
   }
-  static void pass(Lane& l, Elapsed d) {
+  static void pass(Rank& k, Lane& l, Elapsed d) {
     if (d == kNoTime) return;
-    l.since = l.clock;
+    k.since = l.clock;
     l.clock = l.clock + d;
   }
   // What the blocking call awaits is over, or the rank waits.
@@ -172,8 +171,8 @@ class DirectReplay final : private PollView {
     if (end.at <= l.clock) return;
     causes_.waited(r, messages_[end.message], end.sender, l.clock, end.at);
     k.spend(part, end.at - l.clock);
+    k.since = l.clock;
     l.clock = end.at;
-    l.since = end_began(messages_[end.message]);
   }
   [[gnu::always_inline]] void wait_until_last(std::uint32_t r, Rank& k, Lane& l, Part part) {
     if (l.last.message == kNone) return;  // all was over as it was posted
@@ -187,9 +186,9 @@ class DirectReplay final : private PollView {
 
   // ---- Polls (direct_polls.cpp).
   [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override;
-  [[nodiscard]] bool finds_before(std::uint32_t r, const traces::Op& op, Instant began) override;
-  [[nodiscard]] bool poll_hits(std::uint32_t r, const traces::Op& op);
-  [[nodiscard]] bool began_before(std::uint32_t i, Instant now, Instant began) const;
+  [[nodiscard]] bool finds(std::uint32_t r, const traces::Op& op, Instant since) override;
+  [[nodiscard]] bool may_come_now(std::uint32_t r, const traces::Op& op, Instant since);
+  void note_found(std::uint32_t r, const traces::Op& op);
   [[nodiscard]] Instant seen_from(std::uint32_t i);
   [[nodiscard]] std::uint32_t probed(std::uint32_t r, const traces::Op& op);
   [[nodiscard]] bool in_step(std::uint32_t r, const Lane& l);

@@ -55,17 +55,17 @@ class Matcher {
   // Earliest unexpected message that a probe accepts, or kNone. Does not remove it.
   [[nodiscard]] std::uint32_t peek(std::uint32_t rank, std::uint32_t context, std::int32_t source,
                                    std::int32_t tag);
-  // The same, but from any source the earliest that `visible` (bool(const Message&)) accepts comes first, if no
-  // earlier message of its own source stands before it.
-  template <class Visible>
-  [[nodiscard]] std::uint32_t peek(std::uint32_t rank, std::uint32_t context, std::int32_t source,
-                                   std::int32_t tag, Visible visible) {
+  // The same if `seen` (bool(const Message&)) accepts it, too; from any source the earliest of which that holds, if no earlier
+  // message of its own source stands before it.
+  template <class Seen>
+  [[nodiscard]] std::uint32_t peek_if(std::uint32_t rank, std::uint32_t context, std::int32_t source,
+                                      std::int32_t tag, Seen seen) {
     const std::uint32_t first = peek(rank, context, source, tag);
-    if (source >= 0) return first;
+    if (source >= 0) return first != kNone && seen(messages_[first]) ? first : kNone;
     for (std::uint32_t m = first; m != kNone; m = next_accepted(m, context, tag))
-      if (visible(messages_[m]) && peek(rank, context, static_cast<std::int32_t>(messages_[m].src), tag) == m)
+      if (seen(messages_[m]) && peek(rank, context, static_cast<std::int32_t>(messages_[m].src), tag) == m)
         return m;
-    return first;
+    return kNone;
   }
   // A hint to the processor: message m will be matched soon.
   void prefetch(const Message& m) const { queues_.prefetch(m.src, m.dst, m.context); }

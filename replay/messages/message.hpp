@@ -61,7 +61,7 @@ struct alignas(64) Message {
 
   Instant posted;   // send posted
   Instant visible;  // envelope at the receiver, if it is not matched earlier (probes)
-  Instant matched;  // a receive was found, unless the data left without one
+  Instant matched;  // a receive was found, unless the data left without one; before that: it had its turn
 
   // For the critical path: the node that it began at, and the link that held it back last.
   std::uint32_t path = kNone;

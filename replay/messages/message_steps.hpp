@@ -99,16 +99,6 @@ template <class LatencyBack>
   return latency;
 }
 
-// When what ends the transfer of m was set going: its flow, or where no link carries data their way.
-[[nodiscard]] inline Instant end_began(const Message& m) {
-  if (m.flow.valid()) return m.flow_start;
-  return m.protocol == Protocol::kEager ? m.left : m.matched;
-}
-// The same of what makes m visible to probes, its end or its request.
-[[nodiscard]] inline Instant way_began(const Message& m) {
-  return m.protocol == Protocol::kEager ? end_began(m) : m.posted;
-}
-
 // The message for who watches, all of whose data came at `arrived`; `received`: when it was received, or came unexpected.
 [[nodiscard]] inline MessageSeen seen(const Message& m, Instant received, Instant arrived) {
   return {RankId(m.src),

@@ -72,8 +72,9 @@ void Transfers::may_be_seen(std::uint32_t receiver) {
 
 // Message i had its turn: receive `r` takes it, or none does yet.
 void Transfers::delivered(std::uint32_t i, std::uint32_t r) {
-  if (r == kNone) return may_be_seen(messages_[i].dst);
-  match(i, r, false);
+  if (r != kNone) return match(i, r, false);
+  messages_[i].matched = agenda_.now();
+  may_be_seen(messages_[i].dst);
 }
 
 std::uint32_t Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context,

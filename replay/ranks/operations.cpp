@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "replay/event_loop.hpp"
 #include "replay/ranks/detours.hpp"
 #include "traces/request_book.hpp"
 
@@ -289,7 +290,7 @@ Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kRecv;
   if (op.peer == kProcNull) return Step::kDone;
   hindsight_.depends_on_time();
-  if (probes_.poll_hits(r, op)) return Step::kDone;
+  if (probes_.probe_finds(r, op)) return Step::kDone;
   k.stage = Stage::kWaiting;
   k.state = RankState::kProbing;
   probes_.poke(r);
@@ -316,7 +317,13 @@ Step Operations::missed_poll(std::uint32_t r, Rank& k, const Op& op) {
   const auto hit = hit_of_missed_poll(k, k.pc, op);
   if (!hit) return Step::kDone;  // a run of polls that never hit
   hindsight_.depends_on_time();
-  if (body_ran(k, *hit) || !probes_.poll_hits(r, op)) return Step::kDone;
+  if (body_ran(k, *hit)) return Step::kDone;
+  if (!probes_.poll_finds(r, op)) {
+    // What else is due at this instant may be the message: that comes first.
+    if (k.stage == Stage::kLooks || !due_now(agenda_, network_)) return Step::kDone;
+    k.part = Part::kRecv;
+    return pass(r, k, kNoTime, Stage::kLooks);
+  }
   const std::uint64_t poll = k.pc;
   const auto taken = take_detour(k, *hit);
   if (!taken) {

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "network/network.hpp"
 #include "replay/agenda.hpp"
 #include "replay/engine.hpp"
 #include "replay/message_cost.hpp"
@@ -48,6 +49,7 @@ class Operations {
     CauseBook& causes;
     Hindsight& hindsight;
     const MessageCost& cost;
+    const network::Network& network;
   };
   Operations(const Owners& owners, const ReplayOptions& options, Agenda& agenda)
       : ranks_(owners.ranks),
@@ -63,6 +65,7 @@ class Operations {
         causes_(owners.causes),
         hindsight_(owners.hindsight),
         cost_(owners.cost),
+        network_(owners.network),
         options_(options),
         agenda_(agenda),
         overheads_(cost_.has_cpu_costs()),
@@ -140,6 +143,7 @@ class Operations {
   CauseBook& causes_;
   Hindsight& hindsight_;
   const MessageCost& cost_;
+  const network::Network& network_;
   const ReplayOptions& options_;
   Agenda& agenda_;
   bool overheads_;  // calls take processor time

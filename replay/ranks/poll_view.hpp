@@ -11,11 +11,10 @@ namespace weft::replay {
 class PollView {
  public:
   virtual ~PollView() = default;
-  // Operation `op` of rank r, a probe, finds a message now.
+  // A message that operation `op` of rank r, a probe, looks for can be seen by now.
   [[nodiscard]] virtual bool hits(std::uint32_t r, const traces::Op& op) = 0;
-  // The way of the message that it finds began before `began`: of two things at one instant what began first comes first.
-  // REQUIRES: hits().
-  [[nodiscard]] virtual bool finds_before(std::uint32_t r, const traces::Op& op, network::Instant began) = 0;
+  // The same, if `op` is a poll that looks now; what the rank did up to there began at `since` (poll_rule.hpp).
+  [[nodiscard]] virtual bool finds(std::uint32_t r, const traces::Op& op, network::Instant since) = 0;
 };
 
 }  // namespace weft::replay

@@ -18,6 +18,7 @@ namespace weft::replay {
 enum class Stage : std::uint8_t {
   kFresh,         // not begun
   kOverheadPaid,  // send overhead is over, the message leaves now
+  kLooks,         // a poll: all else that is due at its instant has happened
   kWaiting,       // completions are awaited; receive overheads may follow
   kFinishing,     // nothing is left but to go on
 };
@@ -33,7 +34,7 @@ enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kRunning, kDon
 enum class Part : std::uint8_t { kCompute, kSend, kRecv, kWait, kCollective };
 
 // Tens of MB of ranks do not stay in a cache. What every wake touches stands on the first line, with the first of `program`, and
-// from `spent` on.
+// from `since` on.
 struct alignas(64) Rank {
   std::uint64_t pc = 0;
   std::uint32_t pending = 0;
@@ -46,7 +47,9 @@ struct alignas(64) Rank {
   Instant op_start;
   Instant blocked_since;
   std::int64_t received = 0;  // bytes of the message that its blocking call received last
-  alignas(kCacheLine) Elapsed spent[5];
+  // When what it did last that took time began: a computation, processor time of a message or poll, a wait, a collective.
+  alignas(kCacheLine) Instant since;
+  Elapsed spent[5];
   Requests requests;
   std::uint64_t detour_end = 0;  // a conditional step's body runs early: [.., detour_end), then return_pc
   std::uint64_t return_pc = 0;

@@ -134,7 +134,7 @@ RunAhead::Take RunAhead::take_poll(std::uint32_t r, std::uint64_t i, const Op& o
     const Op& first = **k.program.at(run.poll);
     if (op.peer != first.peer || op.tag != first.tag || op.comm != first.comm) return Take::kEnds;
   }
-  s.total += poll_time(op);
+  s.take(poll_time(op));
   run.polled += poll_time(op);
   return Take::kTaken;
 }
@@ -148,7 +148,10 @@ std::uint64_t RunAhead::take_again(std::uint32_t r, std::uint64_t i, const LastP
   if (times == 0) return 0;
   if (!s.joined) {
     // Nothing is in the window behind a poll, so each time takes what the last one took.
-    s.total += Elapsed::of_ticks((s.total - last.total).ticks() * static_cast<network::Ticks>(times));
+    const Elapsed more =
+        Elapsed::of_ticks((s.total - last.total).ticks() * static_cast<network::Ticks>(times));
+    s.total += more;
+    s.last += more;
     run.polled += Elapsed::of_ticks((run.polled - last.polled).ticks() * static_cast<network::Ticks>(times));
     return times * period;
   }
@@ -187,7 +190,7 @@ std::optional<Elapsed> RunAhead::take(std::uint32_t r, Instant start) {
     } else if (traces::is_compute(op.kind)) {
       run.computes = true;
       take_calls(r, s);
-      s.total += compute_.of(r, i, op);
+      s.take(compute_.of(r, i, op));
       if (agenda_.failed()) return {};
     } else if (op.kind != OpKind::iprobe || (op.flags & traces::kHit) != 0 ||
                take_poll(r, i, op, s) == Take::kEnds) {
@@ -211,8 +214,9 @@ std::optional<Elapsed> RunAhead::take(std::uint32_t r, Instant start) {
     return {};
   }
   run.end = i;
-  run.at_poll = false;
+  run.at_poll = run.came_up = false;
   run.calls_after = compute_.calls(r);
+  run.since = s.takes_time ? start + s.last : k.since;
   k.blocked_since = start;
   return s.total;
 }
@@ -243,12 +247,23 @@ void RunAhead::over(std::uint32_t r, Instant at) {
   compute_.set_calls(r, run.calls_after);
   // A poll that ended the run has taken its time and looks now.
   k.stage = run.at_poll ? Stage::kOverheadPaid : Stage::kFresh;
+  k.since = run.since;
   k.blocked_since = at;
   k.op_start = at;
 }
 
-bool RunAhead::end(std::uint32_t r, std::uint64_t sequence) {
-  if (ranks_[r].state != RankState::kRunning || runs_[r].sequence != sequence) return false;
+bool RunAhead::end(std::uint32_t r, std::uint64_t sequence, bool more) {
+  Run& run = runs_[r];
+  if (ranks_[r].state != RankState::kRunning || run.sequence != sequence) return false;
+  if (run.poll != kNoPoll) {
+    if (more && !std::exchange(run.came_up, true)) {
+      run.sequence = agenda_.next_sequence();
+      agenda_.post(agenda_.now(), EventKind::kRunEnd, r);
+      return false;
+    }
+    poke(r);
+    if (run.sequence != sequence) return false;
+  }
   over(r, agenda_.now());
   ranks_.make_ready(r);
   return true;
@@ -265,7 +280,7 @@ void RunAhead::poke(std::uint32_t r) {
   bool computes = false;
   std::uint64_t last = kNoPoll;  // the poll before, and its time
   Instant last_at;
-  Instant began = at;  // of what the rank did last
+  Instant began = k.since;  // of what the rank did last
   const auto pass = [&](Elapsed d) {
     if (d > kNoTime) began = at;
     at = at + d;
@@ -295,9 +310,10 @@ void RunAhead::poke(std::uint32_t r) {
     last = i;
     last_at = at;
     if (at < agenda_.now() || never_hits(k, i, op)) continue;
-    if (at == agenda_.now() && !probes_.finds_before(r, op, began)) continue;
+    if (at == agenda_.now() && !probes_.finds(r, op, began)) continue;
     run.end = i;
     run.at_poll = true;
+    run.since = began;
     run.computes = computes;
     run.polled = polled;
     run.calls_after = compute_.calls(r);

@@ -54,8 +54,9 @@ class RunAhead {
   // Takes the operations of rank r from its next one on, which begins at `start`, and posts the event of their end; false if
   // there are not two of them. REQUIRES: that one is a computation, and is fresh; `start` is not in the past.
   [[nodiscard]] bool begin(std::uint32_t r, Instant start);
-  // The event of that sequence number came up. True: the run is over, and the rank ready; false: it was cut short meanwhile.
-  bool end(std::uint32_t r, std::uint64_t sequence);
+  // The event of that sequence number came up. True: the run is over, and the rank ready; false: it was cut short meanwhile, or
+  // comes up once more at this instant, after what else is due, if `more`: that may be the message that its last poll finds.
+  bool end(std::uint32_t r, std::uint64_t sequence, bool more);
   // The poll of the rank's run that a message may cut short; null: none does.
   [[nodiscard]] const traces::Op* poll_of(std::uint32_t r) {
     return runs_[r].poll == kNoPoll ? nullptr : *ranks_[r].program.at(runs_[r].poll);
@@ -91,9 +92,11 @@ class RunAhead {
     std::uint64_t first = 0, end = 0;  // operations
     std::uint64_t poll = 0;            // one of them that looks for a message; kNoPoll: none does
     std::uint64_t sequence = 0;        // of the event that ends it
+    Instant since;                     // when the last of its operations that took time began
     std::uint64_t calls = 0;           // kernel calls before it
     std::uint64_t calls_after = 0;
     bool at_poll = false;   // ends when operation `end`, a poll, looks
+    bool came_up = false;   // the event that ends it did
     bool computes = false;  // more than copies
     Elapsed polled;         // of its time, spent in polls
     // Operations known to be again what stands `period` before them, as a range; what stands before it comes first.
@@ -109,9 +112,17 @@ class RunAhead {
   struct Stretch {
     CallWindow window;
     Elapsed total;
+    Elapsed last;             // how far it had come when the last operation that took time began
+    bool takes_time = false;  // there was one
     bool joined = false;      // a poll that is over was passed
     bool unfinished = false;  // what the window holds may go on where this run cannot
     int polls = 0;            // taken
+    void take(Elapsed d) {
+      if (d == kNoTime) return;
+      last = total;
+      takes_time = true;
+      total += d;
+    }
   };
   // The poll that was taken last, and what the stretch had come to then.
   struct LastPoll {
@@ -122,7 +133,7 @@ class RunAhead {
   enum class Take : std::uint8_t { kTaken, kEnds };
 
   void take_call(std::uint32_t r, Stretch& s) {
-    s.total += Elapsed::of_seconds(compute_.kernel_seconds(r, s.window.pop().shape));
+    s.take(Elapsed::of_seconds(compute_.kernel_seconds(r, s.window.pop().shape)));
   }
   void take_calls(std::uint32_t r, Stretch& s) {
     while (!s.window.empty()) take_call(r, s);

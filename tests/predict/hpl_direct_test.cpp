@@ -107,8 +107,8 @@ TEST(HplDirect, IsTheReplayByEvents) {
   EXPECT_LT(2 * fewer, events);
 }
 
-// On a platform where all ranks take the same time messages can be seen at the very instants of polls: what began first comes
-// first: 1.29 s, to the tick.
+// On a platform where all ranks take the same time messages can be seen from the very instants of polls on (docs/model.md, "Probes as
+// conditional steps").
 TEST(HplDirect, DecidesTiesOfPollsAndMessagesAsEventsDo) {
   hpl_gen::HplDat dat;
   dat.n = {40'000};

@@ -128,8 +128,9 @@ TEST(RunAhead, EndsWhenOneByOneDoes) {
   EXPECT_LT(fewer * 2, more) << "runs were taken as one";
 }
 
-// A message that can be seen at the very instant of a poll is found if its way began before what the rank did last (docs/model.md,
-// "Ranks that go ahead"), whichever way the replay goes: ahead, by events, or one operation after the other.
+// A message that can be seen from the very instant of a poll on is found if it was sent before what the rank did last began
+// (docs/model.md, "Probes as conditional steps"), whichever way the replay goes: ahead, by events, or one operation after the
+// other. More of that: poll_ties_test.cpp.
 TEST(RunAhead, OfTwoThingsAtOneInstantWhatBeganFirstComesFirst) {
   constexpr std::int64_t kLong = 1'000'000;
   const Duration ms(1'000'000'000), work(100'000'000'000);
@@ -165,7 +166,7 @@ TEST(RunAhead, OfTwoThingsAtOneInstantWhatBeganFirstComesFirst) {
     look(t, 1, 0);
     finish(t, true, true);
   }
-  {  // After a message of 0 bytes, whose way began when the other's did.
+  {  // After a message of 0 bytes that was sent at once with the other, when the rank began to wait.
     MemoryTrace t(2);
     t.p2p(1, OpKind::bsend, 0, 0, 0);
     t.p2p(1, OpKind::send, 0, 1, kLong);

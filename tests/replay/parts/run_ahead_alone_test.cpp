@@ -67,7 +67,7 @@ TEST(RunAhead, ARunIsOneEventAtTheSumOfItsOperations) {
   EXPECT_EQ(e.kind, EventKind::kRunEnd);
   EXPECT_EQ(e.time.rounded().time_since_epoch(), kPolls * (kWork + kPoll));
   w.agenda.move_to(e.time);
-  w.runs.end(1, e.sequence);
+  w.runs.end(1, e.sequence, false);
   EXPECT_EQ(w.ranks[1].pc, 2u * kPolls);  // at the hit
   EXPECT_EQ(w.ranks.ops_done(), 2u * kPolls);
   EXPECT_EQ(w.ranks[1].spent[static_cast<int>(Part::kCompute)].rounded(), kPolls * kWork);
@@ -95,13 +95,13 @@ TEST(RunAhead, AMessageCutsTheRunAtTheFirstPollFromThenOn) {
     EXPECT_NE(cut.sequence, whole.sequence);
     EXPECT_EQ(cut.time.rounded().time_since_epoch(), (poll + 1) * (kWork + kPoll)) << to_seconds(after);
     w.agenda.move_to(cut.time);
-    w.runs.end(1, cut.sequence);
+    w.runs.end(1, cut.sequence, false);
     EXPECT_EQ(w.ranks[1].pc, 2u * poll + 1);  // the poll itself looks again
     EXPECT_EQ(w.ranks[1].stage, Stage::kOverheadPaid);
     EXPECT_EQ(w.ranks[1].spent[static_cast<int>(Part::kCompute)].rounded(), (poll + 1) * kWork);
     // The event of the whole run is stale.
     EXPECT_EQ(w.agenda.top().sequence, whole.sequence);
-    w.runs.end(1, whole.sequence);
+    w.runs.end(1, whole.sequence, false);
     EXPECT_EQ(w.ranks[1].pc, 2u * poll + 1);
   }
 }
