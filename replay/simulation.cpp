@@ -95,28 +95,37 @@ void Simulation::run_ready() {
   }
 }
 
-void Simulation::handle(const Agenda::Event& e) {
+// False: of a run that was cut short, so nothing happened.
+bool Simulation::handle(const Agenda::Event& e) {
   switch (e.kind) {
     case EventKind::kRankTimer:
-      return ranks_.make_ready(e.index);
+      ranks_.make_ready(e.index);
+      break;
     case EventKind::kTransferStart:
-      return transfers_.start_flow(e.index);
+      transfers_.start_flow(e.index);
+      break;
     case EventKind::kEnvelope:
-      return transfers_.envelope_arrived(e.index);
+      transfers_.envelope_arrived(e.index);
+      break;
     case EventKind::kMessageDone:
-      return transfers_.arrive(e.index);
+      transfers_.arrive(e.index);
+      break;
     case EventKind::kProbeWake:
-      return probes_.poke(e.index);
+      probes_.poke(e.index);
+      break;
     case EventKind::kActivityTimer:
-      return collectives_.overheads_over(e.index);
+      collectives_.overheads_over(e.index);
+      break;
     case EventKind::kRunEnd:
-      (void)run_ahead_.end(e.index, e.sequence, due_now(agenda_, network_));
-      return;
+      return run_ahead_.end(e.index, e.sequence, due_now(agenda_, network_));
     case EventKind::kLaunchEnd:
-      return devices_.ended(e.index);
+      devices_.ended(e.index);
+      break;
     case EventKind::kCopyStart:
-      return copies_.start_flow(e.index);
+      copies_.start_flow(e.index);
+      break;
   }
+  return true;
 }
 
 void Simulation::flow_over(std::uint32_t owner) {
@@ -186,10 +195,12 @@ Result<ReplayResult> Simulation::run() {
     if (next == Next::kTooLate)
       return bad_input({}, kPastTheEnd, next_in_words(), "a run shorter than 106 days");
     ++event_count_;
-    if (next == Next::kEvent)
-      handle(agenda_.take());
-    else
+    if (next == Next::kEvent) {
+      if (!handle(agenda_.take())) continue;
+    } else {
       flow_over(network_.finish_top(agenda_.now()));
+    }
+    last_ = agenda_.now();
   }
 }
 
@@ -198,11 +209,10 @@ void Simulation::collect_ranks(ReplayResult& out) {
     Rank& k = ranks_[r];
     const bool finished = k.state == RankState::kDone;
     if (!finished) {
-      k.finish = agenda_.now();
+      k.finish = last_;
       if (k.stage != Stage::kFresh) {
-        k.spend(k.part, agenda_.now() - k.blocked_since);
-        if (options_.on_hang)
-          options_.on_hang(RankId(r), k.pc, k.op_start.rounded(), agenda_.now().rounded());
+        k.spend(k.part, last_ - k.blocked_since);
+        if (options_.on_hang) options_.on_hang(RankId(r), k.pc, k.op_start.rounded(), last_.rounded());
       }
     }
     RankTimes t = times_of_rank(k, r, causes_, finished);

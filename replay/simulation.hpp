@@ -66,7 +66,7 @@ class Simulation {
  private:
   void run_ready();
   void run_rank(std::uint32_t r);
-  void handle(const Agenda::Event& e);
+  bool handle(const Agenda::Event& e);
   void flow_over(std::uint32_t owner);
   void prefetch_next();
   void report_progress();
@@ -99,6 +99,7 @@ class Simulation {
   Regions regions_;
   Operations operations_;
   std::uint64_t event_count_ = 0;
+  Instant last_;                   // when anything happened
   std::uint64_t next_report_ = 0;  // operations
   ClockAudit* clock_audit_ = nullptr;
 };

@@ -202,5 +202,31 @@ TEST(RunAhead, OfTwoThingsAtOneInstantWhatBeganFirstComesFirst) {
   }
 }
 
+// Where a message cut a run short nothing happens at the end that it would have had.
+TEST(RunAhead, ADeadlockIsToldWhenTheLastThingHappened) {
+  const Duration us(1'000'000);
+  for (const int way : {0, 1, 2}) {
+    MemoryTrace t(2);
+    t.compute(0, us);
+    t.p2p(0, OpKind::send, 1, 1, 0);
+    for (const std::int64_t to_hit : {3, 1}) {
+      t.compute(1, 2 * us);
+      t.add(1, poll(0, 1, false), {to_hit + 1});
+    }
+    t.compute(1, 9 * us);
+    t.add(1, poll(0, 1, true), {0, 2, 0, 1, 0});
+    t.p2p(1, OpKind::recv, 0, 1, 0);
+    t.p2p(1, OpKind::recv, 0, 9, 0);  // never sent
+    auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=0").value();
+    ReplayOptions o;
+    o.ranks_ahead = way == 0;
+    if (way == 2) o.on_op = [](RankId, std::uint64_t, SimTime, SimTime) {};
+    const auto r = replay(t, p, {HostId(0), HostId(1)}, o);
+    ASSERT_TRUE(r);
+    EXPECT_FALSE(r->finished);
+    EXPECT_EQ(r->makespan, 2 * us) << way;
+  }
+}
+
 }  // namespace
 }  // namespace weft::replay
