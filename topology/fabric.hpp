@@ -87,6 +87,9 @@ class Routing {
   }
   // Exact route lengths by the family's own closed form; nullopt if it has none (then routes are enumerated).
   [[nodiscard]] virtual std::optional<HopHistogram> hop_histogram() const { return std::nullopt; }
+  // Links that may be looked at before the first route to a host is known, beside its own; routes to it that follow need
+  // no more. 0: none.
+  [[nodiscard]] virtual std::uint64_t search_steps() const { return 0; }
 };
 
 class Fabric {

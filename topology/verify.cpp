@@ -92,9 +92,86 @@ bool walk(const Fabric& f, HostId src, HostId dst, const std::vector<LinkId>& li
   return at.index() == dst.index();
 }
 
+std::vector<std::uint32_t> shuffled(std::uint32_t n, Rng& rng) {
+  std::vector<std::uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::uint32_t i = n; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
+}
+
+// Walks routes to one host after another, since a routing that searches does so once for each.
+class RouteWalker {
+ public:
+  RouteWalker(const Fabric& f, VerifyReport& report, Findings& findings)
+      : f_(f), report_(report), findings_(findings), stamp_(f.vertex_count(), 0) {
+    Rng rng(1);
+    to_ = shuffled(f.host_count(), rng);
+    from_ = shuffled(f.host_count(), rng);
+  }
+
+  void walk_all(std::uint64_t max_pairs, std::uint64_t max_links, std::uint64_t max_search) {
+    const std::uint64_t hosts = f_.host_count();
+    for (std::uint32_t h = 0; h < hosts && h < max_pairs; ++h) {
+      links_.clear();
+      (void)f_.routing().route(HostId(h), HostId(h), links_);
+      if (!links_.empty())
+        findings_.add(fmt::format("{} reaches itself over links", f_.host_name(HostId(h))));
+    }
+    if (hosts < 2) return;
+    const std::uint64_t fit = std::max<std::uint64_t>(1, max_links / mean_links());
+    const std::uint64_t pairs = std::min({hosts * (hosts - 1), max_pairs, fit});
+    const std::uint64_t searches = max_search / std::max<std::uint64_t>(1, f_.routing().search_steps());
+    const std::uint64_t targets = std::clamp<std::uint64_t>(searches, 1, std::min(hosts, pairs));
+    for (std::uint64_t t = 0; t < targets; ++t) {
+      // As many as are due by then, from whoever is next; all others at most.
+      const std::uint64_t due = pairs / targets * (t + 1) + pairs % targets * (t + 1) / targets;
+      for (std::uint64_t k = 0; k < hosts && report_.pairs_walked < due; ++k) walk_next(to_[t]);
+    }
+    report_.destinations_walked = static_cast<std::uint32_t>(targets);
+  }
+
+ private:
+  // Of a few pairs, at least 1.
+  std::uint64_t mean_links() {
+    constexpr std::size_t kTargets = 8, kSources = 32;
+    std::uint64_t links = 0, routes = 0;
+    for (std::size_t t = 0; t < std::min(kTargets, to_.size()); ++t)
+      for (std::size_t k = 0; k < std::min(kSources, from_.size()); ++k) {
+        links_.clear();
+        (void)f_.routing().route(HostId(from_[(t * kSources + k) % from_.size()]), HostId(to_[t]), links_);
+        links += links_.size();
+        ++routes;
+      }
+    return links / routes + 1;
+  }
+
+  void walk_next(std::uint32_t target) {
+    const HostId src(from_[next_]), dst(target);
+    next_ = next_ + 1 < from_.size() ? next_ + 1 : 0;
+    if (src == dst) return;
+    links_.clear();
+    ++report_.pairs_walked;
+    if (!f_.routing().route(src, dst, links_)) {
+      ++report_.unreachable;
+    } else if (!walk(f_, src, dst, links_, stamp_, report_.pairs_walked)) {
+      findings_.add(fmt::format("the route from {} to {} is not a simple walk between them",
+                                f_.host_name(src), f_.host_name(dst)));
+    }
+  }
+
+  const Fabric& f_;
+  VerifyReport& report_;
+  Findings& findings_;
+  std::vector<std::uint32_t> to_, from_;
+  std::size_t next_ = 0;  // in from_
+  std::vector<std::uint64_t> stamp_;
+  std::vector<LinkId> links_;
+};
+
 }  // namespace
 
-VerifyReport verify(const Fabric& f, std::uint64_t max_pairs) {
+VerifyReport verify(const Fabric& f, std::uint64_t max_pairs, std::uint64_t max_links,
+                    std::uint64_t max_search) {
   VerifyReport r;
   Findings findings(r.findings);
   check_columns(f, findings);
@@ -102,29 +179,7 @@ VerifyReport verify(const Fabric& f, std::uint64_t max_pairs) {
   check_degrees(f, r);
   const std::uint64_t hosts = f.host_count();
   r.pairs_total = hosts * (hosts - 1);
-  const bool all = r.pairs_total <= max_pairs;
-  Rng rng(1);
-  std::vector<std::uint64_t> stamp(f.vertex_count(), 0);
-  std::vector<LinkId> links;
-  const std::uint64_t tries = all ? hosts * hosts : max_pairs;
-  for (std::uint64_t i = 0; i < tries; ++i) {
-    const HostId src(static_cast<std::uint32_t>(all ? i / hosts : rng.below(hosts)));
-    const HostId dst(static_cast<std::uint32_t>(all ? i % hosts : rng.below(hosts)));
-    links.clear();
-    const bool reached = f.routing().route(src, dst, links);
-    if (src == dst) {
-      if (!links.empty()) findings.add(fmt::format("{} reaches itself over links", f.host_name(src)));
-      continue;
-    }
-    ++r.pairs_walked;
-    if (!reached) {
-      ++r.unreachable;
-      continue;
-    }
-    if (!walk(f, src, dst, links, stamp, i + 1))
-      findings.add(fmt::format("the route from {} to {} is not a simple walk between them", f.host_name(src),
-                               f.host_name(dst)));
-  }
+  RouteWalker(f, r, findings).walk_all(max_pairs, max_links, max_search);
   return r;
 }
 

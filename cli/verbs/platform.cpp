@@ -195,15 +195,21 @@ Result<void> check(const Options& o, const Platform& p) {
                     {"ok", ok},
                     {"pairs_total", r.pairs_total},
                     {"pairs_walked", r.pairs_walked},
+                    {"destinations_walked", r.destinations_walked},
                     {"host_degree", {r.host_degree_min, r.host_degree_max}},
                     {"switch_degree", {r.switch_degree_min, r.switch_degree_max}},
                     {"findings", findings}};
   std::string text = fmt::format("{}: {}\n", p.name, ok ? "sound" : "not sound");
   for (const std::string& s : findings) text += fmt::format("  {}\n", s);
+  std::string drawn;
+  if (r.pairs_walked < r.pairs_total)
+    drawn = r.destinations_walked < p.fabric.host_count()
+                ? fmt::format(" (drawn with a fixed seed, to {} of {} hosts)",
+                              show_count(r.destinations_walked), show_count(p.fabric.host_count()))
+                : " (drawn with a fixed seed)";
   text += fmt::format("walked the routes of {} of {} pairs{}; links per host {} to {}, per switch {} to {}\n",
                       show_count(static_cast<double>(r.pairs_walked)),
-                      show_count(static_cast<double>(r.pairs_total)),
-                      r.pairs_walked < r.pairs_total ? " (drawn with a fixed seed)" : "", r.host_degree_min,
+                      show_count(static_cast<double>(r.pairs_total)), drawn, r.host_degree_min,
                       r.host_degree_max, r.switch_degree_min, r.switch_degree_max);
   const Error finding{ErrorCode::kFinding, {}, fmt::format("platform {} is not sound", p.name), {}, {}};
   if (!ok) j["error"] = finding.message();

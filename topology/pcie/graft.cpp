@@ -72,6 +72,7 @@ class GraftRouting final : public Routing {
     });
   }
   std::string_view name() const override { return name_; }
+  std::uint64_t search_steps() const override { return network_->routing().search_steps(); }
 
  private:
   // `cross(card, far card)` appends the network's own links between two cards.

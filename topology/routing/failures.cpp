@@ -56,6 +56,9 @@ class Rerouted final : public Routing {
   }
   RouteScope scope() const override { return whole_->routing().scope(); }
   std::string_view name() const override { return name_; }
+  std::uint64_t search_steps() const override {
+    return whole_->routing().search_steps() + detour_->search_steps();
+  }
 
  private:
   bool translate(std::vector<LinkId>& out, std::size_t start) const {

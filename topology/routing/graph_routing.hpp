@@ -45,6 +45,7 @@ class GraphRouting final : public Routing {
   std::string_view name() const override { return text_of(kGraphRoutings, way_); }
   // One search per switch with hosts; nullopt beyond 2^31 steps.
   std::optional<HopHistogram> hop_histogram() const override;
+  std::uint64_t search_steps() const override { return vertices_ + std::uint64_t{to_.size()}; }
 
  private:
   using Row = std::vector<std::uint16_t>;  // distance of every vertex from offset_ on to the row's target

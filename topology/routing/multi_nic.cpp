@@ -41,6 +41,7 @@ class RailChoice final : public Routing {
     return std::max(own, base_->routing().scope());
   }
   std::string_view name() const override { return base_->routing().name(); }
+  std::uint64_t search_steps() const override { return nics_ * base_->routing().search_steps(); }
 
  private:
   [[nodiscard]] HostId card(HostId h, std::uint32_t k) const { return HostId(h.index() * nics_ + k); }
