@@ -22,6 +22,7 @@ namespace weft::network {
 class GroupAccounts {
  public:
   static constexpr std::uint32_t kNone = 0xffffffffu;
+  static constexpr double kAsAlone = 1 - 1e-9;  // at that part of its rate alone nothing holds a flow back
 
   // `book(group, seconds, per_alone)`: the group's flows were under way for so many seconds together, of which they would
   // have needed `per_alone` alone.
@@ -54,6 +55,8 @@ class GroupAccounts {
     if (g.served > service * kMuch && service > 0) rebase(group);
     f.group = group;
     f.end = g.served + service;
+    f.service = service;
+    f.since = g.updated;
     f.alone = alone;
     f.heads = heads;
     ++f.stamp;
@@ -63,6 +66,13 @@ class GroupAccounts {
     ends_[group].push_back({f.end, f.order, flow, f.stamp});
     std::push_heap(ends_[group].begin(), ends_[group].end());
     mark(group);
+  }
+  // Whether its group held the flow back since it joined. REQUIRES: advanced to now, and the flow is in a group.
+  [[nodiscard]] bool slowed(std::uint32_t flow) const {
+    const Flow& f = flow_[flow];
+    const Group& g = group_[f.group];
+    const double seconds = (g.updated - f.since).seconds() * f.heads;
+    return (f.service - (f.end - g.served)) * f.alone < seconds * kAsAlone;
   }
   // Returns the service to go.
   double leave(std::uint32_t flow) {
@@ -163,7 +173,9 @@ class GroupAccounts {
   struct Flow {
     std::uint32_t group = kNone;
     std::uint32_t stamp = 0;
-    double end = 0;  // service
+    double end = 0;      // service
+    double service = 0;  // to go at `since`
+    Instant since;       // when it joined
     double alone = 0;
     std::uint64_t order = 0;
     std::uint32_t heads = 0;

@@ -143,7 +143,7 @@ void Network::go_bundled(FlowId id, double rate, LinkId held_by, Instant now, st
   Bundle& b = *bundle_of(id);
   advance(b, now);
   b.rate = rate / static_cast<double>(b.members.size());
-  flows_[id.index()].held_by = held_by;
+  hold(flows_[id.index()], b.rate, held_by);
   const double left = std::max(0.0, b.members.front().end - b.served);
   completions_.put(id, now + Elapsed::of_seconds(left / b.rate), sequence++);
 }
@@ -202,7 +202,7 @@ template <class Model>
     for (; next != end; ++next) go_at(*next, rates[next->index()], bottlenecks[next->index()], now, sequence);
   }
   if (watcher_ != nullptr) [[unlikely]]
-    for (const FlowId id : changed) tell_watcher(id);
+    for (const FlowId id : changed) tell_watcher(id, bottlenecks[id.index()]);
   completions_.find_first();
   // Same rate, another link: what was lost so far is the old one's. It is taken off the new one's account, on which the
   // whole time since `updated` will be booked: neither the rest of the flow nor its end is touched by rounding.
@@ -210,21 +210,21 @@ template <class Model>
     Flow& f = flows_[id.index()];
     if (Bundle* const b = bundle_of(id); b != nullptr) {
       advance(*b, now);
-      f.held_by = bottlenecks[id.index()];
+      hold(f, b->rate, bottlenecks[id.index()]);
       continue;
     }
     const double seconds = (now - f.updated).seconds();
     const double bytes = f.rate * seconds;
     book(f, seconds, bytes);
-    f.held_by = bottlenecks[id.index()];
+    hold(f, f.rate, bottlenecks[id.index()]);
     book(f, -seconds, -bytes);
-    if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, f.rate, f.held_by);
+    if (watcher_ != nullptr) watcher_->rate_changed(f.owner, now, f.rate, bottlenecks[id.index()]);
   }
 }
 
-void Network::tell_watcher(FlowId id) {
+void Network::tell_watcher(FlowId id, LinkId held_by) {
   const Flow& f = flows_[id.index()];
-  watcher_->rate_changed(f.owner, f.updated, f.rate, f.held_by);
+  watcher_->rate_changed(f.owner, f.updated, f.rate, held_by);
 }
 
 void Network::settle(Instant now, std::uint64_t& sequence) {

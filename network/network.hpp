@@ -68,7 +68,7 @@ class Network {
                     std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
                     std::array<std::uint32_t, 2> ranks);
   std::uint32_t finish_here(Instant now);
-  // The link that held back, in the end, the flow which finish_top() ended last; none: its own limit.
+  // The link that held back last the flow which finish_top() ended last; where none did, any that it met, or none.
   [[nodiscard]] LinkId last_held_by() const { return last_held_by_; }
 
   // Hints to the processor: the rows of what ends next, of its owner and, by ahead(rank), of the ranks that wait for it.
@@ -135,7 +135,7 @@ class Network {
     double rate = 0;       // bytes/s since `updated`
     Instant updated;
     double inverse_alone = 0;  // seconds a byte takes alone
-    LinkId held_by;            // since `updated`; none: its own limit
+    LinkId held_by;            // where it last went slower than alone; before that, the first that it met
     std::uint32_t owner = 0;
     // For prefetch_next() only: who waits for it, the first links of its route.
     std::array<std::uint32_t, 2> ranks{};
@@ -175,6 +175,7 @@ class Network {
   double service_to_go(std::uint32_t flow, const congestion::LevelGroups& groups);
   void advance_group(std::uint32_t group, Instant now);
   double leave_group(std::uint32_t flow, Instant now);
+  void tell_held(std::uint32_t flow);
   std::uint32_t finish_in_group(Instant now);
   // One more flow on the link; one less.
   [[gnu::always_inline]] void carry(LinkId link, std::int64_t bytes, Instant now) {
@@ -208,10 +209,16 @@ class Network {
                                     std::uint64_t& sequence);
   void enter(FlowId id, std::span<const LinkId> route, double alone, std::int64_t bytes, std::uint32_t owner,
              Instant now, std::array<std::uint32_t, 2> ranks);
-  [[gnu::noinline]] void tell_watcher(FlowId id);  // its rate
+  [[gnu::noinline]] void tell_watcher(FlowId id, LinkId held_by);  // its rate
   std::uint32_t finish_member(FlowId id, Instant now);
   [[gnu::noinline]] std::uint32_t finish_bundled(FlowId id, Instant now);
 
+  // A link that lets it go as fast as alone, or none, does not take the place of one where it lost: nothing will be booked
+  // but rounding, and at its end the flow tells where it was held back last.
+  static void hold(Flow& f, double rate, LinkId link) {
+    if (!f.held_by.valid() || (link.valid() && rate * f.inverse_alone < GroupAccounts::kAsAlone))
+      f.held_by = link;
+  }
   // Books what the flow lost since `updated` on the link that held it: `seconds` of them, `bytes` moved.
   void book(const Flow& f, double seconds, double bytes) {
     if (f.held_by.valid()) links_[f.held_by.index()].waited += seconds - bytes * f.inverse_alone;

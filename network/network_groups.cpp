@@ -14,7 +14,15 @@ void Network::advance_group(std::uint32_t group, Instant now) {
 
 double Network::leave_group(std::uint32_t flow, Instant now) {
   advance_group(accounts_.group_of(flow), now);
+  tell_held(flow);
   return accounts_.leave(flow);
+}
+
+// To its row, by which link it was held back in its group. The group was advanced.
+void Network::tell_held(std::uint32_t flow) {
+  const std::uint32_t group = accounts_.group_of(flow);
+  if (group < links_.size() && (accounts_.slowed(flow) || !flows_[flow].held_by.valid()))
+    flows_[flow].held_by = LinkId(group);
 }
 
 // A flow or a bundle whose row says what is to go.
@@ -105,7 +113,8 @@ std::uint32_t Network::finish_in_group(Instant now) {
   accounts_.arrive(group);
   const FlowId id(accounts_.next(group));
   for (const LinkId link : model_->route(id)) uncarry(link, now);
-  last_held_by_ = group < links_.size() ? LinkId(group) : LinkId();  // else at a limit of its own
+  tell_held(id.index());
+  last_held_by_ = flows_[id.index()].held_by;
   std::uint32_t owner = flows_[id.index()].owner;
   if (bundle_of(id) != nullptr) {
     owner = finish_member(id, now);

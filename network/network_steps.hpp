@@ -24,7 +24,7 @@ namespace weft::network {
     f.remaining = std::max(0.0, f.remaining - bytes);
   }
   f.rate = rate;
-  f.held_by = held_by;
+  hold(f, rate, held_by);
   f.updated = now;
   completions_.put(id, now + Elapsed::of_seconds(f.remaining / rate), sequence++);
 }
@@ -63,7 +63,7 @@ namespace weft::network {
     go_at(f, max_min_->lone_rate(f), max_min_->lone_bottleneck(f), now, sequence);
     completions_.find_first();
     if (watcher_ != nullptr) [[unlikely]]
-      tell_watcher(f);
+      tell_watcher(f, max_min_->lone_bottleneck(f));
     if (audit_ == nullptr) return f;
   } else {
     if (may_bundle_ && !route.empty() && links_[route[0].index()].flows >= Bundles::kCrowdedLink)

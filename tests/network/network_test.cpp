@@ -76,6 +76,67 @@ TEST(Network, FlowsOfOneKindCostTheSolverOne) {
   EXPECT_LE(net.solver_stats().flows_solved, 8 * kFlows);  // 1,510 if each start and end moved all
 }
 
+// Link 0 shared by three lets each have 4 GB/s; then the first flow is alone and goes as fast as it can, which is its own limit of
+// 5 GB/s, or link 1. What it lost it lost on link 0, so that is the link that held it back last.
+TEST(Network, AFlowThatEndsUnheldTellsTheLinkThatHeldItLast) {
+  for (const bool limited : {true, false}) {
+    const std::vector<double> capacity{12e9, limited ? 12e9 : 5e9};
+    const LinkId both[] = {LinkId(0), LinkId(1)}, shared[] = {LinkId(0)};
+    auto model = congestion::make_sharing_model("max-min", capacity);
+    ASSERT_TRUE(model);
+    Network net(capacity, std::move(*model));
+    const double none = std::numeric_limits<double>::infinity();
+    Instant now;
+    std::uint64_t sequence = 0;
+    net.start(both, 1, limited ? 5e9 : none, 5e9, 9'000'000'000, 0, now, sequence);
+    for (const std::uint32_t i : {1u, 2u}) net.start(shared, 1, none, 12e9, 4'000'000'000, i, now, sequence);
+    std::vector<double> ends;
+    while (!net.idle()) {
+      if (net.dirty()) net.settle(now, sequence);
+      now = net.next_completion().time;
+      net.finish_top(now);
+      ends.push_back(now.since_start().seconds());
+      EXPECT_EQ(net.last_held_by(), LinkId(0)) << limited;
+    }
+    EXPECT_EQ(ends, (std::vector<double>{1, 1, 2}));
+    const auto use = net.link_use(now);
+    // 1 s at 4 instead of 5 GB/s, and twice 1 s at 4 of 12: 1/5 + 2 * 2/3 s.
+    EXPECT_EQ(use[0].waited, Duration(1'533'333'333'333)) << limited;
+    EXPECT_EQ(use[1].waited, Duration(0));
+  }
+}
+
+// The same among so many that rates are kept by groups of flows: 800 more wait for link 3 all the time.
+TEST(Network, AFlowThatEndsUnheldAmongManyTellsTheLinkThatHeldItLast) {
+  constexpr std::uint32_t kShort = 599, kLong = 800;
+  for (const bool limited : {true, false}) {
+    const std::vector<double> capacity{600, limited ? 600.0 : 100.0, 1e6, kLong};
+    const LinkId first[] = {LinkId(0), LinkId(1), LinkId(2)}, shared[] = {LinkId(0)};
+    const LinkId others[] = {LinkId(2), LinkId(3)};
+    auto model = congestion::make_sharing_model("max-min", capacity);
+    ASSERT_TRUE(model);
+    Network net(capacity, std::move(*model));
+    const double none = std::numeric_limits<double>::infinity();
+    Instant now;
+    std::uint64_t sequence = 0;
+    // At 1 byte a second for 10 s, then at 100 for 10 s; the short ones 10 bytes, the long ones 1 a second for good.
+    net.start(first, 1, limited ? 100 : none, 100, 1010, 0, now, sequence);
+    for (std::uint32_t i = 1; i <= kShort; ++i) net.start(shared, 1, 700 + i, 600, 10, i, now, sequence);
+    for (std::uint32_t i = 1; i <= kLong; ++i)
+      net.start(others, 1, 900 + i, 800, 1000, kShort + i, now, sequence);
+    for (std::uint32_t i = 0; i <= kShort; ++i) {
+      if (net.dirty()) net.settle(now, sequence);
+      now = net.next_completion().time;
+      const std::uint32_t owner = net.finish_top(now);
+      EXPECT_EQ(net.last_held_by(), LinkId(0)) << limited;
+      if (i == kShort) {
+        EXPECT_EQ(owner, 0u);
+        EXPECT_NEAR(now.since_start().seconds(), 20, 1e-6);
+      }
+    }
+  }
+}
+
 // A link that still carries a flow when the run ends was busy until then.
 TEST(Network, ALinkIsBusyWhileItsFlowIsUnderWay) {
   const std::vector<double> capacity{1e9, 1e9};
