@@ -67,6 +67,33 @@ struct PortShare {
 //   kLoad     as kMessage, and how many messages are on each link decides (UGAL-U, adaptive)
 enum class RouteScope : std::uint8_t { kPair, kMessage, kLoad };
 
+// How many messages are on each link when a message starts, as a routing asks: by the numbers of its own links, which may
+// be others than those of the fabric that it is part of.
+class LinkLoad {
+ public:
+  LinkLoad() = default;  // an idle network
+  // NOLINTNEXTLINE(google-explicit-constructor): a load is what the loop that counts has, by LinkId
+  LinkLoad(std::span<const std::uint32_t> messages) : messages_(messages) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  LinkLoad(const std::vector<std::uint32_t>& messages) : messages_(messages) {}
+  // That of a fabric whose link l is link now[l] of the one that `outer` is of, or none: there are `elsewhere` messages on
+  // it. Both must outlive this.
+  LinkLoad(const LinkLoad& outer, std::span<const LinkId> now, std::uint32_t elsewhere)
+      : outer_(outer.empty() ? nullptr : &outer), now_(now), elsewhere_(elsewhere) {}
+  [[nodiscard]] bool empty() const { return outer_ == nullptr && messages_.empty(); }
+  std::uint32_t operator[](std::size_t link) const {
+    if (outer_ == nullptr) return messages_[link];
+    const LinkId l = now_[link];
+    return l.valid() ? (*outer_)[l.index()] : elsewhere_;
+  }
+
+ private:
+  std::span<const std::uint32_t> messages_;
+  const LinkLoad* outer_ = nullptr;
+  std::span<const LinkId> now_;
+  std::uint32_t elsewhere_ = 0;
+};
+
 // Which links a message takes. Implementations are immutable and thread-safe; route() is called once per distinct
 // pair, route_message() once per message where scope() is not kPair.
 class Routing {
@@ -79,8 +106,7 @@ class Routing {
   // The route of message number `message`. `load`: messages on each link now, by LinkId; empty = an idle network.
   // route() is what it gives as the pair's typical route (a draw by the pair's number, on an idle network).
   [[nodiscard]] virtual bool route_message(HostId src, HostId dst, std::uint64_t message,
-                                           std::span<const std::uint32_t> load,
-                                           std::vector<LinkId>& out) const {
+                                           const LinkLoad& load, std::vector<LinkId>& out) const {
     (void)message;
     (void)load;
     return route(src, dst, out);

@@ -1,4 +1,6 @@
 // Failed cables and switches: what is left, who is rerouted, who is cut off.
+#include <fmt/format.h>
+
 #include "tests/topology/oracles.hpp"
 
 namespace weft::topology {
@@ -98,6 +100,41 @@ TEST(Failures, RandomFailuresOfEveryFamilyLeaveSimpleWalksOrUnreachablePairs) {
       const VerifyReport r = verify(f);
       EXPECT_EQ(r.unreachable > 0, !r.findings.empty() || cut > 0);
     }
+}
+
+// What is on a link is asked by its number in the fabric that is left: of the two spines that a leaf still reaches, adaptive
+// takes the one whose link has fewer messages, and never the broken one, though nothing is on that.
+TEST(Failures, LoadIsThatOfTheLinksThatAreLeft) {
+  const Platform p = load("xgft:m=4x4,w=1x3,routing=adaptive,fail=link=switch-1-0->switch-2-0", {});
+  const auto up_of = [&](std::uint32_t spine) {
+    for (std::uint32_t l = 0; l < p.fabric.link_count(); ++l)
+      if (p.fabric.link_name(LinkId(l)) == fmt::format("switch-1-0->switch-2-{}", spine)) return l;
+    return ~0u;
+  };
+  EXPECT_EQ(up_of(0), ~0u);
+  for (const std::uint32_t full : {1u, 2u})
+    for (std::uint64_t message = 0; message < 8; ++message) {
+      std::vector<std::uint32_t> on(p.fabric.link_count(), 3);
+      on[up_of(full)] = 4;
+      std::vector<LinkId> out;
+      ASSERT_TRUE(p.fabric.routing().route_message(HostId(0), HostId(4), message, on, out));
+      ASSERT_EQ(out.size(), 4u);
+      EXPECT_EQ(out[1].index(), up_of(3 - full));
+    }
+}
+
+// A fabric within a fabric within a fabric: 0 and 2 of the outermost are 1 and 0 of the next, whose 1 is the innermost's 0.
+TEST(LinkLoad, IsAskedByTheNumbersOfTheInnermostFabric) {
+  const std::vector<std::uint32_t> messages{5, 6, 7};
+  const std::vector<LinkId> middle{LinkId(2), LinkId(0)}, inner{LinkId(1), LinkId()};
+  const LinkLoad outermost(messages), next(outermost, middle, 9), last(next, inner, 8);
+  EXPECT_EQ(next[0], 7u);
+  EXPECT_EQ(next[1], 5u);
+  EXPECT_EQ(last[0], 5u);
+  EXPECT_EQ(last[1], 8u);
+  EXPECT_FALSE(last.empty());
+  const LinkLoad idle;
+  EXPECT_TRUE(LinkLoad(LinkLoad(idle, middle, 9), inner, 8).empty());
 }
 
 TEST(Failures, SwitchLatencyAndInjectionLimit) {

@@ -69,12 +69,12 @@ class FatTreeRouting final : public Routing {
                : formula(from, to, out);
   }
   RouteScope scope() const override { return scope_of(way_); }
-  bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId from, HostId to, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     if (scope() == RouteScope::kPair) return route(from, to, out);
     const std::uint64_t key = message_key(seed_, from, to, message);
-    if (scope() == RouteScope::kMessage) load = {};
-    return walk(from, to, out, [&](std::uint64_t l, std::uint64_t up) { return drawn(key, l, up, load); });
+    const LinkLoad seen = scope() == RouteScope::kLoad ? load : LinkLoad();
+    return walk(from, to, out, [&](std::uint64_t l, std::uint64_t up) { return drawn(key, l, up, seen); });
   }
   std::string_view name() const override { return text_of(kRoutings, way_); }
   std::optional<HopHistogram> hop_histogram() const override {
@@ -93,7 +93,7 @@ class FatTreeRouting final : public Routing {
     return lca;
   }
   [[nodiscard]] std::uint64_t drawn(std::uint64_t key, std::uint64_t l, std::uint64_t first_up,
-                                    std::span<const std::uint32_t> load) const {
+                                    const LinkLoad& load) const {
     return least_loaded(load, first_up, t_.k, mix_hash(key, l) % t_.k);
   }
   bool formula(HostId from, HostId to, std::vector<LinkId>& out) const {

@@ -77,11 +77,11 @@ class DimensionOrder final : public Routing {
     if (!parallel_ || way_ == Way::kDimensionOrder) return RouteScope::kPair;
     return way_ == Way::kHashed ? RouteScope::kMessage : RouteScope::kLoad;
   }
-  bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId from, HostId to, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     const bool hashed = scope() == RouteScope::kMessage;
     return walk(from, to, to.index() + (hashed ? message : 0),
-                scope() == RouteScope::kLoad ? load : std::span<const std::uint32_t>(), out);
+                scope() == RouteScope::kLoad ? load : LinkLoad(), out);
   }
   std::string_view name() const override { return text_of(kRoutings, way_); }
 
@@ -111,7 +111,7 @@ class DimensionOrder final : public Routing {
   }
 
  private:
-  bool walk(HostId from, HostId to, std::uint64_t pick, std::span<const std::uint32_t> load,
+  bool walk(HostId from, HostId to, std::uint64_t pick, const LinkLoad& load,
             std::vector<LinkId>& out) const {
     if (from == to) return true;
     std::uint64_t at = from.index() / g_.hosts_per_router;
@@ -142,8 +142,7 @@ class DimensionOrder final : public Routing {
     return true;
   }
   // Which of `n` parallel links from `base` on.
-  static std::uint64_t cable(std::uint64_t base, std::uint64_t n, std::uint64_t pick,
-                             std::span<const std::uint32_t> load) {
+  static std::uint64_t cable(std::uint64_t base, std::uint64_t n, std::uint64_t pick, const LinkLoad& load) {
     std::uint64_t best = pick % n;
     if (load.empty()) return best;
     for (std::uint64_t i = 0; i < n; ++i)

@@ -148,7 +148,7 @@ void GroupRouting::write(HostId src, HostId dst, const RouterWalk& walk, std::ve
       LinkId(static_cast<std::uint32_t>(first_link_[s_.router_of(dst.index())] + dst.index() % s_.p)));
 }
 
-double GroupRouting::cost(const RouterWalk& walk, std::span<const std::uint32_t> load) const {
+double GroupRouting::cost(const RouterWalk& walk, const LinkLoad& load) const {
   double most = 0;
   for (const RouterHop& h : walk) {
     const LinkId l = link(h);
@@ -162,8 +162,8 @@ bool GroupRouting::route(HostId src, HostId dst, std::vector<LinkId>& out) const
   return route_message(src, dst, 0, {}, out);
 }
 
-bool GroupRouting::route_message(HostId src, HostId dst, std::uint64_t message,
-                                 std::span<const std::uint32_t> load, std::vector<LinkId>& out) const {
+bool GroupRouting::route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
+                                 std::vector<LinkId>& out) const {
   if (src == dst) return true;
   const std::uint64_t from = s_.router_of(src.index()), to = s_.router_of(dst.index());
   RouterWalk walk;

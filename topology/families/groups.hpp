@@ -102,7 +102,7 @@ class GroupRouting final : public Routing {
   void set_capacity(std::vector<double> capacity) { capacity_ = std::move(capacity); }
 
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override;
-  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override;
   RouteScope scope() const override;
   std::string_view name() const override { return text_of(kGroupRoutings, way_); }
@@ -114,7 +114,7 @@ class GroupRouting final : public Routing {
   void minimal(std::uint64_t src, std::uint64_t dst, std::uint64_t pick, std::uint64_t key,
                RouterWalk& out) const;
   void valiant(std::uint64_t src, std::uint64_t dst, std::uint64_t key, RouterWalk& out) const;
-  [[nodiscard]] double cost(const RouterWalk& walk, std::span<const std::uint32_t> load) const;
+  [[nodiscard]] double cost(const RouterWalk& walk, const LinkLoad& load) const;
   void write(HostId src, HostId dst, const RouterWalk& walk, std::vector<LinkId>& out) const;
   [[nodiscard]] LinkId link(const RouterHop& h) const {
     return LinkId(static_cast<std::uint32_t>(first_link_[h.from] + h.port));

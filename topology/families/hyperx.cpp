@@ -62,7 +62,7 @@ class HyperxRouting final : public Routing {
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
     return route_message(src, dst, 0, {}, out);
   }
-  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     if (src == dst) return true;
     const std::uint64_t from = src.index() / s_.t, to = dst.index() / s_.t;
@@ -116,7 +116,7 @@ class HyperxRouting final : public Routing {
       seen.erase(again + 1, seen.end());
     }
   }
-  void adaptive(std::uint64_t at, std::uint64_t to, std::uint64_t key, std::span<const std::uint32_t> load,
+  void adaptive(std::uint64_t at, std::uint64_t to, std::uint64_t key, const LinkLoad& load,
                 std::vector<LinkId>& out) const {
     while (at != to) {
       std::uint64_t best = 0, next = 0, tie = 0;

@@ -77,11 +77,11 @@ class RailRouting final : public Routing {
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
     return walk(src, dst, way_ == Way::kDModK ? dst.index() / s_.rails : pair_key(seed_, src, dst), {}, out);
   }
-  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     if (scope() == RouteScope::kPair) return route(src, dst, out);
     return walk(src, dst, message_key(seed_, src, dst, message),
-                scope() == RouteScope::kLoad ? load : std::span<const std::uint32_t>(), out);
+                scope() == RouteScope::kLoad ? load : LinkLoad(), out);
   }
   std::optional<HopHistogram> hop_histogram() const override {
     const std::uint64_t n = s_.hosts(), pod = s_.nodes * s_.rails;
@@ -101,7 +101,7 @@ class RailRouting final : public Routing {
   static void push(std::vector<LinkId>& out, std::uint64_t l) {
     out.push_back(LinkId(static_cast<std::uint32_t>(l)));
   }
-  bool walk(HostId src, HostId dst, std::uint64_t pick, std::span<const std::uint32_t> load,
+  bool walk(HostId src, HostId dst, std::uint64_t pick, const LinkLoad& load,
             std::vector<LinkId>& out) const {
     if (src == dst) return true;
     std::uint64_t from = src.index();

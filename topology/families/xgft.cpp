@@ -64,11 +64,11 @@ class XgftRouting final : public Routing {
     return drawn(from, to, pair_key(seed_, from, to), {}, out);
   }
   RouteScope scope() const override { return scope_of(way_); }
-  bool route_message(HostId from, HostId to, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId from, HostId to, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     if (scope() == RouteScope::kPair) return route(from, to, out);
     return drawn(from, to, message_key(seed_, from, to, message),
-                 scope() == RouteScope::kLoad ? load : std::span<const std::uint32_t>(), out);
+                 scope() == RouteScope::kLoad ? load : LinkLoad(), out);
   }
   std::string_view name() const override { return text_of(kRoutings, way_); }
   std::optional<HopHistogram> hop_histogram() const override {
@@ -78,7 +78,7 @@ class XgftRouting final : public Routing {
   }
 
  private:
-  bool drawn(HostId from, HostId to, std::uint64_t key, std::span<const std::uint32_t> load,
+  bool drawn(HostId from, HostId to, std::uint64_t key, const LinkLoad& load,
              std::vector<LinkId>& out) const {
     return walk(from, to, out, [&](std::size_t l, std::uint64_t first_up) {
       return least_loaded(load, first_up, s_.up_ports(l), mix_hash(key, l) % s_.up_ports(l));

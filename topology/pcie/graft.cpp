@@ -61,12 +61,10 @@ class GraftRouting final : public Routing {
     });
   }
   RouteScope scope() const override { return network_->routing().scope(); }
-  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     // The network knows its links by its own numbers.
-    std::vector<std::uint32_t> own;
-    if (!load.empty() && scope() == RouteScope::kLoad)
-      for (const LinkId l : link_of_) own.push_back(l.valid() ? load[l.index()] : 0);
+    const LinkLoad own = scope() == RouteScope::kLoad ? LinkLoad(load, link_of_, 0) : LinkLoad();
     return between(src, dst, out, [&](HostId card, HostId far_card) {
       return network_->routing().route_message(card, far_card, message, own, out);
     });

@@ -38,7 +38,7 @@ template <class Way>
 
 // The one of `ports` parallel links from `first` on that has the fewest messages; of equals the one that comes first
 // from `start` on, around the end. Without `load`: `start`.
-[[nodiscard]] inline std::uint64_t least_loaded(std::span<const std::uint32_t> load, std::uint64_t first,
+[[nodiscard]] inline std::uint64_t least_loaded(const LinkLoad& load, std::uint64_t first,
                                                 std::uint64_t ports, std::uint64_t start) {
   std::uint64_t best = start;
   for (std::uint64_t i = 1; !load.empty() && i < ports; ++i) {

@@ -24,8 +24,8 @@ constexpr std::uint32_t kGone = ~0u;
 // The usual routing where its route survived, a detour where not.
 class Rerouted final : public Routing {
  public:
-  // `now[l]`: number in the fabric that is left of link l of the whole one, or kGone.
-  Rerouted(std::shared_ptr<const Fabric> whole, std::vector<std::uint32_t> now,
+  // `now[l]`: link l of the whole fabric in the one that is left, or none.
+  Rerouted(std::shared_ptr<const Fabric> whole, std::vector<LinkId> now,
            std::shared_ptr<const Routing> detour)
       : whole_(std::move(whole)),
         now_(std::move(now)),
@@ -36,16 +36,12 @@ class Rerouted final : public Routing {
     const std::size_t start = out.size();
     return (whole_->routing().route(src, dst, out) && translate(out, start)) || around(src, dst, start, out);
   }
-  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     if (scope() == RouteScope::kPair) return route(src, dst, out);
     const std::size_t start = out.size();
     // The usual routing knows the whole fabric: what is gone looks full to it.
-    std::vector<std::uint32_t> before;
-    if (!load.empty() && scope() == RouteScope::kLoad) {
-      before.reserve(now_.size());
-      for (const std::uint32_t l : now_) before.push_back(l == kGone ? 1u << 30 : load[l]);
-    }
+    const LinkLoad before = scope() == RouteScope::kLoad ? LinkLoad(load, now_, 1u << 30) : LinkLoad();
     for (std::uint64_t attempt = 0; attempt < 4; ++attempt) {
       const std::uint64_t number = attempt == 0 ? message : mix_hash(message, attempt);
       if (whole_->routing().route_message(src, dst, number, before, out) && translate(out, start))
@@ -63,9 +59,9 @@ class Rerouted final : public Routing {
  private:
   bool translate(std::vector<LinkId>& out, std::size_t start) const {
     for (std::size_t i = start; i < out.size(); ++i) {
-      const std::uint32_t l = now_[out[i].index()];
-      if (l == kGone) return false;
-      out[i] = LinkId(l);
+      const LinkId l = now_[out[i].index()];
+      if (!l.valid()) return false;
+      out[i] = l;
     }
     return true;
   }
@@ -74,7 +70,7 @@ class Rerouted final : public Routing {
     return detour_->route(src, dst, out);
   }
   std::shared_ptr<const Fabric> whole_;
-  std::vector<std::uint32_t> now_;
+  std::vector<LinkId> now_;
   std::shared_ptr<const Routing> detour_;
   std::string name_;
 };
@@ -195,10 +191,11 @@ class Breaker {
     FabricBuilder b(all->host_count(), left, all->hosts_are_routers() ? left : left - all->host_count());
     for (const std::string& name : t.class_names) (void)b.add_class(name);
     b.set_group_classes(all->group_classes());
-    std::vector<std::uint32_t> now(t.size(), kGone), before;
+    std::vector<LinkId> now(t.size());
+    std::vector<std::uint32_t> before;
     for (std::uint32_t l = 0; l < t.size(); ++l) {
       if (dead_link_[l]) continue;
-      now[l] = static_cast<std::uint32_t>(before.size());
+      now[l] = LinkId(static_cast<std::uint32_t>(before.size()));
       before.push_back(l);
       b.join_one_way(vertex_now[t.from[l].index()], vertex_now[t.to[l].index()], t.link_class[l],
                      {Bandwidth(t.capacity[l]), t.latency[l]});

@@ -101,14 +101,14 @@ bool GraphRouting::route(HostId src, HostId dst, std::vector<LinkId>& out) const
   return walk(src, dst, by_destination ? mix_hash(seed_, dst.index()) : pair_key(seed_, src, dst), {}, out);
 }
 
-bool GraphRouting::route_message(HostId src, HostId dst, std::uint64_t message,
-                                 std::span<const std::uint32_t> load, std::vector<LinkId>& out) const {
+bool GraphRouting::route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
+                                 std::vector<LinkId>& out) const {
   if (scope() == RouteScope::kPair) return route(src, dst, out);
   return walk(src, dst, message_key(seed_, src, dst, message),
-              scope() == RouteScope::kLoad ? load : std::span<const std::uint32_t>(), out);
+              scope() == RouteScope::kLoad ? load : LinkLoad(), out);
 }
 
-bool GraphRouting::walk(HostId src, HostId dst, std::uint64_t key, std::span<const std::uint32_t> load,
+bool GraphRouting::walk(HostId src, HostId dst, std::uint64_t key, const LinkLoad& load,
                         std::vector<LinkId>& out) const {
   if (src == dst) return true;
   const Aim aim = aim_of(dst.index());

@@ -39,7 +39,7 @@ class GraphRouting final : public Routing {
                std::uint64_t seed);
 
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override;
-  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override;
   RouteScope scope() const override;
   std::string_view name() const override { return text_of(kGraphRoutings, way_); }
@@ -60,8 +60,7 @@ class GraphRouting final : public Routing {
   [[nodiscard]] std::uint32_t far(const Row& row, std::uint32_t v, std::uint32_t target) const;
   [[nodiscard]] Row search(std::uint32_t target) const;
   [[nodiscard]] std::shared_ptr<const Row> row(std::uint32_t target) const;
-  bool walk(HostId src, HostId dst, std::uint64_t key, std::span<const std::uint32_t> load,
-            std::vector<LinkId>& out) const;
+  bool walk(HostId src, HostId dst, std::uint64_t key, const LinkLoad& load, std::vector<LinkId>& out) const;
 
   GraphWay way_;
   std::uint64_t seed_;

@@ -21,7 +21,7 @@ class RailChoice final : public Routing {
     const std::uint32_t k = usual(src, dst, 0);
     return base_->routing().route(card(src, k), card(dst, k), out);
   }
-  bool route_message(HostId src, HostId dst, std::uint64_t message, std::span<const std::uint32_t> load,
+  bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     if (src == dst) return true;
     std::uint32_t k = usual(src, dst, choice_ == NicChoice::kMessage ? message : 0);
@@ -49,8 +49,7 @@ class RailChoice final : public Routing {
     return static_cast<std::uint32_t>((std::uint64_t{src.index()} + dst.index() + message) % nics_);
   }
   // Messages out of the source's card and into the destination's.
-  [[nodiscard]] std::uint64_t use(HostId src, HostId dst, std::uint32_t k,
-                                  std::span<const std::uint32_t> load) const {
+  [[nodiscard]] std::uint64_t use(HostId src, HostId dst, std::uint32_t k, const LinkLoad& load) const {
     const std::uint32_t out = base_->first_link(VertexId(card(src, k).index()));
     const VertexId at_switch = base_->links().to[base_->first_link(VertexId(card(dst, k).index()))];
     std::uint32_t in = 0;
