@@ -130,7 +130,7 @@ Result<Sensitivity> sensitivity_of(const Question& q, unsigned threads,
   out.slopes.resize(3);
   out.slopes[0] = {"latency", step * static_cast<std::int64_t>(path.trips), {}, {}};
   out.slopes[1] = {"bandwidth", times(kStep, path.on_links()), {}, {}};
-  out.slopes[2] = {"computation", times(kStep, part(path, PathPart::kCompute)), {}, {}};
+  out.slopes[2] = {"computation", times(kStep, path.computed()), {}, {}};
   const auto& links = q.platform.fabric.links();
   std::vector<std::size_t> classes;
   for (std::size_t c = 0; c < links.class_names.size(); ++c) {

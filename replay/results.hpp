@@ -135,8 +135,12 @@ struct PathResult {
   std::vector<PathSegment> segments;         // from 0 to the makespan
   std::uint64_t messages = 0;                // whose data are on it
   std::uint64_t bytes = 0;                   // of them
+  Duration slept{0};                         // of kCompute: sleep, which no speed changes
   Duration local{0};                         // of kTransfer: copies within a host, at their own pace
   std::uint64_t local_bytes = 0;             // of `bytes`
+  [[nodiscard]] Duration computed() const {  // what faster hosts make shorter
+    return parts[static_cast<std::size_t>(PathPart::kCompute)] - slept;
+  }
   [[nodiscard]] Duration on_links() const {  // what faster links make shorter
     return parts[static_cast<std::size_t>(PathPart::kTransfer)] - local +
            parts[static_cast<std::size_t>(PathPart::kContention)];

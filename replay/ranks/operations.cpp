@@ -54,6 +54,7 @@ Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
       op.kind == OpKind::compute_kernel ? run_ahead_.call_time(r, op) : compute_.of(r, k.pc, op);
   if (agenda_.failed()) return Step::kBlocked;
   if (d == kNoTime) return Step::kDone;
+  if (op.kind == OpKind::sleep) hindsight_.sleeps(r, d);
   k.part = Part::kCompute;
   return pass(r, k, d, Stage::kFinishing);
 }

@@ -187,7 +187,7 @@ std::optional<Elapsed> RunAhead::take(std::uint32_t r, Instant start) {
       if (compute_.over_links(r, shape)) break;
       run.computes = run.computes || ComputeTimes::more_than_copies(shape);
       take_kernel(r, i, shape, s);
-    } else if (traces::is_compute(op.kind)) {
+    } else if (traces::is_compute(op.kind) && op.kind != OpKind::sleep) {  // which is told apart
       run.computes = true;
       take_calls(r, s);
       s.take(compute_.of(r, i, op));

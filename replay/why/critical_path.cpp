@@ -57,6 +57,7 @@ void CriticalPath::remember(std::uint32_t rank, Instant since) {
   h.sends = of(a, Cause::kSendOverhead);
   h.receives = of(a, Cause::kRecvOverhead);
   h.polls = of(a, Cause::kPolls);
+  h.slept = kNoTime;
 }
 
 std::uint32_t CriticalPath::cut(std::uint32_t rank, Instant now) {
@@ -84,6 +85,7 @@ std::uint32_t CriticalPath::cut(std::uint32_t rank, Instant now) {
   }
   Node& n = nodes_[h.node];
   for (std::size_t i = 0; i < parts.size(); ++i) n.parts[i] += parts[i];
+  n.slept += h.slept;
   n.end = now;
   remember(rank, now);
   return h.node;
@@ -240,6 +242,7 @@ PathResult CriticalPath::path() {
       chain.push_back(n);
   std::reverse(chain.begin(), chain.end());
   out.segments.reserve(chain.size());
+  Elapsed slept;
   Elapsed sum;  // rounded as a whole, so that parts add up
   Duration before{0};
   const auto add = [&](Elapsed d, PathPart part, PathSegment& s) {
@@ -280,7 +283,9 @@ PathResult CriticalPath::path() {
       if (n.local && names[p] == PathPart::kTransfer) out.local += added;
     }
     s.to = SimTime(before);
+    slept += n.slept;
   }
+  out.slept = slept.rounded();
   return out;
 }
 

@@ -12,7 +12,7 @@
 // Invariants:
 //  1. The parts of a node add up to its end less the end of the node before it, to the tick.
 //  2. The newest node of a rank ends at `since`; its own time since then is in its accounts (Rank::spent, CauseBook).
-// Complexity: O(1) a message and a wait (amortised); memory 160 B a node. Switched off, a test of one flag each.
+// Complexity: O(1) a message and a wait (amortised); memory 168 B a node. Switched off, a test of one flag each.
 #pragma once
 
 #include <array>
@@ -86,6 +86,11 @@ class CriticalPath {
     if (on_) drop(past);
   }
 
+  // The rank sleeps for d from now on, which its computation will have in it.
+  void sleeps(std::uint32_t rank, Elapsed d) {
+    if (on_) heads_[rank].slept += d;
+  }
+
   // From here on the rank is in `region` (kNone: in none).
   void enters(std::uint32_t rank, std::uint32_t region);
 
@@ -98,6 +103,7 @@ class CriticalPath {
   enum Wire : std::uint8_t { kHand, kLat, kMove, kShare, kTurn };
   struct Node {
     std::array<Elapsed, 5> parts{};
+    Elapsed slept;  // of the computation
     Instant end;
     std::uint64_t op = 0;    // own time: the first operation; a message: its bytes
     std::uint32_t rank = 0;  // whose time; a message: its sender
@@ -119,6 +125,7 @@ class CriticalPath {
     std::uint64_t op = 0;
     Instant since;
     Elapsed computed, sends, receives, polls;
+    Elapsed slept;  // since then
   };
 
   std::uint32_t take();

@@ -113,7 +113,7 @@ class Hindsight {
   }
 
   // ---- Ranks: a request of one has no message; it has waited for those of `slots`; its operation is over; what it does depends on
-  // when messages come; it begins, or ends, region `id`; from here on it is in `region` (kNone: in none).
+  // when messages come; it sleeps for d; it begins, or ends, region `id`; from here on it is in `region` (kNone: in none).
   void no_message(std::uint32_t rank, std::uint32_t slot) {
     if (any_) ideal_.no_message(rank, slot);
   }
@@ -128,6 +128,7 @@ class Hindsight {
   void region(std::uint32_t rank, std::uint64_t id, bool begins) {
     begins ? ideal_.region_begins(rank, id) : ideal_.region_ends(rank, id);
   }
+  void sleeps(std::uint32_t rank, Elapsed d) { path_.sleeps(rank, d); }
   void enters(std::uint32_t rank, std::uint32_t region) {
     path_.enters(rank, region);
     waits_.enters(rank, region);

@@ -17,10 +17,6 @@
 namespace weft::report {
 namespace {
 
-Duration part(const replay::PathResult& path, replay::PathPart p) {
-  return path.parts[static_cast<std::size_t>(p)];
-}
-
 constexpr int kWorthTelling = 200;  // one part in so many of the makespan
 
 // The kernel that takes most of the path, and whose messages were in its way most.
@@ -91,11 +87,10 @@ std::string brief_text(const predict::RunFacts& run, std::size_t width) {
   }
   if (run.path_details != nullptr) out += details_sentence(*run.path_details, r.makespan);
   if (const auto e = efficiency(run)) out += efficiency_sentence(*e);
-  const Duration computed = part(r.path, replay::PathPart::kCompute);
   out += fmt::format(
       "By this path computation 1 % faster is worth {}, links 1 % faster {}; 1 us more latency a message "
       "costs {}.\n",
-      show(computed / 100), show(r.path.on_links() / 100),
+      show(r.path.computed() / 100), show(r.path.on_links() / 100),
       show(Duration(static_cast<std::int64_t>(r.path.trips) * 1'000'000)));
   if (r.wait_states.known) out += waits_sentence(run);
   if (run.sensitivity != nullptr) out += sensitivity_sentences(run);

@@ -177,7 +177,7 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
       fmt::format("along this path: 1 us more latency a message is {} more, computation 1 % faster {} less, "
                   "links 1 % faster {} less\n",
                   show(Duration(static_cast<std::int64_t>(path.trips) * 1'000'000)),
-                  show(path.parts[at(PathPart::kCompute)] / 100), show(path.on_links() / 100)),
+                  show(path.computed() / 100), show(path.on_links() / 100)),
       width, 2);
   if (const auto e = efficiency(run)) {
     out +=
@@ -274,7 +274,7 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
   to["sensitivity"] = Json{{"dT_dL", path.trips},
                            {"dT_dL_link", path.hops},
                            {"dT_dG", path.bytes - path.local_bytes},
-                           {"dT_dcompute_s", to_seconds(path.parts[at(PathPart::kCompute)])},
+                           {"dT_dcompute_s", to_seconds(path.computed())},
                            {"dT_dbandwidth_s", -to_seconds(path.on_links())}};
   const auto e = efficiency(run);
   if (!e) return;

@@ -147,6 +147,28 @@ TEST(Slopes, CopiesWithinAHostAreNotTheLinks) {
   EXPECT_EQ(s.slopes[1].more, Duration(0));
 }
 
+// Every other computation sleeps instead, which a replay with longer computation leaves as it is. Without contention a
+// makespan is convex in the time of the others: 1 % more costs at least what the path tells, 1 % less gains at most that.
+TEST(Slopes, OfComputationAreWithoutSleep) {
+  bool slept = false;
+  for (const std::uint64_t seed : support::seeds_to(40)) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    auto program = testing::well_formed(seed);
+    std::uint64_t computations = 0;
+    auto t = MemoryTrace::copy(program.trace, [&](traces::Op& op) {
+      if (op.kind == OpKind::compute_time && ++computations % 2 == 0) op.kind = OpKind::sleep;
+    });
+    ASSERT_TRUE(t) << t.error().message();
+    Asked asked(std::move(*t), topology::load_platform("fat-tree:m=4,n=3,bw=10GB/s,lat=300ns").value());
+    const Sensitivity s = all(asked);
+    ASSERT_TRUE(s.slopes[2].more && s.slopes[2].less);
+    EXPECT_GE(s.slopes[2].more->count(), s.slopes[2].told.count() - 2);
+    EXPECT_LE(s.slopes[2].less->count(), s.slopes[2].told.count() + 2);
+    slept |= asked.base.path.slept > Duration(0);
+  }
+  EXPECT_TRUE(slept);
+}
+
 TEST(LatencyTolerance, LlampsExampleGraphsHaveTheirCriticalLatency) {
   const std::string folder = support::shared_dir() + "/traces/goal_samples/llamp/";
   WEFT_NEEDS(std::ifstream(folder + "blocking.goal"), folder << " is not here");

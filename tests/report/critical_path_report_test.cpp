@@ -44,6 +44,7 @@ HandMade with_path() {
   PathSegment& own = add(400, 2);
   own.region = RegionId(0);
   part(own, PathPart::kCompute, 390);
+  path.slept = Duration(90 * kMicro);
   part(own, PathPart::kRecvOverhead, 10);
   path.messages = 1;
   path.bytes = 4096;
@@ -78,6 +79,7 @@ TEST(CriticalPathReport, TellsPartsRegionsLinksAndSegments) {
   EXPECT_EQ(j["sensitivity"]["dT_dL"], 3);
   EXPECT_EQ(j["sensitivity"]["dT_dG"], 4096);
   EXPECT_NEAR(j["sensitivity"]["dT_dbandwidth_s"].get<double>(), -600e-6, 1e-18);
+  EXPECT_NEAR(j["sensitivity"]["dT_dcompute_s"].get<double>(), 1300e-6, 1e-18) << "sleep is not made shorter";
   EXPECT_FALSE(j.contains("efficiency")) << "nothing is known of an ideal network";
   const std::string text = replay_text(h.facts(), {});
   EXPECT_THAT(text, HasSubstr("2 stretches of 2 ranks and 1 message"));
