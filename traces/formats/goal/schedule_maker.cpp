@@ -137,8 +137,8 @@ Result<void> ScheduleMaker::wait(const Op& op, std::span<const std::int64_t> lis
       cancels_.erase(at);
     }
     for (const std::uint32_t v : it->second.ends) {
-      std::erase(after_, v | Dependency::kAtStart);
-      if (std::ranges::find(after_, v) == after_.end()) after_.push_back(v);
+      if (!after_.empty() && after_.front() == (v | Dependency::kAtStart)) after_.erase(after_.begin());
+      after_.push_back(v);  // the first time: an operation belongs to one request, which ends once
     }
     under_way_.erase(it);
   }

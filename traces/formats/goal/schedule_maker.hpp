@@ -70,10 +70,11 @@ class ScheduleMaker {
   Schedule schedule_;
   std::uint32_t first_ = 0;
   std::uint64_t index_ = 0;  // of the operation that is being added
-  Ends after_;               // what the next operation starts after
-  Ends before_half_;         // the same for the send half of a sendrecv
-  bool half_open_ = false;   // its receive half comes next
-  std::int64_t rest_ = 0;    // picoseconds of computation that no nanosecond was written for
+  // What the next operation starts after, each once; that of which the start is enough comes first, and is the only one.
+  Ends after_;
+  Ends before_half_;        // the same for the send half of a sendrecv
+  bool half_open_ = false;  // its receive half comes next
+  std::int64_t rest_ = 0;   // picoseconds of computation that no nanosecond was written for
   ReceivedContexts contexts_;
   RequestBook requests_;                                   // of persistent ones
   std::unordered_map<std::uint32_t, UnderWay> under_way_;  // by slot; never iterated
