@@ -372,6 +372,24 @@ TEST(CheckMatching, OneOfManySourcesIsChosenWithoutAskingAll) {
   }
 }
 
+TEST(CheckMatching, WildcardsWithoutAMessageAreNotAskedForEachOne) {
+  std::uint64_t matches = 0;
+  Matching m = counted(2, matches);
+  for (std::uint32_t i = 0; i < kMany; ++i)
+    m.post_any(1, {{static_cast<std::int32_t>(i), 8, i, 0, i}, CommId(0)});
+  for (std::uint32_t i = kMany; i-- > 0;) {
+    (void)m.deliver(CommId(0), 0, 1, {static_cast<std::int32_t>(i), 8, i, 0});
+    std::vector<Matching::Option> options;
+    m.options(1, 2, options);
+    ASSERT_EQ(options.size(), 1u);
+    EXPECT_EQ(options[0].wild, i);
+    m.take(options[0]);
+    m.release(1, CommId(0), static_cast<std::int32_t>(i));
+  }
+  EXPECT_TRUE(m.wildcards(1).empty());
+  EXPECT_LT(m.steps(), kMany * kWalked);
+}
+
 TEST(CheckMatching, WithdrawingInReverseIsNotWalked) {
   std::uint64_t matches = 0;
   Matching m = counted(2, matches);

@@ -1,7 +1,9 @@
 // The trace doctor on programs that a person can check by eye.
 #include "traces/check/check.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/memory_trace.hpp"
 #include "tests/traces/trace_testing.hpp"
+#include "traces/check/doctor.hpp"
 
 namespace weft::traces {
 namespace {
@@ -16,6 +18,25 @@ CheckReport check_text(const TempDir& dir, const std::string& text, bool synchro
   auto r = check_trace(**t, o);
   EXPECT_TRUE(r);
   return *r;
+}
+
+// A call that completes 5,000 receives from any source, whose messages come one by one: it is woken for each.
+TEST(Check, ACallThatCompletesManyRequestsIsNotAskedAboutAllForEach) {
+  constexpr std::uint32_t kMany = 5'000;
+  ::weft::testing::MemoryTrace t(2);
+  std::vector<std::int64_t> slots;
+  for (std::uint32_t i = 0; i < kMany; ++i) {
+    t.p2p(0, OpKind::irecv, kAnySource, 0, 8, CommId(0), i);
+    t.p2p(1, OpKind::ssend, 0, 0, 8);
+    slots.push_back(i);
+  }
+  t.add(0, {.kind = OpKind::waitall}, slots);
+  CheckReport report;
+  doctor::Findings findings(t, report, 10);
+  doctor::Doctor run(t, findings, {});
+  ASSERT_TRUE(run.run());
+  EXPECT_EQ(report.errors, 0u);
+  EXPECT_LT(run.requests_asked(), 4 * kMany) << "each once, and once when it is woken";
 }
 
 TEST(Check, AMatchingExchangeHasNoFindings) {

@@ -149,8 +149,12 @@ void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const
 bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
   std::int64_t one = 0;
   const auto slots = completed_requests(op, list, one);
-  bool all = true;
-  for (const std::int64_t s : slots) {
+  // What is done stays done, so that a rank that is woken for each of its requests looks at each once.
+  if (!me.issued) me.settled = 0;
+  std::size_t open = slots.size();  // the first that is not done
+  for (std::size_t i = me.settled; i < slots.size(); ++i) {
+    const std::int64_t s = slots[i];
+    ++requests_asked_;
     const auto it = me.requests.find(static_cast<std::uint32_t>(s));
     if (it == me.requests.end()) {
       if (!me.issued) error(r, me.index(), op, fmt::format("request {} is not active", s));
@@ -164,10 +168,13 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
       recorded_match(r, me, static_cast<std::uint32_t>(s), q, op.peer, op.tag);
     if (!q.done && is_nonblocking_collective(q.op.kind))
       q.done = collectives_.may_leave(q.op, r, q.instance, synchronous_);
-    all = all && q.done;
+    if (q.done) continue;
+    open = std::min(open, i);
+    if (me.issued) break;
   }
   me.issued = true;
-  if (!all) return false;
+  me.settled = open;
+  if (open < slots.size()) return false;
   for (const std::int64_t s : slots) {
     const auto it = me.requests.find(static_cast<std::uint32_t>(s));
     if (it == me.requests.end()) continue;

@@ -85,6 +85,7 @@ struct Rank {
   bool queued = false;
   bool issued = false;        // the operation at `at` has done its first part
   bool current_done = false;  // ... and what it waited for has come
+  std::size_t settled = 0;    // requests at the head of the list that it waits for that are done
   bool pair_open = false;     // the send half of the sendrecv that it is in is not matched yet
   bool choosing = false;      // stands in the queue of choices
   std::int32_t pair_peer = 0;
@@ -146,6 +147,8 @@ class Doctor {
   // The run was given up after RunOptions::most_ops; nothing else is known of it.
   [[nodiscard]] bool given_up() const { return given_up_; }
   [[nodiscard]] std::uint64_t ops_done() const { return ops_done_; }
+  // How often a call that completes requests asked whether one of them is done.
+  [[nodiscard]] std::uint64_t requests_asked() const { return requests_asked_; }
 
  private:
   // One operation of rank r. True if it is done, false if the rank must wait.
@@ -231,6 +234,7 @@ class Doctor {
   std::unordered_set<std::uint64_t> lone_choices_;
   std::uint64_t faults_ = 0;
   std::uint64_t ops_done_ = 0;
+  std::uint64_t requests_asked_ = 0;
   bool given_up_ = false;
   bool deadlocked_ = false;
 };

@@ -59,6 +59,7 @@ std::uint32_t Matching::add_message(Channel& c, Message m) {
       if (!c.posted.empty()) w->contended.insert(at);
     }
     w->by_tag.emplace(m.tag, at);
+    for (const std::int32_t tag : {m.tag, kAnyTag}) serve(*w, c.dst, tag);
   }
   return messages_.insert(c.unexpected, m);
 }
@@ -72,6 +73,7 @@ Message Matching::remove_message(Channel& c, std::uint32_t row) {
       w->waiting.erase(at);
       w->contended.erase(at);
     }
+    for (const std::int32_t tag : {m.tag, kAnyTag}) serve(*w, c.dst, tag);
   }
   return m;
 }
@@ -90,8 +92,22 @@ Posted Matching::remove_posted(Channel& c, std::uint32_t row) {
 
 Wildcard Matching::remove_wildcard(std::uint32_t r, std::uint64_t order) {
   const Wildcard w = wild_[r].extract(order).mapped();
-  watch(w.comm, r).wild.erase({w.tag, order});
+  Watch& in = watch(w.comm, r);
+  in.wild.erase({w.tag, order});
+  served_[r].erase(order);
+  serve(in, r, w.tag);
   return w;
+}
+
+void Matching::serve(const Watch& w, std::uint32_t r, std::int32_t tag) {
+  const auto wild = w.wild.lower_bound({tag, 0});
+  if (wild == w.wild.end() || wild->first != tag) return;
+  const auto message = w.by_tag.lower_bound({tag, Member{INT64_MIN, 0}});
+  const bool some = tag == kAnyTag ? !w.waiting.empty() : message != w.by_tag.end() && message->first == tag;
+  if (some)
+    served_[r].insert(wild->second);
+  else
+    served_[r].erase(wild->second);
 }
 
 // ---- who takes what
@@ -196,8 +212,10 @@ std::uint32_t Matching::post(CommId comm, std::uint32_t source, std::uint32_t r,
 }
 
 void Matching::post_any(std::uint32_t r, const Wildcard& w) {
-  watch(w.comm, r).wild.emplace(w.tag, w.order);
+  Watch& in = watch(w.comm, r);
+  in.wild.emplace(w.tag, w.order);
   wild_[r].emplace(w.order, w);
+  serve(in, r, w.tag);
 }
 
 std::uint32_t Matching::post_known(std::uint32_t r, std::uint32_t source, const Posted& p) {
@@ -246,24 +264,22 @@ void Matching::withdraw_any(std::uint32_t r, std::uint64_t order) {
 // ---- choices and probes
 
 void Matching::options(std::uint32_t r, std::size_t most, std::vector<Option>& out) {
+  if (served_[r].empty()) return;
   const std::size_t before = out.size();
-  for (const auto& open : wild_[r]) {
-    const Wildcard& wild = open.second;
-    Watch& w = watch(wild.comm, r);
-    const auto add = [&](const Member& at) {
-      out.push_back({r, open.first, at.second, first_message(channels_[at.second], wild.tag)});
-      return out.size() - before < most;
-    };
-    ++steps_;
-    if (wild.tag == kAnyTag) {
-      for (const Member& at : w.waiting)
-        if (!add(at)) return;
-    } else {
-      for (auto it = w.by_tag.lower_bound({wild.tag, Member{INT64_MIN, 0}});
-           it != w.by_tag.end() && it->first == wild.tag; ++it)
-        if (!add(it->second)) return;
-    }
-    if (out.size() > before) return;
+  const std::uint64_t order = *served_[r].begin();
+  const Wildcard& wild = wild_[r].at(order);
+  Watch& w = watch(wild.comm, r);
+  const auto add = [&](const Member& at) {
+    out.push_back({r, order, at.second, first_message(channels_[at.second], wild.tag)});
+    return out.size() - before < most;
+  };
+  if (wild.tag == kAnyTag) {
+    for (const Member& at : w.waiting)
+      if (!add(at)) return;
+  } else {
+    for (auto it = w.by_tag.lower_bound({wild.tag, Member{INT64_MIN, 0}});
+         it != w.by_tag.end() && it->first == wild.tag; ++it)
+      if (!add(it->second)) return;
   }
 }
 

@@ -77,7 +77,7 @@ class Matching {
   // Is told of a match when both sides have left their queues. It must not call this.
   using OnMatch = std::function<void(const Channel&, const Message&, const Posted&)>;
   Matching(std::uint32_t ranks, Position position, OnMatch on_match)
-      : position_(std::move(position)), on_match_(std::move(on_match)), wild_(ranks) {}
+      : position_(std::move(position)), on_match_(std::move(on_match)), wild_(ranks), served_(ranks) {}
 
   // ---- what comes. Returns the row of what stands in a queue now, kNoRow if it matched at once.
   std::uint32_t deliver(CommId comm, std::uint32_t src, std::uint32_t dst, Message m);
@@ -173,6 +173,8 @@ class Matching {
   std::uint32_t add_posted(Channel& c, const Posted& p);
   Posted remove_posted(Channel& c, std::uint32_t row);
   Wildcard remove_wildcard(std::uint32_t r, std::uint64_t order);
+  // Messages or wildcards of that tag came or went: whether the first of the wildcards has a message now.
+  void serve(const Watch& w, std::uint32_t r, std::int32_t tag);
 
   // The earliest of the channel that a receive of that tag, a message of that tag accepts, or kNoRow.
   std::uint32_t first_message(Channel& c, std::int32_t tag);
@@ -190,6 +192,8 @@ class Matching {
   std::unordered_map<std::uint64_t, std::uint32_t> inbox_of_;  // by communicator and receiver
   std::deque<Inbox> inboxes_;
   std::vector<std::map<std::uint64_t, Wildcard>> wild_;  // of each rank, by order
+  // Of each rank: of its wildcards of a communicator and a tag the first one, where a message is there that it accepts.
+  std::vector<std::set<std::uint64_t>> served_;
   TagQueues<Message> messages_;
   TagQueues<Posted> posted_;
   std::uint64_t next_seq_ = 0;
