@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/rng.hpp"
+
 namespace weft::hpl_gen {
 namespace {
 
@@ -48,6 +50,7 @@ class Field {
     return out;
   }
   [[nodiscard]] std::vector<Candidate>& tried() { return tried_; }
+  [[nodiscard]] bool tried_before(const HplConfig& config) const { return index_of(config).has_value(); }
   [[nodiscard]] bool stopped() const { return stopped_; }
   // Candidates that the first round may have, those tried included.
   [[nodiscard]] std::size_t most() const { return all_exact() ? evaluations_ : budget_; }
@@ -178,6 +181,40 @@ std::vector<HplConfig> all_of(const SearchSpace& space, const HplConfig& base) {
   return out;
 }
 
+// One parameter after the other from `base`, until a whole round changes nothing. False: nothing can be tried any more.
+Result<bool> descend(Field& field, const SearchSpace& space, const HplConfig& base) {
+  WEFT_ASSIGN(const auto first, field.seen({base}));
+  if (first.empty()) return false;
+  std::size_t best = first.front();
+  for (bool moved = true; moved;) {
+    moved = false;
+    WEFT_TRY(each_parameter(
+        space, [&](const char*, const auto& values, const auto& set, const auto&) -> Result<void> {
+          WEFT_ASSIGN(const bool better, improve(field, best, values, set));
+          moved = moved || better;
+          return {};
+        }));
+  }
+  return true;
+}
+
+// Descends from candidates that are drawn, until the field is full.
+Result<void> restart(Field& field, const SearchSpace& space, const HplConfig& base) {
+  Rng draws(1);  // the same starts in every run
+  while (!field.stopped() && field.tried().size() < field.most()) {
+    HplConfig start = base;
+    WEFT_TRY(each_parameter(space, [&](const char*, const auto& values, const auto& set, const auto& get) {
+      const auto all = choices(values, get(base));
+      set(start, all[draws.below(all.size())]);
+      return Result<void>();
+    }));
+    if (field.tried_before(start)) continue;
+    WEFT_ASSIGN(const bool goes_on, descend(field, space, start));
+    if (!goes_on) break;
+  }
+  return {};
+}
+
 }  // namespace
 
 Evaluate one_by_one(EvaluateOne evaluate) {
@@ -197,21 +234,15 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
   SearchResult out;
   const int keep = std::max(2, evaluations / 8);
   Field field(evaluate, windows, std::max(1, evaluations - keep - 1 - 3), evaluations);
-  std::size_t best = 0;
-  WEFT_ASSIGN(const auto first, field.seen({base}));
-  for (bool moved = !first.empty(); moved;) {
-    moved = false;
-    WEFT_TRY(each_parameter(
-        space, [&](const char*, const auto& values, const auto& set, const auto&) -> Result<void> {
-          WEFT_ASSIGN(const bool better, improve(field, best, values, set));
-          moved = moved || better;
-          return {};
-        }));
-  }
+  WEFT_ASSIGN(const bool begun, descend(field, space, base));
   // Where one parameter after the other ends, another pair of values may still be better.
   out.candidates = count_of(space, base);
-  if (!first.empty() && !field.stopped() && out.candidates <= field.most())
-    WEFT_TRY(field.seen(all_of(space, base)));
+  if (begun && !field.stopped()) {
+    if (out.candidates <= field.most())
+      WEFT_TRY(field.seen(all_of(space, base)));
+    else
+      WEFT_TRY(restart(field, space, base));
+  }
   std::vector<Candidate> all = field.tried();
   out.evaluations = static_cast<int>(all.size());
   out.complete = !field.stopped();

@@ -4,7 +4,8 @@
 //     stays, until a whole round changes nothing or the evaluations of this step are used up. NB, grid, map, DEPTH, BCAST and
 //     SWAP first, then N, then how a panel is factored, which is one parameter: NBMIN and PFACT decide together.
 //     Where there are no more candidates in all than this step may try, it tries the others as well: the best is then
-//     the best of all, not only better than what differs from it in one parameter.
+//     the best of all, not only better than what differs from it in one parameter. Where there are more, what is left of its
+//     evaluations goes to descents from other candidates, drawn with a fixed seed.
 //  2. The best eighth of all that was seen (four at least), and the base, with twice the windows.
 //  3. The best two of these, and the base, with twice the windows again. The winner's gain is over the base there.
 // Candidates that were simulated in full keep their figure: they are not evaluated again, and as long as all are so nothing
