@@ -95,7 +95,7 @@ std::vector<Point> points_of(const MatrixRequest& request, const Matrix& matrix,
     KeyMaker key("run/1", journal.version(), journal.files());
     key.add("trace", run.trace).add("content", trace.digest).add("format", request.format);
     add_platform(key, platform.spec, platform.changes);
-    key.add_naming_files("map", run.map).add("placement_seed", request.seed);
+    key.add_map(run.map).add("placement_seed", request.seed);
     add_options(key, request.options);
     key.add("ideal", std::uint64_t{request.ideal});
     if (request.verify) key.add("verify", std::uint64_t{1});

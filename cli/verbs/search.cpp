@@ -124,7 +124,7 @@ predict::KeyMaker key_of(const Options& o, const schedule::Exchange& e,
   for (const schedule::Message& m : e.messages)
     key.add("message", fmt::format("{} {} {}", m.src, m.dst, m.bytes.value()));
   predict::add_platform(key, o.platform, o.flags.changes(o.common.seed));
-  key.add_naming_files("map", o.map).add("place", o.place).add("model", options.model);
+  key.add_map(o.map).add("place", o.place).add("model", options.model);
   key.add("mode", static_cast<std::uint64_t>(mode)).add("exhaustive", std::uint64_t{exhaustive});
   key.add("limit", exhaustive_limit).add("seed", seed).add("evaluations", evaluations);
   key.add("nodes", nodes).add("sample", sample);

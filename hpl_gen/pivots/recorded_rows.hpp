@@ -40,6 +40,9 @@ class RecordedRows {
     return view(from_, panel);
   }
   [[nodiscard]] std::span<const std::int32_t> u_rows(std::int64_t panel) const { return view(u_, panel); }
+  // All that is known, whatever its order.
+  [[nodiscard]] std::span<const std::int32_t> all_rows_from() const { return from_; }
+  [[nodiscard]] std::span<const std::int32_t> all_u_rows() const { return u_; }
   void set_rows_from(std::int64_t panel, std::span<const std::int32_t> rows) { set(from_, panel, rows); }
   void set_u_rows(std::int64_t panel, std::span<const std::int32_t> rows) { set(u_, panel, rows); }
 

@@ -9,18 +9,16 @@
 #include <bit>
 #include <charconv>
 #include <memory>
-#include <set>
 #include <span>
 #include <vector>
 
-#include "core/files/input_file.hpp"
 #include "core/out_of_memory.hpp"
+#include "replay/collectives/rules.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace weft::predict {
 namespace {
 
-constexpr int kFilesDeep = 3;                     // a list of files, one of them, and what that names
-constexpr std::uint64_t kMaxNaming = 1ULL << 20;  // bytes of a text that may name files: larger ones are data
 constexpr std::size_t kKeyChunk = std::size_t{1} << 20;
 
 // XXH3 over pieces.
@@ -47,11 +45,10 @@ class Hasher {
   std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
 };
 
-bool is_regular_file(const std::string& path, std::uint64_t* size = nullptr) {
+bool is_regular_file(const std::string& path) {
   struct stat st {};
-  if (path.empty() || path.find('\0') != std::string::npos || ::stat(path.c_str(), &st) != 0) return false;
-  if (size != nullptr) *size = static_cast<std::uint64_t>(st.st_size);
-  return S_ISREG(st.st_mode);
+  return !path.empty() && path.find('\0') == std::string::npos && ::stat(path.c_str(), &st) == 0 &&
+         S_ISREG(st.st_mode);
 }
 
 std::string digest_of_file(const std::string& path) {
@@ -65,34 +62,6 @@ std::string digest_of_file(const std::string& path) {
     hash.add(chunk.data(), static_cast<std::size_t>(n));
   ::close(fd);
   return n < 0 ? std::string() : hash.value().text();
-}
-
-// What in `text` may be the name of a file.
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> out;
-  std::string word;
-  for (const char c : text) {
-    if (std::string_view(" \t\r\n\"',:={}[]<>;").find(c) == std::string_view::npos) {
-      word += c;
-      continue;
-    }
-    if (!word.empty()) out.push_back(std::move(word));
-    word.clear();
-  }
-  if (!word.empty()) out.push_back(std::move(word));
-  for (std::size_t at = text.find('"'); at != std::string_view::npos;) {
-    const std::size_t end = text.find('"', at + 1);
-    if (end == std::string_view::npos) break;
-    const std::string_view quoted = text.substr(at + 1, end - at - 1);
-    out.emplace_back(quoted);
-    if (const auto eq = quoted.find('='); eq != std::string_view::npos)
-      out.emplace_back(quoted.substr(eq + 1));
-    at = text.find('"', end + 1);
-  }
-  out.emplace_back(text);
-  if (const auto after = text.find_first_of("=:"); after != std::string_view::npos)
-    out.emplace_back(text.substr(after + 1));
-  return out;
 }
 
 }  // namespace
@@ -114,24 +83,6 @@ std::uint64_t checksum(std::string_view bytes) { return XXH64(bytes.data(), byte
 const std::string& FileDigests::of(const std::string& path) {
   const auto [at, fresh] = known_.try_emplace(path);
   if (fresh) at->second = digest_of_file(path);
-  return at->second;
-}
-
-std::vector<std::string> FileDigests::named_in(std::string_view text) {
-  std::vector<std::string> out;
-  std::set<std::string> seen;
-  for (std::string& word : words_of(text))
-    if (const auto [at, fresh] = seen.insert(std::move(word));
-        fresh && is_regular_file(*at) && !of(*at).empty())
-      out.push_back(*at);
-  return out;
-}
-
-const std::vector<std::string>& FileDigests::named_in_file(const std::string& path) {
-  const auto [at, fresh] = named_.try_emplace(path);
-  std::uint64_t size = 0;
-  if (fresh && is_regular_file(path, &size) && size <= kMaxNaming)
-    if (const auto inside = read_text(path, kMaxNaming)) at->second = named_in(*inside);
   return at->second;
 }
 
@@ -168,23 +119,18 @@ KeyMaker& KeyMaker::add(std::string_view name, double number) {
   return add(name, std::string_view(fmt::format("{:016x}", std::bit_cast<std::uint64_t>(number))));
 }
 
-KeyMaker& KeyMaker::add_naming_files(std::string_view name, std::string_view text) {
-  add(name, text);
-  // Level by level, and each file once however often it is named: files may name each other.
-  std::set<std::string> counted;
-  std::vector<std::string> level = files_->named_in(text);
-  for (int depth = 1; depth <= kFilesDeep; ++depth) {
-    std::vector<std::string> next;
-    for (const std::string& file : level) {
-      if (!counted.insert(file).second) continue;
-      add("file", files_->of(file));
-      if (depth == kFilesDeep) continue;
-      const std::vector<std::string>& inside = files_->named_in_file(file);
-      next.insert(next.end(), inside.begin(), inside.end());
-    }
-    level = std::move(next);
-  }
-  return *this;
+KeyMaker& KeyMaker::add_file(const std::string& path) { return add("file", files_->of(path)); }
+
+KeyMaker& KeyMaker::add_map(std::string_view map) {
+  add("map", map);
+  const auto file = topology::file_of_map(map);
+  return file ? add_file(*file) : *this;
+}
+
+KeyMaker& KeyMaker::add_collective_rules(std::string_view rules) {
+  add("rules", rules);
+  const auto file = replay::file_of_collective_rules(rules);
+  return file ? add_file(*file) : *this;
 }
 
 KeyMaker& KeyMaker::add_platform_files(std::string_view spec, const topology::PlatformChanges& changes) {
@@ -212,7 +158,7 @@ void add_options(KeyMaker& key, const replay::ReplayOptions& options) {
   key.add("accuracy", accuracy);
   key.add("compute_scale", compute_scale);
   for (const auto& [collective, algorithm] : collectives) key.add(collective, algorithm);
-  key.add_naming_files("rules", collective_rules);
+  key.add_collective_rules(collective_rules);
   key.add("recorded_matches", std::uint64_t{recorded_matches});
   key.add("noise", std::uint64_t{noise});
   key.add("seed", seed);

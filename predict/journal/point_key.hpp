@@ -1,9 +1,9 @@
 // PointKey: what a point of a study is, in 128 bits: everything that its result depends on, hashed. Two points of one key
 // have one result, whoever ran them, when and where.
 //
-// A key is made of named texts, each with its length, so that no two lists of texts read alike. What a text names is
-// part of it: of every regular file that it mentions the content counts (KeyMaker::add_naming_files), of a platform that
-// of every file that it is loaded from (KeyMaker::add_platform_files). The version of Weft is part of every key.
+// A key is made of named texts, each with its length, so that no two lists of texts read alike. Of every file that a flag
+// names the content counts; which files these are the flag's own reader says, not a guess at its text. The version of Weft is part
+// of every key.
 #pragma once
 
 #include <compare>
@@ -37,18 +37,12 @@ class FileDigests {
   // 32 digits; empty where `path` is no regular file that can be read.
   [[nodiscard]] const std::string& of(const std::string& path);
   // Digests of the files that the platform is made of (topology::platform_files), a line each; "" where it has none or
-  // cannot be read. The loader says which they are, not a guess at its text.
+  // cannot be read.
   [[nodiscard]] const std::string& of_platform(std::string_view spec,
                                                const topology::PlatformChanges& changes);
-  // Files that `text` names, each once: words between blanks, quotes, ",", ":", "=", braces and brackets; the whole of
-  // what stands in quotes, and of that what follows the first "=".
-  [[nodiscard]] std::vector<std::string> named_in(std::string_view text);
-  // Those that the file's text names; none where it is larger than 1 MiB.
-  [[nodiscard]] const std::vector<std::string>& named_in_file(const std::string& path);
 
  private:
   std::map<std::string, std::string> known_;
-  std::map<std::string, std::vector<std::string>> named_;      // by the file that names them
   std::map<std::vector<std::string>, std::string> platforms_;  // by what was asked for
 };
 
@@ -59,13 +53,14 @@ class KeyMaker {
   KeyMaker& add(std::string_view name, std::string_view text);
   KeyMaker& add(std::string_view name, std::uint64_t number);
   KeyMaker& add(std::string_view name, double number);
-  // And the content of the files that it names (FileDigests::named_in), and of those that these name, three deep; each
-  // file counts once. Of names as a user writes them; a platform's files are known better.
-  KeyMaker& add_naming_files(std::string_view name, std::string_view text);
+  // And the content of the file that it is read from.
+  KeyMaker& add_map(std::string_view map);
+  KeyMaker& add_collective_rules(std::string_view rules);
   KeyMaker& add_platform_files(std::string_view spec, const topology::PlatformChanges& changes);
   [[nodiscard]] PointKey key() const;
 
  private:
+  KeyMaker& add_file(const std::string& path);
   std::string text_;
   FileDigests* files_;
 };

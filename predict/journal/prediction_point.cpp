@@ -158,9 +158,13 @@ KeyMaker prediction_key(Journal& journal, const PredictionStudy& study, const hp
   key.add("sample", static_cast<std::uint64_t>(sample)).add("width", static_cast<std::uint64_t>(width));
   key.add("warm_up", static_cast<std::uint64_t>(warm_up))
       .add("exchanges", static_cast<std::uint64_t>(exchanges));
-  key.add("most_pieces", static_cast<std::uint64_t>(most_pieces)).add_naming_files("map", map);
+  key.add("most_pieces", static_cast<std::uint64_t>(most_pieces)).add_map(map);
   key.add("model", model).add("seed", seed).add("noise", std::uint64_t{noise});
-  key.add_naming_files("pivots", study.pivots);
+  key.add("pivots", study.pivots);
+  // Of a recording counts what was read from it.
+  if (pivots.recorded != nullptr)
+    for (const auto& table : {pivots.recorded->all_rows_from(), pivots.recorded->all_u_rows()})
+      key.add("recorded_rows", checksum({reinterpret_cast<const char*>(table.data()), table.size_bytes()}));
   key.add("pivot_seed", pivots.seed).add("matrix_seed", static_cast<std::uint64_t>(pivots.matrix_seed));
   key.add("panels", std::uint64_t{study.panels});
   return key;

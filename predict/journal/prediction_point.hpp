@@ -16,7 +16,7 @@ namespace weft::predict {
 struct PredictionStudy {
   std::string platform;  // as topology::load_platform takes it
   topology::PlatformChanges changes;
-  std::string pivots;   // where they come from, as it was asked; files that it names count
+  std::string pivots;   // where they come from, as it was asked
   bool panels = false;  // HplPrediction::panels are kept: as much as the run is long
 };
 

@@ -69,6 +69,12 @@ Result<std::shared_ptr<const CollectiveRules>> parse_collective_rules(const std:
   return collectives::read_mpich_rules(path, root);
 }
 
+std::optional<std::string> file_of_collective_rules(std::string_view name) {
+  for (const std::string_view built_in : {"", "default", "openmpi4", "openmpi5", "mpich"})
+    if (name == built_in) return std::nullopt;
+  return std::string(name);
+}
+
 Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string_view name) {
   using Rules = std::shared_ptr<const CollectiveRules>;
   if (name.empty() || name == "default") return Rules(std::make_shared<DefaultRules>());

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,6 +68,8 @@ class CollectiveRules {
 // By name, "" for "default", or from a file: Open MPI's dynamic rules (text or JSON), MPICH's selection (JSON). Errors:
 // unknown name, with the known ones; FILE:LINE:COLUMN of what is wrong in a file.
 [[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string_view name);
+// The file that rules of that name are read from; none: they are built in.
+[[nodiscard]] std::optional<std::string> file_of_collective_rules(std::string_view name);
 // The rules of the library that says this of itself (MPI_Get_library_version): those of Open MPI from 4.1 on and of MPICH. Empty: no
 // library of which rules are known.
 [[nodiscard]] std::string_view rules_of_library(std::string_view mpi_version);

@@ -383,25 +383,46 @@ TEST_F(JournalTest, AFileOfAPlatformCountsHoweverItsNameIsWritten) {
   EXPECT_FALSE(differs("torus-16", {}));
 }
 
-// Three files that name each other 20,000 times each: read for every mention, they were 10^13 files.
-TEST_F(JournalTest, FilesThatNameEachOtherCountOnce) {
-  std::vector<std::string> names;
-  for (const char* name : {"/a", "/b", "/c"}) names.push_back(folder_ + name);
-  std::string all;
-  for (int i = 0; i < 20'000; ++i) all += names[static_cast<std::size_t>(i) % 3] + ' ';
-  for (const std::string& name : names) spill(name, all);
-  const auto key_of = [&](std::string_view spec) {
+// Of maps and rules the file that they are read from counts, and nothing that only looks like the name of one.
+TEST_F(JournalTest, FilesOfMapsAndRulesCountAndNothingElse) {
+  const std::string file = folder_ + "/my map, 2.txt", named = folder_ + "/node-1";
+  const auto key_of = [&](bool map, const std::string& text) {
     FileDigests files;
     KeyMaker key("run/1", "1", files);
-    return key.add_naming_files("map", spec).key();
+    return (map ? key.add_map(text) : key.add_collective_rules(text)).key();
   };
-  const PointKey before = key_of(names[0]);
-  spill(names[2], all + "more");  // named by the file that is named, only
-  EXPECT_NE(key_of(names[0]), before);
-  FileDigests files;
-  EXPECT_EQ(files.named_in("x:" + names[1] + "=" + names[1] + ',' + names[0] + ",/nothing"),
-            (std::vector<std::string>{names[1], names[0]}));
-  EXPECT_EQ(files.named_in_file(names[1]), names);
+  const auto differs = [&](bool map, const std::string& text, const std::string& changed) {
+    spill(changed, named + "\n");
+    const PointKey before = key_of(map, text);
+    spill(changed, named + "\n\n");
+    return key_of(map, text) != before;
+  };
+  spill(named, "a file that is called what a host is");
+  EXPECT_TRUE(differs(true, "file:" + file, file));
+  EXPECT_TRUE(differs(false, file, file));
+  EXPECT_FALSE(differs(true, "file:" + file, named)) << "its lines name hosts";
+  EXPECT_FALSE(differs(false, "default", file));
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  EXPECT_FALSE(differs(true, "block", "block"));
+  EXPECT_FALSE(differs(false, "mpich", "mpich"));
+  fs::current_path(before);
+}
+
+// Of recorded pivots counts what was read, wherever the recording is: that of a text that lists its files, too.
+TEST_F(JournalTest, ARecordingOfPivotsIsWhatWasReadFromIt) {
+  const auto journal = open();
+  hpl_gen::HplConfig config;
+  const auto key_of = [&](std::int32_t rows) {
+    auto recorded = std::make_shared<hpl_gen::RecordedRows>(config, "a recording");
+    const std::vector<std::int32_t> counts(static_cast<std::size_t>(config.p), rows);
+    recorded->set_rows_from(0, counts);
+    PredictOptions options;
+    options.pivots.recorded = recorded;
+    return prediction_key(*journal, {"torus-16", {}, "from:elsewhere.txt", false}, config, options).key();
+  };
+  EXPECT_EQ(key_of(3), key_of(3));
+  EXPECT_NE(key_of(3), key_of(4));
 }
 
 TEST_F(JournalTest, ATraceIsWhatItSays) {

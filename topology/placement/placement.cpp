@@ -161,14 +161,19 @@ Result<Hosts> place_grid(const Hosts& hosts, const Fabric& fabric, std::uint64_t
 
 }  // namespace
 
+std::optional<std::string> file_of_map(std::string_view map) {
+  constexpr std::string_view kFile = "file:";
+  if (!map.starts_with(kFile)) return std::nullopt;
+  return std::string(map.substr(kFile.size()));
+}
+
 Result<Placement> place(const Platform& p, std::uint32_t ranks, std::string_view map, std::uint64_t seed,
                         const std::vector<bool>& taken) {
   const std::uint64_t per_host = p.ranks_per_host;
   std::string_view rule = map;
-  constexpr std::string_view kFile = "file:";
-  const bool from_file = map.starts_with(kFile);
+  const std::optional<std::string> file = file_of_map(map);
   enum class Use { kAll, kPacked, kRandom } use = Use::kAll;
-  if (const auto comma = map.rfind(",hosts="); comma != std::string_view::npos && !from_file) {
+  if (const auto comma = map.rfind(",hosts="); comma != std::string_view::npos && !file) {
     const std::string_view which = map.substr(comma + 7);
     if (which != "packed" && which != "random" && which != "all")
       return bad_map(map, "hosts=packed, hosts=random or hosts=all");
@@ -182,7 +187,7 @@ Result<Placement> place(const Platform& p, std::uint32_t ranks, std::string_view
   const bool takes_argument = name == "strided" || name == "hpl-rows" || name == "hpl-cols";
   const bool plain =
       name == "block" || name == "cyclic" || name == "random" || name == "switch" || name == "group";
-  if (!from_file && !takes_argument && !(plain && colon == std::string_view::npos)) return bad_map(map);
+  if (!file && !takes_argument && !(plain && colon == std::string_view::npos)) return bad_map(map);
 
   Hosts hosts;
   for (std::uint32_t h = 0; h < p.fabric.rank_hosts(); ++h)
@@ -192,7 +197,7 @@ Result<Placement> place(const Platform& p, std::uint32_t ranks, std::string_view
                      fmt::format("{} ranks on {} hosts of {}", ranks, hosts.size(), per_host),
                      fmt::format("at most {} ranks; raise ranks_per_host or take a larger platform",
                                  hosts.size() * per_host));
-  if (from_file) return place_from_file(p, ranks, std::string(map.substr(kFile.size())), taken);
+  if (file) return place_from_file(p, ranks, *file, taken);
   if (ranks == 0) return Placement{};
 
   Rng rng(seed);

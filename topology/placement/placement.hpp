@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,9 @@ struct Placement {
 // Its notes alone, for those who tell them where place_ranks() was called elsewhere.
 [[nodiscard]] std::vector<std::string> placement_notes(const Platform& platform, std::uint32_t ranks,
                                                        std::string_view map, std::uint64_t seed);
+
+// The file that a map is read from; none: it is a rule.
+[[nodiscard]] std::optional<std::string> file_of_map(std::string_view map);
 
 // For help texts and errors.
 inline constexpr std::string_view kMaps =

@@ -2,7 +2,7 @@
 import { beside } from '../beside';
 import { curves } from '../curves';
 import { copyText, el } from '../dom';
-import { percent, seconds } from '../format';
+import { counted, percent, seconds } from '../format';
 import type { DocumentSection } from '../section';
 import { table } from '../table';
 
@@ -19,7 +19,7 @@ interface Spread { mean: number; stddev: number; least: number; most: number }
 interface SeedSpread {
   label: string; n: number; nb: number; p: number; q: number; bcast: string; depth: number; swap: string; seeds: number; gflops: Spread; time_s: Spread;
 }
-interface Tune { rows: Record<string, string | number | null>[]; hpl_dat_text: string }
+interface Tune { rows: Record<string, string | number | null>[]; candidates: number; hpl_dat_text: string }
 
 const kPhases: [string, string, string][] = [
   ['update_s', 'update: multiplication and triangular solve', '#009E73'],
@@ -153,14 +153,14 @@ export const tuned: DocumentSection = {
   id: 'tuned',
   title: 'Parameters by rate',
   draw(box: HTMLElement, document: unknown): boolean {
-    const { rows } = document as Tune;
+    const { rows, candidates } = document as Tune;
     const keys = ['n', 'nb', 'p', 'q', 'pmap', 'bcast', 'depth', 'swap'];
     box.append(table<Tune['rows'][number]>([
       ...keys.map((k) => ({ title: k, value: (r: Tune['rows'][number]) => r[k] ?? null })),
       { title: 'rate', csv: 'gflops', value: (r) => r['gflops']!, text: (r) => rate(r['gflops'] as number) },
       { title: '+-', csv: 'error_estimate', value: (r) => r['error_estimate'] ?? null, text: (r) => (typeof r['error_estimate'] === 'number' ? percent(r['error_estimate']) : '-') },
       { title: 'round', value: (r) => r['round'] ?? null },
-    ], rows, { caption: 'What was tried, best first', most: 40 }).root);
+    ], rows, { caption: `What was tried, best first: ${rows.length} of ${counted(candidates, 'candidate')}`, most: 40 }).root);
     return true;
   },
 };
