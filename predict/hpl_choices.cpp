@@ -21,7 +21,12 @@ Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks
   const std::int64_t used = (ranks + per - 1) / per;
   const auto hosts = static_cast<double>(used);
   const double order = std::sqrt(kMemoryShare * hosts * static_cast<double>(host) / 8);
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(order) / nb) * nb;
+  if (order < static_cast<double>(nb))
+    return usage_error(fmt::format("--n auto: {:.0f} % of the memory holds less than one block of NB = {}",
+                                   kMemoryShare * 100, nb),
+                       fmt::format("{} on each of {} hosts", show(Bytes(host)), used),
+                       "--n N, a smaller NB, or more memory");
+  return static_cast<std::int64_t>(order) / nb * nb;
 }
 
 Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topology::Platform& platform) {

@@ -15,7 +15,7 @@ inline constexpr std::int64_t kDefaultNb = 192;
 inline constexpr double kMemoryShare = 0.8;  // of the hosts' memory for the matrix
 
 // Largest multiple of `nb` whose matrix fills at most kMemoryShare of the memory of the hosts that `ranks` ranks fill.
-// Error (kUsage): the platform does not say how much memory a host has.
+// Errors (kUsage): the platform does not say how much memory a host has; that holds less than one block.
 [[nodiscard]] Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks,
                                                  std::int64_t nb);
 

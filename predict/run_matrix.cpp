@@ -55,15 +55,12 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
     on_done(done - std::min(counted, done));
     counted = std::max(counted, done);
   };
-  if (request.verify) {
-    WEFT_ASSIGN(run.result, replay::replay_verified(*trace, platform, placement.hosts, mine,
-                                                    run.facts.verified.emplace()));
-  } else {
-    auto result = replay::replay(*trace, platform, placement.hosts, mine);
-    if (!result && result.error().where.empty())
-      result.error().where = fmt::format("{} on {}", run.trace, platform_label(platform));
-    WEFT_ASSIGN(run.result, std::move(result));
-  }
+  auto result = request.verify ? replay::replay_verified(*trace, platform, placement.hosts, mine,
+                                                         run.facts.verified.emplace())
+                               : replay::replay(*trace, platform, placement.hosts, mine);
+  if (!result && result.error().where.empty())
+    result.error().where = fmt::format("{} on {}", run.trace, platform_label(platform));
+  WEFT_ASSIGN(run.result, std::move(result));
   if (request.ideal && run.result.ideal.known) {
     run.facts.ideal = run.result.ideal.makespan;
   } else if (request.ideal && run.result.finished) {

@@ -16,6 +16,7 @@
 #include "congestion/models.hpp"
 #include "core/counted.hpp"
 #include "core/files/input_file.hpp"
+#include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
 #include "network/flow_list.hpp"
@@ -60,7 +61,7 @@ struct Done {
 Result<FlowRun> build(const Options& o, Done& done) {
   WEFT_ASSIGN(done.accuracy, parse_accuracy(o.accuracy));
   WEFT_TRY(check_sharing(o.model, done.accuracy, o.weights == "rtt"));
-  WEFT_ASSIGN(done.header, parse_bytes(o.header, "--header"));
+  WEFT_ASSIGN(done.header, of_flag(parse_bytes(o.header, "--header")));
   WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.flags.changes(o.common.seed)));
   const topology::Fabric& fabric = done.platform.fabric;
   done.model = network::model_name(o.model, fabric);

@@ -16,6 +16,7 @@
 #include "cli/verb.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/files/input_file.hpp"
+#include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
 #include "network/sharing.hpp"
 #include "report/search_report.hpp"
@@ -70,7 +71,7 @@ Result<Pattern> read_pattern(const Options& o) {
     return p;
   }
   if (o.grid.empty()) return usage_error("no exchange", "", "--grid XxY[xZ] or --pattern FILE.csv");
-  WEFT_ASSIGN(schedule::Grid grid, schedule::parse_grid(o.grid, "--grid"));
+  WEFT_ASSIGN(schedule::Grid grid, of_flag(schedule::parse_grid(o.grid, "--grid")));
   grid.periodic = o.periodic;
   grid.diagonals = o.diagonals;
   // "64KiBx128KiB": x never occurs in a unit.
@@ -79,25 +80,25 @@ Result<Pattern> read_pattern(const Options& o) {
   while (true) {
     const std::size_t end = std::min(rest.find('x'), rest.size());
     if (given == grid.dimensions)
-      return bad_input("--bytes", "more sizes than dimensions", o.bytes,
-                       fmt::format("1 or {}", grid.dimensions));
-    WEFT_ASSIGN(grid.face[given++], parse_bytes(rest.substr(0, end), "--bytes"));
+      return usage_error("--bytes: more sizes than dimensions", o.bytes,
+                         fmt::format("1 or {}", grid.dimensions));
+    WEFT_ASSIGN(grid.face[given++], of_flag(parse_bytes(rest.substr(0, end), "--bytes")));
     if (end == rest.size()) break;
     rest.remove_prefix(end + 1);
   }
   if (given == 1) {
     grid.face.fill(grid.face[0]);
   } else if (given != grid.dimensions) {
-    return bad_input("--bytes", "fewer sizes than dimensions", o.bytes,
-                     fmt::format("1 or {}", grid.dimensions));
+    return usage_error("--bytes: fewer sizes than dimensions", o.bytes,
+                       fmt::format("1 or {}", grid.dimensions));
   }
   grid.edge = grid.face[0];
   grid.corner = grid.face[0];
   if (!o.edge_bytes.empty()) {
-    WEFT_ASSIGN(grid.edge, parse_bytes(o.edge_bytes, "--edge-bytes"));
+    WEFT_ASSIGN(grid.edge, of_flag(parse_bytes(o.edge_bytes, "--edge-bytes")));
   }
   if (!o.corner_bytes.empty()) {
-    WEFT_ASSIGN(grid.corner, parse_bytes(o.corner_bytes, "--corner-bytes"));
+    WEFT_ASSIGN(grid.corner, of_flag(parse_bytes(o.corner_bytes, "--corner-bytes")));
   }
   if ((!o.edge_bytes.empty() || !o.corner_bytes.empty()) && !o.diagonals)
     return usage_error("--edge-bytes and --corner-bytes are of messages that only --diagonals adds", "",
@@ -109,7 +110,7 @@ Result<Pattern> read_pattern(const Options& o) {
                        "--edge-bytes, which are its diagonals");
   p.exchange = schedule::halo_exchange(grid);
   if (p.exchange.messages.empty())
-    return bad_input("--grid", "a grid without neighbours", o.grid, "two ranks or more");
+    return usage_error("--grid: a grid without neighbours", o.grid, "two ranks or more");
   p.name = fmt::format("halo {}{}{}", o.grid, o.periodic ? " periodic" : "",
                        o.diagonals ? " with edges and corners" : "");
   return p;

@@ -153,7 +153,11 @@ Result<void> run(Options& o) {
   }
   if (!stopped.empty()) return o.journal.interrupted(stopped);
   for (const auto& [row, set] : sweep.rows)
-    if (!row.error.empty()) return row.finding();
+    if (!row.error.empty()) {
+      Error found = row.finding();
+      for (const auto& [key, value] : set) found.what = fmt::format("{}={} {}", key, value, found.what);
+      return found;
+    }
   return {};
 }
 

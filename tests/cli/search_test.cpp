@@ -108,10 +108,10 @@ TEST(SearchVerb, MistakesAreAnswered) {
   };
   fails("foo --on cs-storm", 2, "one of: halo");
   fails("halo --on cs-storm", 2, "--grid XxY[xZ] or --pattern FILE.csv");
-  fails("halo --grid 4x --on cs-storm", 3, "no grid");
+  fails("halo --grid 4x --on cs-storm", 2, "no grid");
   fails("halo --grid 4x4 --on cs-storm", 3, "16");
   fails("halo --grid 4x4 --on cs-storm --place search", 2, "more ranks than hosts");
-  fails("halo --grid 4x2 --bytes 1MiBx2MiBx3MiB --on cs-storm", 3, "more sizes than dimensions");
+  fails("halo --grid 4x2 --bytes 1MiBx2MiBx3MiB --on cs-storm", 2, "more sizes than dimensions");
   fails("halo --grid 4x2 --on cs-storm --model foo", 2, "unknown network model");
   fails("halo --grid 4x4x4 --exhaustive --on torus:dims=4x4x4", 2, "enumeration of");
 }

@@ -33,8 +33,10 @@ TEST(LargestOrder, IsTheLargestMultipleOfNbWhoseMatrixFitsIntoFourFifthsOfTheHos
   EXPECT_EQ(*largest_order(p, 8, 192), 35712);  // sqrt(0.8 * 4 * 3 GiB / 8) = 35895.7...
 }
 
-TEST(LargestOrder, NeedsToKnowTheMemoryAndIsOneBlockAtLeast) {
-  EXPECT_EQ(*largest_order(crossbar_of(1, "memory: \"8KB\""), 1, 192), 192);
+TEST(LargestOrder, NeedsToKnowTheMemoryAndRoomForABlock) {
+  const auto small = largest_order(crossbar_of(1, "memory: \"8KB\""), 1, 192);  // holds an order of 28
+  ASSERT_FALSE(small);
+  EXPECT_EQ(small.error().code, ErrorCode::kUsage);
   const auto r = largest_order(platform_of("crossbar:n=2"), 2, 64);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, ErrorCode::kUsage);

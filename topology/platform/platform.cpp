@@ -139,7 +139,14 @@ namespace {
 // What `spec` without its label says, with all changes.
 Result<PlatformSource> changed_source(std::string_view spec, const PlatformChanges& changes) {
   WEFT_ASSIGN(PlatformSource source, read_source(spec));
-  for (const std::string& o : changes.set) WEFT_TRY(apply_override(source, o));
+  std::vector<std::string_view> names;
+  for (const std::string& o : changes.set) {
+    WEFT_TRY(apply_override(source, o));
+    const std::string_view name = setting_name(std::string_view(o).substr(0, o.find('=')));
+    if (std::ranges::find(names, name) != names.end())
+      return usage_error("--set twice for one key", o, "each key once");
+    names.push_back(name);
+  }
   if (!changes.routing.empty())
     source.params.set("routing", changes.routing, fmt::format("--routing {}", changes.routing));
   if (!changes.failures.empty()) {
