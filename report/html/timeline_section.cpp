@@ -70,7 +70,7 @@ Result<void> name_spans(const std::vector<ThinSpan>& spans, RankId rank, traces:
         name = traces::kKernelNames[static_cast<std::size_t>(list[0])];
     t.kind[first + i] = kinds.of(name, op.kind);
     if (traces::is_compute(op.kind)) return;
-    t.peer[first + i] = op.peer;
+    if (has_peer(op.kind)) t.peer[first + i] = op.peer;
     if (has_bytes(op.kind)) t.amount[first + i] = static_cast<float>(op.amount);
   };
   return for_each_span_op(spans, rank, trace, name_one);

@@ -120,7 +120,7 @@ class Track {
       auto& e = out_.event(s.begin, uuid_, perfetto::TrackEvent::SLICE_BEGIN, name_of(s));
       annotate(e, "operation", static_cast<std::int64_t>(s.op));
       if (!traces::is_compute(s.kind)) {
-        if (s.peer >= 0) annotate(e, "peer", s.peer);
+        if (has_peer(s.kind) && s.peer >= 0) annotate(e, "peer", s.peer);
         if (has_bytes(s.kind)) annotate(e, "bytes", s.amount);
       }
       marks_before(s.end);

@@ -88,22 +88,38 @@ TEST(OpGroups, OnlyWhatMovesDataHasBytes) {
     EXPECT_FALSE(has_bytes(k)) << traces::op_name(k);
 }
 
+TEST(OpGroups, OnlyWhatNamesAnotherRankHasAPeer) {
+  for (const OpKind k : {OpKind::send, OpKind::issend, OpKind::sendrecv, OpKind::recv_init, OpKind::irecv,
+                         OpKind::wait, OpKind::test, OpKind::probe, OpKind::iprobe, OpKind::improbe,
+                         OpKind::bcast, OpKind::igatherv, OpKind::reduce, OpKind::exchange_series})
+    EXPECT_TRUE(has_peer(k)) << traces::op_name(k);
+  for (const OpKind k :
+       {OpKind::compute_kernel, OpKind::sleep, OpKind::start, OpKind::startall, OpKind::waitall,
+        OpKind::testsome, OpKind::barrier, OpKind::allreduce, OpKind::ialltoallv, OpKind::scan,
+        OpKind::comm_split, OpKind::init, OpKind::finalize, OpKind::region_begin, OpKind::launch})
+    EXPECT_FALSE(has_peer(k)) << traces::op_name(k);
+}
+
 TEST(OpGroups, PerfettoHasBytesOfNothingElse) {
   const Pictures p;
   perfetto::Trace trace;
   ASSERT_TRUE(trace.ParseFromString(perfetto(p.timeline, "two ranks")));
   std::map<std::uint64_t, std::string> names;
-  std::set<std::string> with, without;
+  std::set<std::string> with, without, peers;
   for (const auto& packet : trace.packet()) {
     for (const auto& n : packet.interned_data().event_names()) names[n.iid()] = n.name();
     const auto& e = packet.track_event();
     if (!packet.has_track_event() || e.type() != perfetto::TrackEvent::SLICE_BEGIN) continue;
     bool bytes = false;
-    for (const auto& a : e.debug_annotations()) bytes = bytes || a.name() == "bytes";
+    for (const auto& a : e.debug_annotations()) {
+      bytes = bytes || a.name() == "bytes";
+      if (a.name() == "peer") peers.insert(names[e.name_iid()]);
+    }
     (bytes ? with : without).insert(names[e.name_iid()]);
   }
   EXPECT_EQ(with, (std::set<std::string>{"allreduce", "recv"})) << "the wait takes no time";
   EXPECT_EQ(without, (std::set<std::string>{"comm_split", "iprobe", "start"}));
+  EXPECT_EQ(peers, (std::set<std::string>{"iprobe", "recv"})) << "the start of a request names nobody";
 }
 
 TEST(OpGroups, SpansOfThePageHaveTheBytesAndTheStartsOfSends) {
@@ -113,6 +129,9 @@ TEST(OpGroups, SpansOfThePageHaveTheBytesAndTheStartsOfSends) {
   double sends = 0;
   for (std::size_t i = 0; i < t.kind.size(); ++i) {
     amount[t.kinds[t.kind[i]]] = t.amount[i];
+    if (t.kinds[t.kind[i]] == "start") {
+      EXPECT_EQ(t.peer[i], -1);
+    }
     if (t.group[t.kind[i]] == "send") sends += static_cast<double>(t.length[i]) * static_cast<double>(t.tick);
   }
   EXPECT_EQ(amount.at("iprobe"), 0);
