@@ -551,5 +551,15 @@ TEST(NetworkFit, MessagesUnderLoadBecomeSegmentsOfTheirOwn) {
               HasSubstr("no message under load"));
 }
 
+// A line through 0 may come out a zero below it.
+TEST(NetworkFit, ALineThroughZeroIsNotBelowIt) {
+  NetworkFit f;
+  LineSegment line;
+  line.intercept = -0.0;
+  line.slope = 1e-10;
+  f.loaded = {line};
+  EXPECT_NE(f.textproto().find("intercept: \"0us\" per_byte"), std::string::npos) << f.textproto();
+}
+
 }  // namespace
 }  // namespace weft::topology::fit

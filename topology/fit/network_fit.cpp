@@ -92,7 +92,8 @@ std::int64_t find_eager_limit(const std::vector<DataPoint>& send, std::span<cons
 std::string segment_text(std::string_view name, const LineSegment& s, double lowered_by, double floor = 0) {
   std::string out = fmt::format("  {} {{ ", name);
   if (s.from > 0) out += fmt::format("from: \"{:.0f}B\" ", std::ceil(s.from));
-  out += fmt::format("intercept: \"{:.5g}us\"", std::max(floor, s.intercept - lowered_by) * 1e6);
+  const double intercept = std::max(floor, s.intercept - lowered_by);
+  out += fmt::format("intercept: \"{:.5g}us\"", intercept == 0 ? 0.0 : intercept * 1e6);  // which may be -0
   if (s.slope != 0) out += fmt::format(" per_byte: \"{:.5g}ps\"", s.slope * 1e12);
   return out + " }\n";
 }
