@@ -20,9 +20,9 @@
 #include <span>
 #include <vector>
 
-#include "core/block_pool.hpp"
+#include "core/containers/block_pool.hpp"
+#include "core/containers/id_stack.hpp"
 #include "core/id.hpp"
-#include "core/id_stack.hpp"
 
 namespace weft::congestion {
 

@@ -49,7 +49,7 @@
 #include "congestion/level_groups.hpp"
 #include "congestion/level_queue.hpp"
 #include "congestion/sharing_model.hpp"
-#include "core/id_stack.hpp"
+#include "core/containers/id_stack.hpp"
 
 namespace weft::congestion {
 

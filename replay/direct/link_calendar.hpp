@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/block_pool.hpp"
+#include "core/containers/block_pool.hpp"
 #include "core/id.hpp"
 #include "replay/time.hpp"
 

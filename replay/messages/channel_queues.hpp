@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/large_blocks.hpp"
+#include "core/containers/large_blocks.hpp"
 #include "replay/messages/linked_rows.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/tag_index.hpp"

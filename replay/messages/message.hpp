@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/containers/id_stack.hpp"
+#include "core/containers/large_blocks.hpp"
 #include "core/id.hpp"
-#include "core/id_stack.hpp"
-#include "core/large_blocks.hpp"
 #include "replay/message_cost.hpp"
 #include "replay/time.hpp"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/id_queue.hpp"
+#include "core/containers/id_queue.hpp"
 #include "core/result.hpp"
 #include "replay/ranks/rank.hpp"
 #include "traces/trace.hpp"

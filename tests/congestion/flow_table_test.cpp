@@ -1,5 +1,5 @@
 #include "congestion/flow_table.hpp"
-#include "core/id_stack.hpp"
+#include "core/containers/id_stack.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/block_pool.hpp"
+#include "core/containers/block_pool.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/id_queue.hpp"
+#include "core/containers/id_queue.hpp"
 
 #include <gtest/gtest.h>
 

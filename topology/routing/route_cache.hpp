@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "core/large_blocks.hpp"
+#include "core/containers/large_blocks.hpp"
 #include "topology/fabric.hpp"
 
 namespace weft::topology {

@@ -1,4 +1,4 @@
-#include "core/large_blocks.hpp"
+#include "core/containers/large_blocks.hpp"
 
 #include <cstdint>
 #include <new>
