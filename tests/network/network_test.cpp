@@ -10,15 +10,19 @@
 namespace weft::network {
 namespace {
 
+Network max_min(const std::vector<double>& capacity) {
+  auto model = congestion::make_sharing_model("max-min", capacity);
+  EXPECT_TRUE(model);
+  return {capacity, std::move(*model)};
+}
+
 // 200 equal flows of one route, started together: all end at once, in the order in which they were started, each counted.
 TEST(Network, FlowsOfABundleEndInTheOrderOfTheirStart) {
   constexpr std::uint32_t kFlows = 200;
   static_assert(kFlows > Bundles::kCrowded + 50);
   const std::vector<double> capacity{1e9};
   const LinkId route[] = {LinkId(0)};
-  auto model = congestion::make_sharing_model("max-min", capacity);
-  ASSERT_TRUE(model);
-  Network net(capacity, std::move(*model));
+  Network net = max_min(capacity);
   const Instant start;
   std::uint64_t sequence = 0;
   for (std::uint32_t i = 0; i < kFlows; ++i)
@@ -49,9 +53,7 @@ TEST(Network, FlowsOfOneKindCostTheSolverOne) {
   constexpr std::uint32_t kFlows = 40;
   const std::vector<double> capacity{1e9};
   const LinkId route[] = {LinkId(0)};
-  auto model = congestion::make_sharing_model("max-min", capacity);
-  ASSERT_TRUE(model);
-  Network net(capacity, std::move(*model));
+  Network net = max_min(capacity);
   const auto at_ms = [](std::int64_t ms) { return Instant() + Elapsed(Duration(ms * 1'000'000'000)); };
   std::uint64_t sequence = 0;
   // One a millisecond, 100 MB each, at most 100 MB/s: ten of them fill the link, from then on n get 1 / n of it each.
@@ -82,9 +84,7 @@ TEST(Network, AFlowThatEndsUnheldTellsTheLinkThatHeldItLast) {
   for (const bool limited : {true, false}) {
     const std::vector<double> capacity{12e9, limited ? 12e9 : 5e9};
     const LinkId both[] = {LinkId(0), LinkId(1)}, shared[] = {LinkId(0)};
-    auto model = congestion::make_sharing_model("max-min", capacity);
-    ASSERT_TRUE(model);
-    Network net(capacity, std::move(*model));
+    Network net = max_min(capacity);
     const double none = std::numeric_limits<double>::infinity();
     Instant now;
     std::uint64_t sequence = 0;
@@ -113,9 +113,7 @@ TEST(Network, AFlowThatEndsUnheldAmongManyTellsTheLinkThatHeldItLast) {
     const std::vector<double> capacity{600, limited ? 600.0 : 100.0, 1e6, kLong};
     const LinkId first[] = {LinkId(0), LinkId(1), LinkId(2)}, shared[] = {LinkId(0)};
     const LinkId others[] = {LinkId(2), LinkId(3)};
-    auto model = congestion::make_sharing_model("max-min", capacity);
-    ASSERT_TRUE(model);
-    Network net(capacity, std::move(*model));
+    Network net = max_min(capacity);
     const double none = std::numeric_limits<double>::infinity();
     Instant now;
     std::uint64_t sequence = 0;
@@ -141,9 +139,7 @@ TEST(Network, AFlowThatEndsUnheldAmongManyTellsTheLinkThatHeldItLast) {
 TEST(Network, ALinkIsBusyWhileItsFlowIsUnderWay) {
   const std::vector<double> capacity{1e9, 1e9};
   const LinkId route[] = {LinkId(0)};
-  auto model = congestion::make_sharing_model("max-min", capacity);
-  ASSERT_TRUE(model);
-  Network net(capacity, std::move(*model));
+  Network net = max_min(capacity);
   const Instant start = Instant() + Elapsed(Duration(3'000'000));
   std::uint64_t sequence = 0;
   net.start(route, 1, std::numeric_limits<double>::infinity(), 1e9, 1'000'000, 0, start, sequence);
