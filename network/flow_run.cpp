@@ -37,7 +37,8 @@ std::uint32_t FlowRun::add(std::span<const LinkId> route, Bytes bytes, SimTime s
   WEFT_CHECK(bytes.value() >= 0 && start >= kTimeZero && latency >= Duration(0) && weight > 0,
              "a flow out of range");
   const std::uint32_t flow = add_row(bytes, weight);
-  set_route(flow, route);
+  links_.insert(links_.end(), route.begin(), route.end());
+  set_route(flow, links_.size() - route.size());
   next_.push_back(Instant() + (Elapsed(start.time_since_epoch()) + Elapsed(latency)));
   return flow;
 }
@@ -63,21 +64,25 @@ std::uint32_t FlowRun::add_row(Bytes bytes, double weight) {
   return size() - 1;
 }
 
-void FlowRun::set_route(std::uint32_t flow, std::span<const LinkId> route) {
-  offset_[flow] = links_.size();
-  hops_[flow] = static_cast<std::uint32_t>(route.size());
-  links_.insert(links_.end(), route.begin(), route.end());
+void FlowRun::set_route(std::uint32_t flow, std::size_t offset) {
+  offset_[flow] = offset;
+  hops_[flow] = static_cast<std::uint32_t>(links_.size() - offset);
+}
+
+const FlowRun::Chosen* FlowRun::chosen(std::uint32_t flow) const {
+  const auto row = std::lower_bound(chosen_.begin(), chosen_.end(), flow,
+                                    [](const Chosen& c, std::uint32_t f) { return c.flow < f; });
+  return row != chosen_.end() && row->flow == flow ? &*row : nullptr;
 }
 
 // False: no way leads there.
 bool FlowRun::choose(std::uint32_t flow, Instant now) {
-  const auto row = std::lower_bound(chosen_.begin(), chosen_.end(), flow,
-                                    [](const Chosen& c, std::uint32_t f) { return c.flow < f; });
-  if (!routes_->choose(flow, row->src, row->dst)) return false;
-  const std::span<const LinkId> route = routes_->links(flow);
-  const Duration latency = topology::latency_of(fabric_->links(), route);
-  set_route(flow, route);
-  if (row->rtt_weights) weight_[flow] = rtt_weight(latency);
+  const Chosen& c = *chosen(flow);
+  const std::size_t offset = links_.size();
+  if (!routes_->choose(c.src, c.dst, links_)) return false;
+  set_route(flow, offset);
+  const Duration latency = topology::latency_of(fabric_->links(), route(flow));
+  if (c.rtt_weights) weight_[flow] = rtt_weight(latency);
   next_[flow] = now + Elapsed(latency);
   return true;
 }
@@ -102,7 +107,7 @@ void FlowRun::start(std::uint32_t flow, Instant now, std::uint64_t& sequence) {
 
 void FlowRun::end(std::uint32_t flow, Instant now) {
   if (!open_.empty()) close_phase(flow, now);
-  if (routes_ != nullptr) routes_->give_back(flow);
+  if (chosen(flow) != nullptr) routes_->give_back(route(flow));
   finish_[flow] = now.rounded();
   makespan_ = std::max(makespan_, finish_[flow]);
 }
@@ -117,14 +122,11 @@ Result<void> FlowRun::run(bool keep_phases) {
   const auto arrives = [&](std::uint32_t f) {
     events.push({next_[f], std::uint64_t{size()} + f, FlowEvent::kArrival, f});
   };
-  auto row = chosen_.begin();
   for (std::uint32_t f = 0; f < size(); ++f) {
-    if (row != chosen_.end() && row->flow == f) {
+    if (chosen(f) != nullptr)
       events.push({next_[f], f, FlowEvent::kStart, f});
-      ++row;
-    } else {
+    else
       arrives(f);
-    }
   }
   std::uint64_t sequence = 2 * std::uint64_t{size()};
   Instant now;

@@ -71,7 +71,8 @@ class FlowRun final : private FlowWatcher {
   FlowRun(std::span<const double> capacity, std::unique_ptr<congestion::SharingModel> model)
       : network_(capacity, std::move(model)) {}
   std::uint32_t add_row(Bytes bytes, double weight);
-  void set_route(std::uint32_t flow, std::span<const LinkId> route);
+  // Its route is what stands in links_ from `offset` on.
+  void set_route(std::uint32_t flow, std::size_t offset);
   void rate_changed(std::uint32_t flow, Instant now, double rate, LinkId held_by) override;
   void close_phase(std::uint32_t flow, Instant now);
   [[nodiscard]] bool choose(std::uint32_t flow, Instant now);
@@ -102,7 +103,8 @@ class FlowRun final : private FlowWatcher {
     HostId src, dst;
     bool rtt_weights;
   };
-  std::vector<Chosen> chosen_;  // ascending by flow
+  [[nodiscard]] const Chosen* chosen(std::uint32_t flow) const;  // null: it was added with its links
+  std::vector<Chosen> chosen_;                                   // ascending by flow
   const topology::Fabric* fabric_ = nullptr;
   std::unique_ptr<topology::MessageRoutes> routes_;  // if there are some
   SimTime makespan_{};

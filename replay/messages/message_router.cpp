@@ -12,20 +12,27 @@ MessageRouter::MessageRouter(const topology::Fabric& fabric, const std::vector<H
       messages_(messages),
       matcher_(matcher),
       pairs_(fabric),
-      sockets_(fabric, placement),
-      by_message_(fabric.routing().scope() != topology::RouteScope::kPair) {
-  if (by_message_) own_.emplace(fabric);
+      sockets_(fabric, placement) {
+  if (fabric.routing().scope() != topology::RouteScope::kPair) routes_.emplace(fabric);
 }
 
 MessageRouter::Route MessageRouter::choose_own(std::uint32_t i) {
+  if (i >= own_.size()) own_.resize(messages_.rows());
+  own_[i].clear();
   const Message& m = messages_[i];
-  if (!own_->choose(i, placement_[m.src], placement_[m.dst])) return {{}, Duration(0), false, 0, false};
+  if (!routes_->choose(placement_[m.src], placement_[m.dst], own_[i]))
+    return {{}, Duration(0), false, 0, false};
   return own(i);
 }
 
 MessageRouter::Route MessageRouter::own(std::uint32_t i) const {
-  const std::span<const LinkId> links = own_->links(i);
-  return {links, topology::latency_of(fabric_.links(), links), true, network_.narrowest(links), false};
+  return {own_[i], topology::latency_of(fabric_.links(), own_[i]), true, network_.narrowest(own_[i]), false};
+}
+
+void MessageRouter::give_back_own(std::uint32_t i) {
+  if (i >= own_.size()) return;
+  routes_->give_back(own_[i]);
+  own_[i].clear();
 }
 
 }  // namespace weft::replay

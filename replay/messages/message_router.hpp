@@ -63,7 +63,7 @@ class MessageRouter {
   [[nodiscard]] Route chosen(std::uint32_t i) { return chooses(i) ? own(i) : of_pair(messages_[i]); }
   // The data of message `i` have left its links.
   void give_back(std::uint32_t i) {
-    if (by_message_) own_->give_back(i);
+    if (routes_) give_back_own(i);
   }
   // A hint to the processor: the route of m will be asked for soon.
   void prefetch(const Message& m) const {
@@ -73,10 +73,11 @@ class MessageRouter {
  private:
   // The routing decides for message `i` alone.
   [[nodiscard]] bool chooses(std::uint32_t i) const {
-    return by_message_ && placement_[messages_[i].src] != placement_[messages_[i].dst];
+    return routes_ && placement_[messages_[i].src] != placement_[messages_[i].dst];
   }
   [[nodiscard]] Route choose_own(std::uint32_t i);
   [[nodiscard]] Route own(std::uint32_t i) const;
+  void give_back_own(std::uint32_t i);
 
   const topology::Fabric& fabric_;
   const std::vector<HostId>& placement_;
@@ -85,8 +86,9 @@ class MessageRouter {
   Matcher& matcher_;
   topology::RouteCache pairs_;
   topology::SocketRoutes sockets_;
-  bool by_message_;
-  std::optional<topology::MessageRoutes> own_;  // only where the routing decides for every message
+  // Only where the routing decides for every message.
+  std::optional<topology::MessageRoutes> routes_;
+  std::vector<std::vector<LinkId>> own_;  // by message
 };
 
 }  // namespace weft::replay
