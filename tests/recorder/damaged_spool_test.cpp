@@ -239,6 +239,27 @@ TEST(DamagedSpool, MissingRanksAreOneWarning) {
                                                            "Ranks 0-4, 6-3999 left no record"));
 }
 
+// A replay holds a block of every rank.
+TEST(Merge, ThousandsOfRanksHaveSmallBlocks) {
+  constexpr int kRanks = 9000, kMessages = 1500;
+  const Merging merging;
+  FakeSpool s(5, kRanks);
+  s.add(OpKind::init, message(traces::kAnySource, traces::kAnyTag, 0));
+  for (int i = 0; i < kMessages; ++i) s.add(OpKind::send, message(6, i, 8));
+  static_cast<void>(s.save());
+  const auto made = merging.run();
+  ASSERT_TRUE(made) << made.error().message();
+  auto trace = traces::open_trace({merging.output()});
+  ASSERT_TRUE(trace) << trace.error().message();
+  traces::OpBlock block;
+  std::size_t ops = 0;
+  while (*(*trace)->next_block(RankId(5), block)) {
+    EXPECT_LE(block.ops.size(), traces::block_ops_for(kRanks));
+    ops += block.ops.size();
+  }
+  EXPECT_GE(ops, std::size_t{kMessages});
+}
+
 TEST(Facts, CountsThreadsAndClocksReachTheHeader) {
   const Merging merging;
   FakeSpool a = busy(0);

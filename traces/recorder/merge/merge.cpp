@@ -349,14 +349,15 @@ traces::TraceHeader header_of(const Job& job, const RunInfo& info) {
   return h;
 }
 
-void append_program(traces::TraceWriter& writer, RankId rank, const RankProgram& program) {
+void append_program(traces::TraceWriter& writer, RankId rank, const RankProgram& program,
+                    std::size_t block_ops) {
   traces::OpBlock block;
   block.rank = rank;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     Op op = program.ops[i];
     if (op.extra != traces::kNoList) op.extra = block.add_list(program.list(op));
     block.ops.push_back(op);
-    if (block.ops.size() < traces::kMaxBlockOps && i + 1 < program.ops.size()) continue;
+    if (block.ops.size() < block_ops && i + 1 < program.ops.size()) continue;
     writer.append(block);
     block.first_op += block.ops.size();
     block.clear();
@@ -413,7 +414,7 @@ Result<RecordedTrace> merge_job(const Job& job, const std::string& directory, co
     if (program.ops.empty() && made.ranks > traces::format::kFreeRanks)
       return bad_input(job.ranks[rank]->position(job.ranks[rank]->first()), "a spool without an operation");
     for (const Op& op : program.ops) counter.add(id, op, program.list(op));
-    append_program(writer, id, program);
+    append_program(writer, id, program, traces::block_ops_for(made.ranks));
   }
   made.totals = counter.totals();
   WEFT_TRY(writer.finish());
