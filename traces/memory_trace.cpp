@@ -27,6 +27,11 @@ std::int64_t get_delta(const std::string& in, std::size_t& at) {
   return static_cast<std::int64_t>(z >> 1) ^ -static_cast<std::int64_t>(z & 1);
 }
 
+bool consecutive(std::span<const std::uint32_t> lines) {
+  return std::ranges::adjacent_find(lines, [](std::uint32_t a, std::uint32_t b) { return b != a + 1; }) ==
+         lines.end();
+}
+
 constexpr int kFastLevel = 1;  // the data live as long as the process; speed counts
 
 }  // namespace
@@ -43,8 +48,11 @@ struct MemoryTrace::Zstd {
   }
 };
 
-MemoryTrace::MemoryTrace(TraceHeader header)
-    : header_(std::move(header)), ranks_(header_.ranks), zstd_(std::make_unique<Zstd>()) {
+MemoryTrace::MemoryTrace(TraceHeader header, std::uint64_t plain_bytes)
+    : header_(std::move(header)),
+      ranks_(header_.ranks),
+      plain_bytes_(plain_bytes),
+      zstd_(std::make_unique<Zstd>()) {
   (void)allocated(zstd_->c);
   (void)allocated(zstd_->d);
   communicators_.push_back({"world", {}});
@@ -59,31 +67,43 @@ std::uint32_t MemoryTrace::add_source(std::string name) {
   return static_cast<std::uint32_t>(sources_.size() - 1);
 }
 
+// The operations from `begin` on that fit into one message of trace.proto; returns where they end.
+std::size_t MemoryTrace::pack(const OpBlock& block, std::size_t begin, std::span<const std::uint32_t> lines,
+                              Block& b) {
+  const std::size_t end = encoder_.encode(block, begin, raw_);
+  packed_.resize(ZSTD_compressBound(raw_.size()));
+  const std::size_t n = zstd_result(
+      ZSTD_compressCCtx(zstd_->c, packed_.data(), packed_.size(), raw_.data(), raw_.size(), kFastLevel));
+  WEFT_CHECK(ZSTD_isError(n) == 0, ZSTD_getErrorName(n));
+  b.packed.assign(packed_.data(), n);
+  b.raw_bytes = static_cast<std::uint32_t>(raw_.size());
+  if (consecutive(lines.subspan(begin, end - begin))) return end;
+  for (std::size_t i = begin + 1; i < end; ++i)
+    put_delta(b.line_deltas, static_cast<std::int64_t>(lines[i]) - static_cast<std::int64_t>(lines[i - 1]));
+  b.line_deltas.shrink_to_fit();
+  return end;
+}
+
 void MemoryTrace::append(const OpBlock& block, std::uint32_t source,
                          const std::vector<std::uint32_t>& lines) {
   Rank& rank = ranks_.at(block.rank.index());
+  const bool plain = stored_ < plain_bytes_;
   for (std::size_t at = 0; at < block.ops.size();) {
-    const std::size_t end = encoder_.encode(block, at, raw_);
-    packed_.resize(ZSTD_compressBound(raw_.size()));
-    const std::size_t n = zstd_result(
-        ZSTD_compressCCtx(zstd_->c, packed_.data(), packed_.size(), raw_.data(), raw_.size(), kFastLevel));
-    WEFT_CHECK(ZSTD_isError(n) == 0, ZSTD_getErrorName(n));
     Block b;
-    b.packed.assign(packed_.data(), n);
+    std::size_t end = block.ops.size();
+    if (plain) {
+      b.ops.assign(block.ops.begin(), block.ops.end());
+      b.lists = block.lists;
+      if (!consecutive(lines)) b.lines = lines;
+    } else {
+      end = pack(block, at, lines, b);
+    }
     b.first_op = rank.ops;
-    b.raw_bytes = static_cast<std::uint32_t>(raw_.size());
-    b.ops = static_cast<std::uint32_t>(end - at);
+    b.count = static_cast<std::uint32_t>(end - at);
     b.source = source;
     b.first_line = lines[at];
-    bool consecutive = true;
-    for (std::size_t i = at + 1; i < end; ++i) consecutive &= lines[i] == lines[i - 1] + 1;
-    if (!consecutive)
-      for (std::size_t i = at + 1; i < end; ++i)
-        put_delta(b.line_deltas,
-                  static_cast<std::int64_t>(lines[i]) - static_cast<std::int64_t>(lines[i - 1]));
-    b.line_deltas.shrink_to_fit();
-    stored_ += n + b.line_deltas.size();
-    rank.ops += end - at;
+    stored_ += b.bytes();
+    rank.ops += b.count;
     rank.blocks.push_back(std::move(b));
     at = end;
   }
@@ -97,14 +117,19 @@ Result<bool> MemoryTrace::next_block(RankId rank, OpBlock& out) {
     return false;
   }
   const Block& b = r.blocks[r.next++];
+  out.rank = rank;
+  out.first_op = b.first_op;
+  if (!b.ops.empty()) {
+    out.ops.assign(b.ops.begin(), b.ops.end());
+    out.lists = b.lists;
+    return true;
+  }
   raw_.resize(b.raw_bytes);
   const std::size_t n =
       zstd_result(ZSTD_decompressDCtx(zstd_->d, raw_.data(), raw_.size(), b.packed.data(), b.packed.size()));
   WEFT_CHECK(n == b.raw_bytes, "a block in memory does not decompress");
-  out.rank = rank;
-  out.first_op = b.first_op;
   const OpLimits limits{header_.ranks, &communicators_, regions_.size()};
-  auto ok = decoder_.decode(raw_, b.ops, limits, KernelNumbers(), out);
+  auto ok = decoder_.decode(raw_, b.count, limits, KernelNumbers(), out);
   WEFT_CHECK(ok.has_value(), ok.error().message());
   return true;
 }
@@ -120,8 +145,10 @@ std::string MemoryTrace::position(RankId rank, std::uint64_t index) const {
   if (at == blocks.begin()) return {};
   --at;
   std::int64_t line = at->first_line;
-  const std::uint64_t k = std::min<std::uint64_t>(index - at->first_op, at->ops - 1);
-  if (at->line_deltas.empty()) {
+  const std::uint64_t k = std::min<std::uint64_t>(index - at->first_op, at->count - 1);
+  if (!at->lines.empty()) {
+    line = at->lines[k];
+  } else if (at->line_deltas.empty()) {
     line += static_cast<std::int64_t>(k);
   } else {
     std::size_t pos = 0;
