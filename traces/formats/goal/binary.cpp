@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/source_pos.hpp"
+#include "core/uninitialized.hpp"
 #include "traces/weft/format.hpp"
 
 namespace weft::traces::goal {
@@ -66,7 +67,7 @@ class BinaryReader {
   std::uint64_t bytes_;
   const ScheduleSink& sink_;
   std::ifstream in_;
-  std::vector<char> buffer_;
+  std::vector<char, Uninitialized<char>> buffer_;
   std::uint32_t ranks_ = 0;
   unsigned max_cpu_ = 0, max_nic_ = 0;
   std::int64_t rank_ = -1;
@@ -133,8 +134,13 @@ Result<void> BinaryReader::dependencies(std::uint64_t entries) {
   if (named != entries)
     return bad_input(place(nodes_at_), "the nodes do not name each entry of the appendix once",
                      std::to_string(named), std::to_string(entries));
-  schedule_.dependencies.reserve(entries);
-  std::vector<std::uint32_t> left = counts_;
+  // In the order of those that depend (drop_doubles): each knows how many entries are its. Where these are not all, one of the nodes has
+  // more or fewer than it says, and nothing is kept.
+  std::vector<std::uint32_t> left = counts_, end(nodes);
+  std::uint64_t said = 0;
+  for (std::uint32_t v = 0; v < nodes; ++v) end[v] = static_cast<std::uint32_t>(said += counts_[v]);
+  const bool fits = said == entries;
+  if (fits) schedule_.dependencies.resize(entries);
   for (std::uint32_t v = 0; v < nodes; ++v)
     for (const bool at_start : {false, true}) {
       const Range r = (at_start ? after_start_ : after_end_)[v];
@@ -143,10 +149,12 @@ Result<void> BinaryReader::dependencies(std::uint64_t entries) {
         if (later >= nodes)
           return bad_node(v, "a dependency names no node", later, fmt::format("0 to {}", nodes - 1));
         if (later == v) return bad_node(v, "an operation requires itself", later, "another operation");
-        if (left[later]-- == 0)
+        const std::uint32_t mine = left[later]--;
+        if (mine == 0)
           return bad_node(later, "the node has more dependencies than it says", counts_[later],
                           "their number");
-        schedule_.dependencies.push_back({later, v | (at_start ? Dependency::kAtStart : 0)});
+        if (fits)
+          schedule_.dependencies[end[later] - mine] = {later, v | (at_start ? Dependency::kAtStart : 0)};
       }
     }
   for (std::uint32_t v = 0; v < nodes; ++v)
@@ -200,7 +208,7 @@ Result<void> BinaryReader::block(std::uint64_t start, std::uint64_t end) {
   if (!appendix_.empty()) {
     WEFT_ASSIGN(const char* from, load(nodes_end, end - nodes_end));
     std::memcpy(appendix_.data(), from, end - nodes_end);
-    std::vector<char>().swap(buffer_);
+    decltype(buffer_)().swap(buffer_);
   }
   WEFT_TRY(dependencies(appendix_.size()));
   for (auto* const v : {&appendix_, &counts_}) std::vector<std::uint32_t>().swap(*v);
