@@ -227,6 +227,27 @@ TEST(Ti, AWrongRankInAPrivateFileIsAnError) {
   ASSERT_FALSE(t);
   EXPECT_EQ(t.error().message(),
             a + ":2:1: error: a line of another rank in a rank's own file; got \"1\"; expected 0");
+  // As the lines of the file before began.
+  const auto c = dir.write("r2.txt", "0 init\n0 finalize\n"), d = dir.write("r3.txt", "0 compute 5\n");
+  t = open_trace({c, d});
+  ASSERT_FALSE(t);
+  EXPECT_EQ(t.error().message(),
+            d + ":1:1: error: a line of another rank in a rank's own file; got \"0\"; expected 1");
+}
+
+// What lines have in common is compared at once, but blanks are free and ranks come in any order.
+TEST(Ti, LinesMayBeginInAnyWay) {
+  const TempDir dir;
+  auto t =
+      open_trace({dir.write("t.txt",
+                            "0 init\n 0\tsend 1 7 4 6\n1 init\n11 init\n1\t recv\t0 7 4 6\n00 compute 1\n"
+                            "0\tcompute\t2\n10 init\n1 compute 3")});
+  ASSERT_TRUE(t) << t.error().message();
+  EXPECT_EQ((*t)->header().ranks, 12u);
+  for (const auto& [rank, ops] : {std::pair{0u, 4u}, {1u, 3u}, {10u, 1u}, {11u, 1u}, {2u, 0u}})
+    EXPECT_EQ((*t)->ops_of(RankId(rank)), ops) << "rank " << rank;
+  EXPECT_TRUE(error_of_text(dir, "1 init\n1\n")
+                  .starts_with("F:2:2: error: missing action; got \"end of line\"; expected one of init"));
 }
 
 }  // namespace

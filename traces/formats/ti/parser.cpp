@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -19,10 +20,39 @@ const Parser::Row Parser::kRows[] = {
 #undef WEFT_X
 };
 
-bool Parser::line(const char* begin, const char* end) {
-  TiFields l(context_, begin, end);
-  l.skip_blanks();
-  if (l.at_end() || *l.here() == '#') return true;
+namespace {
+
+std::uint64_t eight_bytes(const char* at) {
+  std::uint64_t x = 0;
+  std::memcpy(&x, at, sizeof x);
+  return x;
+}
+
+// The most frequent actions with the blank after them, as the first bytes of a line that goes on with them.
+struct Frequent {
+  std::uint64_t bytes = 0, mask = 0;
+  std::ptrdiff_t length = 0;
+  Action action;
+};
+constexpr Frequent frequent(Action action) {
+  const std::string_view name = kActionNames[static_cast<std::size_t>(action)];
+  Frequent f{.length = static_cast<std::ptrdiff_t>(name.size()), .action = action};
+  for (std::size_t i = 0; i <= name.size(); ++i) {
+    const auto c = static_cast<std::uint64_t>(static_cast<unsigned char>(i < name.size() ? name[i] : ' '));
+    f.bytes |= c << (8 * i);
+    f.mask |= std::uint64_t{0xff} << (8 * i);
+  }
+  return f;
+}
+constexpr Frequent kFrequent[] = {frequent(Action::kRecv),  frequent(Action::kSend),
+                                  frequent(Action::kWait),  frequent(Action::kIrecv),
+                                  frequent(Action::kIsend), frequent(Action::kCompute)};
+static_assert(std::endian::native == std::endian::little, "the first byte of a word is its lowest");
+
+}  // namespace
+
+// The rank that a line begins with. False: the error is in the context.
+bool Parser::rank_of(TiFields& l) {
   const char* at = l.here();
   std::int64_t rank = 0;
   if (!l.digits("rank", rank)) return false;
@@ -35,20 +65,55 @@ bool Parser::line(const char* begin, const char* end) {
     return l.fail(at, "a line of another rank in a rank's own file", l.peek(), std::to_string(part_));
   }
   rank_ = static_cast<std::uint32_t>(rank);
-  const std::string_view name = l.peek();
-  if (name.empty()) return l.fail(l.here(), "missing action", {}, known_actions());
-  const auto action = find_action(name);
-  if (!action) return l.fail(l.here(), "unknown action", name, known_actions());
-  l.seek(l.here() + name.size());
   auto& state = states_[rank_];
   if (!state) {
     state = std::make_unique<RankState>();
     state->block.rank = RankId(rank_);
     state->source = static_cast<std::uint32_t>(part_);
   }
+  // Most lines begin as the one before.
+  rank_length_ = l.here() - at;
+  forget_rank();
+  if (rank_length_ >= 8 || context_.readable - at < 8) return true;
+  rank_mask_ = ~std::uint64_t{0} >> (8 * (7 - rank_length_));
+  rank_bytes_ = eight_bytes(at) & rank_mask_;
+  return true;
+}
+
+bool Parser::line(const char* begin, const char* end) {
+  TiFields l(context_, begin, end);
+  l.skip_blanks();
+  const char* at = l.here();
+  const bool same_rank =
+      context_.readable - at >= 8 && (eight_bytes(at) & rank_mask_) == rank_bytes_ && end - at > rank_length_;
+  if (same_rank) {
+    l.seek(at + rank_length_);
+  } else {
+    if (l.at_end() || *at == '#') return true;
+    if (!rank_of(l)) return false;
+  }
+  l.skip_blanks();
+  at = l.here();
+  std::optional<Action> action;
+  if (context_.readable - at >= 8) {
+    const std::uint64_t word = eight_bytes(at);
+    for (const Frequent& f : kFrequent) {
+      if ((word & f.mask) != f.bytes) continue;
+      action = f.action;
+      l.seek(at + f.length);
+      break;
+    }
+  }
+  if (!action) {
+    const std::string_view name = l.peek();
+    if (name.empty()) return l.fail(at, "missing action", {}, known_actions());
+    action = find_action(name);
+    if (!action) return l.fail(at, "unknown action", name, known_actions());
+    l.seek(at + name.size());
+  }
   ++actions_;
   const Row& row = kRows[static_cast<std::size_t>(*action)];
-  return (this->*row.read)(*state, l, row.kind);
+  return (this->*row.read)(*states_[rank_], l, row.kind);
 }
 
 Result<void> Parser::lines(std::string_view text) {
@@ -81,6 +146,7 @@ Result<void> Parser::feed(std::size_t part, std::string_view text, bool last) {
   constexpr std::size_t kMaxLine = 16u << 20;
   if (part != part_) {
     part_ = part;
+    forget_rank();
     context_.line = 0;
     context_.file = &input_.parts()[part].name;
     carry_.clear();

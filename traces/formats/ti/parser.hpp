@@ -10,6 +10,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -51,6 +52,11 @@ class Parser {
  private:
   Result<void> lines(std::string_view text);
   bool line(const char* begin, const char* end);
+  bool rank_of(TiFields& l);
+  void forget_rank() {
+    rank_bytes_ = 1;
+    rank_mask_ = 0;
+  }
 
   // How the fields of an action are read, to become an operation of that kind: one for each column of actions.hpp. Each
   // has read the line to its end when it returns true; false: the error is in the context.
@@ -102,6 +108,9 @@ class Parser {
   std::vector<std::unique_ptr<RankState>> states_;
   std::size_t part_ = ~std::size_t{0};
   std::uint32_t rank_ = 0;
+  // How a line of rank_ begins: its digits and the blank after them. Without a mask none does.
+  std::uint64_t rank_bytes_ = 1, rank_mask_ = 0;
+  std::ptrdiff_t rank_length_ = 0;  // digits
   std::string carry_;
   std::vector<std::int64_t> list_;
   std::uint64_t actions_ = 0;
