@@ -39,6 +39,7 @@ class Labels {
   [[nodiscard]] std::uint32_t find(std::string_view label) const {
     const std::uint64_t n = number_of(label);
     if (n < numbered_.size() && numbered_[n] != kNone) return numbered_[n];
+    if (named_.empty()) return kNone;
     const auto it = named_.find(label);
     return it == named_.end() ? kNone : it->second;
   }

@@ -13,6 +13,22 @@ namespace {
 constexpr std::size_t kListAtOnce = 1u << 16;  // requests of one waitall
 constexpr std::uint32_t kAtStart = Dependency::kAtStart;
 
+// Files name the dependencies of an operation after it, so mostly they are in order, or are but for those of one operation.
+template <class Order>
+void sort_dependencies(std::vector<Dependency>& all, Order order) {
+  if (std::ranges::is_sorted(all, order)) return;
+  if (!std::ranges::is_sorted(all, {}, &Dependency::later)) {
+    std::ranges::sort(all, order);
+    return;
+  }
+  for (auto from = all.begin(); from != all.end();) {
+    const auto end =
+        std::find_if(from, all.end(), [&](const Dependency& d) { return d.later != from->later; });
+    std::sort(from, end, order);
+    from = end;
+  }
+}
+
 }  // namespace
 
 void drop_doubles(std::vector<Dependency>& all) {
@@ -20,8 +36,7 @@ void drop_doubles(std::vector<Dependency>& all) {
     return static_cast<std::uint64_t>(d.later) << 32 | (d.earlier << 1 | d.earlier >> 31);
   };
   const auto order = [key](const Dependency& a, const Dependency& b) { return key(a) < key(b); };
-  // Files name the dependencies of an operation after it, so mostly they are in order.
-  if (!std::ranges::is_sorted(all, order)) std::ranges::sort(all, order);
+  sort_dependencies(all, order);
   const auto same = [key](const Dependency& a, const Dependency& b) { return key(a) >> 1 == key(b) >> 1; };
   all.erase(std::unique(all.begin(), all.end(), same), all.end());
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -23,7 +24,15 @@ constexpr std::uint64_t kLeastRankText = 9;  // "rank 0{}" and the end of its li
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 constexpr bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 constexpr bool is_letter(char c) { return static_cast<unsigned char>((c | 0x20) - 'a') < 26; }
-constexpr bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+constexpr auto kIsWord = [] {
+  std::array<bool, 256> is{};
+  for (int i = 0; i < 256; ++i) {
+    const char c = static_cast<char>(i);
+    is[static_cast<std::size_t>(i)] = is_letter(c) || is_digit(c) || c == '_';
+  }
+  return is;
+}();
+constexpr bool is_word(char c) { return kIsWord[static_cast<unsigned char>(c)]; }
 
 class TextReader {
  public:
@@ -137,13 +146,15 @@ bool TextReader::more() {
 bool TextReader::number(const char* what, std::uint64_t most, std::uint64_t& out) {
   skip_blanks();
   const char* const from = at_;
+  constexpr std::uint64_t kRoomForADigit = (UINT64_MAX - 9) / 10;
   std::uint64_t v = 0;
-  while (at_ < end_ && is_digit(*at_)) {
-    const auto digit = static_cast<unsigned>(*at_++ - '0');
-    v = v > (most - digit) / 10 ? most + 1 : v * 10 + digit;
+  bool huge = false;
+  for (; at_ < end_ && is_digit(*at_); ++at_) {
+    huge |= v > kRoomForADigit;
+    v = v * 10 + static_cast<unsigned>(*at_ - '0');
   }
   if (at_ == from) return fail(from, fmt::format("the {} is not a number", what), got(from), "digits");
-  if (v > most)
+  if (huge || v > most)
     return fail(from, fmt::format("the {} is too large", what), got(from), fmt::format("at most {}", most));
   out = v;
   return true;
