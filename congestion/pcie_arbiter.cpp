@@ -24,7 +24,8 @@ bool is_down(PcieLink link) { return (link & 1) != 0; }
 PcieArbiter::PcieArbiter(PcieTree tree) : tree_(std::move(tree)) {
   const std::uint32_t n = tree_.nodes();
   WEFT_CHECK(tree_.up_capacity.size() == n && tree_.down_capacity.size() == n &&
-                 tree_.root_complex.size() == n && tree_.never_crosses.size() == n && tree_.tau.size() == n,
+                 tree_.root_complex.size() == n && tree_.never_crosses.size() == n && tree_.tau.size() == n &&
+                 (tree_.gate.empty() || tree_.gate.size() == n),
              "columns of a PCIe tree differ in length");
   std::vector<std::uint32_t> depth(n, PcieTree::kNoParent);
   for (std::uint32_t v = 0; v < n; ++v) {
@@ -37,6 +38,10 @@ PcieArbiter::PcieArbiter(PcieTree tree) : tree_(std::move(tree)) {
     if (steps == 0) continue;
     WEFT_CHECK(tree_.up_capacity[v] > 0 && tree_.down_capacity[v] > 0, "PCIe link without capacity");
   }
+  std::vector<std::uint8_t> to_gate(n, 0);  // a gate climbs by the node's link
+  for (std::uint32_t v = 0; v < tree_.gate.size(); ++v)
+    for (std::uint32_t u = v; tree_.gate[v] != 0 && u != PcieTree::kNoParent; u = tree_.parent[u])
+      to_gate[u] = 1;
   std::vector<PcieLink> order;
   order.reserve(2 * static_cast<std::size_t>(n));
   for (std::uint32_t v = 0; v < n; ++v) {
@@ -45,6 +50,7 @@ PcieArbiter::PcieArbiter(PcieTree tree) : tree_(std::move(tree)) {
   }
   std::sort(order.begin(), order.end(), [&](PcieLink a, PcieLink b) {
     if (is_down(a) != is_down(b)) return is_down(b);
+    if (to_gate[a / 2] != to_gate[b / 2]) return (to_gate[a / 2] != 0) == is_down(a);
     if (depth[a / 2] != depth[b / 2]) return (depth[a / 2] < depth[b / 2]) == is_down(a);
     return a < b;
   });

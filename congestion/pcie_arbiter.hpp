@@ -38,7 +38,12 @@
 // over the links until nothing changes ends where each bundle has its smallest rho/offered in common.
 //
 // Sums are compared with capacities to a relative tolerance of 1e-12: exactly full links arbitrate nothing.
-// Several trees may be given at once, and a path may have a part in more than one (node - fabric - node).
+// Several trees may be given at once, and a path may have a part in more than one (node - fabric - node). What leaves or
+// enters a tree does so at a *gate*, a network card. Then A and B take the links in the order in which such a path crosses
+// them: up links first those that no gate climbs by, then those from a gate to its root; down links first those to a gate.
+// Within each part the depth decides. What has left one tree at half its rate asks for no more in the next; and no two
+// links of one place in this order share a member (but where a path to one gate climbs by another's), so how trees are
+// numbered decides nothing.
 // Complexity of a solve: O(hops log hops), two passes at most; E adds O(hops) for each group of bundles that stop
 // rising together. No allocation once the columns have grown.
 #pragma once
@@ -66,7 +71,8 @@ struct PcieTree {
   std::vector<double> down_capacity;        // over B; > 0; not read for roots
   std::vector<std::uint8_t> root_complex;   // 1: a path that turns here crosses (root complex, inter-socket)
   std::vector<std::uint8_t> never_crosses;  // 1: paths from or to this node never count (host memory)
-  std::vector<double> tau;  // what crossing costs at the ports down from this node, of a port of two
+  std::vector<std::uint8_t> gate;  // 1: paths leave and enter the tree here (network card); empty: nowhere
+  std::vector<double> tau;         // what crossing costs at the ports down from this node, of a port of two
   [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(parent.size()); }
 };
 
@@ -81,7 +87,7 @@ class PcieArbiter {
     bool short_of_capacity = false;  // up: arbitrated; down: contended
   };
 
-  // REQUIRES: all columns of equal length, no cycle, capacities > 0, tau >= 0 and finite.
+  // REQUIRES: all columns of equal length (or no gate), no cycle, capacities > 0, tau >= 0 and finite.
   explicit PcieArbiter(PcieTree tree);
 
   [[nodiscard]] const PcieTree& tree() const { return tree_; }

@@ -20,11 +20,13 @@ congestion::PcieNetwork pcie_network(const topology::Fabric& fabric) {
   t.down_capacity.assign(n, 1.0);
   t.root_complex.assign(n, 0);
   t.never_crosses.assign(n, 0);
+  t.gate.assign(n, 0);
   t.tau = forest->tau;
   for (std::uint32_t v = 0; v < n; ++v) {
     const PcieKind kind = forest->kind[v];
     t.root_complex[v] = kind == PcieKind::kRootComplex || kind == PcieKind::kInterSocket ? 1 : 0;
     t.never_crosses[v] = kind == PcieKind::kMemory ? 1 : 0;
+    t.gate[v] = kind == PcieKind::kNic ? 1 : 0;
     if (!forest->parent[v].valid()) continue;
     t.parent[v] = forest->parent[v].index();
     t.up_capacity[v] = fabric.links().capacity[forest->up[v].index()];

@@ -4,7 +4,14 @@
 
 namespace weft::schedule {
 
-LinkColors::LinkColors(const topology::Fabric& fabric) : fabric_(fabric) {}
+LinkColors::LinkColors(const topology::Fabric& fabric) : fabric_(fabric) {
+  const topology::PcieForest* forest = fabric.pcie();
+  if (forest == nullptr) return;
+  above_card_.resize(fabric.vertex_count(), 0);
+  for (std::uint32_t v = 0; v < fabric.vertex_count(); ++v)
+    if (forest->kind[v] == topology::PcieKind::kNic)
+      for (VertexId u(v); u.valid(); u = forest->parent[u.index()]) above_card_[u.index()] = 1;
+}
 
 std::uint32_t LinkColors::of(LinkId link) {
   const auto& t = fabric_.links();
@@ -18,7 +25,7 @@ std::uint32_t LinkColors::of(LinkId link) {
       for (double x :
            {down ? 1.0 : 0.0, static_cast<double>(depth), static_cast<double>(forest->kind[node.index()]),
             static_cast<double>(forest->kind[above.index()]), forest->tau[above.index()],
-            forest->both[node.index()]}) {
+            forest->both[node.index()], static_cast<double>(above_card_[node.index()])}) {
         key.push_back(x);
       }
     };

@@ -1,5 +1,6 @@
 // LinkColors: two links of a fabric have one color if no rate can tell them apart: class, capacity, latency and,
-// in a PCIe tree, direction, height above and kind of both ends, and the penalty of the switch above.
+// in a PCIe tree, direction, height above and kind of both ends, whether network cards climb by it, and the penalty of the
+// switch above.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@ class LinkColors {
 
  private:
   const topology::Fabric& fabric_;
+  std::vector<std::uint8_t> above_card_;  // by vertex: a network card, or above one in its tree
   std::map<std::vector<double>, std::uint32_t> known_;
 };
 

@@ -11,7 +11,6 @@
 #include "core/check.hpp"
 #include "network/sharing.hpp"
 #include "schedule/link_colors.hpp"
-#include "topology/pcie/forest.hpp"
 #include "topology/routing/route_cache.hpp"
 
 namespace weft::schedule {
@@ -55,45 +54,15 @@ class ModelOracle final : public RateOracle {
   std::vector<FlowId> flows_;
 };
 
-// Nodes of the trees are the vertices of the fabric, so that columns carry over; capacities in bytes/s.
-congestion::PcieTree arbiter_tree(const topology::Fabric& fabric) {
-  using congestion::PcieTree;
-  using topology::PcieKind;
-  const topology::PcieForest& forest = *fabric.pcie();
-  PcieTree tree;
-  for (std::uint32_t v = 0; v < fabric.vertex_count(); ++v) {
-    const bool inner = forest.parent[v].valid();
-    tree.parent.push_back(inner ? forest.parent[v].index() : PcieTree::kNoParent);
-    tree.up_capacity.push_back(inner ? fabric.links().capacity[forest.up[v].index()] : 1);
-    tree.down_capacity.push_back(inner ? fabric.links().capacity[forest.down[v].index()] : 1);
-    const PcieKind kind = forest.kind[v];
-    tree.root_complex.push_back(kind == PcieKind::kRootComplex || kind == PcieKind::kInterSocket ? 1 : 0);
-    tree.never_crosses.push_back(kind == PcieKind::kMemory ? 1 : 0);
-    tree.tau.push_back(forest.tau[v]);
-  }
-  return tree;
-}
-
-// By LinkId: the arbiter's name of a link, kNone outside of the trees.
-std::vector<congestion::PcieLink> pcie_links(const topology::Fabric& fabric) {
-  const topology::PcieForest& forest = *fabric.pcie();
-  std::vector<congestion::PcieLink> of(fabric.link_count(), congestion::PcieArbiter::kNone);
-  for (std::uint32_t v = 0; v < fabric.vertex_count(); ++v) {
-    if (!forest.parent[v].valid()) continue;
-    of[forest.up[v].index()] = congestion::pcie_up(v);
-    of[forest.down[v].index()] = congestion::pcie_down(v);
-  }
-  return of;
-}
-
 class ArbiterOracle final : public RateOracle {
  public:
-  ArbiterOracle(const Workload& workload, const topology::Fabric& fabric)
-      : workload_(workload), fabric_(fabric), arbiter_(arbiter_tree(fabric)) {
-    const auto name = pcie_links(fabric);
+  // `trees`: of the links of `workload`.
+  ArbiterOracle(const Workload& workload, congestion::PcieNetwork trees)
+      : workload_(workload), trees_(std::move(trees)), arbiter_(trees_.tree) {
     for (std::uint32_t m = 0; m < workload.messages(); ++m) {
       path_.clear();
-      for (std::uint32_t l : workload.links_of(m)) path_.push_back(name[workload.link[l].index()]);
+      for (std::uint32_t l : workload.links_of(m))
+        path_.push_back(trees_.pcie_link[workload.link[l].index()]);
       // A factor of 1 is the full rate of the first link.
       const double start = path_.empty() ? std::numeric_limits<double>::infinity()
                                          : workload.capacity[workload.links_of(m).front()];
@@ -105,12 +74,12 @@ class ArbiterOracle final : public RateOracle {
     std::copy(got.begin(), got.end(), rates.begin());
   }
   [[nodiscard]] std::unique_ptr<RateOracle> clone() const override {
-    return std::make_unique<ArbiterOracle>(workload_, fabric_);
+    return std::make_unique<ArbiterOracle>(workload_, trees_);
   }
 
  private:
   const Workload& workload_;
-  const topology::Fabric& fabric_;
+  congestion::PcieNetwork trees_;
   congestion::PcieArbiter arbiter_;
   std::vector<congestion::PcieLink> path_;
 };
@@ -171,12 +140,13 @@ Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric
 Result<std::unique_ptr<RateOracle>> make_rate_oracle(std::string_view model, const Workload& workload,
                                                      const topology::Fabric& fabric) {
   if (model == "pcie" && fabric.pcie() != nullptr) {
-    const auto name = pcie_links(fabric);
+    congestion::PcieNetwork trees = network::pcie_network(fabric);
     const bool inside = network::link_groups(fabric).empty() &&
                         std::all_of(workload.link.begin(), workload.link.end(), [&](LinkId l) {
-                          return name[l.index()] != congestion::PcieArbiter::kNone;
+                          return trees.pcie_link[l.index()] != congestion::PcieNetwork::kFabric;
                         });
-    if (inside) return Result<std::unique_ptr<RateOracle>>(std::make_unique<ArbiterOracle>(workload, fabric));
+    if (inside)
+      return Result<std::unique_ptr<RateOracle>>(std::make_unique<ArbiterOracle>(workload, std::move(trees)));
   }
   return make_model_oracle(model, workload, fabric);
 }

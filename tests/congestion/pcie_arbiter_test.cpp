@@ -248,6 +248,55 @@ TEST(PcieArbiter, SymmetricImagesHaveEqualFactors) {
   }
 }
 
+// Four trees: a root complex, a network card and three switches on it, two GPUs on each. All capacities are 1. However
+// the nodes are numbered, a path takes the links of its own tree first, then those of the tree that it comes to.
+TEST(PcieArbiter, TreesAreTakenInTheOrderInWhichPathsCrossThem) {
+  for (const bool reversed : {true, false}) {
+    PcieTree t;
+    const auto node = [&](std::uint32_t parent, bool card) {
+      t.parent.push_back(parent);
+      t.up_capacity.push_back(1);
+      t.down_capacity.push_back(1);
+      t.root_complex.push_back(parent == PcieTree::kNoParent ? 1 : 0);
+      t.never_crosses.push_back(0);
+      t.gate.push_back(card ? 1 : 0);
+      t.tau.push_back(0);
+      return t.nodes() - 1;
+    };
+    struct Tree {
+      std::uint32_t card = 0;
+      std::vector<std::uint32_t> gpu;  // two on each switch in turn
+    };
+    std::vector<Tree> trees(4);
+    for (std::size_t k = 0; k < trees.size(); ++k) {
+      Tree& tree = trees[reversed ? trees.size() - 1 - k : k];
+      const std::uint32_t rc = node(PcieTree::kNoParent, false);
+      tree.card = node(rc, true);
+      for (int s = 0; s < 3; ++s) {
+        const std::uint32_t bridge = node(rc, false);
+        for (int g = 0; g < 2; ++g) tree.gpu.push_back(node(bridge, false));
+      }
+    }
+    PcieArbiter arbiter(t);
+    const auto far = [&](std::size_t a, std::size_t i, std::size_t b, std::size_t j) {
+      const auto up = [&](std::uint32_t v) { return std::vector{pcie_up(v), pcie_up(t.parent[v])}; };
+      std::vector<PcieLink> path = up(trees[a].gpu[i]);
+      path.insert(path.end(), {pcie_down(trees[a].card), pcie_up(trees[b].card)});
+      path.insert(path.end(), {pcie_down(t.parent[trees[b].gpu[j]]), pcie_down(trees[b].gpu[j])});
+      return arbiter.add(path);
+    };
+    // A: the first two share their switch, 1/2 each; then the first meets the third at the card of tree 1 as one that
+    // asks for 1/2, so they have 1/3 and 2/3; the second waits in one queue with the first.
+    const std::vector<std::uint32_t> up = {far(0, 0, 1, 0), far(0, 1, 2, 0), far(3, 0, 1, 2)};
+    expect_near(arbiter.solve(up), {Fraction(1, 3), Fraction(1, 3), Fraction(2, 3)}, "A");
+    // B: three ports of tree 0 share the way down to its card, 1/3 each; where the first meets a fourth from within
+    // tree 1, that one has the rest.
+    const std::vector<std::uint32_t> down = {far(0, 0, 1, 0), far(0, 2, 2, 0), far(0, 4, 3, 0),
+                                             arbiter.add(trees[1].gpu[2], trees[1].gpu[1])};
+    expect_near(arbiter.solve(down), {Fraction(1, 3), Fraction(1, 3), Fraction(1, 3), Fraction(2, 3)}, "B");
+  }
+}
+
 TEST(PcieArbiter, ACeilingIsKeptAndWhatItLeavesGoesToTheOthers) {
   PcieArbiter arbiter(arbiter_tree(storm(1, Fraction(1, 5))));
   const auto a = arbiter.add(0, 2, 0.25);

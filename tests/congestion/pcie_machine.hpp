@@ -34,6 +34,7 @@ struct Machine {
     t.down_capacity.push_back(c);
     t.root_complex.push_back(root_complex ? 1 : 0);
     t.never_crosses.push_back(0);
+    t.gate.push_back(0);
     t.tau.push_back(tau);
     const bool root = parent == PcieTree::kNoParent;
     up.push_back(root ? LinkId() : link(c, pcie_up(v)));
@@ -44,6 +45,7 @@ struct Machine {
   void storm(double b, double tau) {
     const std::uint32_t rc = node(PcieTree::kNoParent, 1, true, tau);
     leaves.push_back({node(rc, b, false, tau)});
+    pcie.tree.gate.back() = 1;
     for (int s = 0; s < 2; ++s) {
       const std::uint32_t sw = node(rc, b, false, tau);
       for (int c = 0; c < 2; ++c) {
@@ -107,6 +109,7 @@ inline Machine random_machine(Rng& rng, double pcie_scale, double fabric_scale,
       const std::uint64_t leaves = 3 + rng.below(6);
       for (std::uint64_t i = 0; i < leaves; ++i)
         m.leaves.back().push_back(m.node(inner[rng.below(inner.size())], capacity(pcie_scale), false, tau));
+      m.pcie.tree.gate[m.leaves.back()[0]] = 1;
     }
   }
   for (std::uint32_t n = 0; n < nodes; ++n)
