@@ -58,11 +58,12 @@ struct Job {
 
 // Places the jobs one after the other, each on hosts that those before it left free.
 Result<void> place_jobs(const Options& o, const topology::Platform& platform, std::deque<Job>& jobs) {
-  std::vector<bool> taken(platform.fabric.host_count(), false);
+  std::vector<bool> taken;  // empty: no job is placed yet
   for (Job& job : jobs) {
     WEFT_ASSIGN(job.opened, traces::open_trace(job.paths, o.flags.from));
     job.ranks = job.opened->header().ranks;
     WEFT_ASSIGN(job.placement, topology::place(platform, job.ranks, job.map, o.common.seed, taken));
+    taken.resize(platform.fabric.host_count(), false);
     for (const HostId h : job.placement.hosts) taken[h.index()] = true;
   }
   return {};

@@ -351,6 +351,17 @@ TEST(CliCompare, FindsTooSmallPlatformsBeforeItRuns) {
   EXPECT_THAT(o.err, HasSubstr("too few hosts"));
 }
 
+TEST(CliReplay, HostsAreFreeOfOtherJobsOnlyWhereThereAreSome) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  const Outcome one = w.weft("replay t.txt --on crossbar:n=1,bw=8Gbps,lat=1us");
+  EXPECT_EQ(one.exit_code, 3);
+  EXPECT_THAT(one.err, HasSubstr("too few hosts; got \"2 ranks on 1 hosts of 1\""));
+  const Outcome two = w.weft("replay t.txt --with t.txt --on crossbar:n=3,bw=8Gbps,lat=1us");
+  EXPECT_EQ(two.exit_code, 3);
+  EXPECT_THAT(two.err, HasSubstr("too few free hosts; got \"2 ranks on 1 hosts of 1\""));
+}
+
 TEST(CliCompare, ADeadlockIsARowAndExitCodeOne) {
   const Workspace w;
   w.write("dead.txt", "0 init\n1 init\n0 recv 1 7 8 6\n1 recv 0 7 8 6\n0 send 1 7 8 6\n1 send 0 7 8 6\n");

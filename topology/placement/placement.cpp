@@ -189,6 +189,8 @@ Result<Placement> place(const Platform& p, std::uint32_t ranks, std::string_view
       name == "block" || name == "cyclic" || name == "random" || name == "switch" || name == "group";
   if (!file && !takes_argument && !(plain && colon == std::string_view::npos)) return bad_map(map);
 
+  // A file may name endpoints that no rule places ranks on.
+  if (file) return place_from_file(p, ranks, *file, taken);
   Hosts hosts;
   for (std::uint32_t h = 0; h < p.fabric.rank_hosts(); ++h)
     if (taken.empty() || !taken[h]) hosts.emplace_back(h);
@@ -197,7 +199,6 @@ Result<Placement> place(const Platform& p, std::uint32_t ranks, std::string_view
                      fmt::format("{} ranks on {} hosts of {}", ranks, hosts.size(), per_host),
                      fmt::format("at most {} ranks; raise ranks_per_host or take a larger platform",
                                  hosts.size() * per_host));
-  if (file) return place_from_file(p, ranks, *file, taken);
   if (ranks == 0) return Placement{};
 
   Rng rng(seed);
