@@ -103,6 +103,8 @@ class Routing {
   [[nodiscard]] virtual bool route(HostId src, HostId dst, std::vector<LinkId>& out) const = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual RouteScope scope() const { return RouteScope::kPair; }
+  // Whether `message` below is a message's number among those of its source; else among all.
+  [[nodiscard]] virtual bool numbers_by_source() const { return false; }
   // The route of message number `message`. `load`: messages on each link now, by LinkId; empty = an idle network.
   // route() is what it gives as the pair's typical route (a draw by the pair's number, on an idle network).
   [[nodiscard]] virtual bool route_message(HostId src, HostId dst, std::uint64_t message,

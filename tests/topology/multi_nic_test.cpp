@@ -1,5 +1,6 @@
 // Several network cards per host.
 #include "tests/topology/oracles.hpp"
+#include "topology/routing/message_routes.hpp"
 
 namespace weft::topology {
 namespace {
@@ -40,6 +41,46 @@ TEST(MultiNic, MessagesTakeTurnsOrTheLeastUsedCard) {
   EXPECT_EQ(turn.size(), 4u);
   EXPECT_EQ(least.size(), 4u);
   expect_sound(a.fabric);
+}
+
+// Whatever others do between them: here each of 8 hosts sends to its neighbour, all in turn, ten times.
+TEST(MultiNic, TheMessagesOfAHostTakeTurns) {
+  // No message goes by that spine.
+  const std::vector<std::string> broken = {"fail=link=switch-1-0->switch-2-3"};
+  for (const auto& failures : {std::vector<std::string>(), broken}) {
+    const Platform p = load("xgft:m=4x4,w=1x4,nics=2,nic=message", failures);
+    MessageRoutes routes(p.fabric);
+    std::map<LinkId, int> out_of, into;
+    for (int round = 0; round < 10; ++round)
+      for (std::uint32_t h = 0; h < 8; ++h) {
+        std::vector<LinkId> links;
+        ASSERT_TRUE(routes.choose(HostId(h), HostId((h + 1) % 8), links));
+        ++out_of[links.front()];
+        ++into[links.back()];
+      }
+    EXPECT_EQ(out_of.size(), 16u);
+    EXPECT_EQ(into.size(), 16u);
+    for (const auto* cables : {&out_of, &into})
+      for (const auto& [link, messages] : *cables) EXPECT_EQ(messages, 5) << p.fabric.link_name(link);
+  }
+}
+
+// Cards with a cable to each of two leaves, and with two cables to one: messages on any of them count.
+TEST(MultiNic, TheLeastUsedCardIsThatOfAllItsCables) {
+  for (const char* tree : {"w=2x2", "w=1x2,p=2x1", "w=2x2,p=2x1"}) {
+    const Platform p = load(std::string("xgft:m=4x4,nics=2,nic=adaptive,") + tree);
+    const Fabric& f = p.fabric;
+    for (std::uint32_t to = 1; to < 8; ++to) {
+      MessageRoutes routes(f);
+      std::map<bool, int> by_card;  // links of card 1 come behind those of card 0
+      for (int i = 0; i < 4; ++i) {
+        std::vector<LinkId> links;
+        ASSERT_TRUE(routes.choose(HostId(0), HostId(to), links));
+        ++by_card[links.front().index() - f.first_link(VertexId(0)) >= f.degree(VertexId(0)) / 2];
+      }
+      EXPECT_EQ(by_card[false], 2) << tree << " to " << to;
+    }
+  }
 }
 
 TEST(MultiNic, BadNumbersAreNamedAndFailuresStillApply) {

@@ -61,6 +61,7 @@ class GraftRouting final : public Routing {
     });
   }
   RouteScope scope() const override { return network_->routing().scope(); }
+  bool numbers_by_source() const override { return network_->routing().numbers_by_source(); }
   bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     // The network knows its links by its own numbers.

@@ -51,6 +51,7 @@ class Rerouted final : public Routing {
     return around(src, dst, start, out);
   }
   RouteScope scope() const override { return whole_->routing().scope(); }
+  bool numbers_by_source() const override { return whole_->routing().numbers_by_source(); }
   std::string_view name() const override { return name_; }
   std::uint64_t search_steps() const override {
     return whole_->routing().search_steps() + detour_->search_steps();

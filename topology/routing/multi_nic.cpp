@@ -18,13 +18,14 @@ class RailChoice final : public Routing {
 
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
     if (src == dst) return true;
-    const std::uint32_t k = usual(src, dst, 0);
+    const std::uint32_t k = usual(src, dst);
     return base_->routing().route(card(src, k), card(dst, k), out);
   }
   bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     if (src == dst) return true;
-    std::uint32_t k = usual(src, dst, choice_ == NicChoice::kMessage ? message : 0);
+    std::uint32_t k =
+        choice_ == NicChoice::kMessage ? static_cast<std::uint32_t>(message % nics_) : usual(src, dst);
     if (choice_ == NicChoice::kAdaptive && !load.empty()) {
       const std::uint32_t first = k;
       for (std::uint32_t i = 1; i < nics_; ++i) {
@@ -40,23 +41,35 @@ class RailChoice final : public Routing {
                                                             : RouteScope::kLoad;
     return std::max(own, base_->routing().scope());
   }
+  // A number among all would leave a host with one card wherever hosts send by turns.
+  bool numbers_by_source() const override {
+    return choice_ == NicChoice::kMessage || base_->routing().numbers_by_source();
+  }
   std::string_view name() const override { return base_->routing().name(); }
   std::uint64_t search_steps() const override { return nics_ * base_->routing().search_steps(); }
 
  private:
   [[nodiscard]] HostId card(HostId h, std::uint32_t k) const { return HostId(h.index() * nics_ + k); }
-  [[nodiscard]] std::uint32_t usual(HostId src, HostId dst, std::uint64_t message) const {
-    return static_cast<std::uint32_t>((std::uint64_t{src.index()} + dst.index() + message) % nics_);
+  [[nodiscard]] std::uint32_t usual(HostId src, HostId dst) const {
+    return static_cast<std::uint32_t>((std::uint64_t{src.index()} + dst.index()) % nics_);
   }
-  // Messages out of the source's card and into the destination's.
+  // Messages out of the source's card and into the destination's, on all cables of either.
   [[nodiscard]] std::uint64_t use(HostId src, HostId dst, std::uint32_t k, const LinkLoad& load) const {
-    const std::uint32_t out = base_->first_link(VertexId(card(src, k).index()));
-    const VertexId at_switch = base_->links().to[base_->first_link(VertexId(card(dst, k).index()))];
-    std::uint32_t in = 0;
-    for (std::uint32_t l = base_->first_link(at_switch);
-         l < base_->first_link(at_switch) + base_->degree(at_switch); ++l)
-      if (base_->links().to[l].index() == card(dst, k).index()) in = load[l];
-    return std::uint64_t{load[out]} + in;
+    const LinkTable& t = base_->links();
+    const auto each_link = [&](VertexId v, auto then) {
+      for (std::uint32_t l = base_->first_link(v); l < base_->first_link(v) + base_->degree(v); ++l) then(l);
+    };
+    std::uint64_t sum = 0;
+    each_link(VertexId(card(src, k).index()), [&](std::uint32_t l) { sum += load[l]; });
+    const VertexId to(card(dst, k).index());
+    each_link(to, [&](std::uint32_t own) {
+      for (std::uint32_t l = base_->first_link(to); l < own; ++l)
+        if (t.to[l] == t.to[own]) return;  // parallel cables: what comes by them was counted with the first
+      each_link(t.to[own], [&](std::uint32_t l) {
+        if (t.to[l] == to) sum += load[l];
+      });
+    });
+    return sum;
   }
   std::shared_ptr<const Fabric> base_;
   std::uint32_t nics_;

@@ -2,8 +2,8 @@
 //
 // Frontier's four cards a node, a DGX's eight. Card k of a host speaks to card k of every other (rails). Which k:
 //   pair      (source + destination) mod nics: one route per pair
-//   message   the next for every message
-//   adaptive  the one whose two host cables carry the fewest messages when the message starts
+//   message   those of a host in turn: its first message by card 0, the next by card 1, ...
+//   adaptive  the one whose cables at both hosts carry the fewest messages when the message starts
 // Links keep their numbers, because the cables of neighbouring endpoints are neighbours in the fabric; so the family's
 // routing is used as it is, between endpoints.
 #pragma once
