@@ -28,7 +28,7 @@ Params common_ones(const Params& params, std::span<const ParamInfo> own) {
 }
 
 // What the common keys change in a finished fabric.
-Result<Fabric> adjusted(Fabric fabric, const Params& params) {
+Result<Fabric> adjusted(Fabric fabric, const Params& params, const HostNames& hosts) {
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());  // a number where nothing is drawn, too
   if (const Params::Entry* e = params.find("switch_lat")) {
     WEFT_ASSIGN(const Duration d, parse_duration(e->value, e->where + ": switch_lat"));
@@ -57,7 +57,7 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params) {
       not_here.where = e->where;
       return not_here;
     }
-    return with_failures(std::move(fabric), e->value, seed, e->where);
+    return with_failures(std::move(fabric), e->value, seed, e->where, hosts);
   }
   return fabric;
 }
@@ -80,7 +80,7 @@ bool is_family(std::string_view name) {
   return false;
 }
 
-Result<Fabric> build_fabric(std::string_view family, const Params& params) {
+Result<Fabric> build_fabric(std::string_view family, const Params& params, const HostNames& hosts) {
   std::vector<std::string_view> known;
   for (const Family& f : families()) {
     if (f.build != nullptr) known.push_back(f.name);
@@ -92,7 +92,7 @@ Result<Fabric> build_fabric(std::string_view family, const Params& params) {
     }
     WEFT_TRY(params.check_known(f.name, f.params));
     WEFT_ASSIGN(Fabric fabric, f.build(params));
-    return adjusted(std::move(fabric), common_ones(params, f.params));
+    return adjusted(std::move(fabric), common_ones(params, f.params), hosts);
   }
   return bad_input(params.where(), "unknown topology", std::string(family), one_of(family, known));
 }

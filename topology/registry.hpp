@@ -8,6 +8,7 @@
 
 #include "topology/fabric.hpp"
 #include "topology/platform/params.hpp"
+#include "topology/routing/failures.hpp"
 
 namespace weft::topology {
 
@@ -31,8 +32,9 @@ struct Family {
 [[nodiscard]] std::vector<Family> families();
 
 // Checks the keys, then builds. Errors: unknown family (with the known ones), kNotSupported for a later one,
-// what the family says about its values.
-[[nodiscard]] Result<Fabric> build_fabric(std::string_view family, const Params& params);
+// what the family says about its values. `hosts`: as in with_failures().
+[[nodiscard]] Result<Fabric> build_fabric(std::string_view family, const Params& params,
+                                          const HostNames& hosts = {});
 
 [[nodiscard]] bool is_family(std::string_view name);
 

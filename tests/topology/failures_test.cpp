@@ -123,6 +123,30 @@ TEST(Failures, LoadIsThatOfTheLinksThatAreLeft) {
     }
 }
 
+// Hosts of a network are cards of nodes where a tree is put under each: what `weft route` prints breaks that cable.
+TEST(Failures, CablesOfNodesGoByTheNamesThatTheyHaveThere) {
+  const std::string tree = "xgft:m=2x2,w=2x1,node=\"pcie:switches=0,cards=1,gpus=1,nics=2\"";
+  const Platform whole = load(tree);
+  std::size_t cables = 0;
+  for (std::uint32_t l = 0; l < whole.fabric.link_count(); ++l) {
+    const LinkTable& t = whole.fabric.links();
+    const std::string name = whole.fabric.link_name(LinkId(l));
+    if (t.class_names[t.link_class[l]] != "host") continue;
+    const Platform left = load(tree, {"fail=link=" + name});
+    EXPECT_EQ(left.fabric.cable_count(), whole.fabric.cable_count() - 1) << name;
+    for (std::uint32_t k = 0; k < left.fabric.link_count(); ++k)
+      EXPECT_NE(left.fabric.link_name(LinkId(k)), name);
+    ++cables;
+  }
+  EXPECT_EQ(cables, 16u);
+  EXPECT_EQ(load(tree, {"fail=link=node-3->switch-1-2"}).fabric.cable_count(),
+            whole.fabric.cable_count() - 1);
+  EXPECT_THAT(error_of(tree + ",fail=link=node1.nic0->switch-1-9"),
+              HasSubstr("a link, like node1.nic0->switch-1-"));
+  EXPECT_THAT(error_of(tree + ",fail=link=node0.gpu0->node0.rc0"),
+              HasSubstr("a link, like node0.nic0->switch-1-"));
+}
+
 // A fabric within a fabric within a fabric: 0 and 2 of the outermost are 1 and 0 of the next, whose 1 is the innermost's 0.
 TEST(LinkLoad, IsAskedByTheNumbersOfTheInnermostFabric) {
   const std::vector<std::uint32_t> messages{5, 6, 7};

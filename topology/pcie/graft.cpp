@@ -137,24 +137,34 @@ Result<Layout> lay_out(const Fabric& network, const Params& node) {
   return l;
 }
 
+std::string name_in_node(const PcieTreeShape& s, std::uint64_t node, std::uint32_t number) {
+  return fmt::format("node{}.{}", node, s.nodes[number].name);
+}
+
+std::string card_name(const PcieTreeShape& s, std::uint64_t card) {
+  return name_in_node(s, card / s.nics.size(), s.nics[card % s.nics.size()]);
+}
+
 std::string name_of(const Layout& l, const Fabric& network, VertexId v) {
   std::uint64_t i = v.index();
-  const auto in_node = [&](std::uint64_t node, std::uint32_t number) {
-    return fmt::format("node{}.{}", node, l.shape.nodes[number].name);
-  };
   if (i < l.hosts) {
     const auto [node, number] = l.endpoint(i);
-    return in_node(node, number);
+    return name_in_node(l.shape, node, number);
   }
   i -= l.network_base;
-  const std::uint64_t cards = l.shape.nics.size();
-  if (i < l.nodes * cards) return in_node(i / cards, l.shape.nics[i % cards]);
+  if (i < l.nodes * l.shape.nics.size()) return card_name(l.shape, i);
   if (i < network.vertex_count()) return network.vertex_name(VertexId(static_cast<std::uint32_t>(i)));
   i -= network.vertex_count();
-  return in_node(i / l.inner.size(), l.inner[i % l.inner.size()]);
+  return name_in_node(l.shape, i / l.inner.size(), l.inner[i % l.inner.size()]);
 }
 
 }  // namespace
+
+Result<HostNames> card_names(const Params& node) {
+  WEFT_ASSIGN(PcieTreeShape shape, read_pcie_tree(node, 1));
+  if (shape.nics.empty()) return HostNames();
+  return HostNames([shape = std::move(shape)](HostId card) { return card_name(shape, card.index()); });
+}
 
 Result<Fabric> graft(Fabric base, const Params& node) {
   if (base.pcie() != nullptr || base.routing().name() == "table") {

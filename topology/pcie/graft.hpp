@@ -12,11 +12,15 @@
 
 #include "topology/fabric.hpp"
 #include "topology/platform/params.hpp"
+#include "topology/routing/failures.hpp"
 
 namespace weft::topology {
 
 // Errors: kBadInput about a key of the node, or hosts that do not divide into nodes of so many cards;
 // kNotSupported for a network from a routes file or one that has trees already.
 [[nodiscard]] Result<Fabric> graft(Fabric network, const Params& node);
+
+// What the hosts of a network are called as cards of such nodes. Errors: kBadInput about a key of the node.
+[[nodiscard]] Result<HostNames> card_names(const Params& node);
 
 }  // namespace weft::topology

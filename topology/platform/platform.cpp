@@ -99,7 +99,16 @@ Result<Platform> build_platform(const PlatformSource& s) {
   WEFT_ASSIGN(const std::uint64_t ranks, params.integer_or("ranks_per_host", 1, kMaxRanksPerHost, 1));
   p.ranks_per_host = static_cast<std::uint32_t>(ranks);
   WEFT_ASSIGN(p.mpi, read_mpi(s));
-  auto fabric = build_fabric(s.family, params);
+  HostNames hosts;
+  if (node && params.has("fail")) {
+    auto cards = card_names(node->params);
+    if (!cards) {
+      if (cards.error().where.empty()) cards.error().where = node->where;
+      return std::move(cards.error());
+    }
+    hosts = std::move(*cards);
+  }
+  auto fabric = build_fabric(s.family, params, hosts);
   if (!fabric) {
     if (fabric.error().where.empty()) fabric.error().where = s.where;
     return std::move(fabric.error());

@@ -105,19 +105,25 @@ std::vector<std::uint32_t> twins(const Fabric& f) {
 
 class Breaker {
  public:
-  explicit Breaker(const Fabric& f)
-      : f_(f), twin_(twins(f)), dead_link_(f.link_count(), false), dead_switch_(f.vertex_count(), false) {}
+  Breaker(const Fabric& f, const HostNames& hosts)
+      : f_(f),
+        hosts_(hosts),
+        twin_(twins(f)),
+        dead_link_(f.link_count(), false),
+        dead_switch_(f.vertex_count(), false) {}
 
   Result<void> link(std::string_view name, const std::string& where) {
     // A link's name begins with its first vertex's: only that one's links are compared.
     const std::size_t arrow = name.find("->");
     std::vector<std::string> near;
     for (std::uint32_t v = 0; v < f_.vertex_count() && arrow != std::string_view::npos; ++v) {
-      if (f_.vertex_name(VertexId(v)) != name.substr(0, arrow)) continue;
+      if (f_.vertex_name(VertexId(v)) != name.substr(0, arrow) &&
+          called(VertexId(v)) != name.substr(0, arrow))
+        continue;
       for (std::uint32_t l = f_.first_link(VertexId(v));
            l < f_.first_link(VertexId(v)) + f_.degree(VertexId(v)); ++l) {
-        near.push_back(f_.link_name(LinkId(l)));
-        if (near.back() != name) continue;
+        near.push_back(called(LinkId(l)));
+        if (near.back() != name && f_.link_name(LinkId(l)) != name) continue;
         kill(l);
         return {};
       }
@@ -130,8 +136,7 @@ class Breaker {
         }
     if (near.size() > 12) near.resize(12);
     if (near.empty())
-      for (std::uint32_t l = 0; l < std::min(f_.link_count(), 4u); ++l)
-        near.push_back(f_.link_name(LinkId(l)));
+      for (std::uint32_t l = 0; l < std::min(f_.link_count(), 4u); ++l) near.push_back(called(LinkId(l)));
     return bad_input(where, "unknown link", std::string(name),
                      fmt::format("a link, like {}", fmt::join(near, ", ")));
   }
@@ -211,11 +216,22 @@ class Breaker {
   }
 
  private:
+  [[nodiscard]] std::string called(VertexId v) const {
+    return hosts_ && v.index() < f_.host_count() ? hosts_(HostId(v.index())) : f_.vertex_name(v);
+  }
+  // "#1" of parallel cables stays; so does the name that a file gives.
+  [[nodiscard]] std::string called(LinkId l) const {
+    const std::string own = f_.link_name(l);
+    const VertexId from = f_.links().from[l.index()], to = f_.links().to[l.index()];
+    const std::string ends = f_.vertex_name(from) + "->" + f_.vertex_name(to);
+    return own.starts_with(ends) ? called(from) + "->" + called(to) + own.substr(ends.size()) : own;
+  }
   void kill(std::uint32_t l) {
     dead_link_[l] = true;
     if (twin_[l] != kGone) dead_link_[twin_[l]] = true;
   }
   const Fabric& f_;
+  const HostNames& hosts_;
   std::vector<std::uint32_t> twin_;
   std::vector<bool> dead_link_, dead_switch_;
 };
@@ -223,8 +239,8 @@ class Breaker {
 }  // namespace
 
 Result<Fabric> with_failures(Fabric fabric, std::string_view failures, std::uint64_t seed,
-                             const std::string& where) {
-  Breaker breaker(fabric);
+                             const std::string& where, const HostNames& hosts) {
+  Breaker breaker(fabric, hosts);
   Rng rng(mix_hash(seed, 0x6661696c));
   for (const std::string_view part : split(failures, ';')) {
     constexpr std::string_view kLink = "link=", kSwitch = "switch=";

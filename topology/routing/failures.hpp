@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,9 +20,12 @@
 
 namespace weft::topology {
 
+// What hosts will be called once something hangs under them (graft.hpp); empty: as the fabric calls them.
+using HostNames = std::function<std::string(HostId)>;
+
 // Errors (kBadInput at `where`): a part that is none of the above, an unknown name (with names that are close), more
-// failures than cables.
+// failures than cables. With `hosts` links go by both names of theirs.
 [[nodiscard]] Result<Fabric> with_failures(Fabric fabric, std::string_view failures, std::uint64_t seed,
-                                           const std::string& where);
+                                           const std::string& where, const HostNames& hosts = {});
 
 }  // namespace weft::topology
