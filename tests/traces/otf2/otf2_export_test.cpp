@@ -445,5 +445,49 @@ TEST(Otf2Export, APlaceThatIsTakenIsLeftAlone) {
         << file;
 }
 
+// While it lives, no file grows beyond `bytes`: as on a full disk, but only for the files that are long.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit{bytes, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FileLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, signal_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int) = ::signal(SIGXFSZ, SIG_IGN);  // else the system kills who writes too much
+};
+
+// The library says of an event file that it could not write out that it closed it: the archive was there, cut off.
+TEST(Otf2Export, AnEventFileThatCannotBeWrittenIsAnErrorWithItsCause) {
+  const TempDir dir;
+  MemoryTrace t(2);
+  for (int i = 0; i < 4000; ++i) {
+    t.p2p(0, OpKind::send, 1, 0, 8);
+    t.p2p(1, OpKind::recv, 0, 0, 8);
+  }
+  Result<void> exported = export_trace(t, "otf2", dir.path("whole"));
+  ASSERT_TRUE(exported) << exported.error().message();
+  ASSERT_GT(fs::file_size(dir.path("whole/traces/0.evt")), 20'480u);
+  ASSERT_LT(fs::file_size(dir.path("whole/traces.def")), 20'480u);
+  t.rewind();
+  {
+    const FileLimit limit(20'480);
+    exported = export_trace(t, "otf2", dir.path("cut"));
+  }
+  ASSERT_FALSE(exported);
+  EXPECT_EQ(exported.error().message(),
+            dir.path("cut") + ": error: cannot write the archive: File is too large");
+  EXPECT_FALSE(fs::exists(dir.path("cut")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir.path()), {}), 1) << "something is left over";
+}
+
 }  // namespace
 }  // namespace weft::traces

@@ -17,11 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-OTF2_ErrorCode silent(void* /*user*/, const char* /*file*/, uint64_t /*line*/, const char* /*function*/,
+OTF2_ErrorCode silent(void* first, const char* /*file*/, uint64_t /*line*/, const char* /*function*/,
                       OTF2_ErrorCode code, const char* /*format*/, std::va_list /*args*/) {
   // The library itself goes on with what it has not got.
   if (code == OTF2_ERROR_ENOMEM || code == OTF2_ERROR_MEM_FAULT || code == OTF2_ERROR_MEM_ALLOC_FAILED)
     library_ran_out_of_memory();
+  // Below success are warnings.
+  if (auto* told = static_cast<int*>(first); told != nullptr && *told == OTF2_SUCCESS && code > OTF2_SUCCESS)
+    *told = code;
   return code;
 }
 
@@ -256,7 +259,7 @@ std::string Archive::event_path(std::uint64_t location) const {
   return fmt::format("{}/{}.evt", base_, location);
 }
 
-void silence_library() { OTF2_Error_RegisterCallback(silent, nullptr); }
+void silence_library(int* first) { OTF2_Error_RegisterCallback(silent, first); }
 
 Result<std::unique_ptr<Archive>> Archive::open(const std::string& path, std::uint64_t buffer_bytes) {
   const std::string anchor = find_anchor(path);

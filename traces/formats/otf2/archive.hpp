@@ -59,8 +59,9 @@ struct Event {
   std::uint64_t received = 0;  // by a collective; end of a flush
 };
 
-// The library would print its messages on standard error; what went wrong is told by the codes that it returns.
-void silence_library();
+// The library would print its messages on standard error; what went wrong is told by the codes that it returns, and, where
+// there is a `first` that is 0, by the code of the first error from here on, which is put there.
+void silence_library(int* first = nullptr);
 
 class Archive {
  public:

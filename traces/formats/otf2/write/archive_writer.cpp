@@ -26,6 +26,17 @@ OTF2_FlushType flush(void* /*user*/, OTF2_FileType, OTF2_LocationRef, void* /*ca
 }
 constexpr OTF2_FlushCallbacks kFlush{flush, nullptr};
 
+// While it lives, the first error that the library meets stands in `first`. What its calls return is not enough: a file
+// that could not be written out comes back as success, or as a consequence ("the structural integrity is not given")
+// of its cause, a full disk.
+class Errors {
+ public:
+  explicit Errors(int& first) { silence_library(&first); }
+  ~Errors() { silence_library(); }
+  Errors(const Errors&) = delete;
+  Errors& operator=(const Errors&) = delete;
+};
+
 // MPI_Reduce_scatter of "reduce_scatter".
 std::string function_name(OpKind k) {
   std::string name(op_name(k));
@@ -66,11 +77,11 @@ Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::open(const std::string& pa
                        "a directory that is empty or does not exist");
   std::unique_ptr<ArchiveWriter> w(new ArchiveWriter(dir));
   WEFT_ASSIGN(w->folder_, WorkFolder::open(dir));
-  silence_library();
+  const Errors errors(w->failed_);
   OTF2_Archive* a = w->library_->archive = OTF2_Archive_Open(
       w->folder_.path().c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
       OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-  if (a == nullptr) return bad_input(path, "cannot create an OTF2 archive");
+  if (a == nullptr) return bad_input(path, "cannot create an OTF2 archive" + w->reason());
   w->check(OTF2_Archive_SetFlushCallbacks(a, &kFlush, nullptr));
   w->check(OTF2_Archive_SetSerialCollectiveCallbacks(a));
   w->check(OTF2_Archive_SetCreator(a, "weft"));
@@ -83,7 +94,13 @@ void ArchiveWriter::check(int code) {
   if (failed_ == 0) failed_ = code;
 }
 
+std::string ArchiveWriter::reason() const {
+  if (failed_ == 0) return {};
+  return fmt::format(": {}", OTF2_Error_GetDescription(static_cast<OTF2_ErrorCode>(failed_)));
+}
+
 void ArchiveWriter::begin_rank(std::uint32_t rank) {
+  const Errors errors(failed_);
   library_->events = OTF2_Archive_GetEvtWriter(library_->archive, rank);
   if (library_->events == nullptr) check(OTF2_ERROR_FILE_INTERACTION);
   last_time_ = std::max<std::int64_t>(last_time_, 0);
@@ -93,6 +110,7 @@ void ArchiveWriter::begin_rank(std::uint32_t rank) {
 #define WEFT_WRITE(call, ...)                                                                  \
   do {                                                                                         \
     if (library_->events == nullptr) return;                                                   \
+    const Errors errors(failed_);                                                              \
     last_time_ = std::max(last_time_, time);                                                   \
     check(OTF2_EvtWriter_##call(library_->events, nullptr,                                     \
                                 static_cast<std::uint64_t>(time) __VA_OPT__(, ) __VA_ARGS__)); \
@@ -152,6 +170,7 @@ void ArchiveWriter::comm_destroy(std::int64_t time, std::uint32_t comm) { WEFT_W
 #undef WEFT_WRITE
 
 void ArchiveWriter::end_rank() {
+  const Errors errors(failed_);
   std::uint64_t n = 0;
   if (library_->events != nullptr) {
     check(OTF2_EvtWriter_GetNumberOfEvents(library_->events, &n));
@@ -235,6 +254,7 @@ Result<void> ArchiveWriter::settle() const {
 }
 
 Result<void> ArchiveWriter::commit(const TraceReader& trace) {
+  const Errors errors(failed_);
   OTF2_Archive* a = library_->archive;
   check(OTF2_Archive_CloseEvtFiles(a));
   // A location without a file of definitions is a complaint of otf2-print.
@@ -253,9 +273,7 @@ Result<void> ArchiveWriter::commit(const TraceReader& trace) {
   }
   check(OTF2_Archive_Close(a));
   library_->archive = nullptr;
-  if (failed_ != 0)
-    return bad_input(path_, fmt::format("cannot write the archive: {}",
-                                        OTF2_Error_GetDescription(static_cast<OTF2_ErrorCode>(failed_))));
+  if (failed_ != 0) return bad_input(path_, "cannot write the archive" + reason());
   WEFT_TRY(settle());
   const HoldInterrupts hold;
   std::error_code ec;

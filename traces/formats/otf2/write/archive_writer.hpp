@@ -67,6 +67,7 @@ class ArchiveWriter {
   struct Library;
   explicit ArchiveWriter(std::string path);
   void check(int code);
+  [[nodiscard]] std::string reason() const;  // ": No space left on device"; "" where nothing failed
   void define(const TraceReader& trace);
   [[nodiscard]] std::uint32_t text(const std::string& s);
   [[nodiscard]] Result<void> settle() const;
