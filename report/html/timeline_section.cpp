@@ -37,11 +37,11 @@ std::string_view group_of(OpKind k) {
 class Kinds {
  public:
   explicit Kinds(TimelineSection& t) : t_(t) {}
-  std::uint8_t of(std::string_view name, OpKind kind) {
+  std::uint8_t of(std::string_view name, std::string_view group) {
     const auto [it, added] = ids_.try_emplace(std::string(name), static_cast<std::uint8_t>(ids_.size()));
     if (added) {
       t_.kinds.emplace_back(name);
-      t_.group.emplace_back(group_of(kind));
+      t_.group.emplace_back(group);
     }
     return it->second;
   }
@@ -50,7 +50,7 @@ class Kinds {
   TimelineSection& t_;
   std::map<std::string, std::uint8_t> ids_;
 };
-static_assert(traces::kOpKindCount + traces::kKernelCount < 256);
+static_assert(traces::kOpKindCount + traces::kKernelCount + 1 < 256);
 
 std::uint32_t ticks(Duration d, std::int64_t tick) { return static_cast<std::uint32_t>(d.count() / tick); }
 std::uint32_t ticks(SimTime t, std::int64_t tick) { return ticks(t.time_since_epoch(), tick); }
@@ -62,13 +62,18 @@ Result<void> name_spans(const std::vector<ThinSpan>& spans, RankId rank, traces:
   t.kind.resize(first + spans.size());
   t.peer.resize(first + spans.size(), -1);
   t.amount.resize(first + spans.size());
-  const auto name_one = [&](std::size_t i, const traces::OpBlock& block, const traces::Op& op) {
+  const auto name_one = [&](std::size_t i, const traces::OpBlock& block, const traces::Op& op,
+                            bool for_accelerator) {
+    if (for_accelerator) {
+      t.kind[first + i] = kinds.of(kAcceleratorWait, "compute");
+      return;
+    }
     std::string_view name = traces::op_name(op.kind);
     if (op.kind == OpKind::compute_kernel)
       if (const auto list = block.list(op);
           !list.empty() && static_cast<std::size_t>(list[0]) < traces::kKernelCount)
         name = traces::kKernelNames[static_cast<std::size_t>(list[0])];
-    t.kind[first + i] = kinds.of(name, op.kind);
+    t.kind[first + i] = kinds.of(name, group_of(op.kind));
     if (traces::is_compute(op.kind)) return;
     if (has_peer(op.kind)) t.peer[first + i] = op.peer;
     if (has_bytes(op.kind)) t.amount[first + i] = static_cast<float>(op.amount);

@@ -1,10 +1,15 @@
 // What pictures say of kinds of operations, in one place for the page and the viewers.
 #pragma once
 
+#include <string_view>
+
 #include "traces/op.hpp"
 #include "traces/op_rules.hpp"
 
 namespace weft::report {
+
+// What pictures call a wait for a launched kernel (AcceleratorWaits of span_ops.hpp). It is computation.
+inline constexpr std::string_view kAcceleratorWait = "wait for accelerator";
 
 // Whose processor time is that of a send: replay books starts of persistent requests so, too (RankTimes::send).
 [[nodiscard]] constexpr bool counts_as_send(traces::OpKind k) {

@@ -108,9 +108,9 @@ void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank) {
       out.event(rank, s.begin, kRegion, s.kind == OpKind::region_begin ? s.amount + 1 : 0);
       continue;
     }
-    out.state(rank, s.begin, s.end, state_of(s.kind));
+    out.state(rank, s.begin, s.end, s.for_accelerator ? kRunning.number : state_of(s.kind));
     last = s.end;
-    if (s.kind == OpKind::launch) continue;  // it takes the rank no time
+    if (s.kind == OpKind::launch || s.for_accelerator) continue;  // no calls of MPI
     if (s.kind == OpKind::compute_kernel) {
       out.event(rank, s.begin, kKernel, s.kernel + 1);
       out.event(rank, s.end, kKernel, 0);

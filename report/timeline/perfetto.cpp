@@ -88,6 +88,7 @@ void annotate(perfetto::TrackEvent& e, const char* name, std::int64_t value) {
 std::string_view name_of(const TimelineSpan& s) {
   if (s.kind == OpKind::compute_kernel && s.kernel < traces::kKernelCount)
     return traces::kKernelNames[s.kernel];
+  if (s.for_accelerator) return kAcceleratorWait;
   return traces::op_name(s.kind);
 }
 
@@ -119,7 +120,7 @@ class Track {
       marks_before(s.begin);
       auto& e = out_.event(s.begin, uuid_, perfetto::TrackEvent::SLICE_BEGIN, name_of(s));
       annotate(e, "operation", static_cast<std::int64_t>(s.op));
-      if (!traces::is_compute(s.kind)) {
+      if (!traces::is_compute(s.kind) && !s.for_accelerator) {
         if (has_peer(s.kind) && s.peer >= 0) annotate(e, "peer", s.peer);
         if (has_bytes(s.kind)) annotate(e, "bytes", s.amount);
       }

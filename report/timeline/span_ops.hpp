@@ -3,15 +3,38 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "core/result.hpp"
+#include "traces/request_book.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::report {
 
-// use(i, block, op) for every span i of `rank`, whose operation `op` of `block` is number spans[i].op; in program order.
-// `trace` is read from where it is: at the start of the rank. Errors: the trace's.
+// Which waits of a rank are for kernels that it launched on its accelerator: their time is computation (docs/model.md,
+// "Accelerators"), not time in MPI. Sees all operations in program order. Memory: the launches that are waited for.
+class AcceleratorWaits {
+ public:
+  // Whether `op` is one.
+  bool see(const traces::Op& op) {
+    if (op.request == traces::kNoRequest) return false;
+    if (op.kind == traces::OpKind::launch) {
+      launched_.insert(op.request);
+    } else if (!launched_.empty()) {
+      if (op.kind == traces::OpKind::wait) return launched_.erase(op.request) > 0;
+      if (traces::makes_request(op.kind)) launched_.erase(op.request);
+    }
+    return false;
+  }
+
+ private:
+  std::set<std::uint32_t> launched_;
+};
+
+// use(i, block, op, for_accelerator) for every span i of `rank`, whose operation `op` of `block` is number spans[i].op; in
+// program order. `for_accelerator`: it is a wait for a launched kernel. `trace` is read from where it is: at the start of
+// the rank. Errors: the trace's.
 template <class Span, class Use>
 [[nodiscard]] Result<void> for_each_span_op(const std::vector<Span>& spans, RankId rank,
                                             traces::TraceReader& trace, Use&& use) {
@@ -21,12 +44,16 @@ template <class Span, class Use>
   std::stable_sort(by_op.begin(), by_op.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return spans[a].op < spans[b].op; });
   traces::OpBlock block;
+  AcceleratorWaits waits;
   std::uint64_t first = 0;
   for (std::size_t next = 0; next < by_op.size();) {
     WEFT_ASSIGN(const bool more, trace.next_block(rank, block));
     if (!more) break;
-    for (; next < by_op.size() && spans[by_op[next]].op < first + block.ops.size(); ++next)
-      use(by_op[next], block, block.ops[spans[by_op[next]].op - first]);
+    for (std::size_t i = 0; i < block.ops.size(); ++i) {
+      const bool for_accelerator = waits.see(block.ops[i]);
+      for (; next < by_op.size() && spans[by_op[next]].op == first + i; ++next)
+        use(by_op[next], block, block.ops[i], for_accelerator);
+    }
     first += block.ops.size();
   }
   return {};

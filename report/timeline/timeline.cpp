@@ -31,7 +31,7 @@ void TimelineCollector::attach(replay::ReplayOptions& options) {
       return;
     }
     ++count_;
-    timeline_.spans[rank.index()].push_back({begin, end, op, {}, 0, 0, 0});
+    timeline_.spans[rank.index()].push_back({.begin = begin, .end = end, .op = op});
   };
   options.on_message = [this](const replay::MessageSeen& m) {
     load_.add(m);
@@ -53,8 +53,10 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
   timeline_.regions = trace.regions();
   for (std::uint32_t r = 0; r < timeline_.ranks; ++r) {
     auto& spans = timeline_.spans[r];
-    const auto fill_in = [&](std::size_t i, const traces::OpBlock& block, const traces::Op& op) {
+    const auto fill_in = [&](std::size_t i, const traces::OpBlock& block, const traces::Op& op,
+                             bool for_accelerator) {
       TimelineSpan& s = spans[i];
+      s.for_accelerator = for_accelerator;
       s.kind = op.kind;
       s.peer = op.peer;
       s.amount = op.amount;

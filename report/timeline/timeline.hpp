@@ -28,7 +28,8 @@ struct TimelineSpan {
   SimTime begin, end;
   std::uint64_t op = 0;  // index in the rank's program
   traces::OpKind kind{};
-  std::uint8_t kernel = 0;  // of a compute_kernel
+  std::uint8_t kernel = 0;       // of a compute_kernel
+  bool for_accelerator = false;  // a wait for a launched kernel: computation, with no peer and no bytes
   std::int32_t peer = 0;
   std::int64_t amount = 0;  // bytes where has_bytes() (op_groups.hpp); the region of region_begin, _end
 };

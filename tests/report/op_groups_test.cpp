@@ -11,6 +11,8 @@
 #include "report/timeline/perfetto.pb.h"
 #include "report/timeline/timeline.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "tests/support/platform_text.hpp"
+#include "traces/kernel.hpp"
 
 namespace weft::report::op_groups_test {
 namespace {
@@ -51,14 +53,30 @@ MemoryTrace program() {
   return t;
 }
 
+// A kernel of 100 us that is launched, 30 us of computation meanwhile, and the wait for it; then a message, whose request has
+// the same number.
+MemoryTrace launching() {
+  MemoryTrace t(2);
+  t.add(0, op_of(OpKind::launch, 0, 3), {static_cast<std::int64_t>(traces::Kernel::device_dgemm), 100, 1, 1});
+  t.compute(0, Duration(30 * kMicro));
+  t.wait(0, 3);
+  t.p2p(0, OpKind::irecv, 1, 0, 1000, CommId(0), 3);
+  t.wait(0, 3);
+  t.compute(1, Duration(150 * kMicro));
+  t.p2p(1, OpKind::send, 0, 0, 1000);
+  return t;
+}
+
 struct Pictures {
-  topology::Platform platform = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
+  topology::Platform platform;
   replay::ReplayResult result;
   Timeline timeline;
   PageRun page;
 
-  Pictures() {
-    MemoryTrace t = program();
+  explicit Pictures(MemoryTrace t = program()) {
+    platform = testing::platform_of_text(
+        "topology { family: \"crossbar\" set: \"n=2\" set: \"bw=1GB/s\" set: \"lat=1us\" }\n"
+        "host { kernel { name: \"device_dgemm\" mnk: \"1us\" } }\n");
     platform.mpi.send_overhead = platform.mpi.iprobe_cost = Duration(2 * kMicro);
     const std::vector<HostId> hosts{HostId(0), HostId(1)};
     replay::ReplayOptions o;
@@ -140,6 +158,41 @@ TEST(OpGroups, SpansOfThePageHaveTheBytesAndTheStartsOfSends) {
   EXPECT_EQ(amount.at("allreduce"), 80);
   EXPECT_EQ(sends, static_cast<double>((p.result.ranks[0].send + p.result.ranks[1].send).count()));
   EXPECT_GT(sends, 0);
+}
+
+// What hosts wait for their accelerators is computation in the table of ranks, and in every picture beside it.
+TEST(OpGroups, AWaitForTheAcceleratorIsComputation) {
+  const Pictures p(launching());
+  const replay::RankTimes& times = p.result.ranks[0];
+  EXPECT_EQ(times.compute, Duration(100 * kMicro));
+  EXPECT_GT(times.wait, Duration(0));
+
+  const TimelineSection& t = *p.page.timeline;
+  std::map<std::string, std::int64_t> groups, kinds;
+  for (std::size_t i = t.first[0]; i < t.first[1]; ++i) {
+    groups[t.group[t.kind[i]]] += static_cast<std::int64_t>(t.length[i]) * t.tick;
+    kinds[t.kinds[t.kind[i]]] += static_cast<std::int64_t>(t.length[i]) * t.tick;
+  }
+  EXPECT_EQ(groups["compute"], times.compute.count());
+  EXPECT_EQ(groups["wait"], times.wait.count());
+  EXPECT_EQ(kinds["wait for accelerator"], 70 * kMicro);
+
+  const std::string prv = paraver(p.timeline, {0, 1}, {}).prv;
+  EXPECT_NE(prv.find("\n1:1:1:1:1:30000:100000:1\n"), std::string::npos) << "running\n" << prv;
+  EXPECT_EQ(prv.find(":30000:5000000"), std::string::npos) << "no call of MPI\n" << prv;
+
+  perfetto::Trace trace;
+  ASSERT_TRUE(trace.ParseFromString(perfetto(p.timeline, "two ranks")));
+  std::map<std::uint64_t, std::string> names;
+  std::vector<std::string> waits;
+  for (const auto& packet : trace.packet()) {
+    for (const auto& n : packet.interned_data().event_names()) names[n.iid()] = n.name();
+    const auto& e = packet.track_event();
+    if (packet.has_track_event() && e.type() == perfetto::TrackEvent::SLICE_BEGIN &&
+        names[e.name_iid()].starts_with("wait"))
+      waits.push_back(names[e.name_iid()] + (e.debug_annotations_size() > 1 ? " of a message" : ""));
+  }
+  EXPECT_EQ(waits, (std::vector<std::string>{"wait for accelerator", "wait of a message"}));
 }
 
 TEST(OpGroups, AStartIsAnImmediateSendInParaver) {
