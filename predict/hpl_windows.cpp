@@ -13,6 +13,7 @@
 #include "network/sharing.hpp"
 #include "predict/interrupted.hpp"
 #include "predict/journal/prediction_point.hpp"
+#include "predict/panel_broadcasts.hpp"
 #include "replay/time.hpp"
 
 namespace weft::predict {
@@ -41,6 +42,7 @@ class Collector {
         parts_(ranks_),
         end_(static_cast<std::size_t>(window.last - window.first + 1), 0.0),
         panels_(end_.size()),
+        broadcasts_(config),
         rows_(config.p) {}
 
   void region(RankId rank, RegionId region, SimTime begin, SimTime end) {
@@ -53,6 +55,7 @@ class Collector {
         return;
       case hpl_gen::kBcast:
         parts.s[Part::kBcast] += took;
+        broadcasts_.region(rank, end);
         return;
       case hpl_gen::kSwap:
         parts.s[Part::kSwap] += took;
@@ -74,22 +77,10 @@ class Collector {
     parts = {};
   }
 
-  // A panel's broadcast in one row: first send to last arrival. Tags tell panels apart; a row has a few under way.
-  void message(const replay::MessageSeen& m) {
-    if (m.tag < hpl_gen::kTagPanel || m.tag >= hpl_gen::kTagPanel + hpl_gen::kTagRange) return;
-    const std::size_t slot = m.comm.index() * kOpen + static_cast<std::size_t>(m.tag) % kOpen;
-    if (slot >= open_.size()) open_.resize(slot + 1);
-    Open& o = open_[slot];
-    if (o.tag != m.tag) {
-      close(o);
-      o = {m.tag, m.posted, m.arrived};
-    }
-    o.from = std::min(o.from, m.posted);
-    o.to = std::max(o.to, m.arrived);
-  }
+  void message(const replay::MessageSeen& m) { broadcasts_.message(m); }
 
   [[nodiscard]] WindowRun take(const SampleWindow& w) {
-    for (const Open& o : open_) close(o);
+    const double took = broadcasts_.take().seconds();
     WindowRun run;
     const auto n = static_cast<double>(ranks_);
     const auto count = static_cast<double>(w.last - w.first);
@@ -101,7 +92,7 @@ class Collector {
       // An iteration without panel (the look-ahead's first ones, the run's tail) ends when the next one does.
       const double end = end_[i] > 0 ? end_[i] : before;
       p.s[Part::kTime] = end - before;
-      p.s[Part::kBcastTook] = took_.seconds() / static_cast<double>(rows_) / count;
+      p.s[Part::kBcastTook] = took / static_cast<double>(rows_) / count;
       before = end;
       run.panels.push_back(p);
     }
@@ -111,23 +102,14 @@ class Collector {
   }
 
  private:
-  static constexpr std::size_t kOpen = 8;
-  struct Open {
-    std::int32_t tag = -1;
-    SimTime from{}, to{};
-  };
-  void close(const Open& o) {
-    if (o.tag >= 0) took_ += replay::Elapsed(o.to - o.from);
-  }
   std::size_t ranks_;
   std::int64_t first_;
   std::vector<PanelSums> parts_;  // by rank, since its last panel ended
   std::vector<double> end_;       // by panel, of the last rank
   std::vector<PanelSums> panels_;
-  std::vector<Open> open_;
+  PanelBroadcasts broadcasts_;
   int rows_;
   replay::Elapsed solve_;
-  replay::Elapsed took_;
 };
 
 // How many panels are done, told by any thread, passed on one at a time; several times a panel, which may take minutes.
