@@ -35,6 +35,17 @@ void fill_facts(const MatrixRequest& request, const Matrix& matrix, const TraceF
   run.facts.result = &run.result;
 }
 
+// What a digest stands for goes away.
+void keep_digest(MatrixRun& run) {
+  run.facts.digest = digest_of(run.facts);
+  replay::ReplayResult& r = run.result;
+  r.ranks = {};
+  r.links = {};
+  r.regions = {};
+  r.path = {};
+  r.wait_states = {};
+}
+
 Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, const OnDone& on_done,
                         std::size_t index, MatrixRun& run) {
   const topology::Platform& platform = matrix.platforms[run.platform];
@@ -76,9 +87,12 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   fill_facts(request, matrix, {ranks, trace->totals(), {}}, run);
   if (const auto worst = busiest_links(run.facts, 1); !worst.empty())
     run.facts.worst_link_sharers = traffic.sharers_of(worst.front(), platform.fabric, placement.hosts);
-  if (!request.on_end) return {};
-  trace->rewind();
-  return request.on_end(index, *trace, run.facts);
+  if (request.on_end) {
+    trace->rewind();
+    WEFT_TRY(request.on_end(index, *trace, run.facts));
+  }
+  if (request.only_digests) keep_digest(run);
+  return {};
 }
 
 // The runs as points: by what, and by what their results depend on.

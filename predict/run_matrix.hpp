@@ -41,6 +41,9 @@ struct MatrixRequest {
   std::vector<std::string> changes;  // RunFacts::changes of every run
   bool ideal = false;                // every run once more on an ideal network: RunFacts::ideal
   bool verify = false;               // every run checks itself: RunFacts::verified
+  // Of a run's ranks, links and path only its digest is kept, which is all that comparisons ask for: memory is up to the
+  // number of runs and their platforms, not to the size of the traces.
+  bool only_digests = false;
   // With a journal every run is a point: what it holds is not run, and of each run only its digest is kept.
   PointsPlan points;
   // Operations replayed so far and in all, from any thread, one call at a time.

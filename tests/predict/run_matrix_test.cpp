@@ -72,6 +72,34 @@ TEST_F(RunMatrix, RunsGoTraceByTracePlatformByPlatformMapByMapAndAreThoseOfRepla
   }
 }
 
+// What grows with ranks, links and operations goes; what comparisons ask for stays.
+TEST_F(RunMatrix, ADigestStandsForARunWhereOnlyDigestsAreKept) {
+  request_.options.critical_path = true;
+  Matrix whole, digests;
+  ASSERT_TRUE(run_matrix(request_, whole));
+  request_.only_digests = true;
+  ASSERT_TRUE(run_matrix(request_, digests));
+  ASSERT_EQ(digests.runs.size(), whole.runs.size());
+  for (std::size_t i = 0; i < whole.runs.size(); ++i) {
+    const MatrixRun &a = whole.runs[i], &b = digests.runs[i];
+    EXPECT_FALSE(a.result.ranks.empty() || a.result.links.empty() || a.result.path.segments.empty());
+    EXPECT_TRUE(b.result.ranks.empty() && b.result.links.empty() && b.result.path.segments.empty());
+    EXPECT_EQ(a.result.makespan, b.result.makespan);
+    EXPECT_EQ(a.result.fingerprint, b.result.fingerprint);
+    const RunDigest x = digest_of(a.facts), y = digest_of(b.facts);
+    EXPECT_EQ(x.ranks, y.ranks);
+    EXPECT_EQ(x.sums.finish, y.sums.finish);
+    EXPECT_EQ(x.sums.causes, y.sums.causes);
+    EXPECT_EQ(x.worst.link, y.worst.link);
+    if (x.worst.link.valid()) {
+      EXPECT_EQ(utilization(a.facts, x.worst), utilization(b.facts, y.worst));
+    }
+    EXPECT_EQ(x.most_waited.link, y.most_waited.link);
+    EXPECT_EQ(path_digest_of(a.facts).parts, path_digest_of(b.facts).parts);
+    EXPECT_EQ(mean_hops(a.facts), mean_hops(b.facts));
+  }
+}
+
 TEST_F(RunMatrix, TheFirstErrorInOrderIsToldWhateverTheNumberOfThreads) {
   // Whether a kernel exists is asked when a run starts, not when the platform is read.
   const auto with = [](const std::string& kernel) {
