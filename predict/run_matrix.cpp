@@ -35,15 +35,20 @@ void fill_facts(const MatrixRequest& request, const Matrix& matrix, const TraceF
   run.facts.result = &run.result;
 }
 
-// What a digest stands for goes away.
-void keep_digest(MatrixRun& run) {
-  run.facts.digest = digest_of(run.facts);
-  replay::ReplayResult& r = run.result;
-  r.ranks = {};
-  r.links = {};
-  r.regions = {};
-  r.path = {};
-  r.wait_states = {};
+// With its memory: v = {} keeps the capacity of a vector.
+template <class T>
+void drop(T& what) {
+  what = T();
+}
+
+void drop_all_but(KeptOfRuns kept, replay::ReplayResult& r) {
+  if (kept == KeptOfRuns::kAll) return;
+  drop(r.path.segments);
+  drop(r.wait_states);
+  if (kept == KeptOfRuns::kRanksAndLinks) return;
+  drop(r.ranks);
+  drop(r.links);
+  drop(r.regions);
 }
 
 Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, const OnDone& on_done,
@@ -87,11 +92,12 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   fill_facts(request, matrix, {ranks, trace->totals(), {}}, run);
   if (const auto worst = busiest_links(run.facts, 1); !worst.empty())
     run.facts.worst_link_sharers = traffic.sharers_of(worst.front(), platform.fabric, placement.hosts);
+  if (request.kept != KeptOfRuns::kAll) run.facts.digest = digest_of(run.facts);
   if (request.on_end) {
     trace->rewind();
     WEFT_TRY(request.on_end(index, *trace, run.facts));
   }
-  if (request.only_digests) keep_digest(run);
+  drop_all_but(request.kept, run.result);
   return {};
 }
 

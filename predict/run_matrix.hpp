@@ -30,6 +30,14 @@ struct RunStart {
   const std::vector<HostId>& placement;  // of this call only
 };
 
+// What stays of the result of each run, beside a digest: memory is then up to the number of runs and their platforms, not
+// to the size of the traces.
+enum class KeptOfRuns : std::uint8_t {
+  kAll,            // and no digest
+  kRanksAndLinks,  // no stretches of the path, no wait states
+  kDigest          // what comparisons ask for, no more
+};
+
 struct MatrixRequest {
   std::vector<std::string> traces;  // one path each
   std::string format;               // of all traces; empty: sniffed
@@ -41,9 +49,7 @@ struct MatrixRequest {
   std::vector<std::string> changes;  // RunFacts::changes of every run
   bool ideal = false;                // every run once more on an ideal network: RunFacts::ideal
   bool verify = false;               // every run checks itself: RunFacts::verified
-  // Of a run's ranks, links and path only its digest is kept, which is all that comparisons ask for: memory is up to the
-  // number of runs and their platforms, not to the size of the traces.
-  bool only_digests = false;
+  KeptOfRuns kept = KeptOfRuns::kAll;
   // With a journal every run is a point: what it holds is not run, and of each run only its digest is kept.
   PointsPlan points;
   // Operations replayed so far and in all, from any thread, one call at a time.

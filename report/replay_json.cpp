@@ -98,7 +98,7 @@ Json deadlock_json(const replay::DeadlockReport& deadlock) {
               {"blocked", std::move(blocked)}};
 }
 
-std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& options) {
+Json replay_document(const predict::RunFacts& run, const ReplayJsonOptions& options) {
   const auto& r = *run.result;
   const auto& fabric = run.platform->fabric;
   Json j;
@@ -172,9 +172,9 @@ std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& o
   const predict::TimeSums sums = predict::time_sums(r);
   j["causes"] = causes_json([&](std::size_t c) { return sums.causes[c]; });
   j["costs"] = Json{{"point_to_point", costs_json(r.point_to_point)}, {"network", costs_json(r.network)}};
-  if (r.path.known) add_critical_path_json(j, run);
+  if (r.path.known) add_critical_path_json(j, run, options.most_segments);
   if (run.sensitivity != nullptr) add_sensitivity_json(j, run);
-  if (r.wait_states.known) add_wait_states_json(j, run);
+  if (r.wait_states.known) add_wait_states_json(j, run, options.most_delays);
   if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs);
   if (options.verified != nullptr) j["verification"] = verification_json(*options.verified);
   j["warnings"] = r.warnings;
@@ -187,7 +187,11 @@ std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& o
                      {"max_component", r.engine.max_component},
                      {"wall_s", run.wall_s},
                      {"peak_rss_bytes", run.peak_rss_bytes}};
-  return json_text(j);
+  return j;
+}
+
+std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& options) {
+  return json_text(replay_document(run, options));
 }
 
 std::string replay_csv(const replay::ReplayResult& result) {

@@ -21,10 +21,15 @@ struct ReplayJsonOptions {
   bool per_rank = false;                        // "ranks" even above 4096 of them
   const std::vector<JobFacts>* jobs = nullptr;  // several jobs on one fabric: adds "jobs" and "shared_links"
   const VerifiedRun* verified = nullptr;        // adds "verification"
+  std::size_t most_segments = 10'000;           // of the critical path, the longest; 0: without them
+  std::size_t most_delays = 10'000;             // of the wait states, the costliest
 };
 inline constexpr std::size_t kTopLinks = 20;
 inline constexpr std::size_t kMaxListedRanks = 4096;
 
+[[nodiscard]] nlohmann::ordered_json replay_document(const predict::RunFacts& run,
+                                                     const ReplayJsonOptions& options);
+// The same as text.
 [[nodiscard]] std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& options);
 // One line per rank: rank,finish_s,compute_s,send_s,recv_s,wait_s,collective_s, then a column for each cause of time in
 // MPI (replay::kCauseNames).

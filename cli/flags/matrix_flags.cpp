@@ -32,7 +32,7 @@ Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix, const R
   WEFT_ASSIGN(r.options, flags.options(common.seed));
   r.options.critical_path = matrix.critical_path;
   r.verify = matrix.verify;
-  r.only_digests = true;
+  r.kept = predict::KeptOfRuns::kDigest;
   r.seed = common.seed;
   r.threads = common.threads;
   r.changes = told.told(common.seed);

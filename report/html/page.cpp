@@ -28,14 +28,9 @@ constexpr std::size_t kDelays = 200;
 
 // The result as `replay --json` has it, without the path's segments one by one and without delays that cost little.
 Json result_json(const PageRun& run) {
-  Json j = Json::parse(replay_json(run.facts, {.jobs = run.jobs}));
+  Json j = replay_document(run.facts, {.jobs = run.jobs, .most_segments = 0, .most_delays = kDelays});
   drop_machine(j);
-  if (j.contains("critical_path")) j["critical_path"].erase("segments");
-  if (j.contains("wait_states")) {
-    Json& waits = j["wait_states"];
-    if (Json& list = waits["delays"]; list.size() > kDelays) list.erase(list.begin() + kDelays, list.end());
-    if (run.facts.ranks > kMaxListedRanks) waits.erase("by_rank");
-  }
+  if (j.contains("wait_states") && run.facts.ranks > kMaxListedRanks) j["wait_states"].erase("by_rank");
   return j;
 }
 
@@ -48,7 +43,38 @@ Json run_json(const PageRun& run) {
   return j;
 }
 
+std::string text_of(const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string run_text(const PageRun& run) {
+  if (run.text.empty()) return text_of(run_json(run));
+  if (run.facts.sensitivity == nullptr) return run.text;
+  Json j = Json::parse(run.text);
+  add_sensitivity_json(j["result"], run.facts);
+  return text_of(j);
+}
+
+void add_script_safe(std::string& out, std::string_view json) {
+  out.reserve(out.size() + json.size() + json.size() / 64);
+  for (const char c : json) {
+    if (c == '<')
+      out += "\\u003c";
+    else if (c == '>')
+      out += "\\u003e";
+    else
+      out += c;
+  }
+}
+
 }  // namespace
+
+void make_text(PageRun& run) {
+  run.text = text_of(run_json(run));
+  run.text.shrink_to_fit();  // it grew by doubling
+  run.timeline.reset();
+  run.traffic.reset();
+  run.drawing.reset();
+  run.panels = {};
+}
 
 Page page_of(std::string verb, std::vector<PageRun> runs, bool by_path) {
   Page page;
@@ -100,8 +126,19 @@ std::string page_json(const Page& page) {
     j["rows"].push_back(compare_row_json(row));
     j["rows"].back()["run"] = row.run;
   }
-  j["runs"] = Json::array();
-  for (const PageRun& run : page.runs) j["runs"].push_back(run_json(run));
+  // Run by run: the objects of hundreds of runs at once take many times their text.
+  std::string out = text_of(j);
+  std::size_t size = out.size();
+  for (const PageRun& run : page.runs) size += run.text.size() + 1;
+  out.reserve(size);
+  out.pop_back();
+  out += ",\"runs\":[";
+  for (const PageRun& run : page.runs) {
+    if (&run != page.runs.data()) out += ',';
+    out += run_text(run);
+  }
+  out += "],";
+  j = Json::object();
   j["warnings"] = all_warnings(page.ranking);
   if (!page.document.empty()) {
     Json document = Json::parse(page.document);
@@ -110,20 +147,12 @@ std::string page_json(const Page& page) {
     document.erase("warnings");
     j["document"] = std::move(document);
   }
-  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out += std::string_view(text_of(j)).substr(1);
 }
 
 std::string script_safe(std::string_view json) {
   std::string out;
-  out.reserve(json.size() + 64);
-  for (const char c : json) {
-    if (c == '<')
-      out += "\\u003c";
-    else if (c == '>')
-      out += "\\u003e";
-    else
-      out += c;
-  }
+  add_script_safe(out, json);
   return out;
 }
 
@@ -132,7 +161,7 @@ std::string page_html(const Page& page) {
   const std::size_t place = bundle.find(kDataPlace);
   WEFT_CHECK(place != std::string_view::npos, "the page has no place for its data");
   std::string out(bundle.substr(0, place));
-  out += script_safe(page_json(page));
+  add_script_safe(out, page_json(page));
   out += bundle.substr(place + kDataPlace.size());
   return out;
 }

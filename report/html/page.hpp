@@ -30,6 +30,9 @@ struct PageRun {
   std::optional<TrafficSection> traffic{};
   PanelSection panels{};
   std::optional<Drawing> drawing{};  // of a network that is small enough
+  // All of this as text, where it was made when the run ended, so that of hundreds of runs not everything is kept;
+  // what it depends on comes later.
+  std::string text{};
 };
 
 struct Page {
@@ -40,6 +43,9 @@ struct Page {
   std::vector<PageRun> runs;
   std::string document;  // instead of ranking and runs: the object of the verb's --json, as text
 };
+
+// What is collected of the run becomes its text, and goes.
+void make_text(PageRun& run);
 
 // The object of the page, and the page around it.
 [[nodiscard]] std::string page_json(const Page& page);

@@ -15,7 +15,7 @@ void watch(predict::MatrixRequest& request, RunsOfPage& page) {
   page.collectors_.resize(runs);
   page.runs_.resize(runs);
   request.options.critical_path = request.options.wait_states = request.ideal = true;
-  request.only_digests = false;  // a page shows ranks, links and paths
+  request.kept = predict::KeptOfRuns::kRanksAndLinks;
   const PageBudget budget = PageBudget{}.share(std::max<std::size_t>(1, runs));
   request.on_start = [&page, budget](const predict::RunStart& start, replay::ReplayOptions& options) {
     auto& collector = page.collectors_[start.run];
@@ -26,6 +26,7 @@ void watch(predict::MatrixRequest& request, RunsOfPage& page) {
                            const predict::RunFacts& facts) -> Result<void> {
     WEFT_ASSIGN(page.runs_[run], page.collectors_[run]->finish(trace, facts));
     page.collectors_[run].reset();
+    make_text(page.runs_[run]);
     return {};
   };
 }

@@ -21,8 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using replay::PathPart;
 
-constexpr std::size_t kJsonSegments = 10'000;
-
 constexpr std::size_t at(PathPart p) { return static_cast<std::size_t>(p); }
 
 constexpr std::array<const char*, replay::kPathPartCount> kPartTexts{
@@ -210,7 +208,7 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
   return out;
 }
 
-void add_critical_path_json(Json& to, const predict::RunFacts& run) {
+void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t most_segments) {
   const auto& r = *run.result;
   const replay::PathResult& path = r.path;
   Json parts = path_parts_json(path.parts);
@@ -228,13 +226,13 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
   for (const auto& [rank, own] : by_rank(path))
     ranks.push_back(Json{{"rank", rank.index()}, {"own_s", to_seconds(own)}});
   // The longest ones, in order of time.
-  std::vector<std::size_t> shown(path.segments.size());
+  std::vector<std::size_t> shown(most_segments > 0 ? path.segments.size() : 0);
   for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = i;
-  if (shown.size() > kJsonSegments) {
+  if (shown.size() > most_segments) {
     std::stable_sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
       return time(path.segments[a]) > time(path.segments[b]);
     });
-    shown.resize(kJsonSegments);
+    shown.resize(most_segments);
     std::sort(shown.begin(), shown.end());
   }
   Json segments = Json::array();
@@ -258,8 +256,8 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run) {
   to["critical_path"] = Json{{"parts", std::move(parts)},       {"transfer_local_s", to_seconds(path.local)},
                              {"messages", path.messages},       {"bytes", path.bytes},
                              {"by_region", std::move(regions)}, {"by_link", std::move(links)},
-                             {"by_rank", std::move(ranks)},     {"segments_total", path.segments.size()},
-                             {"segments", std::move(segments)}};
+                             {"by_rank", std::move(ranks)},     {"segments_total", path.segments.size()}};
+  if (most_segments > 0) to["critical_path"]["segments"] = std::move(segments);
   if (run.path_details != nullptr) {
     Json kernels = Json::array(), rivals = Json::array();
     for (const auto& k : run.path_details->kernels)

@@ -32,7 +32,8 @@ struct Efficiency {
 
 // REQUIRES of both: run.result->path.known.
 [[nodiscard]] std::string critical_path_text(const predict::RunFacts& run, std::size_t width);
-// Adds the keys critical_path, sensitivity and efficiency to `to`.
-void add_critical_path_json(nlohmann::ordered_json& to, const predict::RunFacts& run);
+// Adds the keys critical_path, sensitivity and efficiency to `to`. Of the segments the longest `most_segments`; 0: no such key.
+void add_critical_path_json(nlohmann::ordered_json& to, const predict::RunFacts& run,
+                            std::size_t most_segments);
 
 }  // namespace weft::report

@@ -16,8 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using replay::WaitTimes;
 
-constexpr std::size_t kJsonDelays = 10'000;
-
 constexpr std::array<const char*, replay::kWaitKindCount> kKindTexts{
     "late sender: its send not called yet",   "late receiver: its receive not called yet",
     "barrier: the last one not there yet",    "all-to-all collective: the last one not there yet",
@@ -91,7 +89,7 @@ std::string wait_states_text(const predict::RunFacts& run, std::size_t width) {
   return out;
 }
 
-void add_wait_states_json(Json& to, const predict::RunFacts& run) {
+void add_wait_states_json(Json& to, const predict::RunFacts& run, std::size_t most_delays) {
   const replay::WaitResult& w = run.result->wait_states;
   Json all{{"waits", w.count}};
   add_times(all, w.all);
@@ -113,7 +111,7 @@ void add_wait_states_json(Json& to, const predict::RunFacts& run) {
     regions.push_back(std::move(j));
   }
   Json delays = Json::array();
-  for (std::size_t i = 0; i < std::min(kJsonDelays, w.delays.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(most_delays, w.delays.size()); ++i) {
     const auto& d = w.delays[i];
     delays.push_back(Json{{"rank", d.rank.index()},
                           {"region", d.region.valid() ? Json(region_name(run, d.region)) : Json(nullptr)},

@@ -10,7 +10,7 @@ namespace weft::report {
 
 // REQUIRES of both: run.result->wait_states.known.
 [[nodiscard]] std::string wait_states_text(const predict::RunFacts& run, std::size_t width);
-// Adds the key wait_states to `to`.
-void add_wait_states_json(nlohmann::ordered_json& to, const predict::RunFacts& run);
+// Adds the key wait_states to `to`, with the `most_delays` that cost most.
+void add_wait_states_json(nlohmann::ordered_json& to, const predict::RunFacts& run, std::size_t most_delays);
 
 }  // namespace weft::report

@@ -75,15 +75,21 @@ TEST_F(RunMatrix, RunsGoTraceByTracePlatformByPlatformMapByMapAndAreThoseOfRepla
 // What grows with ranks, links and operations goes; what comparisons ask for stays.
 TEST_F(RunMatrix, ADigestStandsForARunWhereOnlyDigestsAreKept) {
   request_.options.critical_path = true;
-  Matrix whole, digests;
+  Matrix whole, digests, shown;
   ASSERT_TRUE(run_matrix(request_, whole));
-  request_.only_digests = true;
+  request_.kept = KeptOfRuns::kDigest;
   ASSERT_TRUE(run_matrix(request_, digests));
+  request_.kept = KeptOfRuns::kRanksAndLinks;
+  ASSERT_TRUE(run_matrix(request_, shown));
   ASSERT_EQ(digests.runs.size(), whole.runs.size());
   for (std::size_t i = 0; i < whole.runs.size(); ++i) {
     const MatrixRun &a = whole.runs[i], &b = digests.runs[i];
     EXPECT_FALSE(a.result.ranks.empty() || a.result.links.empty() || a.result.path.segments.empty());
-    EXPECT_TRUE(b.result.ranks.empty() && b.result.links.empty() && b.result.path.segments.empty());
+    EXPECT_EQ(b.result.ranks.capacity() + b.result.links.capacity() + b.result.path.segments.capacity(), 0u);
+    EXPECT_EQ(shown.runs[i].result.ranks.size(), a.result.ranks.size());
+    EXPECT_EQ(shown.runs[i].result.links.size(), a.result.links.size());
+    EXPECT_EQ(shown.runs[i].result.path.segments.capacity(), 0u);
+    EXPECT_EQ(shown.runs[i].result.path.parts, a.result.path.parts);
     EXPECT_EQ(a.result.makespan, b.result.makespan);
     EXPECT_EQ(a.result.fingerprint, b.result.fingerprint);
     const RunDigest x = digest_of(a.facts), y = digest_of(b.facts);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/rng.hpp"
+#include "predict/sensitivity.hpp"
 #include "report/html/packed.hpp"
 #include "report/html/run_collector.hpp"
 #include "tests/support/checkout.hpp"
@@ -323,6 +324,26 @@ TEST(Drawing, LargeNetworksAreNotDrawn) {
   const auto p = topology::load_platform("crossbar:n=2000,bw=1Gbps,lat=1us");
   ASSERT_TRUE(p);
   EXPECT_FALSE(can_draw(*p));
+}
+
+// Of hundreds of runs a page keeps the texts, and neither what they were made of nor the stretches of their paths.
+TEST(PageSections, ARunThatIsTextAlreadyIsTheSameOnThePage) {
+  Collected c("torus-16");
+  predict::Sensitivity what_if;
+  what_if.tolerances.push_back({.ratio = 0.01, .latency = Duration(1000), .replays = 3});
+  const auto page = [&](PageRun run, bool asked) {
+    if (asked) run.facts.sensitivity = &what_if;
+    std::vector<PageRun> runs;
+    runs.push_back(std::move(run));
+    return page_json(page_of("report", std::move(runs)));
+  };
+  const std::string before = page(c.run, false), asked = page(c.run, true);
+  make_text(c.run);
+  EXPECT_FALSE(c.run.timeline || c.run.traffic || c.run.drawing);
+  c.result.path.segments.clear();
+  EXPECT_EQ(page(c.run, false), before);
+  EXPECT_EQ(page(c.run, true), asked);
+  EXPECT_NE(asked, before);
 }
 
 }  // namespace
