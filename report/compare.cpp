@@ -73,6 +73,28 @@ void tell_path(CompareRow& row, const predict::RunFacts& run, const predict::Run
   row.why = explain_path_difference(run, *other, than);
 }
 
+void RunsThatFound::add(const CompareRow& row) {
+  ++runs_;
+  if (row.error.empty()) return;
+  if (!row.finished)
+    ++deadlocks_;
+  else if (row.verified && row.verified->wrong > 0)
+    ++wrong_;
+  else
+    ++unmatched_;
+}
+
+std::string RunsThatFound::text() const {
+  std::string out;
+  const auto tell = [&](std::size_t n, const char* one, const char* several) {
+    if (n > 0) out += fmt::format("; {} of {} runs {}", n, runs_, n == 1 ? one : several);
+  };
+  tell(deadlocks_, "ends in a deadlock", "end in a deadlock");
+  tell(unmatched_, "leaves messages or receives unmatched", "leave messages or receives unmatched");
+  tell(wrong_, "is found wrong", "are found wrong");
+  return out;
+}
+
 std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs, bool by_path) {
   std::vector<std::string> traces;
   for (const auto& r : runs)
@@ -282,20 +304,23 @@ std::string headline(std::span<const CompareRow> rows, const PlatformNames& name
       fmt::format("{}: fastest {}, {}", trace, differ.of(best, names), show_seconds(best.makespan_s));
   const CompareRow* last = &best;
   std::size_t finished = 0;
-  for (const CompareRow& r : rows)
+  RunsThatFound found;
+  for (const CompareRow& r : rows) {
+    found.add(r);
     if (r.finished) {
       last = &r;
       ++finished;
     }
+  }
   if (last != &best && is_as_fast(last->makespan_s, best.makespan_s))
-    return fmt::format("{}: as long in {}, {}", trace,
+    return fmt::format("{}: as long in {}, {}{}", trace,
                        finished == rows.size() ? fmt::format("all {} runs", finished)
                                                : fmt::format("the {} runs that end", finished),
-                       show_seconds(best.makespan_s));
+                       show_seconds(best.makespan_s), found.text());
   if (last != &best)
     out += fmt::format("; slowest {}, {}{}", differ.of(*last, names), show_seconds(last->makespan_s),
                        last->slowdown ? fmt::format(" ({:.2f} times as long)", *last->slowdown) : "");
-  return out;
+  return out + (rows.size() > 1 ? found.text() : "");
 }
 
 PlatformNames names_of(const std::vector<CompareRow>& rows) {

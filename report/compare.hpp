@@ -54,6 +54,17 @@ struct CompareRow {
   }
 };
 
+// How many runs of a trace found something, which no time says: for the end of the sentence that tells the fastest.
+class RunsThatFound {
+ public:
+  void add(const CompareRow& row);
+  // "; 2 of 9 runs end in a deadlock"; empty where none found anything.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::size_t runs_ = 0, deadlocks_ = 0, unmatched_ = 0, wrong_ = 0;
+};
+
 // `runs` may come in any order of completion; the order here is the order asked for. O(runs log runs +
 // links).
 // `by_path`: why by their critical paths, which are known of all that finished.

@@ -299,8 +299,10 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
     while (end < sweep.rows.size() && sweep.rows[end].row.trace == sweep.rows[i].row.trace) ++end;
     const SweepRow *best = nullptr, *worst = nullptr;
     std::size_t finished = 0;
+    RunsThatFound found;
     for (std::size_t k = i; k < end; ++k) {
       const SweepRow& r = sweep.rows[k];
+      found.add(r.row);
       if (!r.row.finished) continue;
       ++finished;
       if (best == nullptr || r.row.makespan_s < best->row.makespan_s) best = &r;
@@ -312,11 +314,12 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
     if (best == nullptr)
       answer = fmt::format("{}: deadlock in every run\n", trace);
     else if (finished > 1 && is_as_fast(worst->row.makespan_s, best->row.makespan_s))
-      answer =
-          fmt::format("{}: as long in every run that ends, {}\n", trace, show_seconds(best->row.makespan_s));
+      answer = fmt::format("{}: as long in every run that ends, {}{}\n", trace,
+                           show_seconds(best->row.makespan_s), found.text());
     else
-      answer = fmt::format("{}: fastest with {} on {}, {}\n", trace, words(best->set),
-                           names.of(best->row.label, best->row.platform), show_seconds(best->row.makespan_s));
+      answer = fmt::format("{}: fastest with {} on {}, {}{}\n", trace, words(best->set),
+                           names.of(best->row.label, best->row.platform), show_seconds(best->row.makespan_s),
+                           found.text());
     out += wrap(answer, width, 2) + "\n";
     Table table({{"#"},
                  {"set", Table::Align::kLeft},

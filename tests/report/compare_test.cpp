@@ -172,8 +172,8 @@ TEST(Compare, RanksWithinEachTraceAndPutsDeadlocksLast) {
   EXPECT_EQ(rows[3].trace, "a");
   EXPECT_EQ(rows[3].slowdown, 1.0) << "the smallest makespan of the same trace";
   const std::string text = compare_text(rows);
-  EXPECT_THAT(text,
-              ::testing::StartsWith("b: fastest on P1, 2 ms; slowest on P1, 4 ms (2.00 times as long)\n"));
+  EXPECT_THAT(text, ::testing::StartsWith("b: fastest on P1, 2 ms; slowest on P1, 4 ms (2.00 times as long); "
+                                          "1 of 3 runs ends in a deadlock\n"));
   EXPECT_THAT(text, ::testing::EndsWith("\nP1 = crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops\n"));
 }
 
@@ -206,6 +206,27 @@ TEST(Compare, TheHeadlineNamesWhatDiffers) {
             }),
             "b: fastest on far with map block, 2 ms; slowest on crossbar:n=4 with map random, 4 ms (2.00 "
             "times as long)");
+}
+
+// What a run found no time says; stderr names the first one only.
+TEST(Compare, TheHeadlineCountsRunsThatFoundSomething) {
+  const HandMade good;
+  HandMade dead, left;
+  dead.result.finished = false;
+  dead.result.deadlock.blocked = {{RankId(0), 3, "recv from 1", "t:1", {RankId(1)}}};
+  left.slow(2000, Cause::kLateSender);
+  left.result.unmatched_messages = 1;
+  const auto answer = [](const std::vector<predict::RunFacts>& runs) {
+    return compare_answers(rank_runs(runs)).front();
+  };
+  EXPECT_THAT(answer({good.facts(), left.facts()}),
+              ::testing::EndsWith("times as long); 1 of 2 runs leaves messages or receives unmatched"));
+  EXPECT_THAT(answer({dead.facts(), good.facts(), dead.facts(), left.facts()}),
+              ::testing::EndsWith("times as long); 2 of 4 runs end in a deadlock; "
+                                  "1 of 4 runs leaves messages or receives unmatched"));
+  EXPECT_THAT(answer({good.facts(), dead.facts(), good.facts()}),
+              ::testing::EndsWith("as long in the 2 runs that end, 2 ms; 1 of 3 runs ends in a deadlock"));
+  EXPECT_THAT(answer({dead.facts(), dead.facts()}), ::testing::EndsWith(": deadlock in every run"));
 }
 
 TEST(Compare, TextFitsTheWidthAndTellsFlagsAndLabels) {
