@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "core/quantity_text.hpp"
@@ -154,21 +155,25 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
   for (std::size_t k = 0; k < axes.size(); ++k)
     for (const auto& w : idle_warnings(axes[k], k, runs)) out.warnings.push_back(w);
 
-  // Runs that differ from `a` in platform only, and their counterparts one value further on.
-  const auto at = [&](const SweepRun& like, const std::string& platform, std::size_t axis, std::size_t step) {
-    for (const auto& r : runs) {
-      auto choice = like.choice;
-      choice[axis] += step;
-      if (r.facts.trace == like.facts.trace && r.facts.map == like.facts.map && r.platform == platform &&
-          r.choice == choice)
-        return r.facts.result->finished ? &r : nullptr;
-    }
-    return static_cast<const SweepRun*>(nullptr);
+  // Runs of one trace, map and choice of values: those of all platforms, in the order of the runs.
+  using Place = std::tuple<std::string_view, std::string_view, std::vector<std::size_t>>;
+  std::map<Place, std::vector<const SweepRun*>> places;
+  for (const auto& r : runs) places[{r.facts.trace, r.facts.map, r.choice}].push_back(&r);
+  // On `platform` with the value of `axis` so many steps further on.
+  const auto at = [&](const SweepRun& like, const std::string& platform, std::size_t axis,
+                      std::size_t step) -> const SweepRun* {
+    auto choice = like.choice;
+    choice[axis] += step;
+    const auto place = places.find({like.facts.trace, like.facts.map, std::move(choice)});
+    if (place == places.end()) return nullptr;
+    for (const SweepRun* r : place->second)
+      if (r->platform == platform) return r->facts.result->finished ? r : nullptr;
+    return nullptr;
   };
   for (const auto& a : runs)
-    for (const auto& b : runs) {
-      if (!a.facts.result->finished || !b.facts.result->finished || a.facts.trace != b.facts.trace ||
-          a.facts.map != b.facts.map || a.choice != b.choice ||
+    for (const SweepRun* other : places.at({a.facts.trace, a.facts.map, a.choice})) {
+      const SweepRun& b = *other;
+      if (!a.facts.result->finished || !b.facts.result->finished ||
           a.facts.result->makespan >= b.facts.result->makespan)
         continue;
       for (std::size_t k = 0; k < axes.size(); ++k) {
