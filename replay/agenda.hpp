@@ -5,9 +5,11 @@
 // Complexity: post() and take() O(log events).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/result.hpp"
 #include "network/event_queue.hpp"
@@ -32,6 +34,23 @@ class Agenda {
   // The same where others come the same time after they are posted: costs no search.
   [[gnu::always_inline]] void post_in_turn(Elapsed d, EventKind kind, std::uint32_t index) {
     events_.push_in_turn({now_ + d, sequence_++, kind, index}, static_cast<std::uint64_t>(d.ticks()));
+  }
+  // Comes when all else of this instant has happened (event_loop.hpp). Returns its sequence number.
+  std::uint64_t post_last(EventKind kind, std::uint32_t index) {
+    last_.push_back({now_, sequence_, kind, index});
+    return sequence_++;
+  }
+  // Somebody is to be told when all of this instant has happened, before what was posted last.
+  void ask_for_end() { end_asked_ = true; }
+  void end_told() { end_asked_ = false; }
+  [[nodiscard]] bool end_is_awaited() const { return end_asked_ || !last_.empty(); }
+  // f(event) for all that was posted last, in the order of their indices, whatever the order in which they were posted.
+  template <class F>
+  void take_last(F f) {
+    taken_.swap(last_);
+    last_.clear();
+    std::sort(taken_.begin(), taken_.end(), [](const Event& a, const Event& b) { return a.index < b.index; });
+    for (const Event& e : taken_) f(e);
   }
   // That of the event which is posted next: whoever posts it knows it again by that.
   [[nodiscard]] std::uint64_t next_sequence() const { return sequence_; }
@@ -66,6 +85,8 @@ class Agenda {
   Instant now_;
   std::uint64_t sequence_ = 0;
   network::EventQueue<EventKind> events_;
+  std::vector<Event> last_, taken_;  // of this instant
+  bool end_asked_ = false;
   std::optional<Error> error_;
 };
 

@@ -2,7 +2,8 @@
 //
 // Everything of an instant comes before the network shares its links anew, once; the new shares may end flows at this
 // very instant. What is due at one instant comes in the order in which it was posted (sequence numbers, which events and
-// ends of flows share).
+// ends of flows share). When nothing of it is left, who waited for that goes on (Agenda::post_last, ask_for_end), at this
+// instant still: so what depends on all that comes at an instant does not depend on the order in which it comes.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,11 @@
 namespace weft::replay {
 
 enum class Next : std::uint8_t {
-  kEvent,    // agenda.take()
-  kFlowEnd,  // network.finish_top()
-  kNothing,  // all is over
-  kTooLate   // later than a clock can tell
+  kEvent,        // agenda.take()
+  kFlowEnd,      // network.finish_top()
+  kInstantOver,  // all else of this instant has happened, and somebody waits for that
+  kNothing,      // all is over
+  kTooLate       // later than a clock can tell
 };
 
 // More is due at this instant, whatever it is.
@@ -38,6 +40,8 @@ template <class Looks>
       network.settle(agenda.now(), agenda.sequence());
       continue;
     }
+    if (agenda.end_is_awaited() && next != agenda.now()) [[unlikely]]
+      return Next::kInstantOver;
     if (next.past_the_end()) [[unlikely]]
       return next == Instant::never() ? Next::kNothing : Next::kTooLate;
     if (audit != nullptr && next != agenda.now()) audit->moved(agenda.now(), next);

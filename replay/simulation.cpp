@@ -32,7 +32,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
       devices_(ranks_.count(), waits_, hindsight_, agenda_),
       copies_(std::move(copies), messages_, router_, network_, waits_, hindsight_, agenda_),
-      probes_(messages_, matcher_, ranks_, causes_, hindsight_, agenda_),
+      probes_(messages_, matcher_, ranks_, causes_, hindsight_, network_, agenda_),
       // Raw messages can be seen before they are there; timelines want every operation.
       run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,
                  !cost_.known_at_once() && !options.on_op && options.join_computations),
@@ -67,7 +67,10 @@ void Simulation::run_rank(std::uint32_t r) {
     const traces::Op* const op = k.program.here(k.pc);
     if (k.stage == Stage::kFresh) {
       k.op_start = agenda_.now();
-      if (run_ahead_.enabled() && traces::is_compute(op->kind) && run_ahead_.begin(r, agenda_.now())) return;
+      if (run_ahead_.enabled() && traces::is_compute(op->kind) && run_ahead_.begin(r, agenda_.now())) {
+        if (transfers_.undecided(r)) transfers_.may_be_seen(r);
+        return;
+      }
     }
     const Step step = operations_.run(r, k, *op);
     if (step == Step::kBlocked) {
@@ -111,13 +114,13 @@ bool Simulation::handle(const Agenda::Event& e) {
       transfers_.arrive(e.index);
       break;
     case EventKind::kProbeWake:
-      probes_.poke(e.index);
+      transfers_.may_be_seen(e.index);
       break;
     case EventKind::kActivityTimer:
       collectives_.overheads_over(e.index);
       break;
     case EventKind::kRunEnd:
-      return run_ahead_.end(e.index, e.sequence, due_now(agenda_, network_));
+      return run_ahead_.end(e.index, e.sequence, due_now(agenda_, network_) || matcher_.undecided(e.index));
     case EventKind::kLaunchEnd:
       devices_.ended(e.index);
       break;
@@ -131,6 +134,15 @@ bool Simulation::handle(const Agenda::Event& e) {
 void Simulation::flow_over(std::uint32_t owner) {
   if (copies_.any() && copies_.has(owner)) return copies_.arrive(owner);
   transfers_.arrive(owner);
+}
+
+// All else of this instant has happened: first receives and probes choose among what came, then polls and cancels look.
+void Simulation::instant_over() {
+  if (transfers_.instant_over()) return;
+  agenda_.take_last([this](const Agenda::Event& e) {
+    ++event_count_;
+    if (handle(e)) last_ = agenda_.now();
+  });
 }
 
 namespace {
@@ -192,6 +204,10 @@ Result<ReplayResult> Simulation::run() {
     if (agenda_.failed()) return agenda_.take_error();
     const Next next = next_of(agenda_, network_, clock_audit_, looks);
     if (next == Next::kNothing) return collect();
+    if (next == Next::kInstantOver) {
+      instant_over();
+      continue;
+    }
     if (next == Next::kTooLate)
       return bad_input({}, kPastTheEnd, next_in_words(), "a run shorter than 106 days");
     ++event_count_;

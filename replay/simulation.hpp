@@ -68,6 +68,7 @@ class Simulation {
   void run_rank(std::uint32_t r);
   bool handle(const Agenda::Event& e);
   void flow_over(std::uint32_t owner);
+  void instant_over();
   void prefetch_next();
   void report_progress();
   [[nodiscard]] std::string next_in_words() const;

@@ -220,6 +220,12 @@ bool DirectReplay::run_shared() {
       case Next::kFlowEnd:
         arrive_here(network_.finish_here(agenda_.now()), agenda_.now());
         break;
+      case Next::kInstantOver:
+        agenda_.take_last([this](const Agenda::Event& e) {
+          handle(e);
+          ++events_;
+        });
+        continue;
       case Next::kNothing:
         return true;
       case Next::kTooLate:

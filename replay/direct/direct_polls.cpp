@@ -39,10 +39,16 @@ bool DirectReplay::finds(std::uint32_t r, const Op& op, Instant since) {
   return i != kNone && poll_sees(messages_[i], seen_from(i), agenda_.now(), since);
 }
 
+bool DirectReplay::may_come(std::uint32_t r, const Op& op) {
+  if (!network_.dirty()) return false;
+  const std::uint32_t i = probed(r, op);
+  return i != kNone && seen_from(i) == Instant::never();
+}
+
 // Not yet, but perhaps when what else is due at this instant has happened: if a flow that ends now is that of the message. When
 // others than those of flows come is known ahead.
 bool DirectReplay::may_come_now(std::uint32_t r, const Op& op, Instant since) {
-  if (network_.next_time() != agenda_.now()) return false;
+  if (network_.next_time() != agenda_.now() && !network_.dirty()) return false;
   const std::uint32_t i = probed(r, op);
   return i != kNone && messages_[i].posted < since && seen_from(i) == Instant::never();
 }
@@ -128,7 +134,7 @@ Step DirectReplay::missed_poll(std::uint32_t r, Rank& k, Lane& l, const Op& op) 
   if (!in_step(r, l)) return Step::kBlocked;
   if (!finds(r, op, k.since)) {
     if (!may_come_now(r, op, k.since)) return Step::kDone;
-    agenda_.post(agenda_.now(), EventKind::kRankTimer, r);
+    agenda_.post_last(EventKind::kRankTimer, r);
     return Step::kBlocked;
   }
   note_found(r, op);

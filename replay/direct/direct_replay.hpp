@@ -187,6 +187,7 @@ class DirectReplay final : private PollView {
   // ---- Polls (direct_polls.cpp).
   [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override;
   [[nodiscard]] bool finds(std::uint32_t r, const traces::Op& op, Instant since) override;
+  [[nodiscard]] bool may_come(std::uint32_t r, const traces::Op& op) override;
   [[nodiscard]] bool may_come_now(std::uint32_t r, const traces::Op& op, Instant since);
   void note_found(std::uint32_t r, const traces::Op& op);
   [[nodiscard]] Instant seen_from(std::uint32_t i);

@@ -1,5 +1,8 @@
 #include "replay/messages/matcher.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "replay/messages/linked_rows.hpp"
 #include "traces/op.hpp"
 
@@ -54,18 +57,33 @@ void Matcher::unlink_from_receiver(std::uint32_t r) {
   if (a.any_head == kNone) a.any_indexed = false;
 }
 
-void Matcher::unlink_message(std::uint32_t i) {
+void Matcher::unlink_receive(Channel& c, std::uint32_t r) {
+  if (receives()[r].source == kAnySource)
+    unlink_from_receiver(r);
+  else
+    queues_.remove_receive(c, r);
+}
+
+void Matcher::leave_channel(std::uint32_t i) {
   Message& m = messages_[i];
   queues_.remove_message(channel(m), i);
-  Receiver& a = receivers_[m.dst];
-  unlink<&Message::all_next, &Message::all_prev>(messages_, a.msg_head, a.msg_tail, i);
-  if (a.msgs_indexed) {
-    any_msg_index_.remove(any_key(m.dst, m.context, m.tag), i);
-    any_tag_index_.remove(any_key(m.dst, m.context, kAnyTag), i);
-    if (a.msg_head == kNone) a.msgs_indexed = false;
-  }
   m.state &= static_cast<std::uint8_t>(~kQueued);
   --unexpected_;
+}
+
+void Matcher::unlink_message(std::uint32_t i) {
+  leave_channel(i);
+  const Message& m = messages_[i];
+  if (m.all_prev == kUndecided) {
+    undecided_[m.all_next] = kNone;
+    return;
+  }
+  Receiver& a = receivers_[m.dst];
+  unlink<&Message::all_next, &Message::all_prev>(messages_, a.msg_head, a.msg_tail, i);
+  if (!a.msgs_indexed) return;
+  any_msg_index_.remove(any_key(m.dst, m.context, m.tag), i);
+  any_tag_index_.remove(any_key(m.dst, m.context, kAnyTag), i);
+  if (a.msg_head == kNone) a.msgs_indexed = false;
 }
 
 bool Matcher::withdraw(std::uint32_t r, std::uint32_t rank, Target target) {
@@ -100,26 +118,53 @@ std::uint32_t Matcher::first_any(std::uint32_t rank, std::uint32_t context, std:
                          any_recv_index_.first(any_key(rank, context, kAnyTag)));
 }
 
-// It is the message's turn: to a receive that was posted, or into the queues.
+// It is the message's turn: to a receive that was posted and certainly takes it, or into the queues.
 std::uint32_t Matcher::hand_over(Channel& c, std::uint32_t message) {
   Message& m = messages_[message];
-  const std::uint32_t exact = queues_.first_receive(c, m.tag);
-  const std::uint32_t any = receivers_[m.dst].any_head == kNone ? kNone : first_any(m.dst, m.context, m.tag);
-  const std::uint32_t r = queues_.earlier(exact, any);
-  if (r != kNone) {
-    if (r == exact)
-      queues_.remove_receive(c, r);
-    else
-      unlink_from_receiver(r);
+  Receiver& a = receivers_[m.dst];
+  const std::uint32_t r = receive_for(c, m);
+  // Not from any source, and no message before it that waits for a decision and may need the receive.
+  if (r != kNone && receives()[r].source != kAnySource &&
+      (!a.undecided || queues_.first_message(c, receives()[r].tag) == kNone)) {
+    queues_.remove_receive(c, r);
     m.state |= kMatched;
     return r;
   }
   queues_.append_message(c, message);
-  Receiver& a = receivers_[m.dst];
-  link_last<&Message::all_next, &Message::all_prev>(messages_, a.msg_head, a.msg_tail, message);
-  if (a.msgs_indexed) index_any(message);
+  m.all_prev = kUndecided;
+  m.all_next = static_cast<std::uint32_t>(undecided_.size());
+  if (!std::exchange(a.undecided, true)) undecided_of_.push_back(m.dst);
+  undecided_.push_back(message);
   m.state |= kQueued;
   ++unexpected_;
+  return kNone;
+}
+
+// By receiver, then as a receive from any source sees them.
+void Matcher::put_in_order() {
+  std::erase(undecided_, kNone);
+  if (undecided_.size() <= 1) return;
+  std::stable_sort(undecided_.begin(), undecided_.end(), [this](std::uint32_t i, std::uint32_t j) {
+    const Message &a = messages_[i], &b = messages_[j];
+    if (a.dst != b.dst) return a.dst < b.dst;
+    return a.posted != b.posted ? a.posted < b.posted : a.src < b.src;
+  });
+}
+
+// All of its instant came: the receive that takes it (removed from its queue, row still live), or kNone: it is unexpected.
+std::uint32_t Matcher::settle(std::uint32_t i) {
+  Message& m = messages_[i];
+  Channel& c = channel(m);
+  const std::uint32_t r = receive_for(c, m);
+  if (r != kNone) {
+    unlink_receive(c, r);
+    leave_channel(i);
+    m.state |= kMatched;
+    return r;
+  }
+  Receiver& a = receivers_[m.dst];
+  link_last<&Message::all_next, &Message::all_prev>(messages_, a.msg_head, a.msg_tail, i);
+  if (a.msgs_indexed) index_any(i);
   return kNone;
 }
 
@@ -168,7 +213,10 @@ std::uint32_t Matcher::post(std::uint32_t recv) {
   const bool any = r.source == kAnySource;
   Channel* const c = any ? nullptr : &queues_.find(static_cast<std::uint32_t>(r.source), r.rank, r.context);
   const std::uint32_t m = any ? first_message(r.rank, r.context, r.tag) : queues_.first_message(*c, r.tag);
-  if (m != kNone) {
+  // What is undecided may be for a receive that was posted before.
+  const bool certain =
+      m != kNone && (messages_[m].all_prev != kUndecided || receive_for(*c, messages_[m]) == kNone);
+  if (certain) {
     unlink_message(m);
     messages_[m].state |= kMatched;
     return m;

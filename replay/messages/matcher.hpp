@@ -5,9 +5,14 @@
 //  1. Messages of a channel match in the order of their sends. One whose envelope comes before that of an earlier
 //     send waits here, in flight for everybody else, until all earlier ones were delivered.
 //  2. A message matches the earliest posted receive that accepts it; a receive takes the earliest delivered
-//     message that it accepts. Wildcard source and tag take part in both orders.
+//     message that it accepts. Wildcard source and tag take part in both orders. Of messages that are delivered at one
+//     instant the one that was sent first comes first, of those sent at once the one of the lower rank.
 //  3. Queues hang off the channel (channel_queues.hpp), so what an exact match costs does not depend on what else is pending;
 //     receives from any source and all unexpected messages of a rank hang off the rank, and are indexed by tag likewise.
+//  4. No match depends on the order in which the messages of an instant are delivered. What certainly belongs together
+//     meets at once: a receive from one source and a message that are each other's first choice. Where a receive from any
+//     source stands before, the message is *undecided* until decide(), when all of the instant have been delivered. So no posted
+//     receive accepts a queued message that is decided.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +40,7 @@ class Matcher {
   struct Turn {
     std::uint32_t message = kNone;  // delivered now; kNone: an earlier one of its channel is still under way
     std::uint32_t recv = kNone;  // the posted receive that takes it (removed from its queue, row still live);
-                                 // kNone: it was queued as unexpected
+                                 // kNone: it was queued, undecided
     bool more = false;           // ask next_in_order(): another may have waited for this one
   };
   // The envelope of a message that was sent() is there.
@@ -45,6 +50,21 @@ class Matcher {
   // A message that was not sent() is there, whatever is under way (raw modes). Returns Turn::recv.
   [[nodiscard]] std::uint32_t deliver(std::uint32_t message) {
     return hand_over(channel(messages_[message]), message);
+  }
+  // Messages came for that rank of which decide() is to say who takes them.
+  [[nodiscard]] bool undecided(std::uint32_t rank) const { return receivers_[rank].undecided; }
+  // All messages of an instant were delivered: those that are undecided take their receives, match(message, receive), or
+  // are unexpected. False: there were none. O(n log n) for n of them. `match` delivers none.
+  template <class Match>
+  bool decide(Match match) {
+    if (undecided_.empty()) return false;
+    for (const std::uint32_t r : undecided_of_) receivers_[r].undecided = false;
+    undecided_of_.clear();
+    put_in_order();
+    for (const std::uint32_t i : undecided_)
+      if (const std::uint32_t r = settle(i); r != kNone) match(i, r);
+    undecided_.clear();
+    return true;
   }
   // A receive is posted. Returns the unexpected message that it takes (unqueued), or kNone: then it is
   // queued.
@@ -87,10 +107,24 @@ class Matcher {
     std::uint32_t any_head = kNone, any_tail = kNone;  // receives from any source
     std::uint32_t msg_head = kNone, msg_tail = kNone;  // all unexpected messages
     bool any_indexed = false, msgs_indexed = false;
+    bool undecided = false;  // some message is, maybe
   };
+  // Message::all_prev of what is undecided: it is in the queue of its channel, not yet in that of its receiver, and all_next says
+  // where in undecided_.
+  static constexpr std::uint32_t kUndecided = kNone - 1;
   Channel& channel(const Message& m) { return queues_.find(m.src, m.dst, m.context); }
   Turn take_turn(Channel& c, std::uint32_t message);
   [[nodiscard]] std::uint32_t hand_over(Channel& c, std::uint32_t message);
+  // The earliest posted receive that takes message m; it stays.
+  [[nodiscard]] std::uint32_t receive_for(Channel& c, const Message& m) {
+    const std::uint32_t any =
+        receivers_[m.dst].any_head == kNone ? kNone : first_any(m.dst, m.context, m.tag);
+    return queues_.earlier(queues_.first_receive(c, m.tag), any);
+  }
+  void unlink_receive(Channel& c, std::uint32_t r);
+  void put_in_order();
+  [[nodiscard]] std::uint32_t settle(std::uint32_t message);
+  void leave_channel(std::uint32_t m);
   void unlink_message(std::uint32_t m);
   void unlink_from_receiver(std::uint32_t r);
   [[nodiscard]] std::uint32_t first_message(std::uint32_t rank, std::uint32_t context, std::int32_t tag);
@@ -104,6 +138,8 @@ class Matcher {
   Pool<Message>& messages_;
   ChannelQueues<Channel, PostedRecv> queues_;
   std::vector<Receiver> receivers_;
+  std::vector<std::uint32_t> undecided_;     // messages; kNone where a receive took one meanwhile
+  std::vector<std::uint32_t> undecided_of_;  // receivers
   std::size_t unexpected_ = 0;
   std::uint64_t next_sequence_ = 0;
   // Of a receiver's queues that are indexed: receives from any source by their tag; messages by theirs, and whatever the tag.

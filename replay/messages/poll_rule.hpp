@@ -5,7 +5,7 @@
 //                        before what the rank did last began (Rank::since), else by the next poll
 //
 // Decided by instants alone, never by what was looked at first: of a message that was sent before, all that makes it seen at an
-// instant is known when everything due then has happened (due_now() in event_loop.hpp), and a poll waits for that.
+// instant is known when all else of the instant has happened, and a poll waits for that (Agenda::post_last).
 // Complexity: O(1).
 #pragma once
 

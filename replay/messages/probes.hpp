@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "network/network.hpp"
 #include "replay/agenda.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
@@ -23,17 +24,23 @@ class Probes final : public PollView {
  public:
   // All outlive it.
   Probes(Pool<Message>& messages, Matcher& matcher, Ranks& ranks, CauseBook& causes, Hindsight& hindsight,
-         Agenda& agenda)
+         const network::Network& network, Agenda& agenda)
       : messages_(messages),
         matcher_(matcher),
         ranks_(ranks),
         causes_(causes),
         hindsight_(hindsight),
+        network_(network),
         agenda_(agenda) {}
 
   [[nodiscard]] bool hits(std::uint32_t r, const traces::Op& op) override { return find(r, op) != kNone; }
   [[nodiscard]] bool finds(std::uint32_t r, const traces::Op& op, Instant since) override {
     return find_now(r, op, since) != kNone;
+  }
+  [[nodiscard]] bool may_come(std::uint32_t r, const traces::Op& op) override {
+    if (op.peer < 0 || !(network_.dirty() || ranks_.any_ready())) return false;
+    const std::uint32_t i = matcher_.peek(r, op.comm.index(), op.peer, op.tag);
+    return i != kNone && seen_from(messages_[i]) == Instant::never();
   }
   // For a poll of the program itself. A rank that polls after it computed is in a phase in which all compute and
   // nobody waits in a call for this message: what it finds travels while the cores beside it compute (Found::kAtPoll).
@@ -68,6 +75,7 @@ class Probes final : public PollView {
   Ranks& ranks_;
   CauseBook& causes_;
   Hindsight& hindsight_;
+  const network::Network& network_;
   Agenda& agenda_;
 };
 

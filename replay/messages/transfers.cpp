@@ -64,16 +64,25 @@ void Transfers::envelope_arrived(std::uint32_t i) {
   }
 }
 
-// A rank that looks for a message may find one now.
-void Transfers::may_be_seen(std::uint32_t receiver) {
-  if (ranks_[receiver].state == RankState::kProbing) probes_.poke(receiver);
-  if (ranks_[receiver].state == RankState::kRunning) run_ahead_.poke(receiver);
+bool Transfers::instant_over() {
+  agenda_.end_told();
+  const bool came = matcher_.decide([this](std::uint32_t i, std::uint32_t r) { match(i, r, false); });
+  const bool looks = !lookers_.empty();
+  std::sort(lookers_.begin(), lookers_.end());
+  lookers_.erase(std::unique(lookers_.begin(), lookers_.end()), lookers_.end());
+  for (const std::uint32_t r : lookers_) {
+    if (ranks_[r].state == RankState::kProbing) probes_.poke(r);
+    if (ranks_[r].state == RankState::kRunning) run_ahead_.poke(r);
+  }
+  lookers_.clear();
+  return came || looks;
 }
 
 // Message i had its turn: receive `r` takes it, or none does yet.
 void Transfers::delivered(std::uint32_t i, std::uint32_t r) {
   if (r != kNone) return match(i, r, false);
   messages_[i].matched = agenda_.now();
+  agenda_.ask_for_end();
   may_be_seen(messages_[i].dst);
 }
 

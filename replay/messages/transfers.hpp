@@ -91,6 +91,19 @@ class Transfers {
   // All data have come.
   void arrive(std::uint32_t i);
 
+  // Rank r looks for a message and may find one now: when all of this instant has happened.
+  void may_be_seen(std::uint32_t r) {
+    const RankState s = ranks_[r].state;
+    if (s != RankState::kProbing && !(s == RankState::kRunning && run_ahead_.polls(r))) return;
+    lookers_.push_back(r);
+    agenda_.ask_for_end();
+  }
+  // Receives of rank r may yet take messages that came at this instant: probes and polls see neither before that is decided.
+  [[nodiscard]] bool undecided(std::uint32_t r) const { return matcher_.undecided(r); }
+  // All else of this instant has happened: what came at it meets its receives, and who looks for a message may find it.
+  // False: there is none of either.
+  bool instant_over();
+
   // Messages longer than the receive that took them.
   [[nodiscard]] std::uint64_t truncated() const { return truncated_; }
 
@@ -108,7 +121,6 @@ class Transfers {
   // For ReplayOptions::on_match: receive `r` is posted by the operation that its rank is at; message m belongs to it.
   void note_posted(std::uint32_t r, std::uint32_t rank);
   void show_match(const Message& m, std::uint32_t r);
-  void may_be_seen(std::uint32_t receiver);
   // A side of message i is over; `m`: that message, or null if nobody can have waited for it.
   void tell(std::uint32_t i, std::uint32_t rank, Target t, std::int64_t bytes, const Message* m,
             bool sender) {
@@ -137,6 +149,7 @@ class Transfers {
   Agenda& agenda_;
   bool look_ahead_;  // hints to the processor pay
   std::uint64_t truncated_ = 0;
+  std::vector<std::uint32_t> lookers_;  // ranks that may find a message at this instant
   MatchAudit* audit_ = nullptr;
   std::vector<std::uint64_t> posted_by_;  // operations, by receive; only where on_match asks
 };

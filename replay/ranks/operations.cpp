@@ -213,8 +213,9 @@ Step Operations::request_free(std::uint32_t r, Rank& k, const Op& op) {
 Step Operations::cancel(std::uint32_t r, Rank& k, const Op& op) {
   if (k.requests.is_launched(op.request)) return not_for_launched(r, op, op.request);
   hindsight_.depends_on_time();
-  if (k.requests.is_active(op.request) && k.requests.is_receive(op.request) &&
-      transfers_.withdraw(k.requests.row(op.request), r, Target{op.request}))
+  if (!k.requests.is_active(op.request) || !k.requests.is_receive(op.request)) return Step::kDone;
+  if (k.stage != Stage::kLooks) return look_last(r, k);  // the message may come at this very instant
+  if (transfers_.withdraw(k.requests.row(op.request), r, Target{op.request}))
     k.requests.complete(op.request, Requests::kNoMessage);
   return Step::kDone;
 }
@@ -291,10 +292,15 @@ Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kRecv;
   if (op.peer == kProcNull) return Step::kDone;
   hindsight_.depends_on_time();
-  if (probes_.probe_finds(r, op)) return Step::kDone;
+  // Which message it is, and whether a receive takes it, is known when all that comes at this instant has come.
+  const bool later = k.stage != Stage::kWaiting && (op.peer < 0 || transfers_.undecided(r));
+  if (!later && probes_.probe_finds(r, op)) return Step::kDone;
   k.stage = Stage::kWaiting;
   k.state = RankState::kProbing;
-  probes_.poke(r);
+  if (later)
+    transfers_.may_be_seen(r);
+  else
+    probes_.poke(r);
   return Step::kBlocked;
 }
 
@@ -319,11 +325,13 @@ Step Operations::missed_poll(std::uint32_t r, Rank& k, const Op& op) {
   if (!hit) return Step::kDone;  // a run of polls that never hit
   hindsight_.depends_on_time();
   if (body_ran(k, *hit)) return Step::kDone;
+  const bool last = k.stage == Stage::kLooks;
+  // Which message it is, and whether a receive takes it, is known when all that comes at this instant has come.
+  if (!last && (op.peer < 0 || transfers_.undecided(r))) return look_last(r, k);
   if (!probes_.poll_finds(r, op)) {
-    // What else is due at this instant may be the message: that comes first.
-    if (k.stage == Stage::kLooks || !due_now(agenda_, network_)) return Step::kDone;
-    k.part = Part::kRecv;
-    return pass(r, k, kNoTime, Stage::kLooks);
+    // So is whether what else is due at this instant is the message.
+    if (last || !(due_now(agenda_, network_) || probes_.may_come(r, op))) return Step::kDone;
+    return look_last(r, k);
   }
   const std::uint64_t poll = k.pc;
   const auto taken = take_detour(k, *hit);

@@ -126,6 +126,13 @@ class Operations {
     agenda_.post_in_turn(d, EventKind::kRankTimer, r);
     return Step::kBlocked;
   }
+  // The operation goes on when all else of this instant has happened.
+  Step look_last(std::uint32_t r, Rank& k) {
+    k.part = Part::kRecv;
+    k.stage = Stage::kLooks;
+    agenda_.post_last(EventKind::kRankTimer, r);
+    return Step::kBlocked;
+  }
   Step bad(std::uint32_t r, std::string_view what);
   Step in_use(std::uint32_t r, const Op& op);
   Step not_for_launched(std::uint32_t r, const Op& op, std::int64_t slot);

@@ -18,7 +18,7 @@ namespace weft::replay {
 enum class Stage : std::uint8_t {
   kFresh,         // not begun
   kOverheadPaid,  // send overhead is over, the message leaves now
-  kLooks,         // a poll: all else that is due at its instant has happened
+  kLooks,         // a poll or a cancel: all else that comes at its instant has happened
   kWaiting,       // completions are awaited; receive overheads may follow
   kFinishing,     // nothing is left but to go on
 };

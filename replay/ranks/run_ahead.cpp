@@ -256,9 +256,9 @@ bool RunAhead::end(std::uint32_t r, std::uint64_t sequence, bool more) {
   Run& run = runs_[r];
   if (ranks_[r].state != RankState::kRunning || run.sequence != sequence) return false;
   if (run.poll != kNoPoll) {
-    if (more && !std::exchange(run.came_up, true)) {
-      run.sequence = agenda_.next_sequence();
-      agenda_.post(agenda_.now(), EventKind::kRunEnd, r);
+    if (!run.came_up && (more || probes_.may_come(r, **ranks_[r].program.at(run.poll)))) {
+      run.came_up = true;
+      run.sequence = agenda_.post_last(EventKind::kRunEnd, r);
       return false;
     }
     poke(r);

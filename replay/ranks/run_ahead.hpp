@@ -55,8 +55,10 @@ class RunAhead {
   // there are not two of them. REQUIRES: that one is a computation, and is fresh; `start` is not in the past.
   [[nodiscard]] bool begin(std::uint32_t r, Instant start);
   // The event of that sequence number came up. True: the run is over, and the rank ready; false: it was cut short meanwhile, or
-  // comes up once more at this instant, after what else is due, if `more`: that may be the message that its last poll finds.
+  // comes up once more at this instant, after all else, if `more` is due: that may be the message that its last poll finds.
   bool end(std::uint32_t r, std::uint64_t sequence, bool more);
+  // Its run polls for a message. REQUIRES: the rank is in a run.
+  [[nodiscard]] bool polls(std::uint32_t r) const { return runs_[r].poll != kNoPoll; }
   // The poll of the rank's run that a message may cut short; null: none does.
   [[nodiscard]] const traces::Op* poll_of(std::uint32_t r) {
     return runs_[r].poll == kNoPoll ? nullptr : *ranks_[r].program.at(runs_[r].poll);

@@ -13,6 +13,7 @@
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
 #include "tests/replay/microseconds.hpp"
+#include "tests/replay/tie_ways.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/support/seed.hpp"
 
@@ -41,8 +42,6 @@ void hit(MemoryTrace& t, std::uint32_t r, std::int32_t from, std::int32_t tag, s
          std::int64_t bytes) {
   t.add(r, poll(from, tag, 1, true), {0, body, std::max(from, 0), tag, bytes});
 }
-
-Duration us(std::int64_t n) { return Duration(n * kMicro); }
 
 // ---- Random programs. Each step could happen before the next one, so none deadlocks, wherever polls find their messages.
 class TieProgram {
@@ -181,81 +180,15 @@ class TieProgram {
   bool any_source_;  // of polls: replayed by events
 };
 
-struct Setting {
-  topology::Platform platform;
-  std::vector<HostId> hosts;
-  ReplayOptions options;
-};
-
-Setting setting(Rng& rng, std::uint32_t ranks) {
-  const auto micros = [&](std::uint64_t most) { return us(static_cast<std::int64_t>(rng.below(most))); };
-  constexpr std::array kNetworks{"crossbar:n=6,bw=1GB/s,lat=0", "crossbar:n=6,bw=1GB/s,lat=0",
-                                 "crossbar:n=6,bw=1GB/s,lat=500ns", "torus:dims=6,bw=1GB/s,lat=0",
-                                 "torus:dims=6,bw=1GB/s,lat=1us"};
-  Setting s{topology::load_platform(kNetworks[rng.below(kNetworks.size())]).value(), {}, {}};
-  constexpr std::array<std::int64_t, 4> kLimits{0, 1000, 2000, 65536};
-  s.platform.mpi.eager_limit = Bytes(kLimits[rng.below(kLimits.size())]);
-  if (rng.below(3) == 0) s.platform.mpi.send_overhead = micros(2);
-  if (rng.below(3) == 0) s.platform.mpi.recv_overhead = micros(3);
-  if (rng.below(3) == 0) s.platform.mpi.iprobe_cost = micros(2);
-  if (rng.below(3) == 0) s.platform.mpi.test_cost = micros(2);
-  s.platform.mpi.local_latency = micros(2);
-  if (rng.below(2) == 0) s.platform.mpi.local_bandwidth = 1e9;
-  const std::uint64_t on_a_host = 1 + rng.below(3);
-  for (std::uint32_t r = 0; r < ranks; ++r) s.hosts.emplace_back(static_cast<std::uint32_t>(r / on_a_host));
-  constexpr std::array kModes{RawMode::kOff, RawMode::kOff, RawMode::kEager, RawMode::kDetached,
-                              RawMode::kRendezvous};
-  s.options.raw = kModes[rng.below(kModes.size())];
-  if (rng.below(4) == 0) s.options.model = "contention-free";
-  return s;
-}
-
-std::vector<Duration> times_of(const RankTimes& t) {
-  return {t.finish, t.compute, t.send, t.recv, t.wait, t.collective};
-}
-
-// Ways to replay one program, by who looks at it or what is switched off.
-struct Way {
-  const char* what;
-  void (*change)(ReplayOptions&);
-};
-constexpr std::array kWays{
-    Way{"plain", [](ReplayOptions&) {}},
-    Way{"by events", [](ReplayOptions& o) { o.ranks_ahead = false; }},
-    Way{"every operation seen",
-        [](ReplayOptions& o) { o.on_op = [](RankId, std::uint64_t, SimTime, SimTime) {}; }},
-    Way{"an operation at a time", [](ReplayOptions& o) { o.join_computations = false; }},
-    Way{"by events, an operation at a time",
-        [](ReplayOptions& o) { o.ranks_ahead = o.join_computations = false; }},
-    Way{"critical path", [](ReplayOptions& o) { o.critical_path = true; }},
-    Way{"wait states", [](ReplayOptions& o) { o.wait_states = true; }},
-};
-
 TEST(PollTies, AreDecidedAlikeInAllWays) {
   std::uint64_t ahead = 0, finished = 0;
   for (const std::uint64_t seed : support::seeds_to(support::number_in("WEFT_SEEDS").value_or(400))) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     TieProgram program(seed);
     const Setting s = setting(program.rng(), program.trace().header().ranks);
-    const auto replayed_by = [&](const Way& way) {
-      ReplayOptions o = s.options;
-      way.change(o);
-      program.trace().rewind();
-      auto r = replay(program.trace(), s.platform, s.hosts, o);
-      EXPECT_TRUE(r) << (r ? "" : r.error().message());
-      return r ? std::move(r).value() : ReplayResult{};
-    };
-    const ReplayResult plain = replayed_by(kWays[0]);
+    const ReplayResult plain = expect_alike(program.trace(), s);
     ahead += plain.way != ReplayWay::kEvents ? 1 : 0;
     finished += plain.finished ? 1 : 0;
-    for (const Way& way : kWays) {
-      const ReplayResult r = replayed_by(way);
-      EXPECT_EQ(r.finished, plain.finished) << way.what;
-      EXPECT_EQ(r.fingerprint, plain.fingerprint) << way.what;
-      ASSERT_EQ(r.ranks.size(), plain.ranks.size()) << way.what;
-      for (std::size_t k = 0; k < r.ranks.size(); ++k)
-        EXPECT_EQ(times_of(r.ranks[k]), times_of(plain.ranks[k])) << way.what << ", rank " << k;
-    }
     if (::testing::Test::HasFailure()) return;
   }
   if (!support::number_in("WEFT_SEED")) {

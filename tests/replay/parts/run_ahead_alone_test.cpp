@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "network/network.hpp"
+#include "network/sharing.hpp"
 #include "replay/messages/probes.hpp"
 #include "tests/replay/parts/bare_replay.hpp"
 
@@ -16,6 +18,7 @@ using traces::OpKind;
 constexpr Duration kPoll{700}, kWork{10'000};
 
 struct World : BareMessages {
+  network::Network network;
   Probes probes;
   RunAhead runs;
 
@@ -26,7 +29,8 @@ struct World : BareMessages {
   }
   explicit World(MemoryTrace t)
       : BareMessages(std::move(t), polled()),
-        probes(messages, matcher, ranks, causes, hindsight, agenda),
+        network(platform.fabric.links().capacity, *network::make_model("", platform.fabric)),
+        probes(messages, matcher, ranks, causes, hindsight, network, agenda),
         runs(ranks, compute, probes, causes, agenda, cost, true) {
     EXPECT_TRUE(ranks[1].program.at(0));  // reads the block
     while (ranks.any_ready()) (void)ranks.take_ready();
