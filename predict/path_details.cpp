@@ -113,7 +113,10 @@ class Rivals {
       const PathSegment& s = segments[i];
       if (!s.held_by.valid() || part(s, PathPart::kContention) <= Duration(0)) continue;
       any_ = true;
-      for (const LinkId l : links_of(s.rank, s.receiver)) on_link_[l.index()].push_back(i);
+      if (s.copy)
+        on_link_[s.held_by.index()].push_back(i);
+      else
+        for (const LinkId l : links_of(s.rank, s.receiver)) on_link_[l.index()].push_back(i);
     }
   }
   [[nodiscard]] bool any() const { return any_; }

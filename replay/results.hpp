@@ -126,18 +126,22 @@ struct PathSegment {
   std::uint64_t op = 0;     // own time: the first operation
   std::uint64_t bytes = 0;  // of a message
   LinkId held_by;           // the link that held the message back last, if one did
+  bool copy =
+      false;  // a copy over links between a rank's accelerator and its host, told as a message of the rank to itself
   [[nodiscard]] bool is_message() const { return receiver.valid(); }
 };
 
 struct PathResult {
   bool known = false;
-  PathParts parts{};                         // add up to the makespan
-  std::vector<PathSegment> segments;         // from 0 to the makespan
-  std::uint64_t messages = 0;                // whose data are on it
-  std::uint64_t bytes = 0;                   // of them
-  Duration slept{0};                         // of kCompute: sleep, which no speed changes
-  Duration local{0};                         // of kTransfer: copies within a host, at their own pace
-  std::uint64_t local_bytes = 0;             // of `bytes`
+  PathParts parts{};                  // add up to the makespan
+  std::vector<PathSegment> segments;  // from 0 to the makespan
+  std::uint64_t messages = 0;         // whose data are on it
+  std::uint64_t bytes = 0;            // of them
+  std::uint64_t copies = 0;           // over links between accelerators and hosts
+  std::uint64_t copied = 0;           // bytes of them, the longer way
+  Duration slept{0};                  // of kCompute: sleep, which no speed changes
+  Duration local{0};  // of kTransfer: copies at their own pace, which no faster link makes shorter
+  std::uint64_t local_bytes = 0;             // of `bytes` and `copied`
   [[nodiscard]] Duration computed() const {  // what faster hosts make shorter
     return parts[static_cast<std::size_t>(PathPart::kCompute)] - slept;
   }

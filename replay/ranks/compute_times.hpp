@@ -34,7 +34,9 @@ class ComputeTimes {
     return kernels_.over_links(rows_[r].row, shape);
   }
   [[nodiscard]] LinkCopy link_copy(std::uint32_t r, const traces::KernelShape& shape) const {
-    return kernels_.link_copy(rows_[r].row, shape);
+    LinkCopy copy = kernels_.link_copy(rows_[r].row, shape);
+    copy.before = Elapsed::of_seconds(options_.what_if.compute * copy.before.seconds());
+    return copy;
   }
   // Operation `pc` of rank r, a computation or a sleep. An unknown kernel fails the replay.
   [[nodiscard]] Elapsed of(std::uint32_t r, std::uint64_t pc, const traces::Op& op);

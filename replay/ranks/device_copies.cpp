@@ -20,7 +20,7 @@ void DeviceCopies::launch(std::uint32_t r, const LinkCopy& copy, Target target) 
 
 void DeviceCopies::set_out(std::uint32_t r, const LinkCopy& copy, Target target, bool queued) {
   const std::uint32_t i = copies_.take();
-  copies_[i] = {r, copy.both_ways ? 2u : 1u, queued, copy.cap, target};
+  copies_[i] = {r, copy.both_ways ? 2u : 1u, queued, copy.cap, copy.before, target};
   const auto [device, memory] = ends_[r];
   const bool in = copy.to_device;
   one_way(i, in ? memory : device, in ? device : memory, copy);
@@ -38,30 +38,40 @@ void DeviceCopies::one_way(std::uint32_t copy, HostId from, HostId to, const Lin
   m.context = kContext;
   m.bytes = what.bytes;
   m.all_next = copy;
+  m.posted = agenda_.now();
   m.tag = from == ends_[m.src].memory ? 1 : 0;  // to the accelerator
   agenda_.post_in(what.before + Elapsed(route.latency), EventKind::kCopyStart, i);
 }
 
 void DeviceCopies::start_flow(std::uint32_t i) {
-  const Message& m = messages_[i];
+  Message& m = messages_[i];
+  m.flow_start = agenda_.now();
   if (m.bytes == 0) return arrive(i);
   const Ends& e = ends_[m.src];
   const auto route = m.tag == 1 ? router_.between(e.memory, e.device) : router_.between(e.device, e.memory);
   const double cap = copies_[m.all_next].cap;
-  messages_[i].flow = network_.start(route.links, 1, cap, std::min(route.narrowest, cap), m.bytes, i,
-                                     agenda_.now(), agenda_.sequence(), {m.src, m.src});
+  const double alone = std::min(route.narrowest, cap);
+  m.ideal = Elapsed::of_seconds(static_cast<double>(m.bytes) / alone);
+  m.state = cap < route.narrowest ? kOwnPace : 0;
+  m.flow = network_.start(route.links, 1, cap, alone, m.bytes, i, agenda_.now(), agenda_.sequence(),
+                          {m.src, m.src});
 }
 
 void DeviceCopies::arrive(std::uint32_t i) {
-  const std::uint32_t c = messages_[i].all_next;
+  const Message m = messages_[i];
   messages_[i].context = 0;
   messages_.give(i);
-  Copy& copy = copies_[c];
+  Copy& copy = copies_[m.all_next];
   if (--copy.flows > 0) return;
   const Copy over = copy;
-  copies_.give(c);
+  copies_.give(m.all_next);
   Queue& q = queues_[over.rank];
-  waits_.kernel_over(over.rank, over.target, over.queued ? q.since : q.own_since);
+  std::uint32_t& since = over.queued ? q.since : q.own_since;
+  hindsight_.copied(
+      over.rank, since,
+      {static_cast<std::uint64_t>(m.bytes), over.before, (m.flow_start - m.posted) - over.before, m.ideal,
+       m.state == kOwnPace, m.flow.valid() ? network_.last_held_by() : LinkId()});
+  waits_.kernel_over(over.rank, over.target, since);
   if (!over.queued) return;
   q.busy = !q.waiting.empty();
   if (!q.busy) return;

@@ -52,11 +52,13 @@ class DeviceCopies {
 
  private:
   static constexpr std::uint32_t kContext = 0x7fffffffu;  // no communicator has it
+  static constexpr std::uint8_t kOwnPace = 1;             // Message::state: slower than its links alone
   struct Copy {
     std::uint32_t rank = 0;
     std::uint32_t flows = 0;  // that are not over
     bool queued = false;
     double cap = 0;
+    Elapsed before;
     Target target;
   };
   struct Waiting {
@@ -66,7 +68,8 @@ class DeviceCopies {
   struct Queue {
     bool busy = false;
     std::deque<Waiting> waiting;
-    // Where the rank's critical path stood when its queue was last found empty, and at the copy that it makes itself.
+    // Where the rank's critical path stands at the end of the last copy of its queue, or where that was last found empty, and at the
+    // copy that it makes itself.
     std::uint32_t since = kNone, own_since = kNone;
   };
   void set_out(std::uint32_t r, const LinkCopy& copy, Target target, bool queued);

@@ -172,6 +172,13 @@ void CriticalPath::launched(std::uint32_t rank, std::uint32_t& since) {
 void CriticalPath::woken_by_kernel(std::uint32_t rank, std::uint32_t since) {
   if (!on_) return;
   const std::uint32_t parent = hold(since);
+  // The wait counts as computation, which is booked when the rank goes on.
+  const Elapsed waited = agenda_.now() - ranks_[rank].blocked_since;
+  if (nodes_[parent].end == agenda_.now()) {  // a copy, which has its node
+    go_on(rank, parent);
+    heads_[rank].computed += waited;
+    return;
+  }
   const std::uint32_t node = take();
   Node& n = nodes_[node];
   n.end = agenda_.now();
@@ -182,8 +189,36 @@ void CriticalPath::woken_by_kernel(std::uint32_t rank, std::uint32_t since) {
   n.parent = parent;
   n.holders = 1;
   go_on(rank, node);
-  // The wait counts as computation, which is booked when the rank goes on.
-  heads_[rank].computed += n.end - ranks_[rank].blocked_since;
+  heads_[rank].computed += waited;
+}
+
+void CriticalPath::copied(std::uint32_t rank, std::uint32_t& since, const Copy& copy) {
+  if (!on_) return;
+  const Instant begin = nodes_[since].end;
+  // Takes over the hold of what comes before.
+  const auto follow = [&](Instant end) -> Node& {
+    const std::uint32_t node = take();
+    Node& n = nodes_[node];
+    n.end = end;
+    n.op = ranks_[rank].pc;
+    n.rank = rank;
+    n.region = heads_[rank].region;
+    n.parent = since;
+    n.holders = 1;
+    since = node;
+    return n;
+  };
+  if (copy.before > kNoTime) follow(begin + copy.before).parts[kCompute] = copy.before;
+  Node& n = follow(agenda_.now());
+  n.parts[kLat] = copy.latency;
+  const Elapsed data = (n.end - begin) - copy.before - copy.latency;
+  n.parts[kMove] = std::min(copy.alone, data);
+  n.parts[kShare] = data - n.parts[kMove];
+  n.op = copy.bytes;
+  n.receiver = rank;
+  n.held_by = copy.held_by;
+  n.is_message = n.is_copy = true;
+  n.local = copy.own_pace;
 }
 
 // The exchanges are timed at once, so which member waited for which is not kept: after the last one came, `rank` computes,
@@ -267,8 +302,9 @@ PathResult CriticalPath::path() {
         s.receiver = RankId(n.receiver);
         s.bytes = n.op;
         s.held_by = n.held_by;
-        out.messages += n.is_request ? 0 : 1;
-        out.bytes += n.op;
+        s.copy = n.is_copy;
+        (n.is_copy ? out.copies : out.messages) += n.is_request ? 0 : 1;
+        (n.is_copy ? out.copied : out.bytes) += n.op;
         if (n.local) out.local_bytes += n.op;
         out.trips += n.trips;
         out.hops += n.hops;

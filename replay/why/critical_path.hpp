@@ -74,6 +74,17 @@ class CriticalPath {
   void launched(std::uint32_t rank, std::uint32_t& since);
   void woken_by_kernel(std::uint32_t rank, std::uint32_t since);
 
+  // ---- Copies over links (device_copies.hpp). One of the rank is over now; it began where `since` stands, which stands at its end from
+  // here on.
+  struct Copy {
+    std::uint64_t bytes = 0;
+    Elapsed before, latency;  // that passed before its data left: of its kernel, of its route
+    Elapsed alone;            // what its data take alone
+    bool own_pace = false;    // slower than its links alone
+    LinkId held_by;
+  };
+  void copied(std::uint32_t rank, std::uint32_t& since, const Copy& copy);
+
   // ---- Series of exchanges: all its members are there; `last` came last. Held until series_told().
   [[nodiscard]] std::uint32_t series_begins(std::uint32_t last) {
     return on_ ? hold(cut(last, agenda_.now())) : kNone;
@@ -116,7 +127,8 @@ class CriticalPath {
     std::uint8_t trips = 0;  // request, permission and data of the message, as far as they count
     bool is_message = false;
     bool is_request = false;  // ... of which only the request has come
-    bool local = false;       // a message within a host
+    bool local = false;       // a message within a host, a copy at its own pace
+    bool is_copy = false;     // a message, of an accelerator's copy
   };
   // Where a rank's accounts stood when its newest node ended.
   struct Head {

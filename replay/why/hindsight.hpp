@@ -82,6 +82,10 @@ class Hindsight {
   void woken_by_kernel(std::uint32_t rank, std::uint32_t since) { path_.woken_by_kernel(rank, since); }
   void launched(std::uint32_t rank, std::uint32_t& since) { path_.launched(rank, since); }
 
+  void copied(std::uint32_t rank, std::uint32_t& since, const CriticalPath::Copy& copy) {
+    path_.copied(rank, since, copy);
+  }
+
   // ---- Collectives, as CriticalPath and WaitStates say.
   void run_begins(std::uint32_t run, std::uint32_t rank, const WaitStates::Call& call) {
     if (!any_) return;

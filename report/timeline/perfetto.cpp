@@ -189,8 +189,9 @@ void add_path_track(Writer& out, const Timeline& timeline) {
   if (timeline.path.empty()) return;
   out.describe(kPathTrack, kRoot, "critical path", -1);
   for (const replay::PathSegment& s : timeline.path) {
-    std::string name = s.is_message() ? fmt::format("message {} to {}", s.rank.index(), s.receiver.index())
-                                      : fmt::format("rank {}", s.rank.index());
+    std::string name = s.copy           ? fmt::format("copy of rank {}", s.rank.index())
+                       : s.is_message() ? fmt::format("message {} to {}", s.rank.index(), s.receiver.index())
+                                        : fmt::format("rank {}", s.rank.index());
     if (!s.is_message() && s.region.valid() && s.region.index() < timeline.regions.size())
       name += ": " + timeline.regions[s.region.index()];
     auto& e = out.event(s.from, kPathTrack, perfetto::TrackEvent::SLICE_BEGIN, name);

@@ -138,10 +138,15 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
   const replay::PathResult& path = r.path;
   const auto ranks = by_rank(path);
   std::string out =
-      wrap(fmt::format("critical path: {} and {} of {}{}\n",
-                       counted(path.segments.size() - path.messages, "stretch") + " of " +
+      wrap(fmt::format("critical path: {} and {} of {}{}{}\n",
+                       counted(path.segments.size() - path.messages - path.copies, "stretch") + " of " +
                            counted(ranks.size(), "rank"),
                        counted(path.messages, "message"), show_bytes(path.bytes),
+                       path.copies == 0
+                           ? ""
+                           : fmt::format(", {} over links of {}",
+                                         path.copies == 1 ? "1 copy" : fmt::format("{} copies", path.copies),
+                                         show_bytes(path.copied)),
                        ranks.empty() ? ""
                                      : fmt::format(", longest on rank {} ({})", ranks.front().first.index(),
                                                    show(ranks.front().second))),
@@ -241,7 +246,9 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
     Json j{{"rank", s.rank.index()},
            {"from_s", to_seconds(s.from.time_since_epoch())},
            {"to_s", to_seconds(s.to.time_since_epoch())},
-           {"what", s.is_message() ? "message" : "own"},
+           {"what", s.copy           ? "copy"
+                    : s.is_message() ? "message"
+                                     : "own"},
            {"mostly", replay::kPathPartNames[at(main_part(s))]}};
     if (s.is_message()) {
       j["receiver"] = s.receiver.index();
@@ -255,6 +262,7 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
   }
   to["critical_path"] = Json{{"parts", std::move(parts)},       {"transfer_local_s", to_seconds(path.local)},
                              {"messages", path.messages},       {"bytes", path.bytes},
+                             {"copies", path.copies},           {"copied_bytes", path.copied},
                              {"by_region", std::move(regions)}, {"by_link", std::move(links)},
                              {"by_rank", std::move(ranks)},     {"segments_total", path.segments.size()}};
   if (most_segments > 0) to["critical_path"]["segments"] = std::move(segments);
@@ -271,7 +279,7 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
   }
   to["sensitivity"] = Json{{"dT_dL", path.trips},
                            {"dT_dL_link", path.hops},
-                           {"dT_dG", path.bytes - path.local_bytes},
+                           {"dT_dG", path.bytes + path.copied - path.local_bytes},
                            {"dT_dcompute_s", to_seconds(path.computed())},
                            {"dT_dbandwidth_s", -to_seconds(path.on_links())}};
   const auto e = efficiency(run);

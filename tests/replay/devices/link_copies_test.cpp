@@ -171,6 +171,109 @@ TEST(LinkCopies, LatencyAndARateOfItsOwn) {
   EXPECT_NEAR(finishes(none, p, {HostId(0)})[0], 10e-6, 1e-15);
 }
 
+// What a makespan loses when all links, or all computation, take `factor` times as long; tests/predict does not know copies.
+Duration longer(MemoryTrace& t, const topology::Platform& p, const std::vector<HostId>& hosts, Duration base,
+                double links, double compute) {
+  topology::Platform slower = p;
+  for (std::uint32_t l = 0; l < p.fabric.link_count(); ++l) slower.fabric.scale_link(LinkId(l), 1 / links);
+  ReplayOptions o;
+  o.what_if.compute = compute;
+  t.rewind();
+  auto r = replay(t, slower, hosts, o);
+  EXPECT_TRUE(r && r->finished);
+  return r ? r->makespan - base : Duration(0);
+}
+
+// Copies on the path are told as what they are: what passes before their data leave as computation and latency, the data as
+// transfer and contention; so what it says of faster links and faster computation is what replays say.
+TEST(LinkCopies, OnTheCriticalPathAreLikeMessages) {
+  const auto host = [](const std::string& bandwidth) {
+    return "host { kernel { name: \"copy_to_host\" place: \"links\" intercept: \"10us\" " + bandwidth +
+           "}\n       kernel { name: \"copy_to_device\" place: \"links\" } }\n";
+  };
+  for (const bool own_pace : {false, true}) {
+    const auto p = nodes("", host(own_pace ? "bandwidth: \"4GB/s\" " : ""));
+    MemoryTrace t(2);
+    t.compute(0, Duration(5'000'000));
+    copy(t, 0, Kernel::copy_to_host);
+    launch(t, 0, Kernel::copy_to_device, 1);
+    launch(t, 0, Kernel::copy_to_device, 2);
+    for (const std::uint32_t request : {1, 2}) t.wait(0, request);
+    t.p2p(0, OpKind::send, 1, 0, 1'000'000);
+    t.p2p(1, OpKind::recv, 0, 0, 1'000'000);
+    ReplayOptions o;
+    o.critical_path = true;
+    const std::vector<HostId> hosts{HostId(4), HostId(5)};
+    auto r = replay(t, p, hosts, o);
+    ASSERT_TRUE(r);
+    const PathResult& path = r->path;
+    const auto part = [&](PathPart x) { return to_seconds(path.parts[static_cast<std::size_t>(x)]); };
+    EXPECT_NEAR(part(PathPart::kCompute), 15e-6, 1e-12);
+    EXPECT_EQ(path.copies, 3u);
+    EXPECT_EQ(path.copied, 3u * 8 * kElements);
+    EXPECT_EQ(path.messages, 1u);
+    EXPECT_EQ(path.bytes, 1'000'000u);
+    const double out = kBytes / (own_pace ? 4e9 : kUp);
+    EXPECT_NEAR(to_seconds(path.local), own_pace ? out : 0, 1e-11);
+    EXPECT_NEAR(part(PathPart::kTransfer) + part(PathPart::kContention),
+                out + 2 * kBytes / kDown + 1e6 / 50e9, 2e-9);
+    Duration sum{0};
+    for (const PathSegment& s : path.segments) sum += s.to - s.from;
+    EXPECT_EQ(sum, r->makespan);
+    const auto percent = [](Duration d) { return to_seconds(d) / 100; };
+    EXPECT_NEAR(to_seconds(longer(t, p, hosts, r->makespan, 1.01, 1)), percent(path.on_links()), 3e-12);
+    EXPECT_NEAR(to_seconds(longer(t, p, hosts, r->makespan, 1, 1.01)), percent(path.computed()), 3e-12);
+  }
+}
+
+// Two ranks that copy and compute at random: what the path says of links and computation is between what replays with a
+// little less and a little more of it lose, as of any sum of which the longest counts.
+TEST(LinkCopies, WhatThePathSaysOfThemIsBetweenTwoReplays) {
+  const auto p = nodes("",
+                       "host { kernel { name: \"copy_to_host\" place: \"links\" intercept: \"7us\" }\n"
+                       "       kernel { name: \"copy_to_device\" place: \"links\" } }\n"
+                       "mpi { eager_limit: \"0B\" }\n");
+  constexpr double kStep = 1e-4;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    MemoryTrace t(2);
+    const bool to_device = rng.below(2) == 0;  // one direction: no rate depends on who meets whom
+    std::uint32_t next = 0;
+    for (std::uint64_t n = 2 + rng.below(6); n > 0; --n) {
+      const auto r = static_cast<std::uint32_t>(rng.below(2));
+      const Kernel kernel = to_device ? Kernel::copy_to_device : Kernel::copy_to_host;
+      const bool launches = rng.below(2) == 0;
+      const auto m = static_cast<std::int64_t>(1 + rng.below(kElements));
+      if (launches) launch(t, r, kernel, next, 1, m);
+      if (rng.below(3) > 0) t.compute(r, Duration(static_cast<std::int64_t>(rng.below(900'000'000))));
+      if (launches)
+        t.wait(r, next++);
+      else
+        copy(t, r, kernel);
+      if (rng.below(3) == 0) {
+        t.p2p(r, OpKind::send, static_cast<std::int32_t>(1 - r), 0, 8);
+        t.p2p(1 - r, OpKind::recv, static_cast<std::int32_t>(r), 0, 8);
+      }
+    }
+    ReplayOptions o;
+    o.critical_path = true;
+    const std::vector<HostId> hosts{HostId(0), HostId(2)};  // nodes of their own
+    auto r = replay(t, p, hosts, o);
+    ASSERT_TRUE(r && r->finished);
+    const auto expect_between = [&](Duration told, Duration less, Duration more) {
+      const double slope = kStep * static_cast<double>(told.count());
+      EXPECT_GE(slope, static_cast<double>(less.count()) - 4);
+      EXPECT_LE(slope, static_cast<double>(more.count()) + 4);
+    };
+    const auto lost = [&](double links, double compute) {
+      return longer(t, p, hosts, r->makespan, links, compute);
+    };
+    expect_between(r->path.on_links(), -lost(1 - kStep, 1), lost(1 + kStep, 1));
+    expect_between(r->path.computed(), -lost(1, 1 - kStep), lost(1, 1 + kStep));
+  }
+}
+
 // One GPU: each of its copies in turn, then all of them in random order and overlap; never faster than the sum allows,
 // never slower than one after the other.
 TEST(LinkCopies, RandomCopiesStayWithinTheirBounds) {
