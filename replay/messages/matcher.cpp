@@ -80,6 +80,10 @@ void Matcher::unlink_message(std::uint32_t i) {
   }
   Receiver& a = receivers_[m.dst];
   unlink<&Message::all_next, &Message::all_prev>(messages_, a.msg_head, a.msg_tail, i);
+  if (a.shown) {
+    shown_.remove(m, i);
+    if (a.msg_head == kNone) a.shown = false;
+  }
   if (!a.msgs_indexed) return;
   any_msg_index_.remove(any_key(m.dst, m.context, m.tag), i);
   any_tag_index_.remove(any_key(m.dst, m.context, kAnyTag), i);
@@ -164,8 +168,16 @@ std::uint32_t Matcher::settle(std::uint32_t i) {
   }
   Receiver& a = receivers_[m.dst];
   link_last<&Message::all_next, &Message::all_prev>(messages_, a.msg_head, a.msg_tail, i);
+  m.place = next_place_++;
   if (a.msgs_indexed) index_any(i);
+  if (a.shown && may_be_shown(m)) shown_.add(m, i);
   return kNone;
+}
+
+void Matcher::list_shown(std::uint32_t rank) {
+  receivers_[rank].shown = true;
+  for (std::uint32_t m = receivers_[rank].msg_head; m != kNone; m = messages_[m].all_next)
+    if (may_be_shown(messages_[m])) shown_.add(messages_[m], m);
 }
 
 void Matcher::index_any(std::uint32_t i) {

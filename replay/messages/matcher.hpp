@@ -8,7 +8,8 @@
 //     message that it accepts. Wildcard source and tag take part in both orders. Of messages that are delivered at one
 //     instant the one that was sent first comes first, of those sent at once the one of the lower rank.
 //  3. Queues hang off the channel (channel_queues.hpp), so what an exact match costs does not depend on what else is pending;
-//     receives from any source and all unexpected messages of a rank hang off the rank, and are indexed by tag likewise.
+//     receives from any source and all unexpected messages of a rank hang off the rank, and are indexed by tag likewise; where a
+//     probe from any source walked far, those that it may see are listed apart (shown_messages.hpp).
 //  4. No match depends on the order in which the messages of an instant are delivered. What certainly belongs together
 //     meets at once: a receive from one source and a message that are each other's first choice. Where a receive from any
 //     source stands before, the message is *undecided* until decide(), when all of the instant have been delivered. So no posted
@@ -20,6 +21,7 @@
 
 #include "replay/messages/channel_queues.hpp"
 #include "replay/messages/message.hpp"
+#include "replay/messages/shown_messages.hpp"
 #include "replay/messages/tag_index.hpp"
 
 namespace weft::replay {
@@ -80,12 +82,29 @@ class Matcher {
   template <class Seen>
   [[nodiscard]] std::uint32_t peek_if(std::uint32_t rank, std::uint32_t context, std::int32_t source,
                                       std::int32_t tag, Seen seen) {
-    const std::uint32_t first = peek(rank, context, source, tag);
-    if (source >= 0) return first != kNone && seen(messages_[first]) ? first : kNone;
-    for (std::uint32_t m = first; m != kNone; m = next_accepted(m, context, tag))
-      if (seen(messages_[m]) && peek(rank, context, static_cast<std::int32_t>(messages_[m].src), tag) == m)
-        return m;
+    if (source >= 0) {
+      const std::uint32_t first = peek(rank, context, source, tag);
+      return first != kNone && seen(messages_[first]) ? first : kNone;
+    }
+    const auto found = [&](std::uint32_t m) {
+      return seen(messages_[m]) && peek(rank, context, static_cast<std::int32_t>(messages_[m].src), tag) == m;
+    };
+    if (!receivers_[rank].shown) {
+      std::uint32_t steps = 0, m = first_message(rank, context, tag);
+      for (; m != kNone && steps < TagIndex::kWalk; m = next_accepted(m, context, tag), ++steps)
+        if (found(m)) return m;
+      if (m == kNone) return kNone;
+      list_shown(rank);
+    }
+    if (const ShownMessages::InOrder* const list = shown_.of(rank, context, tag))
+      for (const auto& [place, m] : *list)
+        if (found(m)) return m;
     return kNone;
+  }
+  // The data of an unexpected message have come.
+  void data_came(std::uint32_t message) {
+    const Message& m = messages_[message];
+    if (receivers_[m.dst].shown && m.all_prev != kUndecided) shown_.add(m, message);
   }
   // A hint to the processor: message m will be matched soon.
   void prefetch(const Message& m) const { queues_.prefetch(m.src, m.dst, m.context); }
@@ -108,6 +127,7 @@ class Matcher {
     std::uint32_t msg_head = kNone, msg_tail = kNone;  // all unexpected messages
     bool any_indexed = false, msgs_indexed = false;
     bool undecided = false;  // some message is, maybe
+    bool shown = false;      // its messages that can be seen are in shown_
   };
   // Message::all_prev of what is undecided: it is in the queue of its channel, not yet in that of its receiver, and all_next says
   // where in undecided_.
@@ -134,6 +154,11 @@ class Matcher {
     return {channel_pair(kNone, rank), context, tag};
   }
   void index_any(std::uint32_t m);
+  void list_shown(std::uint32_t rank);
+  // As far as it takes no more than that it is there: that of an eager message is when its data are.
+  [[nodiscard]] static bool may_be_shown(const Message& m) {
+    return m.protocol != Protocol::kEager || (m.state & kArrived) != 0;
+  }
 
   Pool<Message>& messages_;
   ChannelQueues<Channel, PostedRecv> queues_;
@@ -143,6 +168,8 @@ class Matcher {
   std::size_t unexpected_ = 0;
   std::uint64_t next_sequence_ = 0;
   // Of a receiver's queues that are indexed: receives from any source by their tag; messages by theirs, and whatever the tag.
+  ShownMessages shown_;
+  std::uint64_t next_place_ = 0;
   TagIndex any_recv_index_, any_msg_index_, any_tag_index_;
 };
 

@@ -25,7 +25,10 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   const bool over = begin_message(m, cost_, {src, dst, context, tag, bytes, kind}, target, agenda_.now());
   hindsight_.sent(i, m, src, target);
   if (audit_ != nullptr) audit_->sent(i, m);
-  if (over) tell(i, src, target, 0, nullptr, true);
+  if (over)
+    tell(i, src, target, 0, nullptr, true);
+  else
+    of_requests_.add(src, target, i);
   const HostId a = placement_[src], b = placement_[dst];
   if (cost_.known_at_once()) {
     m.visible = agenda_.now();
@@ -129,6 +132,7 @@ void Transfers::match(std::uint32_t i, std::uint32_t r, bool late) {
     tell(i, m.dst, target, m.bytes, &m, false);
     return over(i);
   }
+  of_requests_.add(m.dst, target, i);
   if (m.protocol == Protocol::kEager) return;
   if (late) hindsight_.late_receiver(m, target);
   // Permission to send travels back before the data leave.
@@ -193,6 +197,7 @@ void Transfers::arrive(std::uint32_t i) {
     tell(i, n.dst, n.recv_target, n.bytes, &n, false);
     return over(i);
   }
+  if ((n.state & kQueued) != 0) matcher_.data_came(i);
   may_be_seen(n.dst);
 }
 
@@ -202,16 +207,21 @@ bool Transfers::withdraw(std::uint32_t recv, std::uint32_t rank, Target target) 
   return taken;
 }
 
-void Transfers::forget(std::uint32_t rank, Target target) {
-  const auto forget_in = [&](std::uint32_t of, Target& t) {
-    if (of == rank && t.value == target.value) t.value = Target::kNobody;
-  };
-  messages_.for_each_live([&](Message& m) {
-    forget_in(m.src, m.send_target);
-    if ((m.state & kMatched) != 0) forget_in(m.dst, m.recv_target);
-  });
-  matcher_.receives().for_each_live([&](PostedRecv& v) { forget_in(v.rank, v.target); });
+void Transfers::forget(std::uint32_t rank, Target target, std::uint32_t recv) {
   if (audit_ != nullptr) audit_->forgotten(rank, target);
+  if (const std::uint32_t i = of_requests_.find(rank, target, messages_); i != kNone) {
+    Message& m = messages_[i];
+    (m.src == rank && m.send_target.value == target.value ? m.send_target : m.recv_target).value =
+        Target::kNobody;
+    return of_requests_.remove(rank, target);
+  }
+  if (recv < matcher_.receives().rows()) {
+    PostedRecv& v = matcher_.receives()[recv];
+    if (v.rank == rank && v.target.value == target.value) {
+      v.target.value = Target::kNobody;
+      return;
+    }
+  }
   collectives_.forget(rank, target);
 }
 

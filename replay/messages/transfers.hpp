@@ -17,6 +17,7 @@
 #include "replay/messages/message.hpp"
 #include "replay/messages/message_router.hpp"
 #include "replay/messages/probes.hpp"
+#include "replay/messages/request_messages.hpp"
 #include "replay/messages/traffic.hpp"
 #include "replay/ranks/collective_runs.hpp"
 #include "replay/ranks/ranks.hpp"
@@ -75,8 +76,9 @@ class Transfers {
   // Returns the row that it is posted as, kNone if it met its message at once.
   std::uint32_t post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
                           std::int64_t bytes, Target target);
-  // Nobody asks for that request any more: what is under way goes on, and nobody is told of its end. O(messages).
-  void forget(std::uint32_t rank, Target target);
+  // Nobody asks for that request any more: what is under way goes on, and nobody is told of its end. `recv`: what post_recv() returned for
+  // it, if it is a receive. O(1), but the first time O(messages under way), and for a collective's O(collectives).
+  void forget(std::uint32_t rank, Target target, std::uint32_t recv);
   // Takes back the receive of that request, if nothing matched it yet; `recv` is what post_recv() returned.
   bool withdraw(std::uint32_t recv, std::uint32_t rank, Target target);
   // Tells `audit` of every send, receive and match; nothing else changes. REQUIRES: none yet.
@@ -125,6 +127,7 @@ class Transfers {
   void tell(std::uint32_t i, std::uint32_t rank, Target t, std::int64_t bytes, const Message* m,
             bool sender) {
     hindsight_.side_over(i, rank, t);
+    of_requests_.remove(rank, t);
     if (t.value != Target::kNobody && (t.value & Target::kActivity) != 0)
       collectives_.message_over(t.value & ~Target::kActivity, m, sender);
     else
@@ -149,6 +152,7 @@ class Transfers {
   Agenda& agenda_;
   bool look_ahead_;  // hints to the processor pay
   std::uint64_t truncated_ = 0;
+  RequestMessages of_requests_;
   std::vector<std::uint32_t> lookers_;  // ranks that may find a message at this instant
   MatchAudit* audit_ = nullptr;
   std::vector<std::uint64_t> posted_by_;  // operations, by receive; only where on_match asks
