@@ -123,11 +123,13 @@ class CompletionQueue {
       position[e.flow.index()] = static_cast<std::uint32_t>(i);
     }
   };
-  void up(std::size_t i, const Entry& e) { heap::up(heap_, i, e, Put{heap_.data(), position_.data()}); }
+  [[gnu::always_inline]] void up(std::size_t i, const Entry& e) {
+    heap::up(heap_, i, e, Put{heap_.data(), position_.data()});
+  }
   void down(std::size_t i, const Entry& e) { heap::down(heap_, i, e, Put{heap_.data(), position_.data()}); }
 
   [[nodiscard]] bool lane_empty() const { return next_ == last_; }
-  void insert(const Entry& e) {
+  [[gnu::always_inline]] void insert(const Entry& e) {
     if (lane_empty() ? heap_.size() >= kSmall : heap::before(lane_[(last_ - 1) & mask_], e)) {
       if (last_ - next_ == lane_.size()) [[unlikely]]
         make_room();

@@ -113,7 +113,9 @@ class EventQueue {
     Event* rows;
     void operator()(std::size_t i, const Event& e) const { rows[i] = e; }
   };
-  [[nodiscard]] bool is_first(const Event& e) const { return empty() || heap::before(e, top()); }
+  [[nodiscard, gnu::always_inline]] bool is_first(const Event& e) const {
+    return empty() || heap::before(e, top());
+  }
   void be_first(const Event& e, std::uint32_t where) {
     first_ = where;
     next_time_ = e.time;

@@ -38,17 +38,23 @@ class Agenda {
   // Comes when all else of this instant has happened (event_loop.hpp). Returns its sequence number.
   std::uint64_t post_last(EventKind kind, std::uint32_t index) {
     last_.push_back({now_, sequence_, kind, index});
+    end_awaited_ = true;
     return sequence_++;
   }
   // Somebody is to be told when all of this instant has happened, before what was posted last.
-  void ask_for_end() { end_asked_ = true; }
-  void end_told() { end_asked_ = false; }
-  [[nodiscard]] bool end_is_awaited() const { return end_asked_ || !last_.empty(); }
+  void ask_for_end() { end_asked_ = end_awaited_ = true; }
+  void end_told() {
+    end_asked_ = false;
+    end_awaited_ = !last_.empty();
+  }
+  // Either of the two. Asked for at each event, so it is one flag.
+  [[nodiscard]] bool end_is_awaited() const { return end_awaited_; }
   // f(event) for all that was posted last, in the order of their indices, whatever the order in which they were posted.
   template <class F>
   void take_last(F f) {
     taken_.swap(last_);
     last_.clear();
+    end_awaited_ = end_asked_;
     std::sort(taken_.begin(), taken_.end(), [](const Event& a, const Event& b) { return a.index < b.index; });
     for (const Event& e : taken_) f(e);
   }
@@ -86,7 +92,7 @@ class Agenda {
   std::uint64_t sequence_ = 0;
   network::EventQueue<EventKind> events_;
   std::vector<Event> last_, taken_;  // of this instant
-  bool end_asked_ = false;
+  bool end_asked_ = false, end_awaited_ = false;
   std::optional<Error> error_;
 };
 

@@ -40,8 +40,8 @@ template <class Looks>
       network.settle(agenda.now(), agenda.sequence());
       continue;
     }
-    if (agenda.end_is_awaited() && next != agenda.now()) [[unlikely]]
-      return Next::kInstantOver;
+    if (agenda.end_is_awaited()) [[unlikely]]
+      if (next != agenda.now()) return Next::kInstantOver;
     if (next.past_the_end()) [[unlikely]]
       return next == Instant::never() ? Next::kNothing : Next::kTooLate;
     if (audit != nullptr && next != agenda.now()) audit->moved(agenda.now(), next);

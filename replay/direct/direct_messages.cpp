@@ -206,6 +206,14 @@ void DirectReplay::post_recv(std::uint32_t rank, const Lane& l, const traces::Op
   }
 }
 
+// Apart, so that the loop stays short: only polls wait for it.
+[[gnu::noinline]] void DirectReplay::instant_over() {
+  agenda_.take_last([this](const Agenda::Event& e) {
+    handle(e);
+    ++events_;
+  });
+}
+
 bool DirectReplay::run_shared() {
   const auto looks = [this, many = ranks_.many()] {
     if (many) prefetch_next();
@@ -221,10 +229,7 @@ bool DirectReplay::run_shared() {
         arrive_here(network_.finish_here(agenda_.now()), agenda_.now());
         break;
       case Next::kInstantOver:
-        agenda_.take_last([this](const Agenda::Event& e) {
-          handle(e);
-          ++events_;
-        });
+        instant_over();
         continue;
       case Next::kNothing:
         return true;

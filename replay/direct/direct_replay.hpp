@@ -117,6 +117,7 @@ class DirectReplay final : private PollView {
   bool fetch(Rank& k, const Lane& l);
   bool run_shared();
   void handle(const Agenda::Event& e);
+  void instant_over();  // all else of this instant has happened
   bool run_without_events();
   void forget_past();
   [[nodiscard]] ReplayResult collect();
