@@ -87,6 +87,9 @@ TEST(MultiNic, BadNumbersAreNamedAndFailuresStillApply) {
   EXPECT_THAT(error_of("crossbar:n=6,nics=4"), HasSubstr("6 endpoints do not make whole hosts"));
   EXPECT_THAT(error_of("torus:dims=4,host_links=off,nics=2"), HasSubstr("no cable of their own"));
   EXPECT_THAT(error_of("crossbar:n=6,nic=first"), HasSubstr("one of pair, message, adaptive"));
+  EXPECT_THAT(error_of("rail:nodes=2,rails=3,nics=2"), HasSubstr("in two nodes"));
+  expect_sound(load("rail:nodes=2,rails=3,nics=2,nvlink=off").fabric);
+  expect_sound(load("rail:nodes=2,rails=4,nics=2,pxn=on").fabric);
   const Platform p = load("xgft:m=4x4,w=1x2,nics=2", {"fail=link=node-0->switch-1-0#1"});
   expect_sound(p.fabric);  // the other card is still there
   EXPECT_EQ(verify(p.fabric).host_degree_min, 1u);

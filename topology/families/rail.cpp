@@ -145,6 +145,10 @@ Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(s.nvlink, params.on_off("nvlink", true));
   WEFT_ASSIGN(s.pxn, params.on_off("pxn", false));
   if (s.pxn && !s.nvlink) return params.error("pxn", "rails are changed over the NVSwitch", "nvlink=on");
+  WEFT_ASSIGN(const std::uint64_t nics, params.integer_or("nics", 1, kTop, 1));
+  if (s.nvlink && s.rails % nics != 0)
+    return params.error("nics", "the GPUs of a host would be in two nodes, on two NVSwitches",
+                        fmt::format("a divisor of {} (rails), or nvlink=off", s.rails));
   WEFT_ASSIGN(const Way routing, params.choice("routing", kRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   const std::uint64_t hosts = saturating_mul(saturating_mul(s.rails, s.nodes), s.pods);
