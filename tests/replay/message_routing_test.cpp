@@ -84,6 +84,7 @@ TEST(MessageRouting, AListOfFlowsTakesTheWaysOfItsMessages) {
                                            "xgft:h=2,m=4x4,w=1x4,bw=1GB/s,lat=1us,routing=random",
                                            "torus:dims=4x4,cables=2x2,bw=1GB/s,lat=1us,routing=adaptive",
                                            "fat-tree:m=4,n=4,bw=1GB/s,lat=1us,nics=2,nic=adaptive",
+                                           "fat-tree:m=4,n=4,bw=1GB/s,lat=1us,nics=2,nic=message",
                                            "xgft:h=2,m=4x4,w=1x4,bw=1GB/s,lat=1us,routing=adaptive,fail=2"};
   for (const std::uint64_t seed : support::seeds_to(10)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
