@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "network/sharing.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -198,6 +200,9 @@ std::string replay_csv(const replay::ReplayResult& result) {
   std::vector<std::string> head{"rank",   "finish_s", "compute_s",   "send_s",
                                 "recv_s", "wait_s",   "collective_s"};
   for (const auto name : replay::kCauseNames) head.push_back(fmt::format("{}_s", name));
+  const bool devices =
+      std::ranges::any_of(result.ranks, [](const replay::RankTimes& t) { return t.device > Duration(0); });
+  if (devices) head.emplace_back("device_s");
   std::string out = csv_line(head);
   for (std::size_t i = 0; i < result.ranks.size(); ++i) {
     const auto& t = result.ranks[i];
@@ -205,6 +210,7 @@ std::string replay_csv(const replay::ReplayResult& result) {
     std::vector<std::string> line{std::to_string(i), s(t.finish), s(t.compute),   s(t.send),
                                   s(t.recv),         s(t.wait),   s(t.collective)};
     for (const Duration d : t.causes) line.push_back(s(d));
+    if (devices) line.push_back(s(t.device));
     out += csv_line(line);
   }
   return out;

@@ -32,7 +32,7 @@ inline constexpr std::size_t kMaxListedRanks = 4096;
 // The same as text.
 [[nodiscard]] std::string replay_json(const predict::RunFacts& run, const ReplayJsonOptions& options);
 // One line per rank: rank,finish_s,compute_s,send_s,recv_s,wait_s,collective_s, then a column for each cause of time in
-// MPI (replay::kCauseNames).
+// MPI (replay::kCauseNames), and device_s where accelerators worked.
 [[nodiscard]] std::string replay_csv(const replay::ReplayResult& result);
 
 // Shared with compare.

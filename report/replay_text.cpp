@@ -57,6 +57,10 @@ std::string time_table(const predict::RunFacts& run) {
   };
   for (const RankPart& p : kRankParts) row(p.name, p.time, t.*p.sum);
   row("finish", &replay::RankTimes::finish, t.finish);
+  // Beside the rank, hidden behind the rest or not: no part of its time.
+  TimeSum device;
+  for (const auto& r : ranks) device += r.device;
+  if (const double sum = to_seconds(device); sum > 0) row("accelerator", &replay::RankTimes::device, sum);
   return table.text();
 }
 

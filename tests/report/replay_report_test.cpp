@@ -252,5 +252,24 @@ TEST(ReplayText, ShortensPathsButNoBandwidths) {
   EXPECT_EQ(predict::short_name("a/x.weft"), "a/x.weft");
 }
 
+// What accelerators do beside their ranks is told wherever ranks are: in the JSON, the table, the CSV.
+TEST(ReplayReport, AcceleratorsAreToldBesideTheTimesOfTheirRanks) {
+  HandMade h;
+  EXPECT_EQ(replay_text(h.facts(), {}).find("accelerator"), std::string::npos);
+  EXPECT_EQ(replay_csv(h.result).find("device_s"), std::string::npos);
+  h.result.ranks[1].device = HandMade::us(900);
+  h.result.ranks[2].device = HandMade::us(500);
+  EXPECT_THAT(replay_text(h.facts(), {}),
+              ::testing::ContainsRegex("\naccelerator +0 s +350 us +900 us +19 %\n"));
+  const std::string csv = replay_csv(h.result);
+  EXPECT_THAT(csv.substr(0, csv.find('\n')), ::testing::EndsWith(",never_s,device_s"));
+  std::istringstream in(csv);
+  std::vector<std::string> last;
+  for (std::string line; std::getline(in, line);) last.push_back(line.substr(line.rfind(',') + 1));
+  EXPECT_EQ(last, (std::vector<std::string>{"device_s", "0", "0.0009", "0.0005", "0"}));
+  const auto j = ordered_json::parse(replay_json(h.facts(), {}));
+  EXPECT_EQ(j["ranks"][1]["device_s"], 0.0009);
+}
+
 }  // namespace
 }  // namespace weft::report

@@ -42,6 +42,7 @@ export interface RankTimes {
   send_s: number;
   recv_s: number;
   wait_s: number;
+  device_s?: number; // its accelerator worked
   collective_s: number;
   causes: Record<string, number>;
 }

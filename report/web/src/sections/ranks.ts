@@ -33,11 +33,15 @@ export const ranks: Section = {
         kTimes.map(([key, name]) => `${name} ${percent(of(key) / (of('finish_s') || 1))}`).join(', ')),
       shares(kTimes.map(([key, name, colour]) => ({ name, colour, value: of(key) })), of('finish_s') || 1, `time of the ranks of job ${i + 1}`));
     }
+    // Beside the rank, hidden behind the rest or not: no part of its time.
+    const worked = list.reduce((a, r) => a + (r.device_s ?? 0), 0);
+    if (worked) box.append(el('p', { class: 'note' }, `Accelerators worked during ${percent(worked / whole)} of it, beside their ranks.`));
     const columns: Column<RankTimes>[] = [
       { title: 'rank', value: (r) => r.rank },
       ...(run.result.jobs ? [{ title: 'job', value: (r: RankTimes) => (jobOf(run, r.rank) ?? 0) + 1 }] : []),
       ...[...kTimes, ['finish_s', 'finish', ''] as const].map(([key, title]): Column<RankTimes> =>
         ({ title, csv: key, value: (r) => r[key] as number, text: (r) => seconds(r[key] as number) })),
+      ...(worked ? [{ title: 'accelerator', csv: 'device_s', value: (r: RankTimes) => r.device_s ?? 0, text: (r: RankTimes) => seconds(r.device_s ?? 0) }] : []),
     ];
     const t = table(columns, list, {
       caption: 'Time by rank', most: 16, choose: (r) => choice.rank(r.rank), chosen: (r) => r.rank === choice.chosen.rank,
