@@ -5,6 +5,7 @@
 
 #include "cli/flags/values.hpp"
 #include "cli/verb.hpp"
+#include "core/printable.hpp"
 
 namespace weft::cli {
 namespace {
@@ -34,7 +35,7 @@ ProgressMode CommonOptions::progress_mode() const {
 
 void CommonOptions::print(const std::string& text) const {
   if (quiet || outputs->take_standard_output()) return;
-  outputs->print(text);
+  outputs->print(printable_lines(text));  // a name from a file does not steer the terminal
 }
 
 Result<void> CommonOptions::write_json(const std::string& text) const {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -46,6 +48,18 @@ std::string printable(std::string_view text, std::size_t limit) {
       default:
         out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     }
+  }
+  return out;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    out += printable(text.substr(begin, end - begin));
+    if (end < text.size()) out += '\n';
+    begin = end + 1;
   }
   return out;
 }

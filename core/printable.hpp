@@ -11,4 +11,7 @@ namespace weft {
 // most `limit` bytes of it, then "... (N bytes)".
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = std::string_view::npos);
 
+// The same line by line: ends of lines stay.
+[[nodiscard]] std::string printable_lines(std::string_view text);
+
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include "cli/summary.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
+#include "core/printable.hpp"
 #include "replay/collective_calls.hpp"
 #include "report/timeline/replay_export.hpp"
 #include "traces/exports/export.hpp"
@@ -49,7 +50,8 @@ Result<void> run_export(const ExportOptions& o) {
                                 {.collectives = &expanded, .computation = {}, .warnings = &warnings}));
   // On standard error: the trace itself may go to standard output.
   if (!o.common.quiet)
-    for (const auto& w : warnings) fmt::print(stderr, "weft export: {}: warning: {}\n", o.inputs[0], w);
+    for (const auto& w : warnings)
+      fmt::print(stderr, "weft export: {}: warning: {}\n", printable(o.inputs[0]), printable(w));
   std::string text = fmt::format("{}: {}, {} as {}\n", o.output, counted(trace->header().ranks, "rank"),
                                  counted(trace->totals().ops, "operation"), o.to);
   std::vector<std::string> notes;

@@ -143,6 +143,20 @@ TEST_F(OutputTest, AnExportedPlatformSaysWhatItLacks) {
 }
 
 // The old file would be whole until the new one replaced it, but then it is gone.
+// Tables showed such names as escapes, sentences as they were.
+TEST_F(OutputTest, NamesDoNotSteerTheTerminal) {
+  w.write("x.routes", "L 0 a\x1b[31m 1e9 1e-6\nL 1 b\x1b]0;title\x07 2e9 2e-6\nR 0 1 0 1\nR 1 0 1\n");
+  w.write("t.txt", "0 init\n1 init\n0 send 1 0 1e6 6\n1 recv 0 0 1e6 6\n0 finalize\n1 finalize\n");
+  for (const std::string command :
+       {"compare t.txt --on routes:path=x.routes --on crossbar:n=2", "replay t.txt --on routes:path=x.routes",
+        "route 0 1 --on routes:path=x.routes"}) {
+    const Outcome o = w.weft(command);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_THAT(o.out, HasSubstr("\\x1b[31m")) << command;
+    EXPECT_EQ(o.out.find('\x1b'), std::string::npos) << command << "\n" << o.out;
+  }
+}
+
 TEST_F(OutputTest, AnInputIsNoOutput) {
   w.write("p.textproto", "topology { family: \"crossbar\" set: \"n=4\" }\n");
   w.write("net.dot", "graph { a [kind=host]; b [kind=host]; a -- b; }\n");

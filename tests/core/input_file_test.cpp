@@ -111,6 +111,9 @@ TEST(Printable, NoTerminalObeysAMessage) {
 }
 
 TEST(Printable, AMessageShowsTheBeginningOfALongText) {
+  EXPECT_EQ(printable_lines("one\ntwo\t\x1b[2J\n\nthree"), "one\ntwo\\t\\x1b[2J\n\nthree");
+  EXPECT_EQ(printable_lines("\n"), "\n");
+  EXPECT_EQ(printable_lines(""), "");
   EXPECT_EQ(printable("abcdef", 6), "abcdef");
   EXPECT_EQ(printable("abcdefg", 6), "abcdef... (7 bytes)");
   EXPECT_EQ(printable("abcde\xc3\xa4", 6), "abcde... (7 bytes)") << "no half of a character";
