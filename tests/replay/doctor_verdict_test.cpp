@@ -375,5 +375,105 @@ TEST(DoctorVerdict, RecordedProgramsThatRelyOnProgressEndForBoth) {
   }
 }
 
+// A program that ran has no findings, whatever a choice made of its receives from any source before their waits told, which stand out
+// of sight in a later block. The choice is forced early: a receive of rank 1 comes after a synchronous send that only a choice ends.
+TEST(DoctorVerdict, WaitsThatTellLateWhatCameLateAreRight) {
+  MemoryTrace t(3);
+  const CommId other = t.add_comm("other", {0, 1, 2});
+  for (const std::uint32_t request : {0u, 1u, 2u}) t.p2p(1, OpKind::irecv, kAny, kAny, 8, CommId(0), request);
+  for (std::size_t i = 0; i < traces::kMaxBlockOps; ++i) t.compute(1, Duration(1));
+  t.p2p(0, OpKind::ssend, 1, 5, 8);
+  t.p2p(0, OpKind::send, 1, 9, 8, other);
+  // By now the choice gave the first request what the second one had.
+  t.p2p(1, OpKind::recv, 0, 9, 8, other);
+  t.p2p(1, OpKind::send, 2, 1, 8, other);
+  t.p2p(2, OpKind::recv, 1, 1, 8, other);
+  t.p2p(2, OpKind::send, 1, 6, 8);
+  t.p2p(2, OpKind::send, 1, 7, 8);
+  const auto wait = [&](std::uint32_t request, std::int32_t source, std::int32_t tag) {
+    Op w{.kind = OpKind::wait};
+    w.peer = source;
+    w.tag = tag;
+    w.request = request;
+    w.amount = 8;
+    t.add(1, w);
+  };
+  wait(0, 2, 6);
+  wait(1, 0, 5);
+  wait(2, 2, 7);
+  const auto report = traces::check_trace(t);
+  ASSERT_TRUE(report);
+  for (const auto& f : report->findings) ADD_FAILURE() << f.message;
+}
+
+// The same at random: recorded by a replay, whose matches the waits tell.
+TEST(DoctorVerdict, ReplaysWhoseWaitsTellTheMatchesAreRight) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const auto n = static_cast<std::uint32_t>(2 + rng.below(6));  // messages of each of two senders
+    std::vector<std::pair<std::int32_t, std::int32_t>> matched(2 * n, {kAny, kAny});
+    const auto program = [&](Rng r, bool told) {
+      MemoryTrace t(3);
+      std::uint32_t posted = 0;
+      std::vector<std::uint32_t> left{n, n};
+      std::vector<std::uint32_t> done(2, 0);
+      const auto tag_of = [&] { return static_cast<std::int32_t>(r.below(2)); };
+      std::vector<std::int32_t> tags;
+      // As many receives as messages; all are posted before the waits.
+      for (std::uint32_t i = 0; i < 2 * n; ++i) tags.push_back(tag_of());
+      for (std::uint32_t i = 0; i < 2 * n; ++i) {
+        t.p2p(1, OpKind::irecv, kAny, kAny, 8, CommId(0), posted++);
+        if (r.below(3) == 0) t.compute(1, Duration(static_cast<std::int64_t>(r.below(5'000'000))));
+      }
+      for (std::size_t i = 0; i < traces::kMaxBlockOps; ++i) t.compute(1, Duration(1));
+      for (std::uint32_t i = 0; i < 2 * n; ++i) {
+        const std::uint32_t from = r.below(2) == 0 ? 0 : 2;
+        std::uint32_t& of = left[from / 2];
+        const std::uint32_t who = of > 0 ? from : 2 - from;
+        --left[who / 2];
+        t.compute(who, Duration(static_cast<std::int64_t>(r.below(5'000'000))));
+        t.p2p(who, r.below(3) == 0 ? OpKind::ssend : OpKind::send, 1, tags[i], 8);
+        if (r.below(4) == 0) {  // somebody tells rank 1, which tells the other sender
+          t.p2p(who, OpKind::send, 1, 9, 8, CommId(1));
+          t.p2p(1, OpKind::recv, static_cast<std::int32_t>(who), 9, 8, CommId(1));
+          t.p2p(1, OpKind::send, static_cast<std::int32_t>(2 - who), 9, 8, CommId(1));
+          t.p2p(2 - who, OpKind::recv, 1, 9, 8, CommId(1));
+        }
+      }
+      for (std::uint32_t i = 0; i < 2 * n; ++i) {
+        Op w{.kind = OpKind::wait};
+        w.request = i;
+        if (told) {
+          w.peer = matched[i].first;
+          w.tag = matched[i].second;
+          w.amount = 8;
+        }
+        t.add(1, w);
+      }
+      return t;
+    };
+    const auto with_comm = [](MemoryTrace t) {
+      t.add_comm("other", {0, 1, 2});
+      return t;
+    };
+    MemoryTrace recorded = with_comm(program(rng, false));
+    ReplayOptions o;
+    o.on_match = [&](const MatchSeen& m) {
+      if (m.rank.index() == 1 && m.request < matched.size())
+        matched[m.request] = {static_cast<std::int32_t>(m.source.index()), m.tag};
+    };
+    const auto p = topology::load_platform("crossbar:n=3,bw=1GB/s,lat=1us").value();
+    const auto ran = replay(recorded, p, first_hosts(3), o);
+    ASSERT_TRUE(ran);
+    if (!ran->finished) continue;  // receives of a tag came too late for their messages
+    MemoryTrace t = with_comm(program(rng, true));
+    const auto report = traces::check_trace(t);
+    ASSERT_TRUE(report);
+    for (const auto& f : report->findings) ADD_FAILURE() << f.message;
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace weft::replay

@@ -68,10 +68,10 @@ bool Doctor::probe(std::uint32_t r, Rank& me, const Op& op, std::int64_t source,
 void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot, std::uint64_t index,
                       std::span<const std::int64_t> list) {
   const Op& op = q.op;
+  drop_guess(me, slot, q);
   q.active = true;
   q.index = index;
   q.done = true;
-  q.guess.reset();
   q.source = op.peer;
   q.tag = op.tag;
   if (op.peer == kProcNull || op.kind == OpKind::launch) return;  // neither waits for another rank
@@ -111,6 +111,7 @@ void Doctor::post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::
                       q.index));
     if (!q.done && is_receive_request(q.op.kind)) withdraw(r, q);
   }
+  drop_guess(me, op.request, q);
   q = {};
   q.op = op;
   q.index = me.index();
@@ -143,6 +144,7 @@ void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const
   }
   // What was freed goes on (MPI completes it in the background); nobody waits for it any more.
   if (q.active && !q.done && !is_nonblocking_collective(q.op.kind)) forget(r, q);
+  drop_guess(me, op.request, q);
   me.requests.erase(it);
 }
 
@@ -180,7 +182,7 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
     if (it == me.requests.end()) continue;
     Request& q = it->second;
     q.active = false;
-    q.guess.reset();
+    drop_guess(me, static_cast<std::uint32_t>(s), q);
     if (!q.persistent) me.requests.erase(it);
   }
   return true;
@@ -205,6 +207,7 @@ bool Doctor::collective(std::uint32_t r, Rank& me, const Op& op, std::span<const
     if (is_nonblocking_collective(op.kind)) {
       auto& q = me.requests[op.request];
       if (q.active) error(r, me.index(), op, fmt::format("request {} is still in use", op.request));
+      drop_guess(me, op.request, q);
       q = {};
       q.op = on;
       q.index = me.index();

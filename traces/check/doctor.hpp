@@ -29,6 +29,7 @@
 
 #include "traces/check/check.hpp"
 #include "traces/check/collective_check.hpp"
+#include "traces/check/guesses.hpp"
 #include "traces/check/matching.hpp"
 #include "traces/check/rank_program.hpp"
 
@@ -93,6 +94,7 @@ struct Rank {
   std::uint64_t next_order = 0;  // of the next receive
   std::size_t in_flight = 0;     // unreceived messages that it sent
   std::unordered_map<std::uint32_t, Request> requests;
+  Guesses guesses;  // of them
   std::vector<std::uint32_t> region_stack;
   RankProgram program;
   [[nodiscard]] std::uint64_t index() const { return block.first_op + at; }
@@ -172,6 +174,9 @@ class Doctor {
   // The completion of a wildcard says what it matched: source and tag.
   void recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                       std::int32_t tag);
+  // A choice gave message m of `source` to the receive of a request; that is no guess any more.
+  void guess(Rank& me, std::uint32_t slot, Request& q, std::int32_t source, const Message& m);
+  static void drop_guess(Rank& me, std::uint32_t slot, Request& q);
   // ... it had another one by a choice: that goes back.
   void correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                       std::int32_t tag);

@@ -76,30 +76,39 @@ void Doctor::recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Reque
   wake(r);
 }
 
+void Doctor::guess(Rank& me, std::uint32_t slot, Request& q, std::int32_t source, const Message& m) {
+  q.source = source;
+  q.guess = m;
+  me.guesses.add({q.op.comm, source, m.tag, q.op.tag, q.index, slot});
+}
+
+void Doctor::drop_guess(Rank& me, std::uint32_t slot, Request& q) {
+  if (!q.guess) return;
+  me.guesses.remove({q.op.comm, q.source, q.guess->tag, q.op.tag, q.index, slot});
+  q.guess.reset();
+}
+
 void Doctor::correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                             std::int32_t tag) {
   const CommId comm = q.op.comm;
   if (q.source == source && (tag == kAnyTag || q.guess->tag == tag)) return;
   // That one goes back, unless a request that has ours takes it in exchange.
-  Message back = *std::exchange(q.guess, std::nullopt);
-  const std::int32_t from = std::exchange(q.source, source);
+  Message back = *q.guess;
+  const std::int32_t from = q.source;
+  drop_guess(me, slot, q);
+  q.source = source;
   q.tag = tag;
-  Request* taker = nullptr;  // the one posted first
-  for (auto& [other_slot, other] : me.requests) {
-    if (!other.active || !other.guess || other.source != source || other.op.comm != comm) continue;
-    if (tag != kAnyTag && other.guess->tag != tag) continue;
-    if (other.op.tag != kAnyTag && other.op.tag != back.tag) continue;
-    if (taker == nullptr || other.index < taker->index) taker = &other;
-  }
-  if (taker != nullptr) {
-    q.guess = std::exchange(taker->guess, back);
-    taker->source = from;
-    return;
+  if (const auto other = me.guesses.first(comm, source, tag, back.tag)) {
+    Request& taker = me.requests.at(*other);
+    const Message ours = *taker.guess;
+    drop_guess(me, *other, taker);
+    guess(me, *other, taker, from, back);
+    return guess(me, slot, q, source, ours);
   }
   back.waiter = Message::kNobody;
   ++ranks_[static_cast<std::size_t>(from)].in_flight;
   q.done = false;
-  q.order = me.next_order++;
+  // Its receive stands where it was posted, so that no wildcard behind it holds its message back.
   q.row =
       matching_.give_back(comm, static_cast<std::uint32_t>(from), back, static_cast<std::uint32_t>(source), r,
                           {tag, q.op.amount, q.index, slot, q.order});
@@ -161,9 +170,8 @@ bool Doctor::choose() {
     lone_choices_.insert(receiver_key(w.comm, o.rank));
   }
   if (const auto it = k.requests.find(w.slot); it != k.requests.end()) {
-    it->second.source = static_cast<std::int32_t>(c.src);
     it->second.tag = m.tag;
-    it->second.guess = m;
+    guess(k, w.slot, it->second, static_cast<std::int32_t>(c.src), m);
   }
   matched(c, m, w);
   matching_.release(o.rank, w.comm, w.tag);
