@@ -77,6 +77,14 @@ struct Request {
   std::uint64_t instance = 0;  // of a non-blocking collective
 };
 
+// Where operations of a block name a request, once looking for that operation by operation has gone far.
+struct NamedRequests {
+  std::uint64_t first_op = UINT64_MAX;  // of the block
+  std::uint64_t looked_at = 0;          // operations of it
+  bool listed = false;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> where;  // in the block, ascending
+};
+
 struct Rank {
   OpBlock block;
   std::size_t at = 0;      // in block
@@ -95,6 +103,7 @@ struct Rank {
   std::size_t in_flight = 0;     // unreceived messages that it sent
   std::unordered_map<std::uint32_t, Request> requests;
   Guesses guesses;  // of them
+  NamedRequests named;
   std::vector<std::uint32_t> region_stack;
   RankProgram program;
   [[nodiscard]] std::uint64_t index() const { return block.first_op + at; }
@@ -170,7 +179,7 @@ class Doctor {
   std::uint32_t deliver(std::uint32_t src, const Op& op, std::uint64_t index, std::uint32_t waiter);
   void post_wildcard(std::uint32_t r, const Wildcard& w);
   // The source and tag that the completion of `slot` names, if it stands in the block that is read.
-  static std::optional<std::pair<std::int32_t, std::int32_t>> match_ahead(const Rank& me, std::uint32_t slot);
+  static std::optional<std::pair<std::int32_t, std::int32_t>> match_ahead(Rank& me, std::uint32_t slot);
   // The completion of a wildcard says what it matched: source and tag.
   void recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                       std::int32_t tag);

@@ -48,21 +48,62 @@ void Doctor::post_wildcard(std::uint32_t r, const Wildcard& w) {
   may_choose(r);
 }
 
-std::optional<std::pair<std::int32_t, std::int32_t>> Doctor::match_ahead(const Rank& me, std::uint32_t slot) {
-  for (std::size_t i = me.at + 1; i < me.block.ops.size(); ++i) {
-    const Op& op = me.block.ops[i];
-    if (!is_completion(op.kind)) {
-      if (op.request == slot) return std::nullopt;  // freed, cancelled or made anew
-      continue;
-    }
+namespace {
+
+bool names(const OpBlock& block, const Op& op, std::uint32_t slot) {
+  if (!is_completion(op.kind)) return op.request == slot;
+  std::int64_t one = 0;
+  const auto slots = completed_requests(op, block.list(op), one);
+  return std::ranges::find(slots, std::int64_t{slot}) != slots.end();
+}
+
+void list_requests(const OpBlock& block, NamedRequests& named) {
+  named.listed = true;
+  named.where.clear();
+  const auto add = [&](std::int64_t slot, std::size_t at) {
+    auto& list = named.where[static_cast<std::uint32_t>(slot)];
+    if (list.empty() || list.back() != at) list.push_back(static_cast<std::uint32_t>(at));
+  };
+  for (std::size_t i = 0; i < block.ops.size(); ++i) {
+    const Op& op = block.ops[i];
     std::int64_t one = 0;
-    const auto slots = completed_requests(op, me.block.list(op), one);
-    if (std::ranges::find(slots, std::int64_t{slot}) == slots.end()) continue;
-    const bool known = (op.kind == OpKind::wait || op.kind == OpKind::test) && op.peer >= 0;
-    if (!known) return std::nullopt;
-    return std::pair{op.peer, op.tag};
+    if (!is_completion(op.kind)) {
+      if (op.request != kNoRequest) add(op.request, i);
+    } else {
+      for (const std::int64_t s : completed_requests(op, block.list(op), one)) add(s, i);
+    }
   }
-  return std::nullopt;
+}
+
+// The operation after the rank's that names that request, in the block; none: it is out of sight.
+const Op* next_that_names(const Rank& me, NamedRequests& named, std::uint32_t slot) {
+  constexpr std::uint64_t kFar = std::uint64_t{8} * kMaxBlockOps;
+  const auto& ops = me.block.ops;
+  if (named.first_op != me.block.first_op) {
+    named.first_op = me.block.first_op;
+    named.looked_at = 0;
+    named.listed = false;
+  }
+  if (!named.listed && named.looked_at > kFar) list_requests(me.block, named);
+  if (named.listed) {
+    const auto list = named.where.find(slot);
+    if (list == named.where.end()) return nullptr;
+    const auto at = std::ranges::upper_bound(list->second, me.at);
+    return at == list->second.end() ? nullptr : &ops[*at];
+  }
+  for (std::size_t i = me.at + 1; i < ops.size(); ++i, ++named.looked_at)
+    if (names(me.block, ops[i], slot)) return &ops[i];
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<std::pair<std::int32_t, std::int32_t>> Doctor::match_ahead(Rank& me, std::uint32_t slot) {
+  const Op* const op = next_that_names(me, me.named, slot);
+  if (op == nullptr || !is_completion(op->kind)) return std::nullopt;  // freed, cancelled or made anew
+  const bool known = (op->kind == OpKind::wait || op->kind == OpKind::test) && op->peer >= 0;
+  if (!known) return std::nullopt;
+  return std::pair{op->peer, op->tag};
 }
 
 void Doctor::recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
