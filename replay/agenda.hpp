@@ -55,7 +55,9 @@ class Agenda {
     taken_.swap(last_);
     last_.clear();
     end_awaited_ = end_asked_;
-    std::sort(taken_.begin(), taken_.end(), [](const Event& a, const Event& b) { return a.index < b.index; });
+    std::sort(taken_.begin(), taken_.end(), [](const Event& a, const Event& b) {
+      return a.index != b.index ? a.index < b.index : a.sequence < b.sequence;
+    });
     for (const Event& e : taken_) f(e);
   }
   // That of the event which is posted next: whoever posts it knows it again by that.

@@ -122,9 +122,9 @@ void WaitStates::pair_met(std::uint32_t of, std::uint32_t with, Tick when) {
 
 std::uint32_t& WaitStates::count_of(std::uint32_t rank, std::uint32_t comm) {
   auto& calls = logs_[rank].calls;
-  for (auto& [c, count] : calls)
-    if (c == comm) return count;
-  return calls.emplace_back(comm, 0).second;
+  const auto at = std::lower_bound(calls.begin(), calls.end(), std::pair{comm, std::uint32_t{0}});
+  if (at != calls.end() && at->first == comm) return at->second;
+  return calls.insert(at, {comm, 0})->second;
 }
 
 WaitStates::Tick WaitStates::last_met(std::uint32_t rank, std::uint32_t other, Tick by) const {
@@ -133,17 +133,21 @@ WaitStates::Tick WaitStates::last_met(std::uint32_t rank, std::uint32_t other, T
     const Met& met = found->second;
     latest = met.last <= by ? met.last : met.before;
   }
-  for (const auto& [comm, mine] : logs_[rank].calls) {
-    for (const auto& [c, others] : logs_[other].calls) {
-      if (c != comm) continue;
-      for (std::uint32_t n = std::min(mine, others); n > 0; --n) {
-        const Meeting& m = meetings_[comm][n - 1];
-        if (m.last <= latest) break;
-        if (m.came < m.size || m.last > by) continue;
-        latest = m.last;
-        break;
-      }
+  const auto& mine = logs_[rank].calls;
+  const auto& others = logs_[other].calls;
+  for (auto i = mine.begin(), j = others.begin(); i != mine.end() && j != others.end();) {
+    if (i->first != j->first) {
+      ++(i->first < j->first ? i : j);
+      continue;
     }
+    for (std::uint32_t n = std::min(i->second, j->second); n > 0; --n) {
+      const Meeting& m = meetings_[i->first][n - 1];
+      if (m.last <= latest) break;
+      if (m.came < m.size || m.last > by) continue;
+      latest = m.last;
+      break;
+    }
+    ++i, ++j;
   }
   return latest;
 }

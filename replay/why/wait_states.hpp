@@ -98,7 +98,8 @@ class WaitStates {
     std::vector<std::uint32_t> waits;
     Tick until = 0, computed = 0;
     std::uint32_t region = kNone;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> calls;  // communicator, collectives on it
+    std::vector<std::pair<std::uint32_t, std::uint32_t>>
+        calls;  // communicator, collectives on it; by communicator
   };
   // When two ranks met last, and before the one of them went into the wait that it is in.
   struct Met {
