@@ -39,6 +39,8 @@ struct Packet {
   bool envelope_here = false;  // envelope
   bool in_turn = false;        // all earlier ones of the channel were handed over, so was it
   bool matched = false, arrived = false;
+  bool undecided = false;  // came at this instant, and a receive from any source may take it
+  Time sent = 0;
   bool between_sockets = false;
   std::vector<LinkId> route;
   double cap = 0;
@@ -96,6 +98,10 @@ class Slow {
         continue;
       }
       Time next = timers_.empty() ? kNever : timers_.begin()->first.first;
+      if (next > now_ && !undecided_.empty()) {
+        decide();
+        continue;
+      }
       if (next > now_) share_links();
       Packet* first = nullptr;
       for (Packet* p : flows_) {
@@ -251,6 +257,7 @@ class Slow {
     p->tag = a.tag;
     p->bytes = a.bytes;
     p->send_request = a.request;
+    p->sent = now_;
     p->eager = a.mode != Action::Mode::kSynchronous && a.bytes <= mpi_.eager_limit.value();
     p->sender_waits = !p->eager && a.mode != Action::Mode::kBuffered;
     request(ranks_[r], a.request) = {!p->sender_waits, 0};
@@ -329,24 +336,55 @@ class Slow {
     return p.context == context && (source < 0 || static_cast<std::uint32_t>(source) == p.src) &&
            (tag < 0 || tag == p.tag);
   }
+  // Who certainly takes what does so at once; receives from any source choose when all of an instant has come.
   void hand_over(Packet& p) {
-    auto& posted = ranks_[p.dst].posted;
-    for (auto r = posted.begin(); r != posted.end(); ++r) {
-      if (!fits(r->context, r->source, r->tag, p)) continue;
-      p.recv_request = r->request;
-      posted.erase(r);
-      return match(p);
+    Process& me = ranks_[p.dst];
+    const auto r = taker(me, p);
+    if (r != me.posted.end() && r->source >= 0 &&
+        std::none_of(me.unexpected.begin(), me.unexpected.end(),
+                     [&](const Packet* m) { return fits(r->context, r->source, r->tag, *m); }))
+      return take(me, r, p);
+    p.undecided = true;
+    undecided_.push_back(&p);
+    me.unexpected.push_back(&p);
+  }
+  static std::list<Posted>::iterator taker(Process& me, const Packet& p) {
+    return std::find_if(me.posted.begin(), me.posted.end(),
+                        [&](const Posted& r) { return fits(r.context, r.source, r.tag, p); });
+  }
+  void take(Process& me, std::list<Posted>::iterator r, Packet& p) {
+    p.recv_request = r->request;
+    me.posted.erase(r);
+    match(p);
+  }
+  void decide() {
+    std::vector<Packet*> all;
+    all.swap(undecided_);
+    std::stable_sort(all.begin(), all.end(), [](const Packet* a, const Packet* b) {
+      return std::tuple(a->dst, a->sent, a->src) < std::tuple(b->dst, b->sent, b->src);
+    });
+    for (Packet* p : all) {
+      if (!p->undecided) continue;  // a receive from one source took it
+      p->undecided = false;
+      Process& me = ranks_[p->dst];
+      me.unexpected.erase(std::find(me.unexpected.begin(), me.unexpected.end(), p));
+      if (const auto r = taker(me, *p); r != me.posted.end()) {
+        take(me, r, *p);
+        continue;
+      }
+      me.unexpected.push_back(p);
+      wake(p->dst);
     }
-    ranks_[p.dst].unexpected.push_back(&p);
-    wake(p.dst);
   }
   void receive(std::uint32_t r, const Action& a) {
     Process& me = ranks_[r];
     request(me, a.request) = {};
     for (auto m = me.unexpected.begin(); m != me.unexpected.end(); ++m) {
-      if (!fits(a.context, a.peer, a.tag, **m)) continue;
       Packet& p = **m;
+      if (!fits(a.context, a.peer, a.tag, p) || (a.peer < 0 && p.undecided)) continue;
+      if (p.undecided && taker(me, p) != me.posted.end()) break;
       me.unexpected.erase(m);
+      p.undecided = false;
       p.recv_request = a.request;
       return match(p);
     }
@@ -370,7 +408,7 @@ class Slow {
   bool can_see(const Process& me, const Action& a) const {
     std::vector<std::uint32_t> passed;
     for (const Packet* p : me.unexpected) {
-      if (!fits(a.context, a.peer, a.tag, *p)) continue;
+      if (p->undecided || !fits(a.context, a.peer, a.tag, *p)) continue;
       if (std::find(passed.begin(), passed.end(), p->src) != passed.end()) continue;
       if (!p->eager || p->arrived) return true;
       passed.push_back(p->src);
@@ -440,6 +478,7 @@ class Slow {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<Packet*>> channels_;
   std::map<std::pair<Time, std::uint64_t>, std::function<void()>> timers_;
   std::map<std::uint64_t, std::uint32_t> go_;
+  std::vector<Packet*> undecided_;
   std::set<std::uint32_t> delayed_;  // ranks in a delay
   std::uint64_t next_go_ = 0, number_ = 0, waited_ = 0;
   Time now_ = 0;

@@ -13,7 +13,7 @@
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
 #include "tests/replay/microseconds.hpp"
-#include "tests/replay/tie_ways.hpp"
+#include "tests/replay/ties/tie_ways.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/support/seed.hpp"
 
