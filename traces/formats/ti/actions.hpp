@@ -124,26 +124,8 @@ inline constexpr std::int64_t kSmpiAnySource = -555;
 inline constexpr std::int64_t kSmpiProcNull = -666;
 inline constexpr std::int64_t kSmpiAnyTag = -444;
 
-// The action that a token names. A switch on length and first letter leaves one or two comparisons.
+// The action that a token names. Lines of the most frequent ones do not ask (parser.cpp).
 [[nodiscard]] inline std::optional<Action> find_action(std::string_view t) {
-  const auto is = [&](Action a) { return t == kActionNames[static_cast<std::size_t>(a)]; };
-  // The actions of a point-to-point program first; the rest by search.
-  switch (t.size()) {
-    case 4:
-      if (is(Action::kWait)) return Action::kWait;
-      if (is(Action::kSend)) return Action::kSend;
-      if (is(Action::kRecv)) return Action::kRecv;
-      break;
-    case 5:
-      if (is(Action::kIrecv)) return Action::kIrecv;
-      if (is(Action::kIsend)) return Action::kIsend;
-      break;
-    case 7:
-      if (is(Action::kCompute)) return Action::kCompute;
-      break;
-    default:
-      break;
-  }
   for (std::size_t i = 0; i < std::size(kActionNames); ++i)
     if (t == kActionNames[i]) return static_cast<Action>(i);
   return std::nullopt;
