@@ -167,9 +167,9 @@ class Matcher {
   std::vector<std::uint32_t> undecided_of_;  // receivers
   std::size_t unexpected_ = 0;
   std::uint64_t next_sequence_ = 0;
-  // Of a receiver's queues that are indexed: receives from any source by their tag; messages by theirs, and whatever the tag.
   ShownMessages shown_;
-  std::uint64_t next_place_ = 0;
+  std::uint64_t next_place_ = 0;  // of a message in the queue of its receiver
+  // Of a receiver's queues that are indexed: receives from any source by their tag; messages by theirs, and whatever the tag.
   TagIndex any_recv_index_, any_msg_index_, any_tag_index_;
 };
 
