@@ -20,8 +20,8 @@
 #include "cli/command_line.hpp"
 #include "cli/help.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/large_pages.hpp"
 #include "cli/verb.hpp"
+#include "core/containers/large_pages.hpp"
 #include "core/files/temporaries.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/suggest.hpp"
@@ -190,7 +190,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   weft::cli::hold_standard_descriptors();
-  weft::cli::prefer_large_pages();
+  weft::prefer_large_pages();
   std::set_terminate(weft::cli::end_by_exception);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is an error of writing, like a full disk
   weft::end_when_out_of_memory();
