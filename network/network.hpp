@@ -71,20 +71,25 @@ class Network {
   // The link that held back last the flow which finish_top() ended last; where none did, any that it met, or none.
   [[nodiscard]] LinkId last_held_by() const { return last_held_by_; }
 
-  // Hints to the processor: the rows of what ends next, of its owner and, by ahead(rank), of the ranks that wait for it.
+  // Hints to the processor: the rows of what ends next, of its owner and, by ahead(rank, stage), of the ranks that wait for it:
+  // stage 0, 1, 2, each some events after the one before.
   template <class Owners, class Ahead>
-  void prefetch_next(const Owners& owners, Ahead ahead) const {
+  void prefetch_next(const Owners& owners, Ahead ahead) {
     if (grouped_) return;
-    if (completions_.empty()) return;
     completions_.next_few([&](const CompletionQueue::Entry& e) {
-      __builtin_prefetch(&flows_[e.flow.index()]);
-      if (max_min_ != nullptr) max_min_->prefetch(e.flow);
+      const Flow& f = flows_[e.flow.index()];
+      const std::uint32_t stage = hints_.next(e.sequence);
+      if (stage == 0) {
+        __builtin_prefetch(&f);
+        if (max_min_ != nullptr) max_min_->prefetch(e.flow);
+        return;
+      }
+      if (stage > 3 || f.owner == kBundled) return;
+      for (const std::uint32_t r : f.ranks) ahead(r, stage - 1);
+      if (stage > 1) return;
+      for (const std::uint32_t l : f.links) prefetch_link(LinkId(l));
+      prefetch_row(owners[f.owner]);
     });
-    const Flow& f = flows_[completions_.top().flow.index()];
-    if (f.owner == kBundled) return;
-    for (const std::uint32_t r : f.ranks) ahead(r);
-    for (const std::uint32_t l : f.links) prefetch_link(LinkId(l));
-    prefetch_row(owners[f.owner]);
   }
   // ... and the links on which a flow starts next.
   void prefetch_links(std::span<const LinkId> route) const {
@@ -232,6 +237,7 @@ class Network {
   std::vector<Link> links_;
   std::vector<Flow> flows_;      // by FlowId
   CompletionQueue completions_;  // by FlowId; by number of the group while grouped_
+  HintStages hints_;             // by the numbers of completions
   bool grouped_ = false;
   GroupAccounts accounts_;  // while grouped_
   std::uint64_t started_ = 0;

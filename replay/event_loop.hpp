@@ -31,8 +31,8 @@ enum class Next : std::uint8_t {
 // Moves the agenda's clock to what comes next. looks(): before the queues are looked at. `audit`: told of the clock, or null.
 template <class Looks>
 [[nodiscard]] inline Next next_of(Agenda& agenda, network::Network& network, ClockAudit* audit, Looks looks) {
+  looks();
   while (true) {
-    looks();
     const Instant event = agenda.next_time(), completion = network.next_time();
     const bool flow_first = completion < event;
     const Instant next = flow_first ? completion : event;

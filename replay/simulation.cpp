@@ -173,7 +173,11 @@ void Simulation::prefetch_next() {
       router_.prefetch(m);
     }
   });
-  network_.prefetch_next(messages_, [this](std::uint32_t r) { ranks_[r].prefetch(); });
+  network_.prefetch_next(messages_, [this](std::uint32_t r, std::uint32_t stage) {
+    const Rank& k = ranks_[r];
+    if (stage == 0) k.prefetch();
+    if (stage == 1) k.program.prefetch(k.pc);
+  });
 }
 
 void Simulation::report_progress() {

@@ -5,38 +5,46 @@
 
 namespace weft::replay {
 
-void DirectReplay::prefetch_rank(std::uint32_t r) const {
-  __builtin_prefetch(&ranks_[r]);
-  __builtin_prefetch(&ranks_[r].spent);
-  prefetch_row(lanes_[r], 2 * kCacheLine);
+// Its rows; then its operations, and what they are told of; then whom these name.
+void DirectReplay::prefetch_rank(std::uint32_t r, std::uint32_t stage) const {
+  const Rank& k = ranks_[r];
+  if (stage == 0) {
+    __builtin_prefetch(&k);
+    __builtin_prefetch(&k.spent);
+    prefetch_row(lanes_[r], 2 * kCacheLine);
+  } else if (stage == 1) {
+    k.program.prefetch(k.pc);
+    k.program.prefetch(k.pc + 2);
+    lanes_[r].requests.prefetch();
+  } else if (stage == 2) {
+    prefetch_peer(r, k, 0);
+    prefetch_peer(r, k, 1);
+  }
 }
 
 // Before the queues are looked at: what comes next is known but for what this instant still brings, what comes after it is among a
 // few.
-void DirectReplay::prefetch_next() const {
-  bool first = true;
+void DirectReplay::prefetch_next() {
   agenda_.next_few([&](const Agenda::Event& e) {
-    if (e.kind != EventKind::kTransferStart) {
-      prefetch_rank(e.index);
-      return;
-    }
+    const std::uint32_t stage = hints_.next(e.sequence);
+    if (e.kind != EventKind::kTransferStart) return prefetch_rank(e.index, stage);
     const Message& m = messages_[e.index];
-    if (!first) return prefetch_row(m, 2 * kCacheLine);
-    first = false;
-    if (m.route_epoch == routes_.epoch() + 1) network_.prefetch_links(routes_.at(m.route).links);
-    prefetch_row(lanes_[m.src]);
+    if (stage == 0) return prefetch_row(m, 2 * kCacheLine);
+    if (stage > 2 || m.route_epoch != routes_.epoch() + 1) return;
+    if (stage == 2) return network_.prefetch_links(routes_.at(m.route).links);
+    routes_.prefetch(m.route);
+    __builtin_prefetch(&lanes_[m.src]);
   });
-  network_.prefetch_next(messages_, [this](std::uint32_t r) {
-    prefetch_rank(r);
-    lanes_[r].requests.prefetch();
-  });
+  network_.prefetch_next(messages_,
+                         [this](std::uint32_t r, std::uint32_t stage) { prefetch_rank(r, stage); });
 }
 
-// The channel of the operation after the next, and whom it tells.
-void DirectReplay::prefetch_operation(std::uint32_t r, const Rank& k) const {
-  constexpr std::uint64_t kOperationsAhead = 2;
-  const traces::Op* const op = k.program.here(k.pc + kOperationsAhead);
-  if (op == nullptr || op->peer < 0) return;
+// The channel of the operation that far ahead, and whom it tells.
+void DirectReplay::prefetch_peer(std::uint32_t r, const Rank& k, std::uint64_t ahead) const {
+  const traces::Op* const op = k.program.here(k.pc + ahead);
+  if (op == nullptr) return;
+  if (op->kind == traces::OpKind::compute_kernel) return k.program.prefetch_list(*op);
+  if (op->peer < 0) return;
   const auto peer = static_cast<std::uint32_t>(op->peer);
   switch (op->kind) {
     case traces::OpKind::send:

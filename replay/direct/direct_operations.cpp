@@ -357,7 +357,8 @@ void DirectReplay::run_ready() {
   while (ranks_.any_ready() && !given_up_) {
     const std::uint32_t r = ranks_.take_ready().index();
     if (ranks_.many())
-      if (const auto next = ranks_.ready_after(1)) prefetch_rank(next->index());
+      for (std::uint32_t stage = 0; stage < 3; ++stage)
+        if (const auto next = ranks_.ready_after(3 - stage)) prefetch_rank(next->index(), stage);
     run_rank(r);
     if (ranks_.ops_done() >= next_report_) [[unlikely]] {
       options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
@@ -386,7 +387,7 @@ void DirectReplay::run_operations(std::uint32_t r) {
       } else if (turn-- == 0) [[unlikely]]
         return ranks_.make_ready(r);
     }
-    if constexpr (kHints) prefetch_operation(r, k);
+    if constexpr (kHints) prefetch_peer(r, k, kPeersAhead);
     const Step step = operation(r, k, l, op);
     if (step == Step::kBlocked) {
       if (k.state == RankState::kReady) k.state = RankState::kBlocked;

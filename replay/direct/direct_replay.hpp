@@ -23,6 +23,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/prefetch.hpp"
 #include "core/result.hpp"
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
@@ -82,6 +83,7 @@ class DirectReplay final : private PollView {
  private:
   static constexpr std::uint32_t kAhead = 64;
   static constexpr std::uint32_t kTurn = 64;
+  static constexpr std::uint64_t kPeersAhead = 2;  // operations
   static constexpr std::uint64_t kBeyond = ~std::uint64_t{0};
 
   // The end of one side of a message, and of whatever else a rank waits for.
@@ -129,9 +131,9 @@ class DirectReplay final : private PollView {
   [[nodiscard]] Step posted() const { return given_up_ ? Step::kBlocked : Step::kDone; }
 
   // ---- Hints to the processor (direct_hints.cpp), where the state of all ranks or the table of channels is larger than a cache.
-  void prefetch_rank(std::uint32_t r) const;
-  void prefetch_next() const;
-  void prefetch_operation(std::uint32_t r, const Rank& k) const;
+  void prefetch_rank(std::uint32_t r, std::uint32_t stage) const;
+  void prefetch_next();
+  void prefetch_peer(std::uint32_t r, const Rank& k, std::uint64_t ahead) const;
 
   // ---- Operations (direct_operations.cpp). Each goes on where Rank::stage says.
   Step operation(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
@@ -273,6 +275,7 @@ class DirectReplay final : private PollView {
   bool contended_ = false;
   std::optional<Error> unreadable_;
   Audits audits_;
+  HintStages hints_;            // by the numbers of events
   std::uint64_t receives_ = 0;  // posted
   std::uint32_t told_ = 0;
   std::uint64_t truncated_ = 0;

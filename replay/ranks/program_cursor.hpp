@@ -39,6 +39,10 @@ class ProgramCursor {
   void prefetch(std::uint64_t index) const {
     if (const traces::Op* const op = here(index)) __builtin_prefetch(op);
   }
+  // The same of the list of an operation of the selected block.
+  void prefetch_list(const traces::Op& op) const {
+    if (op.extra != traces::kNoList) __builtin_prefetch(lists_ + op.extra);
+  }
   // The list of an operation that at(index) returned.
   [[nodiscard]] std::span<const std::int64_t> list(std::uint64_t index, const traces::Op& op) const {
     if (!in_current_block(index)) [[unlikely]]
