@@ -75,6 +75,8 @@ Result<void> ExportFlag::open(replay::ReplayOptions& options, const topology::Fa
   };
   if (some(ReplayExport::Shows::kChoice)) {
     WEFT_ASSIGN(auto which, chosen(ranks));
+    which.beside =
+        (*std::ranges::find(exports_, ReplayExport::Shows::kChoice, &ReplayExport::shows))->places().front();
     collector_.emplace(ranks, std::move(which), fabric, placement, options);
     collector_->attach(options);
   } else if (!ranks_.empty() || !from_time_.empty() || !to_time_.empty()) {
@@ -91,15 +93,6 @@ Result<report::Timeline> ExportFlag::timeline(traces::TraceReader& trace, Durati
   if (!collector_) return report::Timeline();
   trace.rewind();
   WEFT_ASSIGN(report::Timeline t, collector_->finish(trace, makespan));
-  if (t.spans_left_out + t.messages_left_out > 0)
-    std::fputs(fmt::format(
-                   "note: the export holds the first {} operations and messages; {} and {} more are left out "
-                   "(--ranks, --from-time and --to-time choose)\n",
-                   show_count(static_cast<double>(report::TimelineOptions{}.limit)),
-                   show_count(static_cast<double>(t.spans_left_out)),
-                   show_count(static_cast<double>(t.messages_left_out)))
-                   .c_str(),
-               stderr);
   if (!t.load.unknown.empty())
     std::fputs(fmt::format("note: the export has no load of links: {}\n", t.load.unknown).c_str(), stderr);
   if (t.load.left_out > 0)

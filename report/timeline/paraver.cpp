@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
+#include <tuple>
 #include <utility>
 
 #include "report/timeline/op_groups.hpp"
@@ -65,45 +67,48 @@ std::uint32_t type_of(OpKind k) {
 
 std::int64_t ns(SimTime t) { return t.time_since_epoch().count() / 1000; }
 
-// One line of the .prv, before it is text.
+// A line of the .prv that is of one rank, before it is text.
 struct Record {
-  enum class What : std::uint8_t { kState, kEvent, kMessage, kLoad };
   std::int64_t at = 0;
-  What what{};
-  std::uint32_t rank = 0;  // or link
-  std::uint32_t type = 0;  // of an event; the number of a message
-  std::int64_t value = 0;  // of an event; a state's end
+  std::int64_t value = 0;   // of an event; a state's end
+  std::uint64_t order = 0;  // of what a rank does at one instant
+  std::uint32_t rank = 0;
+  std::uint32_t type = 0;  // of an event; 0: a state
   std::int32_t state = 0;
 };
+struct RecordsByTime {
+  bool operator()(const Record& a, const Record& b) const {
+    return std::tie(a.at, a.order) < std::tie(b.at, b.order);
+  }
+};
 
+using RecordRows = SortedRows<Record, RecordsByTime>;
+
+// `order` is as they are added: what a rank does at one instant stays in its order.
 class Records {
  public:
+  explicit Records(const Timeline& timeline) : rows_(timeline.beside, timeline.memory) {}
   void state(std::uint32_t rank, SimTime from, SimTime to, int state) {
-    if (ns(to) > ns(from)) list_.push_back({ns(from), Record::What::kState, rank, 0, ns(to), state});
+    if (ns(to) > ns(from)) rows_.add({ns(from), ns(to), rows_.size(), rank, 0, state});
   }
   void event(std::uint32_t rank, SimTime at, std::uint32_t type, std::int64_t value) {
-    list_.push_back({ns(at), Record::What::kEvent, rank, type, value, 0});
+    rows_.add({ns(at), value, rows_.size(), rank, type, 0});
   }
-  void message(std::size_t number, SimTime posted) {
-    list_.push_back({ns(posted), Record::What::kMessage, 0, static_cast<std::uint32_t>(number), 0, 0});
-  }
-  void load(std::uint32_t link, const LoadStep& step) {
-    list_.push_back({ns(step.at), Record::What::kLoad, link, kLinkLoad, step.used, 0});
-  }
-  const std::vector<Record>& sorted() {
-    // What a rank does at one instant stays in its order.
-    std::stable_sort(list_.begin(), list_.end(),
-                     [](const Record& a, const Record& b) { return a.at < b.at; });
-    return list_;
+  [[nodiscard]] Result<RecordRows> finish() && {
+    WEFT_TRY(rows_.finish());
+    return std::move(rows_);
   }
 
  private:
-  std::vector<Record> list_;
+  RecordRows rows_;
 };
 
-void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank) {
+// `spans` is at the first of the rank, or of a later one.
+void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank,
+              SortedRows<TimelineSpan, SpansByTime>::Reader& spans) {
   SimTime last{};
-  for (const TimelineSpan& s : timeline.spans[rank]) {
+  for (; spans.more() && spans.row().rank == rank; spans.next()) {
+    const TimelineSpan& s = spans.row();
     if (s.kind == OpKind::region_begin || s.kind == OpKind::region_end) {
       out.event(rank, s.begin, kRegion, s.kind == OpKind::region_begin ? s.amount + 1 : 0);
       continue;
@@ -120,7 +125,7 @@ void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank) {
     }
   }
   // Operations follow each other, so a rank whose last one is over before the time asked for is done. Of others nothing is known.
-  if (timeline.spans_left_out == 0 && timeline.is_chosen(rank))
+  if (timeline.is_chosen(rank))
     out.state(rank, std::max(last, timeline.from), std::min(timeline.to, timeline.end), 0);
 }
 
@@ -136,7 +141,9 @@ void add_path_events(Records& out, const Timeline& timeline) {
   }
 }
 
-std::string pcf(const Timeline& timeline) {
+}  // namespace
+
+std::string paraver_pcf(const Timeline& timeline) {
   std::string out =
       "DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\nLOOK_BACK           "
       "100\nSPEED               1\n"
@@ -183,76 +190,157 @@ std::string pcf(const Timeline& timeline) {
   return out + "\n";
 }
 
-}  // namespace
+namespace {
 
-Paraver paraver(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
-                const std::vector<traces::Communicator>& communicators) {
-  // A processor for each rank, numbered node by node.
+Result<RecordRows> records_of(const Timeline& timeline) {
+  Records records(timeline);
+  auto spans = timeline.spans.reader();
+  for (std::uint32_t r = 0; r < timeline.ranks; ++r) add_rank(records, timeline, r, spans);
+  WEFT_TRY(spans.status());
+  add_path_events(records, timeline);
+  return std::move(records).finish();
+}
+
+struct MessagesByTime {
+  bool operator()(const TimelineMessage& a, const TimelineMessage& b) const {
+    return std::tuple(ns(a.seen.posted), a.number) < std::tuple(ns(b.seen.posted), b.number);
+  }
+};
+
+Result<SortedRows<TimelineMessage, MessagesByTime>> messages_by_time(const Timeline& timeline) {
+  SortedRows<TimelineMessage, MessagesByTime> sorted(timeline.beside, timeline.memory);
+  auto m = timeline.messages.reader();
+  for (; m.more(); m.next()) sorted.add(m.row());
+  WEFT_TRY(m.status());
+  WEFT_TRY(sorted.finish());
+  return sorted;
+}
+
+struct Load {
+  std::int64_t at;
+  std::uint32_t link;
+  std::int32_t used;
+};
+std::vector<Load> loads_by_time(const Timeline& timeline) {
+  std::vector<Load> loads;
+  for (std::uint32_t l = 0; l < timeline.link_names.size(); ++l)
+    for (const LoadStep& step : load_steps(timeline, l)) loads.push_back({ns(step.at), l, step.used});
+  std::ranges::stable_sort(loads, {}, &Load::at);
+  return loads;
+}
+
+std::uint32_t node_count(const std::vector<std::uint32_t>& node_of_rank) {
   std::uint32_t nodes = 0;
   for (const std::uint32_t n : node_of_rank) nodes = std::max(nodes, n + 1);
+  return nodes;
+}
+
+// Text for a sink, in pieces of some size.
+class Lines {
+ public:
+  explicit Lines(const TextSink& out) : out_(out) {}
+  template <class... T>
+  void add(fmt::format_string<T...> format, T&&... values) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<T>(values)...);
+    if (text_.size() >= kPiece) flush();
+  }
+  void flush() {
+    out_(text_);
+    text_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 16;
+  const TextSink& out_;
+  std::string text_;
+};
+
+void write_head(Lines& out, const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
+                const std::vector<std::uint32_t>& on_node,
+                const std::vector<traces::Communicator>& communicators) {
+  const auto links = static_cast<std::uint32_t>(timeline.link_names.size());
+  const auto nodes = static_cast<std::uint32_t>(on_node.size());
+  // No date: the same replay gives the same bytes.
+  out.add("#Paraver (01/01/70 at 00:00):{}_ns:{}(", ns(timeline.end), nodes + (links > 0 ? 1 : 0));
+  for (std::uint32_t n = 0; n < nodes; ++n) out.add("{}{}", n == 0 ? "" : ",", on_node[n]);
+  if (links > 0) out.add(",{}", links);
+  out.add("):{}:{}(", links > 0 ? 2 : 1, timeline.ranks);
+  for (std::uint32_t r = 0; r < timeline.ranks; ++r)
+    out.add("{}1:{}", r == 0 ? "" : ",", node_of_rank[r] + 1);
+  out.add(")");
+  if (links > 0) out.add(":1({}:{})", links, nodes + 1);
+  out.add(",{}\n", communicators.size());
+  for (std::size_t c = 0; c < communicators.size(); ++c) {
+    out.add("c:1:{}:{}", c + 1, communicators[c].members.size());
+    for (const std::int32_t m : communicators[c].members) out.add(":{}", m + 1);
+    out.add("\n");
+  }
+}
+
+}  // namespace
+
+Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
+                       const std::vector<traces::Communicator>& communicators, const TextSink& to) {
+  // A processor for each rank, numbered node by node.
+  const std::uint32_t nodes = node_count(node_of_rank);
   std::vector<std::uint32_t> on_node(nodes, 0), first(nodes, 1), cpu(timeline.ranks);
   for (std::uint32_t r = 0; r < timeline.ranks; ++r) cpu[r] = on_node[node_of_rank[r]]++;
   for (std::uint32_t n = 1; n < nodes; ++n) first[n] = first[n - 1] + on_node[n - 1];
   for (std::uint32_t r = 0; r < timeline.ranks; ++r) cpu[r] += first[node_of_rank[r]];
 
-  Records records;
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) add_rank(records, timeline, r);
-  add_path_events(records, timeline);
-  for (std::size_t i = 0; i < timeline.messages.size(); ++i) records.message(i, timeline.messages[i].posted);
+  WEFT_ASSIGN(const auto records, records_of(timeline));
+  WEFT_ASSIGN(const auto messages, messages_by_time(timeline));
+  const std::vector<Load> loads = loads_by_time(timeline);
 
-  const auto links = static_cast<std::uint32_t>(timeline.link_names.size());
-  for (std::uint32_t l = 0; l < links; ++l)
-    for (const LoadStep& step : load_steps(timeline, l)) records.load(l, step);
-
-  Paraver out;
-  // No date: the same replay gives the same bytes.
-  out.prv =
-      fmt::format("#Paraver (01/01/70 at 00:00):{}_ns:{}(", ns(timeline.end), nodes + (links > 0 ? 1 : 0));
-  for (std::uint32_t n = 0; n < nodes; ++n) out.prv += fmt::format("{}{}", n == 0 ? "" : ",", on_node[n]);
-  if (links > 0) out.prv += fmt::format(",{}", links);
-  out.prv += fmt::format("):{}:{}(", links > 0 ? 2 : 1, timeline.ranks);
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r)
-    out.prv += fmt::format("{}1:{}", r == 0 ? "" : ",", node_of_rank[r] + 1);
-  out.prv += ')';
-  if (links > 0) out.prv += fmt::format(":1({}:{})", links, nodes + 1);
-  out.prv += fmt::format(",{}\n", communicators.size());
-  auto to = std::back_inserter(out.prv);
-  for (std::size_t c = 0; c < communicators.size(); ++c) {
-    fmt::format_to(to, "c:1:{}:{}", c + 1, communicators[c].members.size());
-    for (const std::int32_t m : communicators[c].members) fmt::format_to(to, ":{}", m + 1);
-    out.prv += '\n';
-  }
-  for (const Record& r : records.sorted()) {
-    switch (r.what) {
-      case Record::What::kState:
-        fmt::format_to(to, "1:{}:1:{}:1:{}:{}:{}\n", cpu[r.rank], r.rank + 1, r.at, r.value, r.state);
-        break;
-      case Record::What::kEvent:
-        fmt::format_to(to, "2:{}:1:{}:1:{}:{}:{}\n", cpu[r.rank], r.rank + 1, r.at, r.type, r.value);
-        break;
-      case Record::What::kLoad:
-        fmt::format_to(to, "2:{}:2:1:{}:{}:{}:{}\n", timeline.ranks + r.rank + 1, r.rank + 1, r.at, r.type,
-                       r.value);
-        break;
-      case Record::What::kMessage: {
-        const auto& m = timeline.messages[r.type];
-        const std::uint32_t a = m.src.index(), b = m.dst.index();
-        fmt::format_to(to, "3:{}:1:{}:1:{}:{}:{}:1:{}:1:{}:{}:{}:{}\n", cpu[a], a + 1, ns(m.posted),
-                       ns(m.left), cpu[b], b + 1, ns(m.received), ns(m.arrived), m.bytes, m.tag);
-        break;
-      }
+  Lines out(to);
+  write_head(out, timeline, node_of_rank, on_node, communicators);
+  // At one instant ranks come first, then messages, then links.
+  auto record = records.reader();
+  auto message = messages.reader();
+  auto load = loads.begin();
+  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  while (true) {
+    const std::int64_t of_rank = record.more() ? record.row().at : kNever;
+    const std::int64_t of_message = message.more() ? ns(message.row().seen.posted) : kNever;
+    const std::int64_t of_link = load != loads.end() ? load->at : kNever;
+    const std::int64_t at = std::min({of_rank, of_message, of_link});
+    if (at == kNever) break;
+    if (at == of_rank) {
+      const Record& r = record.row();
+      if (r.type == 0)
+        out.add("1:{}:1:{}:1:{}:{}:{}\n", cpu[r.rank], r.rank + 1, r.at, r.value, r.state);
+      else
+        out.add("2:{}:1:{}:1:{}:{}:{}\n", cpu[r.rank], r.rank + 1, r.at, r.type, r.value);
+      record.next();
+    } else if (at == of_message) {
+      const replay::MessageSeen& m = message.row().seen;
+      const std::uint32_t a = m.src.index(), b = m.dst.index();
+      out.add("3:{}:1:{}:1:{}:{}:{}:1:{}:1:{}:{}:{}:{}\n", cpu[a], a + 1, ns(m.posted), ns(m.left), cpu[b],
+              b + 1, ns(m.received), ns(m.arrived), m.bytes, m.tag);
+      message.next();
+    } else {
+      out.add("2:{}:2:1:{}:{}:{}:{}\n", timeline.ranks + load->link + 1, load->link + 1, load->at, kLinkLoad,
+              load->used);
+      ++load;
     }
   }
-  out.pcf = pcf(timeline);
+  WEFT_TRY(record.status());
+  WEFT_TRY(message.status());
+  out.flush();
+  return {};
+}
+
+std::string paraver_row(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank) {
+  std::string out;
   const auto names = [&](const char* level, std::uint32_t count, const char* name, std::uint32_t first_number,
                          auto&& more) {
-    out.row += fmt::format("{}LEVEL {} SIZE {}\n", out.row.empty() ? "" : "\n", level, count + more.size());
-    for (std::uint32_t i = 0; i < count; ++i) out.row += fmt::format("{} {}\n", name, i + first_number);
-    for (const std::string& text : more) out.row += text + "\n";
+    out += fmt::format("{}LEVEL {} SIZE {}\n", out.empty() ? "" : "\n", level, count + more.size());
+    for (std::uint32_t i = 0; i < count; ++i) out += fmt::format("{} {}\n", name, i + first_number);
+    for (const std::string& text : more) out += text + "\n";
   };
-  const std::vector<std::string> network(links > 0 ? 1 : 0, "links");
+  const std::vector<std::string> network(timeline.link_names.empty() ? 0 : 1, "links");
   names("CPU", timeline.ranks, "cpu", 1, timeline.link_names);
-  names("NODE", nodes, "node", 1, network);
+  names("NODE", node_count(node_of_rank), "node", 1, network);
   names("THREAD", timeline.ranks, "rank", 0, timeline.link_names);
   return out;
 }
@@ -264,9 +352,12 @@ class ParaverFiles final : public ReplayFiles {
   using ReplayFiles::ReplayFiles;
 
  private:
-  [[nodiscard]] std::vector<std::string> texts(const Replayed& run) const override {
-    Paraver p = paraver(run.timeline, run.node_of_rank, run.trace.communicators());
-    return {std::move(p.prv), std::move(p.pcf), std::move(p.row)};
+  [[nodiscard]] Result<void> write_files(const Replayed& run, std::span<AtomicFile> files) const override {
+    WEFT_TRY(write_prv(run.timeline, run.node_of_rank, run.trace.communicators(),
+                       [&files](std::string_view text) { files[0].write(text); }));
+    files[1].write(paraver_pcf(run.timeline));
+    files[2].write(paraver_row(run.timeline, run.node_of_rank));
+    return {};
   }
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 
 #include "report/timeline/op_groups.hpp"
 #include "report/timeline/perfetto.pb.h"
@@ -24,8 +26,9 @@ std::uint64_t nanoseconds(SimTime t) {
 
 class Writer {
  public:
+  explicit Writer(const TextSink& out) : out_(out) {}
   void describe(std::uint64_t uuid, std::uint64_t parent, std::string_view name, std::int32_t place) {
-    auto& d = *trace_.add_packet()->mutable_track_descriptor();
+    auto& d = *packet().mutable_track_descriptor();
     d.set_uuid(uuid);
     d.set_name(std::string(name));
     if (parent == 0) {
@@ -38,41 +41,48 @@ class Writer {
   void describe_counter(std::uint64_t uuid, std::uint64_t parent, std::string_view name, std::int32_t place,
                         const char* unit) {
     describe(uuid, parent, name, place);
-    auto& packet = *trace_.mutable_packet(trace_.packet_size() - 1);
-    packet.mutable_track_descriptor()->mutable_counter()->set_unit_name(unit);
+    trace_.mutable_packet(trace_.packet_size() - 1)
+        ->mutable_track_descriptor()
+        ->mutable_counter()
+        ->set_unit_name(unit);
   }
   perfetto::TrackEvent& event(SimTime t, std::uint64_t track, perfetto::TrackEvent::Type type,
                               std::string_view name) {
-    auto& packet = *trace_.add_packet();
-    packet.set_timestamp(nanoseconds(t));
-    packet.set_trusted_packet_sequence_id(kSequence);
-    packet.set_sequence_flags(fresh_ ? 3 : 2);
+    auto& p = packet();
+    p.set_timestamp(nanoseconds(t));
+    p.set_trusted_packet_sequence_id(kSequence);
+    p.set_sequence_flags(fresh_ ? 3 : 2);
     fresh_ = false;
-    auto& e = *packet.mutable_track_event();
+    auto& e = *p.mutable_track_event();
     e.set_type(type);
     e.set_track_uuid(track);
     if (!name.empty()) {
       const auto [it, added] = names_.try_emplace(std::string(name), names_.size() + 1);
       e.set_name_iid(it->second);
       if (added) {
-        auto& n = *packet.mutable_interned_data()->add_event_names();
+        auto& n = *p.mutable_interned_data()->add_event_names();
         n.set_iid(it->second);
         n.set_name(it->first);
       }
     }
     return e;
   }
-  // What was collected goes to the text: messages of the format may be written one after the other.
+  // What was collected goes out: messages of the format may be written one after the other.
   void flush() {
+    text_.clear();
     trace_.AppendToString(&text_);
     trace_.Clear();
-  }
-  std::string take() {
-    flush();
-    return std::move(text_);
+    out_(text_);
   }
 
  private:
+  static constexpr int kPackets = 1024;  // at once
+  // A new one: what refers to those before is done.
+  perfetto::TracePacket& packet() {
+    if (trace_.packet_size() >= kPackets) flush();
+    return *trace_.add_packet();
+  }
+  const TextSink& out_;
   perfetto::Trace trace_;
   std::string text_;
   std::map<std::string, std::uint64_t> names_;
@@ -99,18 +109,47 @@ bool is_region(const TimelineSpan& s) {
 // One end of a message on the track of its rank.
 struct Mark {
   SimTime at;
-  std::size_t message;
+  std::uint64_t message;
+  std::int64_t bytes;
+  std::uint32_t rank, other;
+  std::int32_t tag;
   bool sent;
 };
+struct MarksByTime {
+  bool operator()(const Mark& a, const Mark& b) const {
+    return std::tie(a.rank, a.at, a.message, b.sent) < std::tie(b.rank, b.at, b.message, a.sent);
+  }
+};
+using Marks = SortedRows<Mark, MarksByTime>;
+using Spans = SortedRows<TimelineSpan, SpansByTime>;
 
+Result<Marks> marks_of(const Timeline& timeline) {
+  Marks marks(timeline.beside, timeline.memory);
+  auto message = timeline.messages.reader();
+  for (; message.more(); message.next()) {
+    const replay::MessageSeen& m = message.row().seen;
+    const std::uint64_t i = message.row().number;
+    const std::uint32_t src = m.src.index(), dst = m.dst.index();
+    marks.add({m.posted, i, m.bytes, src, dst, m.tag, true});
+    marks.add({m.arrived, i, m.bytes, dst, src, m.tag, false});
+  }
+  WEFT_TRY(message.status());
+  WEFT_TRY(marks.finish());
+  return marks;
+}
+
+// What one rank did, from where both readers are: at its first span and its first mark, or at those of a later rank.
 class Track {
  public:
-  Track(Writer& out, const Timeline& timeline, std::uint32_t rank, const std::vector<Mark>& marks)
-      : out_(out), timeline_(timeline), uuid_(kRoot + 1 + rank), marks_(marks) {}
+  Track(Writer& out, const Timeline& timeline, std::uint32_t rank, Spans::Reader& spans, Marks::Reader& marks)
+      : out_(out), timeline_(timeline), rank_(rank), uuid_(kRoot + 1 + rank), spans_(spans), marks_(marks) {}
 
-  void write(const std::vector<TimelineSpan>& spans) {
+  void write() {
+    if (!has_span() && !has_mark()) return;
+    out_.describe(uuid_, kRoot, "rank " + std::to_string(rank_), static_cast<std::int32_t>(rank_));
     SimTime last{};
-    for (const TimelineSpan& s : spans) {
+    for (; has_span(); spans_.next()) {
+      const TimelineSpan& s = spans_.row();
       last = s.end;
       if (is_region(s)) {
         region(s);
@@ -127,7 +166,7 @@ class Track {
       marks_before(s.end);
       out_.event(s.end, uuid_, perfetto::TrackEvent::SLICE_END, {});
     }
-    marks_before(SimTime(Duration::max()));
+    marks_before(std::nullopt);
     for (; !open_.empty(); open_.pop_back())
       out_.event(std::max(last, last_mark_), uuid_, perfetto::TrackEvent::SLICE_END, {});
   }
@@ -145,28 +184,31 @@ class Track {
       open_.pop_back();
     }
   }
-  void marks_before(SimTime t) {
-    for (; next_ < marks_.size() && marks_[next_].at < t; ++next_) {
-      const Mark& mark = marks_[next_];
-      const replay::MessageSeen& m = timeline_.messages[mark.message];
-      last_mark_ = mark.at;
-      auto& e = out_.event(mark.at, uuid_, perfetto::TrackEvent::INSTANT,
-                           mark.sent ? "message sent" : "message there");
-      annotate(e, mark.sent ? "to" : "from", mark.sent ? m.dst.index() : m.src.index());
+  [[nodiscard]] bool has_span() const { return spans_.more() && spans_.row().rank == rank_; }
+  [[nodiscard]] bool has_mark() const { return marks_.more() && marks_.row().rank == rank_; }
+  // All that are left without `t`.
+  void marks_before(std::optional<SimTime> t) {
+    for (; has_mark() && (!t || marks_.row().at < *t); marks_.next()) {
+      const Mark& m = marks_.row();
+      last_mark_ = m.at;
+      auto& e =
+          out_.event(m.at, uuid_, perfetto::TrackEvent::INSTANT, m.sent ? "message sent" : "message there");
+      annotate(e, m.sent ? "to" : "from", m.other);
       annotate(e, "bytes", m.bytes);
       annotate(e, "tag", m.tag);
-      if (mark.sent)
-        e.add_flow_ids(mark.message + 1);
+      if (m.sent)
+        e.add_flow_ids(m.message + 1);
       else
-        e.add_terminating_flow_ids(mark.message + 1);
+        e.add_terminating_flow_ids(m.message + 1);
     }
   }
 
   Writer& out_;
   const Timeline& timeline_;
+  std::uint32_t rank_;
   std::uint64_t uuid_;
-  const std::vector<Mark>& marks_;
-  std::size_t next_ = 0;
+  Spans::Reader& spans_;
+  Marks::Reader& marks_;
   SimTime last_mark_{};
   std::vector<std::int64_t> open_;  // regions, innermost last
 };
@@ -207,26 +249,19 @@ void add_path_track(Writer& out, const Timeline& timeline) {
 
 }  // namespace
 
-std::string perfetto(const Timeline& timeline, std::string_view title) {
-  Writer out;
+Result<void> write_perfetto(const Timeline& timeline, std::string_view title, const TextSink& to) {
+  Writer out(to);
   out.describe(kRoot, 0, title, 0);
   add_path_track(out, timeline);
-  std::vector<std::vector<Mark>> marks(timeline.ranks);
-  for (std::size_t i = 0; i < timeline.messages.size(); ++i) {
-    const auto& m = timeline.messages[i];
-    marks[m.src.index()].push_back({m.posted, i, true});
-    marks[m.dst.index()].push_back({m.arrived, i, false});
-  }
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) {
-    if (timeline.spans[r].empty() && marks[r].empty()) continue;
-    std::stable_sort(marks[r].begin(), marks[r].end(),
-                     [](const Mark& a, const Mark& b) { return a.at < b.at; });
-    out.describe(kRoot + 1 + r, kRoot, "rank " + std::to_string(r), static_cast<std::int32_t>(r));
-    Track(out, timeline, r, marks[r]).write(timeline.spans[r]);
-    out.flush();
-  }
+  WEFT_ASSIGN(const Marks all_marks, marks_of(timeline));
+  auto spans = timeline.spans.reader();
+  auto marks = all_marks.reader();
+  for (std::uint32_t r = 0; r < timeline.ranks; ++r) Track(out, timeline, r, spans, marks).write();
+  WEFT_TRY(spans.status());
+  WEFT_TRY(marks.status());
   add_links(out, timeline);
-  return out.take();
+  out.flush();
+  return {};
 }
 
 namespace {
@@ -236,8 +271,8 @@ class PerfettoFile final : public ReplayFiles {
   using ReplayFiles::ReplayFiles;
 
  private:
-  [[nodiscard]] std::vector<std::string> texts(const Replayed& run) const override {
-    return {perfetto(run.timeline, run.title)};
+  [[nodiscard]] Result<void> write_files(const Replayed& run, std::span<AtomicFile> files) const override {
+    return write_perfetto(run.timeline, run.title, [&files](std::string_view text) { files[0].write(text); });
   }
 };
 

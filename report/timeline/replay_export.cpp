@@ -29,11 +29,8 @@ Result<void> ReplayFiles::open() {
 }
 
 Result<void> ReplayFiles::write(const Replayed& run) {
-  const std::vector<std::string> written = texts(run);
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    files_[i].write(written[i]);
-    WEFT_TRY(files_[i].close());
-  }
+  WEFT_TRY(write_files(run, files_));
+  for (AtomicFile& file : files_) WEFT_TRY(file.close());
   return commit_all(files_);
 }
 

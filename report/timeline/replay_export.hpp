@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,7 @@ struct Replayed {
 
 class ReplayExport {
  public:
-  // A choice: what --ranks, --from-time and --to-time chose, up to TimelineOptions::limit. 32 B an operation and 72 B a
-  // message. Times: every operation's begin and end. 16 B an operation. Everything: what receives took, too. 32 B a receive.
+  // A choice: what --ranks, --from-time and --to-time chose, in memory that does not grow with it. Times: every operation's begin and end. 16 B an operation. Everything: what receives took, too. 32 B a receive.
   enum class Shows { kChoice, kTimes, kEverything };
 
   virtual ~ReplayExport() = default;
@@ -54,7 +54,7 @@ class ReplayExport {
 [[nodiscard]] Result<std::unique_ptr<ReplayExport>> make_replay_export(std::string_view format,
                                                                        std::string place);
 
-// For formats of a choice that are whole files: opens them, and writes one text to each.
+// For formats of a choice that are whole files: opens them, and lets all appear once they are written.
 class ReplayFiles : public ReplayExport {
  public:
   explicit ReplayFiles(std::vector<std::string> places) : places_(std::move(places)) {}
@@ -65,7 +65,7 @@ class ReplayFiles : public ReplayExport {
 
  protected:
   // In the order of the places.
-  [[nodiscard]] virtual std::vector<std::string> texts(const Replayed& run) const = 0;
+  [[nodiscard]] virtual Result<void> write_files(const Replayed& run, std::span<AtomicFile> files) const = 0;
 
  private:
   std::vector<std::string> places_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "report/timeline/span_ops.hpp"
@@ -14,35 +15,32 @@ namespace weft::report {
 TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions options,
                                      const topology::Fabric& fabric, const std::vector<HostId>& placement,
                                      const replay::ReplayOptions& replayed)
-    : options_(std::move(options)), fabric_(fabric), load_(fabric, placement, replayed) {
+    : options_(std::move(options)),
+      seen_(options_.beside, options_.memory),
+      fabric_(fabric),
+      load_(fabric, placement, replayed) {
   timeline_.ranks = ranks;
   timeline_.chosen = options_.ranks;
   timeline_.from = options_.from;
   timeline_.to = options_.to;
-  timeline_.spans.resize(ranks);
+  timeline_.beside = options_.beside;
+  timeline_.memory = options_.memory;
+  timeline_.spans = SortedRows<TimelineSpan, SpansByTime>(options_.beside, options_.memory);
+  timeline_.messages = SortedRows<TimelineMessage, MessagesByNumber>(options_.beside, options_.memory);
 }
 
 void TimelineCollector::attach(replay::ReplayOptions& options) {
   // What a rank hangs in is the last thing that it did.
   options.on_hang = options.on_op = [this](RankId rank, std::uint64_t op, SimTime begin, SimTime end) {
     if (!timeline_.is_chosen(rank.index()) || end < options_.from || begin > options_.to) return;
-    if (count_ == options_.limit) {
-      ++timeline_.spans_left_out;
-      return;
-    }
-    ++count_;
-    timeline_.spans[rank.index()].push_back({.begin = begin, .end = end, .op = op});
+    seen_.add({.begin = begin, .end = end, .op = op, .order = seen_.size(), .rank = rank.index()});
   };
   options.on_message = [this](const replay::MessageSeen& m) {
     load_.add(m);
     if (!timeline_.is_chosen(m.src.index()) || !timeline_.is_chosen(m.dst.index()) ||
         m.arrived < options_.from || m.posted > options_.to)
       return;
-    if (timeline_.messages.size() == options_.limit) {
-      ++timeline_.messages_left_out;
-      return;
-    }
-    timeline_.messages.push_back(m);
+    timeline_.messages.add({m, timeline_.messages.size()});
   };
 }
 
@@ -51,20 +49,29 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
   timeline_.load = load_.finish(makespan);
   for (const LinkId l : timeline_.load.links) timeline_.link_names.push_back(fabric_.link_name(l));
   timeline_.regions = trace.regions();
+  WEFT_TRY(timeline_.messages.finish());
+  WEFT_TRY(seen_.finish());
+  auto span = seen_.reader();
   for (std::uint32_t r = 0; r < timeline_.ranks; ++r) {
-    auto& spans = timeline_.spans[r];
-    const auto fill_in = [&](std::size_t i, const traces::OpBlock& block, const traces::Op& op,
-                             bool for_accelerator) {
-      TimelineSpan& s = spans[i];
+    const auto here = [&] { return span.more() && span.row().rank == r; };
+    const auto next = [&] { return here() ? std::optional(span.row().op) : std::nullopt; };
+    const auto name_it = [&](const traces::OpBlock& block, const traces::Op& op, bool for_accelerator) {
+      TimelineSpan s = span.row();
       s.for_accelerator = for_accelerator;
       s.kind = op.kind;
       s.peer = op.peer;
       s.amount = op.amount;
       if (op.kind == traces::OpKind::compute_kernel)
         if (const auto list = block.list(op); !list.empty()) s.kernel = static_cast<std::uint8_t>(list[0]);
+      timeline_.spans.add(s);
+      span.next();
     };
-    WEFT_TRY(for_each_span_op(spans, RankId(r), trace, fill_in));
+    WEFT_TRY(for_each_op_of(RankId(r), trace, next, name_it));
+    for (; here(); span.next()) timeline_.spans.add(span.row());
   }
+  WEFT_TRY(span.status());
+  seen_ = {};
+  WEFT_TRY(timeline_.spans.finish());
   return std::move(timeline_);
 }
 

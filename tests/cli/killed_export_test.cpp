@@ -1,12 +1,18 @@
-// Exports of several files that are killed: no file of theirs under its name, and nothing is left once the same export ran again.
+// Exports that are killed, or for which there is no room: no file of theirs under its name, and nothing is left once the same export
+// ran again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "tests/cli/run_weft.hpp"
+#include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
 
 namespace weft::testing::killed_export_test {
@@ -61,8 +67,41 @@ INSTANTIATE_TEST_SUITE_P(Formats, KilledExport,
                                                   "--export otf2:out --quiet"},
                                            Export{"paraver",
                                                   "replay t.weft --on crossbar:n=48,bw=10Gbps,lat=1us "
-                                                  "--export paraver:out --quiet"}),
+                                                  "--export paraver:out --quiet"},
+                                           Export{"perfetto",
+                                                  "replay t.weft --on crossbar:n=48,bw=10Gbps,lat=1us "
+                                                  "--export perfetto:out --quiet"}),
                          [](const auto& e) { return std::string(e.param.name); });
+
+// Of a long replay what is too much for memory finds no room already; of a short one the output.
+TEST(FullExport, LeavesTheOldFilesAndSaysSo) {
+  const Workspace w;
+  for (const char* const rounds : {"100", "5000"})
+    ASSERT_EQ(w.weft(std::string("generate ring --ranks 48 --bytes 8KiB --iterations ") + rounds + " -o t" +
+                     rounds + ".weft --quiet")
+                  .exit_code,
+              0);
+  for (const char* const file : {"x.prv", "x.pcf", "x.row", "x.pb"}) w.write(file, "old");
+  const auto names = w.list();
+  for (const char* const rounds : {"100", "5000"})
+    for (const char* const format : {"perfetto:x.pb", "paraver:x"}) {
+      SCOPED_TRACE(std::string(rounds) + " rounds to " + format);
+      // Files of at most 128 blocks: write() fails as on a full disk.
+      const std::string shell = "cd '" + w.path() + "' && (ulimit -f 128; " + support::binary_dir() +
+                                "/cli/weft replay t" + rounds +
+                                ".weft --on crossbar:n=48,bw=10Gbps,lat=1us --export " + format +
+                                " --quiet >/dev/null 2>'" + w.path() + ".err')";
+      EXPECT_EQ(WEXITSTATUS(std::system(shell.c_str())), 3);
+      const std::string error = support::slurp(w.path() + ".err");
+      ::unlink((w.path() + ".err").c_str());
+      EXPECT_THAT(error, ::testing::HasSubstr("File too large"));
+      if (std::string(rounds) == "5000") {
+        EXPECT_THAT(error, ::testing::HasSubstr(".: error: cannot write a temporary file"));
+      }
+      EXPECT_EQ(w.list(), names);
+      for (const char* const file : {"x.prv", "x.pcf", "x.row", "x.pb"}) EXPECT_EQ(w.read(file), "old");
+    }
+}
 
 }  // namespace
 }  // namespace weft::testing::killed_export_test

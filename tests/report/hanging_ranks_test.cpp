@@ -7,7 +7,7 @@
 
 #include "report/html/run_collector.hpp"
 #include "report/timeline/perfetto.pb.h"
-#include "report/timeline/timeline.hpp"
+#include "tests/report/timeline_texts.hpp"
 #include "tests/support/memory_trace.hpp"
 
 namespace weft::report::hanging_ranks_test {
@@ -54,18 +54,19 @@ struct Hanging {
 
 TEST(HangingRanks, AreInTheirOperationUntilTheEnd) {
   const Hanging h;
-  const auto& spans = h.timeline.spans[0];
+  const auto all = spans_by_rank(h.timeline);
+  const auto& spans = all[0];
   ASSERT_EQ(spans.size(), 2u);
   EXPECT_EQ(spans[1].kind, OpKind::recv);
   EXPECT_EQ(spans[1].begin, SimTime(Duration(kMicro)));
   EXPECT_EQ(spans[1].end, SimTime(Duration(10 * kMicro)));
-  EXPECT_EQ(h.timeline.spans[1].size(), 1u) << "this one is done";
+  EXPECT_EQ(all[1].size(), 1u) << "this one is done";
   EXPECT_EQ(h.ended_on_0, std::vector<std::uint64_t>{0}) << "formats of what ended leave it out";
 }
 
 TEST(HangingRanks, WaitForAMessageInParaverAndAreNotIdle) {
   const Hanging h;
-  const std::string prv = paraver(h.timeline, {0, 1}, {}).prv;
+  const std::string prv = paraver_texts(h.timeline, {0, 1}, {}).prv;
   EXPECT_NE(prv.find("\n1:1:1:1:1:1000:10000:3\n"), std::string::npos) << prv;
   EXPECT_EQ(prv.find(":1000:10000:0\n"), std::string::npos) << prv;
 }
@@ -73,7 +74,7 @@ TEST(HangingRanks, WaitForAMessageInParaverAndAreNotIdle) {
 TEST(HangingRanks, HaveTheirSliceInPerfetto) {
   const Hanging h;
   perfetto::Trace trace;
-  ASSERT_TRUE(trace.ParseFromString(perfetto(h.timeline, "two ranks")));
+  ASSERT_TRUE(trace.ParseFromString(perfetto_text(h.timeline, "two ranks")));
   std::vector<std::string> names;
   for (const auto& packet : trace.packet())
     for (const auto& n : packet.interned_data().event_names()) names.push_back(n.name());

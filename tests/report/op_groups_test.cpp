@@ -9,7 +9,7 @@
 #include "report/html/run_collector.hpp"
 #include "report/timeline/op_groups.hpp"
 #include "report/timeline/perfetto.pb.h"
-#include "report/timeline/timeline.hpp"
+#include "tests/report/timeline_texts.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/support/platform_text.hpp"
 #include "traces/kernel.hpp"
@@ -121,7 +121,7 @@ TEST(OpGroups, OnlyWhatNamesAnotherRankHasAPeer) {
 TEST(OpGroups, PerfettoHasBytesOfNothingElse) {
   const Pictures p;
   perfetto::Trace trace;
-  ASSERT_TRUE(trace.ParseFromString(perfetto(p.timeline, "two ranks")));
+  ASSERT_TRUE(trace.ParseFromString(perfetto_text(p.timeline, "two ranks")));
   std::map<std::uint64_t, std::string> names;
   std::set<std::string> with, without, peers;
   for (const auto& packet : trace.packet()) {
@@ -177,12 +177,12 @@ TEST(OpGroups, AWaitForTheAcceleratorIsComputation) {
   EXPECT_EQ(groups["wait"], times.wait.count());
   EXPECT_EQ(kinds["wait for accelerator"], 70 * kMicro);
 
-  const std::string prv = paraver(p.timeline, {0, 1}, {}).prv;
+  const std::string prv = paraver_texts(p.timeline, {0, 1}, {}).prv;
   EXPECT_NE(prv.find("\n1:1:1:1:1:30000:100000:1\n"), std::string::npos) << "running\n" << prv;
   EXPECT_EQ(prv.find(":30000:5000000"), std::string::npos) << "no call of MPI\n" << prv;
 
   perfetto::Trace trace;
-  ASSERT_TRUE(trace.ParseFromString(perfetto(p.timeline, "two ranks")));
+  ASSERT_TRUE(trace.ParseFromString(perfetto_text(p.timeline, "two ranks")));
   std::map<std::uint64_t, std::string> names;
   std::vector<std::string> waits;
   for (const auto& packet : trace.packet()) {
@@ -197,10 +197,11 @@ TEST(OpGroups, AWaitForTheAcceleratorIsComputation) {
 
 TEST(OpGroups, AStartIsAnImmediateSendInParaver) {
   const Pictures p;
-  for (const TimelineSpan& s : p.timeline.spans[0]) {
+  const auto all = spans_by_rank(p.timeline);
+  for (const TimelineSpan& s : all[0]) {
     if (s.kind != OpKind::start) continue;
     const auto ns = [](SimTime at) { return std::to_string(at.time_since_epoch().count() / 1000); };
-    const std::string prv = paraver(p.timeline, {0, 1}, {}).prv;
+    const std::string prv = paraver_texts(p.timeline, {0, 1}, {}).prv;
     EXPECT_NE(prv.find("\n1:1:1:1:1:" + ns(s.begin) + ":" + ns(s.end) + ":10\n"), std::string::npos) << prv;
     return;
   }

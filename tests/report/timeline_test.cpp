@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
@@ -10,7 +11,8 @@
 
 #include "report/html/traffic_section.hpp"
 #include "report/timeline/perfetto.pb.h"
-#include "report/timeline/timeline.hpp"
+#include "tests/report/timeline_texts.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/memory_trace.hpp"
 
 namespace weft::report::timeline_test {
@@ -82,9 +84,9 @@ std::vector<std::int64_t> numbers(const std::string& line) {
 constexpr std::int64_t kPathEvent = 60000319;
 
 TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
-  const Seen seen = see();
+  Seen seen = see();
   const MemoryTrace t = program();
-  const Paraver p = paraver(seen.timeline, {0, 0, 1, 1}, t.communicators());
+  const ParaverTexts p = paraver_texts(seen.timeline, {0, 0, 1, 1}, t.communicators());
   std::istringstream in(p.prv);
   std::string line;
   std::getline(in, line);
@@ -145,15 +147,14 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   EXPECT_EQ(path, end) << "what is on the critical path, of all ranks";
   EXPECT_NE(p.pcf.find("Critical path\nVALUES\n0      End\n1      own time\n2      message"),
             std::string::npos);
-  Timeline unknown = seen.timeline;
-  unknown.path.clear();
-  EXPECT_EQ(paraver(unknown, {0, 0, 1, 1}, t.communicators()).pcf.find("Critical path"), std::string::npos);
+  seen.timeline.path.clear();
+  EXPECT_EQ(paraver_pcf(seen.timeline).find("Critical path"), std::string::npos);
 }
 
 TEST(Timeline, PerfettoSlicesNestAndEveryMessageHasItsArrow) {
   const Seen seen = see();
   perfetto::Trace trace;
-  ASSERT_TRUE(trace.ParseFromString(perfetto(seen.timeline, "four ranks")));
+  ASSERT_TRUE(trace.ParseFromString(perfetto_text(seen.timeline, "four ranks")));
   std::map<std::uint64_t, std::string> names;
   std::map<std::uint64_t, std::vector<std::string>> stack;
   std::map<std::uint64_t, std::uint64_t> last, began, computed;
@@ -202,7 +203,7 @@ TEST(Timeline, PerfettoSlicesNestAndEveryMessageHasItsArrow) {
 TEST(Timeline, PerfettoHasTheCriticalPathAsATrack) {
   const Seen seen = see();
   perfetto::Trace trace;
-  ASSERT_TRUE(trace.ParseFromString(perfetto(seen.timeline, "four ranks")));
+  ASSERT_TRUE(trace.ParseFromString(perfetto_text(seen.timeline, "four ranks")));
   std::uint64_t track = 0, at = 0;
   std::map<std::uint64_t, std::string> names;
   std::vector<std::string> slices, expected;
@@ -248,7 +249,7 @@ using Loads = std::map<std::string, std::vector<std::pair<std::int64_t, double>>
 
 Loads loads_in_perfetto(const Seen& seen) {
   perfetto::Trace trace;
-  EXPECT_TRUE(trace.ParseFromString(perfetto(seen.timeline, "four ranks")));
+  EXPECT_TRUE(trace.ParseFromString(perfetto_text(seen.timeline, "four ranks")));
   std::map<std::uint64_t, std::string> counters;
   std::set<std::uint64_t> others;
   Loads loads;
@@ -271,7 +272,7 @@ Loads loads_in_perfetto(const Seen& seen) {
 }
 
 Loads loads_in_paraver(const Seen& seen) {
-  const Paraver p = paraver(seen.timeline, {0, 0, 1, 1}, program().communicators());
+  const ParaverTexts p = paraver_texts(seen.timeline, {0, 0, 1, 1}, program().communicators());
   // The threads by name: the ranks, then the links.
   std::vector<std::string> names;
   std::istringstream row(p.row.substr(p.row.find("LEVEL THREAD")));
@@ -349,7 +350,7 @@ TEST(Timeline, LoadOfLinksIsBoundedAndSaysWhatIsMissing) {
   EXPECT_EQ(random.timeline.load.unknown, "routing random chooses a route for every message");
   EXPECT_TRUE(loads_in_perfetto(random).empty());
   EXPECT_TRUE(random.timeline.link_names.empty());
-  EXPECT_EQ(paraver(random.timeline, {0, 0, 1, 1}, program().communicators()).pcf.find("Link load"),
+  EXPECT_EQ(paraver_texts(random.timeline, {0, 0, 1, 1}, program().communicators()).pcf.find("Link load"),
             std::string::npos);
   // A message over three links each, from a host to its switch, on, and down: the busiest stay.
   const auto p = topology::load_platform("torus:dims=100,bw=1GB/s,lat=1us").value();
@@ -495,26 +496,38 @@ TEST(LinkLoad, GoesToTheEndOfTime) {
   EXPECT_EQ(load.link_bytes[load.links.front().index()], 1000u);
 }
 
-TEST(Timeline, HoldsTheRanksAndTheTimeAskedForAndSaysWhatTheLimitLeavesOut) {
+TEST(Timeline, HoldsTheRanksAndTheTimeAskedFor) {
   TimelineOptions some;
   some.ranks = {true, false, false, true};
   some.from = SimTime(Duration(20 * kMicro));
   some.to = SimTime(Duration(60 * kMicro));
   const Seen part = see(some);
-  EXPECT_TRUE(part.timeline.spans[1].empty() && part.timeline.spans[2].empty());
-  ASSERT_FALSE(part.timeline.spans[0].empty());
-  for (const auto& s : part.timeline.spans[0]) EXPECT_TRUE(s.end >= some.from && s.begin <= some.to);
-  for (const auto& m : part.timeline.messages) EXPECT_TRUE(m.src.index() % 3 == 0 && m.dst.index() % 3 == 0);
-  EXPECT_EQ(part.timeline.spans_left_out, 0u);
-  const Seen all = see();
-  std::size_t spans = 0;
-  for (const auto& s : all.timeline.spans) spans += s.size();
-  TimelineOptions few;
-  few.limit = 10;
-  const Seen cut = see(few);
-  EXPECT_EQ(cut.timeline.spans_left_out, spans - 10);
-  EXPECT_EQ(cut.timeline.messages_left_out, all.timeline.messages.size() - 10);
-  EXPECT_EQ(cut.result.fingerprint, all.result.fingerprint);
+  const auto spans = spans_by_rank(part.timeline);
+  EXPECT_TRUE(spans[1].empty() && spans[2].empty());
+  ASSERT_FALSE(spans[0].empty());
+  for (const auto& s : spans[0]) EXPECT_TRUE(s.end >= some.from && s.begin <= some.to);
+  for (const auto& m : messages_of(part.timeline))
+    EXPECT_TRUE(m.src.index() % 3 == 0 && m.dst.index() % 3 == 0);
+  EXPECT_EQ(part.result.fingerprint, see().result.fingerprint);
+}
+
+// Where memory holds a row or two, all goes through a file: the same bytes come out.
+TEST(Timeline, DoesNotDependOnTheMemoryThatItHas) {
+  const std::vector<std::uint32_t> nodes{0, 0, 1, 1};
+  const auto communicators = program().communicators();
+  const Seen seen = see();
+  const std::string perfetto = perfetto_text(seen.timeline, "four ranks");
+  const std::string prv = paraver_texts(seen.timeline, nodes, communicators).prv;
+  for (const std::size_t memory : {1u, 150u, 1000u}) {
+    const support::TempDir folder;
+    TimelineOptions little;
+    little.memory = memory;
+    little.beside = folder.path("out");
+    const Seen again = see(little);
+    EXPECT_EQ(perfetto_text(again.timeline, "four ranks"), perfetto) << memory;
+    EXPECT_EQ(paraver_texts(again.timeline, nodes, communicators).prv, prv) << memory;
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "what was spilled has no name";
+  }
 }
 
 // Ranks 0 and 3 from 20 to 60 us, when all four are at work; the whole path is known.
@@ -523,7 +536,7 @@ TEST(Timeline, ParaverSaysNothingOfRanksAndTimesThatWereNotAskedFor) {
   some.ranks = {true, false, false, true};
   some.from = SimTime(Duration(20 * kMicro));
   some.to = SimTime(Duration(60 * kMicro));
-  std::istringstream in(paraver(see(some).timeline, {0, 0, 1, 1}, program().communicators()).prv);
+  std::istringstream in(paraver_texts(see(some).timeline, {0, 0, 1, 1}, program().communicators()).prv);
   std::string line;
   std::getline(in, line);
   std::size_t states = 0;
@@ -545,7 +558,7 @@ TEST(Timeline, ParaverSaysNothingOfRanksAndTimesThatWereNotAskedFor) {
   TimelineOptions late;
   late.from = SimTime(done + Duration(10 * kMicro));
   late.to = SimTime(done + Duration(20 * kMicro));
-  const std::string prv = paraver(see(late).timeline, {0, 0, 1, 1}, program().communicators()).prv;
+  const std::string prv = paraver_texts(see(late).timeline, {0, 0, 1, 1}, program().communicators()).prv;
   const auto ns = [](SimTime t) { return std::to_string(t.time_since_epoch().count() / 1000); };
   EXPECT_NE(prv.find("\n1:2:1:2:1:" + ns(late.from) + ":" + ns(late.to) + ":0\n"), std::string::npos) << prv;
 }
