@@ -11,6 +11,7 @@
 #include "core/result.hpp"
 #include "replay/results.hpp"
 #include "topology/platform/platform.hpp"
+#include "traces/kernel.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::replay {
@@ -46,6 +47,16 @@ struct MatchSeen {
   RankId source;
   std::int32_t tag = 0;
   std::int64_t bytes = 0;
+};
+
+// What an accelerator did because a rank launched it. Of one lane nothing overlaps.
+struct DeviceSeen {
+  enum class Lane : std::uint8_t { kKernels, kCopies, kLinkCopies };
+  RankId rank;
+  std::uint64_t op = 0;  // that launched it
+  traces::Kernel kernel{};
+  Lane lane{};
+  SimTime begin, end;
 };
 
 // A replay as it would be if something were otherwise, to see what the makespan depends on.
@@ -99,6 +110,8 @@ struct ReplayOptions {
   // When set: every message whose data have come, collectives' included, those of exchange_series excepted. In no order of time
   // but with on_op.
   std::function<void(const MessageSeen& message)> on_message;
+  // When set: every kernel and copy that a rank launched, those of a lane in order. It can end after all ranks.
+  std::function<void(const DeviceSeen& device)> on_device;
   // Called where a replay begins anew: what on_region and on_message have told is void. Not set: those that might are not
   // tried where one of the two is (direct/direct_replay.hpp).
   std::function<void()> on_again;

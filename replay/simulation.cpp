@@ -30,8 +30,8 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
                  cost_, ranks_, causes_, agenda_),
       waits_(ranks_, causes_, hindsight_, agenda_),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
-      devices_(ranks_.count(), waits_, hindsight_, agenda_),
-      copies_(std::move(copies), messages_, router_, network_, waits_, hindsight_, agenda_),
+      devices_(ranks_.count(), options, waits_, hindsight_, agenda_),
+      copies_(std::move(copies), options, messages_, router_, network_, waits_, hindsight_, agenda_),
       probes_(messages_, matcher_, ranks_, causes_, hindsight_, network_, agenda_),
       // Raw messages can be seen before they are there; timelines want every operation.
       run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,

@@ -7,20 +7,29 @@ namespace weft::replay {
 
 void DeviceCopies::begin(std::uint32_t r, const LinkCopy& copy, Target target) {
   hindsight_.launched(r, queues_[r].own_since);
-  set_out(r, copy, target, false);
+  set_out(r, 0, copy, target, false);
 }
 
-void DeviceCopies::launch(std::uint32_t r, const LinkCopy& copy, Target target) {
+void DeviceCopies::launch(std::uint32_t r, std::uint64_t op, const LinkCopy& copy, Target target) {
   Queue& q = queues_[r];
-  if (q.busy) return q.waiting.push_back({copy, target});
+  if (q.busy) return q.waiting.push_back({op, copy, target});
   q.busy = true;
   hindsight_.launched(r, q.since);
-  set_out(r, copy, target, true);
+  set_out(r, op, copy, target, true);
 }
 
-void DeviceCopies::set_out(std::uint32_t r, const LinkCopy& copy, Target target, bool queued) {
+void DeviceCopies::set_out(std::uint32_t r, std::uint64_t op, const LinkCopy& copy, Target target,
+                           bool queued) {
   const std::uint32_t i = copies_.take();
-  copies_[i] = {r, copy.both_ways ? 2u : 1u, queued, copy.cap, copy.before, target};
+  copies_[i] = {.rank = r,
+                .flows = copy.both_ways ? 2u : 1u,
+                .queued = queued,
+                .to_device = copy.to_device,
+                .cap = copy.cap,
+                .before = copy.before,
+                .target = target,
+                .begun = agenda_.now(),
+                .op = op};
   const auto [device, memory] = ends_[r];
   const bool in = copy.to_device;
   one_way(i, in ? memory : device, in ? device : memory, copy);
@@ -73,11 +82,15 @@ void DeviceCopies::arrive(std::uint32_t i) {
        m.state == kOwnPace, m.flow.valid() ? network_.last_held_by() : LinkId()});
   waits_.kernel_over(over.rank, over.target, since);
   if (!over.queued) return;
+  if (options_.on_device)
+    options_.on_device({RankId(over.rank), over.op,
+                        over.to_device ? traces::Kernel::copy_to_device : traces::Kernel::copy_to_host,
+                        DeviceSeen::Lane::kLinkCopies, over.begun.rounded(), agenda_.now().rounded()});
   q.busy = !q.waiting.empty();
   if (!q.busy) return;
   const Waiting next = q.waiting.front();
   q.waiting.pop_front();
-  set_out(over.rank, next.copy, next.target, true);
+  set_out(over.rank, next.op, next.copy, next.target, true);
 }
 
 }  // namespace weft::replay

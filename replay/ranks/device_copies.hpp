@@ -13,6 +13,7 @@
 
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
+#include "replay/engine.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/message_router.hpp"
@@ -26,10 +27,12 @@ class DeviceCopies {
  public:
   using Ends = topology::CopyEnds;
   // All but `ends` outlive it; `ends` by rank, empty: no copy goes over links.
-  DeviceCopies(std::vector<Ends> ends, Pool<Message>& messages, MessageRouter& router,
-               network::Network& network, Waits& waits, Hindsight& hindsight, Agenda& agenda)
+  DeviceCopies(std::vector<Ends> ends, const ReplayOptions& options, Pool<Message>& messages,
+               MessageRouter& router, network::Network& network, Waits& waits, Hindsight& hindsight,
+               Agenda& agenda)
       : ends_(std::move(ends)),
         queues_(ends_.size()),
+        options_(options),
         messages_(messages),
         router_(router),
         network_(network),
@@ -40,8 +43,8 @@ class DeviceCopies {
   [[nodiscard]] bool any() const { return !ends_.empty(); }
   // A copy that rank r makes itself begins; `target` is told of its end, by an event even where it takes no time.
   void begin(std::uint32_t r, const LinkCopy& copy, Target target);
-  // The same once the copies that rank r launched before are over.
-  void launch(std::uint32_t r, const LinkCopy& copy, Target target);
+  // The same once the copies that rank r launched before are over; operation `op` launches it.
+  void launch(std::uint32_t r, std::uint64_t op, const LinkCopy& copy, Target target);
 
   // ---- Events. Row i of messages is one of these.
   [[nodiscard]] bool has(std::uint32_t i) const { return messages_[i].context == kContext; }
@@ -56,12 +59,15 @@ class DeviceCopies {
   struct Copy {
     std::uint32_t rank = 0;
     std::uint32_t flows = 0;  // that are not over
-    bool queued = false;
+    bool queued = false, to_device = false;
     double cap = 0;
     Elapsed before;
     Target target;
+    Instant begun;
+    std::uint64_t op = 0;  // of those that are launched
   };
   struct Waiting {
+    std::uint64_t op;
     LinkCopy copy;
     Target target;
   };
@@ -72,11 +78,12 @@ class DeviceCopies {
     // copy that it makes itself.
     std::uint32_t since = kNone, own_since = kNone;
   };
-  void set_out(std::uint32_t r, const LinkCopy& copy, Target target, bool queued);
+  void set_out(std::uint32_t r, std::uint64_t op, const LinkCopy& copy, Target target, bool queued);
   void one_way(std::uint32_t copy, HostId from, HostId to, const LinkCopy& what);
 
   std::vector<Ends> ends_;
   std::vector<Queue> queues_;  // by rank
+  const ReplayOptions& options_;
   Pool<Copy> copies_;
   Pool<Message>& messages_;
   MessageRouter& router_;

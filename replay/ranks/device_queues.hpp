@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "replay/agenda.hpp"
+#include "replay/engine.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/ranks/waits.hpp"
 #include "replay/time.hpp"
@@ -23,18 +24,25 @@ namespace weft::replay {
 class DeviceQueues {
  public:
   // All outlive it. `ranks`: how many there are.
-  DeviceQueues(std::size_t ranks, Waits& waits, Hindsight& hindsight, Agenda& agenda)
-      : ranks_(ranks), waits_(waits), hindsight_(hindsight), agenda_(agenda) {}
+  DeviceQueues(std::size_t ranks, const ReplayOptions& options, Waits& waits, Hindsight& hindsight,
+               Agenda& agenda)
+      : ranks_(ranks), options_(options), waits_(waits), hindsight_(hindsight), agenda_(agenda) {}
 
-  // A kernel of rank r that takes `d`, for request `slot`, which was begun, or for traces::kNoRequest.
-  void launch(std::uint32_t r, traces::Kernel kernel, std::uint32_t slot, Elapsed d) {
+  // A kernel of rank r that takes `d`, launched by operation `op`, for request `slot`, which was begun, or for traces::kNoRequest.
+  void launch(std::uint32_t r, std::uint64_t op, traces::Kernel kernel, std::uint32_t slot, Elapsed d) {
     if (queues_.empty()) queues_.resize(2 * ranks_);
     const std::uint32_t index = 2 * r + (traces::is_device_copy(kernel) ? 1 : 0);
     Queue& q = queues_[index];
     if (q.free.past_the_end()) return;  // the event of that instant ends the replay
     if (q.free <= agenda_.now()) hindsight_.launched(r, q.since);
-    q.free = std::max(q.free, agenda_.now()) + d;
+    const Instant begin = std::max(q.free, agenda_.now());
+    q.free = begin + d;
     q.busy += d;
+    if (options_.on_device) [[unlikely]]
+      options_.on_device(
+          {RankId(r), op, kernel,
+           traces::is_device_copy(kernel) ? DeviceSeen::Lane::kCopies : DeviceSeen::Lane::kKernels,
+           begin.rounded(), q.free.rounded()});
     if (slot == traces::kNoRequest) return;
     q.slots.push_back(slot);
     // Posted in order of their ends: the first event of a rank is that of its first kernel.
@@ -61,6 +69,7 @@ class DeviceQueues {
         kNone;  // where the rank's critical path stood when it last found the accelerator idle
   };
   std::size_t ranks_;
+  const ReplayOptions& options_;
   Waits& waits_;
   Hindsight& hindsight_;
   Agenda& agenda_;

@@ -70,11 +70,11 @@ Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
     k.requests.mark_launched(op.request);
   }
   if (copy) {
-    copies_.launch(r, *copy, op.request == traces::kNoRequest ? Target{} : Target{op.request});
+    copies_.launch(r, k.pc, *copy, op.request == traces::kNoRequest ? Target{} : Target{op.request});
     return Step::kDone;
   }
   const auto kernel = static_cast<traces::Kernel>(k.program.list(k.pc, op)[0]);
-  devices_.launch(r, kernel, op.request, d);
+  devices_.launch(r, k.pc, kernel, op.request, d);
   return Step::kDone;
 }
 

@@ -97,6 +97,35 @@ TEST(Launch, CopiesRunBesideKernelsOneAfterTheOther) {
   EXPECT_EQ(r->ranks[0].device.count(), 70 * kUs);  // kernels alone
 }
 
+TEST(Launch, IsToldWithItsTimesByLaneInOrder) {
+  MemoryTrace t(2);
+  launch(t, 1, 70, 1);
+  launch(t, 1, 30, 2, Kernel::copy_to_device);
+  launch(t, 1, 50, 3, Kernel::copy_to_device);
+  launch(t, 1, 20, 4);
+  launch(t, 0, 500);  // longer than anybody waits
+  for (const std::uint32_t request : {2, 3, 1, 4}) t.wait(1, request);
+  compute(t, 1, 10);
+  launch(t, 1, 5, 5);
+  t.wait(1, 5);
+  std::map<std::pair<std::uint32_t, DeviceSeen::Lane>, std::vector<std::vector<std::int64_t>>> told;
+  ReplayOptions o;
+  o.on_device = [&told](const DeviceSeen& d) {
+    told[{d.rank.index(), d.lane}].push_back({static_cast<std::int64_t>(d.op),
+                                              d.begin.time_since_epoch().count() / kUs,
+                                              d.end.time_since_epoch().count() / kUs});
+    EXPECT_EQ(d.kernel, d.lane == DeviceSeen::Lane::kKernels ? Kernel::device_dgemm : Kernel::copy_to_device);
+  };
+  const auto r = replay(t, machine(), {HostId(0), HostId(1)}, o);
+  ASSERT_TRUE(r) << r.error().message();
+  using Rows = std::vector<std::vector<std::int64_t>>;
+  EXPECT_EQ(told.size(), 3u);
+  EXPECT_EQ((told[{1, DeviceSeen::Lane::kKernels}]), (Rows{{0, 0, 70}, {3, 70, 90}, {9, 100, 105}}));
+  EXPECT_EQ((told[{1, DeviceSeen::Lane::kCopies}]), (Rows{{1, 0, 30}, {2, 30, 80}}));
+  EXPECT_EQ((told[{0, DeviceSeen::Lane::kKernels}]), (Rows{{0, 0, 500}}));
+  EXPECT_EQ(r->ranks[1].device.count(), 95 * kUs);
+}
+
 TEST(Launch, WhatNobodyWaitsForHoldsNobodyUp) {
   MemoryTrace t(1);
   launch(t, 0, 500);

@@ -77,6 +77,31 @@ std::vector<double> finishes(MemoryTrace& t, const topology::Platform& p, std::v
   return out;
 }
 
+TEST(LinkCopies, ThoseThatAreLaunchedAreToldWithTheirTimes) {
+  const auto p = nodes();
+  MemoryTrace t(1);
+  launch(t, 0, Kernel::copy_to_device, 1);
+  launch(t, 0, Kernel::copy_to_host, 2);
+  t.wait(0, 1);
+  t.wait(0, 2);
+  copy(t, 0, Kernel::copy_to_host);  // the rank's own: an operation of its
+  std::vector<DeviceSeen> told;
+  ReplayOptions o;
+  o.on_device = [&told](const DeviceSeen& d) { told.push_back(d); };
+  ASSERT_TRUE(replay(t, p, {HostId(0)}, o));
+  ASSERT_EQ(told.size(), 2u);
+  const double down = kBytes / kDown, up = kBytes / kUp;
+  for (const DeviceSeen& d : told) EXPECT_EQ(d.lane, DeviceSeen::Lane::kLinkCopies);
+  EXPECT_EQ(told[0].kernel, Kernel::copy_to_device);
+  EXPECT_EQ(told[1].kernel, Kernel::copy_to_host);
+  EXPECT_EQ(told[0].op, 0u);
+  EXPECT_EQ(told[1].op, 1u);
+  EXPECT_EQ(told[0].begin, SimTime());
+  EXPECT_NEAR(to_seconds(told[0].end.time_since_epoch()), down, 1e-9);
+  EXPECT_EQ(told[1].begin, told[0].end);
+  EXPECT_NEAR(to_seconds(told[1].end.time_since_epoch()), down + up, 1e-9);
+}
+
 TEST(LinkCopies, OneWayAndBothWaysAsMeasured) {
   const auto p = nodes();
   const struct {
