@@ -63,8 +63,8 @@ Result<void> name_spans(const std::vector<ThinSpan>& spans, RankId rank, traces:
   t.peer.resize(first + spans.size(), -1);
   t.amount.resize(first + spans.size());
   const auto name_one = [&](std::size_t i, const traces::OpBlock& block, const traces::Op& op,
-                            bool for_accelerator) {
-    if (for_accelerator) {
+                            std::optional<std::uint64_t> launched_by) {
+    if (launched_by) {
       t.kind[first + i] = kinds.of(kAcceleratorWait, "compute");
       return;
     }

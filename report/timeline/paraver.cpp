@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <iterator>
 #include <limits>
 #include <tuple>
@@ -26,6 +27,7 @@ struct State {
   const char* color;
 };
 constexpr State kRunning{1, "Running", "{0,0,255}"};
+constexpr int kIdle = 0, kMemoryTransfer = 17;
 constexpr std::array<State, 18> kStates{{{0, "Idle", "{117,195,255}"},
                                          kRunning,
                                          {2, "Not created", "{255,255,255}"},
@@ -73,8 +75,9 @@ struct Record {
   std::int64_t value = 0;   // of an event; a state's end
   std::uint64_t order = 0;  // of what a rank does at one instant
   std::uint32_t rank = 0;
-  std::uint32_t type = 0;  // of an event; 0: a state
-  std::int32_t state = 0;
+  std::uint32_t type = 0;    // of an event; 0: a state
+  std::uint16_t thread = 0;  // of the rank: 0 it itself, then its lanes
+  std::int16_t state = 0;
 };
 struct RecordsByTime {
   bool operator()(const Record& a, const Record& b) const {
@@ -88,11 +91,14 @@ using RecordRows = SortedRows<Record, RecordsByTime>;
 class Records {
  public:
   explicit Records(const Timeline& timeline) : rows_(timeline.beside, timeline.memory) {}
+  // Whose thread the next ones are.
+  void thread(std::uint16_t of_rank) { thread_ = of_rank; }
   void state(std::uint32_t rank, SimTime from, SimTime to, int state) {
-    if (ns(to) > ns(from)) rows_.add({ns(from), ns(to), rows_.size(), rank, 0, state});
+    if (ns(to) > ns(from))
+      rows_.add({ns(from), ns(to), rows_.size(), rank, 0, thread_, static_cast<std::int16_t>(state)});
   }
   void event(std::uint32_t rank, SimTime at, std::uint32_t type, std::int64_t value) {
-    rows_.add({ns(at), value, rows_.size(), rank, type, 0});
+    rows_.add({ns(at), value, rows_.size(), rank, type, thread_, 0});
   }
   [[nodiscard]] Result<RecordRows> finish() && {
     WEFT_TRY(rows_.finish());
@@ -101,6 +107,7 @@ class Records {
 
  private:
   RecordRows rows_;
+  std::uint16_t thread_ = 0;
 };
 
 // `spans` is at the first of the rank, or of a later one.
@@ -127,6 +134,41 @@ void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank,
   // Operations follow each other, so a rank whose last one is over before the time asked for is done. Of others nothing is known.
   if (timeline.is_chosen(rank))
     out.state(rank, std::max(last, timeline.from), std::min(timeline.to, timeline.end), 0);
+}
+
+// The threads of a rank: it itself, then what its accelerator has.
+std::uint32_t threads_of(const Timeline& timeline, std::uint32_t rank) {
+  return 1 + (timeline.lanes.empty() ? 0u : static_cast<std::uint32_t>(std::popcount(timeline.lanes[rank])));
+}
+std::uint16_t thread_of(const Timeline& timeline, const replay::DeviceSeen& d) {
+  const unsigned before = (1u << static_cast<unsigned>(d.lane)) - 1;
+  return static_cast<std::uint16_t>(1 + std::popcount(timeline.lanes[d.rank.index()] & before));
+}
+
+// Lane by lane; idle where nothing is told. What goes on after all ranks is cut off: a file ends with the replay.
+Result<void> add_devices(Records& out, const Timeline& timeline) {
+  const SimTime end = std::min(timeline.to, timeline.end);
+  auto device = timeline.devices.reader();
+  while (device.more()) {
+    const replay::DeviceSeen lane = device.row().seen;
+    const std::uint32_t rank = lane.rank.index();
+    SimTime last = timeline.from;
+    out.thread(thread_of(timeline, lane));
+    for (; device.more() && device.row().seen.rank == lane.rank && device.row().seen.lane == lane.lane;
+         device.next()) {
+      const replay::DeviceSeen& d = device.row().seen;
+      const SimTime over = std::min(d.end, timeline.end);
+      if (over <= d.begin) continue;
+      out.state(rank, last, d.begin, kIdle);
+      out.state(rank, d.begin, over, traces::is_device_copy(d.kernel) ? kMemoryTransfer : kRunning.number);
+      out.event(rank, d.begin, kKernel, static_cast<std::int64_t>(d.kernel) + 1);
+      out.event(rank, over, kKernel, 0);
+      last = std::max(last, over);
+    }
+    out.state(rank, last, end, kIdle);
+  }
+  out.thread(0);
+  return device.status();
 }
 
 // Of a rank: its own time is on the critical path, or a message that it waits for is.
@@ -197,6 +239,7 @@ Result<RecordRows> records_of(const Timeline& timeline) {
   auto spans = timeline.spans.reader();
   for (std::uint32_t r = 0; r < timeline.ranks; ++r) add_rank(records, timeline, r, spans);
   WEFT_TRY(spans.status());
+  WEFT_TRY(add_devices(records, timeline));
   add_path_events(records, timeline);
   return std::move(records).finish();
 }
@@ -227,6 +270,12 @@ std::vector<Load> loads_by_time(const Timeline& timeline) {
     for (const LoadStep& step : load_steps(timeline, l)) loads.push_back({ns(step.at), l, step.used});
   std::ranges::stable_sort(loads, {}, &Load::at);
   return loads;
+}
+
+std::uint32_t thread_count(const Timeline& timeline) {
+  std::uint32_t threads = 0;
+  for (std::uint32_t r = 0; r < timeline.ranks; ++r) threads += threads_of(timeline, r);
+  return threads;
 }
 
 std::uint32_t node_count(const std::vector<std::uint32_t>& node_of_rank) {
@@ -266,7 +315,7 @@ void write_head(Lines& out, const Timeline& timeline, const std::vector<std::uin
   if (links > 0) out.add(",{}", links);
   out.add("):{}:{}(", links > 0 ? 2 : 1, timeline.ranks);
   for (std::uint32_t r = 0; r < timeline.ranks; ++r)
-    out.add("{}1:{}", r == 0 ? "" : ",", node_of_rank[r] + 1);
+    out.add("{}{}:{}", r == 0 ? "" : ",", threads_of(timeline, r), node_of_rank[r] + 1);
   out.add(")");
   if (links > 0) out.add(":1({}:{})", links, nodes + 1);
   out.add(",{}\n", communicators.size());
@@ -281,10 +330,13 @@ void write_head(Lines& out, const Timeline& timeline, const std::vector<std::uin
 
 Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
                        const std::vector<traces::Communicator>& communicators, const TextSink& to) {
-  // A processor for each rank, numbered node by node.
+  // A processor for each rank and each thread of its accelerator, numbered node by node.
   const std::uint32_t nodes = node_count(node_of_rank);
   std::vector<std::uint32_t> on_node(nodes, 0), first(nodes, 1), cpu(timeline.ranks);
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) cpu[r] = on_node[node_of_rank[r]]++;
+  for (std::uint32_t r = 0; r < timeline.ranks; ++r) {
+    cpu[r] = on_node[node_of_rank[r]];
+    on_node[node_of_rank[r]] += threads_of(timeline, r);
+  }
   for (std::uint32_t n = 1; n < nodes; ++n) first[n] = first[n - 1] + on_node[n - 1];
   for (std::uint32_t r = 0; r < timeline.ranks; ++r) cpu[r] += first[node_of_rank[r]];
 
@@ -292,6 +344,7 @@ Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t
   WEFT_ASSIGN(const auto messages, messages_by_time(timeline));
   const std::vector<Load> loads = loads_by_time(timeline);
 
+  const std::uint32_t threads = thread_count(timeline);
   Lines out(to);
   write_head(out, timeline, node_of_rank, on_node, communicators);
   // At one instant ranks come first, then messages, then links.
@@ -308,9 +361,11 @@ Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t
     if (at == of_rank) {
       const Record& r = record.row();
       if (r.type == 0)
-        out.add("1:{}:1:{}:1:{}:{}:{}\n", cpu[r.rank], r.rank + 1, r.at, r.value, r.state);
+        out.add("1:{}:1:{}:{}:{}:{}:{}\n", cpu[r.rank] + r.thread, r.rank + 1, r.thread + 1, r.at, r.value,
+                r.state);
       else
-        out.add("2:{}:1:{}:1:{}:{}:{}\n", cpu[r.rank], r.rank + 1, r.at, r.type, r.value);
+        out.add("2:{}:1:{}:{}:{}:{}:{}\n", cpu[r.rank] + r.thread, r.rank + 1, r.thread + 1, r.at, r.type,
+                r.value);
       record.next();
     } else if (at == of_message) {
       const replay::MessageSeen& m = message.row().seen;
@@ -319,7 +374,7 @@ Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t
               b + 1, ns(m.received), ns(m.arrived), m.bytes, m.tag);
       message.next();
     } else {
-      out.add("2:{}:2:1:{}:{}:{}:{}\n", timeline.ranks + load->link + 1, load->link + 1, load->at, kLinkLoad,
+      out.add("2:{}:2:1:{}:{}:{}:{}\n", threads + load->link + 1, load->link + 1, load->at, kLinkLoad,
               load->used);
       ++load;
     }
@@ -332,16 +387,26 @@ Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t
 
 std::string paraver_row(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank) {
   std::string out;
-  const auto names = [&](const char* level, std::uint32_t count, const char* name, std::uint32_t first_number,
-                         auto&& more) {
-    out += fmt::format("{}LEVEL {} SIZE {}\n", out.empty() ? "" : "\n", level, count + more.size());
-    for (std::uint32_t i = 0; i < count; ++i) out += fmt::format("{} {}\n", name, i + first_number);
+  const auto head = [&out](const char* level, std::size_t names) {
+    out += fmt::format("{}LEVEL {} SIZE {}\n", out.empty() ? "" : "\n", level, names);
+  };
+  const auto names = [&](const char* level, std::uint32_t count, const char* name, auto&& more) {
+    head(level, count + more.size());
+    for (std::uint32_t i = 0; i < count; ++i) out += fmt::format("{} {}\n", name, i + 1);
     for (const std::string& text : more) out += text + "\n";
   };
   const std::vector<std::string> network(timeline.link_names.empty() ? 0 : 1, "links");
-  names("CPU", timeline.ranks, "cpu", 1, timeline.link_names);
-  names("NODE", node_count(node_of_rank), "node", 1, network);
-  names("THREAD", timeline.ranks, "rank", 0, timeline.link_names);
+  const std::uint32_t threads = thread_count(timeline);
+  names("CPU", threads, "cpu", timeline.link_names);
+  names("NODE", node_count(node_of_rank), "node", network);
+  head("THREAD", threads + timeline.link_names.size());
+  for (std::uint32_t r = 0; r < timeline.ranks; ++r) {
+    out += fmt::format("rank {}\n", r);
+    for (std::size_t l = 0; l < kLaneNames.size(); ++l)
+      if (!timeline.lanes.empty() && (timeline.lanes[r] >> l & 1) != 0)
+        out += fmt::format("rank {} {}\n", r, kLaneNames[l]);
+  }
+  for (const std::string& link : timeline.link_names) out += link + "\n";
   return out;
 }
 

@@ -19,6 +19,17 @@ using traces::OpKind;
 constexpr std::uint32_t kSequence = 1;
 // uuids of the tracks above those of the ranks and above those of the links, and of the critical path
 constexpr std::uint64_t kRoot = 1, kLinks = std::uint64_t{1} << 40, kPathTrack = kLinks - 1;
+// Lanes of accelerators: kDevices + kLanes * rank + lane.
+constexpr std::uint64_t kDevices = std::uint64_t{1} << 41;
+constexpr std::uint32_t kLanes = kLaneNames.size();
+
+// The arrow from a launch to what was launched and on to who waits for it; those of messages count from 1. 0: none, of what is
+// beyond the numbers that there are.
+std::uint64_t launch_arrow(std::uint32_t rank, std::uint64_t op) {
+  constexpr int kOpBits = 39;
+  if (rank >= 1u << 24 || op >> kOpBits != 0) return 0;
+  return std::uint64_t{1} << 63 | std::uint64_t{rank} << kOpBits | op;
+}
 
 std::uint64_t nanoseconds(SimTime t) {
   return static_cast<std::uint64_t>(t.time_since_epoch().count() / 1000);
@@ -122,6 +133,7 @@ struct MarksByTime {
 };
 using Marks = SortedRows<Mark, MarksByTime>;
 using Spans = SortedRows<TimelineSpan, SpansByTime>;
+using Devices = SortedRows<TimelineDevice, DevicesByTime>;
 
 Result<Marks> marks_of(const Timeline& timeline) {
   Marks marks(timeline.beside, timeline.memory);
@@ -146,13 +158,19 @@ class Track {
 
   void write() {
     if (!has_span() && !has_mark()) return;
-    out_.describe(uuid_, kRoot, "rank " + std::to_string(rank_), static_cast<std::int32_t>(rank_));
+    // The lanes of its accelerator come behind it.
+    const std::uint32_t place = timeline_.lanes.empty() ? rank_ : (kLanes + 1) * rank_;
+    out_.describe(uuid_, kRoot, "rank " + std::to_string(rank_), static_cast<std::int32_t>(place));
     SimTime last{};
     for (; has_span(); spans_.next()) {
       const TimelineSpan& s = spans_.row();
       last = s.end;
       if (is_region(s)) {
         region(s);
+        continue;
+      }
+      if (s.kind == OpKind::launch) {
+        launch(s);
         continue;
       }
       if (s.begin == s.end && !traces::is_send(s.kind) && s.kind != OpKind::recv) continue;
@@ -163,6 +181,9 @@ class Track {
         if (has_peer(s.kind) && s.peer >= 0) annotate(e, "peer", s.peer);
         if (has_bytes(s.kind)) annotate(e, "bytes", s.amount);
       }
+      if (s.for_accelerator)
+        if (const auto arrow = launch_arrow(rank_, static_cast<std::uint64_t>(s.amount)); arrow != 0)
+          e.add_terminating_flow_ids(arrow);
       marks_before(s.end);
       out_.event(s.end, uuid_, perfetto::TrackEvent::SLICE_END, {});
     }
@@ -172,6 +193,16 @@ class Track {
   }
 
  private:
+  // Takes no time: an arrow begins there.
+  void launch(const TimelineSpan& s) {
+    marks_before(s.begin);
+    auto& e =
+        out_.event(s.begin, uuid_, perfetto::TrackEvent::INSTANT,
+                   s.kernel < traces::kKernelCount ? fmt::format("launch {}", traces::kKernelNames[s.kernel])
+                                                   : "launch");
+    annotate(e, "operation", static_cast<std::int64_t>(s.op));
+    if (const auto arrow = launch_arrow(rank_, s.op); arrow != 0) e.add_flow_ids(arrow);
+  }
   void region(const TimelineSpan& s) {
     marks_before(s.begin);
     if (s.kind == OpKind::region_begin) {
@@ -212,6 +243,26 @@ class Track {
   SimTime last_mark_{};
   std::vector<std::int64_t> open_;  // regions, innermost last
 };
+
+// What the accelerator of a rank did, from where the reader is: at the first of that rank, or of a later one.
+void add_devices(Writer& out, std::uint32_t rank, Devices::Reader& devices) {
+  std::optional<replay::DeviceSeen::Lane> lane;
+  for (; devices.more() && devices.row().seen.rank == RankId(rank); devices.next()) {
+    const replay::DeviceSeen& d = devices.row().seen;
+    const auto number = static_cast<std::uint32_t>(d.lane);
+    const std::uint64_t uuid = kDevices + std::uint64_t{kLanes} * rank + number;
+    if (lane != d.lane)
+      out.describe(uuid, kRoot, fmt::format("rank {} {}", rank, kLaneNames[number]),
+                   static_cast<std::int32_t>((kLanes + 1) * rank + 1 + number));
+    lane = d.lane;
+    if (d.begin == d.end) continue;
+    auto& e = out.event(d.begin, uuid, perfetto::TrackEvent::SLICE_BEGIN,
+                        traces::kKernelNames[static_cast<std::size_t>(d.kernel)]);
+    annotate(e, "operation", static_cast<std::int64_t>(d.op));
+    if (const auto arrow = launch_arrow(rank, d.op); arrow != 0) e.add_flow_ids(arrow);
+    out.event(d.end, uuid, perfetto::TrackEvent::SLICE_END, {});
+  }
+}
 
 void add_links(Writer& out, const Timeline& timeline) {
   if (timeline.link_names.empty()) return;
@@ -256,9 +307,14 @@ Result<void> write_perfetto(const Timeline& timeline, std::string_view title, co
   WEFT_ASSIGN(const Marks all_marks, marks_of(timeline));
   auto spans = timeline.spans.reader();
   auto marks = all_marks.reader();
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) Track(out, timeline, r, spans, marks).write();
+  auto devices = timeline.devices.reader();
+  for (std::uint32_t r = 0; r < timeline.ranks; ++r) {
+    Track(out, timeline, r, spans, marks).write();
+    add_devices(out, r, devices);
+  }
   WEFT_TRY(spans.status());
   WEFT_TRY(marks.status());
+  WEFT_TRY(devices.status());
   add_links(out, timeline);
   out.flush();
   return {};

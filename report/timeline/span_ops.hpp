@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "core/result.hpp"
@@ -17,24 +17,26 @@ namespace weft::report {
 // "Accelerators"), not time in MPI. Sees all operations in program order. Memory: the launches that are waited for.
 class AcceleratorWaits {
  public:
-  // Whether `op` is one.
-  bool see(const traces::Op& op) {
-    if (op.request == traces::kNoRequest) return false;
+  // Which operation launched what `op`, number `index` of its rank, waits for, if it does.
+  std::optional<std::uint64_t> see(const traces::Op& op, std::uint64_t index) {
+    if (op.request == traces::kNoRequest) return {};
     if (op.kind == traces::OpKind::launch) {
-      launched_.insert(op.request);
-    } else if (!launched_.empty()) {
-      if (op.kind == traces::OpKind::wait) return launched_.erase(op.request) > 0;
-      if (traces::makes_request(op.kind)) launched_.erase(op.request);
+      launched_[op.request] = index;
+    } else if (const auto it = launched_.find(op.request); it != launched_.end()) {
+      const std::uint64_t by = it->second;
+      const bool waits = op.kind == traces::OpKind::wait;
+      if (waits || traces::makes_request(op.kind)) launched_.erase(it);
+      if (waits) return by;
     }
-    return false;
+    return {};
   }
 
  private:
-  std::set<std::uint32_t> launched_;
+  std::map<std::uint32_t, std::uint64_t> launched_;  // operation, by request
 };
 
-// use(block, op, for_accelerator) for the operations of `rank` whose numbers next() tells, one call for each of its answers, which do not
-// fall; std::nullopt ends it, and so does the end of the rank. `for_accelerator`: it is a wait for a launched kernel. `trace` is
+// use(block, op, launched_by) for the operations of `rank` whose numbers next() tells, one call for each of its answers, which do not
+// fall; std::nullopt ends it, and so does the end of the rank. `launched_by`: it is a wait for what that operation launched. `trace` is
 // read from where it is: at the start of the rank. Errors: the trace's.
 template <class Next, class Use>
 [[nodiscard]] Result<void> for_each_op_of(RankId rank, traces::TraceReader& trace, Next&& next, Use&& use) {
@@ -45,15 +47,15 @@ template <class Next, class Use>
     WEFT_ASSIGN(const bool more, trace.next_block(rank, block));
     if (!more) break;
     for (std::size_t i = 0; i < block.ops.size(); ++i) {
-      const bool for_accelerator = waits.see(block.ops[i]);
-      for (; wanted == first + i; wanted = next()) use(block, block.ops[i], for_accelerator);
+      const auto launched_by = waits.see(block.ops[i], first + i);
+      for (; wanted == first + i; wanted = next()) use(block, block.ops[i], launched_by);
     }
     first += block.ops.size();
   }
   return {};
 }
 
-// use(i, block, op, for_accelerator) for every span i of `rank`, whose operation `op` of `block` is number spans[i].op; in
+// use(i, block, op, launched_by) for every span i of `rank`, whose operation `op` of `block` is number spans[i].op; in
 // program order. Otherwise as for_each_op_of().
 template <class Span, class Use>
 [[nodiscard]] Result<void> for_each_span_op(const std::vector<Span>& spans, RankId rank,
@@ -67,8 +69,8 @@ template <class Span, class Use>
   return for_each_op_of(
       rank, trace,
       [&] { return at < by_op.size() ? std::optional<std::uint64_t>(spans[by_op[at]].op) : std::nullopt; },
-      [&](const traces::OpBlock& block, const traces::Op& op, bool for_accelerator) {
-        use(by_op[at++], block, op, for_accelerator);
+      [&](const traces::OpBlock& block, const traces::Op& op, std::optional<std::uint64_t> launched_by) {
+        use(by_op[at++], block, op, launched_by);
       });
 }
 

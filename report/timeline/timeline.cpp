@@ -27,6 +27,7 @@ TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions option
   timeline_.memory = options_.memory;
   timeline_.spans = SortedRows<TimelineSpan, SpansByTime>(options_.beside, options_.memory);
   timeline_.messages = SortedRows<TimelineMessage, MessagesByNumber>(options_.beside, options_.memory);
+  timeline_.devices = SortedRows<TimelineDevice, DevicesByTime>(options_.beside, options_.memory);
 }
 
 void TimelineCollector::attach(replay::ReplayOptions& options) {
@@ -34,6 +35,12 @@ void TimelineCollector::attach(replay::ReplayOptions& options) {
   options.on_hang = options.on_op = [this](RankId rank, std::uint64_t op, SimTime begin, SimTime end) {
     if (!timeline_.is_chosen(rank.index()) || end < options_.from || begin > options_.to) return;
     seen_.add({.begin = begin, .end = end, .op = op, .order = seen_.size(), .rank = rank.index()});
+  };
+  options.on_device = [this](const replay::DeviceSeen& d) {
+    if (!timeline_.is_chosen(d.rank.index()) || d.end < options_.from || d.begin > options_.to) return;
+    timeline_.devices.add({d, timeline_.devices.size()});
+    timeline_.lanes.resize(timeline_.ranks);
+    timeline_.lanes[d.rank.index()] |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(d.lane));
   };
   options.on_message = [this](const replay::MessageSeen& m) {
     load_.add(m);
@@ -50,18 +57,20 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
   for (const LinkId l : timeline_.load.links) timeline_.link_names.push_back(fabric_.link_name(l));
   timeline_.regions = trace.regions();
   WEFT_TRY(timeline_.messages.finish());
+  WEFT_TRY(timeline_.devices.finish());
   WEFT_TRY(seen_.finish());
   auto span = seen_.reader();
   for (std::uint32_t r = 0; r < timeline_.ranks; ++r) {
     const auto here = [&] { return span.more() && span.row().rank == r; };
     const auto next = [&] { return here() ? std::optional(span.row().op) : std::nullopt; };
-    const auto name_it = [&](const traces::OpBlock& block, const traces::Op& op, bool for_accelerator) {
+    const auto name_it = [&](const traces::OpBlock& block, const traces::Op& op,
+                             std::optional<std::uint64_t> launched_by) {
       TimelineSpan s = span.row();
-      s.for_accelerator = for_accelerator;
+      s.for_accelerator = launched_by.has_value();
       s.kind = op.kind;
       s.peer = op.peer;
-      s.amount = op.amount;
-      if (op.kind == traces::OpKind::compute_kernel)
+      s.amount = launched_by ? static_cast<std::int64_t>(*launched_by) : op.amount;
+      if (op.kind == traces::OpKind::compute_kernel || op.kind == traces::OpKind::launch)
         if (const auto list = block.list(op); !list.empty()) s.kernel = static_cast<std::uint8_t>(list[0]);
       timeline_.spans.add(s);
       span.next();

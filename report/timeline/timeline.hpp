@@ -5,6 +5,7 @@
 // message; what a format sorts comes on top.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -35,16 +36,23 @@ struct TimelineSpan {
   SimTime begin, end;
   std::uint64_t op = 0;     // index in the rank's program
   std::uint64_t order = 0;  // of spans, in time
-  std::int64_t amount = 0;  // bytes where has_bytes() (op_groups.hpp); the region of region_begin, _end
+  // Bytes where has_bytes() (op_groups.hpp); the region of region_begin, _end; what launched that which a wait is for_accelerator.
+  std::int64_t amount = 0;
   std::uint32_t rank = 0;
   std::int32_t peer = 0;
   traces::OpKind kind{};
-  std::uint8_t kernel = 0;       // of a compute_kernel
+  std::uint8_t kernel = 0;       // of a compute_kernel, a launch
   bool for_accelerator = false;  // a wait for a launched kernel: computation, with no peer and no bytes
 };
 struct TimelineMessage {
   replay::MessageSeen seen;
   std::uint64_t number = 0;  // in order of their ends
+};
+
+// What an accelerator did.
+struct TimelineDevice {
+  replay::DeviceSeen seen;
+  std::uint64_t order = 0;  // of those of a lane
 };
 
 struct SpansByTime {
@@ -61,11 +69,20 @@ struct MessagesByNumber {
   bool operator()(const TimelineMessage& a, const TimelineMessage& b) const { return a.number < b.number; }
 };
 
+struct DevicesByTime {
+  bool operator()(const TimelineDevice& a, const TimelineDevice& b) const {
+    return std::tie(a.seen.rank, a.seen.lane, a.order) < std::tie(b.seen.rank, b.seen.lane, b.order);
+  }
+};
+
 struct Timeline {
   std::uint32_t ranks = 0;                                 // of the trace
   std::vector<bool> chosen;                                // which of them; empty: all
   SortedRows<TimelineSpan, SpansByTime> spans;             // rank by rank, in order of time
   SortedRows<TimelineMessage, MessagesByNumber> messages;  // in order of their ends
+  SortedRows<TimelineDevice, DevicesByTime> devices;       // rank by rank, lane by lane, in order of time
+  std::vector<std::uint8_t>
+      lanes;  // a bit for each lane that the rank has in `devices`; empty: nobody has one
   std::vector<std::string> regions;
   SimTime from, to, end;                // what was asked for, and of the replay
   LinkLoad load;                        // of all messages, whichever ranks were asked for
@@ -77,6 +94,10 @@ struct Timeline {
 
   [[nodiscard]] bool is_chosen(std::uint32_t rank) const { return chosen.empty() || chosen[rank]; }
 };
+
+// What viewers call the lanes of DeviceSeen, behind the name of the rank.
+inline constexpr std::array<const char*, 3> kLaneNames{"accelerator", "accelerator: copies",
+                                                       "accelerator: copies over links"};
 
 // The load of a link from `at` on, in hundredths of a percent of its bandwidth.
 struct LoadStep {
