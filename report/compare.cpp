@@ -214,50 +214,70 @@ std::string compare_json(const std::vector<CompareRow>& rows, const std::string&
   return json_text(j);
 }
 
+void PathColumns::name(std::vector<std::string>& head) const {
+  if (!any_) return;
+  for (const char* const what : {"parts", "difference"})
+    for (const std::string_view part : replay::kPathPartNames)
+      head.push_back(fmt::format("critical_path.{}.{}_s", what, part));
+}
+
+void PathColumns::add(std::vector<std::string>& cells, const CompareRow& row) const {
+  if (!any_) return;
+  for (const auto& parts : {row.path, row.path_more})
+    for (std::size_t p = 0; p < replay::kPathPartCount; ++p)
+      cells.push_back(parts ? predict::exact_number(to_seconds((*parts)[p])) : "");
+}
+
 std::string compare_csv(const std::vector<CompareRow>& rows) {
-  std::string out = csv_line({"trace",
-                              "platform",
-                              "map",
-                              "routing",
-                              "makespan_s",
-                              "slowdown",
-                              "hosts",
-                              "switches",
-                              "links",
-                              "mean_hops",
-                              "worst_link",
-                              "worst_link_utilization",
-                              "why",
-                              "error",
-                              "cables",
-                              "links_per_host",
-                              "worst_link_pairs",
-                              "model",
-                              "most_waited_link",
-                              "most_waited_s",
-                              "label"});
-  for (const auto& r : rows)
-    out += csv_line({r.trace,
-                     r.platform,
-                     r.map,
-                     r.routing,
-                     predict::exact_number(r.makespan_s),
-                     r.slowdown ? predict::exact_number(*r.slowdown) : "",
-                     std::to_string(r.hosts),
-                     std::to_string(r.switches),
-                     std::to_string(r.links),
-                     predict::exact_number(r.mean_hops),
-                     r.worst_link,
-                     predict::exact_number(r.worst_link_utilization),
-                     r.why,
-                     r.error,
-                     std::to_string(r.cables),
-                     predict::exact_number(r.links_per_host),
-                     sharers_text(r.sharers, predict::PairTraffic::kSharersShown),
-                     r.model,
-                     r.most_waited_link,
-                     predict::exact_number(r.most_waited_s),
-                     r.label});
+  const PathColumns path(std::ranges::any_of(rows, [](const CompareRow& r) { return r.path.has_value(); }));
+  std::vector<std::string> head{"trace",
+                                "platform",
+                                "map",
+                                "routing",
+                                "makespan_s",
+                                "slowdown",
+                                "hosts",
+                                "switches",
+                                "links",
+                                "mean_hops",
+                                "worst_link",
+                                "worst_link_utilization",
+                                "why",
+                                "error",
+                                "cables",
+                                "links_per_host",
+                                "worst_link_pairs",
+                                "model",
+                                "most_waited_link",
+                                "most_waited_s",
+                                "label"};
+  path.name(head);
+  std::string out = csv_line(head);
+  for (const auto& r : rows) {
+    std::vector<std::string> cells{r.trace,
+                                   r.platform,
+                                   r.map,
+                                   r.routing,
+                                   predict::exact_number(r.makespan_s),
+                                   r.slowdown ? predict::exact_number(*r.slowdown) : "",
+                                   std::to_string(r.hosts),
+                                   std::to_string(r.switches),
+                                   std::to_string(r.links),
+                                   predict::exact_number(r.mean_hops),
+                                   r.worst_link,
+                                   predict::exact_number(r.worst_link_utilization),
+                                   r.why,
+                                   r.error,
+                                   std::to_string(r.cables),
+                                   predict::exact_number(r.links_per_host),
+                                   sharers_text(r.sharers, predict::PairTraffic::kSharersShown),
+                                   r.model,
+                                   r.most_waited_link,
+                                   predict::exact_number(r.most_waited_s),
+                                   r.label};
+    path.add(cells, r);
+    out += csv_line(cells);
+  }
   return out;
 }
 

@@ -77,6 +77,17 @@ class RunsThatFound {
 // known of those that finished.
 void tell_path(CompareRow& row, const predict::RunFacts& run, const predict::RunFacts* other,
                std::string_view than);
+// The columns of CSV that only rows with critical paths have: the keys of JSON, joined by dots. None where `rows` have none.
+class PathColumns {
+ public:
+  explicit PathColumns(bool any) : any_(any) {}
+  void name(std::vector<std::string>& head) const;
+  // Empty cells for what `row` has not.
+  void add(std::vector<std::string>& cells, const CompareRow& row) const;
+
+ private:
+  bool any_;
+};
 [[nodiscard]] nlohmann::ordered_json compare_row_json(const CompareRow& row);
 // The warnings of all rows, "TRACE: sentence", each once in order of the rows.
 [[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);

@@ -284,14 +284,31 @@ std::string sweep_json(const Sweep& sweep, const std::string& error) {
 }
 
 std::string sweep_csv(const Sweep& sweep) {
-  std::string out =
-      csv_line({"trace", "set", "platform", "map", "routing", "makespan_s", "slowdown", "mean_hops",
-                "worst_link", "worst_link_utilization", "why", "error", "model", "label"});
-  for (const auto& [r, set] : sweep.rows)
-    out += csv_line({r.trace, words(set), r.platform, r.map, r.routing, predict::exact_number(r.makespan_s),
-                     r.slowdown ? predict::exact_number(*r.slowdown) : "", predict::exact_number(r.mean_hops),
-                     r.worst_link, predict::exact_number(r.worst_link_utilization), r.why, r.error, r.model,
-                     r.label});
+  const PathColumns path(
+      std::ranges::any_of(sweep.rows, [](const SweepRow& r) { return r.row.path.has_value(); }));
+  std::vector<std::string> head{"trace",      "set",      "platform",  "map",        "routing",
+                                "makespan_s", "slowdown", "mean_hops", "worst_link", "worst_link_utilization",
+                                "why",        "error",    "model",     "label"};
+  path.name(head);
+  std::string out = csv_line(head);
+  for (const auto& [r, set] : sweep.rows) {
+    std::vector<std::string> cells{r.trace,
+                                   words(set),
+                                   r.platform,
+                                   r.map,
+                                   r.routing,
+                                   predict::exact_number(r.makespan_s),
+                                   r.slowdown ? predict::exact_number(*r.slowdown) : "",
+                                   predict::exact_number(r.mean_hops),
+                                   r.worst_link,
+                                   predict::exact_number(r.worst_link_utilization),
+                                   r.why,
+                                   r.error,
+                                   r.model,
+                                   r.label};
+    path.add(cells, r);
+    out += csv_line(cells);
+  }
   return out;
 }
 

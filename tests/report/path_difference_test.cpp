@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "report/compare.hpp"
 #include "report/sweep.hpp"
@@ -91,6 +94,55 @@ TEST(PathDifference, SaysWhatBecameMore) {
   EXPECT_EQ(*rows[1].path_more, more);
   EXPECT_EQ(rows[1].why, text);
   EXPECT_THAT(rows[0].why, HasSubstr("the critical path is"));
+}
+
+// A line of CSV as cells by the names of `head`; no cell here holds a quote.
+std::map<std::string, std::string> cells(const std::string& csv, std::size_t line) {
+  std::vector<std::vector<std::string>> lines;
+  std::istringstream in(csv);
+  for (std::string text; std::getline(in, text);) {
+    lines.emplace_back(1);
+    bool quoted = false;
+    for (const char c : text) {
+      if (c == '"') quoted = !quoted;
+      if (c == ',' && !quoted) lines.back().emplace_back();
+      if (c != '"' && (c != ',' || quoted)) lines.back().back() += c;
+    }
+  }
+  std::map<std::string, std::string> out;
+  EXPECT_EQ(lines.at(line).size(), lines[0].size());
+  for (std::size_t i = 0; i < lines[0].size(); ++i) out[lines[0][i]] = lines.at(line)[i];
+  return out;
+}
+
+// Of JSON's critical_path, by the keys that a flat row of it has.
+void expect_the_columns_of_json(const std::string& csv, std::size_t line, const nlohmann::ordered_json& row) {
+  const auto have = cells(csv, line);
+  std::size_t columns = 0;
+  for (const auto& [name, cell] : have) {
+    if (!name.starts_with("critical_path.")) continue;
+    ++columns;
+    const std::size_t dot = name.rfind('.');
+    const std::string what = name.substr(14, dot - 14), part = name.substr(dot + 1);
+    if (row.contains("critical_path") && row["critical_path"].contains(what))
+      EXPECT_EQ(std::stod(cell), row["critical_path"][what][part].get<double>()) << name;
+    else
+      EXPECT_EQ(cell, "") << name;
+  }
+  EXPECT_EQ(columns, 20u);
+}
+
+TEST(PathDifference, CsvHasTheColumnsOfJson) {
+  MemoryTrace t = two_to_one();
+  const Replayed fast(t, "crossbar:n=3,bw=2GB/s,lat=500ns"), slow(t, "crossbar:n=3,bw=1GB/s,lat=500ns");
+  const auto rows = rank_runs({slow.facts(), fast.facts()}, true);
+  for (std::size_t i : {0u, 1u})
+    expect_the_columns_of_json(compare_csv(rows), i + 1, compare_row_json(rows[i]));
+  const Sweep sweep = sweep_runs({{"bw", {"2GB/s", "1GB/s"}}},
+                                 {{fast.facts(), "crossbar", {0}}, {slow.facts(), "crossbar", {1}}}, true);
+  for (std::size_t i : {0u, 1u})
+    expect_the_columns_of_json(sweep_csv(sweep), i + 1, compare_row_json(sweep.rows[i].row));
+  EXPECT_THAT(compare_csv(rank_runs({slow.facts(), fast.facts()})), Not(HasSubstr("critical_path")));
 }
 
 // The values of a key one after the other: each against the one before it.
