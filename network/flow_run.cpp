@@ -141,6 +141,7 @@ Result<void> FlowRun::run(bool keep_phases) {
       } else if (choose(flow, now)) {
         arrives(flow);
       } else {
+        failed_ = flow;
         return bad_input({}, "no way leads to the destination of a flow", fmt::format("flow {}", flow),
                          "a pair that the routing reaches");
       }
@@ -155,10 +156,11 @@ Result<void> FlowRun::run(bool keep_phases) {
       const bool event =
           network_.idle() || (!events.empty() && events.top().time < network_.next_completion().time);
       const Instant next = event ? events.top().time : network_.next_completion().time;
-      if (next.past_the_end())
+      if (next.past_the_end()) {
+        failed_ = event ? events.top().index : network_.next_owner();
         return bad_input({}, "a flow would end beyond the range of simulated time",
-                         fmt::format("flow {}", event ? events.top().index : network_.next_owner()),
-                         "flows that end within 106 days");
+                         fmt::format("flow {}", failed_), "flows that end within 106 days");
+      }
       now = next;
     }
   }

@@ -55,6 +55,8 @@ class FlowRun final : private FlowWatcher {
   // Simulates to the end. `keep_phases`: memory grows with the number of rate changes. Error (kBadInput): a
   // flow would end beyond the range of time, 106 days; the routing finds no way for one.
   [[nodiscard]] Result<void> run(bool keep_phases);
+  // After an error: the flow that it is about.
+  [[nodiscard]] std::uint32_t failed() const { return failed_; }
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(finish_.size()); }
   [[nodiscard]] SimTime finish(std::uint32_t flow) const { return finish_[flow]; }
@@ -108,6 +110,7 @@ class FlowRun final : private FlowWatcher {
   const topology::Fabric* fabric_ = nullptr;
   std::unique_ptr<topology::MessageRoutes> routes_;  // if there are some
   SimTime makespan_{};
+  std::uint32_t failed_ = 0;
   std::uint64_t events_ = 0;
 };
 

@@ -292,7 +292,10 @@ Result<void> flows(const Options& o) {
   WEFT_ASSIGN(FlowRun run, build(o, done));
   // Phases cost memory for each change of each rate: kept where they are shown.
   const bool phases = !o.no_phases && (!o.common.json.empty() || run.size() <= kRowsForPeople);
-  WEFT_TRY(run.run(phases));
+  if (auto ended = run.run(phases); !ended) {
+    ended.error().where = SourcePos{o.flows, done.requests[run.failed()].line, 1}.text();
+    return ended;
+  }
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const bool arbitrated = congestion::find_model(done.model)->is(congestion::kReadsTrees);
   o.common.print((phases && arbitrated ? phase_table(run, done) + "\n" : std::string()) +

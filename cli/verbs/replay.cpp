@@ -69,10 +69,27 @@ Result<void> place_jobs(const Options& o, const topology::Platform& platform, st
   return {};
 }
 
+// "hpl.weft", or of several "hpl + halo".
+std::string name_of(const std::deque<Job>& jobs) {
+  if (jobs.size() == 1) return jobs.front().paths.front();
+  std::string out;
+  for (const Job& job : jobs) out += (out.empty() ? "" : " + ") + predict::short_name(job.paths.front());
+  return out;
+}
+
+// What went wrong, with what was replayed where nothing says at which place.
+template <class T>
+Result<T> named(Result<T> result, const std::string& trace, const topology::Platform& platform) {
+  if (!result && result.error().where.empty())
+    result.error().where = fmt::format("{} on {}", trace, predict::platform_label(platform));
+  return result;
+}
+
 Result<void> replay_alone(const Options& o, const topology::Platform& platform,
                           const replay::ReplayOptions& options, Job& job) {
   WEFT_ASSIGN(const auto trace, traces::open_trace(job.paths, o.flags.from));
-  WEFT_ASSIGN(job.alone, replay::replay(*trace, platform, job.placement.hosts, options));
+  WEFT_ASSIGN(job.alone, named(replay::replay(*trace, platform, job.placement.hosts, options),
+                               job.paths.front(), platform));
   return {};
 }
 
@@ -188,9 +205,11 @@ Result<void> replay_all(const Options& o, const topology::Platform& platform,
         const auto start = std::chrono::steady_clock::now();
         if (out.verified) {
           WEFT_ASSIGN(out.result,
-                      replay::replay_verified(trace, platform, placement, mine, out.verified->checks));
+                      named(replay::replay_verified(trace, platform, placement, mine, out.verified->checks),
+                            name_of(jobs), platform));
         } else {
-          WEFT_ASSIGN(out.result, replay::replay(trace, platform, placement, mine));
+          WEFT_ASSIGN(out.result,
+                      named(replay::replay(trace, platform, placement, mine), name_of(jobs), platform));
         }
         out.wall = std::chrono::steady_clock::now() - start;
         if (out.result.ideal.known) {
@@ -219,14 +238,6 @@ std::vector<report::JobFacts> facts_of(const std::deque<Job>& jobs) {
                    static_cast<std::uint32_t>(hosts.size()), &job.alone});
     first_rank += job.ranks;
   }
-  return out;
-}
-
-// "hpl.weft", or of several "hpl + halo".
-std::string name_of(const std::deque<Job>& jobs) {
-  if (jobs.size() == 1) return jobs.front().paths.front();
-  std::string out;
-  for (const Job& job : jobs) out += (out.empty() ? "" : " + ") + predict::short_name(job.paths.front());
   return out;
 }
 
