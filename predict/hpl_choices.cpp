@@ -44,7 +44,8 @@ Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topo
                          "--p and --q");
     const hpl_gen::Grid g = hpl_gen::most_square(static_cast<int>(slots));
     out.dat.grids = {g};
-    out.chosen.push_back(fmt::format("P x Q = {} x {} (all {} ranks)", g.p, g.q, slots));
+    out.chosen.push_back(slots == 1 ? std::string("P x Q = 1 x 1 (the only rank)")
+                                    : fmt::format("P x Q = {} x {} (all {} ranks)", g.p, g.q, slots));
   }
   if (open.n) {
     out.dat.n.clear();

@@ -163,6 +163,11 @@ std::string region_table(const predict::RunFacts& run, std::size_t width) {
   return out;
 }
 
+// To the byte, as long as that can be read: "65,536 B", "1 TB".
+std::string limit_text(Bytes limit) {
+  return limit.value() < 10'000'000 ? show_count(static_cast<double>(limit.value())) + " B" : show(limit);
+}
+
 std::string model_lines(const predict::RunFacts& run) {
   const auto& o = *run.options;
   std::string out = fmt::format("model: {} sharing{}, ranks placed {}, routing {}",
@@ -178,17 +183,17 @@ std::string model_lines(const predict::RunFacts& run) {
   if (!run.platform->label.empty()) out += fmt::format("{}: {}\n", run.platform->label, run.platform->name);
   if (!run.changes.empty()) out += fmt::format("with {}\n", fmt::join(run.changes, " "));
   if (o.raw_switch) {
-    out += fmt::format("protocol: raw, detached below {} B, rendezvous from it on; no overheads\n",
-                       o.raw_switch->value());
+    out += fmt::format("protocol: raw, detached below {}, rendezvous from it on; no overheads\n",
+                       limit_text(*o.raw_switch));
   } else if (o.raw != replay::RawMode::kOff) {
     out += fmt::format("protocol: raw {}; no overheads\n", predict::raw_name(o.raw));
   } else {
     const auto& mpi = run.platform->mpi;
     if (mpi.piecewise())
-      out += fmt::format("protocol: eager up to {} B, costs by message size\n", mpi.eager_limit.value());
+      out += fmt::format("protocol: eager up to {}, costs by message size\n", limit_text(mpi.eager_limit));
     else
-      out += fmt::format("protocol: eager up to {} B, overheads {} a send and {} a receive\n",
-                         mpi.eager_limit.value(), show(mpi.send_overhead), show(mpi.recv_overhead));
+      out += fmt::format("protocol: eager up to {}, overheads {} a send and {} a receive\n",
+                         limit_text(mpi.eager_limit), show(mpi.send_overhead), show(mpi.recv_overhead));
     if (!mpi.assumed.empty()) {
       std::string names;
       for (const auto& a : mpi.assumed) names += (names.empty() ? "" : ", ") + a;

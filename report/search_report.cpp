@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -74,6 +75,8 @@ std::string count_text(double n) {
   if (!std::isfinite(n)) return "over 10^308";
   return n < 1e7 ? show_count(n) : fmt::format("{:.3g}", n);
 }
+
+std::string schedules_text(double n) { return count_text(n) + (n == 1 ? " schedule" : " schedules"); }
 
 nlohmann::ordered_json number(double n) {
   if (n < 9e15) return static_cast<std::uint64_t>(n);
@@ -193,15 +196,16 @@ void add_distribution_text(const SearchFacts& f, double unit_s, std::string& out
   const auto& s = f.result->statistics;
   if (s.count == 0) return;
   out += fmt::format(
-      "\n{} {} schedules: best {} ({}), next {}, median {:.6f} T, mean {:.6f} T, worst {} ({}); "
-      "{} distinct times\n",
-      f.result->exact      ? "all"
+      "\n{} {}: best {} ({}), next {}, median {:.6f} T, mean {:.6f} T, worst {} ({}); "
+      "{}\n",
+      f.result->exact      ? (s.count == 1 ? "the only" : "all")
       : partial(*f.result) ? "the first"
                            : "a sample of",
-      count_text(static_cast<double>(s.count)), fmt::format("{:.6g} T", s.best / unit_s), s.best_count,
+      f.result->exact && s.count == 1 ? "schedule" : schedules_text(static_cast<double>(s.count)),
+      fmt::format("{:.6g} T", s.best / unit_s), s.best_count,
       s.distinct.size() > 1 ? fmt::format("{:.6f} T", s.next_best / unit_s) : "none", s.median / unit_s,
       s.mean / unit_s, fmt::format("{:.6f} T", s.worst / unit_s), s.worst_count,
-      show_count(static_cast<double>(s.distinct.size())));
+      counted(s.distinct.size(), "distinct time"));
   const auto list = bars(s);
   std::uint64_t most = 1;
   for (const Bar& b : list) most = std::max(most, b.count);
@@ -259,13 +263,14 @@ std::string search_text(const SearchFacts& f) {
   const auto& r = *f.result;
   const auto& e = w.exchange;
   const double unit = message_time(w);
-  std::string out = fmt::format("{} on {}: {} ranks, {} messages, {} schedules, {}, model {}\n", f.pattern,
-                                f.platform->name, e.ranks, e.messages.size(), count_text(r.schedules),
+  std::string out = fmt::format("{} on {}: {}, {}, {}, {}, model {}\n", f.pattern, f.platform->name,
+                                counted(e.ranks, "rank"), counted(e.messages.size(), "message"),
+                                schedules_text(r.schedules),
                                 f.mode == Mode::kBarrier ? "barrier after each step" : "async", f.model);
   if (w.links() > 0)
-    out += fmt::format("link bound {}: {} carries {} messages; T = {}, the longest message alone\n\n",
+    out += fmt::format("link bound {}: {} carries {}; T = {}, the longest message alone\n\n",
                        times(r.link.seconds, unit), f.platform->fabric.link_name(w.link[r.link.link]),
-                       r.link.messages, show_seconds(unit));
+                       counted(r.link.messages, "message"), show_seconds(unit));
   if (f.placement != nullptr) add_placement_text(f, unit, out);
   Table table({{"step"}, {"from"}, {"to"}, {"messages (congestion factor)", Table::Align::kLeft}});
   const auto steps = steps_of(f);

@@ -336,7 +336,9 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
     if (best == nullptr)
       answer = fmt::format("{}: deadlock in every run\n", trace);
     else if (finished > 1 && is_as_fast(worst->row.makespan_s, best->row.makespan_s))
-      answer = fmt::format("{}: as long in every run that ends, {}{}\n", trace,
+      answer = fmt::format("{}: as long in {}, {}{}\n", trace,
+                           finished == end - i ? fmt::format("all {} runs", finished)
+                                               : fmt::format("the {} runs that end", finished),
                            show_seconds(best->row.makespan_s), found.text());
     else
       answer = fmt::format("{}: fastest with {} on {}, {}{}\n", trace, words(best->set),

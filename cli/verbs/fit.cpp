@@ -10,6 +10,7 @@
 #include "cli/flags/values.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
+#include "core/counted.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
@@ -269,9 +270,9 @@ Result<void> fit_kernel(const Options& o) {
   text += table.text(text_width());
   if (f.cpus.size() > kRowsForPeople && f.per_cpu)
     text += fmt::format("... {} CPUs more; --json FILE lists all\n", f.cpus.size() - kRowsForPeople);
-  text += fmt::format("{} CPUs on {} hosts: {} a rank on average, {} to {}, standard deviation {}\n",
-                      f.cpus.size(), f.hosts, show(FlopRate(mean)), show(FlopRate(slowest)),
-                      show(FlopRate(fastest)), show_percent(spread));
+  text += fmt::format("{} on {}: {} a rank on average, {} to {}, standard deviation {}\n",
+                      counted(f.cpus.size(), "CPU"), counted(f.hosts, "host"), show(FlopRate(mean)),
+                      show(FlopRate(slowest)), show(FlopRate(fastest)), show_percent(spread));
   text +=
       f.from_regressions
           ? "noise is the file's residual columns; what the regressions missed is in them and cannot be told "

@@ -87,6 +87,19 @@ Result<void> list(const Options& o) {
   return o.common.write_csv(csv);
 }
 
+std::string degrees(std::uint64_t least, std::uint64_t most) {
+  return least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
+}
+
+std::string hops_line(const Fabric& f, const Metrics& m) {
+  if (f.host_count() < 2) return "hops between hosts: none (one host)\n";
+  std::string out = fmt::format("hops between hosts: mean {}, diameter {}", or_unknown(m.mean_hops),
+                                or_unknown(m.diameter_hops));
+  if (f.switch_count() == 1) return out + "; all on one switch\n";
+  return out + fmt::format("; between switches with hosts: mean {}, diameter {}\n",
+                           or_unknown(m.router_mean_hops), or_unknown(m.router_diameter_hops));
+}
+
 Result<void> show_platform(const Options& o, const Platform& p) {
   const Fabric& f = p.fabric;
   const Metrics m = measure(f);
@@ -142,13 +155,10 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   if (between_sockets)
     j["sockets"] = {{"count", p.compute.sockets}, {"bandwidth_Bps", between_sockets->value()}};
   std::string text = fmt::format("{}{}{}\n", p.name, p.summary.empty() ? "" : ": ", p.summary);
-  text +=
-      fmt::format("{} hosts, {} switches, {} cables; {} with {} routing\n", show_count(f.host_count()),
-                  show_count(f.switch_count()), show_count(f.cable_count()), p.family, f.routing().name());
-  text += fmt::format(
-      "hops between hosts: mean {}, diameter {}; between switches with hosts: mean {}, diameter {}\n",
-      or_unknown(m.mean_hops), or_unknown(m.diameter_hops), or_unknown(m.router_mean_hops),
-      or_unknown(m.router_diameter_hops));
+  text += fmt::format("{}, {}, {}; {} with {} routing\n", counted(f.host_count(), "host"),
+                      counted(f.switch_count(), "switch"), counted(f.cable_count(), "cable"), p.family,
+                      f.routing().name());
+  text += hops_line(f, m);
   text += cut ? fmt::format("bisection: at most {} (best equal cut found)\n", counted(*cut, "cable"))
           : f.rank_hosts() < 2
               ? std::string("bisection: none (one host has no halves)\n")
@@ -207,10 +217,10 @@ Result<void> check(const Options& o, const Platform& p) {
                 ? fmt::format(" (drawn with a fixed seed, to {} of {} hosts)",
                               show_count(r.destinations_walked), show_count(p.fabric.host_count()))
                 : " (drawn with a fixed seed)";
-  text += fmt::format("walked the routes of {} of {} pairs{}; links per host {} to {}, per switch {} to {}\n",
-                      show_count(static_cast<double>(r.pairs_walked)),
-                      show_count(static_cast<double>(r.pairs_total)), drawn, r.host_degree_min,
-                      r.host_degree_max, r.switch_degree_min, r.switch_degree_max);
+  text += fmt::format(
+      "walked the routes of {} of {} pairs{}; links per host {}, per switch {}\n",
+      show_count(static_cast<double>(r.pairs_walked)), show_count(static_cast<double>(r.pairs_total)), drawn,
+      degrees(r.host_degree_min, r.host_degree_max), degrees(r.switch_degree_min, r.switch_degree_max));
   const Error finding{ErrorCode::kFinding, {}, fmt::format("platform {} is not sound", p.name), {}, {}};
   if (!ok) j["error"] = finding.message();
   o.common.print(text);

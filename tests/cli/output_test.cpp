@@ -316,3 +316,66 @@ TEST_F(OutputTest, ACountIsDigitsWithinItsRange) {
 
 }  // namespace
 }  // namespace weft::testing::output_test
+
+// What people read of the smallest inputs that there are: one of a thing is one thing, and nothing is told of what is not there.
+namespace weft::testing::wording_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string said(const Workspace& w, const std::string& command) {
+  const Outcome o = w.weft(command);
+  EXPECT_EQ(o.exit_code, 0) << command << "\n" << o.err;
+  return o.out;
+}
+
+TEST(Wording, OfATraceOfOneRank) {
+  const Workspace w;
+  w.write("t.txt", "0 init\n0 compute 2.5e13\n0 finalize\n");
+  const std::string text = said(w, "info t.txt");
+  EXPECT_THAT(text, StartsWith("t.txt: 1 rank, 3 operations (3 a rank), 0 messages, 0 B\n"));
+  EXPECT_THAT(text, HasSubstr("work       25 Tflop\n"));
+  w.write("u.txt", "0 init\n1 init\n0 send 1 0 1\n1 recv 0 0 1\n1 compute 7\n0 finalize\n1 finalize\n");
+  const std::string two = said(w, "info u.txt");
+  EXPECT_THAT(two, HasSubstr("(3 to 4 a rank)"));
+  EXPECT_THAT(two, HasSubstr("work       7 flop\n"));
+  EXPECT_THAT(two, HasSubstr("\n         1 B         1    1 B           100 %\n")) << "no range of one size";
+}
+
+TEST(Wording, OfAPlatformOfOneHostOrOneSwitch) {
+  const Workspace w;
+  const std::string one = said(w, "platform show crossbar:n=1");
+  EXPECT_THAT(one, HasSubstr("1 host, 1 switch, 1 cable; crossbar"));
+  EXPECT_THAT(one, HasSubstr("hops between hosts: none (one host)\n"));
+  EXPECT_THAT(one, Not(HasSubstr("unknown")));
+  EXPECT_THAT(said(w, "platform show crossbar:n=2"),
+              HasSubstr("hops between hosts: mean 2.0000, diameter 2; all on one switch\n"));
+  EXPECT_THAT(said(w, "platform show torus:dims=4x4x4"),
+              HasSubstr("mean 5.0476, diameter 8; between switches with hosts: mean 3.0476, diameter 6\n"));
+  EXPECT_THAT(said(w, "platform check crossbar:n=2"), HasSubstr("; links per host 1, per switch 2\n"));
+  EXPECT_THAT(said(w, "platform check xgft:h=2,m=2x2,w=1x3"), HasSubstr("per switch 2 to 5\n"));
+}
+
+TEST(Wording, OfLimits) {
+  const Workspace w;
+  w.write("t.txt", "0 init\n0 finalize\n");
+  EXPECT_THAT(said(w, "replay t.txt --on crossbar:n=1"), HasSubstr("protocol: eager up to 65,536 B, "));
+  EXPECT_THAT(said(w, "replay t.txt --on crossbar:n=1 --set mpi.eager_limit=1TB"),
+              HasSubstr("protocol: eager up to 1 TB, "));
+  EXPECT_THAT(said(w, "replay t.txt --on crossbar:n=1 --raw-switch 64KiB"),
+              HasSubstr("detached below 65,536 B, rendezvous"));
+}
+
+TEST(Wording, OfASearchWithOneSchedule) {
+  const Workspace w;
+  const std::string text = said(w, "search halo --grid 2x1 --on cs-storm");
+  EXPECT_THAT(text, HasSubstr("2 ranks, 2 messages, 1 schedule, async"));
+  EXPECT_THAT(text, HasSubstr("carries 1 message;"));
+  EXPECT_THAT(text, HasSubstr("\nthe only schedule: best 1 T (1)"));
+  EXPECT_THAT(text, HasSubstr("; 1 distinct time\n"));
+}
+
+}  // namespace
+}  // namespace weft::testing::wording_test

@@ -483,8 +483,10 @@ TEST(PredictHpl, WhatCannotBePredictedIsAnError) {
   EXPECT_EQ(here.weft("predict hpl" + kOn + "--n 100 --sample many").exit_code, 2);
   const Outcome crowded = here.weft("predict hpl" + kOn + "--n 100 --p 5 --q 5");
   EXPECT_EQ(crowded.exit_code, 3);
-  EXPECT_THAT(crowded.err,
-              HasSubstr("has too few hosts; got \"25 ranks on 16 hosts of 1\"; expected at most 16 ranks"));
+  EXPECT_THAT(
+      crowded.err,
+      HasSubstr(
+          "has too few hosts; got \"25 ranks on 16 hosts with room for 1 each\"; expected at most 16 ranks"));
   EXPECT_EQ(here.weft("predict hpl --n 100").exit_code, 2);
   EXPECT_EQ(here.weft("predict").exit_code, 2);
   EXPECT_EQ(here.weft("predict linpack").exit_code, 2);

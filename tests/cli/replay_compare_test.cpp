@@ -205,7 +205,7 @@ TEST(CliCompare, EqualRunsAndSinglePlatformsAreNoRanking) {
   EXPECT_THAT(w.weft("compare one.txt" + two).out,
               ::testing::StartsWith("one.txt: as long in all 2 runs, 1 s\n"));
   const std::string swept = w.weft("sweep one.txt" + two + " --set bw=1GB/s,2GB/s").out;
-  EXPECT_THAT(swept, ::testing::StartsWith("one.txt: as long in every run that ends, 1 s\n"));
+  EXPECT_THAT(swept, ::testing::StartsWith("one.txt: as long in all 4 runs, 1 s\n"));
   EXPECT_THAT(swept, HasSubstr("the ranking of the platforms is the same everywhere"));
   EXPECT_THAT(w.weft("sweep one.txt --on torus-16 --set bw=1GB/s,2GB/s").out, Not(HasSubstr("the ranking")));
   EXPECT_THAT(w.weft("sweep dead.txt" + two + " --set bw=1GB/s,2GB/s").out, Not(HasSubstr("the ranking")));
@@ -356,10 +356,10 @@ TEST(CliReplay, HostsAreFreeOfOtherJobsOnlyWhereThereAreSome) {
   w.write("t.txt", kPingPong);
   const Outcome one = w.weft("replay t.txt --on crossbar:n=1,bw=8Gbps,lat=1us");
   EXPECT_EQ(one.exit_code, 3);
-  EXPECT_THAT(one.err, HasSubstr("too few hosts; got \"2 ranks on 1 hosts of 1\""));
+  EXPECT_THAT(one.err, HasSubstr("too few hosts; got \"2 ranks on 1 host with room for 1 each\""));
   const Outcome two = w.weft("replay t.txt --with t.txt --on crossbar:n=3,bw=8Gbps,lat=1us");
   EXPECT_EQ(two.exit_code, 3);
-  EXPECT_THAT(two.err, HasSubstr("too few free hosts; got \"2 ranks on 1 hosts of 1\""));
+  EXPECT_THAT(two.err, HasSubstr("too few free hosts; got \"2 ranks on 1 host with room for 1 each\""));
 }
 
 TEST(CliCompare, ADeadlockIsARowAndExitCodeOne) {

@@ -57,7 +57,7 @@ TEST(Placement, AFileMayPlaceRanksOnAllGpusAndOnHostMemory) {
   const Platform p = load("pcie:switches=1,cards=1,gpus=2,mem=on");
   const TempFile f("memory", "gpu0\ngpu1\nmem0\n");
   EXPECT_EQ(placed(p, 3, "file:" + f.path()), (std::vector<std::uint32_t>{0, 1, 2}));
-  EXPECT_THAT(place_error(p, 3, "block"), HasSubstr("3 ranks on 2 hosts of 1"));
+  EXPECT_THAT(place_error(p, 3, "block"), HasSubstr("3 ranks on 2 hosts with room for 1 each"));
   const TempFile more("more", "gpu0\ngpu1\nmem0\nmem0\n");
   EXPECT_THAT(place_error(p, 4, "file:" + more.path()),
               HasSubstr(":4:1: error: more ranks on a host than its slots"));
@@ -65,7 +65,7 @@ TEST(Placement, AFileMayPlaceRanksOnAllGpusAndOnHostMemory) {
 
 TEST(Placement, BadMapsAreRefusedWithLineAndColumn) {
   const Platform p = load("crossbar:n=4");
-  EXPECT_THAT(place_error(p, 5, "block"), HasSubstr("5 ranks on 4 hosts of 1"));
+  EXPECT_THAT(place_error(p, 5, "block"), HasSubstr("5 ranks on 4 hosts with room for 1 each"));
   EXPECT_THAT(place_error(p, 2, "best"), HasSubstr("block, cyclic, random, switch, group, strided:K"));
   EXPECT_THAT(place_error(p, 2, "file:/nonexistent"), HasSubstr("cannot open"));
   struct Case {

@@ -196,9 +196,10 @@ Result<Placement> place(const Platform& p, std::uint32_t ranks, std::string_view
     if (taken.empty() || !taken[h]) hosts.emplace_back(h);
   if (ranks > hosts.size() * per_host)
     return bad_input({}, fmt::format("platform {} has too few {}hosts", p.name, taken.empty() ? "" : "free "),
-                     fmt::format("{} ranks on {} hosts of {}", ranks, hosts.size(), per_host),
-                     fmt::format("at most {} ranks; raise ranks_per_host or take a larger platform",
-                                 hosts.size() * per_host));
+                     fmt::format("{} on {} with room for {} each", counted(ranks, "rank"),
+                                 counted(hosts.size(), "host"), per_host),
+                     fmt::format("at most {}; raise ranks_per_host or take a larger platform",
+                                 counted(hosts.size() * per_host, "rank")));
   if (ranks == 0) return Placement{};
 
   Rng rng(seed);
