@@ -1,40 +1,15 @@
 // What an export for a viewer takes of the heap: this program counts what is allocated and not given back.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <new>
 #include <string>
 
 #include "report/timeline/timeline.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/heap_count.hpp"
 #include "topology/placement/placement.hpp"
 #include "topology/platform/platform.hpp"
 #include "traces/formats.hpp"
-
-namespace {
-
-std::size_t held = 0, most = 0;
-
-void* counted(std::size_t bytes) {
-  void* p = std::malloc(bytes);
-  if (p == nullptr) throw std::bad_alloc();
-  held += malloc_usable_size(p);
-  most = std::max(most, held);
-  return p;
-}
-void given_back(void* p) {
-  held -= p == nullptr ? 0 : malloc_usable_size(p);
-  std::free(p);
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return counted(bytes); }
-void operator delete(void* p) noexcept { given_back(p); }
-void operator delete(void* p, std::size_t) noexcept { given_back(p); }
 
 namespace weft::report::timeline_memory_test {
 namespace {
@@ -73,19 +48,19 @@ Taken taken(int rounds) {
   replay::ReplayOptions o;
   TimelineCollector collector(16, options, platform.fabric, hosts, o);
   collector.attach(o);
-  std::size_t before = most = held;
+  std::size_t before = support::restart_heap_most();
   const auto result = replay::replay(*trace, platform, hosts, o).value();
   trace->rewind();
   const Timeline timeline = collector.finish(*trace, result.makespan).value();
-  t.replay = most - before;
+  t.replay = support::heap_most() - before;
   EXPECT_GE(timeline.spans.size(), 16u * 4u * static_cast<unsigned>(rounds));
   const auto sum = [&t](std::string_view piece) { t.text += piece.size(); };
-  before = most = held;
+  before = support::restart_heap_most();
   EXPECT_TRUE(write_perfetto(timeline, "ring", sum));
-  t.perfetto = most - before;
-  before = most = held;
+  t.perfetto = support::heap_most() - before;
+  before = support::restart_heap_most();
   EXPECT_TRUE(write_prv(timeline, nodes, trace->communicators(), sum));
-  t.paraver = most - before;
+  t.paraver = support::heap_most() - before;
   std::printf("%d rounds: %zu, %zu and %zu KB for %zu KB of text\n", rounds, t.replay >> 10, t.perfetto >> 10,
               t.paraver >> 10, t.text >> 10);
   return t;

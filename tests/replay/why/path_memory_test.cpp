@@ -1,41 +1,16 @@
 // What a critical path takes of the heap: this program counts what is allocated and not given back.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <new>
 #include <string>
 
 #include "tests/replay/microseconds.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/heap_count.hpp"
 #include "tests/support/needs.hpp"
 #include "traces/formats.hpp"
-
-namespace {
-
-std::size_t held = 0, most = 0;
-
-void* counted(std::size_t bytes) {
-  void* p = std::malloc(bytes);
-  if (p == nullptr) throw std::bad_alloc();
-  held += malloc_usable_size(p);
-  most = std::max(most, held);
-  return p;
-}
-void given_back(void* p) {
-  held -= p == nullptr ? 0 : malloc_usable_size(p);
-  std::free(p);
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return counted(bytes); }
-void operator delete(void* p) noexcept { given_back(p); }
-void operator delete(void* p, std::size_t) noexcept { given_back(p); }
 
 namespace weft::replay::path_memory_test {
 namespace {
@@ -50,10 +25,10 @@ Taken taken(const std::string& trace, const std::string& platform, bool path) {
   const auto p = topology::load_platform(platform).value();
   ReplayOptions o;
   o.critical_path = path;
-  const std::size_t before = most = held;
+  const std::size_t before = support::restart_heap_most();
   const auto r = replayed(**t, p, o);
   EXPECT_EQ(r.path.known, path);
-  return {most - before, (*t)->totals().ops};
+  return {support::heap_most() - before, (*t)->totals().ops};
 }
 
 double bytes_an_operation(const std::string& trace, const std::string& platform) {
@@ -98,11 +73,12 @@ TEST(ReplayMemory, OfAnAllToAllIsThatOfTheRoutesOfItsPairs) {
     const auto p = topology::load_platform("xgft:h=2,m=32x32,w=1x32").value();
     ReplayOptions o;
     o.model = model;
-    const std::size_t before = most = held;
+    const std::size_t before = support::restart_heap_most();
     const ReplayResult r = replayed(**t, p, o);
     EXPECT_EQ(r.network.count, std::uint64_t{ranks} * (ranks - 1));
-    std::printf("%u ranks, %s: %.1f MB\n", ranks, model, static_cast<double>(most - before) / 1e6);
-    return static_cast<double>(most - before) / static_cast<double>(r.network.count);
+    std::printf("%u ranks, %s: %.1f MB\n", ranks, model,
+                static_cast<double>(support::heap_most() - before) / 1e6);
+    return static_cast<double>(support::heap_most() - before) / static_cast<double>(r.network.count);
   };
   for (const char* const model : {"contention-free", "max-min"})
     EXPECT_LE(bytes_a_message(512, model), 120) << model;
