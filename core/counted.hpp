@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/quantity_text.hpp"
 
@@ -14,6 +15,11 @@ namespace weft {
   std::string out = show_count(static_cast<double>(n)) + ' ' + std::string(what);
   if (n != 1) out += what.ends_with("ch") || what.ends_with('s') || what.ends_with('x') ? "es" : "s";
   return out;
+}
+
+// "4,435 to 5,981", or of a range of one "4,435".
+[[nodiscard]] inline std::string from_to(std::string low, const std::string& high) {
+  return low == high ? low : std::move(low) + " to " + high;
 }
 
 }  // namespace weft

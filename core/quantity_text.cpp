@@ -200,6 +200,7 @@ std::string show(Bytes b) { return scaled(static_cast<double>(b.value()), "B"); 
 std::string show_bytes(std::uint64_t sum) { return scaled(static_cast<double>(sum), "B"); }
 std::string show(Bandwidth b) { return scaled(b.value(), "B/s"); }
 std::string show(FlopRate r) { return scaled(r.value(), "flop/s"); }
+std::string show(Flops work) { return scaled(work.value(), "flop"); }
 
 std::string show_count(double n) {
   if (std::fabs(n) >= 1e7) {

@@ -32,6 +32,7 @@ namespace weft {
 [[nodiscard]] std::string show_bytes(std::uint64_t sum);  // of many messages: more than Bytes may hold
 [[nodiscard]] std::string show(Bandwidth b);
 [[nodiscard]] std::string show(FlopRate r);
+[[nodiscard]] std::string show(Flops work);
 [[nodiscard]] std::string show_count(double n);        // 1,425,277 below 10^7, else "14.3 M"
 [[nodiscard]] std::string show_percent(double ratio);  // "12.3 %"
 

@@ -49,23 +49,12 @@ std::uint64_t bucket_high(std::size_t i) {
   return i == 0 ? 0 : i == 64 ? UINT64_MAX : (std::uint64_t{1} << i) - 1;
 }
 
-// "4,435 to 5,981", or of a range of one "4,435".
-std::string range(std::string low, const std::string& high) {
-  return low == high ? low : std::move(low) + " to " + high;
-}
-
-// "50.3 Gflop"
-std::string flops_text(double flops) {
-  std::string rate = show(FlopRate(flops));
-  return rate.substr(0, rate.rfind("/s"));
-}
-
 std::string text_of(const std::string& name, const traces::TraceReader& t, const TraceInfo& info) {
   const auto& h = t.header();
-  std::string s =
-      fmt::format("{}: {}, {} ({} a rank), {}, {}\n", name, counted(h.ranks, "rank"),
-                  counted(info.totals.ops, "operation"), range(number(info.least_ops), number(info.most_ops)),
-                  counted(info.totals.messages, "message"), show_bytes(info.totals.bytes));
+  std::string s = fmt::format("{}: {}, {} ({} a rank), {}, {}\n", name, counted(h.ranks, "rank"),
+                              counted(info.totals.ops, "operation"),
+                              from_to(number(info.least_ops), number(info.most_ops)),
+                              counted(info.totals.messages, "message"), show_bytes(info.totals.bytes));
   const auto field = [&](const char* label, const std::string& v) {
     if (!v.empty()) s += fmt::format("{:<10} {}\n", label, printable(v));
   };
@@ -77,7 +66,7 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
   if (!h.hpl_dat.empty()) field("HPL.dat", "included (--json shows it)");
   for (const auto& n : h.notes) field("note", n);
   for (const auto& w : traces::trace_warnings(h)) field("warning", w);
-  if (info.flops > 0) field("work", flops_text(info.flops));
+  if (info.flops > 0) field("work", show(Flops(info.flops)));
   if (info.compute.count() > 0) field("compute", show(info.compute) + " in all ranks together");
   if (info.polls_hit + info.polls_missed > 0)
     field("polls", fmt::format("{} hit, {} missed", number(info.polls_hit), number(info.polls_missed)));
@@ -93,7 +82,7 @@ std::string text_of(const std::string& name, const traces::TraceReader& t, const
     const double share = info.totals.bytes > 0 ? static_cast<double>(info.sizes[i].bytes) /
                                                      static_cast<double>(info.totals.bytes)
                                                : 0;
-    sizes.add({range(show_bytes(bucket_low(i)), show_bytes(bucket_high(i))), number(info.sizes[i].count),
+    sizes.add({from_to(show_bytes(bucket_low(i)), show_bytes(bucket_high(i))), number(info.sizes[i].count),
                show_bytes(info.sizes[i].bytes), show_percent(share)});
   }
   if (sizes.size() > 0) s += "\n" + sizes.text(text_width());

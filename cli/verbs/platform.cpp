@@ -87,10 +87,6 @@ Result<void> list(const Options& o) {
   return o.common.write_csv(csv);
 }
 
-std::string degrees(std::uint64_t least, std::uint64_t most) {
-  return least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-}
-
 std::string hops_line(const Fabric& f, const Metrics& m) {
   if (f.host_count() < 2) return "hops between hosts: none (one host)\n";
   std::string out = fmt::format("hops between hosts: mean {}, diameter {}", or_unknown(m.mean_hops),
@@ -217,10 +213,11 @@ Result<void> check(const Options& o, const Platform& p) {
                 ? fmt::format(" (drawn with a fixed seed, to {} of {} hosts)",
                               show_count(r.destinations_walked), show_count(p.fabric.host_count()))
                 : " (drawn with a fixed seed)";
-  text += fmt::format(
-      "walked the routes of {} of {} pairs{}; links per host {}, per switch {}\n",
-      show_count(static_cast<double>(r.pairs_walked)), show_count(static_cast<double>(r.pairs_total)), drawn,
-      degrees(r.host_degree_min, r.host_degree_max), degrees(r.switch_degree_min, r.switch_degree_max));
+  text += fmt::format("walked the routes of {} of {} pairs{}; links per host {}, per switch {}\n",
+                      show_count(static_cast<double>(r.pairs_walked)),
+                      show_count(static_cast<double>(r.pairs_total)), drawn,
+                      from_to(show_count(r.host_degree_min), show_count(r.host_degree_max)),
+                      from_to(show_count(r.switch_degree_min), show_count(r.switch_degree_max)));
   const Error finding{ErrorCode::kFinding, {}, fmt::format("platform {} is not sound", p.name), {}, {}};
   if (!ok) j["error"] = finding.message();
   o.common.print(text);

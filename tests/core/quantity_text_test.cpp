@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/counted.hpp"
+
 namespace weft {
 namespace {
 
@@ -47,6 +49,10 @@ TEST(QuantityText, PrintsScaledUnits) {
   EXPECT_EQ(show(Duration(12'300'000'000)), "12.3 ms");
   EXPECT_EQ(show(Bandwidth(98.1e9)), "98.1 GB/s");
   EXPECT_EQ(show(Bytes(1'180'000)), "1.18 MB");
+  EXPECT_EQ(show(FlopRate(50.3e9)), "50.3 Gflop/s");
+  EXPECT_EQ(show(Flops(50.3e9)), "50.3 Gflop");
+  EXPECT_EQ(from_to(show_count(4435), show_count(5981)), "4,435 to 5,981");
+  EXPECT_EQ(from_to(show_bytes(0), show_bytes(0)), "0 B");
   EXPECT_EQ(show_seconds(0.99999), "1 s");
   EXPECT_EQ(show_count(1425277), "1,425,277");
   EXPECT_EQ(show_count(999), "999");
