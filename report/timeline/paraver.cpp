@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <iterator>
 #include <limits>
 #include <tuple>
 #include <utility>
 
+#include "core/append_text.hpp"
 #include "report/timeline/op_groups.hpp"
 #include "report/timeline/replay_export.hpp"
 #include "traces/kernel.hpp"
@@ -290,7 +290,7 @@ class Lines {
   explicit Lines(const TextSink& out) : out_(out) {}
   template <class... T>
   void add(fmt::format_string<T...> format, T&&... values) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<T>(values)...);
+    append(text_, format, std::forward<T>(values)...);
     if (text_.size() >= kPiece) flush();
   }
   void flush() {

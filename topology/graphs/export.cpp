@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
+
+#include "core/append_text.hpp"
 
 namespace weft::topology {
 namespace {
@@ -54,7 +55,7 @@ std::string xml(std::string_view text) {
     const char c = text[i];
     const std::size_t length = utf8_length(text.substr(i));
     if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
+      append(out, "\\x{:02x}", static_cast<unsigned char>(c));
       continue;
     }
     if (length > 1) {
@@ -97,15 +98,14 @@ std::string to_dot(const Fabric& f) {
   const bool cables = all_cables(f);
   const LinkTable& t = f.links();
   std::string out = cables ? "graph weft {\n" : "digraph weft {\n";
-  auto to = std::back_inserter(out);
   for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
-    fmt::format_to(to, "  v{} [label={}, kind={}, shape={}];\n", v, in_quotes(f.vertex_name(VertexId(v))),
-                   v < f.host_count() ? "host" : "switch", v < f.host_count() ? "box" : "ellipse");
+    append(out, "  v{} [label={}, kind={}, shape={}];\n", v, in_quotes(f.vertex_name(VertexId(v))),
+           v < f.host_count() ? "host" : "switch", v < f.host_count() ? "box" : "ellipse");
   for (std::size_t l = 0; l < f.wired_links(); ++l) {
     if (cables && t.from[l] > t.to[l]) continue;
-    fmt::format_to(to, "  v{} {} v{} [class={}, bandwidth_Bps=\"{}\", latency_s=\"{}\"];\n",
-                   t.from[l].index(), cables ? "--" : "->", t.to[l].index(),
-                   in_quotes(t.class_names[t.link_class[l]]), t.capacity[l], to_seconds(t.latency[l]));
+    append(out, "  v{} {} v{} [class={}, bandwidth_Bps=\"{}\", latency_s=\"{}\"];\n", t.from[l].index(),
+           cables ? "--" : "->", t.to[l].index(), in_quotes(t.class_names[t.link_class[l]]), t.capacity[l],
+           to_seconds(t.latency[l]));
   }
   return out + "}\n";
 }
@@ -121,19 +121,17 @@ std::string to_graphml(const Fabric& f) {
       "  <key id=\"class\" for=\"edge\" attr.name=\"class\" attr.type=\"string\"/>\n"
       "  <key id=\"bandwidth_Bps\" for=\"edge\" attr.name=\"bandwidth_Bps\" attr.type=\"double\"/>\n"
       "  <key id=\"latency_s\" for=\"edge\" attr.name=\"latency_s\" attr.type=\"double\"/>\n";
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "  <graph id=\"weft\" edgedefault=\"{}\">\n", cables ? "undirected" : "directed");
+  append(out, "  <graph id=\"weft\" edgedefault=\"{}\">\n", cables ? "undirected" : "directed");
   for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
-    fmt::format_to(to,
-                   "    <node id=\"v{}\"><data key=\"name\">{}</data><data key=\"kind\">{}</data></node>\n",
-                   v, xml(f.vertex_name(VertexId(v))), v < f.host_count() ? "host" : "switch");
+    append(out, "    <node id=\"v{}\"><data key=\"name\">{}</data><data key=\"kind\">{}</data></node>\n", v,
+           xml(f.vertex_name(VertexId(v))), v < f.host_count() ? "host" : "switch");
   for (std::size_t l = 0; l < f.wired_links(); ++l) {
     if (cables && t.from[l] > t.to[l]) continue;
-    fmt::format_to(to,
-                   "    <edge source=\"v{}\" target=\"v{}\"><data key=\"class\">{}</data><data "
-                   "key=\"bandwidth_Bps\">{}</data><data key=\"latency_s\">{}</data></edge>\n",
-                   t.from[l].index(), t.to[l].index(), xml(t.class_names[t.link_class[l]]), t.capacity[l],
-                   to_seconds(t.latency[l]));
+    append(out,
+           "    <edge source=\"v{}\" target=\"v{}\"><data key=\"class\">{}</data><data "
+           "key=\"bandwidth_Bps\">{}</data><data key=\"latency_s\">{}</data></edge>\n",
+           t.from[l].index(), t.to[l].index(), xml(t.class_names[t.link_class[l]]), t.capacity[l],
+           to_seconds(t.latency[l]));
   }
   return out + "  </graph>\n</graphml>\n";
 }
@@ -144,21 +142,20 @@ Result<std::string> to_routes(const Fabric& f, std::uint64_t max_pairs) {
     return bad_input({}, "too many routes to write", fmt::format("{} pairs", hosts * (hosts - 1)),
                      fmt::format("at most {}", max_pairs));
   std::string out;
-  auto to = std::back_inserter(out);
   for (std::uint32_t l = 0; l < f.wired_links(); ++l) {
     // Fields end at blanks, records at the end of the line.
     std::string name = f.link_name(LinkId(l));
     std::replace_if(
         name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
-    fmt::format_to(to, "L {} {} {} {}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]));
+    append(out, "L {} {} {} {}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]));
   }
   std::vector<LinkId> links;
   for (std::uint32_t s = 0; s < hosts; ++s)
     for (std::uint32_t d = 0; d < hosts; ++d) {
       links.clear();
       if (s == d || !f.routing().route(HostId(s), HostId(d), links)) continue;
-      fmt::format_to(to, "R {} {}", s, d);
-      for (const LinkId l : links) fmt::format_to(to, " {}", l.index());
+      append(out, "R {} {}", s, d);
+      for (const LinkId l : links) append(out, " {}", l.index());
       out += '\n';
     }
   return out;

@@ -1,8 +1,7 @@
 // export --to csv: every field of every operation, RFC 4180 without quotes (no field needs them).
 #include <fmt/format.h>
 
-#include <iterator>
-
+#include "core/append_text.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
 #include "traces/op_rules.hpp"
@@ -44,19 +43,18 @@ Result<void> export_csv(TraceReader& trace, const std::string& path, const Expor
       std::uint64_t index = block.first_op;
       for (const Op& op : block.ops) {
         const AmountUnit unit = rules_of(op.kind).amount;
-        auto to = std::back_inserter(out);
-        fmt::format_to(to, "{},{},{},{},{},{},{},", r, index++, op_name(op.kind), op.flags, op.comm.index(),
-                       op.peer, op.tag);
+        append(out, "{},{},{},{},{},{},{},", r, index++, op_name(op.kind), op.flags, op.comm.index(), op.peer,
+               op.tag);
         if (unit == AmountUnit::kFlops)
-          fmt::format_to(to, "{}", op.flops());
+          append(out, "{}", op.flops());
         else if (unit != AmountUnit::kNone)
-          fmt::format_to(to, "{}", op.amount);
-        fmt::format_to(to, ",{},", unit_name(unit));
-        if (op.request != kNoRequest) fmt::format_to(to, "{}", op.request);
+          append(out, "{}", op.amount);
+        append(out, ",{},", unit_name(unit));
+        if (op.request != kNoRequest) append(out, "{}", op.request);
         out += ',';
         const char* gap = "";
         for (const std::int64_t v : block.list(op)) {
-          fmt::format_to(to, "{}{}", gap, v);
+          append(out, "{}{}", gap, v);
           gap = " ";
         }
         out += '\n';

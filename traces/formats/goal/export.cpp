@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <iterator>
 
+#include "core/append_text.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
 #include "traces/formats/goal/binary.hpp"
@@ -43,21 +43,20 @@ std::string any_or(std::uint32_t v) { return v == goal::kAny ? "-1" : std::to_st
 
 // Labels are l1, l2, ... A dependency stands right after the operation that has it.
 void write_text(const Schedule& s, std::uint32_t first, std::string& out) {
-  const auto to = std::back_inserter(out);
   std::size_t d = 0;
   for (std::size_t i = 0; i < s.ops.size(); ++i) {
     const Operation& op = s.ops[i];
     const auto v = static_cast<std::uint32_t>(first + i);
     if (op.kind == Kind::kCalc)
-      fmt::format_to(to, "l{}: calc {}", v + 1, op.size);
+      append(out, "l{}: calc {}", v + 1, op.size);
     else
-      fmt::format_to(to, "l{}: {} {}b {} {} tag {}", v + 1, op.kind == Kind::kSend ? "send" : "recv", op.size,
-                     op.kind == Kind::kSend ? "to" : "from", any_or(op.peer), any_or(op.tag));
+      append(out, "l{}: {} {}b {} {} tag {}", v + 1, op.kind == Kind::kSend ? "send" : "recv", op.size,
+             op.kind == Kind::kSend ? "to" : "from", any_or(op.peer), any_or(op.tag));
     out += '\n';
     for (; d < s.dependencies.size() && s.dependencies[d].later == v; ++d) {
       const std::uint32_t e = s.dependencies[d].earlier;
-      fmt::format_to(to, "l{} {} l{}\n", v + 1, (e & Dependency::kAtStart) != 0 ? "irequires" : "requires",
-                     (e & ~Dependency::kAtStart) + 1);
+      append(out, "l{} {} l{}\n", v + 1, (e & Dependency::kAtStart) != 0 ? "irequires" : "requires",
+             (e & ~Dependency::kAtStart) + 1);
     }
   }
 }

@@ -2,9 +2,9 @@
 // traces (docs/trace-format.md, "Text export"). Failed probes and regions print nothing.
 #include <fmt/format.h>
 
-#include <iterator>
 #include <unordered_map>
 
+#include "core/append_text.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
 #include "traces/op_rules.hpp"
@@ -36,7 +36,7 @@ class TextWriter {
   }
   void line(std::string_view op, std::string_view peer, std::string_view bytes, std::string_view tag,
             std::string_view comm) {
-    fmt::format_to(std::back_inserter(out_), "{} {} {} {} {} {}\n", rank_, op, peer, bytes, tag, comm);
+    append(out_, "{} {} {} {} {} {}\n", rank_, op, peer, bytes, tag, comm);
   }
   void message(std::string_view name, std::int64_t peer, std::int64_t bytes, std::int64_t tag, CommId comm) {
     line(name,

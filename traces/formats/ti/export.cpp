@@ -9,10 +9,10 @@
 
 #include <array>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <vector>
 
+#include "core/append_text.hpp"
 #include "core/counted.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
@@ -63,7 +63,7 @@ struct TiLosses {
 class TiWriter {
  public:
   TiWriter(const TraceReader& trace, std::uint32_t rank, const Tags& tags, TiLosses& losses, std::string& out)
-      : trace_(trace), rank_(rank), tags_(tags), losses_(losses), out_(out), to_(std::back_inserter(out)) {}
+      : trace_(trace), rank_(rank), tags_(tags), losses_(losses), out_(out) {}
   Result<void> write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
   // After the last operation.
   Result<void> finish() {
@@ -88,7 +88,7 @@ class TiWriter {
   void message(std::string_view action, const Op& op) {
     if (op.peer == kProcNull) return;
     losses_.synchronous += action == "Ssend" || action == "ISsend" ? 1 : 0;
-    fmt::format_to(to_, "{} {} {} {} {} 6\n", rank_, action, source(op.peer), tag_of(op), op.amount);
+    append(out_, "{} {} {} {} {} 6\n", rank_, action, source(op.peer), tag_of(op), op.amount);
   }
   // Its irecv stands in the text and would wait for ever.
   [[nodiscard]] Result<void> withdrawn(std::uint64_t cancel) const {
@@ -121,7 +121,7 @@ class TiWriter {
     if (op.peer != kProcNull) waits_.post_for_nobody(key_of(op));
   }
   void wait(const WaitLines::Key& key) {
-    fmt::format_to(to_, "{} wait {} {} {}\n", rank_, key.source, key.destination, key.tag);
+    append(out_, "{} wait {} {} {}\n", rank_, key.source, key.destination, key.tag);
     losses_.any_source_waits += key.source == kSmpiAnySource ? 1 : 0;
   }
   void wait_for_what_is_left() {
@@ -148,7 +148,7 @@ class TiWriter {
     wait(std::array{std::int64_t{kHalf}});
   }
   void list_of(std::span<const std::int64_t> l) {
-    for (const std::int64_t v : l) fmt::format_to(to_, " {}", v);
+    for (const std::int64_t v : l) append(out_, " {}", v);
   }
   Result<void> collective(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
   Result<void> cannot(const Op& op, std::uint64_t index, std::string_view why) const {
@@ -163,7 +163,6 @@ class TiWriter {
   TiLosses& losses_;
   ReceivedContexts contexts_;
   std::string& out_;
-  std::back_insert_iterator<std::string> to_;
   RequestBook requests_;  // of persistent ones
   Op send_half_;          // of the sendrecv right before
   WaitLines waits_;
@@ -190,35 +189,35 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
   const auto world = static_cast<std::size_t>(trace_.header().ranks);
   switch (op.kind) {
     case OpKind::barrier:
-      fmt::format_to(to_, "{} barrier\n", rank_);
+      append(out_, "{} barrier\n", rank_);
       return {};
     case OpKind::bcast:
-      fmt::format_to(to_, "{} bcast {} {} 6\n", rank_, b, op.peer);
+      append(out_, "{} bcast {} {} 6\n", rank_, b, op.peer);
       return {};
     case OpKind::reduce:
-      fmt::format_to(to_, "{} reduce {} 0 {} 6\n", rank_, b, op.peer);
+      append(out_, "{} reduce {} 0 {} 6\n", rank_, b, op.peer);
       return {};
     case OpKind::allreduce:
-      fmt::format_to(to_, "{} allreduce {} 0 6\n", rank_, b);
+      append(out_, "{} allreduce {} 0 6\n", rank_, b);
       return {};
     case OpKind::scan:
-      fmt::format_to(to_, "{} scan {} 0 6\n", rank_, b);
+      append(out_, "{} scan {} 0 6\n", rank_, b);
       return {};
     case OpKind::exscan:
-      fmt::format_to(to_, "{} exscan {} 0 6\n", rank_, b);
+      append(out_, "{} exscan {} 0 6\n", rank_, b);
       return {};
     case OpKind::alltoall:
-      fmt::format_to(to_, "{} alltoall {} {} 6 6\n", rank_, b, b);
+      append(out_, "{} alltoall {} {} 6 6\n", rank_, b, b);
       return {};
     case OpKind::allgather:
-      fmt::format_to(to_, "{} allgather {} {} 6 6\n", rank_, b, b);
+      append(out_, "{} allgather {} {} 6 6\n", rank_, b, b);
       return {};
     case OpKind::gather:
     case OpKind::scatter:
-      fmt::format_to(to_, "{} {} {} {} {} 6 6\n", rank_, op_name(op.kind), b, b, op.peer);
+      append(out_, "{} {} {} {} {} 6 6\n", rank_, op_name(op.kind), b, b, op.peer);
       return {};
     case OpKind::allgatherv:
-      fmt::format_to(to_, "{} allgatherv {}", rank_, b);
+      append(out_, "{} allgatherv {}", rank_, b);
       list_of(l);
       out_ += " 6 6\n";
       return {};
@@ -227,9 +226,9 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
       for (const std::int64_t v : l.subspan(1 + world))
         if (__builtin_add_overflow(received, v, &received))
           return cannot(op, index, "its sizes add up to 2^63 bytes");
-      fmt::format_to(to_, "{} alltoallv {}", rank_, b);
+      append(out_, "{} alltoallv {}", rank_, b);
       list_of(l.subspan(1, world));
-      fmt::format_to(to_, " {}", received);
+      append(out_, " {}", received);
       list_of(l.subspan(1 + world));
       out_ += " 6 6\n";
       return {};
@@ -239,21 +238,21 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
       // Only the root knows the counts; the others write zeros, which SimGrid ignores there.
       const std::vector<std::int64_t> zeros(l.empty() ? world : 0);
       const auto counts = l.empty() ? std::span<const std::int64_t>(zeros) : l;
-      fmt::format_to(to_, "{} {}", rank_, op_name(op.kind));
-      if (op.kind == OpKind::gatherv) fmt::format_to(to_, " {}", b);
+      append(out_, "{} {}", rank_, op_name(op.kind));
+      if (op.kind == OpKind::gatherv) append(out_, " {}", b);
       list_of(counts);
-      if (op.kind == OpKind::scatterv) fmt::format_to(to_, " {}", b);
-      fmt::format_to(to_, " {} 6 6\n", op.peer);
+      if (op.kind == OpKind::scatterv) append(out_, " {}", b);
+      append(out_, " {} 6 6\n", op.peer);
       return {};
     }
     case OpKind::reduce_scatter:
-      fmt::format_to(to_, "{} reducescatter", rank_);
+      append(out_, "{} reducescatter", rank_);
       list_of(l);
       out_ += " 0 6\n";
       return {};
     case OpKind::reduce_scatter_block:
-      fmt::format_to(to_, "{} reducescatter", rank_);
-      for (std::size_t i = 0; i < world; ++i) fmt::format_to(to_, " {}", b);
+      append(out_, "{} reducescatter", rank_);
+      for (std::size_t i = 0; i < world; ++i) append(out_, " {}", b);
       out_ += " 0 6\n";
       return {};
     default:
@@ -266,19 +265,19 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
     WEFT_TRY(can_tell(op, index));
   switch (op.kind) {
     case OpKind::init:
-      fmt::format_to(to_, "{} init\n", rank_);
+      append(out_, "{} init\n", rank_);
       break;
     case OpKind::finalize:
       wait_for_what_is_left();
-      fmt::format_to(to_, "{} finalize\n", rank_);
+      append(out_, "{} finalize\n", rank_);
       break;
     case OpKind::compute_flops:
     case OpKind::compute_kernel:
-      fmt::format_to(to_, "{} compute {}\n", rank_, op.flops());
+      append(out_, "{} compute {}\n", rank_, op.flops());
       break;
     case OpKind::compute_time:
     case OpKind::sleep:
-      fmt::format_to(to_, "{} sleep {}\n", rank_, static_cast<double>(op.amount) / kTicksPerSecond);
+      append(out_, "{} sleep {}\n", rank_, static_cast<double>(op.amount) / kTicksPerSecond);
       break;
     case OpKind::send:
     case OpKind::rsend:
