@@ -14,6 +14,10 @@ if(WEFT_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 
+# The compiler's own garbage collection, which it does from 128 MB on, is 7 to 12 % of what it takes here; without it a file of a
+# unity build takes up to 1.3 GB instead of 1.1.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=2000000>)
+
 add_library(weft_warnings INTERFACE)
 target_compile_options(weft_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual>
@@ -186,15 +190,18 @@ function(weft_test name)
     set(T_LABEL quick)
   endif()
   add_executable(${name} ${T_SOURCES})
-  target_link_libraries(${name} PRIVATE weft_warnings weft_flags weft_pch GTest::gmock GTest::gtest_main fmt::fmt ${T_LIBRARIES})
+  target_link_libraries(${name} PRIVATE weft_warnings weft_flags weft_pch GTest::gmock GTest::gtest_main fmt::fmt Boost::headers
+    ${T_LIBRARIES})
   # What every test includes is parsed once.
   if(NOT TARGET weft_test_headers)
     file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cpp "int main() {}\n")
     add_executable(weft_test_headers ${PROJECT_BINARY_DIR}/test_headers.cpp)
-    target_link_libraries(weft_test_headers PRIVATE weft_warnings weft_flags weft_pch GTest::gmock GTest::gtest fmt::fmt weft_test_checkout)
+    target_link_libraries(weft_test_headers PRIVATE weft_warnings weft_flags weft_pch GTest::gmock GTest::gtest fmt::fmt Boost::headers
+      weft_test_checkout)
     target_compile_options(weft_test_headers PRIVATE $<$<CONFIG:Release>:-O1>)
-    target_precompile_headers(weft_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <algorithm> <cmath>
-      <cstdint> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <sstream> <string> <vector>)
+    target_precompile_headers(weft_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h>
+      <boost/graph/compressed_sparse_row_graph.hpp> <algorithm> <cmath> <cstdint> <filesystem> <fstream> <functional> <map>
+      <memory> <optional> <set> <sstream> <string> <vector>)
   endif()
   target_precompile_headers(${name} REUSE_FROM weft_test_headers)
   foreach(m IN LISTS T_MODULES)

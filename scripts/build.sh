@@ -5,9 +5,9 @@ cd "$(dirname "$0")/.."
 scripts/install-deps.sh
 started=$SECONDS
 jobs=$(nproc)
-# A compile job here needs up to 1.2 GB: fewer jobs on a small machine.
+# A compile job here needs up to 1.4 GB: fewer jobs on a small machine.
 if [ -r /proc/meminfo ]; then
-  fit=$(($(awk '/MemAvailable/ {print $2}' /proc/meminfo) / 1200000))
+  fit=$(($(awk '/MemAvailable/ {print $2}' /proc/meminfo) / 1400000))
   [ "$fit" -ge 1 ] || fit=1
   [ "$jobs" -le "$fit" ] || jobs=$fit
 fi
