@@ -1,20 +1,15 @@
 // Alltoall, alltoallv, alltoallw. Blocks: pairs.hpp. Bruck forwards a set that is no range: there first_block = 2^k stands for
 // "every block held whose distance (d - s) mod p has bit k". The own block is a copy and no message.
+#include "replay/collectives/mpich/limits.hpp"
 #include "replay/collectives/pairs.hpp"
 
 namespace weft::replay::collectives {
-namespace {
-
-constexpr std::uint32_t kThrottle = 32;  // messages each way that MPICH's scattered algorithm has under way
-
-}  // namespace
-
 void alltoall_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   append_pairs_in_batches(c.ranks, 1, c, me, out);
 }
 
 void alltoall_scattered(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  append_pairs_in_batches(kThrottle, 1, c, me, out);
+  append_pairs_in_batches(mpich::kThrottle, 1, c, me, out);
 }
 
 // One partner per round: rank xor k if p is a power of two, else to rank + k and from rank - k.

@@ -1,6 +1,7 @@
 // Which algorithm a call takes when nobody says: the rules of MPICH's generic tuning file, flat (no node
 // hierarchy). The rules ask for counts of elements where a trace has bytes: an element counts as 8 bytes.
 // Rules that depend on the operator take it as commutative and built in.
+#include "replay/collectives/mpich/limits.hpp"
 #include "replay/collectives/parts.hpp"
 
 namespace weft::replay {
@@ -8,17 +9,9 @@ namespace {
 
 using collectives::rank_blocks;
 using traces::OpKind;
+namespace mpich = collectives::mpich;
 
 constexpr std::int64_t kElement = 8;
-constexpr std::int64_t kBcastShort = 12288;
-constexpr std::int64_t kBcastLong = 524288;
-constexpr std::int64_t kReduceShort = 2048;
-constexpr std::int64_t kAllreduceShort = 8;
-constexpr std::int64_t kAllgatherLong = 524288;
-constexpr std::int64_t kAllgatherBruck = 81920;
-constexpr std::int64_t kReduceScatterLong = 524288;
-constexpr std::int64_t kAlltoallShort = 256;
-constexpr std::int64_t kAlltoallMedium = 32768;
 
 std::string_view choose(const CollectiveCall& c) {
   const std::uint32_t p = c.ranks;
@@ -28,27 +21,28 @@ std::string_view choose(const CollectiveCall& c) {
     case OpKind::barrier:
       return "dissemination";
     case OpKind::bcast:
-      if (p < 8 || c.bytes <= kBcastShort) return "binomial";
-      return power && c.bytes <= kBcastLong ? "recursive_doubling" : "ring";
+      if (p < 8 || c.bytes <= mpich::kBcastShort) return "binomial";
+      return power && c.bytes <= mpich::kBcastLong ? "recursive_doubling" : "ring";
     case OpKind::reduce:
-      return c.bytes <= kReduceShort || fewer_elements_than_ranks ? "binomial" : "rabenseifner";
+      return c.bytes <= mpich::kReduceShort || fewer_elements_than_ranks ? "binomial" : "rabenseifner";
     case OpKind::allreduce:
-      return c.bytes <= kAllreduceShort || fewer_elements_than_ranks ? "recursive_doubling" : "rabenseifner";
+      return c.bytes <= mpich::kAllreduceShort || fewer_elements_than_ranks ? "recursive_doubling"
+                                                                            : "rabenseifner";
     case OpKind::allgather:
     case OpKind::allgatherv: {
       const std::int64_t total = rank_blocks(c).total();
-      if (power) return total < kAllgatherLong ? "recursive_doubling" : "ring";
-      return total < kAllgatherBruck ? "bruck" : "ring";
+      if (power) return total < mpich::kAllgatherLong ? "recursive_doubling" : "ring";
+      return total < mpich::kAllgatherBrucks ? "bruck" : "ring";
     }
     case OpKind::reduce_scatter:
     case OpKind::reduce_scatter_block:
-      return rank_blocks(c).total() < kReduceScatterLong ? "recursive_halving" : "pairwise";
+      return rank_blocks(c).total() < mpich::kReduceScatterLong ? "recursive_halving" : "pairwise";
     case OpKind::gather:
     case OpKind::scatter:
       return "binomial";
     case OpKind::alltoall:
-      if (c.bytes <= kAlltoallShort && p >= 8) return "bruck";
-      return c.bytes <= kAlltoallMedium ? "scattered" : "pairwise";
+      if (c.bytes <= mpich::kAlltoallShort && p >= 8) return "bruck";
+      return c.bytes <= mpich::kAlltoallMedium ? "scattered" : "pairwise";
     case OpKind::alltoallv:
     case OpKind::alltoallw:
       return "scattered";

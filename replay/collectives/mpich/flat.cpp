@@ -1,11 +1,10 @@
 // Algorithms of MPICH (src/mpi/coll) whose messages differ from the textbook forms and from Open MPI's. Blocks: as in the
 // file of each family.
+#include "replay/collectives/mpich/limits.hpp"
 #include "replay/collectives/pairs.hpp"
 
 namespace weft::replay::collectives {
 namespace {
-
-constexpr std::uint32_t kThrottle = 32;  // MPIR_CVAR_ALLTOALL_THROTTLE
 
 // A broadcast cuts its message into bytes, not elements.
 std::int64_t bcast_block(const CollectiveCall& c) { return (c.bytes + c.ranks - 1) / c.ranks; }
@@ -115,7 +114,7 @@ void mpich_allgatherv_ring(const CollectiveCall& c, std::uint32_t me, RankSchedu
 
 // Batches count from the rank itself, so that the first one has 31 others.
 void mpich_alltoall_scattered(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  append_pairs_in_batches(kThrottle, 0, c, me, out);
+  append_pairs_in_batches(mpich::kThrottle, 0, c, me, out);
 }
 
 // Odd ranks of the fold hand their vector over, so that rank 0, the usual root, takes part.

@@ -3,6 +3,7 @@
 // Non-blocking forms have the messages of the blocking ones but where flat.cpp says otherwise, and thresholds of their own.
 #include <algorithm>
 
+#include "replay/collectives/mpich/limits.hpp"
 #include "replay/collectives/parts.hpp"
 #include "replay/collectives/rules.hpp"
 
@@ -12,19 +13,11 @@ namespace {
 using collectives::elements_of;
 using collectives::rank_blocks;
 using traces::OpKind;
+namespace mpich = collectives::mpich;
 
 constexpr std::uint32_t kFew = 8;  // ranks
-constexpr std::int64_t kBcastShort = 12288;
-constexpr std::int64_t kBcastLong = 524288;
-constexpr std::int64_t kReduceShort = 2048;
-constexpr std::int64_t kAllreduceShort = 8;
 constexpr std::int64_t kIallreduceShort = 2048;
-constexpr std::int64_t kAllgatherLong = 524288;
-constexpr std::int64_t kAllgatherBrucks = 81920;
-constexpr std::int64_t kReduceScatterLong = 524288;
-constexpr std::int64_t kAlltoallShort = 256;
 constexpr std::int64_t kIalltoallShort = 2048;
-constexpr std::int64_t kAlltoallMedium = 32768;
 
 [[nodiscard]] bool fewer_than_pof2(const CollectiveCall& c) {
   return elements_of(c) < static_cast<std::int64_t>(std::bit_floor(c.ranks));
@@ -36,10 +29,10 @@ std::string_view among_nodes(const CollectiveCall& c) {
     case OpKind::barrier:
       return c.nonblocking ? "" : "composition_alpha";
     case OpKind::bcast:
-      if (c.nonblocking || c.ranks < kFew || c.bytes < kBcastShort) return "composition_alpha";
-      return std::has_single_bit(c.ranks) && c.bytes < kBcastLong ? "composition_beta" : "";
+      if (c.nonblocking || c.ranks < kFew || c.bytes < mpich::kBcastShort) return "composition_alpha";
+      return std::has_single_bit(c.ranks) && c.bytes < mpich::kBcastLong ? "composition_beta" : "";
     case OpKind::reduce:
-      return c.nonblocking || c.bytes <= kReduceShort ? "composition_beta" : "composition_alpha";
+      return c.nonblocking || c.bytes <= mpich::kReduceShort ? "composition_beta" : "composition_alpha";
     case OpKind::allreduce:
       return c.nonblocking ? "" : "composition_alpha";
     case OpKind::scan:
@@ -57,35 +50,37 @@ std::string_view flat(const CollectiveCall& c) {
     case OpKind::bcast: {
       // The non-blocking form's bounds are strict.
       const std::int64_t bytes = c.nonblocking ? c.bytes + 1 : c.bytes;
-      if (c.ranks < kFew || bytes <= kBcastShort) return "binomial";
-      return power && bytes <= kBcastLong ? "scatter_recursive_doubling_allgather" : "scatter_ring_allgather";
+      if (c.ranks < kFew || bytes <= mpich::kBcastShort) return "binomial";
+      return power && bytes <= mpich::kBcastLong ? "scatter_recursive_doubling_allgather"
+                                                 : "scatter_ring_allgather";
     }
     case OpKind::reduce:
-      return c.bytes <= kReduceShort || fewer_than_pof2(c) ? "binomial" : "reduce_scatter_gather";
+      return c.bytes <= mpich::kReduceShort || fewer_than_pof2(c) ? "binomial" : "reduce_scatter_gather";
     case OpKind::allreduce:
-      return c.bytes <= (c.nonblocking ? kIallreduceShort : kAllreduceShort) || fewer_than_pof2(c)
+      return c.bytes <= (c.nonblocking ? kIallreduceShort : mpich::kAllreduceShort) || fewer_than_pof2(c)
                  ? "recursive_doubling"
                  : "reduce_scatter_allgather";
     case OpKind::allgather:
     case OpKind::allgatherv: {
       const std::int64_t total = rank_blocks(c).total();
-      if (power) return total < kAllgatherLong ? "recursive_doubling" : "ring";
-      return total < kAllgatherBrucks ? "brucks" : "ring";
+      if (power) return total < mpich::kAllgatherLong ? "recursive_doubling" : "ring";
+      return total < mpich::kAllgatherBrucks ? "brucks" : "ring";
     }
     case OpKind::reduce_scatter:
     case OpKind::reduce_scatter_block: {
       // csel.c counts elements for the non-blocking block form.
       const bool elements = c.nonblocking && c.kind == OpKind::reduce_scatter_block;
       const std::int64_t total = rank_blocks(c).total() / (elements ? collectives::element_of(c) : 1);
-      return total < kReduceScatterLong ? "recursive_halving" : "pairwise";
+      return total < mpich::kReduceScatterLong ? "recursive_halving" : "pairwise";
     }
     case OpKind::gather:
     case OpKind::scatter:
       return "binomial";
     case OpKind::alltoall:
       // "comm_size<8", but read as <= (rule_files.cpp, "pruned").
-      if (c.ranks > kFew && c.bytes <= (c.nonblocking ? kIalltoallShort : kAlltoallShort)) return "brucks";
-      return c.bytes <= kAlltoallMedium ? "scattered" : "pairwise";
+      if (c.ranks > kFew && c.bytes <= (c.nonblocking ? kIalltoallShort : mpich::kAlltoallShort))
+        return "brucks";
+      return c.bytes <= mpich::kAlltoallMedium ? "scattered" : "pairwise";
     case OpKind::alltoallv:
     case OpKind::alltoallw:
       return "scattered";
