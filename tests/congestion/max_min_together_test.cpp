@@ -66,7 +66,7 @@ class Pair {
 TEST(MaxMin, FlowsOfTheSameLinksAreFilledAtOnceAsOneLinkAfterTheOther) {
   const std::uint64_t first = problems::base_seed(1);
   for (std::uint64_t seed = first; seed < first + 1500; ++seed) {
-    SCOPED_TRACE(testing::Message() << "WEFT_SEED=" << seed);
+    SCOPED_TRACE(::testing::Message() << "WEFT_SEED=" << seed);
     Rng rng(seed);
     // Few capacities, so that links tie, and narrow ones, which stop a flow that has them to itself.
     std::vector<double> capacity;

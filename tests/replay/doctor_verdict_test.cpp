@@ -17,20 +17,20 @@
 namespace weft::replay {
 namespace {
 
+using testing::ExploredProgram;
 using testing::Explorer;
 using testing::first_hosts;
 using testing::kAny;
 using testing::MemoryTrace;
-using testing::Program;
 using testing::Step;
 using traces::Op;
 using traces::OpKind;
 
 // Events of all ranks in one order in which they can happen, then, in half of the programs, disturbed.
-Program random_program(std::uint64_t seed) {
+ExploredProgram random_program(std::uint64_t seed) {
   Rng rng(seed);
   const int n = static_cast<int>(2 + rng.below(3));
-  Program p;
+  ExploredProgram p;
   p.ranks.resize(static_cast<std::size_t>(n));
   p.comms.push_back({});
   for (int r = 0; r < n; ++r) p.comms[0].push_back(r);
@@ -199,7 +199,7 @@ Program random_program(std::uint64_t seed) {
   return p;
 }
 
-MemoryTrace trace_of(const Program& p) {
+MemoryTrace trace_of(const ExploredProgram& p) {
   MemoryTrace t(static_cast<std::uint32_t>(p.ranks.size()));
   for (std::size_t c = 1; c < p.comms.size(); ++c)
     (void)t.add_comm("split1", std::vector<std::int32_t>(p.comms[c].begin(), p.comms[c].end()));
@@ -295,7 +295,7 @@ TEST(DoctorVerdict, AgreesWithEveryInterleavingAndWithTheReplayOnRandomPrograms)
   std::size_t clean = 0, faulty = 0, depends = 0, wild = 0, buffering = 0, skipped = 0;
   for (const std::uint64_t seed : seeds) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
-    const Program p = random_program(seed);
+    const ExploredProgram p = random_program(seed);
     const auto truth = Explorer(p, false).run();
     if (!truth.whole) {
       ++skipped;

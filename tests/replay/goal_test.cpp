@@ -149,7 +149,7 @@ TEST(GoalRoundTrip, ReceivesThatAreWaitedForInARowArePaidForAtTheEnd) {
 
 // Programs whose times the two models agree about to the nanosecond (docs/goal.md says where they do not): a rank
 // waits for what comes in, and sends one message at a time.
-struct Program {
+struct AgreedProgram {
   const char* name;
   MemoryTrace trace;
   AlgorithmNames algorithms;
@@ -193,8 +193,8 @@ MemoryTrace ring(std::uint32_t ranks) {
   return t;
 }
 
-std::vector<Program> programs() {
-  std::vector<Program> out;
+std::vector<AgreedProgram> programs() {
+  std::vector<AgreedProgram> out;
   const auto add = [&out](const char* name, MemoryTrace t, AlgorithmNames algorithms = {}) {
     out.push_back({name, std::move(t), std::move(algorithms)});
   };
@@ -228,7 +228,7 @@ topology::Platform platform_of(const Parameters& p) {
 
 std::string data(const std::string& name) { return support::oracle_dir() + "/goal/" + name; }
 
-void write_goal(Program& p, const std::string& path, const char* format) {
+void write_goal(AgreedProgram& p, const std::string& path, const char* format) {
   p.trace.rewind();
   ExpandedCollectives expanded(p.trace,
                                *choose_collectives("", {&p.algorithms}, recorded_hosts(p.trace.header())));
@@ -248,7 +248,7 @@ TEST(LogGopSim, RunsWhatIsWrittenAndTakesTheSameTime) {
   }
   const char* keep = std::getenv("WEFT_GOAL_DIR");
   const TempDir dir;
-  for (Program& p : programs()) {
+  for (AgreedProgram& p : programs()) {
     SCOPED_TRACE(p.name);
     const std::string name = std::string(p.name) + ".goal";
     const std::string path = keep != nullptr ? std::string(keep) + "/" + name : dir.path(name);
@@ -293,7 +293,7 @@ TEST(LogGopSim, TheSchedulesOfItsRepositoryTakeTheSameTime) {
 
 TEST(LogGopSim, TheBinaryIsThatOfTxt2bin) {
   const TempDir dir;
-  for (Program& p : programs()) {
+  for (AgreedProgram& p : programs()) {
     const std::string name = std::string(p.name) + ".bin";
     if (!std::ifstream(data(name))) continue;
     SCOPED_TRACE(p.name);

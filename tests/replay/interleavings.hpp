@@ -28,7 +28,7 @@ struct Step {
   bool recorded = false;     // of a receive from any source: the trace knows the match
   int from = 0;              // of it, and of a sendrecv's receive
 };
-struct Program {
+struct ExploredProgram {
   std::vector<std::vector<int>> comms;  // members
   std::vector<std::vector<Step>> ranks;
   bool wildcards = false;
@@ -43,7 +43,7 @@ inline bool is_buffered(OpKind k) { return k == OpKind::bsend || k == OpKind::ib
 // rank can do, so they happen at once; posting a receive, probing and arrivals are tried in every order.
 class Explorer {
  public:
-  Explorer(const Program& p, bool synchronous) : p_(p), synchronous_(synchronous) {}
+  Explorer(const ExploredProgram& p, bool synchronous) : p_(p), synchronous_(synchronous) {}
   struct Verdict {
     bool some_clean = false, some_faulty = false;
     bool whole = true;  // everything was explored
@@ -270,7 +270,7 @@ class Explorer {
     (clean ? verdict_.some_clean : verdict_.some_faulty) = true;
   }
 
-  const Program& p_;
+  const ExploredProgram& p_;
   bool synchronous_;
   std::unordered_set<std::string> seen_;
   Verdict verdict_;

@@ -28,12 +28,12 @@ using ::testing::Not;
 using traces::OpKind;
 
 // A replay with its path, as the reports see it.
-struct Replayed {
+struct ReplayedPath {
   topology::Platform platform;
   replay::ReplayOptions options;
   replay::ReplayResult result;
 
-  Replayed(traces::TraceReader& trace, const std::string& spec)
+  ReplayedPath(traces::TraceReader& trace, const std::string& spec)
       : platform(topology::load_platform(spec).value()) {
     options.critical_path = true;
     trace.rewind();
@@ -72,7 +72,7 @@ MemoryTrace two_to_one() {
 
 TEST(PathDifference, SaysWhatBecameMore) {
   MemoryTrace t = two_to_one();
-  const Replayed fast(t, "crossbar:n=3,bw=1GB/s,lat=500ns"), slow(t, "crossbar:n=3,bw=500MB/s,lat=500ns");
+  const ReplayedPath fast(t, "crossbar:n=3,bw=1GB/s,lat=500ns"), slow(t, "crossbar:n=3,bw=500MB/s,lat=500ns");
   const auto more = path_difference(slow.facts(), fast.facts());
   EXPECT_EQ(more[static_cast<std::size_t>(PathPart::kTransfer)], from_seconds(1e-3));
   EXPECT_EQ(more[static_cast<std::size_t>(PathPart::kContention)], from_seconds(1e-3));
@@ -134,7 +134,7 @@ void expect_the_columns_of_json(const std::string& csv, std::size_t line, const 
 
 TEST(PathDifference, CsvHasTheColumnsOfJson) {
   MemoryTrace t = two_to_one();
-  const Replayed fast(t, "crossbar:n=3,bw=2GB/s,lat=500ns"), slow(t, "crossbar:n=3,bw=1GB/s,lat=500ns");
+  const ReplayedPath fast(t, "crossbar:n=3,bw=2GB/s,lat=500ns"), slow(t, "crossbar:n=3,bw=1GB/s,lat=500ns");
   const auto rows = rank_runs({slow.facts(), fast.facts()}, true);
   for (std::size_t i : {0u, 1u})
     expect_the_columns_of_json(compare_csv(rows), i + 1, compare_row_json(rows[i]));
@@ -148,7 +148,7 @@ TEST(PathDifference, CsvHasTheColumnsOfJson) {
 // The values of a key one after the other: each against the one before it.
 TEST(PathDifference, ASweepGoesFromNeighbourToNeighbour) {
   MemoryTrace t = two_to_one();
-  const Replayed a(t, "crossbar:n=3,bw=1GB/s,lat=500ns"), b(t, "crossbar:n=3,bw=2GB/s,lat=500ns"),
+  const ReplayedPath a(t, "crossbar:n=3,bw=1GB/s,lat=500ns"), b(t, "crossbar:n=3,bw=2GB/s,lat=500ns"),
       c(t, "crossbar:n=3,bw=4GB/s,lat=500ns");
   const std::vector<SweepAxis> axes{{"bw", {"1GB/s", "2GB/s", "4GB/s"}}};
   const Sweep sweep = sweep_runs(
@@ -166,7 +166,7 @@ TEST(PathDifference, PartsAddUpOnRandomPrograms) {
   for (const std::uint64_t seed : support::seeds_to(100)) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
     auto program = testing::well_formed(seed);
-    const Replayed a(program.trace, specs[seed % 4]), b(program.trace, specs[(seed / 4) % 4]);
+    const ReplayedPath a(program.trace, specs[seed % 4]), b(program.trace, specs[(seed / 4) % 4]);
     EXPECT_EQ(sum(path_difference(a.facts(), b.facts())), a.result.makespan - b.result.makespan);
   }
 }
