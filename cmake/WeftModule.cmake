@@ -120,7 +120,7 @@ function(weft_together target)
     get_filename_component(room "${room}" DIRECTORY)
     get_source_file_property(left_out ${f} HEADER_FILE_ONLY)
     get_source_file_property(together ${f} WEFT_TOGETHER) # of another target of this folder
-    if((left_out AND NOT together) OR NOT f MATCHES "[.]cpp$" OR room MATCHES "^[.][.]" OR f MATCHES "^${PROJECT_BINARY_DIR}/")
+    if((left_out AND NOT together) OR NOT f MATCHES "[.]cpp$" OR f MATCHES "^${PROJECT_BINARY_DIR}/")
       continue()
     endif()
     set(group all)

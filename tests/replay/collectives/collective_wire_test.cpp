@@ -47,7 +47,9 @@ Recorded parsed(const std::string& line, bool uneven) {
   Recorded r;
   std::istringstream words(line);
   EXPECT_TRUE(words >> r.name >> r.ranks >> r.root >> r.bytes) << line;
-  if (uneven) EXPECT_TRUE(words >> r.counts) << line;
+  if (uneven) {
+    EXPECT_TRUE(words >> r.counts) << line;
+  }
   r.nonblocking = r.name[0] == 'i';
   const auto kind = find_collective_kind(r.nonblocking ? r.name.substr(1) : r.name);
   EXPECT_TRUE(kind) << r.name;
