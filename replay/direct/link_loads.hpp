@@ -1,12 +1,14 @@
 // LinkLoads: how long each link was in use and by how many flows at once, where flows do not slow each other.
 //
 // Flows are entered in any order of time. What lies before the instant that nothing more can start before is added up, the rest
-// is kept. Complexity: O(log kKept) a link, memory: kKept changes a link, more only where so many are after that instant.
+// is kept. Complexity: O(log kKept) a link, memory: kKept changes a link, more only where so many are after that instant. Flows that
+// begin together, or end together, are one change: those of an all-to-all that is posted at once mostly do.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -43,15 +45,24 @@ class LinkLoads {
 
  private:
   static constexpr std::size_t kKept = 16;
-  // A flow begins or ends: in one word, twice its instant in ticks, and 1 where it begins. Of what happens at one instant ends come first.
+  // Flows that begin, or end, at one instant: in one word, twice the instant in ticks, and 1 where they begin, before their number. Of
+  // what happens at one instant ends come first.
   class Change {
    public:
-    Change(Instant at, bool begins) : word_(2 * at.since_start().ticks() + (begins ? 1 : 0)) {}
-    [[nodiscard]] Instant at() const { return Instant() + Elapsed::of_ticks(word_ >> 1); }
-    [[nodiscard]] bool begins() const { return (word_ & 1) != 0; }
+    Change(Instant at, bool begins)
+        : word_(((2 * at.no_later_than_last().since_start().ticks() + (begins ? 1 : 0)) << kCountBits) | 1) {}
+    [[nodiscard]] Instant at() const { return Instant() + Elapsed::of_ticks(word_ >> (kCountBits + 1)); }
+    [[nodiscard]] bool begins() const { return ((word_ >> kCountBits) & 1) != 0; }
+    [[nodiscard]] std::uint32_t flows() const {
+      return static_cast<std::uint32_t>(word_) & ((1u << kCountBits) - 1);
+    }
+    // REQUIRES: together with `o`, and fewer than 2^kCountBits flows.
+    void join(Change o) { word_ += o.flows(); }
+    [[nodiscard]] bool together(Change o) const { return word_ >> kCountBits == o.word_ >> kCountBits; }
     friend bool operator<(Change a, Change b) { return a.word_ < b.word_; }
 
    private:
+    static constexpr int kCountBits = 31;  // instants have 95, and one says whether they begin
     network::Ticks word_;
   };
   struct Row {
@@ -67,13 +78,20 @@ class LinkLoads {
     auto c = changes.begin();
     for (; c != changes.end() && c->at() < past_; ++c) {
       if (c->begins()) {
-        if (row.flows++ == 0) row.since = c->at();
+        if (row.flows == 0) row.since = c->at();
+        row.flows += c->flows();
         row.peak = std::max(row.peak, row.flows);
-      } else if (--row.flows == 0) {
+      } else if ((row.flows -= c->flows()) == 0) {
         row.busy += c->at() - row.since;
       }
     }
-    changes.erase(changes.begin(), c);
+    auto kept = changes.begin();
+    for (; c != changes.end(); ++c)
+      if (kept != changes.begin() && std::prev(kept)->together(*c))
+        std::prev(kept)->join(*c);
+      else
+        *kept++ = *c;
+    changes.erase(kept, changes.end());
     row.full = std::max(kKept, 2 * changes.size());
   }
 

@@ -291,5 +291,16 @@ TEST(LinkLoads, AddUpToWhatEachInstantSays) {
   }
 }
 
+TEST(LinkLoads, FlowsWithoutAnEndAreThereUntilTheLastInstant) {
+  LinkLoads loads(1);
+  const std::vector<LinkId> route{LinkId(0)};
+  const Instant start = Instant() + Elapsed(Duration(7));
+  for (int i = 0; i < 40; ++i) loads.enter(route, start, start + Elapsed::of_ticks(network::Ticks{1} << 120));
+  loads.finish([&](LinkId, Elapsed busy, std::uint32_t peak) {
+    EXPECT_TRUE(busy == Instant::last() - start);
+    EXPECT_EQ(peak, 40u);
+  });
+}
+
 }  // namespace
 }  // namespace weft::replay::direct_replay_test
