@@ -3,8 +3,9 @@
 // The n-th collective of a rank on a communicator has tag n (mod 2^31), on a context of its own (Target::kActivity): collectives
 // on one communicator meet in the order in which each rank calls them, and never a message of the program. When a round is
 // posted and when it is over is the business of whoever replays: CollectiveRuns by events, DirectReplay by the clock of
-// the rank. Complexity: O(1) a message; no allocation once the schedule has had its greatest length. Of a long schedule there are
-// the rounds up to kWindow messages at a time.
+// the rank. Complexity: O(1) a message; no allocation once the schedule has had its greatest length, up to kKept messages. Of a long
+// schedule there are the rounds up to kWindow messages at a time; a round that is longer is let go when it was posted, as all ranks
+// wait at once for the ends of theirs.
 #pragma once
 
 #include <cstdint>
@@ -64,14 +65,19 @@ class CollectiveRounds {
     }
   }
   // The round was posted; its end is waited for.
-  void posted() { next_ = round_end_; }
+  void posted() {
+    next_ = round_end_;
+    if (next_ < kKept || next_ < schedule_.messages.size()) return;
+    schedule_.messages = std::vector<ScheduleMessage>();
+    next_ = round_end_ = 0;
+  }
   // Processor time of the receives of the round that was posted.
   [[nodiscard]] Elapsed receive_cost() const { return receive_cost_; }
 
   [[nodiscard]] std::uint32_t me() const { return me_; }  // rank in the communicator
 
  private:
-  static constexpr std::uint32_t kWindow = 16;
+  static constexpr std::uint32_t kWindow = 16, kKept = 64;
 
   std::uint32_t comm_ = 0;
   std::int32_t tag_ = 0;
