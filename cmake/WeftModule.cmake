@@ -100,10 +100,10 @@ function(weft_built_in out template pattern)
 endfunction()
 
 # weft_together(TARGET [APART]): with WEFT_UNITY, the files of a folder and of its rooms are compiled up to sixteen at a time, as
-# one. What they include is parsed once and what they instantiate is made once: a full build takes half the time. Two files of a
-# folder must then not give the same name to local things; files that call theirs alike on purpose (a verb's options, a topology's
-# parameters) have a namespace each. Files marked HEADER_FILE_ONLY are left out. APART: up to eight, of one room. Not CMake's own
-# UNITY_BUILD: its files hold absolute paths, so that clones could not share a compiler cache.
+# one. What they include is parsed once and what they instantiate is made once. Two files of a folder must then not give the same
+# name to local things; files that call theirs alike on purpose (a verb's options, a topology's parameters) have a namespace each.
+# Files marked HEADER_FILE_ONLY are left out. APART: up to eight, of one room. Not CMake's own UNITY_BUILD: its files hold absolute
+# paths, so that clones could not share a compiler cache.
 function(weft_together target)
   if(NOT WEFT_UNITY)
     return()
