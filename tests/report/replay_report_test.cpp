@@ -67,7 +67,9 @@ TEST(ReplayJson, SaysWhatTheResultSays) {
 
 TEST(ReplayJson, FivePartsOfEachRankAddUpToItsFinishAndSoDoComputationAndTheCauses) {
   const HandMade h;
-  for (const auto& r : ordered_json::parse(replay_json(h.facts(), {}))["ranks"]) {
+  const auto j = ordered_json::parse(replay_json(h.facts(), {}));
+  ASSERT_FALSE(j["ranks"].empty());
+  for (const auto& r : j["ranks"]) {
     double sum = 0;
     for (const auto* part : {"compute_s", "send_s", "recv_s", "wait_s", "collective_s"})
       sum += r[part].get<double>();
