@@ -25,6 +25,14 @@ void given_back(void* p) {
 }  // namespace
 
 void* operator new(std::size_t bytes) { return counted(bytes); }
+// As the library's does, unless a sanitizer has its own, whose blocks are not to be given to free().
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return counted(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* p) noexcept { given_back(p); }
 void operator delete(void* p, std::size_t) noexcept { given_back(p); }
 
