@@ -183,13 +183,15 @@ function(weft_module name)
   endif()
 endfunction()
 
-# weft_tests(NAME BUT a_test.cpp ... MODULES ...): weft_test over every *_test.cpp of this folder but those that have a binary
-# of their own.
+# weft_tests(NAME [BUT a_test.cpp ...] [SOURCES helper.cpp ...] MODULES ...): weft_test over every *_test.cpp of this folder and of its
+# rooms (weft_sources) but those that have a binary of their own.
 function(weft_tests name)
-  cmake_parse_arguments(T "" "" "BUT;MODULES;LIBRARIES" ${ARGN})
-  file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  cmake_parse_arguments(T "" "" "BUT;SOURCES;MODULES;LIBRARIES" ${ARGN})
+  weft_sources(found)
+  list(FILTER found INCLUDE REGEX "_test[.]cpp$")
+  list(TRANSFORM T_BUT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(REMOVE_ITEM found ${T_BUT})
-  weft_test(${name} SOURCES ${found} MODULES ${T_MODULES} LIBRARIES ${T_LIBRARIES})
+  weft_test(${name} SOURCES ${found} ${T_SOURCES} MODULES ${T_MODULES} LIBRARIES ${T_LIBRARIES})
 endfunction()
 
 # weft_test(NAME SOURCES a_test.cpp ... MODULES replay ... [LABEL slow]): one test binary, one ctest entry per TEST.
