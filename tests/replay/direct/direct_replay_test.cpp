@@ -296,10 +296,13 @@ TEST(LinkLoads, FlowsWithoutAnEndAreThereUntilTheLastInstant) {
   const std::vector<LinkId> route{LinkId(0)};
   const Instant start = Instant() + Elapsed(Duration(7));
   for (int i = 0; i < 40; ++i) loads.enter(route, start, start + Elapsed::of_ticks(network::Ticks{1} << 120));
+  std::size_t told = 0;
   loads.finish([&](LinkId, Elapsed busy, std::uint32_t peak) {
+    ++told;
     EXPECT_TRUE(busy == Instant::last() - start);
     EXPECT_EQ(peak, 40u);
   });
+  EXPECT_EQ(told, 1u);
 }
 
 }  // namespace
