@@ -1,31 +1,27 @@
 // Reader of .weft files (trace.proto, format.hpp).
 //
-// Memory: the index (16 bytes per block), the definitions, one decode buffer; blocks are read with pread when
-// asked for, so any number of ranks can be read interleaved. A file that was cut off is an error that names
+// Memory: the index (16 bytes per block), the definitions, one decode buffer, a window of the file; blocks are read
+// when asked for, so any number of ranks can be read interleaved. A file that was cut off is an error that names
 // the byte where it ends; with allow_truncated its whole blocks are read instead and a note in the header
 // says what is missing.
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <optional>
 
 #include "core/files/zstd_memory.hpp"
 #include "core/out_of_memory.hpp"
-#include "core/source_pos.hpp"
 #include "traces/formats.hpp"
 #include "traces/send_counter.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/definitions.hpp"
 #include "traces/weft/format.hpp"
 #include "traces/weft/trace.pb.h"
+#include "traces/weft/trace_file.hpp"
 #include "traces/weft/wire.hpp"
 
 namespace weft::traces {
@@ -33,50 +29,6 @@ namespace {
 
 using format::FrameHeader;
 using format::FrameType;
-
-// An open file of known size; reads at an offset, never past the end.
-class File {
- public:
-  static Result<File> open(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)));
-    File f(path, fd);
-    struct stat st {};
-    if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-      return bad_input(path, "not a regular file", {}, "a .weft file");
-    f.size_ = static_cast<std::uint64_t>(st.st_size);
-    return f;
-  }
-  File(File&& o) noexcept : path_(std::move(o.path_)), fd_(std::exchange(o.fd_, -1)), size_(o.size_) {}
-  File& operator=(File&&) = delete;
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] std::uint64_t size() const { return size_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] Result<void> read(std::uint64_t at, void* to, std::size_t n) const {
-    auto* p = static_cast<char*>(to);
-    while (n > 0) {
-      const ssize_t got = ::pread(fd_, p, n, static_cast<off_t>(at));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return bad_input(path_, fmt::format("cannot read: {}", std::strerror(errno)));
-      if (got == 0) return bad_input(where(at), "the file ends here", {}, fmt::format("{} more bytes", n));
-      p += got;
-      at += static_cast<std::uint64_t>(got);
-      n -= static_cast<std::size_t>(got);
-    }
-    return {};
-  }
-  [[nodiscard]] std::string where(std::uint64_t at, std::int64_t record = -1, std::int64_t rank = -1) const {
-    return BytePos{path_, at, record, rank}.text();
-  }
-
- private:
-  File(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
-  std::string path_;
-  int fd_;
-  std::uint64_t size_ = 0;
-};
 
 // bytes 0..15             89 "WEFT" 0d 0a 1a, u16 major, u16 minor, u32 0          read_header_frame()
 // 16..                    frame kHeader: ranks, hosts, recorder, notes             read_header_frame()
@@ -88,7 +40,7 @@ class File {
 //   sum "WRFM"       kOps zstd  0      180 stored     600 unpacked  of rank 2     64 ops        from its operation 4096
 class WeftReader final : public TraceReader {
  public:
-  explicit WeftReader(File file) : file_(std::move(file)), zstd_(allocated(ZSTD_createDCtx())) {}
+  explicit WeftReader(TraceFile file) : file_(std::move(file)), zstd_(allocated(ZSTD_createDCtx())) {}
   ~WeftReader() override { ZSTD_freeDCtx(zstd_); }
   WeftReader(const WeftReader&) = delete;
   WeftReader& operator=(const WeftReader&) = delete;
@@ -142,9 +94,8 @@ class WeftReader final : public TraceReader {
   };
   Walk walk();
 
-  File file_;
+  TraceFile file_;
   ZSTD_DCtx* zstd_;
-  std::string packed_;
   std::string raw_;
   BlockDecoder decoder_;
   TraceHeader header_;
@@ -161,7 +112,8 @@ Result<FrameHeader> WeftReader::read_frame_header(std::uint64_t at, std::int64_t
     return bad_input(file_.where(std::min(at, file_.size()), record), "the file ends inside a frame header",
                      fmt::format("{} bytes", file_.size() - std::min(at, file_.size())),
                      std::to_string(sizeof h));
-  WEFT_TRY(file_.read(at, &h, sizeof h));
+  WEFT_ASSIGN(const std::string_view bytes, file_.view(at, sizeof h));
+  std::memcpy(&h, bytes.data(), sizeof h);
   if (h.magic != format::kFrameMagic)
     return bad_input(file_.where(at, record), "no frame begins here", fmt::format("{:#010x}", h.magic),
                      fmt::format("{:#010x}", format::kFrameMagic));
@@ -187,16 +139,15 @@ Result<FrameHeader> WeftReader::read_frame(std::uint64_t at, std::int64_t record
   const auto corrupt = [&](std::string what, std::string got = {}, std::string expected = {}) {
     return bad_input(file_.where(at, record, rank), std::move(what), std::move(got), std::move(expected));
   };
-  packed_.resize(h.stored_bytes);
-  WEFT_TRY(file_.read(at + sizeof h, packed_.data(), packed_.size()));
-  const std::uint64_t sum = format::frame_checksum(h, packed_);
+  WEFT_ASSIGN(const std::string_view packed, file_.view(at + sizeof h, h.stored_bytes));
+  const std::uint64_t sum = format::frame_checksum(h, packed);
   if (sum != h.checksum)
     return corrupt("the checksum of the frame does not match: the file is damaged",
                    fmt::format("{:016x}", h.checksum), fmt::format("{:016x}", sum));
   if (h.compression != 1)
     return Error{ErrorCode::kNotSupported, file_.where(at, record, rank), "unknown compression method",
                  std::to_string(h.compression), "1 (zstd)"};
-  const unsigned long long content = ZSTD_getFrameContentSize(packed_.data(), packed_.size());
+  const unsigned long long content = ZSTD_getFrameContentSize(packed.data(), packed.size());
   if (content != h.raw_bytes)
     return corrupt("the frame's length contradicts its compressed content",
                    fmt::format("{} bytes", h.raw_bytes),
@@ -204,25 +155,25 @@ Result<FrameHeader> WeftReader::read_frame(std::uint64_t at, std::int64_t record
                                                          : std::to_string(content));
   raw_.resize(h.raw_bytes);
   const std::size_t n =
-      zstd_result(ZSTD_decompressDCtx(zstd_, raw_.data(), raw_.size(), packed_.data(), packed_.size()));
+      zstd_result(ZSTD_decompressDCtx(zstd_, raw_.data(), raw_.size(), packed.data(), packed.size()));
   if (ZSTD_isError(n) != 0 || n != h.raw_bytes) return corrupt("the frame does not decompress");
   return h;
 }
 
 Result<void> WeftReader::read_header_frame() {
-  char start[format::kFileHeaderBytes];
-  if (file_.size() < sizeof start)
+  if (file_.size() < format::kFileHeaderBytes)
     return bad_input(file_.where(file_.size()), "the file is too short for a .weft trace",
-                     fmt::format("{} bytes", file_.size()), fmt::format("at least {}", sizeof start));
-  WEFT_TRY(file_.read(0, start, sizeof start));
-  if (std::string_view(start, format::kMagic.size()) != format::kMagic) {
+                     fmt::format("{} bytes", file_.size()),
+                     fmt::format("at least {}", format::kFileHeaderBytes));
+  WEFT_ASSIGN(const std::string_view start, file_.view(0, format::kFileHeaderBytes));
+  if (!start.starts_with(format::kMagic)) {
     std::string got;
     for (std::size_t i = 0; i < format::kMagic.size(); ++i)
       got += fmt::format("{}{:02x}", i == 0 ? "" : " ", static_cast<unsigned char>(start[i]));
     return bad_input(file_.where(0), "not a .weft trace: wrong first bytes", got, "89 57 45 46 54 0d 0a 1a");
   }
   std::uint16_t major = 0;
-  std::memcpy(&major, start + 8, 2);
+  std::memcpy(&major, start.data() + 8, 2);
   if (major != format::kMajor)
     return Error{ErrorCode::kNotSupported, file_.where(8),
                  "the trace has another major version of the format", std::to_string(major),
@@ -364,8 +315,9 @@ Result<void> WeftReader::open(const OpenOptions& options) {
   std::uint64_t index_at = 0;
   bool whole = false;
   if (file_.size() >= after_header_ + format::kTrailerBytes) {
-    char t[format::kTrailerBytes];
-    WEFT_TRY(file_.read(file_.size() - sizeof t, t, sizeof t));
+    WEFT_ASSIGN(const std::string_view bytes,
+                file_.view(file_.size() - format::kTrailerBytes, format::kTrailerBytes));
+    const char* const t = bytes.data();
     std::uint64_t size = 0;
     std::uint64_t sum = 0;
     // The trailer: where the index is, how long the file is, the checksum of these two, "WEFTEND\n".
@@ -467,7 +419,7 @@ Result<std::unique_ptr<TraceReader>> open_weft(const std::vector<std::string>& p
                                                const OpenOptions& options) {
   if (paths.size() > 1)
     return usage_error("a .weft trace is one file", fmt::format("{} paths", paths.size()));
-  WEFT_ASSIGN(File file, File::open(paths[0]));
+  WEFT_ASSIGN(TraceFile file, TraceFile::open(paths[0]));
   auto reader = std::make_unique<WeftReader>(std::move(file));
   WEFT_TRY(reader->open(options));
   return std::unique_ptr<TraceReader>(std::move(reader));
