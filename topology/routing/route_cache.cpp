@@ -1,6 +1,7 @@
 #include "topology/routing/route_cache.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "topology/routing/route_latency.hpp"
@@ -8,13 +9,18 @@
 namespace weft::topology {
 namespace {
 constexpr std::uint64_t kEmpty = ~0ULL;
+constexpr std::size_t kLeast = 1024;
+int shift_of(std::size_t slots) { return 66 - std::countr_zero(slots); }
 }  // namespace
 
 RouteCache::RouteCache(const Fabric& fabric, std::size_t max_routes)
-    : fabric_(fabric), max_routes_(max_routes), slots_(1024, Slot{kEmpty, 0, 0}) {}
+    : fabric_(fabric),
+      max_routes_(max_routes),
+      slots_(kLeast, Slot{kEmpty, 0, 0}),
+      shift_(shift_of(kLeast)) {}
 
 void RouteCache::insert(std::uint64_t key, RouteId id) {
-  std::size_t i = mix(key) & (slots_.size() - 1);
+  std::size_t i = slot_of(key);
   while (slots_[i].key != kEmpty) i = (i + 1) & (slots_.size() - 1);
   slots_[i] = {key, id, 0};
 }
@@ -22,13 +28,13 @@ void RouteCache::insert(std::uint64_t key, RouteId id) {
 void RouteCache::grow() {
   Table<Slot> old(slots_.size() * 2, Slot{kEmpty, 0, 0});
   old.swap(slots_);
+  shift_ = shift_of(slots_.size());
   for (const Slot& s : old)
     if (s.key != kEmpty) insert(s.key, s.id);
 }
 
 std::optional<RouteCache::RouteId> RouteCache::known(std::uint64_t key) const {
-  for (std::size_t i = mix(key) & (slots_.size() - 1); slots_[i].key != kEmpty;
-       i = (i + 1) & (slots_.size() - 1))
+  for (std::size_t i = slot_of(key); slots_[i].key != kEmpty; i = (i + 1) & (slots_.size() - 1))
     if (slots_[i].key == key) return slots_[i].id;
   return std::nullopt;
 }
@@ -38,7 +44,8 @@ RouteCache::RouteId RouteCache::open(std::uint64_t key) {
   if (entries_.size() >= max_routes_ || arena_.size() >= kLinksPerRoute * max_routes_) {
     arena_.clear();
     entries_.clear();
-    slots_.assign(1024, Slot{kEmpty, 0, 0});
+    slots_.assign(kLeast, Slot{kEmpty, 0, 0});
+    shift_ = shift_of(kLeast);
     ++epoch_;
   }
   if ((entries_.size() + 1) * 2 > slots_.size()) grow();
