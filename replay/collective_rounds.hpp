@@ -55,11 +55,24 @@ class CollectiveRounds {
   };
   template <class PostOne>
   void post(const Rules& rules, bool receives, bool sends, PostOne post_one) {
+    post(rules, receives, sends, post_one, [](bool, std::uint32_t, std::uint32_t) {});
+  }
+  // The same, and soon(send, peer, context) some messages before, for hints to the processor.
+  template <class PostOne, class Soon>
+  void post(const Rules& rules, bool receives, bool sends, PostOne post_one, Soon soon) {
     const std::uint32_t context = comm_ | Target::kActivity;
+    const std::vector<std::int32_t>& members = rules.comms.members(comm_);
+    const auto peer_of = [&](const ScheduleMessage& s) {
+      return static_cast<std::uint32_t>(members[s.peer]);
+    };
     for (std::uint32_t i = next_; i < round_end_; ++i) {
+      if (i + kSoon < round_end_) {
+        const ScheduleMessage& later = schedule_.messages[i + kSoon];
+        soon(later.send, peer_of(later), context);
+      }
       const ScheduleMessage& s = schedule_.messages[i];
       if (!(s.send ? sends : receives)) continue;
-      const auto peer = static_cast<std::uint32_t>(rules.comms.members(comm_)[s.peer]);
+      const std::uint32_t peer = peer_of(s);
       if (!s.send && rules.cost.has_cpu_costs()) receive_cost_ += rules.cost.recv(s.bytes);
       if (!post_one(RoundMessage{s.send, peer, context, tag_, s.bytes})) return;
     }
@@ -78,6 +91,7 @@ class CollectiveRounds {
 
  private:
   static constexpr std::uint32_t kWindow = 16, kKept = 64;
+  static constexpr std::uint32_t kSoon = 8;  // messages
 
   std::uint32_t comm_ = 0;
   std::int32_t tag_ = 0;

@@ -187,7 +187,7 @@ Step DirectReplay::collective(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
 void DirectReplay::post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool receives, bool sends) {
   const Target mine{Target::kBlocking};
   ++rounds_;
-  c.rounds.post(rules(), receives, sends, [&](const CollectiveRounds::RoundMessage& m) {
+  const auto post_one = [&](const CollectiveRounds::RoundMessage& m) {
     ++k.pending;
     const Op op{.kind = m.send ? OpKind::isend : OpKind::irecv,
                 .comm = CommId(m.context),
@@ -199,7 +199,13 @@ void DirectReplay::post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool r
     else
       post_recv(r, l, op, mine);
     return !given_up_;
-  });
+  };
+  // With thousands of messages each waits for the row of its channel.
+  if (!channels_.many()) return c.rounds.post(rules(), receives, sends, post_one);
+  c.rounds.post(rules(), receives, sends, post_one,
+                [&](bool send, std::uint32_t peer, std::uint32_t context) {
+                  channels_.prefetch(send ? r : peer, send ? peer : r, context);
+                });
 }
 
 Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& c) {
