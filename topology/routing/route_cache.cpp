@@ -33,9 +33,11 @@ void RouteCache::grow() {
     if (s.key != kEmpty) insert(s.key, s.id);
 }
 
-std::optional<RouteCache::RouteId> RouteCache::known(std::uint64_t key) const {
-  for (std::size_t i = slot_of(key); slots_[i].key != kEmpty; i = (i + 1) & (slots_.size() - 1))
+std::optional<RouteCache::RouteId> RouteCache::known(std::uint64_t key) {
+  for (std::size_t i = slot_of(key); slots_[i].key != kEmpty; i = (i + 1) & (slots_.size() - 1)) {
     if (slots_[i].key == key) return slots_[i].id;
+    ++steps_;
+  }
   return std::nullopt;
 }
 
