@@ -190,7 +190,7 @@ void Journal::take_line(std::uint32_t file, std::uint64_t at, std::string_view l
     return;
   }
   if (const auto key = PointKey::parse(text_at(*j, "point")); key && j->contains("value")) {
-    places_.try_emplace(*key, Place{file, static_cast<std::uint32_t>(line.size()), at});
+    places_.emplace(*key, Place{file, static_cast<std::uint32_t>(line.size()), at});
     return;
   }
   JournalHeader h{text_at(*j, "command"), {}};
@@ -202,31 +202,54 @@ void Journal::take_line(std::uint32_t file, std::uint64_t at, std::string_view l
   if (std::find(headers_.begin(), headers_.end(), h) == headers_.end()) headers_.push_back(std::move(h));
 }
 
-std::optional<Json> Journal::find(const PointKey& key, int* error) {
-  if (error != nullptr) *error = 0;
+std::optional<Journal::Found> Journal::first_of(const PointKey& key, int* error) {
   const MustNotRunOutOfMemory of_the_books;
   const std::lock_guard lock(mutex_);
-  auto at = places_.find(key);
-  if (at == places_.end()) {
+  if (!places_.contains(key)) {
     // A folder that cannot be read any more holds nothing; who writes there is told.
     (void)refresh();
-    at = places_.find(key);
-    if (at == places_.end()) return std::nullopt;
   }
-  const Place p = at->second;
-  const Descriptor in(open_to_read(files_[p.file].path));
-  std::string line(p.size, '\0');
-  std::optional<Json> j;
-  const ssize_t n = in.get() < 0 ? -1 : ::pread(in.get(), line.data(), line.size(), static_cast<off_t>(p.at));
-  if (n < 0 && error != nullptr) *error = errno;
-  if (n == static_cast<ssize_t>(line.size())) j = opened(line);
-  if (!j || text_at(*j, "point") != key.text() || !j->contains("value")) {
+  for (auto at = places_.lower_bound(key); at != places_.end() && at->first == key;) {
+    const Place p = at->second;
+    const Descriptor in(open_to_read(files_[p.file].path));
+    std::string line(p.size, '\0');
+    std::optional<Json> j;
+    const ssize_t n =
+        in.get() < 0 ? -1 : ::pread(in.get(), line.data(), line.size(), static_cast<off_t>(p.at));
+    if (n < 0 && error != nullptr) *error = errno;
+    if (n == static_cast<ssize_t>(line.size())) j = opened(line);
+    if (j && text_at(*j, "point") == key.text() && j->contains("value"))
+      return Found{std::move((*j)["value"]), p};
     // It was right when it was read first.
-    places_.erase(at);
+    at = places_.erase(at);
     ++left_out_;
-    return std::nullopt;
   }
-  return std::move((*j)["value"]);
+  return std::nullopt;
+}
+
+void Journal::leave_out(const PointKey& key, const Place& place) {
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = places_.equal_range(key);
+  const auto at = std::find_if(first, last, [&](const auto& p) { return p.second == place; });
+  if (at == last) return;  // another thread was here before
+  places_.erase(at);
+  ++left_out_;
+}
+
+std::optional<Json> Journal::find(const PointKey& key, int* error) {
+  if (error != nullptr) *error = 0;
+  auto found = first_of(key, error);
+  if (!found) return std::nullopt;
+  return std::move(found->value);
+}
+
+bool Journal::find(const PointKey& key, const std::function<bool(const Json&)>& take, int* error) {
+  if (error != nullptr) *error = 0;
+  while (const auto found = first_of(key, error)) {
+    if (take(found->value)) return true;
+    leave_out(key, found->place);
+  }
+  return false;
 }
 
 std::optional<Journal::Claim> Journal::claim(const PointKey& key) const {
@@ -290,7 +313,7 @@ Result<void> Journal::append(const PointKey& key, std::string_view what, const J
     if (own_ < 0) WEFT_TRY(create());
     const Place place{file_of_[own_path_], static_cast<std::uint32_t>(line.size() - 1), own_size_};
     WEFT_TRY(write_line(line));
-    places_.try_emplace(key, place);
+    places_.emplace(key, place);
   }
   // Others go on meanwhile: this is what takes time.
   if (::fdatasync(own_) == 0 || errno == EINVAL || errno == ENOTSUP) return {};
@@ -310,7 +333,9 @@ std::string Journal::oddities() const {
 
 std::uint64_t Journal::points() const {
   const std::lock_guard lock(mutex_);
-  return places_.size();
+  std::uint64_t n = 0;
+  for (auto at = places_.begin(); at != places_.end(); at = places_.upper_bound(at->first)) ++n;
+  return n;
 }
 
 }  // namespace weft::predict

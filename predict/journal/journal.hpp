@@ -5,7 +5,8 @@
 //     nobody else's file is ever touched. So processes on any number of machines write at once without a lock, folders
 //     may be copied together, and what is torn is at most the last line of a file.
 //  2. A line is one JSON object with the XXH64 of all that stands before it as its last member, "sum". A line without a
-//     right sum (torn, foreign, edited) is left out and counted; so is a value of another format.
+//     right sum (torn, foreign, edited) is left out and counted; so is a value of another format, and a later line of
+//     its point counts.
 //  3. A line is on the disk (fdatasync) before append() returns.
 //  4. First line of a file: {"weft":"journal/1","command":"...","shard":"2/3","sum":"..."}: what the process was asked.
 //     Every other one: {"point":"<key>","what":"<for people>","value":{...},"sum":"..."}.
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -53,6 +55,9 @@ class Journal {
   // The result of a point that somebody finished, also since this was opened. `error`: where it is there and cannot be
   // read, the errno; else 0.
   [[nodiscard]] std::optional<Json> find(const PointKey& key, int* error = nullptr);
+  // Offers them to `take`, the first line first, until it takes one; what it does not take is left out from then on.
+  [[nodiscard]] bool find(const PointKey& key, const std::function<bool(const Json&)>& take,
+                          int* error = nullptr);
 
   // Holds a point while it is worked on.
   class Claim {
@@ -92,8 +97,15 @@ class Journal {
     std::uint32_t file = 0;
     std::uint32_t size = 0;
     std::uint64_t at = 0;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  struct Found {
+    Json value;
+    Place place;
   };
   Journal() = default;
+  [[nodiscard]] std::optional<Found> first_of(const PointKey& key, int* error);
+  void leave_out(const PointKey& key, const Place& place);
   [[nodiscard]] Result<void> refresh();
   [[nodiscard]] Result<void> read_more(std::uint32_t file);
   void take_line(std::uint32_t file, std::uint64_t at, std::string_view line);
@@ -108,7 +120,7 @@ class Journal {
   std::vector<JournalHeader> headers_;
   std::vector<File> files_;
   std::map<std::string, std::uint32_t> file_of_;  // by path
-  std::map<PointKey, Place> places_;
+  std::multimap<PointKey, Place> places_;         // of one point: in the order in which they were met
   std::uint64_t left_out_ = 0;
   FileDigests digests_;
   std::string own_path_;

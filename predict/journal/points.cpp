@@ -91,8 +91,9 @@ Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan
     return idle[i] == 0;
   };
   const auto take = [&](std::size_t i, int* error = nullptr) {
-    const auto found = journal.find(points[i].key, error);
-    if (!found || !work.take(i, *found)) return false;
+    if (!journal.find(
+            points[i].key, [&](const Json& value) { return work.take(i, value); }, error))
+      return false;
     done[i] = 1;
     return true;
   };

@@ -132,6 +132,34 @@ TEST_F(JournalTest, AnEditedLineIsLeftOutAndCounted) {
   EXPECT_THAT(j->oddities(), HasSubstr("4 lines are not whole or not Weft's"));
 }
 
+// As another build of the version may have left it.
+TEST_F(JournalTest, AValueOfAnotherFormatIsRunAgainAndTheLineBehindItCounts) {
+  ASSERT_TRUE(open()->append(key(1), "theirs", Json{{"old", 1}}));
+  fs::rename(files().at(0), folder_ + "/points-!.jsonl");  // read before all others
+  int runs = 0;
+  PointsWork work;
+  work.run = [&](std::size_t) -> Result<Json> {
+    ++runs;
+    return value(7);
+  };
+  work.take = [](std::size_t, const Json& json) { return json == value(7); };
+  const auto study = [&](Journal::Access access) {
+    const auto j = open(access);
+    PointsPlan plan;
+    plan.journal = j.get();
+    plan.run_missing = access == Journal::Access::kAppend;
+    const auto done = run_points({{key(1), "once"}, {key(1), "twice"}}, plan, 1, work);
+    EXPECT_EQ(done ? "" : done.error().message(), "");
+    EXPECT_EQ(j->points(), 1u);
+    EXPECT_THAT(j->oddities(), HasSubstr("1 line is"));
+  };
+  study(Journal::Access::kAppend);
+  EXPECT_EQ(runs, 1);
+  study(Journal::Access::kAppend);
+  study(Journal::Access::kRead);
+  EXPECT_EQ(runs, 1) << "it is in the journal by now";
+}
+
 TEST_F(JournalTest, WhatIsNoFileIsNotWaitedFor) {
   ASSERT_EQ(::mkfifo((folder_ + "/points-fifo.jsonl").c_str(), 0600), 0);
   ASSERT_TRUE(fs::create_directory(folder_ + "/points-folder.jsonl"));
