@@ -1,5 +1,9 @@
 // The trace doctor on programs that a person can check by eye.
 #include "traces/check/check.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/traces/trace_testing.hpp"
@@ -69,6 +73,51 @@ TEST(Check, TwoSendsFirstDependOnBuffering) {
 TEST(Check, SynchronousSendsThatCrossAreADeadlock) {
   const TempDir dir;
   EXPECT_EQ(check_text(dir, "0 Ssend 1 5 8 0\n0 recv 1 5 8 0\n1 Ssend 0 5 8 0\n1 recv 0 5 8 0\n").errors, 1u);
+}
+
+// Rank `late` of three waits for a message that `early` sends behind the same collective.
+std::string findings_if_late(OpKind kind, std::uint32_t late, std::uint32_t early) {
+  ::weft::testing::MemoryTrace t(3);
+  const CommId comm = t.add_comm("turned", {2, 0, 1});
+  // Along 2 -> 0 -> 1, as data of a scan go.
+  const auto neighbors = [](std::uint32_t rank) {
+    return rank == 2   ? std::vector<std::int64_t>{0, 1, 0}
+           : rank == 0 ? std::vector<std::int64_t>{1, 2, 1, 1}
+                       : std::vector<std::int64_t>{1, 0, 0};
+  };
+  const bool waits = is_nonblocking_collective(kind);
+  const OpKind form = blocking_form(kind);
+  const auto call = [&](std::uint32_t rank) {
+    Op op{.kind = kind, .comm = comm, .peer = kAnySource, .amount = 8};
+    if (waits) op.request = 0;
+    t.add(rank, op, form == OpKind::neighbor_alltoall ? neighbors(rank) : std::vector<std::int64_t>());
+    if (waits) t.wait(rank, 0);
+  };
+  t.p2p(late, OpKind::recv, static_cast<std::int32_t>(early), 0, 8);
+  for (const std::uint32_t rank : {0u, 1u, 2u}) call(rank);
+  t.p2p(early, OpKind::send, static_cast<std::int32_t>(late), 0, 8);
+  const auto r = check_trace(t);
+  EXPECT_TRUE(r);
+  return !r ? "" : r->findings.empty() ? "nothing" : r->findings[0].message;
+}
+
+// In every MPI: what it gives back holds what others put in.
+TEST(Check, ARankLeavesACollectiveOnceThoseWhoseDataItGetsAreThere) {
+  for (const OpKind kind : {OpKind::scan, OpKind::iscan, OpKind::exscan, OpKind::iexscan,
+                            OpKind::neighbor_alltoall, OpKind::ineighbor_alltoall}) {
+    SCOPED_TRACE(op_name(kind));
+    for (const auto& [late, early] : {std::pair{2u, 0u}, {0u, 1u}}) {
+      const std::string told = findings_if_late(kind, late, early);
+      EXPECT_THAT(told, ::testing::HasSubstr("deadlock: rank"));
+      EXPECT_THAT(told, ::testing::HasSubstr(std::string(op_name(kind))));
+      EXPECT_THAT(told, ::testing::HasSubstr(fmt::format("on turned waits for rank {}", late)));
+      EXPECT_EQ(findings_if_late(kind, early, late), "nothing");
+    }
+    // Two steps away: rank 1 gets data of rank 2 in a scan, but 2 is no neighbour of it.
+    const bool neighbors = blocking_form(kind) == OpKind::neighbor_alltoall;
+    EXPECT_EQ(findings_if_late(kind, 2, 1) == "nothing", neighbors);
+    EXPECT_EQ(findings_if_late(kind, 1, 2), "nothing");
+  }
 }
 
 TEST(Check, UnmatchedSendsTruncationAndDisagreementsAreErrors) {

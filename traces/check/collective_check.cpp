@@ -61,7 +61,7 @@ struct Edge {
 // compared.
 constexpr std::size_t kMaxPairwise = 1024;
 
-enum class Needs { kNothing, kRoot, kAll };
+enum class Needs { kNothing, kRoot, kBelow, kSources, kAll };
 Needs needs(OpKind kind, bool is_root) {
   switch (blocking_form(kind)) {
     case OpKind::bcast:
@@ -74,15 +74,25 @@ Needs needs(OpKind kind, bool is_root) {
       return is_root ? Needs::kAll : Needs::kNothing;
     case OpKind::scan:
     case OpKind::exscan:
+      return Needs::kBelow;
     case OpKind::neighbor_allgather:
     case OpKind::neighbor_allgatherv:
     case OpKind::neighbor_alltoall:
     case OpKind::neighbor_alltoallv:
     case OpKind::neighbor_alltoallw:
-      return Needs::kNothing;
+      return Needs::kSources;
     default:
       return Needs::kAll;
   }
+}
+
+// World ranks in the list of a neighbourhood collective: n_in, sources, n_out, destinations, maybe bytes.
+std::span<const std::int64_t> sources(std::span<const std::int64_t> list) {
+  return list.subspan(1, static_cast<std::size_t>(list[0]));
+}
+std::span<const std::int64_t> destinations(std::span<const std::int64_t> list) {
+  const std::size_t at = 1 + sources(list).size();
+  return list.subspan(at + 1, static_cast<std::size_t>(list[at]));
 }
 
 std::string root_text(std::int32_t root) { return root < 0 ? "no root" : fmt::format("root {}", root); }
@@ -159,6 +169,7 @@ CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t ran
     i.amounts[me] = op.amount;
     i.lists.resize(comm.members.size());
     i.lists[me].assign(list.begin(), list.end());
+    i.sources_here.resize(comm.members.size());
   } else if (is_vector(op.kind)) {
     i.amounts.resize(comm.members.size());
     i.amounts[me] = op.amount;
@@ -178,7 +189,15 @@ CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t ran
     }
   }
   const bool complete = i.arrived == comm.members.size();
-  a.wakes = complete || (rooted && op.peer == static_cast<std::int32_t>(rank));
+  a.wakes_all = complete || (rooted && op.peer == static_cast<std::int32_t>(rank));
+  if (needs(op.kind, false) == Needs::kBelow) {
+    while (i.below < i.here.size() && i.here[i.below])
+      if (++i.below < i.here.size() && i.here[i.below])
+        a.wakes.push_back(static_cast<std::uint32_t>(comm.members[i.below]));
+  } else if (is_neighborhood(op.kind)) {
+    for (const std::int64_t to : destinations(list))
+      if (to >= 0) a.wakes.push_back(static_cast<std::uint32_t>(to));
+  }
   if (complete && !i.disagreed) {
     if (is_neighborhood(i.kind))
       compare_neighbors(s, i, comm, a.faults);
@@ -266,18 +285,33 @@ void CollectiveCheck::compare_neighbors(const State& s, const Instance& i, const
                     counted(static_cast<std::uint64_t>(in), "time")));
 }
 
+bool CollectiveCheck::has_sources(const State& s, Instance& i, std::size_t me) {
+  const auto from = sources(i.lists[me]);
+  std::size_t& here = i.sources_here[me];
+  for (; here < from.size(); ++here) {
+    const auto at = s.position.find(static_cast<std::uint32_t>(from[here]));
+    if (at != s.position.end() && !i.here[at->second]) return false;
+  }
+  return true;
+}
+
 bool CollectiveCheck::may_leave(const Op& op, std::uint32_t rank, std::uint64_t k, bool synchronous) {
   State& s = state(op.comm);
-  const Instance* i = find(s, k);
+  Instance* i = find(s, k);
   if (i == nullptr) return true;  // all members were there
   if (synchronous) return false;
   // A member that disagrees must not hide what comes after it behind a deadlock of our making.
   if (i->disagreed) return true;
-  switch (needs(op.kind, is_rooted(op.kind) && op.peer == static_cast<std::int32_t>(rank))) {
+  const bool is_root = is_rooted(op.kind) && op.peer == static_cast<std::int32_t>(rank);
+  switch (needs(op.kind, is_root)) {
     case Needs::kNothing:
       return true;
     case Needs::kRoot:
       return i->here[s.position.at(static_cast<std::uint32_t>(op.peer))];
+    case Needs::kBelow:
+      return i->below >= s.position.at(rank);
+    case Needs::kSources:
+      return has_sources(s, *i, s.position.at(rank));
     case Needs::kAll:
       return false;
   }
@@ -291,11 +325,14 @@ std::vector<std::uint32_t> CollectiveCheck::missing(const Op& op, std::uint32_t 
   const Instance* i = find(s, k);
   std::vector<std::uint32_t> out;
   if (i == nullptr) return out;
-  if (!synchronous && needs(op.kind, op.peer == static_cast<std::int32_t>(rank)) == Needs::kRoot)
-    return {static_cast<std::uint32_t>(op.peer)};
+  const Needs who = synchronous ? Needs::kAll : needs(op.kind, op.peer == static_cast<std::int32_t>(rank));
+  if (who == Needs::kRoot) return {static_cast<std::uint32_t>(op.peer)};
   const auto& members = communicators_[op.comm.index()].members;
-  for (std::size_t m = 0; m < members.size() && out.size() < kMax; ++m)
-    if (!i->here[m]) out.push_back(static_cast<std::uint32_t>(members[m]));
+  const std::size_t me = s.position.at(rank);
+  const std::size_t end = who == Needs::kBelow ? me : members.size();
+  for (std::size_t m = i->below; m < end && out.size() < kMax; ++m)
+    if (!i->here[m] && (who != Needs::kSources || std::ranges::count(sources(i->lists[me]), members[m]) > 0))
+      out.push_back(static_cast<std::uint32_t>(members[m]));
   return out;
 }
 

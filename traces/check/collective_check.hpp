@@ -29,7 +29,8 @@ class CollectiveCheck {
   };
   struct Arrival {
     std::uint64_t instance = 0;
-    bool wakes = false;  // somebody may be able to leave now
+    bool wakes_all = false;            // everybody may be able to leave now
+    std::vector<std::uint32_t> wakes;  // else these world ranks
     std::vector<Fault> faults;
   };
   // Rank of a world rank in a communicator, -1 if it is not a member. O(1) after the first call.
@@ -56,6 +57,8 @@ class CollectiveCheck {
     std::vector<bool> here;                        // by position
     std::vector<std::int64_t> amounts;             // by position, of vector and neighbourhood collectives
     std::vector<std::vector<std::int64_t>> lists;  // by position
+    std::vector<std::size_t> sources_here;  // by position, of a neighbourhood: so many of its first sources
+    std::size_t below = 0;                  // all positions below this one are here
     bool disagreed = false;
   };
   struct State {
@@ -65,6 +68,8 @@ class CollectiveCheck {
     std::uint64_t base = 0;
   };
   State& state(CommId comm);
+  // Whether all sources of position `me` in a neighbourhood collective are here.
+  static bool has_sources(const State& s, Instance& i, std::size_t me);
   Instance* find(State& s, std::uint64_t k) { return k < s.base ? nullptr : &s.open[k - s.base]; }
   void compare_vectors(const State& s, const Instance& i, const Communicator& comm,
                        std::vector<Fault>& faults) const;

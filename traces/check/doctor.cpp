@@ -214,8 +214,10 @@ bool Doctor::collective(std::uint32_t r, Rank& me, const Op& op, std::span<const
       q.active = true;
       q.instance = arrival.instance;
     }
-    for (const std::int32_t m : trace_.communicators()[on.comm.index()].members)
-      if (arrival.wakes) wake(static_cast<std::uint32_t>(m));
+    if (arrival.wakes_all)
+      for (const std::int32_t m : trace_.communicators()[on.comm.index()].members)
+        wake(static_cast<std::uint32_t>(m));
+    for (const std::uint32_t m : arrival.wakes) wake(m);
   }
   if (is_nonblocking_collective(op.kind)) return true;
   Op on = op;
