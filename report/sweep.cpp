@@ -96,30 +96,38 @@ std::string called(const SweepRun& r) { return label_of(r).empty() ? r.platform 
 
 namespace {
 
-// Whether a ranking of platforms can be said to be the same everywhere.
-bool ranked(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs) {
+// Whether the ranking of platforms can be said to be the same everywhere.
+bool ranked_alike(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs) {
   using Of = std::pair<std::string, std::string>;  // trace and map
   std::set<std::pair<Of, std::string>> series;     // ... of a platform
-  std::map<std::pair<Of, std::vector<std::size_t>>, std::size_t> finished;
+  std::map<std::pair<Of, std::vector<std::size_t>>, std::vector<const SweepRun*>> finished;
   for (const SweepRun& r : runs) {
     const Of of{r.facts.trace, r.facts.map};
     series.insert({of, r.platform});
-    if (r.facts.result->finished) ++finished[{of, r.choice}];
+    if (r.facts.result->finished) finished[{of, r.choice}].push_back(&r);
   }
   std::size_t settings = 1;
   for (const SweepAxis& a : axes) settings *= a.values.size();
+  if (runs.size() != settings * series.size()) return false;
   std::map<Of, std::size_t> several;
-  for (const auto& [key, count] : finished)
-    if (count > 1) ++several[key.first];
-  return runs.size() == settings * series.size() &&
-         std::ranges::any_of(several, [](const auto& s) { return s.second > 1; });
+  std::set<std::tuple<Of, std::string, std::string>> faster;  // the first somewhere than the second
+  for (const auto& [key, together] : finished) {
+    if (together.size() > 1) ++several[key.first];
+    for (const SweepRun* a : together)
+      for (const SweepRun* b : together)
+        if (a->facts.result->makespan < b->facts.result->makespan)
+          faster.insert({key.first, a->platform, b->platform});
+  }
+  for (const auto& [of, a, b] : faster)
+    if (faster.contains({of, b, a})) return false;
+  return std::ranges::any_of(several, [](const auto& s) { return s.second > 1; });
 }
 
 }  // namespace
 
 Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs, bool by_path) {
   Sweep out;
-  out.ranked = ranked(axes, runs);
+  out.ranked_alike = ranked_alike(axes, runs);
   std::vector<std::string> traces;
   for (const auto& r : runs)
     if (std::find(traces.begin(), traces.end(), r.facts.trace) == traces.end())
@@ -370,7 +378,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
   for (const auto& r : sweep.rows) rows.push_back(r.row);
   out += verified_text(rows) + "\n";
   for (const std::string& w : sweep_warnings(sweep)) out += wrap("warning: " + w + "\n", width, 3);
-  if (sweep.flips.empty() && sweep.ranked) out += "the ranking of the platforms is the same everywhere\n";
+  if (sweep.ranked_alike) out += "the ranking of the platforms is the same everywhere\n";
   for (const auto& f : sweep.flips) {
     const std::string at =
         !f.at ? std::string()

@@ -49,7 +49,9 @@ struct Flip {
 struct Sweep {
   std::vector<SweepRow> rows;
   std::vector<Flip> flips;
-  bool ranked = false;  // with several settings several platforms came to an end, and no run is missing
+  // With several settings several platforms came to an end, no run is missing, and no platform is faster than another
+  // with one setting and slower with another one.
+  bool ranked_alike = false;
   // What the sweep cannot show: a key none of whose values changes anything in a trace's replays, and why if it is
   // known.
   std::vector<std::string> warnings;

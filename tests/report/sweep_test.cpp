@@ -11,6 +11,7 @@ namespace weft::report {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Makespans in us by platform (a, b) and value of "bw" (x, y, z).
 struct Grid {
@@ -77,6 +78,20 @@ TEST(Sweep, ADeadlockTakesNoPartInFlips) {
   const auto s = sweep_runs(kAxes, g.list);
   EXPECT_TRUE(s.flips.empty());
   EXPECT_FALSE(s.rows[3].row.slowdown);
+  constexpr const char* kAlike = "the ranking of the platforms is the same everywhere";
+  EXPECT_THAT(sweep_text(s, kNoWidth), Not(HasSubstr(kAlike))) << "a is faster with x, b with z";
+  g.runs[5].result.makespan = g.runs[4].result.makespan + HandMade::us(1);
+  EXPECT_THAT(sweep_text(sweep_runs(kAxes, g.list), kNoWidth), HasSubstr(kAlike));
+}
+
+// Both ways from the first setting to the last lead over a tie.
+TEST(Sweep, ARankingThatTurnsOverTiesOfTwoKeysIsNotTheSameEverywhere) {
+  Grid g({{1, 2}, {2, 2}, {2, 2}, {2, 1}});
+  for (std::size_t i = 0; i < g.list.size(); ++i) g.list[i].choice = {i / 4, i / 2 % 2};
+  const std::vector<SweepAxis> two{{"bw", {"x", "y"}}, {"lat", {"x", "y"}}};
+  const auto s = sweep_runs(two, g.list);
+  EXPECT_TRUE(s.flips.empty());
+  EXPECT_THAT(sweep_text(s, kNoWidth), Not(HasSubstr("the same everywhere")));
 }
 
 // Times with a closed form: a = 100 + 800 / GB/s, b = 200 + 400 / GB/s microseconds, equal at 4 GB/s.
