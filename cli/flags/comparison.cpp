@@ -1,7 +1,5 @@
 #include "cli/flags/comparison.hpp"
 
-#include <algorithm>
-
 #include "cli/text_width.hpp"
 #include "report/compare.hpp"
 #include "report/html/runs_of_page.hpp"
@@ -27,10 +25,8 @@ Result<void> Comparison::run(const char* verb) {
   if (sensitivity && !report.wanted())
     return usage_error("--sensitivity is told on the page, which is not asked for", "no --report",
                        "--report FILE, or replay --sensitivity");
-  for (std::size_t i = 0; i < routings.size(); ++i)
-    if (std::find(routings.begin() + static_cast<std::ptrdiff_t>(i) + 1, routings.end(), routings[i]) !=
-        routings.end())
-      return usage_error("--routing twice", routings[i], "each routing once");
+  if (const std::string* twice = given_twice(routings))
+    return usage_error("--routing twice", *twice, "each routing once");
   WEFT_TRY(journal.open(common, false));
   WEFT_ASSIGN(predict::MatrixRequest request, matrix_request(matrix, flags, common, flags));
   const std::vector<std::string> own{""};

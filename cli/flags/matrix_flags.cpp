@@ -1,5 +1,8 @@
 #include "cli/flags/matrix_flags.hpp"
 
+#include <set>
+#include <string_view>
+
 #include "topology/placement/placement.hpp"
 
 namespace weft::cli {
@@ -23,8 +26,19 @@ void MatrixFlags::add(CLI::App& app) {
       "as replay --verify does");
 }
 
+const std::string* given_twice(const std::vector<std::string>& all) {
+  std::set<std::string_view> seen;
+  for (const std::string& one : all)
+    if (!seen.insert(one).second) return &one;
+  return nullptr;
+}
+
 Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix, const ReplayFlags& flags,
                                               const CommonOptions& common, const ReplayFlags& told) {
+  if (const std::string* twice = given_twice(matrix.traces))
+    return usage_error("a trace twice", *twice, "each trace once");
+  if (const std::string* twice = given_twice(matrix.maps))
+    return usage_error("--map twice", *twice, "each map once");
   predict::MatrixRequest r;
   r.traces = matrix.traces;
   r.maps = matrix.maps;

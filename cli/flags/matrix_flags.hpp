@@ -18,8 +18,10 @@ struct MatrixFlags {
   void add(CLI::App& app);
 };
 
+// The first of them that stands there again; null: none does.
+[[nodiscard]] const std::string* given_twice(const std::vector<std::string>& all);
 // The matrix of `traces` on no platform yet: the caller adds those. `told`: which flags the rows show. Errors: a
-// flag's.
+// flag's, a trace or a map that is given twice.
 [[nodiscard]] Result<predict::MatrixRequest> matrix_request(const MatrixFlags& matrix,
                                                             const ReplayFlags& flags,
                                                             const CommonOptions& common,
