@@ -351,6 +351,35 @@ TEST(Otf2Export, RandomProgramsComeBack) {
   }
 }
 
+TEST(Otf2Export, ComputationThatNoCallIsBeforeOrBehindComesBack) {
+  MemoryTrace t(4);
+  t.compute(0, Duration(1'000'000));
+  t.p2p(0, OpKind::send, 1, 4, 9);
+  t.p2p(1, OpKind::recv, 0, 4, 9);
+  t.compute(1, Duration(2'000'000));
+  t.compute(2, Duration(3'000'000));
+  t.add(3, {.kind = OpKind::init});
+  t.compute(3, Duration(4'000'000));
+  t.add(3, {.kind = OpKind::finalize});
+  const TempDir dir;
+  ASSERT_TRUE(export_trace(t, "otf2", dir.path("out")));
+  otf2_print_is_content(dir.path("out"));
+  const auto back = opened(dir.path("out"));
+  ASSERT_TRUE(back);
+  EXPECT_THAT(back->regions(), ElementsAre("program"));
+  for (std::uint32_t r = 0; r < 4; ++r) EXPECT_EQ(computed(*back, r), (r + 1) * 1'000'000) << "rank " << r;
+  const auto kinds = [&](std::uint32_t r) {
+    std::vector<OpKind> out;
+    for (const PlainOp& p : ops_of_rank(*back, r)) out.push_back(p.op.kind);
+    return out;
+  };
+  using enum OpKind;
+  EXPECT_THAT(kinds(0), ElementsAre(region_begin, compute_time, send, region_end));
+  EXPECT_THAT(kinds(1), ElementsAre(recv, region_begin, compute_time, region_end));
+  EXPECT_THAT(kinds(2), ElementsAre(region_begin, compute_time, region_end));
+  EXPECT_THAT(kinds(3), ElementsAre(init, compute_time, finalize));
+}
+
 TEST(Otf2Export, PersistentRequestsAreWhatTheyStart) {
   MemoryTrace t(2);
   t.add(0, {.kind = OpKind::ssend_init, .peer = 1, .tag = 4, .amount = 9, .request = 3});

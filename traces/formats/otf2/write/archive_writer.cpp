@@ -118,6 +118,10 @@ void ArchiveWriter::begin_rank(std::uint32_t rank) {
 
 void ArchiveWriter::enter(std::int64_t time, std::uint32_t region) { WEFT_WRITE(Enter, region); }
 void ArchiveWriter::leave(std::int64_t time, std::uint32_t region) { WEFT_WRITE(Leave, region); }
+void ArchiveWriter::enter_program(std::int64_t time, std::uint32_t region) {
+  has_program_ = true;
+  enter(time, region);
+}
 void ArchiveWriter::send(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag,
                          std::int64_t bytes) {
   WEFT_WRITE(MpiSend, peer, comm, static_cast<std::uint32_t>(tag), static_cast<std::uint64_t>(bytes));
@@ -204,6 +208,10 @@ void ArchiveWriter::define(const TraceReader& trace) {
   }
   for (std::size_t r = 0; r < trace.regions().size(); ++r)
     region(region_of(static_cast<std::int64_t>(r)), trace.regions()[r], OTF2_REGION_ROLE_CODE,
+           OTF2_PARADIGM_USER);
+
+  if (has_program_)
+    region(region_of(static_cast<std::int64_t>(trace.regions().size())), "program", OTF2_REGION_ROLE_CODE,
            OTF2_PARADIGM_USER);
 
   const auto& header = trace.header();

@@ -17,7 +17,8 @@
 
 namespace weft::traces::otf2 {
 
-// Regions: one for each kind of operation (named after its MPI function), then those of the program.
+// Regions: one for each kind of operation (named after its MPI function), those of the program, and one more ("program") for
+// computation that no call of MPI is before or behind.
 [[nodiscard]] inline std::uint32_t region_of(OpKind kind) {
   return static_cast<std::uint32_t>(kind) - static_cast<std::uint32_t>(OpKind::send);  // computation has none
 }
@@ -38,6 +39,8 @@ class ArchiveWriter {
   // Events of the rank, times never falling. Failures (disk full) are remembered for commit().
   void enter(std::int64_t time, std::uint32_t region);
   void leave(std::int64_t time, std::uint32_t region);
+  // Of the region "program", defined where it is entered; `region`: the one behind all others.
+  void enter_program(std::int64_t time, std::uint32_t region);
   void send(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes);
   void isend(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes,
              std::uint64_t request);
@@ -79,7 +82,8 @@ class ArchiveWriter {
   std::int64_t last_time_ = 0;
   int failed_ = 0;  // the library's first error
   std::unordered_map<std::string, std::uint32_t> strings_;
-  std::vector<bool> made_;  // communicators with an event of their making
+  bool has_program_ = false;  // the region "program"
+  std::vector<bool> made_;    // communicators with an event of their making
 };
 
 }  // namespace weft::traces::otf2

@@ -2,6 +2,8 @@
 // trace does not say how long they took; in the time of a replay everything is where the replay had it.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "traces/exports/export.hpp"
 #include "traces/formats/otf2/write/export_rank.hpp"
 #include "traces/formats/otf2/write/replayed.hpp"
@@ -9,12 +11,43 @@
 namespace weft::traces {
 namespace {
 
-Result<void> write_recorded(TraceReader& trace, std::uint32_t r, otf2::RankExporter& rank) {
+// What a rank computes before its first event and behind its last one is within a region "program": between two events, as
+// all computation of an archive. A rank that computes before its first event is in it from the start.
+class ProgramRegion {
+ public:
+  ProgramRegion(const TraceReader& trace, otf2::ArchiveWriter& out)
+      : out_(out), region_(otf2::region_of(static_cast<std::int64_t>(trace.regions().size()))) {}
+  // Before the events of an operation are written.
+  void operation(std::int64_t begin, std::int64_t end) {
+    if (!any_ && begin > 0) enter(0);
+    any_ = true;
+    last_ = std::max(last_, end);
+  }
+  // Behind all of them: computation went on until `time`.
+  void end(std::int64_t time) {
+    if (time > last_ && !inside_) enter(last_);
+    if (inside_) out_.leave(std::max(time, last_), region_);
+  }
+
+ private:
+  void enter(std::int64_t time) {
+    out_.enter_program(time, region_);
+    inside_ = true;
+  }
+  otf2::ArchiveWriter& out_;
+  std::uint32_t region_;
+  std::int64_t last_ = 0;  // end of the last operation
+  bool any_ = false;
+  bool inside_ = false;
+};
+
+Result<void> write_recorded(TraceReader& trace, std::uint32_t r, otf2::RankExporter& rank,
+                            ProgramRegion program) {
   OpBlock block;
   std::int64_t now = 0;
   while (true) {
     WEFT_ASSIGN(const bool more, trace.next_block(RankId(r), block));
-    if (!more) return {};
+    if (!more) break;
     for (std::size_t i = 0; i < block.ops.size(); ++i) {
       const Op& op = block.ops[i];
       const std::uint64_t index = block.first_op + i;
@@ -27,10 +60,13 @@ Result<void> write_recorded(TraceReader& trace, std::uint32_t r, otf2::RankExpor
         e.where = trace.position(RankId(r), index);
         return e;
       } else {
+        program.operation(now, now);
         WEFT_TRY(rank.write(op, block.list(op), index, now, now));
       }
     }
   }
+  program.end(now);
+  return {};
 }
 
 // The operations of a rank, all of them.
@@ -68,7 +104,7 @@ Result<RankOps> read_ops(TraceReader& trace, std::uint32_t r) {
 // Operations in the order in which the replay had them: a poll that hit earlier than it did in the recording runs what
 // follows earlier. Memory: the operations of one rank.
 Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedRank& replayed,
-                            otf2::RankExporter& rank) {
+                            otf2::RankExporter& rank, ProgramRegion program) {
   WEFT_ASSIGN(const RankOps all, read_ops(trace, r));
   const auto time_of = [&](std::size_t i) {
     return i < replayed.times.size() ? replayed.times[i] : OpTime();
@@ -76,13 +112,20 @@ Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedR
   const auto write = [&](std::size_t i, const OpTime& t) {
     return rank.write(all.ops[i], all.list(all.ops[i]), i, t.begin, t.end);
   };
+  std::int64_t computed = 0;  // until then
   for (const OpRun& run : replayed.runs)
     for (std::size_t i = run.first; i < run.end && i < all.ops.size(); ++i) {
       const OpTime t = time_of(i);
-      if (t.end < 0 || is_compute(all.ops[i].kind)) continue;
+      if (t.end < 0) continue;
+      if (is_compute(all.ops[i].kind)) {
+        computed = std::max(computed, t.end);
+        continue;
+      }
+      program.operation(t.begin, t.end);
       WEFT_TRY(write(i, t));
       if (all.is_pair(i)) WEFT_TRY(write(++i, t));
     }
+  program.end(computed);
   return {};
 }
 
@@ -96,7 +139,7 @@ class WrittenArchive final : public ReplayedArchive {
       const ReplayedRank& of_rank = r < replayed.size() ? replayed[r] : none;
       otf2::RankExporter rank(trace, r, *out_, otf2::Matches(of_rank.matches));
       out_->begin_rank(r);
-      WEFT_TRY(write_replayed(trace, r, of_rank, rank));
+      WEFT_TRY(write_replayed(trace, r, of_rank, rank, {trace, *out_}));
       out_->end_rank();
     }
     return out_->commit(trace);
@@ -113,7 +156,7 @@ Result<void> export_otf2(TraceReader& trace, const std::string& path, const Expo
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
     otf2::RankExporter rank(trace, r, *out);
     out->begin_rank(r);
-    WEFT_TRY(write_recorded(trace, r, rank));
+    WEFT_TRY(write_recorded(trace, r, rank, {trace, *out}));
     out->end_rank();
   }
   return out->commit(trace);
