@@ -106,7 +106,7 @@ void remove_spools(const std::string& folder) {
     while (const dirent* entry = ::readdir(dir)) {
       const std::string_view name = entry->d_name;
       if (name.ends_with(".spool") || name == kCommandFile || name == recorder::kLostFile ||
-          name == recorder::kWrongMpiFile)
+          name == recorder::kWrongMpiFile || name == recorder::kSessionFile)
         ::unlink((folder + "/" + entry->d_name).c_str());
     }
     ::closedir(dir);

@@ -87,6 +87,8 @@ TEST(RecordedMpi4, AProgramOfSessionsAloneIsToldThatTheyAreNotSupported) {
               ::testing::AllOf(HasSubstr("sessions of MPI 4 are not supported"),
                                HasSubstr(program("sessions") + " calls MPI_Session_init"),
                                HasSubstr("expected a program that calls MPI_Init")));
+  for (const auto& left : fs::directory_iterator(folder.path()))
+    EXPECT_THAT(left.path().filename().string(), ::testing::AnyOf("out", "err"));
 }
 
 TEST(RecordedMpi4, CallsWithoutAPlaceInATraceAreCountedByName) {
