@@ -111,6 +111,17 @@ TEST_P(Record, AbortKeepsItsCodeAndTheTrace) {
               ::testing::ElementsAre("init - 0 - world", "barrier - 0 - world"));
 }
 
+TEST_P(Record, ProgramThatMpiEndsForAnArgumentLeavesATraceOfWhatItDidBefore) {
+  for (const char* call : {"bcast", "isend", "recv", "sendrecv"}) {
+    const TempDir folder;
+    EXPECT_NE(record(folder, behaviour("fatal ") + call), 0);
+    EXPECT_THAT(read_back(folder.path("t.weft")).lines,
+                ::testing::ElementsAre(::testing::ElementsAre("init - 0 - world", "barrier - 0 - world")))
+        << call << ": " << slurp(folder.path("err"));
+    EXPECT_THAT(slurp(folder.path("err")), ::testing::HasSubstr("Rank 0 ended without MPI_Finalize")) << call;
+  }
+}
+
 TEST_P(Record, ForkedChildWritesNothing) {
   const TempDir folder;
   EXPECT_EQ(record(folder, mpirun(2) + behaviour("fork")), 0);

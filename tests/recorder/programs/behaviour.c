@@ -45,6 +45,16 @@ int main(int argc, char** argv) {
     if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
     MPI_Recv(&x, 1, MPI_INT, 0, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
+  if (strcmp(mode, "fatal") == 0) { /* MPI ends the program for an argument of the named call */
+    const char* call = argc > 2 ? argv[2] : "";
+    MPI_Request request;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(call, "bcast") == 0) MPI_Bcast(&x, 1, MPI_INT, 99, MPI_COMM_WORLD);
+    if (strcmp(call, "isend") == 0) MPI_Isend(&x, -1, MPI_INT, 0, 1, MPI_COMM_WORLD, &request);
+    if (strcmp(call, "recv") == 0) MPI_Recv(&x, 1, MPI_INT, 0, -77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (strcmp(call, "sendrecv") == 0)
+      MPI_Sendrecv(&x, -1, MPI_INT, 0, 1, &x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
   if (strcmp(mode, "fork") == 0) { /* a child that uses nothing of MPI and a parent that goes on */
     if (fork() == 0) _exit(0);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -376,6 +376,55 @@ void link_polls(RankProgram& p) {
 
 namespace {
 
+// Whether the program never came back from a call: its record is open or, of a call that makes a request, the last one of a
+// process that ended before MPI_Finalize. MPI may have ended it for an argument that no trace can hold: that is no damage.
+bool never_returned(const SpoolReader& spool, std::uint64_t offset) {
+  SpoolReader::Record record;
+  if (spool.next(offset, record) != SpoolReader::Step::kRecord) return false;
+  if ((record.fixed->flags & kOpen) != 0) return true;
+  return record.fixed->request != kNoSlot && spool.header().finalized == 0 &&
+         spool.next(offset, record) == SpoolReader::Step::kEnd;
+}
+
+// Ends the program at the first operation that no rank can do: that is damage. But a call that never returned just goes,
+// and with `threads` what comes after it, which may wait for what it would have started.
+template <class Damaged>
+void keep_sound(RankProgram& program, const SpoolReader& spool, const traces::OpLimits& limits, bool threads,
+                Damaged damaged) {
+  std::size_t kept = 0;
+  std::size_t n = 1;  // operations of a call
+  for (std::size_t i = 0; i < program.ops.size(); i += n) {
+    const Op& op = program.ops[i];
+    const char* fault = traces::op_fault(op, program.list(op), limits);
+    n = 1;
+    if (op.kind == OpKind::sendrecv) {
+      const bool cut = i + 1 == program.ops.size();  // killed between the halves: what it did before is whole
+      if (cut && fault == nullptr) break;
+      if (!cut && traces::is_receive_half(program.ops[i + 1])) {
+        const Op& half = program.ops[i + 1];
+        if (fault == nullptr) fault = traces::op_fault(half, program.list(half), limits);
+        n = 2;
+      } else if (!cut) {
+        fault = "the send of a sendrecv without its receive half";
+      }
+    } else if ((op.flags & traces::kPairedRecv) != 0) {
+      fault = "the receive half of a sendrecv without its send";
+    }
+    if (fault != nullptr) {
+      const bool gone = never_returned(spool, program.offsets[i + n - 1]);
+      if (!gone) damaged(program.offsets[i], fault);
+      if (!gone || threads) break;
+      continue;
+    }
+    for (std::size_t j = i; j < i + n; ++j) {
+      program.ops[kept] = program.ops[j];
+      program.offsets[kept++] = program.offsets[j];
+    }
+  }
+  program.ops.resize(kept);
+  program.offsets.resize(kept);
+}
+
 // The first request slot that no record names.
 std::uint32_t free_slots(const SpoolReader& spool, std::uint64_t end) {
   std::uint32_t first = 0;
@@ -405,23 +454,7 @@ RankProgram translate(const SpoolReader& spool, const RankContext& context, std:
   }
   if (const char* fault = damage ? nullptr : t.still_inside()) damaged(offset, fault);
   t.finish();
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
-    const char* fault = traces::op_fault(op, program.list(op), context.limits);
-    if ((op.flags & traces::kPairedRecv) != 0 && (i == 0 || program.ops[i - 1].kind != OpKind::sendrecv))
-      fault = "the receive half of a sendrecv without its send";
-    bool cut = false;  // the program was killed between the halves: what it did before is whole
-    if (op.kind == OpKind::sendrecv) {
-      cut = i + 1 == program.ops.size();
-      if (!cut && !traces::is_receive_half(program.ops[i + 1]))
-        fault = "the send of a sendrecv without its receive half";
-    }
-    if (fault == nullptr && !cut) continue;
-    if (fault != nullptr) damaged(program.offsets[i], fault);
-    program.ops.resize(i);
-    program.offsets.resize(i);
-    break;
-  }
+  keep_sound(program, spool, context.limits, context.overlaps != nullptr, damaged);
   if (!overlap(spool.header())) link_polls(program);  // what follows a hit may be another thread's
   return program;
 }
