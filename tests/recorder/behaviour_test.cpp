@@ -112,7 +112,7 @@ TEST_P(Record, AbortKeepsItsCodeAndTheTrace) {
 }
 
 TEST_P(Record, ProgramThatMpiEndsForAnArgumentLeavesATraceOfWhatItDidBefore) {
-  for (const char* call : {"bcast", "isend", "recv", "sendrecv"}) {
+  for (const char* call : {"bcast", "isend", "send", "recv", "sendrecv"}) {
     const TempDir folder;
     EXPECT_NE(record(folder, behaviour("fatal ") + call), 0);
     EXPECT_THAT(read_back(folder.path("t.weft")).lines,

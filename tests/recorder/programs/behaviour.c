@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(call, "bcast") == 0) MPI_Bcast(&x, 1, MPI_INT, 99, MPI_COMM_WORLD);
     if (strcmp(call, "isend") == 0) MPI_Isend(&x, -1, MPI_INT, 0, 1, MPI_COMM_WORLD, &request);
+    if (strcmp(call, "send") == 0) MPI_Send(&x, 1, MPI_INT, 0, -5, MPI_COMM_WORLD);
     if (strcmp(call, "recv") == 0) MPI_Recv(&x, 1, MPI_INT, 0, -77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (strcmp(call, "sendrecv") == 0)
       MPI_Sendrecv(&x, -1, MPI_INT, 0, 1, &x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -161,7 +161,8 @@ class Translator {
                            overlaps_->collectives.contains(
                                {static_cast<std::uint32_t>(op.comm.index()), numbers_.next(op.comm)});
     if (overlaps || elsewhere) split(op, r.thread);
-    if (traces::is_send(op.kind) && op.tag < 0) op.tag = 0;  // to MPI_PROC_NULL with any tag
+    if (traces::is_send(op.kind) && op.peer == traces::kProcNull && op.tag < 0)
+      op.tag = 0;  // any tag will do
     if (op.request != traces::kNoRequest || op.kind == OpKind::startall) started(op, record.list);
     if (op.kind == OpKind::cancel) cancels_[op.request] = out_.ops.size();
     push(op);
