@@ -186,6 +186,18 @@ TEST_P(RecordedFacts, CallsThatFailedAreNoMessages) {
                     HasSubstr("2 calls returned MPI_ERR_TRUNCATE")));
 }
 
+TEST_P(RecordedFacts, WhatComesAfterACallThatAnErrorHandlerLeftIsRecorded) {
+  const TempDir folder;
+  ASSERT_EQ(record(folder, mpirun(2) + behaviour("left")), 0) << slurp(folder.path("err"));
+  const Recorded r = read_back(folder.path("t.weft"));
+  EXPECT_THAT(inside(r.lines.at(0)), ElementsAre("send null 4 1 world", "send 1 4 2 world",
+                                                 "send null 4 3 world", "barrier - 0 - world"));
+  EXPECT_THAT(inside(r.lines.at(1)), ElementsAre("send null 4 1 world", "recv 0 4 2 world [0 2 4]",
+                                                 "send null 4 3 world", "barrier - 0 - world"));
+  EXPECT_THAT(r.header.warnings, ElementsAre());
+  EXPECT_THAT(slurp(folder.path("err")), HasSubstr("6 calls left by an exception or a jump"));
+}
+
 TEST_P(RecordedFacts, ACallOnAHandleOfNothingFailedAndIsNoneThatWasNotSeen) {
   const TempDir folder;
   ASSERT_EQ(record(folder, behaviour("nulls")), 0) << slurp(folder.path("err"));

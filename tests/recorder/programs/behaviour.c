@@ -1,5 +1,6 @@
 /* How programs end and wait: behaviour MODE. */
 #include <mpi.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,18 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+static jmp_buf after_the_call;
+static void leave_the_call(MPI_Comm* comm, int* code, ...) { longjmp(after_the_call, 1); }
+static void below(int frames) { /* calls from a frame below those of all calls before */
+  volatile char room[512];
+  memset((char*)room, frames, sizeof room);
+  if (frames > 0)
+    below(frames - 1);
+  else
+    MPI_Barrier(MPI_COMM_WORLD);
+  room[0] = room[1];
+}
 
 static double work(int microseconds) { /* keeps the core busy that long, in CPU time */
   struct timespec t;
@@ -180,6 +193,17 @@ int main(int argc, char** argv) {
     }
     if (bad != (rank == 0 ? 6 : 8)) MPI_Abort(MPI_COMM_WORLD, 6);
     MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (strcmp(mode, "left") == 0) { /* 2 ranks: calls that fail are left by the error handler */
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(leave_the_call, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    if (setjmp(after_the_call) == 0) MPI_Send(&x, 1, MPI_INT, 7, 1, MPI_COMM_WORLD);
+    if (setjmp(after_the_call) == 0) MPI_Bcast(&x, 1, MPI_INT, 7, MPI_COMM_WORLD);
+    if (rank == 0) MPI_Send(&x, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
+    if (rank == 1) MPI_Recv(&x, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (setjmp(after_the_call) == 0) MPI_Send(&x, 1, MPI_INT, 7, 3, MPI_COMM_WORLD);
+    below(8);
   }
   if (strcmp(mode, "nulls") == 0) { /* calls on handles of nothing */
     MPI_Comm none = MPI_COMM_NULL, made;

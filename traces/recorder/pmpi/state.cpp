@@ -18,6 +18,8 @@ namespace {
 
 thread_local ThreadClock thread_clock;
 thread_local std::uint32_t depth = 0;
+thread_local const Call* outermost_call = nullptr;  // while depth > 0
+thread_local bool counted_inside = false;           // the call in progress is counted in Recorder::inside
 thread_local std::uint32_t thread_number = kNoThread;
 thread_local std::uint32_t unseen_count = 0;  // count_unseen of the call in progress, all of one kind
 thread_local NotRecorded unseen_what{};
@@ -86,20 +88,34 @@ void* mpi_symbol(const char* name) { return find_symbol(RTLD_NEXT, name); }
 void* mpi_data(const char* name) { return find_symbol(RTLD_DEFAULT, name); }
 
 Call::Call() {
+  if (depth > 0 && outermost_call->left_before(*this)) {
+    depth = 0;
+    unseen_count = 0;
+    if (counted_inside) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
+    counted_inside = false;
+    recorder.count(NotRecorded::left);
+    thread_clock.leave(recorder.cpu_clock());
+  }
   outermost_ = depth++ == 0;
-  if (!outermost_ || !recorder.on()) return;
+  if (!outermost_) return;
+  outermost_call = this;
+  frame_ = frame();
+  if (!recorder.on()) return;
   active_ = true;
   gap_ = recorder.enter(thread_clock.enter(recorder.cpu_clock()), thread_number);
   if (!recorder.threaded()) return;
-  inside_ = true;
+  counted_inside = true;
   if (__atomic_fetch_add(&recorder.inside, 1, __ATOMIC_RELAXED) != 0) recorder.count_concurrent();
 }
 
 Call::~Call() {
+  if (outermost_ && outermost_call != this)
+    return;  // another one began meanwhile: threads that MPI does not know
   --depth;
   if (!active_) return;
   for (; unseen_count > 0; --unseen_count) recorder.count(unseen_what);
-  if (inside_) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
+  if (counted_inside) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
+  counted_inside = false;
   thread_clock.leave(recorder.cpu_clock());
 }
 

@@ -239,6 +239,9 @@ extern Recorder recorder;
 
 // One wrapped call: stamps the clock at both ends. Calls that MPI or another tool makes inside a wrapped call
 // are not the program's and are not active.
+//
+// An error handler of the program may leave a call by an exception or a jump: no destructor runs here then. The next call
+// of the thread notices it.
 class Call {
  public:
   Call();
@@ -250,9 +253,15 @@ class Call {
   [[nodiscard]] std::int64_t gap() const { return gap_; }
 
  private:
+  [[nodiscard]] std::uint64_t frame() const {
+    return reinterpret_cast<std::uintptr_t>(this) ^ 0x9e3779b97f4a7c15ULL;
+  }
+  // Of the outermost call of this thread: `inner` cannot be inside it, for its frame is not below or is written over.
+  [[nodiscard]] bool left_before(const Call& inner) const { return &inner >= this || frame_ != frame(); }
+
+  std::uint64_t frame_ = 0;  // of the outermost call: frame()
   bool active_ = false;
   bool outermost_ = false;
-  bool inside_ = false;  // counted in Recorder::inside
   std::int64_t gap_ = 0;
 };
 
