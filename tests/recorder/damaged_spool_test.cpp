@@ -290,6 +290,31 @@ TEST(Facts, CountsThreadsAndClocksReachTheHeader) {
               ::testing::ElementsAre("1 call returned an error and did nothing: left out"));
 }
 
+// MPI ends the program for what thread 1 asked of it, while thread 0 goes on: the argument is no damage.
+TEST(Threads, ACallThatNeverReturnedIsNoDamageWhateverItsArguments) {
+  for (const std::uint8_t flags : {kOpen, std::uint8_t{0}}) {
+    const Merging merging;
+    FakeSpool s(0, 2);
+    s.header().threads = 2;
+    s.header().concurrent = 3;
+    s.add(OpKind::init, message(traces::kAnySource, traces::kAnyTag, 0));
+    s.add(OpKind::send, message(1, 2, 8));
+    SpoolRecord refused = of_slot(message(1, 2, -1), 0);
+    refused.thread = 1;
+    refused.flags = flags;
+    s.add(OpKind::isend, refused);
+    s.add(OpKind::send, message(1, 3, 8));
+    static_cast<void>(s.save());
+    if (flags == 0) {
+      EXPECT_THAT(merging.error(), HasSubstr("amount is negative"));
+      continue;
+    }
+    const auto made = merging.run();
+    ASSERT_TRUE(made) << made.error().message();
+    EXPECT_EQ(merging.operations().at(0), 2u);
+  }
+}
+
 // Thread 0 waits for the answer to what thread 1 sends after it: with blocking calls where they began, rank 0 would
 // wait before it sends.
 TEST(Threads, OverlappingBlockingCallsAreStartsAndWaitsWhereTheyReturned) {

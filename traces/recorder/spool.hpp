@@ -6,8 +6,9 @@
 //  1. All numbers are in the byte order of the machine that wrote them; `magic` tells whether it is ours.
 //  2. A record counts once its first word is not 0; that word is written last, so the tail of a killed
 //  process is clean.
-//  3. A record whose flags have kOpen was entered and never left: the process ended inside that call, and a
-//  communicator that it was to make is none. One with kFailed counts for its gap only.
+//  3. A record whose flags have kOpen was entered and never left: the process ended inside that call, or an error handler
+//  jumped out of it, and a communicator that it was to make is none; its arguments may be what MPI refuses. One with kFailed
+//  counts for its gap only.
 //  4. With several threads a blocking call has two places: where it was entered, and its kLeft. Whatever starts a
 //  message is written before MPI gets it, whatever tells of its end after: so the order of a spool, with waits
 //  and the making of communicators at their kLeft, is one in which the program can run without a deadlock.

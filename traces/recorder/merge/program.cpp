@@ -377,14 +377,11 @@ void link_polls(RankProgram& p) {
 
 namespace {
 
-// Whether the program never came back from a call: its record is open or, of a call that makes a request, the last one of a
-// process that ended before MPI_Finalize. MPI may have ended it for an argument that no trace can hold: that is no damage.
+// Whether the program never came back from a call. MPI may have ended it for an argument that no trace can hold: that is no
+// damage.
 bool never_returned(const SpoolReader& spool, std::uint64_t offset) {
   SpoolReader::Record record;
-  if (spool.next(offset, record) != SpoolReader::Step::kRecord) return false;
-  if ((record.fixed->flags & kOpen) != 0) return true;
-  return record.fixed->request != kNoSlot && spool.header().finalized == 0 &&
-         spool.next(offset, record) == SpoolReader::Step::kEnd;
+  return spool.next(offset, record) == SpoolReader::Step::kRecord && (record.fixed->flags & kOpen) != 0;
 }
 
 // Ends the program at the first operation that no rank can do: that is damage. But a call that never returned just goes,

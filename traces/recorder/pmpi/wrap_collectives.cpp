@@ -112,7 +112,7 @@ int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Desc
     std::size_t words = 0;
     r = begin(comm, root, call.gap(), slot, describe, words);
     recorder.requests[slot].hidden = r == nullptr;
-    if (r != nullptr) recorder.publish(r, kind, 0, words);
+    if (r != nullptr) recorder.publish(r, kind, kOpen, words);
   }
   const int rc = real();
   if (!call) return rc;
@@ -122,8 +122,8 @@ int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Desc
     recorder.requests.bind(slot, *request, request);
   } else {
     recorder.requests.remove(slot);
-    if (r != nullptr) SpoolWriter::set_flags(r, kFailed);
   }
+  if (r != nullptr) SpoolWriter::set_flags(r, o == Outcome::kDone ? 0 : kFailed);
   return rc;
 }
 

@@ -69,7 +69,7 @@ int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call,
     std::int64_t gap = call.gap();
     if (sent != nullptr) {
       half = recorder.begin(gap, *sent, 0);
-      if (half != nullptr) recorder.publish(half, OpKind::sendrecv, 0, 0);
+      if (half != nullptr) recorder.publish(half, OpKind::sendrecv, kOpen, 0);
       gap = 0;
     }
     r = recorder.begin(gap, f, 0);
@@ -77,7 +77,7 @@ int blocking_recv(OpKind kind, const Fields& f, const Comm& c, const Call& call,
   }
   const int rc = real(s);
   const Outcome o = counted_outcome(rc);
-  if (o == Outcome::kNothing && half != nullptr) SpoolWriter::set_flags(half, kFailed);
+  if (half != nullptr) SpoolWriter::set_flags(half, o == Outcome::kNothing ? kFailed : 0);
   if (r == nullptr) return rc;
   if (o != Outcome::kNothing) fill_match(r, c, *s);
   const Lock lock;
@@ -118,7 +118,7 @@ int with_request(OpKind kind, const Comm* c, Fields f, MPI_Request* request, boo
     s.persistent = persistent;
     s.active = !persistent;
     r = recorder.begin(call.gap(), f, 0);
-    if (r != nullptr) recorder.publish(r, kind, 0, 0);
+    if (r != nullptr) recorder.publish(r, kind, kOpen, 0);
   }
   const int rc = real();
   if (!call) return rc;
@@ -129,8 +129,8 @@ int with_request(OpKind kind, const Comm* c, Fields f, MPI_Request* request, boo
     recorder.requests.bind(f.request, *request, request);
   } else {
     recorder.requests.remove(f.request);
-    if (r != nullptr) SpoolWriter::set_flags(r, kFailed);
   }
+  if (r != nullptr) SpoolWriter::set_flags(r, o == Outcome::kDone ? 0 : kFailed);
   return rc;
 }
 
