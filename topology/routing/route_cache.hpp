@@ -81,7 +81,7 @@ class RouteCache {
   }
   // Routes to four hosts in a row begin on one cache line: who sends to all hosts asks for them one after the other. Which line, the
   // upper bits say. Of this factor, as the best of 40,000: over all pairs of 32 to 1,024 hosts, and rings, halo exchanges in two and three
-  // dimensions, dissemination, trees, gathers, scatters and grids of HPL of 100 to 150,000, half of which it was not chosen by, a known
+  // dimensions, dissemination, trees, gathers, scatters and grids of HPL of 100 to 150,000, some of which it was not chosen by, a known
   // route is found after 1.2 slots on the mean and after 1.8 at worst (2^64 over the golden ratio, not by lines: 1.4 and 2.5).
   [[nodiscard]] std::size_t slot_of(std::uint64_t key) const {
     return static_cast<std::size_t>((((key >> 2) * 0x90a0cb2ffb2db189ULL) >> shift_) << 2 | (key & 3));
