@@ -86,13 +86,20 @@ Needs needs(OpKind kind, bool is_root) {
   }
 }
 
-// World ranks in the list of a neighbourhood collective: n_in, sources, n_out, destinations, maybe bytes.
-std::span<const std::int64_t> sources(std::span<const std::int64_t> list) {
-  return list.subspan(1, static_cast<std::size_t>(list[0]));
-}
-std::span<const std::int64_t> destinations(std::span<const std::int64_t> list) {
-  const std::size_t at = 1 + sources(list).size();
-  return list.subspan(at + 1, static_cast<std::size_t>(list[at]));
+// The list of a neighbourhood collective: n_in, sources, n_out, destinations and, where each has a size of its own, bytes in and
+// bytes out.
+struct Neighbors {
+  std::span<const std::int64_t> sources, destinations;  // world ranks; negative: none
+  std::span<const std::int64_t> bytes_in, bytes_out;    // empty: one size for all
+};
+Neighbors neighbors_of(std::span<const std::int64_t> list) {
+  const auto n_in = static_cast<std::size_t>(list[0]), n_out = static_cast<std::size_t>(list[1 + n_in]);
+  Neighbors n{list.subspan(1, n_in), list.subspan(2 + n_in, n_out), {}, {}};
+  if (const auto sizes = list.subspan(2 + n_in + n_out); !sizes.empty()) {
+    n.bytes_in = sizes.first(n_in);
+    n.bytes_out = sizes.subspan(n_in, n_out);
+  }
+  return n;
 }
 
 std::string root_text(std::int32_t root) { return root < 0 ? "no root" : fmt::format("root {}", root); }
@@ -195,7 +202,7 @@ CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t ran
       if (++i.below < i.here.size() && i.here[i.below])
         a.wakes.push_back(static_cast<std::uint32_t>(comm.members[i.below]));
   } else if (is_neighborhood(op.kind)) {
-    for (const std::int64_t to : destinations(list))
+    for (const std::int64_t to : neighbors_of(list).destinations)
       if (to >= 0) a.wakes.push_back(static_cast<std::uint32_t>(to));
   }
   if (complete && !i.disagreed) {
@@ -243,17 +250,15 @@ void CollectiveCheck::compare_neighbors(const State& s, const Instance& i, const
   const auto fault = [&](std::string text) { faults.push_back({std::move(text), i.first_rank, i.first_op}); };
   std::vector<Edge> sent, expected;
   for (std::size_t m = 0; m < comm.members.size(); ++m) {
-    const auto& l = i.lists[m];  // n_in, sources, n_out, destinations, if sized bytes in and bytes out
+    const Neighbors n = neighbors_of(i.lists[m]);
     const std::int64_t me = comm.members[m];
-    const auto n_in = static_cast<std::size_t>(l[0]), n_out = static_cast<std::size_t>(l[1 + n_in]);
-    const std::size_t sizes = 2 + n_in + n_out;
-    const bool sized = l.size() > sizes;
     const std::int64_t* source_size = nullptr;
     std::int64_t first_source = 0;
-    for (std::size_t k = 0; k < n_in; ++k) {
-      const std::int64_t source = l[1 + k];
+    for (std::size_t k = 0; k < n.sources.size(); ++k) {
+      const std::int64_t source = n.sources[k];
+      const bool sized = !n.bytes_in.empty();
       if (source < 0) continue;
-      expected.push_back({source, me, sized ? l[sizes + k] : 0});
+      expected.push_back({source, me, sized ? n.bytes_in[k] : 0});
       const auto at = s.position.find(static_cast<std::uint32_t>(source));
       if (sized || at == s.position.end()) continue;
       const std::int64_t& size = i.amounts[at->second];
@@ -263,9 +268,9 @@ void CollectiveCheck::compare_neighbors(const State& s, const Instance& i, const
       source_size = &size;
       first_source = source;
     }
-    for (std::size_t k = 0; k < n_out; ++k)
-      if (const std::int64_t to = l[2 + n_in + k]; to >= 0)
-        sent.push_back({me, to, sized ? l[sizes + n_in + k] : 0});
+    for (std::size_t k = 0; k < n.destinations.size(); ++k)
+      if (const std::int64_t to = n.destinations[k]; to >= 0)
+        sent.push_back({me, to, n.bytes_out.empty() ? 0 : n.bytes_out[k]});
   }
   std::ranges::sort(sent);
   std::ranges::sort(expected);
@@ -286,7 +291,7 @@ void CollectiveCheck::compare_neighbors(const State& s, const Instance& i, const
 }
 
 bool CollectiveCheck::has_sources(const State& s, Instance& i, std::size_t me) {
-  const auto from = sources(i.lists[me]);
+  const auto from = neighbors_of(i.lists[me]).sources;
   std::size_t& here = i.sources_here[me];
   for (; here < from.size(); ++here) {
     const auto at = s.position.find(static_cast<std::uint32_t>(from[here]));
@@ -331,7 +336,8 @@ std::vector<std::uint32_t> CollectiveCheck::missing(const Op& op, std::uint32_t 
   const std::size_t me = s.position.at(rank);
   const std::size_t end = who == Needs::kBelow ? me : members.size();
   for (std::size_t m = i->below; m < end && out.size() < kMax; ++m)
-    if (!i->here[m] && (who != Needs::kSources || std::ranges::count(sources(i->lists[me]), members[m]) > 0))
+    if (!i->here[m] &&
+        (who != Needs::kSources || std::ranges::count(neighbors_of(i->lists[me]).sources, members[m]) > 0))
       out.push_back(static_cast<std::uint32_t>(members[m]));
   return out;
 }
