@@ -3,6 +3,7 @@
 
 #include "tests/traces/trace_testing.hpp"
 #include "traces/weft/definitions.hpp"
+#include "traces/weft/format.hpp"
 
 namespace weft::traces {
 namespace {
@@ -172,6 +173,47 @@ std::string read_all(const std::string& path, std::vector<std::vector<PlainOp>>&
     ranks[r] = std::move(*ops);
   }
   return {};
+}
+
+// Of the blocks of a zstd frame (RFC 8878, 3.1.1) that are compressed at all, those whose literals are coded by Huffman too, and all.
+std::pair<int, int> huffman_blocks(std::string_view z) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(z.at(i)); };
+  const std::uint8_t description = byte(4);
+  const bool single = (description & 0x20) != 0;
+  const std::size_t content[] = {single ? 1u : 0u, 2, 4, 8}, dictionary[] = {0, 1, 2, 4};
+  std::pair<int, int> found{0, 0};
+  bool last = false;
+  for (std::size_t at = 5 + (single ? 0 : 1) + dictionary[description & 3] + content[description >> 6];
+       !last;) {
+    const std::uint32_t head = byte(at) | byte(at + 1) << 8 | byte(at + 2) << 16;
+    const std::uint32_t type = head >> 1 & 3, size = type == 1 ? 1 : head >> 3;
+    if (type == 2) {
+      ++found.second;
+      if ((byte(at + 3) & 3) >= 2) ++found.first;
+    }
+    last = (head & 1) != 0;
+    at += 3 + size;
+  }
+  return found;
+}
+
+// A table of codes for each small block would cost more than all else of reading it (writer.cpp).
+TEST(WeftFile, LiteralsAreStoredAsTheyAre) {
+  const TempDir dir;
+  const std::string path = dir.path("t.weft");
+  write_random(path, 1, 3, 12, 400);
+  const std::string bytes = slurp(path);
+  int compressed = 0;
+  for (std::size_t at = format::kFileHeaderBytes; at + format::kTrailerBytes < bytes.size();) {
+    format::FrameHeader h;
+    std::memcpy(&h, bytes.data() + at, sizeof h);
+    ASSERT_EQ(h.magic, format::kFrameMagic);
+    const auto [huffman, all] = huffman_blocks(std::string_view(bytes).substr(at + sizeof h, h.stored_bytes));
+    EXPECT_EQ(huffman, 0) << "frame at " << at;
+    compressed += all;
+    at += sizeof h + h.stored_bytes;
+  }
+  EXPECT_GT(compressed, 12);
 }
 
 TEST(WeftFile, AFlippedBitInEachByteIsDetectedOrChangesNothing) {
