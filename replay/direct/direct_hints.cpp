@@ -50,6 +50,7 @@ void DirectReplay::prefetch_peer(std::uint32_t r, const Rank& k, std::uint64_t a
     case traces::OpKind::send:
     case traces::OpKind::isend:
       channels_.prefetch(r, peer, op->comm.index());
+      routes_.prefetch(placement_[r], placement_[peer]);
       return prefetch_row(lanes_[peer]);
     case traces::OpKind::recv:
     case traces::OpKind::irecv:

@@ -51,6 +51,9 @@ RouteCache::RouteId RouteCache::open(std::uint64_t key) {
     ++epoch_;
   }
   if ((entries_.size() + 1) * 2 > slots_.size()) grow();
+  // A large block takes memory where something is written: all of it at once saves copying what is known, again and again.
+  if (entries_.size() == entries_.capacity() && entries_.size() * sizeof(Entry) >= kLargeBlock)
+    entries_.reserve(max_routes_);
   const auto id = static_cast<RouteId>(entries_.size());
   insert(key, id);
   return id;

@@ -49,6 +49,7 @@ class RouteCache {
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   // A hint to the processor: the route will be asked for soon.
   void prefetch(RouteId id) const { __builtin_prefetch(&entries_[id]); }
+  void prefetch(HostId src, HostId dst) const { __builtin_prefetch(&slots_[slot_of(key_of(src, dst))]); }
 
  private:
   enum class Kind : std::uint32_t { kBetweenHosts, kInHost, kUnreachable };
