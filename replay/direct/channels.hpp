@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "replay/messages/channel_queues.hpp"
 #include "replay/messages/message.hpp"
@@ -32,22 +34,21 @@ class Channels {
   struct alignas(64) Channel : ChannelRow {
     std::uint32_t route = 0, epoch = 0;  // of the route cache; epoch 0: not asked for
     Instant delivered;  // the last message of the channel: none is before those that were sent earlier
-    // Nothing of it is later than what is sent from now on.
+    // Nothing of it is later than what its source sends from `past` on.
     [[nodiscard]] bool idle(Instant past) const {
       return recv_head == kNone && msg_head == kNone && !(past < delivered);
     }
   };
   static_assert(sizeof(Channel) == 64);
 
-  explicit Channels(Pool<Message>& messages) : queues_(messages) {}
+  // A source sends nothing before past(source) any more.
+  Channels(Pool<Message>& messages, std::uint32_t sources, std::function<Instant(std::uint32_t)> past)
+      : queues_(messages, sources, std::move(past)) {}
 
   // Valid until the next call.
   [[nodiscard]] Channel& find(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
     return queues_.find(source, destination, context);
   }
-
-  // No message is sent before `t` any more.
-  void forget_before(Instant t) { queues_.forget_before(t); }
 
   // Hints to the processor, for find(): whether they pay, and one.
   [[nodiscard]] bool many() const { return queues_.table_bytes() > kMany; }

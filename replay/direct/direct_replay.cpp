@@ -40,7 +40,7 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
       network_(platform.fabric.links().capacity, std::move(model)),
       routes_(platform.fabric),
       sockets_(platform.fabric, placement),
-      channels_(messages_),
+      channels_(messages_, ranks_.count(), [this](std::uint32_t source) { return sends_from(source); }),
       calendar_(flows == Flows::kAlone ? platform.fabric.link_count() : 0),
       loads_(flows == Flows::kFree ? platform.fabric.link_count() : 0),
       cost_(platform.mpi, options),
@@ -54,7 +54,8 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
               causes_, hindsight_, agenda_),
       overheads_(cost_.has_cpu_costs()),
       test_cost_(cost_.test()),
-      next_report_(options.on_progress ? 0 : kBeyond) {}
+      next_report_(options.on_progress ? 0 : kBeyond),
+      next_forget_(flows == Flows::kShared ? kBeyond : 0) {}
 
 // Takes computations and polls that miss as one. True: a message may cut that short, so the rank waits for the network.
 bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
@@ -81,18 +82,14 @@ bool DirectReplay::run_ahead(std::uint32_t r, Lane& l) {
   return true;
 }
 
-// No rank sends before its own clock.
+// Where no events do: of links' flows.
 void DirectReplay::forget_past() {
   Instant least = Instant::never();
-  for (std::uint32_t r = 0; r < ranks_.count(); ++r)
-    if (ranks_[r].state != RankState::kDone) least = std::min(least, lanes_[r].clock);
+  for (std::uint32_t r = 0; r < ranks_.count(); ++r) least = std::min(least, sends_from(r));
   calendar_.forget_before(least);
   loads_.forget_before(least);
-  channels_.forget_before(least);
-  // Of operations and of rounds: one operation may be a collective of thousands. Where flows share links only channels grow
-  // meanwhile, which are few more than those in use.
-  const std::uint64_t done_by_a_rank = flows_ == Flows::kShared ? 64 : 16;
-  next_forget_ = ranks_.ops_done() + rounds_ + done_by_a_rank * ranks_.count();
+  // Of operations and of rounds: one operation may be a collective of thousands.
+  next_forget_ = ranks_.ops_done() + rounds_ + std::uint64_t{16} * ranks_.count();
 }
 
 void DirectReplay::audit(const Audits& audits) {

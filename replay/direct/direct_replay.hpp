@@ -121,6 +121,10 @@ class DirectReplay final : private PollView {
   void handle(const Agenda::Event& e);
   void instant_over();  // all else of this instant has happened
   bool run_without_events();
+  // A rank sends nothing before its own clock.
+  [[nodiscard]] Instant sends_from(std::uint32_t r) const {
+    return ranks_[r].state == RankState::kDone ? Instant::never() : lanes_[r].clock;
+  }
   void forget_past();
   [[nodiscard]] ReplayResult collect();
   Step give_up() {
@@ -282,8 +286,8 @@ class DirectReplay final : private PollView {
   std::uint64_t events_ = 0;
   std::uint64_t links_entered_ = 0;  // without events
   std::uint64_t next_report_;        // operations; beyond all: nobody asks
+  std::uint64_t next_forget_;        // operations and rounds; beyond all: nothing is kept of the past
   std::uint64_t rounds_ = 0;         // of collectives, over ranks
-  std::uint64_t next_forget_ = 0;    // operations and rounds
 };
 
 }  // namespace weft::replay

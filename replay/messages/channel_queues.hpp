@@ -9,12 +9,12 @@
 // Complexity: O(1) a look-up, append, removal and search; no allocation once table, pool and indices have grown.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <functional>
+#include <utility>
 
-#include "core/containers/large_blocks.hpp"
+#include "replay/messages/channel_table.hpp"
 #include "replay/messages/linked_rows.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/tag_index.hpp"
@@ -23,15 +23,10 @@
 
 namespace weft::replay {
 
-// Source and destination in one word.
-[[nodiscard]] inline std::uint64_t channel_pair(std::uint32_t source, std::uint32_t destination) {
-  return (static_cast<std::uint64_t>(destination) << 32) | source;
-}
-
 struct ChannelRow {
   static constexpr std::uint64_t kFree = ~0ULL;
-  std::uint64_t pair = kFree;
-  std::uint32_t context = 0;
+  std::uint64_t key = kFree;
+  std::uint32_t source = 0;
   std::uint32_t recv_head = kNone, recv_tail = kNone;  // without a message
   std::uint32_t msg_head = kNone, msg_tail = kNone;    // without a receive
   bool recvs_indexed = false, msgs_indexed = false;
@@ -40,31 +35,26 @@ struct ChannelRow {
 template <class Channel, class Receive>
 class ChannelQueues {
  public:
-  explicit ChannelQueues(Pool<Message>& messages)
-      : messages_(messages), channels_(4096), shift_(shift_of(channels_.size())) {}
+  // A source sends nothing before past(source) any more. That is asked before its channels take more room, as some may be idle by it.
+  using Past = std::function<Instant(std::uint32_t source)>;
+  static Instant nothing_is_past(std::uint32_t /*source*/) { return {}; }
+  ChannelQueues(Pool<Message>& messages, std::uint32_t sources, Past past = nothing_is_past)
+      : messages_(messages), channels_(sources), past_(std::move(past)) {}
 
   // Made if there is none. Valid until the next call.
   [[nodiscard]] Channel& find(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
-    const std::uint64_t pair = channel_pair(source, destination);
-    for (std::size_t i = slot_of(pair, context);; i = (i + 1) & (channels_.size() - 1)) {
-      Channel& c = channels_[i];
-      if (c.pair == pair && c.context == context) [[likely]]
-        return c;
-      if (c.pair == Channel::kFree) return make(pair, context);
-    }
+    if (Channel* const c = channels_.find(source, destination, context)) [[likely]]
+      return *c;
+    return make(source, destination, context);
   }
   // Null if there is none.
   [[nodiscard]] Channel* known(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
-    const std::uint64_t pair = channel_pair(source, destination);
-    Channel& c = probe(pair, context);
-    return c.pair == pair ? &c : nullptr;
+    return channels_.find(source, destination, context);
   }
-  // Nothing happens before `t` any more: rows may be idle by that.
-  void forget_before(Instant t) { past_ = t; }
-  [[nodiscard]] std::size_t table_bytes() const { return channels_.size() * sizeof(Channel); }
+  [[nodiscard]] std::size_t table_bytes() const { return channels_.bytes(); }
   // A hint to the processor: that channel will be asked for soon.
   void prefetch(std::uint32_t source, std::uint32_t destination, std::uint32_t context) const {
-    __builtin_prefetch(&channels_[slot_of(channel_pair(source, destination), context)], 1);
+    channels_.prefetch(source, destination, context);
   }
 
   // The earliest receive of the channel that takes a message of that tag, or kNone; it stays.
@@ -132,53 +122,21 @@ class ChannelQueues {
   [[nodiscard]] const Pool<Receive>& receives() const { return receives_; }
 
  private:
-  using Table = std::vector<Channel, LargeBlocks<Channel>>;
-  [[nodiscard]] static int shift_of(std::size_t slots) { return 64 - std::countr_zero(slots); }
   [[nodiscard]] bool accepts(std::uint32_t r, std::int32_t tag) const {
     return receives_[r].tag == tag || receives_[r].tag == traces::kAnyTag;
   }
-  static TagIndex::Key key(const Channel& c, std::int32_t tag) { return {c.pair, c.context, tag}; }
-  [[nodiscard]] std::size_t slot_of(std::uint64_t pair, std::uint32_t context) const {
-    const std::uint64_t k = pair + context * 0xd6e8feb86659fd93ULL;
-    // The upper bits, as many as the table has. Of this factor, as the best of 300: over rings, halo exchanges in two and three
-    // dimensions, dissemination, trees, grids of HPL and all pairs, 100 to 1,000,000 ranks, a channel is found after 1.2 rows on
-    // the mean and after 1.6 at worst (2^64 over the golden ratio: 1.6 and 4.1, rings).
-    return static_cast<std::size_t>((k * 0x1ff6868765646b47ULL) >> shift_);
-  }
-  // The channel's row, or the free one where it would be.
-  [[nodiscard]] Channel& probe(std::uint64_t pair, std::uint32_t context) {
-    std::size_t i = slot_of(pair, context);
-    while (channels_[i].pair != Channel::kFree &&
-           !(channels_[i].pair == pair && channels_[i].context == context))
-      i = (i + 1) & (channels_.size() - 1);
-    return channels_[i];
-  }
-  [[gnu::noinline]] Channel& make(std::uint64_t pair, std::uint32_t context) {
-    if ((used_ + 1) * 3 > channels_.size() * 2) rebuild();
-    ++used_;
-    Channel& c = probe(pair, context);
-    c.pair = pair;
-    c.context = context;
+  static TagIndex::Key key(const Channel& c, std::int32_t tag) { return {c.key, c.source, tag}; }
+  [[gnu::noinline]] Channel& make(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
+    Channel& c = channels_.make(source, destination, context,
+                                [past = past_(source)](const Channel& o) { return !o.idle(past); });
+    c.source = source;
     return c;
-  }
-  // Drops idle channels; grows only if that leaves the table more than a third full.
-  void rebuild() {
-    std::size_t live = 0;
-    for (const Channel& c : channels_) live += c.pair != Channel::kFree && !c.idle(past_);
-    Table old(live * 3 > channels_.size() ? channels_.size() * 2 : channels_.size());
-    old.swap(channels_);
-    shift_ = shift_of(channels_.size());
-    used_ = live;
-    for (const Channel& c : old)
-      if (c.pair != Channel::kFree && !c.idle(past_)) probe(c.pair, c.context) = c;
   }
 
   Pool<Message>& messages_;
   Pool<Receive> receives_;
-  Table channels_;  // open addressing, power of two
-  int shift_;       // of 64 bits, to as many as number its slots
-  std::size_t used_ = 0;
-  Instant past_;
+  ChannelTable<Channel> channels_;
+  Past past_;
   std::uint64_t steps_ = 0;
   TagIndex receive_index_, message_index_;  // of the queues that are indexed
 };

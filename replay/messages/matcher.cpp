@@ -13,7 +13,7 @@ using traces::kAnyTag;
 }  // namespace
 
 Matcher::Matcher(Pool<Message>& messages, std::uint32_t ranks)
-    : messages_(messages), queues_(messages), receivers_(ranks) {}
+    : messages_(messages), queues_(messages, ranks), receivers_(ranks) {}
 
 const Matcher::LastRoute& Matcher::send(std::uint32_t message) {
   Message& m = messages_[message];

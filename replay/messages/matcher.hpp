@@ -151,7 +151,7 @@ class Matcher {
   [[nodiscard]] std::uint32_t next_accepted(std::uint32_t m, std::uint32_t context, std::int32_t tag) const;
   [[nodiscard]] std::uint32_t first_any(std::uint32_t rank, std::uint32_t context, std::int32_t tag);
   static TagIndex::Key any_key(std::uint32_t rank, std::uint32_t context, std::int32_t tag) {
-    return {channel_pair(kNone, rank), context, tag};
+    return {context, rank, tag};
   }
   void index_any(std::uint32_t m);
   void list_shown(std::uint32_t rank);

@@ -1,4 +1,4 @@
-// TagIndex: first-in-first-out lists of entries by (queue, context, tag), for queues that are too long to be walked.
+// TagIndex: first-in-first-out lists of entries by (queue, tag), for queues that are too long to be walked.
 //
 // The Matcher's queues are lists in posting order; most matches are at their head. A queue in which a walk came out
 // long (kWalk) is indexed from then on until it is empty: each entry once, so what a queue costs is linear in what
@@ -19,8 +19,8 @@ class TagIndex {
   static constexpr std::uint32_t kWalk = 48;  // steps after which a walk is worth an index
 
   struct Key {
-    std::uint64_t queue = 0;  // (destination, source); a source of kNone: any
-    std::uint32_t context = 0;
+    std::uint64_t queue = 0;  // of `rank`: a channel's key, or a context
+    std::uint32_t rank = 0;
     std::int32_t tag = 0;
     friend bool operator==(const Key&, const Key&) = default;
   };
@@ -61,7 +61,7 @@ class TagIndex {
   };
   [[nodiscard]] std::size_t slot_of(const Key& key) const {
     std::uint64_t h = key.queue * 0x9e3779b97f4a7c15ULL;
-    h ^= (static_cast<std::uint64_t>(key.context) << 32 | static_cast<std::uint32_t>(key.tag)) + (h >> 29);
+    h ^= (static_cast<std::uint64_t>(key.rank) << 32 | static_cast<std::uint32_t>(key.tag)) + (h >> 29);
     h *= 0xbf58476d1ce4e5b9ULL;
     return static_cast<std::size_t>(h ^ (h >> 32)) & (rows_.size() - 1);
   }

@@ -17,7 +17,7 @@ struct Channel : ChannelRow {
 
 struct World {
   Pool<Message> messages;
-  ChannelQueues<Channel, PostedRecv> queues{messages};
+  ChannelQueues<Channel, PostedRecv> queues{messages, 3000};
   std::uint64_t posted = 0;
 
   std::uint32_t send(Channel& c, std::int32_t tag) {
