@@ -14,7 +14,7 @@
 #include <functional>
 #include <utility>
 
-#include "replay/messages/channel_table.hpp"
+#include "core/containers/grouped_table.hpp"
 #include "replay/messages/linked_rows.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/tag_index.hpp"
@@ -43,18 +43,18 @@ class ChannelQueues {
 
   // Made if there is none. Valid until the next call.
   [[nodiscard]] Channel& find(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
-    if (Channel* const c = channels_.find(source, destination, context)) [[likely]]
+    if (Channel* const c = channels_.find(source, key_of(source, destination, context))) [[likely]]
       return *c;
     return make(source, destination, context);
   }
   // Null if there is none.
   [[nodiscard]] Channel* known(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
-    return channels_.find(source, destination, context);
+    return channels_.find(source, key_of(source, destination, context));
   }
   [[nodiscard]] std::size_t table_bytes() const { return channels_.bytes(); }
   // A hint to the processor: that channel will be asked for soon.
   void prefetch(std::uint32_t source, std::uint32_t destination, std::uint32_t context) const {
-    channels_.prefetch(source, destination, context);
+    channels_.prefetch(source, key_of(source, destination, context));
   }
 
   // The earliest receive of the channel that takes a message of that tag, or kNone; it stays.
@@ -126,8 +126,12 @@ class ChannelQueues {
     return receives_[r].tag == tag || receives_[r].tag == traces::kAnyTag;
   }
   static TagIndex::Key key(const Channel& c, std::int32_t tag) { return {c.key, c.source, tag}; }
+  // The distance, on that communicator. Never kFree: contexts count up, with one bit for collectives.
+  static std::uint64_t key_of(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
+    return std::uint64_t{context} << 32 | (destination - source);
+  }
   [[gnu::noinline]] Channel& make(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
-    Channel& c = channels_.make(source, destination, context,
+    Channel& c = channels_.make(source, key_of(source, destination, context),
                                 [past = past_(source)](const Channel& o) { return !o.idle(past); });
     c.source = source;
     return c;
@@ -135,7 +139,7 @@ class ChannelQueues {
 
   Pool<Message>& messages_;
   Pool<Receive> receives_;
-  ChannelTable<Channel> channels_;
+  GroupedTable<Channel> channels_;  // by source
   Past past_;
   std::uint64_t steps_ = 0;
   TagIndex receive_index_, message_index_;  // of the queues that are indexed

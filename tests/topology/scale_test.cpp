@@ -73,49 +73,5 @@ TEST(Scale, RouteCacheReturnsWhatTheRoutingSays) {
   expect_routes("torus:dims=40", 22);
 }
 
-// Who asks for which routes: patterns of n ranks, each on a host of its own.
-using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-Pairs steps_apart(std::uint32_t n, const std::vector<std::uint32_t>& steps) {
-  Pairs out;
-  for (std::uint32_t r = 0; r < n; ++r)
-    for (const std::uint32_t s : steps) out.emplace_back(r, (r + s) % n);
-  return out;
-}
-
-Pairs dissemination(std::uint32_t n) {
-  std::vector<std::uint32_t> steps;
-  for (std::uint32_t s = 1; s < n; s *= 2) steps.push_back(s);
-  return steps_apart(n, steps);
-}
-
-Pairs all_to_all(std::uint32_t n) {
-  std::vector<std::uint32_t> steps;
-  for (std::uint32_t s = 1; s < n; ++s) steps.push_back(s);
-  return steps_apart(n, steps);
-}
-
-Pairs gather(std::uint32_t n) {
-  Pairs out;
-  for (std::uint32_t r = 1; r < n; ++r) out.emplace_back(r, 0);
-  return out;
-}
-
-TEST(Scale, ARouteThatIsKnownIsFoundAfterAFewSlots) {
-  const Platform p = load("crossbar:n=10000");
-  const std::vector<std::pair<std::string, Pairs>> patterns = {
-      {"ring", steps_apart(10'000, {1, 9'999})}, {"halo", steps_apart(10'000, {1, 9'999, 100, 9'900})},
-      {"dissemination", dissemination(8'008)},   {"gather", gather(10'000)},
-      {"all pairs of 200", all_to_all(200)},     {"all pairs of 362", all_to_all(362)}};
-  for (const auto& [name, pairs] : patterns) {
-    RouteCache cache(p.fabric);
-    for (const auto& [s, d] : pairs) (void)cache.id(HostId(s), HostId(d));
-    const std::uint64_t before = cache.steps();
-    for (const auto& [s, d] : pairs) (void)cache.id(HostId(s), HostId(d));
-    EXPECT_EQ(cache.size(), pairs.size()) << name;
-    EXPECT_LT(cache.steps() - before, pairs.size()) << name << ": two slots on the mean";
-  }
-}
-
 }  // namespace
 }  // namespace weft::topology

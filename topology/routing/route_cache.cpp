@@ -1,61 +1,28 @@
 #include "topology/routing/route_cache.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "topology/routing/route_latency.hpp"
 
 namespace weft::topology {
-namespace {
-constexpr std::uint64_t kEmpty = ~0ULL;
-constexpr std::size_t kLeast = 1024;
-int shift_of(std::size_t slots) { return 66 - std::countr_zero(slots); }
-}  // namespace
 
 RouteCache::RouteCache(const Fabric& fabric, std::size_t max_routes)
-    : fabric_(fabric),
-      max_routes_(max_routes),
-      slots_(kLeast, Slot{kEmpty, 0, 0}),
-      shift_(shift_of(kLeast)) {}
+    : fabric_(fabric), max_routes_(max_routes), ids_(fabric.host_count()) {}
 
-void RouteCache::insert(std::uint64_t key, RouteId id) {
-  std::size_t i = slot_of(key);
-  while (slots_[i].key != kEmpty) i = (i + 1) & (slots_.size() - 1);
-  slots_[i] = {key, id, 0};
-}
-
-void RouteCache::grow() {
-  Table<Slot> old(slots_.size() * 2, Slot{kEmpty, 0, 0});
-  old.swap(slots_);
-  shift_ = shift_of(slots_.size());
-  for (const Slot& s : old)
-    if (s.key != kEmpty) insert(s.key, s.id);
-}
-
-std::optional<RouteCache::RouteId> RouteCache::known(std::uint64_t key) {
-  for (std::size_t i = slot_of(key); slots_[i].key != kEmpty; i = (i + 1) & (slots_.size() - 1)) {
-    if (slots_[i].key == key) return slots_[i].id;
-    ++steps_;
-  }
-  return std::nullopt;
-}
-
-RouteCache::RouteId RouteCache::open(std::uint64_t key) {
+RouteCache::RouteId RouteCache::open(std::uint32_t host, std::uint64_t key) {
   // Full: start again. Callers copy what they keep, so nothing dangles past the next find().
   if (entries_.size() >= max_routes_ || arena_.size() >= kLinksPerRoute * max_routes_) {
     arena_.clear();
     entries_.clear();
-    slots_.assign(kLeast, Slot{kEmpty, 0, 0});
-    shift_ = shift_of(kLeast);
+    ids_.clear();
     ++epoch_;
   }
-  if ((entries_.size() + 1) * 2 > slots_.size()) grow();
   // A large block takes memory where something is written: all of it at once saves copying what is known, again and again.
   if (entries_.size() == entries_.capacity() && entries_.size() * sizeof(Entry) >= kLargeBlock)
     entries_.reserve(max_routes_);
   const auto id = static_cast<RouteId>(entries_.size());
-  insert(key, id);
+  ids_.make(host, key, [](const Known&) { return true; }).id = id;
   return id;
 }
 
@@ -76,9 +43,9 @@ void RouteCache::add(std::span<const LinkId> links, Kind kind) {
 }
 
 RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
-  const std::uint64_t key = key_of(src, dst);
-  if (const auto found = known(key)) return *found;
-  const RouteId id = open(key);
+  const std::uint64_t key = distance(src, dst);
+  if (const Known* const known = ids_.find(src.index(), key)) return known->id;
+  const RouteId id = open(src.index(), key);
   found_.clear();
   if (fabric_.routing().route(src, dst, found_))
     add(found_, Kind::kBetweenHosts);
@@ -88,9 +55,10 @@ RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
 }
 
 RouteCache::RouteId RouteCache::id(LinkId between_sockets) {
-  const std::uint64_t key = key_of(between_sockets);
-  if (const auto found = known(key)) return *found;
-  const RouteId id = open(key);
+  const std::uint64_t key = kSockets | between_sockets.index();
+  const auto host = static_cast<std::uint32_t>(between_sockets.index() % fabric_.host_count());
+  if (const Known* const known = ids_.find(host, key)) return known->id;
+  const RouteId id = open(host, key);
   add({&between_sockets, 1}, Kind::kInHost);
   return id;
 }

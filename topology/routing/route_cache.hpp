@@ -8,10 +8,10 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "core/containers/grouped_table.hpp"
 #include "core/containers/large_blocks.hpp"
 #include "topology/fabric.hpp"
 
@@ -45,20 +45,20 @@ class RouteCache {
   }
   // Latency of the way back of a route from src to dst. May start an epoch.
   [[nodiscard]] Duration latency_back(RouteId id, HostId src, HostId dst);
-  // Slots of other routes that searches for known ones went past so far: what grows if routes do not lie where they are looked for.
-  [[nodiscard]] std::uint64_t steps() const { return steps_; }
   // A hint to the processor: the route will be asked for soon.
   void prefetch(RouteId id) const { __builtin_prefetch(&entries_[id]); }
-  void prefetch(HostId src, HostId dst) const { __builtin_prefetch(&slots_[slot_of(key_of(src, dst))]); }
+  void prefetch(HostId src, HostId dst) const { ids_.prefetch(src.index(), distance(src, dst)); }
 
  private:
   enum class Kind : std::uint32_t { kBetweenHosts, kInHost, kUnreachable };
   static constexpr std::size_t kShort = 8;  // links that stand in the row
   static constexpr std::size_t kLinksPerRoute = 16;
-  struct Slot {
-    std::uint64_t key;
-    RouteId id;
-    std::uint32_t reserved;
+  static constexpr std::uint64_t kSockets = std::uint64_t{1} << 32;  // beyond all distances
+  struct Known {
+    static constexpr std::uint64_t kFree = ~0ULL;
+    std::uint64_t key = kFree;
+    RouteId id = 0;
+    std::uint32_t reserved = 0;
   };
   struct alignas(64) Entry {
     std::int64_t latency = 0;
@@ -71,40 +71,25 @@ class RouteCache {
   };
   template <class T>
   using Table = std::vector<T, LargeBlocks<T>>;
-  static_assert(sizeof(Slot) == 16 && sizeof(Entry) == 64);
+  static_assert(sizeof(Known) == 16 && sizeof(Entry) == 64);
   [[nodiscard]] std::span<const LinkId> links_of(const Entry& e) const {
     if (e.length <= kShort) [[likely]]
       return {e.links.data(), e.length};
     return {arena_.data() + e.offset, e.length};
   }
-  static std::uint64_t key_of(HostId src, HostId dst) {
-    return (static_cast<std::uint64_t>(src.index()) << 32) | dst.index();
-  }
-  // Routes to four hosts in a row begin on one cache line: who sends to all hosts asks for them one after the other. Which line, the
-  // upper bits say. Of this factor, as the best of 40,000: over all pairs of 32 to 1,024 hosts, and rings, halo exchanges in two and three
-  // dimensions, dissemination, trees, gathers, scatters and grids of HPL of 100 to 150,000, some of which it was not chosen by, a known
-  // route is found after 1.2 slots on the mean and after 1.8 at worst (2^64 over the golden ratio, not by lines: 1.4 and 2.5).
-  [[nodiscard]] std::size_t slot_of(std::uint64_t key) const {
-    return static_cast<std::size_t>((((key >> 2) * 0x90a0cb2ffb2db189ULL) >> shift_) << 2 | (key & 3));
-  }
-  // Hosts are numbered from 0 to 2^23, so no pair has it.
-  static std::uint64_t key_of(LinkId between_sockets) { return 1ULL << 63 | between_sockets.index(); }
-  [[nodiscard]] std::optional<RouteId> known(std::uint64_t key);
+  static std::uint64_t distance(HostId src, HostId dst) { return dst.index() - src.index(); }  // of 32 bits
   // Room for one more, whose id it is.
-  [[nodiscard]] RouteId open(std::uint64_t key);
+  [[nodiscard]] RouteId open(std::uint32_t host, std::uint64_t key);
   // The row of it.
   void add(std::span<const LinkId> links, Kind kind);
-  void grow();
-  void insert(std::uint64_t key, RouteId id);
   const Fabric& fabric_;
   std::size_t max_routes_;
-  Table<Slot> slots_;  // open addressing, power of two
-  int shift_;          // of 64 bits, to as many as number its lines
+  GroupedTable<Known>
+      ids_;  // of a host's routes by distance, of links between sockets by number and kSockets
   Table<Entry> entries_;
   Table<LinkId> arena_;        // links of long routes
   std::vector<LinkId> found_;  // by the routing
   std::uint32_t epoch_ = 0;
-  std::uint64_t steps_ = 0;
 };
 
 }  // namespace weft::topology

@@ -1,13 +1,13 @@
-// ChannelTable: the rows of channels, found by who sends to whom on which communicator.
+// GroupedTable: rows found by the number of a group and a key: what one rank or host has with each of others.
 //
-// The channels of one source stand together, in a block of 2^k rows with open addressing that grows with them; where in it a row is,
-// the distance to its destination says. So where all ranks talk to others at the same distances, as in rings, halo exchanges, grids of
-// HPL and dissemination, and take turns in their order, their rows follow one another in memory, and so do the pages. In one table for
-// all sources each row would be on a page of its own.
-// A block of 64 rows or more that is full is rid of rows that nobody needs before it grows. Smaller ones only grow, as most sources
-// come back to all of their few destinations.
-// Complexity: O(1) a look-up; growing moves O(1) rows for each that is made. Memory: two rows for a source of one channel, else 1.3
-// to 2.7 for each.
+// The rows of a group stand together, in a block of 2^k with open addressing that grows with them; where in it a row is, its key
+// says. With distances as keys (to whom, less from whom) groups that have rows at the same distances, as in rings, halo exchanges, grids of
+// HPL and dissemination, have them at the same places: who goes through the groups in their order finds rows that follow one another in
+// memory, and so do the pages. In one table for all groups each row would be on a page of its own.
+// A block of 64 rows or more that is full is rid of rows that nobody needs before it grows. Smaller ones only grow, as most groups come back
+// to all of their few rows.
+// Complexity: O(1) a look-up; growing moves O(1) rows for each that is made. Memory: 16 bytes a group; two rows for a group of one, else
+// 1.3 to 2.7 for each.
 #pragma once
 
 #include <algorithm>
@@ -23,27 +23,25 @@
 
 #include "core/containers/large_blocks.hpp"
 
-namespace weft::replay {
+namespace weft {
 
-// Row: `key` (kFree: nobody's; written by the table), and what its user adds.
+// Row: `key`, a std::uint64_t that the table writes (Row::kFree, which is nobody's, by default), and what its user adds.
 template <class Row>
-class ChannelTable {
+class GroupedTable {
  public:
   static_assert(std::is_trivially_copyable_v<Row>);
-  explicit ChannelTable(std::uint32_t sources) : blocks_(sources, Block{nobody_.data(), 63, 0}) {}
-  ~ChannelTable() {
+  explicit GroupedTable(std::size_t groups) : blocks_(groups, nobodys()) {}
+  ~GroupedTable() {
     for (const Block& b : blocks_)
       if (size_of(b) > kLargestSmall) memory_.deallocate(b.rows, size_of(b));
     for (const auto& [rows, count] : pieces_) memory_.deallocate(rows, count);
   }
-  ChannelTable(const ChannelTable&) = delete;
-  ChannelTable& operator=(const ChannelTable&) = delete;
+  GroupedTable(const GroupedTable&) = delete;
+  GroupedTable& operator=(const GroupedTable&) = delete;
 
-  // The channel's row; null: there is none. REQUIRES: source < sources.
-  [[nodiscard, gnu::always_inline]] Row* find(std::uint32_t source, std::uint32_t destination,
-                                              std::uint32_t context) {
-    const std::uint64_t key = key_of(source, destination, context);
-    const Block& b = blocks_[source];
+  // Null: there is none. REQUIRES: group < groups, key != Row::kFree.
+  [[nodiscard, gnu::always_inline]] Row* find(std::uint32_t group, std::uint64_t key) {
+    const Block& b = blocks_[group];
     for (std::size_t i = place(key, b);; i = next(i, b)) {
       Row& row = b.rows[i];
       if (row.key == key) [[likely]]
@@ -51,21 +49,34 @@ class ChannelTable {
       if (row.key == Row::kFree) return nullptr;
     }
   }
-  // A row for a channel that has none. `live(row)`: somebody needs it. Moves the other rows of the source.
+  // A row for a key that has none. `live(row)`: somebody needs it. Moves the other rows of the group.
   template <class Live>
-  Row& make(std::uint32_t source, std::uint32_t destination, std::uint32_t context, Live live) {
-    Block& b = blocks_[source];
+  Row& make(std::uint32_t group, std::uint64_t key, Live live) {
+    Block& b = blocks_[group];
     if (b.left == 0) make_room(b, live);
     --b.left;
-    const std::uint64_t key = key_of(source, destination, context);
     Row& row = free_row(key, b);
     row.key = key;
     return row;
   }
-  // A hint to the processor: that channel will be asked for soon.
-  void prefetch(std::uint32_t source, std::uint32_t destination, std::uint32_t context) const {
-    const Block& b = blocks_[source];
-    __builtin_prefetch(b.rows + place(key_of(source, destination, context), b), 1);
+  // All rows go.
+  void clear() {
+    for (Block& b : blocks_) {
+      if (b.rows != nobody_.data()) give(b.rows, size_of(b));
+      b = nobodys();
+    }
+  }
+  // A hint to the processor: that row will be asked for soon.
+  void prefetch(std::uint32_t group, std::uint64_t key) const {
+    const Block& b = blocks_[group];
+    __builtin_prefetch(b.rows + place(key, b), 1);
+  }
+  // Rows that a look-up of one that is there goes past.
+  [[nodiscard]] std::size_t rows_before(std::uint32_t group, std::uint64_t key) const {
+    const Block& b = blocks_[group];
+    std::size_t before = 0;
+    for (std::size_t i = place(key, b); b.rows[i].key != key; i = next(i, b)) ++before;
+    return before;
   }
   // Of all blocks, used or not.
   [[nodiscard]] std::size_t bytes() const { return rows_ * sizeof(Row); }
@@ -79,20 +90,17 @@ class ChannelTable {
     std::uint32_t shift;  // of 64 bits, to as many as number its rows
     std::uint32_t left;   // rows that can still be made
   };
+  Block nobodys() { return {nobody_.data(), 63, 0}; }
   static std::size_t size_of(const Block& b) { return std::size_t{1} << (64 - b.shift); }
   static std::size_t size_class(std::size_t size) { return static_cast<std::size_t>(std::countr_zero(size)); }
-  // The upper bits, as many as the block has. Of this factor, as the best of 20,000: over halo exchanges in two and three dimensions,
-  // dissemination, hypercubes, all pairs, rows, columns and grids of HPL, 8 to 1,000,000 ranks, a channel is found after 1.25 rows on
-  // the mean and after 1.9 at worst; over others of these, that it was not chosen by, 1.27 and 2.7 (2^64 over the golden ratio: 1.33
+  // The upper bits, as many as the block has. Of this factor, as the best of 20,000: over distances in halo exchanges in two and three
+  // dimensions, dissemination, hypercubes, all pairs, rows, columns and grids of HPL, 8 to 1,000,000 ranks, a row is found as the 1.25th
+  // on the mean and as the 1.9th at worst; over others of these, that it was not chosen by, 1.27 and 2.7 (2^64 over the golden ratio: 1.33
   // and 4.4, columns).
   static std::size_t place(std::uint64_t key, const Block& b) {
     return static_cast<std::size_t>((key * 0xa39e5989111b3e31ULL) >> b.shift);
   }
   static std::size_t next(std::size_t place, const Block& b) { return (place + 1) & (~0ULL >> b.shift); }
-  // No communicator is all ones: contexts count up, with one bit for collectives.
-  static std::uint64_t key_of(std::uint32_t source, std::uint32_t destination, std::uint32_t context) {
-    return std::uint64_t{context} << 32 | (destination - source);
-  }
 
   static Row& free_row(std::uint64_t key, const Block& b) {
     std::size_t i = place(key, b);
@@ -145,8 +153,8 @@ class ChannelTable {
     rows_ -= size;
   }
 
-  std::array<Row, 2> nobody_{};  // of sources without channels; nobody writes to it
-  std::vector<Block> blocks_;    // by source
+  std::array<Row, 2> nobody_{};  // of groups without rows; nobody writes to it
+  std::vector<Block> blocks_;    // by group
   LargeBlocks<Row> memory_;
   std::vector<std::pair<Row*, std::size_t>> pieces_;  // that small blocks are cut from
   Row* next_ = nullptr;
@@ -155,4 +163,4 @@ class ChannelTable {
   std::size_t rows_ = 0;                   // of pieces and large blocks
 };
 
-}  // namespace weft::replay
+}  // namespace weft
