@@ -53,7 +53,7 @@ MemoryTrace::MemoryTrace(TraceHeader header, std::uint64_t plain_bytes)
       ranks_(header_.ranks),
       plain_bytes_(plain_bytes),
       zstd_(std::make_unique<Zstd>()) {
-  (void)allocated(zstd_->c);
+  keep_literals(allocated(zstd_->c), kFastLevel);
   (void)allocated(zstd_->d);
   communicators_.push_back({"world", {}});
   communicators_[0].members.resize(header_.ranks);
@@ -72,8 +72,8 @@ std::size_t MemoryTrace::pack(const OpBlock& block, std::size_t begin, std::span
                               Block& b) {
   const std::size_t end = encoder_.encode(block, begin, raw_);
   packed_.resize(ZSTD_compressBound(raw_.size()));
-  const std::size_t n = zstd_result(
-      ZSTD_compressCCtx(zstd_->c, packed_.data(), packed_.size(), raw_.data(), raw_.size(), kFastLevel));
+  const std::size_t n =
+      zstd_result(ZSTD_compress2(zstd_->c, packed_.data(), packed_.size(), raw_.data(), raw_.size()));
   WEFT_CHECK(ZSTD_isError(n) == 0, ZSTD_getErrorName(n));
   b.packed.assign(packed_.data(), n);
   b.raw_bytes = static_cast<std::uint32_t>(raw_.size());
