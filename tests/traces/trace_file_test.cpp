@@ -23,7 +23,7 @@ TEST(TraceFile, ViewsAreTheBytesOfTheFileInAnyOrder) {
   Rng rng(seed);
   const TempDir dir;
   const std::string bytes = noise_of(3 * TraceFile::kWidest + 12345, rng);
-  auto file = TraceFile::open(dir.write("noise", bytes));
+  auto file = TraceFile::open(dir.write("noise", bytes), "noise");
   ASSERT_TRUE(file);
   std::uint64_t at = 0;
   for (int i = 0; i < 5000; ++i) {
@@ -48,13 +48,13 @@ TEST(TraceFile, ManySmallViewsInTheOrderOfTheFileAreFewReads) {
   const std::string bytes = noise_of(4 * TraceFile::kWidest, rng);
   const std::string path = dir.write("noise", bytes);
   const std::uint64_t step = 100, views = bytes.size() / step;
-  auto in_order = TraceFile::open(path);
+  auto in_order = TraceFile::open(path, "noise");
   ASSERT_TRUE(in_order);
   for (std::uint64_t i = 0; i < views; ++i) ASSERT_TRUE(in_order->view(i * step, step));
   // Six that double, then of the widest.
   EXPECT_LE(in_order->reads(), 12u);
   // The last first: a read each.
-  auto backwards = TraceFile::open(path);
+  auto backwards = TraceFile::open(path, "noise");
   ASSERT_TRUE(backwards);
   for (std::uint64_t i = views; i-- > 0;) ASSERT_TRUE(backwards->view(i * step, step));
   EXPECT_EQ(backwards->reads(), views);
@@ -64,7 +64,7 @@ TEST(TraceFile, AFileThatBecameShorterSaysWhereItEnds) {
   Rng rng(2);
   const TempDir dir;
   const std::string path = dir.write("noise", noise_of(100'000, rng));
-  auto file = TraceFile::open(path);
+  auto file = TraceFile::open(path, "noise");
   ASSERT_TRUE(file);
   std::filesystem::resize_file(path, 50'000);
   EXPECT_TRUE(file->view(49'000, 1'000));

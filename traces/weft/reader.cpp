@@ -419,7 +419,7 @@ Result<std::unique_ptr<TraceReader>> open_weft(const std::vector<std::string>& p
                                                const OpenOptions& options) {
   if (paths.size() > 1)
     return usage_error("a .weft trace is one file", fmt::format("{} paths", paths.size()));
-  WEFT_ASSIGN(TraceFile file, TraceFile::open(paths[0]));
+  WEFT_ASSIGN(TraceFile file, TraceFile::open(paths[0], "a .weft file"));
   auto reader = std::make_unique<WeftReader>(std::move(file));
   WEFT_TRY(reader->open(options));
   return std::unique_ptr<TraceReader>(std::move(reader));

@@ -1,6 +1,6 @@
 // TraceFile: an open file of known size, read at any offset, never past its end, through a window of it.
 //
-// The blocks of a trace are asked for in any order. Where that is the order of the file, as when ten thousands of ranks begin with a
+// The blocks of a trace (.weft, binary GOAL) are asked for in any order. Where that is the order of the file, as when ten thousands of ranks begin with a
 // small block each, the window doubles up to kWidest, so that the system is called once for hundreds of them; anywhere else
 // it is kFirst bytes, or what was asked for. What it holds is as old as its reading: a file that somebody writes to meanwhile is
 // known by its checksums.
@@ -32,14 +32,14 @@ class TraceFile {
   static constexpr std::uint64_t kFirst = std::uint64_t{4} << 10,
                                  kWidest = std::uint64_t{256} << 10;  // bytes
 
-  // Error: it cannot be opened, or is no regular file.
-  static Result<TraceFile> open(const std::string& path) {
+  // Error: it cannot be opened, or is no regular file; `expected`: what should be there.
+  static Result<TraceFile> open(const std::string& path, std::string expected) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)));
     TraceFile f(path, fd);
     struct stat st {};
     if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-      return bad_input(path, "not a regular file", {}, "a .weft file");
+      return bad_input(path, "not a regular file", {}, std::move(expected));
     f.size_ = static_cast<std::uint64_t>(st.st_size);
     return f;
   }

@@ -4,13 +4,12 @@
 
 #include <bit>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <utility>
 #include <vector>
 
 #include "core/source_pos.hpp"
-#include "core/uninitialized.hpp"
 #include "traces/weft/format.hpp"
+#include "traces/weft/trace_file.hpp"
 
 namespace weft::traces::goal {
 namespace {
@@ -32,8 +31,8 @@ T get(const char*& at) {
 
 class BinaryReader {
  public:
-  BinaryReader(const std::string& path, std::uint64_t bytes, const ScheduleSink& sink)
-      : path_(path), bytes_(bytes), sink_(sink), in_(path, std::ios::binary) {}
+  BinaryReader(TraceFile file, const ScheduleSink& sink)
+      : file_(std::move(file)), path_(file_.path()), bytes_(file_.size()), sink_(sink) {}
   Result<void> read();
 
  private:
@@ -43,13 +42,23 @@ class BinaryReader {
   Result<void> block(std::uint64_t start, std::uint64_t end);
   Result<void> node(std::uint32_t index, const char* at);
   Result<void> dependencies(std::uint64_t entries);
-  // `bytes` of the file from `offset`, which it has, in buffer_.
+  // `bytes` of the file from `offset`, which it has; valid until the next call.
   Result<const char*> load(std::uint64_t offset, std::size_t bytes) {
-    buffer_.resize(bytes);
-    in_.seekg(static_cast<std::streamoff>(offset));
-    in_.read(buffer_.data(), static_cast<std::streamsize>(bytes));
-    if (!in_) return bad_input(path_, "the file cannot be read");
-    return static_cast<const char*>(buffer_.data());
+    WEFT_ASSIGN(const std::string_view view, file_.view(offset, bytes));
+    return view.data();
+  }
+  // The same, to `items`, piece by piece.
+  template <class T>
+  Result<void> load(std::uint64_t offset, std::vector<T>& items) {
+    char* const to = reinterpret_cast<char*>(items.data());
+    const std::size_t bytes = items.size() * sizeof(T);
+    for (std::size_t done = 0; done < bytes;) {
+      const std::size_t piece = std::min<std::size_t>(TraceFile::kWidest, bytes - done);
+      WEFT_ASSIGN(const char* from, load(offset + done, piece));
+      std::memcpy(to + done, from, piece);
+      done += piece;
+    }
+    return {};
   }
   [[nodiscard]] std::string place(std::uint64_t offset, std::int64_t node = -1) const {
     return BytePos{path_, offset, node, rank_}.text();
@@ -63,11 +72,10 @@ class BinaryReader {
                      std::move(expected));
   }
 
+  TraceFile file_;
   const std::string& path_;
   std::uint64_t bytes_;
   const ScheduleSink& sink_;
-  std::ifstream in_;
-  std::vector<char, Uninitialized<char>> buffer_;
   std::uint32_t ranks_ = 0;
   unsigned max_cpu_ = 0, max_nic_ = 0;
   std::int64_t rank_ = -1;
@@ -205,11 +213,7 @@ Result<void> BinaryReader::block(std::uint64_t start, std::uint64_t end) {
       return bad_input(place(start + kBlockHead + std::uint64_t{i} * 4), "the root depends on others",
                        std::to_string(v), "a node without dependencies");
   appendix_.resize((end - nodes_end) / 4);
-  if (!appendix_.empty()) {
-    WEFT_ASSIGN(const char* from, load(nodes_end, end - nodes_end));
-    std::memcpy(appendix_.data(), from, end - nodes_end);
-    decltype(buffer_)().swap(buffer_);
-  }
+  WEFT_TRY(load(nodes_end, appendix_));
   WEFT_TRY(dependencies(appendix_.size()));
   for (auto* const v : {&appendix_, &counts_}) std::vector<std::uint32_t>().swap(*v);
   for (auto* const v : {&after_end_, &after_start_}) std::vector<Range>().swap(*v);
@@ -218,7 +222,6 @@ Result<void> BinaryReader::block(std::uint64_t start, std::uint64_t end) {
 }
 
 Result<void> BinaryReader::read() {
-  if (!in_) return bad_input(path_, "the file cannot be read");
   if (bytes_ < kRanksEnd)
     return bad_input(place(0), "the file is cut off", fmt::format("{} bytes", bytes_), "a head of 14 bytes");
   WEFT_ASSIGN(const char* at, load(0, kRanksEnd));
@@ -235,8 +238,7 @@ Result<void> BinaryReader::read() {
     return bad_input(place(kBase), "the file is too short for its number of ranks", std::to_string(ranks_),
                      "a block for each");
   std::vector<std::uint64_t> table(std::size_t{ranks_} * 2);
-  WEFT_ASSIGN(const char* entry, load(kRanksEnd, table.size() * 8));
-  std::memcpy(table.data(), entry, table.size() * 8);
+  WEFT_TRY(load(kRanksEnd, table));
   const std::uint64_t first = kRanksEnd + table.size() * 8;
   std::uint64_t all = 0;
   for (rank_ = 0; rank_ < ranks_; ++rank_) {
@@ -263,10 +265,8 @@ Result<void> BinaryReader::read() {
 }  // namespace
 
 Result<void> read_binary(const std::string& path, const ScheduleSink& sink) {
-  std::error_code ec;
-  const std::uint64_t bytes = std::filesystem::file_size(path, ec);
-  if (ec) return bad_input(path, "the file cannot be read");
-  return BinaryReader(path, bytes, sink).read();
+  WEFT_ASSIGN(TraceFile file, TraceFile::open(path, "a binary schedule"));
+  return BinaryReader(std::move(file), sink).read();
 }
 
 }  // namespace weft::traces::goal
