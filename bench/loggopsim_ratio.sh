@@ -29,6 +29,9 @@ counted() { $grind "$@" >"$dir/grind" 2>&1; instructions "$dir/grind"; }
 loggp=(-L 2501 -o 1500 -g 1000 -G 1 -S 1000000000)
 costs=(--set mpi.send_overhead=1500ns --set mpi.recv_overhead=1500ns --set mpi.eager_limit=1TB --quiet)
 pattern() { "$weft" generate "$@" -o "$dir/trace.weft" --quiet; }
+# As often as makes some 1,024,000 messages of what is so many a rank, at least once.
+times() { echo $((1024000 > $1 * ranks ? 1024000 / ($1 * ranks) : 1)); }
+rounds=0; while ((1 << rounds < ranks)); do rounds=$((rounds + 1)); done
 
 echo "LogGOPSim, $("$weft" --version), $(uname -m), $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo), core $core, $runs pairs of runs, median"
 echo
@@ -40,8 +43,8 @@ for scenario in $scenarios; do
     hpl*) grid=${scenario#hpl}
           hosts=$((${grid%x*} * ${grid#*x}))
           "$weft" import "$oracle/traces/hpl_ti_flops/${grid}_4000_64/trace.tar.zst" -o "$dir/trace.weft" --quiet ;;
-    dissemination) pattern collective --op barrier --ranks "$ranks" --iterations 100 ;;
-    ring) pattern ring --ranks "$ranks" --bytes 64B --iterations 1000 ;;
+    dissemination) pattern collective --op barrier --ranks "$ranks" --iterations "$(times $rounds)" ;;
+    ring) pattern ring --ranks "$ranks" --bytes 64B --iterations "$(times 1)" ;;
     allreduce) pattern collective --op allreduce --ranks "$ranks" --bytes 8KiB --iterations 1 ;;
     alltoall) pattern alltoall --ranks "$ranks" --bytes 64B --how spread --iterations 1 ;;
     *) echo "no such schedule: $scenario" >&2; exit 2 ;;
