@@ -20,6 +20,7 @@ constexpr std::uint64_t kBase = 8;              // offsets in the file count fro
 constexpr std::uint64_t kRanksEnd = kBase + 6;  // where the table of blocks begins
 constexpr std::uint64_t kBlockHead = 8;
 constexpr std::size_t kNodesAtOnce = 4096;
+constexpr std::uint32_t kNodesKept = 1 << 16;  // room for the next rank; 2 MB
 
 template <class T>
 T get(const char*& at) {
@@ -195,8 +196,11 @@ Result<void> BinaryReader::block(std::uint64_t start, std::uint64_t end) {
   }
   schedule_.clear();
   counts_.clear();
-  after_end_.clear();
-  after_start_.clear();
+  counts_.reserve(nodes);
+  for (auto* const v : {&after_end_, &after_start_}) {
+    v->clear();
+    v->reserve(nodes);
+  }
   for (std::uint32_t v = 0; v < nodes; v += kNodesAtOnce) {
     const std::uint32_t count = std::min<std::uint32_t>(kNodesAtOnce, nodes - v);
     WEFT_ASSIGN(const char* from, load(node_offset(v), count * kNodeBytes));
@@ -215,8 +219,10 @@ Result<void> BinaryReader::block(std::uint64_t start, std::uint64_t end) {
   appendix_.resize((end - nodes_end) / 4);
   WEFT_TRY(load(nodes_end, appendix_));
   WEFT_TRY(dependencies(appendix_.size()));
-  for (auto* const v : {&appendix_, &counts_}) std::vector<std::uint32_t>().swap(*v);
-  for (auto* const v : {&after_end_, &after_start_}) std::vector<Range>().swap(*v);
+  if (nodes > kNodesKept) {
+    for (auto* const v : {&appendix_, &counts_}) std::vector<std::uint32_t>().swap(*v);
+    for (auto* const v : {&after_end_, &after_start_}) std::vector<Range>().swap(*v);
+  }
   const Place where = [this](const Operation& op) { return place(node_offset(op.line), op.line); };
   return sink_.rank(static_cast<std::uint32_t>(rank_), schedule_, where);
 }
