@@ -1,6 +1,6 @@
 // TraceFile: its views are the file's bytes, in whatever order they are asked for, with few calls of the system where that is
 // the file's own.
-#include "traces/weft/trace_file.hpp"
+#include "traces/trace_file.hpp"
 
 #include <filesystem>
 

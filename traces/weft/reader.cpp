@@ -17,11 +17,11 @@
 #include "core/out_of_memory.hpp"
 #include "traces/formats.hpp"
 #include "traces/send_counter.hpp"
+#include "traces/trace_file.hpp"
 #include "traces/weft/block_codec.hpp"
 #include "traces/weft/definitions.hpp"
 #include "traces/weft/format.hpp"
 #include "traces/weft/trace.pb.h"
-#include "traces/weft/trace_file.hpp"
 #include "traces/weft/wire.hpp"
 
 namespace weft::traces {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/source_pos.hpp"
+#include "traces/trace_file.hpp"
 #include "traces/weft/format.hpp"
-#include "traces/weft/trace_file.hpp"
 
 namespace weft::traces::goal {
 namespace {
