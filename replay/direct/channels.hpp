@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <utility>
 
 #include "replay/messages/channel_queues.hpp"
@@ -42,7 +41,8 @@ class Channels {
   static_assert(sizeof(Channel) == 64);
 
   // A source sends nothing before past(source) any more.
-  Channels(Pool<Message>& messages, std::uint32_t sources, std::function<Instant(std::uint32_t)> past)
+  using Past = ChannelQueues<Channel, Receive>::Past;
+  Channels(Pool<Message>& messages, std::uint32_t sources, Past past)
       : queues_(messages, sources, std::move(past)) {}
 
   // Valid until the next call.

@@ -84,8 +84,7 @@ class RouteCache {
   void add(std::span<const LinkId> links, Kind kind);
   const Fabric& fabric_;
   std::size_t max_routes_;
-  GroupedTable<Known>
-      ids_;  // of a host's routes by distance, of links between sockets by number and kSockets
+  GroupedTable<Known> ids_;  // routes from a host by distance; links between sockets by number
   Table<Entry> entries_;
   Table<LinkId> arena_;        // links of long routes
   std::vector<LinkId> found_;  // by the routing
