@@ -65,6 +65,7 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
       out.noise = in.noise;
       out.bounds = in.bounds;
       out.over_links = in.over_links;
+      out.on_device = in.on_device;
       if (in.moved_mn + in.moved_mk + in.moved_nk > 0) {
         const double per_element = sizeof(double) / model.device.bandwidth;
         out.transfer.intercept = model.device.latency;

@@ -54,6 +54,13 @@ class KernelClock {
   [[nodiscard]] double seconds(std::uint32_t row, const traces::KernelShape& shape) const {
     return evaluate(cost_of(row, shape), shape);
   }
+  // How much faster the row computes at most when cores wait (core_clocks.hpp), and whether the clock of its cores is what
+  // a call takes time by: not on an accelerator, nor if it only moves data.
+  [[nodiscard]] double headroom(std::uint32_t row) const { return model_->classes[row].headroom; }
+  [[nodiscard]] bool by_core_clock(std::uint32_t row, const traces::KernelShape& shape) const {
+    return traces::kernel_flops(shape) > 0 && !cost_of(row, shape).on_device;
+  }
+  [[nodiscard]] const topology::PowerBudget& power() const { return model_->power; }
   // Copies that are not durations but flows (Kernel.place = "links"): where there are none, the place of an entry that
   // makes some is empty. over_links: is this call one? Then link_copy says which. Their kernels' seconds() are those of
   // a copy alone on wide links.
@@ -89,6 +96,7 @@ class KernelClock {
     bool plain = true;                    // no work term
     bool moves = false;
     bool over_links = false;
+    bool on_device = false;
     std::uint32_t next = 0;        // of costs_: for calls beyond the bounds; 0 = none, there are no bounds
     topology::ShapeBounds bounds;  // of the calls that it is for
   };

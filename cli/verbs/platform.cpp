@@ -175,6 +175,17 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   if (p.compute.has_kernels())
     text += fmt::format("kernels: models of their own, {} class{} of hosts and sockets\n",
                         p.compute.classes.size(), p.compute.classes.size() == 1 ? "" : "es");
+  if (p.compute.power.waiting < 1) {
+    const auto [least, most] = p.compute.headrooms();
+    j["power"] = {{"waiting", p.compute.power.waiting},
+                  {"time_s", p.compute.power.time},
+                  {"headroom_least", least},
+                  {"headroom_most", most}};
+    text += fmt::format(
+        "power: a core that waits takes {:.3g} % of that of one that computes; others compute {:.3g} to "
+        "{:.3g} % faster at most\n",
+        p.compute.power.waiting * 100, (least - 1) * 100, (most - 1) * 100);
+  }
   if (p.mpi.piecewise()) text += "messages: costs by size\n";
   if (!p.mpi.assumed.empty())
     text += fmt::format("MPI parameters that nobody set (assumed): {}\n", fmt::join(p.mpi.assumed, ", "));

@@ -150,6 +150,7 @@ Step DirectReplay::series(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (k.stage == Stage::kFinishing) {
     const Elapsed d = agenda_.now() - l.clock;
     k.spend(Part::kCollective, d);
+    if (d > kNoTime) ++k.waits;
     pass(k, l, d);
     return Step::kDone;
   }

@@ -10,7 +10,11 @@ using traces::OpKind;
 
 ComputeTimes::ComputeTimes(KernelClock kernels, const std::vector<HostId>& placement, std::size_t hosts,
                            const ReplayOptions& options, const Ranks& ranks, Agenda& agenda)
-    : kernels_(std::move(kernels)), options_(options), ranks_(ranks), agenda_(agenda) {
+    : kernels_(std::move(kernels)),
+      options_(options),
+      ranks_(ranks),
+      agenda_(agenda),
+      clocks_(kernels_.power()) {
   const std::vector<std::uint32_t> local = topology::local_ranks(placement, hosts);
   for (std::uint32_t r = 0; r < ranks.count(); ++r) {
     Row row;
@@ -18,7 +22,13 @@ ComputeTimes::ComputeTimes(KernelClock kernels, const std::vector<HostId>& place
     row.speed = kernels_.speed(row.row);
     row.draws = KernelClock::draws_of(options.seed, r);
     rows_.push_back(row);
+    if (kernels_.power().waiting < 1) clocks_.add(kernels_.headroom(row.row));
   }
+}
+
+double ComputeTimes::at_clock(std::uint32_t r, const traces::KernelShape& shape, double t) {
+  clocks_.begin(r, ranks_[r]);
+  return kernels_.by_core_clock(rows_[r].row, shape) ? t / clocks_.faster(r) : t;
 }
 
 bool ComputeTimes::more_than_copies(const ProgramCursor& program, std::uint64_t pc, const traces::Op& op) {
@@ -29,6 +39,7 @@ bool ComputeTimes::more_than_copies(const ProgramCursor& program, std::uint64_t 
 }
 
 Elapsed ComputeTimes::of(std::uint32_t r, std::uint64_t pc, const traces::Op& op) {
+  if (clocks_.vary()) clocks_.begin(r, ranks_[r]);
   switch (op.kind) {
     case OpKind::compute_time: {
       const Elapsed d{Duration(op.amount)};
@@ -47,8 +58,10 @@ Elapsed ComputeTimes::of(std::uint32_t r, std::uint64_t pc, const traces::Op& op
       return Elapsed::of_seconds(
           kernel_seconds(r, {static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]}));
     }
-    default:
-      return Elapsed::of_seconds(options_.what_if.compute * (op.flops() / rows_[r].speed));
+    default: {
+      const double faster = clocks_.vary() ? clocks_.faster(r) : 1;
+      return Elapsed::of_seconds(options_.what_if.compute * (op.flops() / (rows_[r].speed * faster)));
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // ComputeTimes: how long the computations of each rank take, and how many kernel calls it made.
 //
 // KernelClock knows a call on a host; here stands which of its rows a rank has, and the number of the call, which the
-// draws of the noise depend on. What looks ahead takes calls that may not happen: it notes calls() and sets it back.
+// draws of the noise depend on; what the clocks of cores make of it is core_clocks.hpp. What looks ahead takes calls that may not happen: it notes calls() and sets it back.
 // Complexity: O(1) a computation, no allocation.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "replay/agenda.hpp"
 #include "replay/engine.hpp"
 #include "replay/kernel_time.hpp"
+#include "replay/ranks/core_clocks.hpp"
 #include "replay/ranks/ranks.hpp"
 
 namespace weft::replay {
@@ -25,9 +26,10 @@ class ComputeTimes {
   // One call of a kernel, with its noise if there is some: the next of that rank.
   [[nodiscard]] double kernel_seconds(std::uint32_t r, const traces::KernelShape& shape) {
     Row& c = rows_[r];
-    return options_.what_if.compute * (options_.noise
-                                           ? kernels_.noisy_seconds(c.row, shape, c.draws, c.calls++)
-                                           : kernels_.seconds(c.row, shape));
+    const double t =
+        options_.what_if.compute * (options_.noise ? kernels_.noisy_seconds(c.row, shape, c.draws, c.calls++)
+                                                   : kernels_.seconds(c.row, shape));
+    return clocks_.vary() ? at_clock(r, shape, t) : t;
   }
   // A call that is no duration but a copy over links (device_copies.hpp); and which one. REQUIRES of the second: it is.
   [[nodiscard]] bool over_links(std::uint32_t r, const traces::KernelShape& shape) const {
@@ -54,7 +56,11 @@ class ComputeTimes {
   [[nodiscard]] std::uint64_t calls(std::uint32_t r) const { return rows_[r].calls; }
   void set_calls(std::uint32_t r, std::uint64_t calls) { rows_[r].calls = calls; }
 
+  // Cores compute faster while others wait: Rank::waits counts.
+  [[nodiscard]] bool clocks_vary() const { return clocks_.vary(); }
+
  private:
+  [[nodiscard]] double at_clock(std::uint32_t r, const traces::KernelShape& shape, double t);
   struct Row {
     double speed = 0;         // flop/s
     std::uint32_t row = 0;    // of kernels_
@@ -66,6 +72,7 @@ class ComputeTimes {
   const Ranks& ranks_;
   Agenda& agenda_;
   std::vector<Row> rows_;  // by rank
+  CoreClocks clocks_;
 };
 
 }  // namespace weft::replay

@@ -43,6 +43,8 @@ struct alignas(64) Rank {
   Part part = Part::kCompute;
   bool in_detour = false;
   bool computed = false;  // more than copies, since it last sent or received
+  std::uint32_t waits =
+      0;  // that took time, processor time of messages included; more than once for one of several parts
   ProgramCursor program;
   Instant op_start;
   Instant blocked_since;

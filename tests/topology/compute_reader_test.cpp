@@ -50,6 +50,21 @@ TEST(ComputeReader, LargeCallsTakeTime) {
   EXPECT_DOUBLE_EQ(p.compute.classes[0].kernels[0].polynomial(100, 100, 16), 1e-6 + 0.06e-6);
 }
 
+TEST(ComputeReader, APowerBudgetSaysWhatAWaitingCoreTakes) {
+  const Platform p = of(
+      "power { waiting: \"0.4\" headroom: \"1.1\" time: \"2s\" } group { hosts: \"3\" headroom: \"1.3\" }");
+  EXPECT_EQ(p.compute.power.waiting, 0.4);
+  EXPECT_EQ(p.compute.power.time, 2);
+  EXPECT_EQ(p.compute.classes[0].headroom, 1.1);
+  EXPECT_EQ(p.compute.classes[p.compute.class_index(HostId(3), 0, 1)].headroom, 1.3);
+  EXPECT_THAT(refusal("power { headroom: \"1.1\" }"), HasSubstr("without the power of a core that waits"));
+  EXPECT_THAT(refusal("power { waiting: \"1.5\" }"), HasSubstr("ratio out of range; got \"1.5\""));
+  EXPECT_THAT(refusal("power { waiting: \"0.5\" headroom: \"0.9\" }"), HasSubstr("ratio out of range"));
+  EXPECT_THAT(refusal("power { waiting: \"0.5\" time: \"0s\" }"), HasSubstr("time is not above 0"));
+  EXPECT_THAT(refusal("group { hosts: \"3\" headroom: \"1.3\" }"),
+              HasSubstr("headroom without a power budget"));
+}
+
 TEST(ComputeReader, SpeedOfAHostIsTheMeanOverItsSockets) {
   const Platform p = of("speed: \"10Gflops\" sockets: 2 group { hosts: \"2\" socket: 0 speed: \"4Gflops\" }");
   EXPECT_EQ(p.speed(HostId(0)).value(), 1e10);

@@ -4,9 +4,11 @@
 // Hosts that compute alike share one ComputeClass; a class may be one socket of one host. Equations: docs/kernels.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/id.hpp"
@@ -67,7 +69,14 @@ struct KernelCost {
 struct ComputeClass {
   double speed = 0;     // flop/s of a rank
   double slowdown = 1;  // multiplies every time
+  double headroom = 1;  // how much faster it computes at most, where there is a power budget
   std::vector<KernelCost> kernels;
+};
+
+// Of a CPU whose cores share it (PowerBudget in platform.proto).
+struct PowerBudget {
+  double waiting = 1;  // power of a core that waits, of that of one that computes; 1: nothing is gained
+  double time = 1;     // seconds that power is averaged over
 };
 
 struct DeviceLink {
@@ -88,6 +97,7 @@ struct ComputeModel {
   bool sum_roofline = false;    // flops and bytes take their sum, not the larger
   bool normal_noise = false;    // else half-normal
   DeviceLink device;
+  PowerBudget power;
   double memory_bandwidth = 0;    // bytes/s of a whole host; 0 = not said
   std::int64_t memory_bytes = 0;  // of a host; 0 = not said
 
@@ -103,6 +113,16 @@ struct ComputeModel {
     for (const ComputeClass& c : classes)
       if (!c.kernels.empty()) return true;
     return false;
+  }
+  // The least and the most headroom of a host or socket.
+  [[nodiscard]] std::pair<double, double> headrooms() const {
+    if (class_of.empty()) return {classes[0].headroom, classes[0].headroom};
+    std::pair<double, double> out{std::numeric_limits<double>::infinity(), 0};
+    for (const std::uint32_t c : class_of) {
+      out.first = std::min(out.first, classes[c].headroom);
+      out.second = std::max(out.second, classes[c].headroom);
+    }
+    return out;
   }
   [[nodiscard]] SocketRule socket_rule() const { return {sockets, cyclic_sockets}; }
   // Class of the `local`-th of `ranks` ranks on `host`.

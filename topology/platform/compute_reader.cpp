@@ -28,6 +28,25 @@ Result<double> ratio(const std::string& text, const std::string& where, double l
   return v;
 }
 
+constexpr double kMostHeadroom = 10;
+
+Result<void> read_power(const proto::PowerBudget& p, const PlatformSource& s, PowerBudget& out,
+                        double& headroom) {
+  if (!p.has_waiting())
+    return bad_input(s.where_of("host.power"), "power budget without the power of a core that waits", {},
+                     "waiting: \"0.5\", of that of one that computes");
+  WEFT_ASSIGN(out.waiting, ratio(p.waiting(), s.where_of("host.power.waiting"), 0, 1));
+  if (p.has_headroom()) {
+    WEFT_ASSIGN(headroom, ratio(p.headroom(), s.where_of("host.power.headroom"), 1, kMostHeadroom));
+  }
+  if (p.has_time()) {
+    const std::string where = s.where_of("host.power.time");
+    WEFT_ASSIGN(out.time, parse_seconds(p.time(), where));
+    if (out.time <= 0) return bad_input(where, "time is not above 0", p.time(), "a time like 1s");
+  }
+  return {};
+}
+
 // The coefficients whose fields are `prefix` and the term's name; true if there are any.
 template <class At>
 Result<bool> read_polynomial(const proto::Kernel& k, std::string_view prefix, const At& at,
@@ -218,6 +237,9 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
 
   ComputeClass base;
   base.speed = speed;
+  if (h.has_power()) {
+    WEFT_TRY(read_power(h.power(), s, model.power, base.headroom));
+  }
   WEFT_TRY(read_kernels(h.kernel(), s, "host.", model, speed, memory, base.kernels));
   const auto is_rest = [](const KernelCost& k) { return k.kernel == "*"; };
   // Memory bandwidth alone is a model: flops at the host's speed, bytes at the rank's share.
@@ -278,6 +300,13 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
       }
       if (group.has_slowdown()) {
         WEFT_ASSIGN(c.slowdown, ratio(group.slowdown(), s.where_of(path + ".slowdown"), 1e-6, 1e6));
+      }
+      if (group.has_headroom()) {
+        const std::string where = s.where_of(path + ".headroom");
+        if (!h.has_power())
+          return bad_input(where, "headroom without a power budget", group.headroom(),
+                           "host { power { waiting: ... } } beside it");
+        WEFT_ASSIGN(c.headroom, ratio(group.headroom(), where, 1, kMostHeadroom));
       }
       std::vector<KernelCost> own;
       WEFT_TRY(read_kernels(group.kernel(), s, path + ".", model, c.speed, memory, own));

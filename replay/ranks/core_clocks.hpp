@@ -1,0 +1,68 @@
+// CoreClocks: cores that compute faster while others of their CPU wait, where its power holds its clock down.
+//
+// A core that computes takes a power of P f^3 at the clock f (dynamic power is f V^2, and the voltage V that a clock needs grows as
+// the clock), one that waits for messages `waiting` times as much. Kernels are measured while all cores compute, so with a share b
+// of them computing the same power allows a clock that is
+//
+//   g = min(headroom, (b + (1 - b) waiting)^(-1/3))
+//
+// times as high (docs/kernels.md, "Power"). Ranks of a CPU are taken to wait alike: b is what a rank computed of its own time, averaged
+// exponentially over `time`.
+// b is brought up to date only by the first computation after a wait. What comes between two waits can be taken at once or one by one
+// (run_ahead.hpp), with the same times.
+// Complexity: O(1) a computation.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "replay/kernel_time.hpp"
+#include "replay/ranks/rank.hpp"
+#include "topology/platform/compute_model.hpp"
+
+namespace weft::replay {
+
+class CoreClocks {
+ public:
+  explicit CoreClocks(const topology::PowerBudget& power) : power_(power) {}
+
+  // Ranks are added in their order; none, or all of them.
+  void add(double headroom) { rows_.emplace_back().headroom = headroom; }
+  // There is a budget.
+  [[nodiscard]] bool vary() const { return !rows_.empty(); }
+
+  // Rank r, which is k, begins a computation. REQUIRES: vary().
+  void begin(std::uint32_t r, const Rank& k) {
+    Row& c = rows_[r];
+    if (k.waits == c.waits) return;
+    c.waits = k.waits;
+    Elapsed all;
+    for (const Elapsed part : k.spent) all += part;
+    const double passed = (all - c.all).seconds();
+    if (passed < power_.time / kSteps) return;
+    const Elapsed computed = k.spent[static_cast<int>(Part::kCompute)];
+    const double share = (computed - c.computed).seconds() / passed;
+    c.share += -std::expm1(-passed / power_.time) * (std::clamp(share, 0.0, 1.0) - c.share);
+    c.all = all;
+    c.computed = computed;
+    c.faster = std::min(c.headroom, 1 / std::cbrt(c.share + (1 - c.share) * power_.waiting));
+  }
+  // How much faster it computes since.
+  [[nodiscard]] double faster(std::uint32_t r) const { return rows_[r].faster; }
+
+ private:
+  static constexpr double kSteps = 20;  // of the average, in its time
+  struct Row {
+    double headroom = 1;
+    double share = 1;  // of its time, computing
+    double faster = 1;
+    Elapsed all, computed;  // when the share was last brought up to date
+    std::uint32_t waits = 0;
+  };
+  topology::PowerBudget power_;
+  std::vector<Row> rows_;  // by rank
+};
+
+}  // namespace weft::replay
