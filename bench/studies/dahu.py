@@ -52,6 +52,13 @@ DTRSM_128 = 5.445540e-11
 DTRSM_4000 = 2.151647 / 4.122219
 DTRSM_NOISE = (1.642143 / 60353) ** 0.5 / 2.151647
 
+# Clock and dgemm of 2,048 in each dimension on all cores (dahu/stress_test/stress_test_freq.ipynb in the same repository, November 2019, nodes
+# 13 to 16, read from its plots): no core computes above 2.4 GHz, where a CPU that keeps it for minutes reaches 30.4 Gflop/s a core; those that
+# power or heat holds down are at 2.06 GHz with 26.2 and at 2.17 GHz with 27.6, so the rate goes as the clock.
+FULL_CLOCK, FULL_CLOCK_RATE, SIZE = 2.4e9, 30.4e9, 2048
+# What 16 cores of a Gold 6130 run ordinary code at within the same 125 W (Intel, Xeon Scalable specification update 336065; 2.4 GHz with AVX2 is there, too).
+ORDINARY_CLOCK = 2.8e9
+
 OTHER_KERNELS = """\
   # Kernels other than dgemm: no calibration file. Coefficients published in the SMPI port of HPL (github
   # Ezibenroc/hpl, include/hpl_blas.h, src/auxil, src/pauxil), measured on this machine; standard deviations too.
@@ -93,6 +100,7 @@ source: "dgemm by k, its scatter: github Ezibenroc/thesis, data/experiment/rando
 source: "messages: the same, data/prediction/modeling/network/pycewise, pycewise_data.csv and memcpy_small.csv"
 source: "messages under load: github Ezibenroc/mpi_calibration, dahu/mpi/remote_calibration.ipynb (d359ae6, August 2020)"
 source: "ports: the same, dahu/mpi/saturation.ipynb (July 2020): 94 Gb/s each way to and from one node, 82 to one and from another, 66 among all"
+source: "highest clock of a core that multiplies: github Ezibenroc/mpi_calibration, dahu/stress_test/stress_test_freq.ipynb; of one that runs ordinary code: Intel, specification update 336065"
 source: "between sockets: 50.7 GB/s each way, Intel Memory Latency Checker on two Platinum 8180: github FDio/csit, docs/report/introduction/test_environment_sut_calib_skx.rst"
 topology {{
   family: "crossbar"
@@ -107,6 +115,8 @@ host {{
   socket_order: "cyclic"  # even ranks on CPU 0: get_cpuid() in Ezibenroc/hpl, src/blas/HPL_dgemm.c
   socket_bandwidth: "50.7GB/s"  # each way: 81 % of three UPI links at 10.4 GT/s, as many as here
 {peers}
+  # A core that waits leaves power to those that multiply, up to 2.4 GHz (docs/kernels.md, Dahu, 8); averaged over the second that is these processors' default.
+  power {{ waiting: "{waiting}" time: "1s" }}
   # {dgemm_comment}
 """
 
@@ -219,17 +229,25 @@ def dtrsm(gemm):
                    (side, 1e-9 / per_flop, per_element * 1e12, DTRSM_NOISE) for side in ("left", "right"))
 
 
-def platform(head, entries_of, cpus, mpi):
-    """entries_of(cpu) -> [(polynomial, noise, for_k)]"""
+def clock(gemm):
+    """Of a CPU while all of its cores multiply, by its polynomial for large k."""
+    seconds = gemm["mnk"] + (gemm["mn"] + gemm["mk"] + gemm["nk"]) / SIZE + gemm["intercept"] / SIZE**3
+    return min(1.0, 2 / seconds / FULL_CLOCK_RATE) * FULL_CLOCK
+
+
+def platform(head, entries_of, cpus, hot, mpi, waiting):
+    """entries_of(cpu) -> [(polynomial, noise, for_k)]; hot: CPUs whose clock heat holds down; waiting: power of a core that waits, of that of
+    one that multiplies"""
     peers = "\n".join('  port { peers: %d factor: "%.5g" }' % p for p in PEERS) + "  # 82 and 66 Gb/s"
-    text = HEAD.format(port=PORT, peers=peers, **head)
+    text = HEAD.format(port=PORT, peers=peers, waiting="%.2g" % waiting, **head)
     columns = list(zip(*[entries_of(c) for c in cpus]))
     for column in columns:
         text += "  " + entry(mean([p for p, _, _ in column]), column[0][1], column[0][2]) + "\n"
     text += OTHER_KERNELS.replace("@DTRSM@", dtrsm(mean([p for p, _, _ in columns[-1]])))
     for node, cpu in cpus:
         entries = " ".join(entry(*e) for e in entries_of((node, cpu)))
-        text += f'  group {{ hosts: "{node - 1}" socket: {cpu} {entries} }}\n'
+        headroom = 1 if (node, cpu) in hot else FULL_CLOCK / clock(entries_of((node, cpu))[-1][0])
+        text += f'  group {{ hosts: "{node - 1}" socket: {cpu} headroom: "{headroom:.4g}" {entries} }}\n'
     return text + "}\n" + mpi
 
 
@@ -285,6 +303,9 @@ def main():
     mpi += "  # While all cores multiply and poll. The notebook's table, halved; intercepts that are the wait for a poll left out.\n"
     mpi += segments("loaded_transfer", LOADED) + segments("loaded_local_transfer", LOADED_LOCAL) + "}\n"
 
+    # Power goes as the clock to the third: ordinary code at the clock of multiplications takes that much less than at its own.
+    waiting = (sum(clock(healthy(c)[-1][0]) for c in cpus) / len(cpus) / ORDINARY_CLOCK) ** 3
+
     heads = {
         "dahu": dict(
             title="Dahu cluster (Grid'5000, Grenoble) while all of its nodes were well.", name="dahu",
@@ -299,10 +320,10 @@ def main():
                          'dgemm_heterogeneous_model.ipynb of 2019-04-03 and 04 (2292da5, 81f75d1)"',
             dgemm_comment="As dahu, but level and scatter of the hot nodes (hosts 12 to 15), which are those of April 2019."),
     }
-    for name, entries in (("dahu", healthy), ("dahu-2019-04", in_spring)):
+    for name, entries, held_by_heat in (("dahu", healthy, {}), ("dahu-2019-04", in_spring, hot)):
         path = os.path.join(args.out, name + ".textproto")
         with open(path, "w") as out:
-            out.write(platform(heads[name], entries, cpus, mpi))
+            out.write(platform(heads[name], entries, cpus, held_by_heat, mpi, waiting))
         print(path)
 
 
