@@ -65,7 +65,6 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
       out.noise = in.noise;
       out.bounds = in.bounds;
       out.over_links = in.over_links;
-      out.on_device = in.on_device;
       if (in.moved_mn + in.moved_mk + in.moved_nk > 0) {
         const double per_element = sizeof(double) / model.device.bandwidth;
         out.transfer.intercept = model.device.latency;
@@ -99,15 +98,22 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
     for (std::size_t k = 0; k < traces::kKernelCount; ++k) {
       // Its own entries, those of the kernel that it is a kind of, those of all others: up to one without bounds.
       std::vector<Cost> chain;
+      const bool computes = traces::kernel_flops({static_cast<traces::Kernel>(k), 2, 2, 2}) > 0;
       const auto wider = static_cast<std::size_t>(traces::wider_kernel(static_cast<traces::Kernel>(k)));
       const auto add = [&](std::size_t list) {
         if (!chain.empty() && chain.back().bounds.all()) return;
-        for (const topology::KernelCost* in : entries[list]) chain.push_back(convert(*in));
+        for (const topology::KernelCost* in : entries[list]) {
+          chain.push_back(convert(*in));
+          chain.back().by_core_clock = computes && !in->on_device;
+        }
       };
       add(k);
       if (wider != k) add(wider);
       add(traces::kKernelCount);
-      if (chain.empty() || !chain.back().bounds.all()) chain.push_back(rest);
+      if (chain.empty() || !chain.back().bounds.all()) {
+        chain.push_back(rest);
+        chain.back().by_core_clock = computes;
+      }
       clock.costs_[row * traces::kKernelCount + k] = chain.front();
       std::size_t before = row * traces::kKernelCount + k;
       for (std::size_t i = 1; i < chain.size(); ++i) {

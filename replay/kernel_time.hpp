@@ -58,7 +58,7 @@ class KernelClock {
   // a call takes time by: not on an accelerator, nor if it only moves data.
   [[nodiscard]] double headroom(std::uint32_t row) const { return model_->classes[row].headroom; }
   [[nodiscard]] bool by_core_clock(std::uint32_t row, const traces::KernelShape& shape) const {
-    return traces::kernel_flops(shape) > 0 && !cost_of(row, shape).on_device;
+    return cost_of(row, shape).by_core_clock;
   }
   [[nodiscard]] const topology::PowerBudget& power() const { return model_->power; }
   // Copies that are not durations but flows (Kernel.place = "links"): where there are none, the place of an entry that
@@ -96,7 +96,7 @@ class KernelClock {
     bool plain = true;                    // no work term
     bool moves = false;
     bool over_links = false;
-    bool on_device = false;
+    bool by_core_clock = false;
     std::uint32_t next = 0;        // of costs_: for calls beyond the bounds; 0 = none, there are no bounds
     topology::ShapeBounds bounds;  // of the calls that it is for
   };

@@ -1,7 +1,8 @@
 // ComputeTimes: how long the computations of each rank take, and how many kernel calls it made.
 //
 // KernelClock knows a call on a host; here stands which of its rows a rank has, and the number of the call, which the
-// draws of the noise depend on; what the clocks of cores make of it is core_clocks.hpp. What looks ahead takes calls that may not happen: it notes calls() and sets it back.
+// draws of the noise depend on; what the clocks of cores make of it: core_clocks.hpp. What looks ahead takes calls that may not
+// happen: it notes calls() and sets it back.
 // Complexity: O(1) a computation, no allocation.
 #pragma once
 

@@ -43,8 +43,8 @@ struct alignas(64) Rank {
   Part part = Part::kCompute;
   bool in_detour = false;
   bool computed = false;  // more than copies, since it last sent or received
-  std::uint32_t waits =
-      0;  // that took time, processor time of messages included; more than once for one of several parts
+  // Times that it waited or paid for messages, polls left out; several for one wait of several parts (core_clocks.hpp).
+  std::uint32_t waits = 0;
   ProgramCursor program;
   Instant op_start;
   Instant blocked_since;
