@@ -52,20 +52,11 @@ void Simulation::audit(const Audits& audits) {
   clock_audit_ = audits.clock;
 }
 
-// All that took time and is neither a computation nor a poll.
-void Simulation::count_wait(Rank& k) {
-  const traces::Op* const op = k.program.here(k.pc);
-  const bool polls =
-      op != nullptr && (op->kind == traces::OpKind::iprobe || op->kind == traces::OpKind::improbe);
-  if (k.part != Part::kCompute && !(polls && k.stage == Stage::kOverheadPaid)) ++k.waits;
-}
-
 void Simulation::run_rank(std::uint32_t r) {
   Rank& k = ranks_[r];
   if (k.stage != Stage::kFresh && agenda_.now() != k.blocked_since) {
     k.spend(k.part, agenda_.now() - k.blocked_since);
     k.since = k.blocked_since;
-    if (compute_.clocks_vary()) count_wait(k);
   }
   while (!agenda_.failed()) {
     if (!k.program.at_hand(k.pc)) [[unlikely]] {

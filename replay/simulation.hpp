@@ -66,7 +66,6 @@ class Simulation {
  private:
   void run_ready();
   void run_rank(std::uint32_t r);
-  static void count_wait(Rank& k);
   bool handle(const Agenda::Event& e);
   void flow_over(std::uint32_t owner);
   void instant_over();

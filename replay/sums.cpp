@@ -14,15 +14,17 @@ RankTimes times_of_rank(const Rank& k, std::uint32_t r, const CauseBook& causes,
   RankTimes t;
   t.finish = k.finish.rounded().time_since_epoch();
   // Rounding the running sum, not each part, keeps the parts' sum equal to the finish.
-  Duration* const parts[5] = {&t.compute, &t.send, &t.recv, &t.wait, &t.collective};
   Elapsed sum;
   Duration before{0};
-  for (int i = 0; i < 5; ++i) {
-    sum += k.spent[i];
-    *parts[i] = sum.rounded() - before;
+  for (const auto& [part, spent] :
+       {std::pair(&t.compute, k.total(Part::kCompute)), std::pair(&t.send, k.total(Part::kSend)),
+        std::pair(&t.recv, k.total(Part::kPoll) + k.total(Part::kRecv)),
+        std::pair(&t.wait, k.total(Part::kWait)), std::pair(&t.collective, k.total(Part::kCollective))}) {
+    sum += spent;
+    *part = sum.rounded() - before;
     before = sum.rounded();
   }
-  causes.round(t, r, k.spent[static_cast<int>(Part::kCompute)], finished);
+  causes.round(t, r, k.total(Part::kCompute), finished);
   return t;
 }
 

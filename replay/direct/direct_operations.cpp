@@ -310,12 +310,11 @@ Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
     case OpKind::testsome:
       return wait(r, k, l, op);
     case OpKind::region_begin:
-      regions_.begin(r, static_cast<std::uint64_t>(op.amount), l.clock,
-                     k.spent[static_cast<int>(Part::kCompute)]);
+      regions_.begin(r, static_cast<std::uint64_t>(op.amount), l.clock, k.total(Part::kCompute));
       return Step::kDone;
     case OpKind::region_end:
-      if (const auto since = regions_.end(r, static_cast<std::uint64_t>(op.amount), l.clock,
-                                          k.spent[static_cast<int>(Part::kCompute)]);
+      if (const auto since =
+              regions_.end(r, static_cast<std::uint64_t>(op.amount), l.clock, k.total(Part::kCompute));
           since && options_.on_region)
         options_.on_region(RankId(r), RegionId(static_cast<std::uint32_t>(op.amount)), since->rounded(),
                            l.clock.rounded());

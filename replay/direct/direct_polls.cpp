@@ -119,7 +119,7 @@ Step DirectReplay::iprobe(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (op.peer < 0) return give_up();
   // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
   if (k.stage == Stage::kFresh && run_ahead_.polls_take_time() && !poll_is_over(k, k.pc, op))
-    spend(r, k, l, Part::kRecv, run_ahead_.poll_time(op), Cause::kPolls);
+    spend(r, k, l, Part::kPoll, run_ahead_.poll_time(op), Cause::kPolls);
   k.stage = std::max(k.stage, Stage::kOverheadPaid);
   if ((op.flags & traces::kHit) == 0) return missed_poll(r, k, l, op);
   if (!pass_body_that_ran(k, op)) return probe(r, k, l, op);
@@ -150,7 +150,6 @@ Step DirectReplay::series(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (k.stage == Stage::kFinishing) {
     const Elapsed d = agenda_.now() - l.clock;
     k.spend(Part::kCollective, d);
-    if (d > kNoTime) ++k.waits;
     pass(k, l, d);
     return Step::kDone;
   }

@@ -161,7 +161,6 @@ class DirectReplay final : private PollView {
     causes_.add(r, cause, d);
     k.spend(part, d);
     pass(k, l, d);
-    if (d > kNoTime && (cause != Cause::kPolls || part != Part::kRecv)) ++k.waits;  // a poll is no wait
   }
   static void pass(Rank& k, Lane& l, Elapsed d) {
     if (d == kNoTime) return;
@@ -179,7 +178,6 @@ class DirectReplay final : private PollView {
     if (end.at <= l.clock) return;
     causes_.waited(r, messages_[end.message], end.sender, l.clock, end.at);
     k.spend(part, end.at - l.clock);
-    ++k.waits;
     k.since = l.clock;
     l.clock = end.at;
   }

@@ -57,9 +57,6 @@ class ComputeTimes {
   [[nodiscard]] std::uint64_t calls(std::uint32_t r) const { return rows_[r].calls; }
   void set_calls(std::uint32_t r, std::uint64_t calls) { rows_[r].calls = calls; }
 
-  // Cores compute faster while others wait: Rank::waits counts.
-  [[nodiscard]] bool clocks_vary() const { return clocks_.vary(); }
-
  private:
   [[nodiscard]] double at_clock(std::uint32_t r, const traces::KernelShape& shape, double t);
   struct Row {

@@ -8,8 +8,8 @@
 //
 // times as high (docs/kernels.md, "Power"). Ranks of a CPU are taken to wait alike: b is what a rank computed of its own time, averaged
 // exponentially over `time`.
-// b is brought up to date only by the first computation after a wait. What comes between two waits can be taken at once or one by one
-// (run_ahead.hpp), with the same times.
+// b is brought up to date only by the first computation after a wait, that is after whatever took time and was neither a computation
+// nor a poll. What comes between two waits can be taken at once or one by one (run_ahead.hpp), with the same times.
 // Complexity: O(1) a computation.
 #pragma once
 
@@ -36,13 +36,15 @@ class CoreClocks {
   // Rank r, which is k, begins a computation. REQUIRES: vary().
   void begin(std::uint32_t r, const Rank& k) {
     Row& c = rows_[r];
-    if (k.waits == c.waits) return;
-    c.waits = k.waits;
-    Elapsed all;
-    for (const Elapsed part : k.spent) all += part;
+    Elapsed waited;
+    for (const Part part : {Part::kSend, Part::kRecv, Part::kWait, Part::kCollective})
+      waited += k.total(part);
+    if (waited == c.waited) return;
+    c.waited = waited;
+    const Elapsed computed = k.total(Part::kCompute);
+    const Elapsed all = computed + k.total(Part::kPoll) + waited;
     const double passed = (all - c.all).seconds();
     if (passed < power_.time / kSteps) return;
-    const Elapsed computed = k.spent[static_cast<int>(Part::kCompute)];
     const double share = (computed - c.computed).seconds() / passed;
     c.share += -std::expm1(-passed / power_.time) * (std::clamp(share, 0.0, 1.0) - c.share);
     c.all = all;
@@ -59,7 +61,7 @@ class CoreClocks {
     double share = 1;  // of its time, computing
     double faster = 1;
     Elapsed all, computed;  // when the share was last brought up to date
-    std::uint32_t waits = 0;
+    Elapsed waited;         // for messages or in their overheads; polls left out
   };
   topology::PowerBudget power_;
   std::vector<Row> rows_;  // by rank

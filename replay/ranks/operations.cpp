@@ -310,7 +310,7 @@ Step Operations::iprobe(std::uint32_t r, Rank& k, const Op& op) {
   if (k.in_detour || op.peer == kProcNull) return Step::kDone;
   // Polls that were merged into one operation each took their time; where the body ran already nobody polls.
   if (run_ahead_.polls_take_time() && k.stage == Stage::kFresh && !poll_is_over(k, k.pc, op)) {
-    k.part = Part::kRecv;
+    k.part = Part::kPoll;
     return pay(r, k, run_ahead_.poll_time(op), Cause::kPolls, Stage::kOverheadPaid);
   }
   if ((op.flags & traces::kHit) == 0) return missed_poll(r, k, op);
@@ -378,7 +378,7 @@ Step Operations::series(std::uint32_t r, Rank& k, const Op& op) {
 Step Operations::region(std::uint32_t r, const Op& op) {
   const auto id = static_cast<std::uint64_t>(op.amount);
   const Instant now = agenda_.now();
-  const Elapsed computed = ranks_[r].spent[static_cast<int>(Part::kCompute)];
+  const Elapsed computed = ranks_[r].total(Part::kCompute);
   if (op.kind == OpKind::region_begin) {
     regions_.begin(r, id, now, computed);
   } else if (const auto since = regions_.end(r, id, now, computed); since && options_.on_region) {

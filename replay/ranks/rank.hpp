@@ -4,6 +4,7 @@
 // the rank is woken. `pending` completions are awaited; the last of them makes a blocked rank ready.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -30,8 +31,9 @@ enum class Step : std::uint8_t {
   kSkip = 3       // the operation has set the program position
 };
 enum class RankState : std::uint8_t { kReady, kBlocked, kProbing, kRunning, kDone };
-// Which of the five parts of RankTimes a blocked instant counts for.
-enum class Part : std::uint8_t { kCompute, kSend, kRecv, kWait, kCollective };
+// What an instant of a rank counts for: the five parts of RankTimes, whose `recv` has polls for a message (iprobe) in it, too.
+enum class Part : std::uint8_t { kCompute, kPoll, kSend, kRecv, kWait, kCollective };
+inline constexpr std::size_t kParts = 6;
 
 // Tens of MB of ranks do not stay in a cache. What every wake touches stands on the first line, with the first of `program`, and
 // from `since` on.
@@ -43,15 +45,13 @@ struct alignas(64) Rank {
   Part part = Part::kCompute;
   bool in_detour = false;
   bool computed = false;  // more than copies, since it last sent or received
-  // Times that it waited or paid for messages, polls left out; several for one wait of several parts (core_clocks.hpp).
-  std::uint32_t waits = 0;
   ProgramCursor program;
   Instant op_start;
   Instant blocked_since;
   std::int64_t received = 0;  // bytes of the message that its blocking call received last
   // When what it did last that took time began: a computation, processor time of a message or poll, a wait, a collective.
   alignas(kCacheLine) Instant since;
-  Elapsed spent[5];
+  Elapsed spent[kParts];  // by Part
   Requests requests;
   std::uint64_t detour_end = 0;  // a conditional step's body runs early: [.., detour_end), then return_pc
   std::uint64_t return_pc = 0;
@@ -65,6 +65,7 @@ struct alignas(64) Rank {
     prefetch_row(requests);
   }
   void spend(Part p, Elapsed d) { spent[static_cast<int>(p)] += d; }
+  [[nodiscard]] Elapsed total(Part p) const { return spent[static_cast<int>(p)]; }
 };
 
 }  // namespace weft::replay

@@ -239,7 +239,7 @@ void RunAhead::over(std::uint32_t r, Instant at) {
   const Run& run = runs_[r];
   Rank& k = ranks_[r];
   k.spend(Part::kCompute, (at - k.blocked_since) - run.polled);
-  k.spend(Part::kRecv, run.polled);
+  k.spend(Part::kPoll, run.polled);
   causes_.add(r, Cause::kPolls, run.polled);
   k.computed |= run.computes;
   ranks_.count_ops(run.end - run.first);

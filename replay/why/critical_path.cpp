@@ -53,7 +53,7 @@ void CriticalPath::remember(std::uint32_t rank, Instant since) {
   Head& h = heads_[rank];
   h.since = since;
   h.op = k.pc;
-  h.computed = k.spent[static_cast<int>(Part::kCompute)];
+  h.computed = k.total(Part::kCompute);
   h.sends = of(a, Cause::kSendOverhead);
   h.receives = of(a, Cause::kRecvOverhead);
   h.polls = of(a, Cause::kPolls);
@@ -65,7 +65,7 @@ std::uint32_t CriticalPath::cut(std::uint32_t rank, Instant now) {
   if (now == h.since) return h.node;
   const CauseBook::Account& a = causes_.of(rank);
   std::array<Elapsed, 5> parts;
-  parts[kCompute] = ranks_[rank].spent[static_cast<int>(Part::kCompute)] - h.computed;
+  parts[kCompute] = ranks_[rank].total(Part::kCompute) - h.computed;
   parts[kSend] = of(a, Cause::kSendOverhead) - h.sends;
   parts[kRecv] = of(a, Cause::kRecvOverhead) - h.receives;
   parts[kPoll] = of(a, Cause::kPolls) - h.polls;

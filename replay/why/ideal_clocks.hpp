@@ -135,9 +135,7 @@ class IdealClocks {
     if (i >= rows.size()) rows.resize(i + std::size_t{1});
     return rows[i];
   }
-  [[nodiscard]] Elapsed spent(std::uint32_t rank) const {
-    return ranks_[rank].spent[static_cast<int>(Part::kCompute)];
-  }
+  [[nodiscard]] Elapsed spent(std::uint32_t rank) const { return ranks_[rank].total(Part::kCompute); }
   [[nodiscard]] Instant now(std::uint32_t rank) const {
     return clocks_[rank].clock + (spent(rank) - clocks_[rank].computed);
   }

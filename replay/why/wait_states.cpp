@@ -52,7 +52,7 @@ WaitStates::WaitStates(bool on, bool known_at_once, const Ranks& ranks, const Ag
 void WaitStates::cut(std::uint32_t rank, Tick until, Elapsed not_yet) {
   Log& log = logs_[rank];
   if (until <= log.until) return;
-  const Elapsed computed = ranks_[rank].spent[static_cast<int>(Part::kCompute)] - not_yet;
+  const Elapsed computed = ranks_[rank].total(Part::kCompute) - not_yet;
   const Tick total = computed.rounded().count();
   const Tick length = until - log.until;
   const Stretch s{log.until, until, std::clamp<Tick>(total - log.computed, 0, length), log.region};

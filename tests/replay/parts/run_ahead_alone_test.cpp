@@ -74,8 +74,8 @@ TEST(RunAhead, ARunIsOneEventAtTheSumOfItsOperations) {
   w.runs.end(1, e.sequence, false);
   EXPECT_EQ(w.ranks[1].pc, 2u * kPolls);  // at the hit
   EXPECT_EQ(w.ranks.ops_done(), 2u * kPolls);
-  EXPECT_EQ(w.ranks[1].spent[static_cast<int>(Part::kCompute)].rounded(), kPolls * kWork);
-  EXPECT_EQ(w.ranks[1].spent[static_cast<int>(Part::kRecv)].rounded(), kPolls * kPoll);
+  EXPECT_EQ(w.ranks[1].total(Part::kCompute).rounded(), kPolls * kWork);
+  EXPECT_EQ(w.ranks[1].total(Part::kPoll).rounded(), kPolls * kPoll);
   EXPECT_EQ(w.causes.sum(Cause::kPolls).rounded(), kPolls * kPoll);
   EXPECT_TRUE(w.ranks.any_ready());
 }
@@ -102,7 +102,7 @@ TEST(RunAhead, AMessageCutsTheRunAtTheFirstPollFromThenOn) {
     w.runs.end(1, cut.sequence, false);
     EXPECT_EQ(w.ranks[1].pc, 2u * poll + 1);  // the poll itself looks again
     EXPECT_EQ(w.ranks[1].stage, Stage::kOverheadPaid);
-    EXPECT_EQ(w.ranks[1].spent[static_cast<int>(Part::kCompute)].rounded(), (poll + 1) * kWork);
+    EXPECT_EQ(w.ranks[1].total(Part::kCompute).rounded(), (poll + 1) * kWork);
     // The event of the whole run is stale.
     EXPECT_EQ(w.agenda.top().sequence, whole.sequence);
     w.runs.end(1, whole.sequence, false);
