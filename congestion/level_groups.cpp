@@ -23,11 +23,12 @@ constexpr int kLargest = 180;  // log2 of the largest limit that is told from la
 
 }  // namespace
 
-LevelGroups::LevelGroups(const FlowTable& table, std::span<const double> capacity, double accuracy,
-                         std::span<const LinkId> bottleneck, std::span<const double> rate,
-                         std::uint64_t most_visits)
+LevelGroups::LevelGroups(const FlowTable& table, std::span<const double> capacity,
+                         std::span<const double> most, double accuracy, std::span<const LinkId> bottleneck,
+                         std::span<const double> rate, std::uint64_t most_visits)
     : table_(table),
       capacity_(capacity),
+      most_(most),
       same_level_(std::max(kSameLevel, accuracy)),
       same_rate_(std::max(kSameRate, accuracy)),
       most_visits_(most_visits),
@@ -35,7 +36,7 @@ LevelGroups::LevelGroups(const FlowTable& table, std::span<const double> capacit
   row_.reserve(capacity.size());
   members_.resize(capacity.size());
   calm_.resize(capacity.size());
-  for (std::uint32_t l = 0; l < capacity.size(); ++l) open_row(l, capacity[l]);
+  for (std::uint32_t l = 0; l < capacity.size(); ++l) open_row(l, capacity[l], most[l]);
   assign(bottleneck, rate);
 }
 
@@ -56,7 +57,7 @@ void LevelGroups::know(std::uint32_t flow) {
     free_own_.pop_back();
     owner_[own_[flow] - table_.link_count()] = flow;
   }
-  open_row(own_[flow], table_.limit(flow));
+  open_row(own_[flow], table_.limit(flow), table_.limit(flow));
 }
 
 void LevelGroups::assign(std::span<const LinkId> bottleneck, std::span<const double> rate) {
@@ -68,7 +69,12 @@ void LevelGroups::assign(std::span<const LinkId> bottleneck, std::span<const dou
     old[l] = group_row_[l].held > 0 ? group_row_[l].level : 0;
     members_[l].clear();
     group_row_[l].held = 0;
-    open_row(l, l < table_.link_count() ? capacity_[l] : table_.limit(owner_[l - table_.link_count()]));
+    if (l < table_.link_count()) {
+      open_row(l, capacity_[l], most_[l]);
+    } else {
+      const double limit = table_.limit(owner_[l - table_.link_count()]);
+      open_row(l, limit, limit);
+    }
   }
   for (std::uint32_t f = 0; f < table_.rows(); ++f) {
     if (!table_.alive(f)) continue;
@@ -106,8 +112,8 @@ void LevelGroups::sweep(std::uint32_t link) {
   if (r.bytes(r.free_in_64()) > kCalmRoom * capacity_[link]) try_calm(link);
 }
 
-// Row `link`, the next one or one that is used again.
-void LevelGroups::open_row(std::uint32_t link, double capacity) {
+// Row `link`, the next one or one that is used again. `most`: what it ever has.
+void LevelGroups::open_row(std::uint32_t link, double capacity, double most) {
   if (link >= row_.size()) {
     row_.emplace_back();
     group_row_.emplace_back();
@@ -118,7 +124,7 @@ void LevelGroups::open_row(std::uint32_t link, double capacity) {
   r = {};
   group_row_[link].level = 0;
   int exponent = 0;
-  (void)std::frexp(capacity, &exponent);           // capacity < 2^exponent
+  (void)std::frexp(most, &exponent);               // most < 2^exponent
   exponent = std::clamp(exponent, -60, kLargest);  // a limit may be any number; float holds these
   r.set_to_quanta(61 - exponent);
   r.set_free(r.quanta(std::min(capacity, std::ldexp(1.0, kLargest))));
@@ -149,12 +155,18 @@ void LevelGroups::for_each_calm(const Member& m, std::uint32_t link, Each each) 
     if (l.index() != link && calm_[l.index()] != 0) each(l.index());
 }
 
-// A flow on a calm link has another promise, both in bytes/s.
-inline void LevelGroups::promise(std::uint32_t link, double before, double after) {
+// Of a calm link; the promises may no longer fit.
+inline void LevelGroups::give_calm(std::uint32_t link, std::int64_t quanta) {
   Row& r = row_[link];
   const bool fitted = r.high() >= 0;
-  r.give(r.quanta(before) - r.quanta(after));
+  r.give(quanta);
   if (fitted && r.high() < 0) overdrawn_.push_back(link);
+}
+
+// A flow on a calm link has another promise, both in bytes/s.
+inline void LevelGroups::promise(std::uint32_t link, double before, double after) {
+  const Row& r = row_[link];
+  give_calm(link, r.quanta(before) - r.quanta(after));
 }
 
 // `link` of the flow's route has become calm, or active.
@@ -244,7 +256,9 @@ void LevelGroups::set_thresholds(std::uint32_t link) {
   const Group& g = group_row_[link];
   const double rounding = flows_on(link) + 1.0;
   if (g.held == 0) {
-    r.slack = static_cast<float>(same_rate_ * 0x1p60 + rounding);
+    // Of what it has, not less than half of the power of two above the most that it ever has.
+    const double all = link < table_.link_count() ? capacity_[link] * r.to_quanta() : 0x1p60;
+    r.slack = static_cast<float>(same_rate_ * std::min(all, 0x1p60) + rounding);
     r.bar = kInfinity;
     return;
   }
@@ -352,6 +366,18 @@ void LevelGroups::remove(std::uint32_t flow) {
     own_[flow] = kNone;
   }
   group_[flow] = kNone;
+}
+
+void LevelGroups::change_capacity(std::uint32_t link, double before) {
+  Row& r = row_[link];
+  const std::int64_t more = r.quanta(capacity_[link]) - r.quanta(before);
+  if (calm_[link] != 0) {
+    give_calm(link, more);
+    return wake_overdrawn();
+  }
+  r.give(more);
+  set_thresholds(link);
+  if (r.off()) due(link);
 }
 
 inline void LevelGroups::consider(std::uint32_t flow, std::uint32_t link, double bar, double& rest) {

@@ -23,8 +23,8 @@
 // capacity it cannot be full, and no change of a level looks at it. One on which they no longer fit is calm no more.
 // So calm links change no rate.
 //
-// Invariants: row_[l].free() is the capacity less the exact sum of the rates on l, each rounded to quanta of 2^-60 of l's
-// capacity: sums of integers do not drift (promises in place of rates where l is calm). No flow that another link holds is above row_[l].highest.
+// Invariants: row_[l].free() is the capacity less the exact sum of the rates on l, each rounded to quanta of 2^-60 of the most that l
+// ever has: sums of integers do not drift (promises in place of rates where l is calm). No flow that another link holds is above row_[l].highest.
 // Complexity: a link that is due costs O(hops of its group); one that takes flows in also the flows that cross it.
 // No allocation once the columns have grown to the peak.
 #pragma once
@@ -45,17 +45,19 @@ class LevelGroups {
  public:
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
-  // `table`, `capacity`: must outlive this. `bottleneck`, `rate`: by flow, an allocation that is max-min fair but for
-  // rounding, of all flows in the table. `most_visits`: links that a solve may visit, then it gives up; 0: so many that
-  // no load is known that needs them.
-  LevelGroups(const FlowTable& table, std::span<const double> capacity, double accuracy,
-              std::span<const LinkId> bottleneck, std::span<const double> rate,
+  // `table`, `capacity`, `most`: must outlive this; `most`: what a link ever has. `bottleneck`, `rate`: by flow, an allocation that is
+  // max-min fair but for rounding, of all flows in the table. `most_visits`: links that a solve may visit, then it gives up; 0: so
+  // many that no load is known that needs them.
+  LevelGroups(const FlowTable& table, std::span<const double> capacity, std::span<const double> most,
+              double accuracy, std::span<const LinkId> bottleneck, std::span<const double> rate,
               std::uint64_t most_visits = 0);
 
   // After the flow is in the table; it has a group at once, its level is right after solve().
   void add(std::uint32_t flow);
   // Before the flow leaves the table.
   void remove(std::uint32_t flow);
+  // After `capacity` has another number for the link; `before`: the one that it had.
+  void change_capacity(std::uint32_t link, double before);
   // The same allocation as the constructor's, after flows came and went without the two calls above or with them.
   void assign(std::span<const LinkId> bottleneck, std::span<const double> rate);
   // False: gave up, rates mean nothing until assign(); what it named is named by the next solve(), too.
@@ -166,7 +168,7 @@ class LevelGroups {
   };
 
   void know(std::uint32_t flow);
-  void open_row(std::uint32_t link, double capacity);
+  void open_row(std::uint32_t link, double capacity, double most);
   // Calls with the others of m, whichever form they have.
   template <class M, class With>
   void with_others(M& m, With with) const {
@@ -179,6 +181,7 @@ class LevelGroups {
   void for_each_active(const Member& m, std::uint32_t link, Each each) const;
   template <class Each>
   void for_each_calm(const Member& m, std::uint32_t link, Each each) const;
+  void give_calm(std::uint32_t link, std::int64_t quanta);
   void promise(std::uint32_t link, double before, double after);
   void regroup(std::uint32_t flow, std::uint32_t link, bool calm);
   void sweep(std::uint32_t link);
@@ -210,7 +213,7 @@ class LevelGroups {
   void note_moved(std::uint32_t flow);
 
   const FlowTable& table_;
-  std::span<const double> capacity_;
+  std::span<const double> capacity_, most_;
   double same_level_;  // relative: flows above a link by no more may stay where they are
   double same_rate_;   // relative: a level that would change by no more stays
   std::uint64_t most_visits_;

@@ -30,6 +30,7 @@ constexpr std::uint64_t kCertificateBudget = ~std::uint64_t{0};
 MaxMin::MaxMin(std::span<const double> capacity, Scope scope, std::size_t large_solve,
                std::uint64_t most_visits)
     : capacity_(capacity),
+      most_capacity_(capacity),
       scope_(scope),
       large_solve_(large_solve),
       most_visits_(most_visits),
@@ -84,7 +85,7 @@ void MaxMin::end_lone_on(std::span<const LinkId> route) {
 void MaxMin::remove_from_groups(std::uint32_t flow) {
   if (groups_->group(flow) != LevelGroups::kNone) groups_->remove(flow);
   table_.remove(flow);
-  ++removed_;
+  ++gone_;
 }
 
 void MaxMin::refuse(FlowId flow) {
@@ -95,7 +96,6 @@ bool MaxMin::vary_capacities() {
   WEFT_CHECK(table_.rows() == 0, "capacities that vary from the first flow on");
   own_capacity_.assign(capacity_.begin(), capacity_.end());
   capacity_ = own_capacity_;
-  never_group_ = true;
   lone_flows_ = rates_lone_ = false;
   return true;
 }
@@ -108,6 +108,11 @@ void MaxMin::set_capacity(LinkId id, double bytes_per_s) {
   const double before = std::exchange(own_capacity_[link], bytes_per_s);
   table_.set_capacity(link, bytes_per_s);
   if (bytes_per_s == before) return;
+  if (groups_) {
+    groups_->change_capacity(link, before);
+    ++gone_;
+    return;
+  }
   l.give(l.quanta(bytes_per_s) - l.quanta(before));
   if (bytes_per_s < before)
     squeezed_.push_back(link);
@@ -128,7 +133,6 @@ void MaxMin::join_squeezed() {
     }
     for (const FlowTable::Entry e : flows) join(e.flow);
   }
-  squeezed_.clear();
 }
 
 // Adds everything connected to members_[from...] through shared links.
@@ -260,6 +264,7 @@ std::span<const FlowId> MaxMin::solve_changes() {
   const bool large = is_large();
   added_.clear();
   dirty_.clear();
+  squeezed_.clear();
   next_solve();
   if (large) enter_groups();
   if (changed_.size() == 2 && changed_[1] < changed_[0]) std::swap(changed_[0], changed_[1]);
@@ -267,11 +272,12 @@ std::span<const FlowId> MaxMin::solve_changes() {
   return changed_;
 }
 
-// Whether it pays to go on by groups: the solve, with added_ and dirty_ as it found them, moved many more flows than came or went.
+// Whether it pays to go on by groups: the solve, with added_, dirty_ and squeezed_ as it found them, moved many more flows than came or went.
 inline bool MaxMin::is_large() const {
   if (members_.size() <= large_solve_) return false;
   if (scope_ != Scope::kLocal || never_group_) return false;
-  return large_solve_ == 0 || members_.size() > kWideSolve * (added_.size() + dirty_.size());
+  return large_solve_ == 0 ||
+         members_.size() > kWideSolve * (added_.size() + dirty_.size() + squeezed_.size());
 }
 
 inline void MaxMin::next_solve() {

@@ -124,7 +124,6 @@ class MaxMin final : public SharingModel {
   [[nodiscard]] const LevelGroups* groups() const override {
     return report_groups_ ? groups_.get() : nullptr;
   }
-  // Rates are not kept by groups then.
   [[nodiscard]] bool vary_capacities() override;
   void set_capacity(LinkId link, double bytes_per_s) override;
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
@@ -278,8 +277,8 @@ class MaxMin final : public SharingModel {
   void regroup_all();
   void count_visits();
 
-  std::span<const double> capacity_;
-  std::vector<double> own_capacity_;  // empty: capacities do not vary
+  std::span<const double> capacity_, most_capacity_;  // what links have, and have at most
+  std::vector<double> own_capacity_;                  // empty: capacities do not vary
   Scope scope_;
   bool lone_flows_ = false;  // there may be some: rates_lone_, and no groups
   bool rates_lone_ = false;
@@ -317,7 +316,7 @@ class MaxMin final : public SharingModel {
   std::unique_ptr<LevelGroups> groups_;
   bool report_groups_ = false;
   double accuracy_ = 0;
-  std::size_t removed_ = 0;  // flows, since the last solve
+  std::size_t gone_ = 0;  // flows, and capacities of links that are others now, since the last solve
   std::vector<double> old_rate_;
   std::uint32_t gave_up_ = 0;  // solves
   bool never_group_ = false;   // it was given up

@@ -20,8 +20,9 @@ void MaxMin::enter_groups() {
   for (std::uint32_t flow = 0; flow < flow_.size(); ++flow)
     if (flow_[flow].lone) end_lone(flow);
   lone_flows_ = false;
-  groups_ = std::make_unique<LevelGroups>(table_, capacity_, accuracy_, bottleneck_, rate_, most_visits_);
-  removed_ = 1;  // what rounding set apart within a group is a change, too
+  groups_ = std::make_unique<LevelGroups>(table_, capacity_, most_capacity_, accuracy_, bottleneck_, rate_,
+                                          most_visits_);
+  gone_ = 1;  // what rounding set apart within a group is a change, too
   const std::vector<FlowId> changed(changed_);
   const std::vector<FlowId> moved(moved_);
   const std::uint64_t solves = stats_.solves;
@@ -65,10 +66,10 @@ void MaxMin::count_visits() {
 std::span<const FlowId> MaxMin::solve_groups() {
   changed_.clear();
   moved_.clear();
-  if (added_.empty() && removed_ == 0) return {};
+  if (added_.empty() && gone_ == 0) return {};
   const bool most_change =
-      added_.size() + removed_ > std::max<std::size_t>(large_solve_, table_.active() / kMostChange);
-  removed_ = 0;
+      added_.size() + gone_ > std::max<std::size_t>(large_solve_, table_.active() / kMostChange);
+  gone_ = 0;
   if (most_change) {
     // From link to link would take longer than from scratch.
     regroup_all();

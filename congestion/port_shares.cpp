@@ -41,6 +41,10 @@ class PortModel final : public SharingModel {
   [[nodiscard]] std::span<const FlowId> moved() const override { return model_->moved(); }
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return model_->flows_on(link); }
   [[nodiscard]] bool weight_counts_flows() const override { return model_->weight_counts_flows(); }
+  [[nodiscard]] bool to_solve() const override { return model_->to_solve(); }
+  void report_groups(bool yes) override { model_->report_groups(yes); }
+  [[nodiscard]] const LevelGroups* groups() const override { return model_->groups(); }
+  [[nodiscard]] bool set_accuracy(double ratio) override { return model_->set_accuracy(ratio); }
   [[nodiscard]] const SolveStats& stats() const override { return model_->stats(); }
 
  private:

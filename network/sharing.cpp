@@ -90,8 +90,6 @@ Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view as
                              ? congestion::make_grouped_model(name, capacity, trees ? &pcie : nullptr,
                                                               link_groups(fabric))
                              : congestion::make_port_model(name, capacity, port_shares(fabric)));
-  if (accuracy != 0 && !fabric.port_shares().empty())
-    return not_supported("--accuracy on a platform whose ports carry less to several peers", "no --accuracy");
   if (!made->set_accuracy(accuracy))
     return not_supported("--accuracy with --model " + std::string(name), "--model max-min, or no --accuracy");
   return made;

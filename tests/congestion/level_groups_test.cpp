@@ -18,17 +18,25 @@ using problems::certify_case;
 using problems::describe;
 
 // A run: twice as many flows as links, then each step one or a few end, and now and then some start. For some seeds there are so
-// many links that their numbers are no longer kept in 16 bits.
+// many links that their numbers are no longer kept in 16 bits; for others links have less and more capacity on the way.
 class Life : public problems::Life {
  public:
   Life(std::uint64_t seed, MaxMin::Scope scope, std::size_t large_solve, std::uint64_t most_visits,
        double accuracy, bool groups)
-      : problems::Life(seed, seed % 8 == 5 ? 40'000 : 0, scope, large_solve, most_visits) {
+      : problems::Life(seed, seed % 8 == 5 ? 40'000 : 0, scope, large_solve, most_visits),
+        varies_(seed % 3 == 1) {
     EXPECT_TRUE(model().set_accuracy(accuracy));
+    if (varies_) {
+      EXPECT_TRUE(model().vary_capacities());
+    }
     model().report_groups(groups);
     for (std::uint32_t i = 0; i < 2 * links(); ++i) start();
   }
   void step() {
+    // Capacities alone at times.
+    if (varies_)
+      for (std::uint64_t i = rng().below(4); i > 0; --i) squeeze();
+    if (varies_ && rng().below(3) == 0) return;
     const std::uint64_t ends = 1 + (rng().below(4) == 0 ? rng().below(5) : 0);
     for (std::uint64_t i = 0; i < ends && !ids().empty(); ++i) end();
     if (rng().below(3) == 0)
@@ -36,6 +44,9 @@ class Life : public problems::Life {
     if (rng().below(40) == 0)
       for (std::uint32_t i = 0; i < links(); ++i) start();
   }
+
+ private:
+  bool varies_;
 };
 
 TEST(LevelGroups, EveryStateOfARunIsCertifiedAndEqualsTheReferenceTo1em12) {

@@ -19,7 +19,8 @@ class Life {
         maker_(kShapes[seed % 4], rng_),
         options_{.equal_capacity = seed % 3 != 0, .weighted = seed % 5 == 0, .limits = seed % 7 == 0},
         load_{with_idle(random_capacity(maker_.links(), options_, rng_), idle_links), {}},
-        model_(load_.capacity, scope, large_solve, most_visits) {}
+        full_(load_.capacity),
+        model_(full_, scope, large_solve, most_visits) {}
   void start() {
     load_.flows.push_back(random_flow(maker_, options_, rng_));
     const Flow& f = load_.flows.back();
@@ -31,6 +32,12 @@ class Life {
     model_.remove(id_[static_cast<std::size_t>(k)]);
     load_.flows.erase(load_.flows.begin() + k);
     id_.erase(id_.begin() + k);
+  }
+  // Any link has another share of its capacity. REQUIRES: model().vary_capacities() came before the first flow.
+  void squeeze() {
+    const auto link = static_cast<std::uint32_t>(rng_.below(links()));
+    load_.capacity[link] = full_[link] * (rng_.below(3) == 0 ? 1 : 0.3 + 0.7 * rng_.unit());
+    model_.set_capacity(LinkId(link), load_.capacity[link]);
   }
   Rng& rng() { return rng_; }
   // Without the idle ones.
@@ -53,6 +60,7 @@ class Life {
   RouteMaker maker_;
   CaseOptions options_;
   Case load_;
+  std::vector<double> full_;  // capacity, all of it
   MaxMin model_;
   std::vector<FlowId> id_;
 };

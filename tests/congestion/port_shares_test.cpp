@@ -95,7 +95,20 @@ TEST(PortShares, AFlowThatItsOwnLimitHoldsIsSlowedOnlyByAPortBelowIt) {
   EXPECT_DOUBLE_EQ(net->rate(in), 5);
 }
 
-// Peers counted with a set, capacities computed from them, all flows given to a plain model at once.
+// What each link has while these flows are under way, the peers counted with a set. Flow: with ends `a` and `b`.
+template <class Flow>
+std::vector<double> capacity_of(const Machine& m, const std::vector<Flow>& flows) {
+  std::vector<std::set<std::uint32_t>> peers(m.hosts);
+  for (const Flow& f : flows) {
+    peers[f.a].insert(f.b);
+    peers[f.b].insert(f.a);
+  }
+  std::vector<double> capacity = m.capacity;
+  for (std::uint32_t l = 0; l < 2 * m.hosts; ++l) capacity[l] *= m.shares.factor(peers[l / 2].size());
+  return capacity;
+}
+
+// All flows given to a plain model at once, over capacities computed apart.
 TEST(PortShares, RatesAreThoseOfAModelWithoutAPast) {
   for (int i = 0; i < 400; ++i) {
     const std::uint64_t seed = problems::base_seed(4100) + static_cast<std::uint64_t>(i);
@@ -127,13 +140,7 @@ TEST(PortShares, RatesAreThoseOfAModelWithoutAPast) {
         flows.push_back(f);
       }
       (void)net->solve();
-      std::vector<std::set<std::uint32_t>> peers(hosts);
-      for (const Flow& f : flows) {
-        peers[f.a].insert(f.b);
-        peers[f.b].insert(f.a);
-      }
-      std::vector<double> capacity = m.capacity;
-      for (std::uint32_t l = 0; l < 2 * hosts; ++l) capacity[l] *= m.shares.factor(peers[l / 2].size());
+      const std::vector<double> capacity = capacity_of(m, flows);
       FlowTable table(static_cast<std::uint32_t>(capacity.size()));
       auto fresh = std::move(make_sharing_model("max-min-component", capacity)).value();
       std::vector<FlowId> ids;
@@ -151,6 +158,55 @@ TEST(PortShares, RatesAreThoseOfAModelWithoutAPast) {
       std::iota(all.begin(), all.end(), 0);
       ASSERT_EQ(certify(table, capacity, rate, all).value_or(""), "") << "WEFT_SEED=" << seed;
     }
+  }
+}
+
+// So many flows that a change moves more of them than are filled one by one (MaxMin::kLargeSolve): by groups until all are over,
+// exactly and to an accuracy.
+TEST(PortShares, ManyFlowsGoByGroups) {
+  for (const double accuracy : {0.0, 1e-3}) {
+    const std::uint64_t seed = problems::base_seed(4200);
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    Rng rng(seed);
+    const Machine m(40, 1e10, {{2, 0.87}, {8, 0.7}, {20, 0.5}}, 3e10);
+    const auto net = m.model("max-min");
+    ASSERT_TRUE(net->set_accuracy(accuracy));
+    net->report_groups(true);
+    struct Flow {
+      FlowId id;
+      std::uint32_t a, b;
+    };
+    std::vector<Flow> flows;
+    while (flows.size() < 2000) {
+      const auto a = static_cast<std::uint32_t>(rng.below(40));
+      const auto b = static_cast<std::uint32_t>((a + 1 + rng.below(39)) % 40);
+      flows.push_back({net->add(m.route(a, b), 1, kNoLimit), a, b});
+    }
+    (void)net->solve();
+    std::size_t most_in_groups = 0;
+    for (std::uint64_t step = 0; !flows.empty(); ++step) {
+      for (std::uint64_t ends = 1 + rng.below(4); ends > 0 && !flows.empty(); --ends) {
+        std::swap(flows[rng.below(flows.size())], flows.back());
+        net->remove(flows.back().id);
+        flows.pop_back();
+      }
+      (void)net->solve();
+      if (net->groups() != nullptr) most_in_groups = std::max(most_in_groups, flows.size());
+      if (step % 5 != 0) continue;
+      const std::vector<double> capacity = capacity_of(m, flows);
+      FlowTable table(static_cast<std::uint32_t>(capacity.size()));
+      std::vector<std::uint32_t> all;
+      std::vector<double> rate;
+      for (const Flow& f : flows) {
+        all.push_back(table.add(m.route(f.a, f.b), 1, kNoLimit));
+        rate.push_back(net->rate(f.id));
+      }
+      ASSERT_EQ(certify(table, capacity, rate, all, ~std::uint64_t{0}, kCertificateTolerance + 2 * accuracy)
+                    .value_or(""),
+                "")
+          << "step " << step << ", " << flows.size() << " flows";
+    }
+    EXPECT_GT(most_in_groups, 1000u);
   }
 }
 
