@@ -40,6 +40,7 @@ struct PredictOptions {
   std::int64_t most_pieces = 0;  // of an update that polls; 0 = one for every NB columns, as HPL
   std::string map = "block";
   std::string model;                // how flows share links; empty: by what the platform is
+  double accuracy = 0;              // as ReplayOptions has it
   std::uint64_t seed = 0;           // of placement and noise
   hpl_gen::HplTraceOptions pivots;  // where pivots come from (set_pivots); the rest of it is chosen here
   bool noise = false;

@@ -161,6 +161,7 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   replay::ReplayOptions replay_options;
   replay_options.seed = seed_of(options.seed, window);
   replay_options.model = options.model;
+  replay_options.accuracy = options.accuracy;
   replay_options.noise = task.noise;
   std::uint64_t counted = 0;
   replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {

@@ -339,7 +339,7 @@ Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFor
   j["schema"] = "weft.predict/1";
   j["platform"] = run.platform;
   if (run.label != run.platform) j["label"] = run.label;
-  j["model"] = Json{{"name", run.model}};
+  j["model"] = sharing_json(run.model, options.accuracy);
   j["n"] = c.n;
   j["nb"] = c.nb;
   j["p"] = c.p;

@@ -21,16 +21,12 @@ constexpr const char* kRulesFrom[] = {"options", "platform", "recording", "defau
 
 Json model_json(const predict::RunFacts& run) {
   const auto& o = *run.options;
-  Json m;
-  m["name"] = m["sharing"] = network::model_name(o.model, run.platform->fabric);
+  Json m = sharing_json(network::model_name(o.model, run.platform->fabric), o.accuracy);
+  m["sharing"] = m["name"];
   m["raw"] = predict::raw_name(o.raw);
   m["raw_switch_bytes"] = o.raw_switch ? Json(o.raw_switch->value()) : Json(nullptr);
   m["header_bytes"] = o.header.value();
   m["weights"] = o.rtt_weights ? "rtt" : "none";
-  if (o.accuracy > 0) {
-    m["accuracy"] = o.accuracy;
-    m["max_min_to"] = 2 * o.accuracy;
-  }
   m["compute_scale"] = o.compute_scale;
   m["kernel_models"] = run.platform->compute.has_kernels();
   m["noise"] = o.noise;

@@ -116,11 +116,9 @@ std::string to_json(const Options& o, const FlowRun& run, const Done& done, doub
   j["schema"] = "weft.flows/1";
   j["platform"] = {
       {"name", done.platform.name}, {"hosts", fabric.host_count()}, {"links", fabric.link_count()}};
-  j["model"] = {{"name", done.model}, {"weights", o.weights}, {"header_bytes", done.header.value()}};
-  if (done.accuracy > 0) {
-    j["model"]["accuracy"] = done.accuracy;
-    j["model"]["max_min_to"] = 2 * done.accuracy;
-  }
+  j["model"] = report::sharing_json(done.model, done.accuracy);
+  j["model"]["weights"] = o.weights;
+  j["model"]["header_bytes"] = done.header.value();
   j["makespan_s"] = to_seconds(run.makespan());
   ordered_json flows = ordered_json::array();
   for (std::uint32_t f = 0; f < run.size(); ++f) {

@@ -37,7 +37,7 @@ struct Options {
   PlatformFlags flags;
   JournalFlags journal;
   predict::PredictOptions predict;
-  std::string sample, exchanges = "auto";
+  std::string sample, exchanges = "auto", accuracy;
   std::uint64_t repeat = 1;
   bool closed_form = false;
 };
@@ -129,6 +129,8 @@ Result<void> run(Options& o) {
   WEFT_ASSIGN(const std::vector<PredictionTask> tasks, tasks_of(o));
   predict::PredictOptions options = o.predict;
   options.seed = o.common.seed;
+  WEFT_ASSIGN(options.accuracy, parse_accuracy(o.accuracy));
+  WEFT_TRY(check_sharing(options.model, options.accuracy, false));
   WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
   options.on_fewer_threads = tell_fewer_threads;
   if (o.closed_form && o.report.wanted())
@@ -202,6 +204,7 @@ Result<void> run(Options& o) {
     text =
         one ? report::prediction_text(all.runs[0], all.closed[0], tasks.front().chosen.chosen, text_width())
             : all.text(text_width());
+  if (options.accuracy > 0) text += accuracy_note(options.accuracy) + "\n";
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   o.common.print(text);
   if (!o.common.json.empty() || o.report.wanted()) {
@@ -240,6 +243,7 @@ Action setup(CLI::App& app) {
   o->flags.add(*hpl);
   add_map(*hpl, o->predict.map);
   add_model(*hpl, o->predict.model);
+  add_accuracy(*hpl, o->accuracy);
   hpl->add_option("--sample", o->sample,
                   "simulate K windows of panels, not all; from 4 on with an error estimate [K = 6]")
       ->type_name("K")

@@ -41,7 +41,7 @@ struct Options {
   CommonOptions common;
   ReportFlag report;
   HplFlags hpl;
-  std::string on, map = "block", model, out;
+  std::string on, map = "block", model, accuracy, out;
   PlatformFlags flags;
   JournalFlags journal;
   int evaluations = 64;
@@ -69,6 +69,8 @@ Result<void> run(Options& o) {
   predict::PredictOptions options;
   options.map = o.map;
   options.model = o.model;
+  WEFT_ASSIGN(options.accuracy, parse_accuracy(o.accuracy));
+  WEFT_TRY(check_sharing(o.model, options.accuracy, false));
   options.seed = o.common.seed;
   WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
   options.threads = o.common.threads;
@@ -203,13 +205,14 @@ Result<void> run(Options& o) {
                     {"ndiv", h.ndiv}});
   }
   text += table.text(text_width());
+  if (options.accuracy > 0) text += accuracy_note(options.accuracy) + "\n";
   if (o.out.empty()) text += "\n" + dat;
   WEFT_TRY(o.common.outputs->write("--output", dat));
   o.common.print(text);
   nlohmann::ordered_json j;
   j["schema"] = "weft.tune/1";
   j["platform"] = platform.name;
-  j["model"] = {{"name", model}};
+  j["model"] = report::sharing_json(model, options.accuracy);
   j["base_gflops"] = result.base.gflops;
   j["best_gflops"] = result.best.gflops;
   j["gain"] = gain;
@@ -247,6 +250,7 @@ Action setup(CLI::App& app) {
   o->flags.add(*hpl);
   add_map(*hpl, o->map);
   add_model(*hpl, o->model);
+  add_accuracy(*hpl, o->accuracy);
   hpl->add_option("--evaluations", o->evaluations, "predictions to spend [64]")
       ->type_name("K")
       ->check(CLI::Range(8, 1000000));

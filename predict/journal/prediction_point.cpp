@@ -149,8 +149,8 @@ void fields(V& visit, WindowPoint& p) {
 KeyMaker prediction_key(Journal& journal, const PredictionStudy& study, const hpl_gen::HplConfig& config,
                         const PredictOptions& options) {
   // Threads, callbacks and where windows last decide no result.
-  const auto& [sample, width, warm_up, exchanges, most_pieces, map, model, seed, pivots, noise, threads,
-               on_panels, on_fewer_threads, stop, windows] = options;
+  const auto& [sample, width, warm_up, exchanges, most_pieces, map, model, accuracy, seed, pivots, noise,
+               threads, on_panels, on_fewer_threads, stop, windows] = options;
   KeyMaker key("hpl/2", journal.version(), journal.files());
   hpl_gen::HplConfig c = config;
   key.add("config", ToJson::of(c).dump());
@@ -159,7 +159,7 @@ KeyMaker prediction_key(Journal& journal, const PredictionStudy& study, const hp
   key.add("warm_up", static_cast<std::uint64_t>(warm_up))
       .add("exchanges", static_cast<std::uint64_t>(exchanges));
   key.add("most_pieces", static_cast<std::uint64_t>(most_pieces)).add_map(map);
-  key.add("model", model).add("seed", seed).add("noise", std::uint64_t{noise});
+  key.add("model", model).add("accuracy", accuracy).add("seed", seed).add("noise", std::uint64_t{noise});
   key.add("pivots", study.pivots);
   // Of a recording counts what was read from it.
   if (pivots.recorded != nullptr)

@@ -251,6 +251,19 @@ TEST(PredictHpl, ASampleOfPanelsIsWithinItsEstimateOfAllPanels) {
 
 // Pivot exchanges as one operation a panel, against message by message: these share links with row swaps and with each
 // other's next round, which a series leaves out; 0.30 % here, less for larger matrices.
+// The answer says that it is not exact, and is near the exact one.
+TEST(PredictHpl, AnAccuracyIsToldAndKept) {
+  const Workspace here;
+  const std::string flags = "--n 3000 --nb 64 --p 4 --q 4 --depth 1";
+  const json exact = predict(here, flags), near = predict(here, flags + " --accuracy 1e-2");
+  EXPECT_FALSE(exact["model"].contains("accuracy"));
+  EXPECT_EQ(near["model"]["accuracy"], 1e-2);
+  EXPECT_EQ(near["model"]["max_min_to"], 2e-2);
+  EXPECT_NEAR(near["time_s"].get<double>() / exact["time_s"].get<double>(), 1, 2e-2);
+  const Outcome o = here.weft("predict hpl" + kOn + flags + " --accuracy 1e-3");
+  EXPECT_THAT(o.out, HasSubstr("not exact: every link's load and every rate is max-min to 0.002"));
+}
+
 TEST(PredictHpl, ExchangesTogetherAndOneByOneAgree) {
   const Workspace here;
   const std::string flags = "--n 3000 --nb 64 --p 4 --q 4 --depth 1";
