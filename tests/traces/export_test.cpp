@@ -255,6 +255,36 @@ TEST(Export, ALaunchIsALineOfTextAndNothingThatTiOrOtf2CanSay) {
   EXPECT_EQ(otf2.error().code, ErrorCode::kNotSupported);
 }
 
+// A wildcard stands for itself only where nobody knows what it took; a request has the bytes that it was posted with.
+TEST(Export, TextShowsWhatWildcardsTook) {
+  const TempDir dir;
+  TraceHeader h;
+  h.ranks = 1;
+  auto w = TraceWriter::create(dir.path("t.weft"), h);
+  ASSERT_TRUE(w);
+  OpBlock b;
+  b.rank = RankId(0);
+  const std::vector<std::int64_t> took = {0, 7, 24};
+  const auto any = [&](OpKind kind, bool known) {
+    Op op{.kind = kind, .peer = kAnySource, .tag = kAnyTag, .amount = 64};
+    if (kind == OpKind::irecv) op.request = known ? 1 : 2;
+    if (kind == OpKind::probe) op.amount = 0;
+    if (known) op.extra = b.add_list(took);
+    b.ops.push_back(op);
+  };
+  for (const OpKind kind : {OpKind::irecv, OpKind::recv, OpKind::probe})
+    for (const bool known : {true, false}) any(kind, known);
+  w->append(b);
+  ASSERT_TRUE(w->finish());
+  auto t = open_trace({dir.path("t.weft")});
+  ASSERT_TRUE(t) << t.error().message();
+  ASSERT_TRUE(export_trace(**t, "text", dir.path("t.txt")));
+  EXPECT_EQ(slurp(dir.path("t.txt")),
+            "0 irecv 0 64 7 world\n0 irecv any 64 any world\n"
+            "0 recv 0 24 7 world\n0 recv any 64 any world\n"
+            "0 probe 0 24 7 world\n0 probe any 0 any world\n");
+}
+
 TEST(Export, TextOfHplHoldsTheMessagesThatAnotherRecorderSaw) {
   const std::string archive = support::oracle_dir() + "/messages/ti_2x2_500_64.tar.zst";
   const std::string trace = support::oracle_dir() + "/2x2_500_64/trace.tar.zst";

@@ -8,6 +8,7 @@
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
 #include "traces/op_rules.hpp"
+#include "traces/recorded_matches.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces {
@@ -73,14 +74,15 @@ void TextWriter::completion(const Op& op) {
 void TextWriter::write(const Op& op, std::span<const std::int64_t> list) {
   const std::string_view name = op_name(op.kind);
   const std::uint64_t index = index_++;
+  // What it asked for, or, where that is known, what it got: {source, tag, bytes} from `*got` on.
+  const auto got = match_place(op, list.size());
+  const std::int64_t peer = got ? list[*got] : op.peer, tag = got ? list[*got + 1] : op.tag;
   if (op.kind == OpKind::compute_time || op.kind == OpKind::sleep) {
     line(name, "-", fmt::format("{}s", static_cast<double>(op.amount) / kTicksPerSecond), "-", "-");
   } else if (is_compute(op.kind) || op.kind == OpKind::launch) {
     line(name, "-", fmt::format("{}flop", op.flops()), "-", "-");
-  } else if (op.kind == OpKind::recv && !list.empty()) {
-    message(name, list[0], list[2], list[1], op.comm);
   } else if (is_send(op.kind) || (op.kind >= OpKind::recv && op.kind <= OpKind::recv_init)) {
-    message(name, op.peer, op.amount, op.tag, op.comm);
+    message(name, peer, got && op.kind == OpKind::recv ? list[*got + 2] : op.amount, tag, op.comm);
   } else if (op.kind == OpKind::start) {
     const RequestBook::Entry* e = requests_.find(op.request);
     if (e != nullptr)
@@ -90,12 +92,9 @@ void TextWriter::write(const Op& op, std::span<const std::int64_t> list) {
   } else if (op.kind == OpKind::wait || op.kind == OpKind::test) {
     completion(op);
   } else if (op.kind == OpKind::iprobe || op.kind == OpKind::improbe) {
-    if ((op.flags & kHit) != 0) message(name, list[2], list[4], list[3], op.comm);
+    if (got) message(name, peer, list[*got + 2], tag, op.comm);
   } else if (op.kind == OpKind::probe || op.kind == OpKind::mprobe) {
-    if (!list.empty())
-      message(name, list[0], list[2], list[1], op.comm);
-    else
-      message(name, op.peer, 0, op.tag, op.comm);
+    message(name, peer, got ? list[*got + 2] : 0, tag, op.comm);
   } else if (is_collective(op.kind)) {
     line(name, is_rooted(op.kind) ? fmt::format("{}", op.peer) : "-",
          blocking_form(op.kind) == OpKind::barrier ? "-" : fmt::format("{}", op.amount), "-",
