@@ -11,6 +11,7 @@ RunCollector::RunCollector(const traces::TraceReader& trace, const topology::Pla
       placement_(std::move(placement)),
       budget_(budget),
       spans_(trace.header().ranks, budget.spans),
+      lanes_(trace.header().ranks, budget.lane_spans),
       messages_(budget.messages),
       traffic_(trace.header().ranks, platform.fabric, placement_, options),
       panels_(trace) {}
@@ -25,6 +26,10 @@ void RunCollector::attach(replay::ReplayOptions& options) {
                                                                 SimTime end) {
     if (before) before(rank, op, begin, end);
     spans_.add(rank.index(), op, begin, end);
+  };
+  options.on_device = [this, before = std::move(options.on_device)](const replay::DeviceSeen& d) {
+    if (before) before(d);
+    lanes_.add(d);
   };
   options.on_message = [this, before = std::move(options.on_message)](const replay::MessageSeen& m) {
     if (before) before(m);
@@ -42,9 +47,10 @@ Result<PageRun> RunCollector::finish(traces::TraceReader& trace, const predict::
   PageRun run;
   run.facts = facts;
   spans_.finish();
+  lanes_.finish();
   messages_.finish();
   trace.rewind();
-  WEFT_ASSIGN(run.timeline, timeline_section(spans_, messages_, *facts.result, trace, budget_.path));
+  WEFT_ASSIGN(run.timeline, timeline_section(spans_, lanes_, messages_, *facts.result, trace, budget_.path));
   run.traffic = traffic_.finish(facts.result->makespan);
   run.panels = panels_.finish();
   if (can_draw(platform_)) run.drawing = draw(platform_);

@@ -1,4 +1,4 @@
-// What a picture of a run needs beyond its result, collected while it is replayed: spans, messages, traffic.
+// What a picture of a run needs beyond its result, collected while it is replayed: spans, what accelerators did, messages, traffic.
 //
 // Memory: 40 B a span and 80 B a message, of at most twice those that are kept; TrafficCollector's.
 #pragma once
@@ -19,9 +19,9 @@ namespace weft::report {
 
 // What one page holds; its runs share it.
 struct PageBudget {
-  std::size_t spans = 1'000'000, messages = 120'000, path = 60'000;
+  std::size_t spans = 1'000'000, messages = 120'000, path = 60'000, lane_spans = 300'000;
   [[nodiscard]] PageBudget share(std::size_t runs) const {
-    return {spans / runs, messages / runs, path / runs};
+    return {spans / runs, messages / runs, path / runs, lane_spans / runs};
   }
 };
 
@@ -42,6 +42,7 @@ class RunCollector {
   std::vector<HostId> placement_;
   PageBudget budget_;
   SpanThinner spans_;
+  LaneThinner lanes_;
   MessageThinner messages_;
   TrafficCollector traffic_;
   PanelCollector panels_;

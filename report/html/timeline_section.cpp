@@ -81,6 +81,38 @@ Result<void> name_spans(const std::vector<ThinSpan>& spans, RankId rank, traces:
   return for_each_span_op(spans, rank, trace, name_one);
 }
 
+// Row of the spans; nothing is told of what is after the end of the run.
+void add_row(const std::vector<ThinSpan>& spans, SimTime end_of_run, TimelineSection& t) {
+  t.first.push_back(static_cast<std::uint32_t>(t.gap.size()));
+  std::uint32_t before = 0;
+  for (const ThinSpan& s : spans) {
+    const std::uint32_t begin = ticks(std::min(s.begin, end_of_run), t.tick),
+                        end = ticks(std::min(s.end, end_of_run), t.tick);
+    t.gap.push_back(begin - before);
+    t.length.push_back(end - begin);
+    t.ops.push_back(s.ops);
+    before = end;
+  }
+}
+
+void add_lanes(const SpanThinner& lanes, SimTime end_of_run, Kinds& kinds, TimelineSection& t) {
+  t.spans_seen += lanes.seen();
+  t.joined_below = std::max(t.joined_below, lanes.width());
+  for (std::uint32_t row = 0; row < lanes.spans().size(); ++row) {
+    const std::vector<ThinSpan>& spans = lanes.spans()[row];
+    if (spans.empty()) continue;
+    t.lane_rank.push_back(row / kLanes);
+    t.lane.push_back(static_cast<std::uint8_t>(row % kLanes));
+    add_row(spans, end_of_run, t);
+    for (const ThinSpan& s : spans) {
+      const bool copies = traces::is_device_copy(static_cast<traces::Kernel>(s.op));
+      t.kind.push_back(kinds.of(traces::kKernelNames[s.op], copies ? "copy" : "compute"));
+      t.peer.push_back(-1);
+      t.amount.push_back(0);
+    }
+  }
+}
+
 void add_path(const replay::PathResult& path, std::size_t most, TimelineSection& t) {
   t.path_seen = path.segments.size();
   std::vector<std::uint32_t> shown(path.segments.size());
@@ -128,27 +160,27 @@ void MessageThinner::finish() {
   if (kept_.size() > most_) thin();
 }
 
-Result<TimelineSection> timeline_section(const SpanThinner& spans, const MessageThinner& messages,
-                                         const replay::ReplayResult& result, traces::TraceReader& trace,
-                                         std::size_t most_path) {
+void LaneThinner::add(const replay::DeviceSeen& d) {
+  if (!spans_) spans_.emplace(kLanes * ranks_, most_);
+  spans_->add(kLanes * d.rank.index() + static_cast<std::uint32_t>(d.lane),
+              static_cast<std::uint64_t>(d.kernel), d.begin, d.end);
+}
+
+Result<TimelineSection> timeline_section(const SpanThinner& spans, const LaneThinner& lanes,
+                                         const MessageThinner& messages, const replay::ReplayResult& result,
+                                         traces::TraceReader& trace, std::size_t most_path) {
   TimelineSection t;
   t.ranks = static_cast<std::uint32_t>(spans.spans().size());
   t.tick = result.makespan.count() / std::numeric_limits<std::uint32_t>::max() + 1;
   t.spans_seen = spans.seen();
   t.joined_below = spans.width();
   Kinds kinds(t);
+  const SimTime end_of_run(result.makespan);
   for (std::uint32_t r = 0; r < t.ranks; ++r) {
-    t.first.push_back(static_cast<std::uint32_t>(t.gap.size()));
-    std::uint32_t before = 0;
-    for (const ThinSpan& s : spans.spans()[r]) {
-      const std::uint32_t begin = ticks(s.begin, t.tick), end = ticks(s.end, t.tick);
-      t.gap.push_back(begin - before);
-      t.length.push_back(end - begin);
-      t.ops.push_back(s.ops);
-      before = end;
-    }
+    add_row(spans.spans()[r], end_of_run, t);
     WEFT_TRY(name_spans(spans.spans()[r], RankId(r), trace, kinds, t));
   }
+  if (lanes.spans() != nullptr) add_lanes(*lanes.spans(), end_of_run, kinds, t);
   t.first.push_back(static_cast<std::uint32_t>(t.gap.size()));
   t.messages_seen = messages.seen();
   for (const replay::MessageSeen& m : messages.messages()) {
@@ -166,6 +198,8 @@ nlohmann::ordered_json to_json(const TimelineSection& t) {
   using Json = nlohmann::ordered_json;
   return Json{{"ranks", t.ranks},
               {"tick_s", static_cast<double>(t.tick) * 1e-12},
+              {"lanes", Json{{"rank", packed(t.lane_rank)}, {"lane", packed(t.lane)}}},
+              {"lane_names", kLaneNames},
               {"kinds", t.kinds},
               {"groups", t.group},
               {"spans", Json{{"first", packed(t.first)},

@@ -1,10 +1,11 @@
-// The timeline of a run as the page draws it: spans of ranks, messages as arrows, the critical path.
+// The timeline of a run as the page draws it: spans of ranks and of their accelerators, messages as arrows, the critical path.
 //
 // Times are whole ticks of `tick` picoseconds, the least with which the makespan fits into 32 bits.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,17 @@ namespace weft::report {
 struct TimelineSection {
   std::uint32_t ranks = 0;
   std::int64_t tick = 1;
-  // Spans, rank by rank; rank r has those of first[r] up to first[r + 1]. A begin is told as the gap after the span before it
+  // Rows behind those of the ranks: row ranks + i is lane[i] of DeviceSeen::Lane, of the accelerator of rank lane_rank[i].
+  std::vector<std::uint32_t> lane_rank;
+  std::vector<std::uint8_t> lane;
+  // Spans, row by row; row r has those of first[r] up to first[r + 1]. A begin is told as the gap after the span before it
   // (or after 0), an end as the length.
   std::vector<std::uint32_t> first, gap, length, ops;
   std::vector<std::uint8_t> kind;  // index into kinds
   std::vector<std::int32_t> peer;  // of the longest operation; -1: none
   std::vector<float> amount;       // its bytes; 0 where it has none
   std::vector<std::string> kinds,
-      group;  // name, and "compute", "send", "receive", "wait", "collective" or "other"
+      group;  // name, and "compute", "send", "receive", "wait", "collective", "copy" or "other"
   std::uint64_t spans_seen = 0;
   Duration joined_below{0};  // spans of more than one operation are no longer
   // Messages, in order of their ends: the longest ones where there are too many.
@@ -55,8 +59,26 @@ class MessageThinner {
   std::uint64_t seen_ = 0;
 };
 
-// Both thinners finished; `trace` at its start, for what operations are. At most `most_path` segments. Errors: the trace's.
-[[nodiscard]] Result<TimelineSection> timeline_section(const SpanThinner& spans,
+// What accelerators did, thinned, lane by lane.
+class LaneThinner {
+ public:
+  // `most`: as SpanThinner has it.
+  LaneThinner(std::uint32_t ranks, std::size_t most) : ranks_(ranks), most_(most) {}
+  void add(const replay::DeviceSeen& d);
+  void finish() {
+    if (spans_) spans_->finish();
+  }
+  // Null: there are none. Row kLanes * rank + lane; ThinSpan::op is the number of the kernel.
+  [[nodiscard]] const SpanThinner* spans() const { return spans_ ? &*spans_ : nullptr; }
+
+ private:
+  std::uint32_t ranks_;
+  std::size_t most_;
+  std::optional<SpanThinner> spans_;  // once there is one
+};
+
+// All thinners finished; `trace` at its start, for what operations are. At most `most_path` segments. Errors: the trace's.
+[[nodiscard]] Result<TimelineSection> timeline_section(const SpanThinner& spans, const LaneThinner& lanes,
                                                        const MessageThinner& messages,
                                                        const replay::ReplayResult& result,
                                                        traces::TraceReader& trace, std::size_t most_path);

@@ -21,7 +21,6 @@ constexpr std::uint32_t kSequence = 1;
 constexpr std::uint64_t kRoot = 1, kLinks = std::uint64_t{1} << 40, kPathTrack = kLinks - 1;
 // Lanes of accelerators: kDevices + kLanes * rank + lane.
 constexpr std::uint64_t kDevices = std::uint64_t{1} << 41;
-constexpr std::uint32_t kLanes = kLaneNames.size();
 
 // The arrow from a launch to what was launched and on to who waits for it; those of messages count from 1. 0: none, of what is
 // beyond the numbers that there are.

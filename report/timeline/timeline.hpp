@@ -5,7 +5,6 @@
 // message; what a format sorts comes on top.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -94,10 +93,6 @@ struct Timeline {
 
   [[nodiscard]] bool is_chosen(std::uint32_t rank) const { return chosen.empty() || chosen[rank]; }
 };
-
-// What viewers call the lanes of DeviceSeen, behind the name of the rank.
-inline constexpr std::array<const char*, 3> kLaneNames{"accelerator", "accelerator: copies",
-                                                       "accelerator: copies over links"};
 
 // The load of a link from `at` on, in hundredths of a percent of its bandwidth.
 struct LoadStep {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "report/html/run_collector.hpp"
 #include "report/timeline/perfetto.pb.h"
 #include "tests/report/timeline_texts.hpp"
 #include "tests/support/memory_trace.hpp"
@@ -49,18 +50,22 @@ MemoryTrace program() {
   return t;
 }
 
+topology::Platform platform_of_program() {
+  return testing::platform_of_text(
+      "topology { family: \"crossbar\" set: \"n=2\" set: \"bw=1GB/s\" set: \"lat=0\" }\n"
+      "host { kernel { name: \"device_dgemm\" mnk: \"1us\" } kernel { name: \"copy_to_device\" mnk: \"1us\" "
+      "}\n"
+      "       kernel { name: \"copy_to_host\" mnk: \"1us\" } }\n");
+}
+const std::vector<HostId> hosts{HostId(0), HostId(0), HostId(1)};
+
 struct Seen {
   Timeline timeline;
   replay::ReplayResult result;
 };
 Seen see(TimelineOptions options = {}) {
   MemoryTrace t = program();
-  const auto platform = testing::platform_of_text(
-      "topology { family: \"crossbar\" set: \"n=2\" set: \"bw=1GB/s\" set: \"lat=0\" }\n"
-      "host { kernel { name: \"device_dgemm\" mnk: \"1us\" } kernel { name: \"copy_to_device\" mnk: \"1us\" "
-      "}\n"
-      "       kernel { name: \"copy_to_host\" mnk: \"1us\" } }\n");
-  const std::vector<HostId> hosts{HostId(0), HostId(0), HostId(1)};
+  const auto platform = platform_of_program();
   replay::ReplayOptions o;
   TimelineCollector collector(3, std::move(options), platform.fabric, hosts, o);
   collector.attach(o);
@@ -143,6 +148,40 @@ TEST(DeviceTracks, OfPerfettoHaveArrowsFromTheLaunchToTheWait) {
                 {{"rank 1 accelerator: copies: copy_to_device", "rank 1: launch copy_to_device", end}, 1},
                 {{"rank 1 accelerator: copies: copy_to_host", "rank 1: launch copy_to_host", end}, 1},
             }));
+}
+
+// Of the page: rows behind those of the ranks, cut off at the end of the run.
+TEST(DeviceTracks, OfThePageAreRowsOfTheirRank) {
+  MemoryTrace t = program();
+  const auto platform = platform_of_program();
+  replay::ReplayOptions options;
+  RunCollector collector(t, platform, hosts, options, {});
+  collector.attach(options);
+  const auto result = replay::replay(t, platform, hosts, options).value();
+  predict::RunFacts facts;
+  facts.platform = &platform;
+  facts.options = &options;
+  facts.result = &result;
+  const TimelineSection page = *collector.finish(t, facts).value().timeline;
+  EXPECT_EQ(page.lane_rank, (std::vector<std::uint32_t>{0, 1, 1}));
+  EXPECT_EQ(page.lane, (std::vector<std::uint8_t>{0, 0, 1}));
+  ASSERT_EQ(page.first.size(), 3u + 3 + 1);
+  EXPECT_EQ(page.first.back(), page.kind.size());
+  std::map<std::uint32_t, Lines> rows;
+  for (std::uint32_t row = 3; row < 6; ++row) {
+    std::int64_t at = 0;
+    for (std::uint32_t i = page.first[row]; i < page.first[row + 1]; ++i) {
+      const std::int64_t begin = at + page.gap[i];
+      at = begin + page.length[i];
+      rows[row].push_back(page.kinds[page.kind[i]] + " " + page.group[page.kind[i]] + " " +
+                          std::to_string(begin * page.tick / kUs) + " " +
+                          std::to_string(at * page.tick / kUs));
+    }
+  }
+  EXPECT_EQ(rows[3], Lines{"device_dgemm compute 50 105"});
+  EXPECT_EQ(rows[4], (Lines{"device_dgemm compute 0 70", "device_dgemm compute 70 90",
+                            "device_dgemm compute 100 105"}));
+  EXPECT_EQ(rows[5], (Lines{"copy_to_device copy 0 30", "copy_to_host copy 30 80"}));
 }
 
 TEST(DeviceTracks, OfParaverAreThreadsOfTheirRank) {

@@ -439,6 +439,36 @@ async function oddRuns({ weft, open, folder }) {
   }
 }
 
+// Rows of accelerators below those of their ranks.
+async function accelerators({ weft, open, folder }) {
+  writeFileSync(path.join(folder, 'gpus.textproto'), 'topology { family: "crossbar" set: "n=8" set: "bw=10GB/s" set: "lat=1us" }\n' +
+    'host { speed: "1Tflops" kernel { name: "device_dgemm" rate: "1Tflops" } kernel { name: "copy_to_device" mnk: "1ns" } kernel { name: "*" intercept: "0" } }\n');
+  weft('generate', 'hpl', '--program', 'rochpl', '--n', '2000', '--nb', '100', '--p', '2', '--q', '2', '-o', 'gpus.weft', '--quiet');
+  weft('replay', 'gpus.weft', '--on', 'gpus.textproto', '--critical-path', '--report', 'gpus.html');
+  const page = await open('gpus.html');
+  const canvas = page.locator('#timeline canvas');
+  await canvas.waitFor();
+  const rows = await canvas.evaluate((c) => Array.from(c.view.lines.order, (row) => [c.view.lines.rank[row], c.view.lines.lane(row)]));
+  assert.deepEqual(rows.filter(([, lane]) => lane === null).map(([rank]) => rank), [0, 1, 2, 3]);
+  assert.deepEqual(rows.filter(([rank, lane]) => rank === 2 && lane === 0), [[2, 0]]);
+  const place = rows.findIndex(([rank, lane]) => rank === 2 && lane === 0);
+  assert.equal(rows[place - 1].join(), '2,', 'below its rank');
+  // Under the pointer, and chosen by a click.
+  const size = await canvas.boundingBox();
+  const y = 22 + ((size.height - 22) * (place + 0.5)) / rows.length;
+  const x = await canvas.evaluate((c, row) => {
+    const v = c.view;
+    let longest = v.first[row];
+    for (let i = longest; i < v.first[row + 1]; ++i) if (v.end[i] - v.begin[i] > v.end[longest] - v.begin[longest]) longest = i;
+    return v.x((v.begin[longest] + v.end[longest]) / 2);
+  }, await canvas.evaluate((c, p) => c.view.lines.order[p], place));
+  await canvas.hover({ position: { x, y } });
+  assert.match(await page.locator('#timeline-about').textContent(), /^rank 2, accelerator: device_dgemm, /);
+  await canvas.click({ position: { x, y } });
+  assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), '2');
+  page.quiet();
+}
+
 async function hostileNames({ weft, open, folder }) {
   // A path of folders that reads as markup.
   const name = '</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1><!--&quot;"\'.weft';
@@ -454,7 +484,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, accelerators, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -6,6 +6,7 @@ export const kKinds = {
   receive: '#56B4E9',
   wait: '#CC79A7',
   collective: '#0072B2',
+  copy: '#F0E442',
   path: '#D55E00',
   other: '#999999',
 } as const;

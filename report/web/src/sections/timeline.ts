@@ -1,4 +1,4 @@
-// What every rank did when: a row a rank, messages as arrows, the critical path over it.
+// What every rank did when: a row a rank, with those of its accelerator below it, messages as arrows, the critical path over it.
 //
 // Rows are drawn as pixels, not as shapes: a frame costs a look at every span in view and one pixel a column and rank, so
 // that a million spans stay fluent. No frame allocates what grows with the spans.
@@ -16,6 +16,8 @@ import type { Choice, Section } from '../section';
 export interface TimelineData {
   ranks: number;
   tick_s: number;
+  lanes: Record<'rank' | 'lane', Packed>; // of accelerators: whose spans come after those of ranks
+  lane_names: string[];
   kinds: string[];
   groups: (keyof typeof kKinds)[];
   spans: Record<'first' | 'gap' | 'length' | 'kind' | 'ops' | 'peer' | 'amount', Packed>;
@@ -31,6 +33,7 @@ export interface TimelineData {
 const kLeft = 52; // of the names of ranks
 const kTop = 22; // of the axis
 const kMostArrows = 1500; // drawn at once: the longest
+const kLaneLabels = ['accel.', 'copies', 'link']; // of lane_names, where rows are named
 
 export const timeline: Section = {
   id: 'timeline',
@@ -38,11 +41,35 @@ export const timeline: Section = {
   draw(box: HTMLElement, run: Run, choice: Choice): boolean {
     const data = run.timeline;
     if (!data) return false;
-    void Promise.all([unpackAll(data.spans), unpackAll(data.messages), unpackAll(data.path)]).then(([spans, messages, path]) =>
-      new View(box, run, data, spans, messages, path, choice));
+    void Promise.all([unpackAll(data.spans), unpackAll(data.lanes), unpackAll(data.messages), unpackAll(data.path)]).then(
+      ([spans, lanes, messages, path]) => new View(box, run, data, new Rows(data.ranks, lanes), spans, messages, path, choice));
     return true;
   },
 };
+
+// Rows in the order of the data, all ranks and then lanes of accelerators, and in that of the picture: its lanes below each rank.
+class Rows {
+  readonly count: number;
+  readonly rank: Uint32Array; // by row
+  readonly order: Uint32Array; // rows from above
+  readonly place: Uint32Array; // of a row, from above
+  constructor(private readonly ranks: number, private readonly lanes: Record<string, Column>) {
+    const of = lanes['rank']!;
+    this.count = ranks + of.length;
+    this.rank = Uint32Array.from({ length: this.count }, (_, row) => (row < ranks ? row : of[row - ranks]!));
+    this.order = new Uint32Array(this.count).map((_, row) => row).sort((a, b) => this.rank[a]! - this.rank[b]! || a - b);
+    this.place = new Uint32Array(this.count);
+    this.order.forEach((row, place) => (this.place[row] = place));
+  }
+  // Its lane; none of the rank itself.
+  lane(row: number): number | null {
+    return row < this.ranks ? null : this.lanes['lane']![row - this.ranks]!;
+  }
+  // Where the rows of the rank begin, and those of the one before it end.
+  edge(rank: number): number {
+    return rank < this.ranks ? this.place[rank]! : this.count;
+  }
+}
 
 class View {
   private from = 0; // of what is seen, in ticks
@@ -50,7 +77,7 @@ class View {
   private readonly whole: number;
   private readonly begin: Uint32Array; // of spans, in ticks
   private readonly end: Uint32Array;
-  private readonly first: Uint32Array; // span of a rank
+  private readonly first: Uint32Array; // span of a row
   private readonly kind: Uint8Array;
   private readonly colours: Uint32Array; // by kind, as pixels
   private readonly arrow: Record<'src' | 'dst' | 'sent' | 'arrived', Uint32Array>; // messages, the longest first
@@ -76,12 +103,12 @@ class View {
   lastFrame_ms = 0;
 
   constructor(
-    box: HTMLElement, private readonly run: Run, private readonly data: TimelineData, private readonly spans: Record<string, Column>,
-    private readonly messages: Record<string, Column>, private readonly path: Record<string, Column>, private readonly choice: Choice) {
+    box: HTMLElement, private readonly run: Run, private readonly data: TimelineData, private readonly lines: Rows,
+    private readonly spans: Record<string, Column>, private readonly messages: Record<string, Column>, private readonly path: Record<string, Column>, private readonly choice: Choice) {
     const n = spans['gap']!.length;
     this.begin = new Uint32Array(n);
     this.end = new Uint32Array(n);
-    for (let r = 0; r < data.ranks; ++r) {
+    for (let r = 0; r < lines.count; ++r) {
       let at = 0;
       for (let i = spans['first']![r]!; i < spans['first']![r + 1]!; ++i) {
         at += spans['gap']![i]!;
@@ -99,7 +126,7 @@ class View {
     const ordered = (column: Column) => longest.map((i) => column[i]!);
     this.arrow = { src: ordered(src), dst: ordered(dst), sent: ordered(sent), arrived: ordered(arrived) };
     this.colours = new Uint32Array(data.kinds.map((_, k) => pixel(kKinds[data.groups[k]!])));
-    this.c = canvas(kTop + Math.min(640, Math.max(96, data.ranks * 16)), 'timeline of ranks; arrow keys move, + and - zoom, 0 shows all', () => this.frame());
+    this.c = canvas(kTop + Math.min(640, Math.max(96, lines.count * 16)), 'timeline of ranks; arrow keys move, + and - zoom, 0 shows all', () => this.frame());
     this.build(box);
     this.listen();
     choice.onChange(() => this.c.redraw());
@@ -146,18 +173,19 @@ class View {
   private x(t: number): number {
     return kLeft + ((t - this.from) / (this.to - this.from)) * this.width;
   }
-  private y(rank: number): number {
-    return kTop + ((rank + 0.5) / this.data.ranks) * this.height;
+  private y(row: number): number {
+    return kTop + ((this.lines.place[row]! + 0.5) / this.lines.count) * this.height;
   }
   private time(x: number): number {
     return this.from + ((x - kLeft) / this.width) * (this.to - this.from);
   }
-  private rankAt(y: number): number {
-    return Math.min(this.data.ranks - 1, Math.max(0, Math.floor(((y - kTop) / this.height) * this.data.ranks)));
+  private rowAt(y: number): number {
+    const place = Math.floor(((y - kTop) / this.height) * this.lines.count);
+    return this.lines.order[Math.min(this.lines.count - 1, Math.max(0, place))]!;
   }
-  // First span of a rank that ends after t.
-  private after(rank: number, t: number): number {
-    let low = this.first[rank]!, high = this.first[rank + 1]!;
+  // First span of a row that ends after t.
+  private after(row: number, t: number): number {
+    let low = this.first[row]!, high = this.first[row + 1]!;
     while (low < high) {
       const mid = (low + high) >> 1;
       if (this.end[mid]! > t) high = mid;
@@ -191,10 +219,10 @@ class View {
   // A column shows the span that takes most of it, of equal ones the first; where none is, the background.
   private rows(): void {
     const { width, height, columns } = this;
-    const ranks = this.data.ranks;
+    const { count: rows, place } = this.lines;
     if (this.image.width !== columns) {
-      this.buffer = new OffscreenCanvas(columns, ranks);
-      this.image = new ImageData(columns, ranks);
+      this.buffer = new OffscreenCanvas(columns, rows);
+      this.image = new ImageData(columns, rows);
       this.pixels = new Uint32Array(this.image.data.buffer);
       this.edges = new Float64Array(columns + 1);
     }
@@ -204,8 +232,8 @@ class View {
     for (let c = 0; c < columns; ++c) edges[c] = from + c * each;
     edges[columns] = to;
     pixels.fill(0);
-    for (let r = 0; r < ranks; ++r) {
-      const row = r * columns, last = first[r + 1]!;
+    for (let r = 0; r < rows; ++r) {
+      const row = place[r]! * columns, last = first[r + 1]!;
       let column = 0, until = edges[1]!; // the column that is being filled, and its end
       let most = 0; // of it, by the span that has most of it so far
       for (let i = this.after(r, from); i < last; ++i) {
@@ -252,10 +280,10 @@ class View {
     const g = this.c.context;
     g.imageSmoothingEnabled = false;
     g.drawImage(this.buffer, kLeft, kTop, width, height);
-    const tall = height / ranks;
+    const tall = height / rows;
     if (tall < 6) return;
     g.fillStyle = this.colour('--back'); // rows apart
-    for (let r = 0; r <= ranks; ++r) g.fillRect(kLeft, kTop + r * tall - 0.5, width, 1);
+    for (let r = 0; r <= rows; ++r) g.fillRect(kLeft, kTop + r * tall - 0.5, width, 1);
   }
 
   private axis(): void {
@@ -277,16 +305,20 @@ class View {
     }
     g.textAlign = 'right';
     g.textBaseline = 'middle';
-    const every = Math.max(1, Math.ceil((this.data.ranks * 12) / this.height));
-    for (let r = 0; r < this.data.ranks; r += every) {
-      g.fillStyle = this.choice.chosen.rank === r ? this.colour('--mark') : this.colour('--quiet');
-      g.fillText(String(r), kLeft - (this.run.result.jobs ? 10 : 6), this.y(r));
+    const every = Math.max(1, Math.ceil((this.lines.count * 12) / this.height));
+    let named = -every;
+    for (const [place, row] of this.lines.order.entries()) {
+      const lane = this.lines.lane(row);
+      if (place - named < every || (lane !== null && every > 1)) continue;
+      named = place;
+      g.fillStyle = this.choice.chosen.rank === this.lines.rank[row] ? this.colour('--mark') : this.colour('--quiet');
+      g.fillText(lane === null ? String(row) : kLaneLabels[lane]!, kLeft - (this.run.result.jobs ? 10 : 6), this.y(row));
     }
-    const tall = this.height / this.data.ranks;
+    const tall = this.height / this.lines.count;
     for (const [i, j] of (this.run.result.jobs ?? []).entries()) {
-      const top = kTop + j.first_rank * tall;
+      const top = kTop + this.lines.edge(j.first_rank) * tall, bottom = kTop + this.lines.edge(j.first_rank + j.ranks) * tall;
       g.fillStyle = jobColour(i);
-      g.fillRect(kLeft - 7, top, 5, j.ranks * tall - 1);
+      g.fillRect(kLeft - 7, top, 5, bottom - top - 1);
       if (i === 0) continue;
       g.fillStyle = this.colour('--text');
       g.fillRect(kLeft - 7, top - 0.5, this.width + 7, 1); // jobs apart
@@ -349,7 +381,7 @@ class View {
     g.rect(kLeft, kTop, this.width, this.height);
     g.clip();
     // Stretches of ranks thick, messages thin; messages that lie within one column are one line over all their rows.
-    const thick = Math.max(1.5, Math.min(5, this.height / this.data.ranks / 3));
+    const thick = Math.max(1.5, Math.min(5, this.height / this.lines.count / 3));
     const columns = Math.ceil(this.width) + 1;
     if (this.pathTop.length !== columns) {
       this.pathTop = new Float32Array(columns);
@@ -382,29 +414,30 @@ class View {
 
   private marks(): void {
     const g = this.c.context;
-    const each = this.height / this.data.ranks;
+    const each = this.height / this.lines.count;
     const { rank: chosen, job } = this.choice.chosen;
     if (job !== null) { // the others fade
       const mine = this.run.result.jobs![job]!;
       g.fillStyle = this.colour('--back');
       g.globalAlpha = 0.7;
-      g.fillRect(kLeft, kTop, this.width, mine.first_rank * each);
-      const below = (mine.first_rank + mine.ranks) * each;
+      g.fillRect(kLeft, kTop, this.width, this.lines.edge(mine.first_rank) * each);
+      const below = this.lines.edge(mine.first_rank + mine.ranks) * each;
       g.fillRect(kLeft, kTop + below, this.width, this.height - below);
       g.globalAlpha = 1;
     }
     if (chosen !== null && chosen < this.data.ranks) {
       g.strokeStyle = this.colour('--mark');
       g.lineWidth = 2;
-      g.strokeRect(kLeft + 1, this.y(chosen) - each / 2, this.width - 2, each);
+      const top = this.lines.edge(chosen), rows = this.lines.edge(chosen + 1) - top;
+      g.strokeRect(kLeft + 1, kTop + top * each, this.width - 2, rows * each);
     }
     if (this.over === null) return;
-    const x = Math.max(kLeft, this.x(this.begin[this.over]!)), rank = this.rankOf(this.over);
+    const x = Math.max(kLeft, this.x(this.begin[this.over]!)), row = this.rowOf(this.over);
     g.strokeStyle = this.colour('--text');
     g.lineWidth = 1.5;
-    g.strokeRect(x, this.y(rank) - each / 2, Math.max(2, this.x(this.end[this.over]!) - x), each);
+    g.strokeRect(x, this.y(row) - each / 2, Math.max(2, this.x(this.end[this.over]!) - x), each);
   }
-  private rankOf(span: number): number {
+  private rowOf(span: number): number {
     let r = 0;
     while (this.first[r + 1]! <= span) ++r;
     return r;
@@ -430,7 +463,7 @@ class View {
       this.look(dragged.from - by, dragged.from - by + (this.to - this.from));
     });
     c.addEventListener('pointerup', (e) => {
-      if (dragged && !dragged.moved && e.offsetY > kTop) this.choice.rank(this.rankAt(e.offsetY));
+      if (dragged && !dragged.moved && e.offsetY > kTop) this.choice.rank(this.lines.rank[this.rowAt(e.offsetY)]!);
       dragged = null;
     });
     c.addEventListener('pointerleave', () => {
@@ -454,22 +487,23 @@ class View {
   private point(x: number, y: number): void {
     this.over = null;
     if (x > kLeft && y > kTop) {
-      const t = this.time(x), rank = this.rankAt(y);
-      const i = this.after(rank, t);
-      if (i < this.first[rank + 1]! && this.begin[i]! <= t) {
+      const t = this.time(x), row = this.rowAt(y);
+      const i = this.after(row, t);
+      if (i < this.first[row + 1]! && this.begin[i]! <= t) {
         this.over = i;
-        this.about.textContent = this.tell(rank, i);
+        this.about.textContent = this.tell(row, i);
       }
     }
     this.c.redraw();
   }
-  private tell(rank: number, i: number): string {
+  private tell(row: number, i: number): string {
+    const rank = this.lines.rank[row]!, lane = this.lines.lane(row);
     const kind = this.kind[i]!, ops = this.spans['ops']![i]!, peer = this.spans['peer']![i]!;
     const tick = this.data.tick_s;
     const amount = this.spans['amount']![i]!;
     const job = this.job[rank] ?? null;
     const whose = job === null ? '' : ` (job ${job + 1}, its rank ${rank - this.run.result.jobs![job]!.first_rank})`;
-    return `rank ${rank}${whose}: ${ops > 1 ? `${count(ops)} operations, longest ` : ''}${this.data.kinds[kind]!}` +
+    return `rank ${rank}${whose}${lane === null ? '' : `, ${this.data.lane_names[lane]!}`}: ${ops > 1 ? `${count(ops)} operations, longest ` : ''}${this.data.kinds[kind]!}` +
       `${peer >= 0 && this.data.groups[kind] !== 'compute' ? ` with ${peer}` : ''}${amount > 0 ? `, ${showBytes(amount)}` : ''}, ` +
       `${seconds((this.end[i]! - this.begin[i]!) * tick)} from ${seconds(this.begin[i]! * tick)}`;
   }
