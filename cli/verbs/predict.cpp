@@ -290,7 +290,8 @@ Action setup(CLI::App& app) {
       return {};
     };
     if (o->closed_form)
-      WEFT_TRY(refuse({"--sample", "--window", "--warm-up", "--pieces", "--exchanges", "--noise", "--pivots"},
+      WEFT_TRY(refuse({"--sample", "--window", "--warm-up", "--pieces", "--exchanges", "--noise", "--pivots",
+                       "--accuracy"},
                       "with --closed-form, where nothing is replayed"));
     if (hpl->count("--sample") == 0)
       WEFT_TRY(refuse({"--window", "--warm-up"}, "without --sample, which has windows"));
