@@ -19,16 +19,31 @@ std::optional<std::size_t> match_place(const Op& op, std::size_t size) {
   }
 }
 
+Envelope asked_or_got(const Op& op, std::span<const std::int64_t> list) {
+  Envelope e{op.peer, op.tag};
+  const auto at = match_place(op, list.size());
+  if (!at || list[*at] < 0) return e;
+  if (e.source == kAnySource) e.source = static_cast<std::int32_t>(list[*at]);
+  if (e.tag == kAnyTag) e.tag = static_cast<std::int32_t>(list[*at + 1]);
+  return e;
+}
+
+bool contradicts_itself(const Op& op, std::span<const std::int64_t> list) {
+  const auto at = match_place(op, list.size());
+  if (!at || list[*at] < 0) return false;
+  const Envelope e = asked_or_got(op, list);
+  return e.source != list[*at] || e.tag != list[*at + 1];
+}
+
 Result<bool> RecordedMatches::next_block(RankId rank, OpBlock& out) {
   WEFT_ASSIGN(const bool more, trace_.next_block(rank, out));
   if (!more) return false;
   for (Op& op : out.ops) {
     if (op.extra == kNoList || (op.peer != kAnySource && op.tag != kAnyTag)) continue;
-    const auto list = out.list(op);
-    const auto at = match_place(op, list.size());
-    if (!at || list[*at] < 0) continue;
-    if (op.peer == kAnySource) op.peer = static_cast<std::int32_t>(list[*at]);
-    if (op.tag == kAnyTag) op.tag = static_cast<std::int32_t>(list[*at + 1]);
+    const Envelope e = asked_or_got(op, out.list(op));
+    if (e.source == op.peer && e.tag == op.tag) continue;
+    op.peer = e.source;
+    op.tag = e.tag;
     ++changed_;
   }
   return true;

@@ -4,7 +4,9 @@
 // Memory: nothing of its own. O(1) an operation.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "traces/trace.hpp"
 
@@ -12,6 +14,14 @@ namespace weft::traces {
 
 // Where source, tag and bytes of what `op` took begin in its list of `size` values; none: the list does not say.
 [[nodiscard]] std::optional<std::size_t> match_place(const Op& op, std::size_t size);
+
+// What a receive or probe asks for, and, where its list says what it got, that in the place of wildcards.
+struct Envelope {
+  std::int32_t source = kAnySource, tag = kAnyTag;
+};
+[[nodiscard]] Envelope asked_or_got(const Op& op, std::span<const std::int64_t> list);
+// Its list says that it got what it did not ask for: one of the two is wrong.
+[[nodiscard]] bool contradicts_itself(const Op& op, std::span<const std::int64_t> list);
 
 class RecordedMatches final : public TraceReader {
  public:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "traces/op_rules.hpp"
+#include "traces/recorded_matches.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces::doctor {
@@ -49,9 +50,9 @@ bool Doctor::receive(std::uint32_t r, Rank& me, const Op& op, std::span<const st
     Posted p{op.tag, op.amount, me.index(), kCurrent, me.next_order++};
     if (!any) {
       matching_.post(op.comm, static_cast<std::uint32_t>(op.peer), r, p);
-    } else if (!list.empty()) {
-      p.tag = static_cast<std::int32_t>(list[1]);
-      matching_.post(op.comm, static_cast<std::uint32_t>(list[0]), r, p);
+    } else if (const Envelope got = asked_or_got(op, list); got.source >= 0) {
+      p.tag = got.tag;
+      matching_.post(op.comm, static_cast<std::uint32_t>(got.source), r, p);
     } else {
       post_wildcard(r, {p, op.comm});
     }
@@ -59,10 +60,11 @@ bool Doctor::receive(std::uint32_t r, Rank& me, const Op& op, std::span<const st
   return me.current_done;
 }
 
-bool Doctor::probe(std::uint32_t r, Rank& me, const Op& op, std::int64_t source, std::int64_t tag) {
-  if (source == kProcNull) return true;
+bool Doctor::probe(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
+  const Envelope e = asked_or_got(op, list);
+  if (e.source == kProcNull) return true;
   me.issued = true;
-  return matching_.sees(op.comm, source, r, tag);
+  return matching_.sees(op.comm, e.source, r, e.tag);
 }
 
 void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot, std::uint64_t index,
@@ -85,9 +87,9 @@ void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot,
   }
   if (op.peer == kAnySource) {
     // Recorded with the receive, or with the completion that follows.
-    if (!list.empty()) {
-      q.source = static_cast<std::int32_t>(list[0]);
-      q.tag = static_cast<std::int32_t>(list[1]);
+    if (const Envelope got = asked_or_got(op, list); got.source >= 0) {
+      q.source = got.source;
+      q.tag = got.tag;
     } else if (const auto ahead = match_ahead(me, slot)) {
       std::tie(q.source, q.tag) = *ahead;
     }
@@ -227,6 +229,8 @@ bool Doctor::collective(std::uint32_t r, Rank& me, const Op& op, std::span<const
 
 bool Doctor::step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
   const OpKind k = op.kind;
+  if (!me.issued && contradicts_itself(op, list))
+    error(r, me.index(), op, "what it got in the recording is not what it asks for");
   if (op.comm.index() != 0 && !me.issued && k >= OpKind::send && k <= OpKind::comm_free &&
       (is_send(k) || k == OpKind::recv || makes_request(k)) &&
       !member(r, op, static_cast<std::int32_t>(r), "rank", me.index()))
@@ -251,12 +255,8 @@ bool Doctor::step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::
     return true;
   }
   if (is_completion(k)) return complete(r, me, op, list);
-  if (k == OpKind::iprobe || k == OpKind::improbe)
-    return (op.flags & kHit) == 0 || probe(r, me, op, list[2], list[3]);
-  if (k == OpKind::probe || k == OpKind::mprobe) {
-    const bool known = !list.empty();
-    return probe(r, me, op, known ? list[0] : op.peer, known ? list[1] : op.tag);
-  }
+  if (k == OpKind::iprobe || k == OpKind::improbe) return (op.flags & kHit) == 0 || probe(r, me, op, list);
+  if (k == OpKind::probe || k == OpKind::mprobe) return probe(r, me, op, list);
   if (k == OpKind::start || k == OpKind::startall || k == OpKind::request_free || k == OpKind::cancel) {
     request_op(r, me, op, list);
   } else if (k == OpKind::region_begin) {

@@ -166,7 +166,7 @@ class Doctor {
   bool step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
   bool send(std::uint32_t r, Rank& me, const Op& op);
   bool receive(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
-  bool probe(std::uint32_t r, Rank& me, const Op& op, std::int64_t source, std::int64_t tag);
+  bool probe(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
   bool complete(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
   bool collective(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
   void post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);

@@ -7,6 +7,7 @@
 
 #include "traces/check/doctor.hpp"
 #include "traces/op_rules.hpp"
+#include "traces/recorded_matches.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces::doctor {
@@ -68,18 +69,10 @@ std::optional<std::uint32_t> Doctor::waits_for(std::uint32_t r, std::string& wha
     what =
         fmt::format("{} to {} with {} ({} bytes)", prefix, peer_text(on.peer), tag_text(on.tag), on.amount);
   } else {
-    std::int64_t source = on.peer;
-    std::int64_t tag = on.tag;
-    if (on.kind == OpKind::iprobe || on.kind == OpKind::improbe) {
-      source = list[2];
-      tag = list[3];
-    } else if (!is_completion(op->kind) && !list.empty()) {
-      source = list[0];
-      tag = list[1];
-    }
-    what = fmt::format("{} from {} with {}", prefix, peer_text(source), tag_text(tag));
-    if (source < 0) return any_of(on.comm);
-    on.peer = static_cast<std::int32_t>(source);
+    const Envelope e = is_completion(op->kind) ? Envelope{on.peer, on.tag} : asked_or_got(on, list);
+    what = fmt::format("{} from {} with {}", prefix, peer_text(e.source), tag_text(e.tag));
+    if (e.source < 0) return any_of(on.comm);
+    on.peer = e.source;
   }
   if (stuck(on.peer)) return static_cast<std::uint32_t>(on.peer);
   return std::nullopt;
