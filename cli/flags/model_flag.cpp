@@ -8,6 +8,18 @@
 #include "core/quantity_text.hpp"
 
 namespace weft::cli {
+namespace {
+
+Result<double> parse_accuracy(const std::string& accuracy) {
+  constexpr double kMost = 0.1;
+  if (accuracy.empty()) return 0.0;
+  const auto ratio = parse_ratio(accuracy, "--accuracy");
+  if (!ratio || *ratio < 0 || *ratio > kMost)
+    return usage_error("--accuracy out of range", accuracy, "a ratio from 0 (exact) to 0.1, like 1e-4");
+  return *ratio;
+}
+
+}  // namespace
 
 void add_model(CLI::App& app, std::string& model) {
   app.add_option("--model", model, "how flows share links [" + congestion::default_model_rule() + "]")
@@ -21,24 +33,16 @@ void add_accuracy(CLI::App& app, std::string& accuracy) {
       ->type_name("RATIO");
 }
 
-Result<double> parse_accuracy(const std::string& accuracy) {
-  constexpr double kMost = 0.1;
-  if (accuracy.empty()) return 0.0;
-  const auto ratio = parse_ratio(accuracy, "--accuracy");
-  if (!ratio || *ratio < 0 || *ratio > kMost)
-    return usage_error("--accuracy out of range", accuracy, "a ratio from 0 (exact) to 0.1, like 1e-4");
-  return *ratio;
-}
-
-Result<void> check_sharing(std::string_view model, double accuracy, bool weights) {
+Result<double> read_accuracy(const std::string& accuracy, std::string_view model, bool rtt_weights) {
+  WEFT_ASSIGN(const double ratio, parse_accuracy(accuracy));
   const congestion::ModelRow* row = congestion::find_model(model);
-  if (row == nullptr || !row->is(congestion::kNoContention)) return {};
+  if (row == nullptr || !row->is(congestion::kNoContention)) return ratio;
   for (const auto& [flag, given] :
-       {std::pair("--weights rtt", weights), std::pair("--accuracy", accuracy > 0)})
+       {std::pair("--weights rtt", rtt_weights), std::pair("--accuracy", ratio > 0)})
     if (given)
       return usage_error(fmt::format("{} with --model {}, where flows share nothing", flag, model), {},
                          "--help says what goes together");
-  return {};
+  return ratio;
 }
 
 std::string accuracy_note(double accuracy) {

@@ -15,10 +15,9 @@ void add_model(CLI::App& app, std::string& model);
 
 // --accuracy: how much of a change of rates need not be passed on; empty = 0: exact.
 void add_accuracy(CLI::App& app, std::string& accuracy);
-// Errors: kUsage.
-[[nodiscard]] Result<double> parse_accuracy(const std::string& accuracy);
-// Errors: kUsage, where nothing that a weight or an accuracy changes is in `model` (empty: the platform's own).
-[[nodiscard]] Result<void> check_sharing(std::string_view model, double accuracy, bool weights);
+// The ratio. Errors: kUsage, also where nothing that it or `rtt_weights` changes is in `model` (empty: the platform's own).
+[[nodiscard]] Result<double> read_accuracy(const std::string& accuracy, std::string_view model,
+                                           bool rtt_weights = false);
 // For people: what the result may be off by; empty where it is exact.
 [[nodiscard]] std::string accuracy_note(double accuracy);
 

@@ -40,9 +40,8 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
   replay::ReplayOptions o;
   o.seed = seed;
   o.model = model;
-  WEFT_ASSIGN(o.accuracy, parse_accuracy(accuracy));
   o.rtt_weights = weights == "rtt";
-  WEFT_TRY(check_sharing(model, o.accuracy, o.rtt_weights));
+  WEFT_ASSIGN(o.accuracy, read_accuracy(accuracy, model, o.rtt_weights));
   o.noise = noise;
   o.recorded_matches = recorded_matches;
   if (raw == "eager") o.raw = replay::RawMode::kEager;

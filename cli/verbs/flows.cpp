@@ -59,8 +59,7 @@ struct Done {
 };
 
 Result<FlowRun> build(const Options& o, Done& done) {
-  WEFT_ASSIGN(done.accuracy, parse_accuracy(o.accuracy));
-  WEFT_TRY(check_sharing(o.model, done.accuracy, o.weights == "rtt"));
+  WEFT_ASSIGN(done.accuracy, read_accuracy(o.accuracy, o.model, o.weights == "rtt"));
   WEFT_ASSIGN(done.header, of_flag(parse_bytes(o.header, "--header")));
   WEFT_ASSIGN(done.platform, topology::load_platform(o.platform, o.flags.changes(o.common.seed)));
   const topology::Fabric& fabric = done.platform.fabric;

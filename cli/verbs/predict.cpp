@@ -129,8 +129,7 @@ Result<void> run(Options& o) {
   WEFT_ASSIGN(const std::vector<PredictionTask> tasks, tasks_of(o));
   predict::PredictOptions options = o.predict;
   options.seed = o.common.seed;
-  WEFT_ASSIGN(options.accuracy, parse_accuracy(o.accuracy));
-  WEFT_TRY(check_sharing(options.model, options.accuracy, false));
+  WEFT_ASSIGN(options.accuracy, read_accuracy(o.accuracy, options.model));
   WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
   options.on_fewer_threads = tell_fewer_threads;
   if (o.closed_form && o.report.wanted())

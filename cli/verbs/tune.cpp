@@ -69,8 +69,7 @@ Result<void> run(Options& o) {
   predict::PredictOptions options;
   options.map = o.map;
   options.model = o.model;
-  WEFT_ASSIGN(options.accuracy, parse_accuracy(o.accuracy));
-  WEFT_TRY(check_sharing(o.model, options.accuracy, false));
+  WEFT_ASSIGN(options.accuracy, read_accuracy(o.accuracy, o.model));
   options.seed = o.common.seed;
   WEFT_TRY(set_pivots(o.hpl, o.common.seed, options.pivots));
   options.threads = o.common.threads;
