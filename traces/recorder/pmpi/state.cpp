@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "traces/recorder/pmpi/on_stack.hpp"
 #include "traces/recorder/pmpi/right_library.hpp"
 
 namespace weft::recorder {
@@ -18,8 +19,10 @@ namespace {
 
 thread_local ThreadClock thread_clock;
 thread_local std::uint32_t depth = 0;
-thread_local const Call* outermost_call = nullptr;  // while depth > 0
-thread_local bool counted_inside = false;           // the call in progress is counted in Recorder::inside
+thread_local const Call* outermost_call = nullptr;   // while depth > 0
+thread_local const void* outermost_stack = nullptr;  // of its caller, where that ends
+thread_local const void* outermost_end = nullptr;    // the same of the function that made it
+thread_local bool counted_inside = false;            // the call in progress is counted in Recorder::inside
 thread_local std::uint32_t thread_number = kNoThread;
 thread_local std::uint32_t unseen_count = 0;  // count_unseen of the call in progress, all of one kind
 thread_local NotRecorded unseen_what{};
@@ -87,8 +90,26 @@ std::size_t bucket_of(MPI_Comm handle, std::size_t buckets) {
 void* mpi_symbol(const char* name) { return find_symbol(RTLD_NEXT, name); }
 void* mpi_data(const char* name) { return find_symbol(RTLD_DEFAULT, name); }
 
-Call::Call() {
-  if (depth > 0 && outermost_call->left_before(*this)) {
+namespace {
+
+// A call from `from`, whose stack ends at `stack`, is not inside the outermost one, which was left. What is inside of it is called
+// by what it called, so the stack tells, unless the program has called deeper functions since. Then the stack has to be followed, once for
+// each place that calls.
+bool outermost_was_left(const void* stack, const void* from) {
+  if (stack > outermost_end) return true;
+  constexpr std::size_t kPlaces = 64;
+  static thread_local const void* inside[kPlaces] = {};  // places that called from inside a wrapped call
+  const void*& known = inside[CommKey::scramble(reinterpret_cast<std::uintptr_t>(from)) % kPlaces];
+  if (known == from) return false;
+  if (!inside_wrapped_call(outermost_stack)) return true;
+  if (!is_recorders(from)) known = from;
+  return false;
+}
+
+}  // namespace
+
+[[gnu::noinline]] Call::Call(const void* stack, const void* from) {
+  if (depth > 0 && outermost_was_left(stack, from)) {
     depth = 0;
     unseen_count = 0;
     if (counted_inside) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
@@ -99,7 +120,8 @@ Call::Call() {
   outermost_ = depth++ == 0;
   if (!outermost_) return;
   outermost_call = this;
-  frame_ = frame();
+  outermost_stack = stack;
+  outermost_end = __builtin_dwarf_cfa();
   if (!recorder.on()) return;
   active_ = true;
   gap_ = recorder.enter(thread_clock.enter(recorder.cpu_clock()), thread_number);

@@ -244,7 +244,9 @@ extern Recorder recorder;
 // of the thread notices it.
 class Call {
  public:
-  Call();
+  // To be made by the function that the program calls, or by one that is always inlined there. `stack`: where the stack of the
+  // caller ends; `from`: where it goes on when the call is over.
+  explicit Call(const void* stack = __builtin_dwarf_cfa(), const void* from = __builtin_return_address(0));
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -253,13 +255,6 @@ class Call {
   [[nodiscard]] std::int64_t gap() const { return gap_; }
 
  private:
-  [[nodiscard]] std::uint64_t frame() const {
-    return reinterpret_cast<std::uintptr_t>(this) ^ 0x9e3779b97f4a7c15ULL;
-  }
-  // Of the outermost call of this thread: `inner` cannot be inside it, for its frame is not below or is written over.
-  [[nodiscard]] bool left_before(const Call& inner) const { return &inner >= this || frame_ != frame(); }
-
-  std::uint64_t frame_ = 0;  // of the outermost call: frame()
   bool active_ = false;
   bool outermost_ = false;
   std::int64_t gap_ = 0;

@@ -81,7 +81,8 @@ SpoolRecord* begin(MPI_Comm comm, int root, std::int64_t gap, std::uint32_t slot
 }
 
 template <class Describe, class Real>
-int blocking(OpKind kind, MPI_Comm comm, int root, Describe describe, Real real) {
+[[gnu::always_inline]] inline int blocking(OpKind kind, MPI_Comm comm, int root, Describe describe,
+                                           Real real) {
   const Call call;
   SpoolRecord* r = nullptr;
   if (call) {
@@ -100,7 +101,8 @@ int blocking(OpKind kind, MPI_Comm comm, int root, Describe describe, Real real)
 }
 
 template <class Describe, class Real>
-int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Describe describe, Real real) {
+[[gnu::always_inline]] inline int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request,
+                                              Describe describe, Real real) {
   const Call call;
   std::uint32_t slot = kNoSlot;
   SpoolRecord* r = nullptr;
@@ -129,7 +131,8 @@ int nonblocking(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Desc
 
 // MPI_Bcast_init and the like: nothing is written until a start (Recorder::start_collective).
 template <class Describe, class Real>
-int persistent(OpKind kind, MPI_Comm comm, int root, MPI_Request* request, Describe describe, Real real) {
+[[gnu::always_inline]] inline int persistent(OpKind kind, MPI_Comm comm, int root, MPI_Request* request,
+                                             Describe describe, Real real) {
   const Call call;
   std::uint32_t slot = kNoSlot;
   if (call) {

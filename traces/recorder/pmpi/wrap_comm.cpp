@@ -31,7 +31,8 @@ void returned_for_nothing(SpoolRecord* r) {
 // A creation call that is collective over `parent`. `hide`: the request of MPI_Comm_idup, which no trace
 // shows.
 template <class Real>
-int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request* hide = nullptr) {
+[[gnu::always_inline]] inline int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real,
+                                         MPI_Request* hide = nullptr) {
   const Call call;
   CommKey key;
   const Comm* from = nullptr;
@@ -71,7 +72,8 @@ int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real, MPI_Request*
 
 // A creation call that only the new members make: (salt, members, how often before) names the communicator.
 template <class Real>
-int create_among_members(std::uint64_t salt, int tag, MPI_Comm parent, MPI_Comm* made, Real real) {
+[[gnu::always_inline]] inline int create_among_members(std::uint64_t salt, int tag, MPI_Comm parent,
+                                                       MPI_Comm* made, Real real) {
   const Call call;
   if (!call) return real();
   recorder.lock();
@@ -99,7 +101,7 @@ int create_among_members(std::uint64_t salt, int tag, MPI_Comm parent, MPI_Comm*
 
 // Frees by `real`. The handle is taken out of the tables before: another thread may get the same for a new communicator.
 template <class Real>
-int free_comm(MPI_Comm handle, Real real) {
+[[gnu::always_inline]] inline int free_comm(MPI_Comm handle, Real real) {
   const Call call;
   Comm* c = nullptr;
   SpoolRecord* r = nullptr;

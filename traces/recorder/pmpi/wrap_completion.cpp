@@ -160,7 +160,8 @@ int same_error(int rc, const MPI_Status* used, const MPI_Status* given, int coun
 
 // Wait, Waitall, Waitany, Waitsome: `real` makes the call, `done(completion)` tells what completed.
 template <class Real, class Done>
-int wait_for(OpKind kind, int count, const MPI_Request* requests, Real real, Done done) {
+[[gnu::always_inline]] inline int wait_for(OpKind kind, int count, const MPI_Request* requests, Real real,
+                                           Done done) {
   const Call call;
   if (!call) return real(nullptr);
   recorder.lock();
@@ -181,7 +182,7 @@ int wait_for(OpKind kind, int count, const MPI_Request* requests, Real real, Don
 }
 
 template <class Real>
-int receive_taken(MPI_Message message, const MPI_Status& status, Real real) {
+[[gnu::always_inline]] inline int receive_taken(MPI_Message message, const MPI_Status& status, Real real) {
   const Call call;
   if (!call) return real();
   recorder.lock();
@@ -207,7 +208,8 @@ int receive_taken(MPI_Message message, const MPI_Status& status, Real real) {
 
 // Test, Testall, Testany, Testsome: `real` makes the call and says whether anything completed.
 template <class Real, class Done>
-int test_for(OpKind kind, int count, const MPI_Request* requests, Real real, Done done) {
+[[gnu::always_inline]] inline int test_for(OpKind kind, int count, const MPI_Request* requests, Real real,
+                                           Done done) {
   const Call call;
   bool yes = false;
   if (!call) return real(nullptr, yes);
@@ -454,7 +456,7 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
 
 // Cancel and Request_free: one request, recorded at entry because the handle is gone afterwards.
 template <class Real>
-static int one_request(OpKind kind, const MPI_Request* request, Real real) {
+[[gnu::always_inline]] inline int one_request(OpKind kind, const MPI_Request* request, Real real) {
   const Call call;
   if (!call) return real();
   SpoolRecord* r = nullptr;

@@ -14,7 +14,7 @@ void started(int level) {
 }
 
 template <class Real>
-int counted(NotRecorded what, Real real) {
+[[gnu::always_inline]] inline int counted(NotRecorded what, Real real) {
   const Call call;
   if (what == NotRecorded::Session_init && call.outermost() && !recorder.on()) tell_session();
   if (call) {
@@ -27,7 +27,7 @@ int counted(NotRecorded what, Real real) {
 
 // No operation, but it may wait for others: time inside MPI, which would else be computation.
 template <class Real>
-int no_operation(Real real) {
+[[gnu::always_inline]] inline int no_operation(Real real) {
   const Call call;
   if (call) {
     const Lock lock;

@@ -32,8 +32,8 @@ void fill_match(SpoolRecord* r, const Comm& c, const MPI_Status& s) {
 }
 
 template <class Real>
-int blocking_send(OpKind kind, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-                  Real real) {
+[[gnu::always_inline]] inline int blocking_send(OpKind kind, std::int64_t count, MPI_Datatype type, int dest,
+                                                int tag, MPI_Comm comm, Real real) {
   const Call call;
   SpoolRecord* r = nullptr;
   if (call) {
