@@ -12,7 +12,7 @@ struct LinkUse {
   Duration busy{0};         // time with at least one flow
   std::uint32_t peak_flows = 0;
   // What flows lost while this link held them: over all links, the contention of all messages.
-  Duration waited{0};
+  TimeSum waited;
 };
 
 }  // namespace weft::network

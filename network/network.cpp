@@ -264,7 +264,7 @@ std::vector<LinkUse> Network::link_use(Instant end) const {
   use.reserve(links_.size());
   for (const Link& k : links_)
     use.push_back({k.bytes, (k.busy + (k.flows > 0 ? end - k.since : kNoTime)).rounded(), k.peak,
-                   Elapsed::of_seconds(std::max(0.0, k.waited)).rounded()});
+                   Elapsed::of_seconds(std::max(0.0, k.waited)).rounded_sum()});
   return use;
 }
 

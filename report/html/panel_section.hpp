@@ -45,7 +45,8 @@ class PanelCollector {
  private:
   struct Panel {
     std::array<Duration, kPanelPhases.size()> phase{};
-    Duration longest_factor{0}, arrived{0}, waited{0};  // the latter two summed over receivers
+    Duration longest_factor{0};
+    TimeSum arrived, waited;  // summed over receivers
     SimTime ready{}, end{};
     std::uint32_t ranks = 0, receivers = 0;
   };

@@ -106,6 +106,25 @@ TEST(Network, AFlowThatEndsUnheldTellsTheLinkThatHeldItLast) {
   }
 }
 
+// A sum over flows goes beyond the longest time that a replay may take, 9.2 million seconds.
+TEST(Network, WhatFlowsLostAtALinkIsNotCutOff) {
+  const std::vector<double> capacity{1};
+  Network net = max_min(capacity);
+  std::uint64_t sequence = 0;
+  const LinkId link(0);
+  for (std::uint32_t f = 0; f < 4; ++f)
+    net.start(std::span(&link, 1), 1, std::numeric_limits<double>::infinity(), 1, 2'000'000, f, Instant(),
+              sequence);
+  Instant now;
+  while (!net.idle() || net.dirty()) {
+    if (net.dirty()) net.settle(now, sequence);
+    now = net.next_completion().time;
+    net.finish_top(now);
+  }
+  EXPECT_EQ(now.since_start().seconds(), 8e6);
+  EXPECT_EQ(to_seconds(net.link_use(now)[0].waited), 4 * 6e6);
+}
+
 // The same among so many that rates are kept by groups of flows: 800 more wait for link 3 all the time.
 TEST(Network, AFlowThatEndsUnheldAmongManyTellsTheLinkThatHeldItLast) {
   constexpr std::uint32_t kShort = 599, kLong = 800;

@@ -58,7 +58,7 @@ void expect_same(const ReplayResult& a, const ReplayResult& b) {
     EXPECT_EQ(a.collectives[c].calls, b.collectives[c].calls);
   ASSERT_EQ(a.links.size(), b.links.size());
   constexpr Duration kRounding{1};
-  Duration waited_a{0}, waited_b{0};
+  TimeSum waited_a, waited_b;
   for (std::size_t l = 0; l < a.links.size(); ++l) {
     SCOPED_TRACE("link " + std::to_string(l));
     EXPECT_EQ(a.links[l].bytes, b.links[l].bytes);

@@ -234,7 +234,7 @@ TEST(Causes, ContentionIsWhatTheDataTookLongerThanAlone) {
     const Micros late{{"contention", 506}, {"recv_overhead", 4}};
     EXPECT_EQ(causes(r, 0), busy == 0 ? early : late);
     // All of it on the link into the host.
-    Duration waited{0};
+    TimeSum waited;
     for (const network::LinkUse& l : r.links) waited += l.waited;
     EXPECT_EQ(waited, Duration(2000 * kMicro));
     EXPECT_EQ(r.network.contention, waited);
