@@ -1,22 +1,18 @@
 // What pictures say of kinds of operations, in one place for the page and the viewers.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 
+#include "traces/accelerator.hpp"
 #include "traces/op.hpp"
 #include "traces/op_rules.hpp"
 
 namespace weft::report {
 
-// What viewers call the lanes of DeviceSeen, behind the name of the rank.
-inline constexpr std::array<const char*, 3> kLaneNames{"accelerator", "accelerator: copies",
-                                                       "accelerator: copies over links"};
-inline constexpr std::uint32_t kLanes = kLaneNames.size();
-
-// What pictures call a wait for a launched kernel (AcceleratorWaits of span_ops.hpp). It is computation.
-inline constexpr std::string_view kAcceleratorWait = "wait for accelerator";
+// Of DeviceSeen, and of AcceleratorWaits (span_ops.hpp).
+using traces::kAcceleratorWait;
+using traces::kLaneNames;
+using traces::kLanes;
 
 // Whose processor time is that of a send: replay books starts of persistent requests so, too (RankTimes::send).
 [[nodiscard]] constexpr bool counts_as_send(traces::OpKind k) {

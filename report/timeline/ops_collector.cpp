@@ -16,6 +16,11 @@ void OpsCollector::attach(replay::ReplayOptions& options, bool matches) {
     of(m.rank).matches.push_back(
         {m.op, m.request, static_cast<std::int32_t>(m.source.index()), m.tag, m.bytes});
   };
+  options.on_device = [this, before = std::move(options.on_device)](const replay::DeviceSeen& d) {
+    if (before) before(d);
+    of(d.rank).devices.push_back({d.begin.time_since_epoch().count(), d.end.time_since_epoch().count(),
+                                  d.kernel, static_cast<std::uint8_t>(d.lane)});
+  };
 }
 
 }  // namespace weft::report

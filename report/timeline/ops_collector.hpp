@@ -1,6 +1,6 @@
-// Every operation of a replay, for formats that show them all: when it was, in which order, and what receives took.
+// Every operation of a replay, for formats that show them all: when it was, in which order, what receives took, and what accelerators did.
 //
-// Memory: 16 bytes an operation, with matches 32 more for each receive.
+// Memory: 16 bytes an operation; with matches 32 more for each receive, 24 for each launch.
 #pragma once
 
 #include "replay/engine.hpp"
@@ -10,7 +10,7 @@ namespace weft::report {
 
 class OpsCollector {
  public:
-  // Adds to the callbacks of `options`; this must outlive the replay. `matches`: what receives took, too.
+  // Adds to the callbacks of `options`; this must outlive the replay. `matches`: what receives took and accelerators did, too.
   void attach(replay::ReplayOptions& options, bool matches);
   [[nodiscard]] const traces::ReplayedOps& ops() const { return ops_; }
 

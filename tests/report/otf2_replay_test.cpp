@@ -3,10 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
 #include "report/timeline/ops_collector.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/platform_text.hpp"
+#include "traces/kernel.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::report::otf2_replay_test {
@@ -34,8 +40,7 @@ std::vector<std::string> archived(const std::string& dir, std::uint32_t rank) {
   return out;
 }
 
-std::string exported(MemoryTrace& t, const std::string& dir) {
-  const topology::Platform p = topology::load_platform("crossbar:n=4,bw=1GB/s,lat=1us").value();
+std::string exported(MemoryTrace& t, const topology::Platform& p, const std::string& dir) {
   std::vector<HostId> hosts;
   for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r);
   replay::ReplayOptions o;
@@ -46,6 +51,10 @@ std::string exported(MemoryTrace& t, const std::string& dir) {
   if (const auto r = replay::replay(t, p, hosts, o); !r) return r.error().message();
   const auto written = (*archive)->write(t, ops.ops());
   return written ? "" : written.error().message();
+}
+
+std::string exported(MemoryTrace& t, const std::string& dir) {
+  return exported(t, topology::load_platform("crossbar:n=4,bw=1GB/s,lat=1us").value(), dir);
 }
 
 bool built_with_otf2() {
@@ -165,6 +174,63 @@ TEST(Otf2Replay, AnOperationOfNoTimeIsBeforeOneThatBeginsAtItsInstantAndLasts) {
   ASSERT_EQ(exported(t, dir.path("a")), "");
   EXPECT_THAT(archived(dir.path("a"), 1),
               ElementsAre("recv 0 tag 1 1000 B", "isend 0 tag 6 32 B", "recv 2 tag 5 8 B"));
+}
+
+// Events of a location by otf2-print: "ENTER 70 device_dgemm", times in us.
+std::vector<std::string> printed(const std::string& dir, std::uint32_t location) {
+  std::vector<std::string> out;
+  std::FILE* const f = ::popen(("otf2-print '" + dir + "/traces.otf2' 2>&1").c_str(), "r");
+  char line[4096];
+  while (f != nullptr && std::fgets(line, sizeof line, f) != nullptr) {
+    std::istringstream words(line);
+    std::string event;
+    std::uint64_t at = 0, ps = 0;
+    if (!(words >> event >> at >> ps) || at != location) continue;
+    const std::string text(line);
+    const std::size_t name = text.find('"');
+    out.push_back(fmt::format("{} {} {}", event, ps / 1'000'000,
+                              text.substr(name + 1, text.find('"', name + 1) - name - 1)));
+  }
+  EXPECT_TRUE(f != nullptr && ::pclose(f) == 0);
+  return out;
+}
+
+// Rank 1: kernels of 70 and 20 us, beside them a copy of 30, which it waits for first; rank 0 launches nothing.
+TEST(Otf2Replay, AcceleratorsAreLocationsOfTheirOwnBelowTheirRank) {
+  WEFT_NEEDS(built_with_otf2(), "built without OTF2");
+  WEFT_NEEDS(std::system("command -v otf2-print >/dev/null 2>&1") == 0, "NO otf2-print ON THIS MACHINE");
+  using traces::Kernel;
+  MemoryTrace t(2);
+  const auto launch = [&](Kernel kernel, std::int64_t us, std::uint32_t request) {
+    t.add(1, {.kind = OpKind::launch, .request = request}, {static_cast<std::int64_t>(kernel), us, 1, 1});
+  };
+  launch(Kernel::device_dgemm, 70, 1);
+  launch(Kernel::copy_to_host, 30, 2);
+  launch(Kernel::device_dgemm, 20, traces::kNoRequest);
+  t.wait(1, 2);
+  t.wait(1, 1);
+  t.compute(1, Duration(10 * kMs / 1000));
+  t.p2p(1, OpKind::send, 0, 7, 1000);
+  t.p2p(0, OpKind::recv, 1, 7, 1000);
+  const topology::Platform p = testing::platform_of_text(
+      "topology { family: \"crossbar\" set: \"n=2\" set: \"bw=1GB/s\" set: \"lat=0\" }\n"
+      "host { kernel { name: \"device_dgemm\" mnk: \"1us\" } kernel { name: \"copy_to_host\" mnk: \"1us\" } "
+      "}\n");
+  const support::TempDir dir;
+  ASSERT_EQ(exported(t, p, dir.path("a")), "");
+  EXPECT_THAT(
+      printed(dir.path("a"), 1),
+      ElementsAre("ENTER 0 launch device_dgemm", "LEAVE 0 launch device_dgemm", "ENTER 0 launch copy_to_host",
+                  "LEAVE 0 launch copy_to_host", "ENTER 0 launch device_dgemm", "LEAVE 0 launch device_dgemm",
+                  "ENTER 0 wait for accelerator", "LEAVE 30 wait for accelerator",
+                  "ENTER 30 wait for accelerator", "LEAVE 70 wait for accelerator", "ENTER 80 MPI_Send",
+                  ::testing::StartsWith("MPI_SEND 80 "), "LEAVE 80 MPI_Send"));
+  EXPECT_THAT(printed(dir.path("a"), 2), ElementsAre("ENTER 0 device_dgemm", "LEAVE 70 device_dgemm",
+                                                     "ENTER 70 device_dgemm", "LEAVE 90 device_dgemm"));
+  EXPECT_THAT(printed(dir.path("a"), 3), ElementsAre("ENTER 0 copy_to_host", "LEAVE 30 copy_to_host"));
+  // Read as a trace it is what the ranks did with MPI.
+  EXPECT_THAT(archived(dir.path("a"), 1), ElementsAre("send 0 tag 7 1000 B"));
+  EXPECT_THAT(archived(dir.path("a"), 0), ElementsAre("recv 1 tag 7 1000 B"));
 }
 
 }  // namespace

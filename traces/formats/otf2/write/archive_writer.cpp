@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 
+#include "traces/accelerator.hpp"
 #include "traces/formats/otf2/anchor_file.hpp"
 #include "traces/formats/otf2/archive.hpp"
 
@@ -99,14 +100,19 @@ std::string ArchiveWriter::reason() const {
   return fmt::format(": {}", OTF2_Error_GetDescription(static_cast<OTF2_ErrorCode>(failed_)));
 }
 
-void ArchiveWriter::begin_rank(std::uint32_t rank) {
+void ArchiveWriter::begin_rank(std::uint32_t rank) { begin(rank); }
+void ArchiveWriter::begin_lane(std::uint32_t rank, std::uint32_t lane) {
+  begin(events_.size());
+  lanes_.push_back({rank, lane});
+}
+void ArchiveWriter::begin(std::uint64_t location) {
   const Errors errors(failed_);
-  library_->events = OTF2_Archive_GetEvtWriter(library_->archive, rank);
+  library_->events = OTF2_Archive_GetEvtWriter(library_->archive, location);
   if (library_->events == nullptr) check(OTF2_ERROR_FILE_INTERACTION);
   last_time_ = std::max<std::int64_t>(last_time_, 0);
 }
 
-// Every event of the rank at `time`; none where its file could not be made.
+// Every event at `time`; none where its file could not be made.
 #define WEFT_WRITE(call, ...)                                                                  \
   do {                                                                                         \
     if (library_->events == nullptr) return;                                                   \
@@ -121,6 +127,11 @@ void ArchiveWriter::leave(std::int64_t time, std::uint32_t region) { WEFT_WRITE(
 void ArchiveWriter::enter_program(std::int64_t time, std::uint32_t region) {
   has_program_ = true;
   enter(time, region);
+}
+std::uint32_t ArchiveWriter::named(std::uint32_t region, const std::string& name) {
+  const auto at = std::ranges::find(named_, name) - named_.begin();
+  if (at == std::ssize(named_)) named_.push_back(name);
+  return region + 1 + static_cast<std::uint32_t>(at);
 }
 void ArchiveWriter::send(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag,
                          std::int64_t bytes) {
@@ -173,7 +184,7 @@ void ArchiveWriter::comm_create(std::int64_t time, std::uint32_t comm) {
 void ArchiveWriter::comm_destroy(std::int64_t time, std::uint32_t comm) { WEFT_WRITE(CommDestroy, comm); }
 #undef WEFT_WRITE
 
-void ArchiveWriter::end_rank() {
+void ArchiveWriter::end_events() {
   const Errors errors(failed_);
   std::uint64_t n = 0;
   if (library_->events != nullptr) {
@@ -210,9 +221,10 @@ void ArchiveWriter::define(const TraceReader& trace) {
     region(region_of(static_cast<std::int64_t>(r)), trace.regions()[r], OTF2_REGION_ROLE_CODE,
            OTF2_PARADIGM_USER);
 
-  if (has_program_)
-    region(region_of(static_cast<std::int64_t>(trace.regions().size())), "program", OTF2_REGION_ROLE_CODE,
-           OTF2_PARADIGM_USER);
+  const std::uint32_t program = region_of(static_cast<std::int64_t>(trace.regions().size()));
+  if (has_program_) region(program, "program", OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER);
+  for (std::uint32_t i = 0; i < named_.size(); ++i)
+    region(program + 1 + i, named_[i], OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER);
 
   const auto& header = trace.header();
   check(OTF2_GlobalDefWriter_WriteSystemTreeNode(g, 0, text("machine"), text("machine"),
@@ -228,6 +240,10 @@ void ArchiveWriter::define(const TraceReader& trace) {
     check(OTF2_GlobalDefWriter_WriteLocation(g, r, text("Master thread"), OTF2_LOCATION_TYPE_CPU_THREAD,
                                              events_[r], r));
   }
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    check(OTF2_GlobalDefWriter_WriteLocation(g, header.ranks + i, text(kLaneNames[lanes_[i].lane]),
+                                             OTF2_LOCATION_TYPE_ACCELERATOR_STREAM, events_[header.ranks + i],
+                                             lanes_[i].rank));
   std::vector<std::uint64_t> members(header.ranks);
   for (std::uint32_t r = 0; r < header.ranks; ++r) members[r] = r;
   check(OTF2_GlobalDefWriter_WriteGroup(g, 0, none, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI,
@@ -267,8 +283,8 @@ Result<void> ArchiveWriter::commit(const TraceReader& trace) {
   check(OTF2_Archive_CloseEvtFiles(a));
   // A location without a file of definitions is a complaint of otf2-print.
   check(OTF2_Archive_OpenDefFiles(a));
-  for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
-    OTF2_DefWriter* d = OTF2_Archive_GetDefWriter(a, r);
+  for (std::size_t location = 0; location < events_.size(); ++location) {
+    OTF2_DefWriter* d = OTF2_Archive_GetDefWriter(a, location);
     check(d == nullptr ? OTF2_ERROR_FILE_INTERACTION : OTF2_Archive_CloseDefWriter(a, d));
   }
   check(OTF2_Archive_CloseDefFiles(a));

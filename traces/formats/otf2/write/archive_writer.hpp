@@ -2,7 +2,7 @@
 //
 // Ranks are written one after the other; definitions come last, when all is known. The archive appears whole: it is
 // written beside its place and renamed by commit().
-// Memory: one chunk of events, the names, and 16 bytes a rank. Times are picoseconds.
+// Memory: one chunk of events, the names, and 16 bytes a location. Times are picoseconds.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +35,17 @@ class ArchiveWriter {
   ArchiveWriter(const ArchiveWriter&) = delete;
   ArchiveWriter& operator=(const ArchiveWriter&) = delete;
 
+  // Ranks come first, all of them, each once.
   void begin_rank(std::uint32_t rank);
-  // Events of the rank, times never falling. Failures (disk full) are remembered for commit().
+  // A lane of a rank's accelerator: a location of its own, of which regions are written only.
+  void begin_lane(std::uint32_t rank, std::uint32_t lane);
+  // Events of the rank or lane, times never falling. Failures (disk full) are remembered for commit().
   void enter(std::int64_t time, std::uint32_t region);
   void leave(std::int64_t time, std::uint32_t region);
   // Of the region "program", defined where it is entered; `region`: the one behind all others.
   void enter_program(std::int64_t time, std::uint32_t region);
+  // A region that is neither a call of MPI nor the program's; the same number for the same name. `region`: as enter_program() has it.
+  [[nodiscard]] std::uint32_t named(std::uint32_t region, const std::string& name);
   void send(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes);
   void isend(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes,
              std::uint64_t request);
@@ -61,7 +66,7 @@ class ArchiveWriter {
                             std::uint64_t sent, std::uint64_t received, std::uint64_t request);
   void comm_create(std::int64_t time, std::uint32_t comm);
   void comm_destroy(std::int64_t time, std::uint32_t comm);
-  void end_rank();
+  void end_events();
 
   // Definitions of the trace, and the archive gets its name.
   Result<void> commit(const TraceReader& trace);
@@ -69,6 +74,7 @@ class ArchiveWriter {
  private:
   struct Library;
   explicit ArchiveWriter(std::string path);
+  void begin(std::uint64_t location);
   void check(int code);
   [[nodiscard]] std::string reason() const;  // ": No space left on device"; "" where nothing failed
   void define(const TraceReader& trace);
@@ -78,12 +84,17 @@ class ArchiveWriter {
   std::string path_;
   WorkFolder folder_;  // where it grows
   std::unique_ptr<Library> library_;
-  std::vector<std::uint64_t> events_;  // of each rank
+  std::vector<std::uint64_t> events_;  // of each location
   std::int64_t last_time_ = 0;
   int failed_ = 0;  // the library's first error
   std::unordered_map<std::string, std::uint32_t> strings_;
   bool has_program_ = false;  // the region "program"
-  std::vector<bool> made_;    // communicators with an event of their making
+  struct Lane {
+    std::uint32_t rank, lane;
+  };
+  std::vector<Lane> lanes_;         // whose events are behind those of ranks in events_
+  std::vector<std::string> named_;  // by number of the region, from the one behind "program" on
+  std::vector<bool> made_;          // communicators with an event of their making
 };
 
 }  // namespace weft::traces::otf2

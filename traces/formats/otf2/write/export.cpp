@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "traces/exports/export.hpp"
 #include "traces/formats/otf2/write/export_rank.hpp"
@@ -129,6 +130,24 @@ Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedR
   return {};
 }
 
+// What the accelerator of a rank did: a location for each of its lanes.
+void write_devices(std::uint32_t r, std::vector<OpDevice> devices, std::uint32_t program_region,
+                   otf2::ArchiveWriter& out) {
+  std::ranges::stable_sort(devices, [](const OpDevice& a, const OpDevice& b) {
+    return std::tie(a.lane, a.begin, a.end) < std::tie(b.lane, b.begin, b.end);
+  });
+  for (std::size_t i = 0; i < devices.size();) {
+    const std::uint8_t lane = devices[i].lane;
+    out.begin_lane(r, lane);
+    for (; i < devices.size() && devices[i].lane == lane; ++i) {
+      const std::uint32_t region = out.named(program_region, otf2::kernel_name(devices[i].kernel));
+      out.enter(devices[i].begin, region);
+      out.leave(devices[i].end, region);
+    }
+    out.end_events();
+  }
+}
+
 class WrittenArchive final : public ReplayedArchive {
  public:
   explicit WrittenArchive(std::unique_ptr<otf2::ArchiveWriter> out) : out_(std::move(out)) {}
@@ -140,8 +159,10 @@ class WrittenArchive final : public ReplayedArchive {
       otf2::RankExporter rank(trace, r, *out_, otf2::Matches(of_rank.matches));
       out_->begin_rank(r);
       WEFT_TRY(write_replayed(trace, r, of_rank, rank, {trace, *out_}));
-      out_->end_rank();
+      out_->end_events();
     }
+    const auto program = otf2::region_of(static_cast<std::int64_t>(trace.regions().size()));
+    for (std::uint32_t r = 0; r < replayed.size(); ++r) write_devices(r, replayed[r].devices, program, *out_);
     return out_->commit(trace);
   }
 
@@ -157,7 +178,7 @@ Result<void> export_otf2(TraceReader& trace, const std::string& path, const Expo
     otf2::RankExporter rank(trace, r, *out);
     out->begin_rank(r);
     WEFT_TRY(write_recorded(trace, r, rank, {trace, *out}));
-    out->end_rank();
+    out->end_events();
   }
   return out->commit(trace);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "traces/accelerator.hpp"
 #include "traces/op_rules.hpp"
 
 namespace weft::traces::otf2 {
@@ -307,6 +308,25 @@ void RankExporter::make_comm(const Op& op, std::int64_t begin, std::int64_t end)
       op.comm.index(), ArchiveWriter::kNoRoot, 0, 0);
 }
 
+// --- accelerators ---
+
+std::string kernel_name(Kernel kernel) { return std::string(kKernelNames[static_cast<std::size_t>(kernel)]); }
+
+void RankExporter::stretch(const std::string& name, std::int64_t begin, std::int64_t end) {
+  const std::uint32_t region =
+      out_.named(region_of(static_cast<std::int64_t>(trace_.regions().size())), name);
+  out_.enter(begin, region);
+  out_.leave(end, region);
+}
+
+Result<void> RankExporter::launch(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                                  std::int64_t begin, std::int64_t end) {
+  if (!matches_) return cannot(op, index, "a trace does not say when accelerators worked, a replay does");
+  if (op.request != kNoRequest) requests_.post(op, index);
+  stretch("launch " + kernel_name(static_cast<Kernel>(list[0])), begin, end);
+  return {};
+}
+
 // --- all ---
 
 Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
@@ -321,11 +341,19 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
   }
   if (op.kind == OpKind::exchange_series)
     return cannot(op, index, "it stands for many kernels and exchanges");
-  if (op.kind == OpKind::launch) return cannot(op, index, "its ranks have no accelerators beside them");
   // Both halves of a sendrecv are one region.
   if (in_sendrecv_ && (op.flags & kPairedRecv) == 0) {
     out_.leave(begin, region_of(OpKind::sendrecv));
     in_sendrecv_ = false;
+  }
+  if (op.kind == OpKind::launch) return launch(op, list, index, begin, end);
+  if (op.kind == OpKind::wait) {
+    if (const RequestBook::Entry* e = requests_.find(op.request);
+        e != nullptr && e->op.kind == OpKind::launch) {
+      stretch(std::string(kAcceleratorWait), begin, end);
+      requests_.complete(op.request);
+      return {};
+    }
   }
   if (!in_sendrecv_) out_.enter(begin, region_of(op.kind));
   const bool second_half = in_sendrecv_;

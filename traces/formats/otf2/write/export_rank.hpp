@@ -2,7 +2,7 @@
 //
 // What comes back from reading the archive are the same messages, completions, collectives and communicators in the same
 // order (docs/otf2.md). What OTF2 has no record for is refused with the position of the operation, or, where nothing of
-// it moves data (probes, polls), kept as a region only.
+// it moves data (probes, polls, launches of kernels and waits for them), kept as a region only.
 // Memory: the request slots in use, and of each communicator that the rank uses where it stands in it.
 #pragma once
 
@@ -27,6 +27,8 @@ class Matches {
  private:
   std::vector<OpMatch> all_;  // by operation and request
 };
+
+[[nodiscard]] std::string kernel_name(Kernel kernel);
 
 class RankExporter {
  public:
@@ -74,6 +76,10 @@ class RankExporter {
                           std::int64_t begin, std::int64_t end);
   Result<Totals> totals(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
   void make_comm(const Op& op, std::int64_t begin, std::int64_t end);
+  Result<void> launch(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
+                      std::int64_t begin, std::int64_t end);
+  // Of something else than calls of MPI: its time is the program's.
+  void stretch(const std::string& name, std::int64_t begin, std::int64_t end);
 
   const TraceReader& trace_;
   const std::uint32_t rank_;

@@ -2,7 +2,7 @@
 // receives took there.
 //
 // Memory: the operations of one rank at a time, beside what the replay told (16 bytes for each operation of the trace, 32 for
-// each receive, 16 wherever operations did not end in the order of the program).
+// each receive, 24 for each launch, 16 wherever operations did not end in the order of the program).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/kernel.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::traces {
@@ -29,13 +30,21 @@ struct OpMatch {
   std::int32_t source = 0, tag = 0;  // world rank
   std::int64_t bytes = 0;
 };
+// What the rank's accelerator did because an operation launched it: on which of its lanes (traces/accelerator.hpp), and when, in
+// picoseconds.
+struct OpDevice {
+  std::int64_t begin = 0, end = 0;
+  Kernel kernel{};
+  std::uint8_t lane = 0;
+};
 struct ReplayedRank {
   // By index of the operation; what is beyond the end never ended.
   std::vector<OpTime> times;
   // The order in which operations were over: bodies of polls run elsewhere than they stand, and of operations of one instant
   // the times do not say which came first.
   std::vector<OpRun> runs;
-  std::vector<OpMatch> matches;  // in any order
+  std::vector<OpMatch> matches;   // in any order
+  std::vector<OpDevice> devices;  // in any order
 
   // The next operation that was over.
   void add(std::uint64_t op, OpTime time) {
