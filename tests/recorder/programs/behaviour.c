@@ -14,7 +14,8 @@ static void leave_the_call(MPI_Comm* comm, int* code, ...) {
   MPI_Barrier(MPI_COMM_SELF); /* inside the call that is left */
   longjmp(after_the_call, 1);
 }
-static void below(int frames) { /* calls from a frame below those of all calls before, which stay as they were */
+static void below(
+    int frames) { /* calls from a frame below those of all calls before, which stay as they were */
   volatile char room[512];
   if (frames > 0)
     below(frames - 1);
