@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include "report/timeline/ops_collector.hpp"
 #include "tests/support/files.hpp"
@@ -182,6 +183,7 @@ std::vector<std::string> printed(const std::string& dir, std::uint32_t location)
   std::FILE* const f = ::popen(("otf2-print '" + dir + "/traces.otf2' 2>&1").c_str(), "r");
   char line[4096];
   while (f != nullptr && std::fgets(line, sizeof line, f) != nullptr) {
+    EXPECT_FALSE(std::string_view(line).starts_with("otf2-print")) << line;
     std::istringstream words(line);
     std::string event;
     std::uint64_t at = 0, ps = 0;

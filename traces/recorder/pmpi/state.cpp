@@ -108,6 +108,7 @@ bool outermost_was_left(const void* stack, const void* from) {
 
 }  // namespace
 
+// Never inlined: where the stack of who makes it ends is the begin of its own.
 [[gnu::noinline]] Call::Call(const void* stack, const void* from) {
   if (depth > 0 && outermost_was_left(stack, from)) {
     depth = 0;

@@ -124,14 +124,10 @@ void ArchiveWriter::begin(std::uint64_t location) {
 
 void ArchiveWriter::enter(std::int64_t time, std::uint32_t region) { WEFT_WRITE(Enter, region); }
 void ArchiveWriter::leave(std::int64_t time, std::uint32_t region) { WEFT_WRITE(Leave, region); }
-void ArchiveWriter::enter_program(std::int64_t time, std::uint32_t region) {
-  has_program_ = true;
-  enter(time, region);
-}
-std::uint32_t ArchiveWriter::named(std::uint32_t region, const std::string& name) {
+std::uint32_t ArchiveWriter::named(const TraceReader& trace, const std::string& name) {
   const auto at = std::ranges::find(named_, name) - named_.begin();
   if (at == std::ssize(named_)) named_.push_back(name);
-  return region + 1 + static_cast<std::uint32_t>(at);
+  return region_of(std::ssize(trace.regions()) + at);
 }
 void ArchiveWriter::send(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag,
                          std::int64_t bytes) {
@@ -221,10 +217,8 @@ void ArchiveWriter::define(const TraceReader& trace) {
     region(region_of(static_cast<std::int64_t>(r)), trace.regions()[r], OTF2_REGION_ROLE_CODE,
            OTF2_PARADIGM_USER);
 
-  const std::uint32_t program = region_of(static_cast<std::int64_t>(trace.regions().size()));
-  if (has_program_) region(program, "program", OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER);
-  for (std::uint32_t i = 0; i < named_.size(); ++i)
-    region(program + 1 + i, named_[i], OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER);
+  for (const std::string& name : named_)
+    region(named(trace, name), name, OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER);
 
   const auto& header = trace.header();
   check(OTF2_GlobalDefWriter_WriteSystemTreeNode(g, 0, text("machine"), text("machine"),

@@ -17,8 +17,8 @@
 
 namespace weft::traces::otf2 {
 
-// Regions: one for each kind of operation (named after its MPI function), those of the program, and one more ("program") for
-// computation that no call of MPI is before or behind.
+// Regions: one for each kind of operation (named after its MPI function), those of the program, and behind these what an archive
+// names besides (ArchiveWriter::named).
 [[nodiscard]] inline std::uint32_t region_of(OpKind kind) {
   return static_cast<std::uint32_t>(kind) - static_cast<std::uint32_t>(OpKind::send);  // computation has none
 }
@@ -42,10 +42,8 @@ class ArchiveWriter {
   // Events of the rank or lane, times never falling. Failures (disk full) are remembered for commit().
   void enter(std::int64_t time, std::uint32_t region);
   void leave(std::int64_t time, std::uint32_t region);
-  // Of the region "program", defined where it is entered; `region`: the one behind all others.
-  void enter_program(std::int64_t time, std::uint32_t region);
-  // A region that is neither a call of MPI nor the program's; the same number for the same name. `region`: as enter_program() has it.
-  [[nodiscard]] std::uint32_t named(std::uint32_t region, const std::string& name);
+  // A region that is neither a call of MPI nor one of `trace`; the same number for the same name.
+  [[nodiscard]] std::uint32_t named(const TraceReader& trace, const std::string& name);
   void send(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes);
   void isend(std::int64_t time, std::uint32_t peer, std::uint32_t comm, std::int32_t tag, std::int64_t bytes,
              std::uint64_t request);
@@ -88,12 +86,11 @@ class ArchiveWriter {
   std::int64_t last_time_ = 0;
   int failed_ = 0;  // the library's first error
   std::unordered_map<std::string, std::uint32_t> strings_;
-  bool has_program_ = false;  // the region "program"
   struct Lane {
     std::uint32_t rank, lane;
   };
   std::vector<Lane> lanes_;         // whose events are behind those of ranks in events_
-  std::vector<std::string> named_;  // by number of the region, from the one behind "program" on
+  std::vector<std::string> named_;  // by number of the region, from the one behind those of the trace on
   std::vector<bool> made_;          // communicators with an event of their making
 };
 

@@ -16,8 +16,7 @@ namespace {
 // all computation of an archive. A rank that computes before its first event is in it from the start.
 class ProgramRegion {
  public:
-  ProgramRegion(const TraceReader& trace, otf2::ArchiveWriter& out)
-      : out_(out), region_(otf2::region_of(static_cast<std::int64_t>(trace.regions().size()))) {}
+  ProgramRegion(const TraceReader& trace, otf2::ArchiveWriter& out) : trace_(trace), out_(out) {}
   // Before the events of an operation are written.
   void operation(std::int64_t begin, std::int64_t end) {
     if (!any_ && begin > 0) enter(0);
@@ -27,16 +26,17 @@ class ProgramRegion {
   // Behind all of them: computation went on until `time`.
   void end(std::int64_t time) {
     if (time > last_ && !inside_) enter(last_);
-    if (inside_) out_.leave(std::max(time, last_), region_);
+    if (inside_) out_.leave(std::max(time, last_), region());
   }
 
  private:
   void enter(std::int64_t time) {
-    out_.enter_program(time, region_);
+    out_.enter(time, region());
     inside_ = true;
   }
+  [[nodiscard]] std::uint32_t region() const { return out_.named(trace_, "program"); }
+  const TraceReader& trace_;
   otf2::ArchiveWriter& out_;
-  std::uint32_t region_;
   std::int64_t last_ = 0;  // end of the last operation
   bool any_ = false;
   bool inside_ = false;
@@ -131,7 +131,7 @@ Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedR
 }
 
 // What the accelerator of a rank did: a location for each of its lanes.
-void write_devices(std::uint32_t r, std::vector<OpDevice> devices, std::uint32_t program_region,
+void write_devices(const TraceReader& trace, std::uint32_t r, std::vector<OpDevice> devices,
                    otf2::ArchiveWriter& out) {
   std::ranges::stable_sort(devices, [](const OpDevice& a, const OpDevice& b) {
     return std::tie(a.lane, a.begin, a.end) < std::tie(b.lane, b.begin, b.end);
@@ -140,7 +140,7 @@ void write_devices(std::uint32_t r, std::vector<OpDevice> devices, std::uint32_t
     const std::uint8_t lane = devices[i].lane;
     out.begin_lane(r, lane);
     for (; i < devices.size() && devices[i].lane == lane; ++i) {
-      const std::uint32_t region = out.named(program_region, otf2::kernel_name(devices[i].kernel));
+      const std::uint32_t region = out.named(trace, otf2::kernel_name(devices[i].kernel));
       out.enter(devices[i].begin, region);
       out.leave(devices[i].end, region);
     }
@@ -161,8 +161,7 @@ class WrittenArchive final : public ReplayedArchive {
       WEFT_TRY(write_replayed(trace, r, of_rank, rank, {trace, *out_}));
       out_->end_events();
     }
-    const auto program = otf2::region_of(static_cast<std::int64_t>(trace.regions().size()));
-    for (std::uint32_t r = 0; r < replayed.size(); ++r) write_devices(r, replayed[r].devices, program, *out_);
+    for (std::uint32_t r = 0; r < replayed.size(); ++r) write_devices(trace, r, replayed[r].devices, *out_);
     return out_->commit(trace);
   }
 

@@ -313,8 +313,7 @@ void RankExporter::make_comm(const Op& op, std::int64_t begin, std::int64_t end)
 std::string kernel_name(Kernel kernel) { return std::string(kKernelNames[static_cast<std::size_t>(kernel)]); }
 
 void RankExporter::stretch(const std::string& name, std::int64_t begin, std::int64_t end) {
-  const std::uint32_t region =
-      out_.named(region_of(static_cast<std::int64_t>(trace_.regions().size())), name);
+  const std::uint32_t region = out_.named(trace_, name);
   out_.enter(begin, region);
   out_.leave(end, region);
 }
