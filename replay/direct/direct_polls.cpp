@@ -78,9 +78,10 @@ void DirectReplay::expect(std::uint32_t r, const Op& op) {
   if (from != Instant::never()) agenda_.post(std::max(from, agenda_.now()), EventKind::kProbeWake, r);
 }
 
-// The receiver of message i polls or waits in a probe.
+// The receiver of message i may poll or wait in a probe.
 void DirectReplay::shows(std::uint32_t i) {
   const Message& m = messages_[i];
+  if (!ranks_.looks(m.dst)) return;
   const Op* const op = ranks_[m.dst].state == RankState::kRunning
                            ? run_ahead_.poll_of(m.dst)
                            : *ranks_[m.dst].program.at(ranks_[m.dst].pc);
@@ -109,7 +110,7 @@ Step DirectReplay::probe(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
     return Step::kDone;
   }
   k.stage = Stage::kWaiting;
-  k.state = RankState::kProbing;
+  ranks_.look(r, RankState::kProbing);
   expect(r, op);
   return Step::kBlocked;
 }

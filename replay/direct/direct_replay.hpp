@@ -203,8 +203,7 @@ class DirectReplay final : private PollView {
   void expect(std::uint32_t r, const traces::Op& op);
   // Message i, which no receive has taken, was sent or has come: does its receiver look for it?
   [[gnu::always_inline]] void may_be_seen(std::uint32_t i) {
-    const RankState state = ranks_[messages_[i].dst].state;
-    if (state == RankState::kRunning || state == RankState::kProbing) [[unlikely]]
+    if (ranks_.may_look(messages_[i].dst)) [[unlikely]]
       shows(i);
   }
   void shows(std::uint32_t i);

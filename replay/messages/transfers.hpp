@@ -95,8 +95,8 @@ class Transfers {
 
   // Rank r looks for a message and may find one now: when all of this instant has happened.
   void may_be_seen(std::uint32_t r) {
-    const RankState s = ranks_[r].state;
-    if (s != RankState::kProbing && !(s == RankState::kRunning && run_ahead_.polls(r))) return;
+    if (!ranks_.may_look(r) || !ranks_.looks(r)) return;
+    if (ranks_[r].state == RankState::kRunning && !run_ahead_.polls(r)) return;
     lookers_.push_back(r);
     agenda_.ask_for_end();
   }

@@ -296,7 +296,7 @@ Step Operations::probe(std::uint32_t r, Rank& k, const Op& op) {
   const bool later = k.stage != Stage::kWaiting && (op.peer < 0 || transfers_.undecided(r));
   if (!later && probes_.probe_finds(r, op)) return Step::kDone;
   k.stage = Stage::kWaiting;
-  k.state = RankState::kProbing;
+  ranks_.look(r, RankState::kProbing);
   if (later)
     transfers_.may_be_seen(r);
   else

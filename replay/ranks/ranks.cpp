@@ -8,7 +8,7 @@
 namespace weft::replay {
 
 Ranks::Ranks(traces::TraceReader& trace, Programs programs)
-    : trace_(trace), rows_(trace.header().ranks), left_(trace.header().ranks) {
+    : trace_(trace), rows_(trace.header().ranks), may_look_(rows_.size(), 0), left_(trace.header().ranks) {
   for (std::uint32_t r = 0; r < rows_.size(); ++r) {
     if (programs.empty())
       rows_[r].program.attach(trace, RankId(r));

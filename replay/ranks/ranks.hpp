@@ -50,6 +50,20 @@ class Ranks {
     if (ready_.size() <= n) return std::nullopt;
     return Runnable{ready_[n]};
   }
+  // Rank r polls or waits in a probe from here on.
+  void look(std::uint32_t r, RankState state) {
+    rows_[r].state = state;
+    may_look_[r] = 1;
+  }
+  // False: it does neither. Each message asks that of its receiver, whose row it may need nothing else of, a line of memory: so this is a
+  // byte apart. True: it did when somebody asked last, and may have gone on since; looks() knows.
+  [[nodiscard]] bool may_look(std::uint32_t r) const { return may_look_[r] != 0; }
+  [[nodiscard]] bool looks(std::uint32_t r) {
+    const RankState s = rows_[r].state;
+    const bool is_so = s == RankState::kRunning || s == RankState::kProbing;
+    may_look_[r] = is_so ? 1 : 0;
+    return is_so;
+  }
   // REQUIRES: any_ready().
   Runnable take_ready() { return Runnable{ready_.take()}; }
 
@@ -75,6 +89,7 @@ class Ranks {
 
   const traces::TraceReader& trace_;
   std::vector<Rank> rows_;
+  std::vector<std::uint8_t> may_look_;  // by rank
   IdQueue ready_;
   std::uint32_t left_;
   std::uint64_t ops_done_ = 0;

@@ -224,7 +224,7 @@ std::optional<Elapsed> RunAhead::take(std::uint32_t r, Instant start) {
 void RunAhead::post(std::uint32_t r, Elapsed total) {
   Rank& k = ranks_[r];
   k.part = Part::kCompute;
-  k.state = RankState::kRunning;
+  ranks_.look(r, RankState::kRunning);
   runs_[r].sequence = agenda_.next_sequence();
   agenda_.post(k.blocked_since + total, EventKind::kRunEnd, r);
 }
