@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "core/rng.hpp"
@@ -11,6 +12,7 @@
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/steps/op_sink.hpp"
 #include "network/sharing.hpp"
+#include "predict/hpl_peak.hpp"
 #include "predict/interrupted.hpp"
 #include "predict/journal/prediction_point.hpp"
 #include "predict/panel_broadcasts.hpp"
@@ -144,9 +146,16 @@ std::uint64_t seed_of(std::uint64_t seed, const SampleWindow& window) {
   return Rng(Rng(seed).next() ^ static_cast<std::uint64_t>(window.first)).next();
 }
 
+// About when a panel begins, by what is computed before it at the peak of the platform.
+double seconds_before(const HplConfig& config, std::int64_t panel, double flops_per_second) {
+  const auto left = static_cast<double>(std::max<std::int64_t>(0, config.n - panel * config.nb));
+  const auto n = static_cast<double>(config.n);
+  return 2.0 / 3 * (n * n * n - left * left * left) / flops_per_second;
+}
+
 Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& platform,
                              const std::vector<HostId>& placement, const PredictOptions& options,
-                             const WindowTask& task, PanelCount& count) {
+                             const WindowTask& task, double seconds_before, PanelCount& count) {
   const SampleWindow& window = task.window;
   hpl_gen::HplTraceOptions generate = options.pivots;
   generate.start_end = false;
@@ -163,6 +172,7 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   replay_options.model = options.model;
   replay_options.accuracy = options.accuracy;
   replay_options.noise = task.noise;
+  replay_options.unseen_s = seconds_before;
   std::uint64_t counted = 0;
   replay_options.on_region = [&](RankId r, RegionId id, SimTime b, SimTime e) {
     collector.region(r, id, b, e);
@@ -205,9 +215,14 @@ Result<std::vector<WindowRun>> run_windows(const HplConfig& config, const topolo
                                            const std::vector<WindowTask>& tasks) {
   std::vector<WindowRun> runs(tasks.size());
   PanelCount count(options, config);
+  WEFT_ASSIGN(const auto clock, replay::KernelClock::create(platform));
+  const HplPeak peak(platform, clock, config);
+  const double rate = std::accumulate(placement.begin(), placement.end(), 0.0,
+                                      [&](double sum, HostId h) { return sum + peak.rank(h); });
   const auto run = [&](std::size_t i) -> Result<WindowRun> {
     try {
-      return run_window(config, platform, placement, options, tasks[i], count);
+      return run_window(config, platform, placement, options, tasks[i],
+                        seconds_before(config, tasks[i].window.first, rate), count);
     } catch (const Interrupted&) {
       return Error{ErrorCode::kFinding, {}, "interrupted", {}, {}};
     }

@@ -14,7 +14,7 @@ ComputeTimes::ComputeTimes(KernelClock kernels, const std::vector<HostId>& place
       options_(options),
       ranks_(ranks),
       agenda_(agenda),
-      clocks_(kernels_.power()) {
+      clocks_(kernels_.power(), options.unseen_s) {
   const std::vector<std::uint32_t> local = topology::local_ranks(placement, hosts);
   for (std::uint32_t r = 0; r < ranks.count(); ++r) {
     Row row;

@@ -7,7 +7,8 @@
 //   g = min(headroom, (b + (1 - b) waiting)^(-1/3))
 //
 // times as high (docs/kernels.md, "Power"). Ranks of a CPU are taken to wait alike: b is what a rank computed of its own time, averaged
-// exponentially over `time`.
+// exponentially over `time`. A run begins with b = 1. Of one whose first `unseen` seconds are not replayed the average is of what is known: that
+// beginning, and what was seen since.
 // b is brought up to date only by the first computation after a wait, that is after whatever took time and was neither a computation
 // nor a poll. What comes between two waits can be taken at once or one by one (run_ahead.hpp), with the same times.
 // Complexity: O(1) a computation.
@@ -26,10 +27,16 @@ namespace weft::replay {
 
 class CoreClocks {
  public:
-  explicit CoreClocks(const topology::PowerBudget& power) : power_(power) {}
+  // `unseen`: seconds before the beginning, see above.
+  explicit CoreClocks(const topology::PowerBudget& power, double unseen = 0)
+      : power_(power), beginning_(std::exp(-unseen / power.time)) {}
 
   // Ranks are added in their order; none, or all of them.
-  void add(double headroom) { rows_.emplace_back().headroom = headroom; }
+  void add(double headroom) {
+    Row& c = rows_.emplace_back();
+    c.headroom = headroom;
+    c.known = beginning_;
+  }
   // There is a budget.
   [[nodiscard]] bool vary() const { return !rows_.empty(); }
 
@@ -44,9 +51,12 @@ class CoreClocks {
     const Elapsed computed = k.total(Part::kCompute);
     const Elapsed all = computed + k.total(Part::kPoll) + waited;
     const double passed = (all - c.all).seconds();
-    if (passed < power_.time / kSteps) return;
+    // Where little of the average is known, what is seen counts at once.
+    if (passed < std::max(c.known, kLeastKnown) * power_.time / kSteps) return;
     const double share = (computed - c.computed).seconds() / passed;
-    c.share += -std::expm1(-passed / power_.time) * (std::clamp(share, 0.0, 1.0) - c.share);
+    const double fresh = -std::expm1(-passed / power_.time);
+    c.known = c.known * (1 - fresh) + fresh;
+    c.share += fresh / c.known * (std::clamp(share, 0.0, 1.0) - c.share);
     c.all = all;
     c.computed = computed;
     c.faster = std::min(c.headroom, 1 / std::cbrt(c.share + (1 - c.share) * power_.waiting));
@@ -56,14 +66,17 @@ class CoreClocks {
 
  private:
   static constexpr double kSteps = 20;  // of the average, in its time
+  static constexpr double kLeastKnown = 1e-3;
   struct Row {
     double headroom = 1;
     double share = 1;  // of its time, computing
+    double known = 1;  // weight of what is known in the average; 1: all of it
     double faster = 1;
     Elapsed all, computed;  // when the share was last brought up to date
     Elapsed waited;         // for messages or in their overheads; polls left out
   };
   topology::PowerBudget power_;
+  double beginning_;       // weight that the beginning of the run has where the replay begins
   std::vector<Row> rows_;  // by rank
 };
 

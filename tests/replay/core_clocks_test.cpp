@@ -36,7 +36,7 @@ void call(MemoryTrace& t, std::uint32_t rank, Kernel kernel, std::int64_t second
 
 // Rank 1 computes 1 s, waits 2 s for rank 0, then does what `last` adds.
 template <class Last>
-double seconds_of_rank_1(const topology::Platform& p, Last last, bool ahead = true) {
+double seconds_of_rank_1(const topology::Platform& p, Last last, bool ahead = true, double unseen_s = 0) {
   MemoryTrace t(2);
   call(t, 0, Kernel::dgemm, 3);
   t.p2p(0, OpKind::send, 1, 0, 0);
@@ -45,6 +45,7 @@ double seconds_of_rank_1(const topology::Platform& p, Last last, bool ahead = tr
   last(t);
   ReplayOptions o;
   o.ranks_ahead = ahead;
+  o.unseen_s = unseen_s;
   const auto r = replay(t, p, std::vector<HostId>{HostId(0), HostId(1)}, o);
   EXPECT_TRUE(r) << (r ? "" : r.error().message());
   return r ? static_cast<double>(r->ranks[1].finish.count()) * 1e-12 : 0;
@@ -67,6 +68,19 @@ TEST(CoreClocks, ACoreThatWaitedComputesFasterByWhatTheEquationSays) {
         3 + 1 / gain(0, 7), 1e-11);
   }
   EXPECT_NEAR(seconds_of_rank_1(cpus("power { waiting: \"1\" headroom: \"9\" }"), dgemm), 4, 1e-11);
+}
+
+// The rank has computed a third of what is seen; before that, `unseen` seconds ago, it began with 1.
+TEST(CoreClocks, WhatWasNotSeenHasNoPartInTheAverage) {
+  const topology::Platform p = cpus("power { waiting: \"0.5\" headroom: \"9\" time: \"4s\" }");
+  const auto dgemm = [](MemoryTrace& t) { call(t, 1, Kernel::dgemm, 1); };
+  for (const double unseen : {0.0, 0.5, 3.0, 40.0, 1e9}) {
+    const double beginning = std::exp(-(unseen + 3) / 4), seen = 1 - std::exp(-3.0 / 4);
+    const double share = (beginning + seen / 3) / (beginning + seen);
+    for (const bool ahead : {true, false})
+      EXPECT_NEAR(seconds_of_rank_1(p, dgemm, ahead, unseen), 3 + std::cbrt(share + (1 - share) * 0.5), 1e-11)
+          << unseen;
+  }
 }
 
 TEST(CoreClocks, NoClockIsAboveTheHeadroom) {
