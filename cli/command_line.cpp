@@ -55,9 +55,11 @@ std::string told_command(const std::vector<std::string>& words) {
     }
     if (word == "--quiet" || word == "--spread") continue;
     bool left_out = false;
-    for (const std::string_view flag :
-         {"--json", "--csv", "--report", "--threads", "--progress", "--journal", "--shard"}) {
-      left_out = left_out || word == flag || (word.starts_with(flag) && word[flag.size()] == '=');
+    for (const std::string_view flag : {"--json", "--csv", "--report", "-o", "--output", "--svg",
+                                        "--histogram", "--threads", "--progress", "--journal", "--shard"}) {
+      const bool with_value =
+          word.starts_with(flag) && word.size() > flag.size() && (flag == "-o" || word[flag.size()] == '=');
+      left_out = left_out || word == flag || with_value;
       if (word == flag) ++i;
     }
     if (!left_out) told.push_back(word);

@@ -44,6 +44,10 @@ Result<std::vector<std::string>> command_of(const Options& o) {
 
 Result<void> run(const Options& o) {
   WEFT_ASSIGN(auto words, command_of(o));
+  // What stands behind "--" are no flags.
+  auto behind = std::find(words.begin(), words.end(), "--");
+  const std::vector<std::string> inputs(behind, words.end());
+  words.erase(behind, words.end());
   const auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {flag, value});
   };
@@ -53,6 +57,7 @@ Result<void> run(const Options& o) {
   add("--csv", o.csv);
   add("--report", o.report);
   if (o.quiet) words.emplace_back("--quiet");
+  words.insert(words.end(), inputs.begin(), inputs.end());
   return run_verb(words);
 }
 

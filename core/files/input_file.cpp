@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "core/source_pos.hpp"
@@ -28,9 +32,33 @@ Error zero_byte(const std::string& path, std::string_view text, std::size_t at) 
   return bad_input(position(path, text, at), "a zero byte: this is no text", {}, "UTF-8 or ASCII text");
 }
 
+// Pipes, devices and standard input that were read to their end.
+struct ReadStreams {
+  using Name = std::tuple<std::string, dev_t, ino_t>;
+  struct Kept {
+    std::string bytes;
+    timespec written{};  // when last, as far as it was read: what comes after that is something else
+  };
+  std::mutex reading;  // of one at a time
+  std::map<Name, Kept> kept;
+};
+ReadStreams& read_streams() {
+  static ReadStreams streams;
+  return streams;
+}
+
+bool state_of(const std::string& path, struct stat& st) {
+  return path == "-" ? ::fstat(STDIN_FILENO, &st) == 0 : ::stat(path.c_str(), &st) == 0;
+}
+
+Error too_large(const std::string& path, bool regular, const std::string& got, std::uint64_t most) {
+  return bad_input(path, regular ? "the file is too large" : "a pipe or device gives too much", got,
+                   fmt::format("at most {} bytes", most));
+}
+
 // Bytes: std::string or FileBytes.
 template <class Bytes>
-Result<Bytes> read(const std::string& path, std::uint64_t limit, bool text) {
+Result<Bytes> read_once(const std::string& path, std::uint64_t limit, bool text) {
   struct Close {
     void operator()(std::FILE* f) const {
       if (f != stdin) std::fclose(f);
@@ -44,12 +72,8 @@ Result<Bytes> read(const std::string& path, std::uint64_t limit, bool text) {
   // Files of /proc are regular and say 0.
   const bool regular = known && S_ISREG(st.st_mode);
   const std::uint64_t most = regular ? limit : std::min(limit, kMaxStreamBytes);
-  const auto too_large = [&](const std::string& got) {
-    return bad_input(path, regular ? "the file is too large" : "a pipe or device gives too much", got,
-                     fmt::format("at most {} bytes", most));
-  };
   if (regular && static_cast<std::uint64_t>(st.st_size) > most)
-    return too_large(fmt::format("{} bytes", st.st_size));
+    return too_large(path, regular, fmt::format("{} bytes", st.st_size), most);
   // One byte more than there should be, so that the end is seen at once.
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   Bytes out;
@@ -57,7 +81,7 @@ Result<Bytes> read(const std::string& path, std::uint64_t limit, bool text) {
   std::size_t have = 0, n = 0;
   while ((n = std::fread(out.data() + have, 1, out.size() - have, f.get())) > 0) {
     const std::size_t before = std::exchange(have, have + n);
-    if (have > most) return too_large(fmt::format("more than {} bytes", most));
+    if (have > most) return too_large(path, regular, fmt::format("more than {} bytes", most), most);
     if (const void* zero = text ? std::memchr(out.data() + before, 0, n) : nullptr; zero != nullptr)
       return zero_byte(path, {out.data(), have},
                        static_cast<std::size_t>(static_cast<const char*>(zero) - out.data()));
@@ -66,6 +90,25 @@ Result<Bytes> read(const std::string& path, std::uint64_t limit, bool text) {
   out.resize(have);
   if (std::ferror(f.get()) != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(errno)));
   return out;
+}
+
+template <class Bytes>
+Result<Bytes> read(const std::string& path, std::uint64_t limit, bool text) {
+  struct stat st {};
+  if (!state_of(path, st) || (path != "-" && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
+    return read_once<Bytes>(path, limit, text);
+  ReadStreams& streams = read_streams();
+  const std::lock_guard lock(streams.reading);
+  ReadStreams::Kept& kept = streams.kept[{path, st.st_dev, st.st_ino}];
+  const timespec &last = st.st_mtim, &known = kept.written;
+  if (last.tv_sec != known.tv_sec || last.tv_nsec != known.tv_nsec) {
+    kept = {};
+    WEFT_ASSIGN(kept.bytes, read_once<std::string>(path, limit, text));
+    if (state_of(path, st)) kept.written = st.st_mtim;
+  }
+  if (kept.bytes.size() > limit)
+    return too_large(path, false, fmt::format("{} bytes", kept.bytes.size()), limit);
+  return Bytes(kept.bytes.begin(), kept.bytes.end());
 }
 
 }  // namespace

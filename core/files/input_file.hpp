@@ -2,6 +2,9 @@
 //
 // What a file may cost is bounded: a regular file by its size and a limit, what comes through a pipe or from a device
 // by kMaxStreamBytes, what was compressed by most_unpacked(). "-" is standard input.
+//
+// A pipe gives its bytes once. They are kept as long as the program runs, for whoever reads it again: each replay of a comparison its
+// map, the key of a journal's point the rules of collectives. Thread-safe.
 #pragma once
 
 #include <cstdint>

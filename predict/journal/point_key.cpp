@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "core/files/input_file.hpp"
 #include "core/out_of_memory.hpp"
 #include "replay/collectives/rules.hpp"
 #include "topology/placement/placement.hpp"
@@ -47,12 +48,22 @@ class Hasher {
 
 bool is_regular_file(const std::string& path) {
   struct stat st {};
-  return !path.empty() && path.find('\0') == std::string::npos && ::stat(path.c_str(), &st) == 0 &&
-         S_ISREG(st.st_mode);
+  return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+std::string digest_of(std::string_view bytes) {
+  Hasher hash;
+  hash.add(bytes.data(), bytes.size());
+  return hash.value().text();
 }
 
 std::string digest_of_file(const std::string& path) {
-  if (!is_regular_file(path)) return {};
+  if (path.empty() || path.find('\0') != std::string::npos) return {};
+  if (!is_regular_file(path)) {
+    // A pipe: what it gave is kept for its reader.
+    const auto bytes = read_file(path);
+    return bytes ? digest_of(*bytes) : std::string();
+  }
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return {};
   Hasher hash;

@@ -34,7 +34,7 @@ struct PointKey {
 // Content of files, each read once. Not thread-safe.
 class FileDigests {
  public:
-  // 32 digits; empty where `path` is no regular file that can be read.
+  // 32 digits; empty where `path` is no file or pipe that can be read.
   [[nodiscard]] const std::string& of(const std::string& path);
   // Digests of the files that the platform is made of (topology::platform_files), a line each; "" where it has none or
   // cannot be read.

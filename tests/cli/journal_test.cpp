@@ -70,6 +70,54 @@ TEST(CliJournal, AnInterruptTellsWhatIsDoneAndEndsByItsSignal) {
   for (const auto& [point, times] : lines_of(w, "j")) EXPECT_EQ(times, 1) << point;
 }
 
+TEST(CliJournal, AMergeHasItsFlagsBeforeTheDashesOfItsCommand) {
+  const Workspace w;
+  const std::string command = "sweep --on crossbar-16 --set bw=1GB/s,2GB/s ";
+  const Outcome whole = w.weft(command + "--journal j --json a.json -- " + kTrace);
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const Outcome merged = w.weft("merge j --json b.json");
+  ASSERT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_EQ(w.read("b.json"), w.read("a.json"));
+}
+
+TEST(CliJournal, AMergeWritesWhatItIsAskedForAndNothingElse) {
+  const Workspace w;
+  ASSERT_EQ(
+      w.weft("search halo --grid 2x2 --on cs-storm --journal j --svg=p.svg --histogram h.csv").exit_code, 0);
+  w.write("p.svg", "mine");
+  w.write("h.csv", "mine");
+  ASSERT_EQ(w.weft("merge j --json m.json").exit_code, 0);
+  EXPECT_EQ(w.read("p.svg"), "mine");
+  EXPECT_EQ(w.read("h.csv"), "mine");
+  EXPECT_EQ(ordered_json::parse(w.read("m.json"))["command"], "weft search halo --grid 2x2 --on cs-storm");
+}
+
+// A placement that comes through a pipe is there once: for the key of the point and for each of its replays.
+TEST(CliJournal, APipedPlacementIsPartOfAPoint) {
+  const Workspace w;
+  w.write("one", "0\n1\n2\n3\n");
+  w.write("two", "0\n5\n10\n15\n");
+  const std::string command = "search halo --grid 2x2 --on dragonfly-18 --map file:";
+  const auto mean = [&](const std::string& rest) {
+    const Outcome o = w.weft(command + rest + " --json s.json");
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return ordered_json::parse(w.read("s.json"))["mean_s"].get<double>();
+  };
+  const double one = mean("one"), two = mean("two");
+  EXPECT_NE(one, two);
+  EXPECT_EQ(mean("- --journal j <one"), one);
+  EXPECT_EQ(mean("- --journal j <two"), two);
+  const std::string compare =
+      "compare " + support::source_dir() +
+      "/traces/samples/hpl_2x2_1000_64.weft --on dragonfly-18 --json c.json --map file:";
+  const auto makespan = [&](const std::string& rest) {
+    const Outcome o = w.weft(compare + rest);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return ordered_json::parse(w.read("c.json"))["rows"][0]["makespan_s"].get<double>();
+  };
+  EXPECT_EQ(makespan("/dev/stdin <two"), makespan("two"));
+}
+
 TEST(CliJournal, ShardsMergeIntoTheOutputOfOneRun) {
   const Workspace w;
   const Output whole = output_of(w, kSweep);

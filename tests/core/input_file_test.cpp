@@ -63,13 +63,20 @@ TEST(InputFile, AFileAndAPipeOfAnyLengthAreReadWhole) {
       EXPECT_FALSE(read_file(path, size - 1));
     }
     std::filesystem::remove(path);
-    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    std::thread writer([&] { std::ofstream(path, std::ios::binary) << bytes; });
-    const auto pipe = read_file(path);
+    const std::string fifo = path + std::to_string(size);
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    std::thread writer([&] { std::ofstream(fifo, std::ios::binary) << bytes; });
+    const auto pipe = read_file(fifo);
     writer.join();
-    std::filesystem::remove(path);
     ASSERT_TRUE(pipe);
     EXPECT_EQ(*pipe, bytes);
+    // Nobody writes any more; what it gave is there still.
+    EXPECT_EQ(*read_file(fifo), bytes);
+    EXPECT_EQ(read_bytes(fifo)->size(), size);
+    if (size > 0) {
+      EXPECT_FALSE(read_file(fifo, size - 1));
+    }
+    std::filesystem::remove(fifo);
   }
   std::string text(200'000, '\n');
   text[150'000] = 0;
