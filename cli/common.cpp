@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/flags/values.hpp"
+#include "cli/tell.hpp"
 #include "cli/verb.hpp"
 #include "core/printable.hpp"
 
@@ -102,11 +103,8 @@ Result<void> refuse_unused(const CLI::App& app, const std::vector<std::string>& 
 
 void tell_fewer_threads(unsigned started, unsigned wanted) {
   if (started >= wanted) return;
-  std::fputs(
-      fmt::format("note: {} of {} threads: the system starts no more; the result does not depend on it\n",
-                  started, wanted)
-          .c_str(),
-      stderr);
+  tell("note: {} of {} threads: the system starts no more; the result does not depend on it\n", started,
+       wanted);
 }
 
 }  // namespace weft::cli

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <utility>
 
+#include "cli/tell.hpp"
+#include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
 
 namespace weft::cli {
@@ -55,11 +56,11 @@ Result<report::TimelineOptions> ExportFlag::chosen(std::uint32_t ranks) const {
     WEFT_ASSIGN(t.ranks, report::parse_rank_set(ranks_, ranks, "--ranks"));
   }
   if (!from_time_.empty()) {
-    WEFT_ASSIGN(const Duration d, parse_duration(from_time_, "--from-time"));
+    WEFT_ASSIGN(const Duration d, of_flag(parse_duration(from_time_, "--from-time")));
     t.from = SimTime(d);
   }
   if (!to_time_.empty()) {
-    WEFT_ASSIGN(const Duration d, parse_duration(to_time_, "--to-time"));
+    WEFT_ASSIGN(const Duration d, of_flag(parse_duration(to_time_, "--to-time")));
     t.to = SimTime(d);
   }
   if (t.to < t.from)
@@ -93,14 +94,10 @@ Result<report::Timeline> ExportFlag::timeline(traces::TraceReader& trace, Durati
   if (!collector_) return report::Timeline();
   trace.rewind();
   WEFT_ASSIGN(report::Timeline t, collector_->finish(trace, makespan));
-  if (!t.load.unknown.empty())
-    std::fputs(fmt::format("note: the export has no load of links: {}\n", t.load.unknown).c_str(), stderr);
+  if (!t.load.unknown.empty()) tell("note: the export has no load of links: {}\n", t.load.unknown);
   if (t.load.left_out > 0)
-    std::fputs(
-        fmt::format("note: the export has the load of the {} busiest links; {} more carried something\n",
-                    t.load.links.size(), show_count(static_cast<double>(t.load.left_out)))
-            .c_str(),
-        stderr);
+    tell("note: the export has the load of the {} busiest links; {} more carried something\n",
+         t.load.links.size(), show_count(static_cast<double>(t.load.left_out)));
   return t;
 }
 

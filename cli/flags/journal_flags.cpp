@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "cli/tell.hpp"
 
 namespace weft::cli {
 namespace {
@@ -96,8 +97,7 @@ Result<void> JournalFlags::open(const CommonOptions& common, bool outputs) {
   WEFT_ASSIGN(journal_,
               Journal::open(folders_, merge ? Journal::Access::kRead : Journal::Access::kAppend,
                             {common.command, plan_.shard ? plan_.shard->text() : ""}, WEFT_VERSION));
-  if (const std::string odd = journal_->oddities(); !odd.empty())
-    std::fputs(fmt::format("note: {}\n", odd).c_str(), stderr);
+  if (const std::string odd = journal_->oddities(); !odd.empty()) tell("note: {}\n", odd);
   interrupt_.emplace(std::initializer_list<int>{SIGINT, SIGTERM});
   plan_.journal = journal_.get();
   plan_.run_missing = !merge;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string>
 
+#include "cli/tell.hpp"
 #include "core/suggest.hpp"
 
 namespace weft::cli {
@@ -42,7 +43,7 @@ CLI::Validator renamed(std::string before, std::string now) {
   return CLI::Validator(
       [before = std::move(before), now = std::move(now)](std::string& text) -> std::string {
         if (text != before) return {};
-        fmt::print(stderr, "note: \"{}\" is called \"{}\"\n", before, now);
+        tell("note: \"{}\" is called \"{}\"\n", before, now);
         text = now;
         return {};
       },

@@ -6,6 +6,7 @@
 
 #include "cli/flags/collective_flags.hpp"
 #include "cli/summary.hpp"
+#include "cli/tell.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
 #include "core/printable.hpp"
@@ -51,7 +52,7 @@ Result<void> run_export(const ExportOptions& o) {
   // On standard error: the trace itself may go to standard output.
   if (!o.common.quiet)
     for (const auto& w : warnings)
-      fmt::print(stderr, "weft export: {}: warning: {}\n", printable(o.inputs[0]), printable(w));
+      tell("weft export: {}: warning: {}\n", printable(o.inputs[0]), printable(w));
   std::string text = fmt::format("{}: {}, {} as {}\n", o.output, counted(trace->header().ranks, "rank"),
                                  counted(trace->totals().ops, "operation"), o.to);
   std::vector<std::string> notes;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "cli/tell.hpp"
 #include "cli/verbs/generate.hpp"
 #include "traces/synthetic/pattern.hpp"
 
@@ -26,7 +27,7 @@ Result<void> run(const Options& o, const CLI::App& app) {
       const std::string& value = o.values.at(key);
       // A switch is on by being there; a value of it is how it was said once.
       const bool named = given->get_expected_min() == 0 && !value.empty();
-      if (named) fmt::print(stderr, "note: \"--{} on\" is called \"--{}\"; without it is off\n", key, key);
+      if (named) tell("note: \"--{} on\" is called \"--{}\"; without it is off\n", key, key);
       args.set(key, value.empty() && given->get_expected_min() == 0 ? "on" : value);
     }
   WEFT_ASSIGN(const auto trace, traces::synthetic_trace(o.kind, args, o.common.seed));

@@ -8,6 +8,7 @@
 
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/values.hpp"
+#include "cli/tell.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
@@ -255,10 +256,8 @@ std::vector<std::string> left_out(const Platform& p) {
 
 Result<void> export_platform(const Options& o, const Platform& p) {
   if (const auto missing = left_out(p); !missing.empty() && !o.common.quiet)
-    std::fputs(fmt::format("note: the export has links{}; left out: {}, speed of hosts, MPI parameters\n",
-                           o.to == "routes" ? " and routes" : "", fmt::join(missing, ", "))
-                   .c_str(),
-               stderr);
+    tell("note: the export has links{}; left out: {}, speed of hosts, MPI parameters\n",
+         o.to == "routes" ? " and routes" : "", fmt::join(missing, ", "));
   if (o.to == "routes") {
     WEFT_ASSIGN(const std::string text, to_routes(p.fabric));
     return o.common.outputs->write("--output", text);

@@ -17,6 +17,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/flags/values.hpp"
+#include "cli/tell.hpp"
 #include "cli/verb.hpp"
 #include "core/counted.hpp"
 #include "core/files/atomic_file.hpp"
@@ -136,15 +137,15 @@ class InterruptedMerge {
  public:
   explicit InterruptedMerge(std::string text) {
     text_ = std::move(text);
-    struct sigaction tell {};
-    tell.sa_handler = [](int signal) {
+    struct sigaction action {};
+    action.sa_handler = [](int signal) {
       [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, text_.data(), text_.size());
       for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
       ::raise(signal);  // arrives when this handler returns
     };
     for (std::size_t i = 0; i < std::size(kSignals); ++i) {
       ::sigaction(kSignals[i], nullptr, &before_[i]);
-      if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &tell, nullptr);
+      if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
     }
   }
   ~InterruptedMerge() {
@@ -163,11 +164,11 @@ class InterruptedMerge {
 void report(const Options& o, const std::vector<recorder::RecordedTrace>& made) {
   if (o.common.quiet) return;
   for (const auto& t : made) {
-    fmt::print(stderr, "weft record: {}: {}, {}, {}, {}\n", t.path, counted(t.ranks, "rank"),
-               counted(t.totals.ops, "operation"), counted(t.totals.messages, "message"),
-               show_bytes(t.totals.bytes));
-    for (const std::string& warning : t.warnings) fmt::print(stderr, "weft record: warning: {}\n", warning);
-    for (const std::string& remark : t.remarks) fmt::print(stderr, "weft record: {}\n", remark);
+    tell("weft record: {}: {}, {}, {}, {}\n", t.path, counted(t.ranks, "rank"),
+         counted(t.totals.ops, "operation"), counted(t.totals.messages, "message"),
+         show_bytes(t.totals.bytes));
+    for (const std::string& warning : t.warnings) tell("weft record: warning: {}\n", warning);
+    for (const std::string& remark : t.remarks) tell("weft record: {}\n", remark);
   }
 }
 
@@ -252,6 +253,8 @@ Result<void> record(const Options& o) {
     remove_spools(folder);
     return std::move(code).error();
   }
+  // From here on somebody may have stopped reading what is told; the trace is written all the same.
+  ::signal(SIGPIPE, SIG_IGN);
   auto merged = [&] {
     const InterruptedMerge guard(kept_text(folder));
     return merge(o, folder, command);
@@ -259,15 +262,15 @@ Result<void> record(const Options& o) {
   const bool keep = !merged && has_spools(folder);
   if (keep || o.keep_spool) {
     if (keep) {
-      fmt::print(stderr, "{}", kept_text(folder));
+      tell(kept_text(folder));
     } else if (!o.common.quiet) {
-      fmt::print(stderr, "weft record: spools kept in {}\n", folder);
+      tell("weft record: spools kept in {}\n", folder);
     }
   } else {
     remove_spools(folder);
   }
   if (code.value() == 0) return merged;
-  if (!merged) fmt::print(stderr, "weft record: {}\n", merged.error().message());
+  if (!merged) tell("weft record: {}\n", merged.error().message());
   std::fflush(nullptr);
   std::exit(code.value());  // the program's exit code is ours, whatever it is
 }

@@ -236,6 +236,7 @@ TEST(House, AnInjectedClockIsFound) {
   EXPECT_THAT(check_absences("topology/a.hpp", "#pragma once\nstd::mt19937 g;\n"), SizeIs(1));
   EXPECT_THAT(check_absences("topology/a.hpp", "int a;\n"), SizeIs(1));
   EXPECT_THAT(check_absences("replay/a.cpp", "// never steady_clock\n"), IsEmpty());
+  EXPECT_THAT(check_absences("cli/a.cpp", "fmt::print(stderr, text);\n"), SizeIs(1));
 }
 
 }  // namespace

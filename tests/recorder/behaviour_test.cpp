@@ -76,6 +76,21 @@ TEST_P(Record, NoSpoolIsLeftBehindUnlessAskedFor) {
   EXPECT_EQ(read_back(folder.path("again.weft")).lines, read_back(folder.path("t.weft")).lines);
 }
 
+// A log on a full disk, one that was closed, one whose reader has gone.
+TEST_P(Record, WhereItsWordsCannotGoTheProgramsCodeCountsAndTheTraceIsThere) {
+  for (const std::string log : {"2>/dev/full", "2>&-", "2>&1 >/dev/null | true"})
+    for (const int code : {0, 9}) {
+      const TempDir folder;
+      const std::string command = fmt::format("{} record -o t.weft -- {}", weft(),
+                                              mpirun(2) + behaviour("exit " + std::to_string(code)));
+      EXPECT_EQ(shell(folder, fmt::format("bash -c '( {}; echo $? >code ) {}'", command, log)), 0);
+      EXPECT_EQ(slurp(folder.path("code")), std::to_string(code) + "\n") << log;
+      EXPECT_EQ(read_back(folder.path("t.weft")).lines.size(), 2u);
+      for (const auto& e : fs::directory_iterator(folder.path()))
+        EXPECT_EQ(e.path().filename().string().find(".spool."), std::string::npos) << log;
+    }
+}
+
 TEST_P(Record, KilledProgramLeavesATraceThatEndsInsideTheCallsItHungIn) {
   const TempDir folder;
   // The launcher's own code, passed on: 128 + SIGKILL of Open MPI, SIGKILL of MPICH.
