@@ -15,12 +15,13 @@ namespace {
 // The search's memory: what was tried in the first round.
 class Field {
  public:
-  // `budget` of `evaluations`: what is left then is for more precise figures, if any are needed.
-  Field(const Evaluate& evaluate, int windows, int budget, int evaluations)
-      : evaluate_(evaluate),
-        windows_(windows),
-        budget_(static_cast<std::size_t>(budget)),
-        evaluations_(static_cast<std::size_t>(evaluations)) {}
+  Field(const Evaluate& evaluate, int windows) : evaluate_(evaluate), windows_(windows) {}
+
+  // It may have `budget` candidates in all, `most` where no figure has to become more precise.
+  void allow(int budget, int most) {
+    budget_ = static_cast<std::size_t>(budget);
+    most_exact_ = static_cast<std::size_t>(most);
+  }
 
   // Tries those that are new, as far as the budget goes. Returns the indices of `configs`, of as many from the front as
   // were tried: the budget is used up, or the search is stopped.
@@ -53,7 +54,7 @@ class Field {
   [[nodiscard]] bool tried_before(const HplConfig& config) const { return index_of(config).has_value(); }
   [[nodiscard]] bool stopped() const { return stopped_; }
   // Candidates that the first round may have, those tried included.
-  [[nodiscard]] std::size_t most() const { return all_exact() ? evaluations_ : budget_; }
+  [[nodiscard]] std::size_t most() const { return all_exact() ? most_exact_ : budget_; }
 
  private:
   [[nodiscard]] bool all_exact() const {
@@ -66,8 +67,8 @@ class Field {
   }
   const Evaluate& evaluate_;
   int windows_;
-  std::size_t budget_;
-  std::size_t evaluations_;
+  std::size_t budget_ = 0;
+  std::size_t most_exact_ = 0;
   bool stopped_ = false;
   std::vector<Candidate> tried_;
 };
@@ -215,6 +216,65 @@ Result<void> restart(Field& field, const SearchSpace& space, const HplConfig& ba
   return {};
 }
 
+// Rounds 2 and 3, of those that the first one tried: fewer and fewer, in more and more windows.
+class Finals {
+ public:
+  Finals(const HplConfig& base, const Evaluate& evaluate, int windows, int keep)
+      : base_(base), evaluate_(evaluate), windows_(windows), keep_(keep) {}
+
+  // `tried`: all of the first round; those that are here already have their figures.
+  void enter(const std::vector<Candidate>& tried) {
+    all_.insert(all_.end(), tried.begin() + static_cast<std::ptrdiff_t>(entered_), tried.end());
+    entered_ = tried.size();
+  }
+  // With at most so many evaluations in all. Those that one round left behind play in it again, with those that are new.
+  Result<void> play(int most) {
+    for (int round = 2; round <= 3 && !stopped_; ++round) {
+      sort_ranking(all_);
+      const int field_size = round == 2 ? keep_ : 2;
+      int again = 0;
+      std::vector<std::size_t> chosen;
+      std::vector<HplConfig> configs;
+      for (std::size_t i = 0; i < all_.size(); ++i) {
+        if (all_[i].round != round - 1) continue;
+        const bool is_base = all_[i].config == base_;
+        if (again >= field_size && !is_base) continue;
+        if (!is_base) ++again;
+        if (all_[i].exact) all_[i].round = round;
+        if (all_[i].exact || evaluations_ + static_cast<int>(configs.size()) >= most) continue;
+        chosen.push_back(i);
+        configs.push_back(all_[i].config);
+      }
+      if (configs.empty()) continue;
+      WEFT_ASSIGN(const auto finer, evaluate_(configs, windows_ << (round - 1)));
+      for (std::size_t k = 0; k < chosen.size(); ++k) {
+        if (!finer[k]) stopped_ = true;
+        if (!finer[k]) continue;
+        Candidate& c = all_[chosen[k]];
+        ++evaluations_;
+        c.gflops = finer[k]->gflops;
+        c.error_estimate = finer[k]->error_estimate;
+        c.exact = finer[k]->exact;
+        c.round = round;
+      }
+    }
+    return {};
+  }
+  [[nodiscard]] const std::vector<Candidate>& all() const { return all_; }
+  [[nodiscard]] int evaluations() const { return evaluations_; }
+  [[nodiscard]] bool stopped() const { return stopped_; }
+
+ private:
+  const HplConfig& base_;
+  const Evaluate& evaluate_;
+  int windows_;
+  int keep_;
+  std::size_t entered_ = 0;  // of the first round
+  int evaluations_ = 0;
+  bool stopped_ = false;
+  std::vector<Candidate> all_;
+};
+
 }  // namespace
 
 Evaluate one_by_one(EvaluateOne evaluate) {
@@ -233,48 +293,33 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
                                 const Evaluate& evaluate) {
   SearchResult out;
   const int keep = std::max(2, evaluations / 8);
-  Field field(evaluate, windows, std::max(1, evaluations - keep - 1 - 3), evaluations);
+  Field field(evaluate, windows);
+  field.allow(std::max(1, evaluations - keep - 1 - 3), evaluations);
   WEFT_ASSIGN(const bool begun, descend(field, space, base));
-  // Where one parameter after the other ends, another pair of values may still be better.
   out.candidates = count_of(space, base);
-  if (begun && !field.stopped()) {
-    if (out.candidates <= field.most())
-      WEFT_TRY(field.seen(all_of(space, base)));
-    else
-      WEFT_TRY(restart(field, space, base));
-  }
-  std::vector<Candidate> all = field.tried();
-  out.evaluations = static_cast<int>(all.size());
-  out.complete = !field.stopped();
-  for (int round = 2; round <= 3 && out.complete; ++round) {
-    sort_ranking(all);
-    const int field_size = round == 2 ? keep : 2;
-    int again = 0;
-    std::vector<std::size_t> chosen;
-    std::vector<HplConfig> configs;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].round != round - 1 && round == 3) continue;
-      const bool is_base = all[i].config == base;
-      if (again >= field_size && !is_base) continue;
-      if (!is_base) ++again;
-      if (all[i].exact) all[i].round = round;
-      if (all[i].exact || out.evaluations + static_cast<int>(configs.size()) >= evaluations) continue;
-      chosen.push_back(i);
-      configs.push_back(all[i].config);
+  Finals finals(base, evaluate, windows, keep);
+  for (int left = evaluations; begun;) {
+    // Where one parameter after the other ends, another pair of values may still be better.
+    if (!field.stopped()) {
+      if (out.candidates <= field.most())
+        WEFT_TRY(field.seen(all_of(space, base)));
+      else
+        WEFT_TRY(restart(field, space, base));
     }
-    if (configs.empty()) continue;
-    WEFT_ASSIGN(const auto finer, evaluate(configs, windows << (round - 1)));
-    for (std::size_t k = 0; k < chosen.size(); ++k) {
-      if (!finer[k]) out.complete = false;
-      if (!finer[k]) continue;
-      Candidate& c = all[chosen[k]];
-      ++out.evaluations;
-      c.gflops = finer[k]->gflops;
-      c.error_estimate = finer[k]->error_estimate;
-      c.exact = finer[k]->exact;
-      c.round = round;
-    }
+    finals.enter(field.tried());
+    if (field.stopped()) break;
+    const auto tried = static_cast<int>(field.tried().size());
+    WEFT_TRY(finals.play(evaluations - tried));
+    // What the later rounds did not need goes to candidates that were not tried, and to their rounds.
+    const int spent = tried + finals.evaluations();
+    if (finals.stopped() || evaluations - spent >= left || evaluations == spent) break;
+    left = evaluations - spent;
+    field.allow(tried + std::max(1, left / 3), tried + left);
+    if (field.tried().size() >= out.candidates) break;
   }
+  std::vector<Candidate> all = finals.all();
+  out.evaluations = static_cast<int>(field.tried().size()) + finals.evaluations();
+  out.complete = !field.stopped() && !finals.stopped();
   sort_ranking(all);
   if (out.complete) out.untried = untried_values(space, all);
   for (const Candidate& c : all)

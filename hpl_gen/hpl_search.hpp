@@ -8,6 +8,7 @@
 //     evaluations goes to descents from other candidates, drawn with a fixed seed.
 //  2. The best eighth of all that was seen (four at least), and the base, with twice the windows.
 //  3. The best two of these, and the base, with twice the windows again. The winner's gain is over the base there.
+// What steps 2 and 3 did not need goes to candidates that step 1 did not come to, a third at a time, and to their steps 2 and 3.
 // Candidates that were simulated in full keep their figure: they are not evaluated again, and as long as all are so nothing
 // is put aside for steps 2 and 3. The budget counts predictions, so the result depends on no clock. Ties go to what was
 // seen first.

@@ -78,7 +78,8 @@ TEST(HplSearch, TriesEveryValueOrSaysWhichItDidNot) {
       EXPECT_EQ(few->untried.front(), "factorisation PFACT left NBMIN 8 RFACT crout NDIV 2");
     }
     EXPECT_EQ(search_hpl(base, space, 4, 3, one_by_one(evaluate))->untried.front(),
-              exact ? "factorisation PFACT right NBMIN 8 RFACT crout NDIV 2" : "N 2000");
+              exact ? "factorisation PFACT right NBMIN 8 RFACT crout NDIV 2"
+                    : "factorisation PFACT left NBMIN 8 RFACT crout NDIV 2");
   }
 }
 
@@ -158,6 +159,37 @@ TEST(HplSearch, StoppedAnywhereItKeepsWhatItHas) {
   }
   EXPECT_GT(whole, 4);
   EXPECT_LT(whole, 31);
+}
+
+// Where the second round simulates in full, the third asks for nothing: what that leaves goes to candidates that were not tried.
+TEST(HplSearch, NoPredictionIsLeftWhereACandidateIs) {
+  SearchSpace space;
+  space.n = {1000};
+  space.nb = {32, 64, 128, 256};
+  space.grids = {{4, 4}};
+  space.bcast = {Bcast::k1Ring, Bcast::k2Ring};
+  space.depth = {0, 1};
+  space.swap = {Swap::kMix};
+  space.pmap = {ProcessMap::kRowMajor};
+  const HplConfig base{.n = 1000, .nb = 32, .p = 4, .q = 4};
+  for (const int exact_windows : {3, 6, 12, 24})  // from so many on a prediction is of all panels
+    for (int budget = 8; budget <= 60; ++budget) {
+      int calls = 0;
+      const auto r = search_hpl(
+          base, space, budget, 3, one_by_one([&](const HplConfig& c, int windows) {
+            ++calls;
+            const double gflops = static_cast<double>(c.nb) + c.depth;
+            return Result<std::optional<Candidate>>(Candidate{c, gflops, 0.0, 0, windows >= exact_windows});
+          }));
+      ASSERT_TRUE(r);
+      EXPECT_EQ(r->evaluations, calls);
+      EXPECT_LE(calls, budget);
+      EXPECT_TRUE(calls == budget || r->ranking.size() == r->candidates)
+          << exact_windows << " windows, " << budget;
+      if (r->ranking.size() == r->candidates) {
+        EXPECT_EQ(r->best.gflops, 257) << budget;
+      }
+    }
 }
 
 // A stage is what could be tried at once: it depends on no result of its own.
