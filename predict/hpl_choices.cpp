@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
@@ -18,13 +19,13 @@ Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks
     return usage_error("--n auto: the platform does not say how much memory a host has", platform.name,
                        "--n N, or host { memory: \"192GiB\" } in the platform file");
   const auto per = static_cast<std::int64_t>(std::max(1u, platform.ranks_per_host));
-  const std::int64_t used = (ranks + per - 1) / per;
-  const auto hosts = static_cast<double>(used);
-  const double order = std::sqrt(kMemoryShare * hosts * static_cast<double>(host) / 8);
+  // Ranks fill hosts one after the other, and each holds its share of the matrix: the first host, full of them, holds most.
+  const auto most = static_cast<double>(std::min<std::int64_t>(per, ranks));
+  const double order = std::sqrt(kMemoryShare * static_cast<double>(host) / most * ranks / 8);
   if (order < static_cast<double>(nb))
     return usage_error(fmt::format("--n auto: {:.0f} % of the memory holds less than one block of NB = {}",
                                    kMemoryShare * 100, nb),
-                       fmt::format("{} on each of {} hosts", show(Bytes(host)), used),
+                       fmt::format("{} on each of {} hosts", show(Bytes(host)), (ranks + per - 1) / per),
                        "--n N, a smaller NB, or more memory");
   return static_cast<std::int64_t>(order) / nb * nb;
 }
@@ -48,10 +49,12 @@ Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topo
                                     : fmt::format("P x Q = {} x {} (all {} ranks)", g.p, g.q, slots));
   }
   if (open.n) {
-    out.dat.n.clear();
-    int ranks = 0;
-    for (const auto& g : out.dat.grids) ranks = std::max(ranks, g.p * g.q);
-    WEFT_ASSIGN(const std::int64_t n, largest_order(platform, ranks, out.dat.nb.front()));
+    // What fits on every one of the grids.
+    std::int64_t n = std::numeric_limits<std::int64_t>::max();
+    for (const auto& g : out.dat.grids) {
+      WEFT_ASSIGN(const std::int64_t most, largest_order(platform, g.p * g.q, out.dat.nb.front()));
+      n = std::min(n, most);
+    }
     out.dat.n = {n};
     out.chosen.push_back(fmt::format("N = {} ({:.0f} % of memory)", n, kMemoryShare * 100));
   }

@@ -47,6 +47,13 @@ Result<void> check_time(const HplPrediction& p) {
       "a speed of real machines, or a larger N");
 }
 
+// What has a rate, by replay or by closed forms.
+Result<void> check_run(const HplConfig& config) {
+  WEFT_TRY(hpl_gen::check_config(config));
+  if (config.n == 0) return usage_error("a prediction needs a matrix", "N = 0", "1 or more");
+  return {};
+}
+
 }  // namespace
 
 std::int64_t planned_panels(const HplConfig& config, const PredictOptions& options) {
@@ -57,8 +64,7 @@ std::int64_t planned_panels(const HplConfig& config, const PredictOptions& optio
 
 Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platform& platform,
                                   const PredictOptions& options) {
-  WEFT_TRY(hpl_gen::check_config(config));
-  if (config.n == 0) return usage_error("a prediction needs a matrix", "N = 0", "1 or more");
+  WEFT_TRY(check_run(config));
   if (config.panels() > kMostPanels)
     return not_supported(fmt::format("a prediction of {} panels", config.panels()),
                          fmt::format("at most {} = N / NB", kMostPanels));
@@ -165,6 +171,7 @@ Result<void> all_joined(const topology::Fabric& fabric, topology::RouteCache& ro
 
 Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topology::Platform& platform,
                                           const PredictOptions& options) {
+  WEFT_TRY(check_run(config));
   const auto ranks = static_cast<std::uint32_t>(config.ranks());
   WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, options.map, options.seed));
   WEFT_ASSIGN(const auto clock, replay::KernelClock::create(platform));

@@ -12,6 +12,7 @@
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/replay_flags.hpp"
 #include "cli/flags/report_flag.hpp"
+#include "cli/flags/values.hpp"
 #include "cli/hpl_predictions.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
@@ -247,18 +248,18 @@ Action setup(CLI::App& app) {
                   "simulate K windows of panels, not all; from 4 on with an error estimate [K = 6]")
       ->type_name("K")
       ->expected(0, 1)
-      ->check(CLI::Range(0, 100000));
+      ->transform(count(0, 100000));
   hpl->add_option("--window", o->predict.width, "measured panels of a window [Q, within 8 to 32]")
       ->type_name("PANELS")
-      ->check(CLI::Range(1, 1000000));
+      ->transform(count(1, 1000000));
   hpl->add_option("--warm-up", o->predict.warm_up, "panels dropped at the start of a window [DEPTH + 5]")
       ->type_name("PANELS")
-      ->check(CLI::Range(1, 1000000));
+      ->transform(count(1, 1000000));
   hpl->add_option(
          "--pieces", o->predict.most_pieces,
          "pieces of an update that polls for the next panel; 0 = one for every NB columns, as HPL [0]")
       ->type_name("PIECES")
-      ->check(CLI::Range(0, 1000000));
+      ->transform(count(0, 1000000));
   hpl->add_flag(
          "--exchanges{messages}", o->exchanges,
          "how pivot exchanges are replayed: --exchanges=auto, =messages (each shares links; the bare flag), "
@@ -271,7 +272,7 @@ Action setup(CLI::App& app) {
                   "each run K times, with seeds SEED, SEED + 1, ... of noise, random pivots and random "
                   "placement: mean and spread. Random wirings and failures stay those of --seed [1]")
       ->type_name("K")
-      ->check(CLI::Range(1, 1000));
+      ->transform(count(1, 1000));
   add_hpl_flags(*hpl, o->hpl, true);
   o->journal.add(*hpl);
   o->report.add(*hpl, o->common);

@@ -13,6 +13,7 @@
 #include "cli/flags/model_flag.hpp"
 #include "cli/flags/platform_flags.hpp"
 #include "cli/flags/report_flag.hpp"
+#include "cli/flags/values.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
@@ -252,7 +253,7 @@ Action setup(CLI::App& app) {
   add_accuracy(*hpl, o->accuracy);
   hpl->add_option("--evaluations", o->evaluations, "predictions to spend [64]")
       ->type_name("K")
-      ->check(CLI::Range(8, 1000000));
+      ->transform(count(8, 1000000));
   add_output(*hpl, o->common, "-o,--output", o->out,
              "write the HPL.dat to FILE, - = stdout [print it below the table]");
   add_hpl_flags(*hpl, o->hpl, true);

@@ -379,5 +379,32 @@ TEST(Flags, AnEmptyValueIsRefused) {
   }
 }
 
+// In digits: not the octal ten, not the number before an "x".
+TEST(Flags, ACountOfAPredictionIsAsOfAllVerbs) {
+  const Workspace w;
+  const std::string line = "predict hpl --on crossbar-16 --n 4000 --nb 50 --p 2 --q 2 --json - --quiet ";
+  const auto panels = [&](const std::string& sample) {
+    const Outcome o = w.weft(line + sample);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return json::parse(o.out)["panels_simulated"].get<int>();
+  };
+  EXPECT_EQ(panels("--sample 4 --window 04 --warm-up 01"), panels("--sample 4 --window 4 --warm-up 1"));
+  EXPECT_EQ(panels("--sample 010 --window 1 --warm-up 1"), panels("--sample 10 --window 1 --warm-up 1"));
+  for (const std::string line_end :
+       {"--sample 0x6", "--sample 4 --window 1e1", "--repeat 0x2", "--pieces +1"})
+    EXPECT_EQ(w.weft(line + line_end).exit_code, 2) << line_end;
+  EXPECT_EQ(w.weft("tune hpl --on crossbar-16 --n 4000 --nb 50 --evaluations 0x10").exit_code, 2);
+}
+
+TEST(Flags, ATimeThatIsNoneIsAWrongCommandLine) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate ring --ranks 2 -o t.weft").exit_code, 0);
+  for (const std::string time : {"--from-time 5", "--to-time=-1us"}) {
+    const Outcome o = w.weft("replay t.weft --on crossbar-16 --export perfetto:p.json " + time);
+    EXPECT_EQ(o.exit_code, 2) << time;
+    EXPECT_THAT(o.err, ::testing::HasSubstr("error: ")) << time;
+  }
+}
+
 }  // namespace
 }  // namespace weft::testing::flags_test

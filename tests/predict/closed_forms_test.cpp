@@ -37,6 +37,23 @@ TEST(ClosedForms, ThePhaseModelLaysTheGridOnNodesAsTheProgramDoes) {
   EXPECT_NE(squares, rows);
 }
 
+// What a replay refuses has no closed form either, for the same reason.
+TEST(ClosedForms, WhatIsNoRunIsRefusedAsByTheReplay) {
+  const auto platform = platform_of("crossbar:n=4,bw=1Gbps");
+  hpl_gen::HplConfig odd_node{.n = 1000, .nb = 50, .p = 2, .q = 2};
+  odd_node.program = hpl_gen::Program::kRocHpl;
+  odd_node.rochpl.local_p = 3;
+  for (const hpl_gen::HplConfig& config :
+       {odd_node, hpl_gen::HplConfig{.n = 0, .nb = 10, .p = 2, .q = 2},
+        hpl_gen::HplConfig{.n = 1000, .nb = 2'000'000'000, .p = 2, .q = 2}}) {
+    const auto forms = closed_forms(config, platform, {});
+    const auto run = predict_hpl(config, platform, {});
+    ASSERT_TRUE(!forms && !run);
+    EXPECT_EQ(forms.error().message(), run.error().message());
+    EXPECT_EQ(forms.error().code, run.error().code);
+  }
+}
+
 // Kernels as weft fit writes them say nothing of a speed: the default of 10 Gflop/s is no peak of theirs.
 TEST(ClosedForms, WithoutASpeedThePeakIsThatOfDgemm) {
   const std::string kernels = R"(kernel { name: "dgemm" intercept: "2.4us" mnk: "70ps" }
