@@ -206,6 +206,11 @@ SampleFit fit_panels(const HplConfig& config, std::span<const SampleWindow> wind
     fit.error->s[p] = kWiden[p] * std::sqrt(squares);
     if (on_accelerators(config.program)) fit.error->s[p] *= kWidenSplit[p];
   }
+  // Process columns get out of step with every panel, windows begin in step: hosts that waited for their accelerators wait for broadcasts
+  // later in a run. How much of one wait is the other is not known from windows.
+  if (on_accelerators(config.program))
+    for (const auto part : {PanelSeconds::kBcast, PanelSeconds::kUpdate})
+      fit.error->s[part] = std::max(fit.error->s[part], fit.total.s[PanelSeconds::kUpdate]);
   return fit;
 }
 

@@ -106,6 +106,25 @@ constexpr std::array<Quantity, 6> kQuantities = {{
      [](const HplPrediction& p) { return p.phase_error->solve_s; }},
 }};
 
+// Later in a run more of what a host waits for is a broadcast, less its accelerator.
+TEST(HplSampling, OnAcceleratorsTheWholeUpdateMayBeABroadcast) {
+  const auto platform = topology::load_platform("marconi100");
+  ASSERT_TRUE(platform);
+  HplConfig c{
+      .n = 88'077, .nb = 288, .p = 1, .q = 4, .pmap = ProcessMap::kColumnMajor, .bcast = Bcast::kLong};
+  c.program = Program::kRocHpl;
+  c.rochpl.split = 0.4;
+  PredictOptions options;
+  const auto all = predict_hpl(c, *platform, options);
+  options.sample = 6;
+  const auto some = predict_hpl(c, *platform, options);
+  ASSERT_TRUE(all && some && some->phase_error);
+  ASSERT_LT(some->panels_simulated, some->panels_total);
+  EXPECT_GT(std::fabs(some->update_s - all->update_s), 0.1 * all->update_s) << "as long as that is so";
+  for (const Quantity& q : kQuantities)
+    EXPECT_LE(std::fabs(q.seconds(*some) - q.seconds(*all)), q.error(*some)) << q.name;
+}
+
 TEST(HplSampling, NinetyFiveOfAHundredRunsLieWithinTheirEstimateInTotalAndInEveryPhase) {
   constexpr int kRuns = 120;
   std::array<int, kQuantities.size()> inside{};
