@@ -42,5 +42,63 @@ TEST(CheckRecorded, AMatchThatWasNotAskedForIsToldAndNotBelieved) {
   }
 }
 
+Op cancel(std::uint32_t slot) { return {.kind = OpKind::cancel, .request = slot}; }
+// Operations enough that what follows stands in a later block.
+void far_on(Program& p, std::uint32_t rank) {
+  for (std::size_t i = 0; i < kMaxBlockOps; ++i) p.add(rank, {.kind = OpKind::compute_time, .amount = 1});
+}
+
+// MPI-3.1, section 3.8.4: a receive that matched completes as if there were no cancel.
+TEST(CheckRecorded, ACancelThatCameTooLateChangesNothing) {
+  const TempDir dir;
+  for (const OpKind kind : {OpKind::irecv, OpKind::recv_init})
+    for (const std::int32_t source : {1, kAnySource})
+      for (const bool far : {false, true}) {
+        Program p(dir, 2);
+        p.add(0, with_request(recv(source, 3, 100), kind, 0));
+        if (kind == OpKind::recv_init) p.add(0, {.kind = OpKind::start, .request = 0});
+        p.add(0, cancel(0));
+        if (far) far_on(p, 0);
+        p.add(0, wait(0, 1, 3, 100));
+        p.add(0, send(1, 4, 8)).add(1, send(0, 3, 100)).add(1, recv(0, 4, 8));
+        EXPECT_EQ(p.findings(), "");
+        EXPECT_EQ(p.findings(true), "") << "nor with synchronous sends";
+      }
+  // Its message must come.
+  Program p(dir, 2);
+  p.add(0, with_request(recv(1, 3, 100), OpKind::irecv, 0)).add(0, cancel(0)).add(0, wait(0, 1, 3, 100));
+  EXPECT_EQ(p.check().errors, 1u);
+  // What completes several says nothing of each, so it has what comes, else it was withdrawn.
+  for (const bool sent : {false, true}) {
+    Program q(dir, 2);
+    q.add(0, with_request(recv(1, 3, 100), OpKind::irecv, 0)).add(0, cancel(0));
+    q.add(0, {.kind = OpKind::waitall}, L{0});
+    if (sent) q.add(1, send(0, 3, 100));
+    EXPECT_EQ(q.findings(), "");
+  }
+}
+
+// The run of the doctor brings the message before the cancel, the recording brought it after.
+TEST(CheckRecorded, AReceiveThatWasWithdrawnLeavesItsMessageToOthers) {
+  const TempDir dir;
+  for (const std::int32_t source : {0, kAnySource})
+    for (const std::int32_t second : {0, kAnySource})
+      for (const bool far : {false, true}) {
+        Program p(dir, 2);
+        p.add(0, send(1, 2, 10));
+        p.add(1, with_request(recv(source, 2, 10), OpKind::irecv, 0)).add(1, cancel(0));
+        if (far) far_on(p, 1);
+        p.add(1, wait(0)).add(1, recv(second, 2, 10));
+        EXPECT_EQ(p.findings(), "");
+      }
+  // Nobody else takes it.
+  Program p(dir, 2);
+  p.add(0, send(1, 2, 10));
+  p.add(1, with_request(recv(0, 2, 10), OpKind::irecv, 0)).add(1, cancel(0)).add(1, wait(0));
+  EXPECT_EQ(
+      p.findings(),
+      "E 0.0 : rank 0 send: rank 1 never receives this message (tag 2, 10 bytes, communicator world)\n");
+}
+
 }  // namespace
 }  // namespace weft::traces

@@ -74,6 +74,8 @@ void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot,
   q.active = true;
   q.index = index;
   q.done = true;
+  q.recorded = q.cancelled = false;
+  q.took.reset();
   q.source = op.peer;
   q.tag = op.tag;
   if (op.peer == kProcNull || op.kind == OpKind::launch) return;  // neither waits for another rank
@@ -85,11 +87,13 @@ void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot,
     q.row = deliver(r, op, index, q.done ? Message::kNobody : slot);
     return;
   }
+  const auto got = match_place(op, list.size());
+  q.recorded = got && list[*got] >= 0;
   if (op.peer == kAnySource) {
     // Recorded with the receive, or with the completion that follows.
-    if (const Envelope got = asked_or_got(op, list); got.source >= 0) {
-      q.source = got.source;
-      q.tag = got.tag;
+    if (const Envelope e = asked_or_got(op, list); e.source >= 0) {
+      q.source = e.source;
+      q.tag = e.tag;
     } else if (const auto ahead = match_ahead(me, slot)) {
       std::tie(q.source, q.tag) = *ahead;
     }
@@ -111,7 +115,7 @@ void Doctor::post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::
     error(r, me.index(), op,
           fmt::format("request {} is still in use by the {} at operation {}", op.request, op_name(q.op.kind),
                       q.index));
-    if (!q.done && is_receive_request(q.op.kind)) withdraw(r, q);
+    if (!q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
   }
   drop_guess(me, op.request, q);
   q = {};
@@ -139,12 +143,9 @@ void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const
   if (it == me.requests.end())
     return error(r, me.index(), op, fmt::format("request {} does not exist", op.request));
   Request& q = it->second;
-  if (op.kind == OpKind::cancel) {
-    if (q.active && !q.done && is_receive_request(q.op.kind)) withdraw(r, q);
-    q.done = true;
-    return;
-  }
+  if (op.kind == OpKind::cancel) return cancel(r, me, op.request, q);
   // What was freed goes on (MPI completes it in the background); nobody waits for it any more.
+  if (q.cancelled && !q.done) withdraw(r, me, op.request, q);
   if (q.active && !q.done && !is_nonblocking_collective(q.op.kind)) forget(r, q);
   drop_guess(me, op.request, q);
   me.requests.erase(it);
@@ -170,6 +171,8 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
     if (!me.issued && q.op.peer == kAnySource && is_receive_request(q.op.kind) && op.peer >= 0 &&
         (op.kind == OpKind::wait || op.kind == OpKind::test) && (q.source < 0 || q.guess))
       recorded_match(r, me, static_cast<std::uint32_t>(s), q, op.peer, op.tag);
+    if (!me.issued && q.cancelled && completes_withdrawn(op))
+      withdraw(r, me, static_cast<std::uint32_t>(s), q);
     if (!q.done && is_nonblocking_collective(q.op.kind))
       q.done = collectives_.may_leave(q.op, r, q.instance, synchronous_);
     if (q.done) continue;
@@ -281,7 +284,14 @@ Result<void> Doctor::run() {
   std::uint64_t reported = 0;
   while (true) {
     if (ready_.empty() && choose()) continue;
-    if (ready_.empty() && throttled_.empty()) break;
+    if (ready_.empty() && throttled_.empty()) {
+      // No message comes any more, so what may have been cancelled in time was.
+      bool withdrawn = false;
+      for (std::uint32_t r = 0; r < ranks_.size(); ++r)
+        if (ranks_[r].blocked && withdraw_cancelled(r)) withdrawn = true;
+      if (!withdrawn) break;
+      continue;
+    }
     if (ops_done_ > options_.most_ops) {
       given_up_ = true;
       return {};
@@ -301,6 +311,7 @@ Result<void> Doctor::run() {
           me.program.finish(me.seen, program_faults_);
           tell(r, program_faults_);
           me.ended = true;
+          (void)withdraw_cancelled(r);
           me.block = {};
           break;
         }

@@ -68,9 +68,12 @@ struct Request {
   bool active = false;
   bool done = false;
   bool persistent = false;
+  bool recorded = false;             // the receive itself says what it got
+  bool cancelled = false;            // a receive whose cancel came; whether in time says what completes it
   std::int32_t source = kAnySource;  // of a receive: where it is matched, kAnySource while it is a wildcard
   std::int32_t tag = kAnyTag;
   std::optional<Message> guess;  // the message of `source` that a choice gave to it
+  std::optional<Message> took;   // the message that it has, of a receive that is done
   // What stands in a queue for it while it is not done: a receive from `source`, or from any source by its order, or a message.
   std::uint32_t row = kNoRow;
   std::uint64_t order = 0;
@@ -178,7 +181,9 @@ class Doctor {
   // A message is there. Its row if it waits for a receive.
   std::uint32_t deliver(std::uint32_t src, const Op& op, std::uint64_t index, std::uint32_t waiter);
   void post_wildcard(std::uint32_t r, const Wildcard& w);
-  // The source and tag that the completion of `slot` names, if it stands in the block that is read.
+  // The operation after the rank's that names request `slot`, in the block that is read; null: it is out of sight.
+  static const Op* next_that_names(Rank& me, std::uint32_t slot);
+  // The source and tag that the completion of `slot` names, if it stands in that block.
   static std::optional<std::pair<std::int32_t, std::int32_t>> match_ahead(Rank& me, std::uint32_t slot);
   // The completion of a wildcard says what it matched: source and tag.
   void recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
@@ -189,7 +194,12 @@ class Doctor {
   // ... it had another one by a choice: that goes back.
   void correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                       std::int32_t tag);
-  void withdraw(std::uint32_t r, const Request& q);
+  void cancel(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q);
+  // Takes the receive of a request out of matching; a message that it took goes back. It is done then.
+  void withdraw(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q);
+  // Withdraws the cancelled receives of a rank that nothing came for, but those whose completion names a match. False if
+  // there was none.
+  bool withdraw_cancelled(std::uint32_t r);
   void forget(std::uint32_t r, const Request& q);
   void may_choose(std::uint32_t r) {
     Rank& k = ranks_[r];
@@ -200,7 +210,7 @@ class Doctor {
   // Makes one choice; false if there is none to make.
   bool choose();
   void matched(const Channel& c, const Message& m, const Posted& p);
-  void notify(std::uint32_t rank, std::uint32_t slot);
+  void notify(std::uint32_t rank, std::uint32_t slot, const Message* received = nullptr);
   void wake(std::uint32_t rank) {
     Rank& k = ranks_[rank];
     if (!k.blocked || k.queued) return;

@@ -9,7 +9,7 @@
 #include "traces/request_book.hpp"
 
 namespace weft::traces::doctor {
-void Doctor::notify(std::uint32_t rank, std::uint32_t slot) {
+void Doctor::notify(std::uint32_t rank, std::uint32_t slot, const Message* received) {
   if (slot == Message::kNobody) return;
   Rank& k = ranks_[rank];
   if (slot == kCurrent) {
@@ -18,6 +18,7 @@ void Doctor::notify(std::uint32_t rank, std::uint32_t slot) {
     k.pair_open = false;
   } else if (const auto it = k.requests.find(slot); it != k.requests.end()) {
     it->second.done = true;
+    if (received != nullptr) it->second.took = *received;
   }
   wake(rank);
 }
@@ -29,7 +30,7 @@ void Doctor::matched(const Channel& c, const Message& m, const Posted& p) {
                       m.tag, m.bytes, trace_.position(RankId(c.src), m.op)));
   --ranks_[c.src].in_flight;
   notify(c.src, m.waiter);
-  notify(c.dst, p.slot);
+  notify(c.dst, p.slot, &m);
 }
 
 std::uint32_t Doctor::deliver(std::uint32_t src, const Op& op, std::uint64_t index, std::uint32_t waiter) {
@@ -75,8 +76,10 @@ void list_requests(const OpBlock& block, NamedRequests& named) {
   }
 }
 
-// The operation after the rank's that names that request, in the block; none: it is out of sight.
-const Op* next_that_names(const Rank& me, NamedRequests& named, std::uint32_t slot) {
+}  // namespace
+
+const Op* Doctor::next_that_names(Rank& me, std::uint32_t slot) {
+  NamedRequests& named = me.named;
   constexpr std::uint64_t kFar = std::uint64_t{8} * kMaxBlockOps;
   const auto& ops = me.block.ops;
   if (named.first_op != me.block.first_op) {
@@ -96,10 +99,8 @@ const Op* next_that_names(const Rank& me, NamedRequests& named, std::uint32_t sl
   return nullptr;
 }
 
-}  // namespace
-
 std::optional<std::pair<std::int32_t, std::int32_t>> Doctor::match_ahead(Rank& me, std::uint32_t slot) {
-  const Op* const op = next_that_names(me, me.named, slot);
+  const Op* const op = next_that_names(me, slot);
   if (op == nullptr || !is_completion(op->kind)) return std::nullopt;  // freed, cancelled or made anew
   const bool known = (op->kind == OpKind::wait || op->kind == OpKind::test) && op->peer >= 0;
   if (!known) return std::nullopt;
@@ -119,7 +120,7 @@ void Doctor::recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Reque
 
 void Doctor::guess(Rank& me, std::uint32_t slot, Request& q, std::int32_t source, const Message& m) {
   q.source = source;
-  q.guess = m;
+  q.guess = q.took = m;
   me.guesses.add({q.op.comm, source, m.tag, q.op.tag, q.index, slot});
 }
 
@@ -149,6 +150,7 @@ void Doctor::correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Reque
   back.waiter = Message::kNobody;
   ++ranks_[static_cast<std::size_t>(from)].in_flight;
   q.done = false;
+  q.took.reset();
   // Its receive stands where it was posted, so that no wildcard behind it holds its message back.
   q.row =
       matching_.give_back(comm, static_cast<std::uint32_t>(from), back, static_cast<std::uint32_t>(source), r,
@@ -157,11 +159,57 @@ void Doctor::correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Reque
   if (matching_.held(comm, r, back.tag)) may_choose(r);
 }
 
-// Takes back the receive of a request that nothing matched yet.
-void Doctor::withdraw(std::uint32_t r, const Request& q) {
-  if (q.source >= 0) return matching_.withdraw(q.op.comm, static_cast<std::uint32_t>(q.source), r, q.row);
-  matching_.withdraw_any(r, q.order);
+// Whether it came in time says the completion: at once where that is in sight, else when the rank is there.
+void Doctor::cancel(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q) {
+  if (!q.active) return;
+  if (!is_receive_request(q.op.kind)) {
+    q.done = true;
+    return;
+  }
+  if (q.recorded) return;
+  q.cancelled = true;
+  const Op* const next = next_that_names(me, slot);
+  if (next != nullptr && completes_withdrawn(*next)) withdraw(r, me, slot, q);
+}
+
+void Doctor::withdraw(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q) {
+  const auto source = static_cast<std::uint32_t>(q.source);
+  if (q.took) {
+    Message back = *q.took;
+    drop_guess(me, slot, q);
+    q.took.reset();
+    back.waiter = Message::kNobody;
+    ++ranks_[source].in_flight;
+    matching_.come_back(q.op.comm, source, r, back);
+    if (matching_.held(q.op.comm, r, back.tag)) may_choose(r);
+  } else if (q.done) {
+    return;  // of MPI_PROC_NULL, or withdrawn before
+  } else if (q.source >= 0) {
+    matching_.withdraw(q.op.comm, source, r, q.row);
+  } else {
+    matching_.withdraw_any(r, q.order);
+  }
+  q.done = true;
   wake(r);
+}
+
+bool Doctor::withdraw_cancelled(std::uint32_t r) {
+  Rank& me = ranks_[r];
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> open;  // order, slot
+  for (const auto& [slot, q] : me.requests)
+    if (q.cancelled && q.active && !q.done) open.emplace_back(q.order, slot);
+  std::ranges::sort(open);
+  bool withdrawn = false;
+  for (const auto& [order, slot] : open) {
+    if (!me.ended) {
+      const Op& here = me.block.ops[me.at];
+      const bool waited_for = here.request == slot && is_completion(here.kind);
+      if (waited_for ? here.peer >= 0 : match_ahead(me, slot).has_value()) continue;
+    }
+    withdraw(r, me, slot, me.requests.at(slot));
+    withdrawn = true;
+  }
+  return withdrawn;
 }
 
 // What stands in a queue for a request that was freed stays there.

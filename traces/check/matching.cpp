@@ -248,6 +248,12 @@ std::uint32_t Matching::give_back(CommId comm, std::uint32_t from, Message back,
   return row;
 }
 
+void Matching::come_back(CommId comm, std::uint32_t from, std::uint32_t r, const Message& back) {
+  Channel& c = channel(comm, from, r);
+  add_message(c, back);
+  match_channel(c, back.tag);
+}
+
 void Matching::withdraw(CommId comm, std::uint32_t source, std::uint32_t r, std::uint32_t row) {
   Channel& c = channel(comm, source, r);
   const Posted p = remove_posted(c, row);

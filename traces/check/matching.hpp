@@ -90,6 +90,9 @@ class Matching {
   std::uint32_t give_back(CommId comm, std::uint32_t from, Message back, std::uint32_t source,
                           std::uint32_t r, const Posted& p);
 
+  // The message that a receive had taken, which was withdrawn.
+  void come_back(CommId comm, std::uint32_t from, std::uint32_t r, const Message& back);
+
   // ---- what goes
   void withdraw(CommId comm, std::uint32_t source, std::uint32_t r, std::uint32_t row);
   void withdraw_any(std::uint32_t r, std::uint64_t order);
