@@ -195,7 +195,16 @@ Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platfo
                               Auditors* auditors) {
   if (options.recorded_matches) {
     traces::RecordedMatches recorded(trace);
-    return simulate_as_read(recorded, platform, placement, options, auditors);
+    auto result = simulate_as_read(recorded, platform, placement, options, auditors);
+    if (result && recorded.open_receives() > 0) {
+      result->warnings.push_back(
+          fmt::format("{} from any source or of any tag took what came here: the trace does not say what {} "
+                      "in the recording",
+                      counted(recorded.open_receives(), "receive"),
+                      recorded.open_receives() == 1 ? "it took" : "they took"));
+      result->engine.warnings = result->warnings.size();
+    }
+    return result;
   }
   auto result = simulate_as_read(trace, platform, placement, options, auditors);
   if (result && !result->finished && ends_as_recorded(trace, platform, placement, options)) {

@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace weft::traces {
-namespace {
-
-bool is_receive(OpKind k) { return k == OpKind::recv || k == OpKind::irecv; }
-
-}  // namespace
 
 // Whether the body goes on with `op`.
 bool ConditionalSteps::in_body(const Op& op, std::span<const std::int64_t> list) {

@@ -161,6 +161,8 @@ enum OpFlags : std::uint8_t {
   // Replay runs the body at the first poll of the run that finds the message there, and waits at the hit if
   // none did. Polls of a run that never hit have no list and do nothing.
   kHit = 2,
+  // Never in a file: peer and tag of this start are those that its persistent receive asks for this time (recorded_matches.hpp).
+  kNarrowed = 4,
 };
 
 struct Op {
@@ -217,6 +219,7 @@ inline constexpr std::size_t kMaxBlockOps = 4096;
 [[nodiscard]] constexpr bool is_send(OpKind k) {
   return is_blocking_send(k) || is_nonblocking_send(k) || k == OpKind::sendrecv;
 }
+[[nodiscard]] constexpr bool is_receive(OpKind k) { return k == OpKind::recv || k == OpKind::irecv; }
 // send_init, ssend_init...: makes an inactive request that start() turns into a send.
 [[nodiscard]] constexpr bool is_send_init(OpKind k) {
   return k >= OpKind::send_init && k <= OpKind::rsend_init;

@@ -1,5 +1,10 @@
 #include "traces/recorded_matches.hpp"
 
+#include <ranges>
+#include <utility>
+
+#include "traces/request_book.hpp"
+
 namespace weft::traces {
 
 std::optional<std::size_t> match_place(const Op& op, std::size_t size) {
@@ -35,17 +40,153 @@ bool contradicts_itself(const Op& op, std::span<const std::int64_t> list) {
   return e.source != list[*at] || e.tag != list[*at + 1];
 }
 
+namespace {
+
+bool is_open(const Envelope& e) {
+  return e.source == kAnySource || (e.tag == kAnyTag && e.source != kProcNull);
+}
+
+// Goes from the end of a block to its front: what completes the request of a slot, after each place. `visit(at)` first.
+template <class Completed, class Visit>
+void look_back(const OpBlock& block, Completed& completed, Visit visit) {
+  for (std::size_t i = block.ops.size(); i-- > 0;) {
+    const Op& op = block.ops[i];
+    visit(i);
+    std::int64_t one = 0;
+    if ((op.kind == OpKind::wait || op.kind == OpKind::test) && op.request != kNoRequest) {
+      auto& got = completed[op.request];
+      got.reset();
+      if (op.peer >= 0) got = Envelope{op.peer, op.tag};
+    } else if (is_completion(op.kind)) {
+      for (const std::int64_t s : completed_requests(op, block.list(op), one))
+        completed[static_cast<std::uint32_t>(s)].reset();
+    } else if (op.kind == OpKind::startall) {
+      for (const std::int64_t s : block.list(op)) completed[static_cast<std::uint32_t>(s)].reset();
+    } else if (op.request != kNoRequest && op.kind != OpKind::cancel) {
+      completed[op.request].reset();
+    }
+  }
+}
+
+}  // namespace
+
+// The next block as it is in the trace.
+Result<bool> RecordedMatches::read(RankId rank, OpBlock& out) {
+  const auto found = ranks_.find(rank.index());
+  if (found == ranks_.end()) return trace_.next_block(rank, out);
+  Rank& state = found->second;
+  if (!state.ahead.empty()) {
+    out = std::move(state.ahead.front());
+    state.ahead.erase(state.ahead.begin());
+    return true;
+  }
+  if (state.unreadable) return *state.unreadable;
+  if (state.ended) return false;
+  return trace_.next_block(rank, out);
+}
+
+void RecordedMatches::ask(RankId rank, OpBlock& block) {
+  questions_.clear();
+  const auto found = ranks_.find(rank.index());
+  auto* persistent = found == ranks_.end() ? nullptr : &found->second.persistent;
+  for (std::size_t i = 0; i < block.ops.size(); ++i) {
+    Op& op = block.ops[i];
+    const std::uint32_t slot = op.request;
+    switch (op.kind) {
+      case OpKind::irecv:
+        if (is_open({op.peer, op.tag}) && slot != kNoRequest) questions_.push_back({i, slot, std::nullopt});
+        break;
+      case OpKind::recv_init:
+        if (is_open({op.peer, op.tag})) {
+          persistent = &ranks_[rank.index()].persistent;
+          (*persistent)[slot] = {op.peer, op.tag};
+          break;
+        }
+        [[fallthrough]];
+      case OpKind::request_free:
+        if (persistent != nullptr) persistent->erase(slot);
+        break;
+      case OpKind::start:
+        if (persistent == nullptr) break;
+        if (const auto it = persistent->find(slot); it != persistent->end()) {
+          op.peer = it->second.source;
+          op.tag = it->second.tag;
+          op.flags |= kNarrowed;
+          questions_.push_back({i, slot, std::nullopt});
+        }
+        break;
+      case OpKind::startall:
+        if (persistent == nullptr) break;
+        for (const std::int64_t s : block.list(op))
+          open_receives_ += persistent->count(static_cast<std::uint32_t>(s));
+        break;
+      case OpKind::cancel:
+        questions_.push_back({i, slot, std::nullopt});
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+// False: some are completed beyond what was read.
+bool RecordedMatches::answer(const Rank& state, const OpBlock& block) {
+  completed_.clear();
+  for (const OpBlock& b : state.ahead | std::views::reverse) look_back(b, completed_, [](std::size_t) {});
+  bool all = true;
+  std::size_t next = questions_.size();
+  look_back(block, completed_, [&](std::size_t at) {
+    if (next == 0 || questions_[next - 1].at != at) return;
+    Question& q = questions_[--next];
+    const auto it = completed_.find(q.slot);
+    all = all && it != completed_.end();
+    q.got = it == completed_.end() ? std::nullopt : it->second;
+  });
+  return all;
+}
+
+void RecordedMatches::narrow(Op& op, const Envelope& asked, const std::optional<Envelope>& got) {
+  Envelope e = asked;
+  if (got && e.source == kAnySource) e.source = got->source;
+  if (got && e.tag == kAnyTag) e.tag = got->tag;
+  if (e.source == op.peer && e.tag == op.tag) return;
+  op.peer = e.source;
+  op.tag = e.tag;
+  ++changed_;
+}
+
 Result<bool> RecordedMatches::next_block(RankId rank, OpBlock& out) {
-  WEFT_ASSIGN(const bool more, trace_.next_block(rank, out));
+  WEFT_ASSIGN(const bool more, read(rank, out));
   if (!more) return false;
   for (Op& op : out.ops) {
     if (op.extra == kNoList || (op.peer != kAnySource && op.tag != kAnyTag)) continue;
-    const Envelope e = asked_or_got(op, out.list(op));
-    if (e.source == op.peer && e.tag == op.tag) continue;
-    op.peer = e.source;
-    op.tag = e.tag;
-    ++changed_;
+    narrow(op, asked_or_got(op, out.list(op)), std::nullopt);
   }
+  ask(rank, out);
+  if (!questions_.empty()) {
+    Rank& state = ranks_[rank.index()];
+    while (!answer(state, out) && !state.ended && !state.unreadable && state.ahead.size() < kMostAhead) {
+      OpBlock next;
+      const auto read_on = trace_.next_block(rank, next);
+      if (!read_on)
+        state.unreadable = read_on.error();
+      else if (*read_on)
+        state.ahead.push_back(std::move(next));
+      else
+        state.ended = true;
+    }
+  }
+  for (const Question& q : questions_) {
+    Op& op = out.ops[q.at];
+    if (op.kind != OpKind::cancel) {
+      narrow(op, {op.peer, op.tag}, q.got);
+    } else if (q.got) {  // too late: nothing happens in its place
+      op = {.kind = OpKind::sleep};
+      ++changed_;
+    }
+  }
+  for (const Op& op : out.ops)
+    if ((is_receive(op.kind) || (op.flags & kNarrowed) != 0) && is_open({op.peer, op.tag})) ++open_receives_;
   return true;
 }
 

@@ -1,12 +1,20 @@
 // A trace whose receives and probes from any source, or of any tag, ask for what they got in the recording, where the
-// trace says what that was (docs/trace-format.md, lists). All else is as in the trace.
+// trace says what that was (docs/trace-format.md, lists), and whose cancels that came too late are gone. All else is as in the
+// trace.
 //
-// Memory: nothing of its own. O(1) an operation.
+// What a receive got stands in its own list, or in the wait or test that completes it and no other. That is looked up ahead, at
+// most kMostAhead blocks beyond the one that is read, and only by ranks that have such receives, or cancels. What a persistent
+// receive got is another message at each start, so it is the start that asks for it (kNarrowed).
+//
+// Memory: the blocks ahead, and persistent receives with wildcards. O(1) an operation; where a block has something to look up,
+// O(operations and lists of it and of the blocks ahead).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
+#include <vector>
 
 #include "traces/trace.hpp"
 
@@ -30,6 +38,8 @@ class RecordedMatches final : public TraceReader {
 
   // How many operations came out changed so far.
   [[nodiscard]] std::uint64_t changed() const { return changed_; }
+  // How many receives came out that take what comes, because nothing says what they got.
+  [[nodiscard]] std::uint64_t open_receives() const { return open_receives_; }
 
   [[nodiscard]] const TraceHeader& header() const override { return trace_.header(); }
   [[nodiscard]] const TraceTotals& totals() const override { return trace_.totals(); }
@@ -41,7 +51,8 @@ class RecordedMatches final : public TraceReader {
   [[nodiscard]] Result<bool> next_block(RankId rank, OpBlock& out) override;
   [[nodiscard]] bool well_formed() const override { return trace_.well_formed(); }
   void rewind() override {
-    changed_ = 0;
+    changed_ = open_receives_ = 0;
+    ranks_.clear();
     trace_.rewind();
   }
   [[nodiscard]] std::string position(RankId rank, std::uint64_t index) const override {
@@ -49,8 +60,31 @@ class RecordedMatches final : public TraceReader {
   }
 
  private:
+  static constexpr std::size_t kMostAhead = 4;
+  struct Rank {
+    std::vector<OpBlock> ahead;       // read and not given out
+    std::optional<Error> unreadable;  // what stands behind them
+    bool ended = false;
+    std::unordered_map<std::uint32_t, Envelope> persistent;  // receives with wildcards, by slot
+  };
+  // An operation whose receive may stand in a completion that follows.
+  struct Question {
+    std::size_t at;  // in the block
+    std::uint32_t slot;
+    std::optional<Envelope> got;
+  };
+  [[nodiscard]] Result<bool> read(RankId rank, OpBlock& out);
+  void ask(RankId rank, OpBlock& block);
+  [[nodiscard]] bool answer(const Rank& state, const OpBlock& block);
+  void narrow(Op& op, const Envelope& asked, const std::optional<Envelope>& got);
+
   TraceReader& trace_;
+  std::unordered_map<std::uint32_t, Rank> ranks_;  // those that look ahead, or have such receives
   std::uint64_t changed_ = 0;
+  std::uint64_t open_receives_ = 0;
+  std::vector<Question> questions_;  // of the block at hand, in its order
+  // What completes the request of a slot after a place in the program: what it got, none if it does not say.
+  std::unordered_map<std::uint32_t, std::optional<Envelope>> completed_;
 };
 
 }  // namespace weft::traces

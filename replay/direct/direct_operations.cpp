@@ -258,7 +258,7 @@ Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
     for (const std::int64_t v : slots) {
       const auto slot = static_cast<std::uint32_t>(v);
       if (!(l.requests.is_receive(slot) ? receives : sends)) continue;
-      const Op posted = l.requests.restart(slot);
+      const Op posted = l.requests.restart(slot, op);
       if (l.requests.is_receive(slot))
         post_request<true>(r, l, posted, Target{slot});
       else

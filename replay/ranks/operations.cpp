@@ -228,7 +228,8 @@ Step Operations::start(std::uint32_t r, Rank& k, const Op& op) {
   const auto post = [&](bool receives, bool sends) {
     for (const std::int64_t v : slots) {
       const auto slot = static_cast<std::uint32_t>(v);
-      if (k.requests.is_receive(slot) ? receives : sends) post_request(r, k, slot, k.requests.restart(slot));
+      if (k.requests.is_receive(slot) ? receives : sends)
+        post_request(r, k, slot, k.requests.restart(slot, op));
     }
     return Step::kDone;
   };

@@ -58,10 +58,15 @@ class RequestRows {
   [[nodiscard]] bool is_inactive(std::int64_t slot) const {
     return static_cast<std::uint64_t>(slot) < count_ && rows_[slot].state == State::kInactive;
   }
-  // Starts again; returns what is to be posted. REQUIRES: is_inactive().
-  const traces::Op& restart(std::uint32_t slot) {
+  // `start` starts it again; returns what is to be posted. REQUIRES: is_inactive().
+  [[nodiscard]] traces::Op restart(std::uint32_t slot, const traces::Op& start) {
     rows_[slot].start();
-    return ops_[slot];
+    traces::Op posted = ops_[slot];
+    if ((start.flags & traces::kNarrowed) != 0) {
+      posted.peer = start.peer;
+      posted.tag = start.tag;
+    }
+    return posted;
   }
   // REQUIRES of both: the slot was made.
   [[nodiscard]] bool is_receive(std::uint32_t slot) const { return rows_[slot].receive; }

@@ -339,6 +339,89 @@ TEST(RecordedMatches, AProgramThatGoesOnByWhoCameEndsWithThem) {
   }
 }
 
+// Rank 0 goes on by who came first, which only the wait tells, maybe a block later. Without that it waits for ever.
+TEST(RecordedMatches, WhatTheWaitSaysIsWhatTheReceiveAsksFor) {
+  for (const OpKind kind : {OpKind::irecv, OpKind::start, OpKind::startall})
+    for (const OpKind end : {OpKind::wait, OpKind::test, OpKind::waitall})
+      for (const bool far : {false, true}) {
+        SCOPED_TRACE(::testing::Message() << traces::op_name(kind) << ' ' << traces::op_name(end) << far);
+        MemoryTrace t(3);
+        const Op any = op(OpKind::irecv, kAnySource, kAnyTag, 1000, 0);
+        if (kind != OpKind::irecv) {
+          Op init = any;
+          init.kind = OpKind::recv_init;
+          t.add(0, init);
+        }
+        for (const std::int32_t from : {1, 2}) {  // rank 1 comes late
+          if (kind == OpKind::irecv) t.add(0, any);
+          if (kind == OpKind::start) t.add(0, op(OpKind::start, 0, 0, 0, 0));
+          if (kind == OpKind::startall) t.add(0, op(OpKind::startall), {0});
+          for (std::size_t i = 0; far && i < traces::kMaxBlockOps; ++i) t.compute(0, Duration(1));
+          if (end == OpKind::waitall)
+            t.add(0, op(end), {0});
+          else
+            t.add(0, op(end, from, from + 10, 1000, 0));
+          t.p2p(0, OpKind::recv, from, 2, 10);
+        }
+        t.flops(1, 1e9);
+        for (const std::int32_t r : {1, 2}) {
+          t.p2p(static_cast<std::uint32_t>(r), OpKind::ssend, 0, r + 10, 1000);
+          t.p2p(static_cast<std::uint32_t>(r), OpKind::ssend, 0, 2, 10);
+        }
+        const bool known = kind != OpKind::startall && end != OpKind::waitall;
+        ReplayOptions o;
+        o.recorded_matches = true;
+        const auto recorded = try_run(t, RawMode::kRendezvous, o);
+        ASSERT_TRUE(recorded);
+        ASSERT_EQ(recorded->finished, known);
+        ASSERT_EQ(recorded->warnings.size(), known ? 0u : 1u);
+        if (known) {
+          EXPECT_GT(recorded->makespan.count(), 100'000 * kUs);
+          continue;
+        }
+        EXPECT_EQ(
+            recorded->warnings.front().find("2 receives from any source or of any tag took what came here"),
+            0u);
+      }
+}
+
+TEST(RecordedMatches, ACancelThatCameTooLateTakesNothingBack) {
+  for (const bool far : {false, true}) {
+    MemoryTrace t(2);
+    t.p2p(0, OpKind::irecv, 1, 3, 1000, CommId(0), 0);
+    t.add(0, op(OpKind::cancel, 0, 0, 0, 0));
+    for (std::size_t i = 0; far && i < traces::kMaxBlockOps; ++i) t.compute(0, Duration(1));
+    t.add(0, op(OpKind::wait, 1, 3, 1000, 0));
+    t.flops(1, 1e9);
+    t.p2p(1, OpKind::send, 0, 3, 1000);
+    EXPECT_EQ(run(t).warnings.size(), 1u) << "here the message comes after the cancel";
+    ReplayOptions o;
+    o.recorded_matches = true;
+    const auto recorded = try_run(t, RawMode::kEager, o);
+    ASSERT_TRUE(recorded);
+    EXPECT_TRUE(recorded->finished);
+    EXPECT_TRUE(recorded->warnings.empty()) << recorded->warnings.front();
+    EXPECT_GT(recorded->ranks[0].finish.count(), 100'000 * kUs);
+  }
+}
+
+// One that the recording withdrew stays so as long as its cancel is in time here.
+TEST(RecordedMatches, ACancelThatWasInTimeStaysACancel) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::irecv, 1, 3, 1000, CommId(0), 0);
+  t.add(0, op(OpKind::cancel, 0, 0, 0, 0));
+  t.add(0, op(OpKind::wait, kAnySource, kAnyTag, 0, 0));
+  t.p2p(0, OpKind::recv, 1, 3, 1000);
+  t.flops(1, 1e9);
+  t.p2p(1, OpKind::send, 0, 3, 1000);
+  ReplayOptions o;
+  o.recorded_matches = true;
+  const auto recorded = try_run(t, RawMode::kEager, o);
+  ASSERT_TRUE(recorded);
+  EXPECT_TRUE(recorded->finished);
+  EXPECT_TRUE(recorded->warnings.empty());
+}
+
 TEST(RecordedMatches, ADeadlockThatTheyDoNotEndIsTheProgramsOwn) {
   MemoryTrace t(2);
   t.add(0, op(OpKind::recv, kAnySource, 1, 1000), {1, 1, 1000});

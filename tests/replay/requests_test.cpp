@@ -55,9 +55,16 @@ TEST(Requests, APersistentOneStaysAfterItsWaitAndStartsItsOwnOperation) {
     for (int round = 0; round < 3; ++round) {
       ASSERT_TRUE(q.is_inactive(5));
       EXPECT_FALSE(q.begin(5, false)) << "in use by the persistent one";
-      const Op posted = q.restart(5);
+      // The second time only it says what it asks for.
+      const Op start{.kind = OpKind::start,
+                     .flags = static_cast<std::uint8_t>(round == 1 ? traces::kNarrowed : 0),
+                     .peer = 4,
+                     .tag = 8,
+                     .request = 5};
+      const Op posted = q.restart(5, start);
       EXPECT_EQ(posted.kind, started);
-      EXPECT_EQ(posted.peer, 3);
+      EXPECT_EQ(posted.peer, round == 1 ? 4 : 3);
+      EXPECT_EQ(posted.tag, round == 1 ? 8 : 7);
       EXPECT_EQ(posted.amount, 11);
       EXPECT_FALSE(q.is_inactive(5));
       q.complete(5, 11);
@@ -110,7 +117,7 @@ TEST(Requests, RandomProgramsKeepEverySlotInOneState) {
         case 2: {
           ASSERT_EQ(q.is_inactive(slot), inactive.count(slot) != 0) << "seed " << seed;
           if (inactive.erase(slot) == 0) break;
-          q.restart(slot);
+          (void)q.restart(slot, {.kind = OpKind::start, .request = slot});
           active.insert(slot);
           break;
         }

@@ -101,7 +101,7 @@ bool Parser::open_request(RankState& s, TiFields& l, Op& op) {
 }
 
 bool Parser::message(RankState& s, TiFields& l, OpKind kind) {
-  const bool receive = kind == OpKind::recv || kind == OpKind::irecv;
+  const bool receive = is_receive(kind);
   Op op{.kind = kind};
   if (!l.rank_field(receive ? "source" : "destination", receive, op.peer)) return false;
   if (!l.tag_field(receive, op.tag)) return false;
