@@ -77,6 +77,29 @@ TEST(Neighbourhoods, ListsOfATraceAreRanksOfTheWorld) {
   EXPECT_EQ(r->makespan.count(), 3'000'000) << "3000 bytes leave every host at 1 GB/s";
 }
 
+// Of two ranks on a ring each is the other's neighbour on both sides. What goes up comes from below, where MPI's topology is
+// Cartesian; where it is a graph the first to a rank is the first from it.
+TEST(Neighbourhoods, SizesToANeighbourThatStandsTwiceFitWhateverTheTopology) {
+  for (const bool cartesian : {false, true}) {
+    MemoryTrace t(6);
+    traces::Op op;
+    op.kind = traces::OpKind::neighbor_alltoallv;
+    op.comm = t.add_comm("ring", {0, 1});
+    op.peer = traces::kAnySource;
+    op.amount = 5000;
+    for (const std::int32_t r : {0, 1}) {
+      const std::int64_t other = 1 - r, first = cartesian ? 4000 : 1000;
+      const std::vector<std::int64_t> list{2, other, other, 2, other, other, first, 5000 - first, 1000, 4000};
+      t.add(static_cast<std::uint32_t>(r), op, list);
+    }
+    const auto r = run(t);
+    ASSERT_TRUE(r) << r.error().message();
+    EXPECT_TRUE(r->finished);
+    EXPECT_TRUE(r->warnings.empty()) << r->warnings.front();
+    EXPECT_EQ(r->makespan.count(), 5'000'000) << "5000 bytes leave either host at 1 GB/s";
+  }
+}
+
 TEST(Neighbourhoods, ARankThatIsNoMemberIsAnError) {
   Program p = rings(true);
   const auto r = run(p.trace);
