@@ -40,6 +40,7 @@ double Network::narrowest(std::span<const LinkId> route) const {
 }
 
 void Network::count_bytes(std::span<const LinkId> route, std::uint64_t bytes) {
+  total_bytes_ = add_bytes(total_bytes_, bytes);
   for (LinkId l : route) links_[l.index()].bytes += bytes;
   if (audit_ != nullptr) audit_->counted(route, bytes);
 }
@@ -167,6 +168,7 @@ std::uint32_t Network::finish_member(FlowId id, Instant now) {
   if (bundle == Bundles::kNone) return {};
   const FlowId flow = bundles_[bundle].flow;
   bundles_[bundle].join(static_cast<double>(bytes), started_++, owner);
+  count(bytes);
   dirty_ = true;
   for (const LinkId l : route) carry(l, bytes, now);
   if (audit_ != nullptr) audit_->started(flow, route, weight, rate_cap, bytes, owner, now);

@@ -19,6 +19,7 @@
 
 #include "congestion/max_min.hpp"
 #include "congestion/sharing_model.hpp"
+#include "core/byte_sum.hpp"
 #include "core/prefetch.hpp"
 #include "network/bundles.hpp"
 #include "network/completion_queue.hpp"
@@ -107,11 +108,13 @@ class Network {
       k.peak = std::max(k.peak, 1u);
     }
     ++started_;
+    count(bytes);
   }
   // The same of flows that never slow each other, by parts: bytes as one starts, what its link was used in the end.
   void carried(std::span<const LinkId> route, std::int64_t bytes) {
     for (const LinkId l : route) links_[l.index()].bytes += static_cast<std::uint64_t>(bytes);
     ++started_;
+    count(bytes);
   }
   void used(LinkId link, Elapsed busy, std::uint32_t peak) {
     links_[link.index()].busy += busy;
@@ -122,6 +125,8 @@ class Network {
   [[nodiscard]] double narrowest(std::span<const LinkId> route) const;
   [[nodiscard]] std::vector<LinkUse> link_use(Instant end) const;
   [[nodiscard]] std::uint64_t flows_started() const { return started_; }
+  // The bytes of all flows, and those counted beside them: no link has more. kTooManyBytes: what links tell may have wrapped.
+  [[nodiscard]] std::uint64_t total_bytes() const { return total_bytes_; }
   [[nodiscard]] const congestion::SolveStats& solver_stats() const { return model_->stats(); }
 
  private:
@@ -182,6 +187,10 @@ class Network {
   double leave_group(std::uint32_t flow, Instant now);
   void tell_held(std::uint32_t flow);
   std::uint32_t finish_in_group(Instant now);
+  // Once a flow, so that its links need not look.
+  [[gnu::always_inline]] void count(std::int64_t bytes) {
+    total_bytes_ = add_bytes(total_bytes_, static_cast<std::uint64_t>(bytes));
+  }
   // One more flow on the link; one less.
   [[gnu::always_inline]] void carry(LinkId link, std::int64_t bytes, Instant now) {
     Link& k = links_[link.index()];
@@ -241,6 +250,7 @@ class Network {
   bool grouped_ = false;
   GroupAccounts accounts_;  // while grouped_
   std::uint64_t started_ = 0;
+  std::uint64_t total_bytes_ = 0;
   bool dirty_ = false;
   LinkId last_held_by_;
   bool may_bundle_ = false;

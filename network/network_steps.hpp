@@ -48,6 +48,7 @@ namespace weft::network {
   if (grouped_) [[unlikely]]
     accounts_.set_order(id.index(), started_);
   ++started_;
+  count(bytes);
 }
 
 [[gnu::always_inline]] inline FlowId Network::start_here(std::span<const LinkId> route, double weight,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/byte_sum.hpp"
 #include "core/prefetch.hpp"
 #include "replay/deadlock.hpp"
 #include "replay/event_loop.hpp"
@@ -207,7 +208,11 @@ Result<ReplayResult> Simulation::run() {
     if (ranks_.any_ready()) run_ready();
     if (agenda_.failed()) return agenda_.take_error();
     const Next next = next_of(agenda_, network_, clock_audit_, looks);
-    if (next == Next::kNothing) return collect();
+    if (next == Next::kNothing) {
+      if (counted_past_the_end(traffic_, network_))
+        return bad_input({}, kBytesPastTheEnd, {}, "messages of fewer than 2^64 bytes together");
+      return collect();
+    }
     if (next == Next::kInstantOver) {
       instant_over();
       continue;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/byte_sum.hpp"
 #include "core/counted.hpp"
 #include "topology/platform/platform.hpp"
 #include "traces/trace_warnings.hpp"
@@ -26,6 +27,10 @@ RankTimes times_of_rank(const Rank& k, std::uint32_t r, const CauseBook& causes,
   }
   causes.round(t, r, k.total(Part::kCompute), finished);
   return t;
+}
+
+bool counted_past_the_end(const Traffic& traffic, const network::Network& network) {
+  return traffic.all().bytes == kTooManyBytes || network.total_bytes() == kTooManyBytes;
 }
 
 void tell_traffic(const Traffic& traffic, const CauseBook& causes, ReplayResult& out) {

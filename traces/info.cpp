@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/byte_sum.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/send_counter.hpp"
 
@@ -26,16 +27,17 @@ Result<TraceInfo> scan_trace(TraceReader& trace) {
         counter.add(RankId(r), op, block.list(op), [&](const SendCounter::Sent& sent) {
           auto& comm = info.communicators[sent.comm.index()];
           ++comm.messages;
-          comm.bytes += static_cast<std::uint64_t>(sent.bytes);
+          comm.bytes = add_bytes(comm.bytes, static_cast<std::uint64_t>(sent.bytes));
           auto& size =
               info.sizes[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(sent.bytes)))];
           ++size.count;
-          size.bytes += static_cast<std::uint64_t>(sent.bytes);
+          size.bytes = add_bytes(size.bytes, static_cast<std::uint64_t>(sent.bytes));
         });
         auto& kind = info.kinds[static_cast<std::size_t>(op.kind)];
         ++kind.count;
         const AmountUnit unit = rules_of(op.kind).amount;
-        if (unit == AmountUnit::kBytes) kind.bytes += static_cast<std::uint64_t>(op.amount);
+        if (unit == AmountUnit::kBytes)
+          kind.bytes = add_bytes(kind.bytes, static_cast<std::uint64_t>(op.amount));
         if (unit == AmountUnit::kFlops) info.flops += op.flops();
         if (op.kind == OpKind::compute_time) info.compute += Duration(op.amount);
         if (is_collective(op.kind)) {
@@ -51,6 +53,10 @@ Result<TraceInfo> scan_trace(TraceReader& trace) {
     info.most_ops = std::max(info.most_ops, ops);
   }
   info.totals = counter.totals();
+  for (std::size_t k = 0; k < info.kinds.size(); ++k)
+    if (info.kinds[k].bytes == kTooManyBytes)
+      return bad_input({}, kBytesPastTheEnd, std::string(op_name(static_cast<OpKind>(k))));
+  if (info.totals.bytes == kTooManyBytes) return bad_input({}, kBytesPastTheEnd, "messages");
   return info;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/byte_sum.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/recorded_matches.hpp"
 #include "traces/trace_warnings.hpp"
@@ -77,7 +78,7 @@ Result<std::unique_ptr<JoinedTrace>> JoinedTrace::join(std::vector<JobTrace> job
     for (const std::string& r : t.regions()) out->regions_.push_back(j.label + ": " + r);
     out->totals_.ops += t.totals().ops;
     out->totals_.messages += t.totals().messages;
-    out->totals_.bytes += t.totals().bytes;
+    out->totals_.bytes = add_bytes(out->totals_.bytes, t.totals().bytes);
     for (const std::string& w : trace_warnings(t.header()))
       out->header_.warnings.push_back(j.label + ": " + w);
     out->header_.command_line += (first == 0 ? "" : " + ") + t.header().command_line;

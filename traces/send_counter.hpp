@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "core/byte_sum.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::traces {
@@ -46,7 +47,7 @@ class SendCounter {
   template <class Each>
   void count(const Sent& sent, Each&& each) {
     ++totals_.messages;
-    totals_.bytes += static_cast<std::uint64_t>(sent.bytes);
+    totals_.bytes = add_bytes(totals_.bytes, static_cast<std::uint64_t>(sent.bytes));
     each(sent);
   }
   template <class Each>

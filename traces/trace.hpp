@@ -57,7 +57,7 @@ struct TraceHeader {
 struct TraceTotals {
   std::uint64_t ops = 0;
   std::uint64_t messages = 0;  // point-to-point sends as written
-  std::uint64_t bytes = 0;     // their bytes
+  std::uint64_t bytes = 0;     // their bytes; kTooManyBytes (core/byte_sum.hpp): more than fit
 };
 
 inline constexpr std::uint64_t kUnknownOps = UINT64_MAX;

@@ -109,6 +109,7 @@ std::optional<ReplayResult> DirectReplay::run() {
   if (!done || ranks_.left() > 0) return std::nullopt;
   for (std::uint32_t r = 0; r < ranks_.count(); ++r)
     if (lanes_[r].clock.past_the_end()) return std::nullopt;
+  if (counted_past_the_end(traffic_, network_)) return std::nullopt;  // that with events tells
   return collect();
 }
 

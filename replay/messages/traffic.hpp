@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "core/byte_sum.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/results.hpp"
 #include "replay/time.hpp"
@@ -58,7 +59,7 @@ class Traffic {
   void add_series(const Costs& sums) {
     for (Costs* const c : {&all_, &expanded_}) {
       c->count += sums.count;
-      c->bytes += sums.bytes;
+      c->bytes = add_bytes(c->bytes, sums.bytes);
       c->hops += sums.hops;
       c->latency += sums.latency;
       c->transfer += sums.transfer;
@@ -86,7 +87,7 @@ class Traffic {
  private:
   static void add(Costs& c, const Message& m, Elapsed took) {
     ++c.count;
-    c.bytes += static_cast<std::uint64_t>(m.bytes);
+    c.bytes = add_bytes(c.bytes, static_cast<std::uint64_t>(m.bytes));
     c.hops += m.hops;
     c.transfer += m.ideal;
     if (took > m.ideal) c.contention += took - m.ideal;

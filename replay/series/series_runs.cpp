@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/byte_sum.hpp"
+
 namespace weft::replay {
 
 using traces::Op;
@@ -148,13 +150,14 @@ bool SeriesRuns::price(std::int64_t exchanges) {
     const std::uint32_t from = column_[m.from].rank, to = column_[m.to].rank;
     if (!price(from, to, m.bytes, m.cost)) return false;
     sums.count += n;
-    sums.bytes += n * static_cast<std::uint64_t>(m.bytes);
+    sums.bytes = add_bytes(sums.bytes, times_bytes(n, static_cast<std::uint64_t>(m.bytes)));
     if (sockets_.is_copy(from, to)) continue;
     const auto route = ways_.routes.at(sockets_.id(ways_.routes, from, to));
     if (!route.in_host) sums.hops += n * route.links.size();
     sums.latency += Elapsed::of_seconds(static_cast<double>(n) * m.cost.latency);
     sums.transfer += Elapsed::of_seconds(static_cast<double>(n) * m.cost.transfer);
-    ways_.network.count_bytes(route.links, n * static_cast<std::uint64_t>(ways_.cost.size(m.bytes)));
+    ways_.network.count_bytes(route.links,
+                              times_bytes(n, static_cast<std::uint64_t>(ways_.cost.size(m.bytes))));
   }
   ways_.traffic.add_series(sums);
   return true;

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <type_traits>
 
+#include "core/byte_sum.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/files/input_file.hpp"
 #include "core/hash.hpp"
@@ -30,6 +31,12 @@ static_assert(!std::is_convertible_v<int, Bytes>);
 static_assert(!std::is_convertible_v<LinkId, HostId>);
 static_assert(!std::is_convertible_v<int, LinkId>);
 static_assert(!std::is_constructible_v<LinkId, HostId>);
+
+static_assert(add_bytes(kTooManyBytes - 2, 1) == kTooManyBytes - 1);
+static_assert(add_bytes(kTooManyBytes - 1, 2) == kTooManyBytes);
+static_assert(add_bytes(kTooManyBytes, 5) == kTooManyBytes, "and stays there");
+static_assert(times_bytes(1u << 31, 1u << 31) == std::uint64_t{1} << 62);
+static_assert(times_bytes(std::uint64_t{1} << 32, std::uint64_t{1} << 32) == kTooManyBytes);
 
 TEST(Units, TransferTimeRoundsToNearestTickTiesToEven) {
   EXPECT_EQ(transfer_time(Bytes(1), Bandwidth(12.5e9)).count(), 80);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/byte_sum.hpp"
 #include "replay/engine.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
@@ -46,6 +47,27 @@ ReplayResult run(MemoryTrace& t, const topology::Platform& p, const std::vector<
   auto r = replay(t, p, hosts, options);
   EXPECT_TRUE(r) << (r ? "" : r.error().message());
   return std::move(r).value();
+}
+
+// Two are fewer than 2^64 bytes, three are more; over links that have no time to run out of.
+TEST(MessageCost, MoreBytesThanASumHoldsAreRefused) {
+  const topology::Platform p = testing::platform_of_text(
+      "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=1000000000GB/s\" set: \"lat=1us\" }\n");
+  const std::vector<HostId> hosts{HostId(0), HostId(1)};
+  for (const bool wildcard : {false, true})  // with and without events
+    for (const int messages : {2, 3}) {
+      MemoryTrace t(2);
+      for (int i = 0; i < messages; ++i) {
+        t.p2p(0, OpKind::send, 1, 0, INT64_MAX);
+        t.p2p(1, OpKind::recv, wildcard ? traces::kAnySource : 0, 0, INT64_MAX);
+      }
+      const auto r = replay(t, p, hosts, {});
+      ASSERT_EQ(static_cast<bool>(r), messages == 2) << (r ? "" : r.error().message());
+      if (r)
+        EXPECT_EQ(r->network.bytes, UINT64_MAX - 1);
+      else
+        EXPECT_EQ(r.error().what, kBytesPastTheEnd);
+    }
 }
 
 TEST(MessageCost, SegmentsHoldFromTheirFirstByteOn) {

@@ -104,6 +104,30 @@ TEST(Info, TotalsOfAHandMadeTrace) {
   EXPECT_EQ(info->sizes[11].bytes, 1024u);
 }
 
+TEST(Info, MoreBytesThanASumHoldsAreAnErrorNotFewerBytes) {
+  for (const OpKind kind : {OpKind::isend, OpKind::irecv})
+    for (const std::uint32_t messages : {2u, 3u}) {
+      const TempDir dir;
+      TraceHeader h;
+      h.ranks = 1;
+      auto w = TraceWriter::create(dir.path("t.weft"), h);
+      OpBlock b;
+      b.rank = RankId(0);
+      for (std::uint32_t i = 0; i < messages; ++i)
+        b.ops.push_back({.kind = kind, .amount = INT64_MAX, .request = i});
+      w->append(b);
+      ASSERT_TRUE(w->finish());
+      auto t = open_trace({dir.path("t.weft")});
+      ASSERT_TRUE(t);
+      const auto info = scan_trace(**t);
+      ASSERT_EQ(static_cast<bool>(info), messages == 2);
+      if (info)
+        EXPECT_EQ(info->kinds[static_cast<std::size_t>(kind)].bytes, UINT64_MAX - 1);
+      else
+        EXPECT_EQ(info.error().code, ErrorCode::kBadInput);
+    }
+}
+
 TEST(Info, TheSumOfRecordedTimesHasNoEnd) {
   const TempDir dir;
   TraceHeader h;

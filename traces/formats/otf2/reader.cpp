@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/byte_sum.hpp"
 #include "core/counted.hpp"
 #include "traces/formats.hpp"
 #include "traces/formats/otf2/archive.hpp"
@@ -121,7 +122,7 @@ Result<void> Otf2Reader::survey(std::uint32_t rank, Losses& losses) {
   r.ops = translator.totals().ops;
   totals_.ops += r.ops;
   totals_.messages += translator.totals().messages;
-  totals_.bytes += translator.totals().bytes;
+  totals_.bytes = add_bytes(totals_.bytes, translator.totals().bytes);
   return {};
 }
 
