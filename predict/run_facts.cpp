@@ -126,6 +126,10 @@ std::string_view raw_name(replay::RawMode mode) {
   return "off";
 }
 
+std::string trace_label(const RunFacts& run) {
+  return run.joined ? run.trace : std::string(short_path(run.trace));
+}
+
 std::string platform_label(const topology::Platform& platform) {
   return platform.label.empty() ? short_name(platform.name) : platform.label;
 }
@@ -139,19 +143,20 @@ Result<void> told_apart(std::string_view on_a, const topology::Platform& a, std:
                      "--on LABEL=PLATFORM with a label of its own for each");
 }
 
+std::string_view short_path(std::string_view path) {
+  const std::size_t file = path.rfind('/');
+  if (file == std::string_view::npos || file == 0) return path;
+  const std::size_t folder = path.rfind('/', file - 1);
+  return folder == std::string_view::npos ? path : path.substr(folder + 1);
+}
+
 std::string short_name(std::string_view name) {
   std::string out;
   std::size_t begin = 0;
   // Pieces between separators; a piece with two slashes or more is a path ("12.5GB/s" has one).
   for (std::size_t i = 0; i <= name.size(); ++i) {
     if (i < name.size() && name[i] != '=' && name[i] != ',') continue;
-    std::string_view piece = name.substr(begin, i - begin);
-    const std::size_t file = piece.rfind('/');
-    if (file != std::string_view::npos && file > 0) {
-      const std::size_t folder = piece.rfind('/', file - 1);
-      if (folder != std::string_view::npos) piece.remove_prefix(folder + 1);
-    }
-    out += piece;
+    out += short_path(name.substr(begin, i - begin));
     if (i < name.size()) out += name[i];
     begin = i + 1;
   }

@@ -65,11 +65,12 @@ struct PathDetails;  // path_details.hpp
 
 // Pointers are borrowed; never null but where it says so.
 struct RunFacts {
-  std::string trace;                 // as the user named it
+  std::string trace;                 // as the user named it; of several jobs their names, which are short
   std::string map;                   // "block"...
   std::string routing;               // name of the routing in force
   std::vector<std::string> changes;  // flags that are not at their defaults, as they were typed
   std::uint32_t ranks = 0;
+  bool joined = false;  // of several jobs
   traces::TraceTotals totals;
   const topology::Platform* platform = nullptr;
   const replay::ReplayOptions* options = nullptr;
@@ -109,6 +110,9 @@ enum class LinkOrder : std::uint8_t { kUtilization, kWaited };
 
 [[nodiscard]] std::string_view raw_name(replay::RawMode mode);  // "off", "eager"...
 
+// What the trace is called in text.
+[[nodiscard]] std::string trace_label(const RunFacts& run);
+
 // What the platform is called in text: its label, or its name.
 [[nodiscard]] std::string platform_label(const topology::Platform& platform);
 
@@ -116,7 +120,10 @@ enum class LinkOrder : std::uint8_t { kUtilization, kWaited };
 [[nodiscard]] Result<void> told_apart(std::string_view on_a, const topology::Platform& a,
                                       std::string_view on_b, const topology::Platform& b);
 
-// A trace or platform as people read it: of a path with folders only the last folder and the file
+// The last folder and the file of a path: a trace as people read it.
+[[nodiscard]] std::string_view short_path(std::string_view path);
+
+// A platform as people read it, paths in it as short_path() has them
 // ("routes:path=/a/b/torus.txt,lat=0" -> "routes:path=b/torus.txt,lat=0").
 [[nodiscard]] std::string short_name(std::string_view name);
 

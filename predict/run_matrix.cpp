@@ -117,7 +117,7 @@ std::vector<Point> points_of(const MatrixRequest& request, const Matrix& matrix,
     key.add("ideal", std::uint64_t{request.ideal});
     if (request.verify) key.add("verify", std::uint64_t{1});
     std::string what =
-        fmt::format("{} on {}", short_name(run.trace), platform_label(matrix.platforms[run.platform]));
+        fmt::format("{} on {}", short_path(run.trace), platform_label(matrix.platforms[run.platform]));
     for (const std::string& set : platform.changes.set) what += " " + set;
     if (!platform.changes.routing.empty()) what += " routing " + platform.changes.routing;
     out.push_back({key.key(), what + " map " + run.map, static_cast<double>(trace.totals.ops)});

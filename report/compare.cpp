@@ -196,7 +196,7 @@ std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows) {
   std::vector<std::string> out;
   for (const CompareRow& r : rows)
     for (const std::string& w : r.warnings) {
-      std::string text = predict::short_name(r.trace) + ": " + w;
+      std::string text = std::string(predict::short_path(r.trace)) + ": " + w;
       if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
     }
   return out;
@@ -318,7 +318,7 @@ std::string headline(std::span<const CompareRow> rows, const PlatformNames& name
   const Differences differ(rows);
   const bool one_platform = !differ.platform && (differ.map || differ.routing);
   const std::string trace =
-      predict::short_name(best.trace) + (one_platform ? " on " + name_of(best, names) : "");
+      std::string(predict::short_path(best.trace)) + (one_platform ? " on " + name_of(best, names) : "");
   if (!best.finished) return fmt::format("{}: deadlock in every run", trace);
   std::string out =
       fmt::format("{}: fastest {}, {}", trace, differ.of(best, names), show_seconds(best.makespan_s));
@@ -375,7 +375,8 @@ std::string verified_text(const std::vector<CompareRow>& rows) {
   VerifiedRuns all;
   for (const CompareRow& r : rows)
     if (r.verified)
-      all.add(predict::short_name(r.trace) + " on " + r.platform + ", map " + r.map, *r.verified);
+      all.add(std::string(predict::short_path(r.trace)) + " on " + r.platform + ", map " + r.map,
+              *r.verified);
   return all.text();
 }
 

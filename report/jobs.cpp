@@ -85,8 +85,8 @@ std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFa
                {"alone"},
                {"slowdown"}});
   for (const JobFacts& j : jobs)
-    table.add({predict::short_name(j.trace), j.map, std::to_string(j.ranks), std::to_string(j.hosts),
-               show(job_makespan(together, j)), show(j.alone->makespan),
+    table.add({std::string(predict::short_path(j.trace)), j.map, std::to_string(j.ranks),
+               std::to_string(j.hosts), show(job_makespan(together, j)), show(j.alone->makespan),
                fmt::format("{:.3f}", job_slowdown(together, j))});
   std::string out = table.text(width);
   if (!ways_are_known(together))

@@ -236,7 +236,7 @@ std::string replay_answer(const predict::RunFacts& run) {
   const auto& r = *run.result;
   const std::string ranks = counted(run.ranks, "rank");
   if (!r.finished)
-    return fmt::format("{}: {} on {} deadlock after {}", predict::short_name(run.trace), ranks,
+    return fmt::format("{}: {} on {} deadlock after {}", predict::trace_label(run), ranks,
                        predict::platform_label(*run.platform), show(r.makespan));
   const predict::TimeSums t = predict::time_sums(r);
   std::string split;
@@ -249,9 +249,8 @@ std::string replay_answer(const predict::RunFacts& run) {
     for (const auto& [sum, name] : parts)
       split += fmt::format("{}{} {}", split.empty() ? "; " : ", ", whole_percent(sum / t.finish), name);
   }
-  return fmt::format("{}: {} take{} {} on {}{}", predict::short_name(run.trace), ranks,
-                     run.ranks == 1 ? "s" : "", show(r.makespan), predict::platform_label(*run.platform),
-                     split);
+  return fmt::format("{}: {} take{} {} on {}{}", predict::trace_label(run), ranks, run.ranks == 1 ? "s" : "",
+                     show(r.makespan), predict::platform_label(*run.platform), split);
 }
 
 std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& options) {

@@ -69,7 +69,7 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
   }
   for (const auto& [trace, nothing] : idle) {
     if (!nothing) continue;
-    std::string text = fmt::format("{} changes nothing for {}", axis.key, predict::short_name(trace));
+    std::string text = fmt::format("{} changes nothing for {}", axis.key, predict::short_path(trace));
     if (axis.key == "speed" || axis.key == "host.speed")
       text +=
           computes[trace]
@@ -339,7 +339,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
       if (worst == nullptr || r.row.makespan_s > worst->row.makespan_s) worst = &r;
     }
     if (!out.empty()) out += "\n";
-    const std::string trace = predict::short_name(sweep.rows[i].row.trace);
+    const std::string_view trace = predict::short_path(sweep.rows[i].row.trace);
     std::string answer;
     if (best == nullptr)
       answer = fmt::format("{}: deadlock in every run\n", trace);
@@ -390,7 +390,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
         fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {}){}\n",
                     predict::short_name(f.called_before), f.key, f.from, predict::short_name(f.called_after),
                     f.key, f.to, f.others.empty() ? "" : " (" + words(f.others) + ")",
-                    predict::short_name(f.trace), f.map, at),
+                    predict::short_path(f.trace), f.map, at),
         width, 2);
   }
   if (!names.legend().empty()) out.append("\n").append(wrap(names.legend(), width, 5));

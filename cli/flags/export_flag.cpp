@@ -112,7 +112,7 @@ Result<void> ExportFlag::write(traces::TraceReader& trace, const predict::RunFac
   for (const HostId h : placement) node_of_rank.push_back(nodes.try_emplace(h, nodes.size()).first->second);
   const report::Replayed run{
       trace,
-      fmt::format("{} on {}", predict::short_name(facts.trace), predict::platform_label(*facts.platform)),
+      fmt::format("{} on {}", predict::trace_label(facts), predict::platform_label(*facts.platform)),
       node_of_rank,
       drawn,
       ops_.ops(),

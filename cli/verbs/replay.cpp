@@ -73,7 +73,8 @@ Result<void> place_jobs(const Options& o, const topology::Platform& platform, st
 std::string name_of(const std::deque<Job>& jobs) {
   if (jobs.size() == 1) return jobs.front().paths.front();
   std::string out;
-  for (const Job& job : jobs) out += (out.empty() ? "" : " + ") + predict::short_name(job.paths.front());
+  for (const Job& job : jobs)
+    out += (out.empty() ? "" : " + ") + std::string(predict::short_path(job.paths.front()));
   return out;
 }
 
@@ -307,6 +308,7 @@ Result<void> run(const Options& o) {
   predict::RunFacts facts;
   facts.map = o.map;
   facts.trace = name_of(jobs);
+  facts.joined = jobs.size() > 1;
   facts.routing = std::string(platform.fabric.routing().name());
   facts.changes = o.flags.told(o.common.seed);
   facts.ranks = trace->header().ranks;

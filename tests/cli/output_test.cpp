@@ -344,6 +344,13 @@ TEST(Wording, OfATraceOfOneRank) {
   EXPECT_THAT(two, HasSubstr("\n         1 B         1    1 B           100 %\n")) << "no range of one size";
 }
 
+TEST(Wording, OfSeveralJobsNamesEach) {
+  const Workspace w;
+  w.write("t.txt", "0 init\n0 compute 1e9\n0 finalize\n");
+  EXPECT_THAT(said(w, "replay ./t.txt --with ./t.txt --with ./t.txt --on crossbar:n=3"),
+              StartsWith("./t.txt + ./t.txt + ./t.txt: 3 ranks take "));
+}
+
 TEST(Wording, OfAPlatformOfOneHostOrOneSwitch) {
   const Workspace w;
   const std::string one = said(w, "platform show crossbar:n=1");

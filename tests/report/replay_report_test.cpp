@@ -246,6 +246,18 @@ TEST(ReplayText, FitsTheWidth) {
   }
 }
 
+TEST(ReplayText, TheNameOfATraceIsItsLastFolderAndFile) {
+  HandMade h;
+  EXPECT_THAT(replay_text(h.facts("/study/n=4000,nb=128/run/T.weft"), {}),
+              ::testing::StartsWith("run/T.weft: 4 ranks take "));
+  EXPECT_THAT(replay_text(h.facts("/study/n=4000,nb=128/T.weft"), {}),
+              ::testing::StartsWith("n=4000,nb=128/T.weft: 4 ranks take "));
+  EXPECT_THAT(replay_text(h.facts("./x.weft"), {}), ::testing::StartsWith("./x.weft: "));
+  auto jobs = h.facts("t/a.weft + t/b.weft + t/c.weft");
+  jobs.joined = true;
+  EXPECT_THAT(replay_text(jobs, {}), ::testing::StartsWith("t/a.weft + t/b.weft + t/c.weft: 4 ranks take "));
+}
+
 TEST(ReplayText, ShortensPathsButNoBandwidths) {
   EXPECT_EQ(predict::short_name("routes:path=/a/b/torus.txt,bw=12.5GB/s,lat=0"),
             "routes:path=b/torus.txt,bw=12.5GB/s,lat=0");
