@@ -13,6 +13,7 @@
 #include "report/json_text.hpp"
 #include "report/platform_names.hpp"
 #include "report/table.hpp"
+#include "report/trace_names.hpp"
 #include "report/verification.hpp"
 #include "report/why/path_difference.hpp"
 
@@ -148,6 +149,12 @@ std::string sharers_text(const predict::LinkSharers& s, std::size_t limit) {
 
 constexpr std::size_t kTextSharers = 3;
 
+TraceNames traces_of(const std::vector<CompareRow>& rows) {
+  TraceNames names;
+  for (const CompareRow& r : rows) names.add(r.trace);
+  return names;
+}
+
 // How links were shared: by one model everywhere, or by which where.
 std::string models_line(const std::vector<CompareRow>& rows, std::size_t from, std::size_t to) {
   const auto same = [&](const CompareRow& r) { return r.model == rows[from].model; };
@@ -193,10 +200,11 @@ nlohmann::ordered_json compare_row_json(const CompareRow& r) {
 }
 
 std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows) {
+  const TraceNames traces = traces_of(rows);
   std::vector<std::string> out;
   for (const CompareRow& r : rows)
     for (const std::string& w : r.warnings) {
-      std::string text = std::string(predict::short_path(r.trace)) + ": " + w;
+      std::string text = traces.of(r.trace) + ": " + w;
       if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
     }
   return out;
@@ -313,12 +321,11 @@ struct Differences {
   }
 };
 
-std::string headline(std::span<const CompareRow> rows, const PlatformNames& names) {
+std::string headline(std::span<const CompareRow> rows, const TraceNames& traces, const PlatformNames& names) {
   const CompareRow& best = rows[0];
   const Differences differ(rows);
   const bool one_platform = !differ.platform && (differ.map || differ.routing);
-  const std::string trace =
-      std::string(predict::short_path(best.trace)) + (one_platform ? " on " + name_of(best, names) : "");
+  const std::string trace = traces.of(best.trace) + (one_platform ? " on " + name_of(best, names) : "");
   if (!best.finished) return fmt::format("{}: deadlock in every run", trace);
   std::string out =
       fmt::format("{}: fastest {}, {}", trace, differ.of(best, names), show_seconds(best.makespan_s));
@@ -364,28 +371,29 @@ void for_each_trace(const std::vector<CompareRow>& rows, F f) {
 
 std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows) {
   const PlatformNames names = names_of(rows);
+  const TraceNames traces = traces_of(rows);
   std::vector<std::string> out;
   for_each_trace(rows, [&](std::size_t i, std::size_t end) {
-    out.push_back(headline(std::span(rows).subspan(i, end - i), names));
+    out.push_back(headline(std::span(rows).subspan(i, end - i), traces, names));
   });
   return out;
 }
 
 std::string verified_text(const std::vector<CompareRow>& rows) {
+  const TraceNames traces = traces_of(rows);
   VerifiedRuns all;
   for (const CompareRow& r : rows)
-    if (r.verified)
-      all.add(std::string(predict::short_path(r.trace)) + " on " + r.platform + ", map " + r.map,
-              *r.verified);
+    if (r.verified) all.add(traces.of(r.trace) + " on " + r.platform + ", map " + r.map, *r.verified);
   return all.text();
 }
 
 std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width) {
   std::string out;
   const PlatformNames names = names_of(rows);
+  const TraceNames traces = traces_of(rows);
   for_each_trace(rows, [&](std::size_t i, std::size_t end) {
     if (!out.empty()) out += "\n";
-    out += wrap(headline(std::span(rows).subspan(i, end - i), names) + "\n", width, 2) + "\n";
+    out += wrap(headline(std::span(rows).subspan(i, end - i), traces, names) + "\n", width, 2) + "\n";
     Table table({{"#"},
                  {"platform", Table::Align::kLeft},
                  {"map", Table::Align::kLeft},

@@ -13,20 +13,40 @@ constexpr std::size_t kLongName = 32;
 }  // namespace
 
 void PlatformNames::add(const std::string& label, const std::string& name) {
-  const std::string key = label + '=' + name;
-  if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return;
-  keys_.push_back(key);
-  const std::string shorter = predict::short_name(name);
-  shown_.push_back(!label.empty()                ? label
-                   : shorter.size() <= kLongName ? shorter
-                                                 : fmt::format("P{}", keys_.size()));
-  if (shown_.back() != shorter) legend_ += fmt::format("{} = {}\n", shown_.back(), shorter);
+  const auto same = [&](const Entry& e) { return e.label == label && e.name == name; };
+  if (std::any_of(entries_.begin(), entries_.end(), same)) return;
+  entries_.push_back({label, name, predict::short_name(name), {}});
+  legend_.clear();
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& e = entries_[i];
+    const std::string& name_in_text = text(e);
+    e.shown = !e.label.empty()                   ? e.label
+              : name_in_text.size() <= kLongName ? name_in_text
+                                                 : fmt::format("P{}", i + 1);
+    if (e.shown != name_in_text) legend_ += fmt::format("{} = {}\n", e.shown, name_in_text);
+  }
+}
+
+// The shorter name, if nothing else is called so.
+const std::string& PlatformNames::text(const Entry& e) const {
+  const bool taken = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& other) {
+    return other.name != e.name && (other.shorter == e.shorter || other.label == e.shorter);
+  });
+  return taken ? e.name : e.shorter;
+}
+
+const std::string& PlatformNames::spelled(const std::string& name) const {
+  const auto at =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
+  WEFT_CHECK(at != entries_.end(), "a platform without a name in a sentence");
+  return text(*at);
 }
 
 const std::string& PlatformNames::of(const std::string& label, const std::string& name) const {
-  const auto at = std::find(keys_.begin(), keys_.end(), label + '=' + name);
-  WEFT_CHECK(at != keys_.end(), "a platform without a name in the table");
-  return shown_[static_cast<std::size_t>(at - keys_.begin())];
+  const auto at = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const Entry& e) { return e.label == label && e.name == name; });
+  WEFT_CHECK(at != entries_.end(), "a platform without a name in the table");
+  return at->shown;
 }
 
 }  // namespace weft::report

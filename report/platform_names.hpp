@@ -1,5 +1,6 @@
-// What tables call platforms: the label that the user gave (--on LABEL=PLATFORM), else the name, or P1, P2... where
-// names are too long for a table; a legend says which is which.
+// What tables call platforms: the label that the user gave (--on LABEL=PLATFORM), else the name, its paths shortened
+// where that leaves it another one than all others, or P1, P2... where names are too long for a table; a legend says
+// which is which.
 #pragma once
 
 #include <string>
@@ -9,15 +10,21 @@ namespace weft::report {
 
 class PlatformNames {
  public:
-  // In the order of the tables; again is no harm. O(platforms).
+  // In the order of the tables; again is no harm. O(platforms), of a new one O(platforms^2).
   void add(const std::string& label, const std::string& name);
   // Precondition: was added.
   [[nodiscard]] const std::string& of(const std::string& label, const std::string& name) const;
+  // The name for a sentence of its own, never P1. Precondition: was added.
+  [[nodiscard]] const std::string& spelled(const std::string& name) const;
   // A line for each platform that is called something else than its name; may be empty.
   [[nodiscard]] const std::string& legend() const { return legend_; }
 
  private:
-  std::vector<std::string> keys_, shown_;
+  struct Entry {
+    std::string label, name, shorter, shown;
+  };
+  [[nodiscard]] const std::string& text(const Entry& e) const;
+  std::vector<Entry> entries_;
   std::string legend_;
 };
 

@@ -15,6 +15,7 @@
 #include "report/json_text.hpp"
 #include "report/platform_names.hpp"
 #include "report/table.hpp"
+#include "report/trace_names.hpp"
 
 namespace weft::report {
 namespace {
@@ -67,9 +68,11 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
     idle.try_emplace(r.facts.trace, true).first->second &= same;
     computes[r.facts.trace] |= predict::digest_of(r.facts).sums.compute > 0;
   }
+  TraceNames traces;
+  for (const auto& [trace, nothing] : idle) traces.add(trace);
   for (const auto& [trace, nothing] : idle) {
     if (!nothing) continue;
-    std::string text = fmt::format("{} changes nothing for {}", axis.key, predict::short_path(trace));
+    std::string text = fmt::format("{} changes nothing for {}", axis.key, traces.of(trace));
     if (axis.key == "speed" || axis.key == "host.speed")
       text +=
           computes[trace]
@@ -323,7 +326,11 @@ std::string sweep_csv(const Sweep& sweep) {
 std::string sweep_text(const Sweep& sweep, std::size_t width) {
   std::string out;
   PlatformNames names;
-  for (const auto& [r, set] : sweep.rows) names.add(r.label, r.platform);
+  TraceNames traces;
+  for (const auto& [r, set] : sweep.rows) {
+    names.add(r.label, r.platform);
+    traces.add(r.trace);
+  }
   for (std::size_t i = 0; i < sweep.rows.size();) {
     std::size_t end = i;
     while (end < sweep.rows.size() && sweep.rows[end].row.trace == sweep.rows[i].row.trace) ++end;
@@ -339,7 +346,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
       if (worst == nullptr || r.row.makespan_s > worst->row.makespan_s) worst = &r;
     }
     if (!out.empty()) out += "\n";
-    const std::string_view trace = predict::short_path(sweep.rows[i].row.trace);
+    const std::string trace = traces.of(sweep.rows[i].row.trace);
     std::string answer;
     if (best == nullptr)
       answer = fmt::format("{}: deadlock in every run\n", trace);
@@ -379,6 +386,9 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
   out += verified_text(rows) + "\n";
   for (const std::string& w : sweep_warnings(sweep)) out += wrap("warning: " + w + "\n", width, 3);
   if (sweep.ranked_alike) out += "the ranking of the platforms is the same everywhere\n";
+  const auto in_flip = [&](const std::string& called, const std::string& name) {
+    return called != name ? called : names.spelled(name);
+  };
   for (const auto& f : sweep.flips) {
     const std::string at =
         !f.at ? std::string()
@@ -386,12 +396,12 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
                             f.replays == 1  ? "bisected, 1 step"
                             : f.replays > 1 ? fmt::format("bisected, {} steps", f.replays)
                                             : "interpolated; --bisect N replays between the values");
-    out += wrap(
-        fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {}){}\n",
-                    predict::short_name(f.called_before), f.key, f.from, predict::short_name(f.called_after),
-                    f.key, f.to, f.others.empty() ? "" : " (" + words(f.others) + ")",
-                    predict::short_path(f.trace), f.map, at),
-        width, 2);
+    out +=
+        wrap(fmt::format("flip: {} is faster with {}={}, {} with {}={}{} ({}, map {}){}\n",
+                         in_flip(f.called_before, f.name_before), f.key, f.from,
+                         in_flip(f.called_after, f.name_after), f.key, f.to,
+                         f.others.empty() ? "" : " (" + words(f.others) + ")", traces.of(f.trace), f.map, at),
+             width, 2);
   }
   if (!names.legend().empty()) out.append("\n").append(wrap(names.legend(), width, 5));
   if (!sweep.rows.empty() && !sweep.rows[0].row.changes.empty())

@@ -177,6 +177,32 @@ TEST(Compare, RanksWithinEachTraceAndPutsDeadlocksLast) {
   EXPECT_THAT(text, ::testing::EndsWith("\nP1 = crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops\n"));
 }
 
+// Files of one name in folders of one name.
+TEST(Compare, WhatIsCalledAlikeForShortIsNamedInFull) {
+  HandMade a("crossbar:n=4"), b("crossbar:n=4,lat=2us");
+  a.platform.name = "/a/x/net.graphml";
+  b.platform.name = "/b/x/net.graphml";
+  b.slow(2000, Cause::kLateSender);
+  EXPECT_THAT(
+      compare_answers(rank_runs({a.facts(), b.facts()})),
+      ::testing::ElementsAre("t.weft: fastest on /a/x/net.graphml, 2 ms; slowest on /b/x/net.graphml, 4 ms "
+                             "(2.00 times as long)"));
+  EXPECT_THAT(
+      compare_answers(rank_runs({a.facts("/a/x/T.weft"), a.facts("/b/x/T.weft"), a.facts("/b/y/T.weft")})),
+      ::testing::ElementsAre("/a/x/T.weft: fastest on x/net.graphml, 2 ms",
+                             "/b/x/T.weft: fastest on x/net.graphml, 2 ms",
+                             "y/T.weft: fastest on x/net.graphml, 2 ms"));
+  a.platform.name = "/a/folder-with-a-long-name/x/net.graphml";
+  EXPECT_THAT(compare_text(rank_runs({a.facts(), b.facts()}), 200),
+              AllOf(HasSubstr("fastest on P1, 2 ms; slowest on /b/x/net.graphml, 4 ms"),
+                    ::testing::EndsWith("\nP1 = /a/folder-with-a-long-name/x/net.graphml\n")));
+  // A label is a name as well.
+  a.platform.name = "/a/x/net.graphml";
+  b.platform.label = "x/net.graphml";
+  EXPECT_THAT(compare_answers(rank_runs({a.facts(), b.facts()})).front(),
+              HasSubstr("fastest on /a/x/net.graphml, 2 ms; slowest on x/net.graphml, 4 ms"));
+}
+
 // The first line says what makes the difference, and only that.
 TEST(Compare, TheHeadlineNamesWhatDiffers) {
   const HandMade fast("crossbar:n=4"), slow = [] {
