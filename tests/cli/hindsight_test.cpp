@@ -131,7 +131,7 @@ TEST_F(Hindsight, ExplainSaysItInSentences) {
   const double computed =
       j["critical_path"]["parts"]["compute_s"].get<double>() / j["makespan_s"].get<double>();
   EXPECT_THAT(text, HasSubstr(fmt::format("The critical path is {:.1f} % computation", 100 * computed)));
-  EXPECT_THAT(text, HasSubstr(fmt::format("{:.1f} % of the ranks' time is computation",
+  EXPECT_THAT(text, HasSubstr(fmt::format("On average ranks compute during {:.1f} % of the makespan",
                                           100 * j["efficiency"]["parallel"].get<double>())));
   EXPECT_THAT(text, HasSubstr("latency a message"));
   EXPECT_THAT(text, HasSubstr("Ranks waited"));
