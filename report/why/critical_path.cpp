@@ -65,6 +65,13 @@ std::vector<std::pair<RankId, Duration>> by_rank(const replay::PathResult& path)
   return ranking(own, [](Duration d) { return d; });
 }
 
+// Segments that are ranks' own time. Not all others are messages of the path: of one that a probe waited for the request
+// is a segment as well.
+std::size_t own_segments(const replay::PathResult& path) {
+  return static_cast<std::size_t>(std::count_if(path.segments.begin(), path.segments.end(),
+                                                [](const auto& s) { return !s.is_message(); }));
+}
+
 // The part that a segment is mostly made of.
 PathPart main_part(const replay::PathSegment& s) {
   return static_cast<PathPart>(std::max_element(s.parts.begin(), s.parts.end()) - s.parts.begin());
@@ -139,8 +146,7 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
   const auto ranks = by_rank(path);
   std::string out =
       wrap(fmt::format("critical path: {} and {} of {}{}{}\n",
-                       counted(path.segments.size() - path.messages - path.copies, "stretch") + " of " +
-                           counted(ranks.size(), "rank"),
+                       counted(own_segments(path), "stretch") + " of " + counted(ranks.size(), "rank"),
                        counted(path.messages, "message"), show_bytes(path.bytes),
                        path.copies == 0
                            ? ""
@@ -260,11 +266,17 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
     if (s.region.valid()) j["region"] = region_name(run, s.region);
     segments.push_back(std::move(j));
   }
-  to["critical_path"] = Json{{"parts", std::move(parts)},       {"transfer_local_s", to_seconds(path.local)},
-                             {"messages", path.messages},       {"bytes", path.bytes},
-                             {"copies", path.copies},           {"copied_bytes", path.copied},
-                             {"by_region", std::move(regions)}, {"by_link", std::move(links)},
-                             {"by_rank", std::move(ranks)},     {"segments_total", path.segments.size()}};
+  to["critical_path"] = Json{{"parts", std::move(parts)},
+                             {"transfer_local_s", to_seconds(path.local)},
+                             {"messages", path.messages},
+                             {"bytes", path.bytes},
+                             {"copies", path.copies},
+                             {"copied_bytes", path.copied},
+                             {"by_region", std::move(regions)},
+                             {"by_link", std::move(links)},
+                             {"by_rank", std::move(ranks)},
+                             {"segments_total", path.segments.size()},
+                             {"segments_own", own_segments(path)}};
   if (most_segments > 0) to["critical_path"]["segments"] = std::move(segments);
   if (run.path_details != nullptr) {
     Json kernels = Json::array(), rivals = Json::array();

@@ -88,6 +88,23 @@ TEST(CriticalPathReport, TellsPartsRegionsLinksAndSegments) {
   EXPECT_THAT(replay_text(HandMade().facts(), {}), Not(HasSubstr("critical path")));
 }
 
+// What a probe waited for is the request of a message, a segment beside that of its data.
+TEST(CriticalPathReport, RequestsAndCopiesAreNoStretchesOfARank) {
+  HandMade h = with_path();
+  auto& segments = h.result.path.segments;
+  segments.insert(segments.begin() + 1, segments[1]);
+  PathSegment copy = segments.front();
+  copy.receiver = copy.rank;
+  copy.copy = true;
+  segments.insert(segments.begin(), copy);
+  h.result.path.copies = 1;
+  const auto j = ordered_json::parse(replay_json(h.facts(), {}))["critical_path"];
+  EXPECT_EQ(j["segments_total"], 5);
+  EXPECT_EQ(j["segments_own"], 2);
+  EXPECT_THAT(replay_text(h.facts(), {}),
+              HasSubstr("2 stretches of 2 ranks and 1 message of 4.1 kB, 1 copy over"));
+}
+
 TEST(CriticalPathReport, OfManySegmentsTheLongestAreListedInOrder) {
   HandMade h = with_path();
   PathSegment s = h.result.path.segments.front();

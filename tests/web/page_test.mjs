@@ -81,6 +81,9 @@ async function oneReplay({ weft, open, folder }) {
   const parts = Object.values(result.critical_path.parts).filter((s) => s > 0).sort((a, b) => b - a);
   const share = (s) => `${Number(((100 * s) / result.makespan_s).toPrecision(3))} %`;
   assert.deepEqual(await cells(page, '#path-parts', 3), parts.map(share));
+  const chain = await page.locator('#path p').first().textContent();
+  const own = result.critical_path.segments.filter((s) => s.what === 'own').length;
+  assert.ok(chain.includes(` ${own.toLocaleString('en')} stretches of computation and calls, and of ${result.critical_path.messages.toLocaleString('en')} messages`), chain);
   const widths = await page.locator('#path .bar span').evaluateAll((all) => all.map((e) => parseFloat(e.style.width)));
   assert.ok(Math.abs(widths.reduce((a, b) => a + b, 0) - 100) < 1e-3, String(widths));
   // Where the path's computation and contention are.

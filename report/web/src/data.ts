@@ -65,7 +65,9 @@ export interface CriticalPath {
   by_rank: { rank: number; own_s: number }[];
   by_kernel?: { name: string; compute_s: number }[];
   by_messages?: { src: number; dst: number; contention_s: number }[]; // whose were in the way
-  segments_total: number;
+  copies: number;
+  copied_bytes: number;
+  segments_own: number;
 }
 
 export interface Sensitivity {

@@ -17,8 +17,8 @@ export const path: Section = {
     const parts = Object.entries(p.parts).filter(([, s]) => s > 0).map(([name, value]) => ({ ...partOf(name), name, value }))
       .sort((a, b) => b.value - a.value);
     box.append(el('p', {}, `The makespan of ${seconds(run.result.makespan_s)} is one chain of ` +
-      `${counted(p.segments_total - p.messages, 'stretch', 'stretches')} of computation and calls, and of ` +
-      `${counted(p.messages, 'message')} of ${bytes(p.bytes)}: only what is on it can shorten the run.`));
+      `${counted(p.segments_own, 'stretch', 'stretches')} of computation and calls, and of ` +
+      `${counted(p.messages, 'message')} of ${bytes(p.bytes)}${p.copies > 0 ? `, ${counted(p.copies, 'copy', 'copies')} over links of ${bytes(p.copied_bytes)}` : ''}: only what is on it can shorten the run.`));
     box.append(shares(parts.map((x) => ({ name: x.text, colour: x.colour, value: x.value })), whole, 'parts of the makespan'));
     const body = el('tbody', {}, ...parts.map((x) => el('tr', {}, el('td', {}, dot(x.colour), x.text),
       el('td', { class: 'number' }, seconds(x.value)), el('td', { class: 'number' }, percent(x.value / whole)))));
