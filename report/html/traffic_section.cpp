@@ -37,9 +37,10 @@ nlohmann::ordered_json to_json(const TrafficSection& t, const topology::Fabric& 
     j["no_heat"] = t.load.unknown;
     return j;
   }
-  // 255: all of the bandwidth, or the most that a link carries where that is more.
-  double full = 1;
-  for (const double u : t.load.used) full = std::max(full, u);
+  // 255: the most that a link carries, so that links which are hardly used have steps as well.
+  double most = 0;
+  for (const double u : t.load.used) most = std::max(most, u);
+  const double full = most > 0 ? most : 1;
   std::vector<std::uint8_t> heat;
   for (const double u : t.load.used) heat.push_back(static_cast<std::uint8_t>(std::lround(255 * u / full)));
   Json names = Json::array();

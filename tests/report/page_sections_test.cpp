@@ -228,6 +228,21 @@ TEST(PageSections, ARoutingThatDrawsPerMessageHasNoHeat) {
   EXPECT_FALSE(to_json(*c.run.traffic, c.platform.fabric).contains("heat"));
 }
 
+// Of links that carry a thousandth of their bandwidth at most.
+TEST(PageSections, TheHeatOfLinksThatAreHardlyUsedIsToldApart) {
+  const auto p = topology::load_platform("crossbar:n=2").value();
+  TrafficSection t;
+  t.load.links = {LinkId(0), LinkId(1)};
+  t.load.bins = 2;
+  t.load.bin = Duration(1);
+  t.load.used = {1e-3, 0, 2e-4, 4e-4};
+  const auto j = to_json(t, p.fabric)["heat"];
+  EXPECT_EQ(j["full"], 1e-3);
+  EXPECT_EQ(unpacked<std::uint8_t>(j["used"]), (std::vector<std::uint8_t>{255, 0, 51, 102}));
+  t.load.used.assign(4, 0);
+  EXPECT_EQ(to_json(t, p.fabric)["heat"]["full"], 1);
+}
+
 // Seconds of each rank in spans of a group.
 std::vector<double> seconds_of(const TimelineSection& t, const std::string& group) {
   std::vector<double> out(t.ranks);
