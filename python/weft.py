@@ -13,6 +13,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -147,26 +148,30 @@ def to_csv(rows, file=None):
     return None
 
 
-def _value(cell):
+# As JSON and Weft write numbers; int() and float() also take "1_000", " 7", "007" and "nan", and names of hosts may look so.
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+# Columns of names, which stay text whatever they look like.
+_NAMES = {"error", "label", "link", "map", "model", "most_waited_link", "name", "platform", "routing", "trace", "why", "worst_link"}
+
+
+def _value(column, cell):
     """A number where the cell is one, None where it is empty."""
     if cell == "":
         return None
+    if column.rpartition(".")[2] in _NAMES:
+        return cell
     if cell in ("true", "false"):
         return cell == "true"
-    for kind in (int, float):
-        # int() and float() also take "1_000" and " 7"; names of hosts may look so.
-        if "_" in cell or cell != cell.strip():
-            break
-        try:
-            return kind(cell)
-        except ValueError:
-            pass
-    return cell
+    number = _NUMBER.fullmatch(cell)
+    if number is None:
+        return cell
+    return float(cell) if number[2] or number[3] else int(cell)
 
 
 def read(path):
     """An output that was written before, JSON or CSV, as a Result. Of a CSV file result["rows"] are its lines."""
-    with open(path, encoding="utf-8", newline="") as file:
+    # Names from traces may be bytes that are no UTF-8; a CSV has them as they are.
+    with open(path, encoding="utf-8", errors="replace", newline="") as file:
         text = file.read()
     if text.lstrip()[:1] == "{":
         data = json.loads(text)
@@ -180,7 +185,7 @@ def read(path):
     for number, line in enumerate(lines[1:], 2):
         if len(line) != len(lines[0]):
             raise ValueError(f"{path}: row {number} has {len(line)} cells, the head has {len(lines[0])}")
-        rows.append({key: _value(cell) for key, cell in zip(lines[0], line)})
+        rows.append({key: _value(key, cell) for key, cell in zip(lines[0], line)})
     return Result({"rows": rows})
 
 

@@ -98,6 +98,10 @@ class ReaderTest(unittest.TestCase):
                          [('a "quoted", one', 1, None, None), ("1_000", 0.1, None, True), (" 7", -1e-300, None, None)])
         self.assertEqual(json.loads(back[2]["l"]), [1, "b"])
         self.assertEqual(weft.to_csv([]), "")
+        # Names are no numbers, and numbers are what is written as one; names of bytes that are no UTF-8 are read as well.
+        path.write_bytes(b"name,label,x\n42,1e3,007\nr\xff,true,inf\ntrue,nan,nan\n7,-1,-0.5\n")
+        self.assertEqual([list(r.values()) for r in weft.read(path).rows],
+                         [["42", "1e3", "007"], ["r\ufffd", "true", "inf"], ["true", "nan", "nan"], ["7", "-1", -0.5]])
 
     def test_every_output_has_rows(self):
         trace = self.room / "pair.txt"
