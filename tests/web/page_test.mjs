@@ -442,6 +442,18 @@ async function oddRuns({ weft, open, folder }) {
   }
 }
 
+// The fastest run takes no time, so nothing is so many times as long or so many percent longer; all leave a message.
+async function againstNoTime({ weft, open, folder }) {
+  writeFileSync(path.join(folder, 'left.txt'), '0 init\n1 init\n0 isend 1 7 0 6\n0 send 1 8 0 6\n1 recv 0 8 0 6\n0 finalize\n1 finalize\n');
+  const on = (label, lat) => ['--on', `${label}=crossbar:n=2,bw=1GB/s,lat=${lat}`];
+  assert.throws(() => weft('report', 'left.txt', ...on('near', '0s'), ...on('far', '1us'), '--raw', '--quiet', '-o', 'left.html'), { status: 1 });
+  const page = await open('left.html');
+  assert.deepEqual(await cells(page, '#ranking table', 5), ['0 s', '2 us']);
+  assert.match(await page.locator('#parts .difference').textContent(), /^far: \+2 us against near, which is /);
+  assert.ok(!/NaN|undefined|Infinity/.test(await page.locator('main').textContent()));
+  page.quiet();
+}
+
 // Rows of accelerators below those of their ranks.
 async function accelerators({ weft, open, folder }) {
   writeFileSync(path.join(folder, 'gpus.textproto'), 'topology { family: "crossbar" set: "n=8" set: "bw=10GB/s" set: "lat=1us" }\n' +
@@ -487,7 +499,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, accelerators, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, againstNoTime, accelerators, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -26,7 +26,7 @@ export function beside(names: string[], wholes: number[], parts: Part[], caption
   for (let i = 1; i < names.length; ++i) {
     const more = lines.map((l) => ({ text: l.text, s: l.by[i]! - l.by[0]! })).filter((d) => Math.abs(d.s) > kRounding).sort((a, b) => Math.abs(b.s) - Math.abs(a.s));
     const all = wholes[i]! - wholes[0]!;
-    root.append(el('p', { class: 'difference' }, el('strong', {}, names[i]!), `: ${signed(all)} against ${names[0]!}${all === 0 ? '' : ` (${percent(all / wholes[0]!)})`}` +
+    root.append(el('p', { class: 'difference' }, el('strong', {}, names[i]!), `: ${signed(all)} against ${names[0]!}${all === 0 || !(wholes[0]! > 0) ? '' : ` (${percent(all / wholes[0]!)})`}` +
       `${more.length === 0 ? '' : `, which is ${more.map((d) => `${signed(d.s)} ${d.text}`).join(', ')}`}.`));
   }
   const column = (title: string, csv: string, value: (l: Part) => number, text = seconds): Column<Part> => ({ title, csv, value, text: (l) => text(value(l)) });
