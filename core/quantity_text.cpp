@@ -56,6 +56,12 @@ std::optional<double> size_factor(std::string_view u) {
   return std::nullopt;
 }
 
+// Three digits of what has been brought to a unit. What is at least 999.5 of the unit before rounds to 1 of this one,
+// but may be a little below it as a double: 0.9995 is, and would print as 0.999.
+std::string three_digits(double v, bool first_unit) {
+  return fmt::format("{:.3g}", !first_unit && std::fabs(v) < 1 ? std::copysign(1.0, v) : v);
+}
+
 std::string scaled(double v, std::string_view unit) {
   constexpr std::array<std::string_view, 7> names = {"", "k", "M", "G", "T", "P", "E"};
   std::size_t i = 0;
@@ -65,7 +71,7 @@ std::string scaled(double v, std::string_view unit) {
     v /= 1000;
     ++i;
   }
-  return fmt::format("{:.3g} {}{}", v, names[i], unit);
+  return fmt::format("{} {}{}", three_digits(v, i == 0), names[i], unit);
 }
 
 }  // namespace
@@ -185,13 +191,15 @@ Result<std::int64_t> parse_integer(std::string_view text, std::int64_t lo, std::
 }
 
 std::string show_seconds(double s) {
-  const double a = std::fabs(s);
-  if (a == 0) return "0 s";
-  if (a < 0.9995e-9) return fmt::format("{:.3g} ps", s * 1e12);
-  if (a < 0.9995e-6) return fmt::format("{:.3g} ns", s * 1e9);
-  if (a < 0.9995e-3) return fmt::format("{:.3g} us", s * 1e6);
-  if (a < 0.9995) return fmt::format("{:.3g} ms", s * 1e3);
-  if (a < 999.5) return fmt::format("{:.3g} s", s);
+  struct Unit {
+    double per_second;
+    std::string_view name;
+  };
+  constexpr std::array<Unit, 5> units = {{{1e12, "ps"}, {1e9, "ns"}, {1e6, "us"}, {1e3, "ms"}, {1, "s"}}};
+  if (s == 0) return "0 s";
+  for (const Unit& u : units)
+    if (const double v = s * u.per_second; std::fabs(v) < 999.5)
+      return fmt::format("{} {}", three_digits(v, &u == units.data()), u.name);
   return fmt::format("{:.0f} s", s);
 }
 std::string show(Duration d) { return show_seconds(to_seconds(d)); }
@@ -216,7 +224,13 @@ std::string show_count(double n) {
   }
   return digits;
 }
-std::string show_percent(double ratio) { return fmt::format("{:.3g} %", ratio * 100); }
+std::string show_percent(double ratio) {
+  const double p = ratio * 100, size = std::fabs(p);
+  if (p == 0) return "0 %";
+  if (size < 0.9995e-4) return p > 0 ? "<0.0001 %" : ">-0.0001 %";  // shorter than 8.7e-07
+  if (size >= 999.5 && std::isfinite(p)) return show_count(p) + " %";
+  return fmt::format("{:.3g} %", p);
+}
 
 std::string exact(Bandwidth b) { return fmt::format("{}B/s", b.value()); }
 std::string exact(Duration d) { return fmt::format("{}ps", d.count()); }

@@ -34,7 +34,7 @@ namespace weft {
 [[nodiscard]] std::string show(FlopRate r);
 [[nodiscard]] std::string show(Flops work);
 [[nodiscard]] std::string show_count(double n);        // 1,425,277 below 10^7, else "14.3 M"
-[[nodiscard]] std::string show_percent(double ratio);  // "12.3 %"
+[[nodiscard]] std::string show_percent(double ratio);  // "12.3 %", "1,499 %", "<0.0001 %"
 
 // For files that are parsed back: shortest text that reads back exactly, with a base unit ("1.25e+10B/s").
 [[nodiscard]] std::string exact(Bandwidth b);

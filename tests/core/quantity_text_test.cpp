@@ -54,8 +54,27 @@ TEST(QuantityText, PrintsScaledUnits) {
   EXPECT_EQ(from_to(show_count(4435), show_count(5981)), "4,435 to 5,981");
   EXPECT_EQ(from_to(show_bytes(0), show_bytes(0)), "0 B");
   EXPECT_EQ(show_seconds(0.99999), "1 s");
+  for (const double sign : {1.0, -1.0}) {
+    const std::string minus = sign < 0 ? "-" : "";
+    EXPECT_EQ(show_seconds(sign * 999.4e-9), minus + "999 ns");
+    EXPECT_EQ(show_seconds(sign * 999.6e-9), minus + "1 us");
+    EXPECT_EQ(show_seconds(sign * 1000.4), minus + "1000 s");
+  }
+  EXPECT_EQ(show(Duration(999'500)), "999 ns") << "not 0.999 us";
+  EXPECT_EQ(show_bytes(999'500), "1 MB");
+  EXPECT_EQ(show(Bandwidth(999.5e6)), "1 GB/s");
   EXPECT_EQ(show_count(1425277), "1,425,277");
   EXPECT_EQ(show_count(999), "999");
+  EXPECT_EQ(show_percent(0.1234), "12.3 %");
+  EXPECT_EQ(show_percent(1), "100 %");
+  EXPECT_EQ(show_percent(9.99), "999 %");
+  EXPECT_EQ(show_percent(9.99875), "1,000 %");
+  EXPECT_EQ(show_percent(14.99), "1,499 %");
+  EXPECT_EQ(show_percent(-14.99), "-1,499 %");
+  EXPECT_EQ(show_percent(2e-6), "0.0002 %");
+  EXPECT_EQ(show_percent(8.7e-9), "<0.0001 %");
+  EXPECT_EQ(show_percent(-8.7e-9), ">-0.0001 %");
+  EXPECT_EQ(show_percent(-0.0), "0 %");
   EXPECT_EQ(parse_bandwidth(exact(Bandwidth(1.0 / 3 * 1e9)), "t").value().value(), 1.0 / 3 * 1e9);
   EXPECT_EQ(parse_duration(exact(Duration(1234567)), "t").value().count(), 1234567);
 }
