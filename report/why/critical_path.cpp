@@ -293,7 +293,7 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
                            {"dT_dL_link", path.hops},
                            {"dT_dG", path.bytes + path.copied - path.local_bytes},
                            {"dT_dcompute_s", to_seconds(path.computed())},
-                           {"dT_dbandwidth_s", -to_seconds(path.on_links())}};
+                           {"dT_dbandwidth_s", to_seconds(-path.on_links())}};
   const auto e = efficiency(run);
   if (!e) return;
   to["efficiency"] = Json{{"parallel", e->parallel},           {"load_balance", e->load_balance},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
@@ -19,6 +20,12 @@ std::string change(const std::string& what) {
   if (what == "latency") return "latency 1 % longer";
   if (what == "bandwidth") return "data 1 % longer on links";
   return what + " 1 % longer";
+}
+
+// "12.50 %"; of what rounds to nothing "0.00 %", without a sign.
+std::string gain_text(Duration gain, Duration of) {
+  const double percent = 100 * to_seconds(gain) / to_seconds(of);
+  return fmt::format("{:.2f} %", std::fabs(percent) < 0.005 ? 0.0 : percent);
 }
 
 }  // namespace
@@ -42,10 +49,7 @@ std::string sensitivity_text(const predict::RunFacts& run, std::size_t width) {
   Table classes({{"links twice as fast", Table::Align::kLeft}, {"links"}, {"time"}, {"gain"}});
   for (const auto& c : s.classes)
     classes.add({c.name, std::to_string(c.links), c.makespan ? show(*c.makespan) : kNoEnd,
-                 base.count() > 0 && c.makespan
-                     ? fmt::format("{:.2f} %",
-                                   100 * (1 - *c.makespan / std::chrono::duration<double, std::pico>(base)))
-                     : "-"});
+                 base.count() > 0 && c.makespan ? gain_text(base - *c.makespan, base) : "-"});
   if (classes.size() > 0) out += classes.text(width);
   return out;
 }
@@ -90,7 +94,7 @@ void add_sensitivity_json(nlohmann::ordered_json& to, const predict::RunFacts& r
         Json{{"what", slope.what},
              {"told_s", to_seconds(slope.told)},
              {"one_percent_more_s", seconds_or_null(slope.more)},
-             {"one_percent_less_s", slope.less ? Json(-to_seconds(*slope.less)) : Json(nullptr)},
+             {"one_percent_less_s", slope.less ? Json(to_seconds(-*slope.less)) : Json(nullptr)},
              {"difference_s", slope.more ? Json(to_seconds(*slope.more - slope.told)) : Json(nullptr)}});
   for (const auto& c : s.classes)
     classes.push_back(

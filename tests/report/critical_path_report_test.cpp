@@ -1,6 +1,7 @@
 // What is told of a critical path, from a result written by hand: shares that add up, rankings, efficiencies.
 #include <gmock/gmock.h>
 
+#include "predict/sensitivity.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_text.hpp"
 #include "report/why/critical_path.hpp"
@@ -103,6 +104,22 @@ TEST(CriticalPathReport, RequestsAndCopiesAreNoStretchesOfARank) {
   EXPECT_EQ(j["segments_own"], 2);
   EXPECT_THAT(replay_text(h.facts(), {}),
               HasSubstr("2 stretches of 2 ranks and 1 message of 4.1 kB, 1 copy over"));
+}
+
+TEST(CriticalPathReport, NothingHasNoSign) {
+  HandMade h;
+  h.result.path.known = true;
+  predict::Sensitivity s;
+  s.slopes.push_back({"bandwidth", Duration(0), Duration(0), Duration(0)});
+  s.classes.push_back({"up", 2, h.result.makespan + Duration(1)});
+  auto facts = h.facts();
+  facts.sensitivity = &s;
+  const auto j = ordered_json::parse(replay_json(facts, {}))["sensitivity"];
+  EXPECT_EQ(j["dT_dbandwidth_s"].dump(), "0.0");
+  EXPECT_EQ(j["slopes"][0]["one_percent_less_s"].dump(), "0.0");
+  const std::string text = replay_text(facts, {});
+  EXPECT_THAT(text, HasSubstr(" 0.00 %"));
+  EXPECT_THAT(text, Not(HasSubstr("-0.00")));
 }
 
 TEST(CriticalPathReport, OfManySegmentsTheLongestAreListedInOrder) {
