@@ -220,7 +220,8 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
   std::string out = fmt::format("{} {} forever", counted(deadlock.blocked.size(), "rank"),
                                 deadlock.blocked.size() == 1 ? "waits" : "wait");
   if (!deadlock.cycle.empty()) {
-    out += "; each of these waits for the next, the last for the first:\n";
+    out += deadlock.cycle.size() == 1 ? "; this one waits for itself:\n"
+                                      : "; each of these waits for the next, the last for the first:\n";
     for (const std::size_t i : deadlock.cycle) out += line(i);
     return out;
   }
@@ -236,8 +237,8 @@ std::string replay_answer(const predict::RunFacts& run) {
   const auto& r = *run.result;
   const std::string ranks = counted(run.ranks, "rank");
   if (!r.finished)
-    return fmt::format("{}: {} on {} deadlock after {}", predict::trace_label(run), ranks,
-                       predict::platform_label(*run.platform), show(r.makespan));
+    return fmt::format("{}: {} on {} deadlock{} after {}", predict::trace_label(run), ranks,
+                       predict::platform_label(*run.platform), run.ranks == 1 ? "s" : "", show(r.makespan));
   const predict::TimeSums t = predict::time_sums(r);
   std::string split;
   if (t.finish > 0) {

@@ -168,8 +168,9 @@ void add_placement_text(const SearchFacts& f, double unit_s, std::string& out) {
   std::size_t searched = 0;
   for (const auto& c : p.classes) searched += c.searched ? 1 : 0;
   if (p.enumerated) {
-    out += fmt::format("placements: {} in {} classes ({} under the platform's symmetry alone); {} searched\n",
-                       count_text(p.placements), p.classes.size(), p.host_classes, searched);
+    out +=
+        fmt::format("placements: {} in {} ({} under the platform's symmetry alone); {} searched\n",
+                    count_text(p.placements), counted(p.classes.size(), "class"), p.host_classes, searched);
   } else {
     out += fmt::format("placements: {}; annealed by link bound, the best {} searched\n",
                        count_text(p.placements), searched);

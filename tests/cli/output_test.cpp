@@ -342,6 +342,11 @@ TEST(Wording, OfATraceOfOneRank) {
   EXPECT_THAT(two, HasSubstr("(3 to 4 a rank)"));
   EXPECT_THAT(two, HasSubstr("work       7 flop\n"));
   EXPECT_THAT(two, HasSubstr("\n         1 B         1    1 B           100 %\n")) << "no range of one size";
+  w.write("d.txt", "0 init\n0 recv 0 7 1000\n0 finalize\n");
+  const Outcome stuck = w.weft("replay d.txt --on crossbar:n=1");
+  EXPECT_EQ(stuck.exit_code, 1) << stuck.err;
+  EXPECT_THAT(stuck.out, StartsWith("d.txt: 1 rank on crossbar:n=1 deadlocks after 0 s\n"));
+  EXPECT_THAT(stuck.out, HasSubstr("1 rank waits forever; this one waits for itself:\n  rank 0 in recv "));
 }
 
 TEST(Wording, OfSeveralJobsNamesEach) {
@@ -382,6 +387,8 @@ TEST(Wording, OfASearchWithOneSchedule) {
   EXPECT_THAT(text, HasSubstr("carries 1 message;"));
   EXPECT_THAT(text, HasSubstr("\nthe only schedule: best 1 T (1)"));
   EXPECT_THAT(text, HasSubstr("; 1 distinct time\n"));
+  EXPECT_THAT(said(w, "search halo --grid 2x2 --on crossbar:n=4,bw=1GB/s,lat=0s --place search"),
+              HasSubstr("placements: 24 in 1 class ("));
 }
 
 }  // namespace
