@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/check.hpp"
+#include "core/printable.hpp"
 
 namespace weft::predict {
 
@@ -127,11 +128,11 @@ std::string_view raw_name(replay::RawMode mode) {
 }
 
 std::string trace_label(const RunFacts& run) {
-  return run.joined ? run.trace : std::string(short_path(run.trace));
+  return printable(run.joined ? run.trace : short_path(run.trace));
 }
 
 std::string platform_label(const topology::Platform& platform) {
-  return platform.label.empty() ? short_name(platform.name) : platform.label;
+  return printable(platform.label.empty() ? short_name(platform.name) : platform.label);
 }
 
 Result<void> told_apart(std::string_view on_a, const topology::Platform& a, std::string_view on_b,

@@ -110,10 +110,10 @@ enum class LinkOrder : std::uint8_t { kUtilization, kWaited };
 
 [[nodiscard]] std::string_view raw_name(replay::RawMode mode);  // "off", "eager"...
 
-// What the trace is called in text.
+// What the trace is called in text: on one line, whatever its path has.
 [[nodiscard]] std::string trace_label(const RunFacts& run);
 
-// What the platform is called in text: its label, or its name.
+// What the platform is called in text, likewise: its label, or its name.
 [[nodiscard]] std::string platform_label(const topology::Platform& platform);
 
 // Error (kUsage) if two platforms of a list, which `--on A --on B` gave, are called the same in its rows.

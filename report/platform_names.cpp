@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/check.hpp"
+#include "core/printable.hpp"
 #include "predict/run_facts.hpp"
 
 namespace weft::report {
@@ -19,8 +20,8 @@ void PlatformNames::add(const std::string& label, const std::string& name) {
   legend_.clear();
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& e = entries_[i];
-    const std::string& name_in_text = text(e);
-    e.shown = !e.label.empty()                   ? e.label
+    const std::string name_in_text = printable(text(e));
+    e.shown = !e.label.empty()                   ? printable(e.label)
               : name_in_text.size() <= kLongName ? name_in_text
                                                  : fmt::format("P{}", i + 1);
     if (e.shown != name_in_text) legend_ += fmt::format("{} = {}\n", e.shown, name_in_text);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/printable.hpp"
 #include "core/quantity_text.hpp"
 #include "report/explain.hpp"
 #include "report/json_text.hpp"
@@ -387,7 +388,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
   for (const std::string& w : sweep_warnings(sweep)) out += wrap("warning: " + w + "\n", width, 3);
   if (sweep.ranked_alike) out += "the ranking of the platforms is the same everywhere\n";
   const auto in_flip = [&](const std::string& called, const std::string& name) {
-    return called != name ? called : names.spelled(name);
+    return printable(called != name ? called : names.spelled(name));
   };
   for (const auto& f : sweep.flips) {
     const std::string at =

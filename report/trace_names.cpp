@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/printable.hpp"
 #include "predict/run_facts.hpp"
 
 namespace weft::report {
@@ -15,7 +16,7 @@ std::string TraceNames::of(const std::string& path) const {
   const bool taken = std::any_of(paths_.begin(), paths_.end(), [&](const std::string& other) {
     return other != path && predict::short_path(other) == shorter;
   });
-  return taken ? path : std::string(shorter);
+  return printable(taken ? path : shorter);
 }
 
 }  // namespace weft::report

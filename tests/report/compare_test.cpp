@@ -203,6 +203,16 @@ TEST(Compare, WhatIsCalledAlikeForShortIsNamedInFull) {
               HasSubstr("fastest on /a/x/net.graphml, 2 ms; slowest on x/net.graphml, 4 ms"));
 }
 
+// A terminal would go on in the next line, as if it were another sentence.
+TEST(Compare, ALineEndInANameIsShownAsOne) {
+  HandMade h("crossbar:n=4");
+  h.platform.name = "x\ny";
+  EXPECT_THAT(compare_answers(rank_runs({h.facts("a/T\n.weft")})),
+              ::testing::ElementsAre("a/T\\n.weft: fastest on x\\ny, 2 ms"));
+  EXPECT_EQ(predict::trace_label(h.facts("a/T\n.weft")), "a/T\\n.weft");
+  EXPECT_EQ(predict::platform_label(h.platform), "x\\ny");
+}
+
 // The first line says what makes the difference, and only that.
 TEST(Compare, TheHeadlineNamesWhatDiffers) {
   const HandMade fast("crossbar:n=4"), slow = [] {
