@@ -62,6 +62,19 @@ TEST_P(RecordedHandles, ACommunicatorThatCouldNotBeFreedIsStillThere) {
   EXPECT_THAT(inside(r.lines[1]), ElementsAre("recv 0 8 1 world [0 1 8]", "barrier - 0 - world"));
 }
 
+TEST_P(RecordedHandles, ACommunicatorThatACallbackFreesIsGone) {
+  const TempDir folder;
+  const Recorded r = record_case(folder, "attribute");
+  for (std::size_t rank = 0; rank < 4; ++rank)
+    EXPECT_THAT(
+        inside(r.lines[rank]),
+        ElementsAre("comm_dup - split1 - world", "comm_dup - split2 - world", "comm_dup - split3 - world",
+                    ::testing::StartsWith("comm_split - "), ::testing::StartsWith("barrier - 0 - "),
+                    "comm_free - 0 - split1", "comm_dup - split5 - split2", "barrier - 0 - world"))
+        << rank;
+  EXPECT_TRUE(has_note(r, "8 calls on communicators whose creation was not seen"));
+}
+
 TEST_P(RecordedHandles, WhatAProbeHasTakenIsNoOthers) {
   const TempDir folder;
   const Recorded r = record_case(folder, "taken");

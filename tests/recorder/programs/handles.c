@@ -157,6 +157,40 @@ static int nobody(void) {
   return 0;
 }
 
+/* A library that keeps a communicator of its own in an attribute: made where the user duplicates, freed where the user
+ * frees. Open MPI gives the new one the handle of the freed one, of other members. */
+static int copy_own(MPI_Comm of, int key, void* extra, void* in, void* out, int* flag) {
+  MPI_Comm* own = malloc(sizeof *own);
+  MPI_Comm_dup(*(MPI_Comm*)in, own);
+  *(void**)out = own;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+static int free_own(MPI_Comm of, int key, void* value, void* extra) {
+  MPI_Comm_free(value);
+  free(value);
+  return MPI_SUCCESS;
+}
+static int attribute(void) {
+  int key, there;
+  MPI_Comm first, second, third, *half = malloc(sizeof *half), *all = malloc(sizeof *all), *own;
+  MPI_Comm_create_keyval(copy_own, free_own, &key, NULL);
+  MPI_Comm_dup(MPI_COMM_WORLD, &first);
+  MPI_Comm_dup(MPI_COMM_WORLD, &second);
+  MPI_Comm_dup(MPI_COMM_WORLD, all);
+  MPI_Comm_set_attr(second, key, all);
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, half);
+  MPI_Comm_set_attr(first, key, half);
+  MPI_Barrier(*half);
+  MPI_Comm_free(&first);
+  MPI_Comm_dup(second, &third);
+  MPI_Comm_get_attr(third, key, &own, &there);
+  MPI_Sendrecv(data, 8, MPI_CHAR, (rank + 1) % size, 3, data + 8, 8, MPI_CHAR, (rank + size - 1) % size, 3,
+               *own, MPI_STATUS_IGNORE);
+  MPI_Barrier(*own);
+  return 0;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -167,6 +201,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "start") == 0) wrong = start();
   if (strcmp(what, "moved") == 0) wrong = moved();
   if (strcmp(what, "freed") == 0) wrong = freed();
+  if (strcmp(what, "attribute") == 0) wrong = attribute();
   if (strcmp(what, "taken") == 0) wrong = taken();
   if (strcmp(what, "heard") == 0) wrong = heard();
   if (strcmp(what, "nobody") == 0) wrong = nobody();

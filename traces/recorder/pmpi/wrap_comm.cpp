@@ -100,18 +100,23 @@ template <class Real>
 }
 
 // Frees by `real`. The handle is taken out of the tables before: another thread may get the same for a new communicator.
+// A callback that frees one (of an attribute) leaves no record, but its handle can come again, too.
 template <class Real>
 [[gnu::always_inline]] inline int free_comm(MPI_Comm handle, Real real) {
   const Call call;
   Comm* c = nullptr;
   SpoolRecord* r = nullptr;
-  if (call) {
+  if (recorder.on()) {
     const Lock lock;
     c = recorder.forget(handle);
-    if (c != nullptr) r = entered(OpKind::comm_free, c->id, call);
+    if (call && c != nullptr) r = entered(OpKind::comm_free, c->id, call);
   }
   const int rc = real();
-  if (!call) return rc;
+  if (!call) {
+    const Lock lock;
+    if (c != nullptr && outcome_of(rc) != Outcome::kDone) recorder.put_back(c, handle);
+    return rc;
+  }
   const Outcome o = counted_outcome(rc);
   const Lock lock;
   if (c == nullptr) {
