@@ -73,6 +73,7 @@ TEST_P(RecordedHandles, ACommunicatorThatACallbackFreesIsGone) {
                     "comm_free - 0 - split1", "comm_dup - split5 - split2", "barrier - 0 - world"))
         << rank;
   EXPECT_TRUE(has_note(r, "8 calls on communicators whose creation was not seen"));
+  EXPECT_TRUE(has_note(r, "8 calls inside callbacks")) << "a comm_dup and a comm_free of each rank";
 }
 
 TEST_P(RecordedHandles, WhatAProbeHasTakenIsNoOthers) {

@@ -25,7 +25,7 @@
 namespace weft::recorder {
 
 inline constexpr std::uint64_t kSpoolMagic = 0x31304c4f4f505357ULL;  // "WSPOOL01"
-inline constexpr std::uint32_t kSpoolVersion = 6;
+inline constexpr std::uint32_t kSpoolVersion = 7;
 inline constexpr std::size_t kSpoolHeaderBytes = 8192;
 
 // Environment of the recorded processes.
@@ -57,7 +57,8 @@ inline constexpr const char* kSessionFile = "session.txt";
   X(failed, kNote, "call", "returned an error and did nothing: left out")                                                       \
   X(truncated, kNote, "call", "returned MPI_ERR_TRUNCATE or MPI_ERR_IN_STATUS: kept as made")                                   \
   X(cancelled, kNote, "receive", "cancelled before anything matched: left out, with MPI_Cancel")                                \
-  X(left, kNote, "call", "left by an exception or a jump of an error handler: kept as made")
+  X(left, kNote, "call", "left by an exception or a jump of an error handler: kept as made")                                    \
+  X(in_callback, kPart, "call", "inside callbacks (of attributes, error handlers, generalized requests)")
 // clang-format on
 
 enum class NotRecorded : std::uint32_t {

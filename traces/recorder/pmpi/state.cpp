@@ -92,25 +92,31 @@ void* mpi_data(const char* name) { return find_symbol(RTLD_DEFAULT, name); }
 
 namespace {
 
-// A call from `from`, whose stack ends at `stack`, is not inside the outermost one, which was left. What is inside of it is called
-// by what it called, so the stack tells, unless the program has called deeper functions since. Then the stack has to be followed, once for
-// each place that calls.
-bool outermost_was_left(const void* stack, const void* from) {
-  if (stack > outermost_end) return true;
+// Who makes a call from `from`, whose stack ends at `stack`, while one is in progress or was left. What is inside of that one is
+// called by what it called, so the stack tells, unless the program has called deeper functions since. Then the stack has to be
+// followed, once for each place that calls.
+Caller caller_of(const void* stack, const void* from) {
+  if (stack > outermost_end) return Caller::kProgram;
+  struct Place {
+    const void* from;
+    Caller caller;
+  };
   constexpr std::size_t kPlaces = 64;
-  static thread_local const void* inside[kPlaces] = {};  // places that called from inside a wrapped call
-  const void*& known = inside[CommKey::scramble(reinterpret_cast<std::uintptr_t>(from)) % kPlaces];
-  if (known == from) return false;
-  if (!inside_wrapped_call(outermost_stack)) return true;
-  if (!is_recorders(from)) known = from;
-  return false;
+  static thread_local Place inside[kPlaces] = {};  // places that called from inside a wrapped call
+  Place& known = inside[CommKey::scramble(reinterpret_cast<std::uintptr_t>(from)) % kPlaces];
+  if (known.from == from) return known.caller;
+  const Caller caller = caller_on_stack(outermost_stack);
+  if (caller != Caller::kProgram && !is_recorders(from)) known = {from, caller};
+  return caller;
 }
 
 }  // namespace
 
 // Never inlined: where the stack of who makes it ends is the begin of its own.
 [[gnu::noinline]] Call::Call(const void* stack, const void* from) {
-  if (depth > 0 && outermost_was_left(stack, from)) {
+  const Caller caller = depth > 0 ? caller_of(stack, from) : Caller::kProgram;
+  if (caller == Caller::kCallback) recorder.count(NotRecorded::in_callback);
+  if (depth > 0 && caller == Caller::kProgram) {
     depth = 0;
     unseen_count = 0;
     if (counted_inside) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
@@ -243,6 +249,7 @@ void Recorder::write_left() {
 void Recorder::finish() {
   writer_.header().finalized = 1;
   on_ = false;
+  finished_ = true;
 }
 
 Comm* Recorder::comm(MPI_Comm handle) {

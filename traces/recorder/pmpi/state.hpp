@@ -119,14 +119,14 @@ class TakenMessages {
 
 class Recorder {
  public:
-  void start(int thread_level);    // after MPI_Init
-  void finish();                   // in MPI_Finalize
-  void abandon() { on_ = false; }  // in a forked child
+  void start(int thread_level);                // after MPI_Init
+  void finish();                               // in MPI_Finalize
+  void abandon() { on_ = finished_ = false; }  // in a forked child
   [[nodiscard]] bool on() const { return on_; }
   [[nodiscard]] bool cpu_clock() const { return cpu_; }
 
   void count(NotRecorded what) {
-    if (on_)
+    if (on_ || finished_)  // MPI_Finalize may call back
       __atomic_fetch_add(&writer_.header().not_recorded[static_cast<std::size_t>(what)], 1, __ATOMIC_RELAXED);
   }
   // A call of the program begins, after `outside`; the time to record for it. Of several threads that compute at
@@ -215,6 +215,7 @@ class Recorder {
   static constexpr std::int64_t kSpinGap = traces::kSpinGapNs;
 
   bool on_ = false;
+  bool finished_ = false;
   bool cpu_ = true;
   bool threaded_ = false;
   char locked_ = 0;
@@ -238,7 +239,7 @@ class Recorder {
 extern Recorder recorder;
 
 // One wrapped call: stamps the clock at both ends. Calls that MPI or another tool makes inside a wrapped call
-// are not the program's and are not active.
+// are not the program's and are not active. Nor are calls of a callback: they are counted.
 //
 // An error handler of the program may leave a call by an exception or a jump: no destructor runs here then. The next call
 // of the thread notices it.
