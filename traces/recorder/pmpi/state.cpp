@@ -105,8 +105,9 @@ Caller caller_of(const void* stack, const void* from) {
   static thread_local Place inside[kPlaces] = {};  // places that called from inside a wrapped call
   Place& known = inside[CommKey::scramble(reinterpret_cast<std::uintptr_t>(from)) % kPlaces];
   if (known.from == from) return known.caller;
-  const Caller caller = caller_on_stack(outermost_stack);
-  if (caller != Caller::kProgram && !is_recorders(from)) known = {from, caller};
+  // A tool that ends by going on to the next one may have left the stack by then: that looks as if the recorder called itself.
+  const Caller caller = is_recorders(from) ? Caller::kLibrary : caller_on_stack(outermost_stack);
+  if (caller != Caller::kProgram) known = {from, caller};
   return caller;
 }
 
