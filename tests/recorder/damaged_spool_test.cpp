@@ -290,6 +290,28 @@ TEST(Facts, CountsThreadsAndClocksReachTheHeader) {
               ::testing::ElementsAre("1 call returned an error and did nothing: left out"));
 }
 
+TEST(Facts, MuchTimeBetweenPollsThatSaidNoIsTold) {
+  for (const std::int64_t outside : {200'000'000, 900'000'000}) {
+    const Merging merging;
+    FakeSpool a = busy(0);
+    FakeSpool b = busy(1);
+    a.header().cpu_clock = b.header().cpu_clock = 1;
+    a.header().cpu_ns = b.header().cpu_ns = outside;
+    a.header().spun_ns = 9'000'000;
+    b.header().spun_ns = 40'000'000;
+    static_cast<void>(a.save());
+    static_cast<void>(b.save());
+    const auto made = merging.run();
+    ASSERT_TRUE(made) << made.error().message();
+    if (outside == 200'000'000)
+      EXPECT_THAT(
+          made->at(0).warnings,
+          ::testing::Contains(::testing::StartsWith("rank 1 spent 40 ms of 200 ms outside MPI in pieces")));
+    else
+      EXPECT_THAT(made->at(0).warnings, ::testing::Each(::testing::Not(::testing::HasSubstr("in pieces"))));
+  }
+}
+
 // MPI ends the program for what thread 1 asked of it, while thread 0 goes on: the argument is no damage.
 TEST(Threads, ACallThatNeverReturnedIsNoDamageWhateverItsArguments) {
   for (const std::uint8_t flags : {kOpen, std::uint8_t{0}}) {

@@ -96,8 +96,9 @@ struct SpoolHeader {
   std::int64_t start_time_ns;  // CLOCK_REALTIME at MPI_Init: orders the jobs of one recording
   std::int64_t cpu_ns;   // time outside MPI between init and finalize, all threads that call MPI: CPU time
   std::int64_t wall_ns;  // and wall time
-  std::uint64_t concurrent;         // calls made while another thread of the process was inside MPI
-  std::uint64_t threads;            // threads that called MPI
+  std::uint64_t concurrent;  // calls made while another thread of the process was inside MPI
+  std::uint64_t threads;     // threads that called MPI
+  std::int64_t spun_ns;  // in stretches of kMinComputePs to kSpinGapNs around polls that said no: in no gap
   std::uint64_t not_recorded[128];  // by NotRecorded
   char hostname[256];
   char mpi_version[2048];

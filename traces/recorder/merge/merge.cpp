@@ -15,6 +15,7 @@
 
 #include "core/files/atomic_file.hpp"
 #include "core/files/input_file.hpp"
+#include "core/quantity_text.hpp"
 #include "core/source_pos.hpp"
 #include "traces/recorder/merge/overlaps.hpp"
 #include "traces/recorder/merge/program.hpp"
@@ -262,6 +263,26 @@ class RankSentences {
   std::map<std::string, std::vector<std::size_t>> ranks_;
 };
 
+std::int64_t outside_ns(const SpoolHeader& h) { return h.cpu_clock != 0 ? h.cpu_ns : h.wall_ns; }
+
+// The rank with the most time around polls that said no, if some was much of its time outside MPI: a program that works a little
+// between polls cannot be told from one that waits.
+void tell_spinning(const Job& job, std::vector<std::string>& warnings) {
+  constexpr std::int64_t kLeastNs = 10'000'000;
+  const SpoolHeader* worst = nullptr;
+  for (const auto& spool : job.ranks) {
+    if (!spool) continue;
+    const SpoolHeader& h = spool->header();
+    if (h.spun_ns <= (worst == nullptr ? kLeastNs : worst->spun_ns)) continue;
+    if (h.spun_ns > outside_ns(h) / 20) worst = &h;
+  }
+  if (worst == nullptr) return;
+  warnings.push_back(fmt::format(
+      "rank {} spent {} of {} outside MPI in pieces of 0.2 to 2 us between tests and probes that said "
+      "no: taken for waiting, work in them is not in the trace",
+      worst->world_rank, show(Duration(worst->spun_ns * 1000)), show(Duration(outside_ns(*worst) * 1000))));
+}
+
 // What the header says of the program beside its operations. `remarks` are also notes of the header.
 void describe(const Job& job, const Survey& survey, traces::TraceHeader& header,
               std::vector<std::string>& remarks) {
@@ -299,6 +320,7 @@ void describe(const Job& job, const Survey& survey, traces::TraceHeader& header,
   }
   if (!totals) facts.cpu_ps.clear(), facts.wall_ps.clear();
   sentences.write(header.warnings);
+  tell_spinning(job, header.warnings);
   for (std::size_t i = 0; i < kCountedFunctions; ++i)
     if (counts[i] != 0)
       facts.not_recorded.push_back({kCounted[i].group, fmt::format("MPI_{}", kCounted[i].name), counts[i]});

@@ -80,6 +80,9 @@ Result<void> SpoolReader::check_header() const {
   if (h.wall_ns < 0 || h.wall_ns > kMaxNs)
     return damaged(offsetof(SpoolHeader, wall_ns), "wall time", h.wall_ns,
                    "0.." + std::to_string(kMaxNs) + " ns");
+  if (h.spun_ns < 0 || h.spun_ns > kMaxNs)
+    return damaged(offsetof(SpoolHeader, spun_ns), "time between polls", h.spun_ns,
+                   "0.." + std::to_string(kMaxNs) + " ns");
   // The recorder names a file after what its header says.
   char name[64];
   std::snprintf(name, sizeof name, "%016llx.%d.spool", static_cast<unsigned long long>(h.job), h.world_rank);

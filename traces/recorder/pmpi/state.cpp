@@ -409,7 +409,7 @@ SpoolRecord* Recorder::begin(std::int64_t gap, const Fields& f, std::size_t list
 }
 
 void Recorder::idle_poll(std::int64_t gap) {
-  if (gap < kSpinGap) return;
+  if (gap < kSpinGap) return spin(gap);
   carried_ += gap;
   miss_count_ = 0;
 }
@@ -420,7 +420,7 @@ void Recorder::miss(OpKind kind, std::int64_t gap, const Fields& f) {
       SpoolRecord* r = misses_[i].record;
       if (misses_[i].kind == kind && r->comm == f.comm && r->peer == f.peer && r->tag == f.tag) {
         ++r->amount;
-        return;
+        return spin(gap);
       }
     }
   } else {

@@ -206,6 +206,10 @@ class Recorder {
   std::uint32_t add_thread();
   static std::uint16_t this_thread();
   void write_left();
+  // A stretch that is left out. Shorter ones are what a poll in a loop takes, which no program works in.
+  void spin(std::int64_t gap) {
+    if (gap * 1000 >= traces::kMinComputePs) writer_.header().spun_ns += gap;
+  }
   struct Miss {
     SpoolRecord* record;
     OpKind kind;
