@@ -95,6 +95,14 @@ TEST_P(RecordedHandles, WhatIsHeardOfARequestIsWaitedForOnce) {
   EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder.path("out"));
 }
 
+TEST_P(RecordedHandles, ARequestWhoseStartWasNotSeenCountsWhereItCompletes) {
+  const TempDir folder;
+  const Recorded r = record_case(folder, "generalized");
+  EXPECT_THAT(r.header.warnings,
+              ElementsAre(::testing::StartsWith("4 completions of requests whose start was not seen")))
+      << "one of each rank";
+}
+
 TEST_P(RecordedHandles, AReceiveFromNobodyMatchesNobody) {
   const TempDir folder;
   const Recorded r = record_case(folder, "nobody");

@@ -191,6 +191,31 @@ static int attribute(void) {
   return 0;
 }
 
+/* A request that no wrapped call made, asked about with ten others and completed once. */
+static int query(void* extra, MPI_Status* status) {
+  MPI_Status_set_elements(status, MPI_BYTE, 0);
+  MPI_Status_set_cancelled(status, 0);
+  return MPI_SUCCESS;
+}
+static int nothing(void* extra) { return MPI_SUCCESS; }
+static int never(void* extra, int complete) { return MPI_SUCCESS; }
+static int generalized(void) {
+  MPI_Request requests[11];
+  int index, there;
+  MPI_Grequest_start(query, nothing, never, NULL, &requests[10]);
+  for (int i = 0; i < 10; ++i) MPI_Irecv(data + i, 1, MPI_CHAR, 0, i, MPI_COMM_SELF, &requests[i]);
+  for (int i = 0; i < 10; ++i) {
+    MPI_Send(data + 99, 1, MPI_CHAR, 0, i, MPI_COMM_SELF);
+    if (i % 2 == 0)
+      MPI_Waitany(11, requests, &index, MPI_STATUS_IGNORE);
+    else
+      for (there = 0; !there;) MPI_Testany(11, requests, &index, &there, MPI_STATUS_IGNORE);
+  }
+  MPI_Grequest_complete(requests[10]);
+  MPI_Waitall(11, requests, MPI_STATUSES_IGNORE);
+  return 0;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -205,6 +230,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "taken") == 0) wrong = taken();
   if (strcmp(what, "heard") == 0) wrong = heard();
   if (strcmp(what, "nobody") == 0) wrong = nobody();
+  if (strcmp(what, "generalized") == 0) wrong = generalized();
   if (strcmp(what, "cancelled") == 0) wrong = cancelled();
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

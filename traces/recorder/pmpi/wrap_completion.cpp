@@ -43,7 +43,7 @@ class Completion {
       if (requests[i] == WEFT_REQUEST_NULL) continue;
       const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, number);
       if (slot == kNoSlot) {
-        ++unknown_;
+        slots_[i] = kUnseen;
         continue;
       }
       const Slot& s = recorder.requests[slot];
@@ -65,14 +65,15 @@ class Completion {
     std::int64_t* list = SpoolWriter::list(record_);
     *list++ = asked_;
     for (int i = 0; i < count_; ++i)
-      if (slots_[i] != kNoSlot && !recorder.requests[slots_[i]].hidden) *list++ = slots_[i];
+      if (is_slot(slots_[i]) && !recorder.requests[slots_[i]].hidden) *list++ = slots_[i];
     completed_ = list;
     recorder.publish(record_, kind, open ? kOpen : 0, words_);
   }
   // Request `index` of the array is complete. `status` may be nullptr for a send.
   void complete(int index, const MPI_Status* status) {
     if (index < 0 || index >= count_) return;
-    if (slots_[index] == kNoSlot) return;
+    if (slots_[index] == kUnseen) recorder.count(NotRecorded::unknown_request);
+    if (!is_slot(slots_[index])) return;
     const std::uint32_t slot = slots_[index];
     slots_[index] = kNoSlot;
     tell(slot, status);
@@ -93,7 +94,7 @@ class Completion {
   void complete_all(const MPI_Status* statuses, const MPI_Request* requests, bool failed) {
     for (int i = 0; i < count_; ++i) {
       if (failed && slots_[i] != kNoSlot) {
-        const bool pending = recorder.requests[slots_[i]].persistent
+        const bool pending = is_slot(slots_[i]) && recorder.requests[slots_[i]].persistent
                                  ? statuses != nullptr && statuses[i].MPI_ERROR == MPI_ERR_PENDING
                                  : requests[i] != WEFT_REQUEST_NULL;
         if (pending) continue;
@@ -101,14 +102,15 @@ class Completion {
       complete(i, statuses == nullptr ? nullptr : statuses + i);
     }
   }
-  void count_unknown() const {
-    for (int i = 0; i < unknown_; ++i) count_unseen(NotRecorded::unknown_request);
-  }
   void close(Outcome o) {
     if (record_ != nullptr) recorder.leave(record_, o == Outcome::kNothing ? kFailed : 0);
   }
 
  private:
+  // In place of a slot: of a request whose start was not seen.
+  static constexpr std::uint32_t kUnseen = kNoSlot - 1;
+  static bool is_slot(std::uint32_t slot) { return slot < kUnseen; }
+
   void tell(std::uint32_t slot, const MPI_Status* status) {
     const Slot& s = recorder.requests[slot];
     if (record_ != nullptr && !s.hidden) {
@@ -133,7 +135,6 @@ class Completion {
   int count_;
   std::uint32_t* slots_ = nullptr;
   int asked_ = 0;
-  int unknown_ = 0;
   bool receives_ = false;
   OpKind kind_{};
   std::size_t words_ = 0;
@@ -166,7 +167,6 @@ template <class Real, class Done>
   if (!call) return real(nullptr);
   recorder.lock();
   Completion c(count, requests);
-  c.count_unknown();
   if (c.anything()) {
     c.begin(kind, call.gap(), true);
   } else {
@@ -220,10 +220,9 @@ template <class Real, class Done>
   const Lock lock;
   const Outcome o = counted_outcome(rc);
   yes = yes && o != Outcome::kNothing;
-  if (yes) c.count_unknown();
   if (!yes || !c.anything()) {
     recorder.idle_poll(call.gap());
-    if (yes && !c.anything()) done(c);  // hidden requests only
+    if (yes && !c.anything()) done(c);  // of hidden requests, or none that was seen
     return rc;
   }
   c.begin(kind, call.gap(), false);
