@@ -103,6 +103,13 @@ TEST_P(RecordedHandles, ARequestWhoseStartWasNotSeenCountsWhereItCompletes) {
       << "one of each rank";
 }
 
+TEST_P(RecordedHandles, MoreBytesThanThereAreNumbersAreTheMost) {
+  const TempDir folder;
+  const Recorded r = record_case(folder, "huge");
+  EXPECT_THAT(inside(r.lines[0]),
+              ElementsAre("recv null 4611686018427387904 1 world [-2 -1 0]", "barrier - 0 - world"));
+}
+
 TEST_P(RecordedHandles, AReceiveFromNobodyMatchesNobody) {
   const TempDir folder;
   const Recorded r = record_case(folder, "nobody");

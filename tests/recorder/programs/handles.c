@@ -1,5 +1,6 @@
 /* Handles that say less than they seem to: communicators that may not be asked yet, requests that MPI_Start replaces, requests of
  * one handle, a communicator that cannot be freed. Ends with 1 where MPI answers otherwise than it does without a recorder. */
+#include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +217,16 @@ static int generalized(void) {
   return 0;
 }
 
+/* A receive of as much as there may be. */
+static int huge(void) {
+  MPI_Datatype part, whole;
+  MPI_Type_contiguous(INT_MAX, MPI_CHAR, &part);
+  MPI_Type_contiguous(3, part, &whole);
+  MPI_Type_commit(&whole);
+  MPI_Recv(data, INT_MAX, whole, MPI_PROC_NULL, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return 0;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -231,6 +242,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "heard") == 0) wrong = heard();
   if (strcmp(what, "nobody") == 0) wrong = nobody();
   if (strcmp(what, "generalized") == 0) wrong = generalized();
+  if (strcmp(what, "huge") == 0) wrong = huge();
   if (strcmp(what, "cancelled") == 0) wrong = cancelled();
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

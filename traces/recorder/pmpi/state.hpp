@@ -301,8 +301,18 @@ class Lock {
 }
 [[nodiscard]] inline std::int32_t spool_tag(int tag) { return tag == MPI_ANY_TAG ? traces::kAnyTag : tag; }
 [[nodiscard]] std::int64_t type_bytes(MPI_Datatype type);
+// More bytes than any message has: what a receive of "as much as there may be" can ask for counts as so many.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+[[nodiscard]] inline std::int64_t bytes_times(std::int64_t count, std::int64_t unit) {
+  std::int64_t bytes = 0;
+  return __builtin_mul_overflow(count, unit, &bytes) || bytes > kMostBytes ? kMostBytes : bytes;
+}
+[[nodiscard]] inline std::int64_t bytes_plus(std::int64_t a, std::int64_t b) {  // of what bytes_times says
+  std::int64_t bytes = 0;
+  return __builtin_add_overflow(a, b, &bytes) || bytes > kMostBytes ? kMostBytes : bytes;
+}
 [[nodiscard]] inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
-  return count * type_bytes(type);
+  return bytes_times(count, type_bytes(type));
 }
 [[nodiscard]] std::int64_t received_bytes(const MPI_Status& status);
 [[nodiscard]] bool cancelled(const MPI_Status& status);

@@ -24,15 +24,15 @@ class List {
   template <class Count>
   void add_bytes(const Count* counts, int n, MPI_Datatype type) {
     const std::int64_t unit = type_bytes(type);
-    for (int i = 0; i < n; ++i) add(counts[i] * unit);
+    for (int i = 0; i < n; ++i) add(bytes_times(counts[i], unit));
   }
   template <class Count>
   void add_bytes(const Count* counts, int n, const MPI_Datatype* types) {
-    for (int i = 0; i < n; ++i) add(counts[i] * type_bytes(types[i]));
+    for (int i = 0; i < n; ++i) add(bytes_of(counts[i], types[i]));
   }
   [[nodiscard]] std::int64_t sum(std::size_t from, std::size_t n) const {
     std::int64_t s = 0;
-    for (std::size_t i = from; i < from + n; ++i) s += data_[i];
+    for (std::size_t i = from; i < from + n; ++i) s = bytes_plus(s, data_[i]);
     return s;
   }
   [[nodiscard]] std::int64_t operator[](std::size_t i) const { return data_[i]; }
@@ -231,7 +231,7 @@ std::int64_t describe_neighbours(MPI_Comm comm, const Comm& c, List& list, In in
   for (int i = 0; i < n.out; ++i)
     if (n.has_out(i)) {
       list.add(out_bytes(i));
-      sent += out_bytes(i);
+      sent = bytes_plus(sent, out_bytes(i));
     }
   return sent;
 }
