@@ -59,7 +59,8 @@ class Completion {
   // Writes the record of the call without any completion.
   void begin(OpKind kind, std::int64_t gap, bool open) {
     kind_ = kind;
-    words_ = 2 + static_cast<std::size_t>(asked_) * 5;
+    const int most = kind == OpKind::waitany || kind == OpKind::testany ? 1 : asked_;
+    words_ = 2 + static_cast<std::size_t>(asked_) + 4 * static_cast<std::size_t>(most);
     record_ = recorder.begin(gap, Fields{}, words_);
     if (record_ == nullptr) return;
     std::int64_t* list = SpoolWriter::list(record_);
