@@ -312,7 +312,7 @@ SymmetryGroup workload_symmetry(const Workload& w) {
     const auto route = w.links_of(m);
     arcs.push_back({x.src, x.dst, static_cast<std::uint64_t>(x.bytes.value()), {route.begin(), route.end()}});
   }
-  return find_symmetry(w.ranks(), arcs, w.color);
+  return find_symmetry(w.ranks(), arcs, w.color, w.tie);
 }
 
 bool searched_in_pieces(const Exchange& e) { return wanted_pieces(e) >= 2; }

@@ -47,8 +47,8 @@ struct ExhaustiveResult {
   bool complete = true;  // false: stopped; statistics are of what was visited
 };
 
-// Symmetries of `workload`: ranks of which the messages, their sizes and their routes look the same. None are
-// looked for beyond 128 ranks.
+// Symmetries of `workload`: ranks of which the messages, their sizes, their routes and what these share look the same.
+// None are looked for beyond 128 ranks.
 [[nodiscard]] SymmetryGroup workload_symmetry(const Workload& workload);
 
 // Whether there are enough schedules to keep a search of all of them in pieces.

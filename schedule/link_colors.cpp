@@ -1,10 +1,19 @@
 #include "schedule/link_colors.hpp"
 
+#include "core/check.hpp"
+#include "network/sharing.hpp"
+#include "schedule/symmetry.hpp"
 #include "topology/pcie/forest.hpp"
 
 namespace weft::schedule {
 
-LinkColors::LinkColors(const topology::Fabric& fabric) : fabric_(fabric) {
+static_assert(kNoTie == congestion::LinkGroups::kNone && kNoTie == congestion::PortShares::kNone);
+
+LinkColors::LinkColors(const topology::Fabric& fabric)
+    : fabric_(fabric),
+      groups_(network::link_groups(fabric)),
+      host_of_port_(network::port_shares(fabric).host_of_link) {
+  WEFT_CHECK(groups_.empty() || host_of_port_.empty(), "links that are tied in two ways");
   const topology::PcieForest* forest = fabric.pcie();
   if (forest == nullptr) return;
   above_card_.resize(fabric.vertex_count(), 0);
@@ -13,10 +22,17 @@ LinkColors::LinkColors(const topology::Fabric& fabric) : fabric_(fabric) {
       for (VertexId u(v); u.valid(); u = forest->parent[u.index()]) above_card_[u.index()] = 1;
 }
 
+std::uint32_t LinkColors::tie(LinkId link) const {
+  if (!groups_.empty()) return groups_.of_link[link.index()];
+  return host_of_port_.empty() ? kNoTie : host_of_port_[link.index()];
+}
+
 std::uint32_t LinkColors::of(LinkId link) {
   const auto& t = fabric_.links();
+  const std::uint32_t tied = tie(link);
+  const double shared = tied == kNoTie ? 0 : groups_.empty() ? 1 : groups_.capacity[tied];
   std::vector<double> key{static_cast<double>(t.link_class[link.index()]), t.capacity[link.index()],
-                          static_cast<double>(t.latency[link.index()].count())};
+                          static_cast<double>(t.latency[link.index()].count()), shared};
   if (const topology::PcieForest* forest = fabric_.pcie()) {
     const auto describe = [&](VertexId node, bool down) {
       const VertexId above = forest->parent[node.index()];

@@ -57,7 +57,11 @@ Result<SymmetryGroup> host_symmetry(const topology::Fabric& fabric, std::uint32_
   if (hosts > kMaxSymmetricHosts) return SymmetryGroup{};
   LinkColors colors(fabric);
   std::vector<std::uint32_t> color(fabric.link_count());
-  for (std::uint32_t l = 0; l < color.size(); ++l) color[l] = colors.of(LinkId(l));
+  std::vector<std::uint32_t> tie(fabric.link_count());
+  for (std::uint32_t l = 0; l < color.size(); ++l) {
+    color[l] = colors.of(LinkId(l));
+    tie[l] = colors.tie(LinkId(l));
+  }
   std::vector<Arc> arcs;
   topology::RouteCache routes(fabric);
   for (std::uint32_t a = 0; a < hosts; ++a) {
@@ -69,7 +73,7 @@ Result<SymmetryGroup> host_symmetry(const topology::Fabric& fabric, std::uint32_
       arcs.push_back(std::move(arc));
     }
   }
-  return find_symmetry(hosts, arcs, color);
+  return find_symmetry(hosts, arcs, color, tie);
 }
 
 SymmetryGroup exchange_symmetry(const Exchange& e) {

@@ -118,12 +118,36 @@ class Search {
   std::vector<std::uint8_t> used_;
 };
 
+struct TiedArcs {
+  std::vector<Arc> arcs;
+  std::vector<std::uint32_t> color;
+};
+
+// A tie is one more link, of a color that no link has, behind those of every route that crosses a link of it: a bijection of
+// links is one of ties then.
+TiedArcs with_ties(const std::vector<Arc>& arcs, std::span<const std::uint32_t> color,
+                   std::span<const std::uint32_t> tie) {
+  TiedArcs out{arcs, {color.begin(), color.end()}};
+  const auto links = static_cast<std::uint32_t>(color.size());
+  std::uint32_t ties = 0;
+  for (const std::uint32_t t : tie)
+    if (t != kNoTie) ties = std::max(ties, t + 1);
+  if (ties == 0) return out;
+  out.color.resize(std::size_t{links} + ties, *std::max_element(color.begin(), color.end()) + 1);
+  for (std::size_t a = 0; a < arcs.size(); ++a)
+    for (const std::uint32_t l : arcs[a].route)
+      if (tie[l] != kNoTie) out.arcs[a].route.push_back(links + tie[l]);
+  return out;
+}
+
 }  // namespace
 
 SymmetryGroup find_symmetry(std::uint32_t points, const std::vector<Arc>& arcs,
-                            std::span<const std::uint32_t> color, std::uint64_t budget) {
+                            std::span<const std::uint32_t> color, std::span<const std::uint32_t> tie,
+                            std::uint64_t budget) {
   SymmetryGroup group;
-  Search search(points, arcs, color, budget);
+  const TiedArcs tied = with_ties(arcs, color, tie);
+  Search search(points, tied.arcs, tied.color, budget);
   for (std::uint32_t i = points; i-- > 0;) {
     // The orbit of i under the symmetries that fix all before it; generators so far fix 0..i.
     std::vector<std::uint8_t> in_orbit(points, 0);

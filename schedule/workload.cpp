@@ -128,6 +128,7 @@ Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric
         w.capacity.push_back(fabric.links().capacity[l.index()]);
         w.link.push_back(l);
         w.color.push_back(colors.of(l));
+        w.tie.push_back(colors.tie(l));
       }
       w.route.push_back(dense[l.index()]);
     }

@@ -2,7 +2,8 @@
 // takes, by dense index, and what these can carry. And RateOracle: which rates a set of messages gets.
 //
 // Links have a color; two links of one color differ in nothing that a rate depends on (capacity, class, place
-// in a PCIe tree), so that symmetry can be recognised from routes alone.
+// in a PCIe tree) but by what they are tied to: links that share a capacity or a host's ports have the same tie
+// (link_colors.hpp). So symmetry can be recognised from routes, colors and ties alone.
 //
 // A link carries at most its capacity for each of its lanes: that is what bounds rest on. Mostly a link is one lane; where flows
 // never slow each other (contention-free) it has one for each sender, whose messages go one after the other.
@@ -39,6 +40,7 @@ struct Workload {
   // columns over dense link
   std::vector<double> capacity;  // bytes/s
   std::vector<std::uint32_t> color;
+  std::vector<std::uint32_t> tie;        // kNoTie (symmetry.hpp): none; empty: no link has one
   std::vector<LinkId> link;              // of the fabric
   std::vector<std::uint32_t> lane_link;  // by lane: its dense link
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -109,6 +110,86 @@ TEST(PlatformSearch, RanksOnOneHostSendInNoTime) {
   const std::vector<HostId> host = {HostId(0), HostId(0), HostId(1), HostId(1)};
   const auto r = search(p, unit_grid(4, 1), host, "max-min", Mode::kAsync);
   EXPECT_NEAR(r.best_s / r.link.seconds, 1, 1e-9);  // 1 <-> 2 alone takes time
+}
+
+// Two pairs of senders that look alike by their routes alone: ranks 0 and 2 send what 12 and 14 send back to their neighbours,
+// crosswise. What makes them differ is with whom they share: a capacity of both directions, a host's ports.
+Exchange crossed_pairs() {
+  std::vector<Message> messages;
+  for (const auto& [src, dst, megabytes] : {std::array{0u, 4u, 3u},
+                                            {0u, 6u, 1u},
+                                            {2u, 8u, 3u},
+                                            {2u, 10u, 1u},
+                                            {12u, 1u, 4u},
+                                            {12u, 16u, 4u},
+                                            {14u, 3u, 4u},
+                                            {14u, 18u, 4u}})
+    messages.push_back({src, dst, Bytes(megabytes * 1'000'000)});
+  return make_exchange(19, messages);
+}
+
+TEST(PlatformSearch, DirectionsThatShareACapacityAreNoSymmetryWithOthers) {
+  const auto p = load("pcie:tree=rc(12*switch(2*gpu)),bw=1GB/s,both_bw=1.1GB/s");
+  const auto r = search(p, crossed_pairs(), in_order(19), "max-min", Mode::kAsync);
+  ASSERT_EQ(r.statistics.distinct.size(), 2u);
+  EXPECT_NEAR(r.statistics.distinct[0].seconds, 8e-3, 1e-11);
+  EXPECT_EQ(r.statistics.distinct[0].count, 4u);
+  EXPECT_NEAR(r.statistics.distinct[1].seconds, 11.272727272e-3, 1e-11);
+  EXPECT_EQ(r.statistics.distinct[1].count, 12u);
+}
+
+TEST(PlatformSearch, PortsThatCountPeersAreNoSymmetryWithThoseOfOtherHosts) {
+  auto p = load("crossbar:n=12,bw=1GB/s,lat=0");
+  ASSERT_TRUE(p.fabric.share_ports({{2, 0.6}}));
+  std::vector<HostId> host;
+  for (std::uint32_t r = 0; r < 19; ++r) host.emplace_back(r / 2);
+  EXPECT_NEAR(search(p, crossed_pairs(), host, "max-min", Mode::kAsync).best_s, 8e-3, 1e-11);
+}
+
+// What symmetries say of schedules that were not simulated, against simulating all: patterns with many symmetries, on platforms
+// where links share.
+TEST(PlatformSearch, SymmetriesWhereLinksShareChangeNoTime) {
+  const std::uint64_t seed = congestion::problems::base_seed(59);
+  Rng rng(seed);
+  auto ports = load("crossbar:n=6,bw=1GB/s,lat=0");
+  ASSERT_TRUE(ports.fabric.share_ports({{2, 0.6}, {3, 0.5}}));
+  const auto trees = load("pcie:tree=rc(6*switch(2*gpu)),bw=1GB/s,both_bw=1.2GB/s");
+  int reduced = 0;
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + ", round " + std::to_string(round));
+    const auto& p = round % 2 == 0 ? ports : trees;
+    std::vector<HostId> host;
+    for (std::uint32_t r = 0; r < 12; ++r) host.emplace_back(round % 2 == 0 ? r / 2 : r);
+    // Whatever one rank sends, those of another host or switch or two send likewise, or nearly so.
+    std::vector<Message> messages;
+    for (std::uint32_t m = 0; m < 4; ++m) {
+      const auto src = static_cast<std::uint32_t>(rng.below(4)),
+                 dst = static_cast<std::uint32_t>(rng.below(12));
+      const Bytes bytes((1 + rng.below(3)) * 1'000'000);
+      for (std::uint32_t k = 0; k < 3; ++k) {
+        const std::uint32_t a = (src + 4 * k) % 12, b = (dst + (rng.below(5) == 0 ? 2 : 4) * k) % 12;
+        if (a != b) messages.push_back({a, b, bytes});
+      }
+    }
+    const Exchange e = make_exchange(12, messages);
+    if (e.schedules() > 5000) continue;
+    const auto w = place_exchange(e, p.fabric, host);
+    ASSERT_TRUE(w);
+    const auto oracle = make_rate_oracle("max-min", *w, p.fabric);
+    ASSERT_TRUE(oracle);
+    const SymmetryGroup symmetry = workload_symmetry(*w);
+    reduced += symmetry.order > 1 ? 1 : 0;
+    for (const Mode mode : {Mode::kBarrier, Mode::kAsync}) {
+      const auto some = search_exhaustively(*w, **oracle, mode, symmetry, {});
+      const auto all = search_exhaustively(*w, **oracle, mode, {}, {});
+      ASSERT_EQ(some.statistics.distinct.size(), all.statistics.distinct.size());
+      for (std::size_t i = 0; i < all.statistics.distinct.size(); ++i) {
+        EXPECT_NEAR(some.statistics.distinct[i].seconds, all.statistics.distinct[i].seconds, 1e-12);
+        EXPECT_EQ(some.statistics.distinct[i].count, all.statistics.distinct[i].count);
+      }
+    }
+  }
+  EXPECT_GT(reduced, 10);
 }
 
 // Messages that do not share a link overlap on it: what it needs for all of them bounds nothing, what it needs for those of one
