@@ -128,8 +128,8 @@ class Bounds {
   std::vector<double> load_;
 };
 
-// What the busiest rank sends or receives at the fastest port of any host. Where messages do not share, a rank receives from
-// all at once.
+// What the busiest rank sends by the fastest link out of any host, or receives by the fastest into one. Where messages do not
+// share, a rank receives from all at once. 0: hosts have more links than one each way.
 double port_bound(const Exchange& e, const topology::Fabric& fabric, std::uint32_t hosts, bool share) {
   std::vector<double> out(e.ranks, 0);
   std::vector<double> in(e.ranks, 0);
@@ -137,16 +137,24 @@ double port_bound(const Exchange& e, const topology::Fabric& fabric, std::uint32
     out[m.src] += static_cast<double>(m.bytes.value());
     if (share) in[m.dst] += static_cast<double>(m.bytes.value());
   }
-  // All of a host's messages pass one link each way if it has only one cable.
-  double fastest = 0;
-  for (std::uint32_t h = 0; h < hosts; ++h) {
-    if (fabric.degree(VertexId(h)) != 1) return 0;
-    const std::uint32_t l = fabric.first_link(VertexId(h));
-    fastest = std::max(fastest, fabric.links().capacity[l]);
+  const topology::LinkTable& links = fabric.links();
+  std::vector<std::uint32_t> leave(hosts, 0);
+  std::vector<std::uint32_t> enter(hosts, 0);
+  double fastest_out = 0;
+  double fastest_in = 0;
+  for (std::uint32_t l = 0; l < fabric.wired_links(); ++l) {
+    if (const std::uint32_t h = links.from[l].index(); h < hosts) {
+      ++leave[h];
+      fastest_out = std::max(fastest_out, links.capacity[l]);
+    }
+    if (const std::uint32_t h = links.to[l].index(); h < hosts) {
+      ++enter[h];
+      fastest_in = std::max(fastest_in, links.capacity[l]);
+    }
   }
-  double most = 0;
-  for (std::uint32_t r = 0; r < e.ranks; ++r) most = std::max({most, out[r], in[r]});
-  return fastest > 0 ? most / fastest : 0;
+  const auto one = [](std::uint32_t count) { return count == 1; };
+  if (!std::ranges::all_of(leave, one) || !std::ranges::all_of(enter, one)) return 0;
+  return std::max(*std::ranges::max_element(out) / fastest_out, *std::ranges::max_element(in) / fastest_in);
 }
 
 void enumerate(const Exchange& e, const Injections& all, std::uint32_t hosts, const SymmetryGroup& of_hosts,

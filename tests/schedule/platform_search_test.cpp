@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/rng.hpp"
 #include "schedule/placement.hpp"
@@ -336,6 +337,37 @@ TEST(Placement, WithoutContentionTheProofHolds) {
     for (const auto& c : all->classes) EXPECT_LE(c.link_s, c.best_s * (1 + 1e-9));
     EXPECT_LE(all->port_s, all->search.best_s * (1 + 1e-9));
   }
+}
+
+// Seven ranks send to one and three of them to a neighbour as well, more placements than can be listed: the busiest port is that
+// of the slower direction.
+TEST(Placement, WhatPortsNeedIsToldForEachDirection) {
+  std::vector<Message> messages;
+  for (std::uint32_t r = 1; r < 8; ++r) messages.push_back({r, 0, Bytes(1'000'000)});
+  for (std::uint32_t r = 1; r < 7; r += 2) messages.push_back({r, r + 1, Bytes(1'000'000)});
+  for (const auto& [bandwidths, seconds] : {std::pair{"bw=1GB/s,down_bw=4GB/s", 2e-3},  // two out of rank 1
+                                            {"bw=4GB/s,down_bw=1GB/s", 7e-3}}) {        // seven into rank 0
+    const auto p = load(std::string("pcie:sockets=2,") + bandwidths);
+    const auto r = search_placement(make_exchange(8, messages), p.fabric, p.fabric.rank_hosts(), {}, {});
+    ASSERT_TRUE(r) << r.error().message();
+    EXPECT_FALSE(r->enumerated);
+    EXPECT_NEAR(r->port_s, seconds, 1e-12);
+    EXPECT_NEAR(r->search.best_s, seconds, 1e-12);
+    EXPECT_TRUE(r->proven);
+  }
+}
+
+// On a torus every host has four links each way: no bound, no proof by it.
+TEST(Placement, HostsWithSeveralLinksHaveNoPortBound) {
+  const auto p = load("torus:dims=4x4,host_links=off,bw=1GB/s,lat=0");
+  PlacementOptions o;
+  o.search.evaluations = 100;
+  o.search.nodes = 1000;
+  o.moves = 1000;
+  const auto r = search_placement(unit_grid(4, 4), p.fabric, p.fabric.rank_hosts(), o, {});
+  ASSERT_TRUE(r) << r.error().message();
+  EXPECT_EQ(r->port_s, 0);
+  EXPECT_FALSE(r->proven);
 }
 
 TEST(Placement, MorePlacementsThanCanBeListedAreAnnealed) {
