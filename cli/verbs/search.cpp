@@ -168,6 +168,9 @@ Result<void> search(Options& o) {
   if (placing && !o.map.empty())
     return usage_error("--map with --place search, which finds where the ranks run", o.map,
                        "--place given, or no --map");
+  if (placing && platform.ranks_per_host > 1)
+    return not_supported(fmt::format("--place search with {} ranks on a host", platform.ranks_per_host),
+                         "--place given with a --map, or --set host.ranks=1");
   if (!o.svg.empty() && fabric.pcie() == nullptr)
     return not_supported("--svg: a picture of a platform without PCIe trees",
                          "cs-storm or another PCIe node");

@@ -111,6 +111,12 @@ TEST(SearchVerb, MistakesAreAnswered) {
   fails("halo --grid 4x --on cs-storm", 2, "no grid");
   fails("halo --grid 4x4 --on cs-storm", 3, "16");
   fails("halo --grid 4x4 --on cs-storm --place search", 2, "more ranks than hosts");
+  fails("halo --grid 3 --on crossbar:n=3,ranks_per_host=2 --place search", 2,
+        "--place search with 2 ranks on a host");
+  EXPECT_EQ(
+      w.weft("search halo --grid 3 --on crossbar:n=3,ranks_per_host=2 --set host.ranks=1 --place search")
+          .exit_code,
+      0);
   fails("halo --grid 4x2 --bytes 1MiBx2MiBx3MiB --on cs-storm", 2, "more sizes than dimensions");
   fails("halo --grid 4x2 --on cs-storm --model foo", 2, "unknown network model");
   fails("halo --grid 4x4x4 --exhaustive --on torus:dims=4x4x4", 2, "enumeration of");
