@@ -8,12 +8,12 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include "core/check.hpp"
 #include "core/threads/workers.hpp"
 #include "schedule/async_tree.hpp"
+#include "schedule/step_memo.hpp"
 
 namespace weft::schedule {
 namespace {
@@ -106,13 +106,12 @@ class Walker {
         n_(workload.ranks()),
         mode_(mode),
         evaluator_(workload, oracle),
-        tree_(e_, evaluator_.memo(), WholeTree{leaves}) {
+        tree_(e_, evaluator_.memo(), WholeTree{leaves}),
+        steps_known_(mode == Mode::kBarrier ? evaluator_.memo().sets() : 0) {
     if (mode == Mode::kAsync) return;
     order_.resize(e_.messages.size());
     open_.resize(n_);
     steps_ = e_.most_sends();
-    if (evaluator_.memo().sets() != 0 && evaluator_.memo().sets() <= kDenseSteps)
-      dense_steps_.assign(evaluator_.memo().sets(), -1.0);
     step_choice_.resize(static_cast<std::size_t>(steps_ + 1) * n_);
   }
 
@@ -145,18 +144,8 @@ class Walker {
   [[nodiscard]] std::uint64_t sets_solved() { return evaluator_.memo().computed(); }
 
  private:
-  static constexpr std::uint64_t kDenseSteps = 1 << 22;
-
   double step_time(std::uint64_t key, const std::uint32_t* choice) {
-    if (!dense_steps_.empty()) {
-      double& t = dense_steps_[key];
-      if (t < 0) t = evaluator_.set_time(choice);
-      return t;
-    }
-    if (evaluator_.memo().sets() == 0) return evaluator_.set_time(choice);
-    const auto [at, fresh] = steps_known_.try_emplace(key, 0.0);
-    if (fresh) at->second = evaluator_.set_time(choice);
-    return at->second;
+    return steps_known_.seconds(key, [&] { return evaluator_.set_time(choice); });
   }
 
   void next_step(std::uint32_t step, double seconds) {
@@ -195,8 +184,7 @@ class Walker {
   Order order_;
   std::vector<std::uint64_t> open_;  // messages not sent yet, as bits
   std::vector<std::uint32_t> step_choice_;
-  std::vector<double> dense_steps_;
-  std::unordered_map<std::uint64_t, double> steps_known_;
+  StepMemo steps_known_;
 };
 
 // One of those that are idle, given back at the end. REQUIRES: one is.

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "schedule/step_memo.hpp"
 #include "tests/schedule/pieces_in_memory.hpp"
 #include "tests/schedule/storm_workload.hpp"
 
@@ -100,6 +101,30 @@ TEST(Exhaustive, SymmetryAndThreadsChangeNothing) {
     EXPECT_NEAR(e.makespan(a.best, mode), a.statistics.best, 1e-9);
     EXPECT_NEAR(e.makespan(a.worst, mode), a.statistics.worst, 1e-9);
   }
+}
+
+TEST(StepMemo, RemembersNoMoreThanItHasRoomFor) {
+  int computed = 0;
+  const auto of = [&](StepMemo& memo, std::uint64_t key) {
+    return memo.seconds(key, [&] {
+      ++computed;
+      return static_cast<double>(key) / 2;
+    });
+  };
+  StepMemo hashed(std::uint64_t{1} << 40, 100, 1000);
+  for (int round = 0; round < 3; ++round)
+    for (std::uint64_t k = 0; k < 2500; ++k) {
+      EXPECT_EQ(of(hashed, k << 20), static_cast<double>(k << 20) / 2);
+      EXPECT_EQ(of(hashed, k << 20), static_cast<double>(k << 20) / 2);
+      ASSERT_LE(hashed.hashed(), 1000u);
+    }
+  EXPECT_EQ(computed, 3 * 2500) << "each once while there is room";
+  computed = 0;
+  StepMemo dense(100, 100, 0), none(0);
+  for (int round = 0; round < 2; ++round)
+    for (std::uint64_t k = 0; k < 100; ++k) EXPECT_EQ(of(dense, k) + of(none, k), static_cast<double>(k));
+  EXPECT_EQ(computed, 100 + 200);
+  EXPECT_EQ(dense.hashed() + none.hashed(), 0u);
 }
 
 TEST(Exhaustive, APieceThatIsKeptIsNotSearchedAgainAndTheResultIsThatOfAWholeSearch) {
