@@ -18,6 +18,7 @@
 #include "core/files/input_file.hpp"
 #include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
+#include "core/units.hpp"
 #include "network/sharing.hpp"
 #include "report/search_report.hpp"
 #include "schedule/placement.hpp"
@@ -251,6 +252,9 @@ Result<void> search(Options& o) {
   const bool proven = placing ? placement.proven : result.proof != schedule::Proof::kNone;
   const bool stopped = (!proven || kept) && (facts.result->interrupted || (placing && placement.interrupted));
   if (facts.result->best.empty()) return ended("interrupted before the first schedule");
+  if (from_seconds(facts.result->best_s) == Duration::max())
+    return bad_input({}, "the shortest schedule would end beyond the range of simulated time", o.platform,
+                     "messages that arrive within 106 days");
   WEFT_ASSIGN(const auto oracle, schedule::make_rate_oracle(model, *facts.workload, fabric));
   schedule::Evaluator evaluator(*facts.workload, *oracle);
   facts.best = evaluator.timeline(facts.result->best, facts.mode);

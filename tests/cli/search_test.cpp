@@ -117,6 +117,11 @@ TEST(SearchVerb, MistakesAreAnswered) {
       w.weft("search halo --grid 3 --on crossbar:n=3,ranks_per_host=2 --set host.ranks=1 --place search")
           .exit_code,
       0);
+  for (const char* place : {"given", "search"})
+    fails(std::string("halo --grid 2x2 --bytes 9e18B --on crossbar:n=4,bw=1e-290B/s --place ") + place, 3,
+          "the shortest schedule would end beyond the range of simulated time");
+  fails("halo --grid 2x2 --bytes 10MB --on crossbar:n=4,bw=2B/s", 3,
+        "expected messages that arrive within 106 days");
   fails("halo --grid 4x2 --bytes 1MiBx2MiBx3MiB --on cs-storm", 2, "more sizes than dimensions");
   fails("halo --grid 4x2 --on cs-storm --model foo", 2, "unknown network model");
   fails("halo --grid 4x4x4 --exhaustive --on torus:dims=4x4x4", 2, "enumeration of");
