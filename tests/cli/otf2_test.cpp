@@ -83,7 +83,10 @@ std::vector<PrintedEvent> printed(const std::string& dir) {
     std::istringstream s(line);
     PrintedEvent e;
     EXPECT_EQ(std::string(line).find("warning"), std::string::npos) << line;
-    if (s >> e.what >> e.location >> e.time) std::getline(s, e.rest), out.push_back(e);
+    if (!(s >> e.what >> e.location >> e.time)) continue;
+    --e.time;  // the clock is at 1 where time begins
+    std::getline(s, e.rest);
+    out.push_back(e);
   }
   EXPECT_TRUE(f != nullptr && ::pclose(f) == 0);
   return out;

@@ -400,6 +400,31 @@ TEST(Otf2Export, PersistentRequestsAreWhatTheyStart) {
   EXPECT_THAT(back->header().notes, ::testing::Contains(HasSubstr("4 starts of persistent requests")));
 }
 
+// More than a chunk of events, all at the time at which the trace begins.
+TEST(Otf2Export, ManyEventsAtTheBeginningComeBack) {
+  constexpr std::uint32_t kMessages = 50'000;
+  MemoryTrace t(2);
+  for (std::uint32_t i = 0; i < kMessages; ++i) {
+    t.p2p(0, OpKind::isend, 1, 0, 8, CommId(0), 0);
+    t.add(0, {.kind = OpKind::wait, .peer = kAnySource, .tag = kAnyTag, .request = 0});
+    t.p2p(1, OpKind::irecv, 0, 0, 8, CommId(0), 0);
+    t.add(1, {.kind = OpKind::wait, .peer = 0, .amount = 8, .request = 0});
+  }
+  const TempDir dir;
+  ASSERT_TRUE(export_trace(t, "otf2", dir.path("out")));
+  ASSERT_GT(fs::file_size(dir.path("out/traces/0.evt")), std::uintmax_t{1} << 20);
+  const auto back = opened(dir.path("out"));
+  ASSERT_TRUE(back);
+  ASSERT_EQ(back->totals().messages, kMessages);  // otf2-print never ends where events are missing
+  EXPECT_EQ(back->totals().bytes, 8 * std::int64_t{kMessages});
+  t.rewind();
+  for (std::uint32_t r = 0; r < 2; ++r) EXPECT_EQ(messages(*back, r), messages(t, r)) << "rank " << r;
+  const auto report = check_trace(*back);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->ok());
+  otf2_print_is_content(dir.path("out"));
+}
+
 TEST(Otf2Export, ACancelledReceiveIsLeftOutOnlyWhereNothingCame) {
   MemoryTrace t(2);
   t.p2p(1, OpKind::isend, 0, 4, 9, CommId(0), 0);

@@ -287,6 +287,20 @@ TEST(Otf2Damaged, AFileThatIsCutAnywhereIsRefused) {
   EXPECT_EQ(complaint(dir.path("a")), "");
 }
 
+// The library (3.0.2) takes the first event of a chunk for a record that it does not know where its time is 0.
+TEST(Otf2Damaged, AnEventThatTheLibraryMissesIsAnError) {
+  const TempDir dir;
+  const auto write = [&](const std::string& name, std::uint64_t time) {
+    Otf2Writer w(dir.path(name), 1, {.event_chunk = 1u << 18});
+    for (int i = 0; i < 60'000; ++i) w[0].at(time).enter("main").at(time).leave();
+  };
+  write("one", 1);
+  EXPECT_EQ(complaint(dir.path("one")), "");
+  write("zero", 0);
+  EXPECT_THAT(complaint(dir.path("zero")),
+              HasSubstr("rank 0): error: the OTF2 library cannot read the event"));
+}
+
 TEST(Otf2Damaged, BitsFlippedAnywhereNeverEndTheProgram) {
   const std::uint64_t seed = seed_or(1);
   const TempDir dir;

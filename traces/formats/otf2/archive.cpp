@@ -10,7 +10,6 @@
 
 #include "core/out_of_memory.hpp"
 #include "traces/formats/otf2/definition_file.hpp"
-#include "traces/formats/otf2/event_file.hpp"
 
 namespace weft::traces::otf2 {
 namespace {
@@ -323,11 +322,11 @@ Result<void> Archive::read_definitions() {
 
 Result<void> Archive::prepare(std::uint64_t location, std::int64_t rank) {
   const std::string path = event_path(location);
-  WEFT_ASSIGN(const std::uint64_t events, count_events(path, facts_.chunk_bytes, rank));
-  if (const std::uint64_t said = definitions_.locations.at(location).events; events != said)
-    return bad_input(path, "the location has another number of events", std::to_string(events),
+  WEFT_ASSIGN(const EventCount count, count_events(path, facts_.chunk_bytes, rank));
+  if (const std::uint64_t said = definitions_.locations.at(location).events; count.events != said)
+    return bad_input(path, "the location has another number of events", std::to_string(count.events),
                      fmt::format("{}, as the archive defines it", said));
-  events_[location] = events;
+  events_[location] = count;
   OTF2_Reader* r = library_->reader;
   OTF2_Reader_SelectLocation(r, location);
   const std::string local = fmt::format("{}/{}.def", base_, location);
@@ -374,7 +373,7 @@ Result<Archive::Source*> Archive::source(std::uint64_t location, std::int64_t ra
 Result<void> Archive::read(std::uint64_t location, std::int64_t rank, std::uint64_t next, std::size_t most,
                            std::vector<Event>& out) {
   out.clear();
-  const std::uint64_t events = events_.at(location);
+  const auto [events, known] = events_.at(location);
   if (next > events) return {};
   WEFT_ASSIGN(Source * s, source(location, rank));
   // The library finds a place in a file only right after it opened it.
@@ -399,6 +398,11 @@ Result<void> Archive::read(std::uint64_t location, std::int64_t rank, std::uint6
                                 : bad_input(where, "the events of the location end early",
                                             std::to_string(read), std::to_string(asked));
   }
+  // A library that loses its way takes what it meets for records of later versions.
+  if (const auto lost = std::ranges::find(out, EventType::other, &Event::type); known && lost != out.end())
+    return bad_input(event_position(event_path(location), facts_.chunk_bytes, rank, lost->number),
+                     "the OTF2 library cannot read the event", {},
+                     "chunks whose first event has a time above 0 (OTF2 3.0.2)");
   s->next = next + asked;
   return {};
 }

@@ -16,6 +16,7 @@
 #include "core/result.hpp"
 #include "traces/formats/otf2/anchor_file.hpp"
 #include "traces/formats/otf2/definitions.hpp"
+#include "traces/formats/otf2/event_file.hpp"
 
 namespace weft::traces::otf2 {
 
@@ -105,7 +106,7 @@ class Archive {
   std::unique_ptr<Library> library_;
   std::list<Source> open_;  // the one used last first
   std::unordered_map<std::uint64_t, std::list<Source>::iterator> by_location_;
-  std::unordered_map<std::uint64_t, std::uint64_t> events_;  // of prepared locations
+  std::unordered_map<std::uint64_t, EventCount> events_;  // of prepared locations
 };
 
 // The anchor of `path`; empty if there is none. For sniffing: cheap.

@@ -34,6 +34,7 @@ struct Walk {
   std::int64_t rank;
   std::uint64_t chunk_bytes;
   std::uint64_t events = 0;
+  bool known = true;                   // so far
   std::uint64_t stop_at = UINT64_MAX;  // the event to find
   std::uint64_t found = 0;             // its byte
 
@@ -118,6 +119,7 @@ Result<bool> Walk::walk_chunk() {
       attributes = true;
     } else {
       attributes = false;
+      known = known && known_event(id);
       ++events;
       if (events == stop_at) {
         found = base + pos;
@@ -145,10 +147,10 @@ Result<void> Walk::run() {
 
 }  // namespace
 
-Result<std::uint64_t> count_events(const std::string& path, std::uint64_t chunk_bytes, std::int64_t rank) {
+Result<EventCount> count_events(const std::string& path, std::uint64_t chunk_bytes, std::int64_t rank) {
   Walk walk{.path = path, .rank = rank, .chunk_bytes = chunk_bytes, .chunk = {}};
   WEFT_TRY(walk.run());
-  return walk.events;
+  return EventCount{walk.events, walk.known};
 }
 
 std::string event_position(const std::string& path, std::uint64_t chunk_bytes, std::int64_t rank,

@@ -16,9 +16,14 @@
 
 namespace weft::traces::otf2 {
 
-// How many events the file holds. `rank`: for messages, < 0 = none. Memory: one chunk. Errors: kBadInput with the byte.
-[[nodiscard]] Result<std::uint64_t> count_events(const std::string& path, std::uint64_t chunk_bytes,
-                                                 std::int64_t rank);
+struct EventCount {
+  std::uint64_t events = 0;
+  bool known = true;  // all of them have a row in records.def
+};
+
+// What the file holds. `rank`: for messages, < 0 = none. Memory: one chunk. Errors: kBadInput with the byte.
+[[nodiscard]] Result<EventCount> count_events(const std::string& path, std::uint64_t chunk_bytes,
+                                              std::int64_t rank);
 
 // Where event `number` (the first is 1) of a file that count_events() took stands: "FILE@byte 0x1f (record 3, rank 1)".
 [[nodiscard]] std::string event_position(const std::string& path, std::uint64_t chunk_bytes,

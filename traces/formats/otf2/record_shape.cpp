@@ -156,6 +156,7 @@ struct Fields {
 }  // namespace
 
 std::string_view event_layout(std::uint8_t record) { return kEvents[record]; }
+bool known_event(std::uint8_t record) { return kEvents[record].data() != nullptr; }
 std::string_view definition_layout(std::uint8_t record, bool global) {
   return global ? kGlobal[record] : kLocal[record];
 }

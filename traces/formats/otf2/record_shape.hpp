@@ -12,6 +12,9 @@ namespace weft::traces::otf2 {
 [[nodiscard]] std::string_view event_layout(std::uint8_t record);
 [[nodiscard]] std::string_view definition_layout(std::uint8_t record, bool global);
 
+// True if a row has the number.
+[[nodiscard]] bool known_event(std::uint8_t record);
+
 // True if `fields` holds at least what `layout` says.
 [[nodiscard]] bool fields_fit(std::span<const std::uint8_t> fields, std::string_view layout,
                               bool little_endian);

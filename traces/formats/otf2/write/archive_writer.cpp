@@ -21,6 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kTicksPerSecond = 1'000'000'000'000;  // picoseconds
+// Where time begins. Not at 0: the library (3.0.2) writes no time in front of the first event of a chunk whose time is 0, and
+// does not find that event when it reads the chunk.
+constexpr std::uint64_t kOrigin = 1;
 
 OTF2_FlushType flush(void* /*user*/, OTF2_FileType, OTF2_LocationRef, void* /*caller*/, bool /*final*/) {
   return OTF2_FLUSH;
@@ -113,13 +116,13 @@ void ArchiveWriter::begin(std::uint64_t location) {
 }
 
 // Every event at `time`; none where its file could not be made.
-#define WEFT_WRITE(call, ...)                                                                  \
-  do {                                                                                         \
-    if (library_->events == nullptr) return;                                                   \
-    const Errors errors(failed_);                                                              \
-    last_time_ = std::max(last_time_, time);                                                   \
-    check(OTF2_EvtWriter_##call(library_->events, nullptr,                                     \
-                                static_cast<std::uint64_t>(time) __VA_OPT__(, ) __VA_ARGS__)); \
+#define WEFT_WRITE(call, ...)                                                                            \
+  do {                                                                                                   \
+    if (library_->events == nullptr) return;                                                             \
+    const Errors errors(failed_);                                                                        \
+    last_time_ = std::max(last_time_, time);                                                             \
+    check(OTF2_EvtWriter_##call(library_->events, nullptr,                                               \
+                                kOrigin + static_cast<std::uint64_t>(time) __VA_OPT__(, ) __VA_ARGS__)); \
   } while (false)
 
 void ArchiveWriter::enter(std::int64_t time, std::uint32_t region) { WEFT_WRITE(Enter, region); }
@@ -201,7 +204,7 @@ void ArchiveWriter::define(const TraceReader& trace) {
   OTF2_GlobalDefWriter* g = library_->definitions;
   const std::uint32_t none = text("");
   check(OTF2_GlobalDefWriter_WriteClockProperties(
-      g, kTicksPerSecond, 0, static_cast<std::uint64_t>(last_time_) + 1, OTF2_UNDEFINED_TIMESTAMP));
+      g, kTicksPerSecond, kOrigin, static_cast<std::uint64_t>(last_time_) + 1, OTF2_UNDEFINED_TIMESTAMP));
   check(OTF2_GlobalDefWriter_WriteParadigm(g, OTF2_PARADIGM_MPI, text("MPI"), OTF2_PARADIGM_CLASS_PROCESS));
   const auto region = [&](std::uint32_t ref, const std::string& name, OTF2_RegionRole role,
                           OTF2_Paradigm paradigm) {

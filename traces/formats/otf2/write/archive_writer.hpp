@@ -2,7 +2,8 @@
 //
 // Ranks are written one after the other; definitions come last, when all is known. The archive appears whole: it is
 // written beside its place and renamed by commit().
-// Memory: one chunk of events, the names, and 16 bytes a location. Times are picoseconds.
+// Memory: one chunk of events, the names, and 16 bytes a location. Times are picoseconds from 0 on; the clock
+// of the archive is at 1 then.
 #pragma once
 
 #include <cstdint>
