@@ -13,7 +13,7 @@
 
 namespace weft::traces {
 
-// sniff: cheap, from the path and at most the first 4 KiB (none of a directory). True: this format's reader gives the
+// sniff: cheap, from the path and what first_bytes.hpp reads (none of a directory). True: this format's reader gives the
 // better error, too, if the file turns out to be broken.
 // open: of one path or more. It honours what `options` says as far as the format can, all formats are asked alike.
 #define WEFT_TRACE_FORMAT(id, name, what)                                                             \

@@ -2,11 +2,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
 #include "traces/formats.hpp"
+#include "traces/formats/first_bytes.hpp"
 
 namespace weft::traces {
 namespace {
@@ -47,22 +44,18 @@ Result<void> may_be_read_twice(const std::string& path) {
   return {};
 }
 
-Result<std::string> first_bytes(const std::string& path) {
+// None of a directory.
+Result<std::string> head_of(const std::string& path) {
   struct stat st {};
-  if (::stat(path.c_str(), &st) != 0)
-    return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)), {}, "a trace");
-  std::string b;
-  if (S_ISDIR(st.st_mode)) return b;
-  std::FILE* f = std::fopen(path.c_str(), "rbe");
-  if (f == nullptr)
-    return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)), {}, "a trace");
-  b.resize(4096);
-  b.resize(std::fread(b.data(), 1, b.size(), f));
-  const int error = std::ferror(f) != 0 ? errno : 0;
-  std::fclose(f);
-  if (error != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(error)), {}, "a trace");
-  if (b.empty()) return bad_input(path, "the file is empty", {}, "a trace");
-  return b;
+  std::string head;
+  if (::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return head;
+  auto read = first_bytes(path);
+  if (!read) {
+    read.error().expected = "a trace";
+    return read;
+  }
+  if (read->empty()) return bad_input(path, "the file is empty", {}, "a trace");
+  return read;
 }
 
 }  // namespace
@@ -80,7 +73,7 @@ Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::stri
     return usage_error("unknown trace format", options.from, expected_names(trace_formats(), options.from));
   }
 
-  WEFT_ASSIGN(const std::string head, first_bytes(paths[0]));
+  WEFT_ASSIGN(const std::string head, head_of(paths[0]));
   // First those that are told by their first bytes alone.
   for (const Format& f : kFormats)
     if (f.open == nullptr && head.starts_with(f.magic)) {

@@ -135,6 +135,43 @@ TEST(TiInput, FormsThatAreNotATraceAreRefusedByName) {
       "65536");
 }
 
+// By their looks alone, from wherever they are opened.
+TEST(TiInput, IndicesAreKnownByAnyFileThatTheyName) {
+  const TempDir dir;
+  const std::string a = dir.write("out/run/t_files/rank-0.txt", lines_of(0, 2)),
+                    b = dir.write("out/run/t_files/rank-1.txt", lines_of(1, 2));
+  const auto want = ops_of({a, b});
+  ASSERT_EQ(want.size(), 2u);
+  // Named from another directory than that of the index.
+  const std::string names = "out/run/t_files/rank-0.txt\nout/run/t_files/rank-1.txt\n";
+  EXPECT_EQ(ops_of({dir.write("out/run/t.ti", names)}), want);
+  EXPECT_EQ(ops_of({dir.write("out/run/t.ti", "\n \t\n# by hand\n" + names)}), want);
+  EXPECT_EQ(ops_of({dir.write("out/run/t.ti", "  " + a + "\n\t" + b + "\r\n")}), want);
+  const auto missing = open_trace({dir.write("out/run/t.ti", "# by hand\n\n  none.txt\n" + names)});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message(),
+            dir.path("out/run/t.ti") +
+                ":3:3: error: neither a TI action nor the name of a file; got \"none.txt\"; expected "
+                "\"RANK ACTION ...\" or one file name a line");
+}
+
+TEST(TiInput, LongCommentsInFrontAreReadOver) {
+  const TempDir dir;
+  std::string comments;
+  for (int i = 0; i < 300; ++i) comments += "#\n# where the trace was made\n";
+  ASSERT_GT(comments.size(), 2u * 4096);
+  const std::string text = lines_of(0, 2) + "\n" + lines_of(1, 2) + "\n";
+  const auto want = ops_of({dir.write("t.txt", text)});
+  ASSERT_EQ(want.size(), 2u);
+  // The first action within and across the ends of the pieces that are read.
+  for (std::size_t n = 4096 - 12; n <= 4096 + 4; ++n)
+    EXPECT_EQ(ops_of({dir.write("t.txt", "#" + std::string(n - 2, 'x') + "\n" + text)}), want) << n;
+  EXPECT_EQ(ops_of({dir.write("t.txt", comments + text)}), want);
+  dir.write("a.txt", lines_of(0, 2));
+  dir.write("b.txt", comments + lines_of(1, 2));
+  EXPECT_EQ(ops_of({dir.write("index", comments + "a.txt\nb.txt\n")}), want);
+}
+
 TEST(TiInput, SimGridsOwnReplayExamplesAreRead) {
   const std::string base = kShared + "/simgrid_ti";
   WEFT_NEEDS(fs::exists(base), "no " << base);

@@ -78,6 +78,11 @@ TEST(Goal, BlanksCommentsAndLineEndsSayNothing) {
   EXPECT_THAT(program(dir, text), ElementsAre("isend 0/3 4b #0", "irecv 0/3 4b #1", "waitall #0 #1"));
   EXPECT_THAT(program(dir, "num_ranks 2\nrank 1 {\ncalc 1\n}\nrank 0 {\ncalc 2\n}"),
               ElementsAre("compute 2000ps"));
+  // However long they are.
+  const std::string schedule = "num_ranks 1\nrank 0 {\ncalc 2\n}";
+  EXPECT_THAT(
+      program(dir, "/*" + std::string(9000, '\n') + "*/ // " + std::string(9000, 'x') + "\n" + schedule),
+      ElementsAre("compute 2000ps"));
 }
 
 TEST(Goal, PositionsAreLines) {

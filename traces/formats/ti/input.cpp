@@ -14,6 +14,7 @@
 
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
+#include "traces/formats/first_bytes.hpp"
 #include "traces/formats/ti/archive_library.hpp"
 
 namespace weft::traces {
@@ -69,15 +70,6 @@ struct FileCloser {
   void operator()(std::FILE* f) const { std::fclose(f); }
 };
 using ArchivePtr = std::unique_ptr<archive, decltype(ArchiveLibrary::read_free)>;
-
-Result<std::string> first_bytes(const std::string& path) {
-  const std::unique_ptr<std::FILE, FileCloser> f(std::fopen(path.c_str(), "rbe"));
-  if (!f) return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)));
-  std::string b(4096, '\0');
-  b.resize(std::fread(b.data(), 1, b.size(), f.get()));
-  if (std::ferror(f.get()) != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(errno)));
-  return b;
-}
 
 Result<void> read_plain(const std::string& path, std::size_t part, const TiInput::Chunk& chunk) {
   const std::unique_ptr<std::FILE, FileCloser> f(std::fopen(path.c_str(), "rbe"));
@@ -211,15 +203,22 @@ Result<std::vector<std::size_t>> by_number(const std::string& where, const std::
   return order;
 }
 
-std::vector<std::string> index_lines(std::string_view text) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
+// A line of an index that is no comment.
+struct IndexLine {
+  std::string name;
+  std::uint32_t line = 0, column = 0;  // where it stands
+};
+std::vector<IndexLine> index_lines(std::string_view text) {
+  std::vector<IndexLine> out;
+  text = without_bom(text);
+  for (std::uint32_t number = 1; !text.empty(); ++number) {
     const std::size_t n = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, n);
-    while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r'))
-      line.remove_suffix(1);
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-    if (!line.empty() && line.front() != '#') out.emplace_back(line);
+    const std::size_t begin = std::min(line.find_first_not_of(" \t\r"), line.size());
+    line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
+    line.remove_prefix(std::min(begin, line.size()));
+    if (!line.empty() && line.front() != '#')
+      out.push_back({std::string(line), number, static_cast<std::uint32_t>(begin + 1)});
     text.remove_prefix(std::min(n + 1, text.size()));
   }
   return out;
@@ -246,6 +245,12 @@ bool looks_like_ti_line(std::string_view text) {
   if (i == 0 || i == line.size() || (line[i] != ' ' && line[i] != '\t')) return false;
   while (i < line.size() && (line[i] == ' ' || line[i] == '\t')) ++i;
   return i < line.size() && ((line[i] >= 'a' && line[i] <= 'z') || (line[i] >= 'A' && line[i] <= 'Z'));
+}
+
+bool looks_like_ti_index(const std::string& path, std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return false;
+  return std::ranges::any_of(index_lines(text),
+                             [&](const IndexLine& l) { return resolve(path, l.name).has_value(); });
 }
 
 bool looks_compressed_or_tar(std::string_view b) {
@@ -287,14 +292,13 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
       return in;
     }
     WEFT_ASSIGN(const std::string text, read_text(path, kMaxIndexBytes));
-    std::uint32_t line = 0;
     const auto lines = index_lines(text);
-    for (const auto& name : lines) {
-      ++line;
-      const auto file = resolve(path, name);
+    for (const IndexLine& l : lines) {
+      const auto file = resolve(path, l.name);
       if (!file)
-        return bad_input(fmt::format("{}:{}:1", path, line), "neither a TI action nor the name of a file",
-                         name.substr(0, 200), "\"RANK ACTION ...\" or one file name a line");
+        return bad_input(SourcePos{path, l.line, l.column}.text(),
+                         "neither a TI action nor the name of a file", l.name.substr(0, 200),
+                         "\"RANK ACTION ...\" or one file name a line");
       add_file(*file);
     }
     in.shared_ = lines.size() == 1;
@@ -362,9 +366,9 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
   std::optional<std::size_t> index;
   for (std::size_t i = 0; i < members.size() && order.empty(); ++i) {
     if (!members[i].is_index || members[i].text.empty()) continue;
-    for (const auto& line : index_lines(members[i].text)) {
-      auto found = at.find(line);
-      if (found == at.end()) found = at.find(fs::path(line).filename().string());
+    for (const IndexLine& line : index_lines(members[i].text)) {
+      auto found = at.find(line.name);
+      if (found == at.end()) found = at.find(fs::path(line.name).filename().string());
       if (found == at.end()) {
         order.clear();
         break;

@@ -30,9 +30,9 @@ namespace {
 
 // A trace is one of (ti/input.hpp):
 //   a shared file   "0 init\n1 init\n0 send 1 5 800\n..."        every line begins with its rank
-//   an index        "ti_files/rank-0.txt\nti_files/rank-1.txt\n"   line r names the file of rank r
+//   an index        "ti_files/rank-0.txt\nti_files/rank-1.txt\n"   line r names the file of rank r, but for # comments
 //   files           one for each rank, in a directory, an archive or on the command line, in order of their numbers
-// An index is told from the rest by its first line, which is the name of a file that exists.
+// An index is told from the rest by its lines: the first is no action, and one is the name of a file that exists.
 
 // The number of ranks of a shared file: the largest rank that begins a line, plus one. A rank without a line
 // is fine, but beyond kFreeRanks there must be a line for each rank: a number alone must not cost memory.
@@ -95,16 +95,7 @@ bool sniff_ti(const std::string& path, std::string_view first) {
   std::error_code ec;
   if (std::filesystem::is_directory(path, ec)) return true;
   if (looks_compressed_or_tar(first) || looks_like_ti_line(first)) return true;
-  // An index: its first line names a file.
-  std::string_view line = without_bom(first);
-  line = line.substr(0, line.find('\n'));
-  while (!line.empty() && (ti::is_blank(line.back()) || line.back() == '\r')) line.remove_suffix(1);
-  if (line.empty() || line.find('\0') != std::string_view::npos) return false;
-  const auto dir = std::filesystem::path(path).parent_path();
-  const std::filesystem::path named{std::string(line)};
-  return std::filesystem::is_regular_file(dir / named, ec) || std::filesystem::is_regular_file(named, ec) ||
-         std::filesystem::is_regular_file(dir / ".." / named, ec) ||
-         std::filesystem::is_regular_file(dir / named.filename(), ec);
+  return looks_like_ti_index(path, first);
 }
 
 Result<std::unique_ptr<TraceReader>> open_ti(const std::vector<std::string>& paths,
