@@ -172,6 +172,22 @@ TEST(TiInput, LongCommentsInFrontAreReadOver) {
   EXPECT_EQ(ops_of({dir.write("index", comments + "a.txt\nb.txt\n")}), want);
 }
 
+TEST(TiInput, ADirectoryMayHoldTheTextOfEachRankCompressed) {
+  const TempDir dir;
+  std::vector<std::string> paths;
+  for (int r = 0; r < 3; ++r) {
+    const std::string name = "1.5_rank-" + std::to_string(r) + ".txt";
+    paths.push_back(dir.write("text/" + name, lines_of(r, 3)));
+    dir.write("packed/README." + std::to_string(r), "not a rank");
+    write_archive(dir.path("packed/" + name + ".gz"), ARCHIVE_FILTER_GZIP, {{"data", lines_of(r, 3)}}, true);
+  }
+  const auto want = ops_of(paths);
+  EXPECT_EQ(ops_of({dir.path("packed")}), want);
+  // The text and what it was packed to are one rank.
+  write_archive(dir.path("text/1.5_rank-1.txt.zst"), ARCHIVE_FILTER_ZSTD, {{"data", "1 init\n"}}, true);
+  EXPECT_EQ(ops_of({dir.path("text")}), want);
+}
+
 TEST(TiInput, SimGridsOwnReplayExamplesAreRead) {
   const std::string base = kShared + "/simgrid_ti";
   WEFT_NEEDS(fs::exists(base), "no " << base);

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kChunkBytes = 1u << 20;
 constexpr std::size_t kMaxIndexBytes = 8u << 20;
+constexpr std::string_view kPackedExtensions[] = {".gz", ".zst", ".xz", ".bz2"};
 
 std::string_view first_line(std::string_view text) {
   text = without_bom(text);
@@ -154,7 +155,7 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
   }
 }
 
-// "dir/trace_rank-12.txt" -> prefix "dir/trace_rank-", number 12.
+// "dir/trace_rank-12.txt", "dir/trace_rank-12.txt.gz" -> prefix "dir/trace_rank-", number 12.
 struct Numbered {
   std::string prefix;
   std::uint64_t number;
@@ -162,12 +163,18 @@ struct Numbered {
 std::optional<Numbered> numbered(const std::string& name) {
   const std::size_t slash = name.rfind('/');
   const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
-  std::size_t end = name.find('.', begin);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   // A time stamp in front ("179517.70_rank-3.txt") has dots of its own: the extension is the last one.
+  std::size_t end = std::min(name.find('.', begin), name.size());
   if (const std::size_t last = name.rfind('.'); last != std::string::npos && last > begin) end = last;
-  if (end == std::string::npos) end = name.size();
+  // Of compressed text the one before it, unless the number is there.
+  const std::string_view extension = std::string_view(name).substr(end);
+  if (end > begin && !is_digit(name[end - 1]) &&
+      std::ranges::find(kPackedExtensions, extension) != std::end(kPackedExtensions))
+    if (const std::size_t before = name.rfind('.', end - 1); before != std::string::npos && before > begin)
+      end = before;
   std::size_t digits = end;
-  while (digits > begin && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+  while (digits > begin && is_digit(name[digits - 1])) --digits;
   if (digits == end || end - digits > 9) return std::nullopt;
   return Numbered{name.substr(0, digits), std::stoull(name.substr(digits, end - digits))};
 }
@@ -178,8 +185,12 @@ Result<std::vector<std::size_t>> by_number(const std::string& where, const std::
   std::map<std::string, std::map<std::uint64_t, std::size_t>> families;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (const auto n = numbered(names[i])) {
-      if (!families[n->prefix].emplace(n->number, i).second)
+      const auto [held, fresh] = families[n->prefix].emplace(n->number, i);
+      if (fresh || names[i].starts_with(names[held->second] + '.'))
+        continue;  // text and what it was packed to
+      if (!names[held->second].starts_with(names[i] + '.'))
         return bad_input(where, "two files have the same rank number", names[i]);
+      held->second = i;
     }
   if (families.size() > 1) {
     std::erase_if(families, [](const auto& f) {
