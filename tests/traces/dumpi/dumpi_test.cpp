@@ -339,6 +339,32 @@ TEST(Dumpi, ComputationIsTheTimeBetweenCallsWithThatOfLocalOnes) {
   EXPECT_EQ((*t)->header().recording.clock, ComputeClock::kWall);
 }
 
+// Thread 1 calls before the clock wraps and within the call of thread 0, which is after the wrap when it is over.
+TEST(Dumpi, ATimeJustBeforeTheWrapIsNoComputation) {
+  const TempDir dir;
+  auto r = dumpi_ranks(1);
+  DumpiWriter& w = r[0];
+  w.gap_ns = 0;
+  w.call_ns = 200'000'000;
+  w.pause(65'530'000'000'000);
+  w.barrier();
+  w.pause(5'650'000'000);
+  w.barrier();  // until 65536.05 s
+  w.thread = 1;
+  w.pause(-250'000'000);
+  w.barrier();  // from 65535.8 s
+  w.thread = 0;
+  w.pause(1'000'000'000);
+  w.barrier();
+  auto t = open_ranks(dir, r);
+  ASSERT_TRUE(t) << t.error().message();
+  std::vector<std::int64_t> ms;
+  for (const PlainOp& p : ops_of_rank(**t, 0))
+    if (p.op.kind == OpKind::compute_time) ms.push_back(p.op.amount / 1'000'000'000);
+  // 1 s behind the call of thread 1, which ended 50 ms before that of thread 0.
+  EXPECT_THAT(ms, ElementsAre(65'530'000, 5'650, 950));
+}
+
 TEST(Dumpi, TheCpuClockIsTakenWhereThereIsNoOther) {
   const TempDir dir;
   auto r = dumpi_ranks(2);

@@ -31,9 +31,11 @@ bool Translator::fail(std::string what, std::string got, std::string expected) {
 
 // --- time ---
 
-// Seconds are stored modulo 65536: a time far before the last one is after it.
+// Seconds are stored modulo 65536: a time far before the last one is after it. One far after it is before it and before the wrap: of
+// another thread, or of a call that the last one overlaps.
 std::int64_t Translator::Clock::unwrap(std::int64_t t) {
   t += base;
+  if (known && base > 0 && t > last + kWrapNs / 2) return t - kWrapNs;
   while (known && t < last - kWrapNs / 2) {
     base += kWrapNs;
     t += kWrapNs;
