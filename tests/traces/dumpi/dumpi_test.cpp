@@ -52,6 +52,24 @@ TEST(Dumpi, BlockingMessagesHaveTheirKindsPeersAndBytes) {
   expect_checked(**t);
 }
 
+TEST(Dumpi, NonBlockingReceivesThatGotLessSayWhatTheyGot) {
+  const TempDir dir;
+  auto r = dumpi_ranks(2);
+  for (int tag = 1; tag <= 4; ++tag) r[0].send(10, kDumpiInt, 1, tag);
+  r[1].irecv(100, kDumpiInt, 0, 1, 5).wait(5, {{40, 0, 1}});
+  r[1].irecv(100, kDumpiInt, 0, 2, 5).wait(5);                // no status
+  r[1].irecv(100, kDumpiInt, 0, 3, 5).wait(5, {{40, 0, 7}});  // that of another message
+  r[1].irecv(10, kDumpiInt, 0, 4, 5).wait(5, {{40, 0, 4}});
+  auto t = open_ranks(dir, r);
+  ASSERT_TRUE(t) << t.error().message();
+  Strings receives = shown_ops(**t, 1);
+  std::erase_if(receives, [](const std::string& s) { return s.starts_with("wait"); });
+  EXPECT_THAT(receives, ElementsAre("irecv tag=1 amount=400 request=0 list=[0,1,40]",
+                                    "irecv tag=2 amount=400 request=0", "irecv tag=3 amount=400 request=0",
+                                    "irecv tag=4 amount=40 request=0"));
+  expect_checked(**t);
+}
+
 // A status that the program ignored may hold anything: what cannot be is not believed.
 TEST(Dumpi, AStatusThatCannotBeIsNotBelieved) {
   const TempDir dir;

@@ -183,7 +183,8 @@ void Translator::learn(const Request& r, const Status* s) {
     if (s == nullptr) ++losses_->cancelled_assumed;
     return;
   }
-  if (r.op.peer != kAnySource && r.op.tag != kAnyTag) return;
+  const bool wildcard = r.op.peer == kAnySource || r.op.tag == kAnyTag;
+  if (!wildcard && (!tells(s, r.op) || s->bytes == r.op.amount)) return;  // the receive says all of it
   const bool none = r.op.peer == kAnySource && s != nullptr && s->source == -1 && s->bytes == 0;
   if (none || tells(s, r.op)) {
     found_.matched.push_back({r.ordinal, s->source, s->has_tag ? s->tag : r.op.tag, s->bytes});
