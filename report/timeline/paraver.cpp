@@ -116,7 +116,7 @@ void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank,
   SimTime last{};
   for (; spans.more() && spans.row().rank == rank; spans.next()) {
     const TimelineSpan& s = spans.row();
-    if (s.kind == OpKind::region_begin || s.kind == OpKind::region_end) {
+    if (s.is_region_mark()) {
       out.event(rank, s.begin, kRegion, s.kind == OpKind::region_begin ? s.amount + 1 : 0);
       continue;
     }

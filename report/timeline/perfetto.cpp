@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -112,10 +113,6 @@ std::string_view name_of(const TimelineSpan& s) {
   return traces::op_name(s.kind);
 }
 
-bool is_region(const TimelineSpan& s) {
-  return s.kind == OpKind::region_begin || s.kind == OpKind::region_end;
-}
-
 // One end of a message on the track of its rank.
 struct Mark {
   SimTime at;
@@ -164,7 +161,7 @@ class Track {
     for (; has_span(); spans_.next()) {
       const TimelineSpan& s = spans_.row();
       last = s.end;
-      if (is_region(s)) {
+      if (s.is_region_mark()) {
         region(s);
         continue;
       }
@@ -187,8 +184,7 @@ class Track {
       out_.event(s.end, uuid_, perfetto::TrackEvent::SLICE_END, {});
     }
     marks_before(std::nullopt);
-    for (; !open_.empty(); open_.pop_back())
-      out_.event(std::max(last, last_mark_), uuid_, perfetto::TrackEvent::SLICE_END, {});
+    for (; !open_.empty(); open_.pop_back()) end_region(std::max(last, last_mark_));
   }
 
  private:
@@ -205,15 +201,23 @@ class Track {
   void region(const TimelineSpan& s) {
     marks_before(s.begin);
     if (s.kind == OpKind::region_begin) {
-      const auto id = static_cast<std::size_t>(s.amount);
-      out_.event(s.begin, uuid_, perfetto::TrackEvent::SLICE_BEGIN,
-                 id < timeline_.regions.size() ? timeline_.regions[id] : "region");
       open_.push_back(s.amount);
-    } else if (!open_.empty() && open_.back() == s.amount) {  // slices of a track must nest
-      out_.event(s.end, uuid_, perfetto::TrackEvent::SLICE_END, {});
-      open_.pop_back();
+      begin_region(s.begin, s.amount);
+    } else if (const auto it = std::ranges::find(open_.rbegin(), open_.rend(), s.amount);
+               it != open_.rend()) {
+      // Slices of a track must nest: those inside of this one end with it and go on behind it.
+      const auto ended = open_.erase(std::next(it).base());
+      for (auto inner = ended; inner != open_.end(); ++inner) end_region(s.end);
+      end_region(s.end);
+      for (auto inner = ended; inner != open_.end(); ++inner) begin_region(s.end, *inner);
     }
   }
+  void begin_region(SimTime at, std::int64_t region) {
+    const auto id = static_cast<std::size_t>(region);
+    out_.event(at, uuid_, perfetto::TrackEvent::SLICE_BEGIN,
+               id < timeline_.regions.size() ? timeline_.regions[id] : "region");
+  }
+  void end_region(SimTime at) { out_.event(at, uuid_, perfetto::TrackEvent::SLICE_END, {}); }
   [[nodiscard]] bool has_span() const { return spans_.more() && spans_.row().rank == rank_; }
   [[nodiscard]] bool has_mark() const { return marks_.more() && marks_.row().rank == rank_; }
   // All that are left without `t`.

@@ -42,6 +42,10 @@ struct TimelineSpan {
   traces::OpKind kind{};
   std::uint8_t kernel = 0;       // of a compute_kernel, a launch
   bool for_accelerator = false;  // a wait for a launched kernel: computation, with no peer and no bytes
+
+  [[nodiscard]] bool is_region_mark() const {
+    return kind == traces::OpKind::region_begin || kind == traces::OpKind::region_end;
+  }
 };
 struct TimelineMessage {
   replay::MessageSeen seen;
