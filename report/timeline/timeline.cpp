@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -33,7 +34,9 @@ TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions option
 void TimelineCollector::attach(replay::ReplayOptions& options) {
   // What a rank hangs in is the last thing that it did.
   options.on_hang = options.on_op = [this](RankId rank, std::uint64_t op, SimTime begin, SimTime end) {
-    if (!timeline_.is_chosen(rank.index()) || end < options_.from || begin > options_.to) return;
+    // What takes no time may be a mark of a region that is open then.
+    const bool before = end < options_.from && begin != end;
+    if (!timeline_.is_chosen(rank.index()) || before || begin > options_.to) return;
     seen_.add({.begin = begin, .end = end, .op = op, .order = seen_.size(), .rank = rank.index()});
   };
   options.on_device = [this](const replay::DeviceSeen& d) {
@@ -51,6 +54,31 @@ void TimelineCollector::attach(replay::ReplayOptions& options) {
   };
 }
 
+// Regions that are open at the time asked for begin then.
+Result<void> TimelineCollector::reopen(const RegionMarks& marks) {
+  std::vector<TimelineSpan> open;
+  auto mark = marks.reader();
+  while (mark.more()) {
+    const std::uint32_t rank = mark.row().rank;
+    for (; mark.more() && mark.row().rank == rank; mark.next()) {
+      const TimelineSpan& s = mark.row();
+      if (s.kind == traces::OpKind::region_begin) {
+        open.push_back(s);
+      } else if (const auto it =
+                     std::ranges::find(open.rbegin(), open.rend(), s.amount, &TimelineSpan::amount);
+                 it != open.rend()) {
+        open.erase(std::next(it).base());
+      }
+    }
+    for (TimelineSpan& s : open) {
+      s.begin = s.end = options_.from;
+      timeline_.spans.add(s);
+    }
+    open.clear();
+  }
+  return mark.status();
+}
+
 Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration makespan) {
   timeline_.end = SimTime(makespan);
   timeline_.load = load_.finish(makespan);
@@ -59,6 +87,7 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
   WEFT_TRY(timeline_.messages.finish());
   WEFT_TRY(timeline_.devices.finish());
   WEFT_TRY(seen_.finish());
+  RegionMarks earlier(options_.beside, options_.memory);
   auto span = seen_.reader();
   for (std::uint32_t r = 0; r < timeline_.ranks; ++r) {
     const auto here = [&] { return span.more() && span.row().rank == r; };
@@ -72,14 +101,20 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
       s.amount = launched_by ? static_cast<std::int64_t>(*launched_by) : op.amount;
       if (op.kind == traces::OpKind::compute_kernel || op.kind == traces::OpKind::launch)
         if (const auto list = block.list(op); !list.empty()) s.kernel = static_cast<std::uint8_t>(list[0]);
-      timeline_.spans.add(s);
+      if (s.end >= options_.from)
+        timeline_.spans.add(s);
+      else if (s.is_region_mark())
+        earlier.add(s);
       span.next();
     };
     WEFT_TRY(for_each_op_of(RankId(r), trace, next, name_it));
-    for (; here(); span.next()) timeline_.spans.add(span.row());
+    for (; here(); span.next())
+      if (span.row().end >= options_.from) timeline_.spans.add(span.row());
   }
   WEFT_TRY(span.status());
   seen_ = {};
+  WEFT_TRY(earlier.finish());
+  if (options_.from <= timeline_.end) WEFT_TRY(reopen(earlier));
   WEFT_TRY(timeline_.spans.finish());
   return std::move(timeline_);
 }

@@ -22,7 +22,7 @@ namespace weft::report {
 
 struct TimelineOptions {
   std::vector<bool> ranks;      // which; empty: all
-  SimTime from{};               // what ended before is left out
+  SimTime from{};               // what ended before is left out; regions that are open then begin then
   SimTime to{Duration::max()};  // what began after is left out
   // An output that is made of it: what is too much for memory goes to a file beside it.
   std::string beside = "-";
@@ -117,6 +117,8 @@ class TimelineCollector {
   [[nodiscard]] Result<Timeline> finish(traces::TraceReader& trace, Duration makespan);
 
  private:
+  using RegionMarks = SortedRows<TimelineSpan, SpansByTime>;
+  [[nodiscard]] Result<void> reopen(const RegionMarks& marks);
   TimelineOptions options_;
   Timeline timeline_;
   SortedRows<TimelineSpan, SpansByOp> seen_;

@@ -1,7 +1,9 @@
-// Regions in the files of viewers, read back: each from its begin to its end, whether it nests or not.
+// Regions in the files of viewers, read back: each from its begin to its end, whether it nests or not, and from the time asked
+// for on where it is open then.
 #include <gtest/gtest.h>
 
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,27 @@ Lines slices(const Timeline& timeline, std::uint32_t rank = 0) {
   return out;
 }
 
+// "10 1" (us): values of the event "user function" of a rank.
+Lines events(const Timeline& timeline, std::uint32_t rank = 0) {
+  std::istringstream in(paraver_texts(timeline, std::vector<std::uint32_t>(timeline.ranks, 0), {}).prv);
+  Lines out;
+  for (std::string line; std::getline(in, line);) {
+    Lines f;
+    std::istringstream fields(line);
+    for (std::string field; std::getline(fields, field, ':');) f.push_back(field);
+    if (f.size() < 8 || f[0] != "2" || f[2] != "1" || f[3] != std::to_string(rank + 1)) continue;
+    for (std::size_t i = 6; i + 1 < f.size(); i += 2)
+      if (f[i] == "60000019") out.push_back(std::to_string(std::stoll(f[5]) / 1000) + " " + f[i + 1]);
+  }
+  return out;
+}
+
+TimelineOptions from(std::int64_t us) {
+  TimelineOptions o;
+  o.from = SimTime(Duration(us * kUs));
+  return o;
+}
+
 TEST(RegionTracks, ThoseThatNestAreASliceEach) {
   EXPECT_EQ(slices(seen({{"+0", "+1", "-1", "+1", "+2", "-2", "-1", "-0"}})),
             (Lines{"b 20 30", "c 50 60", "b 40 70", "a 10 80"}));
@@ -86,6 +109,28 @@ TEST(RegionTracks, NoneIsLongerThanItsRegion) {
   EXPECT_EQ(slices(seen({{"-2", "+0", "+0", "-0", "-0"}})), (Lines{"a 30 40", "a 20 50"}));
   // Open until the rank is done.
   EXPECT_EQ(slices(seen({{"+0", "+1", "-0"}})), (Lines{"b 20 30", "a 10 30", "b 30 40"}));
+}
+
+TEST(RegionTracks, ThoseOpenAtTheTimeAskedForBeginThen) {
+  const std::vector<Lines> program = {{"+0", "+1", "-1", "+2", "-2", "-0"},
+                                      {"+1", "-1", "+0", "+1", "-0", "-1"}};
+  const Timeline part = seen(program, from(35));
+  EXPECT_EQ(slices(part, 0), (Lines{"c 40 50", "a 35 60"}));
+  EXPECT_EQ(slices(part, 1), (Lines{"b 40 50", "a 35 50", "b 50 60"}));
+  EXPECT_EQ(events(part, 0), (Lines{"35 1", "40 3", "50 0", "60 0"}));
+  EXPECT_EQ(events(part, 1), (Lines{"35 1", "40 2", "50 0", "60 0"}));
+  for (const auto& spans : spans_by_rank(part))
+    for (const TimelineSpan& s : spans) EXPECT_GE(s.end, SimTime(Duration(35 * kUs)));
+  // A mark of that time is there as it is; behind the end there is nothing.
+  EXPECT_EQ(slices(seen(program, from(20)), 0), (Lines{"b 20 30", "c 40 50", "a 20 60"}));
+  EXPECT_EQ(slices(seen(program, from(1000)), 0), Lines{});
+  // More than what is kept in memory, and only ranks that were asked for.
+  TimelineOptions some = from(35);
+  some.memory = 1;
+  some.ranks = {false, true};
+  const Timeline spilled = seen(program, some);
+  EXPECT_EQ(slices(spilled, 0), Lines{});
+  EXPECT_EQ(slices(spilled, 1), slices(part, 1));
 }
 
 }  // namespace
