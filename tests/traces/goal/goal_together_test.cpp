@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <set>
 #include <tuple>
@@ -187,6 +188,33 @@ TEST(GoalTogether, SchedulesThatCanBeExecutedAreProgramsThatEnd) {
   }
   EXPECT_GT(seen["other"], 20);
   EXPECT_GT(seen["file"], 20);
+}
+
+// The sends of a rank wait all at once for receives of the other that name no source, no tag, or neither; or these for the sends.
+TEST(GoalTogether, ReceivesFromAnySourceAreFoundWithoutLookingAtAllThatWait) {
+  constexpr int kMessages = 50'000;
+  const TempDir dir;
+  for (const std::string_view asked : {"from -1 tag -1", "from -1", "from 0 tag -1"})
+    for (const int sender : {0, 1}) {
+      SCOPED_TRACE(fmt::format("recv {}, sends of rank {}", asked, sender));
+      std::string sends, receives;
+      for (int i = 0; i < kMessages; ++i) {
+        sends += fmt::format("a{}: send 8b to {} tag {}\n", i, 1 - sender, asked == "from -1" ? 0 : i);
+        receives +=
+            fmt::format("a{}: recv 8b {}\nc{}: calc 3\nc{} requires a{}\n", i,
+                        asked == "from 0 tag -1" ? fmt::format("from {} tag -1", sender) : asked, i, i, i);
+      }
+      const auto rank = [](int r, const std::string& text) {
+        return fmt::format("rank {} {{\n{}}}\n", r, text);
+      };
+      const std::string text =
+          sender == 0 ? rank(0, sends) + rank(1, receives) : rank(0, receives) + rank(1, sends);
+      const std::clock_t begin = std::clock();
+      const auto t = read(dir, "num_ranks 2\n" + text);
+      EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 3.0) << "s";
+      ASSERT_TRUE(t);
+      EXPECT_EQ(t->totals().messages, std::uint64_t{kMessages});
+    }
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "traces/formats/goal/together.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <queue>
@@ -18,44 +18,61 @@ struct Side {
   std::uint32_t rank = 0, op = 0;
 };
 
-// Sends and receives that wait for their other side, in the order in which they were posted.
+// Receives are of four kinds: of one source and tag, and from any source, of any tag, or both.
+constexpr std::uint32_t kReceiveKinds = 4;
+using ReceiveKinds = std::uint8_t;  // a bit for each kind
+std::uint32_t receive_kind(std::uint32_t from, std::uint32_t tag) {
+  return (from == kAny ? 2u : 0u) + (tag == kAny ? 1u : 0u);
+}
+
+// Those that the rank of a schedule has.
+ReceiveKinds receive_kinds(const Schedule& schedule) {
+  unsigned kinds = 0;
+  for (const Operation& op : schedule.ops)
+    if (op.kind == Kind::kRecv) kinds |= 1u << receive_kind(op.peer, op.tag);
+  return static_cast<ReceiveKinds>(kinds);
+}
+
+// Sends and receives that wait for their other side. A send takes the receive that was posted first of those that accept it,
+// so does a receive. A send waits once for each kind of receive that its destination has.
 class Unmatched {
  public:
-  explicit Unmatched(std::size_t ranks) : wild_(ranks) {}
+  // Of the receives of each rank.
+  explicit Unmatched(std::vector<ReceiveKinds> kinds) : kinds_(std::move(kinds)) {}
 
   // The receive that takes a send, which waits if there is none.
   std::optional<Side> send(const Side& s, std::uint32_t to, std::uint32_t tag) {
-    const auto exact = first_of(receives_, {to, s.rank, tag, 0});
-    auto& wild = wild_[to];
-    const auto any = std::ranges::find_if(wild, [&](const Wild& w) { return accepts(w.key, s.rank, tag); });
-    if (exact == receives_.end() && any == wild.end()) {
-      sends_.emplace(Key{to, s.rank, tag, ++last_}, s.op);
+    Sides* receives = nullptr;
+    Sides::iterator first;
+    each_kind(to, [&](std::uint32_t k) {
+      const auto it = first_of(receives_[k], key(k, to, s.rank, tag, 0));
+      if (it == receives_[k].end() || (receives != nullptr && first->first.order < it->first.order)) return;
+      receives = &receives_[k];
+      first = it;
+    });
+    if (receives == nullptr) {
+      ++last_;
+      each_kind(to, [&](std::uint32_t k) {
+        sends_[k].emplace(key(k, to, s.rank, tag, last_), Waiting{s.rank, tag, s.op});
+      });
       return std::nullopt;
     }
-    if (exact == receives_.end() || (any != wild.end() && any->key.order < exact->first.order)) {
-      const Side r{to, any->op};
-      wild.erase(any);
-      return r;
-    }
-    const Side r{to, exact->second};
-    receives_.erase(exact);
+    const Side r{to, first->second.op};
+    receives->erase(first);
     return r;
   }
   // The same of a receive.
   std::optional<Side> receive(const Side& r, std::uint32_t from, std::uint32_t tag) {
-    const Key key{r.rank, from, tag, ++last_};
-    const bool wild = from == kAny || tag == kAny;
-    const auto it = wild ? first_accepted(key) : first_of(sends_, {r.rank, from, tag, 0});
-    if (it != sends_.end()) {
-      const Side s{it->first.from, it->second};
-      sends_.erase(it);
-      return s;
+    const std::uint32_t kind = receive_kind(from, tag);
+    const auto it = first_of(sends_[kind], key(kind, r.rank, from, tag, 0));
+    if (it == sends_[kind].end()) {
+      receives_[kind].emplace(key(kind, r.rank, from, tag, ++last_), Waiting{from, tag, r.op});
+      return std::nullopt;
     }
-    if (wild)
-      wild_[r.rank].push_back({key, r.op});
-    else
-      receives_.emplace(key, r.op);
-    return std::nullopt;
+    const Waiting s = it->second;
+    const std::uint64_t order = it->first.order;
+    each_kind(r.rank, [&](std::uint32_t k) { sends_[k].erase(key(k, r.rank, s.from, s.tag, order)); });
+    return Side{s.from, s.op};
   }
 
  private:
@@ -68,32 +85,28 @@ class Unmatched {
       return to == o.to && from == o.from && tag == o.tag;
     }
   };
-  struct Wild {
-    Key key;
-    std::uint32_t op = 0;
+  struct Waiting {
+    std::uint32_t from = 0, tag = 0, op = 0;
   };
-  using Sides = std::map<Key, std::uint32_t>;  // -> operation
+  using Sides = std::map<Key, Waiting>;
 
-  static bool accepts(const Key& receive, std::uint32_t from, std::uint32_t tag) {
-    return (receive.from == kAny || receive.from == from) && (receive.tag == kAny || receive.tag == tag);
+  // What a kind of receive does not name is the same for all.
+  static Key key(std::uint32_t kind, std::uint32_t to, std::uint32_t from, std::uint32_t tag,
+                 std::uint64_t order) {
+    return {to, (kind & 2) != 0 ? kAny : from, (kind & 1) != 0 ? kAny : tag, order};
   }
   static Sides::iterator first_of(Sides& sides, const Key& channel) {
     const auto it = sides.lower_bound(channel);
     return it != sides.end() && it->first.same_channel(channel) ? it : sides.end();
   }
-  // O(sends that wait for the rank).
-  Sides::iterator first_accepted(const Key& receive) {
-    auto first = sends_.end();
-    for (auto it = sends_.lower_bound({receive.to, 0, 0, 0});
-         it != sends_.end() && it->first.to == receive.to; ++it)
-      if (accepts(receive, it->first.from, it->first.tag) &&
-          (first == sends_.end() || it->first.order < first->first.order))
-        first = it;
-    return first;
+  template <class Visit>
+  void each_kind(std::uint32_t rank, Visit visit) const {
+    for (std::uint32_t k = 0; k < kReceiveKinds; ++k)
+      if ((kinds_[rank] >> k & 1) != 0) visit(k);
   }
 
-  Sides sends_, receives_;
-  std::vector<std::list<Wild>> wild_;  // receives from any source or of any tag, by rank
+  std::vector<ReceiveKinds> kinds_;
+  std::array<Sides, kReceiveKinds> sends_, receives_;  // by kind of receive
   std::uint64_t last_ = 0;
 };
 
@@ -155,7 +168,7 @@ class RankOrder final : public Watcher {
 class Together {
  public:
   Together(std::vector<Schedule>& schedules, const std::vector<std::uint32_t>& sources, MemoryTrace& out)
-      : unmatched_(schedules.size()) {
+      : unmatched_(all_kinds(schedules)) {
     for (std::uint32_t r = 0; r < schedules.size(); ++r)
       ranks_.push_back(
           std::make_unique<RankOrder>(*this, r, schedules[r], Program(out, RankId(r), sources[r])));
@@ -168,6 +181,11 @@ class Together {
   void there(const Side& side) {
     if (!ranks_[side.rank]->is_there(side.op) && ranks_[side.rank]->arrived(side.op))
       ready_.push_back(side.rank);
+  }
+  static std::vector<ReceiveKinds> all_kinds(const std::vector<Schedule>& schedules) {
+    std::vector<ReceiveKinds> all;
+    for (const Schedule& s : schedules) all.push_back(receive_kinds(s));
+    return all;
   }
   [[nodiscard]] bool take_other(bool& refused);
   [[nodiscard]] bool let_sends_go();

@@ -9,8 +9,8 @@
 // receive that need not do so here.
 //
 // Where the order of the file ends with messages that are there when both sides were posted, it is what comes of this.
-// Time O((operations + dependencies) log operations) where receives name source and tag; memory 90 bytes an operation and
-// dependency, of all ranks, and 90 a message that was not matched.
+// Time O((operations + dependencies) log operations); memory 90 bytes an operation and dependency, of all ranks, and 90 a
+// receive that was not matched, and a send for each kind of receive of its destination.
 #pragma once
 
 #include <cstdint>
