@@ -87,7 +87,8 @@ struct ReplayOptions {
   bool ranks_ahead = true;
   bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
-  double unseen_s = 0;  // that the program ran before, which this replay does not see: for averages over time (CoreClocks)
+  double unseen_s =
+      0;  // that the program ran before, which this replay does not see: for averages over time (CoreClocks)
   bool critical_path = false;  // fills ReplayResult::path and, where it can, ::ideal
   bool wait_states = false;    // fills ReplayResult::wait_states
   // Messages take no time, not even that of processors: what is left is computation and who waits for whom. (Dimemas: an
