@@ -47,6 +47,11 @@ std::vector<std::string> words_of(std::string_view line) {
 
 std::string told_command(const std::vector<std::string>& words) {
   std::vector<std::string> told{"weft"};
+  std::vector<std::string_view> decide_nothing = {"--json",     "--csv",     "--report", "--threads",
+                                                  "--progress", "--journal", "--shard"};
+  // What a search writes besides is named by who asks, not by its journal (weft merge); of other verbs -o is what they are for.
+  if (words.size() > 1 && (words[1] == "tune" || words[1] == "search"))
+    decide_nothing.insert(decide_nothing.end(), {"-o", "--output", "--svg", "--histogram"});
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") {
@@ -55,8 +60,7 @@ std::string told_command(const std::vector<std::string>& words) {
     }
     if (word == "--quiet" || word == "--spread") continue;
     bool left_out = false;
-    for (const std::string_view flag : {"--json", "--csv", "--report", "-o", "--output", "--svg",
-                                        "--histogram", "--threads", "--progress", "--journal", "--shard"}) {
+    for (const std::string_view flag : decide_nothing) {
       const bool with_value =
           word.starts_with(flag) && word.size() > flag.size() && (flag == "-o" || word[flag.size()] == '=');
       left_out = left_out || word == flag || with_value;
