@@ -1,6 +1,5 @@
 #include "traces/recorded_matches.hpp"
 
-#include <ranges>
 #include <utility>
 
 #include "traces/request_book.hpp"
@@ -132,7 +131,8 @@ void RecordedMatches::ask(RankId rank, OpBlock& block) {
 // False: some are completed beyond what was read.
 bool RecordedMatches::answer(const Rank& state, const OpBlock& block) {
   completed_.clear();
-  for (const OpBlock& b : state.ahead | std::views::reverse) look_back(b, completed_, [](std::size_t) {});
+  for (auto b = state.ahead.rbegin(); b != state.ahead.rend(); ++b)
+    look_back(*b, completed_, [](std::size_t) {});
   bool all = true;
   std::size_t next = questions_.size();
   look_back(block, completed_, [&](std::size_t at) {

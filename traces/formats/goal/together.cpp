@@ -184,6 +184,7 @@ class Together {
   }
   static std::vector<ReceiveKinds> all_kinds(const std::vector<Schedule>& schedules) {
     std::vector<ReceiveKinds> all;
+    all.reserve(schedules.size());
     for (const Schedule& s : schedules) all.push_back(receive_kinds(s));
     return all;
   }
