@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/least_squares.hpp"
+#include "core/numbers/least_squares.hpp"
 #include "hpl_gen/block_cyclic.hpp"
 
 namespace weft::hpl_gen {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/shares.hpp"
+#include "core/numbers/shares.hpp"
 #include "topology/routing/route_cache.hpp"
 #include "topology/routing/socket_routes.hpp"
 #include "traces/kernel.hpp"

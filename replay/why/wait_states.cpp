@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/shares.hpp"
+#include "core/numbers/shares.hpp"
 
 namespace weft::replay {
 

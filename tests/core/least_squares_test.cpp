@@ -1,5 +1,5 @@
 // Coefficients that are known come back; cuts are those that trying all of them finds.
-#include "core/least_squares.hpp"
+#include "core/numbers/least_squares.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "core/least_squares.hpp"
+#include "core/numbers/least_squares.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/seed.hpp"

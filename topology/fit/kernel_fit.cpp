@@ -12,7 +12,7 @@
 #include <span>
 #include <tuple>
 
-#include "core/least_squares.hpp"
+#include "core/numbers/least_squares.hpp"
 #include "topology/fit/calls.hpp"
 #include "topology/platform/compute_reader.hpp"
 

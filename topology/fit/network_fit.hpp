@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/least_squares.hpp"
+#include "core/numbers/least_squares.hpp"
 #include "core/result.hpp"
 #include "topology/fit/measurements.hpp"
 

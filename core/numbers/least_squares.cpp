@@ -1,4 +1,4 @@
-#include "core/least_squares.hpp"
+#include "core/numbers/least_squares.hpp"
 
 #include <fmt/format.h>
 
