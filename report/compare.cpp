@@ -11,9 +11,8 @@
 #include "network/sharing.hpp"
 #include "report/explain.hpp"
 #include "report/json_text.hpp"
-#include "report/platform_names.hpp"
+#include "report/names.hpp"
 #include "report/table.hpp"
-#include "report/trace_names.hpp"
 #include "report/verification.hpp"
 #include "report/why/path_difference.hpp"
 

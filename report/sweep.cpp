@@ -14,9 +14,8 @@
 #include "core/quantity_text.hpp"
 #include "report/explain.hpp"
 #include "report/json_text.hpp"
-#include "report/platform_names.hpp"
+#include "report/names.hpp"
 #include "report/table.hpp"
-#include "report/trace_names.hpp"
 
 namespace weft::report {
 namespace {

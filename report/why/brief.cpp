@@ -48,9 +48,8 @@ std::string efficiency_sentence(const Efficiency& e) {
                                     : "";
   constexpr double kNothingLost = 0.9995;  // rounds to 1.000
   return fmt::format(
-      "On average ranks compute during {:.1f} % of the makespan (load balance {:.3f} x serialisation {:.3f} "
-      "x "
-      "transfer {:.3f}{}){}.\n",
+      "On average ranks compute during {:.1f} % of the makespan "
+      "(load balance {:.3f} x serialisation {:.3f} x transfer {:.3f}{}){}.\n",
       100 * e.parallel, e.load_balance, e.serialisation, e.transfer, split,
       least->first < kNothingLost ? fmt::format("; most is lost to {}", least->second) : "");
 }

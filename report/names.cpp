@@ -1,4 +1,4 @@
-#include "report/platform_names.hpp"
+#include "report/names.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +12,18 @@ namespace weft::report {
 namespace {
 constexpr std::size_t kLongName = 32;
 }  // namespace
+
+void TraceNames::add(const std::string& path) {
+  if (std::find(paths_.begin(), paths_.end(), path) == paths_.end()) paths_.push_back(path);
+}
+
+std::string TraceNames::of(const std::string& path) const {
+  const std::string_view shorter = predict::short_path(path);
+  const bool taken = std::any_of(paths_.begin(), paths_.end(), [&](const std::string& other) {
+    return other != path && predict::short_path(other) == shorter;
+  });
+  return printable(taken ? path : shorter);
+}
 
 void PlatformNames::add(const std::string& label, const std::string& name) {
   const auto same = [&](const Entry& e) { return e.label == label && e.name == name; };

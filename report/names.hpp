@@ -1,6 +1,4 @@
-// What tables call platforms: the label that the user gave (--on LABEL=PLATFORM), else the name, its paths shortened
-// where that leaves it another one than all others, or P1, P2... where names are too long for a table; a legend says
-// which is which.
+// What tables and sentences call traces and platforms: as short as tells them apart.
 #pragma once
 
 #include <string>
@@ -8,6 +6,20 @@
 
 namespace weft::report {
 
+// Traces: the last folder and the file of their paths, or the whole path where another trace has these, too.
+class TraceNames {
+ public:
+  // Again is no harm. O(traces).
+  void add(const std::string& path);
+  // O(traces).
+  [[nodiscard]] std::string of(const std::string& path) const;
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+// Platforms: the label that the user gave (--on LABEL=PLATFORM), else the name, its paths shortened where that leaves it
+// another one than all others, or P1, P2... where names are too long for a table; a legend says which is which.
 class PlatformNames {
  public:
   // In the order of the tables; again is no harm. O(platforms), of a new one O(platforms^2).
