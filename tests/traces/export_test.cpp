@@ -104,22 +104,28 @@ TEST(Info, TotalsOfAHandMadeTrace) {
   EXPECT_EQ(info->sizes[11].bytes, 1024u);
 }
 
+// Of a file with one rank that does `op` so many times, with requests of their own.
+Result<TraceInfo> info_of(Op op, std::uint32_t times) {
+  const TempDir dir;
+  TraceHeader h;
+  h.ranks = 1;
+  auto w = TraceWriter::create(dir.path("t.weft"), h);
+  OpBlock b;
+  b.rank = RankId(0);
+  for (std::uint32_t i = 0; i < times; ++i) {
+    if (op.kind != OpKind::compute_time) op.request = i;
+    b.ops.push_back(op);
+  }
+  w->append(b);
+  WEFT_TRY(w->finish());
+  WEFT_ASSIGN(const auto trace, open_trace({dir.path("t.weft")}));
+  return scan_trace(*trace);
+}
+
 TEST(Info, MoreBytesThanASumHoldsAreAnErrorNotFewerBytes) {
   for (const OpKind kind : {OpKind::isend, OpKind::irecv})
     for (const std::uint32_t messages : {2u, 3u}) {
-      const TempDir dir;
-      TraceHeader h;
-      h.ranks = 1;
-      auto w = TraceWriter::create(dir.path("t.weft"), h);
-      OpBlock b;
-      b.rank = RankId(0);
-      for (std::uint32_t i = 0; i < messages; ++i)
-        b.ops.push_back({.kind = kind, .amount = INT64_MAX, .request = i});
-      w->append(b);
-      ASSERT_TRUE(w->finish());
-      auto t = open_trace({dir.path("t.weft")});
-      ASSERT_TRUE(t);
-      const auto info = scan_trace(**t);
+      const auto info = info_of({.kind = kind, .amount = INT64_MAX}, messages);
       ASSERT_EQ(static_cast<bool>(info), messages == 2);
       if (info)
         EXPECT_EQ(info->kinds[static_cast<std::size_t>(kind)].bytes, UINT64_MAX - 1);
@@ -129,17 +135,9 @@ TEST(Info, MoreBytesThanASumHoldsAreAnErrorNotFewerBytes) {
 }
 
 TEST(Info, TheSumOfRecordedTimesHasNoEnd) {
-  const TempDir dir;
-  TraceHeader h;
-  h.ranks = 1;
-  auto w = TraceWriter::create(dir.path("t.weft"), h);
-  OpBlock b;
-  b.rank = RankId(0);
-  for (int i = 0; i < 2; ++i) b.ops.push_back({.kind = OpKind::compute_time, .amount = INT64_MAX});
-  w->append(b);
-  ASSERT_TRUE(w->finish());
-  auto t = open_trace({dir.path("t.weft")});
-  EXPECT_EQ(scan_trace(**t)->compute, TimeSum(2 * WideTicks{INT64_MAX}));
+  const auto info = info_of({.kind = OpKind::compute_time, .amount = INT64_MAX}, 2);
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->compute, TimeSum(2 * WideTicks{INT64_MAX}));
 }
 
 TEST(Export, CsvHoldsEveryField) {
