@@ -1,12 +1,8 @@
 // The object that the page shows: "weft.report/1". Keys of rows and results are those of `compare --json` and
 // `replay --json`; docs/report.md lists the others.
 
-import type { DrawingData } from './sections/network';
-import type { PanelData } from './sections/panels';
-import type { TimelineData } from './sections/timeline';
-import type { TrafficData } from './sections/traffic';
-import type { WaitStates } from './sections/waits';
-import type { WhatIf } from './sections/whatif';
+import type { kKinds } from './colours';
+import type { Packed } from './columns';
 
 export interface Row {
   run: number; // index into Page.runs
@@ -100,6 +96,21 @@ export interface Job {
   slowdown: number;
 }
 
+// Of all, a rank or a region; beside these a key "KIND_s" for each kind.
+export interface WaitTimes { total_s: number; caused_direct_s: number; caused_propagated_s: number }
+export interface WaitsOfRank extends WaitTimes { rank: number; longest_for: number | null }
+export interface WaitsOfRegion extends WaitTimes { name: string | null }
+export interface Delay { rank: number; region: string | null; what: 'communication' | 'computation'; direct_s: number; propagated_s: number }
+// by_rank: not of too many ranks; delays: the costliest.
+export interface WaitStates extends WaitTimes { waits: number; by_rank?: WaitsOfRank[]; by_region: WaitsOfRegion[]; delays: Delay[]; delays_total: number }
+
+// What is null of a slope or a class has no end: that replay stops in a deadlock.
+export interface Tolerance { ratio: number; latency_s: number | null; ends: boolean; replays: number }
+export interface Slope { what: string; told_s: number; one_percent_more_s: number | null; one_percent_less_s: number | null; difference_s: number | null }
+export interface FasterLinks { name: string; links: number; makespan_s: number | null; gain_s: number | null }
+// Beside the slopes of Sensitivity, where replays were asked for (--sensitivity).
+export interface WhatIf { latency_tolerance: Tolerance[]; slopes: Slope[]; twice_as_fast: FasterLinks[] }
+
 export interface Result {
   trace: { name: string; ranks: number; ops: number; messages: number; bytes: number };
   platform: { name: string; label?: string; hosts: number; links: number; routing: string };
@@ -121,6 +132,43 @@ export interface Result {
   shared_links?: { name: string; utilization: number; bytes: number; by_job: number[] }[] | null;
   warnings: string[];
 }
+
+// Spans of operations, messages and the critical path: report/html/timeline_section.hpp.
+export interface TimelineData {
+  ranks: number;
+  tick_s: number;
+  lanes: Record<'rank' | 'lane', Packed>; // of accelerators: whose spans come after those of ranks
+  lane_names: string[];
+  kinds: string[];
+  groups: (keyof typeof kKinds)[];
+  spans: Record<'first' | 'gap' | 'length' | 'kind' | 'ops' | 'peer' | 'amount', Packed>;
+  operations: number;
+  joined_below_s: number;
+  messages: Record<'src' | 'dst' | 'sent' | 'arrived' | 'bytes', Packed>;
+  messages_total: number;
+  path: Record<'rank' | 'receiver' | 'from' | 'to' | 'part', Packed>;
+  path_parts: string[];
+  path_total: number;
+}
+
+export interface TrafficData {
+  matrix: { blocks: number; per_block: number; bytes: Packed };
+  heat?: { links: string[]; bins: number; bin_s: number; full: number; used: Packed };
+  no_heat?: string;
+}
+
+// The network with the places that report/html/drawing.hpp gives its nodes.
+export interface DrawingData {
+  layout: 'rows' | 'roots' | 'groups' | 'grid' | 'springs';
+  hosts: number;
+  names: string[];
+  links: string[];
+  x: Packed; y: Packed; from: Packed; to: Packed; used: Packed; waited: Packed;
+}
+
+// HPL's panels: per_point of them are one point of each column.
+type PanelColumn = 'end_s' | 'factor_s' | 'bcast_took_s' | 'bcast_waited_s' | 'pfact_s' | 'bcast_s' | 'swap_s' | 'update_s';
+export interface PanelData { panels: number; per_point: number; columns: Record<PanelColumn, Packed>; none?: string }
 
 export interface Run {
   name: string;

@@ -2,19 +2,11 @@
 // (report/html/drawing.hpp).
 import { amountColour, amountLegend } from '../amounts';
 import { canvas, colour, type Canvas } from '../canvas';
-import { largest, unpackAll, type Packed } from '../columns';
+import { largest, unpackAll } from '../columns';
 import type { Run } from '../data';
 import { el } from '../dom';
 import { percent, seconds } from '../format';
 import type { Choice, Section } from '../section';
-
-export interface DrawingData {
-  layout: 'rows' | 'roots' | 'groups' | 'grid' | 'springs';
-  hosts: number;
-  names: string[];
-  links: string[];
-  x: Packed; y: Packed; from: Packed; to: Packed; used: Packed; waited: Packed;
-}
 
 const kEdge = 38; // around the drawing
 const kMostNames = 90;

@@ -1,13 +1,10 @@
 // HPL's panels in a replayed trace: where the time of each went, and what look-ahead hid of making and sending it.
 import { curves } from '../curves';
-import { unpackAll, type Column, type Packed } from '../columns';
-import type { Run } from '../data';
+import { unpackAll, type Column } from '../columns';
+import type { PanelData, Run } from '../data';
 import { el } from '../dom';
 import { percent, seconds } from '../format';
 import type { Choice, Section } from '../section';
-
-type Name = 'end_s' | 'factor_s' | 'bcast_took_s' | 'bcast_waited_s' | 'pfact_s' | 'bcast_s' | 'swap_s' | 'update_s';
-export interface PanelData { panels: number; per_point: number; columns: Record<Name, Packed>; none?: string }
 
 function sum(c: Column): number {
   let all = 0;
@@ -18,7 +15,7 @@ const across = (data: PanelData) => ({ label: 'panel', text: (k: number) => Stri
 const up = { label: 'time of a panel', text: seconds };
 
 // Draws once the columns are open; says why there are none where that is known.
-function section(id: string, title: string, draw: (box: HTMLElement, data: PanelData, c: Record<Name, Column>) => void): Section {
+function section(id: string, title: string, draw: (box: HTMLElement, data: PanelData, c: Record<keyof PanelData['columns'], Column>) => void): Section {
   return {
     id,
     title,

@@ -6,29 +6,12 @@ import { ticks } from 'd3-array';
 import { dot } from '../bars';
 import { canvas, colour, pixel, type Canvas } from '../canvas';
 import { jobColour, kKinds } from '../colours';
-import { unpackAll, type Column, type Packed } from '../columns';
-import type { Run } from '../data';
+import { unpackAll, type Column } from '../columns';
+import type { Run, TimelineData } from '../data';
 import { el } from '../dom';
 import { bytes as showBytes, count, counted, seconds } from '../format';
 import { jobOf } from './jobs';
 import type { Choice, Section } from '../section';
-
-export interface TimelineData {
-  ranks: number;
-  tick_s: number;
-  lanes: Record<'rank' | 'lane', Packed>; // of accelerators: whose spans come after those of ranks
-  lane_names: string[];
-  kinds: string[];
-  groups: (keyof typeof kKinds)[];
-  spans: Record<'first' | 'gap' | 'length' | 'kind' | 'ops' | 'peer' | 'amount', Packed>;
-  operations: number;
-  joined_below_s: number;
-  messages: Record<'src' | 'dst' | 'sent' | 'arrived' | 'bytes', Packed>;
-  messages_total: number;
-  path: Record<'rank' | 'receiver' | 'from' | 'to' | 'part', Packed>;
-  path_parts: string[];
-  path_total: number;
-}
 
 const kLeft = 52; // of the names of ranks
 const kTop = 22; // of the axis

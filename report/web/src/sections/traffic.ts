@@ -1,18 +1,12 @@
 // What links carry when, as a heat map, and who sends how much to whom, as a matrix.
 import { ticks } from 'd3-array';
 import { amountLegend } from '../amounts';
-import { largest, unpack, type Packed } from '../columns';
+import { largest, unpack } from '../columns';
 import type { Run } from '../data';
 import { el } from '../dom';
 import { bytes, percent, seconds } from '../format';
 import { pixelGrid } from '../pixels';
 import type { Choice, Section } from '../section';
-
-export interface TrafficData {
-  matrix: { blocks: number; per_block: number; bytes: Packed };
-  heat?: { links: string[]; bins: number; bin_s: number; full: number; used: Packed };
-  no_heat?: string;
-}
 
 export const heat: Section = {
   id: 'heat',

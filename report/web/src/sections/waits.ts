@@ -1,18 +1,10 @@
 // Where ranks waited for others that were late, and whose delays that is due to.
 import { dot, shares } from '../bars';
-import type { Run } from '../data';
+import type { Delay, Run, WaitsOfRank, WaitsOfRegion, WaitTimes } from '../data';
 import { el } from '../dom';
 import { counted, percent, seconds } from '../format';
 import type { Choice, Section } from '../section';
 import { table, type Column } from '../table';
-
-// Of all, a rank or a region; beside these a key "KIND_s" for each kind.
-interface Times { total_s: number; caused_direct_s: number; caused_propagated_s: number }
-interface OfRank extends Times { rank: number; longest_for: number | null }
-interface OfRegion extends Times { name: string | null }
-interface Delay { rank: number; region: string | null; what: 'communication' | 'computation'; direct_s: number; propagated_s: number }
-// by_rank: not of too many ranks; delays: the costliest.
-export interface WaitStates extends Times { waits: number; by_rank?: OfRank[]; by_region: OfRegion[]; delays: Delay[]; delays_total: number }
 
 const kKindsOfWaits: Record<string, { text: string; colour: string }> = {
   late_sender_s: { text: 'late sender: its send not called yet', colour: '#7A5195' },
@@ -54,11 +46,11 @@ export const waits: Section = {
       choose: (d) => choice.rank(d.rank), chosen: (d) => d.rank === choice.chosen.rank,
     });
     const columns = ([['waited', 'total_s'], ['caused directly', 'caused_direct_s'], ['handed on', 'caused_propagated_s']] as const)
-      .map(([title, key]): Column<Times> => ({ title, csv: key, value: (t) => t[key], text: (t) => seconds(t[key]) }));
-    const ranks = table<OfRank>([
+      .map(([title, key]): Column<WaitTimes> => ({ title, csv: key, value: (t) => t[key], text: (t) => seconds(t[key]) }));
+    const ranks = table<WaitsOfRank>([
       { title: 'rank', value: (r) => r.rank }, ...columns, { title: 'longest for', csv: 'longest_for', value: (r) => r.longest_for },
     ], w.by_rank ?? [], { caption: 'Waits by rank, and what it caused', most: 10, choose: (r) => choice.rank(r.rank), chosen: (r) => r.rank === choice.chosen.rank });
-    const regions = table<OfRegion>([{ title: 'region', csv: 'name', value: (r) => r.name ?? 'outside regions' }, ...columns], w.by_region,
+    const regions = table<WaitsOfRegion>([{ title: 'region', csv: 'name', value: (r) => r.name ?? 'outside regions' }, ...columns], w.by_region,
       { caption: 'Waits by region, and what was caused there', most: 10 });
     choice.onChange(() => { delays.update(); ranks.update(); });
     box.append(delays.root, el('div', { class: 'columns' }, ...(w.by_rank ? [ranks.root] : []), ...(w.by_region.length > 1 ? [regions.root] : [])),

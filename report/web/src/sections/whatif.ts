@@ -1,16 +1,9 @@
 // What replays with something changed say: links of a class twice as fast, more latency, 1 % more or less of a thing.
-import type { Run } from '../data';
+import type { FasterLinks, Run, Slope, Tolerance } from '../data';
 import { el } from '../dom';
 import { count, counted, percent, seconds } from '../format';
 import type { Choice, Section } from '../section';
 import { table } from '../table';
-
-// What is null of a slope or a class has no end: that replay stops in a deadlock.
-interface Tolerance { ratio: number; latency_s: number | null; ends: boolean; replays: number }
-interface Slope { what: string; told_s: number; one_percent_more_s: number | null; one_percent_less_s: number | null; difference_s: number | null }
-interface Faster { name: string; links: number; makespan_s: number | null; gain_s: number | null }
-// Beside the slopes of Sensitivity, where replays were asked for (--sensitivity).
-export interface WhatIf { latency_tolerance: Tolerance[]; slopes: Slope[]; twice_as_fast: Faster[] }
 
 const kWhat: Record<string, string> = { latency: 'latency 1 % longer', bandwidth: 'data 1 % longer on links', computation: 'computation 1 % longer' };
 const kWorthTelling = 0.01; // of the makespan
@@ -34,11 +27,11 @@ export const whatIf: Section = {
     const s = run.result.sensitivity;
     if (!s?.twice_as_fast || !s.latency_tolerance || !s.slopes) return false;
     const whole = run.result.makespan_s || 1;
-    const gain = (c: Faster) => c.gain_s ?? -Infinity;
+    const gain = (c: FasterLinks) => c.gain_s ?? -Infinity;
     const classes = s.twice_as_fast.slice().sort((a, b) => (gain(a) === gain(b) ? 0 : gain(b) - gain(a)));
     const best = classes[0];
     if (best) {
-      const told = (c: Faster) => `${c.name} (${counted(c.links, 'link')}), ${seconds(gain(c))} or ${percent(gain(c) / whole)} less`;
+      const told = (c: FasterLinks) => `${c.name} (${counted(c.links, 'link')}), ${seconds(gain(c))} or ${percent(gain(c) / whole)} less`;
       const worth = classes.filter((c) => gain(c) >= kWorthTelling * whole);
       const most = Math.max(gain(best), Number.MIN_VALUE);
       box.append(el('h3', {}, 'If these links were twice as fast'), el('p', { id: 'worth' }, worth.length > 0 ? `Worth doubling: ${worth.map(told).join('; ')}.` :
@@ -48,7 +41,7 @@ export const whatIf: Section = {
         bar.style.width = `${(100 * Math.max(0, gain(c))) / most}%`;
         return el('div', { class: 'beside', 'aria-hidden': 'true' }, el('span', {}, c.name), el('span', { class: 'number' }, orNone(c.gain_s, (g) => percent(g / whole))), el('div', { class: 'bar' }, bar));
       }),
-      table<Faster>([
+      table<FasterLinks>([
         { title: 'class', csv: 'name', value: (c) => c.name }, { title: 'links', value: (c) => c.links, text: (c) => count(c.links) },
         { title: 'time', csv: 'makespan_s', value: (c) => c.makespan_s, text: (c) => orDeadlock(c.makespan_s) },
         { title: 'gain', csv: 'gain_s', value: (c) => c.gain_s, text: (c) => orNone(c.gain_s, seconds) },
