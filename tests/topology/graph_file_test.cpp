@@ -89,6 +89,114 @@ TEST(GraphFile, GraphMlNodesAreCalledByTheirIdentifiers) {
   EXPECT_EQ(p.fabric.vertex_name(VertexId(2)), "leaf");
 }
 
+// Graphs within nodes and edges are read into the one that they stand in; their edges may come before the nodes.
+TEST(GraphFile, GraphMlWithinNodesIsRead) {
+  const Platform p = load_text(R"(<?xml version="1.0"?>
+<!DOCTYPE graphml [ <!ENTITY one ">"> ]>
+<graphml><!-- <graph> --><key id="k" for="node" attr.name="kind" attr.type="string"><default>host</default></key>
+  <graph edgedefault="undirected">
+    <edge source="rack::h3" target="sw"/>
+    <node id="sw"><data key="k"> switch </data></node><node id="h0"/><node id="h1"/>
+    <node id="rack"><data key="k">switch</data>
+      <graph id="rack:" edgedefault="directed">
+        <node id="rack::h2"/><node id="rack::h3"/>
+        <node id="row"><data key="k"><![CDATA[switch]]></data><graph edgedefault="undirected">
+          <node id="h>4"/><edge source="h>4" target="row"/></graph></node>
+        <edge source="rack::h2" target="sw" directed="false"/>
+      </graph>
+    </node>
+    <edge source="h0" target="sw"><graph edgedefault="undirected"><edge source="row" target="sw"/></graph></edge>
+    <edge source="h1" target="sw"/>
+  </graph></graphml>)");
+  ASSERT_EQ(p.fabric.host_count(), 5u);
+  EXPECT_EQ(p.fabric.switch_count(), 3u);
+  EXPECT_EQ(p.fabric.cable_count(), 6u);
+  EXPECT_EQ(p.fabric.host_name(HostId(2)), "rack::h2");
+  EXPECT_EQ(p.fabric.host_name(HostId(4)), "h>4");
+  EXPECT_EQ(route_of(p.fabric, 0, 4).size(), 3u);
+  EXPECT_EQ(route_of(p.fabric, 2, 3).size(), 2u);
+}
+
+// A key that says "all", or nothing, is for nodes and edges, and so is its default.
+TEST(GraphFile, GraphMlKeysForAllCountForNodesAndEdges) {
+  for (const char* domain : {R"( for="all")", ""}) {
+    SCOPED_TRACE(domain);
+    const std::string all = std::string(domain) + R"( attr.type="string" attr.name=)";
+    const Platform p =
+        load_text("<graphml><key id=\"k\"" + all + "\"kind\"><default>switch</default></key><key id=\"l\"" +
+                  all + "\"lat\"><default>1us</default></key>" +
+                  R"(<key id="e" for="edge" attr.name="bw"><default>10Gbps</default></key>
+        <key id="c" for="graph" attr.name="class"><default>none</default></key><graph edgedefault="undirected">
+        <node id="s"/><node id="a"><data key="k">host</data></node><node id="b"><data key="k">host</data></node>
+        <edge source="a" target="s"/><edge source="b" target="s"><data key="l">3us</data></edge>
+        </graph></graphml>)");
+    ASSERT_EQ(p.fabric.host_count(), 2u);
+    ASSERT_EQ(p.fabric.switch_count(), 1u);
+    const auto r = route_of(p.fabric, 0, 1);
+    const LinkTable& t = p.fabric.links();
+    EXPECT_EQ(t.latency[r[0].index()], from_seconds(1e-6));
+    EXPECT_EQ(t.latency[r[1].index()], from_seconds(3e-6));
+    EXPECT_EQ(t.capacity[r[0].index()], 1.25e9);
+    EXPECT_EQ(t.class_names[t.link_class[r[0].index()]], "host");
+  }
+}
+
+TEST(GraphFile, GraphMlErrorsNameLineAndColumn) {
+  const std::string two = "<node id=\"a\"/><node id=\"b\"/>";
+  const std::string open = "<graph edgedefault=\"undirected\">\n";
+  const auto graph = [&](const std::string& inside) {
+    return "<graphml>\n" + open + two + "\n" + inside + "\n</graph></graphml>";
+  };
+  const std::string keys =
+      "<graphml>\n<key id=\"k\" for=\"node\" attr.name=\"kind\"/><key id=\"w\" for=\"edge\" "
+      "attr.name=\"bw\">\n <default>10</default></key>\n";
+  struct Row {
+    std::string text, error;
+  };
+  for (const Row& r : std::vector<Row>{
+           {"<graphml>\n" + open + two + "</graph>\n <graph id=\"B\" edgedefault=\"undirected\"/></graphml>",
+            ":4:2: error: a second graph; got \"B\"; expected one <graph>; others within its nodes"},
+           {graph("<edge source=\"a\" target=\"b\"/> <hyperedge><endpoint node=\"a\"/></hyperedge>"),
+            ":4:31: error: a hyperedge; expected edges of two nodes; a switch joins more"},
+           {graph("<node id=\"c\"><graph edgedefault=\"undirected\">\n<hyperedge/></graph></node>"),
+            ":5:1: error: a hyperedge; expected edges of two nodes; a switch joins more"},
+           {graph("<edge source=\"a\" target=\"B\"/>"),
+            ":4:1: error: edge to a node that is not declared; got \"B\"; expected the id of a <node>"},
+           {graph("<!-- > <edge> --><node id=\"a\"/>"),
+            ":4:18: error: node declared twice; got \"a\"; expected each id once"},
+           {graph("<edge source=\"a\"/>"), ":4:1: error: no attribute target; expected target=\"...\""},
+           {graph("<edge source=\"a\" target=\"b\" directed=\"no\"/>"),
+            ":4:1: error: unknown value of directed; got \"no\"; expected true or false"},
+           {graph("<edge source=\"a\" target=\"b\"/>\n<edge source=\"a\" target=\"b\" directed=\"1\"/>"),
+            ":5:1: error: the graph mixes directed and undirected edges; expected edges of one kind"},
+           {graph("<node id=\"c\">\n <data key=\"k\">host</data></node>"),
+            ":5:2: error: datum of a key that is not declared; got \"k\"; expected the id of a <key>"},
+           {graph("<node/>"), ":4:1: error: no attribute id; expected id=\"...\""},
+           {"<graphml>\n<graph/></graphml>",
+            ":2:1: error: no attribute edgedefault; expected edgedefault=\"...\""},
+           {"<graphml>\n<graph edgedefault=\"both\"/></graphml>",
+            ":2:1: error: unknown edgedefault; got \"both\"; expected directed or undirected"},
+           {"<graphml>\n<key id=\"k\" for=\"nodes\"/></graphml>",
+            ":2:1: error: unknown domain of a key; got \"nodes\"; expected node, edge, all, graph or none"},
+           {"<graphml>\n<key id=\"k\"/><key id=\"k\"/></graphml>",
+            ":2:14: error: key declared twice; got \"k\"; expected each id once"},
+           {keys + open + "<node id=\"a\">\n<data key=\"k\">hots</data></node></graph></graphml>",
+            ":6:1: error: unknown kind of node; got \"hots\"; expected host, switch or router"},
+           {keys + open +
+                "<node id=\"a\"><data key=\"k\">host</data></node>\n<edge source=\"a\" "
+                "target=\"a\"/></graph></graphml>",
+            ":6:1: error: an edge to itself; got \"a\"; expected two different nodes"}}) {
+    SCOPED_TRACE(r.text);
+    EXPECT_THAT(error_of_text(r.text), ::testing::EndsWith(r.error));
+  }
+  // A default is named where it stands.
+  EXPECT_THAT(
+      error_of_text(keys + open +
+                    "<node id=\"a\"><data key=\"k\">host</data></node><node id=\"b\"><data "
+                    "key=\"k\">host</data></node><edge source=\"a\" target=\"b\"/></graph></graphml>"),
+      HasSubstr(":3:2: error: not a bandwidth; got \"10\""));
+}
+
 TEST(GraphFile, OurOwnExportReadsBackWithAnyValues) {
   const Platform a = load("crossbar:n=2,lat=2s,bw=100B/s");
   for (const std::string& text : {to_dot(a.fabric), to_graphml(a.fabric)}) {

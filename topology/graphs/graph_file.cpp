@@ -43,24 +43,17 @@ const Attribute* value_of(const Attributes& a, std::initializer_list<const char*
   return nullptr;
 }
 
-// What a node or an edge is called in an error, for files whose reader knows no positions.
-struct Place {
-  const std::string& path;
-  std::string what;  // "node a", "edge a -- b"
-  [[nodiscard]] std::string of(std::uint32_t line, std::uint32_t column, std::string_view key = {}) const {
-    if (line != 0) return SourcePos{path, line, column}.text();
-    return fmt::format("{}: {}{}{}", path, what, key.empty() ? "" : ": ", key);
-  }
-  [[nodiscard]] std::string of(const Attribute& a, std::string_view key) const {
-    return of(a.line, a.column, key);
-  }
-};
+// Of an attribute, a node or an edge.
+template <class Placed>
+std::string place_in(const std::string& path, const Placed& at) {
+  return SourcePos{path, at.line, at.column}.text();
+}
 
-Result<bool> is_host(const Attributes& a, const Place& place, bool shapes) {
+Result<bool> is_host(const Attributes& a, const std::string& path, bool shapes) {
   if (const Attribute* kind = value_of(a, {"kind"})) {
     if (kind->text == "host" || kind->text == "node" || kind->text == "compute") return true;
     if (kind->text == "switch" || kind->text == "router") return false;
-    return bad_input(place.of(*kind, "kind"), "unknown kind of node", kind->text, "host, switch or router");
+    return bad_input(place_in(path, *kind), "unknown kind of node", kind->text, "host, switch or router");
   }
   const Attribute* shape = value_of(a, {"shape"});
   return shapes && shape != nullptr && shape->text == "box";
@@ -72,19 +65,19 @@ Result<std::string> with_unit(const Attribute& a, const std::string& where, std:
   return fmt::format("{}{}", n, unit);
 }
 
-Result<LinkValues> values_of(const Attributes& a, LinkValues fallback, const Place& place) {
+Result<LinkValues> values_of(const Attributes& a, LinkValues fallback, const std::string& path) {
   LinkValues v = fallback;
   if (const Attribute* bw = value_of(a, {"bw", "bandwidth"})) {
-    WEFT_ASSIGN(v.bandwidth, parse_bandwidth(bw->text, place.of(*bw, "bw")));
+    WEFT_ASSIGN(v.bandwidth, parse_bandwidth(bw->text, place_in(path, *bw)));
   } else if (const Attribute* bps = value_of(a, {"bandwidth_Bps"})) {
-    const std::string where = place.of(*bps, "bandwidth_Bps");
+    const std::string where = place_in(path, *bps);
     WEFT_ASSIGN(const std::string text, with_unit(*bps, where, "B/s"));
     WEFT_ASSIGN(v.bandwidth, parse_bandwidth(text, where));
   }
   if (const Attribute* lat = value_of(a, {"lat", "latency"})) {
-    WEFT_ASSIGN(v.latency, parse_duration(lat->text, place.of(*lat, "lat")));
+    WEFT_ASSIGN(v.latency, parse_duration(lat->text, place_in(path, *lat)));
   } else if (const Attribute* s = value_of(a, {"latency_s"})) {
-    const std::string where = place.of(*s, "latency_s");
+    const std::string where = place_in(path, *s);
     WEFT_ASSIGN(const std::string text, with_unit(*s, where, "s"));
     WEFT_ASSIGN(v.latency, parse_duration(text, where));
   }
@@ -111,11 +104,10 @@ Result<Nodes> number_nodes(const GraphText& g, const std::string& path, std::uin
     const GraphText::Node& node = g.nodes[i];
     const Attribute* id = value_of(node.attributes, {"name", "label", "id"});
     names[i] = id != nullptr ? id->text : fmt::format("node{}", i);
-    const Place place{path, fmt::format("node {}", names[i])};
     if (!taken.insert(names[i]).second)
-      return bad_input(id != nullptr ? place.of(*id, "name") : place.of(node.line, node.column),
-                       "two nodes have one name", names[i], "a name of its own");
-    WEFT_ASSIGN(const bool is, is_host(node.attributes, place, !kinds));
+      return bad_input(id != nullptr ? place_in(path, *id) : place_in(path, node), "two nodes have one name",
+                       names[i], "a name of its own");
+    WEFT_ASSIGN(const bool is, is_host(node.attributes, path, !kinds));
     host[i] = is;
     n.hosts += is ? 1 : 0;
   }
@@ -213,15 +205,13 @@ Result<Fabric> build_graph(const Params& params) {
   std::vector<Wire> wires;
   for (const GraphText::Edge& e : g.edges) {
     const std::uint64_t from = nodes.vertex[e.from], to = nodes.vertex[e.to];
-    const Place place{path->value, fmt::format("edge {} {} {}", nodes.names[from], g.directed ? "->" : "--",
-                                               nodes.names[to])};
     if (from == to)
-      return bad_input(place.of(e.line, e.column), "an edge to itself", nodes.names[from],
+      return bad_input(place_in(path->value, e), "an edge to itself", nodes.names[from],
                        "two different nodes");
-    WEFT_ASSIGN(const LinkValues values, values_of(e.attributes, fallback[0], place));
+    WEFT_ASSIGN(const LinkValues values, values_of(e.attributes, fallback[0], path->value));
     std::int64_t cables = 1;
     if (const Attribute* count = value_of(e.attributes, {"cables"})) {
-      WEFT_ASSIGN(cables, parse_integer(count->text, 1, 1 << 16, place.of(*count, "cables")));
+      WEFT_ASSIGN(cables, parse_integer(count->text, 1, 1 << 16, place_in(path->value, *count)));
     }
     links += static_cast<std::uint64_t>(cables) * (g.directed ? 1 : 2);
     WEFT_TRY(params.placed(check_size(vertices, (links + 1) / 2)));
@@ -232,7 +222,7 @@ Result<Fabric> build_graph(const Params& params) {
     auto known = classes.find(name);
     if (known == classes.end()) {
       if (classes.size() == 200)
-        return bad_input(place.of(e.line, e.column), "too many classes of links", name, "at most 200");
+        return bad_input(place_in(path->value, e), "too many classes of links", name, "at most 200");
       known = classes.emplace(name, b.add_class(name)).first;
     }
     wires.push_back({from, to, known->second});
