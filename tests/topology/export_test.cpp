@@ -80,6 +80,27 @@ TEST(Export, RoutesFileReadsBackAsTheSameNetwork) {
   }
 }
 
+// Hosts that no route comes to or goes from are hosts of the network that is read back, too.
+TEST(Export, RoutesFileKeepsHostsWithoutRoutes) {
+  const TempFile apart(
+      "apart",
+      "graph { s [kind=switch]; a [kind=host]; b [kind=host]; c [kind=host]; d [kind=host];\n"
+      "a -- s; b -- s; }");
+  for (const auto& [spec, hosts] : std::vector<std::pair<std::string, std::uint32_t>>{
+           {"crossbar:n=1", 1}, {"file:path=" + apart.path(), 4}}) {
+    SCOPED_TRACE(spec);
+    const Platform a = load(spec);
+    const TempFile file("routes", *to_routes(a.fabric));
+    const Platform b = load("routes:path=" + file.path());
+    EXPECT_EQ(a.fabric.host_count(), hosts);
+    EXPECT_EQ(b.fabric.host_count(), hosts);
+    EXPECT_EQ(b.fabric.cable_count(), a.fabric.cable_count());
+    EXPECT_EQ(b.fabric.routing().hop_histogram()->unreachable,
+              a.fabric.routing().hop_histogram()->unreachable);
+    EXPECT_EQ(b.fabric.routing().hop_histogram()->pairs, a.fabric.routing().hop_histogram()->pairs);
+  }
+}
+
 TEST(Export, RoutesOfAHugeNetworkAreRefused) {
   EXPECT_THAT(to_routes(load("crossbar:n=100").fabric, 1000).error().message(), HasSubstr("9900 pairs"));
 }

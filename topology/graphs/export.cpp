@@ -150,14 +150,17 @@ Result<std::string> to_routes(const Fabric& f, std::uint64_t max_pairs) {
     append(out, "L {} {} {} {}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]));
   }
   std::vector<LinkId> links;
+  std::uint32_t named = 0;  // hosts up to the highest in a route: a routes file has no others
   for (std::uint32_t s = 0; s < hosts; ++s)
     for (std::uint32_t d = 0; d < hosts; ++d) {
       links.clear();
       if (s == d || !f.routing().route(HostId(s), HostId(d), links)) continue;
+      named = std::max({named, s + 1, d + 1});
       append(out, "R {} {}", s, d);
       for (const LinkId l : links) append(out, " {}", l.index());
       out += '\n';
     }
+  if (named < hosts) append(out, "R {0} {0}\n", hosts - 1);
   return out;
 }
 
