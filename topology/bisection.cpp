@@ -1,6 +1,7 @@
 #include "topology/bisection.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <queue>
@@ -226,6 +227,62 @@ std::vector<std::uint32_t> fiedler_order(const Weighted& g, Rng& rng) {
   return order;
 }
 
+// A host that goes with its switch unless the halves would not be equal.
+struct Loose {
+  std::uint32_t host, cluster;
+  std::int64_t cables;
+};
+
+// What is meant is the network between the switches: a host leaves its switch's side only where the halves would not be
+// equal otherwise, so its cable is dear to the search.
+constexpr std::int64_t kHostCable = 1 << 20;
+
+// Hosts of side 0 less those of side 1.
+std::int64_t excess_of(const Weighted& g, const Sides& side) {
+  std::int64_t excess = 0;
+  for (std::uint32_t v = 0; v < g.size(); ++v) excess += side[v] == 0 ? g.hosts[v] : -g.hosts[v];
+  return excess;
+}
+
+// How many hosts have to leave the fuller side.
+std::int64_t to_leave(std::int64_t excess, std::int64_t odd) { return (std::abs(excess) - odd) / 2; }
+
+// visit(loose) for as many of the fuller side as have to leave it, the first in the list first. False: too few.
+template <class Visit>
+bool for_leaving(const std::vector<Loose>& loose, const Sides& side, std::int64_t excess, std::int64_t odd,
+                 const Visit& visit) {
+  std::int64_t left = to_leave(excess, odd);
+  for (std::size_t i = 0; left > 0 && i < loose.size(); ++i) {
+    if (side[loose[i].cluster] != (excess > 0 ? 0 : 1)) continue;
+    visit(loose[i]);
+    --left;
+  }
+  return left == 0;
+}
+
+// The best of all cuts between whole clusters, those that have to leave the fuller side counted in: one cluster after
+// the other crosses, in the order of a Gray code. `loose`: those with the fewest cables first. O(2^clusters x degree).
+Sides best_of_all(const Weighted& g, const std::vector<Loose>& loose, std::int64_t odd) {
+  Sides side(g.size(), 0), best_side = side;
+  std::int64_t excess = excess_of(g, side), cut = 0, best = -1;
+  for (std::uint64_t step = 0; step < std::uint64_t{1} << (g.size() - 1); ++step) {
+    if (step > 0) {
+      const auto v = static_cast<std::uint32_t>(std::countr_zero(step));
+      for (std::uint32_t e = g.start[v]; e < g.start[v + 1]; ++e)
+        cut += side[g.to[e]] == side[v] ? g.links[e] : -g.links[e];
+      excess += (side[v] == 0 ? -2 : 2) * g.hosts[v];
+      side[v] ^= 1;
+    }
+    std::int64_t cost = cut;
+    if (best >= 0 && cost + 2 * kHostCable * to_leave(excess, odd) >= best) continue;
+    const auto pay = [&](const Loose& l) { cost += 2 * kHostCable * l.cables; };
+    if (!for_leaving(loose, side, excess, odd, pay) || (best >= 0 && cost >= best)) continue;
+    best = cost;
+    best_side = side;
+  }
+  return best_side;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> product_cut(std::span<const ProductDimension> dimensions,
@@ -289,41 +346,63 @@ std::optional<Bisection> find_bisection(const Fabric& f, std::uint64_t max_links
   for (const Edge& e : edges)
     if (cluster[e.a] != cluster[e.b]) between.push_back({cluster[e.a], cluster[e.b], e.links});
   const Weighted coarse = make_graph(std::move(cluster_weight), std::move(between));
-  // What is meant is the network between the switches: a host leaves its switch's side only where the halves would
-  // not be equal otherwise, so its cable is dear to the search.
-  constexpr std::int64_t kHostCable = 1 << 20;
+  std::vector<Loose> loose;
+  for (std::uint32_t v = 0; v < hosts; ++v)
+    if (!leads(v)) loose.push_back({v, cluster[v], f.degree(VertexId(v))});
+  std::stable_sort(loose.begin(), loose.end(),
+                   [](const Loose& x, const Loose& y) { return x.cables < y.cables; });
   for (Edge& e : edges)
     if (!leads(e.a) || !leads(e.b)) e.links = kHostCable;
   const Weighted fine = make_graph(std::move(weight), std::move(edges));
   const std::int64_t heaviest = *std::max_element(coarse.hosts.begin(), coarse.hosts.end());
   const std::int64_t odd = hosts % 2;
-
-  constexpr std::uint64_t kSeed = 0x5eed;
-  Rng rng(kSeed);
-  // More starts where they cost little.
-  const int draws = f.wired_links() <= 4096 ? 24 : f.wired_links() <= 32768 ? 6 : 1;
-  std::vector<std::uint32_t> numbers(coarse.size());
-  std::iota(numbers.begin(), numbers.end(), 0u);
+  // Clusters of different weights may halve the hosts where a cut with fewer cables does not.
+  const bool uneven = std::any_of(coarse.hosts.begin(), coarse.hosts.end(),
+                                  [&](std::int64_t w) { return w != 0 && w != heaviest; });
 
   Bisection best;
   std::int64_t best_cut = -1;  // as the search weighs it
-  for (int start = 0; start < 2 + draws; ++start) {
-    const std::vector<std::uint32_t> order =
-        start == 0   ? numbers
-        : start == 1 ? fiedler_order(coarse, rng)
-                     : breadth_first(coarse, static_cast<std::uint32_t>(rng.below(coarse.size())));
-    Sides rough = halve(coarse, order, hosts);
-    Refiner(coarse, rough, 2 * heaviest, std::max(odd, heaviest)).run(8);
+  const auto sides_of = [&](const Sides& rough) {
     Sides side(vertices);
     for (std::uint32_t v = 0; v < vertices; ++v) side[v] = rough[cluster[v]];
+    return side;
+  };
+  const auto consider = [&](Sides side) {
     Refiner(fine, side, 2, odd).run(8);
-    std::int64_t excess = 0;
-    for (std::uint32_t v = 0; v < vertices; ++v) excess += side[v] == 0 ? fine.hosts[v] : -fine.hosts[v];
-    if (std::abs(excess) > odd) continue;
+    if (std::abs(excess_of(fine, side)) > odd) return;
     const std::int64_t cut = cut_of(fine, side);
-    if (best_cut >= 0 && cut >= best_cut) continue;
+    if (best_cut >= 0 && cut >= best_cut) return;
     best_cut = cut;
     best.side = std::move(side);
+  };
+  constexpr std::size_t kFewClusters = 20;
+  if (coarse.size() <= kFewClusters) {
+    const Sides rough = best_of_all(coarse, loose, odd);
+    Sides side = sides_of(rough);
+    const auto leave = [&](const Loose& l) { side[l.host] ^= 1; };
+    (void)for_leaving(loose, rough, excess_of(coarse, rough), odd, leave);
+    consider(std::move(side));
+  } else {
+    constexpr std::uint64_t kSeed = 0x5eed;
+    Rng rng(kSeed);
+    // More starts where they cost little.
+    const int draws = f.wired_links() <= 4096 ? 24 : f.wired_links() <= 32768 ? 6 : 1;
+    std::vector<std::uint32_t> numbers(coarse.size());
+    std::iota(numbers.begin(), numbers.end(), 0u);
+    for (int start = 0; start < 2 + draws; ++start) {
+      const std::vector<std::uint32_t> order =
+          start == 0   ? numbers
+          : start == 1 ? fiedler_order(coarse, rng)
+                       : breadth_first(coarse, static_cast<std::uint32_t>(rng.below(coarse.size())));
+      const Sides halves = halve(coarse, order, hosts);
+      const auto refined = [&](std::int64_t most) {
+        Sides rough = halves;
+        Refiner(coarse, rough, 2 * heaviest, most).run(8);
+        return sides_of(rough);
+      };
+      consider(refined(std::max(odd, heaviest)));
+      if (uneven) consider(refined(odd));
+    }
   }
   if (best_cut < 0) return std::nullopt;
   std::uint64_t links = 0;

@@ -1,12 +1,14 @@
 // Bisection: the fewest cables between two halves of the hosts (sizes differ by one at most), each host on the side of
 // its switch; only where the halves cannot be equal otherwise are the hosts of one switch parted. Finding the minimum
-// is NP-hard, so both functions give an upper bound: a cut that exists, not a proof that no smaller one does.
+// is NP-hard, so in general both functions give an upper bound: a cut that exists, not a proof that no smaller one
+// does.
 //
 //   product_cut()     closed form for meshes, tori and HyperX: halves in the order of the routers' coordinates.
-//   find_bisection()  search on any fabric: halves by several orders of the hosts (their numbers, breadth-first from
-//   hosts
-//                     drawn by a fixed seed, the Fiedler vector of the graph), each refined by moving vertices across
-//                     (Fiduccia and Mattheyses, DAC 1982), first with a switch and its own hosts as one, then singly.
+//   find_bisection()  on any fabric. Of up to 20 switches (with their own hosts; or hosts of several switches) every
+//                     cut is tried. Beyond: halves by several orders of the hosts (their numbers, breadth-first from
+//                     hosts drawn by a fixed seed, the Fiedler vector of the graph), each refined by moving vertices
+//                     across (Fiduccia and Mattheyses, DAC 1982), first with a switch and its own hosts as one, then
+//                     singly.
 //
 // Worked example, mesh 3x1 with one host a router: routers a-b-c. Two of three hosts on one side: {a, b} | {c} cuts
 // b-c, one cable. Mesh 31x2: fifteen columns and one router of the middle column against the rest cuts two cables
@@ -40,7 +42,7 @@ struct Bisection {
   std::vector<std::uint8_t> side;  // by vertex, 0 or 1
 };
 // Hosts that ranks are placed on count; a PCIe tree's other end points follow. Deterministic. nullopt: fewer than two
-// hosts, or more than `max_links` links. O(starts x passes x links log vertices), under a second at the default limit.
+// hosts, or more than `max_links` links. O(starts x passes x links log vertices), seconds at the default limit.
 [[nodiscard]] std::optional<Bisection> find_bisection(const Fabric& fabric,
                                                       std::uint64_t max_links = 1ULL << 18);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <numeric>
 
 #include "tests/topology/support.hpp"
 #include "topology/bisection.hpp"
@@ -74,6 +75,57 @@ TEST(Bisection, OfRandomGraphsIsTheBestOfAllEqualCuts) {
     ASSERT_TRUE(found);
     expect_is_a_bisection(p.fabric, *found);
     EXPECT_EQ(found->cables, brute_force(p.fabric));
+  }
+}
+
+// The fewest hosts that have to leave their switch, and with them the fewest cables, over all ways to part `n` switches;
+// hosts[s] hang on switch s by a cable each.
+std::uint64_t best_of_switches(const std::vector<std::int64_t>& hosts,
+                               const std::vector<std::pair<std::uint32_t, std::uint32_t>>& cables) {
+  const std::int64_t all = std::accumulate(hosts.begin(), hosts.end(), std::int64_t{0});
+  std::pair<std::int64_t, std::int64_t> best{1LL << 40, 0};
+  for (std::uint32_t set = 0; set < (1u << (hosts.size() - 1)); ++set) {
+    std::int64_t here = 0, cut = 0;
+    for (std::size_t s = 0; s < hosts.size(); ++s) here += (set >> s & 1) != 0 ? hosts[s] : 0;
+    for (const auto& [a, b] : cables) cut += ((set >> a) ^ (set >> b)) & 1u;
+    const std::int64_t parted = (std::abs(all - 2 * here) - all % 2) / 2;
+    best = std::min(best, {parted, cut + parted});
+  }
+  return static_cast<std::uint64_t>(best.second);
+}
+
+// Switches that hold unequally many hosts, some none: whole switches halve the hosts where a search easily parts one.
+TEST(Bisection, OfUnevenSwitchesIsTheBestOfAllEqualCuts) {
+  const std::uint64_t first = seed_or(1);
+  for (std::uint64_t seed = first; seed < first + 150; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Rng rng(seed);
+    const std::uint32_t n = 3 + static_cast<std::uint32_t>(rng.below(10));
+    std::vector<std::int64_t> hosts(n);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> cables;
+    std::string dot = "graph g {\n";
+    std::uint32_t next = 0;
+    for (std::uint32_t s = 0; s < n; ++s) {
+      dot += fmt::format("s{} [kind=switch];\n", s);
+      hosts[s] = static_cast<std::int64_t>(s < 2 ? 1 + rng.below(3) : rng.below(5));
+      for (std::int64_t h = 0; h < hosts[s]; ++h, ++next)
+        dot += fmt::format("h{} [kind=host]; h{} -- s{};\n", next, next, s);
+    }
+    const auto join = [&](std::uint32_t a, std::uint32_t b, std::uint64_t count) {
+      dot += fmt::format("s{} -- s{} [cables={}];\n", a, b, count);
+      cables.insert(cables.end(), count, {a, b});
+    };
+    for (std::uint32_t s = 1; s < n; ++s) join(s, static_cast<std::uint32_t>(rng.below(s)), 1 + rng.below(3));
+    for (std::uint64_t more = rng.below(2 * n); more > 0; --more) {
+      const auto a = static_cast<std::uint32_t>(rng.below(n)), b = static_cast<std::uint32_t>(rng.below(n));
+      if (a != b) join(a, b, 1);
+    }
+    const TempFile file("uneven.dot", dot + "}\n");
+    const Platform p = load("file:path=" + file.path());
+    const auto found = find_bisection(p.fabric);
+    ASSERT_TRUE(found);
+    expect_is_a_bisection(p.fabric, *found);
+    EXPECT_EQ(found->cables, best_of_switches(hosts, cables)) << dot;
   }
 }
 
