@@ -154,7 +154,7 @@ TEST(Torus, HashedAndAdaptiveChooseAmongParallelCables) {
   EXPECT_EQ(h.fabric.routing().scope(), RouteScope::kMessage);
   std::vector<LinkId> out;
   std::set<std::string> used;
-  for (std::uint64_t m = 0; m < 3; ++m) {
+  for (std::uint64_t m = 0; m < 20; ++m) {
     out.clear();
     ASSERT_TRUE(h.fabric.routing().route_message(HostId(0), HostId(1), m, {}, out));
     used.insert(h.fabric.link_name(out[1]));
@@ -174,6 +174,28 @@ TEST(Torus, HashedAndAdaptiveChooseAmongParallelCables) {
   EXPECT_EQ(worst, 3u);  // nine messages over three cables
   EXPECT_EQ(weft::topology::load("torus:dims=5,routing=adaptive").fabric.routing().scope(),
             RouteScope::kPair);
+}
+
+// Messages of a shift are numbered in the order of their sources, and so are their destinations.
+TEST(Torus, HashedUsesBothCablesForAShift) {
+  const Platform p = load("torus:dims=32x16,cables=2x2,routing=hashed");
+  const std::uint32_t hosts = p.fabric.host_count();
+  for (const std::uint32_t shift : {1u, 2u, 32u, 33u, 256u}) {
+    SCOPED_TRACE(shift);
+    std::uint32_t used[2] = {0, 0};
+    for (std::uint32_t src = 0; src < hosts; ++src) {
+      std::vector<LinkId> out;
+      ASSERT_TRUE(p.fabric.routing().route_message(HostId(src), HostId((src + shift) % hosts), src, {}, out));
+      for (std::size_t i = 1; i + 1 < out.size(); ++i) {
+        const std::uint32_t l = out[i].index();
+        const bool second = p.fabric.links().from[l] == p.fabric.links().from[l - 1] &&
+                            p.fabric.links().to[l] == p.fabric.links().to[l - 1];
+        ++used[second ? 1 : 0];
+      }
+    }
+    const double all = used[0] + used[1];
+    EXPECT_NEAR(used[0] / all, 0.5, 0.1);
+  }
 }
 
 TEST(Torus, BandwidthMayDifferByDimension) {

@@ -8,6 +8,7 @@
 
 #include "topology/bisection.hpp"
 #include "topology/fabric_builder.hpp"
+#include "topology/routing/choice.hpp"
 
 namespace weft::topology {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 enum class Tie : std::uint8_t { kPlus, kMinus, kParity, kSimgrid };
 constexpr std::array<Word<Tie>, 4> kTies = {
     {{"plus", Tie::kPlus}, {"minus", Tie::kMinus}, {"parity", Tie::kParity}, {"simgrid", Tie::kSimgrid}}};
-// Which of parallel cables: the destination's, one drawn for every message, the least used.
+// Which of parallel cables: by the destination's number, by a hash of the message, the least used.
 enum class Way : std::uint8_t { kDimensionOrder, kHashed, kAdaptive };
 constexpr std::array<Word<Way>, 3> kRoutings = {
     {{"dimension-order", Way::kDimensionOrder}, {"hashed", Way::kHashed}, {"adaptive", Way::kAdaptive}}};
@@ -66,12 +67,13 @@ struct Grid : GridPlan {
 
 class DimensionOrder final : public Routing {
  public:
-  DimensionOrder(Grid g, Tie tie, Way way) : g_(std::move(g)), tie_(tie), way_(way) {
+  DimensionOrder(Grid g, Tie tie, Way way, std::uint64_t seed)
+      : g_(std::move(g)), tie_(tie), way_(way), seed_(seed) {
     parallel_ = std::any_of(g_.cables.begin(), g_.cables.end(), [](std::uint64_t c) { return c > 1; });
   }
 
   bool route(HostId from, HostId to, std::vector<LinkId>& out) const override {
-    return walk(from, to, to.index(), {}, out);
+    return walk(from, to, way_ == Way::kHashed ? pair_key(seed_, from, to) : to.index(), {}, out);
   }
   RouteScope scope() const override {
     if (!parallel_ || way_ == Way::kDimensionOrder) return RouteScope::kPair;
@@ -79,8 +81,8 @@ class DimensionOrder final : public Routing {
   }
   bool route_message(HostId from, HostId to, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
-    const bool hashed = scope() == RouteScope::kMessage;
-    return walk(from, to, to.index() + (hashed ? message : 0),
+    // A message's number alone would not do: of a pattern it goes by the source, as the destination does.
+    return walk(from, to, way_ == Way::kHashed ? message_key(seed_, from, to, message) : to.index(),
                 scope() == RouteScope::kLoad ? load : LinkLoad(), out);
   }
   std::string_view name() const override { return text_of(kRoutings, way_); }
@@ -155,6 +157,7 @@ class DimensionOrder final : public Routing {
   Grid g_;
   Tie tie_;
   Way way_;
+  std::uint64_t seed_;
   bool parallel_ = false;
 };
 
@@ -213,6 +216,7 @@ Result<Fabric> build_grid(const Params& params, GridPlan plan) {
     return params.error("hosts_per_switch", "with host_links=off a router is one host", "1");
   WEFT_ASSIGN(const Tie tie, params.choice("tie", kTies));
   WEFT_ASSIGN(const Way routing, params.choice("routing", kRoutings));
+  WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   WEFT_ASSIGN(const std::uint64_t cables, size_up(params, g));
   std::vector<std::string_view> classes;
   if (g.host_links) classes.push_back("host");
@@ -247,7 +251,7 @@ Result<Fabric> build_grid(const Params& params, GridPlan plan) {
     }
     dimensions.push_back({k, (k == 2 || g.line[d] != 0 ? 1 : 2) * g.cables[d]});
   }
-  b.set_routing(std::make_shared<DimensionOrder>(g, tie, routing));
+  b.set_routing(std::make_shared<DimensionOrder>(g, tie, routing, seed));
   b.set_vertex_names([k = g.k, stride = g.stride, hosts](VertexId v) {
     if (v.index() < hosts) return fmt::format("node-{}", v.index());
     std::vector<std::uint64_t> c;

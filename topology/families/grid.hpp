@@ -9,7 +9,7 @@
 // floor(k/2), else -. In an even ring the farthest point ties; `tie` decides: plus (default), minus, parity (source's
 // coordinate sum even: plus), which loads both directions alike, simgrid (as SimGrid's TorusZone). Of m parallel cables
 //   dimension-order  takes cable dst mod m, the same on every hop
-//   hashed           takes cable (dst + number of the message) mod m
+//   hashed           takes one by a hash of the pair and the message's number
 //   adaptive         takes, hop by hop, the cable with the fewest messages; of equals as dimension-order
 // O(path length) per route, no tables but 4 bytes a router where a dimension is a line.
 #pragma once
