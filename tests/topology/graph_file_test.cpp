@@ -1,4 +1,9 @@
-// Networks from GraphML and DOT files, and shortest-path routing against Boost BFS.
+// Networks from GraphML and DOT files, and shortest-path routing against Boost BFS; distances of all pairs against
+// routes walked one by one.
+#include <fmt/format.h>
+
+#include <numeric>
+
 #include "tests/topology/oracles.hpp"
 #include "topology/graphs/export.hpp"
 
@@ -427,6 +432,87 @@ TEST(GraphFile, ChangedBytesAreAnsweredWithANetworkOrAnErrorThatNamesTheFile) {
   }
   EXPECT_GT(read, 100);
   EXPECT_GT(refused, 100);
+}
+
+std::uint64_t pairs_of(const HopHistogram& h) {
+  return std::accumulate(h.pairs.begin(), h.pairs.end(), h.unreachable);
+}
+
+HopHistogram walked(const Fabric& f) {
+  HopHistogram h;
+  std::vector<LinkId> links;
+  for (std::uint32_t s = 0; s < f.host_count(); ++s)
+    for (std::uint32_t d = 0; d < f.host_count(); ++d) {
+      links.clear();
+      if (s == d) continue;
+      if (f.routing().route(HostId(s), HostId(d), links))
+        h.add(links.size(), 1);
+      else
+        ++h.unreachable;
+    }
+  return h;
+}
+
+// Hosts on one switch or several, on none, on other hosts; parallel and one-way links; parts without a way between them.
+TEST(GraphRouting, HistogramsOfRandomGraphsEqualWalks) {
+  const std::uint64_t first = seed_or(1);
+  for (std::uint64_t seed = first; seed < first + 60; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Rng rng(seed);
+    const bool directed = seed % 2 == 0, hosts_alone = seed % 5 == 0;
+    const bool large = seed % 8 == 0;  // more targets than are searched from at once
+    const std::uint64_t hosts = 2 + rng.below(large ? 600 : 100),
+                        switches = hosts_alone ? 0 : 1 + rng.below(large ? 600 : 150);
+    std::string dot = directed ? "digraph {" : "graph {";
+    for (std::uint64_t s = 0; s < switches; ++s) dot += fmt::format("s{} [kind=switch];\n", s);
+    for (std::uint64_t h = 0; h < hosts; ++h) dot += fmt::format("h{} [kind=host];\n", h);
+    const auto join = [&](const std::string& a, const std::string& b, bool both) {
+      dot += fmt::format("{} {} {};\n", a, directed ? "->" : "--", b);
+      if (directed && both) dot += fmt::format("{} -> {};\n", b, a);
+    };
+    const auto any = [&](char kind, std::uint64_t n) { return fmt::format("{}{}", kind, rng.below(n)); };
+    for (std::uint64_t s = 1; s < switches; ++s)
+      if (rng.below(50) > 0) join(fmt::format("s{}", s), any('s', s), true);
+    for (std::uint64_t n = rng.below(switches + 1); n > 0; --n) {
+      const std::string a = any('s', switches), b = any('s', switches);
+      if (a != b) join(a, b, false);
+    }
+    for (std::uint64_t h = 0; h < hosts; ++h) {
+      const std::string host = fmt::format("h{}", h);
+      if (h > 0 && (hosts_alone || rng.below(20) == 0)) join(host, any('h', h), rng.below(2) == 0);
+      if (switches == 0) continue;
+      const std::uint64_t cables = rng.below(10) == 0 ? rng.below(4) : 1;
+      for (std::uint64_t c = 0; c < cables; ++c) join(host, any('s', switches), rng.below(5) > 0);
+    }
+    const TempFile file("random.dot", dot + "}\n");
+    const Fabric f = load("file:path=" + file.path()).fabric;
+    const HopHistogram one_by_one = walked(f), counted = *f.routing().hop_histogram();
+    EXPECT_EQ(counted.pairs, one_by_one.pairs) << dot;
+    EXPECT_EQ(counted.unreachable, one_by_one.unreachable) << dot;
+    EXPECT_EQ(pairs_of(counted), hosts * (hosts - 1));
+  }
+}
+
+TEST(GraphRouting, HistogramsOfLargeNetworksOfFewDistancesAreCounted) {
+  const Platform p = load("jellyfish:n=6000,r=16,hosts_per_switch=20");
+  const auto h = p.fabric.routing().hop_histogram();
+  ASSERT_TRUE(h);
+  EXPECT_EQ(h->unreachable, 0u);
+  EXPECT_EQ(pairs_of(*h), 120000ull * 119999);
+  EXPECT_EQ(h->pairs[2], 6000ull * 20 * 19);
+  EXPECT_EQ(h->pairs[3], 6000ull * 16 * 20 * 20);
+}
+
+// Distances that 16 bits do not hold.
+TEST(GraphRouting, LongChainsAreWalkedToTheirEnd) {
+  constexpr std::uint32_t kSwitches = 66000;
+  std::string dot = "graph { a [kind=host]; b [kind=host]; node [kind=switch]; a -- s0";
+  for (std::uint32_t s = 1; s < kSwitches; ++s) dot += fmt::format(" -- s{}", s);
+  const TempFile file("chain.dot", dot + " -- b }\n");
+  const Fabric f = load("file:path=" + file.path()).fabric;
+  EXPECT_EQ(route_of(f, 0, 1).size(), kSwitches + 1);
+  EXPECT_EQ(route_of(f, 1, 0).size(), kSwitches + 1);
+  EXPECT_EQ(measure(f).diameter_hops, kSwitches + 1);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 namespace weft::topology {
 namespace {
 constexpr std::size_t kMaxCacheBytes = std::size_t{1} << 28;
-constexpr std::uint64_t kMaxHistogramSteps = 1ULL << 31;
 }  // namespace
 
 GraphRouting::GraphRouting(const LinkTable& links, std::uint32_t hosts, std::uint32_t vertices, GraphWay way,
@@ -48,11 +47,11 @@ GraphRouting::Aim GraphRouting::aim_of(std::uint32_t host) const {
 }
 
 GraphRouting::Row GraphRouting::search(std::uint32_t target) const {
-  Row distance(vertices_ - offset_, kFar);
+  Row distance(vertices_ - offset_);
   std::vector<std::uint32_t> queue;
   const auto reach = [&](std::uint32_t v, std::uint32_t d) {
     if (v < offset_ || distance[v - offset_] != kFar) return;
-    distance[v - offset_] = static_cast<std::uint16_t>(d);
+    distance.set(v - offset_, d);
     queue.push_back(v);
   };
   const auto reach_before = [&](std::uint32_t v, std::uint32_t d) {
@@ -63,11 +62,7 @@ GraphRouting::Row GraphRouting::search(std::uint32_t target) const {
   } else {
     reach(target, 0);
   }
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    const std::uint32_t d = distance[queue[i] - offset_];
-    if (d + 1 >= kFar) break;  // farther than any route that we would write down
-    reach_before(queue[i], d);
-  }
+  for (std::size_t i = 0; i < queue.size(); ++i) reach_before(queue[i], distance[queue[i] - offset_]);
   return distance;
 }
 
@@ -78,7 +73,7 @@ std::uint32_t GraphRouting::far(const Row& row, std::uint32_t v, std::uint32_t t
   for (std::uint32_t l = first_[v]; l < first_[v + 1]; ++l) {
     const std::uint32_t to = to_[l];
     if (to == target) return 1;
-    if (to >= offset_ && row[to - offset_] != kFar) best = std::min(best, row[to - offset_] + 1u);
+    if (to >= offset_ && row[to - offset_] != kFar) best = std::min(best, row[to - offset_] + 1);
   }
   return best;
 }
@@ -90,7 +85,7 @@ std::shared_ptr<const GraphRouting::Row> GraphRouting::row(std::uint32_t target)
   }
   auto made = std::make_shared<const Row>(search(target));
   const std::lock_guard lock(mutex_);
-  if ((rows_.size() + 1) * (vertices_ - offset_) * sizeof(Row::value_type) > kMaxCacheBytes) rows_.clear();
+  if ((rows_.size() + 1) * made->bytes() > kMaxCacheBytes) rows_.clear();
   return rows_.emplace(target, std::move(made)).first->second;
 }
 
@@ -120,7 +115,7 @@ bool GraphRouting::walk(HostId src, HostId dst, std::uint64_t key, const LinkLoa
     const auto closer = [&](std::uint32_t l) {
       const std::uint32_t v = to_[l];
       if (v == aim.vertex) return left == 1;
-      return v >= offset_ && d[v - offset_] + 1u == left;
+      return v >= offset_ && d[v - offset_] + 1 == left;
     };
     std::uint64_t n = 0;
     for (std::uint32_t l = first_[at]; l < first_[at + 1]; ++l) n += closer(l) ? 1 : 0;
@@ -151,33 +146,6 @@ bool GraphRouting::walk(HostId src, HostId dst, std::uint64_t key, const LinkLoa
   }
   if (aim.last.valid()) out.push_back(aim.last);
   return true;
-}
-
-std::optional<HopHistogram> GraphRouting::hop_histogram() const {
-  std::unordered_map<std::uint32_t, std::uint64_t> aimed;  // target -> hosts behind it
-  std::vector<std::uint32_t> targets, aim(hosts_);
-  std::vector<bool> on_switch(vertices_, false);
-  for (std::uint32_t h = 0; h < hosts_; ++h) {
-    const Aim a = aim_of(h);
-    aim[h] = a.vertex;
-    on_switch[a.vertex] = a.last.valid();
-    if (aimed[a.vertex]++ == 0) targets.push_back(a.vertex);
-  }
-  if (targets.size() * (to_.size() + std::uint64_t{hosts_}) > kMaxHistogramSteps) return std::nullopt;
-  HopHistogram h;
-  for (const std::uint32_t t : targets) {
-    const Row d = search(t);
-    const std::uint64_t behind = aimed[t];
-    for (std::uint32_t s = 0; s < hosts_; ++s) {
-      const std::uint64_t pairs = behind - (aim[s] == t ? 1 : 0);
-      const std::uint32_t hops = far(d, s, t);
-      if (hops == kFar)
-        h.unreachable += pairs;
-      else
-        h.add(hops + (on_switch[t] ? 1u : 0u), pairs);
-    }
-  }
-  return h;
 }
 
 }  // namespace weft::topology

@@ -2,8 +2,8 @@
 // file) and for pairs that a failure cut off from their usual route.
 //
 // Distances to a target come from one breadth-first search backwards over the links, kept in a bounded cache (uint16
-// per switch; hosts that hang on a switch by one link share its row). A route steps along links that come one closer;
-// of several, parallel cables included,
+// per switch, uint32 of 65,535 switches or more; hosts that hang on a switch by one link share its row). A route steps
+// along links that come one closer; of several, parallel cables included,
 //   shortest  takes one by a hash of the destination and the switch: one tree per destination
 //   ecmp      takes one by a hash of the pair and the switch
 //   random    draws anew for every message
@@ -43,13 +43,40 @@ class GraphRouting final : public Routing {
                      std::vector<LinkId>& out) const override;
   RouteScope scope() const override;
   std::string_view name() const override { return text_of(kGraphRoutings, way_); }
-  // One search per switch with hosts; nullopt beyond 2^31 steps.
+  // Searches from 256 switches with hosts at once (graph_hops.cpp); nullopt beyond about 2^30 steps.
   std::optional<HopHistogram> hop_histogram() const override;
   std::uint64_t search_steps() const override { return vertices_ + std::uint64_t{to_.size()}; }
 
  private:
-  using Row = std::vector<std::uint16_t>;  // distance of every vertex from offset_ on to the row's target
-  static constexpr std::uint16_t kFar = 0xffff;
+  static constexpr std::uint32_t kFar = ~0u;
+  // Distance of every vertex from offset_ on to the row's target, which is at most the number of them.
+  class Row {
+   public:
+    explicit Row(std::size_t n) {
+      if (n < kNarrowFar)
+        narrow_.resize(n, kNarrowFar);
+      else
+        wide_.resize(n, kFar);
+    }
+    [[nodiscard]] std::uint32_t operator[](std::size_t i) const {
+      if (narrow_.empty()) return wide_[i];
+      return narrow_[i] == kNarrowFar ? kFar : narrow_[i];
+    }
+    void set(std::size_t i, std::uint32_t distance) {
+      if (narrow_.empty())
+        wide_[i] = distance;
+      else
+        narrow_[i] = static_cast<std::uint16_t>(distance);
+    }
+    [[nodiscard]] std::size_t bytes() const {
+      return narrow_.size() * sizeof(std::uint16_t) + wide_.size() * sizeof(std::uint32_t);
+    }
+
+   private:
+    static constexpr std::uint16_t kNarrowFar = 0xffff;
+    std::vector<std::uint16_t> narrow_;
+    std::vector<std::uint32_t> wide_;
+  };
   // Where routes to a host are aimed: its switch if one link leads to it, else itself.
   struct Aim {
     std::uint32_t vertex;
