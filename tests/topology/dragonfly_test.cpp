@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/topology/oracles.hpp"
 
 namespace weft::topology::dragonfly_test {
@@ -103,6 +105,33 @@ TEST(Dragonfly, GatewaysOfGroupZeroAreThePublishedOnes) {
   EXPECT_EQ(of("relative").near, ascending);
   EXPECT_EQ(of("relative").far, descending);
   EXPECT_EQ(of("circulant").near, (V{"", "0.0", "1.0", "2.0", "3.0", "3.1", "2.1", "1.1", "0.1"}));
+}
+
+// How many more global cables the router of a group with the most has than the one with the fewest, to any one group
+// and to all.
+std::uint32_t unevenness(const Fabric& f, std::uint32_t a, std::uint32_t g) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> cables;  // by router
+  const std::uint32_t hosts = f.host_count();
+  for (std::size_t l = 0; l < f.links().size(); ++l) {
+    if (f.links().link_class[l] != 2) continue;
+    const std::uint32_t from = f.links().from[l].index() - hosts, to = f.links().to[l].index() - hosts;
+    for (const std::uint32_t where : {to / a, g}) {
+      auto& of = cables[{from / a, where}];
+      of.resize(a);
+      ++of[from % a];
+    }
+  }
+  std::uint32_t most = 0;
+  for (const auto& [groups, of] : cables)
+    most = std::max(most, *std::max_element(of.begin(), of.end()) - *std::min_element(of.begin(), of.end()));
+  return most;
+}
+
+TEST(Dragonfly, GlobalCablesAreDealtEvenly) {
+  EXPECT_EQ(unevenness(load("dragonfly:p=1,a=4,h=1,g=4").fabric, 4, 4), 1u);  // one router has none
+  EXPECT_EQ(unevenness(load("dragonfly:p=1,a=5,h=3,g=5").fabric, 5, 5), 1u);
+  EXPECT_EQ(unevenness(load("dragonfly:p=1,a=4,h=2,g=2").fabric, 4, 2), 0u);
+  EXPECT_EQ(unevenness(load("dragonfly:p=1,a=6,h=2,g=4").fabric, 6, 4), 1u);
 }
 
 // Port formulas as printed in the sources, written a second time here as (group, router, port) -> far end.

@@ -4,8 +4,8 @@
 // groups, 23,136 routers, 92,544 nodes.
 //
 // Router number in a group = 16 chassis + slot. Router ports: its nodes, green, black (15 = 5 x 3), blue. A group deals
-// its targets, `blue` cables each, round-robin over its routers, so that every router is a gateway and the cables of a
-// pair of groups leave from different routers (PPT's consecutive_aries leaves routers idle below 241 groups).
+// its targets, `blue` cables each, round-robin over its routers, so that their numbers of cables differ by one at most
+// (PPT's consecutive_aries leaves routers idle below 241 groups).
 //
 // Defaults, quiet network: 100 ns from router to router and 0.4 us at each end, so that the longest minimal route (5
 // cables) takes the published 1.3 us; 5.25 GB/s green and black, 4.7 GB/s blue, injection 10.2 GB/s (64 B every 5

@@ -10,8 +10,8 @@
 //   circulant (h even)        t = floor(k/2), off = i h/2 + t + 1: group u+off (k even) or u-off (k odd),
 //   router i, port k^1
 // Fewer groups: c = floor(a h / (g-1)) cables per pair, the rest unused. A group deals its targets, in the
-// order of the arrangement, c cables each round-robin over its routers, so that every router is a gateway and
-// the cables of one pair leave from different routers.
+// order of the arrangement, c cables each round-robin over its routers, whose numbers of cables, to one group and to
+// all, differ by one at most. From h = 2 on every router is a gateway: more than half of the ports are used.
 //
 // Routings minimal, valiant and ugal-u: groups.hpp.
 #include <fmt/format.h>
