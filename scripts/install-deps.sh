@@ -2,7 +2,7 @@
 # Installs the Debian/Ubuntu packages that Weft needs. Asks apt only for what is missing.
 set -euo pipefail
 packages=(g++ cmake ninja-build ccache lld pkg-config git ca-certificates
-  libboost-dev libboost-graph-dev protobuf-compiler libprotobuf-dev libfmt-dev zlib1g-dev libzstd-dev libxxhash-dev libarchive-dev
+  libboost-dev protobuf-compiler libprotobuf-dev libfmt-dev zlib1g-dev libzstd-dev libxxhash-dev libarchive-dev
   libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev liblapack-dev
   libopen-trace-format2-dev otf2-tools
   openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran hpcc zstd python3 python3-jsonschema clang-format clang-tidy help2man groff-base iproute2

@@ -91,8 +91,6 @@ class SpackTest(unittest.TestCase):
                 self.assertEqual([int(n) for n in (lowest + ".0").split(".")][:2], [int(n) for n in (least[1] + ".0").split(".")][:2], name)
         least = re.search(r"cmake_minimum_required\(VERSION ([0-9.]+)\)", self.cmake)[1]
         self.assertIn(f"cmake@{least}:", self.told["depends_on"]["cmake"][0])
-        self.assertIn("COMPONENTS graph", found["Boost"])
-        self.assertIn("+graph", self.told["depends_on"]["boost"][0])
 
     def test_what_only_tests_need_is_for_tests_only(self):
         for name, (_, more) in self.told["depends_on"].items():

@@ -33,7 +33,7 @@ class Weft(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("boost@1.74: +graph")
+    depends_on("boost@1.74:")
     depends_on("cli11@2:")
     depends_on("fmt@9:")
     depends_on("lapack")
