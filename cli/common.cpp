@@ -92,11 +92,13 @@ CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string&
 }
 
 Result<void> refuse_unused(const CLI::App& app, const std::vector<std::string>& flags,
-                           const std::string& what) {
+                           const std::string& what, const std::string& expected) {
   for (const std::string& flag : flags) {
     const CLI::Option* o = app.get_option(flag);
-    if (o->count() > 0)
-      return usage_error(fmt::format("{} has no use for {}", what, flag), o->as<std::string>());
+    if (o->count() == 0) continue;
+    const bool has_value = o->get_expected_max() > 0;
+    return usage_error(fmt::format("{} has no use for {}", what, flag),
+                       has_value ? o->as<std::string>() : std::string(), expected);
   }
   return {};
 }

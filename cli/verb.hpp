@@ -52,9 +52,10 @@ void add_common(CLI::App& app, CommonOptions& common);
 CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string& flags, std::string& path,
                         const std::string& help, Outputs::Opened opened = Outputs::Opened::kHere);
 
-// Refuses those of `flags` that were given, as `what` has no use for them: an accepted flag acts.
+// Refuses those of `flags` that were given, as `what` has no use for them: an accepted flag acts. `expected`: what would give
+// them something to do.
 [[nodiscard]] Result<void> refuse_unused(const CLI::App& app, const std::vector<std::string>& flags,
-                                         const std::string& what);
+                                         const std::string& what, const std::string& expected = {});
 
 // Says on stderr that fewer threads work than were asked for, if so (core/threads/parallel.hpp).
 void tell_fewer_threads(unsigned started, unsigned wanted);

@@ -261,7 +261,17 @@ Result<void> tell(const Options& o, const predict::RunFacts& facts, const Runs& 
   return o.common.csv.empty() ? Result<void>() : o.common.write_csv(report::replay_csv(runs.result));
 }
 
+// What shows in the JSON, or in tables that --explain leaves out.
+Result<void> refuse_unseen(const Options& o) {
+  if (!o.common.json.empty()) return {};
+  WEFT_TRY(refuse_unused(*o.common.app, {"--per-rank"}, "replay without --json", "--json FILE"));
+  if (!o.explain) return {};
+  return refuse_unused(*o.common.app, {"--all-links", "--rank-links"}, "replay --explain without --json",
+                       "--json FILE, or no --explain");
+}
+
 Result<void> run(const Options& o) {
+  WEFT_TRY(refuse_unseen(o));
   if (!o.with_map.empty() && o.with_map.size() != o.with.size())
     return usage_error("--with-map must be given once for each --with, or not at all",
                        std::to_string(o.with_map.size()), std::to_string(o.with.size()));

@@ -62,10 +62,9 @@ struct Pattern {
 Result<Pattern> read_pattern(const Options& o) {
   Pattern p;
   if (!o.pattern.empty()) {
-    if (o.periodic || o.diagonals || !o.grid.empty())
-      return usage_error("--pattern says who sends to whom by itself",
-                         o.grid.empty() ? "--periodic or --diagonals" : "--grid",
-                         "either --grid with its flags or --pattern");
+    WEFT_TRY(refuse_unused(
+        *o.common.app, {"--grid", "--periodic", "--diagonals", "--bytes", "--edge-bytes", "--corner-bytes"},
+        "search --pattern, which says who sends what to whom,", "either --grid with its flags or --pattern"));
     WEFT_ASSIGN(const std::string text, read_text(o.pattern));
     WEFT_ASSIGN(p.exchange, schedule::parse_pattern(text, o.pattern));
     p.name = "pattern " + o.pattern;
@@ -180,6 +179,10 @@ Result<void> search(Options& o) {
   if (std::ranges::all_of(e.messages, [](const schedule::Message& m) { return m.bytes.value() == 0; }))
     return takes_no_time;
   const bool all = o.exhaustive || e.schedules() <= options.search.exhaustive_limit;
+  if (all)
+    WEFT_TRY(refuse_unused(*o.common.app, {"--evaluations", "--nodes"},
+                           o.exhaustive ? "search --exhaustive" : "search of few enough schedules to try all",
+                           "a search by annealing and bounds"));
   if (o.journal.divided() && !placing && !all)
     return not_supported("a search by bounds over processes, of which each step needs those before",
                          "--exhaustive or --place search, or one process");

@@ -102,6 +102,11 @@ Result<void> run(Options& o) {
     axes.push_back(std::move(axis));
   }
   if (axes.empty()) return usage_error("nothing to sweep", {}, "--set KEY=VALUE,VALUE...");
+  // Without a ranking that may flip from one value to the next there is no place to narrow down.
+  if (o.bisect > 0 && (combinations == 1 || o.matrix.on.size() == 1))
+    WEFT_TRY(refuse_unused(*o.common.app, {"--bisect"},
+                           combinations == 1 ? "sweep of one value" : "sweep on one platform",
+                           combinations == 1 ? "--set KEY=VALUE,VALUE..." : "--on PLATFORM twice or more"));
 
   // Every row shows what --set says there.
   ReplayFlags told = o.flags;
