@@ -39,6 +39,10 @@ Result<void> run_export(const ExportOptions& o) {
     return usage_error(
         "that format shows a replay", o.to,
         fmt::format("weft replay {} --on PLATFORM --export {}:{}", o.inputs[0], o.to, o.output));
+  if (listed(traces::trace_exports(), o.to) && !listed(traces::message_exports(), o.to))
+    WEFT_TRY(refuse_unused(*o.common.app, {"--collective", "--collectives"},
+                           fmt::format("export --to {}, which keeps collectives,", o.to),
+                           "--to " + traces::supported_names(traces::message_exports())));
   WEFT_ASSIGN(const auto algorithms, o.collectives.algorithms());
   WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
   // Ranks that share a node: as recorded. No platform says anything here.

@@ -188,8 +188,11 @@ Result<void> fit_kernel(const Options& o) {
     return usage_error("weft fit dgemm takes one file", fmt::format("{}", o.files.size()), "1");
   WEFT_ASSIGN(const auto data, fit::Measurements::read(o.files.front()));
   WEFT_ASSIGN(const auto f, fit::fit_kernel(data, how));
-  if (f.from_regressions && !how.parts.empty())
-    return usage_error("--for-k needs calls", data.file() + " holds regressions", "m,n,k,seconds");
+  if (f.from_regressions)
+    WEFT_TRY(refuse_unused(*o.common.app, {"--for-k", "--model"}, "fit dgemm of regressions",
+                           "calls: m,n,k,seconds"));
+  else
+    WEFT_TRY(refuse_unused(*o.common.app, {"--mean"}, "fit dgemm of calls", "regressions: intercept,mnk"));
 
   // Rates are shown for a call of 1024 x 1024 x 1024 and without the intercept: what a large call tends to.
   const bool by_mnk = f.from_regressions || how.model != fit::KernelModel::kRate;
@@ -287,6 +290,9 @@ Result<void> fit_kernel(const Options& o) {
 }
 
 Result<void> fit_network(const Options& o) {
+  if (o.loaded.empty())
+    WEFT_TRY(refuse_unused(*o.common.app, {"--poll-interval"}, "fit network without --loaded",
+                           "--loaded FILE, of which it is"));
   fit::NetworkFitOptions how;
   how.cluster = o.cluster;
   how.max_segments = o.segments;

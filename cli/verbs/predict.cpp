@@ -64,6 +64,9 @@ Result<std::vector<PredictionTask>> tasks_of(const Options& o) {
   return tasks;
 }
 
+// Whether some update polls for the panel that comes next: those of netlib HPL with look-ahead.
+bool polls(const hpl_gen::HplConfig& c) { return !hpl_gen::on_accelerators(c.program) && c.look_ahead() > 0; }
+
 std::vector<PredictionJob> jobs_of(const Options& o, const std::vector<PredictionTask>& tasks) {
   std::vector<PredictionJob> jobs;
   std::size_t group = 0;
@@ -121,13 +124,16 @@ Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask
   j["warnings"] = warnings;
   o.common.print(text);
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(j)));
-  if (!o.common.csv.empty())
-    return usage_error("--csv with --closed-form", o.common.csv, "--json, which has them");
   return {};
 }
 
 Result<void> run(Options& o) {
   WEFT_ASSIGN(const std::vector<PredictionTask> tasks, tasks_of(o));
+  if (o.predict.most_pieces > 0 &&
+      std::ranges::none_of(tasks, [](const auto& task) { return std::ranges::any_of(task.configs, polls); }))
+    WEFT_TRY(refuse_unused(*o.common.app, {"--pieces"},
+                           "predict hpl of runs that do not poll within an update",
+                           "netlib's HPL with --depth 1 or more and several process columns"));
   predict::PredictOptions options = o.predict;
   options.seed = o.common.seed;
   WEFT_ASSIGN(options.accuracy, read_accuracy(o.accuracy, options.model));
@@ -140,6 +146,8 @@ Result<void> run(Options& o) {
                          "--closed-form without --repeat, with one --seed: only --map random changes them");
   if (o.closed_form && o.journal.wanted())
     return not_supported("a journal of closed forms", "--closed-form without --journal: they take no time");
+  if (o.closed_form && !o.common.csv.empty())
+    return usage_error("--csv with --closed-form", o.common.csv, "--json, which has them");
   if (o.closed_form) return run_closed_forms(o, tasks, options);
 
   const std::vector<PredictionJob> jobs = jobs_of(o, tasks);
@@ -291,7 +299,7 @@ Action setup(CLI::App& app) {
     };
     if (o->closed_form)
       WEFT_TRY(refuse({"--sample", "--window", "--warm-up", "--pieces", "--exchanges", "--noise", "--pivots",
-                       "--accuracy"},
+                       "--model", "--accuracy"},
                       "with --closed-form, where nothing is replayed"));
     if (hpl->count("--sample") == 0)
       WEFT_TRY(refuse({"--window", "--warm-up"}, "without --sample, which has windows"));

@@ -216,6 +216,9 @@ Result<void> merge(const Options& o, const std::string& folder, const std::strin
 }
 
 Result<void> merge_only(const Options& o) {
+  // The clock was chosen when it was recorded, and a merge removes nothing.
+  WEFT_TRY(
+      refuse_unused(*o.common.app, {"--clock", "--keep-spool"}, "record --merge", "a command to record"));
   if (!o.command.empty())
     return usage_error("--merge runs nothing", shell_line(o.command), "either --merge DIR or a command");
   auto command = read_file(o.merge_only + "/" + kCommandFile, 1 << 20);

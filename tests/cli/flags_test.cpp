@@ -258,7 +258,7 @@ class FlagsTest : public ::testing::TestWithParam<Verb> {
             "0 init\n0 send 1 0 4 6\n0 recv 1 0 4 6\n0 finalize\n"
             "1 init\n1 send 0 0 4 6\n1 recv 0 0 4 6\n1 finalize\n");
     w.write("f.csv", "src,dst,bytes,start\n0,5,1MiB,0\n1,5,1MiB,1us\n2,5,2MiB,0\n0,10,1MiB,0\n3,5,1MiB,0\n");
-    std::string k = "m,n,k,seconds\n", kc = "cluster,m,n,k,seconds\n", kd = "timestamp,m,n,k,seconds\n",
+    std::string k = "m,n,k,seconds\n", kc = "cluster,m,n,k,seconds\n", kd = "start_time,m,n,k,seconds\n",
                 kp = "m,n,k,seconds\n", n = "size,duration\n";
     for (int i = 4; i <= 10; ++i) {
       const double s = 1 << i, t = 2e-10 * s * s * s + 1e-6 * i;

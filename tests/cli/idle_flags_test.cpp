@@ -75,5 +75,55 @@ TEST(IdleFlags, OfASweepThatNoRankingFlipsIn) {
                {sweep + "--set lat=1us --bisect 0", sweep + "--on crossbar-16 --set lat=1us,2us --bisect 3"});
 }
 
+TEST(IdleFlags, OfTracesThatAreWritten) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate collective --ranks 4 --op bcast --root 2 -o t.weft").exit_code, 0);
+  for (const std::string to : {"weft", "text", "ti", "csv"})
+    expect_refused(w, {{"export t.weft --to " + to + " -o o --collectives openmpi4",
+                        "export --to " + to +
+                            ", which keeps collectives, has no use for --collectives; got "
+                            "\"openmpi4\"; expected --to goal or goal-binary"},
+                       {"export t.weft --to " + to + " -o o --collective bcast=linear", "--collective;"}});
+  expect_refused(w,
+                 {{"generate halo --dims 2x2 --width 2 -o o", "--width is of a box of cells"},
+                  {"generate halo --dims 2x2 --cell-bytes 4 -o o", "--cell-bytes is of a box of cells"},
+                  {"generate collective --ranks 4 --root 1 -o o", "--root of a collective without a root"},
+                  {"generate collective --ranks 4 --op barrier --bytes 8B -o o", "--bytes of a barrier"},
+                  {"record --merge none --clock wall -o o", "record --merge has no use for --clock"},
+                  {"record --merge none --keep-spool -o o", "record --merge has no use for --keep-spool"}});
+  expect_taken(w, {"export t.weft --to goal -o o.goal --collective bcast=linear",
+                   "generate halo --dims 2x2 --cells 4x4 --width 2 --cell-bytes 4 -o o.weft"});
+}
+
+TEST(IdleFlags, OfAFitAreThoseOfOtherMeasurements) {
+  const Workspace w;
+  w.write("calls.csv", "m,n,k,seconds\n16,16,32,2e-6\n32,32,64,14e-6\n64,64,128,106e-6\n");
+  w.write("regressions.csv", "node,cpu,intercept,mnk\n1,0,1e-6,1e-10\n1,0,2e-6,2e-10\n");
+  w.write("local.csv", "size,duration\n1,1e-6\n1024,2e-6\n65536,1e-5\n");
+  expect_refused(w,
+                 {{"fit dgemm calls.csv --mean", "fit dgemm of calls has no use for --mean; expected regr"},
+                  {"fit dgemm regressions.csv --model rate", "fit dgemm of regressions has no use for --mod"},
+                  {"fit dgemm regressions.csv --for-k 64", "fit dgemm of regressions has no use for --for-k"},
+                  {"fit network local.csv --poll-interval 1us", "fit network without --loaded has no use"}});
+  for (const std::string line : {"fit dgemm calls.csv --cluster a", "fit network local.csv --cluster a"}) {
+    const Outcome o = w.weft(line);
+    EXPECT_EQ(o.exit_code, 3) << line;
+    EXPECT_THAT(o.err, HasSubstr("rows have no cluster to choose by")) << line;
+  }
+  expect_taken(
+      w, {"fit dgemm calls.csv --model rate", "fit dgemm regressions.csv --mean", "fit network local.csv"});
+}
+
+TEST(IdleFlags, OfAPredictionAreOfReplaysAndOfPolls) {
+  const Workspace w;
+  const std::string run = "predict hpl --on crossbar-16 --n 400 --nb 50 --p 2 --q 2 ";
+  expect_refused(w,
+                 {{run + "--closed-form --model max-min", "--model with --closed-form"},
+                  {run + "--closed-form --csv c.csv", "--csv with --closed-form"},
+                  {run + "--pieces 3", "runs that do not poll within an update has no use for --pieces"},
+                  {run + "--program rochpl --pieces 3", "no use for --pieces; got \"3\"; expected netlib"}});
+  expect_taken(w, {run + "--closed-form", run + "--depth 0,1 --pieces 3", run + "--pieces 0"});
+}
+
 }  // namespace
 }  // namespace weft::testing::idle_flags_test

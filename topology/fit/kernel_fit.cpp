@@ -454,6 +454,9 @@ Result<KernelFit> fit_kernel(const Measurements& d, const KernelFitOptions& o) {
   if ((o.from_time > -1e300 || o.to_time < 1e300) && !start)
     return bad_input(d.file() + ":1:1", "rows have no dates to choose by",
                      fmt::format("{}", fmt::join(d.columns(), ",")), "a column start_time");
+  if (!o.cluster.empty() && !cluster)
+    return bad_input(d.file() + ":1:1", "rows have no cluster to choose by",
+                     fmt::format("{}", fmt::join(d.columns(), ",")), "a column cluster");
   const std::string family = family_of_kernel(o.kernel);
   std::map<Key, std::vector<std::size_t>> groups;
   for (std::size_t r = 0; r < d.rows(); ++r) {

@@ -158,6 +158,11 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
                                const std::vector<Measurements>& loaded) {
   NetworkFit out;
   out.options = options;
+  const auto has_cluster = [](const Measurements& d) { return d.find({"cluster"}).has_value(); };
+  if (!options.cluster.empty() && std::ranges::none_of(data, has_cluster) &&
+      std::ranges::none_of(loaded, has_cluster))
+    return bad_input(data.empty() ? "" : data.front().file(), "rows have no cluster to choose by",
+                     options.cluster, "a column cluster");
   WEFT_ASSIGN(Points points, points_of(data, options));
   if (points.empty())
     return bad_input(data.empty() ? "" : data.front().file(), "no measurement of a message", {}, "rows");

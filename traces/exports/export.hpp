@@ -23,7 +23,7 @@ struct ExportOptions {
 };
 
 // export: the whole trace, from its start, to `path` ("-" = standard output where the format is one file).
-#define WEFT_TRACE_EXPORT(id, name, what)                                             \
+#define WEFT_TRACE_EXPORT(id, name, as, what)                                         \
   [[nodiscard]] Result<void> export_##id(TraceReader& trace, const std::string& path, \
                                          const ExportOptions& options);
 #define WEFT_TRACE_EXPORT_LATER(name, what)
@@ -32,6 +32,8 @@ struct ExportOptions {
 #undef WEFT_TRACE_EXPORT_LATER
 
 [[nodiscard]] const std::vector<FormatName>& trace_exports();
+// Those that write collectives as messages, and so ask ExportOptions::collectives.
+[[nodiscard]] const std::vector<FormatName>& message_exports();
 
 // Writes `trace` to `path` ("-" = standard output where the format is one file). Streams rank by rank; memory
 // is one block and the names of communicators. Files appear whole. Errors: kUsage (unknown format, with the

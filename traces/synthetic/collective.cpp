@@ -75,6 +75,10 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   Kind kind = kKinds[0];
   for (const Kind& k : kKinds)
     if (k.name == op) kind = k;
+  if (args.has("root") && !kind.rooted)
+    return usage_error("--root of a collective without a root", op, "bcast, reduce, gather or scatter");
+  if (args.has("bytes") && kind.op == OpKind::barrier)
+    return usage_error("--bytes of a barrier, which sends no data", op, "no --bytes");
   return std::unique_ptr<Pattern>(std::make_unique<Collective>(
       static_cast<std::uint32_t>(ranks), kind, bytes, static_cast<std::int32_t>(root), iterations, work));
 }

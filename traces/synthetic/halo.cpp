@@ -101,6 +101,9 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   const std::size_t order = neighbors == "faces" ? 1 : neighbors == "edges" ? 2 : dimensions;
   auto dirs = directions(dimensions, order);
   for (auto& d : dirs) d.bytes = bytes;
+  for (const char* of_box : {"width", "cell-bytes"})
+    if (args.has(of_box) && !args.has("cells"))
+      return usage_error(fmt::format("--{} is of a box of cells", of_box), "no --cells", "--cells 64x64x64");
   if (args.has("cells")) {
     if (args.has("bytes")) return usage_error("--bytes and --cells both give the size of the messages");
     WEFT_ASSIGN(const auto cells, args.extents("cells", dimensions, dimensions, 1u << 20, {}));
