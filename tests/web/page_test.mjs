@@ -454,6 +454,16 @@ async function againstNoTime({ weft, open, folder }) {
   page.quiet();
 }
 
+// 0.2 us of 1,000 s: a share as the text has it, without an exponent.
+async function tinyShares({ weft, open, folder }) {
+  writeFileSync(path.join(folder, 'long.txt'), '0 init\n1 init\n0 compute 1e12\n0 send 1 7 0 6\n1 recv 0 7 0 6\n0 finalize\n1 finalize\n');
+  const on = (label, lat) => ['--on', `${label}=crossbar:n=2,bw=1GB/s,lat=${lat},speed=1Gflops`];
+  weft('report', 'long.txt', ...on('near', '1us'), ...on('far', '1.1us'), '--raw', '--quiet', '-o', 'tiny.html');
+  const page = await open('tiny.html');
+  assert.match(await page.locator('#parts .difference').textContent(), /\(<0\.0001 %\)/);
+  page.quiet();
+}
+
 // Rows of accelerators below those of their ranks.
 async function accelerators({ weft, open, folder }) {
   writeFileSync(path.join(folder, 'gpus.textproto'), 'topology { family: "crossbar" set: "n=8" set: "bw=10GB/s" set: "lat=1us" }\n' +
@@ -499,7 +509,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, againstNoTime, accelerators, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, againstNoTime, tinyShares, accelerators, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -18,11 +18,16 @@ export function seconds(s: number): string {
 export function bytes(b: number): string {
   return scaled(b, [[1e12, 'TB'], [1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']], 'B');
 }
-export function percent(ratio: number): string {
-  return `${three(ratio * 100)} %`;
-}
 export function count(n: number): string {
   return n.toLocaleString('en');
+}
+// As the text has them: without exponents at either end.
+export function percent(ratio: number): string {
+  const p = ratio * 100;
+  const size = Math.abs(p);
+  if (p !== 0 && size < 0.9995e-4) return p > 0 ? '<0.0001 %' : '>-0.0001 %';
+  if (size >= 999.5 && Number.isFinite(p)) return `${count(Math.round(p))} %`;
+  return `${three(p)} %`;
 }
 export function counted(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
