@@ -346,12 +346,15 @@ Comm* Recorder::enter_comm(Comm* c, CommKey key, bool repeats) {
   c->id = comm_count_++;
   for (int i = 0; i < c->member_count; ++i) key.mix(static_cast<std::uint64_t>(c->members[i]));
   if (repeats) {
-    std::uint64_t times = 0;
-    for (std::size_t i = 0; i < repeated_count_; ++i) times += repeated_[i] == key.high ? 1 : 0;
-    repeated_ =
-        static_cast<std::uint64_t*>(realloc(repeated_, sizeof(std::uint64_t) * (repeated_count_ + 1)));
-    repeated_[repeated_count_++] = key.high;
-    key.mix(times);
+    Repeated** const bucket = &repeated_[key.high % kBuckets];
+    Repeated* seen = *bucket;
+    while (seen != nullptr && seen->key != key.high) seen = seen->next;
+    if (seen == nullptr) {
+      seen = static_cast<Repeated*>(malloc(sizeof(Repeated)));
+      *seen = {key.high, 0, *bucket};
+      *bucket = seen;
+    }
+    key.mix(seen->times++);
   }
   c->key = key;
   put_back(c, c->handle);

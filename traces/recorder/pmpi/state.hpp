@@ -234,8 +234,12 @@ class Recorder {
   Comm* last_ = nullptr;
   std::uint32_t comm_count_ = 0;
   std::uint32_t created_ = 0;
-  std::uint64_t* repeated_ = nullptr;  // keys seen with `repeats`, one entry each time
-  std::size_t repeated_count_ = 0;
+  // Keys seen with `repeats`, each once with how often.
+  struct Repeated {
+    std::uint64_t key, times;
+    Repeated* next;
+  };
+  Repeated* repeated_[kBuckets] = {};
   MPI_Group world_group_{};
   int world_size_ = 0;
 };
