@@ -128,7 +128,7 @@ bool has_spools(const std::string& folder) {
 std::string kept_text(const std::string& folder) {
   return fmt::format(
       "weft record: the recording is kept in {}\n"
-      "weft record: to write the trace, on a disk with room: {}\n",
+      "weft record: to write the trace: {}\n",
       folder, shell_line({"weft", "record", "--merge", folder, "-o", "T.weft"}));
 }
 
