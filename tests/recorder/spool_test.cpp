@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/recorder/fake_spool.hpp"
+#include "traces/op_rules.hpp"
 #include "traces/recorder/merge/merge.hpp"
 #include "traces/recorder/merge/program.hpp"
 
@@ -76,6 +77,26 @@ TEST(Spool, AWaitallIsOfWhatItCompletedUnlessItNeverReturned) {
   };
   EXPECT_EQ(asked(false), std::vector<std::int64_t>{0});
   EXPECT_EQ(asked(true), (std::vector<std::int64_t>{0, 1}));
+}
+
+// A list of a trace has an end, a Waitall has none.
+TEST(Spool, AWaitallOfMoreThanAListHoldsIsWaitedForInParts) {
+  const std::int64_t slots = static_cast<std::int64_t>(traces::kMaxListValues) + 2;
+  std::vector<std::int64_t> list{slots};
+  for (std::int64_t s = 0; s < slots; ++s) list.push_back(s);
+  list.push_back(slots);
+  for (std::int64_t s = 0; s < slots; ++s) list.insert(list.end(), {s, kNoMatch, 0, 0});
+  FakeSpool spool;
+  spool.add(traces::OpKind::waitall, message(0, 0, 0), list);
+  spool.add(traces::OpKind::send, message(0, 1, 8));
+  const RankProgram p = translated(spool);
+  ASSERT_EQ(p.ops.size(), 3u);
+  EXPECT_EQ(p.ops[0].kind, traces::OpKind::waitall);
+  EXPECT_EQ(p.ops[1].kind, traces::OpKind::waitall);
+  EXPECT_EQ(p.list(p.ops[0]).size(), traces::kMaxListValues);
+  ASSERT_EQ(p.list(p.ops[1]).size(), 2u);
+  EXPECT_EQ(p.list(p.ops[1])[1], slots - 1);
+  EXPECT_EQ(p.ops[2].kind, traces::OpKind::send);
 }
 
 TEST(Spool, ZeroesAfterTheLastRecordAreTheEnd) {

@@ -271,6 +271,17 @@ class Translator {
     if (kept == list.begin()) dropped_.push_back(i);
   }
 
+  // More requests than a list of a trace holds are waited for in parts, one right after the other.
+  const char* wait_for_all(Op op, std::span<const std::int64_t> asked) {
+    do {
+      const std::size_t part = std::min(asked.size(), traces::kMaxListValues);
+      set_list(op, asked.first(part));
+      push(op);
+      asked = asked.subspan(part);
+    } while (!asked.empty());
+    return nullptr;
+  }
+
   // `open`: the program ended inside it.
   const char* completion(Op op, std::span<const std::int64_t> list, bool open) {
     if (list.size() < 2 || list[0] < 0 || static_cast<std::size_t>(list[0]) > list.size() - 2)
@@ -327,6 +338,7 @@ class Translator {
           asked.clear();
           for (const SpoolCompletion& d : done) asked.push_back(d.slot);
         }
+        if (op.kind == OpKind::waitall) return wait_for_all(op, asked);
         set_list(op, asked);
         break;
       default: {
