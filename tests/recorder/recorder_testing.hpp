@@ -80,7 +80,7 @@ inline int shell(const TempDir& folder, const std::string& command) {
   ::setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
   ::setenv("OPENBLAS_NUM_THREADS", "1", 1);
   const int status =
-      std::system(fmt::format("cd {} && ( {} ) >out 2>err </dev/null", folder.path(), command).c_str());
+      std::system(fmt::format("cd '{}' && ( {} ) >out 2>err </dev/null", folder.path(), command).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 inline int record(const TempDir& folder, const std::string& command, const std::string& options = "") {
